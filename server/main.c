@@ -21,11 +21,11 @@
 #include "expiry.h"
 #include "exposure.h"
 #include "idle_shutdown.h"
-#include "keep/database.h"
 #include "options.h"
 #include "probe.h"
 #include "repair.h"
 #include "standby.h"
+#include "storage/database.h"
 #include "version.h"
 
 enum {

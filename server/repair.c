@@ -17,10 +17,10 @@
 #include "base/error.h"
 #include "core/cluster.h"
 #include "core/journal.h"
-#include "keep/database.h"
-#include "keep/folder_lock.h"
-#include "keep/pages.h"
-#include "keep/storage.h"
+#include "storage/database.h"
+#include "storage/folder_lock.h"
+#include "storage/pages.h"
+#include "storage/storage.h"
 
 enum {
     LINES_MAX = 20,

@@ -19,7 +19,7 @@
 #include "base/log.h"
 #include "base/private_file.h"
 #include "http_port.h"
-#include "keep/folder_lock.h"
+#include "storage/folder_lock.h"
 
 static const struct timespec look_again = {.tv_nsec = 50 * 1000000L};
 

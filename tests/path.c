@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/settings.h"
 #include "check.h"
-#include "transport/shm_negotiation.h"
+#include "transport/shm/negotiation.h"
 
 static struct settings *
 settings_of_worker(void)

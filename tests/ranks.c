@@ -23,11 +23,11 @@
 #include "net/socket.h"
 #include "path.h"
 #include "segments.h"
+#include "select/shm_region_forming.h"
+#include "select/tuner.h"
+#include "select/tuning.h"
 #include "session/comm.h"
-#include "transport/connector.h"
-#include "tune/shm_region_forming.h"
-#include "tune/tuner.h"
-#include "tune/tuning.h"
+#include "transport/connect/connector.h"
 
 enum {
     SESSION_MS = 60000,

@@ -9,7 +9,7 @@
 #ifndef TESTS_SEGMENTS_H
 #define TESTS_SEGMENTS_H
 
-#include "transport/shm_negotiation.h"
+#include "transport/shm/negotiation.h"
 
 /* The setting, or its default. */
 enum shm_mode

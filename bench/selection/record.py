@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """bench/selection/record.py - what was fastest, for the library to keep
 
-record.py OUT: reads what run.sh wrote and writes worker/tune/defaults_*.c, for
+record.py OUT: reads what run.sh wrote and writes worker/select/defaults_*.c, for
 each transport, number of ranks and collective up to which size which algorithm
 is to be taken. record.py --judge OUT changes nothing and says how near to the
 best such a record is that half of the jobs make, on the other half, beside what
@@ -24,7 +24,7 @@ import sys
 from jobs import LIMIT, cases_of
 
 ROOT = os.path.join(os.path.dirname(__file__), '../..')
-TARGET = os.path.join(ROOT, 'worker/tune/defaults_%s.c')
+TARGET = os.path.join(ROOT, 'worker/select/defaults_%s.c')
 KINDS = ('tcp', 'shm', 'direct')
 SWITCH = 0.1
 STAY = 0.03
@@ -38,8 +38,8 @@ HEAD = '''/*
  */
 
 #include "base/cleanup.h"
-#include "plan/algorithms.h"
-#include "tune/defaults.h"
+#include "algorithms/algorithms.h"
+#include "select/defaults.h"
 
 static const struct defaults_ruleset rulesets[] = {
 '''

@@ -6,7 +6,7 @@
 # (hoop-perf --algorithms forced), over TCP, in shared memory, and there where they
 # read each other's buffers (HOOP_CMA), and what hoop would choose (hoop-perf --explain). Then page.py OUT writes docs/selection.md,
 # report.py OUT/tcp prints tables, and record.py OUT writes what was fastest for
-# worker/tune/defaults.h. Needs a quiet machine, MINUTES (12) for each transport.
+# worker/select/defaults.h. Needs a quiet machine, MINUTES (12) for each transport.
 #
 # An allreduce is in place, as programs have it: that decides which is fastest.
 # Where the ranks of a job land on the processors is luck that lasts as long as

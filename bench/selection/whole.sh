@@ -2,7 +2,7 @@
 # bench/selection/whole.sh - measure, record what was fastest, write the page
 #
 # whole.sh BUILD OUT: some 20 minutes on a quiet machine, in OUT, which may
-# have jobs of before. Leaves worker/tune/record_*.c, built, and
+# have jobs of before. Leaves worker/select/record_*.c, built, and
 # docs/selection.md changed: what hoop chooses by the new record, judged by the
 # jobs that the record was made from, and by halves of them. To judge it by others,
 # go on with run.sh BUILD OTHER and page.py OTHER.

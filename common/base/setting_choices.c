@@ -33,10 +33,10 @@ const char *const setting_choices_switches[] = {"off", "on", NULL};
 /* Odd indexes mean true. Also for settings that are options without a value. */
 const char *const setting_choices_flags[] = {"off", "on", "0", "1", NULL};
 
-/* In the order of enum shm_mode (transport/shm_negotiation.h). */
+/* In the order of enum shm_mode (transport/shm/negotiation.h). */
 const char *const setting_choices_transports[] = {"auto", "tcp", "shm", NULL};
 
-/* In the order of enum cma_mode (transport/cma.h). */
+/* In the order of enum cma_mode (transport/shm/cma.h). */
 const char *const setting_choices_attaching[] = {"auto", "off", "on", NULL};
 
 _Static_assert(LIMIT_STREAMS == 8, "the greatest of these choices");

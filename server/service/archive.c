@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "core/cluster.h"
-#include "keep/storage.h"
 #include "rpc/reply_cache.h"
+#include "storage/storage.h"
 
 static void
 archive_put_record(struct storage *storage,

@@ -17,7 +17,6 @@
 #include "base/limits.h"
 #include "base/random.h"
 #include "core/token.h"
-#include "keep/storage.h"
 #include "net/loop.h"
 #include "rpc/messages/status_messages.h"
 #include "rpc/rpc_server.h"
@@ -26,6 +25,7 @@
 #include "service/metrics.h"
 #include "service/notices.h"
 #include "service/reply_encode.h"
+#include "storage/storage.h"
 #include "wire/pack.h"
 
 struct service {

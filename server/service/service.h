@@ -19,7 +19,7 @@
 
 #include "base/cleanup.h"
 #include "core/cluster.h"
-#include "keep/folder_lock.h"
+#include "storage/folder_lock.h"
 
 struct loop;
 struct rpc_tls;

@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "algorithms/algorithms.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "check.h"
-#include "plan/algorithms.h"
 #include "ranks.h"
 #include "session/comm.h"
 

@@ -20,8 +20,8 @@
 #include "child.h"
 #include "mismatch_calls.h"
 #include "ranks.h"
+#include "select/tuner.h"
 #include "session/comm.h"
-#include "tune/tuner.h"
 
 enum {
     SMALL = 8,

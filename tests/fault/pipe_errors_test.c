@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/tags.h"
+#include "api/tensor_message.h"
 #include "base/cleanup.h"
 #include "check.h"
-#include "coll/tags.h"
-#include "coll/tensor_message.h"
 #include "pipe_case.h"
 
 enum {

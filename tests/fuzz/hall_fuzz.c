@@ -13,14 +13,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "algorithms/algorithms.h"
 #include "base/clock.h"
 #include "couple.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/input.h"
-#include "plan/algorithms.h"
 #include "transport/sequence.h"
-#include "transport/shm_region.h"
-#include "transport/shm_region_layout.h"
+#include "transport/shm/region.h"
+#include "transport/shm/region_layout.h"
 
 enum {
     SLOT = 4096,

@@ -14,7 +14,7 @@
 
 #include "fuzz/fuzz.h"
 #include "fuzz/input.h"
-#include "transport/handshake.h"
+#include "transport/connect/handshake.h"
 
 enum message {
     HELLO,

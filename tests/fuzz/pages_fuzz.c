@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
-#include "keep/pages.h"
+#include "storage/pages.h"
 
 struct tally {
     uint64_t n_records;

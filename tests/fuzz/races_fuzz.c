@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "fuzz/fuzz.h"
-#include "tune/samples.h"
+#include "select/samples.h"
 
 static void
 require_table(const struct samples *samples, uint32_t n_ranks)

@@ -16,7 +16,7 @@
 #include "fuzz/input.h"
 #include "net/wakeup.h"
 #include "station.h"
-#include "transport/segment.h"
+#include "transport/shm/segment.h"
 
 enum {
     TOTAL = 4096,

@@ -28,12 +28,12 @@
 #include "fuzz/input.h"
 #include "fuzz/scripted_client.h"
 #include "fuzz/virtual_loop.h"
+#include "select/tuner.h"
 #include "session/comm.h"
 #include "session/lease_client.h"
 #include "session/recovery.h"
 #include "session/rendezvous.h"
 #include "session/world.h"
-#include "tune/tuner.h"
 
 enum {
     STEPS_MAX = 64,

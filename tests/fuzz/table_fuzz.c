@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
-#include "tune/table.h"
+#include "select/table.h"
 
 static void
 require_rules(const struct table *table)

@@ -9,9 +9,9 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "check.h"
+#include "select/tuner.h"
+#include "select/tuning.h"
 #include "session/comm.h"
-#include "tune/tuner.h"
-#include "tune/tuning.h"
 
 static struct tuner *tuner;
 static struct roster *roster;

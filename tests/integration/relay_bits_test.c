@@ -11,8 +11,8 @@
 
 #include "base/cleanup.h"
 #include "check.h"
-#include "parallel/redistribute_runner.h"
-#include "parallel/redistribution.h"
+#include "mesh/redistribute/redistribute_runner.h"
+#include "mesh/redistribute/redistribution.h"
 #include "placings.h"
 #include "ranks.h"
 

@@ -7,8 +7,8 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "coll/tags.h"
-#include "coll/tensor_message.h"
+#include "api/tags.h"
+#include "api/tensor_message.h"
 #include "pipe_case.h"
 #include "vectors.h"
 

@@ -15,8 +15,8 @@
 #include "hoop/sharding.h"
 #include "hoop/tensor.h"
 
-#include "parallel/redistribute_runner.h"
-#include "parallel/redistribution.h"
+#include "mesh/redistribute/redistribute_runner.h"
+#include "mesh/redistribute/redistribution.h"
 #include "placings.h"
 #include "ranks.h"
 

@@ -7,13 +7,13 @@
 
 #include <string.h>
 
+#include "algorithms/algorithms.h"
+#include "algorithms/registry.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "check.h"
-#include "plan/algorithms.h"
-#include "plan/checker.h"
+#include "checker/checker.h"
 #include "plan/nodes.h"
-#include "plan/registry.h"
 
 enum {
     SIZE_MAX_PROVED = 33

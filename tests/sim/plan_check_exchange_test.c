@@ -5,8 +5,8 @@
  * side.
  */
 
+#include "algorithms/algorithms.h"
 #include "check.h"
-#include "plan/algorithms.h"
 #include "plan_proof.h"
 
 /* At large sizes, where a case costs most, each size is met with some counts

@@ -8,10 +8,10 @@
 
 #include <string.h>
 
+#include "algorithms/algorithms.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "check.h"
-#include "plan/algorithms.h"
 #include "plan_proof.h"
 
 enum slot_size {

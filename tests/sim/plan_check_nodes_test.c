@@ -7,8 +7,8 @@
  * side by side.
  */
 
+#include "algorithms/algorithms.h"
 #include "check.h"
-#include "plan/algorithms.h"
 #include "plan/nodes.h"
 #include "plan_proof.h"
 

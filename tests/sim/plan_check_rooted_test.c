@@ -5,8 +5,8 @@
  * proved side by side.
  */
 
+#include "algorithms/algorithms.h"
 #include "check.h"
-#include "plan/algorithms.h"
 #include "plan_proof.h"
 
 static void

@@ -5,8 +5,8 @@
  * side.
  */
 
+#include "algorithms/algorithms.h"
 #include "check.h"
-#include "plan/algorithms.h"
 #include "plan_proof.h"
 
 static void

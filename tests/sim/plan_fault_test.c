@@ -8,14 +8,14 @@
 
 #include <stdio.h>
 
+#include "algorithms/algorithms.h"
+#include "algorithms/registry.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "check.h"
-#include "plan/algorithms.h"
-#include "plan/checker.h"
-#include "plan/expectation.h"
+#include "checker/checker.h"
+#include "checker/expectation.h"
 #include "plan/nodes.h"
-#include "plan/registry.h"
 
 enum fault_kind {
     FAULT_DROP,

@@ -7,10 +7,10 @@
 
 #include <string.h>
 
+#include "algorithms/algorithms.h"
 #include "base/error.h"
 #include "check.h"
-#include "plan/algorithms.h"
-#include "plan/checker.h"
+#include "checker/checker.h"
 
 /*
  * Two ranks swap their buffers in place, first sending, then receiving: right

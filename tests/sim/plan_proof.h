@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "plan/checker.h"
+#include "checker/checker.h"
 
 enum {
     PROOF_SIZE_MAX = 33,

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "check.h"
-#include "schedule/schedule.h"
+#include "pipeline/schedule/schedule.h"
 
 enum {
     STAGES_MAX = 16,

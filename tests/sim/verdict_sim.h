@@ -1,7 +1,7 @@
 /*
  * tests/sim/verdict_sim.h - ranks that find each other lost, on virtual time
  *
- * Each rank has the engine's own judgement of others (engine/failure_detector.c) and a
+ * Each rank has the engine's own judgement of others (engine/failure/failure_detector.c) and a
  * member's standing at a real core of the coordinator; between them are letters
  * that are late, connections that break, ranks that die, stand still, or are cut
  * off. There is one world, of which stubs of the transport know.

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "engine/context_command.h"
-#include "engine/wait_diagnosis.h"
+#include "engine/failure/wait_diagnosis.h"
 #include "verdict_sim.h"
 
 static const uint64_t RENEW_NS = 1500 * SIM_MS;
@@ -252,7 +252,7 @@ on_suspected(void *owner,
     sim_post(&letter);
 }
 
-/* As engine/heartbeat.c: at once where all peers answer, else after a while. */
+/* As engine/failure/heartbeat.c: at once where all peers answer, else after a while. */
 static void
 question_take(struct party *party, uint64_t question)
 {

@@ -10,7 +10,7 @@ from fnmatch import fnmatch
 from tree import includes, markdown_rows, without_comments
 
 DOCUMENT = 'docs/ARCHITECTURE.md'
-PURE = ('worker/plan', 'server/core')
+PURE = ('worker/plan', 'worker/algorithms', 'worker/model', 'server/core')
 WORLDLY = ('sys/', 'netinet/', 'arpa/', 'net/', 'unistd.h', 'pthread.h',
            'time.h', 'threads.h', 'poll.h', 'fcntl.h', 'signal.h', 'netdb.h',
            'base/log.h')

@@ -50,7 +50,7 @@ def defines(path, text, name):
 def is_run(tree, path):
     """A meson.build of the tests has it, whole or without its ending."""
     stem = re.sub(r'(_test)?\.\w+$', '', path.rsplit('/', 1)[-1])
-    words = re.compile(rf"'{re.escape(stem)}(?:_test)?(?:\.\w+)?'")
+    words = re.compile(rf"'(?:\w+/)*{re.escape(stem)}(?:_test)?(?:\.\w+)?'")
     return any(words.search(text) for build, text in tree.texts.items()
                if build.startswith('tests/') and build.endswith('meson.build'))
 

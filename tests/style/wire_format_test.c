@@ -17,7 +17,7 @@
 #include "check.h"
 #include "codec/loss.h"
 #include "engine/call.h"
-#include "transport/handshake.h"
+#include "transport/connect/handshake.h"
 #include "transport/roster.h"
 #include "wire/frame_tensor.h"
 #include "wire/schema.h"

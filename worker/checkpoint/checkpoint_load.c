@@ -13,15 +13,15 @@
 #include "hoop/checkpoint.h"
 #include "hoop/object.h"
 
+#include "api/agree_status.h"
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "checkpoint/fetch.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/request.h"
-#include "coll/agree_status.h"
 #include "dtype/dtype.h"
-#include "parallel/dtensor.h"
+#include "mesh/dtensor.h"
 #include "tensor/shape.h"
 
 enum {

@@ -1,7 +1,7 @@
 /*
  * checkpoint/checkpoint_save.c - save tensors on all ranks or on none
  *
- * Three agreements (coll/agree_status.h) divide a save. Before the first, each
+ * Three agreements (api/agree_status.h) divide a save. Before the first, each
  * rank checks what it is to save, and the first rank locks the folder and
  * chooses the names of the files. Before the second, the ranks compare parts
  * that several of them hold, and each writes its file to disk. Before the
@@ -17,6 +17,8 @@
 
 #include "hoop/checkpoint.h"
 
+#include "api/agree_status.h"
+#include "api/internal_collective.h"
 #include "base/cancel.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
@@ -26,8 +28,6 @@
 #include "checkpoint/folder.h"
 #include "checkpoint/piece.h"
 #include "checkpoint/request.h"
-#include "coll/agree_status.h"
-#include "coll/internal_collective.h"
 #include "dtype/dtype.h"
 #include "session/comm.h"
 #include "tensor/operand.h"

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
-#include "parallel/mesh.h"
+#include "mesh/mesh.h"
 
 enum hoop_status
 request_comm_of_mesh(hoop_mesh_t *mesh, hoop_comm_t **out_comm)

@@ -12,11 +12,11 @@
 #include <stdlib.h>
 
 #include "engine/context_command.h"
+#include "engine/failure/wait_diagnosis.h"
 #include "engine/state.h"
-#include "engine/wait_diagnosis.h"
 #include "net/socket.h"
 #include "net/tls.h"
-#include "transport/segment.h"
+#include "transport/shm/segment.h"
 
 void
 command_discard(const struct command *command)

@@ -19,7 +19,7 @@
 #include "engine/context_command.h"
 #include "engine/state.h"
 #include "engine/wire_loss.h"
-#include "transport/shm_region.h"
+#include "transport/shm/region.h"
 
 void
 engine_expect_context(struct engine *engine)

@@ -7,8 +7,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "engine/failure/wait_diagnosis.h"
 #include "engine/state.h"
-#include "engine/wait_diagnosis.h"
 
 enum {
     /* Of each context, only so many of the oldest collectives ask: the others

@@ -26,9 +26,9 @@
 #include "fault/fault_rule.h"
 #include "net/wakeup.h"
 #include "plan/plan.h"
-#include "transport/cma.h"
-#include "transport/connector.h"
+#include "transport/connect/connector.h"
 #include "transport/roster.h"
+#include "transport/shm/cma.h"
 #include "transport/transport.h"
 
 struct engine;

@@ -3,8 +3,8 @@
 #include "hoop/comm.h"
 
 #include "base/cleanup.h"
+#include "engine/failure/wait_diagnosis.h"
 #include "engine/state.h"
-#include "engine/wait_diagnosis.h"
 
 static void
 on_bytes_sent(void *owner, struct send_request *out, uint64_t n_bytes)

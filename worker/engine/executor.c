@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/algorithms.h"
 #include "base/error.h"
 #include "engine/op.h"
 #include "engine/state.h"
 #include "engine/wire_loss.h"
-#include "plan/algorithms.h"
-#include "transport/encoded_payload.h"
+#include "transport/tcp/encoded_payload.h"
 
 /* A ready part of a message is sent at once, unless the whole message is at
  * most this large: a further frame costs more than the delay of the whole.

@@ -25,7 +25,7 @@
 #include "base/error.h"
 #include "engine/state.h"
 #include "fault/fault.h"
-#include "transport/shm_region.h"
+#include "transport/shm/region.h"
 
 enum {
     /* Inline rounds after which the sockets are polled, because a failure

@@ -15,8 +15,8 @@
 
 #include "base/error.h"
 #include "dtype/dtype.h"
+#include "engine/failure/wait_diagnosis.h"
 #include "engine/state.h"
-#include "engine/wait_diagnosis.h"
 #include "tensor/result.h"
 
 bool

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "engine/failure/wait_diagnosis.h"
 #include "engine/state.h"
-#include "engine/wait_diagnosis.h"
 #include "engine/wire_loss.h"
 
 enum {

@@ -23,8 +23,8 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "engine/context_command.h"
+#include "engine/failure/wait_diagnosis.h"
 #include "engine/state.h"
-#include "engine/wait_diagnosis.h"
 
 enum {
     /* One turn in so many polls all sockets by epoll; the others poll only

@@ -29,7 +29,7 @@
 #include "base/error.h"
 #include "engine/state.h"
 #include "transport/sequence.h"
-#include "transport/shm_region.h"
+#include "transport/shm/region.h"
 
 enum {
     /* A larger post takes so long to read that sleeping peers must be woken

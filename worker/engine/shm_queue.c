@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "engine/state.h"
 #include "net/descriptor.h"
-#include "transport/shm_region.h"
+#include "transport/shm/region.h"
 
 struct op *
 shm_queue_first(const struct comm_context *context)
@@ -169,7 +169,7 @@ context_set_shm_region(struct comm_context *context,
 {
     context->cached_op = cached_op_create(context);
     /* The progress owner may be looking for departed peers:
-     * engine/departure.c. */
+     * engine/failure/departure.c. */
     pthread_mutex_lock(&context->engine->lock);
     context->shm_region = shm_region;
     pthread_mutex_unlock(&context->engine->lock);

@@ -19,7 +19,7 @@
 #include "base/error.h"
 #include "engine/state.h"
 #include "transport/sequence.h"
-#include "transport/shm_region.h"
+#include "transport/shm/region.h"
 
 enum {
     CACHES_BYTES = 16 << 20, /* half of a third-level cache */

@@ -14,8 +14,8 @@
 
 #include "base/process.h"
 #include "engine/engine.h"
+#include "engine/failure/op_history.h"
 #include "engine/op.h"
-#include "engine/op_history.h"
 #include "engine/wait_policy.h"
 #include "net/path.h"
 

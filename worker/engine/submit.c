@@ -19,8 +19,8 @@
 #include "dtype/dtype.h"
 #include "engine/call.h"
 #include "engine/context_command.h"
+#include "engine/failure/wait_diagnosis.h"
 #include "engine/state.h"
-#include "engine/wait_diagnosis.h"
 #include "engine/wire_loss.h"
 #include "fault/fault.h"
 

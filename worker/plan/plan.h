@@ -3,14 +3,14 @@
  *
  * An algorithm is a pure function (shape, round) -> steps. Spans are in
  * elements: a plan knows neither dtypes nor sockets nor time. Rounds exist for
- * the reader and for the checker (plan/checker.h). When the engine runs a plan,
+ * the reader and for the checker (checker/checker.h). When the engine runs a plan,
  * only data orders its steps: plan/tracker.h derives, byte by byte, read after
  * write, write after read and write after write from the order of the rounds.
  * Steps of one round must not conflict with each other. A receive may depend on
  * earlier rounds, never on its own.
  *
  * A shared-memory plan (is_shm) is for ranks that share a region of memory
- * (transport/shm_region.h). It has no SEND, STORE or REDUCE; other plans have
+ * (transport/shm/region.h). It has no SEND, STORE or REDUCE; other plans have
  * no POST, EXPOSE, FETCH or FETCH_REDUCE. Its rounds run strictly in order, and
  * the steps of a round run in the order in which they are listed. The posts of
  * a round come first. The executor appends them to the rank's slot for the
@@ -21,7 +21,7 @@
  * reading it.
  *
  * A direct plan (is_shm and is_direct) is a shared-memory plan for ranks that
- * can read each other's memory (transport/cma.h). A rank posts nothing: it
+ * can read each other's memory (transport/shm/cma.h). A rank posts nothing: it
  * exposes spans of its own buffers, and the others read them in place. Other
  * ranks may read a span exposed in a round until they have published a later
  * round. A plan must therefore await those ranks in a later round before it

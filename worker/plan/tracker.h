@@ -5,7 +5,7 @@
  * a bounded window and derives from their spans how far each step may advance.
  * Every step advances from its first byte to its last. A step may pass byte x
  * only when each conflicting step of an earlier round has passed x (read after
- * write, write after read, write after write). The checker (plan/checker.h)
+ * write, write after read, write after write). The checker (checker/checker.h)
  * runs this same code under random byte-wise schedules.
  *
  * Thread: the progress owner's; the tracker has no locks.

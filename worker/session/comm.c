@@ -17,7 +17,7 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "tune/shm_region_forming.h"
+#include "select/shm_region_forming.h"
 
 uint32_t
 hoop_comm_rank(const hoop_comm_t *comm)

@@ -13,10 +13,10 @@
 
 #include "base/cleanup.h"
 #include "engine/engine.h"
+#include "select/shm_region_forming.h"
+#include "select/tuning.h"
 #include "session/group_client.h"
 #include "transport/roster.h"
-#include "tune/shm_region_forming.h"
-#include "tune/tuning.h"
 
 /* On the wire, communicator 0 means "no communicator", as in a failure notice
  * about a rank. The coordinator gives out ids from 0 (the world's) on, so
@@ -31,7 +31,7 @@ enum {
 
 TAILQ_HEAD(comm_list, hoop_comm);
 
-/* What a collective does when a rank is lost (coll/retry.h). It is the same for
+/* What a collective does when a rank is lost (api/retry.h). It is the same for
  * all communicators of a session. The order is that of the setting's
  * choices. */
 enum comm_failure_policy {
@@ -67,7 +67,7 @@ struct comm_domain {
 /* The last blocking collective, checked and converted for the engine. A
  * repetition of it needs neither step. Zeroed memory holds none. Only the
  * thread that runs a collective uses it, and there is one at a time
- * (coll/collective.c). */
+ * (api/collective.c). */
 struct comm_cached_request {
     struct engine_collective request;
     size_t n_input; /* elements */
@@ -89,7 +89,7 @@ struct comm_agreement {
     uint64_t n_tries;
 };
 
-/* State of the calls that coll/retry.c repeats. Zeroed memory is the state
+/* State of the calls that api/retry.c repeats. Zeroed memory is the state
  * before the first call. Only the thread that runs a call on the communicator
  * uses it. */
 struct comm_retry {

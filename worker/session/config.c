@@ -12,8 +12,8 @@
 #include "base/error.h"
 #include "base/settings.h"
 #include "base/token_file.h"
+#include "select/tuner.h"
 #include "session/launcher.h"
-#include "tune/tuner.h"
 
 enum {
     /* In a world of more than NOTICE_SIZE ranks, only the first NOTICE_RANKS of

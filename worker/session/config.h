@@ -23,8 +23,8 @@
 #include "net/tls.h"
 #include "rpc/messages/rendezvous_messages.h"
 #include "session/comm.h"
-#include "transport/cma.h"
-#include "transport/shm_negotiation.h"
+#include "transport/shm/cma.h"
+#include "transport/shm/negotiation.h"
 
 struct config {
     char coordinator[LIMIT_ADDRESS];

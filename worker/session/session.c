@@ -27,6 +27,7 @@
 #include "net/loop.h"
 #include "net/socket.h"
 #include "rpc/rpc_client.h"
+#include "select/tuner.h"
 #include "session/advertise.h"
 #include "session/comm.h"
 #include "session/config.h"
@@ -38,8 +39,7 @@
 #include "session/rendezvous.h"
 #include "session/session.h"
 #include "session/world.h"
-#include "transport/connector.h"
-#include "tune/tuner.h"
+#include "transport/connect/connector.h"
 
 enum {
     /* The least time for connecting to the ring neighbours, however little of

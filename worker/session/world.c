@@ -6,8 +6,8 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "tune/shm_region_forming.h"
-#include "tune/tuning.h"
+#include "select/shm_region_forming.h"
+#include "select/tuning.h"
 
 static enum hoop_status
 comm_domain_init(const struct world_options *options,

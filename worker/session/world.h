@@ -8,10 +8,10 @@
 #include "hoop/status.h"
 
 #include "engine/engine.h"
+#include "select/tuner.h"
 #include "session/comm.h"
 #include "session/config.h"
 #include "transport/roster.h"
-#include "tune/tuner.h"
 
 /* Everything is borrowed for the session's life. */
 struct world_options {

@@ -53,7 +53,7 @@ struct flow_label {
     bool is_confirmed;
 };
 
-struct encoded_payload; /* transport/encoded_payload.h */
+struct encoded_payload; /* transport/tcp/encoded_payload.h */
 TAILQ_HEAD(encoded_payload_list, encoded_payload);
 
 struct send_request {

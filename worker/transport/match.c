@@ -7,8 +7,8 @@
 
 #include "dtype/dtype.h"
 #include "tensor/shape.h"
-#include "transport/encoded_payload.h"
-#include "transport/payload.h"
+#include "transport/tcp/encoded_payload.h"
+#include "transport/tcp/payload.h"
 #include "transport/unexpected_queue.h"
 #include "transport/window.h"
 

@@ -11,10 +11,10 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "core/cluster.h"
-#include "keep/storage.h"
 #include "net/loop.h"
 #include "rpc/reply_cache.h"
 #include "service/archive.h"
+#include "storage/storage.h"
 #include "temporary.h"
 
 static const struct reply_cache_bounds bounds = {8, 8, 65536};

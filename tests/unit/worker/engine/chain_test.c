@@ -5,10 +5,10 @@
 
 #include "hoop/hoop.h"
 
+#include "algorithms/algorithms.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "couple_scene.h"
-#include "plan/algorithms.h"
 
 /* Sums a count first, then that many ones, then nothing. */
 struct growing {

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "algorithms/algorithms.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "check.h"
 #include "net/socket.h"
-#include "plan/algorithms.h"
 #include "segments.h"
 
 static void

@@ -1,4 +1,4 @@
-/* tests/unit/worker/engine/departure_record_test.c - engine/departure.c */
+/* tests/unit/worker/engine/departure_record_test.c - engine/failure/departure.c */
 
 #include <unistd.h>
 

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "algorithms/algorithms.h"
 #include "base/error.h"
 #include "couple_scene.h"
-#include "plan/algorithms.h"
 
 static int
 sum_of(struct side *side, size_t count)

@@ -5,11 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "algorithms/algorithms.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "check.h"
-#include "plan/algorithms.h"
-#include "transport/shm_region.h"
+#include "transport/shm/region.h"
 
 struct couple couple;
 

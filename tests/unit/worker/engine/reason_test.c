@@ -1,4 +1,4 @@
-/* tests/unit/worker/engine/reason_test.c - engine/failure_detector.c */
+/* tests/unit/worker/engine/reason_test.c - engine/failure/failure_detector.c */
 
 #include <stdio.h>
 #include <string.h>

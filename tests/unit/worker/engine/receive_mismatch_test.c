@@ -1,4 +1,4 @@
-/* tests/unit/worker/engine/receive_mismatch_test.c - engine/mismatch.c */
+/* tests/unit/worker/engine/receive_mismatch_test.c - engine/failure/mismatch.c */
 
 #include <string.h>
 

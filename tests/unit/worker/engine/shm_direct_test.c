@@ -6,12 +6,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "algorithms/algorithms.h"
 #include "base/clock.h"
 #include "check.h"
 #include "engine/state.h"
 #include "flat_couple.h"
-#include "plan/algorithms.h"
-#include "transport/shm_region.h"
+#include "transport/shm/region.h"
 
 enum {
     N_VALUES = 40000, /* more than is read at a time, and no whole pieces */

@@ -7,11 +7,11 @@
 #include <sched.h>
 #include <stdatomic.h>
 
+#include "algorithms/algorithms.h"
 #include "base/clock.h"
 #include "check.h"
 #include "engine/state.h"
 #include "flat_couple.h"
-#include "plan/algorithms.h"
 
 enum {
     N_LARGE = 3 * FLAT_SLOT / 4, /* elements: several slots */

@@ -3,10 +3,10 @@
 #include <sched.h>
 #include <stdatomic.h>
 
+#include "algorithms/algorithms.h"
 #include "base/clock.h"
 #include "check.h"
 #include "flat_couple.h"
-#include "plan/algorithms.h"
 #include "transport/sequence.h"
 
 enum {

@@ -1,4 +1,4 @@
-/* tests/unit/worker/engine/straggler_test.c - engine/wait_diagnosis.c */
+/* tests/unit/worker/engine/straggler_test.c - engine/failure/wait_diagnosis.c */
 
 #include <stdlib.h>
 #include <string.h>

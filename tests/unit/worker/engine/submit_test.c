@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "algorithms/algorithms.h"
 #include "base/error.h"
 #include "couple_scene.h"
 #include "engine/op.h"
-#include "plan/algorithms.h"
 
 static void
 operations_are_numbered_in_the_order_of_their_start(void **state)

@@ -1,4 +1,4 @@
-/* tests/unit/worker/engine/views_test.c - engine/heartbeat.c */
+/* tests/unit/worker/engine/views_test.c - engine/failure/heartbeat.c */
 
 #include <stdlib.h>
 #include <string.h>

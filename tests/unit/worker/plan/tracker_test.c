@@ -5,9 +5,9 @@
  * each.
  */
 
+#include "algorithms/algorithms.h"
 #include "base/limits.h"
 #include "check.h"
-#include "plan/algorithms.h"
 #include "plan/tracker.h"
 
 enum {

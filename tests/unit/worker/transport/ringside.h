@@ -9,7 +9,7 @@
 #define RINGSIDE_H
 
 #include "station.h"
-#include "transport/segment.h"
+#include "transport/shm/segment.h"
 
 enum {
     RINGSIDE_SMALL = 1000,

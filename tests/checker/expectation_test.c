@@ -1,0 +1,229 @@
+/* tests/checker/expectation_test.c - checker/expectation.c */
+
+#include "algorithms/algorithms.h"
+#include "check.h"
+#include "checker/expectation.h"
+
+static const struct checker_case gather = {
+    .algorithm = &algorithm_allgather_ring,
+    .goal = CHECKER_ALLGATHER,
+    .shape = {.size = 3, .count = 2, .granule = 1},
+    .n_schedules = 3,
+};
+
+static void
+expectation_size_is_what_each_rank_has(void **state)
+{
+    struct checker_case scenario = gather;
+
+    (void)state;
+    assert_int_equal(expectation_buffer_bytes(&scenario, 1, PLAN_INPUT), 4);
+    assert_int_equal(expectation_buffer_bytes(&scenario, 1, PLAN_OUTPUT), 12);
+    assert_int_equal(expectation_buffer_bytes(&scenario, 1, PLAN_SCRATCH), 0);
+    scenario.shape.is_in_place = true;
+    assert_int_equal(expectation_buffer_bytes(&scenario, 1, PLAN_INPUT), 0);
+    scenario.shape.is_in_place = false;
+    scenario.goal = CHECKER_REDUCE;
+    assert_int_equal(expectation_buffer_bytes(&scenario, 0, PLAN_OUTPUT), 4);
+    assert_int_equal(expectation_buffer_bytes(&scenario, 1, PLAN_OUTPUT), 0);
+    scenario.goal = CHECKER_REDUCE_SCATTER;
+    assert_int_equal(expectation_buffer_bytes(&scenario, 1, PLAN_INPUT), 12);
+    assert_int_equal(expectation_buffer_bytes(&scenario, 1, PLAN_OUTPUT), 4);
+}
+
+static void
+expectation_check_gathered_blocks_are_right(void **state)
+{
+    uint64_t input[4];
+    uint64_t output[12];
+
+    (void)state;
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        expectation_fill_buffer(&gather, rank, PLAN_INPUT, input);
+        for (size_t i = 0; i < 4; i++)
+            output[rank * 4 + i] = input[i];
+    }
+    assert_int_equal(expectation_check_content(&gather, 2, PLAN_OUTPUT, output),
+                     HOOP_OK);
+    output[7]++;
+    assert_int_equal(expectation_check_content(&gather, 2, PLAN_OUTPUT, output),
+                     HOOP_E_INTERNAL);
+}
+
+static void
+expectation_gather_only_the_root_receives(void **state)
+{
+    struct checker_case scenario = gather;
+    uint64_t own[4];
+    uint64_t output[12];
+
+    (void)state;
+    scenario.goal = CHECKER_GATHER;
+    scenario.shape.root = 1;
+    assert_int_equal(expectation_buffer_bytes(&scenario, 0, PLAN_OUTPUT), 0);
+    assert_int_equal(expectation_buffer_bytes(&scenario, 1, PLAN_OUTPUT), 12);
+    scenario.shape.is_in_place = true;
+    assert_int_equal(expectation_buffer_bytes(&scenario, 0, PLAN_OUTPUT), 4);
+    expectation_fill_buffer(&scenario, 1, PLAN_OUTPUT, output);
+    for (uint32_t rank = 0; rank < 3; rank += 2) {
+        expectation_fill_buffer(&scenario, rank, PLAN_OUTPUT, own);
+        assert_int_equal(
+            expectation_check_content(&scenario, rank, PLAN_OUTPUT, own),
+            HOOP_OK);
+        for (size_t i = 0; i < 4; i++)
+            output[rank * 4 + i] = own[i];
+    }
+    assert_int_equal(
+        expectation_check_content(&scenario, 1, PLAN_OUTPUT, output), HOOP_OK);
+    output[4]++;
+    assert_int_equal(
+        expectation_check_content(&scenario, 1, PLAN_OUTPUT, output),
+        HOOP_E_INTERNAL);
+}
+
+static void
+expectation_scatter_root_keeps_all_in_place(void **state)
+{
+    struct checker_case scenario = gather;
+    uint64_t all[12];
+
+    (void)state;
+    scenario.goal = CHECKER_SCATTER;
+    scenario.shape.root = 1;
+    assert_int_equal(expectation_buffer_bytes(&scenario, 0, PLAN_INPUT), 0);
+    assert_int_equal(expectation_buffer_bytes(&scenario, 1, PLAN_INPUT), 12);
+    assert_int_equal(expectation_buffer_bytes(&scenario, 1, PLAN_OUTPUT), 4);
+    expectation_fill_buffer(&scenario, 1, PLAN_INPUT, all);
+    assert_int_equal(
+        expectation_check_content(&scenario, 2, PLAN_OUTPUT, all + 8), HOOP_OK);
+    assert_int_equal(
+        expectation_check_content(&scenario, 2, PLAN_OUTPUT, all + 4),
+        HOOP_E_INTERNAL);
+    scenario.shape.is_in_place = true;
+    expectation_fill_buffer(&scenario, 1, PLAN_OUTPUT, all);
+    assert_int_equal(expectation_check_content(&scenario, 1, PLAN_OUTPUT, all),
+                     HOOP_OK);
+    assert_int_equal(expectation_check_content(&scenario, 0, PLAN_OUTPUT, all),
+                     HOOP_OK);
+}
+
+static void
+expectation_check_sum_holds_each_rank_once(void **state)
+{
+    struct checker_case scenario = gather;
+    uint64_t input[4];
+    uint64_t sum[4] = {0};
+    uint64_t final[4];
+
+    (void)state;
+    scenario.goal = CHECKER_ALLREDUCE;
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        expectation_fill_buffer(&scenario, rank, PLAN_INPUT, input);
+        for (size_t i = 0; i < 4; i++)
+            sum[i] += input[i];
+    }
+    for (size_t i = 0; i < 4; i++)
+        final[i] = expectation_mark_final(sum[i]);
+    assert_int_equal(
+        expectation_check_content(&scenario, 0, PLAN_OUTPUT, final), HOOP_OK);
+    assert_int_equal(expectation_check_content(&scenario, 0, PLAN_OUTPUT, sum),
+                     HOOP_E_INTERNAL);
+    final[3] = expectation_mark_final(sum[3] + input[3]);
+    assert_int_equal(
+        expectation_check_content(&scenario, 0, PLAN_OUTPUT, final),
+        HOOP_E_INTERNAL);
+}
+
+static void
+expectation_check_input_must_survive(void **state)
+{
+    uint64_t input[4];
+
+    (void)state;
+    expectation_fill_buffer(&gather, 1, PLAN_INPUT, input);
+    assert_int_equal(expectation_check_content(&gather, 1, PLAN_INPUT, input),
+                     HOOP_OK);
+    input[0] = 0;
+    assert_int_equal(expectation_check_content(&gather, 1, PLAN_INPUT, input),
+                     HOOP_E_INTERNAL);
+}
+
+/* Rank 1 of two takes one element from rank 0, its second, and has one for
+ * itself, its third. */
+static void
+expectation_check_exchanged_blocks_are_packed(void **state)
+{
+    static const size_t to_each[] = {1, 1, 2, 1};
+    static const size_t from_each[] = {1, 2, 1, 1};
+    const struct checker_case scenario = {
+        .algorithm = &algorithm_alltoall_pairwise,
+        .goal = CHECKER_ALLTOALL,
+        .shape = {.size = 2, .granule = 1, .is_in_place = true},
+        .to_each = to_each,
+        .from_each = from_each,
+    };
+    uint64_t sent[6];
+    uint64_t output[6];
+
+    (void)state;
+    assert_int_equal(expectation_buffer_bytes(&scenario, 0, PLAN_OUTPUT), 6);
+    assert_int_equal(expectation_buffer_bytes(&scenario, 1, PLAN_OUTPUT), 6);
+    expectation_fill_buffer(&scenario, 0, PLAN_OUTPUT, sent);
+    expectation_fill_buffer(&scenario, 1, PLAN_OUTPUT, output);
+    output[0] = sent[2];
+    output[1] = sent[3];
+    output[2] = output[4];
+    output[3] = output[5];
+    output[4] = 0; /* behind what came: anything */
+    assert_int_equal(
+        expectation_check_content(&scenario, 1, PLAN_OUTPUT, output), HOOP_OK);
+    output[2] = sent[4];
+    assert_int_equal(
+        expectation_check_content(&scenario, 1, PLAN_OUTPUT, output),
+        HOOP_E_INTERNAL);
+}
+
+static void
+expectation_check_scan_holds_the_ranks_before(void **state)
+{
+    struct checker_case scenario = gather;
+    uint64_t sum[4] = {0};
+    uint64_t input[4];
+
+    (void)state;
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        expectation_fill_buffer(&gather, rank, PLAN_INPUT, input);
+        for (size_t i = 0; i < 4; i++)
+            sum[i] += input[i];
+    }
+    scenario.goal = CHECKER_SCAN;
+    assert_int_equal(expectation_check_content(&scenario, 1, PLAN_OUTPUT, sum),
+                     HOOP_OK);
+    assert_int_equal(expectation_check_content(&scenario, 2, PLAN_OUTPUT, sum),
+                     HOOP_E_INTERNAL);
+    scenario.goal = CHECKER_EXSCAN;
+    assert_int_equal(expectation_check_content(&scenario, 2, PLAN_OUTPUT, sum),
+                     HOOP_OK);
+    assert_int_equal(expectation_check_content(&scenario, 0, PLAN_OUTPUT, sum),
+                     HOOP_E_INTERNAL);
+    expectation_fill_buffer(&scenario, 0, PLAN_OUTPUT, sum);
+    assert_int_equal(expectation_check_content(&scenario, 0, PLAN_OUTPUT, sum),
+                     HOOP_OK);
+}
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(expectation_size_is_what_each_rank_has),
+        cmocka_unit_test(expectation_check_gathered_blocks_are_right),
+        cmocka_unit_test(expectation_gather_only_the_root_receives),
+        cmocka_unit_test(expectation_scatter_root_keeps_all_in_place),
+        cmocka_unit_test(expectation_check_sum_holds_each_rank_once),
+        cmocka_unit_test(expectation_check_input_must_survive),
+        cmocka_unit_test(expectation_check_exchanged_blocks_are_packed),
+        cmocka_unit_test(expectation_check_scan_holds_the_ranks_before),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,62 @@
+/*
+ * tests/unit/worker/api/couple_case.h - what tests on a couple begin with
+ *
+ * Each test gets two connected engines of its own, see engine/couple.h.
+ */
+
+#ifndef TESTS_COUPLE_CASE_H
+#define TESTS_COUPLE_CASE_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "hoop/hoop.h"
+
+#include "check.h"
+#include "couple_scene.h"
+
+/* Rank 0's communicator of both. */
+static inline hoop_comm_t *
+both(void)
+{
+    return &couple.sides[0].comms[0];
+}
+
+/* Of rank 0 only. */
+static inline hoop_comm_t *
+alone(void)
+{
+    return &couple.sides[0].alone;
+}
+
+/* One that the process is no member of. */
+static inline hoop_comm_t *
+foreign(void)
+{
+    static hoop_comm_t comm;
+
+    return &comm;
+}
+
+/* The _start form, and that it may be waited for. */
+static inline enum hoop_status
+finish(enum hoop_status status, hoop_op_t *const *op)
+{
+    return status == HOOP_OK ? hoop_wait(*op, 20000) : status;
+}
+
+static inline bool
+values_are(const int32_t *values, const int32_t *expected, size_t n)
+{
+    return memcmp(values, expected, n * sizeof(*values)) == 0;
+}
+
+static inline void
+assert_invalid(enum hoop_status status, const char *text)
+{
+    assert_int_equal(status, HOOP_E_INVALID);
+    if (!strstr(hoop_error_text(), text))
+        fail_msg("the text is: %s", hoop_error_text());
+}
+
+#endif

@@ -1,0 +1,258 @@
+/* tests/unit/worker/api/tensor_batch_test.c - api/tensor_batch.c */
+
+#include "api/tags.h"
+#include "api/tensor_message.h"
+#include "couple_case.h"
+#include "wire/frame_tensor.h"
+
+static struct hoop_tensor
+table(int64_t *values)
+{
+    return (struct hoop_tensor){
+        .data = values,
+        .dtype = HOOP_INT64,
+        .shape = {2, {2, 2}},
+    };
+}
+
+static void
+wrong_arguments_are_invalid(void **state)
+{
+    int64_t values[4] = {0};
+    struct hoop_tensor sent = table(values);
+    struct hoop_tensor received = table(NULL);
+    hoop_op_t *ops[2] = {NULL, NULL};
+    struct hoop_tensor_message messages[2] = {
+        {HOOP_RECV, &received, 1, 0, &received},
+        {HOOP_SEND, &sent, 1, 0, NULL}};
+
+    (void)state;
+    assert_invalid(hoop_batch_tensors(messages, 2, NULL), "comm is NULL");
+    assert_invalid(hoop_batch_tensors(NULL, 2, both()), "messages is NULL");
+    assert_invalid(hoop_batch_tensors_start(messages, 2, both(), NULL),
+                   "out_ops is NULL");
+    messages[1].kind = (enum hoop_message_kind)7;
+    assert_invalid(hoop_batch_tensors_start(messages, 2, both(), ops),
+                   "message 1 of the batch: kind 7 is neither");
+    messages[1].kind = HOOP_SEND;
+    messages[1].tag = -3;
+    assert_invalid(hoop_batch_tensors(messages, 2, both()),
+                   "message 1 of the batch: tag -3");
+    messages[1].tag = 0;
+    messages[1].tensor = NULL;
+    assert_invalid(hoop_batch_tensors(messages, 2, both()),
+                   "message 1 of the batch: tensor is NULL");
+    /* The first was to be allocated. */
+    assert_null(received.data);
+    assert_null(ops[0]);
+}
+
+static void
+empty_list_is_done(void **state)
+{
+    (void)state;
+    assert_int_equal(hoop_batch_tensors(NULL, 0, both()), HOOP_OK);
+    assert_int_equal(hoop_batch_tensors_start(NULL, 0, both(), NULL), HOOP_OK);
+}
+
+static void
+no_member_gets_operations_that_are_done(void **state)
+{
+    struct hoop_tensor received = table(NULL);
+    const struct hoop_tensor_message message = {HOOP_RECV, &received, 7, -1,
+                                                &received};
+    hoop_op_t *op = NULL;
+
+    (void)state;
+    assert_int_equal(hoop_batch_tensors(&message, 1, foreign()), HOOP_OK);
+    assert_int_equal(
+        finish(hoop_batch_tensors_start(&message, 1, foreign(), &op), &op),
+        HOOP_OK);
+    assert_null(received.data);
+}
+
+/* To the peer, to oneself, and back; receives stand before their sends. */
+static int
+side_all_ways(struct side *side)
+{
+    const uint32_t peer = 1 - side->rank;
+    int64_t values[4] = {1, 2, 3, 10 + (int64_t)side->rank};
+    struct hoop_tensor sent = table(values);
+    struct hoop_tensor theirs = table(NULL);
+    struct hoop_tensor mine = table(NULL);
+    hoop_op_t *ops[4];
+    const struct hoop_tensor_message messages[4] = {
+        {HOOP_RECV, &theirs, peer, 4, &theirs},
+        {HOOP_RECV, &mine, side->rank, 0, &mine},
+        {HOOP_SEND, &sent, peer, 4, NULL},
+        {HOOP_SEND, &sent, side->rank, 0, NULL},
+    };
+
+    SIDE_CHECK(hoop_batch_tensors(messages, 4, side->comms) == HOOP_OK);
+    SIDE_CHECK(((int64_t *)theirs.data)[3] == 10 + (int64_t)peer);
+    SIDE_CHECK(memcmp(mine.data, values, sizeof(values)) == 0);
+
+    memset(theirs.data, 0, sizeof(values));
+    SIDE_CHECK(hoop_batch_tensors_start(messages, 4, side->comms, ops) ==
+               HOOP_OK);
+    SIDE_CHECK(hoop_wait_all(ops, 4, HOOP_FOREVER) == HOOP_OK);
+    SIDE_CHECK(((int64_t *)theirs.data)[3] == 10 + (int64_t)peer);
+    hoop_tensor_free(&theirs);
+    hoop_tensor_free(&mine);
+    return 0;
+}
+
+static void
+tensors_of_a_list_run_at_once(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_all_ways);
+}
+
+enum {
+    N_TAGS = 18, /* three of six parts */
+};
+
+/* One tag of each part, and one of a program: none takes another's. */
+static int
+side_tags(struct side *side)
+{
+    static const uint64_t numbers[] = {0, 1, ((uint64_t)1 << 56) - 1};
+    const bool is_sender = side->rank == 0;
+    int64_t values[N_TAGS][4] = {0};
+    struct hoop_tensor tensors[N_TAGS];
+    hoop_op_t *ops[N_TAGS];
+    const int64_t last = 17;
+    int64_t plain = -1;
+
+    /* The other way round than they are received: none waits for another. */
+    for (unsigned i = 0; is_sender && i < N_TAGS; i++) {
+        const struct tensor_message message = {
+            .kind = HOOP_SEND,
+            .tensor = &tensors[i],
+            .peer = 1,
+            .tag = tag_of_library_part(i / 3, numbers[i % 3]),
+        };
+
+        values[i][0] = i;
+        tensors[i] = table(values[i]);
+        SIDE_CHECK(tensor_message_start(&message, 1, side->comms, &ops[i]) ==
+                   HOOP_OK);
+    }
+    if (is_sender) {
+        SIDE_CHECK(hoop_send(&last, 1, HOOP_INT64, 1, (int64_t)1 << 62,
+                             side->comms) == HOOP_OK);
+        return hoop_wait_all(ops, N_TAGS, HOOP_FOREVER) != HOOP_OK;
+    }
+    SIDE_CHECK(hoop_recv(&plain, 1, HOOP_INT64, 0, (int64_t)1 << 62,
+                         side->comms, NULL) == HOOP_OK);
+    SIDE_CHECK(plain == 17);
+    for (unsigned i = N_TAGS; i-- > 0;) {
+        const struct hoop_tensor expected = table(values[i]);
+        const struct tensor_message message = {
+            .kind = HOOP_RECV,
+            .tensor = &expected,
+            .tag = tag_of_library_part(i / 3, numbers[i % 3]),
+        };
+
+        SIDE_CHECK(tensor_message_run(&message, 1, side->comms) == HOOP_OK);
+        SIDE_CHECK(values[i][0] == i);
+    }
+    return 0;
+}
+
+static void
+tags_of_one_part_meet_no_others(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_tags);
+}
+
+/* One of two fails: neither hands out anything. */
+static int
+side_half_fails(struct side *side)
+{
+    int64_t values[4] = {0};
+    struct hoop_tensor sent = table(values);
+    struct hoop_tensor first = table(NULL);
+    struct hoop_tensor second = table(NULL);
+    const struct hoop_tensor_message sends[2] = {
+        {HOOP_SEND, &sent, 1, 0, NULL}, {HOOP_SEND, &sent, 1, 1, NULL}};
+    const struct hoop_tensor_message receives[2] = {
+        {HOOP_RECV, &first, 0, 0, &first}, {HOOP_RECV, &second, 0, 1, &second}};
+
+    second.dtype = HOOP_UINT64;
+    if (side->rank == 0) {
+        SIDE_CHECK(hoop_batch_tensors(sends, 2, side->comms) ==
+                   HOOP_E_MISMATCH);
+        return 0;
+    }
+    SIDE_CHECK(hoop_batch_tensors(receives, 2, side->comms) == HOOP_E_MISMATCH);
+    SIDE_CHECK(!first.data && !second.data);
+    return 0;
+}
+
+static void
+failed_batch_hands_out_nothing(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_half_fails);
+}
+
+/* The library's own may say which of how many, and any shape of one dtype. */
+static int
+side_own(struct side *side)
+{
+    int64_t values[4] = {4, 3, 2, 1};
+    struct hoop_tensor tensor = table(values);
+    struct tensor_message message = {.tensor = &tensor,
+                                     .peer = 1 - side->rank,
+                                     .tag = tag_of_library_part(TAG_P2P, 9)};
+
+    for (uint32_t i = 0; side->rank == 0 && i < 3; i++) {
+        message.kind = HOOP_SEND;
+        message.part = i < 2 ? frame_part_numbered(2, i) : 0;
+        SIDE_CHECK(tensor_message_run(&message, 1, side->comms) ==
+                   (i == 0 ? HOOP_OK : HOOP_E_MISMATCH));
+    }
+    if (side->rank == 0)
+        return 0;
+    message.kind = HOOP_RECV;
+    message.part = frame_part_numbered(2, 0);
+    SIDE_CHECK(tensor_message_run(&message, 1, side->comms) == HOOP_OK);
+    message.part = frame_part_numbered(1, 0);
+    SIDE_CHECK(tensor_message_run(&message, 1, side->comms) == HOOP_E_MISMATCH);
+    SIDE_CHECK(strstr(hoop_error_text(), "number 2 of 2"));
+    message.part = 0;
+    message.has_dtype = true;
+    message.received = &tensor;
+    tensor = (struct hoop_tensor){.dtype = HOOP_FLOAT64,
+                                  .shape = {.n_dims = HOOP_ANY_SHAPE}};
+    SIDE_CHECK(tensor_message_run(&message, 1, side->comms) == HOOP_E_MISMATCH);
+    SIDE_CHECK(strstr(hoop_error_text(), "of any shape #3 of float64"));
+    SIDE_CHECK(!tensor.data && tensor.dtype == HOOP_FLOAT64);
+    return 0;
+}
+
+static void
+own_messages_compare_part_and_dtype(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_own);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        COUPLE_TEST(wrong_arguments_are_invalid),
+        COUPLE_TEST(empty_list_is_done),
+        COUPLE_TEST(no_member_gets_operations_that_are_done),
+        COUPLE_TEST(tensors_of_a_list_run_at_once),
+        COUPLE_TEST(tags_of_one_part_meet_no_others),
+        COUPLE_TEST(failed_batch_hands_out_nothing),
+        COUPLE_TEST(own_messages_compare_part_and_dtype),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,153 @@
+/* tests/unit/worker/data_parallel/flat_test.c - data_parallel/flat.c */
+
+#include <string.h>
+
+#include "base/error.h"
+#include "check.h"
+#include "data_parallel/flat.h"
+
+static int32_t first[6] = {0, 1, 2, 3, 4, 5};
+static int32_t third[4] = {6, 7, 8, 9};
+static const struct hoop_tensor list[3] = {
+    {first, HOOP_INT32, {2, {2, 3}}, NULL},
+    {NULL, HOOP_INT32, {1, {0}}, NULL},
+    {third, HOOP_INT32, {3, {2, 1, 2}}, NULL},
+};
+
+static struct flat *
+flat_of_list(void)
+{
+    struct flat *flat = NULL;
+
+    assert_int_equal(flat_tensors_create(list, 3, "thing", &flat), HOOP_OK);
+    return flat;
+}
+
+static void
+assert_refused(enum hoop_status status, const char *text)
+{
+    assert_int_equal(status, HOOP_E_INVALID);
+    if (!strstr(error_text(), text))
+        fail_msg("the text is: %s", error_text());
+}
+
+static void
+flat_knows_counts_and_shapes(void **state)
+{
+    const size_t shapes[] = {2, 2, 3, 1, 0, 3, 2, 1, 2};
+    struct flat *flat = flat_of_list();
+
+    (void)state;
+    assert_int_equal(flat->count, 10);
+    assert_int_equal(flat->element_size, 4);
+    assert_int_equal(flat->n_shapes, 9);
+    assert_memory_equal(flat->shapes, shapes, sizeof(shapes));
+    flat_tensors_destroy(flat);
+    flat_tensors_destroy(NULL);
+    assert_int_equal(flat_tensors_create(NULL, 0, "thing", &flat), HOOP_OK);
+    assert_int_equal(flat->count, 0);
+    assert_int_equal(flat->n_shapes, 0);
+    flat_tensors_pack_range(flat, 0, 0, NULL);
+    flat_tensors_unpack(flat, NULL);
+    flat_tensors_destroy(flat);
+}
+
+static void
+wrong_lists_are_invalid(void **state)
+{
+    const size_t strides[2] = {1, 2};
+    struct hoop_tensor wrong[3];
+    struct flat *flat = NULL;
+
+    (void)state;
+    assert_refused(flat_tensors_create(NULL, 3, "thing", &flat),
+                   "the list of things is NULL");
+    assert_refused(flat_tensors_create(list, SIZE_MAX, "thing", &flat),
+                   "too many");
+    memcpy(wrong, list, sizeof(wrong));
+    wrong[2].dtype = HOOP_FLOAT32;
+    assert_refused(flat_tensors_create(wrong, 3, "thing", &flat),
+                   "thing 2 is float32, but thing 0 is int32");
+    wrong[2].dtype = HOOP_INT32;
+    wrong[0].strides = strides;
+    assert_refused(flat_tensors_create(wrong, 3, "thing", &flat),
+                   "thing 0 does not lie dense");
+    wrong[0] = (struct hoop_tensor){first, HOOP_INT32, {1, {1ull << 60}}, NULL};
+    wrong[1] = wrong[0];
+    assert_refused(flat_tensors_create(wrong, 3, "thing", &flat), "2^63 bytes");
+    assert_null(flat);
+}
+
+static void
+others_must_have_the_same_shapes(void **state)
+{
+    struct flat *flat = flat_of_list();
+    struct hoop_tensor other[3];
+
+    (void)state;
+    assert_int_equal(flat_tensors_check_match(flat, list, "grad"), HOOP_OK);
+    assert_refused(flat_tensors_check_match(flat, NULL, "grad"), "NULL");
+    memcpy(other, list, sizeof(other));
+    other[0].shape = (struct hoop_shape){2, {3, 2}};
+    assert_refused(flat_tensors_check_match(flat, other, "grad"),
+                   "grad 0 is [3, 2] and not [2, 3]");
+    for (int i = 0; i < 3; i++) {
+        other[i] = list[i];
+        other[i].dtype = HOOP_UINT32;
+    }
+    assert_refused(flat_tensors_check_match(flat, other, "grad"),
+                   "the grads are uint32 and not int32");
+    flat_tensors_destroy(flat);
+}
+
+static void
+any_part_can_be_read(void **state)
+{
+    struct flat *flat = flat_of_list();
+
+    (void)state;
+    for (size_t from = 0; from <= 10; from++) {
+        for (size_t count = 0; from + count <= 10; count++) {
+            int32_t part[11];
+
+            memset(part, 0xff, sizeof(part));
+            flat_tensors_pack_range(flat, from, count, part);
+            for (size_t i = 0; i < count; i++)
+                assert_int_equal(part[i], from + i);
+            assert_int_equal(part[count], -1);
+        }
+    }
+    flat_tensors_destroy(flat);
+}
+
+static void
+writing_fills_all(void **state)
+{
+    struct flat *flat = flat_of_list();
+    int32_t values[10];
+    int32_t before[10];
+
+    (void)state;
+    flat_tensors_pack_range(flat, 0, 10, before);
+    for (int32_t i = 0; i < 10; i++)
+        values[i] = 100 + i;
+    flat_tensors_unpack(flat, values);
+    assert_memory_equal(first, values, sizeof(first));
+    assert_memory_equal(third, values + 6, sizeof(third));
+    flat_tensors_unpack(flat, before);
+    flat_tensors_destroy(flat);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(flat_knows_counts_and_shapes),
+        cmocka_unit_test(wrong_lists_are_invalid),
+        cmocka_unit_test(others_must_have_the_same_shapes),
+        cmocka_unit_test(any_part_can_be_read),
+        cmocka_unit_test(writing_fills_all),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,332 @@
+/* tests/unit/worker/engine/failure/heartbeat_test.c - engine/failure/heartbeat.c */
+
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/process.h"
+#include "check.h"
+#include "engine/failure/wait_diagnosis.h"
+#include "net/wakeup.h"
+#include "transport/transport.h"
+#include "unit/worker/engine/couple.h"
+
+/* What every process has had of processors; NULL: what it really has. */
+static const struct process_cpu_time *shown;
+
+struct process_cpu_time
+__real_process_get_cpu_time(uint32_t pid);
+struct process_cpu_time
+__wrap_process_get_cpu_time(uint32_t pid);
+
+struct process_cpu_time
+__wrap_process_get_cpu_time(uint32_t pid)
+{
+    return shown ? *shown : __real_process_get_cpu_time(pid);
+}
+
+enum {
+    FAILURE_MS = 100,
+    OP_MS = 300,
+    /* Of who must answer in time, also on a busy machine. */
+    LIVING_FAILURE_MS = 900,
+    LIVING_OP_MS = 1800,
+    SLOW_MS = 2000,
+    LONG_MS = 30000,
+    LOOKS = 32, /* in a failure timeout */
+};
+
+/* How far peers are, and what is added with each time that is asked: a kernel
+ * acknowledges later while its process is stopped. */
+static uint32_t round_trip_ms;
+static uint32_t round_trip_grows_ms;
+
+uint32_t
+__wrap_transport_round_trip_ms(const struct transport *transport,
+                               uint32_t peer);
+
+uint32_t
+__wrap_transport_round_trip_ms(const struct transport *transport, uint32_t peer)
+{
+    (void)transport;
+    if (peer == 1)
+        round_trip_ms += round_trip_grows_ms;
+    return round_trip_ms;
+}
+
+static struct couple couple;
+
+static void
+open_with(uint32_t failure_timeout_ms, uint32_t op_ms)
+{
+    couple_open_with(&couple, &(struct engine_options){.failure_timeout_ms =
+                                                           failure_timeout_ms});
+    context_set_timeout(couple.sides[0].comms[0].context, op_ms);
+}
+
+/* The other end is open, and nobody is there. */
+static enum hoop_status
+wait_for_nobody(void)
+{
+    struct side *side = &couple.sides[0];
+    int32_t value = 1;
+
+    engine_add_connection(side->engine, 1, couple.fds[0]);
+    couple.fds[0] = -1;
+    return sum_run(side->comms[0].context, &value, 1);
+}
+
+static void
+silent_rank_is_lost_after_the_failure_timeout(void **state)
+{
+    const uint64_t begin_ns = clock_now_ns();
+
+    (void)state;
+    open_with(FAILURE_MS, LONG_MS);
+    assert_int_equal(wait_for_nobody(), HOOP_E_PEER_LOST);
+    assert_true(clock_now_ns() - begin_ns >= FAILURE_MS * CLOCK_NS_PER_MS);
+    assert_non_null(strstr(error_text(),
+                           "rank 1 (host:41) is lost: frozen or unreachable "
+                           "(nothing has come from it for 0.1 s), reported by "
+                           "rank 0 (host:40)"));
+    couple_close(&couple);
+}
+
+/* Which asks nothing before it is late. */
+static void
+silent_sender_of_a_message_is_lost_as_soon(void **state)
+{
+    const uint64_t begin_ns = clock_now_ns();
+    struct side *side = &couple.sides[0];
+    char bytes[4];
+    struct op *op = NULL;
+
+    (void)state;
+    open_with(FAILURE_MS, LONG_MS);
+    engine_add_connection(side->engine, 1, couple.fds[0]);
+    couple.fds[0] = -1;
+    assert_int_equal(
+        receive_start(side->comms[0].context, bytes, sizeof(bytes), 1, &op),
+        HOOP_OK);
+    assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
+    assert_non_null(strstr(error_text(), "frozen or unreachable"));
+    assert_true(clock_now_ns() - begin_ns < LONG_MS / 2 * CLOCK_NS_PER_MS);
+    couple_close(&couple);
+}
+
+static atomic_uint slack_ms;
+
+static void
+on_suspected(void *owner,
+             uint32_t rank,
+             const struct engine_suspicion *suspicion)
+{
+    (void)rank;
+    atomic_store(&slack_ms, suspicion->slack_ms);
+    /* As the coordinator would decide. */
+    engine_declare_dead(((struct side *)owner)->engine, 1, "frozen");
+}
+
+static void
+way_to_a_silent_rank_is_as_long_as_while_it_spoke(void **state)
+{
+    (void)state;
+    round_trip_ms = 0;
+    round_trip_grows_ms = 7;
+    couple_open_with(&couple,
+                     &(struct engine_options){.failure_timeout_ms = FAILURE_MS,
+                                              .on_suspected = on_suspected});
+    assert_int_equal(wait_for_nobody(), HOOP_E_PEER_LOST);
+    assert_int_equal(atomic_load(&slack_ms), 7);
+    couple_close(&couple);
+    round_trip_grows_ms = 0;
+    round_trip_ms = 0;
+}
+
+static pid_t
+spinner_start(int processor)
+{
+    const pid_t child = fork();
+    cpu_set_t set;
+
+    if (child > 0)
+        return child;
+    CPU_ZERO(&set);
+    CPU_SET((size_t)processor, &set);
+    sched_setaffinity(0, sizeof(set), &set);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (;;)
+        ;
+}
+
+/* Its process shares a processor with three others. */
+static void
+starved_rank_has_more_time(void **state)
+{
+    const uint64_t begin_ns = clock_now_ns();
+    const int processor = sched_getcpu();
+    pid_t spinners[4];
+
+    (void)state;
+    if (process_get_cpu_time((uint32_t)getpid()).ran_ns == 0)
+        skip();
+    for (int i = 0; i < 4; i++)
+        spinners[i] = spinner_start(processor);
+    open_with(FAILURE_MS, LONG_MS);
+    couple.sides[0].roster->members[1].pid = (uint32_t)spinners[0];
+    assert_int_equal(wait_for_nobody(), HOOP_E_PEER_LOST);
+    assert_true(clock_now_ns() - begin_ns >=
+                (FAILURE_MS + FAILURE_MS / 2) * CLOCK_NS_PER_MS);
+    couple_close(&couple);
+    for (int i = 0; i < 4; i++) {
+        kill(spinners[i], SIGKILL);
+        waitpid(spinners[i], NULL, 0);
+    }
+}
+
+/* For how long rank 0 waits for a rank of which nothing comes, on a clock that
+ * the test sets. */
+static uint64_t
+patience_measure_ms(uint32_t failure_timeout_ms)
+{
+    const uint64_t look_ns = failure_timeout_ms * CLOCK_NS_PER_MS / LOOKS;
+    struct side *side = &couple.sides[0];
+    uint64_t passed_ns = 0;
+    struct op *op = NULL;
+    int32_t value = 1;
+
+    open_with(failure_timeout_ms, LONG_MS);
+    engine_add_connection(side->engine, 1, couple.fds[0]);
+    couple.fds[0] = -1;
+    assert_int_equal(sum_start(side->comms[0].context, &value, 1, &op),
+                     HOOP_OK);
+    engine_progress_background(side->engine);
+    const uint64_t begin_ns = clock_now_ns();
+    while (side->n_lost == 0 && passed_ns < LONG_MS * CLOCK_NS_PER_MS) {
+        passed_ns += look_ns;
+        engine_check_heartbeats(side->engine, begin_ns + passed_ns);
+    }
+    assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
+    couple_close(&couple);
+    return passed_ns / CLOCK_NS_PER_MS;
+}
+
+/* Halves of a failure timeout: eight, or two of a short one; none for one that
+ * runs and says nothing. */
+static void
+starved_rank_has_so_much_more_time_and_no_more(void **state)
+{
+    static const struct process_cpu_time starved = {.is_waiting = true};
+    static const struct process_cpu_time idle = {0};
+    static const struct {
+        const struct process_cpu_time *share;
+        uint32_t failure_timeout_ms;
+        uint32_t lost_ms;
+        const char *text;
+    } cases[] = {
+        {&starved, 1000, 5000, "(nothing has come from it for 5.0 s)"},
+        {&starved, 2000, 10000, "(nothing has come from it for 10.0 s)"},
+        {&starved, 500, 1000, "(nothing has come from it for 1.0 s)"},
+        {&idle, 1000, 1000, "(nothing has come from it for 1.0 s)"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        /* A look to begin with, and the one at which the time is over. */
+        const uint32_t looks_ms = 2 * cases[i].failure_timeout_ms / LOOKS + 1;
+
+        shown = cases[i].share;
+        const uint64_t lost_ms =
+            patience_measure_ms(cases[i].failure_timeout_ms);
+        shown = NULL;
+        assert_non_null(strstr(error_text(), cases[i].text));
+        assert_in_range(lost_ms, cases[i].lost_ms - looks_ms,
+                        cases[i].lost_ms + looks_ms);
+    }
+}
+
+static enum engine_process_status
+fate_dead(void *owner, uint32_t rank, char out_how[LIMIT_NAME])
+{
+    (void)owner;
+    (void)rank;
+    out_how[0] = '\0';
+    return ENGINE_PROCESS_DEAD;
+}
+
+/* Long before silence would tell; if it is sure who that process is. */
+static void
+dead_rank_whose_connection_lives_is_lost(void **state)
+{
+    static const char *const texts[] = {
+        " is lost: its process has ended, reported by",
+        " is lost: its process has ended (a child holds its connections)",
+    };
+    struct wakeup_handle place;
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        couple_open_with(&couple, &(struct engine_options){
+                                      .failure_timeout_ms =
+                                          i == 0 ? LIVING_FAILURE_MS : SLOW_MS,
+                                      .process_status_of = fate_dead});
+        context_set_timeout(couple.sides[0].comms[0].context, LONG_MS);
+        assert_int_equal(engine_wakeup_handle(couple.sides[1].engine, &place),
+                         HOOP_OK);
+        if (i == 1)
+            couple.sides[0].roster->members[1].pid = place.pid;
+        assert_int_equal(
+            engine_import_wakeup(couple.sides[0].engine, 1, &place), HOOP_OK);
+        assert_int_equal(wait_for_nobody(), HOOP_E_PEER_LOST);
+        assert_non_null(strstr(error_text(), texts[i]));
+        couple_close(&couple);
+    }
+}
+
+static void
+without_a_failure_timeout_silence_is_no_loss(void **state)
+{
+    (void)state;
+    open_with(0, OP_MS);
+    assert_int_equal(wait_for_nobody(), HOOP_E_TIMEOUT);
+    couple_close(&couple);
+}
+
+/* The progress owner there answers, though its program calls nothing. */
+static void
+rank_that_is_late_answers_and_lives(void **state)
+{
+    int32_t value = 1;
+
+    (void)state;
+    open_with(LIVING_FAILURE_MS, LIVING_OP_MS);
+    couple_connect(&couple);
+    couple_start_backgrounds(&couple);
+    assert_int_equal(sum_run(couple.sides[0].comms[0].context, &value, 1),
+                     HOOP_E_TIMEOUT);
+    assert_int_equal(atomic_load(&couple.sides[0].n_lost), 0);
+    couple_close(&couple);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(silent_rank_is_lost_after_the_failure_timeout),
+        cmocka_unit_test(silent_sender_of_a_message_is_lost_as_soon),
+        cmocka_unit_test(way_to_a_silent_rank_is_as_long_as_while_it_spoke),
+        cmocka_unit_test(starved_rank_has_more_time),
+        cmocka_unit_test(starved_rank_has_so_much_more_time_and_no_more),
+        cmocka_unit_test(dead_rank_whose_connection_lives_is_lost),
+        cmocka_unit_test(without_a_failure_timeout_silence_is_no_loss),
+        cmocka_unit_test(rank_that_is_late_answers_and_lives),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

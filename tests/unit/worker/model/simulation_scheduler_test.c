@@ -1,0 +1,124 @@
+/* tests/unit/worker/model/simulation_scheduler_test.c - runs, whole and in part */
+
+#include <string.h>
+
+#include "algorithms/algorithms.h"
+#include "base/error.h"
+#include "check.h"
+#include "model/simulation_scheduler.h"
+
+static const struct simulation_machine machine = {
+    .send_ns = 10,
+    .receive_ns = 20,
+    .latency_inside_ns = 100,
+    .n_processors = 8,
+};
+
+static void
+assert_near(double value, double expected)
+{
+    if (value < expected - 1e-3 || value > expected + 1e-3)
+        fail_msg("%f is not %f", value, expected);
+}
+
+static struct simulation_setup
+setup_of(const struct simulation_mapping *mapping,
+         const struct algorithm *algorithm)
+{
+    return (struct simulation_setup){
+        .mapping = mapping,
+        .algorithm = algorithm,
+        .machine = &machine,
+        .element_size = 4,
+        .rounds = {.end = UINT32_MAX},
+    };
+}
+
+static uint32_t
+one_round(const struct plan_shape *shape)
+{
+    (void)shape;
+    return 1;
+}
+
+/* Everybody takes, nobody sends. */
+static void
+deaf_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    plan_add_store(plan, (shape->rank + 1) % shape->size, 42 + round,
+                   (struct plan_span){PLAN_OUTPUT, 0, 1});
+}
+
+static const struct algorithm deaf = {
+    .name = "deaf",
+    .n_rounds = one_round,
+    .plan_round = deaf_round,
+};
+
+static void
+ranks_that_wait_for_ever_are_named(void **state)
+{
+    const struct plan_shape shape = {.size = 2, .granule = 1};
+    const struct simulation_mapping mapping =
+        simulation_mapping_make_full(&shape);
+    const struct simulation_setup setup = setup_of(&mapping, &deaf);
+    struct simulation_scheduler_result result;
+
+    (void)state;
+    assert_int_equal(simulation_scheduler_run(&setup, &result),
+                     HOOP_E_INTERNAL);
+    assert_non_null(strstr(error_text(), "deaf: in round 0 rank "));
+    assert_non_null(strstr(error_text(), "message 42 from rank "));
+}
+
+static void
+message_from_rounds_left_out_is_left_out(void **state)
+{
+    const struct plan_shape shape = {.size = 2, .granule = 1};
+    const struct simulation_mapping mapping =
+        simulation_mapping_make_full(&shape);
+    struct simulation_setup setup = setup_of(&mapping, &deaf);
+    struct simulation_scheduler_result result;
+
+    (void)state;
+    setup.rounds.end = 1;
+    assert_int_equal(simulation_scheduler_run(&setup, &result), HOOP_OK);
+    assert_int_equal(result.n_unmatched, 2);
+    assert_near(result.end_ns, 0);
+}
+
+static void
+half_of_the_rounds_has_its_own_end(void **state)
+{
+    const struct plan_shape shape = {.size = 5, .granule = 1, .count = 5};
+    const struct simulation_mapping mapping =
+        simulation_mapping_make_full(&shape);
+    const struct simulation_setup setup =
+        setup_of(&mapping, &algorithm_allreduce_ring);
+    struct simulation_setup part = setup;
+    struct simulation_scheduler_result result;
+
+    (void)state;
+    part.rounds = (struct simulation_round_range){2, 6};
+    assert_int_equal(simulation_scheduler_run(&part, &result), HOOP_OK);
+    assert_near(result.half_ns, 2 * 130.0);
+    assert_near(result.end_ns, 4 * 130.0);
+    assert_near(result.messages, 4 * 5.0);
+    assert_int_equal(result.n_unmatched, 0);
+
+    assert_int_equal(simulation_scheduler_run(&setup, &result), HOOP_OK);
+    assert_near(result.end_ns, 8 * 130.0);
+    assert_near(result.bytes, 8 * 5 * 4.0);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks_that_wait_for_ever_are_named),
+        cmocka_unit_test(message_from_rounds_left_out_is_left_out),
+        cmocka_unit_test(half_of_the_rounds_has_its_own_end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,46 @@
+/*
+ * tests/unit/worker/parameters/param_trace.h - what was called, as one line
+ *
+ * "A.pre_fwd(w) OP A.post_fwd(w) ": hooks with the parameters that they got,
+ * operations with their own text.
+ */
+
+#ifndef TESTS_PARAM_TRACE_H
+#define TESTS_PARAM_TRACE_H
+
+#include "hoop/parameter.h"
+
+struct param_trace {
+    char text[1024];
+};
+
+/* A hook that writes under name; of several, fails at the call fails_at. */
+struct trace_hook {
+    hoop_param_hook_t hook;
+    const char *name;
+    const char *fails_at; /* "pre_fwd"; NULL: never */
+    struct param_trace *trace;
+};
+
+void
+trace_hook_init(struct trace_hook *hook,
+                const char *name,
+                struct param_trace *trace);
+
+/* Owner of operations and overrides: forward writes text, backward text'. */
+struct trace_op {
+    const char *text;
+    struct param_trace *trace;
+    enum hoop_status status; /* of both */
+};
+
+enum hoop_status
+trace_op_forward(const struct hoop_param_op *op, void *owner);
+enum hoop_status
+trace_op_backward(const struct hoop_param_op *op, void *owner);
+
+/* Compares, and begins anew. */
+void
+trace_expect(struct param_trace *trace, const char *expected);
+
+#endif

@@ -1,0 +1,68 @@
+/* tests/unit/worker/pipeline/activation_store_test.c - pipeline/activation_store.c */
+
+#include "check.h"
+#include "pipeline/activation_store.h"
+
+static const struct hoop_schedule_options shape = {HOOP_INTERLEAVED, 2, 3, 2};
+
+static void
+place_fill(struct activation_slot *place)
+{
+    const struct hoop_shape one = {1, {4}};
+
+    assert_int_equal(hoop_tensor_create(HOOP_INT32, &one, &place->tensor),
+                     HOOP_OK);
+}
+
+static void
+activation_store_has_a_place_for_each(void **state)
+{
+    struct activation_store activation_store;
+
+    (void)state;
+    assert_int_equal(activation_store_init(&activation_store, &shape), HOOP_OK);
+    for (unsigned i = 0; i < ACTIVATION_KINDS * 2 * 3; i++) {
+        struct activation_slot *place = activation_store_slot(
+            &activation_store, (enum activation_kind)(i / 6), i / 3 % 2, i % 3);
+
+        assert_null(place->tensor.data);
+        place_fill(place);
+    }
+    /* frees them all */
+    activation_store_deinit(&activation_store);
+    assert_null(activation_store.places);
+    activation_store_deinit(&activation_store);
+}
+
+static void
+activation_store_move_empties_the_place(void **state)
+{
+    struct activation_store activation_store;
+
+    (void)state;
+    assert_int_equal(activation_store_init(&activation_store, &shape), HOOP_OK);
+    struct activation_slot *from =
+        activation_store_slot(&activation_store, ACTIVATION_OUTPUT, 0, 1);
+    struct activation_slot *to =
+        activation_store_slot(&activation_store, ACTIVATION_INPUT, 1, 1);
+    place_fill(from);
+    const void *bytes = from->tensor.data;
+    activation_slot_move(from, to);
+    assert_null(from->tensor.data);
+    assert_ptr_equal(to->tensor.data, bytes);
+    activation_slot_clear(to);
+    assert_null(to->tensor.data);
+    activation_slot_clear(to);
+    activation_store_deinit(&activation_store);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(activation_store_has_a_place_for_each),
+        cmocka_unit_test(activation_store_move_empties_the_place),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,164 @@
+/* tests/unit/worker/select/overrides_test.c - select/overrides.c */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "check.h"
+#include "select/overrides.h"
+
+static void
+empty_list_forces_nothing(void **state)
+{
+    struct overrides overrides;
+
+    (void)state;
+    assert_int_equal(overrides_parse("here", "", &overrides), HOOP_OK);
+    for (size_t i = 0; i < COLLECTIVE_KINDS; i++)
+        assert_null(overrides.entries[i]);
+}
+
+static void
+list_names_one_algorithm_each(void **state)
+{
+    struct overrides overrides;
+
+    (void)state;
+    assert_int_equal(
+        overrides_parse("here", "broadcast:chain,allreduce:ring", &overrides),
+        HOOP_OK);
+    assert_string_equal(
+        overrides.entries[COLLECTIVE_ALLREDUCE]->algorithm->name, "ring");
+    assert_string_equal(
+        overrides.entries[COLLECTIVE_BROADCAST]->algorithm->name, "chain");
+    assert_null(overrides.entries[COLLECTIVE_REDUCE]);
+}
+
+static void
+every_algorithm_of_the_registry_can_be_forced(void **state)
+{
+    size_t n_entries;
+    const struct registry_algorithm *entries = registry_all_entries(&n_entries);
+    struct overrides overrides;
+    char text[LIMIT_NAME];
+
+    (void)state;
+    for (size_t i = 0; i < n_entries; i++) {
+        snprintf(text, sizeof(text), "%s:%s",
+                 registry_collective_name(entries[i].collective),
+                 entries[i].algorithm->name);
+        assert_int_equal(overrides_parse("here", text, &overrides), HOOP_OK);
+        assert_ptr_equal(overrides.entries[entries[i].collective], &entries[i]);
+    }
+}
+
+static void
+flat_algorithms_need_a_hall_where_there_are_several_ranks(void **state)
+{
+    struct plan_nodes one = {.n_ranks = 1, .n_nodes = 1};
+    struct plan_nodes two = {.n_ranks = 4, .n_nodes = 2};
+    const struct plan_shm_region none = {0};
+    struct overrides overrides;
+
+    (void)state;
+    assert_int_equal(
+        overrides_parse("here", "reduce:chain,allreduce:flat", &overrides),
+        HOOP_OK);
+    assert_int_equal(overrides_check_can_run(&overrides, &one, &none), HOOP_OK);
+    assert_int_equal(overrides_check_can_run(&overrides, &two, &none),
+                     HOOP_E_PRECONDITION);
+    assert_non_null(strstr(error_text(), "allreduce:flat needs memory"));
+    assert_non_null(strstr(error_text(), "4 ranks on 2 hosts"));
+    overrides_drop_unsupported(&overrides, &none);
+    assert_null(overrides.entries[COLLECTIVE_ALLREDUCE]);
+    assert_non_null(overrides.entries[COLLECTIVE_REDUCE]);
+    assert_int_equal(overrides_check_can_run(&overrides, &two, &none), HOOP_OK);
+}
+
+static void
+direct_algorithms_need_ranks_that_read_each_others_memory(void **state)
+{
+    struct plan_nodes here = {.n_ranks = 4, .n_nodes = 1};
+    struct plan_shm_region shm_region = {.n_slot = 1 << 16};
+    struct overrides overrides;
+
+    (void)state;
+    assert_int_equal(overrides_parse("here", "allgather:direct", &overrides),
+                     HOOP_OK);
+    assert_int_equal(overrides_check_can_run(&overrides, &here, &shm_region),
+                     HOOP_E_PRECONDITION);
+    assert_non_null(strstr(error_text(), "allgather:direct needs ranks that"));
+    assert_non_null(strstr(error_text(), "HOOP_CMA is off"));
+    shm_region.has_cma = true;
+    overrides_drop_unsupported(&overrides, &shm_region);
+    assert_int_equal(overrides_check_can_run(&overrides, &here, &shm_region),
+                     HOOP_OK);
+    assert_non_null(overrides.entries[COLLECTIVE_ALLGATHER]);
+    shm_region.has_cma = false;
+    overrides_drop_unsupported(&overrides, &shm_region);
+    assert_null(overrides.entries[COLLECTIVE_ALLGATHER]);
+}
+
+static void
+bad_lists_are_refused_with_what_there_is(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *said;
+    } rows[] = {
+        {"ring", "here: 'ring' is not of the form collective:algorithm"},
+        {"allreduce:ring,", "here: '' is not of the form"},
+        {",allreduce:ring", "here: '' is not of the form"},
+        {"gossip:ring", "no collective 'gossip' to choose an algorithm for; "
+                        "there are: allreduce, reduce, broadcast"},
+        {"allgatherv:ring", "no collective 'allgatherv'"},
+        {":ring", "no collective ''"},
+        {" allreduce:ring", "no collective ' allreduce'"},
+        {"allreduce:rung", "no algorithm 'rung' for allreduce; there are: "
+                           "ring"},
+        {"allreduce:", "no algorithm '' for allreduce"},
+        {"allreduce:ring:ring", "no algorithm 'ring:ring' for allreduce"},
+        {"allreduce:ring,allreduce:ring", "here: two algorithms for allreduce"},
+    };
+    struct overrides overrides = {{NULL}};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        assert_int_equal(overrides_parse("here", rows[i].text, &overrides),
+                         HOOP_E_INVALID);
+        assert_non_null(strstr(error_text(), rows[i].said));
+        assert_null(overrides.entries[COLLECTIVE_ALLREDUCE]);
+    }
+}
+
+static void
+endless_list_is_refused(void **state)
+{
+    char text[2 * LIMIT_SETTING];
+    struct overrides overrides;
+
+    (void)state;
+    memset(text, 'a', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    assert_int_equal(overrides_parse("here", text, &overrides), HOOP_E_INVALID);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(empty_list_forces_nothing),
+        cmocka_unit_test(list_names_one_algorithm_each),
+        cmocka_unit_test(every_algorithm_of_the_registry_can_be_forced),
+        cmocka_unit_test(
+            flat_algorithms_need_a_hall_where_there_are_several_ranks),
+        cmocka_unit_test(
+            direct_algorithms_need_ranks_that_read_each_others_memory),
+        cmocka_unit_test(bad_lists_are_refused_with_what_there_is),
+        cmocka_unit_test(endless_list_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,151 @@
+/* tests/unit/worker/tensor_parallel/target_test.c - tensor_parallel/target.c */
+
+#include <string.h>
+
+#include "base/error.h"
+#include "check.h"
+#include "tensor_parallel/scratch.h"
+#include "tensor_parallel/target.h"
+
+static int32_t values[8];
+static const struct hoop_tensor four = {.data = values,
+                                        .dtype = HOOP_INT32,
+                                        .shape = {1, {4}}};
+static const struct hoop_shape two_by_three = {2, {2, 3}};
+
+static enum hoop_status
+prepare(struct hoop_tensor *out,
+        const struct hoop_shape *shape,
+        hoop_scratch_t *scratch,
+        struct target *out_target)
+{
+    const struct move_call call = {
+        .tensor = &four, .out = out, .scratch = scratch};
+
+    return output_target_prepare(&call, shape, out_target);
+}
+
+static void
+assert_refused(struct hoop_tensor *out,
+               const struct hoop_shape *shape,
+               hoop_scratch_t *scratch,
+               const char *text)
+{
+    struct target target;
+
+    assert_int_equal(prepare(out, shape, scratch, &target), HOOP_E_INVALID);
+    if (!strstr(hoop_error_text(), text))
+        fail_msg("the text is: %s", hoop_error_text());
+}
+
+static void
+target_without_memory_is_allocated_and_withdrawn(void **state)
+{
+    struct hoop_tensor out = {.dtype = HOOP_UINT8};
+    struct target target;
+
+    (void)state;
+    assert_int_equal(prepare(&out, &two_by_three, NULL, &target), HOOP_OK);
+    assert_non_null(out.data);
+    assert_int_equal(out.dtype, HOOP_INT32);
+    assert_true(hoop_shape_equal(&out.shape, &two_by_three));
+    output_target_withdraw(&target);
+    assert_null(out.data);
+    assert_int_equal(out.dtype, HOOP_UINT8);
+    assert_int_equal(out.shape.n_dims, 0);
+}
+
+static void
+target_of_the_caller_is_kept(void **state)
+{
+    int32_t own[6] = {7};
+    struct hoop_tensor out = {
+        .data = own, .dtype = HOOP_INT32, .shape = two_by_three};
+    struct target target;
+
+    (void)state;
+    assert_int_equal(prepare(&out, &two_by_three, NULL, &target), HOOP_OK);
+    output_target_withdraw(&target);
+    assert_ptr_equal(out.data, own);
+    assert_int_equal(own[0], 7);
+}
+
+static void
+target_may_be_the_tensor_of_the_same_shape_only(void **state)
+{
+    const struct hoop_shape square = {2, {2, 2}};
+    struct hoop_tensor same = four;
+    struct hoop_tensor reshaped = {
+        .data = values, .dtype = HOOP_INT32, .shape = square};
+    struct hoop_tensor shifted = four;
+    struct hoop_tensor behind = four;
+    struct target target;
+
+    (void)state;
+    shifted.data = values + 3;
+    behind.data = values + 4;
+    assert_int_equal(prepare(&same, &four.shape, NULL, &target), HOOP_OK);
+    assert_int_equal(prepare(&behind, &four.shape, NULL, &target), HOOP_OK);
+    assert_refused(&shifted, &four.shape, NULL, "overlaps");
+    assert_refused(&reshaped, &square, NULL, "overlaps");
+}
+
+static void
+target_that_does_not_fit_is_refused(void **state)
+{
+    int32_t own[6];
+    const size_t strides[2] = {1, 2};
+    struct hoop_tensor out = {
+        .data = own, .dtype = HOOP_FLOAT32, .shape = two_by_three};
+
+    (void)state;
+    assert_refused(NULL, &two_by_three, NULL, "out is NULL");
+    assert_refused(&out, &two_by_three, NULL, "float32");
+    out.dtype = HOOP_INT32;
+    out.shape.dims[0] = 3;
+    assert_refused(&out, &two_by_three, NULL, "[3, 3]");
+    out.shape.dims[0] = 2;
+    out.strides = strides;
+    assert_refused(&out, &two_by_three, NULL, "hoop_tensor_copy()");
+}
+
+static void
+target_in_a_scratch_is_lent_and_returned(void **state)
+{
+    hoop_scratch_t *scratch = NULL;
+    struct hoop_tensor out = {.data = NULL};
+    struct hoop_tensor second = {.data = NULL};
+    struct hoop_tensor given = four;
+    struct target target;
+
+    (void)state;
+    assert_int_equal(hoop_scratch_create(&scratch), HOOP_OK);
+    assert_int_equal(prepare(&out, &two_by_three, scratch, &target), HOOP_OK);
+    void *at = out.data;
+    assert_non_null(at);
+    assert_true(hoop_shape_equal(&out.shape, &two_by_three));
+    assert_int_equal(prepare(&second, &four.shape, scratch, &target),
+                     HOOP_E_PRECONDITION);
+    assert_null(second.data);
+    output_target_withdraw(&target);
+    assert_null(out.data);
+    assert_int_equal(prepare(&second, &four.shape, scratch, &target), HOOP_OK);
+    assert_ptr_equal(second.data, at);
+    output_target_withdraw(&target);
+    assert_refused(&given, &four.shape, scratch, "has data");
+    hoop_scratch_free(scratch);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(target_without_memory_is_allocated_and_withdrawn),
+        cmocka_unit_test(target_of_the_caller_is_kept),
+        cmocka_unit_test(target_may_be_the_tensor_of_the_same_shape_only),
+        cmocka_unit_test(target_that_does_not_fit_is_refused),
+        cmocka_unit_test(target_in_a_scratch_is_lent_and_returned),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

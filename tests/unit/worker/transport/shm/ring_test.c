@@ -1,0 +1,332 @@
+/* tests/unit/worker/transport/shm/ring_test.c - transport/shm/ring.c */
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/limits.h"
+#include "check.h"
+#include "transport/shm/segment.h"
+
+enum {
+    N_RING = LIMIT_RING_MIN,
+};
+
+/* Both ends of one segment, in one process. */
+static struct segment *maker;
+static struct segment *taker;
+static uint8_t bytes[2 * N_RING];
+
+static int
+rings_open(void **state)
+{
+    struct shared_memory_handle place;
+
+    (void)state;
+    assert_int_equal(segment_create(N_RING, &place, &maker), HOOP_OK);
+    assert_int_equal(segment_open(&place, &taker), HOOP_OK);
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (uint8_t)(i * 2654435761u >> 11);
+    return 0;
+}
+
+static int
+rings_close(void **state)
+{
+    (void)state;
+    segment_destroy(maker);
+    segment_destroy(taker);
+    return 0;
+}
+
+static size_t
+write_bytes(size_t n_bytes)
+{
+    const struct iovec span = {bytes, n_bytes};
+
+    return ring_write(&maker->out, &span, 1);
+}
+
+/* What is there, in pieces as promised, is bytes from first on. */
+static size_t
+read_bytes(size_t first)
+{
+    size_t n_total = 0;
+    size_t n_bytes;
+
+    for (;;) {
+        const uint8_t *at = ring_peek(&taker->in, &n_bytes);
+
+        if (n_bytes > RING_PIECE)
+            n_bytes = RING_PIECE;
+        if (n_bytes == 0)
+            return n_total;
+        assert_memory_equal(at, bytes + first + n_total, n_bytes);
+        ring_consume(&taker->in, n_bytes);
+        ring_release(&taker->in);
+        n_total += n_bytes;
+    }
+}
+
+static void
+write_is_read_in_order_round_and_round(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 500; i++) {
+        const size_t n_bytes = RING_STEP * (1 + i * 37 % (N_RING / RING_STEP));
+
+        assert_int_equal(write_bytes(n_bytes), n_bytes);
+        assert_int_equal(read_bytes(0), n_bytes);
+    }
+}
+
+static void
+write_of_many_spans_is_one_stream(void **state)
+{
+    const struct iovec spans[] = {
+        {bytes, 100}, {bytes + 100, 1}, {NULL, 0}, {bytes + 101, 27}};
+
+    (void)state;
+    assert_int_equal(ring_write(&maker->out, spans, 4), 128);
+    assert_int_equal(read_bytes(0), 128);
+}
+
+static void
+write_beyond_the_room_is_cut(void **state)
+{
+    (void)state;
+    assert_int_equal(write_bytes(sizeof(bytes)), N_RING);
+    assert_false(ring_has_room(&maker->out));
+    assert_int_equal(write_bytes(RING_STEP), 0);
+    assert_int_equal(read_bytes(0), N_RING);
+    assert_true(ring_has_room(&maker->out));
+    /* Only whole steps. */
+    assert_int_equal(write_bytes(RING_STEP + 1), RING_STEP);
+}
+
+static void
+what_is_taken_is_room_when_it_is_told(void **state)
+{
+    size_t n_bytes;
+
+    (void)state;
+    assert_int_equal(write_bytes(N_RING), N_RING);
+    ring_peek(&taker->in, &n_bytes);
+    ring_consume(&taker->in, N_RING / 2);
+    assert_int_equal(write_bytes(RING_STEP), 0);
+    ring_release(&taker->in);
+    assert_int_equal(write_bytes(N_RING), N_RING / 2);
+}
+
+static void
+reader_that_sleeps_is_woken_once(void **state)
+{
+    (void)state;
+    assert_false(ring_must_wake_reader(&maker->out));
+    assert_true(ring_reader_prepare_sleep(&taker->in));
+    assert_int_equal(write_bytes(RING_STEP), RING_STEP);
+    assert_true(ring_must_wake_reader(&maker->out));
+    assert_false(ring_must_wake_reader(&maker->out));
+    /* What came since the last look. */
+    assert_false(ring_reader_prepare_sleep(&taker->in));
+    ring_reader_clear_sleeping(&taker->in);
+    assert_false(ring_must_wake_reader(&maker->out));
+    assert_int_equal(read_bytes(0), RING_STEP);
+    assert_true(ring_reader_prepare_sleep(&taker->in));
+}
+
+static void
+writer_that_sleeps_is_woken_once(void **state)
+{
+    (void)state;
+    assert_int_equal(write_bytes(N_RING), N_RING);
+    assert_true(ring_writer_prepare_sleep(&maker->out));
+    assert_int_equal(read_bytes(0), N_RING);
+    assert_true(ring_must_wake_writer(&taker->in));
+    assert_false(ring_must_wake_writer(&taker->in));
+    assert_false(ring_writer_prepare_sleep(&maker->out));
+    ring_writer_clear_sleeping(&maker->out);
+    assert_false(ring_must_wake_writer(&taker->in));
+}
+
+static void
+end_is_seen_and_keeps_the_reader_awake(void **state)
+{
+    (void)state;
+    assert_int_equal(write_bytes(RING_STEP), RING_STEP);
+    assert_false(ring_has_ended(&taker->in));
+    ring_mark_end(&maker->out);
+    assert_true(ring_has_ended(&taker->in));
+    assert_int_equal(read_bytes(0), RING_STEP);
+    assert_false(ring_reader_prepare_sleep(&taker->in));
+}
+
+/* What a hostile writer says it wrote. */
+static void
+counts_that_cannot_be_break_the_reader(void **state)
+{
+    static const uint64_t counts[] = {N_RING + 1, UINT64_MAX, 1ull << 63};
+    size_t n_bytes;
+
+    for (size_t i = 0; i < 3; i++) {
+        atomic_store(&maker->out.control->written, counts[i]);
+        ring_peek(&taker->in, &n_bytes);
+        assert_int_equal(n_bytes, 0);
+        assert_true(taker->in.is_broken);
+        rings_close(state);
+        rings_open(state);
+    }
+    assert_int_equal(write_bytes(RING_STEP), RING_STEP);
+    ring_peek(&taker->in, &n_bytes);
+    atomic_store(&maker->out.control->written, 0);
+    ring_peek(&taker->in, &n_bytes);
+    assert_true(taker->in.is_broken);
+}
+
+/* What a hostile reader says it read. */
+static void
+counts_that_cannot_be_break_the_writer(void **state)
+{
+    (void)state;
+    assert_int_equal(write_bytes(N_RING), N_RING);
+    atomic_store(&taker->in.control->read, N_RING + 1);
+    assert_int_equal(write_bytes(RING_STEP), 0);
+    assert_true(maker->out.is_broken);
+    /* So that somebody tries, and learns it. */
+    assert_true(ring_has_room(&maker->out));
+}
+
+/* Two threads, either of which sleeps whenever it may: a wake-up that is lost
+ * would leave both asleep for good. */
+enum {
+    N_STREAM = 4 << 20,
+};
+
+struct bells {
+    pthread_mutex_t lock;
+    pthread_cond_t rung;
+    unsigned n_for[2];
+    atomic_bool has_failed;
+};
+
+enum sleeper {
+    READER,
+    WRITER,
+};
+
+static struct bells bells = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .rung = PTHREAD_COND_INITIALIZER,
+};
+
+static void
+wakeup_signal(enum sleeper whom)
+{
+    pthread_mutex_lock(&bells.lock);
+    bells.n_for[whom]++;
+    pthread_cond_broadcast(&bells.rung);
+    pthread_mutex_unlock(&bells.lock);
+}
+
+static void
+bell_await(enum sleeper who)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 20;
+    pthread_mutex_lock(&bells.lock);
+    while (bells.n_for[who] == 0 && !atomic_load(&bells.has_failed)) {
+        if (pthread_cond_timedwait(&bells.rung, &bells.lock, &until) ==
+            ETIMEDOUT)
+            atomic_store(&bells.has_failed, true);
+    }
+    bells.n_for[who] = 0;
+    pthread_mutex_unlock(&bells.lock);
+}
+
+static void *
+stream_write(void *owner)
+{
+    size_t n_total = 0;
+
+    (void)owner;
+    while (n_total < N_STREAM && !atomic_load(&bells.has_failed)) {
+        const size_t n_wanted = RING_STEP * (1 + n_total / RING_STEP % 200);
+        const size_t n_left = N_STREAM - n_total;
+        const size_t n = write_bytes(n_wanted < n_left ? n_wanted : n_left);
+
+        n_total += n;
+        if (ring_must_wake_reader(&maker->out))
+            wakeup_signal(READER);
+        if (n == 0 && ring_writer_prepare_sleep(&maker->out))
+            bell_await(WRITER);
+        ring_writer_clear_sleeping(&maker->out);
+    }
+    return NULL;
+}
+
+static size_t
+read_once(void)
+{
+    size_t n_bytes;
+
+    ring_peek(&taker->in, &n_bytes);
+    ring_consume(&taker->in, n_bytes);
+    ring_release(&taker->in);
+    if (ring_must_wake_writer(&taker->in))
+        wakeup_signal(WRITER);
+    return n_bytes;
+}
+
+static void
+two_that_sleep_when_they_may_miss_no_bell(void **state)
+{
+    pthread_t thread;
+    size_t n_total = 0;
+
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, stream_write, NULL), 0);
+    while (n_total < N_STREAM && !atomic_load(&bells.has_failed)) {
+        const size_t n_bytes = read_once();
+
+        n_total += n_bytes;
+        if (n_bytes == 0 && n_total < N_STREAM &&
+            ring_reader_prepare_sleep(&taker->in))
+            bell_await(READER);
+        ring_reader_clear_sleeping(&taker->in);
+    }
+    pthread_join(thread, NULL);
+    assert_false(atomic_load(&bells.has_failed));
+    assert_int_equal(n_total, N_STREAM);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(write_is_read_in_order_round_and_round,
+                                        rings_open, rings_close),
+        cmocka_unit_test_setup_teardown(write_of_many_spans_is_one_stream,
+                                        rings_open, rings_close),
+        cmocka_unit_test_setup_teardown(write_beyond_the_room_is_cut,
+                                        rings_open, rings_close),
+        cmocka_unit_test_setup_teardown(what_is_taken_is_room_when_it_is_told,
+                                        rings_open, rings_close),
+        cmocka_unit_test_setup_teardown(reader_that_sleeps_is_woken_once,
+                                        rings_open, rings_close),
+        cmocka_unit_test_setup_teardown(writer_that_sleeps_is_woken_once,
+                                        rings_open, rings_close),
+        cmocka_unit_test_setup_teardown(end_is_seen_and_keeps_the_reader_awake,
+                                        rings_open, rings_close),
+        cmocka_unit_test_setup_teardown(counts_that_cannot_be_break_the_reader,
+                                        rings_open, rings_close),
+        cmocka_unit_test_setup_teardown(counts_that_cannot_be_break_the_writer,
+                                        rings_open, rings_close),
+        cmocka_unit_test_setup_teardown(
+            two_that_sleep_when_they_may_miss_no_bell, rings_open, rings_close),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

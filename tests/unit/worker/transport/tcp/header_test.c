@@ -1,0 +1,383 @@
+/* tests/unit/worker/transport/tcp/header_test.c - transport/tcp/header.c */
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "check.h"
+#include "transport/peer.h"
+#include "unit/worker/transport/station.h"
+
+enum {
+    SMALL = 40,
+    LARGE = 3 << 20,
+    WIRE_MAX = 4096,
+    GUARD = 0xA5,
+};
+
+struct wire {
+    uint8_t bytes[WIRE_MAX];
+    size_t n_bytes;
+};
+
+static uint8_t sent[LARGE];
+static uint8_t received[LARGE];
+
+static void
+summing_open(struct station *station, uint32_t rank, enum codec_id codec)
+{
+    station_open(station, rank, codec);
+    station->transport->is_summing = true;
+}
+
+/* All that rank 0 writes to rank 1 when it is told to by ask. */
+static void
+wire_record(void (*ask)(struct transport *transport), struct wire *out_wire)
+{
+    struct station station;
+    ssize_t n;
+
+    summing_open(&station, 0, CODEC_NONE);
+    station_attach(&station, 1);
+    ask(station.transport);
+    station_settle(&station);
+    out_wire->n_bytes = 0;
+    while ((n = recv(station.raw[1], out_wire->bytes + out_wire->n_bytes,
+                     WIRE_MAX - out_wire->n_bytes, MSG_DONTWAIT)) > 0)
+        out_wire->n_bytes += (size_t)n;
+    assert_true(n < 0 && errno == EAGAIN);
+    assert_true(out_wire->n_bytes > 0);
+    station_close(&station);
+}
+
+/* Rank 1, to whom wire comes from rank 0. */
+static void
+wire_play(const struct wire *wire, struct station *station)
+{
+    station_feed_bytes(station, 0,
+                       (struct codec_span){wire->bytes, wire->n_bytes},
+                       wire->n_bytes);
+}
+
+static void
+ask_collective(struct transport *transport)
+{
+    static struct send_request flow;
+
+    flow = send_request_collective(1, sent, SMALL);
+    transport_send(transport, &flow);
+    transport_flush(transport);
+}
+
+static const struct frame_tensor square = {0, {2, {2, 5}}};
+static const struct flow_label tensor_label = {
+    .epoch = STATION_EPOCH,
+    .tag = 4,
+    .call = {.name = 24, .dtype = HOOP_FLOAT32, .count = 10},
+    .tensor = &square,
+};
+
+static void
+ask_tensor(struct transport *transport)
+{
+    static struct send_request flow;
+
+    flow = send_request_collective(1, sent, SMALL);
+    flow.key.kind = FLOW_MESSAGE;
+    flow.label = &tensor_label;
+    transport_send(transport, &flow);
+    transport_flush(transport);
+}
+
+static void
+ask_verdict(struct transport *transport)
+{
+    const struct frame verdict = {.kind = FRAME_VERDICT,
+                                  .epoch = STATION_EPOCH,
+                                  .comm = STATION_COMM,
+                                  .op = 1};
+
+    transport_send_control(transport, 1, &verdict, "as it was");
+    transport_flush(transport);
+}
+
+/* How the receiver takes the collective's or the tensor's bytes. */
+enum way {
+    WAY_PLACED,
+    WAY_COMBINED,
+    WAY_EARLY,
+    WAY_TENSOR,
+};
+
+static struct sink sink;
+
+static struct recv_request
+inflow_open(struct station *station, enum way way)
+{
+    struct recv_request flow = recv_request_collective(0, received, SMALL);
+
+    sink = (struct sink){.bytes = received};
+    flow.owner = &sink;
+    if (way == WAY_COMBINED)
+        flow.place = NULL;
+    if (way == WAY_TENSOR) {
+        flow.key.kind = FLOW_MESSAGE;
+        flow.label = &tensor_label;
+    }
+    memset(received, GUARD, SMALL);
+    (void)station;
+    return flow;
+}
+
+/* True when all came; false when the peer was lost. Nothing in between, and no
+ * byte that is not the sender's. */
+static bool
+arrives(const struct wire *wire, enum way way)
+{
+    struct station station;
+
+    summing_open(&station, 1, CODEC_NONE);
+    station_attach(&station, 0);
+    struct recv_request flow = inflow_open(&station, way);
+    if (way != WAY_EARLY)
+        transport_receive(station.transport, &flow);
+    wire_play(wire, &station);
+    assert_int_equal(station.n_mismatches, 0);
+    if (way == WAY_EARLY && station.n_lost == 0) {
+        transport_receive(station.transport, &flow);
+        station_settle(&station);
+    }
+    const bool has_arrived = station.n_lost == 0;
+    if (has_arrived) {
+        assert_int_equal(sink.n_bytes, SMALL);
+        assert_memory_equal(received, sent, SMALL);
+    } else {
+        assert_int_equal(sink.n_bytes, 0);
+        for (size_t i = 0; i < SMALL; i++)
+            assert_int_equal(received[i], GUARD);
+    }
+    if (flow.is_open)
+        transport_receive_cancel(station.transport, &flow);
+    station_close(&station);
+    return has_arrived;
+}
+
+static void
+flipped_bit_is_never_delivered(void **state)
+{
+    static const enum way ways[] = {WAY_PLACED, WAY_COMBINED, WAY_EARLY,
+                                    WAY_TENSOR};
+    struct wire wire;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(ways); i++) {
+        wire_record(ways[i] == WAY_TENSOR ? ask_tensor : ask_collective, &wire);
+        assert_true(arrives(&wire, ways[i]));
+        /* Of each byte one; all, the first way. */
+        for (size_t bit = 0; bit < 8 * wire.n_bytes; bit += i == 0 ? 1 : 9) {
+            const bool is_payload =
+                bit / 8 >= LIMIT_FRAME_HEADER &&
+                bit / 8 < LIMIT_FRAME_HEADER + (size_t)SMALL;
+
+            wire.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+            const bool has_arrived = arrives(&wire, ways[i]);
+            wire.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+            assert_false(is_payload && has_arrived);
+        }
+    }
+}
+
+static void
+flipped_bit_of_a_verdict_is_not_believed(void **state)
+{
+    struct wire wire;
+
+    (void)state;
+    wire_record(ask_verdict, &wire);
+    for (size_t bit = 0; bit < 8 * wire.n_bytes; bit++) {
+        struct station station;
+
+        summing_open(&station, 1, CODEC_NONE);
+        station_attach(&station, 0);
+        wire.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        wire_play(&wire, &station);
+        wire.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        assert_int_equal(station.n_failure_notices + station.n_lost, 1);
+        if (station.n_failure_notices > 0)
+            assert_string_equal(station.text, "as it was");
+        station_close(&station);
+    }
+}
+
+static void
+damage_names_the_connection(void **state)
+{
+    struct station station;
+    struct wire wire;
+
+    (void)state;
+    wire_record(ask_verdict, &wire);
+    summing_open(&station, 1, CODEC_NONE);
+    station_attach(&station, 0);
+    wire.bytes[LIMIT_FRAME_HEADER] ^= 1;
+    wire_play(&wire, &station);
+    assert_non_null(strstr(station.text, "damaged on the way to rank 1"));
+    assert_non_null(strstr(station.text, "checksum of a payload"));
+    station_close(&station);
+}
+
+static void
+frame_without_checksum_is_refused_where_all_have_them(void **state)
+{
+    const struct frame frame = frame_collective(0, SMALL, SMALL);
+    struct station station;
+
+    (void)state;
+    summing_open(&station, 0, CODEC_NONE);
+    station_attach(&station, 1);
+    station_feed(&station, 1, &frame, sent);
+    assert_int_equal(station.n_lost, 1);
+    assert_non_null(
+        strstr(station.text, "it has HOOP_CHECKSUM=off, but rank 0 has on"));
+    station_close(&station);
+}
+
+/* Also by who sends none. */
+static void
+checksum_is_checked_wherever_there_is_one(void **state)
+{
+    struct station station;
+    struct wire wire;
+
+    (void)state;
+    wire_record(ask_verdict, &wire);
+    station_open(&station, 1, CODEC_NONE);
+    station_attach(&station, 0);
+    wire.bytes[LIMIT_FRAME_HEADER] ^= 1;
+    wire_play(&wire, &station);
+    assert_int_equal(station.n_failure_notices, 0);
+    assert_int_equal(station.n_lost, 1);
+    station_close(&station);
+}
+
+/* Many frames, coded or not, through sockets or memory. */
+static void
+large_message_with_checksums_comes_whole(void **state)
+{
+    static const enum codec_id codecs[] = {CODEC_NONE, CODEC_ZSTD};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(codecs); i++) {
+        struct send_request send_request =
+            send_request_collective(1, sent, LARGE);
+        struct recv_request recv_request =
+            recv_request_collective(0, received, LARGE);
+        struct station from;
+        struct station to;
+
+        summing_open(&from, 0, codecs[i]);
+        summing_open(&to, 1, codecs[i]);
+        station_join(&from, &to);
+        memset(received, GUARD, sizeof(received));
+        transport_receive(to.transport, &recv_request);
+        transport_send(from.transport, &send_request);
+        stations_settle(&from, &to);
+        assert_true(transport_has_all_bytes(&recv_request));
+        assert_memory_equal(received, sent, LARGE);
+        assert_int_equal(from.n_lost + to.n_lost, 0);
+        transport_receive_cancel(to.transport, &recv_request);
+        station_close(&from);
+        station_close(&to);
+    }
+}
+
+static const struct frame sign = {.kind = FRAME_HEARTBEAT,
+                                  .epoch = STATION_EPOCH};
+
+static void
+sign_of_life_says_which_frame_it_is(void **state)
+{
+    struct send_request flow = send_request_collective(1, sent, SMALL);
+    struct station station;
+    struct frame frame;
+
+    (void)state;
+    station_open(&station, 0, CODEC_NONE);
+    station_attach(&station, 1);
+    transport_send(station.transport, &flow);
+    assert_true(station_next(&station, 1, &frame, received));
+    assert_int_equal(frame.tag, flow.label->tag);
+    for (uint64_t number = 2; number < 4; number++) {
+        transport_send_control(station.transport, 1, &sign, NULL);
+        assert_true(station_next(&station, 1, &frame, received));
+        assert_int_equal(frame.kind, FRAME_HEARTBEAT);
+        assert_int_equal(frame.tag, number);
+    }
+    transport_start_shutdown(station.transport);
+    assert_true(station_next(&station, 1, &frame, received));
+    assert_int_equal(frame.kind, FRAME_GOODBYE);
+    assert_int_equal(frame.tag, 4);
+    station_close(&station);
+}
+
+/* Two frames that say nothing have come from rank 0, then one of this kind. */
+static void
+third_frame_play(enum frame_kind kind, uint64_t number, struct station *station)
+{
+    struct frame third = sign;
+
+    station_open(station, 1, CODEC_NONE);
+    station_attach(station, 0);
+    station_feed(station, 0, &sign, NULL);
+    station_feed(station, 0, &sign, NULL);
+    third.kind = kind;
+    third.tag = number;
+    station_feed(station, 0, &third, NULL);
+}
+
+static void
+frame_that_is_missing_before_a_sign_of_life_loses_the_link(void **state)
+{
+    static const enum frame_kind kinds[] = {FRAME_HEARTBEAT, FRAME_GOODBYE};
+    struct station station;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        third_frame_play(kinds[i], 3, &station);
+        assert_int_equal(station.n_lost, 0);
+        station_close(&station);
+
+        third_frame_play(kinds[i], 4, &station);
+        assert_int_equal(station.n_lost, 1);
+        assert_non_null(strstr(station.text,
+                               "frames from it were lost on the way to rank 1: "
+                               "3 of 4 have come (TCP, "));
+        station_close(&station);
+
+        /* One that came twice has shown it by other signs. */
+        third_frame_play(kinds[i], 2, &station);
+        assert_int_equal(station.n_lost, 0);
+        station_close(&station);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(flipped_bit_is_never_delivered),
+        cmocka_unit_test(flipped_bit_of_a_verdict_is_not_believed),
+        cmocka_unit_test(damage_names_the_connection),
+        cmocka_unit_test(frame_without_checksum_is_refused_where_all_have_them),
+        cmocka_unit_test(checksum_is_checked_wherever_there_is_one),
+        cmocka_unit_test(large_message_with_checksums_comes_whole),
+        cmocka_unit_test(sign_of_life_says_which_frame_it_is),
+        cmocka_unit_test(
+            frame_that_is_missing_before_a_sign_of_life_loses_the_link),
+    };
+
+    pattern_fill(sent, sizeof(sent), 5);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

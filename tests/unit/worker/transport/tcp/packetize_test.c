@@ -1,0 +1,225 @@
+/* tests/unit/worker/transport/tcp/packetize_test.c - transport/tcp/packetize.c and
+ * window.h: what goes unasked; all else about cutting is in tcp_send_test.c */
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+#include "check.h"
+#include "transport/peer.h"
+#include "transport/window.h"
+#include "unit/worker/transport/desk.h"
+
+enum {
+    /* More than the window has room for, if each began. */
+    N_FLOWS = 2 * LIMIT_EAGER_WINDOW / LIMIT_EAGER_MESSAGE,
+};
+
+static struct send_request flows[N_FLOWS];
+
+static struct peer *
+peer_of(void)
+{
+    return &desk.station.transport->peers[1];
+}
+
+static int
+flows_open(void **state)
+{
+    for (size_t i = 0; i < N_FLOWS; i++)
+        flows[i] = (struct send_request){.key = {.peer = 1}};
+    return desk_open(state);
+}
+
+static int
+flows_close(void **state)
+{
+    for (size_t i = 0; i < N_FLOWS; i++)
+        transport_send_cancel(desk.station.transport, &flows[i]);
+    return desk_close(state);
+}
+
+/* As if there were so many ranks that this is one's share. */
+static void
+window_set(uint64_t n_bytes)
+{
+    desk.station.transport->window = n_bytes;
+    peer_of()->credit = n_bytes;
+}
+
+static struct send_request *
+send_of(size_t i, uint64_t total, uint64_t ready)
+{
+    struct send_request *flow = &flows[i];
+
+    *flow = send_request_collective(1, desk.bytes, total);
+    flow->key.op = 1 + i;
+    flow->ready = ready;
+    transport_send(desk.station.transport, flow);
+    return flow;
+}
+
+static void
+expect_eager(uint64_t offset, uint64_t n_bytes)
+{
+    assert_true(desk_next());
+    assert_int_equal(desk.frame.kind, FRAME_COLLECTIVE);
+    assert_int_equal(desk.frame.flags, FRAME_EAGER);
+    assert_int_equal(desk.frame.offset, offset);
+    assert_int_equal(desk.frame.raw, n_bytes);
+}
+
+/* ... of all of flow; then what is left of it goes, and costs nothing. */
+static void
+expect_rest_when_granted(const struct send_request *flow, uint64_t offset)
+{
+    const uint64_t credit = peer_of()->credit;
+    struct frame grant = frame_collective(flow->total, 0, flow->total);
+
+    assert_false(desk_next());
+    grant.kind = FRAME_GRANT;
+    grant.op = flow->key.op;
+    station_feed(&desk.station, 1, &grant, NULL);
+    assert_true(desk_next());
+    assert_int_equal(desk.frame.kind, FRAME_COLLECTIVE);
+    assert_int_equal(desk.frame.flags, 0);
+    assert_int_equal(desk.frame.offset, offset);
+    assert_int_equal(desk.frame.raw, flow->total - offset);
+    assert_int_equal(flow->handed, flow->total);
+    assert_int_equal(peer_of()->credit, credit);
+    assert_false(desk_next());
+}
+
+static void
+message_that_needs_no_grant_goes_whole(void **state)
+{
+    const struct send_request *flow =
+        send_of(0, LIMIT_EAGER_WHOLE, LIMIT_EAGER_WHOLE);
+
+    (void)state;
+    expect_eager(0, LIMIT_EAGER_WHOLE);
+    assert_false(desk_next());
+    assert_int_equal(flow->handed, flow->total);
+    assert_false(flow->is_queued);
+}
+
+static void
+message_that_needs_a_grant_begins_with_little(void **state)
+{
+    const struct send_request *flow =
+        send_of(0, LIMIT_EAGER_WHOLE + 1, LIMIT_EAGER_WHOLE + 1);
+
+    (void)state;
+    expect_eager(0, LIMIT_EAGER_MESSAGE);
+    expect_rest_when_granted(flow, LIMIT_EAGER_MESSAGE);
+}
+
+/* Then they only begin, as if they were larger, and then they ask. */
+static void
+whole_messages_leave_a_quarter_of_the_window_to_others(void **state)
+{
+    size_t n_whole = 0;
+    size_t n_begun = 0;
+
+    (void)state;
+    for (size_t i = 0; i < N_FLOWS; i++)
+        send_of(i, LIMIT_EAGER_WHOLE, LIMIT_EAGER_WHOLE);
+    while (desk_next() && desk.frame.raw == LIMIT_EAGER_WHOLE)
+        n_whole++;
+    assert_in_range(n_whole, 2, LIMIT_EAGER_WINDOW * 3 / 4 / LIMIT_EAGER_WHOLE);
+    while (desk.frame.kind == FRAME_COLLECTIVE) {
+        assert_int_equal(desk.frame.raw, LIMIT_EAGER_MESSAGE);
+        n_begun++;
+        assert_true(desk_next());
+    }
+    assert_true(n_begun >= LIMIT_EAGER_WINDOW / 4 / LIMIT_EAGER_MESSAGE - 1);
+    assert_int_equal(desk.frame.kind, FRAME_ANNOUNCE);
+    assert_int_equal(desk.frame.op, 1 + n_whole + n_begun);
+    while (desk_next())
+        assert_int_equal(desk.frame.kind, FRAME_ANNOUNCE);
+}
+
+/* As it is among hundreds of ranks ... */
+static void
+small_window_begins_what_it_has_no_room_for(void **state)
+{
+    const struct send_request *flow;
+
+    (void)state;
+    window_set(LIMIT_EAGER_WHOLE);
+    flow = send_of(0, LIMIT_EAGER_WHOLE, LIMIT_EAGER_WHOLE);
+    expect_eager(0, LIMIT_EAGER_MESSAGE);
+    expect_rest_when_granted(flow, LIMIT_EAGER_MESSAGE);
+}
+
+/* ... and among thousands. */
+static void
+smaller_window_asks_first(void **state)
+{
+    const struct send_request *flow;
+
+    (void)state;
+    window_set(LIMIT_EAGER_MESSAGE);
+    flow = send_of(0, LIMIT_EAGER_WHOLE, LIMIT_EAGER_WHOLE);
+    assert_true(desk_next());
+    assert_int_equal(desk.frame.kind, FRAME_ANNOUNCE);
+    expect_rest_when_granted(flow, 0);
+}
+
+/* Others have used the window meanwhile. It has begun: nobody asks for it. */
+static void
+message_that_is_ready_too_late_waits_for_its_grant(void **state)
+{
+    static const uint64_t readies[] = {1000, LIMIT_EAGER_MESSAGE,
+                                       LIMIT_EAGER_MESSAGE + 1000};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(readies); i++) {
+        struct send_request *flow = send_of(i, LIMIT_EAGER_WHOLE, readies[i]);
+
+        expect_eager(0, readies[i]);
+        assert_false(desk_next());
+        peer_of()->credit = 0;
+        flow->ready = flow->total;
+        transport_send_more(desk.station.transport, flow);
+        expect_rest_when_granted(flow, readies[i]);
+        peer_of()->credit = LIMIT_EAGER_WINDOW;
+    }
+}
+
+/* Both sides reckon so, and so does who grants. */
+static void
+what_goes_whole_depends_on_the_share_of_the_window(void **state)
+{
+    static const struct {
+        uint32_t n_ranks;
+        uint64_t whole;
+    } cases[] = {{2, LIMIT_EAGER_WHOLE},
+                 {64, LIMIT_EAGER_WHOLE},
+                 {191, LIMIT_EAGER_WHOLE},
+                 {192, LIMIT_EAGER_MESSAGE},
+                 {2000, LIMIT_EAGER_MESSAGE}};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        assert_int_equal(
+            window_whole_message_max(window_per_rank(cases[i].n_ranks)),
+            cases[i].whole);
+}
+
+#define FLOWS_TEST(name)                                                       \
+    cmocka_unit_test_setup_teardown(name, flows_open, flows_close)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FLOWS_TEST(message_that_needs_no_grant_goes_whole),
+        FLOWS_TEST(message_that_needs_a_grant_begins_with_little),
+        FLOWS_TEST(whole_messages_leave_a_quarter_of_the_window_to_others),
+        FLOWS_TEST(small_window_begins_what_it_has_no_room_for),
+        FLOWS_TEST(smaller_window_asks_first),
+        FLOWS_TEST(message_that_is_ready_too_late_waits_for_its_grant),
+        cmocka_unit_test(what_goes_whole_depends_on_the_share_of_the_window),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,363 @@
+/* tests/unit/worker/transport/tcp/receive_test.c - transport/tcp/receive.c */
+
+#include <string.h>
+
+#include "base/limits.h"
+#include "check.h"
+#include "unit/worker/transport/desk.h"
+
+enum {
+    BIG = DESK_BYTES,
+    SMALL = 1000,
+};
+
+static void
+payload_of_an_open_flow_lands_in_its_place(void **state)
+{
+    struct recv_request flow = recv_request_collective(1, desk.received, SMALL);
+    const struct frame first = desk_eager(0, 300, SMALL);
+    const struct frame second = desk_eager(300, 700, SMALL);
+
+    (void)state;
+    transport_receive(desk.station.transport, &flow);
+    desk_feed(&first);
+    assert_int_equal(flow.arrived, 300);
+    assert_false(transport_has_all_bytes(&flow));
+    desk_feed(&second);
+    assert_int_equal(flow.arrived, SMALL);
+    assert_true(transport_has_all_bytes(&flow));
+    assert_memory_equal(desk.received, desk.bytes, SMALL);
+    assert_untouched(SMALL);
+    assert_int_equal(desk.station.n_unexpected, 0);
+    transport_receive_cancel(desk.station.transport, &flow);
+}
+
+static void
+dribble(size_t n_each, size_t element_size, uint8_t *place)
+{
+    enum {
+        FIRST = 960,
+        TOTAL = 2400,
+    };
+    static uint8_t bytes[8192];
+    struct sink sink = {.bytes = desk.received};
+    struct recv_request flow = recv_request_collective(1, place, TOTAL);
+    const struct frame first = desk_eager(0, FIRST, TOTAL);
+    const struct frame second = desk_eager(FIRST, TOTAL - FIRST, TOTAL);
+    size_t n_bytes = frame_bytes(&first, desk.bytes, bytes);
+
+    n_bytes += frame_bytes(&second, desk.bytes + FIRST, bytes + n_bytes);
+    flow.element_size = element_size;
+    flow.owner = &sink;
+    memset(desk.received, DESK_GUARD, BIG);
+    transport_receive(desk.station.transport, &flow);
+    station_feed_bytes(&desk.station, 1, (struct codec_span){bytes, n_bytes},
+                       n_each);
+    assert_int_equal(desk.station.n_lost, 0);
+    assert_int_equal(flow.arrived, TOTAL);
+    assert_int_equal(sink.n_bytes, TOTAL);
+    assert_memory_equal(desk.received, desk.bytes, TOTAL);
+    assert_untouched(TOTAL);
+    transport_receive_cancel(desk.station.transport, &flow);
+}
+
+static void
+bytes_that_come_one_by_one_arrive_all_the_same(void **state)
+{
+    static const size_t n_each[] = {1, 3, 7, 63, 127, 129, 1000, 8192};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(n_each) / sizeof(n_each[0]); i++) {
+        dribble(n_each[i], 1, desk.received);
+        dribble(n_each[i], 8, NULL);
+        dribble(n_each[i], 16, NULL);
+    }
+}
+
+static void
+empty_message_completes_its_receive(void **state)
+{
+    struct sink sink = {.bytes = desk.received};
+    struct recv_request placed = {
+        .key = {.comm = STATION_COMM, .peer = 1, .kind = FLOW_MESSAGE},
+        .label = &station_label,
+        .place = desk.received,
+        .element_size = 4,
+        .total = SMALL,
+        .owner = &sink};
+    struct recv_request nowhere = placed;
+    const struct frame first = frame_message(1, 0, 0, 0);
+    const struct frame second = frame_message(2, 0, 0, 0);
+
+    (void)state;
+    nowhere.place = NULL;
+    nowhere.total = 0;
+    transport_receive(desk.station.transport, &placed);
+    transport_receive(desk.station.transport, &nowhere);
+    desk_feed(&first);
+    assert_int_equal(sink.n_pieces, 1);
+    assert_true(transport_has_all_bytes(&placed));
+    assert_int_equal(placed.total, 0);
+    desk_feed(&second);
+    assert_int_equal(sink.n_pieces, 2);
+    transport_receive_cancel(desk.station.transport, &placed);
+    transport_receive_cancel(desk.station.transport, &nowhere);
+}
+
+static void
+unexpected_frame_has_the_fate_it_is_given(void **state)
+{
+    struct recv_request flow = recv_request_collective(1, desk.received, SMALL);
+    const struct frame first = desk_eager(0, 400, SMALL);
+    const struct frame second = desk_eager(400, 600, SMALL);
+
+    (void)state;
+    desk.station.action = TRANSPORT_DROP;
+    desk_feed(&first);
+    assert_int_equal(desk.station.n_unexpected, 1);
+    desk.station.action = TRANSPORT_MISMATCH;
+    desk_feed(&first);
+    assert_int_equal(desk.station.n_mismatches, 1);
+    assert_null(desk.station.mismatched);
+
+    /* Dropped is dropped: these are the first that count. */
+    desk.station.action = TRANSPORT_KEEP;
+    desk_feed(&first);
+    desk_feed(&second);
+    assert_int_equal(flow.arrived, 0);
+    transport_receive(desk.station.transport, &flow);
+    assert_true(transport_has_all_bytes(&flow));
+    station_settle(&desk.station);
+    assert_int_equal(flow.arrived, SMALL);
+    assert_memory_equal(desk.received, desk.bytes, SMALL);
+    assert_int_equal(desk.station.n_lost, 0);
+    transport_receive_cancel(desk.station.transport, &flow);
+}
+
+/* The first half of a frame has come; the rest comes after the cancel. */
+static void
+cancel_halfway(struct recv_request *flow)
+{
+    static uint8_t bytes[4096];
+    const struct frame frame = desk_eager(0, SMALL, SMALL);
+    const size_t n_bytes = frame_bytes(&frame, desk.bytes, bytes);
+    const size_t n_first = LIMIT_FRAME_HEADER + 480;
+
+    transport_receive(desk.station.transport, flow);
+    station_feed_bytes(&desk.station, 1, (struct codec_span){bytes, n_first},
+                       n_first);
+    assert_int_equal(flow->arrived, 480);
+    transport_receive_cancel(desk.station.transport, flow);
+    transport_receive_cancel(desk.station.transport, flow);
+    station_feed_bytes(&desk.station, 1,
+                       (struct codec_span){bytes + n_first, n_bytes - n_first},
+                       n_bytes);
+    assert_int_equal(flow->arrived, 480);
+}
+
+static void
+receive_cancel_leaves_the_buffer_alone(void **state)
+{
+    struct recv_request flow = recv_request_collective(1, desk.received, SMALL);
+    struct recv_request other =
+        recv_request_collective(1, desk.received + SMALL, SMALL);
+    struct frame frame = desk_eager(0, SMALL, SMALL);
+
+    (void)state;
+    cancel_halfway(&flow);
+    assert_untouched(480);
+
+    /* The stream goes on behind it. */
+    frame.op = other.key.op = 2;
+    transport_receive(desk.station.transport, &other);
+    desk_feed(&frame);
+    assert_int_equal(other.arrived, SMALL);
+    assert_memory_equal(desk.received + SMALL, desk.bytes, SMALL);
+    transport_receive_cancel(desk.station.transport, &other);
+}
+
+static void
+receive_cancel_of_pieces_hands_on_nothing_more(void **state)
+{
+    struct sink sink = {.bytes = desk.received};
+    struct recv_request flow = recv_request_collective(1, NULL, SMALL);
+
+    (void)state;
+    flow.owner = &sink;
+    flow.element_size = 8;
+    cancel_halfway(&flow);
+    assert_int_equal(sink.n_bytes, 480);
+    assert_int_equal(desk.station.n_lost, 0);
+}
+
+static void
+cancel_within(struct station *station, struct recv_request *flow)
+{
+    transport_receive_cancel(station->transport, flow);
+}
+
+static void
+receive_may_be_cancelled_as_it_arrives(void **state)
+{
+    struct recv_request flow = recv_request_collective(1, desk.received, SMALL);
+    const struct frame frame = desk_eager(0, SMALL, SMALL);
+    static uint8_t bytes[4096];
+    const size_t n_bytes = frame_bytes(&frame, desk.bytes, bytes);
+
+    (void)state;
+    desk.station.arrived_hook = cancel_within;
+    transport_receive(desk.station.transport, &flow);
+    station_feed_bytes(&desk.station, 1, (struct codec_span){bytes, n_bytes},
+                       300);
+    assert_int_equal(flow.arrived, 300 - LIMIT_FRAME_HEADER);
+    assert_untouched(300 - LIMIT_FRAME_HEADER);
+    assert_int_equal(desk.station.n_lost, 0);
+}
+
+static void
+feed_verdict(size_t n_text)
+{
+    const struct frame frame = {.kind = FRAME_VERDICT,
+                                .epoch = STATION_EPOCH,
+                                .comm = STATION_COMM,
+                                .op = 4,
+                                .raw = (uint32_t)n_text,
+                                .stored = (uint32_t)n_text,
+                                .total = n_text};
+
+    memset(desk.payload, 'v', n_text);
+    station_feed(&desk.station, 1, &frame, desk.payload);
+}
+
+static void
+verdict_is_told_with_a_bounded_text(void **state)
+{
+    (void)state;
+    feed_verdict(0);
+    assert_int_equal(desk.station.n_failure_notices, 1);
+    assert_string_equal(desk.station.text, "");
+    feed_verdict(5);
+    assert_string_equal(desk.station.text, "vvvvv");
+    assert_int_equal(desk.station.frame.op, 4);
+    feed_verdict(LIMIT_FRAME_PAYLOAD);
+    assert_int_equal(desk.station.n_failure_notices, 3);
+    assert_int_equal(strlen(desk.station.text), LIMIT_ERROR_TEXT - 1);
+}
+
+static void
+goodbye_is_answered_and_the_end_is_no_loss(void **state)
+{
+    const struct frame goodbye = {.kind = FRAME_GOODBYE,
+                                  .epoch = STATION_EPOCH};
+
+    (void)state;
+    desk_feed(&goodbye);
+    assert_int_equal(desk.station.n_left, 1);
+    assert_true(desk_next());
+    assert_int_equal(desk.frame.kind, FRAME_GOODBYE);
+    /* Twice is once. */
+    desk_feed(&goodbye);
+    assert_int_equal(desk.station.n_left, 1);
+    assert_false(desk_next());
+    station_hang_up(&desk.station, 1);
+    assert_int_equal(desk.station.n_lost, 0);
+}
+
+static void
+credit_comes_back_for_every_byte_that_was_consumed(void **state)
+{
+    enum {
+        N_FRAMES = 3000,
+    };
+    struct frame frame = desk_eager(0, SMALL, SMALL);
+    uint64_t n_back = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < N_FRAMES; i++) {
+        /* Every sixth is kept, till it is forgotten; the others are dropped. */
+        desk.station.action = i % 6 ? TRANSPORT_DROP : TRANSPORT_KEEP;
+        frame.op = i;
+        desk_feed(&frame);
+    }
+    for (unsigned i = 0; i < N_FRAMES; i++)
+        transport_drop_op(desk.station.transport, STATION_COMM, i);
+    while (desk_next()) {
+        assert_int_equal(desk.frame.kind, FRAME_CREDIT);
+        n_back += desk.frame.total;
+    }
+    const uint64_t n_used = (uint64_t)N_FRAMES * (SMALL + LIMIT_FRAME_HEADER);
+    assert_true(n_back <= n_used);
+    /* What is less than a quarter of the window waits for more. */
+    assert_true(n_used - n_back < LIMIT_EAGER_WINDOW / 4);
+    assert_true(n_back > n_used / 2);
+}
+
+static void
+expect_grant(uint64_t up_to)
+{
+    assert_true(desk_next());
+    assert_int_equal(desk.frame.kind, FRAME_GRANT);
+    assert_int_equal(desk.frame.offset, up_to);
+    assert_int_equal(desk.frame.signature, STATION_SIGNATURE);
+    assert_int_equal(desk.frame.step, 2);
+}
+
+static void
+grants_follow_what_is_allowed_by_and_by(void **state)
+{
+    struct recv_request flow = recv_request_collective(1, desk.received, BIG);
+
+    (void)state;
+    flow.allowed = 100;
+    transport_receive(desk.station.transport, &flow);
+    assert_false(desk_next());
+    flow.allowed = LIMIT_FRAME_PAYLOAD + 7;
+    transport_receive_more(desk.station.transport, &flow);
+    expect_grant(LIMIT_FRAME_PAYLOAD + 7);
+    flow.allowed = BIG - 1;
+    transport_receive_more(desk.station.transport, &flow);
+    expect_grant(BIG - 1);
+    transport_receive_more(desk.station.transport, &flow);
+    assert_false(desk_next());
+    flow.allowed = BIG;
+    transport_receive_more(desk.station.transport, &flow);
+    expect_grant(BIG);
+    assert_false(desk_next());
+    transport_receive_cancel(desk.station.transport, &flow);
+}
+
+static void
+small_flow_is_granted_only_when_it_is_announced(void **state)
+{
+    struct recv_request flow = recv_request_collective(1, desk.received, SMALL);
+    struct frame announcement = frame_collective(0, 0, SMALL);
+
+    (void)state;
+    announcement.kind = FRAME_ANNOUNCE;
+    transport_receive(desk.station.transport, &flow);
+    assert_false(desk_next());
+    desk_feed(&announcement);
+    expect_grant(SMALL);
+    transport_receive_cancel(desk.station.transport, &flow);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        DESK_TEST(payload_of_an_open_flow_lands_in_its_place),
+        DESK_TEST(bytes_that_come_one_by_one_arrive_all_the_same),
+        DESK_TEST(empty_message_completes_its_receive),
+        DESK_TEST(unexpected_frame_has_the_fate_it_is_given),
+        DESK_TEST(receive_cancel_leaves_the_buffer_alone),
+        DESK_TEST(receive_cancel_of_pieces_hands_on_nothing_more),
+        DESK_TEST(receive_may_be_cancelled_as_it_arrives),
+        DESK_TEST(verdict_is_told_with_a_bounded_text),
+        DESK_TEST(goodbye_is_answered_and_the_end_is_no_loss),
+        DESK_TEST(credit_comes_back_for_every_byte_that_was_consumed),
+        DESK_TEST(grants_follow_what_is_allowed_by_and_by),
+        DESK_TEST(small_flow_is_granted_only_when_it_is_announced),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

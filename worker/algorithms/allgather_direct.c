@@ -1,0 +1,72 @@
+/*
+ * algorithms/allgather_direct.c - all-gather: every rank reads the others' blocks
+ *
+ * Each rank exposes its block, and the others read it in place:
+ *
+ *     round      0       1      ...    last
+ *     read       part 0  part 1        nothing: wait for all ranks
+ *
+ * Cost: a copy of n-1 blocks, and two waits. No rank copies its own block for
+ * others.
+ */
+
+#include <assert.h>
+
+#include "algorithms/algorithms.h"
+#include "algorithms/shm_plan.h"
+#include "plan/topology.h"
+
+static uint32_t
+n_parts(const struct plan_shape *shape)
+{
+    return shm_plan_round_count(caller_block_max_count(shape),
+                                shm_plan_direct_part_size(shape, 1));
+}
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    return shm_plan_direct_round_count(shape, n_parts(shape));
+}
+
+static struct plan_span
+round_part_span(const struct plan_shape *shape, uint32_t rank, uint32_t round)
+{
+    return shm_plan_part_span(caller_block_span(shape, PLAN_OUTPUT, rank),
+                              shm_plan_direct_part_size(shape, 1), round);
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(round < n_rounds(shape));
+
+    if (round == n_parts(shape)) {
+        shm_plan_add_await_all(plan, shape);
+        return;
+    }
+    const struct plan_span place = round_part_span(shape, shape->rank, round);
+    struct plan_span own = place;
+
+    if (!shape->is_in_place) {
+        own.buffer = PLAN_INPUT;
+        own.first -= caller_block_span(shape, PLAN_OUTPUT, shape->rank).first;
+    }
+    if (shape->size > 1)
+        plan_add_expose(plan, 0, own);
+    if (!shape->is_in_place)
+        plan_add_copy(plan, own, place);
+    for (uint32_t i = 0; i + 1 < shape->size; i++) {
+        const uint32_t peer = shm_plan_next_peer(shape, i);
+
+        plan_add_fetch(plan, peer, 0, round_part_span(shape, peer, round));
+    }
+}
+
+const struct algorithm algorithm_allgather_direct = {
+    .name = "direct",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .is_shm = true,
+    .is_direct = true,
+};

@@ -1,0 +1,59 @@
+/*
+ * algorithms/allgather_hierarchical.c - all-gather between nodes, by their first rank
+ *
+ * The first rank of each node gathers the node's blocks and passes them to the
+ * other nodes around a ring; then a chain inside each node distributes the
+ * result. A node's blocks are one message if they are contiguous. A block
+ * crosses the network once per node, and only the first ranks use the network.
+ *
+ * Cost: (nodes-1) * (alpha + bytes/nodes * beta) between the nodes, where bytes
+ * is the size of the whole output, and bytes * beta' inside.
+ */
+
+#include "algorithms/algorithms.h"
+#include "algorithms/hierarchy.h"
+
+static struct composition
+compose(const struct plan_shape *shape)
+{
+    static const struct hierarchy hierarchy = {
+        .inside_first = &algorithm_gather_linear,
+        .between = &algorithm_allgather_ring,
+        .inside_last = &algorithm_broadcast_chain,
+    };
+    struct composition composition = {.shape = shape};
+
+    hierarchy_compose_allgather(&composition, &hierarchy);
+    return composition;
+}
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    const struct composition composition = compose(shape);
+
+    return composition_n_rounds(&composition);
+}
+
+static size_t
+n_scratch(const struct plan_shape *shape)
+{
+    const struct composition composition = compose(shape);
+
+    return composition_n_scratch(&composition);
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    const struct composition composition = compose(shape);
+
+    composition_plan_round(&composition, plan, round);
+}
+
+const struct algorithm algorithm_allgather_hierarchical = {
+    .name = "hierarchical",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .n_scratch = n_scratch,
+};

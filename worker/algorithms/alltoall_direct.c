@@ -1,0 +1,111 @@
+/*
+ * algorithms/alltoall_direct.c - all-to-all: every rank reads its blocks in place
+ *
+ * Each rank exposes all its blocks, and each reads those for itself. A round
+ * moves a part of every block; the last round only waits for all ranks. In
+ * place, a block from another rank belongs where that rank is still reading: it
+ * is kept in scratch until the last round copies it.
+ *
+ * Blocks must be even, because all ranks must know the number of rounds.
+ *
+ * Cost: a copy of n-1 blocks, or two copies in place; two waits.
+ */
+
+#include <assert.h>
+
+#include "algorithms/algorithms.h"
+#include "algorithms/shm_plan.h"
+#include "plan/topology.h"
+
+static size_t
+part_element_count(const struct plan_shape *shape)
+{
+    return shm_plan_direct_part_size(shape,
+                                     shape->size > 1 ? shape->size - 1 : 1);
+}
+
+static uint32_t
+n_parts(const struct plan_shape *shape)
+{
+    return shm_plan_round_count(shape->count, part_element_count(shape));
+}
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    return shm_plan_direct_round_count(shape, n_parts(shape));
+}
+
+/* In place, one block for each rank; the rank's own one is not used. */
+static size_t
+n_scratch(const struct plan_shape *shape)
+{
+    return shape->is_in_place && shape->size > 1 ? shape->size * shape->count
+                                                 : 0;
+}
+
+static enum plan_buffer
+arrival_buffer(const struct plan_shape *shape)
+{
+    return shape->is_in_place ? PLAN_SCRATCH : PLAN_OUTPUT;
+}
+
+static void
+plan_add_last_round(struct plan *plan, const struct plan_shape *shape)
+{
+    shm_plan_add_await_all(plan, shape);
+    for (uint32_t i = 0; shape->is_in_place && i + 1 < shape->size; i++) {
+        const uint32_t peer = shm_plan_next_peer(shape, i);
+
+        plan_add_copy(plan, caller_block_span(shape, PLAN_SCRATCH, peer),
+                      caller_block_span(shape, PLAN_OUTPUT, peer));
+    }
+}
+
+static struct plan_span
+round_part_span(const struct plan_shape *shape,
+                enum plan_buffer buffer,
+                uint32_t rank,
+                uint32_t round)
+{
+    return shm_plan_part_span(caller_block_span(shape, buffer, rank),
+                              part_element_count(shape), round);
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(!shape->counts && !shape->recv_counts);
+    assert(round < n_rounds(shape));
+
+    if (round == n_parts(shape)) {
+        plan_add_last_round(plan, shape);
+        return;
+    }
+    if (shape->size > 1)
+        plan_add_expose(plan, 0,
+                        caller_block_run_span(shape,
+                                              shm_plan_source_buffer(shape), 0,
+                                              shape->size));
+    if (!shape->is_in_place)
+        plan_add_copy(plan,
+                      round_part_span(shape, PLAN_INPUT, shape->rank, round),
+                      round_part_span(shape, PLAN_OUTPUT, shape->rank, round));
+    for (uint32_t i = 0; i + 1 < shape->size; i++) {
+        const uint32_t peer = shm_plan_next_peer(shape, i);
+
+        plan_add_fetch(
+            plan, peer,
+            round_part_span(shape, PLAN_INPUT, shape->rank, round).first,
+            round_part_span(shape, arrival_buffer(shape), peer, round));
+    }
+}
+
+const struct algorithm algorithm_alltoall_direct = {
+    .name = "direct",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .n_scratch = n_scratch,
+    .is_shm = true,
+    .is_direct = true,
+};

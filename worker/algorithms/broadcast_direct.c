@@ -1,0 +1,60 @@
+/*
+ * algorithms/broadcast_direct.c - broadcast: the other ranks read the root's buffer
+ *
+ * Cost: a copy of all bytes, on all ranks but the root at the same time.
+ */
+
+#include <assert.h>
+
+#include "algorithms/algorithms.h"
+#include "algorithms/shm_plan.h"
+#include "plan/topology.h"
+
+static uint32_t
+n_parts(const struct plan_shape *shape)
+{
+    return shm_plan_round_count(shape->count,
+                                shm_plan_direct_part_size(shape, 1));
+}
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    return shm_plan_direct_round_count(shape, n_parts(shape));
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(shape->root < shape->size);
+    assert(round < n_rounds(shape));
+
+    const bool is_root = shape->rank == shape->root;
+    const size_t n_part = shm_plan_direct_part_size(shape, 1);
+    const struct plan_span own = shm_plan_part_span(
+        whole_buffer_span(shape, shm_plan_source_buffer(shape)), n_part, round);
+    const struct plan_span to = shm_plan_part_span(
+        whole_buffer_span(shape, PLAN_OUTPUT), n_part, round);
+
+    if (round == n_parts(shape)) {
+        if (is_root)
+            shm_plan_add_await_all(plan, shape);
+        return;
+    }
+    if (!is_root) {
+        plan_add_fetch(plan, shape->root, 0, to);
+        return;
+    }
+    if (shape->size > 1)
+        plan_add_expose(plan, 0, own);
+    if (!shape->is_in_place)
+        plan_add_copy(plan, own, to);
+}
+
+const struct algorithm algorithm_broadcast_direct = {
+    .name = "direct",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .is_shm = true,
+    .is_direct = true,
+};

@@ -1,0 +1,59 @@
+/*
+ * algorithms/broadcast_hierarchical.c - broadcast between the nodes, then inside
+ *
+ * The root represents its node, and the first rank represents any other. Chains
+ * lead from one of these ranks to the next and from each through its node.
+ * Every link between two nodes carries the buffer once, however the ranks are
+ * numbered. The engine forwards bytes as they arrive, so that both chains are
+ * active at once.
+ *
+ * Cost: as for broadcast_chain.c, with only the slow links that are
+ * unavoidable.
+ */
+
+#include "algorithms/algorithms.h"
+#include "algorithms/hierarchy.h"
+
+static struct composition
+compose(const struct plan_shape *shape)
+{
+    static const struct hierarchy hierarchy = {
+        .between = &algorithm_broadcast_chain,
+        .inside_last = &algorithm_broadcast_chain,
+    };
+    struct composition composition = {.shape = shape};
+
+    hierarchy_compose_broadcast(&composition, &hierarchy);
+    return composition;
+}
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    const struct composition composition = compose(shape);
+
+    return composition_n_rounds(&composition);
+}
+
+static size_t
+n_scratch(const struct plan_shape *shape)
+{
+    const struct composition composition = compose(shape);
+
+    return composition_n_scratch(&composition);
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    const struct composition composition = compose(shape);
+
+    composition_plan_round(&composition, plan, round);
+}
+
+const struct algorithm algorithm_broadcast_hierarchical = {
+    .name = "hierarchical",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .n_scratch = n_scratch,
+};

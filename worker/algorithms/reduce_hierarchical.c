@@ -1,0 +1,56 @@
+/*
+ * algorithms/reduce_hierarchical.c - reduce inside the nodes, then between them
+ *
+ * The root collects the sum of its node, and the first rank of any other node
+ * that node's sum; a chain combines these sums up to the root. algorithms/hierarchy.h
+ * defines the order of operands.
+ *
+ * Cost: as for reduce_chain.c, with only the slow links that are unavoidable.
+ */
+
+#include "algorithms/algorithms.h"
+#include "algorithms/hierarchy.h"
+
+static struct composition
+compose(const struct plan_shape *shape)
+{
+    static const struct hierarchy hierarchy = {
+        .inside_first = &algorithm_reduce_chain,
+        .between = &algorithm_reduce_chain,
+    };
+    struct composition composition = {.shape = shape};
+
+    hierarchy_compose_reduce(&composition, &hierarchy);
+    return composition;
+}
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    const struct composition composition = compose(shape);
+
+    return composition_n_rounds(&composition);
+}
+
+static size_t
+n_scratch(const struct plan_shape *shape)
+{
+    const struct composition composition = compose(shape);
+
+    return composition_n_scratch(&composition);
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    const struct composition composition = compose(shape);
+
+    composition_plan_round(&composition, plan, round);
+}
+
+const struct algorithm algorithm_reduce_hierarchical = {
+    .name = "hierarchical",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .n_scratch = n_scratch,
+};

@@ -1,0 +1,657 @@
+/*
+ * engine/failure/failure_detector.c - finds lost ranks, or believes others who found
+ * them
+ *
+ * docs/failure.md describes the model. A process that was seen to end is lost,
+ * whatever its rank; its launcher is given a moment to say how it ended. A
+ * broken connection or silence proves nothing about the peer: this rank reports
+ * a suspicion to the coordinator, which hears all ranks, and waits for its
+ * decision.
+ *
+ * If there is no coordinator, or it does not decide in time, a rule decides.
+ * When a link breaks between two ranks that both live, each sees the other as
+ * lost, and all ranks must blame the same one. The lower rank accuses at once.
+ * The higher rank first waits for as long as an accusation needs to reach all
+ * ranks, and so learns that it is the one accused. If only two ranks are left,
+ * the higher one hears of no accusation: it believes the lower one if it sees
+ * that the lower one lives. A rank that is told of its own loss believes it,
+ * because no other rank will talk to it again.
+ */
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "engine/context_command.h"
+#include "engine/failure/wait_diagnosis.h"
+#include "engine/state.h"
+
+/* Time an accusation needs from rank to rank, with a margin. */
+static const uint64_t DEFER_NS = 50 * CLOCK_NS_PER_MS;
+/* The same if the connection has ended but the peer is seen to live on this
+ * host: it will notice, too, as soon as it gets a processor. */
+static const uint64_t DEFER_ALIVE_NS = 200 * CLOCK_NS_PER_MS;
+/* Time a launcher needs to learn from the kernel how a process ended, and to
+ * say so. */
+static const uint64_t EXIT_STATUS_NS = 80 * CLOCK_NS_PER_MS;
+static const uint64_t EXIT_STATUS_POLL_NS = CLOCK_NS_PER_MS;
+static const uint64_t ALIVE_POLL_NS = 10 * CLOCK_NS_PER_MS;
+
+enum {
+    SILENCE_TEXT_MAX = 48,
+    /* Room for who said so, and how long after the last byte. */
+    TAIL_TEXT_MAX = ROSTER_NAME_MAX + SILENCE_TEXT_MAX + 16,
+};
+
+_Static_assert((int)TAIL_TEXT_MAX < (int)REASON_BYTES, "it is never cut");
+
+bool
+context_has_member(const struct comm_context *context, uint32_t world_rank)
+{
+    /* Fast path for the world's communicator and those that begin like it. */
+    if (world_rank < context->size && context->ranks[world_rank] == world_rank)
+        return true;
+    for (uint32_t i = 0; i < context->size; i++) {
+        if (context->ranks[i] == world_rank)
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether op cannot end without world_rank. */
+static bool
+op_needs_rank(const struct op *op, uint32_t world_rank)
+{
+    if (!op->is_message || world_rank == op->engine->roster->rank)
+        return context_has_member(op->context, world_rank);
+
+    const uint32_t peer = step_flow_peer(&op->message);
+    return peer == world_rank || (peer == FLOW_ANY_PEER &&
+                                  context_has_member(op->context, world_rank));
+}
+
+static void
+fail_ops_needing(struct engine *engine, uint32_t world_rank)
+{
+    const struct failure_notice failure_notice =
+        lost_rank_failure(engine, world_rank);
+    struct op *next;
+
+    for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
+        next = TAILQ_NEXT(op, link);
+        if (op_needs_rank(op, world_rank))
+            op_fail(op, &failure_notice);
+    }
+}
+
+static enum hoop_status
+lost_rank_status(const struct engine *engine, uint32_t rank)
+{
+    return engine->lost[rank].has_given_up ? HOOP_E_RANK_FAILED
+                                           : HOOP_E_PEER_LOST;
+}
+
+static struct frame
+lost_rank_frame(const struct engine *engine, uint32_t rank)
+{
+    return (struct frame){
+        .kind = FRAME_VERDICT,
+        .epoch = engine->roster->epoch,
+        .comm = FAILURE_OF_RANK,
+        .op = rank,
+        .signature = engine->roster->members[rank].incarnation,
+        .tag = lost_rank_status(engine, rank),
+    };
+}
+
+void
+failure_notice_send_lost_ranks(struct engine *engine, uint32_t peer)
+{
+    if (engine->n_lost == 0)
+        return;
+    for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
+        const struct frame failure_notice = lost_rank_frame(engine, rank);
+
+        if (engine->lost[rank].is_lost && rank != peer)
+            transport_send_control(engine->transport, peer, &failure_notice,
+                                   engine->lost[rank].why);
+    }
+}
+
+static void
+clear_suspicion(struct engine *engine, struct rank_liveness *lost)
+{
+    engine->n_suspects -= lost->is_suspect;
+    lost->is_suspect = false;
+}
+
+/* Returns whether rank may be marked as lost: it is not yet, and it has not
+ * left in good order. A rank that is lost itself sees all connections end, and
+ * must accuse nobody. */
+static bool
+can_mark_lost(struct engine *engine, uint32_t rank)
+{
+    const struct rank_liveness *lost = &engine->lost[rank];
+
+    if (lost->is_lost || lost->has_left || engine->is_leaving ||
+        engine->lost[engine->roster->rank].is_lost)
+        return false;
+    /* First advance operations: what rank sent or posted before may be all that
+     * they were waiting for. */
+    shm_queue_mark_ready(engine);
+    progress_advance_ops(engine);
+    if (!shm_departure_exists(engine, rank))
+        return !lost->is_lost && !lost->has_left;
+    shm_departure_apply(engine, rank);
+    engine_mark_left(engine, rank);
+    return false;
+}
+
+static const char ellipsis[] = " ...";
+
+/* Returns how many of the first n_room bytes of what to keep: whole words, or
+ * all of them if it is one word. Punctuation before the ellipsis is dropped. */
+static size_t
+word_prefix_bytes(const char *what, size_t n_room)
+{
+    static const char gaps[] = " ,;:(";
+    size_t n = n_room;
+
+    while (n > 0 && what[n] != ' ')
+        n--;
+    while (n > 0 && strchr(gaps, what[n - 1]))
+        n--;
+    return n > 0 ? n : n_room;
+}
+
+void
+reason_write_truncated(const char *what,
+                       const char *tail,
+                       char out[REASON_BYTES])
+{
+    const size_t n_tail = strlen(tail);
+    const size_t n_what = strlen(what);
+
+    assert(n_tail + sizeof(ellipsis) <= REASON_BYTES);
+    if (n_what + n_tail < REASON_BYTES) {
+        memmove(out, what, n_what);
+        memcpy(out + n_what, tail, n_tail + 1);
+        return;
+    }
+    const size_t n_kept =
+        word_prefix_bytes(what, REASON_BYTES - n_tail - sizeof(ellipsis));
+    memmove(out, what, n_kept);
+    memcpy(out + n_kept, ellipsis, sizeof(ellipsis) - 1);
+    memcpy(out + n_kept + sizeof(ellipsis) - 1, tail, n_tail + 1);
+}
+
+static void
+time_format_utc(char text[32])
+{
+    struct timespec now;
+    struct tm parts;
+    char seconds[24];
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &parts);
+    strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", &parts);
+    snprintf(text, 32, "%s.%03dZ", seconds, (int)(now.tv_nsec / 1000000));
+}
+
+static const char EXPELLED[] = "this rank was declared lost by ";
+/* Followed by what the rank said itself. */
+static const char GIVEN_UP[] = "this rank ";
+
+void
+engine_describe_expulsion(const char *why, char text[LIMIT_ERROR_TEXT])
+{
+    static const char word[] = ", reported by ";
+    const char *who = strstr(why, word);
+
+    snprintf(text, LIMIT_ERROR_TEXT, "%s%s (%.*s)", EXPELLED,
+             who ? who + strlen(word) : "the coordinator",
+             (int)(who ? who - why : (ptrdiff_t)strlen(why)), why);
+}
+
+/* Describe the loss of rank: "rank 2 (a:70) is lost: ...", or what it said when
+ * it gave up. Of this rank it says that it was declared lost. */
+static const char *
+lost_rank_describe(const struct engine *engine,
+                   uint32_t rank,
+                   char text[LIMIT_ERROR_TEXT])
+{
+    const struct rank_liveness *lost = &engine->lost[rank];
+    char name[ROSTER_NAME_MAX];
+
+    if (rank != engine->roster->rank)
+        snprintf(text, LIMIT_ERROR_TEXT, "%s %s%s",
+                 roster_format_name(engine->roster, rank, name),
+                 lost->has_given_up ? "" : "is lost: ", lost->why);
+    else if (lost->has_given_up)
+        snprintf(text, LIMIT_ERROR_TEXT, "%s%s", GIVEN_UP, lost->why);
+    else
+        engine_describe_expulsion(lost->why, text);
+    return text;
+}
+
+const char *
+lost_rank_describe_to_others(const struct engine *engine,
+                             const char *text,
+                             char out_text[LIMIT_ERROR_TEXT])
+{
+    const uint32_t self = engine->roster->rank;
+    const struct rank_liveness *lost = &engine->lost[self];
+    const char *begin = lost->has_given_up ? GIVEN_UP : EXPELLED;
+    char name[ROSTER_NAME_MAX];
+
+    if (!lost->is_lost || strncmp(text, begin, strlen(begin)) != 0)
+        return text;
+    snprintf(out_text, LIMIT_ERROR_TEXT, "%s %s%s",
+             roster_format_name(engine->roster, self, name),
+             lost->has_given_up ? "" : "is lost: ", lost->why);
+    return out_text;
+}
+
+/* Insert the time into why, before the names of those who reported it. */
+static void
+expulsion_add_time(const char *why, char out_why[REASON_BYTES])
+{
+    const char *who = strstr(why, ", reported by ");
+    char when[32];
+    char head[REASON_BYTES];
+    char tail[REASON_BYTES / 2];
+
+    if (!who)
+        who = why + strlen(why);
+    time_format_utc(when);
+    snprintf(head, sizeof(head), "%.*s", (int)(who - why), why);
+    snprintf(tail, sizeof(tail), ", at %s%.90s", when, who);
+    reason_write_truncated(head, tail, out_why);
+}
+
+void
+engine_mark_lost(struct engine *engine,
+                 uint32_t rank,
+                 enum evidence evidence,
+                 const char *why)
+{
+    struct rank_liveness *lost = &engine->lost[rank];
+    char text[LIMIT_ERROR_TEXT];
+
+    if (!can_mark_lost(engine, rank)) {
+        clear_suspicion(engine, lost);
+        return;
+    }
+    clear_suspicion(engine, lost);
+    lost->is_lost = true;
+    lost->has_given_up = evidence == EVIDENCE_GIVEN_UP;
+    engine->n_lost++;
+    if (rank == engine->roster->rank && !lost->has_given_up)
+        expulsion_add_time(why, lost->why);
+    else
+        reason_write_truncated(why, "", lost->why);
+    if (rank == engine->roster->rank)
+        atomic_store(&engine->is_expelled, true);
+    const struct frame failure_notice = lost_rank_frame(engine, rank);
+    /* Tell all ranks before operations end, so that peers learn which rank is
+     * lost. The lost rank is told, too, since it may live. */
+    transport_broadcast_control(engine->transport, engine->roster->rank,
+                                &failure_notice, lost->why);
+
+    lost_rank_describe(engine, rank, text);
+    log_warning("engine", "%s", text);
+    fail_ops_needing(engine, rank);
+    member_watch_on_loss(engine, rank);
+    transport_mark_unreachable(engine->transport, rank, lost->why);
+    engine->options.on_lost(engine->options.owner, rank, evidence, lost->why);
+}
+
+bool
+engine_give_up_execute(struct engine *engine, const char *why)
+{
+    const uint32_t self = engine->roster->rank;
+    const bool was_new = !engine->lost[self].is_lost && !engine->is_leaving;
+
+    engine_mark_lost(engine, self, EVIDENCE_GIVEN_UP, why);
+    /* Send the notices now, because the process may end at once. */
+    engine->must_flush = true;
+    return was_new;
+}
+
+/* Returns whether this rank and one other are all that is left. */
+static bool
+is_only_pair_left(const struct engine *engine)
+{
+    return engine->roster->size - engine->n_lost - engine->n_left == 2;
+}
+
+/* Returns a running shared-memory operation that rank takes part in, or NULL.
+ * Posts in a shared region carry no time of arrival. */
+static struct op *
+find_running_shm_op(const struct engine *engine, uint32_t rank)
+{
+    struct op *op;
+
+    TAILQ_FOREACH(op, &engine->running, link)
+    {
+        if (op->is_shm && context_has_member(op->context, rank))
+            break;
+    }
+    return op;
+}
+
+/* Returns whether nothing has come from rank for op. */
+static bool
+has_nothing_arrived(struct op *op, uint32_t rank)
+{
+    const struct step_flow *flow;
+
+    if (op->rounds.round > 0)
+        return false;
+    shm_executor_list_awaited(op);
+    TAILQ_FOREACH(flow, &op->flows, link)
+    {
+        if (step_flow_peer(flow) == rank)
+            break;
+    }
+    return flow;
+}
+
+/* Example: ", 0.310 s after its last byte". */
+static void
+silence_describe(const struct engine *engine,
+                 uint32_t rank,
+                 char text[SILENCE_TEXT_MAX])
+{
+    const uint64_t n_ms = transport_silence_ms(engine->transport, rank);
+    const bool has_ended = transport_is_disconnected(engine->transport, rank);
+    struct op *op = find_running_shm_op(engine, rank);
+
+    text[0] = '\0';
+    /* The reason given for a silent rank already says how long. */
+    if (!has_ended)
+        return;
+    if (op)
+        snprintf(text, SILENCE_TEXT_MAX, ", %s than %.3f s after its last byte",
+                 has_nothing_arrived(op, rank) ? "more" : "less",
+                 (double)(clock_now_ns() - op->started_ns) /
+                     (double)CLOCK_NS_PER_S);
+    else if (n_ms != TRANSPORT_SILENCE_UNKNOWN)
+        snprintf(text, SILENCE_TEXT_MAX, ", %.3f s after its last byte",
+                 (double)n_ms / 1000.0);
+}
+
+/* Example: "connection reset, 0.310 s after its last byte, reported by rank 0
+ * (a:70)". */
+static void
+report_and_mark_lost(struct engine *engine,
+                     uint32_t rank,
+                     enum evidence evidence)
+{
+    struct rank_liveness *lost = &engine->lost[rank];
+    char name[ROSTER_NAME_MAX];
+    char silence[SILENCE_TEXT_MAX];
+    char tail[TAIL_TEXT_MAX];
+
+    silence_describe(engine, rank, silence);
+    snprintf(tail, sizeof(tail), "%s, reported by %s", silence,
+             roster_format_name(engine->roster, engine->roster->rank, name));
+    reason_write_truncated(lost->why, tail, lost->why);
+    engine_mark_lost(engine, rank, evidence, lost->why);
+}
+
+/* The lower rank is believed, though it cannot say so itself. */
+static void
+accept_own_loss(struct engine *engine, uint32_t rank)
+{
+    char name[ROSTER_NAME_MAX];
+    char tail[TAIL_TEXT_MAX];
+    char why[REASON_BYTES];
+
+    snprintf(tail, sizeof(tail),
+             ", reported by %s, which lives and is believed",
+             roster_format_name(engine->roster, rank, name));
+    reason_write_truncated(engine->lost[rank].why, tail, why);
+    clear_suspicion(engine, &engine->lost[rank]);
+    engine_mark_lost(engine, engine->roster->rank, EVIDENCE_TOLD, why);
+}
+
+enum engine_process_status
+engine_process_status_of(const struct engine *engine,
+                         uint32_t rank,
+                         char how[LIMIT_NAME])
+{
+    const struct engine_options *options = &engine->options;
+
+    how[0] = '\0';
+    return options->process_status_of
+               ? options->process_status_of(options->owner, rank, how)
+               : ENGINE_PROCESS_UNKNOWN;
+}
+
+/* Returns for how long the lower rank may accuse first. */
+static uint64_t
+accusation_defer_ns(const struct engine *engine,
+                    uint32_t rank,
+                    enum engine_process_status process_status)
+{
+    return process_status == ENGINE_PROCESS_ALIVE &&
+                   transport_is_disconnected(engine->transport, rank)
+               ? DEFER_ALIVE_NS
+               : DEFER_NS;
+}
+
+/* Returns whether rank was suspected only of silence and has been heard
+ * again. */
+static bool
+is_heard_again(const struct engine *engine, uint32_t rank)
+{
+    const struct rank_liveness *lost = &engine->lost[rank];
+
+    return lost->evidence == EVIDENCE_SILENT &&
+           transport_is_connected(engine->transport, rank) &&
+           transport_read_count(engine->transport, rank) != lost->n_heard;
+}
+
+/* Report the suspicion to the coordinator, once. */
+static void
+report_suspicion(struct engine *engine, uint32_t rank)
+{
+    struct rank_liveness *lost = &engine->lost[rank];
+    char silence[SILENCE_TEXT_MAX];
+    char why[REASON_BYTES];
+    const struct engine_suspicion suspicion = {
+        .evidence = lost->evidence,
+        .slack_ms = peer_round_trip_max_ms(engine),
+        .why = why,
+    };
+
+    if (lost->is_reported || !engine->options.on_suspected)
+        return;
+    lost->is_reported = true;
+    silence_describe(engine, rank, silence);
+    reason_write_truncated(lost->why, silence, why);
+    engine->options.on_suspected(engine->options.owner, rank, &suspicion);
+}
+
+/* Nobody else decides: declare rank dead, or set when to check again. */
+static void
+decide_by_lower_rank(struct engine *engine,
+                     uint32_t rank,
+                     enum engine_process_status process_status,
+                     uint64_t now_ns)
+{
+    struct rank_liveness *lost = &engine->lost[rank];
+    const bool is_lower = rank < engine->roster->rank;
+    const uint64_t declare_dead_ns =
+        lost->rule_ns + accusation_defer_ns(engine, rank, process_status);
+
+    if (is_lower && now_ns < declare_dead_ns)
+        /* Check often: rank may die of what broke the connection. */
+        lost->next_check_ns = now_ns + ALIVE_POLL_NS < declare_dead_ns
+                                  ? now_ns + ALIVE_POLL_NS
+                                  : declare_dead_ns;
+    else if (process_status == ENGINE_PROCESS_ALIVE && is_lower &&
+             is_only_pair_left(engine))
+        accept_own_loss(engine, rank);
+    else
+        report_and_mark_lost(engine, rank, EVIDENCE_TOLD);
+}
+
+/* The process has ended, but how is not known. */
+static void
+process_end_describe(struct rank_liveness *lost)
+{
+    static const char ended[] = "its process has ended";
+    char why[REASON_BYTES + 2 * sizeof(ended)];
+
+    if (strncmp(lost->why, ended, sizeof(ended) - 1) == 0)
+        return;
+    if (lost->evidence == EVIDENCE_SILENT) { /* the end explains the silence */
+        strcpy(lost->why, ended);
+        return;
+    }
+    snprintf(why, sizeof(why), "%s (%s", ended, lost->why);
+    reason_write_truncated(why, ")", lost->why);
+}
+
+/* Declare rank dead, clear the suspicion, or set when to check again. */
+static void
+failure_detector_check_rank(struct engine *engine,
+                            uint32_t rank,
+                            uint64_t now_ns)
+{
+    struct rank_liveness *lost = &engine->lost[rank];
+    char how[LIMIT_NAME];
+    const enum engine_process_status process_status =
+        engine_process_status_of(engine, rank, how);
+
+    if (process_status == ENGINE_PROCESS_DYING &&
+        now_ns < lost->suspected_ns + EXIT_STATUS_NS) {
+        lost->next_check_ns = now_ns + EXIT_STATUS_POLL_NS;
+        return;
+    }
+    if (how[0])
+        snprintf(lost->why, sizeof(lost->why), "%s", how);
+    if (process_status == ENGINE_PROCESS_DYING ||
+        process_status == ENGINE_PROCESS_DEAD) {
+        if (!how[0])
+            process_end_describe(lost);
+        report_and_mark_lost(engine, rank, EVIDENCE_ENDED);
+        return;
+    }
+    if (is_heard_again(engine, rank)) {
+        clear_suspicion(engine, lost);
+        return;
+    }
+    report_suspicion(engine, rank);
+    if (now_ns < lost->rule_ns)
+        lost->next_check_ns = now_ns + ALIVE_POLL_NS < lost->rule_ns
+                                  ? now_ns + ALIVE_POLL_NS
+                                  : lost->rule_ns;
+    else
+        decide_by_lower_rank(engine, rank, process_status, now_ns);
+}
+
+void
+engine_suspect_rank(struct engine *engine,
+                    uint32_t rank,
+                    enum evidence evidence,
+                    const char *why)
+{
+    struct rank_liveness *lost = &engine->lost[rank];
+    const uint64_t decide_ns =
+        engine->options.on_suspected
+            ? (EVIDENCE_UNDECIDED_MS + peer_round_trip_max_ms(engine)) *
+                  CLOCK_NS_PER_MS
+            : 0;
+
+    /* can_mark_lost() advances operations, which may suspect rank
+     * themselves. */
+    if (lost->is_suspect || !can_mark_lost(engine, rank) || lost->is_suspect)
+        return;
+    reason_write_truncated(why, "", lost->why);
+    lost->is_suspect = true;
+    lost->is_reported = false;
+    lost->evidence = evidence;
+    lost->suspected_ns = clock_now_ns();
+    lost->n_heard = transport_read_count(engine->transport, rank);
+    lost->rule_ns = lost->suspected_ns + decide_ns;
+    engine->n_suspects++;
+    failure_detector_check_rank(engine, rank, lost->suspected_ns);
+    if (lost->is_suspect && lost->next_check_ns < engine->deadline_ns)
+        engine->deadline_ns = lost->next_check_ns;
+}
+
+void
+failure_detector_decide_now(struct engine *engine, uint32_t rank)
+{
+    struct rank_liveness *lost = &engine->lost[rank];
+    const uint64_t now_ns = clock_now_ns();
+
+    if (!lost->is_suspect || now_ns >= lost->rule_ns)
+        return;
+    lost->rule_ns = lost->suspected_ns;
+    lost->next_check_ns = now_ns;
+    engine->deadline_ns = 0;
+}
+
+uint64_t
+engine_check_suspects(struct engine *engine, uint64_t now_ns)
+{
+    uint64_t next_ns = CLOCK_NEVER;
+
+    for (uint32_t rank = 0;
+         engine->n_suspects > 0 && rank < engine->roster->size; rank++) {
+        struct rank_liveness *lost = &engine->lost[rank];
+
+        if (lost->is_suspect && lost->next_check_ns <= now_ns)
+            failure_detector_check_rank(engine, rank, now_ns);
+        if (lost->is_suspect && lost->next_check_ns < next_ns)
+            next_ns = lost->next_check_ns;
+    }
+    return next_ns;
+}
+
+struct failure_notice
+lost_rank_failure(const struct engine *engine, uint32_t rank)
+{
+    char text[LIMIT_ERROR_TEXT];
+
+    return failure_notice_make(lost_rank_status(engine, rank), rank, "%s",
+                               lost_rank_describe(engine, rank, text));
+}
+
+bool
+op_cannot_end(struct op *op, struct failure_notice *out_notice)
+{
+    const struct engine *engine = op->engine;
+
+    for (uint32_t i = 0; engine->n_lost > 0 && i < op->context->size; i++) {
+        const uint32_t rank = op->context->ranks[i];
+
+        if (!engine->lost[rank].is_lost || !op_needs_rank(op, rank))
+            continue;
+        *out_notice = lost_rank_failure(engine, rank);
+        return true;
+    }
+    return op_waits_for_departed(op, out_notice);
+}
+
+bool
+context_has_lost_member(const struct comm_context *context,
+                        struct failure_notice *out_notice)
+{
+    const struct engine *engine = context->engine;
+
+    for (uint32_t i = 0; engine->n_lost > 0 && i < context->size; i++) {
+        if (!engine->lost[context->ranks[i]].is_lost)
+            continue;
+        *out_notice = lost_rank_failure(engine, context->ranks[i]);
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,557 @@
+/*
+ * engine/failure/failure_notice.c - how operations fail, and which ranks are told
+ *
+ * One rank finds a failure first: a connection that ends, a call that does not
+ * match, a deadline. It ends the affected operations here, names the culprit,
+ * and sends a failure notice over every connection. Each rank passes on a
+ * notice that is new to it, so that ranks which wait for a third rank end, too.
+ *
+ * The details of a failure are made from the same facts as its text, so that a
+ * program which reacts to a failure need not parse texts.
+ */
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hoop/comm.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "dtype/dtype.h"
+#include "engine/context_command.h"
+#include "engine/failure/wait_diagnosis.h"
+#include "engine/state.h"
+
+struct failure_notice
+failure_notice_make(enum hoop_status status,
+                    uint32_t rank,
+                    const char *format,
+                    ...)
+{
+    struct failure_notice failure_notice = {.status = status, .rank = rank};
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(failure_notice.why, sizeof(failure_notice.why), format,
+              arguments);
+    va_end(arguments);
+    return failure_notice;
+}
+
+struct comm_context *
+engine_find_context(struct engine *engine, uint64_t id)
+{
+    struct comm_context *context;
+
+    pthread_mutex_lock(&engine->lock);
+    TAILQ_FOREACH(context, &engine->contexts, link)
+    {
+        if (context->id == id)
+            break;
+    }
+    pthread_mutex_unlock(&engine->lock);
+    return context;
+}
+
+void
+op_mark_dirty(struct op *op)
+{
+    if (op->is_dirty || op->state != OP_RUNNING)
+        return;
+    op->is_dirty = true;
+    TAILQ_INSERT_TAIL(&op->engine->dirty, op, dirty_link);
+}
+
+/* Update the poll passes still needed after op. If op needed all ranks and
+ * ended well, every rank is past its earlier calls: one poll finds what they
+ * sent for those, the next what other ranks then said of it. Shared-memory
+ * operations, which read no sockets otherwise, poll after an operation of
+ * another kind. */
+static void
+context_update_pending_polls(struct comm_context *context, const struct op *op)
+{
+    const bool is_heard = op->status == HOOP_OK && !op->members &&
+                          op->stage == 0 && call_needs_all_ranks(&op->call);
+
+    if (!is_heard)
+        context->n_polls_pending = POLLS_PENDING;
+    else if (context->n_polls_pending > 0 && !op->is_shm)
+        context->n_polls_pending--;
+    if (op->status != HOOP_OK || !op->is_shm || call_has_root(&op->call))
+        context->n_polls_pending_shm = POLLS_PENDING;
+    else if (context->n_polls_pending_shm > 0 &&
+             !transport_is_in_progress(context->engine->transport))
+        context->n_polls_pending_shm--;
+}
+
+static void
+op_history_add_ended(const struct op *op)
+{
+    struct op_history_entry ended_op = {
+        .number = op->number,
+        .call = op->first_call,
+        .flags = op->label.flags,
+        .has_failed = op->status != HOOP_OK,
+    };
+
+    memcpy(ended_op.signatures, op->signatures, sizeof(op->signatures));
+    op_history_add(&op->context->op_history, &ended_op);
+    context_update_pending_polls(op->context, op);
+}
+
+/* Collectives begin in the order of their numbers, and the list is in the order
+ * in which they began. */
+struct op *
+context_find_running_op(const struct comm_context *context, uint64_t number)
+{
+    struct op *op;
+
+    TAILQ_FOREACH(op, &context->engine->running, link)
+    {
+        if (op->context == context && !op->is_message && op->number >= number)
+            return op->number == number ? op : NULL;
+    }
+    return NULL;
+}
+
+static void
+op_close_flows(struct op *op)
+{
+    struct transport *transport = op->engine->transport;
+
+    if (!op->is_message) {
+        shm_queue_remove(op);
+        executor_abort(op);
+        if (op->status != HOOP_OK)
+            transport_drop_op(transport, op->context->id, op->number);
+        else
+            transport_drop_early_grants(transport, op->context->id, op->number);
+    } else if (op->message.is_receive) {
+        transport_receive_cancel(transport, &op->message.in);
+    } else {
+        transport_send_cancel(transport, &op->message.out);
+    }
+}
+
+void
+op_complete(struct op *op)
+{
+    if (op->is_message || !mismatch_check_surplus(op))
+        op_end(op, HOOP_OK);
+}
+
+/* Returns whether op is the library's own and not a program's. */
+static bool
+is_internal_op(const struct op *op)
+{
+    return op->call.name == CALL_AGREE ||
+           (op->is_message && op->label.tag == CALL_TAG_OWN);
+}
+
+void
+op_end(struct op *op, enum hoop_status status)
+{
+    struct engine *engine = op->engine;
+
+    if (FAULT_IS_BUILT && op->label.faults && status == HOOP_OK)
+        op_inject_fault(op, FAULT_AT_END, 0);
+    op->status = status;
+    op->has_failed = status != HOOP_OK;
+    if (op->state == OP_RUNNING) {
+        op_close_flows(op);
+        TAILQ_REMOVE(&engine->running, op, link);
+    }
+    /* Drop the frames that came for op before it was refused. */
+    if (op->state == OP_NEW && !op->is_message)
+        transport_drop_op(engine->transport, op->context->id, op->number);
+    if (op->is_dirty)
+        TAILQ_REMOVE(&engine->dirty, op, dirty_link);
+    op->is_dirty = false;
+    op->state = OP_ENDED;
+    if (!op->is_message && op->has_failed &&
+        (op->context->failed_first == 0 ||
+         op->number < op->context->failed_first))
+        op->context->failed_first = op->number;
+    if (!op->is_message)
+        op_history_add_ended(op);
+    else if (!op->message.is_receive)
+        op->context->n_polls_pending_shm = POLLS_PENDING;
+    if (op->is_message)
+        op->context->n_polls_pending = POLLS_PENDING;
+    if (status == HOOP_OK && !is_internal_op(op))
+        engine_count_ended_op(engine);
+    op->status = failure_notice_apply_deferred(op, status);
+    TAILQ_INSERT_TAIL(&engine->ended, op, link);
+    /* The partner is ended later, because the caller may be walking the list
+     * that it stands in. */
+    if (status != HOOP_OK && op->partner)
+        op_mark_dirty(op->partner);
+}
+
+bool
+op_partner_has_failed(const struct op *op)
+{
+    const struct op *partner = op->partner;
+
+    return partner && partner->state == OP_ENDED && partner->has_failed;
+}
+
+void
+op_fail_as_partner(struct op *op)
+{
+    memcpy(op->text, op->partner->text, sizeof(op->text));
+    op->failure = op->partner->failure;
+    op_end(op, op->partner->status);
+}
+
+/* Keep a failure for ranks that ask about it later. */
+static void
+failure_notice_record(struct comm_context *context,
+                      uint64_t number,
+                      const struct failure_notice *failure_notice)
+{
+    context->failed_op = number;
+    context->failed = *failure_notice;
+}
+
+uint32_t
+failure_notice_pack_rank(uint32_t rank)
+{
+    return rank == HOOP_NO_RANK ? 0 : rank + 1;
+}
+
+void
+failure_notice_send_all(struct engine *engine,
+                        const struct comm_context *context,
+                        uint64_t number,
+                        const struct failure_notice *failure_notice)
+{
+    const struct frame frame = {
+        .kind = FRAME_VERDICT,
+        .epoch = engine->roster->epoch,
+        .comm = context->id,
+        .op = number,
+        .tag = failure_notice->status,
+        .call.root = failure_notice_pack_rank(failure_notice->rank),
+    };
+    char told[LIMIT_ERROR_TEXT];
+
+    transport_broadcast_control(
+        engine->transport, engine->roster->rank, &frame,
+        lost_rank_describe_to_others(engine, failure_notice->why, told));
+}
+
+static struct early_failure *
+early_failure_find(const struct comm_context *context, uint64_t number)
+{
+    struct early_failure *early;
+
+    TAILQ_FOREACH(early, &context->early_failures, link)
+    {
+        if (early->op == number)
+            break;
+    }
+    return early;
+}
+
+struct early_failure *
+failure_notice_take_early(struct comm_context *context, uint64_t number)
+{
+    struct early_failure *early = early_failure_find(context, number);
+
+    if (early) {
+        TAILQ_REMOVE(&context->early_failures, early, link);
+        context->n_early_failures--;
+    }
+    return early;
+}
+
+/* Keep a failure notice on an operation that has not begun here. Returns
+ * whether it is new and was kept. */
+static bool
+failure_notice_keep_early(struct comm_context *context,
+                          uint64_t number,
+                          const struct failure_notice *failure_notice)
+{
+    if (context->n_early_failures == LIMIT_EARLY_VERDICTS ||
+        early_failure_find(context, number))
+        return false;
+    struct early_failure *early = malloc(sizeof(*early));
+    if (!early)
+        return false;
+    early->op = number;
+    early->failure_notice = *failure_notice;
+    TAILQ_INSERT_TAIL(&context->early_failures, early, link);
+    context->n_early_failures++;
+    return true;
+}
+
+_Static_assert(sizeof(((struct hoop_failure *)0)->host) == LIMIT_NAME &&
+                   sizeof(((struct hoop_failure *)0)->communicator) ==
+                       LIMIT_NAME,
+               "names are not cut");
+
+struct hoop_failure
+failure_to_hoop_failure(const struct roster *roster,
+                        const struct failure_notice *failure_notice)
+{
+    struct hoop_failure failure = {
+        .status = failure_notice->status,
+        .rank = failure_notice->rank,
+        .waited_for = HOOP_NO_RANK,
+    };
+
+    if (failure_notice->rank >= roster->size)
+        return failure;
+    failure.pid = roster->members[failure_notice->rank].pid;
+    snprintf(failure.host, sizeof(failure.host), "%s",
+             roster->members[failure_notice->rank].host);
+    return failure;
+}
+
+/* Returns the size as the caller counts it. */
+static uint64_t
+op_user_bytes(const struct op *op)
+{
+    const struct step_flow *flow = &op->message;
+
+    if (op->is_message)
+        return flow->is_receive ? flow->in.total : flow->out.total;
+    if (op->call.name == CALL_BARRIER)
+        return 0;
+    return op->call.count * dtype_size((enum hoop_dtype)op->call.dtype);
+}
+
+/* Returns the details of op's failure. number is the one users know. */
+static struct hoop_failure
+op_failure_details(const struct op *op,
+                   uint64_t number,
+                   const struct failure_notice *failure_notice)
+{
+    const struct roster *roster = op->engine->roster;
+    struct hoop_failure failure =
+        failure_to_hoop_failure(roster, failure_notice);
+
+    failure.operation = call_name_to_string((enum call_name)op->call.name);
+    failure.sequence = number;
+    context_copy_name(op->context, failure.communicator);
+    failure.n_bytes = op_user_bytes(op);
+    failure.elapsed_ms = (clock_now_ns() - op->started_ns) / CLOCK_NS_PER_MS;
+    failure.allowed_ms = op->allowed_ns / CLOCK_NS_PER_MS;
+    /* A failure of this rank itself waited for nobody. */
+    if (op->state == OP_RUNNING && failure_notice->rank != roster->rank)
+        failure.waited_for = op_awaited_rank(op);
+    return failure;
+}
+
+static uint64_t
+op_user_number(const struct op *op)
+{
+    return op->is_message ? message_user_number(op->number)
+                          : context_user_call_number(op->context, op->number);
+}
+
+void
+op_fail_without_notice(struct op *op,
+                       const struct failure_notice *failure_notice)
+{
+    char call[CALL_TEXT_MAX];
+
+    call_describe(&op->call, op_user_number(op), call);
+    snprintf(op->text, sizeof(op->text), "%s: %.820s", call,
+             failure_notice->why);
+    op_append_wait_text(op, failure_notice);
+    op->failure = op_failure_details(op, op_user_number(op), failure_notice);
+    log_debug("engine", "%s", op->text);
+    /* A rank that closes says goodbye, which is enough. */
+    if (!op->is_message && failure_notice->status != HOOP_E_CLOSED)
+        failure_notice_record(op->context, op->number, failure_notice);
+    op_end(op, failure_notice->status);
+}
+
+void
+op_fail(struct op *op, const struct failure_notice *failure_notice)
+{
+    op_fail_without_notice(op, failure_notice);
+    /* Send the notices before the caller learns of the failure, because it may
+     * tell other ranks by other means. */
+    op->engine->must_flush = true;
+    if (!op->is_message && failure_notice->status != HOOP_E_CLOSED)
+        failure_notice_send_all(op->engine, op->context, op->number,
+                                failure_notice);
+}
+
+void
+op_fail_with_error(struct op *op, enum hoop_status status)
+{
+    const struct failure_notice failure_notice = failure_notice_make(
+        status, op->engine->roster->rank, "%s", error_text());
+
+    op_fail(op, &failure_notice);
+}
+
+/* An operation that returned success here failed elsewhere. The first such
+ * failure is the cause. */
+static void
+failure_notice_defer(struct comm_context *context,
+                     const struct failure_notice *failure_notice)
+{
+    if (context->has_deferred_failure)
+        return;
+    context->has_deferred_failure = true;
+    context->deferred_failure = *failure_notice;
+}
+
+/* The collective is recorded as if it had begun and failed. */
+void
+context_fail_next_execute(struct comm_context *context,
+                          enum hoop_status status,
+                          const char *why)
+{
+    struct engine *engine = context->engine;
+    struct op_history_entry ended_op = {.has_failed = true};
+    char name[ROSTER_NAME_MAX];
+
+    pthread_mutex_lock(&engine->lock);
+    ended_op.number = atomic_fetch_add(&context->op_next, 1);
+    pthread_mutex_unlock(&engine->lock);
+    context->begin_next = ended_op.number + 1;
+    context->n_polls_pending_shm = POLLS_PENDING;
+    context->n_polls_pending = POLLS_PENDING;
+    if (context->failed_first == 0)
+        context->failed_first = ended_op.number;
+    op_history_add(&context->op_history, &ended_op);
+    transport_drop_op(engine->transport, context->id, ended_op.number);
+    free(failure_notice_take_early(context, ended_op.number));
+
+    const struct failure_notice failure_notice = failure_notice_make(
+        status, engine->roster->rank, "%s cannot take part: %.700s",
+        roster_format_name(engine->roster, engine->roster->rank, name), why);
+    failure_notice_record(context, ended_op.number, &failure_notice);
+    engine->must_flush = true;
+    failure_notice_send_all(engine, context, ended_op.number, &failure_notice);
+}
+
+enum hoop_status
+failure_notice_apply_deferred(struct op *op, enum hoop_status status)
+{
+    struct comm_context *context = op->context;
+    char call[CALL_TEXT_MAX];
+
+    if (!context->has_deferred_failure || status == HOOP_E_CLOSED)
+        return status;
+    context->has_deferred_failure = false;
+    const size_t n_own = status == HOOP_OK ? 0 : strlen(op->text);
+    const char *verb = context->deferred_failure.status == HOOP_E_MISMATCH
+                           ? "differed"
+                           : "failed";
+    call_describe(&op->call, op->is_message ? 0 : op_user_number(op), call);
+    if (n_own == 0)
+        snprintf(op->text, sizeof(op->text),
+                 "%s is done, but an earlier call %s: %.700s", call, verb,
+                 context->deferred_failure.why);
+    else
+        snprintf(op->text + n_own, sizeof(op->text) - n_own,
+                 "; and an earlier call %s: %s", verb,
+                 context->deferred_failure.why);
+    op->failure =
+        op_failure_details(op, op->is_message ? 0 : op_user_number(op),
+                           &context->deferred_failure);
+    log_debug("engine", "%s", op->text);
+    return context->deferred_failure.status;
+}
+
+static enum hoop_status
+status_from_frame(const struct frame *frame)
+{
+    return frame->tag == HOOP_E_MISMATCH || frame->tag == HOOP_E_TIMEOUT ||
+                   frame->tag == HOOP_E_PEER_LOST ||
+                   frame->tag == HOOP_E_RANK_FAILED ||
+                   frame->tag == HOOP_E_EXHAUSTED || frame->tag == HOOP_E_DENIED
+               ? (enum hoop_status)frame->tag
+               : HOOP_E_ABORTED;
+}
+
+struct failure_notice
+failure_notice_decode(const struct engine *engine,
+                      const struct frame *frame,
+                      const char *text)
+{
+    const bool is_known =
+        frame->call.root > 0 && frame->call.root <= engine->roster->size;
+
+    return failure_notice_make(status_from_frame(frame),
+                               is_known ? frame->call.root - 1 : HOOP_NO_RANK,
+                               "%s", text);
+}
+
+void
+failure_notice_on_message(struct comm_context *context,
+                          uint32_t peer,
+                          const struct frame *frame,
+                          const char *text)
+{
+    const struct failure_notice failure_notice =
+        failure_notice_decode(context->engine, frame, text);
+    struct op *op;
+
+    TAILQ_FOREACH(op, &context->engine->running, link)
+    {
+        if (op->is_message && op->context == context &&
+            !op->message.is_receive && op->number == frame->op &&
+            op->message.out.key.peer == peer) {
+            op_fail(op, &failure_notice);
+            return;
+        }
+    }
+    /* The send has returned; no other call may fail for it. */
+    log_debug("engine", "message #%" PRIu64 ", which has been sent: %s",
+              message_user_number(frame->op), text);
+}
+
+/*
+ * Many operations may fail at a time, and their failure notices arrive in any
+ * order from all sides. A notice is passed on only if it is new here; otherwise
+ * notices would travel for ever.
+ */
+void
+failure_notice_on_ended(struct comm_context *context,
+                        uint64_t number,
+                        const struct failure_notice *failure_notice)
+{
+    if (!op_history_mark_failed(&context->op_history, number))
+        return;
+    failure_notice_record(context, number, failure_notice);
+    failure_notice_send_all(context->engine, context, number, failure_notice);
+    /* The ranks that know of it are about to leave, or to call something else,
+     * so the next call here must report it. */
+    if (failure_notice->status == HOOP_E_MISMATCH ||
+        failure_notice->status == HOOP_E_EXHAUSTED ||
+        failure_notice->status == HOOP_E_DENIED)
+        failure_notice_defer(context, failure_notice);
+}
+
+void
+failure_notice_on_op(struct engine *engine,
+                     struct comm_context *context,
+                     const struct frame *frame,
+                     const char *text)
+{
+    const struct failure_notice failure_notice =
+        failure_notice_decode(engine, frame, text);
+    struct op *op = context_find_running_op(context, frame->op);
+
+    if (frame->op == FAILURE_OF_ALL)
+        context_revoke_by_notice(context, &failure_notice);
+    else if (op)
+        op_fail(op, &failure_notice);
+    else if (frame->op < context->begin_next)
+        failure_notice_on_ended(context, frame->op, &failure_notice);
+    else if (failure_notice_keep_early(context, frame->op, &failure_notice))
+        failure_notice_send_all(engine, context, frame->op, &failure_notice);
+}

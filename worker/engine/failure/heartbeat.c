@@ -1,0 +1,539 @@
+/*
+ * engine/failure/heartbeat.c - asks ranks that are waited for whether they live
+ *
+ * A stopped process, and a link that loses everything, close no connection. So
+ * a rank that waits asks the awaited ranks for a sign of life once they have
+ * been silent for a moment. Their progress owner answers at once, whatever call
+ * the program is in: a late rank is not lost. A rank is lost if nothing at all
+ * has come from it for the failure timeout, and it has taken no more of the
+ * data on their way to it.
+ *
+ * - Only time in which this rank itself runs is counted: a rank that was
+ *   stopped accuses nobody when it wakes.
+ * - On this host the kernel shows whether a process merely finds no processor;
+ *   it gets more time. The kernel also shows whether a process has ended while
+ *   a child made without pthread_atfork() holds its connections open.
+ * - A network that loses packets makes healthy ranks silent. There the failure
+ *   timeout is longer, unless the user has set it, and a rank that answers on
+ *   a second connection (net/path.h) gets more time, too.
+ * - The members of a watched context are checked likewise
+ *   (engine/failure/revocation.c).
+ *
+ * The coordinator asks all ranks which ranks they hear if some rank reports a
+ * suspicion, or if it does not hear a rank itself any more. Each rank then asks
+ * all connected peers for a sign of life, whether it waits for them or not, and
+ * reports what came.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/process.h"
+#include "engine/failure/wait_diagnosis.h"
+#include "engine/state.h"
+
+enum {
+    /* Checks per failure timeout. A rank is found lost up to two checks
+     * late. */
+    CHECKS = 32,
+    /* Grace periods, each half a failure timeout long. */
+    GRACE_PERIODS = 2,
+    /* The same for timeouts from LONG_TIMEOUT_MS on, which grow to at most five
+     * times their length. A user who sets a shorter one wants to know soon. */
+    GRACE_PERIODS_LONG = 8,
+    LONG_TIMEOUT_MS = 1000,
+    /* A starved process has run for less than 1/STARVED_PART of a period, or
+     * has waited for a processor for at least that long. */
+    STARVED_PART = 4,
+};
+
+/* Time an ending process needs to close its connections. */
+static const uint64_t PROCESS_EXIT_NS = 100 * CLOCK_NS_PER_MS;
+
+static void
+heartbeat_send(struct engine *engine, uint32_t rank, uint32_t flags)
+{
+    const struct frame frame = {
+        .kind = FRAME_HEARTBEAT,
+        .flags = flags,
+        .epoch = engine->roster->epoch,
+    };
+
+    transport_send_control(engine->transport, rank, &frame, NULL);
+}
+
+/* Ask peer for a sign of life. */
+static void
+heartbeat_request(struct engine *engine, uint32_t peer)
+{
+    heartbeat_send(engine, peer, FRAME_ASKS);
+}
+
+void
+heartbeat_receive(struct engine *engine,
+                  uint32_t peer,
+                  const struct frame *frame)
+{
+    if (frame->flags & FRAME_ASKS)
+        heartbeat_send(engine, peer, 0);
+}
+
+/* Returns whether rank's process is on this node and can be inspected. */
+static bool
+is_process_visible(const struct engine *engine, uint32_t rank)
+{
+    return engine->roster->members[rank].is_visible &&
+           roster_is_same_node(engine->roster, rank);
+}
+
+static struct process_cpu_time
+process_share_get(const struct engine *engine, uint32_t rank)
+{
+    return is_process_visible(engine, rank)
+               ? process_get_cpu_time(engine->roster->members[rank].pid)
+               : (struct process_cpu_time){0};
+}
+
+/* Returns whether a process was starved during n_ns: it was runnable but did
+ * not run, or ran only after waiting. */
+static bool
+is_process_starved(const struct process_cpu_time *before,
+                   const struct process_cpu_time *now,
+                   uint64_t n_ns)
+{
+    const uint64_t part_ns = n_ns / STARVED_PART;
+
+    return (now->is_waiting && now->ran_ns < before->ran_ns + part_ns) ||
+           now->waited_ns >= before->waited_ns + part_ns;
+}
+
+static unsigned
+grace_periods_max(const struct engine *engine)
+{
+    return engine->options.failure_timeout_ms < LONG_TIMEOUT_MS
+               ? GRACE_PERIODS
+               : GRACE_PERIODS_LONG;
+}
+
+static uint64_t
+half_timeout_ns(const struct engine *engine)
+{
+    return engine->options.failure_timeout_ms * CLOCK_NS_PER_MS / 2;
+}
+
+/* Returns how long rank may be silent. */
+static uint64_t
+failure_timeout_ns(struct engine *engine, uint32_t rank)
+{
+    const struct engine_options *options = &engine->options;
+    const uint64_t set_ns = options->failure_timeout_ms * CLOCK_NS_PER_MS;
+    const uint64_t path_ns =
+        transport_path_silence_ns(engine->transport, rank, engine->checked_ns);
+
+    return options->is_failure_timeout_fixed || path_ns < set_ns ? set_ns
+                                                                 : path_ns;
+}
+
+/* Take the baseline at half the timeout, by which a later check tells whether
+ * the process runs. */
+static void
+heartbeat_take_baseline(struct engine *engine, uint32_t rank)
+{
+    struct heartbeat *heartbeat = &engine->heartbeats[rank];
+
+    heartbeat->has_baseline = true;
+    heartbeat->share = process_share_get(engine, rank);
+    path_probe_start(&heartbeat->probe, &engine->roster->members[rank].address);
+}
+
+/* Returns whether rank's process answers while its connection loses packets. */
+static bool
+is_rank_behind_lossy_path(struct engine *engine, uint32_t rank)
+{
+    return path_probe_poll(&engine->heartbeats[rank].probe) == PROBE_ANSWERED &&
+           transport_is_path_lossy(engine->transport, rank, engine->checked_ns);
+}
+
+/* Give rank more time if it gets no processor or answers through a bad network,
+ * since then it is not frozen. The number of grace periods is limited, because
+ * a process that spins behind a cut link also waits for a processor. */
+static bool
+grant_grace_period(struct engine *engine, uint32_t rank, uint64_t timeout_ns)
+{
+    struct heartbeat *heartbeat = &engine->heartbeats[rank];
+    const uint64_t half_ns = half_timeout_ns(engine);
+    const struct process_cpu_time share = process_share_get(engine, rank);
+
+    if (heartbeat->n_grace_periods == grace_periods_max(engine) ||
+        !(is_process_starved(&heartbeat->share, &share, half_ns) ||
+          is_rank_behind_lossy_path(engine, rank)))
+        return false;
+    heartbeat->n_grace_periods++;
+    heartbeat->silent_ns = timeout_ns - half_ns;
+    heartbeat_take_baseline(engine, rank);
+    return true;
+}
+
+/* Returns whether rank's process has ended while its connection is still open,
+ * because another process holds it. */
+static bool
+has_process_ended(struct engine *engine, uint32_t rank)
+{
+    struct heartbeat *heartbeat = &engine->heartbeats[rank];
+    char how[LIMIT_NAME];
+
+    if (!atomic_load(&heartbeat->is_seen))
+        return false;
+    const enum engine_process_status process_status =
+        engine_process_status_of(engine, rank, how);
+    if (process_status != ENGINE_PROCESS_DYING &&
+        process_status != ENGINE_PROCESS_DEAD) {
+        heartbeat->ended_ns = 0;
+        return false;
+    }
+    if (heartbeat->ended_ns == 0)
+        heartbeat->ended_ns = engine->checked_ns;
+    return engine->checked_ns - heartbeat->ended_ns >= PROCESS_EXIT_NS;
+}
+
+static bool
+is_silent_too_long(struct engine *engine, uint32_t rank)
+{
+    struct heartbeat *heartbeat = &engine->heartbeats[rank];
+    const uint64_t timeout_ns = failure_timeout_ns(engine, rank);
+
+    if (!heartbeat->has_baseline && heartbeat->silent_ns >= timeout_ns / 2)
+        heartbeat_take_baseline(engine, rank);
+    path_probe_poll(&heartbeat->probe);
+    if (heartbeat->silent_ns >= timeout_ns)
+        return !grant_grace_period(engine, rank, timeout_ns);
+    return heartbeat->silent_ns > 0 && has_process_ended(engine, rank);
+}
+
+/* Check rank, n_ns after the last check. Returns whether it has been silent for
+ * too long. */
+static bool
+heartbeat_check(struct engine *engine, uint32_t rank, uint64_t n_ns)
+{
+    struct heartbeat *heartbeat = &engine->heartbeats[rank];
+    const uint64_t n_heard = transport_activity_count(engine->transport, rank);
+
+    if (heartbeat->n_checks == engine->n_checks ||
+        !transport_is_connected(engine->transport, rank))
+        return false;
+    const bool is_new = heartbeat->n_checks + 1 != engine->n_checks;
+    heartbeat->n_checks = engine->n_checks;
+    if (heartbeat->n_heard != n_heard || is_new) {
+        heartbeat->n_heard = n_heard;
+        heartbeat->silent_ns = 0;
+        heartbeat->is_asked = false;
+        heartbeat->has_baseline = false;
+        heartbeat->n_grace_periods = 0;
+        heartbeat->ended_ns = 0;
+        path_probe_end(&heartbeat->probe);
+        heartbeat->probe.state = PROBE_NONE;
+        if (!is_new)
+            return false;
+    }
+    if (!heartbeat->is_asked) {
+        heartbeat->round_trip_ms =
+            transport_round_trip_ms(engine->transport, rank);
+        heartbeat_send(engine, rank, FRAME_ASKS);
+    }
+    heartbeat->is_asked = true;
+    heartbeat->silent_ns += is_new ? 0 : n_ns;
+    return !engine->lost[rank].is_suspect && is_silent_too_long(engine, rank);
+}
+
+/* Returns whether some operation waits for the rank at present. */
+static bool
+is_rank_watched(const struct engine *engine, const struct heartbeat *heartbeat)
+{
+    return engine->n_checks > 0 && heartbeat->n_checks + 1 >= engine->n_checks;
+}
+
+/* Returns the round trip to peer plus four times its variation. Of a silent
+ * peer it returns what was measured before the silence. The earlier value is
+ * used because the kernel of a process that reads nothing acknowledges 40 ms
+ * late and more. */
+static uint32_t
+heartbeat_round_trip_ms(const struct engine *engine, uint32_t peer)
+{
+    const struct heartbeat *heartbeat = &engine->heartbeats[peer];
+
+    return is_rank_watched(engine, heartbeat) && heartbeat->is_asked
+               ? heartbeat->round_trip_ms
+               : transport_round_trip_ms(engine->transport, peer);
+}
+
+/* Returns whether peer, which is waited for, has been silent for the failure
+ * timeout. */
+static bool
+heartbeat_has_timed_out(struct engine *engine, uint32_t peer)
+{
+    const struct heartbeat *heartbeat = &engine->heartbeats[peer];
+
+    return engine->options.failure_timeout_ms > 0 &&
+           is_rank_watched(engine, heartbeat) &&
+           heartbeat->silent_ns >= failure_timeout_ns(engine, peer);
+}
+
+enum heartbeat_state
+heartbeat_state_of(const struct engine *engine, uint32_t rank)
+{
+    const struct heartbeat *heartbeat = &engine->heartbeats[rank];
+    const uint64_t period_ns =
+        engine->options.failure_timeout_ms * CLOCK_NS_PER_MS / CHECKS;
+
+    if (!is_rank_watched(engine, heartbeat))
+        return HEARTBEAT_UNKNOWN;
+    /* A rank asked at one check has answered two checks later at the latest. */
+    return heartbeat->silent_ns > 3 * period_ns ? HEARTBEAT_MISSED
+                                                : HEARTBEAT_SEEN;
+}
+
+static bool
+is_awaited_peer_dead(struct engine *engine,
+                     const struct step_flow *flow,
+                     uint64_t n_ns,
+                     uint32_t *out_rank)
+{
+    const uint32_t peer = step_flow_peer(flow);
+
+    if (peer == FLOW_ANY_PEER || peer == engine->roster->rank ||
+        !heartbeat_check(engine, peer, n_ns))
+        return false;
+    *out_rank = peer;
+    return true;
+}
+
+/* Find the first rank without a heartbeat among those that op waits for. */
+static bool
+op_find_dead_peer(struct op *op, uint64_t n_ns, uint32_t *out_rank)
+{
+    struct engine *engine = op->engine;
+    struct step_flow *flow;
+
+    if (op->is_message && step_flow_peer(&op->message) == FLOW_ANY_PEER) {
+        for (uint32_t i = 0; i < op->context->size; i++) {
+            *out_rank = op->context->ranks[i];
+            if (i != op->context->rank &&
+                heartbeat_check(engine, *out_rank, n_ns))
+                return true;
+        }
+        return false;
+    }
+    if (op->is_message)
+        return is_awaited_peer_dead(engine, &op->message, n_ns, out_rank);
+    TAILQ_FOREACH(flow, &op->flows, link)
+    {
+        if (is_awaited_peer_dead(engine, flow, n_ns, out_rank))
+            return true;
+    }
+    return false;
+}
+
+/* Find the first rank without a heartbeat among the members of watched
+ * contexts. */
+static bool
+member_watch_find_dead(struct engine *engine, uint64_t n_ns, uint32_t *out_rank)
+{
+    const struct comm_context *context;
+
+    TAILQ_FOREACH(context, &engine->watched, watched_link)
+    {
+        for (uint32_t i = 0; i < context->size; i++) {
+            *out_rank = context->ranks[i];
+            if (i != context->rank && heartbeat_check(engine, *out_rank, n_ns))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Find the first rank without a heartbeat of all that are waited for. */
+static bool
+find_dead_rank(struct engine *engine, uint64_t n_ns, uint32_t *out_rank)
+{
+    struct op *op;
+
+    TAILQ_FOREACH(op, &engine->running, link)
+    {
+        if (op_find_dead_peer(op, n_ns, out_rank))
+            return true;
+    }
+    return member_watch_find_dead(engine, n_ns, out_rank);
+}
+
+static void
+declare_rank_dead(struct engine *engine, uint32_t rank)
+{
+    const uint32_t pid = engine->roster->members[rank].pid;
+    const struct heartbeat *heartbeat = &engine->heartbeats[rank];
+    const double silent_s =
+        (double)(failure_timeout_ns(engine, rank) +
+                 heartbeat->n_grace_periods * half_timeout_ns(engine)) /
+        (double)CLOCK_NS_PER_S;
+    char why[LIMIT_REASON];
+
+    if (engine->heartbeats[rank].ended_ns > 0)
+        snprintf(why, sizeof(why),
+                 "its process has ended (a child holds its connections)");
+    else if (is_process_visible(engine, rank) && process_is_stopped(pid))
+        snprintf(why, sizeof(why),
+                 "stopped (nothing has come from it for %.1f s)", silent_s);
+    else if (heartbeat->probe.state == PROBE_ANSWERED)
+        snprintf(
+            why, sizeof(why),
+            "nothing has come from it for %.1f s, but it answers new "
+            "connections: large packets do not arrive (MTU?), or its program "
+            "holds hoop up",
+            silent_s);
+    else
+        snprintf(why, sizeof(why),
+                 "frozen or unreachable (nothing has come from it for %.1f s)",
+                 silent_s);
+    engine_suspect_rank(engine, rank, EVIDENCE_SILENT, why);
+}
+
+uint64_t
+engine_check_heartbeats(struct engine *engine, uint64_t now_ns)
+{
+    const uint64_t timeout_ns =
+        engine->options.failure_timeout_ms * CLOCK_NS_PER_MS;
+    const uint64_t period_ns = timeout_ns / CHECKS;
+    uint32_t dead;
+
+    if (timeout_ns == 0 ||
+        (TAILQ_EMPTY(&engine->running) && TAILQ_EMPTY(&engine->watched)))
+        return CLOCK_NEVER;
+    if (now_ns - engine->checked_ns < period_ns)
+        return engine->checked_ns + period_ns;
+    const uint64_t passed_ns = now_ns - engine->checked_ns;
+    engine->checked_ns = now_ns;
+    engine->n_checks++;
+    if (find_dead_rank(engine,
+                       passed_ns < 2 * period_ns ? passed_ns : 2 * period_ns,
+                       &dead))
+        declare_rank_dead(engine, dead);
+    return now_ns + period_ns;
+}
+
+static const uint64_t VIEWS_LOOK_NS = CLOCK_NS_PER_MS;
+
+uint32_t
+peer_round_trip_max_ms(const struct engine *engine)
+{
+    uint32_t slack_ms = 0;
+
+    for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
+        const uint32_t ms = heartbeat_round_trip_ms(engine, rank);
+
+        slack_ms = ms > slack_ms ? ms : slack_ms;
+    }
+    return slack_ms;
+}
+
+static bool
+peer_views_alloc(struct engine *engine)
+{
+    struct views *views = &engine->views;
+    const uint32_t size = engine->roster->size;
+
+    if (!views->n_heard)
+        views->n_heard = calloc(size, sizeof(*views->n_heard));
+    if (!views->seen)
+        views->seen = calloc(size, sizeof(*views->seen));
+    return views->n_heard && views->seen;
+}
+
+/* Returns whether rank may be asked: it has neither left nor been lost. */
+static bool
+is_live_peer(const struct engine *engine, uint32_t rank)
+{
+    const struct rank_liveness *lost = &engine->lost[rank];
+
+    return rank != engine->roster->rank && !lost->is_lost && !lost->has_left;
+}
+
+static uint8_t
+peer_view_of(struct engine *engine, uint32_t rank)
+{
+    const struct rank_liveness *lost = &engine->lost[rank];
+
+    if (!is_live_peer(engine, rank))
+        return VIEW_NONE;
+    if (lost->is_suspect && lost->evidence == EVIDENCE_BROKEN)
+        return VIEW_BROKEN;
+    if (!transport_is_connected(engine->transport, rank))
+        return VIEW_NONE;
+    if (transport_read_count(engine->transport, rank) !=
+        engine->views.n_heard[rank])
+        return VIEW_HEARD;
+    return lost->is_suspect || heartbeat_has_timed_out(engine, rank)
+               ? VIEW_SILENT
+               : VIEW_UNANSWERED;
+}
+
+void
+peer_views_request_begin(struct engine *engine, uint64_t question)
+{
+    struct views *views = &engine->views;
+
+    if (engine->is_leaving || !peer_views_alloc(engine) ||
+        !engine->options.on_views) {
+        atomic_store(&engine->is_asked, false);
+        return;
+    }
+    /* The answer to the previous question may have cleared it in between. */
+    atomic_store(&engine->is_asked, true);
+    views->question = question;
+    views->asked_ns = clock_now_ns();
+    for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
+        views->n_heard[rank] = transport_read_count(engine->transport, rank);
+        if (is_live_peer(engine, rank) &&
+            transport_is_connected(engine->transport, rank))
+            heartbeat_request(engine, rank);
+    }
+    engine->must_flush = true;
+    engine->deadline_ns = 0;
+}
+
+/* Returns whether rank may still answer. Each rank has its own time limit: a
+ * distant rank does not extend the wait for a near one that is silent, since
+ * the coordinator waits for this answer only so long. */
+static bool
+may_peer_still_answer(const struct engine *engine,
+                      uint32_t rank,
+                      uint64_t now_ns)
+{
+    const struct views *views = &engine->views;
+    const uint8_t seen = views->seen[rank];
+
+    return (seen == VIEW_UNANSWERED || seen == VIEW_SILENT) &&
+           now_ns < views->asked_ns + (EVIDENCE_ANSWER_MS +
+                                       heartbeat_round_trip_ms(engine, rank)) *
+                                          CLOCK_NS_PER_MS;
+}
+
+uint64_t
+engine_check_peer_views(struct engine *engine, uint64_t now_ns)
+{
+    struct views *views = &engine->views;
+    bool is_complete = true;
+
+    if (views->question == 0)
+        return CLOCK_NEVER;
+    for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
+        views->seen[rank] = peer_view_of(engine, rank);
+        is_complete &= !may_peer_still_answer(engine, rank, now_ns);
+    }
+    if (!is_complete)
+        return now_ns + VIEWS_LOOK_NS;
+    const uint64_t question = views->question;
+    views->question = 0;
+    atomic_store(&engine->is_asked, false);
+    engine->options.on_views(engine->options.owner, question, views->seen);
+    return CLOCK_NEVER;
+}

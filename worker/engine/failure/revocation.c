@@ -1,0 +1,273 @@
+/*
+ * engine/failure/revocation.c - communicators that no member may use any more
+ *
+ * A rank that finds that a communicator must be abandoned tells all members,
+ * which pass it on: running operations end, and later calls fail with the same
+ * text. So all members come to the point where they decide what to do,
+ * including those that wait for a rank that waits elsewhere, and those that
+ * have noticed nothing.
+ */
+
+#include "base/error.h"
+#include "engine/context_command.h"
+#include "engine/state.h"
+
+static struct frame
+revocation_frame(const struct comm_context *context)
+{
+    return (struct frame){
+        .kind = FRAME_VERDICT,
+        .epoch = context->engine->roster->epoch,
+        .comm = context->id,
+        .op = FAILURE_OF_ALL,
+        .tag = context->revoked.status,
+        .call.root = failure_notice_pack_rank(context->revoked.rank),
+    };
+}
+
+bool
+revocation_send_if_revoked(const struct comm_context *context,
+                           uint32_t world_rank)
+{
+    const struct frame failure_notice = revocation_frame(context);
+    char told[LIMIT_ERROR_TEXT];
+
+    if (context->is_revoked)
+        transport_send_control(
+            context->engine->transport, world_rank, &failure_notice,
+            lost_rank_describe_to_others(context->engine, context->revoked.why,
+                                         told));
+    return context->is_revoked;
+}
+
+/* Connects to members that are not connected yet. */
+static void
+revocation_send_all(const struct comm_context *context)
+{
+    struct engine *engine = context->engine;
+    const struct frame failure_notice = revocation_frame(context);
+    char told[LIMIT_ERROR_TEXT];
+    const char *text =
+        lost_rank_describe_to_others(engine, context->revoked.why, told);
+
+    for (uint32_t i = 0; i < context->size; i++) {
+        const uint32_t rank = context->ranks[i];
+
+        if (!engine->lost[rank].is_lost && !engine->lost[rank].has_left)
+            transport_send_control_connect(engine->transport, rank,
+                                           &failure_notice, text);
+    }
+}
+
+void
+context_revoke_by_notice(struct comm_context *context,
+                         const struct failure_notice *failure_notice)
+{
+    struct engine *engine = context->engine;
+    struct op *next;
+
+    if (context->is_revoked || engine->is_leaving)
+        return;
+    context->is_revoked = true;
+    context->revoked = *failure_notice;
+    revocation_send_all(context);
+    for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
+        next = TAILQ_NEXT(op, link);
+        if (op->context == context)
+            op_fail_without_notice(op, &context->revoked);
+    }
+}
+
+/* A lost member explains more than that a rank did not want to go on. */
+void
+revocation_execute(struct comm_context *context, const char *why)
+{
+    const struct roster *roster = context->engine->roster;
+    struct failure_notice failure_notice;
+    char name[ROSTER_NAME_MAX];
+
+    if (context->is_revoked)
+        return;
+    if (!context_has_lost_member(context, &failure_notice))
+        failure_notice = failure_notice_make(
+            HOOP_E_ABORTED, roster->rank, "%s has revoked the communicator: %s",
+            roster_format_name(roster, roster->rank, name), why);
+    context_revoke_by_notice(context, &failure_notice);
+}
+
+bool
+op_fail_if_revoked(struct op *op)
+{
+    const struct comm_context *context = op->context;
+
+    if (!context->is_revoked)
+        return false;
+    op_fail_without_notice(op, &context->revoked);
+    return true;
+}
+
+/* Returns whether a member has left in good order; describes the first. */
+static bool
+context_has_departed_member(const struct comm_context *context,
+                            struct failure_notice *out_notice)
+{
+    const struct engine *engine = context->engine;
+    char name[ROSTER_NAME_MAX];
+
+    for (uint32_t i = 0; engine->n_left > 0 && i < context->size; i++) {
+        const uint32_t rank = context->ranks[i];
+
+        if (!engine->lost[rank].has_left)
+            continue;
+        *out_notice =
+            failure_notice_make(HOOP_E_PEER_LOST, rank, "%s has left the job",
+                                roster_format_name(engine->roster, rank, name));
+        return true;
+    }
+    return false;
+}
+
+/* Revoke with the original reason, so that members which have not heard it do
+ * not learn less. */
+static void
+revoke_with_original_cause(struct comm_context *context)
+{
+    struct failure_notice failure_notice;
+
+    if (context_has_lost_member(context, &failure_notice) ||
+        context_has_departed_member(context, &failure_notice))
+        context_revoke_by_notice(context, &failure_notice);
+    else if (context->failed_op > 0)
+        context_revoke_by_notice(context, &context->failed);
+    else
+        revocation_execute(context, "it has failed and is shrunk");
+}
+
+/* The context has failed if a member is lost or a call has ended badly. */
+uint64_t
+revocation_execute_if_failed(struct comm_context *context)
+{
+    struct failure_notice failure_notice;
+
+    if (context->failed_first ||
+        context_has_lost_member(context, &failure_notice))
+        revoke_with_original_cause(context);
+    return context_user_call_number(
+        context, context->failed_first ? context->failed_first
+                                       : atomic_load(&context->op_next));
+}
+
+void
+member_watch_on_loss(struct engine *engine, uint32_t rank)
+{
+    struct comm_context *context;
+
+    TAILQ_FOREACH(context, &engine->watched, watched_link)
+    {
+        if (context->must_revoke_on_loss && context_has_member(context, rank))
+            revoke_with_original_cause(context);
+    }
+}
+
+void
+member_watch_set(struct comm_context *context, enum context_watch watch)
+{
+    struct engine *engine = context->engine;
+    const bool is_watched = watch != CONTEXT_NOT_WATCHED;
+
+    context->must_revoke_on_loss = watch == CONTEXT_REVOKE_ON_LOSS;
+    if (is_watched == context->is_watched)
+        return;
+    context->is_watched = is_watched;
+    if (!is_watched) {
+        TAILQ_REMOVE(&engine->watched, context, watched_link);
+        return;
+    }
+    TAILQ_INSERT_TAIL(&engine->watched, context, watched_link);
+    engine->deadline_ns = 0;
+}
+
+void
+context_list_failed_members(const struct comm_context *context,
+                            bool *out_has_failed)
+{
+    for (uint32_t i = 0; i < context->size; i++) {
+        const struct rank_liveness *lost =
+            &context->engine->lost[context->ranks[i]];
+
+        out_has_failed[i] = lost->is_lost || lost->has_left;
+    }
+}
+
+void
+context_list_lost_members(const struct comm_context *context, bool *out_is_lost)
+{
+    for (uint32_t i = 0; i < context->size; i++)
+        out_is_lost[i] = context->engine->lost[context->ranks[i]].is_lost;
+}
+
+/* The functions below may be called by any thread, which waits until the
+ * progress owner has executed the command. */
+
+static void
+context_command_submit_unforked(struct context_command *context_command)
+{
+    struct engine *engine = context_command->context->engine;
+
+    if (!engine->is_forked_child)
+        context_command_submit(engine, context_command);
+}
+
+uint64_t
+context_revoke_if_failed(struct comm_context *context)
+{
+    struct context_command context_command = {
+        .context = context, .kind = CONTEXT_CONTROL_REVOKE_IF_FAILED};
+
+    context_command_submit_unforked(&context_command);
+    return context_command.unfinished;
+}
+
+void
+context_revoke(struct comm_context *context, const char *why)
+{
+    context_command_submit_unforked(&(struct context_command){
+        .context = context, .kind = CONTEXT_CONTROL_REVOKE, .why = why});
+}
+
+void
+context_watch(struct comm_context *context, enum context_watch watch)
+{
+    context_command_submit_unforked(&(struct context_command){
+        .context = context, .kind = CONTEXT_CONTROL_WATCH, .watch = watch});
+}
+
+void
+context_fail_next_call(struct comm_context *context,
+                       enum hoop_status status,
+                       const char *why)
+{
+    context_command_submit_unforked(
+        &(struct context_command){.context = context,
+                                  .kind = CONTEXT_CONTROL_DECLINE,
+                                  .status = status,
+                                  .why = why});
+}
+
+void
+context_get_failed_members(struct comm_context *context, bool *out_has_failed)
+{
+    context_command_submit_unforked(
+        &(struct context_command){.context = context,
+                                  .kind = CONTEXT_CONTROL_QUERY_FAILED,
+                                  .failed = out_has_failed});
+}
+
+void
+context_get_lost_members(struct comm_context *context, bool *out_is_lost)
+{
+    context_command_submit_unforked(
+        &(struct context_command){.context = context,
+                                  .kind = CONTEXT_CONTROL_QUERY_LOST,
+                                  .failed = out_is_lost});
+}

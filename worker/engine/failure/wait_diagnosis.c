@@ -1,0 +1,427 @@
+/*
+ * engine/failure/wait_diagnosis.c - describes for whom an operation waits
+ *
+ * Every failure and every warning includes the rank that is waited for, what it
+ * does instead as far as it has said, and how much time has passed. So does the
+ * answer to the coordinator's question what this rank is doing.
+ *
+ * Stragglers: a rank that lives but does not call is no failure, and may be
+ * late for a good reason: a checkpoint, a compilation. But a user must not have
+ * to guess. So an operation that has waited for HOOP_LATE_WARNING writes to
+ * standard error for whom, once. There is at most one warning in a second;
+ * further late operations are counted. Steps of the library's own calls give
+ * notice of their waits instead (base/wait_notice.h), in the name of the whole
+ * call.
+ */
+
+#include "engine/failure/wait_diagnosis.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "hoop/comm.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "engine/state.h"
+
+static double
+ns_to_seconds(uint64_t n_ns)
+{
+    return (double)n_ns / (double)CLOCK_NS_PER_S;
+}
+
+enum {
+    /* What is known of a peer: a call, a communicator and the words between
+     * them. */
+    STATE_TEXT_MAX = CALL_TEXT_MAX + LIMIT_NAME + 128,
+    COMM_TEXT_MAX = LIMIT_NAME + 32,
+    TIME_TEXT_MAX = 96,
+};
+
+/* Returns whether some of what peer sends in op has arrived. */
+static bool
+has_data_from(const struct op *op, uint32_t peer)
+{
+    const struct step_flow *flow;
+
+    if (op->is_message)
+        return op->message.is_receive && op->message.in.arrived > 0;
+    TAILQ_FOREACH(flow, &op->flows, link)
+    {
+        if (flow->is_receive && step_flow_peer(flow) == peer &&
+            flow->in.arrived > 0)
+            return true;
+    }
+    return false;
+}
+
+bool
+step_flow_peer_has_called(const struct step_flow *flow)
+{
+    return flow->is_answered || (!flow->is_receive && flow->out.is_granted) ||
+           has_data_from(flow->op, step_flow_peer(flow));
+}
+
+const struct step_flow *
+op_awaited_flow(const struct op *op)
+{
+    const struct step_flow *flow;
+
+    if (op->is_message)
+        return &op->message;
+    TAILQ_FOREACH(flow, &op->flows, link)
+    {
+        if (!step_flow_peer_has_called(flow))
+            return flow;
+    }
+    return TAILQ_FIRST(&op->flows);
+}
+
+uint32_t
+op_awaited_rank(const struct op *op)
+{
+    const struct step_flow *flow = op_awaited_flow(op);
+
+    if (!flow && op->is_shm)
+        return shm_executor_awaited_rank(op);
+    return flow && step_flow_peer(flow) != FLOW_ANY_PEER ? step_flow_peer(flow)
+                                                         : HOOP_NO_RANK;
+}
+
+static struct comm_context *
+context_find_by_id(struct engine *engine, uint64_t id)
+{
+    struct comm_context *context;
+
+    TAILQ_FOREACH(context, &engine->contexts, link)
+    {
+        if (context->id == id)
+            break;
+    }
+    return context;
+}
+
+/* Describe a communicator other than the operation's, by its name or its
+ * size. */
+static void
+describe_context(struct engine *engine, uint64_t id, char text[COMM_TEXT_MAX])
+{
+    char name[LIMIT_NAME] = "";
+
+    pthread_mutex_lock(&engine->lock);
+    struct comm_context *context = context_find_by_id(engine, id);
+    const uint32_t size = context ? context->size : 0;
+    if (context)
+        context_copy_name(context, name);
+    pthread_mutex_unlock(&engine->lock);
+
+    if (name[0])
+        snprintf(text, COMM_TEXT_MAX, "communicator '%s'", name);
+    else if (size > 0)
+        snprintf(text, COMM_TEXT_MAX, "another communicator of %u ranks", size);
+    else
+        snprintf(text, COMM_TEXT_MAX,
+                 "a communicator that this rank is not in");
+}
+
+/* Describe the call that flow's peer says it is in instead. */
+static void
+describe_busy(const struct op *op,
+              const struct step_flow *flow,
+              char text[STATE_TEXT_MAX])
+{
+    const struct frame *busy = &flow->busy_with;
+    const char *verb =
+        op->is_message ? "it is in " : "it has not called this, but ";
+    char call[CALL_TEXT_MAX];
+    char comm[COMM_TEXT_MAX];
+
+    if (busy->call.name == CALL_UNKNOWN) {
+        snprintf(text, STATE_TEXT_MAX, "; %s",
+                 op->is_message ? "it is in no call"
+                                : "it has not called this");
+    } else if (busy->total == 0 || busy->total == op->context->id) {
+        call_describe(&busy->call,
+                      context_user_call_number(op->context, busy->offset),
+                      call);
+        snprintf(text, STATE_TEXT_MAX, "; %s%s", verb, call);
+    } else {
+        call_describe(&busy->call, busy->offset, call);
+        describe_context(op->engine, busy->total, comm);
+        snprintf(text, STATE_TEXT_MAX, "; %s%s of %s", verb, call, comm);
+    }
+}
+
+/* Example: "; it has called this; its last byte came 0.120 s ago; 1.25 MB/s so
+ * far". */
+static void
+describe_progress(const struct op *op,
+                  const struct step_flow *flow,
+                  char text[STATE_TEXT_MAX])
+{
+    const uint64_t n_ms =
+        transport_silence_ms(op->engine->transport, step_flow_peer(flow));
+    const double n_s = ns_to_seconds(clock_now_ns() - op->started_ns);
+    char since[48] = "";
+
+    if (n_ms != TRANSPORT_SILENCE_UNKNOWN)
+        snprintf(since, sizeof(since), "; its last byte came %.3f s ago",
+                 (double)n_ms / 1000.0);
+    snprintf(text, STATE_TEXT_MAX, "; it has called this%s; %.3g MB/s so far",
+             since, (double)step_flow_done_bytes(flow) / n_s / 1e6);
+}
+
+/* Describe what is known of the awaited peer, mostly from its own answers. */
+static void
+describe_peer(const struct op *op,
+              const struct step_flow *flow,
+              char text[STATE_TEXT_MAX])
+{
+    text[0] = '\0';
+    if (step_flow_peer(flow) != op->engine->roster->rank &&
+        !transport_is_connected(op->engine->transport, step_flow_peer(flow)))
+        snprintf(text, STATE_TEXT_MAX, ", not connected");
+    else if (flow->is_busy)
+        describe_busy(op, flow, text);
+    else if (has_data_from(op, step_flow_peer(flow)))
+        describe_progress(op, flow, text);
+    else if (!op->is_message && !step_flow_peer_has_called(flow))
+        snprintf(text, STATE_TEXT_MAX,
+                 "; it does not answer whether it has called this");
+}
+
+/* state describes what flow's peer does. flow may be NULL. */
+static void
+describe_flow(const struct op *op,
+              const struct step_flow *flow,
+              const char *state,
+              char text[LIMIT_ERROR_TEXT])
+{
+    char name[ROSTER_NAME_MAX];
+    char tag[32] = "";
+
+    if (!flow || step_flow_peer(flow) == FLOW_ANY_PEER) {
+        snprintf(text, LIMIT_ERROR_TEXT, "%s",
+                 flow ? "a message from any rank" : "nobody");
+        return;
+    }
+    const uint64_t total = flow->is_receive ? flow->in.total : flow->out.total;
+    /* Tags of the library's own messages mean nothing to users. */
+    if (op->is_message && op->label.tag <= (uint64_t)1 << 62)
+        snprintf(tag, sizeof(tag), ", tag %" PRIu64, op->label.tag);
+    snprintf(text, LIMIT_ERROR_TEXT,
+             "%s %s (%" PRIu64 " of %" PRIu64 " bytes%s%s)",
+             roster_format_name(op->engine->roster, step_flow_peer(flow), name),
+             flow->is_receive ? "to send" : "to receive",
+             step_flow_done_bytes(flow), total, tag, state);
+}
+
+void
+op_describe_wait(const struct op *op, char text[LIMIT_ERROR_TEXT])
+{
+    const struct step_flow *flow = op_awaited_flow(op);
+    char state[STATE_TEXT_MAX] = "";
+
+    if (flow && step_flow_peer(flow) != FLOW_ANY_PEER)
+        describe_peer(op, flow, state);
+    describe_flow(op, flow, state, text);
+}
+
+/* Returns which setting gave op its time limit: "HOOP_TIMEOUT". */
+static const char *
+op_deadline_origin(const struct op *op)
+{
+    const uint64_t session_ns =
+        op->engine->options.timeout_ms * CLOCK_NS_PER_MS;
+
+    return op->allowed_ns == session_ns ? "HOOP_TIMEOUT" : "its communicator";
+}
+
+/* Describe how much time has passed: "0.310 s of the 600 s that HOOP_TIMEOUT
+ * allows". */
+static void
+op_describe_time(const struct op *op, char text[TIME_TEXT_MAX])
+{
+    const uint64_t n_ns = op->allowed_ns;
+
+    snprintf(text, TIME_TEXT_MAX, "%.3f s of the %.*f s that %s allows",
+             ns_to_seconds(clock_now_ns() - op->started_ns),
+             n_ns % CLOCK_NS_PER_S > 0 ? 2 : 0, ns_to_seconds(n_ns),
+             op_deadline_origin(op));
+}
+
+/* Returns whether why is about this rank and so already describes its wait. */
+static bool
+is_wait_described(const struct op *op, const char *why)
+{
+    const struct roster *roster = op->engine->roster;
+    char name[ROSTER_NAME_MAX];
+
+    roster_format_name(roster, roster->rank, name);
+    return strncmp(why, name, strlen(name)) == 0;
+}
+
+void
+op_append_wait_text(struct op *op, const struct failure_notice *failure_notice)
+{
+    const enum hoop_status status = failure_notice->status;
+    const struct roster *roster = op->engine->roster;
+    const size_t n_text = strlen(op->text);
+    const bool waits = op->state == OP_RUNNING && op_awaited_flow(op) &&
+                       status != HOOP_E_MISMATCH &&
+                       !is_wait_described(op, failure_notice->why);
+    char whom[LIMIT_ERROR_TEXT];
+    char name[ROSTER_NAME_MAX];
+    char time[TIME_TEXT_MAX];
+
+    if (status == HOOP_E_CLOSED || status == HOOP_E_CANCELLED)
+        return;
+    op_describe_time(op, time);
+    /* The peer's state is left out, because it may never have been asked. */
+    describe_flow(op, op_awaited_flow(op), "", whom);
+    if (waits)
+        snprintf(op->text + n_text, sizeof(op->text) - n_text,
+                 "; %s waited for %.300s; after %s",
+                 roster_format_name(roster, roster->rank, name), whom, time);
+    else
+        snprintf(op->text + n_text, sizeof(op->text) - n_text, "; after %s",
+                 time);
+}
+
+void
+straggler_warning_plan(struct op *op)
+{
+    const uint32_t notice_ms = op->engine->options.wait_notice_ms;
+    const uint64_t n_ms = op->engine->options.late_warning_ms;
+
+    if (notice_ms == 0)
+        op->purpose = NULL;
+    op->warn_ns =
+        n_ms > 0 ? op->started_ns + n_ms * CLOCK_NS_PER_MS : CLOCK_NEVER;
+    if (!op->purpose)
+        return;
+    wait_notice_begin(&op->notice, notice_ms, op_deadline_origin(op),
+                      op->allowed_ns / CLOCK_NS_PER_MS);
+    op->warn_ns = op->notice.due_ns;
+}
+
+/* Returns what the heartbeat says of the rank that op waits for, as text. */
+static const char *
+awaited_peer_liveness(const struct op *op)
+{
+    const struct engine *engine = op->engine;
+    const struct step_flow *flow = op_awaited_flow(op);
+    const uint32_t peer = flow ? step_flow_peer(flow) : FLOW_ANY_PEER;
+
+    if (peer == FLOW_ANY_PEER || peer == engine->roster->rank ||
+        !transport_is_connected(engine->transport, peer))
+        return "";
+    switch (heartbeat_state_of(engine, peer)) {
+    case HEARTBEAT_SEEN:
+        return "; it lives";
+    case HEARTBEAT_MISSED:
+        return "; it gives no sign of life";
+    case HEARTBEAT_UNKNOWN:
+        break;
+    }
+    return "";
+}
+
+static void
+suppressed_ops_describe(struct engine *engine, char text[64])
+{
+    text[0] = '\0';
+    if (engine->n_unwarned > 0)
+        snprintf(text, 64, " (so do %u other operations)", engine->n_unwarned);
+    engine->n_unwarned = 0;
+}
+
+static void
+wait_notice_print(struct op *op)
+{
+    char whom[LIMIT_ERROR_TEXT];
+    char text[LIMIT_ERROR_TEXT];
+
+    op_describe_wait(op, whom);
+    snprintf(text, sizeof(text), "%s waits for %.700s%s", op->purpose, whom,
+             awaited_peer_liveness(op));
+    wait_notice_log(&op->notice, text);
+    op->warn_ns = op->notice.due_ns;
+}
+
+void
+straggler_warn(struct op *op, uint64_t now_ns)
+{
+    struct engine *engine = op->engine;
+    const struct roster *roster = engine->roster;
+    char call[CALL_TEXT_MAX];
+    char name[ROSTER_NAME_MAX];
+    char whom[LIMIT_ERROR_TEXT];
+    char time[TIME_TEXT_MAX];
+    char others[64];
+
+    if (op->purpose) {
+        wait_notice_print(op);
+        return;
+    }
+    op->warn_ns = CLOCK_NEVER;
+    if (engine->warned_ns > 0 && now_ns - engine->warned_ns < CLOCK_NS_PER_S) {
+        engine->n_unwarned++;
+        return;
+    }
+    engine->warned_ns = now_ns;
+    call_describe(
+        &op->call,
+        op->is_message ? 0 : context_user_call_number(op->context, op->number),
+        call);
+    op_describe_wait(op, whom);
+    op_describe_time(op, time);
+    suppressed_ops_describe(engine, others);
+    log_write(LOG_WARNING, "late", "%s: %s waits for %.500s%s; %s%s", call,
+              roster_format_name(roster, roster->rank, name), whom,
+              awaited_peer_liveness(op), time, others);
+}
+
+/* Returns the operation that has waited longest; NULL: nothing runs. */
+static struct op *
+oldest_running_op(const struct engine *engine, uint32_t *out_n_calls)
+{
+    struct op *oldest = NULL;
+    uint32_t n_calls = 0;
+    struct op *op;
+
+    TAILQ_FOREACH(op, &engine->running, link)
+    {
+        n_calls++;
+        if (!oldest || op->started_ns < oldest->started_ns)
+            oldest = op;
+    }
+    *out_n_calls = n_calls;
+    return oldest;
+}
+
+void
+activity_report(struct engine *engine, uint64_t query)
+{
+    struct engine_activity activity = {0};
+    struct op *op = oldest_running_op(engine, &activity.n_calls);
+    char whom[LIMIT_ERROR_TEXT];
+
+    if (!engine->options.on_activity)
+        return;
+    if (op) {
+        if (op->is_shm)
+            shm_executor_list_awaited(op);
+        if (!op->is_message)
+            activity.number = context_user_call_number(op->context, op->number);
+        call_describe(&op->call, activity.number, activity.call);
+        context_copy_name(op->context, activity.communicator);
+        op_describe_wait(op, whom);
+        snprintf(activity.waits_for, sizeof(activity.waits_for), "%.200s%s",
+                 whom, awaited_peer_liveness(op));
+        activity.age_ms = (clock_now_ns() - op->started_ns) / CLOCK_NS_PER_MS;
+    }
+    engine->options.on_activity(engine->options.owner, query, &activity);
+}

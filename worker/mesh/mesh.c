@@ -1,0 +1,358 @@
+/*
+ * mesh/mesh.c - ranks laid out as a grid with named axes
+ *
+ * mesh/grid.h has the grid's arithmetic. A line of the grid has one
+ * communicator, found by its axes that are longer than one place. Members form
+ * it by their list of ranks, which shorter axes do not change.
+ */
+
+#include "mesh/mesh.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "hoop/session.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "mesh/grid.h"
+#include "mesh/redistribute/cached_plan.h"
+#include "mesh/union_comm.h"
+#include "session/comm.h"
+
+enum {
+    AXIS_NAME = 32
+};
+
+/* Each line has its own lock. Threads may form several communicators at
+ * once; with a shared lock, different orders in different processes would
+ * deadlock. */
+struct mesh_line {
+    LIST_ENTRY(mesh_line) link;
+    struct grid_axes axes;
+    pthread_mutex_t lock; /* held while it is formed */
+    hoop_comm_t *comm;    /* NULL: not formed yet */
+};
+
+struct hoop_mesh {
+    hoop_comm_t *world;
+    struct grid grid;
+    char names[HOOP_MAX_AXES][AXIS_NAME];
+    uint32_t here; /* the caller's place; HOOP_NO_RANK: none */
+    pthread_mutex_t lock;
+    LIST_HEAD(, mesh_line) lines; /* protected by lock */
+    struct cached_plans cached_plans;
+    struct union_comms union_comms;
+    hoop_pg_t *group; /* owner of the mesh; NULL: the user */
+    uint32_t ranks[]; /* [place] */
+};
+
+static enum hoop_status
+axis_name_check(const struct hoop_mesh_options *options, uint32_t axis)
+{
+    const char *name = options->axes[axis].name;
+
+    if (!name || !*name || strlen(name) >= AXIS_NAME)
+        return error_raise(HOOP_E_INVALID,
+                           "axis %u has no name of 1 to %d letters", axis,
+                           AXIS_NAME - 1);
+    for (uint32_t i = 0; i < axis; i++) {
+        if (strcmp(options->axes[i].name, name) == 0)
+            return error_raise(HOOP_E_INVALID,
+                               "axes %u and %u are both named \"%s\"", i, axis,
+                               name);
+    }
+    return HOOP_OK;
+}
+
+static enum hoop_status
+grid_from_mesh_options(const struct hoop_mesh_options *options,
+                       struct grid *out_grid)
+{
+    *out_grid = (struct grid){0};
+    if (!options || !options->axes || options->n_axes == 0)
+        return error_raise(HOOP_E_INVALID, "a mesh has at least one axis");
+    for (uint32_t axis = 0; axis < options->n_axes; axis++) {
+        enum hoop_status status =
+            grid_add_axis(out_grid, options->axes[axis].size);
+
+        if (status == HOOP_OK)
+            status = axis_name_check(options, axis);
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return HOOP_OK;
+}
+
+static struct hoop_mesh *
+mesh_allocate(hoop_comm_t *world,
+              const struct grid *grid,
+              const struct hoop_mesh_options *options)
+{
+    const uint32_t here = hoop_comm_rank(world);
+    struct hoop_mesh *mesh =
+        calloc(1, sizeof(*mesh) + grid->n_places * sizeof(*mesh->ranks));
+
+    if (!mesh)
+        return NULL;
+    mesh->world = world;
+    mesh->grid = *grid;
+    mesh->here = HOOP_NO_RANK;
+    pthread_mutex_init(&mesh->lock, NULL);
+    LIST_INIT(&mesh->lines);
+    cached_plans_init(&mesh->cached_plans);
+    union_comms_init(&mesh->union_comms);
+    for (uint32_t axis = 0; axis < grid->n_axes; axis++)
+        strcpy(mesh->names[axis], options->axes[axis].name);
+    for (uint32_t place = 0; place < grid->n_places; place++) {
+        mesh->ranks[place] = options->ranks ? options->ranks[place] : place;
+        if (mesh->ranks[place] == here)
+            mesh->here = place;
+    }
+    return mesh;
+}
+
+enum hoop_status
+hoop_mesh_create(hoop_session_t *session,
+                 const struct hoop_mesh_options *options,
+                 hoop_mesh_t **out_mesh)
+{
+    struct grid grid;
+
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!session || !out_mesh)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           session ? "out_mesh" : "session");
+    enum hoop_status status = grid_from_mesh_options(options, &grid);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    hoop_comm_t *world = hoop_world(session);
+    if (grid.n_places > hoop_comm_size(world))
+        return error_raise(HOOP_E_INVALID,
+                           "a mesh of %u ranks does not fit a world of %u",
+                           grid.n_places, hoop_comm_size(world));
+    if (options->ranks) {
+        const struct rank_list list = {options->ranks, grid.n_places};
+
+        status = rank_list_check(world->domain->roster, &list);
+    }
+    if (status != HOOP_OK)
+        return error_pass(status);
+    struct hoop_mesh *mesh = mesh_allocate(world, &grid, options);
+    if (!mesh)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a mesh of %u",
+                           grid.n_places);
+    *out_mesh = mesh;
+    return HOOP_OK;
+}
+
+void
+hoop_mesh_free(hoop_mesh_t *mesh)
+{
+    struct mesh_line *mesh_line;
+
+    if (!mesh)
+        return;
+    while ((mesh_line = LIST_FIRST(&mesh->lines))) {
+        LIST_REMOVE(mesh_line, link);
+        hoop_comm_free(mesh_line->comm);
+        pthread_mutex_destroy(&mesh_line->lock);
+        free(mesh_line);
+    }
+    cached_plans_deinit(&mesh->cached_plans);
+    union_comms_deinit(&mesh->union_comms);
+    pthread_mutex_destroy(&mesh->lock);
+    free(mesh);
+}
+
+uint32_t
+hoop_mesh_n_axes(const hoop_mesh_t *mesh)
+{
+    return mesh ? mesh->grid.n_axes : 0;
+}
+
+uint32_t
+hoop_mesh_axis_size(const hoop_mesh_t *mesh, uint32_t axis)
+{
+    return axis < hoop_mesh_n_axes(mesh) ? mesh->grid.sizes[axis] : 0;
+}
+
+uint32_t
+hoop_mesh_find_axis(const hoop_mesh_t *mesh, const char *name)
+{
+    for (uint32_t axis = 0; name && axis < hoop_mesh_n_axes(mesh); axis++) {
+        if (strcmp(mesh->names[axis], name) == 0)
+            return axis;
+    }
+    return HOOP_NO_AXIS;
+}
+
+uint32_t
+hoop_mesh_coordinate(const hoop_mesh_t *mesh, uint32_t axis)
+{
+    uint32_t coordinates[HOOP_MAX_AXES];
+
+    if (axis >= hoop_mesh_n_axes(mesh) || mesh->here == HOOP_NO_RANK)
+        return HOOP_NO_RANK;
+    grid_coordinates_of_place(&mesh->grid, mesh->here, coordinates);
+    return coordinates[axis];
+}
+
+uint32_t
+hoop_mesh_rank(const hoop_mesh_t *mesh, const uint32_t *coordinates)
+{
+    uint32_t place;
+
+    if (!mesh || !coordinates ||
+        !grid_place_of_coordinates(&mesh->grid, coordinates, &place))
+        return HOOP_NO_RANK;
+    return mesh->ranks[place];
+}
+
+const uint32_t *
+mesh_ranks(const hoop_mesh_t *mesh)
+{
+    return mesh->ranks;
+}
+
+uint32_t
+mesh_n_places(const hoop_mesh_t *mesh)
+{
+    return mesh->grid.n_places;
+}
+
+uint32_t
+mesh_own_place(const hoop_mesh_t *mesh)
+{
+    return mesh->here;
+}
+
+uint32_t
+mesh_place_of_rank(const hoop_mesh_t *mesh, uint32_t rank)
+{
+    for (uint32_t place = 0; place < mesh->grid.n_places; place++) {
+        if (mesh->ranks[place] == rank)
+            return place;
+    }
+    return HOOP_NO_RANK;
+}
+
+hoop_comm_t *
+mesh_world_comm(const hoop_mesh_t *mesh)
+{
+    return mesh->world;
+}
+
+void
+mesh_set_process_group(hoop_mesh_t *mesh, hoop_pg_t *group)
+{
+    mesh->group = group;
+}
+
+hoop_pg_t *
+mesh_process_group(const hoop_mesh_t *mesh)
+{
+    return mesh->group;
+}
+
+const char *
+mesh_axis_name(const hoop_mesh_t *mesh, uint32_t axis)
+{
+    return axis < mesh->grid.n_axes ? mesh->names[axis] : "";
+}
+
+struct union_comms *
+mesh_union_comms(hoop_mesh_t *mesh)
+{
+    return &mesh->union_comms;
+}
+
+struct cached_plans *
+mesh_cached_plans(hoop_mesh_t *mesh)
+{
+    return &mesh->cached_plans;
+}
+
+static bool
+grid_axes_equal(const struct grid_axes *one, const struct grid_axes *other)
+{
+    return one->n_axes == other->n_axes &&
+           memcmp(one->axes, other->axes, one->n_axes * sizeof(*one->axes)) ==
+               0;
+}
+
+/* Returns the line along axes, created on first use. NULL: no memory. */
+static struct mesh_line *
+mesh_line_get_or_create(struct hoop_mesh *mesh, const struct grid_axes *axes)
+{
+    struct mesh_line *mesh_line;
+
+    pthread_mutex_lock(&mesh->lock);
+    LIST_FOREACH(mesh_line, &mesh->lines, link)
+    {
+        if (grid_axes_equal(&mesh_line->axes, axes))
+            break;
+    }
+    if (!mesh_line && (mesh_line = calloc(1, sizeof(*mesh_line)))) {
+        mesh_line->axes = *axes;
+        pthread_mutex_init(&mesh_line->lock, NULL);
+        LIST_INSERT_HEAD(&mesh->lines, mesh_line, link);
+    }
+    pthread_mutex_unlock(&mesh->lock);
+    return mesh_line;
+}
+
+/* The caller holds the line's lock. */
+static enum hoop_status
+mesh_line_form_comm(struct hoop_mesh *mesh, struct mesh_line *mesh_line)
+{
+    struct comm_domain *domain = mesh->world->domain;
+    const uint32_t n_ranks = grid_line_n_places(&mesh->grid, &mesh_line->axes);
+
+    if (mesh->here == HOOP_NO_RANK)
+        return comm_create_without_context(domain, &mesh_line->comm);
+    CLEANUP(free) uint32_t *ranks = calloc(n_ranks, sizeof(*ranks));
+    if (!ranks)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a communicator");
+    for (uint32_t i = 0; i < n_ranks; i++)
+        ranks[i] = mesh->ranks[grid_line_nth_place(
+            &mesh->grid, &mesh_line->axes, mesh->here, i)];
+    const struct rank_list list = {ranks, n_ranks};
+    return comm_form(domain, &list,
+                     clock_deadline_ns(domain->forming_timeout_ms),
+                     &mesh_line->comm);
+}
+
+enum hoop_status
+hoop_mesh_comm(hoop_mesh_t *mesh,
+               const uint32_t *axes,
+               uint32_t n_axes,
+               hoop_comm_t **out_comm)
+{
+    struct grid_axes longer;
+
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!mesh || !out_comm || (!axes && n_axes > 0))
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           !mesh       ? "mesh"
+                           : !out_comm ? "out_comm"
+                                       : "axes");
+    enum hoop_status status =
+        grid_axes_check(&mesh->grid, axes, n_axes, &longer);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    struct mesh_line *mesh_line = mesh_line_get_or_create(mesh, &longer);
+    if (!mesh_line)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a communicator");
+    pthread_mutex_lock(&mesh_line->lock);
+    if (!mesh_line->comm)
+        status = mesh_line_form_comm(mesh, mesh_line);
+    if (status == HOOP_OK)
+        *out_comm = mesh_line->comm;
+    pthread_mutex_unlock(&mesh_line->lock);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}

@@ -1,0 +1,58 @@
+/*
+ * mesh/mesh.h - what distributed tensors need of a mesh
+ *
+ * These functions add to hoop/mesh.h the list of all ranks, the session's world
+ * and what the mesh owns. Thread: any.
+ */
+
+#ifndef MESH_MESH_H
+#define MESH_MESH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hoop/mesh.h"
+#include "hoop/process_group.h"
+
+struct cached_plans;
+struct union_comms;
+
+/* Returns the world rank of each place; borrowed for the life of the mesh. */
+const uint32_t *
+mesh_ranks(const hoop_mesh_t *mesh);
+uint32_t
+mesh_n_places(const hoop_mesh_t *mesh);
+
+/* Returns the caller's place, or HOOP_NO_RANK outside the mesh. */
+uint32_t
+mesh_own_place(const hoop_mesh_t *mesh);
+/* Returns the place of a world rank, or HOOP_NO_RANK outside the mesh. */
+uint32_t
+mesh_place_of_rank(const hoop_mesh_t *mesh, uint32_t rank);
+
+/* Returns the world communicator that the mesh's ranks belong to. Each session
+ * has one. */
+hoop_comm_t *
+mesh_world_comm(const hoop_mesh_t *mesh);
+
+/* Sets and returns the process group whose tensors use the mesh; NULL if there
+ * is none. It is set once, before other threads know the mesh. */
+void
+mesh_set_process_group(hoop_mesh_t *mesh, hoop_pg_t *group);
+hoop_pg_t *
+mesh_process_group(const hoop_mesh_t *mesh);
+
+/* Returns "" if there is no such axis. */
+const char *
+mesh_axis_name(const hoop_mesh_t *mesh, uint32_t axis);
+
+/* Returns the mesh's communicators with other meshes
+ * (mesh/union_comm.h). */
+struct union_comms *
+mesh_union_comms(hoop_mesh_t *mesh);
+
+/* Returns the cache of plans that start here (mesh/redistribute/cached_plan.h). */
+struct cached_plans *
+mesh_cached_plans(hoop_mesh_t *mesh);
+
+#endif

@@ -1,0 +1,317 @@
+/*
+ * mesh/redistribute/mesh_step.c - how one step along lines of a mesh changes a sharding
+ */
+
+#include "mesh/redistribute/mesh_step.h"
+
+#include <assert.h>
+
+unsigned
+axes_mask(const struct hoop_axes *axes)
+{
+    unsigned mask = 0;
+
+    for (uint32_t i = 0; i < axes->n_axes; i++)
+        mask |= 1U << axes->axes[i];
+    return mask;
+}
+
+unsigned
+sharding_cut_axes_mask(const struct hoop_sharding *sharding)
+{
+    unsigned mask = 0;
+
+    for (uint32_t dim = 0; dim < HOOP_MAX_DIMS; dim++)
+        mask |= axes_mask(&sharding->dims[dim]);
+    return mask;
+}
+
+void
+axes_append(struct hoop_axes *axes, uint32_t axis)
+{
+    assert(axes->n_axes < HOOP_MAX_AXES);
+    axes->axes[axes->n_axes++] = axis;
+}
+
+void
+axes_remove(struct hoop_axes *axes, unsigned mask)
+{
+    struct hoop_axes left = {0};
+
+    for (uint32_t i = 0; i < axes->n_axes; i++) {
+        if (!(mask & 1U << axes->axes[i]))
+            axes_append(&left, axes->axes[i]);
+    }
+    *axes = left;
+}
+
+struct hoop_axes
+axes_last(const struct hoop_axes *axes, uint32_t n)
+{
+    struct hoop_axes last = {0};
+
+    for (uint32_t i = axes->n_axes - n; i < axes->n_axes; i++)
+        axes_append(&last, axes->axes[i]);
+    return last;
+}
+
+uint32_t
+axes_n_ranks(const struct hoop_axes *axes, const struct hoop_mesh_shape *mesh)
+{
+    uint32_t count = 1;
+
+    for (uint32_t i = 0; i < axes->n_axes; i++)
+        count *= mesh->sizes[axes->axes[i]];
+    return count;
+}
+
+/* Sorts the axes in ascending order. */
+static void
+axes_sort(struct hoop_axes *axes)
+{
+    const unsigned mask = axes_mask(axes);
+
+    *axes = (struct hoop_axes){0};
+    for (uint32_t axis = 0; axis < HOOP_MAX_AXES; axis++) {
+        if (mask & 1U << axis)
+            axes_append(axes, axis);
+    }
+}
+
+static bool
+dim_divides_evenly(const struct hoop_axes *axes,
+                   const struct hoop_mesh_shape *mesh,
+                   size_t size)
+{
+    return size % axes_n_ranks(axes, mesh) == 0;
+}
+
+/* Sets is_uneven by the sizes of the parts, whatever it was. */
+static void
+sharding_set_is_uneven(struct hoop_sharding *sharding,
+                       const struct hoop_mesh_shape *mesh,
+                       const struct hoop_shape *shape)
+{
+    sharding->is_uneven = false;
+    for (uint32_t dim = 0; dim < shape->n_dims; dim++) {
+        if (!dim_divides_evenly(&sharding->dims[dim], mesh, shape->dims[dim]))
+            sharding->is_uneven = true;
+    }
+}
+
+struct hoop_sharding
+sharding_canonical(const struct hoop_sharding *sharding,
+                   const struct hoop_mesh_shape *mesh,
+                   const struct hoop_shape *shape)
+{
+    struct hoop_sharding plain = {.partial = sharding->partial};
+    unsigned is_short = 0;
+
+    for (uint32_t axis = 0; axis < mesh->n_axes; axis++) {
+        if (mesh->sizes[axis] == 1)
+            is_short |= 1U << axis;
+    }
+    for (uint32_t dim = 0; dim < shape->n_dims; dim++) {
+        /* Copies axis by axis, so that entries behind the end of a list are
+         * zero. */
+        plain.dims[dim] = sharding->dims[dim];
+        axes_remove(&plain.dims[dim], is_short);
+    }
+    axes_remove(&plain.partial, is_short);
+    axes_sort(&plain.partial);
+    if (plain.partial.n_axes > 0)
+        plain.partial_op = sharding->partial_op;
+    sharding_set_is_uneven(&plain, mesh, shape);
+    return plain;
+}
+
+uint64_t
+sharding_key(const struct hoop_sharding *sharding)
+{
+    uint64_t key = 0;
+
+    for (uint32_t dim = 0; dim <= HOOP_MAX_DIMS; dim++) {
+        const struct hoop_axes *axes =
+            dim < HOOP_MAX_DIMS ? &sharding->dims[dim] : &sharding->partial;
+
+        for (uint32_t i = 0; i < axes->n_axes; i++) {
+            const uint64_t where = (uint64_t)(dim + 1) << 3 | i;
+
+            key |= where << (7 * axes->axes[i]);
+        }
+    }
+    return key;
+}
+
+struct step_list {
+    const struct mesh_step_rules *rules;
+    const struct hoop_sharding *before;
+    struct mesh_step *mesh_steps;
+    uint32_t n_mesh_steps;
+};
+
+static const size_t *
+step_list_dim_sizes(const struct step_list *step_list)
+{
+    return step_list->rules->shape.dims;
+}
+
+/* Appends a step that changes nothing yet: the caller changes its after. */
+static struct mesh_step *
+mesh_step_append(struct step_list *step_list,
+                 enum hoop_step_kind kind,
+                 struct hoop_axes axes)
+{
+    struct mesh_step *mesh_step =
+        &step_list->mesh_steps[step_list->n_mesh_steps++];
+
+    assert(step_list->n_mesh_steps <= MESH_STEPS_MAX);
+    *mesh_step = (struct mesh_step){
+        .kind = kind, .axes = axes, .after = *step_list->before};
+    return mesh_step;
+}
+
+static struct hoop_axes
+axes_of_one(uint32_t axis)
+{
+    return (struct hoop_axes){.n_axes = 1, .axes = {axis}};
+}
+
+/* Returns whether dim still has equal parts when axes cut it, too. */
+static bool
+dim_can_cut_evenly(const struct step_list *step_list,
+                   uint32_t dim,
+                   const struct hoop_axes *axes)
+{
+    const struct hoop_mesh_shape *mesh = &step_list->rules->mesh;
+    const uint32_t n = axes_n_ranks(&step_list->before->dims[dim], mesh);
+
+    return step_list_dim_sizes(step_list)[dim] %
+               (n * axes_n_ranks(axes, mesh)) ==
+           0;
+}
+
+/* The first cut of a dimension may be uneven, since every rank has all of
+ * it. */
+static bool
+dim_can_slice(const struct step_list *step_list,
+              uint32_t dim,
+              const struct hoop_axes *axes)
+{
+    return axes_n_ranks(&step_list->before->dims[dim],
+                        &step_list->rules->mesh) == 1 ||
+           dim_can_cut_evenly(step_list, dim, axes);
+}
+
+static void
+slice_steps_add(struct step_list *step_list)
+{
+    const unsigned used = sharding_cut_axes_mask(step_list->before) |
+                          axes_mask(&step_list->before->partial);
+
+    for (uint32_t axis = 0; axis < step_list->rules->mesh.n_axes; axis++) {
+        const struct hoop_axes axes = axes_of_one(axis);
+
+        if (!(step_list->rules->cutting & ~used & 1U << axis))
+            continue;
+        for (uint32_t dim = 0; dim < step_list->rules->shape.n_dims; dim++) {
+            if (!dim_can_slice(step_list, dim, &axes))
+                continue;
+            struct mesh_step *mesh_step =
+                mesh_step_append(step_list, HOOP_STEP_SLICE, axes);
+            mesh_step->shard_dim = dim;
+            axes_append(&mesh_step->after.dims[dim], axis);
+        }
+    }
+}
+
+/* Adds the steps that remove the last n axes from dim, to every other dimension
+ * or to none. */
+static void
+gather_steps_add(struct step_list *step_list, uint32_t dim, uint32_t n)
+{
+    const struct hoop_axes last = axes_last(&step_list->before->dims[dim], n);
+
+    if (axes_mask(&last) & ~step_list->rules->gathered)
+        return;
+    struct mesh_step *mesh_step =
+        mesh_step_append(step_list, HOOP_STEP_ALLGATHER, last);
+    mesh_step->gather_dim = dim;
+    axes_remove(&mesh_step->after.dims[dim], axes_mask(&last));
+    for (uint32_t to = 0; to < step_list->rules->shape.n_dims; to++) {
+        if (to == dim || !dim_can_cut_evenly(step_list, to, &last))
+            continue;
+        mesh_step = mesh_step_append(step_list, HOOP_STEP_ALL_TO_ALL, last);
+        mesh_step->gather_dim = dim;
+        mesh_step->shard_dim = to;
+        axes_remove(&mesh_step->after.dims[dim], axes_mask(&last));
+        for (uint32_t i = 0; i < n; i++)
+            axes_append(&mesh_step->after.dims[to], last.axes[i]);
+    }
+}
+
+/* Adds the reductions of one partial axis, into every dimension or into
+ * none. */
+static void
+axis_reduction_steps_add(struct step_list *step_list, uint32_t axis)
+{
+    const struct hoop_axes axes = axes_of_one(axis);
+    struct mesh_step *mesh_step;
+
+    for (uint32_t dim = 0; dim < step_list->rules->shape.n_dims; dim++) {
+        if (!dim_can_cut_evenly(step_list, dim, &axes))
+            continue;
+        mesh_step = mesh_step_append(step_list, HOOP_STEP_REDUCE_SCATTER, axes);
+        mesh_step->shard_dim = dim;
+        axes_remove(&mesh_step->after.partial, axes_mask(&axes));
+        axes_append(&mesh_step->after.dims[dim], axis);
+    }
+    mesh_step = mesh_step_append(step_list, HOOP_STEP_ALLREDUCE, axes);
+    axes_remove(&mesh_step->after.partial, axes_mask(&axes));
+}
+
+static void
+reduction_steps_add(struct step_list *step_list)
+{
+    const struct mesh_step_rules *rules = step_list->rules;
+    struct hoop_axes together = step_list->before->partial;
+
+    axes_remove(&together, ~rules->reduced);
+    const bool is_apart =
+        together.n_axes == 1 || rules->reductions == MESH_STEP_REDUCTIONS_ANY;
+    for (uint32_t i = 0; is_apart && i < together.n_axes; i++)
+        axis_reduction_steps_add(step_list, together.axes[i]);
+    if (together.n_axes < 2 || together.n_axes > rules->n_together)
+        return;
+    struct mesh_step *mesh_step =
+        mesh_step_append(step_list, HOOP_STEP_ALLREDUCE, together);
+    axes_remove(&mesh_step->after.partial, axes_mask(&together));
+}
+
+uint32_t
+mesh_steps_enumerate(const struct mesh_step_rules *rules,
+                     const struct hoop_sharding *sharding,
+                     struct mesh_step mesh_steps[MESH_STEPS_MAX])
+{
+    struct step_list step_list = {
+        .rules = rules, .before = sharding, .mesh_steps = mesh_steps};
+
+    reduction_steps_add(&step_list);
+    slice_steps_add(&step_list);
+    for (uint32_t dim = 0; dim < rules->shape.n_dims; dim++) {
+        const struct hoop_axes *axes = &sharding->dims[dim];
+
+        if (!dim_divides_evenly(axes, &rules->mesh, rules->shape.dims[dim]))
+            continue;
+        for (uint32_t n = 1; n <= axes->n_axes && n <= rules->n_together; n++)
+            gather_steps_add(&step_list, dim, n);
+    }
+    for (uint32_t i = 0; i < step_list.n_mesh_steps; i++) {
+        struct hoop_sharding *after = &mesh_steps[i].after;
+
+        sharding_set_is_uneven(after, &rules->mesh, &rules->shape);
+        if (after->partial.n_axes == 0)
+            after->partial_op = HOOP_SUM;
+    }
+    return step_list.n_mesh_steps;
+}

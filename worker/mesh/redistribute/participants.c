@@ -1,0 +1,135 @@
+/* mesh/redistribute/participants.c - the ranks that take part in a redistribution */
+
+#include "mesh/redistribute/participants.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "mesh/mesh.h"
+#include "mesh/redistribute/refinement.h"
+#include "mesh/union_comm.h"
+#include "session/comm.h"
+
+static enum hoop_status
+redistribute_arguments_check(const struct hoop_dtensor *dtensor,
+                             const struct hoop_tensor_spec *spec)
+{
+    if (!dtensor)
+        return error_raise(HOOP_E_INVALID, "dtensor is NULL");
+    const enum hoop_status status =
+        dtensor_spec_check(dtensor->local.dtype, &dtensor->shape, spec);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (mesh_world_comm(spec->mesh) != mesh_world_comm(dtensor->spec.mesh))
+        return error_raise(HOOP_E_INVALID,
+                           "spec->mesh is of another session than the tensor");
+    return HOOP_OK;
+}
+
+/* Returns the index of a world rank, or HOOP_NO_RANK. */
+static uint32_t
+participant_index(const struct participants *participants, uint32_t world_rank)
+{
+    for (uint32_t i = 0; i < participants->request.n_ranks; i++) {
+        if (participants->ranks[i] == world_rank)
+            return i;
+    }
+    return HOOP_NO_RANK;
+}
+
+static enum hoop_status
+participants_list_ranks(struct participants *participants,
+                        const hoop_mesh_t *source,
+                        const hoop_mesh_t *target)
+{
+    const uint32_t n_target = mesh_n_places(target);
+
+    participants->ranks = calloc((size_t)mesh_n_places(source) + n_target,
+                                 sizeof(*participants->ranks));
+    participants->places = calloc(n_target, sizeof(*participants->places));
+    if (!participants->ranks || !participants->places)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for the ranks of two "
+                                             "meshes");
+    participants->request.n_ranks = union_comm_list_ranks(
+        source, target, participants->ranks, participants->places);
+    participants->here = participant_index(
+        participants, hoop_comm_rank(mesh_world_comm(source)));
+    return HOOP_OK;
+}
+
+static bool
+mesh_sizes_equal(const struct hoop_mesh_shape *one,
+                 const struct hoop_mesh_shape *other)
+{
+    return one->n_axes == other->n_axes &&
+           memcmp(one->sizes, other->sizes,
+                  one->n_axes * sizeof(*one->sizes)) == 0;
+}
+
+/* Replaces two meshes of the same ranks in the same order by their refinement.
+ * So axes that neither layout uses, such as rows of data parallelism, remain
+ * axes of their own however the rows are divided. */
+static void
+participants_refine_meshes(struct participants *participants)
+{
+    struct redistribution_side *from = &participants->request.from;
+    struct redistribution_side *to = &participants->request.to;
+    struct hoop_mesh_shape fine;
+
+    for (uint32_t rank = 0; rank < participants->request.n_ranks; rank++) {
+        if (participants->places[rank] != rank)
+            return;
+    }
+    if (mesh_sizes_equal(&from->mesh, &to->mesh) ||
+        !refinement_of_meshes(&from->mesh, &to->mesh, &fine))
+        return;
+    from->sharding =
+        refinement_refine_sharding(&from->mesh, &fine, &from->sharding);
+    to->sharding = refinement_refine_sharding(&to->mesh, &fine, &to->sharding);
+    from->mesh = fine;
+    to->mesh = fine;
+}
+
+enum hoop_status
+participants_init(struct participants *participants,
+                  const struct hoop_dtensor *dtensor,
+                  const struct hoop_tensor_spec *spec,
+                  enum redistribution_direction way)
+{
+    *participants = (struct participants){.here = HOOP_NO_RANK};
+    enum hoop_status status = redistribute_arguments_check(dtensor, spec);
+    if (status == HOOP_OK)
+        status = participants_list_ranks(participants, dtensor->spec.mesh,
+                                         spec->mesh);
+    if (status != HOOP_OK) {
+        participants_deinit(participants);
+        return error_pass(status);
+    }
+    struct redistribution_request *request = &participants->request;
+    request->from = (struct redistribution_side){
+        .mesh = hoop_mesh_shape_of(dtensor->spec.mesh),
+        .sharding = dtensor->spec.sharding,
+    };
+    request->to = (struct redistribution_side){
+        .ranks = participants->places,
+        .mesh = hoop_mesh_shape_of(spec->mesh),
+        .sharding = spec->sharding,
+    };
+    request->shape = dtensor->shape;
+    request->dtype = dtensor->local.dtype;
+    request->way = way;
+    request->tuner = mesh_world_comm(spec->mesh)->domain->tuner;
+    request->world_ranks = participants->ranks;
+    if (mesh_n_places(dtensor->spec.mesh) == mesh_n_places(spec->mesh))
+        participants_refine_meshes(participants);
+    return HOOP_OK;
+}
+
+void
+participants_deinit(struct participants *participants)
+{
+    free(participants->ranks);
+    free(participants->places);
+    *participants = (struct participants){.here = HOOP_NO_RANK};
+}

@@ -1,0 +1,42 @@
+/*
+ * mesh/redistribute/participants.h - the ranks that take part in a redistribution
+ *
+ * They are the source mesh's ranks by place, then the target mesh's ranks that
+ * are not in the source. Each rank computes the list by itself.
+ * union_comm_get_or_create() returns the communicator of these ranks in this
+ * order.
+ */
+
+#ifndef MESH_REDISTRIBUTE_PARTICIPANTS_H
+#define MESH_REDISTRIBUTE_PARTICIPANTS_H
+
+#include "base/cleanup.h"
+#include "mesh/dtensor.h"
+#include "mesh/redistribute/redistribution.h"
+
+struct participants {
+    struct redistribution_request request; /* borrows both lists below */
+    uint32_t here;    /* index of the caller; HOOP_NO_RANK: in neither mesh */
+    uint32_t *ranks;  /* [request.n_ranks]: world ranks */
+    uint32_t *places; /* [place of the target]: index into ranks */
+};
+
+/* Fills the request for moving dtensor to the layout spec; both are borrowed
+ * for the call. After a failure nothing needs to be freed.
+ * Handle: HOOP_E_INVALID (NULL, another session, as hoop_sharding_check()), the
+ * same on all ranks; HOOP_E_EXHAUSTED. */
+enum hoop_status
+participants_init(struct participants *participants,
+                  const struct hoop_dtensor *dtensor,
+                  const struct hoop_tensor_spec *spec,
+                  enum redistribution_direction way);
+void
+participants_deinit(struct participants *participants);
+
+static inline void
+participants_deinit_at(struct participants *participants)
+{
+    participants_deinit(participants);
+}
+
+#endif

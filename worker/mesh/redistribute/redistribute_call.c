@@ -1,0 +1,269 @@
+/*
+ * mesh/redistribute/redistribute_call.c - one call that redistributes a tensor
+ *
+ * A tensor that is redistributed in place is swapped with the result when all
+ * of it has arrived. Until then, and after a failure, it is unchanged.
+ */
+
+#include "mesh/redistribute/redistribute_call.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "dtype/reduction.h"
+#include "engine/engine.h"
+#include "mesh/mesh.h"
+#include "mesh/redistribute/cached_plan.h"
+#include "mesh/redistribute/participants.h"
+#include "mesh/redistribute/redistribute_runner.h"
+#include "mesh/union_comm.h"
+#include "tensor/operand.h"
+#include "tensor/result.h"
+
+/* Owned by an operation until it has been waited for. */
+struct redistribute_call {
+    struct cached_plan *cached_plan;
+    uint32_t rank;                /* HOOP_NO_RANK: not a participant */
+    struct hoop_dtensor *arrived; /* the result; NULL: memory of the caller */
+    /* changed in place to the result; NULL: none */
+    struct hoop_dtensor *changed;
+    /* The part of the result if each of its elements is a reduction; otherwise
+     * it has no data. */
+    struct hoop_tensor reduced;
+};
+
+static void
+redistribute_call_destroy(void *owner)
+{
+    struct redistribute_call *redistribute_call = owner;
+
+    if (!redistribute_call)
+        return;
+    cached_plan_unref(redistribute_call->cached_plan);
+    hoop_dtensor_free(redistribute_call->arrived);
+    free(redistribute_call);
+}
+
+DEFINE_CLEANUP(struct redistribute_call *, redistribute_call_destroy)
+
+/* Returns whether the call reduces partial axes and keeps none. */
+static bool
+redistribute_call_is_reduction(const struct redistribute_call_request *call)
+{
+    return call->way == REDISTRIBUTION_FORWARD &&
+           call->from->spec.sharding.partial.n_axes > 0 &&
+           call->spec.sharding.partial.n_axes == 0;
+}
+
+/* Bools become 0 or 1: along axes of size 1 an element has a single addend,
+ * which no reduction has normalised. */
+static void
+reduced_part_normalize(const struct hoop_tensor *reduced)
+{
+    if (reduced->data)
+        reduction_of_one(reduced->dtype, reduced->data, operand_count(reduced));
+}
+
+static enum hoop_status
+redistribute_call_finish(void *owner)
+{
+    struct redistribute_call *redistribute_call = owner;
+
+    reduced_part_normalize(&redistribute_call->reduced);
+    if (redistribute_call->changed) {
+        const struct hoop_dtensor before = *redistribute_call->changed;
+
+        *redistribute_call->changed = *redistribute_call->arrived;
+        *redistribute_call->arrived = before;
+    }
+    return HOOP_OK;
+}
+
+static enum hoop_status
+redistribute_call_create(const struct redistribute_call_request *call,
+                         struct redistribute_call **out_redistribute_call)
+{
+    CLEANUP(redistribute_call_destroy)
+    struct redistribute_call *redistribute_call =
+        calloc(1, sizeof(*redistribute_call));
+    CLEANUP(participants_deinit)
+    struct participants participants = {.here = HOOP_NO_RANK};
+
+    if (!redistribute_call)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a redistribution");
+    enum hoop_status status =
+        participants_init(&participants, call->from, &call->spec, call->way);
+    if (status == HOOP_OK)
+        status = cached_plan_get_or_create(
+            mesh_cached_plans(call->from->spec.mesh), &participants.request,
+            &redistribute_call->cached_plan);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    redistribute_call->rank = participants.here;
+    *out_redistribute_call = STEAL(redistribute_call);
+    return HOOP_OK;
+}
+
+/* Returns whether any rank sends anything. */
+static bool
+redistribute_call_has_sends(const struct redistribute_call *redistribute_call)
+{
+    const struct redistribution *redistribution =
+        cached_plan_redistribution(redistribute_call->cached_plan);
+
+    for (uint32_t i = 0; i < redistribution_n_steps(redistribution); i++) {
+        if (redistribution_step(redistribution, i)->algorithm)
+            return true;
+    }
+    return false;
+}
+
+static enum hoop_status
+op_return_completed(const struct redistribute_call_request *call)
+{
+    if (call->out_op)
+        *call->out_op = (hoop_op_t *)engine_null_op();
+    return HOOP_OK;
+}
+
+/* Takes ownership of redistribute_call. to is the part that arrives. */
+static enum hoop_status
+redistribute_call_run(struct redistribute_call *taken,
+                      const struct redistribute_call_request *call,
+                      const struct hoop_tensor *to)
+{
+    CLEANUP(redistribute_call_destroy)
+    struct redistribute_call *redistribute_call = taken;
+    struct redistribute_runner_request request = {
+        .redistribution =
+            cached_plan_redistribution(redistribute_call->cached_plan),
+        .rank = redistribute_call->rank,
+        .dtype = call->from->local.dtype,
+        .from = &call->from->local,
+        .to = to,
+        .hooks = {.finish = redistribute_call_finish,
+                  .destroy = redistribute_call_destroy},
+    };
+    enum hoop_status status;
+
+    if (request.rank == HOOP_NO_RANK)
+        return op_return_completed(call);
+    status = hoop_shape_count(&call->from->shape, &request.count);
+    if (status == HOOP_OK && redistribute_call_has_sends(redistribute_call))
+        status = union_comm_get_or_create(call->from->spec.mesh,
+                                          call->spec.mesh, &request.comm);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (redistribute_call_is_reduction(call))
+        redistribute_call->reduced = *to;
+    request.hooks.owner = STEAL(redistribute_call);
+    status = call->out_op ? redistribute_runner_start(&request, call->out_op)
+                          : redistribute_runner_run(&request);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+redistribute_call_into_new(const struct redistribute_call_request *call,
+                           hoop_dtensor_t **out_dtensor)
+{
+    CLEANUP(hoop_dtensor_free) hoop_dtensor_t *arrived = NULL;
+    CLEANUP(redistribute_call_destroy)
+    struct redistribute_call *redistribute_call = NULL;
+    enum hoop_status status =
+        redistribute_call_create(call, &redistribute_call);
+
+    if (status == HOOP_OK)
+        status = dtensor_create_allocated(
+            call->from->local.dtype, &call->from->shape, &call->spec, &arrived);
+    if (status == HOOP_OK)
+        status = redistribute_call_run(STEAL(redistribute_call), call,
+                                       &arrived->local);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_dtensor = STEAL(arrived);
+    return HOOP_OK;
+}
+
+enum hoop_status
+redistribute_call_in_place(const struct redistribute_call_request *call,
+                           struct hoop_dtensor *dtensor)
+{
+    CLEANUP(redistribute_call_destroy)
+    struct redistribute_call *redistribute_call = NULL;
+    enum hoop_status status =
+        redistribute_call_create(call, &redistribute_call);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    /* Nothing moves: every rank of the target has its part already, or this
+     * process takes no part. */
+    if (redistribute_call->rank == HOOP_NO_RANK ||
+        redistribution_n_steps(
+            cached_plan_redistribution(redistribute_call->cached_plan)) == 0) {
+        if (redistribute_call_is_reduction(call))
+            reduced_part_normalize(&dtensor->local);
+        dtensor_set_layout(dtensor, &call->spec);
+        return op_return_completed(call);
+    }
+    status =
+        dtensor_create_allocated(call->from->local.dtype, &call->from->shape,
+                                 &call->spec, &redistribute_call->arrived);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    redistribute_call->changed = dtensor;
+    /* This is a copy, since the end of the operation swaps the content of
+     * arrived. */
+    const struct hoop_tensor to = redistribute_call->arrived->local;
+    status = redistribute_call_run(STEAL(redistribute_call), call, &to);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+tensors_check_disjoint(const struct hoop_tensor *from,
+                       const struct hoop_tensor *to)
+{
+    const uintptr_t from_begin = (uintptr_t)from->data;
+    const uintptr_t to_begin = (uintptr_t)to->data;
+
+    if (from->data && to->data && from_begin < to_begin + operand_bytes(to) &&
+        to_begin < from_begin + operand_bytes(from))
+        return error_raise(HOOP_E_INVALID,
+                           "out overlaps the tensor: give it memory of its "
+                           "own, or none");
+    return HOOP_OK;
+}
+
+enum hoop_status
+redistribute_call_into_tensor(const struct redistribute_call_request *call,
+                              struct hoop_tensor *out)
+{
+    CLEANUP(redistribute_call_destroy)
+    struct redistribute_call *redistribute_call = NULL;
+    CLEANUP(hoop_dtensor_free) hoop_dtensor_t *label = NULL;
+    struct result result = {.out = NULL};
+    enum hoop_status status =
+        redistribute_call_create(call, &redistribute_call);
+
+    if (status == HOOP_OK)
+        status = dtensor_create_without_data(
+            call->from->local.dtype, &call->from->shape, &call->spec, &label);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!dtensor_is_here(label)) {
+        status = redistribute_call_run(STEAL(redistribute_call), call,
+                                       &label->local);
+        return status == HOOP_OK ? HOOP_OK : error_pass(status);
+    }
+    status = result_prepare(out, "out", label->local.dtype, &label->local.shape,
+                            &result);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = tensors_check_disjoint(&call->from->local, out);
+    if (status == HOOP_OK)
+        status = redistribute_call_run(STEAL(redistribute_call), call, out);
+    if (status == HOOP_OK)
+        return HOOP_OK;
+    result_withdraw(&result);
+    return error_pass(status);
+}

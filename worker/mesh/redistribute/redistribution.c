@@ -1,0 +1,488 @@
+/* mesh/redistribute/redistribution.c - plans how a tensor changes its layout */
+
+#include "mesh/redistribute/redistribution.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "dtype/dtype.h"
+#include "mesh/redistribute/mesh_step.h"
+#include "mesh/redistribute/redistribution_check.h"
+#include "mesh/redistribute/redistribution_steps.h"
+
+enum {
+    /* Blocks that a plan cuts begin on cache lines, as in other calls. */
+    GRANULE_BYTES = 64,
+    SIGNATURE_MAX = 16 + HOOP_MAX_DIMS + 2 * HOOP_MAX_AXES + 6 * HOOP_MAX_STEPS,
+};
+
+static const uint32_t NO_STEP = UINT32_MAX;
+
+struct redistribution {
+    struct hoop_shape shape;
+    size_t element_size;
+    uint32_t n_ranks;
+    enum exchange_meshes meshes;
+    struct exchange_side sides[2];
+    struct redistribution_steps steps;
+    /* The tiling before each step, and at the end. */
+    struct tiling tilings[HOOP_MAX_STEPS + 1];
+    struct exchange exchange; /* of exchange_step */
+    /* the only step that is an exchange, or NO_STEP */
+    uint32_t exchange_step;
+    uint32_t n_numbers;
+    size_t numbers[SIGNATURE_MAX];
+    struct replicas replicas; /* its lists are in lists */
+    /* The places by rank on both sides, the two lists of the replicas, then the
+     * ranks by place on both sides. */
+    uint32_t lists[];
+};
+
+void
+redistribution_destroy(struct redistribution *redistribution)
+{
+    free(redistribution);
+}
+
+/* Copies the list of a side and inverts it. */
+static void
+exchange_side_fill(struct exchange_side *side,
+                   const struct redistribution_side *asked,
+                   uint32_t n_places,
+                   uint32_t *places,
+                   uint32_t *ranks)
+{
+    for (uint32_t i = 0; i < n_places; i++) {
+        ranks[i] = asked->ranks ? asked->ranks[i] : i;
+        places[ranks[i]] = i;
+    }
+    side->places = places;
+    side->ranks = ranks;
+}
+
+static enum exchange_meshes
+exchange_meshes_compare(const struct redistribution_request *request,
+                        const struct exchange_side sides[2])
+{
+    const struct hoop_mesh_shape *from = &request->from.mesh;
+    const struct hoop_mesh_shape *to = &request->to.mesh;
+
+    if (from->n_axes != to->n_axes ||
+        memcmp(from->sizes, to->sizes, from->n_axes * sizeof(*from->sizes)) !=
+            0 ||
+        memcmp(sides[0].places, sides[1].places,
+               request->n_ranks * sizeof(*sides[0].places)) != 0)
+        return EXCHANGE_TWO_MESHES;
+    return EXCHANGE_ONE_MESH;
+}
+
+/* Allocates a redistribution and fills its lists. Returns NULL if there is no
+ * memory. */
+static struct redistribution *
+redistribution_allocate(const struct redistribution_request *request,
+                        const uint32_t n_places[2])
+{
+    const size_t n_lists =
+        4 * (size_t)request->n_ranks + n_places[0] + n_places[1];
+    struct redistribution *made =
+        calloc(1, sizeof(*made) + n_lists * sizeof(*made->lists));
+
+    if (!made)
+        return NULL;
+    made->shape = request->shape;
+    made->element_size = dtype_size(request->dtype);
+    made->n_ranks = request->n_ranks;
+    uint32_t *places = made->lists;
+    made->replicas = (struct replicas){
+        .n_ranks = request->n_ranks,
+        .source = places + 2 * (size_t)request->n_ranks,
+        .n_takers = places + 3 * (size_t)request->n_ranks,
+    };
+    uint32_t *ranks = made->lists + 4 * (size_t)request->n_ranks;
+    for (size_t i = 0; i < 2 * (size_t)request->n_ranks; i++)
+        places[i] = HOOP_NO_RANK;
+    exchange_side_fill(&made->sides[0], &request->from, n_places[0], places,
+                       ranks);
+    exchange_side_fill(&made->sides[1], &request->to, n_places[1],
+                       places + request->n_ranks, ranks + n_places[0]);
+    made->meshes = exchange_meshes_compare(request, made->sides);
+    return made;
+}
+
+static struct hoop_sharding
+side_requested_sharding(const struct redistribution_request *request,
+                        const struct redistribution_side *side)
+{
+    struct hoop_sharding sharding = side->sharding;
+
+    if (request->way == REDISTRIBUTION_BACKWARD || sharding.partial.n_axes == 0)
+        sharding.partial = (struct hoop_axes){0};
+    if (sharding.partial.n_axes == 0)
+        sharding.partial_op = HOOP_SUM;
+    return sharding;
+}
+
+/* Returns the mesh on which a step begins. */
+static enum redistribution_mesh
+step_start_mesh(const struct redistribution *redistribution, uint32_t step)
+{
+    const struct redistribution_steps *steps = &redistribution->steps;
+
+    if (step < steps->n_steps && steps->steps[step].kind == HOOP_STEP_EXCHANGE)
+        return REDISTRIBUTION_FROM;
+    if (step < steps->n_steps)
+        return steps->steps[step].mesh;
+    return redistribution->meshes == EXCHANGE_ONE_MESH ? REDISTRIBUTION_FROM
+                                                       : REDISTRIBUTION_TO;
+}
+
+static void
+redistribution_fill_tilings(struct redistribution *redistribution,
+                            const struct redistribution_problem *problem)
+{
+    const struct redistribution_request *request = problem->request;
+    const uint32_t n_steps = redistribution->steps.n_steps;
+
+    redistribution->exchange_step = NO_STEP;
+    for (uint32_t i = 0; i <= n_steps; i++) {
+        const bool is_end = i == n_steps;
+        const struct redistribution_step *step =
+            &redistribution->steps.steps[i];
+
+        tiling_init(&redistribution->tilings[i],
+                    is_end ? &problem->to : &step->before,
+                    step_start_mesh(redistribution, i) == REDISTRIBUTION_FROM
+                        ? &request->from.mesh
+                        : &request->to.mesh,
+                    &request->shape);
+        if (is_end || step->kind != HOOP_STEP_EXCHANGE)
+            continue;
+        redistribution->exchange_step = i;
+        redistribution->exchange =
+            problem_build_exchange(problem, &step->before, &step->after);
+    }
+}
+
+static void
+signature_add_number(struct redistribution *redistribution, uint64_t number)
+{
+    assert(redistribution->n_numbers < SIGNATURE_MAX);
+    redistribution->numbers[redistribution->n_numbers++] = (size_t)number;
+}
+
+/* The FNV-1a hash. */
+static uint64_t
+fnv1a_hash(const void *bytes, size_t n_bytes)
+{
+    const uint8_t *at = bytes;
+    uint64_t hash = 0xcbf29ce484222325u;
+
+    for (size_t i = 0; i < n_bytes; i++)
+        hash = (hash ^ at[i]) * 0x100000001b3u;
+    return hash;
+}
+
+static void
+signature_add_side(struct redistribution *redistribution,
+                   const struct hoop_mesh_shape *mesh,
+                   const struct hoop_sharding *sharding)
+{
+    signature_add_number(redistribution, mesh->n_axes);
+    for (uint32_t axis = 0; axis < mesh->n_axes; axis++)
+        signature_add_number(redistribution, mesh->sizes[axis]);
+    signature_add_number(redistribution, sharding_key(sharding));
+    signature_add_number(redistribution, sharding->partial_op);
+    signature_add_number(redistribution, sharding->is_uneven);
+}
+
+static void
+redistribution_fill_signature(struct redistribution *redistribution,
+                              const struct redistribution_problem *problem)
+{
+    const struct redistribution_request *request = problem->request;
+
+    signature_add_number(redistribution, request->way);
+    signature_add_number(redistribution, request->dtype);
+    signature_add_number(redistribution, request->shape.n_dims);
+    for (uint32_t dim = 0; dim < request->shape.n_dims; dim++)
+        signature_add_number(redistribution, request->shape.dims[dim]);
+    signature_add_side(redistribution, &request->from.mesh, &problem->from);
+    signature_add_side(redistribution, &request->to.mesh, &problem->to);
+    signature_add_number(
+        redistribution,
+        fnv1a_hash(redistribution->lists,
+                   2 * sizeof(uint32_t) * redistribution->n_ranks));
+    for (uint32_t i = 0; i < redistribution->steps.n_steps; i++) {
+        const struct redistribution_step *step =
+            &redistribution->steps.steps[i];
+        const char *name = step->algorithm ? step->algorithm->name : "";
+
+        signature_add_number(redistribution, step->kind);
+        signature_add_number(redistribution, (uint64_t)step->gather_dim << 32 |
+                                                 step->shard_dim);
+        signature_add_number(redistribution, sharding_key(&step->after));
+        signature_add_number(redistribution, fnv1a_hash(name, strlen(name)));
+    }
+}
+
+enum hoop_status
+redistribution_create(const struct redistribution_request *request,
+                      struct redistribution **out_redistribution)
+{
+    CLEANUP(redistribution_destroy) struct redistribution *made = NULL;
+    uint32_t n_places[2];
+
+    enum hoop_status status = redistribution_check(request, n_places);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    made = redistribution_allocate(request, n_places);
+    if (!made)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks",
+                           request->n_ranks);
+    const struct redistribution_problem problem = {
+        .request = request,
+        .meshes = made->meshes,
+        .from = side_requested_sharding(request, &request->from),
+        .to = side_requested_sharding(request, &request->to),
+        .sides = {&made->sides[0], &made->sides[1]},
+        .replicas = &made->replicas,
+    };
+    tiling_init(&made->sides[0].tiling, &problem.from, &request->from.mesh,
+                &request->shape);
+    tiling_init(&made->sides[1].tiling, &problem.to, &request->to.mesh,
+                &request->shape);
+    replicas_assign_sources(&made->replicas, &made->sides[0], &made->sides[1],
+                            redistribution_reduced_axes(&problem));
+    status = redistribution_steps_find(&problem, &made->steps);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    redistribution_fill_tilings(made, &problem);
+    redistribution_fill_signature(made, &problem);
+    *out_redistribution = STEAL(made);
+    return HOOP_OK;
+}
+
+uint32_t
+redistribution_n_steps(const struct redistribution *redistribution)
+{
+    return redistribution->steps.n_steps;
+}
+
+const struct redistribution_step *
+redistribution_step(const struct redistribution *redistribution, uint32_t step)
+{
+    assert(step < redistribution->steps.n_steps);
+    return &redistribution->steps.steps[step];
+}
+
+uint32_t
+redistribution_place_of_rank(const struct redistribution *redistribution,
+                             enum redistribution_mesh mesh,
+                             uint32_t rank)
+{
+    assert(rank < redistribution->n_ranks);
+    return redistribution->sides[mesh].places[rank];
+}
+
+static uint32_t
+rank_place_before_step(const struct redistribution *redistribution,
+                       uint32_t step,
+                       uint32_t rank)
+{
+    return redistribution_place_of_rank(
+        redistribution, step_start_mesh(redistribution, step), rank);
+}
+
+bool
+redistribution_part_before(const struct redistribution *redistribution,
+                           uint32_t step,
+                           uint32_t rank,
+                           struct hoop_part *out_part)
+{
+    const struct tiling *tiling = &redistribution->tilings[step];
+    const uint32_t place = rank_place_before_step(redistribution, step, rank);
+    uint32_t at[HOOP_MAX_AXES];
+    struct tile tile;
+
+    if (place == HOOP_NO_RANK)
+        return false;
+    grid_coordinates_of_place(&tiling->grid, place, at);
+    tiling_tile_at(tiling, at, &tile);
+    *out_part = tile.part;
+    return true;
+}
+
+/* Returns the number of elements of a rank's part before step. */
+static size_t
+part_elements_before_step(const struct redistribution *redistribution,
+                          uint32_t step,
+                          uint32_t rank)
+{
+    struct hoop_part part;
+    const bool is_there =
+        redistribution_part_before(redistribution, step, rank, &part);
+
+    assert(is_there);
+    return is_there ? part_n_elements(&part) : 0;
+}
+
+static struct grid_axes
+step_grid_axes(const struct redistribution_step *step)
+{
+    struct grid_axes axes = {.n_axes = step->axes.n_axes};
+
+    memcpy(axes.axes, step->axes.axes, sizeof(axes.axes));
+    return axes;
+}
+
+struct plan_shape
+redistribution_plan_shape(const struct redistribution *redistribution,
+                          uint32_t step,
+                          uint32_t rank)
+{
+    const struct redistribution_step *this =
+        redistribution_step(redistribution, step);
+    const struct grid *grid = &redistribution->tilings[step].grid;
+    const size_t granule = GRANULE_BYTES / redistribution->element_size;
+    struct plan_shape shape = {.size = 1, .granule = granule > 0 ? granule : 1};
+    uint32_t at[HOOP_MAX_AXES];
+
+    grid_coordinates_of_place(
+        grid, rank_place_before_step(redistribution, step, rank), at);
+    for (uint32_t i = 0; i < this->axes.n_axes; i++) {
+        const uint32_t axis = this->axes.axes[i];
+
+        shape.size *= grid->sizes[axis];
+        shape.rank = shape.rank * grid->sizes[axis] + at[axis];
+    }
+    shape.count = part_elements_before_step(redistribution, step, rank);
+    if (this->kind == HOOP_STEP_ALL_TO_ALL ||
+        this->kind == HOOP_STEP_REDUCE_SCATTER)
+        shape.count /= shape.size;
+    return shape;
+}
+
+uint32_t
+redistribution_line_member(const struct redistribution *redistribution,
+                           uint32_t step,
+                           uint32_t rank,
+                           uint32_t n)
+{
+    const struct redistribution_step *this =
+        redistribution_step(redistribution, step);
+    const struct grid_axes axes = step_grid_axes(this);
+    const uint32_t place = grid_line_nth_place(
+        &redistribution->tilings[step].grid, &axes,
+        rank_place_before_step(redistribution, step, rank), n);
+
+    return redistribution->sides[this->mesh].ranks[place];
+}
+
+bool
+redistribution_piece(const struct redistribution *redistribution,
+                     uint32_t step,
+                     uint32_t sender,
+                     uint32_t receiver,
+                     struct redistribution_piece *out_piece)
+{
+    assert(step == redistribution->exchange_step);
+    assert(sender < redistribution->n_ranks);
+    assert(receiver < redistribution->n_ranks);
+    return exchange_find_piece(&redistribution->exchange, sender, receiver,
+                               out_piece);
+}
+
+/* Counts the elements that the plan of a rank sends. */
+static enum hoop_status
+line_plan_count_sent(const struct redistribution *redistribution,
+                     uint32_t step,
+                     uint32_t rank,
+                     uint64_t *out_n_elements)
+{
+    const struct algorithm *algorithm =
+        redistribution_step(redistribution, step)->algorithm;
+    const struct plan_shape shape =
+        redistribution_plan_shape(redistribution, step, rank);
+    struct plan plan = {0};
+    uint64_t n_sent = 0;
+
+    const uint32_t n_rounds = algorithm->n_rounds(&shape);
+    for (uint32_t round = 0; round < n_rounds; round++) {
+        plan_clear(&plan);
+        algorithm->plan_round(&plan, &shape, round);
+        for (size_t i = 0; i < plan.n_steps; i++) {
+            if (plan.steps[i].kind == PLAN_SEND)
+                n_sent += plan.steps[i].from.count;
+        }
+    }
+    const enum hoop_status status = plan_status(&plan);
+    plan_deinit(&plan);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_n_elements = n_sent;
+    return HOOP_OK;
+}
+
+enum hoop_status
+redistribution_bytes_sent(const struct redistribution *redistribution,
+                          uint32_t step,
+                          uint32_t rank,
+                          uint64_t *out_n_bytes)
+{
+    const struct redistribution_step *this =
+        redistribution_step(redistribution, step);
+    uint64_t n_elements = 0;
+
+    if (this->kind == HOOP_STEP_EXCHANGE) {
+        n_elements = exchange_n_sent(&redistribution->exchange, rank,
+                                     redistribution->n_ranks);
+    } else if (this->algorithm &&
+               rank_place_before_step(redistribution, step, rank) !=
+                   HOOP_NO_RANK) {
+        const enum hoop_status status =
+            line_plan_count_sent(redistribution, step, rank, &n_elements);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    *out_n_bytes = n_elements * redistribution->element_size;
+    return HOOP_OK;
+}
+
+enum hoop_status
+redistribution_bytes_total(const struct redistribution *redistribution,
+                           uint32_t step,
+                           uint64_t *out_n_bytes)
+{
+    const struct redistribution_step *this =
+        redistribution_step(redistribution, step);
+    uint64_t n_bytes = 0;
+
+    for (uint32_t rank = 0; rank < redistribution->n_ranks; rank++) {
+        uint64_t more = 0;
+        enum hoop_status status = HOOP_OK;
+
+        /* As many are received as sent, and counting those is cheaper. */
+        if (this->kind == HOOP_STEP_EXCHANGE)
+            more = exchange_n_received(&redistribution->exchange, rank) *
+                   redistribution->element_size;
+        else
+            status =
+                redistribution_bytes_sent(redistribution, step, rank, &more);
+        if (status != HOOP_OK)
+            return error_pass(status);
+        n_bytes += more;
+    }
+    *out_n_bytes = n_bytes;
+    return HOOP_OK;
+}
+
+const size_t *
+redistribution_signature(const struct redistribution *redistribution,
+                         uint32_t *out_n_numbers)
+{
+    *out_n_numbers = redistribution->n_numbers;
+    return redistribution->numbers;
+}

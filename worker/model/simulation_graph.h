@@ -1,0 +1,143 @@
+/*
+ * model/simulation_graph.h - the steps of all virtual ranks, and dependencies
+ *
+ * The graph works as the tracker does (plan/tracker.h). The rounds of a virtual
+ * rank are opened in order, a bounded number at a time. A step depends on each
+ * step of an earlier round that touches the same bytes if one of the two writes
+ * them. A round is opened only when the round that lies a full window before it
+ * has ended, so older rounds need not be remembered.
+ *
+ * A step is first open, then ready when it waits for nothing more, then
+ * settled: its start and end are known, and the steps that depend on it have
+ * been updated.
+ */
+
+#ifndef MODEL_SIMULATION_GRAPH_H
+#define MODEL_SIMULATION_GRAPH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "model/simulation.h"
+#include "model/simulation_flow.h"
+#include "model/simulation_mapping.h"
+#include "model/simulation_range.h"
+#include "plan/plan.h"
+
+struct simulation_step {
+    struct simulation_flow flow;
+    struct simulation_range reads;
+    struct simulation_range writes;
+    uint32_t vrank;
+    uint32_t round;
+    uint32_t peer;
+    uint32_t message;
+    /* Steps that it waits for; plus a message, if the caller adds it. */
+    uint32_t n_awaited;
+    uint32_t followers; /* the first edge to a step that waits for this one */
+    uint32_t followers_last;
+    uint32_t next;      /* the next step of the round */
+    uint8_t kind;       /* an enum plan_step_type */
+    uint8_t reads_from; /* an enum plan_buffer */
+    uint8_t writes_to;
+    /* Its flow is final, but dependent steps have not been updated. */
+    bool is_begun;
+    bool is_settled;
+};
+
+/* The rounds to simulate: all or a part of them. */
+struct simulation_round_range {
+    uint32_t first;
+    uint32_t end;
+};
+
+/* What is simulated, and on which machine. All pointers are borrowed. */
+struct simulation_setup {
+    const struct simulation_mapping *mapping;
+    const struct algorithm *algorithm;
+    const struct simulation_machine *machine;
+    size_t element_size;
+    struct simulation_round_range rounds;
+};
+
+struct simulation_vrank;
+struct simulation_edge;
+struct round_access_index;
+
+/* A round in the window. */
+struct simulation_round_slot {
+    uint32_t first; /* the first of its steps */
+    uint32_t n_unsettled;
+    struct round_access_index
+        *index; /* of a round with many steps; else NULL */
+};
+
+/* Zeroed memory is a valid deinit target. */
+struct simulation_graph {
+    struct simulation_setup setup;
+    uint32_t window; /* rounds of a virtual rank that are remembered */
+    struct simulation_vrank *vranks;
+    struct simulation_round_slot *slots; /* [vrank][window] */
+    struct simulation_step *steps;
+    uint32_t n_steps;
+    uint32_t steps_capacity;
+    uint32_t spare_step;
+    struct simulation_edge *edges;
+    uint32_t n_edges;
+    uint32_t edges_capacity;
+    uint32_t spare_edge;
+    struct plan plan;
+    /* The mapping's shape, with the rank that is being planned. */
+    struct plan_shape shape;
+};
+
+static const uint32_t SIMULATION_END = UINT32_MAX; /* ends a list */
+
+/* Handle: none (HOOP_E_EXHAUSTED), for all functions below. */
+enum hoop_status
+simulation_graph_init(struct simulation_graph *graph,
+                      const struct simulation_setup *setup);
+void
+simulation_graph_deinit(struct simulation_graph *graph);
+
+/* Does the virtual rank have another round, and may it be opened? */
+bool
+simulation_graph_can_open_round(const struct simulation_graph *graph,
+                                uint32_t vrank);
+
+/*
+ * Open the next round and find the dependencies of its steps. *out_first is its
+ * first step, SIMULATION_END if it has none; step.next leads to the others.
+ */
+enum hoop_status
+simulation_graph_open_round(struct simulation_graph *graph,
+                            uint32_t vrank,
+                            uint32_t *out_first);
+
+/* Make later depend on earlier. Both are open, or earlier is settled. */
+enum hoop_status
+simulation_graph_add_edge(struct simulation_graph *graph,
+                          uint32_t later,
+                          uint32_t earlier,
+                          const struct simulation_flow_overlap *overlap);
+
+/* The slot of a round in the window. */
+struct simulation_round_slot *
+simulation_graph_round_slot(const struct simulation_graph *graph,
+                            uint32_t vrank,
+                            uint32_t round);
+
+/* Mark the step as settled. Its flow must be final. */
+void
+simulation_graph_settle_step(struct simulation_graph *graph, uint32_t step);
+
+/* Removes one dependency on a settled step and returns the dependent step,
+ * which is ready if it waits for nothing else. Returns SIMULATION_END if none
+ * is left. */
+uint32_t
+simulation_graph_pop_follower(struct simulation_graph *graph, uint32_t step);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * model/simulation_scheduler.h - simulates some rounds of an algorithm
+ *
+ * Steps are simulated in the order of their starts. By then everything that
+ * they wait for is known, and processors and networks get their work in that
+ * order.
+ */
+
+#ifndef MODEL_SIMULATION_SCHEDULER_H
+#define MODEL_SIMULATION_SCHEDULER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "model/simulation_graph.h"
+
+struct simulation_scheduler_result {
+    double end_ns; /* when the last step ends */
+    /* When the last step of the first half of the rounds ends. */
+    double half_ns;
+    double bytes;    /* sum of all sends */
+    double messages; /* number of sends */
+    /* Messages that were sent and not received, or the reverse. If only some of
+     * the rounds are simulated there may be some; steps that wait for one are
+     * left out. */
+    uint64_t n_unmatched;
+};
+
+/*
+ * Handle: HOOP_E_INTERNAL (ranks wait for each other for ever; reported only if
+ * all rounds are simulated).
+ */
+enum hoop_status
+simulation_scheduler_run(const struct simulation_setup *setup,
+                         struct simulation_scheduler_result *out_result);
+
+#endif

@@ -1,0 +1,192 @@
+/* pipeline/messenger.c - a stage's messages while a schedule runs */
+
+#include "pipeline/messenger.h"
+
+#include "api/tags.h"
+#include "api/tensor_message.h"
+#include "base/error.h"
+#include "tensor/operand.h"
+
+void
+messenger_init(struct messenger *messenger,
+               hoop_comm_t *stages,
+               const struct hoop_schedule_options *shape)
+{
+    *messenger = (struct messenger){
+        .stages = stages,
+        .shape = shape,
+        .stage = hoop_comm_rank(stages),
+        .patience = {patience_unlimited(), patience_unlimited()},
+    };
+    STAILQ_INIT(&messenger->sends);
+}
+
+static enum messenger_side
+task_neighbour_side(const struct hoop_task *task)
+{
+    return task->kind == HOOP_TASK_SEND_FORWARD ||
+                   task->kind == HOOP_TASK_RECV_BACKWARD
+               ? MESSENGER_NEXT
+               : MESSENGER_PREV;
+}
+
+uint32_t
+messenger_peer_rank(const struct messenger *messenger,
+                    const struct hoop_task *task)
+{
+    const uint32_t n = messenger->shape->n_stages;
+    const uint32_t step =
+        task_neighbour_side(task) == MESSENGER_NEXT ? 1 : n - 1;
+
+    return (messenger->stage + step) % n;
+}
+
+/* Messages of one direction are sent and received in the same order
+ * (hoop_schedule_check()), so one tag for each direction is enough. */
+static uint64_t
+task_message_tag(const struct hoop_task *task)
+{
+    const bool is_forward = task->kind == HOOP_TASK_SEND_FORWARD ||
+                            task->kind == HOOP_TASK_RECV_FORWARD;
+
+    return tag_of_library_part(TAG_SCHEDULE, is_forward ? 0 : 1);
+}
+
+static bool
+task_sends_message(const struct hoop_task *task)
+{
+    return task->kind == HOOP_TASK_SEND_FORWARD ||
+           task->kind == HOOP_TASK_SEND_BACKWARD;
+}
+
+/* Returns which of the sender's messages this is, and of how many. Both sides
+ * compare it, so different schedules are noticed. */
+static uint32_t
+task_message_number(const struct messenger *messenger,
+                    const struct hoop_task *task)
+{
+    const uint32_t m = messenger->shape->n_micro_batches;
+    const uint32_t sender = task_sends_message(task)
+                                ? messenger->stage
+                                : messenger_peer_rank(messenger, task);
+    uint32_t chunk = task->chunk;
+
+    if (task->kind == HOOP_TASK_RECV_FORWARD)
+        chunk -= sender == messenger->shape->n_stages - 1;
+    if (task->kind == HOOP_TASK_RECV_BACKWARD)
+        chunk += sender == 0;
+    return frame_part_numbered((size_t)messenger->shape->n_chunks * m,
+                               (size_t)chunk * m + task->micro_batch);
+}
+
+static enum hoop_status
+task_message_start(struct messenger *messenger,
+                   const struct hoop_task *task,
+                   struct hoop_tensor *tensor,
+                   hoop_op_t **out_op)
+{
+    const struct tensor_message message = {
+        .kind = task_sends_message(task) ? HOOP_SEND : HOOP_RECV,
+        .tensor = tensor,
+        .received = task_sends_message(task) ? NULL : tensor,
+        .peer = messenger_peer_rank(messenger, task),
+        .tag = task_message_tag(task),
+        .part = task_message_number(messenger, task),
+    };
+    const enum hoop_status status =
+        tensor_message_start(&message, 1, messenger->stages, out_op);
+
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static void
+messenger_cut_off(struct messenger *messenger, enum messenger_side side)
+{
+    messenger->is_cut[side] = true;
+    patience_set_limit(&messenger->patience[side]);
+}
+
+enum hoop_status
+messenger_start_receive(struct messenger *messenger,
+                        const struct hoop_task *task,
+                        struct activation_slot *place)
+{
+    if (messenger->is_cut[task_neighbour_side(task)])
+        return HOOP_OK;
+    place->tensor = (struct hoop_tensor){.shape = {.n_dims = HOOP_ANY_SHAPE}};
+    const enum hoop_status status =
+        task_message_start(messenger, task, &place->tensor, &place->op);
+    if (status == HOOP_OK)
+        return HOOP_OK;
+    place->tensor = (struct hoop_tensor){0};
+    messenger_cut_off(messenger, task_neighbour_side(task));
+    return error_pass(status);
+}
+
+enum hoop_status
+messenger_wait_receive(struct messenger *messenger,
+                       const struct hoop_task *task,
+                       struct activation_slot *place)
+{
+    if (!place->op)
+        return HOOP_OK;
+    const enum hoop_status status = patience_wait_or_cancel(
+        &messenger->patience[task_neighbour_side(task)], place->op);
+    place->op = NULL;
+    if (status != HOOP_OK) {
+        messenger_cut_off(messenger, task_neighbour_side(task));
+        return error_pass(status);
+    }
+    messenger->bytes_received += operand_bytes(&place->tensor);
+    return HOOP_OK;
+}
+
+enum hoop_status
+messenger_start_send(struct messenger *messenger,
+                     const struct hoop_task *task,
+                     struct hoop_tensor *tensor,
+                     struct activation_slot *place)
+{
+    const enum hoop_status status =
+        task_message_start(messenger, task, tensor, &place->op);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    messenger->bytes_sent += operand_bytes(tensor);
+    place->is_to_next = task_neighbour_side(task) == MESSENGER_NEXT;
+    STAILQ_INSERT_TAIL(&messenger->sends, place, link);
+    messenger->n_sends++;
+    return HOOP_OK;
+}
+
+static enum messenger_side
+slot_neighbour_side(const struct activation_slot *place)
+{
+    return place->is_to_next ? MESSENGER_NEXT : MESSENGER_PREV;
+}
+
+enum hoop_status
+messenger_reap_sends(struct messenger *messenger, size_t n_under_way)
+{
+    enum hoop_status status = HOOP_OK;
+    struct activation_slot *place;
+
+    while (status == HOOP_OK && (place = STAILQ_FIRST(&messenger->sends))) {
+        const bool may_stay = messenger->n_sends <= n_under_way;
+
+        if (may_stay)
+            status = hoop_wait(place->op, 0);
+        else
+            status = patience_wait_or_cancel(
+                &messenger->patience[slot_neighbour_side(place)], place->op);
+        if (status == HOOP_E_PENDING)
+            return HOOP_OK;
+        STAILQ_REMOVE_HEAD(&messenger->sends, link);
+        messenger->n_sends--;
+        place->op = NULL;
+        activation_slot_clear(place);
+        if (status != HOOP_OK)
+            messenger_cut_off(messenger, slot_neighbour_side(place));
+    }
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}

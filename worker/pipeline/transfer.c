@@ -1,0 +1,316 @@
+/*
+ * pipeline/transfer.c - one call of a pipeline
+ *
+ * All tensors are prepared, started together and waited for one by one. Then
+ * received shares are gathered, and the senders are told the result: they wait
+ * for the closings of their lists. If anything fails, nothing is handed out.
+ */
+
+#include "pipeline/transfer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "engine/engine.h"
+#include "pipeline/shard_gather.h"
+#include "pipeline/tensor_transfer.h"
+
+/* As many as the part of a message can count. */
+static const size_t LIST_MAX = FRAME_LIST_MAX;
+
+static enum hoop_status
+transfer_lists_count(const struct transfer *transfer, size_t *out_n_tensors)
+{
+    size_t n_tensors = 0;
+
+    for (unsigned way = 0; way < TRANSFER_WAYS; way++) {
+        const struct hoop_tensors *list = transfer->lists[way];
+
+        if (!list)
+            continue;
+        /* An empty list is sent as one tensor, and a list in shares has a
+         * closing. */
+        n_tensors += list->n_tensors == 0;
+        n_tensors += transfer->sharing != NULL;
+        if (!list->tensors && list->n_tensors > 0)
+            return error_raise(HOOP_E_INVALID, "%s has %zu tensors at NULL",
+                               transfer_direction_name(way), list->n_tensors);
+        if (list->n_tensors > LIST_MAX)
+            return error_raise(
+                HOOP_E_INVALID, "%s has %zu tensors, but a list at most %zu",
+                transfer_direction_name(way), list->n_tensors, LIST_MAX);
+        n_tensors += list->n_tensors;
+    }
+    *out_n_tensors = n_tensors;
+    return HOOP_OK;
+}
+
+static void
+tensor_transfers_free_owned(struct tensor_transfer *tensor_transfers,
+                            size_t n_transfers)
+{
+    for (size_t i = 0; i < n_transfers; i++)
+        tensor_transfer_free_owned(&tensor_transfers[i]);
+}
+
+static enum hoop_status
+transfer_list_prepare(const struct transfer *transfer,
+                      enum transfer_direction way,
+                      struct tensor_transfer *tensor_transfers,
+                      size_t *n_transfers)
+{
+    const size_t n_tensors = transfer->lists[way]->n_tensors;
+    const size_t n_listed = n_tensors > 0 ? n_tensors : 1;
+    struct tensor_transfer tensor_transfer = {.transfer = transfer, .way = way};
+    const size_t n =
+        n_listed + (tensor_transfer_has_closing(&tensor_transfer) ? 1 : 0);
+
+    for (size_t i = 0; i < n; i++) {
+        tensor_transfers[*n_transfers] = tensor_transfer;
+        tensor_transfers[*n_transfers].index = i;
+        tensor_transfers[*n_transfers].is_closing = i == n_listed;
+        const enum hoop_status status =
+            tensor_transfer_prepare(&tensor_transfers[*n_transfers]);
+        if (status != HOOP_OK)
+            return error_pass(status);
+        ++*n_transfers;
+    }
+    return HOOP_OK;
+}
+
+/* Prepares all lists, one after the other. */
+static enum hoop_status
+tensor_transfers_prepare(const struct transfer *transfer,
+                         struct tensor_transfer *tensor_transfers,
+                         size_t *out_n_transfers)
+{
+    size_t n_transfers = 0;
+
+    for (unsigned way = 0; way < TRANSFER_WAYS; way++) {
+        const enum hoop_status status =
+            transfer->lists[way]
+                ? transfer_list_prepare(transfer, way, tensor_transfers,
+                                        &n_transfers)
+                : HOOP_OK;
+
+        if (status != HOOP_OK) {
+            tensor_transfers_free_owned(tensor_transfers, n_transfers);
+            return error_pass(status);
+        }
+    }
+    *out_n_transfers = n_transfers;
+    return HOOP_OK;
+}
+
+void
+transfer_result_fail(struct transfer_result *end, enum hoop_status status)
+{
+    if (end->status != HOOP_OK)
+        return;
+    end->status = status;
+    snprintf(end->text, sizeof(end->text), "%s", error_text());
+}
+
+/* If a tensor of a received list does not fit, the rest of the list is not
+ * needed. The remaining receives are cancelled, so that the sender is told. */
+static enum hoop_status
+tensor_transfer_wait(const struct tensor_transfer *tensor_transfer,
+                     bool *is_given_up)
+{
+    if (*is_given_up)
+        engine_cancel_op((struct op *)tensor_transfer->op);
+    const enum hoop_status status =
+        hoop_wait(tensor_transfer->op, HOOP_FOREVER);
+
+    if (status == HOOP_E_MISMATCH &&
+        tensor_transfer_is_received(tensor_transfer))
+        *is_given_up = true;
+    return status;
+}
+
+static void
+tensor_transfers_wait(const struct tensor_transfer *tensor_transfers,
+                      size_t n_transfers,
+                      struct transfer_result *ends)
+{
+    bool is_given_up[TRANSFER_WAYS] = {false};
+
+    for (size_t i = 0; i < n_transfers; i++) {
+        const struct tensor_transfer *tensor_transfer = &tensor_transfers[i];
+
+        if (tensor_transfer->is_closing)
+            continue;
+        const enum hoop_status status = tensor_transfer_wait(
+            tensor_transfer, &is_given_up[tensor_transfer->way]);
+        if (status != HOOP_OK)
+            transfer_result_fail(
+                &ends[tensor_transfer->way],
+                tensor_transfer_raise_error(tensor_transfer, status));
+    }
+    for (unsigned way = 0; way < TRANSFER_WAYS; way++)
+        ends[way].has_moved = ends[way].status == HOOP_OK;
+}
+
+/* Starts all but the closings to be received. */
+static enum hoop_status
+tensor_transfers_start(struct tensor_transfer *tensor_transfers,
+                       size_t n_transfers,
+                       hoop_comm_t *stages)
+{
+    CLEANUP(free)
+    struct tensor_message *messages = calloc(n_transfers, sizeof(*messages));
+    CLEANUP(free) hoop_op_t **ops = calloc(n_transfers, sizeof(hoop_op_t *));
+    size_t n_messages = 0;
+
+    if (!messages || !ops)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu messages",
+                           n_transfers);
+    for (size_t i = 0; i < n_transfers; i++) {
+        if (!tensor_transfer_is_taken_last(&tensor_transfers[i]))
+            messages[n_messages++] =
+                tensor_transfer_message(&tensor_transfers[i]);
+    }
+    const enum hoop_status status =
+        tensor_message_start(messages, n_messages, stages, ops);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    for (size_t i = n_transfers; i > 0; i--) {
+        if (!tensor_transfer_is_taken_last(&tensor_transfers[i - 1]))
+            tensor_transfers[i - 1].op = ops[--n_messages];
+    }
+    return HOOP_OK;
+}
+
+/* Transfers everything between the stages. */
+static void
+tensor_transfers_run_messages(struct tensor_transfer *tensor_transfers,
+                              size_t n_transfers,
+                              struct transfer_result *ends)
+{
+    const enum hoop_status status = tensor_transfers_start(
+        tensor_transfers, n_transfers, tensor_transfers->transfer->stages);
+
+    if (status == HOOP_OK) {
+        tensor_transfers_wait(tensor_transfers, n_transfers, ends);
+        return;
+    }
+    for (size_t i = 0; i < n_transfers; i++)
+        transfer_result_fail(&ends[tensor_transfers[i].way], status);
+}
+
+/* Accepts the closing if the list has been gathered; otherwise refuses it with
+ * the reason. */
+static void
+closing_receive(struct tensor_transfer *tensor_transfer,
+                struct transfer_result *end)
+{
+    struct tensor_message message = tensor_transfer_message(tensor_transfer);
+    char text[LIMIT_ERROR_TEXT];
+
+    if (end->status != HOOP_OK) {
+        snprintf(text, sizeof(text), "what was received is thrown away: %.980s",
+                 end->text);
+        message.refusal = text;
+    }
+    const enum hoop_status status =
+        tensor_message_run(&message, 1, tensor_transfer->transfer->stages);
+    if (status != HOOP_OK)
+        transfer_result_fail(
+            end, tensor_transfer_raise_error(tensor_transfer, status));
+}
+
+/* If the list has not been sent, neither side expects its closing. */
+static void
+closing_wait_sent(const struct tensor_transfer *tensor_transfer,
+                  struct transfer_result *end)
+{
+    if (!end->has_moved)
+        engine_cancel_op((struct op *)tensor_transfer->op);
+    const enum hoop_status status =
+        hoop_wait(tensor_transfer->op, HOOP_FOREVER);
+
+    if (status != HOOP_OK)
+        transfer_result_fail(
+            end, tensor_transfer_raise_error(tensor_transfer, status));
+}
+
+/* Closings that others wait for come first. */
+static void
+closings_exchange(struct tensor_transfer *tensor_transfers,
+                  size_t n_transfers,
+                  struct transfer_result *ends)
+{
+    for (size_t i = 0; i < n_transfers; i++) {
+        if (tensor_transfer_is_taken_last(&tensor_transfers[i]) &&
+            ends[tensor_transfers[i].way].has_moved)
+            closing_receive(&tensor_transfers[i],
+                            &ends[tensor_transfers[i].way]);
+    }
+    for (size_t i = 0; i < n_transfers; i++) {
+        if (tensor_transfers[i].op && tensor_transfers[i].is_closing)
+            closing_wait_sent(&tensor_transfers[i],
+                              &ends[tensor_transfers[i].way]);
+    }
+}
+
+/* Raises the failure of the first list that failed. */
+static enum hoop_status
+transfer_results_raise_first(const struct transfer_result *ends)
+{
+    for (unsigned way = 0; way < TRANSFER_WAYS; way++) {
+        if (ends[way].status != HOOP_OK)
+            return error_raise(ends[way].status, "%s", ends[way].text);
+    }
+    return HOOP_OK;
+}
+
+static enum hoop_status
+tensor_transfers_run(struct tensor_transfer *tensor_transfers,
+                     size_t n_transfers)
+{
+    const struct transfer *transfer = tensor_transfers->transfer;
+    struct transfer_result ends[TRANSFER_WAYS];
+
+    for (unsigned way = 0; way < TRANSFER_WAYS; way++) {
+        ends[way].status = HOOP_OK;
+        ends[way].has_moved = false;
+    }
+    tensor_transfers_run_messages(tensor_transfers, n_transfers, ends);
+    if (transfer->tensor_parallel)
+        shard_gather(tensor_transfers, n_transfers, ends);
+    if (transfer->sharing)
+        closings_exchange(tensor_transfers, n_transfers, ends);
+    const enum hoop_status status = transfer_results_raise_first(ends);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+transfer_run(const struct transfer *transfer)
+{
+    CLEANUP(free) struct tensor_transfer *tensor_transfers = NULL;
+    size_t n_transfers = 0;
+    enum hoop_status status = transfer_lists_count(transfer, &n_transfers);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (n_transfers == 0)
+        return HOOP_OK;
+    tensor_transfers = calloc(n_transfers, sizeof(*tensor_transfers));
+    if (!tensor_transfers)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu tensors",
+                           n_transfers);
+    status = tensor_transfers_prepare(transfer, tensor_transfers, &n_transfers);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = tensor_transfers_run(tensor_transfers, n_transfers);
+    if (status != HOOP_OK) {
+        tensor_transfers_free_owned(tensor_transfers, n_transfers);
+        return error_pass(status);
+    }
+    for (size_t i = 0; i < n_transfers; i++)
+        tensor_transfer_hand_out(&tensor_transfers[i]);
+    return HOOP_OK;
+}

@@ -1,0 +1,125 @@
+/*
+ * select/table.h - which algorithm runs each collective, by size
+ *
+ * The table has a row for each collective of the registry, and another one for
+ * its variants with uneven blocks, which not every algorithm supports. A
+ * communicator's rank 0 sends the table to the others, together with what it
+ * was made from: the costs of the machine and the algorithms that the user
+ * chose.
+ */
+
+#ifndef SELECT_TABLE_H
+#define SELECT_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "algorithms/registry.h"
+#include "base/limits.h"
+#include "codec/loss.h"
+#include "model/simulation.h"
+#include "select/overrides.h"
+
+enum {
+    TABLE_POINTS = 12
+};
+
+enum tuning_table_form {
+    TABLE_EVEN,
+    TABLE_UNEVEN
+};
+
+enum {
+    TABLE_FORMS = TABLE_UNEVEN + 1
+};
+
+/* Which measured defaults (select/defaults.h) apply on one node, according to the
+ * rank that made the table. Groups use the same. */
+enum defaults_kind {
+    DEFAULTS_NONE,
+    DEFAULTS_TCP,
+    DEFAULTS_SHM, /* if the ranks share a region */
+    /* If in addition reading each other's buffers was measured to be faster. */
+    DEFAULTS_DIRECT,
+};
+
+struct tuning_table_switch_point {
+    uint64_t up_to_bytes; /* UINT64_MAX in the last point */
+    const struct registry_algorithm *entry;
+};
+
+/* A row without points means that the registry has no algorithm for this
+ * collective. */
+struct tuning_table_row {
+    uint32_t n_points;
+    struct tuning_table_switch_point points[TABLE_POINTS];
+};
+
+struct table {
+    struct simulation_machine machine;
+    struct overrides overrides;
+    /* Only in the world's table: the size of the HOOP_TUNING text that follows
+     * the table; 0 if none does. */
+    uint32_t n_sample_bytes;
+    enum codec_loss loss; /* of floats that are reduced or gathered */
+    /* Only in the world's table: all ranks run the benchmark, and then rank 0
+     * sends another table. */
+    bool needs_benchmark;
+    enum defaults_kind defaults;
+    struct tuning_table_row rows[COLLECTIVE_KINDS][TABLE_FORMS];
+};
+
+/* Use the registry's first algorithm for everything, with an empty machine. */
+void
+tuning_table_init(struct table *table);
+
+/* Use one algorithm for all sizes. */
+void
+tuning_table_row_set(struct tuning_table_row *row,
+                     const struct registry_algorithm *entry);
+
+/* Append a point: entry applies from the end of the row to up_to_bytes. If the
+ * row is full, its last point is extended instead. */
+void
+tuning_table_row_append(struct tuning_table_row *row,
+                        uint64_t up_to_bytes,
+                        const struct registry_algorithm *entry);
+
+/* Append the points of other for sizes above after_bytes, up to up_to_bytes. */
+void
+tuning_table_row_copy(struct tuning_table_row *row,
+                      const struct tuning_table_row *other,
+                      uint64_t after_bytes,
+                      uint64_t up_to_bytes);
+
+/* Replace the rows of overridden collectives. An algorithm for even blocks only
+ * leaves the row for uneven blocks as it is. */
+void
+tuning_table_apply_overrides(struct table *table,
+                             const struct overrides *overrides);
+
+/* Returns NULL if the registry has no algorithm. */
+const struct registry_algorithm *
+tuning_table_find_algorithm(const struct table *table,
+                            enum collective_kind collective,
+                            enum tuning_table_form form,
+                            uint64_t n_bytes);
+
+/* Encode as docs/wire-format.md describes. The rest of bytes is zeroed. Handle:
+ * none (HOOP_E_EXHAUSTED). */
+enum hoop_status
+tuning_table_encode(const struct table *table, uint8_t bytes[LIMIT_TUNE_TABLE]);
+
+/*
+ * The bytes come from a peer, so everything is checked.
+ * Handle: HOOP_E_DATA_LOSS (not a table, or one with algorithms that this build
+ * does not have).
+ */
+enum hoop_status
+tuning_table_decode(const uint8_t bytes[LIMIT_TUNE_TABLE],
+                    struct table *out_table);
+
+#endif

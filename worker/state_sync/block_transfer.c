@@ -1,0 +1,115 @@
+/* state_sync/block_transfer.c - send and receive missing blocks, a few at a time */
+
+#include "state_sync/block_transfer.h"
+
+#include <stdio.h>
+
+#include "api/message.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/status.h"
+#include "session/comm.h"
+
+/* A ring of pending operations, oldest first. */
+struct transfer_window {
+    struct op *ops[LIMIT_STATE_UNDER_WAY];
+    size_t bytes[LIMIT_STATE_UNDER_WAY];
+    unsigned first;
+    unsigned n_under_way;
+    uint64_t n_bytes;         /* of the messages that succeeded */
+    enum hoop_status failure; /* the first failure, or HOOP_OK */
+    char text[LIMIT_ERROR_TEXT];
+};
+
+static void
+transfer_record_failure(struct transfer_window *window, enum hoop_status status)
+{
+    if (status == HOOP_OK || window->failure != HOOP_OK)
+        return;
+    window->failure = status;
+    snprintf(window->text, sizeof(window->text), "%s", error_text());
+}
+
+static void
+transfer_wait_oldest(struct transfer_window *window)
+{
+    const enum hoop_status status =
+        engine_wait(window->ops[window->first], CLOCK_NEVER);
+
+    if (status == HOOP_OK)
+        window->n_bytes += window->bytes[window->first];
+    transfer_record_failure(window, status);
+    window->first = (window->first + 1) % LIMIT_STATE_UNDER_WAY;
+    window->n_under_way--;
+}
+
+static void
+transfer_start_message(const struct block_transfer *block_transfer,
+                       const struct block_transfer_lane *lane,
+                       const struct state_manifest_byte_range *run,
+                       struct transfer_window *window)
+{
+    const struct hoop_message message = {
+        .kind = block_transfer->kind,
+        .buffer = run->at,
+        .count = run->n_bytes,
+        .dtype = HOOP_UINT8,
+        .peer = lane->peer,
+    };
+    struct engine_message request =
+        message_to_engine_request(&message, ENGINE_START);
+    struct op *op = NULL;
+
+    request.tag = block_transfer->tag;
+    if (window->n_under_way == LIMIT_STATE_UNDER_WAY)
+        transfer_wait_oldest(window);
+    const enum hoop_status status =
+        engine_start_messages(block_transfer->comm->context, &request, 1, &op);
+    transfer_record_failure(window, status);
+    if (status != HOOP_OK)
+        return;
+    const unsigned last =
+        (window->first + window->n_under_way) % LIMIT_STATE_UNDER_WAY;
+    window->ops[last] = op;
+    window->bytes[last] = run->n_bytes;
+    window->n_under_way++;
+}
+
+/* Start one message of each lane that has any left. Returns false if none has,
+ * or after a failure that ends the transfer. */
+static bool
+transfer_start_round(const struct block_transfer *block_transfer,
+                     struct transfer_window *window)
+{
+    struct state_manifest_byte_range run;
+    bool is_any = false;
+
+    if (window->failure != HOOP_OK && !status_is_loss(window->failure))
+        return false;
+    for (uint32_t i = 0; i < block_transfer->n_lanes; i++) {
+        struct block_transfer_lane *lane = &block_transfer->lanes[i];
+
+        if (!source_assignment_next_message(&lane->source_assignment, &run))
+            continue;
+        transfer_start_message(block_transfer, lane, &run, window);
+        is_any = true;
+    }
+    return is_any;
+}
+
+enum hoop_status
+block_transfer_run(const struct block_transfer *block_transfer,
+                   uint64_t *out_bytes)
+{
+    struct transfer_window window = {0};
+
+    while (transfer_start_round(block_transfer, &window))
+        continue;
+    while (window.n_under_way > 0)
+        transfer_wait_oldest(&window);
+    *out_bytes = window.n_bytes;
+    if (window.failure != HOOP_OK)
+        return error_raise(window.failure, "%s", window.text);
+    return HOOP_OK;
+}

@@ -1,0 +1,203 @@
+/* state_sync/tensor_manifest.c - a rank's tensors in order of their names, cut into
+ * blocks */
+
+#include "state_sync/tensor_manifest.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "tensor/operand.h"
+
+enum {
+    /* The hashes of 100 GB take 6 MB. */
+    BLOCK_BYTES = 256 * 1024,
+};
+
+static enum hoop_status
+named_tensor_check(const struct hoop_named_tensor *named, size_t number)
+{
+    char name[LIMIT_NAME * 2];
+
+    if (!named->name || !*named->name)
+        return error_raise(HOOP_E_INVALID, "tensors[%zu] has no name", number);
+    if (strnlen(named->name, LIMIT_STATE_NAME) == LIMIT_STATE_NAME)
+        return error_raise(HOOP_E_INVALID,
+                           "the name of tensors[%zu] is longer than %d bytes",
+                           number, LIMIT_STATE_NAME - 1);
+    snprintf(name, sizeof(name), "tensor \"%.200s\"", named->name);
+    const enum hoop_status status = operand_check(&named->tensor, name);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+state_check_arguments(const struct hoop_state *state)
+{
+    if (!state)
+        return error_raise(HOOP_E_INVALID, "state is NULL");
+    if (!state->tensors && state->n_tensors > 0)
+        return error_raise(HOOP_E_INVALID, "tensors is NULL");
+    if (state->block_bytes > 0 && state->block_bytes < LIMIT_STATE_BLOCK_MIN)
+        return error_raise(HOOP_E_INVALID,
+                           "blocks of %zu bytes are too small: %d at least",
+                           state->block_bytes, LIMIT_STATE_BLOCK_MIN);
+    for (size_t i = 0; i < state->n_tensors; i++) {
+        const enum hoop_status status =
+            named_tensor_check(&state->tensors[i], i);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return HOOP_OK;
+}
+
+static int
+compare_entry_names(const void *a, const void *b)
+{
+    const struct state_manifest_entry *left = a;
+    const struct state_manifest_entry *right = b;
+
+    return strcmp(left->named->name, right->named->name);
+}
+
+static enum hoop_status
+check_names_unique(const struct state_manifest *tensor_manifest)
+{
+    const struct state_manifest_entry *entries = tensor_manifest->entries;
+
+    for (size_t i = 1; i < tensor_manifest->n_entries; i++) {
+        if (compare_entry_names(&entries[i - 1], &entries[i]) == 0)
+            return error_raise(HOOP_E_INVALID,
+                               "the name \"%.200s\" is there twice",
+                               entries[i].named->name);
+    }
+    return HOOP_OK;
+}
+
+static void
+assign_block_numbers(struct state_manifest *tensor_manifest)
+{
+    for (size_t i = 0; i < tensor_manifest->n_entries; i++) {
+        struct state_manifest_entry *entry = &tensor_manifest->entries[i];
+        const size_t n_bytes = operand_bytes(&entry->named->tensor);
+
+        entry->n_bytes = n_bytes;
+        entry->first = tensor_manifest->n_blocks;
+        tensor_manifest->n_bytes += n_bytes;
+        tensor_manifest->n_blocks +=
+            n_bytes / tensor_manifest->block_bytes +
+            (n_bytes % tensor_manifest->block_bytes > 0);
+    }
+}
+
+enum hoop_status
+state_manifest_create(const struct hoop_state *state,
+                      struct state_manifest **out_tensor_manifest)
+{
+    enum hoop_status status = state_check_arguments(state);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    CLEANUP(state_manifest_destroy)
+    struct state_manifest *tensor_manifest =
+        calloc(1, sizeof(*tensor_manifest) +
+                      state->n_tensors * sizeof(struct state_manifest_entry));
+    if (!tensor_manifest)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu tensors",
+                           state->n_tensors);
+    tensor_manifest->n_entries = state->n_tensors;
+    tensor_manifest->block_bytes =
+        state->block_bytes > 0 ? state->block_bytes : BLOCK_BYTES;
+    for (size_t i = 0; i < state->n_tensors; i++)
+        tensor_manifest->entries[i].named = &state->tensors[i];
+    qsort(tensor_manifest->entries, tensor_manifest->n_entries,
+          sizeof(struct state_manifest_entry), compare_entry_names);
+    status = check_names_unique(tensor_manifest);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    assign_block_numbers(tensor_manifest);
+    tensor_manifest->digests = calloc(tensor_manifest->n_blocks + 1,
+                                      sizeof(*tensor_manifest->digests));
+    if (!tensor_manifest->digests)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "no memory for the hashes of %llu blocks",
+                           (unsigned long long)tensor_manifest->n_blocks);
+    *out_tensor_manifest = STEAL(tensor_manifest);
+    return HOOP_OK;
+}
+
+void
+state_manifest_destroy(struct state_manifest *tensor_manifest)
+{
+    if (!tensor_manifest)
+        return;
+    free(tensor_manifest->digests);
+    free(tensor_manifest);
+}
+
+struct digest_128
+state_manifest_hash_blocks(struct state_manifest *tensor_manifest)
+{
+    for (uint64_t i = 0; i < tensor_manifest->n_blocks; i++) {
+        const struct state_manifest_byte_range run =
+            state_manifest_byte_range(tensor_manifest, i, 1);
+
+        tensor_manifest->digests[i] = digest_128_bytes(run.at, run.n_bytes);
+    }
+    return digest_128_bytes(tensor_manifest->digests,
+                            tensor_manifest->n_blocks *
+                                sizeof(struct digest_128));
+}
+
+/* The last entry whose first block is number or earlier. This skips tensors
+ * without blocks. */
+static size_t
+entry_of_block(const struct state_manifest *tensor_manifest, uint64_t number)
+{
+    size_t low = 0;
+    size_t high = tensor_manifest->n_entries;
+
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (tensor_manifest->entries[middle].first <= number)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct state_manifest_byte_range
+state_manifest_byte_range(const struct state_manifest *tensor_manifest,
+                          uint64_t number,
+                          uint64_t n_blocks)
+{
+    const size_t at = entry_of_block(tensor_manifest, number);
+    const struct state_manifest_entry *entry = &tensor_manifest->entries[at];
+    const size_t offset =
+        (number - entry->first) * tensor_manifest->block_bytes;
+    const size_t left = entry->n_bytes - offset;
+    const size_t asked = n_blocks * tensor_manifest->block_bytes;
+
+    return (struct state_manifest_byte_range){
+        .entry = at,
+        .at = (uint8_t *)entry->named->tensor.data + offset,
+        .offset = offset,
+        .n_bytes = asked < left ? asked : left,
+    };
+}
+
+uint64_t
+state_manifest_adjacent_blocks(const struct state_manifest *tensor_manifest,
+                               uint64_t number,
+                               uint64_t end)
+{
+    const size_t at = entry_of_block(tensor_manifest, number);
+    const uint64_t behind = at + 1 < tensor_manifest->n_entries
+                                ? tensor_manifest->entries[at + 1].first
+                                : tensor_manifest->n_blocks;
+
+    return (end < behind ? end : behind) - number;
+}

@@ -1,0 +1,340 @@
+/*
+ * tensor_parallel/comm_spec.c - one collective on a tensor along axes of a mesh
+ *
+ * tensor_parallel/action.c derives the action, and this file performs it: by a copy,
+ * or by one collective on blocks. If the blocks interleave in the tensor, they
+ * are packed by rank before the collective and unpacked after it.
+ */
+
+#include "hoop/comm_spec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/collective.h"
+#include "base/error.h"
+#include "dtype/reduction.h"
+#include "session/comm.h"
+#include "tensor/operand.h"
+#include "tensor_parallel/action.h"
+#include "tensor_parallel/target.h"
+
+enum {
+    /* The kind, both cuts, the number of dimensions, and each dimension. */
+    AGREED_MAX = 2 + 2 * (1 + 2 * CUTS_MAX) + HOOP_MAX_DIMS,
+};
+
+/* Owned by an operation: packed blocks, and where blocks are to be unpacked. */
+struct block_pack_buffer {
+    struct cuts join;
+    struct hoop_tensor whole; /* the result; its data are the caller's */
+    uint8_t *coming;          /* received blocks; NULL: nothing to unpack */
+    uint8_t blocks[];
+};
+
+static enum hoop_status
+block_pack_buffer_unpack(void *owner)
+{
+    const struct block_pack_buffer *block_pack_buffer = owner;
+
+    if (block_pack_buffer->coming)
+        blocks_unpack_parts(&block_pack_buffer->join, &block_pack_buffer->whole,
+                            block_pack_buffer->coming);
+    return HOOP_OK;
+}
+
+/* Packs the outgoing blocks, and allocates memory for incoming ones, if
+ * needed. */
+static enum hoop_status
+block_pack_buffer_create(struct collective *collective,
+                         const struct action *action,
+                         const struct hoop_tensor *input,
+                         const struct hoop_tensor *output)
+{
+    const bool packs = action->kind != ACTION_ALL_GATHER &&
+                       cuts_is_noncontiguous(&action->cut, &input->shape);
+    const bool unpacks = action->kind != ACTION_REDUCE_SCATTER &&
+                         cuts_is_noncontiguous(&action->join, &output->shape);
+    const size_t n_packed = packs ? operand_bytes(input) : 0;
+    const size_t n_coming = unpacks ? operand_bytes(output) : 0;
+
+    if (n_packed + n_coming == 0)
+        return HOOP_OK;
+    struct block_pack_buffer *block_pack_buffer =
+        malloc(sizeof(*block_pack_buffer) + n_packed + n_coming);
+    if (!block_pack_buffer)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "no memory to sort %zu bytes by rank",
+                           n_packed + n_coming);
+    block_pack_buffer->join = action->join;
+    block_pack_buffer->whole = *output;
+    block_pack_buffer->coming =
+        n_coming > 0 ? block_pack_buffer->blocks + n_packed : NULL;
+    collective->chain = (struct chain){.finish = block_pack_buffer_unpack,
+                                       .destroy = free,
+                                       .owner = block_pack_buffer};
+    if (n_packed > 0) {
+        blocks_pack_parts(&action->cut, input, block_pack_buffer->blocks);
+        collective->send = block_pack_buffer->blocks;
+    }
+    if (n_coming > 0)
+        collective->recv = block_pack_buffer->coming;
+    return HOOP_OK;
+}
+
+static size_t *
+signature_add_cuts(size_t *at, const struct cuts *cuts)
+{
+    *at++ = cuts->n_cuts;
+    for (uint32_t i = 0; i < cuts->n_cuts; i++) {
+        *at++ = cuts->cuts[i].dim;
+        *at++ = cuts->cuts[i].n_parts;
+    }
+    return at;
+}
+
+static uint32_t
+comm_spec_fill_signature(size_t agreed[AGREED_MAX],
+                         const struct action *action,
+                         const struct hoop_shape *shape)
+{
+    size_t *at = agreed;
+
+    *at++ = (size_t)action->kind;
+    at = signature_add_cuts(at, &action->cut);
+    at = signature_add_cuts(at, &action->join);
+    *at++ = shape->n_dims;
+    for (uint32_t i = 0; i < shape->n_dims; i++)
+        *at++ = shape->dims[i];
+    return (uint32_t)(at - agreed);
+}
+
+/* Only for an action that is a collective. */
+static struct collective
+comm_action_to_collective(const struct action *action,
+                          const struct hoop_tensor *input,
+                          const struct hoop_tensor *output)
+{
+    struct collective collective = {
+        .send = input->data,
+        .recv = output->data,
+        .count = operand_count(input),
+        .dtype = input->dtype,
+        .op = HOOP_SUM,
+    };
+
+    switch (action->kind) {
+    case ACTION_COPY:
+    case ACTION_SLICE:
+        break;
+    case ACTION_ALL_GATHER:
+        collective.name = CALL_ALLGATHER;
+        collective.parts = COLL_RECV_ALL;
+        break;
+    case ACTION_REDUCE_SCATTER:
+        collective.name = CALL_REDUCE_SCATTER;
+        collective.parts = COLL_REDUCES | COLL_SEND_ALL;
+        collective.count /= action->n_ranks;
+        break;
+    case ACTION_ALL_TO_ALL:
+        collective.name = CALL_ALLTOALL;
+        collective.parts = COLL_SEND_ALL | COLL_RECV_ALL;
+        collective.count /= action->n_ranks;
+        break;
+    case ACTION_ALL_REDUCE:
+        collective.name = CALL_ALLREDUCE;
+        collective.parts = COLL_REDUCES;
+        break;
+    }
+    return collective;
+}
+
+/* The state of one call. */
+struct comm_spec_call {
+    struct action action;
+    struct hoop_mesh_shape sizes;
+    uint32_t coordinates[HOOP_MAX_AXES];
+    hoop_mesh_t *mesh;
+    struct hoop_tensor input;
+    struct hoop_tensor *output;
+    hoop_op_t **out_op; /* NULL: blocking call */
+};
+
+static enum hoop_status
+comm_spec_call_collective(const struct comm_spec_call *comm_spec_call)
+{
+    const struct action *action = &comm_spec_call->action;
+    struct collective collective = comm_action_to_collective(
+        action, &comm_spec_call->input, comm_spec_call->output);
+    size_t agreed[AGREED_MAX];
+    hoop_comm_t *comm = NULL;
+    enum hoop_status status = hoop_mesh_comm(
+        comm_spec_call->mesh, action->line.axes, action->line.n_axes, &comm);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    collective.agreed = agreed;
+    collective.n_agreed =
+        comm_spec_fill_signature(agreed, action, &comm_spec_call->input.shape);
+    status = block_pack_buffer_create(
+        &collective, action, &comm_spec_call->input, comm_spec_call->output);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    return comm_spec_call->out_op
+               ? collective_start(&collective, comm, comm_spec_call->out_op)
+               : collective_run(&collective, comm);
+}
+
+static void
+op_return_completed(hoop_op_t **out_op)
+{
+    if (out_op)
+        *out_op = (hoop_op_t *)engine_null_op();
+}
+
+/* Performs an action that needs no other rank. Input and output may be the same
+ * if their shapes are equal. */
+static void
+comm_spec_call_local(const struct comm_spec_call *comm_spec_call)
+{
+    const struct action *action = &comm_spec_call->action;
+    const struct hoop_tensor *input = &comm_spec_call->input;
+    const struct hoop_tensor *output = comm_spec_call->output;
+    const size_t n_bytes = operand_bytes(input);
+
+    op_return_completed(comm_spec_call->out_op);
+    if (output->data != input->data && action->kind == ACTION_SLICE)
+        block_copy_out(&action->cut, input,
+                       comm_action_block_index(action, &comm_spec_call->sizes,
+                                               comm_spec_call->coordinates),
+                       output->data);
+    else if (output->data != input->data && n_bytes > 0)
+        memcpy(output->data, input->data, n_bytes);
+    if (action->kind == ACTION_ALL_REDUCE ||
+        action->kind == ACTION_REDUCE_SCATTER)
+        reduction_of_one(input->dtype, output->data, operand_count(input));
+}
+
+/* Allocates the result before any communication. */
+static enum hoop_status
+comm_spec_call_run(const struct comm_spec_call *comm_spec_call)
+{
+    const struct action *action = &comm_spec_call->action;
+    const struct move_call call = {.tensor = &comm_spec_call->input,
+                                   .out = comm_spec_call->output};
+    struct hoop_shape shape = comm_spec_call->input.shape;
+    struct target target;
+    enum hoop_status status = comm_action_output_shape(action, &shape);
+
+    if (status == HOOP_OK)
+        status = output_target_prepare(&call, &shape, &target);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (action->n_ranks == 1 || action->kind == ACTION_COPY ||
+        action->kind == ACTION_SLICE) {
+        comm_spec_call_local(comm_spec_call);
+        return HOOP_OK;
+    }
+    status = comm_spec_call_collective(comm_spec_call);
+    if (status == HOOP_OK)
+        return HOOP_OK;
+    output_target_withdraw(&target);
+    return error_pass(status);
+}
+
+/* Returns false if the process is outside the mesh. */
+static bool
+mesh_coordinates_find(struct comm_spec_call *comm_spec_call)
+{
+    for (uint32_t axis = 0; axis < comm_spec_call->sizes.n_axes; axis++) {
+        comm_spec_call->coordinates[axis] =
+            hoop_mesh_coordinate(comm_spec_call->mesh, axis);
+        if (comm_spec_call->coordinates[axis] == HOOP_NO_RANK)
+            return false;
+    }
+    return true;
+}
+
+static enum hoop_status
+comm_spec_run(struct comm_spec_call *comm_spec_call,
+              const struct hoop_tensor *input,
+              const struct hoop_comm_spec *spec,
+              enum comm_action_direction way)
+{
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!comm_spec_call->mesh)
+        return error_raise(HOOP_E_INVALID, "mesh is NULL");
+    comm_spec_call->sizes = hoop_mesh_shape_of(comm_spec_call->mesh);
+    if (!mesh_coordinates_find(comm_spec_call)) {
+        op_return_completed(comm_spec_call->out_op);
+        return HOOP_OK;
+    }
+    enum hoop_status status = operand_check(input, "the tensor");
+    if (status == HOOP_OK)
+        status =
+            comm_action_init(&comm_spec_call->action, spec,
+                             &comm_spec_call->sizes, input->shape.n_dims, way);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    /* input may be *output, which changes. */
+    comm_spec_call->input = *input;
+    status = comm_spec_call_run(comm_spec_call);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+hoop_comm_spec_forward(const struct hoop_tensor *input,
+                       struct hoop_tensor *output,
+                       const struct hoop_comm_spec *spec,
+                       hoop_mesh_t *mesh)
+{
+    struct comm_spec_call comm_spec_call = {.mesh = mesh, .output = output};
+
+    return comm_spec_run(&comm_spec_call, input, spec, ACTION_FORWARD);
+}
+
+enum hoop_status
+hoop_comm_spec_forward_start(const struct hoop_tensor *input,
+                             struct hoop_tensor *output,
+                             const struct hoop_comm_spec *spec,
+                             hoop_mesh_t *mesh,
+                             hoop_op_t **out_op)
+{
+    struct comm_spec_call comm_spec_call = {
+        .mesh = mesh, .output = output, .out_op = out_op};
+
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!out_op)
+        return error_raise(HOOP_E_INVALID, "out_op is NULL");
+    return comm_spec_run(&comm_spec_call, input, spec, ACTION_FORWARD);
+}
+
+enum hoop_status
+hoop_comm_spec_backward(const struct hoop_tensor *output_grad,
+                        struct hoop_tensor *input_grad,
+                        const struct hoop_comm_spec *spec,
+                        hoop_mesh_t *mesh)
+{
+    struct comm_spec_call comm_spec_call = {.mesh = mesh, .output = input_grad};
+
+    return comm_spec_run(&comm_spec_call, output_grad, spec, ACTION_BACKWARD);
+}
+
+enum hoop_status
+hoop_comm_spec_backward_start(const struct hoop_tensor *output_grad,
+                              struct hoop_tensor *input_grad,
+                              const struct hoop_comm_spec *spec,
+                              hoop_mesh_t *mesh,
+                              hoop_op_t **out_op)
+{
+    struct comm_spec_call comm_spec_call = {
+        .mesh = mesh, .output = input_grad, .out_op = out_op};
+
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!out_op)
+        return error_raise(HOOP_E_INVALID, "out_op is NULL");
+    return comm_spec_run(&comm_spec_call, output_grad, spec, ACTION_BACKWARD);
+}

@@ -1,0 +1,83 @@
+/*
+ * tensor_parallel/move.h - moves: how tensors change their layout over ranks
+ *
+ * A move changes how a tensor is divided over the ranks along its first and its
+ * last dimension. It takes at most one collective, which knows no shapes, and
+ * one copy before or after it: parts of the last dimension interleave in
+ * memory, while a collective needs them one after the other.
+ */
+
+#ifndef TENSOR_PARALLEL_MOVE_H
+#define TENSOR_PARALLEL_MOVE_H
+
+#include <stddef.h>
+
+#include "hoop/comm.h"
+#include "hoop/op.h"
+#include "hoop/status.h"
+#include "hoop/tensor.h"
+#include "hoop/tensor_parallel.h"
+
+#include "engine/call.h"
+
+enum move {
+    MOVE_COPY,
+    MOVE_ALL_REDUCE,
+    MOVE_SPLIT_LAST,
+    MOVE_SPLIT_FIRST,
+    MOVE_GATHER_LAST,
+    MOVE_GATHER_FIRST,
+    MOVE_REDUCE_SCATTER_LAST, /* reduce-scatter, as the next */
+    MOVE_REDUCE_SCATTER_FIRST,
+    MOVE_ALL_TO_ALL,
+    MOVE_ROWS_TO_COLUMNS,
+    MOVE_COLUMNS_TO_ROWS,
+};
+
+/* What a move does to a dimension. */
+enum change {
+    CHANGE_NONE,
+    CHANGE_CUT,  /* this rank keeps one part */
+    CHANGE_JOIN, /* all ranks' parts together */
+    CHANGE_SWAP, /* a part of each rank's */
+};
+
+/* When the parts of the last dimension are made contiguous, or separated. */
+enum packing {
+    PACKING_NONE,
+    PACKING_BEFORE,
+    PACKING_AFTER,
+};
+
+struct move_rule {
+    enum change first;
+    enum change last;
+    enum call_name even; /* CALL_UNKNOWN: nothing is sent */
+    enum call_name uneven;
+    unsigned parts; /* of the collective: bits COLL_... */
+    enum packing packing;
+};
+
+/* Returns the row of the table for a move. */
+const struct move_rule *
+move_rule(enum move move);
+
+struct move_call {
+    enum move move;
+    const struct hoop_tensor *tensor;
+    struct hoop_tensor *out;
+    const size_t *sizes;  /* rows of each rank, or to each; NULL: equal */
+    const size_t *coming; /* CHANGE_SWAP: rows from each; NULL: equal */
+    hoop_scratch_t *scratch;
+    hoop_comm_t *comm;
+};
+
+/* Perform a move: move_call_run() waits until it has ended, move_call_start()
+ * returns an operation that the caller waits for.
+ * Handle: as in hoop/tensor_parallel.h. */
+enum hoop_status
+move_call_run(const struct move_call *call);
+enum hoop_status
+move_call_start(const struct move_call *call, hoop_op_t **out_op);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * tensor_parallel/target.h - where the result of a move is put
+ *
+ * The result is put in memory of the caller, in new memory or in a scratch. It
+ * never overlaps the tensor that is moved, but may be the same if the shape is.
+ */
+
+#ifndef TENSOR_PARALLEL_TARGET_H
+#define TENSOR_PARALLEL_TARGET_H
+
+#include "hoop/tensor.h"
+
+#include "tensor/result.h"
+#include "tensor_parallel/move.h"
+
+struct target {
+    struct result result;
+    struct hoop_scratch *scratch; /* lent; NULL: none */
+};
+
+/* Gives *call->out the tensor's dtype, the shape and memory. The tensor has
+ * been checked. After a failure there is nothing to withdraw.
+ * Handle: HOOP_E_INVALID, HOOP_E_EXHAUSTED, HOOP_E_PRECONDITION. */
+enum hoop_status
+output_target_prepare(const struct move_call *call,
+                      const struct hoop_shape *shape,
+                      struct target *out_target);
+
+/* Undoes output_target_prepare() after the call has failed: *out is as it
+ * was. */
+void
+output_target_withdraw(struct target *target);
+
+#endif

@@ -1,0 +1,336 @@
+/*
+ * transport/connect/connector_accept.c - which connections may wait for their handshake
+ *
+ * Anybody can open connections, so only few may wait. A connection that has
+ * said which rank it is belongs to another kind than one that has not. A
+ * newcomer takes the place of one that has not, unless those that have fill
+ * more than their share. Within a kind, the address with the most connections
+ * gives one up, chosen at random. If it were always the oldest, strangers that
+ * come faster than a round trip would end all others.
+ *
+ * One descriptor is kept in reserve. If no other is left, the next connection
+ * is accepted with it, so that a peer is told what is lacking instead of
+ * waiting for an answer in vain.
+ */
+
+#include <assert.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "net/descriptor.h"
+#include "net/socket.h"
+#include "transport/connect/connector_state.h"
+
+enum {
+    ACCEPTS_PER_EVENT = 32,
+    /* How long to wait, without a descriptor, until others may be closed. */
+    ACCEPT_PAUSE_MS = 20,
+    /* The first message of a peer comes with its connection, or at most this
+     * much later. */
+    MOMENT_MS = 20,
+    /* Strangers may have one in so many of the files that this process may
+     * open. */
+    FILES_PART = 4,
+    /* One in so many of those is kept for connections that have said nothing
+     * yet. */
+    UNKNOWN_PART = 4,
+    BUCKETS = 256, /* number of address hashes; two addresses may share one */
+    NETWORK_BYTES = 8, /* of an IPv6 address: a /64 network */
+};
+
+void
+connector_reject(struct connector *connector,
+                 struct handshaker *handshaker,
+                 enum hoop_status status)
+{
+    char address[LIMIT_ADDRESS];
+
+    address_format(&handshaker->address, address);
+    /* A peer whose dial came second ends it here, which is normal. */
+    const bool is_peers_choice = status == HOOP_E_UNAVAILABLE &&
+                                 handshaker->state != HANDSHAKER_AWAIT_HELLO &&
+                                 handshaker->state != HANDSHAKER_AWAIT_FIRST;
+    /* So is a connection that only asks whether anybody is here
+     * (net/path.h). */
+    const bool is_probe = status == HOOP_E_UNAVAILABLE && !is_peers_choice &&
+                          handshaker->n_bytes == 0;
+    log_at(is_peers_choice || is_probe ? LOG_DEBUG : LOG_WARNING, "peer",
+           "refused a connection from %s: %s", address, error_text());
+    connector_drop_handshaker(connector, handshaker);
+}
+
+/* Hashes the address without its port; of IPv6 the network, since one host can
+ * have every address of it. */
+static unsigned
+source_address_bucket(const struct handshaker *handshaker)
+{
+    const struct sockaddr_storage *storage = &handshaker->address.storage;
+    const bool is_ipv6 = storage->ss_family == AF_INET6;
+    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)storage;
+    const struct sockaddr_in *four = (const struct sockaddr_in *)storage;
+
+    return (unsigned)(digest_bytes(is_ipv6 ? (const void *)&six->sin6_addr
+                                           : (const void *)&four->sin_addr,
+                                   is_ipv6 ? NETWORK_BYTES
+                                           : sizeof(four->sin_addr)) %
+                      BUCKETS);
+}
+
+static uint64_t
+random_below(uint64_t n)
+{
+    uint64_t number = 0;
+
+    (void)random_fill(&number, sizeof(number));
+    return number % n;
+}
+
+/* Connections that have, or have not, said who they are, and that began no
+ * later than until_ns. */
+struct kind {
+    bool is_known;
+    uint64_t until_ns;
+};
+
+static bool
+is_of_kind(const struct handshaker *handshaker, const struct kind *kind)
+{
+    return !handshaker_is_dialer(handshaker) &&
+           handshaker_is_identified(handshaker) == kind->is_known &&
+           handshaker->begun_ns <= kind->until_ns;
+}
+
+/* Returns a random connection of kind from the address that has the most of
+ * them, or NULL if there is none. */
+static struct handshaker *
+handshaker_pick_victim(struct connector *connector, const struct kind *kind)
+{
+    unsigned counts[BUCKETS] = {0};
+    unsigned largest = 0;
+    struct handshaker *handshaker;
+
+    TAILQ_FOREACH(handshaker, &connector->handshakers, link)
+    {
+        if (is_of_kind(handshaker, kind))
+            counts[source_address_bucket(handshaker)]++;
+    }
+    for (unsigned i = 1; i < BUCKETS; i++) {
+        if (counts[i] > counts[largest])
+            largest = i;
+    }
+    uint64_t n_before = counts[largest] > 0 ? random_below(counts[largest]) : 0;
+    TAILQ_FOREACH(handshaker, &connector->handshakers, link)
+    {
+        if (is_of_kind(handshaker, kind) &&
+            source_address_bucket(handshaker) == largest && n_before-- == 0)
+            break;
+    }
+    return handshaker;
+}
+
+static unsigned
+count_identified(const struct connector *connector)
+{
+    const struct kind known = {true, CLOCK_NEVER};
+    const struct handshaker *handshaker;
+    unsigned n = 0;
+
+    TAILQ_FOREACH(handshaker, &connector->handshakers, link)
+    n += is_of_kind(handshaker, &known);
+    return n;
+}
+
+static void
+handshaker_evict(struct connector *connector, struct handshaker *handshaker)
+{
+    connector_reject(
+        connector, handshaker,
+        error_raise(HOOP_E_EXHAUSTED,
+                    "more than %u connections wait for their handshake",
+                    connector->n_accepted_max));
+}
+
+bool
+connector_evict(struct connector *connector)
+{
+    const struct kind silent = {false,
+                                clock_now_ns() - MOMENT_MS * CLOCK_NS_PER_MS};
+    struct handshaker *handshaker = handshaker_pick_victim(connector, &silent);
+
+    if (handshaker)
+        handshaker_evict(connector, handshaker);
+    return handshaker;
+}
+
+/* Make room for a newcomer, which has not said anything yet. */
+static void
+evict_if_full(struct connector *connector)
+{
+    const unsigned n_max = connector->n_accepted_max;
+
+    if (connector->n_accepted < n_max)
+        return;
+    const struct kind kind = {
+        .is_known = count_identified(connector) > n_max - n_max / UNKNOWN_PART,
+        .until_ns = CLOCK_NEVER,
+    };
+    struct handshaker *handshaker = handshaker_pick_victim(connector, &kind);
+
+    assert(handshaker);
+    handshaker_evict(connector, handshaker);
+}
+
+bool
+connector_refill_reserve(struct connector *connector)
+{
+    if (connector->reserve_fd >= 0 || connector->options.listen_fd < 0)
+        return true;
+    connector->reserve_fd = eventfd(0, EFD_CLOEXEC);
+    descriptor_track(connector->reserve_fd);
+    return connector->reserve_fd >= 0;
+}
+
+/* Accept with the reserve descriptor. If that fails, the error is the one that
+ * the thread already had. */
+static enum hoop_status
+accept_with_reserve(struct connector *connector,
+                    int *out_fd,
+                    struct address *out_address)
+{
+    char text[LIMIT_NAME];
+
+    snprintf(text, sizeof(text), "%s", error_text());
+    descriptor_close(connector->reserve_fd);
+    connector->reserve_fd = -1;
+    const enum hoop_status status =
+        socket_accept(connector->options.listen_fd, out_fd, out_address);
+
+    if (status == HOOP_OK)
+        return HOOP_OK;
+    (void)connector_refill_reserve(connector);
+    return status == HOOP_E_PENDING ? status
+                                    : error_raise(HOOP_E_EXHAUSTED, "%s", text);
+}
+
+/* Accept the next connection in the queue. shortage says what this process has
+ * run out of, or "". */
+static enum hoop_status
+accept_next(struct connector *connector,
+            int *out_fd,
+            struct address *out_address,
+            char shortage[HANDSHAKE_OFFER])
+{
+    const int listen_fd = connector->options.listen_fd;
+
+    shortage[0] = '\0';
+    enum hoop_status status = socket_accept(listen_fd, out_fd, out_address);
+    if (status != HOOP_E_EXHAUSTED)
+        return status;
+    /* The kernel looks for a descriptor before it looks for a connection. */
+    if (poll(&(struct pollfd){.fd = listen_fd, .events = POLLIN}, 1, 0) == 0)
+        return HOOP_E_PENDING;
+    const char *why = strstr(error_text(), ": ");
+    snprintf(shortage, HANDSHAKE_OFFER, "%s", why ? why + 2 : error_text());
+    if (connector_evict(connector))
+        status = socket_accept(listen_fd, out_fd, out_address);
+    if (status != HOOP_E_EXHAUSTED || connector->reserve_fd < 0)
+        return status;
+    return accept_with_reserve(connector, out_fd, out_address);
+}
+
+static enum hoop_status
+accept_one(struct connector *connector)
+{
+    char shortage[HANDSHAKE_OFFER];
+    struct address address;
+    int fd = -1;
+
+    enum hoop_status status = accept_next(connector, &fd, &address, shortage);
+    if (status != HOOP_OK)
+        return status;
+    evict_if_full(connector);
+    status = connector_start_handshake(connector, fd, &address, NULL);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    struct handshaker *handshaker =
+        TAILQ_LAST(&connector->handshakers, handshaker_list);
+    memcpy(handshaker->shortage, shortage, HANDSHAKE_OFFER);
+    return HOOP_OK;
+}
+
+static void
+on_accept_ready(void *owner, enum loop_interest ready)
+{
+    struct connector *connector = owner;
+
+    (void)ready;
+    for (unsigned i = 0; i < ACCEPTS_PER_EVENT; i++) {
+        const enum hoop_status status = accept_one(connector);
+
+        if (status == HOOP_E_PENDING)
+            return;
+        if (status != HOOP_OK) {
+            log_at(connector->has_accept_failed ? LOG_DEBUG : LOG_WARNING,
+                   "peer", "cannot accept: %s", error_text());
+            connector->has_accept_failed = true;
+            loop_watch_set(connector->listener, LOOP_NOTHING);
+            loop_timer_start(connector->accept_pause, ACCEPT_PAUSE_MS);
+            return;
+        }
+        connector->has_accept_failed = false;
+    }
+}
+
+static void
+on_accept_pause_over(void *owner)
+{
+    struct connector *connector = owner;
+
+    (void)connector_refill_reserve(connector);
+    loop_watch_set(connector->listener, LOOP_READ);
+}
+
+/* Returns a part of the files that this process may open, so that strangers do
+ * not keep it from opening files of its own. */
+static unsigned
+handshakes_max(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 ||
+        files.rlim_cur / FILES_PART > LIMIT_HANDSHAKES)
+        return LIMIT_HANDSHAKES;
+    return files.rlim_cur / FILES_PART < UNKNOWN_PART
+               ? UNKNOWN_PART
+               : (unsigned)files.rlim_cur / FILES_PART;
+}
+
+enum hoop_status
+connector_listen(struct connector *connector)
+{
+    const struct connector_options *options = &connector->options;
+
+    connector->n_accepted_max = handshakes_max();
+    enum hoop_status status =
+        loop_timer_create(options->loop, on_accept_pause_over, connector,
+                          &connector->accept_pause);
+    if (status == HOOP_OK)
+        status =
+            loop_watch_create(options->loop, options->listen_fd,
+                              on_accept_ready, connector, &connector->listener);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    (void)connector_refill_reserve(connector);
+    loop_watch_set(connector->listener, LOOP_READ);
+    return HOOP_OK;
+}

@@ -1,0 +1,228 @@
+/*
+ * transport/shm/region.h - memory shared by the ranks of a communicator
+ *
+ * All ranks of the communicator are on one host. Each rank has lines. A line
+ * says what was called in a round, and where the round's bytes are: a few in
+ * the line itself, more beside it, and many in cells of a ring that is as long
+ * as four slots. The ring is that long so that its cache lines have left the
+ * readers' caches when they are written again. Readers use the bytes where
+ * they are. A word per rank says up to where that rank has read everything, so
+ * that others may write over it. Sequences name the rounds
+ * (transport/sequence.h), and a sequence determines the line. The first rounds
+ * of the last SHM_REGION_AHEAD operations have lines of their own, so that a
+ * rank that only posts may be that many operations ahead.
+ *
+ * All of the region has addresses from the beginning, but at first only the
+ * lines have memory. What is beside the lines is allocated with the first post
+ * that goes there. The ring is at first as long as a post needs, and becomes
+ * twice as long each time it has been gone round a few times
+ * (transport/shm/region_grow.c).
+ *
+ * The other ranks may be hostile. A header is copied before it is looked at,
+ * the reader computes all addresses itself, and what they hold is only
+ * payload. A rank that posts nonsense makes others wait, or read nonsense.
+ *
+ * Sleeping. A rank that is about to sleep sets its bit and then polls again. A
+ * rank that publishes, or has read, does that first, then looks at the bits,
+ * and wakes the ranks whose bits it clears. All of this is sequentially
+ * consistent: see transport/shm/ring.h.
+ *
+ * Thread: one at a time for a shared region of this process.
+ */
+
+#ifndef TRANSPORT_SHM_REGION_H
+#define TRANSPORT_SHM_REGION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "base/limits.h"
+#include "transport/shm/cma.h"
+#include "transport/shm/shared_memory.h"
+
+enum {
+    SHM_REGION_RANKS = 64,        /* one bit of a word for each */
+    SHM_REGION_INLINE_BYTES = 24, /* bytes that a line holds itself */
+    SHM_REGION_SMALL = 1024,      /* bytes that fit beside a line */
+    SHM_REGION_CALLS = 8,         /* that a departure record holds */
+    /* Operations by which a rank that only posts may be ahead. */
+    SHM_REGION_AHEAD = 64,
+    /* Bytes for a peer's data that is to be combined. */
+    SHM_REGION_CMA_BUFFER = 64 << 10,
+};
+
+struct shm_region;
+
+/* Create a region for n_ranks ranks, of which this is rank 0, with slots of
+ * n_slot bytes, a multiple of a page. out_place tells the other ranks how to
+ * open it. Handle: HOOP_E_UNAVAILABLE, HOOP_E_EXHAUSTED. */
+enum hoop_status
+shm_region_create(uint32_t n_ranks,
+                  size_t n_slot,
+                  struct shared_memory_handle *out_place,
+                  struct shm_region **out_shm_region);
+/* Open the region at place as rank, which is not 0. Handle: as
+ * shm_region_create(), and HOOP_E_DATA_LOSS (it is not such a region). */
+enum hoop_status
+shm_region_open(const struct shared_memory_handle *place,
+                uint32_t rank,
+                uint32_t n_ranks,
+                struct shm_region **out_shm_region);
+/* Call once every member has mapped the region; no further opens succeed. */
+void
+shm_region_close_fd(struct shm_region *shm_region);
+/* Free shm_region, which may be NULL. */
+void
+shm_region_destroy(struct shm_region *shm_region);
+
+/* Returns the size of a slot in a region of n_ranks ranks. */
+size_t
+shm_region_default_slot_bytes(uint32_t n_ranks);
+size_t
+shm_region_bytes_per_slot(const struct shm_region *shm_region);
+
+/* What a rank says of a round. Everything in it is the word of its writer. */
+struct shm_region_header {
+    uint64_t sequence; /* not 0 */
+    uint64_t signature;
+    uint64_t count;
+    uint64_t failed; /* the newest operation that failed there; 0: none */
+    uint32_t root;
+    uint8_t name;
+    uint8_t dtype;
+    uint8_t reduce_op;
+    uint8_t flags; /* for the caller's own use */
+};
+
+/* Returns whether all other ranks have read what is where n_bytes of the round
+ * sequence go. If not, out_rank is a rank that has not. */
+bool
+shm_region_can_publish(struct shm_region *shm_region,
+                       uint64_t sequence,
+                       size_t n_bytes,
+                       uint32_t *out_rank);
+/* Returns where those n_bytes, at most a slot, go. NULL if there is no memory
+ * for them, as the error says. Call only when shm_region_can_publish(). */
+uint8_t *
+shm_region_reserve(struct shm_region *shm_region,
+                   uint64_t sequence,
+                   size_t n_bytes);
+/* Publish the round of header, whose bytes are in place. Call only when
+ * shm_region_can_publish(), with the same n_bytes as shm_region_reserve(). */
+void
+shm_region_publish(struct shm_region *shm_region,
+                   const struct shm_region_header *header,
+                   size_t n_bytes);
+/* Say that this rank has read everything up to sequence, or never will. */
+void
+shm_region_mark_finished(struct shm_region *shm_region, uint64_t sequence);
+
+/* Say that this rank will read nothing before operation number. */
+void
+shm_region_skip_to(struct shm_region *shm_region, uint64_t number);
+
+/* Hide what this rank has published of operation number and later ones, which
+ * has failed here, from those who have not seen it yet. Call before
+ * shm_region_mark_finished(). */
+void
+shm_region_retract(struct shm_region *shm_region, uint64_t number);
+
+/* Returns whether rank, which may be this one, has published the round
+ * sequence. If so, shm_region_full_header(), shm_region_short_header() and
+ * shm_region_payload() tell of that round until shm_region_mark_finished(). */
+bool
+shm_region_poll(struct shm_region *shm_region,
+                uint32_t rank,
+                uint64_t sequence);
+/* The same for any round, while another is being read. */
+bool
+shm_region_has_posted(const struct shm_region *shm_region,
+                      uint32_t rank,
+                      uint64_t sequence);
+/* Returns whether rank may have published something earlier that this rank has
+ * not seen. */
+bool
+shm_region_has_unseen_post(const struct shm_region *shm_region, uint32_t rank);
+/* Write what rank had published before the round that was polled last. Returns
+ * false if there is nothing, or this rank has seen it. Even a call in which
+ * this rank did not need rank's post must be compared. */
+bool
+shm_region_take_unseen_post(struct shm_region *shm_region,
+                            uint32_t rank,
+                            struct shm_region_header *out_header);
+const struct shm_region_header *
+shm_region_full_header(struct shm_region *shm_region, uint32_t rank);
+/* Returns the header of that round with only sequence, signature, failed and
+ * flags set. This costs nothing. */
+const struct shm_region_header *
+shm_region_short_header(const struct shm_region *shm_region, uint32_t rank);
+/* Returns n_bytes from offset of what rank posted in that round; offset +
+ * n_bytes must be at most a slot. NULL if it has not posted that much. */
+const uint8_t *
+shm_region_payload(struct shm_region *shm_region,
+                   uint32_t rank,
+                   size_t offset,
+                   size_t n_bytes);
+
+/*
+ * Ranks may read each other's buffers, too, if all of them can
+ * (transport/shm/cma.h). Each rank attaches to every other, then enables it. If
+ * any rank could not, all disable it.
+ *
+ * Handle: HOOP_E_UNAVAILABLE, HOOP_E_PEER_LOST, HOOP_E_DATA_LOSS (it is not
+ * possible); for shm_region_enable_cma() HOOP_E_EXHAUSTED.
+ */
+enum hoop_status
+shm_region_cma_attach(struct shm_region *shm_region,
+                      uint32_t rank,
+                      uint32_t pid,
+                      const struct cma_address *place);
+enum hoop_status
+shm_region_enable_cma(struct shm_region *shm_region);
+void
+shm_region_disable_cma(struct shm_region *shm_region);
+bool
+shm_region_has_cma(const struct shm_region *shm_region);
+/* Returns a buffer of SHM_REGION_CMA_BUFFER bytes to read into. Call only when
+ * shm_region_has_cma(). */
+uint8_t *
+shm_region_cma_buffer(const struct shm_region *shm_region);
+/* Read n_bytes at address of rank into to. Handle: as cma_read(). */
+enum hoop_status
+shm_region_cma_read(struct shm_region *shm_region,
+                    uint32_t rank,
+                    uint64_t address,
+                    void *to,
+                    size_t n_bytes);
+
+/* Ask to be woken. Poll once more before sleeping. */
+void
+shm_region_set_sleeping(struct shm_region *shm_region);
+void
+shm_region_clear_sleeping(struct shm_region *shm_region);
+/* Call after shm_region_publish() or shm_region_mark_finished(): returns the ranks
+ * that must be woken, a bit each. The caller must wake them, since nobody else
+ * will. */
+uint64_t
+shm_region_take_sleepers(struct shm_region *shm_region);
+
+/* What a rank leaves behind when it leaves. Only that rank writes it, and
+ * everything in it is that rank's word. */
+struct shm_region_departure {
+    _Atomic uint32_t has_left;
+    uint32_t n_calls;
+    /* The last calls that succeeded. */
+    struct shm_region_header calls[SHM_REGION_CALLS];
+    uint64_t failed_op; /* the last operation that failed; 0: none */
+    uint64_t failed_status;
+    char failed_text[LIMIT_ERROR_TEXT];
+    uint32_t failed_rank; /* as in a failure notice (VERDICT frame) */
+};
+
+struct shm_region_departure *
+shm_region_departure(const struct shm_region *shm_region, uint32_t rank);
+
+#endif

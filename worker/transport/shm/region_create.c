@@ -1,0 +1,223 @@
+/* transport/shm/region_create.c - creating, opening and freeing shared regions */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "net/descriptor.h"
+#include "transport/shm/region_layout.h"
+
+/* "HHALL004" in memory order */
+static const uint64_t MAGIC = 0x3430304c4c414848;
+
+size_t
+shm_region_default_slot_bytes(uint32_t n_ranks)
+{
+    size_t n_bytes = LIMIT_SHM_REGION_SLOT_MAX;
+
+    while (n_bytes > LIMIT_SHM_REGION_SLOT_MIN &&
+           SHM_REGION_SLOTS * n_bytes * n_ranks > LIMIT_SHM_REGION)
+        n_bytes /= 2;
+    return n_bytes;
+}
+
+void
+shm_region_close_fd(struct shm_region *shm_region)
+{
+    descriptor_close(shm_region->fd);
+    shm_region->fd = -1;
+}
+
+void
+shm_region_destroy(struct shm_region *shm_region)
+{
+    if (!shm_region)
+        return;
+    shm_region_close_fd(shm_region);
+    memory_unmap(shm_region->base, shm_region->n_mapped);
+    shm_region_uncharge(shm_region);
+    shm_region_disable_cma(shm_region);
+    free(shm_region);
+}
+
+DEFINE_CLEANUP(struct shm_region *, shm_region_destroy)
+
+static size_t
+rank_controls_end(uint32_t n_ranks)
+{
+    const size_t n_bytes = sizeof(struct shm_region_control) +
+                           n_ranks * sizeof(struct shm_region_rank_control);
+
+    return (n_bytes + MEMORY_PAGE - 1) / MEMORY_PAGE * MEMORY_PAGE;
+}
+
+static size_t
+shm_region_mapped_bytes(uint32_t n_ranks, size_t n_slot)
+{
+    return rank_controls_end(n_ranks) +
+           n_ranks * (SHM_REGION_SMALLS + SHM_REGION_SLOTS * n_slot);
+}
+
+/* The least size is charged to the budget of all regions; what the region
+ * grows by is charged later. */
+static enum hoop_status
+shm_region_alloc(uint32_t n_ranks,
+                 size_t n_slot,
+                 struct shm_region **out_shm_region)
+{
+    struct shm_region *shm_region =
+        calloc(1, sizeof(*shm_region) + n_ranks * sizeof(*shm_region->ranks));
+
+    if (!shm_region)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a hall");
+    shm_region->fd = -1;
+    shm_region->n_mapped = shm_region_mapped_bytes(n_ranks, n_slot);
+    *out_shm_region = shm_region;
+    if (!shm_region_charge_budget(shm_region,
+                                  shm_region_min_bytes(n_ranks, n_slot)))
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "the communicators of this process share enough "
+                           "memory already");
+    return HOOP_OK;
+}
+
+/* Map all of the region, and allocate the lines. */
+static enum hoop_status
+shm_region_map(struct shm_region *shm_region, uint32_t n_ranks)
+{
+    enum hoop_status status =
+        memory_reserve(shm_region->n_mapped, &shm_region->base);
+
+    if (status == HOOP_OK)
+        status = memory_map_sparse(shm_region->base, shm_region->n_mapped,
+                                   shm_region->fd);
+    if (status == HOOP_OK)
+        status = memory_dont_fork(shm_region->base, shm_region->n_mapped);
+    if (status == HOOP_OK)
+        status = memory_populate(shm_region->base, rank_controls_end(n_ranks));
+    if (status != HOOP_OK)
+        return error_pass(status);
+    shm_region->control = (struct shm_region_control *)shm_region->base;
+    return HOOP_OK;
+}
+
+static void
+shm_region_init(struct shm_region *shm_region,
+                uint32_t rank,
+                uint32_t n_ranks,
+                size_t n_slot)
+{
+    shm_region->rank = rank;
+    shm_region->n_ranks = n_ranks;
+    shm_region->n_slot = n_slot;
+    shm_region->n_area = SHM_REGION_SMALLS + SHM_REGION_SLOTS * n_slot;
+    shm_region->areas = shm_region->base + rank_controls_end(n_ranks);
+}
+
+enum hoop_status
+shm_region_create(uint32_t n_ranks,
+                  size_t n_slot,
+                  struct shared_memory_handle *out_place,
+                  struct shm_region **out_shm_region)
+{
+    CLEANUP(shm_region_destroy) struct shm_region *shm_region = NULL;
+    struct shared_memory_handle place;
+
+    enum hoop_status status = shm_region_alloc(n_ranks, n_slot, &shm_region);
+    if (status == HOOP_OK)
+        status = shared_memory_create_sparse(shm_region->n_mapped, &place,
+                                             &shm_region->fd);
+    if (status == HOOP_OK)
+        status = shm_region_map(shm_region, n_ranks);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    shm_region_init(shm_region, 0, n_ranks, n_slot);
+    shm_region->control->magic = MAGIC;
+    shm_region->control->n_ranks = n_ranks;
+    shm_region->control->n_slot = n_slot;
+    memcpy(shm_region->control->key, place.key, MEMORY_KEY);
+    *out_place = place;
+    *out_shm_region = STEAL(shm_region);
+    return HOOP_OK;
+}
+
+/* Returns the slot size of a region file of n_bytes, or 0 if that is no shared
+ * region. */
+static size_t
+slot_size_of(size_t n_bytes, uint32_t n_ranks)
+{
+    const size_t n_control_bytes = rank_controls_end(n_ranks);
+
+    if (n_bytes <= n_control_bytes ||
+        (n_bytes - n_control_bytes) % n_ranks != 0)
+        return 0;
+    const size_t n_area = (n_bytes - n_control_bytes) / n_ranks;
+    if (n_area <= SHM_REGION_SMALLS ||
+        n_area > SHM_REGION_SMALLS + LIMIT_SHM_REGION ||
+        (n_area - SHM_REGION_SMALLS) %
+                ((size_t)SHM_REGION_SLOTS * MEMORY_PAGE) !=
+            0)
+        return 0;
+    return (n_area - SHM_REGION_SMALLS) / SHM_REGION_SLOTS;
+}
+
+static enum hoop_status
+shm_region_size_check(size_t n_bytes, uint32_t n_ranks)
+{
+    if (slot_size_of(n_bytes, n_ranks) > 0)
+        return HOOP_OK;
+    return error_raise(HOOP_E_DATA_LOSS,
+                       "a hall of %zu bytes for %u ranks is none", n_bytes,
+                       n_ranks);
+}
+
+static enum hoop_status
+shm_region_control_check(const struct shm_region *shm_region,
+                         const struct shared_memory_handle *place,
+                         uint32_t n_ranks,
+                         size_t n_slot)
+{
+    const struct shm_region_control *control = shm_region->control;
+
+    if (control->magic == MAGIC && control->n_ranks == n_ranks &&
+        control->n_slot == n_slot &&
+        memcmp(control->key, place->key, MEMORY_KEY) == 0)
+        return HOOP_OK;
+    return error_raise(HOOP_E_DATA_LOSS, "a hall of somebody else");
+}
+
+enum hoop_status
+shm_region_open(const struct shared_memory_handle *place,
+                uint32_t rank,
+                uint32_t n_ranks,
+                struct shm_region **out_shm_region)
+{
+    CLEANUP(shm_region_destroy) struct shm_region *shm_region = NULL;
+    size_t n_bytes = 0;
+    int fd = -1;
+
+    enum hoop_status status = shared_memory_open(place, &fd, &n_bytes);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    const size_t n_slot = slot_size_of(n_bytes, n_ranks);
+    status = shm_region_size_check(n_bytes, n_ranks);
+    if (status == HOOP_OK)
+        status = shm_region_alloc(n_ranks, n_slot, &shm_region);
+    if (shm_region)
+        shm_region->fd = fd;
+    else
+        descriptor_close(fd);
+    if (status == HOOP_OK)
+        status = shm_region_map(shm_region, n_ranks);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = shm_region_control_check(shm_region, place, n_ranks, n_slot);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    shm_region_close_fd(shm_region);
+    shm_region_init(shm_region, rank, n_ranks, n_slot);
+    *out_shm_region = STEAL(shm_region);
+    return HOOP_OK;
+}

@@ -1,0 +1,245 @@
+/*
+ * transport/shm/stream.c - the stream of frames through shared memory
+ *
+ * The frames are the same as over a socket, so all layers above are the same.
+ * What must be combined is reported where it lies in the ring, without a copy.
+ * The TCP connection stays: one byte over it wakes a sleeping peer, and its
+ * end tells of the peer's end. A goodbye is answered in the ring, so the
+ * connection can carry wake-ups to the last; it is closed when both sides have
+ * ended.
+ *
+ * The other side may write anything at any time. Headers are copied before
+ * they are looked at, and nothing in a payload is believed.
+ */
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "fault/fault.h"
+#include "transport/peer.h"
+#include "transport/tcp/payload.h"
+
+enum {
+    /* More wake-ups than can be waiting, since each follows a flag. */
+    RINGS_MAX = 64,
+};
+
+/* Send one byte. This fails only if the peer is gone, or already has bytes
+ * that wake it. */
+static void
+send_wakeup(const struct peer *peer)
+{
+    static const uint8_t wakeup_byte = 1;
+
+    (void)!send(peer->fd, &wakeup_byte, sizeof(wakeup_byte),
+                MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+ssize_t
+peer_shm_send(struct peer *peer, const struct iovec *spans, size_t n_spans)
+{
+    struct ring_writer *ring = &peer->segment->out;
+    const size_t n_bytes = ring_write(ring, spans, n_spans);
+
+    if (ring->is_broken) {
+        errno = EPROTO;
+        return -1;
+    }
+    if (n_bytes == 0) {
+        errno = EAGAIN;
+        return -1;
+    }
+    if (ring_must_wake_reader(ring))
+        send_wakeup(peer);
+    return (ssize_t)n_bytes;
+}
+
+void
+peer_shm_shutdown(struct peer *peer)
+{
+    struct ring_writer *ring = &peer->segment->out;
+
+    ring_mark_end(ring);
+    if (ring_must_wake_reader(ring))
+        send_wakeup(peer);
+}
+
+void
+peer_shm_release(struct peer *peer)
+{
+    struct ring_reader *ring = &peer->segment->in;
+
+    ring_release(ring);
+    if (ring_must_wake_writer(ring))
+        send_wakeup(peer);
+}
+
+/* Read one header, piece or padding. Returns whether there was one. */
+static bool
+read_step(struct peer *peer)
+{
+    struct ring_reader *ring = &peer->segment->in;
+    size_t n_ahead;
+    const uint8_t *bytes = ring_peek(ring, &n_ahead);
+    const size_t n_left =
+        peer->in_payload ? peer->frame.stored - peer->n_stored : 0;
+
+    if (!peer->in_payload) {
+        if (n_ahead < LIMIT_FRAME_HEADER)
+            return false;
+        memcpy(peer->inbound, bytes, LIMIT_FRAME_HEADER);
+        ring_consume(ring, LIMIT_FRAME_HEADER);
+        peer->inbound_first = 0;
+        return peer_begin_frame(peer);
+    }
+    if (n_left > 0) {
+        size_t n_bytes = n_left < n_ahead ? n_left : n_ahead;
+
+        n_bytes = n_bytes < RING_PIECE ? n_bytes : RING_PIECE;
+        n_bytes = n_bytes > 0 ? peer_payload_consume(peer, bytes, n_bytes) : 0;
+        ring_consume(ring, n_bytes);
+        return n_bytes > 0;
+    }
+    if (n_ahead < peer->pad_left)
+        return false;
+    ring_consume(ring, peer->pad_left);
+    peer_end_frame(peer);
+    return true;
+}
+
+/* Read at most about PEER_PROGRESS_BYTES. Returns how many bytes were read. */
+static size_t
+read_ring(struct peer *peer)
+{
+    struct ring_reader *ring = &peer->segment->in;
+    const uint64_t first = ring->read;
+
+    peer->is_reading = true;
+    while (peer->fd >= 0 && ring->read - first < PEER_PROGRESS_BYTES &&
+           read_step(peer))
+        ;
+    peer->is_reading = false;
+    return (size_t)(ring->read - first);
+}
+
+bool
+peer_shm_read(struct peer *peer)
+{
+    struct ring_reader *ring = &peer->segment->in;
+
+    if (peer->has_ended || (FAULT_IS_BUILT && peer->is_unplugged))
+        return false;
+    /* This is asked first, so that nothing can follow what is read
+     * afterwards. */
+    const bool is_last = ring_has_ended(ring) || peer->has_hung_up;
+    const size_t n_read = read_ring(peer);
+
+    if (n_read > 0) {
+        peer->n_reads++;
+        peer->read_ns = clock_coarse_ns();
+    }
+
+    if (peer->fd < 0) {
+        peer_disconnect(peer);
+        return true;
+    }
+    peer_shm_release(peer);
+    if (ring->is_broken)
+        peer_lose(peer, "its shared memory is broken");
+    else if (is_last && n_read < PEER_PROGRESS_BYTES)
+        peer_on_stream_end(peer, 0);
+    else
+        return n_read > 0;
+    return true;
+}
+
+void
+peer_shm_drain_wakeups(struct peer *peer)
+{
+    uint8_t rings[RINGS_MAX];
+    const ssize_t n = recv(peer->fd, rings, sizeof(rings), MSG_DONTWAIT);
+
+    if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
+        return;
+    peer->has_hung_up = true;
+    /* The peer has ended in good order before, so nothing more is written to
+     * it. */
+    if (peer->has_ended)
+        peer_close_departed(peer);
+}
+
+bool
+shm_peers_write(struct transport *transport)
+{
+    bool has_moved = false;
+    struct peer *next; /* a peer that is lost meanwhile stays in memory */
+
+    if (transport->is_sleep_armed)
+        shm_peers_stop_sleeping(transport);
+    for (struct peer *peer = TAILQ_FIRST(&transport->shm_peers); peer;
+         peer = next) {
+        next = TAILQ_NEXT(peer, shm_link);
+        if (peer->fd < 0 || !peer->is_blocked ||
+            !ring_has_room(&peer->segment->out))
+            continue;
+        peer->is_blocked = false;
+        has_moved |= peer_write(peer);
+    }
+    return has_moved;
+}
+
+bool
+shm_peers_progress(struct transport *transport)
+{
+    bool has_moved = shm_peers_write(transport);
+    struct peer *next;
+
+    for (struct peer *peer = TAILQ_FIRST(&transport->shm_peers); peer;
+         peer = next) {
+        next = TAILQ_NEXT(peer, shm_link);
+        if (peer->fd >= 0)
+            has_moved |= peer_shm_read(peer);
+    }
+    return has_moved;
+}
+
+static bool
+can_sleep(struct peer *peer)
+{
+    struct segment *segment = peer->segment;
+
+    if (FAULT_IS_BUILT && peer->is_unplugged)
+        return true;
+    if (!peer->has_ended && !ring_reader_prepare_sleep(&segment->in))
+        return false;
+    return !peer->is_blocked || ring_writer_prepare_sleep(&segment->out);
+}
+
+bool
+shm_peers_prepare_sleep(struct transport *transport)
+{
+    struct peer *peer;
+
+    TAILQ_FOREACH(peer, &transport->shm_peers, shm_link)
+    {
+        transport->is_sleep_armed = true;
+        if (!can_sleep(peer))
+            return false;
+    }
+    return true;
+}
+
+void
+shm_peers_stop_sleeping(struct transport *transport)
+{
+    struct peer *peer;
+
+    transport->is_sleep_armed = false;
+    TAILQ_FOREACH(peer, &transport->shm_peers, shm_link)
+    {
+        ring_reader_clear_sleeping(&peer->segment->in);
+        ring_writer_clear_sleeping(&peer->segment->out);
+    }
+}

@@ -1,0 +1,441 @@
+/*
+ * transport/tcp/receive.c - from the socket to frames to flows
+ *
+ * One read takes the rest of a payload and the next header. Bytes of an open
+ * receive request go straight to its place, or into a piece that fits the
+ * cache and is combined at once. What came early is queued, and what nobody
+ * wants is dropped. The socket is always read, because every byte was granted
+ * beforehand.
+ */
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "base/error.h"
+#include "transport/match.h"
+#include "transport/peer.h"
+#include "transport/tcp/encoded_payload.h"
+#include "transport/tcp/payload.h"
+#include "transport/unexpected_queue.h"
+#include "transport/window.h"
+
+enum {
+    /* The size of a packet on the loopback interface. A read of fewer bytes is
+     * taken to have emptied the socket. */
+    SHORT_READ = 64 * 1024,
+};
+
+static void
+receive_failure_notice(struct peer *peer)
+{
+    struct transport *transport = peer->transport;
+    char text[LIMIT_ERROR_TEXT];
+    const size_t n_text =
+        peer->frame.raw < sizeof(text) - 1 ? peer->frame.raw : sizeof(text) - 1;
+
+    memcpy(text, peer->fragment->bytes, n_text);
+    text[n_text] = '\0';
+    transport->events->on_failure_notice(transport->owner, peer->rank,
+                                         &peer->frame, text);
+}
+
+struct fragment *
+peer_fragment_alloc(struct peer *peer)
+{
+    struct fragment *fragment =
+        unexpected_fragment_alloc(peer->transport, peer->frame.stored);
+
+    if (fragment)
+        fragment->frame = peer->frame;
+    else
+        peer_lose(peer, "no memory for what came early");
+    return fragment;
+}
+
+/* Returns whether the frame fits the peer's window. The peer counts in the
+ * same way: what it has sent, until it is told that this has been used. */
+static bool
+is_frame_in_window(const struct peer *peer)
+{
+    return peer->n_unexpected_bytes + peer->unreturned_credit +
+               window_frame_cost(&peer->frame) <=
+           peer->transport->window;
+}
+
+static void
+begin_unexpected(struct peer *peer, struct recv_request *flow)
+{
+    if (!is_frame_in_window(peer)) {
+        peer_lose_protocol_error(peer,
+                                 "more bytes unasked than its window permits");
+        return;
+    }
+    struct unexpected *unexpected =
+        flow && flow->unexpected
+            ? flow->unexpected
+            : match_unexpected_add(peer, &peer->frame, peer_frame_tensor(peer));
+
+    if (!unexpected) {
+        peer_lose_protocol_error(peer, "more early messages than the limit");
+        return;
+    }
+    if (flow && !flow->unexpected) {
+        flow->unexpected = unexpected;
+        unexpected->is_claimed = true;
+    }
+    peer->fragment = peer_fragment_alloc(peer);
+    if (!peer->fragment)
+        return;
+    peer->unexpected = unexpected;
+    peer->n_unexpected_bytes += window_frame_cost(&peer->frame);
+    peer->target = TARGET_FRAGMENT;
+}
+
+static uint8_t *
+buffer_ensure(struct peer *peer, uint8_t **buffer)
+{
+    if (!*buffer)
+        *buffer = aligned_alloc(4096, LIMIT_FRAME_PAYLOAD);
+    if (!*buffer)
+        peer_lose(peer, "no memory for a piece");
+    return *buffer;
+}
+
+static void
+frame_begin_expected(struct peer *peer, struct recv_request *flow)
+{
+    if (peer->frame.codec != CODEC_NONE ||
+        (peer->frame.checksum && peer->frame.raw > 0)) {
+        if (!buffer_ensure(peer, &peer->encoded))
+            return;
+        peer->target = TARGET_ENCODED;
+    } else if (flow->place) {
+        peer->target = TARGET_PLACE;
+    } else {
+        if (!buffer_ensure(peer, &peer->piece))
+            return;
+        peer->target = TARGET_PIECE;
+    }
+    peer->flow = flow;
+}
+
+static bool
+is_in_order(const struct recv_request *flow, const struct frame *frame)
+{
+    uint64_t next = flow->arrived;
+
+    if (flow->unexpected && !TAILQ_EMPTY(&flow->unexpected->parts)) {
+        const struct fragment *last =
+            TAILQ_LAST(&flow->unexpected->parts, fragment_list);
+        next = last->frame.offset + last->frame.raw;
+    }
+    return frame->offset == next && frame->total == flow->total &&
+           frame->raw % flow->element_size == 0;
+}
+
+/* Returns whether frame belongs to a message that nobody will take. With its
+ * last byte the message is forgotten. */
+static bool
+is_dropped_message(struct peer *peer)
+{
+    const struct frame *frame = &peer->frame;
+    struct unexpected *unexpected = frame->kind == FRAME_MESSAGE
+                                        ? match_find_unexpected(peer, frame)
+                                        : NULL;
+
+    if (!unexpected || !unexpected->is_dropped)
+        return false;
+    if (frame->offset + frame->raw == frame->total)
+        match_unexpected_destroy(peer, unexpected);
+    return true;
+}
+
+/* Decide where the payload of a flow's frame goes. */
+static void
+payload_target_choose(struct peer *peer)
+{
+    struct transport *transport = peer->transport;
+    const struct frame *frame = &peer->frame;
+    struct recv_request *flow =
+        match_find_receive(peer, frame, peer_frame_tensor(peer));
+
+    peer->target = TARGET_SINK;
+    counter_add(&transport->counters.bytes_received, frame->raw);
+    if (!flow && !peer_may_keep_frame(peer))
+        return;
+    if (!flow && (match_has_refused(peer, frame) || is_dropped_message(peer)))
+        return;
+    if (flow && frame->kind == FRAME_COLLECTIVE &&
+        frame->signature != flow->label->signature) {
+        transport->events->on_mismatch(transport->owner, peer->rank, frame,
+                                       flow);
+        return;
+    }
+    if (flow && !peer_check_size(peer, frame, flow))
+        return;
+    if (flow && !is_in_order(flow, frame)) {
+        peer_lose_protocol_error(peer, "bytes out of order");
+        return;
+    }
+    if (flow)
+        match_grant_on_first_frame(peer, flow, frame);
+    const bool is_granted = flow && !flow->unexpected &&
+                            frame->offset + frame->raw <= flow->allowed;
+    if (is_granted)
+        frame_begin_expected(peer, flow);
+    else if (frame->flags & FRAME_EAGER)
+        begin_unexpected(peer, flow);
+    else if (flow)
+        peer_lose_protocol_error(peer, "bytes that were not granted");
+}
+
+bool
+peer_begin_frame(struct peer *peer)
+{
+    const enum hoop_status status = peer_header_read(peer);
+
+    if (status != HOOP_OK) {
+        peer_lose_corrupted(peer);
+        return false;
+    }
+    peer->inbound_first += LIMIT_FRAME_HEADER;
+    peer->n_stored = 0;
+    peer->piece_used = 0;
+    peer->flow = NULL;
+    peer->fragment = NULL;
+    peer->unexpected = NULL;
+    peer->in_payload = true;
+    peer->pad_left = frame_padded(peer->frame.stored) - peer->frame.stored;
+    if (peer->frame.epoch != peer->transport->roster->epoch)
+        peer->target = TARGET_SINK;
+    else if (peer->frame.kind == FRAME_COLLECTIVE ||
+             peer->frame.kind == FRAME_MESSAGE)
+        payload_target_choose(peer);
+    else
+        peer_receive_control(peer);
+    return peer->fd >= 0;
+}
+
+static void
+end_encoded(struct peer *peer)
+{
+    struct transport *transport = peer->transport;
+    struct recv_request *flow = peer->flow;
+    const struct codec_span encoded = {peer->encoded, peer->frame.stored};
+
+    if (peer->frame.codec == CODEC_NONE) {
+        peer_deliver_payload(peer, flow, peer->encoded, peer->frame.raw);
+        return;
+    }
+    uint8_t *raw = flow->place ? flow->place + flow->arrived
+                               : buffer_ensure(peer, &peer->piece);
+    if (!raw)
+        return;
+    if (codec_decode(transport->codec, peer->frame.codec, encoded, raw,
+                     peer->frame.raw) != HOOP_OK) {
+        peer_lose_corrupted(peer);
+        return;
+    }
+    peer_report_encoded(peer, flow, &peer->frame, peer->encoded);
+    flow->arrived += peer->frame.raw;
+    transport->events->on_arrived(transport->owner, flow,
+                                  flow->place ? NULL : raw, peer->frame.raw);
+}
+
+static void
+end_fragment(struct peer *peer)
+{
+    struct unexpected *unexpected = peer->unexpected;
+    struct fragment *fragment = peer->fragment;
+    struct recv_request *flow;
+
+    if (!unexpected) {
+        receive_failure_notice(peer);
+        unexpected_fragment_free(peer->transport, fragment);
+        peer->fragment = NULL;
+        return;
+    }
+    TAILQ_INSERT_TAIL(&unexpected->parts, fragment, link);
+    peer->fragment = NULL;
+    peer->unexpected = NULL;
+    /* The receive request may have been there, or have come while the frame
+     * was read. The next frame may be placed directly, so nothing of this one
+     * may be left in its way. */
+    TAILQ_FOREACH(flow, &peer->recv_requests, link)
+    {
+        if (flow->unexpected == unexpected) {
+            match_drain_unexpected(peer->transport, flow);
+            return;
+        }
+    }
+}
+
+void
+peer_end_frame(struct peer *peer)
+{
+    /* Wherever an empty payload would have gone, none of its bytes is
+     * reported. */
+    const bool is_empty_message =
+        peer->frame.raw == 0 && peer->flow &&
+        (peer->target == TARGET_PLACE || peer->target == TARGET_PIECE);
+
+    peer->in_payload = false;
+    if (peer_check_payload_checksum(peer) != HOOP_OK) {
+        peer_lose_corrupted(peer);
+        return;
+    }
+    if (peer->target == TARGET_ENCODED)
+        end_encoded(peer);
+    else if (peer->target == TARGET_FRAGMENT)
+        end_fragment(peer);
+    if (peer->target != TARGET_FRAGMENT)
+        peer_return_credit(peer, &peer->frame);
+    if (is_empty_message)
+        peer->transport->events->on_arrived(peer->transport->owner, peer->flow,
+                                            NULL, 0);
+    peer->flow = NULL;
+}
+
+/* Use what has been read ahead. Returns false if more must be read. */
+static bool
+parse_read_ahead(struct peer *peer)
+{
+    const size_t n_ahead = peer->inbound_end - peer->inbound_first;
+
+    if (!peer->in_payload)
+        return n_ahead >= LIMIT_FRAME_HEADER && peer_begin_frame(peer);
+
+    const size_t n_left = peer->frame.stored - peer->n_stored;
+    if (n_left > 0) {
+        const size_t n_bytes = n_left < n_ahead ? n_left : n_ahead;
+
+        if (n_bytes == 0)
+            return false;
+        const uint8_t *ahead = peer->inbound + peer->inbound_first;
+        peer->inbound_first += n_bytes;
+        peer_payload_consume_all(peer, ahead, n_bytes);
+        return peer->fd >= 0;
+    }
+    if (n_ahead < peer->pad_left)
+        return false;
+    peer->inbound_first += peer->pad_left;
+    peer_end_frame(peer);
+    return peer->fd >= 0;
+}
+
+static ssize_t
+read_more(struct peer *peer, size_t *out_direct)
+{
+    const size_t n_left =
+        peer->in_payload ? peer->frame.stored - peer->n_stored : 0;
+    const size_t n_ahead = peer->inbound_end - peer->inbound_first;
+
+    memmove(peer->inbound, peer->inbound + peer->inbound_first, n_ahead);
+    peer->inbound_first = 0;
+    peer->inbound_end = n_ahead;
+
+    /* Read no more than its padding and one header behind a large payload, so
+     * that the next payload is not copied. */
+    const size_t n_room = n_left ? peer->pad_left + LIMIT_FRAME_HEADER
+                                 : LIMIT_READ_AHEAD - n_ahead;
+    const struct iovec spans[2] = {
+        {n_left ? peer_payload_target(peer) : NULL, n_left},
+        {peer->inbound + n_ahead, n_room},
+    };
+    const ssize_t n_read = striping_read(peer, spans);
+    *out_direct = n_read > 0 && (size_t)n_read > n_left ? n_left
+                  : n_read > 0                          ? (size_t)n_read
+                                                        : 0;
+    return n_read;
+}
+
+static void
+on_stream_error(struct peer *peer, int error)
+{
+    const bool is_mark = error == EBADMSG;
+
+    if (!is_mark && error != EPROTO) {
+        peer_on_stream_end(peer, error);
+        return;
+    }
+    (void)peer_raise_corruption(peer, is_mark ? "a mark between streams"
+                                              : "the TLS seal of a record");
+    peer_lose_corrupted(peer);
+}
+
+/* Read until the socket is empty, or PEER_PROGRESS_BYTES are read. */
+static size_t
+read_socket(struct peer *peer)
+{
+    size_t n_total = 0;
+
+    while (peer->fd >= 0 && !peer->has_ended &&
+           (n_total < PEER_PROGRESS_BYTES || striping_is_readable(peer))) {
+        size_t n_direct;
+        const ssize_t n_read = read_more(peer, &n_direct);
+
+        if (n_read < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            break;
+        if (n_read <= 0) {
+            on_stream_error(peer, n_read == 0 ? 0 : errno);
+            return n_total + 1;
+        }
+        n_total += (size_t)n_read;
+        striping_measure(peer, (size_t)n_read);
+        peer->inbound_end += (size_t)n_read - n_direct;
+        peer_payload_advance(peer, n_direct);
+        while (peer->fd >= 0 && parse_read_ahead(peer))
+            ;
+        /* A short read most likely emptied the socket, so no second call is
+         * made to learn it. If it did not, the poller reports the socket
+         * again. */
+        if (n_read < SHORT_READ && !striping_is_readable(peer))
+            break;
+    }
+    return n_total;
+}
+
+bool
+peer_read(struct peer *peer)
+{
+    if (peer->segment)
+        return peer_shm_read(peer);
+    const size_t n_total = read_socket(peer);
+
+    peer->n_reads += n_total > 0;
+    if (peer->fd < 0 || !striping_is_receiving(peer) ||
+        striping_update_watch(peer))
+        return n_total > 0;
+    peer_lose(peer, error_text());
+    return true;
+}
+
+void
+peer_receive_clear(struct peer *peer)
+{
+    struct unexpected *unexpected;
+
+    unexpected_fragment_free(peer->transport, peer->fragment);
+    peer->fragment = NULL;
+    peer->in_payload = false;
+    peer->flow = NULL;
+    peer->inbound_first = 0;
+    peer->inbound_end = 0;
+    while (!TAILQ_EMPTY(&peer->early_grants))
+        match_early_grant_destroy(peer, TAILQ_FIRST(&peer->early_grants));
+    while ((unexpected = TAILQ_FIRST(&peer->unexpected_messages))) {
+        struct recv_request *flow;
+
+        TAILQ_FOREACH(flow, &peer->recv_requests, link)
+        {
+            if (flow->unexpected == unexpected)
+                flow->unexpected = NULL;
+        }
+        match_unexpected_destroy(peer, unexpected);
+    }
+    peer->n_unexpected_bytes = 0;
+}

@@ -1,0 +1,346 @@
+/*
+ * transport/tcp/send.c - frames into the socket
+ *
+ * One call sends the headers and payloads of several frames
+ * (transport/tcp/packetize.c cuts them), straight from the user's buffer. A
+ * small amount is sent from a copy.
+ */
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "base/error.h"
+#include "fault/fault.h"
+#include "transport/peer.h"
+
+enum {
+    IOV_PER_FRAME = 3,
+    /* The kernel takes longer over three spans than a copy of so many bytes
+     * takes. */
+    GATHERED_MAX = 2048,
+};
+
+static const uint8_t padding[LIMIT_FRAME_PAD];
+
+struct outbound_frame *
+peer_queued_frame(struct peer *peer, unsigned i)
+{
+    return &peer->frames[(peer->frame_first + i) % PEER_FRAMES_MAX];
+}
+
+/* Skip what is written already. Returns the first span that is left. */
+static size_t
+iov_skip(struct iovec *iov, size_t n_iov, size_t n_bytes)
+{
+    size_t first = 0;
+
+    while (first < n_iov && n_bytes >= iov[first].iov_len)
+        n_bytes -= iov[first++].iov_len;
+    if (first < n_iov) {
+        iov[first].iov_base = (uint8_t *)iov[first].iov_base + n_bytes;
+        iov[first].iov_len -= n_bytes;
+    }
+    return first;
+}
+
+/* Copy the spans to out. Returns false if they are too much to be copied. */
+static bool
+iov_gather(const struct iovec *iov,
+           size_t n_iov,
+           uint8_t out[GATHERED_MAX],
+           size_t *out_n_bytes)
+{
+    size_t n_bytes = 0;
+
+    for (size_t i = 0; i < n_iov; i++) {
+        if (iov[i].iov_len > GATHERED_MAX - n_bytes)
+            return false;
+        memcpy(out + n_bytes, iov[i].iov_base, iov[i].iov_len);
+        n_bytes += iov[i].iov_len;
+    }
+    *out_n_bytes = n_bytes;
+    return true;
+}
+
+static ssize_t
+iov_send(int fd, struct iovec *iov, size_t n_iov)
+{
+    const int how = MSG_NOSIGNAL | MSG_DONTWAIT;
+    const struct msghdr message = {.msg_iov = iov, .msg_iovlen = n_iov};
+    uint8_t gathered[GATHERED_MAX];
+    size_t n_bytes;
+    ssize_t n_sent;
+
+    const bool is_small = iov_gather(iov, n_iov, gathered, &n_bytes);
+    do {
+        n_sent = is_small ? send(fd, gathered, n_bytes, how)
+                          : sendmsg(fd, &message, how);
+    } while (n_sent < 0 && errno == EINTR);
+    return n_sent;
+}
+
+/* Pretend that the kernel has taken the spans. */
+static ssize_t
+iov_discard(const struct iovec *iov, size_t n_iov)
+{
+    ssize_t n_bytes = 0;
+
+    for (size_t i = 0; i < n_iov; i++)
+        n_bytes += (ssize_t)iov[i].iov_len;
+    return n_bytes;
+}
+
+static ssize_t
+write_frames(struct peer *peer)
+{
+    struct iovec iov[PEER_FRAMES_MAX * IOV_PER_FRAME];
+    size_t n_iov = 0;
+
+    for (unsigned i = 0; i < peer->n_frames; i++) {
+        struct outbound_frame *out = peer_queued_frame(peer, i);
+
+        iov[n_iov++] = (struct iovec){out->header, LIMIT_FRAME_HEADER};
+        if (out->n_stored)
+            iov[n_iov++] =
+                (struct iovec){(void *)(uintptr_t)out->payload, out->n_stored};
+        if (out->n_padded > out->n_stored)
+            iov[n_iov++] = (struct iovec){(void *)(uintptr_t)padding,
+                                          out->n_padded - out->n_stored};
+    }
+    const size_t first = iov_skip(iov, n_iov, peer->frame_offset);
+
+    if (FAULT_IS_BUILT && peer->is_unplugged)
+        return iov_discard(iov + first, n_iov - first);
+    if (peer->segment)
+        return peer_shm_send(peer, iov + first, n_iov - first);
+    if (striping_is_sending(peer))
+        return stream_group_send(peer->stream_group, iov + first,
+                                 n_iov - first);
+    if (peer->tls)
+        return tls_send(peer->tls, iov + first, n_iov - first);
+    return iov_send(peer->fd, iov + first, n_iov - first);
+}
+
+/* Returns how many payload bytes of out are in the first n_bytes of the
+ * frame. */
+static size_t
+payload_bytes_within(const struct outbound_frame *out, size_t n_bytes)
+{
+    if (n_bytes <= LIMIT_FRAME_HEADER)
+        return 0;
+    const size_t n_payload = n_bytes - LIMIT_FRAME_HEADER;
+    return n_payload < out->n_stored ? n_payload : out->n_stored;
+}
+
+/* Tell the flow that the kernel took bytes from to to of its frame. Of an
+ * encoded payload, which is a copy, everything is reported with the first
+ * byte. */
+static void
+report_sent(struct peer *peer,
+            struct outbound_frame *out,
+            size_t from,
+            size_t to)
+{
+    struct send_request *flow = out->flow;
+    const struct transport *transport = peer->transport;
+
+    if (!flow)
+        return;
+    uint64_t n_bytes =
+        payload_bytes_within(out, to) - payload_bytes_within(out, from);
+    if (out->payload == out->owned)
+        n_bytes = from == 0 ? out->n_raw : 0;
+    if (n_bytes == 0 && flow->total > 0)
+        return;
+    /* Only padding follows the last payload byte, so the flow may be freed
+     * from then on. */
+    if (n_bytes == out->n_raw || payload_bytes_within(out, to) == out->n_stored)
+        out->flow = NULL;
+    flow->handed += n_bytes;
+    transport->events->on_bytes_sent(transport->owner, flow, n_bytes);
+}
+
+static void
+written(struct peer *peer, size_t n_bytes)
+{
+    while (n_bytes > 0) {
+        struct outbound_frame *out = peer_queued_frame(peer, 0);
+        const size_t n_frame = LIMIT_FRAME_HEADER + out->n_padded;
+        const size_t from = peer->frame_offset;
+        const size_t n_here =
+            n_bytes < n_frame - from ? n_bytes : n_frame - from;
+
+        n_bytes -= n_here;
+        peer->frame_offset += n_here;
+        const bool is_complete = peer->frame_offset == n_frame;
+        if (is_complete) {
+            peer->frame_offset = 0;
+            peer->frame_first = (peer->frame_first + 1) % PEER_FRAMES_MAX;
+            peer->n_frames--;
+        }
+        report_sent(peer, out, from, from + n_here);
+        if (peer->fd < 0)
+            return;
+    }
+}
+
+/* The end of the peer's stream has been read: only what is left to write
+ * matters. */
+void
+peer_await_writable(struct peer *peer)
+{
+    if (striping_update_watch(peer))
+        peer_mark_dirty(peer);
+    else
+        peer_lose(peer, error_text());
+}
+
+static void
+watch_writable(struct peer *peer, bool is_wanted)
+{
+    if ((peer->is_watched == is_wanted && !striping_is_sending(peer)) ||
+        peer->segment)
+        return;
+    peer->is_watched = is_wanted;
+    if (!striping_update_watch(peer))
+        peer_lose(peer, error_text());
+}
+
+/* Our last byte is written. The peer's end of stream is still to come, or has
+ * come. */
+static void
+on_last_byte_sent(struct peer *peer)
+{
+    if (peer->has_ended)
+        peer_close_departed(peer);
+    else if (peer->segment)
+        peer_shm_shutdown(peer);
+    else
+        shutdown(peer->fd, SHUT_WR);
+}
+
+static void
+on_write_failed(struct peer *peer)
+{
+    if (errno == EAGAIN || errno == EWOULDBLOCK) {
+        peer->is_blocked = true;
+        watch_writable(peer, true);
+        return;
+    }
+    /* What the peer sent before it went away is still to be read, and reading
+     * will tell of its end. */
+    if (errno == EPIPE || errno == ECONNRESET) {
+        peer->is_blocked = true;
+        if (peer->has_ended)
+            peer_close_departed(peer);
+        return;
+    }
+    peer_lose(peer, strerror(errno));
+}
+
+bool
+peer_write(struct peer *peer)
+{
+    size_t n_total = 0;
+
+    if (peer->deferred_failure) {
+        const struct transport_events *events = peer->transport->events;
+
+        if (peer->is_at_fault && events->on_corrupted)
+            events->on_corrupted(peer->transport->owner, peer->rank,
+                                 peer->deferred_failure);
+        peer_lose(peer, peer->deferred_failure);
+        return true;
+    }
+    while (peer->fd >= 0 && n_total < PEER_PROGRESS_BYTES) {
+        for (unsigned i = 0; i < PEER_CALL_MAX && peer_packetize(peer); i++)
+            ;
+        if (peer->n_frames == 0 && !striping_has_unsent(peer))
+            break;
+
+        const ssize_t n_written = write_frames(peer);
+        if (n_written < 0) {
+            on_write_failed(peer);
+            return n_total > 0;
+        }
+        n_total += (size_t)n_written;
+        peer->n_written += (size_t)n_written;
+        striping_measure(peer, (size_t)n_written);
+        written(peer, (size_t)n_written);
+    }
+    if (peer->fd < 0)
+        return true;
+    /* This progress call is over, but there is more to write. */
+    if (peer->n_frames > 0 || n_total >= PEER_PROGRESS_BYTES) {
+        peer_mark_dirty(peer);
+        return true;
+    }
+    watch_writable(peer, false);
+    if (peer->fd >= 0 &&
+        (peer->transport->is_leaving || peer->state == PEER_LEFT))
+        on_last_byte_sent(peer);
+    return n_total > 0;
+}
+
+void
+peer_cancel_send(struct peer *peer, struct send_request *flow)
+{
+    if (flow->is_queued)
+        peer_unqueue_send(peer, flow);
+    peer_end_unconfirmed(peer, flow);
+
+    for (unsigned i = 0; i < peer->n_frames; i++) {
+        struct outbound_frame *out = peer_queued_frame(peer, i);
+
+        if (out->flow != flow)
+            continue;
+        out->flow = NULL;
+        if (out->payload == out->owned || out->n_stored == 0)
+            continue;
+        const uint8_t *bytes = out->payload;
+        if (!outbound_frame_ensure_room(out, out->n_stored)) {
+            peer_defer_failure(peer, "no memory to end a half-sent frame");
+            return;
+        }
+        memcpy(out->owned, bytes, out->n_stored);
+        out->payload = out->owned;
+    }
+}
+
+void
+peer_clear_controls(struct peer *peer)
+{
+    struct control *control;
+
+    while ((control = TAILQ_FIRST(&peer->controls))) {
+        TAILQ_REMOVE(&peer->controls, control, link);
+        free(control);
+    }
+    peer->n_control_bytes = 0;
+}
+
+void
+peer_send_clear(struct peer *peer)
+{
+    struct send_request *flow;
+
+    peer_clear_controls(peer);
+    while ((flow = TAILQ_FIRST(&peer->rendezvous_pending)))
+        peer_unqueue_send(peer, flow);
+    while ((flow = TAILQ_FIRST(&peer->send_requests)))
+        peer_unqueue_send(peer, flow);
+    while ((flow = TAILQ_FIRST(&peer->unconfirmed)))
+        peer_end_unconfirmed(peer, flow);
+    for (unsigned i = 0; i < PEER_FRAMES_MAX; i++) {
+        peer->frames[i].flow = NULL;
+        free(peer->frames[i].owned);
+        peer->frames[i].owned = NULL;
+        peer->frames[i].owned_capacity = 0;
+    }
+    peer->n_frames = 0;
+    peer->frame_offset = 0;
+}

@@ -1,0 +1,528 @@
+/*
+ * transport/tcp/stream_group.c - one stream of bytes over several connections
+ *
+ * A mark is written after the bytes that it describes, because only then it is
+ * known how many the kernel took. There can be no deadlock: the bytes of the
+ * earliest unread mark are the first unread bytes of their connection.
+ */
+
+#include "transport/tcp/stream_group.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "net/socket.h"
+#include "transport/cursor.h"
+
+enum {
+    /* Fewer bytes follow their mark on the first connection: one call, and one
+     * wake-up. */
+    INLINE_MAX = 64 * 1024,
+    CHUNK_MIN = 64 * 1024,
+    CHUNK_MAX = 256 * 1024,
+    /* how many of the given spans one call sends */
+    SPANS_MAX = 26,
+};
+
+struct stream_group *
+stream_group_create(void)
+{
+    struct stream_group *stream_group = calloc(1, sizeof(*stream_group));
+
+    for (unsigned i = 0; stream_group && i < STREAM_GROUP_FDS; i++)
+        stream_group->fds[i] = -1;
+    return stream_group;
+}
+
+void
+stream_group_destroy(struct stream_group *stream_group)
+{
+    if (!stream_group)
+        return;
+    for (unsigned i = 1; i < STREAM_GROUP_FDS; i++) {
+        tls_destroy(stream_group->tls[i]);
+        socket_close(stream_group->fds[i]);
+    }
+    free(stream_group);
+}
+
+bool
+stream_group_add(struct stream_group *stream_group, unsigned stream, int fd)
+{
+    return stream_group_add_tls(stream_group, stream, fd, NULL);
+}
+
+bool
+stream_group_add_tls(struct stream_group *stream_group,
+                     unsigned stream,
+                     int fd,
+                     struct tls *tls)
+{
+    if (stream < 1 || stream > LIMIT_STREAMS || stream_group->fds[stream] != -1)
+        return false;
+    stream_group->fds[stream] = fd;
+    stream_group->tls[stream] = tls;
+    return true;
+}
+
+bool
+stream_group_is_complete(const struct stream_group *stream_group,
+                         unsigned n_streams)
+{
+    for (unsigned i = 1; i <= n_streams; i++) {
+        if (stream_group->fds[i] < 0)
+            return false;
+    }
+    return true;
+}
+
+static void
+put_u32(uint8_t *at, uint32_t value)
+{
+    for (unsigned i = 0; i < 4; i++)
+        at[i] = (uint8_t)(value >> (8 * i));
+}
+
+static uint32_t
+get_u32(const uint8_t *at)
+{
+    uint32_t value = 0;
+
+    for (unsigned i = 0; i < 4; i++)
+        value |= (uint32_t)at[i] << (8 * i);
+    return value;
+}
+
+static void
+mark_encode(uint8_t out[STREAM_GROUP_MARK], unsigned stream, size_t n_bytes)
+{
+    memset(out, 0, STREAM_GROUP_MARK);
+    put_u32(out, stream);
+    put_u32(out + 4, (uint32_t)n_bytes);
+}
+
+static ssize_t
+stream_sendmsg(struct stream_group *stream_group,
+               unsigned stream,
+               struct iovec *spans,
+               size_t n_spans)
+{
+    const struct msghdr message = {.msg_iov = spans, .msg_iovlen = n_spans};
+    ssize_t n_sent;
+
+    if (stream_group->tls[stream]) {
+        n_sent = tls_send(stream_group->tls[stream], spans, n_spans);
+        if (tls_has_unsent(stream_group->tls[stream]))
+            stream_group->blocked |= 1u << stream;
+        return n_sent;
+    }
+    do {
+        n_sent = sendmsg(stream_group->fds[stream], &message,
+                         MSG_NOSIGNAL | MSG_DONTWAIT);
+    } while (n_sent < 0 && errno == EINTR);
+    return n_sent;
+}
+
+static bool
+has_unsent_marks(const struct stream_group *stream_group)
+{
+    return stream_group->marks_end > stream_group->marks_first;
+}
+
+bool
+stream_group_has_unsent(const struct stream_group *stream_group)
+{
+    for (unsigned i = 0; i < STREAM_GROUP_FDS; i++) {
+        if (stream_group->tls[i] && tls_has_unsent(stream_group->tls[i]))
+            return true;
+    }
+    return has_unsent_marks(stream_group);
+}
+
+/* Send what a tls still holds. Returns false with errno set if a connection
+ * failed. */
+static bool
+tls_flush(struct stream_group *stream_group)
+{
+    for (unsigned i = 0; i < STREAM_GROUP_FDS; i++) {
+        if (stream_group->tls[i] && tls_has_unsent(stream_group->tls[i]) &&
+            stream_sendmsg(stream_group, i, NULL, 0) < 0 && errno != EAGAIN &&
+            errno != EWOULDBLOCK)
+            return false;
+    }
+    return true;
+}
+
+/* Returns false if some marks are left; errno says why. */
+static bool
+marks_flush(struct stream_group *stream_group)
+{
+    while (has_unsent_marks(stream_group)) {
+        struct iovec span = {stream_group->marks + stream_group->marks_first,
+                             stream_group->marks_end -
+                                 stream_group->marks_first};
+        const ssize_t n_sent = stream_sendmsg(stream_group, 0, &span, 1);
+
+        if (n_sent < 0) {
+            if (errno == EAGAIN || errno == EWOULDBLOCK)
+                stream_group->blocked |= 1;
+            return false;
+        }
+        stream_group->marks_first += (size_t)n_sent;
+    }
+    stream_group->marks_first = 0;
+    stream_group->marks_end = 0;
+    return true;
+}
+
+/* Send bytes of the current mark, on the first connection. */
+static ssize_t
+send_inline_rest(struct stream_group *stream_group, const struct cursor *cursor)
+{
+    struct iovec spans[SPANS_MAX];
+    const size_t n_spans =
+        iovec_cursor_slice(cursor, stream_group->n_inline, spans, SPANS_MAX);
+    const ssize_t n_sent = stream_sendmsg(stream_group, 0, spans, n_spans);
+
+    if (n_sent > 0)
+        stream_group->n_inline -= (size_t)n_sent;
+    else if (n_sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        stream_group->blocked |= 1;
+    return n_sent;
+}
+
+/* Send a mark and n_bytes behind it, on the first connection. */
+static ssize_t
+send_inline(struct stream_group *stream_group,
+            const struct cursor *cursor,
+            size_t n_bytes)
+{
+    struct iovec spans[1 + SPANS_MAX] = {
+        {stream_group->marks, STREAM_GROUP_MARK}};
+
+    mark_encode(stream_group->marks, 0, n_bytes);
+    const size_t n_spans =
+        iovec_cursor_slice(cursor, n_bytes, spans + 1, SPANS_MAX);
+    const ssize_t n_sent = stream_sendmsg(stream_group, 0, spans, 1 + n_spans);
+    if (n_sent < 0) {
+        if (errno == EAGAIN || errno == EWOULDBLOCK)
+            stream_group->blocked |= 1;
+        return -1;
+    }
+    stream_group->n_inline = n_bytes;
+    if ((size_t)n_sent < STREAM_GROUP_MARK) {
+        stream_group->marks_first = (size_t)n_sent;
+        stream_group->marks_end = STREAM_GROUP_MARK;
+        stream_group->blocked |= 1;
+        errno = EAGAIN;
+        return -1;
+    }
+    stream_group->n_inline -= (size_t)n_sent - STREAM_GROUP_MARK;
+    if ((size_t)n_sent > STREAM_GROUP_MARK)
+        return n_sent - STREAM_GROUP_MARK;
+    stream_group->blocked |= 1;
+    errno = EAGAIN;
+    return -1;
+}
+
+/* Returns the next stream that may have room, or 0. */
+static unsigned
+stream_next_writable(const struct stream_group *stream_group)
+{
+    for (unsigned i = 0; i < stream_group->n_streams; i++) {
+        const unsigned stream =
+            1 + (stream_group->stream_last + i) % stream_group->n_streams;
+
+        if (!(stream_group->blocked & 1u << stream))
+            return stream;
+    }
+    return 0;
+}
+
+/* Returns an equal part for each stream, if that is worth a call. */
+static size_t
+chunk_size(const struct stream_group *stream_group, size_t n_bytes)
+{
+    const size_t n_chunk = n_bytes / stream_group->n_streams;
+
+    if (n_chunk > CHUNK_MAX)
+        return CHUNK_MAX;
+    if (n_chunk < CHUNK_MIN)
+        return n_bytes < CHUNK_MIN ? n_bytes : CHUNK_MIN;
+    return n_chunk;
+}
+
+/* Send to one connection and add a mark for it. Returns -1 if the connection
+ * has no room or is broken. */
+static ssize_t
+send_chunk(struct stream_group *stream_group,
+           unsigned stream,
+           const struct cursor *cursor,
+           size_t n_bytes)
+{
+    struct iovec spans[SPANS_MAX];
+    const size_t n_spans =
+        iovec_cursor_slice(cursor, n_bytes, spans, SPANS_MAX);
+    const ssize_t n_sent = stream_sendmsg(stream_group, stream, spans, n_spans);
+
+    stream_group->stream_last = stream;
+    if (n_sent < (ssize_t)iovec_total_bytes(spans, n_spans) &&
+        (n_sent >= 0 || errno == EAGAIN || errno == EWOULDBLOCK))
+        stream_group->blocked |= 1u << stream;
+    if (n_sent <= 0)
+        return -1;
+    mark_encode(stream_group->marks + stream_group->marks_end, stream,
+                (size_t)n_sent);
+    stream_group->marks_end += STREAM_GROUP_MARK;
+    return n_sent;
+}
+
+static ssize_t
+send_striped(struct stream_group *stream_group,
+             struct cursor *cursor,
+             size_t n_bytes)
+{
+    const size_t n_chunk = chunk_size(stream_group, n_bytes);
+    size_t n_total = 0;
+    unsigned stream;
+
+    while (n_total < n_bytes &&
+           stream_group->marks_end < sizeof(stream_group->marks) &&
+           (stream = stream_next_writable(stream_group))) {
+        const size_t n_left = n_bytes - n_total;
+        const ssize_t n_sent = send_chunk(stream_group, stream, cursor,
+                                          n_left < n_chunk ? n_left : n_chunk);
+
+        if (n_sent > 0) {
+            iovec_cursor_advance(cursor, (size_t)n_sent);
+            n_total += (size_t)n_sent;
+        } else if (!(stream_group->blocked & 1u << stream)) {
+            return n_total > 0 ? (ssize_t)n_total : -1;
+        }
+    }
+    if (n_total == 0) {
+        errno = EAGAIN;
+        return -1;
+    }
+    /* Marks that cannot be written now are kept for the next call. */
+    (void)marks_flush(stream_group);
+    return (ssize_t)n_total;
+}
+
+ssize_t
+stream_group_send(struct stream_group *stream_group,
+                  const struct iovec *spans,
+                  size_t n_spans)
+{
+    struct cursor cursor = {spans, n_spans, 0};
+    const size_t n_bytes = iovec_total_bytes(spans, n_spans);
+
+    stream_group->blocked = 0;
+    if (!tls_flush(stream_group) || !marks_flush(stream_group))
+        return -1;
+    if (n_bytes == 0 && stream_group->blocked) {
+        errno = EAGAIN;
+        return -1;
+    }
+    if (n_bytes == 0)
+        return 0;
+    if (stream_group->n_inline > 0)
+        return send_inline_rest(stream_group, &cursor);
+    if (n_bytes <= INLINE_MAX)
+        return send_inline(stream_group, &cursor, n_bytes);
+    return send_striped(stream_group, &cursor, n_bytes);
+}
+
+void
+stream_group_start_receiving(struct stream_group *stream_group,
+                             const uint8_t *bytes,
+                             size_t n_bytes)
+{
+    if (n_bytes > 0)
+        memcpy(stream_group->ahead, bytes, n_bytes);
+    stream_group->ahead_first = 0;
+    stream_group->ahead_end = n_bytes;
+    stream_group->is_receiving = true;
+}
+
+static size_t
+read_ahead_bytes(const struct stream_group *stream_group)
+{
+    return stream_group->ahead_end - stream_group->ahead_first;
+}
+
+bool
+stream_group_is_readable(const struct stream_group *stream_group)
+{
+    const struct tls *tls =
+        stream_group->tls[stream_group_next_read(stream_group)];
+
+    if (tls && tls_has_buffered(tls))
+        return true;
+    if (stream_group->n_left == 0)
+        return read_ahead_bytes(stream_group) >= STREAM_GROUP_MARK;
+    return stream_group->stream == 0 && read_ahead_bytes(stream_group) > 0;
+}
+
+unsigned
+stream_group_next_read(const struct stream_group *stream_group)
+{
+    return stream_group->n_left > 0 ? stream_group->stream : 0;
+}
+
+static ssize_t
+stream_readv(struct stream_group *stream_group,
+             unsigned stream,
+             struct iovec *spans,
+             size_t n_spans)
+{
+    ssize_t n_read;
+
+    if (stream_group->tls[stream])
+        return tls_receive(stream_group->tls[stream], spans, n_spans);
+    do {
+        n_read = readv(stream_group->fds[stream], spans, (int)n_spans);
+    } while (n_read < 0 && errno == EINTR);
+    return n_read;
+}
+
+/* Read the next mark. Returns 1 if n_left is set, 0 if the stream has ended,
+ * and -1 with errno set. */
+static ssize_t
+mark_read(struct stream_group *stream_group)
+{
+    while (read_ahead_bytes(stream_group) < STREAM_GROUP_MARK) {
+        const size_t n_ahead = read_ahead_bytes(stream_group);
+
+        memmove(stream_group->ahead,
+                stream_group->ahead + stream_group->ahead_first, n_ahead);
+        stream_group->ahead_first = 0;
+        stream_group->ahead_end = n_ahead;
+        struct iovec room = {stream_group->ahead + n_ahead,
+                             STREAM_GROUP_AHEAD - n_ahead};
+        const ssize_t n_read = stream_readv(stream_group, 0, &room, 1);
+
+        if (n_read <= 0)
+            return n_read;
+        stream_group->ahead_end += (size_t)n_read;
+    }
+    const uint8_t *mark = stream_group->ahead + stream_group->ahead_first;
+    const uint32_t stream = get_u32(mark);
+    const uint32_t n_bytes = get_u32(mark + 4);
+    if (stream > LIMIT_STREAMS || n_bytes == 0) {
+        errno = EBADMSG;
+        return -1;
+    }
+    stream_group->ahead_first += STREAM_GROUP_MARK;
+    stream_group->stream = stream;
+    stream_group->n_left = n_bytes;
+    return 1;
+}
+
+/* Copy bytes that were read ahead on the first connection. */
+static size_t
+read_ahead_copy(struct stream_group *stream_group,
+                const struct cursor *cursor,
+                size_t n_bytes)
+{
+    size_t n_here = read_ahead_bytes(stream_group);
+    size_t n_taken = 0;
+    struct iovec spans[SPANS_MAX];
+
+    n_here = n_here < n_bytes ? n_here : n_bytes;
+    const size_t n_spans = iovec_cursor_slice(cursor, n_here, spans, SPANS_MAX);
+    for (size_t i = 0; i < n_spans; i++) {
+        memcpy(spans[i].iov_base,
+               stream_group->ahead + stream_group->ahead_first,
+               spans[i].iov_len);
+        stream_group->ahead_first += spans[i].iov_len;
+        n_taken += spans[i].iov_len;
+    }
+    return n_taken;
+}
+
+/* Read bytes of the current mark, at most n_bytes. Returns 0 if the stream has
+ * ended. */
+static ssize_t
+chunk_read(struct stream_group *stream_group,
+           const struct cursor *cursor,
+           size_t n_bytes)
+{
+    const int fd = stream_group->fds[stream_group->stream];
+    struct iovec spans[SPANS_MAX];
+
+    if (stream_group->stream == 0 && read_ahead_bytes(stream_group) > 0)
+        return (ssize_t)read_ahead_copy(stream_group, cursor, n_bytes);
+    /* The handshake of that connection is over on the other side, and soon
+     * will be here. */
+    if (fd < 0) {
+        errno = fd == STREAM_GROUP_BROKEN ? ECONNRESET : EAGAIN;
+        return -1;
+    }
+    const size_t n_spans =
+        iovec_cursor_slice(cursor, n_bytes, spans, SPANS_MAX);
+    const ssize_t n_read =
+        stream_readv(stream_group, stream_group->stream, spans, n_spans);
+    if (n_read != 0 || stream_group->stream == 0)
+        return n_read;
+    errno = ECONNRESET;
+    return -1;
+}
+
+ssize_t
+stream_group_receive(struct stream_group *stream_group,
+                     const struct iovec *spans,
+                     size_t n_spans)
+{
+    struct cursor cursor = {spans, n_spans, 0};
+    size_t n_room = iovec_total_bytes(spans, n_spans);
+    size_t n_total = 0;
+
+    while (n_room > 0) {
+        ssize_t n_read = stream_group->n_left > 0 ? 1 : mark_read(stream_group);
+
+        if (n_read > 0)
+            n_read = chunk_read(
+                stream_group, &cursor,
+                n_room < stream_group->n_left ? n_room : stream_group->n_left);
+        if (n_read <= 0)
+            return n_total > 0 ? (ssize_t)n_total : n_read;
+        iovec_cursor_advance(&cursor, (size_t)n_read);
+        stream_group->n_left -= (size_t)n_read;
+        n_room -= (size_t)n_read;
+        n_total += (size_t)n_read;
+    }
+    return (ssize_t)n_total;
+}
+
+uint32_t
+stream_group_find_broken(const struct stream_group *stream_group)
+{
+    struct pollfd ends[STREAM_GROUP_FDS];
+    uint32_t breaks = 0;
+
+    for (unsigned i = 0; i < STREAM_GROUP_FDS; i++)
+        ends[i] = (struct pollfd){.fd = stream_group->fds[i]};
+    if (poll(ends, STREAM_GROUP_FDS, 0) <= 0)
+        return 0;
+    for (unsigned i = 0; i < STREAM_GROUP_FDS; i++) {
+        /* Both sides may have shut down the first connection, so its end is no
+         * break. */
+        const int signs = POLLERR | POLLNVAL | (i > 0 ? POLLHUP : 0);
+
+        breaks |= ends[i].revents & signs ? 1u << i : 0;
+    }
+    return breaks;
+}
+
+void
+stream_group_remove(struct stream_group *stream_group, unsigned stream)
+{
+    tls_destroy(stream_group->tls[stream]);
+    stream_group->tls[stream] = NULL;
+    socket_close(stream_group->fds[stream]);
+    stream_group->fds[stream] = STREAM_GROUP_BROKEN;
+}

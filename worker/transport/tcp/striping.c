@@ -1,0 +1,385 @@
+/*
+ * transport/tcp/striping.c - a peer's frames over several connections
+ *
+ * Both sides begin with one connection. The lower rank decides how many there
+ * will be. It asks for the connections (transport/connect/connector.h), and once all
+ * are here it sends a SPREAD frame, the last frame of its direction that does
+ * not go through the stream group. The other side answers with its own SPREAD
+ * frame. If HOOP_STREAMS leaves the number open, transport/tcp/stream_autotune.h
+ * decides it.
+ */
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "fault/fault.h"
+#include "net/socket.h"
+#include "transport/peer.h"
+#include "transport/tcp/stream_autotune.h"
+
+static struct poller_interest
+stream_interest(const struct peer *peer, unsigned stream)
+{
+    const struct stream_group *stream_group = peer->stream_group;
+    const unsigned awaited = stream_group && stream_group->is_receiving
+                                 ? stream_group_next_read(stream_group)
+                                 : 0;
+    const bool is_blocked = striping_is_sending(peer)
+                                ? stream_group->blocked & 1u << stream
+                                : stream == 0;
+
+    return (struct poller_interest){
+        .reads = !peer->has_ended && stream == awaited,
+        .writes = peer->is_watched && is_blocked,
+    };
+}
+
+static uint8_t
+interest_bits(struct poller_interest interest)
+{
+    return (uint8_t)((interest.reads ? 1u : 0) | (interest.writes ? 2u : 0));
+}
+
+/* The first connection is watched already, or will be when it comes. */
+static struct stream_group *
+stream_group_ensure(struct peer *peer)
+{
+    if (peer->stream_group)
+        return peer->stream_group;
+    const uint8_t watched = interest_bits(stream_interest(peer, 0));
+
+    peer->stream_group = stream_group_create();
+    if (peer->stream_group)
+        peer->stream_group->watched[0] = watched;
+    return peer->stream_group;
+}
+
+static void
+first_stream_set(struct peer *peer)
+{
+    peer->stream_group->fds[0] = peer->fd;
+    peer->stream_group->tls[0] = peer->tls;
+}
+
+/* Returns whether there is a connection that can be striped: not over shared
+ * memory, nor of a rank to itself. */
+static bool
+can_stripe(const struct peer *peer)
+{
+    return peer->state == PEER_READY && !peer->segment;
+}
+
+static bool
+is_striping_leader(const struct peer *peer)
+{
+    return peer->transport->roster->rank < peer->rank;
+}
+
+/* Send a SPREAD frame as soon as all streams that it announces are here. */
+static void
+striping_announce(struct peer *peer)
+{
+    const struct frame frame = {.kind = FRAME_SPREAD,
+                                .epoch = peer->transport->roster->epoch,
+                                .total = peer->n_streams_wanted};
+
+    if (!can_stripe(peer) ||
+        peer->n_streams_wanted == peer->n_streams_announced ||
+        !stream_group_ensure(peer) ||
+        !stream_group_is_complete(peer->stream_group, peer->n_streams_wanted))
+        return;
+    peer->n_streams_announced = peer->n_streams_wanted;
+    log_debug("peer", "rank %u: %u streams", peer->rank,
+              peer->n_streams_wanted);
+    peer_queue_control(peer, &frame, NULL);
+    if (is_striping_leader(peer))
+        stream_autotune_begin(&peer->stream_autotune, peer->n_streams_wanted);
+}
+
+static void
+striping_set_streams(struct peer *peer, unsigned n_streams)
+{
+    const struct transport *transport = peer->transport;
+
+    peer->n_streams_wanted = n_streams;
+    for (unsigned i = 1; i <= n_streams; i++) {
+        if (transport->events->on_stream_needed &&
+            (!peer->stream_group || peer->stream_group->fds[i] < 0))
+            transport->events->on_stream_needed(transport->owner, peer->rank,
+                                                i);
+    }
+    striping_announce(peer);
+}
+
+void
+striping_on_connected(struct peer *peer)
+{
+    const unsigned n_streams = peer->transport->n_streams;
+
+    if (peer->stream_group)
+        first_stream_set(peer);
+    /* Within one machine a single thread copies everything, however many
+     * connections there are. */
+    peer->stream_autotune.is_settled =
+        n_streams > 0 || peer->segment || !is_striping_leader(peer) ||
+        roster_is_local(peer->transport->roster, peer->rank);
+    stream_autotune_begin(&peer->stream_autotune, 1);
+    if (n_streams > 1 && is_striping_leader(peer) && can_stripe(peer))
+        striping_set_streams(peer, n_streams);
+    else
+        striping_announce(peer);
+}
+
+void
+striping_measure(struct peer *peer, size_t n_bytes)
+{
+    if (peer->stream_autotune.is_settled || !can_stripe(peer))
+        return;
+    const unsigned n_streams = stream_autotune_record_bytes(
+        &peer->stream_autotune, n_bytes, clock_now_ns);
+    if (n_streams != peer->stream_autotune.n_streams &&
+        n_streams != peer->n_streams_wanted)
+        striping_set_streams(peer, n_streams);
+}
+
+void
+striping_on_packetized(struct peer *peer, const struct frame *frame)
+{
+    struct stream_group *stream_group = peer->stream_group;
+
+    stream_group->n_streams = (unsigned)frame->total;
+    peer->is_striping_begun = !stream_group->is_sending;
+}
+
+bool
+striping_blocks_send(struct peer *peer)
+{
+    if (!peer->is_striping_begun)
+        return false;
+    if (peer->n_frames > 0)
+        return true;
+    peer->is_striping_begun = false;
+    first_stream_set(peer);
+    peer->stream_group->is_sending = true;
+    return false;
+}
+
+void
+striping_on_announcement(struct peer *peer)
+{
+    const uint64_t n_streams = peer->frame.total;
+
+    if (peer->segment || n_streams < 1 || n_streams > LIMIT_STREAMS) {
+        peer_lose(peer, "it wants streams that there cannot be");
+        return;
+    }
+    if (!stream_group_ensure(peer)) {
+        peer_lose(peer, "no memory for several streams");
+        return;
+    }
+    first_stream_set(peer);
+    if (!peer->stream_group->is_receiving) {
+        stream_group_start_receiving(peer->stream_group,
+                                     peer->inbound + peer->inbound_first,
+                                     peer->inbound_end - peer->inbound_first);
+        peer->inbound_first = peer->inbound_end;
+    }
+    if (is_striping_leader(peer))
+        return;
+    peer->n_streams_wanted = (unsigned)n_streams;
+    striping_announce(peer);
+}
+
+ssize_t
+striping_read(struct peer *peer, const struct iovec spans[2])
+{
+    const unsigned first = spans[0].iov_len > 0 ? 0 : 1;
+    ssize_t n_read;
+
+    if (FAULT_IS_BUILT && peer->is_unplugged) {
+        errno = EAGAIN;
+        return -1;
+    }
+    if (striping_is_receiving(peer))
+        return stream_group_receive(peer->stream_group, spans + first,
+                                    2 - first);
+    if (peer->tls)
+        return tls_receive(peer->tls, spans + first, 2 - first);
+    do {
+        n_read = first == 0
+                     ? readv(peer->fd, spans, 2)
+                     : recv(peer->fd, spans[1].iov_base, spans[1].iov_len, 0);
+    } while (n_read < 0 && errno == EINTR);
+    return n_read;
+}
+
+bool
+striping_is_receiving(const struct peer *peer)
+{
+    return peer->stream_group && peer->stream_group->is_receiving;
+}
+
+bool
+striping_is_readable(const struct peer *peer)
+{
+    if (striping_is_receiving(peer))
+        return stream_group_is_readable(peer->stream_group);
+    return peer->tls && tls_has_buffered(peer->tls);
+}
+
+bool
+striping_is_sending(const struct peer *peer)
+{
+    return peer->stream_group && peer->stream_group->is_sending;
+}
+
+bool
+striping_has_unsent(const struct peer *peer)
+{
+    if (striping_is_sending(peer))
+        return stream_group_has_unsent(peer->stream_group);
+    return peer->tls && tls_has_unsent(peer->tls);
+}
+
+/* The first connection leaves the poller while nothing is wanted of it: both
+ * sides may have shut it down while another still carries something, which
+ * epoll would report endlessly. The poller always reports that one of the
+ * others has broken. */
+static bool
+stream_watch(struct peer *peer, unsigned stream)
+{
+    struct poller *poller = peer->transport->poller;
+    const int fd = peer->stream_group->fds[stream];
+    const struct poller_interest interest = stream_interest(peer, stream);
+    const uint8_t bits = interest_bits(interest);
+    const uint8_t known = peer->stream_group->watched[stream];
+
+    if (known == bits)
+        return true;
+    peer->stream_group->watched[stream] = bits;
+    if (stream > 0 || (known > 0 && bits > 0))
+        return poller_change(poller, fd, interest, peer) == HOOP_OK;
+    if (bits > 0)
+        return poller_add(poller, fd, interest, peer) == HOOP_OK;
+    poller_remove(poller, fd);
+    return true;
+}
+
+bool
+striping_update_watch(struct peer *peer)
+{
+    if (!peer->stream_group)
+        return poller_change(peer->transport->poller, peer->fd,
+                             stream_interest(peer, 0), peer) == HOOP_OK;
+    first_stream_set(peer);
+    for (unsigned i = 0; i < STREAM_GROUP_FDS; i++) {
+        if (peer->stream_group->fds[i] >= 0 && !stream_watch(peer, i))
+            return false;
+    }
+    return true;
+}
+
+/* The peer has not been told that bytes may come over these streams, so the
+ * others suffice. */
+static void
+streams_remove(struct peer *peer, uint32_t breaks)
+{
+    for (unsigned i = 1; i < STREAM_GROUP_FDS; i++) {
+        if (!(breaks & 1u << i))
+            continue;
+        log_debug("peer", "rank %u: stream %u has broken", peer->rank, i);
+        poller_remove(peer->transport->poller, peer->stream_group->fds[i]);
+        stream_group_remove(peer->stream_group, i);
+    }
+}
+
+void
+striping_check_broken(struct peer *peer)
+{
+    const uint32_t breaks =
+        peer->stream_group ? stream_group_find_broken(peer->stream_group) : 0;
+
+    if (breaks == 0)
+        return;
+    if (!striping_is_receiving(peer) && peer->n_streams_announced == 0)
+        streams_remove(peer, breaks);
+    else if (peer->has_left)
+        peer_close_departed(peer);
+    else
+        peer_lose(peer, "one of its connections has broken");
+}
+
+void
+striping_close(struct peer *peer)
+{
+    if (!peer->stream_group)
+        return;
+    for (unsigned i = 1; i < STREAM_GROUP_FDS; i++) {
+        if (peer->stream_group->fds[i] >= 0)
+            poller_remove(peer->transport->poller, peer->stream_group->fds[i]);
+    }
+    stream_group_destroy(peer->stream_group);
+    peer->stream_group = NULL;
+}
+
+static void
+connection_refuse(int fd, struct tls *tls)
+{
+    tls_destroy(tls);
+    socket_close(fd);
+}
+
+static void
+stream_attach(struct peer *peer, unsigned stream, int fd, struct tls *tls)
+{
+    struct poller *poller = peer->transport->poller;
+    const struct poller_interest nothing = {0};
+
+    if (peer->state > PEER_READY || peer->segment ||
+        !stream_group_ensure(peer) ||
+        !stream_group_add_tls(peer->stream_group, stream, fd, tls)) {
+        connection_refuse(fd, tls);
+        return;
+    }
+    if (poller_add(poller, fd, nothing, peer) != HOOP_OK ||
+        (peer->fd >= 0 && !striping_update_watch(peer))) {
+        peer_lose(peer, error_text());
+        return;
+    }
+    striping_announce(peer);
+}
+
+void
+transport_attach_stream(struct transport *transport,
+                        uint32_t rank,
+                        unsigned stream,
+                        int fd)
+{
+    stream_attach(peer_get(transport, rank), stream, fd, NULL);
+}
+
+void
+transport_add_tls_connection(struct transport *transport,
+                             uint32_t rank,
+                             unsigned stream,
+                             int fd,
+                             struct tls *tls)
+{
+    struct peer *peer = peer_get(transport, rank);
+
+    if (stream > 0) {
+        stream_attach(peer, stream, fd, tls);
+        return;
+    }
+    if (peer->state != PEER_NEW && peer->state != PEER_CONNECTING) {
+        connection_refuse(fd, tls);
+        return;
+    }
+    peer->tls = tls;
+    transport_add_connection(transport, rank, fd);
+}
