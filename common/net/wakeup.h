@@ -3,7 +3,7 @@
  * process
  *
  * A pipe: unlike an eventfd, it can be opened by other processes of the same
- * user through /proc/<pid>/fd, as shared memory is (transport/shm/shared_memory.h).
+ * user through /proc/<pid>/fd, as shared memory is (transport/shm/segment.h).
  * They open it for reading too, but never read: so it has a reader as long as
  * anybody could write, and nobody gets a SIGPIPE when its owner dies.
  *

@@ -20,7 +20,6 @@
 #include "fuzz/input.h"
 #include "transport/sequence.h"
 #include "transport/shm/region.h"
-#include "transport/shm/region_layout.h"
 
 enum {
     SLOT = 4096,

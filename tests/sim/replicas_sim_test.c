@@ -18,8 +18,8 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "check.h"
+#include "mesh/redistribute/participants.h"
 #include "mesh/redistribute/redistribution.h"
-#include "mesh/redistribute/refinement.h"
 #include "replica_oracle.h"
 #include "tokens.h"
 

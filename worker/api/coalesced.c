@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "api/collective.h"
-#include "api/comm_call.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "dtype/dtype.h"

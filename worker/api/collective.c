@@ -4,16 +4,251 @@
 
 #include <stdint.h>
 
+#include "hoop/control.h"
+#include "hoop/dtype.h"
+#include "hoop/group.h"
+#include "hoop/init.h"
+#include "hoop/interrupt.h"
+#include "hoop/status.h"
+
 #include "algorithms/algorithms.h"
-#include "api/buffers.h"
-#include "api/comm_call.h"
-#include "api/select.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/escape.h"
+#include "base/interrupt.h"
+#include "base/log.h"
+#include "base/status.h"
 #include "dtype/dtype.h"
 #include "dtype/reduction.h"
 #include "select/tuning.h"
 #include "session/comm.h"
+
+/* The beginning of every call: is this process a member?. */
+
+enum hoop_status
+comm_call_begin(const hoop_comm_t *comm, bool *out_is_member)
+{
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!comm)
+        return error_raise(HOOP_E_INVALID, "comm is NULL");
+    *out_is_member = comm->context != NULL;
+    return HOOP_OK;
+}
+
+hoop_comm_t *
+comm_call_default_comm(enum hoop_status *out_status)
+{
+    hoop_group_t *group = hoop_default_group();
+    hoop_comm_t *comm = NULL;
+
+    *out_status = group ? hoop_group_global_comm(group, &comm)
+                        : error_raise(HOOP_E_INVALID,
+                                      "comm is NULL, and there is no default "
+                                      "group: give a communicator, or call "
+                                      "hoop_init() first");
+    return comm;
+}
+
+/* What a collective reads and writes on this rank. */
+
+static size_t
+counts_sum(const size_t *counts, uint32_t n_counts)
+{
+    size_t sum = 0;
+
+    for (uint32_t rank = 0; rank < n_counts; rank++)
+        sum += counts[rank];
+    return sum;
+}
+
+/* The sum of all counts, or count times the number of ranks if a buffer holds
+ * every rank's block, else count. The caller has checked that it fits. */
+static size_t
+collective_total_count(const struct collective *collective,
+                       const hoop_comm_t *comm)
+{
+    const uint32_t size = context_size(comm->context);
+    const unsigned all = COLL_SEND_ALL | COLL_RECV_ALL;
+
+    if (collective->counts)
+        return counts_sum(collective->counts, size);
+    return collective->parts & all ? collective->count * size
+                                   : collective->count;
+}
+
+static void
+buffers_count_elements(const struct collective *collective,
+                       const hoop_comm_t *comm,
+                       struct collective_buffers *buffers)
+{
+    const uint32_t rank = context_rank(comm->context);
+    const uint32_t size = context_size(comm->context);
+    const size_t total = collective_total_count(collective, comm);
+    const size_t own =
+        collective->counts ? collective->counts[rank] : collective->count;
+
+    buffers->n_input = collective->parts & COLL_SEND_ALL ? total : own;
+    buffers->n_output = collective->parts & COLL_RECV_ALL ? total : own;
+    if (collective->recv_counts)
+        buffers->n_output = counts_sum(collective->recv_counts, size);
+}
+
+/* Set only the pointers and is_in_place; the numbers of elements in buffers are
+ * kept, unless a buffer does not matter on this rank. */
+static void
+buffers_set_pointers(const struct collective *collective,
+                     const hoop_comm_t *comm,
+                     struct collective_buffers *buffers)
+{
+    const bool is_root = context_rank(comm->context) == collective->root;
+
+    buffers->input = collective->send;
+    buffers->output = collective->recv;
+    if (collective->send == HOOP_IN_PLACE)
+        buffers->input = collective->recv;
+    if (collective->recv == HOOP_IN_PLACE)
+        buffers->output = (void *)(uintptr_t)collective->send;
+    buffers->is_in_place = buffers->input == buffers->output;
+    /* On this rank only one buffer matters: the plan must not touch the
+     * other. */
+    if ((collective->parts & COLL_SEND_AT_ROOT) && !is_root) {
+        buffers->input = buffers->output;
+        buffers->n_input = 0;
+    }
+    if ((collective->parts & COLL_RECV_AT_ROOT) && !is_root) {
+        buffers->output = (void *)(uintptr_t)buffers->input;
+        buffers->n_output = 0;
+    }
+}
+
+struct collective_buffers
+buffers_from_collective(const struct collective *collective,
+                        const hoop_comm_t *comm)
+{
+    struct collective_buffers buffers;
+
+    buffers_count_elements(collective, comm, &buffers);
+    buffers_set_pointers(collective, comm, &buffers);
+    return buffers;
+}
+
+static bool
+buffers_overlap(const struct collective_buffers *buffers, size_t element_size)
+{
+    const uintptr_t input = (uintptr_t)buffers->input;
+    const uintptr_t output = (uintptr_t)buffers->output;
+
+    return input != output && buffers->n_input > 0 && buffers->n_output > 0 &&
+           input < output + buffers->n_output * element_size &&
+           output < input + buffers->n_input * element_size;
+}
+
+/* Check the buffers of a call.
+ * Handle: HOOP_E_INVALID (NULL, both in place, overlapping). */
+static enum hoop_status
+buffers_check(const struct collective *collective,
+              const hoop_comm_t *comm,
+              const struct collective_buffers *buffers)
+{
+    const uint32_t rank = context_rank(comm->context);
+
+    if (collective->parts & COLL_NO_BUFFERS)
+        return HOOP_OK;
+    if (collective->send == HOOP_IN_PLACE && collective->recv == HOOP_IN_PLACE)
+        return error_raise(HOOP_E_INVALID,
+                           "send and recv cannot both be HOOP_IN_PLACE");
+    if (!buffers->input && buffers->n_input > 0)
+        return error_raise(HOOP_E_INVALID, "send is NULL on rank %u", rank);
+    if (!buffers->output && buffers->n_output > 0)
+        return error_raise(HOOP_E_INVALID, "recv is NULL on rank %u", rank);
+    if (buffers_overlap(buffers, dtype_size(collective->dtype)))
+        return error_raise(HOOP_E_INVALID,
+                           "send and recv overlap on rank %u and are not the "
+                           "same: use HOOP_IN_PLACE or two buffers",
+                           rank);
+    return HOOP_OK;
+}
+
+/*
+ * Public calls that only forward: names, sizes, the last error,.
+ *
+ * interrupts
+ */
+
+size_t
+hoop_dtype_size(enum hoop_dtype dtype)
+{
+    return dtype_size(dtype);
+}
+
+const char *
+hoop_dtype_name(enum hoop_dtype dtype)
+{
+    return dtype_name(dtype);
+}
+
+const char *
+hoop_reduce_op_name(enum hoop_reduce_op op)
+{
+    return reduce_op_name(op);
+}
+
+const char *
+hoop_status_name(enum hoop_status status)
+{
+    return status_name(status);
+}
+
+void
+hoop_escape(const char *text, char *out, size_t n_bytes)
+{
+    if (out && n_bytes > 0)
+        escape_text(text ? text : "", out, n_bytes);
+}
+
+const char *
+hoop_error_text(void)
+{
+    return error_text();
+}
+
+const char *
+hoop_error_path(void)
+{
+    return error_call_path();
+}
+
+struct hoop_interrupt
+hoop_set_interrupt(hoop_interrupt_check_t *check, void *context)
+{
+    return interrupt_set(check, context);
+}
+
+const struct hoop_failure *
+hoop_error_failure(void)
+{
+    return error_failure_details();
+}
+
+/*
+ * Choose the algorithm of a collective.
+ *
+ * Looks it up in the communicator's table (select/tuning.h).
+ */
+
+const struct algorithm *
+select_algorithm(const struct hoop_comm *comm,
+                 enum call_name name,
+                 size_t n_bytes)
+{
+    const struct algorithm *algorithm =
+        tuning_find_algorithm(comm->tuning, name, n_bytes);
+
+    log_debug("coll", "%s of %zu bytes by %s", call_name_to_string(name),
+              n_bytes, algorithm->name);
+    return algorithm;
+}
 
 enum {
     /* Blocks that the library cuts begin on cache lines. */

@@ -3,16 +3,24 @@
  *
  * A public call describes itself in MPI's terms, once for its blocking and its
  * _start form. collective_start() checks the description, chooses the algorithm
- * (api/select.h) and passes it to the engine. The algorithm runs in the
+ * (api/collective.h) and passes it to the engine. The algorithm runs in the
  * engine: from then on, the progress owner advances the operation.
  */
 
 #ifndef API_COLLECTIVE_H
 #define API_COLLECTIVE_H
 
-#include "hoop/coll.h"
+#include <stdbool.h>
+#include <stddef.h>
 
+#include "hoop/coll.h"
+#include "hoop/comm.h"
+
+#include "base/error.h"
+#include "engine/call.h"
 #include "engine/engine.h"
+#include "plan/plan.h"
+#include "session/comm.h"
 
 /* The properties of a collective. A field of struct collective that belongs to a
  * property is ignored without it. */
@@ -75,5 +83,68 @@ collective_run(const struct collective *collective, hoop_comm_t *comm);
 struct engine_collective
 collective_to_engine_request(const struct collective *collective,
                              const hoop_comm_t *comm);
+
+/* The algorithm for a call on comm, the same on all ranks. Never NULL for a
+ * collective. For the meaning of n_bytes see select/tuning.h. */
+const struct algorithm *
+select_algorithm(const struct hoop_comm *comm,
+                 enum call_name name,
+                 size_t n_bytes);
+
+/*
+ * The two buffers of a call may be one, and on a rank that is not the root
+ * only one of them may matter. This file turns the user's arguments, in
+ * MPI's terms, into the input and the output of a plan.
+ */
+
+struct collective_buffers {
+    const void *input;
+    /* the input if the call is in place, or if only one buffer matters here */
+    void *output;
+    bool is_in_place;
+    size_t n_input; /* elements */
+    size_t n_output;
+};
+
+/* The buffers of a call whose counts have been checked. */
+struct collective_buffers
+buffers_from_collective(const struct collective *collective,
+                        const hoop_comm_t *comm);
+
+/*
+ * A process may hold a communicator of which it is not a member. Every call
+ * on it succeeds at once and touches nothing.
+ */
+
+/* Begin a public call: reset the thread's last error, and find out whether this
+ * process is a member of comm. Handle: HOOP_E_INVALID (NULL). */
+enum hoop_status
+comm_call_begin(const hoop_comm_t *comm, bool *out_is_member);
+
+/* The global communicator of the default group, formed at the first request. On
+ * failure returns NULL and sets *out_status: HOOP_E_INVALID (no default group),
+ * or as hoop_group_global_comm(). */
+hoop_comm_t *
+comm_call_default_comm(enum hoop_status *out_status);
+
+/* Like comm_call_begin(), for calls that accept NULL for the default group's
+ * global communicator: replaces *comm by it. */
+static inline enum hoop_status
+comm_call_begin_or_default(hoop_comm_t **comm, bool *out_is_member)
+{
+    *out_is_member = false;
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!*comm) {
+        enum hoop_status status;
+        hoop_comm_t *found = comm_call_default_comm(&status);
+
+        if (!found)
+            return error_pass(status);
+        *comm = found;
+    }
+    *out_is_member = (*comm)->context != NULL;
+    return HOOP_OK;
+}
 
 #endif

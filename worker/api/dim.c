@@ -13,9 +13,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "api/buffers.h"
 #include "api/collective.h"
-#include "api/comm_call.h"
 #include "base/error.h"
 #include "dtype/dtype.h"
 #include "session/comm.h"

@@ -5,7 +5,124 @@
 
 #include "api/internal_collective.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "api/collective.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "session/comm.h"
+
+/* Agree on one outcome on all ranks. */
+
+enum {
+    WORD_NUMBERS = sizeof(struct agree_status_report) / sizeof(uint64_t)
+};
+
+enum hoop_status
+agree_status_create(hoop_comm_t *comm, struct agree_status **out_agree_status)
+{
+    struct agree_status *agree_status = calloc(
+        1, sizeof(*agree_status) +
+               hoop_comm_size(comm) * sizeof(struct agree_status_report));
+
+    if (!agree_status) {
+        context_fail_next_call(comm->context, HOOP_E_EXHAUSTED,
+                               "it has no memory to agree");
+        return error_raise(HOOP_E_EXHAUSTED, "no memory to agree with %u ranks",
+                           hoop_comm_size(comm));
+    }
+    agree_status->comm = comm;
+    *out_agree_status = agree_status;
+    return HOOP_OK;
+}
+
+void
+agree_status_destroy(struct agree_status *agree_status)
+{
+    free(agree_status);
+}
+
+/* Programs often end after a failure. If one ended before the others knew of
+ * the failure, they would report its end in place of the cause. So no rank
+ * returns before all know. */
+static void
+barrier_after_failure(hoop_comm_t *comm)
+{
+    if (internal_barrier(comm) != HOOP_OK)
+        log_debug("coll", "some may not know of a failure: %s", error_text());
+}
+
+/* Broadcast the text of the rank that failed. */
+static enum hoop_status
+failure_text_broadcast(struct agree_status *agree_status,
+                       uint32_t rank,
+                       const char *mine)
+{
+    const enum hoop_status failure =
+        (enum hoop_status)agree_status->reports[rank].status;
+    char text[LIMIT_ERROR_TEXT] = "";
+
+    snprintf(text, sizeof(text), "%s", mine);
+    const enum hoop_status status =
+        internal_broadcast(text, sizeof(text), rank, agree_status->comm);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    text[sizeof(text) - 1] = '\0';
+    agree_status->is_agreed = true;
+    barrier_after_failure(agree_status->comm);
+    return error_raise(failure, "rank %u: %s",
+                       hoop_comm_world_rank(agree_status->comm, rank), text);
+}
+
+enum hoop_status
+agree_status_exchange(struct agree_status *agree_status,
+                      enum hoop_status mine,
+                      const uint64_t numbers[AGREE_STATUS_NUMBERS])
+{
+    const uint32_t size = hoop_comm_size(agree_status->comm);
+    struct agree_status_report report = {.status = mine};
+    char text[LIMIT_ERROR_TEXT] = "";
+
+    if (mine != HOOP_OK)
+        snprintf(text, sizeof(text), "%s", error_text());
+    if (numbers)
+        memcpy(report.numbers, numbers, sizeof(report.numbers));
+    agree_status->is_agreed = false;
+    const enum hoop_status status =
+        internal_allgather(&report, agree_status->reports, WORD_NUMBERS,
+                           HOOP_UINT64, agree_status->comm);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    for (uint32_t rank = 0; rank < size; rank++) {
+        if (agree_status->reports[rank].status != HOOP_OK)
+            return failure_text_broadcast(agree_status, rank, text);
+    }
+    agree_status->is_agreed = true;
+    return HOOP_OK;
+}
+
+enum hoop_status
+agree_status_check_equal(const struct agree_status *agree_status,
+                         unsigned at,
+                         const char *doing)
+{
+    const uint32_t size = hoop_comm_size(agree_status->comm);
+
+    for (uint32_t rank = 1; rank < size; rank++) {
+        if (agree_status->reports[rank].numbers[at] ==
+            agree_status->reports[0].numbers[at])
+            continue;
+        barrier_after_failure(agree_status->comm);
+        return error_raise(HOOP_E_MISMATCH,
+                           "rank %u %s other tensors than rank %u, or lays "
+                           "them out in another way",
+                           hoop_comm_world_rank(agree_status->comm, rank),
+                           doing, hoop_comm_world_rank(agree_status->comm, 0));
+    }
+    return HOOP_OK;
+}
 
 enum hoop_status
 internal_barrier(hoop_comm_t *comm)

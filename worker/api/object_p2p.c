@@ -7,8 +7,8 @@
 
 #include "hoop/object.h"
 
-#include "api/comm_call.h"
-#include "api/message.h"
+#include "api/collective.h"
+#include "api/p2p.h"
 #include "api/tags.h"
 #include "base/clock.h"
 #include "base/error.h"

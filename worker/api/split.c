@@ -9,7 +9,7 @@
 
 #include "hoop/comm.h"
 
-#include "api/comm_call.h"
+#include "api/collective.h"
 #include "api/internal_collective.h"
 #include "base/cleanup.h"
 #include "base/clock.h"

@@ -10,12 +10,16 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "api/comm_call.h"
-#include "api/message.h"
+#include "hoop/tensor.h"
+
+#include "api/collective.h"
+#include "api/p2p.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "session/comm.h"
+#include "tensor/layout.h"
 #include "tensor/operand.h"
 #include "tensor/result.h"
 #include "tensor/shape.h"
@@ -318,4 +322,273 @@ tensor_message_run(const struct tensor_message *messages,
     if (status != HOOP_OK)
         return error_pass(status);
     return hoop_wait(op, HOOP_FOREVER);
+}
+
+/* Public functions on local tensors. */
+
+enum hoop_status
+hoop_shape_count(const struct hoop_shape *shape, size_t *out_count)
+{
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!out_count)
+        return error_raise(HOOP_E_INVALID, "out_count is NULL");
+    const enum hoop_status status = shape_count(shape, out_count);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+bool
+hoop_shape_equal(const struct hoop_shape *a, const struct hoop_shape *b)
+{
+    return shape_equal(a, b);
+}
+
+enum hoop_status
+hoop_tensor_create(enum hoop_dtype dtype,
+                   const struct hoop_shape *shape,
+                   struct hoop_tensor *out_tensor)
+{
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!out_tensor)
+        return error_raise(HOOP_E_INVALID, "out_tensor is NULL");
+    const enum hoop_status status = result_allocate(dtype, shape, out_tensor);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (out_tensor->data)
+        memset(out_tensor->data, 0, operand_bytes(out_tensor));
+    return HOOP_OK;
+}
+
+void
+hoop_tensor_free(struct hoop_tensor *tensor)
+{
+    if (!tensor)
+        return;
+    free(tensor->data);
+    tensor->data = NULL;
+}
+
+bool
+hoop_tensor_is_dense(const struct hoop_tensor *tensor)
+{
+    return tensor && tensor->shape.n_dims <= HOOP_MAX_DIMS &&
+           layout_is_dense(tensor);
+}
+
+/* Only this function accepts a result with strides. */
+static enum hoop_status
+copy_output_prepare(const struct hoop_tensor *tensor, struct hoop_tensor *out)
+{
+    struct result result;
+    enum hoop_status status;
+
+    if (!out)
+        return error_raise(HOOP_E_INVALID, "out is NULL");
+    if (!out->data)
+        return result_prepare(out, "out", tensor->dtype, &tensor->shape,
+                              &result);
+    status = result_check(out, "out", tensor->dtype, &tensor->shape);
+    if (status == HOOP_OK)
+        status = operand_check_strided(out, "out");
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+hoop_tensor_copy(const struct hoop_tensor *tensor, struct hoop_tensor *out)
+{
+    enum hoop_status status;
+
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    status = operand_check_strided(tensor, "tensor");
+    if (status == HOOP_OK)
+        status = copy_output_prepare(tensor, out);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    layout_copy(tensor, out);
+    return HOOP_OK;
+}
+
+/* Tensors of a list as messages, started together. */
+
+/* Copy the list with tags as they travel; the caller frees *out_list. *comm
+ * NULL becomes the default group's. */
+static enum hoop_status
+tensor_messages_copy(const struct hoop_tensor_message *messages,
+                     size_t n_messages,
+                     hoop_comm_t **comm,
+                     struct tensor_message **out_list)
+{
+    struct tensor_message *list = calloc(n_messages + 1, sizeof(*list));
+    bool is_member;
+    const enum hoop_status found = comm_call_begin_or_default(comm, &is_member);
+
+    *out_list = list;
+    if (found != HOOP_OK)
+        return error_pass(found);
+    if (!messages && n_messages > 0)
+        return error_raise(HOOP_E_INVALID, "messages is NULL");
+    if (!list)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu messages",
+                           n_messages);
+    for (size_t i = 0; i < n_messages; i++) {
+        const enum hoop_status status =
+            message_check_tag(messages[i].tag, *comm);
+
+        if (status != HOOP_OK)
+            return error_raise(status, "message %zu of the batch: %s", i,
+                               error_text());
+        list[i] = (struct tensor_message){
+            .kind = messages[i].kind,
+            .tensor = messages[i].tensor,
+            .received =
+                messages[i].kind == HOOP_RECV ? messages[i].received : NULL,
+            .peer = messages[i].peer,
+            .tag = (uint64_t)messages[i].tag,
+        };
+    }
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_batch_tensors(const struct hoop_tensor_message *messages,
+                   size_t n_messages,
+                   hoop_comm_t *comm)
+{
+    CLEANUP(free) struct tensor_message *list = NULL;
+    const enum hoop_status status =
+        tensor_messages_copy(messages, n_messages, &comm, &list);
+
+    return status == HOOP_OK ? tensor_message_run(list, n_messages, comm)
+                             : error_pass(status);
+}
+
+enum hoop_status
+hoop_batch_tensors_start(const struct hoop_tensor_message *messages,
+                         size_t n_messages,
+                         hoop_comm_t *comm,
+                         hoop_op_t **out_ops)
+{
+    CLEANUP(free) struct tensor_message *list = NULL;
+    const enum hoop_status status =
+        tensor_messages_copy(messages, n_messages, &comm, &list);
+
+    return status == HOOP_OK
+               ? tensor_message_start(list, n_messages, comm, out_ops)
+               : error_pass(status);
+}
+
+/* Send and receive one tensor. */
+
+static enum hoop_status
+tensor_p2p_run(const struct tensor_message *message,
+               int64_t tag,
+               hoop_comm_t *comm)
+{
+    bool is_member;
+    enum hoop_status status = comm_call_begin_or_default(&comm, &is_member);
+
+    if (status == HOOP_OK)
+        status = message_check_tag(tag, comm);
+
+    return status == HOOP_OK ? tensor_message_run(message, 1, comm)
+                             : error_pass(status);
+}
+
+static enum hoop_status
+tensor_p2p_start(const struct tensor_message *message,
+                 int64_t tag,
+                 hoop_comm_t *comm,
+                 hoop_op_t **out_op)
+{
+    bool is_member;
+
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!out_op)
+        return error_raise(HOOP_E_INVALID, "out_op is NULL");
+    enum hoop_status status = comm_call_begin_or_default(&comm, &is_member);
+    if (status == HOOP_OK)
+        status = message_check_tag(tag, comm);
+    return status == HOOP_OK ? tensor_message_start(message, 1, comm, out_op)
+                             : error_pass(status);
+}
+
+static struct tensor_message
+tensor_send_describe(const struct hoop_tensor *tensor,
+                     uint32_t dest,
+                     int64_t tag)
+{
+    return (struct tensor_message){
+        .kind = HOOP_SEND,
+        .tensor = tensor,
+        .peer = dest,
+        .tag = (uint64_t)tag,
+    };
+}
+
+static struct tensor_message
+tensor_recv_describe(const struct hoop_tensor *expected,
+                     uint32_t source,
+                     int64_t tag)
+{
+    return (struct tensor_message){
+        .kind = HOOP_RECV,
+        .tensor = expected,
+        .peer = source,
+        .tag = (uint64_t)tag,
+    };
+}
+
+enum hoop_status
+hoop_send_tensor(const struct hoop_tensor *tensor,
+                 uint32_t dest,
+                 int64_t tag,
+                 hoop_comm_t *comm)
+{
+    const struct tensor_message message =
+        tensor_send_describe(tensor, dest, tag);
+
+    return tensor_p2p_run(&message, tag, comm);
+}
+
+enum hoop_status
+hoop_send_tensor_start(const struct hoop_tensor *tensor,
+                       uint32_t dest,
+                       int64_t tag,
+                       hoop_comm_t *comm,
+                       hoop_op_t **out_op)
+{
+    const struct tensor_message message =
+        tensor_send_describe(tensor, dest, tag);
+
+    return tensor_p2p_start(&message, tag, comm, out_op);
+}
+
+enum hoop_status
+hoop_recv_tensor(const struct hoop_tensor *expected,
+                 uint32_t source,
+                 int64_t tag,
+                 hoop_comm_t *comm,
+                 struct hoop_tensor *out_tensor)
+{
+    struct tensor_message message = tensor_recv_describe(expected, source, tag);
+
+    message.received = out_tensor;
+    return tensor_p2p_run(&message, tag, comm);
+}
+
+enum hoop_status
+hoop_recv_tensor_start(const struct hoop_tensor *expected,
+                       uint32_t source,
+                       int64_t tag,
+                       hoop_comm_t *comm,
+                       struct hoop_tensor *out_tensor,
+                       hoop_op_t **out_op)
+{
+    struct tensor_message message = tensor_recv_describe(expected, source, tag);
+
+    message.received = out_tensor;
+    return tensor_p2p_start(&message, tag, comm, out_op);
 }

@@ -1,7 +1,7 @@
 /*
  * checkpoint/checkpoint_save.c - save tensors on all ranks or on none
  *
- * Three agreements (api/agree_status.h) divide a save. Before the first, each
+ * Three agreements (api/internal_collective.h) divide a save. Before the first, each
  * rank checks what it is to save, and the first rank locks the folder and
  * chooses the names of the files. Before the second, the ranks compare parts
  * that several of them hold, and each writes its file to disk. Before the
@@ -17,14 +17,13 @@
 
 #include "hoop/checkpoint.h"
 
-#include "api/agree_status.h"
 #include "api/internal_collective.h"
 #include "base/cancel.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/random.h"
-#include "checkpoint/file_writer.h"
+#include "checkpoint/file_reader.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/piece.h"
 #include "checkpoint/request.h"

@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "checkpoint/file_reader.h"
-#include "checkpoint/overlap.h"
 #include "checkpoint/piece.h"
 #include "dtype/dtype.h"
 

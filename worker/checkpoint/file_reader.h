@@ -9,10 +9,12 @@
 #ifndef CHECKPOINT_FILE_READER_H
 #define CHECKPOINT_FILE_READER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "hoop/checkpoint.h"
+#include "hoop/status.h"
 
 #include "base/cleanup.h"
 
@@ -49,5 +51,81 @@ void
 file_reader_destroy(struct file_reader *file_reader);
 
 DEFINE_CLEANUP(struct file_reader *, file_reader_destroy)
+
+/*
+ * hoop-12-0123456789abcdef-3.part of place 3, in the 12th save
+ * hoop-12-0123456789abcdef.index is renamed to index.json
+ *
+ * The 16 digits are random, so that two saves never use the same names. A
+ * file with any other name is not hoop's and is never removed.
+ */
+
+enum {
+    FILE_NAME_ROOM = 64
+};
+
+enum file_name_kind {
+    FILE_NAME_PART,
+    FILE_NAME_INDEX,
+};
+
+struct file_name {
+    enum file_name_kind kind;
+    uint64_t generation;
+    uint64_t token;
+    uint32_t place; /* of a part only */
+};
+
+void
+file_name_format(const struct file_name *name, char out_text[FILE_NAME_ROOM]);
+
+/* Returns false unless text is exactly a name that file_name_format()
+ * writes. */
+bool
+file_name_parse(const char *text, struct file_name *out_name);
+
+/* The digest is computed while the bytes are in the cache. */
+
+struct folder;
+struct file_writer;
+
+struct written_file {
+    uint64_t n_bytes;
+    uint64_t digest;
+};
+
+/* Create a file, which must not exist yet. folder and name are borrowed until
+ * the writer is destroyed.
+ * Handle: HOOP_E_DENIED, HOOP_E_EXHAUSTED. */
+enum hoop_status
+file_writer_create(const struct folder *folder,
+                   const char *name,
+                   struct file_writer **out_writer);
+
+/* Append bytes. Handle: HOOP_E_EXHAUSTED (no space left, or the process's limit
+ * on file sizes). */
+enum hoop_status
+file_writer_append(struct file_writer *file_writer,
+                   const void *bytes,
+                   size_t n_bytes);
+
+/* Append zeros up to a multiple of alignment, which is at most 64. */
+enum hoop_status
+file_writer_pad(struct file_writer *file_writer, size_t alignment);
+
+/* Sync and close the file. No more bytes may be added. */
+enum hoop_status
+file_writer_sync_and_close(struct file_writer *file_writer,
+                           struct written_file *out_written);
+
+/* Free the writer and keep the file. NULL is fine. */
+void
+file_writer_destroy(struct file_writer *file_writer);
+
+/* Free the writer and remove the file. NULL is fine. */
+void
+file_writer_discard(struct file_writer *file_writer);
+
+DEFINE_CLEANUP(struct file_writer *, file_writer_discard)
 
 #endif

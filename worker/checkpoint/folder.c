@@ -15,8 +15,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/log.h"
-#include "checkpoint/file_name.h"
-#include "checkpoint/file_writer.h"
+#include "checkpoint/file_reader.h"
 #include "net/descriptor.h"
 
 static const char index_name[] = "index.json";

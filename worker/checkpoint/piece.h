@@ -12,6 +12,7 @@
 #ifndef CHECKPOINT_PIECE_H
 #define CHECKPOINT_PIECE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,5 +52,41 @@ piece_file_offsets(const struct checkpoint_manifest *manifest,
 /* The bytes of a piece including the padding up to the next one. */
 uint64_t
 piece_padded_bytes(uint64_t n_bytes);
+
+/*
+ * Both are boxes of one tensor, each in its own row-major order. The shared
+ * elements form runs that are contiguous in both; they are produced in an
+ * order that is ascending in both.
+ */
+
+/* A contiguous run; all fields are in elements. */
+struct overlap_run {
+    size_t from; /* offset in the piece */
+    size_t to;   /* offset in the part */
+    size_t n_elements;
+};
+
+struct overlap {
+    /* The fields are private. */
+    struct hoop_shape rows; /* the dimensions that count rows */
+    size_t from_strides[HOOP_MAX_DIMS];
+    size_t to_strides[HOOP_MAX_DIMS];
+    size_t from; /* of the first row, in the part that was saved */
+    size_t to;
+    size_t n_elements; /* in a row */
+    size_t n_rows;
+    size_t row; /* the next row */
+    size_t piece_first;
+    size_t piece_end;
+};
+
+/* Compute the overlap of piece and part, which are of one tensor. */
+struct overlap
+overlap_of_piece_and_part(const struct tensor_piece *piece,
+                          const struct hoop_part *part);
+
+/* Take the next run; returns false if there is none. */
+bool
+overlap_next_run(struct overlap *overlap, struct overlap_run *out_run);
 
 #endif

@@ -11,21 +11,48 @@
  * communicator remains usable.
  */
 
-#include "hoop/gradients.h"
+#include "data_parallel/gradients.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "hoop/gradients.h"
+
 #include "api/collective.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/limits.h"
-#include "data_parallel/bucket.h"
 #include "data_parallel/flat.h"
 #include "dtype/dtype.h"
 #include "dtype/reduction.h"
+
+/* Which gradients are reduced together. */
+
+size_t
+buckets_assign_gradients(const size_t *counts,
+                         size_t n_gradients,
+                         size_t count_max,
+                         struct bucket *buckets)
+{
+    size_t n_buckets = 0;
+
+    for (size_t i = n_gradients; i > 0; i--) {
+        const size_t count = counts[i - 1];
+        struct bucket *last = n_buckets > 0 ? &buckets[n_buckets - 1] : NULL;
+
+        if (last && (last->count == 0 || (last->count <= count_max &&
+                                          count <= count_max - last->count))) {
+            last->first = i - 1;
+            last->count += count;
+            continue;
+        }
+        buckets[n_buckets++] =
+            (struct bucket){.first = i - 1, .end = i, .count = count};
+    }
+    return n_buckets;
+}
 
 enum {
     BUCKET_BYTES = 25 * 1024 * 1024, /* used for 0, as by torch */

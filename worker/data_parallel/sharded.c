@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "api/collective.h"
-#include "api/comm_call.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "data_parallel/flat.h"

@@ -1,8 +1,8 @@
 /*
  * mesh/dtensor.c - a tensor that is distributed over the ranks of a mesh
  *
- * mesh/dtensor_from.c creates one from a part or from the whole, and
- * mesh/redistribute/dtensor_move.c redistributes it.
+ * mesh/dtensor.c creates one from a part or from the whole, and
+ * mesh/redistribute/redistribute_call.c redistributes it.
  */
 
 #include "mesh/dtensor.h"
@@ -13,14 +13,18 @@
 
 #include "hoop/session.h"
 
+#include "api/collective.h"
+#include "base/digest.h"
 #include "base/error.h"
 #include "dtype/dtype.h"
+#include "dtype/neutral.h"
 #include "dtype/reduction.h"
-#include "mesh/group_mesh.h"
 #include "mesh/mesh.h"
 #include "mesh/process_group.h"
+#include "tensor/layout.h"
 #include "tensor/operand.h"
 #include "tensor/result.h"
+#include "tensor/shape.h"
 
 static enum hoop_status
 dtensor_check_dtype(enum hoop_dtype dtype, const struct hoop_sharding *sharding)
@@ -256,5 +260,351 @@ hoop_dtensor_set_process_group(hoop_dtensor_t *dtensor, hoop_pg_t *group)
     dtensor_set_layout(
         dtensor, &(struct hoop_tensor_spec){.mesh = mesh,
                                             .compute = dtensor->spec.compute});
+    return HOOP_OK;
+}
+
+/*
+ * Creates a distributed tensor from local data.
+ *
+ * The data are used as the part, or a part is copied out of the whole.
+ * Neither needs another rank.
+ */
+
+static enum hoop_status
+global_dim_from_local(const struct hoop_sharding *sharding,
+                      const hoop_mesh_t *mesh,
+                      uint32_t dim,
+                      size_t *size)
+{
+    const struct hoop_axes *axes = &sharding->dims[dim];
+
+    for (uint32_t i = 0; i < axes->n_axes && i < HOOP_MAX_AXES; i++) {
+        const uint32_t n_parts = hoop_mesh_axis_size(mesh, axes->axes[i]);
+
+        if (sharding->is_uneven && n_parts > 1)
+            return error_raise(HOOP_E_INVALID,
+                               "how long dim %u of an uneven tensor is cannot "
+                               "be told from a part: give its shape",
+                               dim);
+        /* An axis that the mesh lacks has size 0;
+         * dtensor_spec_check() rejects it later. */
+        if (__builtin_mul_overflow(*size, n_parts, size))
+            return error_raise(HOOP_E_INVALID,
+                               "%u parts like this one along dim %u are more "
+                               "than 2^64 elements",
+                               n_parts, dim);
+    }
+    return HOOP_OK;
+}
+
+/* Returns the shape of the tensor that equal parts like local make up. */
+static enum hoop_status
+global_shape_from_local(const struct hoop_tensor *local,
+                        const struct hoop_tensor_spec *spec,
+                        struct hoop_shape *out_shape)
+{
+    struct hoop_shape shape = local->shape;
+    size_t count;
+    enum hoop_status status = shape_count(&shape, &count);
+
+    if (status == HOOP_OK && (!spec || !spec->mesh))
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           spec ? "spec->mesh" : "spec");
+    for (uint32_t dim = 0; status == HOOP_OK && dim < shape.n_dims; dim++)
+        status = global_dim_from_local(&spec->sharding, spec->mesh, dim,
+                                       &shape.dims[dim]);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_shape = shape;
+    return HOOP_OK;
+}
+
+/* Called only on ranks in the mesh. */
+static enum hoop_status
+local_part_check(const struct hoop_tensor *local,
+                 const struct hoop_dtensor *dtensor)
+{
+    const struct hoop_shape *part = &dtensor->local.shape;
+    const enum hoop_status status = operand_check(local, "the part");
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!shape_equal(&local->shape, part))
+        return error_raise(
+            HOOP_E_INVALID,
+            "the part is %s, but this rank's of %s that is %s is %s",
+            shape_text(&local->shape).text, shape_text(&dtensor->shape).text,
+            hoop_sharding_describe(&dtensor->spec.sharding,
+                                   dtensor->shape.n_dims)
+                .text,
+            shape_text(part).text);
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_dtensor_from_local(const struct hoop_tensor *local,
+                        const struct hoop_shape *shape,
+                        const struct hoop_tensor_spec *spec,
+                        hoop_dtensor_t **out_dtensor)
+{
+    CLEANUP(hoop_dtensor_free) hoop_dtensor_t *dtensor = NULL;
+    struct hoop_shape whole;
+    enum hoop_status status = HOOP_OK;
+
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!local || !out_dtensor)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           local ? "out_dtensor" : "local");
+    if (shape)
+        whole = *shape;
+    else
+        status = global_shape_from_local(local, spec, &whole);
+    if (status == HOOP_OK)
+        status = dtensor_spec_check(local->dtype, &whole, spec);
+    if (status == HOOP_OK)
+        status =
+            dtensor_create_without_data(local->dtype, &whole, spec, &dtensor);
+    if (status == HOOP_OK && dtensor_is_here(dtensor)) {
+        status = local_part_check(local, dtensor);
+        dtensor->local.data = local->data;
+    }
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_dtensor = STEAL(dtensor);
+    return HOOP_OK;
+}
+
+/* Returns the part as a view into global, which is dense. */
+static struct hoop_tensor
+global_part_view(const struct hoop_tensor *global,
+                 const struct hoop_part *part,
+                 size_t strides[HOOP_MAX_DIMS])
+{
+    size_t stride = 1;
+    size_t offset = 0;
+
+    for (uint32_t dim = global->shape.n_dims; dim-- > 0;) {
+        strides[dim] = stride;
+        offset += part->offset[dim] * stride;
+        stride *= global->shape.dims[dim];
+    }
+    return (struct hoop_tensor){
+        .data = (uint8_t *)global->data + offset * dtype_size(global->dtype),
+        .dtype = global->dtype,
+        .shape = part->shape,
+        .strides = strides,
+    };
+}
+
+/* Returns whether this rank holds the value and not the operator's neutral
+ * element. */
+static bool
+has_partial_value(const struct hoop_dtensor *dtensor)
+{
+    const struct hoop_sharding *sharding = &dtensor->spec.sharding;
+    const struct hoop_axes *partial = &sharding->partial;
+
+    if (partial->n_axes == 0 ||
+        !neutral_exists(dtensor->local.dtype, sharding->partial_op))
+        return true;
+    for (uint32_t i = 0; i < partial->n_axes; i++) {
+        if (hoop_mesh_coordinate(dtensor->spec.mesh, partial->axes[i]) != 0)
+            return false;
+    }
+    return true;
+}
+
+static enum hoop_status
+local_part_fill_from_global(const struct hoop_dtensor *dtensor,
+                            const struct hoop_tensor *global)
+{
+    const struct hoop_tensor *local = &dtensor->local;
+    size_t strides[HOOP_MAX_DIMS];
+    struct hoop_part part;
+
+    if (!local->data)
+        return HOOP_OK;
+    if (!has_partial_value(dtensor)) {
+        neutral_fill(local->dtype, dtensor->spec.sharding.partial_op,
+                     local->data, operand_count(local));
+        return HOOP_OK;
+    }
+    const enum hoop_status status = hoop_sharding_part_here(
+        &dtensor->spec.sharding, dtensor->spec.mesh, &dtensor->shape, &part);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    const struct hoop_tensor from = global_part_view(global, &part, strides);
+    layout_copy(&from, local);
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_dtensor_from_global(const struct hoop_tensor *global,
+                         const struct hoop_tensor_spec *spec,
+                         hoop_dtensor_t **out_dtensor)
+{
+    CLEANUP(hoop_dtensor_free) hoop_dtensor_t *dtensor = NULL;
+
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!global || !out_dtensor)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           global ? "out_dtensor" : "global");
+    enum hoop_status status =
+        dtensor_spec_check(global->dtype, &global->shape, spec);
+    if (status == HOOP_OK && mesh_own_place(spec->mesh) != HOOP_NO_RANK)
+        status = operand_check(global, "global");
+    if (status == HOOP_OK)
+        status = dtensor_create_allocated(global->dtype, &global->shape, spec,
+                                          &dtensor);
+    if (status == HOOP_OK)
+        status = local_part_fill_from_global(dtensor, global);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_dtensor = STEAL(dtensor);
+    return HOOP_OK;
+}
+
+/*
+ * A hash of a tensor's content in any layout.
+ *
+ * Each element is hashed together with its index in the whole tensor, and
+ * the hashes are added, so their order does not matter. Along axes that cut
+ * nothing only the first rank contributes.
+ */
+
+enum {
+    /* The dtype, the number of dimensions, and each dimension. */
+    AGREED_MAX = 2 + HOOP_MAX_DIMS,
+};
+
+static bool
+is_first_replica(const struct hoop_dtensor *dtensor)
+{
+    const struct hoop_sharding *sharding = &dtensor->spec.sharding;
+    bool cuts[HOOP_MAX_AXES] = {false};
+
+    for (uint32_t dim = 0; dim < dtensor->shape.n_dims; dim++) {
+        for (uint32_t i = 0; i < sharding->dims[dim].n_axes; i++)
+            cuts[sharding->dims[dim].axes[i]] = true;
+    }
+    for (uint32_t axis = 0; axis < hoop_mesh_n_axes(dtensor->spec.mesh);
+         axis++) {
+        if (!cuts[axis] && hoop_mesh_coordinate(dtensor->spec.mesh, axis) > 0)
+            return false;
+    }
+    return true;
+}
+
+/* Returns the index in the whole tensor of the first element of the part's
+ * row. */
+static uint64_t
+part_row_global_index(const struct hoop_shape *whole,
+                      const struct hoop_part *part,
+                      size_t row)
+{
+    uint64_t begin = 0;
+    uint64_t stride = 1;
+
+    for (uint32_t dim = whole->n_dims; dim-- > 0;) {
+        size_t at = part->offset[dim];
+
+        if (dim + 1 < whole->n_dims) {
+            at += row % part->shape.dims[dim];
+            row /= part->shape.dims[dim];
+        }
+        begin += at * stride;
+        stride *= whole->dims[dim];
+    }
+    return begin;
+}
+
+static uint64_t
+part_digest(const struct hoop_dtensor *dtensor, const struct hoop_part *part)
+{
+    const uint32_t n_dims = part->shape.n_dims;
+    const size_t n_bytes = dtype_size(dtensor->local.dtype);
+    const size_t n_row = n_dims > 0 ? part->shape.dims[n_dims - 1] : 1;
+    const uint8_t *at = dtensor->local.data;
+    size_t n_rows = 1;
+    uint64_t sum = 0;
+
+    /* The part may have many rows without elements. */
+    if (operand_count(&dtensor->local) == 0)
+        return 0;
+    for (uint32_t dim = 0; dim + 1 < n_dims; dim++)
+        n_rows *= part->shape.dims[dim];
+    for (size_t row = 0; row < n_rows; row++)
+        sum += digest_elements(&(struct digest_run){
+            .elements = at + row * n_row * n_bytes,
+            .n_bytes = n_bytes,
+            .count = n_row,
+            .first = part_row_global_index(&dtensor->shape, part, row),
+        });
+    return sum;
+}
+
+/* Adds the sums of all ranks of the mesh. */
+static enum hoop_status
+digest_sum_over_mesh(const struct hoop_dtensor *dtensor,
+                     uint64_t mine,
+                     uint64_t *out_sum)
+{
+    const uint32_t n_axes = hoop_mesh_n_axes(dtensor->spec.mesh);
+    const struct hoop_shape *shape = &dtensor->shape;
+    uint32_t axes[HOOP_MAX_AXES];
+    size_t agreed[AGREED_MAX] = {(size_t)dtensor->local.dtype, shape->n_dims};
+    const struct collective sum = {
+        .name = CALL_ALLREDUCE,
+        .parts = COLL_REDUCES,
+        .send = &mine,
+        .recv = out_sum,
+        .count = 1,
+        .dtype = HOOP_UINT64,
+        .op = HOOP_SUM,
+        .agreed = agreed,
+        .n_agreed = 2 + shape->n_dims,
+    };
+    hoop_comm_t *comm = NULL;
+
+    memcpy(&agreed[2], shape->dims, shape->n_dims * sizeof(*agreed));
+    for (uint32_t axis = 0; axis < n_axes; axis++)
+        axes[axis] = axis;
+    enum hoop_status status =
+        hoop_mesh_comm(dtensor->spec.mesh, axes, n_axes, &comm);
+    if (status == HOOP_OK)
+        status = collective_run(&sum, comm);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+hoop_dtensor_digest(const hoop_dtensor_t *dtensor, uint64_t *out_digest)
+{
+    struct hoop_part part;
+    uint64_t sum = 0;
+    uint64_t mine = 0;
+
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!dtensor || !out_digest)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           dtensor ? "out_digest" : "dtensor");
+    if (dtensor->spec.sharding.partial.n_axes > 0)
+        return error_raise(HOOP_E_INVALID,
+                           "the tensor is partial: redistribute it first, "
+                           "addends have no digest");
+    if (!dtensor_is_here(dtensor)) {
+        *out_digest = 0;
+        return HOOP_OK;
+    }
+    enum hoop_status status = hoop_dtensor_part(dtensor, &part);
+    if (status == HOOP_OK && is_first_replica(dtensor))
+        mine = part_digest(dtensor, &part);
+    if (status == HOOP_OK)
+        status = digest_sum_over_mesh(dtensor, mine, &sum);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_digest = sum;
     return HOOP_OK;
 }

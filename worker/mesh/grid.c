@@ -108,3 +108,121 @@ grid_line_nth_place(const struct grid *grid,
     assert(is_place);
     return is_place ? place : 0;
 }
+
+/* A tensor as tiles that the axes of a mesh cut. */
+
+size_t
+tile_size(size_t size, uint32_t n, uint32_t i)
+{
+    return size / n + (i < size % n ? 1 : 0);
+}
+
+size_t
+tile_offset(size_t size, uint32_t n, uint32_t i)
+{
+    return size / n * i + (i < size % n ? i : size % n);
+}
+
+uint32_t
+tile_index_of_element(size_t size, uint32_t n, size_t at)
+{
+    const size_t quotient = size / n;
+    const size_t n_longer = size % n;
+
+    assert(at < size);
+    /* Longer tiles, with one element more, come first. */
+    if (at < n_longer * (quotient + 1))
+        return (uint32_t)(at / (quotient + 1));
+    return (uint32_t)((at - n_longer) / quotient);
+}
+
+void
+tiling_init(struct tiling *tiling,
+            const struct hoop_sharding *sharding,
+            const struct hoop_mesh_shape *mesh,
+            const struct hoop_shape *shape)
+{
+    *tiling = (struct tiling){.shape = *shape};
+    for (uint32_t axis = 0; axis < mesh->n_axes; axis++) {
+        const enum hoop_status status =
+            grid_add_axis(&tiling->grid, mesh->sizes[axis]);
+
+        assert(status == HOOP_OK);
+        (void)status;
+    }
+    for (uint32_t dim = 0; dim < HOOP_MAX_DIMS; dim++) {
+        const struct hoop_axes *axes = &sharding->dims[dim];
+
+        tiling->n_tiles[dim] = 1;
+        tiling->cuts[dim] = *axes;
+        for (uint32_t i = 0; i < axes->n_axes; i++) {
+            tiling->n_tiles[dim] *= mesh->sizes[axes->axes[i]];
+            tiling->cutting |= 1U << axes->axes[i];
+        }
+    }
+}
+
+void
+tiling_tile_at(const struct tiling *tiling,
+               const uint32_t coordinates[HOOP_MAX_AXES],
+               struct tile *out_tile)
+{
+    const struct hoop_shape *shape = &tiling->shape;
+
+    *out_tile = (struct tile){.part.shape.n_dims = shape->n_dims};
+    for (uint32_t dim = 0; dim < shape->n_dims; dim++) {
+        const struct hoop_axes *axes = &tiling->cuts[dim];
+        const uint32_t n = tiling->n_tiles[dim];
+        uint32_t number = 0;
+
+        for (uint32_t i = 0; i < axes->n_axes; i++)
+            number = number * tiling->grid.sizes[axes->axes[i]] +
+                     coordinates[axes->axes[i]];
+        out_tile->numbers[dim] = number;
+        out_tile->part.offset[dim] = tile_offset(shape->dims[dim], n, number);
+        out_tile->part.shape.dims[dim] = tile_size(shape->dims[dim], n, number);
+    }
+}
+
+size_t
+tiling_largest_tile(const struct tiling *tiling)
+{
+    size_t count = 1;
+
+    for (uint32_t dim = 0; dim < tiling->shape.n_dims; dim++)
+        count *= tile_size(tiling->shape.dims[dim], tiling->n_tiles[dim], 0);
+    return count;
+}
+
+bool
+part_intersect(const struct hoop_part *one,
+               const struct hoop_part *other,
+               struct hoop_part *out_both)
+{
+    struct hoop_part both = {.shape.n_dims = one->shape.n_dims};
+
+    for (uint32_t dim = 0; dim < one->shape.n_dims; dim++) {
+        const size_t end_one = one->offset[dim] + one->shape.dims[dim];
+        const size_t end_other = other->offset[dim] + other->shape.dims[dim];
+        const size_t end = end_one < end_other ? end_one : end_other;
+
+        both.offset[dim] = one->offset[dim] > other->offset[dim]
+                               ? one->offset[dim]
+                               : other->offset[dim];
+        if (both.offset[dim] >= end)
+            return false;
+        both.shape.dims[dim] = end - both.offset[dim];
+    }
+    *out_both = both;
+    return true;
+}
+
+size_t
+part_n_elements(const struct hoop_part *part)
+{
+    size_t count = 1;
+
+    for (uint32_t dim = 0; dim < part->shape.n_dims; dim++)
+        count *= part->shape.dims[dim];
+    return count;
+}

@@ -4,6 +4,8 @@
  * All operands are checked before any callback is called.
  */
 
+#include "parameters/param_op.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,9 +13,298 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "parameters/op_override.h"
-#include "parameters/param_hooks.h"
-#include "parameters/param_operands.h"
+
+/*
+ * The hooks that are active in this thread.
+ *
+ * Scopes are memory of the caller, in a list that starts at the innermost. A
+ * call uses the hooks that were active when it began, whatever they change.
+ */
+
+static _Thread_local struct hoop_param_hooks *innermost;
+
+/* Raises the failure of a callback as "WHAT of operation "NAME": TEXT". TEXT is
+ * the callback's last error, or the name of the status. Returns status. */
+static enum hoop_status
+param_callback_raise(enum hoop_status status,
+                     const char *what,
+                     const char *name)
+{
+    const char *text = *error_text() ? error_text() : hoop_status_name(status);
+
+    return error_raise(status, "%s of operation \"%s\": %s", what,
+                       name ? name : "", text);
+}
+
+/* Returns how many scopes of this thread are inside scope, or SIZE_MAX if scope
+ * is not in use. */
+static size_t
+hook_scopes_inside_count(const struct hoop_param_hooks *scope)
+{
+    size_t n_within = 0;
+
+    for (const struct hoop_param_hooks *at = innermost; at; at = at->outer) {
+        if (at == scope)
+            return n_within;
+        n_within++;
+    }
+    return SIZE_MAX;
+}
+
+enum hoop_status
+hoop_param_hooks_use(struct hoop_param_hooks *scope,
+                     const hoop_param_hook_t *const *hooks,
+                     size_t n_hooks)
+{
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!scope || (!hooks && n_hooks > 0))
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           scope ? "hooks" : "scope");
+    for (size_t i = 0; i < n_hooks; i++) {
+        if (!hooks[i])
+            return error_raise(HOOP_E_INVALID, "hooks[%zu] is NULL", i);
+    }
+    if (hook_scopes_inside_count(scope) != SIZE_MAX)
+        return error_raise(HOOP_E_PRECONDITION,
+                           "the scope is in use: release it first");
+    *scope = (struct hoop_param_hooks){hooks, n_hooks, innermost};
+    innermost = scope;
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_param_hooks_release(struct hoop_param_hooks *scope)
+{
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!scope)
+        return error_raise(HOOP_E_INVALID, "scope is NULL");
+    const size_t n_within = hook_scopes_inside_count(scope);
+    if (n_within == SIZE_MAX)
+        return error_raise(HOOP_E_PRECONDITION,
+                           "the scope is not in use on this thread");
+    if (n_within > 0)
+        return error_raise(HOOP_E_PRECONDITION,
+                           "wrong order: %zu used after this scope must be "
+                           "released before it",
+                           n_within);
+    innermost = scope->outer;
+    return HOOP_OK;
+}
+
+bool
+param_hooks_are_active(void)
+{
+    return innermost && innermost->n_hooks > 0;
+}
+
+static const char *
+param_phase_name(enum param_phase phase)
+{
+    switch (phase) {
+    case PARAM_PRE_FORWARD:
+        return "pre_forward";
+    case PARAM_POST_FORWARD:
+        return "post_forward";
+    case PARAM_PRE_BACKWARD:
+        return "pre_backward";
+    case PARAM_POST_BACKWARD:
+        return "post_backward";
+    }
+    return "";
+}
+
+static hoop_param_hook_fn *
+hook_callback_for_phase(const hoop_param_hook_t *hook, enum param_phase phase)
+{
+    switch (phase) {
+    case PARAM_PRE_FORWARD:
+        return hook->pre_forward;
+    case PARAM_POST_FORWARD:
+        return hook->post_forward;
+    case PARAM_PRE_BACKWARD:
+        return hook->pre_backward;
+    case PARAM_POST_BACKWARD:
+        return hook->post_backward;
+    }
+    return NULL;
+}
+
+enum hoop_status
+param_hooks_call(enum param_phase phase,
+                 const struct hoop_param_list *params,
+                 const char *name)
+{
+    const size_t n_hooks = innermost ? innermost->n_hooks : 0;
+    const hoop_param_hook_t *const *hooks = n_hooks ? innermost->hooks : NULL;
+
+    for (size_t i = 0; i < n_hooks; i++) {
+        hoop_param_hook_fn *call = hook_callback_for_phase(hooks[i], phase);
+
+        if (!call)
+            continue;
+        error_clear();
+        const enum hoop_status status = call(params, hooks[i]->owner);
+        if (status != HOOP_OK)
+            return param_callback_raise(status, param_phase_name(phase), name);
+    }
+    return HOOP_OK;
+}
+
+/* The tensors among an operation's operands. */
+
+/* Adds the operands to *counts. depth is how many lists they are nested in. */
+static enum hoop_status
+operands_count_nested(const struct hoop_operand *operands,
+                      size_t n_operands,
+                      uint32_t depth,
+                      struct param_counts *counts)
+{
+    if (n_operands > 0 && !operands)
+        return error_raise(HOOP_E_INVALID, "%zu operands, but they are NULL",
+                           n_operands);
+    if (depth > HOOP_MAX_NESTING)
+        return error_raise(HOOP_E_INVALID,
+                           "operands lie in more than %d lists of lists",
+                           HOOP_MAX_NESTING);
+    for (size_t i = 0; i < n_operands; i++) {
+        const struct hoop_operand *operand = &operands[i];
+
+        if (operand->param && (operand->items || operand->n_items > 0))
+            return error_raise(HOOP_E_INVALID,
+                               "operand %zu is both a tensor and a list", i);
+        if (!operand->param && operand->n_items > 0) {
+            const enum hoop_status status = operands_count_nested(
+                operand->items, operand->n_items, depth + 1, counts);
+
+            if (status != HOOP_OK)
+                return error_pass(status);
+        }
+        if (!operand->param)
+            continue;
+        counts->n_tensors++;
+        counts->n_params += operand->param->kind == HOOP_PARAM_MODEL;
+        counts->n_need_grads += operand->param->requires_grad;
+    }
+    return HOOP_OK;
+}
+
+enum hoop_status
+param_operands_check_count(const struct hoop_operand *operands,
+                           size_t n_operands,
+                           struct param_counts *out_counts)
+{
+    struct param_counts counts = {0};
+    const enum hoop_status status =
+        operands_count_nested(operands, n_operands, 0, &counts);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_counts = counts;
+    return HOOP_OK;
+}
+
+size_t
+param_operands_collect(const struct hoop_operand *operands,
+                       size_t n_operands,
+                       struct hoop_param **params)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < n_operands; i++) {
+        struct hoop_param *param = operands[i].param;
+
+        if (!param)
+            n += param_operands_collect(operands[i].items, operands[i].n_items,
+                                        params + n);
+        else if (param->kind == HOOP_PARAM_MODEL)
+            params[n++] = param;
+    }
+    return n;
+}
+
+/*
+ * Which callback performs an operation in this thread.
+ *
+ * Replacements are memory of the caller, in a list that starts at the
+ * newest.
+ */
+
+static _Thread_local struct hoop_op_replacement *newest;
+
+/* Returns the pointer in the list that points to replacement. It points to NULL
+ * if replacement is not in the list. */
+static struct hoop_op_replacement **
+replacement_link_find(const struct hoop_op_replacement *replacement)
+{
+    struct hoop_op_replacement **link = &newest;
+
+    while (*link && *link != replacement)
+        link = &(*link)->older;
+    return link;
+}
+
+enum hoop_status
+hoop_op_override(struct hoop_op_replacement *replacement)
+{
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!replacement)
+        return error_raise(HOOP_E_INVALID, "replacement is NULL");
+    if (!replacement->name || !*replacement->name)
+        return error_raise(HOOP_E_INVALID, "replacement names no operation");
+    if (*replacement_link_find(replacement))
+        return error_raise(
+            HOOP_E_PRECONDITION,
+            "this replacement of \"%s\" is in use: release it first",
+            replacement->name);
+    replacement->older = newest;
+    newest = replacement;
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_op_override_release(struct hoop_op_replacement *replacement)
+{
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!replacement)
+        return error_raise(HOOP_E_INVALID, "replacement is NULL");
+    struct hoop_op_replacement **link = replacement_link_find(replacement);
+    if (!*link)
+        return error_raise(HOOP_E_PRECONDITION,
+                           "the replacement is not in use on this thread");
+    *link = replacement->older;
+    return HOOP_OK;
+}
+
+static bool
+is_replacement_of_op(const struct hoop_op_replacement *replacement,
+                     const struct hoop_param_op *op)
+{
+    return op->name && strcmp(replacement->name, op->name) == 0;
+}
+
+struct op_callback
+op_override_find_forward(const struct hoop_param_op *op)
+{
+    for (const struct hoop_op_replacement *at = newest; at; at = at->older) {
+        if (at->forward && is_replacement_of_op(at, op))
+            return (struct op_callback){at->forward, at->owner};
+    }
+    return (struct op_callback){op->forward, op->owner};
+}
+
+struct op_callback
+op_override_find_backward(const struct hoop_param_op *op)
+{
+    for (const struct hoop_op_replacement *at = newest; at; at = at->older) {
+        if (at->backward && is_replacement_of_op(at, op))
+            return (struct op_callback){at->backward, at->owner};
+    }
+    return (struct op_callback){op->backward, op->owner};
+}
 
 /* The forward or the backward of an operation. */
 struct op_pass {

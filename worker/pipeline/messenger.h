@@ -8,20 +8,36 @@
  *
  * Once one message with a neighbour has failed, the neighbour may never match
  * the others, for example if its schedule has fewer. They are given a short
- * time and then cancelled (pipeline/patience.h).
+ * time and then cancelled (pipeline/messenger.h).
  */
 
 #ifndef PIPELINE_MESSENGER_H
 #define PIPELINE_MESSENGER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/queue.h>
 
 #include "hoop/comm.h"
+#include "hoop/op.h"
 #include "hoop/schedule.h"
+#include "hoop/status.h"
+#include "hoop/tensor.h"
 
-#include "pipeline/activation_store.h"
-#include "pipeline/patience.h"
+#include "base/limits.h"
+#include "pipeline/schedule_run.h"
+
+/*
+ * After a message with another process has failed, that process may not have
+ * the others. From then on each wait is limited to LIMIT_DOUBT_MS, and after
+ * one has reached the limit, later ones cancel at once. If both processes do
+ * expect the same messages, both started them long before.
+ */
+
+/* How long a wait may take; at first until the operation's own deadline. */
+struct patience {
+    int64_t left_ms;
+};
 
 enum messenger_side {
     MESSENGER_PREV,
@@ -78,5 +94,35 @@ messenger_start_send(struct messenger *messenger,
  * call again for the others. */
 enum hoop_status
 messenger_reap_sends(struct messenger *messenger, size_t n_under_way);
+
+/*
+ * A stage whose run has failed sends it in place of every tensor that it
+ * still has to send. So every stage learns, in the receive that it waits in,
+ * that the run has failed, why, and on which stage. A program's tensor is
+ * not mistaken for it: it has 8 dimensions, is of bytes, and begins with 16
+ * random bytes.
+ */
+
+struct abort_message {
+    enum hoop_status status; /* HOOP_OK: no failure */
+    char text[LIMIT_ABORT_MESSAGE_TEXT];
+};
+
+enum {
+    ABORT_MESSAGE_NAME = 16,
+    ABORT_MESSAGE_BYTES = ABORT_MESSAGE_NAME + 4 + LIMIT_ABORT_MESSAGE_TEXT
+};
+
+/* Packs a failure into bytes and returns the tensor to send. The tensor points
+ * into bytes, which must outlive it. */
+struct hoop_tensor
+abort_message_pack(const struct abort_message *abort_message,
+                   uint8_t bytes[ABORT_MESSAGE_BYTES]);
+
+/* Returns false if the tensor is not an abort message; then *out_abort_message
+ * is not written. */
+bool
+abort_message_unpack(const struct hoop_tensor *tensor,
+                     struct abort_message *out_abort_message);
 
 #endif

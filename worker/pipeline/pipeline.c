@@ -4,9 +4,21 @@
 
 #include "pipeline/pipeline.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
+#include "hoop/pipeline.h"
+
+#include "api/collective.h"
+#include "api/tags.h"
+#include "api/tensor_message.h"
+#include "base/cleanup.h"
 #include "base/error.h"
+#include "pipeline/pipe_tag.h"
+#include "pipeline/transfer.h"
+#include "tensor/operand.h"
+#include "tensor/result.h"
+#include "tensor/shape.h"
 
 enum hoop_status
 hoop_pipeline_create(hoop_comm_t *stages,
@@ -108,4 +120,517 @@ hoop_pipeline_set_chunk(hoop_pipeline_t *pipeline,
     pipeline->chunk = chunk;
     pipeline->n_chunks = n_chunks;
     return HOOP_OK;
+}
+
+/*
+ * The nine exchanges between stages of a pipeline.
+ *
+ * Each call is a row that says which lists it needs and which stage does
+ * nothing in it. All of them are one transfer in up to four directions.
+ */
+
+/* Which stage does nothing. */
+enum idle_stage {
+    NOBODY,
+    FIRST_STAGE,
+    LAST_STAGE,
+};
+
+struct pipe_step {
+    enum idle_stage idle_stage;
+    unsigned needs; /* bits of enum transfer_direction */
+};
+
+enum {
+    SEND_PREV = 1 << TRANSFER_SEND_PREV,
+    RECV_PREV = 1 << TRANSFER_RECV_PREV,
+    RECV_NEXT = 1 << TRANSFER_RECV_NEXT,
+    SEND_NEXT = 1 << TRANSFER_SEND_NEXT,
+};
+
+static const struct pipe_step recv_forward = {FIRST_STAGE, RECV_PREV};
+static const struct pipe_step recv_backward = {LAST_STAGE, RECV_NEXT};
+static const struct pipe_step send_forward = {LAST_STAGE, SEND_NEXT};
+static const struct pipe_step send_backward = {FIRST_STAGE, SEND_PREV};
+/* In these two a receive is optional. */
+static const struct pipe_step forward_and_back = {LAST_STAGE, SEND_NEXT};
+static const struct pipe_step backward_and_forth = {FIRST_STAGE, SEND_PREV};
+static const struct pipe_step anything = {NOBODY, 0};
+
+static bool
+pipe_step_is_idle(const struct pipe_step *pipe_step,
+                  const hoop_pipeline_t *pipeline)
+{
+    switch (pipe_step->idle_stage) {
+    case NOBODY:
+        return false;
+    case FIRST_STAGE:
+        return hoop_pipeline_is_first(pipeline);
+    case LAST_STAGE:
+        return hoop_pipeline_is_last(pipeline);
+    }
+    return false;
+}
+
+static enum hoop_status
+neighbour_rank_choose(const uint32_t *rank,
+                      const char *name,
+                      uint32_t neighbour,
+                      const hoop_pipeline_t *pipeline,
+                      uint32_t *out_rank)
+{
+    const uint32_t size = hoop_pipeline_size(pipeline);
+
+    if (rank && *rank >= size)
+        return error_raise(HOOP_E_INVALID,
+                           "%s is rank %u, but the pipeline has %u stages",
+                           name, *rank, size);
+    *out_rank = rank ? *rank : neighbour;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+pipe_options_apply(const struct hoop_pipe_options *options,
+                   const hoop_pipeline_t *pipeline,
+                   struct transfer *transfer)
+{
+    if (options->lane >= PIPE_LANES)
+        return error_raise(HOOP_E_INVALID, "lane %u is not below %u",
+                           options->lane, PIPE_LANES);
+    if (options->flags & ~(unsigned)HOOP_PIPE_SCATTER_GATHER)
+        return error_raise(HOOP_E_INVALID, "flags %#x are not known to hoop",
+                           options->flags);
+    transfer->lane = options->lane;
+    if (hoop_comm_size(pipeline->tensor_parallel) > 1)
+        transfer->tensor_parallel = pipeline->tensor_parallel;
+    if (options->flags & HOOP_PIPE_SCATTER_GATHER)
+        transfer->sharing = transfer->tensor_parallel;
+    const enum hoop_status status = neighbour_rank_choose(
+        options->prev, "prev", hoop_pipeline_prev(pipeline), pipeline,
+        &transfer->prev);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    return neighbour_rank_choose(options->next, "next",
+                                 hoop_pipeline_next(pipeline), pipeline,
+                                 &transfer->next);
+}
+
+static enum hoop_status
+pipe_step_check_lists(const struct pipe_step *pipe_step,
+                      const struct transfer *transfer)
+{
+    for (unsigned way = 0; way < TRANSFER_WAYS; way++) {
+        if ((pipe_step->needs & 1U << way) && !transfer->lists[way])
+            return error_raise(HOOP_E_INVALID, "%s is NULL",
+                               transfer_direction_name(way));
+    }
+    return HOOP_OK;
+}
+
+/* Sets n_received of both lists to all that was expected, or to 0. */
+static void
+received_counts_set(const struct hoop_pipe_exchange *exchange, bool has_come)
+{
+    struct hoop_tensors *const lists[] = {exchange->input,
+                                          exchange->output_grad};
+
+    for (size_t i = 0; i < COUNT_OF(lists); i++) {
+        if (lists[i])
+            lists[i]->n_received = has_come ? lists[i]->n_tensors : 0;
+    }
+}
+
+static enum hoop_status
+pipe_step_run(const struct pipe_step *pipe_step,
+              hoop_pipeline_t *pipeline,
+              const struct hoop_pipe_exchange *exchange,
+              const struct hoop_pipe_options *options)
+{
+    static const struct hoop_pipe_options usual = {0};
+
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!pipeline || !exchange)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           pipeline ? "exchange" : "pipeline");
+    if (!hoop_comm_is_member(pipeline->stages))
+        return HOOP_OK;
+
+    struct transfer transfer = {
+        .lists = {[TRANSFER_SEND_PREV] = exchange->input_grad,
+                  [TRANSFER_RECV_PREV] = exchange->input,
+                  [TRANSFER_RECV_NEXT] = exchange->output_grad,
+                  [TRANSFER_SEND_NEXT] = exchange->output},
+        .stages = pipeline->stages,
+    };
+    enum hoop_status status =
+        pipe_options_apply(options ? options : &usual, pipeline, &transfer);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (pipe_step_is_idle(pipe_step, pipeline)) {
+        received_counts_set(exchange, false);
+        return HOOP_OK;
+    }
+    status = pipe_step_check_lists(pipe_step, &transfer);
+    if (status == HOOP_OK)
+        status = transfer_run(&transfer);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    received_counts_set(exchange, true);
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_pipe_recv_forward(hoop_pipeline_t *pipeline,
+                       struct hoop_tensors *input,
+                       const struct hoop_pipe_options *options)
+{
+    const struct hoop_pipe_exchange exchange = {.input = input};
+
+    return pipe_step_run(&recv_forward, pipeline, &exchange, options);
+}
+
+enum hoop_status
+hoop_pipe_recv_backward(hoop_pipeline_t *pipeline,
+                        struct hoop_tensors *output_grad,
+                        const struct hoop_pipe_options *options)
+{
+    const struct hoop_pipe_exchange exchange = {.output_grad = output_grad};
+
+    return pipe_step_run(&recv_backward, pipeline, &exchange, options);
+}
+
+enum hoop_status
+hoop_pipe_send_forward(hoop_pipeline_t *pipeline,
+                       const struct hoop_tensors *output,
+                       const struct hoop_pipe_options *options)
+{
+    const struct hoop_pipe_exchange exchange = {.output = output};
+
+    return pipe_step_run(&send_forward, pipeline, &exchange, options);
+}
+
+enum hoop_status
+hoop_pipe_send_backward(hoop_pipeline_t *pipeline,
+                        const struct hoop_tensors *input_grad,
+                        const struct hoop_pipe_options *options)
+{
+    const struct hoop_pipe_exchange exchange = {.input_grad = input_grad};
+
+    return pipe_step_run(&send_backward, pipeline, &exchange, options);
+}
+
+enum hoop_status
+hoop_pipe_send_forward_recv_backward(hoop_pipeline_t *pipeline,
+                                     const struct hoop_tensors *output,
+                                     struct hoop_tensors *output_grad,
+                                     const struct hoop_pipe_options *options)
+{
+    const struct hoop_pipe_exchange exchange = {
+        .output = output,
+        .output_grad = output_grad,
+    };
+
+    return pipe_step_run(&forward_and_back, pipeline, &exchange, options);
+}
+
+enum hoop_status
+hoop_pipe_send_backward_recv_forward(hoop_pipeline_t *pipeline,
+                                     const struct hoop_tensors *input_grad,
+                                     struct hoop_tensors *input,
+                                     const struct hoop_pipe_options *options)
+{
+    const struct hoop_pipe_exchange exchange = {
+        .input_grad = input_grad,
+        .input = input,
+    };
+
+    return pipe_step_run(&backward_and_forth, pipeline, &exchange, options);
+}
+
+enum hoop_status
+hoop_pipe_send_forward_recv_forward(hoop_pipeline_t *pipeline,
+                                    const struct hoop_tensors *output,
+                                    struct hoop_tensors *input,
+                                    const struct hoop_pipe_options *options)
+{
+    const struct hoop_pipe_exchange exchange = {
+        .output = output,
+        .input = input,
+    };
+
+    return pipe_step_run(&anything, pipeline, &exchange, options);
+}
+
+enum hoop_status
+hoop_pipe_send_backward_recv_backward(hoop_pipeline_t *pipeline,
+                                      const struct hoop_tensors *input_grad,
+                                      struct hoop_tensors *output_grad,
+                                      const struct hoop_pipe_options *options)
+{
+    const struct hoop_pipe_exchange exchange = {
+        .input_grad = input_grad,
+        .output_grad = output_grad,
+    };
+
+    return pipe_step_run(&anything, pipeline, &exchange, options);
+}
+
+enum hoop_status
+hoop_pipe_exchange_all(hoop_pipeline_t *pipeline,
+                       const struct hoop_pipe_exchange *exchange,
+                       const struct hoop_pipe_options *options)
+{
+    return pipe_step_run(&anything, pipeline, exchange, options);
+}
+
+/* Sends the shape of a tensor as two messages. */
+
+/* The other stage, and the tag of the lane. */
+struct meta_peer_and_tag {
+    uint32_t peer;
+    uint64_t tag;
+};
+
+static enum hoop_status
+meta_route_choose(const hoop_pipeline_t *pipeline,
+                  const struct hoop_pipe_options *options,
+                  enum hoop_message_kind kind,
+                  struct meta_peer_and_tag *out_way)
+{
+    const bool is_send = kind == HOOP_SEND;
+    const uint32_t *rank = NULL;
+
+    if (options)
+        rank = is_send ? options->next : options->prev;
+    if (options && options->lane >= PIPE_LANES)
+        return error_raise(HOOP_E_INVALID, "lane %u is not below %u",
+                           options->lane, PIPE_LANES);
+    out_way->tag = tag_of_library_part(TAG_META, options ? options->lane : 0);
+    if (rank)
+        out_way->peer = *rank;
+    else
+        out_way->peer = is_send ? hoop_pipeline_next(pipeline)
+                                : hoop_pipeline_prev(pipeline);
+    return HOOP_OK;
+}
+
+static struct hoop_tensor
+int64_scalar_tensor(int64_t *at)
+{
+    return (struct hoop_tensor){.data = at, .dtype = HOOP_INT64};
+}
+
+static struct hoop_tensor
+int64_vector_tensor(int64_t *at, uint32_t n)
+{
+    return (struct hoop_tensor){
+        .data = at,
+        .dtype = HOOP_INT64,
+        .shape = {.n_dims = 1, .dims = {n}},
+    };
+}
+
+static struct tensor_message
+meta_message_of_tensor(enum hoop_message_kind kind,
+                       const struct meta_peer_and_tag *meta_peer_and_tag,
+                       struct hoop_tensor *tensor)
+{
+    return (struct tensor_message){
+        .kind = kind,
+        .tensor = tensor,
+        .peer = meta_peer_and_tag->peer,
+        .tag = meta_peer_and_tag->tag,
+    };
+}
+
+static enum hoop_status
+shape_send(const struct hoop_shape *shape,
+           const struct meta_peer_and_tag *meta_peer_and_tag,
+           hoop_comm_t *stages)
+{
+    int64_t n_dims = shape->n_dims;
+    int64_t dims[HOOP_MAX_DIMS];
+
+    for (uint32_t i = 0; i < shape->n_dims; i++)
+        dims[i] = (int64_t)shape->dims[i];
+    struct hoop_tensor first = int64_scalar_tensor(&n_dims);
+    struct hoop_tensor second = int64_vector_tensor(dims, shape->n_dims);
+    const struct tensor_message messages[] = {
+        meta_message_of_tensor(HOOP_SEND, meta_peer_and_tag, &first),
+        meta_message_of_tensor(HOOP_SEND, meta_peer_and_tag, &second),
+    };
+    return tensor_message_run(messages, 2, stages);
+}
+
+static enum hoop_status
+shape_receive(const struct meta_peer_and_tag *meta_peer_and_tag,
+              hoop_comm_t *stages,
+              struct hoop_shape *out_shape)
+{
+    int64_t n_dims = 0;
+    int64_t dims[HOOP_MAX_DIMS];
+    struct hoop_tensor first = int64_scalar_tensor(&n_dims);
+    const struct tensor_message one =
+        meta_message_of_tensor(HOOP_RECV, meta_peer_and_tag, &first);
+    enum hoop_status status = tensor_message_run(&one, 1, stages);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    /* A wrong number is accepted first, and its second message received, so
+     * that the next receive does not match that one. */
+    const bool is_right = n_dims >= 0 && n_dims <= HOOP_MAX_DIMS;
+    struct hoop_tensor second =
+        is_right ? int64_vector_tensor(dims, (uint32_t)n_dims)
+                 : (struct hoop_tensor){.shape = {.n_dims = HOOP_ANY_SHAPE}};
+    struct tensor_message other =
+        meta_message_of_tensor(HOOP_RECV, meta_peer_and_tag, &second);
+    struct hoop_tensor unwanted = {0};
+    other.received = is_right ? NULL : &unwanted;
+    status = tensor_message_run(&other, 1, stages);
+    hoop_tensor_free(&unwanted);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!is_right)
+        return error_raise(HOOP_E_MISMATCH,
+                           "stage %u tells of a tensor of %lld dimensions, but "
+                           "one has at most %d",
+                           meta_peer_and_tag->peer, (long long)n_dims,
+                           HOOP_MAX_DIMS);
+
+    struct hoop_shape shape = {.n_dims = (uint32_t)n_dims};
+    size_t count;
+    for (uint32_t i = 0; i < shape.n_dims; i++)
+        shape.dims[i] = (size_t)dims[i];
+    if (shape_count(&shape, &count) != HOOP_OK)
+        return error_raise(HOOP_E_MISMATCH, "stage %u tells of a shape: %s",
+                           meta_peer_and_tag->peer, error_text());
+    *out_shape = shape;
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_send_tensor_meta(hoop_pipeline_t *pipeline,
+                      const struct hoop_tensor *tensor,
+                      bool *need_meta,
+                      const struct hoop_pipe_options *options)
+{
+    struct meta_peer_and_tag meta_peer_and_tag;
+    size_t count;
+
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!pipeline || !tensor || !need_meta)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           !pipeline ? "pipeline"
+                           : !tensor ? "tensor"
+                                     : "need_meta");
+    if (!hoop_comm_is_member(pipeline->stages) || !*need_meta)
+        return HOOP_OK;
+    enum hoop_status status = shape_count(&tensor->shape, &count);
+    if (status == HOOP_OK)
+        status =
+            meta_route_choose(pipeline, options, HOOP_SEND, &meta_peer_and_tag);
+    if (status == HOOP_OK)
+        status =
+            shape_send(&tensor->shape, &meta_peer_and_tag, pipeline->stages);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *need_meta = false;
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_recv_tensor_meta(hoop_pipeline_t *pipeline,
+                      const struct hoop_shape *known,
+                      const struct hoop_pipe_options *options,
+                      struct hoop_shape *out_shape)
+{
+    struct meta_peer_and_tag meta_peer_and_tag;
+
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!pipeline || !out_shape)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           pipeline ? "out_shape" : "pipeline");
+    if (!hoop_comm_is_member(pipeline->stages))
+        return HOOP_OK;
+    if (known && known->n_dims != HOOP_ANY_SHAPE) {
+        *out_shape = *known;
+        return HOOP_OK;
+    }
+    enum hoop_status status =
+        meta_route_choose(pipeline, options, HOOP_RECV, &meta_peer_and_tag);
+    if (status == HOOP_OK)
+        status = shape_receive(&meta_peer_and_tag, pipeline->stages, out_shape);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* Every rank sends its tensor to the next rank. */
+
+/* The input must remain unchanged. */
+static enum hoop_status
+tensors_check_disjoint(const struct hoop_tensor *tensor,
+                       const struct hoop_tensor *out)
+{
+    const uintptr_t from = (uintptr_t)tensor->data;
+    const uintptr_t to = (uintptr_t)out->data;
+    const size_t n_bytes = operand_bytes(tensor);
+
+    if (n_bytes > 0 && from < to + n_bytes && to < from + n_bytes)
+        return error_raise(HOOP_E_INVALID, "out and tensor overlap");
+    return HOOP_OK;
+}
+
+static enum hoop_status
+ring_shift_tensor(const struct hoop_tensor *tensor,
+                  struct hoop_tensor *out,
+                  hoop_comm_t *comm)
+{
+    const uint32_t size = hoop_comm_size(comm);
+    const uint32_t rank = hoop_comm_rank(comm);
+    const struct tensor_message messages[] = {
+        {
+            .kind = HOOP_SEND,
+            .tensor = tensor,
+            .peer = (rank + 1) % size,
+            .tag = tag_of_library_part(TAG_RING, 0),
+        },
+        {
+            .kind = HOOP_RECV,
+            .tensor = out,
+            .peer = (rank + size - 1) % size,
+            .tag = tag_of_library_part(TAG_RING, 0),
+        },
+    };
+
+    return tensor_message_run(messages, 2, comm);
+}
+
+enum hoop_status
+hoop_ring_forward(const struct hoop_tensor *tensor,
+                  struct hoop_tensor *out,
+                  hoop_comm_t *comm)
+{
+    struct result result;
+    bool is_member;
+    enum hoop_status status = comm_call_begin(comm, &is_member);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!is_member)
+        return HOOP_OK;
+    status = operand_check(tensor, "tensor");
+    if (status == HOOP_OK)
+        status =
+            result_prepare(out, "out", tensor->dtype, &tensor->shape, &result);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = tensors_check_disjoint(tensor, out);
+    if (status == HOOP_OK)
+        status = ring_shift_tensor(tensor, out, comm);
+    if (status == HOOP_OK)
+        return HOOP_OK;
+    result_withdraw(&result);
+    return error_pass(status);
 }

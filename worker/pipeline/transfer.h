@@ -9,12 +9,15 @@
 #define PIPELINE_TRANSFER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "hoop/pipeline.h"
 #include "hoop/tensor.h"
 
+#include "api/tensor_message.h"
 #include "base/limits.h"
+#include "pipeline/pipe_tag.h"
 
 /* In the order in which they are started. */
 enum transfer_direction {
@@ -61,5 +64,55 @@ transfer_direction_name(enum transfer_direction way);
  * Handle: as hoop_pipe_exchange_all(). */
 enum hoop_status
 transfer_run(const struct transfer *transfer);
+
+/*
+ * A received tensor has its memory before it is started, unless it may have
+ * any shape. It is handed out or withdrawn when the whole transfer has
+ * ended. With sharing, this rank transfers its share of a tensor that can be
+ * cut. A list without tensors is transferred as one tensor_transfer that is
+ * empty.
+ *
+ * With sharing a list is followed by a closing: an empty tensor that is sent
+ * with the list, but that the receiver accepts or refuses only after it has
+ * gathered the shares. So the sender learns whether the receiver has the
+ * list.
+ */
+
+struct tensor_transfer {
+    const struct transfer *transfer;
+    enum transfer_direction way;
+    size_t index;              /* in its list */
+    struct hoop_tensor tensor; /* the tensor to send, or to receive into */
+    struct hoop_tensor shard;  /* this rank's share, if it is cut */
+    bool is_cut;
+    bool is_empty;          /* stands for a list without tensors */
+    bool is_closing;        /* closing of its list, not a part of it */
+    bool is_any_shape;      /* any shape is accepted: tensor is what arrives */
+    bool is_owned;          /* the data are hoop's until handed out */
+    uint32_t received_part; /* part of what arrived but did not fit */
+    hoop_op_t *op;          /* while it is in progress */
+};
+
+/* Returns whether the tensor is received and not sent. */
+bool
+tensor_transfer_is_received(const struct tensor_transfer *tensor_transfer);
+/* Returns whether its list has a closing. A list to the stage itself has
+ * none. */
+bool
+tensor_transfer_has_closing(const struct tensor_transfer *tensor_transfer);
+/* Returns whether it is received only after the rest of the transfer. */
+static inline bool
+tensor_transfer_is_taken_last(const struct tensor_transfer *tensor_transfer)
+{
+    return tensor_transfer->is_closing &&
+           tensor_transfer_is_received(tensor_transfer);
+}
+
+/* Returns the tag of its shares between the ranks that gather them. */
+uint64_t
+tensor_transfer_share_tag(const struct tensor_transfer *tensor_transfer);
+/* Returns its position in its list as messages carry it. */
+uint32_t
+tensor_transfer_frame_part(const struct tensor_transfer *tensor_transfer);
 
 #endif

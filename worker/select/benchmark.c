@@ -29,7 +29,7 @@ enum {
 /* Reading each other's memory must take less than this fraction of the time. */
 static const double DIRECT_GAIN = 0.87;
 
-/* Each stands for the sizes around it: select/samples_apply.c. */
+/* Each stands for the sizes around it: select/samples.c. */
 static const size_t sizes[] = {256, 4096, 32768, 256 << 10, BYTES_MAX};
 
 static const enum call_name names[COLLECTIVE_KINDS] = {

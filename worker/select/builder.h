@@ -12,6 +12,8 @@
 #ifndef SELECT_BUILDER_H
 #define SELECT_BUILDER_H
 
+#include <stdint.h>
+
 #include "hoop/status.h"
 
 #include "model/estimate.h"
@@ -21,5 +23,30 @@
 enum hoop_status
 builder_build_table(const struct estimate_environment *place,
                     struct table *out_table);
+
+/*
+ * The curve is linear between samples and continues its first and last
+ * segments beyond them.
+ */
+
+enum {
+    CURVE_SAMPLES = 16
+};
+
+struct curve {
+    uint32_t n_samples;
+    struct {
+        double bytes;
+        double ns;
+    } samples[CURVE_SAMPLES]; /* ascending by bytes */
+};
+
+/* Add a sample, unless the curve is full or has one at this size. */
+void
+curve_add_sample(struct curve *curve, double bytes, double ns);
+
+/* The cost at a size. The curve must have a sample. */
+double
+curve_cost_at(const struct curve *curve, double bytes);
 
 #endif

@@ -3,9 +3,12 @@
 #ifndef SELECT_OVERRIDES_H
 #define SELECT_OVERRIDES_H
 
+#include <stdbool.h>
+
 #include "hoop/status.h"
 
 #include "algorithms/registry.h"
+#include "engine/call.h"
 #include "plan/nodes.h"
 
 /* By collective; NULL: not overridden. */
@@ -35,5 +38,14 @@ overrides_check_can_run(const struct overrides *overrides,
 void
 overrides_drop_unsupported(struct overrides *overrides,
                            const struct plan_shm_region *shm_region);
+
+/* name must be a collective. */
+enum collective_kind
+collective_kind_of(enum call_name name);
+
+/* Can the blocks of this call differ in size? Then algorithms for even blocks
+ * cannot be used. */
+bool
+collective_has_uneven_blocks(enum call_name name);
 
 #endif

@@ -3,6 +3,13 @@
 #include "select/table.h"
 
 #include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "wire/pack.h"
+#include "wire/unpack.h"
 
 static bool
 entry_supports_form(const struct registry_algorithm *entry,
@@ -100,4 +107,342 @@ tuning_table_find_algorithm(const struct table *table,
             return row->points[i].entry;
     }
     return NULL;
+}
+
+/*
+ * A table of switch points as bytes, and back.
+ *
+ * [version, machine, [row, ...], bytes of samples, loss, needs benchmark,
+ * defaults] machine: [processors, bytes of cache, cost, ...], a cost in
+ * millionths of a nanosecond row: [collective, form, override or nil, [up
+ * to, algorithm, ...]]
+ *
+ * Names are used rather than numbers, because two builds may list different
+ * algorithms. A row for uneven blocks is left out if it equals the one for
+ * even blocks.
+ */
+
+enum {
+    VERSION = 6,
+    NAME_MAX_BYTES = 32,
+    FIELDS = 7,
+    ROW_FIELDS = 4,
+    MACHINE_FIELDS = 2, /* before the costs */
+    N_COSTS = 12,
+    /* More zero bytes than the last fields and the bytes of a number can end
+     * with. */
+    ZEROS_LEFT = 32,
+};
+
+/* The cost of a message or a byte is at most a second. */
+static const double COST_MAX_NS = 1e9;
+static const double COST_UNIT_NS = 1e-6;
+
+static void
+machine_cost_fields(struct simulation_machine *machine,
+                    double *out_costs[N_COSTS])
+{
+    double *const costs[N_COSTS] = {
+        &machine->send_ns,           &machine->receive_ns,
+        &machine->latency_inside_ns, &machine->latency_between_ns,
+        &machine->link_inside_ns,    &machine->link_between_ns,
+        &machine->send_byte_ns,      &machine->receive_byte_ns,
+        &machine->copy_byte_ns,      &machine->reduce_byte_ns,
+        &machine->wait_ns,           &machine->memory_byte_ns,
+    };
+
+    memcpy(out_costs, costs, sizeof(costs));
+}
+
+static void
+machine_costs_pack(struct pack *pack, struct simulation_machine machine)
+{
+    double *costs[N_COSTS];
+
+    machine_cost_fields(&machine, costs);
+    pack_array(pack, MACHINE_FIELDS + N_COSTS);
+    pack_uint(pack, machine.n_processors);
+    pack_uint(pack, machine.cache_bytes);
+    for (size_t i = 0; i < N_COSTS; i++) {
+        const double cost = *costs[i] < COST_MAX_NS ? *costs[i] : COST_MAX_NS;
+
+        assert(cost >= 0);
+        pack_uint(pack, (uint64_t)(cost / COST_UNIT_NS + 0.5));
+    }
+}
+
+static void
+tuning_row_pack(struct pack *pack,
+                const struct table *table,
+                enum collective_kind collective,
+                enum tuning_table_form form)
+{
+    const struct tuning_table_row *row = &table->rows[collective][form];
+    const struct registry_algorithm *overrides =
+        table->overrides.entries[collective];
+
+    pack_array(pack, ROW_FIELDS);
+    pack_str(pack, registry_collective_name(collective));
+    pack_uint(pack, form);
+    if (overrides)
+        pack_str(pack, overrides->algorithm->name);
+    else
+        pack_nil(pack);
+    pack_array(pack, 2 * (size_t)row->n_points);
+    for (uint32_t i = 0; i < row->n_points; i++) {
+        pack_uint(pack, row->points[i].up_to_bytes);
+        pack_str(pack, row->points[i].entry->algorithm->name);
+    }
+}
+
+static bool
+tuning_rows_are_equal(const struct tuning_table_row *one,
+                      const struct tuning_table_row *other)
+{
+    if (one->n_points != other->n_points)
+        return false;
+    for (uint32_t i = 0; i < one->n_points; i++) {
+        if (one->points[i].up_to_bytes != other->points[i].up_to_bytes ||
+            one->points[i].entry != other->points[i].entry)
+            return false;
+    }
+    return true;
+}
+
+static bool
+tuning_row_is_packed(const struct table *table,
+                     enum collective_kind collective,
+                     enum tuning_table_form form)
+{
+    const struct tuning_table_row *rows = table->rows[collective];
+
+    if (rows[form].n_points == 0)
+        return false;
+    return form == TABLE_EVEN ||
+           !tuning_rows_are_equal(&rows[TABLE_EVEN], &rows[TABLE_UNEVEN]);
+}
+
+static void
+tuning_rows_pack(struct pack *pack, const struct table *table)
+{
+    size_t n_rows = 0;
+
+    for (unsigned i = 0; i < COLLECTIVE_KINDS * TABLE_FORMS; i++)
+        n_rows += tuning_row_is_packed(table, i / TABLE_FORMS, i % TABLE_FORMS);
+    pack_array(pack, n_rows);
+    for (unsigned i = 0; i < COLLECTIVE_KINDS * TABLE_FORMS; i++) {
+        if (tuning_row_is_packed(table, i / TABLE_FORMS, i % TABLE_FORMS))
+            tuning_row_pack(pack, table, i / TABLE_FORMS, i % TABLE_FORMS);
+    }
+}
+
+enum hoop_status
+tuning_table_encode(const struct table *table, uint8_t bytes[LIMIT_TUNE_TABLE])
+{
+    CLEANUP(pack_deinit) struct pack pack;
+    CLEANUP(free) uint8_t *packed = NULL;
+    size_t n_packed = 0;
+
+    pack_init(&pack, LIMIT_TUNE_TABLE);
+    pack_array(&pack, FIELDS);
+    pack_uint(&pack, VERSION);
+    machine_costs_pack(&pack, table->machine);
+    tuning_rows_pack(&pack, table);
+    pack_uint(&pack, table->n_sample_bytes);
+    pack_uint(&pack, table->loss);
+    pack_uint(&pack, table->needs_benchmark);
+    pack_uint(&pack, table->defaults);
+    const enum hoop_status status = pack_take(&pack, &packed, &n_packed);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    memset(bytes, 0, LIMIT_TUNE_TABLE);
+    memcpy(bytes, packed, n_packed);
+    return HOOP_OK;
+}
+
+static void
+machine_costs_unpack(struct unpack *unpack, struct simulation_machine *machine)
+{
+    const size_t n = unpack_array(unpack, MACHINE_FIELDS + N_COSTS);
+    const uint64_t cost_max = (uint64_t)(COST_MAX_NS / COST_UNIT_NS);
+    double *costs[N_COSTS];
+
+    machine_cost_fields(machine, costs);
+    machine->n_processors = (uint32_t)unpack_uint(unpack, UINT32_MAX);
+    machine->cache_bytes = unpack_uint(unpack, UINT64_MAX);
+    for (size_t i = 0; i < N_COSTS; i++)
+        *costs[i] = (double)unpack_uint(unpack, cost_max) * COST_UNIT_NS;
+    unpack_skip(unpack, n > MACHINE_FIELDS + N_COSTS
+                            ? n - MACHINE_FIELDS - N_COSTS
+                            : 0);
+}
+
+static enum hoop_status
+algorithm_name_unpack(struct unpack *unpack,
+                      enum collective_kind collective,
+                      const struct registry_algorithm **out_entry)
+{
+    char name[NAME_MAX_BYTES] = "";
+
+    unpack_text(unpack, name, sizeof(name));
+    if (unpack_status(unpack) != HOOP_OK)
+        return error_pass(unpack_status(unpack));
+    *out_entry = registry_find_algorithm(collective, name);
+    if (!*out_entry)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "rank 0 does %s by '%s', an algorithm that is not "
+                           "known here: run one version of hoop on all ranks",
+                           registry_collective_name(collective), name);
+    return HOOP_OK;
+}
+
+/* The sizes must ascend, and the last one must be the largest there is. */
+static enum hoop_status
+tuning_points_unpack(struct unpack *unpack,
+                     enum collective_kind collective,
+                     struct tuning_table_row *row)
+{
+    const size_t n = unpack_array(unpack, 2);
+    uint64_t before = 0;
+
+    if (n % 2 != 0 || n > (size_t)2 * TABLE_POINTS)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "a row of %zu values in rank 0's table", n);
+    for (row->n_points = 0; row->n_points < n / 2; row->n_points++) {
+        struct tuning_table_switch_point *point = &row->points[row->n_points];
+
+        point->up_to_bytes = unpack_uint(unpack, UINT64_MAX);
+        const enum hoop_status status =
+            algorithm_name_unpack(unpack, collective, &point->entry);
+        if (status != HOOP_OK)
+            return error_pass(status);
+        if (row->n_points > 0 && point->up_to_bytes <= before)
+            return error_raise(HOOP_E_DATA_LOSS,
+                               "sizes in rank 0's table do not ascend");
+        before = point->up_to_bytes;
+    }
+    if (unpack_status(unpack) == HOOP_OK && before != UINT64_MAX)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "rank 0's table ends at %llu bytes",
+                           (unsigned long long)before);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+tuning_row_unpack(struct unpack *unpack, struct table *table)
+{
+    const size_t n = unpack_array(unpack, ROW_FIELDS);
+    enum collective_kind collective = COLLECTIVE_ALLREDUCE;
+    enum hoop_status status = HOOP_OK;
+    char name[NAME_MAX_BYTES] = "";
+
+    unpack_text(unpack, name, sizeof(name));
+    if (unpack_status(unpack) != HOOP_OK)
+        return error_pass(unpack_status(unpack));
+    if (!registry_parse_collective(name, &collective))
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "rank 0's table has a collective '%s', which is not "
+                           "known here: run one version of hoop on all ranks",
+                           name);
+    const uint64_t form = unpack_uint(unpack, TABLE_UNEVEN);
+    if (!unpack_nil(unpack))
+        status = algorithm_name_unpack(unpack, collective,
+                                       &table->overrides.entries[collective]);
+    if (status == HOOP_OK)
+        status = tuning_points_unpack(unpack, collective,
+                                      &table->rows[collective][form]);
+    unpack_skip(unpack, n > ROW_FIELDS ? n - ROW_FIELDS : 0);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* Copies the rows for even blocks where those for uneven ones were left out; no
+ * other row may be missing. */
+static enum hoop_status
+tuning_rows_fill_missing(struct table *table, enum collective_kind collective)
+{
+    struct tuning_table_row *rows = table->rows[collective];
+    size_t n_entries;
+
+    registry_collective_entries(collective, &n_entries);
+    if (rows[TABLE_UNEVEN].n_points == 0)
+        rows[TABLE_UNEVEN] = rows[TABLE_EVEN];
+    if (n_entries > 0 && rows[TABLE_EVEN].n_points == 0)
+        return error_raise(HOOP_E_DATA_LOSS, "rank 0's table does not say %s",
+                           registry_collective_name(collective));
+    for (uint32_t i = 0; i < rows[TABLE_UNEVEN].n_points; i++) {
+        const struct registry_algorithm *entry =
+            rows[TABLE_UNEVEN].points[i].entry;
+
+        if (entry->is_even_only)
+            return error_raise(HOOP_E_DATA_LOSS,
+                               "rank 0's table has %s for uneven blocks",
+                               entry->algorithm->name);
+    }
+    return HOOP_OK;
+}
+
+static enum hoop_status
+tuning_rows_unpack(struct unpack *unpack, struct table *table)
+{
+    const size_t n_rows = unpack_array(unpack, 0);
+
+    for (size_t i = 0; i < n_rows && unpack_status(unpack) == HOOP_OK; i++) {
+        const enum hoop_status status = tuning_row_unpack(unpack, table);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    if (unpack_status(unpack) != HOOP_OK)
+        return error_pass(unpack_status(unpack));
+    for (unsigned i = 0; i < COLLECTIVE_KINDS; i++) {
+        const enum hoop_status status = tuning_rows_fill_missing(table, i);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return HOOP_OK;
+}
+
+/* The size without most of the zeros that fill the buffer, each of which would
+ * count as a value. */
+static size_t
+bytes_before_padding(const uint8_t bytes[LIMIT_TUNE_TABLE])
+{
+    size_t n = LIMIT_TUNE_TABLE - ZEROS_LEFT;
+
+    while (n > 0 && bytes[n - 1] == 0)
+        n--;
+    return n + ZEROS_LEFT;
+}
+
+enum hoop_status
+tuning_table_decode(const uint8_t bytes[LIMIT_TUNE_TABLE],
+                    struct table *out_table)
+{
+    struct unpack unpack;
+    struct table table = {.machine = {.n_processors = 1}};
+
+    unpack_init(&unpack, bytes, bytes_before_padding(bytes), LIMIT_TUNE_TABLE);
+    unpack_array(&unpack, FIELDS);
+    const uint64_t version = unpack_uint(&unpack, UINT32_MAX);
+    if (unpack_status(&unpack) == HOOP_OK && version != VERSION)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "rank 0's table is of version %llu, not %d: run one "
+                           "version of hoop on all ranks",
+                           (unsigned long long)version, VERSION);
+    machine_costs_unpack(&unpack, &table.machine);
+    if (unpack_status(&unpack) == HOOP_OK && table.machine.n_processors == 0)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "rank 0's table is for no processors");
+    const enum hoop_status status = tuning_rows_unpack(&unpack, &table);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    table.n_sample_bytes = (uint32_t)unpack_uint(&unpack, LIMIT_RACES);
+    table.loss = (enum codec_loss)unpack_uint(&unpack, LOSS_COUNT - 1);
+    table.needs_benchmark = unpack_uint(&unpack, 1) == 1;
+    table.defaults = (enum defaults_kind)unpack_uint(&unpack, DEFAULTS_DIRECT);
+    if (unpack_status(&unpack) != HOOP_OK)
+        return error_pass(unpack_status(&unpack));
+    *out_table = table;
+    return HOOP_OK;
 }

@@ -14,7 +14,7 @@
 #include "select/builder.h"
 #include "select/defaults.h"
 #include "select/link.h"
-#include "select/sample_store.h"
+#include "select/samples.h"
 
 static const char FROM_ALGORITHM[] = "HOOP_ALGORITHM";
 static const char FROM_LINK[] = "HOOP_DEBUG_LINK";

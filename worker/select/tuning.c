@@ -5,20 +5,171 @@
 #include "select/tuning.h"
 
 #include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "hoop/status.h"
+
+#include "algorithms/algorithms.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/log.h"
+#include "engine/engine.h"
 #include "model/estimate.h"
-#include "select/agreement.h"
 #include "select/benchmark.h"
-#include "select/collective_kind.h"
 #include "select/link.h"
 #include "select/link_probe.h"
-#include "select/placement.h"
+#include "select/overrides.h"
 #include "select/samples.h"
 #include "select/table.h"
+
+/* Finds the ranks of a context that share a host. */
+
+struct rank_host {
+    const char *host_id;
+    uint32_t rank;
+};
+
+static int
+rank_host_compare(const void *left, const void *right)
+{
+    const struct rank_host *one = left;
+    const struct rank_host *other = right;
+
+    return strcmp(one->host_id, other->host_id);
+}
+
+enum hoop_status
+placement_nodes_from_roster(const struct comm_context *context,
+                            const struct roster *roster,
+                            struct plan_nodes **out_nodes)
+{
+    const uint32_t size = context_size(context);
+    CLEANUP(free)
+    struct rank_host *placed = calloc(size, sizeof(*placed));
+    CLEANUP(free)
+    uint32_t *names = calloc(size, sizeof(*names));
+    uint32_t n_hosts = 0;
+
+    if (!placed || !names)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "no memory for the nodes of %u ranks", size);
+    for (uint32_t rank = 0; rank < size; rank++)
+        placed[rank] = (struct rank_host){
+            .host_id =
+                roster->members[context_world_rank(context, rank)].host_id,
+            .rank = rank,
+        };
+    qsort(placed, size, sizeof(*placed), rank_host_compare);
+    for (uint32_t i = 0; i < size; i++) {
+        if (i > 0 && rank_host_compare(&placed[i - 1], &placed[i]) != 0)
+            n_hosts++;
+        names[placed[i].rank] = n_hosts;
+    }
+    return plan_nodes_create(names, size, out_nodes);
+}
+
+/*
+ * Gives the table of a context's rank 0 to all its ranks.
+ *
+ * A broadcast with a fixed algorithm, because there is no table yet to
+ * choose one.
+ */
+
+enum {
+    /* Up to this size a chain is used, whose connections exist already; beyond
+     * it, connecting a tree is worth its cost. */
+    CHAIN_RANKS_MAX = 64,
+};
+
+/* Broadcast rank 0's n_bytes of additional data after the world's table. All
+ * ranks know n_bytes from the table. Handle: HOOP_E_TIMEOUT (the context's),
+ * HOOP_E_PEER_LOST. */
+static enum hoop_status
+agreement_broadcast_bytes(struct comm_context *context,
+                          void *bytes,
+                          size_t n_bytes)
+{
+    const struct engine_collective request = {
+        .call =
+            {
+                .name = CALL_AGREE,
+                .dtype = HOOP_UINT8,
+                .root = context_agreed_settings(context),
+                .count = n_bytes,
+            },
+        .algorithm = context_size(context) > CHAIN_RANKS_MAX
+                         ? &algorithm_broadcast_binomial
+                         : &algorithm_broadcast_chain,
+        .shape =
+            {
+                .rank = context_rank(context),
+                .size = context_size(context),
+                .is_in_place = true,
+                .count = n_bytes,
+                .granule = 1,
+            },
+        .input = bytes,
+        .output = bytes,
+        .mode = ENGINE_START_AND_WAIT,
+    };
+    struct op *op = NULL;
+
+    enum hoop_status status = engine_start_collective(context, &request, &op);
+    if (status == HOOP_OK)
+        status = engine_wait(op, CLOCK_NEVER);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/*
+ * Rank 0 gives table to the others, which overwrite theirs. In a context of one
+ * rank, nothing happens. All ranks must call this or, on rank 0,
+ * agreement_broadcast_refusal().
+ * Handle: HOOP_E_TIMEOUT (the context's), HOOP_E_PEER_LOST, HOOP_E_DATA_LOSS,
+ * HOOP_E_INVALID (rank 0 has refused).
+ */
+static enum hoop_status
+agreement_broadcast_table(struct comm_context *context, struct table *table)
+{
+    uint8_t bytes[LIMIT_TUNE_TABLE] = {0};
+    enum hoop_status status = HOOP_OK;
+
+    if (context_size(context) == 1)
+        return HOOP_OK;
+    if (context_rank(context) == 0)
+        status = tuning_table_encode(table, bytes);
+    if (status == HOOP_OK)
+        status = agreement_broadcast_bytes(context, bytes, sizeof(bytes));
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (bytes[0] == 0)
+        return error_raise(HOOP_E_INVALID,
+                           "rank 0 refused what it was to decide: see its "
+                           "error");
+    /* Rank 0 decodes, too, because encoding has rounded the costs. */
+    return tuning_table_decode(bytes, table);
+}
+
+/* Called by rank 0 instead of agreement_broadcast_table() when it has no table to give.
+ * The others' agreement_broadcast_table() then returns HOOP_E_INVALID. */
+static void
+agreement_broadcast_refusal(struct comm_context *context)
+{
+    uint8_t bytes[LIMIT_TUNE_TABLE] = {0};
+    char text[LIMIT_ERROR_TEXT];
+
+    if (context_size(context) == 1)
+        return;
+    /* The caller reports its own error, not a failure to send the refusal. */
+    snprintf(text, sizeof(text), "%s", error_text());
+    if (agreement_broadcast_bytes(context, bytes, sizeof(bytes)) != HOOP_OK)
+        log_debug("tune", "nobody told: %s", error_text());
+    (void)error_raise(HOOP_E_INVALID, "%s", text);
+}
 
 struct tuning {
     struct tuner *tuner;

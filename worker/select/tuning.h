@@ -22,6 +22,7 @@
 #include "plan/nodes.h"
 #include "plan/plan.h"
 #include "select/tuner.h"
+#include "transport/roster.h"
 
 struct tuning;
 
@@ -95,5 +96,12 @@ tuning_codec_loss(const struct tuning *tuning);
  * tuning_destroy(). Returns NULL if tuning is NULL. */
 const struct plan_nodes *
 tuning_nodes(const struct tuning *tuning);
+
+/* Groups the ranks by host, as the roster names it. All members get the same
+ * result. The caller destroys *out_nodes. Handle: none (HOOP_E_EXHAUSTED). */
+enum hoop_status
+placement_nodes_from_roster(const struct comm_context *context,
+                            const struct roster *roster,
+                            struct plan_nodes **out_nodes);
 
 #endif

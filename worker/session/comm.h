@@ -12,6 +12,7 @@
 #include "hoop/comm.h"
 
 #include "base/cleanup.h"
+#include "base/limits.h"
 #include "engine/engine.h"
 #include "select/shm_region_forming.h"
 #include "select/tuning.h"
@@ -163,5 +164,19 @@ comm_replace_with_shrunk(struct hoop_comm *comm, struct hoop_comm *shrunk);
  * when no other thread uses them. */
 void
 comms_destroy(struct comm_domain *domain);
+
+/* The host's name, for messages. Never empty. */
+void
+host_name(char out_name[LIMIT_NAME]);
+
+/*
+ * Write an id that is equal for two processes if they may share memory and
+ * reach each other without a network. It consists of the kernel's boot id and
+ * the network namespace: workers in separate containers count as being on
+ * separate hosts, except for their processors (transport/roster.h). A node that
+ * is not empty (HOOP_NODE) replaces the id.
+ */
+void
+host_id(const char *node, char out_id[LIMIT_NAME]);
 
 #endif

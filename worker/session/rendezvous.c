@@ -21,9 +21,9 @@
 #include "base/random.h"
 #include "rpc/messages/status_messages.h"
 #include "rpc/method.h"
-#include "session/exit_status.h"
-#include "session/host.h"
+#include "session/comm.h"
 #include "session/join_notice.h"
+#include "session/launcher.h"
 #include "wire/pack.h"
 
 DEFINE_CLEANUP(struct roster *, roster_destroy)

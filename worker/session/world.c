@@ -4,10 +4,14 @@
 
 #include <stdlib.h>
 
+#include "hoop/session.h"
+
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "engine/engine.h"
 #include "select/shm_region_forming.h"
 #include "select/tuning.h"
+#include "session/comm.h"
 
 static enum hoop_status
 comm_domain_init(const struct world_options *options,
@@ -126,4 +130,25 @@ world_close(struct world *world)
     free(STEAL(world->comm.group_membership));
     free(STEAL(world->comm.retry.contributors));
     free(STEAL(world->comm.retry.kept));
+}
+
+/* How much data a rank has moved so far. */
+
+void
+hoop_session_stats(hoop_session_t *session, struct hoop_stats *out_stats)
+{
+    const struct hoop_comm *world = hoop_world(session);
+    struct engine_stats stats = {0};
+
+    if (!out_stats)
+        return;
+    if (world)
+        engine_stats(world->domain->engine, &stats);
+    *out_stats = (struct hoop_stats){
+        .operations = stats.operations,
+        .bytes_sent = stats.transport.bytes_sent,
+        .bytes_received = stats.transport.bytes_received,
+        .wire_sent = stats.transport.wire_sent,
+        .connections = stats.transport.connections,
+    };
 }

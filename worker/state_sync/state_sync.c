@@ -1,7 +1,7 @@
 /*
  * state_sync/state_sync.c - bring all ranks to the newest state among them
  *
- * Three agreements (api/agree_status.h) divide the call. In the first, each
+ * Three agreements (api/internal_collective.h) divide the call. In the first, each
  * rank contributes its version, a hash of its manifest text, and a hash of the
  * hashes of its blocks. If the latter are equal on all ranks, the call is done.
  * Otherwise the first source, a rank that has the newest version, broadcasts
@@ -19,8 +19,7 @@
 
 #include "hoop/object.h"
 
-#include "api/agree_status.h"
-#include "api/comm_call.h"
+#include "api/collective.h"
 #include "api/internal_collective.h"
 #include "api/tags.h"
 #include "base/error.h"
@@ -28,8 +27,7 @@
 #include "base/status.h"
 #include "session/comm.h"
 #include "state_sync/block_transfer.h"
-#include "state_sync/manifest_text.h"
-#include "state_sync/missing_blocks.h"
+#include "state_sync/tensor_manifest.h"
 
 /* Indices of the numbers in an agreement. */
 enum {

@@ -130,3 +130,583 @@ mapping_start_backward(struct mapping_call call, hoop_op_t **out_op)
     const struct move_call backward = mapping_backward_call(&call);
     return move_call_start(&backward, out_op);
 }
+
+/*
+ * Public mappings between tensor-parallel layouts.
+ *
+ * Each function names its mapping; tensor_parallel/mapping.c does the rest.
+ */
+
+static struct mapping_call
+mapping_call_even(enum mapping mapping,
+                  const struct hoop_tensor *tensor,
+                  struct hoop_tensor *out,
+                  hoop_comm_t *comm)
+{
+    return (struct mapping_call){
+        .mapping = mapping, .tensor = tensor, .out = out, .comm = comm};
+}
+
+enum hoop_status
+hoop_copy_to_tp_forward(const struct hoop_tensor *input,
+                        struct hoop_tensor *output,
+                        hoop_comm_t *comm)
+{
+    return mapping_run_forward(
+        mapping_call_even(MAPPING_COPY_TO_TP, input, output, comm));
+}
+
+enum hoop_status
+hoop_copy_to_tp_forward_start(const struct hoop_tensor *input,
+                              struct hoop_tensor *output,
+                              hoop_comm_t *comm,
+                              hoop_op_t **out_op)
+{
+    return mapping_start_forward(
+        mapping_call_even(MAPPING_COPY_TO_TP, input, output, comm), out_op);
+}
+
+enum hoop_status
+hoop_copy_to_tp_backward(const struct hoop_tensor *output_grad,
+                         struct hoop_tensor *input_grad,
+                         hoop_comm_t *comm)
+{
+    return mapping_run_backward(
+        mapping_call_even(MAPPING_COPY_TO_TP, output_grad, input_grad, comm));
+}
+
+enum hoop_status
+hoop_copy_to_tp_backward_start(const struct hoop_tensor *output_grad,
+                               struct hoop_tensor *input_grad,
+                               hoop_comm_t *comm,
+                               hoop_op_t **out_op)
+{
+    return mapping_start_backward(
+        mapping_call_even(MAPPING_COPY_TO_TP, output_grad, input_grad, comm),
+        out_op);
+}
+
+enum hoop_status
+hoop_reduce_from_tp_forward(const struct hoop_tensor *input,
+                            struct hoop_tensor *output,
+                            hoop_comm_t *comm)
+{
+    return mapping_run_forward(
+        mapping_call_even(MAPPING_REDUCE_FROM_TP, input, output, comm));
+}
+
+enum hoop_status
+hoop_reduce_from_tp_forward_start(const struct hoop_tensor *input,
+                                  struct hoop_tensor *output,
+                                  hoop_comm_t *comm,
+                                  hoop_op_t **out_op)
+{
+    return mapping_start_forward(
+        mapping_call_even(MAPPING_REDUCE_FROM_TP, input, output, comm), out_op);
+}
+
+enum hoop_status
+hoop_reduce_from_tp_backward(const struct hoop_tensor *output_grad,
+                             struct hoop_tensor *input_grad,
+                             hoop_comm_t *comm)
+{
+    return mapping_run_backward(mapping_call_even(
+        MAPPING_REDUCE_FROM_TP, output_grad, input_grad, comm));
+}
+
+enum hoop_status
+hoop_reduce_from_tp_backward_start(const struct hoop_tensor *output_grad,
+                                   struct hoop_tensor *input_grad,
+                                   hoop_comm_t *comm,
+                                   hoop_op_t **out_op)
+{
+    return mapping_start_backward(mapping_call_even(MAPPING_REDUCE_FROM_TP,
+                                                    output_grad, input_grad,
+                                                    comm),
+                                  out_op);
+}
+
+enum hoop_status
+hoop_scatter_to_tp_forward(const struct hoop_tensor *input,
+                           struct hoop_tensor *output,
+                           hoop_comm_t *comm)
+{
+    return mapping_run_forward(
+        mapping_call_even(MAPPING_SCATTER_TO_TP, input, output, comm));
+}
+
+enum hoop_status
+hoop_scatter_to_tp_forward_start(const struct hoop_tensor *input,
+                                 struct hoop_tensor *output,
+                                 hoop_comm_t *comm,
+                                 hoop_op_t **out_op)
+{
+    return mapping_start_forward(
+        mapping_call_even(MAPPING_SCATTER_TO_TP, input, output, comm), out_op);
+}
+
+enum hoop_status
+hoop_scatter_to_tp_backward(const struct hoop_tensor *output_grad,
+                            struct hoop_tensor *input_grad,
+                            hoop_comm_t *comm)
+{
+    return mapping_run_backward(mapping_call_even(
+        MAPPING_SCATTER_TO_TP, output_grad, input_grad, comm));
+}
+
+enum hoop_status
+hoop_scatter_to_tp_backward_start(const struct hoop_tensor *output_grad,
+                                  struct hoop_tensor *input_grad,
+                                  hoop_comm_t *comm,
+                                  hoop_op_t **out_op)
+{
+    return mapping_start_backward(
+        mapping_call_even(MAPPING_SCATTER_TO_TP, output_grad, input_grad, comm),
+        out_op);
+}
+
+enum hoop_status
+hoop_gather_from_tp_forward(const struct hoop_tensor *input,
+                            struct hoop_tensor *output,
+                            hoop_comm_t *comm)
+{
+    return mapping_run_forward(
+        mapping_call_even(MAPPING_GATHER_FROM_TP, input, output, comm));
+}
+
+enum hoop_status
+hoop_gather_from_tp_forward_start(const struct hoop_tensor *input,
+                                  struct hoop_tensor *output,
+                                  hoop_comm_t *comm,
+                                  hoop_op_t **out_op)
+{
+    return mapping_start_forward(
+        mapping_call_even(MAPPING_GATHER_FROM_TP, input, output, comm), out_op);
+}
+
+enum hoop_status
+hoop_gather_from_tp_backward(const struct hoop_tensor *output_grad,
+                             struct hoop_tensor *input_grad,
+                             hoop_comm_t *comm)
+{
+    return mapping_run_backward(mapping_call_even(
+        MAPPING_GATHER_FROM_TP, output_grad, input_grad, comm));
+}
+
+enum hoop_status
+hoop_gather_from_tp_backward_start(const struct hoop_tensor *output_grad,
+                                   struct hoop_tensor *input_grad,
+                                   hoop_comm_t *comm,
+                                   hoop_op_t **out_op)
+{
+    return mapping_start_backward(mapping_call_even(MAPPING_GATHER_FROM_TP,
+                                                    output_grad, input_grad,
+                                                    comm),
+                                  out_op);
+}
+
+enum hoop_status
+hoop_all_gather_last_from_tp_forward(const struct hoop_tensor *input,
+                                     struct hoop_tensor *output,
+                                     hoop_comm_t *comm)
+{
+    return mapping_run_forward(mapping_call_even(
+        MAPPING_ALL_GATHER_LAST_FROM_TP, input, output, comm));
+}
+
+enum hoop_status
+hoop_all_gather_last_from_tp_forward_start(const struct hoop_tensor *input,
+                                           struct hoop_tensor *output,
+                                           hoop_comm_t *comm,
+                                           hoop_op_t **out_op)
+{
+    return mapping_start_forward(
+        mapping_call_even(MAPPING_ALL_GATHER_LAST_FROM_TP, input, output, comm),
+        out_op);
+}
+
+enum hoop_status
+hoop_all_gather_last_from_tp_backward(const struct hoop_tensor *output_grad,
+                                      struct hoop_tensor *input_grad,
+                                      hoop_comm_t *comm)
+{
+    return mapping_run_backward(mapping_call_even(
+        MAPPING_ALL_GATHER_LAST_FROM_TP, output_grad, input_grad, comm));
+}
+
+enum hoop_status
+hoop_all_gather_last_from_tp_backward_start(
+    const struct hoop_tensor *output_grad,
+    struct hoop_tensor *input_grad,
+    hoop_comm_t *comm,
+    hoop_op_t **out_op)
+{
+    return mapping_start_backward(
+        mapping_call_even(MAPPING_ALL_GATHER_LAST_FROM_TP, output_grad,
+                          input_grad, comm),
+        out_op);
+}
+
+enum hoop_status
+hoop_reduce_scatter_last_to_tp_forward(const struct hoop_tensor *input,
+                                       struct hoop_tensor *output,
+                                       hoop_comm_t *comm)
+{
+    return mapping_run_forward(mapping_call_even(
+        MAPPING_REDUCE_SCATTER_LAST_TO_TP, input, output, comm));
+}
+
+enum hoop_status
+hoop_reduce_scatter_last_to_tp_forward_start(const struct hoop_tensor *input,
+                                             struct hoop_tensor *output,
+                                             hoop_comm_t *comm,
+                                             hoop_op_t **out_op)
+{
+    return mapping_start_forward(
+        mapping_call_even(MAPPING_REDUCE_SCATTER_LAST_TO_TP, input, output,
+                          comm),
+        out_op);
+}
+
+enum hoop_status
+hoop_reduce_scatter_last_to_tp_backward(const struct hoop_tensor *output_grad,
+                                        struct hoop_tensor *input_grad,
+                                        hoop_comm_t *comm)
+{
+    return mapping_run_backward(mapping_call_even(
+        MAPPING_REDUCE_SCATTER_LAST_TO_TP, output_grad, input_grad, comm));
+}
+
+enum hoop_status
+hoop_reduce_scatter_last_to_tp_backward_start(
+    const struct hoop_tensor *output_grad,
+    struct hoop_tensor *input_grad,
+    hoop_comm_t *comm,
+    hoop_op_t **out_op)
+{
+    return mapping_start_backward(
+        mapping_call_even(MAPPING_REDUCE_SCATTER_LAST_TO_TP, output_grad,
+                          input_grad, comm),
+        out_op);
+}
+
+/*
+ * Public mappings to and from sequence parallelism.
+ *
+ * Each function names its mapping; tensor_parallel/mapping.c does the rest.
+ */
+
+static enum mapping
+gather_mapping_for_consumer(enum hoop_consumer consumer)
+{
+    switch (consumer) {
+    case HOOP_CONSUMER_SHARDED:
+        return MAPPING_GATHER_FROM_SP;
+    case HOOP_CONSUMER_REPLICATED:
+        return MAPPING_GATHER_FROM_SP_REPLICATED;
+    }
+    return MAPPING_UNKNOWN;
+}
+
+static struct mapping_call
+mapping_call_with_rows(enum mapping mapping,
+                       const struct hoop_tensor *tensor,
+                       struct hoop_tensor *out,
+                       const struct hoop_rows *rows,
+                       hoop_comm_t *comm)
+{
+    return (struct mapping_call){.mapping = mapping,
+                                 .tensor = tensor,
+                                 .out = out,
+                                 .comm = comm,
+                                 .rows = rows};
+}
+
+enum hoop_status
+hoop_scatter_to_sp_forward(const struct hoop_tensor *input,
+                           struct hoop_tensor *output,
+                           hoop_comm_t *comm)
+{
+    return mapping_run_forward(mapping_call_with_rows(
+        MAPPING_SCATTER_TO_SP, input, output, NULL, comm));
+}
+
+enum hoop_status
+hoop_scatter_to_sp_forward_start(const struct hoop_tensor *input,
+                                 struct hoop_tensor *output,
+                                 hoop_comm_t *comm,
+                                 hoop_op_t **out_op)
+{
+    return mapping_start_forward(mapping_call_with_rows(MAPPING_SCATTER_TO_SP,
+                                                        input, output, NULL,
+                                                        comm),
+                                 out_op);
+}
+
+enum hoop_status
+hoop_scatter_to_sp_backward(const struct hoop_tensor *output_grad,
+                            struct hoop_tensor *input_grad,
+                            hoop_comm_t *comm)
+{
+    return mapping_run_backward(mapping_call_with_rows(
+        MAPPING_SCATTER_TO_SP, output_grad, input_grad, NULL, comm));
+}
+
+enum hoop_status
+hoop_scatter_to_sp_backward_start(const struct hoop_tensor *output_grad,
+                                  struct hoop_tensor *input_grad,
+                                  hoop_comm_t *comm,
+                                  hoop_op_t **out_op)
+{
+    return mapping_start_backward(
+        mapping_call_with_rows(MAPPING_SCATTER_TO_SP, output_grad, input_grad,
+                               NULL, comm),
+        out_op);
+}
+
+enum hoop_status
+hoop_gather_from_sp_forward(const struct hoop_tensor *input,
+                            struct hoop_tensor *output,
+                            enum hoop_consumer consumer,
+                            const struct hoop_rows *rows,
+                            hoop_comm_t *comm)
+{
+    return mapping_run_forward(mapping_call_with_rows(
+        gather_mapping_for_consumer(consumer), input, output, rows, comm));
+}
+
+enum hoop_status
+hoop_gather_from_sp_forward_start(const struct hoop_tensor *input,
+                                  struct hoop_tensor *output,
+                                  enum hoop_consumer consumer,
+                                  const struct hoop_rows *rows,
+                                  hoop_comm_t *comm,
+                                  hoop_op_t **out_op)
+{
+    return mapping_start_forward(
+        mapping_call_with_rows(gather_mapping_for_consumer(consumer), input,
+                               output, rows, comm),
+        out_op);
+}
+
+enum hoop_status
+hoop_gather_from_sp_backward(const struct hoop_tensor *output_grad,
+                             struct hoop_tensor *input_grad,
+                             enum hoop_consumer consumer,
+                             const struct hoop_rows *rows,
+                             hoop_comm_t *comm)
+{
+    return mapping_run_backward(
+        mapping_call_with_rows(gather_mapping_for_consumer(consumer),
+                               output_grad, input_grad, rows, comm));
+}
+
+enum hoop_status
+hoop_gather_from_sp_backward_start(const struct hoop_tensor *output_grad,
+                                   struct hoop_tensor *input_grad,
+                                   enum hoop_consumer consumer,
+                                   const struct hoop_rows *rows,
+                                   hoop_comm_t *comm,
+                                   hoop_op_t **out_op)
+{
+    return mapping_start_backward(
+        mapping_call_with_rows(gather_mapping_for_consumer(consumer),
+                               output_grad, input_grad, rows, comm),
+        out_op);
+}
+
+enum hoop_status
+hoop_reduce_scatter_to_sp_forward(const struct hoop_tensor *input,
+                                  struct hoop_tensor *output,
+                                  const struct hoop_rows *rows,
+                                  hoop_comm_t *comm)
+{
+    return mapping_run_forward(mapping_call_with_rows(
+        MAPPING_REDUCE_SCATTER_TO_SP, input, output, rows, comm));
+}
+
+enum hoop_status
+hoop_reduce_scatter_to_sp_forward_start(const struct hoop_tensor *input,
+                                        struct hoop_tensor *output,
+                                        const struct hoop_rows *rows,
+                                        hoop_comm_t *comm,
+                                        hoop_op_t **out_op)
+{
+    return mapping_start_forward(
+        mapping_call_with_rows(MAPPING_REDUCE_SCATTER_TO_SP, input, output,
+                               rows, comm),
+        out_op);
+}
+
+enum hoop_status
+hoop_reduce_scatter_to_sp_backward(const struct hoop_tensor *output_grad,
+                                   struct hoop_tensor *input_grad,
+                                   const struct hoop_rows *rows,
+                                   hoop_comm_t *comm)
+{
+    return mapping_run_backward(mapping_call_with_rows(
+        MAPPING_REDUCE_SCATTER_TO_SP, output_grad, input_grad, rows, comm));
+}
+
+enum hoop_status
+hoop_reduce_scatter_to_sp_backward_start(const struct hoop_tensor *output_grad,
+                                         struct hoop_tensor *input_grad,
+                                         const struct hoop_rows *rows,
+                                         hoop_comm_t *comm,
+                                         hoop_op_t **out_op)
+{
+    return mapping_start_backward(
+        mapping_call_with_rows(MAPPING_REDUCE_SCATTER_TO_SP, output_grad,
+                               input_grad, rows, comm),
+        out_op);
+}
+
+/*
+ * Public mappings that exchange between all.
+ *
+ * ranks
+ *
+ * Each function names its mapping; tensor_parallel/mapping.c does the rest.
+ */
+
+static struct mapping_call
+mapping_call_with_splits(enum mapping mapping,
+                         const struct hoop_tensor *tensor,
+                         struct hoop_tensor *out,
+                         const struct hoop_row_splits *splits,
+                         hoop_comm_t *comm)
+{
+    return (struct mapping_call){.mapping = mapping,
+                                 .tensor = tensor,
+                                 .out = out,
+                                 .comm = comm,
+                                 .splits = splits};
+}
+
+enum hoop_status
+hoop_all_to_all_rows_forward(const struct hoop_tensor *input,
+                             struct hoop_tensor *output,
+                             const struct hoop_row_splits *splits,
+                             hoop_comm_t *comm)
+{
+    return mapping_run_forward(mapping_call_with_splits(
+        MAPPING_ALL_TO_ALL_ROWS, input, output, splits, comm));
+}
+
+enum hoop_status
+hoop_all_to_all_rows_forward_start(const struct hoop_tensor *input,
+                                   struct hoop_tensor *output,
+                                   const struct hoop_row_splits *splits,
+                                   hoop_comm_t *comm,
+                                   hoop_op_t **out_op)
+{
+    return mapping_start_forward(
+        mapping_call_with_splits(MAPPING_ALL_TO_ALL_ROWS, input, output, splits,
+                                 comm),
+        out_op);
+}
+
+enum hoop_status
+hoop_all_to_all_rows_backward(const struct hoop_tensor *output_grad,
+                              struct hoop_tensor *input_grad,
+                              const struct hoop_row_splits *splits,
+                              hoop_comm_t *comm)
+{
+    return mapping_run_backward(mapping_call_with_splits(
+        MAPPING_ALL_TO_ALL_ROWS, output_grad, input_grad, splits, comm));
+}
+
+enum hoop_status
+hoop_all_to_all_rows_backward_start(const struct hoop_tensor *output_grad,
+                                    struct hoop_tensor *input_grad,
+                                    const struct hoop_row_splits *splits,
+                                    hoop_comm_t *comm,
+                                    hoop_op_t **out_op)
+{
+    return mapping_start_backward(
+        mapping_call_with_splits(MAPPING_ALL_TO_ALL_ROWS, output_grad,
+                                 input_grad, splits, comm),
+        out_op);
+}
+
+enum hoop_status
+hoop_all_to_all_sp2hp_forward(const struct hoop_tensor *input,
+                              struct hoop_tensor *output,
+                              hoop_comm_t *comm)
+{
+    return mapping_run_forward(
+        mapping_call_with_splits(MAPPING_SP2HP, input, output, NULL, comm));
+}
+
+enum hoop_status
+hoop_all_to_all_sp2hp_forward_start(const struct hoop_tensor *input,
+                                    struct hoop_tensor *output,
+                                    hoop_comm_t *comm,
+                                    hoop_op_t **out_op)
+{
+    return mapping_start_forward(
+        mapping_call_with_splits(MAPPING_SP2HP, input, output, NULL, comm),
+        out_op);
+}
+
+enum hoop_status
+hoop_all_to_all_sp2hp_backward(const struct hoop_tensor *output_grad,
+                               struct hoop_tensor *input_grad,
+                               hoop_comm_t *comm)
+{
+    return mapping_run_backward(mapping_call_with_splits(
+        MAPPING_SP2HP, output_grad, input_grad, NULL, comm));
+}
+
+enum hoop_status
+hoop_all_to_all_sp2hp_backward_start(const struct hoop_tensor *output_grad,
+                                     struct hoop_tensor *input_grad,
+                                     hoop_comm_t *comm,
+                                     hoop_op_t **out_op)
+{
+    return mapping_start_backward(
+        mapping_call_with_splits(MAPPING_SP2HP, output_grad, input_grad, NULL,
+                                 comm),
+        out_op);
+}
+
+enum hoop_status
+hoop_all_to_all_hp2sp_forward(const struct hoop_tensor *input,
+                              struct hoop_tensor *output,
+                              hoop_comm_t *comm)
+{
+    return mapping_run_forward(
+        mapping_call_with_splits(MAPPING_HP2SP, input, output, NULL, comm));
+}
+
+enum hoop_status
+hoop_all_to_all_hp2sp_forward_start(const struct hoop_tensor *input,
+                                    struct hoop_tensor *output,
+                                    hoop_comm_t *comm,
+                                    hoop_op_t **out_op)
+{
+    return mapping_start_forward(
+        mapping_call_with_splits(MAPPING_HP2SP, input, output, NULL, comm),
+        out_op);
+}
+
+enum hoop_status
+hoop_all_to_all_hp2sp_backward(const struct hoop_tensor *output_grad,
+                               struct hoop_tensor *input_grad,
+                               hoop_comm_t *comm)
+{
+    return mapping_run_backward(mapping_call_with_splits(
+        MAPPING_HP2SP, output_grad, input_grad, NULL, comm));
+}
+
+enum hoop_status
+hoop_all_to_all_hp2sp_backward_start(const struct hoop_tensor *output_grad,
+                                     struct hoop_tensor *input_grad,
+                                     hoop_comm_t *comm,
+                                     hoop_op_t **out_op)
+{
+    return mapping_start_backward(
+        mapping_call_with_splits(MAPPING_HP2SP, output_grad, input_grad, NULL,
+                                 comm),
+        out_op);
+}

@@ -8,7 +8,10 @@
 #ifndef TENSOR_PARALLEL_TARGET_H
 #define TENSOR_PARALLEL_TARGET_H
 
+#include <stddef.h>
+
 #include "hoop/tensor.h"
+#include "hoop/tensor_parallel.h"
 
 #include "tensor/result.h"
 #include "tensor_parallel/move.h"
@@ -30,5 +33,23 @@ output_target_prepare(const struct move_call *call,
  * was. */
 void
 output_target_withdraw(struct target *target);
+
+/*
+ * A scratch is lent to one move at a time, from its start until it has been
+ * waited for. Two moves at once would overwrite each other's results.
+ */
+
+/* Lends at least n_bytes, aligned to 64; the previous content is lost. The
+ * caller returns it with scratch_release().
+ * Handle: HOOP_E_PRECONDITION (it is lent), HOOP_E_INVALID (tensor lies in it),
+ * HOOP_E_EXHAUSTED. */
+enum hoop_status
+scratch_acquire(struct hoop_scratch *scratch,
+                size_t n_bytes,
+                const struct hoop_tensor *tensor,
+                void **out_bytes);
+/* NULL is allowed. */
+void
+scratch_release(struct hoop_scratch *scratch);
 
 #endif

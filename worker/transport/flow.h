@@ -17,7 +17,9 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "base/limits.h"
 #include "codec/loss.h"
+#include "wire/frame.h"
 #include "wire/frame_tensor.h"
 
 enum flow_class {
@@ -53,7 +55,7 @@ struct flow_label {
     bool is_confirmed;
 };
 
-struct encoded_payload; /* transport/tcp/encoded_payload.h */
+struct encoded_payload; /* transport/tcp/payload.h */
 TAILQ_HEAD(encoded_payload_list, encoded_payload);
 
 struct send_request {
@@ -121,5 +123,43 @@ TAILQ_HEAD(recv_request_list, recv_request);
 /* The source of a FLOW_MESSAGE receive request that takes any sender's
  * message. */
 static const uint32_t FLOW_ANY_PEER = UINT32_MAX;
+
+/*
+ * Both sides compute the same numbers: docs/wire-format.md, "Flow control".
+ */
+
+static inline uint64_t
+window_per_rank(uint32_t n_ranks)
+{
+    const uint64_t share = LIMIT_EAGER_TOTAL / n_ranks;
+
+    return share < LIMIT_EAGER_WINDOW ? share : LIMIT_EAGER_WINDOW;
+}
+
+/* What an eager frame takes of the window. */
+static inline uint64_t
+window_frame_cost(const struct frame *frame)
+{
+    return LIMIT_FRAME_HEADER + (uint64_t)frame->stored;
+}
+
+/* The part of the window that large eager messages leave for small ones. */
+static inline uint64_t
+window_reserved_for_small(uint64_t window)
+{
+    return window / 4;
+}
+
+/* The largest message that may be sent eagerly as a whole, while the window
+ * has room. The receiver grants such a message only after its first frame. */
+static inline uint64_t
+window_whole_message_max(uint64_t window)
+{
+    const uint64_t n_room = window - window_reserved_for_small(window);
+
+    return n_room >= LIMIT_EAGER_WHOLE + LIMIT_FRAME_HEADER
+               ? LIMIT_EAGER_WHOLE
+               : LIMIT_EAGER_MESSAGE;
+}
 
 #endif

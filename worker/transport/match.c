@@ -7,10 +7,9 @@
 
 #include "dtype/dtype.h"
 #include "tensor/shape.h"
-#include "transport/tcp/encoded_payload.h"
+#include "transport/flow.h"
 #include "transport/tcp/payload.h"
 #include "transport/unexpected_queue.h"
-#include "transport/window.h"
 
 static bool
 key_equal(const struct flow_key *a, const struct flow_key *b)

@@ -27,10 +27,9 @@
 #include "net/tls.h"
 #include "transport/flow.h"
 #include "transport/shm/segment.h"
-#include "transport/tcp/stream_autotune.h"
 #include "transport/tcp/stream_group.h"
 #include "transport/transport.h"
-#include "transport/unexpected_index.h"
+#include "transport/unexpected_queue.h"
 #include "wire/frame_header_cache.h"
 
 /*

@@ -10,7 +10,41 @@
 #ifndef TRANSPORT_UNEXPECTED_QUEUE_H
 #define TRANSPORT_UNEXPECTED_QUEUE_H
 
-#include "transport/peer.h"
+#include <sys/queue.h>
+
+#include "hoop/status.h"
+
+#include "transport/flow.h"
+
+struct fragment;
+struct transport;
+struct unexpected;
+
+/*
+ * A rank that only sends may be thousands of calls
+ * ahead of this one, which asks for every call what came early for it. One
+ * list of all messages would be searched each time.
+ */
+
+enum {
+    UNEXPECTED_INDEX_LISTS = 256,
+};
+
+TAILQ_HEAD(unexpected_list, unexpected);
+
+/* List i has the messages of all peers whose operation number is i modulo
+ * UNEXPECTED_INDEX_LISTS. */
+struct unexpected_index {
+    struct unexpected_list lists[UNEXPECTED_INDEX_LISTS];
+};
+
+/* unexpected must be a FLOW_COLLECTIVE. */
+void
+unexpected_index_add(struct unexpected_index *unexpected_index,
+                     struct unexpected *unexpected);
+void
+unexpected_index_remove(struct unexpected_index *unexpected_index,
+                        struct unexpected *unexpected);
 
 /* Handle: HOOP_E_EXHAUSTED. */
 enum hoop_status

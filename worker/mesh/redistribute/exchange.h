@@ -22,8 +22,8 @@
 #ifndef MESH_REDISTRIBUTE_EXCHANGE_H
 #define MESH_REDISTRIBUTE_EXCHANGE_H
 
+#include "mesh/grid.h"
 #include "mesh/redistribute/redistribution.h"
-#include "mesh/tiling.h"
 
 /* A layout on a mesh, and the ranks of the context at its places. The context
  * is the communicator of all ranks that take part. */

@@ -1,7 +1,7 @@
 /*
  * mesh/redistribute/redistribute_runner.c - runs the steps of a redistribution
  *
- * All buffers are planned (mesh/redistribute/buffer_steps.h) and allocated when the
+ * All buffers are planned (mesh/redistribute/transfer_plan.h) and allocated when the
  * operation starts. The progress owner unpacks what a step brought and packs
  * what the next one sends; the waiter unpacks the last step.
  */
@@ -17,7 +17,7 @@
 #include "dtype/dtype.h"
 #include "dtype/neutral.h"
 #include "engine/engine.h"
-#include "mesh/redistribute/buffer_steps.h"
+#include "mesh/redistribute/transfer_plan.h"
 #include "session/comm.h"
 
 enum {

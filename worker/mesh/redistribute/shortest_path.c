@@ -16,7 +16,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/limits.h"
-#include "mesh/tiling.h"
+#include "mesh/grid.h"
 
 enum search_phase {
     PHASE_REDUCE,

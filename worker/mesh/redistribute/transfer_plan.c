@@ -2,11 +2,177 @@
 
 #include "mesh/redistribute/transfer_plan.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "mesh/redistribute/view.h"
+#include "dtype/dtype.h"
+#include "dtype/neutral.h"
+#include "tensor/layout.h"
+
+/* A box of elements inside a larger tensor. */
+
+struct view
+view_of_shape(const struct hoop_shape *shape)
+{
+    struct view view = {.shape = *shape};
+    size_t stride = 1;
+
+    for (uint32_t i = shape->n_dims; i > 0; i--) {
+        view.strides[i - 1] = stride;
+        stride *= shape->dims[i - 1];
+    }
+    return view;
+}
+
+struct view
+view_cut(const struct view *view, const struct hoop_part *box)
+{
+    struct view cut = *view;
+
+    cut.shape = box->shape;
+    for (uint32_t i = 0; i < box->shape.n_dims; i++)
+        cut.first += box->offset[i] * view->strides[i];
+    return cut;
+}
+
+size_t
+view_n_elements(const struct hoop_shape *shape)
+{
+    size_t count = 1;
+
+    for (uint32_t i = 0; i < shape->n_dims; i++)
+        count *= shape->dims[i];
+    return count;
+}
+
+static struct hoop_tensor
+view_to_tensor(const struct view *view, const struct view_memory *memory)
+{
+    const size_t offset = view->first * dtype_size(memory->dtype);
+
+    return (struct hoop_tensor){
+        .data = (uint8_t *)memory->data + offset,
+        .dtype = memory->dtype,
+        .shape = view->shape,
+        .strides = view->strides,
+    };
+}
+
+/* Returns whether box, which is not empty, has no gaps. */
+static bool
+view_is_dense(const struct view *box)
+{
+    const struct hoop_tensor tensor = {.shape = box->shape,
+                                       .strides = box->strides};
+
+    return layout_is_dense(&tensor);
+}
+
+bool
+view_has_contiguous_boxes(const struct view *view,
+                          const struct hoop_part *boxes,
+                          size_t n_boxes,
+                          size_t *out_first)
+{
+    size_t end = SIZE_MAX;
+
+    *out_first = 0;
+    for (size_t i = 0; i < n_boxes; i++) {
+        const size_t count = view_n_elements(&boxes[i].shape);
+        const struct view box = view_cut(view, &boxes[i]);
+
+        if (count == 0)
+            continue;
+        if (!view_is_dense(&box) || (end != SIZE_MAX && box.first != end))
+            return false;
+        if (end == SIZE_MAX)
+            *out_first = box.first;
+        end = box.first + count;
+    }
+    return true;
+}
+
+bool
+view_has_dense_boxes(const struct view *view,
+                     const struct hoop_part *boxes,
+                     size_t n_boxes,
+                     size_t *out_firsts)
+{
+    for (size_t i = 0; i < n_boxes; i++) {
+        const size_t count = view_n_elements(&boxes[i].shape);
+        const struct view box = view_cut(view, &boxes[i]);
+
+        if (count > 0 && !view_is_dense(&box))
+            return false;
+        out_firsts[i] = count > 0 ? box.first : 0;
+    }
+    return true;
+}
+
+void
+view_copy(const struct view *from,
+          const struct view_memory *from_memory,
+          const struct view *to,
+          const struct view_memory *to_memory)
+{
+    if (view_n_elements(&from->shape) == 0)
+        return;
+
+    const struct hoop_tensor source = view_to_tensor(from, from_memory);
+    const struct hoop_tensor target = view_to_tensor(to, to_memory);
+
+    layout_copy(&source, &target);
+}
+
+/* Returns the views of a box and of its dense copy at first, and where the next
+ * copy begins. */
+static size_t
+view_box_and_packed_copy(const struct view *view,
+                         const struct hoop_part *box,
+                         size_t first,
+                         struct view out_views[2])
+{
+    out_views[0] = view_cut(view, box);
+    out_views[1] = view_of_shape(&box->shape);
+    out_views[1].first = first;
+    return first + view_n_elements(&box->shape);
+}
+
+void
+view_pack(const struct view *view,
+          const struct view_memory *memory,
+          const struct hoop_part *boxes,
+          size_t n_boxes,
+          void *packed)
+{
+    const struct view_memory dense = {memory->dtype, packed};
+    struct view views[2];
+    size_t first = 0;
+
+    for (size_t i = 0; i < n_boxes; i++) {
+        first = view_box_and_packed_copy(view, &boxes[i], first, views);
+        view_copy(&views[0], memory, &views[1], &dense);
+    }
+}
+
+void
+view_unpack(const struct view *view,
+            const struct view_memory *memory,
+            const struct hoop_part *boxes,
+            size_t n_boxes,
+            const void *packed)
+{
+    const struct view_memory dense = {memory->dtype, (void *)(uintptr_t)packed};
+    struct view views[2];
+    size_t first = 0;
+
+    for (size_t i = 0; i < n_boxes; i++) {
+        first = view_box_and_packed_copy(view, &boxes[i], first, views);
+        view_copy(&views[1], &dense, &views[0], memory);
+    }
+}
 
 /* Returns whether a rank sends a different block to each rank of the plan.
  * step_receives_from_each() does so for what it receives. */
@@ -267,4 +433,264 @@ transfer_plan_destroy(struct transfer_plan *transfer_plan)
     free(transfer_plan->counts);
     free(transfer_plan->firsts);
     free(transfer_plan);
+}
+
+/* Where a rank's part lies at each step. */
+
+/* Returns a buffer that a part in buffer can be copied to. */
+static enum buffer
+staging_buffer_other(enum buffer buffer)
+{
+    return buffer == BUFFER_FIRST ? BUFFER_SECOND : BUFFER_FIRST;
+}
+
+/* Returns whether no step after step number moves elements. */
+static bool
+step_is_last_to_move(const struct redistribution *redistribution,
+                     uint32_t number)
+{
+    const uint32_t n_steps = redistribution_n_steps(redistribution);
+
+    for (uint32_t i = number + 1; i < n_steps; i++) {
+        if (redistribution_step(redistribution, i)->kind != HOOP_STEP_FILL)
+            return false;
+    }
+    return true;
+}
+
+/* Returns where the dense part after the step goes; the step reads from
+ * source. */
+static enum buffer
+step_target_buffer(const struct transfer_plan_request *place,
+                   enum buffer source)
+{
+    return step_is_last_to_move(place->redistribution, place->step)
+               ? BUFFER_OUTPUT
+               : staging_buffer_other(source);
+}
+
+static void
+buffer_steps_grow_buffer(struct buffer_steps *buffer_steps,
+                         enum buffer buffer,
+                         size_t count)
+{
+    if (buffer_steps->counts[buffer] < count)
+        buffer_steps->counts[buffer] = count;
+}
+
+/* Returns where the dense part before place's step is, if it is in buffer. The
+ * buffer is BUFFER_NONE if this rank has no part or an empty one. */
+static struct buffer_view
+buffer_view_before_step(const struct transfer_plan_request *place,
+                        enum buffer buffer)
+{
+    struct buffer_view buffer_view = {.buffer = BUFFER_NONE};
+    struct hoop_part part;
+
+    if (!redistribution_part_before(place->redistribution, place->step,
+                                    place->rank, &part))
+        return buffer_view;
+    buffer_view.view = view_of_shape(&part.shape);
+    if (view_n_elements(&part.shape) > 0)
+        buffer_view.buffer = buffer;
+    return buffer_view;
+}
+
+/* Returns the same for the part after place's step. */
+static struct buffer_view
+buffer_view_after_step(const struct transfer_plan_request *place,
+                       enum buffer buffer)
+{
+    struct transfer_plan_request next = *place;
+
+    next.step++;
+    return buffer_view_before_step(&next, buffer);
+}
+
+static void
+local_step_prepare_slice(struct local_step *local_step,
+                         const struct transfer_plan_request *place)
+{
+    const struct redistribution *redistribution = place->redistribution;
+    struct hoop_part before;
+    struct hoop_part after;
+
+    local_step->after = local_step->before;
+    if (!redistribution_part_before(redistribution, place->step, place->rank,
+                                    &before) ||
+        !redistribution_part_before(redistribution, place->step + 1,
+                                    place->rank, &after))
+        return;
+    for (uint32_t i = 0; i < after.shape.n_dims; i++)
+        after.offset[i] -= before.offset[i];
+    local_step->after.view = view_cut(&local_step->before.view, &after);
+    if (view_n_elements(&after.shape) == 0)
+        local_step->after.buffer = BUFFER_NONE;
+}
+
+/* The first rank of a line keeps its elements; the others get the operator's
+ * neutral element. */
+static void
+local_step_prepare_fill(struct buffer_steps *buffer_steps,
+                        struct local_step *local_step,
+                        const struct transfer_plan_request *place,
+                        enum hoop_dtype dtype)
+{
+    const struct redistribution *redistribution = place->redistribution;
+
+    local_step->after = local_step->before;
+    if (local_step->before.buffer == BUFFER_NONE ||
+        !neutral_exists(dtype, local_step->step->after.partial_op) ||
+        redistribution_plan_shape(redistribution, place->step, place->rank)
+                .rank == 0)
+        return;
+    local_step->is_filled = true;
+    local_step->after = buffer_view_after_step(
+        place, step_target_buffer(place, local_step->before.buffer));
+    buffer_steps_grow_buffer(buffer_steps, local_step->after.buffer,
+                             view_n_elements(&local_step->after.view.shape));
+}
+
+/* If blocks are packed and unpacked, the one that stays on this rank need not
+ * be. It is copied when the others have arrived, so they must not arrive where
+ * it still lies. */
+static void
+local_step_keep_own_block(struct local_step *local_step,
+                          const struct transfer_plan_request *place)
+{
+    struct transfer_plan *transfer_plan = local_step->transfer_plan;
+
+    /* On lines blocks are numbered by member of the line, not by rank. */
+    if (local_step->step->kind != HOOP_STEP_EXCHANGE ||
+        local_step->before.buffer != BUFFER_INPUT ||
+        view_n_elements(&transfer_plan->out[place->rank].shape) == 0)
+        return;
+    local_step->has_kept = true;
+    local_step->kept_out = transfer_plan->out[place->rank];
+    local_step->kept_in = transfer_plan->in[place->rank];
+    transfer_plan_drop_rank(transfer_plan, place->rank);
+}
+
+/* Returns whether outgoing blocks must be packed. An exchange can send each
+ * block from anywhere if it is contiguous; other plans need blocks one after
+ * the other. */
+static bool
+local_step_needs_packing(struct local_step *local_step)
+{
+    struct transfer_plan *transfer_plan = local_step->transfer_plan;
+    const struct view *view = &local_step->before.view;
+
+    if (local_step->step->kind != HOOP_STEP_EXCHANGE)
+        return !view_has_contiguous_boxes(
+            view, transfer_plan->out, transfer_plan->n_out, &local_step->first);
+    if (!view_has_dense_boxes(view, transfer_plan->out, transfer_plan->n_out,
+                              transfer_plan->firsts))
+        return true;
+    transfer_plan->shape.firsts = transfer_plan->firsts;
+    return false;
+}
+
+static bool
+local_step_needs_unpacking(struct local_step *local_step)
+{
+    struct transfer_plan *transfer_plan = local_step->transfer_plan;
+    const struct view *view = &local_step->after.view;
+    size_t *firsts = transfer_plan->firsts + transfer_plan->shape.size;
+    size_t first;
+
+    if (local_step->step->kind != HOOP_STEP_EXCHANGE)
+        return !view_has_contiguous_boxes(view, transfer_plan->in,
+                                          transfer_plan->n_in, &first);
+    if (!view_has_dense_boxes(view, transfer_plan->in, transfer_plan->n_in,
+                              firsts))
+        return true;
+    transfer_plan->shape.recv_firsts = firsts;
+    return false;
+}
+
+/* Finds the buffers that the elements pass through from before to after. */
+static void
+local_step_assign_buffers(struct local_step *local_step,
+                          const struct transfer_plan_request *place)
+{
+    const bool packs = local_step_needs_packing(local_step);
+    const bool unpacks = local_step_needs_unpacking(local_step);
+    enum buffer source = local_step->before.buffer;
+
+    if (packs) {
+        local_step->send_buffer = staging_buffer_other(source);
+        local_step->first = 0;
+        source = local_step->send_buffer;
+    }
+    local_step->receive_buffer = unpacks ? staging_buffer_other(source)
+                                         : step_target_buffer(place, source);
+    local_step->after.buffer =
+        unpacks ? step_target_buffer(place, local_step->receive_buffer)
+                : local_step->receive_buffer;
+    if (packs && unpacks)
+        local_step_keep_own_block(local_step, place);
+}
+
+static enum hoop_status
+local_step_prepare_transfer(struct buffer_steps *buffer_steps,
+                            struct local_step *local_step,
+                            const struct transfer_plan_request *place)
+{
+    const enum hoop_status status =
+        transfer_plan_create(place, &local_step->transfer_plan);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    buffer_steps->is_local = false;
+    local_step->after = buffer_view_after_step(place, BUFFER_OUTPUT);
+    const bool has_after = local_step->after.buffer != BUFFER_NONE;
+    local_step_assign_buffers(local_step, place);
+    if (!has_after)
+        local_step->after.buffer = BUFFER_NONE;
+    buffer_steps_grow_buffer(buffer_steps, local_step->send_buffer,
+                             local_step->transfer_plan->out_count);
+    buffer_steps_grow_buffer(buffer_steps, local_step->receive_buffer,
+                             local_step->transfer_plan->in_count);
+    buffer_steps_grow_buffer(buffer_steps, local_step->after.buffer,
+                             view_n_elements(&local_step->after.view.shape));
+    return HOOP_OK;
+}
+
+enum hoop_status
+buffer_steps_init(struct buffer_steps *buffer_steps,
+                  const struct transfer_plan_request *place,
+                  enum hoop_dtype dtype)
+{
+    const uint32_t n_steps = redistribution_n_steps(place->redistribution);
+    struct transfer_plan_request at = *place;
+
+    buffer_steps->is_local = true;
+    at.step = 0;
+    buffer_steps->last = buffer_view_before_step(&at, BUFFER_INPUT);
+    for (; at.step < n_steps; at.step++) {
+        struct local_step *local_step =
+            &buffer_steps->buffer_steps[buffer_steps->n_buffer_steps++];
+        enum hoop_status status = HOOP_OK;
+
+        local_step->step = redistribution_step(at.redistribution, at.step);
+        local_step->before = buffer_steps->last;
+        if (local_step->step->kind == HOOP_STEP_SLICE)
+            local_step_prepare_slice(local_step, &at);
+        else if (local_step->step->kind == HOOP_STEP_FILL)
+            local_step_prepare_fill(buffer_steps, local_step, &at, dtype);
+        else
+            status = local_step_prepare_transfer(buffer_steps, local_step, &at);
+        if (status != HOOP_OK)
+            return error_pass(status);
+        buffer_steps->last = local_step->after;
+    }
+    return HOOP_OK;
+}
+
+void
+buffer_steps_deinit(struct buffer_steps *buffer_steps)
+{
+    for (uint32_t i = 0; i < buffer_steps->n_buffer_steps; i++)
+        transfer_plan_destroy(buffer_steps->buffer_steps[i].transfer_plan);
+    buffer_steps->n_buffer_steps = 0;
 }

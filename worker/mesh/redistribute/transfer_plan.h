@@ -10,10 +10,13 @@
 #ifndef MESH_REDISTRIBUTE_TRANSFER_PLAN_H
 #define MESH_REDISTRIBUTE_TRANSFER_PLAN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hoop/dtype.h"
 #include "hoop/sharding.h"
+#include "hoop/tensor.h"
 
 #include "base/cleanup.h"
 #include "mesh/redistribute/redistribution.h"
@@ -64,5 +67,137 @@ transfer_plan_drop_rank(struct transfer_plan *transfer_plan, uint32_t rank);
 void
 transfer_plan_destroy(struct transfer_plan *transfer_plan);
 DEFINE_CLEANUP(struct transfer_plan *, transfer_plan_destroy)
+
+/*
+ * The functions are pure: a view has strides, but no memory. A part of a
+ * view is a view, so cutting costs nothing until elements are copied.
+ */
+
+struct view {
+    size_t first; /* index in memory of its first element */
+    struct hoop_shape shape;
+    size_t strides[HOOP_MAX_DIMS]; /* in elements */
+};
+
+/* Returns the view of a whole dense tensor. */
+struct view
+view_of_shape(const struct hoop_shape *shape);
+/* Returns the part of a view that box describes; it must be inside. */
+struct view
+view_cut(const struct view *view, const struct hoop_part *box);
+
+/* Returns the number of elements of a shape that has been checked. */
+size_t
+view_n_elements(const struct hoop_shape *shape);
+
+/* Returns whether those boxes of view that have elements are contiguous and
+ * follow each other in order. If so, *out_first is where they begin in memory,
+ * in elements. */
+bool
+view_has_contiguous_boxes(const struct view *view,
+                          const struct hoop_part *boxes,
+                          size_t n_boxes,
+                          size_t *out_first);
+
+/* Returns whether each of the boxes is contiguous by itself. If so, out_firsts
+ * are where they begin in memory, in elements, or 0 for an empty box. */
+bool
+view_has_dense_boxes(const struct view *view,
+                     const struct hoop_part *boxes,
+                     size_t n_boxes,
+                     size_t *out_firsts);
+
+/* The memory of a view. data is borrowed. */
+struct view_memory {
+    enum hoop_dtype dtype;
+    void *data; /* at element 0 */
+};
+
+/* Copies between two views of one shape, which must not overlap. */
+void
+view_copy(const struct view *from,
+          const struct view_memory *from_memory,
+          const struct view *to,
+          const struct view_memory *to_memory);
+
+/* Copy boxes of view to packed, one after the other, or back. The two must not
+ * overlap. */
+void
+view_pack(const struct view *view,
+          const struct view_memory *memory,
+          const struct hoop_part *boxes,
+          size_t n_boxes,
+          void *packed);
+void
+view_unpack(const struct view *view,
+            const struct view_memory *memory,
+            const struct hoop_part *boxes,
+            size_t n_boxes,
+            const void *packed);
+
+/*
+ * The functions are pure. A part starts in the input and ends in the output.
+ * In between there are two buffers; a copy or a receive goes to the one that
+ * does not hold the source. A slice is only a view of what is already there.
+ * Blocks that are contiguous where they lie are sent from there, and blocks
+ * whose destination is contiguous are received there.
+ */
+
+enum buffer {
+    BUFFER_NONE, /* the rank has no elements */
+    BUFFER_INPUT,
+    BUFFER_OUTPUT,
+    BUFFER_FIRST,
+    BUFFER_SECOND,
+};
+
+enum {
+    N_BUFFERS = BUFFER_SECOND + 1
+};
+
+/* Where a part lies, as a view of a buffer. */
+struct buffer_view {
+    enum buffer buffer;
+    struct view view;
+};
+
+/* One step on this rank. */
+struct local_step {
+    const struct redistribution_step *step;
+    struct buffer_view before;
+    struct buffer_view after;
+    struct transfer_plan *transfer_plan; /* NULL: nothing is sent */
+    bool is_filled; /* fill after with the operator's neutral element */
+    /* Where blocks are packed by rank, in a step with a transfer plan; NONE:
+     * they are sent from before. */
+    enum buffer send_buffer;
+    size_t first; /* element of the source buffer where blocks begin */
+    /* Where blocks arrive by rank; the buffer of after: in their places. */
+    enum buffer receive_buffer;
+    /* The block that an exchange keeps on this rank. It is copied from before
+     * to after and not sent. */
+    bool has_kept;
+    struct hoop_part kept_out;
+    struct hoop_part kept_in;
+};
+
+struct buffer_steps {
+    uint32_t n_buffer_steps;
+    struct local_step buffer_steps[HOOP_MAX_STEPS];
+    struct buffer_view last;
+    size_t counts[N_BUFFERS]; /* elements that each buffer must hold */
+    bool is_local;            /* no step sends anything, on any rank */
+};
+
+/* Derives the steps of one rank; place->step is ignored. The caller passes
+ * zeroed memory and calls buffer_steps_deinit() also after a failure. The
+ * redistribution is borrowed and must outlive the result.
+ * Handle: none (HOOP_E_EXHAUSTED). */
+enum hoop_status
+buffer_steps_init(struct buffer_steps *buffer_steps,
+                  const struct transfer_plan_request *place,
+                  enum hoop_dtype dtype);
+void
+buffer_steps_deinit(struct buffer_steps *buffer_steps);
 
 #endif

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "transport/sequence.h"
-#include "transport/shm/region_layout.h"
 
 size_t
 shm_region_bytes_per_slot(const struct shm_region *shm_region)

@@ -2,14 +2,318 @@
 
 #include "transport/shm/segment.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/random.h"
+#include "base/resource_limit.h"
 #include "net/descriptor.h"
+#include "net/proc.h"
+
+/* Memory that other processes of the host can open. */
+
+/* Constants of kernels that are newer than the C library. */
+#ifndef MFD_NOEXEC_SEAL
+enum {
+    MFD_NOEXEC_SEAL = 8,
+};
+#endif
+
+#ifndef MADV_POPULATE_WRITE
+enum {
+    MADV_POPULATE_READ = 22,
+    MADV_POPULATE_WRITE = 23,
+};
+#endif
+
+enum {
+    NAME_BYTES = 64,
+    PATH_BYTES = 64,
+    KEY_IN_NAME = 16, /* bytes of the key in the file's name */
+};
+
+static const int SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+static void
+memfd_name(const uint8_t key[MEMORY_KEY], char out_name[NAME_BYTES])
+{
+    int n = snprintf(out_name, NAME_BYTES, "hoop-");
+
+    for (int i = 0; i < KEY_IN_NAME; i++)
+        n += snprintf(out_name + n, (size_t)(NAME_BYTES - n), "%02x", key[i]);
+}
+
+static enum hoop_status
+raise_map_failed(void)
+{
+    char why[RESOURCE_LIMIT_TEXT];
+
+    return error_raise(HOOP_E_EXHAUSTED, "cannot map shared memory: %s",
+                       resource_error_describe(RESOURCE_MAPPING, errno, why));
+}
+
+enum hoop_status
+memory_reserve(size_t n_bytes, uint8_t **out_base)
+{
+    uint8_t *base = mmap(NULL, n_bytes, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (base == MAP_FAILED)
+        return raise_map_failed();
+    *out_base = base;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+map_shared(int flags, uint8_t *at, size_t n_bytes, int fd, size_t offset)
+{
+    if (mmap(at, n_bytes, PROT_READ | PROT_WRITE,
+             MAP_SHARED | MAP_FIXED | flags, fd, (off_t)offset) == MAP_FAILED)
+        return raise_map_failed();
+    return HOOP_OK;
+}
+
+enum hoop_status
+memory_map(uint8_t *at, size_t n_bytes, int fd, size_t offset)
+{
+    return map_shared(MAP_POPULATE, at, n_bytes, fd, offset);
+}
+
+enum hoop_status
+memory_map_lazily(uint8_t *at, size_t n_bytes, int fd, size_t offset)
+{
+    return map_shared(0, at, n_bytes, fd, offset);
+}
+
+/* Returns whether the kernel can allocate pages without their being touched. */
+static bool
+can_populate(void)
+{
+    return madvise(NULL, 0, MADV_POPULATE_WRITE) == 0;
+}
+
+enum hoop_status
+memory_map_sparse(uint8_t *at, size_t n_bytes, int fd)
+{
+    if (!can_populate())
+        return memory_map(at, n_bytes, fd, 0);
+    return map_shared(0, at, n_bytes, fd, 0);
+}
+
+enum hoop_status
+memory_populate(uint8_t *at, size_t n_bytes)
+{
+    const size_t n_before = (uintptr_t)at % MEMORY_PAGE;
+
+    /* With a kernel that cannot do this, everything is allocated from the
+     * beginning. */
+    if (madvise(at - n_before, n_before + n_bytes, MADV_POPULATE_WRITE) == 0 ||
+        errno == EINVAL)
+        return HOOP_OK;
+    return error_raise(HOOP_E_EXHAUSTED, "no %zu bytes of shared memory: %s",
+                       n_bytes, strerror(errno));
+}
+
+void
+memory_prefault(uint8_t *at, size_t n_bytes)
+{
+    const size_t n_before = (uintptr_t)at % MEMORY_PAGE;
+
+    (void)!madvise(at - n_before, n_before + n_bytes, MADV_POPULATE_READ);
+}
+
+enum hoop_status
+memory_dont_fork(uint8_t *base, size_t n_bytes)
+{
+    return madvise(base, n_bytes, MADV_DONTFORK) == 0 ? HOOP_OK
+                                                      : raise_map_failed();
+}
+
+void
+memory_unmap(uint8_t *base, size_t n_bytes)
+{
+    if (base)
+        munmap(base, n_bytes);
+}
+
+/* Sets the size of a file. fallocate() also allocates all of it, because
+ * touching memory that is not there ends the process; ftruncate() allocates
+ * nothing. */
+typedef int
+file_resize_fn(int fd, size_t n_bytes);
+
+static int
+file_allocate(int fd, size_t n_bytes)
+{
+    return fallocate(fd, 0, 0, (off_t)n_bytes);
+}
+
+static int
+file_truncate(int fd, size_t n_bytes)
+{
+    return ftruncate(fd, (off_t)n_bytes);
+}
+
+/* The kernel refuses a file of memory that is larger than RLIMIT_FSIZE, and
+ * sends SIGXFSZ to the process, which would end it. */
+static bool
+is_file_size_allowed(size_t n_bytes)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 ||
+           limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= n_bytes;
+}
+
+/* Call allot(), but never so that SIGXFSZ would follow. */
+static int
+file_resize(int fd, size_t n_bytes, file_resize_fn *allot)
+{
+    if (is_file_size_allowed(n_bytes))
+        return allot(fd, n_bytes);
+    errno = EFBIG;
+    return -1;
+}
+
+/* Create an unnamed file whose size is final. */
+static enum hoop_status
+memfd_open(const char *name, size_t n_bytes, file_resize_fn *allot, int *out_fd)
+{
+    const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+    char why[RESOURCE_LIMIT_TEXT];
+
+    int fd = memfd_create(name, flags | MFD_NOEXEC_SEAL);
+    if (fd < 0 && errno == EINVAL)
+        fd = memfd_create(name, flags);
+    if (fd < 0)
+        return error_raise(
+            HOOP_E_UNAVAILABLE, "no file of memory: %s",
+            resource_error_describe(RESOURCE_DESCRIPTOR, errno, why));
+    descriptor_track(fd);
+    if (file_resize(fd, n_bytes, allot) == 0 &&
+        fcntl(fd, F_ADD_SEALS, SEALS) == 0) {
+        *out_fd = fd;
+        return HOOP_OK;
+    }
+    const int error = errno;
+    descriptor_close(fd);
+    return error_raise(HOOP_E_UNAVAILABLE, "no %zu bytes of shared memory: %s",
+                       n_bytes,
+                       resource_error_describe(RESOURCE_MAPPING, error, why));
+}
+
+static enum hoop_status
+memfd_create_with_handle(size_t n_bytes,
+                         file_resize_fn *allot,
+                         struct shared_memory_handle *out_place,
+                         int *out_fd)
+{
+    struct shared_memory_handle place = {0};
+    char name[NAME_BYTES];
+
+    enum hoop_status status = proc_own_pid(&place.pid);
+    if (status == HOOP_OK)
+        status = random_fill(place.key, MEMORY_KEY);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    memfd_name(place.key, name);
+    status = memfd_open(name, n_bytes, allot, out_fd);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    place.fd = (uint32_t)*out_fd;
+    *out_place = place;
+    return HOOP_OK;
+}
+
+enum hoop_status
+shared_memory_create(size_t n_bytes,
+                     struct shared_memory_handle *out_place,
+                     int *out_fd)
+{
+    return memfd_create_with_handle(n_bytes, file_allocate, out_place, out_fd);
+}
+
+enum hoop_status
+shared_memory_create_sparse(size_t n_bytes,
+                            struct shared_memory_handle *out_place,
+                            int *out_fd)
+{
+    return memfd_create_with_handle(
+        n_bytes, can_populate() ? file_truncate : file_allocate, out_place,
+        out_fd);
+}
+
+static enum hoop_status
+raise_memory_unreachable(const struct shared_memory_handle *place,
+                         const char *why)
+{
+    return error_raise(HOOP_E_UNAVAILABLE,
+                       "the shared memory of process %u is out of reach: %s",
+                       place->pid, why);
+}
+
+/* The target is checked before it is opened, because opening may have
+ * effects. */
+static enum hoop_status
+memfd_open_by_handle(const struct shared_memory_handle *place, int *out_fd)
+{
+    char path[PATH_BYTES];
+    char name[NAME_BYTES];
+    char expected[PATH_BYTES + NAME_BYTES];
+    char found[PATH_BYTES + NAME_BYTES];
+    char why[RESOURCE_LIMIT_TEXT];
+
+    snprintf(path, sizeof(path), "/proc/%u/fd/%u", place->pid, place->fd);
+    memfd_name(place->key, name);
+    snprintf(expected, sizeof(expected), "/memfd:%s (deleted)", name);
+    const ssize_t n = readlink(path, found, sizeof(found) - 1);
+    if (n < 0)
+        return raise_memory_unreachable(place, strerror(errno));
+    found[n] = '\0';
+    if (strcmp(found, expected) != 0)
+        return raise_memory_unreachable(place,
+                                        "another process has its number here");
+    const int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return raise_memory_unreachable(
+            place, resource_error_describe(RESOURCE_DESCRIPTOR, errno, why));
+    descriptor_track(fd);
+    *out_fd = fd;
+    return HOOP_OK;
+}
+
+enum hoop_status
+shared_memory_open(const struct shared_memory_handle *place,
+                   int *out_fd,
+                   size_t *out_n_bytes)
+{
+    struct stat file;
+    int fd = -1;
+
+    const enum hoop_status status = memfd_open_by_handle(place, &fd);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    const int seals = fcntl(fd, F_GET_SEALS);
+    if (fstat(fd, &file) != 0 || seals < 0 || (seals & SEALS) != SEALS) {
+        descriptor_close(fd);
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "shared memory whose size is not sealed");
+    }
+    *out_fd = fd;
+    *out_n_bytes = (size_t)file.st_size;
+    return HOOP_OK;
+}
 
 static const uint64_t MAGIC = 0x31474e49504f4f48; /* "HOOPING1" */
 

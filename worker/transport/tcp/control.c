@@ -8,10 +8,10 @@
 
 #include <string.h>
 
+#include "transport/flow.h"
 #include "transport/match.h"
 #include "transport/peer.h"
 #include "transport/tcp/payload.h"
-#include "transport/window.h"
 
 /* Grants of a flow that grows in small steps are collected up to this size. */
 static const uint64_t GRANT_MIN = 256 * (uint64_t)1024;

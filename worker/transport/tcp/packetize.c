@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "fault/fault.h"
+#include "transport/flow.h"
 #include "transport/peer.h"
-#include "transport/tcp/encoded_payload.h"
-#include "transport/window.h"
+#include "transport/tcp/payload.h"
 
 enum {
     FRAME_COST = LIMIT_FRAME_HEADER,

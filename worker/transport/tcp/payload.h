@@ -8,6 +8,11 @@
 #ifndef TRANSPORT_TCP_PAYLOAD_H
 #define TRANSPORT_TCP_PAYLOAD_H
 
+#include <stddef.h>
+#include <stdint.h>
+
+#include "codec/codec.h"
+#include "transport/flow.h"
 #include "transport/peer.h"
 
 /* Returns where the next payload byte goes. */
@@ -41,5 +46,57 @@ void
 peer_lose_corrupted(struct peer *peer);
 void
 peer_lose_protocol_error(struct peer *peer, const char *what);
+
+/*
+ * A payload that comes encoded and is forwarded, or that goes to several
+ * peers, need not be encoded again. The executor (engine/executor.c) knows
+ * when that is so, and gives the encoded payload to the send request that
+ * will send the same bytes. That request cuts its frames where the payload's
+ * frame was cut, and holds a copy of the payload. It keeps at most
+ * LIMIT_ENCODED_PAYLOADS; anything beyond, it encodes itself.
+ *
+ * Thread: the progress owner.
+ */
+
+struct peer;
+
+/* n_raw bytes at raw, in the encoding that some frame carried. */
+struct encoded {
+    const uint8_t *raw;
+    size_t n_raw;
+    uint32_t codec;
+    struct codec_span stored;
+};
+
+/* Call before anything else is done with flow. */
+void
+encoded_payload_cache_init(struct send_request *flow);
+/* Drop all encoded payloads of flow. */
+void
+encoded_payload_clear(struct send_request *flow);
+
+/* Keep a copy of encoded, bytes that flow will have to send. Does nothing if
+ * there is no room or flow is past them. */
+void
+encoded_payload_add(struct send_request *flow, const struct encoded *encoded);
+
+/* Returns how many of the next n_bytes of flow its next frame should have. */
+uint64_t
+encoded_payload_limit(const struct send_request *flow, uint64_t n_bytes);
+
+/* Returns the encoded form of the next n_raw bytes of flow, or NULL. It is
+ * valid until the next call. Payloads before those bytes are dropped. */
+const struct encoded *
+encoded_payload_next(struct send_request *flow, size_t n_raw);
+
+/* payload_encode.c */
+
+/* Report by on_encoded() the payload of frame, stored, which has just been
+ * decoded and goes to flow->place next. */
+void
+peer_report_encoded(const struct peer *peer,
+                    const struct recv_request *flow,
+                    const struct frame *frame,
+                    const uint8_t *stored);
 
 #endif

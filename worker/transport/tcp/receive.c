@@ -16,12 +16,11 @@
 #include <sys/uio.h>
 
 #include "base/error.h"
+#include "transport/flow.h"
 #include "transport/match.h"
 #include "transport/peer.h"
-#include "transport/tcp/encoded_payload.h"
 #include "transport/tcp/payload.h"
 #include "transport/unexpected_queue.h"
-#include "transport/window.h"
 
 enum {
     /* The size of a packet on the loopback interface. A read of fewer bytes is

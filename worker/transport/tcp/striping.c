@@ -5,7 +5,7 @@
  * will be. It asks for the connections (transport/connect/connector.h), and once all
  * are here it sends a SPREAD frame, the last frame of its direction that does
  * not go through the stream group. The other side answers with its own SPREAD
- * frame. If HOOP_STREAMS leaves the number open, transport/tcp/stream_autotune.h
+ * frame. If HOOP_STREAMS leaves the number open, transport/tcp/stream_group.h
  * decides it.
  */
 
@@ -20,7 +20,7 @@
 #include "fault/fault.h"
 #include "net/socket.h"
 #include "transport/peer.h"
-#include "transport/tcp/stream_autotune.h"
+#include "transport/tcp/stream_group.h"
 
 static struct poller_interest
 stream_interest(const struct peer *peer, unsigned stream)

@@ -1,4 +1,4 @@
-/* tests/unit/worker/api/allgather_test.c - api/allgather.c */
+/* tests/unit/worker/api/allgather_test.c - api/collectives.c */
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* tests/unit/worker/api/allreduce_test.c - api/allreduce.c */
+/* tests/unit/worker/api/allreduce_test.c - api/collectives.c */
 
 #include <string.h>
 

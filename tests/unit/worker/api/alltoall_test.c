@@ -1,4 +1,4 @@
-/* tests/unit/worker/api/alltoall_test.c - api/alltoall.c */
+/* tests/unit/worker/api/alltoall_test.c - api/collectives.c */
 
 #include "couple_case.h"
 

@@ -1,4 +1,4 @@
-/* tests/unit/worker/api/barrier_test.c - api/barrier.c */
+/* tests/unit/worker/api/barrier_test.c - api/collectives.c */
 
 #include <string.h>
 

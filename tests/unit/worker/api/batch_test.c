@@ -1,4 +1,4 @@
-/* tests/unit/worker/api/batch_test.c - api/batch.c */
+/* tests/unit/worker/api/batch_test.c - api/p2p.c */
 
 #include "couple_case.h"
 

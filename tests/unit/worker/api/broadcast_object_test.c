@@ -1,4 +1,4 @@
-/* tests/unit/worker/api/broadcast_object_test.c - api/broadcast_object.c */
+/* tests/unit/worker/api/broadcast_object_test.c - api/objects.c */
 
 #include <stdlib.h>
 

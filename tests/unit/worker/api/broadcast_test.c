@@ -1,4 +1,4 @@
-/* tests/unit/worker/api/broadcast_test.c - api/broadcast.c */
+/* tests/unit/worker/api/broadcast_test.c - api/collectives.c */
 
 #include <string.h>
 

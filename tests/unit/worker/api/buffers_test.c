@@ -1,6 +1,6 @@
-/* tests/unit/worker/api/buffers_test.c - api/buffers.c */
+/* tests/unit/worker/api/buffers_test.c - api/collective.c */
 
-#include "api/buffers.h"
+#include "api/collective.h"
 #include "couple_case.h"
 
 static int32_t here[8];

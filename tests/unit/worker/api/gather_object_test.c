@@ -1,4 +1,4 @@
-/* tests/unit/worker/api/gather_object_test.c - api/gather_object.c */
+/* tests/unit/worker/api/gather_object_test.c - api/objects.c */
 
 #include <stdlib.h>
 

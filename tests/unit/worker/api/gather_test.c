@@ -1,4 +1,4 @@
-/* tests/unit/worker/api/gather_test.c - api/gather.c */
+/* tests/unit/worker/api/gather_test.c - api/collectives.c */
 
 #include "couple_case.h"
 

@@ -1,4 +1,4 @@
-/* tests/unit/worker/api/names_test.c - api/names.c */
+/* tests/unit/worker/api/names_test.c - api/collective.c */
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* tests/unit/worker/api/reduce_scatter_test.c - api/reduce_scatter.c */
+/* tests/unit/worker/api/reduce_scatter_test.c - api/collectives.c */
 
 #include <string.h>
 

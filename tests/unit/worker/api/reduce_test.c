@@ -1,4 +1,4 @@
-/* tests/unit/worker/api/reduce_test.c - api/reduce.c */
+/* tests/unit/worker/api/reduce_test.c - api/collectives.c */
 
 #include <string.h>
 

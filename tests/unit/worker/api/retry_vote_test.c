@@ -1,6 +1,6 @@
 /* tests/unit/worker/api/retry_vote_test.c - what has become of a call */
 
-#include "api/retry_vote.h"
+#include "api/retry.h"
 #include "base/cleanup.h"
 #include "check.h"
 

@@ -1,4 +1,4 @@
-/* tests/unit/worker/api/scan_test.c - api/scan.c */
+/* tests/unit/worker/api/scan_test.c - api/collectives.c */
 
 #include "couple_case.h"
 

@@ -1,4 +1,4 @@
-/* tests/unit/worker/api/scatter_object_test.c - api/scatter_object.c */
+/* tests/unit/worker/api/scatter_object_test.c - api/objects.c */
 
 #include <stdlib.h>
 

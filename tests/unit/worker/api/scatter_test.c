@@ -1,4 +1,4 @@
-/* tests/unit/worker/api/scatter_test.c - api/scatter.c */
+/* tests/unit/worker/api/scatter_test.c - api/collectives.c */
 
 #include "couple_case.h"
 

@@ -1,7 +1,7 @@
-/* tests/unit/worker/api/select_test.c - api/select.c */
+/* tests/unit/worker/api/select_test.c - api/collective.c */
 
 #include "algorithms/algorithms.h"
-#include "api/select.h"
+#include "api/collective.h"
 #include "check.h"
 
 static void

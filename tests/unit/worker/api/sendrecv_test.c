@@ -1,4 +1,4 @@
-/* tests/unit/worker/api/sendrecv_test.c - api/sendrecv.c */
+/* tests/unit/worker/api/sendrecv_test.c - api/p2p.c */
 
 #include "couple_case.h"
 

@@ -1,4 +1,4 @@
-/* tests/unit/worker/api/tensor_batch_test.c - api/tensor_batch.c */
+/* tests/unit/worker/api/tensor_batch_test.c - api/tensor_message.c */
 
 #include "api/tags.h"
 #include "api/tensor_message.h"

@@ -1,4 +1,4 @@
-/* tests/unit/worker/api/tensor_p2p_test.c - api/tensor_p2p.c */
+/* tests/unit/worker/api/tensor_p2p_test.c - api/tensor_message.c */
 
 #include "couple_case.h"
 

@@ -1,4 +1,4 @@
-/* tests/unit/worker/api/tensor_test.c - api/tensor.c */
+/* tests/unit/worker/api/tensor_test.c - api/tensor_message.c */
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "check.h"
-#include "checkpoint/file_name.h"
+#include "checkpoint/file_reader.h"
 
 static void
 file_name_reads_what_it_wrote(void **state)

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "check.h"
-#include "checkpoint/file_writer.h"
+#include "checkpoint/file_reader.h"
 #include "place_case.h"
 
 static uint64_t

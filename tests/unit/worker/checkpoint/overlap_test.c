@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "check.h"
-#include "checkpoint/overlap.h"
+#include "checkpoint/piece.h"
 
 enum {
     SIZE = 4,

@@ -1,10 +1,10 @@
-/* tests/unit/worker/data_parallel/bucket_test.c - data_parallel/bucket.c */
+/* tests/unit/worker/data_parallel/bucket_test.c - data_parallel/gradients.c */
 
 #include <stdint.h>
 
 #include "base/cleanup.h"
 #include "check.h"
-#include "data_parallel/bucket.h"
+#include "data_parallel/gradients.h"
 
 /* The buckets cut are these. */
 static void

@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "check.h"
-#include "mesh/degrees.h"
+#include "mesh/process_group.h"
 
 enum {
     RANKS_TRIED = 24,

@@ -2,7 +2,7 @@
 
 #include "base/cleanup.h"
 #include "check.h"
-#include "mesh/sharding_text.h"
+#include "mesh/sharding.h"
 
 static void
 text_is(const struct hoop_sharding *sharding,

@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "check.h"
-#include "mesh/tiling.h"
+#include "mesh/grid.h"
 
 static void
 tiles_of_any_size_cover_it_in_order(void **state)

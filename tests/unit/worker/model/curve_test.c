@@ -1,7 +1,7 @@
-/* tests/unit/worker/model/curve_test.c - model/curve.c */
+/* tests/unit/worker/model/curve_test.c - select/builder.c */
 
 #include "check.h"
-#include "model/curve.h"
+#include "select/builder.h"
 
 static void
 one_sample_is_the_same_everywhere(void **state)

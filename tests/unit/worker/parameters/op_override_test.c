@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "check.h"
 #include "param_trace.h"
-#include "parameters/op_override.h"
+#include "parameters/param_op.h"
 
 static struct param_trace trace;
 static struct trace_op own;

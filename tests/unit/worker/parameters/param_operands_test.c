@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "check.h"
-#include "parameters/param_operands.h"
+#include "parameters/param_op.h"
 
 enum {
     N_PARAMS = 4,

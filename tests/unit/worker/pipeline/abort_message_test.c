@@ -1,9 +1,9 @@
-/* tests/unit/worker/pipeline/abort_message_test.c - pipeline/abort_message.c */
+/* tests/unit/worker/pipeline/abort_message_test.c - pipeline/messenger.c */
 
 #include <string.h>
 
 #include "check.h"
-#include "pipeline/abort_message.h"
+#include "pipeline/messenger.h"
 
 static void
 abort_message_comes_out_as_it_went_in(void **state)

@@ -1,7 +1,7 @@
-/* tests/unit/worker/pipeline/activation_store_test.c - pipeline/activation_store.c */
+/* tests/unit/worker/pipeline/activation_store_test.c - pipeline/schedule_run.c */
 
 #include "check.h"
-#include "pipeline/activation_store.h"
+#include "pipeline/schedule_run.h"
 
 static const struct hoop_schedule_options shape = {HOOP_INTERLEAVED, 2, 3, 2};
 

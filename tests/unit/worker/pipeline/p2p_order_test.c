@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "check.h"
-#include "pipeline/p2p_order.h"
+#include "pipeline/p2p_communicator.h"
 
 enum {
     STAGES_MAX = 8,

@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "couple_case.h"
-#include "pipeline/p2p_shapes.h"
+#include "pipeline/p2p_communicator.h"
 
 static const struct hoop_shape three = {.n_dims = 3, .dims = {4, 1, 2}};
 

@@ -1,5 +1,5 @@
 /*
- * tests/unit/worker/pipeline/pipe_test.c - pipeline/pipe.c
+ * tests/unit/worker/pipeline/pipe_test.c - pipeline/pipeline.c
  *
  * What is refused before anything moves; tests/integration moves.
  */

@@ -1,7 +1,7 @@
-/* tests/unit/worker/pipeline/shard_test.c - pipeline/shard.c */
+/* tests/unit/worker/pipeline/shard_test.c - pipeline/shard_gather.c */
 
 #include "check.h"
-#include "pipeline/shard.h"
+#include "pipeline/shard_gather.h"
 #include "tensor/shape.h"
 
 static void

@@ -1,7 +1,7 @@
-/* tests/unit/worker/select/collective_kind_test.c - select/collective_kind.c */
+/* tests/unit/worker/select/collective_kind_test.c - select/overrides.c */
 
 #include "check.h"
-#include "select/collective_kind.h"
+#include "select/overrides.h"
 
 static void
 every_collective_has_a_kind(void **state)

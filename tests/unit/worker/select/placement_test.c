@@ -1,9 +1,9 @@
-/* tests/unit/worker/select/placement_test.c - select/placement.c */
+/* tests/unit/worker/select/placement_test.c - select/tuning.c */
 
 #include <stdio.h>
 
 #include "check.h"
-#include "select/placement.h"
+#include "select/tuning.h"
 
 enum {
     N_RANKS = 6,

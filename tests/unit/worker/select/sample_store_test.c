@@ -1,4 +1,4 @@
-/* tests/unit/worker/select/sample_store_test.c - select/sample_store.c */
+/* tests/unit/worker/select/sample_store_test.c - select/samples.c */
 
 #include <dirent.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "check.h"
-#include "select/sample_store.h"
+#include "select/samples.h"
 #include "temporary.h"
 
 static const char text[] = "2 1 allreduce 64 ring=1 recursive_doubling=9\n";

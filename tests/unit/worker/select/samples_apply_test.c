@@ -1,4 +1,4 @@
-/* tests/unit/worker/select/samples_apply_test.c - select/samples_apply.c */
+/* tests/unit/worker/select/samples_apply_test.c - select/samples.c */
 
 #include <stdio.h>
 #include <string.h>

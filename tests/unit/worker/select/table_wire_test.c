@@ -1,4 +1,4 @@
-/* tests/unit/worker/select/table_wire_test.c - select/table_wire.c */
+/* tests/unit/worker/select/table_wire_test.c - select/table.c */
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "base/limits.h"
 #include "check.h"
 #include "select/link.h"
-#include "select/sample_store.h"
+#include "select/samples.h"
 #include "select/tuner.h"
 #include "temporary.h"
 

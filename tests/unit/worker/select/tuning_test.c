@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "couple_scene.h"
-#include "select/sample_store.h"
+#include "select/samples.h"
 #include "select/tuning.h"
 #include "temporary.h"
 

@@ -1,4 +1,4 @@
-/* tests/unit/worker/session/exit_status_test.c - session/exit_status.c */
+/* tests/unit/worker/session/exit_status_test.c - session/launcher.c */
 
 #include <signal.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "session/exit_status.h"
+#include "session/launcher.h"
 #include "temporary.h"
 
 static struct roster *roster;

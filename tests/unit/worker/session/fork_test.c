@@ -8,7 +8,7 @@
 
 #include "check.h"
 #include "net/descriptor.h"
-#include "session/fork.h"
+#include "session/init.h"
 
 static void
 count(void *owner)

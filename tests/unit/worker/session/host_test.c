@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "session/host.h"
+#include "session/comm.h"
 
 static void
 host_name_is_not_empty(void **state)

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "check.h"
-#include "state_sync/manifest_text.h"
+#include "state_sync/tensor_manifest.h"
 
 static float values[6];
 static const struct hoop_named_tensor three[] = {

@@ -4,7 +4,7 @@
 
 #include "check.h"
 #include "state_case.h"
-#include "state_sync/missing_blocks.h"
+#include "state_sync/block_transfer.h"
 
 static void
 missing_blocks_are_the_blocks_that_differ(void **state)

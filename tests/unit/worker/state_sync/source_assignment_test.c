@@ -5,7 +5,7 @@
 #include "base/limits.h"
 #include "check.h"
 #include "state_case.h"
-#include "state_sync/source_assignment.h"
+#include "state_sync/block_transfer.h"
 
 enum {
     PARTS_MAX = 9,

@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "check.h"
-#include "tensor_parallel/blocks.h"
+#include "tensor_parallel/action.h"
 
 enum {
     ROWS = 4,

@@ -1,11 +1,11 @@
-/* tests/unit/worker/tensor_parallel/measure_test.c - tensor_parallel/measure.c */
+/* tests/unit/worker/tensor_parallel/measure_test.c - tensor_parallel/move.c */
 
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "check.h"
-#include "tensor_parallel/measure.h"
+#include "tensor_parallel/move.h"
 
 static const struct move_group second_of_two = {1, 2};
 static const struct move_group second_of_three = {1, 3};

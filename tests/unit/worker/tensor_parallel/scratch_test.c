@@ -1,10 +1,10 @@
-/* tests/unit/worker/tensor_parallel/scratch_test.c - tensor_parallel/scratch.c */
+/* tests/unit/worker/tensor_parallel/scratch_test.c - tensor_parallel/target.c */
 
 #include <string.h>
 
 #include "base/error.h"
 #include "check.h"
-#include "tensor_parallel/scratch.h"
+#include "tensor_parallel/target.h"
 
 static struct hoop_tensor
 bytes_at(void *at, size_t n)

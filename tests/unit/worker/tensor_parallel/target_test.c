@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "check.h"
-#include "tensor_parallel/scratch.h"
 #include "tensor_parallel/target.h"
 
 static int32_t values[8];

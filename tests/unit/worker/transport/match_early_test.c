@@ -6,7 +6,7 @@
 #include "base/limits.h"
 #include "check.h"
 #include "station.h"
-#include "transport/unexpected_index.h"
+#include "transport/unexpected_queue.h"
 
 enum {
     SMALL = 1000,

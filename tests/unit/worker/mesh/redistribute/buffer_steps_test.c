@@ -1,10 +1,10 @@
-/* tests/unit/worker/mesh/redistribute/buffer_steps_test.c - mesh/redistribute/buffer_steps.c */
+/* tests/unit/worker/mesh/redistribute/buffer_steps_test.c - mesh/redistribute/transfer_plan.c */
 
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "check.h"
-#include "mesh/redistribute/buffer_steps.h"
+#include "mesh/redistribute/transfer_plan.h"
 
 /* On 2 x 2, of rank 1. */
 struct case_of_legs {

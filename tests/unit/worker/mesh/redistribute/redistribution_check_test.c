@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "check.h"
-#include "mesh/redistribute/redistribution_check.h"
+#include "mesh/redistribute/redistribution.h"
 
 static struct redistribution_request
 request_of(void)

@@ -16,8 +16,8 @@
 #include "base/error.h"
 #include "check.h"
 #include "layouts.h"
+#include "mesh/grid.h"
 #include "mesh/redistribute/redistribution.h"
-#include "mesh/tiling.h"
 #include "replica_oracle.h"
 #include "tokens.h"
 

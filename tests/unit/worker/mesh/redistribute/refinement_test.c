@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "check.h"
-#include "mesh/redistribute/refinement.h"
+#include "mesh/redistribute/participants.h"
 
 static void
 refinement_has_the_borders_of_both(void **state)

@@ -5,7 +5,7 @@
 
 #include "check.h"
 #include "layouts.h"
-#include "mesh/tiling.h"
+#include "mesh/grid.h"
 
 static bool
 is_cutting(const struct hoop_sharding *sharding, uint32_t axis)

@@ -14,8 +14,8 @@
 #include "base/error.h"
 #include "check.h"
 #include "layouts.h"
+#include "mesh/grid.h"
 #include "mesh/redistribute/shortest_path.h"
-#include "mesh/tiling.h"
 
 enum {
     PHASES = 3, /* reductions only; other steps; after the exchange */

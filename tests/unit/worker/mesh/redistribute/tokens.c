@@ -6,7 +6,7 @@
 
 #include "check.h"
 #include "layouts.h"
-#include "mesh/tiling.h"
+#include "mesh/grid.h"
 
 size_t
 tokens_index(const struct hoop_part *part, const size_t at[HOOP_MAX_DIMS])

@@ -1,10 +1,10 @@
-/* tests/unit/worker/mesh/redistribute/view_test.c - mesh/redistribute/view.c */
+/* tests/unit/worker/mesh/redistribute/view_test.c - mesh/redistribute/transfer_plan.c */
 
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "check.h"
-#include "mesh/redistribute/view.h"
+#include "mesh/redistribute/transfer_plan.h"
 
 /* 3 rows of 4: 0, 1, 2, ... */
 static const struct hoop_shape shape = {2, {3, 4}};

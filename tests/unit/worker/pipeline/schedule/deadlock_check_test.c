@@ -1,12 +1,12 @@
-/* tests/unit/worker/pipeline/schedule/deadlock_check_test.c - pipeline/schedule/deadlock_check.c */
+/* tests/unit/worker/pipeline/schedule/deadlock_check_test.c - pipeline/schedule/validate.c */
 
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "check.h"
-#include "pipeline/schedule/deadlock_check.h"
 #include "pipeline/schedule/schedule.h"
+#include "pipeline/schedule/validate.h"
 
 /* Lists of two stages, written out. */
 static enum hoop_status

@@ -1,11 +1,11 @@
-/* tests/unit/worker/pipeline/schedule/stage_check_test.c - pipeline/schedule/stage_check.c */
+/* tests/unit/worker/pipeline/schedule/stage_check_test.c - pipeline/schedule/validate.c */
 
 #include <string.h>
 
 #include "base/error.h"
 #include "check.h"
 #include "pipeline/schedule/schedule.h"
-#include "pipeline/schedule/stage_check.h"
+#include "pipeline/schedule/validate.h"
 
 static struct hoop_schedule *
 schedule_of(enum hoop_schedule_kind kind, uint32_t n_stages)

@@ -1,4 +1,4 @@
-/* tests/unit/worker/transport/connect/tls_upgrade_test.c - transport/connect/tls_upgrade.c, and what
+/* tests/unit/worker/transport/connect/tls_upgrade_test.c - transport/connect/handshaker.c, and what
  * connectors say of peers whose TLS is another */
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* tests/unit/worker/transport/shm/region_grow_test.c - transport/shm/region_grow.c */
+/* tests/unit/worker/transport/shm/region_grow_test.c - transport/shm/region_create.c */
 
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -7,7 +7,7 @@
 #include "check.h"
 #include "region_ranks.h"
 #include "transport/sequence.h"
-#include "transport/shm/region_layout.h"
+#include "transport/shm/region.h"
 
 enum {
     N_REGIONS_MAX = LIMIT_SHM_REGIONS / LIMIT_SHM_REGION_SLOT_MAX,

@@ -15,7 +15,6 @@
 #include "region_ranks.h"
 #include "transport/sequence.h"
 #include "transport/shm/region.h"
-#include "transport/shm/region_layout.h"
 
 enum {
     N_ROUNDS = 20000,

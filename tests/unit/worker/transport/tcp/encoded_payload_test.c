@@ -1,10 +1,10 @@
-/* tests/unit/worker/transport/tcp/encoded_payload_test.c - transport/tcp/encoded_payload.c */
+/* tests/unit/worker/transport/tcp/encoded_payload_test.c - transport/tcp/payload.c */
 
 #include <string.h>
 
 #include "base/limits.h"
 #include "check.h"
-#include "transport/tcp/encoded_payload.h"
+#include "transport/tcp/payload.h"
 
 static uint8_t raw[4096];
 

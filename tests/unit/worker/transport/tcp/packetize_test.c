@@ -4,8 +4,8 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "check.h"
+#include "transport/flow.h"
 #include "transport/peer.h"
-#include "transport/window.h"
 #include "unit/worker/transport/desk.h"
 
 enum {

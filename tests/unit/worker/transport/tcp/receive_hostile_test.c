@@ -5,7 +5,7 @@
 
 #include "base/limits.h"
 #include "check.h"
-#include "transport/window.h"
+#include "transport/flow.h"
 #include "unit/worker/transport/desk.h"
 
 enum {

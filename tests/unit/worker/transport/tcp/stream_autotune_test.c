@@ -1,8 +1,8 @@
-/* tests/unit/worker/transport/tcp/stream_autotune_test.c - transport/tcp/stream_autotune.c */
+/* tests/unit/worker/transport/tcp/stream_autotune_test.c - transport/tcp/stream_group.c */
 
 #include "base/limits.h"
 #include "check.h"
-#include "transport/tcp/stream_autotune.h"
+#include "transport/tcp/stream_group.h"
 
 static uint64_t now_ns;
 

@@ -1,0 +1,67 @@
+/* parameters/param_op.h - which callback performs an operation in this thread */
+
+#ifndef PARAMETERS_PARAM_OP_H
+#define PARAMETERS_PARAM_OP_H
+
+#include "hoop/parameter.h"
+
+/* A callback and its argument; call is NULL if there is none. */
+struct op_callback {
+    hoop_param_op_fn *call;
+    void *owner;
+};
+
+/* Return the callback of the newest replacement of op's name that has one, or
+ * else op's own. */
+struct op_callback
+op_override_find_forward(const struct hoop_param_op *op);
+struct op_callback
+op_override_find_backward(const struct hoop_param_op *op);
+
+/* The functions are pure. Nested lists are visited in order. */
+
+struct param_counts {
+    size_t n_tensors;
+    size_t n_params;     /* tensors that are parameters */
+    size_t n_need_grads; /* tensors that require a gradient */
+};
+
+/* Checks and counts the operands.
+ * Handle: HOOP_E_INVALID (as hoop_param_op_forward()). */
+enum hoop_status
+param_operands_check_count(const struct hoop_operand *operands,
+                           size_t n_operands,
+                           struct param_counts *out_counts);
+
+/* Writes the parameters among operands that have been counted to params, which
+ * has room for them. Returns their number. */
+size_t
+param_operands_collect(const struct hoop_operand *operands,
+                       size_t n_operands,
+                       struct hoop_param **params);
+
+/*
+ * The innermost scope has the active hooks; hoop/parameter.h tells how
+ * scopes are opened and released.
+ */
+
+enum param_phase {
+    PARAM_PRE_FORWARD,
+    PARAM_POST_FORWARD,
+    PARAM_PRE_BACKWARD,
+    PARAM_POST_BACKWARD,
+};
+
+/* Returns whether this thread has active hooks. */
+bool
+param_hooks_are_active(void);
+
+/* Calls the hooks of a phase of operation name, in order, until one fails. Only
+ * the hooks that are active when it begins are called.
+ * Handle: whatever they return. */
+enum hoop_status
+param_hooks_call(enum param_phase phase,
+                 const struct hoop_param_list *params,
+                 const char *name);
+
+#endif
