@@ -1,7 +1,7 @@
 /* tests/checker/arithmetic_test.c - checker/arithmetic.c */
 
 #include "check.h"
-#include "checker/arithmetic.h"
+#include "checker/expectation.h"
 
 static const uint64_t a = UINT64_C(0x0123456789abcdef);
 static const uint64_t b = UINT64_C(0xfedcba9876543210);

@@ -5,7 +5,7 @@
 #include "algorithms/algorithms.h"
 #include "base/error.h"
 #include "check.h"
-#include "checker/checker_messages.h"
+#include "checker/checker.h"
 
 static const struct checker_case gather = {
     .algorithm = &algorithm_allgather_ring,

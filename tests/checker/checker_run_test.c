@@ -2,7 +2,7 @@
 
 #include "algorithms/algorithms.h"
 #include "check.h"
-#include "checker/checker_run.h"
+#include "checker/checker.h"
 
 static const struct checker_case sum = {
     .algorithm = &algorithm_allreduce_ring,

@@ -5,7 +5,7 @@
 #include "algorithms/algorithms.h"
 #include "base/error.h"
 #include "check.h"
-#include "checker/checker_shm_run.h"
+#include "checker/shm_vrank.h"
 
 static const struct checker_case sum = {
     .algorithm = &algorithm_allreduce_flat,

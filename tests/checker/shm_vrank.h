@@ -89,4 +89,14 @@ shm_vrank_advance(struct shm_vrank *vrank,
 enum hoop_status
 shm_vrank_check_result(const struct shm_vrank *vrank);
 
+/*
+ * Like checker/checker_run.h, but for plans without messages. A schedule
+ * chooses at random which rank moves and how far; in some schedules one rank
+ * moves only when no other rank can.
+ */
+
+/* Run all schedules of a case. Handle: HOOP_E_INTERNAL (the plan is wrong). */
+enum hoop_status
+checker_shm_run_verify_algorithm(const struct checker_case *scenario);
+
 #endif

@@ -14,7 +14,6 @@
 #include "hoop/status.h"
 
 #include "checker/checker.h"
-#include "checker/checker_messages.h"
 #include "plan/tracker.h"
 
 enum {

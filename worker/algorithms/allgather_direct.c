@@ -24,28 +24,33 @@ n_parts(const struct plan_shape *shape)
 }
 
 static uint32_t
-n_rounds(const struct plan_shape *shape)
+direct_n_rounds(const struct plan_shape *shape)
 {
     return shm_plan_direct_round_count(shape, n_parts(shape));
 }
 
 static struct plan_span
-round_part_span(const struct plan_shape *shape, uint32_t rank, uint32_t round)
+direct_round_part_span(const struct plan_shape *shape,
+                       uint32_t rank,
+                       uint32_t round)
 {
     return shm_plan_part_span(caller_block_span(shape, PLAN_OUTPUT, rank),
                               shm_plan_direct_part_size(shape, 1), round);
 }
 
 static void
-plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+direct_plan_round(struct plan *plan,
+                  const struct plan_shape *shape,
+                  uint32_t round)
 {
-    assert(round < n_rounds(shape));
+    assert(round < direct_n_rounds(shape));
 
     if (round == n_parts(shape)) {
         shm_plan_add_await_all(plan, shape);
         return;
     }
-    const struct plan_span place = round_part_span(shape, shape->rank, round);
+    const struct plan_span place =
+        direct_round_part_span(shape, shape->rank, round);
     struct plan_span own = place;
 
     if (!shape->is_in_place) {
@@ -59,14 +64,73 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     for (uint32_t i = 0; i + 1 < shape->size; i++) {
         const uint32_t peer = shm_plan_next_peer(shape, i);
 
-        plan_add_fetch(plan, peer, 0, round_part_span(shape, peer, round));
+        plan_add_fetch(plan, peer, 0,
+                       direct_round_part_span(shape, peer, round));
     }
 }
 
 const struct algorithm algorithm_allgather_direct = {
     .name = "direct",
-    .n_rounds = n_rounds,
-    .plan_round = plan_round,
+    .n_rounds = direct_n_rounds,
+    .plan_round = direct_plan_round,
     .is_shm = true,
     .is_direct = true,
+};
+
+/*
+ * All-gather through the shared region.
+ *
+ * Each rank posts its block and fetches the others'. Blocks larger than a
+ * slot go in parts; each round moves a part of every block.
+ *
+ * Cost: a post of one block, n-1 fetches, and one wait per slot.
+ */
+
+static uint32_t
+flat_n_rounds(const struct plan_shape *shape)
+{
+    return shm_plan_round_count(caller_block_max_count(shape),
+                                shm_plan_part_size(shape, 1));
+}
+
+static struct plan_span
+flat_round_part_span(const struct plan_shape *shape,
+                     uint32_t rank,
+                     uint32_t round)
+{
+    return shm_plan_part_span(caller_block_span(shape, PLAN_OUTPUT, rank),
+                              shm_plan_part_size(shape, 1), round);
+}
+
+static void
+flat_plan_round(struct plan *plan,
+                const struct plan_shape *shape,
+                uint32_t round)
+{
+    assert(round < flat_n_rounds(shape));
+
+    const struct plan_span place =
+        flat_round_part_span(shape, shape->rank, round);
+    struct plan_span own = place;
+
+    if (!shape->is_in_place) {
+        own.buffer = PLAN_INPUT;
+        own.first -= caller_block_span(shape, PLAN_OUTPUT, shape->rank).first;
+    }
+    if (shape->size > 1)
+        plan_add_post(plan, own);
+    if (!shape->is_in_place)
+        plan_add_copy(plan, own, place);
+    for (uint32_t i = 0; i + 1 < shape->size; i++) {
+        const uint32_t peer = shm_plan_next_peer(shape, i);
+
+        plan_add_fetch(plan, peer, 0, flat_round_part_span(shape, peer, round));
+    }
+}
+
+const struct algorithm algorithm_allgather_flat = {
+    .name = "flat",
+    .n_rounds = flat_n_rounds,
+    .plan_round = flat_plan_round,
+    .is_shm = true,
 };

@@ -16,11 +16,12 @@
  */
 
 #include "algorithms/algorithms.h"
+#include "algorithms/allreduce_rabenseifner.h"
 #include "algorithms/hierarchy.h"
 #include "plan/topology.h"
 
 static void
-compose_equal_nodes(struct composition *composition)
+hierarchical_compose_equal_nodes(struct composition *composition)
 {
     const struct plan_shape node = hierarchy_node_shape(composition->shape);
     const struct hierarchy_halved_allreduce halves = {
@@ -34,7 +35,7 @@ compose_equal_nodes(struct composition *composition)
 }
 
 static struct composition
-compose(const struct plan_shape *shape)
+hierarchical_compose(const struct plan_shape *shape)
 {
     static const struct hierarchy hierarchy = {
         .inside_first = &algorithm_reduce_chain,
@@ -44,39 +45,185 @@ compose(const struct plan_shape *shape)
     struct composition composition = {.shape = shape};
 
     if (team_nodes_have_equal_size(shape))
-        compose_equal_nodes(&composition);
+        hierarchical_compose_equal_nodes(&composition);
     else
         hierarchy_compose_allreduce(&composition, &hierarchy);
     return composition;
 }
 
 static uint32_t
-n_rounds(const struct plan_shape *shape)
+hierarchical_n_rounds(const struct plan_shape *shape)
 {
-    const struct composition composition = compose(shape);
+    const struct composition composition = hierarchical_compose(shape);
 
     return composition_n_rounds(&composition);
 }
 
 static size_t
-n_scratch(const struct plan_shape *shape)
+hierarchical_n_scratch(const struct plan_shape *shape)
 {
-    const struct composition composition = compose(shape);
+    const struct composition composition = hierarchical_compose(shape);
 
     return composition_n_scratch(&composition);
 }
 
 static void
-plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+hierarchical_plan_round(struct plan *plan,
+                        const struct plan_shape *shape,
+                        uint32_t round)
 {
-    const struct composition composition = compose(shape);
+    const struct composition composition = hierarchical_compose(shape);
 
     composition_plan_round(&composition, plan, round);
 }
 
 const struct algorithm algorithm_allreduce_hierarchical = {
     .name = "hierarchical",
-    .n_rounds = n_rounds,
-    .plan_round = plan_round,
-    .n_scratch = n_scratch,
+    .n_rounds = hierarchical_n_rounds,
+    .plan_round = hierarchical_plan_round,
+    .n_scratch = hierarchical_n_scratch,
+};
+
+/*
+ * All-reduce by halving, in the nodes.
+ *
+ * Like allreduce_hierarchical.c, but for buffers of medium size: it uses
+ * Rabenseifner's halving and doubling instead of rings, both inside the
+ * nodes and between them. In the middle, each rank again holds one block of
+ * its node's sum, the same block as the ranks with its index on the other
+ * nodes.
+ *
+ * For nodes of different sizes it uses trees inside and Rabenseifner's
+ * algorithm between the first ranks.
+ *
+ * Cost, with N nodes of m ranks: 2 ceil(log2 m) * alpha' + 2 bytes * beta'
+ * inside, and 2 ceil(log2 N) * alpha + 2 bytes/m * beta between.
+ */
+
+static void
+hierarchical_halving_compose_equal_nodes(struct composition *composition)
+{
+    const struct plan_shape node = hierarchy_node_shape(composition->shape);
+    const struct hierarchy_halved_allreduce halves = {
+        .inside = &algorithm_allreduce_rabenseifner,
+        .middle = allreduce_rabenseifner_middle_round(&node),
+        .block = allreduce_rabenseifner_own_block(&node),
+        .between = &algorithm_allreduce_rabenseifner,
+    };
+
+    hierarchy_compose_halves(composition, &halves);
+}
+
+static struct composition
+hierarchical_halving_compose(const struct plan_shape *shape)
+{
+    static const struct hierarchy hierarchy = {
+        .inside_first = &algorithm_reduce_binomial,
+        .between = &algorithm_allreduce_rabenseifner,
+        .inside_last = &algorithm_broadcast_binomial,
+    };
+    struct composition composition = {.shape = shape};
+
+    if (team_nodes_have_equal_size(shape))
+        hierarchical_halving_compose_equal_nodes(&composition);
+    else
+        hierarchy_compose_allreduce(&composition, &hierarchy);
+    return composition;
+}
+
+static uint32_t
+hierarchical_halving_n_rounds(const struct plan_shape *shape)
+{
+    const struct composition composition = hierarchical_halving_compose(shape);
+
+    return composition_n_rounds(&composition);
+}
+
+static size_t
+hierarchical_halving_n_scratch(const struct plan_shape *shape)
+{
+    const struct composition composition = hierarchical_halving_compose(shape);
+
+    return composition_n_scratch(&composition);
+}
+
+static void
+hierarchical_halving_plan_round(struct plan *plan,
+                                const struct plan_shape *shape,
+                                uint32_t round)
+{
+    const struct composition composition = hierarchical_halving_compose(shape);
+
+    composition_plan_round(&composition, plan, round);
+}
+
+const struct algorithm algorithm_allreduce_hierarchical_halving = {
+    .name = "hierarchical_halving",
+    .n_rounds = hierarchical_halving_n_rounds,
+    .plan_round = hierarchical_halving_plan_round,
+    .n_scratch = hierarchical_halving_n_scratch,
+};
+
+/*
+ * All-reduce between nodes, by first ranks.
+ *
+ * A tree inside each node reduces to its first rank, recursive doubling all-
+ * reduces between the first ranks, and the tree inside distributes the
+ * result. For small buffers, and for any layout of the nodes.
+ * algorithms/hierarchy.h defines the order of operands. On a single node,
+ * the exchange happens at the top of the tree itself
+ * (algorithms/allreduce_tree.c).
+ *
+ * Cost: ceil(log2 nodes) * (alpha + bytes * (beta + gamma)) between, and
+ * twice ceil(log2 ranks of a node) * (alpha' + bytes * beta') inside.
+ */
+
+static struct composition
+hierarchical_tree_compose(const struct plan_shape *shape)
+{
+    static const struct hierarchy hierarchy = {
+        .inside_first = &algorithm_reduce_binomial,
+        .between = &algorithm_allreduce_recursive_doubling,
+        .inside_last = &algorithm_broadcast_binomial,
+    };
+    struct composition composition = {.shape = shape};
+
+    if (team_n_nodes(shape) == 1)
+        hierarchy_compose_single_node(&composition, &algorithm_allreduce_tree);
+    else
+        hierarchy_compose_allreduce(&composition, &hierarchy);
+    return composition;
+}
+
+static uint32_t
+hierarchical_tree_n_rounds(const struct plan_shape *shape)
+{
+    const struct composition composition = hierarchical_tree_compose(shape);
+
+    return composition_n_rounds(&composition);
+}
+
+static size_t
+hierarchical_tree_n_scratch(const struct plan_shape *shape)
+{
+    const struct composition composition = hierarchical_tree_compose(shape);
+
+    return composition_n_scratch(&composition);
+}
+
+static void
+hierarchical_tree_plan_round(struct plan *plan,
+                             const struct plan_shape *shape,
+                             uint32_t round)
+{
+    const struct composition composition = hierarchical_tree_compose(shape);
+
+    composition_plan_round(&composition, plan, round);
+}
+
+const struct algorithm algorithm_allreduce_hierarchical_tree = {
+    .name = "hierarchical_tree",
+    .n_rounds = hierarchical_tree_n_rounds,
+    .plan_round = hierarchical_tree_plan_round,
+    .n_scratch = hierarchical_tree_n_scratch,
 };

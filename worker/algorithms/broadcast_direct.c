@@ -18,16 +18,18 @@ n_parts(const struct plan_shape *shape)
 }
 
 static uint32_t
-n_rounds(const struct plan_shape *shape)
+direct_n_rounds(const struct plan_shape *shape)
 {
     return shm_plan_direct_round_count(shape, n_parts(shape));
 }
 
 static void
-plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+direct_plan_round(struct plan *plan,
+                  const struct plan_shape *shape,
+                  uint32_t round)
 {
     assert(shape->root < shape->size);
-    assert(round < n_rounds(shape));
+    assert(round < direct_n_rounds(shape));
 
     const bool is_root = shape->rank == shape->root;
     const size_t n_part = shm_plan_direct_part_size(shape, 1);
@@ -53,8 +55,60 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
 
 const struct algorithm algorithm_broadcast_direct = {
     .name = "direct",
-    .n_rounds = n_rounds,
-    .plan_round = plan_round,
+    .n_rounds = direct_n_rounds,
+    .plan_round = direct_plan_round,
     .is_shm = true,
     .is_direct = true,
+};
+
+/*
+ * Broadcast: the root posts, the other ranks fetch.
+ *
+ * A buffer larger than half a slot goes in parts, so that the root posts one
+ * part while the others fetch the previous one.
+ *
+ * Cost: a post at the root and a fetch on the other ranks, which overlap.
+ */
+
+static size_t
+part_element_count(const struct plan_shape *shape)
+{
+    return shm_plan_part_size(shape, shape->n_slot > 1 ? 2 : 1);
+}
+
+static uint32_t
+flat_n_rounds(const struct plan_shape *shape)
+{
+    return shm_plan_round_count(shape->count, part_element_count(shape));
+}
+
+static void
+flat_plan_round(struct plan *plan,
+                const struct plan_shape *shape,
+                uint32_t round)
+{
+    assert(shape->root < shape->size);
+    assert(round < flat_n_rounds(shape));
+
+    const size_t n_part = part_element_count(shape);
+    const struct plan_span own = shm_plan_part_span(
+        whole_buffer_span(shape, shm_plan_source_buffer(shape)), n_part, round);
+    const struct plan_span to = shm_plan_part_span(
+        whole_buffer_span(shape, PLAN_OUTPUT), n_part, round);
+
+    if (shape->rank != shape->root) {
+        plan_add_fetch(plan, shape->root, 0, to);
+        return;
+    }
+    if (shape->size > 1)
+        plan_add_post(plan, own);
+    if (!shape->is_in_place)
+        plan_add_copy(plan, own, to);
+}
+
+const struct algorithm algorithm_broadcast_flat = {
+    .name = "flat",
+    .n_rounds = flat_n_rounds,
+    .plan_round = flat_plan_round,
+    .is_shm = true,
 };

@@ -22,10 +22,140 @@
 #include "hoop/status.h"
 
 #include "model/simulation.h"
-#include "model/simulation_flow.h"
 #include "model/simulation_mapping.h"
-#include "model/simulation_range.h"
 #include "plan/plan.h"
+
+/* Empty if begin equals end; a step that does not access the buffer has {0,
+ * 0}. */
+struct simulation_range {
+    size_t begin;
+    size_t end;
+};
+
+bool
+simulation_range_has_overlap(const struct simulation_range *one,
+                             const struct simulation_range *other);
+
+/* Does outer hold all of inner? */
+bool
+simulation_range_covers(const struct simulation_range *outer,
+                        const struct simulation_range *inner);
+
+/* For rounds of thousands of steps, such as those that pack blocks. */
+
+struct simulation_index_entry {
+    struct simulation_range range;
+    /* The greatest end of this and all earlier ranges of the buffer. */
+    size_t reach;
+    uint32_t buffer;
+    uint32_t step;
+};
+
+/* Zeroed memory is an empty index. */
+struct simulation_index {
+    struct simulation_index_entry *entries;
+    size_t n_entries;
+    size_t capacity;
+};
+
+void
+simulation_index_deinit(struct simulation_index *index);
+
+/* Add a range; an empty one is ignored. Handle: none (HOOP_E_EXHAUSTED). */
+enum hoop_status
+simulation_index_add_range(struct simulation_index *index,
+                           enum plan_buffer buffer,
+                           const struct simulation_range *range,
+                           uint32_t step);
+
+/* Call once after the last range was added and before the first search. */
+void
+simulation_index_sort(struct simulation_index *index);
+
+/* Returns the number of the first entry that may overlap range. ... */
+size_t
+simulation_index_find_first(const struct simulation_index *index,
+                            enum plan_buffer buffer,
+                            const struct simulation_range *range);
+
+/* ... The caller goes through the entries from there on while this returns
+ * true. */
+bool
+simulation_index_entry_may_overlap(const struct simulation_index *index,
+                                   size_t number,
+                                   enum plan_buffer buffer,
+                                   const struct simulation_range *range);
+
+/*
+ * A flow has a start and an end; between them its bytes pass evenly, in
+ * pieces. A flow that depends on its bytes starts at the earliest when their
+ * first piece has passed, and ends when a piece of its own has followed the
+ * last one:
+ *
+ * earlier |==|==|==|==|==| later |==|==|==|==|==|
+ *
+ * A flow of at most one piece has passed when it has ended.
+ */
+
+struct simulation_flow {
+    double start_ns; /* the earliest time, until start and end are settled */
+    double end_ns;
+    double bytes;
+    double message_ns; /* processor time before the first byte */
+    double byte_ns;    /* processor time per byte */
+    bool is_arrival;   /* its arrival may wake the receiving rank */
+};
+
+/* The bytes that two flows share, as fractions of each, from 0 to 1. */
+struct simulation_flow_overlap {
+    float earlier_begin;
+    float earlier_end;
+    float later_begin;
+    float later_end;
+};
+
+/* The overlap of two ranges, which must overlap. */
+struct simulation_flow_overlap
+simulation_range_overlap(const struct simulation_range *earlier,
+                         const struct simulation_range *later);
+
+enum {
+    /* A receiver forwards what has arrived whenever it looks, which is less
+     * than a full frame. */
+    SIMULATION_PIECE = 32 * 1024
+};
+
+/* Returns the flow of a step that depends on nothing. */
+struct simulation_flow
+simulation_flow_make(const struct simulation_machine *machine,
+                     enum plan_step_type kind,
+                     double bytes);
+
+/* Bytes that move together. */
+double
+simulation_flow_piece_bytes(const struct simulation_flow *flow);
+
+/* The processor time that the flow takes. */
+double
+simulation_flow_processor_ns(const struct simulation_flow *flow);
+
+/* When the first piece has passed. */
+double
+simulation_flow_first_piece_ns(const struct simulation_flow *flow);
+
+/* Make later, which depends on earlier, start and end no sooner than earlier
+ * permits. earlier must be settled. */
+void
+simulation_flow_delay_after(struct simulation_flow *later,
+                            const struct simulation_flow *earlier,
+                            const struct simulation_flow_overlap *overlap);
+
+/* The same for a flow whose bytes all come out of a wire between first_ns and
+ * last_ns. */
+void
+simulation_flow_delay_to_arrival(struct simulation_flow *later,
+                                 double first_ns,
+                                 double last_ns);
 
 struct simulation_step {
     struct simulation_flow flow;
@@ -139,5 +269,28 @@ simulation_graph_settle_step(struct simulation_graph *graph, uint32_t step);
  * is left. */
 uint32_t
 simulation_graph_pop_follower(struct simulation_graph *graph, uint32_t step);
+
+/*
+ * A step depends on each step of an earlier round of its virtual rank that
+ * touches the same bytes if one of the two writes them: the tracker's rule
+ * (plan/tracker.h).
+ */
+
+/* Add the dependencies of step, which must be the newest of its virtual rank.
+ * Handle: none (HOOP_E_EXHAUSTED). */
+enum hoop_status
+simulation_dependency_add_for_step(struct simulation_graph *graph,
+                                   uint32_t step);
+
+/* Index the complete round in slot if it has many steps, so that later steps
+ * quickly find those that touch their bytes. Handle: none
+ * (HOOP_E_EXHAUSTED). */
+enum hoop_status
+simulation_dependency_index_round(struct simulation_graph *graph,
+                                  struct simulation_round_slot *slot);
+
+/* Free the index of the round in slot. */
+void
+simulation_dependency_free_index(struct simulation_round_slot *slot);
 
 #endif

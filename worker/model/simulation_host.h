@@ -15,14 +15,63 @@
 #define MODEL_SIMULATION_HOST_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "hoop/status.h"
 
 #include "model/simulation.h"
-#include "model/simulation_flow.h"
+#include "model/simulation_graph.h"
 #include "model/simulation_mapping.h"
-#include "model/simulation_match_queue.h"
+
+struct simulation_arrival_times {
+    double first_ns; /* of the first piece */
+    double last_ns;  /* of the whole message */
+};
+
+struct simulation_match_entry;
+
+/* Messages that one side has posted or waits for. Either side may come first.
+ * Messages with the same address are received in the order in which they were
+ * posted. Zeroed memory is an empty queue. */
+struct simulation_match_queue {
+    struct simulation_match_entry *entries;
+    uint32_t *buckets;
+    uint32_t n_entries;
+    uint32_t n_buckets;
+    uint32_t n_used; /* entries in use or on the free list */
+    uint32_t capacity;
+    uint32_t spare;
+    uint32_t sweep; /* the bucket of the step that was released last */
+};
+
+static const uint32_t SIMULATION_NO_STEP = UINT32_MAX;
+
+void
+simulation_match_queue_deinit(struct simulation_match_queue *match_queue);
+
+/* Post a message. *out_step is the step that waited for it, or
+ * SIMULATION_NO_STEP: the message then stays in the queue. Handle: none
+ * (HOOP_E_EXHAUSTED). */
+enum hoop_status
+simulation_match_queue_post(struct simulation_match_queue *match_queue,
+                            const struct simulation_message_address *address,
+                            const struct simulation_arrival_times *arrival,
+                            uint32_t *out_step);
+
+/* Receive a message. If it has been posted, *out_is_here is true, and the
+ * message moves from the queue to *out_arrival. Otherwise step waits in the
+ * queue. Handle: none (HOOP_E_EXHAUSTED). */
+enum hoop_status
+simulation_match_queue_await(struct simulation_match_queue *match_queue,
+                             const struct simulation_message_address *address,
+                             uint32_t step,
+                             struct simulation_arrival_times *out_arrival,
+                             bool *out_is_here);
+
+/* Removes and returns one step that waits; SIMULATION_NO_STEP if none does. */
+uint32_t
+simulation_match_queue_pop_waiter(struct simulation_match_queue *match_queue);
 
 /* Until when the resource has work: messages of one piece, and all messages. */
 struct simulation_busy_until {

@@ -17,8 +17,16 @@
 
 #include "hoop/status.h"
 
-#include "model/simulation_match_queue.h"
 #include "plan/plan.h"
+
+/* Where the sender and the receiver of a message find each other. */
+struct simulation_message_address {
+    uint32_t from; /* virtual ranks */
+    uint32_t to;
+    uint32_t message;
+    /* from node to node; a virtual rank may stand for both ends. */
+    bool crosses;
+};
 
 struct simulation_mapping {
     const struct plan_shape *shape; /* borrowed */
@@ -67,7 +75,7 @@ simulation_mapping_crosses_nodes(const struct simulation_mapping *mapping,
                                  uint32_t vrank,
                                  uint32_t peer);
 
-/* The address under which the sender and the receiver of step, a step of vrank,
+/* Returns the address under which the sender and the receiver of step, a step of vrank,
  * find each other. */
 struct simulation_message_address
 simulation_mapping_address_of(const struct simulation_mapping *mapping,

@@ -1,6 +1,6 @@
 /*
  * tests/unit/worker/algorithms/allreduce_flat_blocks_test.c - one block a rank, by
- * algorithms/allreduce_flat_blocks.c
+ * algorithms/allreduce_direct.c
  */
 
 #include "algorithms/algorithms.h"

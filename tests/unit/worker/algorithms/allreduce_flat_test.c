@@ -1,4 +1,4 @@
-/* tests/unit/worker/algorithms/allreduce_flat_test.c - algorithms/allreduce_flat.c */
+/* tests/unit/worker/algorithms/allreduce_flat_test.c - algorithms/allreduce_direct.c */
 
 #include "algorithms/algorithms.h"
 #include "base/cleanup.h"

@@ -1,7 +1,7 @@
-/* tests/unit/worker/algorithms/composition_test.c - algorithms/composition.c */
+/* tests/unit/worker/algorithms/composition_test.c - algorithms/hierarchy.c */
 
 #include "algorithms/algorithms.h"
-#include "algorithms/composition.h"
+#include "algorithms/hierarchy.h"
 #include "check.h"
 #include "plan/nodes.h"
 

@@ -1,6 +1,6 @@
-/* tests/unit/worker/algorithms/team_test.c - algorithms/team.c */
+/* tests/unit/worker/algorithms/team_test.c - algorithms/hierarchy.c */
 
-#include "algorithms/team.h"
+#include "algorithms/hierarchy.h"
 #include "check.h"
 #include "plan/nodes.h"
 

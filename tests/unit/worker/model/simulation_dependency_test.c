@@ -2,7 +2,7 @@
 
 #include "algorithms/registry.h"
 #include "check.h"
-#include "model/simulation_dependency.h"
+#include "model/simulation_graph.h"
 #include "plan/tracker.h"
 
 static const struct simulation_machine machine = {.n_processors = 1};

@@ -3,7 +3,7 @@
 
 #include "base/limits.h"
 #include "check.h"
-#include "model/simulation_flow.h"
+#include "model/simulation_graph.h"
 
 static const struct simulation_flow_overlap whole = {0, 1, 0, 1};
 

@@ -2,7 +2,7 @@
  */
 
 #include "check.h"
-#include "model/simulation_heap.h"
+#include "model/simulation_scheduler.h"
 
 static void
 entries_come_out_by_time(void **state)

@@ -1,7 +1,7 @@
 /* tests/unit/worker/model/simulation_index_test.c - all that meet are found */
 
 #include "check.h"
-#include "model/simulation_index.h"
+#include "model/simulation_graph.h"
 
 enum {
     RANGES = 300,

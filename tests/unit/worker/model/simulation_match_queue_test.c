@@ -1,7 +1,7 @@
 /* tests/unit/worker/model/simulation_match_queue_test.c - senders and takers meet */
 
 #include "check.h"
-#include "model/simulation_match_queue.h"
+#include "model/simulation_host.h"
 
 static const struct simulation_message_address address = {.from = 1,
                                                           .to = 2,

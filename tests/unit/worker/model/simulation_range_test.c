@@ -1,7 +1,7 @@
 /* tests/unit/worker/model/simulation_range_test.c - where ranges meet */
 
 #include "check.h"
-#include "model/simulation_range.h"
+#include "model/simulation_graph.h"
 
 static const struct simulation_range none = {0, 0};
 static const struct simulation_range low = {10, 20};

@@ -6,7 +6,7 @@
 #include "algorithms/registry.h"
 #include "check.h"
 #include "model/simulation.h"
-#include "model/simulation_flow.h"
+#include "model/simulation_graph.h"
 #include "plan/nodes.h"
 
 enum {

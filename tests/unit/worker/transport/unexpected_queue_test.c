@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "transport/peer.h"
 #include "transport/unexpected_queue.h"
 
 enum {

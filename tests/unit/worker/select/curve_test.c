@@ -1,4 +1,4 @@
-/* tests/unit/worker/model/curve_test.c - select/builder.c */
+/* tests/unit/worker/select/curve_test.c - select/builder.c */
 
 #include "check.h"
 #include "select/builder.h"
