@@ -1,5 +1,6 @@
 /* tests/unit/worker/algorithms/reduce_scatter_halving_test.c - what it promises */
 
+#include "algorithms/algorithms.h"
 #include "check.h"
 #include "plan/topology.h"
 #include "whole_plan.h"
@@ -168,16 +169,169 @@ halving_in_place_writes_the_result_alone(void **state)
     }
 }
 
+static const struct algorithm *const pairwise =
+    &algorithm_reduce_scatter_pairwise;
+
+static void
+pairwise_rounds_are_one_less_than_ranks(void **state)
+{
+    struct plan_shape shape = {.size = 1, .count = 1};
+
+    (void)state;
+    assert_int_equal(pairwise->n_rounds(&shape), 1);
+    shape.size = 7;
+    assert_int_equal(pairwise->n_rounds(&shape), 6);
+    /* One more for the copy. */
+    shape.is_in_place = true;
+    assert_int_equal(pairwise->n_rounds(&shape), 7);
+    shape.size = 1;
+    assert_int_equal(pairwise->n_rounds(&shape), 0);
+}
+
+static void
+pairwise_scratch_is_the_own_block_in_place_alone(void **state)
+{
+    static const size_t counts[] = {3, 0, 9};
+    struct plan_shape shape = {.size = 3, .counts = counts};
+
+    (void)state;
+    for (shape.rank = 0; shape.rank < 3; shape.rank++) {
+        shape.is_in_place = false;
+        assert_int_equal(pairwise->n_scratch(&shape), 0);
+        shape.is_in_place = true;
+        assert_int_equal(pairwise->n_scratch(&shape), counts[shape.rank]);
+    }
+    shape = (struct plan_shape){.size = 1, .count = 5, .is_in_place = true};
+    assert_int_equal(pairwise->n_scratch(&shape), 0);
+}
+
+/* A message to and from every other rank, each of one block. */
+static void
+pairwise_sends_each_block_to_its_owner(void **state)
+{
+    struct plan_shape shape = {.size = 9, .count = 2};
+
+    (void)state;
+    for (shape.rank = 0; shape.rank < shape.size; shape.rank++) {
+        uint32_t sent_to = 0;
+        uint32_t reduced_from = 0;
+        struct plan plan = {0};
+
+        for (uint32_t i = 0; i < pairwise->n_rounds(&shape); i++)
+            pairwise->plan_round(&plan, &shape, i);
+        assert_int_equal(plan.n_steps, 16);
+        for (size_t i = 0; i < plan.n_steps; i++) {
+            const struct plan_step *step = &plan.steps[i];
+            const bool sends = step->kind == PLAN_SEND;
+
+            sent_to |= sends ? UINT32_C(1) << step->peer : 0;
+            reduced_from |= sends ? 0 : UINT32_C(1) << step->peer;
+            if (sends)
+                assert_int_equal(step->from.first, 2 * step->peer);
+            assert_int_equal(sends ? step->from.count : step->to.count, 2);
+            assert_int_equal(step->is_final, i + 1 == plan.n_steps);
+        }
+        assert_int_equal(sent_to, 0x1ff & ~(1U << shape.rank));
+        assert_int_equal(reduced_from, 0x1ff & ~(1U << shape.rank));
+        plan_deinit(&plan);
+    }
+}
+
+/* Rank 2 of 5: 1 and 0 stand left, then come 4 and 3, right. */
+static void
+pairwise_order_is_down_from_the_owner(void **state)
+{
+    static const uint32_t peers[] = {1, 0, 4, 3};
+    const struct plan_shape shape = {.rank = 2, .size = 5, .count = 2};
+
+    (void)state;
+    for (uint32_t i = 0; i < 4; i++) {
+        struct plan plan = {0};
+
+        pairwise->plan_round(&plan, &shape, i);
+        const struct plan_step *step = &plan.steps[plan.n_steps - 1];
+        assert_int_equal(step->kind, PLAN_REDUCE);
+        assert_int_equal(step->peer, peers[i]);
+        assert_int_equal(step->side,
+                         peers[i] < 2 ? PLAN_ARRIVED_LEFT : PLAN_OWN_LEFT);
+        assert_int_equal(step->from.buffer, i == 0 ? PLAN_INPUT : PLAN_OUTPUT);
+        plan_deinit(&plan);
+    }
+}
+
+static const struct algorithm *const ring = &algorithm_reduce_scatter_ring;
+
+static void
+reduce_scatter_ring_scratch_is_two_blocks_at_most(void **state)
+{
+    struct plan_shape shape = {.size = 1, .count = 10};
+
+    (void)state;
+    assert_int_equal(ring->n_scratch(&shape), 0);
+    shape.size = 2;
+    assert_int_equal(ring->n_scratch(&shape), 0);
+    shape.size = 3;
+    assert_int_equal(ring->n_scratch(&shape), 10);
+    shape.size = 100;
+    assert_int_equal(ring->n_scratch(&shape), 20);
+}
+
+static void
+reduce_scatter_ring_two_ranks_in_place_take_the_slot(void **state)
+{
+    struct plan_shape shape = {
+        .rank = 0, .size = 2, .count = 10, .is_in_place = true};
+    struct plan plan = {0};
+
+    (void)state;
+    assert_int_equal(ring->n_rounds(&shape), 1);
+    shape.rank = 1;
+    assert_int_equal(ring->n_rounds(&shape), 2);
+    assert_int_equal(ring->n_scratch(&shape), 10);
+    ring->plan_round(&plan, &shape, 0);
+    ring->plan_round(&plan, &shape, 1);
+    assert_int_equal(plan.n_steps, 3);
+    assert_int_equal(plan.steps[1].kind, PLAN_REDUCE);
+    assert_int_equal(plan.steps[1].to.buffer, PLAN_SCRATCH);
+    assert_true(plan.steps[1].is_final);
+    assert_int_equal(plan.steps[2].kind, PLAN_COPY);
+    assert_int_equal(plan.steps[2].to.first, 0);
+    plan_deinit(&plan);
+}
+
+static void
+reduce_scatter_ring_half_overlap_takes_the_slot(void **state)
+{
+    static const size_t counts[] = {2, 9, 9};
+    const struct plan_shape shape = {
+        .rank = 1, .size = 3, .counts = counts, .is_in_place = true};
+    struct plan_shape outside = shape;
+
+    (void)state;
+    assert_int_equal(ring->n_rounds(&shape), 3);
+    assert_int_equal(ring->n_scratch(&shape), 18);
+    outside.is_in_place = false;
+    assert_int_equal(ring->n_rounds(&outside), 2);
+    assert_int_equal(ring->n_scratch(&outside), 9);
+}
+
 int
 main(void)
 {
-    static const struct CMUnitTest tests[] = {
+    const struct CMUnitTest tests[] = {
         cmocka_unit_test(halving_power_of_two_sends_log2_messages),
         cmocka_unit_test(halving_any_size_sends_each_block_once),
         cmocka_unit_test(halving_scratch_is_half_of_the_blocks_at_most),
         cmocka_unit_test(halving_odd_one_sends_to_the_first_of_the_upper_half),
         cmocka_unit_test(halving_rank_one_of_few_in_place_takes_the_slot),
         cmocka_unit_test(halving_in_place_writes_the_result_alone),
+        cmocka_unit_test(pairwise_rounds_are_one_less_than_ranks),
+        cmocka_unit_test(pairwise_scratch_is_the_own_block_in_place_alone),
+        cmocka_unit_test(pairwise_sends_each_block_to_its_owner),
+        cmocka_unit_test(pairwise_order_is_down_from_the_owner),
+        cmocka_unit_test(reduce_scatter_ring_scratch_is_two_blocks_at_most),
+        cmocka_unit_test(reduce_scatter_ring_two_ranks_in_place_take_the_slot),
+        cmocka_unit_test(reduce_scatter_ring_half_overlap_takes_the_slot),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,50 +5,23 @@
 
 #include "hoop/hoop.h"
 
+#include "api/collective.h"
 #include "check.h"
 #include "couple.h"
+#include "couple_case.h"
+#include "couple_scene.h"
+#include "select/tuner.h"
 
-static struct couple couple;
 static int32_t here[8];
 static int32_t there[8];
 
 static int
-couple_set_up(void **state)
+couple_set_up_zeroed(void **state)
 {
-    (void)state;
-    couple_open(&couple);
-    couple_connect(&couple);
+    couple_set_up(state);
     memset(here, 0, sizeof(here));
     memset(there, 0, sizeof(there));
     return 0;
-}
-
-static int
-couple_tear_down(void **state)
-{
-    (void)state;
-    couple_close(&couple);
-    return 0;
-}
-
-static hoop_comm_t *
-both(void)
-{
-    return &couple.sides[0].comms[0];
-}
-
-static hoop_comm_t *
-alone(void)
-{
-    return &couple.sides[0].alone;
-}
-
-static void
-assert_invalid(enum hoop_status status, const char *text)
-{
-    assert_int_equal(status, HOOP_E_INVALID);
-    if (!strstr(hoop_error_text(), text))
-        fail_msg("the text is: %s", hoop_error_text());
 }
 
 static void
@@ -230,25 +203,222 @@ success_leaves_no_error_text(void **state)
     assert_string_equal(hoop_error_text(), "");
 }
 
-#define COUPLE_TEST(name)                                                      \
-    cmocka_unit_test_setup_teardown(name, couple_set_up, couple_tear_down)
+#define ZEROED_TEST(name)                                                    \
+    cmocka_unit_test_setup_teardown(name, couple_set_up_zeroed, couple_tear_down)
+
+static int32_t buffers_here[8];
+static int32_t buffers_there[8];
+
+/* As rank 0 of both, for one count. */
+static struct collective_buffers
+buffers(unsigned parts, const void *send, void *recv, uint32_t root)
+{
+    const struct collective collective = {
+        .parts = parts,
+        .send = send,
+        .recv = recv,
+        .count = 2,
+        .dtype = HOOP_INT32,
+        .root = root,
+    };
+
+    return buffers_from_collective(&collective, both());
+}
+
+static void
+two_buffers_are_read_and_written(void **state)
+{
+    const struct collective_buffers two =
+        buffers(COLL_RECV_ALL, buffers_here, buffers_there, 0);
+
+    (void)state;
+    assert_ptr_equal(two.input, buffers_here);
+    assert_ptr_equal(two.output, buffers_there);
+    assert_false(two.is_in_place);
+    assert_int_equal(two.n_input, 2);
+    assert_int_equal(two.n_output, 4);
+}
+
+static void
+one_buffer_is_in_place_however_it_is_said(void **state)
+{
+    const struct collective_buffers ways[] = {
+        buffers(COLL_SEND_ALL, buffers_here, buffers_here, 0),
+        buffers(COLL_SEND_ALL, HOOP_IN_PLACE, buffers_here, 0),
+        buffers(COLL_SEND_ALL, buffers_here, HOOP_IN_PLACE, 0),
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        assert_true(ways[i].is_in_place);
+        assert_ptr_equal(ways[i].input, buffers_here);
+        assert_ptr_equal(ways[i].output, buffers_here);
+        assert_int_equal(ways[i].n_input, 4);
+        assert_int_equal(ways[i].n_output, 2);
+    }
+}
+
+static void
+only_one_buffer_matters_away_from_the_root(void **state)
+{
+    const struct collective_buffers out =
+        buffers(COLL_HAS_ROOT | COLL_SEND_AT_ROOT, NULL, buffers_there, 1);
+    const struct collective_buffers in =
+        buffers(COLL_HAS_ROOT | COLL_RECV_AT_ROOT | COLL_RECV_ALL, buffers_here,
+                NULL, 1);
+
+    (void)state;
+    assert_ptr_equal(out.input, buffers_there);
+    assert_int_equal(out.n_input, 0);
+    assert_ptr_equal(in.output, buffers_here);
+    assert_int_equal(in.n_output, 0);
+}
+
+static void
+overlapping_buffers_are_invalid(void **state)
+{
+    int32_t values[8] = {0};
+    const char *why = "overlap on rank 0 and are not the same: use "
+                      "HOOP_IN_PLACE or two buffers";
+
+    (void)state;
+    assert_invalid(
+        hoop_allreduce(values, values + 1, 2, HOOP_INT32, HOOP_SUM, both()),
+        why);
+    assert_invalid(
+        hoop_allreduce(values + 1, values, 2, HOOP_INT32, HOOP_SUM, both()),
+        why);
+    assert_invalid(hoop_allgather(values + 3, values, 2, HOOP_INT32, both()),
+                   why);
+    assert_invalid(hoop_reduce_scatter(values, values + 2, 2, HOOP_INT32,
+                                       HOOP_SUM, both()),
+                   why);
+}
+
+static int
+side_neighbours(struct side *side)
+{
+    int32_t values[8] = {1, 1, 1, 1, 0, 0, 0, 0};
+
+    SIDE_CHECK(hoop_allreduce(values, values + 4, 4, HOOP_INT32, HOOP_SUM,
+                              side->comms) == HOOP_OK);
+    SIDE_CHECK(values[4] == 2 && values[7] == 2 && values[3] == 1);
+    /* Where recv is not looked at. */
+    SIDE_CHECK(hoop_gather(values, values + (side->rank == 0 ? 1 : 4), 2,
+                           HOOP_INT32, 1, side->comms) == HOOP_OK);
+    return 0;
+}
+
+static void
+adjacent_buffers_do_not_overlap(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_neighbours);
+}
+
+static void
+algorithms_are_listed_by_collective(void **state)
+{
+    (void)state;
+    assert_string_equal(hoop_algorithm_name("allreduce", 0), "ring");
+    assert_string_equal(hoop_algorithm_name("allreduce_coalesced", 0), "ring");
+    assert_null(hoop_algorithm_name("allreduce", 1000));
+    assert_null(hoop_algorithm_name("gossip", 0));
+    assert_null(hoop_algorithm_name("send", 0));
+    assert_null(hoop_algorithm_name("agreement on a communicator", 0));
+    assert_null(hoop_algorithm_name(NULL, 0));
+    /* Not every algorithm does uneven blocks. */
+    assert_non_null(hoop_algorithm_name("alltoall", 1));
+    assert_null(hoop_algorithm_name("alltoallv", 1));
+}
+
+static void
+who_is_no_member_is_told_nothing(void **state)
+{
+    struct hoop_comm stranger = {.context = NULL};
+    struct hoop_choice choice;
+
+    (void)state;
+    assert_null(hoop_comm_algorithm(NULL, "allreduce", 8));
+    assert_null(hoop_comm_algorithm(&stranger, "allreduce", 8));
+    assert_int_equal(hoop_comm_nodes(NULL), 0);
+    assert_int_equal(hoop_comm_nodes(&stranger), 0);
+    assert_int_equal(hoop_comm_explain(NULL, "allreduce", 8, &choice),
+                     HOOP_E_INVALID);
+    assert_int_equal(hoop_comm_explain(NULL, "allreduce", 8, NULL),
+                     HOOP_E_INVALID);
+    assert_int_equal(hoop_comm_explain(&stranger, "allreduce", 8, &choice),
+                     HOOP_E_INVALID);
+    assert_int_equal(hoop_comm_set_algorithms(NULL, ""), HOOP_E_INVALID);
+    assert_int_equal(hoop_comm_set_algorithms(&stranger, "allreduce:ring"),
+                     HOOP_OK);
+}
+
+static int
+side_asks(struct side *side)
+{
+    const struct tuner_options options = {
+        .roster = side->roster,
+        .algorithms = "",
+        .link = "latency=20us",
+    };
+    struct hoop_comm *comm = &side->comms[0];
+    struct tuner *tuner = NULL;
+    struct hoop_choice choice;
+
+    SIDE_CHECK(tuner_create(&options, &tuner) == HOOP_OK);
+    SIDE_CHECK(tuning_agree(tuner, comm->context, patience(), &comm->tuning) ==
+               HOOP_OK);
+    SIDE_CHECK(hoop_comm_set_algorithms(comm, "allreduce:ring") == HOOP_OK);
+    SIDE_CHECK(strcmp(hoop_comm_algorithm(comm, "allreduce", 8), "ring") == 0);
+    SIDE_CHECK(!hoop_comm_algorithm(comm, "gossip", 8));
+    SIDE_CHECK(hoop_comm_nodes(comm) == 1);
+    SIDE_CHECK(hoop_comm_explain(comm, "allreduce", 8, &choice) == HOOP_OK);
+    SIDE_CHECK(strcmp(choice.algorithm, "ring") == 0);
+    SIDE_CHECK(choice.is_forced);
+    SIDE_CHECK(choice.estimate_us >= 20 && choice.estimate_us < 1000);
+    SIDE_CHECK(choice.runner_up && choice.runner_up_us >= 20);
+    SIDE_CHECK(hoop_comm_explain(comm, "gossip", 8, &choice) == HOOP_E_INVALID);
+    SIDE_CHECK(strstr(hoop_error_text(), "no collective 'gossip'"));
+    SIDE_CHECK(hoop_comm_set_algorithms(comm, NULL) == HOOP_E_INVALID);
+    tuning_destroy(comm->tuning);
+    comm->tuning = NULL;
+    tuner_destroy(tuner);
+    return 0;
+}
+
+static void
+members_ask_and_force(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_asks);
+}
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_TEST(null_communicator_is_invalid),
-        COUPLE_TEST(no_member_has_nothing_to_call),
-        COUPLE_TEST(null_operation_is_invalid),
-        COUPLE_TEST(unknown_dtype_is_invalid),
-        COUPLE_TEST(reduction_without_a_meaning_is_invalid),
-        COUPLE_TEST(root_outside_is_invalid),
-        COUPLE_TEST(counts_that_overflow_are_invalid),
-        COUPLE_TEST(missing_counts_are_invalid),
-        COUPLE_TEST(null_buffers_are_invalid_unless_they_are_empty),
-        COUPLE_TEST(in_place_twice_is_invalid),
-        COUPLE_TEST(refused_call_has_no_consequence),
-        COUPLE_TEST(success_leaves_no_error_text),
+        ZEROED_TEST(null_communicator_is_invalid),
+        ZEROED_TEST(no_member_has_nothing_to_call),
+        ZEROED_TEST(null_operation_is_invalid),
+        ZEROED_TEST(unknown_dtype_is_invalid),
+        ZEROED_TEST(reduction_without_a_meaning_is_invalid),
+        ZEROED_TEST(root_outside_is_invalid),
+        ZEROED_TEST(counts_that_overflow_are_invalid),
+        ZEROED_TEST(missing_counts_are_invalid),
+        ZEROED_TEST(null_buffers_are_invalid_unless_they_are_empty),
+        ZEROED_TEST(in_place_twice_is_invalid),
+        ZEROED_TEST(refused_call_has_no_consequence),
+        ZEROED_TEST(success_leaves_no_error_text),
+        COUPLE_TEST(two_buffers_are_read_and_written),
+        COUPLE_TEST(one_buffer_is_in_place_however_it_is_said),
+        COUPLE_TEST(only_one_buffer_matters_away_from_the_root),
+        COUPLE_TEST(overlapping_buffers_are_invalid),
+        COUPLE_TEST(adjacent_buffers_do_not_overlap),
+        cmocka_unit_test(algorithms_are_listed_by_collective),
+        cmocka_unit_test(who_is_no_member_is_told_nothing),
+        cmocka_unit_test_setup_teardown(members_ask_and_force, couple_set_up,
+                                        couple_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,7 @@
 /* tests/unit/worker/checkpoint/manifest_test.c - what an index may say */
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -156,6 +158,168 @@ manifest_digest_tells_every_field(void **state)
     manifest_destroy(manifest);
 }
 
+static char *
+text_of(const struct checkpoint_manifest *manifest)
+{
+    char *text = NULL;
+    size_t n_bytes = 0;
+
+    assert_int_equal(manifest_encode(manifest, &text, &n_bytes), HOOP_OK);
+    assert_int_equal(strlen(text), n_bytes);
+    return text;
+}
+
+static void
+manifest_comes_back_as_it_was(void **state)
+{
+    struct checkpoint_manifest *manifest = manifest_case_two();
+    struct checkpoint_manifest *again = NULL;
+    char *text = text_of(manifest);
+
+    (void)state;
+    assert_int_equal(manifest_decode(text, strlen(text), &again), HOOP_OK);
+    assert_int_equal(manifest_verify_digest(again), HOOP_OK);
+    assert_int_equal(again->contents.generation, 7);
+    assert_int_equal(again->token, manifest->token);
+    assert_int_equal(again->contents.n_tensors, 2);
+    assert_string_equal(again->tensors[1].name, "b");
+    assert_string_equal(again->files[2].name, manifest->files[2].name);
+    assert_int_equal(again->files[2].digest, manifest->files[2].digest);
+    assert_true(hoop_sharding_equal(&again->tensors[0].sharding,
+                                    &manifest->tensors[0].sharding));
+    free(text);
+    manifest_destroy(again);
+    manifest_destroy(manifest);
+}
+
+static void
+manifest_is_a_tensor_a_line(void **state)
+{
+    struct checkpoint_manifest *manifest = manifest_case_two();
+    char *text = text_of(manifest);
+
+    (void)state;
+    assert_non_null(strstr(text, "\n{\"name\":\"w\",\"dtype\":\"float32\","
+                                 "\"shape\":[6,10],\"mesh\":[2,2],"
+                                 "\"cuts\":[[1,0],[]],\"uneven\":true},\n"));
+    assert_non_null(strstr(text, "\n\"token\": \"1f2e3d4c5b6a7988\",\n"));
+    assert_non_null(
+        strstr(text, "\n{\"bytes\":65600,\"xxh3\":\"f000000000000003\"}"));
+    free(text);
+    manifest_destroy(manifest);
+}
+
+/* The text with its first from replaced by to must not be read. */
+static void
+manifest_json_require_refused(const char *text,
+                              const char *from,
+                              const char *to,
+                              const char *words)
+{
+    const char *at = strstr(text, from);
+    struct checkpoint_manifest *manifest = NULL;
+    char changed[4096];
+
+    assert_non_null(at);
+    snprintf(changed, sizeof(changed), "%.*s%s%s", (int)(at - text), text, to,
+             at + strlen(from));
+    assert_int_equal(manifest_decode(changed, strlen(changed), &manifest),
+                     HOOP_E_DATA_LOSS);
+    if (!strstr(error_text(), words))
+        fail_msg("%s -> %s: \"%s\" does not say \"%s\"", from, to, error_text(),
+                 words);
+}
+
+struct fault {
+    const char *from;
+    const char *to;
+    const char *words;
+};
+
+static const struct fault faults[] = {
+    {"hoop-checkpoint", "hoop", "format is wrong"},
+    {"\"format\"", "\"form\"", "format is missing"},
+    {"\"version\": 1", "\"version\": \"1\"", "version is wrong"},
+    {"\"generation\": 7", "\"generation\": -7", "generation is wrong"},
+    {"\"generation\": 7", "\"generation\": 9223372036854775807", "generation"},
+    {"\"generation\": 7", "\"generation\": 7.5", "generation is wrong"},
+    {"\"1f2e", "\"1F2e", "token is wrong"},
+    {"\"1f2e", "\"1f2", "token is wrong"},
+    {"\"digest\"", "\"gest\"", "digest is missing"},
+    {"\"tensors\": [", "\"tensors\": [1,", "tensors[0].name is missing"},
+    {"\"files\": [", "\"files\": [[],", "files[0].bytes is missing"},
+    {"\"name\":\"w\"", "\"name\":\"b\"", "both named"},
+    {"\"name\":\"w\"", "\"name\":\"\"", "no name"},
+    {"\"name\":\"w\"", "\"name\":1", "tensors[0].name is wrong"},
+    {"\"name\":\"w\"", "\"name\":\"w\\u0000\"", "line"},
+    {"float32", "float33", "tensors[0].dtype is wrong"},
+    {"[6,10]", "[6,-10]", "tensors[0].shape[1] is wrong"},
+    {"[6,10]", "[6,1e3]", "tensors[0].shape[1] is wrong"},
+    {"[6,10]", "[1,1,1,1,1,1,1,1,1]", "tensors[0].shape is wrong"},
+    {"[6,10]", "[6]", "tensors[0].cuts is wrong"},
+    {"[6,10]", "[9223372036854775807,2]", "\"w\""},
+    {"[2,2]", "[2,3]", "6 ranks, not 4"},
+    {"[2,2]", "[2,0]", "size 0"},
+    {"[2,2]", "[4294967296,2]", "tensors[0].mesh[0] is wrong"},
+    {"[2,2]", "[1,1,1,1,1,1,1,1,4]", "tensors[0].mesh is wrong"},
+    {"[[1,0],[]]", "[[1,1],[]]", "axis 1"},
+    {"[[1,0],[]]", "[[1,2],[]]", "axis 2"},
+    {"[[1,0],[]]", "[[1,0],0]", "tensors[0].cuts[1] is wrong"},
+    {"\"uneven\":true", "\"uneven\":1", "tensors[0].uneven is wrong"},
+    {"\"uneven\":true", "\"uneven\":false", "cannot be cut"},
+    {"\"bytes\":", "\"bytes\":-", "files[0].bytes is wrong"},
+    {"\"xxh3\":\"f", "\"xxh3\":\"g", "files[0].xxh3 is wrong"},
+    {"\"files\": [", "\"files\": [{\"bytes\":0,\"xxh3\":\"0000000000000000\"},",
+     "4 ranks, not 5"},
+    {"{\n", "{\n\"format\": \"hoop-checkpoint\",\n", "line"},
+    {"}\n]\n}\n", "}\n]\n}\n}", "line"},
+    {"}\n]\n}\n", "}\n]\n", "line"},
+};
+
+static void
+manifest_with_a_fault_is_refused_with_its_place(void **state)
+{
+    struct checkpoint_manifest *manifest = manifest_case_two();
+    char *text = text_of(manifest);
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(faults); i++)
+        manifest_json_require_refused(text, faults[i].from, faults[i].to,
+                                      faults[i].words);
+    manifest_json_require_refused(text, text, "[]", "an object is expected");
+    free(text);
+    manifest_destroy(manifest);
+}
+
+static void
+manifest_of_another_version_is_left_alone(void **state)
+{
+    static const char text[] =
+        "{\"format\": \"hoop-checkpoint\", \"version\": 2}";
+    struct checkpoint_manifest *manifest = NULL;
+
+    (void)state;
+    assert_int_equal(manifest_decode(text, strlen(text), &manifest),
+                     HOOP_E_UNIMPLEMENTED);
+    assert_non_null(strstr(error_text(), "version 2"));
+}
+
+static void
+manifest_that_was_changed_is_not_proved(void **state)
+{
+    struct checkpoint_manifest *manifest = manifest_case_two();
+    struct checkpoint_manifest *again = NULL;
+    char *text = text_of(manifest);
+
+    (void)state;
+    strstr(text, "\"name\":\"w\"")[8] = 'x';
+    assert_int_equal(manifest_decode(text, strlen(text), &again), HOOP_OK);
+    assert_int_equal(manifest_verify_digest(again), HOOP_E_DATA_LOSS);
+    free(text);
+    manifest_destroy(again);
+    manifest_destroy(manifest);
+}
+
 int
 main(void)
 {
@@ -165,6 +329,11 @@ main(void)
         cmocka_unit_test(manifest_with_too_many_bytes_is_refused),
         cmocka_unit_test(manifest_with_a_wrong_name_is_refused),
         cmocka_unit_test(manifest_digest_tells_every_field),
+        cmocka_unit_test(manifest_comes_back_as_it_was),
+        cmocka_unit_test(manifest_is_a_tensor_a_line),
+        cmocka_unit_test(manifest_with_a_fault_is_refused_with_its_place),
+        cmocka_unit_test(manifest_of_another_version_is_left_alone),
+        cmocka_unit_test(manifest_that_was_changed_is_not_proved),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,14 @@
 /* tests/unit/worker/engine/call_test.c - engine/call.c */
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "check.h"
 #include "engine/call.h"
+#include "engine/state.h"
+#include "engine/wait_policy.h"
 
 static const struct call allreduce = {
     .name = CALL_ALLREDUCE,
@@ -234,6 +238,193 @@ call_that_needs_all_has_something_from_each(void **state)
     }
 }
 
+static const char tail[] = ", reported by rank 0 (host:40)";
+
+static void
+reason_that_fits_is_left_whole(void **state)
+{
+    char out[REASON_BYTES];
+
+    (void)state;
+    reason_write_truncated("connection reset", tail, out);
+    assert_string_equal(out, "connection reset, reported by rank 0 (host:40)");
+    /* Where it is. */
+    reason_write_truncated(out, "!", out);
+    assert_string_equal(out, "connection reset, reported by rank 0 (host:40)!");
+    reason_write_truncated("", "", out);
+    assert_string_equal(out, "");
+}
+
+/* n_words of "words, ". */
+static void
+words_write(unsigned n_words, char *out)
+{
+    for (unsigned i = 0; i < n_words; i++)
+        out += sprintf(out, "words%s", i + 1 < n_words ? ", " : "");
+}
+
+static void
+long_reason_is_cut_at_a_word_and_keeps_its_tail(void **state)
+{
+    char what[2 * REASON_BYTES];
+    char out[REASON_BYTES];
+
+    (void)state;
+    for (unsigned n_words = 1; n_words < 90; n_words++) {
+        words_write(n_words, what);
+        const size_t n_what = strlen(what);
+        reason_write_truncated(what, tail, out);
+        const char *end = strstr(out, tail);
+
+        assert_non_null(end);
+        assert_string_equal(end, tail);
+        if (n_what + strlen(tail) < REASON_BYTES) {
+            assert_memory_equal(out, what, n_what);
+            continue;
+        }
+        assert_memory_equal(end - strlen("words ..."), "words ...",
+                            strlen("words ..."));
+        assert_in_range(strlen(out), REASON_BYTES - 8, REASON_BYTES - 1);
+    }
+}
+
+static void
+endless_word_is_cut_anywhere(void **state)
+{
+    char what[2 * REASON_BYTES] = {0};
+    char out[REASON_BYTES];
+
+    (void)state;
+    memset(what, 'x', sizeof(what) - 1);
+    reason_write_truncated(what, tail, out);
+    assert_int_equal(strlen(out), REASON_BYTES - 1);
+    assert_string_equal(out + REASON_BYTES - 1 - strlen(tail), tail);
+    assert_non_null(strstr(out, "x ..., reported"));
+}
+
+/* The longest tail there may be. */
+static void
+tail_that_leaves_no_room_is_whole(void **state)
+{
+    char longest[REASON_BYTES] = {0};
+    char out[REASON_BYTES];
+
+    (void)state;
+    memset(longest, 'y', REASON_BYTES - 5);
+    reason_write_truncated("connection reset", longest, out);
+    assert_int_equal(strlen(out), REASON_BYTES - 1);
+    assert_non_null(strstr(out, longest));
+}
+
+static void
+backoff_spins_for_a_while_and_sleeps_then(void **state)
+{
+    struct backoff backoff = {0};
+    const uint64_t begin_ns = clock_now_ns();
+
+    (void)state;
+    assert_int_equal(backoff_next_action(&backoff, WAIT_POLICY_SPIN, 0),
+                     WAIT_ACTION_POLL);
+    while (backoff_next_action(&backoff, WAIT_POLICY_SPIN, 0) ==
+           WAIT_ACTION_POLL)
+        ;
+    assert_true(clock_now_ns() - begin_ns >= 10000);
+    assert_int_equal(backoff_next_action(&backoff, WAIT_POLICY_SPIN, 0),
+                     WAIT_ACTION_SLEEP);
+    backoff_reset(&backoff);
+    assert_int_equal(backoff_next_action(&backoff, WAIT_POLICY_SPIN, 0),
+                     WAIT_ACTION_POLL);
+}
+
+static void
+backoff_yields_for_a_while_and_sleeps_then(void **state)
+{
+    struct backoff backoff = {0};
+    const uint64_t begin_ns = clock_now_ns();
+
+    (void)state;
+    while (backoff_next_action(&backoff, WAIT_POLICY_YIELD, 0) ==
+           WAIT_ACTION_YIELD)
+        ;
+    assert_true(clock_now_ns() - begin_ns >= 10000);
+    assert_int_equal(backoff_next_action(&backoff, WAIT_POLICY_YIELD, 0),
+                     WAIT_ACTION_SLEEP);
+    backoff_reset(&backoff);
+    assert_int_equal(backoff_next_action(&backoff, WAIT_POLICY_YIELD, 0),
+                     WAIT_ACTION_YIELD);
+}
+
+static void
+backoff_lasts_longer_where_others_have_work(void **state)
+{
+    static const enum wait_policy rules[] = {WAIT_POLICY_SPIN,
+                                             WAIT_POLICY_YIELD};
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct backoff backoff = {0};
+        const uint64_t begin_ns = clock_now_ns();
+
+        while (backoff_next_action(&backoff, rules[i], 2000000) !=
+               WAIT_ACTION_SLEEP)
+            ;
+        assert_true(clock_now_ns() - begin_ns >= 2000000);
+    }
+}
+
+/* Others may have had the processor for long each time. */
+static void
+backoff_yields_a_few_times_whatever_they_take(void **state)
+{
+    struct backoff backoff = {0};
+
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        const uint64_t begin_ns = clock_now_ns();
+
+        assert_int_equal(backoff_next_action(&backoff, WAIT_POLICY_YIELD, 0),
+                         WAIT_ACTION_YIELD);
+        while (clock_now_ns() - begin_ns < 100000)
+            ;
+    }
+}
+
+/* Offers the processor fewer times, for that long if nobody takes it. */
+static void
+backoff_of_very_many_yields_briefly(void **state)
+{
+    unsigned n_yields[] = {0, 0};
+    static const enum wait_policy rules[] = {WAIT_POLICY_YIELD,
+                                             WAIT_POLICY_YIELD_BRIEFLY};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rules); i++) {
+        struct backoff backoff = {0};
+
+        while (backoff_next_action(&backoff, rules[i], 0) ==
+               WAIT_ACTION_YIELD) {
+            const uint64_t begin_ns = clock_now_ns();
+
+            n_yields[i]++;
+            while (clock_now_ns() - begin_ns < 100000)
+                ;
+        }
+    }
+    assert_true(n_yields[1] > 0);
+    assert_true(n_yields[1] < n_yields[0] / 2);
+}
+
+static void
+backoff_that_sleeps_never_looks(void **state)
+{
+    struct backoff backoff = {0};
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(backoff_next_action(&backoff, WAIT_POLICY_SLEEP, 0),
+                         WAIT_ACTION_SLEEP);
+}
+
 int
 main(void)
 {
@@ -249,6 +440,16 @@ main(void)
         cmocka_unit_test(call_signature_is_of_the_values_alone),
         cmocka_unit_test(
             call_signature_of_alltoallv_has_what_all_agree_on_only),
+        cmocka_unit_test(reason_that_fits_is_left_whole),
+        cmocka_unit_test(long_reason_is_cut_at_a_word_and_keeps_its_tail),
+        cmocka_unit_test(endless_word_is_cut_anywhere),
+        cmocka_unit_test(tail_that_leaves_no_room_is_whole),
+        cmocka_unit_test(backoff_spins_for_a_while_and_sleeps_then),
+        cmocka_unit_test(backoff_yields_for_a_while_and_sleeps_then),
+        cmocka_unit_test(backoff_lasts_longer_where_others_have_work),
+        cmocka_unit_test(backoff_yields_a_few_times_whatever_they_take),
+        cmocka_unit_test(backoff_of_very_many_yields_briefly),
+        cmocka_unit_test(backoff_that_sleeps_never_looks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

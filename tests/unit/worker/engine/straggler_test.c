@@ -1,14 +1,19 @@
 /* tests/unit/worker/engine/straggler_test.c - engine/failure/wait_diagnosis.c */
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "check.h"
 #include "couple.h"
+#include "engine/engine.h"
+#include "engine/state.h"
+#include "fault/fault.h"
 
 enum {
     /* Of who must be warned before its end, and told that the other one lives,
@@ -93,6 +98,74 @@ nobody_is_named_before_the_time(void **state)
     assert_string_equal(said, "");
 }
 
+static void
+names_of_operations_and_recoveries_are_known(void **state)
+{
+    (void)state;
+    assert_true(recovery_fault_exists("shrink"));
+    assert_true(recovery_fault_exists("agree"));
+    assert_true(recovery_fault_exists("grow"));
+    assert_true(recovery_fault_exists("allreduce"));
+    assert_false(recovery_fault_exists("shrinking"));
+    assert_false(recovery_fault_exists(""));
+}
+
+/* How a process ends that goes through two tries of a shrink. */
+static int
+end_of(const char *text)
+{
+    int how = 0;
+    const pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct engine engine = {0};
+
+        if (faults_parse(text, 1, recovery_fault_exists, &engine.faults) !=
+            HOOP_OK)
+            _exit(100);
+        const uint32_t rules = recovery_fault_begin(&engine, "shrink");
+        for (uint64_t round = 1; round <= 2; round++)
+            for (int turn = 1; turn <= 2; turn++) {
+                recovery_fault_inject(&engine, rules, FAULT_AT_SEND, round);
+                recovery_fault_inject(&engine, rules, FAULT_AT_RECEIVE, round);
+            }
+        recovery_fault_inject(&engine, rules, FAULT_AT_END, 2);
+        faults_destroy(engine.faults);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &how, 0), pid);
+    return WIFEXITED(how) ? WEXITSTATUS(how) : -WTERMSIG(how);
+}
+
+static void
+process_ends_where_the_rule_says(void **state)
+{
+    static const struct {
+        const char *text;
+        int end;
+    } rows[] = {
+        {"", 0},
+        {"op=agree,do=exit:7", 0},
+        {"op=shrink,do=exit:7", 7},
+        {"rank=2,op=shrink,do=exit:7", 0},
+        {"op=shrink,seq=2,do=exit:7", 0},
+        {"op=shrink,at=end,do=exit:8", 8},
+        {"op=shrink,round=2,segment=2,at=receive,do=exit:9", 9},
+        {"op=shrink,round=3,at=receive,do=exit:9", 0},
+        {"op=shrink,segment=3,at=send,do=kill", -SIGKILL},
+        {"op=shrink,do=reset", 0}, /* there is no frame */
+    };
+
+    (void)state;
+    if (!FAULT_IS_BUILT)
+        skip();
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        if (end_of(rows[i].text) != rows[i].end)
+            fail_msg("%s: %d", rows[i].text, end_of(rows[i].text));
+    }
+}
+
 int
 main(void)
 {
@@ -100,6 +173,8 @@ main(void)
         cmocka_unit_test(late_rank_is_named_once),
         cmocka_unit_test(nobody_is_named_where_nobody_asks),
         cmocka_unit_test(nobody_is_named_before_the_time),
+        cmocka_unit_test(names_of_operations_and_recoveries_are_known),
+        cmocka_unit_test(process_ends_where_the_rule_says),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

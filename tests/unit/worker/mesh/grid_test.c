@@ -1,11 +1,13 @@
 /* tests/unit/worker/mesh/grid_test.c - places, coordinates and lines */
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "check.h"
 #include "mesh/grid.h"
+#include "mesh/process_group.h"
 
 enum {
     SIZE_MAX_TRIED = 4,
@@ -182,6 +184,193 @@ grid_too_large_is_refused(void **state)
     assert_int_equal(grid.n_places, 65536);
 }
 
+static void
+tiles_of_any_size_cover_it_in_order(void **state)
+{
+    (void)state;
+    for (size_t size = 0; size < 40; size++) {
+        for (uint32_t n = 1; n < 12; n++) {
+            size_t at = 0;
+
+            for (uint32_t i = 0; i < n; i++) {
+                assert_int_equal(tile_offset(size, n, i), at);
+                assert_true(tile_size(size, n, i) <= tile_size(size, n, 0));
+                for (size_t j = 0; j < tile_size(size, n, i); j++)
+                    assert_int_equal(tile_index_of_element(size, n, at + j), i);
+                at += tile_size(size, n, i);
+            }
+            assert_int_equal(at, size);
+        }
+    }
+}
+
+static void
+tile_of_a_place_is_its_part(void **state)
+{
+    static const struct hoop_mesh_shape mesh = {3, {2, 1, 3}};
+    static const struct hoop_shape shape = {2, {7, 5}};
+    static const struct hoop_sharding sharding = {
+        .dims = {{2, {2, 0}}, {1, {1}}}, .is_uneven = true};
+    struct tiling tiling;
+
+    (void)state;
+    tiling_init(&tiling, &sharding, &mesh, &shape);
+    assert_int_equal(tiling.cutting, 7);
+    assert_int_equal(tiling.n_tiles[0], 6);
+    assert_int_equal(tiling.n_tiles[1], 1);
+    assert_int_equal(tiling_largest_tile(&tiling), 10);
+    for (uint32_t place = 0; place < 6; place++) {
+        uint32_t at[HOOP_MAX_AXES];
+        struct hoop_part part;
+        struct tile tile;
+
+        grid_coordinates_of_place(&tiling.grid, place, at);
+        tiling_tile_at(&tiling, at, &tile);
+        assert_int_equal(tile.numbers[0], at[2] * 2 + at[0]);
+        assert_int_equal(
+            hoop_sharding_part(&sharding, &mesh, &shape, place, &part),
+            HOOP_OK);
+        assert_memory_equal(&part, &tile.part, sizeof(part));
+    }
+}
+
+static void
+parts_that_overlap_meet(void **state)
+{
+    const struct hoop_part one = {{0, 2}, {2, {4, 3}}};
+    const struct hoop_part other = {{3, 0}, {2, {5, 3}}};
+    const struct hoop_part beside = {{4, 0}, {2, {5, 3}}};
+    const struct hoop_part empty = {{1, 3}, {2, {0, 1}}};
+    struct hoop_part both;
+
+    (void)state;
+    assert_true(part_intersect(&one, &other, &both));
+    assert_int_equal(both.offset[0], 3);
+    assert_int_equal(both.offset[1], 2);
+    assert_int_equal(part_n_elements(&both), 1);
+    assert_false(part_intersect(&one, &beside, &both));
+    assert_false(part_intersect(&one, &empty, &both));
+    /* Of no dimensions: one element. */
+    assert_true(
+        part_intersect(&(struct hoop_part){0}, &(struct hoop_part){0}, &both));
+    assert_int_equal(part_n_elements(&both), 1);
+}
+
+enum {
+    RANKS_TRIED = 24,
+};
+
+static void
+degrees_that_are_left_out_follow(void **state)
+{
+    static const struct {
+        uint32_t n_ranks;
+        struct degrees given;
+        struct degrees expected;
+    } rows[] = {
+        {8, {0, 0}, {1, 8}}, {8, {4, 0}, {4, 2}}, {8, {0, 2}, {4, 2}},
+        {8, {2, 4}, {2, 4}}, {8, {8, 0}, {8, 1}}, {8, {0, 8}, {1, 8}},
+        {1, {0, 0}, {1, 1}}, {6, {3, 2}, {3, 2}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct degrees degrees;
+
+        assert_int_equal(
+            degrees_fill_missing(&rows[i].given, rows[i].n_ranks, &degrees),
+            HOOP_OK);
+        assert_int_equal(degrees.tp, rows[i].expected.tp);
+        assert_int_equal(degrees.dp, rows[i].expected.dp);
+    }
+}
+
+static void
+degrees_that_do_not_fit_are_refused(void **state)
+{
+    static const struct {
+        uint32_t n_ranks;
+        struct degrees given;
+        const char *why;
+    } rows[] = {
+        {8, {3, 0}, "tp_degree 3 does not divide 8 ranks"},
+        {8, {0, 3}, "dp_degree 3 does not divide 8 ranks"},
+        {8, {2, 2}, "tp_degree 2 times dp_degree 2 is not 8"},
+        {1, {2, 0}, "tp_degree 2 does not divide 1 ranks"},
+        /* The product is 4 in 32 bits. */
+        {4, {0x80000002, 0x80000002}, "is not 4"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct degrees degrees = {7, 7};
+
+        assert_int_equal(
+            degrees_fill_missing(&rows[i].given, rows[i].n_ranks, &degrees),
+            HOOP_E_INVALID);
+        assert_non_null(strstr(error_text(), rows[i].why));
+        assert_int_equal(degrees.tp, 7);
+    }
+}
+
+/* Whether it is accepted, for all that can be given: when what is given and
+ * what follows multiply to n. */
+static void
+all_small_degrees_are_as_the_table_says(void **state)
+{
+    (void)state;
+    for (uint32_t n = 1; n <= RANKS_TRIED; n++) {
+        for (uint32_t pair = 0; pair < (n + 2) * (n + 2); pair++) {
+            const struct degrees given = {pair / (n + 2), pair % (n + 2)};
+            struct degrees found = {0};
+            const enum hoop_status status =
+                degrees_fill_missing(&given, n, &found);
+            bool fits = given.tp * given.dp == n;
+
+            if (given.tp == 0 || given.dp == 0)
+                fits =
+                    given.tp + given.dp == 0 || n % (given.tp + given.dp) == 0;
+            assert_int_equal(status, fits ? HOOP_OK : HOOP_E_INVALID);
+            if (!fits)
+                continue;
+            assert_int_equal(found.tp * found.dp, n);
+            assert_true(given.tp == 0 || found.tp == given.tp);
+            assert_true(given.dp == 0 || found.dp == given.dp);
+            assert_true(given.tp + given.dp > 0 || found.tp == 1);
+        }
+    }
+}
+
+/* Every row and every column is found by each that is in it. */
+static void
+degrees_check_places(const struct degrees *degrees)
+{
+    for (uint32_t row = 0; row < degrees->dp; row++) {
+        for (uint32_t column = 0; column < degrees->tp; column++) {
+            const uint32_t place = row * degrees->tp + column;
+
+            assert_int_equal(degrees_tp_rank(degrees, place), column);
+            assert_int_equal(degrees_dp_rank(degrees, place), row);
+            assert_int_equal(degrees_row_first_place(degrees, place),
+                             row * degrees->tp);
+            assert_int_equal(degrees_column_nth_place(degrees, place, 0),
+                             column);
+            assert_int_equal(degrees_column_nth_place(degrees, place, row),
+                             place);
+        }
+    }
+}
+
+static void
+places_are_in_one_row_and_one_column(void **state)
+{
+    (void)state;
+    for (uint32_t tp = 1; tp <= RANKS_TRIED; tp++) {
+        for (uint32_t dp = 1; tp * dp <= RANKS_TRIED; dp++)
+            degrees_check_places(&(struct degrees){tp, dp});
+    }
+}
+
 int
 main(void)
 {
@@ -191,6 +380,13 @@ main(void)
         cmocka_unit_test(grid_axes_of_one_place_do_not_count),
         cmocka_unit_test(grid_wrong_axes_are_refused),
         cmocka_unit_test(grid_too_large_is_refused),
+        cmocka_unit_test(tiles_of_any_size_cover_it_in_order),
+        cmocka_unit_test(tile_of_a_place_is_its_part),
+        cmocka_unit_test(parts_that_overlap_meet),
+        cmocka_unit_test(degrees_that_are_left_out_follow),
+        cmocka_unit_test(degrees_that_do_not_fit_are_refused),
+        cmocka_unit_test(all_small_degrees_are_as_the_table_says),
+        cmocka_unit_test(places_are_in_one_row_and_one_column),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

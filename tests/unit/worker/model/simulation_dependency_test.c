@@ -137,12 +137,168 @@ steps_of_full_rounds_wait_as_those_of_others(void **state)
     shape_compare(&crowd, &shape);
 }
 
+enum {
+    RANGES = 300,
+    SPAN = 1000,
+};
+
+struct placed {
+    enum plan_buffer buffer;
+    struct simulation_range range;
+};
+
+static uint64_t
+draw(uint64_t *seed, uint64_t below)
+{
+    *seed = *seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return (*seed >> 33) % below;
+}
+
+static struct placed
+placed_draw(uint64_t *seed)
+{
+    const size_t begin = draw(seed, SPAN);
+
+    return (struct placed){
+        .buffer = (enum plan_buffer)draw(seed, 3),
+        .range = {begin, begin + draw(seed, draw(seed, 10) ? 20 : 400)},
+    };
+}
+
+static size_t
+found_count(const struct simulation_index *index,
+            const struct placed *all,
+            const struct placed *sought)
+{
+    size_t n_found = 0;
+
+    for (size_t i =
+             simulation_index_find_first(index, sought->buffer, &sought->range);
+         simulation_index_entry_may_overlap(index, i, sought->buffer,
+                                            &sought->range);
+         i++) {
+        const struct placed *one = &all[index->entries[i].step];
+
+        assert_int_equal(one->buffer, sought->buffer);
+        n_found += simulation_range_has_overlap(&one->range, &sought->range);
+    }
+    return n_found;
+}
+
+static void
+index_finds_all_that_meet_a_range(void **state)
+{
+    struct simulation_index index = {0};
+    struct placed all[RANGES];
+    uint64_t seed = 7;
+
+    (void)state;
+    for (uint32_t i = 0; i < RANGES; i++) {
+        all[i] = placed_draw(&seed);
+        assert_int_equal(
+            simulation_index_add_range(&index, all[i].buffer, &all[i].range, i),
+            HOOP_OK);
+    }
+    simulation_index_sort(&index);
+    for (int i = 0; i < 1000; i++) {
+        const struct placed sought = placed_draw(&seed);
+        size_t n_expected = 0;
+
+        for (uint32_t j = 0; j < RANGES; j++)
+            n_expected +=
+                all[j].buffer == sought.buffer &&
+                all[j].range.begin < all[j].range.end &&
+                sought.range.begin < sought.range.end &&
+                simulation_range_has_overlap(&all[j].range, &sought.range);
+        if (sought.range.begin < sought.range.end)
+            assert_int_equal(found_count(&index, all, &sought), n_expected);
+    }
+    simulation_index_deinit(&index);
+}
+
+static void
+empty_index_finds_nothing(void **state)
+{
+    const struct simulation_range range = {0, 10};
+    const struct simulation_range empty = {5, 5};
+    struct simulation_index index = {0};
+
+    (void)state;
+    assert_int_equal(simulation_index_add_range(&index, PLAN_OUTPUT, &empty, 1),
+                     HOOP_OK);
+    simulation_index_sort(&index);
+    assert_int_equal(simulation_index_find_first(&index, PLAN_OUTPUT, &range),
+                     0);
+    assert_false(
+        simulation_index_entry_may_overlap(&index, 0, PLAN_OUTPUT, &range));
+    simulation_index_deinit(&index);
+}
+
+static const struct simulation_range none = {0, 0};
+static const struct simulation_range low = {10, 20};
+static const struct simulation_range high = {20, 30};
+static const struct simulation_range across = {15, 25};
+static const struct simulation_range all = {0, 100};
+
+static void
+ranges_meet_where_they_share_an_element(void **state)
+{
+    (void)state;
+    assert_true(simulation_range_has_overlap(&low, &across));
+    assert_true(simulation_range_has_overlap(&across, &high));
+    assert_true(simulation_range_has_overlap(&low, &low));
+    assert_false(simulation_range_has_overlap(&low, &high));
+    assert_false(simulation_range_has_overlap(&none, &all));
+    assert_false(simulation_range_has_overlap(&all, &none));
+}
+
+static void
+range_covers_what_is_inside_it(void **state)
+{
+    (void)state;
+    assert_true(simulation_range_covers(&all, &low));
+    assert_true(simulation_range_covers(&low, &low));
+    assert_false(simulation_range_covers(&low, &across));
+    assert_false(simulation_range_covers(&low, &all));
+}
+
+static void
+assert_part(float part, double expected)
+{
+    assert_true((double)part > expected - 1e-6);
+    assert_true((double)part < expected + 1e-6);
+}
+
+static void
+overlap_is_told_in_parts_of_each(void **state)
+{
+    const struct simulation_flow_overlap some =
+        simulation_range_overlap(&low, &across);
+    const struct simulation_flow_overlap whole =
+        simulation_range_overlap(&all, &high);
+
+    (void)state;
+    assert_part(some.earlier_begin, 0.5);
+    assert_part(some.earlier_end, 1);
+    assert_part(some.later_begin, 0);
+    assert_part(some.later_end, 0.5);
+    assert_part(whole.earlier_begin, 0.2);
+    assert_part(whole.earlier_end, 0.3);
+    assert_part(whole.later_begin, 0);
+    assert_part(whole.later_end, 1);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_wait_where_the_tracker_has_them_wait),
         cmocka_unit_test(steps_of_full_rounds_wait_as_those_of_others),
+        cmocka_unit_test(index_finds_all_that_meet_a_range),
+        cmocka_unit_test(empty_index_finds_nothing),
+        cmocka_unit_test(ranges_meet_where_they_share_an_element),
+        cmocka_unit_test(range_covers_what_is_inside_it),
+        cmocka_unit_test(overlap_is_told_in_parts_of_each),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

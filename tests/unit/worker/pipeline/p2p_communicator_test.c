@@ -2,7 +2,9 @@
 
 #include "hoop/p2p_communicator.h"
 
+#include "base/cleanup.h"
 #include "couple_case.h"
+#include "pipeline/p2p_communicator.h"
 
 static void
 wrong_options_are_invalid(void **state)
@@ -52,6 +54,129 @@ no_member_has_no_neighbours(void **state)
     assert_int_equal(hoop_p2p_prev(NULL), HOOP_NO_RANK);
 }
 
+static const struct hoop_shape three = {.n_dims = 3, .dims = {4, 1, 2}};
+
+static void
+shape_is_its_three_sizes(void **state)
+{
+    const int64_t expected[P2P_SHAPES_DIMS] = {4, 1, 2};
+    int64_t sizes[P2P_SHAPES_DIMS] = {0};
+    struct hoop_shape shape;
+
+    (void)state;
+    assert_int_equal(sizeof(sizes), 24);
+    assert_int_equal(p2p_shapes_pack(&three, "x", sizes), HOOP_OK);
+    assert_memory_equal(sizes, expected, sizeof(expected));
+    assert_int_equal(p2p_shapes_unpack(sizes, 5, &shape), HOOP_OK);
+    assert_true(hoop_shape_equal(&shape, &three));
+}
+
+static void
+other_number_of_dims_is_invalid(void **state)
+{
+    static const uint32_t n_dims[] = {0, 1, 2, 4, 8, HOOP_ANY_SHAPE};
+    int64_t sizes[P2P_SHAPES_DIMS];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(n_dims); i++) {
+        struct hoop_shape shape = three;
+
+        shape.n_dims = n_dims[i];
+        assert_invalid(p2p_shapes_pack(&shape, "send_next", sizes),
+                       "send_next has");
+    }
+}
+
+static void
+sizes_that_no_tensor_has_are_refused(void **state)
+{
+    static const int64_t wrong[][P2P_SHAPES_DIMS] = {
+        {-1, 1, 1},
+        {1, INT64_MIN, 1},
+        {1, 1, -3},
+        {INT64_MAX, 2, 1},
+        {(int64_t)1 << 40, (int64_t)1 << 40, 0},
+    };
+    struct hoop_shape shape = three;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        assert_int_equal(p2p_shapes_unpack(wrong[i], 5, &shape),
+                         HOOP_E_MISMATCH);
+        assert_non_null(strstr(hoop_error_text(), "rank 5 gave ["));
+        assert_true(hoop_shape_equal(&shape, &three));
+    }
+    /* Nor does who has them send them. */
+    int64_t sizes[P2P_SHAPES_DIMS];
+    const struct hoop_shape huge = {.n_dims = 3, .dims = {SIZE_MAX, 1, 1}};
+    assert_int_equal(p2p_shapes_pack(&huge, "x", sizes), HOOP_E_INVALID);
+}
+
+static void
+wrong_arguments_are_invalid(void **state)
+{
+    const struct hoop_p2p_options options = {.stages = both()};
+    struct hoop_tensor flat = {.shape = {.n_dims = 1, .dims = {6}}};
+    const struct hoop_p2p_exchange exchange = {.send_prev = &flat};
+    struct hoop_shape prev;
+    struct hoop_shape next;
+    hoop_p2p_t *p2p = NULL;
+
+    (void)state;
+    assert_int_equal(hoop_p2p_create(&options, &p2p), HOOP_OK);
+    assert_invalid(hoop_p2p_exchange_shapes(NULL, &exchange, &prev, &next),
+                   "p2p is NULL");
+    assert_invalid(hoop_p2p_exchange_shapes(p2p, NULL, &prev, &next),
+                   "exchange is NULL");
+    assert_invalid(hoop_p2p_exchange_shapes(p2p, &exchange, NULL, &next),
+                   "out_prev is NULL");
+    assert_invalid(hoop_p2p_exchange_shapes(p2p, &exchange, &prev, NULL),
+                   "out_next is NULL");
+    assert_invalid(hoop_p2p_exchange_shapes(p2p, &exchange, &prev, &next),
+                   "send_prev has 1 dimensions");
+    hoop_p2p_free(p2p);
+}
+
+/* Nobody would ever receive it. */
+static void
+alone_what_is_sent_must_be_received(void **state)
+{
+    const struct hoop_p2p_options options = {.stages = alone()};
+    struct hoop_tensor tensor = {.shape = three};
+    struct hoop_p2p_exchange exchange = {.send_next = &tensor};
+    struct hoop_shape prev;
+    struct hoop_shape next;
+    hoop_p2p_t *p2p = NULL;
+
+    (void)state;
+    assert_int_equal(hoop_p2p_create(&options, &p2p), HOOP_OK);
+    assert_invalid(hoop_p2p_exchange_shapes(p2p, &exchange, &prev, &next),
+                   "alone in the pipeline");
+    exchange.recv_prev = true;
+    assert_int_equal(hoop_p2p_exchange_shapes(p2p, &exchange, &prev, &next),
+                     HOOP_OK);
+    assert_true(hoop_shape_equal(&prev, &three));
+    hoop_p2p_free(p2p);
+}
+
+static void
+no_member_gets_nothing(void **state)
+{
+    const struct hoop_p2p_options options = {.stages = foreign()};
+    const struct hoop_p2p_exchange exchange = {.recv_prev = true};
+    struct hoop_shape prev = three;
+    struct hoop_shape next = three;
+    hoop_p2p_t *p2p = NULL;
+
+    (void)state;
+    assert_int_equal(hoop_p2p_create(&options, &p2p), HOOP_OK);
+    assert_int_equal(hoop_p2p_exchange_shapes(p2p, &exchange, &prev, &next),
+                     HOOP_OK);
+    assert_true(hoop_shape_equal(&prev, &three));
+    assert_true(hoop_shape_equal(&next, &three));
+    hoop_p2p_free(p2p);
+}
+
 int
 main(void)
 {
@@ -59,6 +184,12 @@ main(void)
         COUPLE_TEST(wrong_options_are_invalid),
         COUPLE_TEST(neighbours_wrap_around),
         COUPLE_TEST(no_member_has_no_neighbours),
+        COUPLE_TEST(shape_is_its_three_sizes),
+        COUPLE_TEST(other_number_of_dims_is_invalid),
+        COUPLE_TEST(sizes_that_no_tensor_has_are_refused),
+        COUPLE_TEST(wrong_arguments_are_invalid),
+        COUPLE_TEST(alone_what_is_sent_must_be_received),
+        COUPLE_TEST(no_member_gets_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

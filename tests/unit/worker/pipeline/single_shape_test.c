@@ -1,9 +1,12 @@
 /* tests/unit/worker/pipeline/single_shape_test.c - one shape, or a list */
 
+#include <string.h>
+
 #include "hoop/p2p_communicator.h"
 
 #include "base/cleanup.h"
 #include "check.h"
+#include "pipeline/p2p_communicator.h"
 
 static const struct hoop_variant integers[] = {
     {.kind = HOOP_VARIANT_INTEGER},
@@ -91,6 +94,243 @@ anything_else_is_no_shape(void **state)
     }
 }
 
+/*
+ * The model: every stage makes its transfers one after the other, each a
+ * rendezvous that waits until the other end has come to it, as if nothing in
+ * between could hold a byte. What completes there completes on any
+ * transport.
+ */
+
+enum {
+    STAGES_MAX = 8,
+    NOTHING = P2P_ORDER_DIRECTIONS /* a stage that is done */
+};
+
+/* Which transfers there are: bit s of forward is the one from s to s + 1, of
+ * backward the one from s + 1 to s. */
+struct model {
+    enum p2p_order order;
+    uint32_t size;
+    uint32_t forward;
+    uint32_t backward;
+    uint32_t places[STAGES_MAX]; /* in the stage's order */
+};
+
+static bool
+has_transfer(const struct model *model,
+             uint32_t rank,
+             enum hoop_p2p_direction direction)
+{
+    const uint32_t prev = (rank + model->size - 1) % model->size;
+
+    switch (direction) {
+    case HOOP_P2P_SEND_NEXT:
+        return (model->forward >> rank & 1) != 0;
+    case HOOP_P2P_RECV_PREV:
+        return (model->forward >> prev & 1) != 0;
+    case HOOP_P2P_SEND_PREV:
+        return (model->backward >> prev & 1) != 0;
+    case HOOP_P2P_RECV_NEXT:
+        return (model->backward >> rank & 1) != 0;
+    }
+    return false;
+}
+
+static void
+skip_what_is_not(struct model *model, uint32_t rank)
+{
+    const enum hoop_p2p_direction *order =
+        p2p_order_directions(model->order, rank);
+    uint32_t *place = &model->places[rank];
+
+    while (*place < NOTHING && !has_transfer(model, rank, order[*place]))
+        (*place)++;
+}
+
+static bool
+meets(const struct model *model, uint32_t rank, uint32_t peer)
+{
+    if (model->places[peer] >= NOTHING || peer == rank)
+        return false;
+    const enum hoop_p2p_direction mine =
+        p2p_order_directions(model->order, rank)[model->places[rank]];
+    const enum hoop_p2p_direction theirs =
+        p2p_order_directions(model->order, peer)[model->places[peer]];
+    return p2p_direction_kind(mine) != p2p_direction_kind(theirs) &&
+           p2p_direction_pass(mine) == p2p_direction_pass(theirs) &&
+           p2p_direction_peer(theirs, peer, model->size) == rank;
+}
+
+/* Whether anything could be done. */
+static bool
+advance(struct model *model)
+{
+    bool is_moved = false;
+
+    for (uint32_t rank = 0; rank < model->size; rank++) {
+        skip_what_is_not(model, rank);
+        if (model->places[rank] >= NOTHING)
+            continue;
+        const uint32_t peer = p2p_direction_peer(
+            p2p_order_directions(model->order, rank)[model->places[rank]], rank,
+            model->size);
+        skip_what_is_not(model, peer);
+        if (!meets(model, rank, peer))
+            continue;
+        model->places[rank]++;
+        model->places[peer]++;
+        is_moved = true;
+    }
+    return is_moved;
+}
+
+static bool
+completes(enum p2p_order order,
+          uint32_t size,
+          uint32_t forward,
+          uint32_t backward)
+{
+    struct model model = {
+        .order = order, .size = size, .forward = forward, .backward = backward};
+
+    while (advance(&model))
+        continue;
+    for (uint32_t rank = 0; rank < size; rank++) {
+        if (model.places[rank] < NOTHING)
+            return false;
+    }
+    return true;
+}
+
+/* Every set of transfers: open chains, closed rings, one way, both, gaps. */
+static void
+unbatched_order_never_blocks(void **state)
+{
+    (void)state;
+    for (uint32_t size = 2; size <= STAGES_MAX; size++) {
+        for (uint32_t set = 0; set < 1U << 2 * size; set++)
+            assert_true(completes(P2P_ORDER_UNBATCHED, size,
+                                  set & ((1U << size) - 1), set >> size));
+    }
+}
+
+/* The model can fail: that is why a batch is started at once. */
+static void
+batched_order_would_block_on_a_ring(void **state)
+{
+    (void)state;
+    for (uint32_t size = 2; size <= STAGES_MAX; size++) {
+        const uint32_t all = (1U << size) - 1;
+
+        assert_false(completes(P2P_ORDER_BATCHED, size, all, all));
+    }
+}
+
+/* Alone there is no second process to meet: what is sent to next is what is
+ * received from prev, both started before either is waited for. */
+static void
+alone_each_send_has_its_receive(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < P2P_ORDER_DIRECTIONS; i++)
+        assert_int_equal(p2p_direction_peer((enum hoop_p2p_direction)i, 0, 1),
+                         0);
+    assert_int_equal(p2p_direction_pass(HOOP_P2P_SEND_NEXT),
+                     p2p_direction_pass(HOOP_P2P_RECV_PREV));
+    assert_int_equal(p2p_direction_pass(HOOP_P2P_SEND_PREV),
+                     p2p_direction_pass(HOOP_P2P_RECV_NEXT));
+}
+
+static void
+orders_are_megatrons(void **state)
+{
+    static const enum hoop_p2p_direction expected[][P2P_ORDER_DIRECTIONS] = {
+        {HOOP_P2P_SEND_PREV, HOOP_P2P_RECV_PREV, HOOP_P2P_SEND_NEXT,
+         HOOP_P2P_RECV_NEXT},
+        {HOOP_P2P_SEND_NEXT, HOOP_P2P_RECV_PREV, HOOP_P2P_SEND_PREV,
+         HOOP_P2P_RECV_NEXT},
+        {HOOP_P2P_RECV_PREV, HOOP_P2P_SEND_NEXT, HOOP_P2P_RECV_NEXT,
+         HOOP_P2P_SEND_PREV},
+    };
+
+    (void)state;
+    for (uint32_t rank = 0; rank < STAGES_MAX; rank++) {
+        assert_memory_equal(p2p_order_directions(P2P_ORDER_BATCHED, rank),
+                            expected[0], sizeof(expected[0]));
+        assert_memory_equal(p2p_order_directions(P2P_ORDER_UNBATCHED, rank),
+                            expected[1 + rank % 2], sizeof(expected[0]));
+    }
+}
+
+/* The directions of one kind, in the order in which a rank posts them. */
+static void
+directions_of_kind(enum p2p_order order,
+                   uint32_t rank,
+                   enum hoop_message_kind kind,
+                   enum hoop_p2p_direction out_directions[2])
+{
+    const enum hoop_p2p_direction *all = p2p_order_directions(order, rank);
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < P2P_ORDER_DIRECTIONS; i++) {
+        if (p2p_direction_kind(all[i]) == kind)
+            out_directions[n++] = all[i];
+    }
+    assert_int_equal(n, 2);
+}
+
+/* Two stages, all four directions, and between them nothing but order: does
+ * the k-th send of one meet the k-th receive of its own way? */
+static bool
+crosses_without_ways(enum p2p_order order, uint32_t rank)
+{
+    enum hoop_p2p_direction sends[2];
+    enum hoop_p2p_direction receives[2];
+
+    directions_of_kind(order, rank, HOOP_SEND, sends);
+    directions_of_kind(order, 1 - rank, HOOP_RECV, receives);
+    return p2p_direction_pass(sends[0]) != p2p_direction_pass(receives[0]);
+}
+
+/* With ways as tags, of what one sends there is exactly one receive each,
+ * whatever the order. */
+static void
+expect_ways_pair(enum p2p_order order, uint32_t rank)
+{
+    enum hoop_p2p_direction sends[2];
+    enum hoop_p2p_direction receives[2];
+
+    directions_of_kind(order, rank, HOOP_SEND, sends);
+    directions_of_kind(order, 1 - rank, HOOP_RECV, receives);
+    for (uint32_t i = 0; i < 2; i++) {
+        const bool is_first =
+            p2p_direction_pass(sends[i]) == p2p_direction_pass(receives[0]);
+        const enum hoop_p2p_direction met = receives[is_first ? 0 : 1];
+
+        assert_int_equal(p2p_direction_pass(sends[i]), p2p_direction_pass(met));
+        assert_int_equal(met, sends[i] == HOOP_P2P_SEND_NEXT
+                                  ? HOOP_P2P_RECV_PREV
+                                  : HOOP_P2P_RECV_NEXT);
+    }
+    assert_int_not_equal(p2p_direction_pass(receives[0]),
+                         p2p_direction_pass(receives[1]));
+}
+
+static void
+two_stages_never_cross(void **state)
+{
+    static const enum p2p_order orders[] = {P2P_ORDER_BATCHED,
+                                            P2P_ORDER_UNBATCHED};
+
+    (void)state;
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        for (size_t i = 0; i < COUNT_OF(orders); i++)
+            expect_ways_pair(orders[i], rank);
+        assert_true(crosses_without_ways(P2P_ORDER_BATCHED, rank));
+        assert_false(crosses_without_ways(P2P_ORDER_UNBATCHED, rank));
+    }
+}
+
 int
 main(void)
 {
@@ -101,6 +341,11 @@ main(void)
         cmocka_unit_test(list_of_shapes_is_no_shape),
         cmocka_unit_test(mixed_list_is_no_shape),
         cmocka_unit_test(anything_else_is_no_shape),
+        cmocka_unit_test(orders_are_megatrons),
+        cmocka_unit_test(unbatched_order_never_blocks),
+        cmocka_unit_test(batched_order_would_block_on_a_ring),
+        cmocka_unit_test(alone_each_send_has_its_receive),
+        cmocka_unit_test(two_stages_never_cross),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

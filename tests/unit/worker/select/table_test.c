@@ -1,7 +1,14 @@
 /* tests/unit/worker/select/table_test.c - select/table.c */
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
 #include "check.h"
+#include "select/link.h"
 #include "select/table.h"
+#include "wire/pack.h"
 
 static const struct registry_algorithm *
 first_of(enum collective_kind collective)
@@ -114,6 +121,245 @@ collective_without_points_is_not_found(void **state)
         tuning_table_find_algorithm(&table, COLLECTIVE_SCAN, TABLE_EVEN, 8));
 }
 
+/* As many points and overridden algorithms as the registry has. */
+static struct table
+table_rich(void)
+{
+    struct table table;
+
+    tuning_table_init(&table);
+    table.machine = link_typical_machine();
+    for (unsigned i = 0; i < COLLECTIVE_KINDS; i++) {
+        struct tuning_table_row *row = &table.rows[i][TABLE_EVEN];
+        size_t n_entries;
+        const struct registry_algorithm *entries =
+            registry_collective_entries(i, &n_entries);
+
+        if (n_entries == 0)
+            continue;
+        row->n_points = TABLE_POINTS;
+        for (size_t j = 0; j < TABLE_POINTS; j++)
+            row->points[j] = (struct tuning_table_switch_point){
+                j + 1 < TABLE_POINTS ? (uint64_t)1 << (40 + j) : UINT64_MAX,
+                &entries[j % n_entries],
+            };
+        table.n_sample_bytes = 77;
+        table.loss = LOSS_FP16;
+        table.defaults = DEFAULTS_TCP;
+        table.overrides.entries[i] = i % 2 ? &entries[n_entries - 1] : NULL;
+    }
+    return table;
+}
+
+static void
+assert_rows_equal(const struct table *one, const struct table *other)
+{
+    for (unsigned i = 0; i < COLLECTIVE_KINDS; i++) {
+        assert_ptr_equal(one->overrides.entries[i],
+                         other->overrides.entries[i]);
+        for (unsigned form = 0; form < TABLE_FORMS; form++) {
+            const struct tuning_table_row *left = &one->rows[i][form];
+            const struct tuning_table_row *right = &other->rows[i][form];
+
+            assert_int_equal(left->n_points, right->n_points);
+            for (uint32_t j = 0; j < left->n_points; j++) {
+                assert_ptr_equal(left->points[j].entry, right->points[j].entry);
+                assert_true(left->points[j].up_to_bytes ==
+                            right->points[j].up_to_bytes);
+            }
+        }
+    }
+}
+
+static void
+table_comes_back_as_it_went(void **state)
+{
+    const struct table table = table_rich();
+    uint8_t bytes[LIMIT_TUNE_TABLE];
+    uint8_t again[LIMIT_TUNE_TABLE];
+    struct table back;
+
+    (void)state;
+    assert_int_equal(tuning_table_encode(&table, bytes), HOOP_OK);
+    assert_int_equal(tuning_table_decode(bytes, &back), HOOP_OK);
+    assert_rows_equal(&table, &back);
+    assert_int_equal(back.machine.n_processors, table.machine.n_processors);
+    assert_int_equal(back.n_sample_bytes, 77);
+    assert_int_equal(back.loss, LOSS_FP16);
+    assert_int_equal(back.defaults, DEFAULTS_TCP);
+    assert_true(back.machine.latency_inside_ns ==
+                table.machine.latency_inside_ns);
+    assert_int_equal(tuning_table_encode(&back, again), HOOP_OK);
+    assert_memory_equal(bytes, again, sizeof(bytes));
+}
+
+static void
+costs_are_rounded_once_and_bounded(void **state)
+{
+    uint8_t bytes[LIMIT_TUNE_TABLE];
+    struct table table;
+    struct table back;
+
+    (void)state;
+    tuning_table_init(&table);
+    table.machine.reduce_byte_ns = 1.0 / 3;
+    table.machine.latency_between_ns = 1e30;
+    assert_int_equal(tuning_table_encode(&table, bytes), HOOP_OK);
+    assert_int_equal(tuning_table_decode(bytes, &back), HOOP_OK);
+    assert_true(back.machine.reduce_byte_ns > 0.333332 &&
+                back.machine.reduce_byte_ns < 0.333334);
+    assert_true(back.machine.latency_between_ns == 1e9);
+}
+
+static void
+uneven_row_of_its_own_travels(void **state)
+{
+    struct table table = table_rich();
+    uint8_t bytes[LIMIT_TUNE_TABLE];
+    struct table back;
+    size_t n_entries;
+
+    (void)state;
+    table.rows[COLLECTIVE_ALLGATHER][TABLE_UNEVEN] = (struct tuning_table_row){
+        .n_points = 2,
+        .points = {{77, registry_collective_entries(COLLECTIVE_ALLGATHER,
+                                                    &n_entries)},
+                   {UINT64_MAX, registry_collective_entries(
+                                    COLLECTIVE_ALLGATHER, &n_entries)}},
+    };
+    assert_int_equal(tuning_table_encode(&table, bytes), HOOP_OK);
+    assert_int_equal(tuning_table_decode(bytes, &back), HOOP_OK);
+    assert_rows_equal(&table, &back);
+}
+
+/* What a test may get wrong in an otherwise good table of one row. */
+struct row {
+    const char *collective;
+    uint64_t form;
+    const char *overrides;
+    const char *algorithm;
+    uint64_t sizes[TABLE_POINTS + 1];
+    size_t n_sizes;
+};
+
+static void
+machine_pack(struct pack *pack, uint64_t processors)
+{
+    pack_array(pack, 14);
+    pack_uint(pack, processors);
+    pack_uint(pack, 1 << 24);
+    for (unsigned i = 0; i < 12; i++)
+        pack_uint(pack, 1000000);
+}
+
+static void
+row_pack(struct pack *pack, const struct row *row)
+{
+    pack_array(pack, 4);
+    pack_str(pack, row->collective);
+    pack_uint(pack, row->form);
+    if (row->overrides)
+        pack_str(pack, row->overrides);
+    else
+        pack_nil(pack);
+    pack_array(pack, 2 * row->n_sizes);
+    for (size_t i = 0; i < row->n_sizes; i++) {
+        pack_uint(pack, row->sizes[i]);
+        pack_str(pack, row->algorithm);
+    }
+}
+
+static void
+assert_refused(const struct row *row, const char *why)
+{
+    CLEANUP(pack_deinit) struct pack pack;
+    CLEANUP(free) uint8_t *packed = NULL;
+    uint8_t bytes[LIMIT_TUNE_TABLE] = {0};
+    size_t n_packed;
+    struct table table;
+
+    pack_init(&pack, LIMIT_TUNE_TABLE);
+    pack_array(&pack, 7);
+    pack_uint(&pack, 6);
+    machine_pack(&pack, 1);
+    pack_array(&pack, 1);
+    row_pack(&pack, row);
+    for (unsigned i = 0; i < 4; i++)
+        pack_uint(&pack, 0);
+    assert_int_equal(pack_take(&pack, &packed, &n_packed), HOOP_OK);
+    memcpy(bytes, packed, n_packed);
+    assert_int_equal(tuning_table_decode(bytes, &table), HOOP_E_DATA_LOSS);
+    assert_non_null(strstr(error_text(), why));
+}
+
+static void
+bad_rows_are_refused(void **state)
+{
+    static const struct {
+        struct row row;
+        const char *why;
+    } cases[] = {
+        {{"gossip", 0, NULL, "ring", {UINT64_MAX}, 1}, "collective 'gossip'"},
+        {{"allreduce", 2, NULL, "ring", {UINT64_MAX}, 1}, ""},
+        {{"allreduce", 0, NULL, "rung", {UINT64_MAX}, 1},
+         "allreduce by 'rung'"},
+        {{"allreduce", 0, "rung", "ring", {UINT64_MAX}, 1}, "by 'rung'"},
+        {{"allreduce", 0, NULL, "ring", {8}, 1}, "ends at 8 bytes"},
+        {{"allreduce", 0, NULL, "ring", {8, 8, UINT64_MAX}, 3}, "ascend"},
+        {{"allreduce", 0, NULL, "ring", {9, 8, UINT64_MAX}, 3}, "ascend"},
+        {{"allreduce", 0, NULL, "ring", {0}, 0}, ""},
+        {{"allreduce",
+          0,
+          NULL,
+          "ring",
+          {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13},
+          13},
+         "row of 26 values"},
+        {{"allreduce", 0, NULL, "ring", {UINT64_MAX}, 1},
+         "does not say reduce"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        assert_refused(&cases[i].row, cases[i].why);
+}
+
+static void
+other_bytes_are_refused(void **state)
+{
+    uint8_t bytes[LIMIT_TUNE_TABLE];
+    struct table table = table_rich();
+
+    (void)state;
+    memset(bytes, 0, sizeof(bytes));
+    assert_int_equal(tuning_table_decode(bytes, &table), HOOP_E_DATA_LOSS);
+    memset(bytes, 0xff, sizeof(bytes));
+    assert_int_equal(tuning_table_decode(bytes, &table), HOOP_E_DATA_LOSS);
+    memset(bytes, 0x96, sizeof(bytes));
+    assert_int_equal(tuning_table_decode(bytes, &table), HOOP_E_DATA_LOSS);
+    table = table_rich();
+    assert_int_equal(tuning_table_encode(&table, bytes), HOOP_OK);
+    bytes[1] = 1; /* the version */
+    assert_int_equal(tuning_table_decode(bytes, &table), HOOP_E_DATA_LOSS);
+    assert_non_null(strstr(error_text(), "version 1, not 6"));
+    table.n_sample_bytes = LIMIT_RACES + 1;
+    assert_int_equal(tuning_table_encode(&table, bytes), HOOP_OK);
+    assert_int_equal(tuning_table_decode(bytes, &table), HOOP_E_DATA_LOSS);
+    table.n_sample_bytes = 0;
+    table.loss = (enum codec_loss)LOSS_COUNT;
+    assert_int_equal(tuning_table_encode(&table, bytes), HOOP_OK);
+    assert_int_equal(tuning_table_decode(bytes, &table), HOOP_E_DATA_LOSS);
+    table.loss = LOSS_NONE;
+    table.defaults = (enum defaults_kind)(DEFAULTS_DIRECT + 1);
+    assert_int_equal(tuning_table_encode(&table, bytes), HOOP_OK);
+    assert_int_equal(tuning_table_decode(bytes, &table), HOOP_E_DATA_LOSS);
+    table.defaults = DEFAULTS_NONE;
+    table.machine.n_processors = 0;
+    assert_int_equal(tuning_table_encode(&table, bytes), HOOP_OK);
+    assert_int_equal(tuning_table_decode(bytes, &table), HOOP_E_DATA_LOSS);
+    assert_non_null(strstr(error_text(), "no processors"));
+}
+
 int
 main(void)
 {
@@ -124,6 +370,11 @@ main(void)
         cmocka_unit_test(
             overrides_algorithm_for_even_blocks_leaves_uneven_ones),
         cmocka_unit_test(collective_without_points_is_not_found),
+        cmocka_unit_test(table_comes_back_as_it_went),
+        cmocka_unit_test(costs_are_rounded_once_and_bounded),
+        cmocka_unit_test(uneven_row_of_its_own_travels),
+        cmocka_unit_test(bad_rows_are_refused),
+        cmocka_unit_test(other_bytes_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

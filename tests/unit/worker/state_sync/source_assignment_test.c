@@ -13,7 +13,7 @@ enum {
 };
 
 /* Blocks that lie together, but for a tensor's end and a message's. */
-static const size_t sizes[] = {5 * CASE_BLOCK, 0, 100, 64 * CASE_BLOCK,
+static const size_t tensor_sizes[] = {5 * CASE_BLOCK, 0, 100, 64 * CASE_BLOCK,
                                CASE_BLOCK - 1};
 
 static uint64_t
@@ -84,7 +84,7 @@ static void
 source_assignments_are_even_and_leave_nothing(void **state)
 {
     struct state_manifest *tensor_manifest =
-        state_case_of(sizes, COUNT_OF(sizes));
+        state_case_of(tensor_sizes, COUNT_OF(tensor_sizes));
     uint32_t chance = 12345;
 
     (void)state;
@@ -106,7 +106,7 @@ static void
 source_assignment_joins_what_lies_together(void **state)
 {
     struct state_manifest *tensor_manifest =
-        state_case_of(sizes, COUNT_OF(sizes));
+        state_case_of(tensor_sizes, COUNT_OF(tensor_sizes));
     static const size_t expected[] = {5 * CASE_BLOCK, 100, 64 * CASE_BLOCK,
                                       CASE_BLOCK - 1};
     uint8_t missing_blocks[MISSING_BYTES_MAX];
@@ -181,6 +181,38 @@ source_assignment_of_large_blocks_is_one_by_one(void **state)
     state_manifest_destroy(tensor_manifest);
 }
 
+static void
+missing_blocks_are_the_blocks_that_differ(void **state)
+{
+    static const size_t sizes[] = {9 * CASE_BLOCK, 1, CASE_BLOCK + 7};
+    struct state_manifest *tensor_manifest =
+        state_case_of(sizes, COUNT_OF(sizes));
+    struct digest_128 truth[12];
+    uint8_t missing_blocks[2] = {0};
+
+    (void)state;
+    assert_int_equal(tensor_manifest->n_blocks, 12);
+    assert_int_equal(missing_blocks_bitmap_bytes(tensor_manifest), 2);
+    (void)state_manifest_hash_blocks(tensor_manifest);
+    memcpy(truth, tensor_manifest->digests, sizeof(truth));
+    struct missing_blocks_totals sum =
+        missing_blocks_find(tensor_manifest, truth, missing_blocks);
+    assert_int_equal(sum.n_blocks, 0);
+    assert_int_equal(sum.n_bytes, 0);
+    truth[0].low ^= 1;
+    truth[9].high ^= 1;
+    truth[11].high ^= 1;
+    sum = missing_blocks_find(tensor_manifest, truth, missing_blocks);
+    assert_int_equal(sum.n_blocks, 3);
+    assert_int_equal(sum.n_bytes, CASE_BLOCK + 1 + 7);
+    assert_int_equal(missing_blocks[0], 1);
+    assert_int_equal(missing_blocks[1], 2 | 8);
+    for (uint64_t i = 0; i < 12; i++)
+        assert_int_equal(missing_blocks_has(missing_blocks, i),
+                         i == 0 || i == 9 || i == 11);
+    state_manifest_destroy(tensor_manifest);
+}
+
 int
 main(void)
 {
@@ -189,6 +221,7 @@ main(void)
         cmocka_unit_test(source_assignment_joins_what_lies_together),
         cmocka_unit_test(source_assignment_of_much_is_cut_into_messages),
         cmocka_unit_test(source_assignment_of_large_blocks_is_one_by_one),
+        cmocka_unit_test(missing_blocks_are_the_blocks_that_differ),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

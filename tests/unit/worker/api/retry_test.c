@@ -1,7 +1,14 @@
-/* tests/unit/worker/api/retry_vote_test.c - what has become of a call */
+/* tests/unit/worker/api/retry_test.c - what has become of a call */
 
+#include <string.h>
+
+#include "hoop/hoop.h"
+
+#include "algorithms/algorithms.h"
+#include "api/collective.h"
 #include "api/retry.h"
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "check.h"
 
 enum {
@@ -167,6 +174,70 @@ call_whose_root_is_lost_ends_for_who_is_behind_too(void **state)
     }
 }
 
+static void
+names_of_the_known_are_told(void **state)
+{
+    (void)state;
+    assert_string_equal(hoop_dtype_name(HOOP_BFLOAT16), "bfloat16");
+    assert_int_equal(hoop_dtype_size(HOOP_COMPLEX128), 16);
+    assert_string_equal(hoop_reduce_op_name(HOOP_AVG), "avg");
+    assert_string_equal(hoop_status_name(HOOP_OK), "OK");
+    assert_string_equal(hoop_status_name(HOOP_E_PEER_LOST), "PEER_LOST");
+}
+
+static void
+names_of_the_unknown_are_never_null(void **state)
+{
+    static const int values[] = {-1, 4, 17, 31, 99, 1 << 30};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        assert_non_null(hoop_status_name((enum hoop_status)values[i]));
+        assert_non_null(hoop_dtype_name((enum hoop_dtype)values[i]));
+        assert_non_null(hoop_reduce_op_name((enum hoop_reduce_op)values[i]));
+    }
+    assert_int_equal(hoop_dtype_size((enum hoop_dtype) - 1), 0);
+    assert_string_equal(hoop_dtype_name((enum hoop_dtype)15), "unknown");
+    assert_string_equal(hoop_reduce_op_name((enum hoop_reduce_op)5), "unknown");
+}
+
+static void
+error_text_and_path_are_this_threads_last(void **state)
+{
+    (void)state;
+    error_clear();
+    assert_string_equal(hoop_error_text(), "");
+    assert_int_equal(error_raise(HOOP_E_INVALID, "rank %d", 9), HOOP_E_INVALID);
+    assert_string_equal(hoop_error_text(), "rank 9");
+    assert_non_null(strstr(hoop_error_path(), "names_test.c:"));
+}
+
+static void
+without_a_table_the_first_of_each_is_taken(void **state)
+{
+    const struct hoop_comm comm = {0};
+
+    (void)state;
+    assert_ptr_equal(select_algorithm(&comm, CALL_ALLREDUCE, 8),
+                     &algorithm_allreduce_ring);
+    assert_ptr_equal(select_algorithm(&comm, CALL_REDUCE, 8),
+                     &algorithm_reduce_chain);
+    assert_ptr_equal(select_algorithm(&comm, CALL_BARRIER, 0),
+                     &algorithm_barrier_dissemination);
+}
+
+static void
+even_and_uneven_forms_share_their_algorithm(void **state)
+{
+    const struct hoop_comm comm = {0};
+
+    (void)state;
+    assert_ptr_equal(select_algorithm(&comm, CALL_ALLGATHER, 8),
+                     select_algorithm(&comm, CALL_ALLGATHERV, 8));
+    assert_ptr_equal(select_algorithm(&comm, CALL_REDUCE_SCATTER, 8),
+                     select_algorithm(&comm, CALL_REDUCE_SCATTERV, 8));
+}
+
 int
 main(void)
 {
@@ -177,6 +248,11 @@ main(void)
         cmocka_unit_test(calls_between_have_timed_out),
         cmocka_unit_test(call_that_went_well_for_one_that_is_ahead_did),
         cmocka_unit_test(call_whose_root_is_lost_ends_for_who_is_behind_too),
+        cmocka_unit_test(names_of_the_known_are_told),
+        cmocka_unit_test(names_of_the_unknown_are_never_null),
+        cmocka_unit_test(error_text_and_path_are_this_threads_last),
+        cmocka_unit_test(without_a_table_the_first_of_each_is_taken),
+        cmocka_unit_test(even_and_uneven_forms_share_their_algorithm),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,486 @@
+/* tests/unit/worker/api/objects_test.c - api/objects.c */
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "couple_case.h"
+#include "engine/op.h"
+
+static void
+wrong_arguments_are_invalid(void **state)
+{
+    struct hoop_objects objects;
+    hoop_op_t *op = NULL;
+
+    (void)state;
+    assert_invalid(hoop_allgather_object("", 0, &objects, NULL),
+                   "comm is NULL");
+    assert_invalid(hoop_allgather_object(NULL, 1, &objects, both()),
+                   "send is NULL on rank 0");
+    assert_invalid(
+        hoop_allgather_object("", ((size_t)1 << 40) + 1, &objects, both()),
+        "too large");
+    assert_invalid(hoop_allgather_object("", 0, NULL, both()),
+                   "out_objects is NULL on rank 0");
+    assert_invalid(hoop_gather_object("", 0, NULL, 0, both()),
+                   "out_objects is NULL on rank 0");
+    assert_invalid(hoop_gather_object("", 0, &objects, 2, both()), "root 2");
+    assert_invalid(hoop_gather_object_start("", 0, &objects, 2, both(), &op),
+                   "root 2");
+    assert_invalid(hoop_allgather_object_start("", 0, &objects, both(), NULL),
+                   "out_op is NULL");
+    assert_null(op);
+}
+
+static void
+no_member_gets_nothing(void **state)
+{
+    struct hoop_objects objects = {.n_objects = 7};
+    hoop_op_t *op = NULL;
+
+    (void)state;
+    assert_int_equal(hoop_allgather_object("", 0, &objects, foreign()),
+                     HOOP_OK);
+    assert_int_equal(hoop_gather_object_start("", 0, NULL, 3, foreign(), &op),
+                     HOOP_OK);
+    assert_int_equal(hoop_test(op), HOOP_OK);
+    assert_int_equal(objects.n_objects, 7);
+}
+
+/* Rank 0 has none, rank 1 has five letters. */
+static bool
+are_both(const struct hoop_objects *objects)
+{
+    return objects->n_objects == 2 && objects->objects[0].n_bytes == 0 &&
+           objects->objects[1].n_bytes == 5 &&
+           !memcmp(objects->objects[1].bytes, "seven", 5);
+}
+
+static int
+side_all(struct side *side)
+{
+    const char *send = side->rank == 0 ? NULL : "seven";
+    const size_t n_send = side->rank == 0 ? 0 : 5;
+    struct hoop_objects objects = {.n_objects = 9};
+    hoop_op_t *op = NULL;
+
+    SIDE_CHECK(hoop_allgather_object(send, n_send, &objects, side->comms) ==
+               HOOP_OK);
+    SIDE_CHECK(are_both(&objects));
+    hoop_objects_free(&objects);
+    SIDE_CHECK(objects.n_objects == 0 && objects.objects == NULL);
+    SIDE_CHECK(finish(hoop_allgather_object_start(send, n_send, &objects,
+                                                  side->comms, &op),
+                      &op) == HOOP_OK);
+    SIDE_CHECK(are_both(&objects));
+    hoop_objects_free(&objects);
+    hoop_objects_free(NULL);
+    return 0;
+}
+
+static void
+everybody_has_all_objects(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_all);
+}
+
+static int
+side_root(struct side *side)
+{
+    const char *send = side->rank == 0 ? "" : "seven";
+    const size_t n_send = side->rank == 0 ? 0 : 5;
+    hoop_op_t *op = NULL;
+
+    for (uint32_t root = 0; root < 2; root++) {
+        const bool is_root = side->rank == root;
+        struct hoop_objects objects = {.n_objects = 9};
+
+        SIDE_CHECK(hoop_gather_object(send, n_send, &objects, root,
+                                      side->comms) == HOOP_OK);
+        SIDE_CHECK(is_root ? are_both(&objects) : objects.n_objects == 9);
+        hoop_objects_free(&objects);
+        SIDE_CHECK(finish(hoop_gather_object_start(send, n_send,
+                                                   is_root ? &objects : NULL,
+                                                   root, side->comms, &op),
+                          &op) == HOOP_OK);
+        SIDE_CHECK(!is_root || are_both(&objects));
+        hoop_objects_free(&objects);
+    }
+    return 0;
+}
+
+static void
+root_alone_has_all_objects(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_root);
+}
+
+/* None has anything. */
+static int
+side_nothing(struct side *side)
+{
+    struct hoop_objects objects;
+
+    SIDE_CHECK(hoop_allgather_object(NULL, 0, &objects, side->comms) ==
+               HOOP_OK);
+    SIDE_CHECK(objects.n_objects == 2 && objects.objects[1].n_bytes == 0);
+    hoop_objects_free(&objects);
+    return 0;
+}
+
+static void
+objects_may_all_be_empty(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_nothing);
+}
+
+/* It has ended, but was not waited for, when its communicator is freed. */
+static int
+side_late(struct side *side)
+{
+    const char *send = side->rank == 0 ? NULL : "seven";
+    const uint64_t deadline_ns = patience();
+    struct hoop_comm comm = side->comms[0];
+    struct hoop_objects objects;
+    hoop_op_t *op = NULL;
+
+    SIDE_CHECK(hoop_allgather_object_start(send, side->rank == 0 ? 0 : 5,
+                                           &objects, &comm, &op) == HOOP_OK);
+    while (!atomic_load(&((struct op *)op)->is_done)) {
+        SIDE_CHECK(!clock_is_past(deadline_ns));
+        engine_progress_background(side->engine);
+    }
+    memset(&comm, 0, sizeof(comm));
+    SIDE_CHECK(hoop_wait(op, 0) == HOOP_OK);
+    SIDE_CHECK(are_both(&objects));
+    hoop_objects_free(&objects);
+    return 0;
+}
+
+static void
+objects_outlive_their_communicator(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_late);
+}
+
+static void
+broadcast_object_wrong_arguments_are_invalid(void **state)
+{
+    void *bytes = NULL;
+    size_t n_bytes = 0;
+    hoop_op_t *op = NULL;
+
+    (void)state;
+    assert_invalid(hoop_broadcast_object("", 0, NULL, NULL, 0, NULL),
+                   "comm is NULL");
+    assert_invalid(hoop_broadcast_object(NULL, 1, NULL, NULL, 0, both()),
+                   "send is NULL on rank 0");
+    assert_invalid(
+        hoop_broadcast_object("", ((size_t)1 << 40) + 1, NULL, NULL, 0, both()),
+        "an object of 1099511627777 bytes is too large");
+    assert_invalid(hoop_broadcast_object(NULL, 0, NULL, &n_bytes, 1, both()),
+                   "out_bytes or out_n_bytes is NULL on rank 0");
+    assert_invalid(hoop_broadcast_object(NULL, 0, &bytes, &n_bytes, 2, both()),
+                   "root 2 is not below the communicator's size, 2");
+    assert_invalid(
+        hoop_broadcast_object_start(NULL, 0, &bytes, &n_bytes, 2, both(), &op),
+        "root 2");
+    assert_invalid(
+        hoop_broadcast_object_start(NULL, 0, &bytes, &n_bytes, 1, both(), NULL),
+        "out_op is NULL");
+    assert_null(op);
+}
+
+static void
+broadcast_object_no_member_gets_nothing(void **state)
+{
+    size_t n_bytes = 7;
+    hoop_op_t *op = NULL;
+
+    (void)state;
+    assert_int_equal(
+        hoop_broadcast_object(NULL, 0, NULL, &n_bytes, 0, foreign()), HOOP_OK);
+    assert_int_equal(
+        hoop_broadcast_object_start(NULL, 0, NULL, &n_bytes, 0, foreign(), &op),
+        HOOP_OK);
+    assert_int_equal(hoop_test(op), HOOP_OK);
+    assert_int_equal(n_bytes, 7);
+}
+
+static int
+side_copy(struct side *side)
+{
+    void *bytes = &bytes;
+    size_t n_bytes = 99;
+    hoop_op_t *op = NULL;
+
+    SIDE_CHECK(hoop_broadcast_object(side->rank == 1 ? "hi!" : NULL,
+                                     side->rank == 1 ? 3 : 0, &bytes, &n_bytes,
+                                     1, side->comms) == HOOP_OK);
+    SIDE_CHECK(n_bytes == 3);
+    SIDE_CHECK(side->rank == 1 ? bytes == NULL : !memcmp(bytes, "hi!", 3));
+    hoop_object_free(bytes);
+    SIDE_CHECK(
+        finish(hoop_broadcast_object_start(
+                   "again", 5, side->rank == 0 ? NULL : &bytes,
+                   side->rank == 0 ? NULL : &n_bytes, 0, side->comms, &op),
+               &op) == HOOP_OK);
+    if (side->rank == 1) {
+        SIDE_CHECK(n_bytes == 5 && !memcmp(bytes, "again", 5));
+        hoop_object_free(bytes);
+    }
+    return 0;
+}
+
+static void
+everybody_else_has_a_copy(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_copy);
+}
+
+static int
+side_lengths(struct side *side)
+{
+    static const size_t lengths[] = {0, 1, 63, 65536, 300001};
+    uint8_t *object = malloc(300001);
+
+    for (size_t i = 0; i < 300001; i++)
+        object[i] = (uint8_t)(i * 7);
+    for (unsigned i = 0; i < 5; i++) {
+        const bool is_root = side->rank == i % 2;
+        void *bytes = &bytes;
+        size_t n_bytes = 99;
+
+        SIDE_CHECK(hoop_broadcast_object(
+                       is_root ? object : NULL, is_root ? lengths[i] : 1000,
+                       &bytes, &n_bytes, i % 2, side->comms) == HOOP_OK);
+        SIDE_CHECK(n_bytes == lengths[i]);
+        SIDE_CHECK((bytes == NULL) == (is_root || lengths[i] == 0));
+        SIDE_CHECK(!bytes || !memcmp(bytes, object, n_bytes));
+        hoop_object_free(bytes);
+    }
+    free(object);
+    return 0;
+}
+
+static void
+only_the_root_knows_the_length(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_lengths);
+}
+
+static void
+scatter_object_wrong_arguments_are_invalid(void **state)
+{
+    struct hoop_object objects[2] = {{"", 0}, {NULL, 3}};
+    void *bytes = NULL;
+    size_t n_bytes;
+    hoop_op_t *op = NULL;
+
+    (void)state;
+    assert_invalid(hoop_scatter_object(objects, &bytes, &n_bytes, 0, NULL),
+                   "comm is NULL");
+    assert_invalid(hoop_scatter_object(NULL, &bytes, &n_bytes, 0, both()),
+                   "send is NULL on rank 0");
+    assert_invalid(hoop_scatter_object(objects, &bytes, &n_bytes, 0, both()),
+                   "the object for rank 1 is NULL");
+    objects[1] = (struct hoop_object){"", ((size_t)1 << 40) + 1};
+    assert_invalid(hoop_scatter_object(objects, &bytes, &n_bytes, 0, both()),
+                   "too large");
+    assert_invalid(hoop_scatter_object(objects, NULL, &n_bytes, 0, both()),
+                   "out_bytes or out_n_bytes is NULL on rank 0");
+    assert_invalid(hoop_scatter_object(objects, &bytes, NULL, 1, both()),
+                   "out_bytes or out_n_bytes is NULL on rank 0");
+    assert_invalid(hoop_scatter_object(objects, &bytes, &n_bytes, 2, both()),
+                   "root 2");
+    assert_invalid(
+        hoop_scatter_object_start(NULL, &bytes, &n_bytes, 1, both(), NULL),
+        "out_op is NULL");
+    assert_invalid(
+        hoop_scatter_object_start(objects, &bytes, &n_bytes, 3, both(), &op),
+        "root 3");
+    assert_null(op);
+    assert_null(bytes);
+}
+
+static void
+scatter_object_no_member_gets_nothing(void **state)
+{
+    void *bytes = NULL;
+    size_t n_bytes = 7;
+    hoop_op_t *op = NULL;
+
+    (void)state;
+    assert_int_equal(hoop_scatter_object(NULL, &bytes, &n_bytes, 0, foreign()),
+                     HOOP_OK);
+    assert_int_equal(
+        hoop_scatter_object_start(NULL, NULL, NULL, 5, foreign(), &op),
+        HOOP_OK);
+    assert_int_equal(hoop_test(op), HOOP_OK);
+    assert_null(bytes);
+    assert_int_equal(n_bytes, 7);
+}
+
+/* Rank 0 gets five letters, rank 1 nothing, from either root. */
+static int
+side_each(struct side *side)
+{
+    const struct hoop_object objects[2] = {{"seven", 5}, {NULL, 0}};
+
+    for (uint32_t root = 0; root < 2; root++) {
+        void *bytes = &bytes;
+        size_t n_bytes = 99;
+
+        SIDE_CHECK(hoop_scatter_object(side->rank == root ? objects : NULL,
+                                       &bytes, &n_bytes, root,
+                                       side->comms) == HOOP_OK);
+        SIDE_CHECK(n_bytes == (side->rank == 0 ? 5 : 0));
+        SIDE_CHECK(side->rank == 0 ? !memcmp(bytes, "seven", 5)
+                                   : bytes == NULL);
+        hoop_object_free(bytes);
+    }
+    return 0;
+}
+
+static void
+each_rank_gets_its_own_object(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_each);
+}
+
+static void
+object_p2p_wrong_arguments_are_invalid(void **state)
+{
+    const int64_t too_high = ((int64_t)1 << 61) + 1;
+    void *bytes = NULL;
+    size_t n_bytes;
+    hoop_op_t *op = NULL;
+
+    (void)state;
+    assert_invalid(hoop_send_object("", 0, 1, 0, NULL), "comm is NULL");
+    assert_invalid(hoop_send_object(NULL, 1, 1, 0, both()), "buffer is NULL");
+    assert_invalid(hoop_send_object("", ((size_t)1 << 40) + 1, 1, 0, both()),
+                   "too large");
+    assert_invalid(hoop_send_object("", 0, 2, 0, both()), "rank 2");
+    assert_invalid(hoop_send_object("", 0, HOOP_ANY_SOURCE, 0, both()), "rank");
+    assert_invalid(hoop_send_object("", 0, 1, -1, both()), "tag -1");
+    assert_invalid(hoop_send_object("", 0, 1, too_high, both()),
+                   "not between 0 and 2^61");
+    assert_invalid(hoop_send_object_start("", 0, 1, 0, both(), NULL),
+                   "out_op is NULL");
+    assert_invalid(hoop_recv_object(NULL, &n_bytes, 1, 0, both(), NULL),
+                   "out_bytes or out_n_bytes is NULL");
+    assert_invalid(hoop_recv_object(&bytes, NULL, 1, 0, both(), NULL),
+                   "out_bytes or out_n_bytes is NULL");
+    assert_invalid(hoop_recv_object(&bytes, &n_bytes, 3, 0, both(), NULL),
+                   "rank 3");
+    assert_invalid(hoop_recv_object_start(&bytes, &n_bytes, 1, too_high, both(),
+                                          NULL, &op),
+                   "not between 0 and 2^61");
+    assert_null(op);
+}
+
+static void
+object_p2p_no_member_gets_nothing(void **state)
+{
+    void *bytes = NULL;
+    size_t n_bytes = 7;
+    hoop_op_t *op = NULL;
+
+    (void)state;
+    assert_int_equal(hoop_send_object("", 0, 9, 0, foreign()), HOOP_OK);
+    assert_int_equal(hoop_recv_object(&bytes, &n_bytes, 9, 0, foreign(), NULL),
+                     HOOP_OK);
+    assert_int_equal(
+        hoop_recv_object_start(&bytes, &n_bytes, 9, 0, foreign(), NULL, &op),
+        HOOP_OK);
+    assert_int_equal(hoop_test(op), HOOP_OK);
+    assert_int_equal(n_bytes, 7);
+}
+
+/* A call that ends before its peer has sent says whom it waits for. */
+static int
+object_p2p_side_late(struct side *side)
+{
+    void *bytes = NULL;
+    size_t n_bytes = 7;
+
+    if (side->rank == 1)
+        return 0;
+    hoop_comm_set_timeout(side->comms, 200);
+    SIDE_CHECK(hoop_recv_object(&bytes, &n_bytes, 1, 4, side->comms, NULL) ==
+               HOOP_E_TIMEOUT);
+    SIDE_CHECK(strstr(hoop_error_text(), "recv_object"));
+    SIDE_CHECK(!bytes && n_bytes == 7);
+    return 0;
+}
+
+static void
+receive_of_nothing_names_the_call(void **state)
+{
+    (void)state;
+    couple_run(&couple, object_p2p_side_late);
+}
+
+static int
+side_object(struct side *side)
+{
+    void *bytes = &bytes;
+    size_t n_bytes = 7;
+    struct hoop_received received = {0};
+
+    if (side->rank == 1) {
+        SIDE_CHECK(hoop_send_object("seven", 5, 0, 4, side->comms) == HOOP_OK);
+        SIDE_CHECK(hoop_send_object(NULL, 0, 0, 4, side->comms) == HOOP_OK);
+        return 0;
+    }
+    SIDE_CHECK(hoop_recv_object(&bytes, &n_bytes, 1, 4, side->comms,
+                                &received) == HOOP_OK);
+    SIDE_CHECK(n_bytes == 5 && !memcmp(bytes, "seven", 5));
+    SIDE_CHECK(received.source == 1 && received.count == 5);
+    hoop_object_free(bytes);
+    SIDE_CHECK(hoop_recv_object(&bytes, &n_bytes, HOOP_ANY_SOURCE, 4,
+                                side->comms, NULL) == HOOP_OK);
+    SIDE_CHECK(n_bytes == 0 && !bytes);
+    return 0;
+}
+
+static void
+objects_arrive_in_their_order(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_object);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        COUPLE_TEST(wrong_arguments_are_invalid),
+        COUPLE_TEST(no_member_gets_nothing),
+        COUPLE_TEST(everybody_has_all_objects),
+        COUPLE_TEST(root_alone_has_all_objects),
+        COUPLE_TEST(objects_may_all_be_empty),
+        COUPLE_TEST(objects_outlive_their_communicator),
+        COUPLE_TEST(broadcast_object_wrong_arguments_are_invalid),
+        COUPLE_TEST(broadcast_object_no_member_gets_nothing),
+        COUPLE_TEST(everybody_else_has_a_copy),
+        COUPLE_TEST(only_the_root_knows_the_length),
+        COUPLE_TEST(scatter_object_wrong_arguments_are_invalid),
+        COUPLE_TEST(scatter_object_no_member_gets_nothing),
+        COUPLE_TEST(each_rank_gets_its_own_object),
+        COUPLE_TEST(object_p2p_wrong_arguments_are_invalid),
+        COUPLE_TEST(object_p2p_no_member_gets_nothing),
+        COUPLE_TEST(receive_of_nothing_names_the_call),
+        COUPLE_TEST(objects_arrive_in_their_order),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
