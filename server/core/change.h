@@ -3,8 +3,12 @@
 #ifndef CORE_CHANGE_H
 #define CORE_CHANGE_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "hoop/status.h"
 
+#include "base/limits.h"
 #include "core/action.h"
 #include "core/event.h"
 
@@ -35,5 +39,91 @@ changes_answer_watches(struct cluster *cluster, struct job *job);
 /* Answer a watch whose deadline has passed, usually with an empty list. */
 void
 change_watch_on_deadline(struct cluster *cluster, struct waiter *waiter);
+
+/*
+ * A watch that starts from a revision is answered from the history, so that
+ * it sees every change once and in order, also between two polls. Only keys
+ * are kept, because values may be large.
+ */
+
+struct history_record;
+struct memory_account;
+
+/* Empty if zeroed except for memory. */
+struct history {
+    struct memory_account *memory; /* the account that is charged */
+    struct history_record *ring;   /* the change of revision r is at r modulo
+                                      LIMIT_STORE_HISTORY */
+    uint64_t revision;             /* the last revision */
+    size_t n_key_bytes;            /* allocated for keys */
+    uint64_t forgotten;            /* changes up to this revision are no
+                                      longer known */
+};
+
+void
+history_deinit(struct history *history);
+
+/* Append a change and return its revision. key is copied. */
+uint64_t
+history_add(struct history *history,
+            enum cluster_key_change_kind kind,
+            const char *key);
+
+/* Drop the oldest changes until their keys fit the limit. Call only when no
+ * parked watch still needs them. */
+void
+history_trim(struct history *history);
+
+/* Restore an empty history whose last revision is revision. */
+void
+history_recover(struct history *history, uint64_t revision);
+
+/* Return the first revision that is still known; the next revision if none
+ * is. */
+uint64_t
+history_first_revision(const struct history *history);
+
+/* Return a change that is still known. Its key is borrowed until the next
+ * history_add() or history_trim(). */
+struct cluster_key_change
+history_change_at(const struct history *history, uint64_t revision);
+
+/*
+ * A name is free again when its job has ended. A ring remembers the last
+ * ended jobs: operators see them, and a late worker is told that the others
+ * were here and gave up.
+ */
+
+struct ended_job {
+    char name[LIMIT_NAME];
+    uint64_t when_ns;
+    uint64_t epoch; /* epoch of the world; 0: it never formed */
+    uint32_t size;  /* size of the world; requested size if it never formed */
+    uint32_t n_joined;
+    uint32_t n_left;
+    uint32_t n_lost;
+};
+
+/* A zeroed ring is empty. */
+struct ended_jobs {
+    struct ended_job ring[LIMIT_ENDED_JOBS];
+    size_t n_added;
+};
+
+void
+ended_jobs_add(struct ended_jobs *ended_jobs,
+               const struct ended_job *ended_job);
+
+/* Return how many jobs are remembered. */
+size_t
+ended_jobs_count(const struct ended_jobs *ended_jobs);
+
+/* Return a remembered job; index 0 is the one that ended last. */
+const struct ended_job *
+ended_jobs_at(const struct ended_jobs *ended_jobs, size_t index);
+
+/* Return the job of this name that ended last, or NULL. */
+const struct ended_job *
+ended_jobs_find(const struct ended_jobs *ended_jobs, const char *name);
 
 #endif

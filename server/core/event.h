@@ -117,7 +117,7 @@ struct cluster_member_id {
     uint64_t incarnation; /* the member's own incarnation */
 };
 
-/* Which call a member is in (core/activity.h). */
+/* Which call a member is in (core/status_query.h). */
 struct cluster_member_activity {
     const char *silence; /* why the member has not answered; "": it has */
     const char *call;    /* the call and its number in words; "": the member

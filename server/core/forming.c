@@ -8,17 +8,412 @@
 #include <uthash.h>
 
 #include "base/clock.h"
-#include "core/assign.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "core/admission.h"
 #include "core/change.h"
-#include "core/growth.h"
 #include "core/job.h"
 #include "core/journal.h"
-#include "core/lease_check.h"
+#include "core/member.h"
+#include "core/membership.h"
 #include "core/memory.h"
-#include "core/requested_size.h"
 #include "core/roster_text.h"
 #include "core/state.h"
-#include "core/worker.h"
+#include "core/token.h"
+
+/*
+ * The worlds that a job grows by, and who joins which of.
+ *
+ * them
+ */
+
+/* Find a membership in any world of root. */
+static struct member *
+growth_find_member(const struct job *root, uint64_t incarnation)
+{
+    struct member *member = job_find_member(root, incarnation);
+    const struct job *job = NULL;
+
+    LIST_FOREACH(job, &root->grown, grown_link)
+    {
+        if (!member)
+            member = job_find_member(job, incarnation);
+    }
+    return member;
+}
+
+static enum hoop_status
+growth_check_member(const struct job *root, uint64_t incarnation)
+{
+    const struct member *member = growth_find_member(root, incarnation);
+
+    if (!member || member->state == CLUSTER_MEMBER_JOINING)
+        return error_raise(HOOP_E_ABORTED,
+                           "a worker that is no member of job \"%s\" wants it "
+                           "to grow",
+                           root->name);
+    return member->state == CLUSTER_MEMBER_ACTIVE ? HOOP_OK
+                                                  : member_raise_ended(member);
+}
+
+enum hoop_status
+growth_check_join(struct cluster *cluster,
+                  const struct job *job,
+                  const struct cluster_event *event,
+                  struct job **out_root)
+{
+    struct job *root = job_find(cluster, event->join.root);
+
+    if (!root || root->root || root->state != CLUSTER_JOB_RUNNING)
+        return error_raise(HOOP_E_NOT_FOUND,
+                           "there is no job \"%s\" to grow: it has ended",
+                           event->join.root);
+    if (token_find_role(&root->token, event->token) != ROLE_WORKER)
+        return error_raise(HOOP_E_UNAUTHENTICATED,
+                           "the token is not that of job \"%s\"", root->name);
+    if (job && job->root != root)
+        return error_raise(HOOP_E_EXISTS,
+                           "the world that job \"%s\" is to grow by has the "
+                           "name of another job",
+                           root->name);
+    if (!job && root->n_grown >= LIMIT_JOB_WORLDS)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "job \"%s\" has grown %d times and is in all of "
+                           "these worlds still, the limit: free the "
+                           "communicators of hoop_comm_grow() that are not "
+                           "needed",
+                           root->name, LIMIT_JOB_WORLDS);
+
+    const enum hoop_status status =
+        growth_check_member(root, event->join.membership);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_root = root;
+    return HOOP_OK;
+}
+
+uint32_t
+growth_needed_members(const struct job *job)
+{
+    const uint32_t size_min =
+        job->requested_sizes[MEMBER_REQUEST_SIZE_MIN].value;
+
+    return job->root && size_min > 0 ? size_min - 1 : 0;
+}
+
+bool
+growth_has_all_members(const struct job *job)
+{
+    return job->n_members - job->n_newcomers >= growth_needed_members(job);
+}
+
+uint64_t
+growth_worker_id(const struct job *job, const struct cluster_join *join)
+{
+    const struct member *member =
+        job->root && join->membership
+            ? growth_find_member(job->root, join->membership)
+            : NULL;
+
+    return member ? member->worker->id : join->incarnation;
+}
+
+void
+growth_log_begin(struct cluster *cluster, const struct job *job)
+{
+    action_list_add_notice(
+        &cluster->action_list,
+        &(struct cluster_log_notice){.kind = CLUSTER_NOTICE_JOINED,
+                                     .job = job_public_name(job),
+                                     .rank = CLUSTER_RANK_ANY},
+        "job \"%s\" is to grow from %u to %u ranks", job_public_name(job),
+        growth_needed_members(job), job_max_world_size(cluster, job));
+}
+
+static bool
+world_has_newcomer_room(const struct job *job)
+{
+    const uint32_t size = job->requested_sizes[MEMBER_REQUEST_SIZE].value;
+
+    return job->state == CLUSTER_JOB_FORMING &&
+           growth_needed_members(job) > 0 &&
+           growth_needed_members(job) + job->n_newcomers < size;
+}
+
+struct job *
+growth_find_world(const struct job *root, uint64_t incarnation)
+{
+    struct job *found = NULL;
+    struct job *job = NULL;
+
+    /* The list has the newest world first; the loop ends with the oldest that
+     * has room. */
+    LIST_FOREACH(job, &root->grown, grown_link)
+    {
+        if (job_find_member(job, incarnation))
+            return job;
+        if (world_has_newcomer_room(job))
+            found = job;
+    }
+    return found;
+}
+
+static enum hoop_status
+growth_rank_check(const struct job *job, uint32_t rank)
+{
+    const uint32_t n_members = growth_needed_members(job);
+    const uint32_t size = job->requested_sizes[MEMBER_REQUEST_SIZE].value;
+    const struct member *holder = job_find_rank_requester(job, rank);
+
+    if (rank >= size)
+        return error_raise(HOOP_E_INVALID,
+                           "rank %u is out of range: job \"%s\" grows from %u "
+                           "to %u ranks, and those who come have %u to %u: "
+                           "give one of these as HOOP_RANK, or none",
+                           rank, job->root->name, n_members, size, n_members,
+                           size - 1);
+    if (rank < n_members)
+        return error_raise(HOOP_E_EXISTS,
+                           "rank %u is a member's: job \"%s\" grows from %u to "
+                           "%u ranks, and those who come have %u to %u: give "
+                           "one of these as HOOP_RANK, or none",
+                           rank, job->root->name, n_members, size, n_members,
+                           size - 1);
+    return holder ? member_raise_rank_taken(holder) : HOOP_OK;
+}
+
+enum hoop_status
+growth_fit_join(const struct job *job,
+                const struct cluster_join *join,
+                struct cluster_join *out_join)
+{
+    enum hoop_status status = HOOP_OK;
+    struct cluster_join admitted = *join;
+
+    if (join->rank != CLUSTER_RANK_ANY)
+        status = growth_rank_check(job, join->rank);
+    if (status != HOOP_OK && !join->prefers_rank)
+        return error_pass(status);
+    if (status != HOOP_OK)
+        admitted.rank = CLUSTER_RANK_ANY;
+    admitted.membership = 0;
+    admitted.rank_min = 0;
+    admitted.world_size = 0;
+    admitted.size_min = 0;
+    admitted.settle_ms = 0;
+    *out_join = admitted;
+    return HOOP_OK;
+}
+
+/* Return whether the join deadline of a member, not only of a newcomer, has
+ * passed. */
+static bool
+growth_is_past_deadline(const struct cluster *cluster, const struct job *job)
+{
+    const struct member *member = NULL;
+
+    TAILQ_FOREACH(member, &job->arrivals, arrival)
+    {
+        if (!member->is_newcomer &&
+            member->waiter->timer.deadline_ns <= cluster->now_ns)
+            return true;
+    }
+    return false;
+}
+
+/* A member's join deadline has passed: fail every parked join with this text,
+ * members with HOOP_E_TIMEOUT and newcomers with HOOP_E_UNAVAILABLE, so that
+ * these ask again. */
+static void
+growth_fail_joins(struct cluster *cluster, struct job *job, const char *text)
+{
+    struct member *member = TAILQ_FIRST(&job->arrivals);
+
+    while (member) {
+        struct member *next = TAILQ_NEXT(member, arrival);
+
+        forming_fail_join(
+            cluster, member,
+            member->is_newcomer ? HOOP_E_UNAVAILABLE : HOOP_E_TIMEOUT, text);
+        member = next;
+    }
+}
+
+void
+growth_fail_memberless(struct cluster *cluster, struct job *job)
+{
+    if (job->state == CLUSTER_JOB_FORMING && job->n_newcomers > 0 &&
+        job->n_members == job->n_newcomers)
+        growth_fail_joins(cluster, job,
+                          "the members who wanted the job to grow have gone");
+}
+
+/*
+ * The size of a job's world, as its workers request.
+ *
+ * it
+ */
+
+static uint32_t
+requested_size_value(const struct job *job,
+                     enum member_requested_value requested_size)
+{
+    return job->requested_sizes[requested_size].value;
+}
+
+uint32_t
+job_max_world_size(const struct cluster *cluster, const struct job *job)
+{
+    const uint32_t said = requested_size_value(job, MEMBER_REQUEST_SIZE);
+
+    if (said)
+        return said;
+    if (cluster->world_size)
+        return cluster->world_size;
+    return requested_size_value(job, MEMBER_REQUEST_SIZE_MIN) ? LIMIT_RANKS : 0;
+}
+
+uint32_t
+job_min_world_size(const struct cluster *cluster, const struct job *job)
+{
+    const uint32_t size = job_max_world_size(cluster, job);
+    uint32_t size_min = requested_size_value(job, MEMBER_REQUEST_SIZE_MIN);
+
+    if (!size_min && !requested_size_value(job, MEMBER_REQUEST_SIZE))
+        size_min = cluster->size_min;
+    return size_min && size_min < size ? size_min : size;
+}
+
+uint64_t
+job_settle_time_ns(const struct cluster *cluster, const struct job *job)
+{
+    const uint32_t said = requested_size_value(job, MEMBER_REQUEST_SETTLE);
+
+    return (said ? said : cluster->settle_ms) * CLOCK_NS_PER_MS;
+}
+
+static enum hoop_status
+requested_size_check_same(const struct job *job,
+                          enum member_requested_value requested_size,
+                          uint32_t value)
+{
+    static const char *const names[] = {
+        [MEMBER_REQUEST_SIZE] = "world size",
+        [MEMBER_REQUEST_SIZE_MIN] = "smallest world size",
+        [MEMBER_REQUEST_SETTLE] = "settle time in ms",
+    };
+    const uint32_t said = requested_size_value(job, requested_size);
+
+    if (!value || !said || value == said)
+        return HOOP_OK;
+    return error_raise(HOOP_E_PRECONDITION,
+                       "this worker says that the %s of job \"%s\" is %u, but "
+                       "%s said %u: use one value for all workers",
+                       names[requested_size], job->name, value,
+                       job->requested_sizes[requested_size].source.text, said);
+}
+
+/* Check that the members that joined before the size was known fit into it. */
+static enum hoop_status
+requested_size_check_members(const struct job *job, uint32_t size)
+{
+    if (job->n_members >= size)
+        return error_raise(HOOP_E_PRECONDITION,
+                           "this worker says that the world size of job "
+                           "\"%s\" is %u, but %u workers wait in it already",
+                           job->name, size, job->n_members);
+    for (const struct member *member = job->requests; member;
+         member = member->hh_rank.next)
+        if (member->rank >= size)
+            return error_raise(HOOP_E_PRECONDITION,
+                               "this worker says that the world size of job "
+                               "\"%s\" is %u, but %s waits in it already",
+                               job->name, size, member_label(member).text);
+    return HOOP_OK;
+}
+
+enum hoop_status
+requested_size_check_join(const struct cluster *cluster,
+                          const struct job *job,
+                          const struct cluster_join *join)
+{
+    const uint32_t requested_sizes[MEMBER_N_REQUESTS] = {
+        [MEMBER_REQUEST_SIZE] = join->world_size,
+        [MEMBER_REQUEST_SIZE_MIN] = join->size_min,
+        [MEMBER_REQUEST_SETTLE] = join->settle_ms,
+    };
+
+    for (unsigned int requested_size = 0; requested_size < MEMBER_N_REQUESTS;
+         requested_size++) {
+        const enum hoop_status status = requested_size_check_same(
+            job, (enum member_requested_value)requested_size,
+            requested_sizes[requested_size]);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    if (join->world_size &&
+        join->world_size != job_max_world_size(cluster, job))
+        return requested_size_check_members(job, join->world_size);
+    return HOOP_OK;
+}
+
+static void
+requested_size_adopt(struct job *job,
+                     const struct member *member,
+                     enum member_requested_value requested_size)
+{
+    struct requested_size *taken = &job->requested_sizes[requested_size];
+
+    if (taken->value || !member->requested_sizes[requested_size])
+        return;
+    taken->value = member->requested_sizes[requested_size];
+    taken->source = member_label(member);
+}
+
+void
+requested_size_add_member(struct job *job, const struct member *member)
+{
+    for (unsigned int requested_size = 0; requested_size < MEMBER_N_REQUESTS;
+         requested_size++)
+        requested_size_adopt(job, member,
+                             (enum member_requested_value)requested_size);
+}
+
+static void
+requested_size_recompute(const struct cluster *cluster,
+                         struct job *job,
+                         enum member_requested_value requested_size)
+{
+    const struct requested_size former = job->requested_sizes[requested_size];
+    const struct member *member = NULL;
+
+    job->requested_sizes[requested_size] = (struct requested_size){0};
+    TAILQ_FOREACH(member, &job->arrivals, arrival)
+    {
+        requested_size_adopt(job, member, requested_size);
+        if (job->requested_sizes[requested_size].value)
+            return;
+    }
+
+    const uint32_t size = job_max_world_size(cluster, job);
+
+    if (size && requested_size_check_members(job, size) != HOOP_OK)
+        job->requested_sizes[requested_size] = former;
+}
+
+void
+requested_size_remove_member(const struct cluster *cluster,
+                             struct job *job,
+                             const struct member *gone)
+{
+    for (unsigned int requested_size = 0; requested_size < MEMBER_N_REQUESTS;
+         requested_size++)
+        if (gone->requested_sizes[requested_size])
+            requested_size_recompute(
+                cluster, job, (enum member_requested_value)requested_size);
+}
 
 /* Joins that began together have deadlines this close, even on a busy
  * machine. */

@@ -11,11 +11,15 @@
 #ifndef CORE_FORMING_H
 #define CORE_FORMING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "hoop/status.h"
 
 #include "core/action.h"
+#include "core/cluster.h"
+#include "core/event.h"
+#include "core/member.h"
 
 struct cluster;
 struct job;
@@ -57,5 +61,121 @@ void
 forming_fill_world_reply(struct cluster *cluster,
                          const struct member *member,
                          struct cluster_reply *reply);
+
+/*
+ * A request of one worker counts for the whole job, and no two workers may
+ * contradict each other. What no worker requests is taken from the
+ * coordinator's options.
+ */
+
+struct cluster;
+struct job;
+
+/* A requested value and the worker that requested it. Zeroed: not requested. */
+struct requested_size {
+    uint32_t value;
+    struct member_label source;
+};
+
+/* Return the largest size of the world; 0: not known. */
+uint32_t
+job_max_world_size(const struct cluster *cluster, const struct job *job);
+
+/* Return the smallest size; equal to job_max_world_size() if no smaller world
+ * is allowed. */
+uint32_t
+job_min_world_size(const struct cluster *cluster, const struct job *job);
+
+/* Return how long no worker must have come before a smaller world forms. */
+uint64_t
+job_settle_time_ns(const struct cluster *cluster, const struct job *job);
+
+/*
+ * Check that a join agrees with the members that wait already.
+ * Handle: HOOP_E_PRECONDITION (the text names both workers).
+ */
+enum hoop_status
+requested_size_check_join(const struct cluster *cluster,
+                          const struct job *job,
+                          const struct cluster_join *join);
+
+/* Take over the requests of a member that has joined. */
+void
+requested_size_add_member(struct job *job, const struct member *member);
+
+/*
+ * Drop the requests of a member that has been removed from the job. A value
+ * that only this member requested is dropped too, unless the remaining members
+ * would then not fit.
+ */
+void
+requested_size_remove_member(const struct cluster *cluster,
+                             struct job *job,
+                             const struct member *gone);
+
+/*
+ * A world never takes in new members. Members that want more ranks join a
+ * new job with an unused name and say which job it belongs to: its root, the
+ * job whose name users know. Newcomers join the root as usual; they are
+ * placed in the world that is forming for it, and the reply names that
+ * world's job. A job thus has one world or several, and keeps its name as
+ * long as one of them has a member.
+ *
+ * The members of the job request the lower ranks, and all of them are
+ * needed. Newcomers get the ranks above, on request or as given.
+ */
+
+struct job;
+struct member;
+
+/*
+ * Check whether the join in event may create or enter a world by which a job
+ * grows. job is the job that the join names, or NULL. *out_root is the job that
+ * grows.
+ * Handle: HOOP_E_NOT_FOUND (no such job to grow), HOOP_E_UNAUTHENTICATED,
+ * HOOP_E_EXISTS (the name belongs to another job), HOOP_E_EXHAUSTED (too many
+ * worlds), HOOP_E_ABORTED (the worker is not a member).
+ */
+enum hoop_status
+growth_check_join(struct cluster *cluster,
+                  const struct job *job,
+                  const struct cluster_event *event,
+                  struct job **out_root);
+
+/* Return the forming world of root that has room for a newcomer, or the world
+ * that incarnation waits in or is a member of; NULL if there is none. */
+struct job *
+growth_find_world(const struct job *root, uint64_t incarnation);
+
+/* Make a newcomer's join fit a forming world: its requested sizes are dropped,
+ * and its rank is a free one or CLUSTER_RANK_ANY.
+ * Handle: HOOP_E_EXISTS (the rank belongs to a member or another newcomer),
+ * HOOP_E_INVALID (there is no such rank). */
+enum hoop_status
+growth_fit_join(const struct job *job,
+                const struct cluster_join *join,
+                struct cluster_join *out_join);
+
+/* Return the id of the worker to which a join of job belongs. */
+uint64_t
+growth_worker_id(const struct job *job, const struct cluster_join *join);
+
+/* Log that the job is to grow; called when the first member waits. */
+void
+growth_log_begin(struct cluster *cluster, const struct job *job);
+
+/* Return how many members of the job the new world needs; 0: job is not a world
+ * by which another grows. */
+uint32_t
+growth_needed_members(const struct job *job);
+
+/* Return whether all of the needed members wait. */
+bool
+growth_has_all_members(const struct job *job);
+
+/* Called at the end of a step: if only newcomers are left in job, fail their
+ * joins so that they ask again. */
+void
+growth_fail_memberless(struct cluster *cluster, struct job *job);
 
 #endif

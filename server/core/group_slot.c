@@ -13,8 +13,8 @@
 #include "core/journal.h"
 #include "core/membership.h"
 #include "core/memory.h"
+#include "core/roster_text.h"
 #include "core/state.h"
-#include "core/text_buffer.h"
 #include "core/vote.h"
 
 enum {

@@ -8,12 +8,10 @@
 #include <string.h>
 
 #include "core/change.h"
-#include "core/ended_job.h"
-#include "core/growth.h"
+#include "core/forming.h"
 #include "core/journal.h"
-#include "core/key_watch.h"
+#include "core/key_wait.h"
 #include "core/memory.h"
-#include "core/requested_size.h"
 
 /*
  * FORMING -> RUNNING -> ENDED

@@ -16,21 +16,19 @@
 #include <uthash.h>
 
 #include "base/limits.h"
-#include "core/activity.h"
 #include "core/cluster.h"
+#include "core/forming.h"
 #include "core/group.h"
-#include "core/lease_check.h"
 #include "core/member.h"
+#include "core/membership.h"
 #include "core/memory.h"
-#include "core/requested_size.h"
 #include "core/state.h"
+#include "core/status_query.h"
 #include "core/store.h"
 #include "core/suspicion.h"
-#include "core/timer_heap.h"
 #include "core/token.h"
 #include "core/vote.h"
 #include "core/waiter.h"
-#include "core/worker.h"
 
 LIST_HEAD(job_worlds, job);
 

@@ -11,11 +11,11 @@
 #include "core/group.h"
 #include "core/group_slot.h"
 #include "core/job.h"
+#include "core/member.h"
 #include "core/memory.h"
 #include "core/state.h"
 #include "core/store.h"
 #include "core/vote.h"
-#include "core/worker.h"
 #include "wire/pack.h"
 
 /* Numbers are big-endian, so that keys sort by them. */

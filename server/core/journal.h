@@ -57,7 +57,7 @@ enum journal_part {
     JOURNAL_ENTRY = 5,       /* number */
     JOURNAL_VOTE = 6,        /* communicator, kind */
     JOURNAL_LEASE_CHECK = 7, /* members that have not come back; see
-                                core/lease_check.h */
+                                core/membership.h */
 };
 
 /* Record the last epoch and the last numbers given, so that none is given
@@ -100,7 +100,7 @@ journal_write_vote(struct cluster *cluster, const struct vote *vote);
 void
 journal_erase_vote(struct cluster *cluster, const struct vote *vote);
 
-/* Record the lease check of a job: n_bytes counts, see core/lease_check.h. */
+/* Record the lease check of a job: n_bytes counts, see core/membership.h. */
 void
 journal_write_recovery_leases(struct cluster *cluster,
                               const struct job *job,

@@ -38,4 +38,13 @@ key_delete(struct cluster *cluster,
 enum hoop_status
 store_keys_check(const struct cluster_store_keys *keys);
 
+struct cluster;
+struct job;
+
+/* Answer a CLUSTER_STORE_LIST. */
+enum hoop_status
+key_scan(struct cluster *cluster,
+         struct job *job,
+         const struct cluster_event *event);
+
 #endif

@@ -2,7 +2,7 @@
  * core/recovery.h - how records are read
  *
  * The interface between core/recovery.c, which restores a cluster, and
- * core/recovery_job.c, which restores a job. The functions for the service are
+ * core/recovery.c, which restores a job. The functions for the service are
  * in core/cluster.h.
  */
 

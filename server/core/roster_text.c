@@ -3,15 +3,39 @@
 
 #include "core/roster_text.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <uthash.h>
 
 #include "base/clock.h"
-#include "core/ended_job.h"
-#include "core/growth.h"
+#include "core/change.h"
+#include "core/forming.h"
 #include "core/job.h"
-#include "core/requested_size.h"
 #include "core/state.h"
+
+/* Build a text for the user from parts. */
+
+void
+text_buffer_append(struct text_buffer *text_buffer, const char *format, ...)
+{
+    const size_t n_room = sizeof(text_buffer->text) - text_buffer->n_bytes;
+    va_list arguments;
+
+    va_start(arguments, format);
+    const int n = vsnprintf(text_buffer->text + text_buffer->n_bytes, n_room,
+                            format, arguments);
+    va_end(arguments);
+
+    if (n < 0)
+        return;
+    if ((size_t)n < n_room) {
+        text_buffer->n_bytes += (size_t)n;
+        return;
+    }
+    text_buffer->n_bytes = sizeof(text_buffer->text) - 1;
+    memcpy(text_buffer->text + text_buffer->n_bytes - 3, "...", 3);
+}
 
 /* A longer list would not help the reader. */
 enum {

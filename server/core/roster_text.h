@@ -4,7 +4,21 @@
 #ifndef CORE_ROSTER_TEXT_H
 #define CORE_ROSTER_TEXT_H
 
-#include "core/text_buffer.h"
+#include <stddef.h>
+
+#include "base/limits.h"
+
+/* A text that is too long is cut and ends in "...". */
+
+/* A zeroed buffer is empty. */
+struct text_buffer {
+    size_t n_bytes;
+    char text[LIMIT_ERROR_TEXT];
+};
+
+void
+text_buffer_append(struct text_buffer *text_buffer, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 struct cluster;
 struct job;

@@ -7,13 +7,13 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "core/action_list.h"
+#include "core/action.h"
+#include "core/change.h"
 #include "core/cluster.h"
-#include "core/ended_job.h"
 #include "core/group.h"
 #include "core/memory.h"
-#include "core/timer_heap.h"
 #include "core/token.h"
+#include "core/waiter.h"
 
 struct job;
 struct waiter;

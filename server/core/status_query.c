@@ -2,13 +2,296 @@
 
 #include "core/status_query.h"
 
+#include "base/clock.h"
 #include "base/error.h"
-#include "core/activity.h"
-#include "core/ended_job.h"
+#include "core/change.h"
+#include "core/forming.h"
 #include "core/job.h"
-#include "core/requested_size.h"
+#include "core/member.h"
+#include "core/memory.h"
 #include "core/roster_text.h"
 #include "core/state.h"
+
+/* Which call each member of a job is in, for operators. */
+
+enum {
+    /* An operator is answered within a second. */
+    ACTIVITY_MS = 800,
+    /* The reply for more ranks would not fit into a message. */
+    RANKS_MAX = 4096,
+};
+
+struct activity_answer {
+    bool has_come;
+    struct cluster_member_activity activity; /* its texts are owned */
+};
+
+/* Return whether the job's world has formed and is small enough for a query. */
+static bool
+activities_can_query(const struct job *job)
+{
+    return job->state == CLUSTER_JOB_RUNNING && job->size <= RANKS_MAX;
+}
+
+void
+activities_deinit(struct job *job)
+{
+    struct activity_answer *answers = job->activities.answers;
+
+    for (uint32_t rank = 0; answers && rank < job->size; rank++) {
+        const struct cluster_member_activity *activity =
+            &answers[rank].activity;
+
+        memory_free_charged(&job->memory, (char *)activity->call);
+        memory_free_charged(&job->memory, (char *)activity->communicator);
+        memory_free_charged(&job->memory, (char *)activity->waits_for);
+    }
+    memory_free_charged(&job->memory, answers);
+    job->activities.answers = NULL;
+}
+
+uint64_t
+activities_query_number(const struct job *job)
+{
+    return job->activities.answers ? job->activities.query : 0;
+}
+
+static struct waiter *
+next_activity_waiter(struct waiter *waiter)
+{
+    while (waiter && waiter->kind != WAITER_ACTIVITY)
+        waiter = TAILQ_NEXT(waiter, link);
+    return waiter;
+}
+
+/* Return the deadline of a query made at asked_ns. */
+static uint64_t
+activity_query_end_ns(uint64_t asked_ns)
+{
+    return asked_ns + ACTIVITY_MS * CLOCK_NS_PER_MS;
+}
+
+/* Park a CLUSTER_JOB request, and ask all members unless a query is already
+ * open. */
+static enum hoop_status
+activities_query_members(struct cluster *cluster,
+                         struct job *job,
+                         const struct cluster_event *event)
+{
+    const bool is_open =
+        next_activity_waiter(TAILQ_FIRST(&job->waiters)) != NULL;
+    const uint64_t asked_ns =
+        is_open ? job->activities.asked_ns : cluster->now_ns;
+    const uint64_t most_ns = activity_query_end_ns(asked_ns);
+    struct cluster_event shortened = *event;
+    struct waiter *waiter = NULL;
+
+    if (shortened.deadline_ns > most_ns)
+        shortened.deadline_ns = most_ns;
+    const enum hoop_status status =
+        waiter_park(cluster, job, &shortened, &waiter);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (is_open)
+        return HOOP_OK;
+    activities_deinit(job);
+    job->activities.asked_ns = asked_ns;
+    job->activities.answers = memory_alloc_charged(
+        &job->memory, job->size, sizeof(struct activity_answer));
+    /* Use a number that no earlier life of the coordinator can have used. */
+    job->activities.query = cluster->activity_last < cluster->now_ns
+                                ? cluster->now_ns
+                                : cluster->activity_last + 1;
+    cluster->activity_last = job->activities.query;
+    job_mark_touched(cluster, job);
+    return HOOP_OK;
+}
+
+/* Return the watch parked on the connection of member's last renewal, or
+ * NULL. */
+static const struct waiter *
+member_parked_watch(const struct cluster *cluster, const struct member *member)
+{
+    const struct waiter *waiter = waiters_of_client(cluster, member->client);
+
+    while (waiter &&
+           (waiter->kind != WAITER_WATCH || waiter->job != member->job))
+        waiter = waiter->next;
+    return waiter;
+}
+
+static double
+ns_to_seconds(uint64_t ns)
+{
+    return (double)ns / (double)CLOCK_NS_PER_S;
+}
+
+/* Say why member has not answered. */
+static struct text_buffer
+no_answer_describe(const struct cluster *cluster, const struct member *member)
+{
+    const struct waiter *watch = member_parked_watch(cluster, member);
+    struct text_buffer silence = {0};
+
+    if (member->state != CLUSTER_MEMBER_ACTIVE)
+        text_buffer_append(&silence, "it %s", member_end_text(member).text);
+    else if (watch && watch->activity_query == CLUSTER_NO_QUESTION)
+        text_buffer_append(&silence, "its version of hoop does not tell");
+    else
+        text_buffer_append(
+            &silence,
+            "no answer within %.1f s: stopped, dead or cut off? Its "
+            "last sign of life came %.1f s ago",
+            ns_to_seconds(cluster->now_ns - member->job->activities.asked_ns),
+            ns_to_seconds(cluster->now_ns - member->renewed_ns));
+    return silence;
+}
+
+/* A member that is in no call of its engine may wait in the coordinator to set
+ * up a communicator. */
+static void
+comm_setup_describe(struct cluster *cluster,
+                    const struct member *member,
+                    struct cluster_member_activity *activity)
+{
+    struct cluster_missing_members pending = {0};
+    struct text_buffer missing = {0};
+    struct text_buffer call = {0};
+
+    if (!group_slots_missing_members(member, CLUSTER_NUMBER_ANY, &pending,
+                                     &missing))
+        return;
+    text_buffer_append(&call, "%s (%u ranks)", pending.call, pending.n_ranks);
+    activity->call = action_list_copy_text(&cluster->action_list, call.text);
+    activity->waits_for =
+        action_list_copy_text(&cluster->action_list, missing.text);
+    activity->age_ms = (cluster->now_ns - pending.since_ns) / CLOCK_NS_PER_MS;
+    activity->n_calls = 1;
+}
+
+/* Return [job->size] activities; they live in the action list. */
+static struct cluster_member_activity *
+activities_collect(struct cluster *cluster, const struct job *job)
+{
+    struct cluster_member_activity *activities = action_list_alloc(
+        &cluster->action_list, job->size, sizeof(*activities));
+
+    for (uint32_t rank = 0; rank < job->size; rank++) {
+        const struct member *member = job->ranks[rank];
+        const struct cluster_member_activity *told =
+            &job->activities.answers[rank].activity;
+        const bool has_told = job->activities.answers[rank].has_come &&
+                              member->state == CLUSTER_MEMBER_ACTIVE;
+
+        activities[rank] = (struct cluster_member_activity){
+            .silence = "", .call = "", .communicator = "", .waits_for = ""};
+        if (has_told) {
+            activities[rank] = *told;
+            activities[rank].call =
+                action_list_copy_text(&cluster->action_list, told->call);
+            activities[rank].communicator = action_list_copy_text(
+                &cluster->action_list, told->communicator);
+            activities[rank].waits_for =
+                action_list_copy_text(&cluster->action_list, told->waits_for);
+            if (!told->call[0])
+                comm_setup_describe(cluster, member, &activities[rank]);
+        } else {
+            const struct text_buffer silence =
+                no_answer_describe(cluster, member);
+
+            activities[rank].silence =
+                action_list_copy_text(&cluster->action_list, silence.text);
+        }
+    }
+    return activities;
+}
+
+static void
+activity_waiter_answer(struct cluster *cluster,
+                       struct waiter *waiter,
+                       const struct cluster_member_activity *activities)
+{
+    struct job *job = waiter->job;
+    struct cluster_reply *reply = waiter_end_with_reply(cluster, waiter);
+
+    status_query_fill_reply(cluster, job, CLUSTER_VIEW_WITH_MEMBERS, reply);
+    reply->job.activities = activities;
+}
+
+/* Answer all operators that wait. */
+static void
+activity_waiters_answer(struct cluster *cluster, struct job *job)
+{
+    const struct cluster_member_activity *activities =
+        activities_collect(cluster, job);
+    struct waiter *waiter = next_activity_waiter(TAILQ_FIRST(&job->waiters));
+
+    while (waiter) {
+        struct waiter *next = next_activity_waiter(TAILQ_NEXT(waiter, link));
+
+        activity_waiter_answer(cluster, waiter, activities);
+        waiter = next;
+    }
+    activities_deinit(job);
+}
+
+static bool
+all_members_answered(const struct job *job)
+{
+    for (uint32_t rank = 0; rank < job->size; rank++) {
+        if (!job->activities.answers[rank].has_come &&
+            job->ranks[rank]->state == CLUSTER_MEMBER_ACTIVE)
+            return false;
+    }
+    return true;
+}
+
+void
+activities_store_answer(struct cluster *cluster,
+                        const struct member *member,
+                        const struct cluster_member_renewal *call)
+{
+    struct job *job = member->job;
+    struct activity_answer *answers = job->activities.answers;
+
+    if (!answers || call->activity_query != job->activities.query ||
+        answers[member->rank].has_come)
+        return;
+    answers[member->rank].has_come = true;
+    answers[member->rank].activity = call->activity;
+    answers[member->rank].activity.silence = "";
+    answers[member->rank].activity.call =
+        memory_strdup_charged(&job->memory, call->activity.call);
+    answers[member->rank].activity.communicator =
+        memory_strdup_charged(&job->memory, call->activity.communicator);
+    answers[member->rank].activity.waits_for =
+        memory_strdup_charged(&job->memory, call->activity.waits_for);
+    job_mark_touched(cluster, job);
+}
+
+void
+activities_answer_complete(struct cluster *cluster, struct job *job)
+{
+    if (!job->activities.answers)
+        return;
+    if (!next_activity_waiter(TAILQ_FIRST(&job->waiters)))
+        activities_deinit(job);
+    else if (all_members_answered(job))
+        activity_waiters_answer(cluster, job);
+}
+
+void
+activities_on_deadline(struct cluster *cluster, struct waiter *waiter)
+{
+    struct job *job = waiter->job;
+
+    if (cluster->now_ns >= activity_query_end_ns(job->activities.asked_ns)) {
+        activity_waiters_answer(cluster, job);
+        return;
+    }
+    activity_waiter_answer(cluster, waiter, activities_collect(cluster, job));
+    job_mark_touched(cluster, job);
+}
 
 static struct cluster_job_summary
 ended_job_summarize(struct cluster *cluster, const struct ended_job *ended_job)

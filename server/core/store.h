@@ -17,9 +17,9 @@
 #include "hoop/status.h"
 
 #include "core/action.h"
+#include "core/change.h"
 #include "core/event.h"
-#include "core/history.h"
-#include "core/timer_heap.h"
+#include "core/waiter.h"
 
 struct cluster;
 struct job;

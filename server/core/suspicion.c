@@ -12,9 +12,9 @@
 #include "core/member.h"
 #include "core/membership.h"
 #include "core/memory.h"
+#include "core/roster_text.h"
 #include "core/state.h"
 #include "core/suspicion_rule.h"
-#include "core/text_buffer.h"
 
 enum {
     NAMES_MAX = 6,    /* ranks named in one text */

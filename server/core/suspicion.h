@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #include "core/event.h"
-#include "core/timer_heap.h"
+#include "core/waiter.h"
 
 struct cluster;
 struct job;

@@ -15,8 +15,8 @@
 #include "core/journal.h"
 #include "core/membership.h"
 #include "core/memory.h"
+#include "core/roster_text.h"
 #include "core/state.h"
-#include "core/text_buffer.h"
 
 enum {
     NAMES_MAX = 8, /* missing members named in one text */

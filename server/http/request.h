@@ -59,4 +59,26 @@ http_request_parse(const char *bytes,
                    size_t n_max,
                    struct http_request *out_request);
 
+struct http_options;
+struct http_request;
+
+/* The client that sent the request. */
+struct http_requester {
+    bool is_loopback;  /* it connects from a loopback address */
+    bool is_encrypted; /* it uses TLS */
+};
+
+/* A complete response. */
+struct response {
+    char *bytes; /* the caller frees it; NULL: no memory */
+    size_t n_bytes;
+    bool is_trusted; /* the client has shown a valid token */
+};
+
+void
+response_write(const struct http_options *options,
+               const struct http_request *request,
+               const struct http_requester *requester,
+               struct response *out_response);
+
 #endif

@@ -18,6 +18,9 @@
 #include "hoop/status.h"
 
 #include "base/cleanup.h"
+#include "base/log_quota.h"
+#include "base/role.h"
+#include "core/action.h"
 #include "core/cluster.h"
 #include "storage/folder_lock.h"
 
@@ -91,5 +94,35 @@ service_get_member_counts(const struct service *service,
 /* Write Prometheus' text format. Thread: any. */
 void
 service_write_metrics(struct service *service, FILE *out);
+
+/*
+ * Lines that can be caused by clients without a token, or with one that only
+ * allows to look, are limited by a quota. Thread: the loop's.
+ */
+
+/* Zeroed: nothing has been logged. */
+struct notices {
+    struct log_quota refusals;
+};
+
+/* Log a notice. peer is the client whose request caused it, with a token for
+ * role; NULL: no request did. Refusals of clients with a worker's token are not
+ * limited, because those take part in the job. */
+void
+notices_log(struct notices *notices,
+            const struct cluster_log_notice *notice,
+            enum role role,
+            const char *peer);
+
+/* Log a request that was refused before it reached the core; this thread's
+ * error text says why. */
+void
+notices_log_refusal(struct notices *notices,
+                    const char *method,
+                    const char *peer);
+
+/* Log from time to time how many lines the quota has suppressed. */
+void
+notices_log_suppressed(struct notices *notices, uint64_t now_ns);
 
 #endif

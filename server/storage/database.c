@@ -23,7 +23,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/private_file.h"
-#include "storage/commit_record.h"
+#include "storage/changeset.h"
 #include "storage/isolation.h"
 #include "storage/pages.h"
 

@@ -4,7 +4,7 @@
  * Implemented with LMDB, which only this file and storage/pages.h know. Records
  * are ordered by the bytes of their keys. Each value carries a checksum of
  * itself and its key, and each commit stores how many records there are
- * (storage/commit_record.h). A file is verified in a separate process before this
+ * (storage/changeset.h). A file is verified in a separate process before this
  * one uses it. The caller must hold the folder's lock: LMDB's own locks, which
  * do not work on every file system, are switched off.
  *
@@ -19,7 +19,6 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "storage/changeset.h"
-#include "storage/commit_record.h"
 #include "storage/folder_lock.h"
 
 struct database;

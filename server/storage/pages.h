@@ -19,7 +19,6 @@
 #include "hoop/status.h"
 
 #include "storage/changeset.h"
-#include "storage/commit_record.h"
 
 /* Callbacks of a reader; borrowed for the call. */
 struct pages_visitor {

@@ -7,7 +7,7 @@
  * has its own epoch, roster and connections, and no message of the former world
  * can reach it. Newcomers join by the job name that they were given; the
  * coordinator admits them to the world that is forming and tells them its name
- * (server/core/growth.h).
+ * (server/core/forming.h).
  */
 
 #ifndef SESSION_GROW_H

@@ -4,7 +4,7 @@
 
 #include "base/limits.h"
 #include "check.h"
-#include "core/action_list.h"
+#include "core/action.h"
 
 static void
 action_list_many_actions_keep_their_texts(void **state)

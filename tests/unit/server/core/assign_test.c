@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "check.h"
-#include "core/assign.h"
+#include "core/admission.h"
 #include "core/event.h"
 
 enum {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "check.h"
-#include "core/ended_job.h"
+#include "core/change.h"
 
 static void
 endings_only_the_last_are_known(void **state)

@@ -6,7 +6,7 @@
 
 #include "base/limits.h"
 #include "check.h"
-#include "core/history.h"
+#include "core/change.h"
 #include "core/memory.h"
 
 static void

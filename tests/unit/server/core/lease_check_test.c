@@ -1,7 +1,7 @@
-/* tests/unit/server/core/lease_check_test.c - core/lease_check.c */
+/* tests/unit/server/core/lease_check_test.c - core/membership.c */
 
 #include "core/journal.h"
-#include "core/lease_check.h"
+#include "core/membership.h"
 #include "shelf.h"
 
 /* Part of a key, behind kind and number. */

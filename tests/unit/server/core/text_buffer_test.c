@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "core/text_buffer.h"
+#include "core/roster_text.h"
 
 static void
 text_buffer_parts_are_joined(void **state)

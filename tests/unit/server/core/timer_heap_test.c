@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "core/timer_heap.h"
+#include "core/waiter.h"
 
 enum {
     N_ENTRIES = 200,

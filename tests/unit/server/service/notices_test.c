@@ -1,4 +1,4 @@
-/* tests/unit/server/service/notices_test.c - service/notices.c */
+/* tests/unit/server/service/notices_test.c - service/service.c */
 
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "check.h"
-#include "service/notices.h"
+#include "service/service.h"
 
 enum {
     TEXT_MAX = 64 * 1024,

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "storage/commit_record.h"
+#include "storage/changeset.h"
 
 static void
 seal_is_what_was_encoded(void **state)

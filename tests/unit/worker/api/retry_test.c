@@ -209,7 +209,7 @@ error_text_and_path_are_this_threads_last(void **state)
     assert_string_equal(hoop_error_text(), "");
     assert_int_equal(error_raise(HOOP_E_INVALID, "rank %d", 9), HOOP_E_INVALID);
     assert_string_equal(hoop_error_text(), "rank 9");
-    assert_non_null(strstr(hoop_error_path(), "names_test.c:"));
+    assert_non_null(strstr(hoop_error_path(), "retry_test.c:"));
 }
 
 static void

@@ -1,6 +1,4 @@
-/* core/action_list.c - the actions of one step, and an arena for their data */
-
-#include "core/action_list.h"
+/* core/action.c - the actions of one step, and an arena for their data */
 
 #include <assert.h>
 #include <stdarg.h>
@@ -9,6 +7,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "core/action.h"
 #include "core/memory.h"
 
 enum {
