@@ -298,7 +298,7 @@ def choice(choices: "list[str]") -> str:
 def settings(folder: pathlib.Path) -> str:
     """The settings of a worker that hoop(7) has."""
     table = (folder / "setting_table.c").read_text(encoding="utf-8")
-    words = (folder / "setting_choices.c").read_text(encoding="utf-8")
+    words = (folder / "settings.c").read_text(encoding="utf-8")
     choices = {
         name: re.findall(r'"(.*?)"', body)
         for name, body in re.findall(r"setting_choices_(\w+)\[\] = \{(.*?)\}", words, re.S)

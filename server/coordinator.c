@@ -16,9 +16,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/cancel.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/limits.h"
 #include "exposure.h"
 #include "http_port.h"

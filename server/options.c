@@ -16,9 +16,7 @@
 
 #include "base/error.h"
 #include "base/private_file.h"
-#include "base/setting_choices.h"
 #include "base/settings.h"
-#include "base/token_file.h"
 #include "exposure.h"
 #include "idle_shutdown.h"
 #include "net/address.h"

@@ -7,15 +7,91 @@
 
 #include "base/error.h"
 
+#include <pthread.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "hoop/comm.h"
 
 #include "base/escape.h"
+#include "base/interrupt.h"
 #include "base/limits.h"
-#include "base/stack.h"
+
+/* How much stack the calling thread has left. */
+
+/* For the main thread this reads files of the kernel, so call it rarely. */
+size_t
+stack_bytes_left(void)
+{
+    CLEANUP(cancel_release) const int held = cancel_hold();
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    pthread_attr_t attributes;
+    void *begin = NULL;
+    size_t n_bytes = 0;
+
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+        return SIZE_MAX;
+    pthread_attr_getstack(&attributes, &begin, &n_bytes);
+    pthread_attr_destroy(&attributes);
+    const size_t left = here - (uintptr_t)begin;
+    return here < (uintptr_t)begin || left > n_bytes ? SIZE_MAX : left;
+}
+
+/* The names of the statuses. */
+
+const char *
+status_name(enum hoop_status status)
+{
+    switch (status) {
+    case HOOP_OK:
+        return "OK";
+    case HOOP_E_CANCELLED:
+        return "CANCELLED";
+    case HOOP_E_UNKNOWN:
+        return "UNKNOWN";
+    case HOOP_E_INVALID:
+        return "INVALID_ARGUMENT";
+    case HOOP_E_TIMEOUT:
+        return "DEADLINE_EXCEEDED";
+    case HOOP_E_NOT_FOUND:
+        return "NOT_FOUND";
+    case HOOP_E_EXISTS:
+        return "ALREADY_EXISTS";
+    case HOOP_E_DENIED:
+        return "PERMISSION_DENIED";
+    case HOOP_E_EXHAUSTED:
+        return "RESOURCE_EXHAUSTED";
+    case HOOP_E_PRECONDITION:
+        return "FAILED_PRECONDITION";
+    case HOOP_E_ABORTED:
+        return "ABORTED";
+    case HOOP_E_RANGE:
+        return "OUT_OF_RANGE";
+    case HOOP_E_UNIMPLEMENTED:
+        return "UNIMPLEMENTED";
+    case HOOP_E_INTERNAL:
+        return "INTERNAL";
+    case HOOP_E_UNAVAILABLE:
+        return "UNAVAILABLE";
+    case HOOP_E_DATA_LOSS:
+        return "DATA_LOSS";
+    case HOOP_E_UNAUTHENTICATED:
+        return "UNAUTHENTICATED";
+    case HOOP_E_PENDING:
+        return "PENDING";
+    case HOOP_E_PEER_LOST:
+        return "PEER_LOST";
+    case HOOP_E_MISMATCH:
+        return "MISMATCH";
+    case HOOP_E_CLOSED:
+        return "CLOSED";
+    case HOOP_E_RANK_FAILED:
+        return "RANK_FAILED";
+    }
+    return "UNKNOWN";
+}
 
 struct error_record {
     bool has_stack; /* the stack was found sufficient */

@@ -11,6 +11,7 @@
 #define BASE_ERROR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "hoop/status.h"
 
@@ -70,5 +71,22 @@ error_clear(void);
  */
 bool
 error_begin_call(void);
+
+/* Return gRPC's spelling, such as "INVALID_ARGUMENT"; never NULL. */
+const char *
+status_name(enum hoop_status status);
+
+/* Return whether the status means that a rank no longer takes part: it is lost,
+ * or has reported its own failure. */
+static inline bool
+status_is_loss(enum hoop_status status)
+{
+    return status == HOOP_E_PEER_LOST || status == HOOP_E_RANK_FAILED;
+}
+
+/* Return the bytes between here and the end of this thread's stack. SIZE_MAX:
+ * unknown, for example on a stack that the program has made itself. */
+size_t
+stack_bytes_left(void);
 
 #endif

@@ -9,11 +9,14 @@
 #ifndef BASE_INTERRUPT_H
 #define BASE_INTERRUPT_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "hoop/interrupt.h"
 #include "hoop/status.h"
+
+#include "base/cleanup.h"
 
 /* Set the function to ask; NULL: none. context is borrowed. Returns the former
  * setting. */
@@ -33,5 +36,38 @@ interrupt_check_now(void);
 /* Raise the error of an interrupted wait for the coordinator. */
 enum hoop_status
 interrupt_raise(void);
+
+/*
+ * A thread is cancelled where it sleeps or enters the kernel, which would
+ * leave locks taken and other ranks waiting. A call that may do either
+ * defers it:
+ *
+ * CLEANUP(cancel_release) const int held = cancel_hold();
+ *
+ * A cancellation that arrives meanwhile stays pending and takes effect at
+ * the thread's next cancellation point after the scope. Holds nest.
+ */
+
+/* Return the thread's former cancel state, for cancel_release(). */
+static inline int
+cancel_hold(void)
+{
+    int before;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    return before;
+}
+
+static inline void
+cancel_release(int before)
+{
+    pthread_setcancelstate(before, NULL);
+}
+
+static inline void
+cancel_release_at(const int *before)
+{
+    cancel_release(*before);
+}
 
 #endif

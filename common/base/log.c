@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,10 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cancel.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/escape.h"
+#include "base/interrupt.h"
 #include "base/limits.h"
 
 enum {
@@ -241,4 +243,115 @@ log_format_parse(const char *text, enum log_format *out_format)
     }
     return error_raise(HOOP_E_INVALID,
                        "log format '%s' is neither text nor json", text);
+}
+
+/* Limit log lines per period, and count the rest. */
+
+/* now_ns may be before the start of the period, for a request that had to
+ * wait. */
+static bool
+log_quota_period_is_over(const struct log_quota *quota, uint64_t now_ns)
+{
+    return !quota->since_ns ||
+           now_ns >=
+               quota->since_ns + LIMIT_UNAUTHENTICATED_MS * CLOCK_NS_PER_MS;
+}
+
+void
+log_quota_report(struct log_quota *quota, const char *subject, uint64_t now_ns)
+{
+    if (quota->n_unsaid == 0 || !log_quota_period_is_over(quota, now_ns))
+        return;
+    log_warning(subject, "... and %" PRIu64 " more such lines in %" PRIu64 " s",
+                quota->n_unsaid,
+                (now_ns - quota->since_ns + CLOCK_NS_PER_S / 2) /
+                    CLOCK_NS_PER_S);
+    *quota = (struct log_quota){.since_ns = now_ns};
+}
+
+bool
+log_quota_take(struct log_quota *quota, const char *subject, uint64_t now_ns)
+{
+    log_quota_report(quota, subject, now_ns);
+    if (log_quota_period_is_over(quota, now_ns))
+        *quota = (struct log_quota){.since_ns = now_ns};
+    if (quota->n_said < LIMIT_UNAUTHENTICATED_LINES) {
+        quota->n_said++;
+        return true;
+    }
+    quota->n_unsaid++;
+    return false;
+}
+
+/*
+ * Report on standard error what a long wait is waiting.
+ *
+ * for
+ */
+
+enum {
+    PAUSE_MAX_MS = 60000,
+};
+
+void
+wait_notice_begin(struct wait_notice *notice,
+                  uint32_t first_ms,
+                  const char *bound,
+                  uint64_t allowed_ms)
+{
+    const uint64_t now_ns = clock_now_ns();
+    const uint64_t first_ns = first_ms * CLOCK_NS_PER_MS;
+
+    *notice = (struct wait_notice){
+        .began_ns = now_ns,
+        .pause_ns = first_ns,
+        .due_ns = first_ms > 0 ? now_ns + first_ns : CLOCK_NEVER,
+        .allowed_ms = allowed_ms,
+        .bound = bound,
+    };
+}
+
+int
+wait_notice_left_ms(const struct wait_notice *notice)
+{
+    return clock_left_ms(notice->due_ns);
+}
+
+void
+wait_notice_format(const struct wait_notice *notice,
+                   uint64_t now_ns,
+                   const char *what,
+                   char out_text[LIMIT_ERROR_TEXT])
+{
+    const double since =
+        (double)(now_ns - notice->began_ns) / (double)CLOCK_NS_PER_S;
+
+    if (!notice->bound)
+        snprintf(out_text, LIMIT_ERROR_TEXT, "%.900s (since %.1f s)", what,
+                 since);
+    else
+        snprintf(out_text, LIMIT_ERROR_TEXT,
+                 "%.900s (since %.1f s; %s allows %g s)", what, since,
+                 notice->bound, (double)notice->allowed_ms / 1000);
+}
+
+void
+wait_notice_postpone(struct wait_notice *notice)
+{
+    const uint64_t most_ns = PAUSE_MAX_MS * CLOCK_NS_PER_MS;
+    const uint64_t twice_ns = 2 * notice->pause_ns;
+
+    if (notice->pause_ns < most_ns)
+        notice->pause_ns = twice_ns < most_ns ? twice_ns : most_ns;
+    notice->due_ns = clock_now_ns() + notice->pause_ns;
+}
+
+void
+wait_notice_log(struct wait_notice *notice, const char *what)
+{
+    char text[LIMIT_ERROR_TEXT];
+
+    wait_notice_format(notice, clock_now_ns(), what, text);
+    log_write(LOG_WARNING, "wait", "%s", text);
+    wait_notice_postpone(notice);
 }

@@ -9,8 +9,12 @@
 #define BASE_LOG_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "hoop/status.h"
+
+#include "base/limits.h"
 
 enum log_level {
     LOG_OFF,
@@ -66,5 +70,72 @@ log_level_parse(const char *text, enum log_level *out_level);
 /* Parse "text" or "json". Handle: HOOP_E_INVALID. */
 enum hoop_status
 log_format_parse(const char *text, enum log_format *out_format);
+
+/*
+ * For lines that unauthenticated clients can cause at will: the first lines
+ * show what comes and from where, and a scan that lasts all night does not
+ * fill the disk.
+ */
+
+/* Zeroed: nothing has been logged. Thread: calls must not overlap. */
+struct log_quota {
+    uint64_t since_ns; /* start of the period; 0: none yet */
+    uint32_t n_said;   /* lines logged in the period */
+    uint64_t n_unsaid; /* lines suppressed in the period and not reported yet */
+};
+
+/* Return whether a line may be logged now; if not, it is counted. A finished
+ * period is reported first, as by log_quota_report(). */
+bool
+log_quota_take(struct log_quota *quota, const char *subject, uint64_t now_ns);
+
+/* Log the number of suppressed lines of a finished period, if there are any.
+ * Call now and then. */
+void
+log_quota_report(struct log_quota *quota, const char *subject, uint64_t now_ns);
+
+/*
+ * A wait begins a notice, asks it when the next line is due, and then says
+ * what it waits for: first after HOOP_WAIT_NOTICE, then after twice the last
+ * pause, up to a minute. Each line tells how long the wait has lasted, and
+ * which setting limits it and to what time. Thread: calls must not overlap.
+ */
+
+struct wait_notice {
+    uint64_t began_ns;
+    uint64_t pause_ns;   /* pause before the next line */
+    uint64_t due_ns;     /* when the next line is due; CLOCK_NEVER: never */
+    uint64_t allowed_ms; /* limit of the wait */
+    const char *bound;   /* the setting that limits it, such as
+                            "HOOP_JOIN_TIMEOUT"; static */
+};
+
+/* Begin a wait now. first_ms is the time until the first line; 0: there are no
+ * lines. If bound is NULL the wait has no limit, and allowed_ms is ignored. */
+void
+wait_notice_begin(struct wait_notice *notice,
+                  uint32_t first_ms,
+                  const char *bound,
+                  uint64_t allowed_ms);
+
+/* Return the milliseconds until the next line; 0: it is due; -1: there is
+ * none. */
+int
+wait_notice_left_ms(const struct wait_notice *notice);
+
+/* Write "WHAT (since 1.0 s; HOOP_JOIN_TIMEOUT allows 60 s)". */
+void
+wait_notice_format(const struct wait_notice *notice,
+                   uint64_t now_ns,
+                   const char *what,
+                   char out_text[LIMIT_ERROR_TEXT]);
+
+/* Log that text, and schedule the next line. */
+void
+wait_notice_log(struct wait_notice *notice, const char *what);
+
+/* Schedule the next line without logging one now. */
+void
+wait_notice_postpone(struct wait_notice *notice);
 
 #endif

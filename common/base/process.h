@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hoop/status.h"
+
 /* The liveliest state first. */
 enum process_state {
     PROCESS_RUNS,    /* at least one thread runs or sleeps */
@@ -56,5 +58,41 @@ process_get_cpu_time(uint32_t pid);
 /* Return whether process_get_state() is PROCESS_STOPPED. */
 bool
 process_is_stopped(uint32_t pid);
+
+/*
+ * The kernel says "Too many open files", but not what the limit is or who
+ * set it. If a call fails for lack of a local resource, the text for the
+ * user names the limit and its value.
+ */
+
+enum {
+    RESOURCE_LIMIT_TEXT = 160,
+};
+
+/* The call that failed. */
+enum resource_call {
+    RESOURCE_DESCRIPTOR, /* socket(), accept(), pipe(), memfd_create(), ... */
+    RESOURCE_CONNECT,    /* connect() */
+    RESOURCE_MAPPING,    /* mmap(), fallocate() and ftruncate() of memory */
+    RESOURCE_THREAD,     /* pthread_create() */
+};
+
+/*
+ * Return HOOP_E_EXHAUSTED if errno value error means that this process or host
+ * has run out of something, HOOP_E_DENIED if the call is not permitted,
+ * otherwise HOOP_E_UNAVAILABLE: the cause may be elsewhere. Thread: any.
+ */
+enum hoop_status
+resource_error_status(enum resource_call call, int error);
+
+/*
+ * Explain error: "its process may open 17 files (RLIMIT_NOFILE, ulimit -n)",
+ * where "it" is the caller; or strerror() if no limit is known to be the cause.
+ * Returns out_text. Thread: any.
+ */
+const char *
+resource_error_describe(enum resource_call call,
+                        int error,
+                        char out_text[RESOURCE_LIMIT_TEXT]);
 
 #endif

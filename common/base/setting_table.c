@@ -9,7 +9,6 @@
 #include <assert.h>
 
 #include "base/limits.h"
-#include "base/setting_choices.h"
 #include "base/settings.h"
 
 enum {

@@ -24,8 +24,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/interrupt.h"
-#include "base/resource_limit.h"
-#include "net/descriptor.h"
+#include "base/process.h"
+#include "net/wakeup.h"
 
 /* Longer delays are cut to 30 years, which libevent can still add. */
 static const uint64_t LOOP_DELAY_MS_MAX = 1000ULL * 60 * 60 * 24 * 365 * 30;

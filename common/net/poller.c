@@ -9,8 +9,8 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/resource_limit.h"
-#include "net/descriptor.h"
+#include "base/process.h"
+#include "net/wakeup.h"
 
 enum {
     /* Events taken from the kernel at once; the others stay ready. */

@@ -8,6 +8,7 @@
 #include "net/port_owner.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,24 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "base/escape.h"
+
+/* This process as other processes of its host see it. */
+
+enum hoop_status
+proc_own_pid(uint32_t *out_pid)
+{
+    char text[16];
+    const ssize_t n = readlink("/proc/self", text, sizeof(text) - 1);
+
+    if (n <= 0)
+        return error_raise(HOOP_E_UNAVAILABLE, "no /proc/self: %s",
+                           strerror(errno));
+    text[n] = '\0';
+    *out_pid = (uint32_t)strtoul(text, NULL, 10);
+    return HOOP_OK;
+}
 
 enum {
     /* Socket states in the table. */

@@ -4,6 +4,9 @@
 #define NET_PORT_OWNER_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+#include "hoop/status.h"
 
 #include "base/limits.h"
 #include "net/address.h"
@@ -16,5 +19,10 @@
  */
 bool
 port_owner(const struct address *address, char out_text[LIMIT_NAME]);
+
+/* Get this process's number in the /proc that it sees, which is valid for all
+ * processes that share it. Handle: HOOP_E_UNAVAILABLE. Thread: any. */
+enum hoop_status
+proc_own_pid(uint32_t *out_pid);
 
 #endif

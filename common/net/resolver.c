@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/interrupt.h"
-#include "base/resource_limit.h"
+#include "base/process.h"
 #include "net/loop.h"
 
 struct lookup {

@@ -20,10 +20,9 @@
 #include "rpc/authentication.h"
 #include "rpc/budget.h"
 #include "rpc/connection_pool.h"
-#include "rpc/control_stream.h"
 #include "rpc/rpc_exchange.h"
+#include "rpc/rpc_tls.h"
 #include "rpc/sp_stream.h"
-#include "rpc/sp_writer.h"
 
 struct coordinator_connection;
 struct loop;

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "base/log_quota.h"
+#include "base/log.h"
 #include "rpc/authentication.h"
 #include "rpc/rpc_deferred.h"
 #include "rpc/rpc_listener.h"

@@ -42,7 +42,7 @@ struct rpc_exchange {
     uint8_t *reply; /* set once there is a reply */
     size_t n_reply;
     uint64_t number;               /* the number for which the reply waits, see
-                        rpc/rpc_deferred.h */
+                        rpc/rpc_request.h */
     bool is_read;                  /* the reply is a read's, which may pass */
     LIST_ENTRY(rpc_exchange) link; /* in its connection's list, or in orphans */
     STAILQ_ENTRY(rpc_exchange) queued;

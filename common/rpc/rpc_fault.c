@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "fault/fault.h"
-#include "rpc/method.h"
+#include "rpc/envelope.h"
 #include "rpc/rpc_exchange.h"
 
 enum {

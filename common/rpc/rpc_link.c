@@ -30,10 +30,9 @@
 #include "net/socket.h"
 #include "net/tls.h"
 #include "rpc/authentication.h"
-#include "rpc/control_stream.h"
-#include "rpc/method.h"
+#include "rpc/envelope.h"
 #include "rpc/rpc_tls.h"
-#include "rpc/sp_writer.h"
+#include "rpc/sp_stream.h"
 #include "wire/pack.h"
 
 enum {

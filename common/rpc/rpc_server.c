@@ -26,6 +26,7 @@
 #include "rpc/reply_cache.h"
 #include "rpc/rpc_answer.h"
 #include "rpc/rpc_exchange.h"
+#include "rpc/rpc_request.h"
 #include "wire/pack.h"
 
 enum {

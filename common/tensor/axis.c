@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "dtype/dtype.h"
-#include "tensor/shape.h"
+#include "tensor/layout.h"
 
 enum {
     ROWS_BYTES = 128 * 1024,

@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "dtype/dtype.h"
 #include "tensor/layout.h"
-#include "tensor/shape.h"
 
 /* Check the range from the first byte to the last. */
 static enum hoop_status

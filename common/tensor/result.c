@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "dtype/dtype.h"
+#include "tensor/layout.h"
 #include "tensor/operand.h"
-#include "tensor/shape.h"
 
 enum {
     ALIGNMENT = 64, /* a cache line, and the longest vector */

@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "wire/schema.h"
-#include "wire/value.h"
+#include "wire/unpack.h"
 
 enum {
     CODEC_RAW = 0,

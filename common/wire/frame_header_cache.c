@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "wire/schema.h"
-#include "wire/value.h"
+#include "wire/unpack.h"
 
 enum {
     /* kind, flags, epoch, comm */

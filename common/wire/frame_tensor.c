@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "wire/schema.h"
-#include "wire/value.h"
+#include "wire/unpack.h"
 
 /* In the shortest msgpack forms. Sizes whose product is below 2^63 take a byte
  * each, plus together at most one for every four bits of the product. */

@@ -1,5 +1,7 @@
 /* core/action.c - the actions of one step, and an arena for their data */
 
+#include "core/action.h"
+
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,7 +9,6 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "core/action.h"
 #include "core/memory.h"
 
 enum {

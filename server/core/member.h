@@ -49,7 +49,7 @@ struct member {
                           whether they hear it */
     bool is_unconfirmed; /* no sign of life since the coordinator recovered */
     uint8_t n_parts; /* parts of the grace period without a sign of life, over
-                    all recoveries; see lease_check.h */
+                    all recoveries; see membership.h */
     const char *host;
     const char *host_id;
     const char *address;

@@ -12,6 +12,7 @@
 #include "base/evidence.h"
 #include "base/identity.h"
 #include "base/limits.h"
+#include "base/random.h"
 #include "core/change.h"
 #include "core/forming.h"
 #include "core/group_slot.h"

@@ -31,7 +31,6 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "http/request.h"
-#include "net/accept_pause.h"
 #include "net/address.h"
 #include "net/loop.h"
 #include "net/socket.h"

@@ -18,7 +18,6 @@
 #include "rpc/messages/group_messages.h"
 #include "rpc/messages/rendezvous_messages.h"
 #include "rpc/messages/store_messages.h"
-#include "rpc/method.h"
 
 /* A decoded body, which the event borrows. Zeroed memory is empty. */
 struct decoded_request {

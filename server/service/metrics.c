@@ -11,7 +11,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/status.h"
 
 enum {
     METHODS = METHOD_AUTH_PROVE + 1,

@@ -18,7 +18,7 @@
 #include "hoop/status.h"
 
 #include "base/cleanup.h"
-#include "base/log_quota.h"
+#include "base/log.h"
 #include "base/role.h"
 #include "core/action.h"
 #include "core/cluster.h"

@@ -14,7 +14,6 @@
 #include "fuzz/fuzz.h"
 #include "wire/pack.h"
 #include "wire/unpack.h"
-#include "wire/value.h"
 
 enum {
     CALLS = 8

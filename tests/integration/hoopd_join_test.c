@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/identity.h"
+#include "base/random.h"
 #include "check.h"
 #include "integration/crowd.h"
 #include "integration/daemon.h"

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/identity.h"
+#include "base/random.h"
 #include "cluster_sim.h"
 
 enum {

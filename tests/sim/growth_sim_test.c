@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/identity.h"
+#include "base/random.h"
 #include "unit/server/core/shelf.h"
 
 enum {

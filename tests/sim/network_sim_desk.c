@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/identity.h"
+#include "base/random.h"
 #include "network_sim.h"
 
 /* What the clock on the wall shows more. */

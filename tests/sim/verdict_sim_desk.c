@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/identity.h"
+#include "base/random.h"
 #include "verdict_sim.h"
 
 enum {

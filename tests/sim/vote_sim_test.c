@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/identity.h"
+#include "base/random.h"
 #include "shelf.h"
 
 enum {

@@ -1,7 +1,7 @@
 /*
  * tests/style/rpc_test.c - docs/rpc.md says what common/rpc does
  *
- * Its table of methods is compared with rpc/method.c, its table of status
+ * Its table of methods is compared with rpc/envelope.c, its table of status
  * codes with base/status.c, and its golden frames are decoded and encoded
  * again. The document is the argument.
  */
@@ -11,11 +11,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/status.h"
+#include "base/error.h"
 #include "check.h"
 #include "rpc/authentication.h"
 #include "rpc/envelope.h"
-#include "rpc/method.h"
 #include "rpc/sp_stream.h"
 
 enum {

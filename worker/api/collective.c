@@ -17,7 +17,6 @@
 #include "base/escape.h"
 #include "base/interrupt.h"
 #include "base/log.h"
-#include "base/status.h"
 #include "dtype/dtype.h"
 #include "dtype/reduction.h"
 #include "select/tuning.h"

@@ -12,12 +12,11 @@
 
 #include "api/collective.h"
 #include "api/internal_collective.h"
-#include "base/cancel.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/log.h"
-#include "base/status.h"
 #include "dtype/dtype.h"
 #include "session/comm.h"
 #include "session/recovery.h"

@@ -22,7 +22,6 @@
 #include "tensor/layout.h"
 #include "tensor/operand.h"
 #include "tensor/result.h"
-#include "tensor/shape.h"
 
 struct tensor_batch {
     const struct tensor_message *messages;

@@ -2,8 +2,8 @@
 
 #include "hoop/checkpoint.h"
 
-#include "base/cancel.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "checkpoint/folder.h"
 
 enum hoop_status

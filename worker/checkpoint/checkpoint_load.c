@@ -15,9 +15,9 @@
 #include "hoop/object.h"
 
 #include "api/internal_collective.h"
-#include "base/cancel.h"
 #include "base/digest.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/limits.h"
 #include "checkpoint/fetch.h"
 #include "checkpoint/file_reader.h"
@@ -26,7 +26,7 @@
 #include "checkpoint/request.h"
 #include "dtype/dtype.h"
 #include "mesh/dtensor.h"
-#include "tensor/shape.h"
+#include "tensor/layout.h"
 
 enum {
     ATTEMPTS = 100, /* each failed because a save was faster */

@@ -18,10 +18,10 @@
 #include "hoop/checkpoint.h"
 
 #include "api/internal_collective.h"
-#include "base/cancel.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/random.h"
 #include "checkpoint/file_reader.h"
 #include "checkpoint/folder.h"

@@ -16,7 +16,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "checkpoint/file_reader.h"
-#include "net/descriptor.h"
+#include "net/wakeup.h"
 
 static const char index_name[] = "index.json";
 static const char lock_name[] = "hoop.lock";

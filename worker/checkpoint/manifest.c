@@ -12,7 +12,7 @@
 #include "checkpoint/file_reader.h"
 #include "checkpoint/piece.h"
 #include "dtype/dtype.h"
-#include "tensor/shape.h"
+#include "tensor/layout.h"
 
 enum hoop_status
 manifest_create(size_t n_tensors,

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "dtype/dtype.h"
-#include "tensor/shape.h"
+#include "tensor/layout.h"
 
 /* A position among the places that hold the same part. */
 struct replica_share {

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "dtype/dtype.h"
+#include "tensor/layout.h"
 #include "tensor/operand.h"
-#include "tensor/shape.h"
 
 static enum hoop_status
 flat_tensor_check(const struct hoop_tensor *tensor, const char *name, size_t i)

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "dtype/dtype.h"
-#include "tensor/shape.h"
+#include "tensor/layout.h"
 
 enum {
     PART_TEXT_MAX = 48

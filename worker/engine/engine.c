@@ -14,9 +14,9 @@
 #include "base/interrupt.h"
 #include "engine/context_command.h"
 #include "engine/state.h"
-#include "net/descriptor.h"
-#include "net/host_ranks.h"
+#include "net/path.h"
 #include "net/socket.h"
+#include "net/wakeup.h"
 
 enum {
     LOOK_MS = 20,

@@ -101,7 +101,7 @@ struct engine_options {
     /* A rank that is waited for this long is named on standard error. 0:
      * never. */
     uint32_t late_warning_ms;
-    uint32_t wait_notice_ms; /* base/wait_notice.h; 0: no notices */
+    uint32_t wait_notice_ms; /* base/log.h; 0: no notices */
     /* Returns what is known of a rank's process. Called by the progress owner
      * when a connection has ended or is silent. out_how of a dead process says
      * how it ended: "killed by signal 9 (Killed)" or "". NULL: nothing is

@@ -20,9 +20,9 @@
  * number.
  */
 
-#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "engine/state.h"
 #include "fault/fault.h"
 #include "transport/shm/region.h"

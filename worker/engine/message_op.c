@@ -17,6 +17,7 @@
 #include "dtype/dtype.h"
 #include "engine/failure/wait_diagnosis.h"
 #include "engine/state.h"
+#include "tensor/operand.h"
 #include "tensor/result.h"
 
 bool

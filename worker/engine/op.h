@@ -17,7 +17,7 @@
 #include <sys/queue.h>
 
 #include "base/limits.h"
-#include "base/wait_notice.h"
+#include "base/log.h"
 #include "dtype/reduction.h"
 #include "engine/engine.h"
 #include "fault/fault.h"

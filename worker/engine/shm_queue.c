@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "engine/state.h"
-#include "net/descriptor.h"
+#include "net/wakeup.h"
 #include "transport/shm/region.h"
 
 struct op *

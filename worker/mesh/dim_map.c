@@ -14,7 +14,7 @@
 #include "hoop/tensor.h"
 
 #include "base/error.h"
-#include "tensor/shape.h"
+#include "tensor/layout.h"
 
 /* Counts a negative dimension from the end. */
 static uint32_t

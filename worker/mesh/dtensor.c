@@ -24,7 +24,6 @@
 #include "tensor/layout.h"
 #include "tensor/operand.h"
 #include "tensor/result.h"
-#include "tensor/shape.h"
 
 static enum hoop_status
 dtensor_check_dtype(enum hoop_dtype dtype, const struct hoop_sharding *sharding)

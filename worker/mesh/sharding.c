@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "dtype/dtype.h"
 #include "mesh/grid.h"
-#include "tensor/shape.h"
+#include "tensor/layout.h"
 
 /*
  * A sharding in ColossalAI's notation.

@@ -7,8 +7,8 @@
 #include "api/tensor_message.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "tensor/layout.h"
 #include "tensor/operand.h"
-#include "tensor/shape.h"
 
 /* Started transfers with the neighbours. */
 

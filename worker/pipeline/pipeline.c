@@ -16,9 +16,9 @@
 #include "base/error.h"
 #include "pipeline/pipe_tag.h"
 #include "pipeline/transfer.h"
+#include "tensor/layout.h"
 #include "tensor/operand.h"
 #include "tensor/result.h"
-#include "tensor/shape.h"
 
 enum hoop_status
 hoop_pipeline_create(hoop_comm_t *stages,

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 
 #include "base/error.h"
-#include "base/resource_limit.h"
+#include "base/process.h"
 #include "net/port_owner.h"
 #include "net/socket.h"
 

@@ -17,9 +17,9 @@
 
 #include "hoop/session.h"
 
-#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "select/shm_region_forming.h"
 
 /* The name of this host, and an id to compare hosts by. */

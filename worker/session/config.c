@@ -10,8 +10,8 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/private_file.h"
 #include "base/settings.h"
-#include "base/token_file.h"
 #include "select/tuner.h"
 #include "session/launcher.h"
 

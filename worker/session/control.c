@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cancel.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/interrupt.h"
+#include "base/private_file.h"
 #include "base/role.h"
 #include "base/settings.h"
-#include "base/token_file.h"
 #include "net/loop.h"
 #include "net/tls.h"
 #include "rpc/rpc_client.h"

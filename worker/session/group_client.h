@@ -27,7 +27,7 @@ struct group_client_options {
     struct loop *loop; /* borrowed for life, as the two below */
     struct rpc_client *client;
     const struct roster *roster;
-    uint32_t wait_notice_ms; /* base/wait_notice.h; 0: no notices */
+    uint32_t wait_notice_ms; /* base/log.h; 0: no notices */
     uint32_t timeout_ms;     /* HOOP_TIMEOUT; a single call may have less */
 };
 

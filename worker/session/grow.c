@@ -10,12 +10,11 @@
 
 #include "hoop/elastic.h"
 
-#include "base/cancel.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/spelling.h"
-#include "base/status.h"
 #include "engine/engine.h"
 #include "session/recovery.h"
 #include "session/session.h"

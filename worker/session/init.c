@@ -16,9 +16,9 @@
 
 #include "hoop/init.h"
 
-#include "base/cancel.h"
 #include "base/error.h"
-#include "net/descriptor.h"
+#include "base/interrupt.h"
+#include "net/wakeup.h"
 
 /* What a forked child does with its parent's sessions. */
 

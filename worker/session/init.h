@@ -12,7 +12,7 @@
 
 #include <sys/queue.h>
 
-/* Embedded in a session. The session sets on_child and owner; fork.c uses the
+/* Embedded in a session. The session sets on_child and owner; init.c uses the
  * rest. */
 struct fork_watch {
     LIST_ENTRY(fork_watch) link;

@@ -8,9 +8,8 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "base/wait_notice.h"
 #include "net/loop.h"
-#include "rpc/method.h"
+#include "rpc/envelope.h"
 #include "rpc/rpc_client.h"
 #include "wire/pack.h"
 

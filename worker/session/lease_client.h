@@ -4,7 +4,7 @@
  * Renews the lease three times in its length, whatever the user's threads do
  * meanwhile, and receives failure notices by a long poll. If the coordinator is
  * away, both are tried again for as long as the session lives; messages on
- * standard error say that it is away (base/wait_notice.h) and when it is back.
+ * standard error say that it is away (base/log.h) and when it is back.
  *
  * Thread: the loop's, or any before the loop runs and after it has stopped,
  * except for the functions below that say otherwise.
@@ -32,7 +32,7 @@ struct lease_client_options {
     uint32_t lease_ms;
     uint64_t revision;       /* of the last membership change known */
     const char *coordinator; /* its address, for messages; borrowed for life */
-    uint32_t wait_notice_ms; /* base/wait_notice.h; 0: no notices */
+    uint32_t wait_notice_ms; /* base/log.h; 0: no notices */
     /* The coordinator's failure notice: rank, which may be this one, is dead
      * (EVIDENCE_TOLD) or has given up (EVIDENCE_GIVEN_UP). Called once for each
      * rank. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/resource_limit.h"
+#include "base/process.h"
 
 static void *
 loop_thread_main(void *owner)

@@ -17,10 +17,9 @@
 
 #include "hoop/elastic.h"
 
-#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/status.h"
+#include "base/interrupt.h"
 #include "engine/engine.h"
 
 /* What a member reports of the new communicator. */

@@ -15,12 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cancel.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/escape.h"
 #include "base/evidence.h"
+#include "base/interrupt.h"
 #include "base/log.h"
 #include "engine/background.h"
 #include "engine/engine.h"

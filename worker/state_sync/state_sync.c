@@ -24,7 +24,6 @@
 #include "api/tags.h"
 #include "base/error.h"
 #include "base/limits.h"
-#include "base/status.h"
 #include "session/comm.h"
 #include "state_sync/block_transfer.h"
 #include "state_sync/tensor_manifest.h"

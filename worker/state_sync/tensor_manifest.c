@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "dtype/dtype.h"
+#include "tensor/layout.h"
 #include "tensor/operand.h"
-#include "tensor/shape.h"
 
 enum {
     /* The hashes of 100 GB take 6 MB. */

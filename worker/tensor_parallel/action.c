@@ -17,7 +17,6 @@
 #include "tensor/axis.h"
 #include "tensor/layout.h"
 #include "tensor/operand.h"
-#include "tensor/shape.h"
 
 /*
  * A dense tensor as one block for each rank.

@@ -15,8 +15,8 @@
 #include "base/error.h"
 #include "dtype/reduction.h"
 #include "session/comm.h"
+#include "tensor/layout.h"
 #include "tensor/operand.h"
-#include "tensor/shape.h"
 #include "tensor_parallel/action.h"
 #include "tensor_parallel/target.h"
 

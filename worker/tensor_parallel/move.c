@@ -20,8 +20,8 @@
 #include "dtype/reduction.h"
 #include "session/comm.h"
 #include "tensor/axis.h"
+#include "tensor/layout.h"
 #include "tensor/operand.h"
-#include "tensor/shape.h"
 #include "tensor_parallel/target.h"
 
 /*

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "dtype/dtype.h"
+#include "tensor/layout.h"
 #include "tensor/operand.h"
-#include "tensor/shape.h"
 
 /* Memory that one result after the other is put in. */
 

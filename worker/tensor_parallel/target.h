@@ -13,6 +13,7 @@
 #include "hoop/tensor.h"
 #include "hoop/tensor_parallel.h"
 
+#include "tensor/operand.h"
 #include "tensor/result.h"
 #include "tensor_parallel/move.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "dtype/dtype.h"
-#include "tensor/shape.h"
+#include "tensor/layout.h"
 #include "transport/flow.h"
 #include "transport/tcp/payload.h"
 #include "transport/unexpected_queue.h"

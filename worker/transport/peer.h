@@ -350,7 +350,7 @@ peer_end_unconfirmed(struct peer *peer, struct send_request *flow);
 uint8_t *
 outbound_frame_ensure_room(struct outbound_frame *out, size_t n_bytes);
 
-/* payload_encode.c */
+/* tcp/payload.c */
 
 /* Store the next out->n_raw bytes of flow as the payload of out: encoded in
  * room that out owns, or where they lie. Returns false if there was no memory,
@@ -440,7 +440,7 @@ peer_inject_fault(struct peer *peer,
                   struct outbound_frame *out,
                   struct send_request *flow);
 
-/* loopback.c */
+/* transport.c */
 
 /* Move messages that this rank sends to itself. Returns whether any moved. */
 bool

@@ -32,7 +32,7 @@ struct member {
 struct roster {
     char job[LIMIT_NAME];
     uint64_t epoch;
-    /* This process's secret incarnation: base/identity.h. */
+    /* This process's secret incarnation: base/random.h. */
     uint64_t credential;
     uint32_t rank; /* this process */
     uint32_t size;

@@ -68,7 +68,7 @@ enum join_rank_use {
 struct roster_member {
     uint32_t rank;
     uint32_t pid;
-    uint64_t incarnation; /* an identity, see base/identity.h */
+    uint64_t incarnation; /* an identity, see base/random.h */
     char host[LIMIT_NAME];
     char host_id[LIMIT_NAME];
     char address[LIMIT_ADDRESS];

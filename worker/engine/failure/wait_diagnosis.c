@@ -10,7 +10,7 @@
  * to guess. So an operation that has waited for HOOP_LATE_WARNING writes to
  * standard error for whom, once. There is at most one warning in a second;
  * further late operations are counted. Steps of the library's own calls give
- * notice of their waits instead (base/wait_notice.h), in the name of the whole
+ * notice of their waits instead (base/log.h), in the name of the whole
  * call.
  */
 

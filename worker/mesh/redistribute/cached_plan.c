@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
-#include "tensor/shape.h"
+#include "tensor/layout.h"
 
 struct cached_plan {
     TAILQ_ENTRY(cached_plan) link;

@@ -10,7 +10,7 @@
 #include "dtype/dtype.h"
 #include "mesh/dtensor.h"
 #include "mesh/redistribute/mesh_step.h"
-#include "tensor/shape.h"
+#include "tensor/layout.h"
 
 enum {
     CELL = 24,

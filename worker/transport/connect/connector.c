@@ -16,8 +16,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "net/descriptor.h"
 #include "net/socket.h"
+#include "net/wakeup.h"
 #include "transport/connect/connector_state.h"
 #include "transport/connect/dial_error.h"
 

@@ -51,7 +51,7 @@ struct connector_options {
      * to answer itself, if that is later than usual, or until
      * connector_end_forming(). 0: the usual time. */
     uint64_t forming_until_ns;
-    /* After how long to say which dial is not answered (base/wait_notice.h);
+    /* After how long to say which dial is not answered (base/log.h);
      * 0: never. */
     uint32_t wait_notice_ms;
     enum shm_mode shm_negotiation;

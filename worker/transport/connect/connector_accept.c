@@ -27,8 +27,8 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/random.h"
-#include "net/descriptor.h"
 #include "net/socket.h"
+#include "net/wakeup.h"
 #include "transport/connect/connector_state.h"
 
 enum {

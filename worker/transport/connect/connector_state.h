@@ -1,7 +1,7 @@
 /*
  * transport/connect/connector_state.h - what the files of the connector share
  *
- * Private to connector.c, connector_accept.c and connector_stream.c.
+ * Private to connector.c and connector_accept.c.
  *
  * Thread: the control loop.
  */
@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <sys/queue.h>
 
-#include "base/wait_notice.h"
+#include "base/log.h"
 #include "transport/connect/connector.h"
 #include "transport/connect/handshaker.h"
 
@@ -108,7 +108,7 @@ connector_reject(struct connector *connector,
                  struct handshaker *handshaker,
                  enum hoop_status status);
 
-/* connector_stream.c */
+/* connector_accept.c */
 
 /* Returns the answer to a verified peer that wants a connection beside the
  * first. */

@@ -64,7 +64,7 @@ struct handshaker {
                       struct handshaker *handshaker,
                       enum hoop_status status);
 
-    struct tls *tls; /* made by tls_upgrade.c; NULL: plain */
+    struct tls *tls; /* NULL: plain */
     enum handshake_answer answer;
     enum hoop_status hello_status; /* acceptor: result of checking the HELLO */
     char why[LIMIT_NAME]; /* the error text that belongs to hello_status */

@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/limits.h"
-#include "net/descriptor.h"
+#include "net/wakeup.h"
 #include "transport/shm/region.h"
 
 /* "HHALL004" in memory order */

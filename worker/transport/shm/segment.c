@@ -16,10 +16,10 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/process.h"
 #include "base/random.h"
-#include "base/resource_limit.h"
-#include "net/descriptor.h"
-#include "net/proc.h"
+#include "net/port_owner.h"
+#include "net/wakeup.h"
 
 /* Memory that other processes of the host can open. */
 

@@ -19,7 +19,7 @@
 #include "dtype/dtype.h"
 #include "net/address.h"
 #include "net/socket.h"
-#include "tensor/shape.h"
+#include "tensor/layout.h"
 #include "transport/peer.h"
 
 enum {

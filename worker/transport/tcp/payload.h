@@ -89,8 +89,6 @@ encoded_payload_limit(const struct send_request *flow, uint64_t n_bytes);
 const struct encoded *
 encoded_payload_next(struct send_request *flow, size_t n_raw);
 
-/* payload_encode.c */
-
 /* Report by on_encoded() the payload of frame, stored, which has just been
  * decoded and goes to flow->place next. */
 void

@@ -1,6 +1,7 @@
-/* tests/unit/common/base/identity_test.c - base/identity.c */
+/* tests/unit/common/base/identity_test.c - base/random.c */
 
 #include "base/identity.h"
+#include "base/random.h"
 #include "check.h"
 
 /* python3 -c "import hashlib, hmac; print(hmac.new(b'hoop.member.identity',

@@ -1,4 +1,4 @@
-/* tests/unit/common/base/log_quota_test.c - base/log_quota.c */
+/* tests/unit/common/base/log_quota_test.c - base/log.c */
 
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
-#include "base/log_quota.h"
 #include "check.h"
 
 static const uint64_t period_ns = LIMIT_UNAUTHENTICATED_MS * CLOCK_NS_PER_MS;

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/resource_limit.h"
+#include "base/process.h"
 #include "check.h"
 
 enum {

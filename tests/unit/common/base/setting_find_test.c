@@ -1,4 +1,4 @@
-/* tests/unit/common/base/setting_find_test.c - base/setting_find.c */
+/* tests/unit/common/base/setting_find_test.c - base/settings.c */
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* tests/unit/common/base/settings_file_test.c - base/settings_file.c */
+/* tests/unit/common/base/settings_file_test.c - base/setting_parse.c */
 
 #include <stdio.h>
 #include <stdlib.h>

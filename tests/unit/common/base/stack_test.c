@@ -1,4 +1,4 @@
-/* tests/unit/common/base/stack_test.c - base/stack.c */
+/* tests/unit/common/base/stack_test.c - base/error.c */
 
 #include <pthread.h>
 #include <stdint.h>
@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/limits.h"
-#include "base/stack.h"
 #include "check.h"
 
 enum {

@@ -1,6 +1,6 @@
-/* tests/unit/common/base/status_test.c - base/status.c */
+/* tests/unit/common/base/status_test.c - base/error.c */
 
-#include "base/status.h"
+#include "base/error.h"
 #include "check.h"
 
 static void

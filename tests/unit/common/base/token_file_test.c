@@ -1,4 +1,4 @@
-/* tests/unit/common/base/token_file_test.c - base/token_file.c */
+/* tests/unit/common/base/token_file_test.c - base/private_file.c */
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
-#include "base/token_file.h"
+#include "base/private_file.h"
 #include "check.h"
 #include "temporary.h"
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/wait_notice.h"
+#include "base/log.h"
 #include "check.h"
 
 /* What one line is on standard error, behind its time. */

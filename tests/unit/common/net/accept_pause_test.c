@@ -1,4 +1,4 @@
-/* tests/unit/common/net/accept_pause_test.c - net/accept_pause.c */
+/* tests/unit/common/net/accept_pause_test.c - net/socket.c */
 
 #include <errno.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "check.h"
-#include "net/accept_pause.h"
+#include "net/socket.h"
 
 /* What is written to standard error meanwhile. */
 struct capture {

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "net/descriptor.h"
+#include "net/wakeup.h"
 
 static int
 is_open(int fd)

@@ -1,10 +1,10 @@
-/* tests/unit/common/net/host_ranks_test.c - net/host_ranks.c */
+/* tests/unit/common/net/host_ranks_test.c - net/path.c */
 
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
-#include "net/host_ranks.h"
+#include "net/path.h"
 #include "net/socket.h"
 
 enum {

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "net/descriptor.h"
 #include "net/wakeup.h"
 
 enum {

@@ -1,4 +1,4 @@
-/* tests/unit/common/rpc/control_stream_test.c - rpc/control_stream.c on socket pairs */
+/* tests/unit/common/rpc/control_stream_test.c - rpc/rpc_tls.c on socket pairs */
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,6 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "check.h"
-#include "rpc/control_stream.h"
 #include "rpc/rpc_tls.h"
 
 enum {

@@ -1,11 +1,11 @@
-/* tests/unit/common/rpc/method_test.c - rpc/method.c */
+/* tests/unit/common/rpc/method_test.c - rpc/envelope.c */
 
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "check.h"
-#include "rpc/method.h"
+#include "rpc/envelope.h"
 
 static void
 method_table_is_in_the_order_of_its_ids(void **state)

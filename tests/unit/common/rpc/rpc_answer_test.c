@@ -1,5 +1,5 @@
 /*
- * tests/unit/common/rpc/rpc_answer_test.c - rpc/rpc_answer.c behind a server:
+ * tests/unit/common/rpc/rpc_answer_test.c - rpc/rpc_request.c behind a server:
  * what is sent again is applied once
  */
 

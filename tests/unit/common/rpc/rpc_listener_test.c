@@ -18,7 +18,7 @@
 #include "error_words.h"
 #include "net/socket.h"
 #include "rpc/authentication.h"
-#include "rpc/control_stream.h"
+#include "rpc/rpc_tls.h"
 #include "rpc/sp_stream.h"
 #include "rpc_bench.h"
 #include "rpc_raw.h"

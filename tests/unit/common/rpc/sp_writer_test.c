@@ -1,4 +1,4 @@
-/* tests/unit/common/rpc/sp_writer_test.c - rpc/sp_writer.c on a socket pair */
+/* tests/unit/common/rpc/sp_writer_test.c - rpc/sp_stream.c on a socket pair */
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "rpc/control_stream.h"
-#include "rpc/sp_writer.h"
+#include "rpc/rpc_tls.h"
+#include "rpc/sp_stream.h"
 
 enum {
     LARGE = 1024 * 1024,

@@ -11,7 +11,7 @@
 #include "check.h"
 #include "dtype/dtype.h"
 #include "tensor/axis.h"
-#include "tensor/shape.h"
+#include "tensor/layout.h"
 
 enum {
     BYTES_MAX = 4096,

@@ -1,10 +1,11 @@
-/* tests/unit/common/tensor/result_test.c - tensor/result.c */
+/* tests/unit/common/tensor/result_test.c - tensor/operand.c */
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "check.h"
+#include "tensor/operand.h"
 #include "tensor/result.h"
 
 static const struct hoop_shape shape_23 = {2, {2, 3}};

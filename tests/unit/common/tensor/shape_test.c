@@ -1,10 +1,10 @@
-/* tests/unit/common/tensor/shape_test.c - tensor/shape.c */
+/* tests/unit/common/tensor/shape_test.c - tensor/layout.c */
 
 #include <string.h>
 
 #include "base/error.h"
 #include "check.h"
-#include "tensor/shape.h"
+#include "tensor/layout.h"
 
 #define SHAPE(...)                                                             \
     &(const struct hoop_shape)                                                 \

@@ -1,10 +1,10 @@
-/* tests/unit/common/wire/value_test.c - wire/value.c, each first byte */
+/* tests/unit/common/wire/value_test.c - wire/unpack.c, each first byte */
 
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "check.h"
-#include "wire/value.h"
+#include "wire/unpack.h"
 
 static const struct {
     uint8_t bytes[12];

@@ -1,5 +1,13 @@
 /* tests/unit/server/core/change_test.c - changes are seen once and in order */
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "check.h"
+#include "core/change.h"
+#include "core/memory.h"
 #include "fixture.h"
 
 static uint64_t
@@ -101,6 +109,80 @@ watch_of_another_world_is_refused(void **state)
     fixture_deinit(&f);
 }
 
+static void
+history_revisions_are_consecutive_and_the_oldest_forgotten(void **state)
+{
+    struct memory_account all = {0};
+    struct memory_account memory = {.all = &all};
+    struct history history = {.memory = &memory};
+    char key[16];
+
+    (void)state;
+    assert_int_equal(history_first_revision(&history), 1);
+    for (unsigned int i = 1; i <= LIMIT_STORE_HISTORY + 5; i++) {
+        snprintf(key, sizeof(key), "%u", i);
+        assert_int_equal(history_add(&history, CLUSTER_KEY_SET, key), i);
+    }
+    assert_int_equal(history_first_revision(&history), 6);
+    assert_string_equal(history_change_at(&history, 6).key, "6");
+    assert_string_equal(history_change_at(&history, history.revision).key, key);
+    assert_int_equal(history_change_at(&history, 7).revision, 7);
+    history_deinit(&history);
+    assert_int_equal(all.n_bytes, 0);
+}
+
+/* All is known that has room, and what is forgotten is freed. */
+static void
+history_of_long_keys_is_shorter(void **state)
+{
+    struct memory_account all = {0};
+    struct memory_account memory = {.all = &all};
+    struct history history = {.memory = &memory};
+    char key[1000];
+
+    (void)state;
+    memset(key, 'k', sizeof(key));
+    key[sizeof(key) - 1] = 0;
+    for (unsigned int i = 1; i <= 10000; i++) {
+        snprintf(key, sizeof(key) - 500, "%u", i);
+        key[strlen(key)] = 'k';
+        history_add(&history, CLUSTER_KEY_SET, key);
+        history_trim(&history);
+        assert_true(all.n_bytes <
+                    LIMIT_STORE_HISTORY_BYTES + LIMIT_STORE_HISTORY * 32);
+    }
+    const uint64_t first = history_first_revision(&history);
+    assert_true(first > 10000 - 300 && first < 10000 - 200);
+    assert_int_equal(strtoul(history_change_at(&history, first).key, NULL, 10),
+                     first);
+    history_add(&history, CLUSTER_KEY_DELETED, "short");
+    assert_int_equal(history_first_revision(&history), first);
+    assert_string_equal(history_change_at(&history, 10001).key, "short");
+    history_deinit(&history);
+    assert_int_equal(all.n_bytes, 0);
+}
+
+static void
+endings_only_the_last_are_known(void **state)
+{
+    static struct ended_jobs ended_jobs;
+
+    (void)state;
+    assert_null(ended_jobs_find(&ended_jobs, "0"));
+    for (unsigned int i = 0; i < LIMIT_ENDED_JOBS + 10; i++) {
+        struct ended_job ended_job = {.epoch = i};
+
+        snprintf(ended_job.name, sizeof(ended_job.name), "%u", i % 70);
+        ended_jobs_add(&ended_jobs, &ended_job);
+    }
+    assert_int_equal(ended_jobs_count(&ended_jobs), LIMIT_ENDED_JOBS);
+    assert_int_equal(ended_jobs_at(&ended_jobs, 0)->epoch,
+                     LIMIT_ENDED_JOBS + 9);
+    assert_null(ended_jobs_find(&ended_jobs, "9"));
+    assert_int_equal(ended_jobs_find(&ended_jobs, "10")->epoch, 10);
+    assert_int_equal(ended_jobs_find(&ended_jobs, "3")->epoch, 73);
+}
+
 int
 main(void)
 {
@@ -110,6 +192,10 @@ main(void)
         cmocka_unit_test(watch_parked_sees_the_end_of_the_job),
         cmocka_unit_test(watch_deadline_is_an_empty_answer),
         cmocka_unit_test(watch_of_another_world_is_refused),
+        cmocka_unit_test(
+            history_revisions_are_consecutive_and_the_oldest_forgotten),
+        cmocka_unit_test(history_of_long_keys_is_shorter),
+        cmocka_unit_test(endings_only_the_last_are_known),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,10 @@
 /* tests/unit/server/core/roster_text_test.c - who is missing, in words */
 
 #include <stdio.h>
+#include <string.h>
 
+#include "check.h"
+#include "core/roster_text.h"
 #include "fixture.h"
 
 /* The text when nobody else comes. */
@@ -158,6 +161,29 @@ roster_text_names_each_host_once_and_not_all(void **state)
     fixture_deinit(&f);
 }
 
+static void
+text_buffer_parts_are_joined(void **state)
+{
+    struct text_buffer text_buffer = {0};
+
+    (void)state;
+    text_buffer_append(&text_buffer, "%d of %d", 3, 4);
+    text_buffer_append(&text_buffer, "; %s", "rank 3");
+    assert_string_equal(text_buffer.text, "3 of 4; rank 3");
+}
+
+static void
+text_buffer_too_long_is_cut_and_says_so(void **state)
+{
+    struct text_buffer text_buffer = {0};
+
+    (void)state;
+    for (int i = 0; i < 500; i++)
+        text_buffer_append(&text_buffer, "part %d, ", i);
+    assert_int_equal(strlen(text_buffer.text), LIMIT_ERROR_TEXT - 1);
+    assert_string_equal(text_buffer.text + LIMIT_ERROR_TEXT - 4, "...");
+}
+
 int
 main(void)
 {
@@ -171,6 +197,8 @@ main(void)
             roster_text_before_the_deadline_says_for_whom_it_waits),
         cmocka_unit_test(roster_text_without_a_size_misses_the_size),
         cmocka_unit_test(roster_text_names_each_host_once_and_not_all),
+        cmocka_unit_test(text_buffer_parts_are_joined),
+        cmocka_unit_test(text_buffer_too_long_is_cut_and_says_so),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -203,8 +203,9 @@ success_leaves_no_error_text(void **state)
     assert_string_equal(hoop_error_text(), "");
 }
 
-#define ZEROED_TEST(name)                                                    \
-    cmocka_unit_test_setup_teardown(name, couple_set_up_zeroed, couple_tear_down)
+#define ZEROED_TEST(name)                                                      \
+    cmocka_unit_test_setup_teardown(name, couple_set_up_zeroed,                \
+                                    couple_tear_down)
 
 static int32_t buffers_here[8];
 static int32_t buffers_there[8];

@@ -2,7 +2,7 @@
 
 #include "check.h"
 #include "pipeline/shard_gather.h"
-#include "tensor/shape.h"
+#include "tensor/layout.h"
 
 static void
 only_what_has_equal_parts_is_cut(void **state)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "net/descriptor.h"
+#include "net/wakeup.h"
 #include "session/comm.h"
 #include "session/init.h"
 

@@ -14,7 +14,7 @@ enum {
 
 /* Blocks that lie together, but for a tensor's end and a message's. */
 static const size_t tensor_sizes[] = {5 * CASE_BLOCK, 0, 100, 64 * CASE_BLOCK,
-                               CASE_BLOCK - 1};
+                                      CASE_BLOCK - 1};
 
 static uint64_t
 bytes_of(const struct state_manifest *tensor_manifest,

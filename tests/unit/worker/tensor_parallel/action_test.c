@@ -318,7 +318,8 @@ blocks_are_where_the_formula_says(void **state)
         int16_t elements[COUNT];
         int16_t expected[COUNT];
         int16_t got[COUNT];
-        const struct hoop_tensor whole = {elements, HOOP_BFLOAT16, cube_shape, NULL};
+        const struct hoop_tensor whole = {elements, HOOP_BFLOAT16, cube_shape,
+                                          NULL};
         const struct hoop_tensor back = {got, HOOP_BFLOAT16, cube_shape, NULL};
 
         fill(elements, expected, cuts);
@@ -347,13 +348,17 @@ blocks_interleave_unless_they_are_rows(void **state)
     const struct hoop_shape flat = {2, {1, 6}};
 
     (void)state;
-    assert_false(cuts_is_noncontiguous(&(struct cuts){1, {{0, 2}}}, &cube_shape));
-    assert_false(cuts_is_noncontiguous(&(struct cuts){1, {{1, 1}}}, &cube_shape));
-    assert_true(cuts_is_noncontiguous(&(struct cuts){1, {{1, 2}}}, &cube_shape));
-    assert_false(cuts_is_noncontiguous(&(struct cuts){1, {{1, 2}}}, &flat));
+    assert_false(
+        cuts_is_noncontiguous(&(struct cuts){1, {{0, 2}}}, &cube_shape));
+    assert_false(
+        cuts_is_noncontiguous(&(struct cuts){1, {{1, 1}}}, &cube_shape));
     assert_true(
-        cuts_is_noncontiguous(&(struct cuts){2, {{0, 2}, {1, 2}}}, &cube_shape));
-    assert_false(cuts_is_noncontiguous(&(struct cuts){.n_cuts = 0}, &cube_shape));
+        cuts_is_noncontiguous(&(struct cuts){1, {{1, 2}}}, &cube_shape));
+    assert_false(cuts_is_noncontiguous(&(struct cuts){1, {{1, 2}}}, &flat));
+    assert_true(cuts_is_noncontiguous(&(struct cuts){2, {{0, 2}, {1, 2}}},
+                                      &cube_shape));
+    assert_false(
+        cuts_is_noncontiguous(&(struct cuts){.n_cuts = 0}, &cube_shape));
 }
 
 static void

@@ -1,5 +1,5 @@
 /* tests/unit/worker/transport/tcp/packetize_test.c - transport/tcp/packetize.c and
- * window.h: what goes unasked; all else about cutting is in tcp_send_test.c */
+ * flow.h: what goes unasked; all else about cutting is in send_test.c */
 
 #include "base/cleanup.h"
 #include "base/limits.h"

@@ -1,4 +1,4 @@
-/* tests/unit/server/core/action_list_test.c - actions and their memory */
+/* tests/unit/server/core/action_test.c - actions and their memory */
 
 #include <string.h>
 
