@@ -2,6 +2,7 @@
 
 #include "ranks.h"
 
+#include <inttypes.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
@@ -17,6 +18,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "check.h"
 #include "child.h"
 #include "engine/background.h"
 #include "engine/engine.h"
@@ -30,6 +32,8 @@
 #include "transport/connect/connector.h"
 
 enum {
+    CASES_MAX = 128,
+    CASE_NAME = 64,
     SESSION_MS = 60000,
     /* Of all ranks together, unless the test says its own. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
@@ -383,6 +387,44 @@ uint32_t
 ranks_run_all(uint32_t size, rank_fn *body)
 {
     return ranks_run(&(struct ranks_options){.size = size, .body = body});
+}
+
+static void
+every_rank_has_the_right_result(void **state)
+{
+    const struct ranks_options *options = *state;
+
+    assert_int_equal(ranks_run(options), 0);
+}
+
+int
+ranks_run_cases(const struct rank_cases *cases)
+{
+    static struct CMUnitTest tests[CASES_MAX];
+    static struct ranks_options options[CASES_MAX];
+    static char names[CASES_MAX][CASE_NAME];
+    size_t n = 0;
+
+    for (size_t i = 0; i < cases->n_cases; i++) {
+        for (size_t k = 0; k < cases->n_sizes; k++, n++) {
+            if (n == CASES_MAX)
+                abort();
+            options[n] = (struct ranks_options){
+                .size = cases->sizes[k],
+                .body = cases->cases[i].body,
+                .deadline_s = cases->deadline_s,
+            };
+            snprintf(names[n], CASE_NAME, "%s on %" PRIu32 " ranks",
+                     cases->cases[i].name, cases->sizes[k]);
+            tests[n] = (struct CMUnitTest){
+                .name = names[n],
+                .test_func = every_rank_has_the_right_result,
+                .initial_state = &options[n],
+            };
+        }
+    }
+    /* Those without a name are no tests. */
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
 void

@@ -11,6 +11,7 @@
 #define TESTS_RANKS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -58,6 +59,23 @@ ranks_run(const struct ranks_options *options);
 /* ranks_run() of size ranks with nothing special. */
 uint32_t
 ranks_run_all(uint32_t size, rank_fn *body);
+
+struct rank_case {
+    const char *name;
+    rank_fn *body;
+};
+
+struct rank_cases {
+    const struct rank_case *cases;
+    size_t n_cases;
+    const uint32_t *sizes;
+    size_t n_sizes;
+    uint32_t deadline_s; /* as in ranks_options */
+};
+
+/* Each case on each size is a test of cmocka's. Returns how many failed. */
+int
+ranks_run_cases(const struct rank_cases *cases);
 
 /* Ranks wait for each other without hoop, at most until the deadline of all:
  * count one up, and sleep until so many have. Also says what came before. */

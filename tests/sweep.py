@@ -86,13 +86,12 @@ NOT_APPLICABLE = (
      'unsafe_names_check|private_files_check|full_disk_check|fence_check|'
      'data_damage_check|wall_clock_check', '.*',
      'of the coordinator and the starter: no path of payloads'),
-    ('deadlines|retry_late', '.*', 'waits for what never comes'),
     ('hoop_sim|draw_schedule_check|redistribute_plan', '.*',
      'calculates, moves nothing'),
     ('address_families_check|container_check|cut_cable_check|cut_off_check|'
      'doctor_check|forked|hosts_check|join_settings|netns_check|'
      'partition_check|pid_namespaces_check|rough_network_check|seal_check|'
-     'streams_check|thread_cancel|tls_check', '.*',
+     'streams_check|thread_cancel', '.*',
      'chooses its paths itself'),
     ('fault_matrix.*', '.*',
      'has memory and TCP among its cells, and a part with each commit'),

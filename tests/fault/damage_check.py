@@ -5,7 +5,8 @@ damage_check.py HOOPD STEADY: two workers reduce in a loop, and reach each other
 by a relay that inverts one bit of a payload. With HOOP_CHECKSUM=on both must
 fail before a result is wrong, and who was sent it must name the connection;
 without, a wrong result shows that the relay does what it says. It hears frames,
-and not the token.
+and not the token. With HOOP_TLS=on, it hears no frame, and a bit that it inverts
+ends the connection before a result is wrong.
 """
 
 import os
@@ -122,8 +123,8 @@ def run(programs, folder, name, settings, **environment):
             relay.close()
 
 
-def check(programs, folder):
-    """Both runs."""
+def check_checksum(programs, folder):
+    """Both runs, with checksums and without."""
     texts, heard = run(programs, folder, 'on',
                        [{'HOOP_CHECKSUM': 'on', 'HOOP_TOKEN': TOKEN}] * WORKERS)
     if b'HOOP\1' not in heard:
@@ -140,6 +141,36 @@ def check(programs, folder):
     texts, _ = run(programs, folder, 'off', [{}] * WORKERS)
     if not any(WRONG in text for text in texts):
         raise Wrong('no bit was inverted:\n' + ''.join(texts))
+
+
+def all_say(texts, *words):
+    for text in texts:
+        if not any(word in text for word in words):
+            raise Wrong(f'none of {words} is in:\n{text}')
+
+
+def check_tls(programs, folder):
+    """What somebody on the way sees and can do under TLS."""
+    token_file = f'{folder}/token'
+    with open(token_file, 'w', encoding='utf-8',
+              opener=lambda path, how: os.open(path, how, 0o600)) as file:
+        file.write('secret\n')
+    settings = {'HOOP_TLS': 'on', 'HOOP_TOKEN_FILE': token_file}
+    texts, heard = run(programs, folder, 'tls', [settings] * WORKERS,
+                       **settings)
+    if b'HOOP' in heard or b'secret' in heard:
+        raise Wrong('a frame or the token was heard on the way')
+    if not any('the TLS seal of a record is wrong (TCP' in text for text in texts):
+        raise Wrong('nobody noticed what was inverted:\n' + ''.join(texts))
+    all_say(texts, 'allreduce #')
+    if any(WRONG in text for text in texts):
+        raise Wrong('a result is wrong:\n' + ''.join(texts))
+    print('an inverted bit: ' + texts[1].splitlines()[-1])
+
+
+def check(programs, folder):
+    check_checksum(programs, folder)
+    check_tls(programs, folder)
 
 
 if __name__ == '__main__':

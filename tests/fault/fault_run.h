@@ -12,9 +12,18 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
-#include "fault_cells.h"
-#include "fault_spaces.h"
+#include "fault_rank.h"
+
+/* Zeroed: those of the caller. */
+struct fault_spaces {
+    bool
+        has_own_pids; /* each rank has a PID namespace, and a /proc, of its own */
+    /* [rank]: a network namespace that has a name, see ip-netns(8); NULL: the
+     * caller's. */
+    const char *networks[FAULT_RANKS];
+};
 
 struct fault_lab {
     const char *coordinator;

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "fault_table.h"
 
 static const char *const marks[] = {" is lost: ", " has left the job"};
 

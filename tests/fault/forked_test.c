@@ -18,7 +18,6 @@
 #include "base/clock.h"
 #include "check.h"
 #include "integration/daemon.h"
-#include "integration/workers.h"
 
 enum {
     WORKERS = 3,

@@ -15,6 +15,9 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "check.h"
+#include "mesh/redistribute/redistribute_runner.h"
+#include "mesh/redistribute/redistribution.h"
+#include "placings.h"
 #include "ranks.h"
 #include "reference.h"
 
@@ -122,11 +125,153 @@ all_ranks_end_with_the_same_bits(void **state)
         assert_int_equal(ranks_run_all(sizes[i], body), 0);
 }
 
+/*
+ * Who has the same part has the same bits.
+ *
+ * Sums of floats depend on the order of their addends. Whatever a reduction
+ * is done by, and along whichever axes, ranks that hold the same part in the
+ * end must not differ.
+ */
+
+enum {
+    N_RANKS = 8,
+    ROOM_DONE = RANKS_ROOM - 1, /* of 128 hashes */
+};
+
+static const struct hoop_mesh_shape mesh = {2, {2, 4}};
+
+static const struct bits_case {
+    struct hoop_sharding from;
+    struct hoop_sharding to;
+} cases[] = {
+    {{.partial = {2, {0, 1}}}, {.is_uneven = false}},
+    {{.partial = {1, {0}}}, {.is_uneven = false}},
+    {{.partial = {1, {1}}}, {.is_uneven = false}},
+    {{.partial = {2, {0, 1}}}, {.dims = {{1, {0}}}}},
+    {{.partial = {2, {1, 0}}}, {.dims = {{0}, {1, {1}}}}},
+    {{.dims = {{1, {0}}}, .partial = {1, {1}}}, {.is_uneven = false}},
+    {{.dims = {{1, {0}}}, .partial = {1, {1}}}, {.dims = {{0}, {1, {0}}}}},
+    {{.partial = {2, {0, 1}}, .partial_op = HOOP_AVG}, {.is_uneven = false}},
+};
+
+/* Small ones go by other algorithms than large ones. */
+static const struct hoop_shape shapes[] = {{2, {8, 8}}, {2, {400, 400}}};
+
+/* The same for all ranks that hold the same addend. */
+static void
+draw(const struct placing_seat *seat, float *values)
+{
+    uint32_t n_addends;
+    uint64_t state = 77 + placing_addend(seat, &n_addends);
+
+    for (size_t i = 0; i < placing_whole(seat->shape); i++) {
+        size_t at;
+
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        if (placing_has(seat, i, &at))
+            values[at] = (float)(int32_t)(state >> 32) / 1000;
+    }
+}
+
+static uint32_t
+hash_of(const float *values, size_t count)
+{
+    const uint8_t *bytes = (const uint8_t *)values;
+    uint32_t hash = 2166136261u;
+
+    for (size_t i = 0; i < count * sizeof(float); i++)
+        hash = (hash ^ bytes[i]) * 16777619u;
+    return hash;
+}
+
+static int
+relay_case(struct rank *rank,
+           const struct bits_case *this,
+           const struct hoop_shape *shape,
+           uint32_t *out_hash)
+{
+    const struct redistribution_request request = {
+        .from = {.mesh = mesh, .sharding = this->from},
+        .to = {.mesh = mesh, .sharding = this->to},
+        .n_ranks = rank->size,
+        .shape = *shape,
+        .dtype = HOOP_FLOAT32,
+    };
+    const struct placing_seat before = {&this->from, &mesh, shape, rank->rank};
+    const struct placing_seat after = {&this->to, &mesh, shape, rank->rank};
+    struct hoop_tensor from = {.dtype = HOOP_FLOAT32};
+    struct hoop_tensor to = {.dtype = HOOP_FLOAT32};
+    CLEANUP(redistribution_destroy) struct redistribution *plan = NULL;
+
+    RANK_CHECK(redistribution_create(&request, &plan) == HOOP_OK);
+    from.data = malloc(placing_count(&before) * sizeof(float));
+    to.data = malloc(placing_count(&after) * sizeof(float));
+    draw(&before, from.data);
+    RANK_CHECK(redistribute_runner_run(&(struct redistribute_runner_request){
+                   .redistribution = plan,
+                   .comm = rank->comm,
+                   .rank = rank->rank,
+                   .dtype = HOOP_FLOAT32,
+                   .from = &from,
+                   .to = &to,
+               }) == HOOP_OK);
+    *out_hash = hash_of(to.data, placing_count(&after));
+    free(from.data);
+    free(to.data);
+    return 0;
+}
+
+static bool
+is_same_part(const struct bits_case *this, uint32_t one, uint32_t other)
+{
+    const struct hoop_shape shape = {2, {8, 8}};
+    const struct placing_seat seats[] = {{&this->to, &mesh, &shape, one},
+                                         {&this->to, &mesh, &shape, other}};
+
+    for (size_t i = 0; i < placing_whole(&shape); i++) {
+        size_t at;
+
+        if (placing_has(&seats[0], i, &at) != placing_has(&seats[1], i, &at))
+            return false;
+    }
+    return true;
+}
+
+static int
+bits_body(struct rank *rank)
+{
+    for (uint32_t i = 0; i < COUNT_OF(cases) * COUNT_OF(shapes); i++) {
+        uint32_t hash = 0;
+
+        if (relay_case(rank, &cases[i / 2], &shapes[i % 2], &hash))
+            return 1;
+        rank->room[i * N_RANKS + rank->rank] = hash;
+    }
+    room_add(rank, ROOM_DONE);
+    room_await(rank, ROOM_DONE, rank->size);
+    for (uint32_t i = 0; i < COUNT_OF(cases) * COUNT_OF(shapes); i++) {
+        for (uint32_t other = 0; other < rank->size; other++) {
+            if (is_same_part(&cases[i / 2], rank->rank, other))
+                RANK_CHECK(rank->room[i * N_RANKS + other] ==
+                           rank->room[i * N_RANKS + rank->rank]);
+        }
+    }
+    return 0;
+}
+
+static void
+sums_are_the_same_bits_on_all_ranks(void **state)
+{
+    (void)state;
+    assert_int_equal(ranks_run_all(N_RANKS, bits_body), 0);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_ranks_end_with_the_same_bits),
+        cmocka_unit_test(sums_are_the_same_bits_on_all_ranks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

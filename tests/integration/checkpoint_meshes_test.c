@@ -13,7 +13,6 @@
 #include "check.h"
 #include "checkpoint_case.h"
 #include "daemon.h"
-#include "plane.h"
 
 enum {
     ROUNDS = 16,

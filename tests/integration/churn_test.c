@@ -21,7 +21,6 @@
 #include "base/clock.h"
 #include "check.h"
 #include "daemon.h"
-#include "workers.h"
 
 enum {
     WARM_UP = 500,

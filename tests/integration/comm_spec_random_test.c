@@ -14,7 +14,6 @@
 #include "base/cleanup.h"
 #include "check.h"
 #include "daemon.h"
-#include "plane.h"
 
 enum {
     CASES = 300,

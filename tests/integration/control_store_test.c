@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "check.h"
 #include "daemon.h"
-#include "workers.h"
 
 static int
 member_begin(const struct worker *worker,

@@ -1,5 +1,5 @@
 /*
- * tests/integration/daemon.h - a real hoopd under test
+ * tests/integration/daemon.h - a real hoopd under test, and workers that use it
  *
  * Its path is the HOOPD of the environment. It listens on ports of the
  * system's choice on 127.0.0.1, and knows the token "secret" where no
@@ -10,7 +10,10 @@
 #define TESTS_DAEMON_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
+
+#include "hoop/hoop.h"
 
 #include "base/limits.h"
 
@@ -50,5 +53,105 @@ int
 daemon_setup(void **state);
 int
 daemon_teardown(void **state);
+
+/*
+ * The test process has no threads and never joins itself: each worker is
+ * forked first and joins a real hoopd by address.
+ */
+
+enum {
+    WORKERS_MAX = 16,
+    WORKERS_ROOM = 16,
+};
+
+/* What a worker's body may use. */
+struct worker {
+    uint32_t index; /* not its rank, unless it asks for it */
+    uint32_t n_workers;
+    const char *coordinator;
+    volatile uint64_t *room; /* shared by all workers, zero at first */
+};
+
+/* Returns 0 when all is well. Its exit is the process's. */
+typedef int
+worker_fn(const struct worker *worker);
+
+/*
+ * Run n_workers and wait for them, if workers_allow() has not said otherwise
+ * 100 s at most, 240 under a sanitizer. Returns how many did not return 0; those
+ * ended by SIGKILL do not count. *out_room: a copy, NULL: not
+ * wanted.
+ */
+uint32_t
+workers_run(const char *coordinator,
+            uint32_t n_workers,
+            worker_fn *body,
+            uint64_t out_room[WORKERS_ROOM]);
+
+/* How long workers_run() waits from now on. */
+void
+workers_allow(uint32_t seconds);
+
+/* Options that ask for rank index of n_workers at the coordinator. */
+struct hoop_join_options
+worker_options(const struct worker *worker);
+
+/* Allreduce of count floats, checked; 0 when all is well. */
+int
+worker_allreduce(hoop_comm_t *comm, size_t count);
+
+/* Join the world of the first n_members, and return when all have, who are counted
+ * in a place of the room: nobody dies before the last has come through. 0 when
+ * all is well. */
+int
+worker_join(const struct worker *worker,
+            uint32_t n_members,
+            uint32_t place,
+            hoop_session_t **out_session);
+/* Worker victim dies, and the others of world learn it; 0 when all is well. */
+int
+worker_lose(const struct worker *worker, uint32_t victim, hoop_comm_t *world);
+
+/* A place of the room, between processes. */
+void
+room_set(const struct worker *worker, uint32_t place, uint64_t value);
+/* Wait until it is at least this much, for at most 20 s; returns it. */
+uint64_t
+room_await_count(const struct worker *worker, uint32_t place, uint64_t count);
+/* ... until it is not 0. */
+uint64_t
+room_await(const struct worker *worker, uint32_t place);
+
+/* In a body: report and return 1 unless the condition holds. */
+#define WORKER_CHECK(condition)                                                \
+    do {                                                                       \
+        if (!(condition))                                                      \
+            return worker_report(#condition, __FILE_NAME__, __LINE__);         \
+    } while (0)
+
+int
+worker_report(const char *condition, const char *file, int line);
+
+/* For tests whose bodies run on a mesh, one hoopd for the whole test. */
+
+struct plane {
+    uint32_t n_rows;
+    uint32_t n_columns;
+    uint32_t rank; /* the place, too, in row-major order */
+    hoop_session_t *session;
+    hoop_mesh_t *mesh;
+};
+
+/* Returns 0 when all is well. */
+typedef int
+plane_fn(struct plane *plane);
+
+/* Run body in n_rows * n_columns processes that have joined, and in n_outside
+ * more that are not in the mesh. Returns how many did not return 0. */
+uint32_t
+plane_run(uint32_t n_rows,
+          uint32_t n_columns,
+          uint32_t n_outside,
+          plane_fn *body);
 
 #endif

@@ -229,5 +229,7 @@ body(struct rank *rank)
 int
 main(void)
 {
-    return vectors_run(body);
+    static const struct rank_case cases[] = {{"dim", body}};
+
+    return vectors_run(cases, COUNT_OF(cases));
 }

@@ -12,7 +12,6 @@
 #include "check.h"
 #include "daemon.h"
 #include "placings.h"
-#include "plane.h"
 
 /* With a sanitizer, not all pairs. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)

@@ -20,7 +20,6 @@
 #include "base/cleanup.h"
 #include "check.h"
 #include "daemon.h"
-#include "plane.h"
 
 enum {
     RANKS = 8,

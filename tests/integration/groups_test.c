@@ -12,7 +12,6 @@
 #include "check.h"
 #include "daemon.h"
 #include "temporary.h"
-#include "workers.h"
 
 /* Sum of what each member has: 1 + its world rank. */
 static int

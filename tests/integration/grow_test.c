@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "check.h"
 #include "daemon.h"
-#include "workers.h"
 
 enum {
     MEMBERS = 3,

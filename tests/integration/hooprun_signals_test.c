@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "integration/launcher.h"
+#include "integration/program.h"
 
 /* hooprun -n 2 sh -c script, started with the signal ignored. */
 static struct program *

@@ -10,8 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/limits.h"
+#include "base/settings.h"
 #include "check.h"
-#include "integration/launcher.h"
+#include "integration/program.h"
 #include "temporary.h"
 
 static void
@@ -616,6 +618,55 @@ hooprun_options_after_the_program_are_its_own(void **state)
     assert_string_equal(out_of(state), "7");
 }
 
+/* What hooprun tells of settings. */
+
+/* hooprun option; what it says. The state's, as the program. */
+static const char *
+text_of(void **state, const char *option)
+{
+    const char *const arguments[] = {launcher, option, NULL};
+
+    /* It says where lines break. */
+    unsetenv("ARGP_HELP_FMT");
+    struct program *program = program_start(arguments, NULL);
+
+    *state = program;
+    assert_int_equal(program_wait(program), 0);
+    return program->out.text;
+}
+
+static void
+help_names_settings_of_workers_and_their_list(void **state)
+{
+    const char *text = text_of(state, "--help");
+
+    assert_non_null(strstr(text, "HOOP_TRANSPORT"));
+    assert_non_null(strstr(text, "      --settings "));
+    assert_non_null(strstr(text, "--settings lists"));
+}
+
+static void
+settings_are_all_public_ones_of_workers(void **state)
+{
+    const char *text = text_of(state, "--settings");
+    char line[LIMIT_NAME];
+
+    for (size_t i = 0; i < SETTING_COUNT; i++) {
+        const struct setting *row = setting_row((enum setting_id)i);
+        const bool is_workers =
+            (row->users & SETTING_USER_WORKER) && !row->is_internal;
+
+        snprintf(line, sizeof(line), "\n  %s=%s", row->environment,
+                 row->placeholder);
+        /* Both have a HOOP_LOG. */
+        if ((strstr(text, line) != NULL) != is_workers &&
+            i != SETTING_LOG_LEVEL)
+            fail_msg("%s: %s", row->environment, text);
+    }
+    assert_non_null(strstr(text, "(default auto)"));
+    assert_non_null(strstr(text, "itself sets HOOP_COORDINATOR"));
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test_teardown(hooprun_good_workers_exit_zero, program_teardown),
     cmocka_unit_test_teardown(hooprun_lines_carry_their_rank, program_teardown),
@@ -679,6 +730,10 @@ static const struct CMUnitTest tests[] = {
                               program_teardown),
     cmocka_unit_test(hooprun_short_options_say_what_long_ones_do),
     cmocka_unit_test_teardown(hooprun_options_after_the_program_are_its_own,
+                              program_teardown),
+    cmocka_unit_test_teardown(help_names_settings_of_workers_and_their_list,
+                              program_teardown),
+    cmocka_unit_test_teardown(settings_are_all_public_ones_of_workers,
                               program_teardown),
 };
 

@@ -7,9 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "check.h"
 #include "daemon.h"
-#include "workers.h"
 
 enum {
     CHILD_SECONDS_MAX = 30,
@@ -222,6 +222,282 @@ child_shuts_down_and_begins_anew(void **state)
     assert_int_equal(workers_run(hoopd.address, 1, fork_body, NULL), 0);
 }
 
+/*
+ * Calls without a communicator.
+ *
+ * On 1, 2, 3 and 4 processes that call hoop_init(): each collective and
+ * message with NULL gives what the worked examples say. The communicator
+ * that NULL stands for is the one that the default group hands out. Without
+ * a default group NULL is refused at once.
+ */
+
+enum {
+    LARGEST = 4,
+    PAIR = 2,
+    ALL = PAIR * LARGEST,
+};
+
+/* Two numbers of each rank: 1 + 2 rank, 2 + 2 rank. */
+static int64_t
+value_of(uint32_t rank, size_t i)
+{
+    return 1 + 2 * (int64_t)rank + (int64_t)i;
+}
+
+static int64_t
+sum_of(uint32_t size, size_t i)
+{
+    int64_t sum = 0;
+
+    for (uint32_t rank = 0; rank < size; rank++)
+        sum += value_of(rank, i);
+    return sum;
+}
+
+/* Row r of a rank's table is for rank r. */
+static int64_t
+cell_of(uint32_t rank, uint32_t row, size_t i)
+{
+    return 100 * (int64_t)rank + 10 * (int64_t)row + (int64_t)i;
+}
+
+struct values {
+    int64_t own[PAIR];
+    int64_t table[ALL];
+    int64_t got[ALL];
+};
+
+static void
+values_fill(struct values *values, uint32_t rank, uint32_t size)
+{
+    memset(values, 0xff, sizeof(*values));
+    for (size_t i = 0; i < PAIR; i++) {
+        values->own[i] = value_of(rank, i);
+        for (uint32_t row = 0; row < size; row++)
+            values->table[row * PAIR + i] = cell_of(rank, row, i);
+    }
+}
+
+static int
+reductions(uint32_t rank, uint32_t size)
+{
+    struct values v;
+
+    values_fill(&v, rank, size);
+    WORKER_CHECK(hoop_allreduce(v.own, v.got, PAIR, HOOP_INT64, HOOP_SUM,
+                                NULL) == HOOP_OK);
+    WORKER_CHECK(v.got[0] == sum_of(size, 0) && v.got[1] == sum_of(size, 1));
+    WORKER_CHECK(hoop_allreduce(HOOP_IN_PLACE, v.own, PAIR, HOOP_INT64,
+                                HOOP_MAX, NULL) == HOOP_OK);
+    WORKER_CHECK(v.own[0] == value_of(size - 1, 0));
+    values_fill(&v, rank, size);
+    WORKER_CHECK(hoop_reduce(v.own, v.got, PAIR, HOOP_INT64, HOOP_SUM, size - 1,
+                             NULL) == HOOP_OK);
+    WORKER_CHECK(v.got[1] == (rank == size - 1 ? sum_of(size, 1) : -1));
+    WORKER_CHECK(hoop_reduce(HOOP_IN_PLACE, v.own, PAIR, HOOP_INT64, HOOP_SUM,
+                             0, NULL) == HOOP_OK);
+    WORKER_CHECK(v.own[0] == (rank == 0 ? sum_of(size, 0) : value_of(rank, 0)));
+    WORKER_CHECK(hoop_reduce_scatter(v.table, v.got, PAIR, HOOP_INT64, HOOP_MAX,
+                                     NULL) == HOOP_OK);
+    WORKER_CHECK(v.got[1] == cell_of(size - 1, rank, 1));
+    WORKER_CHECK(hoop_reduce_scatter(HOOP_IN_PLACE, v.table, PAIR, HOOP_INT64,
+                                     HOOP_MIN, NULL) == HOOP_OK);
+    WORKER_CHECK(v.table[0] == cell_of(0, rank, 0));
+    WORKER_CHECK(hoop_scan(v.own, v.got, 1, HOOP_INT64, HOOP_MIN, NULL) ==
+                 HOOP_OK);
+    return 0;
+}
+
+static int
+movements(uint32_t rank, uint32_t size)
+{
+    struct values v;
+
+    values_fill(&v, rank, size);
+    WORKER_CHECK(hoop_broadcast(v.own, v.got, PAIR, HOOP_INT64, size - 1,
+                                NULL) == HOOP_OK);
+    WORKER_CHECK(v.got[0] == value_of(size - 1, 0));
+    WORKER_CHECK(hoop_allgather(v.own, v.got, PAIR, HOOP_INT64, NULL) ==
+                 HOOP_OK);
+    for (uint32_t s = 0; s < size; s++)
+        WORKER_CHECK(v.got[s * PAIR + 1] == value_of(s, 1));
+    values_fill(&v, rank, size);
+    WORKER_CHECK(hoop_gather(v.own, v.got, PAIR, HOOP_INT64, 0, NULL) ==
+                 HOOP_OK);
+    for (uint32_t s = 0; s < size; s++)
+        WORKER_CHECK(v.got[s * PAIR] == (rank == 0 ? value_of(s, 0) : -1));
+    WORKER_CHECK(hoop_scatter(v.table, v.got, PAIR, HOOP_INT64, size - 1,
+                              NULL) == HOOP_OK);
+    WORKER_CHECK(v.got[0] == cell_of(size - 1, rank, 0));
+    WORKER_CHECK(hoop_alltoall(v.table, v.got, PAIR, HOOP_INT64, NULL) ==
+                 HOOP_OK);
+    for (uint32_t s = 0; s < size; s++)
+        WORKER_CHECK(v.got[s * PAIR + 1] == cell_of(s, rank, 1));
+    WORKER_CHECK(hoop_alltoall(HOOP_IN_PLACE, v.table, PAIR, HOOP_INT64,
+                               NULL) == HOOP_OK);
+    WORKER_CHECK(memcmp(v.table, v.got, size * PAIR * sizeof(v.got[0])) == 0);
+    WORKER_CHECK(hoop_barrier(NULL) == HOOP_OK);
+    return 0;
+}
+
+/* Everybody to the next and from the one before, in a circle. */
+static int
+messages(uint32_t rank, uint32_t size)
+{
+    const uint32_t next = (rank + 1) % size;
+    const uint32_t prev = (rank + size - 1) % size;
+    struct hoop_received received = {.source = size};
+    struct values v;
+    hoop_op_t *op = NULL;
+
+    values_fill(&v, rank, size);
+    WORKER_CHECK(hoop_send_start(v.own, PAIR, HOOP_INT64, next, 7, NULL, &op) ==
+                 HOOP_OK);
+    WORKER_CHECK(hoop_recv(v.got, PAIR, HOOP_INT64, prev, 7, NULL, &received) ==
+                 HOOP_OK);
+    WORKER_CHECK(hoop_wait(op, HOOP_FOREVER) == HOOP_OK);
+    WORKER_CHECK(received.source == prev && v.got[1] == value_of(prev, 1));
+
+    const struct hoop_message pair[] = {
+        {HOOP_SEND, v.own, PAIR, HOOP_INT64, next, 8, NULL},
+        {HOOP_RECV, v.got, PAIR, HOOP_INT64, prev, 8, NULL}};
+    WORKER_CHECK(hoop_sendrecv(&pair[0], &pair[1], NULL, &received) == HOOP_OK);
+    WORKER_CHECK(hoop_batch(pair, 2, NULL) == HOOP_OK);
+    WORKER_CHECK(v.got[0] == value_of(prev, 0));
+
+    struct hoop_tensor mine = {v.own, HOOP_INT64, {1, {PAIR}}, NULL};
+    struct hoop_tensor theirs = {v.got, HOOP_INT64, {1, {PAIR}}, NULL};
+    const struct hoop_tensor_message tensors[] = {
+        {HOOP_SEND, &mine, next, 9, NULL}, {HOOP_RECV, &theirs, prev, 9, NULL}};
+    WORKER_CHECK(hoop_batch_tensors(tensors, 2, NULL) == HOOP_OK);
+    WORKER_CHECK(hoop_send_tensor_start(&mine, next, 9, NULL, &op) == HOOP_OK);
+    WORKER_CHECK(hoop_recv_tensor(&theirs, prev, 9, NULL, NULL) == HOOP_OK);
+    WORKER_CHECK(hoop_wait(op, HOOP_FOREVER) == HOOP_OK);
+    WORKER_CHECK(v.got[1] == value_of(prev, 1));
+    return 0;
+}
+
+static int
+others(uint32_t rank, uint32_t size)
+{
+    const struct hoop_shape shape = {2, {1, PAIR}};
+    struct hoop_piece piece = {.count = PAIR};
+    struct hoop_objects objects;
+    struct values v;
+    void *bytes = NULL;
+    size_t n_bytes = 0;
+
+    values_fill(&v, rank, size);
+    WORKER_CHECK(hoop_broadcast_object(rank == 0 ? "state" : NULL,
+                                       rank == 0 ? 5 : 0, &bytes, &n_bytes, 0,
+                                       NULL) == HOOP_OK);
+    WORKER_CHECK(n_bytes == 5 && (rank == 0 || memcmp(bytes, "state", 5) == 0));
+    hoop_object_free(bytes);
+    WORKER_CHECK(hoop_allgather_object(v.own, rank, &objects, NULL) == HOOP_OK);
+    WORKER_CHECK(objects.n_objects == size &&
+                 objects.objects[size - 1].n_bytes == size - 1);
+    hoop_objects_free(&objects);
+    piece.send = v.own;
+    piece.recv = v.got;
+    WORKER_CHECK(hoop_allreduce_coalesced(&piece, 1, HOOP_INT64, HOOP_SUM,
+                                          NULL) == HOOP_OK);
+    WORKER_CHECK(v.got[1] == sum_of(size, 1));
+    WORKER_CHECK(hoop_allgather_dim(v.own, v.got, &shape, 1, HOOP_INT64,
+                                    NULL) == HOOP_OK);
+    WORKER_CHECK(v.got[PAIR * (size - 1)] == value_of(size - 1, 0));
+    return 0;
+}
+
+/* One order of calls, whichever way they name it. */
+static int
+is_the_groups_own(uint32_t rank, uint32_t size)
+{
+    hoop_comm_t *comm = NULL;
+    hoop_op_t *ops[3];
+    int64_t sums[3];
+    const int64_t mine = value_of(rank, 0);
+
+    WORKER_CHECK(hoop_group_global_comm(hoop_default_group(), &comm) ==
+                 HOOP_OK);
+    for (size_t i = 0; i < 3; i++) {
+        hoop_comm_t *either = (i + rank) % 2 == 0 ? comm : NULL;
+
+        WORKER_CHECK(hoop_allreduce_start(&mine, &sums[i], 1, HOOP_INT64,
+                                          i == 1 ? HOOP_MAX : HOOP_SUM, either,
+                                          &ops[i]) == HOOP_OK);
+    }
+    WORKER_CHECK(hoop_wait_all(ops, 3, HOOP_FOREVER) == HOOP_OK);
+    WORKER_CHECK(sums[0] == sum_of(size, 0) && sums[2] == sums[0]);
+    WORKER_CHECK(sums[1] == value_of(size - 1, 0));
+    return 0;
+}
+
+static int
+body(const struct worker *worker)
+{
+    const struct hoop_join_options options = worker_options(worker);
+    const uint32_t rank = worker->index;
+    const uint32_t size = worker->n_workers;
+
+    WORKER_CHECK(hoop_init(&options) == HOOP_OK);
+    if (reductions(rank, size) || movements(rank, size) ||
+        messages(rank, size) || others(rank, size) ||
+        is_the_groups_own(rank, size))
+        return 1;
+    hoop_shutdown();
+    WORKER_CHECK(hoop_barrier(NULL) == HOOP_E_INVALID);
+    return 0;
+}
+
+static void
+null_is_the_default_groups_global_communicator(void **state)
+{
+    (void)state;
+    for (uint32_t size = 1; size <= LARGEST; size++)
+        assert_int_equal(workers_run(hoopd.address, size, body, NULL), 0);
+}
+
+/* Each rank's first call forms it: by a start, a message, a retried call. */
+static int
+first_call_body(const struct worker *worker)
+{
+    const struct hoop_join_options options = worker_options(worker);
+    const int64_t mine = value_of(worker->index, 0);
+    int64_t sum = 0;
+
+    WORKER_CHECK(setenv("HOOP_ON_FAILURE", "retry", 1) == 0);
+    WORKER_CHECK(hoop_init(&options) == HOOP_OK);
+    WORKER_CHECK(hoop_allreduce(&mine, &sum, 1, HOOP_INT64, HOOP_SUM, NULL) ==
+                 HOOP_OK);
+    WORKER_CHECK(sum == sum_of(worker->n_workers, 0));
+    hoop_op_t *op = NULL;
+    WORKER_CHECK(hoop_barrier_start(NULL, &op) == HOOP_E_UNIMPLEMENTED);
+    hoop_shutdown();
+    return 0;
+}
+
+static void
+a_retried_call_takes_the_default_group_too(void **state)
+{
+    (void)state;
+    assert_int_equal(workers_run(hoopd.address, 2, first_call_body, NULL), 0);
+}
+
+static void
+null_without_a_default_group_is_refused(void **state)
+{
+    int64_t x = 1;
+    hoop_op_t *op = NULL;
+
+    (void)state;
+    assert_int_equal(hoop_allreduce(&x, &x, 1, HOOP_INT64, HOOP_SUM, NULL),
+                     HOOP_E_INVALID);
+    assert_non_null(strstr(hoop_error_text(), "hoop_init()"));
+    assert_int_equal(hoop_barrier_start(NULL, &op), HOOP_E_INVALID);
+    assert_int_equal(hoop_send(&x, 1, HOOP_INT64, 0, 0, NULL), HOOP_E_INVALID);
+    assert_null(op);
+}
+
 int
 main(void)
 {
@@ -231,6 +507,9 @@ main(void)
         cmocka_unit_test(shutdown_by_many_threads_leaves_once),
         cmocka_unit_test(shutdown_beside_init_leaves_each_session_once),
         cmocka_unit_test(child_shuts_down_and_begins_anew),
+        cmocka_unit_test(null_is_the_default_groups_global_communicator),
+        cmocka_unit_test(a_retried_call_takes_the_default_group_too),
+        cmocka_unit_test(null_without_a_default_group_is_refused),
     };
     return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);
 }

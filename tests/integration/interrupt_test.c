@@ -19,7 +19,6 @@
 #include "base/clock.h"
 #include "check.h"
 #include "daemon.h"
-#include "workers.h"
 
 enum {
     LONG_MS = 60000,

@@ -10,7 +10,6 @@
 #include "check.h"
 #include "integration/crowd.h"
 #include "integration/daemon.h"
-#include "integration/workers.h"
 #include "letter.h"
 #include "net/address.h"
 #include "net/socket.h"

@@ -13,7 +13,6 @@
 #include "base/cleanup.h"
 #include "check.h"
 #include "daemon.h"
-#include "workers.h"
 
 enum {
     N_WORKERS = 3,

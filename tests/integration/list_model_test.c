@@ -18,8 +18,8 @@
 
 #include "base/cleanup.h"
 #include "check.h"
-#include "draw.h"
 #include "pipe_case.h"
+#include "reference.h"
 
 enum {
 #if defined(__SANITIZE_THREAD__)

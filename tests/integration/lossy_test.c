@@ -15,6 +15,7 @@
 #include "check.h"
 #include "lossy_job.h"
 #include "path.h"
+#include "ranks.h"
 #include "session/comm.h"
 
 /* Above what is left alone; blocks that do not divide, frames, windows. */

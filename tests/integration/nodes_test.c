@@ -12,7 +12,6 @@
 #include "base/cleanup.h"
 #include "check.h"
 #include "daemon.h"
-#include "workers.h"
 
 struct expected {
     uint32_t n_ranks;

@@ -282,5 +282,7 @@ body(struct rank *rank)
 int
 main(void)
 {
-    return vectors_run(body);
+    static const struct rank_case cases[] = {{"object", body}};
+
+    return vectors_run(cases, COUNT_OF(cases));
 }

@@ -130,32 +130,16 @@ is_grad(const struct hoop_tensor *tensor, uint32_t of)
     return tensor_is(tensor, &pair, -(100 * (int64_t)of + 1), -1);
 }
 
-static rank_fn *the_body;
-static uint32_t the_deadline_s;
-
-static void
-every_stage_is_right(void **state)
-{
-    const uint32_t *size = *state;
-    const struct ranks_options options = {
-        .size = *size, .body = the_body, .deadline_s = the_deadline_s};
-
-    assert_int_equal(ranks_run(&options), 0);
-}
-
 int
-p2p_case_run(rank_fn *body, uint32_t deadline_s)
+p2p_case_run(const struct rank_case *cases, size_t n_cases, uint32_t deadline_s)
 {
-    static uint32_t sizes[] = {1, 2, 3, 4};
-    static const char *const names[] = {"1 stage", "2 stages", "3 stages",
-                                        "4 stages"};
-    struct CMUnitTest tests[COUNT_OF(sizes)];
+    static const uint32_t sizes[] = {1, 2, 3, 4};
 
-    the_body = body;
-    the_deadline_s = deadline_s;
-    for (size_t i = 0; i < COUNT_OF(sizes); i++)
-        tests[i] = (struct CMUnitTest){.name = names[i],
-                                       .test_func = every_stage_is_right,
-                                       .initial_state = &sizes[i]};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return ranks_run_cases(&(struct rank_cases){
+        .cases = cases,
+        .n_cases = n_cases,
+        .sizes = sizes,
+        .n_sizes = COUNT_OF(sizes),
+        .deadline_s = deadline_s,
+    });
 }

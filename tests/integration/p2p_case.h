@@ -70,8 +70,10 @@ is_act(const struct hoop_tensor *tensor, uint32_t of);
 bool
 is_grad(const struct hoop_tensor *tensor, uint32_t of);
 
-/* The main of a test program: body on 1, 2, 3 and 4 stages. */
+/* The main of a test program: each case on 1, 2, 3 and 4 stages. */
 int
-p2p_case_run(rank_fn *body, uint32_t deadline_s);
+p2p_case_run(const struct rank_case *cases,
+             size_t n_cases,
+             uint32_t deadline_s);
 
 #endif

@@ -208,5 +208,7 @@ body(struct rank *rank)
 int
 main(void)
 {
-    return vectors_run(body);
+    static const struct rank_case cases[] = {{"param_fetch", body}};
+
+    return vectors_run(cases, COUNT_OF(cases));
 }

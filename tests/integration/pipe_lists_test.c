@@ -345,5 +345,7 @@ body(struct rank *rank)
 int
 main(void)
 {
-    return vectors_run(body);
+    static const struct rank_case cases[] = {{"pipe_lists", body}};
+
+    return vectors_run(cases, COUNT_OF(cases));
 }

@@ -12,8 +12,8 @@
 
 #include "base/cleanup.h"
 #include "check.h"
-#include "draw.h"
 #include "pipe_case.h"
+#include "reference.h"
 
 struct grid {
     uint32_t n_ranks; /* T */

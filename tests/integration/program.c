@@ -1,6 +1,6 @@
 /* tests/integration/program.c - run a program, see what it says and returns */
 
-#include "integration/program.h"
+#include "program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -69,7 +69,7 @@ program_create(void)
     return program;
 }
 
-/* hooprun --no-prefix -n N PROGRAM...: ranks play the nodes of tests/path.h,
+/* hooprun --no-prefix -n N PROGRAM...: ranks play the nodes of tests/ranks.h,
  * unless more options say which nodes there are. */
 static bool
 has_nodes(const char *const *arguments)
@@ -365,4 +365,47 @@ event_happens(const char *folder, const char *name)
     const int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     assert_true(fd >= 0);
     close(fd);
+}
+
+/* Runs of hooprun with shells as workers. */
+
+const char *launcher;
+
+const char *const launcher_three[] = {"-n", "3", NULL};
+
+struct program *
+launcher_start(const char *const *options, const char *script)
+{
+    const char *arguments[PROGRAM_ARGUMENTS_MAX] = {launcher};
+    size_t n = 1;
+
+    for (size_t i = 0; options[i]; i++) {
+        assert_true(n + 4 < PROGRAM_ARGUMENTS_MAX);
+        arguments[n++] = options[i];
+    }
+    arguments[n++] = "sh";
+    arguments[n++] = "-c";
+    arguments[n++] = script;
+    return program_start(arguments, NULL);
+}
+
+int
+launcher_code(void **state, const char *const *options, const char *script)
+{
+    struct program *program = launcher_start(options, script);
+
+    *state = program;
+    return program_wait(program);
+}
+
+const char *
+out_of(void **state)
+{
+    return ((struct program *)*state)->out.text;
+}
+
+const char *
+err_of(void **state)
+{
+    return ((struct program *)*state)->err.text;
 }

@@ -12,7 +12,6 @@
 #include "base/cleanup.h"
 #include "check.h"
 #include "daemon.h"
-#include "plane.h"
 
 enum {
     RANKS = 4,

@@ -20,7 +20,6 @@
 #include "base/clock.h"
 #include "check.h"
 #include "daemon.h"
-#include "workers.h"
 
 enum {
     PROCESSES = 16,

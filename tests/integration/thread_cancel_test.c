@@ -32,7 +32,6 @@
 #include "check.h"
 #include "daemon.h"
 #include "temporary.h"
-#include "workers.h"
 
 enum {
     N_WORKERS = 3,

@@ -15,7 +15,6 @@
 #include "base/cleanup.h"
 #include "check.h"
 #include "daemon.h"
-#include "plane.h"
 
 enum {
     N = 8,

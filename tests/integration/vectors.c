@@ -4,35 +4,17 @@
 
 #include <string.h>
 
-#include "check.h"
-
-static rank_fn *the_body;
-
-static void
-every_rank_has_the_right_result(void **state)
-{
-    const uint32_t *size = *state;
-
-    assert_int_equal(ranks_run_all(*size, the_body), 0);
-}
-
 int
-vectors_run(rank_fn *body)
+vectors_run(const struct rank_case *cases, size_t n_cases)
 {
-    static uint32_t sizes[] = {1, 2, 3, 4, 8};
-    static const char *const names[] = {"1 process", "2 processes",
-                                        "3 processes", "4 processes",
-                                        "8 processes"};
-    struct CMUnitTest tests[COUNT_OF(sizes)];
+    static const uint32_t sizes[] = {1, 2, 3, 4, 8};
 
-    the_body = body;
-    for (size_t i = 0; i < COUNT_OF(sizes); i++)
-        tests[i] = (struct CMUnitTest){
-            .name = names[i],
-            .test_func = every_rank_has_the_right_result,
-            .initial_state = &sizes[i],
-        };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return ranks_run_cases(&(struct rank_cases){
+        .cases = cases,
+        .n_cases = n_cases,
+        .sizes = sizes,
+        .n_sizes = COUNT_OF(sizes),
+    });
 }
 
 struct vector

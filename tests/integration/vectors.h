@@ -24,7 +24,7 @@ enum {
 
 /* The main of a test program. */
 int
-vectors_run(rank_fn *body);
+vectors_run(const struct rank_case *cases, size_t n_cases);
 
 /* All elements -1. */
 struct vector {

@@ -10,7 +10,6 @@
 #include "check.h"
 #include "daemon.h"
 #include "temporary.h"
-#include "workers.h"
 
 enum {
     ELEMENTS = 100003,

@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "check.h"
 #include "daemon.h"
-#include "workers.h"
 
 enum {
     LARGE = 16 << 20, /* floats: 64 MiB */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "certificate.h"
+#include "certificates.h"
 #include "check.h"
 #include "expiry.h"
 #include "temporary.h"

@@ -1,8 +1,10 @@
-/* tests/unit/examples/reshard/layout_test.c - reshard/layout.c */
+/* tests/unit/examples/reshard/layout_test.c - reshard/layout.c and the files beside it */
 
 #include <string.h>
 
 #include "check.h"
+#include "reshard/amount.h"
+#include "reshard/content.h"
 #include "reshard/layout.h"
 
 static struct layout
@@ -150,6 +152,190 @@ layout_bytes_count_what_every_rank_has(void **state)
     }
 }
 
+/* These cases test reshard/content.c. */
+
+enum {
+    ELEMENTS_MAX = 256,
+    ELEMENT_BYTES = 16,
+};
+
+/* Every part of the tensor equals the same elements of the whole. */
+static void
+parts_check(const char *text,
+            const struct hoop_shape *shape,
+            enum hoop_dtype dtype)
+{
+    static unsigned char whole[ELEMENTS_MAX * ELEMENT_BYTES];
+    static unsigned char local[ELEMENTS_MAX * ELEMENT_BYTES];
+    const size_t n_bytes = hoop_dtype_size(dtype);
+    const struct hoop_part all = {.shape = *shape};
+    struct problem problem;
+    struct layout layout;
+
+    content_fill(&all, shape,
+                 &(struct hoop_tensor){.data = whole, .dtype = dtype});
+    assert_true(layout_parse(text, &layout, &problem));
+    for (uint32_t place = 0; place < layout.n_ranks; place++) {
+        struct hoop_part part;
+        size_t n = 0;
+
+        assert_int_equal(hoop_sharding_part(&layout.sharding, &layout.mesh,
+                                            shape, place, &part),
+                         HOOP_OK);
+        content_fill(&part, shape,
+                     &(struct hoop_tensor){.data = local, .dtype = dtype});
+        for (size_t x = 0; x < part.shape.dims[0]; x++)
+            for (size_t y = 0; y < part.shape.dims[1]; y++)
+                for (size_t z = 0; z < part.shape.dims[2]; z++, n++) {
+                    const size_t index =
+                        ((part.offset[0] + x) * shape->dims[1] +
+                         part.offset[1] + y) *
+                            shape->dims[2] +
+                        part.offset[2] + z;
+
+                    assert_memory_equal(local + n * n_bytes,
+                                        whole + index * n_bytes, n_bytes);
+                }
+    }
+}
+
+static void
+content_of_a_part_is_that_of_the_whole(void **state)
+{
+    static const char *const layouts[] = {
+        "1:R,R,R",     "2x3:S0,S1,R",        "2x3:S1,R,S0+uneven",
+        "2x3:R,S01,R", "5x2:S0,R,S1+uneven", /* some have nothing */
+    };
+    const struct hoop_shape shape = {3, {6, 6, 4}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+        const struct hoop_shape small = {3, {3, 4, 5}};
+
+        if (i != 1 && i != 3)
+            parts_check(layouts[i], &small, HOOP_COMPLEX128);
+        parts_check(layouts[i], &shape, HOOP_FLOAT32);
+        parts_check(layouts[i], &shape, HOOP_UINT8);
+    }
+}
+
+/* Any two elements that are confused change the hash. */
+static void
+content_has_no_element_twice(void **state)
+{
+    const struct hoop_shape shape = {1, {ELEMENTS_MAX}};
+    const struct hoop_part all = {.shape = shape};
+    static uint64_t elements[ELEMENTS_MAX];
+
+    (void)state;
+    content_fill(&all, &shape,
+                 &(struct hoop_tensor){.data = elements, .dtype = HOOP_INT64});
+    for (size_t i = 0; i < ELEMENTS_MAX; i++)
+        for (size_t j = 0; j < i; j++)
+            assert_true(elements[i] != elements[j]);
+}
+
+static void
+content_of_nothing_touches_nothing(void **state)
+{
+    const struct hoop_shape shape = {2, {0, 4}};
+    const struct hoop_part all = {.shape = shape};
+    const struct hoop_tensor none = {.data = NULL, .dtype = HOOP_FLOAT32};
+
+    (void)state;
+    content_fill(&all, &shape, &none);
+}
+
+/* These cases test reshard/amount.c. */
+
+static void
+amount_bytes_with_a_unit_are_multiplied(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t n_bytes;
+    } cases[] = {
+        {"1", 1},
+        {"1000", 1000},
+        {"64K", 64 * 1024},
+        {"256M", 256 * 1024 * 1024},
+        {"1g", (uint64_t)1 << 30},
+        {"1024G", (uint64_t)1 << 40},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        uint64_t n_bytes = 0;
+
+        assert_true(amount_bytes_parse(cases[i].text, &n_bytes));
+        assert_int_equal(n_bytes, cases[i].n_bytes);
+    }
+}
+
+static void
+amount_bytes_that_are_none_are_refused(void **state)
+{
+    static const char *const texts[] = {
+        "",   "0",  "-1",   "K",    "1T",    "1KK",
+        " 1", "1 ", "0x10", "1.5M", "1025G", "99999999999999999999999"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        uint64_t n_bytes = 7;
+
+        if (amount_bytes_parse(texts[i], &n_bytes) || n_bytes != 7)
+            fail_msg("%s", texts[i]);
+    }
+}
+
+static void
+amount_list_ends_where_the_numbers_do(void **state)
+{
+    struct amount_list list;
+    const char *rest = NULL;
+
+    (void)state;
+    assert_true(amount_list_parse("2x4:S0", &list, &rest));
+    assert_int_equal(list.n_numbers, 2);
+    assert_int_equal(list.numbers[0], 2);
+    assert_int_equal(list.numbers[1], 4);
+    assert_string_equal(rest, ":S0");
+    assert_true(amount_list_parse("1x2x3x4x5x6x7x8", &list, &rest));
+    assert_int_equal(list.n_numbers, AMOUNT_LIST_MAX);
+    assert_string_equal(rest, "");
+}
+
+static void
+amount_list_that_is_none_is_refused(void **state)
+{
+    static const char *const texts[] = {"",      "x",
+                                        "x2",    "2x",
+                                        "2x:S0", "0x2",
+                                        "2x0",   "1x2x3x4x5x6x7x8x9",
+                                        "2xx2",  "99999999999999"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        struct amount_list list;
+        const char *rest = NULL;
+
+        if (amount_list_parse(texts[i], &list, &rest) || rest)
+            fail_msg("%s", texts[i]);
+    }
+}
+
+static void
+amount_describe_takes_the_largest_unit(void **state)
+{
+    (void)state;
+    assert_string_equal(amount_describe(0).text, "0 B");
+    assert_string_equal(amount_describe(1023).text, "1023 B");
+    assert_string_equal(amount_describe(1024).text, "1 KiB");
+    assert_string_equal(amount_describe(256 * 1024 * 1024).text, "256 MiB");
+    assert_string_equal(amount_describe(89478485).text, "85.33 MiB");
+    assert_string_equal(amount_describe((uint64_t)1 << 40).text, "1 TiB");
+}
+
 int
 main(void)
 {
@@ -158,6 +344,14 @@ main(void)
         cmocka_unit_test(layout_that_is_none_says_what_is_expected),
         cmocka_unit_test(layout_that_does_not_fit_says_why),
         cmocka_unit_test(layout_bytes_count_what_every_rank_has),
+        cmocka_unit_test(content_of_a_part_is_that_of_the_whole),
+        cmocka_unit_test(content_has_no_element_twice),
+        cmocka_unit_test(content_of_nothing_touches_nothing),
+        cmocka_unit_test(amount_bytes_with_a_unit_are_multiplied),
+        cmocka_unit_test(amount_bytes_that_are_none_are_refused),
+        cmocka_unit_test(amount_list_ends_where_the_numbers_do),
+        cmocka_unit_test(amount_list_that_is_none_is_refused),
+        cmocka_unit_test(amount_describe_takes_the_largest_unit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,20 @@
-/* tests/unit/examples/reshard/task_test.c - reshard/task.c, options.c */
+/* tests/unit/examples/reshard/task_test.c - reshard/task.c and the files beside it */
 
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "alone.h"
 #include "check.h"
+#include "reshard/folder.h"
 #include "reshard/options.h"
+#include "reshard/problem.h"
+#include "reshard/table.h"
 #include "reshard/task.h"
+#include "temporary.h"
 #include "words.h"
 
 enum {
@@ -167,6 +177,114 @@ options_say_where_and_whether_to_keep(void **state)
     assert_false(none.is_kept || none.is_damaged);
 }
 
+/* These cases test reshard/problem.c. */
+
+static void
+problem_that_is_too_long_is_cut(void **state)
+{
+    struct problem problem;
+
+    (void)state;
+    assert_false(problem_say(&problem, "%s %d", "ranks:", 3));
+    assert_string_equal(problem.text, "ranks: 3");
+    assert_false(problem_say(&problem, "%0600d", 7));
+    assert_int_equal(strlen(problem.text), sizeof(problem.text) - 1);
+}
+
+/* These cases test reshard/table.c. */
+
+static void
+table_rows_stand_below_their_columns(void **state)
+{
+    static const struct table_row rows[] = {
+        {"save", "2x4 [S0, S1]", (uint64_t)1 << 28, 500000000, "ab"},
+        {"redistribute", "3 [S0, R] uneven", 0, 1000, "the same"},
+    };
+    char *text = NULL;
+    size_t n_bytes = 0;
+    FILE *file = open_memstream(&text, &n_bytes);
+
+    (void)state;
+    assert_non_null(file);
+    table_begin(file);
+    table_add(&rows[0], file);
+    table_add(&rows[1], file);
+    fclose(file);
+    assert_string_equal(
+        text,
+        "part          layout                         bytes    seconds     "
+        "GB/s  hash\n"
+        "save          2x4 [S0, S1]                 256 MiB     0.5000    "
+        "0.537  ab\n"
+        "redistribute  3 [S0, R] uneven                 0 B     0.0000    "
+        "    -  the same\n");
+    free(text);
+}
+
+/* These cases test reshard/folder.c. */
+
+static int
+folder_exists(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static void
+folder_without_a_name_is_new_and_removed_with_all_in_it(void **state)
+{
+    char inside[FOLDER_PATH_BYTES + 8];
+    struct folder folder = {0};
+    struct folder other = {0};
+
+    assert_int_equal(folder_open(NULL, alone_comm(state), &folder), HOOP_OK);
+    assert_int_equal(folder_open(NULL, alone_comm(state), &other), HOOP_OK);
+    assert_true(folder_exists(folder.path));
+    assert_string_not_equal(folder.path, other.path);
+    snprintf(inside, sizeof(inside), "%s/index", folder.path);
+    const int file = open(inside, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    assert_true(file >= 0);
+    close(file);
+    folder_remove(&folder);
+    folder_remove(&other);
+    assert_false(folder_exists(folder.path));
+    assert_false(folder_exists(other.path));
+}
+
+static void
+folder_with_a_name_is_made_once_and_stays(void **state)
+{
+    char path[TEMPORARY_PATH] = "hoop_folder_test_XXXXXX";
+    struct folder folder = {0};
+
+    assert_non_null(temporary_folder(path, sizeof(path)));
+    assert_int_equal(rmdir(path), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(folder_open(path, alone_comm(state), &folder),
+                         HOOP_OK);
+        assert_string_equal(folder.path, path);
+        folder_remove(&folder);
+        assert_true(folder_exists(path));
+    }
+    assert_int_equal(rmdir(path), 0);
+}
+
+static void
+folder_that_cannot_be_is_refused(void **state)
+{
+    static char path[2 * FOLDER_PATH_BYTES];
+    struct folder folder = {0};
+
+    memset(path, 'a', sizeof(path) - 1);
+    assert_int_equal(folder_open(path, alone_comm(state), &folder),
+                     HOOP_E_UNAVAILABLE);
+    assert_int_equal(folder_open("/dev/null/x", alone_comm(state), &folder),
+                     HOOP_E_UNAVAILABLE);
+    assert_string_equal(folder.path, "");
+    folder_remove(&folder);
+}
+
 int
 main(void)
 {
@@ -176,6 +294,12 @@ main(void)
         cmocka_unit_test(layouts_not_said_follow_those_that_are),
         cmocka_unit_test(options_that_make_no_sense_say_why),
         cmocka_unit_test(options_say_where_and_whether_to_keep),
+        cmocka_unit_test(problem_that_is_too_long_is_cut),
+        cmocka_unit_test(table_rows_stand_below_their_columns),
+        cmocka_unit_test(
+            folder_without_a_name_is_new_and_removed_with_all_in_it),
+        cmocka_unit_test(folder_with_a_name_is_made_once_and_stays),
+        cmocka_unit_test(folder_that_cannot_be_is_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, alone_setup, alone_teardown);
 }
