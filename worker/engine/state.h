@@ -14,7 +14,7 @@
 
 #include "base/process.h"
 #include "engine/engine.h"
-#include "engine/failure/op_history.h"
+#include "engine/failure/mismatch.h"
 #include "engine/op.h"
 #include "engine/wait_policy.h"
 #include "net/path.h"

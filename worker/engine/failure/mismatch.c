@@ -10,11 +10,71 @@
  * returned, and then only the receive fails. The message is dropped.
  */
 
+#include "engine/failure/mismatch.h"
+
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "engine/state.h"
+
+/* The operations of a context that have ended here. */
+
+static void
+op_history_note_failure(struct op_history *op_history, uint64_t number)
+{
+    if (number > op_history->failed_newest)
+        op_history->failed_newest = number;
+}
+
+void
+op_history_add(struct op_history *op_history, const struct op_history_entry *op)
+{
+    op_history->ops[op->number % OP_HISTORY_ENTRIES] = *op;
+    if (op->has_failed)
+        op_history_note_failure(op_history, op->number);
+}
+
+void
+op_history_add_call(struct op_history *op_history,
+                    uint64_t number,
+                    uint64_t signature,
+                    const struct frame_call *call)
+{
+    op_history->ops[number % OP_HISTORY_ENTRIES] = (struct op_history_entry){
+        .number = number, .signatures = {signature}, .call = *call};
+}
+
+const struct op_history_entry *
+op_history_find(const struct op_history *op_history, uint64_t number)
+{
+    const struct op_history_entry *op =
+        &op_history->ops[number % OP_HISTORY_ENTRIES];
+
+    return op->number == number ? op : NULL;
+}
+
+bool
+op_history_has_failed(const struct op_history *op_history, uint64_t number)
+{
+    const struct op_history_entry *op = op_history_find(op_history, number);
+
+    return op ? op->has_failed : number <= op_history->failed_newest;
+}
+
+bool
+op_history_mark_failed(struct op_history *op_history, uint64_t number)
+{
+    struct op_history_entry *op = &op_history->ops[number % OP_HISTORY_ENTRIES];
+
+    if (op_history_has_failed(op_history, number))
+        return false;
+    if (op->number == number)
+        op->has_failed = true;
+    op_history_note_failure(op_history, number);
+    return true;
+}
 
 struct local_call {
     const struct frame_call *call;

@@ -25,7 +25,7 @@
  * Sleeping. A rank that is about to sleep sets its bit and then polls again. A
  * rank that publishes, or has read, does that first, then looks at the bits,
  * and wakes the ranks whose bits it clears. All of this is sequentially
- * consistent: see transport/shm/ring.h.
+ * consistent: see transport/shm/segment.h.
  *
  * Thread: one at a time for a shared region of this process.
  */

@@ -10,13 +10,73 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "base/limits.h"
 #include "net/socket.h"
-#include "transport/cursor.h"
+
+/* A place in a list of spans of bytes. */
+
+struct cursor {
+    const struct iovec *spans; /* borrowed */
+    size_t n_spans;
+    size_t n_skipped; /* bytes of the first span */
+};
+
+/* Returns the bytes of all spans together. */
+static size_t
+iovec_total_bytes(const struct iovec *spans, size_t n_spans)
+{
+    size_t n_bytes = 0;
+
+    for (size_t i = 0; i < n_spans; i++)
+        n_bytes += spans[i].iov_len;
+    return n_bytes;
+}
+
+/* Move forward by n_bytes, which have been handled. */
+static void
+iovec_cursor_advance(struct cursor *cursor, size_t n_bytes)
+{
+    n_bytes += cursor->n_skipped;
+    while (cursor->n_spans > 0 && n_bytes >= cursor->spans->iov_len) {
+        n_bytes -= cursor->spans->iov_len;
+        cursor->spans++;
+        cursor->n_spans--;
+    }
+    cursor->n_skipped = n_bytes;
+}
+
+/* Write the next n_bytes as at most n_max spans, and return the number of
+ * spans. Fewer bytes are covered if n_max spans do not hold them. */
+static size_t
+iovec_cursor_slice(const struct cursor *cursor,
+                   size_t n_bytes,
+                   struct iovec *out_spans,
+                   size_t n_max)
+{
+    size_t n_spans = 0;
+    size_t n_skipped = cursor->n_skipped;
+
+    for (size_t i = 0; i < cursor->n_spans && n_spans < n_max && n_bytes > 0;
+         i++) {
+        const struct iovec *span = &cursor->spans[i];
+        const size_t n_span = span->iov_len - n_skipped;
+        const size_t n_here = n_span < n_bytes ? n_span : n_bytes;
+
+        if (n_here > 0)
+            out_spans[n_spans++] =
+                (struct iovec){(uint8_t *)span->iov_base + n_skipped, n_here};
+        n_bytes -= n_here;
+        n_skipped = 0;
+    }
+    return n_spans;
+}
 
 /* How many streams to a peer pay. */
 

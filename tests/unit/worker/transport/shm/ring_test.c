@@ -1,4 +1,4 @@
-/* tests/unit/worker/transport/shm/ring_test.c - transport/shm/ring.c */
+/* tests/unit/worker/transport/shm/ring_test.c - transport/shm/segment.c */
 
 #include <errno.h>
 #include <pthread.h>

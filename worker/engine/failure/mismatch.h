@@ -1,13 +1,13 @@
 /*
- * engine/failure/op_history.h - the operations of a context that have ended here
+ * engine/failure/mismatch.h - what ranks called before, to compare with what others call now
  *
  * A rank that only sends may return before the others know what it called.
  * Frames that arrive for such an operation later are compared with its entry
  * here. Pure.
  */
 
-#ifndef ENGINE_FAILURE_OP_HISTORY_H
-#define ENGINE_FAILURE_OP_HISTORY_H
+#ifndef ENGINE_FAILURE_MISMATCH_H
+#define ENGINE_FAILURE_MISMATCH_H
 
 #include <stdbool.h>
 #include <stdint.h>
