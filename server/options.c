@@ -19,10 +19,9 @@
 #include "base/setting_choices.h"
 #include "base/settings.h"
 #include "base/token_file.h"
-#include "exposure.h"
-#include "idle_shutdown.h"
+#include "coordinator.h"
 #include "net/address.h"
-#include "version.h"
+#include "standby.h"
 
 enum {
     /* Keys of options: settings count from here, by their id. */

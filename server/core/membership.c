@@ -19,8 +19,7 @@
 #include "core/journal.h"
 #include "core/member.h"
 #include "core/memory.h"
-#include "core/roster_text.h"
-#include "core/state.h"
+#include "core/status_query.h"
 #include "core/suspicion.h"
 #include "core/vote.h"
 

@@ -1,5 +1,9 @@
 /* tests/unit/server/core/status_query_test.c - what operators see */
 
+#include <stdio.h>
+
+#include "check.h"
+#include "core/change.h"
 #include "fixture.h"
 
 static void
@@ -136,6 +140,473 @@ status_query_needs_a_configured_token(void **state)
     fixture_deinit(&f);
 }
 
+/* The text when nobody else comes. */
+static void
+roster_text_expect(struct fixture *f, uint64_t ticket, const char *part)
+{
+    fixture_next(f);
+    fixture_refused(f, ticket, HOOP_E_TIMEOUT, part);
+}
+
+static void
+roster_text_no_requests_counts_workers(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    for (uint32_t i = 1; i < 3; i++)
+        fixture_join(&f, i, CLUSTER_RANK_ANY, 4);
+    roster_text_expect(
+        &f, fixture_join(&f, 3, CLUSTER_RANK_ANY, 4),
+        "3 of 4 have joined: h:1, h:2, h:3; missing: 1 more worker");
+    fixture_deinit(&f);
+}
+
+static void
+roster_text_some_requests_name_the_free_ranks(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    fixture_join(&f, 1, 1, 5);
+    roster_text_expect(&f, fixture_join(&f, 2, CLUSTER_RANK_ANY, 5),
+                       "2 of 5 have joined: rank 1 (h:1), h:2; missing: 3 more "
+                       "workers for the ranks 0, 2-4");
+    fixture_deinit(&f);
+}
+
+static void
+roster_text_unknown_size_says_how_to_give_it(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    roster_text_expect(&f, fixture_join(&f, 1, 0, 0), "HOOP_WORLD_SIZE");
+    fixture_deinit(&f);
+}
+
+static void
+roster_text_range_says_how_many_are_enough(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){.world_size = 8, .size_min = 3});
+    roster_text_expect(
+        &f, fixture_join(&f, 1, 7, 0),
+        "1 of 3 to 8 has joined: rank 7 (h:1); missing: at least 2 "
+        "more workers");
+    fixture_deinit(&f);
+}
+
+static void
+roster_text_many_are_not_all_named(void **state)
+{
+    struct fixture f;
+    uint64_t ticket = 0;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    for (uint32_t i = 0; i < 20; i++)
+        ticket = fixture_join(&f, 1 + i, 2 * i, 100);
+    fixture_next(&f);
+    fixture_refused(&f, ticket, HOOP_E_TIMEOUT, "and 12 more");
+    fixture_refused(&f, ticket, HOOP_E_TIMEOUT,
+                    "1, 3, 5, 7, 9, 11, 13, 15, ...");
+    fixture_deinit(&f);
+}
+
+/* Of job "a". */
+static const struct cluster_job_detail *
+job_ask(struct fixture *f)
+{
+    const uint64_t ticket =
+        fixture_step(f, (struct cluster_event){.kind = CLUSTER_JOB,
+                                               .view = CLUSTER_VIEW_BRIEF});
+
+    return &fixture_reply(f, ticket)->job;
+}
+
+static void
+roster_text_before_the_deadline_says_for_whom_it_waits(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){
+                         .world_size = 8, .size_min = 3, .settle_ms = 2500});
+    fixture_join(&f, 1, CLUSTER_RANK_ANY, 0);
+    assert_string_equal(job_ask(&f)->missing, "at least 2 more workers");
+    fixture_join(&f, 2, CLUSTER_RANK_ANY, 0);
+    assert_string_equal(job_ask(&f)->missing, "at least 1 more worker");
+    fixture_join(&f, 3, CLUSTER_RANK_ANY, 0);
+    assert_string_equal(job_ask(&f)->missing,
+                        "others, until nobody has come for 2.5 s");
+    assert_int_equal(job_ask(&f)->size_min, 3);
+    fixture_join(&f, 4, 5, 0);
+    assert_string_equal(job_ask(&f)->missing,
+                        "2 more workers for the ranks 0-4");
+    fixture_deinit(&f);
+}
+
+static void
+roster_text_without_a_size_misses_the_size(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    fixture_join(&f, 1, 1, 0);
+    assert_string_equal(job_ask(&f)->missing, "");
+    assert_int_equal(job_ask(&f)->line.size, 0);
+    fixture_join(&f, 2, 0, 3);
+    assert_string_equal(job_ask(&f)->missing, "rank 2");
+    fixture_deinit(&f);
+}
+
+static void
+roster_text_names_each_host_once_and_not_all(void **state)
+{
+    struct fixture f;
+    char host[8];
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){.world_size = 100});
+    for (uint32_t i = 0; i < 20; i++) {
+        snprintf(host, sizeof(host), "n%u", i / 2);
+        fixture_step(&f,
+                     (struct cluster_event){
+                         .kind = CLUSTER_JOIN,
+                         .join = {.incarnation = 1 + i,
+                                  .protocol_version = CLUSTER_PROTOCOL_VERSION,
+                                  .rank = CLUSTER_RANK_ANY,
+                                  .pid = 1,
+                                  .host = host,
+                                  .address = "n:1"}});
+        if (i == 3)
+            assert_string_equal(job_ask(&f)->hosts, "n0, n1");
+    }
+    assert_string_equal(job_ask(&f)->hosts,
+                        "n0, n1, n2, n3, n4, n5, n6, n7, ...");
+    fixture_deinit(&f);
+}
+
+static const uint64_t TIME_NS = 800 * CLOCK_NS_PER_MS;
+
+static uint64_t
+ask(struct fixture *f)
+{
+    return fixture_step(f, (struct cluster_event){
+                               .kind = CLUSTER_JOB,
+                               .client = 100,
+                               .view = CLUSTER_VIEW_ACTIVITY,
+                           });
+}
+
+/* By the member of that number, who has seen seen. */
+static uint64_t
+watch(struct fixture *f, uint64_t epoch, uint32_t number, uint64_t seen)
+{
+    return fixture_step(f, (struct cluster_event){
+                               .kind = CLUSTER_WATCH,
+                               .client = number,
+                               .watch = {.epoch = epoch,
+                                         .since = 1,
+                                         .question = CLUSTER_NO_QUESTION,
+                                         .activity_query = seen},
+                           });
+}
+
+static void
+tell(struct fixture *f,
+     uint64_t epoch,
+     uint32_t number,
+     uint64_t query,
+     const char *call)
+{
+    fixture_step(f, (struct cluster_event){
+                        .kind = CLUSTER_RENEW,
+                        .client = number,
+                        .renewal = {.member = {epoch, number},
+                                    .activity_query = query,
+                                    .activity = {.call = call,
+                                                 .communicator = "world",
+                                                 .waits_for = "rank 1",
+                                                 .number = 7,
+                                                 .age_ms = 40,
+                                                 .n_calls = 2}},
+                    });
+}
+
+static const struct cluster_member_activity *
+activities_of(const struct fixture *f, uint64_t ticket)
+{
+    const struct cluster_reply *reply = fixture_reply(f, ticket);
+
+    assert_int_equal(reply->kind, CLUSTER_REPLY_JOB);
+    return reply->job.activities;
+}
+
+static void
+members_that_watch_are_asked_and_their_answers_told(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 2);
+    const uint64_t parked = watch(&f, epoch, 1, 0);
+    const uint64_t asked = ask(&f);
+    const uint64_t query = fixture_reply(&f, parked)->changes.activity_query;
+
+    assert_true(query > 0);
+    assert_null(fixture_find(&f, asked));
+    /* Who watches later is asked, too, but once. */
+    const uint64_t late = watch(&f, epoch, 2, 0);
+    assert_true(fixture_reply(&f, late)->changes.activity_query == query);
+    assert_null(fixture_find(&f, watch(&f, epoch, 2, query)));
+    tell(&f, epoch, 1, query, "allreduce #7");
+    assert_null(fixture_find(&f, asked));
+    tell(&f, epoch, 1, query, "another");
+    const uint64_t again = ask(&f);
+    tell(&f, epoch, 2, query, "");
+
+    const struct cluster_member_activity *activities = activities_of(&f, asked);
+    assert_int_equal(fixture_reply(&f, asked)->job.n_members, 2);
+    assert_string_equal(activities[0].silence, "");
+    assert_string_equal(activities[0].call, "allreduce #7");
+    assert_string_equal(activities[0].communicator, "world");
+    assert_string_equal(activities[0].waits_for, "rank 1");
+    assert_int_equal(activities[0].number, 7);
+    assert_int_equal(activities[0].age_ms, 40);
+    assert_int_equal(activities[0].n_calls, 2);
+    assert_string_equal(activities[1].call, "");
+    assert_string_equal(activities_of(&f, again)[0].call, "allreduce #7");
+    /* Nobody is asked any more. */
+    assert_null(fixture_find(&f, watch(&f, epoch, 1, 0)));
+    fixture_deinit(&f);
+}
+
+static void
+members_that_do_not_answer_are_told_with_the_reason(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 5);
+
+    fixture_member(&f, CLUSTER_LEAVE, epoch, 4);
+    f.now_ns += FIXTURE_S;
+    watch(&f, epoch, 2, CLUSTER_NO_QUESTION);
+    const uint64_t asked = ask(&f);
+    const uint64_t began_ns = f.now_ns;
+
+    fixture_next(&f);
+    assert_true(f.now_ns == began_ns + TIME_NS);
+    const struct cluster_member_activity *activities = activities_of(&f, asked);
+    assert_string_equal(activities[0].silence,
+                        "no answer within 0.8 s: stopped, dead or cut off? Its "
+                        "last sign of life came 1.8 s ago");
+    assert_string_equal(activities[3].silence, "it has left the job");
+    fixture_deinit(&f);
+}
+
+/* Whoever waits for less time takes none from the others. */
+static void
+impatience_of_one_is_not_that_of_others(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 1);
+    const uint64_t parked = watch(&f, epoch, 1, 0);
+    const uint64_t hasty =
+        fixture_step(&f, (struct cluster_event){
+                             .kind = CLUSTER_JOB,
+                             .client = 101,
+                             .deadline_ns = f.now_ns + CLOCK_NS_PER_MS,
+                             .view = CLUSTER_VIEW_ACTIVITY,
+                         });
+    const uint64_t query = fixture_reply(&f, parked)->changes.activity_query;
+    const uint64_t asked = ask(&f);
+
+    fixture_next(&f);
+    assert_null(fixture_find(&f, asked));
+    assert_string_equal(activities_of(&f, hasty)[0].silence,
+                        "no answer within 0.0 s: stopped, dead or cut off? Its "
+                        "last sign of life came 0.0 s ago");
+    tell(&f, epoch, 1, query, "allreduce #7");
+    assert_string_equal(activities_of(&f, asked)[0].call, "allreduce #7");
+    fixture_deinit(&f);
+}
+
+static void
+member_of_an_earlier_version_is_told_as_such(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 1);
+
+    watch(&f, epoch, 1, CLUSTER_NO_QUESTION);
+    const uint64_t asked = ask(&f);
+    fixture_next(&f);
+    assert_string_equal(activities_of(&f, asked)[0].silence,
+                        "its version of hoop does not tell");
+    fixture_deinit(&f);
+}
+
+static void
+answer_to_a_query_that_is_over_is_passed_over(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 1);
+    const uint64_t parked = watch(&f, epoch, 1, 0);
+    const uint64_t gone = ask(&f);
+    const uint64_t query = fixture_reply(&f, parked)->changes.activity_query;
+
+    fixture_step(
+        &f, (struct cluster_event){.kind = CLUSTER_CANCEL, .ticket = gone});
+    watch(&f, epoch, 1, query);
+    const uint64_t asked = ask(&f);
+    tell(&f, epoch, 1, query, "old");
+    assert_null(fixture_find(&f, asked));
+    tell(&f, epoch, 1, query + 1, "new");
+    assert_string_equal(activities_of(&f, asked)[0].call, "new");
+    tell(&f, epoch, 1, query + 1, "late");
+    fixture_member(&f, CLUSTER_LEAVE, epoch, 1);
+    fixture_deinit(&f);
+}
+
+/* An operator who goes away leaves no question behind. */
+static void
+members_are_asked_no_longer_when_the_asker_is_gone(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 1);
+
+    for (int i = 0; i < 2; i++) {
+        const uint64_t asked = ask(&f);
+
+        fixture_step(&f, (struct cluster_event){.kind = i ? CLUSTER_CANCEL
+                                                          : CLUSTER_DISCONNECT,
+                                                .client = 100,
+                                                .ticket = i ? asked : 0});
+        const uint64_t parked = watch(&f, epoch, 1, 0);
+        assert_null(fixture_find(&f, parked));
+        fixture_step(&f, (struct cluster_event){.kind = CLUSTER_CANCEL,
+                                                .ticket = parked});
+    }
+    fixture_deinit(&f);
+}
+
+static void
+asker_is_answered_when_the_last_that_is_silent_leaves(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 2);
+    const uint64_t parked = watch(&f, epoch, 1, 0);
+    const uint64_t asked = ask(&f);
+
+    tell(&f, epoch, 1, fixture_reply(&f, parked)->changes.activity_query, "x");
+    assert_null(fixture_find(&f, asked));
+    fixture_member(&f, CLUSTER_LEAVE, epoch, 2);
+    assert_string_equal(activities_of(&f, asked)[0].call, "x");
+    assert_string_equal(activities_of(&f, asked)[1].silence,
+                        "it has left the job");
+    fixture_deinit(&f);
+}
+
+/* They wait here, and their engines know of nothing. */
+static void
+members_that_set_up_communicators_are_told_to_wait(void **state)
+{
+    static const uint32_t ranks[] = {0, 2};
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 3);
+
+    fixture_step(&f, (struct cluster_event){.kind = CLUSTER_GROUP_JOIN,
+                                            .group_slot = {.member = {epoch, 1},
+                                                           .number = 4,
+                                                           .ranks = ranks,
+                                                           .n_ranks = 2}});
+    fixture_step(&f,
+                 (struct cluster_event){.kind = CLUSTER_VOTE,
+                                        .vote = {.member = {epoch, 2},
+                                                 .kind = CLUSTER_VOTE_SHRINK,
+                                                 .turn = 1,
+                                                 .number = 9}});
+    f.now_ns += FIXTURE_S;
+    const uint64_t parked = watch(&f, epoch, 1, 0);
+    const uint64_t asked = ask(&f);
+    const uint64_t query = fixture_reply(&f, parked)->changes.activity_query;
+
+    for (uint32_t number = 1; number <= 3; number++)
+        tell(&f, epoch, number, query, "");
+    const struct cluster_member_activity *activities = activities_of(&f, asked);
+    assert_string_equal(activities[0].call,
+                        "hoop_comm_create or hoop_comm_split (2 ranks)");
+    assert_string_equal(activities[0].waits_for, "rank 2 (h:3)");
+    assert_int_equal(activities[0].age_ms, 1000);
+    assert_int_equal(activities[0].n_calls, 1);
+    assert_string_equal(activities[1].call, "hoop_comm_shrink (3 ranks)");
+    assert_string_equal(activities[1].waits_for, "rank 0 (h:1), rank 2 (h:3)");
+    assert_int_equal(activities[1].age_ms, 1000);
+    assert_string_equal(activities[2].call, "");
+    fixture_deinit(&f);
+}
+
+static void
+job_that_forms_is_told_without(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    fixture_join(&f, 1, 0, 2);
+    assert_null(activities_of(&f, ask(&f)));
+    fixture_deinit(&f);
+}
+
+static void
+endings_only_the_last_are_known(void **state)
+{
+    static struct ended_jobs ended_jobs;
+
+    (void)state;
+    assert_null(ended_jobs_find(&ended_jobs, "0"));
+    for (unsigned int i = 0; i < LIMIT_ENDED_JOBS + 10; i++) {
+        struct ended_job ended_job = {.epoch = i};
+
+        snprintf(ended_job.name, sizeof(ended_job.name), "%u", i % 70);
+        ended_jobs_add(&ended_jobs, &ended_job);
+    }
+    assert_int_equal(ended_jobs_count(&ended_jobs), LIMIT_ENDED_JOBS);
+    assert_int_equal(ended_jobs_at(&ended_jobs, 0)->epoch,
+                     LIMIT_ENDED_JOBS + 9);
+    assert_null(ended_jobs_find(&ended_jobs, "9"));
+    assert_int_equal(ended_jobs_find(&ended_jobs, "10")->epoch, 10);
+    assert_int_equal(ended_jobs_find(&ended_jobs, "3")->epoch, 73);
+}
+
 int
 main(void)
 {
@@ -146,6 +617,25 @@ main(void)
         cmocka_unit_test(status_query_of_a_job_that_forms_says_who_is_missing),
         cmocka_unit_test(status_query_of_a_job_that_runs_misses_nobody),
         cmocka_unit_test(status_query_needs_a_configured_token),
+        cmocka_unit_test(roster_text_no_requests_counts_workers),
+        cmocka_unit_test(roster_text_some_requests_name_the_free_ranks),
+        cmocka_unit_test(roster_text_unknown_size_says_how_to_give_it),
+        cmocka_unit_test(roster_text_range_says_how_many_are_enough),
+        cmocka_unit_test(roster_text_many_are_not_all_named),
+        cmocka_unit_test(
+            roster_text_before_the_deadline_says_for_whom_it_waits),
+        cmocka_unit_test(roster_text_without_a_size_misses_the_size),
+        cmocka_unit_test(roster_text_names_each_host_once_and_not_all),
+        cmocka_unit_test(members_that_watch_are_asked_and_their_answers_told),
+        cmocka_unit_test(members_that_do_not_answer_are_told_with_the_reason),
+        cmocka_unit_test(impatience_of_one_is_not_that_of_others),
+        cmocka_unit_test(member_of_an_earlier_version_is_told_as_such),
+        cmocka_unit_test(answer_to_a_query_that_is_over_is_passed_over),
+        cmocka_unit_test(members_are_asked_no_longer_when_the_asker_is_gone),
+        cmocka_unit_test(asker_is_answered_when_the_last_that_is_silent_leaves),
+        cmocka_unit_test(members_that_set_up_communicators_are_told_to_wait),
+        cmocka_unit_test(job_that_forms_is_told_without),
+        cmocka_unit_test(endings_only_the_last_are_known),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
