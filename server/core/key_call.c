@@ -13,6 +13,14 @@
 #include "base/limits.h"
 #include "core/job.h"
 
+static enum hoop_status
+store_keys_fit_reply(const struct store *store,
+                     const char *const *keys,
+                     size_t n_keys);
+
+static void
+key_waits_on_key_set(struct cluster *cluster, struct job *job, const char *key);
+
 /* Room for a decimal int64 with its sign. */
 enum {
     COUNTER_TEXT = 24,
