@@ -5,8 +5,12 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "hoop/coordinator.h"
+#include "hoop/status.h"
+
+#include "base/cleanup.h"
 
 /* Another coordinator uses its data, although they were locked; see
  * service_is_replaced(). Thread: any. */
@@ -21,5 +25,67 @@ struct coordinator_member_counts {
 /* Thread: any. */
 struct coordinator_member_counts
 coordinator_member_counts(const hoop_coordinator_t *coordinator);
+
+/*
+ * Without a token anybody who can connect may begin a job, or join one. So a
+ * coordinator that has none listens on loopback only, unless its user says
+ * that everybody may connect.
+ */
+
+/* Whether clients must prove themselves, by a token or by a certificate. */
+bool
+exposure_has_authentication(const struct hoop_coordinator_options *options);
+
+/* Whether anybody may connect, as the user said. */
+bool
+exposure_is_insecure_open(const struct hoop_coordinator_options *options);
+
+/*
+ * Both of its addresses are for this host alone, or it is guarded, or open.
+ * A name is looked up, which may block.
+ * Handle: HOOP_E_INVALID (an address, or insecure_open), HOOP_E_UNAVAILABLE (a
+ * name is unknown), HOOP_E_DENIED (an address that other hosts reach; the text
+ * says what to set).
+ */
+enum hoop_status
+exposure_check_options(const struct hoop_coordinator_options *options);
+
+/* "0.1.0", from the project file. */
+extern const char *const version_text;
+
+/*
+ * What the options of a coordinator mean for HTTP: under TLS or not, and who
+ * may read /metrics.
+ */
+
+struct hoop_coordinator_options;
+struct http_port;
+
+/* On the port's own thread. */
+struct http_port_callbacks {
+    const char *(*unready_text)(void *owner);      /* NULL: it takes new work */
+    void (*write_metrics)(void *owner, FILE *out); /* Prometheus' text format */
+    void *owner;
+};
+
+/*
+ * Listen and serve until it is closed. *out_port is NULL if the options name no
+ * address for HTTP.
+ * Handle: as hoop_coordinator_start().
+ */
+enum hoop_status
+http_port_open(const struct hoop_coordinator_options *options,
+               const struct http_port_callbacks *pages,
+               struct http_port **out_port);
+
+/* As bound, with commas between several; NULL of no port. Borrowed. */
+const char *
+http_port_address(const struct http_port *port);
+
+/* NULL is fine. */
+void
+http_port_close(struct http_port *port);
+
+DEFINE_CLEANUP(struct http_port *, http_port_close)
 
 #endif

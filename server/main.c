@@ -19,14 +19,11 @@
 #include "base/spelling.h"
 #include "coordinator.h"
 #include "expiry.h"
-#include "exposure.h"
-#include "idle_shutdown.h"
 #include "options.h"
 #include "probe.h"
 #include "repair.h"
 #include "standby.h"
 #include "storage/database.h"
-#include "version.h"
 
 enum {
     MAPPED_BYTES_MIN = 128 * 1024,

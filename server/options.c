@@ -17,10 +17,9 @@
 #include "base/error.h"
 #include "base/private_file.h"
 #include "base/settings.h"
-#include "exposure.h"
-#include "idle_shutdown.h"
+#include "coordinator.h"
 #include "net/address.h"
-#include "version.h"
+#include "standby.h"
 
 enum {
     /* Keys of options: settings count from here, by their id. */

@@ -252,7 +252,7 @@ struct cluster_job_detail {
     /* The next three fields are set only while the job forms; otherwise they
      * are 0 and "". */
     uint32_t size_min;
-    const char *missing; /* see core/roster_text.h */
+    const char *missing; /* see core/status_query.h */
     const char *hosts;
     const struct cluster_member_activity *activities; /* [n_members], or NULL */
 };

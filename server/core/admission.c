@@ -22,8 +22,7 @@
 #include "core/member.h"
 #include "core/membership.h"
 #include "core/memory.h"
-#include "core/roster_text.h"
-#include "core/state.h"
+#include "core/status_query.h"
 
 /* Fill the gaps between requested ranks, host by host. */
 

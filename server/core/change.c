@@ -16,7 +16,6 @@
 #include "core/job.h"
 #include "core/journal.h"
 #include "core/memory.h"
-#include "core/state.h"
 
 /* A ring of the jobs that ended last. */
 

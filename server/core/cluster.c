@@ -11,7 +11,9 @@
 #include "core/cluster.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <uthash.h>
 
 #include "base/cleanup.h"
@@ -25,10 +27,8 @@
 #include "core/group_slot.h"
 #include "core/job.h"
 #include "core/key_call.h"
-#include "core/key_wait.h"
 #include "core/membership.h"
 #include "core/memory.h"
-#include "core/state.h"
 #include "core/status_query.h"
 #include "core/suspicion.h"
 #include "core/vote.h"
@@ -479,4 +479,48 @@ const struct cluster_counters *
 cluster_counters(const struct cluster *cluster)
 {
     return &cluster->counters;
+}
+
+/* The tokens of a job, compared in constant time. */
+
+enum hoop_status
+token_derive_roles(struct token *token, const char *text)
+{
+    memset(token, 0, sizeof(*token));
+    for (enum role role = ROLE_WORKER; role < ROLE_ANYBODY; role++) {
+        const enum hoop_status status =
+            role_derive_token(role, text ? text : "", token->texts[role]);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return HOOP_OK;
+}
+
+static bool
+tokens_are_equal(const char left[LIMIT_TOKEN], const char right[LIMIT_TOKEN])
+{
+    unsigned char difference = 0;
+
+    for (size_t i = 0; i < LIMIT_TOKEN; i++)
+        difference |= (unsigned char)(left[i] ^ right[i]);
+    return difference == 0;
+}
+
+enum role
+token_find_role(const struct token *token, const char *text)
+{
+    char said[LIMIT_TOKEN] = {0};
+    const size_t n_bytes = text ? strnlen(text, LIMIT_TOKEN) : 0;
+    enum role found = ROLE_ANYBODY;
+
+    if (n_bytes == LIMIT_TOKEN)
+        return ROLE_ANYBODY;
+    if (n_bytes)
+        memcpy(said, text, n_bytes);
+    for (int role = ROLE_METRICS; role >= ROLE_WORKER; role--) {
+        if (tokens_are_equal(token->texts[role], said))
+            found = (enum role)role;
+    }
+    return found;
 }

@@ -12,14 +12,13 @@
 #include "base/limits.h"
 #include "core/admission.h"
 #include "core/change.h"
+#include "core/cluster.h"
 #include "core/job.h"
 #include "core/journal.h"
 #include "core/member.h"
 #include "core/membership.h"
 #include "core/memory.h"
-#include "core/roster_text.h"
-#include "core/state.h"
-#include "core/token.h"
+#include "core/status_query.h"
 
 /*
  * The worlds that a job grows by, and who joins which of.

@@ -15,7 +15,6 @@
 #include "core/journal.h"
 #include "core/membership.h"
 #include "core/memory.h"
-#include "core/state.h"
 #include "core/vote.h"
 
 /* First character of the keys that the coordinator makes itself. */

@@ -13,8 +13,7 @@
 #include "core/journal.h"
 #include "core/membership.h"
 #include "core/memory.h"
-#include "core/roster_text.h"
-#include "core/state.h"
+#include "core/status_query.h"
 #include "core/vote.h"
 
 enum {

@@ -10,7 +10,7 @@
 #include "core/change.h"
 #include "core/forming.h"
 #include "core/journal.h"
-#include "core/key_wait.h"
+#include "core/key_call.h"
 #include "core/memory.h"
 
 /*

@@ -13,7 +13,6 @@
 #include "core/job.h"
 #include "core/member.h"
 #include "core/memory.h"
-#include "core/state.h"
 #include "core/store.h"
 #include "core/vote.h"
 #include "wire/pack.h"

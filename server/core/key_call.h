@@ -3,6 +3,8 @@
 #ifndef CORE_KEY_CALL_H
 #define CORE_KEY_CALL_H
 
+#include <stddef.h>
+
 #include "hoop/status.h"
 
 #include "core/event.h"
@@ -46,5 +48,40 @@ enum hoop_status
 key_scan(struct cluster *cluster,
          struct job *job,
          const struct cluster_event *event);
+
+struct cluster;
+struct job;
+struct store;
+struct waiter;
+
+/* Answer or park a CLUSTER_STORE_WAIT. */
+enum hoop_status
+key_wait(struct cluster *cluster,
+         struct job *job,
+         const struct cluster_event *event);
+
+/* The deadline of a wait has passed: fail it. */
+void
+key_wait_on_deadline(struct cluster *cluster, struct waiter *waiter);
+
+/* prefix */
+
+struct cluster;
+struct job;
+struct waiter;
+
+/* Answer or park a CLUSTER_STORE_WATCH. */
+enum hoop_status
+key_watch(struct cluster *cluster,
+          struct job *job,
+          const struct cluster_event *event);
+
+/* Answer the parked watches that match a new change. */
+void
+key_watches_answer(struct cluster *cluster, struct job *job);
+
+/* Answer a watch whose deadline has passed, usually with an empty list. */
+void
+key_watch_on_deadline(struct cluster *cluster, struct waiter *waiter);
 
 #endif

@@ -12,7 +12,6 @@
 #include "base/evidence.h"
 #include "base/identity.h"
 #include "base/limits.h"
-#include "base/random.h"
 #include "core/change.h"
 #include "core/forming.h"
 #include "core/group_slot.h"
@@ -20,8 +19,7 @@
 #include "core/journal.h"
 #include "core/member.h"
 #include "core/memory.h"
-#include "core/roster_text.h"
-#include "core/state.h"
+#include "core/status_query.h"
 #include "core/suspicion.h"
 #include "core/vote.h"
 

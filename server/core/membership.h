@@ -17,7 +17,7 @@
 #include "hoop/status.h"
 
 #include "core/event.h"
-#include "core/waiter.h"
+#include "core/member.h"
 
 struct cluster;
 struct job;

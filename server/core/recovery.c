@@ -25,7 +25,6 @@
 #include "core/member.h"
 #include "core/membership.h"
 #include "core/memory.h"
-#include "core/state.h"
 #include "core/store.h"
 #include "core/vote.h"
 #include "wire/unpack.h"

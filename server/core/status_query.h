@@ -4,10 +4,12 @@
 #define CORE_STATUS_QUERY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "hoop/status.h"
 
+#include "base/limits.h"
 #include "core/event.h"
 
 struct cluster;
@@ -78,5 +80,29 @@ activities_on_deadline(struct cluster *cluster, struct waiter *waiter);
 /* Free the answers. */
 void
 activities_deinit(struct job *job);
+
+/* words */
+
+/* A text that is too long is cut and ends in "...". */
+
+/* A zeroed buffer is empty. */
+struct text_buffer {
+    size_t n_bytes;
+    char text[LIMIT_ERROR_TEXT];
+};
+
+void
+text_buffer_append(struct text_buffer *text_buffer, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+struct cluster;
+struct job;
+
+/*
+ * Say why a world has not formed: "job "a" has not formed before a join
+ * deadline: 3 of 4 have joined: rank 0 (host:pid), ...; missing: rank 3".
+ */
+struct text_buffer
+roster_text_summary(const struct cluster *cluster, const struct job *job);
 
 #endif

@@ -10,7 +10,6 @@
 #include "core/job.h"
 #include "core/journal.h"
 #include "core/memory.h"
-#include "core/state.h"
 
 void
 store_init(struct store *store, struct memory_account *memory)

@@ -19,7 +19,7 @@
 #include "core/action.h"
 #include "core/change.h"
 #include "core/event.h"
-#include "core/waiter.h"
+#include "core/member.h"
 
 struct cluster;
 struct job;

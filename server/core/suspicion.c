@@ -12,8 +12,7 @@
 #include "core/member.h"
 #include "core/membership.h"
 #include "core/memory.h"
-#include "core/roster_text.h"
-#include "core/state.h"
+#include "core/status_query.h"
 #include "core/suspicion_rule.h"
 
 enum {

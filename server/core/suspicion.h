@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #include "core/event.h"
-#include "core/waiter.h"
+#include "core/member.h"
 
 struct cluster;
 struct job;

@@ -15,8 +15,7 @@
 #include "core/journal.h"
 #include "core/membership.h"
 #include "core/memory.h"
-#include "core/roster_text.h"
-#include "core/state.h"
+#include "core/status_query.h"
 
 enum {
     NAMES_MAX = 8, /* missing members named in one text */

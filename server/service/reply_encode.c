@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/evidence.h"
 #include "base/identity.h"
-#include "base/random.h"
 #include "core/event.h"
 #include "rpc/messages/group_messages.h"
 #include "rpc/messages/rendezvous_messages.h"

@@ -17,7 +17,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/random.h"
-#include "core/token.h"
+#include "core/cluster.h"
 #include "net/loop.h"
 #include "rpc/messages/status_messages.h"
 #include "rpc/rpc_server.h"

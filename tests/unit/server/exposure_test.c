@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "check.h"
-#include "exposure.h"
+#include "coordinator.h"
 
 static void
 addresses_of_other_hosts_need_a_token_a_ca_or_a_word(void **state)

@@ -1,6 +1,12 @@
 /* tests/unit/server/core/cluster_test.c - dispatch, tokens, names, drain, time */
 
+#include <string.h>
+
 #include "base/limits.h"
+#include "check.h"
+#include "core/action.h"
+#include "core/cluster.h"
+#include "fence.h"
 #include "fixture.h"
 
 static void
@@ -286,6 +292,143 @@ step_late_leases_are_extended(void **state)
     fixture_deinit(&f);
 }
 
+static void
+token_only_the_same_text_matches(void **state)
+{
+    static const char *const texts[] = {"", "a", "b", "ab", "aB", "abc"};
+    struct token token;
+
+    (void)state;
+    for (size_t i = 0; i < 6; i++)
+        for (size_t j = 0; j < 6; j++) {
+            assert_int_equal(token_derive_roles(&token, texts[i]), HOOP_OK);
+            assert_int_equal(token_find_role(&token, texts[j]),
+                             i == j ? ROLE_WORKER : ROLE_ANYBODY);
+        }
+}
+
+static void
+token_null_is_empty(void **state)
+{
+    struct token token;
+
+    (void)state;
+    assert_int_equal(token_derive_roles(&token, NULL), HOOP_OK);
+    assert_int_equal(token_find_role(&token, ""), ROLE_WORKER);
+    assert_int_equal(token_find_role(&token, NULL), ROLE_WORKER);
+    assert_int_equal(token_find_role(&token, "x"), ROLE_ANYBODY);
+}
+
+static void
+token_too_long_is_refused_and_never_matches(void **state)
+{
+    struct token token;
+    char text[LIMIT_TOKEN + 1] = {0};
+
+    (void)state;
+    memset(text, 'x', LIMIT_TOKEN - 1);
+    assert_int_equal(token_derive_roles(&token, text), HOOP_OK);
+    assert_int_equal(token_find_role(&token, text), ROLE_WORKER);
+    text[LIMIT_TOKEN - 1] = 'x';
+    assert_int_equal(token_find_role(&token, text), ROLE_ANYBODY);
+    assert_int_equal(token_derive_roles(&token, text), HOOP_E_INVALID);
+}
+
+static bool
+tokens_compare(const void *left, const void *right)
+{
+    return token_find_role(left, right) == ROLE_WORKER;
+}
+
+/* All of a token is read, however soon it differs. */
+static void
+token_matches_reads_on_where_they_differ(void **state)
+{
+    struct token whole;
+    /* But for its last byte. */
+    struct token *part = fence_before(sizeof(*part) - 1);
+
+    (void)state;
+    assert_int_equal(token_derive_roles(&whole, "right"), HOOP_OK);
+    memcpy(part, &whole, sizeof(*part) - 1);
+    assert_true(fence_stops(tokens_compare, part, "wrong"));
+    assert_false(fence_stops(tokens_compare, &whole, "wrong"));
+}
+
+static void
+token_of_a_lesser_role_is_known_and_no_secret(void **state)
+{
+    struct token token;
+    struct token other;
+    char text[LIMIT_TOKEN];
+
+    (void)state;
+    assert_int_equal(token_derive_roles(&token, "secret"), HOOP_OK);
+    for (enum role role = ROLE_OPERATOR; role < ROLE_ANYBODY; role++) {
+        assert_int_equal(role_derive_token(role, "secret", text), HOOP_OK);
+        assert_int_equal(token_find_role(&token, text), role);
+        assert_int_equal(token_derive_roles(&other, text), HOOP_E_DENIED);
+        assert_int_equal(role_derive_token(role, "Secret", text), HOOP_OK);
+        assert_int_equal(token_find_role(&token, text), ROLE_ANYBODY);
+    }
+}
+
+static void
+action_list_many_actions_keep_their_texts(void **state)
+{
+    struct action_list action_list = {0};
+
+    (void)state;
+    for (unsigned int i = 0; i < 5000; i++)
+        action_list_fail_reply(&action_list,
+                               action_list_add_reply(&action_list, i),
+                               HOOP_E_ABORTED, "%u", i);
+    assert_int_equal(action_list.n_actions, 5000);
+    assert_int_equal(action_list.actions[4999].reply.ticket, 4999);
+    assert_string_equal(action_list.actions[0].reply.text, "0");
+    assert_string_equal(action_list.actions[4999].reply.text, "4999");
+    action_list_clear(&action_list);
+    assert_int_equal(action_list.n_actions, 0);
+    assert_true(action_list.n_room <= LIMIT_PAGE);
+    assert_string_equal(action_list_add_reply(&action_list, 1)->text, "");
+    action_list_deinit(&action_list);
+}
+
+static void
+action_list_memory_is_zeroed_and_aligned(void **state)
+{
+    struct action_list action_list = {0};
+
+    (void)state;
+    for (size_t n_bytes = 0; n_bytes < 40000; n_bytes += 997) {
+        char *memory = action_list_alloc(&action_list, n_bytes, 1);
+
+        assert_int_equal((uintptr_t)memory % 16, 0);
+        for (size_t i = 0; i < n_bytes; i++)
+            assert_int_equal(memory[i], 0);
+        memset(memory, 1, n_bytes);
+    }
+    assert_string_equal(action_list_copy_text(&action_list, NULL), "");
+    action_list_deinit(&action_list);
+}
+
+static void
+action_list_notice_copies_job_and_text(void **state)
+{
+    struct action_list action_list = {0};
+    char job[] = "a";
+
+    (void)state;
+    action_list_add_notice(&action_list,
+                           &(struct cluster_log_notice){.job = job, .rank = 3},
+                           "rank %u", 3U);
+    job[0] = 'b';
+    assert_int_equal(action_list.actions[0].kind, CLUSTER_NOTICE);
+    assert_string_equal(action_list.actions[0].notice.job, "a");
+    assert_string_equal(action_list.actions[0].notice.text, "rank 3");
+    action_list_deinit(&action_list);
+}
+
 int
 main(void)
 {
@@ -302,6 +445,14 @@ main(void)
         cmocka_unit_test(cancel_unknown_ticket_is_nothing),
         cmocka_unit_test(cancel_at_the_deadline_of_a_request_answers_it_once),
         cmocka_unit_test(step_late_leases_are_extended),
+        cmocka_unit_test(token_only_the_same_text_matches),
+        cmocka_unit_test(token_null_is_empty),
+        cmocka_unit_test(token_too_long_is_refused_and_never_matches),
+        cmocka_unit_test(token_matches_reads_on_where_they_differ),
+        cmocka_unit_test(token_of_a_lesser_role_is_known_and_no_secret),
+        cmocka_unit_test(action_list_many_actions_keep_their_texts),
+        cmocka_unit_test(action_list_memory_is_zeroed_and_aligned),
+        cmocka_unit_test(action_list_notice_copies_job_and_text),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

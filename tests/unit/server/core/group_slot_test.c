@@ -3,7 +3,6 @@
 #include "base/cleanup.h"
 #include "base/identity.h"
 #include "base/limits.h"
-#include "base/random.h"
 #include "fixture.h"
 
 static const uint32_t trio[] = {2, 0, 1};

@@ -2,7 +2,6 @@
 
 #include "base/evidence.h"
 #include "base/identity.h"
-#include "base/random.h"
 #include "core/journal.h"
 #include "core/membership.h"
 #include "fixture.h"

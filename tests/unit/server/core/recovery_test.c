@@ -6,7 +6,6 @@
 #include "base/cleanup.h"
 #include "base/evidence.h"
 #include "base/identity.h"
-#include "base/random.h"
 #include "core/journal.h"
 #include "shelf.h"
 
@@ -243,6 +242,8 @@ enum {
     ANSWER = 4096,
 };
 
+static const uint32_t two_workers[] = {0, 1};
+
 /* A cluster that may die, its disk, and one that never does. */
 struct twins {
     struct fixture mortal;
@@ -427,9 +428,9 @@ twins_gather(struct twins *twins, struct cluster_event event)
     const uint64_t first = event.group_slot.member.incarnation;
 
     event.kind = CLUSTER_GROUP_JOIN;
-    event.group_slot.ranks = pair;
-    event.group_slot.n_ranks = COUNT_OF(pair);
-    for (uint64_t i = 0; i < COUNT_OF(pair); i++) {
+    event.group_slot.ranks = two_workers;
+    event.group_slot.n_ranks = COUNT_OF(two_workers);
+    for (uint64_t i = 0; i < COUNT_OF(two_workers); i++) {
         event.group_slot.member.incarnation = first + i;
         twins_step(twins, &event);
     }
@@ -500,8 +501,8 @@ life_group(struct twins *twins,
         event.group = (struct cluster_group_call){
             .creator = {life->epoch, 100 * life->number + 1},
             .key = names[number % COUNT_OF(names)],
-            .ranks = pair,
-            .n_ranks = COUNT_OF(pair),
+            .ranks = two_workers,
+            .n_ranks = COUNT_OF(two_workers),
         };
         twins_step(twins, &event);
     }

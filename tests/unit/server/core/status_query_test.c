@@ -1,5 +1,9 @@
 /* tests/unit/server/core/status_query_test.c - what operators see */
 
+#include <stdio.h>
+
+#include "check.h"
+#include "core/change.h"
 #include "fixture.h"
 
 static void
@@ -133,6 +137,160 @@ status_query_needs_a_configured_token(void **state)
     event.token = "t";
     assert_int_equal(fixture_reply(&f, fixture_step(&f, event))->status,
                      HOOP_OK);
+    fixture_deinit(&f);
+}
+
+/* The text when nobody else comes. */
+static void
+roster_text_expect(struct fixture *f, uint64_t ticket, const char *part)
+{
+    fixture_next(f);
+    fixture_refused(f, ticket, HOOP_E_TIMEOUT, part);
+}
+
+static void
+roster_text_no_requests_counts_workers(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    for (uint32_t i = 1; i < 3; i++)
+        fixture_join(&f, i, CLUSTER_RANK_ANY, 4);
+    roster_text_expect(
+        &f, fixture_join(&f, 3, CLUSTER_RANK_ANY, 4),
+        "3 of 4 have joined: h:1, h:2, h:3; missing: 1 more worker");
+    fixture_deinit(&f);
+}
+
+static void
+roster_text_some_requests_name_the_free_ranks(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    fixture_join(&f, 1, 1, 5);
+    roster_text_expect(&f, fixture_join(&f, 2, CLUSTER_RANK_ANY, 5),
+                       "2 of 5 have joined: rank 1 (h:1), h:2; missing: 3 more "
+                       "workers for the ranks 0, 2-4");
+    fixture_deinit(&f);
+}
+
+static void
+roster_text_unknown_size_says_how_to_give_it(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    roster_text_expect(&f, fixture_join(&f, 1, 0, 0), "HOOP_WORLD_SIZE");
+    fixture_deinit(&f);
+}
+
+static void
+roster_text_range_says_how_many_are_enough(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){.world_size = 8, .size_min = 3});
+    roster_text_expect(
+        &f, fixture_join(&f, 1, 7, 0),
+        "1 of 3 to 8 has joined: rank 7 (h:1); missing: at least 2 "
+        "more workers");
+    fixture_deinit(&f);
+}
+
+static void
+roster_text_many_are_not_all_named(void **state)
+{
+    struct fixture f;
+    uint64_t ticket = 0;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    for (uint32_t i = 0; i < 20; i++)
+        ticket = fixture_join(&f, 1 + i, 2 * i, 100);
+    fixture_next(&f);
+    fixture_refused(&f, ticket, HOOP_E_TIMEOUT, "and 12 more");
+    fixture_refused(&f, ticket, HOOP_E_TIMEOUT,
+                    "1, 3, 5, 7, 9, 11, 13, 15, ...");
+    fixture_deinit(&f);
+}
+
+/* Of job "a". */
+static const struct cluster_job_detail *
+job_ask(struct fixture *f)
+{
+    const uint64_t ticket =
+        fixture_step(f, (struct cluster_event){.kind = CLUSTER_JOB,
+                                               .view = CLUSTER_VIEW_BRIEF});
+
+    return &fixture_reply(f, ticket)->job;
+}
+
+static void
+roster_text_before_the_deadline_says_for_whom_it_waits(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){
+                         .world_size = 8, .size_min = 3, .settle_ms = 2500});
+    fixture_join(&f, 1, CLUSTER_RANK_ANY, 0);
+    assert_string_equal(job_ask(&f)->missing, "at least 2 more workers");
+    fixture_join(&f, 2, CLUSTER_RANK_ANY, 0);
+    assert_string_equal(job_ask(&f)->missing, "at least 1 more worker");
+    fixture_join(&f, 3, CLUSTER_RANK_ANY, 0);
+    assert_string_equal(job_ask(&f)->missing,
+                        "others, until nobody has come for 2.5 s");
+    assert_int_equal(job_ask(&f)->size_min, 3);
+    fixture_join(&f, 4, 5, 0);
+    assert_string_equal(job_ask(&f)->missing,
+                        "2 more workers for the ranks 0-4");
+    fixture_deinit(&f);
+}
+
+static void
+roster_text_without_a_size_misses_the_size(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    fixture_join(&f, 1, 1, 0);
+    assert_string_equal(job_ask(&f)->missing, "");
+    assert_int_equal(job_ask(&f)->line.size, 0);
+    fixture_join(&f, 2, 0, 3);
+    assert_string_equal(job_ask(&f)->missing, "rank 2");
+    fixture_deinit(&f);
+}
+
+static void
+roster_text_names_each_host_once_and_not_all(void **state)
+{
+    struct fixture f;
+    char host[8];
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){.world_size = 100});
+    for (uint32_t i = 0; i < 20; i++) {
+        snprintf(host, sizeof(host), "n%u", i / 2);
+        fixture_step(&f,
+                     (struct cluster_event){
+                         .kind = CLUSTER_JOIN,
+                         .join = {.incarnation = 1 + i,
+                                  .protocol_version = CLUSTER_PROTOCOL_VERSION,
+                                  .rank = CLUSTER_RANK_ANY,
+                                  .pid = 1,
+                                  .host = host,
+                                  .address = "n:1"}});
+        if (i == 3)
+            assert_string_equal(job_ask(&f)->hosts, "n0, n1");
+    }
+    assert_string_equal(job_ask(&f)->hosts,
+                        "n0, n1, n2, n3, n4, n5, n6, n7, ...");
     fixture_deinit(&f);
 }
 
@@ -428,6 +586,27 @@ job_that_forms_is_told_without(void **state)
     fixture_deinit(&f);
 }
 
+static void
+endings_only_the_last_are_known(void **state)
+{
+    static struct ended_jobs ended_jobs;
+
+    (void)state;
+    assert_null(ended_jobs_find(&ended_jobs, "0"));
+    for (unsigned int i = 0; i < LIMIT_ENDED_JOBS + 10; i++) {
+        struct ended_job ended_job = {.epoch = i};
+
+        snprintf(ended_job.name, sizeof(ended_job.name), "%u", i % 70);
+        ended_jobs_add(&ended_jobs, &ended_job);
+    }
+    assert_int_equal(ended_jobs_count(&ended_jobs), LIMIT_ENDED_JOBS);
+    assert_int_equal(ended_jobs_at(&ended_jobs, 0)->epoch,
+                     LIMIT_ENDED_JOBS + 9);
+    assert_null(ended_jobs_find(&ended_jobs, "9"));
+    assert_int_equal(ended_jobs_find(&ended_jobs, "10")->epoch, 10);
+    assert_int_equal(ended_jobs_find(&ended_jobs, "3")->epoch, 73);
+}
+
 int
 main(void)
 {
@@ -438,6 +617,15 @@ main(void)
         cmocka_unit_test(status_query_of_a_job_that_forms_says_who_is_missing),
         cmocka_unit_test(status_query_of_a_job_that_runs_misses_nobody),
         cmocka_unit_test(status_query_needs_a_configured_token),
+        cmocka_unit_test(roster_text_no_requests_counts_workers),
+        cmocka_unit_test(roster_text_some_requests_name_the_free_ranks),
+        cmocka_unit_test(roster_text_unknown_size_says_how_to_give_it),
+        cmocka_unit_test(roster_text_range_says_how_many_are_enough),
+        cmocka_unit_test(roster_text_many_are_not_all_named),
+        cmocka_unit_test(
+            roster_text_before_the_deadline_says_for_whom_it_waits),
+        cmocka_unit_test(roster_text_without_a_size_misses_the_size),
+        cmocka_unit_test(roster_text_names_each_host_once_and_not_all),
         cmocka_unit_test(members_that_watch_are_asked_and_their_answers_told),
         cmocka_unit_test(members_that_do_not_answer_are_told_with_the_reason),
         cmocka_unit_test(impatience_of_one_is_not_that_of_others),
@@ -447,6 +635,7 @@ main(void)
         cmocka_unit_test(asker_is_answered_when_the_last_that_is_silent_leaves),
         cmocka_unit_test(members_that_set_up_communicators_are_told_to_wait),
         cmocka_unit_test(job_that_forms_is_told_without),
+        cmocka_unit_test(endings_only_the_last_are_known),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

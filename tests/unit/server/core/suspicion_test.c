@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "base/evidence.h"
 #include "base/identity.h"
-#include "base/random.h"
 #include "fixture.h"
 
 #define ADVICE "run hoopctl doctor --listen there, --peer HOST:PORT elsewhere"

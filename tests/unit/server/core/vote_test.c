@@ -2,7 +2,6 @@
 
 #include "base/cleanup.h"
 #include "base/identity.h"
-#include "base/random.h"
 #include "shelf.h"
 
 /* Worker n is rank n - 1, as fixture_world() made them. */

@@ -1,11 +1,11 @@
-/* tests/unit/server/idle_shutdown_test.c - server/idle_shutdown.c */
+/* tests/unit/server/standby_test.c - when hoopd ends by itself */
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "check.h"
-#include "idle_shutdown.h"
+#include "standby.h"
 
 static const struct coordinator_member_counts nobody_came = {0, 0};
 static const struct coordinator_member_counts nobody_left = {0, 3};
