@@ -21,16 +21,16 @@ enum {
 };
 
 static const struct setting rows[SETTING_COUNT] = {
-    [SETTING_COORDINATOR] =
-        {.name = "coordinator",
-         .environment = "HOOP_COORDINATOR",
-         .option = "coordinator",
-         .placeholder = "HOST:PORT",
-         .help = "address of the coordinator to join; several, with commas "
-                 "between them, if it has standbys",
-         .type = SETTING_TYPE_TEXT,
-         .max = LIMIT_ADDRESS - 1,
-         .users = WORKER},
+    [SETTING_COORDINATOR] = {.name = "coordinator",
+                             .environment = "HOOP_COORDINATOR",
+                             .option = "coordinator",
+                             .placeholder = "HOST:PORT",
+                             .help =
+                                 "address of the coordinator to join; several, "
+                                 "separated by commas, if it has standbys",
+                             .type = SETTING_TYPE_TEXT,
+                             .max = LIMIT_ADDRESS - 1,
+                             .users = WORKER},
     [SETTING_JOB] = {.name = "job",
                      .environment = "HOOP_JOB",
                      .option = "job",
@@ -92,7 +92,7 @@ static const struct setting rows[SETTING_COUNT] = {
          .environment = "HOOP_TIMEOUT",
          .option = "timeout",
          .placeholder = "SECONDS",
-         .help = "how long an operation may take, of whatever communicator",
+         .help = "how long an operation of any communicator may take",
          .default_text = "600",
          .default_in_ci = "60",
          .type = SETTING_TYPE_DURATION,
@@ -104,9 +104,10 @@ static const struct setting rows[SETTING_COUNT] = {
          .environment = "HOOP_FAILURE_TIMEOUT",
          .option = "failure-timeout",
          .placeholder = "SECONDS",
-         .help = "a rank that others wait for is lost when nothing has come "
-                 "from its process for so long; late in a call is not lost; by "
-                 "default it is longer on a network that loses packets",
+         .help = "a rank that others wait for is declared lost when its "
+                 "process has been silent for this long; a rank that is only "
+                 "late for a call is not lost; the default is longer on a "
+                 "network that loses packets",
          .default_text = "2",
          .type = SETTING_TYPE_DURATION,
          .min = 50,
@@ -117,8 +118,9 @@ static const struct setting rows[SETTING_COUNT] = {
          .environment = "HOOP_LATE_WARNING",
          .option = "late-warning",
          .placeholder = "SECONDS",
-         .help = "who is waited for so long is named on standard error, "
-                 "unless HOOP_LOG is set to off or error; 0: never",
+         .help =
+             "a rank that others have waited for this long is named on "
+             "standard error, unless HOOP_LOG is set to off or error; 0: never",
          .default_text = "10",
          .type = SETTING_TYPE_DURATION,
          .max = MS_PER_WEEK,
@@ -128,11 +130,11 @@ static const struct setting rows[SETTING_COUNT] = {
          .environment = "HOOP_WAIT_NOTICE",
          .option = "wait-notice",
          .placeholder = "SECONDS",
-         .help = "who has waited so long for others to join, or to create, "
-                 "split, agree, shrink, grow or bring states with it, or for "
-                 "the coordinator, says so on standard error, then again and "
-                 "again, ever more rarely, unless HOOP_LOG is set to off or "
-                 "error; 0: never",
+         .help = "a process that has waited this long for others to join, "
+                 "create, split, agree, shrink, grow or synchronise states "
+                 "with it, or for the coordinator, says so on standard error, "
+                 "and repeats it at growing intervals, unless HOOP_LOG is set "
+                 "to off or error; 0: never",
          .default_text = "1",
          .type = SETTING_TYPE_DURATION,
          .max = MS_PER_WEEK,
@@ -148,21 +150,21 @@ static const struct setting rows[SETTING_COUNT] = {
          .max = LIMIT_SETTING - 1,
          .users = WORKER,
          .is_internal = true},
-    [SETTING_ADVERTISE] =
-        {.name = "advertise",
-         .environment = "HOOP_ADVERTISE",
-         .option = "advertise",
-         .placeholder = "HOST",
-         .help = "address told to the peers instead of the one found",
-         .type = SETTING_TYPE_TEXT,
-         .max = LIMIT_ADDRESS - 1,
-         .users = WORKER},
+    [SETTING_ADVERTISE] = {.name = "advertise",
+                           .environment = "HOOP_ADVERTISE",
+                           .option = "advertise",
+                           .placeholder = "HOST",
+                           .help = "address that is advertised to the peers "
+                                   "instead of the detected one",
+                           .type = SETTING_TYPE_TEXT,
+                           .max = LIMIT_ADDRESS - 1,
+                           .users = WORKER},
     [SETTING_INTERFACE] =
         {.name = "interface",
          .environment = "HOOP_INTERFACE",
          .option = "interface",
          .placeholder = "NAME",
-         .help = "network interface whose address is told to the peers",
+         .help = "network interface whose address is advertised to the peers",
          .type = SETTING_TYPE_TEXT,
          .max = LIMIT_NAME - 1,
          .users = WORKER},
@@ -191,8 +193,8 @@ static const struct setting rows[SETTING_COUNT] = {
          .environment = "HOOP_WIRE_DTYPE",
          .option = "wire-dtype",
          .placeholder = "DTYPE",
-         .help = "lossy conversion of float32 in reductions and gathers on "
-                 "the wire, for all ranks if rank 0 is told so",
+         .help = "lossy conversion of float32 in reductions and gathers on the "
+                 "wire; rank 0's value applies to all ranks",
          .default_text = "none",
          .choices = setting_choices_wire_dtypes,
          .type = SETTING_TYPE_CHOICE,
@@ -212,30 +214,30 @@ static const struct setting rows[SETTING_COUNT] = {
          .environment = "HOOP_ON_FAILURE",
          .option = "on-failure",
          .placeholder = "WHAT",
-         .help = "what a call does when a rank is lost: error, or retry, "
-                 "done again by those that are left (blocking ones that "
-                 "hoop/elastic.h lists); alike for all ranks",
+         .help = "what a call does when a rank is lost: error, or retry, which "
+                 "repeats it among the survivors (blocking calls that "
+                 "hoop/elastic.h lists); the same on all ranks",
          .default_text = "error",
          .choices = setting_choices_remedies,
          .type = SETTING_TYPE_CHOICE,
          .users = WORKER},
-    [SETTING_CHECKSUM] =
-        {.name = "checksum",
-         .environment = "HOOP_CHECKSUM",
-         .option = "checksum",
-         .placeholder = "WHEN",
-         .help = "sum every frame and refuse what was damaged on its way: "
-                 "on or off, alike for all ranks",
-         .default_text = "off",
-         .choices = setting_choices_switches,
-         .type = SETTING_TYPE_CHOICE,
-         .users = WORKER},
+    [SETTING_CHECKSUM] = {.name = "checksum",
+                          .environment = "HOOP_CHECKSUM",
+                          .option = "checksum",
+                          .placeholder = "WHEN",
+                          .help =
+                              "add a checksum to every frame and refuse "
+                              "damaged ones: on or off, the same on all ranks",
+                          .default_text = "off",
+                          .choices = setting_choices_switches,
+                          .type = SETTING_TYPE_CHOICE,
+                          .users = WORKER},
     [SETTING_TRANSPORT] =
         {.name = "transport",
          .environment = "HOOP_TRANSPORT",
          .option = "transport",
          .placeholder = "TRANSPORT",
-         .help = "way between ranks of one host (auto: shm if possible)",
+         .help = "transport between ranks of one host (auto: shm if possible)",
          .default_text = "auto",
          .choices = setting_choices_transports,
          .type = SETTING_TYPE_CHOICE,
@@ -251,25 +253,25 @@ static const struct setting rows[SETTING_COUNT] = {
          .choices = setting_choices_attaching,
          .type = SETTING_TYPE_CHOICE,
          .users = WORKER},
-    [SETTING_TLS] =
-        {.name = "tls",
-         .environment = "HOOP_TLS",
-         .option = "tls",
-         .placeholder = "WHEN",
-         .help = "encrypt connections to peers and to the coordinator: on or "
-                 "off, alike for all of them",
-         .default_text = "off",
-         .choices = setting_choices_switches,
-         .type = SETTING_TYPE_CHOICE,
+    [SETTING_TLS] = {.name = "tls",
+                     .environment = "HOOP_TLS",
+                     .option = "tls",
+                     .placeholder = "WHEN",
+                     .help = "encrypt connections to peers and to the "
+                             "coordinator: on or off, the same for all of them",
+                     .default_text = "off",
+                     .choices = setting_choices_switches,
+                     .type = SETTING_TYPE_CHOICE,
+                     .users = WORKER | HOOPD},
+    [SETTING_TLS_CERT] =
+        {.name = "tls_cert",
+         .environment = "HOOP_TLS_CERT",
+         .option = "tls-cert",
+         .placeholder = "PATH",
+         .help = "certificate that is presented to the other side, in PEM",
+         .type = SETTING_TYPE_TEXT,
+         .max = LIMIT_SETTING - 1,
          .users = WORKER | HOOPD},
-    [SETTING_TLS_CERT] = {.name = "tls_cert",
-                          .environment = "HOOP_TLS_CERT",
-                          .option = "tls-cert",
-                          .placeholder = "PATH",
-                          .help = "certificate shown to the other side, in PEM",
-                          .type = SETTING_TYPE_TEXT,
-                          .max = LIMIT_SETTING - 1,
-                          .users = WORKER | HOOPD},
     [SETTING_TLS_KEY] = {.name = "tls_key",
                          .environment = "HOOP_TLS_KEY",
                          .option = "tls-key",
@@ -278,16 +280,16 @@ static const struct setting rows[SETTING_COUNT] = {
                          .type = SETTING_TYPE_TEXT,
                          .max = LIMIT_SETTING - 1,
                          .users = WORKER | HOOPD},
-    [SETTING_TLS_CA] = {.name = "tls_ca",
-                        .environment = "HOOP_TLS_CA",
-                        .option = "tls-ca",
-                        .placeholder = "PATH",
-                        .help = "who signs certificates that are believed, in "
-                                "PEM; without certificates, a key made of the "
-                                "token does",
-                        .type = SETTING_TYPE_TEXT,
-                        .max = LIMIT_SETTING - 1,
-                        .users = WORKER | HOOPD},
+    [SETTING_TLS_CA] =
+        {.name = "tls_ca",
+         .environment = "HOOP_TLS_CA",
+         .option = "tls-ca",
+         .placeholder = "PATH",
+         .help = "CA that signs trusted certificates, in PEM; without "
+                 "certificates, a key derived from the token serves",
+         .type = SETTING_TYPE_TEXT,
+         .max = LIMIT_SETTING - 1,
+         .users = WORKER | HOOPD},
     [SETTING_STREAMS] =
         {.name = "streams",
          .environment = "HOOP_STREAMS",
@@ -312,8 +314,8 @@ static const struct setting rows[SETTING_COUNT] = {
          .environment = "HOOP_ALGORITHM",
          .option = "algorithm",
          .placeholder = "LIST",
-         .help = "algorithms to force: allreduce:ring,broadcast:chain; "
-                 "rank 0's list counts",
+         .help = "algorithms to force: allreduce:ring,broadcast:chain; rank "
+                 "0's list applies",
          .type = SETTING_TYPE_TEXT,
          .max = LIMIT_SETTING - 1,
          .users = WORKER},
@@ -323,9 +325,9 @@ static const struct setting rows[SETTING_COUNT] = {
          .option = "tuning",
          .placeholder = "PATH",
          .help = "file of times that hoop-perf --tune measured, to choose "
-                 "algorithms by; auto: the first four jobs of up to 64 "
-                 "ranks race for 1.5 s each and keep one in the cache "
-                 "folder; model: by estimates alone; rank 0's counts",
+                 "algorithms by; auto: the first four jobs of up to 64 ranks "
+                 "measure for 1.5 s each and keep a file in the cache folder; "
+                 "model: by estimates alone; rank 0's value applies",
          .type = SETTING_TYPE_TEXT,
          .max = LIMIT_SETTING - 1,
          .users = WORKER},
@@ -352,8 +354,8 @@ static const struct setting rows[SETTING_COUNT] = {
          .environment = "HOOP_DEBUG_SPIN",
          .option = "debug-spin",
          .placeholder = "WHEN",
-         .help = "look again and again before sleeping in a call: while "
-                 "every rank of the host has a processor, never, always",
+         .help = "poll before sleeping in a call: while every rank of the host "
+                 "has a processor, never, always",
          .default_text = "auto",
          .choices = setting_choices_spins,
          .type = SETTING_TYPE_CHOICE,
@@ -372,37 +374,39 @@ static const struct setting rows[SETTING_COUNT] = {
          .users = WORKER,
          .former = "HOOP_LINK",
          .is_internal = true},
-    [SETTING_DEBUG_FAULT] =
-        {.name = "debug_fault",
-         .environment = "HOOP_DEBUG_FAULT",
-         .option = "debug-fault",
-         .placeholder = "RULES",
-         .help = "faults that strike on demand, in builds that have them",
+    [SETTING_DEBUG_FAULT] = {.name = "debug_fault",
+                             .environment = "HOOP_DEBUG_FAULT",
+                             .option = "debug-fault",
+                             .placeholder = "RULES",
+                             .help =
+                                 "faults to inject, in builds that have them",
+                             .type = SETTING_TYPE_TEXT,
+                             .max = LIMIT_SETTING - 1,
+                             .users = WORKER,
+                             .former = "HOOP_FAULT",
+                             .is_internal = true},
+    [SETTING_LISTEN] =
+        {.name = "listen",
+         .environment = "HOOP_LISTEN",
+         .option = "listen",
+         .placeholder = "HOST:PORT",
+         .help =
+             "address on which workers join, or several separated by commas; "
+             "by default 0.0.0.0:4667, or localhost:4667 without a token",
          .type = SETTING_TYPE_TEXT,
-         .max = LIMIT_SETTING - 1,
-         .users = WORKER,
-         .former = "HOOP_FAULT",
-         .is_internal = true},
-    [SETTING_LISTEN] = {.name = "listen",
-                        .environment = "HOOP_LISTEN",
-                        .option = "listen",
-                        .placeholder = "HOST:PORT",
-                        .help = "address on which workers join, or several "
-                                "with commas between them; unless it is set "
-                                "0.0.0.0:4667, localhost:4667 without a token",
-                        .type = SETTING_TYPE_TEXT,
-                        .max = LIMIT_ADDRESS - 1,
-                        .users = HOOPD},
-    [SETTING_HTTP] = {.name = "http",
-                      .environment = "HOOP_HTTP",
-                      .option = "http",
-                      .placeholder = "HOST:PORT",
-                      .help = "address of /healthz, /readyz and /metrics, or "
-                              "several, or none; unless it is set "
-                              "0.0.0.0:4668, localhost:4668 without a token",
-                      .type = SETTING_TYPE_TEXT,
-                      .max = LIMIT_ADDRESS - 1,
-                      .users = HOOPD},
+         .max = LIMIT_ADDRESS - 1,
+         .users = HOOPD},
+    [SETTING_HTTP] =
+        {.name = "http",
+         .environment = "HOOP_HTTP",
+         .option = "http",
+         .placeholder = "HOST:PORT",
+         .help =
+             "address of /healthz, /readyz and /metrics, or several, or none; "
+             "by default 0.0.0.0:4668, or localhost:4668 without a token",
+         .type = SETTING_TYPE_TEXT,
+         .max = LIMIT_ADDRESS - 1,
+         .users = HOOPD},
     [SETTING_HTTP_TLS] =
         {.name = "http_tls",
          .environment = "HOOP_HTTP_TLS",
@@ -431,17 +435,16 @@ static const struct setting rows[SETTING_COUNT] = {
                               .type = SETTING_TYPE_TEXT,
                               .max = LIMIT_SETTING - 1,
                               .users = HOOPD},
-    [SETTING_INSECURE_OPEN] =
-        {.name = "insecure_open",
-         .environment = "HOOP_INSECURE_OPEN",
-         .option = "insecure-open",
-         .placeholder = "WHEN",
-         .help = "on, or 1: without a token listen for other hosts, too, and "
-                 "let anybody join",
-         .default_text = "off",
-         .choices = setting_choices_flags,
-         .type = SETTING_TYPE_CHOICE,
-         .users = HOOPD},
+    [SETTING_INSECURE_OPEN] = {.name = "insecure_open",
+                               .environment = "HOOP_INSECURE_OPEN",
+                               .option = "insecure-open",
+                               .placeholder = "WHEN",
+                               .help = "on, or 1: listen for other hosts even "
+                                       "without a token, and let anybody join",
+                               .default_text = "off",
+                               .choices = setting_choices_flags,
+                               .type = SETTING_TYPE_CHOICE,
+                               .users = HOOPD},
     [SETTING_WORLD_SIZE_MIN] =
         {.name = "world_size_min",
          .environment = "HOOP_WORLD_SIZE_MIN",
@@ -463,24 +466,24 @@ static const struct setting rows[SETTING_COUNT] = {
          .min = 1,
          .max = MS_PER_HOUR,
          .users = HOOPD},
-    [SETTING_LEASE] = {.name = "lease",
-                       .environment = "HOOP_LEASE",
-                       .option = "lease",
-                       .placeholder = "SECONDS",
-                       .help =
-                           "how long a member may be silent before it is lost",
-                       .default_text = "10",
-                       .type = SETTING_TYPE_DURATION,
-                       .min = 100,
-                       .max = MS_PER_HOUR,
-                       .users = HOOPD},
+    [SETTING_LEASE] =
+        {.name = "lease",
+         .environment = "HOOP_LEASE",
+         .option = "lease",
+         .placeholder = "SECONDS",
+         .help = "how long a member may be silent before it is declared lost",
+         .default_text = "10",
+         .type = SETTING_TYPE_DURATION,
+         .min = 100,
+         .max = MS_PER_HOUR,
+         .users = HOOPD},
     [SETTING_DATA_DIR] =
         {.name = "data_dir",
          .environment = "HOOP_DATA_DIR",
          .option = "data-dir",
          .placeholder = "PATH",
-         .help = "folder for what shall outlive hoopd: jobs, groups, keys; "
-                 "without it a new hoopd knows nothing of the old one's",
+         .help = "folder for what must survive hoopd: jobs, groups, keys; "
+                 "without it a new hoopd knows nothing of the previous one's",
          .type = SETTING_TYPE_TEXT,
          .max = LIMIT_SETTING - 1,
          .users = HOOPD},
@@ -489,29 +492,29 @@ static const struct setting rows[SETTING_COUNT] = {
          .environment = "HOOP_DURABILITY",
          .option = "durability",
          .placeholder = "WHAT",
-         .help = "what is acknowledged survives nothing (memory), the death "
-                 "of hoopd (process), that of the machine (disk)",
+         .help = "what acknowledged changes survive: nothing (memory), the "
+                 "death of hoopd (process), the death of the machine (disk)",
          .default_text = "disk",
          .choices = setting_choices_durabilities,
          .type = SETTING_TYPE_CHOICE,
          .users = HOOPD},
-    [SETTING_STANDBY] =
-        {.name = "standby",
-         .environment = "HOOP_STANDBY",
-         .option = "standby",
-         .placeholder = "WHEN",
-         .help = "on: while another hoopd uses the data folder wait for its "
-                 "end, then serve in its place",
-         .default_text = "off",
-         .choices = setting_choices_switches,
-         .type = SETTING_TYPE_CHOICE,
-         .users = HOOPD},
+    [SETTING_STANDBY] = {.name = "standby",
+                         .environment = "HOOP_STANDBY",
+                         .option = "standby",
+                         .placeholder = "WHEN",
+                         .help =
+                             "on: while another hoopd uses the data folder, "
+                             "wait for its end, then serve in its place",
+                         .default_text = "off",
+                         .choices = setting_choices_switches,
+                         .type = SETTING_TYPE_CHOICE,
+                         .users = HOOPD},
     [SETTING_CONNECTIONS_PER_ADDRESS] =
         {.name = "connections_per_address",
          .environment = "HOOP_CONNECTIONS_PER_ADDRESS",
          .option = "connections-per-address",
          .placeholder = "N",
-         .help = "connections that an address of another host may have",
+         .help = "connections that one address of another host may have",
          .default_text = "1024",
          .type = SETTING_TYPE_UINT,
          .min = 1,

@@ -250,7 +250,7 @@ const char *const setting_choices_transports[] = {"auto", "tcp", "shm", NULL};
 /* In the order of enum cma_mode (transport/shm/cma.h). */
 const char *const setting_choices_attaching[] = {"auto", "off", "on", NULL};
 
-_Static_assert(LIMIT_STREAMS == 8, "the greatest of these choices");
+_Static_assert(LIMIT_STREAMS == 8, "the largest of these choices");
 /* The index is the number of streams; auto is 0. */
 const char *const setting_choices_streams[] = {
     "auto", "1", "2", "3", "4", "5", "6", "7", "8", NULL,

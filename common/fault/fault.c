@@ -25,7 +25,7 @@ struct faults {
 
 DEFINE_CLEANUP(struct faults *, faults_destroy)
 
-_Static_assert(LIMIT_FAULTS <= 32, "a bit for each");
+_Static_assert(LIMIT_FAULTS <= 32, "one bit for each");
 
 /* Check the rules of other ranks too, but do not keep them. Only a worker knows
  * the operations of workers, and the coordinator its calls. */

@@ -156,7 +156,8 @@ wakeup_export(const int fds[2], struct wakeup_handle *out_place)
     if (status != HOOP_OK)
         return error_pass(status);
     if (fstat(fds[1], &file) != 0)
-        return error_raise(HOOP_E_UNAVAILABLE, "no bell: %s", strerror(errno));
+        return error_raise(HOOP_E_UNAVAILABLE, "no wake-up descriptor: %s",
+                           strerror(errno));
     place.inode = file.st_ino;
     *out_place = place;
     return HOOP_OK;
@@ -165,9 +166,10 @@ wakeup_export(const int fds[2], struct wakeup_handle *out_place)
 static enum hoop_status
 wakeup_unreachable_raise(const struct wakeup_handle *place, const char *why)
 {
-    return error_raise(HOOP_E_UNAVAILABLE,
-                       "the bell of process %u is out of reach: %s", place->pid,
-                       why);
+    return error_raise(
+        HOOP_E_UNAVAILABLE,
+        "the wake-up descriptor of process %u cannot be opened: %s", place->pid,
+        why);
 }
 
 enum hoop_status

@@ -27,7 +27,7 @@ _Static_assert((int)LIMIT_RPC_WORKER_BYTES + (int)LIMIT_RPC_OPERATOR_BYTES +
                        (int)LIMIT_RPC_METRICS_BYTES +
                        (int)LIMIT_RPC_UNAUTH_BYTES ==
                    (int)LIMIT_RPC_BYTES,
-               "the shares of the roles are the limit in all");
+               "the shares of the roles add up to the limit");
 
 void
 budget_init(struct budget *budget)

@@ -473,9 +473,9 @@ cache_entry_restore(struct reply_cache *cache,
     static char former; /* stands in as owner until the entry is finished */
 
     if (cache_entry_find(client, key->id))
-        return error_raise(HOOP_E_DATA_LOSS, "a kept reply is there twice");
+        return error_raise(HOOP_E_DATA_LOSS, "a stored reply is there twice");
     if (cache_entry_add(cache, client, key->id, &former) != REPLY_CACHE_NEW)
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for a kept reply");
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a stored reply");
     client_extend_due(client, key);
     reply_cache_store_reply(cache, key, reply);
     return HOOP_OK;
@@ -496,9 +496,9 @@ evicted_floor_restore(struct cache_client *client,
 
     if (value.n_bytes != sizeof(stored) &&
         value.n_bytes != sizeof(stored.floor))
-        return error_raise(HOOP_E_DATA_LOSS,
-                           "of a client's replies it is not known which are "
-                           "forgotten");
+        return error_raise(
+            HOOP_E_DATA_LOSS,
+            "it is not known which replies of a client are forgotten");
     memcpy(&stored, value.bytes, value.n_bytes);
     client->floor = be64toh(stored.floor);
     client->floor_term_ms = be64toh(stored.term_ms);
@@ -521,7 +521,8 @@ reply_cache_restore(struct reply_cache *cache,
 
     if (key.n_bytes != sizeof(stored))
         return error_raise(HOOP_E_DATA_LOSS,
-                           "a kept reply has a key of %zu bytes", key.n_bytes);
+                           "a stored reply has a key of %zu bytes",
+                           key.n_bytes);
     memcpy(&stored, key.bytes, sizeof(stored));
     memcpy(request.client.bytes, stored.client, sizeof(stored.client));
     request.id = be64toh(stored.id);

@@ -77,7 +77,7 @@ frame_problem(const struct frame *frame)
     if (frame->codec == CODEC_RAW && frame->stored != frame->raw)
         return "an uncoded payload has two sizes";
     if (frame->kind == FRAME_VERDICT && frame->codec != CODEC_RAW)
-        return "a verdict's text is coded";
+        return "a failure notice's text is compressed";
     if (!kind_is_part_of_message(frame->kind))
         return NULL;
     if (frame->offset > frame->total ||

@@ -508,7 +508,7 @@ group_slot_recover_left(struct group *group, uint64_t place)
     if (!group->slots || place >= group->shown.n_ranks ||
         group->slots[place].state != GROUP_SLOT_TAKEN || group->n_taken == 1)
         return error_raise(HOOP_E_DATA_LOSS,
-                           "a seat was left that was not taken");
+                           "a group slot was left that was not taken");
 
     struct group_slot *group_slot = &group->slots[place];
 

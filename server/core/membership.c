@@ -170,14 +170,15 @@ recovery_lease_check_restore(struct job *job,
                              size_t n_bytes)
 {
     if (n_bytes != (job->ranks ? job->size : 1))
-        return error_raise(HOOP_E_DATA_LOSS,
-                           "job \"%s\": others are awaited than its members",
-                           job->name);
+        return error_raise(
+            HOOP_E_DATA_LOSS,
+            "job \"%s\": ranks are waited for that are not its members",
+            job->name);
     for (size_t i = 0; i < n_bytes; i++) {
         if (n_parts[i] > LEASE_CHECK_PARTS)
-            return error_raise(HOOP_E_DATA_LOSS,
-                               "job \"%s\": somebody is awaited for too long",
-                               job->name);
+            return error_raise(
+                HOOP_E_DATA_LOSS,
+                "job \"%s\": a rank is waited for beyond the limit", job->name);
     }
     job->lease_check.n_parts = n_parts[0];
     for (uint32_t rank = 0; job->ranks && rank < job->size; rank++)
@@ -433,13 +434,13 @@ report_find_accused(struct job *job,
 {
     if (report->rank >= job->size)
         return error_raise(HOOP_E_INVALID,
-                           "the report accuses rank %u of %u ranks",
-                           report->rank, job->size);
+                           "the report names rank %u of %u ranks", report->rank,
+                           job->size);
     const uint64_t incarnation = job->ranks[report->rank]->incarnation;
 
     if (identity_of_incarnation(incarnation) != report->identity)
         return error_raise(HOOP_E_INVALID,
-                           "the report accuses rank %u in an incarnation that "
+                           "the report names rank %u with an incarnation that "
                            "it never had in epoch %llu",
                            report->rank, (unsigned long long)job->epoch);
     *out_member = job->ranks[report->rank];

@@ -131,7 +131,7 @@ change_fill_from_member(struct job *job,
     if (!member || member->rank != change->rank ||
         member->state != (is_lost ? CLUSTER_MEMBER_LOST : CLUSTER_MEMBER_LEFT))
         return recovery_raise_mismatch(
-            job, "the end of a member is told that has not ended");
+            job, "a member is said to have ended that has not ended");
     change->host = member->host;
     change->pid = member->pid;
     if (member->reason)
@@ -238,8 +238,8 @@ group_slot_record_read(struct job *job,
     if (group)
         group = ELMT_FROM_HH(group->hh.tbl, group->hh.tbl->tail);
     if (!group || group->shown.communicator != communicator)
-        return recovery_raise_mismatch(job,
-                                       "a seat was left in no communicator");
+        return recovery_raise_mismatch(
+            job, "a group slot was left in no communicator");
 
     const enum hoop_status status = group_slot_recover_left(group, place);
 
@@ -463,8 +463,8 @@ ended_member_check(const struct member *member)
 {
     if (member->state == CLUSTER_MEMBER_ACTIVE || TAILQ_EMPTY(&member->slots))
         return HOOP_OK;
-    return recovery_raise_mismatch(member->job,
-                                   "who has ended is in a communicator");
+    return recovery_raise_mismatch(
+        member->job, "a member that has ended is in a communicator");
 }
 
 enum hoop_status

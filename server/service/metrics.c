@@ -80,7 +80,7 @@ static const struct metric_definition metrics_rows[] = {
      "Parked replies that came at their deadline."},
     {offsetof(struct metrics, cluster.replies_dropped),
      "hoop_replies_dropped_total", "counter",
-     "Parked replies for which nobody waited any more."},
+     "Parked replies whose client no longer waited."},
     {offsetof(struct metrics, server.requests), "hoop_rpc_received_total",
      "counter", "Requests received, of all kinds."},
     {offsetof(struct metrics, server.requests_malformed),

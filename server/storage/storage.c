@@ -361,7 +361,7 @@ storage_open(const struct storage_options *options,
 
     assert(options->on_durable);
     if (!storage)
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for a keep");
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for the storage");
     storage->options = *options;
     if (!storage->options.n_room)
         storage->options.n_room = LIMIT_KEEP_WAITING;

@@ -3,7 +3,7 @@
 
 hostile_member_check.py HOOPD STEADY: in a job of three, rank 0 is this program.
 It knows the token, has joined and is connected to rank 1, to which it then sends
-more bytes unasked than its window permits; or short questions, whose answers it
+more bytes than its window permits without a grant; or short questions, whose answers it
 never reads, as it never reads signs of life. Both workers lose it, for a reason
 that says what it did, and rank 1 has not grown by more than docs/security.md says.
 """
@@ -188,7 +188,7 @@ def questions(job):
 
 def check(programs, folder):
     n_sent = attack(programs, folder, early_messages,
-                    'more bytes unasked than its window permits', EARLY_KIB)
+                    'more bytes than its window permits without a grant', EARLY_KIB)
     if n_sent < WINDOW:
         raise Wrong(f'rank 1 takes only {n_sent} bytes of a window of {WINDOW}')
     attack(programs, folder, questions,

@@ -300,7 +300,7 @@ benchmark_run(struct comm_context *context,
 
     lines = open_memstream(&text, &n_text);
     if (!input || !output || !lines)
-        return error_raise(HOOP_E_EXHAUSTED, "no memory to race algorithms");
+        return error_raise(HOOP_E_EXHAUSTED, "no memory to measure algorithms");
     const struct benchmark benchmark = {
         .context = context,
         .nodes = nodes,
@@ -314,8 +314,8 @@ benchmark_run(struct comm_context *context,
     if (status != HOOP_OK)
         return error_pass(status);
     if (fclose(STEAL(lines)) != 0 || !text)
-        return error_raise(HOOP_E_EXHAUSTED, "no memory to race algorithms");
-    log_debug("tune", "raced all algorithms: %zu bytes of times, %.1f ms",
+        return error_raise(HOOP_E_EXHAUSTED, "no memory to measure algorithms");
+    log_debug("tune", "measured all algorithms: %zu bytes of times, %.1f ms",
               n_text, (double)(clock_now_ns() - begin_ns) / 1e6);
     *out_text = STEAL(text);
     return HOOP_OK;
@@ -369,7 +369,7 @@ benchmark_compare_cma(struct comm_context *context,
     double quotient = 1;
 
     if (!input || !output)
-        return error_raise(HOOP_E_EXHAUSTED, "no memory to race algorithms");
+        return error_raise(HOOP_E_EXHAUSTED, "no memory to measure algorithms");
     const enum hoop_status status =
         cma_time_ratio_measure(&benchmark, &quotient);
     if (status != HOOP_OK)

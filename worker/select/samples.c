@@ -337,7 +337,7 @@ sample_store_read(const char *path)
 
     if (samples_read(path, &samples) == HOOP_OK)
         return samples;
-    log_debug("tune", "no races are kept: %s", error_text());
+    log_debug("tune", "no measurements are stored: %s", error_text());
     return NULL;
 }
 
@@ -506,8 +506,8 @@ sample_append(struct samples *samples, const struct sample *sample)
             reallocarray(samples->all, capacity, sizeof(samples->all[0]));
 
         if (!all)
-            return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu races",
-                               capacity);
+            return error_raise(HOOP_E_EXHAUSTED,
+                               "no memory for %zu measurements", capacity);
         samples->all = all;
         samples->capacity = capacity;
     }
@@ -601,7 +601,7 @@ samples_parse(const char *where,
     size_t at = 0;
 
     if (!samples)
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for races");
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for measurements");
     if (n_bytes > LIMIT_RACES)
         return error_raise(HOOP_E_INVALID, "%s: more than %d bytes", where,
                            (int)LIMIT_RACES);

@@ -112,7 +112,7 @@ shm_offer_fill(struct region_setup *region_setup, struct shm_offer *shm_offer)
             engine_publish_cma_address(region_setup->engine,
                                        &shm_offer->attach) == HOOP_OK;
     if (status != HOOP_OK)
-        log_shm_failure("no hall: nothing to share");
+        log_shm_failure("no shared region: nothing to share");
 }
 
 static enum hoop_status
@@ -181,7 +181,7 @@ shm_offers_accept(struct region_setup *region_setup,
     if (status == HOOP_OK)
         status = wakeup_handles_open(region_setup, shm_offers);
     if (status != HOOP_OK) {
-        log_shm_failure("no hall: out of reach");
+        log_shm_failure("no shared region: out of reach");
         return SHM_CAPABILITY_NONE;
     }
     if (cma_attach_others(region_setup, shm_offers) == HOOP_OK)

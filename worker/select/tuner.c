@@ -297,7 +297,7 @@ tuner_append_samples(struct tuner *tuner, const char *text)
 
     if (asprintf(&all, "%s%s", tuner->samples ? tuner->samples->text : "",
                  text) < 0)
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for races");
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for measurements");
     const enum hoop_status status =
         samples_parse(tuner->store, all, strlen(all), &samples);
     if (status != HOOP_OK)
@@ -315,7 +315,7 @@ tuner_add_samples(struct tuner *tuner, const char *text)
     const enum hoop_status status = tuner_append_samples(tuner, text);
     pthread_mutex_unlock(&tuner->lock);
     if (status != HOOP_OK)
-        log_debug("tune", "races are not kept: %s", error_text());
+        log_debug("tune", "measurements are not stored: %s", error_text());
 }
 
 /* FNV-1a. Tables of equal layouts are equal. */

@@ -167,7 +167,7 @@ agreement_broadcast_refusal(struct comm_context *context)
     /* The caller reports its own error, not a failure to send the refusal. */
     snprintf(text, sizeof(text), "%s", error_text());
     if (agreement_broadcast_bytes(context, bytes, sizeof(bytes)) != HOOP_OK)
-        log_debug("tune", "nobody told: %s", error_text());
+        log_debug("tune", "the other ranks were not told: %s", error_text());
     (void)error_raise(HOOP_E_INVALID, "%s", text);
 }
 

@@ -509,7 +509,7 @@ group_client_create(const struct group_client_options *options,
     struct group_client *group_client = calloc(1, sizeof(*group_client));
 
     if (!group_client)
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for a registrar");
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for the group client");
     group_client->options = *options;
     group_client->self = (struct member_request){
         .epoch = roster->epoch,

@@ -581,5 +581,6 @@ rendezvous_leave(const struct rendezvous *rendezvous,
     else
         member_request_encode(&report.reporter, &pack);
     if (sync_call_run(&sync_call, rendezvous, call, &pack) != HOOP_OK)
-        log_debug("session", "leaving without a word: %s", sync_call.text);
+        log_debug("session", "leaving without a notice to the coordinator: %s",
+                  sync_call.text);
 }

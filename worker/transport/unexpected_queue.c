@@ -176,7 +176,7 @@ unexpected_queue_init(struct transport *transport)
         if (unexpected_table_add(transport, anchor))
             return HOOP_OK;
     }
-    return error_raise(HOOP_E_EXHAUSTED, "no memory for what comes early");
+    return error_raise(HOOP_E_EXHAUSTED, "no memory for unexpected messages");
 }
 
 void

@@ -358,7 +358,7 @@ on_answered(void *owner, struct handshaker *handshaker)
     if (!is_dialer)
         return;
     if (answer == HANDSHAKE_REFUSED) {
-        link_fail(link, "it takes this rank for dead");
+        link_fail(link, "it has declared this rank dead");
         return;
     }
     /* The peer's own dial is under way. If it fails, this rank dials again. */

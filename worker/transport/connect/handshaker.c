@@ -148,7 +148,7 @@ tls_upgrade_check_identity(const struct handshaker *handshaker)
     if (!*said || strcmp(said, expected) == 0)
         return HOOP_OK;
     return error_raise(HOOP_E_UNAUTHENTICATED,
-                       "its TLS is that of '%s', its greeting of '%s'", said,
+                       "its TLS is that of '%s', its handshake of '%s'", said,
                        expected);
 }
 

@@ -71,7 +71,7 @@ shm_region_alloc(uint32_t n_ranks,
         calloc(1, sizeof(*shm_region) + n_ranks * sizeof(*shm_region->ranks));
 
     if (!shm_region)
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for a hall");
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a shared region");
     shm_region->fd = -1;
     shm_region->n_mapped = shm_region_mapped_bytes(n_ranks, n_slot);
     *out_shm_region = shm_region;
@@ -169,8 +169,8 @@ shm_region_size_check(size_t n_bytes, uint32_t n_ranks)
     if (slot_size_of(n_bytes, n_ranks) > 0)
         return HOOP_OK;
     return error_raise(HOOP_E_DATA_LOSS,
-                       "a hall of %zu bytes for %u ranks is none", n_bytes,
-                       n_ranks);
+                       "a shared region of %zu bytes for %u ranks is invalid",
+                       n_bytes, n_ranks);
 }
 
 static enum hoop_status
@@ -185,7 +185,7 @@ shm_region_control_check(const struct shm_region *shm_region,
         control->n_slot == n_slot &&
         memcmp(control->key, place->key, MEMORY_KEY) == 0)
         return HOOP_OK;
-    return error_raise(HOOP_E_DATA_LOSS, "a hall of somebody else");
+    return error_raise(HOOP_E_DATA_LOSS, "a shared region of another job");
 }
 
 enum hoop_status

@@ -720,7 +720,7 @@ segment_control_check(const struct segment *segment,
     if (control->magic == MAGIC && control->n_ring == n_ring &&
         memcmp(control->key, place->key, MEMORY_KEY) == 0)
         return HOOP_OK;
-    return error_raise(HOOP_E_DATA_LOSS, "shared memory of somebody else");
+    return error_raise(HOOP_E_DATA_LOSS, "shared memory of another job");
 }
 
 enum hoop_status

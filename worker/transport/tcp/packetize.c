@@ -41,7 +41,7 @@ can_queue_control(struct peer *peer, size_t cost)
         return true;
     if (peer->state == PEER_READY)
         peer_defer_failure_at_fault(
-            peer, "it does not read what it asked for, or must know");
+            peer, "it does not read the frames that it asked for, or needs");
     return false;
 }
 

@@ -51,7 +51,7 @@ peer_fragment_alloc(struct peer *peer)
     if (fragment)
         fragment->frame = peer->frame;
     else
-        peer_lose(peer, "no memory for what came early");
+        peer_lose(peer, "no memory for unexpected messages");
     return fragment;
 }
 
@@ -69,8 +69,8 @@ static void
 begin_unexpected(struct peer *peer, struct recv_request *flow)
 {
     if (!is_frame_in_window(peer)) {
-        peer_lose_protocol_error(peer,
-                                 "more bytes unasked than its window permits");
+        peer_lose_protocol_error(
+            peer, "more bytes than its window permits without a grant");
         return;
     }
     struct unexpected *unexpected =
@@ -79,7 +79,8 @@ begin_unexpected(struct peer *peer, struct recv_request *flow)
             : match_unexpected_add(peer, &peer->frame, peer_frame_tensor(peer));
 
     if (!unexpected) {
-        peer_lose_protocol_error(peer, "more early messages than the limit");
+        peer_lose_protocol_error(peer,
+                                 "more unexpected messages than the limit");
         return;
     }
     if (flow && !flow->unexpected) {

@@ -54,7 +54,7 @@ bytes_beyond_the_window_lose_the_peer(void **state)
         desk_feed(&frame);
         n_taken += LIMIT_FRAME_HEADER + CHUNK;
     }
-    assert_lost("more bytes unasked than its window permits");
+    assert_lost("more bytes than its window permits without a grant");
     assert_int_equal(desk.station.n_damaged, 1);
     assert_true(n_taken > window && n_taken - window <= CHUNK + 128);
     assert_true(grown_since(before) < WINDOW_BUDGET);
@@ -74,7 +74,7 @@ empty_messages_without_end_lose_the_peer(void **state)
         frame.op++;
         desk_feed(&frame);
     }
-    assert_lost("more bytes unasked than its window permits");
+    assert_lost("more bytes than its window permits without a grant");
     assert_int_equal(n_sent,
                      window_per_rank(STATION_RANKS) / LIMIT_FRAME_HEADER + 1);
     assert_true(grown_since(before) < WINDOW_BUDGET);
