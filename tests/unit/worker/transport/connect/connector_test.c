@@ -479,7 +479,7 @@ refused_dial_is_unreachable_with_a_reason(void **state)
     test_cluster_await(&test_cluster,
                        &test_cluster.test_nodes[1].n_unreachable[0], 1);
     assert_non_null(
-        strstr(test_cluster.test_nodes[1].why, "takes this rank for dead"));
+        strstr(test_cluster.test_nodes[1].why, "has declared this rank dead"));
     test_cluster_connect(&test_cluster, 1, 2);
     test_cluster_close(&test_cluster);
 }
