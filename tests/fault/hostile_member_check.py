@@ -192,7 +192,7 @@ def check(programs, folder):
     if n_sent < WINDOW:
         raise Wrong(f'rank 1 takes only {n_sent} bytes of a window of {WINDOW}')
     attack(programs, folder, questions,
-           'it does not read what it asked for', UNREAD_KIB)
+           'it does not read the frames that it asked for', UNREAD_KIB)
 
 
 if __name__ == '__main__':
