@@ -182,7 +182,7 @@ hoop_p2p_exchange_shapes(hoop_p2p_t *p2p,
     struct exchange_of_shapes under_way;
     struct hoop_shape prev;
     struct hoop_shape next;
-    bool is_member;
+    bool is_member = false;
     enum hoop_status status = p2p_communicator_check_member(p2p, &is_member);
 
     if (status == HOOP_OK)
