@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
-/* Cost of an algorithm as a function of size, from a few samples. */
+/* The cost of an algorithm as a function of size, from a few samples. */
 
 void
 curve_add_sample(struct curve *curve, double bytes, double ns)

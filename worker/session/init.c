@@ -1,5 +1,7 @@
 /*
- * session/init.c - the process's default session and group
+ * session/init.c - the process's default session and group, and forks
+ *
+ * The default session's states:
  *
  *   NONE -> JOINING -> READY -> LEAVING -> NONE
  *               \_________________________/
@@ -82,6 +84,8 @@ fork_watch_stop(struct fork_watch *watch)
     LIST_REMOVE(watch, link);
     pthread_mutex_unlock(&lock);
 }
+
+/* The default session and group. */
 
 enum init_state {
     INIT_NONE,

@@ -1,5 +1,5 @@
 /*
- * transport/transport.c - the calls that the engine makes
+ * transport/transport.c - the calls that the engine makes, progress, loopback
  *
  * All state belongs to the progress owner, except what counters and the
  * poller's wake-up protect themselves.

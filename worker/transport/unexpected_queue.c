@@ -18,7 +18,7 @@
 #include "transport/match.h"
 #include "transport/peer.h"
 
-/* Unexpected messages by operation number. */
+/* The index of unexpected messages by operation number. */
 
 static size_t
 op_list_index(uint64_t op)

@@ -1,5 +1,6 @@
 /*
- * transport/connect/connector_accept.c - which connections may wait for their handshake
+ * transport/connect/connector_accept.c - which connections may wait for their
+ * handshake
  *
  * Anybody can open connections, so only few may wait. A connection that has
  * said which rank it is belongs to another kind than one that has not. A
