@@ -1,5 +1,6 @@
 /*
- * checkpoint/checkpoint_load.c - load tensors on all ranks or on none, verify
+ * checkpoint/checkpoint_load.c - load tensors on all ranks or on none,
+ * or verify a checkpoint
  *
  * The first rank reads the index and broadcasts it, so that all ranks load the
  * same checkpoint. A save may replace the checkpoint meanwhile and remove its

@@ -47,6 +47,8 @@ curve_cost_at(const struct curve *curve, double bytes)
     return curve->samples[right - 1].ns + rise * (bytes - begin) / width;
 }
 
+/* Find the best algorithm for each size, and where it changes. */
+
 enum {
     /* The algorithms of one collective that are considered at most. */
     CANDIDATES_MAX = 8,

@@ -397,6 +397,8 @@ sample_store_write(const char *path, const char *text, size_t n_bytes)
     return error_pass(HOOP_E_UNAVAILABLE);
 }
 
+/* Parse samples from text. */
+
 enum {
     LINE_BYTES_MAX = 1024,
 };

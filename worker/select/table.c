@@ -113,7 +113,7 @@ tuning_table_find_algorithm(const struct table *table,
  * A table of switch points as bytes, and back.
  *
  *   table     [version, machine, [row, ...], bytes of samples, loss,
- *              needs benchmark, defaults]
+ *             needs benchmark, defaults]
  *   machine   [processors, bytes of cache, cost, ...]; a cost is in millionths
  *             of a nanosecond
  *   row       [collective, form, override or nil, [up to, algorithm, ...]]

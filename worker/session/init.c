@@ -6,7 +6,7 @@
  *   NONE -> JOINING -> READY -> LEAVING -> NONE
  *               \_________________________/
  *
- * There is no lock, because a fork could leave it locked in the child. Only the
+ * They have no lock, because a fork could leave it locked in the child. Only the
  * thread that has set JOINING or LEAVING writes the two pointers, until it sets
  * READY or NONE. LEAVING takes the pointers away before anything is freed.
  */

@@ -137,6 +137,8 @@ transport_drop_unwanted(struct transport *transport,
     match_drop_unwanted(peer, wants);
 }
 
+/* The table of unexpected messages by key, and memory kept for more. */
+
 enum {
     /* as much as a few small peers are ahead by */
     FREE_MAX = 64,

@@ -12,6 +12,8 @@
  * One descriptor is kept in reserve. If no other is left, the next connection
  * is accepted with it, so that a peer is told what is lacking instead of
  * waiting for an answer in vain.
+ *
+ * The end of the file has the connections beside the first to a peer.
  */
 
 #include <assert.h>

@@ -550,9 +550,9 @@ shared_memory_open(const struct shared_memory_handle *place,
     return HOOP_OK;
 }
 
-static const uint64_t MAGIC = 0x31474e49504f4f48; /* "HOOPING1" */
-
 /* The segment: a ring for each direction between two ranks. */
+
+static const uint64_t MAGIC = 0x31474e49504f4f48; /* "HOOPING1" */
 
 /* The first page. Only the creator writes the first three fields. */
 struct segment_control {
