@@ -6,9 +6,9 @@
  *   NONE -> JOINING -> READY -> LEAVING -> NONE
  *               \_________________________/
  *
- * They have no lock, because a fork could leave it locked in the child. Only the
- * thread that has set JOINING or LEAVING writes the two pointers, until it sets
- * READY or NONE. LEAVING takes the pointers away before anything is freed.
+ * They have no lock, because a fork could leave it locked in the child. Only
+ * the thread that has set JOINING or LEAVING writes the two pointers, until it
+ * sets READY or NONE. LEAVING takes the pointers away before anything is freed.
  */
 
 #include "session/init.h"
