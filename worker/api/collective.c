@@ -1,4 +1,9 @@
-/* api/collective.c - the code that all collectives share */
+/*
+ * api/collective.c - the code that all collectives share
+ *
+ * Also the public calls that only forward to the base layer: names, sizes, the
+ * last error and interrupts.
+ */
 
 #include "api/collective.h"
 
@@ -22,7 +27,7 @@
 #include "select/tuning.h"
 #include "session/comm.h"
 
-/* The beginning of every call: is this process a member?. */
+/* The beginning of every call: is this process a member? */
 
 enum hoop_status
 comm_call_begin(const hoop_comm_t *comm, bool *out_is_member)
@@ -169,11 +174,7 @@ buffers_check(const struct collective *collective,
     return HOOP_OK;
 }
 
-/*
- * Public calls that only forward: names, sizes, the last error,.
- *
- * interrupts
- */
+/* Public calls that only forward: names, sizes, the last error, interrupts. */
 
 size_t
 hoop_dtype_size(enum hoop_dtype dtype)
@@ -230,11 +231,7 @@ hoop_error_failure(void)
     return error_failure_details();
 }
 
-/*
- * Choose the algorithm of a collective.
- *
- * Looks it up in the communicator's table (select/tuning.h).
- */
+/* Check a call, convert it to the engine's request, and run it. */
 
 const struct algorithm *
 select_algorithm(const struct hoop_comm *comm,

@@ -3,7 +3,7 @@
  *
  * A public call describes itself in MPI's terms, once for its blocking and its
  * _start form. collective_start() checks the description, chooses the algorithm
- * (api/collective.h) and passes it to the engine. The algorithm runs in the
+ * (select_algorithm()) and passes it to the engine. The algorithm runs in the
  * engine: from then on, the progress owner advances the operation.
  */
 
@@ -22,8 +22,8 @@
 #include "plan/plan.h"
 #include "session/comm.h"
 
-/* The properties of a collective. A field of struct collective that belongs to a
- * property is ignored without it. */
+/* The properties of a collective. A field of struct collective that belongs to
+ * a property is ignored without it. */
 enum collective_property {
     COLL_REDUCES = 1,
     COLL_HAS_ROOT = 2,
@@ -93,7 +93,7 @@ select_algorithm(const struct hoop_comm *comm,
 
 /*
  * The two buffers of a call may be one, and on a rank that is not the root
- * only one of them may matter. This file turns the user's arguments, in
+ * only one of them may matter. These functions turn the user's arguments, in
  * MPI's terms, into the input and the output of a plan.
  */
 

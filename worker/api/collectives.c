@@ -1,11 +1,13 @@
 /*
- * api/collectives.c - the public allreduce
+ * api/collectives.c - the public collectives on plain buffers
  *
- * Describes the call; api/collective.c runs it.
+ * Each function describes its call; api/collective.c runs it.
  */
 
 #include "api/collective.h"
 #include "api/retry.h"
+
+/* The public allreduce. */
 
 static struct collective
 allreduce_describe(const void *send,
@@ -54,11 +56,7 @@ hoop_allreduce_start(const void *send,
     return retry_start_collective(&allreduce, comm, out_op);
 }
 
-/*
- * The public barrier.
- *
- * Describes the call; api/collective.c runs it.
- */
+/* The public barrier. */
 
 static const struct collective barrier = {
     .name = CALL_BARRIER,
@@ -77,11 +75,7 @@ hoop_barrier_start(hoop_comm_t *comm, hoop_op_t **out_op)
     return retry_start_collective(&barrier, comm, out_op);
 }
 
-/*
- * The public broadcast.
- *
- * Describes the call; api/collective.c runs it.
- */
+/* The public broadcast. */
 
 static struct collective
 broadcast_describe(const void *send,
@@ -130,11 +124,7 @@ hoop_broadcast_start(const void *send,
     return retry_start_collective(&broadcast, comm, out_op);
 }
 
-/*
- * The public reduce.
- *
- * Describes the call; api/collective.c runs it.
- */
+/* The public reduce. */
 
 static struct collective
 reduce_describe(const void *send,
@@ -185,13 +175,7 @@ hoop_reduce_start(const void *send,
     return retry_start_collective(&reduce, comm, out_op);
 }
 
-/*
- * The public reduce-scatter, with equal and varying.
- *
- * counts
- *
- * Describes the calls; api/collective.c runs them.
- */
+/* The public reduce-scatter, with equal and with varying counts. */
 
 static struct collective
 reduce_scatter_describe(const void *send,
@@ -287,11 +271,7 @@ hoop_reduce_scatterv_start(const void *send,
     return retry_start_collective(&reduce_scatterv, comm, out_op);
 }
 
-/*
- * The public inclusive and exclusive scan.
- *
- * Describes the calls; api/collective.c runs them.
- */
+/* The public inclusive and exclusive scan. */
 
 static struct collective
 scan_describe(const void *send,
@@ -385,11 +365,7 @@ hoop_exscan_start(const void *send,
     return collective_start(&exscan, comm, out_op);
 }
 
-/*
- * The public allgather, with equal and with varying counts.
- *
- * Describes the calls; api/collective.c runs them.
- */
+/* The public allgather, with equal and with varying counts. */
 
 static struct collective
 allgather_describe(const void *send,
@@ -477,11 +453,7 @@ hoop_allgatherv_start(const void *send,
     return retry_start_collective(&allgatherv, comm, out_op);
 }
 
-/*
- * The public gather, with equal and with varying counts.
- *
- * Describes the calls; api/collective.c runs them.
- */
+/* The public gather, with equal and with varying counts. */
 
 static struct collective
 gather_describe(const void *send,
@@ -578,11 +550,7 @@ hoop_gatherv_start(const void *send,
     return collective_start(&gatherv, comm, out_op);
 }
 
-/*
- * The public scatter, with equal and with varying counts.
- *
- * Describes the calls; api/collective.c runs them.
- */
+/* The public scatter, with equal and with varying counts. */
 
 static struct collective
 scatter_describe(const void *send,
@@ -679,11 +647,7 @@ hoop_scatterv_start(const void *send,
     return collective_start(&scatterv, comm, out_op);
 }
 
-/*
- * The public alltoall, with equal and with varying counts.
- *
- * Describes the calls; api/collective.c runs them.
- */
+/* The public alltoall, with equal and with varying counts. */
 
 static struct collective
 alltoall_describe(const void *send,

@@ -1,4 +1,9 @@
-/* api/explain.c - tell the user which algorithm a collective uses */
+/*
+ * api/explain.c - tell the user which algorithm a collective uses
+ *
+ * Also the public simulator, which tells what a collective would take on a
+ * machine that the user describes.
+ */
 
 #include <math.h>
 #include <string.h>

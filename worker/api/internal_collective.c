@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "session/comm.h"
 
-/* Agree on one outcome on all ranks. */
+/* All ranks agree on one outcome. */
 
 enum {
     WORD_NUMBERS = sizeof(struct agree_status_report) / sizeof(uint64_t)
@@ -123,6 +123,8 @@ agree_status_check_equal(const struct agree_status *agree_status,
     }
     return HOOP_OK;
 }
+
+/* The collectives. */
 
 enum hoop_status
 internal_barrier(hoop_comm_t *comm)

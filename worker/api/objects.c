@@ -1,9 +1,8 @@
 /*
- * api/objects.c - gather bytes of varying length from all ranks
+ * api/objects.c - broadcast, gather and scatter bytes of varying length
  *
- * A chain of two collectives: all ranks exchange the lengths, then the bytes
- * are gathered, on all ranks or on the root. The result is one block of memory:
- * the table of objects and behind it their bytes.
+ * Each call is a chain of two collectives: first the ranks learn the lengths,
+ * then the bytes are moved.
  */
 
 #include <stdint.h>
@@ -21,7 +20,8 @@
 /*
  * Broadcast bytes whose length only the root knows.
  *
- * A chain of two collectives: an int64 with the length, and that many bytes.
+ * The first collective broadcasts an int64 with the length, the second that
+ * many bytes.
  * The root broadcasts in place from the user's buffer, so no copy is made.
  */
 
@@ -201,6 +201,14 @@ hoop_object_free(void *bytes)
 {
     free(bytes);
 }
+
+/*
+ * Gather bytes of varying length from all ranks.
+ *
+ * All ranks exchange the lengths, then the bytes are gathered, on all ranks or
+ * on the root. The result is one block of memory: the table of objects and
+ * behind it their bytes.
+ */
 
 struct gather_object {
     enum call_name name;
@@ -484,9 +492,8 @@ hoop_objects_free(struct hoop_objects *objects)
 /*
  * Scatter bytes whose lengths only the root knows.
  *
- * A chain of two collectives: the root broadcasts the lengths of all
- * objects, then scatters the objects, which it has packed one behind the
- * other.
+ * The root broadcasts the lengths of all objects, then scatters the objects,
+ * which it has packed one behind the other.
  */
 
 struct scatter_object {

@@ -195,7 +195,7 @@ hoop_sendrecv_start(const struct hoop_message *send,
     return HOOP_OK;
 }
 
-/* The code that all messages share. */
+/* Checks and conversions that all messages share. */
 
 static enum hoop_status
 message_check_peer(const struct hoop_message *message, const hoop_comm_t *comm)
@@ -275,6 +275,8 @@ message_to_engine_request(const struct hoop_message *message,
         .mode = mode,
     };
 }
+
+/* Send and receive one message. */
 
 /* Begin a call and check the message, if this process is a member. *comm NULL
  * becomes the default group's. */

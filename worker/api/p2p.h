@@ -1,8 +1,8 @@
 /*
  * api/p2p.h - the code that all messages share
  *
- * Every public call describes its message by a struct hoop_message. It is
- * checked here and converted for the engine.
+ * Every public call describes its message by a struct hoop_message, which is
+ * checked and converted for the engine by these functions.
  */
 
 #ifndef API_P2P_H

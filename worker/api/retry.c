@@ -393,6 +393,8 @@ retry_vote_decide(const struct retry_vote *retry_vote,
     return result;
 }
 
+/* The calls themselves: attempt, shrink, vote, repeat or end. */
+
 static bool
 comm_retries_on_failure(const hoop_comm_t *comm)
 {

@@ -33,6 +33,8 @@ retry_start_collective(const struct collective *collective,
                        hoop_op_t **out_op);
 
 /*
+ * How survivors agree on the outcome of a call.
+ *
  * A retried call ends when each rank knows that all have finished it. When a
  * rank is lost, one survivor may know that already and be in its next call,
  * while another does not. Survivors whose calls have timed out, waiting for

@@ -3,7 +3,7 @@
  *
  * Every call is a batch, possibly of one message: each message is checked and,
  * if it is a receive, memory for it is allocated. Then all are started
- * together.
+ * together. The public calls on local tensors are here, too.
  */
 
 #include "api/tensor_message.h"

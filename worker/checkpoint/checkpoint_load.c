@@ -1,5 +1,6 @@
 /*
- * checkpoint/checkpoint_load.c - load tensors on all ranks or on none
+ * checkpoint/checkpoint_load.c - load tensors on all ranks or on none,
+ * or verify a checkpoint
  *
  * The first rank reads the index and broadcasts it, so that all ranks load the
  * same checkpoint. A save may replace the checkpoint meanwhile and remove its
@@ -391,14 +392,13 @@ hoop_checkpoint_restore(const char *folder,
 }
 
 /*
- * Read all files and compare their digests.
+ * The public verification: read all files and compare their digests.
  *
  * A save may replace the checkpoint meanwhile, so a failure counts only if
  * the index has not changed.
  */
 
 enum {
-    VERIFY_ATTEMPTS = 100, /* each failed because a save was faster */
     BUFFER_BYTES = 1024 * 1024,
 };
 
@@ -512,7 +512,7 @@ hoop_checkpoint_verify(const char *folder)
     enum hoop_status status = folder_open(folder, &opened);
     if (status != HOOP_OK)
         return error_pass(status);
-    for (int i = 0; i < VERIFY_ATTEMPTS && is_outdated; i++) {
+    for (int i = 0; i < ATTEMPTS && is_outdated; i++) {
         is_outdated = false;
         status = folder_verify_checkpoint(&opened, &is_outdated);
     }

@@ -1,8 +1,8 @@
 /*
  * checkpoint/checkpoint_save.c - save tensors on all ranks or on none
  *
- * Three agreements (api/internal_collective.h) divide a save. Before the first, each
- * rank checks what it is to save, and the first rank locks the folder and
+ * Three agreements (api/internal_collective.h) divide a save. Before the first,
+ * each rank checks what it is to save, and the first rank locks the folder and
  * chooses the names of the files. Before the second, the ranks compare parts
  * that several of them hold, and each writes its file to disk. Before the
  * third, the first rank commits.

@@ -1,5 +1,4 @@
-/* checkpoint/file_reader.c - read ranges of a file directly into their
- * places */
+/* checkpoint/file_reader.c - name, write and read the files of a checkpoint */
 
 #include "checkpoint/file_reader.h"
 
@@ -217,6 +216,8 @@ file_name_parse(const char *text, struct file_name *out_name)
     *out_name = name;
     return true;
 }
+
+/* Read ranges of a file directly into their places. */
 
 struct file_reader {
     const struct folder *folder;

@@ -1,9 +1,9 @@
 /*
- * checkpoint/file_reader.h - read ranges of a file directly into their places
+ * checkpoint/file_reader.h - name, write and read the files of a checkpoint
  *
- * Ranges come in ascending order. Many small ranges that are close to each
- * other are read by one preadv(); small gaps between them are read into a
- * scratch buffer.
+ * A reader reads ranges of a file directly into their places. Ranges come in
+ * ascending order. Many small ranges that are close to each other are read by
+ * one preadv(); small gaps between them are read into a scratch buffer.
  */
 
 #ifndef CHECKPOINT_FILE_READER_H
@@ -53,8 +53,10 @@ file_reader_destroy(struct file_reader *file_reader);
 DEFINE_CLEANUP(struct file_reader *, file_reader_destroy)
 
 /*
- * hoop-12-0123456789abcdef-3.part of place 3, in the 12th save
- * hoop-12-0123456789abcdef.index is renamed to index.json
+ * The names of a checkpoint's files:
+ *
+ *   hoop-12-0123456789abcdef-3.part   of place 3, in the 12th save
+ *   hoop-12-0123456789abcdef.index    is renamed to index.json
  *
  * The 16 digits are random, so that two saves never use the same names. A
  * file with any other name is not hoop's and is never removed.
@@ -84,9 +86,11 @@ file_name_format(const struct file_name *name, char out_text[FILE_NAME_ROOM]);
 bool
 file_name_parse(const char *text, struct file_name *out_name);
 
-/* The digest is computed while the bytes are in the cache. */
+/*
+ * A writer writes a new file sequentially. The digest is computed while the
+ * bytes are in the cache.
+ */
 
-struct folder;
 struct file_writer;
 
 struct written_file {

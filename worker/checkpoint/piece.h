@@ -54,6 +54,8 @@ uint64_t
 piece_padded_bytes(uint64_t n_bytes);
 
 /*
+ * The elements that a piece of a file and a part share.
+ *
  * Both are boxes of one tensor, each in its own row-major order. The shared
  * elements form runs that are contiguous in both; they are produced in an
  * order that is ascending in both.

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
-/* Cost of an algorithm as a function of size, from a few samples. */
+/* The cost of an algorithm as a function of size, from a few samples. */
 
 void
 curve_add_sample(struct curve *curve, double bytes, double ns)
@@ -46,6 +46,8 @@ curve_cost_at(const struct curve *curve, double bytes)
     const double rise = curve->samples[right].ns - curve->samples[right - 1].ns;
     return curve->samples[right - 1].ns + rise * (bytes - begin) / width;
 }
+
+/* Find the best algorithm for each size, and where it changes. */
 
 enum {
     /* The algorithms of one collective that are considered at most. */

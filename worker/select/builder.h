@@ -25,8 +25,9 @@ builder_build_table(const struct estimate_environment *place,
                     struct table *out_table);
 
 /*
- * The curve is linear between samples and continues its first and last
- * segments beyond them.
+ * The cost of an algorithm as a function of size, from a few samples. The curve
+ * is linear between samples and continues its first and last segments beyond
+ * them.
  */
 
 enum {

@@ -1,4 +1,5 @@
-/* select/link.c - costs of messages and bytes, from HOOP_DEBUG_LINK or typical */
+/* select/link.c - costs of messages and bytes, from HOOP_DEBUG_LINK or
+ * typical */
 
 #include "select/link.h"
 

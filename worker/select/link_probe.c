@@ -153,8 +153,8 @@ link_probe_apply_times(const struct link_probe_times *inside,
         const double way_ns = one_way_ns(between, way_between_ns);
         const double rest_ns = way_ns - 2 * machine->send_ns;
 
-        /* The processor time is known from the first probe_partner, or is the typical
-         * one. */
+        /* The processor time is known from the first probe_partner, or is the
+         * typical one. */
         machine->latency_between_ns =
             rest_ns > way_ns / 4 ? rest_ns : way_ns / 4;
         machine->link_between_ns = byte_cost_ns(between, 1, byte_between_ns);

@@ -104,6 +104,8 @@ collective_has_uneven_blocks(enum call_name name)
     return false;
 }
 
+/* Parse, check and drop overrides. */
+
 /* The most ranks that can share a region. */
 enum {
     FLAT_RANKS = 64

@@ -1,4 +1,9 @@
-/* select/samples.c - measured times of algorithms, which override the model */
+/*
+ * select/samples.c - measured times of algorithms, which override the model
+ *
+ * Three parts: samples replace choices in a table, are kept in a file for later
+ * jobs, and are parsed from text.
+ */
 
 #include "select/samples.h"
 
@@ -18,7 +23,7 @@
 #include "base/log.h"
 
 /*
- * Lets measured times replace the model's choices.
+ * Let measured times replace the model's choices.
  *
  * A size that was measured stands for the sizes up to the geometric mean
  * with the next measured size, but for none that is more than four times as
@@ -241,7 +246,7 @@ samples_count_for_nodes(const struct samples *samples,
     return n_most;
 }
 
-/* Keeps samples of this machine for later jobs. */
+/* Keep the samples of this machine for later jobs. */
 
 enum {
     LINE_BYTES = 512,
@@ -391,6 +396,8 @@ sample_store_write(const char *path, const char *text, size_t n_bytes)
     unlink(made);
     return error_pass(HOOP_E_UNAVAILABLE);
 }
+
+/* Parse samples from text. */
 
 enum {
     LINE_BYTES_MAX = 1024,

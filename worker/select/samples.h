@@ -85,11 +85,11 @@ samples_apply(const struct samples *samples,
               struct table *table);
 
 /*
- * For HOOP_TUNING=auto. The file hoop/tuning-<signature>.txt in the user's
- * cache folder holds the samples. The signature covers the kind and the
- * number of processors, the transport, and the names of hoop's algorithms.
- * The file is replaced as a whole, so that no reader sees half of one. If
- * two jobs add samples at the same moment, those of one are lost.
+ * With HOOP_TUNING=auto samples are kept for later jobs, in the file
+ * hoop/tuning-<signature>.txt in the user's cache folder. The signature covers
+ * the kind and the number of processors, the transport, and the names of hoop's
+ * algorithms. The file is replaced as a whole, so that no reader sees half of
+ * one. If two jobs add samples at the same moment, those of one are lost.
  */
 
 /*

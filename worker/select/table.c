@@ -112,10 +112,11 @@ tuning_table_find_algorithm(const struct table *table,
 /*
  * A table of switch points as bytes, and back.
  *
- * [version, machine, [row, ...], bytes of samples, loss, needs benchmark,
- * defaults] machine: [processors, bytes of cache, cost, ...], a cost in
- * millionths of a nanosecond row: [collective, form, override or nil, [up
- * to, algorithm, ...]]
+ *   table     [version, machine, [row, ...], bytes of samples, loss,
+ *             needs benchmark, defaults]
+ *   machine   [processors, bytes of cache, cost, ...]; a cost is in millionths
+ *             of a nanosecond
+ *   row       [collective, form, override or nil, [up to, algorithm, ...]]
  *
  * Names are used rather than numbers, because two builds may list different
  * algorithms. A row for uneven blocks is left out if it equals the one for

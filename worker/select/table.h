@@ -36,8 +36,8 @@ enum {
     TABLE_FORMS = TABLE_UNEVEN + 1
 };
 
-/* Which measured defaults (select/defaults.h) apply on one node, according to the
- * rank that made the table. Groups use the same. */
+/* Which measured defaults (select/defaults.h) apply on one node, according to
+ * the rank that made the table. Groups use the same. */
 enum defaults_kind {
     DEFAULTS_NONE,
     DEFAULTS_TCP,

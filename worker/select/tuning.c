@@ -1,5 +1,6 @@
 /*
- * select/tuning.c - which algorithm runs a collective: decided once for all ranks
+ * select/tuning.c - which algorithm runs a collective: decided once for all
+ * ranks
  */
 
 #include "select/tuning.h"
@@ -27,7 +28,7 @@
 #include "select/samples.h"
 #include "select/table.h"
 
-/* Finds the ranks of a context that share a host. */
+/* Find the ranks of a context that share a host. */
 
 struct rank_host {
     const char *host_id;
@@ -74,10 +75,10 @@ placement_nodes_from_roster(const struct comm_context *context,
 }
 
 /*
- * Gives the table of a context's rank 0 to all its ranks.
+ * Send the table of a context's rank 0 to all its ranks.
  *
- * A broadcast with a fixed algorithm, because there is no table yet to
- * choose one.
+ * The broadcast has a fixed algorithm, because there is no table yet to choose
+ * one.
  */
 
 enum {
@@ -154,8 +155,9 @@ agreement_broadcast_table(struct comm_context *context, struct table *table)
     return tuning_table_decode(bytes, table);
 }
 
-/* Called by rank 0 instead of agreement_broadcast_table() when it has no table to give.
- * The others' agreement_broadcast_table() then returns HOOP_E_INVALID. */
+/* Called by rank 0 instead of agreement_broadcast_table() when it has no table
+ * to give. The others' agreement_broadcast_table() then returns
+ * HOOP_E_INVALID. */
 static void
 agreement_broadcast_refusal(struct comm_context *context)
 {
@@ -170,6 +172,8 @@ agreement_broadcast_refusal(struct comm_context *context)
         log_debug("tune", "the other ranks were not told: %s", error_text());
     (void)error_raise(HOOP_E_INVALID, "%s", text);
 }
+
+/* Agree on the table of a context, and look up algorithms in it. */
 
 struct tuning {
     struct tuner *tuner;

@@ -1,5 +1,6 @@
 /*
- * select/tuning.h - which algorithm runs a collective: decided once for all ranks
+ * select/tuning.h - which algorithm runs a collective: decided once for all
+ * ranks
  *
  * When a communicator forms, its rank 0 decides which algorithm runs each
  * collective up to which size, and sends the table to the others. A call only
@@ -69,7 +70,8 @@ tuning_find_algorithm(const struct tuning *tuning,
 enum hoop_status
 tuning_override_algorithms(struct tuning *tuning, const char *algorithms);
 
-/* The algorithm that tuning_find_algorithm() returns, and its estimated time. */
+/* The algorithm that tuning_find_algorithm() returns, and its estimated
+ * time. */
 struct tuning_choice {
     const struct algorithm *algorithm;
     double estimate_ns;

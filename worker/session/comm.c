@@ -22,7 +22,7 @@
 #include "base/interrupt.h"
 #include "select/shm_region_forming.h"
 
-/* The name of this host, and an id to compare hosts by. */
+/* The name of this host, and an id that tells whether two hosts are one. */
 
 enum {
     BOOT_ID_BYTES = 36, /* a UUID as text */
@@ -70,6 +70,8 @@ host_id(const char *node, char out_id[LIMIT_NAME])
     snprintf(out_id, LIMIT_NAME, "%.100s/%lu", boot_id,
              (unsigned long)space.st_ino);
 }
+
+/* Query, form and free communicators. */
 
 uint32_t
 hoop_comm_rank(const hoop_comm_t *comm)

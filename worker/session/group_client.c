@@ -184,7 +184,7 @@ group_wait_begin_notices(struct group_client_wait *wait,
     call->owner = wait;
 }
 
-/* A join. */
+/* Join a communicator. */
 
 static enum hoop_status
 group_join_call(struct group_client *group_client,
@@ -270,7 +270,7 @@ group_client_join(struct group_client *group_client,
     return HOOP_OK;
 }
 
-/* An agreement. */
+/* Agree with the other members. */
 
 static enum hoop_status
 group_agree_call(struct group_client *group_client,
@@ -374,7 +374,7 @@ group_client_report_lost(struct group_client *group_client,
         log_debug("session", "a report was not heard: %s", error_text());
 }
 
-/* Leaving. */
+/* Leave communicators, as often as it takes. */
 
 void
 group_client_leave(struct group_client *group_client,

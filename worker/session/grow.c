@@ -29,7 +29,7 @@ enum {
     NEXT_TRY_MS = 50,
 };
 
-/* Newcomers. */
+/* The calls of newcomers. */
 
 static bool
 join_status_is_retryable(enum hoop_status status)
@@ -93,7 +93,7 @@ hoop_join(const struct hoop_join_options *options, hoop_session_t **out_session)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* Members. */
+/* The calls of members. */
 
 /* A name that no other growth has: the combination of epoch, communicator id
  * and turn is unique. */

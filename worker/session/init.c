@@ -1,12 +1,14 @@
 /*
- * session/init.c - the process's default session and group
+ * session/init.c - the process's default session and group, and forks
+ *
+ * The default session's states:
  *
  *   NONE -> JOINING -> READY -> LEAVING -> NONE
  *               \_________________________/
  *
- * There is no lock, because a fork could leave it locked in the child. Only the
- * thread that has set JOINING or LEAVING writes the two pointers, until it sets
- * READY or NONE. LEAVING takes the pointers away before anything is freed.
+ * They have no lock, because a fork could leave it locked in the child. Only
+ * the thread that has set JOINING or LEAVING writes the two pointers, until it
+ * sets READY or NONE. LEAVING takes the pointers away before anything is freed.
  */
 
 #include "session/init.h"
@@ -82,6 +84,8 @@ fork_watch_stop(struct fork_watch *watch)
     LIST_REMOVE(watch, link);
     pthread_mutex_unlock(&lock);
 }
+
+/* The default session and group. */
 
 enum init_state {
     INIT_NONE,

@@ -1,4 +1,7 @@
-/* session/launcher.c - rank and world size from the launcher's environment */
+/*
+ * session/launcher.c - what the launcher tells: rank, world size, ended
+ * processes
+ */
 
 #include "session/launcher.h"
 
@@ -127,6 +130,8 @@ static const struct launcher rows[] = {
     {"PMI", "PMI_RANK", "PMI_SIZE", 0, 0},
     {"Slurm", "SLURM_PROCID", "SLURM_NTASKS", 0, 0},
 };
+
+/* Rank and world size from the environment. */
 
 static bool
 number_parse(const char *text, uint32_t max, uint32_t *out_number)

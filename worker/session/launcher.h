@@ -1,9 +1,10 @@
 /*
- * session/launcher.h - rank and world size from the launcher's environment
+ * session/launcher.h - what the launcher tells: rank, world size, ended
+ * processes
  *
- * Launchers nest (a batch job starts mpirun, srun starts torchrun), and
- * processes inherit the variables of the outer ones. So the innermost is asked
- * first:
+ * Rank and world size come from the environment. Launchers nest (a batch job
+ * starts mpirun, srun starts torchrun), and processes inherit the variables of
+ * the outer ones. So the innermost is asked first:
  *
  *   torchrun   RANK, WORLD_SIZE
  *   Open MPI   OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE
@@ -56,10 +57,11 @@ launcher_local_rank(launcher_lookup_fn *lookup,
  * A launcher writes that into the file that HOOP_ENDINGS names: one line for
  * each worker, in any order, as soon as it knows:
  *
- * 1234 killed by signal 9 (Killed) 1235 exited with code 3 rank 2 ended
- * (exit code 3)
+ *   1234 killed by signal 9 (Killed)
+ *   1235 exited with code 3
+ *   rank 2 ended (exit code 3)
  *
- * The number at the beginning is the process id. The file is read only when
+ * A number at the beginning is the process id. The file is read only when
  * a rank is suspected, or when a join waits for a rank.
  */
 

@@ -207,7 +207,7 @@ away_notice_on_timer(void *owner)
     away_notice_schedule(lease_client);
 }
 
-/* The lease. */
+/* Renew the lease. */
 
 static void
 lease_renewal_on_answer(void *owner, const struct rpc_answer *answer)

@@ -346,7 +346,6 @@ session_rendezvous_run(struct hoop_session *session,
 }
 
 /* Create the engine. The roster exists. */
-
 static enum hoop_status
 session_create_engine(struct hoop_session *session)
 {

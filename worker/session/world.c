@@ -132,8 +132,7 @@ world_close(struct world *world)
     free(STEAL(world->comm.retry.kept));
 }
 
-/* How much data a rank has moved so far. */
-
+/* The public call that tells how much data a rank has moved so far. */
 void
 hoop_session_stats(hoop_session_t *session, struct hoop_stats *out_stats)
 {

@@ -1,4 +1,5 @@
-/* state_sync/block_transfer.c - send and receive missing blocks, a few at a time */
+/* state_sync/block_transfer.c - send and receive missing blocks, a few at a
+ * time */
 
 #include "state_sync/block_transfer.h"
 
@@ -10,11 +11,7 @@
 #include "base/limits.h"
 #include "session/comm.h"
 
-/*
- * Which source sends which missing block to a.
- *
- * rank
- */
+/* Which source sends which missing block to a rank. */
 
 /* Where in n_bytes the part begins, computed so that no product overflows. */
 static uint64_t
@@ -111,6 +108,8 @@ missing_blocks_find(const struct state_manifest *tensor_manifest,
     }
     return sum;
 }
+
+/* Send and receive the blocks of all lanes. */
 
 /* A ring of pending operations, oldest first. */
 struct transfer_window {

@@ -1,5 +1,6 @@
 /*
- * state_sync/block_transfer.h - send and receive missing blocks, a few at a time
+ * state_sync/block_transfer.h - send and receive missing blocks, a few at a
+ * time
  *
  * A rank has one lane for each peer that it sends blocks to or receives them
  * from, and takes one message from each lane in turn.
@@ -26,6 +27,8 @@
 #include "state_sync/tensor_manifest.h"
 
 /*
+ * Which source sends which missing block to a rank.
+ *
  * The missing blocks, taken as one sequence, are divided into as many parts
  * of equal bytes as there are sources. A block belongs to the part in which
  * it begins. So each source sends adjacent blocks in few messages, and a
@@ -80,7 +83,10 @@ enum hoop_status
 block_transfer_run(const struct block_transfer *block_transfer,
                    uint64_t *out_bytes);
 
-/* It is sent as it is: block 0 is the lowest bit of the first byte. */
+/*
+ * A bitmap of the blocks that a rank lacks. It is sent as it is: block 0 is the
+ * lowest bit of the first byte.
+ */
 
 /* The size of the bitmap for all blocks. */
 size_t

@@ -1,14 +1,14 @@
 /*
  * state_sync/state_sync.c - bring all ranks to the newest state among them
  *
- * Three agreements (api/internal_collective.h) divide the call. In the first, each
- * rank contributes its version, a hash of its manifest text, and a hash of the
- * hashes of its blocks. If the latter are equal on all ranks, the call is done.
- * Otherwise the first source, a rank that has the newest version, broadcasts
- * the hashes of its blocks, and each rank determines which blocks it lacks.
- * After the second agreement the ranks exchange the bitmaps of missing blocks,
- * and the blocks are transferred. The third agreement confirms that all ranks
- * have succeeded.
+ * Three agreements (api/internal_collective.h) divide the call. In the first,
+ * each rank contributes its version, a hash of its manifest text, and a hash of
+ * the hashes of its blocks. If the latter are equal on all ranks, the call is
+ * done. Otherwise the first source, a rank that has the newest version,
+ * broadcasts the hashes of its blocks, and each rank determines which blocks it
+ * lacks. After the second agreement the ranks exchange the bitmaps of missing
+ * blocks, and the blocks are transferred. The third agreement confirms that all
+ * ranks have succeeded.
  *
  * Whatever can fail on one rank alone is done before an agreement, so that no
  * rank waits for one that has given up.

@@ -1,5 +1,5 @@
-/* state_sync/tensor_manifest.c - a rank's tensors in order of their names, cut into
- * blocks */
+/* state_sync/tensor_manifest.c - a rank's tensors in order of their names, cut
+ * into blocks */
 
 #include "state_sync/tensor_manifest.h"
 
@@ -204,11 +204,7 @@ state_manifest_adjacent_blocks(const struct state_manifest *tensor_manifest,
     return (end < behind ? end : behind) - number;
 }
 
-/*
- * A tensor manifest as text, to compare it between.
- *
- * ranks
- */
+/* A tensor manifest as text, to compare it between ranks. */
 
 enum {
     /* Space for a dtype, a space and a shape, or for the block size. */

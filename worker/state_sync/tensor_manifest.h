@@ -1,6 +1,6 @@
 /*
- * state_sync/tensor_manifest.h - a rank's tensors in order of their names, cut into
- * blocks
+ * state_sync/tensor_manifest.h - a rank's tensors in order of their names, cut
+ * into blocks
  *
  * Every tensor is cut on its own: its last block may be shorter, and a tensor
  * without elements has no blocks. Blocks are numbered through all tensors. A
@@ -72,10 +72,10 @@ state_manifest_adjacent_blocks(const struct state_manifest *tensor_manifest,
                                uint64_t end);
 
 /*
- * ranks
+ * A tensor manifest as text, to compare it between ranks.
  *
- * Consists of pairs of strings, each with its terminating 0: first "" and
- * the block size, then the name and the description of each tensor, such as
+ * The text consists of pairs of strings, each with its terminating 0: first ""
+ * and the block size, then the name and the description of each tensor, such as
  * "float32 [2, 3]". The text of another rank is untrusted input.
  */
 

@@ -125,7 +125,8 @@ TAILQ_HEAD(recv_request_list, recv_request);
 static const uint32_t FLOW_ANY_PEER = UINT32_MAX;
 
 /*
- * Both sides compute the same numbers: docs/wire-format.md, "Flow control".
+ * The eager window. Both sides compute the same numbers: docs/wire-format.md,
+ * "Flow control".
  */
 
 static inline uint64_t

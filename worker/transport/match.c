@@ -102,8 +102,8 @@ list_compare(const struct recv_request *flow, const struct frame_tensor *tensor)
            (int64_t)frame_part_index(expected->part);
 }
 
-/* Count flow among the receives posted for its peer, so that transport_spin_once()
- * reads that peer. */
+/* Count flow among the receives posted for its peer, so that
+ * transport_spin_once() reads that peer. */
 static void
 posted_count_change(struct transport *transport,
                     const struct recv_request *flow,
@@ -644,8 +644,8 @@ match_drain_unexpected(struct transport *transport, struct recv_request *flow)
         TAILQ_REMOVE(&flow->unexpected->parts, part, link);
         peer->n_unexpected_bytes -= window_frame_cost(&part->frame);
         peer_return_credit(peer, &part->frame);
-        /* peer_deliver_payload() may close flow, so nothing of the part may be left to
-         * take by then. */
+        /* peer_deliver_payload() may close flow, so nothing of the part may be
+         * left to take by then. */
         unexpected_free_if_done(peer, flow);
         peer_deliver_payload(peer, flow, raw, part->frame.raw);
         unexpected_fragment_free(transport, part);

@@ -26,9 +26,9 @@ struct recv_request *
 match_find_receive(struct peer *peer,
                    const struct frame *frame,
                    const struct frame_tensor *tensor);
-/* Returns whether match_find_receive() has just rejected the message that frame begins
- * and nothing more of it is to come. The message must then not be queued for
- * another receive. */
+/* Returns whether match_find_receive() has just rejected the message that frame
+ * begins and nothing more of it is to come. The message must then not be queued
+ * for another receive. */
 bool
 match_has_refused(const struct peer *peer, const struct frame *frame);
 

@@ -141,8 +141,8 @@ transport_send_control_connect(struct transport *transport,
         peer_queue_control(peer, frame, text);
 }
 
-/* peer has ended in good order, so transport_start_shutdown() need not wait for it any
- * more. */
+/* peer has ended in good order, so transport_start_shutdown() need not wait for
+ * it any more. */
 static void
 peer_shutdown_done(struct peer *peer)
 {

@@ -156,7 +156,7 @@ struct peer {
     uint64_t read_ns;   /* when bytes last came through segment; 0: never */
     uint64_t silent_ms; /* how long it had been silent when it was lost */
     struct path path;   /* losses and round trip of fd */
-    /* Several connections to the peer (striping.c). */
+    /* Several connections to the peer (tcp/striping.c). */
     struct stream_group *stream_group; /* NULL: there is only fd */
     unsigned n_streams_wanted;         /* 0: only fd is wanted */
     unsigned n_streams_announced;
@@ -328,7 +328,7 @@ peer_mark_left(struct peer *peer);
 void
 peer_update_expected(struct peer *peer);
 
-/* tcp_packetize.c */
+/* tcp/packetize.c */
 
 /* Cut one more frame, to be written behind the others. Returns false if there
  * is none to cut or no room for it. */
@@ -361,7 +361,7 @@ peer_encode_payload(struct peer *peer,
                     struct frame *frame,
                     struct send_request *flow);
 
-/* header.c */
+/* tcp/header.c */
 
 /* Write the header of frame into out, whose payload is already set. tensor is
  * NULL if frame is not of a tensor. */
@@ -385,7 +385,7 @@ peer_check_payload_checksum(const struct peer *peer);
 enum hoop_status
 peer_raise_corruption(const struct peer *peer, const char *what);
 
-/* tcp_send.c */
+/* tcp/send.c */
 
 /* Returns the i-th frame that is cut and not wholly written. */
 struct outbound_frame *
@@ -451,7 +451,7 @@ loopback_cancel(struct transport *transport, const struct send_request *flow);
 bool
 peer_is_self(const struct peer *peer);
 
-/* striping.c */
+/* tcp/striping.c */
 
 /* The first connection to peer has been made. */
 void
@@ -497,7 +497,7 @@ striping_check_broken(struct peer *peer);
 void
 striping_close(struct peer *peer);
 
-/* tcp_control.c */
+/* tcp/header.c: frames that speak of other frames. */
 
 /* The payload of frame has been used. If frame was eager, return its window
  * credit to peer, collected into few CREDIT frames. */
@@ -525,7 +525,7 @@ peer_check_size(struct peer *peer,
 bool
 peer_may_keep_frame(struct peer *peer);
 
-/* tcp_receive.c */
+/* tcp/receive.c */
 
 /* Read until the socket or ring is empty, or PEER_PROGRESS_BYTES are read.
  * Returns whether anything moved. */
@@ -547,7 +547,7 @@ peer_fragment_alloc(struct peer *peer);
 void
 peer_receive_clear(struct peer *peer);
 
-/* shm_stream.c */
+/* shm/stream.c */
 
 /* As sendmsg(2), into the ring; errno is EAGAIN if the ring is full. */
 ssize_t

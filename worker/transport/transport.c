@@ -1,5 +1,5 @@
 /*
- * transport/transport.c - the calls that the engine makes
+ * transport/transport.c - calls of the engine, progress and messages to self
  *
  * All state belongs to the progress owner, except what counters and the
  * poller's wake-up protect themselves.

@@ -135,7 +135,8 @@ struct transport_events {
      * transport_mark_unreachable(). */
     void (*on_connection_needed)(void *owner, uint32_t peer);
     /* A further connection to peer, number stream, is needed;
-     * transport_attach_stream() may follow. The callback is NULL if there are none. */
+     * transport_attach_stream() may follow. The callback is NULL if there are
+     * none. */
     void (*on_stream_needed)(void *owner, uint32_t peer, unsigned stream);
 };
 
@@ -230,8 +231,8 @@ transport_round_trip_ms(const struct transport *transport, uint32_t peer);
 uint64_t
 transport_activity_count(const struct transport *transport, uint32_t peer);
 /* A number that changes whenever anything has come from peer. Unlike
- * transport_activity_count() it does not change when only the kernel of peer takes
- * bytes, as it does for a stopped process. */
+ * transport_activity_count() it does not change when only the kernel of peer
+ * takes bytes, as it does for a stopped process. */
 uint64_t
 transport_read_count(const struct transport *transport, uint32_t peer);
 
@@ -268,8 +269,8 @@ transport_receive_cancel(struct transport *transport,
                          struct recv_request *flow);
 
 /*
- * The inline path (inline.c) sends and receives a message without opening
- * flow, which the caller sets up as for transport_send() or
+ * The inline path (transport/inline.c) sends and receives a message without
+ * opening flow, which the caller sets up as for transport_send() or
  * transport_receive(). Callbacks come as from transport_progress(), but only
  * on_bytes_sent() for flow, whose owner may be NULL.
  */

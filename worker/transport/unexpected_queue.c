@@ -18,7 +18,7 @@
 #include "transport/match.h"
 #include "transport/peer.h"
 
-/* Unexpected messages by operation number. */
+/* The index of unexpected messages by operation number. */
 
 static size_t
 op_list_index(uint64_t op)
@@ -136,6 +136,8 @@ transport_drop_unwanted(struct transport *transport,
     TAILQ_FOREACH(peer, &transport->known, known_link)
     match_drop_unwanted(peer, wants);
 }
+
+/* The table of unexpected messages by key, and memory kept for more. */
 
 enum {
     /* as much as a few small peers are ahead by */

@@ -21,9 +21,9 @@ struct transport;
 struct unexpected;
 
 /*
- * A rank that only sends may be thousands of calls
- * ahead of this one, which asks for every call what came early for it. One
- * list of all messages would be searched each time.
+ * The index of unexpected messages by operation number. A rank that only sends
+ * may be thousands of calls ahead of this one, which asks for every call what
+ * came early for it. One list of all messages would be searched each time.
  */
 
 enum {

@@ -1,5 +1,6 @@
 /*
- * transport/connect/connector.c - dials peers and accepts them, on the control loop
+ * transport/connect/connector.c - dials peers and accepts them, on the control
+ * loop
  *
  * A link holds what is wanted of one rank. A handshaker
  * (transport/connect/handshaker.h) is one try at it, by a dial of ours or by a

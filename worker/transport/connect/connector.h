@@ -1,10 +1,11 @@
 /*
- * transport/connect/connector.h - dials peers and accepts them, on the control loop
+ * transport/connect/connector.h - dials peers and accepts them, on the control
+ * loop
  *
  * A connection is handed over only when both sides have proved who they are
- * (transport/connect/handshake.h). Whichever rank needs a connection dials. When two
- * dial each other at once, the lower rank's dial is kept. A stranger costs at
- * most one bounded handshake and is named in the log:
+ * (transport/connect/handshake.h). Whichever rank needs a connection dials.
+ * When two dial each other at once, the lower rank's dial is kept. A stranger
+ * costs at most one bounded handshake and is named in the log:
  * transport/connect/connector_accept.c.
  *
  * Thread: the control loop, except where a function says otherwise.

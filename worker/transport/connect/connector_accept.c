@@ -1,5 +1,6 @@
 /*
- * transport/connect/connector_accept.c - which connections may wait for their handshake
+ * transport/connect/connector_accept.c - which connections may wait for their
+ * handshake
  *
  * Anybody can open connections, so only few may wait. A connection that has
  * said which rank it is belongs to another kind than one that has not. A
@@ -11,6 +12,8 @@
  * One descriptor is kept in reserve. If no other is left, the next connection
  * is accepted with it, so that a peer is told what is lacking instead of
  * waiting for an answer in vain.
+ *
+ * The end of the file has the connections beside the first to a peer.
  */
 
 #include <assert.h>

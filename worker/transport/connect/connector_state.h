@@ -90,7 +90,7 @@ void
 connector_report_shortage(struct link *link,
                           const struct connector_shortage *shortage);
 
-/* connector_accept.c */
+/* connector_accept.c: which connections may wait. */
 
 enum hoop_status
 connector_listen(struct connector *connector);
@@ -108,7 +108,7 @@ connector_reject(struct connector *connector,
                  struct handshaker *handshaker,
                  enum hoop_status status);
 
-/* connector_accept.c */
+/* connector_accept.c: connections beside the first to a peer. */
 
 /* Returns the answer to a verified peer that wants a connection beside the
  * first. */

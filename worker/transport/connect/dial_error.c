@@ -1,5 +1,6 @@
 /*
- * transport/connect/dial_error.c - why a peer cannot be connected to, with advice
+ * transport/connect/dial_error.c - why a peer cannot be connected to, with
+ * advice
  *
  * The address is what the peer advertises. This rank cannot see whether the
  * peer has ended or was never there, so the advice says what may be wrong, and

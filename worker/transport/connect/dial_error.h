@@ -1,4 +1,5 @@
-/* transport/connect/dial_error.h - why a peer cannot be connected to, with advice */
+/* transport/connect/dial_error.h - why a peer cannot be connected to, with
+ * advice */
 
 #ifndef TRANSPORT_CONNECT_DIAL_ERROR_H
 #define TRANSPORT_CONNECT_DIAL_ERROR_H

@@ -8,7 +8,8 @@
  *
  * One message of fixed size is read or written at a time. With HOOP_TLS, the
  * handshake of TLS comes first, and the messages go through it.
- * tests/unit/worker/transport/connect/connector_test.c plays strangers and peers, too.
+ * tests/unit/worker/transport/connect/connector_test.c plays strangers and
+ * peers, too.
  */
 
 #include "transport/connect/handshaker.h"
@@ -33,8 +34,6 @@
  *
  * A peer with another setting of HOOP_TLS is told so in a way that it
  * understands: the acceptor looks at the first bytes before TLS does.
- *
- * Thread: the control loop.
  */
 
 /* Send an alert that a peer without TLS recognises as TLS. */
@@ -165,6 +164,8 @@ tls_upgrade_is_refused(struct tls *tls)
         (void)tls_receive(tls, &room, 1);
     return *tls_error_text(tls);
 }
+
+/* The handshake itself. */
 
 bool
 handshaker_is_dialer(const struct handshaker *handshaker)

@@ -1,5 +1,6 @@
 /*
- * transport/shm/cma.h - cross-memory attach: reading the memory of another process
+ * transport/shm/cma.h - cross-memory attach: reading the memory of another
+ * process
  *
  * process_vm_readv() makes one copy, done by the reader, where shared memory
  * needs two. It works between processes of one user that see each other's

@@ -205,9 +205,9 @@ void
 shm_region_set_sleeping(struct shm_region *shm_region);
 void
 shm_region_clear_sleeping(struct shm_region *shm_region);
-/* Call after shm_region_publish() or shm_region_mark_finished(): returns the ranks
- * that must be woken, a bit each. The caller must wake them, since nobody else
- * will. */
+/* Call after shm_region_publish() or shm_region_mark_finished(): returns the
+ * ranks that must be woken, a bit each. The caller must wake them, since nobody
+ * else will. */
 uint64_t
 shm_region_take_sleepers(struct shm_region *shm_region);
 
@@ -227,7 +227,7 @@ struct shm_region_departure {
 struct shm_region_departure *
 shm_region_departure(const struct shm_region *shm_region, uint32_t rank);
 
-/* Private to shm_region.c and its sibling files. */
+/* The rest is private to region.c and region_create.c. */
 
 enum {
     SHM_REGION_LINE = 64,
@@ -341,7 +341,7 @@ shm_region_cell_bytes(const struct shm_region *shm_region)
     return shm_region->n_slot / SHM_REGION_SLOT_CELLS;
 }
 
-/* shm_region_grow.c */
+/* region_create.c: allocating a region as it is used. */
 
 /* Returns the least that a shared region costs this process. */
 size_t

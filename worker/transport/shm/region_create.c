@@ -1,4 +1,7 @@
-/* transport/shm/region_create.c - creating, opening and freeing shared regions */
+/*
+ * transport/shm/region_create.c - creating, opening, growing and freeing shared
+ * regions
+ */
 
 #include <stdlib.h>
 #include <string.h>
@@ -223,7 +226,7 @@ shm_region_open(const struct shared_memory_handle *place,
 }
 
 /*
- * Allocating a shared region as it is used.
+ * Allocate a shared region as it is used.
  *
  * A program may have hundreds of communicators, most of which move little.
  * What is beside the lines is allocated when something first goes there, and
@@ -370,7 +373,7 @@ shm_region_prefault_cells(struct shm_region *shm_region,
                     known->n_mapped_cells - n_before);
 }
 
-/* Ranks of a region read each other's buffers. */
+/* Let the ranks of a region read each other's buffers. */
 
 enum hoop_status
 shm_region_cma_attach(struct shm_region *shm_region,

@@ -1,4 +1,4 @@
-/* transport/shm/segment.c - memory that two ranks of one host share */
+/* transport/shm/segment.c - memory that processes of one host share */
 
 #include "transport/shm/segment.h"
 
@@ -22,7 +22,7 @@
 #include "net/port_owner.h"
 #include "net/wakeup.h"
 
-/* A stream of bytes through shared memory. */
+/* The ring: a stream of bytes through shared memory. */
 
 enum {
     /* If less than one in so many bytes of the ring is free, writing waits for
@@ -62,7 +62,7 @@ copy_without_aliasing(uint8_t *to, const uint8_t *from, size_t n_bytes)
         memcpy(to, from, n_bytes);
 }
 
-/* The writer's side. */
+/* The writer's side of the ring. */
 
 static uint64_t
 ring_room(const struct ring_writer *ring)
@@ -193,7 +193,7 @@ ring_writer_clear_sleeping(struct ring_writer *ring)
         atomic_store(&ring->control->writer_sleeps, 0);
 }
 
-/* The reader's side. */
+/* The reader's side of the ring. */
 
 const uint8_t *
 ring_peek(struct ring_reader *ring, size_t *out_n_bytes)
@@ -549,6 +549,8 @@ shared_memory_open(const struct shared_memory_handle *place,
     *out_n_bytes = (size_t)file.st_size;
     return HOOP_OK;
 }
+
+/* The segment: a ring for each direction between two ranks. */
 
 static const uint64_t MAGIC = 0x31474e49504f4f48; /* "HOOPING1" */
 

@@ -1,14 +1,9 @@
 /*
- * transport/shm/segment.h - memory that two ranks of one host share
+ * transport/shm/segment.h - memory that processes of one host share
  *
- * One rank creates the segment and the other opens
- * it. If that fails for any reason, both go on without it.
- *
- * A segment is a page of controls, then a ring for each direction
- * as below. The beginning of a ring is mapped once more behind its
- * end. A forked child has no mapping of the segment.
- *
- * Thread: any, one at a time for a segment.
+ * Three parts: a ring, which is a stream of bytes through shared memory; memory
+ * that other processes can open; and the segment of two ranks, which is made of
+ * both.
  */
 
 #ifndef TRANSPORT_SHM_SEGMENT_H
@@ -24,11 +19,11 @@
 #include "hoop/status.h"
 
 /*
- * One side writes, the other reads. Both count their bytes for ever; the
- * position in the ring is the count modulo its size. The first RING_PIECE
- * bytes are mapped once more behind the last, so that no piece of that size
- * is ever broken at the end. Each count has cache lines of its own and is
- * written by one side alone.
+ * A ring. One side writes, the other reads. Both count their bytes for ever;
+ * the position in the ring is the count modulo its size. The first RING_PIECE
+ * bytes are mapped once more behind the last, so that no piece of that size is
+ * ever broken at the end. Each count has cache lines of its own and is written
+ * by one side alone.
  *
  * The other side may be hostile. Its count is believed only as long as it
  * stays within the ring. Otherwise is_broken is set for good and nothing
@@ -130,12 +125,12 @@ void
 ring_reader_clear_sleeping(struct ring_reader *ring);
 
 /*
- * The memory is a file without a name in any file system, whose size is
- * sealed. The kernel frees it with the last process that has it. Others open
- * it through the creator's /proc/<pid>/fd. The kernel permits that only to
- * the same user (or a debugger), and only if the creator's pid is visible. A
- * random key, which is part of the file's name, proves that it is the right
- * file.
+ * Memory that other processes of the host can open. It is a file without a name
+ * in any file system, whose size is sealed. The kernel frees it with the last
+ * process that has it. Others open it through the creator's /proc/<pid>/fd. The
+ * kernel permits that only to the same user (or a debugger), and only if the
+ * creator's pid is visible. A random key, which is part of the file's name,
+ * proves that it is the right file.
  *
  * Thread: any.
  */
@@ -184,8 +179,8 @@ memory_map(uint8_t *at, size_t n_bytes, int fd, size_t offset);
 /* The same, but each page is mapped when it is touched. */
 enum hoop_status
 memory_map_lazily(uint8_t *at, size_t n_bytes, int fd, size_t offset);
-/* The same for memory of shared_memory_create_sparse(), from its beginning: nothing
- * is allocated yet. */
+/* The same for memory of shared_memory_create_sparse(), from its beginning:
+ * nothing is allocated yet. */
 enum hoop_status
 memory_map_sparse(uint8_t *at, size_t n_bytes, int fd);
 /* Allocate and map n_bytes of sparse memory. Without this, touching them when
@@ -203,6 +198,17 @@ memory_dont_fork(uint8_t *base, size_t n_bytes);
 /* Unmap. base may be NULL. */
 void
 memory_unmap(uint8_t *base, size_t n_bytes);
+
+/*
+ * The segment of two ranks. One rank creates it and the other opens it. If that
+ * fails for any reason, both go on without it.
+ *
+ * A segment is a page of controls, then a ring for each direction. The
+ * beginning of a ring is mapped once more behind its end. A forked child has no
+ * mapping of the segment.
+ *
+ * Thread: any, one at a time for a segment.
+ */
 
 struct segment {
     struct ring_writer out;

@@ -1,5 +1,6 @@
 /*
- * transport/tcp/header.c - the header of a frame, the checksums, and frames about frames
+ * transport/tcp/header.c - the header of a frame, the checksums, and frames
+ * about frames
  *
  * With HOOP_CHECKSUM, the upper half of a checksum is of the payload as it is
  * stored, the lower half of the header with that upper half in it. A header is

@@ -1,5 +1,5 @@
 /*
- * transport/tcp/payload.c - bytes of a frame's payload on the way to their flow
+ * transport/tcp/payload.c - the payload of a frame, as it comes and as it goes
  *
  * Bytes are read directly to where they go. Bytes that are to be combined are
  * used where they were read to, if whole elements are there.
@@ -144,7 +144,7 @@ peer_lose_protocol_error(struct peer *peer, const char *what)
     peer_lose_corrupted(peer);
 }
 
-/* The encoded-payload cache of a send request. */
+/* The encoded payloads that a send request keeps. */
 
 struct encoded_payload {
     TAILQ_ENTRY(encoded_payload) link;

@@ -1,5 +1,5 @@
 /*
- * transport/tcp/payload.h - bytes of a frame's payload on the way to their flow
+ * transport/tcp/payload.h - the payload of a frame, as it comes and as it goes
  *
  * The peer_payload functions concern the frame that is being read. Private to
  * transport/. Thread: the progress owner.
@@ -18,8 +18,8 @@
 /* Returns where the next payload byte goes. */
 uint8_t *
 peer_payload_target(struct peer *peer);
-/* n_bytes more have been stored at peer_payload_target(): report what a flow can
- * use. */
+/* n_bytes more have been stored at peer_payload_target(): report what a flow
+ * can use. */
 void
 peer_payload_advance(struct peer *peer, size_t n_bytes);
 /* n_bytes more payload lie at bytes, valid during the call. Report them from
@@ -48,17 +48,15 @@ void
 peer_lose_protocol_error(struct peer *peer, const char *what);
 
 /*
+ * The encoded payloads that a send request keeps.
+ *
  * A payload that comes encoded and is forwarded, or that goes to several
  * peers, need not be encoded again. The executor (engine/executor.c) knows
  * when that is so, and gives the encoded payload to the send request that
  * will send the same bytes. That request cuts its frames where the payload's
  * frame was cut, and holds a copy of the payload. It keeps at most
  * LIMIT_ENCODED_PAYLOADS; anything beyond, it encodes itself.
- *
- * Thread: the progress owner.
  */
-
-struct peer;
 
 /* n_raw bytes at raw, in the encoding that some frame carried. */
 struct encoded {

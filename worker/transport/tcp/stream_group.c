@@ -149,6 +149,8 @@ stream_autotune_record_bytes(struct stream_autotune *stream_autotune,
                : stream_autotune->n_streams;
 }
 
+/* The connections of a group, and what goes over them. */
+
 enum {
     /* Fewer bytes follow their mark on the first connection: one call, and one
      * wake-up. */

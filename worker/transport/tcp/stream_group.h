@@ -121,6 +121,8 @@ void
 stream_group_remove(struct stream_group *stream_group, unsigned stream);
 
 /*
+ * How many streams to a peer pay.
+ *
  * There is one stream at first. Their number doubles as long as that makes
  * the best of several windows faster; otherwise it goes back to the number
  * that was enough. A pause lowers only the rate of its own window, so the

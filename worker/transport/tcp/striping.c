@@ -2,11 +2,11 @@
  * transport/tcp/striping.c - a peer's frames over several connections
  *
  * Both sides begin with one connection. The lower rank decides how many there
- * will be. It asks for the connections (transport/connect/connector.h), and once all
- * are here it sends a SPREAD frame, the last frame of its direction that does
- * not go through the stream group. The other side answers with its own SPREAD
- * frame. If HOOP_STREAMS leaves the number open, transport/tcp/stream_group.h
- * decides it.
+ * will be. It asks for the connections (transport/connect/connector.h), and
+ * once all are here it sends a SPREAD frame, the last frame of its direction
+ * that does not go through the stream group. The other side answers with its
+ * own SPREAD frame. If HOOP_STREAMS leaves the number open,
+ * transport/tcp/stream_group.h decides it.
  */
 
 #include <errno.h>
