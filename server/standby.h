@@ -1,4 +1,4 @@
-/* standby.h - a hoopd that waits until it is needed */
+/* standby.h - decide when a hoopd starts to serve, and when it ends unused */
 
 #ifndef HOOPD_STANDBY_H
 #define HOOPD_STANDBY_H
@@ -10,8 +10,6 @@
 #include "hoop/status.h"
 
 #include "coordinator.h"
-
-struct hoop_coordinator_options;
 
 /*
  * Waits while another process uses the data, or until one of the signals in
