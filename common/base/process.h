@@ -1,4 +1,5 @@
-/* base/process.h - the state of other processes of this host */
+/* base/process.h - the state of other processes, and this one's resource
+ * limits */
 
 #ifndef BASE_PROCESS_H
 #define BASE_PROCESS_H

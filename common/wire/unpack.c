@@ -3,6 +3,7 @@
  *
  * The first walk checks that every value is complete, known and not nested too
  * deep. Reading can then only find a wrong type or a value that is too large.
+ * Single values are read by the first part, which frame headers use too.
  */
 
 #include "wire/unpack.h"
@@ -13,9 +14,7 @@
 #include "base/error.h"
 
 /*
- * Reads the heads of msgpack values.
- *
- * A head is one byte that holds either a small value or how many bytes of a
+ * Read one msgpack value. A head is one byte that holds either a small value or how many bytes of a
  * big-endian number follow. The table has those from 0xc0 to 0xdf; the
  * others hold their value in their low bits.
  */
