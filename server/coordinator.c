@@ -72,8 +72,8 @@ audience(const struct hoop_coordinator_options *options)
     return exposure_is_insecure_open(options) ? HTTP_ANYBODY : HTTP_THIS_HOST;
 }
 
-/* Choose certificate and key: those of the workers' port unless the options name
- * others. *out_is_on tells whether the port uses TLS. */
+/* Choose certificate and key: those of the workers' port unless the options
+ * name others. *out_is_on tells whether the port uses TLS. */
 static enum hoop_status
 http_tls_files_choose(const struct hoop_coordinator_options *options,
                       struct tls_files *out_files,

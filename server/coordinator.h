@@ -1,8 +1,8 @@
 /*
  * coordinator.h - functions of the coordinator that only hoopd uses
  *
- * They query a running coordinator, check where it may listen, and open its HTTP
- * port.
+ * They query a running coordinator, check where it may listen, and open its
+ * HTTP port.
  */
 
 #ifndef SERVER_COORDINATOR_H

@@ -1,8 +1,8 @@
 /*
  * options.c - read hoopd's options: command line, environment, file
  *
- * Most options come from the table of settings (base/settings.h). This file lists
- * only the options that are not settings.
+ * Most options come from the table of settings (base/settings.h). This file
+ * lists only the options that are not settings.
  */
 
 #include "options.h"
@@ -195,8 +195,8 @@ command_line_read(int argc, char **argv, struct options *options)
     return HOOP_OK;
 }
 
-/* Prefer a token to a token file, unless the file is named by a source of higher
- * priority, such as the command line. */
+/* Prefer a token to a token file, unless the file is named by a source of
+ * higher priority, such as the command line. */
 static enum hoop_status
 token_setting_resolve(struct options *options)
 {

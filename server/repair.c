@@ -1,9 +1,9 @@
 /*
  * repair.c - save what can be read of a coordinator's damaged data
  *
- * Recovery is tried for each job alone, together with the records that belong to
- * no job. A job that cannot be recovered is left out, so that a start with the
- * remaining records does not fail because of it.
+ * Recovery is tried for each job alone, together with the records that belong
+ * to no job. A job that cannot be recovered is left out, so that a start with
+ * the remaining records does not fail because of it.
  */
 
 #include "repair.h"

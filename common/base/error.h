@@ -85,7 +85,8 @@ status_is_loss(enum hoop_status status)
 }
 
 /* Return the bytes between here and the end of this thread's stack, which
- * error_begin_call() checks. SIZE_MAX: unknown, for example on a stack that the program has made itself. */
+ * error_begin_call() checks. SIZE_MAX: unknown, for example on a stack that the
+ * program has made itself. */
 size_t
 stack_bytes_left(void);
 

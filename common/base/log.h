@@ -96,9 +96,10 @@ log_quota_report(struct log_quota *quota, const char *subject, uint64_t now_ns);
 
 /*
  * A notice tells the user what a long wait is waiting for. A wait begins a
- * notice, asks it when the next line is due, and then logs that line: first after HOOP_WAIT_NOTICE, then after twice the last
- * pause, up to a minute. Each line tells how long the wait has lasted, and
- * which setting limits it and to what time. Thread: calls must not overlap.
+ * notice, asks it when the next line is due, and then logs that line: first
+ * after HOOP_WAIT_NOTICE, then after twice the last pause, up to a minute. Each
+ * line tells how long the wait has lasted, and which setting limits it and to
+ * what time. Thread: calls must not overlap.
  */
 
 struct wait_notice {

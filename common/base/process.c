@@ -238,8 +238,9 @@ pid_namespace_id(void)
 }
 
 /*
- * Name the resource limit that made a call fail. Values from /proc/sys are left out if they cannot be read: a process that
- * has run out of descriptors cannot open the file.
+ * Name the resource limit that made a call fail. Values from /proc/sys are left
+ * out if they cannot be read: a process that has run out of descriptors cannot
+ * open the file.
  */
 
 enum {

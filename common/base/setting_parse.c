@@ -301,8 +301,9 @@ setting_parse(const struct setting *setting,
 }
 
 /*
- * Read a file of lines `key = value`. It is deliberately simple: no sections, no quotes, no continued lines. The value
- * is the text after the = without surrounding blanks. Errors name the line.
+ * Read a file of lines `key = value`. It is deliberately simple: no sections,
+ * no quotes, no continued lines. The value is the text after the = without
+ * surrounding blanks. Errors name the line.
  */
 
 struct file_reader {

@@ -265,8 +265,8 @@ const char *const setting_choices_durabilities[] = {"disk", "process", "memory",
                                                     NULL};
 
 /*
- * Find settings by name, and read lists of name=value. An unknown name is answered with a similar one, and a former name with the
- * new one.
+ * Find settings by name, and read lists of name=value. An unknown name is
+ * answered with a similar one, and a former name with the new one.
  */
 
 static const char prefix[] = "HOOP_";

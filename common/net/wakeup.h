@@ -2,10 +2,11 @@
  * net/wakeup.h - wake a thread that sleeps on a descriptor, and track open
  * descriptors
  *
- * A wakeup also works from another process. It is a pipe: unlike an eventfd, it can be opened by other processes of the same
- * user through /proc/<pid>/fd, as shared memory is (transport/shm/segment.h).
- * They open it for reading too, but never read: so it has a reader as long as
- * anybody could write, and nobody gets a SIGPIPE when its owner dies.
+ * A wakeup also works from another process. It is a pipe: unlike an eventfd, it
+ * can be opened by other processes of the same user through /proc/<pid>/fd, as
+ * shared memory is (transport/shm/segment.h). They open it for reading too, but
+ * never read: so it has a reader as long as anybody could write, and nobody
+ * gets a SIGPIPE when its owner dies.
  *
  * Thread: any.
  */

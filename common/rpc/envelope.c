@@ -1,4 +1,4 @@
-/* rpc/envelope.c - the common part of every request and reply, and the methods */
+/* rpc/envelope.c - the common part of requests and replies, and the methods */
 
 #include "rpc/envelope.h"
 

@@ -1,5 +1,5 @@
 /*
- * tensor/layout.c - the shape of a tensor, and its elements' positions in memory
+ * tensor/layout.c - the shape of a tensor, and where its elements are in memory
  *
  * A copy walks both tensors at once. Neighbouring dimensions that are
  * contiguous in both (the outer stride covers exactly the inner dimension) are
