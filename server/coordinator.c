@@ -1,9 +1,11 @@
 /*
  * coordinator.c - the coordinator as a library: loop, service and HTTP
  *
- * One thread runs the loop, on which the service lives; the HTTP server has
- * another. In both every signal is blocked but those of faults: they are the
- * program's.
+ * One thread runs the loop, on which the service lives; the HTTP server has a
+ * thread of its own. Both threads block every signal except SIGBUS and SIGSEGV,
+ * because the other signals belong to the program. The file has three parts:
+ * the HTTP port, the check of where a coordinator may listen, and the public
+ * functions.
  */
 
 #include "coordinator.h"
@@ -30,12 +32,12 @@
 #include "rpc/rpc_tls.h"
 #include "service/service.h"
 
-/* The HTTP port of a coordinator, or of one that stands by. */
+/* The HTTP port serves a running coordinator or a standby. */
 
 struct http_port {
     struct http *http;
     struct http_port_callbacks pages;
-    struct token token; /* and those that are made of it */
+    struct token token; /* the jobs' token and those derived from it */
 };
 
 static const char *
@@ -70,8 +72,8 @@ audience(const struct hoop_coordinator_options *options)
     return exposure_is_insecure_open(options) ? HTTP_ANYBODY : HTTP_THIS_HOST;
 }
 
-/* Certificate and key, those of the workers' port unless others are named.
- * *out_is_on: there is TLS at all. */
+/* Choose certificate and key: those of the workers' port unless the options
+ * name others. *out_is_on tells whether the port uses TLS. */
 static enum hoop_status
 http_tls_files_choose(const struct hoop_coordinator_options *options,
                       struct tls_files *out_files,
@@ -160,7 +162,7 @@ http_port_close(struct http_port *port)
     free(port);
 }
 
-/* Where a coordinator may listen. */
+/* Check where a coordinator may listen. */
 
 static bool
 option_is_on(const char *text)
@@ -218,8 +220,10 @@ exposure_check_options(const struct hoop_coordinator_options *options)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
+/* Start, query and stop a coordinator. */
+
 enum {
-    /* Replies that are on their way when we stop. */
+    /* How long a stopping coordinator waits until its replies are sent. */
     DRAIN_MS = 2000,
 };
 
@@ -278,7 +282,8 @@ on_stop_requested(void *owner)
     service_drain(coordinator->service, DRAIN_MS, on_drained, coordinator);
 }
 
-/* As given, with the port that is really bound; localhost is spelt out. */
+/* Write the address as given, with the port that is actually bound. A list, and
+ * the name localhost, are written as numeric addresses. */
 static void
 bound_address_format(const char *listen,
                      uint16_t port,
@@ -300,7 +305,7 @@ bound_address_format(const char *listen,
     snprintf(text, LIMIT_ADDRESS, "%.*s:%u", n_host, listen, port);
 }
 
-/* "on" or "off", as in settings. */
+/* The option tls is "on" or "off", as in settings; NULL means off. */
 static enum hoop_status
 coordinator_tls_create(struct hoop_coordinator *coordinator,
                        const struct hoop_coordinator_options *options)
@@ -394,7 +399,7 @@ coordinator_start_parts(struct hoop_coordinator *coordinator,
     sigset_t before;
 
     sigfillset(&all);
-    /* A thread's own faults reach the program's handlers, too. */
+    /* Faults of these threads must also reach the program's handlers. */
     sigdelset(&all, SIGBUS);
     sigdelset(&all, SIGSEGV);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -453,7 +458,7 @@ hoop_coordinator_stop(hoop_coordinator_t *coordinator)
     if (!coordinator || !coordinator->is_running)
         return;
 
-    /* Without memory for a message there is no last word to anybody. */
+    /* If there is no memory for the post, stop without draining. */
     if (loop_post(coordinator->loop, on_stop_requested, coordinator) != HOOP_OK)
         loop_stop(coordinator->loop);
     pthread_join(coordinator->thread, NULL);

@@ -1,4 +1,9 @@
-/* coordinator.h - what hoopd asks of the coordinator beside its interface */
+/*
+ * coordinator.h - functions of the coordinator that only hoopd uses
+ *
+ * They query a running coordinator, check where it may listen, and open its
+ * HTTP port.
+ */
 
 #ifndef SERVER_COORDINATOR_H
 #define SERVER_COORDINATOR_H
@@ -12,8 +17,8 @@
 
 #include "base/cleanup.h"
 
-/* Another coordinator uses its data, although they were locked; see
- * service_is_replaced(). Thread: any. */
+/* Return whether another coordinator uses its data although they were locked;
+ * see service_is_replaced(). Thread: any. */
 bool
 coordinator_is_replaced(const hoop_coordinator_t *coordinator);
 
@@ -32,17 +37,18 @@ coordinator_member_counts(const hoop_coordinator_t *coordinator);
  * that everybody may connect.
  */
 
-/* Whether clients must prove themselves, by a token or by a certificate. */
+/* Return whether clients must authenticate, by a token or by a certificate. */
 bool
 exposure_has_authentication(const struct hoop_coordinator_options *options);
 
-/* Whether anybody may connect, as the user said. */
+/* Return whether the user has allowed anybody to connect. */
 bool
 exposure_is_insecure_open(const struct hoop_coordinator_options *options);
 
 /*
- * Both of its addresses are for this host alone, or it is guarded, or open.
- * A name is looked up, which may block.
+ * Check that both addresses are reachable from this host only, unless clients
+ * must authenticate or the user has allowed anybody to connect. Looks up names,
+ * which may block.
  * Handle: HOOP_E_INVALID (an address, or insecure_open), HOOP_E_UNAVAILABLE (a
  * name is unknown), HOOP_E_DENIED (an address that other hosts reach; the text
  * says what to set).
@@ -54,14 +60,13 @@ exposure_check_options(const struct hoop_coordinator_options *options);
 extern const char *const version_text;
 
 /*
- * What the options of a coordinator mean for HTTP: under TLS or not, and who
- * may read /metrics.
+ * The HTTP port. The options of the coordinator decide whether it uses TLS, and
+ * who may read /metrics.
  */
 
-struct hoop_coordinator_options;
 struct http_port;
 
-/* On the port's own thread. */
+/* The callbacks run on the port's own thread. */
 struct http_port_callbacks {
     const char *(*unready_text)(void *owner);      /* NULL: it takes new work */
     void (*write_metrics)(void *owner, FILE *out); /* Prometheus' text format */
@@ -78,7 +83,8 @@ http_port_open(const struct hoop_coordinator_options *options,
                const struct http_port_callbacks *pages,
                struct http_port **out_port);
 
-/* As bound, with commas between several; NULL of no port. Borrowed. */
+/* Return the bound addresses, with commas between them; NULL if port is NULL.
+ * Borrowed. */
 const char *
 http_port_address(const struct http_port *port);
 

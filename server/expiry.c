@@ -1,4 +1,4 @@
-/* expiry.c - certificates of hoopd that expire soon */
+/* expiry.c - warn about certificates of hoopd that expire soon */
 
 #include "expiry.h"
 
@@ -93,7 +93,7 @@ cert_expiry_watch_warn(struct cert_expiry_watch *watch, int64_t now_s)
 {
     char text[LIMIT_ERROR_TEXT];
 
-    /* A clock that was set back does not silence it. */
+    /* If the clock was set back, warn at once. */
     if (watch->told_s != 0 && now_s >= watch->told_s &&
         now_s - watch->told_s < DAY_S)
         return;

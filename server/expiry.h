@@ -1,9 +1,9 @@
 /*
- * expiry.h - certificates of hoopd that expire soon
+ * expiry.h - warn about certificates of hoopd that expire soon
  *
- * hoopd reads its certificates when it starts: whoever renews one has to start it
- * again. So it warns while there is time: at its start and once a day, for the last
- * third of what a certificate is valid for, at most its last 30 days.
+ * hoopd reads its certificates only when it starts, so it must be started again
+ * after one is renewed. It warns at its start and once a day during the last
+ * third of a certificate's validity, at most during the last 30 days.
  */
 
 #ifndef EXPIRY_H
@@ -25,23 +25,24 @@ struct expiry {
 };
 
 struct cert_expiry_watch {
-    struct expiry items[2]; /* of the workers' port, and of that for HTTP */
+    struct expiry items[2]; /* the workers' port's and the HTTP port's */
     size_t n_items;
-    int64_t told_s; /* when it was looked at them last; 0: never */
+    int64_t told_s; /* when they were last checked; 0: never */
 };
 
-/* What is to be said of expiry at now_s. False: nothing yet. */
+/* Write the warning that is due at now_s. Returns false if none is due yet. */
 bool
 cert_expiry_describe(const struct expiry *expiry,
                      int64_t now_s,
                      char out_text[LIMIT_ERROR_TEXT]);
 
-/* Those that a coordinator of options, which has started, has read. */
+/* Watch the certificates that a coordinator started with options has read. */
 void
 cert_expiry_watch_init(struct cert_expiry_watch *watch,
                        const struct hoop_coordinator_options *options);
 
-/* Logs what is to be said of them, unless it did within the last day. */
+/* Log the warnings that are due, unless they were checked within the last
+ * day. */
 void
 cert_expiry_watch_warn(struct cert_expiry_watch *watch, int64_t now_s);
 

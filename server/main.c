@@ -31,12 +31,13 @@ enum {
 
 DEFINE_CLEANUP(hoop_coordinator_t *, hoop_coordinator_destroy)
 
-/* Blocked before any thread exists, so that only sigwait() sees them. */
+/* Signals are blocked before any thread exists, so that only sigtimedwait()
+ * receives them. */
 static void
 shutdown_signals_block(sigset_t *out_ending)
 {
     signal(SIGPIPE, SIG_IGN);
-    /* A write beyond RLIMIT_FSIZE is an error, as one to a full disk is. */
+    /* A write beyond RLIMIT_FSIZE then fails, as one to a full disk does. */
     signal(SIGXFSZ, SIG_IGN);
     sigemptyset(out_ending);
     sigaddset(out_ending, SIGTERM);
@@ -44,8 +45,8 @@ shutdown_signals_block(sigset_t *out_ending)
     pthread_sigmask(SIG_BLOCK, out_ending, NULL);
 }
 
-/* The pages of the data file are memory: whoever cuts it short while it is used
- * takes them away. What was acknowledged is what the next start finds. */
+/* The data file is mapped into memory, so truncating it while hoopd uses it
+ * removes pages and causes a fault. The next start checks the file. */
 static void
 on_memory_fault(int number)
 {
@@ -59,7 +60,7 @@ on_memory_fault(int number)
         (void)!write(STDERR_FILENO, path, strlen(path));
         (void)!write(STDERR_FILENO, words, sizeof(words) - 1);
     }
-    signal(number, SIG_DFL); /* It strikes again. */
+    signal(number, SIG_DFL); /* The same access faults again and kills. */
 }
 
 static void
@@ -69,8 +70,8 @@ fault_handlers_install(void)
     signal(SIGSEGV, on_memory_fault);
 }
 
-/* Each connection takes one; strangers' connections do, too. More than can be
- * used would only be theirs. */
+/* Every connection takes a descriptor, also one of an unauthenticated client.
+ * Descriptors beyond what hoopd can use would serve only such clients. */
 static void
 descriptor_limit_raise(void)
 {
@@ -87,7 +88,7 @@ descriptor_limit_raise(void)
                     strerror(errno));
 }
 
-/* What becomes of it all. */
+/* Describe where the data are kept, and what they survive. */
 static const char *
 data_location_text(const struct hoop_coordinator_options *options)
 {
@@ -102,8 +103,8 @@ data_location_text(const struct hoop_coordinator_options *options)
     return words;
 }
 
-/* Now, or when the one that uses the data has ended. *out_number: the signal
- * that ended the waiting, or 0. */
+/* Start the coordinator now or, as a standby, when the hoopd that uses the data
+ * has ended. *out_number is the signal that ended the wait, or 0. */
 static enum hoop_status
 coordinator_start_or_stand_by(const struct options *options,
                               const sigset_t *ending,
@@ -123,14 +124,14 @@ coordinator_start_or_stand_by(const struct options *options,
                 return status;
         }
         status = hoop_coordinator_start(&options->coordinator, out_coordinator);
-        /* Another standby was sooner. */
+        /* A standby waits again if another standby has taken the data. */
         if (!options->is_standby)
             break;
     }
     return status;
 }
 
-/* Who can connect to one that has no token. */
+/* Log who can connect to a coordinator without authentication. */
 static void
 exposure_warn(const struct hoop_coordinator_options *options)
 {
@@ -147,7 +148,8 @@ exposure_warn(const struct hoop_coordinator_options *options)
                  "others set HOOP_TOKEN or --token-file");
 }
 
-/* "a:1 and [::1]:1": commas are for what follows. */
+/* Write "a:1 and [::1]:1", because the log line separates its items by
+ * commas. */
 static void
 address_list_spell_out(const char *list, char *text, size_t n_bytes)
 {
@@ -166,8 +168,8 @@ address_list_spell_out(const char *list, char *text, size_t n_bytes)
 
 enum end {
     END_SIGNAL,
-    END_REPLACED, /* another has the data */
-    END_EMPTY,    /* --until-empty */
+    END_REPLACED, /* another hoopd uses the data */
+    END_EMPTY,    /* --until-empty, and no member is left */
 };
 
 static enum end
@@ -196,7 +198,8 @@ shutdown_wait(const hoop_coordinator_t *coordinator,
     return END_SIGNAL;
 }
 
-/* For who has started it; whoever does not read has no use for it. */
+/* Print the address for the program that has started hoopd. A failed write is
+ * reported at the exit. */
 static void
 listen_address_print(const char *address)
 {
@@ -213,9 +216,9 @@ shutdown_reason_log(enum end end, int number)
         log_info("coordinator", "no member is left: draining");
 }
 
-/* Large requests get mappings of their own, which return to the system when they
- * are freed. By default the allocator stops that after the first, and memory
- * that a few clients once took stays with the process. */
+/* Give each large allocation a mapping of its own, which returns to the system
+ * when it is freed. By default the allocator raises the threshold after the
+ * first such free, and the process keeps the memory that a few clients used. */
 static void
 memory_return(void)
 {
@@ -265,8 +268,8 @@ serve(const struct options *options)
         listen_address_print(hoop_coordinator_address(coordinator));
     const enum end end = shutdown_wait(coordinator, options, &ending, &number);
     if (end == END_REPLACED) {
-        /* No failure that another start would mend: it would displace the
-         * other, which displaced this one. */
+        /* Exit with success, so that a supervisor does not start this hoopd
+         * again: it would displace the one that has displaced it. */
         log_error("coordinator", "another hoopd uses the data: this one ends");
         return EXIT_SUCCESS;
     }
@@ -299,7 +302,7 @@ repair(const struct options *options)
     return EXIT_FAILURE;
 }
 
-/* A help or an answer that was not written is a failure, as of all programs. */
+/* Exit with failure if standard output could not be written. */
 static void
 stdout_close_checked(void)
 {

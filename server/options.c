@@ -1,8 +1,8 @@
 /*
- * options.c - what hoopd was told: command line, environment, file
+ * options.c - read hoopd's options: command line, environment, file
  *
- * The options are the rows of the table in base/settings.h; only what is no
- * setting is listed here.
+ * Most options come from the table of settings (base/settings.h). This file
+ * lists only the options that are not settings.
  */
 
 #include "options.h"
@@ -22,7 +22,7 @@
 #include "standby.h"
 
 enum {
-    /* Keys of options: settings count from here, by their id. */
+    /* The key of a setting's option is this number plus the setting's id. */
     KEY_SETTING = 1000,
     KEY_CHECK = 2000,
     KEY_REPAIR,
@@ -38,7 +38,7 @@ static const char description[] =
     "--config, the first of them that says something. --http none serves no "
     "HTTP. SIGTERM and SIGINT answer what waits and end with exit code 0.";
 
-/* The table that argp wants, and the texts it borrows. */
+/* The table for argp, and the texts that it borrows. */
 struct option_table {
     struct argp_option rows[SETTING_COUNT + 6];
     char help[SETTING_COUNT][HELP_MAX];
@@ -165,7 +165,7 @@ option_parse(int key, char *text, struct argp_state *state)
         option_set_until_empty(state, text);
         return 0;
     }
-    /* "--check ADDR" as well as "--check=ADDR". */
+    /* Accept "--check ADDR" as well as "--check=ADDR". */
     if (key == ARGP_KEY_ARG && options->task == OPTIONS_CHECK &&
         state->arg_num == 0) {
         option_set_check(state, text);
@@ -195,8 +195,8 @@ command_line_read(int argc, char **argv, struct options *options)
     return HOOP_OK;
 }
 
-/* A token that is given is preferred to one in a file, unless the file is named
- * by a stronger source, as by the command line. */
+/* Prefer a token to a token file, unless the file is named by a source of
+ * higher priority, such as the command line. */
 static enum hoop_status
 token_setting_resolve(struct options *options)
 {
@@ -216,7 +216,8 @@ token_setting_resolve(struct options *options)
     return HOOP_OK;
 }
 
-/* With a token in it, it must be as a token's file. */
+/* Read the file of settings. If it sets the token, it must be as private as a
+ * token file. */
 static enum hoop_status
 config_file_read(struct options *options, const char *path)
 {
@@ -245,7 +246,7 @@ setting_sources_read(int argc, char **argv, struct options *options)
     const char *path = settings_text(options->settings, SETTING_CONFIG);
     if (path)
         status = config_file_read(options, path);
-    /* The file of the token may be worth a line. */
+    /* Configure the log first, because reading the token file may log. */
     log_configure(
         (enum log_level)settings_number(options->settings, SETTING_LOG_LEVEL),
         (enum log_format)settings_number(options->settings,
@@ -261,7 +262,7 @@ setting_u32(const struct options *options, enum setting_id id)
     return (uint32_t)settings_number(options->settings, id);
 }
 
-/* Where it listens that was not told. */
+/* Set the addresses to listen on; those not given get defaults. */
 static void
 default_addresses_fill(struct options *options)
 {
@@ -311,7 +312,8 @@ coordinator_options_fill(struct options *options)
         (enum log_format)settings_number(options->settings, SETTING_LOG_FORMAT);
 }
 
-/* Where a check goes that names no address: to ourselves. */
+/* Let a check without an address go to the address where this hoopd would
+ * listen. */
 static enum hoop_status
 check_address_fill(struct options *options)
 {

@@ -1,4 +1,4 @@
-/* options.h - what hoopd was told: command line, environment, file */
+/* options.h - read hoopd's options: command line, environment, file */
 
 #ifndef SERVER_OPTIONS_H
 #define SERVER_OPTIONS_H

@@ -92,7 +92,7 @@ probe_client_create(struct loop *loop,
     const struct hoop_coordinator_options *as = options ? options : &plain;
     const struct tls_files files = {as->tls_cert, as->tls_key, as->tls_ca};
     const bool is_sealed = as->tls && strcmp(as->tls, "on") == 0;
-    /* This needs no token: none is told in the clear. */
+    /* The health check needs no token, so none is sent without TLS. */
     const enum hoop_status status = rpc_client_create(
         &(struct rpc_client_options){
             .loop = loop,

@@ -8,10 +8,10 @@
 struct hoop_coordinator_options;
 
 /*
- * Waits a few seconds at most. TLS is that with which it serves, and so is the
- * token, which is told under TLS only; options NULL: without.
- * Handle: HOOP_E_UNAVAILABLE (nobody answers, or it is draining); everything
- * else is a failure, too.
+ * Ask, and wait a few seconds at most. options are those of the coordinator:
+ * its TLS is used, and its token is sent under TLS only. NULL: neither is used.
+ * Handle: HOOP_E_UNAVAILABLE (no answer, or it is draining); any other error
+ * also means that it does not serve.
  */
 enum hoop_status
 coordinator_probe_run(const char *address,

@@ -1,8 +1,9 @@
 /*
- * repair.c - what can be saved of a coordinator's data that are damaged
+ * repair.c - save what can be read of a coordinator's damaged data
  *
- * Each job is tried alone, with what belongs to none: a start with what is left
- * must not fail for one that has lost too much.
+ * Recovery is tried for each job alone, together with the records that belong
+ * to no job. A job that cannot be recovered is left out, so that a start with
+ * the remaining records does not fail because of it.
  */
 
 #include "repair.h"
@@ -24,7 +25,7 @@
 
 enum {
     LINES_MAX = 20,
-    /* In a record's key: whose it is, its kind, then the job's number. */
+    /* A record's key holds its owner, its kind, then the job's number. */
     OWNER_AT = 0,
     KIND_AT = 1,
     JOB_BYTES = 2 + sizeof(uint64_t),
@@ -33,7 +34,7 @@ enum {
 DEFINE_CLEANUP(struct cluster *, cluster_destroy)
 
 struct repair {
-    struct changeset read; /* all that could be, in the order of its keys */
+    struct changeset read; /* all readable records, in the order of keys */
     uint64_t n_read;
     uint64_t n_damages;
     FILE *out;
@@ -80,7 +81,7 @@ on_damage(void *owner, const char *text)
         fprintf(repair->out, "damaged: %s\n", text);
 }
 
-/* Of the core's records: whether it is a job's. */
+/* Return whether it is a record of the core, and a job's exactly if is_job. */
 static bool
 record_is_of_core(struct storage_span key, bool is_job)
 {
@@ -100,7 +101,8 @@ core_record_recover(struct cluster *cluster, const struct change *record)
                  });
 }
 
-/* What belongs to no job, and to the job whose key is that; NULL: to none. */
+/* Try to recover the records of no job and those of the job to which the key
+ * belongs; if job is NULL, only the former. */
 static enum hoop_status
 job_recovery_try(const struct changeset *records,
                  const struct storage_span *job)
@@ -139,8 +141,8 @@ key_job_number(struct storage_span key)
     return number;
 }
 
-/* The records of those jobs that can go on, and all that are no job's.
- * *out_n_jobs: how many are left out. */
+/* Keep the records of the jobs that can be recovered, and all that belong to no
+ * job. *out_n_jobs is the number of jobs that are left out. */
 static enum hoop_status
 recoverable_jobs_select(struct repair *repair,
                         struct changeset *kept,
@@ -176,7 +178,7 @@ recoverable_jobs_select(struct repair *repair,
     return HOOP_OK;
 }
 
-/* Nothing is wrong with it, and a coordinator would start. */
+/* Return whether the data can be opened as for a start. */
 static bool
 data_is_intact(const char *folder)
 {

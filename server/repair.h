@@ -1,4 +1,4 @@
-/* repair.h - what can be saved of a coordinator's data that are damaged */
+/* repair.h - save what can be read of a coordinator's damaged data */
 
 #ifndef SERVER_REPAIR_H
 #define SERVER_REPAIR_H
@@ -8,13 +8,13 @@
 #include "hoop/status.h"
 
 /*
- * Puts a file of the records that can be read in the place of the folder's; the
- * old one stays beside it. A job whose records make no whole any more is left
- * out. What was kept and lost is written to out, a line each; sound data are left
- * as they are.
+ * Replace the folder's data file by one with the records that can be read; the
+ * old file stays beside it. A job that cannot be recovered from its records is
+ * left out. Writes to out, line by line, what is kept and what is lost. Intact
+ * data are not changed.
  *
- * Handle: HOOP_E_EXISTS (a coordinator uses the folder), HOOP_E_NOT_FOUND (there
- * are no data), HOOP_E_DATA_LOSS (nothing can be read), HOOP_E_DENIED,
+ * Handle: HOOP_E_EXISTS (a coordinator uses the folder), HOOP_E_NOT_FOUND
+ * (there are no data), HOOP_E_DATA_LOSS (nothing can be read), HOOP_E_DENIED,
  * HOOP_E_UNAVAILABLE.
  */
 enum hoop_status

@@ -1,10 +1,11 @@
 /*
- * standby.c - a hoopd that waits until it is needed
+ * standby.c - decide when a hoopd starts to serve, and when it ends unused
  *
- * The lock on the data is the only judge: the kernel gives it up when its
- * holder dies, and to one. Nobody guesses from silence that another is dead, so
- * there are never two. It is asked again and again, since a thread that sleeps
- * for a lock hears no signal.
+ * A standby waits for the lock on the data. The kernel releases the lock when
+ * its holder dies, and grants it to only one process. No hoopd infers from
+ * silence that another is dead, so two never serve the same data. The lock is
+ * polled, because a thread that sleeps for a lock does not receive the signals
+ * that are blocked. The second part ends a hoopd that has no members left.
  */
 
 #include "standby.h"
@@ -55,7 +56,7 @@ standby_wait(const struct hoop_coordinator_options *options,
         *out_signal = 0;
         return HOOP_OK;
     }
-    /* Not only when it is needed. */
+    /* Refuse a folder that others can write now, not only at the takeover. */
     enum hoop_status status =
         private_folder_check("data folder", options->data_dir);
     if (status != HOOP_OK)
@@ -75,9 +76,10 @@ standby_wait(const struct hoop_coordinator_options *options,
     return HOOP_OK;
 }
 
-/* When a hoopd that was started for one job's sake is to end. */
+/* End a hoopd that was started for one job (--until-empty). */
 
-/* Somebody may hold the other end. */
+/* Return whether fd is a pipe or a socket, whose other end the starter may
+ * hold. */
 static bool
 input_is_pipe_or_socket(int fd)
 {
@@ -101,7 +103,8 @@ idle_shutdown_init(struct idle_shutdown *idle_shutdown,
     };
 }
 
-/* What is written there is read and means nothing. */
+/* Return whether the starter still holds the other end. Bytes written there are
+ * read and ignored. */
 static bool
 starter_is_present(struct idle_shutdown *idle_shutdown)
 {

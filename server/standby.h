@@ -1,4 +1,4 @@
-/* standby.h - a hoopd that waits until it is needed */
+/* standby.h - decide when a hoopd starts to serve, and when it ends unused */
 
 #ifndef HOOPD_STANDBY_H
 #define HOOPD_STANDBY_H
@@ -11,12 +11,10 @@
 
 #include "coordinator.h"
 
-struct hoop_coordinator_options;
-
 /*
- * Waits while another process uses the data, or until one of the signals in
- * ending has come, which *out_signal names; else it is 0. Meanwhile HTTP says
- * that the process is up and not ready. ending: blocked.
+ * Wait while another process uses the data, or until one of the signals in
+ * ending arrives, which must be blocked. *out_signal is that signal, else 0.
+ * Meanwhile the HTTP port reports that the process is up and not ready.
  * Handle: HOOP_E_UNAVAILABLE (the HTTP address is in use).
  */
 enum hoop_status
@@ -25,31 +23,31 @@ standby_wait(const struct hoop_coordinator_options *options,
              int *out_signal);
 
 /*
- * With --until-empty it ends with the last member of its jobs. Where its
- * standard input is a pipe or a socket, the other end is its starter's: as
- * long as that is open it goes on in any case, and then ends as soon as it
- * is empty. Else it ends, too, when nobody has come in time. So it is
- * bounded, however its starter ended.
+ * With --until-empty, hoopd ends when the last member of its jobs has left. If
+ * its standard input is a pipe or a socket, the program that started hoopd
+ * holds the other end: while that is open hoopd continues, and afterwards it
+ * ends as soon as there is no member. Otherwise it also ends if no member joins
+ * in time. So its life is bounded, however its starter ends.
  */
 
 enum {
-    IDLE_SHUTDOWN_LIMIT_S = 60, /* without a member, if nothing else is said */
+    IDLE_SHUTDOWN_LIMIT_S = 60, /* the default time without a member */
 };
 
 struct idle_shutdown {
-    uint64_t deadline_ns; /* for the first member to come */
-    int input_fd;         /* -1: nobody holds it, or not any more */
+    uint64_t deadline_ns; /* for the first member to join */
+    int input_fd;         /* -1: no starter holds it, or not any more */
     bool was_held;
 };
 
-/* limit_s from now until somebody has joined. input_fd is borrowed; what is neither
- * pipe nor socket says nothing of a starter. */
+/* Allow limit_s from now for the first member to join. input_fd is borrowed,
+ * and ignored if it is neither a pipe nor a socket. */
 void
 idle_shutdown_init(struct idle_shutdown *idle_shutdown,
                    uint32_t limit_s,
                    int input_fd);
 
-/* Whether it is time to end. Does not wait. */
+/* Return whether it is time to end. Does not wait. */
 bool
 idle_shutdown_is_due(struct idle_shutdown *idle_shutdown,
                      const struct coordinator_member_counts *occupancy,

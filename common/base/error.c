@@ -2,7 +2,8 @@
  * base/error.c - the last failure of a thread: status, text and path
  *
  * The record has a fixed size, because reporting a failure must not fail.
- * Longer texts are cut.
+ * Longer texts are cut. The names of the statuses and the stack that a thread
+ * has left come first.
  */
 
 #include "base/error.h"
@@ -18,8 +19,6 @@
 #include "base/escape.h"
 #include "base/interrupt.h"
 #include "base/limits.h"
-
-/* How much stack the calling thread has left. */
 
 /* For the main thread this reads files of the kernel, so call it rarely. */
 size_t
@@ -38,8 +37,6 @@ stack_bytes_left(void)
     const size_t left = here - (uintptr_t)begin;
     return here < (uintptr_t)begin || left > n_bytes ? SIZE_MAX : left;
 }
-
-/* The names of the statuses. */
 
 const char *
 status_name(enum hoop_status status)

@@ -84,8 +84,9 @@ status_is_loss(enum hoop_status status)
     return status == HOOP_E_PEER_LOST || status == HOOP_E_RANK_FAILED;
 }
 
-/* Return the bytes between here and the end of this thread's stack. SIZE_MAX:
- * unknown, for example on a stack that the program has made itself. */
+/* Return the bytes between here and the end of this thread's stack, which
+ * error_begin_call() checks. SIZE_MAX: unknown, for example on a stack that the
+ * program has made itself. */
 size_t
 stack_bytes_left(void);
 

@@ -4,6 +4,8 @@
  * hoop_set_interrupt() sets a function to ask. Code that waits asks it whenever
  * interrupt_due_ns() has come, and if the answer is to stop, ends the wait with
  * HOOP_E_CANCELLED. Thread: any; each thread has its own.
+ *
+ * The second part defers the cancellation of a thread (pthread_cancel()).
  */
 
 #ifndef BASE_INTERRUPT_H
@@ -42,7 +44,7 @@ interrupt_raise(void);
  * leave locks taken and other ranks waiting. A call that may do either
  * defers it:
  *
- * CLEANUP(cancel_release) const int held = cancel_hold();
+ *   CLEANUP(cancel_release) const int held = cancel_hold();
  *
  * A cancellation that arrives meanwhile stays pending and takes effect at
  * the thread's next cancellation point after the scope. Holds nest.

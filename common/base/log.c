@@ -2,7 +2,8 @@
  * base/log.c - log lines, each written with one write(2)
  *
  * Lines of several threads and processes never mix: a line is built on the
- * stack and written at once. Longer lines are cut.
+ * stack and written at once. Longer lines are cut. After the writer come quotas
+ * of lines, and the notices of long waits.
  */
 
 #include "base/log.h"
@@ -283,11 +284,7 @@ log_quota_take(struct log_quota *quota, const char *subject, uint64_t now_ns)
     return false;
 }
 
-/*
- * Report on standard error what a long wait is waiting.
- *
- * for
- */
+/* Log what a long wait is waiting for. */
 
 enum {
     PAUSE_MAX_MS = 60000,

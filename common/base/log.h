@@ -72,9 +72,9 @@ enum hoop_status
 log_format_parse(const char *text, enum log_format *out_format);
 
 /*
- * For lines that unauthenticated clients can cause at will: the first lines
- * show what comes and from where, and a scan that lasts all night does not
- * fill the disk.
+ * A quota limits the lines that unauthenticated clients can cause at will: the
+ * first lines of a period show what comes and from where, and a scan that lasts
+ * all night does not fill the disk.
  */
 
 /* Zeroed: nothing has been logged. Thread: calls must not overlap. */
@@ -95,10 +95,11 @@ void
 log_quota_report(struct log_quota *quota, const char *subject, uint64_t now_ns);
 
 /*
- * A wait begins a notice, asks it when the next line is due, and then says
- * what it waits for: first after HOOP_WAIT_NOTICE, then after twice the last
- * pause, up to a minute. Each line tells how long the wait has lasted, and
- * which setting limits it and to what time. Thread: calls must not overlap.
+ * A notice tells the user what a long wait is waiting for. A wait begins a
+ * notice, asks it when the next line is due, and then logs that line: first
+ * after HOOP_WAIT_NOTICE, then after twice the last pause, up to a minute. Each
+ * line tells how long the wait has lasted, and which setting limits it and to
+ * what time. Thread: calls must not overlap.
  */
 
 struct wait_notice {

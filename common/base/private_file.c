@@ -1,4 +1,5 @@
-/* base/private_file.c - check that files with secrets are private */
+/* base/private_file.c - check that files with secrets are private, and read a
+ * token file */
 
 #include "base/private_file.h"
 
@@ -224,9 +225,8 @@ private_file_check_own(const char *what, const char *path)
 }
 
 /*
- * Read a job's secret from a file.
- *
- * Does not use a stream, whose buffer would be freed with the secret in it.
+ * Read a token file. No stream is used, because its buffer would be freed with
+ * the secret in it.
  */
 
 static enum hoop_status

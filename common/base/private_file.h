@@ -1,5 +1,6 @@
 /*
- * base/private_file.h - check that files with secrets are private
+ * base/private_file.h - check that files with secrets are private, and read a
+ * token file
  *
  * A secret that other users can read is not secret, and one they can write is
  * under their control. So a file with a secret is opened only if
@@ -52,7 +53,7 @@ private_file_check_own(const char *what, const char *path);
 /*
  * Read the only line of the file, without surrounding blanks, into the string
  * out_token of n_bytes, usually LIMIT_TOKEN. The file must be private, see
- * base/private_file.h.
+ * above.
  * Handle: HOOP_E_NOT_FOUND (cannot be read), HOOP_E_DENIED (others can use it),
  * HOOP_E_INVALID (empty, more than one line, or too long).
  */

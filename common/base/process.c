@@ -1,4 +1,5 @@
-/* base/process.c - the state of other processes of this host */
+/* base/process.c - the state of other processes, and this one's resource
+ * limits */
 
 #include "base/process.h"
 
@@ -237,10 +238,9 @@ pid_namespace_id(void)
 }
 
 /*
- * Name the resource limit that made a call fail.
- *
- * Values from /proc/sys are left out if they cannot be read: a process that
- * has run out of descriptors cannot open the file.
+ * Name the resource limit that made a call fail. Values from /proc/sys are left
+ * out if they cannot be read: a process that has run out of descriptors cannot
+ * open the file.
  */
 
 enum {

@@ -1,4 +1,5 @@
-/* base/process.h - the state of other processes of this host */
+/* base/process.h - the state of other processes, and this one's resource
+ * limits */
 
 #ifndef BASE_PROCESS_H
 #define BASE_PROCESS_H
@@ -28,8 +29,9 @@ process_all_are_visible(void);
 
 /*
  * Return whether the kernel proves that the process has ended or only waits to
- * be reaped. Unlike process_get_state(), a process that /proc hides from this user
- * does not count as ended. False: it runs, or nothing is known. Thread: any.
+ * be reaped. Unlike process_get_state(), a process that /proc hides from this
+ * user does not count as ended. False: it runs, or nothing is known. Thread:
+ * any.
  */
 bool
 process_has_ended(uint32_t pid);

@@ -1,7 +1,8 @@
 /*
- * base/setting_parse.c - parse the text of a setting and check its bounds
+ * base/setting_parse.c - parse the text of a setting, and a file of settings
  *
- * Errors name the place, the value and what is expected.
+ * A value is checked against its bounds. Errors name the place, the value and
+ * what is expected.
  */
 
 #include <errno.h>
@@ -300,10 +301,9 @@ setting_parse(const struct setting *setting,
 }
 
 /*
- * Read a file of lines `key = value`.
- *
- * Deliberately simple: no sections, no quotes, no continued lines. The value
- * is the text after the = without surrounding blanks. Errors name the line.
+ * Read a file of lines `key = value`. It is deliberately simple: no sections,
+ * no quotes, no continued lines. The value is the text after the = without
+ * surrounding blanks. Errors name the line.
  */
 
 struct file_reader {

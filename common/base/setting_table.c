@@ -1,9 +1,9 @@
 /*
  * base/setting_table.c - the rows of base/settings.h
  *
- * Reading, checking, --help and the man pages follow from a row. What else a new
- * setting needs, CONTRIBUTING.md lists. The default port 4667 spells HOOP on a
- * telephone.
+ * Reading, checking, --help and the man pages follow from a row. What else a
+ * new setting needs, CONTRIBUTING.md lists. The default port 4667 spells HOOP
+ * on a telephone.
  */
 
 #include <assert.h>

@@ -2,7 +2,8 @@
  * base/settings.c - the values of one user's settings
  *
  * Each value keeps its text beside its number, so that errors show what the
- * user wrote.
+ * user wrote. Then follow the words of the choices, the search by name with the
+ * lists of name=value, and the texts for help.
  */
 
 #include "base/settings.h"
@@ -216,7 +217,7 @@ settings_port_range(const struct settings *settings, enum setting_id id)
     };
 }
 
-/* The choices of settings that have a fixed set. */
+/* The words of the settings that have a fixed set of choices. */
 
 /* In the order of enum log_level and enum log_format (base/log.h). */
 const char *const setting_choices_log_levels[] = {
@@ -264,10 +265,8 @@ const char *const setting_choices_durabilities[] = {"disk", "process", "memory",
                                                     NULL};
 
 /*
- * Find settings by name, and read lists of name=value.
- *
- * An unknown name is answered with a similar one, and a former name with the
- * new one.
+ * Find settings by name, and read lists of name=value. An unknown name is
+ * answered with a similar one, and a former name with the new one.
  */
 
 static const char prefix[] = "HOOP_";
@@ -393,7 +392,7 @@ settings_read_list(struct settings *settings, const char *const *list)
     return HOOP_OK;
 }
 
-/* Describe a setting in words. */
+/* Describe a setting for --help and the man pages. */
 
 const char *
 setting_users_name(unsigned users)

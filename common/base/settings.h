@@ -272,8 +272,8 @@ struct port_range
 settings_port_range(const struct settings *settings, enum setting_id id);
 
 /*
- * A setting's value is the index of the word in its list. Lists end with
- * NULL.
+ * The words of the settings with a fixed set of choices. The number of such a
+ * setting is the index of its word in the list, which ends with NULL.
  */
 
 extern const char *const setting_choices_log_levels[];

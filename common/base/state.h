@@ -2,7 +2,8 @@
  * base/state.h - state machines as tables of allowed transitions
  *
  * A state is an enum; a table gives its name and the allowed next states. Every
- * change goes through state_transition(), which asserts that the table allows it.
+ * change goes through state_transition(), which asserts that the table allows
+ * it.
  */
 
 #ifndef BASE_STATE_H

@@ -6,6 +6,8 @@
  * twice that, and so on: if several in a row are lost, the stream stalls for
  * seconds although both ends are well. The probable number of losses in a row
  * follows from the loss rate, and the stall from the round trip.
+ *
+ * The last part counts the ranks of this host.
  */
 
 #include "net/path.h"

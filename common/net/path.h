@@ -105,8 +105,9 @@ void
 path_probe_end(struct probe *probe);
 
 /*
- * Each rank holds a socket in the abstract namespace whose name marks it as
- * a rank, and the kernel lists these sockets. The kernel removes them when
+ * Count the ranks of all jobs on this host. Each rank holds a socket in the
+ * abstract namespace whose name marks it as a rank, and the kernel lists these
+ * sockets. The kernel removes them when
  * the process ends, however it ends. Ranks in other network namespaces are
  * not seen.
  */

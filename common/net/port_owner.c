@@ -19,8 +19,6 @@
 #include "base/error.h"
 #include "base/escape.h"
 
-/* This process as other processes of its host see it. */
-
 enum hoop_status
 proc_own_pid(uint32_t *out_pid)
 {

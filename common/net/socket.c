@@ -456,11 +456,7 @@ socket_close(int fd)
     descriptor_close(fd);
 }
 
-/*
- * Pause an accept loop when no connection can be.
- *
- * accepted
- */
+/* Pause an accept loop while no connection can be accepted. */
 
 bool
 accept_pause_is_needed(int error)

@@ -88,11 +88,11 @@ void
 socket_close(int fd);
 
 /*
- * If the process or the system has no descriptor or memory left, accept()
- * fails at once while the connection stays in the kernel's queue, so a loop
- * that only tries again would spin. The loop stops watching its socket for
- * the time that accept_pause_begin() returns, closes connections it can
- * spare, and continues. It logs at most one line a minute.
+ * Pauses of an accept loop. If the process or the system has no descriptor or
+ * memory left, accept() fails at once while the connection stays in the
+ * kernel's queue, so a loop that only tries again would spin. The loop stops
+ * watching its socket for the time that accept_pause_begin() returns, closes
+ * connections it can spare, and continues. It logs at most one line a minute.
  */
 
 /* Zeroed: there was no pause yet. Thread: calls must not overlap. */

@@ -1,5 +1,5 @@
-/* net/wakeup.c - wake a thread that sleeps on a descriptor, also from another
- * process */
+/* net/wakeup.c - wake a thread that sleeps on a descriptor, and track open
+ * descriptors */
 
 #include "net/wakeup.h"
 
@@ -20,11 +20,7 @@
 #include "base/process.h"
 #include "net/port_owner.h"
 
-/*
- * Track open descriptors, so that a forked child can close.
- *
- * them
- */
+/* Track open descriptors, so that a forked child can close them. */
 
 enum {
     WORD_BITS = 64,
@@ -114,6 +110,8 @@ descriptor_close_all(void)
         words[i] = 0;
     }
 }
+
+/* Wake a thread, also one of another process. */
 
 enum {
     TEXT_BYTES = 64,

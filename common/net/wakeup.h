@@ -1,11 +1,12 @@
 /*
- * net/wakeup.h - wake a thread that sleeps on a descriptor, also from another
- * process
+ * net/wakeup.h - wake a thread that sleeps on a descriptor, and track open
+ * descriptors
  *
- * A pipe: unlike an eventfd, it can be opened by other processes of the same
- * user through /proc/<pid>/fd, as shared memory is (transport/shm/segment.h).
- * They open it for reading too, but never read: so it has a reader as long as
- * anybody could write, and nobody gets a SIGPIPE when its owner dies.
+ * A wakeup also works from another process. It is a pipe: unlike an eventfd, it
+ * can be opened by other processes of the same user through /proc/<pid>/fd, as
+ * shared memory is (transport/shm/segment.h). They open it for reading too, but
+ * never read: so it has a reader as long as anybody could write, and nobody
+ * gets a SIGPIPE when its owner dies.
  *
  * Thread: any.
  */
@@ -47,7 +48,7 @@ void
 wakeup_clear(int fd);
 
 /*
- * them
+ * Track open descriptors, so that a forked child can close them.
  *
  * A forked child inherits every socket, and while it lives no peer sees its
  * parent die. Code that opens a descriptor that must not survive a fork

@@ -74,8 +74,8 @@ struct authentication {
     uint8_t binding[AUTH_BINDING_MAX];
 };
 
-/* The client's functions: auth_client_begin() makes the challenge, auth_client_prove() checks
- * the reply and makes the client's proof. */
+/* The client's functions: auth_client_begin() makes the challenge,
+ * auth_client_prove() checks the reply and makes the client's proof. */
 enum hoop_status
 auth_client_begin(struct authentication *auth,
                   const struct auth_keys *keys,

@@ -1,4 +1,4 @@
-/* rpc/envelope.c - the common part of every request and reply */
+/* rpc/envelope.c - the common part of requests and replies, and the methods */
 
 #include "rpc/envelope.h"
 
@@ -12,8 +12,7 @@
 #include "wire/pack.h"
 #include "wire/unpack.h"
 
-/* The table of all RPC methods. */
-
+/* The methods, in the order of enum method_id. */
 static const struct method methods[] = {
     {METHOD_RENDEZVOUS_JOIN, "hoop.v1.Rendezvous/Join", METHOD_REPEATS,
      METHOD_LONG_POLL, ROLE_WORKER,
@@ -118,6 +117,8 @@ method_by_index(size_t index)
 {
     return index < COUNT_OF(methods) ? &methods[index] : NULL;
 }
+
+/* Encode and decode envelopes. */
 
 enum {
     REQUEST_FIELDS = 7,

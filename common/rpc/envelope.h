@@ -1,5 +1,5 @@
 /*
- * rpc/envelope.h - the common part of every request and reply
+ * rpc/envelope.h - the common part of requests and replies, and the methods
  *
  * Request, a msgpack array:
  *     [version, method, client, id, deadline_ms, [key, value, ...], body]
@@ -81,9 +81,8 @@ envelope_reply_encode(const struct envelope_reply *reply,
 enum hoop_status
 envelope_reply_decode(struct message_span in, struct envelope_reply *out_reply);
 
-/* docs/rpc.md lists them in the same order; a test compares the two. */
-
-/* The order is that of the table. */
+/* All RPC methods, in the order of the table and of docs/rpc.md; a test
+ * compares the two. */
 enum method_id {
     METHOD_RENDEZVOUS_JOIN,
     METHOD_RENDEZVOUS_LEAVE,
@@ -147,7 +146,8 @@ method_find(const char *name, size_t n_name);
 const struct method *
 method_by_id(enum method_id id);
 
-/* The table in its order; method_by_index() returns NULL from method_count() on. */
+/* The table in its order; method_by_index() returns NULL from method_count()
+ * on. */
 size_t
 method_count(void);
 const struct method *

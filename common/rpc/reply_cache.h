@@ -3,13 +3,13 @@
  * again
  *
  * Pure: no sockets, no clock. Entries are keyed by client and request id. An
- * entry is running from reply_cache_begin() to reply_cache_store_reply(); then it
- * holds the reply. The cache is bounded in clients, in replies per client and
- * in bytes; the replies of the longest silent clients, and the oldest replies,
- * are evicted first. For a client with evicted replies the cache remembers the
- * greatest evicted id: a request with an id up to it is refused rather than
- * applied twice. A client is forgotten completely when all of its requests are
- * past their deadlines, so that none can be sent again.
+ * entry is running from reply_cache_begin() to reply_cache_store_reply(); then
+ * it holds the reply. The cache is bounded in clients, in replies per client
+ * and in bytes; the replies of the longest silent clients, and the oldest
+ * replies, are evicted first. For a client with evicted replies the cache
+ * remembers the greatest evicted id: a request with an id up to it is refused
+ * rather than applied twice. A client is forgotten completely when all of its
+ * requests are past their deadlines, so that none can be sent again.
  *
  * Thread: calls must not overlap.
  */

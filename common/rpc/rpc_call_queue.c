@@ -2,10 +2,10 @@
  * rpc/rpc_call_queue.c - blocking calls that other threads make through a
  * client's loop
  *
- * The waiting thread and the loop share a blocking call, which the last of them frees: a
- * waiter may leave if the loop is stuck, and a client may be destroyed as soon
- * as the answer is in the blocking call. A waiter that is interrupted queues its blocking call
- * once more, so that the loop cancels the call.
+ * The waiting thread and the loop share a blocking call, which the last of them
+ * frees: a waiter may leave if the loop is stuck, and a client may be destroyed
+ * as soon as the answer is in the blocking call. A waiter that is interrupted
+ * queues its blocking call once more, so that the loop cancels the call.
  */
 
 #include "rpc/rpc_call_queue.h"
@@ -176,8 +176,8 @@ call_queue_on_wakeup(void *owner, enum loop_interest ready)
     uint64_t n_signals;
 
     (void)ready;
-    /* Reset the descriptor first: a blocking call that is queued later signals it
-     * again. */
+    /* Reset the descriptor first: a blocking call that is queued later signals
+     * it again. */
     if (read(call_queue->wakeup_fd, &n_signals, sizeof(n_signals)) < 0)
         return;
     while ((blocking_call = call_queue_take(call_queue)))
@@ -245,8 +245,8 @@ call_queue_put(struct rpc_call_queue *call_queue,
 {
     const uint64_t one = 1;
 
-    /* Signal while holding the lock: once the blocking call is taken, the queue may be
-     * destroyed. */
+    /* Signal while holding the lock: once the blocking call is taken, the queue
+     * may be destroyed. */
     pthread_mutex_lock(&call_queue->lock);
     STAILQ_INSERT_TAIL(&call_queue->blocking_calls, blocking_call, link);
     /* A write fails only if the counter is full, and then the descriptor is
@@ -280,8 +280,8 @@ call_due_ns(const struct rpc_call *call)
     return due_ms < 0 ? CLOCK_NEVER : clock_deadline_ns((uint64_t)due_ms);
 }
 
-/* As blocking_call_wait(), but calls on_due when it is due, without the lock. Handle:
- * HOOP_E_TIMEOUT, HOOP_E_CANCELLED (interrupted). */
+/* As blocking_call_wait(), but calls on_due when it is due, without the lock.
+ * Handle: HOOP_E_TIMEOUT, HOOP_E_CANCELLED (interrupted). */
 static enum hoop_status
 blocking_call_wait_with_due(struct blocking_call *blocking_call,
                             const struct rpc_call *call,

@@ -116,8 +116,8 @@ rpc_client_call(struct rpc_client *client,
 bool
 rpc_client_is_disconnected(const struct rpc_client *client);
 
-/* Call fn(owner) on the loop whenever rpc_client_is_disconnected() has changed; it may
- * make calls. NULL: stop. Thread: the loop's, or before it runs. */
+/* Call fn(owner) on the loop whenever rpc_client_is_disconnected() has changed;
+ * it may make calls. NULL: stop. Thread: the loop's, or before it runs. */
 void
 rpc_client_watch_connection(struct rpc_client *client,
                             void (*fn)(void *owner),

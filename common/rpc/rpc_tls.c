@@ -1,4 +1,5 @@
-/* rpc/rpc_tls.c - TLS between a coordinator and its clients */
+/* rpc/rpc_tls.c - TLS between a coordinator and its clients, and their byte
+ * stream */
 
 #include "rpc/rpc_tls.h"
 
@@ -14,11 +15,7 @@
 #include "net/tls.h"
 #include "rpc/sp_stream.h"
 
-/*
- * The byte stream of a control connection, with or.
- *
- * without TLS
- */
+/* The byte stream of a control connection, with or without TLS. */
 
 void
 control_stream_close(struct control_stream *control_stream)
@@ -115,6 +112,8 @@ control_stream_is_ready(const struct control_stream *control_stream)
 {
     return control_stream->tls && tls_has_buffered(control_stream->tls);
 }
+
+/* Keys, and the TLS state of a connection. */
 
 struct rpc_tls {
     struct tls_context *context;

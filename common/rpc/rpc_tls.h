@@ -1,5 +1,6 @@
 /*
- * rpc/rpc_tls.h - TLS between a coordinator and its clients
+ * rpc/rpc_tls.h - TLS between a coordinator and its clients, and their byte
+ * stream
  *
  * If a side has a certificate, it presents it and requires one of the other
  * side. Without certificates, the key of a connection is derived from the
@@ -60,14 +61,12 @@ enum hoop_status
 rpc_tls_handshake(struct tls *tls);
 
 /*
- * without TLS
+ * The byte stream of a control connection, with or without TLS.
  *
- * Non-blocking: HOOP_E_PENDING means that the caller must wait for the
+ * It is non-blocking: HOOP_E_PENDING means that the caller must wait for the
  * socket, and for writing if control_stream_has_unsent(). Thread: the
  * loop's.
  */
-
-struct tls;
 
 /* Owns the socket and the TLS state. */
 struct control_stream {

@@ -14,7 +14,7 @@
 #include "net/tls.h"
 #include "rpc/rpc_tls.h"
 
-/* Sends one frame at a time. */
+/* The writer sends one frame at a time. */
 
 void
 sp_writer_deinit(struct sp_writer *writer)
@@ -80,6 +80,8 @@ sp_writer_send(struct sp_writer *writer, struct control_stream *control_stream)
     sp_writer_deinit(writer);
     return control_stream_flush(control_stream);
 }
+
+/* The hello, the header of a frame, and the reader. */
 
 enum {
     SP_ROOM_FIRST = SP_ROOM_FREE,

@@ -4,7 +4,8 @@
  * Both sides send a hello of 8 bytes: 00 'S' 'P' 00, the protocol as u16be (48
  * for a client, 49 for a server) and two zeros. Then frames follow: the size as
  * u64be, the request's id as u32be with the highest bit set, and the body. The
- * size includes the id. Pure: bytes in, frames out.
+ * size includes the id. The reader is pure: bytes in, frames out. The writer
+ * sends on a control stream (rpc/rpc_tls.h).
  */
 
 #ifndef RPC_SP_STREAM_H
@@ -112,10 +113,10 @@ sp_reader_consume(struct sp_reader *reader, size_t n_bytes);
 enum hoop_status
 sp_reader_next_frame(struct sp_reader *reader, struct sp_frame *out_frame);
 
-/* Zeroed: there is nothing to send. Thread: the loop's. */
-
 struct control_stream;
 
+/* Sends one frame at a time. Zeroed: there is nothing to send. Thread: the
+ * loop's. */
 struct sp_writer {
     uint8_t header[SP_HEADER_BYTES];
     size_t n_header;

@@ -1,5 +1,5 @@
 /*
- * tensor/layout.c - the positions of a tensor's elements in memory
+ * tensor/layout.c - the shape of a tensor, and where its elements are in memory
  *
  * A copy walks both tensors at once. Neighbouring dimensions that are
  * contiguous in both (the outer stride covers exactly the inner dimension) are
@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "dtype/dtype.h"
 
-/* The sizes of a tensor: elements, dimensions, and as text. */
+/* Count, compare and print the sizes of a tensor. */
 
 enum hoop_status
 shape_count(const struct hoop_shape *shape, size_t *out_count)
@@ -81,6 +81,8 @@ shape_text(const struct hoop_shape *shape)
     snprintf(text.text + at, sizeof(text.text) - at, "]");
     return text;
 }
+
+/* Find and copy the elements. */
 
 bool
 layout_is_dense(const struct hoop_tensor *tensor)

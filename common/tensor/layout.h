@@ -1,4 +1,5 @@
-/* tensor/layout.h - the positions of a tensor's elements in memory */
+/* tensor/layout.h - the shape of a tensor, and where its elements are in
+ * memory */
 
 #ifndef TENSOR_LAYOUT_H
 #define TENSOR_LAYOUT_H
@@ -21,9 +22,9 @@ void
 layout_copy(const struct hoop_tensor *from, const struct hoop_tensor *to);
 
 /*
- * The product of the sizes. The product of all sizes except zeros is limited
- * too, so that no partial product overflows. Handle: HOOP_E_INVALID (NULL, too
- * many dimensions, too many elements).
+ * Return the number of elements, the product of the sizes. The product of all
+ * sizes except zeros is limited too, so that no partial product overflows.
+ * Handle: HOOP_E_INVALID (NULL, too many dimensions, too many elements).
  */
 enum hoop_status
 shape_count(const struct hoop_shape *shape, size_t *out_count);

@@ -3,6 +3,7 @@
  *
  * The first walk checks that every value is complete, known and not nested too
  * deep. Reading can then only find a wrong type or a value that is too large.
+ * Single values are read by the first part, which frame headers use too.
  */
 
 #include "wire/unpack.h"
@@ -13,11 +14,9 @@
 #include "base/error.h"
 
 /*
- * Reads the heads of msgpack values.
- *
- * A head is one byte that holds either a small value or how many bytes of a
- * big-endian number follow. The table has those from 0xc0 to 0xdf; the
- * others hold their value in their low bits.
+ * Read one msgpack value. A head is one byte that holds either a small value or
+ * how many bytes of a big-endian number follow. The table has those from 0xc0
+ * to 0xdf; the others hold their value in their low bits.
  */
 
 enum {
@@ -132,6 +131,8 @@ value_name(enum value_type type)
 {
     return (size_t)type < COUNT_OF(type_names) ? type_names[type] : "nothing";
 }
+
+/* Check a message and read its values in order. */
 
 /* The open arrays of the first walk. */
 struct nesting {

@@ -90,7 +90,8 @@ enum hoop_status
 unpack_status(const struct unpack *unpack);
 
 /*
- * Only a part of msgpack is supported: unsigned and signed integers, bool,
+ * Read single values, as a frame's header does. Only a part of msgpack is
+ * supported: unsigned and signed integers, bool,
  * nil, str, bin and array, in any of their lengths. Everything else is
  * refused, and the bytes are not trusted.
  *
