@@ -69,7 +69,7 @@ transfer_plan_destroy(struct transfer_plan *transfer_plan);
 DEFINE_CLEANUP(struct transfer_plan *, transfer_plan_destroy)
 
 /*
- * The functions are pure: a view has strides, but no memory. A part of a
+ * The functions on views are pure: a view has strides, but no memory. A part of a
  * view is a view, so cutting costs nothing until elements are copied.
  */
 
@@ -136,7 +136,8 @@ view_unpack(const struct view *view,
             const void *packed);
 
 /*
- * The functions are pure. A part starts in the input and ends in the output.
+ * Where a rank's part lies at each step; the functions are pure. A part starts
+ * in the input and ends in the output.
  * In between there are two buffers; a copy or a receive goes to the one that
  * does not hold the source. A slice is only a view of what is already there.
  * Blocks that are contiguous where they lie are sent from there, and blocks
