@@ -27,9 +27,10 @@
 #include "plan/plan.h"
 
 /*
- * A team is a subset of the ranks. Teams follow from the nodes of a shape (plan/nodes.h; if shape->nodes is
- * NULL, all ranks are on one node). The place of a member is its index in
- * the team. Pure arithmetic; nothing is allocated.
+ * A team is a subset of the ranks. Teams follow from the nodes of a shape
+ * (plan/nodes.h; if shape->nodes is NULL, all ranks are on one node). The
+ * place of a member is its index in the team. Pure arithmetic; nothing is
+ * allocated.
  */
 
 enum team_kind {

@@ -58,9 +58,8 @@ mesh_cached_plans(hoop_mesh_t *mesh);
 
 /*
  * A communicator of the ranks of two meshes is formed when all of its ranks
- * first ask for it. The
- * source mesh keeps it; targets that lead to the same list of ranks share
- * it.
+ * first ask for it. The source mesh keeps it; targets that lead to the same
+ * list of ranks share it.
  */
 
 struct union_comm;
