@@ -15,8 +15,7 @@
  * A checker run uses the executor's own tracker. Elements have two bytes, so
  * that a partly moved element shows. A byte is a random number for each rank
  * and position, so that a sum shows exactly which contributions it holds and
- * how often. The other kinds of arithmetic show their
- * order.
+ * how often. The other kinds of arithmetic show their order.
  *
  * Shared-memory plans have no messages: checker/shm_vrank.h checks and runs
  * them.
@@ -109,11 +108,11 @@ enum hoop_status
 checker_verify_algorithm(const struct checker_case *scenario);
 
 /*
- * These checks need no run. Spans lie inside their buffers. The two spans of
- * a step have one size and do not half overlap. No step of a round touches
- * what another step of it writes, hence no receive depends on a send of its
- * own round. Every message is sent exactly once and received exactly once,
- * with one size.
+ * The checks of messages need no run. Spans lie inside their buffers. The two
+ * spans of a step have one size and do not half overlap. No step of a round
+ * touches what another step of it writes, hence no receive depends on a send
+ * of its own round. Every message is sent exactly once and received exactly
+ * once, with one size.
  */
 
 struct checker_message {
@@ -159,11 +158,12 @@ checker_messages_find(struct checker_messages *checker_messages,
                       const struct plan_step *step);
 
 /*
- * Each rank has its own memory and its own tracker. Each message has a
- * channel of its own, as flow control by grants provides: messages do not
- * wait for one another. A byte is sent with the value that the memory holds
- * at that moment. A channel holds as many bytes as the sockets are assumed
- * to buffer; if that is none, a byte moves only when both sides can move it.
+ * A run of all ranks. Each rank has its own memory and its own tracker. Each
+ * message has a channel of its own, as flow control by grants provides:
+ * messages do not wait for one another. A byte is sent with the value that the
+ * memory holds at that moment. A channel holds as many bytes as the sockets
+ * are assumed to buffer; if that is none, a byte moves only when both sides
+ * can move it.
  *
  * A schedule chooses at random which rank moves, which of its steps move, in
  * which order and by how many bytes. In some schedules one rank moves only

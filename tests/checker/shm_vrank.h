@@ -90,9 +90,9 @@ enum hoop_status
 shm_vrank_check_result(const struct shm_vrank *vrank);
 
 /*
- * Like the checker, but for plans without messages. A schedule
- * chooses at random which rank moves and how far; in some schedules one rank
- * moves only when no other rank can.
+ * A checker run for plans without messages. A schedule chooses at random which
+ * rank moves and how far; in some schedules one rank moves only when no other
+ * rank can.
  */
 
 /* Run all schedules of a case. Handle: HOOP_E_INTERNAL (the plan is wrong). */

@@ -63,7 +63,7 @@ const struct algorithm algorithm_allgather_hierarchical = {
 /*
  * All-gather of small blocks by trees.
  *
- * Like allgather_hierarchical.c, but with Bruck's all-gather between the
+ * Like the algorithm above, but with Bruck's all-gather between the
  * nodes and a tree inside them.
  *
  * Cost: ceil(log2 nodes) * alpha + bytes * beta between the nodes. Inside a

@@ -158,7 +158,7 @@ const struct algorithm algorithm_allreduce_direct = {
  * in the order of the ranks and with the same brackets everywhere, so that
  * all have the same bits:
  *
- * ((0 op 1) op 2) op 3 ...
+ *     ((0 op 1) op 2) op 3 ...
  *
  * A rank takes its own contribution from its own buffer. In place, the
  * combination of the ranks before it overwrites that buffer; so from rank 2
@@ -254,15 +254,18 @@ const struct algorithm algorithm_allreduce_flat = {
 };
 
 /*
- * All-reduce: every rank combines its block.
+ * All-reduce through the shared region: every rank combines its block.
  *
  * The buffer is processed in parts that fit a slot, and each part is cut
  * into a block for every rank. A rank posts its contributions to the others'
  * blocks, combines their contributions to its own block, posts the result
  * and fetches the others' results:
  *
- * round 0 1 2 3 posted part 0 part 1 part 2 result 2 result 0 result 1
- * combined part 0 part 1 part 2 fetched result 0 result 1 result 2
+ *     round        0          1          2          3
+ *     posted       part 0     part 1     part 2     result 2
+ *                             result 0   result 1
+ *     combined     part 0     part 1     part 2
+ *     fetched                 result 0   result 1   result 2
  *
  * There is thus one wait per part. In a slot, the blocks are in order,
  * without the rank's own block; the result follows them.

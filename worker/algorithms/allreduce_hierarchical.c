@@ -87,7 +87,7 @@ const struct algorithm algorithm_allreduce_hierarchical = {
 /*
  * All-reduce by halving, in the nodes.
  *
- * Like allreduce_hierarchical.c, but for buffers of medium size: it uses
+ * Like the algorithm above, but for buffers of medium size: it uses
  * Rabenseifner's halving and doubling instead of rings, both inside the
  * nodes and between them. In the middle, each rank again holds one block of
  * its node's sum, the same block as the ranks with its index on the other

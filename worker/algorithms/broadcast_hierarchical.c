@@ -63,7 +63,7 @@ const struct algorithm algorithm_broadcast_hierarchical = {
 /*
  * Broadcast between the nodes, then inside.
  *
- * Like broadcast_hierarchical.c, but with trees, for small buffers.
+ * Like the algorithm above, but with trees, for small buffers.
  *
  * Cost: ceil(log2 nodes) * (alpha + bytes * beta) between the nodes, and
  * ceil(log2 ranks of a node) * (alpha' + bytes * beta') inside.

@@ -27,9 +27,10 @@
 #include "plan/plan.h"
 
 /*
- * Teams follow from the nodes of a shape (plan/nodes.h; if shape->nodes is
- * NULL, all ranks are on one node). The place of a member is its index in
- * the team. Pure arithmetic; nothing is allocated.
+ * A team is a subset of the ranks. Teams follow from the nodes of a shape
+ * (plan/nodes.h; if shape->nodes is NULL, all ranks are on one node). The
+ * place of a member is its index in the team. Pure arithmetic; nothing is
+ * allocated.
  */
 
 enum team_kind {
@@ -99,15 +100,17 @@ uint32_t
 team_rank_in_node_order(const struct plan_shape *shape, uint32_t index);
 
 /*
- * A part is an algorithm that a team of ranks (algorithms/hierarchy.h) runs. The
- * algorithm plans its steps as if the team were the whole communicator. The
- * composition then translates them:
+ * A composition is a plan made of parts. A part is an algorithm that a team of
+ * ranks runs. The algorithm plans its steps as if the team were the whole
+ * communicator. The composition then translates them:
  *
- * peer from an index in the team to the rank message * COMPOSITION_PARTS +
- * the part's number, so that ranks which meet in several parts never use a
- * number twice spans input and output move to where the part says, scratch
- * moves behind the elements that the composition itself keeps there is_final
- * only where the part says so: the sum of some of the ranks is not final
+ *     peer      from an index in the team to the rank
+ *     message   * COMPOSITION_PARTS + the part's number, so that ranks which
+ *               meet in several parts never use a number twice
+ *     spans     input and output move to where the part says, scratch moves
+ *               behind the elements that the composition itself keeps there
+ *     is_final  only where the part says so: the sum of some of the ranks is
+ *               not final
  *
  * A rank runs its parts one after another; a part whose team it is not in
  * has no rounds for it. Ranks do not synchronize between parts: as in any

@@ -60,7 +60,7 @@ const struct algorithm algorithm_reduce_hierarchical = {
 /*
  * Reduce inside the nodes, then between them.
  *
- * Like reduce_hierarchical.c, but with trees, for small buffers.
+ * Like the algorithm above, but with trees, for small buffers.
  *
  * Cost: ceil(log2 ranks of a node) * (alpha' + bytes * (beta' + gamma))
  * inside, and ceil(log2 nodes) * (alpha + bytes * (beta + gamma)) between.

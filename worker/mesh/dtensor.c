@@ -1,7 +1,7 @@
 /*
  * mesh/dtensor.c - a tensor that is distributed over the ranks of a mesh
  *
- * mesh/dtensor.c creates one from a part or from the whole, and
+ * This file creates one from a part or from the whole and hashes its content;
  * mesh/redistribute/redistribute_call.c redistributes it.
  */
 

@@ -63,10 +63,10 @@ grid_line_nth_place(const struct grid *grid,
                     uint32_t n);
 
 /*
- * The functions are pure. A tile has a number along each dimension; the axes
- * that cut the dimension write it in mixed radix. If a size does not divide
- * evenly, the first tiles have one element more, and the last ones may have
- * none.
+ * A tensor as tiles that the axes of a mesh cut. A tile has a number along
+ * each dimension; the axes that cut the dimension write it in mixed radix. If
+ * a size does not divide evenly, the first tiles have one element more, and
+ * the last ones may have none.
  */
 
 struct tiling {

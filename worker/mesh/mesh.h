@@ -48,8 +48,7 @@ mesh_process_group(const hoop_mesh_t *mesh);
 const char *
 mesh_axis_name(const hoop_mesh_t *mesh, uint32_t axis);
 
-/* Returns the mesh's communicators with other meshes
- * (mesh/mesh.h). */
+/* Returns the mesh's communicators with other meshes. */
 struct union_comms *
 mesh_union_comms(hoop_mesh_t *mesh);
 
@@ -58,9 +57,9 @@ struct cached_plans *
 mesh_cached_plans(hoop_mesh_t *mesh);
 
 /*
- * A communicator is formed when all of its ranks first ask for it. The
- * source mesh keeps it; targets that lead to the same list of ranks share
- * it.
+ * A communicator of the ranks of two meshes is formed when all of its ranks
+ * first ask for it. The source mesh keeps it; targets that lead to the same
+ * list of ranks share it.
  */
 
 struct union_comm;

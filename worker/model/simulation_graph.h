@@ -41,7 +41,7 @@ bool
 simulation_range_covers(const struct simulation_range *outer,
                         const struct simulation_range *inner);
 
-/* For rounds of thousands of steps, such as those that pack blocks. */
+/* An index of ranges, for rounds of thousands of steps. */
 
 struct simulation_index_entry {
     struct simulation_range range;
@@ -92,7 +92,8 @@ simulation_index_entry_may_overlap(const struct simulation_index *index,
  * first piece has passed, and ends when a piece of its own has followed the
  * last one:
  *
- * earlier |==|==|==|==|==| later |==|==|==|==|==|
+ *     earlier   |==|==|==|==|==|
+ *     later        |==|==|==|==|==|
  *
  * A flow of at most one piece has passed when it has ended.
  */

@@ -38,7 +38,8 @@ simulation_scheduler_run(const struct simulation_setup *setup,
                          struct simulation_scheduler_result *out_result);
 
 /*
- * Steps of the same time come out in the order in which they were pushed.
+ * A heap of steps by time. Steps of the same time come out in the order in
+ * which they were pushed.
  */
 
 struct simulation_heap_entry;

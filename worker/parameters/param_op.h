@@ -1,4 +1,6 @@
-/* parameters/param_op.h - which callback performs an operation in this thread */
+/*
+ * parameters/param_op.h - an operation's callback, its operands and its hooks
+ */
 
 #ifndef PARAMETERS_PARAM_OP_H
 #define PARAMETERS_PARAM_OP_H
@@ -18,7 +20,7 @@ op_override_find_forward(const struct hoop_param_op *op);
 struct op_callback
 op_override_find_backward(const struct hoop_param_op *op);
 
-/* The functions are pure. Nested lists are visited in order. */
+/* The functions on operands are pure. Nested lists are visited in order. */
 
 struct param_counts {
     size_t n_tensors;

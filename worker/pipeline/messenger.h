@@ -8,7 +8,7 @@
  *
  * Once one message with a neighbour has failed, the neighbour may never match
  * the others, for example if its schedule has fewer. They are given a short
- * time and then cancelled (pipeline/messenger.h).
+ * time and then cancelled.
  */
 
 #ifndef PIPELINE_MESSENGER_H
@@ -96,11 +96,11 @@ enum hoop_status
 messenger_reap_sends(struct messenger *messenger, size_t n_under_way);
 
 /*
- * A stage whose run has failed sends it in place of every tensor that it
- * still has to send. So every stage learns, in the receive that it waits in,
- * that the run has failed, why, and on which stage. A program's tensor is
- * not mistaken for it: it has 8 dimensions, is of bytes, and begins with 16
- * random bytes.
+ * The abort message: a stage whose run has failed sends it in place of every
+ * tensor that it still has to send. So every stage learns, in the receive that
+ * it waits in, that the run has failed, why, and on which stage. A program's
+ * tensor is not mistaken for it: it has 8 dimensions, is of bytes, and begins
+ * with 16 random bytes.
  */
 
 struct abort_message {

@@ -1,4 +1,9 @@
-/* pipeline/p2p_communicator.c - the settings of a P2PCommunicator */
+/*
+ * pipeline/p2p_communicator.c - the settings of a P2PCommunicator
+ *
+ * Also the order in which a stage posts its transfers, and shapes as they are
+ * sent.
+ */
 
 #include "pipeline/p2p_communicator.h"
 

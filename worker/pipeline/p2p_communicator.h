@@ -1,4 +1,9 @@
-/* pipeline/p2p_communicator.h - the settings of a P2PCommunicator */
+/*
+ * pipeline/p2p_communicator.h - the settings of a P2PCommunicator
+ *
+ * Also the order in which a stage posts its transfers, and shapes as they are
+ * sent.
+ */
 
 #ifndef PIPELINE_P2P_COMMUNICATOR_H
 #define PIPELINE_P2P_COMMUNICATOR_H
@@ -10,6 +15,8 @@
 #include "hoop/tensor.h"
 
 /*
+ * The order in which a stage posts its four transfers.
+ *
  * There are two orders, as in Megatron. Batched: first those with the
  * previous stage, and all are started together. Unbatched: first forward,
  * then backward, and of each first transfers from even to odd ranks, then
@@ -17,8 +24,8 @@
  * receives, so no ring of stages deadlocks even if each transfer waits for
  * the other end before the next one starts.
  *
- * even send next, recv prev, send prev, recv next odd recv prev, send next,
- * recv next, send prev
+ *     even  send next, recv prev, send prev, recv next
+ *     odd   recv prev, send next, recv next, send prev
  *
  * Each direction of travel has its own tag, so a forward message never
  * matches a receive of a backward one, even if both neighbours are the same

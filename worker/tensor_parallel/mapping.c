@@ -134,7 +134,7 @@ mapping_start_backward(struct mapping_call call, hoop_op_t **out_op)
 /*
  * Public mappings between tensor-parallel layouts.
  *
- * Each function names its mapping; tensor_parallel/mapping.c does the rest.
+ * Each function names its mapping; the functions above do the rest.
  */
 
 static struct mapping_call
@@ -390,11 +390,7 @@ hoop_reduce_scatter_last_to_tp_backward_start(
         out_op);
 }
 
-/*
- * Public mappings to and from sequence parallelism.
- *
- * Each function names its mapping; tensor_parallel/mapping.c does the rest.
- */
+/* Public mappings to and from sequence parallelism. */
 
 static enum mapping
 gather_mapping_for_consumer(enum hoop_consumer consumer)
@@ -561,13 +557,7 @@ hoop_reduce_scatter_to_sp_backward_start(const struct hoop_tensor *output_grad,
         out_op);
 }
 
-/*
- * Public mappings that exchange between all.
- *
- * ranks
- *
- * Each function names its mapping; tensor_parallel/mapping.c does the rest.
- */
+/* Public mappings that exchange between all ranks. */
 
 static struct mapping_call
 mapping_call_with_splits(enum mapping mapping,

@@ -272,7 +272,7 @@ redistribute_call_into_tensor(const struct redistribute_call_request *call,
     return error_pass(status);
 }
 
-/* Hoop_redistribute_plan(): describes the steps. */
+/* Describes the steps of a redistribution without running them. */
 
 static const double NS_PER_US = 1e3;
 

@@ -69,8 +69,8 @@ transfer_plan_destroy(struct transfer_plan *transfer_plan);
 DEFINE_CLEANUP(struct transfer_plan *, transfer_plan_destroy)
 
 /*
- * The functions are pure: a view has strides, but no memory. A part of a
- * view is a view, so cutting costs nothing until elements are copied.
+ * The functions on views are pure: a view has strides, but no memory. A part
+ * of a view is a view, so cutting costs nothing until elements are copied.
  */
 
 struct view {
@@ -136,11 +136,12 @@ view_unpack(const struct view *view,
             const void *packed);
 
 /*
- * The functions are pure. A part starts in the input and ends in the output.
- * In between there are two buffers; a copy or a receive goes to the one that
- * does not hold the source. A slice is only a view of what is already there.
- * Blocks that are contiguous where they lie are sent from there, and blocks
- * whose destination is contiguous are received there.
+ * Where a rank's part lies at each step; the functions are pure. A part starts
+ * in the input and ends in the output. In between there are two buffers; a
+ * copy or a receive goes to the one that does not hold the source. A slice is
+ * only a view of what is already there. Blocks that are contiguous where they
+ * lie are sent from there, and blocks whose destination is contiguous are
+ * received there.
  */
 
 enum buffer {

@@ -243,9 +243,7 @@ drawing_svg(const struct drawing *drawing, FILE *file)
 }
 
 /*
- * Draws a line per stage, a character per unit of.
- *
- * time
+ * Draws a line per stage, a character per unit of time.
  *
  * A forward is shown as the last digit of its micro-batch, a backward as the
  * letter of that digit. If a stage has several chunks, a second line shows

@@ -1,11 +1,11 @@
 /*
- * pipeline/schedule/validate.h - runs all stages' lists under the strictest rule
+ * pipeline/schedule/validate.h - checks the lists of stages
  *
- * The check executes all lists as synchronous message passing: a stage does one
- * task at a time, a send blocks until the other stage reaches the matching
- * receive, and a receive blocks until its send. If this execution ends, no
- * execution that waits less can deadlock, for example one that starts receives
- * earlier or does not wait for its sends.
+ * The check for deadlocks executes all lists as synchronous message passing: a
+ * stage does one task at a time, a send blocks until the other stage reaches
+ * the matching receive, and a receive blocks until its send. If this execution
+ * ends, no execution that waits less can deadlock, for example one that starts
+ * receives earlier or does not wait for its sends.
  */
 
 #ifndef PIPELINE_SCHEDULE_VALIDATE_H
@@ -21,11 +21,11 @@ enum hoop_status
 deadlock_check_run(const struct hoop_schedule *schedule);
 
 /*
- * The list must contain every task of the stage once and none of another
- * stage. Each task must come after those that it needs on the same stage,
- * and the micro-batches of a chunk must come in rising order. The stage must
- * hold no more activations than its kind promises. These properties do not
- * depend on how the list is executed.
+ * The list of one stage must contain every task of the stage once and none of
+ * another stage. Each task must come after those that it needs on the same
+ * stage, and the micro-batches of a chunk must come in rising order. The stage
+ * must hold no more activations than its kind promises. These properties do
+ * not depend on how the list is executed.
  */
 
 /* Checks the list of one stage. *out_n_live is set to the largest number of
