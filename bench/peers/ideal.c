@@ -18,7 +18,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include "crowd.h"
+#include "forked_ranks.h"
 
 enum patience {
     PATIENCE_SPIN,
@@ -37,7 +37,7 @@ static int rank;
 static enum patience patience;
 static size_t call_max = 1 << 20;
 static char *scratch;
-static int sockets[CROWD_RANKS_MAX][CROWD_RANKS_MAX]; /* [own][peer] */
+static int sockets[FORKED_RANKS_MAX][FORKED_RANKS_MAX]; /* [own][peer] */
 
 /* One direction of the ring: where its stream of segments stands. */
 struct stream {
@@ -299,7 +299,7 @@ main(int argc, char **argv)
 {
     static const char *const algorithms[] = {"ring", "doubling", NULL};
     static const char *const ways[] = {"spin", "yield", "poll", NULL};
-    struct crowd crowd = {.peer = "sockets", .run = sockets_run};
+    struct forked_ranks forked_ranks = {.peer = "sockets", .run = sockets_run};
     struct schedule schedule;
 
     allreduce = (enum allreduce)index_in(algorithms, argc > 2 ? argv[2] : "");
@@ -308,18 +308,18 @@ main(int argc, char **argv)
         const char *text = argv[5];
         call_max = schedule_row_read(&text).n_bytes;
     }
-    size = crowd_size_read(argv[1]);
-    snprintf(crowd.transport, sizeof(crowd.transport), "%s-%s", argv[2],
-             argv[3]);
-    crowd.schedule = argv[4];
-    schedule_read(crowd.schedule, &schedule);
+    size = forked_ranks_size_read(argv[1]);
+    snprintf(forked_ranks.transport, sizeof(forked_ranks.transport), "%s-%s",
+             argv[2], argv[3]);
+    forked_ranks.schedule = argv[4];
+    schedule_read(forked_ranks.schedule, &schedule);
 
     for (int a = 0; a < size; a++)
         for (int b = a + 1; b < size; b++)
             sockets_connect(a, b);
-    rank = crowd_fork(&crowd, size);
+    rank = forked_ranks_fork(&forked_ranks, size);
     const size_t n_scratch =
         allreduce == ALLREDUCE_RING ? call_max : schedule.n_bytes_max;
     scratch = plain_map(n_scratch + 64, MAP_PRIVATE);
-    return crowd_run(&crowd);
+    return forked_ranks_run(&forked_ranks);
 }

@@ -18,7 +18,7 @@
 
 #include <stdatomic.h>
 
-#include "crowd.h"
+#include "forked_ranks.h"
 
 enum {
     SLOTS = 3,
@@ -99,7 +99,7 @@ tile_sum(float *restrict tile, const float *const *parts, size_t count)
 static void
 combine(const float *const *parts, size_t count, float *to, float *also)
 {
-    const float *here[CROWD_RANKS_MAX];
+    const float *here[FORKED_RANKS_MAX];
     float tile[TILE];
 
     for (size_t at = 0; at < count; at += TILE) {
@@ -138,7 +138,7 @@ static void
 flat(float *buffer, size_t count)
 {
     const unsigned turn = ++n_turns;
-    const float *parts[CROWD_RANKS_MAX];
+    const float *parts[FORKED_RANKS_MAX];
 
     copy(room_of(rank, turn), buffer, count);
     atomic_store_explicit(&slot_of(rank, turn)->n_posts, turn,
@@ -180,7 +180,7 @@ static void
 piece_combine(const struct piece *piece)
 {
     const size_t start = part_start(piece, rank);
-    const float *parts[CROWD_RANKS_MAX];
+    const float *parts[FORKED_RANKS_MAX];
 
     await_posts(piece->turn);
     for (int r = 0; r < size; r++)
@@ -246,27 +246,28 @@ staged_run(struct driver *driver, const char *op, size_t count)
 int
 main(int argc, char **argv)
 {
-    struct crowd crowd = {.peer = "memory", .run = staged_run};
+    struct forked_ranks forked_ranks = {.peer = "memory", .run = staged_run};
     struct schedule schedule;
 
     if (argc < 4)
         return fprintf(stderr, "usage: ideal_memory N flat|staged SCHEDULE "
                                "[BLOCK]\n"),
                64;
-    size = crowd_size_read(argv[1]);
-    snprintf(crowd.transport, sizeof(crowd.transport), "%s", argv[2]);
-    crowd.schedule = argv[3];
-    schedule_read(crowd.schedule, &schedule);
+    size = forked_ranks_size_read(argv[1]);
+    snprintf(forked_ranks.transport, sizeof(forked_ranks.transport), "%s",
+             argv[2]);
+    forked_ranks.schedule = argv[3];
+    schedule_read(forked_ranks.schedule, &schedule);
     if (argc > 4) {
         const char *text = argv[4];
         block = schedule_row_read(&text).n_bytes;
     }
     if (strcmp(argv[2], "flat") == 0) {
-        crowd.run = flat_run;
+        forked_ranks.run = flat_run;
         block = schedule.n_bytes_max;
     }
     slots = plain_map(sizeof(*slots) * SLOTS * (size_t)size, MAP_SHARED);
     rooms = plain_map((block + LINE) * SLOTS * (size_t)size, MAP_SHARED);
-    rank = crowd_fork(&crowd, size);
-    return crowd_run(&crowd);
+    rank = forked_ranks_fork(&forked_ranks, size);
+    return forked_ranks_run(&forked_ranks);
 }

@@ -18,7 +18,7 @@
 #include "hoop/p2p.h"
 
 #include "base/error.h"
-#include "couple.h"
+#include "engine_pair.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/input.h"
 
@@ -68,7 +68,7 @@ struct step {
 
 static struct step steps[STEPS_MAX + FLUSHES];
 static unsigned n_steps;
-static struct couple couple;
+static struct engine_pair engine_pair;
 static int32_t inputs[RANKS][ROOM];
 
 /* The element of rank in any call. */
@@ -433,14 +433,15 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
             inputs[rank][at] = value_of(rank, at);
     }
     steps_read(&input, is_checked_first);
-    couple_open_checking(&couple, is_checked_first ? ENGINE_CHECK_FIRST
-                                                   : ENGINE_CHECK_FRAMES);
-    couple_connect(&couple);
-    couple_start_backgrounds(&couple);
+    engine_pair_open_checking(&engine_pair, is_checked_first
+                                                ? ENGINE_CHECK_FIRST
+                                                : ENGINE_CHECK_FRAMES);
+    engine_pair_connect(&engine_pair);
+    engine_pair_start_backgrounds(&engine_pair);
     for (uint32_t rank = 0; rank < RANKS; rank++) {
-        hoop_comm_set_timeout(&couple.sides[rank].comms[0], DEADLINE_MS);
+        hoop_comm_set_timeout(&engine_pair.sides[rank].comms[0], DEADLINE_MS);
         fuzz_require(pthread_create(&threads[rank], NULL, side_play,
-                                    &couple.sides[rank]) == 0);
+                                    &engine_pair.sides[rank]) == 0);
     }
     for (uint32_t rank = 0; rank < RANKS; rank++)
         pthread_join(threads[rank], NULL);
@@ -448,7 +449,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
         steps_show();
     for (uint32_t rank = 0; rank < RANKS; rank++)
         rank_check(rank, is_checked_first);
-    couple_close(&couple);
+    engine_pair_close(&engine_pair);
     steps_free();
     return 0;
 }

@@ -15,7 +15,7 @@
 
 #include "algorithms/algorithms.h"
 #include "base/clock.h"
-#include "couple.h"
+#include "engine_pair.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/input.h"
 #include "transport/sequence.h"
@@ -261,19 +261,20 @@ ops_end(struct engine *engine)
 static void
 engine_play(struct input *input, uint8_t kind)
 {
-    static struct couple couple;
+    static struct engine_pair engine_pair;
     struct wakeup_handle bell;
     struct cma_address place;
 
-    couple_open_checking(&couple,
-                         kind & 1 ? ENGINE_CHECK_FIRST : ENGINE_CHECK_FRAMES);
-    struct engine *engine = couple.sides[0].engine;
-    struct comm_context *context = couple.sides[0].comms[0].context;
-    fuzz_require(engine_wakeup_handle(couple.sides[1].engine, &bell) ==
+    engine_pair_open_checking(&engine_pair, kind & 1 ? ENGINE_CHECK_FIRST
+                                                     : ENGINE_CHECK_FRAMES);
+    struct engine *engine = engine_pair.sides[0].engine;
+    struct comm_context *context = engine_pair.sides[0].comms[0].context;
+    fuzz_require(engine_wakeup_handle(engine_pair.sides[1].engine, &bell) ==
                  HOOP_OK);
     fuzz_require(engine_import_wakeup(engine, 1, &bell) == HOOP_OK);
     if (kind & 2 &&
-        engine_publish_cma_address(couple.sides[1].engine, &place) == HOOP_OK &&
+        engine_publish_cma_address(engine_pair.sides[1].engine, &place) ==
+            HOOP_OK &&
         shm_region_cma_attach(near, 1, (uint32_t)getpid(), &place) == HOOP_OK)
         fuzz_require(shm_region_enable_cma(near) == HOOP_OK);
     context_set_shm_region(context, near);
@@ -288,7 +289,7 @@ engine_play(struct input *input, uint8_t kind)
         ops_look();
     }
     ops_end(engine);
-    couple_close(&couple);
+    engine_pair_close(&engine_pair);
 }
 
 /* Without. */

@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/input.h"
-#include "station.h"
+#include "test_transport.h"
 #include "wire/pack.h"
 #include "wire/schema.h"
 
@@ -108,28 +108,30 @@ frame_expected(uint8_t what, uint64_t n_sent)
         return frame_message(1, 0, 1000, TOTAL);
     default:
         frame = others[what % 12 - 4];
-        frame.epoch = STATION_EPOCH;
-        frame.comm = STATION_COMM;
+        frame.epoch = TEST_TRANSPORT_EPOCH;
+        frame.comm = TEST_TRANSPORT_COMM;
         frame.op = 1;
         frame.step = 2;
-        frame.signature = STATION_SIGNATURE;
-        frame.call = station_label.call;
+        frame.signature = TEST_TRANSPORT_SIGNATURE;
+        frame.call = test_transport_label.call;
         return frame;
     }
 }
 
 static void
-header_feed(struct station *station, struct input *input)
+header_feed(struct test_transport *test_transport, struct input *input)
 {
     const struct input header = input_part(input, LIMIT_FRAME_HEADER);
 
-    station_feed_bytes(station, 1,
-                       (struct codec_span){header.bytes, header.n_bytes},
-                       header.n_bytes);
+    test_transport_feed_bytes(test_transport, 1,
+                              (struct codec_span){header.bytes, header.n_bytes},
+                              header.n_bytes);
 }
 
 static void
-record_feed(struct station *station, struct input *input, uint64_t *n_sent)
+record_feed(struct test_transport *test_transport,
+            struct input *input,
+            uint64_t *n_sent)
 {
     static uint8_t bytes[LIMIT_FRAME_HEADER + LIMIT_FRAME_PAYLOAD];
     static const size_t n_each[] = {sizeof(bytes), 100, 4096, 13};
@@ -138,7 +140,7 @@ record_feed(struct station *station, struct input *input, uint64_t *n_sent)
     struct frame frame = frame_expected(what & 15, *n_sent);
 
     if ((what & 15) >= 12) {
-        header_feed(station, input);
+        header_feed(test_transport, input);
         return;
     }
     for (unsigned i = 0; i < n_changes; i++) {
@@ -155,8 +157,9 @@ record_feed(struct station *station, struct input *input, uint64_t *n_sent)
         (n_stored + LIMIT_FRAME_PAD - 1) / LIMIT_FRAME_PAD * LIMIT_FRAME_PAD;
 
     header_write(&frame, bytes);
-    station_feed_bytes(station, 1, (struct codec_span){bytes, n_bytes},
-                       n_each[what >> 4 & 3]);
+    test_transport_feed_bytes(test_transport, 1,
+                              (struct codec_span){bytes, n_bytes},
+                              n_each[what >> 4 & 3]);
 }
 
 static void
@@ -170,13 +173,14 @@ rooms_check(void)
     }
 }
 
-/* What nobody reads would stop the station's own frames. */
+/* What nobody reads would stop the transport's own frames. */
 static void
-answers_drop(struct station *station)
+answers_drop(struct test_transport *test_transport)
 {
     static uint8_t dropped[65536];
 
-    while (recv(station->raw[1], dropped, sizeof(dropped), MSG_DONTWAIT) > 0)
+    while (recv(test_transport->raw[1], dropped, sizeof(dropped),
+                MSG_DONTWAIT) > 0)
         continue;
 }
 
@@ -187,17 +191,17 @@ frames_say(void)
 }
 
 static void
-play(struct station *station, struct input *input)
+play(struct test_transport *test_transport, struct input *input)
 {
     struct sink sink = {.bytes = rooms[PIECES] + GUARD_BYTES};
     struct recv_request inflows[PLACES] = {
         [COLLECTIVE] =
             recv_request_collective(1, rooms[COLLECTIVE] + GUARD_BYTES, TOTAL),
         [PIECES] = recv_request_collective(1, NULL, TOTAL),
-        [MESSAGE] = {.key = {.comm = STATION_COMM,
+        [MESSAGE] = {.key = {.comm = TEST_TRANSPORT_COMM,
                              .peer = FLOW_ANY_PEER,
                              .kind = FLOW_MESSAGE},
-                     .label = &station_label,
+                     .label = &test_transport_label,
                      .place = rooms[MESSAGE] + GUARD_BYTES,
                      .element_size = 1,
                      .total = TOTAL},
@@ -210,19 +214,20 @@ play(struct station *station, struct input *input)
     inflows[PIECES].element_size = 8;
     inflows[PIECES].owner = &sink;
     for (int i = 0; i < PLACES; i++)
-        transport_receive(station->transport, &inflows[i]);
-    transport_send(station->transport, &send_request);
+        transport_receive(test_transport->transport, &inflows[i]);
+    transport_send(test_transport->transport, &send_request);
     for (unsigned i = 0;
-         i < RECORDS_MAX && input->n_bytes > 0 && station->n_lost == 0; i++) {
+         i < RECORDS_MAX && input->n_bytes > 0 && test_transport->n_lost == 0;
+         i++) {
         n_frames++;
-        record_feed(station, input, &n_sent);
-        answers_drop(station);
+        record_feed(test_transport, input, &n_sent);
+        answers_drop(test_transport);
     }
-    fuzz_require(station->n_lost <= 1);
-    fuzz_require(station->n_lost == 0 || station->text[0]);
+    fuzz_require(test_transport->n_lost <= 1);
+    fuzz_require(test_transport->n_lost == 0 || test_transport->text[0]);
     for (int i = 0; i < PLACES; i++)
-        transport_receive_cancel(station->transport, &inflows[i]);
-    transport_send_cancel(station->transport, &send_request);
+        transport_receive_cancel(test_transport->transport, &inflows[i]);
+    transport_send_cancel(test_transport->transport, &send_request);
     rooms_check();
 }
 
@@ -232,17 +237,17 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     static const enum transport_unexpected_action fates[] = {
         TRANSPORT_KEEP, TRANSPORT_DROP, TRANSPORT_MISMATCH};
     struct input input = {bytes, n_bytes};
-    struct station station;
+    struct test_transport test_transport;
 
     if (n_bytes == 0)
         return 0;
     if (n_frames == 0)
         atexit(frames_say);
     memset(rooms, GUARD, sizeof(rooms));
-    station_open(&station, 0, CODEC_NONE);
-    station_attach(&station, 1);
-    station.action = fates[input_byte(&input) % 3];
-    play(&station, &input);
-    station_close(&station);
+    test_transport_open(&test_transport, 0, CODEC_NONE);
+    test_transport_attach(&test_transport, 1);
+    test_transport.action = fates[input_byte(&input) % 3];
+    play(&test_transport, &input);
+    test_transport_close(&test_transport);
     return 0;
 }

@@ -15,7 +15,7 @@
 #include "fuzz/fuzz.h"
 #include "fuzz/input.h"
 #include "net/wakeup.h"
-#include "station.h"
+#include "test_transport.h"
 #include "transport/shm/segment.h"
 
 enum {
@@ -97,7 +97,9 @@ step(struct segment *far, struct input *input, uint64_t *n_sent)
 }
 
 static void
-play(struct station *station, struct segment *far, struct input *input)
+play(struct test_transport *test_transport,
+     struct segment *far,
+     struct input *input)
 {
     struct recv_request recv_request =
         recv_request_collective(1, room + GUARD_BYTES, TOTAL);
@@ -105,17 +107,18 @@ play(struct station *station, struct segment *far, struct input *input)
         send_request_collective(1, leaving, TOTAL);
     uint64_t n_sent = 0;
 
-    transport_receive(station->transport, &recv_request);
-    transport_send(station->transport, &send_request);
+    transport_receive(test_transport->transport, &recv_request);
+    transport_send(test_transport->transport, &send_request);
     for (unsigned i = 0;
-         i < STEPS_MAX && input->n_bytes > 0 && station->n_lost == 0; i++) {
+         i < STEPS_MAX && input->n_bytes > 0 && test_transport->n_lost == 0;
+         i++) {
         step(far, input, &n_sent);
-        station_settle(station);
+        test_transport_settle(test_transport);
     }
-    fuzz_require(station->n_lost <= 1);
-    fuzz_require(station->n_lost == 0 || station->text[0]);
-    transport_receive_cancel(station->transport, &recv_request);
-    transport_send_cancel(station->transport, &send_request);
+    fuzz_require(test_transport->n_lost <= 1);
+    fuzz_require(test_transport->n_lost == 0 || test_transport->text[0]);
+    transport_receive_cancel(test_transport->transport, &recv_request);
+    transport_send_cancel(test_transport->transport, &send_request);
     for (int at = 0; at < GUARD_BYTES; at++) {
         fuzz_require(room[at] == GUARD);
         fuzz_require(room[GUARD_BYTES + TOTAL + at] == GUARD);
@@ -129,7 +132,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     struct segment *near = NULL;
     struct segment *far = NULL;
     struct shared_memory_handle place;
-    struct station station;
+    struct test_transport test_transport;
     int fds[2];
 
     if (segment_create(LIMIT_RING_MIN, &place, &near) != HOOP_OK)
@@ -138,10 +141,10 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     segment_close_fd(near);
     memset(room, GUARD, sizeof(room));
     fuzz_require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds) == 0);
-    station_open(&station, 0, CODEC_NONE);
-    transport_add_shm_connection(station.transport, 1, fds[0], near);
-    play(&station, far, &input);
-    station_close(&station);
+    test_transport_open(&test_transport, 0, CODEC_NONE);
+    transport_add_shm_connection(test_transport.transport, 1, fds[0], near);
+    play(&test_transport, far, &input);
+    test_transport_close(&test_transport);
     segment_destroy(far);
     close(fds[1]);
     return 0;

@@ -17,9 +17,9 @@
 #include "check.h"
 #include "mesh/redistribute/redistribute_runner.h"
 #include "mesh/redistribute/redistribution.h"
-#include "placings.h"
 #include "ranks.h"
 #include "reference.h"
+#include "sharding_model.h"
 
 /* Around where floats begin to lose bits, if they may, and above frames. */
 #if defined(__SANITIZE_THREAD__)
@@ -159,16 +159,16 @@ static const struct hoop_shape shapes[] = {{2, {8, 8}}, {2, {400, 400}}};
 
 /* The same for all ranks that hold the same addend. */
 static void
-draw(const struct placing_seat *seat, float *values)
+draw(const struct sharding_model_part *seat, float *values)
 {
     uint32_t n_addends;
-    uint64_t state = 77 + placing_addend(seat, &n_addends);
+    uint64_t state = 77 + sharding_model_addend(seat, &n_addends);
 
-    for (size_t i = 0; i < placing_whole(seat->shape); i++) {
+    for (size_t i = 0; i < sharding_model_whole(seat->shape); i++) {
         size_t at;
 
         state = state * 6364136223846793005u + 1442695040888963407u;
-        if (placing_has(seat, i, &at))
+        if (sharding_model_has(seat, i, &at))
             values[at] = (float)(int32_t)(state >> 32) / 1000;
     }
 }
@@ -197,15 +197,17 @@ relay_case(struct rank *rank,
         .shape = *shape,
         .dtype = HOOP_FLOAT32,
     };
-    const struct placing_seat before = {&this->from, &mesh, shape, rank->rank};
-    const struct placing_seat after = {&this->to, &mesh, shape, rank->rank};
+    const struct sharding_model_part before = {&this->from, &mesh, shape,
+                                               rank->rank};
+    const struct sharding_model_part after = {&this->to, &mesh, shape,
+                                              rank->rank};
     struct hoop_tensor from = {.dtype = HOOP_FLOAT32};
     struct hoop_tensor to = {.dtype = HOOP_FLOAT32};
     CLEANUP(redistribution_destroy) struct redistribution *plan = NULL;
 
     RANK_CHECK(redistribution_create(&request, &plan) == HOOP_OK);
-    from.data = malloc(placing_count(&before) * sizeof(float));
-    to.data = malloc(placing_count(&after) * sizeof(float));
+    from.data = malloc(sharding_model_count(&before) * sizeof(float));
+    to.data = malloc(sharding_model_count(&after) * sizeof(float));
     draw(&before, from.data);
     RANK_CHECK(redistribute_runner_run(&(struct redistribute_runner_request){
                    .redistribution = plan,
@@ -215,7 +217,7 @@ relay_case(struct rank *rank,
                    .from = &from,
                    .to = &to,
                }) == HOOP_OK);
-    *out_hash = hash_of(to.data, placing_count(&after));
+    *out_hash = hash_of(to.data, sharding_model_count(&after));
     free(from.data);
     free(to.data);
     return 0;
@@ -225,13 +227,14 @@ static bool
 is_same_part(const struct bits_case *this, uint32_t one, uint32_t other)
 {
     const struct hoop_shape shape = {2, {8, 8}};
-    const struct placing_seat seats[] = {{&this->to, &mesh, &shape, one},
-                                         {&this->to, &mesh, &shape, other}};
+    const struct sharding_model_part seats[] = {
+        {&this->to, &mesh, &shape, one}, {&this->to, &mesh, &shape, other}};
 
-    for (size_t i = 0; i < placing_whole(&shape); i++) {
+    for (size_t i = 0; i < sharding_model_whole(&shape); i++) {
         size_t at;
 
-        if (placing_has(&seats[0], i, &at) != placing_has(&seats[1], i, &at))
+        if (sharding_model_has(&seats[0], i, &at) !=
+            sharding_model_has(&seats[1], i, &at))
             return false;
     }
     return true;

@@ -32,7 +32,7 @@ static const struct hoop_sharding columns = {.dims = {[1] = {1, {1}}},
 
 /* In a body: this failure, on all ranks, with those words. */
 static int
-check_failure(const struct plane *plane,
+check_failure(const struct mesh_process *mesh_process,
               enum hoop_status status,
               enum hoop_status expected,
               const char *words)
@@ -43,28 +43,30 @@ check_failure(const struct plane *plane,
     snprintf(mine, sizeof(mine), "%s", hoop_error_text());
     if (status != expected || !strstr(mine, words))
         fprintf(stderr, "rank %u: %s, \"%s\": %s, \"%s\" was expected\n",
-                plane->rank, hoop_status_name(status), mine,
+                mesh_process->rank, hoop_status_name(status), mine,
                 hoop_status_name(expected), words);
     WORKER_CHECK(status == expected && strstr(mine, words));
     WORKER_CHECK(hoop_broadcast(mine, first, TEXT, HOOP_UINT8, 0,
-                                hoop_world(plane->session)) == HOOP_OK);
-    WORKER_CHECK(plane->rank == 0 || strcmp(mine, first) == 0);
+                                hoop_world(mesh_process->session)) == HOOP_OK);
+    WORKER_CHECK(mesh_process->rank == 0 || strcmp(mine, first) == 0);
     return 0;
 }
 
 static hoop_dtensor_t *
-tensor_of(const struct plane *plane, uint64_t content)
+tensor_of(const struct mesh_process *mesh_process, uint64_t content)
 {
-    const struct hoop_tensor_spec spec = {plane->mesh, columns, NULL};
+    const struct hoop_tensor_spec spec = {mesh_process->mesh, columns, NULL};
 
     return case_tensor(HOOP_FLOAT32, &shape, &spec, content);
 }
 
 /* Saves the one tensor, "t", or what is meant to fail. */
 static enum hoop_status
-save_as(const struct plane *plane, const char *path, const char *name)
+save_as(const struct mesh_process *mesh_process,
+        const char *path,
+        const char *name)
 {
-    const struct hoop_named_dtensor tensor = {name, tensor_of(plane, 9)};
+    const struct hoop_named_dtensor tensor = {name, tensor_of(mesh_process, 9)};
     const enum hoop_status status = hoop_checkpoint_save(path, &tensor, 1);
 
     hoop_dtensor_free(tensor.dtensor);
@@ -72,9 +74,10 @@ save_as(const struct plane *plane, const char *path, const char *name)
 }
 
 static int
-good_body(struct plane *plane)
+good_body(struct mesh_process *mesh_process)
 {
-    const struct hoop_named_dtensor tensor = {"t", tensor_of(plane, CONTENT)};
+    const struct hoop_named_dtensor tensor = {"t",
+                                              tensor_of(mesh_process, CONTENT)};
 
     WORKER_CHECK(hoop_checkpoint_save(case_folder, &tensor, 1) == HOOP_OK);
     hoop_dtensor_free(tensor.dtensor);
@@ -83,9 +86,9 @@ good_body(struct plane *plane)
 
 /* What good_body() has saved is still there, and nothing else. */
 static int
-check_good(const struct plane *plane)
+check_good(const struct mesh_process *mesh_process)
 {
-    const struct hoop_tensor_spec spec = {plane->mesh, columns, NULL};
+    const struct hoop_tensor_spec spec = {mesh_process->mesh, columns, NULL};
     hoop_dtensor_t *dtensor = NULL;
 
     WORKER_CHECK(hoop_checkpoint_load(case_folder, "t", &spec, &dtensor) ==
@@ -97,96 +100,103 @@ check_good(const struct plane *plane)
 }
 
 static int
-one_fails_body(struct plane *plane)
+one_fails_body(struct mesh_process *mesh_process)
 {
-    const bool is_odd = plane->rank == ODD;
+    const bool is_odd = mesh_process->rank == ODD;
     const char *elsewhere = "/nowhere/hoop";
 
     if (check_failure(
-            plane, save_as(plane, is_odd ? elsewhere : case_folder, "t"),
+            mesh_process,
+            save_as(mesh_process, is_odd ? elsewhere : case_folder, "t"),
             HOOP_E_NOT_FOUND, "rank 1: cannot open the folder /nowhere/"))
         return 1;
-    if (check_failure(plane, save_as(plane, case_folder, is_odd ? "u" : "t"),
+    if (check_failure(mesh_process,
+                      save_as(mesh_process, case_folder, is_odd ? "u" : "t"),
                       HOOP_E_MISMATCH, "rank 1 saves other tensors"))
         return 1;
-    if (check_failure(plane, save_as(plane, case_folder, is_odd ? NULL : "t"),
+    if (check_failure(mesh_process,
+                      save_as(mesh_process, case_folder, is_odd ? NULL : "t"),
                       HOOP_E_INVALID, "rank 1: tensors[0] has no name"))
         return 1;
-    if (check_failure(plane, save_as(plane, elsewhere, "t"), HOOP_E_NOT_FOUND,
+    if (check_failure(mesh_process, save_as(mesh_process, elsewhere, "t"),
+                      HOOP_E_NOT_FOUND,
                       "rank 0: cannot open the folder /nowhere/"))
         return 1;
-    return check_good(plane);
+    return check_good(mesh_process);
 }
 
 /* 320 bytes, where 100 are allowed. */
 static int
-no_space_body(struct plane *plane)
+no_space_body(struct mesh_process *mesh_process)
 {
     struct rlimit before;
 
     WORKER_CHECK(getrlimit(RLIMIT_FSIZE, &before) == 0);
     const struct rlimit less = {100, before.rlim_max};
-    if (plane->rank == ODD)
+    if (mesh_process->rank == ODD)
         WORKER_CHECK(setrlimit(RLIMIT_FSIZE, &less) == 0);
-    const enum hoop_status status = save_as(plane, case_folder, "t");
+    const enum hoop_status status = save_as(mesh_process, case_folder, "t");
     char text[TEXT];
     snprintf(text, sizeof(text), "%s", hoop_error_text());
     WORKER_CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
     WORKER_CHECK(strstr(text, "rank 1: cannot write /"));
-    if (check_failure(plane, status, HOOP_E_EXHAUSTED, "File too large"))
+    if (check_failure(mesh_process, status, HOOP_E_EXHAUSTED, "File too large"))
         return 1;
-    return check_good(plane);
+    return check_good(mesh_process);
 }
 
 static int
-not_allowed_body(struct plane *plane)
+not_allowed_body(struct mesh_process *mesh_process)
 {
     const uid_t before = geteuid();
 
-    if (plane->rank == ODD && before == 0)
+    if (mesh_process->rank == ODD && before == 0)
         WORKER_CHECK(seteuid(NOBODY) == 0);
-    const enum hoop_status status = save_as(plane, case_folder, "t");
-    const int failure = check_failure(plane, status, HOOP_E_DENIED,
+    const enum hoop_status status = save_as(mesh_process, case_folder, "t");
+    const int failure = check_failure(mesh_process, status, HOOP_E_DENIED,
                                       before == 0 ? "rank 1: cannot create /"
                                                   : "Permission denied");
-    if (plane->rank == ODD && before == 0)
+    if (mesh_process->rank == ODD && before == 0)
         WORKER_CHECK(seteuid(before) == 0);
-    return failure != 0 ? failure : check_good(plane);
+    return failure != 0 ? failure : check_good(mesh_process);
 }
 
 static int
-locked_body(struct plane *plane)
+locked_body(struct mesh_process *mesh_process)
 {
-    if (check_failure(plane, save_as(plane, case_folder, "t"),
+    if (check_failure(mesh_process, save_as(mesh_process, case_folder, "t"),
                       HOOP_E_PRECONDITION, "rank 0: another save into /"))
         return 1;
-    return check_good(plane);
+    return check_good(mesh_process);
 }
 
 static int
-wrong_tensors_body(struct plane *plane)
+wrong_tensors_body(struct mesh_process *mesh_process)
 {
     hoop_mesh_t *other =
-        case_mesh(plane->session, 1, RANKS, (uint32_t[]){1, 0, 2});
-    struct hoop_tensor_spec spec = {plane->mesh, columns, NULL};
-    struct hoop_named_dtensor tensors[2] = {{"t", tensor_of(plane, 1)},
-                                            {"t", tensor_of(plane, 2)}};
+        case_mesh(mesh_process->session, 1, RANKS, (uint32_t[]){1, 0, 2});
+    struct hoop_tensor_spec spec = {mesh_process->mesh, columns, NULL};
+    struct hoop_named_dtensor tensors[2] = {{"t", tensor_of(mesh_process, 1)},
+                                            {"t", tensor_of(mesh_process, 2)}};
 
-    if (check_failure(plane, hoop_checkpoint_save(case_folder, tensors, 2),
+    if (check_failure(mesh_process,
+                      hoop_checkpoint_save(case_folder, tensors, 2),
                       HOOP_E_INVALID, "both named \"t\""))
         return 1;
     hoop_dtensor_free(tensors[1].dtensor);
     spec.mesh = other;
     tensors[1] = (struct hoop_named_dtensor){
         "u", case_tensor(HOOP_FLOAT32, &shape, &spec, 1)};
-    if (check_failure(plane, hoop_checkpoint_save(case_folder, tensors, 2),
+    if (check_failure(mesh_process,
+                      hoop_checkpoint_save(case_folder, tensors, 2),
                       HOOP_E_INVALID, "mesh of tensor \"u\" has other ranks"))
         return 1;
     hoop_dtensor_free(tensors[1].dtensor);
-    spec = (struct hoop_tensor_spec){.mesh = plane->mesh};
+    spec = (struct hoop_tensor_spec){.mesh = mesh_process->mesh};
     spec.sharding.partial = (struct hoop_axes){1, {1}};
     tensors[1].dtensor = case_tensor(HOOP_FLOAT32, &shape, &spec, 1);
-    if (check_failure(plane, hoop_checkpoint_save(case_folder, tensors, 2),
+    if (check_failure(mesh_process,
+                      hoop_checkpoint_save(case_folder, tensors, 2),
                       HOOP_E_INVALID, "\"u\" is a partial sum"))
         return 1;
     hoop_dtensor_free(tensors[0].dtensor);
@@ -195,44 +205,48 @@ wrong_tensors_body(struct plane *plane)
     WORKER_CHECK(hoop_checkpoint_save(case_folder, NULL, 1) == HOOP_E_INVALID);
     WORKER_CHECK(hoop_checkpoint_save(case_folder, tensors, 0) ==
                  HOOP_E_INVALID);
-    return check_good(plane);
+    return check_good(mesh_process);
 }
 
 static int
-load_as(struct plane *plane,
+load_as(struct mesh_process *mesh_process,
         const char *name,
         const struct hoop_sharding *sharding,
         enum hoop_status expected,
         const char *words)
 {
-    const struct hoop_tensor_spec spec = {plane->mesh, *sharding, NULL};
+    const struct hoop_tensor_spec spec = {mesh_process->mesh, *sharding, NULL};
     hoop_dtensor_t *dtensor = NULL;
     const enum hoop_status status =
         hoop_checkpoint_load(case_folder, name, &spec, &dtensor);
 
     WORKER_CHECK(!dtensor);
-    return check_failure(plane, status, expected, words);
+    return check_failure(mesh_process, status, expected, words);
 }
 
 static int
-wrong_loads_body(struct plane *plane)
+wrong_loads_body(struct mesh_process *mesh_process)
 {
     const struct hoop_sharding beyond = {.dims = {[2] = {1, {1}}}};
     const struct hoop_sharding twice = {.dims = {{1, {1}}, {1, {1}}}};
     const struct hoop_sharding uneven = {.dims = {[1] = {1, {1}}}};
     const struct hoop_sharding partial = {.partial = {1, {1}}};
-    const struct hoop_tensor_spec spec = {plane->mesh, columns, NULL};
+    const struct hoop_tensor_spec spec = {mesh_process->mesh, columns, NULL};
     struct hoop_named_dtensor tensor = {"t", NULL};
 
-    if (load_as(plane, "u", &columns, HOOP_E_NOT_FOUND, "no tensor \"u\"") ||
-        load_as(plane, plane->rank == ODD ? "u" : "t", &columns,
+    if (load_as(mesh_process, "u", &columns, HOOP_E_NOT_FOUND,
+                "no tensor \"u\"") ||
+        load_as(mesh_process, mesh_process->rank == ODD ? "u" : "t", &columns,
                 HOOP_E_MISMATCH, "rank 1 loads other tensors") ||
-        load_as(plane, "t", plane->rank == ODD ? &uneven : &columns,
-                HOOP_E_MISMATCH, "rank 1 loads other tensors") ||
-        load_as(plane, "t", &beyond, HOOP_E_INVALID, "dim 2 is cut") ||
-        load_as(plane, "t", &twice, HOOP_E_INVALID, "which is there already") ||
-        load_as(plane, "t", &uneven, HOOP_E_INVALID, "40 elements along") ||
-        load_as(plane, "t", &partial, HOOP_E_INVALID, "partial sum"))
+        load_as(mesh_process, "t",
+                mesh_process->rank == ODD ? &uneven : &columns, HOOP_E_MISMATCH,
+                "rank 1 loads other tensors") ||
+        load_as(mesh_process, "t", &beyond, HOOP_E_INVALID, "dim 2 is cut") ||
+        load_as(mesh_process, "t", &twice, HOOP_E_INVALID,
+                "which is there already") ||
+        load_as(mesh_process, "t", &uneven, HOOP_E_INVALID,
+                "40 elements along") ||
+        load_as(mesh_process, "t", &partial, HOOP_E_INVALID, "partial sum"))
         return 1;
     WORKER_CHECK(hoop_checkpoint_load(case_folder, "t", NULL, NULL) ==
                  HOOP_E_INVALID);
@@ -241,54 +255,57 @@ wrong_loads_body(struct plane *plane)
     const enum hoop_status status =
         hoop_checkpoint_restore(case_folder, &tensor, 1);
     hoop_dtensor_free(tensor.dtensor);
-    return check_failure(plane, status, HOOP_E_INVALID,
+    return check_failure(mesh_process, status, HOOP_E_INVALID,
                          "\"t\" is float32 [6, 40] in the checkpoint");
 }
 
 static int
-damaged_file_body(struct plane *plane)
+damaged_file_body(struct mesh_process *mesh_process)
 {
-    return load_as(plane, "t", &columns, HOOP_E_DATA_LOSS, ".part has 321");
+    return load_as(mesh_process, "t", &columns, HOOP_E_DATA_LOSS,
+                   ".part has 321");
 }
 
 static int
-missing_file_body(struct plane *plane)
+missing_file_body(struct mesh_process *mesh_process)
 {
-    return load_as(plane, "t", &columns, HOOP_E_DATA_LOSS, ".part is missing");
+    return load_as(mesh_process, "t", &columns, HOOP_E_DATA_LOSS,
+                   ".part is missing");
 }
 
 static int
-damaged_index_body(struct plane *plane)
+damaged_index_body(struct mesh_process *mesh_process)
 {
     const char *words = "/index.json: line 1";
 
-    if (load_as(plane, "t", &columns, HOOP_E_DATA_LOSS, words))
+    if (load_as(mesh_process, "t", &columns, HOOP_E_DATA_LOSS, words))
         return 1;
-    return check_failure(plane, save_as(plane, case_folder, "t"),
+    return check_failure(mesh_process, save_as(mesh_process, case_folder, "t"),
                          HOOP_E_DATA_LOSS, words);
 }
 
 static int
-missing_index_body(struct plane *plane)
+missing_index_body(struct mesh_process *mesh_process)
 {
-    return load_as(plane, "t", &columns, HOOP_E_NOT_FOUND,
+    return load_as(mesh_process, "t", &columns, HOOP_E_NOT_FOUND,
                    "there is no checkpoint in");
 }
 
 /* Of the rows of a mesh of 3 x 1 each has the whole, and one other values: all
  * of them, or one byte of a tensor so large that all write a share. */
 static int
-differ_body(struct plane *plane)
+differ_body(struct mesh_process *mesh_process)
 {
     const struct hoop_shape large = {1, {RANKS * 64 * 1024}};
-    const struct hoop_tensor_spec spec = {.mesh = plane->mesh};
-    const bool is_odd = plane->rank == ODD;
+    const struct hoop_tensor_spec spec = {.mesh = mesh_process->mesh};
+    const bool is_odd = mesh_process->rank == ODD;
     struct hoop_named_dtensor tensors[] = {
         {"same", case_tensor(HOOP_FLOAT32, &shape, &spec, 1)},
         {"row", case_tensor(HOOP_FLOAT32, &shape, &spec, is_odd ? 2 : 3)},
     };
 
-    if (check_failure(plane, hoop_checkpoint_save(case_folder, tensors, 2),
+    if (check_failure(mesh_process,
+                      hoop_checkpoint_save(case_folder, tensors, 2),
                       HOOP_E_PRECONDITION,
                       "ranks 0 and 1 have the same part of tensor \"row\""))
         return 1;
@@ -296,7 +313,8 @@ differ_body(struct plane *plane)
     tensors[1].dtensor = case_tensor(HOOP_UINT8, &large, &spec, 4);
     if (is_odd)
         ((uint8_t *)hoop_dtensor_local(tensors[1].dtensor)->data)[0] ^= 1;
-    if (check_failure(plane, hoop_checkpoint_save(case_folder, tensors, 2),
+    if (check_failure(mesh_process,
+                      hoop_checkpoint_save(case_folder, tensors, 2),
                       HOOP_E_PRECONDITION,
                       "ranks 0 and 1 have the same part of tensor \"row\""))
         return 1;
@@ -311,10 +329,11 @@ differ_body(struct plane *plane)
 
 /* Three are in the mesh, one is not. */
 static int
-outside_body(struct plane *plane)
+outside_body(struct mesh_process *mesh_process)
 {
-    const bool is_here = hoop_mesh_coordinate(plane->mesh, 0) != HOOP_NO_RANK;
-    const struct hoop_tensor_spec spec = {plane->mesh, columns, NULL};
+    const bool is_here =
+        hoop_mesh_coordinate(mesh_process->mesh, 0) != HOOP_NO_RANK;
+    const struct hoop_tensor_spec spec = {mesh_process->mesh, columns, NULL};
     struct hoop_named_dtensor tensor = {"t", NULL};
 
     WORKER_CHECK(hoop_dtensor_create(HOOP_FLOAT32, &shape, &spec,
@@ -333,7 +352,7 @@ outside_body(struct plane *plane)
 static void
 run_good(void)
 {
-    assert_int_equal(plane_run(1, RANKS, 0, good_body), 0);
+    assert_int_equal(mesh_processes_run(1, RANKS, 0, good_body), 0);
 }
 
 static void
@@ -341,10 +360,10 @@ failure_of_one_rank_is_that_of_all(void **state)
 {
     (void)state;
     run_good();
-    assert_int_equal(plane_run(1, RANKS, 0, one_fails_body), 0);
-    assert_int_equal(plane_run(1, RANKS, 0, no_space_body), 0);
+    assert_int_equal(mesh_processes_run(1, RANKS, 0, one_fails_body), 0);
+    assert_int_equal(mesh_processes_run(1, RANKS, 0, no_space_body), 0);
     assert_int_equal(chmod(case_folder, 0555), 0);
-    assert_int_equal(plane_run(1, RANKS, 0, not_allowed_body), 0);
+    assert_int_equal(mesh_processes_run(1, RANKS, 0, not_allowed_body), 0);
     assert_int_equal(chmod(case_folder, 0755), 0);
 }
 
@@ -353,7 +372,7 @@ save_of_replicas_that_differ_is_refused(void **state)
 {
     (void)state;
     run_good();
-    assert_int_equal(plane_run(RANKS, 1, 0, differ_body), 0);
+    assert_int_equal(mesh_processes_run(RANKS, 1, 0, differ_body), 0);
 }
 
 static void
@@ -367,7 +386,7 @@ save_beside_another_is_refused(void **state)
     const int fd = open(path, O_RDWR | O_CLOEXEC);
     assert_true(fd >= 0);
     assert_int_equal(flock(fd, LOCK_EX), 0);
-    assert_int_equal(plane_run(1, RANKS, 0, locked_body), 0);
+    assert_int_equal(mesh_processes_run(1, RANKS, 0, locked_body), 0);
     close(fd);
     run_good();
 }
@@ -377,8 +396,8 @@ wrong_requests_are_refused_alike(void **state)
 {
     (void)state;
     run_good();
-    assert_int_equal(plane_run(1, RANKS, 0, wrong_tensors_body), 0);
-    assert_int_equal(plane_run(1, RANKS, 0, wrong_loads_body), 0);
+    assert_int_equal(mesh_processes_run(1, RANKS, 0, wrong_tensors_body), 0);
+    assert_int_equal(mesh_processes_run(1, RANKS, 0, wrong_loads_body), 0);
 }
 
 /* The file of a place; out_path is as long as it needs to be. */
@@ -418,10 +437,10 @@ damaged_files_are_named(void **state)
     assert_non_null(strstr(hoop_error_text(), path));
     assert_non_null(strstr(hoop_error_text(), "damaged"));
     append(path, "x");
-    assert_int_equal(plane_run(1, RANKS, 0, damaged_file_body), 0);
+    assert_int_equal(mesh_processes_run(1, RANKS, 0, damaged_file_body), 0);
     assert_int_equal(hoop_checkpoint_verify(case_folder), HOOP_E_DATA_LOSS);
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(plane_run(1, RANKS, 0, missing_file_body), 0);
+    assert_int_equal(mesh_processes_run(1, RANKS, 0, missing_file_body), 0);
     assert_int_equal(hoop_checkpoint_verify(case_folder), HOOP_E_DATA_LOSS);
 }
 
@@ -434,12 +453,12 @@ damaged_index_is_not_replaced(void **state)
     (void)state;
     snprintf(path, sizeof(path), "%s/index.json", case_folder);
     unlink(path);
-    assert_int_equal(plane_run(1, RANKS, 0, missing_index_body), 0);
+    assert_int_equal(mesh_processes_run(1, RANKS, 0, missing_index_body), 0);
     assert_int_equal(hoop_checkpoint_list(case_folder, &contents),
                      HOOP_E_NOT_FOUND);
     assert_int_equal(hoop_checkpoint_verify(case_folder), HOOP_E_NOT_FOUND);
     append(path, "nonsense");
-    assert_int_equal(plane_run(1, RANKS, 0, damaged_index_body), 0);
+    assert_int_equal(mesh_processes_run(1, RANKS, 0, damaged_index_body), 0);
     assert_int_equal(hoop_checkpoint_list(case_folder, &contents),
                      HOOP_E_DATA_LOSS);
     assert_int_equal(unlink(path), 0);
@@ -451,7 +470,7 @@ static void
 calls_outside_the_mesh_are_local(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(1, RANKS, 1, outside_body), 0);
+    assert_int_equal(mesh_processes_run(1, RANKS, 1, outside_body), 0);
     assert_int_equal(hoop_checkpoint_verify("/nowhere/hoop"), HOOP_E_NOT_FOUND);
     assert_int_equal(hoop_checkpoint_verify(NULL), HOOP_E_INVALID);
     assert_int_equal(hoop_checkpoint_list(case_folder, NULL), HOOP_E_INVALID);

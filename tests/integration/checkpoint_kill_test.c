@@ -42,7 +42,7 @@ static _Thread_local unsigned n_seen;
 /* From now on n calls of this thread go through; at the next the process kills
  * itself, a write having written half. */
 static void
-sudden_death_after(unsigned n)
+kill_after_calls(unsigned n)
 {
     n_left = n;
     n_seen = 0;
@@ -51,7 +51,7 @@ sudden_death_after(unsigned n)
 
 /* No more. Returns how many calls there have been. */
 static unsigned
-sudden_death_never(void)
+kill_never(void)
 {
     is_armed = false;
     return n_seen;
@@ -224,10 +224,10 @@ kill_body(const struct worker *worker)
     if (round_now.before != 0 && load(worker, mesh) != 0)
         return 1;
     if (worker->index == round_now.victim)
-        sudden_death_after(round_now.n_calls);
+        kill_after_calls(round_now.n_calls);
     WORKER_CHECK(save(mesh, round_now.tried + 10, &status) == 0);
     if (worker->index == round_now.victim) {
-        room_set(worker, PLACE_CALLS, sudden_death_never());
+        room_set(worker, PLACE_CALLS, kill_never());
         WORKER_CHECK(status == HOOP_OK);
     }
     /* The other one cannot know how it went. */

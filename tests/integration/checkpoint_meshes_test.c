@@ -130,13 +130,13 @@ static const struct grid_case grids[] = {
 
 /* Contents are told apart by who saved them. */
 static int
-kinds_body(struct plane *plane)
+kinds_body(struct mesh_process *mesh_process)
 {
     hoop_mesh_t *meshes[COUNT_OF(grids)];
     int failure = 0;
 
     for (size_t i = 0; i < COUNT_OF(grids); i++) {
-        meshes[i] = case_mesh(plane->session, grids[i].n_rows,
+        meshes[i] = case_mesh(mesh_process->session, grids[i].n_rows,
                               grids[i].n_columns, grids[i].ranks);
         WORKER_CHECK(meshes[i]);
     }
@@ -144,10 +144,12 @@ kinds_body(struct plane *plane)
         const bool is_here = hoop_mesh_coordinate(meshes[i], 0) != HOOP_NO_RANK;
 
         if (i % 2 == 0) { /* 2 x 2, 1 x 3 and 1 x 2 save */
-            WORKER_CHECK(hoop_barrier(hoop_world(plane->session)) == HOOP_OK);
+            WORKER_CHECK(hoop_barrier(hoop_world(mesh_process->session)) ==
+                         HOOP_OK);
             if (is_here)
                 failure = save_kinds(meshes[i], 100 * i);
-            WORKER_CHECK(hoop_barrier(hoop_world(plane->session)) == HOOP_OK);
+            WORKER_CHECK(hoop_barrier(hoop_world(mesh_process->session)) ==
+                         HOOP_OK);
         }
         for (size_t j = 0; j < COUNT_OF(grids) && i % 2 == 0 && !failure; j++) {
             if (hoop_mesh_coordinate(meshes[j], 0) == HOOP_NO_RANK)
@@ -233,12 +235,12 @@ chance_round(hoop_mesh_t *const *meshes, uint64_t *state)
 }
 
 static int
-chance_body(struct plane *plane)
+chance_body(struct mesh_process *mesh_process)
 {
     hoop_mesh_t *const meshes[] = {
-        plane->mesh,
-        case_mesh(plane->session, 4, 1, NULL),
-        case_mesh(plane->session, 1, 4, (uint32_t[]){3, 2, 0, 1}),
+        mesh_process->mesh,
+        case_mesh(mesh_process->session, 4, 1, NULL),
+        case_mesh(mesh_process->session, 1, 4, (uint32_t[]){3, 2, 0, 1}),
     };
     uint64_t state = 7;
     int failure = 0;
@@ -252,26 +254,29 @@ chance_body(struct plane *plane)
 
 /* The first rank saves and saves, the other loads what there is. */
 static int
-race_body(struct plane *plane)
+race_body(struct mesh_process *mesh_process)
 {
     const struct hoop_shape shape = {1, {3000}};
-    hoop_mesh_t *mesh = case_mesh(plane->session, 1, 1, &plane->rank);
+    hoop_mesh_t *mesh =
+        case_mesh(mesh_process->session, 1, 1, &mesh_process->rank);
     const struct hoop_tensor_spec spec = {.mesh = mesh};
     struct hoop_named_dtensor tensor = {"t", NULL};
     uint64_t found = 0;
 
     WORKER_CHECK(mesh);
-    for (uint64_t content = 1; content <= RACES && plane->rank == 0;
+    for (uint64_t content = 1; content <= RACES && mesh_process->rank == 0;
          content++) {
         tensor.dtensor = case_tensor(HOOP_FLOAT32, &shape, &spec, content);
         WORKER_CHECK(hoop_checkpoint_save(case_folder, &tensor, 1) == HOOP_OK);
         hoop_dtensor_free(tensor.dtensor);
         if (content == 1)
-            WORKER_CHECK(hoop_barrier(hoop_world(plane->session)) == HOOP_OK);
+            WORKER_CHECK(hoop_barrier(hoop_world(mesh_process->session)) ==
+                         HOOP_OK);
     }
-    if (plane->rank == 1)
-        WORKER_CHECK(hoop_barrier(hoop_world(plane->session)) == HOOP_OK);
-    while (plane->rank == 1 && found < RACES) {
+    if (mesh_process->rank == 1)
+        WORKER_CHECK(hoop_barrier(hoop_world(mesh_process->session)) ==
+                     HOOP_OK);
+    while (mesh_process->rank == 1 && found < RACES) {
         const uint64_t before = found;
 
         WORKER_CHECK(hoop_checkpoint_load(case_folder, "t", &spec,
@@ -289,14 +294,14 @@ static void
 checkpoint_loaded_while_it_is_replaced_is_whole(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(1, 2, 0, race_body), 0);
+    assert_int_equal(mesh_processes_run(1, 2, 0, race_body), 0);
 }
 
 static void
 checkpoint_of_any_mesh_loads_on_any_other(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 0, kinds_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, kinds_body), 0);
     /* The third save, of two ranks; nothing is left of the first two. */
     assert_int_equal(case_count_files(case_folder, ".part"), 2);
     assert_int_equal(case_count_files(case_folder, ""), 4);
@@ -307,7 +312,7 @@ static void
 checkpoint_by_chance_loads_by_chance(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 0, chance_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, chance_body), 0);
     assert_int_equal(hoop_checkpoint_verify(case_folder), HOOP_OK);
 }
 

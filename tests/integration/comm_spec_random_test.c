@@ -73,11 +73,11 @@ struct group {
 };
 
 static struct group
-group_of(const struct drawn *drawn, const struct plane *plane)
+group_of(const struct drawn *drawn, const struct mesh_process *mesh_process)
 {
     const uint32_t *axes = drawn->spec.axes.axes;
-    const uint32_t n_all = plane->n_rows * plane->n_columns;
-    const uint32_t sizes[] = {plane->n_rows, plane->n_columns};
+    const uint32_t n_all = mesh_process->n_rows * mesh_process->n_columns;
+    const uint32_t sizes[] = {mesh_process->n_rows, mesh_process->n_columns};
     const bool is_mix = drawn->spec.pattern == HOOP_COMM_MIX_GATHER;
     struct group group = {.n = 0};
 
@@ -86,14 +86,17 @@ group_of(const struct drawn *drawn, const struct plane *plane)
 
         /* Column after column. */
         if (is_mix && axes[0] == 0)
-            rank = i % plane->n_rows * plane->n_columns + i / plane->n_rows;
+            rank = i % mesh_process->n_rows * mesh_process->n_columns +
+                   i / mesh_process->n_rows;
         if (drawn->spec.axes.n_axes == 1 && axes[0] == 0 &&
-            rank % plane->n_columns != plane->rank % plane->n_columns)
+            rank % mesh_process->n_columns !=
+                mesh_process->rank % mesh_process->n_columns)
             continue;
         if (drawn->spec.axes.n_axes == 1 && axes[0] == 1 &&
-            rank / plane->n_columns != plane->rank / plane->n_columns)
+            rank / mesh_process->n_columns !=
+                mesh_process->rank / mesh_process->n_columns)
             continue;
-        if (rank == plane->rank)
+        if (rank == mesh_process->rank)
             group.position = group.n;
         group.ranks[group.n++] = rank;
     }
@@ -132,7 +135,7 @@ draw_dim(const struct drawn *drawn, uint64_t *seed)
 }
 
 static struct drawn
-draw(uint64_t seed, const struct plane *plane)
+draw(uint64_t seed, const struct mesh_process *mesh_process)
 {
     struct drawn drawn = {.seed = seed * 1000003};
     uint64_t *at = &drawn.seed;
@@ -158,7 +161,8 @@ draw(uint64_t seed, const struct plane *plane)
     /* What is cut has a multiple of all that may be cut. */
     for (uint32_t i = 0; i < drawn.shape.n_dims; i++) {
         if (drawn.spec.pattern != HOOP_COMM_GATHER)
-            drawn.shape.dims[i] *= plane->n_rows * plane->n_columns;
+            drawn.shape.dims[i] *=
+                mesh_process->n_rows * mesh_process->n_columns;
     }
     return drawn;
 }
@@ -171,7 +175,7 @@ dim_of(const struct hoop_comm_dims *dims, uint32_t i, uint32_t n_dims)
 }
 
 /* Both shapes, and what lies between them. */
-struct passage {
+struct mapping_case {
     const struct drawn *drawn;
     const struct group *group;
     struct hoop_shape in;
@@ -181,134 +185,145 @@ struct passage {
 };
 
 static int64_t
-in_value(const struct passage *passage, uint32_t rank, const size_t at[DIMS])
+in_value(const struct mapping_case *mapping_case,
+         uint32_t rank,
+         const size_t at[DIMS])
 {
     size_t i = 0;
 
-    for (uint32_t dim = 0; dim < passage->in.n_dims; dim++)
-        i = i * passage->in.dims[dim] + at[dim];
-    return value_of(passage->seed, rank, i);
+    for (uint32_t dim = 0; dim < mapping_case->in.n_dims; dim++)
+        i = i * mapping_case->in.dims[dim] + at[dim];
+    return value_of(mapping_case->seed, rank, i);
 }
 
 static int64_t
-in_sum(const struct passage *passage, const size_t at[DIMS])
+in_sum(const struct mapping_case *mapping_case, const size_t at[DIMS])
 {
     int64_t sum = 0;
 
-    for (uint32_t i = 0; i < passage->group->n; i++)
-        sum += in_value(passage, passage->group->ranks[i], at);
+    for (uint32_t i = 0; i < mapping_case->group->n; i++)
+        sum += in_value(mapping_case, mapping_case->group->ranks[i], at);
     return sum;
 }
 
 /* Whose block an element of a mix is in; at becomes its place there. */
 static uint32_t
-mix_rank(const struct passage *passage, size_t at[DIMS])
+mix_rank(const struct mapping_case *mapping_case, size_t at[DIMS])
 {
-    const struct hoop_comm_dims *dims = &passage->drawn->spec.gather_dim;
+    const struct hoop_comm_dims *dims = &mapping_case->drawn->spec.gather_dim;
     uint32_t number = 0;
     uint32_t radix = 1;
 
     for (uint32_t i = 0; i < dims->n_dims; i++) {
-        const uint32_t dim = dim_of(dims, i, passage->in.n_dims);
+        const uint32_t dim = dim_of(dims, i, mapping_case->in.n_dims);
 
-        number += (uint32_t)(at[dim] / passage->in.dims[dim]) * radix;
-        radix *= passage->group->splits[i];
-        at[dim] %= passage->in.dims[dim];
+        number += (uint32_t)(at[dim] / mapping_case->in.dims[dim]) * radix;
+        radix *= mapping_case->group->splits[i];
+        at[dim] %= mapping_case->in.dims[dim];
     }
-    return passage->group->ranks[number];
+    return mapping_case->group->ranks[number];
 }
 
 /* From a place in this rank's block of a mix to that in the whole. */
 static void
-mix_shift(const struct passage *passage, size_t at[DIMS])
+mix_shift(const struct mapping_case *mapping_case, size_t at[DIMS])
 {
-    const struct hoop_comm_dims *dims = &passage->drawn->spec.gather_dim;
-    uint32_t number = passage->group->position;
+    const struct hoop_comm_dims *dims = &mapping_case->drawn->spec.gather_dim;
+    uint32_t number = mapping_case->group->position;
 
     for (uint32_t i = 0; i < dims->n_dims; i++) {
-        const uint32_t dim = dim_of(dims, i, passage->in.n_dims);
+        const uint32_t dim = dim_of(dims, i, mapping_case->in.n_dims);
 
-        at[dim] += number % passage->group->splits[i] * passage->out.dims[dim];
-        number /= passage->group->splits[i];
+        at[dim] += number % mapping_case->group->splits[i] *
+                   mapping_case->out.dims[dim];
+        number /= mapping_case->group->splits[i];
     }
 }
 
 /* What came from the rank whose part it is along gather, which had cut its
  * tensor along shard. */
 static int64_t
-exchanged(const struct passage *passage,
+exchanged(const struct mapping_case *mapping_case,
           size_t at[DIMS],
           uint32_t gather,
           uint32_t shard)
 {
-    const struct group *group = passage->group;
-    const size_t n_cut = passage->in.dims[shard] / group->n;
-    const size_t length = gather == shard ? n_cut : passage->in.dims[gather];
+    const struct group *group = mapping_case->group;
+    const size_t n_cut = mapping_case->in.dims[shard] / group->n;
+    const size_t length =
+        gather == shard ? n_cut : mapping_case->in.dims[gather];
     const uint32_t sender = group->ranks[at[gather] / length];
 
     at[gather] %= length;
     at[shard] += group->position * n_cut;
-    return in_value(passage, sender, at);
+    return in_value(mapping_case, sender, at);
 }
 
 static int64_t
-gathered(const struct passage *passage, size_t at[DIMS], uint32_t gather)
+gathered(const struct mapping_case *mapping_case,
+         size_t at[DIMS],
+         uint32_t gather)
 {
-    const size_t length = passage->in.dims[gather];
-    const uint32_t sender = passage->group->ranks[at[gather] / length];
+    const size_t length = mapping_case->in.dims[gather];
+    const uint32_t sender = mapping_case->group->ranks[at[gather] / length];
 
     at[gather] %= length;
-    return in_value(passage, sender, at);
+    return in_value(mapping_case, sender, at);
 }
 
 /* The element of the output at these indices. */
 static int64_t
-expected_at(const struct passage *passage, size_t at[DIMS])
+expected_at(const struct mapping_case *mapping_case, size_t at[DIMS])
 {
-    const struct hoop_comm_spec *spec = &passage->drawn->spec;
-    const uint32_t n_dims = passage->in.n_dims;
+    const struct hoop_comm_spec *spec = &mapping_case->drawn->spec;
+    const uint32_t n_dims = mapping_case->in.n_dims;
     const uint32_t gather = dim_of(&spec->gather_dim, 0, n_dims);
     const uint32_t shard = dim_of(&spec->shard_dim, 0, n_dims);
-    const bool back = passage->is_backward;
-    const size_t shift = passage->group->position * passage->out.dims[shard];
-    const uint32_t rank = passage->group->ranks[passage->group->position];
+    const bool back = mapping_case->is_backward;
+    const size_t shift =
+        mapping_case->group->position * mapping_case->out.dims[shard];
+    const uint32_t rank =
+        mapping_case->group->ranks[mapping_case->group->position];
 
     switch (spec->pattern) {
     case HOOP_COMM_GATHER:
     case HOOP_COMM_SPLIT:
         if (back == (spec->pattern == HOOP_COMM_SPLIT))
-            return gathered(passage, at, gather);
+            return gathered(mapping_case, at, gather);
         at[shard] += shift;
-        return in_value(passage, rank, at);
+        return in_value(mapping_case, rank, at);
     case HOOP_COMM_ALL_TO_ALL:
-        return back ? exchanged(passage, at, shard, gather)
-                    : exchanged(passage, at, gather, shard);
+        return back ? exchanged(mapping_case, at, shard, gather)
+                    : exchanged(mapping_case, at, gather, shard);
     case HOOP_COMM_ALLREDUCE:
-        return back ? in_value(passage, rank, at) : in_sum(passage, at);
+        return back ? in_value(mapping_case, rank, at)
+                    : in_sum(mapping_case, at);
     case HOOP_COMM_IDENTITY:
-        return back ? in_sum(passage, at) : in_value(passage, rank, at);
+        return back ? in_sum(mapping_case, at)
+                    : in_value(mapping_case, rank, at);
     case HOOP_COMM_MIX_GATHER:
         if (!back)
-            return in_value(passage, mix_rank(passage, at), at);
-        mix_shift(passage, at);
-        return in_value(passage, rank, at);
+            return in_value(mapping_case, mix_rank(mapping_case, at), at);
+        mix_shift(mapping_case, at);
+        return in_value(mapping_case, rank, at);
     case HOOP_COMM_REDUCE_SCATTER:
         if (back)
-            return gathered(passage, at, gather);
+            return gathered(mapping_case, at, gather);
         at[shard] += shift;
-        return in_sum(passage, at);
+        return in_sum(mapping_case, at);
     }
     return -1;
 }
 
 static bool
-output_is_right(const struct passage *passage, const struct hoop_tensor *output)
+output_is_right(const struct mapping_case *mapping_case,
+                const struct hoop_tensor *output)
 {
     const size_t n_bytes = hoop_dtype_size(output->dtype);
     bool is_right = true;
     size_t count;
 
-    if (!hoop_shape_equal(&output->shape, &passage->out) ||
+    if (!hoop_shape_equal(&output->shape, &mapping_case->out) ||
         hoop_shape_count(&output->shape, &count) != HOOP_OK)
         return false;
     for (size_t i = 0; i < count && is_right; i++) {
@@ -316,11 +331,11 @@ output_is_right(const struct passage *passage, const struct hoop_tensor *output)
         size_t at[DIMS] = {0};
         size_t rest = i;
 
-        for (uint32_t dim = passage->out.n_dims; dim > 0; dim--) {
-            at[dim - 1] = rest % passage->out.dims[dim - 1];
-            rest /= passage->out.dims[dim - 1];
+        for (uint32_t dim = mapping_case->out.n_dims; dim > 0; dim--) {
+            at[dim - 1] = rest % mapping_case->out.dims[dim - 1];
+            rest /= mapping_case->out.dims[dim - 1];
         }
-        element_write(expected, output->dtype, expected_at(passage, at));
+        element_write(expected, output->dtype, expected_at(mapping_case, at));
         is_right = memcmp((const uint8_t *)output->data + i * n_bytes, expected,
                           n_bytes) == 0;
     }
@@ -328,9 +343,10 @@ output_is_right(const struct passage *passage, const struct hoop_tensor *output)
 }
 
 static int
-passage_run(struct plane *plane, const struct passage *passage)
+mapping_case_run(struct mesh_process *mesh_process,
+                 const struct mapping_case *mapping_case)
 {
-    const struct drawn *drawn = passage->drawn;
+    const struct drawn *drawn = mapping_case->drawn;
     const size_t n_bytes = hoop_dtype_size(drawn->dtype);
     struct hoop_tensor input = {.data = NULL};
     struct hoop_tensor output = {.data = NULL};
@@ -338,54 +354,55 @@ passage_run(struct plane *plane, const struct passage *passage)
     enum hoop_status status;
     size_t count;
 
-    WORKER_CHECK(hoop_tensor_create(drawn->dtype, &passage->in, &input) ==
+    WORKER_CHECK(hoop_tensor_create(drawn->dtype, &mapping_case->in, &input) ==
                  HOOP_OK);
-    WORKER_CHECK(hoop_shape_count(&passage->in, &count) == HOOP_OK);
+    WORKER_CHECK(hoop_shape_count(&mapping_case->in, &count) == HOOP_OK);
     for (size_t i = 0; i < count; i++)
         element_write((uint8_t *)input.data + i * n_bytes, drawn->dtype,
-                      value_of(passage->seed, plane->rank, i));
+                      value_of(mapping_case->seed, mesh_process->rank, i));
     if (drawn->starts) {
-        status = passage->is_backward
-                     ? hoop_comm_spec_backward_start(
-                           &input, &output, &drawn->spec, plane->mesh, &op)
-                     : hoop_comm_spec_forward_start(
-                           &input, &output, &drawn->spec, plane->mesh, &op);
+        status =
+            mapping_case->is_backward
+                ? hoop_comm_spec_backward_start(&input, &output, &drawn->spec,
+                                                mesh_process->mesh, &op)
+                : hoop_comm_spec_forward_start(&input, &output, &drawn->spec,
+                                               mesh_process->mesh, &op);
         WORKER_CHECK(status == HOOP_OK);
         status = hoop_wait(op, HOOP_FOREVER);
     } else {
-        status = passage->is_backward
+        status = mapping_case->is_backward
                      ? hoop_comm_spec_backward(&input, &output, &drawn->spec,
-                                               plane->mesh)
+                                               mesh_process->mesh)
                      : hoop_comm_spec_forward(&input, &output, &drawn->spec,
-                                              plane->mesh);
+                                              mesh_process->mesh);
     }
     WORKER_CHECK(status == HOOP_OK);
-    WORKER_CHECK(output_is_right(passage, &output));
+    WORKER_CHECK(output_is_right(mapping_case, &output));
     hoop_tensor_free(&input);
     hoop_tensor_free(&output);
     return 0;
 }
 
 static int
-case_body(struct plane *plane, uint64_t seed)
+case_body(struct mesh_process *mesh_process, uint64_t seed)
 {
-    const struct drawn drawn = draw(seed, plane);
-    const struct group group = group_of(&drawn, plane);
-    const struct hoop_mesh_shape sizes = hoop_mesh_shape_of(plane->mesh);
-    struct passage passage = {.drawn = &drawn,
-                              .group = &group,
-                              .in = drawn.shape,
-                              .seed = drawn.seed};
+    const struct drawn drawn = draw(seed, mesh_process);
+    const struct group group = group_of(&drawn, mesh_process);
+    const struct hoop_mesh_shape sizes = hoop_mesh_shape_of(mesh_process->mesh);
+    struct mapping_case mapping_case = {.drawn = &drawn,
+                                        .group = &group,
+                                        .in = drawn.shape,
+                                        .seed = drawn.seed};
 
     WORKER_CHECK(hoop_comm_spec_result(&drawn.spec, &sizes, &drawn.shape,
-                                       &passage.out) == HOOP_OK);
-    const struct hoop_shape result = passage.out;
-    int failure = passage_run(plane, &passage);
-    passage.in = result;
-    passage.out = drawn.shape;
-    passage.seed += 64 * 11;
-    passage.is_backward = true;
-    failure = failure ? failure : passage_run(plane, &passage);
+                                       &mapping_case.out) == HOOP_OK);
+    const struct hoop_shape result = mapping_case.out;
+    int failure = mapping_case_run(mesh_process, &mapping_case);
+    mapping_case.in = result;
+    mapping_case.out = drawn.shape;
+    mapping_case.seed += 64 * 11;
+    mapping_case.is_backward = true;
+    failure = failure ? failure : mapping_case_run(mesh_process, &mapping_case);
     if (failure)
         fprintf(stderr, "seed %llu, pattern %d\n", (unsigned long long)seed,
                 (int)drawn.spec.pattern);
@@ -393,12 +410,12 @@ case_body(struct plane *plane, uint64_t seed)
 }
 
 static int
-cases_body(struct plane *plane)
+cases_body(struct mesh_process *mesh_process)
 {
     int failure = 0;
 
     for (uint64_t seed = 1; seed <= CASES && failure == 0; seed++)
-        failure = case_body(plane, seed);
+        failure = case_body(mesh_process, seed);
     return failure;
 }
 
@@ -406,28 +423,28 @@ static void
 specs_on_one_rank_follow_the_formulas(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(1, 1, 0, cases_body), 0);
+    assert_int_equal(mesh_processes_run(1, 1, 0, cases_body), 0);
 }
 
 static void
 specs_on_1x2_follow_the_formulas(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(1, 2, 0, cases_body), 0);
+    assert_int_equal(mesh_processes_run(1, 2, 0, cases_body), 0);
 }
 
 static void
 specs_on_2x2_follow_the_formulas(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 0, cases_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, cases_body), 0);
 }
 
 static void
 specs_on_2x4_follow_the_formulas(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 4, 0, cases_body), 0);
+    assert_int_equal(mesh_processes_run(2, 4, 0, cases_body), 0);
 }
 
 int

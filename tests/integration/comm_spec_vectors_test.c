@@ -109,10 +109,10 @@ tensor_is(const struct hoop_tensor *tensor,
 }
 
 static int
-example_body(struct plane *plane, const struct example *example)
+example_body(struct mesh_process *mesh_process, const struct example *example)
 {
-    const struct given *expected = &example->results[plane->rank];
-    const int64_t base = 10 * (int64_t)plane->rank;
+    const struct given *expected = &example->results[mesh_process->rank];
+    const int64_t base = 10 * (int64_t)mesh_process->rank;
     int64_t values[] = {base + 1, base + 2, base + 3, base + 4};
     const struct hoop_tensor input = {values, HOOP_INT64, square, NULL};
     struct hoop_tensor output = {.data = NULL};
@@ -122,14 +122,16 @@ example_body(struct plane *plane, const struct example *example)
     hoop_op_t *op = NULL;
 
     WORKER_CHECK(hoop_comm_spec_forward(&input, &output, &example->spec,
-                                        plane->mesh) == HOOP_OK);
+                                        mesh_process->mesh) == HOOP_OK);
     WORKER_CHECK(tensor_is(&output, &expected->shape, expected->at));
     WORKER_CHECK(hoop_comm_spec_forward_start(&input, &started, &example->spec,
-                                              plane->mesh, &op) == HOOP_OK);
+                                              mesh_process->mesh,
+                                              &op) == HOOP_OK);
     WORKER_CHECK(hoop_wait(op, HOOP_FOREVER) == HOOP_OK);
     WORKER_CHECK(tensor_is(&started, &expected->shape, expected->at));
     WORKER_CHECK(hoop_comm_spec_backward_start(&output, &back, &example->spec,
-                                               plane->mesh, &op) == HOOP_OK);
+                                               mesh_process->mesh,
+                                               &op) == HOOP_OK);
     WORKER_CHECK(hoop_wait(op, HOOP_FOREVER) == HOOP_OK);
     if (example->is_inverse)
         WORKER_CHECK(tensor_is(&back, &square, values));
@@ -139,12 +141,12 @@ example_body(struct plane *plane, const struct example *example)
 }
 
 static int
-examples_body(struct plane *plane)
+examples_body(struct mesh_process *mesh_process)
 {
     int failure = 0;
 
     for (size_t i = 0; i < COUNT_OF(examples) && failure == 0; i++)
-        failure = example_body(plane, &examples[i]);
+        failure = example_body(mesh_process, &examples[i]);
     return failure;
 }
 
@@ -152,15 +154,15 @@ static void
 patterns_give_the_worked_examples(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 0, examples_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, examples_body), 0);
 }
 
 /* The gradient of an identity is summed, that of a sum is as it is; both in
  * place, too. */
 static int
-sums_body(struct plane *plane)
+sums_body(struct mesh_process *mesh_process)
 {
-    const int64_t base = 10 * (int64_t)plane->rank;
+    const int64_t base = 10 * (int64_t)mesh_process->rank;
     const int64_t sums[2][4] = {{22, 24, 26, 28}, {42, 44, 46, 48}};
     int64_t values[] = {base + 1, base + 2, base + 3, base + 4};
     struct hoop_tensor tensor = {values, HOOP_INT64, square, NULL};
@@ -168,12 +170,12 @@ sums_body(struct plane *plane)
                                   .axes = {1, {0}}};
 
     WORKER_CHECK(hoop_comm_spec_backward(&tensor, &tensor, &spec,
-                                         plane->mesh) == HOOP_OK);
+                                         mesh_process->mesh) == HOOP_OK);
     WORKER_CHECK(values[0] == base + 1 && values[3] == base + 4);
     spec.pattern = HOOP_COMM_IDENTITY;
     WORKER_CHECK(hoop_comm_spec_backward(&tensor, &tensor, &spec,
-                                         plane->mesh) == HOOP_OK);
-    WORKER_CHECK(tensor_is(&tensor, &square, sums[plane->rank % 2]));
+                                         mesh_process->mesh) == HOOP_OK);
+    WORKER_CHECK(tensor_is(&tensor, &square, sums[mesh_process->rank % 2]));
     return 0;
 }
 
@@ -181,7 +183,7 @@ static void
 gradients_of_sums_and_identities_are_each_others(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 0, sums_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, sums_body), 0);
 }
 
 /* Of dims 0 and 1, where a rank's part begins, and how large it is. */
@@ -211,7 +213,7 @@ static const struct hoop_sharding shardings[] = {
 };
 
 static int
-layout_body(struct plane *plane, size_t i)
+layout_body(struct mesh_process *mesh_process, size_t i)
 {
     const struct layout *layout = &layouts[i];
     const struct hoop_comm_spec spec = {
@@ -227,10 +229,10 @@ layout_body(struct plane *plane, size_t i)
     struct hoop_tensor back = {.data = NULL};
     struct hoop_part part;
 
-    WORKER_CHECK(hoop_sharding_part_here(&shardings[i], plane->mesh, &shape,
-                                         &part) == HOOP_OK);
+    WORKER_CHECK(hoop_sharding_part_here(&shardings[i], mesh_process->mesh,
+                                         &shape, &part) == HOOP_OK);
     WORKER_CHECK(hoop_shape_equal(&part.shape, &layout->part));
-    if (plane->rank == 5)
+    if (mesh_process->rank == 5)
         WORKER_CHECK(part.offset[0] == layout->row &&
                      part.offset[1] == layout->column);
     for (size_t at = 0; at < SIDE * SIDE; at++)
@@ -241,11 +243,11 @@ layout_body(struct plane *plane, size_t i)
 
         mine[at] = (int64_t)(row * SIDE + column);
     }
-    WORKER_CHECK(hoop_comm_spec_forward(&input, &output, &spec, plane->mesh) ==
-                 HOOP_OK);
+    WORKER_CHECK(hoop_comm_spec_forward(&input, &output, &spec,
+                                        mesh_process->mesh) == HOOP_OK);
     WORKER_CHECK(tensor_is(&output, &shape, whole));
-    WORKER_CHECK(hoop_comm_spec_backward(&output, &back, &spec, plane->mesh) ==
-                 HOOP_OK);
+    WORKER_CHECK(hoop_comm_spec_backward(&output, &back, &spec,
+                                         mesh_process->mesh) == HOOP_OK);
     WORKER_CHECK(tensor_is(&back, &layout->part, mine));
     hoop_tensor_free(&output);
     hoop_tensor_free(&back);
@@ -253,12 +255,12 @@ layout_body(struct plane *plane, size_t i)
 }
 
 static int
-layouts_body(struct plane *plane)
+layouts_body(struct mesh_process *mesh_process)
 {
     int failure = 0;
 
     for (size_t i = 0; i < COUNT_OF(layouts) && failure == 0; i++)
-        failure = layout_body(plane, i);
+        failure = layout_body(mesh_process, i);
     return failure;
 }
 
@@ -266,7 +268,7 @@ static void
 mix_gather_and_mix_split_are_inverse_in_all_layouts(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 4, 0, layouts_body), 0);
+    assert_int_equal(mesh_processes_run(2, 4, 0, layouts_body), 0);
 }
 
 /*
@@ -333,17 +335,17 @@ static const struct wrong wrongs[] = {
 static int64_t values[64];
 
 static int
-wrong_body(struct plane *plane, const struct wrong *wrong)
+wrong_body(struct mesh_process *mesh_process, const struct wrong *wrong)
 {
     const struct hoop_tensor input = {values, HOOP_INT64, wrong->shape, NULL};
     struct hoop_tensor output = {.data = NULL};
     hoop_op_t *op = NULL;
 
     WORKER_CHECK(hoop_comm_spec_forward(&input, &output, &wrong->spec,
-                                        plane->mesh) == HOOP_E_INVALID);
+                                        mesh_process->mesh) == HOOP_E_INVALID);
     WORKER_CHECK(strstr(hoop_error_text(), wrong->text));
     WORKER_CHECK(hoop_comm_spec_forward_start(&input, &output, &wrong->spec,
-                                              plane->mesh,
+                                              mesh_process->mesh,
                                               &op) == HOOP_E_INVALID);
     WORKER_CHECK(strstr(hoop_error_text(), wrong->text));
     WORKER_CHECK(!output.data && !op);
@@ -352,7 +354,7 @@ wrong_body(struct plane *plane, const struct wrong *wrong)
 
 /* The way back is refused as well, of what the forward cannot have made. */
 static int
-wrong_gradients(struct plane *plane)
+wrong_gradients(struct mesh_process *mesh_process)
 {
     const struct hoop_comm_spec spec = {.pattern = HOOP_COMM_GATHER,
                                         .gather_dim = {1, {0}},
@@ -363,25 +365,25 @@ wrong_gradients(struct plane *plane)
     struct hoop_tensor output = {.data = NULL};
     hoop_op_t *op = NULL;
 
-    WORKER_CHECK(hoop_comm_spec_backward(&odd, &output, &spec, plane->mesh) ==
-                 HOOP_E_INVALID);
+    WORKER_CHECK(hoop_comm_spec_backward(&odd, &output, &spec,
+                                         mesh_process->mesh) == HOOP_E_INVALID);
     WORKER_CHECK(strstr(hoop_error_text(), "3 elements along dim 0"));
     forward_only.is_forward_only = true;
     WORKER_CHECK(hoop_comm_spec_backward(&odd, &output, &forward_only,
-                                         plane->mesh) == HOOP_E_INVALID);
+                                         mesh_process->mesh) == HOOP_E_INVALID);
     WORKER_CHECK(strstr(hoop_error_text(), "has no backward"));
     WORKER_CHECK(hoop_comm_spec_backward_start(&odd, &output, &forward_only,
-                                               plane->mesh,
+                                               mesh_process->mesh,
                                                &op) == HOOP_E_INVALID);
     WORKER_CHECK(hoop_comm_spec_backward_start(&odd, &output, &spec,
-                                               plane->mesh,
+                                               mesh_process->mesh,
                                                NULL) == HOOP_E_INVALID);
     WORKER_CHECK(!output.data && !op);
     return 0;
 }
 
 static int
-wrong_tensors(struct plane *plane)
+wrong_tensors(struct mesh_process *mesh_process)
 {
     const struct hoop_comm_spec spec = {.pattern = HOOP_COMM_ALLREDUCE,
                                         .axes = {1, {0}}};
@@ -390,7 +392,7 @@ wrong_tensors(struct plane *plane)
     const struct hoop_tensor strided = {
         values, HOOP_INT64, {2, {2, 2}}, strides};
     struct hoop_tensor output = {values + 32, HOOP_INT64, {2, {2, 3}}, NULL};
-    hoop_mesh_t *mesh = plane->mesh;
+    hoop_mesh_t *mesh = mesh_process->mesh;
 
     WORKER_CHECK(hoop_comm_spec_forward(&input, &output, &spec, mesh) ==
                  HOOP_E_INVALID);
@@ -419,41 +421,41 @@ wrong_tensors(struct plane *plane)
 
 /* Nothing of it was a call. */
 static int
-all_work(struct plane *plane)
+all_work(struct mesh_process *mesh_process)
 {
     const struct hoop_comm_spec spec = {.pattern = HOOP_COMM_ALLREDUCE,
                                         .axes = {2, {0, 1}}};
     int64_t one = 1;
     struct hoop_tensor tensor = {&one, HOOP_INT64, {1, {1}}, NULL};
 
-    WORKER_CHECK(hoop_comm_spec_forward(&tensor, &tensor, &spec, plane->mesh) ==
-                 HOOP_OK);
+    WORKER_CHECK(hoop_comm_spec_forward(&tensor, &tensor, &spec,
+                                        mesh_process->mesh) == HOOP_OK);
     WORKER_CHECK(one == ERRORS_RANKS);
     return 0;
 }
 
 static int
-wrongs_body(struct plane *plane)
+wrongs_body(struct mesh_process *mesh_process)
 {
     int failure = 0;
 
     for (size_t i = 0; i < COUNT_OF(wrongs) && failure == 0; i++)
-        failure = wrong_body(plane, &wrongs[i]);
-    failure = failure ? failure : wrong_gradients(plane);
-    failure = failure ? failure : wrong_tensors(plane);
-    return failure ? failure : all_work(plane);
+        failure = wrong_body(mesh_process, &wrongs[i]);
+    failure = failure ? failure : wrong_gradients(mesh_process);
+    failure = failure ? failure : wrong_tensors(mesh_process);
+    return failure ? failure : all_work(mesh_process);
 }
 
 static void
 spec_that_is_wrong_is_told_to_all_before_anything_moves(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 0, wrongs_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, wrongs_body), 0);
 }
 
 /* A mix-gather on a mesh of one axis. */
 static int
-line_body(struct plane *plane)
+line_body(struct mesh_process *mesh_process)
 {
     const struct hoop_mesh_axis axis = {"all", ERRORS_RANKS};
     const struct hoop_mesh_options options = {&axis, 1, NULL};
@@ -464,26 +466,27 @@ line_body(struct plane *plane)
     struct hoop_tensor output = {.data = NULL};
     hoop_mesh_t *line = NULL;
 
-    WORKER_CHECK(hoop_mesh_create(plane->session, &options, &line) == HOOP_OK);
+    WORKER_CHECK(hoop_mesh_create(mesh_process->session, &options, &line) ==
+                 HOOP_OK);
     WORKER_CHECK(hoop_comm_spec_forward(&input, &output, &spec, line) ==
                  HOOP_E_INVALID);
     WORKER_CHECK(strstr(hoop_error_text(), "mesh of two, not 2 of 1"));
     hoop_mesh_free(line);
-    return all_work(plane);
+    return all_work(mesh_process);
 }
 
 static void
 mix_gather_on_another_kind_of_mesh_is_refused(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 0, line_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, line_body), 0);
 }
 
 /* Ranks that differ in the shape, the dimension or the pattern. */
 static int
-differ_body(struct plane *plane)
+differ_body(struct mesh_process *mesh_process)
 {
-    const bool is_odd = plane->rank == 3;
+    const bool is_odd = mesh_process->rank == 3;
     struct hoop_comm_spec spec = {.pattern = HOOP_COMM_GATHER,
                                   .gather_dim = {1, {0}},
                                   .shard_dim = {1, {0}},
@@ -493,31 +496,31 @@ differ_body(struct plane *plane)
 
     if (is_odd)
         input.shape = (struct hoop_shape){2, {4, 2}};
-    WORKER_CHECK(hoop_comm_spec_forward(&input, &output, &spec, plane->mesh) ==
-                 HOOP_E_MISMATCH);
+    WORKER_CHECK(hoop_comm_spec_forward(&input, &output, &spec,
+                                        mesh_process->mesh) == HOOP_E_MISMATCH);
     input.shape = (struct hoop_shape){2, {2, 4}};
     if (is_odd)
         spec.gather_dim = spec.shard_dim = (struct hoop_comm_dims){1, {1}};
-    WORKER_CHECK(hoop_comm_spec_forward(&input, &output, &spec, plane->mesh) ==
-                 HOOP_E_MISMATCH);
+    WORKER_CHECK(hoop_comm_spec_forward(&input, &output, &spec,
+                                        mesh_process->mesh) == HOOP_E_MISMATCH);
     if (is_odd)
         spec.pattern = HOOP_COMM_ALLREDUCE;
-    WORKER_CHECK(hoop_comm_spec_forward(&input, &output, &spec, plane->mesh) ==
-                 HOOP_E_MISMATCH);
+    WORKER_CHECK(hoop_comm_spec_forward(&input, &output, &spec,
+                                        mesh_process->mesh) == HOOP_E_MISMATCH);
     WORKER_CHECK(!output.data);
-    return all_work(plane);
+    return all_work(mesh_process);
 }
 
 static void
 ranks_that_differ_are_told_and_go_on(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 0, differ_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, differ_body), 0);
 }
 
 /* Outside the mesh a call does nothing. */
 static int
-outside_body(struct plane *plane)
+outside_body(struct mesh_process *mesh_process)
 {
     const struct hoop_comm_spec spec = {.pattern = HOOP_COMM_ALLREDUCE,
                                         .axes = {2, {0, 1}}};
@@ -525,12 +528,13 @@ outside_body(struct plane *plane)
     struct hoop_tensor output = {.data = NULL};
     hoop_op_t *op = NULL;
 
-    if (plane->rank < ERRORS_RANKS)
-        return all_work(plane);
-    WORKER_CHECK(hoop_comm_spec_forward(&input, &output, &spec, plane->mesh) ==
-                 HOOP_OK);
+    if (mesh_process->rank < ERRORS_RANKS)
+        return all_work(mesh_process);
+    WORKER_CHECK(hoop_comm_spec_forward(&input, &output, &spec,
+                                        mesh_process->mesh) == HOOP_OK);
     WORKER_CHECK(hoop_comm_spec_backward_start(&input, &output, &spec,
-                                               plane->mesh, &op) == HOOP_OK);
+                                               mesh_process->mesh,
+                                               &op) == HOOP_OK);
     WORKER_CHECK(hoop_wait(op, HOOP_FOREVER) == HOOP_OK);
     WORKER_CHECK(!output.data);
     return 0;
@@ -540,7 +544,7 @@ static void
 process_outside_the_mesh_does_nothing(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 1, outside_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 1, outside_body), 0);
 }
 
 int

@@ -514,8 +514,8 @@ worker_report(const char *condition, const char *file, int line)
 /* Workers that join and form a mesh of two axes. */
 
 /* What the forked workers inherit. */
-static struct plane sizes;
-static plane_fn *body_of_all;
+static struct mesh_process sizes;
+static mesh_process_fn *body_of_all;
 
 static int
 worker_body(const struct worker *worker)
@@ -524,25 +524,25 @@ worker_body(const struct worker *worker)
                                           {"columns", sizes.n_columns}};
     const struct hoop_mesh_options options = {axes, 2, NULL};
     const struct hoop_join_options joining = worker_options(worker);
-    struct plane plane = sizes;
+    struct mesh_process mesh_process = sizes;
 
-    WORKER_CHECK(hoop_join(&joining, &plane.session) == HOOP_OK);
-    plane.rank = hoop_comm_rank(hoop_world(plane.session));
-    WORKER_CHECK(hoop_mesh_create(plane.session, &options, &plane.mesh) ==
-                 HOOP_OK);
-    const int failure = body_of_all(&plane);
-    hoop_mesh_free(plane.mesh);
-    hoop_leave(plane.session);
+    WORKER_CHECK(hoop_join(&joining, &mesh_process.session) == HOOP_OK);
+    mesh_process.rank = hoop_comm_rank(hoop_world(mesh_process.session));
+    WORKER_CHECK(hoop_mesh_create(mesh_process.session, &options,
+                                  &mesh_process.mesh) == HOOP_OK);
+    const int failure = body_of_all(&mesh_process);
+    hoop_mesh_free(mesh_process.mesh);
+    hoop_leave(mesh_process.session);
     return failure;
 }
 
 uint32_t
-plane_run(uint32_t n_rows,
-          uint32_t n_columns,
-          uint32_t n_outside,
-          plane_fn *body)
+mesh_processes_run(uint32_t n_rows,
+                   uint32_t n_columns,
+                   uint32_t n_outside,
+                   mesh_process_fn *body)
 {
-    sizes = (struct plane){.n_rows = n_rows, .n_columns = n_columns};
+    sizes = (struct mesh_process){.n_rows = n_rows, .n_columns = n_columns};
     body_of_all = body;
     return workers_run(hoopd.address, n_rows * n_columns + n_outside,
                        worker_body, NULL);

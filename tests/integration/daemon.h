@@ -134,7 +134,7 @@ worker_report(const char *condition, const char *file, int line);
 
 /* For tests whose bodies run on a mesh, one hoopd for the whole test. */
 
-struct plane {
+struct mesh_process {
     uint32_t n_rows;
     uint32_t n_columns;
     uint32_t rank; /* the place, too, in row-major order */
@@ -144,14 +144,14 @@ struct plane {
 
 /* Returns 0 when all is well. */
 typedef int
-plane_fn(struct plane *plane);
+mesh_process_fn(struct mesh_process *mesh_process);
 
 /* Run body in n_rows * n_columns processes that have joined, and in n_outside
  * more that are not in the mesh. Returns how many did not return 0. */
 uint32_t
-plane_run(uint32_t n_rows,
-          uint32_t n_columns,
-          uint32_t n_outside,
-          plane_fn *body);
+mesh_processes_run(uint32_t n_rows,
+                   uint32_t n_columns,
+                   uint32_t n_outside,
+                   mesh_process_fn *body);
 
 #endif

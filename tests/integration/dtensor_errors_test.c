@@ -111,13 +111,13 @@ wrong_body(hoop_dtensor_t *dtensor,
 }
 
 static int
-wrongs_body(struct plane *plane)
+wrongs_body(struct mesh_process *mesh_process)
 {
-    hoop_dtensor_t *dtensor = tensor_over(plane->mesh);
+    hoop_dtensor_t *dtensor = tensor_over(mesh_process->mesh);
     struct hoop_tensor_spec spec = {.mesh = NULL};
 
     WORKER_CHECK(wrong_body(dtensor, &spec, "spec->mesh is NULL") == 0);
-    spec.mesh = plane->mesh;
+    spec.mesh = mesh_process->mesh;
     for (size_t i = 0; i < COUNT_OF(wrongs); i++) {
         spec.sharding = wrongs[i].sharding;
         WORKER_CHECK(wrong_body(dtensor, &spec, wrongs[i].text) == 0);
@@ -131,7 +131,7 @@ static void
 spec_that_is_wrong_is_told_to_all_before_anything_moves(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 0, wrongs_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, wrongs_body), 0);
 }
 
 static int
@@ -228,9 +228,9 @@ wrong_results(hoop_dtensor_t *dtensor, hoop_dtensor_t **out)
 }
 
 static int
-arguments_body(struct plane *plane)
+arguments_body(struct mesh_process *mesh_process)
 {
-    hoop_dtensor_t *dtensor = tensor_over(plane->mesh);
+    hoop_dtensor_t *dtensor = tensor_over(mesh_process->mesh);
     const struct hoop_tensor_spec spec = *hoop_dtensor_spec(dtensor);
     hoop_dtensor_t *out = NULL;
 
@@ -250,12 +250,12 @@ static void
 argument_that_is_wrong_is_refused(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 0, arguments_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, arguments_body), 0);
 }
 
 /* A mesh and a group of another job, of this process alone. */
 static int
-sessions_body(struct plane *plane)
+sessions_body(struct mesh_process *mesh_process)
 {
     char job[32];
     const struct hoop_join_options joining = {.coordinator = hoopd.address,
@@ -264,13 +264,13 @@ sessions_body(struct plane *plane)
                                               .world_size = 1};
     const struct hoop_mesh_axis axes[] = {{"one", 1}, {"two", 1}};
     const struct hoop_mesh_options options = {axes, 2, NULL};
-    hoop_dtensor_t *dtensor = tensor_over(plane->mesh);
+    hoop_dtensor_t *dtensor = tensor_over(mesh_process->mesh);
     struct hoop_tensor_spec spec = {.mesh = NULL};
     hoop_session_t *session = NULL;
     hoop_dtensor_t *out = NULL;
     hoop_pg_t *group = NULL;
 
-    snprintf(job, sizeof(job), "alone%u", plane->rank);
+    snprintf(job, sizeof(job), "alone%u", mesh_process->rank);
     WORKER_CHECK(hoop_join(&joining, &session) == HOOP_OK);
     WORKER_CHECK(hoop_mesh_create(session, &options, &spec.mesh) == HOOP_OK);
     WORKER_CHECK(hoop_pg_create(session, NULL, &group) == HOOP_OK);
@@ -293,18 +293,18 @@ static void
 mesh_of_another_session_is_refused(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 0, sessions_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, sessions_body), 0);
 }
 
 /* One rank means something else: both are told, and can go on. */
 static int
-differ_body(struct plane *plane)
+differ_body(struct mesh_process *mesh_process)
 {
-    const bool is_odd = plane->rank == 1;
+    const bool is_odd = mesh_process->rank == 1;
     const struct hoop_tensor_spec columns = {
-        .mesh = plane->mesh, .sharding = {.dims = {{0}, {1, {0}}}}};
-    const struct hoop_tensor_spec whole = {.mesh = plane->mesh};
-    hoop_dtensor_t *dtensor = tensor_over(plane->mesh);
+        .mesh = mesh_process->mesh, .sharding = {.dims = {{0}, {1, {0}}}}};
+    const struct hoop_tensor_spec whole = {.mesh = mesh_process->mesh};
+    hoop_dtensor_t *dtensor = tensor_over(mesh_process->mesh);
     const void *data = hoop_dtensor_local(dtensor)->data;
     hoop_dtensor_t *out = NULL;
     hoop_op_t *op = NULL;
@@ -333,17 +333,17 @@ static void
 ranks_that_differ_are_told_and_go_on(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 1, 0, differ_body), 0);
+    assert_int_equal(mesh_processes_run(2, 1, 0, differ_body), 0);
 }
 
 /* The other rank dies: the tensor is as it was, what was handed out is freed as
  * ever. */
 static int
-loss_body(struct plane *plane)
+loss_body(struct mesh_process *mesh_process)
 {
     const struct hoop_tensor_spec columns = {
-        .mesh = plane->mesh, .sharding = {.dims = {{0}, {1, {0}}}}};
-    hoop_dtensor_t *dtensor = tensor_over(plane->mesh);
+        .mesh = mesh_process->mesh, .sharding = {.dims = {{0}, {1, {0}}}}};
+    hoop_dtensor_t *dtensor = tensor_over(mesh_process->mesh);
     const void *data = hoop_dtensor_local(dtensor)->data;
     struct hoop_tensor whole = {.data = NULL};
     hoop_dtensor_t *out = NULL;
@@ -351,7 +351,7 @@ loss_body(struct plane *plane)
 
     WORKER_CHECK(hoop_dtensor_redistribute_start(dtensor, &columns, &out,
                                                  &op) == HOOP_OK);
-    if (plane->rank == 1)
+    if (mesh_process->rank == 1)
         raise(SIGKILL);
     (void)!hoop_wait(op, HOOP_FOREVER);
     hoop_dtensor_free(out);
@@ -372,7 +372,7 @@ static void
 tensor_is_as_it_was_when_a_rank_is_lost(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 1, 0, loss_body), 0);
+    assert_int_equal(mesh_processes_run(2, 1, 0, loss_body), 0);
 }
 
 /*
@@ -597,10 +597,10 @@ route_body(const struct scene *scene, const uint32_t route[2], size_t i)
 
 /* The digest of the tensor that one process has alone. */
 static int
-scene_set(struct scene *scene, const struct plane *plane)
+scene_set(struct scene *scene, const struct mesh_process *mesh_process)
 {
     const struct hoop_mesh_axis alone = {"alone", 1};
-    const struct hoop_mesh_options options = {&alone, 1, &plane->rank};
+    const struct hoop_mesh_options options = {&alone, 1, &mesh_process->rank};
     struct hoop_tensor_spec spec = {.mesh = NULL};
     hoop_dtensor_t *dtensor = NULL;
 
@@ -609,13 +609,13 @@ scene_set(struct scene *scene, const struct plane *plane)
                                               {"two", grids[i].sizes[1]}};
 
         WORKER_CHECK(
-            hoop_mesh_create(plane->session,
+            hoop_mesh_create(mesh_process->session,
                              &(struct hoop_mesh_options){axes, grids[i].n_axes,
                                                          grids[i].ranks},
                              &scene->meshes[i]) == HOOP_OK);
     }
-    WORKER_CHECK(hoop_mesh_create(plane->session, &options, &spec.mesh) ==
-                 HOOP_OK);
+    WORKER_CHECK(hoop_mesh_create(mesh_process->session, &options,
+                                  &spec.mesh) == HOOP_OK);
     WORKER_CHECK(hoop_dtensor_create(HOOP_INT64, &shape, &spec, &dtensor) ==
                  HOOP_OK);
     WORKER_CHECK(tensor_fill(dtensor) == 0);
@@ -627,11 +627,11 @@ scene_set(struct scene *scene, const struct plane *plane)
 }
 
 static int
-routes_body(struct plane *plane)
+routes_body(struct mesh_process *mesh_process)
 {
     struct scene scene;
 
-    WORKER_CHECK(scene_set(&scene, plane) == 0);
+    WORKER_CHECK(scene_set(&scene, mesh_process) == 0);
     for (size_t route = 0; route < COUNT_OF(routes); route++) {
         for (size_t i = 0; i < LAYOUTS * LAYOUTS; i++)
             WORKER_CHECK(route_body(&scene, routes[route], i) == 0);
@@ -646,12 +646,12 @@ static void
 tensor_arrives_on_every_mesh_in_every_layout(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 4, 0, routes_body), 0);
+    assert_int_equal(mesh_processes_run(2, 4, 0, routes_body), 0);
 }
 
 /* Two ranks have rows, one more comes; the last row of two is on none. */
 static int
-empty_body(struct plane *plane)
+empty_body(struct mesh_process *mesh_process)
 {
     static const uint32_t ranks[] = {2, 0, 1};
     const struct hoop_mesh_axis axis = {"all", 3};
@@ -659,23 +659,23 @@ empty_body(struct plane *plane)
     const struct hoop_shape two = {2, {2, 1}};
     struct hoop_tensor_spec to = {
         .sharding = {.dims = {{1, {0}}}, .is_uneven = true}};
-    const struct hoop_tensor_spec from = {.mesh = plane->mesh,
+    const struct hoop_tensor_spec from = {.mesh = mesh_process->mesh,
                                           .sharding = {.dims = {{1, {1}}}}};
     hoop_dtensor_t *dtensor = NULL;
 
-    WORKER_CHECK(hoop_mesh_create(plane->session, &options, &to.mesh) ==
+    WORKER_CHECK(hoop_mesh_create(mesh_process->session, &options, &to.mesh) ==
                  HOOP_OK);
     WORKER_CHECK(hoop_dtensor_create(HOOP_UINT8, &two, &from, &dtensor) ==
                  HOOP_OK);
     if (hoop_dtensor_local(dtensor))
         *(uint8_t *)hoop_dtensor_local(dtensor)->data =
-            (uint8_t)(plane->rank + 1);
+            (uint8_t)(mesh_process->rank + 1);
     WORKER_CHECK(hoop_dtensor_set_spec(dtensor, &to) == HOOP_OK);
     const struct hoop_tensor *local = hoop_dtensor_local(dtensor);
-    WORKER_CHECK(local->shape.dims[0] == (plane->rank == 1 ? 0 : 1));
-    if (plane->rank != 1)
+    WORKER_CHECK(local->shape.dims[0] == (mesh_process->rank == 1 ? 0 : 1));
+    if (mesh_process->rank != 1)
         WORKER_CHECK(*(const uint8_t *)local->data ==
-                     (plane->rank == 2 ? 1 : 2));
+                     (mesh_process->rank == 2 ? 1 : 2));
     hoop_dtensor_free(dtensor);
     hoop_mesh_free(to.mesh);
     return 0;
@@ -685,7 +685,7 @@ static void
 part_that_is_empty_needs_no_memory(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(1, 2, 1, empty_body), 0);
+    assert_int_equal(mesh_processes_run(1, 2, 1, empty_body), 0);
 }
 
 int

@@ -16,11 +16,11 @@ enum {
 };
 
 static hoop_pg_t *
-group_of(struct plane *plane, uint32_t tp)
+group_of(struct mesh_process *mesh_process, uint32_t tp)
 {
     hoop_pg_t *group = NULL;
 
-    return hoop_pg_create(plane->session,
+    return hoop_pg_create(mesh_process->session,
                           &(struct hoop_pg_options){.tp_degree = tp},
                           &group) == HOOP_OK
                ? group
@@ -29,7 +29,7 @@ group_of(struct plane *plane, uint32_t tp)
 
 /* T = 2, D = 2: rows of the tensor over the rows' ranks, in both rows. */
 static int
-specs_body(struct plane *plane)
+specs_body(struct mesh_process *mesh_process)
 {
     const int32_t dims[] = {0};
     const uint32_t parts[] = {2};
@@ -38,7 +38,7 @@ specs_body(struct plane *plane)
     struct hoop_tensor_spec spec;
     struct hoop_tensor_spec again;
     struct hoop_tensor_spec replica;
-    hoop_pg_t *group = group_of(plane, 2);
+    hoop_pg_t *group = group_of(mesh_process, 2);
 
     WORKER_CHECK(hoop_sharding_shard(&partitions, 2, 2, &dist) == HOOP_OK);
     WORKER_CHECK(hoop_pg_tensor_spec(group, &dist, &spec) == HOOP_OK);
@@ -49,8 +49,8 @@ specs_body(struct plane *plane)
     WORKER_CHECK(hoop_mesh_n_axes(spec.mesh) == 2);
     WORKER_CHECK(hoop_mesh_find_axis(spec.mesh, "data") == 0);
     WORKER_CHECK(hoop_mesh_find_axis(spec.mesh, "tensor") == 1);
-    WORKER_CHECK(hoop_mesh_coordinate(spec.mesh, 0) == plane->rank / 2);
-    WORKER_CHECK(hoop_mesh_coordinate(spec.mesh, 1) == plane->rank % 2);
+    WORKER_CHECK(hoop_mesh_coordinate(spec.mesh, 0) == mesh_process->rank / 2);
+    WORKER_CHECK(hoop_mesh_coordinate(spec.mesh, 1) == mesh_process->rank % 2);
     WORKER_CHECK(hoop_sharding_equal(
         &spec.sharding, &(struct hoop_sharding){.dims = {{1, {1}}}}));
     WORKER_CHECK(
@@ -61,14 +61,14 @@ specs_body(struct plane *plane)
 
 /* A row cut in two dimensions has two axes, each with its name. */
 static int
-axes_body(struct plane *plane)
+axes_body(struct mesh_process *mesh_process)
 {
     const int32_t dims[] = {1, 0};
     const uint32_t parts[] = {2, 2};
     const struct hoop_partitions partitions = {dims, 2, parts, 2};
     struct hoop_group_sharding dist;
     struct hoop_tensor_spec spec;
-    hoop_pg_t *group = group_of(plane, RANKS);
+    hoop_pg_t *group = group_of(mesh_process, RANKS);
 
     WORKER_CHECK(hoop_sharding_shard(&partitions, 2, RANKS, &dist) == HOOP_OK);
     WORKER_CHECK(hoop_pg_tensor_spec(group, &dist, &spec) == HOOP_OK);
@@ -95,8 +95,8 @@ static void
 spec_of_a_group_has_its_rows_and_the_axes_of_a_row(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 0, specs_body), 0);
-    assert_int_equal(plane_run(2, 2, 0, axes_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, specs_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, axes_body), 0);
 }
 
 /* Labels 2 x 2 values over group, cut or whole. */
@@ -117,12 +117,12 @@ tensor_over(hoop_pg_t *group, const struct hoop_group_sharding *dist)
 /* The same group, and one like it, are no change, even of a tensor that is
  * cut. */
 static int
-same_body(struct plane *plane)
+same_body(struct mesh_process *mesh_process)
 {
     const struct hoop_group_sharding rows = {.mesh = {1, {2}},
                                              .sharding = {.dims = {{1, {0}}}}};
-    hoop_pg_t *group = group_of(plane, 2);
-    hoop_pg_t *twin = group_of(plane, 2);
+    hoop_pg_t *group = group_of(mesh_process, 2);
+    hoop_pg_t *twin = group_of(mesh_process, 2);
     hoop_dtensor_t *dtensor = tensor_over(group, &rows);
     const hoop_mesh_t *mesh = hoop_dtensor_spec(dtensor)->mesh;
 
@@ -151,21 +151,21 @@ refused(hoop_dtensor_t *dtensor, hoop_pg_t *group, const char *why)
 }
 
 static int
-rules_body(struct plane *plane)
+rules_body(struct mesh_process *mesh_process)
 {
     const struct hoop_group_sharding rows = {.mesh = {1, {RANKS}},
                                              .sharding = {.dims = {{1, {0}}}}};
     const uint32_t some[] = {1, 2, 3};
-    hoop_pg_t *row = group_of(plane, RANKS);
-    hoop_pg_t *column = group_of(plane, 1);
-    hoop_pg_t *grid = group_of(plane, 2);
+    hoop_pg_t *row = group_of(mesh_process, RANKS);
+    hoop_pg_t *column = group_of(mesh_process, 1);
+    hoop_pg_t *grid = group_of(mesh_process, 2);
     hoop_pg_t *three = NULL;
     hoop_dtensor_t *cut = tensor_over(row, &rows);
     hoop_dtensor_t *on_grid = tensor_over(grid, NULL);
     hoop_dtensor_t *whole = tensor_over(row, NULL);
     const void *data = hoop_dtensor_local(whole)->data;
 
-    WORKER_CHECK(hoop_pg_create(plane->session,
+    WORKER_CHECK(hoop_pg_create(mesh_process->session,
                                 &(struct hoop_pg_options){some, 3, 0, 0},
                                 &three) == HOOP_OK);
     WORKER_CHECK(refused(cut, grid, "the tensor is [S1, R]") == 0);
@@ -174,7 +174,7 @@ rules_body(struct plane *plane)
     WORKER_CHECK(hoop_mesh_axis_size(hoop_dtensor_spec(whole)->mesh, 0) == 4);
     WORKER_CHECK(hoop_dtensor_local(whole)->data == data);
     WORKER_CHECK(hoop_dtensor_set_process_group(whole, three) == HOOP_OK);
-    if (plane->rank == 0)
+    if (mesh_process->rank == 0)
         WORKER_CHECK(!hoop_dtensor_local(whole));
     else
         WORKER_CHECK(hoop_dtensor_local(whole)->data == data);
@@ -193,8 +193,8 @@ static void
 process_group_of_a_tensor_changes_by_the_rules(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 0, same_body), 0);
-    assert_int_equal(plane_run(2, 2, 0, rules_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, same_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, rules_body), 0);
 }
 
 /* ShardSpec([dim], [parts]) of a matrix. */
@@ -246,14 +246,14 @@ has(const hoop_dtensor_t *dtensor, const int64_t *values, size_t n)
 
 /* A row of four: rows of the matrix, its columns, all of it, and back. */
 static int
-own_group_body(struct plane *plane)
+own_group_body(struct mesh_process *mesh_process)
 {
-    const int64_t r = plane->rank;
+    const int64_t r = mesh_process->rank;
     const int64_t row[] = {4 * r, 4 * r + 1, 4 * r + 2, 4 * r + 3};
     const int64_t column[] = {r, 4 + r, 8 + r, 12 + r};
     const struct hoop_group_sharding rows = shard(0, 4);
     const struct hoop_group_sharding columns = shard(-1, 4);
-    hoop_pg_t *group = group_of(plane, RANKS);
+    hoop_pg_t *group = group_of(mesh_process, RANKS);
     hoop_dtensor_t *by_rows = matrix_over(group, &rows, 4, 4);
     hoop_dtensor_t *by_columns = NULL;
     hoop_dtensor_t *whole = NULL;
@@ -285,11 +285,11 @@ own_group_body(struct plane *plane)
 
 /* The compute spec is dropped by the one, kept by the other. */
 static int
-compute_body(struct plane *plane)
+compute_body(struct mesh_process *mesh_process)
 {
     const struct hoop_compute compute = {HOOP_COMPUTE_TP1D, true};
     const struct hoop_group_sharding rows = shard(0, 4);
-    hoop_pg_t *group = group_of(plane, RANKS);
+    hoop_pg_t *group = group_of(mesh_process, RANKS);
     hoop_dtensor_t *labelled = matrix_over(group, NULL, 4, 4);
     hoop_dtensor_t *result = NULL;
     struct hoop_tensor_spec spec = *hoop_dtensor_spec(labelled);
@@ -311,15 +311,15 @@ static void
 tensor_is_redistributed_over_its_own_group(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(1, 4, 0, own_group_body), 0);
-    assert_int_equal(plane_run(1, 4, 0, compute_body), 0);
+    assert_int_equal(mesh_processes_run(1, 4, 0, own_group_body), 0);
+    assert_int_equal(mesh_processes_run(1, 4, 0, compute_body), 0);
 }
 
 /* From T = 2 to T = 4, of a group that the result knows then. */
 static int
-other_group_body(struct plane *plane)
+other_group_body(struct mesh_process *mesh_process)
 {
-    const int64_t r = plane->rank;
+    const int64_t r = mesh_process->rank;
     const int64_t column[] = {r, 4 + r};
     const int64_t two[] = {r / 2 * 4 + r % 2 * 2, r / 2 * 4 + r % 2 * 2 + 1};
     const struct hoop_group_sharding rows = shard(0, 2);
@@ -328,8 +328,8 @@ other_group_body(struct plane *plane)
     const uint32_t parts[] = {2, 2};
     const struct hoop_partitions partitions = {dims, 2, parts, 2};
     struct hoop_group_sharding tiles;
-    hoop_pg_t *pairs = group_of(plane, 2);
-    hoop_pg_t *row = group_of(plane, RANKS);
+    hoop_pg_t *pairs = group_of(mesh_process, 2);
+    hoop_pg_t *row = group_of(mesh_process, RANKS);
     hoop_dtensor_t *before = matrix_over(pairs, &rows, 2, 4);
     hoop_dtensor_t *after = NULL;
     hoop_dtensor_t *again = NULL;
@@ -354,12 +354,12 @@ other_group_body(struct plane *plane)
 
 /* A label changes the group; a group that is like it does not. */
 static int
-label_body(struct plane *plane)
+label_body(struct mesh_process *mesh_process)
 {
     const struct hoop_group_sharding rows = shard(0, 4);
-    hoop_pg_t *row = group_of(plane, RANKS);
-    hoop_pg_t *twin = group_of(plane, RANKS);
-    hoop_pg_t *column = group_of(plane, 1);
+    hoop_pg_t *row = group_of(mesh_process, RANKS);
+    hoop_pg_t *twin = group_of(mesh_process, RANKS);
+    hoop_pg_t *column = group_of(mesh_process, 1);
     hoop_dtensor_t *whole = matrix_over(column, NULL, 4, 4);
 
     WORKER_CHECK(hoop_dtensor_process_group(whole) == column);
@@ -380,19 +380,19 @@ static void
 tensor_knows_the_group_that_it_went_to(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 0, other_group_body), 0);
-    assert_int_equal(plane_run(2, 2, 0, label_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, other_group_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, label_body), 0);
 }
 
 /* A mesh of nobody's, and parts that are not the ranks of a row. */
 static int
-no_group_body(struct plane *plane)
+no_group_body(struct mesh_process *mesh_process)
 {
     const struct hoop_group_sharding rows = shard(0, 4);
     const struct hoop_group_sharding pairs = shard(0, 2);
-    const struct hoop_tensor_spec on_mesh = {.mesh = plane->mesh};
+    const struct hoop_tensor_spec on_mesh = {.mesh = mesh_process->mesh};
     const struct hoop_shape shape = {2, {4, 4}};
-    hoop_pg_t *group = group_of(plane, RANKS);
+    hoop_pg_t *group = group_of(mesh_process, RANKS);
     hoop_dtensor_t *alone = NULL;
     hoop_dtensor_t *result = NULL;
     hoop_op_t *op = NULL;
@@ -429,7 +429,7 @@ static void
 redistribute_without_a_group_is_refused_where_there_is_none(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 0, no_group_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, no_group_body), 0);
 }
 
 int

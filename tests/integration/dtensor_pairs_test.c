@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "check.h"
 #include "daemon.h"
-#include "placings.h"
+#include "sharding_model.h"
 
 /* With a sanitizer, not all pairs. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
@@ -30,7 +30,7 @@ static const struct family {
 };
 
 struct pair {
-    struct plane *plane;
+    struct mesh_process *mesh_process;
     const struct family *family;
     const struct hoop_sharding *from;
     const struct hoop_sharding *to;
@@ -42,7 +42,7 @@ struct pair {
 static struct hoop_tensor_spec
 spec_of(const struct pair *pair, const struct hoop_sharding *sharding)
 {
-    return (struct hoop_tensor_spec){.mesh = pair->plane->mesh,
+    return (struct hoop_tensor_spec){.mesh = pair->mesh_process->mesh,
                                      .sharding = *sharding};
 }
 
@@ -50,12 +50,12 @@ static int
 pair_begin(struct pair *pair)
 {
     const struct hoop_tensor_spec spec = spec_of(pair, pair->from);
-    int32_t values[PLACING_ELEMENTS_MAX];
+    int32_t values[SHARDING_MODEL_ELEMENTS_MAX];
     const struct hoop_tensor whole = {
         .data = values, .dtype = HOOP_INT32, .shape = pair->family->shape};
 
-    for (size_t i = 0; i < placing_whole(&whole.shape); i++)
-        values[i] = (int32_t)placing_value(i);
+    for (size_t i = 0; i < sharding_model_whole(&whole.shape); i++)
+        values[i] = (int32_t)sharding_model_value(i);
     WORKER_CHECK(hoop_dtensor_from_global(&whole, &spec, &pair->before) ==
                  HOOP_OK);
     return 0;
@@ -72,7 +72,7 @@ pair_move(struct pair *pair)
     hoop_op_t *op = NULL;
 
     WORKER_CHECK(hoop_redistribute_plan(pair->before, &spec, &plan) == HOOP_OK);
-    hoop_session_stats(pair->plane->session, &before);
+    hoop_session_stats(pair->mesh_process->session, &before);
     if (pair->number % 2 == 0) {
         WORKER_CHECK(hoop_dtensor_redistribute(pair->before, &spec,
                                                &pair->after) == HOOP_OK);
@@ -81,7 +81,7 @@ pair_move(struct pair *pair)
                          pair->before, &spec, &pair->after, &op) == HOOP_OK);
         WORKER_CHECK(hoop_wait(op, HOOP_FOREVER) == HOOP_OK);
     }
-    hoop_session_stats(pair->plane->session, &after);
+    hoop_session_stats(pair->mesh_process->session, &after);
     WORKER_CHECK(after.bytes_sent - before.bytes_sent == plan.bytes_sent);
     return 0;
 }
@@ -92,21 +92,21 @@ part_is_right(const struct pair *pair, const hoop_dtensor_t *dtensor)
 {
     const struct hoop_tensor_spec *spec = hoop_dtensor_spec(dtensor);
     const struct hoop_mesh_shape mesh = hoop_mesh_shape_of(spec->mesh);
-    const struct placing_seat seat = {.sharding = &spec->sharding,
-                                      .mesh = &mesh,
-                                      .shape = &pair->family->shape,
-                                      .place = pair->plane->rank};
+    const struct sharding_model_part seat = {.sharding = &spec->sharding,
+                                             .mesh = &mesh,
+                                             .shape = &pair->family->shape,
+                                             .place = pair->mesh_process->rank};
     const int32_t *values = hoop_dtensor_local(dtensor)->data;
     size_t n_seen = 0;
     size_t at;
 
-    for (size_t i = 0; i < placing_whole(seat.shape); i++) {
-        if (!placing_has(&seat, i, &at))
+    for (size_t i = 0; i < sharding_model_whole(seat.shape); i++) {
+        if (!sharding_model_has(&seat, i, &at))
             continue;
-        WORKER_CHECK(values[at] == (int32_t)placing_value(i));
+        WORKER_CHECK(values[at] == (int32_t)sharding_model_value(i));
         n_seen++;
     }
-    WORKER_CHECK(n_seen == placing_count(&seat));
+    WORKER_CHECK(n_seen == sharding_model_count(&seat));
     return 0;
 }
 
@@ -117,9 +117,9 @@ sum_is_right(const struct pair *pair, const hoop_dtensor_t *dtensor)
     struct hoop_tensor whole = {.data = NULL};
 
     WORKER_CHECK(hoop_dtensor_gather(dtensor, &whole) == HOOP_OK);
-    for (size_t i = 0; i < placing_whole(&pair->family->shape); i++)
+    for (size_t i = 0; i < sharding_model_whole(&pair->family->shape); i++)
         WORKER_CHECK(((const int32_t *)whole.data)[i] ==
-                     (int32_t)placing_value(i));
+                     (int32_t)sharding_model_value(i));
     hoop_tensor_free(&whole);
     return 0;
 }
@@ -156,15 +156,15 @@ pair_go(struct pair *pair)
 }
 
 static int
-family_go(struct plane *plane, const struct family *family)
+family_go(struct mesh_process *mesh_process, const struct family *family)
 {
     const struct hoop_sharding empty = {.is_uneven = family->is_uneven};
     const uint32_t n_dims = family->shape.n_dims;
-    struct hoop_sharding layouts[PLACINGS_MAX];
-    const size_t n = placings_list(n_dims, &empty, layouts);
+    struct hoop_sharding layouts[SHARDING_MODEL_MAX];
+    const size_t n = sharding_model_list(n_dims, &empty, layouts);
 
     for (size_t i = 0; i < n * n; i += PAIRS_STEP) {
-        struct pair pair = {.plane = plane,
+        struct pair pair = {.mesh_process = mesh_process,
                             .family = family,
                             .from = &layouts[i / n],
                             .to = &layouts[i % n],
@@ -181,10 +181,10 @@ family_go(struct plane *plane, const struct family *family)
 }
 
 static int
-pairs_body(struct plane *plane)
+pairs_body(struct mesh_process *mesh_process)
 {
     for (size_t i = 0; i < COUNT_OF(families); i++) {
-        if (family_go(plane, &families[i]))
+        if (family_go(mesh_process, &families[i]))
             return 1;
     }
     return 0;
@@ -194,14 +194,14 @@ static void
 all_pairs_on_two_by_two(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 0, pairs_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, pairs_body), 0);
 }
 
 static void
 all_pairs_on_two_by_four(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 4, 0, pairs_body), 0);
+    assert_int_equal(mesh_processes_run(2, 4, 0, pairs_body), 0);
 }
 
 int

@@ -586,11 +586,12 @@ group_make(const struct move *move,
 }
 
 static int
-groups_body(struct plane *plane)
+groups_body(struct mesh_process *mesh_process)
 {
     static struct members groups[GROUPS_MAX];
     const size_t n = groups_list(groups);
-    struct move move = {.rank = plane->rank, .session = plane->session};
+    struct move move = {.rank = mesh_process->rank,
+                        .session = mesh_process->session};
     size_t number = 0;
 
     for (size_t i = 0; i < n; i++) {
@@ -614,7 +615,7 @@ results_between_all_groups_come_from_one_replica(void **state)
     (void)state;
     n_pairs_parts = number_from("REPLICAS_STEP", STEP) < PARTS ? PARTS : 1;
     for (pairs_part = 0; pairs_part < n_pairs_parts; pairs_part++)
-        assert_int_equal(plane_run(2, 4, 0, groups_body), 0);
+        assert_int_equal(mesh_processes_run(2, 4, 0, groups_body), 0);
 }
 
 /* --- Worked examples. --- */
@@ -644,7 +645,7 @@ vector_over(hoop_pg_t *group, uint32_t tp, size_t n, int64_t first)
 
 /* Row r has 10000 * (r + 1) + i; from rows of 2 to rows of tp. */
 static int
-rows_move(struct plane *plane, uint32_t tp, const double *due)
+rows_move(struct mesh_process *mesh_process, uint32_t tp, const double *due)
 {
     const struct hoop_pg_options pairs = {.tp_degree = 2};
     const struct hoop_pg_options rows = {.tp_degree = tp};
@@ -653,10 +654,12 @@ rows_move(struct plane *plane, uint32_t tp, const double *due)
     hoop_pg_t *other = NULL;
     hoop_dtensor_t *after = NULL;
 
-    WORKER_CHECK(hoop_pg_create(plane->session, &pairs, &one) == HOOP_OK);
-    WORKER_CHECK(hoop_pg_create(plane->session, &rows, &other) == HOOP_OK);
+    WORKER_CHECK(hoop_pg_create(mesh_process->session, &pairs, &one) ==
+                 HOOP_OK);
+    WORKER_CHECK(hoop_pg_create(mesh_process->session, &rows, &other) ==
+                 HOOP_OK);
     hoop_dtensor_t *before =
-        vector_over(one, 2, n_elements, 10000 * (plane->rank / 2 + 1));
+        vector_over(one, 2, n_elements, 10000 * (mesh_process->rank / 2 + 1));
     hoop_dtensor_t *like = vector_over(other, tp, n_elements, 0);
     WORKER_CHECK(before && like);
     WORKER_CHECK(hoop_dtensor_redistribute(before, hoop_dtensor_spec(like),
@@ -664,7 +667,7 @@ rows_move(struct plane *plane, uint32_t tp, const double *due)
     const struct hoop_tensor *local = hoop_dtensor_local(after);
     for (size_t i = 0; i < local->shape.dims[0]; i++)
         WORKER_CHECK(((const double *)local->data)[i] ==
-                     due[plane->rank * local->shape.dims[0] + i]);
+                     due[mesh_process->rank * local->shape.dims[0] + i]);
     hoop_dtensor_free(after);
     hoop_dtensor_free(like);
     hoop_dtensor_free(before);
@@ -674,41 +677,41 @@ rows_move(struct plane *plane, uint32_t tp, const double *due)
 }
 
 static int
-nested_body(struct plane *plane)
+nested_body(struct mesh_process *mesh_process)
 {
     static const double due[] = {10000, 10001, 20002, 20003,
                                  30000, 30001, 40002, 40003};
 
-    return rows_move(plane, 4, due);
+    return rows_move(mesh_process, 4, due);
 }
 
 static int
-crossing_body(struct plane *plane)
+crossing_body(struct mesh_process *mesh_process)
 {
     static const double due[] = {10000, 10001, 10002, 10003, 20004, 20005,
                                  20000, 20001, 30002, 30003, 30004, 30005};
 
-    return rows_move(plane, 3, due);
+    return rows_move(mesh_process, 3, due);
 }
 
 static void
 wider_rows_get_what_their_ranks_rows_had(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 4, 0, nested_body), 0);
+    assert_int_equal(mesh_processes_run(2, 4, 0, nested_body), 0);
 }
 
 static void
 rows_that_do_not_nest_get_what_their_ranks_rows_had(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 3, 0, crossing_body), 0);
+    assert_int_equal(mesh_processes_run(2, 3, 0, crossing_body), 0);
 }
 
 /* From a row of 4 to two rows of 2; rank r's gradient is
  * 10000 * (r + 1) + i, i counted in its part. */
 static int
-gradient_body(struct plane *plane)
+gradient_body(struct mesh_process *mesh_process)
 {
     static const double due[] = {10000, 10001, 40000, 40001};
     const struct hoop_pg_options row = {.tp_degree = 4};
@@ -717,18 +720,19 @@ gradient_body(struct plane *plane)
     hoop_pg_t *other = NULL;
     hoop_dtensor_t *result = NULL;
 
-    WORKER_CHECK(hoop_pg_create(plane->session, &row, &one) == HOOP_OK);
-    WORKER_CHECK(hoop_pg_create(plane->session, &pairs, &other) == HOOP_OK);
+    WORKER_CHECK(hoop_pg_create(mesh_process->session, &row, &one) == HOOP_OK);
+    WORKER_CHECK(hoop_pg_create(mesh_process->session, &pairs, &other) ==
+                 HOOP_OK);
     hoop_dtensor_t *like = vector_over(one, 4, 4, 0);
     hoop_dtensor_t *grad = vector_over(other, 2, 4, 0);
     WORKER_CHECK(like && grad);
     double *values = hoop_dtensor_local(grad)->data;
     for (size_t i = 0; i < 2; i++)
-        values[i] = 10000.0 * (plane->rank + 1) + (double)i;
+        values[i] = 10000.0 * (mesh_process->rank + 1) + (double)i;
     WORKER_CHECK(hoop_dtensor_redistribute_backward(
                      grad, hoop_dtensor_spec(like), &result) == HOOP_OK);
     WORKER_CHECK(((const double *)hoop_dtensor_local(result)->data)[0] ==
-                 due[plane->rank]);
+                 due[mesh_process->rank]);
     hoop_dtensor_free(result);
     hoop_dtensor_free(grad);
     hoop_dtensor_free(like);
@@ -741,7 +745,7 @@ static void
 gradients_come_from_the_row_that_a_rank_is_in(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 0, gradient_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, gradient_body), 0);
 }
 
 int

@@ -206,12 +206,12 @@ change_body(const struct change *change)
 
 /* Rows of data parallelism have values of their own, and keep them. */
 static int
-placements_body(struct plane *plane)
+placements_body(struct mesh_process *mesh_process)
 {
     hoop_pg_t *group = NULL;
     struct change change = {.from = NULL};
 
-    WORKER_CHECK(hoop_pg_create(plane->session,
+    WORKER_CHECK(hoop_pg_create(mesh_process->session,
                                 &(struct hoop_pg_options){.tp_degree = T},
                                 &group) == HOOP_OK);
     change.tp_rank = hoop_pg_tp_rank(group);
@@ -231,19 +231,19 @@ static void
 placements_of_four_become_each_other(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 0, placements_body), 0);
-    assert_int_equal(plane_run(2, 4, 0, placements_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, placements_body), 0);
+    assert_int_equal(mesh_processes_run(2, 4, 0, placements_body), 0);
 }
 
 /* The gradient of a whole that each rank made its own of is this rank's part of
  * its own: nothing is added. */
 static int
-gradients_body(struct plane *plane)
+gradients_body(struct mesh_process *mesh_process)
 {
     const struct placement rows = {
         .dims = {0}, .parts = {2}, .n_dims = 1, .part = {2, {1, 4}}};
     const struct placement whole = {.n_dims = 0};
-    const int64_t base = 100 * (int64_t)plane->rank;
+    const int64_t base = 100 * (int64_t)mesh_process->rank;
     int64_t values[8];
     const struct hoop_tensor local = {values, HOOP_INT64, {2, {2, 4}}, NULL};
     struct hoop_tensor_spec input_spec;
@@ -254,7 +254,7 @@ gradients_body(struct plane *plane)
 
     for (int64_t i = 0; i < 8; i++)
         values[i] = base + i + 1;
-    WORKER_CHECK(hoop_pg_create(plane->session,
+    WORKER_CHECK(hoop_pg_create(mesh_process->session,
                                 &(struct hoop_pg_options){.tp_degree = 2},
                                 &group) == HOOP_OK);
     WORKER_CHECK(spec_of(group, &rows, &input_spec) == HOOP_OK);
@@ -265,7 +265,7 @@ gradients_body(struct plane *plane)
                  HOOP_OK);
     for (int64_t i = 0; i < 4; i++)
         WORKER_CHECK(((const int64_t *)hoop_dtensor_local(back)->data)[i] ==
-                     base + i + 1 + (plane->rank == 1 ? 4 : 0));
+                     base + i + 1 + (mesh_process->rank == 1 ? 4 : 0));
     hoop_dtensor_free(back);
     hoop_dtensor_free(grad);
     hoop_pg_free(group);
@@ -276,18 +276,18 @@ static void
 gradient_of_a_gather_is_ones_own_part_without_a_sum(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(1, 2, 0, gradients_body), 0);
+    assert_int_equal(mesh_processes_run(1, 2, 0, gradients_body), 0);
 }
 
 /* T = 2, D = 2, rows cut; to columns over T = 4. */
 static int
-groups_body(struct plane *plane)
+groups_body(struct mesh_process *mesh_process)
 {
     const struct placement rows = {
         .dims = {0}, .parts = {2}, .n_dims = 1, .part = {2, {1, 4}}};
     const struct placement columns = {
         .dims = {-1}, .parts = {4}, .n_dims = 1, .part = {2, {2, 1}}};
-    const int64_t row = plane->rank % 2;
+    const int64_t row = mesh_process->rank % 2;
     int64_t values[] = {4 * row, 4 * row + 1, 4 * row + 2, 4 * row + 3};
     const struct hoop_tensor local = {values, HOOP_INT64, {2, {1, 4}}, NULL};
     struct hoop_tensor_spec from;
@@ -297,10 +297,10 @@ groups_body(struct plane *plane)
     hoop_pg_t *pg1 = NULL;
     hoop_pg_t *pg2 = NULL;
 
-    WORKER_CHECK(hoop_pg_create(plane->session,
+    WORKER_CHECK(hoop_pg_create(mesh_process->session,
                                 &(struct hoop_pg_options){.tp_degree = 2},
                                 &pg1) == HOOP_OK);
-    WORKER_CHECK(hoop_pg_create(plane->session,
+    WORKER_CHECK(hoop_pg_create(mesh_process->session,
                                 &(struct hoop_pg_options){.tp_degree = 4},
                                 &pg2) == HOOP_OK);
     WORKER_CHECK(spec_of(pg1, &rows, &from) == HOOP_OK);
@@ -311,8 +311,10 @@ groups_body(struct plane *plane)
     WORKER_CHECK(hoop_dtensor_redistribute(dtensor, &to, &other) == HOOP_OK);
     const struct hoop_tensor *part = hoop_dtensor_local(other);
     WORKER_CHECK(hoop_shape_equal(&part->shape, &columns.part));
-    WORKER_CHECK(((const int64_t *)part->data)[0] == (int64_t)plane->rank);
-    WORKER_CHECK(((const int64_t *)part->data)[1] == (int64_t)plane->rank + 4);
+    WORKER_CHECK(((const int64_t *)part->data)[0] ==
+                 (int64_t)mesh_process->rank);
+    WORKER_CHECK(((const int64_t *)part->data)[1] ==
+                 (int64_t)mesh_process->rank + 4);
     WORKER_CHECK(hoop_dtensor_set_spec(dtensor, &to) == HOOP_OK);
     WORKER_CHECK(memcmp(hoop_dtensor_local(dtensor)->data, part->data,
                         2 * sizeof(int64_t)) == 0);
@@ -327,26 +329,26 @@ static void
 tensor_of_one_group_goes_to_another(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 0, groups_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, groups_body), 0);
 }
 
 /* What needs nobody asks nobody: one rank calls, and is done. */
 static int
-slice_body(struct plane *plane)
+slice_body(struct mesh_process *mesh_process)
 {
     hoop_dtensor_t *dtensor = NULL;
     hoop_dtensor_t *part = NULL;
     hoop_op_t *op = NULL;
-    const struct hoop_tensor_spec whole = {.mesh = plane->mesh};
+    const struct hoop_tensor_spec whole = {.mesh = mesh_process->mesh};
     const struct hoop_tensor_spec cut = {
-        .mesh = plane->mesh, .sharding = {.dims = {{1, {1}}, {1, {0}}}}};
+        .mesh = mesh_process->mesh, .sharding = {.dims = {{1, {1}}, {1, {0}}}}};
     const struct hoop_shape shape = {2, {SIDE, SIDE}};
     struct hoop_stats before;
     struct hoop_stats after;
 
-    if (plane->rank > 0)
+    if (mesh_process->rank > 0)
         return 0;
-    hoop_session_stats(plane->session, &before);
+    hoop_session_stats(mesh_process->session, &before);
     WORKER_CHECK(hoop_dtensor_create(HOOP_INT64, &shape, &whole, &dtensor) ==
                  HOOP_OK);
     WORKER_CHECK(hoop_dtensor_redistribute(dtensor, &cut, &part) == HOOP_OK);
@@ -354,7 +356,7 @@ slice_body(struct plane *plane)
     WORKER_CHECK(hoop_dtensor_set_spec_start(dtensor, &cut, &op) == HOOP_OK);
     WORKER_CHECK(hoop_test(op) == HOOP_OK);
     WORKER_CHECK(hoop_dtensor_local(dtensor)->shape.dims[1] == SIDE / 2);
-    hoop_session_stats(plane->session, &after);
+    hoop_session_stats(mesh_process->session, &after);
     WORKER_CHECK(after.bytes_sent == before.bytes_sent);
     hoop_dtensor_free(part);
     hoop_dtensor_free(dtensor);
@@ -365,7 +367,7 @@ static void
 slice_waits_for_nobody(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 0, slice_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, slice_body), 0);
 }
 
 /*
@@ -396,11 +398,11 @@ whole(void)
 }
 
 static uint64_t
-bytes_sent(const struct plane *plane)
+bytes_sent(const struct mesh_process *mesh_process)
 {
     struct hoop_stats stats;
 
-    hoop_session_stats(plane->session, &stats);
+    hoop_session_stats(mesh_process->session, &stats);
     return stats.bytes_sent;
 }
 
@@ -436,10 +438,11 @@ static const struct from_placement from_placements[] = {
 
 /* Also as a label on that part. */
 static int
-placement_body(struct plane *plane, const struct from_placement *from_placement)
+placement_body(struct mesh_process *mesh_process,
+               const struct from_placement *from_placement)
 {
-    const struct hoop_tensor_spec spec = {plane->mesh, from_placement->sharding,
-                                          NULL};
+    const struct hoop_tensor_spec spec = {mesh_process->mesh,
+                                          from_placement->sharding, NULL};
     hoop_dtensor_t *dtensor = NULL;
     hoop_dtensor_t *label = NULL;
     struct hoop_part part;
@@ -450,11 +453,11 @@ placement_body(struct plane *plane, const struct from_placement *from_placement)
     const struct hoop_tensor *local = hoop_dtensor_local(dtensor);
     WORKER_CHECK(hoop_dtensor_part(dtensor, &part) ==
                  (local ? HOOP_OK : HOOP_E_INVALID));
-    if (plane->rank < RANKS) {
+    if (mesh_process->rank < RANKS) {
         WORKER_CHECK(hoop_shape_equal(&part.shape, &from_placement->part));
         WORKER_CHECK(hoop_shape_equal(&local->shape, &from_placement->part));
         WORKER_CHECK(local->dtype == HOOP_INT64 && local->data != x);
-        WORKER_CHECK(memcmp(local->data, from_placement->at[plane->rank],
+        WORKER_CHECK(memcmp(local->data, from_placement->at[mesh_process->rank],
                             local->shape.dims[0] * local->shape.dims[1] *
                                 sizeof(int64_t)) == 0);
     } else {
@@ -476,14 +479,14 @@ placement_body(struct plane *plane, const struct from_placement *from_placement)
 }
 
 static int
-from_placements_body(struct plane *plane)
+from_placements_body(struct mesh_process *mesh_process)
 {
-    const uint64_t before = bytes_sent(plane);
+    const uint64_t before = bytes_sent(mesh_process);
     int failure = 0;
 
     for (size_t i = 0; i < COUNT_OF(from_placements) && failure == 0; i++)
-        failure = placement_body(plane, &from_placements[i]);
-    WORKER_CHECK(bytes_sent(plane) == before);
+        failure = placement_body(mesh_process, &from_placements[i]);
+    WORKER_CHECK(bytes_sent(mesh_process) == before);
     return failure;
 }
 
@@ -491,16 +494,16 @@ static void
 tensor_from_global_and_local_has_the_worked_parts(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 1, from_placements_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 1, from_placements_body), 0);
 }
 
 /* A part of (2, 3) on a row cut four times is a whole of (8, 3). */
 static int
-label_body(struct plane *plane)
+label_body(struct mesh_process *mesh_process)
 {
     const struct hoop_compute compute = {HOOP_COMPUTE_TP1D, true};
     const struct hoop_tensor_spec spec = {
-        plane->mesh, {.dims = {{2, {0, 1}}}}, &compute};
+        mesh_process->mesh, {.dims = {{2, {0, 1}}}}, &compute};
     float values[6] = {1, 2, 3, 4, 5, 6};
     const struct hoop_tensor local = {values, HOOP_FLOAT32, {2, {2, 3}}, NULL};
     hoop_dtensor_t *dtensor = NULL;
@@ -510,7 +513,7 @@ label_body(struct plane *plane)
     WORKER_CHECK(hoop_dtensor_local(dtensor)->data == values);
     WORKER_CHECK(hoop_dtensor_shape(dtensor)->dims[0] == 8);
     WORKER_CHECK(hoop_dtensor_shape(dtensor)->dims[1] == 3);
-    WORKER_CHECK(hoop_dtensor_spec(dtensor)->mesh == plane->mesh);
+    WORKER_CHECK(hoop_dtensor_spec(dtensor)->mesh == mesh_process->mesh);
     WORKER_CHECK(hoop_dtensor_spec(dtensor)->compute == &compute);
     hoop_dtensor_free(dtensor);
     WORKER_CHECK(values[5] == 6);
@@ -521,15 +524,15 @@ static void
 label_multiplies_the_sizes_and_aliases_the_part(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 0, label_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, label_body), 0);
 }
 
 /* 5 rows over 4 ranks, 3 over 4: the last has none. */
 static int
-uneven_body(struct plane *plane)
+uneven_body(struct mesh_process *mesh_process)
 {
     const struct hoop_tensor_spec spec = {
-        plane->mesh, {.dims = {{2, {0, 1}}}, .is_uneven = true}, NULL};
+        mesh_process->mesh, {.dims = {{2, {0, 1}}}, .is_uneven = true}, NULL};
     const size_t rows[] = {5, 3};
 
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -542,11 +545,12 @@ uneven_body(struct plane *plane)
         WORKER_CHECK(hoop_dtensor_from_global(&global, &spec, &dtensor) ==
                      HOOP_OK);
         const struct hoop_tensor *local = hoop_dtensor_local(dtensor);
-        const size_t offset =
-            rows[i] == 5 && plane->rank > 0 ? plane->rank + 1 : plane->rank;
-        const size_t n_rows = rows[i] == 5 && plane->rank == 0 ? 2
-                              : offset < rows[i]               ? 1
-                                                               : 0;
+        const size_t offset = rows[i] == 5 && mesh_process->rank > 0
+                                  ? mesh_process->rank + 1
+                                  : mesh_process->rank;
+        const size_t n_rows = rows[i] == 5 && mesh_process->rank == 0 ? 2
+                              : offset < rows[i]                      ? 1
+                                                                      : 0;
         WORKER_CHECK(local->shape.dims[0] == n_rows);
         WORKER_CHECK(n_rows == 0 ||
                      *(int64_t *)local->data == (int64_t)offset * 2);
@@ -565,17 +569,17 @@ static void
 tensor_that_is_uneven_may_have_empty_parts(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 0, uneven_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, uneven_body), 0);
 }
 
 /* Many rows without elements: nothing is looked at, however many. */
 static int
-rows_body(struct plane *plane)
+rows_body(struct mesh_process *mesh_process)
 {
     static int64_t nothing;
     const struct hoop_tensor_spec rows = {
-        plane->mesh, {.dims = {{2, {0, 1}}}}, NULL};
-    const struct hoop_tensor_spec whole_spec = {.mesh = plane->mesh};
+        mesh_process->mesh, {.dims = {{2, {0, 1}}}}, NULL};
+    const struct hoop_tensor_spec whole_spec = {.mesh = mesh_process->mesh};
     const struct hoop_tensor empty = {
         &nothing, HOOP_INT64, {2, {(size_t)1 << 40, 0}}, NULL};
     hoop_dtensor_t *dtensor = NULL;
@@ -597,7 +601,7 @@ static void
 tensor_of_rows_without_elements_is_done_at_once(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 0, rows_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, rows_body), 0);
 }
 
 int

@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "check.h"
-#include "integration/crowd.h"
+#include "integration/coordinator_clients.h"
 #include "integration/daemon.h"
 #include "integration/program.h"
 
@@ -20,7 +20,7 @@ static const char *hoopctl;
 
 struct fixture {
     struct daemon daemon;
-    struct crowd crowd;
+    struct coordinator_clients coordinator_clients;
     struct joiner joiners[2];
 };
 
@@ -30,13 +30,15 @@ setup(void **state)
     static struct fixture fixture;
 
     daemon_start(&fixture.daemon, NULL);
-    crowd_open(&fixture.crowd,
-               &(struct crowd_options){.address = fixture.daemon.address,
-                                       .job = "train",
-                                       .token = "secret",
-                                       .n_clients = 2});
+    coordinator_clients_open(
+        &fixture.coordinator_clients,
+        &(struct coordinator_clients_options){.address = fixture.daemon.address,
+                                              .job = "train",
+                                              .token = "secret",
+                                              .n_clients = 2});
     for (int i = 0; i < 2; i++)
-        joiner_init(&fixture.joiners[i], fixture.crowd.clients[i], 2);
+        joiner_init(&fixture.joiners[i], fixture.coordinator_clients.clients[i],
+                    2);
     joiners_run(fixture.joiners, 2);
     assert_int_equal(setenv("HOOP_COORDINATOR", fixture.daemon.address, 1), 0);
     assert_int_equal(setenv("HOOP_JOB", "train", 1), 0);
@@ -52,7 +54,7 @@ teardown(void **state)
 
     joiner_deinit(&fixture->joiners[0]);
     joiner_deinit(&fixture->joiners[1]);
-    crowd_close(&fixture->crowd);
+    coordinator_clients_close(&fixture->coordinator_clients);
     daemon_stop(&fixture->daemon);
     return 0;
 }
@@ -143,15 +145,16 @@ ranks_of_a_job_that_forms_say_who_is_missing(void **state)
 {
     struct fixture *fixture = *state;
     struct joiner joiners[3];
-    struct crowd crowd;
+    struct coordinator_clients coordinator_clients;
 
-    crowd_open(&crowd,
-               &(struct crowd_options){.address = fixture->daemon.address,
-                                       .job = "forming",
-                                       .token = "secret",
-                                       .n_clients = 3});
+    coordinator_clients_open(&coordinator_clients,
+                             &(struct coordinator_clients_options){
+                                 .address = fixture->daemon.address,
+                                 .job = "forming",
+                                 .token = "secret",
+                                 .n_clients = 3});
     for (int i = 0; i < 3; i++)
-        joiner_init(&joiners[i], crowd.clients[i], 0);
+        joiner_init(&joiners[i], coordinator_clients.clients[i], 0);
     joiners[0].request.rank = 1;
     joiner_start(&joiners[0]);
     daemon_expect_log(&fixture->daemon, "joins job \"forming\"");
@@ -173,7 +176,7 @@ ranks_of_a_job_that_forms_say_who_is_missing(void **state)
         assert_int_equal(joiner_wait(&joiners[i]), HOOP_OK);
         joiner_deinit(&joiners[i]);
     }
-    crowd_close(&crowd);
+    coordinator_clients_close(&coordinator_clients);
 }
 
 /* It may begin late: a key is set until it has said so. */

@@ -12,7 +12,7 @@
 #include "base/identity.h"
 #include "base/random.h"
 #include "check.h"
-#include "integration/crowd.h"
+#include "integration/coordinator_clients.h"
 #include "integration/daemon.h"
 #include "rpc/messages/group_messages.h"
 
@@ -35,21 +35,28 @@ teardown(void **state)
 }
 
 static void
-job_open(struct crowd *crowd, void **state, const char *job, size_t n_clients)
+job_open(struct coordinator_clients *coordinator_clients,
+         void **state,
+         const char *job,
+         size_t n_clients)
 {
     const struct daemon *daemon = *state;
 
-    crowd_open(crowd, &(struct crowd_options){.address = daemon->address,
+    coordinator_clients_open(
+        coordinator_clients,
+        &(struct coordinator_clients_options){.address = daemon->address,
                                               .job = job,
                                               .token = "secret",
                                               .n_clients = n_clients});
 }
 
 static void
-joiners_init(struct joiner *joiners, const struct crowd *crowd, uint32_t size)
+joiners_init(struct joiner *joiners,
+             const struct coordinator_clients *coordinator_clients,
+             uint32_t size)
 {
-    for (size_t i = 0; i < crowd->n_clients; i++)
-        joiner_init(&joiners[i], crowd->clients[i], size);
+    for (size_t i = 0; i < coordinator_clients->n_clients; i++)
+        joiner_init(&joiners[i], coordinator_clients->clients[i], size);
 }
 
 static void
@@ -87,25 +94,25 @@ static void
 four_join_and_each_has_a_rank(void **state)
 {
     struct joiner joiners[4];
-    struct crowd crowd;
+    struct coordinator_clients coordinator_clients;
 
-    job_open(&crowd, state, "four", 4);
-    joiners_init(joiners, &crowd, 4);
+    job_open(&coordinator_clients, state, "four", 4);
+    joiners_init(joiners, &coordinator_clients, 4);
     joiners_run(joiners, 4);
     world_check(joiners, 4);
     daemon_expect_log(*state, "four");
     joiners_deinit(joiners, 4);
-    crowd_close(&crowd);
+    coordinator_clients_close(&coordinator_clients);
 }
 
 static void
 requested_ranks_are_given(void **state)
 {
     struct joiner joiners[3];
-    struct crowd crowd;
+    struct coordinator_clients coordinator_clients;
 
-    job_open(&crowd, state, "ranks", 3);
-    joiners_init(joiners, &crowd, 3);
+    job_open(&coordinator_clients, state, "ranks", 3);
+    joiners_init(joiners, &coordinator_clients, 3);
     joiners[0].request.rank = 2;
     joiners[1].request.rank = 0;
     joiners_run(joiners, 3);
@@ -114,7 +121,7 @@ requested_ranks_are_given(void **state)
     assert_int_equal(joiners[1].reply.rank, 0);
     assert_int_equal(joiners[2].reply.rank, 1);
     joiners_deinit(joiners, 3);
-    crowd_close(&crowd);
+    coordinator_clients_close(&coordinator_clients);
 }
 
 static void
@@ -123,15 +130,16 @@ wrong_token_is_refused_on_both_sides(void **state)
     const struct daemon *daemon = *state;
     struct joiner right;
     struct joiner wrong;
-    struct crowd crowd;
-    struct crowd strangers;
+    struct coordinator_clients coordinator_clients;
+    struct coordinator_clients strangers;
 
-    job_open(&crowd, state, "guarded", 1);
-    crowd_open(&strangers, &(struct crowd_options){.address = daemon->address,
-                                                   .job = "guarded",
-                                                   .token = "guessed",
-                                                   .n_clients = 1});
-    joiner_init(&right, crowd.clients[0], 1);
+    job_open(&coordinator_clients, state, "guarded", 1);
+    coordinator_clients_open(&strangers, &(struct coordinator_clients_options){
+                                             .address = daemon->address,
+                                             .job = "guarded",
+                                             .token = "guessed",
+                                             .n_clients = 1});
+    joiner_init(&right, coordinator_clients.clients[0], 1);
     joiners_run(&right, 1);
     joiner_init(&wrong, strangers.clients[0], 1);
     joiner_start(&wrong);
@@ -140,18 +148,18 @@ wrong_token_is_refused_on_both_sides(void **state)
     assert_null(strstr(wrong.text, "secret"));
     daemon_expect_log(daemon, "token");
     joiner_deinit(&right);
-    crowd_close(&strangers);
-    crowd_close(&crowd);
+    coordinator_clients_close(&strangers);
+    coordinator_clients_close(&coordinator_clients);
 }
 
 static void
 late_fifth_is_refused_with_the_reason(void **state)
 {
     struct joiner joiners[5];
-    struct crowd crowd;
+    struct coordinator_clients coordinator_clients;
 
-    job_open(&crowd, state, "full", 5);
-    joiners_init(joiners, &crowd, 4);
+    job_open(&coordinator_clients, state, "full", 5);
+    joiners_init(joiners, &coordinator_clients, 4);
     joiners_run(joiners, 4);
     joiner_start(&joiners[4]);
     /* They do not watch: it may be that they are gone. */
@@ -159,17 +167,17 @@ late_fifth_is_refused_with_the_reason(void **state)
     assert_non_null(strstr(joiners[4].text, "full"));
     daemon_expect_log(*state, joiners[4].text);
     joiners_deinit(joiners, 5);
-    crowd_close(&crowd);
+    coordinator_clients_close(&coordinator_clients);
 }
 
 static void
 duplicate_rank_is_refused_with_the_reason(void **state)
 {
     struct joiner joiners[3];
-    struct crowd crowd;
+    struct coordinator_clients coordinator_clients;
 
-    job_open(&crowd, state, "twice", 3);
-    joiners_init(joiners, &crowd, 2);
+    job_open(&coordinator_clients, state, "twice", 3);
+    joiners_init(joiners, &coordinator_clients, 2);
     joiners[0].request.rank = 1;
     joiners[1].request.rank = 1;
     joiner_start(&joiners[0]);
@@ -185,17 +193,17 @@ duplicate_rank_is_refused_with_the_reason(void **state)
     assert_int_equal(joiner_wait(&joiners[0]), HOOP_OK);
     assert_int_equal(joiners[0].reply.rank, 1);
     joiners_deinit(joiners, 3);
-    crowd_close(&crowd);
+    coordinator_clients_close(&coordinator_clients);
 }
 
 static void
 join_deadline_names_what_is_missing_on_both_sides(void **state)
 {
     struct joiner joiners[3];
-    struct crowd crowd;
+    struct coordinator_clients coordinator_clients;
 
-    job_open(&crowd, state, "short", 3);
-    joiners_init(joiners, &crowd, 4);
+    job_open(&coordinator_clients, state, "short", 3);
+    joiners_init(joiners, &coordinator_clients, 4);
     for (uint32_t i = 0; i < 3; i++) {
         joiners[i].request.rank = i == 2 ? 3 : i;
         joiners[i].request.deadline_ms = 2000;
@@ -209,15 +217,15 @@ join_deadline_names_what_is_missing_on_both_sides(void **state)
     assert_non_null(strstr(joiners[0].text, "rank 2"));
     daemon_expect_log(*state, joiners[0].text);
     joiners_deinit(joiners, 3);
-    crowd_close(&crowd);
+    coordinator_clients_close(&coordinator_clients);
 }
 
 static void
 two_jobs_at_once_then_a_third_of_the_same_name(void **state)
 {
     struct joiner joiners[4];
-    struct crowd left;
-    struct crowd right;
+    struct coordinator_clients left;
+    struct coordinator_clients right;
 
     job_open(&left, state, "left", 2);
     job_open(&right, state, "right", 2);
@@ -237,23 +245,23 @@ two_jobs_at_once_then_a_third_of_the_same_name(void **state)
     world_check(joiners, 2);
     assert_true(joiners[0].reply.epoch > before);
     joiners_deinit(joiners, 2);
-    crowd_close(&left);
-    crowd_close(&right);
+    coordinator_clients_close(&left);
+    coordinator_clients_close(&right);
 }
 
 static void
 other_protocol_version_is_refused(void **state)
 {
     struct joiner joiner;
-    struct crowd crowd;
+    struct coordinator_clients coordinator_clients;
 
-    job_open(&crowd, state, "newer", 1);
-    joiner_init(&joiner, crowd.clients[0], 1);
+    job_open(&coordinator_clients, state, "newer", 1);
+    joiner_init(&joiner, coordinator_clients.clients[0], 1);
     joiner.request.protocol = RENDEZVOUS_PROTOCOL + 1;
     joiner_start(&joiner);
     assert_int_not_equal(joiner_wait(&joiner), HOOP_OK);
     assert_non_null(strstr(joiner.text, "version"));
-    crowd_close(&crowd);
+    coordinator_clients_close(&coordinator_clients);
 }
 
 static void
@@ -263,14 +271,14 @@ sixty_four_join_at_once(void **state)
         MANY = 64
     };
     CLEANUP(free) struct joiner *joiners = calloc(MANY, sizeof(*joiners));
-    struct crowd crowd;
+    struct coordinator_clients coordinator_clients;
 
-    job_open(&crowd, state, "many", MANY);
-    joiners_init(joiners, &crowd, MANY);
+    job_open(&coordinator_clients, state, "many", MANY);
+    joiners_init(joiners, &coordinator_clients, MANY);
     joiners_run(joiners, MANY);
     world_check(joiners, MANY);
     joiners_deinit(joiners, MANY);
-    crowd_close(&crowd);
+    coordinator_clients_close(&coordinator_clients);
 }
 
 /* These cases test the store and the groups of a real hoopd. */
@@ -278,7 +286,7 @@ sixty_four_join_at_once(void **state)
 /* A job of two members, each with a client; [2] and [3] are mere callers. */
 struct fixture {
     struct daemon daemon;
-    struct crowd crowd;
+    struct coordinator_clients coordinator_clients;
     struct joiner joiners[2];
 };
 
@@ -288,13 +296,15 @@ store_setup(void **state)
     static struct fixture fixture;
 
     daemon_start(&fixture.daemon, NULL);
-    crowd_open(&fixture.crowd,
-               &(struct crowd_options){.address = fixture.daemon.address,
-                                       .job = "store",
-                                       .token = "secret",
-                                       .n_clients = 4});
+    coordinator_clients_open(
+        &fixture.coordinator_clients,
+        &(struct coordinator_clients_options){.address = fixture.daemon.address,
+                                              .job = "store",
+                                              .token = "secret",
+                                              .n_clients = 4});
     for (int i = 0; i < 2; i++)
-        joiner_init(&fixture.joiners[i], fixture.crowd.clients[i], 2);
+        joiner_init(&fixture.joiners[i], fixture.coordinator_clients.clients[i],
+                    2);
     joiners_run(fixture.joiners, 2);
     *state = &fixture;
     return 0;
@@ -307,13 +317,13 @@ store_teardown(void **state)
 
     joiner_deinit(&fixture->joiners[0]);
     joiner_deinit(&fixture->joiners[1]);
-    crowd_close(&fixture->crowd);
+    coordinator_clients_close(&fixture->coordinator_clients);
     daemon_stop(&fixture->daemon);
     return 0;
 }
 
 struct store_answer {
-    struct crowd_answer raw;
+    struct coordinator_clients_answer raw;
     struct store_reply reply;
 };
 
@@ -333,7 +343,7 @@ store_ask(struct rpc_client *client,
     store_answer_deinit_at(answer);
     answer->reply = (struct store_reply){0};
     const enum hoop_status status =
-        crowd_call(client, method, pack, &answer->raw);
+        coordinator_clients_call(client, method, pack, &answer->raw);
     if (status == HOOP_OK)
         assert_int_equal(
             store_reply_decode(
@@ -365,7 +375,7 @@ caller(void **state)
 {
     const struct fixture *fixture = *state;
 
-    return fixture->crowd.clients[2];
+    return fixture->coordinator_clients.clients[2];
 }
 
 static void
@@ -404,8 +414,8 @@ counter_adds_from_several_clients(void **state)
     for (size_t i = 0; i < 4; i++) {
         store_add_request_encode(&(struct store_add_request){"counter", 5, 0},
                                  &pack);
-        assert_int_equal(store_ask(fixture->crowd.clients[i], METHOD_STORE_ADD,
-                                   &pack, &answer),
+        assert_int_equal(store_ask(fixture->coordinator_clients.clients[i],
+                                   METHOD_STORE_ADD, &pack, &answer),
                          HOOP_OK);
         assert_int_equal(answer.reply.counter, 5 * (i + 1));
     }
@@ -523,7 +533,7 @@ static void
 wait_is_answered_when_the_key_is_set(void **state)
 {
     const struct fixture *fixture = *state;
-    struct parked parked = {.client = fixture->crowd.clients[3]};
+    struct parked parked = {.client = fixture->coordinator_clients.clients[3]};
 
     assert_int_equal(pthread_create(&parked.thread, NULL, wait_run, &parked),
                      0);
@@ -539,7 +549,7 @@ watch_tells_the_changes_since(void **state)
 {
     CLEANUP(pack_deinit) struct pack pack;
     CLEANUP(store_watch_reply_deinit) struct store_watch_reply reply = {0};
-    struct crowd_answer answer;
+    struct coordinator_clients_answer answer;
 
     const uint64_t before =
         store_set(caller(state), &(struct store_text){"watch/a", "1"});
@@ -548,8 +558,9 @@ watch_tells_the_changes_since(void **state)
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     store_watch_request_encode(
         &(struct store_watch_request){"watch/", false, before}, &pack);
-    assert_int_equal(
-        crowd_call(caller(state), METHOD_STORE_WATCH, &pack, &answer), HOOP_OK);
+    assert_int_equal(coordinator_clients_call(caller(state), METHOD_STORE_WATCH,
+                                              &pack, &answer),
+                     HOOP_OK);
     assert_int_equal(
         store_watch_reply_decode(
             (struct message_span){answer.body, answer.n_body}, &reply),
@@ -567,7 +578,7 @@ key_with_a_time_to_live_expires_and_the_watch_tells(void **state)
     CLEANUP(pack_deinit) struct pack pack;
     CLEANUP(store_watch_reply_deinit) struct store_watch_reply reply = {0};
     struct store_set_request request = {.key = "brief", .ttl_ms = 50};
-    struct crowd_answer answer;
+    struct coordinator_clients_answer answer;
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     store_set_request_encode(&request, &pack);
@@ -576,8 +587,9 @@ key_with_a_time_to_live_expires_and_the_watch_tells(void **state)
     store_watch_request_encode(
         &(struct store_watch_request){"brief", true, set.reply.revision},
         &pack);
-    assert_int_equal(
-        crowd_call(caller(state), METHOD_STORE_WATCH, &pack, &answer), HOOP_OK);
+    assert_int_equal(coordinator_clients_call(caller(state), METHOD_STORE_WATCH,
+                                              &pack, &answer),
+                     HOOP_OK);
     assert_int_equal(
         store_watch_reply_decode(
             (struct message_span){answer.body, answer.n_body}, &reply),
@@ -598,7 +610,7 @@ group_is_the_same_for_all_who_create_it(void **state)
         const struct joiner *joiner = &fixture->joiners[i];
         CLEANUP(pack_deinit) struct pack pack;
         CLEANUP(groups_reply_deinit) struct groups_reply reply = {0};
-        struct crowd_answer answer;
+        struct coordinator_clients_answer answer;
 
         pack_init(&pack, LIMIT_RPC_MESSAGE);
         group_create_request_encode(
@@ -608,9 +620,10 @@ group_is_the_same_for_all_who_create_it(void **state)
                 2,
                 ranks},
             &pack);
-        assert_int_equal(
-            crowd_call(joiner->client, METHOD_GROUPS_CREATE, &pack, &answer),
-            HOOP_OK);
+        assert_int_equal(coordinator_clients_call(joiner->client,
+                                                  METHOD_GROUPS_CREATE, &pack,
+                                                  &answer),
+                         HOOP_OK);
         assert_int_equal(
             groups_reply_decode(
                 (struct message_span){answer.body, answer.n_body}, &reply),
@@ -628,13 +641,13 @@ static void
 body_that_is_none_is_an_invalid_argument(void **state)
 {
     CLEANUP(pack_deinit) struct pack pack;
-    struct crowd_answer answer;
+    struct coordinator_clients_answer answer;
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     pack_uint(&pack, 7);
-    assert_int_equal(
-        crowd_call(caller(state), METHOD_STORE_SET, &pack, &answer),
-        HOOP_E_INVALID);
+    assert_int_equal(coordinator_clients_call(caller(state), METHOD_STORE_SET,
+                                              &pack, &answer),
+                     HOOP_E_INVALID);
     free(answer.body);
 }
 

@@ -24,7 +24,7 @@
 #include "check.h"
 #include "daemon.h"
 #include "fault/fault.h"
-#include "integration/crowd.h"
+#include "integration/coordinator_clients.h"
 #include "integration/daemon.h"
 #include "net/loop.h"
 #include "temporary.h"
@@ -63,9 +63,13 @@ bytes_throw(const char *address, const void *bytes, size_t n_bytes)
 }
 
 static void
-job_open(struct crowd *crowd, const struct daemon *daemon, size_t n_clients)
+job_open(struct coordinator_clients *coordinator_clients,
+         const struct daemon *daemon,
+         size_t n_clients)
 {
-    crowd_open(crowd, &(struct crowd_options){.address = daemon->address,
+    coordinator_clients_open(
+        coordinator_clients,
+        &(struct coordinator_clients_options){.address = daemon->address,
                                               .job = "life",
                                               .token = "secret",
                                               .n_clients = n_clients});
@@ -84,7 +88,7 @@ strangers_on_the_port_disturb_nobody(void **state)
         0, 0,   0,   8, 0x80, 0,    0, 1, 0xde, 0xad, 0xbe, 0xef};
     struct daemon daemon;
     struct joiner joiners[2];
-    struct crowd crowd;
+    struct coordinator_clients coordinator_clients;
     uint8_t noise[4096];
 
     (void)state;
@@ -100,14 +104,14 @@ strangers_on_the_port_disturb_nobody(void **state)
         bytes_throw(daemon.address, noise, sizeof(noise));
     }
 
-    job_open(&crowd, &daemon, 2);
-    joiner_init(&joiners[0], crowd.clients[0], 2);
-    joiner_init(&joiners[1], crowd.clients[1], 2);
+    job_open(&coordinator_clients, &daemon, 2);
+    joiner_init(&joiners[0], coordinator_clients.clients[0], 2);
+    joiner_init(&joiners[1], coordinator_clients.clients[1], 2);
     joiners_run(joiners, 2);
     assert_int_equal(member_renew(&joiners[0]), HOOP_OK);
     joiner_deinit(&joiners[0]);
     joiner_deinit(&joiners[1]);
-    crowd_close(&crowd);
+    coordinator_clients_close(&coordinator_clients);
     close(silent);
     daemon_stop(&daemon);
 }
@@ -130,19 +134,19 @@ sigterm_answers_who_waits_and_exits_with_0(void **state)
 {
     struct daemon daemon;
     struct joiner joiner;
-    struct crowd crowd;
+    struct coordinator_clients coordinator_clients;
 
     (void)state;
     daemon_start(&daemon, NULL);
-    job_open(&crowd, &daemon, 1);
-    joiner_init(&joiner, crowd.clients[0], 2);
+    job_open(&coordinator_clients, &daemon, 1);
+    joiner_init(&joiner, coordinator_clients.clients[0], 2);
     joiner_start(&joiner);
     daemon_expect_log(&daemon, "life");
     const uint64_t before_ns = clock_now_ns();
     daemon_stop(&daemon);
     assert_true(clock_now_ns() - before_ns < 5 * CLOCK_NS_PER_S);
     assert_int_equal(joiner_wait(&joiner), HOOP_E_UNAVAILABLE);
-    crowd_close(&crowd);
+    coordinator_clients_close(&coordinator_clients);
 }
 
 static void
@@ -194,21 +198,24 @@ static void
 park_and_go(const struct daemon *daemon)
 {
     struct joiner joiner;
-    struct crowd crowd;
+    struct coordinator_clients coordinator_clients;
     siginfo_t change = {0};
 
-    crowd_open(&crowd, &(struct crowd_options){.address = daemon->address,
-                                               .job = "late",
-                                               .token = "secret",
-                                               .n_clients = 1});
-    joiner_init(&joiner, crowd.clients[0], 2);
+    coordinator_clients_open(
+        &coordinator_clients,
+        &(struct coordinator_clients_options){.address = daemon->address,
+                                              .job = "late",
+                                              .token = "secret",
+                                              .n_clients = 1});
+    joiner_init(&joiner, coordinator_clients.clients[0], 2);
     joiner.request.deadline_ms = PARKED_MS;
-    assert_int_equal(loop_post(crowd.loop, calls_park, &joiner), HOOP_OK);
+    assert_int_equal(loop_post(coordinator_clients.loop, calls_park, &joiner),
+                     HOOP_OK);
     assert_int_equal(
         waitid(P_PID, (id_t)daemon->pid, &change, WSTOPPED | WEXITED | WNOWAIT),
         0);
     assert_int_equal(change.si_code, CLD_STOPPED);
-    crowd_close(&crowd);
+    coordinator_clients_close(&coordinator_clients);
 }
 
 /* hoopd learns of both at once, and of the client first: it has been stopped, and
@@ -218,7 +225,7 @@ client_that_goes_when_the_time_of_its_calls_is_up_disturbs_nobody(void **state)
 {
     struct daemon daemon;
     struct joiner joiner;
-    struct crowd crowd;
+    struct coordinator_clients coordinator_clients;
 
     (void)state;
     if (!FAULT_IS_BUILT)
@@ -228,8 +235,8 @@ client_that_goes_when_the_time_of_its_calls_is_up_disturbs_nobody(void **state)
                      0);
     daemon_start(&daemon, NULL);
     assert_int_equal(unsetenv("HOOP_DEBUG_FAULT"), 0);
-    job_open(&crowd, &daemon, 1);
-    joiner_init(&joiner, crowd.clients[0], 1);
+    job_open(&coordinator_clients, &daemon, 1);
+    joiner_init(&joiner, coordinator_clients.clients[0], 1);
     joiners_run(&joiner, 1);
     park_and_go(&daemon);
     const uint64_t until_ns = clock_deadline_ns(PARKED_MS);
@@ -238,7 +245,7 @@ client_that_goes_when_the_time_of_its_calls_is_up_disturbs_nobody(void **state)
     assert_int_equal(kill(daemon.pid, SIGCONT), 0);
     assert_int_equal(member_renew(&joiner), HOOP_OK);
     joiner_deinit(&joiner);
-    crowd_close(&crowd);
+    coordinator_clients_close(&coordinator_clients);
     daemon_stop(&daemon);
 }
 
@@ -248,12 +255,13 @@ watch_next(struct rpc_client *client,
            struct watch_reply *out_reply)
 {
     CLEANUP(pack_deinit) struct pack pack;
-    struct crowd_answer answer;
+    struct coordinator_clients_answer answer;
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     watch_request_encode(request, &pack);
-    assert_int_equal(
-        crowd_call(client, METHOD_RENDEZVOUS_WATCH, &pack, &answer), HOOP_OK);
+    assert_int_equal(coordinator_clients_call(client, METHOD_RENDEZVOUS_WATCH,
+                                              &pack, &answer),
+                     HOOP_OK);
     assert_int_equal(
         watch_reply_decode((struct message_span){answer.body, answer.n_body},
                            out_reply),
@@ -269,18 +277,18 @@ silent_member_is_lost_and_the_watch_tells(void **state)
     CLEANUP(watch_reply_deinit) struct watch_reply changes = {0};
     struct daemon daemon;
     struct joiner joiners[2];
-    struct crowd crowd;
+    struct coordinator_clients coordinator_clients;
 
     (void)state;
     daemon_start(&daemon, arguments);
-    job_open(&crowd, &daemon, 2);
-    joiner_init(&joiners[0], crowd.clients[0], 2);
-    joiner_init(&joiners[1], crowd.clients[1], 2);
+    job_open(&coordinator_clients, &daemon, 2);
+    joiner_init(&joiners[0], coordinator_clients.clients[0], 2);
+    joiner_init(&joiners[1], coordinator_clients.clients[1], 2);
     joiners_run(joiners, 2);
     assert_int_equal(joiners[0].reply.lease_ms, 1500);
 
     /* Nobody renews: the watch itself is parked until the first verdict. */
-    watch_next(crowd.clients[0],
+    watch_next(coordinator_clients.clients[0],
                &(struct watch_request){joiners[0].reply.epoch,
                                        joiners[0].reply.revision,
                                        WATCH_NO_QUESTION, WATCH_NO_QUESTION},
@@ -292,7 +300,7 @@ silent_member_is_lost_and_the_watch_tells(void **state)
     daemon_expect_log(&daemon, "lost");
     joiner_deinit(&joiners[0]);
     joiner_deinit(&joiners[1]);
-    crowd_close(&crowd);
+    coordinator_clients_close(&coordinator_clients);
     daemon_stop(&daemon);
 }
 
@@ -302,16 +310,16 @@ member_that_left_is_told_to_the_others(void **state)
     CLEANUP(watch_reply_deinit) struct watch_reply changes = {0};
     struct daemon daemon;
     struct joiner joiners[2];
-    struct crowd crowd;
+    struct coordinator_clients coordinator_clients;
 
     (void)state;
     daemon_start(&daemon, NULL);
-    job_open(&crowd, &daemon, 2);
-    joiner_init(&joiners[0], crowd.clients[0], 2);
-    joiner_init(&joiners[1], crowd.clients[1], 2);
+    job_open(&coordinator_clients, &daemon, 2);
+    joiner_init(&joiners[0], coordinator_clients.clients[0], 2);
+    joiner_init(&joiners[1], coordinator_clients.clients[1], 2);
     joiners_run(joiners, 2);
     assert_int_equal(member_leave(&joiners[1]), HOOP_OK);
-    watch_next(crowd.clients[0],
+    watch_next(coordinator_clients.clients[0],
                &(struct watch_request){joiners[0].reply.epoch,
                                        joiners[0].reply.revision,
                                        WATCH_NO_QUESTION, WATCH_NO_QUESTION},
@@ -321,7 +329,7 @@ member_that_left_is_told_to_the_others(void **state)
     assert_int_equal(changes.events[0].rank, joiners[1].reply.rank);
     joiner_deinit(&joiners[0]);
     joiner_deinit(&joiners[1]);
-    crowd_close(&crowd);
+    coordinator_clients_close(&coordinator_clients);
     daemon_stop(&daemon);
 }
 
@@ -330,16 +338,16 @@ reported_member_is_lost_with_the_reporter_named(void **state)
 {
     CLEANUP(watch_reply_deinit) struct watch_reply changes = {0};
     CLEANUP(pack_deinit) struct pack pack;
-    struct crowd_answer answer;
+    struct coordinator_clients_answer answer;
     struct daemon daemon;
     struct joiner joiners[2];
-    struct crowd crowd;
+    struct coordinator_clients coordinator_clients;
 
     (void)state;
     daemon_start(&daemon, NULL);
-    job_open(&crowd, &daemon, 2);
-    joiner_init(&joiners[0], crowd.clients[0], 2);
-    joiner_init(&joiners[1], crowd.clients[1], 2);
+    job_open(&coordinator_clients, &daemon, 2);
+    joiner_init(&joiners[0], coordinator_clients.clients[0], 2);
+    joiner_init(&joiners[1], coordinator_clients.clients[1], 2);
     joiners_run(joiners, 2);
     struct report_request report = {
         .reporter = {joiners[0].reply.epoch, joiners[0].request.incarnation},
@@ -349,11 +357,12 @@ reported_member_is_lost_with_the_reporter_named(void **state)
     };
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     report_request_encode(&report, &pack);
-    assert_int_equal(
-        crowd_call(crowd.clients[0], METHOD_RENDEZVOUS_REPORT, &pack, &answer),
-        HOOP_OK);
+    assert_int_equal(coordinator_clients_call(coordinator_clients.clients[0],
+                                              METHOD_RENDEZVOUS_REPORT, &pack,
+                                              &answer),
+                     HOOP_OK);
     free(answer.body);
-    watch_next(crowd.clients[0],
+    watch_next(coordinator_clients.clients[0],
                &(struct watch_request){joiners[0].reply.epoch,
                                        joiners[0].reply.revision,
                                        WATCH_NO_QUESTION, WATCH_NO_QUESTION},
@@ -368,7 +377,7 @@ reported_member_is_lost_with_the_reporter_named(void **state)
     assert_int_not_equal(member_renew(&joiners[1]), HOOP_OK);
     joiner_deinit(&joiners[0]);
     joiner_deinit(&joiners[1]);
-    crowd_close(&crowd);
+    coordinator_clients_close(&coordinator_clients);
     daemon_stop(&daemon);
 }
 
@@ -380,14 +389,14 @@ metrics_count_what_happened(void **state)
     CLEANUP(free) char *text = calloc(1, 65536);
     struct daemon daemon;
     struct joiner joiner;
-    struct crowd crowd;
+    struct coordinator_clients coordinator_clients;
     size_t n_text = 0;
     ssize_t n = 0;
 
     (void)state;
     daemon_start(&daemon, NULL);
-    job_open(&crowd, &daemon, 1);
-    joiner_init(&joiner, crowd.clients[0], 1);
+    job_open(&coordinator_clients, &daemon, 1);
+    joiner_init(&joiner, coordinator_clients.clients[0], 1);
     joiners_run(&joiner, 1);
     assert_int_equal(role_derive_token(ROLE_METRICS, "secret", token), HOOP_OK);
     snprintf(request, sizeof(request),
@@ -404,7 +413,7 @@ metrics_count_what_happened(void **state)
                                  "hoop.v1.Rendezvous/Join\",status=\"OK\"} "
                                  "1\n"));
     joiner_deinit(&joiner);
-    crowd_close(&crowd);
+    coordinator_clients_close(&coordinator_clients);
     daemon_stop(&daemon);
 }
 

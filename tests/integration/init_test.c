@@ -88,7 +88,7 @@ init_that_failed_may_be_tried_again(void **state)
 }
 
 /* What several threads do at once. */
-struct crowd {
+struct coordinator_clients {
     const struct worker *worker;
     atomic_uint n_waiting;
     atomic_uint n_wrong;
@@ -97,53 +97,56 @@ struct crowd {
 
 /* Awake, so that they go on at the same moment. */
 static void
-crowd_meet(struct crowd *crowd)
+coordinator_clients_meet(struct coordinator_clients *coordinator_clients)
 {
-    atomic_fetch_sub(&crowd->n_waiting, 1);
-    while (atomic_load(&crowd->n_waiting) > 0)
+    atomic_fetch_sub(&coordinator_clients->n_waiting, 1);
+    while (atomic_load(&coordinator_clients->n_waiting) > 0)
         continue;
 }
 
 static void *
 shutdown_at_once(void *owner)
 {
-    struct crowd *crowd = owner;
+    struct coordinator_clients *coordinator_clients = owner;
 
-    crowd_meet(crowd);
+    coordinator_clients_meet(coordinator_clients);
     hoop_shutdown();
     /* It may be under way in another thread. */
-    crowd->n_wrong += hoop_is_initialized();
+    coordinator_clients->n_wrong += hoop_is_initialized();
     return NULL;
 }
 
 static void *
 init_and_shutdown(void *owner)
 {
-    struct crowd *crowd = owner;
-    const struct hoop_join_options options = worker_options(crowd->worker);
+    struct coordinator_clients *coordinator_clients = owner;
+    const struct hoop_join_options options =
+        worker_options(coordinator_clients->worker);
 
-    crowd_meet(crowd);
+    coordinator_clients_meet(coordinator_clients);
     for (int i = 0; i < N_ROUNDS; i++) {
         const enum hoop_status status = hoop_init(&options);
 
-        crowd->n_joined += status == HOOP_OK;
-        crowd->n_wrong += status != HOOP_OK && status != HOOP_E_EXISTS;
+        coordinator_clients->n_joined += status == HOOP_OK;
+        coordinator_clients->n_wrong +=
+            status != HOOP_OK && status != HOOP_E_EXISTS;
         hoop_shutdown();
     }
     return NULL;
 }
 
 static int
-crowd_run(struct crowd *crowd, void *(*run)(void *))
+crowd_run(struct coordinator_clients *coordinator_clients, void *(*run)(void *))
 {
     pthread_t threads[N_THREADS];
 
-    atomic_store(&crowd->n_waiting, N_THREADS);
+    atomic_store(&coordinator_clients->n_waiting, N_THREADS);
     for (int i = 0; i < N_THREADS; i++)
-        WORKER_CHECK(pthread_create(&threads[i], NULL, run, crowd) == 0);
+        WORKER_CHECK(
+            pthread_create(&threads[i], NULL, run, coordinator_clients) == 0);
     for (int i = 0; i < N_THREADS; i++)
         pthread_join(threads[i], NULL);
-    WORKER_CHECK(crowd->n_wrong == 0);
+    WORKER_CHECK(coordinator_clients->n_wrong == 0);
     WORKER_CHECK(nothing_is_there() == 0);
     return 0;
 }
@@ -152,12 +155,12 @@ static int
 shutdown_body(const struct worker *worker)
 {
     const struct hoop_join_options options = worker_options(worker);
-    struct crowd crowd = {.worker = worker};
+    struct coordinator_clients coordinator_clients = {.worker = worker};
 
     alarm(CHILD_SECONDS_MAX);
     for (int i = 0; i < N_ROUNDS; i++) {
         WORKER_CHECK(hoop_init(&options) == HOOP_OK);
-        WORKER_CHECK(crowd_run(&crowd, shutdown_at_once) == 0);
+        WORKER_CHECK(crowd_run(&coordinator_clients, shutdown_at_once) == 0);
     }
     return 0;
 }
@@ -172,11 +175,11 @@ shutdown_by_many_threads_leaves_once(void **state)
 static int
 mixed_body(const struct worker *worker)
 {
-    struct crowd crowd = {.worker = worker};
+    struct coordinator_clients coordinator_clients = {.worker = worker};
 
     alarm(CHILD_SECONDS_MAX);
-    WORKER_CHECK(crowd_run(&crowd, init_and_shutdown) == 0);
-    WORKER_CHECK(crowd.n_joined > 0);
+    WORKER_CHECK(crowd_run(&coordinator_clients, init_and_shutdown) == 0);
+    WORKER_CHECK(coordinator_clients.n_joined > 0);
     return life_body(worker);
 }
 

@@ -8,11 +8,11 @@
 
 #include "base/clock.h"
 #include "check.h"
-#include "integration/crowd.h"
+#include "integration/coordinator_clients.h"
 #include "integration/daemon.h"
-#include "letter.h"
 #include "net/address.h"
 #include "net/socket.h"
+#include "proc_state.h"
 
 enum {
     MUTE = 3,
@@ -31,7 +31,7 @@ static struct daemon daemon_here;
 /* The kernel takes connections for it, and nobody ever looks at them. */
 static void
 mute_join(const struct worker *worker,
-          struct crowd *crowd,
+          struct coordinator_clients *coordinator_clients,
           struct joiner *joiner)
 {
     struct address address;
@@ -40,11 +40,13 @@ mute_join(const struct worker *worker,
     assert_int_equal(address_parse("127.0.0.1:0", &address), HOOP_OK);
     assert_int_equal(socket_listen(&address, 128, &fd), HOOP_OK);
     assert_int_equal(socket_local_address(fd, &address), HOOP_OK);
-    crowd_open(crowd, &(struct crowd_options){.address = worker->coordinator,
+    coordinator_clients_open(
+        coordinator_clients,
+        &(struct coordinator_clients_options){.address = worker->coordinator,
                                               .job = "test",
                                               .token = "secret",
                                               .n_clients = 1});
-    joiner_init(joiner, crowd->clients[0], RANKS);
+    joiner_init(joiner, coordinator_clients->clients[0], RANKS);
     joiner->request.rank = MUTE;
     address_format(&address, joiner->request.address);
     joiners_run(joiner, 1);
@@ -54,15 +56,15 @@ static int
 mute_body(const struct worker *worker)
 {
     const uint64_t deadline_ns = clock_deadline_ns(DONE_MS);
-    struct crowd crowd;
+    struct coordinator_clients coordinator_clients;
     struct joiner joiner;
 
-    mute_join(worker, &crowd, &joiner);
+    mute_join(worker, &coordinator_clients, &joiner);
     while (worker->room[PLACE_DONE] < MUTE && !clock_is_past(deadline_ns))
         usleep(1000);
     WORKER_CHECK(worker->room[PLACE_DONE] == MUTE);
     joiner_deinit(&joiner);
-    crowd_close(&crowd);
+    coordinator_clients_close(&coordinator_clients);
     return 0;
 }
 
@@ -109,7 +111,7 @@ dial_body(const struct worker *worker, hoop_session_t *session)
     const pid_t frozen = (pid_t)room_await(worker, PLACE_FROZEN);
     float number = 1;
 
-    WORKER_CHECK(letter_await(frozen, 'T'));
+    WORKER_CHECK(proc_state_await(frozen, 'T'));
     const uint64_t begin_ns = clock_now_ns();
 
     const enum hoop_status status =

@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "check.h"
-#include "passages.h"
+#include "mapping_cases.h"
 #include "ranks.h"
 
 enum {
@@ -75,20 +75,20 @@ enum difference {
 };
 
 static bool
-can_differ(const struct passage *passage, enum difference difference)
+can_differ(const struct mapping_case *mapping_case, enum difference difference)
 {
     switch (difference) {
     case DIFFERENT_DTYPE:
     case DIFFERENT_SHAPE:
         return true;
     case DIFFERENT_LISTS:
-        return passage_takes_sizes(passage);
+        return mapping_case_takes_sizes(mapping_case);
     case DIFFERENT_LIST:
-        return passage_takes_sizes(passage) || passage->splits;
+        return mapping_case_takes_sizes(mapping_case) || mapping_case->splits;
     case DIFFERENT_FUNCTION:
-        return passage->effect == EFFECT_JOIN_FIRST ||
-               passage->effect == EFFECT_SUM_CUT_FIRST ||
-               passage->effect == EFFECT_SP2HP;
+        return mapping_case->effect == EFFECT_JOIN_FIRST ||
+               mapping_case->effect == EFFECT_SUM_CUT_FIRST ||
+               mapping_case->effect == EFFECT_SP2HP;
     case N_DIFFERENCES:
         break;
     }
@@ -96,20 +96,20 @@ can_differ(const struct passage *passage, enum difference difference)
 }
 
 /* Of the same collective, and the same tensor. */
-static const struct passage *
-other_than(const struct passage *passage)
+static const struct mapping_case *
+other_than(const struct mapping_case *mapping_case)
 {
-    return passage_find(passage->effect == EFFECT_JOIN_FIRST ? "tp_gather_last"
-                        : passage->effect == EFFECT_SP2HP
-                            ? "all_to_all_rows forward"
-                            : "tp_reduce_scatter_last");
+    return mapping_case_find(
+        mapping_case->effect == EFFECT_JOIN_FIRST ? "tp_gather_last"
+        : mapping_case->effect == EFFECT_SP2HP    ? "all_to_all_rows forward"
+                                                  : "tp_reduce_scatter_last");
 }
 
 /* Lists of two ranks' worth of rows, of which the last rank's are others; what
  * a rank has fits its own. */
 static void
 lists_fill(const struct rank *rank,
-           const struct passage *passage,
+           const struct mapping_case *mapping_case,
            enum difference difference,
            size_t *list)
 {
@@ -119,7 +119,7 @@ lists_fill(const struct rank *rank,
         list[i] = 2;
     if (difference != DIFFERENT_LISTS || !is_odd)
         return;
-    if (passage->effect == EFFECT_JOIN_FIRST) {
+    if (mapping_case->effect == EFFECT_JOIN_FIRST) {
         list[0] = 1;
         return;
     }
@@ -130,14 +130,14 @@ lists_fill(const struct rank *rank,
 /* Its status; a rank may have had all it wanted before it could know. */
 static enum hoop_status
 call_differing(struct rank *rank,
-               const struct passage *passage,
+               const struct mapping_case *mapping_case,
                enum difference difference)
 {
     const size_t n = rank->size;
     const bool is_odd = rank->rank == n - 1;
     const bool has_list = difference == DIFFERENT_LISTS ||
                           (difference == DIFFERENT_LIST && is_odd);
-    const bool joins = passage->effect == EFFECT_JOIN_FIRST && has_list;
+    const bool joins = mapping_case->effect == EFFECT_JOIN_FIRST && has_list;
     struct hoop_tensor x = table_of(joins ? 2 : 2 * n, 2 * n);
     struct hoop_tensor out = {.data = NULL};
     size_t list[RANKS_ALL];
@@ -151,14 +151,15 @@ call_differing(struct rank *rank,
         .comm = rank->comm,
     };
 
-    lists_fill(rank, passage, difference, list);
+    lists_fill(rank, mapping_case, difference, list);
     if (difference == DIFFERENT_DTYPE && is_odd)
         x.dtype = HOOP_FLOAT64;
     if (difference == DIFFERENT_SHAPE && is_odd)
         x.shape = (struct hoop_shape){2, {4 * n, n}};
     if (difference == DIFFERENT_FUNCTION && is_odd)
-        passage = other_than(passage);
-    const enum hoop_status status = passage_run_started(passage, &call);
+        mapping_case = other_than(mapping_case);
+    const enum hoop_status status =
+        mapping_case_run_started(mapping_case, &call);
     hoop_tensor_free(&out);
     return status;
 }
@@ -166,7 +167,7 @@ call_differing(struct rank *rank,
 /* Each is told once, here or by its next call, and then all goes on. */
 static int
 one_difference(struct rank *rank,
-               const struct passage *passage,
+               const struct mapping_case *mapping_case,
                enum difference difference)
 {
     const uint64_t begin_ns = clock_now_ns();
@@ -174,7 +175,7 @@ one_difference(struct rank *rank,
 
     for (unsigned i = 0; i <= N_BARRIERS; i++) {
         const enum hoop_status status =
-            i == 0 ? call_differing(rank, passage, difference)
+            i == 0 ? call_differing(rank, mapping_case, difference)
                    : hoop_barrier(rank->comm);
 
         RANK_CHECK(status == HOOP_OK || status == HOOP_E_MISMATCH);
@@ -192,13 +193,13 @@ static int
 differences_body(struct rank *rank)
 {
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
-    for (size_t i = 0; i < n_passages; i++) {
-        if (stays_here(passages[i].effect))
+    for (size_t i = 0; i < n_mapping_cases; i++) {
+        if (stays_here(mapping_cases[i].effect))
             continue;
         for (enum difference k = 0; k < N_DIFFERENCES; k++) {
-            if (can_differ(&passages[i], k) &&
-                one_difference(rank, &passages[i], k) != 0) {
-                fprintf(stderr, "%s, difference %d\n", passages[i].name,
+            if (can_differ(&mapping_cases[i], k) &&
+                one_difference(rank, &mapping_cases[i], k) != 0) {
+                fprintf(stderr, "%s, difference %d\n", mapping_cases[i].name,
                         (int)k);
                 return 1;
             }
@@ -353,7 +354,7 @@ end_started(struct rank *rank, hoop_op_t **ops, struct hoop_tensor *outs)
 {
     const uint32_t culprit = rank->size - 1;
 
-    for (size_t i = 0; i < n_passages; i++) {
+    for (size_t i = 0; i < n_mapping_cases; i++) {
         if (ops[i]) {
             RANK_CHECK(hoop_wait(ops[i], HOOP_FOREVER) == HOOP_E_PEER_LOST);
             RANK_CHECK(names(rank, culprit));
@@ -367,15 +368,15 @@ end_started(struct rank *rank, hoop_op_t **ops, struct hoop_tensor *outs)
 
 static int
 call_without(struct rank *rank,
-             const struct passage *passage,
+             const struct mapping_case *mapping_case,
              const struct hoop_tensor *x)
 {
     struct hoop_tensor out = {.data = NULL};
     const struct redistribute_call_request call = {
         .tensor = x, .out = &out, .comm = rank->comm};
-    const enum hoop_status status = passage_run(passage, &call);
+    const enum hoop_status status = mapping_case_run(mapping_case, &call);
 
-    if (stays_here(passage->effect)) {
+    if (stays_here(mapping_case->effect)) {
         RANK_CHECK(status == HOOP_OK && out.data);
         hoop_tensor_free(&out);
         return 0;
@@ -393,23 +394,25 @@ killed_body(struct rank *rank)
     struct hoop_tensor outs[N_PASSAGES_MAX] = {{.data = NULL}};
     hoop_op_t *ops[N_PASSAGES_MAX] = {NULL};
 
-    RANK_CHECK(n_passages <= N_PASSAGES_MAX);
+    RANK_CHECK(n_mapping_cases <= N_PASSAGES_MAX);
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
     if (rank->rank == rank->size - 1) {
         room_await(rank, 10, rank->size - 1);
         kill(getpid(), SIGKILL);
     }
-    for (size_t i = 0; i < n_passages; i++) {
+    for (size_t i = 0; i < n_mapping_cases; i++) {
         const struct redistribute_call_request call = {
             .tensor = &x, .out = &outs[i], .comm = rank->comm};
 
-        if (passage_has_start(&passages[i]) && !stays_here(passages[i].effect))
-            RANK_CHECK(passage_start(&passages[i], &call, &ops[i]) == HOOP_OK);
+        if (mapping_case_has_start(&mapping_cases[i]) &&
+            !stays_here(mapping_cases[i].effect))
+            RANK_CHECK(mapping_case_start(&mapping_cases[i], &call, &ops[i]) ==
+                       HOOP_OK);
     }
     room_add(rank, 10);
     int failure = end_started(rank, ops, outs);
-    for (size_t i = 0; i < n_passages && failure == 0; i++)
-        failure = call_without(rank, &passages[i], &x);
+    for (size_t i = 0; i < n_mapping_cases && failure == 0; i++)
+        failure = call_without(rank, &mapping_cases[i], &x);
     return failure;
 }
 

@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "check.h"
 #include "engine/engine.h"
-#include "passages.h"
+#include "mapping_cases.h"
 #include "ranks.h"
 #include "reference.h"
 
@@ -24,10 +24,10 @@ enum {
 
 /* What backward after forward makes of a tensor. */
 enum round_trip {
-    TRIP_SAME,            /* of any tensor */
-    TRIP_SAME_REPLICATED, /* of one that all ranks have */
-    TRIP_TIMES_N,
-    TRIP_SUM,
+    REDISTRIBUTE_CASE_SAME,            /* of any tensor */
+    REDISTRIBUTE_CASE_SAME_REPLICATED, /* of one that all ranks have */
+    REDISTRIBUTE_CASE_TIMES_N,
+    REDISTRIBUTE_CASE_SUM,
 };
 
 struct pair {
@@ -38,28 +38,28 @@ struct pair {
 };
 
 static const struct pair pairs[] = {
-    {"copy_to_tp", TRIP_SUM, 0},
-    {"reduce_from_tp", TRIP_SUM, 0},
-    {"scatter_to_tp", TRIP_SAME_REPLICATED, 0},
-    {"gather_from_tp", TRIP_SAME, 0},
-    {"scatter_to_sp", TRIP_SAME_REPLICATED, 0},
-    {"gather_from_sp sharded", TRIP_TIMES_N, 1},
-    {"gather_from_sp replicated", TRIP_SAME, 0},
-    {"reduce_scatter_to_sp", TRIP_SUM, 1},
-    {"all_gather_last_from_tp", TRIP_TIMES_N, 1},
-    {"reduce_scatter_last_to_tp", TRIP_SUM, 1},
-    {"all_to_all_rows", TRIP_SAME, 1},
-    {"all_to_all_sp2hp", TRIP_SAME, 1},
-    {"all_to_all_hp2sp", TRIP_SAME, 1},
+    {"copy_to_tp", REDISTRIBUTE_CASE_SUM, 0},
+    {"reduce_from_tp", REDISTRIBUTE_CASE_SUM, 0},
+    {"scatter_to_tp", REDISTRIBUTE_CASE_SAME_REPLICATED, 0},
+    {"gather_from_tp", REDISTRIBUTE_CASE_SAME, 0},
+    {"scatter_to_sp", REDISTRIBUTE_CASE_SAME_REPLICATED, 0},
+    {"gather_from_sp sharded", REDISTRIBUTE_CASE_TIMES_N, 1},
+    {"gather_from_sp replicated", REDISTRIBUTE_CASE_SAME, 0},
+    {"reduce_scatter_to_sp", REDISTRIBUTE_CASE_SUM, 1},
+    {"all_gather_last_from_tp", REDISTRIBUTE_CASE_TIMES_N, 1},
+    {"reduce_scatter_last_to_tp", REDISTRIBUTE_CASE_SUM, 1},
+    {"all_to_all_rows", REDISTRIBUTE_CASE_SAME, 1},
+    {"all_to_all_sp2hp", REDISTRIBUTE_CASE_SAME, 1},
+    {"all_to_all_hp2sp", REDISTRIBUTE_CASE_SAME, 1},
 };
 
-static const struct passage *
+static const struct mapping_case *
 way_of(const struct pair *pair, const char *way)
 {
     char name[64];
 
     snprintf(name, sizeof(name), "%s %s", pair->name, way);
-    return passage_find(name);
+    return mapping_case_find(name);
 }
 
 /* Lists by which rank r has r + 1 rows, or a rank gives r + s to rank s. */
@@ -87,16 +87,16 @@ lists_fill(struct lists *lists, const struct rank *rank)
 static bool
 takes_lists(const struct pair *pair)
 {
-    const struct passage *forward = way_of(pair, "forward");
-    const struct passage *backward = way_of(pair, "backward");
+    const struct mapping_case *forward = way_of(pair, "forward");
+    const struct mapping_case *backward = way_of(pair, "backward");
 
-    return forward->splits ||
-           (passage_takes_sizes(forward) && passage_takes_sizes(backward));
+    return forward->splits || (mapping_case_takes_sizes(forward) &&
+                               mapping_case_takes_sizes(backward));
 }
 
 /* Rows of the forward's tensor, by the lists. */
 static size_t
-listed_rows(const struct passage *forward,
+listed_rows(const struct mapping_case *forward,
             const struct lists *lists,
             const struct rank *rank)
 {
@@ -154,12 +154,12 @@ is_as_after(enum round_trip trip,
     int64_t sum[N_ELEMENTS_MAX];
 
     switch (trip) {
-    case TRIP_SAME:
-    case TRIP_SAME_REPLICATED:
+    case REDISTRIBUTE_CASE_SAME:
+    case REDISTRIBUTE_CASE_SAME_REPLICATED:
         return is_times(there_and_back, tensor->data, 1);
-    case TRIP_TIMES_N:
+    case REDISTRIBUTE_CASE_TIMES_N:
         return is_times(there_and_back, tensor->data, hoop_comm_size(comm));
-    case TRIP_SUM:
+    case REDISTRIBUTE_CASE_SUM:
         return hoop_allreduce(tensor->data, sum, count_of(tensor), HOOP_INT64,
                               HOOP_SUM, comm) == HOOP_OK &&
                is_times(there_and_back, sum, 1);
@@ -192,10 +192,10 @@ one_pair(struct rank *rank,
          const struct hoop_shape *shape,
          const struct lists *lists)
 {
-    const struct passage *forward = way_of(pair, "forward");
-    const struct passage *backward = way_of(pair, "backward");
+    const struct mapping_case *forward = way_of(pair, "forward");
+    const struct mapping_case *backward = way_of(pair, "backward");
     const uint64_t seed =
-        7 + (pair->trip == TRIP_SAME_REPLICATED ? 0 : rank->rank);
+        7 + (pair->trip == REDISTRIBUTE_CASE_SAME_REPLICATED ? 0 : rank->rank);
     int64_t values[N_ELEMENTS_MAX];
     struct hoop_tensor x = {values, HOOP_INT64, *shape, NULL};
     struct hoop_tensor y = {.data = NULL};
@@ -210,17 +210,17 @@ one_pair(struct rank *rank,
 
     RANK_CHECK(forward && backward);
     fill(&x, seed);
-    RANK_CHECK(passage_run(forward, &call) == HOOP_OK);
+    RANK_CHECK(mapping_case_run(forward, &call) == HOOP_OK);
     call.tensor = &y;
     call.out = &back;
-    RANK_CHECK(passage_run_started(backward, &call) == HOOP_OK);
+    RANK_CHECK(mapping_case_run_started(backward, &call) == HOOP_OK);
     RANK_CHECK(count_of(&back) == count_of(&x));
     RANK_CHECK(is_as_after(pair->trip, &back, &x, rank->comm));
     if (pair->is_transpose) {
         RANK_CHECK(hoop_tensor_create(HOOP_INT64, &y.shape, &grad) == HOOP_OK);
         fill(&grad, 99 + rank->rank);
         call.tensor = &grad;
-        RANK_CHECK(passage_run(backward, &call) == HOOP_OK);
+        RANK_CHECK(mapping_case_run(backward, &call) == HOOP_OK);
         RANK_CHECK(product_of(&y, &grad, rank->comm) ==
                    product_of(&x, &back, rank->comm));
     }
@@ -283,16 +283,17 @@ traffic_body(struct rank *rank)
 
     fill(&x, 1);
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
-    for (size_t i = 0; i < n_passages; i++) {
+    for (size_t i = 0; i < n_mapping_cases; i++) {
         struct hoop_tensor out = {.data = NULL};
         const struct redistribute_call_request call = {
             .tensor = &x, .out = &out, .comm = rank->comm};
-        const bool is_still = n == 1 || stays_here(passages[i].effect);
+        const bool is_still = n == 1 || stays_here(mapping_cases[i].effect);
 
         engine_stats(rank->engine, &before);
-        RANK_CHECK(passage_run(&passages[i], &call) == HOOP_OK);
-        if (is_still && passage_has_start(&passages[i]))
-            RANK_CHECK(passage_run_started(&passages[i], &call) == HOOP_OK);
+        RANK_CHECK(mapping_case_run(&mapping_cases[i], &call) == HOOP_OK);
+        if (is_still && mapping_case_has_start(&mapping_cases[i]))
+            RANK_CHECK(mapping_case_run_started(&mapping_cases[i], &call) ==
+                       HOOP_OK);
         engine_stats(rank->engine, &after);
         hoop_tensor_free(&out);
         RANK_CHECK(is_still == (after.operations == before.operations));
@@ -368,23 +369,24 @@ crowd_body(struct rank *rank)
     struct hoop_tensor started[64] = {{.data = NULL}};
     hoop_op_t *ops[64] = {NULL};
 
-    RANK_CHECK(n_passages <= COUNT_OF(ops));
+    RANK_CHECK(n_mapping_cases <= COUNT_OF(ops));
     fill(&x, 5 + rank->rank);
-    for (size_t i = 0; i < n_passages; i++) {
+    for (size_t i = 0; i < n_mapping_cases; i++) {
         const struct redistribute_call_request call = {
             .tensor = &x, .out = &started[i], .comm = rank->comm};
 
-        if (passage_has_start(&passages[i]))
-            RANK_CHECK(passage_start(&passages[i], &call, &ops[i]) == HOOP_OK);
+        if (mapping_case_has_start(&mapping_cases[i]))
+            RANK_CHECK(mapping_case_start(&mapping_cases[i], &call, &ops[i]) ==
+                       HOOP_OK);
     }
-    for (size_t i = n_passages; i-- > 0;)
+    for (size_t i = n_mapping_cases; i-- > 0;)
         RANK_CHECK(!ops[i] || hoop_wait(ops[i], HOOP_FOREVER) == HOOP_OK);
-    for (size_t i = 0; i < n_passages; i++) {
+    for (size_t i = 0; i < n_mapping_cases; i++) {
         struct hoop_tensor out = {.data = NULL};
         const struct redistribute_call_request call = {
             .tensor = &x, .out = &out, .comm = rank->comm};
 
-        RANK_CHECK(passage_run(&passages[i], &call) == HOOP_OK);
+        RANK_CHECK(mapping_case_run(&mapping_cases[i], &call) == HOOP_OK);
         RANK_CHECK(!ops[i] ||
                    (hoop_shape_equal(&out.shape, &started[i].shape) &&
                     is_times(&started[i], out.data, 1)));

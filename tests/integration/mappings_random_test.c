@@ -17,7 +17,7 @@
 
 #include "base/cleanup.h"
 #include "check.h"
-#include "passages.h"
+#include "mapping_cases.h"
 #include "ranks.h"
 #include "reference.h"
 
@@ -30,23 +30,24 @@
  */
 
 enum {
-    PASSAGE_RANKS_MAX = 4,
+    MAPPING_CASE_RANKS_MAX = 4,
 };
 
-struct passage_draw {
-    const struct passage *passage;
+struct mapping_case_draw {
+    const struct mapping_case *mapping_case;
     uint32_t size;
     enum hoop_dtype dtype;
     size_t element_size;
     bool has_sizes;  /* of rows */
     bool has_splits; /* of rows to and from each rank */
-    size_t sizes[PASSAGE_RANKS_MAX];
-    size_t pairs[PASSAGE_RANKS_MAX][PASSAGE_RANKS_MAX]; /* [from][to] */
-    struct hoop_shape shapes[PASSAGE_RANKS_MAX];        /* of the tensors */
-    void *inputs[PASSAGE_RANKS_MAX];
+    size_t sizes[MAPPING_CASE_RANKS_MAX];
+    size_t pairs[MAPPING_CASE_RANKS_MAX]
+                [MAPPING_CASE_RANKS_MAX];             /* [from][to] */
+    struct hoop_shape shapes[MAPPING_CASE_RANKS_MAX]; /* of the tensors */
+    void *inputs[MAPPING_CASE_RANKS_MAX];
 };
 
-struct passage_origin {
+struct mapping_case_origin {
     bool is_sum; /* of all ranks' */
     uint32_t rank;
     size_t index;
@@ -59,7 +60,7 @@ below(uint64_t *seed, size_t bound)
 }
 
 static size_t
-passage_draw_count(const struct hoop_shape *shape)
+mapping_case_draw_count(const struct hoop_shape *shape)
 {
     size_t count = 1;
 
@@ -80,7 +81,7 @@ sum_of(const size_t *list, uint32_t n)
 
 /* Rows of each rank, or to and from each, often none. */
 static void
-draw_rows(struct passage_draw *draw, uint64_t *seed)
+draw_rows(struct mapping_case_draw *draw, uint64_t *seed)
 {
     for (uint32_t s = 0; s < draw->size; s++) {
         draw->sizes[s] = below(seed, 3) == 0 ? 0 : below(seed, 5);
@@ -91,11 +92,11 @@ draw_rows(struct passage_draw *draw, uint64_t *seed)
 
 /* What a rank begins with, along the first dimension. */
 static size_t
-rows_before(const struct passage_draw *draw, uint32_t rank)
+rows_before(const struct mapping_case_draw *draw, uint32_t rank)
 {
     size_t n_rows = 0;
 
-    switch (draw->passage->effect) {
+    switch (draw->mapping_case->effect) {
     case EFFECT_JOIN_FIRST:
         return draw->sizes[rank];
     case EFFECT_SUM_CUT_FIRST:
@@ -121,7 +122,7 @@ rows_before(const struct passage_draw *draw, uint32_t rank)
 
 /* One to four dimensions, most of them such that parts are equal. */
 static void
-draw_shapes(struct passage_draw *draw, uint64_t *seed)
+draw_shapes(struct mapping_case_draw *draw, uint64_t *seed)
 {
     const bool is_multiple = below(seed, 5) > 0;
     struct hoop_shape shape = {.n_dims = 1 + (uint32_t)below(seed, 4)};
@@ -140,22 +141,25 @@ draw_shapes(struct passage_draw *draw, uint64_t *seed)
 }
 
 static void
-passage_draw_init(struct passage_draw *draw, uint32_t size, uint64_t seed)
+mapping_case_draw_init(struct mapping_case_draw *draw,
+                       uint32_t size,
+                       uint64_t seed)
 {
     static const enum hoop_dtype dtypes[] = {HOOP_FLOAT32, HOOP_BFLOAT16,
                                              HOOP_FLOAT16, HOOP_INT64};
 
     memset(draw, 0, sizeof(*draw));
-    draw->passage = &passages[below(&seed, n_passages)];
+    draw->mapping_case = &mapping_cases[below(&seed, n_mapping_cases)];
     draw->size = size;
     draw->dtype = dtypes[below(&seed, COUNT_OF(dtypes))];
     draw->element_size = hoop_dtype_size(draw->dtype);
-    draw->has_sizes = passage_takes_sizes(draw->passage) && below(&seed, 2);
-    draw->has_splits = draw->passage->splits && below(&seed, 3) > 0;
+    draw->has_sizes =
+        mapping_case_takes_sizes(draw->mapping_case) && below(&seed, 2);
+    draw->has_splits = draw->mapping_case->splits && below(&seed, 3) > 0;
     draw_rows(draw, &seed);
     draw_shapes(draw, &seed);
     for (uint32_t s = 0; s < size; s++) {
-        const size_t n = passage_draw_count(&draw->shapes[s]);
+        const size_t n = mapping_case_draw_count(&draw->shapes[s]);
 
         draw->inputs[s] = malloc(n * draw->element_size + 1);
         reference_fill(draw->inputs[s], draw->dtype, n, seed + s);
@@ -163,7 +167,7 @@ passage_draw_init(struct passage_draw *draw, uint32_t size, uint64_t seed)
 }
 
 static void
-passage_draw_deinit(struct passage_draw *draw)
+mapping_case_draw_deinit(struct mapping_case_draw *draw)
 {
     for (uint32_t s = 0; s < draw->size; s++)
         free(draw->inputs[s]);
@@ -171,12 +175,12 @@ passage_draw_deinit(struct passage_draw *draw)
 
 /* Rows that rank s gives to rank r. */
 static size_t
-rows_between(const struct passage_draw *draw, uint32_t s, uint32_t r)
+rows_between(const struct mapping_case_draw *draw, uint32_t s, uint32_t r)
 {
     if (!draw->has_splits)
         return draw->shapes[s].dims[0] / draw->size;
-    return draw->passage->effect == EFFECT_ROWS_BACK ? draw->pairs[r][s]
-                                                     : draw->pairs[s][r];
+    return draw->mapping_case->effect == EFFECT_ROWS_BACK ? draw->pairs[r][s]
+                                                          : draw->pairs[s][r];
 }
 
 static bool
@@ -201,9 +205,9 @@ flattened(const struct hoop_shape *shape)
 
 /* A rank's result; false where it cannot be cut. */
 static bool
-passage_draw_result(const struct passage_draw *draw,
-                    uint32_t rank,
-                    struct hoop_shape *out_shape)
+mapping_case_draw_result(const struct mapping_case_draw *draw,
+                         uint32_t rank,
+                         struct hoop_shape *out_shape)
 {
     const uint32_t n = draw->size;
     struct hoop_shape *shape = out_shape;
@@ -211,7 +215,7 @@ passage_draw_result(const struct passage_draw *draw,
     *shape = draw->shapes[rank];
     size_t *first = &shape->dims[0];
     size_t *last = &shape->dims[shape->n_dims - 1];
-    switch (draw->passage->effect) {
+    switch (draw->mapping_case->effect) {
     case EFFECT_SAME:
     case EFFECT_SUM:
         return true;
@@ -280,8 +284,8 @@ index_of(const struct place *place, size_t length, size_t k)
 }
 
 /* out[(a Lout + off_s + k) I + c] = in_s[(a L_s + k) I + c] */
-static struct passage_origin
-joined(const struct passage_draw *draw,
+static struct mapping_case_origin
+joined(const struct mapping_case_draw *draw,
        const struct hoop_shape *result,
        uint32_t dim,
        size_t index)
@@ -293,8 +297,8 @@ joined(const struct passage_draw *draw,
         const size_t length = draw->shapes[s].dims[dim];
 
         if (k < length)
-            return (struct passage_origin){false, s,
-                                           index_of(&place, length, k)};
+            return (struct mapping_case_origin){false, s,
+                                                index_of(&place, length, k)};
         k -= length;
     }
     abort();
@@ -302,7 +306,7 @@ joined(const struct passage_draw *draw,
 
 /* out_r[(a L_r + k) I + c] = in[(a L + off_r + k) I + c] */
 static size_t
-cut(const struct passage_draw *draw,
+cut(const struct mapping_case_draw *draw,
     const struct hoop_shape *result,
     uint32_t dim,
     uint32_t rank,
@@ -316,8 +320,8 @@ cut(const struct passage_draw *draw,
 }
 
 /* out_r[roff_s + i] = in_s[soff_r + i] */
-static struct passage_origin
-exchanged(const struct passage_draw *draw,
+static struct mapping_case_origin
+exchanged(const struct mapping_case_draw *draw,
           const struct hoop_shape *result,
           uint32_t rank,
           size_t index)
@@ -332,16 +336,16 @@ exchanged(const struct passage_draw *draw,
         for (uint32_t r = 0; r < rank; r++)
             offset += rows_between(draw, s, r);
         if (i < n_rows)
-            return (struct passage_origin){false, s,
-                                           index_of(&place, 0, offset + i)};
+            return (struct mapping_case_origin){
+                false, s, index_of(&place, 0, offset + i)};
         i -= n_rows;
     }
     abort();
 }
 
 /* out_r[s t + i, c] = in_s[i, r h + c] */
-static struct passage_origin
-to_columns(const struct passage_draw *draw,
+static struct mapping_case_origin
+to_columns(const struct mapping_case_draw *draw,
            const struct hoop_shape *result,
            uint32_t rank,
            size_t index)
@@ -350,14 +354,14 @@ to_columns(const struct passage_draw *draw,
     const size_t h = result->dims[1];
     const size_t row = index / h;
 
-    return (struct passage_origin){false, (uint32_t)(row / t),
-                                   row % t * h * draw->size + rank * h +
-                                       index % h};
+    return (struct mapping_case_origin){false, (uint32_t)(row / t),
+                                        row % t * h * draw->size + rank * h +
+                                            index % h};
 }
 
 /* out_r[i, s h + c] = in_s[r t + i, c] */
-static struct passage_origin
-to_rows(const struct passage_draw *draw,
+static struct mapping_case_origin
+to_rows(const struct mapping_case_draw *draw,
         const struct hoop_shape *result,
         uint32_t rank,
         size_t index)
@@ -367,22 +371,22 @@ to_rows(const struct passage_draw *draw,
     const size_t column = index % result->dims[1];
     const size_t i = index / result->dims[1];
 
-    return (struct passage_origin){false, (uint32_t)(column / h),
-                                   (rank * t + i) * h + column % h};
+    return (struct mapping_case_origin){false, (uint32_t)(column / h),
+                                        (rank * t + i) * h + column % h};
 }
 
 /* Of element index of a rank's result. */
-static struct passage_origin
-passage_draw_origin(const struct passage_draw *draw,
-                    uint32_t rank,
-                    size_t index)
+static struct mapping_case_origin
+mapping_case_draw_origin(const struct mapping_case_draw *draw,
+                         uint32_t rank,
+                         size_t index)
 {
-    struct passage_origin origin = {false, rank, index};
+    struct mapping_case_origin origin = {false, rank, index};
     struct hoop_shape result;
 
-    (void)passage_draw_result(draw, rank, &result);
+    (void)mapping_case_draw_result(draw, rank, &result);
     const uint32_t last = result.n_dims - 1;
-    switch (draw->passage->effect) {
+    switch (draw->mapping_case->effect) {
     case EFFECT_SAME:
         return origin;
     case EFFECT_SUM:
@@ -390,12 +394,12 @@ passage_draw_origin(const struct passage_draw *draw,
         return origin;
     case EFFECT_CUT_LAST:
     case EFFECT_SUM_CUT_LAST:
-        origin.is_sum = draw->passage->effect == EFFECT_SUM_CUT_LAST;
+        origin.is_sum = draw->mapping_case->effect == EFFECT_SUM_CUT_LAST;
         origin.index = cut(draw, &result, last, rank, index);
         return origin;
     case EFFECT_CUT_FIRST:
     case EFFECT_SUM_CUT_FIRST:
-        origin.is_sum = draw->passage->effect == EFFECT_SUM_CUT_FIRST;
+        origin.is_sum = draw->mapping_case->effect == EFFECT_SUM_CUT_FIRST;
         origin.index = cut(draw, &result, 0, rank, index);
         return origin;
     case EFFECT_JOIN_LAST:
@@ -428,7 +432,7 @@ enum memory {
 };
 
 struct trial {
-    const struct passage_draw *draw;
+    const struct mapping_case_draw *draw;
     enum memory memory;
     bool is_started;
     hoop_scratch_t *scratch;
@@ -436,7 +440,9 @@ struct trial {
 };
 
 static bool
-is_right(const struct passage_draw *draw, uint32_t rank, const uint8_t *result)
+is_right(const struct mapping_case_draw *draw,
+         uint32_t rank,
+         const uint8_t *result)
 {
     const size_t element_size = draw->element_size;
     const struct reference sum = {
@@ -446,10 +452,11 @@ is_right(const struct passage_draw *draw, uint32_t rank, const uint8_t *result)
         .n_inputs = draw->size,
     };
     struct hoop_shape shape;
-    bool is_equal = passage_draw_result(draw, rank, &shape);
+    bool is_equal = mapping_case_draw_result(draw, rank, &shape);
 
-    for (size_t i = 0; i < passage_draw_count(&shape) && is_equal; i++) {
-        const struct passage_origin from = passage_draw_origin(draw, rank, i);
+    for (size_t i = 0; i < mapping_case_draw_count(&shape) && is_equal; i++) {
+        const struct mapping_case_origin from =
+            mapping_case_draw_origin(draw, rank, i);
         const uint8_t *given = draw->inputs[from.rank];
         const uint8_t *at = result + i * element_size;
 
@@ -462,12 +469,13 @@ is_right(const struct passage_draw *draw, uint32_t rank, const uint8_t *result)
 
 /* In place of the same shape only, a scratch where there are rows. */
 static enum memory
-memory_for(const struct passage_draw *draw,
+memory_for(const struct mapping_case_draw *draw,
            uint32_t rank,
            const struct hoop_shape *result,
            enum memory wanted)
 {
-    if (wanted == MEMORY_SCRATCH && !passage_takes_rows(draw->passage))
+    if (wanted == MEMORY_SCRATCH &&
+        !mapping_case_takes_rows(draw->mapping_case))
         return MEMORY_OWN;
     if (wanted == MEMORY_IN_PLACE &&
         !hoop_shape_equal(&draw->shapes[rank], result))
@@ -476,7 +484,7 @@ memory_for(const struct passage_draw *draw,
 }
 
 static void
-lists_of(const struct passage_draw *draw,
+lists_of(const struct mapping_case_draw *draw,
          uint32_t rank,
          size_t *input,
          size_t *output)
@@ -493,13 +501,13 @@ call(const struct trial *trial,
      struct hoop_tensor *out,
      hoop_comm_t *comm)
 {
-    const struct passage_draw *draw = trial->draw;
+    const struct mapping_case_draw *draw = trial->draw;
     const bool in_scratch = trial->memory == MEMORY_SCRATCH;
     const struct hoop_rows rows = {
         .sizes = draw->has_sizes ? draw->sizes : NULL,
         .scratch = in_scratch ? trial->scratch : NULL};
-    size_t input[PASSAGE_RANKS_MAX];
-    size_t output[PASSAGE_RANKS_MAX];
+    size_t input[MAPPING_CASE_RANKS_MAX];
+    size_t output[MAPPING_CASE_RANKS_MAX];
     const struct hoop_row_splits splits = {input, output};
     const struct redistribute_call_request redistribute_call_request = {
         .tensor = tensor,
@@ -511,23 +519,26 @@ call(const struct trial *trial,
 
     lists_of(draw, hoop_comm_rank(comm), input, output);
     return trial->is_started
-               ? passage_run_started(draw->passage, &redistribute_call_request)
-               : passage_run(draw->passage, &redistribute_call_request);
+               ? mapping_case_run_started(draw->mapping_case,
+                                          &redistribute_call_request)
+               : mapping_case_run(draw->mapping_case,
+                                  &redistribute_call_request);
 }
 
 static int
 one_call(struct rank *rank, const struct trial *trial)
 {
-    const struct passage_draw *draw = trial->draw;
+    const struct mapping_case_draw *draw = trial->draw;
     const uint32_t self = rank->rank;
     struct hoop_tensor tensor = {.data = draw->inputs[self],
                                  .dtype = draw->dtype,
                                  .shape = draw->shapes[self]};
     struct hoop_tensor out = {.dtype = draw->dtype};
-    const bool is_valid = passage_draw_result(draw, self, &out.shape);
-    const size_t n_bytes = passage_draw_count(&out.shape) * draw->element_size;
+    const bool is_valid = mapping_case_draw_result(draw, self, &out.shape);
+    const size_t n_bytes =
+        mapping_case_draw_count(&out.shape) * draw->element_size;
     const size_t n_given =
-        passage_draw_count(&tensor.shape) * draw->element_size;
+        mapping_case_draw_count(&tensor.shape) * draw->element_size;
 
     memset(trial->bytes, 0xa5, n_bytes + n_given + GUARD_BYTES);
     if (trial->memory == MEMORY_OWN || trial->memory == MEMORY_IN_PLACE)
@@ -567,16 +578,17 @@ trials(struct rank *rank, uint8_t *bytes, hoop_scratch_t *scratch)
 
     for (unsigned i = 0; i < N_CASES; i++) {
         const uint64_t own = reference_random(&seed);
-        struct passage_draw draw;
+        struct mapping_case_draw draw;
         struct hoop_shape result;
 
-        passage_draw_init(&draw, rank->size, own);
-        (void)passage_draw_result(&draw, rank->rank, &result);
+        mapping_case_draw_init(&draw, rank->size, own);
+        (void)mapping_case_draw_result(&draw, rank->rank, &result);
         const struct trial trial = {
             .draw = &draw,
             .memory = memory_for(&draw, rank->rank, &result,
                                  (enum memory)(own % MEMORY_KINDS)),
-            .is_started = own / 8 % 2 && passage_has_start(draw.passage),
+            .is_started =
+                own / 8 % 2 && mapping_case_has_start(draw.mapping_case),
             .scratch = scratch,
             .bytes = bytes + own / 16 % 2, /* also at odd addresses */
         };
@@ -585,10 +597,10 @@ trials(struct rank *rank, uint8_t *bytes, hoop_scratch_t *scratch)
             fprintf(stderr,
                     "HOOP_TEST_SEED=%" PRIu64 ", call %u of %u ranks: %s "
                     "(%s, memory %d): %s\n",
-                    first_seed(), i, rank->size, draw.passage->name,
+                    first_seed(), i, rank->size, draw.mapping_case->name,
                     hoop_dtype_name(draw.dtype), trial.memory,
                     hoop_error_text());
-        passage_draw_deinit(&draw);
+        mapping_case_draw_deinit(&draw);
         if (failure)
             return failure;
     }
@@ -612,7 +624,7 @@ static void
 each_call_gives_what_the_definition_says(void **state)
 {
     (void)state;
-    for (uint32_t size = 1; size <= PASSAGE_RANKS_MAX; size++)
+    for (uint32_t size = 1; size <= MAPPING_CASE_RANKS_MAX; size++)
         assert_int_equal(ranks_run_all(size, body), 0);
 }
 

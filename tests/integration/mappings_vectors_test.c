@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "check.h"
-#include "passages.h"
+#include "mapping_cases.h"
 #include "ranks.h"
 
 enum {
@@ -284,7 +284,7 @@ is(const struct hoop_tensor *tensor, const struct given *expected)
 static int
 one_example(struct rank *rank, const struct example *at)
 {
-    const struct passage *passage = passage_find(at->name);
+    const struct mapping_case *mapping_case = mapping_case_find(at->name);
     const struct given *expected = &at->out[rank->rank];
     const struct hoop_rows rows = {.sizes = at->sizes};
     const struct hoop_row_splits splits = {.input = at->input[rank->rank],
@@ -301,15 +301,15 @@ one_example(struct rank *rank, const struct example *at)
                                                  splits.input ? &splits : NULL,
                                              .comm = rank->comm};
 
-    RANK_CHECK(passage);
-    RANK_CHECK(passage_run(passage, &call) == HOOP_OK);
+    RANK_CHECK(mapping_case);
+    RANK_CHECK(mapping_case_run(mapping_case, &call) == HOOP_OK);
     RANK_CHECK(is(&out, expected));
     hoop_tensor_free(&out);
     RANK_CHECK(!out.data);
     call.out = &given;
-    RANK_CHECK((passage_has_start(passage)
-                    ? passage_run_started(passage, &call)
-                    : passage_run(passage, &call)) == HOOP_OK);
+    RANK_CHECK((mapping_case_has_start(mapping_case)
+                    ? mapping_case_run_started(mapping_case, &call)
+                    : mapping_case_run(mapping_case, &call)) == HOOP_OK);
     RANK_CHECK(is(&given, expected));
     /* What went in stays as it was. */
     RANK_CHECK(memcmp(&in, &at->in[rank->rank], sizeof(in)) == 0);
@@ -411,18 +411,18 @@ static const struct indivisible indivisible[] = {
 static int
 one_indivisible(struct rank *rank, const struct indivisible *at)
 {
-    const struct passage *passage = passage_find(at->name);
+    const struct mapping_case *mapping_case = mapping_case_find(at->name);
     int64_t values[20] = {0};
     const struct hoop_tensor tensor = tensor_of(values, &at->shape);
     struct hoop_tensor out = {.data = NULL};
     const struct redistribute_call_request call = {
         .tensor = &tensor, .out = &out, .comm = rank->comm};
 
-    RANK_CHECK(passage);
-    RANK_CHECK(passage_run(passage, &call) == HOOP_E_INVALID);
+    RANK_CHECK(mapping_case);
+    RANK_CHECK(mapping_case_run(mapping_case, &call) == HOOP_E_INVALID);
     RANK_CHECK(strstr(hoop_error_text(), "cannot be cut into"));
-    RANK_CHECK(!passage_has_start(passage) ||
-               passage_run_started(passage, &call) == HOOP_E_INVALID);
+    RANK_CHECK(!mapping_case_has_start(mapping_case) ||
+               mapping_case_run_started(mapping_case, &call) == HOOP_E_INVALID);
     RANK_CHECK(!out.data && out.shape.n_dims == 0);
     return 0;
 }
@@ -454,13 +454,13 @@ static void
 each_function_has_an_example(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < n_passages; i++) {
+    for (size_t i = 0; i < n_mapping_cases; i++) {
         bool is_found = false;
 
         for (size_t k = 0; k < COUNT_OF(examples); k++)
-            is_found |= strcmp(examples[k].name, passages[i].name) == 0;
+            is_found |= strcmp(examples[k].name, mapping_cases[i].name) == 0;
         if (!is_found)
-            fail_msg("%s has none", passages[i].name);
+            fail_msg("%s has none", mapping_cases[i].name);
     }
 }
 
@@ -496,7 +496,7 @@ table_of(size_t n_rows, size_t n_columns)
 
 /* Both forms, into no memory: HOOP_E_INVALID with the text, and nothing. */
 static bool
-is_invalid(const struct passage *passage,
+is_invalid(const struct mapping_case *mapping_case,
            struct redistribute_call_request call,
            const char *text)
 {
@@ -505,47 +505,50 @@ is_invalid(const struct passage *passage,
 
     if (!call.out)
         call.out = &out;
-    return passage_run(passage, &call) == HOOP_E_INVALID && says(text) &&
-           (!passage_has_start(passage) ||
-            (passage_start(passage, &call, &op) == HOOP_E_INVALID &&
+    return mapping_case_run(mapping_case, &call) == HOOP_E_INVALID &&
+           says(text) &&
+           (!mapping_case_has_start(mapping_case) ||
+            (mapping_case_start(mapping_case, &call, &op) == HOOP_E_INVALID &&
              says(text))) &&
            !op && !out.data && out.shape.n_dims == 0;
 }
 
 static int
-wrong_tensors(struct rank *rank, const struct passage *passage)
+wrong_tensors(struct rank *rank, const struct mapping_case *mapping_case)
 {
     const size_t strides[2] = {1, 4};
     struct hoop_tensor x = table_of(rank->size, rank->size);
     struct redistribute_call_request call = {.tensor = &x, .comm = rank->comm};
 
     call.comm = NULL;
-    RANK_CHECK(is_invalid(passage, call, "comm is NULL"));
+    RANK_CHECK(is_invalid(mapping_case, call, "comm is NULL"));
     call.comm = rank->comm;
     call.tensor = NULL;
-    RANK_CHECK(is_invalid(passage, call, "the tensor is NULL"));
+    RANK_CHECK(is_invalid(mapping_case, call, "the tensor is NULL"));
     call.tensor = &x;
     x.dtype = (enum hoop_dtype)99;
-    RANK_CHECK(is_invalid(passage, call, "dtype 99"));
+    RANK_CHECK(is_invalid(mapping_case, call, "dtype 99"));
     x = table_of(rank->size, rank->size);
     x.shape.n_dims = HOOP_MAX_DIMS + 1;
-    RANK_CHECK(is_invalid(passage, call, "dimensions"));
+    RANK_CHECK(is_invalid(mapping_case, call, "dimensions"));
     x = table_of((size_t)1 << 40, (size_t)1 << 40);
-    RANK_CHECK(is_invalid(passage, call, "2^63"));
+    RANK_CHECK(is_invalid(mapping_case, call, "2^63"));
     x = table_of(rank->size, rank->size);
     x.data = NULL;
-    RANK_CHECK(is_invalid(passage, call, "no data"));
+    RANK_CHECK(is_invalid(mapping_case, call, "no data"));
     x = table_of(2, 2);
     x.strides = strides;
-    RANK_CHECK(is_invalid(passage, call, "pack it with hoop_tensor_copy()"));
+    RANK_CHECK(
+        is_invalid(mapping_case, call, "pack it with hoop_tensor_copy()"));
     x = (struct hoop_tensor){.data = values, .dtype = HOOP_INT64};
-    if (passage->effect != EFFECT_SAME && passage->effect != EFFECT_SUM)
-        RANK_CHECK(is_invalid(passage, call, "without dimensions"));
+    if (mapping_case->effect != EFFECT_SAME &&
+        mapping_case->effect != EFFECT_SUM)
+        RANK_CHECK(is_invalid(mapping_case, call, "without dimensions"));
     return 0;
 }
 
 static int
-wrong_results(struct rank *rank, const struct passage *passage)
+wrong_results(struct rank *rank, const struct mapping_case *mapping_case)
 {
     const size_t n = rank->size;
     const struct hoop_tensor x = table_of(2 * n, 2 * n);
@@ -555,36 +558,37 @@ wrong_results(struct rank *rank, const struct passage *passage)
     hoop_op_t *op = NULL;
 
     call.out = &out;
-    RANK_CHECK(passage_run(passage, &call) == HOOP_OK);
+    RANK_CHECK(mapping_case_run(mapping_case, &call) == HOOP_OK);
     struct hoop_tensor wrong = out;
     hoop_tensor_free(&out);
     call.out = &wrong;
     wrong.data = own;
     wrong.dtype = HOOP_FLOAT64;
-    RANK_CHECK(is_invalid(passage, call, "float64"));
+    RANK_CHECK(is_invalid(mapping_case, call, "float64"));
     wrong.dtype = HOOP_INT64;
     wrong.shape.dims[0]++;
-    RANK_CHECK(is_invalid(passage, call, "but the result is"));
+    RANK_CHECK(is_invalid(mapping_case, call, "but the result is"));
     wrong.shape.dims[0]--;
     /* Behind the first element, or of another shape: not in place. */
     wrong.data = values + 1;
-    RANK_CHECK(is_invalid(passage, call, "overlaps"));
+    RANK_CHECK(is_invalid(mapping_case, call, "overlaps"));
     wrong.data = values;
     if (!hoop_shape_equal(&wrong.shape, &x.shape))
-        RANK_CHECK(is_invalid(passage, call, "overlaps"));
-    if (passage_has_start(passage)) {
-        RANK_CHECK(passage_start(passage, &call, NULL) == HOOP_E_INVALID);
+        RANK_CHECK(is_invalid(mapping_case, call, "overlaps"));
+    if (mapping_case_has_start(mapping_case)) {
+        RANK_CHECK(mapping_case_start(mapping_case, &call, NULL) ==
+                   HOOP_E_INVALID);
         RANK_CHECK(says("out_op is NULL"));
     }
     call.out = NULL;
-    RANK_CHECK(passage_run(passage, &call) == HOOP_E_INVALID);
+    RANK_CHECK(mapping_case_run(mapping_case, &call) == HOOP_E_INVALID);
     RANK_CHECK(says("out is NULL"));
     RANK_CHECK(!op);
     return 0;
 }
 
 static int
-wrong_rows(struct rank *rank, const struct passage *passage)
+wrong_rows(struct rank *rank, const struct mapping_case *mapping_case)
 {
     const size_t n = rank->size;
     const struct hoop_tensor x = table_of(2 * n, 2);
@@ -597,26 +601,26 @@ wrong_rows(struct rank *rank, const struct passage *passage)
 
     for (size_t i = 0; i < n; i++)
         sizes[i] = 3 * n;
-    if (passage->splits) {
+    if (mapping_case->splits) {
         call.splits = &splits;
         /* The other way takes what the first one's result was given. */
-        if (passage->effect == EFFECT_ROWS_BACK)
+        if (mapping_case->effect == EFFECT_ROWS_BACK)
             splits = (struct hoop_row_splits){.output = sizes};
-        RANK_CHECK(is_invalid(passage, call, "but the sizes give"));
+        RANK_CHECK(is_invalid(mapping_case, call, "but the sizes give"));
         sizes[0] = SIZE_MAX;
-        RANK_CHECK(n == 1 || is_invalid(passage, call, "more than 2^64"));
+        RANK_CHECK(n == 1 || is_invalid(mapping_case, call, "more than 2^64"));
     }
-    if (!passage_takes_rows(passage))
+    if (!mapping_case_takes_rows(mapping_case))
         return 0;
     call.rows = &rows;
-    if (passage->effect == EFFECT_CUT_FIRST)
-        RANK_CHECK(is_invalid(passage, call, "sizes must be NULL"));
+    if (mapping_case->effect == EFFECT_CUT_FIRST)
+        RANK_CHECK(is_invalid(mapping_case, call, "sizes must be NULL"));
     else
-        RANK_CHECK(is_invalid(passage, call, "but the sizes give"));
+        RANK_CHECK(is_invalid(mapping_case, call, "but the sizes give"));
     RANK_CHECK(hoop_scratch_create(&scratch) == HOOP_OK);
     rows = (struct hoop_rows){.scratch = scratch};
     call.out = &taken;
-    RANK_CHECK(is_invalid(passage, call, "set it to NULL"));
+    RANK_CHECK(is_invalid(mapping_case, call, "set it to NULL"));
     hoop_scratch_free(scratch);
     return 0;
 }
@@ -626,12 +630,12 @@ wrong_everywhere_body(struct rank *rank)
 {
     int failure = 0;
 
-    for (size_t i = 0; i < n_passages && failure == 0; i++) {
-        failure = wrong_tensors(rank, &passages[i]);
-        failure = failure ? failure : wrong_results(rank, &passages[i]);
-        failure = failure ? failure : wrong_rows(rank, &passages[i]);
+    for (size_t i = 0; i < n_mapping_cases && failure == 0; i++) {
+        failure = wrong_tensors(rank, &mapping_cases[i]);
+        failure = failure ? failure : wrong_results(rank, &mapping_cases[i]);
+        failure = failure ? failure : wrong_rows(rank, &mapping_cases[i]);
         if (failure)
-            fprintf(stderr, "%s\n", passages[i].name);
+            fprintf(stderr, "%s\n", mapping_cases[i].name);
     }
     /* Nothing of it was a call. */
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);

@@ -33,17 +33,18 @@ spec_make(hoop_pg_t *group,
 }
 
 static int
-group_make(struct plane *plane, hoop_pg_t **out_group)
+group_make(struct mesh_process *mesh_process, hoop_pg_t **out_group)
 {
     const struct hoop_pg_options row = {.tp_degree = RANKS};
 
-    WORKER_CHECK(hoop_pg_create(plane->session, &row, out_group) == HOOP_OK);
+    WORKER_CHECK(hoop_pg_create(mesh_process->session, &row, out_group) ==
+                 HOOP_OK);
     return 0;
 }
 
 /* Nothing is sent, cut or copied: parts of 2 x 3 are a whole of 8 x 3. */
 static int
-label_body(struct plane *plane)
+label_body(struct mesh_process *mesh_process)
 {
     const struct hoop_compute compute = {HOOP_COMPUTE_TP1D, true};
     float values[6] = {0};
@@ -57,12 +58,12 @@ label_body(struct plane *plane)
     struct hoop_stats after;
     hoop_pg_t *group = NULL;
 
-    WORKER_CHECK(group_make(plane, &group) == 0);
+    WORKER_CHECK(group_make(mesh_process, &group) == 0);
     WORKER_CHECK(spec_make(group, 0, &rows, &spec) == 0);
     spec.compute = &compute;
-    hoop_session_stats(plane->session, &before);
+    hoop_session_stats(mesh_process->session, &before);
     WORKER_CHECK(hoop_param_init_spec("w", &part, &spec, &param) == HOOP_OK);
-    hoop_session_stats(plane->session, &after);
+    hoop_session_stats(mesh_process->session, &after);
     WORKER_CHECK(after.bytes_sent == before.bytes_sent);
     WORKER_CHECK(param.requires_grad && strcmp(param.name, "w") == 0);
     WORKER_CHECK(param.compute == &compute);
@@ -79,7 +80,7 @@ label_body(struct plane *plane)
 
 /* data=None. */
 static int
-empty_body(struct plane *plane)
+empty_body(struct mesh_process *mesh_process)
 {
     struct hoop_group_sharding rows;
     struct hoop_tensor_spec spec;
@@ -87,7 +88,7 @@ empty_body(struct plane *plane)
     size_t count = 1;
     hoop_pg_t *group = NULL;
 
-    WORKER_CHECK(group_make(plane, &group) == 0);
+    WORKER_CHECK(group_make(mesh_process, &group) == 0);
     WORKER_CHECK(hoop_pg_tensor_spec(group, NULL, &spec) == HOOP_OK);
     WORKER_CHECK(hoop_param_init_spec(NULL, NULL, &spec, &param) == HOOP_OK);
     WORKER_CHECK(hoop_shape_count(&param.tensor.shape, &count) == HOOP_OK);
@@ -105,7 +106,7 @@ empty_body(struct plane *plane)
 
 /* Ranks 0 and 1 have parts, the others none. */
 static int
-outside_body(struct plane *plane)
+outside_body(struct mesh_process *mesh_process)
 {
     const struct hoop_mesh_axis axis = {"rows", 2};
     const struct hoop_mesh_options options = {&axis, 1, NULL};
@@ -114,14 +115,15 @@ outside_body(struct plane *plane)
     hoop_dtensor_t *dtensor = NULL;
     struct hoop_param param;
 
-    WORKER_CHECK(hoop_mesh_create(plane->session, &options, &spec.mesh) ==
-                 HOOP_OK);
+    WORKER_CHECK(hoop_mesh_create(mesh_process->session, &options,
+                                  &spec.mesh) == HOOP_OK);
     WORKER_CHECK(hoop_dtensor_create(HOOP_INT64, &shape, &spec, &dtensor) ==
                  HOOP_OK);
     WORKER_CHECK(hoop_param_init_dtensor("w", dtensor, &param) == HOOP_OK);
     WORKER_CHECK(param.tensor.dtype == HOOP_INT64);
-    WORKER_CHECK(param.tensor.shape.dims[0] == (plane->rank < 2 ? 1 : 0));
-    WORKER_CHECK((param.tensor.data != NULL) == (plane->rank < 2));
+    WORKER_CHECK(param.tensor.shape.dims[0] ==
+                 (mesh_process->rank < 2 ? 1 : 0));
+    WORKER_CHECK((param.tensor.data != NULL) == (mesh_process->rank < 2));
     hoop_param_deinit(&param);
     hoop_mesh_free(spec.mesh);
     return 0;
@@ -131,14 +133,14 @@ static void
 param_with_a_spec_is_a_label(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 0, label_body), 0);
-    assert_int_equal(plane_run(2, 2, 0, empty_body), 0);
-    assert_int_equal(plane_run(2, 2, 0, outside_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, label_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, empty_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, outside_body), 0);
 }
 
 /* Row rank of 0 to 15. */
 static int
-matrix_make(struct plane *plane,
+matrix_make(struct mesh_process *mesh_process,
             hoop_pg_t *group,
             int64_t *values,
             struct hoop_param *out_param)
@@ -149,7 +151,7 @@ matrix_make(struct plane *plane,
     struct hoop_tensor_spec spec;
 
     for (size_t i = 0; i < WIDTH; i++)
-        values[i] = (int64_t)(plane->rank * WIDTH + i);
+        values[i] = (int64_t)(mesh_process->rank * WIDTH + i);
     WORKER_CHECK(spec_make(group, 0, &rows, &spec) == 0);
     WORKER_CHECK(hoop_param_init_spec("w", &part, &spec, out_param) == HOOP_OK);
     return 0;
@@ -176,7 +178,7 @@ is_whole(const struct hoop_tensor *tensor)
 
 /* Row shards to columns, in the parameter's own group, and to all of it. */
 static int
-redistribute_body(struct plane *plane)
+redistribute_body(struct mesh_process *mesh_process)
 {
     int64_t values[WIDTH];
     struct hoop_group_sharding columns;
@@ -187,12 +189,13 @@ redistribute_body(struct plane *plane)
     hoop_dtensor_t *grad = NULL;
     hoop_pg_t *group = NULL;
 
-    WORKER_CHECK(group_make(plane, &group) == 0);
-    WORKER_CHECK(matrix_make(plane, group, values, &param) == 0);
+    WORKER_CHECK(group_make(mesh_process, &group) == 0);
+    WORKER_CHECK(matrix_make(mesh_process, group, values, &param) == 0);
     WORKER_CHECK(spec_make(group, -1, &columns, &spec) == 0);
     WORKER_CHECK(hoop_param_redistribute(&param, &columns, NULL, &result) ==
                  HOOP_OK);
-    WORKER_CHECK(is_column(hoop_dtensor_local(result), plane->rank) == 0);
+    WORKER_CHECK(is_column(hoop_dtensor_local(result), mesh_process->rank) ==
+                 0);
     WORKER_CHECK(hoop_param_redistribute(&param, NULL, NULL, &whole) ==
                  HOOP_OK);
     WORKER_CHECK(is_whole(hoop_dtensor_local(whole)) == 0);
@@ -215,12 +218,12 @@ static void
 param_is_redistributed_to_a_new_tensor(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 0, redistribute_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, redistribute_body), 0);
 }
 
 /* In place: the fields of the parameter follow. */
 static int
-change_body(struct plane *plane)
+change_body(struct mesh_process *mesh_process)
 {
     const struct hoop_compute compute = {HOOP_COMPUTE_TP2D, false};
     int64_t values[WIDTH];
@@ -230,12 +233,12 @@ change_body(struct plane *plane)
     hoop_op_t *op = NULL;
     hoop_pg_t *group = NULL;
 
-    WORKER_CHECK(group_make(plane, &group) == 0);
-    WORKER_CHECK(matrix_make(plane, group, values, &param) == 0);
+    WORKER_CHECK(group_make(mesh_process, &group) == 0);
+    WORKER_CHECK(matrix_make(mesh_process, group, values, &param) == 0);
     WORKER_CHECK(spec_make(group, -1, &columns, &spec) == 0);
     spec.compute = &compute;
     WORKER_CHECK(hoop_param_set_spec(&param, &spec) == HOOP_OK);
-    WORKER_CHECK(is_column(&param.tensor, plane->rank) == 0);
+    WORKER_CHECK(is_column(&param.tensor, mesh_process->rank) == 0);
     WORKER_CHECK(param.compute == &compute);
     WORKER_CHECK(hoop_param_set_dist_spec(&param, NULL) == HOOP_OK);
     WORKER_CHECK(is_whole(&param.tensor) == 0);
@@ -244,11 +247,11 @@ change_body(struct plane *plane)
                                                   &op) == HOOP_OK);
     WORKER_CHECK(hoop_wait(op, HOOP_FOREVER) == HOOP_OK);
     hoop_param_refresh(&param);
-    WORKER_CHECK(is_column(&param.tensor, plane->rank) == 0);
+    WORKER_CHECK(is_column(&param.tensor, mesh_process->rank) == 0);
     /* What cannot be leaves it as it was. */
     spec.sharding.dims[0].n_axes = HOOP_MAX_AXES;
     WORKER_CHECK(hoop_param_set_spec(&param, &spec) == HOOP_E_INVALID);
-    WORKER_CHECK(is_column(&param.tensor, plane->rank) == 0);
+    WORKER_CHECK(is_column(&param.tensor, mesh_process->rank) == 0);
     hoop_param_deinit(&param);
     hoop_pg_free(group);
     return 0;
@@ -258,7 +261,7 @@ static void
 param_changes_in_place(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 0, change_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, change_body), 0);
 }
 
 /* What a hook that gathers, and one behind it, have seen. */
@@ -317,7 +320,7 @@ use(const struct hoop_param_op *op, void *owner)
 }
 
 static int
-hooks_body(struct plane *plane)
+hooks_body(struct mesh_process *mesh_process)
 {
     int64_t values[WIDTH];
     struct hoop_param param;
@@ -329,8 +332,8 @@ hooks_body(struct plane *plane)
     const hoop_param_hook_t *const hooks[] = {&fetching, &looking};
     struct hoop_param_hooks scope;
 
-    WORKER_CHECK(group_make(plane, &seen.group) == 0);
-    WORKER_CHECK(matrix_make(plane, seen.group, values, &param) == 0);
+    WORKER_CHECK(group_make(mesh_process, &seen.group) == 0);
+    WORKER_CHECK(matrix_make(mesh_process, seen.group, values, &param) == 0);
     WORKER_CHECK(hoop_param_init("x", NULL, &plain) == HOOP_OK);
     seen.sharded = *hoop_dtensor_spec(param.dtensor);
     const struct hoop_operand operands[] = {{.param = &param}};
@@ -351,14 +354,14 @@ static void
 hooks_see_and_redistribute_the_param(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 0, hooks_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, hooks_body), 0);
 }
 
 static int
-errors_body(struct plane *plane)
+errors_body(struct mesh_process *mesh_process)
 {
     const struct hoop_tensor strange = {.shape = {.n_dims = HOOP_MAX_DIMS + 1}};
-    const struct hoop_tensor_spec spec = {.mesh = plane->mesh};
+    const struct hoop_tensor_spec spec = {.mesh = mesh_process->mesh};
     hoop_dtensor_t *result = NULL;
     struct hoop_param plain;
     struct hoop_param param = {.name = "before"};
@@ -397,7 +400,7 @@ static void
 params_that_are_wrong_are_refused(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 0, errors_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, errors_body), 0);
 }
 
 int

@@ -21,11 +21,11 @@ enum {
 static const struct hoop_shape square = {2, {8, 8}};
 
 static int
-tensor_make(struct plane *plane,
+tensor_make(struct mesh_process *mesh_process,
             const struct hoop_sharding *sharding,
             hoop_dtensor_t **out_dtensor)
 {
-    const struct hoop_tensor_spec spec = {plane->mesh, *sharding, NULL};
+    const struct hoop_tensor_spec spec = {mesh_process->mesh, *sharding, NULL};
 
     WORKER_CHECK(hoop_dtensor_create(HOOP_INT64, &square, &spec, out_dtensor) ==
                  HOOP_OK);
@@ -54,21 +54,22 @@ static const struct example examples[] = {
 };
 
 static int
-example_body(struct plane *plane, const struct example *example)
+example_body(struct mesh_process *mesh_process, const struct example *example)
 {
-    const struct hoop_tensor_spec spec = {plane->mesh, example->to, NULL};
+    const struct hoop_tensor_spec spec = {mesh_process->mesh, example->to,
+                                          NULL};
     struct hoop_redistribution plan;
     hoop_dtensor_t *dtensor = NULL;
     uint64_t bytes_sent = 0;
     uint64_t bytes_total = 0;
 
-    if (tensor_make(plane, &example->from, &dtensor) != 0)
+    if (tensor_make(mesh_process, &example->from, &dtensor) != 0)
         return 1;
     WORKER_CHECK(hoop_redistribute_plan(dtensor, &spec, &plan) == HOOP_OK);
     WORKER_CHECK(plan.n_steps == example->n_steps);
     WORKER_CHECK(plan.bytes_total == example->bytes_total);
     WORKER_CHECK(plan.bytes_sent ==
-                 (plane->rank < RANKS ? plan.bytes_total / RANKS : 0));
+                 (mesh_process->rank < RANKS ? plan.bytes_total / RANKS : 0));
     for (uint32_t i = 0; i < plan.n_steps; i++) {
         bytes_sent += plan.steps[i].bytes_sent;
         bytes_total += plan.steps[i].bytes_total;
@@ -88,16 +89,16 @@ example_body(struct plane *plane, const struct example *example)
 }
 
 static int
-examples_body(struct plane *plane)
+examples_body(struct mesh_process *mesh_process)
 {
     struct hoop_stats before;
     struct hoop_stats after;
     int failure = 0;
 
-    hoop_session_stats(plane->session, &before);
+    hoop_session_stats(mesh_process->session, &before);
     for (size_t i = 0; i < COUNT_OF(examples) && failure == 0; i++)
-        failure = example_body(plane, &examples[i]);
-    hoop_session_stats(plane->session, &after);
+        failure = example_body(mesh_process, &examples[i]);
+    hoop_session_stats(mesh_process->session, &after);
     WORKER_CHECK(before.bytes_sent == after.bytes_sent);
     return failure;
 }
@@ -106,7 +107,7 @@ static void
 plan_of_examples_is_the_expected_one(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 1, examples_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 1, examples_body), 0);
 }
 
 /* Lines of few columns, none with spaces at its end. */
@@ -138,15 +139,15 @@ explain(const hoop_dtensor_t *dtensor,
 }
 
 static int
-explain_body(struct plane *plane)
+explain_body(struct mesh_process *mesh_process)
 {
     static const struct hoop_sharding from = {.dims = {{1, {0}}}};
-    struct hoop_tensor_spec spec = {plane->mesh, from, NULL};
+    struct hoop_tensor_spec spec = {mesh_process->mesh, from, NULL};
     hoop_dtensor_t *dtensor = NULL;
     CLEANUP(free) char *text = NULL;
     CLEANUP(free) char *none = NULL;
 
-    if (tensor_make(plane, &from, &dtensor) != 0 ||
+    if (tensor_make(mesh_process, &from, &dtensor) != 0 ||
         explain(dtensor, &spec, &none) != 0)
         return 1;
     WORKER_CHECK(strcmp(none,
@@ -158,8 +159,9 @@ explain_body(struct plane *plane)
         return 1;
     WORKER_CHECK(strstr(text, "\n   1 allgather       0      0      [R, R] on "
                               "2 x 2"));
-    WORKER_CHECK(strstr(text, plane->rank < RANKS ? " 256 B     1.0 KiB "
-                                                  : " 0 B     1.0 KiB "));
+    WORKER_CHECK(strstr(text, mesh_process->rank < RANKS
+                                  ? " 256 B     1.0 KiB "
+                                  : " 0 B     1.0 KiB "));
     WORKER_CHECK(strstr(text, "\n  in all "));
     WORKER_CHECK(hoop_redistribute_explain(dtensor, &spec, NULL) ==
                  HOOP_E_INVALID);
@@ -171,12 +173,12 @@ static void
 explain_prints_a_narrow_table(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 1, explain_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 1, explain_body), 0);
 }
 
 /* To two ranks of four: another mesh. */
 static int
-meshes_body(struct plane *plane)
+meshes_body(struct mesh_process *mesh_process)
 {
     static const struct hoop_mesh_axis axis = {"pair", 2};
     static const uint32_t ranks[] = {1, 4};
@@ -187,9 +189,9 @@ meshes_body(struct plane *plane)
     hoop_dtensor_t *dtensor = NULL;
     CLEANUP(free) char *text = NULL;
 
-    WORKER_CHECK(hoop_mesh_create(plane->session, &options, &spec.mesh) ==
-                 HOOP_OK);
-    if (tensor_make(plane, &rows, &dtensor) != 0)
+    WORKER_CHECK(hoop_mesh_create(mesh_process->session, &options,
+                                  &spec.mesh) == HOOP_OK);
+    if (tensor_make(mesh_process, &rows, &dtensor) != 0)
         return 1;
     WORKER_CHECK(hoop_redistribute_plan(dtensor, &spec, &plan) == HOOP_OK);
     WORKER_CHECK(plan.n_steps == 1);
@@ -197,9 +199,9 @@ meshes_body(struct plane *plane)
     WORKER_CHECK(plan.steps[0].mesh.n_axes == 1);
     /* Rank 1 has 64 bytes of its half. */
     WORKER_CHECK(plan.bytes_total == 512 - 64);
-    WORKER_CHECK(plan.bytes_sent == (plane->rank == 4   ? 0U
-                                     : plane->rank == 1 ? 64U
-                                                        : 128U));
+    WORKER_CHECK(plan.bytes_sent == (mesh_process->rank == 4   ? 0U
+                                     : mesh_process->rank == 1 ? 64U
+                                                               : 128U));
     if (explain(dtensor, &spec, &text) != 0)
         return 1;
     WORKER_CHECK(strstr(text, "  to [R, S0] on 2\n"));
@@ -212,7 +214,7 @@ static void
 plan_to_another_mesh_is_an_exchange(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 1, meshes_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 1, meshes_body), 0);
 }
 
 static int
@@ -229,19 +231,19 @@ check_refused(const hoop_dtensor_t *dtensor,
 }
 
 static int
-wrong_body(struct plane *plane)
+wrong_body(struct mesh_process *mesh_process)
 {
     static const struct hoop_sharding whole = {.is_uneven = false};
     const struct hoop_tensor_spec beyond = {
-        plane->mesh, {.dims = {{0}, {0}, {1, {0}}}}, NULL};
+        mesh_process->mesh, {.dims = {{0}, {0}, {1, {0}}}}, NULL};
     const struct hoop_tensor_spec twice = {
-        plane->mesh, {.dims = {{1, {1}}, {1, {1}}}}, NULL};
+        mesh_process->mesh, {.dims = {{1, {1}}, {1, {1}}}}, NULL};
     const struct hoop_tensor_spec no_axis = {
-        plane->mesh, {.dims = {{1, {2}}}}, NULL};
+        mesh_process->mesh, {.dims = {{1, {2}}}}, NULL};
     const struct hoop_tensor_spec nowhere = {.sharding = whole};
     hoop_dtensor_t *dtensor = NULL;
 
-    if (tensor_make(plane, &whole, &dtensor) != 0 ||
+    if (tensor_make(mesh_process, &whole, &dtensor) != 0 ||
         check_refused(dtensor, &beyond,
                       "dim 2 is cut, but the tensor has 2 dimensions") != 0 ||
         check_refused(dtensor, &twice, "dim 1 names axis 1, which is there") !=
@@ -262,7 +264,7 @@ static void
 plan_of_wrong_specs_is_refused(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(2, 2, 1, wrong_body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 1, wrong_body), 0);
 }
 
 int

@@ -24,8 +24,8 @@
 #include "engine/engine.h"
 #include "mesh/redistribute/redistribute_runner.h"
 #include "mesh/redistribute/redistribution.h"
-#include "placings.h"
 #include "ranks.h"
+#include "sharding_model.h"
 
 /*
  * One redistribution, of one rank, and its result.
@@ -37,8 +37,8 @@
  */
 
 enum {
-    TRIP_PAIRS_MAX = PLACINGS_MAX * PLACINGS_MAX,
-    TRIP_PART_BYTES = PLACING_ELEMENTS_MAX * 8,
+    RESHARD_PAIRS_MAX = SHARDING_MODEL_MAX * SHARDING_MODEL_MAX,
+    RESHARD_PART_BYTES = SHARDING_MODEL_ELEMENTS_MAX * 8,
 };
 
 /* Tensors that a set of processes takes from each layout to each. */
@@ -55,7 +55,7 @@ struct plot_side {
     const uint32_t *ranks; /* [place]; NULL: 0, 1, ... */
 };
 
-/* Where all trips of a test are from and to. */
+/* Where all reshards of a test are from and to. */
 struct plot {
     struct plot_side from;
     struct plot_side to;
@@ -63,7 +63,7 @@ struct plot {
 };
 
 /* One redistribution, of one rank. */
-struct trip {
+struct reshard {
     struct rank *rank;
     const struct plot *plot;
     const struct group *group;
@@ -97,7 +97,7 @@ value_set(const struct hoop_tensor *tensor, size_t at, double value)
 }
 
 static double
-trip_value(const struct hoop_tensor *tensor, size_t at)
+reshard_value(const struct hoop_tensor *tensor, size_t at)
 {
     if (tensor->dtype == HOOP_INT16)
         return ((const int16_t *)tensor->data)[at];
@@ -122,55 +122,56 @@ plot_place(const struct plot_side *side, uint32_t rank)
 }
 
 /* From where its layouts are looked at. */
-static struct placing_seat
-trip_seat_from(const struct trip *trip, uint32_t place)
+static struct sharding_model_part
+reshard_part_from(const struct reshard *reshard, uint32_t place)
 {
-    return (struct placing_seat){.sharding = trip->from,
-                                 .mesh = &trip->plot->from.mesh,
-                                 .shape = &trip->group->shape,
-                                 .place = place};
+    return (struct sharding_model_part){.sharding = reshard->from,
+                                        .mesh = &reshard->plot->from.mesh,
+                                        .shape = &reshard->group->shape,
+                                        .place = place};
 }
 
-static struct placing_seat
-trip_seat_to(const struct trip *trip, uint32_t place)
+static struct sharding_model_part
+reshard_part_to(const struct reshard *reshard, uint32_t place)
 {
-    return (struct placing_seat){.sharding = trip->to,
-                                 .mesh = &trip->plot->to.mesh,
-                                 .shape = &trip->group->shape,
-                                 .place = place};
+    return (struct sharding_model_part){.sharding = reshard->to,
+                                        .mesh = &reshard->plot->to.mesh,
+                                        .shape = &reshard->group->shape,
+                                        .place = place};
 }
 
-/* What the rank of the trip has, if it is there. */
+/* What the rank of the reshard has, if it is there. */
 static bool
-has_before(const struct trip *trip, size_t i, size_t *out_at)
+has_before(const struct reshard *reshard, size_t i, size_t *out_at)
 {
-    const uint32_t place = plot_place(&trip->plot->from, trip->rank->rank);
-    const struct placing_seat seat = trip_seat_from(trip, place);
+    const uint32_t place =
+        plot_place(&reshard->plot->from, reshard->rank->rank);
+    const struct sharding_model_part seat = reshard_part_from(reshard, place);
 
-    return place != HOOP_NO_RANK && placing_has(&seat, i, out_at);
+    return place != HOOP_NO_RANK && sharding_model_has(&seat, i, out_at);
 }
 
 static bool
-has_after(const struct trip *trip, size_t i, size_t *out_at)
+has_after(const struct reshard *reshard, size_t i, size_t *out_at)
 {
-    const uint32_t place = plot_place(&trip->plot->to, trip->rank->rank);
-    const struct placing_seat seat = trip_seat_to(trip, place);
+    const uint32_t place = plot_place(&reshard->plot->to, reshard->rank->rank);
+    const struct sharding_model_part seat = reshard_part_to(reshard, place);
 
-    return place != HOOP_NO_RANK && placing_has(&seat, i, out_at);
+    return place != HOOP_NO_RANK && sharding_model_has(&seat, i, out_at);
 }
 
 /* What the rank at a place begins with. */
 static double
-value_before(const struct trip *trip, size_t i, uint32_t place)
+value_before(const struct reshard *reshard, size_t i, uint32_t place)
 {
-    const struct placing_seat seat = trip_seat_from(trip, place);
+    const struct sharding_model_part seat = reshard_part_from(reshard, place);
     uint32_t n_addends;
-    const uint32_t number = placing_addend(&seat, &n_addends);
+    const uint32_t number = sharding_model_addend(&seat, &n_addends);
 
-    return trip->way == REDISTRIBUTION_BACKWARD
-               ? placing_value(i) + GRADIENT_STEP * (double)place
-               : placing_addend_value(trip->group->from_op, i, number,
-                                      n_addends);
+    return reshard->way == REDISTRIBUTION_BACKWARD
+               ? sharding_model_value(i) + GRADIENT_STEP * (double)place
+               : sharding_model_addend_value(reshard->group->from_op, i, number,
+                                             n_addends);
 }
 
 /* Whether two places hold different elements, or the same, of one replica. */
@@ -182,9 +183,10 @@ same_replica(const struct hoop_sharding *sharding,
 {
     const uint32_t n_columns = mesh->sizes[1];
 
-    return (placing_cuts(sharding, 0) ||
+    return (sharding_model_cuts(sharding, 0) ||
             one / n_columns == other / n_columns) &&
-           (placing_cuts(sharding, 1) || one % n_columns == other % n_columns);
+           (sharding_model_cuts(sharding, 1) ||
+            one % n_columns == other % n_columns);
 }
 
 /* How many replicas begin before a place. */
@@ -208,63 +210,65 @@ replicas_before(const struct hoop_sharding *sharding,
 /* A place in the replica that a rank that is new takes gradients from: that of
  * the first rank of its own replica that is not, else one by number. */
 static uint32_t
-source_of_new(const struct trip *trip, uint32_t place)
+source_of_new(const struct reshard *reshard, uint32_t place)
 {
-    const struct plot_side *from = &trip->plot->from;
-    const struct plot_side *to = &trip->plot->to;
+    const struct plot_side *from = &reshard->plot->from;
+    const struct plot_side *to = &reshard->plot->to;
     const uint32_t n_from = from->mesh.sizes[0] * from->mesh.sizes[1];
     const uint32_t n_to = to->mesh.sizes[0] * to->mesh.sizes[1];
     uint32_t first = n_to;
 
     for (uint32_t i = n_to; i-- > 0;) {
-        if (same_replica(trip->to, &to->mesh, i, place))
+        if (same_replica(reshard->to, &to->mesh, i, place))
             first = i;
     }
     for (uint32_t i = first; i < n_to; i++) {
         const uint32_t own = plot_place(from, to->ranks ? to->ranks[i] : i);
 
-        if (own != HOOP_NO_RANK && same_replica(trip->to, &to->mesh, i, place))
+        if (own != HOOP_NO_RANK &&
+            same_replica(reshard->to, &to->mesh, i, place))
             return own;
     }
-    const uint32_t number = replicas_before(trip->to, &to->mesh, first) *
-                            replicas_before(trip->from, &from->mesh, n_from) /
-                            replicas_before(trip->to, &to->mesh, n_to);
+    const uint32_t number =
+        replicas_before(reshard->to, &to->mesh, first) *
+        replicas_before(reshard->from, &from->mesh, n_from) /
+        replicas_before(reshard->to, &to->mesh, n_to);
     uint32_t source = 0;
-    while (replicas_before(trip->from, &from->mesh, source + 1) <= number)
+    while (replicas_before(reshard->from, &from->mesh, source + 1) <= number)
         source++;
     return source;
 }
 
 /* A gradient comes from the replica that the rank is part of. */
 static double
-value_after(const struct trip *trip, size_t i)
+value_after(const struct reshard *reshard, size_t i)
 {
-    const struct plot_side *from = &trip->plot->from;
-    struct placing_seat seat = trip_seat_from(trip, 0);
-    uint32_t source = plot_place(from, trip->rank->rank);
+    const struct plot_side *from = &reshard->plot->from;
+    struct sharding_model_part seat = reshard_part_from(reshard, 0);
+    uint32_t source = plot_place(from, reshard->rank->rank);
     size_t at;
 
-    if (trip->way != REDISTRIBUTION_BACKWARD)
-        return placing_value(i);
+    if (reshard->way != REDISTRIBUTION_BACKWARD)
+        return sharding_model_value(i);
     if (source == HOOP_NO_RANK)
-        source =
-            source_of_new(trip, plot_place(&trip->plot->to, trip->rank->rank));
-    while (!placing_has(&seat, i, &at) ||
-           !same_replica(trip->from, &from->mesh, seat.place, source))
+        source = source_of_new(
+            reshard, plot_place(&reshard->plot->to, reshard->rank->rank));
+    while (!sharding_model_has(&seat, i, &at) ||
+           !same_replica(reshard->from, &from->mesh, seat.place, source))
         seat.place++;
-    return value_before(trip, i, seat.place);
+    return value_before(reshard, i, seat.place);
 }
 
 /* Without data: the rank is outside. */
 static struct hoop_tensor
-tensor_of(const struct trip *trip, const struct placing_seat *seat)
+tensor_of(const struct reshard *reshard, const struct sharding_model_part *seat)
 {
-    const enum hoop_dtype dtype = trip->group->dtype;
+    const enum hoop_dtype dtype = reshard->group->dtype;
     struct hoop_tensor tensor = {.dtype = dtype, .shape = {.n_dims = 1}};
 
     if (seat->place == HOOP_NO_RANK)
         return tensor;
-    tensor.shape.dims[0] = placing_count(seat);
+    tensor.shape.dims[0] = sharding_model_count(seat);
     const size_t n_bytes = tensor.shape.dims[0] * dtype_size(dtype) + GUARD;
     tensor.data = malloc(n_bytes);
     memset(tensor.data, 0x55, n_bytes);
@@ -272,89 +276,89 @@ tensor_of(const struct trip *trip, const struct placing_seat *seat)
 }
 
 static enum hoop_status
-trip_finish(void *owner)
+reshard_finish(void *owner)
 {
-    struct trip *trip = owner;
+    struct reshard *reshard = owner;
 
-    trip->n_finished++;
+    reshard->n_finished++;
     return HOOP_OK;
 }
 
 static void
-trip_destroy(void *owner)
+reshard_destroy(void *owner)
 {
-    struct trip *trip = owner;
+    struct reshard *reshard = owner;
 
-    trip->n_destroyed++;
+    reshard->n_destroyed++;
 }
 
 static enum hoop_status
-trip_plan(struct trip *trip)
+reshard_plan(struct reshard *reshard)
 {
     const struct redistribution_request request = {
-        .from = {.ranks = trip->plot->from.ranks,
-                 .mesh = trip->plot->from.mesh,
-                 .sharding = *trip->from},
-        .to = {.ranks = trip->plot->to.ranks,
-               .mesh = trip->plot->to.mesh,
-               .sharding = *trip->to},
-        .n_ranks = trip->rank->size,
-        .shape = trip->group->shape,
-        .dtype = trip->group->dtype,
-        .way = trip->way,
+        .from = {.ranks = reshard->plot->from.ranks,
+                 .mesh = reshard->plot->from.mesh,
+                 .sharding = *reshard->from},
+        .to = {.ranks = reshard->plot->to.ranks,
+               .mesh = reshard->plot->to.mesh,
+               .sharding = *reshard->to},
+        .n_ranks = reshard->rank->size,
+        .shape = reshard->group->shape,
+        .dtype = reshard->group->dtype,
+        .way = reshard->way,
     };
     enum hoop_status status =
-        redistribution_create(&request, &trip->redistribution);
+        redistribution_create(&request, &reshard->redistribution);
 
     if (status != HOOP_OK)
         return status;
-    for (uint32_t i = 0; i < redistribution_n_steps(trip->redistribution);
+    for (uint32_t i = 0; i < redistribution_n_steps(reshard->redistribution);
          i++) {
         uint64_t n_bytes = 0;
 
-        status = redistribution_bytes_sent(trip->redistribution, i,
-                                           trip->rank->rank, &n_bytes);
+        status = redistribution_bytes_sent(reshard->redistribution, i,
+                                           reshard->rank->rank, &n_bytes);
         if (status != HOOP_OK)
             return status;
-        trip->bytes += n_bytes;
+        reshard->bytes += n_bytes;
     }
     return HOOP_OK;
 }
 
 /* Memory for both parts, and the plan. */
 static enum hoop_status
-trip_pack(struct trip *trip)
+reshard_pack(struct reshard *reshard)
 {
-    const uint32_t rank = trip->rank->rank;
-    const uint32_t place = plot_place(&trip->plot->from, rank);
-    const struct placing_seat before = trip_seat_from(trip, place);
-    const struct placing_seat after =
-        trip_seat_to(trip, plot_place(&trip->plot->to, rank));
+    const uint32_t rank = reshard->rank->rank;
+    const uint32_t place = plot_place(&reshard->plot->from, rank);
+    const struct sharding_model_part before = reshard_part_from(reshard, place);
+    const struct sharding_model_part after =
+        reshard_part_to(reshard, plot_place(&reshard->plot->to, rank));
     size_t at;
 
-    trip->input = tensor_of(trip, &before);
-    trip->output = tensor_of(trip, &after);
-    for (size_t i = 0; i < placing_whole(&trip->group->shape); i++) {
-        if (has_before(trip, i, &at))
-            value_set(&trip->input, at, value_before(trip, i, place));
+    reshard->input = tensor_of(reshard, &before);
+    reshard->output = tensor_of(reshard, &after);
+    for (size_t i = 0; i < sharding_model_whole(&reshard->group->shape); i++) {
+        if (has_before(reshard, i, &at))
+            value_set(&reshard->input, at, value_before(reshard, i, place));
     }
-    return trip_plan(trip);
+    return reshard_plan(reshard);
 }
 
 static struct redistribute_runner_request
-trip_request(struct trip *trip)
+reshard_request(struct reshard *reshard)
 {
     return (struct redistribute_runner_request){
-        .redistribution = trip->redistribution,
-        .comm = trip->rank->comm,
-        .rank = trip->rank->rank,
-        .dtype = trip->group->dtype,
-        .count = placing_whole(&trip->group->shape),
-        .from = &trip->input,
-        .to = &trip->output,
-        .hooks = {.finish = trip_finish,
-                  .destroy = trip_destroy,
-                  .owner = trip},
+        .redistribution = reshard->redistribution,
+        .comm = reshard->rank->comm,
+        .rank = reshard->rank->rank,
+        .dtype = reshard->group->dtype,
+        .count = sharding_model_whole(&reshard->group->shape),
+        .from = &reshard->input,
+        .to = &reshard->output,
+        .hooks = {.finish = reshard_finish,
+                  .destroy = reshard_destroy,
+                  .owner = reshard},
     };
 }
 
@@ -374,48 +378,50 @@ is_guarded(const struct hoop_tensor *tensor)
 
 /* Where rank's addends are, and how. */
 static uint8_t *
-trip_part(const struct plot *plot, uint32_t rank, size_t pair)
+reshard_part(const struct plot *plot, uint32_t rank, size_t pair)
 {
-    return plot->parts + (rank * TRIP_PAIRS_MAX + pair) * TRIP_PART_BYTES;
+    return plot->parts + (rank * RESHARD_PAIRS_MAX + pair) * RESHARD_PART_BYTES;
 }
 
 /* What the rank has now is right, and the hooks were called; addends are kept,
  * to be looked at when all have theirs. 0, or 1 after a report. */
 static int
-trip_check(const struct trip *trip, size_t pair)
+reshard_check(const struct reshard *reshard, size_t pair)
 {
-    const struct rank *rank = trip->rank;
-    const uint32_t place = plot_place(&trip->plot->from, rank->rank);
-    const bool is_partial =
-        trip->to->partial.n_axes > 0 && trip->way != REDISTRIBUTION_BACKWARD;
+    const struct rank *rank = reshard->rank;
+    const uint32_t place = plot_place(&reshard->plot->from, rank->rank);
+    const bool is_partial = reshard->to->partial.n_axes > 0 &&
+                            reshard->way != REDISTRIBUTION_BACKWARD;
     size_t at;
 
-    RANK_CHECK(trip->n_finished == 1 && trip->n_destroyed == 1);
-    RANK_CHECK(is_guarded(&trip->input) && is_guarded(&trip->output));
-    for (size_t i = 0; i < placing_whole(&trip->group->shape); i++) {
-        if (has_before(trip, i, &at))
-            RANK_CHECK(trip_value(&trip->input, at) ==
-                       value_before(trip, i, place));
-        if (has_after(trip, i, &at) && !is_partial)
-            RANK_CHECK(trip_value(&trip->output, at) == value_after(trip, i));
+    RANK_CHECK(reshard->n_finished == 1 && reshard->n_destroyed == 1);
+    RANK_CHECK(is_guarded(&reshard->input) && is_guarded(&reshard->output));
+    for (size_t i = 0; i < sharding_model_whole(&reshard->group->shape); i++) {
+        if (has_before(reshard, i, &at))
+            RANK_CHECK(reshard_value(&reshard->input, at) ==
+                       value_before(reshard, i, place));
+        if (has_after(reshard, i, &at) && !is_partial)
+            RANK_CHECK(reshard_value(&reshard->output, at) ==
+                       value_after(reshard, i));
     }
-    if (trip->output.data)
-        memcpy(trip_part(trip->plot, rank->rank, pair), trip->output.data,
-               trip->output.shape.dims[0] * dtype_size(trip->group->dtype));
+    if (reshard->output.data)
+        memcpy(
+            reshard_part(reshard->plot, rank->rank, pair), reshard->output.data,
+            reshard->output.shape.dims[0] * dtype_size(reshard->group->dtype));
     return 0;
 }
 
 static void
-trip_end(struct trip *trip)
+reshard_end(struct reshard *reshard)
 {
-    redistribution_destroy(trip->redistribution);
-    free(trip->input.data);
-    free(trip->output.data);
+    redistribution_destroy(reshard->redistribution);
+    free(reshard->input.data);
+    free(reshard->output.data);
 }
 
 /* Payload, since the beginning. */
 static uint64_t
-trip_bytes_sent(const struct rank *rank)
+reshard_bytes_sent(const struct rank *rank)
 {
     struct engine_stats stats;
 
@@ -425,16 +431,16 @@ trip_bytes_sent(const struct rank *rank)
 
 /* Says of which pair a failure is; 1. */
 static int
-trip_say(const struct trip *trip)
+reshard_say(const struct reshard *reshard)
 {
-    const uint32_t n_dims = trip->group->shape.n_dims;
-    const uint32_t *from = trip->plot->from.mesh.sizes;
-    const uint32_t *to = trip->plot->to.mesh.sizes;
+    const uint32_t n_dims = reshard->group->shape.n_dims;
+    const uint32_t *from = reshard->plot->from.mesh.sizes;
+    const uint32_t *to = reshard->plot->to.mesh.sizes;
 
     fprintf(stderr, "from %s on %u x %u to %s on %u x %u%s\n",
-            hoop_sharding_describe(trip->from, n_dims).text, from[0], from[1],
-            hoop_sharding_describe(trip->to, n_dims).text, to[0], to[1],
-            trip->way == REDISTRIBUTION_BACKWARD ? ", backward" : "");
+            hoop_sharding_describe(reshard->from, n_dims).text, from[0],
+            from[1], hoop_sharding_describe(reshard->to, n_dims).text, to[0],
+            to[1], reshard->way == REDISTRIBUTION_BACKWARD ? ", backward" : "");
     return 1;
 }
 
@@ -466,42 +472,42 @@ static const struct group groups_of_two[] = {
 
 /* One by one. */
 static int
-go_alone(struct trip *trip, size_t pair)
+go_alone(struct reshard *reshard, size_t pair)
 {
-    const struct rank *rank = trip->rank;
+    const struct rank *rank = reshard->rank;
 
-    RANK_CHECK(trip_pack(trip) == HOOP_OK);
-    const struct redistribute_runner_request request = trip_request(trip);
-    const uint64_t before = trip_bytes_sent(rank);
+    RANK_CHECK(reshard_pack(reshard) == HOOP_OK);
+    const struct redistribute_runner_request request = reshard_request(reshard);
+    const uint64_t before = reshard_bytes_sent(rank);
     RANK_CHECK(redistribute_runner_run(&request) == HOOP_OK);
-    RANK_CHECK(trip_bytes_sent(rank) - before == trip->bytes);
-    return trip_check(trip, pair);
+    RANK_CHECK(reshard_bytes_sent(rank) - before == reshard->bytes);
+    return reshard_check(reshard, pair);
 }
 
 /* Started in one order, waited for in another on each rank. */
 static int
-go_together(struct trip *trips, size_t n_trips, size_t first_pair)
+go_together(struct reshard *reshards, size_t n_cases, size_t first_pair)
 {
-    const struct rank *rank = trips[0].rank;
-    const uint64_t before = trip_bytes_sent(rank);
+    const struct rank *rank = reshards[0].rank;
+    const uint64_t before = reshard_bytes_sent(rank);
     hoop_op_t *ops[N_AT_ONCE];
     uint64_t bytes = 0;
 
-    for (size_t i = 0; i < n_trips; i++) {
-        RANK_CHECK(trip_pack(&trips[i]) == HOOP_OK);
+    for (size_t i = 0; i < n_cases; i++) {
+        RANK_CHECK(reshard_pack(&reshards[i]) == HOOP_OK);
         const struct redistribute_runner_request request =
-            trip_request(&trips[i]);
+            reshard_request(&reshards[i]);
         RANK_CHECK(redistribute_runner_start(&request, &ops[i]) == HOOP_OK);
-        bytes += trips[i].bytes;
+        bytes += reshards[i].bytes;
     }
-    for (size_t i = 0; i < n_trips; i++) {
-        const size_t k = rank->rank % 2 == 0 ? n_trips - 1 - i : i;
+    for (size_t i = 0; i < n_cases; i++) {
+        const size_t k = rank->rank % 2 == 0 ? n_cases - 1 - i : i;
 
         RANK_CHECK(hoop_wait(ops[k], HOOP_FOREVER) == HOOP_OK);
-        if (trip_check(&trips[k], first_pair + k))
-            return trip_say(&trips[k]);
+        if (reshard_check(&reshards[k], first_pair + k))
+            return reshard_say(&reshards[k]);
     }
-    RANK_CHECK(trip_bytes_sent(rank) - before == bytes);
+    RANK_CHECK(reshard_bytes_sent(rank) - before == bytes);
     return 0;
 }
 
@@ -510,16 +516,18 @@ struct tour {
     struct rank *rank;
     const struct plot *plot;
     const struct group *group;
-    struct hoop_sharding from[PLACINGS_MAX];
-    struct hoop_sharding to[PLACINGS_MAX];
+    struct hoop_sharding from[SHARDING_MODEL_MAX];
+    struct hoop_sharding to[SHARDING_MODEL_MAX];
     size_t n_layouts;
     size_t step; /* from one pair to the next that is done */
 };
 
-static struct trip
-trip_of(const struct tour *tour, size_t pair, enum redistribution_direction way)
+static struct reshard
+reshard_of(const struct tour *tour,
+           size_t pair,
+           enum redistribution_direction way)
 {
-    return (struct trip){
+    return (struct reshard){
         .rank = tour->rank,
         .plot = tour->plot,
         .group = tour->group,
@@ -536,11 +544,11 @@ tour_alone(const struct tour *tour,
 {
     for (size_t pair = 0; pair < tour->n_layouts * tour->n_layouts;
          pair += step) {
-        struct trip trip = trip_of(tour, pair, way);
+        struct reshard reshard = reshard_of(tour, pair, way);
 
-        if (go_alone(&trip, pair))
-            return trip_say(&trip);
-        trip_end(&trip);
+        if (go_alone(&reshard, pair))
+            return reshard_say(&reshard);
+        reshard_end(&reshard);
     }
     return 0;
 }
@@ -552,16 +560,16 @@ tour_together(const struct tour *tour)
     const size_t n_pairs = tour->n_layouts * tour->n_layouts;
 
     for (size_t pair = 0; pair < n_pairs; pair += 5 * tour->step * N_AT_ONCE) {
-        const size_t n_trips =
+        const size_t n_cases =
             n_pairs - pair < N_AT_ONCE ? n_pairs - pair : N_AT_ONCE;
-        struct trip trips[N_AT_ONCE];
+        struct reshard reshards[N_AT_ONCE];
 
-        for (size_t i = 0; i < n_trips; i++)
-            trips[i] = trip_of(tour, pair + i, REDISTRIBUTION_FORWARD);
-        if (go_together(trips, n_trips, pair))
+        for (size_t i = 0; i < n_cases; i++)
+            reshards[i] = reshard_of(tour, pair + i, REDISTRIBUTION_FORWARD);
+        if (go_together(reshards, n_cases, pair))
             return 1;
-        for (size_t i = 0; i < n_trips; i++)
-            trip_end(&trips[i]);
+        for (size_t i = 0; i < n_cases; i++)
+            reshard_end(&reshards[i]);
     }
     return 0;
 }
@@ -569,31 +577,31 @@ tour_together(const struct tour *tour)
 /* Element i of the tensor whose addends all ranks have, those of one line;
  * nobody is there twice. */
 static double
-sum_over(const struct trip *trip, size_t i, size_t pair)
+sum_over(const struct reshard *reshard, size_t i, size_t pair)
 {
-    const enum hoop_reduce_op op = trip->group->to_op;
+    const enum hoop_reduce_op op = reshard->group->to_op;
     bool is_counted[RANKS_MAX] = {false};
     double sum = 0;
     uint32_t n_counted = 0;
 
-    for (uint32_t rank = 0; rank < trip->rank->size; rank++) {
-        const struct placing_seat seat =
-            trip_seat_to(trip, plot_place(&trip->plot->to, rank));
-        const struct hoop_tensor part = {.data =
-                                             trip_part(trip->plot, rank, pair),
-                                         .dtype = trip->group->dtype};
+    for (uint32_t rank = 0; rank < reshard->rank->size; rank++) {
+        const struct sharding_model_part seat =
+            reshard_part_to(reshard, plot_place(&reshard->plot->to, rank));
+        const struct hoop_tensor part = {
+            .data = reshard_part(reshard->plot, rank, pair),
+            .dtype = reshard->group->dtype};
         uint32_t n_addends;
         size_t at;
 
         if (seat.place == HOOP_NO_RANK)
             continue;
-        const uint32_t number = placing_addend(&seat, &n_addends);
-        if (is_counted[number] || !placing_has(&seat, i, &at))
+        const uint32_t number = sharding_model_addend(&seat, &n_addends);
+        if (is_counted[number] || !sharding_model_has(&seat, i, &at))
             continue;
         is_counted[number] = true;
         sum = n_counted++ == 0
-                  ? trip_value(&part, at)
-                  : placing_combine(op, sum, trip_value(&part, at));
+                  ? reshard_value(&part, at)
+                  : sharding_model_combine(op, sum, reshard_value(&part, at));
     }
     return op == HOOP_AVG ? sum / n_counted : sum;
 }
@@ -607,13 +615,14 @@ tour_add_up(const struct tour *tour)
     for (size_t pair = tour->step * rank->rank;
          pair < tour->n_layouts * tour->n_layouts;
          pair += tour->step * rank->size) {
-        const struct trip trip = trip_of(tour, pair, REDISTRIBUTION_FORWARD);
+        const struct reshard reshard =
+            reshard_of(tour, pair, REDISTRIBUTION_FORWARD);
 
-        for (size_t i = 0; trip.to->partial.n_axes > 0 &&
-                           i < placing_whole(&trip.group->shape);
+        for (size_t i = 0; reshard.to->partial.n_axes > 0 &&
+                           i < sharding_model_whole(&reshard.group->shape);
              i++) {
-            if (sum_over(&trip, i, pair) != placing_value(i))
-                return trip_say(&trip);
+            if (sum_over(&reshard, i, pair) != sharding_model_value(i))
+                return reshard_say(&reshard);
         }
     }
     return 0;
@@ -627,9 +636,10 @@ tour_go(struct tour *tour)
     struct hoop_sharding empty = {.is_uneven = group->is_uneven};
 
     empty.partial_op = group->from_op;
-    tour->n_layouts = placings_list(group->shape.n_dims, &empty, tour->from);
+    tour->n_layouts =
+        sharding_model_list(group->shape.n_dims, &empty, tour->from);
     empty.partial_op = group->to_op;
-    placings_list(group->shape.n_dims, &empty, tour->to);
+    sharding_model_list(group->shape.n_dims, &empty, tour->to);
     if (tour_alone(tour, REDISTRIBUTION_FORWARD, tour->step))
         return 1;
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
@@ -674,7 +684,8 @@ pairs_body(struct rank *rank)
 static void
 run_on(uint32_t size, struct plot plot)
 {
-    const size_t n_bytes = (size_t)size * TRIP_PAIRS_MAX * TRIP_PART_BYTES;
+    const size_t n_bytes =
+        (size_t)size * RESHARD_PAIRS_MAX * RESHARD_PART_BYTES;
 
     plot.parts = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

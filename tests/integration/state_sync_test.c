@@ -25,15 +25,15 @@
 
 enum {
     BLOCK = 1024,
-    HOLDING_TENSORS = 6,
-    HOLDING_ROOM = 1 << 16,
-    HOLDING_BLOCKS = 1000, /* of holding_blocks() */
+    TEST_STATE_TENSORS = 6,
+    TEST_STATE_ROOM = 1 << 16,
+    TEST_STATE_BLOCKS = 1000, /* of test_state_blocks() */
 };
 
 /* Tensors of many sizes, none of them aligned. */
-struct holding {
-    uint8_t memory[HOLDING_ROOM];
-    struct hoop_named_tensor tensors[HOLDING_TENSORS];
+struct test_state {
+    uint8_t memory[TEST_STATE_ROOM];
+    struct hoop_named_tensor tensors[TEST_STATE_TENSORS];
     struct hoop_state state;
 };
 
@@ -42,10 +42,10 @@ enum {
     EDGE_BYTE = 0xee,
 };
 
-static const size_t sizes[HOLDING_TENSORS] = {
+static const size_t sizes[TEST_STATE_TENSORS] = {
     0, 4, 4 * BLOCK, 20 * BLOCK + 4, 4000, 1};
-static const char *const names[HOLDING_TENSORS] = {"empty", "s", "w",
-                                                   "large", "b", "one"};
+static const char *const names[TEST_STATE_TENSORS] = {"empty", "s", "w",
+                                                      "large", "b", "one"};
 
 static uint8_t
 byte_of(uint32_t seed, size_t tensor, size_t at)
@@ -54,16 +54,16 @@ byte_of(uint32_t seed, size_t tensor, size_t at)
 }
 
 /* For free(). */
-static struct holding *
-holding_create(uint32_t seed, uint64_t version)
+static struct test_state *
+test_state_create(uint32_t seed, uint64_t version)
 {
-    struct holding *holding = calloc(1, sizeof(*holding));
-    uint8_t *at = holding->memory + 1;
+    struct test_state *test_state = calloc(1, sizeof(*test_state));
+    uint8_t *at = test_state->memory + 1;
 
-    memset(holding->memory, EDGE_BYTE, HOLDING_ROOM);
-    for (size_t i = 0; i < HOLDING_TENSORS; i++) {
+    memset(test_state->memory, EDGE_BYTE, TEST_STATE_ROOM);
+    for (size_t i = 0; i < TEST_STATE_TENSORS; i++) {
         at += EDGE;
-        holding->tensors[i] = (struct hoop_named_tensor){
+        test_state->tensors[i] = (struct hoop_named_tensor){
             .name = names[i],
             .tensor = {.data = sizes[i] > 0 ? at : NULL,
                        .dtype = HOOP_UINT8,
@@ -73,42 +73,42 @@ holding_create(uint32_t seed, uint64_t version)
             at[byte] = byte_of(seed, i, byte);
         at += sizes[i];
     }
-    holding->state =
-        (struct hoop_state){holding->tensors, HOLDING_TENSORS, version, BLOCK};
-    return holding;
+    test_state->state = (struct hoop_state){test_state->tensors,
+                                            TEST_STATE_TENSORS, version, BLOCK};
+    return test_state;
 }
 
 /* All bytes of that seed, and none beside them. */
 static bool
-holding_is(const struct holding *holding, uint32_t seed)
+test_state_is(const struct test_state *test_state, uint32_t seed)
 {
-    CLEANUP(free) struct holding *right = holding_create(seed, 0);
+    CLEANUP(free) struct test_state *right = test_state_create(seed, 0);
 
-    return memcmp(holding->memory, right->memory, HOLDING_ROOM) == 0;
+    return memcmp(test_state->memory, right->memory, TEST_STATE_ROOM) == 0;
 }
 
-/* One tensor of HOLDING_BLOCKS blocks, of seed 0; its data for free(). */
+/* One tensor of TEST_STATE_BLOCKS blocks, of seed 0; its data for free(). */
 static struct hoop_named_tensor
-holding_blocks(void)
+test_state_blocks(void)
 {
-    uint8_t *bytes = malloc(HOLDING_BLOCKS * BLOCK);
+    uint8_t *bytes = malloc(TEST_STATE_BLOCKS * BLOCK);
 
-    for (size_t i = 0; i < HOLDING_BLOCKS * BLOCK; i++)
+    for (size_t i = 0; i < TEST_STATE_BLOCKS * BLOCK; i++)
         bytes[i] = byte_of(0, 0, i);
     return (struct hoop_named_tensor){
         .name = "t",
         .tensor = {.data = bytes,
                    .dtype = HOOP_UINT8,
-                   .shape = {1, {HOLDING_BLOCKS * BLOCK}}},
+                   .shape = {1, {TEST_STATE_BLOCKS * BLOCK}}},
     };
 }
 
 static bool
-holding_blocks_are_right(const struct hoop_named_tensor *named)
+test_state_blocks_are_right(const struct hoop_named_tensor *named)
 {
-    CLEANUP(free) uint8_t *right = holding_blocks().tensor.data;
+    CLEANUP(free) uint8_t *right = test_state_blocks().tensor.data;
 
-    return memcmp(named->tensor.data, right, HOLDING_BLOCKS * BLOCK) == 0;
+    return memcmp(named->tensor.data, right, TEST_STATE_BLOCKS * BLOCK) == 0;
 }
 
 enum {
@@ -227,18 +227,18 @@ scenes_body(struct rank *rank)
     for (size_t i = 0; i < COUNT_OF(scenes); i++) {
         const struct scene *scene = &scenes[i];
         CLEANUP(free)
-        struct holding *holding =
-            holding_create(scene->seed(rank), scene->version(rank));
+        struct test_state *test_state =
+            test_state_create(scene->seed(rank), scene->version(rank));
         struct hoop_state_report report = {0};
 
         const enum hoop_status status =
-            hoop_state_sync(&holding->state, rank->comm, &report);
+            hoop_state_sync(&test_state->state, rank->comm, &report);
         if (status != HOOP_OK)
             fprintf(stderr, "scene %zu: %s\n", i, hoop_error_text());
         RANK_CHECK(status == HOOP_OK);
-        RANK_CHECK(holding_is(holding, 0));
+        RANK_CHECK(test_state_is(test_state, 0));
         RANK_CHECK(scene_check(rank, scene, &report) == 0);
-        RANK_CHECK(hoop_state_sync(&holding->state, rank->comm, NULL) ==
+        RANK_CHECK(hoop_state_sync(&test_state->state, rank->comm, NULL) ==
                    HOOP_OK);
     }
     const struct hoop_state nothing = {.version = 1 + rank->rank};
@@ -263,18 +263,18 @@ static int
 counted_body(struct rank *rank)
 {
     const bool is_new = rank->rank == 2;
-    struct hoop_named_tensor named = holding_blocks();
+    struct hoop_named_tensor named = test_state_blocks();
     CLEANUP(free) uint8_t *bytes = named.tensor.data;
     const struct hoop_state state = {&named, 1, is_new ? 3 : 4, BLOCK};
     struct hoop_state_report report;
 
     if (is_new)
-        bytes[17] ^= bytes[500 * BLOCK] ^= bytes[HOLDING_BLOCKS * BLOCK - 1] ^=
-            0xff;
+        bytes[17] ^= bytes[500 * BLOCK] ^=
+            bytes[TEST_STATE_BLOCKS * BLOCK - 1] ^= 0xff;
     const uint64_t before = bytes_received(rank);
     RANK_CHECK(hoop_state_sync(&state, rank->comm, &report) == HOOP_OK);
     const uint64_t n_came = bytes_received(rank) - before;
-    RANK_CHECK(holding_blocks_are_right(&named));
+    RANK_CHECK(test_state_blocks_are_right(&named));
     RANK_CHECK(report.blocks_needed == (is_new ? N_LACKED : 0));
     RANK_CHECK(report.bytes_needed == (is_new ? N_LACKED * BLOCK : 0));
     RANK_CHECK(report.bytes_moved == N_LACKED * BLOCK);
@@ -282,7 +282,8 @@ counted_body(struct rank *rank)
     /* Beside them, at most the hashes of all blocks, their bits, and what four
      * ranks say, as often as an algorithm may pass it on. */
     RANK_CHECK(n_came >= report.bytes_needed);
-    RANK_CHECK(n_came < report.bytes_needed + 3 * (HOLDING_BLOCKS * 16 + 1024));
+    RANK_CHECK(n_came <
+               report.bytes_needed + 3 * (TEST_STATE_BLOCKS * 16 + 1024));
     return 0;
 }
 
@@ -297,7 +298,7 @@ rank_that_lacks_three_blocks_gets_three(void **state)
 static int
 equal_body(struct rank *rank)
 {
-    struct hoop_named_tensor named = holding_blocks();
+    struct hoop_named_tensor named = test_state_blocks();
     const struct hoop_state state = {&named, 1, rank->rank, BLOCK};
     struct hoop_state_report report;
     struct engine_stats before;
@@ -327,17 +328,17 @@ static int
 even_body(struct rank *rank)
 {
     const bool is_new = rank->rank == 1 || rank->rank == 4;
-    struct hoop_named_tensor named = holding_blocks();
+    struct hoop_named_tensor named = test_state_blocks();
     CLEANUP(free) uint8_t *bytes = named.tensor.data;
     const struct hoop_state state = {&named, 1, !is_new, BLOCK};
     struct hoop_state_report report;
 
     if (is_new)
-        memset(bytes, (int)rank->rank, HOLDING_BLOCKS * BLOCK);
+        memset(bytes, (int)rank->rank, TEST_STATE_BLOCKS * BLOCK);
     RANK_CHECK(hoop_state_sync(&state, rank->comm, &report) == HOOP_OK);
-    RANK_CHECK(holding_blocks_are_right(&named));
+    RANK_CHECK(test_state_blocks_are_right(&named));
     RANK_CHECK(report.n_sources == 3);
-    RANK_CHECK(report.bytes_moved == 2 * HOLDING_BLOCKS * BLOCK);
+    RANK_CHECK(report.bytes_moved == 2 * TEST_STATE_BLOCKS * BLOCK);
     const uint64_t share = report.bytes_moved / 3;
     RANK_CHECK(is_new || (report.bytes_sent + 2 * BLOCK > share &&
                           report.bytes_sent < share + 2 * BLOCK));
@@ -434,34 +435,35 @@ static int
 mismatch_body(struct rank *rank)
 {
     const bool is_odd = rank->rank == 2;
-    CLEANUP(free) struct holding *holding = holding_create(rank->rank, 1);
-    struct hoop_named_tensor *odd = &holding->tensors[3];
+    CLEANUP(free)
+    struct test_state *test_state = test_state_create(rank->rank, 1);
+    struct hoop_named_tensor *odd = &test_state->tensors[3];
     const struct hoop_named_tensor right = *odd;
 
     if (is_odd)
         odd->name = "size";
-    RANK_CHECK(failure_check(rank, &holding->state, HOOP_E_MISMATCH,
+    RANK_CHECK(failure_check(rank, &test_state->state, HOOP_E_MISMATCH,
                              "rank 2: there is no tensor \"large\", which rank "
                              "0 has") == 0);
     *odd = right;
     if (is_odd)
         odd->tensor.shape.dims[0]--;
-    RANK_CHECK(failure_check(rank, &holding->state, HOOP_E_MISMATCH,
+    RANK_CHECK(failure_check(rank, &test_state->state, HOOP_E_MISMATCH,
                              "rank 2: tensor \"large\" is uint8 [20483], but "
                              "uint8 [20484] on rank 0") == 0);
     *odd = right;
     if (is_odd)
         odd->tensor.dtype = HOOP_INT8;
-    RANK_CHECK(failure_check(rank, &holding->state, HOOP_E_MISMATCH,
+    RANK_CHECK(failure_check(rank, &test_state->state, HOOP_E_MISMATCH,
                              "rank 2: tensor \"large\" is int8 [20484], but "
                              "uint8 [20484] on rank 0") == 0);
     *odd = right;
     if (is_odd)
-        holding->state.block_bytes = 2 * BLOCK;
-    RANK_CHECK(failure_check(rank, &holding->state, HOOP_E_MISMATCH,
+        test_state->state.block_bytes = 2 * BLOCK;
+    RANK_CHECK(failure_check(rank, &test_state->state, HOOP_E_MISMATCH,
                              "rank 2: blocks of 2048 bytes, but blocks of 1024 "
                              "bytes on rank 0") == 0);
-    RANK_CHECK(holding_is(holding, rank->rank));
+    RANK_CHECK(test_state_is(test_state, rank->rank));
     return 0;
 }
 
@@ -475,27 +477,28 @@ tensors_that_differ_are_named_on_all_ranks(void **state)
 static int
 wrong_body(struct rank *rank)
 {
-    CLEANUP(free) struct holding *holding = holding_create(0, 0);
-    uint8_t *byte = holding->tensors[3].tensor.data;
+    CLEANUP(free) struct test_state *test_state = test_state_create(0, 0);
+    uint8_t *byte = test_state->tensors[3].tensor.data;
 
-    RANK_CHECK(failure_check(rank, &holding->state, HOOP_E_PRECONDITION,
+    RANK_CHECK(failure_check(rank, &test_state->state, HOOP_E_PRECONDITION,
                              "has a version above 0") == 0);
-    holding->state.version = 12;
+    test_state->state.version = 12;
     if (rank->rank == 2)
         byte[5000] ^= 1;
-    RANK_CHECK(failure_check(rank, &holding->state, HOOP_E_PRECONDITION,
+    RANK_CHECK(failure_check(rank, &test_state->state, HOOP_E_PRECONDITION,
                              "rank 2: tensor \"large\" holds other bytes than "
                              "on rank 0, which has version 12, too") == 0);
     if (rank->rank == 2)
         byte[5000] ^= 1;
-    RANK_CHECK(holding_is(holding, 0));
+    RANK_CHECK(test_state_is(test_state, 0));
     if (rank->rank == 1)
-        holding->tensors[1].name = "w";
-    RANK_CHECK(failure_check(rank, &holding->state, HOOP_E_INVALID,
+        test_state->tensors[1].name = "w";
+    RANK_CHECK(failure_check(rank, &test_state->state, HOOP_E_INVALID,
                              "rank 1: the name \"w\" is there twice") == 0);
-    RANK_CHECK(failure_check(rank, rank->rank == 1 ? NULL : &holding->state,
+    RANK_CHECK(failure_check(rank, rank->rank == 1 ? NULL : &test_state->state,
                              HOOP_E_INVALID, "rank 1: state is NULL") == 0);
-    RANK_CHECK(hoop_state_sync(&holding->state, NULL, NULL) == HOOP_E_INVALID);
+    RANK_CHECK(hoop_state_sync(&test_state->state, NULL, NULL) ==
+               HOOP_E_INVALID);
     return 0;
 }
 
@@ -511,13 +514,13 @@ static int
 death_body(struct rank *rank)
 {
     const bool is_new = rank->rank == 2;
-    struct hoop_named_tensor named = holding_blocks();
+    struct hoop_named_tensor named = test_state_blocks();
     CLEANUP(free) uint8_t *bytes = named.tensor.data;
     const struct hoop_state state = {&named, 1, !is_new, BLOCK};
     char name[64];
 
     /* Every second block: each is a message. */
-    for (size_t i = 0; is_new && i < HOLDING_BLOCKS; i += 2)
+    for (size_t i = 0; is_new && i < TEST_STATE_BLOCKS; i += 2)
         bytes[i * BLOCK] ^= 1;
     const uint64_t begun_ns = clock_now_ns();
     RANK_CHECK(hoop_state_sync(&state, rank->comm, NULL) == HOOP_E_PEER_LOST);
@@ -528,7 +531,7 @@ death_body(struct rank *rank)
     /* Nobody leaves while another still waits. */
     room_add(rank, PLACE_DONE);
     room_await(rank, PLACE_DONE, rank->size - 1);
-    RANK_CHECK(is_new || holding_blocks_are_right(&named));
+    RANK_CHECK(is_new || test_state_blocks_are_right(&named));
     return 0;
 }
 
@@ -573,10 +576,10 @@ messages_exchange(struct rank *rank)
 static int
 finished_body(struct rank *rank)
 {
-    CLEANUP(free) struct holding *holding = holding_create(0, 3);
+    CLEANUP(free) struct test_state *test_state = test_state_create(0, 3);
     const bool is_late = rank->rank == 2;
 
-    RANK_CHECK(hoop_state_sync(&holding->state, rank->comm, NULL) ==
+    RANK_CHECK(hoop_state_sync(&test_state->state, rank->comm, NULL) ==
                (is_late ? HOOP_E_PEER_LOST : HOOP_OK));
     room_add(rank, is_late ? PLACE_LOST : PLACE_FINISHED);
     if (rank->rank == 0) {

@@ -38,7 +38,7 @@ is_truth(const struct hoop_tensor *tensor, size_t first, size_t n)
 }
 
 static int
-specs_on(struct plane *plane, uint32_t axis)
+specs_on(struct mesh_process *mesh_process, uint32_t axis)
 {
     const struct hoop_comm_spec sum = {.pattern = HOOP_COMM_ALLREDUCE,
                                        .axes = {1, {axis}}};
@@ -48,38 +48,38 @@ specs_on(struct plane *plane, uint32_t axis)
                                            .gather_dim = {1, {0}},
                                            .shard_dim = {1, {0}},
                                            .axes = {1, {axis}}};
-    const size_t size = hoop_mesh_axis_size(plane->mesh, axis);
-    const size_t at = hoop_mesh_coordinate(plane->mesh, axis);
+    const size_t size = hoop_mesh_axis_size(mesh_process->mesh, axis);
+    const size_t at = hoop_mesh_coordinate(mesh_process->mesh, axis);
     uint8_t in[N];
     uint8_t out[N];
     const struct hoop_tensor input = tensor_of(in);
     struct hoop_tensor output = tensor_of(out);
 
-    WORKER_CHECK(hoop_comm_spec_forward(&input, &output, &sum, plane->mesh) ==
-                 HOOP_OK);
+    WORKER_CHECK(hoop_comm_spec_forward(&input, &output, &sum,
+                                        mesh_process->mesh) == HOOP_OK);
     WORKER_CHECK(is_truth(&output, 0, N) && memcmp(in, given, N) == 0);
-    WORKER_CHECK(hoop_comm_spec_backward(&input, &output, &same, plane->mesh) ==
-                 HOOP_OK);
+    WORKER_CHECK(hoop_comm_spec_backward(&input, &output, &same,
+                                         mesh_process->mesh) == HOOP_OK);
     WORKER_CHECK(is_truth(&output, 0, N));
-    WORKER_CHECK(hoop_comm_spec_forward(&input, &output, &same, plane->mesh) ==
-                 HOOP_OK);
+    WORKER_CHECK(hoop_comm_spec_forward(&input, &output, &same,
+                                        mesh_process->mesh) == HOOP_OK);
     WORKER_CHECK(memcmp(out, given, N) == 0);
     output.shape.dims[0] = N / size;
     WORKER_CHECK(hoop_comm_spec_forward(&input, &output, &scatter,
-                                        plane->mesh) == HOOP_OK);
+                                        mesh_process->mesh) == HOOP_OK);
     WORKER_CHECK(is_truth(&output, at * N / size, N / size));
     output = input;
-    WORKER_CHECK(hoop_comm_spec_forward(&input, &output, &sum, plane->mesh) ==
-                 HOOP_OK);
+    WORKER_CHECK(hoop_comm_spec_forward(&input, &output, &sum,
+                                        mesh_process->mesh) == HOOP_OK);
     WORKER_CHECK(is_truth(&output, 0, N));
     return 0;
 }
 
 static int
-mappings_on(struct plane *plane, uint32_t axis)
+mappings_on(struct mesh_process *mesh_process, uint32_t axis)
 {
-    const size_t size = hoop_mesh_axis_size(plane->mesh, axis);
-    const size_t at = hoop_mesh_coordinate(plane->mesh, axis);
+    const size_t size = hoop_mesh_axis_size(mesh_process->mesh, axis);
+    const size_t at = hoop_mesh_coordinate(mesh_process->mesh, axis);
     uint8_t in[N];
     uint8_t out[N];
     const struct hoop_tensor input = tensor_of(in);
@@ -87,7 +87,8 @@ mappings_on(struct plane *plane, uint32_t axis)
     hoop_comm_t *comm = NULL;
     hoop_op_t *op = NULL;
 
-    WORKER_CHECK(hoop_mesh_comm(plane->mesh, &axis, 1, &comm) == HOOP_OK);
+    WORKER_CHECK(hoop_mesh_comm(mesh_process->mesh, &axis, 1, &comm) ==
+                 HOOP_OK);
     WORKER_CHECK(hoop_reduce_from_tp_forward(&input, &output, comm) == HOOP_OK);
     WORKER_CHECK(is_truth(&output, 0, N) && memcmp(in, given, N) == 0);
     output = tensor_of(out);
@@ -107,16 +108,16 @@ mappings_on(struct plane *plane, uint32_t axis)
 }
 
 static int
-addends_on(struct plane *plane, uint32_t axis)
+addends_on(struct mesh_process *mesh_process, uint32_t axis)
 {
     const struct hoop_tensor_spec addends = {
-        .mesh = plane->mesh,
+        .mesh = mesh_process->mesh,
         .sharding = {.partial = {1, {axis}}, .partial_op = HOOP_MAX}};
-    const struct hoop_tensor_spec whole = {.mesh = plane->mesh};
-    const struct hoop_tensor_spec cut = {.mesh = plane->mesh,
+    const struct hoop_tensor_spec whole = {.mesh = mesh_process->mesh};
+    const struct hoop_tensor_spec cut = {.mesh = mesh_process->mesh,
                                          .sharding = {.dims = {{1, {axis}}}}};
-    const size_t size = hoop_mesh_axis_size(plane->mesh, axis);
-    const size_t at = hoop_mesh_coordinate(plane->mesh, axis);
+    const size_t size = hoop_mesh_axis_size(mesh_process->mesh, axis);
+    const size_t at = hoop_mesh_coordinate(mesh_process->mesh, axis);
     uint8_t in[N];
     uint8_t out[N];
     const struct hoop_tensor local = tensor_of(in);
@@ -142,11 +143,11 @@ addends_on(struct plane *plane, uint32_t axis)
 }
 
 static int
-body(struct plane *plane)
+body(struct mesh_process *mesh_process)
 {
     for (uint32_t axis = 0; axis < 2; axis++) {
-        if (specs_on(plane, axis) || mappings_on(plane, axis) ||
-            addends_on(plane, axis))
+        if (specs_on(mesh_process, axis) || mappings_on(mesh_process, axis) ||
+            addends_on(mesh_process, axis))
             return 1;
     }
     return 0;
@@ -156,10 +157,10 @@ static void
 sums_along_axes_of_one_and_of_two_ranks_are_truth_values(void **state)
 {
     (void)state;
-    assert_int_equal(plane_run(1, 1, 0, body), 0);
-    assert_int_equal(plane_run(1, 2, 0, body), 0);
-    assert_int_equal(plane_run(2, 1, 0, body), 0);
-    assert_int_equal(plane_run(2, 2, 0, body), 0);
+    assert_int_equal(mesh_processes_run(1, 1, 0, body), 0);
+    assert_int_equal(mesh_processes_run(1, 2, 0, body), 0);
+    assert_int_equal(mesh_processes_run(2, 1, 0, body), 0);
+    assert_int_equal(mesh_processes_run(2, 2, 0, body), 0);
 }
 
 /* Worker 1 dies in its first allreduce; worker 0 ends with its own bytes. */

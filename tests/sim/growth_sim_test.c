@@ -16,7 +16,7 @@
 
 #include "base/identity.h"
 #include "base/random.h"
-#include "unit/server/core/shelf.h"
+#include "unit/server/core/record_store.h"
 
 enum {
     N_SEEDS = 20,
@@ -48,7 +48,7 @@ struct sim {
     uint64_t random;
     unsigned step;
     struct fixture f;
-    struct shelf shelf;
+    struct record_store record_store;
     enum fate fates[N_PROCESSES];
     uint32_t n_processes;
     struct world worlds[N_WORLDS]; /* of the job that lives, the oldest first */
@@ -109,7 +109,7 @@ take_step(struct sim *sim, struct cluster_event event)
     for (size_t i = 0; i < sim->f.actions.n_items; i++)
         if (sim->f.actions.items[i].kind == CLUSTER_NOTICE)
             notice_take(sim, &sim->f.actions.items[i].notice);
-    shelf_follow(&sim->shelf, &sim->f);
+    record_store_apply(&sim->record_store, &sim->f);
     return ticket;
 }
 
@@ -406,13 +406,14 @@ growth_enter(struct sim *sim, const struct growth *growth)
 static void
 coordinator_restart(struct sim *sim)
 {
-    struct cluster_options options = shelf_options(sim->f.now_ns);
+    struct cluster_options options = record_store_options(sim->f.now_ns);
 
     options.lease_ms = LEASE_MS;
     cluster_destroy(sim->f.cluster);
     sim->f.actions = (struct cluster_actions){0};
     assert_int_equal(cluster_create(&options, &sim->f.cluster), HOOP_OK);
-    assert_int_equal(shelf_read(&sim->shelf, sim->f.cluster), HOOP_OK);
+    assert_int_equal(record_store_recover(&sim->record_store, sim->f.cluster),
+                     HOOP_OK);
     sim->n_restarts++;
 }
 
@@ -653,7 +654,7 @@ step_play(struct sim *sim)
 static void
 sim_play(struct sim *sim, uint64_t seed)
 {
-    struct cluster_options options = shelf_options(FIXTURE_S);
+    struct cluster_options options = record_store_options(FIXTURE_S);
 
     *sim = (struct sim){.seed = seed,
                         .random = seed * 0x9e3779b97f4a7c15U + 1,
@@ -666,7 +667,7 @@ sim_play(struct sim *sim, uint64_t seed)
         state_check(sim);
     }
     fixture_deinit(&sim->f);
-    shelf_deinit(&sim->shelf);
+    record_store_deinit(&sim->record_store);
 }
 
 int

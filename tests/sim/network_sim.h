@@ -22,7 +22,7 @@ enum {
     NET_WORKERS = 6,
     NET_JOBS = 2,
     NET_WORLD = 3,
-    NET_LETTERS = 1024,
+    NET_MESSAGES = 1024,
     NET_TICKETS = 64,
     NET_LIVES = 256, /* incarnations of all workers */
     NET_OUTCOMES = 64,
@@ -31,10 +31,10 @@ enum {
 static const uint64_t NET_MS = 1000000;
 static const uint64_t NET_LEASE_NS = 1000000000;
 
-enum letter_kind {
-    LETTER_REQUEST,
-    LETTER_REPLY,
-    LETTER_CLOSED, /* the worker's side of the connection */
+enum net_message_kind {
+    NET_MESSAGE_REQUEST,
+    NET_MESSAGE_REPLY,
+    NET_MESSAGE_CLOSED, /* the worker's side of the connection */
 };
 
 /* What is asked, by incarnation; and what is answered. */
@@ -61,8 +61,8 @@ struct answer {
     uint64_t lives[NET_WORLD]; /* JOIN: by rank */
 };
 
-struct letter {
-    enum letter_kind kind;
+struct net_message {
+    enum net_message_kind kind;
     int worker;
     uint64_t connection;
     uint64_t due_ns;
@@ -104,7 +104,7 @@ struct life {
 struct net;
 
 /* The coordinator's machine: core and reply cache, and what outlives them. */
-struct desk {
+struct coordinator {
     struct net *net;
     struct disk disk;
     struct cluster *cluster;
@@ -157,7 +157,7 @@ struct worker {
     uint64_t renew_ns;
     uint64_t connection;
     uint64_t cut_until_ns;  /* nothing gets through */
-    uint64_t last_there_ns; /* of the letters under way, in each direction */
+    uint64_t last_there_ns; /* of the messages under way, in each direction */
     uint64_t last_back_ns;
 };
 
@@ -169,10 +169,10 @@ struct net {
     bool is_calm; /* nothing goes wrong any more */
     uint64_t id;
     uint64_t life;
-    struct letter letters[NET_LETTERS]; /* under way, in no order */
-    size_t n_letters;
+    struct net_message messages[NET_MESSAGES]; /* under way, in no order */
+    size_t n_messages;
     struct worker workers[NET_WORKERS];
-    struct desk desk;
+    struct coordinator coordinator;
     uint64_t n_added;
 };
 
@@ -184,24 +184,25 @@ uint64_t
 net_random(struct net *net, uint64_t n);
 /* Takes its time; kind, worker, connection and content are set. */
 void
-net_post(struct net *net, const struct letter *letter);
+net_post(struct net *net, const struct net_message *net_message);
 
 void
-desk_open(struct desk *desk, struct net *net);
+coordinator_open(struct coordinator *coordinator, struct net *net);
 void
-desk_close(struct desk *desk);
+coordinator_close(struct coordinator *coordinator);
 /* The coordinator dies, and comes back as what it was. */
 void
-desk_die(struct desk *desk);
-/* A letter for it has come. */
+coordinator_die(struct coordinator *coordinator);
+/* A net_message for it has come. */
 void
-desk_take(struct desk *desk, const struct letter *letter);
+coordinator_take(struct coordinator *coordinator,
+                 const struct net_message *net_message);
 /* What is due is done. */
 void
-desk_tick(struct desk *desk);
+coordinator_tick(struct coordinator *coordinator);
 /* Answer whoever waits: afterwards nobody does. */
 void
-desk_drain(struct desk *desk);
+coordinator_drain(struct coordinator *coordinator);
 
 void
 worker_take(struct net *net, int index, const struct answer *answer);

@@ -2,7 +2,7 @@
  * tests/sim/network_sim_test.c - members and verdicts behind a bad network
  *
  * Two jobs of three workers each, for some seconds of virtual time in which
- * connections break, letters are late, workers are cut off, die and come back,
+ * connections break, messages are late, workers are cut off, die and come back,
  * and the coordinator stands still, or dies and begins again from what it has
  * kept. Whatever happens, an epoch has one world, a
  * job no second one while the first lives, who was lost does not come back,
@@ -58,39 +58,41 @@ delay_ns(struct net *net)
 }
 
 void
-net_post(struct net *net, const struct letter *letter)
+net_post(struct net *net, const struct net_message *net_message)
 {
-    struct worker *worker = &net->workers[letter->worker];
-    uint64_t *last_ns = letter->kind == LETTER_REPLY ? &worker->last_back_ns
-                                                     : &worker->last_there_ns;
-    struct letter *sent = &net->letters[net->n_letters];
+    struct worker *worker = &net->workers[net_message->worker];
+    uint64_t *last_ns = net_message->kind == NET_MESSAGE_REPLY
+                            ? &worker->last_back_ns
+                            : &worker->last_there_ns;
+    struct net_message *sent = &net->messages[net->n_messages];
     uint64_t due_ns = net->now_ns;
 
     /* A reply to a connection that is closed. */
-    if (letter->kind == LETTER_REPLY &&
-        letter->connection != worker->connection)
+    if (net_message->kind == NET_MESSAGE_REPLY &&
+        net_message->connection != worker->connection)
         return;
-    net_expect(net, net->n_letters < NET_LETTERS, "too many letters");
+    net_expect(net, net->n_messages < NET_MESSAGES, "too many letters");
     if (worker->cut_until_ns > due_ns)
         due_ns = worker->cut_until_ns;
     due_ns += delay_ns(net);
     if (due_ns <= *last_ns)
         due_ns = *last_ns + 1;
     *last_ns = due_ns;
-    *sent = *letter;
+    *sent = *net_message;
     sent->due_ns = due_ns;
     sent->order = ++net->order;
-    net->n_letters++;
+    net->n_messages++;
 }
 
 /* The coordinator dies, and with it all connections and answers under way. */
 static void
-desk_kill(struct net *net, uint64_t away_ms)
+coordinator_kill(struct net *net, uint64_t away_ms)
 {
-    desk_die(&net->desk);
+    coordinator_die(&net->coordinator);
     for (int i = 0; i < NET_WORKERS; i++)
         worker_break(net, i);
-    net->desk.busy_until_ns = net->now_ns + net_random(net, away_ms * NET_MS);
+    net->coordinator.busy_until_ns =
+        net->now_ns + net_random(net, away_ms * NET_MS);
 }
 
 static void
@@ -113,59 +115,64 @@ harm_do(struct net *net)
         worker->cut_until_ns = worker->wake_ns;
         return;
     case 5:
-        net->desk.busy_until_ns = net->now_ns + net_random(net, 1500 * NET_MS);
+        net->coordinator.busy_until_ns =
+            net->now_ns + net_random(net, 1500 * NET_MS);
         return;
     case 6: /* its clock jumps: what it waits for is over */
         for (unsigned i = 0; i < CALLS; i++)
             worker->calls[i].request.deadline_ns = net->now_ns;
         return;
     case 7:
-        desk_kill(net, 1500);
+        coordinator_kill(net, 1500);
         return;
     default:
         return;
     }
 }
 
-/* The first letter that is due by then, or NULL. */
-static struct letter *
-letter_next(struct net *net, uint64_t until_ns)
+/* The first net_message that is due by then, or NULL. */
+static struct net_message *
+next_message(struct net *net, uint64_t until_ns)
 {
-    struct letter *next = NULL;
+    struct net_message *next = NULL;
 
-    for (size_t i = 0; i < net->n_letters; i++) {
-        struct letter *letter = &net->letters[i];
+    for (size_t i = 0; i < net->n_messages; i++) {
+        struct net_message *net_message = &net->messages[i];
 
         /* The coordinator stands still. */
-        if (letter->kind != LETTER_REPLY &&
-            letter->due_ns < net->desk.busy_until_ns)
-            letter->due_ns = net->desk.busy_until_ns;
-        if (letter->due_ns <= until_ns &&
-            (!next || letter->due_ns < next->due_ns ||
-             (letter->due_ns == next->due_ns && letter->order < next->order)))
-            next = letter;
+        if (net_message->kind != NET_MESSAGE_REPLY &&
+            net_message->due_ns < net->coordinator.busy_until_ns)
+            net_message->due_ns = net->coordinator.busy_until_ns;
+        if (net_message->due_ns <= until_ns &&
+            (!next || net_message->due_ns < next->due_ns ||
+             (net_message->due_ns == next->due_ns &&
+              net_message->order < next->order)))
+            next = net_message;
     }
     return next;
 }
 
 static void
-command_execute(struct net *net, struct letter *at)
+command_execute(struct net *net, struct net_message *at)
 {
-    const struct letter letter = *at;
+    const struct net_message net_message = *at;
 
-    *at = net->letters[--net->n_letters];
-    if (letter.kind != LETTER_REPLY)
-        desk_take(&net->desk, &letter);
-    else if (letter.connection == net->workers[letter.worker].connection)
-        worker_take(net, letter.worker, &letter.answer);
+    *at = net->messages[--net->n_messages];
+    if (net_message.kind != NET_MESSAGE_REPLY)
+        coordinator_take(&net->coordinator, &net_message);
+    else if (net_message.connection ==
+             net->workers[net_message.worker].connection)
+        worker_take(net, net_message.worker, &net_message.answer);
 }
 
 static uint64_t
 tick_due_ns(const struct net *net)
 {
-    const uint64_t due_ns = cluster_next_deadline_ns(net->desk.cluster);
+    const uint64_t due_ns = cluster_next_deadline_ns(net->coordinator.cluster);
 
-    return due_ns < net->desk.busy_until_ns ? net->desk.busy_until_ns : due_ns;
+    return due_ns < net->coordinator.busy_until_ns
+               ? net->coordinator.busy_until_ns
+               : due_ns;
 }
 
 /* Whatever comes first. */
@@ -181,28 +188,28 @@ net_move(struct net *net)
             first = i;
         }
     }
-    struct letter *letter = letter_next(net, next_ns);
-    if (letter)
-        next_ns = letter->due_ns;
+    struct net_message *net_message = next_message(net, next_ns);
+    if (net_message)
+        next_ns = net_message->due_ns;
     if (next_ns > net->now_ns)
         net->now_ns = next_ns;
     /* The core's time is due first, as its service has it. */
-    if (letter && letter->kind != LETTER_REPLY &&
+    if (net_message && net_message->kind != NET_MESSAGE_REPLY &&
         tick_due_ns(net) <= net->now_ns)
-        desk_tick(&net->desk);
-    else if (letter)
-        command_execute(net, letter);
+        coordinator_tick(&net->coordinator);
+    else if (net_message)
+        command_execute(net, net_message);
     else if (first >= 0)
         worker_wake(net, first);
     else
-        desk_tick(&net->desk);
+        coordinator_tick(&net->coordinator);
 }
 
 static void
 net_calm(struct net *net)
 {
     net->is_calm = true;
-    net->desk.busy_until_ns = 0;
+    net->coordinator.busy_until_ns = 0;
     for (int i = 0; i < NET_WORKERS; i++)
         net->workers[i].cut_until_ns = 0;
 }
@@ -215,12 +222,12 @@ net_end(struct net *net)
 
         net_expect(net,
                    worker->state == WORKER_ACTIVE &&
-                       worker->epoch == net->desk.epochs[worker->job] &&
-                       net->desk.lives[worker->life].end == LIFE_LASTS,
+                       worker->epoch == net->coordinator.epochs[worker->job] &&
+                       net->coordinator.lives[worker->life].end == LIFE_LASTS,
                    "a job does not form although nothing is wrong");
     }
-    desk_drain(&net->desk);
-    desk_close(&net->desk);
+    coordinator_drain(&net->coordinator);
+    coordinator_close(&net->coordinator);
 }
 
 static void
@@ -234,7 +241,7 @@ net_play(struct net *net, uint64_t seed)
     net->now_ns = 1 + net_random(net, NET_LEASE_NS);
     const uint64_t begin_ns = net->now_ns;
     harm_ns = begin_ns;
-    desk_open(&net->desk, net);
+    coordinator_open(&net->coordinator, net);
     for (int i = 0; i < NET_WORKERS; i++) {
         net->workers[i].job = i % NET_JOBS;
         net->workers[i].connection = 1;
@@ -254,7 +261,7 @@ net_play(struct net *net, uint64_t seed)
     while (net->now_ns < begin_ns + (BAD_MS + CALM_MS) * NET_MS) {
         net_move(net);
         if (net->now_ns >= harm_ns) {
-            desk_kill(net, 100);
+            coordinator_kill(net, 100);
             harm_ns =
                 net->now_ns + (LIFE_MS + net_random(net, LIFE_MS)) * NET_MS;
         }
@@ -283,12 +290,12 @@ main(int n_arguments, char **arguments)
         last = strtoull(arguments[2], NULL, 10);
     for (uint64_t seed = first; seed <= last; seed++) {
         net_play(net, seed);
-        n_worlds += net->desk.n_worlds;
-        n_lost += net->desk.n_lost;
-        n_repeated += net->desk.n_repeated;
+        n_worlds += net->coordinator.n_worlds;
+        n_lost += net->coordinator.n_lost;
+        n_repeated += net->coordinator.n_repeated;
         n_added += net->n_added;
-        n_outcomes += net->desk.n_outcomes;
-        n_deaths += net->desk.n_deaths;
+        n_outcomes += net->coordinator.n_outcomes;
+        n_deaths += net->coordinator.n_deaths;
     }
     printf("%llu seeds: %llu worlds, %llu lost, %llu additions, %llu asked "
            "again, %llu votes, %llu deaths of the coordinator\n",

@@ -13,7 +13,8 @@
 static void
 call_post(struct net *net, int index, const struct call *call)
 {
-    net_post(net, &(struct letter){.kind = LETTER_REQUEST,
+    net_post(net,
+             &(struct net_message){.kind = NET_MESSAGE_REQUEST,
                                    .worker = index,
                                    .connection = net->workers[index].connection,
                                    .request = call->request});
@@ -45,16 +46,17 @@ worker_break(struct net *net, int index)
     /* What had left by then still arrives. */
     const uint64_t until_ns = net->now_ns + net_random(net, 20 * NET_MS);
 
-    for (size_t i = net->n_letters; i-- > 0;) {
-        const struct letter *letter = &net->letters[i];
+    for (size_t i = net->n_messages; i-- > 0;) {
+        const struct net_message *net_message = &net->messages[i];
 
-        if (letter->worker == index && letter->connection == old &&
-            (letter->kind == LETTER_REPLY || letter->due_ns > until_ns))
-            net->letters[i] = net->letters[--net->n_letters];
+        if (net_message->worker == index && net_message->connection == old &&
+            (net_message->kind == NET_MESSAGE_REPLY ||
+             net_message->due_ns > until_ns))
+            net->messages[i] = net->messages[--net->n_messages];
     }
-    net_post(net, &(struct letter){.kind = LETTER_CLOSED,
-                                   .worker = index,
-                                   .connection = old});
+    net_post(net, &(struct net_message){.kind = NET_MESSAGE_CLOSED,
+                                        .worker = index,
+                                        .connection = old});
     worker->connection++;
     worker->last_there_ns = 0;
     worker->last_back_ns = 0;
@@ -90,7 +92,7 @@ worker_join(struct net *net, int index)
     worker->is_deciding = false;
     worker->is_sure = true;
     worker->state = WORKER_JOINING;
-    net->desk.lives[worker->life].job = worker->job;
+    net->coordinator.lives[worker->life].job = worker->job;
     call_begin(net, index, CALL_MAIN, &(struct request){.kind = CLUSTER_JOIN},
                3000);
 }
@@ -202,7 +204,7 @@ static void
 worker_enter(struct net *net, int index, const struct answer *answer)
 {
     struct worker *worker = &net->workers[index];
-    const struct life *life = &net->desk.lives[worker->life];
+    const struct life *life = &net->coordinator.lives[worker->life];
 
     net_expect(net,
                life->epoch == answer->epoch && life->rank == answer->rank &&
@@ -226,7 +228,7 @@ add_end(struct net *net, struct worker *worker, const struct answer *answer)
     worker->n_added++;
     net->n_added++;
     /* Who is lost, and has not heard of it, may count in the next one's. */
-    if (net->desk.lives[worker->life].end != LIFE_LASTS)
+    if (net->coordinator.lives[worker->life].end != LIFE_LASTS)
         worker->is_sure = false;
     net_expect(net, !worker->is_sure || answer->counter == worker->n_added,
                "an addition that counts twice, or not at all");

@@ -39,14 +39,14 @@ sim_expect(int holds, const char *what)
     fprintf(stderr, "seed %llu, after %.3f ms: %s\n",
             (unsigned long long)sim->seed, (double)sim->now_ns / 1e6, what);
     for (uint32_t i = 0; i < sim->size; i++) {
-        const struct party *party = &sim->parties[i];
+        const struct sim_rank *sim_rank = &sim->ranks[i];
 
-        fprintf(stderr, "rank %u%s%s%s:", i, party->is_dead ? ", dead" : "",
-                party->is_disturbed ? ", disturbed" : "",
+        fprintf(stderr, "rank %u%s%s%s:", i, sim_rank->is_dead ? ", dead" : "",
+                sim_rank->is_disturbed ? ", disturbed" : "",
                 coordinator_lost(i) ? ", lost to the coordinator" : "");
         for (uint32_t j = 0; j < sim->size; j++) {
-            if (party->lost[j].is_lost)
-                fprintf(stderr, " [%u: %s]", j, party->lost[j].why);
+            if (sim_rank->lost[j].is_lost)
+                fprintf(stderr, " [%u: %s]", j, sim_rank->lost[j].why);
         }
         fputc('\n', stderr);
     }
@@ -63,29 +63,29 @@ sim_random(uint64_t n)
 }
 
 void
-sim_post(const struct sim_letter *letter)
+sim_post(const struct sim_message *message)
 {
-    uint64_t *last_ns = &sim->last_ns[letter->from][letter->to];
-    const uint64_t cut_ns = sim->cut_until_ns[letter->from][letter->to];
+    uint64_t *last_ns = &sim->last_ns[message->from][message->to];
+    const uint64_t cut_ns = sim->cut_until_ns[message->from][message->to];
     uint64_t due_ns = sim->now_ns > cut_ns ? sim->now_ns : cut_ns;
 
-    sim_expect(sim->n_letters < LETTERS_MAX, "too many letters");
+    sim_expect(sim->n_messages < SIM_MESSAGES_MAX, "too many letters");
     due_ns += 20000 + sim_random(sim->slowest_ns);
     if (due_ns <= *last_ns)
         due_ns = *last_ns + 1;
     *last_ns = due_ns;
-    sim->letters[sim->n_letters] = *letter;
-    sim->letters[sim->n_letters].due_ns = due_ns;
-    sim->letters[sim->n_letters++].order = ++sim->order;
+    sim->messages[sim->n_messages] = *message;
+    sim->messages[sim->n_messages].due_ns = due_ns;
+    sim->messages[sim->n_messages++].order = ++sim->order;
 }
 
 void
-sim_post_at(const struct sim_letter *letter, uint64_t due_ns)
+sim_post_at(const struct sim_message *message, uint64_t due_ns)
 {
-    sim_expect(sim->n_letters < LETTERS_MAX, "too many letters");
-    sim->letters[sim->n_letters] = *letter;
-    sim->letters[sim->n_letters].due_ns = due_ns;
-    sim->letters[sim->n_letters++].order = ++sim->order;
+    sim_expect(sim->n_messages < SIM_MESSAGES_MAX, "too many letters");
+    sim->messages[sim->n_messages] = *message;
+    sim->messages[sim->n_messages].due_ns = due_ns;
+    sim->messages[sim->n_messages++].order = ++sim->order;
 }
 
 /* Nothing has come of rank for so long, everybody who looks finds. */
@@ -93,13 +93,13 @@ static void
 silence_plan(uint32_t rank)
 {
     for (uint32_t i = 0; i < sim->size; i++) {
-        struct sim_letter *letter = &sim->letters[sim->n_letters];
+        struct sim_message *message = &sim->messages[sim->n_messages];
 
         if (i == rank)
             continue;
         sim->silent_from_ns[i][rank] = sim->now_ns;
-        sim_expect(sim->n_letters < LETTERS_MAX, "too many letters");
-        *letter = (struct sim_letter){
+        sim_expect(sim->n_messages < SIM_MESSAGES_MAX, "too many letters");
+        *message = (struct sim_message){
             .kind = SIM_SILENCE,
             .from = (int)i,
             .to = (int)i,
@@ -109,7 +109,7 @@ silence_plan(uint32_t rank)
             .order = ++sim->order,
             .why = "no sign of life for 2.0 s",
         };
-        sim->n_letters++;
+        sim->n_messages++;
     }
 }
 
@@ -118,15 +118,15 @@ one_way_cut(int from, int to, uint64_t until_ns)
 {
     sim->cut_until_ns[from][to] = until_ns;
     /* What is under way does not get through either. */
-    for (size_t i = 0; i < sim->n_letters; i++) {
-        struct sim_letter *letter = &sim->letters[i];
+    for (size_t i = 0; i < sim->n_messages; i++) {
+        struct sim_message *message = &sim->messages[i];
 
-        if (letter->from != from || letter->to != to ||
-            letter->due_ns >= until_ns)
+        if (message->from != from || message->to != to ||
+            message->due_ns >= until_ns)
             continue;
-        letter->due_ns = until_ns + letter->order % SIM_MS;
-        if (sim->last_ns[letter->from][letter->to] < letter->due_ns)
-            sim->last_ns[letter->from][letter->to] = letter->due_ns;
+        message->due_ns = until_ns + message->order % SIM_MS;
+        if (sim->last_ns[message->from][message->to] < message->due_ns)
+            sim->last_ns[message->from][message->to] = message->due_ns;
     }
 }
 
@@ -149,7 +149,7 @@ rank_cut_off(uint32_t rank)
             continue;
         cut((int)rank, (int)i, until_ns);
         /* Long enough, and either may be the first to be heard again. */
-        sim->parties[i].is_disturbed |=
+        sim->ranks[i].is_disturbed |=
             !is_whole || until_ns > sim->now_ns + FAILURE_MS * SIM_MS;
     }
     if (is_whole || sim_random(2))
@@ -158,7 +158,7 @@ rank_cut_off(uint32_t rank)
     for (uint32_t i = 0; i < sim->size; i++)
         if (i != rank)
             silence_plan(i);
-    sim->parties[rank].is_disturbed = true;
+    sim->ranks[rank].is_disturbed = true;
 }
 
 static void
@@ -166,15 +166,15 @@ connection_break(uint32_t one, uint32_t other)
 {
     const uint32_t ends[2] = {one, other};
 
-    if (one == other || sim->parties[one].is_gone[other] ||
-        sim->parties[other].is_gone[one])
+    if (one == other || sim->ranks[one].is_gone[other] ||
+        sim->ranks[other].is_gone[one])
         return;
     for (int i = 0; i < 2; i++) {
-        sim->parties[ends[i]].is_disturbed = true;
-        sim_post(&(struct sim_letter){.kind = SIM_BREAK,
-                                      .from = (int)ends[1 - i],
-                                      .to = (int)ends[i],
-                                      .why = "connection reset"});
+        sim->ranks[ends[i]].is_disturbed = true;
+        sim_post(&(struct sim_message){.kind = SIM_BREAK,
+                                       .from = (int)ends[1 - i],
+                                       .to = (int)ends[i],
+                                       .why = "connection reset"});
     }
 }
 
@@ -187,7 +187,7 @@ rank_stand_still(uint32_t rank)
         for_ms >= FAILURE_MS && for_ms < FAILURE_MS + 2 * LOOK_MS;
 
     for (uint32_t i = 0; i < sim->size; i++)
-        sim->parties[i].is_disturbed |= i == rank || is_close;
+        sim->ranks[i].is_disturbed |= i == rank || is_close;
     sim->still_until_ns[rank] = sim->now_ns + for_ms * SIM_MS;
     silence_plan(rank);
 }
@@ -210,7 +210,7 @@ rank_lose_peers(uint32_t rank)
     }
     for (uint32_t i = 0; i < sim->size; i++)
         silence_plan(i);
-    sim->parties[rank].is_disturbed = true;
+    sim->ranks[rank].is_disturbed = true;
     sim->outcast = (int)rank;
 }
 
@@ -222,9 +222,9 @@ harm_do(void)
     switch (sim_random(6)) {
     case 0:
     case 1:
-        sim->parties[rank].is_disturbed = true;
-        if (!sim->parties[rank].is_dead)
-            party_die(rank);
+        sim->ranks[rank].is_disturbed = true;
+        if (!sim->ranks[rank].is_dead)
+            sim_rank_die(rank);
         return;
     case 2:
         rank_stand_still(rank);
@@ -242,21 +242,21 @@ harm_do(void)
     }
 }
 
-/* The first letter that is due by then, or NULL. */
-static struct sim_letter *
-letter_next(uint64_t until_ns)
+/* The first message that is due by then, or NULL. */
+static struct sim_message *
+next_message(uint64_t until_ns)
 {
-    struct sim_letter *next = NULL;
+    struct sim_message *next = NULL;
 
-    for (size_t i = 0; i < sim->n_letters; i++) {
-        struct sim_letter *letter = &sim->letters[i];
+    for (size_t i = 0; i < sim->n_messages; i++) {
+        struct sim_message *message = &sim->messages[i];
 
-        if (letter->due_ns < sim->still_until_ns[letter->to])
-            letter->due_ns = sim->still_until_ns[letter->to];
-        if (letter->due_ns <= until_ns &&
-            (!next || letter->due_ns < next->due_ns ||
-             (letter->due_ns == next->due_ns && letter->order < next->order)))
-            next = letter;
+        if (message->due_ns < sim->still_until_ns[message->to])
+            message->due_ns = sim->still_until_ns[message->to];
+        if (message->due_ns <= until_ns &&
+            (!next || message->due_ns < next->due_ns ||
+             (message->due_ns == next->due_ns && message->order < next->order)))
+            next = message;
     }
     return next;
 }
@@ -272,15 +272,15 @@ tick_due_ns(void)
 }
 
 static void
-command_execute(struct sim_letter *at)
+command_execute(struct sim_message *at)
 {
-    const struct sim_letter letter = *at;
+    const struct sim_message message = *at;
 
-    *at = sim->letters[--sim->n_letters];
-    if (letter.to == COORDINATOR)
-        coordinator_take(&letter);
+    *at = sim->messages[--sim->n_messages];
+    if (message.to == COORDINATOR)
+        coordinator_take(&message);
     else
-        party_take((uint32_t)letter.to, &letter);
+        sim_rank_take((uint32_t)message.to, &message);
 }
 
 /* Whatever comes first, but not after until_ns. */
@@ -291,35 +291,35 @@ sim_move(uint64_t until_ns)
     int first = COORDINATOR;
 
     for (uint32_t rank = 0; rank < sim->size; rank++) {
-        if (party_due_ns(rank) < next_ns) {
-            next_ns = party_due_ns(rank);
+        if (sim_rank_due_ns(rank) < next_ns) {
+            next_ns = sim_rank_due_ns(rank);
             first = (int)rank;
         }
     }
-    struct sim_letter *letter = letter_next(next_ns);
-    if (letter)
-        next_ns = letter->due_ns;
+    struct sim_message *message = next_message(next_ns);
+    if (message)
+        next_ns = message->due_ns;
     if (next_ns > until_ns) {
         sim->now_ns = until_ns;
         return false;
     }
     if (next_ns > sim->now_ns)
         sim->now_ns = next_ns;
-    if (letter)
-        command_execute(letter);
+    if (message)
+        command_execute(message);
     else if (first == COORDINATOR)
         coordinator_tick();
     else
-        party_wake((uint32_t)first);
+        sim_rank_wake((uint32_t)first);
     return true;
 }
 
 static bool
 is_left(uint32_t rank)
 {
-    const struct party *party = &sim->parties[rank];
+    const struct sim_rank *sim_rank = &sim->ranks[rank];
 
-    return !party->is_dead && !party->lost[rank].is_lost;
+    return !sim_rank->is_dead && !sim_rank->lost[rank].is_lost;
 }
 
 static void
@@ -329,12 +329,12 @@ verdicts_compare(void)
     uint32_t n_undisturbed = 0;
 
     for (uint32_t rank = 0; rank < sim->size; rank++) {
-        const struct party *party = &sim->parties[rank];
+        const struct sim_rank *sim_rank = &sim->ranks[rank];
 
-        n_undisturbed += !party->is_disturbed;
-        sim_expect(party->is_disturbed || is_left(rank),
+        n_undisturbed += !sim_rank->is_disturbed;
+        sim_expect(sim_rank->is_disturbed || is_left(rank),
                    "one is lost to whom nothing has happened");
-        sim_expect(!party->is_dead || coordinator_lost(rank),
+        sim_expect(!sim_rank->is_dead || coordinator_lost(rank),
                    "the dead are with the living");
         if (!is_left(rank))
             continue;
@@ -344,8 +344,8 @@ verdicts_compare(void)
             continue;
         sim_expect(!coordinator_lost(rank), "one is lost and does not know");
         for (uint32_t other = 0; other < sim->size; other++) {
-            sim_expect(!party->lost[other].is_suspect, "a suspicion stays");
-            sim_expect(party->lost[other].is_lost == coordinator_lost(other),
+            sim_expect(!sim_rank->lost[other].is_suspect, "a suspicion stays");
+            sim_expect(sim_rank->lost[other].is_lost == coordinator_lost(other),
                        "two do not blame the same");
         }
     }
@@ -362,13 +362,13 @@ sim_play(uint64_t seed)
     sim->random = seed * 0x9e3779b97f4a7c15U + 1;
     sim_random(2);
     sim->now_ns = 1000 * SIM_MS;
-    sim->size = 3 + (uint32_t)sim_random(PARTIES_MAX - 2);
+    sim->size = 3 + (uint32_t)sim_random(SIM_RANKS_MAX - 2);
     sim->slowest_ns = (1 + sim_random(30)) * SIM_MS;
     sim->see_each_other = sim_random(2);
     sim->outcast = -1;
     coordinator_create();
     for (uint32_t rank = 0; rank < sim->size; rank++)
-        party_create(rank);
+        sim_rank_create(rank);
 
     uint64_t harm_ns = sim->now_ns + BEGIN_MS * SIM_MS;
 
@@ -388,7 +388,7 @@ sim_play(uint64_t seed)
         continue;
     verdicts_compare();
     for (uint32_t rank = 0; rank < sim->size; rank++)
-        party_destroy(rank);
+        sim_rank_destroy(rank);
     cluster_destroy(sim->cluster);
 }
 

@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/identity.h"
 #include "base/random.h"
-#include "shelf.h"
+#include "record_store.h"
 
 enum {
     MEMBERS = 5,
@@ -46,7 +46,7 @@ struct person {
 
 struct game {
     struct fixture f;
-    struct shelf shelf;
+    struct record_store record_store;
     uint64_t chance;
     uint64_t epoch;
     uint32_t kind;
@@ -152,7 +152,7 @@ reply_hear(struct game *game,
 static void
 replies_hear(struct game *game)
 {
-    shelf_follow(&game->shelf, &game->f);
+    record_store_apply(&game->record_store, &game->f);
     for (uint32_t i = 0; i < MEMBERS; i++) {
         struct person *person = &game->people[i];
         const struct cluster_reply *reply =
@@ -229,7 +229,7 @@ coordinator_die(struct game *game)
 {
     for (uint32_t i = 0; i < MEMBERS; i++)
         game->people[i].ticket = 0;
-    shelf_restart(&game->shelf, &game->f);
+    record_store_restart(&game->record_store, &game->f);
 }
 
 static void
@@ -276,11 +276,11 @@ game_play(struct game *game, uint64_t seed)
     *game = (struct game){.chance = seed,
                           .kind = seed % 2 ? CLUSTER_VOTE_AGREE
                                            : CLUSTER_VOTE_SHRINK};
-    shelf_begin(&game->f);
+    record_store_begin(&game->f);
     for (uint32_t i = 0; i < MEMBERS; i++) {
         const uint64_t ticket = fixture_join(&game->f, i + 1, i, MEMBERS);
 
-        shelf_follow(&game->shelf, &game->f);
+        record_store_apply(&game->record_store, &game->f);
         if (i == MEMBERS - 1)
             game->epoch = fixture_reply(&game->f, ticket)->world.epoch;
         game->people[i].turn = 1;
@@ -296,7 +296,7 @@ game_play(struct game *game, uint64_t seed)
     }
     end_reach(game);
     fixture_deinit(&game->f);
-    shelf_deinit(&game->shelf);
+    record_store_deinit(&game->record_store);
 }
 
 static void

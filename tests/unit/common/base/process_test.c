@@ -13,7 +13,7 @@
 
 #include "base/process.h"
 #include "check.h"
-#include "letter.h"
+#include "proc_state.h"
 
 static void
 process_that_is_stopped_is_seen(void **state)
@@ -115,7 +115,7 @@ process_whose_first_thread_has_ended_runs(void **state)
     int how;
 
     (void)state;
-    assert_true(letter_await(child, 'Z'));
+    assert_true(proc_state_await(child, 'Z'));
     assert_int_equal(process_get_state((uint32_t)child), PROCESS_RUNS);
     assert_false(process_has_ended((uint32_t)child));
     kill(child, SIGSTOP);

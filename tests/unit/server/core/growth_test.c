@@ -5,7 +5,7 @@
 
 #include "base/limits.h"
 #include "fixture.h"
-#include "shelf.h"
+#include "record_store.h"
 
 static const char *const GROWN = "a+1";
 
@@ -293,42 +293,42 @@ token_of_the_job_is_needed_to_make_it_grow(void **state)
 /* The step, and its records. */
 static uint64_t
 followed_step(struct fixture *f,
-              struct shelf *shelf,
+              struct record_store *record_store,
               struct cluster_event event)
 {
     const uint64_t ticket = fixture_step(f, event);
 
-    shelf_follow(shelf, f);
+    record_store_apply(record_store, f);
     return ticket;
 }
 
 /* All but the newcomers leave; hoopd may be another by then. */
 static void
-name_is_kept(struct fixture *f, struct shelf *shelf)
+name_is_kept(struct fixture *f, struct record_store *record_store)
 {
     uint64_t member;
     uint64_t epochs[2];
 
-    followed_step(f, shelf, fixture_join_event(1, 0, 2));
-    member = followed_step(f, shelf, fixture_join_event(2, 1, 2));
+    followed_step(f, record_store, fixture_join_event(1, 0, 2));
+    member = followed_step(f, record_store, fixture_join_event(2, 1, 2));
     epochs[0] = fixture_reply(f, member)->world.epoch;
-    member = followed_step(f, shelf, member_event(11, 1, 2));
-    followed_step(f, shelf, member_event(12, 2, 2));
-    followed_step(f, shelf, newcomer_event(3, 2));
-    followed_step(f, shelf, newcomer_event(4, 3));
+    member = followed_step(f, record_store, member_event(11, 1, 2));
+    followed_step(f, record_store, member_event(12, 2, 2));
+    followed_step(f, record_store, newcomer_event(3, 2));
+    followed_step(f, record_store, newcomer_event(4, 3));
     epochs[1] = fixture_reply(f, member)->world.epoch;
     for (uint32_t i = 1; i <= 2; i++) {
-        followed_step(f, shelf,
+        followed_step(f, record_store,
                       (struct cluster_event){.kind = CLUSTER_LEAVE,
                                              .job = GROWN,
                                              .member = {epochs[1], 10 + i}});
-        followed_step(f, shelf,
+        followed_step(f, record_store,
                       (struct cluster_event){.kind = CLUSTER_LEAVE,
                                              .member = {epochs[0], i}});
         assert_null(fixture_notice(f, CLUSTER_NOTICE_ENDED));
     }
-    if (shelf->n_rows > 0)
-        shelf_restart(shelf, f);
+    if (record_store->n_rows > 0)
+        record_store_restart(record_store, f);
     fixture_refused(f, fixture_step(f, newcomer_event(5, 0)),
                     HOOP_E_UNAVAILABLE, "is full");
     for (member = 3; member <= 4; member++)
@@ -343,27 +343,27 @@ name_is_kept(struct fixture *f, struct shelf *shelf)
 static void
 name_is_kept_while_a_newcomer_is_there(void **state)
 {
-    struct shelf shelf = {0};
+    struct record_store record_store = {0};
     struct fixture f;
 
     (void)state;
     fixture_init(&f, &(struct cluster_options){0});
-    name_is_kept(&f, &shelf);
+    name_is_kept(&f, &record_store);
     fixture_deinit(&f);
-    shelf_deinit(&shelf);
+    record_store_deinit(&record_store);
 }
 
 static void
 name_is_kept_when_the_coordinator_is_another(void **state)
 {
-    struct shelf shelf = {0};
+    struct record_store record_store = {0};
     struct fixture f;
 
     (void)state;
-    shelf_begin(&f);
-    name_is_kept(&f, &shelf);
+    record_store_begin(&f);
+    name_is_kept(&f, &record_store);
     fixture_deinit(&f);
-    shelf_deinit(&shelf);
+    record_store_deinit(&record_store);
 }
 
 /* The log has one line of a worker that tries again until it is taken in. */
@@ -500,32 +500,33 @@ worlds_that_one_job_grows_by_are_bounded(void **state)
 static void
 job_grows_where_no_other_has_room(void **state)
 {
-    struct shelf shelf = {0};
+    struct record_store record_store = {0};
     struct fixture f;
     char name[16];
 
     (void)state;
-    shelf_begin(&f);
+    record_store_begin(&f);
     for (uint32_t rank = 0; rank < 2; rank++)
-        followed_step(&f, &shelf, fixture_join_event(1 + rank, rank, 2));
+        followed_step(&f, &record_store, fixture_join_event(1 + rank, rank, 2));
     for (uint32_t i = 1; i < LIMIT_JOBS; i++) {
         struct cluster_event event = fixture_join_event(100 + i, 0, 1);
 
         snprintf(name, sizeof(name), "b%u", i);
         event.job = name;
-        followed_step(&f, &shelf, event);
+        followed_step(&f, &record_store, event);
     }
-    followed_step(&f, &shelf, member_event(11, 1, 2));
-    followed_step(&f, &shelf, member_event(12, 2, 2));
-    followed_step(&f, &shelf, newcomer_event(3, 2));
-    const uint64_t ticket = followed_step(&f, &shelf, newcomer_event(4, 3));
+    followed_step(&f, &record_store, member_event(11, 1, 2));
+    followed_step(&f, &record_store, member_event(12, 2, 2));
+    followed_step(&f, &record_store, newcomer_event(3, 2));
+    const uint64_t ticket =
+        followed_step(&f, &record_store, newcomer_event(4, 3));
 
     assert_int_equal(fixture_reply(&f, ticket)->world.size, 4);
     assert_int_equal(cluster_counters(f.cluster)->jobs, LIMIT_JOBS);
-    shelf_restart(&shelf, &f);
+    record_store_restart(&record_store, &f);
     assert_int_equal(cluster_counters(f.cluster)->jobs, LIMIT_JOBS);
     fixture_deinit(&f);
-    shelf_deinit(&shelf);
+    record_store_deinit(&record_store);
 }
 
 static void

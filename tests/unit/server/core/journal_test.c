@@ -2,7 +2,7 @@
 
 #include "base/cleanup.h"
 #include "core/journal.h"
-#include "shelf.h"
+#include "record_store.h"
 
 static size_t
 records(const struct fixture *fixture)
@@ -16,13 +16,14 @@ records(const struct fixture *fixture)
 
 /* Rows of a part of job 1. */
 static size_t
-rows(const struct shelf *shelf, enum journal_part part)
+rows(const struct record_store *record_store, enum journal_part part)
 {
     const uint8_t key[] = {JOURNAL_JOB, 0, 0, 0, 0, 0, 0, 0, 1, (uint8_t)part};
     size_t n_rows = 0;
 
-    for (size_t i = 0; i < shelf->n_rows; i++)
-        n_rows += shelf_begins(&shelf->rows[i], key, sizeof(key));
+    for (size_t i = 0; i < record_store->n_rows; i++)
+        n_rows +=
+            record_store_has_prefix(&record_store->rows[i], key, sizeof(key));
     return n_rows;
 }
 
@@ -44,19 +45,19 @@ static void
 world_formed_is_head_members_and_change(void **state)
 {
     struct fixture fixture;
-    struct shelf shelf = {0};
+    struct record_store record_store = {0};
 
     (void)state;
-    shelf_begin(&fixture);
+    record_store_begin(&fixture);
     fixture_join(&fixture, 1, 0, 2);
-    shelf_follow(&shelf, &fixture);
-    assert_int_equal(rows(&shelf, JOURNAL_HEAD), 1);
-    assert_int_equal(rows(&shelf, JOURNAL_MEMBER), 0);
+    record_store_apply(&record_store, &fixture);
+    assert_int_equal(rows(&record_store, JOURNAL_HEAD), 1);
+    assert_int_equal(rows(&record_store, JOURNAL_MEMBER), 0);
     fixture_join(&fixture, 2, 1, 2);
-    shelf_follow(&shelf, &fixture);
-    assert_int_equal(rows(&shelf, JOURNAL_MEMBER), 2);
-    assert_int_equal(rows(&shelf, JOURNAL_CHANGE), 1);
-    shelf_deinit(&shelf);
+    record_store_apply(&record_store, &fixture);
+    assert_int_equal(rows(&record_store, JOURNAL_MEMBER), 2);
+    assert_int_equal(rows(&record_store, JOURNAL_CHANGE), 1);
+    record_store_deinit(&record_store);
     fixture_deinit(&fixture);
 }
 
@@ -66,7 +67,7 @@ reading_and_renewing_write_nothing(void **state)
     struct fixture fixture;
 
     (void)state;
-    shelf_begin(&fixture);
+    record_store_begin(&fixture);
     const uint64_t epoch = fixture_world(&fixture, 1);
     fixture_key(&fixture, CLUSTER_STORE_GET, "k");
     assert_int_equal(records(&fixture), 0);
@@ -79,22 +80,22 @@ static void
 key_written_and_deleted_leaves_the_revision(void **state)
 {
     struct fixture fixture;
-    struct shelf shelf = {0};
+    struct record_store record_store = {0};
 
     (void)state;
-    shelf_begin(&fixture);
+    record_store_begin(&fixture);
     fixture_world(&fixture, 1);
-    shelf_follow(&shelf, &fixture);
+    record_store_apply(&record_store, &fixture);
     fixture_set(&fixture, "k", "v");
-    shelf_follow(&shelf, &fixture);
+    record_store_apply(&record_store, &fixture);
     fixture_set(&fixture, "k", "w");
-    shelf_follow(&shelf, &fixture);
-    assert_int_equal(rows(&shelf, JOURNAL_ENTRY), 1);
+    record_store_apply(&record_store, &fixture);
+    assert_int_equal(rows(&record_store, JOURNAL_ENTRY), 1);
     fixture_key(&fixture, CLUSTER_STORE_DELETE, "k");
-    shelf_follow(&shelf, &fixture);
-    assert_int_equal(rows(&shelf, JOURNAL_ENTRY), 0);
-    assert_int_equal(rows(&shelf, JOURNAL_REVISION), 1);
-    shelf_deinit(&shelf);
+    record_store_apply(&record_store, &fixture);
+    assert_int_equal(rows(&record_store, JOURNAL_ENTRY), 0);
+    assert_int_equal(rows(&record_store, JOURNAL_REVISION), 1);
+    record_store_deinit(&record_store);
     fixture_deinit(&fixture);
 }
 
@@ -116,18 +117,18 @@ static void
 communicator_is_written_when_it_has_formed(void **state)
 {
     struct fixture fixture;
-    struct shelf shelf = {0};
+    struct record_store record_store = {0};
     const uint64_t number = 7;
 
     (void)state;
-    shelf_begin(&fixture);
+    record_store_begin(&fixture);
     const uint64_t epoch = fixture_world(&fixture, 2);
-    shelf_follow(&shelf, &fixture);
+    record_store_apply(&record_store, &fixture);
     group_join(&fixture, epoch, 1);
     assert_int_equal(records(&fixture), 0);
     group_join(&fixture, epoch, 2);
-    shelf_follow(&shelf, &fixture);
-    assert_int_equal(rows(&shelf, JOURNAL_GROUP), 1);
+    record_store_apply(&record_store, &fixture);
+    assert_int_equal(rows(&record_store, JOURNAL_GROUP), 1);
     for (uint64_t incarnation = 1; incarnation <= 2; incarnation++) {
         fixture_step(&fixture,
                      (struct cluster_event){
@@ -136,11 +137,12 @@ communicator_is_written_when_it_has_formed(void **state)
                                         .numbers = &number,
                                         .n_numbers = 1},
                      });
-        shelf_follow(&shelf, &fixture);
+        record_store_apply(&record_store, &fixture);
         /* A slot that was left beside the group; then nothing. */
-        assert_int_equal(rows(&shelf, JOURNAL_GROUP), incarnation == 1 ? 2 : 0);
+        assert_int_equal(rows(&record_store, JOURNAL_GROUP),
+                         incarnation == 1 ? 2 : 0);
     }
-    shelf_deinit(&shelf);
+    record_store_deinit(&record_store);
     fixture_deinit(&fixture);
 }
 
@@ -148,21 +150,21 @@ static void
 job_ended_leaves_its_ending_alone(void **state)
 {
     struct fixture fixture;
-    struct shelf shelf = {0};
+    struct record_store record_store = {0};
 
     (void)state;
-    shelf_begin(&fixture);
+    record_store_begin(&fixture);
     const uint64_t epoch = fixture_world(&fixture, 1);
-    shelf_follow(&shelf, &fixture);
+    record_store_apply(&record_store, &fixture);
     fixture_set(&fixture, "k", "v");
-    shelf_follow(&shelf, &fixture);
-    assert_true(shelf.n_rows > 4);
+    record_store_apply(&record_store, &fixture);
+    assert_true(record_store.n_rows > 4);
     fixture_member(&fixture, CLUSTER_LEAVE, epoch, 1);
-    shelf_follow(&shelf, &fixture);
-    assert_int_equal(shelf.n_rows, 2);
-    assert_int_equal(shelf.rows[0].key[0], JOURNAL_CLUSTER);
-    assert_int_equal(shelf.rows[1].key[0], JOURNAL_ENDED_JOB);
-    shelf_deinit(&shelf);
+    record_store_apply(&record_store, &fixture);
+    assert_int_equal(record_store.n_rows, 2);
+    assert_int_equal(record_store.rows[0].key[0], JOURNAL_CLUSTER);
+    assert_int_equal(record_store.rows[1].key[0], JOURNAL_ENDED_JOB);
+    record_store_deinit(&record_store);
     fixture_deinit(&fixture);
 }
 

@@ -8,7 +8,7 @@
 #include "core/job.h"
 #include "core/member.h"
 #include "fixture.h"
-#include "shelf.h"
+#include "record_store.h"
 
 static struct cluster_join
 join_make(uint32_t rank)
@@ -219,7 +219,7 @@ static const uint64_t LEASE_NS = 10 * FIXTURE_S; /* the default */
 /* Steps, and what they left behind. */
 struct run {
     struct fixture f;
-    struct shelf shelf;
+    struct record_store record_store;
     unsigned int n_lost; /* notices, of all steps */
     unsigned int n_left;
     unsigned int n_ended;
@@ -241,7 +241,7 @@ run_step(struct run *run, struct cluster_event event)
         run->n_left += action->notice.kind == CLUSTER_NOTICE_LEFT;
         run->n_ended += action->notice.kind == CLUSTER_NOTICE_ENDED;
     }
-    shelf_follow(&run->shelf, &run->f);
+    record_store_apply(&run->record_store, &run->f);
     return ticket;
 }
 
@@ -271,7 +271,7 @@ run_begin(struct run *run, uint64_t out_epochs[2])
     uint64_t ticket;
 
     *run = (struct run){0};
-    shelf_begin(&run->f);
+    record_store_begin(&run->f);
     run_step(run, fixture_join_event(1, 0, 2));
     ticket = run_step(run, fixture_join_event(2, 1, 2));
     out_epochs[0] = fixture_reply(&run->f, ticket)->world.epoch;
@@ -285,7 +285,7 @@ static void
 run_end(struct run *run)
 {
     fixture_deinit(&run->f);
-    shelf_deinit(&run->shelf);
+    record_store_deinit(&run->record_store);
 }
 
 static struct cluster_event
@@ -362,10 +362,10 @@ death_is_told_once_by_another_coordinator_too(void **state)
 
     (void)state;
     run_begin(&run, epochs);
-    shelf_restart(&run.shelf, &run.f);
+    record_store_restart(&run.record_store, &run.f);
     assert_int_equal(line_of_a(&run)->n_members, 3);
     run_step(&run, of_grown(report_event(epochs[1], 3, 1, 12)));
-    shelf_restart(&run.shelf, &run.f);
+    record_store_restart(&run.record_store, &run.f);
     run_step(&run, report_event(epochs[0], 1, 1, 2));
     assert_int_equal(run.n_lost, 1);
     const struct cluster_job_summary *line = line_of_a(&run);

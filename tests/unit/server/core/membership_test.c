@@ -5,7 +5,7 @@
 #include "core/journal.h"
 #include "core/membership.h"
 #include "fixture.h"
-#include "shelf.h"
+#include "record_store.h"
 
 static uint64_t
 report(struct fixture *f, struct cluster_failure_report report)
@@ -319,7 +319,7 @@ static const uint64_t MS = 1000000;
 
 struct life {
     struct fixture fixture;
-    struct shelf shelf;
+    struct record_store record_store;
     uint64_t epoch;
     bool is_lost; /* somebody, ever */
     bool has_ended;
@@ -329,23 +329,23 @@ static void
 life_begin(struct life *life, uint32_t size)
 {
     *life = (struct life){0};
-    shelf_begin(&life->fixture);
+    record_store_begin(&life->fixture);
     if (size > 0)
         life->epoch = fixture_world(&life->fixture, size);
-    shelf_follow(&life->shelf, &life->fixture);
+    record_store_apply(&life->record_store, &life->fixture);
 }
 
 static void
 life_end(struct life *life)
 {
-    shelf_deinit(&life->shelf);
+    record_store_deinit(&life->record_store);
     fixture_deinit(&life->fixture);
 }
 
 static void
 step_follow(struct life *life)
 {
-    shelf_follow(&life->shelf, &life->fixture);
+    record_store_apply(&life->record_store, &life->fixture);
     life->is_lost |=
         fixture_notice(&life->fixture, CLUSTER_NOTICE_LOST) != NULL;
     life->has_ended |=
@@ -371,11 +371,11 @@ life_live(struct life *life, uint64_t ms, uint64_t renewing, uint64_t at_ms)
     }
 }
 
-static const struct shelf_row *
+static const struct record_store_row *
 record_find(const struct life *life)
 {
-    for (size_t i = 0; i < life->shelf.n_rows; i++) {
-        const struct shelf_row *row = &life->shelf.rows[i];
+    for (size_t i = 0; i < life->record_store.n_rows; i++) {
+        const struct record_store_row *row = &life->record_store.rows[i];
 
         if (row->n_key > KEY_PART && row->key[0] == JOURNAL_JOB &&
             row->key[KEY_PART] == JOURNAL_LEASE_CHECK)
@@ -398,7 +398,7 @@ dead_member_is_lost_however_often_the_coordinator_dies(void **state)
         while (!life.is_lost && up_ms < 30000) {
             /* It may be away for long. */
             life.fixture.now_ns += 3600 * FIXTURE_S;
-            shelf_restart(&life.shelf, &life.fixture);
+            record_store_restart(&life.record_store, &life.fixture);
             life_live(&life, lives_ms[i], 1, 250);
             up_ms += lives_ms[i];
         }
@@ -420,7 +420,7 @@ member_that_gives_a_sign_in_each_life_stays(void **state)
 
         life_begin(&life, 1);
         for (unsigned n = 0; n < 200; n++) {
-            shelf_restart(&life.shelf, &life.fixture);
+            record_store_restart(&life.record_store, &life.fixture);
             life_live(&life, 450, 1, signs_ms[i]);
         }
         assert_false(life.is_lost);
@@ -435,11 +435,11 @@ record_goes_when_all_have_come_back(void **state)
 
     (void)state;
     life_begin(&life, 2);
-    shelf_restart(&life.shelf, &life.fixture);
+    record_store_restart(&life.record_store, &life.fixture);
     life_live(&life, 1000, 1, 100);
-    const struct shelf_row *record = record_find(&life);
+    const struct record_store_row *record = record_find(&life);
     assert_non_null(record);
-    shelf_restart(&life.shelf, &life.fixture);
+    record_store_restart(&life.record_store, &life.fixture);
     life_live(&life, 100, 1, 10);
     assert_non_null(record_find(&life));
     life_live(&life, 100, 2, 10);
@@ -461,17 +461,17 @@ forming_job_ends_however_often_the_coordinator_dies(void **state)
     (void)state;
     life_begin(&life, 0);
     fixture_join(&life.fixture, 1, 0, 2);
-    shelf_follow(&life.shelf, &life.fixture);
+    record_store_apply(&life.record_store, &life.fixture);
     fixture_set(&life.fixture, "k", "v");
-    shelf_follow(&life.shelf, &life.fixture);
+    record_store_apply(&life.record_store, &life.fixture);
     while (status == HOOP_OK && up_ms < 30000) {
-        shelf_restart(&life.shelf, &life.fixture);
+        record_store_restart(&life.record_store, &life.fixture);
         life_live(&life, 2000, 0, 0);
         up_ms += 2000;
         const uint64_t ticket =
             fixture_key(&life.fixture, CLUSTER_STORE_GET, "k");
         status = fixture_reply(&life.fixture, ticket)->status;
-        shelf_follow(&life.shelf, &life.fixture);
+        record_store_apply(&life.record_store, &life.fixture);
     }
     assert_int_equal(status, HOOP_E_NOT_FOUND);
     assert_true(up_ms >= 12000 && up_ms <= 16000);
@@ -496,21 +496,22 @@ record_that_does_not_fit_is_damage(void **state)
         uint8_t key[JOURNAL_KEY_MAX];
 
         life_begin(&life, 2);
-        shelf_restart(&life.shelf, &life.fixture);
+        record_store_restart(&life.record_store, &life.fixture);
         life_live(&life, 1000, 0, 0);
-        const struct shelf_row *found = record_find(&life);
+        const struct record_store_row *found = record_find(&life);
         assert_non_null(found);
         memcpy(key, found->key, found->n_key);
-        shelf_put(&life.shelf, &(struct cluster_journal_record){
-                                   .key = key,
-                                   .n_key = found->n_key,
-                                   .value = shapes[i],
-                                   .n_value = sizes[i],
-                               });
+        record_store_put(&life.record_store, &(struct cluster_journal_record){
+                                                 .key = key,
+                                                 .n_key = found->n_key,
+                                                 .value = shapes[i],
+                                                 .n_value = sizes[i],
+                                             });
         const struct cluster_options options =
-            shelf_options(life.fixture.now_ns);
+            record_store_options(life.fixture.now_ns);
         assert_int_equal(cluster_create(&options, &cluster), HOOP_OK);
-        assert_int_equal(shelf_read(&life.shelf, cluster), HOOP_E_DATA_LOSS);
+        assert_int_equal(record_store_recover(&life.record_store, cluster),
+                         HOOP_E_DATA_LOSS);
         cluster_destroy(cluster);
         life_end(&life);
     }

@@ -7,7 +7,7 @@
 #include "base/evidence.h"
 #include "base/identity.h"
 #include "core/journal.h"
-#include "shelf.h"
+#include "record_store.h"
 
 static const uint32_t pair[] = {0, 1};
 
@@ -15,14 +15,14 @@ static void
 lease_after_revival_begins_anew(void **state)
 {
     struct fixture fixture;
-    struct shelf shelf = {0};
+    struct record_store record_store = {0};
 
     (void)state;
-    shelf_begin(&fixture);
+    record_store_begin(&fixture);
     fixture_world(&fixture, 2);
-    shelf_follow(&shelf, &fixture);
+    record_store_apply(&record_store, &fixture);
     fixture.now_ns += 3600 * FIXTURE_S;
-    shelf_restart(&shelf, &fixture);
+    record_store_restart(&record_store, &fixture);
     fixture_tick(&fixture);
     assert_null(fixture_notice(&fixture, CLUSTER_NOTICE_LOST));
     for (int i = 0; i < 11; i++) {
@@ -33,7 +33,7 @@ lease_after_revival_begins_anew(void **state)
     fixture.now_ns += FIXTURE_S;
     fixture_tick(&fixture);
     assert_non_null(fixture_notice(&fixture, CLUSTER_NOTICE_LOST));
-    shelf_deinit(&shelf);
+    record_store_deinit(&record_store);
     fixture_deinit(&fixture);
 }
 
@@ -42,28 +42,28 @@ static void
 forming_job_waits_for_its_workers(void **state)
 {
     struct fixture fixture;
-    struct shelf shelf = {0};
+    struct record_store record_store = {0};
 
     (void)state;
-    shelf_begin(&fixture);
+    record_store_begin(&fixture);
     fixture_join(&fixture, 1, 0, 2);
-    shelf_follow(&shelf, &fixture);
+    record_store_apply(&record_store, &fixture);
     fixture_set(&fixture, "k", "v");
-    shelf_follow(&shelf, &fixture);
+    record_store_apply(&record_store, &fixture);
 
-    shelf_restart(&shelf, &fixture);
+    record_store_restart(&record_store, &fixture);
     fixture_world(&fixture, 2);
     const uint64_t ticket = fixture_key(&fixture, CLUSTER_STORE_GET, "k");
     assert_int_equal(fixture_reply(&fixture, ticket)->store.entries[0].n_bytes,
                      1);
 
     /* Nobody comes: it ends. */
-    shelf_restart(&shelf, &fixture);
+    record_store_restart(&record_store, &fixture);
     fixture.now_ns += 13 * FIXTURE_S;
     fixture_tick(&fixture);
     const uint64_t late = fixture_key(&fixture, CLUSTER_STORE_GET, "k");
     fixture_refused(&fixture, late, HOOP_E_NOT_FOUND, "no job");
-    shelf_deinit(&shelf);
+    record_store_deinit(&record_store);
     fixture_deinit(&fixture);
 }
 
@@ -71,21 +71,21 @@ static void
 key_has_its_whole_life_anew(void **state)
 {
     struct fixture fixture;
-    struct shelf shelf = {0};
+    struct record_store record_store = {0};
 
     (void)state;
-    shelf_begin(&fixture);
+    record_store_begin(&fixture);
     fixture_world(&fixture, 1);
-    shelf_follow(&shelf, &fixture);
+    record_store_apply(&record_store, &fixture);
     fixture_step(&fixture, (struct cluster_event){
                                .kind = CLUSTER_STORE_SET,
                                .write = {.key = "k", .ttl_ms = 5000},
                            });
-    shelf_follow(&shelf, &fixture);
+    record_store_apply(&record_store, &fixture);
     /* The clock that people set is 80 s further after each restart. */
     for (uint64_t i = 1; i <= 3; i++) {
-        shelf.wall_ahead_ns = i * 80 * FIXTURE_S;
-        shelf_restart(&shelf, &fixture);
+        record_store.wall_ahead_ns = i * 80 * FIXTURE_S;
+        record_store_restart(&record_store, &fixture);
         fixture.now_ns += 5 * FIXTURE_S - 1;
         fixture_tick(&fixture);
         const uint64_t held = fixture_key(&fixture, CLUSTER_STORE_GET, "k");
@@ -95,7 +95,7 @@ key_has_its_whole_life_anew(void **state)
     fixture_tick(&fixture);
     const uint64_t ticket = fixture_key(&fixture, CLUSTER_STORE_GET, "k");
     assert_false(fixture_reply(&fixture, ticket)->store.entries[0].revision);
-    shelf_deinit(&shelf);
+    record_store_deinit(&record_store);
     fixture_deinit(&fixture);
 }
 
@@ -103,19 +103,19 @@ static void
 watch_of_keys_behind_a_revival_is_told_to_list_again(void **state)
 {
     struct fixture fixture;
-    struct shelf shelf = {0};
+    struct record_store record_store = {0};
     struct cluster_event watch = {
         .kind = CLUSTER_STORE_WATCH,
         .scan = {.prefix = ""},
     };
 
     (void)state;
-    shelf_begin(&fixture);
+    record_store_begin(&fixture);
     fixture_world(&fixture, 1);
-    shelf_follow(&shelf, &fixture);
+    record_store_apply(&record_store, &fixture);
     fixture_set(&fixture, "k", "v");
-    shelf_follow(&shelf, &fixture);
-    shelf_restart(&shelf, &fixture);
+    record_store_apply(&record_store, &fixture);
+    record_store_restart(&record_store, &fixture);
     uint64_t ticket = fixture_step(&fixture, watch);
     fixture_refused(&fixture, ticket, HOOP_E_RANGE, "");
     watch.scan.since = 1;
@@ -123,19 +123,19 @@ watch_of_keys_behind_a_revival_is_told_to_list_again(void **state)
     assert_null(fixture_find(&fixture, ticket));
     fixture_set(&fixture, "k", "w");
     assert_int_equal(fixture_reply(&fixture, ticket)->key_changes.n_items, 1);
-    shelf_deinit(&shelf);
+    record_store_deinit(&record_store);
     fixture_deinit(&fixture);
 }
 
 /* A cluster with something of every kind. */
 static void
-shelf_fill(struct fixture *fixture, struct shelf *shelf)
+record_store_fill(struct fixture *fixture, struct record_store *record_store)
 {
-    shelf_begin(fixture);
+    record_store_begin(fixture);
     const uint64_t epoch = fixture_world(fixture, 3);
-    shelf_follow(shelf, fixture);
+    record_store_apply(record_store, fixture);
     fixture_set(fixture, "k", "v");
-    shelf_follow(shelf, fixture);
+    record_store_apply(record_store, fixture);
     for (uint64_t i = 1; i <= 2; i++) {
         fixture_step(fixture, (struct cluster_event){
                                   .kind = CLUSTER_GROUP_JOIN,
@@ -144,20 +144,20 @@ shelf_fill(struct fixture *fixture, struct shelf *shelf)
                                                  .ranks = pair,
                                                  .n_ranks = 2},
                               });
-        shelf_follow(shelf, fixture);
+        record_store_apply(record_store, fixture);
     }
     fixture_member(fixture, CLUSTER_LEAVE, epoch, 1);
-    shelf_follow(shelf, fixture);
+    record_store_apply(record_store, fixture);
 }
 
 static enum hoop_status
-shelf_try(const struct shelf *shelf, uint64_t now_ns)
+record_store_try(const struct record_store *record_store, uint64_t now_ns)
 {
-    const struct cluster_options options = shelf_options(now_ns);
+    const struct cluster_options options = record_store_options(now_ns);
     struct cluster *cluster = NULL;
 
     assert_int_equal(cluster_create(&options, &cluster), HOOP_OK);
-    const enum hoop_status status = shelf_read(shelf, cluster);
+    const enum hoop_status status = record_store_recover(record_store, cluster);
     cluster_destroy(cluster);
     return status;
 }
@@ -166,51 +166,51 @@ static void
 record_missing_or_damaged_is_found_or_harmless(void **state)
 {
     struct fixture fixture;
-    struct shelf shelf = {0};
+    struct record_store record_store = {0};
 
     (void)state;
-    shelf_fill(&fixture, &shelf);
-    assert_int_equal(shelf_try(&shelf, fixture.now_ns), HOOP_OK);
-    for (size_t i = 0; i < shelf.n_rows; i++) {
-        const struct shelf_row *row = &shelf.rows[i];
+    record_store_fill(&fixture, &record_store);
+    assert_int_equal(record_store_try(&record_store, fixture.now_ns), HOOP_OK);
+    for (size_t i = 0; i < record_store.n_rows; i++) {
+        const struct record_store_row *row = &record_store.rows[i];
 
         for (size_t at = 0; at < row->n_value; at++) {
             const uint8_t former = row->value[at];
 
             for (unsigned int byte = 0; byte < 256; byte += 5) {
                 row->value[at] = (uint8_t)(former ^ byte);
-                (void)!shelf_try(&shelf, fixture.now_ns);
+                (void)!record_store_try(&record_store, fixture.now_ns);
             }
             row->value[at] = former;
         }
     }
     /* The members, the last change or the head of a job cannot be missing. */
-    for (size_t i = 0; i < shelf.n_rows; i++) {
-        struct shelf less = {0};
+    for (size_t i = 0; i < record_store.n_rows; i++) {
+        struct record_store less = {0};
 
-        for (size_t j = 0; j < shelf.n_rows; j++) {
+        for (size_t j = 0; j < record_store.n_rows; j++) {
             const struct cluster_journal_record record = {
-                .key = shelf.rows[j].key,
-                .n_key = shelf.rows[j].n_key,
-                .value = shelf.rows[j].value,
-                .n_value = shelf.rows[j].n_value,
+                .key = record_store.rows[j].key,
+                .n_key = record_store.rows[j].n_key,
+                .value = record_store.rows[j].value,
+                .n_value = record_store.rows[j].n_value,
             };
 
             if (i != j)
-                shelf_put(&less, &record);
+                record_store_put(&less, &record);
         }
-        const uint8_t *key = shelf.rows[i].key;
+        const uint8_t *key = record_store.rows[i].key;
         const bool is_vital =
             key[0] == JOURNAL_CLUSTER ||
             (key[0] == JOURNAL_JOB &&
              (key[9] == JOURNAL_HEAD || key[9] == JOURNAL_REVISION ||
               key[9] == JOURNAL_MEMBER || key[9] == JOURNAL_CHANGE));
         if (is_vital)
-            assert_int_equal(shelf_try(&less, fixture.now_ns),
+            assert_int_equal(record_store_try(&less, fixture.now_ns),
                              HOOP_E_DATA_LOSS);
-        shelf_deinit(&less);
+        record_store_deinit(&less);
     }
-    shelf_deinit(&shelf);
+    record_store_deinit(&record_store);
     fixture_deinit(&fixture);
 }
 
@@ -219,16 +219,17 @@ record_of_another_version_says_so(void **state)
 {
     static const uint8_t key[] = {JOURNAL_CLUSTER};
     static const uint8_t value[] = {0x94, JOURNAL_VERSION + 1, 0, 0, 0};
-    struct shelf shelf = {0};
+    struct record_store record_store = {0};
 
     (void)state;
-    shelf_put(&shelf,
-              &(struct cluster_journal_record){.key = key,
-                                               .n_key = sizeof(key),
-                                               .value = value,
-                                               .n_value = sizeof(value)});
-    assert_int_equal(shelf_try(&shelf, FIXTURE_S), HOOP_E_PRECONDITION);
-    shelf_deinit(&shelf);
+    record_store_put(&record_store, &(struct cluster_journal_record){
+                                        .key = key,
+                                        .n_key = sizeof(key),
+                                        .value = value,
+                                        .n_value = sizeof(value)});
+    assert_int_equal(record_store_try(&record_store, FIXTURE_S),
+                     HOOP_E_PRECONDITION);
+    record_store_deinit(&record_store);
 }
 
 /*
@@ -248,7 +249,7 @@ static const uint32_t two_workers[] = {0, 1};
 struct twins {
     struct fixture mortal;
     struct fixture immortal;
-    struct shelf shelf;
+    struct record_store record_store;
     uint64_t chance;
 };
 
@@ -384,7 +385,7 @@ twins_step(struct twins *twins, const struct cluster_event *event)
     twins->immortal.now_ns = twins->mortal.now_ns;
     fixture_step(&twins->mortal, *event);
     fixture_step(&twins->immortal, *event);
-    shelf_follow(&twins->shelf, &twins->mortal);
+    record_store_apply(&twins->record_store, &twins->mortal);
 
     const struct answer one = answers(&twins->mortal);
     const struct answer other = answers(&twins->immortal);
@@ -396,8 +397,8 @@ static void
 twins_begin(struct twins *twins, uint64_t seed)
 {
     *twins = (struct twins){.chance = seed};
-    shelf_begin(&twins->mortal);
-    shelf_begin(&twins->immortal);
+    record_store_begin(&twins->mortal);
+    record_store_begin(&twins->immortal);
 }
 
 static void
@@ -405,7 +406,7 @@ twins_end(struct twins *twins)
 {
     fixture_deinit(&twins->mortal);
     fixture_deinit(&twins->immortal);
-    shelf_deinit(&twins->shelf);
+    record_store_deinit(&twins->record_store);
 }
 
 /* A world, unless there is one. Nobody dies in between. */
@@ -590,7 +591,7 @@ life_step(struct twins *twins, struct life *life)
         break;
     }
     if (drawn(twins, 10) == 0)
-        shelf_restart(&twins->shelf, &twins->mortal);
+        record_store_restart(&twins->record_store, &twins->mortal);
 }
 
 static void

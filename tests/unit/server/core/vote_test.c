@@ -2,7 +2,7 @@
 
 #include "base/cleanup.h"
 #include "base/identity.h"
-#include "shelf.h"
+#include "record_store.h"
 
 /* Worker n is rank n - 1, as fixture_world() made them. */
 static struct cluster_event
@@ -193,33 +193,33 @@ freed_communicators_leave_nothing(void **state)
 static void
 shrink_that_was_asked_for_again_is_not_taken_back(void **state)
 {
-    struct shelf shelf = {0};
+    struct record_store record_store = {0};
     struct fixture f;
 
     (void)state;
-    shelf_begin(&f);
+    record_store_begin(&f);
     uint64_t epoch = 0;
     for (uint32_t rank = 0; rank < 2; rank++) {
         const uint64_t ticket = fixture_join(&f, rank + 1, rank, 2);
 
-        shelf_follow(&shelf, &f);
+        record_store_apply(&record_store, &f);
         if (rank == 1)
             epoch = fixture_reply(&f, ticket)->world.epoch;
     }
     struct cluster_vote_call said = {
         .kind = CLUSTER_VOTE_SHRINK, .turn = 1, .number = 9};
     shrink(&f, epoch, 1, 1);
-    shelf_follow(&shelf, &f);
+    record_store_apply(&record_store, &f);
     shrink(&f, epoch, 2, 1);
-    shelf_follow(&shelf, &f);
+    record_store_apply(&record_store, &f);
     const uint64_t again = fixture_step(&f, call(epoch, 1, said));
-    shelf_follow(&shelf, &f);
+    record_store_apply(&record_store, &f);
     said = (struct cluster_vote_call){.communicator =
                                           outcome(&f, again)->communicator,
                                       .kind = CLUSTER_VOTE_CONFIRM,
                                       .turn = 1};
 
-    shelf_restart(&shelf, &f);
+    record_store_restart(&record_store, &f);
     leave(&f, epoch, 1, 8);
     fixture_step(&f, call(epoch, 2, said));
     const uint64_t last = fixture_step(&f, call(epoch, 1, said));
@@ -230,7 +230,7 @@ shrink_that_was_asked_for_again_is_not_taken_back(void **state)
         fixture_step(&f, (struct cluster_event){.kind = CLUSTER_JOB});
     assert_int_equal(fixture_reply(&f, job)->job.n_groups, 0);
     fixture_deinit(&f);
-    shelf_deinit(&shelf);
+    record_store_deinit(&record_store);
 }
 
 static uint64_t
@@ -352,39 +352,39 @@ nonsense_is_refused(void **state)
 static void
 outcome_outlives_the_coordinator(void **state)
 {
-    struct shelf shelf = {0};
+    struct record_store record_store = {0};
     struct fixture f;
 
     (void)state;
-    shelf_begin(&f);
+    record_store_begin(&f);
     uint64_t epoch = 0;
     for (uint32_t rank = 0; rank < 3; rank++) {
         const uint64_t ticket = fixture_join(&f, rank + 1, rank, 3);
 
-        shelf_follow(&shelf, &f);
+        record_store_apply(&record_store, &f);
         if (rank == 2)
             epoch = fixture_reply(&f, ticket)->world.epoch;
     }
     report(&f, epoch, 1, 1);
-    shelf_follow(&shelf, &f);
+    record_store_apply(&record_store, &f);
     agree(&f, epoch, 1, 3);
-    shelf_follow(&shelf, &f);
+    record_store_apply(&record_store, &f);
     agree(&f, epoch, 3, 6);
-    shelf_follow(&shelf, &f);
+    record_store_apply(&record_store, &f);
     shrink(&f, epoch, 1, 1);
-    shelf_follow(&shelf, &f);
+    record_store_apply(&record_store, &f);
     const struct cluster_vote_outcome told =
         *outcome(&f, shrink(&f, epoch, 3, 1));
-    shelf_follow(&shelf, &f);
+    record_store_apply(&record_store, &f);
 
-    shelf_restart(&shelf, &f);
+    record_store_restart(&record_store, &f);
     assert_int_equal(outcome(&f, agree(&f, epoch, 3, 6))->flags, 2);
     const uint64_t again = shrink(&f, epoch, 3, 1);
     assert_int_equal(outcome(&f, again)->communicator, told.communicator);
     assert_int_equal(outcome(&f, again)->n_ranks, 2);
     assert_int_equal(outcome(&f, again)->ranks[1], 2);
     fixture_deinit(&f);
-    shelf_deinit(&shelf);
+    record_store_deinit(&record_store);
 }
 
 /* The one that waits is not disturbed by one that its member has given up. */

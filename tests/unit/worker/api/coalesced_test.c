@@ -1,6 +1,6 @@
 /* tests/unit/worker/api/coalesced_test.c - api/coalesced.c */
 
-#include "couple_case.h"
+#include "engine_pair_api.h"
 
 static int32_t values[8];
 
@@ -101,7 +101,7 @@ static void
 every_piece_is_reduced(void **state)
 {
     (void)state;
-    couple_run(&couple, side_pieces);
+    engine_pair_run(&engine_pair, side_pieces);
 }
 
 /* The same number of elements, cut in another way. */
@@ -124,17 +124,17 @@ static void
 pieces_that_differ_are_a_mismatch(void **state)
 {
     (void)state;
-    couple_run(&couple, side_other_cut);
+    engine_pair_run(&engine_pair, side_other_cut);
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_TEST(wrong_arguments_are_invalid),
-        COUPLE_TEST(no_member_has_nothing_to_reduce),
-        COUPLE_TEST(every_piece_is_reduced),
-        COUPLE_TEST(pieces_that_differ_are_a_mismatch),
+        ENGINE_PAIR_TEST(wrong_arguments_are_invalid),
+        ENGINE_PAIR_TEST(no_member_has_nothing_to_reduce),
+        ENGINE_PAIR_TEST(every_piece_is_reduced),
+        ENGINE_PAIR_TEST(pieces_that_differ_are_a_mismatch),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

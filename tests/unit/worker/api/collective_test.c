@@ -7,18 +7,18 @@
 
 #include "api/collective.h"
 #include "check.h"
-#include "couple.h"
-#include "couple_case.h"
-#include "couple_scene.h"
+#include "engine_pair.h"
+#include "engine_pair_api.h"
+#include "engine_pair_fixture.h"
 #include "select/tuner.h"
 
 static int32_t here[8];
 static int32_t there[8];
 
 static int
-couple_set_up_zeroed(void **state)
+engine_pair_set_up_zeroed(void **state)
 {
-    couple_set_up(state);
+    engine_pair_set_up(state);
     memset(here, 0, sizeof(here));
     memset(there, 0, sizeof(there));
     return 0;
@@ -191,7 +191,7 @@ static void
 refused_call_has_no_consequence(void **state)
 {
     (void)state;
-    couple_run(&couple, side_sum_after_refusal);
+    engine_pair_run(&engine_pair, side_sum_after_refusal);
 }
 
 static void
@@ -204,8 +204,8 @@ success_leaves_no_error_text(void **state)
 }
 
 #define ZEROED_TEST(name)                                                      \
-    cmocka_unit_test_setup_teardown(name, couple_set_up_zeroed,                \
-                                    couple_tear_down)
+    cmocka_unit_test_setup_teardown(name, engine_pair_set_up_zeroed,           \
+                                    engine_pair_tear_down)
 
 static int32_t buffers_here[8];
 static int32_t buffers_there[8];
@@ -314,7 +314,7 @@ static void
 adjacent_buffers_do_not_overlap(void **state)
 {
     (void)state;
-    couple_run(&couple, side_neighbours);
+    engine_pair_run(&engine_pair, side_neighbours);
 }
 
 static void
@@ -392,7 +392,7 @@ static void
 members_ask_and_force(void **state)
 {
     (void)state;
-    couple_run(&couple, side_asks);
+    engine_pair_run(&engine_pair, side_asks);
 }
 
 int
@@ -411,15 +411,15 @@ main(void)
         ZEROED_TEST(in_place_twice_is_invalid),
         ZEROED_TEST(refused_call_has_no_consequence),
         ZEROED_TEST(success_leaves_no_error_text),
-        COUPLE_TEST(two_buffers_are_read_and_written),
-        COUPLE_TEST(one_buffer_is_in_place_however_it_is_said),
-        COUPLE_TEST(only_one_buffer_matters_away_from_the_root),
-        COUPLE_TEST(overlapping_buffers_are_invalid),
-        COUPLE_TEST(adjacent_buffers_do_not_overlap),
+        ENGINE_PAIR_TEST(two_buffers_are_read_and_written),
+        ENGINE_PAIR_TEST(one_buffer_is_in_place_however_it_is_said),
+        ENGINE_PAIR_TEST(only_one_buffer_matters_away_from_the_root),
+        ENGINE_PAIR_TEST(overlapping_buffers_are_invalid),
+        ENGINE_PAIR_TEST(adjacent_buffers_do_not_overlap),
         cmocka_unit_test(algorithms_are_listed_by_collective),
         cmocka_unit_test(who_is_no_member_is_told_nothing),
-        cmocka_unit_test_setup_teardown(members_ask_and_force, couple_set_up,
-                                        couple_tear_down),
+        cmocka_unit_test_setup_teardown(
+            members_ask_and_force, engine_pair_set_up, engine_pair_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

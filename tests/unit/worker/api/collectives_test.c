@@ -4,8 +4,8 @@
 
 #include "hoop/hoop.h"
 
-#include "couple_case.h"
-#include "couple_scene.h"
+#include "engine_pair_api.h"
+#include "engine_pair_fixture.h"
 
 static int
 side_forms(struct side *side)
@@ -32,7 +32,7 @@ static void
 both_forms_reduce_out_of_place(void **state)
 {
     (void)state;
-    couple_run(&couple, side_forms);
+    engine_pair_run(&engine_pair, side_forms);
 }
 
 static int
@@ -57,7 +57,7 @@ static void
 in_place_may_be_said_in_three_ways(void **state)
 {
     (void)state;
-    couple_run(&couple, side_in_place);
+    engine_pair_run(&engine_pair, side_in_place);
 }
 
 static void
@@ -68,7 +68,7 @@ one_rank_alone_has_its_input(void **state)
 
     (void)state;
     assert_int_equal(hoop_allreduce(mine, result, 2, HOOP_INT16, HOOP_AVG,
-                                    &couple.sides[0].alone),
+                                    &engine_pair.sides[0].alone),
                      HOOP_OK);
     assert_memory_equal(mine, result, sizeof(mine));
 }
@@ -88,7 +88,7 @@ static void
 both_forms_return(void **state)
 {
     (void)state;
-    couple_run(&couple, barrier_side_forms);
+    engine_pair_run(&engine_pair, barrier_side_forms);
 }
 
 static atomic_uint n_arrived;
@@ -108,14 +108,14 @@ static void
 nobody_returns_before_everybody_has_called(void **state)
 {
     (void)state;
-    couple_run(&couple, side_order);
+    engine_pair_run(&engine_pair, side_order);
 }
 
 static void
 one_rank_alone_waits_for_nobody(void **state)
 {
     (void)state;
-    assert_int_equal(hoop_barrier(&couple.sides[0].alone), HOOP_OK);
+    assert_int_equal(hoop_barrier(&engine_pair.sides[0].alone), HOOP_OK);
 }
 
 static int
@@ -145,7 +145,7 @@ static void
 everybody_has_what_the_root_had(void **state)
 {
     (void)state;
-    couple_run(&couple, broadcast_side_forms);
+    engine_pair_run(&engine_pair, broadcast_side_forms);
 }
 
 static int
@@ -172,7 +172,7 @@ static void
 in_place_uses_one_buffer_for_both(void **state)
 {
     (void)state;
-    couple_run(&couple, broadcast_side_in_place);
+    engine_pair_run(&engine_pair, broadcast_side_in_place);
 }
 
 static void
@@ -182,12 +182,12 @@ root_without_a_buffer_is_invalid(void **state)
 
     (void)state;
     assert_int_equal(hoop_broadcast(NULL, &result, 1, HOOP_INT32, 0,
-                                    &couple.sides[0].comms[0]),
+                                    &engine_pair.sides[0].comms[0]),
                      HOOP_E_INVALID);
     assert_string_equal(hoop_error_text(), "send is NULL on rank 0");
-    assert_int_equal(
-        hoop_broadcast(NULL, NULL, 1, HOOP_INT32, 0, &couple.sides[1].comms[0]),
-        HOOP_E_INVALID);
+    assert_int_equal(hoop_broadcast(NULL, NULL, 1, HOOP_INT32, 0,
+                                    &engine_pair.sides[1].comms[0]),
+                     HOOP_E_INVALID);
 }
 
 static int
@@ -216,7 +216,7 @@ static void
 result_is_on_the_root_alone(void **state)
 {
     (void)state;
-    couple_run(&couple, reduce_side_forms);
+    engine_pair_run(&engine_pair, reduce_side_forms);
 }
 
 static int
@@ -237,7 +237,7 @@ static void
 recv_may_be_null_elsewhere(void **state)
 {
     (void)state;
-    couple_run(&couple, side_null);
+    engine_pair_run(&engine_pair, side_null);
 }
 
 static int
@@ -260,7 +260,7 @@ static void
 in_place_keeps_the_input_elsewhere(void **state)
 {
     (void)state;
-    couple_run(&couple, reduce_side_in_place);
+    engine_pair_run(&engine_pair, reduce_side_in_place);
 }
 
 static int
@@ -288,7 +288,7 @@ static void
 each_rank_has_its_own_block(void **state)
 {
     (void)state;
-    couple_run(&couple, reduce_scatter_side_forms);
+    engine_pair_run(&engine_pair, reduce_scatter_side_forms);
 }
 
 static int
@@ -309,7 +309,7 @@ static void
 in_place_has_the_result_at_its_beginning(void **state)
 {
     (void)state;
-    couple_run(&couple, reduce_scatter_side_in_place);
+    engine_pair_run(&engine_pair, reduce_scatter_side_in_place);
 }
 
 static int
@@ -339,7 +339,7 @@ static void
 uneven_blocks_may_be_empty(void **state)
 {
     (void)state;
-    couple_run(&couple, side_uneven);
+    engine_pair_run(&engine_pair, side_uneven);
 }
 
 static int
@@ -372,7 +372,7 @@ static void
 each_rank_has_what_came_before_it(void **state)
 {
     (void)state;
-    couple_run(&couple, scan_side_forms);
+    engine_pair_run(&engine_pair, scan_side_forms);
 }
 
 static void
@@ -413,7 +413,7 @@ static void
 blocks_stand_in_rank_order(void **state)
 {
     (void)state;
-    couple_run(&couple, allgather_side_forms);
+    engine_pair_run(&engine_pair, allgather_side_forms);
 }
 
 static int
@@ -434,7 +434,7 @@ static void
 in_place_takes_what_lies_at_its_rank(void **state)
 {
     (void)state;
-    couple_run(&couple, allgather_side_in_place);
+    engine_pair_run(&engine_pair, allgather_side_in_place);
 }
 
 static int
@@ -463,7 +463,7 @@ static void
 uneven_blocks_are_packed_and_may_be_empty(void **state)
 {
     (void)state;
-    couple_run(&couple, allgather_side_uneven);
+    engine_pair_run(&engine_pair, allgather_side_uneven);
 }
 
 static int
@@ -495,7 +495,7 @@ static void
 root_has_every_block(void **state)
 {
     (void)state;
-    couple_run(&couple, gather_side_forms);
+    engine_pair_run(&engine_pair, gather_side_forms);
 }
 
 static int
@@ -524,7 +524,7 @@ static void
 uneven_blocks_are_packed(void **state)
 {
     (void)state;
-    couple_run(&couple, gather_side_uneven);
+    engine_pair_run(&engine_pair, gather_side_uneven);
 }
 
 static int
@@ -546,7 +546,7 @@ static void
 in_place_finds_the_roots_block_at_its_place(void **state)
 {
     (void)state;
-    couple_run(&couple, gather_side_in_place);
+    engine_pair_run(&engine_pair, gather_side_in_place);
 }
 
 static int
@@ -576,7 +576,7 @@ static void
 each_rank_has_its_block(void **state)
 {
     (void)state;
-    couple_run(&couple, scatter_side_forms);
+    engine_pair_run(&engine_pair, scatter_side_forms);
 }
 
 static int
@@ -604,7 +604,7 @@ static void
 uneven_blocks_are_taken_from_their_places(void **state)
 {
     (void)state;
-    couple_run(&couple, scatter_side_uneven);
+    engine_pair_run(&engine_pair, scatter_side_uneven);
 }
 
 static int
@@ -626,7 +626,7 @@ static void
 in_place_leaves_the_root_as_it_was(void **state)
 {
     (void)state;
-    couple_run(&couple, scatter_side_in_place);
+    engine_pair_run(&engine_pair, scatter_side_in_place);
 }
 
 static int
@@ -653,7 +653,7 @@ static void
 block_s_is_what_rank_s_sent(void **state)
 {
     (void)state;
-    couple_run(&couple, alltoall_side_forms);
+    engine_pair_run(&engine_pair, alltoall_side_forms);
 }
 
 /* Rank 0 sends 1 to itself and 2 to rank 1, which sends nothing to rank 0 and
@@ -683,7 +683,7 @@ static void
 alltoall_uneven_blocks_are_packed(void **state)
 {
     (void)state;
-    couple_run(&couple, alltoall_side_uneven);
+    engine_pair_run(&engine_pair, alltoall_side_uneven);
 }
 
 static void
@@ -712,35 +712,35 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_TEST(both_forms_reduce_out_of_place),
-        COUPLE_TEST(in_place_may_be_said_in_three_ways),
-        COUPLE_TEST(one_rank_alone_has_its_input),
-        COUPLE_TEST(both_forms_return),
-        COUPLE_TEST(nobody_returns_before_everybody_has_called),
-        COUPLE_TEST(one_rank_alone_waits_for_nobody),
-        COUPLE_TEST(everybody_has_what_the_root_had),
-        COUPLE_TEST(in_place_uses_one_buffer_for_both),
-        COUPLE_TEST(root_without_a_buffer_is_invalid),
-        COUPLE_TEST(result_is_on_the_root_alone),
-        COUPLE_TEST(recv_may_be_null_elsewhere),
-        COUPLE_TEST(in_place_keeps_the_input_elsewhere),
-        COUPLE_TEST(each_rank_has_its_own_block),
-        COUPLE_TEST(in_place_has_the_result_at_its_beginning),
-        COUPLE_TEST(uneven_blocks_may_be_empty),
-        COUPLE_TEST(each_rank_has_what_came_before_it),
-        COUPLE_TEST(average_is_invalid),
-        COUPLE_TEST(blocks_stand_in_rank_order),
-        COUPLE_TEST(in_place_takes_what_lies_at_its_rank),
-        COUPLE_TEST(uneven_blocks_are_packed_and_may_be_empty),
-        COUPLE_TEST(root_has_every_block),
-        COUPLE_TEST(uneven_blocks_are_packed),
-        COUPLE_TEST(in_place_finds_the_roots_block_at_its_place),
-        COUPLE_TEST(each_rank_has_its_block),
-        COUPLE_TEST(uneven_blocks_are_taken_from_their_places),
-        COUPLE_TEST(in_place_leaves_the_root_as_it_was),
-        COUPLE_TEST(block_s_is_what_rank_s_sent),
-        COUPLE_TEST(alltoall_uneven_blocks_are_packed),
-        COUPLE_TEST(counts_that_cannot_be_are_invalid),
+        ENGINE_PAIR_TEST(both_forms_reduce_out_of_place),
+        ENGINE_PAIR_TEST(in_place_may_be_said_in_three_ways),
+        ENGINE_PAIR_TEST(one_rank_alone_has_its_input),
+        ENGINE_PAIR_TEST(both_forms_return),
+        ENGINE_PAIR_TEST(nobody_returns_before_everybody_has_called),
+        ENGINE_PAIR_TEST(one_rank_alone_waits_for_nobody),
+        ENGINE_PAIR_TEST(everybody_has_what_the_root_had),
+        ENGINE_PAIR_TEST(in_place_uses_one_buffer_for_both),
+        ENGINE_PAIR_TEST(root_without_a_buffer_is_invalid),
+        ENGINE_PAIR_TEST(result_is_on_the_root_alone),
+        ENGINE_PAIR_TEST(recv_may_be_null_elsewhere),
+        ENGINE_PAIR_TEST(in_place_keeps_the_input_elsewhere),
+        ENGINE_PAIR_TEST(each_rank_has_its_own_block),
+        ENGINE_PAIR_TEST(in_place_has_the_result_at_its_beginning),
+        ENGINE_PAIR_TEST(uneven_blocks_may_be_empty),
+        ENGINE_PAIR_TEST(each_rank_has_what_came_before_it),
+        ENGINE_PAIR_TEST(average_is_invalid),
+        ENGINE_PAIR_TEST(blocks_stand_in_rank_order),
+        ENGINE_PAIR_TEST(in_place_takes_what_lies_at_its_rank),
+        ENGINE_PAIR_TEST(uneven_blocks_are_packed_and_may_be_empty),
+        ENGINE_PAIR_TEST(root_has_every_block),
+        ENGINE_PAIR_TEST(uneven_blocks_are_packed),
+        ENGINE_PAIR_TEST(in_place_finds_the_roots_block_at_its_place),
+        ENGINE_PAIR_TEST(each_rank_has_its_block),
+        ENGINE_PAIR_TEST(uneven_blocks_are_taken_from_their_places),
+        ENGINE_PAIR_TEST(in_place_leaves_the_root_as_it_was),
+        ENGINE_PAIR_TEST(block_s_is_what_rank_s_sent),
+        ENGINE_PAIR_TEST(alltoall_uneven_blocks_are_packed),
+        ENGINE_PAIR_TEST(counts_that_cannot_be_are_invalid),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* tests/unit/worker/api/dim_test.c - api/dim.c */
 
-#include "couple_case.h"
+#include "engine_pair_api.h"
 
 static const struct hoop_shape shape_232 = {3, {2, 3, 2}};
 static int32_t values[24];
@@ -131,7 +131,7 @@ static void
 tensors_are_joined_along_each_dim(void **state)
 {
     (void)state;
-    couple_run(&couple, side_gather);
+    engine_pair_run(&engine_pair, side_gather);
 }
 
 static int
@@ -169,7 +169,7 @@ static void
 parts_are_cut_along_each_dim(void **state)
 {
     (void)state;
-    couple_run(&couple, side_scatter);
+    engine_pair_run(&engine_pair, side_scatter);
 }
 
 static int
@@ -187,7 +187,7 @@ static void
 shapes_that_differ_are_a_mismatch(void **state)
 {
     (void)state;
-    couple_run(&couple, side_other_shape);
+    engine_pair_run(&engine_pair, side_other_shape);
 }
 
 static void
@@ -224,20 +224,20 @@ static void
 rows_of_nothing_take_no_time(void **state)
 {
     (void)state;
-    couple_run(&couple, side_rows_of_nothing);
+    engine_pair_run(&engine_pair, side_rows_of_nothing);
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_TEST(wrong_arguments_are_invalid),
-        COUPLE_TEST(no_member_has_nothing_to_sort),
-        COUPLE_TEST(tensors_are_joined_along_each_dim),
-        COUPLE_TEST(parts_are_cut_along_each_dim),
-        COUPLE_TEST(shapes_that_differ_are_a_mismatch),
-        COUPLE_TEST(tensors_of_nothing_and_ranks_alone_work),
-        COUPLE_TEST(rows_of_nothing_take_no_time),
+        ENGINE_PAIR_TEST(wrong_arguments_are_invalid),
+        ENGINE_PAIR_TEST(no_member_has_nothing_to_sort),
+        ENGINE_PAIR_TEST(tensors_are_joined_along_each_dim),
+        ENGINE_PAIR_TEST(parts_are_cut_along_each_dim),
+        ENGINE_PAIR_TEST(shapes_that_differ_are_a_mismatch),
+        ENGINE_PAIR_TEST(tensors_of_nothing_and_ranks_alone_work),
+        ENGINE_PAIR_TEST(rows_of_nothing_take_no_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "couple_case.h"
 #include "engine/op.h"
+#include "engine_pair_api.h"
 
 static void
 wrong_arguments_are_invalid(void **state)
@@ -82,7 +82,7 @@ static void
 everybody_has_all_objects(void **state)
 {
     (void)state;
-    couple_run(&couple, side_all);
+    engine_pair_run(&engine_pair, side_all);
 }
 
 static int
@@ -114,7 +114,7 @@ static void
 root_alone_has_all_objects(void **state)
 {
     (void)state;
-    couple_run(&couple, side_root);
+    engine_pair_run(&engine_pair, side_root);
 }
 
 /* None has anything. */
@@ -134,7 +134,7 @@ static void
 objects_may_all_be_empty(void **state)
 {
     (void)state;
-    couple_run(&couple, side_nothing);
+    engine_pair_run(&engine_pair, side_nothing);
 }
 
 /* It has ended, but was not waited for, when its communicator is freed. */
@@ -164,7 +164,7 @@ static void
 objects_outlive_their_communicator(void **state)
 {
     (void)state;
-    couple_run(&couple, side_late);
+    engine_pair_run(&engine_pair, side_late);
 }
 
 static void
@@ -240,7 +240,7 @@ static void
 everybody_else_has_a_copy(void **state)
 {
     (void)state;
-    couple_run(&couple, side_copy);
+    engine_pair_run(&engine_pair, side_copy);
 }
 
 static int
@@ -272,7 +272,7 @@ static void
 only_the_root_knows_the_length(void **state)
 {
     (void)state;
-    couple_run(&couple, side_lengths);
+    engine_pair_run(&engine_pair, side_lengths);
 }
 
 static void
@@ -352,7 +352,7 @@ static void
 each_rank_gets_its_own_object(void **state)
 {
     (void)state;
-    couple_run(&couple, side_each);
+    engine_pair_run(&engine_pair, side_each);
 }
 
 static void
@@ -426,7 +426,7 @@ static void
 receive_of_nothing_names_the_call(void **state)
 {
     (void)state;
-    couple_run(&couple, object_p2p_side_late);
+    engine_pair_run(&engine_pair, object_p2p_side_late);
 }
 
 static int
@@ -456,30 +456,30 @@ static void
 objects_arrive_in_their_order(void **state)
 {
     (void)state;
-    couple_run(&couple, side_object);
+    engine_pair_run(&engine_pair, side_object);
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_TEST(wrong_arguments_are_invalid),
-        COUPLE_TEST(no_member_gets_nothing),
-        COUPLE_TEST(everybody_has_all_objects),
-        COUPLE_TEST(root_alone_has_all_objects),
-        COUPLE_TEST(objects_may_all_be_empty),
-        COUPLE_TEST(objects_outlive_their_communicator),
-        COUPLE_TEST(broadcast_object_wrong_arguments_are_invalid),
-        COUPLE_TEST(broadcast_object_no_member_gets_nothing),
-        COUPLE_TEST(everybody_else_has_a_copy),
-        COUPLE_TEST(only_the_root_knows_the_length),
-        COUPLE_TEST(scatter_object_wrong_arguments_are_invalid),
-        COUPLE_TEST(scatter_object_no_member_gets_nothing),
-        COUPLE_TEST(each_rank_gets_its_own_object),
-        COUPLE_TEST(object_p2p_wrong_arguments_are_invalid),
-        COUPLE_TEST(object_p2p_no_member_gets_nothing),
-        COUPLE_TEST(receive_of_nothing_names_the_call),
-        COUPLE_TEST(objects_arrive_in_their_order),
+        ENGINE_PAIR_TEST(wrong_arguments_are_invalid),
+        ENGINE_PAIR_TEST(no_member_gets_nothing),
+        ENGINE_PAIR_TEST(everybody_has_all_objects),
+        ENGINE_PAIR_TEST(root_alone_has_all_objects),
+        ENGINE_PAIR_TEST(objects_may_all_be_empty),
+        ENGINE_PAIR_TEST(objects_outlive_their_communicator),
+        ENGINE_PAIR_TEST(broadcast_object_wrong_arguments_are_invalid),
+        ENGINE_PAIR_TEST(broadcast_object_no_member_gets_nothing),
+        ENGINE_PAIR_TEST(everybody_else_has_a_copy),
+        ENGINE_PAIR_TEST(only_the_root_knows_the_length),
+        ENGINE_PAIR_TEST(scatter_object_wrong_arguments_are_invalid),
+        ENGINE_PAIR_TEST(scatter_object_no_member_gets_nothing),
+        ENGINE_PAIR_TEST(each_rank_gets_its_own_object),
+        ENGINE_PAIR_TEST(object_p2p_wrong_arguments_are_invalid),
+        ENGINE_PAIR_TEST(object_p2p_no_member_gets_nothing),
+        ENGINE_PAIR_TEST(receive_of_nothing_names_the_call),
+        ENGINE_PAIR_TEST(objects_arrive_in_their_order),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

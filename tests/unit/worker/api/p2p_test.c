@@ -4,13 +4,13 @@
 
 #include "hoop/hoop.h"
 
-#include "couple_case.h"
-#include "couple_scene.h"
+#include "engine_pair_api.h"
+#include "engine_pair_fixture.h"
 
 static void
 wrong_arguments_are_invalid(void **state)
 {
-    hoop_comm_t *comm = &couple.sides[0].comms[0];
+    hoop_comm_t *comm = &engine_pair.sides[0].comms[0];
     int32_t value = 0;
     hoop_op_t *op = NULL;
 
@@ -70,7 +70,7 @@ static void
 messages_go_both_ways_with_every_tag(void **state)
 {
     (void)state;
-    couple_run(&couple, side_exchange);
+    engine_pair_run(&engine_pair, side_exchange);
 }
 
 static int
@@ -97,7 +97,7 @@ static void
 receive_from_any_source_tells_which(void **state)
 {
     (void)state;
-    couple_run(&couple, side_any);
+    engine_pair_run(&engine_pair, side_any);
 }
 
 static int
@@ -122,7 +122,7 @@ static void
 message_to_oneself_arrives(void **state)
 {
     (void)state;
-    couple_run(&couple, side_self);
+    engine_pair_run(&engine_pair, side_self);
 }
 
 static int
@@ -144,7 +144,7 @@ static void
 message_of_nothing_needs_no_buffer(void **state)
 {
     (void)state;
-    couple_run(&couple, side_nothing);
+    engine_pair_run(&engine_pair, side_nothing);
 }
 
 static struct hoop_message
@@ -229,7 +229,7 @@ static void
 values_are_swapped(void **state)
 {
     (void)state;
-    couple_run(&couple, side_swap);
+    engine_pair_run(&engine_pair, side_swap);
 }
 
 static void
@@ -273,7 +273,7 @@ static void
 failure_of_one_half_ends_the_other(void **state)
 {
     (void)state;
-    couple_run(&couple, side_half_fails);
+    engine_pair_run(&engine_pair, side_half_fails);
 }
 
 static void
@@ -381,7 +381,7 @@ static void
 messages_of_a_list_run_at_once(void **state)
 {
     (void)state;
-    couple_run(&couple, side_all_ways);
+    engine_pair_run(&engine_pair, side_all_ways);
 }
 
 /* With one tag they arrive in the order of the list. */
@@ -409,7 +409,7 @@ static void
 order_of_the_list_is_kept(void **state)
 {
     (void)state;
-    couple_run(&couple, side_order);
+    engine_pair_run(&engine_pair, side_order);
 }
 
 static void
@@ -433,23 +433,23 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_TEST(wrong_arguments_are_invalid),
-        COUPLE_TEST(messages_go_both_ways_with_every_tag),
-        COUPLE_TEST(receive_from_any_source_tells_which),
-        COUPLE_TEST(message_to_oneself_arrives),
-        COUPLE_TEST(message_of_nothing_needs_no_buffer),
-        COUPLE_TEST(sendrecv_wrong_arguments_are_invalid),
-        COUPLE_TEST(no_member_has_nothing_to_exchange),
-        COUPLE_TEST(values_are_swapped),
-        COUPLE_TEST(message_to_oneself_is_one_operation_too),
-        COUPLE_TEST(failure_of_one_half_ends_the_other),
-        COUPLE_TEST(half_that_waits_is_pending),
-        COUPLE_TEST(batch_wrong_arguments_are_invalid),
-        COUPLE_TEST(empty_list_is_done),
-        COUPLE_TEST(no_member_gets_operations_that_are_done),
-        COUPLE_TEST(messages_of_a_list_run_at_once),
-        COUPLE_TEST(order_of_the_list_is_kept),
-        COUPLE_TEST(refused_list_sends_nothing),
+        ENGINE_PAIR_TEST(wrong_arguments_are_invalid),
+        ENGINE_PAIR_TEST(messages_go_both_ways_with_every_tag),
+        ENGINE_PAIR_TEST(receive_from_any_source_tells_which),
+        ENGINE_PAIR_TEST(message_to_oneself_arrives),
+        ENGINE_PAIR_TEST(message_of_nothing_needs_no_buffer),
+        ENGINE_PAIR_TEST(sendrecv_wrong_arguments_are_invalid),
+        ENGINE_PAIR_TEST(no_member_has_nothing_to_exchange),
+        ENGINE_PAIR_TEST(values_are_swapped),
+        ENGINE_PAIR_TEST(message_to_oneself_is_one_operation_too),
+        ENGINE_PAIR_TEST(failure_of_one_half_ends_the_other),
+        ENGINE_PAIR_TEST(half_that_waits_is_pending),
+        ENGINE_PAIR_TEST(batch_wrong_arguments_are_invalid),
+        ENGINE_PAIR_TEST(empty_list_is_done),
+        ENGINE_PAIR_TEST(no_member_gets_operations_that_are_done),
+        ENGINE_PAIR_TEST(messages_of_a_list_run_at_once),
+        ENGINE_PAIR_TEST(order_of_the_list_is_kept),
+        ENGINE_PAIR_TEST(refused_list_sends_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

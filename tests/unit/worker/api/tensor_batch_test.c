@@ -2,7 +2,7 @@
 
 #include "api/tags.h"
 #include "api/tensor_message.h"
-#include "couple_case.h"
+#include "engine_pair_api.h"
 #include "wire/frame_tensor.h"
 
 static struct hoop_tensor
@@ -106,7 +106,7 @@ static void
 tensors_of_a_list_run_at_once(void **state)
 {
     (void)state;
-    couple_run(&couple, side_all_ways);
+    engine_pair_run(&engine_pair, side_all_ways);
 }
 
 enum {
@@ -165,7 +165,7 @@ static void
 tags_of_one_part_meet_no_others(void **state)
 {
     (void)state;
-    couple_run(&couple, side_tags);
+    engine_pair_run(&engine_pair, side_tags);
 }
 
 /* One of two fails: neither hands out anything. */
@@ -196,7 +196,7 @@ static void
 failed_batch_hands_out_nothing(void **state)
 {
     (void)state;
-    couple_run(&couple, side_half_fails);
+    engine_pair_run(&engine_pair, side_half_fails);
 }
 
 /* The library's own may say which of how many, and any shape of one dtype. */
@@ -238,7 +238,7 @@ static void
 own_messages_compare_part_and_dtype(void **state)
 {
     (void)state;
-    couple_run(&couple, side_own);
+    engine_pair_run(&engine_pair, side_own);
 }
 
 static struct hoop_tensor
@@ -353,7 +353,7 @@ static void
 tensors_are_exchanged(void **state)
 {
     (void)state;
-    couple_run(&couple, side_exchange);
+    engine_pair_run(&engine_pair, side_exchange);
 }
 
 /* The other rank has another dtype: what was allocated is taken back. */
@@ -380,7 +380,7 @@ static void
 failed_receive_hands_out_nothing(void **state)
 {
     (void)state;
-    couple_run(&couple, side_differs);
+    engine_pair_run(&engine_pair, side_differs);
 }
 
 /* Before the send, after it, and to oneself; also nothing at all. */
@@ -425,7 +425,7 @@ static void
 any_shape_is_received_and_allocated(void **state)
 {
     (void)state;
-    couple_run(&couple, side_any);
+    engine_pair_run(&engine_pair, side_any);
 }
 
 /* Rank 1 sends one of 2 times 3, or bytes; rank 0 expects something else. */
@@ -466,27 +466,27 @@ static void
 what_does_not_fit_is_named(void **state)
 {
     (void)state;
-    couple_run(&couple, side_unfit);
+    engine_pair_run(&engine_pair, side_unfit);
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_TEST(wrong_arguments_are_invalid),
-        COUPLE_TEST(empty_list_is_done),
-        COUPLE_TEST(no_member_gets_operations_that_are_done),
-        COUPLE_TEST(tensors_of_a_list_run_at_once),
-        COUPLE_TEST(tags_of_one_part_meet_no_others),
-        COUPLE_TEST(failed_batch_hands_out_nothing),
-        COUPLE_TEST(own_messages_compare_part_and_dtype),
-        COUPLE_TEST(tensor_p2p_wrong_arguments_are_invalid),
-        COUPLE_TEST(refused_receive_keeps_no_memory),
-        COUPLE_TEST(no_member_is_done_at_once),
-        COUPLE_TEST(tensors_are_exchanged),
-        COUPLE_TEST(failed_receive_hands_out_nothing),
-        COUPLE_TEST(any_shape_is_received_and_allocated),
-        COUPLE_TEST(what_does_not_fit_is_named),
+        ENGINE_PAIR_TEST(wrong_arguments_are_invalid),
+        ENGINE_PAIR_TEST(empty_list_is_done),
+        ENGINE_PAIR_TEST(no_member_gets_operations_that_are_done),
+        ENGINE_PAIR_TEST(tensors_of_a_list_run_at_once),
+        ENGINE_PAIR_TEST(tags_of_one_part_meet_no_others),
+        ENGINE_PAIR_TEST(failed_batch_hands_out_nothing),
+        ENGINE_PAIR_TEST(own_messages_compare_part_and_dtype),
+        ENGINE_PAIR_TEST(tensor_p2p_wrong_arguments_are_invalid),
+        ENGINE_PAIR_TEST(refused_receive_keeps_no_memory),
+        ENGINE_PAIR_TEST(no_member_is_done_at_once),
+        ENGINE_PAIR_TEST(tensors_are_exchanged),
+        ENGINE_PAIR_TEST(failed_receive_hands_out_nothing),
+        ENGINE_PAIR_TEST(any_shape_is_received_and_allocated),
+        ENGINE_PAIR_TEST(what_does_not_fit_is_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@
 
 #include "hoop/hoop.h"
 
-#include "couple_scene.h"
+#include "engine_pair_fixture.h"
 
 static void
 pipe_close_at(int (*ends)[2])
@@ -23,7 +23,7 @@ pipe_close_at(int (*ends)[2])
 static hoop_comm_t *
 comm_of(uint32_t rank)
 {
-    return &couple.sides[rank].comms[0];
+    return &engine_pair.sides[rank].comms[0];
 }
 
 static void
@@ -300,16 +300,19 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_TEST(null_is_invalid),
-        COUPLE_TEST(test_is_pending_until_it_has_come),
-        COUPLE_TEST(wait_all_frees_what_has_ended_and_keeps_the_rest),
-        COUPLE_TEST(wait_all_tells_the_first_failure_before_what_is_pending),
-        COUPLE_DRIVEN_TEST(notify_tells_of_the_end_without_a_waiter),
-        COUPLE_DRIVEN_TEST(notify_of_what_has_ended_tells_at_once),
-        COUPLE_DRIVEN_TEST(notify_tells_of_the_end_of_both_halves),
-        COUPLE_DRIVEN_TEST(notify_that_finds_no_room_does_not_wait),
-        COUPLE_DRIVEN_TEST(notify_refuses_what_cannot_be_written_to_at_once),
-        COUPLE_DRIVEN_TEST(notify_of_a_pipe_without_a_reader_raises_no_signal),
+        ENGINE_PAIR_TEST(null_is_invalid),
+        ENGINE_PAIR_TEST(test_is_pending_until_it_has_come),
+        ENGINE_PAIR_TEST(wait_all_frees_what_has_ended_and_keeps_the_rest),
+        ENGINE_PAIR_TEST(
+            wait_all_tells_the_first_failure_before_what_is_pending),
+        ENGINE_PAIR_BACKGROUND_TEST(notify_tells_of_the_end_without_a_waiter),
+        ENGINE_PAIR_BACKGROUND_TEST(notify_of_what_has_ended_tells_at_once),
+        ENGINE_PAIR_BACKGROUND_TEST(notify_tells_of_the_end_of_both_halves),
+        ENGINE_PAIR_BACKGROUND_TEST(notify_that_finds_no_room_does_not_wait),
+        ENGINE_PAIR_BACKGROUND_TEST(
+            notify_refuses_what_cannot_be_written_to_at_once),
+        ENGINE_PAIR_BACKGROUND_TEST(
+            notify_of_a_pipe_without_a_reader_raises_no_signal),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* tests/unit/worker/data_parallel/gradients_test.c - data_parallel/gradients.c */
 
-#include "couple_case.h"
+#include "engine_pair_api.h"
 
 enum {
     N_GRADIENTS = 4,
@@ -201,7 +201,7 @@ static void
 steps_sum_whatever_the_orders(void **state)
 {
     (void)state;
-    couple_run(&couple, side_steps);
+    engine_pair_run(&engine_pair, side_steps);
 }
 
 /* Both are told once, cannot go on with the gradients, but with comm. */
@@ -246,7 +246,7 @@ static void
 other_shapes_are_a_mismatch_on_both(void **state)
 {
     (void)state;
-    couple_run(&couple, side_other_shapes);
+    engine_pair_run(&engine_pair, side_other_shapes);
 }
 
 /* The first bucket is empty but for what follows. */
@@ -273,7 +273,7 @@ static void
 empty_gradients_hide_no_mismatch(void **state)
 {
     (void)state;
-    couple_run(&couple, side_nothing_first);
+    engine_pair_run(&engine_pair, side_nothing_first);
 }
 
 static int
@@ -289,7 +289,7 @@ static void
 other_bucket_sizes_are_a_mismatch_on_both(void **state)
 {
     (void)state;
-    couple_run(&couple, side_other_buckets);
+    engine_pair_run(&engine_pair, side_other_buckets);
 }
 
 /* Given up in the middle of a step, by both. */
@@ -311,7 +311,7 @@ static void
 free_waits_for_what_is_under_way(void **state)
 {
     (void)state;
-    couple_run(&couple, side_free);
+    engine_pair_run(&engine_pair, side_free);
 }
 
 static void
@@ -350,17 +350,17 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_TEST(wrong_lists_and_options_are_invalid),
-        COUPLE_TEST(buckets_are_as_many_as_their_size_says),
-        COUPLE_TEST(wrong_calls_do_not_end_a_step),
-        COUPLE_TEST(many_missing_gradients_are_counted),
-        COUPLE_TEST(steps_sum_whatever_the_orders),
-        COUPLE_TEST(other_shapes_are_a_mismatch_on_both),
-        COUPLE_TEST(empty_gradients_hide_no_mismatch),
-        COUPLE_TEST(other_bucket_sizes_are_a_mismatch_on_both),
-        COUPLE_TEST(free_waits_for_what_is_under_way),
-        COUPLE_TEST(no_member_keeps_its_own),
-        COUPLE_TEST(no_gradients_are_a_step_of_nothing),
+        ENGINE_PAIR_TEST(wrong_lists_and_options_are_invalid),
+        ENGINE_PAIR_TEST(buckets_are_as_many_as_their_size_says),
+        ENGINE_PAIR_TEST(wrong_calls_do_not_end_a_step),
+        ENGINE_PAIR_TEST(many_missing_gradients_are_counted),
+        ENGINE_PAIR_TEST(steps_sum_whatever_the_orders),
+        ENGINE_PAIR_TEST(other_shapes_are_a_mismatch_on_both),
+        ENGINE_PAIR_TEST(empty_gradients_hide_no_mismatch),
+        ENGINE_PAIR_TEST(other_bucket_sizes_are_a_mismatch_on_both),
+        ENGINE_PAIR_TEST(free_waits_for_what_is_under_way),
+        ENGINE_PAIR_TEST(no_member_keeps_its_own),
+        ENGINE_PAIR_TEST(no_gradients_are_a_step_of_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* tests/unit/worker/data_parallel/sharded_test.c - data_parallel/sharded.c */
 
-#include "couple_case.h"
+#include "engine_pair_api.h"
 
 /* A side's parameters, or gradients: [2, 2], [0], [3]. */
 struct model {
@@ -134,7 +134,7 @@ static void
 steps_change_all_parameters(void **state)
 {
     (void)state;
-    couple_run(&couple, side_steps);
+    engine_pair_run(&engine_pair, side_steps);
 }
 
 static int
@@ -164,7 +164,7 @@ static void
 a_step_can_be_given_up(void **state)
 {
     (void)state;
-    couple_run(&couple, side_given_up);
+    engine_pair_run(&engine_pair, side_given_up);
 }
 
 /* As many elements, but in other shapes. */
@@ -194,7 +194,7 @@ static void
 other_shapes_are_a_mismatch_on_both(void **state)
 {
     (void)state;
-    couple_run(&couple, side_other_shapes);
+    engine_pair_run(&engine_pair, side_other_shapes);
 }
 
 static void
@@ -221,12 +221,12 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_TEST(wrong_arguments_are_invalid),
-        COUPLE_TEST(parts_are_equal_but_the_last),
-        COUPLE_TEST(steps_change_all_parameters),
-        COUPLE_TEST(a_step_can_be_given_up),
-        COUPLE_TEST(other_shapes_are_a_mismatch_on_both),
-        COUPLE_TEST(no_member_has_no_shard),
+        ENGINE_PAIR_TEST(wrong_arguments_are_invalid),
+        ENGINE_PAIR_TEST(parts_are_equal_but_the_last),
+        ENGINE_PAIR_TEST(steps_change_all_parameters),
+        ENGINE_PAIR_TEST(a_step_can_be_given_up),
+        ENGINE_PAIR_TEST(other_shapes_are_a_mismatch_on_both),
+        ENGINE_PAIR_TEST(no_member_has_no_shard),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,9 +8,9 @@
 #include "base/interrupt.h"
 #include "base/limits.h"
 #include "check.h"
-#include "couple.h"
-#include "couple_scene.h"
 #include "engine/op.h"
+#include "engine_pair.h"
+#include "engine_pair_fixture.h"
 
 enum {
     LARGE = 2 * LIMIT_EAGER_WHOLE, /* bytes: not sent without a grant */
@@ -55,7 +55,7 @@ static void
 cancelled_receive_takes_nothing(void **state)
 {
     (void)state;
-    couple_run(&couple, side_receive);
+    engine_pair_run(&engine_pair, side_receive);
 }
 
 /* Rank 0 gives up a send that is announced; the next one is received. */
@@ -89,7 +89,7 @@ static void
 cancelled_send_is_not_received(void **state)
 {
     (void)state;
-    couple_run(&couple, side_send);
+    engine_pair_run(&engine_pair, side_send);
 }
 
 /* The first time it is asked it lets the call go on. */
@@ -134,14 +134,14 @@ static void
 interrupted_call_ends_on_all_ranks(void **state)
 {
     (void)state;
-    couple_run(&couple, side_interrupt);
+    engine_pair_run(&engine_pair, side_interrupt);
 }
 
 /* Who says how long to wait is not asked. */
 static void
 wait_with_a_timeout_is_not_interrupted(void **state)
 {
-    struct comm_context *context = couple.sides[0].comms[0].context;
+    struct comm_context *context = engine_pair.sides[0].comms[0].context;
     int n_asked = 1;
     struct op *op = NULL;
 
@@ -158,7 +158,7 @@ wait_with_a_timeout_is_not_interrupted(void **state)
 static void
 what_has_ended_is_not_cancelled(void **state)
 {
-    struct comm_context *context = couple.sides[0].alone.context;
+    struct comm_context *context = engine_pair.sides[0].alone.context;
     int32_t value = 3;
     struct op *op = NULL;
 
@@ -171,7 +171,7 @@ what_has_ended_is_not_cancelled(void **state)
 static struct comm_context *
 short_context(uint32_t rank)
 {
-    struct comm_context *context = couple.sides[rank].comms[0].context;
+    struct comm_context *context = engine_pair.sides[rank].comms[0].context;
 
     context_set_timeout(context, 60);
     return context;
@@ -199,7 +199,7 @@ receive_tells_whom_it_waited_for(void **state)
     struct op *op = NULL;
 
     (void)state;
-    couple_connect(&couple);
+    engine_pair_connect(&engine_pair);
     assert_int_equal(receive_start(short_context(0), bytes, 4, 1, &op),
                      HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_TIMEOUT);
@@ -216,7 +216,7 @@ receive_tells_its_tag(void **state)
     struct op *op = NULL;
 
     (void)state;
-    couple_connect(&couple);
+    engine_pair_connect(&engine_pair);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(
             receive_start(short_context(0), bytes, 4, tags[i], &op), HOOP_OK);
@@ -237,7 +237,7 @@ receive_from_any_tells_so(void **state)
     };
 
     (void)state;
-    couple_connect(&couple);
+    engine_pair_connect(&engine_pair);
     assert_int_equal(engine_start_messages(short_context(0), &message, 1, &op),
                      HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_TIMEOUT);
@@ -247,12 +247,12 @@ receive_from_any_tells_so(void **state)
 static void
 deadline_of_the_wait_is_not_the_operations(void **state)
 {
-    struct comm_context *context = couple.sides[0].comms[0].context;
+    struct comm_context *context = engine_pair.sides[0].comms[0].context;
     char bytes[4];
     struct op *op = NULL;
 
     (void)state;
-    couple_connect(&couple);
+    engine_pair_connect(&engine_pair);
     /* On a busy machine the first wait may take its time, and the operation
      * must not end in it. */
     context_set_timeout(context, 600);
@@ -270,13 +270,13 @@ timeout_is_the_one_at_the_start(void **state)
     struct op *sent = NULL;
 
     (void)state;
-    couple_connect(&couple);
+    engine_pair_connect(&engine_pair);
     context_set_timeout(context, 30000);
     assert_int_equal(receive_start(context, bytes, 4, 1, &op), HOOP_OK);
     context_set_timeout(context, 1);
     assert_int_equal(engine_wait(op, clock_deadline_ns(40)), HOOP_E_PENDING);
     assert_int_equal(
-        send_start(couple.sides[1].comms[0].context, "yes", 4, 1, &sent),
+        send_start(engine_pair.sides[1].comms[0].context, "yes", 4, 1, &sent),
         HOOP_OK);
     assert_int_equal(engine_wait(sent, patience()), HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_OK);
@@ -290,20 +290,20 @@ timeout_here_is_a_verdict_there(void **state)
     int32_t value = 1;
 
     (void)state;
-    couple_connect(&couple);
-    couple_start_backgrounds(&couple);
+    engine_pair_connect(&engine_pair);
+    engine_pair_start_backgrounds(&engine_pair);
     assert_int_equal(sum_run(short_context(0), &value, 1), HOOP_E_TIMEOUT);
     assert_int_equal(error_failure_details()->rank, 1);
     assert_int_equal(error_failure_details()->waited_for, 1);
     assert_true(error_failure_details()->elapsed_ms >=
                 error_failure_details()->allowed_ms);
-    assert_int_equal(sum_run(couple.sides[1].comms[0].context, &value, 1),
+    assert_int_equal(sum_run(engine_pair.sides[1].comms[0].context, &value, 1),
                      HOOP_E_TIMEOUT);
     assert_non_null(strstr(error_text(), "rank 0 (host:40) timed out"));
     assert_int_equal(error_failure_details()->rank, 1);
     assert_int_equal(error_failure_details()->allowed_ms, 30000);
     /* The context is not lost by it. */
-    context_set_timeout(couple.sides[0].comms[0].context, 30000);
+    context_set_timeout(engine_pair.sides[0].comms[0].context, 30000);
 }
 
 static int
@@ -326,9 +326,9 @@ static void
 who_is_late_is_asked_and_waited_for(void **state)
 {
     (void)state;
-    couple_connect(&couple);
-    couple_run(&couple, side_late);
-    couple_run(&couple, side_late);
+    engine_pair_connect(&engine_pair);
+    engine_pair_run(&engine_pair, side_late);
+    engine_pair_run(&engine_pair, side_late);
 }
 
 /* Without a call that would move anything. */
@@ -355,7 +355,7 @@ operations_end_while_nobody_waits(void **state)
     for (uint32_t rank = 0; rank < 2; rank++) {
         for (int32_t i = 0; i < COUNT; i++)
             values[rank][i] = i;
-        assert_int_equal(sum_start(couple.sides[rank].comms[0].context,
+        assert_int_equal(sum_start(engine_pair.sides[rank].comms[0].context,
                                    values[rank], COUNT, &ops[rank]),
                          HOOP_OK);
     }
@@ -371,7 +371,7 @@ operations_end_while_nobody_waits(void **state)
 static void
 deadline_passes_while_nobody_waits(void **state)
 {
-    struct comm_context *context = couple.sides[0].comms[0].context;
+    struct comm_context *context = engine_pair.sides[0].comms[0].context;
     char bytes[4];
     struct op *op = NULL;
 
@@ -388,14 +388,14 @@ dead_peer_is_noticed_between_operations(void **state)
     const uint64_t until_ns = patience();
 
     (void)state;
-    assert_int_equal(engine_connect(couple.sides[0].engine, 1, patience()),
+    assert_int_equal(engine_connect(engine_pair.sides[0].engine, 1, patience()),
                      HOOP_OK);
-    engine_report_unreachable(couple.sides[1].engine, 0, "not asked for");
-    engine_declare_dead(couple.sides[1].engine, 0, "for the test");
-    while (atomic_load(&couple.sides[1].n_lost) == 0 &&
+    engine_report_unreachable(engine_pair.sides[1].engine, 0, "not asked for");
+    engine_declare_dead(engine_pair.sides[1].engine, 0, "for the test");
+    while (atomic_load(&engine_pair.sides[1].n_lost) == 0 &&
            !clock_is_past(until_ns))
         sched_yield();
-    assert_int_equal(atomic_load(&couple.sides[1].n_lost), 1);
+    assert_int_equal(atomic_load(&engine_pair.sides[1].n_lost), 1);
 }
 
 static int
@@ -425,7 +425,7 @@ static void
 callers_and_background_take_turns(void **state)
 {
     (void)state;
-    couple_run(&couple, side_alternate);
+    engine_pair_run(&engine_pair, side_alternate);
 }
 
 static void
@@ -440,27 +440,34 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(cancelled_receive_takes_nothing,
-                                        couple_set_up, couple_tear_down),
+                                        engine_pair_set_up,
+                                        engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(cancelled_send_is_not_received,
-                                        couple_set_up, couple_tear_down),
+                                        engine_pair_set_up,
+                                        engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(interrupted_call_ends_on_all_ranks,
-                                        couple_set_up, couple_tear_down),
+                                        engine_pair_set_up,
+                                        engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(wait_with_a_timeout_is_not_interrupted,
-                                        couple_set_up, couple_tear_down),
+                                        engine_pair_set_up,
+                                        engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(what_has_ended_is_not_cancelled,
-                                        couple_set_up, couple_tear_down),
-        COUPLE_APART_TEST(operation_without_a_connection_times_out_by_itself),
-        COUPLE_APART_TEST(receive_tells_whom_it_waited_for),
-        COUPLE_APART_TEST(receive_tells_its_tag),
-        COUPLE_APART_TEST(receive_from_any_tells_so),
-        COUPLE_APART_TEST(deadline_of_the_wait_is_not_the_operations),
-        COUPLE_APART_TEST(timeout_is_the_one_at_the_start),
-        COUPLE_APART_TEST(timeout_here_is_a_verdict_there),
-        COUPLE_APART_TEST(who_is_late_is_asked_and_waited_for),
-        COUPLE_DRIVEN_TEST(operations_end_while_nobody_waits),
-        COUPLE_DRIVEN_TEST(deadline_passes_while_nobody_waits),
-        COUPLE_DRIVEN_TEST(dead_peer_is_noticed_between_operations),
-        COUPLE_DRIVEN_TEST(callers_and_background_take_turns),
+                                        engine_pair_set_up,
+                                        engine_pair_tear_down),
+        ENGINE_PAIR_UNCONNECTED_TEST(
+            operation_without_a_connection_times_out_by_itself),
+        ENGINE_PAIR_UNCONNECTED_TEST(receive_tells_whom_it_waited_for),
+        ENGINE_PAIR_UNCONNECTED_TEST(receive_tells_its_tag),
+        ENGINE_PAIR_UNCONNECTED_TEST(receive_from_any_tells_so),
+        ENGINE_PAIR_UNCONNECTED_TEST(
+            deadline_of_the_wait_is_not_the_operations),
+        ENGINE_PAIR_UNCONNECTED_TEST(timeout_is_the_one_at_the_start),
+        ENGINE_PAIR_UNCONNECTED_TEST(timeout_here_is_a_verdict_there),
+        ENGINE_PAIR_UNCONNECTED_TEST(who_is_late_is_asked_and_waited_for),
+        ENGINE_PAIR_BACKGROUND_TEST(operations_end_while_nobody_waits),
+        ENGINE_PAIR_BACKGROUND_TEST(deadline_passes_while_nobody_waits),
+        ENGINE_PAIR_BACKGROUND_TEST(dead_peer_is_noticed_between_operations),
+        ENGINE_PAIR_BACKGROUND_TEST(callers_and_background_take_turns),
         cmocka_unit_test(destroy_of_none_is_fine),
     };
 

@@ -8,7 +8,7 @@
 #include "algorithms/algorithms.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "couple_scene.h"
+#include "engine_pair_fixture.h"
 
 /* Sums a count first, then that many ones, then nothing. */
 struct growing {
@@ -127,7 +127,7 @@ static void
 second_stage_follows_from_the_first(void **state)
 {
     (void)state;
-    couple_run(&couple, side_two_stages);
+    engine_pair_run(&engine_pair, side_two_stages);
 }
 
 static int
@@ -161,7 +161,7 @@ static void
 stages_do_not_mix_with_what_is_called_in_between(void **state)
 {
     (void)state;
-    couple_run(&couple, side_crossed);
+    engine_pair_run(&engine_pair, side_crossed);
 }
 
 static int
@@ -186,13 +186,13 @@ static void
 stage_that_cannot_begin_ends_it_on_all_ranks(void **state)
 {
     (void)state;
-    couple_run(&couple, side_refused);
+    engine_pair_run(&engine_pair, side_refused);
 }
 
 static void
 failing_finish_is_the_status(void **state)
 {
-    struct growing growing = {.context = couple.sides[0].alone.context,
+    struct growing growing = {.context = engine_pair.sides[0].alone.context,
                               .count = 4,
                               .finished_with = HOOP_E_EXHAUSTED};
 
@@ -205,11 +205,11 @@ failing_finish_is_the_status(void **state)
 static void
 start_that_fails_takes_the_owner_too(void **state)
 {
-    struct growing growing = {.context = couple.sides[0].alone.context};
+    struct growing growing = {.context = engine_pair.sides[0].alone.context};
     struct op *op = NULL;
 
     (void)state;
-    engine_mark_forked_child(couple.sides[0].engine);
+    engine_mark_forked_child(engine_pair.sides[0].engine);
     assert_int_equal(growing_start(&growing, ENGINE_START, &op), HOOP_E_CLOSED);
     assert_int_equal(growing.n_destroyed, 1);
 }
@@ -281,7 +281,7 @@ members_change_from_stage_to_stage(void **state)
 {
     (void)state;
     assert_int_equal(STAGES_MAX, 12);
-    couple_run(&couple, side_turning);
+    engine_pair_run(&engine_pair, side_turning);
 }
 
 /* Rank 1 calls something else: rank 0 is told in its first stage. */
@@ -303,20 +303,20 @@ static void
 mismatch_leaves_the_numbers_in_step(void **state)
 {
     (void)state;
-    couple_run(&couple, side_mismatch);
+    engine_pair_run(&engine_pair, side_mismatch);
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_TEST(second_stage_follows_from_the_first),
-        COUPLE_TEST(stages_do_not_mix_with_what_is_called_in_between),
-        COUPLE_TEST(stage_that_cannot_begin_ends_it_on_all_ranks),
-        COUPLE_TEST(failing_finish_is_the_status),
-        COUPLE_TEST(start_that_fails_takes_the_owner_too),
-        COUPLE_TEST(members_change_from_stage_to_stage),
-        COUPLE_TEST(mismatch_leaves_the_numbers_in_step),
+        ENGINE_PAIR_TEST(second_stage_follows_from_the_first),
+        ENGINE_PAIR_TEST(stages_do_not_mix_with_what_is_called_in_between),
+        ENGINE_PAIR_TEST(stage_that_cannot_begin_ends_it_on_all_ranks),
+        ENGINE_PAIR_TEST(failing_finish_is_the_status),
+        ENGINE_PAIR_TEST(start_that_fails_takes_the_owner_too),
+        ENGINE_PAIR_TEST(members_change_from_stage_to_stage),
+        ENGINE_PAIR_TEST(mismatch_leaves_the_numbers_in_step),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

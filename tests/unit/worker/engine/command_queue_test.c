@@ -7,10 +7,10 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "check.h"
-#include "couple.h"
 #include "engine/state.h"
+#include "engine_pair.h"
 
-static struct couple couple;
+static struct engine_pair engine_pair;
 static unsigned n_complaints;
 
 static void
@@ -25,18 +25,18 @@ on_suspected(void *owner,
 }
 
 static int
-couple_set_up(void **state)
+engine_pair_set_up(void **state)
 {
     (void)state;
-    couple_open(&couple);
+    engine_pair_open(&engine_pair);
     return 0;
 }
 
 static int
-couple_tear_down(void **state)
+engine_pair_tear_down(void **state)
 {
     (void)state;
-    couple_close(&couple);
+    engine_pair_close(&engine_pair);
     return 0;
 }
 
@@ -48,8 +48,9 @@ call_begun(void)
     struct op *op = NULL;
 
     assert_int_equal(
-        sum_start(couple.sides[0].comms[0].context, &value, 1, &op), HOOP_OK);
-    engine_progress_background(couple.sides[0].engine);
+        sum_start(engine_pair.sides[0].comms[0].context, &value, 1, &op),
+        HOOP_OK);
+    engine_progress_background(engine_pair.sides[0].engine);
     assert_int_equal(engine_wait(op, 0), HOOP_E_PENDING);
     return op;
 }
@@ -58,7 +59,7 @@ call_begun(void)
 static void
 call_ends(struct op *op, enum hoop_status status, const char *why)
 {
-    engine_progress_background(couple.sides[0].engine);
+    engine_progress_background(engine_pair.sides[0].engine);
     assert_int_equal(engine_wait(op, 0), status);
     assert_non_null(strstr(error_text(), why));
 }
@@ -70,7 +71,8 @@ verdict_arrives_without_memory(void **state)
 
     (void)state;
     malloc_refuse();
-    engine_declare_dead(couple.sides[0].engine, 1, "its lease has expired");
+    engine_declare_dead(engine_pair.sides[0].engine, 1,
+                        "its lease has expired");
     malloc_allow();
     call_ends(op, HOOP_E_PEER_LOST, "its lease has expired");
 }
@@ -82,7 +84,8 @@ unreachable_rank_is_known_without_memory(void **state)
 
     (void)state;
     malloc_refuse();
-    engine_report_unreachable(couple.sides[0].engine, 1, "connection refused");
+    engine_report_unreachable(engine_pair.sides[0].engine, 1,
+                              "connection refused");
     malloc_allow();
     call_ends(op, HOOP_E_PEER_LOST, "connection refused");
 }
@@ -94,7 +97,7 @@ shortage_is_known_without_memory(void **state)
 
     (void)state;
     malloc_refuse();
-    engine_report_shortage(couple.sides[0].engine,
+    engine_report_shortage(engine_pair.sides[0].engine,
                            &(struct connector_shortage){
                                .rank = 1,
                                .of = 1,
@@ -113,21 +116,22 @@ absence_of_a_decision_is_known_without_memory(void **state)
 {
     (void)state;
     n_complaints = 0;
-    couple_open_with(&couple,
-                     &(struct engine_options){.on_suspected = on_suspected});
+    engine_pair_open_with(
+        &engine_pair, &(struct engine_options){.on_suspected = on_suspected});
     struct op *op = call_begun();
     /* Rank 1 is the higher one: its accuser does not wait for it. */
-    engine_report_unreachable(couple.sides[0].engine, 1, "connection reset");
-    engine_progress_background(couple.sides[0].engine);
+    engine_report_unreachable(engine_pair.sides[0].engine, 1,
+                              "connection reset");
+    engine_progress_background(engine_pair.sides[0].engine);
     assert_int_equal(n_complaints, 1);
-    const uint64_t rule_ns = couple.sides[0].engine->lost[1].rule_ns;
+    const uint64_t rule_ns = engine_pair.sides[0].engine->lost[1].rule_ns;
     malloc_refuse();
-    engine_report_undecided(couple.sides[0].engine, 1);
+    engine_report_undecided(engine_pair.sides[0].engine, 1);
     malloc_allow();
-    engine_progress_background(couple.sides[0].engine);
-    assert_true(couple.sides[0].engine->lost[1].rule_ns < rule_ns);
+    engine_progress_background(engine_pair.sides[0].engine);
+    assert_true(engine_pair.sides[0].engine->lost[1].rule_ns < rule_ns);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
-    couple_close(&couple);
+    engine_pair_close(&engine_pair);
 }
 
 static void
@@ -138,10 +142,10 @@ connection_without_memory_loses_its_rank(void **state)
 
     (void)state;
     malloc_refuse();
-    engine_add_connection(couple.sides[0].engine, 1, couple.fds[0]);
+    engine_add_connection(engine_pair.sides[0].engine, 1, engine_pair.fds[0]);
     malloc_allow();
-    couple.fds[0] = -1;
-    assert_int_equal(recv(couple.fds[1], &byte, 1, 0), 0);
+    engine_pair.fds[0] = -1;
+    assert_int_equal(recv(engine_pair.fds[1], &byte, 1, 0), 0);
     call_ends(op, HOOP_E_PEER_LOST, "no memory for its connection");
 }
 
@@ -154,7 +158,8 @@ context_new(uint32_t side)
     struct comm_context *context = NULL;
 
     assert_int_equal(
-        context_open(couple.sides[side].engine, &options, &context), HOOP_OK);
+        context_open(engine_pair.sides[side].engine, &options, &context),
+        HOOP_OK);
     return context;
 }
 
@@ -163,12 +168,12 @@ context_new(uint32_t side)
 static void
 communicator_that_is_given_up_is_swept_without_memory(void **state)
 {
-    struct engine *engine = couple.sides[1].engine;
+    struct engine *engine = engine_pair.sides[1].engine;
     struct op *op = NULL;
     char bytes[4];
 
     (void)state;
-    couple_connect(&couple);
+    engine_pair_connect(&engine_pair);
     struct comm_context *sender = context_new(0);
     engine_expect_context(engine);
     assert_int_equal(send_start(sender, "late", 4, 9, &op), HOOP_OK);
@@ -196,17 +201,17 @@ connection_is_asked_for_without_memory(void **state)
     (void)state;
     malloc_refuse();
     const enum hoop_status status =
-        engine_connect(couple.sides[0].engine, 1, clock_now_ns());
+        engine_connect(engine_pair.sides[0].engine, 1, clock_now_ns());
     malloc_allow();
     assert_int_equal(status, HOOP_E_TIMEOUT);
-    assert_int_equal(atomic_load(&couple.sides[0].n_needed), 1);
+    assert_int_equal(atomic_load(&engine_pair.sides[0].n_needed), 1);
 }
 
 /* All of one rank, before the progress owner looks: the order is of no matter. */
 static void
 gravest_of_several_notices_is_told(void **state)
 {
-    struct engine *engine = couple.sides[0].engine;
+    struct engine *engine = engine_pair.sides[0].engine;
 
     for (unsigned is_first = 0; is_first < 2; is_first++) {
         struct op *op = call_begun();
@@ -226,22 +231,22 @@ gravest_of_several_notices_is_told(void **state)
             engine_declare_dead(engine, 1, "its lease has expired");
         engine_declare_dead(engine, 1, "twice");
         call_ends(op, HOOP_E_PEER_LOST, "its lease has expired");
-        assert_int_equal(atomic_load(&couple.sides[0].n_lost), 1);
-        couple_tear_down(state);
-        couple_set_up(state);
-        engine = couple.sides[0].engine;
+        assert_int_equal(atomic_load(&engine_pair.sides[0].n_lost), 1);
+        engine_pair_tear_down(state);
+        engine_pair_set_up(state);
+        engine = engine_pair.sides[0].engine;
     }
 }
 
 static void
 notices_of_several_ranks_are_all_told(void **state)
 {
-    const struct engine *engine = couple.sides[0].engine;
+    const struct engine *engine = engine_pair.sides[0].engine;
 
     (void)state;
-    engine_declare_dead(couple.sides[0].engine, 2, "of 2");
-    engine_declare_dead(couple.sides[0].engine, 1, "of 1");
-    engine_progress_background(couple.sides[0].engine);
+    engine_declare_dead(engine_pair.sides[0].engine, 2, "of 2");
+    engine_declare_dead(engine_pair.sides[0].engine, 1, "of 1");
+    engine_progress_background(engine_pair.sides[0].engine);
     for (uint32_t rank = 1; rank <= 2; rank++) {
         assert_true(engine->lost[rank].is_lost);
         assert_int_equal(engine->lost[rank].why[3], '0' + (int)rank);
@@ -249,7 +254,8 @@ notices_of_several_ranks_are_all_told(void **state)
 }
 
 #define CASE(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, couple_set_up, couple_tear_down)
+    cmocka_unit_test_setup_teardown(test, engine_pair_set_up,                  \
+                                    engine_pair_tear_down)
 
 int
 main(void)

@@ -8,18 +8,18 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "couple.h"
 #include "engine/state.h"
+#include "engine_pair.h"
 
-static struct couple couple;
+static struct engine_pair engine_pair;
 static atomic_uint_fast64_t ids = 1000; /* of open_and_close() */
 
 static int
 setup(void **state)
 {
     (void)state;
-    couple_open(&couple);
-    couple_connect(&couple);
+    engine_pair_open(&engine_pair);
+    engine_pair_connect(&engine_pair);
     return 0;
 }
 
@@ -27,7 +27,7 @@ static int
 teardown(void **state)
 {
     (void)state;
-    couple_close(&couple);
+    engine_pair_close(&engine_pair);
     return 0;
 }
 
@@ -43,14 +43,15 @@ context_new(int side, uint64_t id)
     struct comm_context *context = NULL;
 
     assert_int_equal(
-        context_open(couple.sides[side].engine, &options, &context), HOOP_OK);
+        context_open(engine_pair.sides[side].engine, &options, &context),
+        HOOP_OK);
     return context;
 }
 
 static void
 turn(int side, int n_turns)
 {
-    struct engine *engine = couple.sides[side].engine;
+    struct engine *engine = engine_pair.sides[side].engine;
 
     while (n_turns-- > 0) {
         assert_true(progress_try_acquire(engine));
@@ -94,7 +95,7 @@ what_comes_for_an_expected_context_is_kept(void **state)
     char bytes[4] = "";
 
     (void)state;
-    engine_expect_context(couple.sides[1].engine);
+    engine_expect_context(engine_pair.sides[1].engine);
     send_unasked(sender);
     assert_int_equal(receive_now(context_new(1, 50), bytes), HOOP_OK);
     assert_memory_equal(bytes, "late", 4);
@@ -120,12 +121,12 @@ what_was_kept_goes_when_none_is_expected_any_more(void **state)
     char bytes[4] = "";
 
     (void)state;
-    engine_expect_context(couple.sides[1].engine);
-    engine_expect_context(couple.sides[1].engine);
+    engine_expect_context(engine_pair.sides[1].engine);
+    engine_expect_context(engine_pair.sides[1].engine);
     send_unasked(sender);
-    engine_unexpect_context(couple.sides[1].engine);
+    engine_unexpect_context(engine_pair.sides[1].engine);
     turn(1, 1);
-    engine_unexpect_context(couple.sides[1].engine);
+    engine_unexpect_context(engine_pair.sides[1].engine);
     turn(1, 1);
     assert_int_equal(receive_now(context_new(1, 52), bytes), HOOP_E_PENDING);
     context_close(sender);
@@ -138,9 +139,9 @@ what_comes_after_the_close_is_dropped_while_others_are_expected(void **state)
     char bytes[4] = "";
 
     (void)state;
-    engine_expect_context(couple.sides[1].engine);
+    engine_expect_context(engine_pair.sides[1].engine);
     context_close(context_new(1, 53));
-    engine_expect_context(couple.sides[1].engine);
+    engine_expect_context(engine_pair.sides[1].engine);
     send_unasked(sender);
     assert_int_equal(receive_now(context_new(1, 53), bytes), HOOP_E_PENDING);
     context_close(sender);
@@ -179,7 +180,7 @@ close_ends_what_runs_for_its_waiter(void **state)
     }
     /* The others go on. */
     value = 3;
-    assert_int_equal(sum_run(couple.sides[0].alone.context, &value, 1),
+    assert_int_equal(sum_run(engine_pair.sides[0].alone.context, &value, 1),
                      HOOP_OK);
 }
 
@@ -196,7 +197,7 @@ wait_long(void *owner)
 static void
 close_while_another_thread_drives_is_done_by_it(void **state)
 {
-    struct engine *engine = couple.sides[0].engine;
+    struct engine *engine = engine_pair.sides[0].engine;
     struct comm_context *context = context_new(0, 56);
     struct op *op = NULL;
     pthread_t thread;
@@ -205,7 +206,7 @@ close_while_another_thread_drives_is_done_by_it(void **state)
 
     (void)state;
     assert_int_equal(
-        receive_start(couple.sides[0].comms[0].context, bytes, 4, 1, &op),
+        receive_start(engine_pair.sides[0].comms[0].context, bytes, 4, 1, &op),
         HOOP_OK);
     assert_int_equal(pthread_create(&thread, NULL, wait_long, op), 0);
     while (!is_progress_owned) {
@@ -215,7 +216,7 @@ close_while_another_thread_drives_is_done_by_it(void **state)
     }
     context_close(context);
     assert_int_equal(
-        send_start(couple.sides[1].comms[0].context, "done", 4, 1, &op),
+        send_start(engine_pair.sides[1].comms[0].context, "done", 4, 1, &op),
         HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_OK);
     pthread_join(thread, NULL);
@@ -256,12 +257,13 @@ id_that_is_in_use_is_refused(void **state)
     struct comm_context *context = NULL;
 
     (void)state;
-    engine_expect_context(couple.sides[0].engine);
-    assert_int_equal(context_open(couple.sides[0].engine, &options, &context),
-                     HOOP_E_DATA_LOSS);
+    engine_expect_context(engine_pair.sides[0].engine);
+    assert_int_equal(
+        context_open(engine_pair.sides[0].engine, &options, &context),
+        HOOP_E_DATA_LOSS);
     assert_non_null(strstr(error_text(), "the id 77"));
     assert_null(context);
-    assert_int_equal(couple.sides[0].engine->n_expected, 0);
+    assert_int_equal(engine_pair.sides[0].engine->n_expected, 0);
     context_close(former);
     context_close(context_new(0, 77));
 }
@@ -274,7 +276,7 @@ contexts_of_several_threads_come_and_go(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(threads); i++)
         assert_int_equal(pthread_create(&threads[i], NULL, open_and_close,
-                                        couple.sides[0].engine),
+                                        engine_pair.sides[0].engine),
                          0);
     for (size_t i = 0; i < COUNT_OF(threads); i++) {
         void *failed = NULL;
@@ -282,8 +284,8 @@ contexts_of_several_threads_come_and_go(void **state)
         pthread_join(threads[i], &failed);
         assert_null(failed);
     }
-    assert_int_equal(couple.sides[0].engine->n_expected, 0);
-    assert_true(TAILQ_EMPTY(&couple.sides[0].engine->context_commands));
+    assert_int_equal(engine_pair.sides[0].engine->n_expected, 0);
+    assert_true(TAILQ_EMPTY(&engine_pair.sides[0].engine->context_commands));
 }
 
 /* Rank 1 has not called yet: it need not wait for its deadline. */

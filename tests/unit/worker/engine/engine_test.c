@@ -9,22 +9,22 @@
 #include "allocation.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "couple_scene.h"
+#include "engine_pair_fixture.h"
 
 static struct comm_context *
 context_at(uint32_t rank, unsigned i)
 {
-    return couple.sides[rank].comms[i].context;
+    return engine_pair.sides[rank].comms[i].context;
 }
 
 static void
 connect_returns_when_the_connection_is_there(void **state)
 {
     (void)state;
-    couple_connect(&couple);
-    assert_int_equal(engine_connect(couple.sides[0].engine, 1, patience()),
+    engine_pair_connect(&engine_pair);
+    assert_int_equal(engine_connect(engine_pair.sides[0].engine, 1, patience()),
                      HOOP_OK);
-    assert_int_equal(atomic_load(&couple.sides[0].n_needed), 0);
+    assert_int_equal(atomic_load(&engine_pair.sides[0].n_needed), 0);
 }
 
 static void
@@ -32,9 +32,9 @@ connect_in_vain_is_a_timeout_that_names_the_rank(void **state)
 {
     (void)state;
     assert_int_equal(
-        engine_connect(couple.sides[0].engine, 1, clock_deadline_ns(10)),
+        engine_connect(engine_pair.sides[0].engine, 1, clock_deadline_ns(10)),
         HOOP_E_TIMEOUT);
-    assert_int_equal(atomic_load(&couple.sides[0].n_needed), 1);
+    assert_int_equal(atomic_load(&engine_pair.sides[0].n_needed), 1);
     assert_non_null(strstr(error_text(), "rank 1 (host:41)"));
 }
 
@@ -42,25 +42,26 @@ static void
 connect_to_the_unreachable_says_why(void **state)
 {
     (void)state;
-    engine_report_unreachable(couple.sides[0].engine, 1, "connection refused");
-    assert_int_equal(engine_connect(couple.sides[0].engine, 1, patience()),
+    engine_report_unreachable(engine_pair.sides[0].engine, 1,
+                              "connection refused");
+    assert_int_equal(engine_connect(engine_pair.sides[0].engine, 1, patience()),
                      HOOP_E_PEER_LOST);
     assert_non_null(strstr(error_text(), "rank 1 (host:41) is lost"));
     assert_non_null(strstr(error_text(), "connection refused"));
-    assert_int_equal(atomic_load(&couple.sides[0].n_lost), 1);
-    assert_string_equal(couple.sides[0].why,
+    assert_int_equal(atomic_load(&engine_pair.sides[0].n_lost), 1);
+    assert_string_equal(engine_pair.sides[0].why,
                         "connection refused, reported by rank 0 (host:40)");
 }
 
 static void
 rank_declared_dead_ends_what_needs_it_and_what_comes(void **state)
 {
-    struct engine *engine = couple.sides[0].engine;
+    struct engine *engine = engine_pair.sides[0].engine;
     int32_t value = 1;
     struct op *op = NULL;
 
     (void)state;
-    couple_connect(&couple);
+    engine_pair_connect(&engine_pair);
     assert_int_equal(sum_start(context_at(0, 0), &value, 1, &op), HOOP_OK);
     engine_declare_dead(engine, 1, "its lease has expired");
     engine_declare_dead(engine, 1, "twice");
@@ -69,9 +70,9 @@ rank_declared_dead_ends_what_needs_it_and_what_comes(void **state)
     assert_non_null(strstr(error_text(), "its lease has expired"));
     assert_int_equal(sum_run(context_at(0, 1), &value, 1), HOOP_E_PEER_LOST);
     assert_non_null(strstr(error_text(), "rank 1 (host:41) is lost"));
-    assert_int_equal(atomic_load(&couple.sides[0].n_lost), 1);
+    assert_int_equal(atomic_load(&engine_pair.sides[0].n_lost), 1);
     /* Who is alone needs nobody. */
-    assert_int_equal(sum_run(couple.sides[0].alone.context, &value, 1),
+    assert_int_equal(sum_run(engine_pair.sides[0].alone.context, &value, 1),
                      HOOP_OK);
     assert_int_equal(value, 1);
 }
@@ -84,10 +85,10 @@ leave_ends_what_runs_and_what_comes(void **state)
     struct op *op = NULL;
 
     (void)state;
-    couple_connect(&couple);
+    engine_pair_connect(&engine_pair);
     assert_int_equal(receive_start(context_at(0, 0), bytes, 4, 1, &op),
                      HOOP_OK);
-    engine_shutdown(couple.sides[0].engine, clock_deadline_ns(0));
+    engine_shutdown(engine_pair.sides[0].engine, clock_deadline_ns(0));
     assert_int_equal(engine_wait(op, patience()), HOOP_E_CLOSED);
     assert_non_null(strstr(error_text(), "being left"));
     assert_int_equal(sum_run(context_at(0, 0), &value, 1), HOOP_E_CLOSED);
@@ -119,8 +120,8 @@ static void
 both_leave_in_good_order(void **state)
 {
     (void)state;
-    couple_connect(&couple);
-    couple_run(&couple, side_sum_and_leave);
+    engine_pair_connect(&engine_pair);
+    engine_pair_run(&engine_pair, side_sum_and_leave);
 }
 
 /* The other's goodbye may come before this one has looked at the connection. */
@@ -143,8 +144,8 @@ static void
 connect_to_one_that_has_left_is_no_failure(void **state)
 {
     (void)state;
-    couple_connect(&couple);
-    couple_run(&couple, side_connect_late);
+    engine_pair_connect(&engine_pair);
+    engine_pair_run(&engine_pair, side_connect_late);
 }
 
 static void
@@ -153,7 +154,7 @@ context_tells_what_it_was_opened_with(void **state)
     (void)state;
     assert_int_equal(context_rank(context_at(1, 0)), 1);
     assert_int_equal(context_size(context_at(1, 0)), 2);
-    assert_int_equal(context_size(couple.sides[1].alone.context), 1);
+    assert_int_equal(context_size(engine_pair.sides[1].alone.context), 1);
 }
 
 static void
@@ -165,8 +166,8 @@ context_with_nothing_running_may_close(void **state)
     struct comm_context *context = NULL;
 
     (void)state;
-    assert_int_equal(context_open(couple.sides[0].engine, &options, &context),
-                     HOOP_OK);
+    assert_int_equal(
+        context_open(engine_pair.sides[0].engine, &options, &context), HOOP_OK);
     context_close(context);
 }
 
@@ -176,14 +177,14 @@ engine_destroyed_early_closes_what_it_was_given(void **state)
     char byte;
 
     (void)state;
-    couple_open(&couple);
-    engine_add_connection(couple.sides[0].engine, 1, couple.fds[0]);
-    couple.fds[0] = -1;
-    engine_declare_dead(couple.sides[0].engine, 1, "nobody reads this");
-    engine_destroy(couple.sides[0].engine);
-    couple.sides[0].engine = NULL;
-    assert_int_equal(recv(couple.fds[1], &byte, 1, 0), 0);
-    couple_close(&couple);
+    engine_pair_open(&engine_pair);
+    engine_add_connection(engine_pair.sides[0].engine, 1, engine_pair.fds[0]);
+    engine_pair.fds[0] = -1;
+    engine_declare_dead(engine_pair.sides[0].engine, 1, "nobody reads this");
+    engine_destroy(engine_pair.sides[0].engine);
+    engine_pair.sides[0].engine = NULL;
+    assert_int_equal(recv(engine_pair.fds[1], &byte, 1, 0), 0);
+    engine_pair_close(&engine_pair);
     engine_destroy(NULL);
 }
 
@@ -218,7 +219,7 @@ forked_child_refuses_everything(void **state)
     struct op *op = NULL;
 
     (void)state;
-    engine_mark_forked_child(couple.sides[0].engine);
+    engine_mark_forked_child(engine_pair.sides[0].engine);
     assert_int_equal(sum_start(context_at(0, 0), &value, 1, &op),
                      HOOP_E_CLOSED);
     assert_non_null(strstr(error_text(), "forked"));
@@ -248,27 +249,31 @@ static void
 stats_count_what_ended_well(void **state)
 {
     (void)state;
-    couple_connect(&couple);
-    couple_run(&couple, side_count);
+    engine_pair_connect(&engine_pair);
+    engine_pair_run(&engine_pair, side_count);
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_APART_TEST(connect_returns_when_the_connection_is_there),
-        COUPLE_APART_TEST(connect_in_vain_is_a_timeout_that_names_the_rank),
-        COUPLE_APART_TEST(connect_to_the_unreachable_says_why),
-        COUPLE_APART_TEST(rank_declared_dead_ends_what_needs_it_and_what_comes),
-        COUPLE_APART_TEST(leave_ends_what_runs_and_what_comes),
-        COUPLE_APART_TEST(both_leave_in_good_order),
-        COUPLE_APART_TEST(connect_to_one_that_has_left_is_no_failure),
-        COUPLE_APART_TEST(context_tells_what_it_was_opened_with),
-        COUPLE_APART_TEST(context_with_nothing_running_may_close),
+        ENGINE_PAIR_UNCONNECTED_TEST(
+            connect_returns_when_the_connection_is_there),
+        ENGINE_PAIR_UNCONNECTED_TEST(
+            connect_in_vain_is_a_timeout_that_names_the_rank),
+        ENGINE_PAIR_UNCONNECTED_TEST(connect_to_the_unreachable_says_why),
+        ENGINE_PAIR_UNCONNECTED_TEST(
+            rank_declared_dead_ends_what_needs_it_and_what_comes),
+        ENGINE_PAIR_UNCONNECTED_TEST(leave_ends_what_runs_and_what_comes),
+        ENGINE_PAIR_UNCONNECTED_TEST(both_leave_in_good_order),
+        ENGINE_PAIR_UNCONNECTED_TEST(
+            connect_to_one_that_has_left_is_no_failure),
+        ENGINE_PAIR_UNCONNECTED_TEST(context_tells_what_it_was_opened_with),
+        ENGINE_PAIR_UNCONNECTED_TEST(context_with_nothing_running_may_close),
         cmocka_unit_test(engine_destroyed_early_closes_what_it_was_given),
         cmocka_unit_test(engine_without_memory_leaves_all_as_it_was),
-        COUPLE_APART_TEST(forked_child_refuses_everything),
-        COUPLE_APART_TEST(stats_count_what_ended_well),
+        ENGINE_PAIR_UNCONNECTED_TEST(forked_child_refuses_everything),
+        ENGINE_PAIR_UNCONNECTED_TEST(stats_count_what_ended_well),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,8 +8,8 @@
 #include "algorithms/algorithms.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "couple_scene.h"
 #include "engine/op.h"
+#include "engine_pair_fixture.h"
 
 static int
 sum_of(struct side *side, size_t count)
@@ -45,7 +45,7 @@ static void
 sums_of_every_size_are_right(void **state)
 {
     (void)state;
-    couple_run(&couple, side_sums);
+    engine_pair_run(&engine_pair, side_sums);
 }
 
 static int
@@ -82,7 +82,7 @@ static void
 average_out_of_place_divides_once_and_keeps_the_input(void **state)
 {
     (void)state;
-    couple_run(&couple, side_average);
+    engine_pair_run(&engine_pair, side_average);
 }
 
 enum {
@@ -116,7 +116,7 @@ static void
 many_operations_on_one_context_run_at_once(void **state)
 {
     (void)state;
-    couple_run(&couple, side_many);
+    engine_pair_run(&engine_pair, side_many);
 }
 
 /* The sanitizer watches what is freed, and that nobody writes later. */
@@ -133,21 +133,21 @@ operation_cut_off_in_the_middle_frees_everything(void **state)
 
     (void)state;
     assert_int_equal(
-        sum_start(couple.sides[0].comms[0].context, values, COUNT, &op),
+        sum_start(engine_pair.sides[0].comms[0].context, values, COUNT, &op),
         HOOP_OK);
-    assert_int_equal(
-        sum_start(couple.sides[1].comms[0].context, other, COUNT, &other_op),
-        HOOP_OK);
+    assert_int_equal(sum_start(engine_pair.sides[1].comms[0].context, other,
+                               COUNT, &other_op),
+                     HOOP_OK);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(engine_wait(op, 0), HOOP_E_PENDING);
         assert_int_equal(engine_wait(other_op, 0), HOOP_E_PENDING);
     }
-    engine_declare_dead(couple.sides[0].engine, 1, "shot");
+    engine_declare_dead(engine_pair.sides[0].engine, 1, "shot");
     assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
     free(values);
     /* Rank 1 hears of it from rank 0, or sees its stream end. */
-    engine_shutdown(couple.sides[0].engine, 0);
-    engine_declare_dead(couple.sides[1].engine, 0, "it has gone");
+    engine_shutdown(engine_pair.sides[0].engine, 0);
+    engine_declare_dead(engine_pair.sides[1].engine, 0, "it has gone");
     assert_int_equal(engine_wait(other_op, patience()), HOOP_E_PEER_LOST);
     free(other);
 }
@@ -155,7 +155,7 @@ operation_cut_off_in_the_middle_frees_everything(void **state)
 static void
 rank_alone_copies_or_does_nothing(void **state)
 {
-    struct comm_context *alone = couple.sides[1].alone.context;
+    struct comm_context *alone = engine_pair.sides[1].alone.context;
     int32_t values[] = {4, 5, 6};
 
     (void)state;
@@ -226,9 +226,11 @@ bytes_sent_ahead(size_t count)
 
     bytes[0][count - 1] = 5;
     bytes[1][2 * count - 1] = 6;
-    struct op *op = there_and_back_start(&couple.sides[0], bytes[0], count);
-    engine_stats(couple.sides[0].engine, &stats);
-    struct op *other = there_and_back_start(&couple.sides[1], bytes[1], count);
+    struct op *op =
+        there_and_back_start(&engine_pair.sides[0], bytes[0], count);
+    engine_stats(engine_pair.sides[0].engine, &stats);
+    struct op *other =
+        there_and_back_start(&engine_pair.sides[1], bytes[1], count);
     while (engine_wait(op, 0) == HOOP_E_PENDING)
         (void)engine_wait(other, 0);
     assert_int_equal(engine_wait(other, patience()), HOOP_OK);
@@ -275,13 +277,13 @@ receive_from_any_tells_source_and_count(void **state)
     };
 
     (void)state;
-    assert_int_equal(
-        engine_start_messages(couple.sides[1].comms[0].context, &out, 1, &op),
-        HOOP_OK);
+    assert_int_equal(engine_start_messages(
+                         engine_pair.sides[1].comms[0].context, &out, 1, &op),
+                     HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_OK);
-    assert_int_equal(
-        engine_start_messages(couple.sides[0].comms[0].context, &in, 1, &op),
-        HOOP_OK);
+    assert_int_equal(engine_start_messages(
+                         engine_pair.sides[0].comms[0].context, &in, 1, &op),
+                     HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_OK);
     assert_int_equal(received.source, 1);
     assert_int_equal(received.count, 3);
@@ -308,7 +310,7 @@ message_of_no_member_has_no_rank(void **state)
                                                 .timeout_ms = 30000};
 
         assert_int_equal(
-            context_open(couple.sides[i].engine, &options, &contexts[i]),
+            context_open(engine_pair.sides[i].engine, &options, &contexts[i]),
             HOOP_OK);
     }
     const struct engine_message in = {
@@ -336,8 +338,8 @@ message_of_nothing_arrives_with_and_without_a_buffer(void **state)
     (void)state;
     for (unsigned i = 0; i < 4; i++) {
         char *place = i % 2 ? bytes : NULL;
-        struct comm_context *from = couple.sides[1].comms[0].context;
-        struct comm_context *to = couple.sides[0].comms[0].context;
+        struct comm_context *from = engine_pair.sides[1].comms[0].context;
+        struct comm_context *to = engine_pair.sides[0].comms[0].context;
         const size_t n_room = i % 2 ? 4 : 0;
 
         /* Asked for before it comes, then after. */
@@ -363,14 +365,15 @@ collective_that_the_other_began_earlier_is_joined(void **state)
 
     (void)state;
     assert_int_equal(
-        sum_start(couple.sides[1].comms[0].context, &first, 1, &op), HOOP_OK);
+        sum_start(engine_pair.sides[1].comms[0].context, &first, 1, &op),
+        HOOP_OK);
     for (unsigned i = 0; i < 3; i++)
-        engine_progress_background(couple.sides[0].engine);
+        engine_progress_background(engine_pair.sides[0].engine);
     assert_int_equal(
-        sum_start(couple.sides[0].comms[0].context, &second, 1, &other),
+        sum_start(engine_pair.sides[0].comms[0].context, &second, 1, &other),
         HOOP_OK);
     while (engine_wait(op, 0) == HOOP_E_PENDING)
-        engine_progress_background(couple.sides[0].engine);
+        engine_progress_background(engine_pair.sides[0].engine);
     assert_int_equal(engine_wait(other, patience()), HOOP_OK);
     assert_int_equal(first, 3);
     assert_int_equal(second, 3);
@@ -405,13 +408,13 @@ static void
 messages_and_collectives_share_a_context(void **state)
 {
     (void)state;
-    couple_run(&couple, side_mixed);
+    engine_pair_run(&engine_pair, side_mixed);
 }
 
 static void
 operations_are_numbered_in_the_order_of_their_start(void **state)
 {
-    struct comm_context *alone = couple.sides[0].alone.context;
+    struct comm_context *alone = engine_pair.sides[0].alone.context;
     struct op *ops[5];
     int32_t value = 1;
 
@@ -427,7 +430,7 @@ operations_are_numbered_in_the_order_of_their_start(void **state)
 static void
 messages_are_numbered_apart_from_collectives(void **state)
 {
-    struct comm_context *context = couple.sides[0].comms[0].context;
+    struct comm_context *context = engine_pair.sides[0].comms[0].context;
     struct op *first = NULL;
     struct op *second = NULL;
     struct op *receive = NULL;
@@ -441,7 +444,7 @@ messages_are_numbered_apart_from_collectives(void **state)
     assert_int_equal(engine_wait(first, patience()), HOOP_OK);
     assert_int_equal(engine_wait(second, patience()), HOOP_OK);
 
-    context = couple.sides[1].comms[0].context;
+    context = engine_pair.sides[1].comms[0].context;
     assert_int_equal(receive_start(context, bytes, 4, 2, &receive), HOOP_OK);
     assert_int_equal(engine_wait(receive, patience()), HOOP_OK);
     assert_int_equal(bytes[0], 'b');
@@ -453,7 +456,7 @@ messages_are_numbered_apart_from_collectives(void **state)
 static void
 operation_that_needs_nobody_is_done_when_its_start_returns(void **state)
 {
-    struct comm_context *alone = couple.sides[0].alone.context;
+    struct comm_context *alone = engine_pair.sides[0].alone.context;
     struct op *op = NULL;
     int32_t value = 3;
 
@@ -486,9 +489,9 @@ counts_are_copied_when_an_operation_starts(void **state)
     };
 
     (void)state;
-    assert_int_equal(
-        engine_start_collective(couple.sides[0].alone.context, &gather, &op),
-        HOOP_OK);
+    assert_int_equal(engine_start_collective(engine_pair.sides[0].alone.context,
+                                             &gather, &op),
+                     HOOP_OK);
     assert_false(atomic_load(&op->is_done));
     counts[0] = SIZE_MAX;
     assert_int_equal(engine_wait(op, patience()), HOOP_OK);
@@ -500,7 +503,7 @@ counts_are_copied_when_an_operation_starts(void **state)
 static void
 spare_operation_begins_anew(void **state)
 {
-    struct comm_context *context = couple.sides[0].comms[0].context;
+    struct comm_context *context = engine_pair.sides[0].comms[0].context;
     struct op *op = NULL;
     int32_t value = 3;
 
@@ -509,7 +512,8 @@ spare_operation_begins_anew(void **state)
     assert_int_equal(sum_run(context, &value, 1), HOOP_E_TIMEOUT);
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(
-            sum_start(couple.sides[0].alone.context, &value, 1, &op), HOOP_OK);
+            sum_start(engine_pair.sides[0].alone.context, &value, 1, &op),
+            HOOP_OK);
         assert_int_equal(engine_wait(op, patience()), HOOP_OK);
         assert_int_equal(send_start(context, "x", 1, 1, &op), HOOP_OK);
         assert_int_equal(engine_wait(op, patience()), HOOP_OK);
@@ -542,31 +546,32 @@ static void
 messages_cross_in_both_directions(void **state)
 {
     (void)state;
-    couple_run(&couple, side_ping_pong);
+    engine_pair_run(&engine_pair, side_ping_pong);
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_TEST(sums_of_every_size_are_right),
-        COUPLE_TEST(average_out_of_place_divides_once_and_keeps_the_input),
-        COUPLE_TEST(many_operations_on_one_context_run_at_once),
-        COUPLE_TEST(operation_cut_off_in_the_middle_frees_everything),
-        COUPLE_TEST(little_message_leaves_when_it_is_complete),
-        COUPLE_TEST(large_message_leaves_as_far_as_it_is_ready),
-        COUPLE_TEST(rank_alone_copies_or_does_nothing),
-        COUPLE_TEST(receive_from_any_tells_source_and_count),
-        COUPLE_TEST(message_of_no_member_has_no_rank),
-        COUPLE_TEST(message_of_nothing_arrives_with_and_without_a_buffer),
-        COUPLE_TEST(collective_that_the_other_began_earlier_is_joined),
-        COUPLE_TEST(messages_and_collectives_share_a_context),
-        COUPLE_TEST(operations_are_numbered_in_the_order_of_their_start),
-        COUPLE_TEST(messages_are_numbered_apart_from_collectives),
-        COUPLE_TEST(operation_that_needs_nobody_is_done_when_its_start_returns),
-        COUPLE_TEST(counts_are_copied_when_an_operation_starts),
-        COUPLE_TEST(spare_operation_begins_anew),
-        COUPLE_TEST(messages_cross_in_both_directions),
+        ENGINE_PAIR_TEST(sums_of_every_size_are_right),
+        ENGINE_PAIR_TEST(average_out_of_place_divides_once_and_keeps_the_input),
+        ENGINE_PAIR_TEST(many_operations_on_one_context_run_at_once),
+        ENGINE_PAIR_TEST(operation_cut_off_in_the_middle_frees_everything),
+        ENGINE_PAIR_TEST(little_message_leaves_when_it_is_complete),
+        ENGINE_PAIR_TEST(large_message_leaves_as_far_as_it_is_ready),
+        ENGINE_PAIR_TEST(rank_alone_copies_or_does_nothing),
+        ENGINE_PAIR_TEST(receive_from_any_tells_source_and_count),
+        ENGINE_PAIR_TEST(message_of_no_member_has_no_rank),
+        ENGINE_PAIR_TEST(message_of_nothing_arrives_with_and_without_a_buffer),
+        ENGINE_PAIR_TEST(collective_that_the_other_began_earlier_is_joined),
+        ENGINE_PAIR_TEST(messages_and_collectives_share_a_context),
+        ENGINE_PAIR_TEST(operations_are_numbered_in_the_order_of_their_start),
+        ENGINE_PAIR_TEST(messages_are_numbered_apart_from_collectives),
+        ENGINE_PAIR_TEST(
+            operation_that_needs_nobody_is_done_when_its_start_returns),
+        ENGINE_PAIR_TEST(counts_are_copied_when_an_operation_starts),
+        ENGINE_PAIR_TEST(spare_operation_begins_anew),
+        ENGINE_PAIR_TEST(messages_cross_in_both_directions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "couple_scene.h"
 #include "engine/state.h"
+#include "engine_pair_fixture.h"
 
 enum {
     N_TURNS = 600,
@@ -87,7 +87,7 @@ n_ended(const struct side *side)
 static void
 message_needs_no_operation(void **state)
 {
-    struct side *sides = couple.sides;
+    struct side *sides = engine_pair.sides;
     int32_t sent[2] = {7, 8};
     int32_t got[4] = {0};
     struct hoop_received received = {0};
@@ -146,7 +146,7 @@ static void
 either_side_goes_either_way(void **state)
 {
     (void)state;
-    couple_run(&couple, side_play);
+    engine_pair_run(&engine_pair, side_play);
 }
 
 /* Behind it another, of another tag, which an ordinary one has asked for. */
@@ -185,7 +185,7 @@ static void
 messages_of_other_tags_are_kept_apart(void **state)
 {
     (void)state;
-    couple_run(&couple, side_order);
+    engine_pair_run(&engine_pair, side_order);
 }
 
 /* Sends go before anybody receives: as many as the window lets go, then one
@@ -215,7 +215,7 @@ static void
 stream_of_messages_keeps_its_order(void **state)
 {
     (void)state;
-    couple_run(&couple, side_stream);
+    engine_pair_run(&engine_pair, side_stream);
 }
 
 /* More than a socket takes, but not than the window lets go: nobody waits for
@@ -227,7 +227,7 @@ rest_of_a_message_is_left_to_the_background(void **state)
         COUNT = LIMIT_EAGER_MESSAGE / sizeof(int32_t),
         MESSAGES = LIMIT_EAGER_WINDOW / LIMIT_EAGER_MESSAGE - 1,
     };
-    struct side *sides = couple.sides;
+    struct side *sides = engine_pair.sides;
     static int32_t values[COUNT];
     int32_t n_sent = 0;
 
@@ -251,7 +251,7 @@ rest_of_a_message_is_left_to_the_background(void **state)
     assert_int_equal(sum_run(sides[0].alone.context, values, 1), HOOP_OK);
     assert_int_equal(atomic_load(&sides[0].n_abandoned),
                      n_before + (has_rest ? 2 : 0));
-    couple_start_backgrounds(&couple);
+    engine_pair_start_backgrounds(&engine_pair);
     for (int32_t k = 0; k < n_sent; k++) {
         assert_int_equal(receive_run(sides[1].comms[0].context, values, COUNT),
                          HOOP_OK);
@@ -261,14 +261,14 @@ rest_of_a_message_is_left_to_the_background(void **state)
 }
 
 static int
-couple_set_up_coding(void **state)
+engine_pair_set_up_coding(void **state)
 {
     (void)state;
-    couple_open_with(&couple, &(struct engine_options){
-                                  .checking = ENGINE_CHECK_FRAMES,
-                                  .codec = CODEC_ZSTD,
-                              });
-    couple_connect(&couple);
+    engine_pair_open_with(&engine_pair, &(struct engine_options){
+                                            .checking = ENGINE_CHECK_FRAMES,
+                                            .codec = CODEC_ZSTD,
+                                        });
+    engine_pair_connect(&engine_pair);
     return 0;
 }
 
@@ -279,7 +279,7 @@ message_is_coded_as_any_other(void **state)
     enum {
         COUNT = 8192,
     };
-    struct side *sides = couple.sides;
+    struct side *sides = engine_pair.sides;
     static int32_t sent[COUNT];
     static int32_t got[COUNT];
     struct engine_stats stats;
@@ -300,7 +300,7 @@ message_is_coded_as_any_other(void **state)
 static void
 message_that_does_not_fit_is_refused(void **state)
 {
-    struct side *sides = couple.sides;
+    struct side *sides = engine_pair.sides;
     int32_t sent[2] = {7, 8};
     int32_t got[2] = {0};
 
@@ -318,12 +318,13 @@ message_that_does_not_fit_is_refused(void **state)
 static void
 nobody_there_is_an_error_as_ever(void **state)
 {
-    struct comm_context *context = couple.sides[0].comms[0].context;
+    struct comm_context *context = engine_pair.sides[0].comms[0].context;
     int32_t value = 1;
 
     (void)state;
-    progress_poll(couple.sides[0].engine, 0);
-    engine_report_unreachable(couple.sides[0].engine, 1, "connection reset");
+    progress_poll(engine_pair.sides[0].engine, 0);
+    engine_report_unreachable(engine_pair.sides[0].engine, 1,
+                              "connection reset");
     assert_int_equal(send_run(context, &value, 1), HOOP_E_PEER_LOST);
     assert_int_equal(receive_run(context, &value, 1), HOOP_E_PEER_LOST);
 }
@@ -331,7 +332,7 @@ nobody_there_is_an_error_as_ever(void **state)
 static void
 receive_gives_up_in_time(void **state)
 {
-    struct comm_context *context = couple.sides[0].comms[0].context;
+    struct comm_context *context = engine_pair.sides[0].comms[0].context;
     int32_t value = 1;
 
     (void)state;
@@ -343,17 +344,18 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_TEST(message_needs_no_operation),
-        COUPLE_TEST(either_side_goes_either_way),
-        COUPLE_DRIVEN_TEST(either_side_goes_either_way),
-        COUPLE_TEST(messages_of_other_tags_are_kept_apart),
-        COUPLE_DRIVEN_TEST(stream_of_messages_keeps_its_order),
-        COUPLE_TEST(rest_of_a_message_is_left_to_the_background),
+        ENGINE_PAIR_TEST(message_needs_no_operation),
+        ENGINE_PAIR_TEST(either_side_goes_either_way),
+        ENGINE_PAIR_BACKGROUND_TEST(either_side_goes_either_way),
+        ENGINE_PAIR_TEST(messages_of_other_tags_are_kept_apart),
+        ENGINE_PAIR_BACKGROUND_TEST(stream_of_messages_keeps_its_order),
+        ENGINE_PAIR_TEST(rest_of_a_message_is_left_to_the_background),
         cmocka_unit_test_setup_teardown(message_is_coded_as_any_other,
-                                        couple_set_up_coding, couple_tear_down),
-        COUPLE_TEST(message_that_does_not_fit_is_refused),
-        COUPLE_APART_TEST(nobody_there_is_an_error_as_ever),
-        COUPLE_TEST(receive_gives_up_in_time),
+                                        engine_pair_set_up_coding,
+                                        engine_pair_tear_down),
+        ENGINE_PAIR_TEST(message_that_does_not_fit_is_refused),
+        ENGINE_PAIR_UNCONNECTED_TEST(nobody_there_is_an_error_as_ever),
+        ENGINE_PAIR_TEST(receive_gives_up_in_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,13 +5,13 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "couple_scene.h"
 #include "engine/op.h"
+#include "engine_pair_fixture.h"
 
 static struct comm_context *
 context_at(uint32_t rank, unsigned i)
 {
-    return couple.sides[rank].comms[i].context;
+    return engine_pair.sides[rank].comms[i].context;
 }
 
 /* From rank to the other one; small enough to go at once. */
@@ -64,16 +64,16 @@ work_that_is_left_behind_is_told(void **state)
     struct op *op = NULL;
 
     (void)state;
-    assert_int_equal(engine_progress_background(couple.sides[0].engine),
+    assert_int_equal(engine_progress_background(engine_pair.sides[0].engine),
                      ENGINE_PROGRESS_NONE);
-    atomic_store(&couple.sides[0].n_abandoned, 0);
+    atomic_store(&engine_pair.sides[0].n_abandoned, 0);
     assert_int_equal(receive_start(context_at(0, 0), text, 7, 1, &op), HOOP_OK);
-    assert_int_equal(atomic_load(&couple.sides[0].n_abandoned), 1);
+    assert_int_equal(atomic_load(&engine_pair.sides[0].n_abandoned), 1);
     assert_int_equal(engine_wait(op, 0), HOOP_E_PENDING);
-    assert_int_equal(atomic_load(&couple.sides[0].n_abandoned), 2);
+    assert_int_equal(atomic_load(&engine_pair.sides[0].n_abandoned), 2);
     send_small(1, 1, "x");
     assert_int_equal(engine_wait(op, patience()), HOOP_OK);
-    assert_int_equal(atomic_load(&couple.sides[0].n_abandoned), 2);
+    assert_int_equal(atomic_load(&engine_pair.sides[0].n_abandoned), 2);
 }
 
 struct waiting {
@@ -103,11 +103,11 @@ waiting_start(struct waiting *waiting)
 static void
 driver_that_gives_up_names_a_successor(void **state)
 {
-    struct waiting waits[COUPLE_CONTEXTS] = {0};
-    char texts[COUPLE_CONTEXTS][8] = {0};
+    struct waiting waits[ENGINE_PAIR_CONTEXTS] = {0};
+    char texts[ENGINE_PAIR_CONTEXTS][8] = {0};
 
     (void)state;
-    for (unsigned i = 0; i < COUPLE_CONTEXTS; i++) {
+    for (unsigned i = 0; i < ENGINE_PAIR_CONTEXTS; i++) {
         assert_int_equal(
             receive_start(context_at(0, 0), texts[i], 7, i, &waits[i].op),
             HOOP_OK);
@@ -118,7 +118,7 @@ driver_that_gives_up_names_a_successor(void **state)
     }
     pthread_join(waits[0].thread, NULL);
     assert_int_equal(waits[0].status, HOOP_E_PENDING);
-    for (unsigned i = 1; i < COUPLE_CONTEXTS; i++) {
+    for (unsigned i = 1; i < ENGINE_PAIR_CONTEXTS; i++) {
         send_small(1, i, "late");
         pthread_join(waits[i].thread, NULL);
         assert_int_equal(waits[i].status, HOOP_OK);
@@ -169,10 +169,10 @@ worker_run(void *owner)
 static void
 run_workers(void)
 {
-    struct worker workers[2][COUPLE_CONTEXTS];
+    struct worker workers[2][ENGINE_PAIR_CONTEXTS];
 
     for (uint32_t rank = 0; rank < 2; rank++) {
-        for (unsigned i = 0; i < COUPLE_CONTEXTS; i++) {
+        for (unsigned i = 0; i < ENGINE_PAIR_CONTEXTS; i++) {
             workers[rank][i].context = context_at(rank, i);
             assert_int_equal(pthread_create(&workers[rank][i].thread, NULL,
                                             worker_run, &workers[rank][i]),
@@ -180,11 +180,11 @@ run_workers(void)
         }
     }
     for (uint32_t rank = 0; rank < 2; rank++) {
-        for (unsigned i = 0; i < COUPLE_CONTEXTS; i++)
+        for (unsigned i = 0; i < ENGINE_PAIR_CONTEXTS; i++)
             pthread_join(workers[rank][i].thread, NULL);
     }
     for (uint32_t rank = 0; rank < 2; rank++) {
-        for (unsigned i = 0; i < COUPLE_CONTEXTS; i++)
+        for (unsigned i = 0; i < ENGINE_PAIR_CONTEXTS; i++)
             assert_int_equal(workers[rank][i].line, 0);
     }
 }
@@ -196,15 +196,15 @@ four_waiting_threads_hand_the_right_to_each_other(void **state)
 
     (void)state;
     run_workers();
-    engine_stats(couple.sides[0].engine, &stats);
-    assert_int_equal(stats.operations, N_ROUNDS * COUPLE_CONTEXTS);
+    engine_stats(engine_pair.sides[0].engine, &stats);
+    assert_int_equal(stats.operations, N_ROUNDS * ENGINE_PAIR_CONTEXTS);
 }
 
 static void
 four_waiting_threads_get_on_with_a_background(void **state)
 {
     (void)state;
-    couple_start_backgrounds(&couple);
+    engine_pair_start_backgrounds(&engine_pair);
     run_workers();
 }
 
@@ -289,8 +289,8 @@ idler_run(void *owner)
 static void
 op_handed_in_at_the_end_of_an_idle_turn_is_begun(void **state)
 {
-    struct idler idler = {.engine = couple.sides[0].engine};
-    struct comm_context *alone = couple.sides[0].alone.context;
+    struct idler idler = {.engine = engine_pair.sides[0].engine};
+    struct comm_context *alone = engine_pair.sides[0].alone.context;
     bool is_begun = true;
     int32_t value = 1;
 
@@ -318,14 +318,14 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_TEST(wait_that_is_too_short_is_pending_and_the_op_lives_on),
-        COUPLE_TEST(wait_of_none_moves_what_can_move),
-        COUPLE_TEST(work_that_is_left_behind_is_told),
-        COUPLE_TEST(driver_that_gives_up_names_a_successor),
-        COUPLE_TEST(four_waiting_threads_hand_the_right_to_each_other),
-        COUPLE_TEST(four_waiting_threads_get_on_with_a_background),
-        COUPLE_TEST(submit_queue_takes_what_four_threads_hand_in),
-        COUPLE_TEST(op_handed_in_at_the_end_of_an_idle_turn_is_begun),
+        ENGINE_PAIR_TEST(wait_that_is_too_short_is_pending_and_the_op_lives_on),
+        ENGINE_PAIR_TEST(wait_of_none_moves_what_can_move),
+        ENGINE_PAIR_TEST(work_that_is_left_behind_is_told),
+        ENGINE_PAIR_TEST(driver_that_gives_up_names_a_successor),
+        ENGINE_PAIR_TEST(four_waiting_threads_hand_the_right_to_each_other),
+        ENGINE_PAIR_TEST(four_waiting_threads_get_on_with_a_background),
+        ENGINE_PAIR_TEST(submit_queue_takes_what_four_threads_hand_in),
+        ENGINE_PAIR_TEST(op_handed_in_at_the_end_of_an_idle_turn_is_begun),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/limits.h"
-#include "couple_scene.h"
+#include "engine_pair_fixture.h"
 
 enum {
     LARGE = 2 * LIMIT_EAGER_WHOLE, /* bytes: not sent without a grant */
@@ -176,7 +176,7 @@ static void
 what_is_not_expected_is_told_to_both(void **state)
 {
     (void)state;
-    couple_run(&couple, side_unfit);
+    engine_pair_run(&engine_pair, side_unfit);
 }
 
 enum {
@@ -256,14 +256,14 @@ static void
 any_shape_gets_memory_of_its_size(void **state)
 {
     (void)state;
-    couple_run(&couple, side_large);
+    engine_pair_run(&engine_pair, side_large);
 }
 
 /* Nothing comes, or its sender goes: what was NULL is NULL. */
 static void
 ended_receive_hands_out_nothing(void **state)
 {
-    struct comm_context *context = couple.sides[0].comms[0].context;
+    struct comm_context *context = engine_pair.sides[0].comms[0].context;
     struct hoop_tensor tensor = {.dtype = HOOP_BOOL};
     struct op *op = NULL;
 
@@ -275,7 +275,7 @@ ended_receive_hands_out_nothing(void **state)
     assert_null(tensor.data);
     context_set_timeout(context, 20000);
     assert_int_equal(any_start(context, &tensor, &op), HOOP_OK);
-    engine_shutdown(couple.sides[1].engine, 0);
+    engine_shutdown(engine_pair.sides[1].engine, 0);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
     assert_null(tensor.data);
     assert_int_equal(tensor.dtype, HOOP_BOOL);
@@ -308,17 +308,17 @@ static void
 more_than_the_limit_is_told_to_both(void **state)
 {
     (void)state;
-    couple_run(&couple, side_enormous);
+    engine_pair_run(&engine_pair, side_enormous);
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_TEST(what_is_not_expected_is_told_to_both),
-        COUPLE_TEST(any_shape_gets_memory_of_its_size),
-        COUPLE_TEST(ended_receive_hands_out_nothing),
-        COUPLE_TEST(more_than_the_limit_is_told_to_both),
+        ENGINE_PAIR_TEST(what_is_not_expected_is_told_to_both),
+        ENGINE_PAIR_TEST(any_shape_gets_memory_of_its_size),
+        ENGINE_PAIR_TEST(ended_receive_hands_out_nothing),
+        ENGINE_PAIR_TEST(more_than_the_limit_is_told_to_both),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

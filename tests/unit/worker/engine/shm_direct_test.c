@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "check.h"
 #include "engine/state.h"
-#include "flat_couple.h"
+#include "shm_engine_pair.h"
 #include "transport/shm/region.h"
 
 enum {
@@ -77,7 +77,7 @@ static void
 sums_of_shown_buffers_are_right(void **state)
 {
     (void)state;
-    couple_run(&couple, side_sums);
+    engine_pair_run(&engine_pair, side_sums);
 }
 
 static int
@@ -104,7 +104,7 @@ static void
 blocks_of_shown_buffers_arrive(void **state)
 {
     (void)state;
-    couple_run(&couple, side_exchanges);
+    engine_pair_run(&engine_pair, side_exchanges);
 }
 
 static enum hoop_status
@@ -158,7 +158,7 @@ buffer_that_was_shown_is_given_back_with_the_error(void **state)
 {
     (void)state;
     atomic_store(&is_told, false);
-    couple_run(&couple, side_is_late);
+    engine_pair_run(&engine_pair, side_is_late);
 }
 
 /* The root's own program must not read it either. */
@@ -184,19 +184,19 @@ static void
 buffer_that_cannot_be_read_ends_it_everywhere(void **state)
 {
     (void)state;
-    couple_run(&couple, side_shows_nothing);
+    engine_pair_run(&engine_pair, side_shows_nothing);
 }
 
 /* Rank 1's shared region takes rank 0 for a process that is no more. */
 static int
-couple_set_up_torn(void **state)
+engine_pair_set_up_torn(void **state)
 {
     const struct cma_address nowhere = {0};
 
-    couple_set_up_open(state);
+    engine_pair_set_up_open(state);
     assert_int_equal(
-        shm_region_cma_attach(couple.sides[1].comms[0].context->shm_region, 0,
-                              INT32_MAX, &nowhere),
+        shm_region_cma_attach(engine_pair.sides[1].comms[0].context->shm_region,
+                              0, INT32_MAX, &nowhere),
         HOOP_E_PEER_LOST);
     return 0;
 }
@@ -217,7 +217,7 @@ static void
 round_that_is_torn_never_ends_well(void **state)
 {
     (void)state;
-    couple_run(&couple, side_is_torn);
+    engine_pair_run(&engine_pair, side_is_torn);
 }
 
 int
@@ -225,17 +225,20 @@ main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(sums_of_shown_buffers_are_right,
-                                        couple_set_up_open, couple_tear_down),
+                                        engine_pair_set_up_open,
+                                        engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(blocks_of_shown_buffers_arrive,
-                                        couple_set_up_open, couple_tear_down),
+                                        engine_pair_set_up_open,
+                                        engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(
             buffer_that_was_shown_is_given_back_with_the_error,
-            couple_set_up_open, couple_tear_down),
+            engine_pair_set_up_open, engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(
-            buffer_that_cannot_be_read_ends_it_everywhere, couple_set_up_open,
-            couple_tear_down),
+            buffer_that_cannot_be_read_ends_it_everywhere,
+            engine_pair_set_up_open, engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(round_that_is_torn_never_ends_well,
-                                        couple_set_up_torn, couple_tear_down),
+                                        engine_pair_set_up_torn,
+                                        engine_pair_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

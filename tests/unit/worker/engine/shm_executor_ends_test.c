@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "check.h"
 #include "engine/state.h"
-#include "flat_couple.h"
+#include "shm_engine_pair.h"
 
 enum {
     N_LARGE = 3 * FLAT_SLOT / 4, /* elements: several slots */
@@ -36,7 +36,7 @@ static void
 other_call_is_named_and_nothing_written(void **state)
 {
     (void)state;
-    couple_run(&couple, side_differs);
+    engine_pair_run(&engine_pair, side_differs);
 }
 
 /* One is flat, the other goes through frames. */
@@ -60,7 +60,7 @@ static void
 call_that_is_not_flat_is_named_too(void **state)
 {
     (void)state;
-    couple_run(&couple, side_differs_in_kind);
+    engine_pair_run(&engine_pair, side_differs_in_kind);
 }
 
 /* What was sent for a call that frames carry may lie in sockets still, and then
@@ -84,7 +84,7 @@ static void
 two_calls_behind_one_by_frames_look_at_sockets(void **state)
 {
     (void)state;
-    couple_run(&couple, side_looks_twice);
+    engine_pair_run(&engine_pair, side_looks_twice);
 }
 
 /* A root that only posts is through before the others come. */
@@ -124,7 +124,7 @@ static void
 two_roots_are_found_out(void **state)
 {
     (void)state;
-    couple_run(&couple, side_roots);
+    engine_pair_run(&engine_pair, side_roots);
 }
 
 /* Rank 0 has been told that its time was up, or something else. */
@@ -159,7 +159,7 @@ rank_that_never_comes_is_named(void **state)
 {
     (void)state;
     atomic_store(&is_told, false);
-    couple_run(&couple, side_is_alone);
+    engine_pair_run(&engine_pair, side_is_alone);
 }
 
 /* A large one, which fills both slots, and for which rank 1 comes too late. */
@@ -213,7 +213,7 @@ slots_of_what_failed_are_free_for_the_next(void **state)
 {
     (void)state;
     atomic_store(&is_told, false);
-    couple_run(&couple, side_is_late);
+    engine_pair_run(&engine_pair, side_is_late);
 }
 
 static int
@@ -249,7 +249,7 @@ static void
 one_that_is_cancelled_lets_the_next_go_on(void **state)
 {
     (void)state;
-    couple_run(&couple, side_cancels);
+    engine_pair_run(&engine_pair, side_cancels);
 }
 
 /* Rank 1 leaves; what it had published before is good. */
@@ -273,7 +273,7 @@ static void
 rank_that_left_is_named(void **state)
 {
     (void)state;
-    couple_run(&couple, side_leaves);
+    engine_pair_run(&engine_pair, side_leaves);
 }
 
 /* It died before it could wake anybody. */
@@ -285,19 +285,19 @@ what_was_posted_before_the_end_counts(void **state)
 
     (void)state;
     for (unsigned i = 0; i < 2; i++) {
-        struct comm_context *context = couple.sides[i].comms[0].context;
+        struct comm_context *context = engine_pair.sides[i].comms[0].context;
         const struct engine_collective sum =
             flat_sum_of(context, &values[i], 1);
 
         assert_int_equal(engine_start_collective(context, &sum, &ops[i]),
                          HOOP_OK);
     }
-    engine_declare_dead(couple.sides[0].engine, 1, "it has been killed");
+    engine_declare_dead(engine_pair.sides[0].engine, 1, "it has been killed");
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(engine_wait(ops[i], patience()), HOOP_OK);
         assert_int_equal(values[i], 2);
     }
-    assert_int_equal(flat_sum(couple.sides[0].comms[0].context, values, 1),
+    assert_int_equal(flat_sum(engine_pair.sides[0].comms[0].context, values, 1),
                      HOOP_E_PEER_LOST);
 }
 
@@ -330,7 +330,7 @@ static void
 context_is_closed_amid_a_round(void **state)
 {
     (void)state;
-    couple_run(&couple, side_is_freed);
+    engine_pair_run(&engine_pair, side_is_freed);
 }
 
 /* It told of a third rank's end before its own. What it is waited for is there,
@@ -338,7 +338,7 @@ context_is_closed_amid_a_round(void **state)
 static void
 who_dies_telling_of_another_is_read_to_its_end(void **state)
 {
-    struct side *sides = couple.sides;
+    struct side *sides = engine_pair.sides;
     struct comm_context *contexts[2] = {sides[0].comms[0].context,
                                         sides[1].comms[0].context};
     int32_t values[2] = {1, 2};
@@ -371,34 +371,39 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(other_call_is_named_and_nothing_written,
-                                        couple_set_up, couple_tear_down),
+                                        engine_pair_set_up,
+                                        engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(call_that_is_not_flat_is_named_too,
-                                        couple_set_up, couple_tear_down),
+                                        engine_pair_set_up,
+                                        engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(call_that_is_not_flat_is_named_too,
-                                        couple_set_up_checked,
-                                        couple_tear_down),
+                                        engine_pair_set_up_checked,
+                                        engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(
-            two_calls_behind_one_by_frames_look_at_sockets, couple_set_up,
-            couple_tear_down),
-        cmocka_unit_test_setup_teardown(two_roots_are_found_out, couple_set_up,
-                                        couple_tear_down),
+            two_calls_behind_one_by_frames_look_at_sockets, engine_pair_set_up,
+            engine_pair_tear_down),
+        cmocka_unit_test_setup_teardown(
+            two_roots_are_found_out, engine_pair_set_up, engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(rank_that_never_comes_is_named,
-                                        couple_set_up, couple_tear_down),
+                                        engine_pair_set_up,
+                                        engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(
-            slots_of_what_failed_are_free_for_the_next, couple_set_up,
-            couple_tear_down),
+            slots_of_what_failed_are_free_for_the_next, engine_pair_set_up,
+            engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(
-            one_that_is_cancelled_lets_the_next_go_on, couple_set_up,
-            couple_tear_down),
-        cmocka_unit_test_setup_teardown(rank_that_left_is_named, couple_set_up,
-                                        couple_tear_down),
+            one_that_is_cancelled_lets_the_next_go_on, engine_pair_set_up,
+            engine_pair_tear_down),
+        cmocka_unit_test_setup_teardown(
+            rank_that_left_is_named, engine_pair_set_up, engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(what_was_posted_before_the_end_counts,
-                                        couple_set_up_idle, couple_tear_down),
+                                        engine_pair_set_up_idle,
+                                        engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(
-            who_dies_telling_of_another_is_read_to_its_end, couple_set_up_idle,
-            couple_tear_down),
+            who_dies_telling_of_another_is_read_to_its_end,
+            engine_pair_set_up_idle, engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(context_is_closed_amid_a_round,
-                                        couple_set_up, couple_tear_down),
+                                        engine_pair_set_up,
+                                        engine_pair_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

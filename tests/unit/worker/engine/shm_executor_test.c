@@ -6,7 +6,7 @@
 #include "algorithms/algorithms.h"
 #include "base/clock.h"
 #include "check.h"
-#include "flat_couple.h"
+#include "shm_engine_pair.h"
 #include "transport/sequence.h"
 
 enum {
@@ -47,8 +47,8 @@ sums_of_any_size_are_right(void **state)
     struct engine_stats stats;
 
     (void)state;
-    couple_run(&couple, side_sums);
-    engine_stats(couple.sides[0].engine, &stats);
+    engine_pair_run(&engine_pair, side_sums);
+    engine_stats(engine_pair.sides[0].engine, &stats);
     assert_int_equal(stats.operations, N_TIMES + N_TIMES / 5);
     assert_true(stats.transport.bytes_sent > N_TIMES * 4);
     assert_int_equal(stats.transport.bytes_sent,
@@ -85,7 +85,7 @@ static void
 many_that_are_started_run_in_order(void **state)
 {
     (void)state;
-    couple_run(&couple, side_starts);
+    engine_pair_run(&engine_pair, side_starts);
 }
 
 /* Calls that rank 0 has begun. */
@@ -134,7 +134,7 @@ who_sleeps_in_a_hall_is_woken(void **state)
 {
     (void)state;
     atomic_store(&n_begun, 0);
-    couple_run(&couple, side_waits);
+    engine_pair_run(&engine_pair, side_waits);
 }
 
 /* More rounds than a sequence counts: a slot holds one element. */
@@ -162,7 +162,7 @@ static void
 operation_may_have_any_number_of_rounds(void **state)
 {
     (void)state;
-    couple_run(&couple, side_goes_round);
+    engine_pair_run(&engine_pair, side_goes_round);
 }
 
 /* What a round has combined is posted by the next: all ranks have it. */
@@ -195,7 +195,7 @@ static void
 what_a_round_makes_is_posted_by_the_next(void **state)
 {
     (void)state;
-    couple_run(&couple, side_averages);
+    engine_pair_run(&engine_pair, side_averages);
 }
 
 int
@@ -203,19 +203,23 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(sums_of_any_size_are_right,
-                                        couple_set_up, couple_tear_down),
+                                        engine_pair_set_up,
+                                        engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(many_that_are_started_run_in_order,
-                                        couple_set_up, couple_tear_down),
+                                        engine_pair_set_up,
+                                        engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(many_that_are_started_run_in_order,
-                                        couple_set_up_checked,
-                                        couple_tear_down),
+                                        engine_pair_set_up_checked,
+                                        engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(who_sleeps_in_a_hall_is_woken,
-                                        couple_set_up, couple_tear_down),
+                                        engine_pair_set_up,
+                                        engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(
-            what_a_round_makes_is_posted_by_the_next, couple_set_up,
-            couple_tear_down),
+            what_a_round_makes_is_posted_by_the_next, engine_pair_set_up,
+            engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(operation_may_have_any_number_of_rounds,
-                                        couple_set_up, couple_tear_down),
+                                        engine_pair_set_up,
+                                        engine_pair_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,10 +4,10 @@
 
 #include "base/error.h"
 #include "check.h"
-#include "couple.h"
 #include "engine/state.h"
+#include "engine_pair.h"
 
-static struct couple couple;
+static struct engine_pair engine_pair;
 
 /* This rank, or the other, has no descriptor for a connection to the other. */
 static void
@@ -24,25 +24,25 @@ fall_short(struct side *side, uint32_t of)
 }
 
 static int
-couple_set_up(void **state)
+engine_pair_set_up(void **state)
 {
     (void)state;
-    couple_open(&couple);
+    engine_pair_open(&engine_pair);
     return 0;
 }
 
 static int
-couple_tear_down(void **state)
+engine_pair_tear_down(void **state)
 {
     (void)state;
-    couple_close(&couple);
+    engine_pair_close(&engine_pair);
     return 0;
 }
 
 static void
 collective_fails_and_names_who_is_short_of_what(void **state)
 {
-    struct side *side = &couple.sides[0];
+    struct side *side = &engine_pair.sides[0];
     int32_t value = 1;
     struct op *op = NULL;
 
@@ -60,7 +60,7 @@ collective_fails_and_names_who_is_short_of_what(void **state)
 static void
 connection_is_asked_for_again_by_the_next_call(void **state)
 {
-    struct side *side = &couple.sides[0];
+    struct side *side = &engine_pair.sides[0];
     int32_t value = 1;
     struct op *op = NULL;
 
@@ -80,7 +80,7 @@ connection_is_asked_for_again_by_the_next_call(void **state)
 static void
 send_and_receive_fail_alike(void **state)
 {
-    struct side *side = &couple.sides[0];
+    struct side *side = &engine_pair.sides[0];
     char byte = 0;
     struct op *ops[2] = {NULL};
 
@@ -140,7 +140,7 @@ receive_begun(struct side *side, uint64_t tag)
 static void
 each_failed_send_is_told_once_whatever_its_number(void **state)
 {
-    struct side *side = &couple.sides[0];
+    struct side *side = &engine_pair.sides[0];
 
     (void)state;
     for (uint64_t number = 1; number < 2 * BORDER; number++) {
@@ -163,7 +163,7 @@ each_failed_send_is_told_once_whatever_its_number(void **state)
 static void
 news_that_overtake_each_other_are_all_told(void **state)
 {
-    struct side *side = &couple.sides[0];
+    struct side *side = &engine_pair.sides[0];
     const uint64_t firsts[] = {1, LIMIT_FAILED_SENDS / 2,
                                BORDER - LIMIT_FAILED_SENDS / 2};
 
@@ -189,7 +189,7 @@ news_that_overtake_each_other_are_all_told(void **state)
 static void
 forged_numbers_silence_no_other_rank(void **state)
 {
-    struct side *side = &couple.sides[0];
+    struct side *side = &engine_pair.sides[0];
     uint64_t number = 0;
 
     (void)state;
@@ -215,7 +215,7 @@ forged_numbers_silence_no_other_rank(void **state)
 static void
 news_that_come_again_much_later_are_not_told(void **state)
 {
-    struct side *side = &couple.sides[0];
+    struct side *side = &engine_pair.sides[0];
     const uint64_t first = 3;
     const uint64_t n = 5 * LIMIT_FAILED_SENDS;
 
@@ -234,7 +234,7 @@ news_that_come_again_much_later_are_not_told(void **state)
 static void
 failed_sends_of_one_tag_all_fail_their_receives(void **state)
 {
-    struct side *side = &couple.sides[0];
+    struct side *side = &engine_pair.sides[0];
     const uint64_t n = 2 * LIMIT_EARLY_VERDICTS;
 
     (void)state;
@@ -249,7 +249,7 @@ failed_sends_of_one_tag_all_fail_their_receives(void **state)
 static void
 neighbour_tells(uint32_t source, uint64_t number)
 {
-    struct side *side = &couple.sides[0];
+    struct side *side = &engine_pair.sides[0];
     const struct frame frame = {
         .kind = FRAME_VERDICT,
         .flags = FRAME_POINT_TO_POINT | FRAME_WITHDRAWN,
@@ -291,19 +291,19 @@ numbers_of_a_connected_rank_follow_each_other(void **state)
 
     (void)state;
     for (unsigned i = 0; i < COUNT_OF(rows); i++) {
-        couple_open(&couple);
-        couple_connect(&couple);
-        engine_progress_background(couple.sides[0].engine);
+        engine_pair_open(&engine_pair);
+        engine_pair_connect(&engine_pair);
+        engine_progress_background(engine_pair.sides[0].engine);
         for (unsigned at = 0; at < COUNT_OF(rows[i].numbers); at++)
             neighbour_tells(rows[i].source, rows[i].numbers[at]);
-        const struct side *side = &couple.sides[0];
+        const struct side *side = &engine_pair.sides[0];
         assert_int_equal(atomic_load(&side->n_lost), rows[i].why ? 1 : 0);
         if (rows[i].why) {
             assert_int_equal(side->evidence, EVIDENCE_CLOSED);
             assert_true(side->engine->lost[1].is_lost);
             assert_non_null(strstr(side->why, rows[i].why));
         }
-        couple_close(&couple);
+        engine_pair_close(&engine_pair);
     }
 }
 
@@ -312,27 +312,29 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            collective_fails_and_names_who_is_short_of_what, couple_set_up,
-            couple_tear_down),
+            collective_fails_and_names_who_is_short_of_what, engine_pair_set_up,
+            engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(
-            connection_is_asked_for_again_by_the_next_call, couple_set_up,
-            couple_tear_down),
+            connection_is_asked_for_again_by_the_next_call, engine_pair_set_up,
+            engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(send_and_receive_fail_alike,
-                                        couple_set_up, couple_tear_down),
+                                        engine_pair_set_up,
+                                        engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(
-            each_failed_send_is_told_once_whatever_its_number, couple_set_up,
-            couple_tear_down),
+            each_failed_send_is_told_once_whatever_its_number,
+            engine_pair_set_up, engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(
-            news_that_overtake_each_other_are_all_told, couple_set_up,
-            couple_tear_down),
+            news_that_overtake_each_other_are_all_told, engine_pair_set_up,
+            engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(
-            failed_sends_of_one_tag_all_fail_their_receives, couple_set_up,
-            couple_tear_down),
+            failed_sends_of_one_tag_all_fail_their_receives, engine_pair_set_up,
+            engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(forged_numbers_silence_no_other_rank,
-                                        couple_set_up, couple_tear_down),
+                                        engine_pair_set_up,
+                                        engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(
-            news_that_come_again_much_later_are_not_told, couple_set_up,
-            couple_tear_down),
+            news_that_come_again_much_later_are_not_told, engine_pair_set_up,
+            engine_pair_tear_down),
         cmocka_unit_test(numbers_of_a_connected_rank_follow_each_other),
     };
 

@@ -10,9 +10,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "check.h"
-#include "couple.h"
 #include "engine/engine.h"
 #include "engine/state.h"
+#include "engine_pair.h"
 #include "fault/fault.h"
 
 enum {
@@ -25,7 +25,7 @@ enum {
     TEXT_MAX = 8192,
 };
 
-static struct couple couple;
+static struct engine_pair engine_pair;
 static char said[TEXT_MAX];
 
 /* Two sums and a receive that nobody answers, and what was said meanwhile. */
@@ -40,14 +40,14 @@ wait_in_vain(uint32_t late_warning_ms, uint32_t op_ms)
     const int heard = memfd_create("heard", 0);
 
     dup2(heard, STDERR_FILENO);
-    couple_open_with(&couple, &(struct engine_options){
-                                  .failure_timeout_ms = FAILURE_MS,
-                                  .late_warning_ms = late_warning_ms,
-                              });
-    couple_connect(&couple);
-    couple_start_backgrounds(&couple);
+    engine_pair_open_with(&engine_pair, &(struct engine_options){
+                                            .failure_timeout_ms = FAILURE_MS,
+                                            .late_warning_ms = late_warning_ms,
+                                        });
+    engine_pair_connect(&engine_pair);
+    engine_pair_start_backgrounds(&engine_pair);
     for (unsigned i = 0; i < 3; i++) {
-        contexts[i] = couple.sides[0].comms[i].context;
+        contexts[i] = engine_pair.sides[0].comms[i].context;
         context_set_timeout(contexts[i], op_ms);
     }
     assert_int_equal(sum_start(contexts[0], &value, 1, &ops[0]), HOOP_OK);
@@ -55,7 +55,7 @@ wait_in_vain(uint32_t late_warning_ms, uint32_t op_ms)
     assert_int_equal(receive_start(contexts[2], bytes, 4, 1, &ops[2]), HOOP_OK);
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(engine_wait(ops[i], patience()), HOOP_E_TIMEOUT);
-    couple_close(&couple);
+    engine_pair_close(&engine_pair);
     dup2(before, STDERR_FILENO);
     close(before);
     const ssize_t n = pread(heard, said, sizeof(said) - 1, 0);

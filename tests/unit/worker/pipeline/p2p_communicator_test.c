@@ -3,7 +3,7 @@
 #include "hoop/p2p_communicator.h"
 
 #include "base/cleanup.h"
-#include "couple_case.h"
+#include "engine_pair_api.h"
 #include "pipeline/p2p_communicator.h"
 
 static void
@@ -181,15 +181,15 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_TEST(wrong_options_are_invalid),
-        COUPLE_TEST(neighbours_wrap_around),
-        COUPLE_TEST(no_member_has_no_neighbours),
-        COUPLE_TEST(shape_is_its_three_sizes),
-        COUPLE_TEST(other_number_of_dims_is_invalid),
-        COUPLE_TEST(sizes_that_no_tensor_has_are_refused),
-        COUPLE_TEST(wrong_arguments_are_invalid),
-        COUPLE_TEST(alone_what_is_sent_must_be_received),
-        COUPLE_TEST(no_member_gets_nothing),
+        ENGINE_PAIR_TEST(wrong_options_are_invalid),
+        ENGINE_PAIR_TEST(neighbours_wrap_around),
+        ENGINE_PAIR_TEST(no_member_has_no_neighbours),
+        ENGINE_PAIR_TEST(shape_is_its_three_sizes),
+        ENGINE_PAIR_TEST(other_number_of_dims_is_invalid),
+        ENGINE_PAIR_TEST(sizes_that_no_tensor_has_are_refused),
+        ENGINE_PAIR_TEST(wrong_arguments_are_invalid),
+        ENGINE_PAIR_TEST(alone_what_is_sent_must_be_received),
+        ENGINE_PAIR_TEST(no_member_gets_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

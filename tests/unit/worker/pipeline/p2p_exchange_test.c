@@ -6,7 +6,7 @@
 
 #include "hoop/p2p_communicator.h"
 
-#include "couple_case.h"
+#include "engine_pair_api.h"
 
 static const struct hoop_shape pair = {.n_dims = 1, .dims = {2}};
 
@@ -392,20 +392,20 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_TEST(receive_without_dtype_is_invalid),
-        COUPLE_TEST(receive_without_shape_is_invalid),
-        COUPLE_TEST(tensor_with_data_cannot_vary),
-        COUPLE_TEST(wrong_tensors_are_invalid),
-        COUPLE_TEST(batch_cannot_overlap),
-        COUPLE_TEST(failed_start_changes_nothing),
-        COUPLE_TEST(null_arguments_are_invalid),
-        COUPLE_TEST(alone_what_is_sent_must_be_received),
-        COUPLE_TEST(no_member_touches_nothing),
-        COUPLE_TEST(wrong_arguments_are_invalid),
-        COUPLE_TEST(wrong_tensor_starts_nothing),
-        COUPLE_TEST(alone_ways_do_not_cross),
-        COUPLE_TEST(pending_request_stays),
-        COUPLE_TEST(no_member_starts_nothing),
+        ENGINE_PAIR_TEST(receive_without_dtype_is_invalid),
+        ENGINE_PAIR_TEST(receive_without_shape_is_invalid),
+        ENGINE_PAIR_TEST(tensor_with_data_cannot_vary),
+        ENGINE_PAIR_TEST(wrong_tensors_are_invalid),
+        ENGINE_PAIR_TEST(batch_cannot_overlap),
+        ENGINE_PAIR_TEST(failed_start_changes_nothing),
+        ENGINE_PAIR_TEST(null_arguments_are_invalid),
+        ENGINE_PAIR_TEST(alone_what_is_sent_must_be_received),
+        ENGINE_PAIR_TEST(no_member_touches_nothing),
+        ENGINE_PAIR_TEST(wrong_arguments_are_invalid),
+        ENGINE_PAIR_TEST(wrong_tensor_starts_nothing),
+        ENGINE_PAIR_TEST(alone_ways_do_not_cross),
+        ENGINE_PAIR_TEST(pending_request_stays),
+        ENGINE_PAIR_TEST(no_member_starts_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

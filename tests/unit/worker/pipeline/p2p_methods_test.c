@@ -5,7 +5,7 @@
 
 #include "hoop/p2p_communicator.h"
 
-#include "couple_case.h"
+#include "engine_pair_api.h"
 
 static const struct hoop_shape pair = {.n_dims = 1, .dims = {2}};
 static hoop_p2p_t *p2p;
@@ -18,7 +18,7 @@ set_up(void **state)
 {
     static const enum hoop_dtype dtype = HOOP_INT64;
 
-    couple_set_up(state);
+    engine_pair_set_up(state);
     const struct hoop_p2p_options options = {.stages = both(), .dtype = &dtype};
     for (size_t i = 0; i < 3; i++) {
         full[i] = (struct hoop_tensor){
@@ -32,7 +32,7 @@ static int
 tear_down(void **state)
 {
     hoop_p2p_free(p2p);
-    return couple_tear_down(state);
+    return engine_pair_tear_down(state);
 }
 
 static void

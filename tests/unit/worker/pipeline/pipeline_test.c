@@ -2,7 +2,7 @@
 
 #include "hoop/pipeline.h"
 
-#include "couple_case.h"
+#include "engine_pair_api.h"
 
 static void
 wrong_arguments_are_invalid(void **state)
@@ -26,7 +26,7 @@ neighbours_wrap_around(void **state)
 
     (void)state;
     for (uint32_t rank = 0; rank < 2; rank++) {
-        hoop_comm_t *comm = &couple.sides[rank].comms[0];
+        hoop_comm_t *comm = &engine_pair.sides[rank].comms[0];
 
         assert_int_equal(hoop_pipeline_create(comm, NULL, &pipeline), HOOP_OK);
         assert_ptr_equal(hoop_pipeline_comm(pipeline), comm);
@@ -98,7 +98,7 @@ static int32_t value;
 static int
 set_up(void **state)
 {
-    return couple_set_up(state) == 0 &&
+    return engine_pair_set_up(state) == 0 &&
                    hoop_pipeline_create(both(), both(), &pipeline) == HOOP_OK &&
                    hoop_pipeline_create(foreign(), NULL, &strange) == HOOP_OK
                ? 0
@@ -110,7 +110,7 @@ tear_down(void **state)
 {
     hoop_pipeline_free(pipeline);
     hoop_pipeline_free(strange);
-    return couple_tear_down(state);
+    return engine_pair_tear_down(state);
 }
 
 static struct hoop_tensor
@@ -271,11 +271,11 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_TEST(wrong_arguments_are_invalid),
-        COUPLE_TEST(neighbours_wrap_around),
-        COUPLE_TEST(stage_alone_is_first_and_last),
-        COUPLE_TEST(chunk_decides_who_is_first_and_last),
-        COUPLE_TEST(no_member_has_no_stage),
+        ENGINE_PAIR_TEST(wrong_arguments_are_invalid),
+        ENGINE_PAIR_TEST(neighbours_wrap_around),
+        ENGINE_PAIR_TEST(stage_alone_is_first_and_last),
+        ENGINE_PAIR_TEST(chunk_decides_who_is_first_and_last),
+        ENGINE_PAIR_TEST(no_member_has_no_stage),
         cmocka_unit_test_setup_teardown(null_is_invalid, set_up, tear_down),
         cmocka_unit_test_setup_teardown(wrong_options_are_invalid, set_up,
                                         tear_down),

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "couple_scene.h"
+#include "engine_pair_fixture.h"
 #include "select/benchmark.h"
 #include "select/samples.h"
 
@@ -40,7 +40,7 @@ static void
 all_benchmark_and_rank_0_has_the_lines(void **state)
 {
     (void)state;
-    couple_run(&couple, side_races);
+    engine_pair_run(&engine_pair, side_races);
 }
 
 static int
@@ -65,15 +65,15 @@ static void
 missing_rank_is_a_timeout(void **state)
 {
     (void)state;
-    couple_run(&couple, side_alone);
+    engine_pair_run(&engine_pair, side_alone);
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_TEST(all_benchmark_and_rank_0_has_the_lines),
-        COUPLE_TEST(missing_rank_is_a_timeout),
+        ENGINE_PAIR_TEST(all_benchmark_and_rank_0_has_the_lines),
+        ENGINE_PAIR_TEST(missing_rank_is_a_timeout),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

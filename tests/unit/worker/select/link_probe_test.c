@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "couple_scene.h"
+#include "engine_pair_fixture.h"
 #include "select/link.h"
 #include "select/link_probe.h"
 
@@ -241,15 +241,15 @@ static void
 partners_measure_inside_a_node_and_between(void **state)
 {
     (void)state;
-    couple_run(&couple, side_inside);
-    couple_run(&couple, side_between);
+    engine_pair_run(&engine_pair, side_inside);
+    engine_pair_run(&engine_pair, side_between);
 }
 
 static void
 rank_0_may_decline(void **state)
 {
     (void)state;
-    couple_run(&couple, side_declines);
+    engine_pair_run(&engine_pair, side_declines);
 }
 
 int
@@ -265,8 +265,8 @@ main(void)
         cmocka_unit_test(row_outlasts_what_a_line_has_saved),
         cmocka_unit_test(row_on_a_slow_line_is_short),
         cmocka_unit_test(row_goes_on_while_messages_become_faster),
-        COUPLE_TEST(partners_measure_inside_a_node_and_between),
-        COUPLE_TEST(rank_0_may_decline),
+        ENGINE_PAIR_TEST(partners_measure_inside_a_node_and_between),
+        ENGINE_PAIR_TEST(rank_0_may_decline),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

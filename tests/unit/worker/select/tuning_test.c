@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "couple_scene.h"
+#include "engine_pair_fixture.h"
 #include "select/samples.h"
 #include "select/tuning.h"
 #include "temporary.h"
@@ -56,7 +56,7 @@ static void
 settings_of_rank_0_count_for_all(void **state)
 {
     (void)state;
-    couple_run(&couple, side_mixed);
+    engine_pair_run(&engine_pair, side_mixed);
 }
 
 /* Rank 0 alone has read some; what they tell counts on all, and on a context
@@ -99,7 +99,7 @@ static void
 samples_that_rank_0_read_count_for_all(void **state)
 {
     (void)state;
-    couple_run(&couple, side_raced);
+    engine_pair_run(&engine_pair, side_raced);
 }
 
 /* Told to rank 0 alone: three worlds form, and keep a sample each. The third one
@@ -143,7 +143,7 @@ first_worlds_benchmark_and_keep_it(void **state)
     (void)state;
     assert_non_null(temporary_folder(folder, sizeof(folder)));
     setenv("XDG_CACHE_HOME", folder, 1);
-    couple_run(&couple, side_automatic);
+    engine_pair_run(&engine_pair, side_automatic);
     assert_int_equal(sample_store_path("tcp", &path), HOOP_OK);
     assert_int_equal(unlink(path), 0);
     free(path);
@@ -176,7 +176,7 @@ static void
 one_rank_alone_does_not_communicate(void **state)
 {
     (void)state;
-    couple_run(&couple, side_alone);
+    engine_pair_run(&engine_pair, side_alone);
 }
 
 /* As if the world had agreed. */
@@ -217,7 +217,7 @@ static void
 missing_rank_0_is_a_timeout(void **state)
 {
     (void)state;
-    couple_run(&couple, side_waiting);
+    engine_pair_run(&engine_pair, side_waiting);
 }
 
 /* Rank 0 says something that is not a table. */
@@ -261,7 +261,7 @@ static void
 nonsense_from_rank_0_is_refused(void **state)
 {
     (void)state;
-    couple_run(&couple, side_nonsense);
+    engine_pair_run(&engine_pair, side_nonsense);
 }
 
 static int
@@ -298,7 +298,7 @@ static void
 overrides_anew_all_follow_rank_0(void **state)
 {
     (void)state;
-    couple_run(&couple, side_forcing);
+    engine_pair_run(&engine_pair, side_forcing);
 }
 
 static int
@@ -337,7 +337,7 @@ static void
 choice_is_explained_by_what_was_agreed_on(void **state)
 {
     (void)state;
-    couple_run(&couple, side_explaining);
+    engine_pair_run(&engine_pair, side_explaining);
 }
 
 static void
@@ -358,14 +358,14 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_TEST(settings_of_rank_0_count_for_all),
-        COUPLE_TEST(samples_that_rank_0_read_count_for_all),
-        COUPLE_TEST(first_worlds_benchmark_and_keep_it),
-        COUPLE_TEST(one_rank_alone_does_not_communicate),
-        COUPLE_TEST(missing_rank_0_is_a_timeout),
-        COUPLE_TEST(nonsense_from_rank_0_is_refused),
-        COUPLE_TEST(overrides_anew_all_follow_rank_0),
-        COUPLE_TEST(choice_is_explained_by_what_was_agreed_on),
+        ENGINE_PAIR_TEST(settings_of_rank_0_count_for_all),
+        ENGINE_PAIR_TEST(samples_that_rank_0_read_count_for_all),
+        ENGINE_PAIR_TEST(first_worlds_benchmark_and_keep_it),
+        ENGINE_PAIR_TEST(one_rank_alone_does_not_communicate),
+        ENGINE_PAIR_TEST(missing_rank_0_is_a_timeout),
+        ENGINE_PAIR_TEST(nonsense_from_rank_0_is_refused),
+        ENGINE_PAIR_TEST(overrides_anew_all_follow_rank_0),
+        ENGINE_PAIR_TEST(choice_is_explained_by_what_was_agreed_on),
         cmocka_unit_test(without_a_tuning_the_first_of_each_is_found),
     };
 

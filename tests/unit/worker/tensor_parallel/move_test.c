@@ -1,6 +1,6 @@
 /* tests/unit/worker/tensor_parallel/move_test.c - tensor_parallel/move.c */
 
-#include "couple_case.h"
+#include "engine_pair_api.h"
 #include "tensor_parallel/move.h"
 
 /* 2 x 2 of rank r: 10 r + 0 .. 3. */
@@ -86,7 +86,7 @@ static void
 moves_that_sort_give_the_same_in_both_forms(void **state)
 {
     (void)state;
-    couple_run(&couple, side_packed);
+    engine_pair_run(&engine_pair, side_packed);
 }
 
 static int
@@ -114,7 +114,7 @@ static void
 moves_that_keep_the_shape_work_in_place(void **state)
 {
     (void)state;
-    couple_run(&couple, side_in_place);
+    engine_pair_run(&engine_pair, side_in_place);
 }
 
 static void
@@ -246,7 +246,7 @@ static void
 moves_of_other_shapes_fail_on_both_and_hand_out_nothing(void **state)
 {
     (void)state;
-    couple_run(&couple, side_mismatch);
+    engine_pair_run(&engine_pair, side_mismatch);
 }
 
 static int
@@ -289,22 +289,23 @@ static void
 moves_into_a_scratch_use_it_in_turn(void **state)
 {
     (void)state;
-    couple_run(&couple, side_scratch);
+    engine_pair_run(&engine_pair, side_scratch);
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_TEST(moves_that_sort_give_the_same_in_both_forms),
-        COUPLE_TEST(moves_that_keep_the_shape_work_in_place),
-        COUPLE_TEST(moves_of_one_rank_copy),
-        COUPLE_TEST(results_of_one_rank_must_not_overlap),
-        COUPLE_TEST(moves_of_no_member_touch_nothing),
-        COUPLE_TEST(wrong_arguments_are_invalid_and_hand_out_nothing),
-        COUPLE_TEST(results_too_large_for_memory_are_refused),
-        COUPLE_TEST(moves_of_other_shapes_fail_on_both_and_hand_out_nothing),
-        COUPLE_TEST(moves_into_a_scratch_use_it_in_turn),
+        ENGINE_PAIR_TEST(moves_that_sort_give_the_same_in_both_forms),
+        ENGINE_PAIR_TEST(moves_that_keep_the_shape_work_in_place),
+        ENGINE_PAIR_TEST(moves_of_one_rank_copy),
+        ENGINE_PAIR_TEST(results_of_one_rank_must_not_overlap),
+        ENGINE_PAIR_TEST(moves_of_no_member_touch_nothing),
+        ENGINE_PAIR_TEST(wrong_arguments_are_invalid_and_hand_out_nothing),
+        ENGINE_PAIR_TEST(results_too_large_for_memory_are_refused),
+        ENGINE_PAIR_TEST(
+            moves_of_other_shapes_fail_on_both_and_hand_out_nothing),
+        ENGINE_PAIR_TEST(moves_into_a_scratch_use_it_in_turn),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

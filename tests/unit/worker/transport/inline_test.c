@@ -8,25 +8,25 @@
 
 #include "base/limits.h"
 #include "check.h"
-#include "ringside.h"
+#include "shm_fixture.h"
 
 enum {
-    SMALL = RINGSIDE_SMALL,
+    SMALL = SHM_FIXTURE_SMALL,
     TAG = 4,
 };
 
-/* Of station_label's call. */
+/* Of test_transport_label's call. */
 static struct flow_label label;
 
 static struct recv_request
 inflow_message(uint64_t total)
 {
-    label = station_label;
+    label = test_transport_label;
     label.tag = TAG;
     return (struct recv_request){
-        .key = {.comm = STATION_COMM, .peer = 1, .kind = FLOW_MESSAGE},
+        .key = {.comm = TEST_TRANSPORT_COMM, .peer = 1, .kind = FLOW_MESSAGE},
         .label = &label,
-        .place = ringside.got,
+        .place = shm_fixture.got,
         .element_size = 1,
         .total = total,
     };
@@ -35,15 +35,15 @@ inflow_message(uint64_t total)
 static struct send_request
 outflow_message(uint64_t op, uint64_t total)
 {
-    label = station_label;
+    label = test_transport_label;
     label.tag = TAG;
     return (struct send_request){
-        .key = {.comm = STATION_COMM,
+        .key = {.comm = TEST_TRANSPORT_COMM,
                 .op = op,
                 .peer = 1,
                 .kind = FLOW_MESSAGE},
         .label = &label,
-        .bytes = ringside.bytes,
+        .bytes = shm_fixture.bytes,
         .total = total,
         .ready = total,
     };
@@ -54,7 +54,7 @@ send_at_once(struct send_request *out)
 {
     bool has_rest = true;
     const bool is_sent =
-        transport_send_inline(ringside.here.transport, out, &has_rest);
+        transport_send_inline(shm_fixture.here.transport, out, &has_rest);
 
     assert_false(is_sent && has_rest);
     return is_sent;
@@ -64,12 +64,12 @@ send_at_once(struct send_request *out)
 static void
 write_part(const struct frame *frame, size_t first, size_t n_bytes)
 {
-    static uint8_t stream[LIMIT_FRAME_HEADER + RINGSIDE_LARGE];
-    const size_t n_frame = frame_bytes(frame, ringside.bytes, stream);
+    static uint8_t stream[LIMIT_FRAME_HEADER + SHM_FIXTURE_LARGE];
+    const size_t n_frame = frame_bytes(frame, shm_fixture.bytes, stream);
     const size_t n_part = n_bytes < n_frame - first ? n_bytes : n_frame - first;
     const struct iovec span = {stream + first, n_part};
 
-    assert_int_equal(ring_write(&ringside.peer->out, &span, 1), n_part);
+    assert_int_equal(ring_write(&shm_fixture.peer->out, &span, 1), n_part);
 }
 
 static void
@@ -81,7 +81,7 @@ write_frame(const struct frame *frame)
 static enum transport_inline_result
 look(struct recv_request *in)
 {
-    struct transport *transport = ringside.here.transport;
+    struct transport *transport = shm_fixture.here.transport;
 
     assert_true(transport_can_receive_inline(transport, 1));
     return transport_receive_inline(transport, in);
@@ -99,12 +99,12 @@ message_is_taken_where_it_lies(void **state)
     assert_int_equal(look(&in), TRANSPORT_INLINE_DONE);
     assert_int_equal(in.total, SMALL);
     assert_int_equal(in.key.op, 6);
-    pattern_check(ringside.got, SMALL, 3);
+    pattern_check(shm_fixture.got, SMALL, 3);
     assert_int_equal(look(&in), TRANSPORT_INLINE_NONE);
     /* The peer knows that there is room again. */
-    assert_int_equal(atomic_load(&ringside.peer->out.control->read),
-                     ringside.peer->out.written);
-    assert_int_equal(ringside.here.n_matched, 0);
+    assert_int_equal(atomic_load(&shm_fixture.peer->out.control->read),
+                     shm_fixture.peer->out.written);
+    assert_int_equal(shm_fixture.here.n_matched, 0);
 }
 
 static void
@@ -133,7 +133,7 @@ half_a_message_is_waited_for(void **state)
     assert_int_equal(look(&in), TRANSPORT_INLINE_NONE);
     write_part(&frame, LIMIT_FRAME_HEADER + RING_STEP, SIZE_MAX);
     assert_int_equal(look(&in), TRANSPORT_INLINE_DONE);
-    pattern_check(ringside.got, SMALL, 3);
+    pattern_check(shm_fixture.got, SMALL, 3);
 }
 
 /* ... and lies where it lay, for whom it is for. */
@@ -145,12 +145,12 @@ expect_left(struct frame frame, struct recv_request wanted)
     write_frame(&frame);
     assert_int_equal(look(&in), TRANSPORT_INLINE_OTHER);
     assert_int_equal(look(&in), TRANSPORT_INLINE_OTHER);
-    transport_receive(ringside.here.transport, &wanted);
-    station_settle(&ringside.here);
+    transport_receive(shm_fixture.here.transport, &wanted);
+    test_transport_settle(&shm_fixture.here);
     assert_int_equal(wanted.arrived, frame.raw);
-    pattern_check(ringside.got, frame.raw, 3);
-    transport_receive_cancel(ringside.here.transport, &wanted);
-    assert_int_equal(ringside.here.n_lost, 0);
+    pattern_check(shm_fixture.got, frame.raw, 3);
+    transport_receive_cancel(shm_fixture.here.transport, &wanted);
+    assert_int_equal(shm_fixture.here.n_lost, 0);
 }
 
 static void
@@ -176,7 +176,7 @@ what_is_not_looked_for_is_left(void **state)
     expect_left(frame, wanted);
 
     expect_left(frame_collective(0, SMALL, SMALL),
-                recv_request_collective(1, ringside.got, SMALL));
+                recv_request_collective(1, shm_fixture.got, SMALL));
 }
 
 /* Only whole ones are taken, and what fits a row of the ring. */
@@ -190,15 +190,15 @@ large_message_is_left(void **state)
     (void)state;
     write_frame(&frame);
     assert_int_equal(look(&in), TRANSPORT_INLINE_OTHER);
-    ringside_close(state);
-    ringside_open(state);
+    shm_fixture_close(state);
+    shm_fixture_open(state);
 
-    in = inflow_message(RINGSIDE_LARGE);
+    in = inflow_message(SHM_FIXTURE_LARGE);
     frame = frame_message(1, TAG, n_bytes, n_bytes);
     write_frame(&frame);
     assert_int_equal(look(&in), TRANSPORT_INLINE_DONE);
-    pattern_check(ringside.got, n_bytes, 3);
-    in = inflow_message(RINGSIDE_LARGE);
+    pattern_check(shm_fixture.got, n_bytes, 3);
+    in = inflow_message(SHM_FIXTURE_LARGE);
     frame = frame_message(2, TAG, n_bytes + 1, n_bytes + 1);
     write_part(&frame, 0, LIMIT_FRAME_HEADER);
     assert_int_equal(look(&in), TRANSPORT_INLINE_OTHER);
@@ -214,22 +214,22 @@ what_the_peer_may_not_send_is_left_to_a_turn(void **state)
     in.element_size = 3;
     write_frame(&frame);
     assert_int_equal(look(&in), TRANSPORT_INLINE_OTHER);
-    ringside_close(state);
-    ringside_open(state);
+    shm_fixture_close(state);
+    shm_fixture_open(state);
 
     frame.epoch++;
     in = inflow_message(SMALL);
     write_frame(&frame);
     assert_int_equal(look(&in), TRANSPORT_INLINE_OTHER);
-    ringside_close(state);
-    ringside_open(state);
+    shm_fixture_close(state);
+    shm_fixture_open(state);
 
-    const struct iovec garbage = {ringside.bytes, LIMIT_FRAME_HEADER};
-    ring_write(&ringside.peer->out, &garbage, 1);
+    const struct iovec garbage = {shm_fixture.bytes, LIMIT_FRAME_HEADER};
+    ring_write(&shm_fixture.peer->out, &garbage, 1);
     assert_int_equal(look(&in), TRANSPORT_INLINE_OTHER);
-    station_settle(&ringside.here);
-    assert_int_equal(ringside.here.n_lost, 1);
-    assert_false(transport_can_receive_inline(ringside.here.transport, 1));
+    test_transport_settle(&shm_fixture.here);
+    assert_int_equal(shm_fixture.here.n_lost, 1);
+    assert_false(transport_can_receive_inline(shm_fixture.here.transport, 1));
 }
 
 /* ... is not what was looked for, though a turn may take it. */
@@ -240,9 +240,9 @@ expect_other(void **state, const struct frame *frame)
 
     write_frame(frame);
     assert_int_equal(look(&in), TRANSPORT_INLINE_OTHER);
-    assert_int_equal(ringside.got[0], 0);
-    ringside_close(state);
-    ringside_open(state);
+    assert_int_equal(shm_fixture.got[0], 0);
+    shm_fixture_close(state);
+    shm_fixture_open(state);
 }
 
 static void
@@ -251,7 +251,7 @@ frame_of_another_kind_is_left(void **state)
     struct frame frame = frame_message(1, TAG, SMALL, SMALL);
 
     frame.call.dtype =
-        station_label.call.dtype == HOOP_INT8 ? HOOP_UINT8 : HOOP_INT8;
+        test_transport_label.call.dtype == HOOP_INT8 ? HOOP_UINT8 : HOOP_INT8;
     expect_other(state, &frame);
 
     /* Asked for, and granted. */
@@ -279,7 +279,7 @@ frame_of_another_kind_is_left(void **state)
 static void
 nothing_is_taken_past_what_came_before(void **state)
 {
-    struct transport *transport = ringside.here.transport;
+    struct transport *transport = shm_fixture.here.transport;
     const struct frame frame = frame_message(1, TAG, SMALL, SMALL);
     struct recv_request in = inflow_message(SMALL);
 
@@ -287,10 +287,10 @@ nothing_is_taken_past_what_came_before(void **state)
     assert_false(transport_can_receive_inline(transport, 0));
     assert_false(transport_can_receive_inline(transport, 2));
     /* Kept by a turn: it has the same tag. */
-    ringside_feed_frame(&frame, ringside.bytes);
+    shm_fixture_feed_frame(&frame, shm_fixture.bytes);
     assert_false(transport_can_receive_inline(transport, 1));
     transport_receive(transport, &in);
-    station_settle(&ringside.here);
+    test_transport_settle(&shm_fixture.here);
     assert_int_equal(in.arrived, SMALL);
     assert_false(transport_can_receive_inline(transport, 1));
     transport_receive_cancel(transport, &in);
@@ -317,18 +317,18 @@ window_is_given_back(void **state)
         frame.op++;
         write_frame(&frame);
         assert_int_equal(look(&in), TRANSPORT_INLINE_DONE);
-        transport_flush(ringside.here.transport);
-        ring_peek(&ringside.peer->in, &n_bytes);
+        transport_flush(shm_fixture.here.transport);
+        ring_peek(&shm_fixture.peer->in, &n_bytes);
     }
     assert_int_equal(n_bytes, LIMIT_FRAME_HEADER);
     assert_true(frame.op * SMALL >= LIMIT_EAGER_WINDOW / 8);
 }
 
-/* The frame that the station wrote next. */
+/* The frame that the transport wrote next. */
 static struct frame
 next_frame(void)
 {
-    struct ring_reader *ring = &ringside.peer->in;
+    struct ring_reader *ring = &shm_fixture.peer->in;
     struct frame frame = {0};
     size_t n_ahead;
     const uint8_t *bytes = ring_peek(ring, &n_ahead);
@@ -352,7 +352,7 @@ message_is_sent_at_once(void **state)
     assert_int_equal(frame.op, 9);
     assert_int_equal(frame.tag, TAG);
     assert_int_equal(frame.raw, SMALL);
-    const uint8_t *payload = ring_peek(&ringside.peer->in, &n_ahead);
+    const uint8_t *payload = ring_peek(&shm_fixture.peer->in, &n_ahead);
     assert_true(n_ahead >= SMALL);
     pattern_check(payload, SMALL, 3);
 }
@@ -360,14 +360,14 @@ message_is_sent_at_once(void **state)
 static void
 message_does_not_overtake(void **state)
 {
-    struct transport *transport = ringside.here.transport;
+    struct transport *transport = shm_fixture.here.transport;
     struct send_request first = outflow_message(1, LIMIT_EAGER_WHOLE + 1);
     struct send_request second = outflow_message(2, SMALL);
 
     (void)state;
     transport_send(transport, &first);
     assert_false(send_at_once(&second));
-    station_settle(&ringside.here);
+    test_transport_settle(&shm_fixture.here);
     assert_false(send_at_once(&second));
     assert_int_equal(second.framed, 0);
     transport_send_cancel(transport, &first);
@@ -392,9 +392,9 @@ message_that_must_ask_is_not_sent_at_once(void **state)
         if (!send_at_once(&out))
             break;
         n_sent += SMALL;
-        ring_peek(&ringside.peer->in, &n_ahead);
-        ring_consume(&ringside.peer->in, n_ahead);
-        ring_release(&ringside.peer->in);
+        ring_peek(&shm_fixture.peer->in, &n_ahead);
+        ring_consume(&shm_fixture.peer->in, n_ahead);
+        ring_release(&shm_fixture.peer->in);
     }
     assert_in_range(n_sent, LIMIT_EAGER_WINDOW / 2, LIMIT_EAGER_WINDOW);
 }
@@ -409,41 +409,41 @@ rest_of_a_message_is_copied(void **state)
 
     (void)state;
     assert_true(
-        transport_send_inline(ringside.here.transport, &out, &has_rest));
+        transport_send_inline(shm_fixture.here.transport, &out, &has_rest));
     assert_true(has_rest);
-    memset(ringside.bytes, 0xff, sizeof(ringside.bytes));
+    memset(shm_fixture.bytes, 0xff, sizeof(shm_fixture.bytes));
     (void)next_frame();
     for (unsigned i = 0; i < 100 && n_done < LIMIT_EAGER_MESSAGE; i++) {
         size_t n_ahead;
-        const uint8_t *payload = ring_peek(&ringside.peer->in, &n_ahead);
+        const uint8_t *payload = ring_peek(&shm_fixture.peer->in, &n_ahead);
 
-        memcpy(ringside.got + n_done, payload, n_ahead);
+        memcpy(shm_fixture.got + n_done, payload, n_ahead);
         n_done += n_ahead;
-        ring_consume(&ringside.peer->in, n_ahead);
-        ring_release(&ringside.peer->in);
-        station_settle(&ringside.here);
+        ring_consume(&shm_fixture.peer->in, n_ahead);
+        ring_release(&shm_fixture.peer->in);
+        test_transport_settle(&shm_fixture.here);
     }
     assert_int_equal(n_done, LIMIT_EAGER_MESSAGE);
-    pattern_check(ringside.got, LIMIT_EAGER_MESSAGE, 3);
+    pattern_check(shm_fixture.got, LIMIT_EAGER_MESSAGE, 3);
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        RINGSIDE_TEST(message_is_taken_where_it_lies),
-        RINGSIDE_TEST(message_of_no_bytes_is_taken),
-        RINGSIDE_TEST(half_a_message_is_waited_for),
-        RINGSIDE_TEST(what_is_not_looked_for_is_left),
-        RINGSIDE_TEST(large_message_is_left),
-        RINGSIDE_TEST(what_the_peer_may_not_send_is_left_to_a_turn),
-        RINGSIDE_TEST(frame_of_another_kind_is_left),
-        RINGSIDE_TEST(nothing_is_taken_past_what_came_before),
-        RINGSIDE_TEST(window_is_given_back),
-        RINGSIDE_TEST(message_is_sent_at_once),
-        RINGSIDE_TEST(message_does_not_overtake),
-        RINGSIDE_TEST(message_that_must_ask_is_not_sent_at_once),
-        RINGSIDE_TEST(rest_of_a_message_is_copied),
+        SHM_FIXTURE_TEST(message_is_taken_where_it_lies),
+        SHM_FIXTURE_TEST(message_of_no_bytes_is_taken),
+        SHM_FIXTURE_TEST(half_a_message_is_waited_for),
+        SHM_FIXTURE_TEST(what_is_not_looked_for_is_left),
+        SHM_FIXTURE_TEST(large_message_is_left),
+        SHM_FIXTURE_TEST(what_the_peer_may_not_send_is_left_to_a_turn),
+        SHM_FIXTURE_TEST(frame_of_another_kind_is_left),
+        SHM_FIXTURE_TEST(nothing_is_taken_past_what_came_before),
+        SHM_FIXTURE_TEST(window_is_given_back),
+        SHM_FIXTURE_TEST(message_is_sent_at_once),
+        SHM_FIXTURE_TEST(message_does_not_overtake),
+        SHM_FIXTURE_TEST(message_that_must_ask_is_not_sent_at_once),
+        SHM_FIXTURE_TEST(rest_of_a_message_is_copied),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

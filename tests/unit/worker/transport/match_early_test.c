@@ -5,7 +5,7 @@
 
 #include "base/limits.h"
 #include "check.h"
-#include "station.h"
+#include "test_transport.h"
 #include "transport/unexpected_queue.h"
 
 enum {
@@ -13,58 +13,61 @@ enum {
     GUARD = 0xA5,
 };
 
-/* Rank 0 is a station, ranks 1 and 2 are the test itself. */
-struct desk {
-    struct station station;
+/* Rank 0 is a test_transport, ranks 1 and 2 are the test itself. */
+struct tcp_fixture {
+    struct test_transport test_transport;
     struct frame frame;
     uint8_t sent[4 * SMALL];
     uint8_t received[4][SMALL];
     uint8_t payload[LIMIT_FRAME_PAYLOAD];
 };
 
-static struct desk desk;
+static struct tcp_fixture tcp_fixture;
 
 static int
-desk_open(void **state)
+tcp_fixture_open(void **state)
 {
     (void)state;
-    memset(&desk, GUARD, sizeof(desk));
-    station_open(&desk.station, 0, CODEC_NONE);
-    station_attach(&desk.station, 1);
-    station_attach(&desk.station, 2);
-    pattern_fill(desk.sent, sizeof(desk.sent), 5);
+    memset(&tcp_fixture, GUARD, sizeof(tcp_fixture));
+    test_transport_open(&tcp_fixture.test_transport, 0, CODEC_NONE);
+    test_transport_attach(&tcp_fixture.test_transport, 1);
+    test_transport_attach(&tcp_fixture.test_transport, 2);
+    pattern_fill(tcp_fixture.sent, sizeof(tcp_fixture.sent), 5);
     return 0;
 }
 
 static int
-desk_close(void **state)
+tcp_fixture_close(void **state)
 {
     (void)state;
-    station_close(&desk.station);
+    test_transport_close(&tcp_fixture.test_transport);
     return 0;
 }
 
-/* The message is known by where in desk.sent its bytes begin. */
+/* The message is known by where in tcp_fixture.sent its bytes begin. */
 static void
 feed_message(uint32_t rank, uint64_t op, uint64_t tag, size_t from)
 {
     const struct frame frame = frame_message(op, tag, 100, 100);
 
-    station_feed(&desk.station, rank, &frame, desk.sent + from);
+    test_transport_feed(&tcp_fixture.test_transport, rank, &frame,
+                        tcp_fixture.sent + from);
 }
 
 static const struct flow_label labels[] = {
-    {.epoch = STATION_EPOCH, .tag = 0, .call = {.dtype = 1}},
-    {.epoch = STATION_EPOCH, .tag = 1, .call = {.dtype = 1}},
+    {.epoch = TEST_TRANSPORT_EPOCH, .tag = 0, .call = {.dtype = 1}},
+    {.epoch = TEST_TRANSPORT_EPOCH, .tag = 1, .call = {.dtype = 1}},
 };
 
 static struct recv_request
 posted(uint32_t peer, uint64_t tag, unsigned at)
 {
     return (struct recv_request){
-        .key = {.comm = STATION_COMM, .peer = peer, .kind = FLOW_MESSAGE},
+        .key = {.comm = TEST_TRANSPORT_COMM,
+                .peer = peer,
+                .kind = FLOW_MESSAGE},
         .label = &labels[tag],
-        .place = desk.received[at],
+        .place = tcp_fixture.received[at],
         .element_size = 1,
         .total = SMALL,
     };
@@ -77,42 +80,44 @@ expect_message(const struct recv_request *flow, uint32_t rank, size_t from)
     assert_int_equal(flow->key.peer, rank);
     assert_int_equal(flow->total, 100);
     assert_int_equal(flow->arrived, 100);
-    assert_memory_equal(flow->place, desk.sent + from, 100);
+    assert_memory_equal(flow->place, tcp_fixture.sent + from, 100);
     assert_int_equal(flow->place[100], GUARD);
 }
 
 static void
 receive(struct recv_request *flow)
 {
-    transport_receive(desk.station.transport, flow);
-    station_settle(&desk.station);
+    transport_receive(tcp_fixture.test_transport.transport, flow);
+    test_transport_settle(&tcp_fixture.test_transport);
 }
 
 static void
 cancel(struct recv_request *flow)
 {
-    transport_receive_cancel(desk.station.transport, flow);
+    transport_receive_cancel(tcp_fixture.test_transport.transport, flow);
 }
 
 static void
 grant_before_its_flow_is_remembered(void **state)
 {
     struct frame grant = frame_collective(300, 0, SMALL);
-    struct send_request flow = send_request_collective(1, desk.sent, SMALL);
-    struct send_request again = send_request_collective(1, desk.sent, SMALL);
+    struct send_request flow =
+        send_request_collective(1, tcp_fixture.sent, SMALL);
+    struct send_request again =
+        send_request_collective(1, tcp_fixture.sent, SMALL);
 
     (void)state;
     grant.kind = FRAME_GRANT;
-    station_feed(&desk.station, 1, &grant, NULL);
+    test_transport_feed(&tcp_fixture.test_transport, 1, &grant, NULL);
     grant.offset = 200;
-    station_feed(&desk.station, 1, &grant, NULL);
-    assert_int_equal(desk.station.n_unexpected, 2);
-    transport_send(desk.station.transport, &flow);
+    test_transport_feed(&tcp_fixture.test_transport, 1, &grant, NULL);
+    assert_int_equal(tcp_fixture.test_transport.n_unexpected, 2);
+    transport_send(tcp_fixture.test_transport.transport, &flow);
     assert_int_equal(flow.granted, 300);
-    transport_send_cancel(desk.station.transport, &flow);
-    transport_send(desk.station.transport, &again);
+    transport_send_cancel(tcp_fixture.test_transport.transport, &flow);
+    transport_send(tcp_fixture.test_transport.transport, &again);
     assert_int_equal(again.granted, 0);
-    transport_send_cancel(desk.station.transport, &again);
+    transport_send_cancel(tcp_fixture.test_transport.transport, &again);
 }
 
 static void
@@ -120,21 +125,27 @@ forgotten_operation_leaves_nothing(void **state)
 {
     struct frame grant = frame_collective(300, 0, SMALL);
     struct frame frame = frame_collective(0, 100, 100);
-    struct send_request out = send_request_collective(1, desk.sent, SMALL);
-    struct recv_request in = recv_request_collective(1, desk.received[0], 100);
+    struct send_request out =
+        send_request_collective(1, tcp_fixture.sent, SMALL);
+    struct recv_request in =
+        recv_request_collective(1, tcp_fixture.received[0], 100);
 
     (void)state;
     grant.kind = FRAME_GRANT;
     frame.flags = FRAME_EAGER;
-    station_feed(&desk.station, 1, &grant, NULL);
-    station_feed(&desk.station, 1, &frame, desk.sent);
+    test_transport_feed(&tcp_fixture.test_transport, 1, &grant, NULL);
+    test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
+                        tcp_fixture.sent);
     feed_message(1, 1, 0, 0);
-    transport_drop_op(desk.station.transport, STATION_COMM, 2);
-    transport_drop_op(desk.station.transport, STATION_COMM + 1, 1);
-    transport_drop_op(desk.station.transport, STATION_COMM, 1);
-    transport_send(desk.station.transport, &out);
+    transport_drop_op(tcp_fixture.test_transport.transport, TEST_TRANSPORT_COMM,
+                      2);
+    transport_drop_op(tcp_fixture.test_transport.transport,
+                      TEST_TRANSPORT_COMM + 1, 1);
+    transport_drop_op(tcp_fixture.test_transport.transport, TEST_TRANSPORT_COMM,
+                      1);
+    transport_send(tcp_fixture.test_transport.transport, &out);
     assert_int_equal(out.granted, 0);
-    transport_send_cancel(desk.station.transport, &out);
+    transport_send_cancel(tcp_fixture.test_transport.transport, &out);
     receive(&in);
     assert_int_equal(in.arrived, 0);
     cancel(&in);
@@ -150,17 +161,20 @@ static void
 early_frames_of_another_call_are_a_mismatch(void **state)
 {
     struct frame frame = frame_collective(0, 100, 100);
-    struct recv_request in = recv_request_collective(1, desk.received[0], 100);
+    struct recv_request in =
+        recv_request_collective(1, tcp_fixture.received[0], 100);
 
     (void)state;
     frame.flags = FRAME_EAGER;
     frame.signature++;
-    station_feed(&desk.station, 1, &frame, desk.sent);
+    test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
+                        tcp_fixture.sent);
     receive(&in);
-    assert_int_equal(desk.station.n_mismatches, 1);
-    assert_ptr_equal(desk.station.mismatched, &in);
-    assert_int_equal(desk.station.frame.signature, STATION_SIGNATURE + 1);
-    assert_int_equal(desk.received[0][0], GUARD);
+    assert_int_equal(tcp_fixture.test_transport.n_mismatches, 1);
+    assert_ptr_equal(tcp_fixture.test_transport.mismatched, &in);
+    assert_int_equal(tcp_fixture.test_transport.frame.signature,
+                     TEST_TRANSPORT_SIGNATURE + 1);
+    assert_int_equal(tcp_fixture.received[0][0], GUARD);
     cancel(&in);
 }
 
@@ -173,24 +187,27 @@ feed_many(uint64_t n_ops)
 
     frame.flags = FRAME_EAGER;
     for (frame.op = 1; frame.op <= n_ops; frame.op++) {
-        frame.signature = STATION_SIGNATURE + (frame.op == n_ops);
-        frame.comm = STATION_COMM + (frame.op == n_ops - 1);
-        station_feed(&desk.station, 1, &frame, desk.sent);
-        station_feed(&desk.station, 2, &frame, desk.sent);
+        frame.signature = TEST_TRANSPORT_SIGNATURE + (frame.op == n_ops);
+        frame.comm = TEST_TRANSPORT_COMM + (frame.op == n_ops - 1);
+        test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
+                            tcp_fixture.sent);
+        test_transport_feed(&tcp_fixture.test_transport, 2, &frame,
+                            tcp_fixture.sent);
     }
 }
 
 static bool
 finds(uint64_t op, uint64_t except, uint32_t *out_peer)
 {
-    const struct transport_unexpected_filter wanted = {.comm = STATION_COMM,
+    const struct transport_unexpected_filter wanted = {.comm =
+                                                           TEST_TRANSPORT_COMM,
                                                        .op = op,
                                                        .step_last = UINT32_MAX,
                                                        .except = except};
     struct frame first = {.op = 0};
 
-    if (!transport_find_unexpected(desk.station.transport, &wanted, out_peer,
-                                   &first))
+    if (!transport_find_unexpected(tcp_fixture.test_transport.transport,
+                                   &wanted, out_peer, &first))
         return false;
     assert_int_equal(first.op, op);
     return true;
@@ -206,32 +223,38 @@ early_frames_are_found_by_their_operation(void **state)
     feed_many(last);
     for (uint64_t op = 1; op <= last; op++) {
         assert_int_equal(finds(op, 0, &peer), op != last - 1);
-        assert_int_equal(finds(op, STATION_SIGNATURE, &peer), op == last);
+        assert_int_equal(finds(op, TEST_TRANSPORT_SIGNATURE, &peer),
+                         op == last);
     }
-    transport_drop_op(desk.station.transport, STATION_COMM, 1);
+    transport_drop_op(tcp_fixture.test_transport.transport, TEST_TRANSPORT_COMM,
+                      1);
     assert_false(finds(1, 0, &peer));
     assert_true(finds(1 + UNEXPECTED_INDEX_LISTS, 0, &peer));
     assert_int_equal(peer, 1);
-    transport_drop_op(desk.station.transport, STATION_COMM,
+    transport_drop_op(tcp_fixture.test_transport.transport, TEST_TRANSPORT_COMM,
                       1 + UNEXPECTED_INDEX_LISTS);
-    assert_true(transport_has_unexpected(desk.station.transport, 1));
-    transport_drop_op(desk.station.transport, STATION_COMM,
+    assert_true(
+        transport_has_unexpected(tcp_fixture.test_transport.transport, 1));
+    transport_drop_op(tcp_fixture.test_transport.transport, TEST_TRANSPORT_COMM,
                       1 + 2 * UNEXPECTED_INDEX_LISTS);
-    assert_false(transport_has_unexpected(desk.station.transport, 1));
+    assert_false(
+        transport_has_unexpected(tcp_fixture.test_transport.transport, 1));
 }
 
 static void
 early_frames_out_of_order_lose_the_peer(void **state)
 {
     struct frame frame = frame_collective(50, 50, 100);
-    struct recv_request in = recv_request_collective(1, desk.received[0], 100);
+    struct recv_request in =
+        recv_request_collective(1, tcp_fixture.received[0], 100);
 
     (void)state;
     frame.flags = FRAME_EAGER;
-    station_feed(&desk.station, 1, &frame, desk.sent);
+    test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
+                        tcp_fixture.sent);
     receive(&in);
-    assert_int_equal(desk.station.n_lost, 1);
-    assert_int_equal(desk.received[0][0], GUARD);
+    assert_int_equal(tcp_fixture.test_transport.n_lost, 1);
+    assert_int_equal(tcp_fixture.received[0][0], GUARD);
     cancel(&in);
 }
 
@@ -240,22 +263,26 @@ static void
 early_half_and_late_half_make_one_message(void **state)
 {
     struct frame frame = frame_collective(0, 40, 100);
-    struct recv_request in = recv_request_collective(1, desk.received[0], 100);
+    struct recv_request in =
+        recv_request_collective(1, tcp_fixture.received[0], 100);
     uint8_t bytes[512];
 
     (void)state;
     frame.flags = FRAME_EAGER;
-    station_feed(&desk.station, 1, &frame, desk.sent);
+    test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
+                        tcp_fixture.sent);
     frame.offset = 40;
     frame.raw = frame.stored = 60;
-    const size_t n_bytes = frame_bytes(&frame, desk.sent + 40, bytes);
-    station_feed_bytes(&desk.station, 1, (struct codec_span){bytes, 150}, 150);
-    transport_receive(desk.station.transport, &in);
-    station_feed_bytes(&desk.station, 1,
-                       (struct codec_span){bytes + 150, n_bytes - 150}, 7);
+    const size_t n_bytes = frame_bytes(&frame, tcp_fixture.sent + 40, bytes);
+    test_transport_feed_bytes(&tcp_fixture.test_transport, 1,
+                              (struct codec_span){bytes, 150}, 150);
+    transport_receive(tcp_fixture.test_transport.transport, &in);
+    test_transport_feed_bytes(&tcp_fixture.test_transport, 1,
+                              (struct codec_span){bytes + 150, n_bytes - 150},
+                              7);
     assert_int_equal(in.arrived, 100);
-    assert_memory_equal(desk.received[0], desk.sent, 100);
-    assert_int_equal(desk.station.n_lost, 0);
+    assert_memory_equal(tcp_fixture.received[0], tcp_fixture.sent, 100);
+    assert_int_equal(tcp_fixture.test_transport.n_lost, 0);
     cancel(&in);
 }
 
@@ -263,11 +290,13 @@ static void
 early_bytes_wait_for_what_is_allowed(void **state)
 {
     struct frame frame = frame_collective(0, 40, 100);
-    struct recv_request in = recv_request_collective(1, desk.received[0], 100);
+    struct recv_request in =
+        recv_request_collective(1, tcp_fixture.received[0], 100);
 
     (void)state;
     frame.flags = FRAME_EAGER;
-    station_feed(&desk.station, 1, &frame, desk.sent);
+    test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
+                        tcp_fixture.sent);
     in.allowed = 39;
     receive(&in);
     assert_int_equal(in.arrived, 0);
@@ -275,16 +304,17 @@ early_bytes_wait_for_what_is_allowed(void **state)
     in.allowed = 40;
     frame.offset = 40;
     frame.raw = frame.stored = 60;
-    station_feed(&desk.station, 1, &frame, desk.sent + 40);
-    transport_receive_more(desk.station.transport, &in);
-    station_settle(&desk.station);
+    test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
+                        tcp_fixture.sent + 40);
+    transport_receive_more(tcp_fixture.test_transport.transport, &in);
+    test_transport_settle(&tcp_fixture.test_transport);
     assert_int_equal(in.arrived, 40);
     in.allowed = 100;
-    transport_receive_more(desk.station.transport, &in);
-    station_settle(&desk.station);
+    transport_receive_more(tcp_fixture.test_transport.transport, &in);
+    test_transport_settle(&tcp_fixture.test_transport);
     assert_int_equal(in.arrived, 100);
-    assert_memory_equal(desk.received[0], desk.sent, 100);
-    assert_int_equal(desk.station.n_lost, 0);
+    assert_memory_equal(tcp_fixture.received[0], tcp_fixture.sent, 100);
+    assert_int_equal(tcp_fixture.test_transport.n_lost, 0);
     cancel(&in);
 }
 
@@ -305,13 +335,13 @@ promises_beyond_the_limit_lose_the_peer(void **state)
         frame_bytes(&grant, NULL, bytes + i * LIMIT_FRAME_HEADER);
     }
     for (; n_sent < LIMIT_UNEXPECTED; n_sent += N_EACH)
-        station_feed_bytes(&desk.station, 1,
-                           (struct codec_span){bytes, sizeof(bytes)},
-                           sizeof(bytes));
-    assert_int_equal(desk.station.n_lost, 0);
-    station_feed(&desk.station, 1, &grant, NULL);
-    assert_int_equal(desk.station.n_lost, 1);
-    assert_non_null(strstr(desk.station.text, "more grants"));
+        test_transport_feed_bytes(&tcp_fixture.test_transport, 1,
+                                  (struct codec_span){bytes, sizeof(bytes)},
+                                  sizeof(bytes));
+    assert_int_equal(tcp_fixture.test_transport.n_lost, 0);
+    test_transport_feed(&tcp_fixture.test_transport, 1, &grant, NULL);
+    assert_int_equal(tcp_fixture.test_transport.n_lost, 1);
+    assert_non_null(strstr(tcp_fixture.test_transport.text, "more grants"));
 }
 
 static void
@@ -321,7 +351,7 @@ feed_withdrawal(uint64_t op)
 
     frame.kind = FRAME_ANNOUNCE;
     frame.flags = FRAME_POINT_TO_POINT | FRAME_WITHDRAWN;
-    station_feed(&desk.station, 1, &frame, NULL);
+    test_transport_feed(&tcp_fixture.test_transport, 1, &frame, NULL);
 }
 
 static void
@@ -331,14 +361,15 @@ message_withdrawn_before_its_receive_is_forgotten(void **state)
     struct recv_request flow = posted(1, 0, 0);
 
     (void)state;
-    station_feed(&desk.station, 1, &half, desk.sent);
+    test_transport_feed(&tcp_fixture.test_transport, 1, &half,
+                        tcp_fixture.sent);
     feed_withdrawal(1);
     feed_withdrawal(77);
     receive(&flow);
     assert_false(flow.is_matched);
     feed_message(1, 2, 0, 300);
     expect_message(&flow, 1, 300);
-    assert_int_equal(desk.station.n_retracted, 0);
+    assert_int_equal(tcp_fixture.test_transport.n_retracted, 0);
     cancel(&flow);
 }
 
@@ -352,32 +383,33 @@ message_withdrawn_from_its_receive_is_told(void **state)
     (void)state;
     receive(&flow);
     receive(&next);
-    station_feed(&desk.station, 1, &half, desk.sent);
+    test_transport_feed(&tcp_fixture.test_transport, 1, &half,
+                        tcp_fixture.sent);
     feed_withdrawal(1);
-    assert_int_equal(desk.station.n_retracted, 1);
+    assert_int_equal(tcp_fixture.test_transport.n_retracted, 1);
     assert_false(flow.is_open);
     feed_message(1, 2, 0, 300);
     expect_message(&next, 1, 300);
     cancel(&next);
 }
 
-#define DESK_TEST(name)                                                        \
-    cmocka_unit_test_setup_teardown(name, desk_open, desk_close)
+#define TCP_FIXTURE_TEST(name)                                                 \
+    cmocka_unit_test_setup_teardown(name, tcp_fixture_open, tcp_fixture_close)
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        DESK_TEST(grant_before_its_flow_is_remembered),
-        DESK_TEST(forgotten_operation_leaves_nothing),
-        DESK_TEST(early_frames_of_another_call_are_a_mismatch),
-        DESK_TEST(early_frames_are_found_by_their_operation),
-        DESK_TEST(early_frames_out_of_order_lose_the_peer),
-        DESK_TEST(early_half_and_late_half_make_one_message),
-        DESK_TEST(early_bytes_wait_for_what_is_allowed),
-        DESK_TEST(message_withdrawn_before_its_receive_is_forgotten),
-        DESK_TEST(message_withdrawn_from_its_receive_is_told),
-        DESK_TEST(promises_beyond_the_limit_lose_the_peer),
+        TCP_FIXTURE_TEST(grant_before_its_flow_is_remembered),
+        TCP_FIXTURE_TEST(forgotten_operation_leaves_nothing),
+        TCP_FIXTURE_TEST(early_frames_of_another_call_are_a_mismatch),
+        TCP_FIXTURE_TEST(early_frames_are_found_by_their_operation),
+        TCP_FIXTURE_TEST(early_frames_out_of_order_lose_the_peer),
+        TCP_FIXTURE_TEST(early_half_and_late_half_make_one_message),
+        TCP_FIXTURE_TEST(early_bytes_wait_for_what_is_allowed),
+        TCP_FIXTURE_TEST(message_withdrawn_before_its_receive_is_forgotten),
+        TCP_FIXTURE_TEST(message_withdrawn_from_its_receive_is_told),
+        TCP_FIXTURE_TEST(promises_beyond_the_limit_lose_the_peer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

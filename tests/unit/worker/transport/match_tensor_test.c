@@ -6,18 +6,18 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "check.h"
-#include "station.h"
+#include "test_transport.h"
 
 enum {
     BYTES = 1200,
     LARGE = 2 * LIMIT_EAGER_WHOLE,
     GUARD = 0xA5,
-    DTYPE = 1, /* of one byte, as station_label has it */
+    DTYPE = 1, /* of one byte, as test_transport_label has it */
 };
 
-/* Rank 0 is a station, rank 1 is the test itself. */
-struct desk {
-    struct station station;
+/* Rank 0 is a test_transport, rank 1 is the test itself. */
+struct tcp_fixture {
+    struct test_transport test_transport;
     struct frame frame;
     struct flow_label label;
     struct frame_tensor expected;
@@ -26,27 +26,27 @@ struct desk {
     uint8_t payload[LIMIT_FRAME_PAYLOAD];
 };
 
-static struct desk desk;
+static struct tcp_fixture tcp_fixture;
 
 static const struct frame_tensor table = {0, {2, {40, 30}}};
 static const struct frame_tensor any = {0, {HOOP_ANY_SHAPE, {0}}};
 
 static int
-desk_open(void **state)
+tcp_fixture_open(void **state)
 {
     (void)state;
-    memset(&desk, GUARD, sizeof(desk));
-    station_open(&desk.station, 0, CODEC_NONE);
-    station_attach(&desk.station, 1);
-    pattern_fill(desk.sent, sizeof(desk.sent), 3);
+    memset(&tcp_fixture, GUARD, sizeof(tcp_fixture));
+    test_transport_open(&tcp_fixture.test_transport, 0, CODEC_NONE);
+    test_transport_attach(&tcp_fixture.test_transport, 1);
+    pattern_fill(tcp_fixture.sent, sizeof(tcp_fixture.sent), 3);
     return 0;
 }
 
 static int
-desk_close(void **state)
+tcp_fixture_close(void **state)
 {
     (void)state;
-    station_close(&desk.station);
+    test_transport_close(&tcp_fixture.test_transport);
     return 0;
 }
 
@@ -56,17 +56,17 @@ posted(const struct frame_tensor *tensor, uint64_t total)
 {
     const bool is_any = tensor && tensor->shape.n_dims == HOOP_ANY_SHAPE;
 
-    desk.label = station_label;
+    tcp_fixture.label = test_transport_label;
     if (tensor) {
-        desk.expected = *tensor;
-        desk.label.tensor = &desk.expected;
+        tcp_fixture.expected = *tensor;
+        tcp_fixture.label.tensor = &tcp_fixture.expected;
     }
     if (is_any)
-        desk.label.call.dtype = FRAME_ANY_DTYPE;
+        tcp_fixture.label.call.dtype = FRAME_ANY_DTYPE;
     return (struct recv_request){
-        .key = {.comm = STATION_COMM, .peer = 1, .kind = FLOW_MESSAGE},
-        .label = &desk.label,
-        .place = is_any ? NULL : desk.room,
+        .key = {.comm = TEST_TRANSPORT_COMM, .peer = 1, .kind = FLOW_MESSAGE},
+        .label = &tcp_fixture.label,
+        .place = is_any ? NULL : tcp_fixture.room,
         .element_size = 1,
         .total = is_any ? 0 : total,
     };
@@ -80,40 +80,42 @@ feed(uint64_t op, const struct frame_tensor *tensor)
     frame.call.dtype = DTYPE;
     if (tensor)
         frame.flags |= FRAME_TENSOR;
-    station_feed_tensor(&desk.station, 1, &frame, tensor, desk.sent);
+    test_transport_feed_tensor(&tcp_fixture.test_transport, 1, &frame, tensor,
+                               tcp_fixture.sent);
 }
 
 static void
 assert_received(const struct recv_request *flow)
 {
-    assert_int_equal(desk.station.n_lost, 0);
-    assert_int_equal(desk.station.n_mismatches, 0);
+    assert_int_equal(tcp_fixture.test_transport.n_lost, 0);
+    assert_int_equal(tcp_fixture.test_transport.n_mismatches, 0);
     assert_int_equal(flow->arrived, BYTES);
-    pattern_check(desk.room, BYTES, 3);
-    assert_int_equal(desk.room[BYTES], GUARD);
-    assert_true(desk.station.has_tensor);
-    assert_memory_equal(&desk.station.tensor, &table, sizeof(table));
+    pattern_check(tcp_fixture.room, BYTES, 3);
+    assert_int_equal(tcp_fixture.room[BYTES], GUARD);
+    assert_true(tcp_fixture.test_transport.has_tensor);
+    assert_memory_equal(&tcp_fixture.test_transport.tensor, &table,
+                        sizeof(table));
 }
 
 static void
 expect_tensor(const struct frame_tensor *expected)
 {
-    struct transport *transport = desk.station.transport;
+    struct transport *transport = tcp_fixture.test_transport.transport;
     struct recv_request flow = posted(expected, BYTES);
 
-    desk.station.room = desk.room;
+    tcp_fixture.test_transport.room = tcp_fixture.room;
     transport_receive(transport, &flow);
     feed(1, &table);
     assert_received(&flow);
     transport_receive_cancel(transport, &flow);
 
     /* And when it is there before. */
-    memset(desk.room, GUARD, sizeof(desk.room));
-    desk.station.has_tensor = false;
+    memset(tcp_fixture.room, GUARD, sizeof(tcp_fixture.room));
+    tcp_fixture.test_transport.has_tensor = false;
     feed(2, &table);
     flow = posted(expected, BYTES);
     transport_receive(transport, &flow);
-    station_settle(&desk.station);
+    test_transport_settle(&tcp_fixture.test_transport);
     assert_received(&flow);
     transport_receive_cancel(transport, &flow);
 }
@@ -140,25 +142,32 @@ tensor_is_announced_granted_and_received(void **state)
     struct frame frame = frame_message(1, 0, 0, LARGE);
 
     (void)state;
-    desk.station.room = desk.room;
+    tcp_fixture.test_transport.room = tcp_fixture.room;
     frame.kind = FRAME_ANNOUNCE;
     frame.flags = FRAME_POINT_TO_POINT | FRAME_TENSOR;
     frame.call.dtype = DTYPE;
-    station_feed_tensor(&desk.station, 1, &frame, &large, NULL);
-    assert_false(station_next(&desk.station, 1, &desk.frame, desk.payload));
-    transport_receive(desk.station.transport, &flow);
-    assert_memory_equal(&desk.station.tensor, &large, sizeof(large));
-    assert_true(station_next(&desk.station, 1, &desk.frame, desk.payload));
-    assert_int_equal(desk.frame.kind, FRAME_GRANT);
-    assert_int_equal(desk.frame.flags, FRAME_POINT_TO_POINT);
-    assert_int_equal(desk.frame.offset, LARGE);
+    test_transport_feed_tensor(&tcp_fixture.test_transport, 1, &frame, &large,
+                               NULL);
+    assert_false(test_transport_next_frame(&tcp_fixture.test_transport, 1,
+                                           &tcp_fixture.frame,
+                                           tcp_fixture.payload));
+    transport_receive(tcp_fixture.test_transport.transport, &flow);
+    assert_memory_equal(&tcp_fixture.test_transport.tensor, &large,
+                        sizeof(large));
+    assert_true(test_transport_next_frame(&tcp_fixture.test_transport, 1,
+                                          &tcp_fixture.frame,
+                                          tcp_fixture.payload));
+    assert_int_equal(tcp_fixture.frame.kind, FRAME_GRANT);
+    assert_int_equal(tcp_fixture.frame.flags, FRAME_POINT_TO_POINT);
+    assert_int_equal(tcp_fixture.frame.offset, LARGE);
     frame = frame_message(1, 0, LARGE, LARGE);
     frame.flags = FRAME_TENSOR;
     frame.call.dtype = DTYPE;
-    station_feed_tensor(&desk.station, 1, &frame, &large, desk.sent);
+    test_transport_feed_tensor(&tcp_fixture.test_transport, 1, &frame, &large,
+                               tcp_fixture.sent);
     assert_int_equal(flow.arrived, LARGE);
-    pattern_check(desk.room, LARGE, 3);
-    transport_receive_cancel(desk.station.transport, &flow);
+    pattern_check(tcp_fixture.room, LARGE, 3);
+    transport_receive_cancel(tcp_fixture.test_transport.transport, &flow);
 }
 
 /* The owner has no room: what comes is dropped, what is behind it is not. */
@@ -168,18 +177,18 @@ tensor_without_room_is_dropped(void **state)
     struct recv_request flow = posted(&any, 0);
 
     (void)state;
-    desk.station.room = NULL;
-    transport_receive(desk.station.transport, &flow);
+    tcp_fixture.test_transport.room = NULL;
+    transport_receive(tcp_fixture.test_transport.transport, &flow);
     feed(1, &table);
     assert_false(flow.is_open);
     assert_int_equal(flow.arrived, 0);
     feed(2, &table);
-    desk.station.room = desk.room;
+    tcp_fixture.test_transport.room = tcp_fixture.room;
     flow = posted(&any, 0);
-    transport_receive(desk.station.transport, &flow);
-    station_settle(&desk.station);
+    transport_receive(tcp_fixture.test_transport.transport, &flow);
+    test_transport_settle(&tcp_fixture.test_transport);
     assert_received(&flow);
-    transport_receive_cancel(desk.station.transport, &flow);
+    transport_receive_cancel(tcp_fixture.test_transport.transport, &flow);
 }
 
 static void
@@ -198,24 +207,25 @@ what_differs_is_a_mismatch_and_gone(void **state)
     uint64_t op = 1;
 
     (void)state;
-    desk.station.room = desk.room;
+    tcp_fixture.test_transport.room = tcp_fixture.room;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct recv_request flow = posted(cases[i].expected, BYTES);
         const bool is_first = i % 2 == 0;
 
         if (is_first)
             feed(op, cases[i].sent);
-        transport_receive(desk.station.transport, &flow);
+        transport_receive(tcp_fixture.test_transport.transport, &flow);
         if (!is_first)
             feed(op, cases[i].sent);
-        station_settle(&desk.station);
+        test_transport_settle(&tcp_fixture.test_transport);
         op++;
-        assert_int_equal(desk.station.n_mismatches, i + 1);
-        assert_int_equal(desk.station.has_tensor, cases[i].sent != NULL);
+        assert_int_equal(tcp_fixture.test_transport.n_mismatches, i + 1);
+        assert_int_equal(tcp_fixture.test_transport.has_tensor,
+                         cases[i].sent != NULL);
         assert_false(flow.is_open);
-        assert_int_equal(desk.room[0], GUARD);
+        assert_int_equal(tcp_fixture.room[0], GUARD);
     }
-    assert_int_equal(desk.station.n_lost, 0);
+    assert_int_equal(tcp_fixture.test_transport.n_lost, 0);
 }
 
 /* A tensor of a list. */
@@ -236,7 +246,7 @@ rest_of_a_longer_list_is_dropped(void **state)
     uint64_t op = 1;
 
     (void)state;
-    desk.station.room = desk.room;
+    tcp_fixture.test_transport.room = tcp_fixture.room;
     for (unsigned n_early = 0; n_early <= 3; n_early++) {
         const struct frame_tensor only = listed(1, 0);
         struct recv_request flow = posted(&only, BYTES);
@@ -245,23 +255,25 @@ rest_of_a_longer_list_is_dropped(void **state)
             const struct frame_tensor sent = listed(3, i);
 
             if (i == n_early)
-                transport_receive(desk.station.transport, &flow);
+                transport_receive(tcp_fixture.test_transport.transport, &flow);
             feed(op++, &sent);
         }
         if (n_early == 3)
-            transport_receive(desk.station.transport, &flow);
+            transport_receive(tcp_fixture.test_transport.transport, &flow);
         assert_false(flow.is_open);
-        assert_int_equal(desk.station.n_mismatches, n_early + 1);
-        assert_int_equal(desk.station.n_extra_tensors, 2 * (n_early + 1));
-        assert_int_equal(desk.station.extra_part, frame_part(3, 2));
+        assert_int_equal(tcp_fixture.test_transport.n_mismatches, n_early + 1);
+        assert_int_equal(tcp_fixture.test_transport.n_extra_tensors,
+                         2 * (n_early + 1));
+        assert_int_equal(tcp_fixture.test_transport.extra_part,
+                         frame_part(3, 2));
 
         flow = posted(&only, BYTES);
-        transport_receive(desk.station.transport, &flow);
+        transport_receive(tcp_fixture.test_transport.transport, &flow);
         feed(op++, &only);
         assert_int_equal(flow.arrived, BYTES);
-        transport_receive_cancel(desk.station.transport, &flow);
+        transport_receive_cancel(tcp_fixture.test_transport.transport, &flow);
     }
-    assert_int_equal(desk.station.n_lost, 0);
+    assert_int_equal(tcp_fixture.test_transport.n_lost, 0);
 }
 
 /* The second receive of a list fails when the next list comes, which the receive
@@ -278,16 +290,16 @@ receive_behind_a_shorter_list_fails(void **state)
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
         flows[i] = posted(&parts[i], BYTES);
         expected[i] = parts[i];
-        labels[i] = desk.label;
+        labels[i] = tcp_fixture.label;
         labels[i].tensor = &expected[i];
         flows[i].label = &labels[i];
-        transport_receive(desk.station.transport, &flows[i]);
+        transport_receive(tcp_fixture.test_transport.transport, &flows[i]);
     }
     feed(1, &parts[1]);
-    assert_int_equal(desk.station.n_lists_ended, 1);
+    assert_int_equal(tcp_fixture.test_transport.n_lists_ended, 1);
     assert_false(flows[0].is_open);
     assert_int_equal(flows[1].arrived, BYTES);
-    transport_receive_cancel(desk.station.transport, &flows[1]);
+    transport_receive_cancel(tcp_fixture.test_transport.transport, &flows[1]);
 }
 
 /* Once, also where nothing is to come, and only where it is confirmed. */
@@ -305,19 +317,24 @@ tensor_that_is_taken_is_granted(void **state)
 
         frame.call.dtype = DTYPE;
         frame.flags |= FRAME_TENSOR;
-        desk.label.is_confirmed = i < 2;
-        transport_receive(desk.station.transport, &flow);
-        station_feed_tensor(&desk.station, 1, &frame, sent, desk.sent);
+        tcp_fixture.label.is_confirmed = i < 2;
+        transport_receive(tcp_fixture.test_transport.transport, &flow);
+        test_transport_feed_tensor(&tcp_fixture.test_transport, 1, &frame, sent,
+                                   tcp_fixture.sent);
         assert_int_equal(flow.arrived, n_bytes);
-        assert_int_equal(
-            station_next(&desk.station, 1, &desk.frame, desk.payload), i < 2);
+        assert_int_equal(test_transport_next_frame(&tcp_fixture.test_transport,
+                                                   1, &tcp_fixture.frame,
+                                                   tcp_fixture.payload),
+                         i < 2);
         if (i < 2) {
-            assert_int_equal(desk.frame.kind, FRAME_GRANT);
-            assert_int_equal(desk.frame.op, i + 1);
-            assert_int_equal(desk.frame.offset, n_bytes);
+            assert_int_equal(tcp_fixture.frame.kind, FRAME_GRANT);
+            assert_int_equal(tcp_fixture.frame.op, i + 1);
+            assert_int_equal(tcp_fixture.frame.offset, n_bytes);
         }
-        transport_receive_cancel(desk.station.transport, &flow);
-        assert_false(station_next(&desk.station, 1, &desk.frame, desk.payload));
+        transport_receive_cancel(tcp_fixture.test_transport.transport, &flow);
+        assert_false(test_transport_next_frame(&tcp_fixture.test_transport, 1,
+                                               &tcp_fixture.frame,
+                                               tcp_fixture.payload));
     }
 }
 
@@ -332,27 +349,29 @@ empty_message_that_differs_is_gone(void **state)
     (void)state;
     frame.call.dtype = DTYPE;
     frame.flags |= FRAME_TENSOR;
-    transport_receive(desk.station.transport, &flow);
-    station_feed_tensor(&desk.station, 1, &frame, &none, desk.sent);
-    assert_int_equal(desk.station.n_mismatches, 1);
+    transport_receive(tcp_fixture.test_transport.transport, &flow);
+    test_transport_feed_tensor(&tcp_fixture.test_transport, 1, &frame, &none,
+                               tcp_fixture.sent);
+    assert_int_equal(tcp_fixture.test_transport.n_mismatches, 1);
     assert_false(flow.is_open);
     frame = frame_message(2, 0, 0, 0);
     frame.call.dtype = DTYPE;
     frame.kind = FRAME_ANNOUNCE;
     frame.flags = FRAME_TENSOR | FRAME_POINT_TO_POINT;
     flow = posted(&table, BYTES);
-    transport_receive(desk.station.transport, &flow);
-    station_feed_tensor(&desk.station, 1, &frame, &none, desk.sent);
-    assert_int_equal(desk.station.n_mismatches, 2);
+    transport_receive(tcp_fixture.test_transport.transport, &flow);
+    test_transport_feed_tensor(&tcp_fixture.test_transport, 1, &frame, &none,
+                               tcp_fixture.sent);
+    assert_int_equal(tcp_fixture.test_transport.n_mismatches, 2);
     flow = posted(&table, BYTES);
-    transport_receive(desk.station.transport, &flow);
-    station_settle(&desk.station);
+    transport_receive(tcp_fixture.test_transport.transport, &flow);
+    test_transport_settle(&tcp_fixture.test_transport);
     assert_true(flow.is_open);
-    assert_int_equal(desk.station.n_mismatches, 2);
-    assert_int_equal(desk.station.n_lost, 0);
+    assert_int_equal(tcp_fixture.test_transport.n_mismatches, 2);
+    assert_int_equal(tcp_fixture.test_transport.n_lost, 0);
     feed(3, &table);
     assert_int_equal(flow.arrived, BYTES);
-    transport_receive_cancel(desk.station.transport, &flow);
+    transport_receive_cancel(tcp_fixture.test_transport.transport, &flow);
 }
 
 /* A header that contradicts itself makes us allocate nothing. */
@@ -374,15 +393,15 @@ forged_sizes_lose_the_peer(void **state)
         struct recv_request flow;
 
         if (i > 0)
-            desk_open(state);
+            tcp_fixture_open(state);
         flow = posted(&any, 0);
-        transport_receive(desk.station.transport, &flow);
+        transport_receive(tcp_fixture.test_transport.transport, &flow);
         feed(1, &forged[i]);
-        assert_int_equal(desk.station.n_lost, 1);
-        assert_int_equal(desk.station.n_matched, 0);
-        transport_receive_cancel(desk.station.transport, &flow);
+        assert_int_equal(tcp_fixture.test_transport.n_lost, 1);
+        assert_int_equal(tcp_fixture.test_transport.n_matched, 0);
+        transport_receive_cancel(tcp_fixture.test_transport.transport, &flow);
         if (i + 1 < COUNT_OF(forged))
-            desk_close(state);
+            tcp_fixture_close(state);
     }
 }
 
@@ -393,9 +412,10 @@ flag_without_a_shape_loses_the_peer(void **state)
 
     (void)state;
     frame.flags |= FRAME_TENSOR;
-    station_feed(&desk.station, 1, &frame, desk.sent);
-    assert_int_equal(desk.station.n_lost, 1);
-    assert_non_null(strstr(desk.station.text, "has no shape"));
+    test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
+                        tcp_fixture.sent);
+    assert_int_equal(tcp_fixture.test_transport.n_lost, 1);
+    assert_non_null(strstr(tcp_fixture.test_transport.text, "has no shape"));
 }
 
 /* Every frame says it, and so does what is announced. */
@@ -404,37 +424,43 @@ sent_tensor_has_its_shape_in_each_frame(void **state)
 {
     const struct frame_tensor large = {5, {2, {LARGE, 1}}};
     const struct flow_label label = {
-        .epoch = STATION_EPOCH,
-        .call = station_label.call,
+        .epoch = TEST_TRANSPORT_EPOCH,
+        .call = test_transport_label.call,
         .tensor = &large,
     };
     struct send_request flow = {
-        .key = {.comm = STATION_COMM, .op = 1, .peer = 1, .kind = FLOW_MESSAGE},
+        .key = {.comm = TEST_TRANSPORT_COMM,
+                .op = 1,
+                .peer = 1,
+                .kind = FLOW_MESSAGE},
         .label = &label,
-        .bytes = desk.sent,
+        .bytes = tcp_fixture.sent,
         .total = LARGE,
         .ready = LARGE,
     };
     struct frame grant = {.kind = FRAME_GRANT,
                           .flags = FRAME_POINT_TO_POINT,
-                          .epoch = STATION_EPOCH,
-                          .comm = STATION_COMM,
+                          .epoch = TEST_TRANSPORT_EPOCH,
+                          .comm = TEST_TRANSPORT_COMM,
                           .op = 1,
                           .offset = LARGE,
                           .total = LARGE};
     uint64_t n_bytes = 0;
 
     (void)state;
-    transport_send(desk.station.transport, &flow);
+    transport_send(tcp_fixture.test_transport.transport, &flow);
     while (n_bytes < LARGE) {
-        memset(&station_next_tensor, 0, sizeof(station_next_tensor));
-        assert_true(station_next(&desk.station, 1, &desk.frame, desk.payload));
-        assert_true(frame_is_tensor(&desk.frame));
-        assert_memory_equal(&station_next_tensor, &large, sizeof(large));
-        assert_int_equal(desk.frame.offset, n_bytes);
-        n_bytes += desk.frame.raw;
+        memset(&test_transport_next_tensor, 0,
+               sizeof(test_transport_next_tensor));
+        assert_true(test_transport_next_frame(&tcp_fixture.test_transport, 1,
+                                              &tcp_fixture.frame,
+                                              tcp_fixture.payload));
+        assert_true(frame_is_tensor(&tcp_fixture.frame));
+        assert_memory_equal(&test_transport_next_tensor, &large, sizeof(large));
+        assert_int_equal(tcp_fixture.frame.offset, n_bytes);
+        n_bytes += tcp_fixture.frame.raw;
         if (n_bytes == LIMIT_EAGER_MESSAGE)
-            station_feed(&desk.station, 1, &grant, NULL);
+            test_transport_feed(&tcp_fixture.test_transport, 1, &grant, NULL);
     }
 }
 
@@ -443,8 +469,8 @@ announced_tensor_has_its_shape(void **state)
 {
     const struct frame_tensor table_large = {0, {2, {2, 30000}}};
     const struct flow_label label = {
-        .epoch = STATION_EPOCH,
-        .call = station_label.call,
+        .epoch = TEST_TRANSPORT_EPOCH,
+        .call = test_transport_label.call,
         .tensor = &table_large,
     };
     struct send_request flows[LIMIT_EAGER_WINDOW / 60000 + 2] = {0};
@@ -453,50 +479,51 @@ announced_tensor_has_its_shape(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(flows); i++) {
         flows[i] = (struct send_request){
-            .key = {.comm = STATION_COMM,
+            .key = {.comm = TEST_TRANSPORT_COMM,
                     .op = i + 1,
                     .peer = 1,
                     .kind = FLOW_MESSAGE},
             .label = &label,
-            .bytes = desk.sent,
+            .bytes = tcp_fixture.sent,
             .total = 60000,
             .ready = 60000,
         };
-        transport_send(desk.station.transport, &flows[i]);
+        transport_send(tcp_fixture.test_transport.transport, &flows[i]);
     }
-    while (station_next(&desk.station, 1, &desk.frame, desk.payload)) {
-        assert_memory_equal(&station_next_tensor, &table_large,
+    while (test_transport_next_frame(&tcp_fixture.test_transport, 1,
+                                     &tcp_fixture.frame, tcp_fixture.payload)) {
+        assert_memory_equal(&test_transport_next_tensor, &table_large,
                             sizeof(table_large));
-        if (desk.frame.kind != FRAME_ANNOUNCE)
+        if (tcp_fixture.frame.kind != FRAME_ANNOUNCE)
             continue;
-        assert_true(frame_is_tensor(&desk.frame));
+        assert_true(frame_is_tensor(&tcp_fixture.frame));
         n_announced++;
     }
     assert_true(n_announced > 0);
     for (size_t i = 0; i < COUNT_OF(flows); i++)
-        transport_send_cancel(desk.station.transport, &flows[i]);
+        transport_send_cancel(tcp_fixture.test_transport.transport, &flows[i]);
 }
 
-#define DESK_TEST(name)                                                        \
-    cmocka_unit_test_setup_teardown(name, desk_open, desk_close)
+#define TCP_FIXTURE_TEST(name)                                                 \
+    cmocka_unit_test_setup_teardown(name, tcp_fixture_open, tcp_fixture_close)
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        DESK_TEST(tensor_that_is_expected_is_received),
-        DESK_TEST(tensor_of_any_shape_is_placed_where_the_owner_says),
-        DESK_TEST(tensor_is_announced_granted_and_received),
-        DESK_TEST(tensor_without_room_is_dropped),
-        DESK_TEST(what_differs_is_a_mismatch_and_gone),
-        DESK_TEST(rest_of_a_longer_list_is_dropped),
-        DESK_TEST(receive_behind_a_shorter_list_fails),
-        DESK_TEST(tensor_that_is_taken_is_granted),
-        DESK_TEST(empty_message_that_differs_is_gone),
-        DESK_TEST(forged_sizes_lose_the_peer),
-        DESK_TEST(flag_without_a_shape_loses_the_peer),
-        DESK_TEST(sent_tensor_has_its_shape_in_each_frame),
-        DESK_TEST(announced_tensor_has_its_shape),
+        TCP_FIXTURE_TEST(tensor_that_is_expected_is_received),
+        TCP_FIXTURE_TEST(tensor_of_any_shape_is_placed_where_the_owner_says),
+        TCP_FIXTURE_TEST(tensor_is_announced_granted_and_received),
+        TCP_FIXTURE_TEST(tensor_without_room_is_dropped),
+        TCP_FIXTURE_TEST(what_differs_is_a_mismatch_and_gone),
+        TCP_FIXTURE_TEST(rest_of_a_longer_list_is_dropped),
+        TCP_FIXTURE_TEST(receive_behind_a_shorter_list_fails),
+        TCP_FIXTURE_TEST(tensor_that_is_taken_is_granted),
+        TCP_FIXTURE_TEST(empty_message_that_differs_is_gone),
+        TCP_FIXTURE_TEST(forged_sizes_lose_the_peer),
+        TCP_FIXTURE_TEST(flag_without_a_shape_loses_the_peer),
+        TCP_FIXTURE_TEST(sent_tensor_has_its_shape_in_each_frame),
+        TCP_FIXTURE_TEST(announced_tensor_has_its_shape),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,71 +5,75 @@
 
 #include "base/limits.h"
 #include "check.h"
-#include "station.h"
+#include "test_transport.h"
 
 enum {
     SMALL = 1000,
     GUARD = 0xA5,
 };
 
-/* Rank 0 is a station, ranks 1 and 2 are the test itself. */
-struct desk {
-    struct station station;
+/* Rank 0 is a test_transport, ranks 1 and 2 are the test itself. */
+struct tcp_fixture {
+    struct test_transport test_transport;
     struct frame frame;
     uint8_t sent[4 * SMALL];
     uint8_t received[4][SMALL];
     uint8_t payload[LIMIT_FRAME_PAYLOAD];
 };
 
-static struct desk desk;
+static struct tcp_fixture tcp_fixture;
 
 static int
-desk_open(void **state)
+tcp_fixture_open(void **state)
 {
     (void)state;
-    memset(&desk, GUARD, sizeof(desk));
-    station_open(&desk.station, 0, CODEC_NONE);
-    station_attach(&desk.station, 1);
-    station_attach(&desk.station, 2);
-    pattern_fill(desk.sent, sizeof(desk.sent), 5);
+    memset(&tcp_fixture, GUARD, sizeof(tcp_fixture));
+    test_transport_open(&tcp_fixture.test_transport, 0, CODEC_NONE);
+    test_transport_attach(&tcp_fixture.test_transport, 1);
+    test_transport_attach(&tcp_fixture.test_transport, 2);
+    pattern_fill(tcp_fixture.sent, sizeof(tcp_fixture.sent), 5);
     return 0;
 }
 
 static int
-desk_close(void **state)
+tcp_fixture_close(void **state)
 {
     (void)state;
-    station_close(&desk.station);
+    test_transport_close(&tcp_fixture.test_transport);
     return 0;
 }
 
 static bool
 next(uint32_t rank)
 {
-    return station_next(&desk.station, rank, &desk.frame, desk.payload);
+    return test_transport_next_frame(&tcp_fixture.test_transport, rank,
+                                     &tcp_fixture.frame, tcp_fixture.payload);
 }
 
-/* The message is known by where in desk.sent its bytes begin. */
+/* The message is known by where in tcp_fixture.sent its bytes begin. */
 static void
 feed_message(uint32_t rank, uint64_t op, uint64_t tag, size_t from)
 {
     const struct frame frame = frame_message(op, tag, 100, 100);
 
-    station_feed(&desk.station, rank, &frame, desk.sent + from);
+    test_transport_feed(&tcp_fixture.test_transport, rank, &frame,
+                        tcp_fixture.sent + from);
 }
 
 static const struct flow_label labels[] = {
-    {.epoch = STATION_EPOCH, .tag = 0, .call = {.dtype = 1}},
-    {.epoch = STATION_EPOCH, .tag = 1, .call = {.dtype = 1}},
+    {.epoch = TEST_TRANSPORT_EPOCH, .tag = 0, .call = {.dtype = 1}},
+    {.epoch = TEST_TRANSPORT_EPOCH, .tag = 1, .call = {.dtype = 1}},
 };
 
 static struct recv_request
 posted(uint32_t peer, uint64_t tag, unsigned at)
 {
     return (struct recv_request){
-        .key = {.comm = STATION_COMM, .peer = peer, .kind = FLOW_MESSAGE},
+        .key = {.comm = TEST_TRANSPORT_COMM,
+                .peer = peer,
+                .kind = FLOW_MESSAGE},
         .label = &labels[tag],
-        .place = desk.received[at],
+        .place = tcp_fixture.received[at],
         .element_size = 1,
         .total = SMALL,
     };
@@ -82,21 +86,21 @@ expect_message(const struct recv_request *flow, uint32_t rank, size_t from)
     assert_int_equal(flow->key.peer, rank);
     assert_int_equal(flow->total, 100);
     assert_int_equal(flow->arrived, 100);
-    assert_memory_equal(flow->place, desk.sent + from, 100);
+    assert_memory_equal(flow->place, tcp_fixture.sent + from, 100);
     assert_int_equal(flow->place[100], GUARD);
 }
 
 static void
 receive(struct recv_request *flow)
 {
-    transport_receive(desk.station.transport, flow);
-    station_settle(&desk.station);
+    transport_receive(tcp_fixture.test_transport.transport, flow);
+    test_transport_settle(&tcp_fixture.test_transport);
 }
 
 static void
 cancel(struct recv_request *flow)
 {
-    transport_receive_cancel(desk.station.transport, flow);
+    transport_receive_cancel(tcp_fixture.test_transport.transport, flow);
 }
 
 static void
@@ -113,7 +117,7 @@ messages_match_in_the_order_of_their_posting(void **state)
     feed_message(1, 2, 0, 200);
     expect_message(&first, 1, 0);
     expect_message(&second, 1, 200);
-    assert_int_equal(desk.station.n_matched, 2);
+    assert_int_equal(tcp_fixture.test_transport.n_matched, 2);
     cancel(&first);
     cancel(&second);
 }
@@ -163,7 +167,8 @@ sources_and_communicators_never_cross(void **state)
     receive(&flow);
     feed_message(2, 1, 0, 0);
     frame.comm++;
-    station_feed(&desk.station, 1, &frame, desk.sent);
+    test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
+                        tcp_fixture.sent);
     assert_false(flow.is_matched);
     feed_message(1, 2, 0, 300);
     expect_message(&flow, 1, 300);
@@ -230,17 +235,19 @@ rest_of_a_cancelled_message_is_dropped_alone(void **state)
 
     (void)state;
     receive(&gone);
-    station_feed(&desk.station, 1, &frame, desk.sent);
+    test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
+                        tcp_fixture.sent);
     assert_int_equal(gone.arrived, 100);
     cancel(&gone);
     receive(&there);
     for (frame.offset = 100; frame.offset < 300; frame.offset += 100)
-        station_feed(&desk.station, 1, &frame, desk.sent + frame.offset);
+        test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
+                            tcp_fixture.sent + frame.offset);
     assert_false(there.is_matched);
-    assert_int_equal(desk.received[0][100], GUARD);
+    assert_int_equal(tcp_fixture.received[0][100], GUARD);
     feed_message(1, 2, 0, 700);
     expect_message(&there, 1, 700);
-    assert_int_equal(desk.station.n_lost, 0);
+    assert_int_equal(tcp_fixture.test_transport.n_lost, 0);
     cancel(&there);
 }
 
@@ -253,13 +260,15 @@ early_message_that_is_cancelled_does_not_match_again(void **state)
     struct frame frame = frame_message(1, 0, 100, 200);
 
     (void)state;
-    station_feed(&desk.station, 1, &frame, desk.sent);
-    transport_receive(desk.station.transport, &gone);
+    test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
+                        tcp_fixture.sent);
+    transport_receive(tcp_fixture.test_transport.transport, &gone);
     cancel(&gone);
     receive(&there);
     assert_false(there.is_matched);
     frame.offset = 100;
-    station_feed(&desk.station, 1, &frame, desk.sent);
+    test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
+                        tcp_fixture.sent);
     assert_false(there.is_matched);
     cancel(&there);
 }
@@ -274,9 +283,9 @@ message_that_does_not_fit_is_a_mismatch(void **state)
     flow.total = 99;
     receive(&flow);
     feed_message(1, 1, 0, 0);
-    assert_int_equal(desk.station.n_mismatches, 1);
-    assert_ptr_equal(desk.station.mismatched, &flow);
-    assert_int_equal(desk.received[0][0], GUARD);
+    assert_int_equal(tcp_fixture.test_transport.n_mismatches, 1);
+    assert_ptr_equal(tcp_fixture.test_transport.mismatched, &flow);
+    assert_int_equal(tcp_fixture.received[0][0], GUARD);
     /* It is over: the next receive is for the next message. */
     receive(&after);
     assert_false(after.is_matched);
@@ -295,7 +304,7 @@ message_for_no_room_at_all_is_a_mismatch_once(void **state)
     flow.total = 0;
     receive(&flow);
     feed_message(1, 1, 0, 0);
-    assert_int_equal(desk.station.n_mismatches, 1);
+    assert_int_equal(tcp_fixture.test_transport.n_mismatches, 1);
     receive(&after);
     assert_false(after.is_matched);
     cancel(&after);
@@ -309,10 +318,11 @@ message_of_another_dtype_is_a_mismatch(void **state)
 
     (void)state;
     frame.call.dtype = 2;
-    station_feed(&desk.station, 1, &frame, desk.sent);
+    test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
+                        tcp_fixture.sent);
     receive(&flow);
-    assert_int_equal(desk.station.n_mismatches, 1);
-    assert_int_equal(desk.received[0][0], GUARD);
+    assert_int_equal(tcp_fixture.test_transport.n_mismatches, 1);
+    assert_int_equal(tcp_fixture.received[0][0], GUARD);
     assert_false(flow.is_open);
 }
 
@@ -325,20 +335,21 @@ announced_message_is_granted_when_it_is_received(void **state)
     (void)state;
     frame.kind = FRAME_ANNOUNCE;
     frame.flags = FRAME_POINT_TO_POINT;
-    station_feed(&desk.station, 2, &frame, NULL);
+    test_transport_feed(&tcp_fixture.test_transport, 2, &frame, NULL);
     assert_false(next(2));
     receive(&flow);
     assert_true(flow.is_matched);
     assert_false(transport_has_all_bytes(&flow));
     assert_true(next(2));
-    assert_int_equal(desk.frame.kind, FRAME_GRANT);
-    assert_int_equal(desk.frame.flags, FRAME_POINT_TO_POINT);
-    assert_int_equal(desk.frame.op, 9);
-    assert_int_equal(desk.frame.offset, 100);
+    assert_int_equal(tcp_fixture.frame.kind, FRAME_GRANT);
+    assert_int_equal(tcp_fixture.frame.flags, FRAME_POINT_TO_POINT);
+    assert_int_equal(tcp_fixture.frame.op, 9);
+    assert_int_equal(tcp_fixture.frame.offset, 100);
 
     frame = frame_message(9, 1, 100, 100);
     frame.flags = 0;
-    station_feed(&desk.station, 2, &frame, desk.sent);
+    test_transport_feed(&tcp_fixture.test_transport, 2, &frame,
+                        tcp_fixture.sent);
     expect_message(&flow, 2, 0);
     cancel(&flow);
 }
@@ -354,12 +365,12 @@ announced_message_is_taken_by_one_receive_only(void **state)
     (void)state;
     frame.kind = FRAME_ANNOUNCE;
     frame.flags = FRAME_POINT_TO_POINT;
-    station_feed(&desk.station, 1, &frame, NULL);
-    transport_receive(desk.station.transport, &first);
-    transport_receive(desk.station.transport, &second);
+    test_transport_feed(&tcp_fixture.test_transport, 1, &frame, NULL);
+    transport_receive(tcp_fixture.test_transport.transport, &first);
+    transport_receive(tcp_fixture.test_transport.transport, &second);
     assert_true(first.is_matched);
     assert_false(second.is_matched);
-    station_settle(&desk.station);
+    test_transport_settle(&tcp_fixture.test_transport);
     feed_message(1, 1, 0, 300);
     feed_message(1, 2, 0, 500);
     expect_message(&first, 1, 300);
@@ -391,42 +402,43 @@ message_that_may_go_whole_is_granted_when_it_does_not(void **state)
             receive(&flow);
         assert_false(next(1));
         const struct frame frame = frame_message(1 + i, 0, n_first, LARGE);
-        station_feed(&desk.station, 1, &frame, bytes[0]);
+        test_transport_feed(&tcp_fixture.test_transport, 1, &frame, bytes[0]);
         if (is_early)
             receive(&flow);
         assert_int_equal(flow.arrived, n_first);
         pattern_check(bytes[1], n_first, 1);
         assert_int_equal(next(1), n_first < LARGE);
         if (n_first < LARGE) {
-            assert_int_equal(desk.frame.kind, FRAME_GRANT);
-            assert_int_equal(desk.frame.offset, LARGE);
+            assert_int_equal(tcp_fixture.frame.kind, FRAME_GRANT);
+            assert_int_equal(tcp_fixture.frame.offset, LARGE);
         }
         cancel(&flow);
     }
 }
 
-#define DESK_TEST(name)                                                        \
-    cmocka_unit_test_setup_teardown(name, desk_open, desk_close)
+#define TCP_FIXTURE_TEST(name)                                                 \
+    cmocka_unit_test_setup_teardown(name, tcp_fixture_open, tcp_fixture_close)
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        DESK_TEST(messages_match_in_the_order_of_their_posting),
-        DESK_TEST(early_messages_match_in_the_order_of_their_sending),
-        DESK_TEST(tags_never_cross),
-        DESK_TEST(sources_and_communicators_never_cross),
-        DESK_TEST(any_source_takes_what_came_first),
-        DESK_TEST(any_source_that_waits_takes_the_next_to_come),
-        DESK_TEST(receive_cancelled_before_its_message_leaves_it_to_the_next),
-        DESK_TEST(rest_of_a_cancelled_message_is_dropped_alone),
-        DESK_TEST(early_message_that_is_cancelled_does_not_match_again),
-        DESK_TEST(message_that_does_not_fit_is_a_mismatch),
-        DESK_TEST(message_for_no_room_at_all_is_a_mismatch_once),
-        DESK_TEST(message_of_another_dtype_is_a_mismatch),
-        DESK_TEST(announced_message_is_taken_by_one_receive_only),
-        DESK_TEST(announced_message_is_granted_when_it_is_received),
-        DESK_TEST(message_that_may_go_whole_is_granted_when_it_does_not),
+        TCP_FIXTURE_TEST(messages_match_in_the_order_of_their_posting),
+        TCP_FIXTURE_TEST(early_messages_match_in_the_order_of_their_sending),
+        TCP_FIXTURE_TEST(tags_never_cross),
+        TCP_FIXTURE_TEST(sources_and_communicators_never_cross),
+        TCP_FIXTURE_TEST(any_source_takes_what_came_first),
+        TCP_FIXTURE_TEST(any_source_that_waits_takes_the_next_to_come),
+        TCP_FIXTURE_TEST(
+            receive_cancelled_before_its_message_leaves_it_to_the_next),
+        TCP_FIXTURE_TEST(rest_of_a_cancelled_message_is_dropped_alone),
+        TCP_FIXTURE_TEST(early_message_that_is_cancelled_does_not_match_again),
+        TCP_FIXTURE_TEST(message_that_does_not_fit_is_a_mismatch),
+        TCP_FIXTURE_TEST(message_for_no_room_at_all_is_a_mismatch_once),
+        TCP_FIXTURE_TEST(message_of_another_dtype_is_a_mismatch),
+        TCP_FIXTURE_TEST(announced_message_is_taken_by_one_receive_only),
+        TCP_FIXTURE_TEST(announced_message_is_granted_when_it_is_received),
+        TCP_FIXTURE_TEST(message_that_may_go_whole_is_granted_when_it_does_not),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

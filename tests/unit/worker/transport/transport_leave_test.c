@@ -4,31 +4,31 @@
 #include <sys/socket.h>
 
 #include "check.h"
-#include "station.h"
+#include "test_transport.h"
 
 enum {
     SMALL = 1000,
 };
 
-static struct station here; /* rank 0 */
-static struct station there;
+static struct test_transport here; /* rank 0 */
+static struct test_transport there;
 
 static int
-stations_open(void **state)
+test_transports_open(void **state)
 {
     (void)state;
-    station_open(&here, 0, CODEC_NONE);
-    station_open(&there, 1, CODEC_NONE);
-    station_join(&here, &there);
+    test_transport_open(&here, 0, CODEC_NONE);
+    test_transport_open(&there, 1, CODEC_NONE);
+    test_transport_connect(&here, &there);
     return 0;
 }
 
 static int
-stations_close(void **state)
+test_transports_close(void **state)
 {
     (void)state;
-    station_close(&here);
-    station_close(&there);
+    test_transport_close(&here);
+    test_transport_close(&there);
     return 0;
 }
 
@@ -46,7 +46,7 @@ goodbyes_end_both_sides_without_a_loss(void **state)
     assert_false(transport_is_shut_down(here.transport));
     transport_start_shutdown(here.transport);
     assert_false(transport_is_shut_down(here.transport));
-    stations_settle(&here, &there);
+    test_transports_settle(&here, &there);
     assert_true(transport_is_shut_down(here.transport));
     assert_int_equal(there.n_left, 1);
     assert_int_equal(there.n_unexpected, 1);
@@ -63,15 +63,17 @@ goodbyes_end_both_sides_without_a_loss(void **state)
 static void
 nothing_is_told_after_the_goodbye(void **state)
 {
-    static const struct frame verdict = {
-        .kind = FRAME_VERDICT, .epoch = STATION_EPOCH, .comm = 7, .op = 8};
+    static const struct frame verdict = {.kind = FRAME_VERDICT,
+                                         .epoch = TEST_TRANSPORT_EPOCH,
+                                         .comm = 7,
+                                         .op = 8};
 
     (void)state;
     transport_start_shutdown(here.transport);
     transport_progress(here.transport, 0);
     transport_send_control(here.transport, 1, &verdict, "too late");
     transport_progress(here.transport, 0);
-    stations_settle(&here, &there);
+    test_transports_settle(&here, &there);
     assert_true(transport_is_shut_down(here.transport));
     assert_int_equal(there.n_failure_notices, 0);
     assert_int_equal(here.n_lost + there.n_lost, 0);
@@ -85,12 +87,12 @@ peer_that_connects_to_a_leaving_rank_hears_its_goodbye(void **state)
 
     (void)state;
     transport_start_shutdown(here.transport);
-    station_attach(&here, 2);
-    assert_true(station_next(&here, 2, &frame, payload));
+    test_transport_attach(&here, 2);
+    assert_true(test_transport_next_frame(&here, 2, &frame, payload));
     assert_int_equal(frame.kind, FRAME_GOODBYE);
-    stations_settle(&here, &there);
+    test_transports_settle(&here, &there);
     assert_false(transport_is_shut_down(here.transport));
-    station_hang_up(&here, 2);
+    test_transport_hang_up(&here, 2);
     assert_true(transport_is_shut_down(here.transport));
 }
 
@@ -100,7 +102,7 @@ both_may_leave_at_once(void **state)
     (void)state;
     transport_start_shutdown(here.transport);
     transport_start_shutdown(there.transport);
-    stations_settle(&here, &there);
+    test_transports_settle(&here, &there);
     assert_true(transport_is_shut_down(here.transport));
     assert_true(transport_is_shut_down(there.transport));
     assert_int_equal(here.n_lost + there.n_lost, 0);
@@ -119,7 +121,7 @@ answer_to_a_goodbye_goes_before_its_rank_leaves(void **state)
     assert_false(transport_is_shut_down(here.transport));
     while (!transport_is_shut_down(here.transport))
         assert_true(transport_progress(here.transport, 5000));
-    station_settle(&there);
+    test_transport_settle(&there);
     assert_true(transport_is_shut_down(there.transport));
     assert_int_equal(here.n_lost + there.n_lost, 0);
 }
@@ -128,11 +130,11 @@ static void
 peer_that_dies_does_not_hold_up_leaving(void **state)
 {
     (void)state;
-    station_attach(&here, 2);
+    test_transport_attach(&here, 2);
     transport_start_shutdown(here.transport);
-    stations_settle(&here, &there);
+    test_transports_settle(&here, &there);
     assert_false(transport_is_shut_down(here.transport));
-    station_hang_up(&here, 2);
+    test_transport_hang_up(&here, 2);
     assert_true(transport_is_shut_down(here.transport));
 }
 
@@ -140,29 +142,32 @@ peer_that_dies_does_not_hold_up_leaving(void **state)
 static void
 peer_that_left_and_went_away_does_not_hold_up_leaving(void **state)
 {
-    static const struct frame verdict = {
-        .kind = FRAME_VERDICT, .epoch = STATION_EPOCH, .comm = 7, .op = 8};
+    static const struct frame verdict = {.kind = FRAME_VERDICT,
+                                         .epoch = TEST_TRANSPORT_EPOCH,
+                                         .comm = 7,
+                                         .op = 8};
     static const struct frame goodbye = {.kind = FRAME_GOODBYE,
-                                         .epoch = STATION_EPOCH};
+                                         .epoch = TEST_TRANSPORT_EPOCH};
     static char text[1000];
 
     (void)state;
     memset(text, 'x', sizeof(text) - 1);
-    station_attach(&here, 2);
+    test_transport_attach(&here, 2);
     for (unsigned i = 0; i < 20000; i++)
         transport_send_control(here.transport, 2, &verdict, text);
-    station_feed(&here, 2, &goodbye, NULL);
+    test_transport_feed(&here, 2, &goodbye, NULL);
     assert_int_equal(here.n_left, 1);
     shutdown(here.raw[2], SHUT_WR);
-    station_settle(&here);
+    test_transport_settle(&here);
     transport_start_shutdown(here.transport);
-    station_hang_up(&here, 2);
-    stations_settle(&here, &there);
+    test_transport_hang_up(&here, 2);
+    test_transports_settle(&here, &there);
     assert_true(transport_is_shut_down(here.transport));
 }
 
 #define STATIONS_TEST(name)                                                    \
-    cmocka_unit_test_setup_teardown(name, stations_open, stations_close)
+    cmocka_unit_test_setup_teardown(name, test_transports_open,                \
+                                    test_transports_close)
 
 int
 main(void)

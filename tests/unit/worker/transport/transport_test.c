@@ -10,9 +10,9 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "check.h"
-#include "letter.h"
+#include "proc_state.h"
 #include "segments.h"
-#include "station.h"
+#include "test_transport.h"
 
 enum {
     BIG = 3 << 20,
@@ -25,19 +25,19 @@ enum {
 #endif
 };
 
-static struct station here; /* rank 0 */
-static struct station there;
+static struct test_transport here; /* rank 0 */
+static struct test_transport there;
 
 static void
 open_with(enum codec_id codec)
 {
-    station_open(&here, 0, codec);
-    station_open(&there, 1, codec);
-    station_join(&here, &there);
+    test_transport_open(&here, 0, codec);
+    test_transport_open(&there, 1, codec);
+    test_transport_connect(&here, &there);
 }
 
 static int
-stations_open(void **state)
+test_transports_open(void **state)
 {
     (void)state;
     open_with(CODEC_NONE);
@@ -45,11 +45,11 @@ stations_open(void **state)
 }
 
 static int
-stations_close(void **state)
+test_transports_close(void **state)
 {
     (void)state;
-    station_close(&here);
-    station_close(&there);
+    test_transport_close(&here);
+    test_transport_close(&there);
     return 0;
 }
 
@@ -70,7 +70,7 @@ large_messages_cross_in_both_directions_at_once(void **state)
     transport_receive(there.transport, &in[1]);
     transport_send(here.transport, &out[0]);
     transport_send(there.transport, &out[1]);
-    stations_settle(&here, &there);
+    test_transports_settle(&here, &there);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(out[i].handed, BIG);
         assert_int_equal(in[i].arrived, BIG);
@@ -99,12 +99,12 @@ connection_is_asked_for_once_and_flows_wait_for_it(void **state)
     transport_request_connect(here.transport, 2);
     assert_int_equal(here.n_needed, 1);
     assert_int_equal(here.peer, 2);
-    station_settle(&here);
+    test_transport_settle(&here);
     assert_int_equal(out.handed, 0);
     assert_false(transport_is_connected(here.transport, 2));
-    station_attach(&here, 2);
+    test_transport_attach(&here, 2);
     assert_true(transport_is_connected(here.transport, 2));
-    station_settle(&here);
+    test_transport_settle(&here);
     assert_int_equal(out.handed, SMALL);
     transport_request_connect(here.transport, 2);
     assert_int_equal(here.n_needed, 1);
@@ -142,26 +142,28 @@ unreachable_peer_is_lost_once(void **state)
     /* Who is connected is not unreachable. */
     transport_mark_unreachable(here.transport, 1, "a rumour");
     assert_true(transport_is_connected(here.transport, 1));
-    station_attach(&here, 2);
+    test_transport_attach(&here, 2);
     assert_false(transport_is_connected(here.transport, 2));
 }
 
 static void
 tell_all_reaches_all_but_one(void **state)
 {
-    const struct frame verdict = {
-        .kind = FRAME_VERDICT, .epoch = STATION_EPOCH, .comm = 1, .op = 8};
+    const struct frame verdict = {.kind = FRAME_VERDICT,
+                                  .epoch = TEST_TRANSPORT_EPOCH,
+                                  .comm = 1,
+                                  .op = 8};
     struct frame frame;
     uint8_t payload[256];
 
     (void)state;
-    station_attach(&here, 2);
+    test_transport_attach(&here, 2);
     transport_broadcast_control(here.transport, 2, &verdict, "why");
-    stations_settle(&here, &there);
+    test_transports_settle(&here, &there);
     assert_int_equal(there.n_failure_notices, 1);
     assert_int_equal(there.frame.op, 8);
     assert_string_equal(there.text, "why");
-    assert_false(station_next(&here, 2, &frame, payload));
+    assert_false(test_transport_next_frame(&here, 2, &frame, payload));
 }
 
 /* The first thread is this one's test. */
@@ -170,7 +172,7 @@ wake_asleep(void *owner)
 {
     bool *out_was_asleep = owner;
 
-    *out_was_asleep = letter_await(getpid(), 'S');
+    *out_was_asleep = proc_state_await(getpid(), 'S');
     transport_wake(here.transport);
     return NULL;
 }
@@ -203,9 +205,9 @@ fd_is_readable_when_something_has_come(void **state)
     assert_true(transport_prepare_sleep(here.transport));
     assert_int_equal(poll(&poll_fd, 1, 0), 0);
     transport_send(there.transport, &out);
-    station_settle(&there);
+    test_transport_settle(&there);
     assert_int_equal(poll(&poll_fd, 1, 5000), 1);
-    station_settle(&here);
+    test_transport_settle(&here);
     assert_int_equal(poll(&poll_fd, 1, 0), 0);
 }
 
@@ -219,7 +221,7 @@ spin_reads_who_is_waited_for(void **state)
 
     (void)state;
     transport_send(there.transport, &out);
-    station_settle(&there);
+    test_transport_settle(&there);
     assert_false(transport_spin_once(here.transport));
     assert_int_equal(here.n_unexpected, 0);
     transport_receive(here.transport, &in);
@@ -245,12 +247,12 @@ spin_reads_who_may_send_a_message(void **state)
             recv_request_collective(sources[i], received, SMALL);
 
         out.key = (struct flow_key){
-            .comm = STATION_COMM, .op = i + 1, .kind = FLOW_MESSAGE};
+            .comm = TEST_TRANSPORT_COMM, .op = i + 1, .kind = FLOW_MESSAGE};
         in.key.kind = FLOW_MESSAGE;
         transport_receive(here.transport, &in);
         assert_false(transport_spin_once(here.transport));
         transport_send(there.transport, &out);
-        station_settle(&there);
+        test_transport_settle(&there);
         while (transport_spin_once(here.transport))
             ;
         assert_int_equal(in.arrived, SMALL);
@@ -269,8 +271,8 @@ enum {
 };
 
 struct traffic {
-    struct station *from;
-    struct station *to;
+    struct test_transport *from;
+    struct test_transport *to;
     struct send_request out[N_FLOWS];
     struct recv_request in[N_FLOWS];
     struct sink sinks[N_FLOWS];
@@ -393,14 +395,14 @@ traffic_run(uint32_t seed, enum codec_id codec)
             transport_receive_more(way->to->transport, &way->in[i]);
         }
     }
-    stations_settle(&here, &there);
+    test_transports_settle(&here, &there);
     assert_int_equal(here.n_lost + there.n_lost, 0);
     for (unsigned i = 0; i < N_FLOWS; i++) {
         traffic_finish(&ways[0], i);
         traffic_finish(&ways[1], i);
     }
-    station_close(&here);
-    station_close(&there);
+    test_transport_close(&here);
+    test_transport_close(&there);
 }
 
 /* Nothing comes: a question would have to wait behind what is sent. */
@@ -415,19 +417,19 @@ peer_that_takes_much_is_heard(void **state)
     assert_non_null(bytes);
     flow = send_request_collective(1, bytes, BIG);
     frame.kind = FRAME_GRANT;
-    station_open(&here, 0, CODEC_NONE);
-    station_attach(&here, 1);
+    test_transport_open(&here, 0, CODEC_NONE);
+    test_transport_attach(&here, 1);
     transport_send(here.transport, &flow);
-    station_feed(&here, 1, &frame, NULL);
-    station_settle(&here);
+    test_transport_feed(&here, 1, &frame, NULL);
+    test_transport_settle(&here);
     assert_true(flow.handed < BIG);
     const uint64_t n_heard = transport_activity_count(here.transport, 1);
-    station_settle(&here);
+    test_transport_settle(&here);
     assert_int_equal(transport_activity_count(here.transport, 1), n_heard);
-    while (station_next(&here, 1, &frame, bytes))
+    while (test_transport_next_frame(&here, 1, &frame, bytes))
         ;
     assert_true(transport_activity_count(here.transport, 1) > n_heard);
-    station_close(&here);
+    test_transport_close(&here);
     free(bytes);
 }
 
@@ -457,16 +459,17 @@ destroy_with_everything_under_way_is_fine(void **state)
         transport_progress(there.transport, 0);
         transport_progress(here.transport, 0);
     }
-    station_close(&here);
-    station_settle(&there);
+    test_transport_close(&here);
+    test_transport_settle(&there);
     assert_int_equal(there.n_lost, 1);
     transport_receive_cancel(there.transport, &in);
-    station_close(&there);
+    test_transport_close(&there);
     transport_destroy(NULL);
 }
 
 #define STATIONS_TEST(name)                                                    \
-    cmocka_unit_test_setup_teardown(name, stations_open, stations_close)
+    cmocka_unit_test_setup_teardown(name, test_transports_open,                \
+                                    test_transports_close)
 
 int
 main(void)

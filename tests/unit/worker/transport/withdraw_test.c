@@ -4,36 +4,36 @@
 
 #include "base/limits.h"
 #include "check.h"
-#include "station.h"
+#include "test_transport.h"
 
 enum {
     LARGE = 2 * LIMIT_EAGER_WHOLE,
     GUARD = 0xA5,
 };
 
-static struct station here; /* rank 0 sends */
-static struct station there;
+static struct test_transport here; /* rank 0 sends */
+static struct test_transport there;
 static uint8_t sent[LARGE];
 static uint8_t received[LARGE];
 
 static int
-stations_open(void **state)
+test_transports_open(void **state)
 {
     (void)state;
-    station_open(&here, 0, CODEC_NONE);
-    station_open(&there, 1, CODEC_NONE);
-    station_join(&here, &there);
+    test_transport_open(&here, 0, CODEC_NONE);
+    test_transport_open(&there, 1, CODEC_NONE);
+    test_transport_connect(&here, &there);
     pattern_fill(sent, LARGE, 4);
     memset(received, GUARD, LARGE);
     return 0;
 }
 
 static int
-stations_close(void **state)
+test_transports_close(void **state)
 {
     (void)state;
-    station_close(&here);
-    station_close(&there);
+    test_transport_close(&here);
+    test_transport_close(&there);
     return 0;
 }
 
@@ -69,16 +69,16 @@ send_given_up_half_way_leaves_its_receive_to_the_next(void **state)
 
     (void)state;
     transport_send(here.transport, &first);
-    stations_settle(&here, &there);
+    test_transports_settle(&here, &there);
     assert_int_equal(first.handed, LIMIT_EAGER_MESSAGE);
     transport_send_cancel(here.transport, &first);
-    stations_settle(&here, &there);
+    test_transports_settle(&here, &there);
 
     transport_receive(there.transport, &in);
-    stations_settle(&here, &there);
+    test_transports_settle(&here, &there);
     assert_false(in.is_matched);
     transport_send(here.transport, &second);
-    stations_settle(&here, &there);
+    test_transports_settle(&here, &there);
     assert_int_equal(in.arrived, LARGE);
     pattern_check(received, LARGE, 4);
     assert_int_equal(here.n_lost + there.n_lost, 0);
@@ -95,10 +95,10 @@ send_given_up_while_it_is_received_is_told(void **state)
     transport_receive(there.transport, &in);
     out.ready = 100;
     transport_send(here.transport, &out);
-    stations_settle(&here, &there);
+    test_transports_settle(&here, &there);
     assert_int_equal(in.arrived, 100);
     transport_send_cancel(here.transport, &out);
-    stations_settle(&here, &there);
+    test_transports_settle(&here, &there);
     assert_int_equal(there.n_retracted, 1);
     assert_false(in.is_open);
     assert_int_equal(received[100], GUARD);
@@ -114,7 +114,7 @@ send_that_nobody_knows_of_is_given_up_in_silence(void **state)
     transport_receive(there.transport, &in);
     transport_send(here.transport, &out);
     transport_send_cancel(here.transport, &out);
-    stations_settle(&here, &there);
+    test_transports_settle(&here, &there);
     assert_int_equal(there.n_retracted, 0);
     assert_true(in.is_open);
     transport_receive_cancel(there.transport, &in);
@@ -129,17 +129,18 @@ sends_given_up_give_their_window_back(void **state)
         struct send_request out = message_out(op);
 
         transport_send(here.transport, &out);
-        stations_settle(&here, &there);
+        test_transports_settle(&here, &there);
         /* Eagerly, not only announced: the window was there. */
         assert_int_equal(out.handed, LIMIT_EAGER_MESSAGE);
         transport_send_cancel(here.transport, &out);
-        stations_settle(&here, &there);
+        test_transports_settle(&here, &there);
     }
     assert_int_equal(here.n_lost + there.n_lost, 0);
 }
 
 #define STATIONS_TEST(name)                                                    \
-    cmocka_unit_test_setup_teardown(name, stations_open, stations_close)
+    cmocka_unit_test_setup_teardown(name, test_transports_open,                \
+                                    test_transports_close)
 
 int
 main(void)

@@ -8,12 +8,12 @@
 #include "base/error.h"
 #include "check.h"
 #include "engine/state.h"
-#include "unit/worker/engine/couple.h"
+#include "unit/worker/engine/engine_pair.h"
 
 /* engine/failure/failure_detector.c waits a little longer for a launcher. */
 static const uint64_t EXIT_STATUS_NS = 75 * CLOCK_NS_PER_MS;
 
-static struct couple couple;
+static struct engine_pair engine_pair;
 static unsigned n_looks;
 
 static enum engine_process_status
@@ -51,17 +51,17 @@ fate_untold(void *owner, uint32_t rank, char out_how[LIMIT_NAME])
 static uint64_t
 break_link(uint32_t self)
 {
-    struct side *side = &couple.sides[self];
+    struct side *side = &engine_pair.sides[self];
     int32_t value = 1;
     struct op *op = NULL;
 
-    engine_add_connection(side->engine, 1 - self, couple.fds[self]);
-    couple.fds[self] = -1;
+    engine_add_connection(side->engine, 1 - self, engine_pair.fds[self]);
+    engine_pair.fds[self] = -1;
     assert_int_equal(sum_start(side->comms[0].context, &value, 1, &op),
                      HOOP_OK);
     const uint64_t begin_ns = clock_now_ns();
-    close(couple.fds[1 - self]);
-    couple.fds[1 - self] = -1;
+    close(engine_pair.fds[1 - self]);
+    engine_pair.fds[1 - self] = -1;
     assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
     return clock_now_ns() - begin_ns;
 }
@@ -71,8 +71,9 @@ static void open_with(enum engine_process_status (*process_status_of)(void *,
                                                                       char *))
 {
     n_looks = 0;
-    couple_open_with(&couple, &(struct engine_options){.process_status_of =
-                                                           process_status_of});
+    engine_pair_open_with(
+        &engine_pair,
+        &(struct engine_options){.process_status_of = process_status_of});
 }
 
 static void
@@ -84,8 +85,8 @@ higher_rank_is_accused_by_the_lower_at_once(void **state)
     assert_non_null(strstr(error_text(),
                            "rank 1 (host:41) is lost: connection reset, "
                            "reported by rank 0 (host:40)"));
-    assert_int_equal(atomic_load(&couple.sides[0].n_lost), 1);
-    couple_close(&couple);
+    assert_int_equal(atomic_load(&engine_pair.sides[0].n_lost), 1);
+    engine_pair_close(&engine_pair);
 }
 
 static void
@@ -97,7 +98,7 @@ lower_rank_is_accused_after_a_while(void **state)
     assert_non_null(strstr(error_text(),
                            "rank 0 (host:40) is lost: connection reset, "
                            "reported by rank 1 (host:41)"));
-    couple_close(&couple);
+    engine_pair_close(&engine_pair);
 }
 
 static void
@@ -105,13 +106,13 @@ last_two_believe_the_lower_if_it_lives(void **state)
 {
     (void)state;
     open_with(fate_alive);
-    engine_declare_dead(couple.sides[1].engine, 2, "gone");
-    engine_progress_background(couple.sides[1].engine);
+    engine_declare_dead(engine_pair.sides[1].engine, 2, "gone");
+    engine_progress_background(engine_pair.sides[1].engine);
     break_link(1);
     assert_non_null(strstr(
         error_text(), "this rank was declared lost by rank 0 (host:40), "
                       "which lives and is believed (connection reset, at "));
-    couple_close(&couple);
+    engine_pair_close(&engine_pair);
 }
 
 /* As the coordinator says it at most, with the date. */
@@ -132,13 +133,13 @@ expelled_rank_is_told_all_of_why(void **state)
     (void)state;
     open_with(NULL);
     snprintf(text, sizeof(text), "%s%s", why, who);
-    engine_declare_dead(couple.sides[1].engine, 1, text);
-    assert_int_equal(sum_run(couple.sides[1].comms[0].context, &value, 1),
+    engine_declare_dead(engine_pair.sides[1].engine, 1, text);
+    assert_int_equal(sum_run(engine_pair.sides[1].comms[0].context, &value, 1),
                      HOOP_E_PEER_LOST);
     snprintf(text, sizeof(text), "(%s, at ", why);
     if (!strstr(error_text(), text))
         fail_msg("\"%s\" is not in \"%s\"", text, error_text());
-    couple_close(&couple);
+    engine_pair_close(&engine_pair);
 }
 
 static void
@@ -146,11 +147,11 @@ last_two_blame_the_other_if_it_may_be_dead(void **state)
 {
     (void)state;
     open_with(NULL);
-    engine_declare_dead(couple.sides[1].engine, 2, "gone");
-    engine_progress_background(couple.sides[1].engine);
+    engine_declare_dead(engine_pair.sides[1].engine, 2, "gone");
+    engine_progress_background(engine_pair.sides[1].engine);
     break_link(1);
     assert_non_null(strstr(error_text(), "rank 0 (host:40) is lost"));
-    couple_close(&couple);
+    engine_pair_close(&engine_pair);
 }
 
 #define ADVICE                                                                 \
@@ -162,7 +163,7 @@ last_two_blame_the_other_if_it_may_be_dead(void **state)
 static void
 lose_for(uint32_t self, const char *why)
 {
-    struct side *side = &couple.sides[self];
+    struct side *side = &engine_pair.sides[self];
     int32_t value = 1;
 
     engine_report_unreachable(side->engine, 1 - self, why);
@@ -178,16 +179,16 @@ advice_is_told_whole_and_by_whom(void **state)
     lose_for(0, ADVICE);
     assert_non_null(strstr(error_text(), "rank 1 (host:41) is lost: " ADVICE
                                          ", reported by rank 0 (host:40)"));
-    couple_close(&couple);
+    engine_pair_close(&engine_pair);
 
     open_with(fate_alive);
-    engine_declare_dead(couple.sides[1].engine, 2, "gone");
-    engine_progress_background(couple.sides[1].engine);
+    engine_declare_dead(engine_pair.sides[1].engine, 2, "gone");
+    engine_progress_background(engine_pair.sides[1].engine);
     lose_for(1, ADVICE);
     assert_non_null(strstr(error_text(),
                            "this rank was declared lost by rank 0 (host:40), "
                            "which lives and is believed (" ADVICE ", at "));
-    couple_close(&couple);
+    engine_pair_close(&engine_pair);
 }
 
 /* The other one asks after the call that has failed. */
@@ -200,22 +201,24 @@ others_read_of_an_expelled_rank_by_its_name(void **state)
     (void)state;
     open_with(NULL);
     assert_int_equal(
-        sum_start(couple.sides[1].comms[0].context, &value, 1, &op), HOOP_OK);
-    engine_progress_background(couple.sides[1].engine);
-    engine_mark_self_lost(couple.sides[1].engine, "it sent bytes out of order");
+        sum_start(engine_pair.sides[1].comms[0].context, &value, 1, &op),
+        HOOP_OK);
+    engine_progress_background(engine_pair.sides[1].engine);
+    engine_mark_self_lost(engine_pair.sides[1].engine,
+                          "it sent bytes out of order");
     assert_int_equal(engine_wait(op, clock_deadline_ns(5000)),
                      HOOP_E_PEER_LOST);
     assert_non_null(strstr(
         error_text(),
         "this rank was declared lost by the coordinator (it sent bytes"));
-    couple_connect(&couple);
-    couple_start_backgrounds(&couple);
-    assert_int_equal(sum_run(couple.sides[0].comms[0].context, &value, 1),
+    engine_pair_connect(&engine_pair);
+    engine_pair_start_backgrounds(&engine_pair);
+    assert_int_equal(sum_run(engine_pair.sides[0].comms[0].context, &value, 1),
                      HOOP_E_PEER_LOST);
     assert_non_null(strstr(error_text(), "rank 1 (host:41) is lost: it sent "
                                          "bytes out of order"));
     assert_null(strstr(error_text(), "this rank was"));
-    couple_close(&couple);
+    engine_pair_close(&engine_pair);
 }
 
 static void
@@ -226,7 +229,7 @@ what_is_too_long_is_cut_before_who_tells_it(void **state)
     lose_for(0, ADVICE "; " ADVICE "; " ADVICE "; " ADVICE "; " ADVICE);
     assert_non_null(strstr(error_text(), "rank 1 (host:41) is lost: " ADVICE));
     assert_non_null(strstr(error_text(), " ..., reported by rank 0 (host:40)"));
-    couple_close(&couple);
+    engine_pair_close(&engine_pair);
 }
 
 static void
@@ -240,7 +243,7 @@ dead_rank_is_told_with_how_it_ended(void **state)
          * look: once more. */
         for (unsigned i = 0; i < 20 && took_ns > EXIT_STATUS_NS; i++) {
             if (i > 0)
-                couple_close(&couple);
+                engine_pair_close(&engine_pair);
             open_with(fate_told);
             took_ns = break_link(self);
         }
@@ -248,7 +251,7 @@ dead_rank_is_told_with_how_it_ended(void **state)
                                " is lost: killed by signal 9 (Killed), "
                                "reported by rank "));
         assert_int_equal(n_looks, 3);
-        couple_close(&couple);
+        engine_pair_close(&engine_pair);
     }
 }
 
@@ -262,7 +265,7 @@ dead_rank_nobody_tells_of_is_lost_all_the_same(void **state)
      * once more. */
     for (unsigned i = 0; i < 20 && n_looks_untold <= 2; i++) {
         if (i > 0)
-            couple_close(&couple);
+            engine_pair_close(&engine_pair);
         open_with(fate_untold);
         assert_true(break_link(1) >= 40 * CLOCK_NS_PER_MS);
         n_looks_untold = n_looks;
@@ -271,7 +274,7 @@ dead_rank_nobody_tells_of_is_lost_all_the_same(void **state)
                            "rank 0 (host:40) is lost: its process has ended "
                            "(connection reset)"));
     assert_true(n_looks_untold > 2);
-    couple_close(&couple);
+    engine_pair_close(&engine_pair);
 }
 
 /* What the coordinator is told, who may conclude more from the one than from the
@@ -282,29 +285,30 @@ loss_is_told_with_its_evidence(void **state)
     (void)state;
     open_with(fate_told);
     break_link(1);
-    assert_int_equal(couple.sides[1].evidence, EVIDENCE_ENDED);
-    couple_close(&couple);
+    assert_int_equal(engine_pair.sides[1].evidence, EVIDENCE_ENDED);
+    engine_pair_close(&engine_pair);
 
     open_with(fate_untold);
     break_link(1);
-    assert_int_equal(couple.sides[1].evidence, EVIDENCE_ENDED);
-    couple_close(&couple);
+    assert_int_equal(engine_pair.sides[1].evidence, EVIDENCE_ENDED);
+    engine_pair_close(&engine_pair);
 
     /* By the rule for ranks alone. */
     open_with(NULL);
-    couple.sides[0].evidence = EVIDENCE_KINDS;
+    engine_pair.sides[0].evidence = EVIDENCE_KINDS;
     break_link(0);
-    assert_int_equal(couple.sides[0].evidence, EVIDENCE_TOLD);
-    couple_close(&couple);
+    assert_int_equal(engine_pair.sides[0].evidence, EVIDENCE_TOLD);
+    engine_pair_close(&engine_pair);
 
     open_with(NULL);
-    engine_events.on_corrupted(couple.sides[0].engine, 1, "no frame of ours");
-    assert_int_equal(couple.sides[0].evidence, EVIDENCE_CLOSED);
-    engine_declare_dead(couple.sides[0].engine, 2, "gone");
-    engine_progress_background(couple.sides[0].engine);
-    assert_int_equal(couple.sides[0].evidence, EVIDENCE_TOLD);
-    assert_int_equal(atomic_load(&couple.sides[0].n_lost), 2);
-    couple_close(&couple);
+    engine_events.on_corrupted(engine_pair.sides[0].engine, 1,
+                               "no frame of ours");
+    assert_int_equal(engine_pair.sides[0].evidence, EVIDENCE_CLOSED);
+    engine_declare_dead(engine_pair.sides[0].engine, 2, "gone");
+    engine_progress_background(engine_pair.sides[0].engine);
+    assert_int_equal(engine_pair.sides[0].evidence, EVIDENCE_TOLD);
+    assert_int_equal(atomic_load(&engine_pair.sides[0].n_lost), 2);
+    engine_pair_close(&engine_pair);
 }
 
 int

@@ -8,27 +8,27 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "check.h"
-#include "unit/worker/engine/couple.h"
+#include "unit/worker/engine/engine_pair.h"
 
-static struct couple couple;
+static struct engine_pair engine_pair;
 
 static int
-couple_set_up(void **state)
+engine_pair_set_up(void **state)
 {
     (void)state;
-    couple_open(&couple);
-    couple_connect(&couple);
+    engine_pair_open(&engine_pair);
+    engine_pair_connect(&engine_pair);
     /* A failure notice is on its way when the operation has ended: somebody must
      * drive on. */
-    couple_start_backgrounds(&couple);
+    engine_pair_start_backgrounds(&engine_pair);
     return 0;
 }
 
 static int
-couple_tear_down(void **state)
+engine_pair_tear_down(void **state)
 {
     (void)state;
-    couple_close(&couple);
+    engine_pair_close(&engine_pair);
     return 0;
 }
 
@@ -58,7 +58,7 @@ static void
 mismatch_names_both_calls_on_both_sides(void **state)
 {
     (void)state;
-    couple_run(&couple, side_mismatch);
+    engine_pair_run(&engine_pair, side_mismatch);
 }
 
 static int
@@ -78,7 +78,7 @@ static void
 mismatch_on_one_context_spares_the_others(void **state)
 {
     (void)state;
-    couple_run(&couple, side_mismatch_then_match);
+    engine_pair_run(&engine_pair, side_mismatch_then_match);
 }
 
 /* Rank 0 has a receive of 3 bytes, rank 1 sends 4. */
@@ -107,7 +107,7 @@ static void
 message_that_does_not_fit_fails_its_receive(void **state)
 {
     (void)state;
-    couple_run(&couple, side_long_message);
+    engine_pair_run(&engine_pair, side_long_message);
 }
 
 static void
@@ -119,17 +119,18 @@ connection_that_ends_fails_what_waits_for_it(void **state)
     int32_t value = 1;
 
     (void)state;
-    couple_open(&couple);
-    engine_add_connection(couple.sides[0].engine, 1, couple.fds[0]);
-    couple.fds[0] = -1;
-    context_set_name(couple.sides[0].comms[1].context, "second");
+    engine_pair_open(&engine_pair);
+    engine_add_connection(engine_pair.sides[0].engine, 1, engine_pair.fds[0]);
+    engine_pair.fds[0] = -1;
+    context_set_name(engine_pair.sides[0].comms[1].context, "second");
+    assert_int_equal(receive_start(engine_pair.sides[0].comms[0].context, bytes,
+                                   4, 1, &message),
+                     HOOP_OK);
     assert_int_equal(
-        receive_start(couple.sides[0].comms[0].context, bytes, 4, 1, &message),
+        sum_start(engine_pair.sides[0].comms[1].context, &value, 1, &sum),
         HOOP_OK);
-    assert_int_equal(
-        sum_start(couple.sides[0].comms[1].context, &value, 1, &sum), HOOP_OK);
-    close(couple.fds[1]);
-    couple.fds[1] = -1;
+    close(engine_pair.fds[1]);
+    engine_pair.fds[1] = -1;
     assert_int_equal(engine_wait(message, patience()), HOOP_E_PEER_LOST);
     assert_non_null(strstr(error_text(), "rank 1 (host:41) is lost"));
     const struct hoop_failure *failure = error_failure_details();
@@ -144,18 +145,18 @@ connection_that_ends_fails_what_waits_for_it(void **state)
     assert_string_equal(failure->operation, "allreduce");
     assert_string_equal(failure->communicator, "second");
     assert_int_equal(failure->sequence, 1);
-    assert_int_equal(atomic_load(&couple.sides[0].n_lost), 1);
-    couple_close(&couple);
+    assert_int_equal(atomic_load(&engine_pair.sides[0].n_lost), 1);
+    engine_pair_close(&engine_pair);
 }
 
 static void
 rank_that_is_lost_itself_accuses_nobody(void **state)
 {
-    struct side *side = &couple.sides[1];
+    struct side *side = &engine_pair.sides[1];
     int32_t value = 1;
 
     (void)state;
-    couple_open(&couple);
+    engine_pair_open(&engine_pair);
     engine_declare_dead(side->engine, 1, "frozen");
     engine_declare_dead(side->engine, 0, "connection reset");
     assert_int_equal(sum_run(side->comms[0].context, &value, 1),
@@ -163,7 +164,7 @@ rank_that_is_lost_itself_accuses_nobody(void **state)
     assert_non_null(strstr(error_text(), "this rank was declared lost by the "
                                          "coordinator (frozen, at "));
     assert_int_equal(atomic_load(&side->n_lost), 1);
-    couple_close(&couple);
+    engine_pair_close(&engine_pair);
 }
 
 /* By another thread, which drives meanwhile. */
@@ -187,7 +188,7 @@ wait_run(void *argument)
 static void
 rank_that_gives_up_says_why(void **state)
 {
-    struct side *sides = couple.sides;
+    struct side *sides = engine_pair.sides;
     struct op *others = NULL;
     struct wait own = {0};
     int32_t value = 1;
@@ -226,29 +227,29 @@ rank_that_gives_up_says_why(void **state)
 static void
 rank_that_has_given_up_is_told_of(void **state)
 {
-    struct side *side = &couple.sides[0];
+    struct side *side = &engine_pair.sides[0];
     int32_t value = 1;
 
     (void)state;
-    couple_open(&couple);
+    engine_pair_open(&engine_pair);
     engine_report_given_up(side->engine, 1, "raised ValueError: x");
     engine_declare_dead(side->engine, 1, "frozen");
     assert_int_equal(sum_run(side->comms[0].context, &value, 1),
                      HOOP_E_RANK_FAILED);
     assert_non_null(
         strstr(error_text(), ": rank 1 (host:41) raised ValueError: x;"));
-    couple_close(&couple);
+    engine_pair_close(&engine_pair);
 }
 
 /* Who was cut off, and given up, may come back and say the same of others. */
 static void
 rank_that_is_lost_is_not_believed(void **state)
 {
-    struct side *sides = couple.sides;
+    struct side *sides = engine_pair.sides;
 
     (void)state;
-    couple_open(&couple);
-    couple_connect(&couple);
+    engine_pair_open(&engine_pair);
+    engine_pair_connect(&engine_pair);
     engine_declare_dead(sides[0].engine, 1, "frozen");
     engine_progress_background(sides[0].engine);
     assert_int_equal(atomic_load(&sides[0].n_lost), 1);
@@ -260,7 +261,7 @@ rank_that_is_lost_is_not_believed(void **state)
     for (unsigned i = 0; i < 10; i++)
         engine_progress_background(sides[0].engine);
     assert_int_equal(atomic_load(&sides[0].n_lost), 1);
-    couple_close(&couple);
+    engine_pair_close(&engine_pair);
 }
 
 static void
@@ -271,24 +272,24 @@ what_was_sent_before_the_end_is_still_received(void **state)
 
     (void)state;
     assert_int_equal(
-        send_start(couple.sides[1].comms[0].context, "last", 4, 1, &op),
+        send_start(engine_pair.sides[1].comms[0].context, "last", 4, 1, &op),
         HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_OK);
-    engine_shutdown(couple.sides[1].engine, 0);
+    engine_shutdown(engine_pair.sides[1].engine, 0);
     assert_int_equal(
-        receive_start(couple.sides[0].comms[0].context, bytes, 7, 1, &op),
+        receive_start(engine_pair.sides[0].comms[0].context, bytes, 7, 1, &op),
         HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_OK);
     assert_string_equal(bytes, "last");
 
     /* There will be no second. */
     assert_int_equal(
-        receive_start(couple.sides[0].comms[0].context, bytes, 7, 1, &op),
+        receive_start(engine_pair.sides[0].comms[0].context, bytes, 7, 1, &op),
         HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
     assert_non_null(strstr(error_text(), "rank 1 (host:41) has left the job"));
     assert_int_equal(error_failure_details()->rank, 1);
-    assert_int_equal(atomic_load(&couple.sides[0].n_lost), 0);
+    assert_int_equal(atomic_load(&engine_pair.sides[0].n_lost), 0);
 }
 
 static void
@@ -300,11 +301,12 @@ collective_with_one_that_left_fails_at_once(void **state)
 
     (void)state;
     assert_int_equal(
-        sum_start(couple.sides[0].comms[0].context, &value, 1, &op), HOOP_OK);
-    engine_shutdown(couple.sides[1].engine, 0);
+        sum_start(engine_pair.sides[0].comms[0].context, &value, 1, &op),
+        HOOP_OK);
+    engine_shutdown(engine_pair.sides[1].engine, 0);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
     assert_non_null(strstr(error_text(), "has left the job"));
-    assert_int_equal(sum_run(couple.sides[0].comms[1].context, &value, 1),
+    assert_int_equal(sum_run(engine_pair.sides[0].comms[1].context, &value, 1),
                      HOOP_E_PEER_LOST);
     assert_true(clock_now_ns() - begin_ns < 10 * CLOCK_NS_PER_S);
 }
@@ -317,25 +319,26 @@ rank_that_leaves_says_who_was_lost(void **state)
     struct op *op = NULL;
 
     (void)state;
-    couple_open(&couple);
-    engine_declare_dead(couple.sides[1].engine, 2, "killed by signal 9");
-    engine_progress_background(couple.sides[1].engine);
+    engine_pair_open(&engine_pair);
+    engine_declare_dead(engine_pair.sides[1].engine, 2, "killed by signal 9");
+    engine_progress_background(engine_pair.sides[1].engine);
     assert_int_equal(
-        sum_start(couple.sides[0].comms[0].context, &value, 1, &op), HOOP_OK);
-    couple_connect(&couple);
-    engine_shutdown(couple.sides[1].engine, 0);
+        sum_start(engine_pair.sides[0].comms[0].context, &value, 1, &op),
+        HOOP_OK);
+    engine_pair_connect(&engine_pair);
+    engine_shutdown(engine_pair.sides[1].engine, 0);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
     assert_non_null(strstr(error_text(),
                            "rank 1 (host:41) has left the job; before that "
                            "rank 2 (far:42) was lost: killed by signal 9"));
-    couple_close(&couple);
+    engine_pair_close(&engine_pair);
 }
 
 /* Who else is in the job is no matter to a rank that is alone. */
 static void
 rank_alone_hears_itself_when_others_have_left(void **state)
 {
-    struct comm_context *alone = couple.sides[0].alone.context;
+    struct comm_context *alone = engine_pair.sides[0].alone.context;
     char bytes[4] = "abc";
     char copy[4] = "";
     int32_t value = 1;
@@ -349,33 +352,34 @@ rank_alone_hears_itself_when_others_have_left(void **state)
     };
 
     (void)state;
-    engine_shutdown(couple.sides[1].engine, 0);
-    assert_int_equal(sum_run(couple.sides[0].comms[0].context, &value, 1),
+    engine_shutdown(engine_pair.sides[1].engine, 0);
+    assert_int_equal(sum_run(engine_pair.sides[0].comms[0].context, &value, 1),
                      HOOP_E_PEER_LOST);
     assert_int_equal(engine_start_message_pair(alone, pair, &op), HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_OK);
     assert_string_equal(copy, "abc");
 }
 
-#define COUPLE_TEST(name)                                                      \
-    cmocka_unit_test_setup_teardown(name, couple_set_up, couple_tear_down)
+#define ENGINE_PAIR_TEST(name)                                                 \
+    cmocka_unit_test_setup_teardown(name, engine_pair_set_up,                  \
+                                    engine_pair_tear_down)
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_TEST(mismatch_names_both_calls_on_both_sides),
-        COUPLE_TEST(mismatch_on_one_context_spares_the_others),
-        COUPLE_TEST(message_that_does_not_fit_fails_its_receive),
+        ENGINE_PAIR_TEST(mismatch_names_both_calls_on_both_sides),
+        ENGINE_PAIR_TEST(mismatch_on_one_context_spares_the_others),
+        ENGINE_PAIR_TEST(message_that_does_not_fit_fails_its_receive),
         cmocka_unit_test(connection_that_ends_fails_what_waits_for_it),
-        COUPLE_TEST(what_was_sent_before_the_end_is_still_received),
-        COUPLE_TEST(collective_with_one_that_left_fails_at_once),
+        ENGINE_PAIR_TEST(what_was_sent_before_the_end_is_still_received),
+        ENGINE_PAIR_TEST(collective_with_one_that_left_fails_at_once),
         cmocka_unit_test(rank_that_leaves_says_who_was_lost),
         cmocka_unit_test(rank_that_is_lost_itself_accuses_nobody),
-        COUPLE_TEST(rank_that_gives_up_says_why),
+        ENGINE_PAIR_TEST(rank_that_gives_up_says_why),
         cmocka_unit_test(rank_that_has_given_up_is_told_of),
         cmocka_unit_test(rank_that_is_lost_is_not_believed),
-        COUPLE_TEST(rank_alone_hears_itself_when_others_have_left),
+        ENGINE_PAIR_TEST(rank_alone_hears_itself_when_others_have_left),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,7 @@
 #include "engine/failure/wait_diagnosis.h"
 #include "net/wakeup.h"
 #include "transport/transport.h"
-#include "unit/worker/engine/couple.h"
+#include "unit/worker/engine/engine_pair.h"
 
 /* What every process has had of processors; NULL: what it really has. */
 static const struct process_cpu_time *shown;
@@ -60,25 +60,26 @@ __wrap_transport_round_trip_ms(const struct transport *transport, uint32_t peer)
     return round_trip_ms;
 }
 
-static struct couple couple;
+static struct engine_pair engine_pair;
 
 static void
 open_with(uint32_t failure_timeout_ms, uint32_t op_ms)
 {
-    couple_open_with(&couple, &(struct engine_options){.failure_timeout_ms =
-                                                           failure_timeout_ms});
-    context_set_timeout(couple.sides[0].comms[0].context, op_ms);
+    engine_pair_open_with(
+        &engine_pair,
+        &(struct engine_options){.failure_timeout_ms = failure_timeout_ms});
+    context_set_timeout(engine_pair.sides[0].comms[0].context, op_ms);
 }
 
 /* The other end is open, and nobody is there. */
 static enum hoop_status
 wait_for_nobody(void)
 {
-    struct side *side = &couple.sides[0];
+    struct side *side = &engine_pair.sides[0];
     int32_t value = 1;
 
-    engine_add_connection(side->engine, 1, couple.fds[0]);
-    couple.fds[0] = -1;
+    engine_add_connection(side->engine, 1, engine_pair.fds[0]);
+    engine_pair.fds[0] = -1;
     return sum_run(side->comms[0].context, &value, 1);
 }
 
@@ -95,7 +96,7 @@ silent_rank_is_lost_after_the_failure_timeout(void **state)
                            "rank 1 (host:41) is lost: frozen or unreachable "
                            "(nothing has come from it for 0.1 s), reported by "
                            "rank 0 (host:40)"));
-    couple_close(&couple);
+    engine_pair_close(&engine_pair);
 }
 
 /* Which asks nothing before it is late. */
@@ -103,21 +104,21 @@ static void
 silent_sender_of_a_message_is_lost_as_soon(void **state)
 {
     const uint64_t begin_ns = clock_now_ns();
-    struct side *side = &couple.sides[0];
+    struct side *side = &engine_pair.sides[0];
     char bytes[4];
     struct op *op = NULL;
 
     (void)state;
     open_with(FAILURE_MS, LONG_MS);
-    engine_add_connection(side->engine, 1, couple.fds[0]);
-    couple.fds[0] = -1;
+    engine_add_connection(side->engine, 1, engine_pair.fds[0]);
+    engine_pair.fds[0] = -1;
     assert_int_equal(
         receive_start(side->comms[0].context, bytes, sizeof(bytes), 1, &op),
         HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
     assert_non_null(strstr(error_text(), "frozen or unreachable"));
     assert_true(clock_now_ns() - begin_ns < LONG_MS / 2 * CLOCK_NS_PER_MS);
-    couple_close(&couple);
+    engine_pair_close(&engine_pair);
 }
 
 static atomic_uint slack_ms;
@@ -139,12 +140,12 @@ way_to_a_silent_rank_is_as_long_as_while_it_spoke(void **state)
     (void)state;
     round_trip_ms = 0;
     round_trip_grows_ms = 7;
-    couple_open_with(&couple,
-                     &(struct engine_options){.failure_timeout_ms = FAILURE_MS,
-                                              .on_suspected = on_suspected});
+    engine_pair_open_with(
+        &engine_pair, &(struct engine_options){.failure_timeout_ms = FAILURE_MS,
+                                               .on_suspected = on_suspected});
     assert_int_equal(wait_for_nobody(), HOOP_E_PEER_LOST);
     assert_int_equal(atomic_load(&slack_ms), 7);
-    couple_close(&couple);
+    engine_pair_close(&engine_pair);
     round_trip_grows_ms = 0;
     round_trip_ms = 0;
 }
@@ -179,11 +180,11 @@ starved_rank_has_more_time(void **state)
     for (int i = 0; i < 4; i++)
         spinners[i] = spinner_start(processor);
     open_with(FAILURE_MS, LONG_MS);
-    couple.sides[0].roster->members[1].pid = (uint32_t)spinners[0];
+    engine_pair.sides[0].roster->members[1].pid = (uint32_t)spinners[0];
     assert_int_equal(wait_for_nobody(), HOOP_E_PEER_LOST);
     assert_true(clock_now_ns() - begin_ns >=
                 (FAILURE_MS + FAILURE_MS / 2) * CLOCK_NS_PER_MS);
-    couple_close(&couple);
+    engine_pair_close(&engine_pair);
     for (int i = 0; i < 4; i++) {
         kill(spinners[i], SIGKILL);
         waitpid(spinners[i], NULL, 0);
@@ -196,14 +197,14 @@ static uint64_t
 patience_measure_ms(uint32_t failure_timeout_ms)
 {
     const uint64_t look_ns = failure_timeout_ms * CLOCK_NS_PER_MS / LOOKS;
-    struct side *side = &couple.sides[0];
+    struct side *side = &engine_pair.sides[0];
     uint64_t passed_ns = 0;
     struct op *op = NULL;
     int32_t value = 1;
 
     open_with(failure_timeout_ms, LONG_MS);
-    engine_add_connection(side->engine, 1, couple.fds[0]);
-    couple.fds[0] = -1;
+    engine_add_connection(side->engine, 1, engine_pair.fds[0]);
+    engine_pair.fds[0] = -1;
     assert_int_equal(sum_start(side->comms[0].context, &value, 1, &op),
                      HOOP_OK);
     engine_progress_background(side->engine);
@@ -213,7 +214,7 @@ patience_measure_ms(uint32_t failure_timeout_ms)
         engine_check_heartbeats(side->engine, begin_ns + passed_ns);
     }
     assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
-    couple_close(&couple);
+    engine_pair_close(&engine_pair);
     return passed_ns / CLOCK_NS_PER_MS;
 }
 
@@ -272,20 +273,22 @@ dead_rank_whose_connection_lives_is_lost(void **state)
 
     (void)state;
     for (unsigned i = 0; i < 2; i++) {
-        couple_open_with(&couple, &(struct engine_options){
-                                      .failure_timeout_ms =
-                                          i == 0 ? LIVING_FAILURE_MS : SLOW_MS,
-                                      .process_status_of = fate_dead});
-        context_set_timeout(couple.sides[0].comms[0].context, LONG_MS);
-        assert_int_equal(engine_wakeup_handle(couple.sides[1].engine, &place),
-                         HOOP_OK);
-        if (i == 1)
-            couple.sides[0].roster->members[1].pid = place.pid;
+        engine_pair_open_with(
+            &engine_pair,
+            &(struct engine_options){.failure_timeout_ms =
+                                         i == 0 ? LIVING_FAILURE_MS : SLOW_MS,
+                                     .process_status_of = fate_dead});
+        context_set_timeout(engine_pair.sides[0].comms[0].context, LONG_MS);
         assert_int_equal(
-            engine_import_wakeup(couple.sides[0].engine, 1, &place), HOOP_OK);
+            engine_wakeup_handle(engine_pair.sides[1].engine, &place), HOOP_OK);
+        if (i == 1)
+            engine_pair.sides[0].roster->members[1].pid = place.pid;
+        assert_int_equal(
+            engine_import_wakeup(engine_pair.sides[0].engine, 1, &place),
+            HOOP_OK);
         assert_int_equal(wait_for_nobody(), HOOP_E_PEER_LOST);
         assert_non_null(strstr(error_text(), texts[i]));
-        couple_close(&couple);
+        engine_pair_close(&engine_pair);
     }
 }
 
@@ -295,7 +298,7 @@ without_a_failure_timeout_silence_is_no_loss(void **state)
     (void)state;
     open_with(0, OP_MS);
     assert_int_equal(wait_for_nobody(), HOOP_E_TIMEOUT);
-    couple_close(&couple);
+    engine_pair_close(&engine_pair);
 }
 
 /* The progress owner there answers, though its program calls nothing. */
@@ -306,12 +309,12 @@ rank_that_is_late_answers_and_lives(void **state)
 
     (void)state;
     open_with(LIVING_FAILURE_MS, LIVING_OP_MS);
-    couple_connect(&couple);
-    couple_start_backgrounds(&couple);
-    assert_int_equal(sum_run(couple.sides[0].comms[0].context, &value, 1),
+    engine_pair_connect(&engine_pair);
+    engine_pair_start_backgrounds(&engine_pair);
+    assert_int_equal(sum_run(engine_pair.sides[0].comms[0].context, &value, 1),
                      HOOP_E_TIMEOUT);
-    assert_int_equal(atomic_load(&couple.sides[0].n_lost), 0);
-    couple_close(&couple);
+    assert_int_equal(atomic_load(&engine_pair.sides[0].n_lost), 0);
+    engine_pair_close(&engine_pair);
 }
 
 int

@@ -5,7 +5,7 @@
 #include "algorithms/algorithms.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "unit/worker/engine/couple_scene.h"
+#include "unit/worker/engine/engine_pair_fixture.h"
 
 /* An allreduce of count values that says it were call. */
 static enum hoop_status
@@ -60,7 +60,7 @@ static void
 mismatch_of_operations_names_both(void **state)
 {
     (void)state;
-    couple_run(&couple, side_calls);
+    engine_pair_run(&engine_pair, side_calls);
 }
 
 static int
@@ -85,7 +85,7 @@ static void
 mismatch_of_settings_names_them_and_both_ranks(void **state)
 {
     (void)state;
-    couple_run(&couple, side_habits);
+    engine_pair_run(&engine_pair, side_habits);
 }
 
 static int
@@ -110,7 +110,7 @@ static void
 mismatch_of_counts_of_one_sum_is_told_as_such(void **state)
 {
     (void)state;
-    couple_run(&couple, side_counts);
+    engine_pair_run(&engine_pair, side_counts);
 }
 
 /* The counts of alltoallv are a matter of two ranks alone. */
@@ -138,7 +138,7 @@ static void
 misfit_of_one_message_names_both_lengths(void **state)
 {
     (void)state;
-    couple_run(&couple, side_lengths);
+    engine_pair_run(&engine_pair, side_lengths);
 }
 
 /* Rank 1 has more elements than it is fit to say in 64 KiB, and rank 0 none:
@@ -161,18 +161,20 @@ static void
 misfit_of_a_large_message_is_found_too(void **state)
 {
     (void)state;
-    couple_run(&couple, side_grant);
+    engine_pair_run(&engine_pair, side_grant);
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_DRIVEN_TEST(mismatch_of_operations_names_both),
-        COUPLE_DRIVEN_TEST(mismatch_of_settings_names_them_and_both_ranks),
-        COUPLE_DRIVEN_TEST(mismatch_of_counts_of_one_sum_is_told_as_such),
-        COUPLE_DRIVEN_TEST(misfit_of_one_message_names_both_lengths),
-        COUPLE_DRIVEN_TEST(misfit_of_a_large_message_is_found_too),
+        ENGINE_PAIR_BACKGROUND_TEST(mismatch_of_operations_names_both),
+        ENGINE_PAIR_BACKGROUND_TEST(
+            mismatch_of_settings_names_them_and_both_ranks),
+        ENGINE_PAIR_BACKGROUND_TEST(
+            mismatch_of_counts_of_one_sum_is_told_as_such),
+        ENGINE_PAIR_BACKGROUND_TEST(misfit_of_one_message_names_both_lengths),
+        ENGINE_PAIR_BACKGROUND_TEST(misfit_of_a_large_message_is_found_too),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

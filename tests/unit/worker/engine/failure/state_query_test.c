@@ -8,7 +8,7 @@
 #include "algorithms/algorithms.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "unit/worker/engine/couple_scene.h"
+#include "unit/worker/engine/engine_pair_fixture.h"
 
 /* What an inquiry may take, and far less than an operation's deadline. */
 static const uint64_t SOON_NS = 10000000000;
@@ -69,7 +69,7 @@ static void
 ranks_that_both_wait_find_out(void **state)
 {
     (void)state;
-    couple_run(&couple, side_two_roots);
+    engine_pair_run(&engine_pair, side_two_roots);
 }
 
 /* Rank 1 has nothing to send: its call ends at once, its next one tells. */
@@ -102,20 +102,20 @@ static void
 rank_that_had_nothing_to_send_is_found_out(void **state)
 {
     (void)state;
-    couple_run(&couple, side_nothing);
+    engine_pair_run(&engine_pair, side_nothing);
 }
 
 /* Before rank 0 has called, rank 1 has returned and left. */
 static void
 rank_that_has_left_is_found_out(void **state)
 {
-    struct comm_context *context = couple.sides[0].comms[0].context;
+    struct comm_context *context = engine_pair.sides[0].comms[0].context;
     int32_t values[4] = {1, 2, 3, 4};
 
     (void)state;
-    assert_int_equal(sum_run(couple.sides[1].comms[0].context, values, 0),
+    assert_int_equal(sum_run(engine_pair.sides[1].comms[0].context, values, 0),
                      HOOP_OK);
-    engine_shutdown(couple.sides[1].engine, clock_deadline_ns(100));
+    engine_shutdown(engine_pair.sides[1].engine, clock_deadline_ns(100));
     assert_int_equal(sum_run(context, values, 4), HOOP_E_MISMATCH);
     assert_true(says("4 elements") && says("0 elements"));
     /* What it never called is another matter. */
@@ -127,15 +127,15 @@ rank_that_has_left_is_found_out(void **state)
 static void
 rank_that_leaves_meanwhile_is_found_out(void **state)
 {
-    struct comm_context *context = couple.sides[0].comms[0].context;
+    struct comm_context *context = engine_pair.sides[0].comms[0].context;
     int32_t values[4] = {1, 2, 3, 4};
     struct op *op = NULL;
 
     (void)state;
     assert_int_equal(sum_start(context, values, 4, &op), HOOP_OK);
-    assert_int_equal(sum_run(couple.sides[1].comms[0].context, values, 0),
+    assert_int_equal(sum_run(engine_pair.sides[1].comms[0].context, values, 0),
                      HOOP_OK);
-    engine_shutdown(couple.sides[1].engine, clock_deadline_ns(100));
+    engine_shutdown(engine_pair.sides[1].engine, clock_deadline_ns(100));
     assert_int_equal(engine_wait(op, patience()), HOOP_E_MISMATCH);
     assert_true(says("4 elements") && says("0 elements"));
 }
@@ -144,8 +144,8 @@ rank_that_leaves_meanwhile_is_found_out(void **state)
 static void
 deadline_tells_what_the_other_is_in(void **state)
 {
-    struct comm_context *first = couple.sides[0].comms[0].context;
-    struct comm_context *second = couple.sides[1].comms[0].context;
+    struct comm_context *first = engine_pair.sides[0].comms[0].context;
+    struct comm_context *second = engine_pair.sides[1].comms[0].context;
     int32_t value = 1;
     char bytes[4];
     struct op *sum = NULL;
@@ -166,7 +166,7 @@ deadline_tells_what_the_other_is_in(void **state)
 static void
 deadline_tells_of_a_rank_that_is_in_no_call(void **state)
 {
-    struct comm_context *context = couple.sides[0].comms[0].context;
+    struct comm_context *context = engine_pair.sides[0].comms[0].context;
     char bytes[4];
     struct op *op = NULL;
 
@@ -177,7 +177,7 @@ deadline_tells_of_a_rank_that_is_in_no_call(void **state)
     assert_true(says("tag 9; it is in no call"));
 }
 
-/* Two connections: what one end of the couple writes comes to the other when
+/* Two connections: what one end of the pair writes comes to the other when
  * the test hands it on. */
 struct relay {
     int ends[2];
@@ -191,7 +191,7 @@ relay_open(struct relay *relay)
 
         assert_int_equal(
             socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
-        engine_add_connection(couple.sides[i].engine, 1 - i, fds[0]);
+        engine_add_connection(engine_pair.sides[i].engine, 1 - i, fds[0]);
         relay->ends[i] = fds[1];
     }
 }
@@ -212,7 +212,7 @@ relay_from(const struct relay *relay, uint32_t rank)
     while ((n_bytes = read(relay->ends[rank], bytes, sizeof(bytes))) > 0)
         assert_int_equal(write(relay->ends[1 - rank], bytes, (size_t)n_bytes),
                          n_bytes);
-    engine_progress_background(couple.sides[1 - rank].engine);
+    engine_progress_background(engine_pair.sides[1 - rank].engine);
 }
 
 /* Turns of rank, until it has written something. */
@@ -224,7 +224,7 @@ await_bytes_of(const struct relay *relay, uint32_t rank)
 
     while (poll(&fd, 1, 1) == 0) {
         assert_false(clock_is_past(deadline_ns));
-        engine_progress_background(couple.sides[rank].engine);
+        engine_progress_background(engine_pair.sides[rank].engine);
     }
 }
 
@@ -263,12 +263,12 @@ rank_that_is_still_checking_is_no_mismatch(void **state)
     struct relay relay;
 
     (void)state;
-    couple_open_checking(&couple, ENGINE_CHECK_FIRST);
+    engine_pair_open_checking(&engine_pair, ENGINE_CHECK_FIRST);
     relay_open(&relay);
-    exchange_start(&couple.sides[0], sent[0], received[0], &ops[0]);
+    exchange_start(&engine_pair.sides[0], sent[0], received[0], &ops[0]);
     await_bytes_of(&relay, 0);
     relay_from(&relay, 0);
-    exchange_start(&couple.sides[1], sent[1], received[1], &ops[1]);
+    exchange_start(&engine_pair.sides[1], sent[1], received[1], &ops[1]);
     await_bytes_of(&relay, 1);
 
     /* It asks. */
@@ -281,7 +281,7 @@ rank_that_is_still_checking_is_no_mismatch(void **state)
     assert_int_equal(received[0][1], 3);
     assert_int_equal(received[1][0], 2);
     relay_close(&relay);
-    couple_close(&couple);
+    engine_pair_close(&engine_pair);
 }
 
 static struct comm_context *
@@ -318,11 +318,11 @@ rank_that_opens_what_is_revoked_finds_out(void **state)
     char byte;
 
     (void)state;
-    contexts[0] = late_context_open(&couple.sides[0]);
+    contexts[0] = late_context_open(&engine_pair.sides[0]);
     context_revoke(contexts[0], "enough of it");
     /* Behind it on the same way. */
-    couple_run(&couple, side_sum);
-    contexts[1] = late_context_open(&couple.sides[1]);
+    engine_pair_run(&engine_pair, side_sum);
+    contexts[1] = late_context_open(&engine_pair.sides[1]);
     assert_int_equal(sum_run(contexts[1], &value, 1), HOOP_E_ABORTED);
     assert_true(says("rank 0 (host:40)") && says("enough of it"));
     assert_int_equal(receive_start(contexts[1], &byte, 1, 1, &op), HOOP_OK);
@@ -342,8 +342,8 @@ rank_that_has_no_such_communicator_is_found_out(void **state)
         int32_t value = 1;
 
         if (was_open)
-            context_close(late_context_open(&couple.sides[0]));
-        struct comm_context *context = late_context_open(&couple.sides[1]);
+            context_close(late_context_open(&engine_pair.sides[0]));
+        struct comm_context *context = late_context_open(&engine_pair.sides[1]);
         assert_int_equal(sum_run(context, &value, 1), HOOP_E_PEER_LOST);
         assert_true(says("rank 0 (host:40) has freed the communicator, or "
                          "given it up"));
@@ -361,11 +361,11 @@ rank_that_still_forms_a_communicator_is_waited_for(void **state)
     struct op *op = NULL;
 
     (void)state;
-    engine_expect_context(couple.sides[0].engine);
-    contexts[1] = late_context_open(&couple.sides[1]);
+    engine_expect_context(engine_pair.sides[0].engine);
+    contexts[1] = late_context_open(&engine_pair.sides[1]);
     assert_int_equal(sum_start(contexts[1], &values[1], 1, &op), HOOP_OK);
     assert_int_equal(engine_wait(op, clock_deadline_ns(400)), HOOP_E_PENDING);
-    contexts[0] = late_context_open(&couple.sides[0]);
+    contexts[0] = late_context_open(&engine_pair.sides[0]);
     assert_int_equal(sum_run(contexts[0], &values[0], 1), HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_OK);
     assert_int_equal(values[1], 3);
@@ -377,15 +377,18 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_DRIVEN_TEST(ranks_that_both_wait_find_out),
-        COUPLE_DRIVEN_TEST(rank_that_had_nothing_to_send_is_found_out),
-        COUPLE_DRIVEN_TEST(rank_that_has_left_is_found_out),
-        COUPLE_DRIVEN_TEST(rank_that_leaves_meanwhile_is_found_out),
-        COUPLE_DRIVEN_TEST(deadline_tells_what_the_other_is_in),
-        COUPLE_DRIVEN_TEST(deadline_tells_of_a_rank_that_is_in_no_call),
-        COUPLE_DRIVEN_TEST(rank_that_opens_what_is_revoked_finds_out),
-        COUPLE_DRIVEN_TEST(rank_that_has_no_such_communicator_is_found_out),
-        COUPLE_DRIVEN_TEST(rank_that_still_forms_a_communicator_is_waited_for),
+        ENGINE_PAIR_BACKGROUND_TEST(ranks_that_both_wait_find_out),
+        ENGINE_PAIR_BACKGROUND_TEST(rank_that_had_nothing_to_send_is_found_out),
+        ENGINE_PAIR_BACKGROUND_TEST(rank_that_has_left_is_found_out),
+        ENGINE_PAIR_BACKGROUND_TEST(rank_that_leaves_meanwhile_is_found_out),
+        ENGINE_PAIR_BACKGROUND_TEST(deadline_tells_what_the_other_is_in),
+        ENGINE_PAIR_BACKGROUND_TEST(
+            deadline_tells_of_a_rank_that_is_in_no_call),
+        ENGINE_PAIR_BACKGROUND_TEST(rank_that_opens_what_is_revoked_finds_out),
+        ENGINE_PAIR_BACKGROUND_TEST(
+            rank_that_has_no_such_communicator_is_found_out),
+        ENGINE_PAIR_BACKGROUND_TEST(
+            rank_that_still_forms_a_communicator_is_waited_for),
         cmocka_unit_test(rank_that_is_still_checking_is_no_mismatch),
     };
 

@@ -10,13 +10,14 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "unit/worker/engine/couple_scene.h"
+#include "unit/worker/engine/engine_pair_fixture.h"
 
 static int
-couple_set_up_timed(void **state)
+engine_pair_set_up_timed(void **state)
 {
     (void)state;
-    couple_open_with(&couple, &(struct engine_options){.timeout_ms = 30000});
+    engine_pair_open_with(&engine_pair,
+                          &(struct engine_options){.timeout_ms = 30000});
     return 0;
 }
 
@@ -24,17 +25,17 @@ couple_set_up_timed(void **state)
 static void
 failure_tells_who_waited_for_whom_and_how_long(void **state)
 {
-    struct side *side = &couple.sides[0];
+    struct side *side = &engine_pair.sides[0];
     int32_t value = 1;
     struct op *op = NULL;
 
     (void)state;
-    engine_add_connection(side->engine, 1, couple.fds[0]);
-    couple.fds[0] = -1;
+    engine_add_connection(side->engine, 1, engine_pair.fds[0]);
+    engine_pair.fds[0] = -1;
     assert_int_equal(sum_start(side->comms[0].context, &value, 1, &op),
                      HOOP_OK);
-    close(couple.fds[1]);
-    couple.fds[1] = -1;
+    close(engine_pair.fds[1]);
+    engine_pair.fds[1] = -1;
     assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
     assert_non_null(strstr(error_text(), "allreduce #1 (int32, 1 elements"));
     assert_non_null(strstr(
@@ -47,7 +48,7 @@ failure_tells_who_waited_for_whom_and_how_long(void **state)
 static void
 deadline_of_a_communicator_is_named_as_its(void **state)
 {
-    struct comm_context *context = couple.sides[0].comms[0].context;
+    struct comm_context *context = engine_pair.sides[0].comms[0].context;
     char bytes[4];
     struct op *op = NULL;
 
@@ -69,7 +70,7 @@ operation_that_was_given_up_has_no_deadline_to_tell(void **state)
 
     (void)state;
     assert_int_equal(
-        receive_start(couple.sides[0].comms[0].context, bytes, 4, 1, &op),
+        receive_start(engine_pair.sides[0].comms[0].context, bytes, 4, 1, &op),
         HOOP_OK);
     engine_cancel_op(op);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_CANCELLED);
@@ -105,7 +106,7 @@ static void
 peer_in_another_communicator_is_said_to_be_there(void **state)
 {
     (void)state;
-    couple_run(&couple, side_crossing);
+    engine_pair_run(&engine_pair, side_crossing);
 }
 
 /* Rank 1 waits for a message of the second communicator. */
@@ -128,7 +129,7 @@ static void
 peer_in_a_message_of_another_communicator_is_said_to_be_there(void **state)
 {
     (void)state;
-    couple_run(&couple, side_messages);
+    engine_pair_run(&engine_pair, side_messages);
 }
 
 enum {
@@ -264,18 +265,21 @@ peer_of_which_a_part_came_is_said_to_have_called(void **state)
     struct relay relay;
 
     (void)state;
-    couple_open_with(&couple, &(struct engine_options){.timeout_ms = 30000});
+    engine_pair_open_with(&engine_pair,
+                          &(struct engine_options){.timeout_ms = 30000});
     relay_start(&relay);
     for (uint32_t i = 0; i < 2; i++)
-        engine_add_connection(couple.sides[i].engine, 1 - i, relay.ends[i]);
-    couple_start_backgrounds(&couple);
-    couple_run(&couple, side_relayed);
+        engine_add_connection(engine_pair.sides[i].engine, 1 - i,
+                              relay.ends[i]);
+    engine_pair_start_backgrounds(&engine_pair);
+    engine_pair_run(&engine_pair, side_relayed);
     relay_stop(&relay);
-    couple_close(&couple);
+    engine_pair_close(&engine_pair);
 }
 
 #define TIMED_TEST(name)                                                       \
-    cmocka_unit_test_setup_teardown(name, couple_set_up_timed, couple_tear_down)
+    cmocka_unit_test_setup_teardown(name, engine_pair_set_up_timed,            \
+                                    engine_pair_tear_down)
 
 int
 main(void)
@@ -284,8 +288,9 @@ main(void)
         TIMED_TEST(failure_tells_who_waited_for_whom_and_how_long),
         TIMED_TEST(deadline_of_a_communicator_is_named_as_its),
         TIMED_TEST(operation_that_was_given_up_has_no_deadline_to_tell),
-        COUPLE_DRIVEN_TEST(peer_in_another_communicator_is_said_to_be_there),
-        COUPLE_DRIVEN_TEST(
+        ENGINE_PAIR_BACKGROUND_TEST(
+            peer_in_another_communicator_is_said_to_be_there),
+        ENGINE_PAIR_BACKGROUND_TEST(
             peer_in_a_message_of_another_communicator_is_said_to_be_there),
         cmocka_unit_test(peer_of_which_a_part_came_is_said_to_have_called),
     };

@@ -1,8 +1,8 @@
 /* tests/unit/worker/mesh/redistribute/redistribute_runner_test.c - mesh/redistribute/redistribute_runner.c */
 
 #include "base/error.h"
-#include "couple_case.h"
 #include "dtype/dtype.h"
+#include "engine_pair_api.h"
 #include "mesh/redistribute/redistribute_runner.h"
 
 /* A vector of four over two ranks: rank r's part, or all of it. */
@@ -125,7 +125,7 @@ static void
 redistribute_runner_in_both_forms_brings_what_is_wanted(void **state)
 {
     (void)state;
-    couple_run(&couple, side_both_forms);
+    engine_pair_run(&engine_pair, side_both_forms);
 }
 
 /* Each means something else: both are told, and go on. */
@@ -151,7 +151,7 @@ static void
 redistribute_runner_that_others_mean_otherwise_is_a_mismatch(void **state)
 {
     (void)state;
-    couple_run(&couple, side_mismatch);
+    engine_pair_run(&engine_pair, side_mismatch);
 }
 
 static int
@@ -171,7 +171,7 @@ static void
 redistribute_runner_whose_finish_fails_fails(void **state)
 {
     (void)state;
-    couple_run(&couple, side_finish_fails);
+    engine_pair_run(&engine_pair, side_finish_fails);
 }
 
 /* Nobody else is there to wait for. */
@@ -182,7 +182,8 @@ redistribute_runner_that_sends_nothing_is_done_at_once(void **state)
     hoop_op_t *op = NULL;
 
     (void)state;
-    assert_int_equal(errand_init(&errand, &couple.sides[1], WHOLE, PARTS), 0);
+    assert_int_equal(errand_init(&errand, &engine_pair.sides[1], WHOLE, PARTS),
+                     0);
     errand.request.comm = NULL;
     assert_int_equal(redistribute_runner_start(&errand.request, &op), HOOP_OK);
     assert_int_equal(errand.n_finished, 1);
@@ -192,11 +193,13 @@ redistribute_runner_that_sends_nothing_is_done_at_once(void **state)
     assert_int_equal(errand.out[2], -1);
     assert_int_equal(hoop_wait(op, 0), HOOP_OK);
 
-    assert_int_equal(errand_init(&errand, &couple.sides[1], WHOLE, ADDENDS), 0);
+    assert_int_equal(
+        errand_init(&errand, &engine_pair.sides[1], WHOLE, ADDENDS), 0);
     assert_int_equal(redistribute_runner_run(&errand.request), HOOP_OK);
     assert_int_equal(errand.out[0], 0);
     assert_int_equal(errand.out[3], 0);
-    assert_int_equal(errand_init(&errand, &couple.sides[0], WHOLE, ADDENDS), 0);
+    assert_int_equal(
+        errand_init(&errand, &engine_pair.sides[0], WHOLE, ADDENDS), 0);
     assert_int_equal(redistribute_runner_run(&errand.request), HOOP_OK);
     assert_int_equal(errand.out[3], 3);
 }
@@ -207,10 +210,12 @@ redistribute_runner_of_nothing_new_copies_unless_it_is_there(void **state)
     struct errand errand;
 
     (void)state;
-    assert_int_equal(errand_init(&errand, &couple.sides[0], PARTS, PARTS), 0);
+    assert_int_equal(errand_init(&errand, &engine_pair.sides[0], PARTS, PARTS),
+                     0);
     assert_int_equal(redistribute_runner_run(&errand.request), HOOP_OK);
     assert_int_equal(errand.out[1], 1);
-    assert_int_equal(errand_init(&errand, &couple.sides[0], PARTS, PARTS), 0);
+    assert_int_equal(errand_init(&errand, &engine_pair.sides[0], PARTS, PARTS),
+                     0);
     errand.to.data = errand.in;
     assert_int_equal(redistribute_runner_run(&errand.request), HOOP_OK);
     assert_int_equal(errand.in[1], 1);
@@ -223,7 +228,8 @@ redistribute_runner_of_an_outsider_only_calls_its_hooks(void **state)
     hoop_op_t *op = NULL;
 
     (void)state;
-    assert_int_equal(errand_init(&errand, &couple.sides[0], PARTS, WHOLE), 0);
+    assert_int_equal(errand_init(&errand, &engine_pair.sides[0], PARTS, WHOLE),
+                     0);
     errand.request.rank = HOOP_NO_RANK;
     assert_int_equal(redistribute_runner_start(&errand.request, &op), HOOP_OK);
     assert_int_equal(errand.n_finished, 1);
@@ -238,8 +244,9 @@ redistribute_runner_that_cannot_start_destroys_its_hooks(void **state)
     struct errand errand;
 
     (void)state;
-    assert_int_equal(errand_init(&errand, &couple.sides[0], PARTS, WHOLE), 0);
-    engine_mark_forked_child(couple.sides[0].engine);
+    assert_int_equal(errand_init(&errand, &engine_pair.sides[0], PARTS, WHOLE),
+                     0);
+    engine_mark_forked_child(engine_pair.sides[0].engine);
     assert_int_equal(redistribute_runner_run(&errand.request), HOOP_E_CLOSED);
     assert_int_equal(errand.n_finished, 0);
     assert_int_equal(errand.n_destroyed, 1);
@@ -249,15 +256,19 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_TEST(redistribute_runner_in_both_forms_brings_what_is_wanted),
-        COUPLE_TEST(
+        ENGINE_PAIR_TEST(
+            redistribute_runner_in_both_forms_brings_what_is_wanted),
+        ENGINE_PAIR_TEST(
             redistribute_runner_that_others_mean_otherwise_is_a_mismatch),
-        COUPLE_TEST(redistribute_runner_whose_finish_fails_fails),
-        COUPLE_TEST(redistribute_runner_that_sends_nothing_is_done_at_once),
-        COUPLE_TEST(
+        ENGINE_PAIR_TEST(redistribute_runner_whose_finish_fails_fails),
+        ENGINE_PAIR_TEST(
+            redistribute_runner_that_sends_nothing_is_done_at_once),
+        ENGINE_PAIR_TEST(
             redistribute_runner_of_nothing_new_copies_unless_it_is_there),
-        COUPLE_TEST(redistribute_runner_of_an_outsider_only_calls_its_hooks),
-        COUPLE_TEST(redistribute_runner_that_cannot_start_destroys_its_hooks),
+        ENGINE_PAIR_TEST(
+            redistribute_runner_of_an_outsider_only_calls_its_hooks),
+        ENGINE_PAIR_TEST(
+            redistribute_runner_that_cannot_start_destroys_its_hooks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

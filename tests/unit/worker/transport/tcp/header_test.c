@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "check.h"
 #include "transport/peer.h"
-#include "unit/worker/transport/station.h"
+#include "unit/worker/transport/test_transport.h"
 
 enum {
     SMALL = 40,
@@ -26,39 +26,41 @@ static uint8_t sent[LARGE];
 static uint8_t received[LARGE];
 
 static void
-summing_open(struct station *station, uint32_t rank, enum codec_id codec)
+summing_open(struct test_transport *test_transport,
+             uint32_t rank,
+             enum codec_id codec)
 {
-    station_open(station, rank, codec);
-    station->transport->is_summing = true;
+    test_transport_open(test_transport, rank, codec);
+    test_transport->transport->is_summing = true;
 }
 
 /* All that rank 0 writes to rank 1 when it is told to by ask. */
 static void
 wire_record(void (*ask)(struct transport *transport), struct wire *out_wire)
 {
-    struct station station;
+    struct test_transport test_transport;
     ssize_t n;
 
-    summing_open(&station, 0, CODEC_NONE);
-    station_attach(&station, 1);
-    ask(station.transport);
-    station_settle(&station);
+    summing_open(&test_transport, 0, CODEC_NONE);
+    test_transport_attach(&test_transport, 1);
+    ask(test_transport.transport);
+    test_transport_settle(&test_transport);
     out_wire->n_bytes = 0;
-    while ((n = recv(station.raw[1], out_wire->bytes + out_wire->n_bytes,
+    while ((n = recv(test_transport.raw[1], out_wire->bytes + out_wire->n_bytes,
                      WIRE_MAX - out_wire->n_bytes, MSG_DONTWAIT)) > 0)
         out_wire->n_bytes += (size_t)n;
     assert_true(n < 0 && errno == EAGAIN);
     assert_true(out_wire->n_bytes > 0);
-    station_close(&station);
+    test_transport_close(&test_transport);
 }
 
 /* Rank 1, to whom wire comes from rank 0. */
 static void
-wire_play(const struct wire *wire, struct station *station)
+wire_play(const struct wire *wire, struct test_transport *test_transport)
 {
-    station_feed_bytes(station, 0,
-                       (struct codec_span){wire->bytes, wire->n_bytes},
-                       wire->n_bytes);
+    test_transport_feed_bytes(test_transport, 0,
+                              (struct codec_span){wire->bytes, wire->n_bytes},
+                              wire->n_bytes);
 }
 
 static void
@@ -73,7 +75,7 @@ ask_collective(struct transport *transport)
 
 static const struct frame_tensor square = {0, {2, {2, 5}}};
 static const struct flow_label tensor_label = {
-    .epoch = STATION_EPOCH,
+    .epoch = TEST_TRANSPORT_EPOCH,
     .tag = 4,
     .call = {.name = 24, .dtype = HOOP_FLOAT32, .count = 10},
     .tensor = &square,
@@ -95,8 +97,8 @@ static void
 ask_verdict(struct transport *transport)
 {
     const struct frame verdict = {.kind = FRAME_VERDICT,
-                                  .epoch = STATION_EPOCH,
-                                  .comm = STATION_COMM,
+                                  .epoch = TEST_TRANSPORT_EPOCH,
+                                  .comm = TEST_TRANSPORT_COMM,
                                   .op = 1};
 
     transport_send_control(transport, 1, &verdict, "as it was");
@@ -114,7 +116,7 @@ enum way {
 static struct sink sink;
 
 static struct recv_request
-inflow_open(struct station *station, enum way way)
+inflow_open(struct test_transport *test_transport, enum way way)
 {
     struct recv_request flow = recv_request_collective(0, received, SMALL);
 
@@ -127,7 +129,7 @@ inflow_open(struct station *station, enum way way)
         flow.label = &tensor_label;
     }
     memset(received, GUARD, SMALL);
-    (void)station;
+    (void)test_transport;
     return flow;
 }
 
@@ -136,20 +138,20 @@ inflow_open(struct station *station, enum way way)
 static bool
 arrives(const struct wire *wire, enum way way)
 {
-    struct station station;
+    struct test_transport test_transport;
 
-    summing_open(&station, 1, CODEC_NONE);
-    station_attach(&station, 0);
-    struct recv_request flow = inflow_open(&station, way);
+    summing_open(&test_transport, 1, CODEC_NONE);
+    test_transport_attach(&test_transport, 0);
+    struct recv_request flow = inflow_open(&test_transport, way);
     if (way != WAY_EARLY)
-        transport_receive(station.transport, &flow);
-    wire_play(wire, &station);
-    assert_int_equal(station.n_mismatches, 0);
-    if (way == WAY_EARLY && station.n_lost == 0) {
-        transport_receive(station.transport, &flow);
-        station_settle(&station);
+        transport_receive(test_transport.transport, &flow);
+    wire_play(wire, &test_transport);
+    assert_int_equal(test_transport.n_mismatches, 0);
+    if (way == WAY_EARLY && test_transport.n_lost == 0) {
+        transport_receive(test_transport.transport, &flow);
+        test_transport_settle(&test_transport);
     }
-    const bool has_arrived = station.n_lost == 0;
+    const bool has_arrived = test_transport.n_lost == 0;
     if (has_arrived) {
         assert_int_equal(sink.n_bytes, SMALL);
         assert_memory_equal(received, sent, SMALL);
@@ -159,8 +161,8 @@ arrives(const struct wire *wire, enum way way)
             assert_int_equal(received[i], GUARD);
     }
     if (flow.is_open)
-        transport_receive_cancel(station.transport, &flow);
-    station_close(&station);
+        transport_receive_cancel(test_transport.transport, &flow);
+    test_transport_close(&test_transport);
     return has_arrived;
 }
 
@@ -197,69 +199,71 @@ flipped_bit_of_a_verdict_is_not_believed(void **state)
     (void)state;
     wire_record(ask_verdict, &wire);
     for (size_t bit = 0; bit < 8 * wire.n_bytes; bit++) {
-        struct station station;
+        struct test_transport test_transport;
 
-        summing_open(&station, 1, CODEC_NONE);
-        station_attach(&station, 0);
+        summing_open(&test_transport, 1, CODEC_NONE);
+        test_transport_attach(&test_transport, 0);
         wire.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        wire_play(&wire, &station);
+        wire_play(&wire, &test_transport);
         wire.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        assert_int_equal(station.n_failure_notices + station.n_lost, 1);
-        if (station.n_failure_notices > 0)
-            assert_string_equal(station.text, "as it was");
-        station_close(&station);
+        assert_int_equal(
+            test_transport.n_failure_notices + test_transport.n_lost, 1);
+        if (test_transport.n_failure_notices > 0)
+            assert_string_equal(test_transport.text, "as it was");
+        test_transport_close(&test_transport);
     }
 }
 
 static void
 damage_names_the_connection(void **state)
 {
-    struct station station;
+    struct test_transport test_transport;
     struct wire wire;
 
     (void)state;
     wire_record(ask_verdict, &wire);
-    summing_open(&station, 1, CODEC_NONE);
-    station_attach(&station, 0);
+    summing_open(&test_transport, 1, CODEC_NONE);
+    test_transport_attach(&test_transport, 0);
     wire.bytes[LIMIT_FRAME_HEADER] ^= 1;
-    wire_play(&wire, &station);
-    assert_non_null(strstr(station.text, "damaged on the way to rank 1"));
-    assert_non_null(strstr(station.text, "checksum of a payload"));
-    station_close(&station);
+    wire_play(&wire, &test_transport);
+    assert_non_null(
+        strstr(test_transport.text, "damaged on the way to rank 1"));
+    assert_non_null(strstr(test_transport.text, "checksum of a payload"));
+    test_transport_close(&test_transport);
 }
 
 static void
 frame_without_checksum_is_refused_where_all_have_them(void **state)
 {
     const struct frame frame = frame_collective(0, SMALL, SMALL);
-    struct station station;
+    struct test_transport test_transport;
 
     (void)state;
-    summing_open(&station, 0, CODEC_NONE);
-    station_attach(&station, 1);
-    station_feed(&station, 1, &frame, sent);
-    assert_int_equal(station.n_lost, 1);
-    assert_non_null(
-        strstr(station.text, "it has HOOP_CHECKSUM=off, but rank 0 has on"));
-    station_close(&station);
+    summing_open(&test_transport, 0, CODEC_NONE);
+    test_transport_attach(&test_transport, 1);
+    test_transport_feed(&test_transport, 1, &frame, sent);
+    assert_int_equal(test_transport.n_lost, 1);
+    assert_non_null(strstr(test_transport.text,
+                           "it has HOOP_CHECKSUM=off, but rank 0 has on"));
+    test_transport_close(&test_transport);
 }
 
 /* Also by who sends none. */
 static void
 checksum_is_checked_wherever_there_is_one(void **state)
 {
-    struct station station;
+    struct test_transport test_transport;
     struct wire wire;
 
     (void)state;
     wire_record(ask_verdict, &wire);
-    station_open(&station, 1, CODEC_NONE);
-    station_attach(&station, 0);
+    test_transport_open(&test_transport, 1, CODEC_NONE);
+    test_transport_attach(&test_transport, 0);
     wire.bytes[LIMIT_FRAME_HEADER] ^= 1;
-    wire_play(&wire, &station);
-    assert_int_equal(station.n_failure_notices, 0);
-    assert_int_equal(station.n_lost, 1);
-    station_close(&station);
+    wire_play(&wire, &test_transport);
+    assert_int_equal(test_transport.n_failure_notices, 0);
+    assert_int_equal(test_transport.n_lost, 1);
+    test_transport_close(&test_transport);
 }
 
 /* Many frames, coded or not, through sockets or memory. */
@@ -274,92 +278,97 @@ large_message_with_checksums_comes_whole(void **state)
             send_request_collective(1, sent, LARGE);
         struct recv_request recv_request =
             recv_request_collective(0, received, LARGE);
-        struct station from;
-        struct station to;
+        struct test_transport from;
+        struct test_transport to;
 
         summing_open(&from, 0, codecs[i]);
         summing_open(&to, 1, codecs[i]);
-        station_join(&from, &to);
+        test_transport_connect(&from, &to);
         memset(received, GUARD, sizeof(received));
         transport_receive(to.transport, &recv_request);
         transport_send(from.transport, &send_request);
-        stations_settle(&from, &to);
+        test_transports_settle(&from, &to);
         assert_true(transport_has_all_bytes(&recv_request));
         assert_memory_equal(received, sent, LARGE);
         assert_int_equal(from.n_lost + to.n_lost, 0);
         transport_receive_cancel(to.transport, &recv_request);
-        station_close(&from);
-        station_close(&to);
+        test_transport_close(&from);
+        test_transport_close(&to);
     }
 }
 
 static const struct frame sign = {.kind = FRAME_HEARTBEAT,
-                                  .epoch = STATION_EPOCH};
+                                  .epoch = TEST_TRANSPORT_EPOCH};
 
 static void
 sign_of_life_says_which_frame_it_is(void **state)
 {
     struct send_request flow = send_request_collective(1, sent, SMALL);
-    struct station station;
+    struct test_transport test_transport;
     struct frame frame;
 
     (void)state;
-    station_open(&station, 0, CODEC_NONE);
-    station_attach(&station, 1);
-    transport_send(station.transport, &flow);
-    assert_true(station_next(&station, 1, &frame, received));
+    test_transport_open(&test_transport, 0, CODEC_NONE);
+    test_transport_attach(&test_transport, 1);
+    transport_send(test_transport.transport, &flow);
+    assert_true(
+        test_transport_next_frame(&test_transport, 1, &frame, received));
     assert_int_equal(frame.tag, flow.label->tag);
     for (uint64_t number = 2; number < 4; number++) {
-        transport_send_control(station.transport, 1, &sign, NULL);
-        assert_true(station_next(&station, 1, &frame, received));
+        transport_send_control(test_transport.transport, 1, &sign, NULL);
+        assert_true(
+            test_transport_next_frame(&test_transport, 1, &frame, received));
         assert_int_equal(frame.kind, FRAME_HEARTBEAT);
         assert_int_equal(frame.tag, number);
     }
-    transport_start_shutdown(station.transport);
-    assert_true(station_next(&station, 1, &frame, received));
+    transport_start_shutdown(test_transport.transport);
+    assert_true(
+        test_transport_next_frame(&test_transport, 1, &frame, received));
     assert_int_equal(frame.kind, FRAME_GOODBYE);
     assert_int_equal(frame.tag, 4);
-    station_close(&station);
+    test_transport_close(&test_transport);
 }
 
 /* Two frames that say nothing have come from rank 0, then one of this kind. */
 static void
-third_frame_play(enum frame_kind kind, uint64_t number, struct station *station)
+third_frame_play(enum frame_kind kind,
+                 uint64_t number,
+                 struct test_transport *test_transport)
 {
     struct frame third = sign;
 
-    station_open(station, 1, CODEC_NONE);
-    station_attach(station, 0);
-    station_feed(station, 0, &sign, NULL);
-    station_feed(station, 0, &sign, NULL);
+    test_transport_open(test_transport, 1, CODEC_NONE);
+    test_transport_attach(test_transport, 0);
+    test_transport_feed(test_transport, 0, &sign, NULL);
+    test_transport_feed(test_transport, 0, &sign, NULL);
     third.kind = kind;
     third.tag = number;
-    station_feed(station, 0, &third, NULL);
+    test_transport_feed(test_transport, 0, &third, NULL);
 }
 
 static void
 frame_that_is_missing_before_a_sign_of_life_loses_the_link(void **state)
 {
     static const enum frame_kind kinds[] = {FRAME_HEARTBEAT, FRAME_GOODBYE};
-    struct station station;
+    struct test_transport test_transport;
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        third_frame_play(kinds[i], 3, &station);
-        assert_int_equal(station.n_lost, 0);
-        station_close(&station);
+        third_frame_play(kinds[i], 3, &test_transport);
+        assert_int_equal(test_transport.n_lost, 0);
+        test_transport_close(&test_transport);
 
-        third_frame_play(kinds[i], 4, &station);
-        assert_int_equal(station.n_lost, 1);
-        assert_non_null(strstr(station.text,
+        third_frame_play(kinds[i], 4, &test_transport);
+        assert_int_equal(test_transport.n_lost, 1);
+        assert_non_null(strstr(test_transport.text,
                                "frames from it were lost on the way to rank 1: "
                                "3 of 4 have come (TCP, "));
-        station_close(&station);
+        test_transport_close(&test_transport);
 
         /* One that came twice has shown it by other signs. */
-        third_frame_play(kinds[i], 2, &station);
-        assert_int_equal(station.n_lost, 0);
-        station_close(&station);
+        third_frame_play(kinds[i], 2, &test_transport);
+        assert_int_equal(test_transport.n_lost, 0);
+        test_transport_close(&test_transport);
     }
 }
 

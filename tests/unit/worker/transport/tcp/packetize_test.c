@@ -6,7 +6,7 @@
 #include "check.h"
 #include "transport/flow.h"
 #include "transport/peer.h"
-#include "unit/worker/transport/desk.h"
+#include "unit/worker/transport/tcp_fixture.h"
 
 enum {
     /* More than the window has room for, if each began. */
@@ -18,7 +18,7 @@ static struct send_request flows[N_FLOWS];
 static struct peer *
 peer_of(void)
 {
-    return &desk.station.transport->peers[1];
+    return &tcp_fixture.test_transport.transport->peers[1];
 }
 
 static int
@@ -26,22 +26,22 @@ flows_open(void **state)
 {
     for (size_t i = 0; i < N_FLOWS; i++)
         flows[i] = (struct send_request){.key = {.peer = 1}};
-    return desk_open(state);
+    return tcp_fixture_open(state);
 }
 
 static int
 flows_close(void **state)
 {
     for (size_t i = 0; i < N_FLOWS; i++)
-        transport_send_cancel(desk.station.transport, &flows[i]);
-    return desk_close(state);
+        transport_send_cancel(tcp_fixture.test_transport.transport, &flows[i]);
+    return tcp_fixture_close(state);
 }
 
 /* As if there were so many ranks that this is one's share. */
 static void
 window_set(uint64_t n_bytes)
 {
-    desk.station.transport->window = n_bytes;
+    tcp_fixture.test_transport.transport->window = n_bytes;
     peer_of()->credit = n_bytes;
 }
 
@@ -50,21 +50,21 @@ send_of(size_t i, uint64_t total, uint64_t ready)
 {
     struct send_request *flow = &flows[i];
 
-    *flow = send_request_collective(1, desk.bytes, total);
+    *flow = send_request_collective(1, tcp_fixture.bytes, total);
     flow->key.op = 1 + i;
     flow->ready = ready;
-    transport_send(desk.station.transport, flow);
+    transport_send(tcp_fixture.test_transport.transport, flow);
     return flow;
 }
 
 static void
 expect_eager(uint64_t offset, uint64_t n_bytes)
 {
-    assert_true(desk_next());
-    assert_int_equal(desk.frame.kind, FRAME_COLLECTIVE);
-    assert_int_equal(desk.frame.flags, FRAME_EAGER);
-    assert_int_equal(desk.frame.offset, offset);
-    assert_int_equal(desk.frame.raw, n_bytes);
+    assert_true(tcp_fixture_next_frame());
+    assert_int_equal(tcp_fixture.frame.kind, FRAME_COLLECTIVE);
+    assert_int_equal(tcp_fixture.frame.flags, FRAME_EAGER);
+    assert_int_equal(tcp_fixture.frame.offset, offset);
+    assert_int_equal(tcp_fixture.frame.raw, n_bytes);
 }
 
 /* ... of all of flow; then what is left of it goes, and costs nothing. */
@@ -74,18 +74,18 @@ expect_rest_when_granted(const struct send_request *flow, uint64_t offset)
     const uint64_t credit = peer_of()->credit;
     struct frame grant = frame_collective(flow->total, 0, flow->total);
 
-    assert_false(desk_next());
+    assert_false(tcp_fixture_next_frame());
     grant.kind = FRAME_GRANT;
     grant.op = flow->key.op;
-    station_feed(&desk.station, 1, &grant, NULL);
-    assert_true(desk_next());
-    assert_int_equal(desk.frame.kind, FRAME_COLLECTIVE);
-    assert_int_equal(desk.frame.flags, 0);
-    assert_int_equal(desk.frame.offset, offset);
-    assert_int_equal(desk.frame.raw, flow->total - offset);
+    test_transport_feed(&tcp_fixture.test_transport, 1, &grant, NULL);
+    assert_true(tcp_fixture_next_frame());
+    assert_int_equal(tcp_fixture.frame.kind, FRAME_COLLECTIVE);
+    assert_int_equal(tcp_fixture.frame.flags, 0);
+    assert_int_equal(tcp_fixture.frame.offset, offset);
+    assert_int_equal(tcp_fixture.frame.raw, flow->total - offset);
     assert_int_equal(flow->handed, flow->total);
     assert_int_equal(peer_of()->credit, credit);
-    assert_false(desk_next());
+    assert_false(tcp_fixture_next_frame());
 }
 
 static void
@@ -96,7 +96,7 @@ message_that_needs_no_grant_goes_whole(void **state)
 
     (void)state;
     expect_eager(0, LIMIT_EAGER_WHOLE);
-    assert_false(desk_next());
+    assert_false(tcp_fixture_next_frame());
     assert_int_equal(flow->handed, flow->total);
     assert_false(flow->is_queued);
 }
@@ -122,19 +122,20 @@ whole_messages_leave_a_quarter_of_the_window_to_others(void **state)
     (void)state;
     for (size_t i = 0; i < N_FLOWS; i++)
         send_of(i, LIMIT_EAGER_WHOLE, LIMIT_EAGER_WHOLE);
-    while (desk_next() && desk.frame.raw == LIMIT_EAGER_WHOLE)
+    while (tcp_fixture_next_frame() &&
+           tcp_fixture.frame.raw == LIMIT_EAGER_WHOLE)
         n_whole++;
     assert_in_range(n_whole, 2, LIMIT_EAGER_WINDOW * 3 / 4 / LIMIT_EAGER_WHOLE);
-    while (desk.frame.kind == FRAME_COLLECTIVE) {
-        assert_int_equal(desk.frame.raw, LIMIT_EAGER_MESSAGE);
+    while (tcp_fixture.frame.kind == FRAME_COLLECTIVE) {
+        assert_int_equal(tcp_fixture.frame.raw, LIMIT_EAGER_MESSAGE);
         n_begun++;
-        assert_true(desk_next());
+        assert_true(tcp_fixture_next_frame());
     }
     assert_true(n_begun >= LIMIT_EAGER_WINDOW / 4 / LIMIT_EAGER_MESSAGE - 1);
-    assert_int_equal(desk.frame.kind, FRAME_ANNOUNCE);
-    assert_int_equal(desk.frame.op, 1 + n_whole + n_begun);
-    while (desk_next())
-        assert_int_equal(desk.frame.kind, FRAME_ANNOUNCE);
+    assert_int_equal(tcp_fixture.frame.kind, FRAME_ANNOUNCE);
+    assert_int_equal(tcp_fixture.frame.op, 1 + n_whole + n_begun);
+    while (tcp_fixture_next_frame())
+        assert_int_equal(tcp_fixture.frame.kind, FRAME_ANNOUNCE);
 }
 
 /* As it is among hundreds of ranks ... */
@@ -159,8 +160,8 @@ smaller_window_asks_first(void **state)
     (void)state;
     window_set(LIMIT_EAGER_MESSAGE);
     flow = send_of(0, LIMIT_EAGER_WHOLE, LIMIT_EAGER_WHOLE);
-    assert_true(desk_next());
-    assert_int_equal(desk.frame.kind, FRAME_ANNOUNCE);
+    assert_true(tcp_fixture_next_frame());
+    assert_int_equal(tcp_fixture.frame.kind, FRAME_ANNOUNCE);
     expect_rest_when_granted(flow, 0);
 }
 
@@ -176,10 +177,10 @@ message_that_is_ready_too_late_waits_for_its_grant(void **state)
         struct send_request *flow = send_of(i, LIMIT_EAGER_WHOLE, readies[i]);
 
         expect_eager(0, readies[i]);
-        assert_false(desk_next());
+        assert_false(tcp_fixture_next_frame());
         peer_of()->credit = 0;
         flow->ready = flow->total;
-        transport_send_more(desk.station.transport, flow);
+        transport_send_more(tcp_fixture.test_transport.transport, flow);
         expect_rest_when_granted(flow, readies[i]);
         peer_of()->credit = LIMIT_EAGER_WINDOW;
     }

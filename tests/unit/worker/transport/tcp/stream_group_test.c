@@ -9,7 +9,7 @@
 #include "check.h"
 #include "segments.h"
 #include "transport/tcp/stream_group.h"
-#include "unit/worker/transport/station.h"
+#include "unit/worker/transport/test_transport.h"
 
 enum {
     STREAMS = 3,

@@ -11,7 +11,7 @@
 #include "segments.h"
 #include "transport/peer.h"
 #include "transport/tcp/stream_group.h"
-#include "unit/worker/transport/station.h"
+#include "unit/worker/transport/test_transport.h"
 #include "wire/frame.h"
 
 enum {
@@ -19,27 +19,27 @@ enum {
     STREAMS = 3,
 };
 
-static struct station here;  /* rank 0, which says how many */
-static struct station there; /* rank 1 */
-static int others[2];        /* the last stream's ends */
+static struct test_transport here;  /* rank 0, which says how many */
+static struct test_transport there; /* rank 1 */
+static int others[2];               /* the last stream's ends */
 
 static int
-stations_open(void **state)
+test_transports_open(void **state)
 {
     (void)state;
     setenv("HOOP_STREAMS", "3", 1);
-    station_open(&here, 0, CODEC_NONE);
-    station_open(&there, 1, CODEC_NONE);
-    station_join(&here, &there);
+    test_transport_open(&here, 0, CODEC_NONE);
+    test_transport_open(&there, 1, CODEC_NONE);
+    test_transport_connect(&here, &there);
     return 0;
 }
 
 static int
-stations_close(void **state)
+test_transports_close(void **state)
 {
     (void)state;
-    station_close(&here);
-    station_close(&there);
+    test_transport_close(&here);
+    test_transport_close(&there);
     return 0;
 }
 
@@ -56,26 +56,26 @@ streams_join(void)
 {
     for (unsigned i = 1; i <= STREAMS; i++)
         stream_join(i);
-    stations_settle(&here, &there);
+    test_transports_settle(&here, &there);
 }
 
 static const struct stream_group *
-stream_group_at(const struct station *station, uint32_t peer)
+stream_group_at(const struct test_transport *test_transport, uint32_t peer)
 {
-    return station->transport->peers[peer].stream_group;
+    return test_transport->transport->peers[peer].stream_group;
 }
 
 static unsigned
-n_wanted(const struct station *station, uint32_t peer)
+n_wanted(const struct test_transport *test_transport, uint32_t peer)
 {
-    return station->transport->peers[peer].n_streams_wanted;
+    return test_transport->transport->peers[peer].n_streams_wanted;
 }
 
 /* A turn would find work. */
 static bool
-is_woken(const struct station *station)
+is_woken(const struct test_transport *test_transport)
 {
-    struct pollfd end = {.fd = transport_fd(station->transport),
+    struct pollfd end = {.fd = transport_fd(test_transport->transport),
                          .events = POLLIN};
 
     return poll(&end, 1, 0) > 0;
@@ -88,7 +88,7 @@ exchange(unsigned seed)
     uint8_t *bytes[4];
     struct send_request outs[2];
     struct recv_request ins[2];
-    struct station *const stations[2] = {&here, &there};
+    struct test_transport *const test_transports[2] = {&here, &there};
 
     for (unsigned i = 0; i < 4; i++)
         bytes[i] = calloc(1, LARGE);
@@ -97,14 +97,14 @@ exchange(unsigned seed)
         outs[i] = send_request_collective(1 - i, bytes[i], LARGE);
         ins[i] = recv_request_collective(1 - i, bytes[2 + i], LARGE);
         outs[i].key.op = ins[i].key.op = seed;
-        transport_receive(stations[i]->transport, &ins[i]);
-        transport_send(stations[i]->transport, &outs[i]);
+        transport_receive(test_transports[i]->transport, &ins[i]);
+        transport_send(test_transports[i]->transport, &outs[i]);
     }
-    stations_settle(&here, &there);
+    test_transports_settle(&here, &there);
     for (uint32_t i = 0; i < 2; i++) {
         assert_int_equal(ins[i].arrived, LARGE);
         pattern_check(bytes[2 + i], LARGE, seed + 1 - i);
-        transport_receive_cancel(stations[i]->transport, &ins[i]);
+        transport_receive_cancel(test_transports[i]->transport, &ins[i]);
     }
     for (unsigned i = 0; i < 4; i++)
         free(bytes[i]);
@@ -145,8 +145,8 @@ streams_may_come_before_the_first_connection(void **state)
         close(fds[1]);
     }
     assert_int_equal(here.n_lost, 0);
-    station_attach(&here, 2);
-    station_settle(&here);
+    test_transport_attach(&here, 2);
+    test_transport_settle(&here);
     assert_int_equal(n_wanted(&here, 2), STREAMS);
 }
 
@@ -157,9 +157,9 @@ goodbyes_end_a_bundle_without_a_loss(void **state)
     streams_join();
     exchange(20);
     transport_start_shutdown(here.transport);
-    stations_settle(&here, &there);
+    test_transports_settle(&here, &there);
     transport_start_shutdown(there.transport);
-    stations_settle(&here, &there);
+    test_transports_settle(&here, &there);
     assert_true(transport_is_shut_down(here.transport));
     assert_true(transport_is_shut_down(there.transport));
     assert_int_equal(here.n_lost + there.n_lost, 0);
@@ -173,7 +173,7 @@ end_of_one_stream_is_the_peers(void **state)
     streams_join();
     exchange(30);
     shutdown(others[1], SHUT_RDWR);
-    stations_settle(&here, &there);
+    test_transports_settle(&here, &there);
     assert_int_equal(here.n_lost, 1);
     assert_int_equal(there.n_lost, 1);
 }
@@ -185,48 +185,49 @@ broken_stream_that_is_not_used_yet_is_let_go(void **state)
 {
     static const uint8_t mark[STREAM_GROUP_MARK] = {1, 0, 0, 0, 1};
     const struct frame spread = {
-        .kind = FRAME_SPREAD, .epoch = STATION_EPOCH, .total = 1};
+        .kind = FRAME_SPREAD, .epoch = TEST_TRANSPORT_EPOCH, .total = 1};
 
     (void)state;
     for (unsigned has_first = 0; has_first < 2; has_first++) {
-        struct station station;
+        struct test_transport test_transport;
         int fds[2];
 
-        station_open(&station, 1, CODEC_NONE);
+        test_transport_open(&test_transport, 1, CODEC_NONE);
         if (has_first)
-            station_attach(&station, 0);
+            test_transport_attach(&test_transport, 0);
         pair_open(fds);
-        transport_attach_stream(station.transport, 0, 1, fds[0]);
-        station_settle(&station);
-        assert_false(is_woken(&station));
+        transport_attach_stream(test_transport.transport, 0, 1, fds[0]);
+        test_transport_settle(&test_transport);
+        assert_false(is_woken(&test_transport));
         close(fds[1]);
-        station_settle(&station);
-        assert_false(is_woken(&station));
-        assert_int_equal(station.n_lost, 0);
+        test_transport_settle(&test_transport);
+        assert_false(is_woken(&test_transport));
+        assert_int_equal(test_transport.n_lost, 0);
         if (!has_first)
-            station_attach(&station, 0);
-        station_feed(&station, 0, &spread, NULL);
-        assert_int_equal(station.n_lost, 0);
-        station_feed_bytes(&station, 0, (struct codec_span){mark, sizeof(mark)},
-                           sizeof(mark));
-        assert_int_equal(station.n_lost, 1);
-        station_close(&station);
+            test_transport_attach(&test_transport, 0);
+        test_transport_feed(&test_transport, 0, &spread, NULL);
+        assert_int_equal(test_transport.n_lost, 0);
+        test_transport_feed_bytes(&test_transport, 0,
+                                  (struct codec_span){mark, sizeof(mark)},
+                                  sizeof(mark));
+        assert_int_equal(test_transport.n_lost, 1);
+        test_transport_close(&test_transport);
     }
 }
 
 /* Rank 1, whose rank 0 has begun a stream group of one stream, that fd feeds. */
 static void
-stream_group_open(struct station *station, int *out_fd)
+stream_group_open(struct test_transport *test_transport, int *out_fd)
 {
     const struct frame spread = {
-        .kind = FRAME_SPREAD, .epoch = STATION_EPOCH, .total = 1};
+        .kind = FRAME_SPREAD, .epoch = TEST_TRANSPORT_EPOCH, .total = 1};
     int fds[2];
 
-    station_open(station, 1, CODEC_NONE);
-    station_attach(station, 0);
+    test_transport_open(test_transport, 1, CODEC_NONE);
+    test_transport_attach(test_transport, 0);
     pair_open(fds);
-    transport_attach_stream(station->transport, 0, 1, fds[0]);
-    station_feed(station, 0, &spread, NULL);
+    transport_attach_stream(test_transport->transport, 0, 1, fds[0]);
+    test_transport_feed(test_transport, 0, &spread, NULL);
     *out_fd = fds[1];
 }
 
@@ -236,19 +237,19 @@ static const uint8_t goodbye_mark[STREAM_GROUP_MARK] = {1, 0, 0, 0,
 static void
 first_connection_is_let_be_while_another_is_awaited(void **state)
 {
-    struct station station;
+    struct test_transport test_transport;
     int fd;
 
     (void)state;
-    stream_group_open(&station, &fd);
+    stream_group_open(&test_transport, &fd);
     for (unsigned i = 0; i < 2; i++)
-        station_feed_bytes(
-            &station, 0,
+        test_transport_feed_bytes(
+            &test_transport, 0,
             (struct codec_span){goodbye_mark, sizeof(goodbye_mark)},
             sizeof(goodbye_mark));
-    assert_false(is_woken(&station));
-    assert_int_equal(station.n_lost, 0);
-    station_close(&station);
+    assert_false(is_woken(&test_transport));
+    assert_int_equal(test_transport.n_lost, 0);
+    test_transport_close(&test_transport);
     close(fd);
 }
 
@@ -257,27 +258,28 @@ static void
 goodbye_behind_the_end_of_the_first_is_heard(void **state)
 {
     const struct frame goodbye = {.kind = FRAME_GOODBYE,
-                                  .epoch = STATION_EPOCH};
+                                  .epoch = TEST_TRANSPORT_EPOCH};
     uint8_t bytes[LIMIT_FRAME_HEADER];
-    struct station station;
+    struct test_transport test_transport;
     int fd;
 
     (void)state;
-    stream_group_open(&station, &fd);
-    transport_start_shutdown(station.transport);
-    station_feed_bytes(&station, 0,
-                       (struct codec_span){goodbye_mark, sizeof(goodbye_mark)},
-                       sizeof(goodbye_mark));
-    shutdown(station.raw[0], SHUT_WR);
-    station_settle(&station);
-    assert_int_equal(station.n_lost, 0);
+    stream_group_open(&test_transport, &fd);
+    transport_start_shutdown(test_transport.transport);
+    test_transport_feed_bytes(
+        &test_transport, 0,
+        (struct codec_span){goodbye_mark, sizeof(goodbye_mark)},
+        sizeof(goodbye_mark));
+    shutdown(test_transport.raw[0], SHUT_WR);
+    test_transport_settle(&test_transport);
+    assert_int_equal(test_transport.n_lost, 0);
     frame_encode(&goodbye, bytes);
     assert_int_equal(send(fd, bytes, sizeof(bytes), 0), sizeof(bytes));
-    station_settle(&station);
-    assert_int_equal(station.n_lost, 0);
-    assert_int_equal(station.n_left, 1);
-    assert_true(transport_is_shut_down(station.transport));
-    station_close(&station);
+    test_transport_settle(&test_transport);
+    assert_int_equal(test_transport.n_lost, 0);
+    assert_int_equal(test_transport.n_left, 1);
+    assert_true(transport_is_shut_down(test_transport.transport));
+    test_transport_close(&test_transport);
     close(fd);
 }
 
@@ -288,15 +290,16 @@ spread_over_what_cannot_be_is_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-        struct station station;
-        const struct frame frame = {
-            .kind = FRAME_SPREAD, .epoch = STATION_EPOCH, .total = wrong[i]};
+        struct test_transport test_transport;
+        const struct frame frame = {.kind = FRAME_SPREAD,
+                                    .epoch = TEST_TRANSPORT_EPOCH,
+                                    .total = wrong[i]};
 
-        station_open(&station, 1, CODEC_NONE);
-        station_attach(&station, 0);
-        station_feed(&station, 0, &frame, NULL);
-        assert_int_equal(station.n_lost, 1);
-        station_close(&station);
+        test_transport_open(&test_transport, 1, CODEC_NONE);
+        test_transport_attach(&test_transport, 0);
+        test_transport_feed(&test_transport, 0, &frame, NULL);
+        assert_int_equal(test_transport.n_lost, 1);
+        test_transport_close(&test_transport);
     }
 }
 
@@ -307,46 +310,47 @@ marks_behind_the_frame_are_read(void **state)
     static const uint8_t mark[STREAM_GROUP_MARK] = {0, 0, 0, 0,
                                                     LIMIT_FRAME_HEADER};
     const struct frame spread = {
-        .kind = FRAME_SPREAD, .epoch = STATION_EPOCH, .total = 1};
+        .kind = FRAME_SPREAD, .epoch = TEST_TRANSPORT_EPOCH, .total = 1};
     const struct frame goodbye = {.kind = FRAME_GOODBYE,
-                                  .epoch = STATION_EPOCH};
+                                  .epoch = TEST_TRANSPORT_EPOCH};
     uint8_t bytes[2 * LIMIT_FRAME_HEADER + STREAM_GROUP_MARK];
-    struct station station;
+    struct test_transport test_transport;
 
     (void)state;
     frame_encode(&spread, bytes);
     memcpy(bytes + LIMIT_FRAME_HEADER, mark, sizeof(mark));
     frame_encode(&goodbye, bytes + LIMIT_FRAME_HEADER + sizeof(mark));
-    station_open(&station, 1, CODEC_NONE);
-    station_attach(&station, 0);
-    station_feed_bytes(&station, 0, (struct codec_span){bytes, sizeof(bytes)},
-                       sizeof(bytes));
-    assert_int_equal(station.n_lost, 0);
-    assert_int_equal(station.n_left, 1);
-    station_close(&station);
+    test_transport_open(&test_transport, 1, CODEC_NONE);
+    test_transport_attach(&test_transport, 0);
+    test_transport_feed_bytes(&test_transport, 0,
+                              (struct codec_span){bytes, sizeof(bytes)},
+                              sizeof(bytes));
+    assert_int_equal(test_transport.n_lost, 0);
+    assert_int_equal(test_transport.n_left, 1);
+    test_transport_close(&test_transport);
 }
 
 static void
 nothing_is_spread_over_shared_memory(void **state)
 {
-    struct station one;
-    struct station other;
+    struct test_transport one;
+    struct test_transport other;
 
     (void)state;
     setenv("HOOP_TRANSPORT", "shm", 1);
-    station_open(&one, 0, CODEC_NONE);
-    station_open(&other, 1, CODEC_NONE);
-    station_join(&one, &other);
+    test_transport_open(&one, 0, CODEC_NONE);
+    test_transport_open(&other, 1, CODEC_NONE);
+    test_transport_connect(&one, &other);
     setenv("HOOP_TRANSPORT", "tcp", 1);
     assert_int_equal(n_wanted(&one, 1), 0);
     pair_open(others);
     transport_attach_stream(one.transport, 1, 1, others[0]);
     transport_attach_stream(other.transport, 0, 1, others[1]);
-    stations_settle(&one, &other);
+    test_transports_settle(&one, &other);
     assert_int_equal(one.n_lost + other.n_lost, 0);
     assert_null(stream_group_at(&one, 1));
-    station_close(&one);
-    station_close(&other);
+    test_transport_close(&one);
+    test_transport_close(&other);
 }
 
 /* Rank 0 and 1 at these addresses, on nodes of their own. */
@@ -354,10 +358,10 @@ static bool
 is_measured(const char *first, const char *second)
 {
     const char *const addresses[] = {first, second};
-    struct station one;
+    struct test_transport one;
 
     setenv("HOOP_STREAMS", "auto", 1);
-    station_open(&one, 0, CODEC_NONE);
+    test_transport_open(&one, 0, CODEC_NONE);
     for (uint32_t i = 0; i < 2; i++) {
         struct member *member = &one.roster->members[i];
 
@@ -365,9 +369,9 @@ is_measured(const char *first, const char *second)
         assert_int_equal(address_parse(addresses[i], &member->address),
                          HOOP_OK);
     }
-    station_attach(&one, 1);
+    test_transport_attach(&one, 1);
     const bool is_settled = one.transport->peers[1].stream_autotune.is_settled;
-    station_close(&one);
+    test_transport_close(&one);
     return !is_settled;
 }
 
@@ -380,7 +384,8 @@ streams_are_measured_between_hosts_alone(void **state)
 }
 
 #define SPREAD_TEST(name)                                                      \
-    cmocka_unit_test_setup_teardown(name, stations_open, stations_close)
+    cmocka_unit_test_setup_teardown(name, test_transports_open,                \
+                                    test_transports_close)
 
 int
 main(void)

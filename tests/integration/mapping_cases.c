@@ -1,10 +1,10 @@
-/* tests/integration/passages.c - the mappings and primitives, to be called alike */
+/* tests/integration/mapping_cases.c - the mappings and primitives, to be called alike */
 
-#include "passages.h"
+#include "mapping_cases.h"
 
 #include <string.h>
 
-const struct passage passages[] = {
+const struct mapping_case mapping_cases[] = {
     {.name = "tp_reduce",
      .effect = EFFECT_SUM,
      .plain = hoop_tp_reduce,
@@ -141,76 +141,80 @@ const struct passage passages[] = {
      .plain_start = hoop_all_to_all_hp2sp_backward_start},
 };
 
-const size_t n_passages = sizeof(passages) / sizeof(*passages);
+const size_t n_mapping_cases = sizeof(mapping_cases) / sizeof(*mapping_cases);
 
-const struct passage *
-passage_find(const char *name)
+const struct mapping_case *
+mapping_case_find(const char *name)
 {
-    for (size_t i = 0; i < n_passages; i++) {
-        if (strcmp(passages[i].name, name) == 0)
-            return &passages[i];
+    for (size_t i = 0; i < n_mapping_cases; i++) {
+        if (strcmp(mapping_cases[i].name, name) == 0)
+            return &mapping_cases[i];
     }
     return NULL;
 }
 
 bool
-passage_takes_rows(const struct passage *passage)
+mapping_case_takes_rows(const struct mapping_case *mapping_case)
 {
-    return passage->rows || passage->consuming;
+    return mapping_case->rows || mapping_case->consuming;
 }
 
 bool
-passage_takes_sizes(const struct passage *passage)
+mapping_case_takes_sizes(const struct mapping_case *mapping_case)
 {
-    return passage_takes_rows(passage) && passage->effect != EFFECT_CUT_FIRST;
+    return mapping_case_takes_rows(mapping_case) &&
+           mapping_case->effect != EFFECT_CUT_FIRST;
 }
 
 bool
-passage_has_start(const struct passage *passage)
+mapping_case_has_start(const struct mapping_case *mapping_case)
 {
-    return passage->plain_start || passage->rows_start ||
-           passage->consuming_start || passage->splits_start;
+    return mapping_case->plain_start || mapping_case->rows_start ||
+           mapping_case->consuming_start || mapping_case->splits_start;
 }
 
 enum hoop_status
-passage_run(const struct passage *passage,
-            const struct redistribute_call_request *call)
+mapping_case_run(const struct mapping_case *mapping_case,
+                 const struct redistribute_call_request *call)
 {
-    if (passage->plain)
-        return passage->plain(call->tensor, call->out, call->comm);
-    if (passage->rows)
-        return passage->rows(call->tensor, call->out, call->rows, call->comm);
-    if (passage->consuming)
-        return passage->consuming(call->tensor, call->out, passage->consumer,
-                                  call->rows, call->comm);
-    return passage->splits(call->tensor, call->out, call->splits, call->comm);
+    if (mapping_case->plain)
+        return mapping_case->plain(call->tensor, call->out, call->comm);
+    if (mapping_case->rows)
+        return mapping_case->rows(call->tensor, call->out, call->rows,
+                                  call->comm);
+    if (mapping_case->consuming)
+        return mapping_case->consuming(call->tensor, call->out,
+                                       mapping_case->consumer, call->rows,
+                                       call->comm);
+    return mapping_case->splits(call->tensor, call->out, call->splits,
+                                call->comm);
 }
 
 enum hoop_status
-passage_start(const struct passage *passage,
-              const struct redistribute_call_request *call,
-              hoop_op_t **out_op)
+mapping_case_start(const struct mapping_case *mapping_case,
+                   const struct redistribute_call_request *call,
+                   hoop_op_t **out_op)
 {
-    if (passage->plain_start)
-        return passage->plain_start(call->tensor, call->out, call->comm,
-                                    out_op);
-    if (passage->rows_start)
-        return passage->rows_start(call->tensor, call->out, call->rows,
-                                   call->comm, out_op);
-    if (passage->consuming_start)
-        return passage->consuming_start(call->tensor, call->out,
-                                        passage->consumer, call->rows,
+    if (mapping_case->plain_start)
+        return mapping_case->plain_start(call->tensor, call->out, call->comm,
+                                         out_op);
+    if (mapping_case->rows_start)
+        return mapping_case->rows_start(call->tensor, call->out, call->rows,
                                         call->comm, out_op);
-    return passage->splits_start(call->tensor, call->out, call->splits,
-                                 call->comm, out_op);
+    if (mapping_case->consuming_start)
+        return mapping_case->consuming_start(call->tensor, call->out,
+                                             mapping_case->consumer, call->rows,
+                                             call->comm, out_op);
+    return mapping_case->splits_start(call->tensor, call->out, call->splits,
+                                      call->comm, out_op);
 }
 
 enum hoop_status
-passage_run_started(const struct passage *passage,
-                    const struct redistribute_call_request *call)
+mapping_case_run_started(const struct mapping_case *mapping_case,
+                         const struct redistribute_call_request *call)
 {
     hoop_op_t *op = NULL;
-    const enum hoop_status status = passage_start(passage, call, &op);
+    const enum hoop_status status = mapping_case_start(mapping_case, call, &op);
 
     return status == HOOP_OK ? hoop_wait(op, HOOP_FOREVER) : status;
 }

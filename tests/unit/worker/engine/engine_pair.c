@@ -1,6 +1,6 @@
-/* tests/unit/worker/engine/couple.c - two engines in one process, connected */
+/* tests/unit/worker/engine/engine_pair.c - two engines in one process, connected */
 
-#include "couple.h"
+#include "engine_pair.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -54,7 +54,7 @@ side_open(struct side *side, uint32_t rank, const struct engine_options *wanted)
     options.on_progress_needed = on_progress_needed;
     options.owner = side;
     side->rank = rank;
-    for (uint32_t i = 0; i < COUPLE_CONTEXTS; i++)
+    for (uint32_t i = 0; i < ENGINE_PAIR_CONTEXTS; i++)
         side->comms[i].session_timeout_ms = 30000;
     assert_int_equal(roster_create(3, &side->roster), HOOP_OK);
     side->roster->rank = rank;
@@ -69,7 +69,7 @@ side_open(struct side *side, uint32_t rank, const struct engine_options *wanted)
     side->roster->members[2].pid = 42;
     options.roster = side->roster;
     assert_int_equal(engine_create(&options, &side->engine), HOOP_OK);
-    for (uint32_t i = 0; i < COUPLE_CONTEXTS; i++) {
+    for (uint32_t i = 0; i < ENGINE_PAIR_CONTEXTS; i++) {
         const struct context_options context = {.id = 1 + i,
                                                 .rank = rank,
                                                 .size = 2,
@@ -87,37 +87,41 @@ side_open(struct side *side, uint32_t rank, const struct engine_options *wanted)
 }
 
 void
-couple_open(struct couple *couple)
+engine_pair_open(struct engine_pair *engine_pair)
 {
-    couple_open_checking(couple, ENGINE_CHECK_FRAMES);
+    engine_pair_open_checking(engine_pair, ENGINE_CHECK_FRAMES);
 }
 
 void
-couple_open_checking(struct couple *couple, enum engine_call_checking checking)
+engine_pair_open_checking(struct engine_pair *engine_pair,
+                          enum engine_call_checking checking)
 {
-    couple_open_with(couple, &(struct engine_options){.checking = checking});
+    engine_pair_open_with(engine_pair,
+                          &(struct engine_options){.checking = checking});
 }
 
 void
-couple_open_with(struct couple *couple, const struct engine_options *wanted)
+engine_pair_open_with(struct engine_pair *engine_pair,
+                      const struct engine_options *wanted)
 {
-    memset(couple, 0, sizeof(*couple));
-    side_open(&couple->sides[0], 0, wanted);
-    side_open(&couple->sides[1], 1, wanted);
+    memset(engine_pair, 0, sizeof(*engine_pair));
+    side_open(&engine_pair->sides[0], 0, wanted);
+    side_open(&engine_pair->sides[1], 1, wanted);
     assert_int_equal(
-        socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, couple->fds), 0);
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, engine_pair->fds),
+        0);
 }
 
 void
-couple_connect(struct couple *couple)
+engine_pair_connect(struct engine_pair *engine_pair)
 {
     struct segment *ends[2];
 
     segments_open(ends);
     for (uint32_t i = 0; i < 2; i++) {
-        engine_add_shm_connection(couple->sides[i].engine, 1 - i,
-                                  couple->fds[i], ends[i]);
-        couple->fds[i] = -1;
+        engine_add_shm_connection(engine_pair->sides[i].engine, 1 - i,
+                                  engine_pair->fds[i], ends[i]);
+        engine_pair->fds[i] = -1;
     }
 }
 
@@ -131,10 +135,10 @@ side_loop(void *owner)
 }
 
 void
-couple_start_backgrounds(struct couple *couple)
+engine_pair_start_backgrounds(struct engine_pair *engine_pair)
 {
     for (uint32_t i = 0; i < 2; i++) {
-        struct side *side = &couple->sides[i];
+        struct side *side = &engine_pair->sides[i];
 
         assert_int_equal(loop_create(&side->loop), HOOP_OK);
         assert_int_equal(background_progress_create(side->loop, side->engine,
@@ -146,10 +150,10 @@ couple_start_backgrounds(struct couple *couple)
 }
 
 void
-couple_close(struct couple *couple)
+engine_pair_close(struct engine_pair *engine_pair)
 {
     for (uint32_t i = 0; i < 2; i++) {
-        struct side *side = &couple->sides[i];
+        struct side *side = &engine_pair->sides[i];
 
         if (side->loop) {
             loop_stop(side->loop);
@@ -159,7 +163,7 @@ couple_close(struct couple *couple)
         engine_destroy(side->engine);
         loop_destroy(side->loop);
         roster_destroy(side->roster);
-        socket_close(couple->fds[i]);
+        socket_close(engine_pair->fds[i]);
     }
 }
 
@@ -182,12 +186,13 @@ stage_run(void *owner)
 }
 
 void
-couple_run(struct couple *couple, side_fn *body)
+engine_pair_run(struct engine_pair *engine_pair, side_fn *body)
 {
     struct stage stages[2];
 
     for (uint32_t i = 0; i < 2; i++) {
-        stages[i] = (struct stage){.side = &couple->sides[i], .body = body};
+        stages[i] =
+            (struct stage){.side = &engine_pair->sides[i], .body = body};
         assert_int_equal(
             pthread_create(&stages[i].thread, NULL, stage_run, &stages[i]), 0);
     }

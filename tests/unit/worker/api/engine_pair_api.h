@@ -1,11 +1,11 @@
 /*
- * tests/unit/worker/api/couple_case.h - what tests on a couple begin with
+ * tests/unit/worker/api/engine_pair_api.h - what tests of a pair of engines begin with
  *
- * Each test gets two connected engines of its own, see engine/couple.h.
+ * Each test gets two connected engines of its own, see engine/engine_pair.h.
  */
 
-#ifndef TESTS_COUPLE_CASE_H
-#define TESTS_COUPLE_CASE_H
+#ifndef TESTS_UNIT_WORKER_API_ENGINE_PAIR_API_H
+#define TESTS_UNIT_WORKER_API_ENGINE_PAIR_API_H
 
 #include <stdbool.h>
 #include <string.h>
@@ -13,20 +13,20 @@
 #include "hoop/hoop.h"
 
 #include "check.h"
-#include "couple_scene.h"
+#include "engine_pair_fixture.h"
 
 /* Rank 0's communicator of both. */
 static inline hoop_comm_t *
 both(void)
 {
-    return &couple.sides[0].comms[0];
+    return &engine_pair.sides[0].comms[0];
 }
 
 /* Of rank 0 only. */
 static inline hoop_comm_t *
 alone(void)
 {
-    return &couple.sides[0].alone;
+    return &engine_pair.sides[0].alone;
 }
 
 /* One that the process is no member of. */

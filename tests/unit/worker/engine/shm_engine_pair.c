@@ -1,6 +1,6 @@
-/* tests/unit/worker/engine/flat_couple.c - two engines that share shared regions */
+/* tests/unit/worker/engine/shm_engine_pair.c - two engines that share shared regions */
 
-#include "flat_couple.h"
+#include "shm_engine_pair.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include "check.h"
 #include "transport/shm/region.h"
 
-struct couple couple;
+struct engine_pair engine_pair;
 
 /* Both are in this process. */
 static void
@@ -21,7 +21,7 @@ halls_attach(struct shm_region *regions[2])
         struct cma_address place;
 
         assert_int_equal(
-            engine_publish_cma_address(couple.sides[1 - i].engine, &place),
+            engine_publish_cma_address(engine_pair.sides[1 - i].engine, &place),
             HOOP_OK);
         assert_int_equal(shm_region_cma_attach(regions[i], 1 - i,
                                                (uint32_t)getpid(), &place),
@@ -38,11 +38,12 @@ halls_enter(bool are_open)
 
     for (uint32_t i = 0; i < 2; i++)
         assert_int_equal(
-            engine_wakeup_handle(couple.sides[i].engine, &bells[i]), HOOP_OK);
-    for (uint32_t i = 0; i < 2; i++)
-        assert_int_equal(
-            engine_import_wakeup(couple.sides[i].engine, 1 - i, &bells[1 - i]),
+            engine_wakeup_handle(engine_pair.sides[i].engine, &bells[i]),
             HOOP_OK);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_int_equal(engine_import_wakeup(engine_pair.sides[i].engine,
+                                              1 - i, &bells[1 - i]),
+                         HOOP_OK);
     for (unsigned k = 0; k < 2; k++) {
         struct shared_memory_handle place;
         struct shm_region *regions[2];
@@ -54,70 +55,70 @@ halls_enter(bool are_open)
         if (are_open)
             halls_attach(regions);
         for (uint32_t i = 0; i < 2; i++)
-            context_set_shm_region(couple.sides[i].comms[k].context,
+            context_set_shm_region(engine_pair.sides[i].comms[k].context,
                                    regions[i]);
     }
 }
 
 static void
-couple_begin(enum engine_call_checking checking)
+engine_pair_begin(enum engine_call_checking checking)
 {
-    couple_open_checking(&couple, checking);
-    couple_connect(&couple);
+    engine_pair_open_checking(&engine_pair, checking);
+    engine_pair_connect(&engine_pair);
     halls_enter(false);
 }
 
 int
-couple_set_up_apart(void **state)
+engine_pair_set_up_unconnected(void **state)
 {
     (void)state;
-    couple_open(&couple);
+    engine_pair_open(&engine_pair);
     halls_enter(false);
     return 0;
 }
 
 int
-couple_set_up_open(void **state)
+engine_pair_set_up_open(void **state)
 {
     (void)state;
-    couple_open(&couple);
-    couple_connect(&couple);
+    engine_pair_open(&engine_pair);
+    engine_pair_connect(&engine_pair);
     halls_enter(true);
-    couple_start_backgrounds(&couple);
+    engine_pair_start_backgrounds(&engine_pair);
     return 0;
 }
 
 int
-couple_set_up(void **state)
+engine_pair_set_up(void **state)
 {
     (void)state;
-    couple_begin(ENGINE_CHECK_FRAMES);
-    couple_start_backgrounds(&couple);
+    engine_pair_begin(ENGINE_CHECK_FRAMES);
+    engine_pair_start_backgrounds(&engine_pair);
     return 0;
 }
 
 int
-couple_set_up_checked(void **state)
+engine_pair_set_up_checked(void **state)
 {
     (void)state;
-    couple_begin(ENGINE_CHECK_FIRST);
-    couple_start_backgrounds(&couple);
+    engine_pair_begin(ENGINE_CHECK_FIRST);
+    engine_pair_start_backgrounds(&engine_pair);
     return 0;
 }
 
 int
-couple_set_up_idle(void **state)
+engine_pair_set_up_idle(void **state)
 {
     (void)state;
-    couple_begin(ENGINE_CHECK_FRAMES);
+    engine_pair_begin(ENGINE_CHECK_FRAMES);
     return 0;
 }
 
 int
-couple_tear_down(void **state)
+engine_pair_tear_down(void **state)
 {
     (void)state;
-    couple_close(&couple);
+    engine_pair_close(&engine_pair);
     return 0;
 }
 

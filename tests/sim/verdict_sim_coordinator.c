@@ -1,4 +1,4 @@
-/* tests/sim/verdict_sim_desk.c - the coordinator's core, asked by letters */
+/* tests/sim/verdict_sim_coordinator.c - the coordinator's core, asked by messages */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ enum {
     TICKET_OTHERS = 100, /* those below are watches, by rank */
 };
 
-static bool has_lost[PARTIES_MAX];
+static bool has_lost[SIM_RANKS_MAX];
 
 bool
 coordinator_lost(uint32_t rank)
@@ -25,21 +25,21 @@ changes_tell(int to, const struct cluster_membership_changes *changes)
 {
     for (size_t i = 0; i < changes->n_items; i++) {
         const struct cluster_membership_change *change = &changes->items[i];
-        struct sim_letter letter = {.kind = SIM_CHANGE,
-                                    .from = COORDINATOR,
-                                    .to = to,
-                                    .rank = change->rank};
+        struct sim_message message = {.kind = SIM_CHANGE,
+                                      .from = COORDINATOR,
+                                      .to = to,
+                                      .rank = change->rank};
 
         if (change->kind != CLUSTER_CHANGE_LOST)
             continue;
-        snprintf(letter.why, sizeof(letter.why), "%.250s", change->reason);
-        sim_post(&letter);
+        snprintf(message.why, sizeof(message.why), "%.250s", change->reason);
+        sim_post(&message);
     }
-    sim_post(&(struct sim_letter){.kind = SIM_WATCHED,
-                                  .from = COORDINATOR,
-                                  .to = to,
-                                  .number = changes->revision,
-                                  .question = changes->question});
+    sim_post(&(struct sim_message){.kind = SIM_WATCHED,
+                                   .from = COORDINATOR,
+                                   .to = to,
+                                   .number = changes->revision,
+                                   .question = changes->question});
 }
 
 static void
@@ -51,7 +51,7 @@ reply_tell(const struct cluster_reply *reply)
         changes_tell(rank, &reply->changes);
     else if (reply->status == HOOP_E_PRECONDITION ||
              reply->status == HOOP_E_NOT_FOUND)
-        sim_post(&(struct sim_letter){
+        sim_post(&(struct sim_message){
             .kind = SIM_OVER, .from = COORDINATOR, .to = rank});
     if (reply->ticket < TICKET_OTHERS)
         sim->is_watching[rank] = false;
@@ -86,7 +86,7 @@ coordinator_create(void)
 {
     const struct cluster_options options = {.lease_ms = LEASE_MS};
 
-    for (uint32_t rank = 0; rank < PARTIES_MAX; rank++)
+    for (uint32_t rank = 0; rank < SIM_RANKS_MAX; rank++)
         has_lost[rank] = false;
     if (cluster_create(&options, &sim->cluster) != HOOP_OK)
         abort();
@@ -112,9 +112,9 @@ coordinator_create(void)
 }
 
 void
-coordinator_take(const struct sim_letter *letter)
+coordinator_take(const struct sim_message *message)
 {
-    const uint64_t from = (uint64_t)letter->from;
+    const uint64_t from = (uint64_t)message->from;
     const struct cluster_member_id member = {sim->epoch, from + 1};
     struct cluster_event event = {
         .client = from + 1,
@@ -122,30 +122,31 @@ coordinator_take(const struct sim_letter *letter)
         .deadline_ns = UINT64_MAX,
     };
 
-    if (letter->kind == SIM_REPORT) {
+    if (message->kind == SIM_REPORT) {
         event.kind = CLUSTER_REPORT;
         event.report = (struct cluster_failure_report){
             .reporter = member,
-            .rank = letter->rank,
-            .identity = identity_of_incarnation(letter->rank + 1),
-            .evidence = letter->evidence,
-            .slack_ms = letter->slack_ms,
-            .reason = letter->why};
-    } else if (letter->kind == SIM_ANSWER) {
+            .rank = message->rank,
+            .identity = identity_of_incarnation(message->rank + 1),
+            .evidence = message->evidence,
+            .slack_ms = message->slack_ms,
+            .reason = message->why};
+    } else if (message->kind == SIM_ANSWER) {
         event.kind = CLUSTER_RENEW;
         event.renewal =
             (struct cluster_member_renewal){.member = member,
-                                            .question = letter->question,
-                                            .views = letter->views,
-                                            .n_views = letter->n_views};
-    } else if (letter->kind == SIM_RENEW) {
+                                            .question = message->question,
+                                            .views = message->views,
+                                            .n_views = message->n_views};
+    } else if (message->kind == SIM_RENEW) {
         event.kind = CLUSTER_RENEW;
         event.member = member;
     } else {
         event.kind = CLUSTER_WATCH;
         event.ticket = from + 1;
-        event.watch = (struct cluster_change_watch){
-            sim->epoch, letter->number, letter->question, CLUSTER_NO_QUESTION};
+        event.watch = (struct cluster_change_watch){sim->epoch, message->number,
+                                                    message->question,
+                                                    CLUSTER_NO_QUESTION};
         sim->is_watching[from] = true;
     }
     event_step(&event);

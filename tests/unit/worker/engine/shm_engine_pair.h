@@ -1,38 +1,38 @@
-/* tests/unit/worker/engine/flat_couple.h - two engines that share shared regions */
+/* tests/unit/worker/engine/shm_engine_pair.h - two engines that share shared regions */
 
-#ifndef TESTS_FLAT_COUPLE_H
-#define TESTS_FLAT_COUPLE_H
+#ifndef TESTS_UNIT_WORKER_ENGINE_SHM_ENGINE_PAIR_H
+#define TESTS_UNIT_WORKER_ENGINE_SHM_ENGINE_PAIR_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "couple.h"
+#include "engine_pair.h"
 
 enum {
     FLAT_SLOT = 4096, /* bytes */
 };
 
 /* Its contexts 0 and 1 have shared regions. */
-extern struct couple couple;
+extern struct engine_pair engine_pair;
 
 /* With backgrounds. */
 int
-couple_set_up(void **state);
+engine_pair_set_up(void **state);
 /* And the two may read each other's memory. */
 int
-couple_set_up_open(void **state);
+engine_pair_set_up_open(void **state);
 /* All calls are compared before anything else. */
 int
-couple_set_up_checked(void **state);
+engine_pair_set_up_checked(void **state);
 /* Without backgrounds. */
 int
-couple_set_up_idle(void **state);
+engine_pair_set_up_idle(void **state);
 /* ... and not connected. */
 int
-couple_set_up_apart(void **state);
+engine_pair_set_up_unconnected(void **state);
 int
-couple_tear_down(void **state);
+engine_pair_tear_down(void **state);
 
 /* The last error does. */
 bool

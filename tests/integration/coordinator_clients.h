@@ -1,12 +1,12 @@
 /*
- * tests/integration/crowd.h - many real clients of a coordinator
+ * tests/integration/coordinator_clients.h - many real clients of a coordinator
  *
  * All live on one loop with one thread; every call blocks its caller, so
  * that several calls at once need several threads (joiner_start()).
  */
 
-#ifndef TESTS_CROWD_H
-#define TESTS_CROWD_H
+#ifndef TESTS_INTEGRATION_COORDINATOR_CLIENTS_H
+#define TESTS_INTEGRATION_COORDINATOR_CLIENTS_H
 
 #include <pthread.h>
 #include <stddef.h>
@@ -25,14 +25,14 @@
 
 struct loop;
 
-struct crowd {
+struct coordinator_clients {
     struct loop *loop;
     pthread_t thread;
     size_t n_clients;
     struct rpc_client **clients;
 };
 
-struct crowd_options {
+struct coordinator_clients_options {
     const char *address;
     const char *job;
     const char *token;
@@ -41,21 +41,22 @@ struct crowd_options {
 
 /* Under TLS where HOOP_TLS says so. */
 void
-crowd_open(struct crowd *crowd, const struct crowd_options *options);
+coordinator_clients_open(struct coordinator_clients *coordinator_clients,
+                         const struct coordinator_clients_options *options);
 void
-crowd_close(struct crowd *crowd);
+coordinator_clients_close(struct coordinator_clients *coordinator_clients);
 
 /* Takes what pack holds; NULL: no body. The caller frees *out_body. */
-struct crowd_answer {
+struct coordinator_clients_answer {
     uint8_t *body;
     size_t n_body;
     char text[LIMIT_ERROR_TEXT];
 };
 enum hoop_status
-crowd_call(struct rpc_client *client,
-           enum method_id method,
-           struct pack *pack,
-           struct crowd_answer *out_answer);
+coordinator_clients_call(struct rpc_client *client,
+                         enum method_id method,
+                         struct pack *pack,
+                         struct coordinator_clients_answer *out_answer);
 
 /* A join in a thread of its own. */
 struct joiner {

@@ -1,7 +1,7 @@
-/* tests/letter.h - the letter of a process or thread: R, S, T, Z, as ps(1) has it */
+/* tests/proc_state.h - the letter of a process or thread: R, S, T, Z, as ps(1) has it */
 
-#ifndef TESTS_LETTER_H
-#define TESTS_LETTER_H
+#ifndef TESTS_PROC_STATE_H
+#define TESTS_PROC_STATE_H
 
 #include <sched.h>
 #include <stdbool.h>
@@ -12,12 +12,12 @@
 #include "base/clock.h"
 
 enum {
-    LETTER_MS = 30000, /* for a change that is sure to come */
+    PROC_STATE_MS = 30000, /* for a change that is sure to come */
 };
 
 /* '\0': there is none. */
 static inline char
-letter_of(pid_t pid)
+proc_state_of(pid_t pid)
 {
     char path[32];
     char text[256] = "";
@@ -35,11 +35,11 @@ letter_of(pid_t pid)
 
 /* False: it did not come to that. */
 static inline bool
-letter_await(pid_t pid, char letter)
+proc_state_await(pid_t pid, char letter)
 {
-    const uint64_t deadline_ns = clock_deadline_ns(LETTER_MS);
+    const uint64_t deadline_ns = clock_deadline_ns(PROC_STATE_MS);
 
-    while (letter_of(pid) != letter) {
+    while (proc_state_of(pid) != letter) {
         if (clock_is_past(deadline_ns))
             return false;
         sched_yield();

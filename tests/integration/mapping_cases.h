@@ -1,13 +1,13 @@
 /*
- * tests/integration/passages.h - the mappings and primitives, to be called alike
+ * tests/integration/mapping_cases.h - the mappings and primitives, to be called alike
  *
  * One row for each function of hoop/tensor_parallel.h and hoop/mappings.h, in
  * both of its forms, and what it does by definition: said here once more,
  * without the library's table.
  */
 
-#ifndef TESTS_PASSAGES_H
-#define TESTS_PASSAGES_H
+#ifndef TESTS_INTEGRATION_MAPPING_CASES_H
+#define TESTS_INTEGRATION_MAPPING_CASES_H
 
 #include "hoop/hoop.h"
 
@@ -79,7 +79,7 @@ splits_start_fn(const struct hoop_tensor *,
                 hoop_comm_t *,
                 hoop_op_t **);
 
-struct passage {
+struct mapping_case {
     const char *name;
     enum effect effect;
     /* One of these pairs. */
@@ -94,32 +94,32 @@ struct passage {
     splits_start_fn *splits_start;
 };
 
-extern const struct passage passages[];
-extern const size_t n_passages;
+extern const struct mapping_case mapping_cases[];
+extern const size_t n_mapping_cases;
 
 /* NULL: there is none of the name. */
-const struct passage *
-passage_find(const char *name);
+const struct mapping_case *
+mapping_case_find(const char *name);
 
 /* Whether rows may be uneven, with sizes. */
 bool
-passage_takes_sizes(const struct passage *passage);
+mapping_case_takes_sizes(const struct mapping_case *mapping_case);
 /* Whether it takes a struct hoop_rows. */
 bool
-passage_takes_rows(const struct passage *passage);
+mapping_case_takes_rows(const struct mapping_case *mapping_case);
 bool
-passage_has_start(const struct passage *passage);
+mapping_case_has_start(const struct mapping_case *mapping_case);
 
 /* The blocking form; the _start form, waited for. */
 enum hoop_status
-passage_run(const struct passage *passage,
-            const struct redistribute_call_request *call);
+mapping_case_run(const struct mapping_case *mapping_case,
+                 const struct redistribute_call_request *call);
 enum hoop_status
-passage_start(const struct passage *passage,
-              const struct redistribute_call_request *call,
-              hoop_op_t **out_op);
+mapping_case_start(const struct mapping_case *mapping_case,
+                   const struct redistribute_call_request *call,
+                   hoop_op_t **out_op);
 enum hoop_status
-passage_run_started(const struct passage *passage,
-                    const struct redistribute_call_request *call);
+mapping_case_run_started(const struct mapping_case *mapping_case,
+                         const struct redistribute_call_request *call);
 
 #endif

@@ -1,6 +1,6 @@
-/* tests/integration/crowd.c - many real clients of a coordinator */
+/* tests/integration/coordinator_clients.c - many real clients of a coordinator */
 
-#include "integration/crowd.h"
+#include "integration/coordinator_clients.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,9 +20,9 @@ enum {
 static void *
 thread_run(void *owner)
 {
-    struct crowd *crowd = owner;
+    struct coordinator_clients *coordinator_clients = owner;
 
-    loop_run(crowd->loop);
+    loop_run(coordinator_clients->loop);
     return NULL;
 }
 
@@ -37,48 +37,52 @@ files_of_setting(void)
 }
 
 void
-crowd_open(struct crowd *crowd, const struct crowd_options *options)
+coordinator_clients_open(struct coordinator_clients *coordinator_clients,
+                         const struct coordinator_clients_options *options)
 {
-    crowd->n_clients = options->n_clients;
-    crowd->clients = calloc(options->n_clients, sizeof(*crowd->clients));
-    assert_non_null(crowd->clients);
-    assert_int_equal(loop_create(&crowd->loop), HOOP_OK);
+    coordinator_clients->n_clients = options->n_clients;
+    coordinator_clients->clients =
+        calloc(options->n_clients, sizeof(*coordinator_clients->clients));
+    assert_non_null(coordinator_clients->clients);
+    assert_int_equal(loop_create(&coordinator_clients->loop), HOOP_OK);
     for (size_t i = 0; i < options->n_clients; i++) {
         const struct rpc_client_options client = {
-            .loop = crowd->loop,
+            .loop = coordinator_clients->loop,
             .address = options->address,
             .job = options->job,
             .token = options->token,
             .tls = files_of_setting(),
         };
-        assert_int_equal(rpc_client_create(&client, &crowd->clients[i]),
-                         HOOP_OK);
+        assert_int_equal(
+            rpc_client_create(&client, &coordinator_clients->clients[i]),
+            HOOP_OK);
     }
-    assert_int_equal(pthread_create(&crowd->thread, NULL, thread_run, crowd),
+    assert_int_equal(pthread_create(&coordinator_clients->thread, NULL,
+                                    thread_run, coordinator_clients),
                      0);
 }
 
 void
-crowd_close(struct crowd *crowd)
+coordinator_clients_close(struct coordinator_clients *coordinator_clients)
 {
-    loop_stop(crowd->loop);
-    pthread_join(crowd->thread, NULL);
-    for (size_t i = 0; i < crowd->n_clients; i++)
-        rpc_client_destroy(crowd->clients[i]);
-    free(crowd->clients);
-    loop_destroy(crowd->loop);
+    loop_stop(coordinator_clients->loop);
+    pthread_join(coordinator_clients->thread, NULL);
+    for (size_t i = 0; i < coordinator_clients->n_clients; i++)
+        rpc_client_destroy(coordinator_clients->clients[i]);
+    free(coordinator_clients->clients);
+    loop_destroy(coordinator_clients->loop);
 }
 
 enum hoop_status
-crowd_call(struct rpc_client *client,
-           enum method_id method,
-           struct pack *pack,
-           struct crowd_answer *out_answer)
+coordinator_clients_call(struct rpc_client *client,
+                         enum method_id method,
+                         struct pack *pack,
+                         struct coordinator_clients_answer *out_answer)
 {
     CLEANUP(free) uint8_t *bytes = NULL;
     size_t n_bytes = 0;
 
-    *out_answer = (struct crowd_answer){0};
+    *out_answer = (struct coordinator_clients_answer){0};
     if (pack)
         assert_int_equal(pack_take(pack, &bytes, &n_bytes), HOOP_OK);
     const struct rpc_call call = {
@@ -121,12 +125,12 @@ joiner_run(void *owner)
 {
     struct joiner *joiner = owner;
     CLEANUP(pack_deinit) struct pack pack;
-    struct crowd_answer answer;
+    struct coordinator_clients_answer answer;
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     join_request_encode(&joiner->request, &pack);
-    joiner->status =
-        crowd_call(joiner->client, METHOD_RENDEZVOUS_JOIN, &pack, &answer);
+    joiner->status = coordinator_clients_call(
+        joiner->client, METHOD_RENDEZVOUS_JOIN, &pack, &answer);
     if (joiner->status == HOOP_OK)
         joiner->status = join_reply_decode(
             (struct message_span){answer.body, answer.n_body}, &joiner->reply);
@@ -174,13 +178,14 @@ store_set(struct rpc_client *client, const struct store_text *text)
     struct store_set_request request = {
         .value = {(const uint8_t *)text->value, strlen(text->value)},
     };
-    struct crowd_answer answer;
+    struct coordinator_clients_answer answer;
 
     snprintf(request.key, sizeof(request.key), "%s", text->key);
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     store_set_request_encode(&request, &pack);
-    assert_int_equal(crowd_call(client, METHOD_STORE_SET, &pack, &answer),
-                     HOOP_OK);
+    assert_int_equal(
+        coordinator_clients_call(client, METHOD_STORE_SET, &pack, &answer),
+        HOOP_OK);
     assert_int_equal(
         store_reply_decode((struct message_span){answer.body, answer.n_body},
                            &reply),
@@ -193,14 +198,14 @@ static enum hoop_status
 member_call(const struct joiner *joiner, enum method_id method)
 {
     CLEANUP(pack_deinit) struct pack pack;
-    struct crowd_answer answer;
+    struct coordinator_clients_answer answer;
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     member_request_encode(&(struct member_request){joiner->reply.epoch,
                                                    joiner->request.incarnation},
                           &pack);
     const enum hoop_status status =
-        crowd_call(joiner->client, method, &pack, &answer);
+        coordinator_clients_call(joiner->client, method, &pack, &answer);
     free(answer.body);
     return status;
 }

@@ -1,5 +1,5 @@
 /*
- * tests/sim/network_sim_desk.c - the coordinator's machine, and what it may do
+ * tests/sim/network_sim_coordinator.c - the coordinator's machine, and what it may do
  *
  * As rpc/rpc_server.c and service/service.c have it: who asks again what changes
  * something is answered as before, who has closed the connection waits no more;
@@ -21,15 +21,16 @@ static const uint64_t WALL_NS = 1000000000000000;
 static const char *const job_names[NET_JOBS] = {"a", "b"};
 
 static void
-record_keep(struct desk *desk, const struct cluster_journal_record *record)
+record_keep(struct coordinator *coordinator,
+            const struct cluster_journal_record *record)
 {
     const struct disk_bytes key = {record->key, record->n_key};
 
     if (record->kind == CLUSTER_RECORD_PUT)
-        disk_put(&desk->disk, DISK_CORE, key,
+        disk_put(&coordinator->disk, DISK_CORE, key,
                  (struct disk_bytes){record->value, record->n_value});
     else
-        disk_erase(&desk->disk, DISK_CORE, key);
+        disk_erase(&coordinator->disk, DISK_CORE, key);
 }
 
 static void
@@ -48,22 +49,22 @@ reply_erase(void *owner, struct message_span key)
 
 /* From what is kept, of which there may be nothing. */
 static void
-cluster_wake_up(struct desk *desk)
+cluster_wake_up(struct coordinator *coordinator)
 {
     const struct cluster_options options = {
         .lease_ms = 1000,
         .keeps_records = true,
-        .now_ns = desk->net->now_ns,
+        .now_ns = coordinator->net->now_ns,
         .wall_offset_ns = WALL_NS,
     };
     const struct disk_row *row;
     size_t index = 0;
 
-    if (cluster_create(&options, &desk->cluster) != HOOP_OK)
+    if (cluster_create(&options, &coordinator->cluster) != HOOP_OK)
         abort();
-    while ((row = disk_next(&desk->disk, DISK_CORE, &index)))
-        net_expect(desk->net,
-                   cluster_recover_record(desk->cluster,
+    while ((row = disk_next(&coordinator->disk, DISK_CORE, &index)))
+        net_expect(coordinator->net,
+                   cluster_recover_record(coordinator->cluster,
                                           &(struct cluster_journal_record){
                                               .key = row->key + 1,
                                               .n_key = row->n_key - 1,
@@ -71,60 +72,61 @@ cluster_wake_up(struct desk *desk)
                                               .n_value = row->n_value,
                                           }) == HOOP_OK,
                    error_text());
-    net_expect(desk->net, cluster_recovery_finish(desk->cluster) == HOOP_OK,
+    net_expect(coordinator->net,
+               cluster_recovery_finish(coordinator->cluster) == HOOP_OK,
                "records that do not fit each other");
 }
 
 static void
-cache_wake_up(struct desk *desk)
+cache_wake_up(struct coordinator *coordinator)
 {
     const struct reply_cache_bounds bounds = {64, 64, 1 << 20};
     const struct disk_row *row;
     size_t index = 0;
 
-    if (reply_cache_create(&bounds, &desk->cache) != HOOP_OK)
+    if (reply_cache_create(&bounds, &coordinator->cache) != HOOP_OK)
         abort();
-    while ((row = disk_next(&desk->disk, DISK_REPLIES, &index)))
-        net_expect(desk->net,
+    while ((row = disk_next(&coordinator->disk, DISK_REPLIES, &index)))
+        net_expect(coordinator->net,
                    reply_cache_restore(
-                       desk->cache,
+                       coordinator->cache,
                        (struct message_span){row->key + 1, row->n_key - 1},
                        (struct message_span){row->value, row->n_value},
                        0) == HOOP_OK,
                    "a reply that cannot be read");
-    reply_cache_set_journal(desk->cache, &(struct reply_cache_journal){
-                                             .put = reply_put,
-                                             .erase = reply_erase,
-                                             .owner = &desk->disk,
-                                         });
+    reply_cache_set_journal(coordinator->cache, &(struct reply_cache_journal){
+                                                    .put = reply_put,
+                                                    .erase = reply_erase,
+                                                    .owner = &coordinator->disk,
+                                                });
 }
 
 void
-desk_open(struct desk *desk, struct net *net)
+coordinator_open(struct coordinator *coordinator, struct net *net)
 {
-    *desk = (struct desk){.net = net};
-    cluster_wake_up(desk);
-    cache_wake_up(desk);
+    *coordinator = (struct coordinator){.net = net};
+    cluster_wake_up(coordinator);
+    cache_wake_up(coordinator);
 }
 
 void
-desk_close(struct desk *desk)
+coordinator_close(struct coordinator *coordinator)
 {
-    cluster_destroy(desk->cluster);
-    reply_cache_destroy(desk->cache);
-    disk_deinit(&desk->disk);
+    cluster_destroy(coordinator->cluster);
+    reply_cache_destroy(coordinator->cache);
+    disk_deinit(&coordinator->disk);
 }
 
 void
-desk_die(struct desk *desk)
+coordinator_die(struct coordinator *coordinator)
 {
     for (uint64_t i = 0; i < NET_TICKETS; i++)
-        desk->tickets[i].is_open = false;
-    cluster_destroy(desk->cluster);
-    reply_cache_destroy(desk->cache);
-    cluster_wake_up(desk);
-    cache_wake_up(desk);
-    desk->n_deaths++;
+        coordinator->tickets[i].is_open = false;
+    cluster_destroy(coordinator->cluster);
+    reply_cache_destroy(coordinator->cache);
+    cluster_wake_up(coordinator);
+    cache_wake_up(coordinator);
+    coordinator->n_deaths++;
 }
 
 static struct reply_cache_key
@@ -145,76 +147,86 @@ kind_changes(enum cluster_event_kind kind)
 }
 
 static void
-answer_send(struct desk *desk,
+answer_send(struct coordinator *coordinator,
             const struct ticket *ticket,
             const struct answer *answer)
 {
-    net_post(desk->net, &(struct letter){.kind = LETTER_REPLY,
-                                         .worker = ticket->worker,
-                                         .connection = ticket->connection,
-                                         .answer = *answer});
+    net_post(coordinator->net,
+             &(struct net_message){.kind = NET_MESSAGE_REPLY,
+                                   .worker = ticket->worker,
+                                   .connection = ticket->connection,
+                                   .answer = *answer});
 }
 
 /* The first of a world to be told: nobody else may be of the job. */
 static void
-world_enter(struct desk *desk, const struct cluster_join_result *world, int job)
+world_enter(struct coordinator *coordinator,
+            const struct cluster_join_result *world,
+            int job)
 {
-    net_expect(desk->net, world->epoch > desk->epoch_last, "an epoch again");
-    net_expect(desk->net, world->size == NET_WORLD, "a world of another size");
+    net_expect(coordinator->net, world->epoch > coordinator->epoch_last,
+               "an epoch again");
+    net_expect(coordinator->net, world->size == NET_WORLD,
+               "a world of another size");
     for (uint64_t i = 0; i < NET_LIVES; i++) {
-        const struct life *life = &desk->lives[i];
+        const struct life *life = &coordinator->lives[i];
 
-        net_expect(desk->net,
+        net_expect(coordinator->net,
                    life->job != job || life->epoch == 0 ||
                        life->end != LIFE_LASTS,
                    "a second world beside one that lives");
     }
-    desk->epoch_last = world->epoch;
-    desk->epochs[job] = world->epoch;
-    desk->n_worlds++;
+    coordinator->epoch_last = world->epoch;
+    coordinator->epochs[job] = world->epoch;
+    coordinator->n_worlds++;
     for (uint32_t rank = 0; rank < world->size; rank++) {
         const uint64_t number = world->roster[rank].incarnation;
 
-        net_expect(desk->net, number < NET_LIVES, "a member nobody knows");
-        struct life *life = &desk->lives[number];
+        net_expect(coordinator->net, number < NET_LIVES,
+                   "a member nobody knows");
+        struct life *life = &coordinator->lives[number];
         /* Who was never told that it had joined asks again, and may find
          * that job ended. In the same world nobody comes back. */
-        net_expect(desk->net, life->epoch == 0 || life->end != LIFE_LASTS,
+        net_expect(coordinator->net,
+                   life->epoch == 0 || life->end != LIFE_LASTS,
                    "one who is in two worlds");
         *life = (struct life){.job = job, .epoch = world->epoch, .rank = rank};
     }
 }
 
 static void
-world_tell(struct desk *desk,
+world_tell(struct coordinator *coordinator,
            const struct ticket *ticket,
            const struct cluster_join_result *world,
            struct answer *answer)
 {
-    const struct life *life = &desk->lives[ticket->request.life];
+    const struct life *life = &coordinator->lives[ticket->request.life];
 
     if (life->epoch != world->epoch)
-        world_enter(desk, world, desk->lives[ticket->request.life].job);
-    net_expect(desk->net,
+        world_enter(coordinator, world,
+                    coordinator->lives[ticket->request.life].job);
+    net_expect(coordinator->net,
                life->epoch == world->epoch && life->rank == world->rank,
                "another world than was told");
-    net_expect(desk->net, life->end == LIFE_LASTS, "a world for the dead");
+    net_expect(coordinator->net, life->end == LIFE_LASTS,
+               "a world for the dead");
     answer->epoch = world->epoch;
     answer->rank = world->rank;
     for (uint32_t rank = 0; rank < NET_WORLD; rank++) {
         const struct cluster_member *member = &world->roster[rank];
 
         answer->lives[rank] = member->incarnation;
-        net_expect(desk->net,
-                   desk->lives[member->incarnation].epoch == world->epoch &&
-                       desk->lives[member->incarnation].rank == rank,
+        net_expect(coordinator->net,
+                   coordinator->lives[member->incarnation].epoch ==
+                           world->epoch &&
+                       coordinator->lives[member->incarnation].rank == rank,
                    "a roster that is not the first one told");
     }
 }
 
 /* All who hear of it hear the same; it counts what its survivors said. */
 static void
-outcome_check(struct desk *desk,
+outcome_check(struct coordinator *coordinator,
               const struct request *request,
               const struct cluster_vote_outcome *outcome)
 {
@@ -223,41 +235,41 @@ outcome_check(struct desk *desk,
 
     for (uint32_t i = 0; i < outcome->n_ranks; i++)
         told.survivors |= 1U << outcome->ranks[i];
-    net_expect(desk->net, (~outcome->flags & all) == told.survivors,
+    net_expect(coordinator->net, (~outcome->flags & all) == told.survivors,
                "a vote that counts others than it names");
-    net_expect(desk->net, told.survivors >> request->rank & 1,
+    net_expect(coordinator->net, told.survivors >> request->rank & 1,
                "an outcome for who is not of it");
     for (uint64_t i = 0; i < NET_OUTCOMES; i++) {
-        const struct outcome *before = &desk->outcomes[i];
+        const struct outcome *before = &coordinator->outcomes[i];
 
         if (before->epoch != told.epoch || before->turn != told.turn)
             continue;
-        net_expect(desk->net, before->survivors == told.survivors,
+        net_expect(coordinator->net, before->survivors == told.survivors,
                    "two outcomes of one vote");
         return;
     }
-    desk->outcomes[desk->n_outcomes++ % NET_OUTCOMES] = told;
+    coordinator->outcomes[coordinator->n_outcomes++ % NET_OUTCOMES] = told;
 }
 
 static void
-reply_take(struct desk *desk, const struct cluster_reply *reply)
+reply_take(struct coordinator *coordinator, const struct cluster_reply *reply)
 {
-    struct ticket *ticket = &desk->tickets[reply->ticket - 1];
-    const struct life *life = &desk->lives[ticket->request.life];
+    struct ticket *ticket = &coordinator->tickets[reply->ticket - 1];
+    const struct life *life = &coordinator->lives[ticket->request.life];
     struct answer answer = {.id = ticket->request.id, .status = reply->status};
 
-    net_expect(desk->net, ticket->is_open, "an answer nobody waits for");
+    net_expect(coordinator->net, ticket->is_open, "an answer nobody waits for");
     ticket->is_open = false;
     if (reply->kind == CLUSTER_REPLY_WORLD)
-        world_tell(desk, ticket, &reply->world, &answer);
+        world_tell(coordinator, ticket, &reply->world, &answer);
     if (reply->kind == CLUSTER_REPLY_STORE)
         answer.counter = reply->store.counter;
     if (reply->kind == CLUSTER_REPLY_OUTCOME)
-        outcome_check(desk, &ticket->request, &reply->outcome);
+        outcome_check(coordinator, &ticket->request, &reply->outcome);
     if (reply->kind == CLUSTER_REPLY_CHANGES)
         answer.revision = reply->changes.revision;
     if (ticket->request.kind == CLUSTER_RENEW)
-        net_expect(desk->net,
+        net_expect(coordinator->net,
                    (reply->status == HOOP_OK) ==
                        (life->epoch != 0 && life->end == LIFE_LASTS &&
                         life->epoch == ticket->request.epoch),
@@ -266,66 +278,71 @@ reply_take(struct desk *desk, const struct cluster_reply *reply)
         const struct reply_cache_key key = cache_key(ticket);
 
         reply_cache_store_reply(
-            desk->cache, &key,
+            coordinator->cache, &key,
             (struct message_span){(const uint8_t *)&answer, sizeof(answer)});
     }
     if (ticket->connection != 0)
-        answer_send(desk, ticket, &answer);
+        answer_send(coordinator, ticket, &answer);
 }
 
 static void
-notice_take(struct desk *desk, const struct cluster_log_notice *notice)
+notice_take(struct coordinator *coordinator,
+            const struct cluster_log_notice *notice)
 {
     const bool is_lost = notice->kind == CLUSTER_NOTICE_LOST;
 
     if (!is_lost && notice->kind != CLUSTER_NOTICE_LEFT)
         return;
     for (uint64_t i = 0; i < NET_LIVES; i++) {
-        struct life *life = &desk->lives[i];
+        struct life *life = &coordinator->lives[i];
 
         if (life->epoch != notice->epoch || life->rank != notice->rank ||
             life->epoch == 0)
             continue;
-        net_expect(desk->net, life->end == LIFE_LASTS, "one who ends twice");
+        net_expect(coordinator->net, life->end == LIFE_LASTS,
+                   "one who ends twice");
         life->end = is_lost ? LIFE_LOST : LIFE_LEFT;
     }
-    desk->n_lost += is_lost ? 1 : 0;
+    coordinator->n_lost += is_lost ? 1 : 0;
 }
 
 /* Notices first: what a step has decided holds for its replies. */
 static void
-event_step(struct desk *desk, struct cluster_event *event)
+event_step(struct coordinator *coordinator, struct cluster_event *event)
 {
-    event->now_ns = desk->net->now_ns;
+    event->now_ns = coordinator->net->now_ns;
 
-    const struct cluster_actions actions = cluster_step(desk->cluster, event);
+    const struct cluster_actions actions =
+        cluster_step(coordinator->cluster, event);
 
     for (size_t i = 0; i < actions.n_items; i++)
         if (actions.items[i].kind == CLUSTER_RECORD)
-            record_keep(desk, &actions.items[i].record);
+            record_keep(coordinator, &actions.items[i].record);
     for (size_t i = 0; i < actions.n_items; i++)
         if (actions.items[i].kind == CLUSTER_NOTICE)
-            notice_take(desk, &actions.items[i].notice);
+            notice_take(coordinator, &actions.items[i].notice);
     for (size_t i = 0; i < actions.n_items; i++)
         if (actions.items[i].kind == CLUSTER_REPLY)
-            reply_take(desk, &actions.items[i].reply);
-    net_expect(desk->net,
-               cluster_next_deadline_ns(desk->cluster) > desk->net->now_ns,
+            reply_take(coordinator, &actions.items[i].reply);
+    net_expect(coordinator->net,
+               cluster_next_deadline_ns(coordinator->cluster) >
+                   coordinator->net->now_ns,
                "something due is left");
 }
 
 static void
-connection_close(struct desk *desk, const struct letter *letter)
+connection_close(struct coordinator *coordinator,
+                 const struct net_message *net_message)
 {
     for (uint64_t i = 0; i < NET_TICKETS; i++) {
-        struct ticket *ticket = &desk->tickets[i];
+        struct ticket *ticket = &coordinator->tickets[i];
         struct cluster_event cancel = {.kind = CLUSTER_CANCEL, .ticket = i + 1};
 
-        if (!ticket->is_open || ticket->worker != letter->worker ||
-            ticket->connection != letter->connection)
+        if (!ticket->is_open || ticket->worker != net_message->worker ||
+            ticket->connection != net_message->connection)
             continue;
         ticket->is_open = false;
-        event_step(desk, &cancel);
+        event_step(coordinator, &cancel);
     }
 }
 
@@ -375,7 +392,7 @@ event_fill(const struct ticket *ticket, int job, struct cluster_event *event)
 
 /* A key of each life's own; false: it has been asked before. */
 static bool
-ticket_is_new(struct desk *desk, struct ticket *ticket)
+ticket_is_new(struct coordinator *coordinator, struct ticket *ticket)
 {
     struct reply_cache_found found = {0};
     struct answer answer;
@@ -384,84 +401,89 @@ ticket_is_new(struct desk *desk, struct ticket *ticket)
         return true;
 
     const struct reply_cache_key key = cache_key(ticket);
-    switch (reply_cache_begin(desk->cache, &key, desk, &found)) {
+    switch (reply_cache_begin(coordinator->cache, &key, coordinator, &found)) {
     case REPLY_CACHE_NEW:
         ticket->is_cached = true;
         return true;
     case REPLY_CACHE_DONE:
-        desk->n_repeated++;
+        coordinator->n_repeated++;
         memcpy(&answer, found.reply.bytes, sizeof(answer));
-        answer_send(desk, ticket, &answer);
+        answer_send(coordinator, ticket, &answer);
         return false;
     case REPLY_CACHE_RUNNING:
     case REPLY_CACHE_LOST:
     case REPLY_CACHE_FULL:
-        net_expect(desk->net, false, "a reply that was not kept");
+        net_expect(coordinator->net, false, "a reply that was not kept");
         return false;
     }
     return false;
 }
 
 static void
-request_take(struct desk *desk, const struct letter *letter)
+request_take(struct coordinator *coordinator,
+             const struct net_message *net_message)
 {
-    const int job = desk->lives[letter->request.life].job;
+    const int job = coordinator->lives[net_message->request.life].job;
     struct ticket ticket = {.is_open = true,
-                            .worker = letter->worker,
-                            .connection = letter->connection,
-                            .request = letter->request};
+                            .worker = net_message->worker,
+                            .connection = net_message->connection,
+                            .request = net_message->request};
     struct cluster_event event = {0};
     char key[] = "life/000";
 
     /* Nobody waits for it any more. */
-    if (letter->request.deadline_ns <= desk->net->now_ns)
+    if (net_message->request.deadline_ns <= coordinator->net->now_ns)
         return;
-    if (!ticket_is_new(desk, &ticket))
+    if (!ticket_is_new(coordinator, &ticket))
         return;
-    while (event.ticket < NET_TICKETS && desk->tickets[event.ticket].is_open)
+    while (event.ticket < NET_TICKETS &&
+           coordinator->tickets[event.ticket].is_open)
         event.ticket++;
-    net_expect(desk->net, event.ticket < NET_TICKETS,
+    net_expect(coordinator->net, event.ticket < NET_TICKETS,
                "requests are never answered");
-    desk->tickets[event.ticket++] = ticket;
+    coordinator->tickets[event.ticket++] = ticket;
     event_fill(&ticket, job, &event);
-    for (uint64_t digit = 0, life = letter->request.life; digit < 3; digit++) {
+    for (uint64_t digit = 0, life = net_message->request.life; digit < 3;
+         digit++) {
         key[7 - digit] = (char)('0' + life % 10);
         life /= 10;
     }
     if (event.kind == CLUSTER_STORE_ADD)
         event.write.key = key;
-    event_step(desk, &event);
+    event_step(coordinator, &event);
 }
 
 void
-desk_take(struct desk *desk, const struct letter *letter)
+coordinator_take(struct coordinator *coordinator,
+                 const struct net_message *net_message)
 {
-    if (letter->kind == LETTER_CLOSED)
-        connection_close(desk, letter);
+    if (net_message->kind == NET_MESSAGE_CLOSED)
+        connection_close(coordinator, net_message);
     else
-        request_take(desk, letter);
+        request_take(coordinator, net_message);
 }
 
 void
-desk_tick(struct desk *desk)
+coordinator_tick(struct coordinator *coordinator)
 {
     struct cluster_event tick = {.kind = CLUSTER_TICK};
 
-    event_step(desk, &tick);
+    event_step(coordinator, &tick);
     for (uint64_t i = 0; i < NET_TICKETS; i++)
-        net_expect(desk->net,
-                   !desk->tickets[i].is_open ||
-                       desk->tickets[i].request.deadline_ns > desk->net->now_ns,
+        net_expect(coordinator->net,
+                   !coordinator->tickets[i].is_open ||
+                       coordinator->tickets[i].request.deadline_ns >
+                           coordinator->net->now_ns,
                    "somebody waits for ever");
 }
 
 void
-desk_drain(struct desk *desk)
+coordinator_drain(struct coordinator *coordinator)
 {
     struct cluster_event drain = {.kind = CLUSTER_DRAIN};
 
-    event_step(desk, &drain);
+    event_step(coordinator, &drain);
     for (uint64_t i = 0; i < NET_TICKETS; i++)
-        net_expect(desk->net, !desk->tickets[i].is_open,
+        net_expect(coordinator->net, !coordinator->tickets[i].is_open,
                    "a request was never answered");
 }

@@ -1,6 +1,6 @@
-/* tests/integration/placings.c - all ways a small tensor may lie over a mesh */
+/* tests/integration/sharding_model.c - all ways a small tensor may lie over a mesh */
 
-#include "placings.h"
+#include "sharding_model.h"
 
 #include <string.h>
 
@@ -16,29 +16,29 @@ axis_add(struct hoop_sharding *sharding, uint32_t axis, uint32_t what)
 }
 
 size_t
-placings_list(uint32_t n_dims,
-              const struct hoop_sharding *empty,
-              struct hoop_sharding out_placings[PLACINGS_MAX])
+sharding_model_list(uint32_t n_dims,
+                    const struct hoop_sharding *empty,
+                    struct hoop_sharding out_shardings[SHARDING_MODEL_MAX])
 {
     size_t n = 0;
 
     for (uint32_t a = 0; a < n_dims + 2; a++) {
         for (uint32_t b = 0; b < n_dims + 2; b++) {
-            out_placings[n] = *empty;
-            axis_add(&out_placings[n], 0, a);
-            axis_add(&out_placings[n++], 1, b);
+            out_shardings[n] = *empty;
+            axis_add(&out_shardings[n], 0, a);
+            axis_add(&out_shardings[n++], 1, b);
             if (a != b || a < 2)
                 continue;
-            out_placings[n] = *empty;
-            axis_add(&out_placings[n], 1, b);
-            axis_add(&out_placings[n++], 0, a);
+            out_shardings[n] = *empty;
+            axis_add(&out_shardings[n], 1, b);
+            axis_add(&out_shardings[n++], 0, a);
         }
     }
     return n;
 }
 
 bool
-placing_cuts(const struct hoop_sharding *sharding, uint32_t axis)
+sharding_model_cuts(const struct hoop_sharding *sharding, uint32_t axis)
 {
     for (uint32_t dim = 0; dim < HOOP_MAX_DIMS; dim++) {
         const struct hoop_axes *axes = &sharding->dims[dim];
@@ -53,7 +53,7 @@ placing_cuts(const struct hoop_sharding *sharding, uint32_t axis)
 
 /* On a mesh of two axes. */
 static uint32_t
-coordinate(const struct placing_seat *seat, uint32_t axis)
+coordinate(const struct sharding_model_part *seat, uint32_t axis)
 {
     const uint32_t n_columns = seat->mesh->sizes[1];
 
@@ -62,7 +62,7 @@ coordinate(const struct placing_seat *seat, uint32_t axis)
 
 /* Which of how many, the first axis counting most. */
 static uint32_t
-number_along(const struct placing_seat *seat,
+number_along(const struct sharding_model_part *seat,
              const struct hoop_axes *axes,
              uint32_t *out_n)
 {
@@ -85,7 +85,7 @@ struct range {
 
 /* The first parts have one more. */
 static struct range
-range_of(const struct placing_seat *seat, uint32_t dim)
+range_of(const struct sharding_model_part *seat, uint32_t dim)
 {
     uint32_t n;
     const uint32_t number = number_along(seat, &seat->sharding->dims[dim], &n);
@@ -98,7 +98,7 @@ range_of(const struct placing_seat *seat, uint32_t dim)
 }
 
 size_t
-placing_whole(const struct hoop_shape *shape)
+sharding_model_whole(const struct hoop_shape *shape)
 {
     size_t count = 1;
 
@@ -108,7 +108,7 @@ placing_whole(const struct hoop_shape *shape)
 }
 
 size_t
-placing_count(const struct placing_seat *seat)
+sharding_model_count(const struct sharding_model_part *seat)
 {
     size_t count = 1;
 
@@ -121,9 +121,11 @@ placing_count(const struct placing_seat *seat)
 }
 
 bool
-placing_has(const struct placing_seat *seat, size_t i, size_t *out_at)
+sharding_model_has(const struct sharding_model_part *seat,
+                   size_t i,
+                   size_t *out_at)
 {
-    size_t rest = placing_whole(seat->shape);
+    size_t rest = sharding_model_whole(seat->shape);
     size_t at = 0;
 
     for (uint32_t dim = 0; dim < seat->shape->n_dims; dim++) {
@@ -141,24 +143,25 @@ placing_has(const struct placing_seat *seat, size_t i, size_t *out_at)
 }
 
 uint32_t
-placing_addend(const struct placing_seat *seat, uint32_t *out_n_addends)
+sharding_model_addend(const struct sharding_model_part *seat,
+                      uint32_t *out_n_addends)
 {
     return number_along(seat, &seat->sharding->partial, out_n_addends);
 }
 
 double
-placing_value(size_t i)
+sharding_model_value(size_t i)
 {
     return (double)(i % 61) - 7;
 }
 
 double
-placing_addend_value(enum hoop_reduce_op op,
-                     size_t i,
-                     uint32_t number,
-                     uint32_t n_addends)
+sharding_model_addend_value(enum hoop_reduce_op op,
+                            size_t i,
+                            uint32_t number,
+                            uint32_t n_addends)
 {
-    const double value = placing_value(i);
+    const double value = sharding_model_value(i);
     const double other = (double)((number + i) % n_addends);
 
     if (n_addends == 1)
@@ -176,7 +179,7 @@ placing_addend_value(enum hoop_reduce_op op,
 }
 
 double
-placing_combine(enum hoop_reduce_op op, double a, double b)
+sharding_model_combine(enum hoop_reduce_op op, double a, double b)
 {
     if (op == HOOP_MIN)
         return a < b ? a : b;

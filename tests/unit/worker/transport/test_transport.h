@@ -1,12 +1,12 @@
 /*
- * tests/unit/worker/transport/station.h - a transport in the test's own thread
+ * tests/unit/worker/transport/test_transport.h - a transport in the test's own thread
  *
- * A station is a transport whose events are counted and kept. Its peers are
- * other stations or raw descriptors that the test reads and writes by hand.
+ * A test transport is one whose events are counted and kept. Its peers are
+ * other test_transports or raw descriptors that the test reads and writes by hand.
  */
 
-#ifndef TESTS_STATION_H
-#define TESTS_STATION_H
+#ifndef TESTS_UNIT_WORKER_TRANSPORT_TEST_TRANSPORT_H
+#define TESTS_UNIT_WORKER_TRANSPORT_TEST_TRANSPORT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,19 +17,21 @@
 #include "wire/frame.h"
 
 enum {
-    STATION_RANKS = 3,
-    STATION_EPOCH = 7,
-    STATION_COMM = 5,
-    STATION_SIGNATURE = 0x5151,
+    TEST_TRANSPORT_RANKS = 3,
+    TEST_TRANSPORT_EPOCH = 7,
+    TEST_TRANSPORT_COMM = 5,
+    TEST_TRANSPORT_SIGNATURE = 0x5151,
 };
 
-struct station {
+struct test_transport {
     struct transport *transport;
     struct roster *roster;
-    int raw[STATION_RANKS]; /* the other end, -1: none or another station */
+    int raw
+        [TEST_TRANSPORT_RANKS]; /* the other end, -1: none or another test_transport */
     enum transport_unexpected_action action;
     /* Called within on_arrived(), if set. */
-    void (*arrived_hook)(struct station *station, struct recv_request *flow);
+    void (*arrived_hook)(struct test_transport *test_transport,
+                         struct recv_request *flow);
     /* What a tensor of any shape is given: as many bytes; NULL: it is refused. */
     uint8_t *room;
     unsigned n_matched;
@@ -63,56 +65,60 @@ struct sink {
 };
 
 void
-station_open(struct station *station, uint32_t rank, enum codec_id codec);
+test_transport_open(struct test_transport *test_transport,
+                    uint32_t rank,
+                    enum codec_id codec);
 void
-station_close(struct station *station);
-/* A connection whose other end is station->raw[rank]. */
+test_transport_close(struct test_transport *test_transport);
+/* A connection whose other end is test_transport->raw[rank]. */
 void
-station_attach(struct station *station, uint32_t rank);
-/* Two stations become each other's peer. */
+test_transport_attach(struct test_transport *test_transport, uint32_t rank);
+/* Two test_transports become each other's peer. */
 void
-station_join(struct station *one, struct station *other);
+test_transport_connect(struct test_transport *one,
+                       struct test_transport *other);
 
 /* Turns until nothing moves any more. */
 void
-station_settle(struct station *station);
+test_transport_settle(struct test_transport *test_transport);
 void
-stations_settle(struct station *one, struct station *other);
+test_transports_settle(struct test_transport *one,
+                       struct test_transport *other);
 
 /* A frame as it travels: header, payload, padding. Returns its size. */
 size_t
 frame_bytes(const struct frame *frame, const uint8_t *payload, uint8_t *out);
-/* Into raw[rank]: header, payload, padding; the station takes turns. */
+/* Into raw[rank]: header, payload, padding; the transport takes turns. */
 void
-station_feed(struct station *station,
-             uint32_t rank,
-             const struct frame *frame,
-             const void *payload);
-/* The same, of a frame with FRAME_TENSOR. */
-void
-station_feed_tensor(struct station *station,
+test_transport_feed(struct test_transport *test_transport,
                     uint32_t rank,
                     const struct frame *frame,
-                    const struct frame_tensor *tensor,
                     const void *payload);
+/* The same, of a frame with FRAME_TENSOR. */
+void
+test_transport_feed_tensor(struct test_transport *test_transport,
+                           uint32_t rank,
+                           const struct frame *frame,
+                           const struct frame_tensor *tensor,
+                           const void *payload);
 /* Any bytes, n_each at a time. */
 void
-station_feed_bytes(struct station *station,
-                   uint32_t rank,
-                   struct codec_span bytes,
-                   size_t n_each);
-/* What the station wrote to raw[rank]: one frame with its payload. false: it
+test_transport_feed_bytes(struct test_transport *test_transport,
+                          uint32_t rank,
+                          struct codec_span bytes,
+                          size_t n_each);
+/* What the transport wrote to raw[rank]: one frame with its payload. false: it
  * writes nothing. */
 bool
-station_next(struct station *station,
-             uint32_t rank,
-             struct frame *out_frame,
-             uint8_t *out_payload);
+test_transport_next_frame(struct test_transport *test_transport,
+                          uint32_t rank,
+                          struct frame *out_frame,
+                          uint8_t *out_payload);
 /* What the last such frame said of a tensor, which it must have. */
-extern struct frame_tensor station_next_tensor;
+extern struct frame_tensor test_transport_next_tensor;
 /* Close raw[rank]. */
 void
-station_hang_up(struct station *station, uint32_t rank);
+test_transport_hang_up(struct test_transport *test_transport, uint32_t rank);
 
 /* Bytes that tell where they stand. */
 void
@@ -120,14 +126,14 @@ pattern_fill(uint8_t *bytes, size_t n_bytes, unsigned seed);
 void
 pattern_check(const uint8_t *bytes, size_t n_bytes, unsigned seed);
 
-/* A frame of operation 1, step 2 with STATION_SIGNATURE. */
+/* A frame of operation 1, step 2 with TEST_TRANSPORT_SIGNATURE. */
 struct frame
 frame_collective(uint64_t offset, uint32_t n_bytes, uint64_t total);
 /* A frame of message op with tag. */
 struct frame
 frame_message(uint64_t op, uint64_t tag, uint32_t n_bytes, uint64_t total);
 
-extern const struct flow_label station_label;
+extern const struct flow_label test_transport_label;
 
 /* The flows that frame_collective() belongs to. */
 struct send_request

@@ -1,6 +1,6 @@
-/* tests/unit/worker/transport/station.c - a transport in the test's thread */
+/* tests/unit/worker/transport/test_transport.c - a transport in the test's thread */
 
-#include "station.h"
+#include "test_transport.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,9 +13,9 @@
 #include "check.h"
 #include "segments.h"
 
-const struct flow_label station_label = {
-    .epoch = STATION_EPOCH,
-    .signature = STATION_SIGNATURE,
+const struct flow_label test_transport_label = {
+    .epoch = TEST_TRANSPORT_EPOCH,
+    .signature = TEST_TRANSPORT_SIGNATURE,
     .tag = 0,
     .call = {.name = 1, .dtype = 1, .count = 9},
 };
@@ -35,7 +35,7 @@ on_arrived(void *owner,
            const uint8_t *piece,
            size_t n_bytes)
 {
-    struct station *station = owner;
+    struct test_transport *test_transport = owner;
     struct sink *sink = flow->owner;
 
     assert_true(flow->arrived <= flow->allowed);
@@ -49,16 +49,17 @@ on_arrived(void *owner,
         sink->n_bytes += n_bytes;
         sink->n_pieces++;
     }
-    if (station->arrived_hook)
-        station->arrived_hook(station, flow);
+    if (test_transport->arrived_hook)
+        test_transport->arrived_hook(test_transport, flow);
 }
 
 static void
-note_tensor(struct station *station, const struct frame_tensor *tensor)
+note_tensor(struct test_transport *test_transport,
+            const struct frame_tensor *tensor)
 {
-    station->has_tensor = tensor;
+    test_transport->has_tensor = tensor;
     if (tensor)
-        station->tensor = *tensor;
+        test_transport->tensor = *tensor;
 }
 
 static void
@@ -68,37 +69,37 @@ on_matched(void *owner,
            const struct frame_tensor *tensor)
 {
     const struct frame_tensor *expected = flow->label->tensor;
-    struct station *station = owner;
+    struct test_transport *test_transport = owner;
 
     assert_true(flow->is_matched);
     assert_int_equal(frame->total, flow->total);
-    station->n_matched++;
-    note_tensor(station, tensor);
+    test_transport->n_matched++;
+    note_tensor(test_transport, tensor);
     if (!expected || expected->shape.n_dims != HOOP_ANY_SHAPE)
         return;
-    flow->place = station->room;
-    if (!station->room)
-        transport_receive_cancel(station->transport, flow);
+    flow->place = test_transport->room;
+    if (!test_transport->room)
+        transport_receive_cancel(test_transport->transport, flow);
 }
 
 static void
 on_send_withdrawn(void *owner, struct recv_request *flow)
 {
-    struct station *station = owner;
+    struct test_transport *test_transport = owner;
 
-    station->n_retracted++;
-    transport_receive_cancel(station->transport, flow);
+    test_transport->n_retracted++;
+    transport_receive_cancel(test_transport->transport, flow);
 }
 
 static enum transport_unexpected_action
 on_unexpected(void *owner, uint32_t peer, const struct frame *frame)
 {
-    struct station *station = owner;
+    struct test_transport *test_transport = owner;
 
-    station->n_unexpected++;
-    station->peer = peer;
-    station->frame = *frame;
-    return station->action;
+    test_transport->n_unexpected++;
+    test_transport->peer = peer;
+    test_transport->frame = *frame;
+    return test_transport->action;
 }
 
 static void
@@ -107,15 +108,15 @@ on_mismatch(void *owner,
             const struct frame *frame,
             struct recv_request *flow)
 {
-    struct station *station = owner;
+    struct test_transport *test_transport = owner;
 
-    station->n_mismatches++;
-    station->peer = peer;
-    station->frame = *frame;
-    station->mismatched = flow;
+    test_transport->n_mismatches++;
+    test_transport->peer = peer;
+    test_transport->frame = *frame;
+    test_transport->mismatched = flow;
     /* As the engine does: what failed is over. */
     if (flow)
-        transport_receive_cancel(station->transport, flow);
+        transport_receive_cancel(test_transport->transport, flow);
 }
 
 static void
@@ -134,21 +135,21 @@ on_size_mismatch(void *owner,
                  const struct frame *frame,
                  uint64_t total)
 {
-    struct station *station = owner;
+    struct test_transport *test_transport = owner;
 
-    station->n_size_mismatches++;
-    station->peer = peer;
-    station->frame = *frame;
-    station->mismatch_total = total;
+    test_transport->n_size_mismatches++;
+    test_transport->peer = peer;
+    test_transport->frame = *frame;
+    test_transport->mismatch_total = total;
 }
 
 static void
 on_leaving(void *owner, uint32_t peer)
 {
-    struct station *station = owner;
+    struct test_transport *test_transport = owner;
 
-    station->n_leaving++;
-    station->peer = peer;
+    test_transport->n_leaving++;
+    test_transport->peer = peer;
 }
 
 static void
@@ -157,12 +158,12 @@ on_extra_tensor(void *owner,
                 const struct frame *frame,
                 const struct frame_tensor *tensor)
 {
-    struct station *station = owner;
+    struct test_transport *test_transport = owner;
 
-    station->n_extra_tensors++;
-    station->peer = peer;
-    station->frame = *frame;
-    station->extra_part = tensor->part;
+    test_transport->n_extra_tensors++;
+    test_transport->peer = peer;
+    test_transport->frame = *frame;
+    test_transport->extra_part = tensor->part;
 }
 
 static void
@@ -171,12 +172,12 @@ on_list_ended(void *owner,
               const struct frame *frame,
               const struct frame_tensor *tensor)
 {
-    struct station *station = owner;
+    struct test_transport *test_transport = owner;
 
     (void)frame;
     (void)tensor;
-    station->n_lists_ended++;
-    transport_receive_cancel(station->transport, flow);
+    test_transport->n_lists_ended++;
+    transport_receive_cancel(test_transport->transport, flow);
 }
 
 static void
@@ -185,31 +186,31 @@ on_failure_notice(void *owner,
                   const struct frame *frame,
                   const char *text)
 {
-    struct station *station = owner;
+    struct test_transport *test_transport = owner;
 
-    station->n_failure_notices++;
-    station->peer = peer;
-    station->frame = *frame;
-    snprintf(station->text, sizeof(station->text), "%s", text);
+    test_transport->n_failure_notices++;
+    test_transport->peer = peer;
+    test_transport->frame = *frame;
+    snprintf(test_transport->text, sizeof(test_transport->text), "%s", text);
 }
 
 static void
 on_lost(void *owner, uint32_t peer, const char *why)
 {
-    struct station *station = owner;
+    struct test_transport *test_transport = owner;
 
-    station->n_lost++;
-    station->peer = peer;
-    snprintf(station->text, sizeof(station->text), "%s", why);
+    test_transport->n_lost++;
+    test_transport->peer = peer;
+    snprintf(test_transport->text, sizeof(test_transport->text), "%s", why);
 }
 
 static void
 on_corrupted(void *owner, uint32_t peer, const char *why)
 {
-    struct station *station = owner;
+    struct test_transport *test_transport = owner;
 
-    station->peer = peer;
-    station->n_damaged += why[0] != '\0';
+    test_transport->peer = peer;
+    test_transport->n_damaged += why[0] != '\0';
 }
 
 static void
@@ -230,19 +231,19 @@ on_closed(void *owner, uint32_t peer)
 static void
 on_left(void *owner, uint32_t peer)
 {
-    struct station *station = owner;
+    struct test_transport *test_transport = owner;
 
-    station->n_left++;
-    station->peer = peer;
+    test_transport->n_left++;
+    test_transport->peer = peer;
 }
 
 static void
 on_connection_needed(void *owner, uint32_t peer)
 {
-    struct station *station = owner;
+    struct test_transport *test_transport = owner;
 
-    station->n_needed++;
-    station->peer = peer;
+    test_transport->n_needed++;
+    test_transport->peer = peer;
 }
 
 static const struct transport_events events = {
@@ -267,46 +268,51 @@ static const struct transport_events events = {
 };
 
 void
-station_open(struct station *station, uint32_t rank, enum codec_id codec)
+test_transport_open(struct test_transport *test_transport,
+                    uint32_t rank,
+                    enum codec_id codec)
 {
-    *station = (struct station){.action = TRANSPORT_KEEP, .raw = {-1, -1, -1}};
-    assert_int_equal(roster_create(STATION_RANKS, &station->roster), HOOP_OK);
-    station->roster->rank = rank;
-    station->roster->epoch = STATION_EPOCH;
+    *test_transport =
+        (struct test_transport){.action = TRANSPORT_KEEP, .raw = {-1, -1, -1}};
+    assert_int_equal(
+        roster_create(TEST_TRANSPORT_RANKS, &test_transport->roster), HOOP_OK);
+    test_transport->roster->rank = rank;
+    test_transport->roster->epoch = TEST_TRANSPORT_EPOCH;
 
     const struct transport_options options = {
-        .roster = station->roster,
+        .roster = test_transport->roster,
         .events = &events,
-        .owner = station,
+        .owner = test_transport,
         .codec = codec,
         .n_streams = segments_streams(),
     };
-    assert_int_equal(transport_create(&options, &station->transport), HOOP_OK);
+    assert_int_equal(transport_create(&options, &test_transport->transport),
+                     HOOP_OK);
 }
 
 void
-station_close(struct station *station)
+test_transport_close(struct test_transport *test_transport)
 {
-    transport_destroy(station->transport);
-    roster_destroy(station->roster);
-    for (int i = 0; i < STATION_RANKS; i++) {
-        if (station->raw[i] >= 0)
-            close(station->raw[i]);
+    transport_destroy(test_transport->transport);
+    roster_destroy(test_transport->roster);
+    for (int i = 0; i < TEST_TRANSPORT_RANKS; i++) {
+        if (test_transport->raw[i] >= 0)
+            close(test_transport->raw[i]);
     }
 }
 
 void
-station_attach(struct station *station, uint32_t rank)
+test_transport_attach(struct test_transport *test_transport, uint32_t rank)
 {
     int fds[2];
 
     pair_open(fds);
-    transport_add_connection(station->transport, rank, fds[0]);
-    station->raw[rank] = fds[1];
+    transport_add_connection(test_transport->transport, rank, fds[0]);
+    test_transport->raw[rank] = fds[1];
 }
 
 void
-station_join(struct station *one, struct station *other)
+test_transport_connect(struct test_transport *one, struct test_transport *other)
 {
     struct segment *ends[2];
     int fds[2];
@@ -320,7 +326,7 @@ station_join(struct station *one, struct station *other)
 }
 
 void
-stations_settle(struct station *one, struct station *other)
+test_transports_settle(struct test_transport *one, struct test_transport *other)
 {
     for (unsigned n_quiet = 0; n_quiet < 3; n_quiet++) {
         if (transport_progress(one->transport, 0))
@@ -331,31 +337,31 @@ stations_settle(struct station *one, struct station *other)
 }
 
 void
-station_settle(struct station *station)
+test_transport_settle(struct test_transport *test_transport)
 {
-    stations_settle(station, NULL);
+    test_transports_settle(test_transport, NULL);
 }
 
 void
-station_feed_bytes(struct station *station,
-                   uint32_t rank,
-                   struct codec_span bytes,
-                   size_t n_each)
+test_transport_feed_bytes(struct test_transport *test_transport,
+                          uint32_t rank,
+                          struct codec_span bytes,
+                          size_t n_each)
 {
     size_t n_done = 0;
 
-    while (n_done < bytes.n_bytes && station->n_lost == 0) {
+    while (n_done < bytes.n_bytes && test_transport->n_lost == 0) {
         const size_t n_left = bytes.n_bytes - n_done;
-        const ssize_t n = send(station->raw[rank], bytes.bytes + n_done,
+        const ssize_t n = send(test_transport->raw[rank], bytes.bytes + n_done,
                                n_left < n_each ? n_left : n_each, MSG_NOSIGNAL);
 
         if (n < 0 && errno != EAGAIN)
             break;
         if (n > 0)
             n_done += (size_t)n;
-        transport_progress(station->transport, 0);
+        transport_progress(test_transport->transport, 0);
     }
-    station_settle(station);
+    test_transport_settle(test_transport);
 }
 
 size_t
@@ -371,20 +377,20 @@ frame_bytes(const struct frame *frame, const uint8_t *payload, uint8_t *out)
 }
 
 void
-station_feed(struct station *station,
-             uint32_t rank,
-             const struct frame *frame,
-             const void *payload)
+test_transport_feed(struct test_transport *test_transport,
+                    uint32_t rank,
+                    const struct frame *frame,
+                    const void *payload)
 {
-    station_feed_tensor(station, rank, frame, NULL, payload);
+    test_transport_feed_tensor(test_transport, rank, frame, NULL, payload);
 }
 
 void
-station_feed_tensor(struct station *station,
-                    uint32_t rank,
-                    const struct frame *frame,
-                    const struct frame_tensor *tensor,
-                    const void *payload)
+test_transport_feed_tensor(struct test_transport *test_transport,
+                           uint32_t rank,
+                           const struct frame *frame,
+                           const struct frame_tensor *tensor,
+                           const void *payload)
 {
     uint8_t *bytes = malloc(LIMIT_FRAME_HEADER + LIMIT_FRAME_PAYLOAD);
 
@@ -392,64 +398,67 @@ station_feed_tensor(struct station *station,
     const size_t n_bytes = frame_bytes(frame, payload, bytes);
     if (tensor)
         frame_tensor_append(tensor, bytes);
-    station_feed_bytes(station, rank, (struct codec_span){bytes, n_bytes},
-                       n_bytes);
+    test_transport_feed_bytes(test_transport, rank,
+                              (struct codec_span){bytes, n_bytes}, n_bytes);
     free(bytes);
 }
 
-/* All n_bytes, while the station writes; false: it writes nothing. */
+/* All n_bytes, while the transport writes; false: it writes nothing. */
 static bool
-raw_read(struct station *station, uint32_t rank, uint8_t *bytes, size_t n_bytes)
+raw_read(struct test_transport *test_transport,
+         uint32_t rank,
+         uint8_t *bytes,
+         size_t n_bytes)
 {
     size_t n_done = 0;
     unsigned n_quiet = 0;
 
     while (n_done < n_bytes && n_quiet < 3) {
-        const ssize_t n =
-            recv(station->raw[rank], bytes + n_done, n_bytes - n_done, 0);
+        const ssize_t n = recv(test_transport->raw[rank], bytes + n_done,
+                               n_bytes - n_done, 0);
 
         n_done += n > 0 ? (size_t)n : 0;
         n_quiet++;
-        if (n > 0 || transport_progress(station->transport, 0))
+        if (n > 0 || transport_progress(test_transport->transport, 0))
             n_quiet = 0;
     }
     assert_true(n_done == 0 || n_done == n_bytes);
     return n_done > 0;
 }
 
-struct frame_tensor station_next_tensor;
+struct frame_tensor test_transport_next_tensor;
 
 bool
-station_next(struct station *station,
-             uint32_t rank,
-             struct frame *out_frame,
-             uint8_t *out_payload)
+test_transport_next_frame(struct test_transport *test_transport,
+                          uint32_t rank,
+                          struct frame *out_frame,
+                          uint8_t *out_payload)
 {
     uint8_t header[LIMIT_FRAME_HEADER];
     uint8_t padding[LIMIT_FRAME_PAD];
 
-    if (!raw_read(station, rank, header, sizeof(header)))
+    if (!raw_read(test_transport, rank, header, sizeof(header)))
         return false;
     assert_int_equal(frame_decode(header, out_frame), HOOP_OK);
     if (frame_is_tensor(out_frame))
-        assert_int_equal(frame_tensor_read(header, &station_next_tensor),
+        assert_int_equal(frame_tensor_read(header, &test_transport_next_tensor),
                          HOOP_OK);
-    assert_int_equal(out_frame->epoch, STATION_EPOCH);
+    assert_int_equal(out_frame->epoch, TEST_TRANSPORT_EPOCH);
     if (out_frame->stored == 0)
         return true;
     const size_t n_padding = -out_frame->stored % LIMIT_FRAME_PAD;
-    assert_true(raw_read(station, rank, out_payload, out_frame->stored));
+    assert_true(raw_read(test_transport, rank, out_payload, out_frame->stored));
     if (n_padding)
-        assert_true(raw_read(station, rank, padding, n_padding));
+        assert_true(raw_read(test_transport, rank, padding, n_padding));
     return true;
 }
 
 void
-station_hang_up(struct station *station, uint32_t rank)
+test_transport_hang_up(struct test_transport *test_transport, uint32_t rank)
 {
-    close(station->raw[rank]);
-    station->raw[rank] = -1;
-    station_settle(station);
+    close(test_transport->raw[rank]);
+    test_transport->raw[rank] = -1;
+    test_transport_settle(test_transport);
 }
 
 static uint8_t
@@ -479,16 +488,16 @@ frame_collective(uint64_t offset, uint32_t n_bytes, uint64_t total)
 {
     return (struct frame){
         .kind = FRAME_COLLECTIVE,
-        .epoch = STATION_EPOCH,
-        .comm = STATION_COMM,
+        .epoch = TEST_TRANSPORT_EPOCH,
+        .comm = TEST_TRANSPORT_COMM,
         .op = 1,
         .step = 2,
-        .signature = STATION_SIGNATURE,
+        .signature = TEST_TRANSPORT_SIGNATURE,
         .offset = offset,
         .total = total,
         .raw = n_bytes,
         .stored = n_bytes,
-        .call = station_label.call,
+        .call = test_transport_label.call,
     };
 }
 
@@ -498,14 +507,14 @@ frame_message(uint64_t op, uint64_t tag, uint32_t n_bytes, uint64_t total)
     return (struct frame){
         .kind = FRAME_MESSAGE,
         .flags = FRAME_EAGER,
-        .epoch = STATION_EPOCH,
-        .comm = STATION_COMM,
+        .epoch = TEST_TRANSPORT_EPOCH,
+        .comm = TEST_TRANSPORT_COMM,
         .op = op,
         .tag = tag,
         .total = total,
         .raw = n_bytes,
         .stored = n_bytes,
-        .call = station_label.call,
+        .call = test_transport_label.call,
     };
 }
 
@@ -513,8 +522,8 @@ struct send_request
 send_request_collective(uint32_t peer, const uint8_t *bytes, uint64_t total)
 {
     return (struct send_request){
-        .key = {.comm = STATION_COMM, .op = 1, .step = 2, .peer = peer},
-        .label = &station_label,
+        .key = {.comm = TEST_TRANSPORT_COMM, .op = 1, .step = 2, .peer = peer},
+        .label = &test_transport_label,
         .bytes = bytes,
         .total = total,
         .ready = total,
@@ -525,8 +534,8 @@ struct recv_request
 recv_request_collective(uint32_t peer, uint8_t *place, uint64_t total)
 {
     return (struct recv_request){
-        .key = {.comm = STATION_COMM, .op = 1, .step = 2, .peer = peer},
-        .label = &station_label,
+        .key = {.comm = TEST_TRANSPORT_COMM, .op = 1, .step = 2, .peer = peer},
+        .label = &test_transport_label,
         .place = place,
         .element_size = 1,
         .total = total,

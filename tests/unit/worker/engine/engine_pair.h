@@ -1,13 +1,13 @@
 /*
- * tests/unit/worker/engine/couple.h - two engines in one process, connected
+ * tests/unit/worker/engine/engine_pair.h - two engines in one process, connected
  *
  * Rank 0 and rank 1 of a job, over a socket pair, and a rank 2 on another host
  * that nobody is connected to. Nobody makes progress but the threads of the test,
  * unless it starts the backgrounds.
  */
 
-#ifndef TESTS_COUPLE_H
-#define TESTS_COUPLE_H
+#ifndef TESTS_UNIT_WORKER_ENGINE_ENGINE_PAIR_H
+#define TESTS_UNIT_WORKER_ENGINE_ENGINE_PAIR_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -18,46 +18,48 @@
 #include "session/comm.h"
 
 enum {
-    COUPLE_CONTEXTS = 4,
+    ENGINE_PAIR_CONTEXTS = 4,
 };
 
 struct side {
     uint32_t rank;
     struct roster *roster;
     struct engine *engine;
-    struct hoop_comm comms[COUPLE_CONTEXTS]; /* of both, ids 1 to 4 */
-    struct hoop_comm alone;                  /* of this rank only */
+    struct hoop_comm comms[ENGINE_PAIR_CONTEXTS]; /* of both, ids 1 to 4 */
+    struct hoop_comm alone;                       /* of this rank only */
     atomic_uint n_abandoned;
     atomic_uint n_needed;
     atomic_uint n_lost;
     enum evidence evidence; /* of the last that was */
     char why[256];
-    /* couple_start_backgrounds() */
+    /* engine_pair_start_backgrounds() */
     struct loop *loop;
     struct background *background;
     pthread_t thread;
 };
 
-struct couple {
+struct engine_pair {
     struct side sides[2];
     int fds[2]; /* before they are connected */
 };
 
 void
-couple_open(struct couple *couple);
+engine_pair_open(struct engine_pair *engine_pair);
 /* ... whose calls are checked so. */
 void
-couple_open_checking(struct couple *couple, enum engine_call_checking checking);
+engine_pair_open_checking(struct engine_pair *engine_pair,
+                          enum engine_call_checking checking);
 /* ... with what else there is but its callbacks, and process_status_of. */
 void
-couple_open_with(struct couple *couple, const struct engine_options *wanted);
+engine_pair_open_with(struct engine_pair *engine_pair,
+                      const struct engine_options *wanted);
 void
-couple_connect(struct couple *couple);
+engine_pair_connect(struct engine_pair *engine_pair);
 void
-couple_start_backgrounds(struct couple *couple);
+engine_pair_start_backgrounds(struct engine_pair *engine_pair);
 /* No operation may be left. */
 void
-couple_close(struct couple *couple);
+engine_pair_close(struct engine_pair *engine_pair);
 
 /* 0, or the line that is not true. */
 typedef int
@@ -65,7 +67,7 @@ side_fn(struct side *side);
 
 /* body on both sides at once, each in a thread; fails the test if it does. */
 void
-couple_run(struct couple *couple, side_fn *body);
+engine_pair_run(struct engine_pair *engine_pair, side_fn *body);
 
 #define SIDE_CHECK(condition)                                                  \
     do {                                                                       \

@@ -1,0 +1,201 @@
+/*
+ * tests/unit/server/core/record_store.h - the records of a cluster, as a disk has them
+ *
+ * In the order of their keys. A cluster may be made again from them at any
+ * time, and must then be what it was.
+ */
+
+#ifndef TESTS_UNIT_SERVER_CORE_RECORD_STORE_H
+#define TESTS_UNIT_SERVER_CORE_RECORD_STORE_H
+
+#include "fixture.h"
+/* after cmocka */
+#include <stdlib.h>
+
+#include "core/cluster.h"
+
+struct record_store_row {
+    uint8_t *key;
+    size_t n_key;
+    uint8_t *value;
+    size_t n_value;
+};
+
+struct record_store {
+    struct record_store_row *rows;
+    size_t n_rows;
+    uint64_t wall_ahead_ns; /* how far the wall clock has been set forward */
+};
+
+static inline void
+record_store_deinit(struct record_store *record_store)
+{
+    for (size_t i = 0; i < record_store->n_rows; i++) {
+        free(record_store->rows[i].key);
+        free(record_store->rows[i].value);
+    }
+    free(record_store->rows);
+    *record_store = (struct record_store){0};
+}
+
+static inline void *
+record_store_copy(const void *bytes, size_t n_bytes)
+{
+    void *copy = malloc(n_bytes ? n_bytes : 1);
+
+    assert_non_null(copy);
+    if (n_bytes)
+        memcpy(copy, bytes, n_bytes);
+    return copy;
+}
+
+/* Where the first key is that is not before this one. */
+static inline size_t
+record_store_find(const struct record_store *record_store,
+                  const uint8_t *key,
+                  size_t n_key)
+{
+    size_t place = 0;
+
+    for (; place < record_store->n_rows; place++) {
+        const struct record_store_row *row = &record_store->rows[place];
+        const size_t n_both = row->n_key < n_key ? row->n_key : n_key;
+        const int order = memcmp(row->key, key, n_both);
+
+        if (order > 0 || (order == 0 && row->n_key >= n_key))
+            break;
+    }
+    return place;
+}
+
+static inline bool
+record_store_has_prefix(const struct record_store_row *row,
+                        const uint8_t *key,
+                        size_t n_key)
+{
+    return row->n_key >= n_key && memcmp(row->key, key, n_key) == 0;
+}
+
+static inline void
+record_store_drop(struct record_store *record_store, size_t place)
+{
+    free(record_store->rows[place].key);
+    free(record_store->rows[place].value);
+    record_store->n_rows--;
+    memmove(&record_store->rows[place], &record_store->rows[place + 1],
+            (record_store->n_rows - place) * sizeof(*record_store->rows));
+}
+
+static inline void
+record_store_erase(struct record_store *record_store,
+                   const uint8_t *key,
+                   size_t n_key)
+{
+    const size_t place = record_store_find(record_store, key, n_key);
+
+    while (place < record_store->n_rows &&
+           record_store_has_prefix(&record_store->rows[place], key, n_key))
+        record_store_drop(record_store, place);
+}
+
+static inline void
+record_store_put(struct record_store *record_store,
+                 const struct cluster_journal_record *record)
+{
+    const size_t place =
+        record_store_find(record_store, record->key, record->n_key);
+
+    if (place < record_store->n_rows &&
+        record_store->rows[place].n_key == record->n_key &&
+        record_store_has_prefix(&record_store->rows[place], record->key,
+                                record->n_key))
+        record_store_drop(record_store, place);
+    record_store->rows =
+        realloc(record_store->rows,
+                (record_store->n_rows + 1) * sizeof(*record_store->rows));
+    assert_non_null(record_store->rows);
+    memmove(&record_store->rows[place + 1], &record_store->rows[place],
+            (record_store->n_rows - place) * sizeof(*record_store->rows));
+    record_store->n_rows++;
+    record_store->rows[place] = (struct record_store_row){
+        .key = record_store_copy(record->key, record->n_key),
+        .n_key = record->n_key,
+        .value = record_store_copy(record->value, record->n_value),
+        .n_value = record->n_value,
+    };
+}
+
+/* What the last step of a fixture said. */
+static inline void
+record_store_apply(struct record_store *record_store,
+                   const struct fixture *fixture)
+{
+    for (size_t i = 0; i < fixture->actions.n_items; i++) {
+        const struct cluster_action *action = &fixture->actions.items[i];
+
+        if (action->kind != CLUSTER_RECORD)
+            continue;
+        if (action->record.kind == CLUSTER_RECORD_PUT)
+            record_store_put(record_store, &action->record);
+        else
+            record_store_erase(record_store, action->record.key,
+                               action->record.n_key);
+    }
+}
+
+static inline enum hoop_status
+record_store_recover(const struct record_store *record_store,
+                     struct cluster *cluster)
+{
+    for (size_t i = 0; i < record_store->n_rows; i++) {
+        const struct record_store_row *row = &record_store->rows[i];
+        const enum hoop_status status =
+            cluster_recover_record(cluster, &(struct cluster_journal_record){
+                                                .key = row->key,
+                                                .n_key = row->n_key,
+                                                .value = row->value,
+                                                .n_value = row->n_value,
+                                            });
+
+        if (status != HOOP_OK)
+            return status;
+    }
+    return cluster_recovery_finish(cluster);
+}
+
+/* Kept records, at the fixture's time; the wall clock shows more. */
+static inline struct cluster_options
+record_store_options(uint64_t now_ns)
+{
+    return (struct cluster_options){
+        .keeps_records = true,
+        .now_ns = now_ns,
+        .wall_offset_ns = 1000000 * FIXTURE_S,
+    };
+}
+
+/* A fixture whose cluster keeps records. */
+static inline void
+record_store_begin(struct fixture *fixture)
+{
+    const struct cluster_options options = record_store_options(FIXTURE_S);
+
+    fixture_init(fixture, &options);
+}
+
+/* The fixture's cluster dies and is made again. */
+static inline void
+record_store_restart(const struct record_store *record_store,
+                     struct fixture *fixture)
+{
+    struct cluster_options options = record_store_options(fixture->now_ns);
+
+    options.wall_offset_ns += record_store->wall_ahead_ns;
+    cluster_destroy(fixture->cluster);
+    fixture->actions = (struct cluster_actions){0};
+    assert_int_equal(cluster_create(&options, &fixture->cluster), HOOP_OK);
+    assert_int_equal(record_store_recover(record_store, fixture->cluster),
+                     HOOP_OK);
+}
+
+#endif
