@@ -203,7 +203,7 @@ listen_require_loopback(const char *text)
 }
 
 enum hoop_status
-exposure_check_options(const struct hoop_coordinator_options *options)
+options_check_public_address(const struct hoop_coordinator_options *options)
 {
     if (options->insecure_open && !option_is_on(options->insecure_open) &&
         strcmp(options->insecure_open, "off") != 0)
@@ -430,7 +430,7 @@ hoop_coordinator_start(const struct hoop_coordinator_options *options,
     struct hoop_coordinator_options filled = *options;
     if (!filled.listen)
         filled.listen = DEFAULT_LISTEN;
-    enum hoop_status status = exposure_check_options(&filled);
+    enum hoop_status status = options_check_public_address(&filled);
     if (status == HOOP_OK)
         status = coordinator_start_parts(coordinator, &filled);
     if (status != HOOP_OK)

@@ -54,7 +54,7 @@ exposure_is_insecure_open(const struct hoop_coordinator_options *options);
  * says what to set).
  */
 enum hoop_status
-exposure_check_options(const struct hoop_coordinator_options *options);
+options_check_public_address(const struct hoop_coordinator_options *options);
 
 /* "0.1.0", from the project file. */
 extern const char *const version_text;

@@ -13,7 +13,7 @@
 enum {
     HOUR_S = 60 * 60,
     DAY_S = 24 * HOUR_S,
-    NEAR_DAYS = 30,
+    EXPIRY_WARNING_DAYS = 30,
 };
 
 static void
@@ -42,7 +42,7 @@ cert_expiry_describe(const struct expiry *expiry,
     char left[LIMIT_NAME];
     char end[32] = "";
 
-    if (left_s >= NEAR_DAYS * DAY_S || left_s >= third_s)
+    if (left_s >= EXPIRY_WARNING_DAYS * DAY_S || left_s >= third_s)
         return false;
     time_left_describe(left_s, left);
     if (gmtime_r(&ends, &date))

@@ -111,7 +111,8 @@ coordinator_start_or_stand_by(const struct options *options,
                               hoop_coordinator_t **out_coordinator,
                               int *out_number)
 {
-    enum hoop_status status = exposure_check_options(&options->coordinator);
+    enum hoop_status status =
+        options_check_public_address(&options->coordinator);
 
     *out_number = 0;
     if (status != HOOP_OK)
@@ -167,9 +168,9 @@ address_list_spell_out(const char *list, char *text, size_t n_bytes)
 }
 
 enum end {
-    END_SIGNAL,
-    END_REPLACED, /* another hoopd uses the data */
-    END_EMPTY,    /* --until-empty, and no member is left */
+    SHUTDOWN_BY_SIGNAL,
+    SHUTDOWN_REPLACED,      /* another hoopd uses the data */
+    SHUTDOWN_CLUSTER_EMPTY, /* --until-empty, and no member is left */
 };
 
 static enum end
@@ -188,14 +189,14 @@ shutdown_wait(const hoop_coordinator_t *coordinator,
         cert_expiry_watch_warn(&expiries, time(NULL));
         *out_number = sigtimedwait(ending, NULL, &look_again);
         if (coordinator_is_replaced(coordinator))
-            return END_REPLACED;
+            return SHUTDOWN_REPLACED;
         const struct coordinator_member_counts occupancy =
             coordinator_member_counts(coordinator);
         if (options->until_empty_s > 0 &&
             idle_shutdown_is_due(&idle_shutdown, &occupancy, clock_now_ns()))
-            return END_EMPTY;
+            return SHUTDOWN_CLUSTER_EMPTY;
     } while (*out_number <= 0);
-    return END_SIGNAL;
+    return SHUTDOWN_BY_SIGNAL;
 }
 
 /* Print the address for the program that has started hoopd. A failed write is
@@ -210,7 +211,7 @@ listen_address_print(const char *address)
 static void
 shutdown_reason_log(enum end end, int number)
 {
-    if (end == END_SIGNAL)
+    if (end == SHUTDOWN_BY_SIGNAL)
         log_info("coordinator", "SIG%s: draining", sigabbrev_np(number));
     else
         log_info("coordinator", "no member is left: draining");
@@ -267,7 +268,7 @@ serve(const struct options *options)
     if (options->until_empty_s > 0)
         listen_address_print(hoop_coordinator_address(coordinator));
     const enum end end = shutdown_wait(coordinator, options, &ending, &number);
-    if (end == END_REPLACED) {
+    if (end == SHUTDOWN_REPLACED) {
         /* Exit with success, so that a supervisor does not start this hoopd
          * again: it would displace the one that has displaced it. */
         log_error("coordinator", "another hoopd uses the data: this one ends");

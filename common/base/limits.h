@@ -21,7 +21,7 @@ enum {
      * redistribution, and for looking up names while joining. */
     LIMIT_STACK = 192 * 1024,
     LIMIT_SETTINGS_FILE = 64 * 1024,
-    LIMIT_CHOICES = 256, /* the choices of a setting, as a text */
+    LIMIT_SETTING_CHOICES_TEXT = 256, /* the choices of a setting, as a text */
 
     /* The wire: see docs/wire-format.md. */
     LIMIT_FRAME_HEADER = 128,
@@ -44,20 +44,21 @@ enum {
 
     /* A table of switch points: some twenty rows of a few names. */
     LIMIT_TUNE_TABLE = 8192,
-    LIMIT_RACES = 1 << 20, /* bytes of a file of measured times: ten thousand
+    LIMIT_SAMPLE_FILE_BYTES =
+        1 << 20, /* bytes of a file of measured times: ten thousand
                               lines */
     /* HOOP_TUNING=auto: how many jobs of the same shape run benchmarks, how
      * long each, and with how many ranks at most. */
-    LIMIT_CONTESTS = 4,
+    LIMIT_BENCHMARK_JOBS = 4,
     LIMIT_BENCHMARK_MS = 1500,
-    LIMIT_CONTEST_RANKS = 64,
+    LIMIT_BENCHMARK_RANKS = 64,
     LIMIT_TUNE_TABLES = 32, /* per session, kept for the next group */
 
     /* Simulated steps of all ranks, about a second; beyond that, a part
      * represents the whole. Then the rounds of all ranks kept in memory at
      * once. */
     LIMIT_SIMULATION_STEPS = 2 << 20,
-    LIMIT_SIMULATION_OPEN = 1 << 19,
+    LIMIT_SIMULATION_OPEN_ROUNDS = 1 << 19,
     LIMIT_SIMULATION_RANKS = 1 << 17, /* largest world that can be simulated */
 
     /* Tasks of a pipeline schedule: 200 MB, and a second. */
@@ -65,12 +66,12 @@ enum {
     /* A pipeline stage: how many tasks ahead receives are started, which is
      * more than a forward and a backward with all their messages; sends in
      * progress; and the text it sends to the others when it fails. */
-    LIMIT_RUN_AHEAD = 8,
-    LIMIT_RUN_SENDS = 16,
+    LIMIT_PIPELINE_PREPOSTED_TASKS = 8,
+    LIMIT_PIPELINE_SENDS_IN_FLIGHT = 16,
     LIMIT_ABORT_MESSAGE_TEXT = 512,
     /* How long a stage waits for other expected messages after one did not
      * fit. */
-    LIMIT_DOUBT_MS = 200,
+    LIMIT_MISMATCH_WAIT_MS = 200,
 
     /* Shardings that a search for a redistribution examines: it ends within
      * about 50 ms even on a mesh of eight axes. */
@@ -95,7 +96,7 @@ enum {
     LIMIT_STATE_NAME = 1024, /* with the final 0 */
     LIMIT_STATE_BLOCK_MIN = 1024,
     LIMIT_STATE_MESSAGE = 4 * 1024 * 1024,
-    LIMIT_STATE_UNDER_WAY = 64,
+    LIMIT_STATE_IN_FLIGHT = 64,
 
     /* Control plane messages. */
     LIMIT_RPC_MESSAGE = 4 * 1024 * 1024,
@@ -103,10 +104,10 @@ enum {
     LIMIT_MESSAGE_DEPTH = 8, /* arrays in arrays; readers keep a stack */
     /* Unanswered requests held by a coordinator, 1 KB each without the body. */
     LIMIT_RPC_REQUESTS = 32768,
-    LIMIT_RPC_PIPE_REQUESTS = 4096, /* of one connection */
+    LIMIT_RPC_CONNECTION_REQUESTS = 4096, /* of one connection */
     /* Parked requests of clients with a lesser token; the rest is for
      * workers. */
-    LIMIT_ONLOOKERS = LIMIT_RPC_REQUESTS / 8,
+    LIMIT_PARKED_REQUESTS_OTHERS = LIMIT_RPC_REQUESTS / 8,
     /* A request of a client that has shown no token, or a lesser one: no method
      * that it may call needs more than a few hundred bytes. */
     LIMIT_RPC_SMALL_MESSAGE = 64 * 1024,
@@ -156,7 +157,7 @@ enum {
     /* How often the cache is searched for expired clients, and how long a reply
      * is kept after its request's deadline. */
     LIMIT_RPC_CACHE_SWEEP_MS = 10000,
-    LIMIT_RPC_CACHE_SPARE_MS = 60000,
+    LIMIT_RPC_CACHE_KEEP_MS = 60000,
 
     LIMIT_STORE_KEY = 1024,
     LIMIT_STORE_VALUE = 1024 * 1024,
@@ -185,14 +186,14 @@ enum {
      * many bytes. */
     LIMIT_STORE_HISTORY = 4096,
     LIMIT_STORE_HISTORY_BYTES = 256 * 1024,
-    LIMIT_PAGE = 512,              /* keys, groups or changes in one answer */
+    LIMIT_LIST_PAGE_ENTRIES = 512, /* keys, groups or changes in one answer */
     LIMIT_WAITERS = 2 * 65536,     /* parked requests per job: a watch and a
                                       join or wait for each rank */
     LIMIT_WAITER_BYTES = 32 << 20, /* bytes of their keys */
-    LIMIT_KEEP_WAITING = 64 << 20, /* bytes that wait for the disk */
-    LIMIT_KEEP_CHECK_MS = 600000,  /* time to read all data once, from any
+    LIMIT_STORAGE_UNWRITTEN_BYTES = 64 << 20, /* bytes that wait for the disk */
+    LIMIT_STORAGE_CHECK_MS = 600000, /* time to read all data once, from any
                                       disk */
-    LIMIT_REASON = 256,            /* text of a report about a peer */
+    LIMIT_REPORT_REASON = 256,       /* text of a report about a peer */
 
     /* Bytes that a peer may send before they were requested, per connection. */
     LIMIT_EAGER_WINDOW = 1024 * 1024,
@@ -203,7 +204,7 @@ enum {
     /* Messages up to this size are sent whole while a quarter of the window
      * is free. For larger ones more bytes would be copied if they come too
      * early. */
-    LIMIT_EAGER_WHOLE = 256 * 1024,
+    LIMIT_EAGER_WHOLE_MESSAGE = 256 * 1024,
     /* Messages that a peer has announced and that are not matched yet. */
     LIMIT_UNEXPECTED = 300000,
     /* Messages that a sender announces at a time; the others wait. */
@@ -211,7 +212,7 @@ enum {
 
     /* Bytes of control frames that wait for a peer to read them: answers,
      * heartbeats, failure notices. */
-    LIMIT_CONTROLS = 32 * 1024 * 1024,
+    LIMIT_CONTROL_FRAME_BYTES = 32 * 1024 * 1024,
     /* Failed sends of one rank for want of a connection: so many notices about
      * them may overtake each other. */
     LIMIT_FAILED_SENDS = 1024,
@@ -239,16 +240,16 @@ enum {
     LIMIT_ENCODED_PAYLOADS = 16,
 
     /* Operations of a communicator known to fail before they are called. */
-    LIMIT_EARLY_VERDICTS = 1024,
+    LIMIT_EARLY_FAILURES = 1024,
 
     /* Communicators known to be closed: late frames for them arrive soon
      * after. */
-    LIMIT_CONTEXTS_GONE = 256,
+    LIMIT_CLOSED_CONTEXTS = 256,
 
     /* Completed requests whose memory is kept for the next, and their scratch
      * memory. */
-    LIMIT_SPARE_OPS = 64,
-    LIMIT_SPARE_SCRATCH = 256 * 1024 * 1024,
+    LIMIT_POOLED_OPS = 64,
+    LIMIT_POOLED_SCRATCH = 256 * 1024 * 1024,
 
     /* Tensors of a communicator for which the error feedback of 8-bit blocks is
      * kept. Tensors with a new address in each call are limited by this. */
@@ -278,7 +279,7 @@ enum {
 
 /* Bytes kept for error feedback (LIMIT_RESIDUALS): as many as the gradients of
  * a large model. */
-static const uint64_t LIMIT_RESIDUE_BYTES = (uint64_t)4 << 30;
+static const uint64_t LIMIT_RESIDUAL_BYTES = (uint64_t)4 << 30;
 
 /* Bytes of a tensor that a message can make a process allocate. */
 static const int64_t LIMIT_TENSOR = (int64_t)1 << 40;
@@ -288,7 +289,7 @@ static const int64_t LIMIT_OBJECT = (int64_t)1 << 40;
 
 /* Address space for the coordinator's data: twice all it may hold. It grows on
  * demand up to the second value. */
-static const uint64_t LIMIT_KEEP_MAP = (uint64_t)1 << 32;
-static const uint64_t LIMIT_KEEP_MAP_MAX = (uint64_t)1 << 38;
+static const uint64_t LIMIT_STORAGE_MAP = (uint64_t)1 << 32;
+static const uint64_t LIMIT_STORAGE_MAP_MAX = (uint64_t)1 << 38;
 
 #endif

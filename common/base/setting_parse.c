@@ -228,7 +228,7 @@ choice_parse(const struct setting *setting,
              const struct setting_input *input,
              uint64_t *out_number)
 {
-    char choices[LIMIT_CHOICES];
+    char choices[LIMIT_SETTING_CHOICES_TEXT];
 
     for (size_t i = 0; setting->choices[i]; i++) {
         if (strcmp(input->text, setting->choices[i]) == 0) {
@@ -309,8 +309,8 @@ setting_parse(const struct setting *setting,
 struct file_reader {
     struct settings *settings;
     unsigned line;
-    char where[LIMIT_SETTING + 16]; /* the current line, for errors */
-    unsigned set_on[SETTING_COUNT]; /* line number; 0: not set yet */
+    char where[LIMIT_SETTING + 16];      /* the current line, for errors */
+    unsigned set_at_line[SETTING_COUNT]; /* line number; 0: not set yet */
 };
 
 struct file_text {
@@ -344,11 +344,11 @@ file_value_apply(struct file_reader *reader,
                  enum setting_id id,
                  const char *value)
 {
-    if (reader->set_on[id])
+    if (reader->set_at_line[id])
         return error_raise(HOOP_E_INVALID, "%s: %s is set on line %u, too",
                            reader->where, setting_row(id)->name,
-                           reader->set_on[id]);
-    reader->set_on[id] = reader->line;
+                           reader->set_at_line[id]);
+    reader->set_at_line[id] = reader->line;
 
     const enum hoop_status status =
         settings_set(reader->settings, id,

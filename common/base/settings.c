@@ -336,7 +336,7 @@ setting_find(const char *where,
 /* The caller's list, and where in it each setting was set. */
 struct list_reader {
     struct settings *settings;
-    size_t set_at[SETTING_COUNT]; /* counted from 1; 0: not set yet */
+    size_t set_at_index[SETTING_COUNT]; /* counted from 1; 0: not set yet */
 };
 
 /* Read the item at index, counted from 0; where names it in errors. */
@@ -362,11 +362,11 @@ list_item_apply(struct list_reader *reader,
         setting_find(where, name, settings_user(reader->settings), &id);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (reader->set_at[id] > 0)
+    if (reader->set_at_index[id] > 0)
         return error_raise(HOOP_E_INVALID,
                            "%s: %s is given twice, first in settings[%zu]",
-                           where, name, reader->set_at[id] - 1);
-    reader->set_at[id] = index + 1;
+                           where, name, reader->set_at_index[id] - 1);
+    reader->set_at_index[id] = index + 1;
     return settings_set(reader->settings, id,
                         &(struct setting_input){
                             .origin = SETTING_FROM_CALLER,
@@ -426,7 +426,7 @@ setting_describe_choices(const struct setting *setting,
 void
 setting_describe(const struct setting *setting, char *text, size_t n_bytes)
 {
-    char choices[LIMIT_CHOICES];
+    char choices[LIMIT_SETTING_CHOICES_TEXT];
     char fallback[LIMIT_NAME] = "";
 
     setting_describe_choices(setting, choices, sizeof(choices));

@@ -43,7 +43,7 @@ enum {
 };
 
 /* The address that is searched for. */
-struct wanted {
+struct wanted_address {
     char host[HOST_BYTES]; /* in the format of the tables */
     bool is_any;
     unsigned port;
@@ -56,10 +56,10 @@ struct port_socket {
 
 /* The tables show an address as 32-bit numbers whose bytes are in network
  * order. */
-static struct wanted
+static struct wanted_address
 wanted_socket_of(const struct address *address)
 {
-    struct wanted wanted = {
+    struct wanted_address wanted = {
         .is_any = address_is_any(address),
         .port = address_port(address),
     };
@@ -80,7 +80,7 @@ wanted_socket_of(const struct address *address)
  * before. */
 static bool
 socket_line_parse(const char *line,
-                  const struct wanted *wanted,
+                  const struct wanted_address *wanted,
                   struct port_socket *socket)
 {
     struct port_socket found = {0};
@@ -101,7 +101,7 @@ socket_line_parse(const char *line,
 
 static void
 socket_table_search(const char *path,
-                    const struct wanted *wanted,
+                    const struct wanted_address *wanted,
                     struct port_socket *socket)
 {
     FILE *table = fopen(path, "re");
@@ -164,7 +164,7 @@ process_describe(const char *pid, char out_text[LIMIT_NAME])
 bool
 port_owner(const struct address *address, char out_text[LIMIT_NAME])
 {
-    const struct wanted wanted = wanted_socket_of(address);
+    const struct wanted_address wanted = wanted_socket_of(address);
     struct port_socket socket = {0};
     const struct dirent *entry;
     char target[TARGET_BYTES];

@@ -41,9 +41,9 @@ struct tls {
     struct tls_connection party;
     SSL *ssl;
     int fd;
-    bool has_ended; /* the socket reported the end */
-    int error;      /* errno of the socket; 0: none */
-    int first_byte; /* first byte received; -1: none */
+    bool has_ended;          /* the socket reported the end */
+    int error;               /* errno of the socket; 0: none */
+    int first_received_byte; /* first byte received; -1: none */
     char why[TLS_WHY_BYTES];
     uint32_t n_records;
 
@@ -98,8 +98,8 @@ bio_read_socket(struct tls *tls, char *bytes, size_t n_room)
 {
     const ssize_t n = recv(tls->fd, bytes, n_room, MSG_DONTWAIT);
 
-    if (n > 0 && tls->first_byte < 0)
-        tls->first_byte = (uint8_t)bytes[0];
+    if (n > 0 && tls->first_received_byte < 0)
+        tls->first_received_byte = (uint8_t)bytes[0];
     if (n == 0)
         tls->has_ended = true;
     else if (n < 0 && errno != EAGAIN && errno != EINTR)
@@ -227,7 +227,7 @@ tls_create_connection(struct tls_context *context,
     if (!tls)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for TLS");
     tls->fd = fd;
-    tls->first_byte = -1;
+    tls->first_received_byte = -1;
     tls->party.context = tls_context_ref(context);
     snprintf(tls->party.identity, sizeof(tls->party.identity), "%s", identity);
     tls->ssl = tls_context_create_ssl(&tls->party);
@@ -328,7 +328,7 @@ tls_handshake(struct tls *tls)
 int
 tls_first_byte(const struct tls *tls)
 {
-    return tls->first_byte;
+    return tls->first_received_byte;
 }
 
 enum hoop_status

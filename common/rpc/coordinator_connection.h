@@ -91,7 +91,7 @@ struct coordinator_connection {
                                                  none */
     TAILQ_ENTRY(coordinator_connection)
     link;                 /* in the listener's list
-                                                 in_hello or ready */
+                                                 handshaking_connections or ready */
     uint64_t deadline_ns; /* time limit for becoming
                                                  READY */
     char peer[PEER_TEXT];

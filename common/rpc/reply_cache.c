@@ -58,9 +58,9 @@ TAILQ_HEAD(cache_clients, cache_client);
 struct reply_cache {
     struct reply_cache_bounds bounds;
     struct reply_cache_journal journal; /* zeroed: no copy is kept */
-    struct cache_client *by_client;
-    struct cache_clients by_silence; /* longest silent first */
-    struct cache_clients keeping;    /* clients with finished entries,
+    struct cache_client *client_table;
+    struct cache_clients clients_idle_longest_first; /* longest silent first */
+    struct cache_clients keeping; /* clients with finished entries,
                                         longest silent first */
     size_t n_bytes;
     uint64_t looked_ms; /* time of the last reply_cache_expire() */
@@ -75,7 +75,7 @@ reply_cache_create(const struct reply_cache_bounds *bounds,
     if (!cache)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a reply cache");
     cache->bounds = *bounds;
-    TAILQ_INIT(&cache->by_silence);
+    TAILQ_INIT(&cache->clients_idle_longest_first);
     TAILQ_INIT(&cache->keeping);
     *out_cache = cache;
     return HOOP_OK;
@@ -204,8 +204,8 @@ cache_client_remove(struct reply_cache *cache, struct cache_client *client)
     {
         cache_entry_remove(cache, client, entry);
     }
-    TAILQ_REMOVE(&cache->by_silence, client, link);
-    HASH_DEL(cache->by_client, client);
+    TAILQ_REMOVE(&cache->clients_idle_longest_first, client, link);
+    HASH_DEL(cache->client_table, client);
     cache->n_bytes -= allocated_bytes(client);
     free(client);
 }
@@ -217,7 +217,7 @@ reply_cache_destroy(struct reply_cache *cache)
 
     if (!cache)
         return;
-    while ((client = TAILQ_FIRST(&cache->by_silence)))
+    while ((client = TAILQ_FIRST(&cache->clients_idle_longest_first)))
         cache_client_remove(cache, client);
     free(cache);
 }
@@ -228,7 +228,7 @@ cache_client_find(const struct reply_cache *cache,
 {
     struct cache_client *found;
 
-    HASH_FIND(hh, cache->by_client, client, sizeof(*client), found);
+    HASH_FIND(hh, cache->client_table, client, sizeof(*client), found);
     return found;
 }
 
@@ -253,7 +253,7 @@ client_find_longest_silent(const struct reply_cache *cache)
 {
     struct cache_client *client;
 
-    TAILQ_FOREACH(client, &cache->by_silence, link)
+    TAILQ_FOREACH(client, &cache->clients_idle_longest_first, link)
     {
         if (client_is_idle(client))
             return client;
@@ -265,7 +265,7 @@ client_find_longest_silent(const struct reply_cache *cache)
 static struct cache_client *
 cache_client_add(struct reply_cache *cache, const struct envelope_client *id)
 {
-    if (HASH_COUNT(cache->by_client) >= cache->bounds.n_clients_max) {
+    if (HASH_COUNT(cache->client_table) >= cache->bounds.n_clients_max) {
         struct cache_client *silent = client_find_longest_silent(cache);
 
         if (!silent)
@@ -279,12 +279,12 @@ cache_client_add(struct reply_cache *cache, const struct envelope_client *id)
         return NULL;
     client->client = *id;
     TAILQ_INIT(&client->finished);
-    HASH_ADD(hh, cache->by_client, client, sizeof(client->client), client);
+    HASH_ADD(hh, cache->client_table, client, sizeof(client->client), client);
     if (!client->hh.tbl) {
         free(client);
         return NULL;
     }
-    TAILQ_INSERT_TAIL(&cache->by_silence, client, link);
+    TAILQ_INSERT_TAIL(&cache->clients_idle_longest_first, client, link);
     cache->n_bytes += allocated_bytes(client);
     return client;
 }
@@ -374,8 +374,8 @@ reply_cache_begin(struct reply_cache *cache,
         client = cache_client_add(cache, &key->client);
     if (!client)
         return REPLY_CACHE_FULL;
-    TAILQ_REMOVE(&cache->by_silence, client, link);
-    TAILQ_INSERT_TAIL(&cache->by_silence, client, link);
+    TAILQ_REMOVE(&cache->clients_idle_longest_first, client, link);
+    TAILQ_INSERT_TAIL(&cache->clients_idle_longest_first, client, link);
     if (client->n_finished > 0) {
         TAILQ_REMOVE(&cache->keeping, client, kept);
         TAILQ_INSERT_TAIL(&cache->keeping, client, kept);
@@ -543,7 +543,8 @@ reply_cache_restore(struct reply_cache *cache,
 void
 reply_cache_expire(struct reply_cache *cache, uint64_t now_ms)
 {
-    struct cache_client *client = TAILQ_FIRST(&cache->by_silence);
+    struct cache_client *client =
+        TAILQ_FIRST(&cache->clients_idle_longest_first);
     const uint64_t looked_ms = cache->looked_ms;
 
     cache->looked_ms = now_ms;
@@ -561,12 +562,13 @@ reply_cache_expire(struct reply_cache *cache, uint64_t now_ms)
 size_t
 reply_cache_bytes(const struct reply_cache *cache)
 {
-    return cache->n_bytes +
-           table_bytes(cache->by_client ? cache->by_client->hh.tbl : NULL);
+    return cache->n_bytes + table_bytes(cache->client_table
+                                            ? cache->client_table->hh.tbl
+                                            : NULL);
 }
 
 size_t
 reply_cache_count_clients(const struct reply_cache *cache)
 {
-    return HASH_COUNT(cache->by_client);
+    return HASH_COUNT(cache->client_table);
 }

@@ -402,7 +402,7 @@ static void
 client_on_lost(void *owner)
 {
     struct rpc_client *client = owner;
-    const bool was_away = client->is_away;
+    const bool was_disconnected = client->is_away;
 
     client->is_away = true;
     TAILQ_CONCAT(&client->sent, &client->queued, link);
@@ -411,7 +411,7 @@ client_on_lost(void *owner)
         try_once_calls_fail(client);
     if (!TAILQ_EMPTY(&client->queued))
         rpc_link_request_send(client->link);
-    if (!was_away)
+    if (!was_disconnected)
         away_change_notify(client);
 }
 

@@ -24,7 +24,7 @@ enum {
     EXCHANGES_MAX = 2 * LIMIT_RPC_REQUESTS,
     /* A client with more unanswered requests that reads no replies is
      * disconnected. */
-    SIBLINGS_MAX = 2 * LIMIT_RPC_PIPE_REQUESTS,
+    SIBLINGS_MAX = 2 * LIMIT_RPC_CONNECTION_REQUESTS,
 };
 
 struct rpc_exchange {

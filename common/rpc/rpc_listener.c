@@ -51,12 +51,13 @@ struct rpc_listener {
     struct socket_listeners sockets;
     struct loop_watch *watches[ADDRESS_LIST_MAX]; /* of the sockets */
     struct accept_pause pause;
-    struct loop_timer *resume;      /* ends a pause of accepting */
-    struct loop_timer *hello_timer; /* time limit of the first connection in
-                                    in_hello */
-    struct loop_timer *notice;      /* reports a dropped reply by on_sent */
+    struct loop_timer *resume;          /* ends a pause of accepting */
+    struct loop_timer *handshake_timer; /* time limit of the first connection in
+                                    handshaking_connections */
+    struct loop_timer *notice;          /* reports a dropped reply by on_sent */
 
-    struct connection_list in_hello; /* connections that are not READY */
+    struct connection_list
+        handshaking_connections; /* connections that are not READY */
     struct connection_list ready;
     struct rpc_exchanges orphans; /* exchanges of connections that have ended */
     size_t n_hello;
@@ -397,13 +398,13 @@ static void
 hello_timer_arm(struct rpc_listener *listener)
 {
     const struct coordinator_connection *first =
-        TAILQ_FIRST(&listener->in_hello);
+        TAILQ_FIRST(&listener->handshaking_connections);
 
     if (first)
-        loop_timer_start(listener->hello_timer,
+        loop_timer_start(listener->handshake_timer,
                          (uint64_t)clock_left_ms(first->deadline_ns));
     else
-        loop_timer_stop(listener->hello_timer);
+        loop_timer_stop(listener->handshake_timer);
 }
 
 static void
@@ -421,7 +422,7 @@ on_end(struct coordinator_connection *connection, enum hoop_status status)
         exchanges_detach(listener, connection);
     } else {
         unauthenticated_log(listener, connection, status);
-        TAILQ_REMOVE(&listener->in_hello, connection, link);
+        TAILQ_REMOVE(&listener->handshaking_connections, connection, link);
         listener->n_hello--;
         hello_timer_arm(listener);
     }
@@ -474,7 +475,7 @@ on_ready(struct coordinator_connection *connection)
     const enum hoop_status status = connection_bind_tls(connection);
     if (status != HOOP_OK)
         return error_pass(status);
-    TAILQ_REMOVE(&listener->in_hello, connection, link);
+    TAILQ_REMOVE(&listener->handshaking_connections, connection, link);
     listener->n_hello--;
     hello_timer_arm(listener);
     TAILQ_INSERT_TAIL(&listener->ready, connection, link);
@@ -494,7 +495,7 @@ on_hello_timeout(void *owner)
         listener->options.rpc_tls ? "TLS handshake and hello" : "hello";
     struct coordinator_connection *first;
 
-    while ((first = TAILQ_FIRST(&listener->in_hello)) &&
+    while ((first = TAILQ_FIRST(&listener->handshaking_connections)) &&
            clock_is_past(first->deadline_ns))
         on_end(first, error_raise(HOOP_E_TIMEOUT, "no %s within %d ms", what,
                                   LIMIT_HANDSHAKE_MS));
@@ -520,7 +521,7 @@ listener_admit(struct rpc_listener *listener,
         return HOOP_OK;
     }
     connection->deadline_ns = clock_deadline_ns(LIMIT_HANDSHAKE_MS);
-    TAILQ_INSERT_TAIL(&listener->in_hello, connection, link);
+    TAILQ_INSERT_TAIL(&listener->handshaking_connections, connection, link);
     listener->n_hello++;
     if (listener->n_hello == 1)
         hello_timer_arm(listener);
@@ -562,7 +563,7 @@ hello_queue_make_room(struct rpc_listener *listener)
     struct pool_entry *first = NULL;
     struct coordinator_connection *each;
 
-    TAILQ_FOREACH(each, &listener->in_hello, link)
+    TAILQ_FOREACH(each, &listener->handshaking_connections, link)
     {
         first = connection_pool_choose_to_close(pool, first, &each->entry);
     }
@@ -662,14 +663,14 @@ rpc_listener_destroy(struct rpc_listener *listener)
 
     if (!listener)
         return;
-    connections_free(listener, &listener->in_hello);
+    connections_free(listener, &listener->handshaking_connections);
     connections_free(listener, &listener->ready);
     while ((exchange = LIST_FIRST(&listener->orphans)))
         rpc_exchange_drop(exchange);
     for (size_t i = 0; i < listener->sockets.n; i++)
         loop_watch_destroy(listener->watches[i]);
     loop_timer_destroy(listener->resume);
-    loop_timer_destroy(listener->hello_timer);
+    loop_timer_destroy(listener->handshake_timer);
     loop_timer_destroy(listener->notice);
     socket_listeners_close(&listener->sockets);
     connection_pool_destroy(listener->pool);
@@ -696,7 +697,7 @@ timers_create(struct rpc_listener *listener)
         struct loop_timer **timer;
     } timers[] = {
         {on_resume, &listener->resume},
-        {on_hello_timeout, &listener->hello_timer},
+        {on_hello_timeout, &listener->handshake_timer},
         {listener_report_sent, &listener->notice},
     };
 
@@ -768,7 +769,7 @@ rpc_listener_create(const struct rpc_listener_options *options,
         budget_init(&listener->budget);
     else
         budget_init_open(&listener->budget);
-    TAILQ_INIT(&listener->in_hello);
+    TAILQ_INIT(&listener->handshaking_connections);
     TAILQ_INIT(&listener->ready);
     LIST_INIT(&listener->orphans);
 

@@ -58,7 +58,7 @@ rpc_request_create(struct rpc_server *server,
     /* A request that waited to be read while the coordinator was busy arrives
      * later than it was sent. */
     request->term_ms =
-        add_saturated(envelope->deadline_ms, LIMIT_RPC_CACHE_SPARE_MS);
+        add_saturated(envelope->deadline_ms, LIMIT_RPC_CACHE_KEEP_MS);
     request->due_ms =
         add_saturated(clock_now_ns() / CLOCK_NS_PER_MS, request->term_ms);
     request->method = method_find(envelope->method, strlen(envelope->method));

@@ -104,11 +104,11 @@ request_check_acceptable(const struct rpc_server *server,
                            "the coordinator holds %zu unanswered requests, as "
                            "many as it may",
                            n_max);
-    if (rpc_exchange_n_on_connection(exchange) > LIMIT_RPC_PIPE_REQUESTS)
+    if (rpc_exchange_n_on_connection(exchange) > LIMIT_RPC_CONNECTION_REQUESTS)
         return error_raise(HOOP_E_EXHAUSTED,
                            "%d requests of this connection are not answered "
                            "yet",
-                           LIMIT_RPC_PIPE_REQUESTS);
+                           LIMIT_RPC_CONNECTION_REQUESTS);
     return HOOP_OK;
 }
 

@@ -104,7 +104,7 @@ layout_is_dense(const struct hoop_tensor *tensor)
 }
 
 /* Dimensions of both tensors, innermost first. Strides are in bytes. */
-struct walk {
+struct strided_walk {
     size_t element_size;
     uint32_t n_dims;
     struct walk_dim {
@@ -115,7 +115,7 @@ struct walk {
 };
 
 static void
-walk_add(struct walk *walk, struct walk_dim dim)
+walk_add(struct strided_walk *walk, struct walk_dim dim)
 {
     struct walk_dim *inner = &walk->dims[walk->n_dims - 1];
 
@@ -129,12 +129,12 @@ walk_add(struct walk *walk, struct walk_dim dim)
 }
 
 /* The innermost dimension is the bytes of an element. */
-static struct walk
+static struct strided_walk
 walk_of(const struct hoop_tensor *from, const struct hoop_tensor *to)
 {
     const struct hoop_shape *shape = &from->shape;
     const size_t element_size = dtype_size(from->dtype);
-    struct walk walk = {
+    struct strided_walk walk = {
         .element_size = element_size,
         .n_dims = 1,
         .dims = {{.size = element_size, .from = 1, .to = 1}},
@@ -191,7 +191,7 @@ walk_runs(const struct walk_dim *dim,
 
 /* Recursion is at most HOOP_MAX_DIMS deep. */
 static void
-walk_copy(const struct walk *walk,
+walk_copy(const struct strided_walk *walk,
           uint32_t n_dims,
           const uint8_t *from,
           uint8_t *to)
@@ -211,7 +211,7 @@ walk_copy(const struct walk *walk,
 void
 layout_copy(const struct hoop_tensor *from, const struct hoop_tensor *to)
 {
-    const struct walk walk = walk_of(from, to);
+    const struct strided_walk walk = walk_of(from, to);
 
     for (uint32_t i = 0; i < from->shape.n_dims; i++) {
         if (from->shape.dims[i] == 0)

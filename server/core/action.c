@@ -49,8 +49,8 @@ action_list_clear(struct action_list *action_list)
     action_list->n_actions = 0;
 
     /* A step may produce ten thousand replies where the next produces one. */
-    if (action_list->n_room > LIMIT_PAGE) {
-        action_list->n_room = LIMIT_PAGE;
+    if (action_list->n_room > LIMIT_LIST_PAGE_ENTRIES) {
+        action_list->n_room = LIMIT_LIST_PAGE_ENTRIES;
         action_list->actions =
             memory_realloc(action_list->actions, action_list->n_room,
                            sizeof(*action_list->actions));

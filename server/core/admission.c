@@ -49,7 +49,7 @@ struct assignment {
     uint32_t *host_of_rank; /* or HOST_NONE */
 };
 
-struct gap {
+struct free_rank_range {
     uint32_t begin; /* the free ranks are begin .. end - 1 */
     uint32_t end;
 };
@@ -104,7 +104,9 @@ smaller(uint32_t a, uint32_t b)
 
 /* Give the ranks of the gap to the next members of a host. */
 static void
-host_members_place(struct assignment *assignment, uint32_t host, struct gap gap)
+host_members_place(struct assignment *assignment,
+                   uint32_t host,
+                   struct free_rank_range gap)
 {
     for (uint32_t rank = gap.begin; rank < gap.end; rank++) {
         const uint32_t member =
@@ -132,7 +134,7 @@ gap_choose_host(struct assignment *assignment, uint32_t n_free)
 }
 
 static void
-gap_fill(struct assignment *assignment, struct gap gap)
+free_rank_range_fill(struct assignment *assignment, struct free_rank_range gap)
 {
     const uint32_t n = assignment->n_members;
     const uint32_t before = assignment->host_of_rank[(gap.begin + n - 1) % n];
@@ -142,16 +144,18 @@ gap_fill(struct assignment *assignment, struct gap gap)
         const uint32_t n_taken = smaller(
             host_unplaced_count(assignment, before), gap.end - gap.begin);
 
-        host_members_place(assignment, before,
-                           (struct gap){gap.begin, gap.begin + n_taken});
+        host_members_place(
+            assignment, before,
+            (struct free_rank_range){gap.begin, gap.begin + n_taken});
         gap.begin += n_taken;
     }
     if (behind != HOST_NONE) {
         const uint32_t n_taken = smaller(
             host_unplaced_count(assignment, behind), gap.end - gap.begin);
 
-        host_members_place(assignment, behind,
-                           (struct gap){gap.end - n_taken, gap.end});
+        host_members_place(
+            assignment, behind,
+            (struct free_rank_range){gap.end - n_taken, gap.end});
         gap.end -= n_taken;
     }
     while (gap.begin < gap.end) {
@@ -159,25 +163,26 @@ gap_fill(struct assignment *assignment, struct gap gap)
         const uint32_t n_taken =
             smaller(host_unplaced_count(assignment, host), gap.end - gap.begin);
 
-        host_members_place(assignment, host,
-                           (struct gap){gap.begin, gap.begin + n_taken});
+        host_members_place(
+            assignment, host,
+            (struct free_rank_range){gap.begin, gap.begin + n_taken});
         gap.begin += n_taken;
     }
 }
 
 static void
-gaps_fill(struct assignment *assignment)
+free_rank_ranges_fill(struct assignment *assignment)
 {
     uint32_t rank = 0;
 
     while (rank < assignment->n_members) {
-        struct gap gap = {rank, rank};
+        struct free_rank_range gap = {rank, rank};
 
         while (gap.end < assignment->n_members &&
                assignment->host_of_rank[gap.end] == HOST_NONE)
             gap.end++;
         if (gap.begin < gap.end)
-            gap_fill(assignment, gap);
+            free_rank_range_fill(assignment, gap);
         rank = gap.end + 1;
     }
 }
@@ -199,7 +204,7 @@ assign_ranks(struct assign_member *members, uint32_t n_members)
 
     requested_ranks_place(&assignment);
     host_queues_fill(&assignment);
-    gaps_fill(&assignment);
+    free_rank_ranges_fill(&assignment);
 
     free(assignment.queue);
     free(assignment.host_of_rank);
@@ -682,9 +687,9 @@ admission_withdraw_join(struct cluster *cluster, struct member *member)
 
 /* Whether a refused worker that will try again is logged. */
 enum refusal_log_state {
-    REFUSAL_KNOWN, /* logged before, or too many workers to remember */
-    REFUSAL_NEW,
-    REFUSAL_LAST, /* the last one that can be remembered */
+    REFUSAL_LOGGED_BEFORE, /* logged before, or too many workers to remember */
+    REFUSAL_FIRST_TIME,
+    REFUSAL_LAST_REMEMBERED, /* the last one that can be remembered */
 };
 
 static enum refusal_log_state
@@ -701,7 +706,7 @@ refusal_remember(const struct cluster *cluster,
 
         if (refused->incarnation == incarnation) {
             refused->when_ns = cluster->now_ns;
-            return REFUSAL_KNOWN;
+            return REFUSAL_LOGGED_BEFORE;
         }
         if (refused->incarnation &&
             cluster->now_ns - refused->when_ns < keep_ns)
@@ -710,9 +715,9 @@ refusal_remember(const struct cluster *cluster,
         n_free++;
     }
     if (!place)
-        return REFUSAL_KNOWN;
+        return REFUSAL_LOGGED_BEFORE;
     *place = (struct refused_worker){incarnation, cluster->now_ns};
-    return n_free == 1 ? REFUSAL_LAST : REFUSAL_NEW;
+    return n_free == 1 ? REFUSAL_LAST_REMEMBERED : REFUSAL_FIRST_TIME;
 }
 
 void
@@ -737,14 +742,15 @@ admission_log_refusal(struct cluster *cluster,
     cluster->counters.joins_refused++;
     const enum refusal_log_state news =
         job ? refusal_remember(cluster, job, event->join.incarnation)
-            : REFUSAL_NEW;
+            : REFUSAL_FIRST_TIME;
 
-    if (news == REFUSAL_KNOWN)
+    if (news == REFUSAL_LOGGED_BEFORE)
         return;
     action_list_add_notice(
         &cluster->action_list, &notice, "%s:%u is refused: %s%s",
         join_text_is_valid(event->join.host, LIMIT_NAME) ? event->join.host
                                                          : "?",
         event->join.pid, text,
-        news == REFUSAL_LAST ? "; more who try again are not told of" : "");
+        news == REFUSAL_LAST_REMEMBERED ? "; more who try again are not told of"
+                                        : "");
 }

@@ -195,8 +195,8 @@ membership_changes_reply(const struct job *job,
 {
     size_t n_items = job->n_changes - (size_t)since;
 
-    if (n_items > LIMIT_PAGE)
-        n_items = LIMIT_PAGE;
+    if (n_items > LIMIT_LIST_PAGE_ENTRIES)
+        n_items = LIMIT_LIST_PAGE_ENTRIES;
     reply->kind = CLUSTER_REPLY_CHANGES;
     reply->changes = (struct cluster_membership_changes){
         .world_epoch = job->epoch,

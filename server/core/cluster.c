@@ -214,7 +214,7 @@ expired_timer_handle(struct cluster *cluster, struct timer_entry *due)
     }
 }
 
-/* Jobs are settled every LIMIT_PAGE timers, so that no parked watch falls
+/* Jobs are settled every LIMIT_LIST_PAGE_ENTRIES timers, so that no parked watch falls
  * behind its history. */
 static void
 expired_timers_run(struct cluster *cluster)
@@ -224,7 +224,7 @@ expired_timers_run(struct cluster *cluster)
 
     while (due && due->deadline_ns <= cluster->now_ns) {
         expired_timer_handle(cluster, due);
-        if (++n_happened % LIMIT_PAGE == 0)
+        if (++n_happened % LIMIT_LIST_PAGE_ENTRIES == 0)
             jobs_update_touched(cluster);
         due = timer_heap_first(&cluster->timer_heap);
     }

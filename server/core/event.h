@@ -252,8 +252,9 @@ struct cluster_store_scan {
     enum cluster_key_match match;
     const char *after; /* LIST: begin after this key; NULL: begin with the
                           first */
-    uint32_t n_max;    /* LIST: keys per page; 0 or too many: LIMIT_PAGE */
-    uint64_t since;    /* WATCH: revision of the last change seen */
+    uint32_t
+        n_max; /* LIST: keys per page; 0 or too many: LIMIT_LIST_PAGE_ENTRIES */
+    uint64_t since; /* WATCH: revision of the last change seen */
 };
 
 enum cluster_job_view {

@@ -408,14 +408,15 @@ group_list(struct cluster *cluster,
     if (status != HOOP_OK)
         return error_pass(status);
 
-    struct cluster_group *items = action_list_alloc(
-        &cluster->action_list, LIMIT_PAGE, sizeof(struct cluster_group));
+    struct cluster_group *items =
+        action_list_alloc(&cluster->action_list, LIMIT_LIST_PAGE_ENTRIES,
+                          sizeof(struct cluster_group));
     struct cluster_groups groups = {.items = items};
     size_t n_ranks = 0;
 
     for (; group; group = group->hh.next) {
         n_ranks += group->shown.n_ranks;
-        if (groups.n_items == LIMIT_PAGE ||
+        if (groups.n_items == LIMIT_LIST_PAGE_ENTRIES ||
             (groups.n_items && n_ranks > LIMIT_RANKS) || groups.n_more)
             groups.n_more++;
         else

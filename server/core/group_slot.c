@@ -335,16 +335,17 @@ group_slot_raise_number(struct cluster *cluster,
 
 /* Members that never joined are named apart from those that gave up: the member
  * with the shortest deadline gives up first and is not to blame. */
-enum absence {
-    ABSENCE_NEVER_ASKED,
-    ABSENCE_GAVE_UP,
+enum absence_reason {
+    ABSENT_NEVER_JOINED,
+    ABSENT_GAVE_UP,
 };
 
 static bool
-group_slot_is_missing(const struct group_slot *group_slot, enum absence absence)
+group_slot_is_missing(const struct group_slot *group_slot,
+                      enum absence_reason absence)
 {
     return group_slot->state != GROUP_SLOT_TAKEN &&
-           group_slot->has_asked == (absence == ABSENCE_GAVE_UP);
+           group_slot->has_asked == (absence == ABSENT_GAVE_UP);
 }
 
 /* Add title and "rank 2 (a:7), rank 3 (b:9) and 5 others", or nothing if no
@@ -352,7 +353,7 @@ group_slot_is_missing(const struct group_slot *group_slot, enum absence absence)
 static void
 missing_members_write(struct text_buffer *text_buffer,
                       const struct group *group,
-                      enum absence absence,
+                      enum absence_reason absence,
                       const char *title)
 {
     uint32_t n_missing = 0;
@@ -379,9 +380,9 @@ group_slot_on_join_deadline(struct cluster *cluster, struct waiter *waiter)
     struct text_buffer missing = {0};
 
     missing_members_write(
-        &missing, group_slot->group, ABSENCE_NEVER_ASKED,
+        &missing, group_slot->group, ABSENT_NEVER_JOINED,
         ": not asked for, with the same ranks in the same order, by ");
-    missing_members_write(&missing, group_slot->group, ABSENCE_GAVE_UP,
+    missing_members_write(&missing, group_slot->group, ABSENT_GAVE_UP,
                           "; given up by ");
     action_list_fail_reply(
         &cluster->action_list, waiter_end_with_reply(cluster, waiter),
@@ -424,8 +425,8 @@ group_slots_missing_members(const struct member *member,
         .n_ranks = group_slot->group->shown.n_ranks,
         .n_here = group_slot->group->n_taken,
     };
-    missing_members_write(&missing, group_slot->group, ABSENCE_NEVER_ASKED, "");
-    missing_members_write(&missing, group_slot->group, ABSENCE_GAVE_UP,
+    missing_members_write(&missing, group_slot->group, ABSENT_NEVER_JOINED, "");
+    missing_members_write(&missing, group_slot->group, ABSENT_GAVE_UP,
                           missing.n_bytes ? "; again for " : "");
     *out_missing = missing;
     return true;

@@ -364,8 +364,9 @@ key_page_fill(struct cluster *cluster,
     const char *prefix = scan->prefix ? scan->prefix : "";
     const size_t n_prefix = strlen(prefix);
     struct key_page page = {
-        .n_max =
-            scan->n_max && scan->n_max < LIMIT_PAGE ? scan->n_max : LIMIT_PAGE,
+        .n_max = scan->n_max && scan->n_max < LIMIT_LIST_PAGE_ENTRIES
+                     ? scan->n_max
+                     : LIMIT_LIST_PAGE_ENTRIES,
     };
 
     page.entries = action_list_alloc(&cluster->action_list, page.n_max,
@@ -622,7 +623,8 @@ key_changes_count(const struct history *history,
     for (uint64_t at = view->since + 1; at <= history->revision; at++)
         n_changes +=
             key_change_matches(view, history_change_at(history, at).key);
-    return n_changes < LIMIT_PAGE ? n_changes : LIMIT_PAGE;
+    return n_changes < LIMIT_LIST_PAGE_ENTRIES ? n_changes
+                                               : LIMIT_LIST_PAGE_ENTRIES;
 }
 
 /* Later changes of this step may overwrite the history, so copy what is handed
@@ -641,7 +643,7 @@ key_changes_copy(struct cluster *cluster,
     };
 
     while (changes.revision < history->revision &&
-           changes.n_items < LIMIT_PAGE) {
+           changes.n_items < LIMIT_LIST_PAGE_ENTRIES) {
         struct cluster_key_change change =
             history_change_at(history, ++changes.revision);
 

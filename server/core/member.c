@@ -173,12 +173,13 @@ waiter_limits_check(const struct cluster *cluster,
     if (cluster->is_draining)
         return error_raise(HOOP_E_UNAVAILABLE,
                            "the coordinator is shutting down");
-    if (cluster->role != ROLE_WORKER && cluster->n_observers >= LIMIT_ONLOOKERS)
+    if (cluster->role != ROLE_WORKER &&
+        cluster->n_observers >= LIMIT_PARKED_REQUESTS_OTHERS)
         return error_raise(HOOP_E_EXHAUSTED,
                            "%d requests wait whose token is not a worker's, "
                            "the limit: ask again when others have been "
                            "answered",
-                           LIMIT_ONLOOKERS);
+                           LIMIT_PARKED_REQUESTS_OTHERS);
     if (job->n_waiters >= LIMIT_WAITERS)
         return error_raise(HOOP_E_EXHAUSTED,
                            "job \"%s\" has %d waiting requests, the limit",

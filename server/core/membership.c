@@ -428,9 +428,9 @@ membership_sanitize_reason(const char *reason, size_t n_room, char *out_reason)
 }
 
 static enum hoop_status
-report_find_accused(struct job *job,
-                    const struct cluster_failure_report *report,
-                    struct member **out_member)
+report_find_suspected_member(struct job *job,
+                             const struct cluster_failure_report *report,
+                             struct member **out_member)
 {
     if (report->rank >= job->size)
         return error_raise(HOOP_E_INVALID,
@@ -484,7 +484,7 @@ report_apply(struct cluster *cluster,
              const struct cluster_failure_report *report)
 {
     struct text_buffer text_buffer = {0};
-    char reason[LIMIT_REASON];
+    char reason[LIMIT_REPORT_REASON];
 
     if (evidence_rows[report->evidence].decider == EVIDENCE_COORDINATOR &&
         suspicion_add_complaint(cluster, reporter, accused, report))
@@ -517,7 +517,7 @@ membership_report(struct cluster *cluster,
     if (status == HOOP_OK)
         status = report_evidence_check(report);
     if (status == HOOP_OK)
-        status = report_find_accused(job, report, &accused);
+        status = report_find_suspected_member(job, report, &accused);
     if (status != HOOP_OK)
         return error_pass(status);
 

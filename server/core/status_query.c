@@ -288,7 +288,7 @@ enum {
 };
 
 struct activity_answer {
-    bool has_come;
+    bool has_reported;
     struct cluster_member_activity activity; /* its texts are owned */
 };
 
@@ -446,7 +446,7 @@ activities_collect(struct cluster *cluster, const struct job *job)
         const struct member *member = job->ranks[rank];
         const struct cluster_member_activity *told =
             &job->activities.answers[rank].activity;
-        const bool has_told = job->activities.answers[rank].has_come &&
+        const bool has_told = job->activities.answers[rank].has_reported &&
                               member->state == CLUSTER_MEMBER_ACTIVE;
 
         activities[rank] = (struct cluster_member_activity){
@@ -505,7 +505,7 @@ static bool
 all_members_answered(const struct job *job)
 {
     for (uint32_t rank = 0; rank < job->size; rank++) {
-        if (!job->activities.answers[rank].has_come &&
+        if (!job->activities.answers[rank].has_reported &&
             job->ranks[rank]->state == CLUSTER_MEMBER_ACTIVE)
             return false;
     }
@@ -521,9 +521,9 @@ activities_store_answer(struct cluster *cluster,
     struct activity_answer *answers = job->activities.answers;
 
     if (!answers || call->activity_query != job->activities.query ||
-        answers[member->rank].has_come)
+        answers[member->rank].has_reported)
         return;
-    answers[member->rank].has_come = true;
+    answers[member->rank].has_reported = true;
     answers[member->rank].activity = call->activity;
     answers[member->rank].activity.silence = "";
     answers[member->rank].activity.call =

@@ -273,7 +273,7 @@ vote_is_complete(const struct vote *vote)
     for (uint32_t i = 0; i < vote->n_voters; i++) {
         if (!voter_is_expected(&vote->slots[i]))
             continue;
-        if (!vote->slots[i].has_come)
+        if (!vote->slots[i].has_reported)
             return false;
         n_come++;
     }
@@ -307,7 +307,7 @@ vote_decide(struct cluster *cluster, struct vote *vote)
     for (uint32_t i = 0; i < vote->n_voters; i++) {
         struct voter *voter = &vote->slots[i];
 
-        voter->has_come = false;
+        voter->has_reported = false;
         if (voter->waiter)
             vote_outcome_reply(cluster, &outcome,
                                waiter_end_with_reply(cluster, voter->waiter));
@@ -322,7 +322,7 @@ vote_recheck(struct cluster *cluster, struct vote *vote)
 
         if (voter_is_expected(voter))
             continue;
-        voter->has_come = false;
+        voter->has_reported = false;
         if (voter->waiter)
             ended_voter_refuse(cluster, voter);
     }
@@ -367,7 +367,7 @@ grow_vote_fail(struct cluster *cluster,
     for (uint32_t i = 0; growth && i < growth->n_voters; i++) {
         struct voter *voter = &growth->slots[i];
 
-        voter->has_come = false;
+        voter->has_reported = false;
         if (voter->waiter)
             action_list_fail_reply(
                 &cluster->action_list,
@@ -388,7 +388,7 @@ grow_vote_check_no_shrink(const struct member *member,
     for (uint32_t i = 0; shrink && i < shrink->n_voters; i++) {
         const struct voter *voter = &shrink->slots[i];
 
-        if (voter->member != member && voter->has_come &&
+        if (voter->member != member && voter->has_reported &&
             voter_is_expected(voter))
             return error_raise(HOOP_E_ABORTED, "%s shrinks the communicator",
                                member_label(voter->member).text);
@@ -407,7 +407,7 @@ voter_add_call(struct cluster *cluster,
                                HOOP_E_CANCELLED, "the same call came again");
     if (call->turn != voter->vote->turn)
         return;
-    voter->has_come = true;
+    voter->has_reported = true;
     voter->flags = call->flags;
     voter->least = call->least;
     voter->number = call->number;
@@ -472,7 +472,7 @@ vote_join(struct cluster *cluster,
     }
     status = waiter_park(cluster, job, event, &voter->waiter);
     if (status != HOOP_OK) {
-        voter->has_come = false;
+        voter->has_reported = false;
         return error_pass(status);
     }
     voter->waiter->voter = voter;
@@ -489,7 +489,7 @@ missing_voters_describe(const struct vote *vote, const char *title)
     for (uint32_t i = 0; i < vote->n_voters; i++) {
         const struct voter *voter = &vote->slots[i];
 
-        if (!voter_is_expected(voter) || voter->has_come)
+        if (!voter_is_expected(voter) || voter->has_reported)
             continue;
         if (n_missing++ < NAMES_MAX)
             text_buffer_append(&text_buffer, "%s%s",
@@ -506,7 +506,7 @@ missing_voters_describe(const struct vote *vote, const char *title)
 static bool
 voter_is_waiting(const struct voter *voter, uint64_t number)
 {
-    return voter && voter->waiter && voter->has_come &&
+    return voter && voter->waiter && voter->has_reported &&
            (voter->number == number || number == CLUSTER_NUMBER_ANY);
 }
 
@@ -535,7 +535,7 @@ other_vote_describe(struct text_buffer *text_buffer,
     for (uint32_t i = 0; !elsewhere && i < vote->n_voters; i++) {
         const struct voter *voter = &vote->slots[i];
 
-        if (voter_is_expected(voter) && !voter->has_come)
+        if (voter_is_expected(voter) && !voter->has_reported)
             elsewhere = voter_find_waiting(cluster, voter->member);
     }
     if (elsewhere)
@@ -553,7 +553,7 @@ vote_on_call_deadline(struct cluster *cluster, struct waiter *waiter)
         missing_voters_describe(vote, ": not asked for by ");
 
     other_vote_describe(&missing, cluster, vote);
-    voter->has_come = false;
+    voter->has_reported = false;
     action_list_fail_reply(
         &cluster->action_list, waiter_end_with_reply(cluster, waiter),
         HOOP_E_TIMEOUT,
@@ -582,7 +582,7 @@ votes_missing_members(const struct member *member,
         const struct voter *voter = &vote->slots[i];
 
         out_pending->n_ranks += voter_is_expected(voter);
-        out_pending->n_here += voter_is_expected(voter) && voter->has_come;
+        out_pending->n_here += voter_is_expected(voter) && voter->has_reported;
     }
     *out_missing = missing_voters_describe(vote, "");
     return true;
@@ -610,9 +610,9 @@ votes_withdraw_call(struct cluster *cluster,
     for (struct vote *vote = member->job->votes; vote; vote = vote->hh.next) {
         struct voter *voter = vote_find_voter(vote, member);
 
-        if (!voter || !voter->has_come || voter->number != number)
+        if (!voter || !voter->has_reported || voter->number != number)
             continue;
-        voter->has_come = false;
+        voter->has_reported = false;
         if (voter->waiter)
             action_list_fail_reply(
                 &cluster->action_list,

@@ -40,7 +40,7 @@ struct voter {
     struct member *member;
     struct waiter *waiter; /* its parked call, while others are missing; or
                               NULL */
-    bool has_come;         /* has called in this turn, even if its call was
+    bool has_reported;     /* has called in this turn, even if its call was
                               cut off since */
     uint64_t flags;
     uint64_t least;

@@ -418,8 +418,8 @@ empty_body_to_event(struct decoded_request *decoded_request,
 }
 
 enum decoded_request_effect {
-    REQUEST_GOES_ON, /* a member needs it in order to continue */
-    REQUEST_ADDS,    /* stores something, and can be asked again later */
+    REQUEST_NEEDED_TO_CONTINUE, /* a member needs it in order to continue */
+    REQUEST_STORES_DATA, /* stores something, and can be asked again later */
 };
 
 struct decoded_request_method_row {
@@ -429,49 +429,55 @@ struct decoded_request_method_row {
 };
 
 static const struct decoded_request_method_row decoded_request_rows[] = {
-    [METHOD_RENDEZVOUS_JOIN] = {CLUSTER_JOIN, join_to_event, REQUEST_ADDS},
+    [METHOD_RENDEZVOUS_JOIN] = {CLUSTER_JOIN, join_to_event,
+                                REQUEST_STORES_DATA},
     [METHOD_RENDEZVOUS_LEAVE] = {CLUSTER_LEAVE, member_to_event,
-                                 REQUEST_GOES_ON},
+                                 REQUEST_NEEDED_TO_CONTINUE},
     [METHOD_RENDEZVOUS_RENEW] = {CLUSTER_RENEW, renew_to_event,
-                                 REQUEST_GOES_ON},
+                                 REQUEST_NEEDED_TO_CONTINUE},
     [METHOD_RENDEZVOUS_REPORT] = {CLUSTER_REPORT, report_to_event,
-                                  REQUEST_GOES_ON},
+                                  REQUEST_NEEDED_TO_CONTINUE},
     [METHOD_RENDEZVOUS_WATCH] = {CLUSTER_WATCH, rendezvous_watch_to_event,
-                                 REQUEST_GOES_ON},
-    [METHOD_RENDEZVOUS_MEMBERS] = {CLUSTER_JOB, job_to_event, REQUEST_GOES_ON},
-    [METHOD_STORE_SET] = {CLUSTER_STORE_SET, store_set_to_event, REQUEST_ADDS},
+                                 REQUEST_NEEDED_TO_CONTINUE},
+    [METHOD_RENDEZVOUS_MEMBERS] = {CLUSTER_JOB, job_to_event,
+                                   REQUEST_NEEDED_TO_CONTINUE},
+    [METHOD_STORE_SET] = {CLUSTER_STORE_SET, store_set_to_event,
+                          REQUEST_STORES_DATA},
     [METHOD_STORE_GET] = {CLUSTER_STORE_GET, store_keys_to_event,
-                          REQUEST_GOES_ON},
+                          REQUEST_NEEDED_TO_CONTINUE},
     [METHOD_STORE_WAIT] = {CLUSTER_STORE_WAIT, store_keys_to_event,
-                           REQUEST_GOES_ON},
-    [METHOD_STORE_ADD] = {CLUSTER_STORE_ADD, store_add_to_event, REQUEST_ADDS},
+                           REQUEST_NEEDED_TO_CONTINUE},
+    [METHOD_STORE_ADD] = {CLUSTER_STORE_ADD, store_add_to_event,
+                          REQUEST_STORES_DATA},
     [METHOD_STORE_COMPARE_SET] = {CLUSTER_STORE_SWAP, store_swap_to_event,
-                                  REQUEST_ADDS},
+                                  REQUEST_STORES_DATA},
     [METHOD_STORE_DELETE] = {CLUSTER_STORE_DELETE, store_keys_to_event,
-                             REQUEST_ADDS},
+                             REQUEST_STORES_DATA},
     [METHOD_STORE_MULTI_GET] = {CLUSTER_STORE_GET, store_keys_to_event,
-                                REQUEST_GOES_ON},
+                                REQUEST_NEEDED_TO_CONTINUE},
     [METHOD_STORE_LIST] = {CLUSTER_STORE_LIST, store_list_to_event,
-                           REQUEST_GOES_ON},
+                           REQUEST_NEEDED_TO_CONTINUE},
     [METHOD_STORE_WATCH] = {CLUSTER_STORE_WATCH, store_watch_to_event,
-                            REQUEST_GOES_ON},
+                            REQUEST_NEEDED_TO_CONTINUE},
     [METHOD_GROUPS_CREATE] = {CLUSTER_GROUP_CREATE, group_create_to_event,
-                              REQUEST_ADDS},
+                              REQUEST_STORES_DATA},
     [METHOD_GROUPS_GET] = {CLUSTER_GROUP_GET, group_key_to_event,
-                           REQUEST_GOES_ON},
+                           REQUEST_NEEDED_TO_CONTINUE},
     [METHOD_GROUPS_LIST] = {CLUSTER_GROUP_LIST, group_key_to_event,
-                            REQUEST_GOES_ON},
+                            REQUEST_NEEDED_TO_CONTINUE},
     [METHOD_GROUPS_JOIN] = {CLUSTER_GROUP_JOIN, group_join_to_event,
-                            REQUEST_ADDS},
+                            REQUEST_STORES_DATA},
     [METHOD_GROUPS_LEAVE] = {CLUSTER_GROUP_LEAVE, group_leave_to_event,
-                             REQUEST_GOES_ON},
+                             REQUEST_NEEDED_TO_CONTINUE},
     [METHOD_GROUPS_AGREE] = {CLUSTER_VOTE, group_agree_to_event,
-                             REQUEST_GOES_ON},
+                             REQUEST_NEEDED_TO_CONTINUE},
     [METHOD_GROUPS_AWAITED] = {CLUSTER_PENDING, group_awaited_to_event,
-                               REQUEST_GOES_ON},
+                               REQUEST_NEEDED_TO_CONTINUE},
     [METHOD_HEALTH_CHECK] = {0},
-    [METHOD_STATUS_JOBS] = {CLUSTER_JOBS, empty_body_to_event, REQUEST_GOES_ON},
-    [METHOD_STATUS_JOB] = {CLUSTER_JOB, job_to_event, REQUEST_GOES_ON},
+    [METHOD_STATUS_JOBS] = {CLUSTER_JOBS, empty_body_to_event,
+                            REQUEST_NEEDED_TO_CONTINUE},
+    [METHOD_STATUS_JOB] = {CLUSTER_JOB, job_to_event,
+                           REQUEST_NEEDED_TO_CONTINUE},
 };
 
 enum hoop_status
@@ -507,7 +513,7 @@ bool
 decoded_request_is_storing(enum method_id method)
 {
     return (size_t)method < COUNT_OF(decoded_request_rows) &&
-           decoded_request_rows[method].effect == REQUEST_ADDS;
+           decoded_request_rows[method].effect == REQUEST_STORES_DATA;
 }
 
 uint64_t

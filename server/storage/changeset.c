@@ -85,8 +85,8 @@ record_split_and_verify(struct storage_span key,
 }
 
 enum {
-    ROOM_FIRST = 4096,
-    ROOM_KEPT = 1024 * 1024,
+    BUFFER_INITIAL_BYTES = 4096,
+    BUFFER_KEPT_BYTES = 1024 * 1024,
 };
 
 /* Precedes the bytes of each change. */
@@ -106,7 +106,7 @@ changeset_deinit(struct changeset *changes)
 static void
 changeset_reserve(struct changeset *changes, size_t n_more)
 {
-    size_t n_room = changes->n_room ? changes->n_room : ROOM_FIRST;
+    size_t n_room = changes->n_room ? changes->n_room : BUFFER_INITIAL_BYTES;
 
     while (n_room < changes->n_bytes + n_more)
         n_room *= 2;
@@ -186,7 +186,7 @@ void
 changeset_clear(struct changeset *changes)
 {
     changes->n_bytes = 0;
-    if (changes->n_room > ROOM_KEPT)
+    if (changes->n_room > BUFFER_KEPT_BYTES)
         changeset_deinit(changes);
 }
 

@@ -274,7 +274,7 @@ database_create(const char *folder, const char *name, struct database **out)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a database");
     snprintf(database->path, sizeof(database->path), "%.*s/%s",
              LIMIT_SETTING - 1, folder, name);
-    database->n_map = LIMIT_KEEP_MAP;
+    database->n_map = LIMIT_STORAGE_MAP;
     *out = database;
     return HOOP_OK;
 }
@@ -304,7 +304,8 @@ database_open(const char *folder,
     status = private_file_check_own("data file", database->path);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = isolation_run(database_file_check, database, LIMIT_KEEP_CHECK_MS);
+    status =
+        isolation_run(database_file_check, database, LIMIT_STORAGE_CHECK_MS);
     if (status == HOOP_E_DATA_LOSS)
         return damage_advice_raise(database);
     if (status == HOOP_E_PRECONDITION || status == HOOP_E_TIMEOUT ||
@@ -690,7 +691,7 @@ changeset_commit_or_reopen(struct database *database,
         code = changeset_try_commit(database, changes);
     }
 
-    while (code == MDB_MAP_FULL && database->n_map < LIMIT_KEEP_MAP_MAX) {
+    while (code == MDB_MAP_FULL && database->n_map < LIMIT_STORAGE_MAP_MAX) {
         database->n_map *= 2;
         code = mdb_env_set_mapsize(database->env, database->n_map);
         if (code == 0)

@@ -22,9 +22,9 @@ enum {
     PAGE_LEAF = 0x02,
     PAGE_OVERFLOW = 0x04,
     PAGE_META = 0x08,
-    NODE_ON_PAGES = 0x01, /* the value is the number of its first page */
-    TREE_NUMBERS = 0x08,  /* keys are numbers */
-    TREE_ODD = 0x76,      /* flags of trees that hoopd never creates */
+    NODE_OVERFLOW_VALUE = 0x01, /* the value is the number of its first page */
+    TREE_NUMERIC_KEYS = 0x08,   /* keys are numbers */
+    TREE_UNSUPPORTED_FLAGS = 0x76, /* flags of trees that hoopd never creates */
     PAGE_BYTES_MIN = 256,
     PAGE_BYTES_MAX = 32768,
     DEPTH_MAX = 16,
@@ -63,7 +63,7 @@ enum tree_kind {
     TREE_RECORDS,
 };
 
-struct meta {
+struct meta_page {
     uint32_t magic;
     uint32_t version;
     uint64_t address;
@@ -73,7 +73,7 @@ struct meta {
     uint64_t commit;
 };
 
-struct node {
+struct page_node {
     uint16_t low;
     uint16_t high;
     uint16_t flags;
@@ -84,7 +84,7 @@ struct node {
 struct walk {
     struct storage_span file;
     size_t n_page; /* page size */
-    const struct meta *meta;
+    const struct meta_page *meta;
     uint8_t *is_used; /* one bit per page; NULL: not tracked */
     const struct pages_visitor *visitor;
     enum tree_kind kind;
@@ -297,7 +297,7 @@ static enum hoop_status
 node_read(const struct walk *walk,
           const uint8_t *bytes,
           size_t index,
-          struct node *out_node,
+          struct page_node *out_node,
           size_t *out_at)
 {
     struct page_header head;
@@ -320,7 +320,7 @@ leaf_entry_walk(struct walk *walk,
                 const uint8_t *bytes,
                 size_t index)
 {
-    struct node node;
+    struct page_node node;
     uint64_t first = 0;
     size_t at = 0;
 
@@ -334,13 +334,13 @@ leaf_entry_walk(struct walk *walk,
         (size_t)node.low | (size_t)node.high << 16,
     };
     const size_t n_here =
-        node.flags == NODE_ON_PAGES ? sizeof(first) : value.n_bytes;
+        node.flags == NODE_OVERFLOW_VALUE ? sizeof(first) : value.n_bytes;
 
-    if (node.flags & ~(unsigned int)NODE_ON_PAGES ||
+    if (node.flags & ~(unsigned int)NODE_OVERFLOW_VALUE ||
         at + node.n_key + n_here > walk->n_page)
         return page_raise(page, "a value is outside of it");
     status = key_check_order(walk, page, key);
-    if (status == HOOP_OK && node.flags == NODE_ON_PAGES) {
+    if (status == HOOP_OK && node.flags == NODE_OVERFLOW_VALUE) {
         memcpy(&first, value.bytes, sizeof(first));
         status = overflow_value_read(walk, first, value.n_bytes, &value);
     }
@@ -363,7 +363,7 @@ branch_entry_walk(struct walk *walk,
                   size_t index,
                   unsigned int depth)
 {
-    struct node node;
+    struct page_node node;
     size_t at = 0;
 
     enum hoop_status status = node_read(walk, bytes, index, &node, &at);
@@ -461,11 +461,11 @@ static enum hoop_status
 meta_read(struct storage_span file,
           size_t n_page,
           unsigned int page,
-          struct meta *out_meta)
+          struct meta_page *out_meta)
 {
     const size_t at = page * n_page;
     struct page_header head;
-    struct meta meta;
+    struct meta_page meta;
 
     if (file.n_bytes < at + sizeof(head) + sizeof(meta))
         return page_raise(page, "it is beyond the end of the file");
@@ -483,16 +483,16 @@ meta_read(struct storage_span file,
     /* Free pages at the end may never have been written. */
     if (meta.page_last < PAGE_FIRST - 1 || meta.page_last > UINT32_MAX ||
         meta.trees[TREE_RECORDS].flags != 0 ||
-        meta.trees[TREE_FREE].flags & TREE_ODD ||
-        !(meta.trees[TREE_FREE].flags & TREE_NUMBERS))
+        meta.trees[TREE_FREE].flags & TREE_UNSUPPORTED_FLAGS ||
+        !(meta.trees[TREE_FREE].flags & TREE_NUMERIC_KEYS))
         return page_raise(page, "it contradicts itself");
     *out_meta = meta;
     return HOOP_OK;
 }
 
 /* Both meta pages, and which one was written last. */
-struct metas {
-    struct meta meta[2];
+struct meta_pages {
+    struct meta_page meta[2];
     bool is_good[2];
     unsigned int last;
     size_t n_page;
@@ -502,7 +502,7 @@ struct metas {
  * The second is at the page size that the first names, or else at one of the
  * usual page sizes. */
 static enum hoop_status
-metas_read(struct storage_span file, struct metas *metas)
+meta_pages_read(struct storage_span file, struct meta_pages *metas)
 {
     enum hoop_status status = meta_read(file, 0, 0, &metas->meta[0]);
 
@@ -533,10 +533,10 @@ metas_read(struct storage_span file, struct metas *metas)
 
 /* Commits alternate between the two meta pages. */
 static enum hoop_status
-metas_check_commits(const struct metas *metas)
+meta_pages_check_commits(const struct meta_pages *metas)
 {
-    const struct meta *last = &metas->meta[metas->last];
-    const struct meta *other = &metas->meta[!metas->last];
+    const struct meta_page *last = &metas->meta[metas->last];
+    const struct meta_page *other = &metas->meta[!metas->last];
 
     if (last->commit == 0 && other->commit == 0)
         return HOOP_OK;
@@ -558,10 +558,10 @@ damage_ignore(void *owner, const char *text)
 /* The pages of the commit before the last still exist, with its commit record.
  * This shows whether the other meta page names the commit that it should. */
 static enum hoop_status
-previous_commit_check(const struct metas *metas, struct storage_span file)
+previous_commit_check(const struct meta_pages *metas, struct storage_span file)
 {
     static const struct pages_visitor visitor = {.on_damage = damage_ignore};
-    const struct meta *other = &metas->meta[!metas->last];
+    const struct meta_page *other = &metas->meta[!metas->last];
     struct walk walk = {
         .file = file,
         .n_page = metas->n_page,
@@ -611,15 +611,15 @@ commit_checksum_record_check(const struct walk *walk)
 enum hoop_status
 pages_check(struct storage_span file)
 {
-    struct metas metas = {0};
+    struct meta_pages metas = {0};
 
-    enum hoop_status status = metas_read(file, &metas);
+    enum hoop_status status = meta_pages_read(file, &metas);
     if (status == HOOP_OK)
-        status = metas_check_commits(&metas);
+        status = meta_pages_check_commits(&metas);
     if (status != HOOP_OK)
         return error_pass(status);
 
-    const struct meta *last = &metas.meta[metas.last];
+    const struct meta_page *last = &metas.meta[metas.last];
     CLEANUP(free) uint8_t *is_used = calloc(1, last->page_last / 8 + 1);
     struct walk walk = {
         .file = file,
@@ -649,7 +649,7 @@ pages_check(struct storage_span file)
  * their commit record; 0 if they have none, or are incomplete and the meta page
  * is damaged. */
 static uint64_t
-meta_records_commit(const struct metas *metas,
+meta_records_commit(const struct meta_pages *metas,
                     struct walk *walk,
                     unsigned int page)
 {
@@ -668,7 +668,7 @@ meta_records_commit(const struct metas *metas,
 /* Use the meta page of the later commit, and report what the damage may have
  * cost. */
 static enum hoop_status
-meta_use_later(struct metas *metas,
+meta_use_later(struct meta_pages *metas,
                const uint64_t commits[2],
                const struct walk *reading)
 {
@@ -692,9 +692,9 @@ meta_use_later(struct metas *metas,
 /* Return whether both meta pages are intact and the last one has a valid
  * root. */
 static bool
-metas_are_intact(const struct metas *metas, const struct walk *reading)
+metas_are_intact(const struct meta_pages *metas, const struct walk *reading)
 {
-    const struct meta *last = &metas->meta[metas->last];
+    const struct meta_page *last = &metas->meta[metas->last];
     const struct tree *tree = &last->trees[TREE_RECORDS];
     struct walk walk = {
         .file = reading->file,
@@ -704,7 +704,7 @@ metas_are_intact(const struct metas *metas, const struct walk *reading)
     const uint8_t *bytes;
 
     if (!metas->is_good[0] || !metas->is_good[1] ||
-        metas_check_commits(metas) != HOOP_OK || !tree_has_root(tree))
+        meta_pages_check_commits(metas) != HOOP_OK || !tree_has_root(tree))
         return false;
     return tree->root == no_page ||
            page_check_open(&walk, tree->root,
@@ -715,7 +715,7 @@ metas_are_intact(const struct metas *metas, const struct walk *reading)
 /* If a meta page is damaged, the commit numbers on both prove nothing, so read
  * those of the records they lead to. */
 static enum hoop_status
-meta_choose(struct metas *metas, const struct walk *reading)
+meta_choose(struct meta_pages *metas, const struct walk *reading)
 {
     const struct storage_span file = reading->file;
     const size_t n_used = file.n_bytes / metas->n_page / 8 + 1;
@@ -727,12 +727,12 @@ meta_choose(struct metas *metas, const struct walk *reading)
         const size_t at = page * metas->n_page + sizeof(struct page_header);
         struct walk walk = {.file = file, .n_page = metas->n_page};
 
-        if (file.n_bytes < at + sizeof(struct meta))
+        if (file.n_bytes < at + sizeof(struct meta_page))
             continue;
         walk.is_used = calloc(1, n_used);
         if (!walk.is_used)
             return error_raise(HOOP_E_EXHAUSTED, "no memory to read the data");
-        read_at(file.bytes, at, &metas->meta[page], sizeof(struct meta));
+        read_at(file.bytes, at, &metas->meta[page], sizeof(struct meta_page));
         commits[page] = meta_records_commit(metas, &walk, page);
         free(walk.is_used);
     }
@@ -744,9 +744,9 @@ pages_visit_records(struct storage_span file,
                     const struct pages_visitor *visitor,
                     struct commit_record *out_written)
 {
-    struct metas metas = {0};
+    struct meta_pages metas = {0};
 
-    (void)metas_read(file, &metas);
+    (void)meta_pages_read(file, &metas);
     if (!metas.is_good[0] && !metas.is_good[1])
         return error_raise(HOOP_E_DATA_LOSS,
                            "neither page 0 nor page 1 is one of hoopd's");

@@ -163,7 +163,7 @@ durable_notify_owner(void *owner)
 }
 
 static void
-replaced_notify_owner(void *owner)
+storage_on_folder_replaced(void *owner)
 {
     struct storage *storage = owner;
 
@@ -181,7 +181,7 @@ storage_set_replaced(struct storage *storage)
     log_error("keep", "%s; this one writes and acknowledges nothing any more",
               error_text());
     /* Without memory for the post, replies simply stop. */
-    (void)loop_post(storage->options.loop, replaced_notify_owner, storage);
+    (void)loop_post(storage->options.loop, storage_on_folder_replaced, storage);
 }
 
 /* Called with the lock. Without memory for the post, the next batch reports
@@ -364,7 +364,7 @@ storage_open(const struct storage_options *options,
         return error_raise(HOOP_E_EXHAUSTED, "no memory for the storage");
     storage->options = *options;
     if (!storage->options.n_room)
-        storage->options.n_room = LIMIT_KEEP_WAITING;
+        storage->options.n_room = LIMIT_STORAGE_UNWRITTEN_BYTES;
     storage->is_well = true;
     writer_condition_init(storage);
 

@@ -67,7 +67,7 @@ struct storage_options {
     storage_replaced_fn *on_replaced; /* may be NULL */
     void *owner;
     size_t n_room; /* bytes that may wait to be written; 0:
-                      LIMIT_KEEP_WAITING */
+                      LIMIT_STORAGE_UNWRITTEN_BYTES */
 };
 
 /* Identifies one use of a folder. A folder's data has a random lineage; each

@@ -55,7 +55,7 @@ struct sim_message {
     size_t n_views; /* 0: it only lives */
     uint64_t due_ns;
     uint64_t order;
-    char why[LIMIT_REASON];
+    char why[LIMIT_REPORT_REASON];
 };
 
 struct sim_rank {

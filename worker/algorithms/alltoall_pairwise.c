@@ -34,26 +34,26 @@
 #include "algorithms/algorithms.h"
 #include "plan/topology.h"
 
-enum way {
-    WAY_APART, /* out of place */
+enum alltoall_buffering {
+    ALLTOALL_OUT_OF_PLACE, /* out of place */
     /* In place with equal blocks in both directions: through a slot. */
-    WAY_SWAP,
-    WAY_SAVE, /* in place otherwise: copied to scratch first */
+    ALLTOALL_IN_PLACE_SWAP,
+    ALLTOALL_IN_PLACE_COPY, /* in place otherwise: copied to scratch first */
 };
 
-static enum way
+static enum alltoall_buffering
 in_place_method(const struct plan_shape *shape)
 {
     assert(!shape->counts == !shape->recv_counts);
     assert(!shape->is_in_place || (!shape->firsts && !shape->recv_firsts));
 
     if (!shape->is_in_place)
-        return WAY_APART;
+        return ALLTOALL_OUT_OF_PLACE;
     for (uint32_t i = 0; shape->counts && i < shape->size; i++) {
         if (shape->counts[i] != shape->recv_counts[i])
-            return WAY_SAVE;
+            return ALLTOALL_IN_PLACE_COPY;
     }
-    return WAY_SWAP;
+    return ALLTOALL_IN_PLACE_SWAP;
 }
 
 static uint32_t
@@ -101,11 +101,11 @@ n_scratch(const struct plan_shape *shape)
     const size_t n_slots = shape->size > 2 ? 2 : shape->size - 1;
 
     switch (in_place_method(shape)) {
-    case WAY_APART:
+    case ALLTOALL_OUT_OF_PLACE:
         break;
-    case WAY_SWAP:
+    case ALLTOALL_IN_PLACE_SWAP:
         return n_slots * caller_block_max_count(shape);
-    case WAY_SAVE:
+    case ALLTOALL_IN_PLACE_COPY:
         return saved_input_count(shape);
     }
     return 0;
@@ -126,15 +126,17 @@ scratch_slot_span(const struct plan_shape *shape, uint32_t round)
 }
 
 static struct plan_span
-send_source_span(const struct plan_shape *shape, enum way way, uint32_t peer)
+send_source_span(const struct plan_shape *shape,
+                 enum alltoall_buffering way,
+                 uint32_t peer)
 {
     struct plan_span span = caller_block_span(shape, PLAN_OUTPUT, peer);
 
-    if (way == WAY_APART)
+    if (way == ALLTOALL_OUT_OF_PLACE)
         span.buffer = PLAN_INPUT;
-    if (way == WAY_APART && shape->firsts)
+    if (way == ALLTOALL_OUT_OF_PLACE && shape->firsts)
         span.first = shape->firsts[peer];
-    if (way == WAY_SAVE && span.first < saved_input_count(shape))
+    if (way == ALLTOALL_IN_PLACE_COPY && span.first < saved_input_count(shape))
         span.buffer = PLAN_SCRATCH;
     return span;
 }
@@ -152,7 +154,7 @@ receive_target_span(const struct plan_shape *shape, uint32_t peer)
 static void
 plan_add_exchange(struct plan *plan,
                   const struct plan_shape *shape,
-                  enum way way,
+                  enum alltoall_buffering way,
                   uint32_t round)
 {
     const uint32_t peer = partner(shape, round);
@@ -162,9 +164,10 @@ plan_add_exchange(struct plan *plan,
     if (peer != shape->rank) {
         plan_add_send(plan, peer, 0, from);
         plan_add_store(plan, peer, 0,
-                       way == WAY_SWAP ? scratch_slot_span(shape, round)
-                                       : place);
-    } else if (way == WAY_APART || from.first != place.first) {
+                       way == ALLTOALL_IN_PLACE_SWAP
+                           ? scratch_slot_span(shape, round)
+                           : place);
+    } else if (way == ALLTOALL_OUT_OF_PLACE || from.first != place.first) {
         plan_add_copy(plan, from, place);
     }
 }
@@ -196,19 +199,19 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
 {
     assert(round < n_rounds(shape));
 
-    const enum way way = in_place_method(shape);
+    const enum alltoall_buffering way = in_place_method(shape);
 
     switch (way) {
-    case WAY_APART:
+    case ALLTOALL_OUT_OF_PLACE:
         plan_add_exchange(plan, shape, way, round);
         break;
-    case WAY_SWAP:
+    case ALLTOALL_IN_PLACE_SWAP:
         if (round > 0)
             plan_add_slot_copy(plan, shape, round - 1);
         if (round < shape->size)
             plan_add_exchange(plan, shape, way, round);
         break;
-    case WAY_SAVE:
+    case ALLTOALL_IN_PLACE_COPY:
         if (round == 0)
             plan_add_input_copy(plan, shape);
         else

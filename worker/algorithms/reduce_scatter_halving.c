@@ -39,7 +39,7 @@
 #include "plan/topology.h"
 
 /* A group on some level, from the point of view of one of its ranks. */
-struct half {
+struct rank_half {
     uint32_t first; /* the first rank, and thus also the first block */
     uint32_t size;
     /* Nothing has arrived yet: the partial sums are the rank's own input. */
@@ -48,38 +48,38 @@ struct half {
 };
 
 static uint32_t
-upper_half_first_rank(const struct half *group)
+upper_half_first_rank(const struct rank_half *group)
 {
     return group->first + group->size - group->size / 2;
 }
 
 static bool
-is_in_upper_half(const struct half *group, uint32_t rank)
+is_in_upper_half(const struct rank_half *group, uint32_t rank)
 {
     return rank >= upper_half_first_rank(group);
 }
 
 /* Is rank the last of the lower half, with no partner in the upper half? */
 static bool
-is_unpaired_rank(const struct half *group, uint32_t rank)
+is_unpaired_rank(const struct rank_half *group, uint32_t rank)
 {
     return group->size % 2 == 1 && rank + 1 == upper_half_first_rank(group);
 }
 
 static bool
-has_two_partners(const struct half *group, uint32_t rank)
+has_two_partners(const struct rank_half *group, uint32_t rank)
 {
     return group->size % 2 == 1 && rank == upper_half_first_rank(group);
 }
 
 /* The half that rank is in. */
-static struct half
-half_of_rank(const struct half *group, uint32_t rank)
+static struct rank_half
+half_of_rank(const struct rank_half *group, uint32_t rank)
 {
     const uint32_t upper = upper_half_first_rank(group);
     const bool is_up = is_in_upper_half(group, rank);
     const bool is_odd = is_unpaired_rank(group, rank);
-    struct half half = {
+    struct rank_half half = {
         .first = is_up ? upper : group->first,
         .size = is_up ? group->size / 2 : upper - group->first,
         .is_untouched = group->is_untouched && is_odd,
@@ -91,10 +91,10 @@ half_of_rank(const struct half *group, uint32_t rank)
     return half;
 }
 
-static struct half
+static struct rank_half
 group_at_level(const struct plan_shape *shape, uint32_t level)
 {
-    struct half group = {.size = shape->size, .is_untouched = true};
+    struct rank_half group = {.size = shape->size, .is_untouched = true};
 
     for (uint32_t i = 0; i < level; i++)
         group = half_of_rank(&group, shape->rank);
@@ -102,7 +102,7 @@ group_at_level(const struct plan_shape *shape, uint32_t level)
 }
 
 static uint32_t
-halving_partner_of(const struct half *group, uint32_t rank)
+halving_partner_of(const struct rank_half *group, uint32_t rank)
 {
     const uint32_t distance = upper_half_first_rank(group) - group->first;
 
@@ -118,13 +118,13 @@ struct run_of_blocks {
 };
 
 static struct run_of_blocks
-blocks_of_half(const struct half *half)
+blocks_of_half(const struct rank_half *half)
 {
     return (struct run_of_blocks){half->first, half->size};
 }
 
 static struct run_of_blocks
-blocks_of_other_half(const struct half *group, uint32_t rank)
+blocks_of_other_half(const struct rank_half *group, uint32_t rank)
 {
     const uint32_t upper = upper_half_first_rank(group);
 
@@ -145,7 +145,7 @@ own_input_span(const struct plan_shape *shape,
 
 static struct plan_span
 scratch_span(const struct plan_shape *shape,
-             const struct half *half,
+             const struct rank_half *half,
              struct run_of_blocks run_of_blocks)
 {
     struct plan_span span = own_input_span(shape, run_of_blocks);
@@ -159,7 +159,7 @@ scratch_span(const struct plan_shape *shape,
 /* Where the current partial sums are. */
 static struct plan_span
 partial_sums_span(const struct plan_shape *shape,
-                  const struct half *group,
+                  const struct rank_half *group,
                   struct run_of_blocks run_of_blocks)
 {
     return group->is_untouched ? own_input_span(shape, run_of_blocks)
@@ -199,7 +199,7 @@ n_scratch(const struct plan_shape *shape)
     if (shape->size == 1 || (shape->size == 2 && !result_needs_scratch(shape)))
         return 0;
 
-    struct half half = group_at_level(shape, 0);
+    struct rank_half half = group_at_level(shape, 0);
 
     while (half.is_untouched)
         half = half_of_rank(&half, shape->rank);
@@ -210,7 +210,7 @@ n_scratch(const struct plan_shape *shape)
 static void
 plan_add_receive(struct plan *plan,
                  const struct plan_shape *shape,
-                 const struct half *half,
+                 const struct rank_half *half,
                  struct plan_step step)
 {
     const bool is_result = step.is_final && !result_needs_scratch(shape);
@@ -227,8 +227,8 @@ plan_add_exchange(struct plan *plan,
                   const struct plan_shape *shape,
                   uint32_t level)
 {
-    const struct half group = group_at_level(shape, level);
-    const struct half half = half_of_rank(&group, shape->rank);
+    const struct rank_half group = group_at_level(shape, level);
+    const struct rank_half half = half_of_rank(&group, shape->rank);
     const uint32_t partner = halving_partner_of(&group, shape->rank);
     const bool is_first_of_two = has_two_partners(&group, shape->rank);
 
@@ -254,8 +254,8 @@ plan_add_second_combine(struct plan *plan,
                         const struct plan_shape *shape,
                         uint32_t level)
 {
-    const struct half group = group_at_level(shape, level);
-    const struct half half = half_of_rank(&group, shape->rank);
+    const struct rank_half group = group_at_level(shape, level);
+    const struct rank_half half = half_of_rank(&group, shape->rank);
     const struct plan_span sums =
         scratch_span(shape, &half, blocks_of_half(&half));
 

@@ -57,7 +57,7 @@ buckets_assign_gradients(const size_t *counts,
 enum {
     BUCKET_BYTES = 25 * 1024 * 1024, /* used for 0, as by torch */
     ALIGNMENT = 64,
-    MISSING_NAMED = 8, /* how many an error text names */
+    MISSING_GRADIENTS_NAMED_MAX = 8, /* how many an error text names */
 };
 
 struct gradient_slot {
@@ -402,14 +402,14 @@ hoop_gradients_ready(hoop_gradients_t *gradients, size_t index)
 static enum hoop_status
 gradients_check_all_ready(const struct hoop_gradients *gradients)
 {
-    char text[MISSING_NAMED * 24] = "";
+    char text[MISSING_GRADIENTS_NAMED_MAX * 24] = "";
     size_t n_missing = 0;
     size_t at = 0;
 
     for (size_t i = 0; i < n_gradients(gradients); i++) {
         if (gradients->slots[i].is_ready)
             continue;
-        if (n_missing < MISSING_NAMED)
+        if (n_missing < MISSING_GRADIENTS_NAMED_MAX)
             at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%zu",
                                    n_missing > 0 ? ", " : "", i);
         n_missing++;
@@ -419,7 +419,7 @@ gradients_check_all_ready(const struct hoop_gradients *gradients)
     return error_raise(HOOP_E_PRECONDITION,
                        "%zu of %zu gradients are not ready: %s%s", n_missing,
                        n_gradients(gradients), text,
-                       n_missing > MISSING_NAMED ? ", ..." : "");
+                       n_missing > MISSING_GRADIENTS_NAMED_MAX ? ", ..." : "");
 }
 
 static void

@@ -72,7 +72,7 @@ struct engine_activity {
     /* The call that has waited longest; "": none waits. */
     char call[CALL_TEXT_MAX];
     char communicator[LIMIT_NAME]; /* its name, or "" */
-    char waits_for[LIMIT_REASON];
+    char waits_for[LIMIT_REPORT_REASON];
     uint64_t number; /* the call's number, as in its text; 0: it has none */
     uint64_t age_ms;
     uint32_t n_calls; /* calls that wait, including that one */

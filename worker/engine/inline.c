@@ -273,7 +273,7 @@ inline_await_round(struct comm_context *context)
 static bool
 inline_run_rounds(struct comm_context *context)
 {
-    const struct rounds *rounds = &context->cached_op->rounds;
+    const struct shm_execution *rounds = &context->cached_op->rounds;
     bool is_well = inline_await_round(context);
 
     while (is_well && rounds->round < rounds->n_rounds)

@@ -87,7 +87,7 @@ struct waiter {
 };
 
 /* How far a shared-memory plan has been executed. */
-struct rounds {
+struct shm_execution {
     struct plan plan; /* of the current round */
     struct plan next; /* of the next round, if is_planned */
     bool is_planned;
@@ -161,7 +161,7 @@ struct op {
 
     /* Of a collective: */
     struct tracker tracker;
-    struct rounds rounds;           /* used instead of tracker if is_shm */
+    struct shm_execution rounds;    /* used instead of tracker if is_shm */
     TAILQ_ENTRY(op) shm_queue_link; /* while is_shm_queued */
     bool is_shm;                    /* the current stage uses shared memory */
     /* The context's cached operation, which inline.c uses. It is in no list. */

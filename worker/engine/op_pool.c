@@ -40,7 +40,7 @@ static bool
 op_pool_put(struct engine *engine, struct op *op)
 {
     pthread_mutex_lock(&engine->lock);
-    const bool is_wanted = engine->n_pooled < LIMIT_SPARE_OPS;
+    const bool is_wanted = engine->n_pooled < LIMIT_POOLED_OPS;
 
     if (is_wanted) {
         TAILQ_INSERT_HEAD(&engine->op_pool, op, link);
@@ -151,7 +151,7 @@ op_free(struct op *op)
     if (op->status == HOOP_OK)
         residual_return_to_context(op);
     residual_drop(op);
-    if (op->scratch_capacity <= LIMIT_SPARE_SCRATCH &&
+    if (op->scratch_capacity <= LIMIT_POOLED_SCRATCH &&
         (atomic_compare_exchange_strong(&engine->kept, &none, op) ||
          op_pool_put(engine, op)))
         return;

@@ -276,14 +276,14 @@ progress_wake(struct engine *engine)
 }
 
 /* A waiter that owns progress. */
-struct wait {
+struct progress_wait {
     struct backoff backoff;
     uint64_t deadline_ns; /* the waiter's own */
     unsigned n_polls;
 };
 
 static int
-owner_sleep_ms(const struct engine *engine, const struct wait *wait)
+owner_sleep_ms(const struct engine *engine, const struct progress_wait *wait)
 {
     const uint64_t deadline_ns = wait->deadline_ns < engine->deadline_ns
                                      ? wait->deadline_ns
@@ -295,7 +295,7 @@ owner_sleep_ms(const struct engine *engine, const struct wait *wait)
 
 /* One turn without sleeping. */
 static bool
-poll_or_spin(struct engine *engine, struct wait *wait)
+poll_or_spin(struct engine *engine, struct progress_wait *wait)
 {
     const bool is_cheap = wait->n_polls % LOOKS_PER_POLL != LOOKS_PER_POLL - 1;
 
@@ -312,7 +312,7 @@ progress_yield(struct engine *engine)
 
 /* One turn of a waiter that owns progress. */
 static void
-progress_wait_once(struct engine *engine, struct wait *wait)
+progress_wait_once(struct engine *engine, struct progress_wait *wait)
 {
     /* The operation may have ended when it began, in which case nothing
      * moved. */
@@ -341,7 +341,7 @@ progress_wait_once(struct engine *engine, struct wait *wait)
 static void
 progress_until_done(struct engine *engine, struct op *op, uint64_t deadline_ns)
 {
-    struct wait wait = {.deadline_ns = deadline_ns};
+    struct progress_wait wait = {.deadline_ns = deadline_ns};
 
     engine->own = op;
     if (op->is_held)
@@ -629,7 +629,7 @@ static bool
 progress_for_background(struct engine *engine)
 {
     const uint64_t end_ns = clock_now_ns() + IDLE_TURN_NS;
-    struct wait wait = {.deadline_ns = end_ns};
+    struct progress_wait wait = {.deadline_ns = end_ns};
     bool has_moved = progress_poll(engine, 0);
     bool is_awaited = has_moved;
 

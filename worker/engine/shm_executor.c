@@ -55,7 +55,7 @@ op_round_sequence(const struct op *op)
 
 /* Count the steps of the round. Posts come first in a plan. */
 static void
-round_count_steps(struct rounds *rounds)
+round_count_steps(struct shm_execution *rounds)
 {
     const struct plan *plan = &rounds->plan;
     size_t i = 0;
@@ -82,7 +82,7 @@ round_post_bytes(const struct op *op)
 static enum hoop_status
 round_plan(struct op *op)
 {
-    struct rounds *rounds = &op->rounds;
+    struct shm_execution *rounds = &op->rounds;
 
     rounds->is_posted = false;
     rounds->n_published = 0;
@@ -105,7 +105,7 @@ round_plan(struct op *op)
 enum hoop_status
 shm_executor_begin(struct op *op)
 {
-    struct rounds *rounds = &op->rounds;
+    struct shm_execution *rounds = &op->rounds;
 
     assert(op->context->shm_region);
     rounds->n_rounds = op->algorithm->n_rounds(&op->shape);
@@ -145,7 +145,7 @@ shm_executor_wake_peers(struct op *op)
 static size_t
 posts_copy_to_slot(struct op *op, uint8_t *to)
 {
-    struct rounds *rounds = &op->rounds;
+    struct shm_execution *rounds = &op->rounds;
 
     if (op->algorithm->is_direct)
         return shm_direct_publish_addresses(op, to);
@@ -168,7 +168,7 @@ static enum hoop_status
 round_post(struct op *op, uint64_t sequence)
 {
     struct shm_region *shm_region = op->context->shm_region;
-    struct rounds *rounds = &op->rounds;
+    struct shm_execution *rounds = &op->rounds;
     const size_t n_bytes = round_post_bytes(op);
     const struct shm_region_header header = {
         .sequence = sequence,
@@ -281,7 +281,7 @@ static bool
 are_posts_ready(struct op *op, uint64_t sequence)
 {
     struct shm_region *shm_region = op->context->shm_region;
-    struct rounds *rounds = &op->rounds;
+    struct shm_execution *rounds = &op->rounds;
 
     for (; rounds->n_published < rounds->plan.n_steps; rounds->n_published++) {
         const struct plan_step *step = &rounds->plan.steps[rounds->n_published];
@@ -343,7 +343,7 @@ span_final_writer(const struct plan *plan, const struct plan_span *span)
 static size_t
 prefetch_find_combine(struct op *op)
 {
-    struct rounds *rounds = &op->rounds;
+    struct shm_execution *rounds = &op->rounds;
     size_t n_posted = 0;
 
     rounds->prefetch_combine = rounds->plan.n_steps;
@@ -370,7 +370,7 @@ static void
 prefetch_prepare(struct op *op)
 {
     struct shm_region *shm_region = op->context->shm_region;
-    struct rounds *rounds = &op->rounds;
+    struct shm_execution *rounds = &op->rounds;
     const uint64_t sequence =
         sequence_make(op->number, op->stage, rounds->round + 1);
     uint32_t late;
@@ -387,7 +387,7 @@ prefetch_prepare(struct op *op)
 enum hoop_status
 shm_executor_try_round(struct op *op, bool *out_is_done)
 {
-    struct rounds *rounds = &op->rounds;
+    struct shm_execution *rounds = &op->rounds;
     struct shm_region *shm_region = op->context->shm_region;
     const uint64_t sequence = op_round_sequence(op);
     enum hoop_status status = HOOP_OK;
@@ -435,7 +435,7 @@ drop_wait_flows(struct op *op)
 enum hoop_status
 shm_executor_advance(struct op *op, bool *out_is_complete)
 {
-    struct rounds *rounds = &op->rounds;
+    struct shm_execution *rounds = &op->rounds;
     bool is_done = shm_queue_first(op->context) == op;
 
     *out_is_complete = false;
@@ -458,7 +458,7 @@ shm_executor_advance(struct op *op, bool *out_is_complete)
 bool
 shm_executor_can_progress(const struct op *op)
 {
-    const struct rounds *rounds = &op->rounds;
+    const struct shm_execution *rounds = &op->rounds;
     uint32_t late;
 
     if (rounds->round == rounds->n_rounds)
@@ -494,7 +494,7 @@ shm_executor_abort(struct op *op)
 static bool
 is_rank_awaited(const struct op *op, uint32_t rank, uint64_t *out_n_bytes)
 {
-    const struct rounds *rounds = &op->rounds;
+    const struct shm_execution *rounds = &op->rounds;
     uint32_t late = rank;
 
     *out_n_bytes = 0;

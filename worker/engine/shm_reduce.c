@@ -89,7 +89,7 @@ combine(const struct op *op,
         const uint8_t *own,
         const uint8_t *arrived)
 {
-    const struct rounds *rounds = &op->rounds;
+    const struct shm_execution *rounds = &op->rounds;
 
     if (rounds->prefetch &&
         step == &rounds->plan.steps[rounds->prefetch_combine])
@@ -131,7 +131,7 @@ raise_post_corrupt(const struct op *op, const struct plan_step *step)
 static bool
 is_larger_than_caches(const struct op *op)
 {
-    const struct rounds *rounds = &op->rounds;
+    const struct shm_execution *rounds = &op->rounds;
     const size_t n_bytes =
         rounds->n_moved * rounds->n_rounds * op->element_size * op->shape.size;
 
@@ -212,14 +212,14 @@ peer_buffer_address(const struct op *op, const struct plan_step *step)
 }
 
 /* A fetch step and where its data begin in the peer's memory. */
-struct fetch {
+struct shm_fetch {
     struct op *op;
     const struct plan_step *step;
     uint64_t address;
 };
 
 static enum hoop_status
-raise_fetch_error(const struct fetch *fetch, enum hoop_status status)
+raise_fetch_error(const struct shm_fetch *fetch, enum hoop_status status)
 {
     const struct op *op = fetch->op;
     char name[ROSTER_NAME_MAX];
@@ -232,7 +232,7 @@ raise_fetch_error(const struct fetch *fetch, enum hoop_status status)
 }
 
 static enum hoop_status
-fetch_read(const struct fetch *fetch,
+fetch_read(const struct shm_fetch *fetch,
            size_t offset,
            uint8_t *to,
            size_t n_bytes)
@@ -259,7 +259,7 @@ fetch_read(const struct fetch *fetch,
 /* Read pieces into a buffer that stays in the cache, and combine them from
  * there. */
 static enum hoop_status
-fetch_combine(const struct fetch *fetch, const uint8_t *own)
+fetch_combine(const struct shm_fetch *fetch, const uint8_t *own)
 {
     const struct op *op = fetch->op;
     uint8_t *piece = shm_region_cma_buffer(op->context->shm_region);
@@ -290,7 +290,7 @@ fetch_combine(const struct fetch *fetch, const uint8_t *own)
 static enum hoop_status
 step_fetch(struct op *op, const struct plan_step *step, const uint8_t *own)
 {
-    const struct fetch fetch = {op, step, peer_buffer_address(op, step)};
+    const struct shm_fetch fetch = {op, step, peer_buffer_address(op, step)};
     enum hoop_status status;
 
     if (step->kind == PLAN_FETCH_REDUCE)

@@ -162,7 +162,7 @@ failed_send_keep(struct comm_context *context,
             return;
         }
     }
-    failed = context->n_failed_sends < LIMIT_EARLY_VERDICTS
+    failed = context->n_failed_sends < LIMIT_EARLY_FAILURES
                  ? malloc(sizeof(*failed))
                  : NULL;
     if (!failed) {

@@ -28,7 +28,7 @@ TAILQ_HEAD(residual_list, residual);
 
 /* Why a rank is lost, in as many bytes as travel. */
 enum {
-    /* Room for a reported reason (LIMIT_REASON), what hoopd infers from it, who
+    /* Room for a reported reason (LIMIT_REPORT_REASON), what hoopd infers from it, who
      * reported it, and when. */
     REASON_BYTES = 400,
 };
@@ -256,7 +256,7 @@ struct engine {
     unsigned n_expected;     /* contexts that are being formed */
     /* Failed sends reported to others; progress owner's. */
     uint64_t n_failed_told;
-    uint64_t gone[LIMIT_CONTEXTS_GONE]; /* ids of the contexts closed last */
+    uint64_t gone[LIMIT_CLOSED_CONTEXTS]; /* ids of the contexts closed last */
     size_t n_gone;
 
     /* The operation that ended last. A caller that repeats the same call takes

@@ -177,7 +177,7 @@ residuals_evict_oldest(struct residuals *residuals)
     struct residual *oldest = TAILQ_LAST(&residuals->list, residual_list);
 
     if (residuals->n <= LIMIT_RESIDUALS &&
-        residuals->n_bytes <= LIMIT_RESIDUE_BYTES)
+        residuals->n_bytes <= LIMIT_RESIDUAL_BYTES)
         return NULL;
     residual_remove(residuals, oldest);
     return oldest;

@@ -21,8 +21,9 @@
 static double
 rendezvous_grant_ns(const struct simulation_machine *machine, double bytes)
 {
-    return bytes > LIMIT_EAGER_WHOLE ? machine->send_ns + machine->receive_ns
-                                     : 0;
+    return bytes > LIMIT_EAGER_WHOLE_MESSAGE
+               ? machine->send_ns + machine->receive_ns
+               : 0;
 }
 
 struct simulation_flow
@@ -155,7 +156,7 @@ simulation_flow_delay_to_arrival(struct simulation_flow *later,
 struct simulation_vrank {
     uint32_t n_rounds; /* the end of its rounds */
     uint32_t round_next;
-    uint32_t round_base; /* all rounds before it are settled */
+    uint32_t first_unsettled_round; /* all rounds before it are settled */
     /* When the rounds that are no longer remembered have ended. */
     double forgotten_end_ns;
 };
@@ -176,7 +177,7 @@ enum {
 static uint32_t
 open_rounds_max(uint32_t n_vranks)
 {
-    const uint32_t share = LIMIT_SIMULATION_OPEN / n_vranks;
+    const uint32_t share = LIMIT_SIMULATION_OPEN_ROUNDS / n_vranks;
 
     if (share > LIMIT_TRACKER_ROUNDS)
         return LIMIT_TRACKER_ROUNDS;
@@ -195,7 +196,7 @@ graph_vrank_init(struct simulation_graph *graph, uint32_t vrank)
     graph->vranks[vrank] = (struct simulation_vrank){
         .n_rounds = n_rounds < rounds->end ? n_rounds : rounds->end,
         .round_next = rounds->first,
-        .round_base = rounds->first,
+        .first_unsettled_round = rounds->first,
     };
 }
 
@@ -259,7 +260,7 @@ simulation_graph_can_open_round(const struct simulation_graph *graph,
     const struct simulation_vrank *at = &graph->vranks[vrank];
 
     return at->round_next < at->n_rounds &&
-           at->round_next - at->round_base < graph->window;
+           at->round_next - at->first_unsettled_round < graph->window;
 }
 
 /* Frees the slot for round_next; the round that was in it is settled. */
@@ -472,10 +473,10 @@ round_base_advance(struct simulation_graph *graph, uint32_t vrank)
 {
     struct simulation_vrank *at = &graph->vranks[vrank];
 
-    while (at->round_base < at->round_next &&
-           simulation_graph_round_slot(graph, vrank, at->round_base)
+    while (at->first_unsettled_round < at->round_next &&
+           simulation_graph_round_slot(graph, vrank, at->first_unsettled_round)
                    ->n_unsettled == 0)
-        at->round_base++;
+        at->first_unsettled_round++;
 }
 
 enum hoop_status

@@ -13,24 +13,24 @@
 
 /* Bounds waits for messages that may never be matched. */
 
-static struct patience
+static struct messenger_wait_limit
 patience_unlimited(void)
 {
-    return (struct patience){HOOP_FOREVER};
+    return (struct messenger_wait_limit){HOOP_FOREVER};
 }
 
 /* Limits all waits from now on. */
 static void
-patience_set_limit(struct patience *patience)
+messenger_wait_limit_shorten(struct messenger_wait_limit *patience)
 {
     if (patience->left_ms == HOOP_FOREVER)
-        patience->left_ms = LIMIT_DOUBT_MS;
+        patience->left_ms = LIMIT_MISMATCH_WAIT_MS;
 }
 
 /* Waits until op has ended. Cancels it when the limit is reached. Returns its
  * status. */
 static enum hoop_status
-patience_wait_or_cancel(struct patience *patience, hoop_op_t *op)
+messenger_wait_or_cancel(struct messenger_wait_limit *patience, hoop_op_t *op)
 {
     const enum hoop_status status = hoop_wait(op, patience->left_ms);
 
@@ -198,7 +198,7 @@ static void
 messenger_cut_off(struct messenger *messenger, enum messenger_side side)
 {
     messenger->is_cut[side] = true;
-    patience_set_limit(&messenger->patience[side]);
+    messenger_wait_limit_shorten(&messenger->patience[side]);
 }
 
 enum hoop_status
@@ -225,7 +225,7 @@ messenger_wait_receive(struct messenger *messenger,
 {
     if (!place->op)
         return HOOP_OK;
-    const enum hoop_status status = patience_wait_or_cancel(
+    const enum hoop_status status = messenger_wait_or_cancel(
         &messenger->patience[task_neighbour_side(task)], place->op);
     place->op = NULL;
     if (status != HOOP_OK) {
@@ -272,7 +272,7 @@ messenger_reap_sends(struct messenger *messenger, size_t n_under_way)
         if (may_stay)
             status = hoop_wait(place->op, 0);
         else
-            status = patience_wait_or_cancel(
+            status = messenger_wait_or_cancel(
                 &messenger->patience[slot_neighbour_side(place)], place->op);
         if (status == HOOP_E_PENDING)
             return HOOP_OK;

@@ -29,13 +29,13 @@
 
 /*
  * After a message with another process has failed, that process may not have
- * the others. From then on each wait is limited to LIMIT_DOUBT_MS, and after
+ * the others. From then on each wait is limited to LIMIT_MISMATCH_WAIT_MS, and after
  * one has reached the limit, later ones cancel at once. If both processes do
  * expect the same messages, both started them long before.
  */
 
 /* How long a wait may take; at first until the operation's own deadline. */
-struct patience {
+struct messenger_wait_limit {
     int64_t left_ms;
 };
 
@@ -50,7 +50,7 @@ struct messenger {
     const struct hoop_schedule_options *shape; /* the same on all stages */
     uint32_t stage;
     bool is_cut[MESSENGER_SIDES]; /* no more receives are started */
-    struct patience patience[MESSENGER_SIDES];
+    struct messenger_wait_limit patience[MESSENGER_SIDES];
     STAILQ_HEAD(, activation_slot) sends; /* in progress, oldest first */
     size_t n_sends;
     size_t bytes_sent;

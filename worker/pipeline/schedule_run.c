@@ -387,7 +387,8 @@ run_send(struct run *run, const struct hoop_task *task)
         run_has_failed(run) ? &run->abort_message : &place->tensor, place);
     const uint64_t started_ns = clock_now_ns();
     if (status == HOOP_OK)
-        status = messenger_reap_sends(&run->messenger, LIMIT_RUN_SENDS);
+        status = messenger_reap_sends(&run->messenger,
+                                      LIMIT_PIPELINE_SENDS_IN_FLIGHT);
     const uint64_t end_ns = clock_now_ns();
     run->stats.wait_ns += end_ns - started_ns;
     if (status != HOOP_OK)
@@ -415,12 +416,12 @@ task_receive_start(struct run *run, const struct hoop_task *task)
         run_fail_task(run, status, task, "failed");
 }
 
-/* Starts all receives up to LIMIT_RUN_AHEAD tasks after the current one. */
+/* Starts all receives up to LIMIT_PIPELINE_PREPOSTED_TASKS tasks after the current one. */
 static void
 run_start_receives_ahead(struct run *run)
 {
     for (; run->receive_next < run->n_tasks &&
-           run->receive_next <= run->at + LIMIT_RUN_AHEAD;
+           run->receive_next <= run->at + LIMIT_PIPELINE_PREPOSTED_TASKS;
          run->receive_next++) {
         const struct hoop_task *task = &run->tasks[run->receive_next];
 

@@ -90,7 +90,7 @@ shard_empty(enum hoop_dtype dtype)
 }
 
 /* The texts sent to ranks whose shares of a failed list are refused. */
-struct refusals {
+struct refusal_texts {
     char texts[TRANSFER_WAYS][LIMIT_ERROR_TEXT];
 };
 
@@ -205,7 +205,7 @@ gather_messages_fill(struct gather_messages *gather_messages,
                      const struct tensor_transfer *tensor_transfers,
                      size_t n_transfers,
                      const struct transfer_result *ends,
-                     struct refusals *refusals)
+                     struct refusal_texts *refusals)
 {
     bool is_refused[TRANSFER_WAYS] = {false};
 
@@ -294,7 +294,7 @@ shard_gather(const struct tensor_transfer *tensor_transfers,
     CLEANUP(free) enum transfer_direction *ways = calloc(n_most, sizeof(*ways));
     CLEANUP(free) hoop_op_t **ops = calloc(n_most, sizeof(hoop_op_t *));
     CLEANUP(free) bool *is_given_up = calloc(TRANSFER_WAYS * n_ranks, 1);
-    CLEANUP(free) struct refusals *refusals = malloc(sizeof(*refusals));
+    CLEANUP(free) struct refusal_texts *refusals = malloc(sizeof(*refusals));
     struct gather_messages gather_messages = {group, messages,    shares, ways,
                                               ops,   is_given_up, 0};
     enum hoop_status status = HOOP_OK;

@@ -15,8 +15,8 @@
 
 enum {
     SMALL_BYTES = 8,
-    SMALL_TIMES = 10,
-    LARGE_TIMES = 6,
+    SMALL_PROBE_REPETITIONS = 10,
+    LARGE_PROBE_REPETITIONS = 6,
 };
 
 /* The total time of consecutive messages: about three large ones at 1
@@ -264,15 +264,15 @@ inside_link_measure(const struct probe_partner *probe_partner,
                     struct link_probe_times *out_times)
 {
     enum hoop_status status =
-        exchange_measure_best(probe_partner, SMALL_TIMES, SMALL_BYTES,
-                              SMALL_BYTES, &out_times->small_ns);
+        exchange_measure_best(probe_partner, SMALL_PROBE_REPETITIONS,
+                              SMALL_BYTES, SMALL_BYTES, &out_times->small_ns);
     if (status == HOOP_OK)
         status = exchange_measure_best(
-            probe_partner, LARGE_TIMES, LINK_PROBE_MEDIUM_BYTES,
+            probe_partner, LARGE_PROBE_REPETITIONS, LINK_PROBE_MEDIUM_BYTES,
             LINK_PROBE_MEDIUM_BYTES, &out_times->medium_ns);
     if (status == HOOP_OK)
         status = exchange_measure_best(
-            probe_partner, LARGE_TIMES, LINK_PROBE_LARGE_BYTES,
+            probe_partner, LARGE_PROBE_REPETITIONS, LINK_PROBE_LARGE_BYTES,
             LINK_PROBE_LARGE_BYTES, &out_times->large_ns);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -287,13 +287,13 @@ between_link_measure(const struct probe_partner *probe_partner,
     unsigned n_times = 0;
 
     enum hoop_status status =
-        exchange_measure_best(probe_partner, SMALL_TIMES, SMALL_BYTES,
-                              SMALL_BYTES, &out_times->small_ns);
+        exchange_measure_best(probe_partner, SMALL_PROBE_REPETITIONS,
+                              SMALL_BYTES, SMALL_BYTES, &out_times->small_ns);
     while (status == HOOP_OK && link_probe_needs_more(burst_ns, n_times))
         status = exchange_measure(probe_partner, LINK_PROBE_LARGE_BYTES,
                                   SMALL_BYTES, &burst_ns[n_times++]);
     if (status == HOOP_OK)
-        status = exchange_measure_best(probe_partner, LARGE_TIMES,
+        status = exchange_measure_best(probe_partner, LARGE_PROBE_REPETITIONS,
                                        LINK_PROBE_MEDIUM_BYTES, SMALL_BYTES,
                                        &out_times->medium_ns);
     if (status != HOOP_OK)

@@ -609,9 +609,9 @@ samples_parse(const char *where,
 
     if (!samples)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for measurements");
-    if (n_bytes > LIMIT_RACES)
+    if (n_bytes > LIMIT_SAMPLE_FILE_BYTES)
         return error_raise(HOOP_E_INVALID, "%s: more than %d bytes", where,
-                           (int)LIMIT_RACES);
+                           (int)LIMIT_SAMPLE_FILE_BYTES);
     enum hoop_status status = samples_keep_text(samples, text, n_bytes);
     while (status == HOOP_OK && at < n_bytes) {
         const char *newline = memchr(text + at, '\n', n_bytes - at);
@@ -634,14 +634,14 @@ enum hoop_status
 samples_read(const char *path, struct samples **out_samples)
 {
     CLEANUP(stream_close) FILE *stream = fopen(path, "re");
-    CLEANUP(free) char *text = malloc(LIMIT_RACES + 1);
+    CLEANUP(free) char *text = malloc(LIMIT_SAMPLE_FILE_BYTES + 1);
 
     if (!stream)
         return error_raise(HOOP_E_NOT_FOUND, "HOOP_TUNING: cannot open %s: %s",
                            path, strerror(errno));
     if (!text)
         return error_raise(HOOP_E_EXHAUSTED, "no memory to read %s", path);
-    const size_t n_bytes = fread(text, 1, LIMIT_RACES + 1, stream);
+    const size_t n_bytes = fread(text, 1, LIMIT_SAMPLE_FILE_BYTES + 1, stream);
     if (ferror(stream))
         return error_raise(HOOP_E_NOT_FOUND, "HOOP_TUNING: cannot read %s: %s",
                            path, strerror(errno));

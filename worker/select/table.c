@@ -438,7 +438,8 @@ tuning_table_decode(const uint8_t bytes[LIMIT_TUNE_TABLE],
     const enum hoop_status status = tuning_rows_unpack(&unpack, &table);
     if (status != HOOP_OK)
         return error_pass(status);
-    table.n_sample_bytes = (uint32_t)unpack_uint(&unpack, LIMIT_RACES);
+    table.n_sample_bytes =
+        (uint32_t)unpack_uint(&unpack, LIMIT_SAMPLE_FILE_BYTES);
     table.loss = (enum codec_loss)unpack_uint(&unpack, LOSS_COUNT - 1);
     table.needs_benchmark = unpack_uint(&unpack, 1) == 1;
     table.defaults = (enum defaults_kind)unpack_uint(&unpack, DEFAULTS_DIRECT);

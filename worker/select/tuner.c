@@ -35,7 +35,7 @@ struct tuner {
     enum codec_loss loss;
     bool is_coded;
     struct simulation_machine machine;
-    bool has_machine;
+    bool has_measured_link;
     bool may_share;
     bool requires_cma; /* never changes */
     bool has_agreed;
@@ -129,7 +129,7 @@ tuner_create(const struct tuner_options *options, struct tuner **out_tuner)
     tuner->is_coded = options->is_coded;
     tuner->may_share =
         options->transport && strcmp(options->transport, "shm") == 0;
-    tuner->has_machine = options->link[0] != '\0';
+    tuner->has_measured_link = options->link[0] != '\0';
     tuner->defaults = defaults_kind_of_options(options);
     tuner->requires_cma = options->requires_cma;
     enum hoop_status status =
@@ -184,7 +184,7 @@ bool
 tuner_needs_machine_costs(struct tuner *tuner)
 {
     pthread_mutex_lock(&tuner->lock);
-    const bool needs = !tuner->has_machine;
+    const bool needs = !tuner->has_measured_link;
     pthread_mutex_unlock(&tuner->lock);
     return needs;
 }
@@ -204,7 +204,7 @@ tuner_set_machine_costs(struct tuner *tuner,
 {
     pthread_mutex_lock(&tuner->lock);
     tuner->machine = *machine;
-    tuner->has_machine = true;
+    tuner->has_measured_link = true;
     cached_tables_clear(tuner);
     pthread_mutex_unlock(&tuner->lock);
 }
@@ -234,7 +234,7 @@ tuner_adopt_agreed_table(struct tuner *tuner, const struct table *agreed)
         tuner->overrides = agreed->overrides;
         tuner->loss = agreed->loss;
         tuner->defaults = agreed->defaults;
-        tuner->has_machine = true;
+        tuner->has_measured_link = true;
         tuner->has_agreed = true;
         if (agreed->n_sample_bytes == 0)
             samples_destroy(STEAL(tuner->samples));
@@ -280,8 +280,8 @@ tuner_wants_samples(struct tuner *tuner, const struct plan_nodes *nodes)
     pthread_mutex_lock(&tuner->lock);
     const bool wants =
         tuner->store && nodes->n_ranks > 1 &&
-        nodes->n_ranks <= LIMIT_CONTEST_RANKS &&
-        samples_count_for_nodes(tuner->samples, nodes) < LIMIT_CONTESTS;
+        nodes->n_ranks <= LIMIT_BENCHMARK_RANKS &&
+        samples_count_for_nodes(tuner->samples, nodes) < LIMIT_BENCHMARK_JOBS;
     pthread_mutex_unlock(&tuner->lock);
     return wants;
 }

@@ -14,7 +14,7 @@
 
 enum {
     LISTEN_BACKLOG = 1024,
-    HOLDERS_SHOWN = 3, /* holders of ports that an error text names */
+    PORT_HOLDERS_SHOWN_MAX = 3, /* holders of ports that an error text names */
     RANGE_ADVISED = 64,
 };
 
@@ -168,7 +168,7 @@ advertised_address_find(const struct advertise_options *wanted,
 static void
 port_holders_describe(struct port_range ports,
                       const struct address *local,
-                      char out_text[LIMIT_REASON])
+                      char out_text[LIMIT_REPORT_REASON])
 {
     struct address address = *local;
     const char *reason = strrchr(error_text(), ':');
@@ -178,26 +178,26 @@ port_holders_describe(struct port_range ports,
     for (unsigned port = ports.first; port <= ports.last; port++) {
         char holder[LIMIT_NAME];
 
-        if (port - ports.first == HOLDERS_SHOWN) {
-            snprintf(out_text + n_text, LIMIT_REASON - n_text, ", and %u more",
-                     ports.last - port + 1U);
+        if (port - ports.first == PORT_HOLDERS_SHOWN_MAX) {
+            snprintf(out_text + n_text, LIMIT_REPORT_REASON - n_text,
+                     ", and %u more", ports.last - port + 1U);
             return;
         }
         address_set_port(&address, (uint16_t)port);
         const bool is_held = port_owner(&address, holder);
-        n_text += (size_t)snprintf(out_text + n_text, LIMIT_REASON - n_text,
-                                   "%s%u is %s%.60s", n_text > 0 ? ", " : "",
-                                   port, is_held ? "held by " : "not free:",
-                                   is_held  ? holder
-                                   : reason ? reason + 1
-                                            : " in use");
+        n_text += (size_t)snprintf(
+            out_text + n_text, LIMIT_REPORT_REASON - n_text, "%s%u is %s%.60s",
+            n_text > 0 ? ", " : "", port, is_held ? "held by " : "not free:",
+            is_held  ? holder
+            : reason ? reason + 1
+                     : " in use");
     }
 }
 
 static enum hoop_status
 raise_ports_in_use(struct port_range ports, const struct address *local)
 {
-    char holders[LIMIT_REASON];
+    char holders[LIMIT_REPORT_REASON];
 
     port_holders_describe(ports, local, holders);
     if (ports.first < ports.last)

@@ -38,7 +38,7 @@ struct coordinator_report {
     uint32_t rank;
     enum evidence evidence;
     uint32_t slack_ms;
-    char why[LIMIT_REASON];
+    char why[LIMIT_REPORT_REASON];
     uint64_t question; /* not 0: the question that this answers */
     uint8_t *views;    /* [rank] of the answer; NULL: only "this rank lives" */
     uint64_t activity_query;         /* not 0: the query that this answers */
@@ -69,7 +69,7 @@ struct lease_client {
 
     struct wait_notice wait; /* used while is_waiting */
     /* the connection broke, and no renewal has been answered since */
-    bool was_away;
+    bool was_disconnected;
     bool is_waiting;
     bool has_told; /* a notice of the wait has been written */
     struct loop_timer *notice;
@@ -126,7 +126,7 @@ static void
 lease_client_on_rejection(struct lease_client *lease_client,
                           const struct rpc_answer *answer)
 {
-    if (lease_client->was_away && answer->status == HOOP_E_NOT_FOUND &&
+    if (lease_client->was_disconnected && answer->status == HOOP_E_NOT_FOUND &&
         lease_client->state != LEASE_CLIENT_OVER)
         warn_job_forgotten(lease_client, answer->message);
     lease_client_end_membership(lease_client, answer->message);
@@ -215,7 +215,7 @@ lease_renewal_on_answer(void *owner, const struct rpc_answer *answer)
     struct lease_client *lease_client = owner;
 
     if (answer->status == HOOP_OK) {
-        lease_client->was_away = false;
+        lease_client->was_disconnected = false;
         away_wait_end(lease_client);
         return;
     }
@@ -263,7 +263,7 @@ on_coordinator_away(void *owner)
         return;
     if (!rpc_client_is_disconnected(lease_client->options.client))
         return;
-    lease_client->was_away = true;
+    lease_client->was_disconnected = true;
     lease_renewal_send(lease_client);
 }
 

@@ -37,8 +37,8 @@ enum {
     /* Interval between two checks whether a rank that the join waits for has
      * ended. Two checks must find it: then the answer was not already on its
      * way when the rank ended. */
-    ABSENCE_LOOK_MS = 100,
-    ABSENCE_LOOKS = 2,
+    ABSENCE_CHECK_INTERVAL_MS = 100,
+    ABSENCE_CONFIRMATIONS = 2,
     /* Interval between two checks whether the members that hold the places have
      * ended, and how long the coordinator may take to name them. */
     ENDED_LOOK_MS = 500,
@@ -173,7 +173,7 @@ ended_rank_watch_on_timer(void *owner)
 
     if (exit_status_find_ended_rank(absence->config->exit_status,
                                     absence->config->world_size, text) &&
-        ++absence->n_seen == ABSENCE_LOOKS) {
+        ++absence->n_seen == ABSENCE_CONFIRMATIONS) {
         absence->is_certain = true;
         sync_call->status = HOOP_E_PEER_LOST;
         snprintf(sync_call->text, sizeof(sync_call->text),
@@ -181,7 +181,7 @@ ended_rank_watch_on_timer(void *owner)
         loop_stop(sync_call->loop);
         return;
     }
-    loop_timer_start(absence->timer, ABSENCE_LOOK_MS);
+    loop_timer_start(absence->timer, ABSENCE_CHECK_INTERVAL_MS);
 }
 
 /* Watch only if the world needs every rank and a launcher records how ranks
@@ -200,7 +200,7 @@ ended_rank_watch_start(struct ended_rank_watch *absence, struct loop *loop)
 
     if (status != HOOP_OK)
         return error_pass(status);
-    loop_timer_start(absence->timer, ABSENCE_LOOK_MS);
+    loop_timer_start(absence->timer, ABSENCE_CHECK_INTERVAL_MS);
     return HOOP_OK;
 }
 

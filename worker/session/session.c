@@ -75,7 +75,7 @@ struct hoop_session {
     /* the join failed for lack of a local resource (connector.h) */
     _Atomic bool lacks_resource;
     /* why this member cannot go on; "": it can */
-    char give_up_reason[LIMIT_REASON];
+    char give_up_reason[LIMIT_REPORT_REASON];
     atomic_bool has_given_up; /* by its own decision (hoop_abort()) */
     atomic_bool coordinator_knows_abort; /* the coordinator knows that */
     bool has_thread;
@@ -236,7 +236,7 @@ session_on_resource_shortage(void *owner,
                              const struct connector_shortage *shortage)
 {
     struct hoop_session *session = owner;
-    char why[LIMIT_REASON];
+    char why[LIMIT_REPORT_REASON];
 
     if (shortage->of == session->roster->rank)
         atomic_store(&session->lacks_resource, true);
@@ -693,7 +693,7 @@ void
 hoop_abort(hoop_session_t *session, const char *reason)
 {
     CLEANUP(cancel_release) const int held = cancel_hold();
-    char why[LIMIT_REASON];
+    char why[LIMIT_REPORT_REASON];
 
     if (!session || session->is_orphan)
         return;

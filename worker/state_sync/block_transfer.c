@@ -113,8 +113,8 @@ missing_blocks_find(const struct state_manifest *tensor_manifest,
 
 /* A ring of pending operations, oldest first. */
 struct transfer_window {
-    struct op *ops[LIMIT_STATE_UNDER_WAY];
-    size_t bytes[LIMIT_STATE_UNDER_WAY];
+    struct op *ops[LIMIT_STATE_IN_FLIGHT];
+    size_t bytes[LIMIT_STATE_IN_FLIGHT];
     unsigned first;
     unsigned n_under_way;
     uint64_t n_bytes;         /* of the messages that succeeded */
@@ -140,7 +140,7 @@ transfer_wait_oldest(struct transfer_window *window)
     if (status == HOOP_OK)
         window->n_bytes += window->bytes[window->first];
     transfer_record_failure(window, status);
-    window->first = (window->first + 1) % LIMIT_STATE_UNDER_WAY;
+    window->first = (window->first + 1) % LIMIT_STATE_IN_FLIGHT;
     window->n_under_way--;
 }
 
@@ -162,7 +162,7 @@ transfer_start_message(const struct block_transfer *block_transfer,
     struct op *op = NULL;
 
     request.tag = block_transfer->tag;
-    if (window->n_under_way == LIMIT_STATE_UNDER_WAY)
+    if (window->n_under_way == LIMIT_STATE_IN_FLIGHT)
         transfer_wait_oldest(window);
     const enum hoop_status status =
         engine_start_messages(block_transfer->comm->context, &request, 1, &op);
@@ -170,7 +170,7 @@ transfer_start_message(const struct block_transfer *block_transfer,
     if (status != HOOP_OK)
         return;
     const unsigned last =
-        (window->first + window->n_under_way) % LIMIT_STATE_UNDER_WAY;
+        (window->first + window->n_under_way) % LIMIT_STATE_IN_FLIGHT;
     window->ops[last] = op;
     window->bytes[last] = run->n_bytes;
     window->n_under_way++;

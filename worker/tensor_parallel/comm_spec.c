@@ -37,7 +37,7 @@ struct cost_terms {
     double n;
     double alpha;
     double beta;
-    double beta_min;
+    double min_inverse_bandwidth;
 };
 
 static double
@@ -81,13 +81,13 @@ static double
 mix_gather_cost(const struct cost_terms *cost_terms)
 {
     return cost_terms->alpha +
-           cost_terms->beta_min * (cost_terms->n - 1) / cost_terms->n *
-               cost_terms->x +
+           cost_terms->min_inverse_bandwidth * (cost_terms->n - 1) /
+               cost_terms->n * cost_terms->x +
            0.1;
 }
 
 /* Of the line's axes the largest alpha and beta count, and the smallest beta
- * for beta_min. */
+ * for min_inverse_bandwidth. */
 static struct cost_terms
 cost_terms_init(const struct hoop_axes *line,
                 const struct hoop_mesh_shape *mesh,
@@ -106,8 +106,8 @@ cost_terms_init(const struct hoop_axes *line,
             cost_terms.alpha = alpha;
         if (i == 0 || beta > cost_terms.beta)
             cost_terms.beta = beta;
-        if (i == 0 || beta < cost_terms.beta_min)
-            cost_terms.beta_min = beta;
+        if (i == 0 || beta < cost_terms.min_inverse_bandwidth)
+            cost_terms.min_inverse_bandwidth = beta;
     }
     return cost_terms;
 }

@@ -58,7 +58,7 @@ shape_flatten_rows(struct hoop_shape *shape)
 
 static enum hoop_status
 dim_change_evenly(size_t *size,
-                  enum change change,
+                  enum part_change change,
                   uint32_t n_ranks,
                   const char *name)
 {
@@ -132,7 +132,7 @@ move_rows_by_list(struct measure *measure,
                   const struct move_call *call,
                   const struct move_group *group)
 {
-    const enum change change = move_rule(call->move)->first;
+    const enum part_change change = move_rule(call->move)->first;
     size_t *n_rows = &measure->result.dims[0];
     size_t sum = 0;
     enum hoop_status status =
@@ -392,7 +392,7 @@ static enum hoop_status
 column_pack_buffer_attach(struct collective *collective,
                           const struct move_call *call)
 {
-    const enum packing packing = rules[call->move].packing;
+    const enum packing_time packing = rules[call->move].packing;
     const uint32_t n_ranks = context_size(call->comm->context);
     const struct hoop_tensor *whole =
         packing == PACKING_BEFORE ? call->tensor : call->out;

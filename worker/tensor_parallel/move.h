@@ -36,7 +36,7 @@ enum move {
 };
 
 /* What a move does to a dimension. */
-enum change {
+enum part_change {
     CHANGE_NONE,
     CHANGE_CUT,  /* this rank keeps one part */
     CHANGE_JOIN, /* all ranks' parts together */
@@ -44,19 +44,19 @@ enum change {
 };
 
 /* When the parts of the last dimension are made contiguous, or separated. */
-enum packing {
+enum packing_time {
     PACKING_NONE,
     PACKING_BEFORE,
     PACKING_AFTER,
 };
 
 struct move_rule {
-    enum change first;
-    enum change last;
+    enum part_change first;
+    enum part_change last;
     enum call_name even; /* CALL_UNKNOWN: nothing is sent */
     enum call_name uneven;
     unsigned parts; /* of the collective: bits COLL_... */
-    enum packing packing;
+    enum packing_time packing;
 };
 
 /* Returns the row of the table for a move. */

@@ -158,8 +158,8 @@ window_whole_message_max(uint64_t window)
 {
     const uint64_t n_room = window - window_reserved_for_small(window);
 
-    return n_room >= LIMIT_EAGER_WHOLE + LIMIT_FRAME_HEADER
-               ? LIMIT_EAGER_WHOLE
+    return n_room >= LIMIT_EAGER_WHOLE_MESSAGE + LIMIT_FRAME_HEADER
+               ? LIMIT_EAGER_WHOLE_MESSAGE
                : LIMIT_EAGER_MESSAGE;
 }
 

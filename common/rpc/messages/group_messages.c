@@ -425,7 +425,8 @@ groups_reply_decode(struct message_span in, struct groups_reply *out_reply)
     reply.n_more = message_read_u32(&unpack);
 
     enum hoop_status status = message_list_open(
-        &unpack, &(struct message_list){LIMIT_PAGE, sizeof(*reply.groups)},
+        &unpack,
+        &(struct message_list){LIMIT_LIST_PAGE_ENTRIES, sizeof(*reply.groups)},
         &items);
     if (status != HOOP_OK)
         return error_pass(status);

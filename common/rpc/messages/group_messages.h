@@ -57,7 +57,7 @@ struct group_awaited_request {
 struct group_awaited_reply {
     uint32_t n_ranks; /* ranks that take part */
     uint32_t n_here;
-    char missing[LIMIT_REASON]; /* "rank 2 (a:7), rank 3 (b:9)" */
+    char missing[LIMIT_REPORT_REASON]; /* "rank 2 (a:7), rank 3 (b:9)" */
 };
 
 enum group_agree_kind {

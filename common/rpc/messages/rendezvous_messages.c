@@ -436,7 +436,8 @@ watch_reply_decode(struct message_span in, struct watch_reply *out_reply)
     reply.revision = message_read_u64(&unpack);
 
     enum hoop_status status = message_list_open(
-        &unpack, &(struct message_list){LIMIT_PAGE, sizeof(*reply.events)},
+        &unpack,
+        &(struct message_list){LIMIT_LIST_PAGE_ENTRIES, sizeof(*reply.events)},
         &items);
     if (status != HOOP_OK)
         return error_pass(status);

@@ -124,9 +124,10 @@ struct lease_reply {
  * it. The first failure notice about a member is final. */
 struct report_request {
     struct member_request reporter;
-    uint32_t rank;             /* the accused rank */
-    uint64_t incarnation;      /* its identity, as in the roster */
-    char reason[LIMIT_REASON]; /* what was seen, such as "connection reset" */
+    uint32_t rank;        /* the accused rank */
+    uint64_t incarnation; /* its identity, as in the roster */
+    char reason
+        [LIMIT_REPORT_REASON]; /* what was seen, such as "connection reset" */
     uint32_t evidence;         /* enum evidence */
     uint32_t slack_ms;         /* extra time for the others' answers that the
                                   reporter's network needs */

@@ -78,15 +78,16 @@ struct job_member {
 
 /* Which call a rank is in, as the rank reports it. */
 struct rank_activity {
-    char silence[LIMIT_REASON]; /* why the rank has not answered; "": it has */
+    char silence
+        [LIMIT_REPORT_REASON]; /* why the rank has not answered; "": it has */
     char call
-        [LIMIT_REASON]; /* the call that has waited longest, as "allreduce #7
+        [LIMIT_REPORT_REASON]; /* the call that has waited longest, as "allreduce #7
                            (float32, 4 elements, sum)"; "": the rank is in no
                            call */
     char communicator
         [LIMIT_NAME]; /* communicator of the call, as the program names it,
                          or "" */
-    char waits_for[LIMIT_REASON]; /* "rank 2 (host:pid) to send (...)" */
+    char waits_for[LIMIT_REPORT_REASON]; /* "rank 2 (host:pid) to send (...)" */
     uint64_t number;  /* number of the call, as in its text; 0: none */
     uint64_t age_ms;  /* time since the call began */
     uint32_t n_calls; /* calls that wait, including this one */
@@ -115,9 +116,9 @@ struct job_reply {
     struct job_member *members; /* in the order of ranks; while forming, in
                                    the order of arrival */
     /* Set while the job forms; an older coordinator does not send them. */
-    uint32_t size_min;          /* smallest size to form with; 0: not known */
-    char missing[LIMIT_REASON]; /* "ranks 0, 3", "2 more workers" */
-    char hosts[LIMIT_REASON];   /* hosts of its members, as "a, b" */
+    uint32_t size_min; /* smallest size to form with; 0: not known */
+    char missing[LIMIT_REPORT_REASON]; /* "ranks 0, 3", "2 more workers" */
+    char hosts[LIMIT_REPORT_REASON];   /* hosts of its members, as "a, b" */
     /* [n_members]; NULL: the ranks were not asked. */
     struct rank_activity *activities;
 };

@@ -434,9 +434,9 @@ engine_process_status_of(const struct engine *engine,
 
 /* Returns for how long the lower rank may accuse first. */
 static uint64_t
-accusation_defer_ns(const struct engine *engine,
-                    uint32_t rank,
-                    enum engine_process_status process_status)
+suspicion_report_delay_ns(const struct engine *engine,
+                          uint32_t rank,
+                          enum engine_process_status process_status)
 {
     return process_status == ENGINE_PROCESS_ALIVE &&
                    transport_is_disconnected(engine->transport, rank)
@@ -487,7 +487,7 @@ decide_by_lower_rank(struct engine *engine,
     struct rank_liveness *lost = &engine->lost[rank];
     const bool is_lower = rank < engine->roster->rank;
     const uint64_t declare_dead_ns =
-        lost->rule_ns + accusation_defer_ns(engine, rank, process_status);
+        lost->rule_ns + suspicion_report_delay_ns(engine, rank, process_status);
 
     if (is_lower && now_ns < declare_dead_ns)
         /* Check often: rank may die of what broke the connection. */

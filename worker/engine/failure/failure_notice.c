@@ -278,7 +278,7 @@ failure_notice_keep_early(struct comm_context *context,
                           uint64_t number,
                           const struct failure_notice *failure_notice)
 {
-    if (context->n_early_failures == LIMIT_EARLY_VERDICTS ||
+    if (context->n_early_failures == LIMIT_EARLY_FAILURES ||
         early_failure_find(context, number))
         return false;
     struct early_failure *early = malloc(sizeof(*early));

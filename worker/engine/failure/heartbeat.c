@@ -375,7 +375,7 @@ declare_rank_dead(struct engine *engine, uint32_t rank)
         (double)(failure_timeout_ns(engine, rank) +
                  heartbeat->n_grace_periods * half_timeout_ns(engine)) /
         (double)CLOCK_NS_PER_S;
-    char why[LIMIT_REASON];
+    char why[LIMIT_REPORT_REASON];
 
     if (engine->heartbeats[rank].ended_ns > 0)
         snprintf(why, sizeof(why),

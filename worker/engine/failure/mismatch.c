@@ -372,20 +372,20 @@ receive_refuse(struct op *op,
 }
 
 /* The names of both ranks, and what they called. */
-struct ends {
+struct mismatch_names {
     char name[ROSTER_NAME_MAX];
     char peer_name[ROSTER_NAME_MAX];
     char call[CALL_TEXT_MAX];
     char peer_call[CALL_TEXT_MAX];
 };
 
-static struct ends
+static struct mismatch_names
 describe_both_ends(const struct op *op,
                    const struct frame *frame,
                    const struct frame_tensor *tensor)
 {
     const struct roster *roster = op->engine->roster;
-    struct ends ends;
+    struct mismatch_names ends;
 
     roster_format_name(roster, roster->rank, ends.name);
     roster_format_name(roster, op->message.in.key.peer, ends.peer_name);
@@ -413,7 +413,7 @@ receive_mismatch_report_type(struct op *op,
         *op->received_part = tensor->part;
     const bool is_one_shared =
         are_tensors && (expected->part ^ tensor->part) & FRAME_PART_IN_SHARES;
-    const struct ends ends = describe_both_ends(op, frame, tensor);
+    const struct mismatch_names ends = describe_both_ends(op, frame, tensor);
     char text[LIMIT_ERROR_TEXT];
 
     snprintf(text, sizeof(text), "%s called %s, but %s called %s%s", ends.name,
@@ -430,7 +430,7 @@ receive_mismatch_report_memory(struct op *op,
                                const struct frame_tensor *tensor,
                                const char *why)
 {
-    const struct ends ends = describe_both_ends(op, frame, tensor);
+    const struct mismatch_names ends = describe_both_ends(op, frame, tensor);
     char text[LIMIT_ERROR_TEXT];
 
     snprintf(text, sizeof(text), "%s has no room for what %s sent with %s: %s",
@@ -464,7 +464,7 @@ receive_mismatch_report_list(struct op *op,
                              const struct frame *frame,
                              const struct frame_tensor *tensor)
 {
-    const struct ends ends = describe_both_ends(op, frame, tensor);
+    const struct mismatch_names ends = describe_both_ends(op, frame, tensor);
     const struct failure_notice failure_notice = failure_notice_make(
         HOOP_E_MISMATCH, op->message.in.key.peer,
         "%s called %s, but %s sent fewer tensors, or gave up, and "

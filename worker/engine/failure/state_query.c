@@ -330,7 +330,7 @@ final_state_keep(struct comm_context *context,
                  const struct frame *frame)
 {
     if (context->engine->is_leaving ||
-        context->n_final_states == LIMIT_EARLY_VERDICTS)
+        context->n_final_states == LIMIT_EARLY_FAILURES)
         return;
     struct final_state *final_state = malloc(sizeof(*final_state));
     if (!final_state)

@@ -82,7 +82,7 @@ dial_error_raise(const struct roster *roster,
     const struct address *advertised = &roster->members[failure->rank].address;
     const bool is_same_host = roster_is_same_node(roster, failure->rank);
     char address[LIMIT_ADDRESS];
-    char reason[LIMIT_REASON];
+    char reason[LIMIT_REPORT_REASON];
 
     address_format(advertised, address);
     /* The dial went to this host, so its answer says nothing about the peer. */

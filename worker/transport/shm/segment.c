@@ -29,7 +29,7 @@ enum {
      * more. */
     ROOM_PART = 4,
     PHASE_BYTES = 4096,
-    PHASE_BAD = 15,
+    ALIASING_PHASE_MAX = 15,
 };
 
 /*
@@ -43,11 +43,11 @@ enum {
 static void
 copy_without_aliasing(uint8_t *to, const uint8_t *from, size_t n_bytes)
 {
-    struct line {
+    struct copy_line {
         uint8_t bytes[RING_STEP];
     } line;
 
-    if ((uintptr_t)(to - from) % PHASE_BYTES - 1 >= PHASE_BAD) {
+    if ((uintptr_t)(to - from) % PHASE_BYTES - 1 >= ALIASING_PHASE_MAX) {
         memcpy(to, from, n_bytes);
         return;
     }

@@ -20,7 +20,7 @@ enum {
     GRANT_PART = 16,
 };
 
-/* Returns what a control frame counts against LIMIT_CONTROLS. Grants are at
+/* Returns what a control frame counts against LIMIT_CONTROL_FRAME_BYTES. Grants are at
  * most as many as the peer's announced messages, which have a limit of their
  * own, so they count less. */
 static size_t
@@ -37,7 +37,7 @@ control_cost(uint32_t kind, size_t n_text)
 static bool
 can_queue_control(struct peer *peer, size_t cost)
 {
-    if (peer->n_control_bytes + cost <= LIMIT_CONTROLS)
+    if (peer->n_control_bytes + cost <= LIMIT_CONTROL_FRAME_BYTES)
         return true;
     if (peer->state == PEER_READY)
         peer_defer_failure_at_fault(

@@ -389,7 +389,7 @@ action_list_many_actions_keep_their_texts(void **state)
     assert_string_equal(action_list.actions[4999].reply.text, "4999");
     action_list_clear(&action_list);
     assert_int_equal(action_list.n_actions, 0);
-    assert_true(action_list.n_room <= LIMIT_PAGE);
+    assert_true(action_list.n_room <= LIMIT_LIST_PAGE_ENTRIES);
     assert_string_equal(action_list_add_reply(&action_list, 1)->text, "");
     action_list_deinit(&action_list);
 }

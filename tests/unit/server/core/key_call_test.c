@@ -384,11 +384,11 @@ watch_many_changes_come_in_pages(void **state)
     (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
-    for (int i = 0; i < 2 * LIMIT_PAGE + 3; i++) {
+    for (int i = 0; i < 2 * LIMIT_LIST_PAGE_ENTRIES + 3; i++) {
         snprintf(key, sizeof(key), "%d", i);
         fixture_set(&f, key, "");
     }
-    for (size_t n_left = 2 * LIMIT_PAGE + 3; n_left;) {
+    for (size_t n_left = 2 * LIMIT_LIST_PAGE_ENTRIES + 3; n_left;) {
         const struct cluster_key_changes *seen =
             &fixture_reply(
                  &f, watch(&f, (struct cluster_store_scan){.since = since}))

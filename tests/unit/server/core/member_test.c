@@ -126,7 +126,7 @@ waiters_of_operators_leave_room_for_workers(void **state)
     fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
     event.token = "t";
     fixture_step(&f, event);
-    for (int i = 0; i < LIMIT_ONLOOKERS; i++) {
+    for (int i = 0; i < LIMIT_PARKED_REQUESTS_OTHERS; i++) {
         const uint64_t ticket = watch_as(&f, operator);
 
         assert_null(fixture_find(&f, ticket));

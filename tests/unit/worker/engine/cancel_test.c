@@ -13,7 +13,7 @@
 #include "engine_pair_fixture.h"
 
 enum {
-    LARGE = 2 * LIMIT_EAGER_WHOLE, /* bytes: not sent without a grant */
+    LARGE = 2 * LIMIT_EAGER_WHOLE_MESSAGE, /* bytes: not sent without a grant */
 };
 
 static uint8_t large[2][LARGE];

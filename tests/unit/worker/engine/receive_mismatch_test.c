@@ -10,7 +10,7 @@
 #include "engine_pair_fixture.h"
 
 enum {
-    LARGE = 2 * LIMIT_EAGER_WHOLE, /* bytes: not sent without a grant */
+    LARGE = 2 * LIMIT_EAGER_WHOLE_MESSAGE, /* bytes: not sent without a grant */
 };
 
 #define ANY_DTYPE ((enum hoop_dtype)UINT8_MAX)

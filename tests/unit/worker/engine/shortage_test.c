@@ -235,7 +235,7 @@ static void
 failed_sends_of_one_tag_all_fail_their_receives(void **state)
 {
     struct side *side = &engine_pair.sides[0];
-    const uint64_t n = 2 * LIMIT_EARLY_VERDICTS;
+    const uint64_t n = 2 * LIMIT_EARLY_FAILURES;
 
     (void)state;
     for (uint64_t number = 1; number <= n; number++)

@@ -166,9 +166,9 @@ message_that_is_granted_costs_one_more_at_each_end(void **state)
     (void)state;
     for (int kind = PLAN_SEND; kind <= PLAN_COMBINE; kind++) {
         const struct simulation_flow eager = simulation_flow_make(
-            &machine, (enum plan_step_type)kind, LIMIT_EAGER_WHOLE);
+            &machine, (enum plan_step_type)kind, LIMIT_EAGER_WHOLE_MESSAGE);
         const struct simulation_flow granted = simulation_flow_make(
-            &machine, (enum plan_step_type)kind, LIMIT_EAGER_WHOLE + 1);
+            &machine, (enum plan_step_type)kind, LIMIT_EAGER_WHOLE_MESSAGE + 1);
 
         assert_near(granted.message_ns - eager.message_ns, extra_ns[kind]);
     }

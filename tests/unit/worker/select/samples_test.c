@@ -98,7 +98,7 @@ bad_lines_are_refused_with_their_place(void **state)
 static void
 what_is_no_text_is_refused(void **state)
 {
-    static char much[LIMIT_RACES + 1];
+    static char much[LIMIT_SAMPLE_FILE_BYTES + 1];
     struct samples *samples = NULL;
 
     (void)state;
@@ -112,8 +112,9 @@ what_is_no_text_is_refused(void **state)
     assert_int_equal(samples_parse("times", much, sizeof(much), &samples),
                      HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "times: more than 1048576 bytes"));
-    assert_int_equal(samples_parse("times", much, LIMIT_RACES, &samples),
-                     HOOP_OK);
+    assert_int_equal(
+        samples_parse("times", much, LIMIT_SAMPLE_FILE_BYTES, &samples),
+        HOOP_OK);
     samples_destroy(samples);
 }
 

@@ -342,7 +342,7 @@ other_bytes_are_refused(void **state)
     bytes[1] = 1; /* the version */
     assert_int_equal(tuning_table_decode(bytes, &table), HOOP_E_DATA_LOSS);
     assert_non_null(strstr(error_text(), "version 1, not 6"));
-    table.n_sample_bytes = LIMIT_RACES + 1;
+    table.n_sample_bytes = LIMIT_SAMPLE_FILE_BYTES + 1;
     assert_int_equal(tuning_table_encode(&table, bytes), HOOP_OK);
     assert_int_equal(tuning_table_decode(bytes, &table), HOOP_E_DATA_LOSS);
     table.n_sample_bytes = 0;

@@ -304,7 +304,7 @@ automatic_samples_are_wanted_until_there_are_enough(void **state)
     tuner_destroy(tuner);
     assert_non_null(temporary_folder(folder, sizeof(folder)));
     setenv("XDG_CACHE_HOME", folder, 1);
-    for (size_t i = 0; i < LIMIT_CONTESTS; i++) {
+    for (size_t i = 0; i < LIMIT_BENCHMARK_JOBS; i++) {
         assert_int_equal(tuner_create(&options, &tuner), HOOP_OK);
         assert_false(tuner_wants_samples(tuner, lonely));
         assert_true(tuner_wants_samples(tuner, nodes));

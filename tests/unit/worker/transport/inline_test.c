@@ -361,7 +361,8 @@ static void
 message_does_not_overtake(void **state)
 {
     struct transport *transport = shm_fixture.here.transport;
-    struct send_request first = outflow_message(1, LIMIT_EAGER_WHOLE + 1);
+    struct send_request first =
+        outflow_message(1, LIMIT_EAGER_WHOLE_MESSAGE + 1);
     struct send_request second = outflow_message(2, SMALL);
 
     (void)state;

@@ -10,7 +10,7 @@
 
 enum {
     BYTES = 1200,
-    LARGE = 2 * LIMIT_EAGER_WHOLE,
+    LARGE = 2 * LIMIT_EAGER_WHOLE_MESSAGE,
     GUARD = 0xA5,
     DTYPE = 1, /* of one byte, as test_transport_label has it */
 };

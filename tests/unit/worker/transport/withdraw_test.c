@@ -7,7 +7,7 @@
 #include "test_transport.h"
 
 enum {
-    LARGE = 2 * LIMIT_EAGER_WHOLE,
+    LARGE = 2 * LIMIT_EAGER_WHOLE_MESSAGE,
     GUARD = 0xA5,
 };
 

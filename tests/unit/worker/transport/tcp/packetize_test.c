@@ -92,10 +92,10 @@ static void
 message_that_needs_no_grant_goes_whole(void **state)
 {
     const struct send_request *flow =
-        send_of(0, LIMIT_EAGER_WHOLE, LIMIT_EAGER_WHOLE);
+        send_of(0, LIMIT_EAGER_WHOLE_MESSAGE, LIMIT_EAGER_WHOLE_MESSAGE);
 
     (void)state;
-    expect_eager(0, LIMIT_EAGER_WHOLE);
+    expect_eager(0, LIMIT_EAGER_WHOLE_MESSAGE);
     assert_false(tcp_fixture_next_frame());
     assert_int_equal(flow->handed, flow->total);
     assert_false(flow->is_queued);
@@ -104,8 +104,8 @@ message_that_needs_no_grant_goes_whole(void **state)
 static void
 message_that_needs_a_grant_begins_with_little(void **state)
 {
-    const struct send_request *flow =
-        send_of(0, LIMIT_EAGER_WHOLE + 1, LIMIT_EAGER_WHOLE + 1);
+    const struct send_request *flow = send_of(0, LIMIT_EAGER_WHOLE_MESSAGE + 1,
+                                              LIMIT_EAGER_WHOLE_MESSAGE + 1);
 
     (void)state;
     expect_eager(0, LIMIT_EAGER_MESSAGE);
@@ -121,11 +121,12 @@ whole_messages_leave_a_quarter_of_the_window_to_others(void **state)
 
     (void)state;
     for (size_t i = 0; i < N_FLOWS; i++)
-        send_of(i, LIMIT_EAGER_WHOLE, LIMIT_EAGER_WHOLE);
+        send_of(i, LIMIT_EAGER_WHOLE_MESSAGE, LIMIT_EAGER_WHOLE_MESSAGE);
     while (tcp_fixture_next_frame() &&
-           tcp_fixture.frame.raw == LIMIT_EAGER_WHOLE)
+           tcp_fixture.frame.raw == LIMIT_EAGER_WHOLE_MESSAGE)
         n_whole++;
-    assert_in_range(n_whole, 2, LIMIT_EAGER_WINDOW * 3 / 4 / LIMIT_EAGER_WHOLE);
+    assert_in_range(n_whole, 2,
+                    LIMIT_EAGER_WINDOW * 3 / 4 / LIMIT_EAGER_WHOLE_MESSAGE);
     while (tcp_fixture.frame.kind == FRAME_COLLECTIVE) {
         assert_int_equal(tcp_fixture.frame.raw, LIMIT_EAGER_MESSAGE);
         n_begun++;
@@ -145,8 +146,8 @@ small_window_begins_what_it_has_no_room_for(void **state)
     const struct send_request *flow;
 
     (void)state;
-    window_set(LIMIT_EAGER_WHOLE);
-    flow = send_of(0, LIMIT_EAGER_WHOLE, LIMIT_EAGER_WHOLE);
+    window_set(LIMIT_EAGER_WHOLE_MESSAGE);
+    flow = send_of(0, LIMIT_EAGER_WHOLE_MESSAGE, LIMIT_EAGER_WHOLE_MESSAGE);
     expect_eager(0, LIMIT_EAGER_MESSAGE);
     expect_rest_when_granted(flow, LIMIT_EAGER_MESSAGE);
 }
@@ -159,7 +160,7 @@ smaller_window_asks_first(void **state)
 
     (void)state;
     window_set(LIMIT_EAGER_MESSAGE);
-    flow = send_of(0, LIMIT_EAGER_WHOLE, LIMIT_EAGER_WHOLE);
+    flow = send_of(0, LIMIT_EAGER_WHOLE_MESSAGE, LIMIT_EAGER_WHOLE_MESSAGE);
     assert_true(tcp_fixture_next_frame());
     assert_int_equal(tcp_fixture.frame.kind, FRAME_ANNOUNCE);
     expect_rest_when_granted(flow, 0);
@@ -174,7 +175,8 @@ message_that_is_ready_too_late_waits_for_its_grant(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(readies); i++) {
-        struct send_request *flow = send_of(i, LIMIT_EAGER_WHOLE, readies[i]);
+        struct send_request *flow =
+            send_of(i, LIMIT_EAGER_WHOLE_MESSAGE, readies[i]);
 
         expect_eager(0, readies[i]);
         assert_false(tcp_fixture_next_frame());
@@ -193,9 +195,9 @@ what_goes_whole_depends_on_the_share_of_the_window(void **state)
     static const struct {
         uint32_t n_ranks;
         uint64_t whole;
-    } cases[] = {{2, LIMIT_EAGER_WHOLE},
-                 {64, LIMIT_EAGER_WHOLE},
-                 {191, LIMIT_EAGER_WHOLE},
+    } cases[] = {{2, LIMIT_EAGER_WHOLE_MESSAGE},
+                 {64, LIMIT_EAGER_WHOLE_MESSAGE},
+                 {191, LIMIT_EAGER_WHOLE_MESSAGE},
                  {192, LIMIT_EAGER_MESSAGE},
                  {2000, LIMIT_EAGER_MESSAGE}};
 
