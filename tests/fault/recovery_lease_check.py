@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""tests/fault/muster_check.py - who has died is found out between restarts
+"""tests/fault/recovery_lease_check.py - who has died is found out between restarts
 
-muster_check.py HOOPD HOOPCTL STEADY: a job whose workers have all been killed,
+recovery_lease_check.py HOOPD HOOPCTL STEADY: a job whose workers have all been killed,
 so that nobody is left to accuse them, and beside it one that lives; hoopd is
 killed and started again so often that no lease ends in one of its lives. The
 first job ends all the same, in the time of one lease and its grace, of those in
@@ -94,7 +94,7 @@ def main():
         try:
             up_s = check.run()
         except (Wrong, OSError, subprocess.SubprocessError) as wrong:
-            sys.exit(f'muster_check: {wrong}\n'
+            sys.exit(f'recovery_lease_check: {wrong}\n'
                      + check.coordinator.program.text())
     print(f'the dead were found out after {up_s:.1f} s in lives of {LIFE_S} s')
 
