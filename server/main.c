@@ -90,7 +90,7 @@ descriptor_limit_raise(void)
 
 /* Describe where the data are kept, and what they survive. */
 static const char *
-data_location_text(const struct hoop_coordinator_options *options)
+durability_describe(const struct hoop_coordinator_options *options)
 {
     static char words[LIMIT_SETTING + LIMIT_NAME];
 
@@ -263,7 +263,7 @@ serve(const struct options *options)
              options->coordinator.token ? "one token for every job"
                                         : "no token is asked for",
              strcmp(options->coordinator.tls, "on") == 0 ? ", under TLS" : "",
-             data_location_text(&options->coordinator));
+             durability_describe(&options->coordinator));
     exposure_warn(&options->coordinator);
     if (options->until_empty_s > 0)
         listen_address_print(hoop_coordinator_address(coordinator));

@@ -28,7 +28,7 @@
 
 /* How many hosts are tried to find one that fills the rest of a gap exactly. */
 enum {
-    FIT_TRIES = 64,
+    GAP_HOST_TRIES = 64,
 };
 
 static const uint32_t HOST_NONE = UINT32_MAX;
@@ -125,7 +125,7 @@ gap_choose_host(struct assignment *assignment, uint32_t n_free)
         assignment->first_host++;
 
     const uint32_t last =
-        smaller(assignment->n_hosts, assignment->first_host + FIT_TRIES);
+        smaller(assignment->n_hosts, assignment->first_host + GAP_HOST_TRIES);
 
     for (uint32_t host = assignment->first_host; host < last; host++)
         if (host_unplaced_count(assignment, host) == n_free)
@@ -624,7 +624,7 @@ newcomer_join_grown_world(struct cluster *cluster,
     if (known)
         return join_retry_answer(cluster, known, event);
 
-    enum hoop_status status = growth_fit_join(grown, &event->join, &join);
+    enum hoop_status status = growth_adapt_join(grown, &event->join, &join);
 
     if (status == HOOP_OK)
         status = join_memory_check(cluster, grown, &join);

@@ -183,9 +183,9 @@ growth_rank_check(const struct job *job, uint32_t rank)
 }
 
 enum hoop_status
-growth_fit_join(const struct job *job,
-                const struct cluster_join *join,
-                struct cluster_join *out_join)
+growth_adapt_join(const struct job *job,
+                  const struct cluster_join *join,
+                  struct cluster_join *out_join)
 {
     enum hoop_status status = HOOP_OK;
     struct cluster_join admitted = *join;

@@ -152,9 +152,9 @@ growth_find_world(const struct job *root, uint64_t incarnation);
  * Handle: HOOP_E_EXISTS (the rank belongs to a member or another newcomer),
  * HOOP_E_INVALID (there is no such rank). */
 enum hoop_status
-growth_fit_join(const struct job *job,
-                const struct cluster_join *join,
-                struct cluster_join *out_join);
+growth_adapt_join(const struct job *job,
+                  const struct cluster_join *join,
+                  struct cluster_join *out_join);
 
 /* Return the id of the worker to which a join of job belongs. */
 uint64_t

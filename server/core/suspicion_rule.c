@@ -178,9 +178,9 @@ rank_is_chosen_over(const struct suspicion_reports *words,
 /* Return whether all have answered, or no other rank can be in as many
  * pairs. */
 static bool
-choice_is_settled(const struct suspicion_reports *words,
-                  const struct suspicion_count *counts,
-                  uint32_t chosen)
+lost_rank_choice_is_settled(const struct suspicion_reports *words,
+                            const struct suspicion_count *counts,
+                            uint32_t chosen)
 {
     bool is_complete = true;
     bool is_ahead = true;
@@ -209,7 +209,7 @@ suspicion_choose_lost_rank(const struct suspicion_reports *words,
             rank_is_chosen_over(words, counts, rank, chosen))
             chosen = rank;
     }
-    *out_is_settled =
-        chosen != SUSPICION_NOBODY && choice_is_settled(words, counts, chosen);
+    *out_is_settled = chosen != SUSPICION_NOBODY &&
+                      lost_rank_choice_is_settled(words, counts, chosen);
     return chosen;
 }

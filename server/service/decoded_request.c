@@ -155,9 +155,9 @@ rendezvous_watch_to_event(struct decoded_request *decoded_request,
 }
 
 static enum hoop_status
-store_set_to_event(struct decoded_request *decoded_request,
-                   struct message_span body,
-                   struct cluster_event *event)
+store_set_request_to_event(struct decoded_request *decoded_request,
+                           struct message_span body,
+                           struct cluster_event *event)
 {
     const enum hoop_status status =
         store_set_request_decode(body, &decoded_request->set);
@@ -441,7 +441,7 @@ static const struct decoded_request_method_row decoded_request_rows[] = {
                                  REQUEST_NEEDED_TO_CONTINUE},
     [METHOD_RENDEZVOUS_MEMBERS] = {CLUSTER_JOB, job_to_event,
                                    REQUEST_NEEDED_TO_CONTINUE},
-    [METHOD_STORE_SET] = {CLUSTER_STORE_SET, store_set_to_event,
+    [METHOD_STORE_SET] = {CLUSTER_STORE_SET, store_set_request_to_event,
                           REQUEST_STORES_DATA},
     [METHOD_STORE_GET] = {CLUSTER_STORE_GET, store_keys_to_event,
                           REQUEST_NEEDED_TO_CONTINUE},

@@ -111,7 +111,7 @@ transport_is_connected(const struct transport *transport, uint32_t peer)
 }
 
 uint32_t
-peer_round_trip_max_ms(const struct engine *engine)
+longest_peer_round_trip_ms(const struct engine *engine)
 {
     (void)engine;
     /* A complaint, a question, an answer, and a watch that is on its way. */

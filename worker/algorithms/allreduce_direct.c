@@ -340,9 +340,9 @@ posted_block_offset(const struct plan_shape *of_part,
 }
 
 static void
-plan_add_part_posts(struct plan *plan,
-                    const struct plan_shape *shape,
-                    uint32_t part)
+plan_add_part_block_posts(struct plan *plan,
+                          const struct plan_shape *shape,
+                          uint32_t part)
 {
     for (uint32_t rank = 0; rank < shape->size; rank++)
         if (rank != shape->rank)
@@ -405,7 +405,7 @@ flat_blocks_plan_round(struct plan *plan,
     const bool has_results = round > 0 && shape->size > 1;
 
     if (has_part)
-        plan_add_part_posts(plan, shape, round);
+        plan_add_part_block_posts(plan, shape, round);
     if (has_results)
         plan_add_post(plan, flat_blocks_part_block_span(
                                 shape, round - 1, PLAN_OUTPUT, shape->rank));

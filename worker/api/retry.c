@@ -554,7 +554,8 @@ retried_call_end_missed(struct retry_request *retry_request)
 /* Run the call until it succeeds or fails for good. made is the status of
  * preparing retry_request. */
 static enum hoop_status
-retried_call_run(struct retry_request *retry_request, enum hoop_status made)
+collective_run_with_retries(struct retry_request *retry_request,
+                            enum hoop_status made)
 {
     struct comm_retry *retry = &retry_request->comm->retry;
 
@@ -592,7 +593,7 @@ retry_check_and_run(const struct collective *collective, hoop_comm_t *comm)
     if (status == HOOP_OK)
         status = collective_check(collective, comm);
     if (status == HOOP_OK)
-        status = retried_call_run(
+        status = collective_run_with_retries(
             &retry_request,
             retry_request_init(&retry_request, collective, comm));
     retry_request_deinit(&retry_request);

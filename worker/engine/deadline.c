@@ -30,9 +30,9 @@ query_all_peers(struct op *op)
 {
     struct step_flow *flow;
 
-    TAILQ_FOREACH(flow, &op->flows, link)
+    TAILQ_FOREACH(flow, &op->step_flows, link)
     {
-        const struct step_flow *other = TAILQ_FIRST(&op->flows);
+        const struct step_flow *other = TAILQ_FIRST(&op->step_flows);
 
         while (other != flow &&
                (step_flow_peer(other) != step_flow_peer(flow) ||
@@ -59,7 +59,7 @@ op_extend_deadline(struct op *op, uint64_t now_ns)
         (op->n_graces == 1 && !have_all_peers_called(op)))
         return false;
     if (op->n_graces++ == 0) {
-        TAILQ_FOREACH(flow, &op->flows, link)
+        TAILQ_FOREACH(flow, &op->step_flows, link)
         {
             flow->is_answered = false;
             flow->is_busy = false;
@@ -153,7 +153,7 @@ op_query_peers(struct op *op, uint64_t now_ns)
     if (op->ask_after_ns > OP_ASK_AGAIN_NS)
         op->ask_after_ns = OP_ASK_AGAIN_NS;
     op->ask_ns = now_ns + op->ask_after_ns;
-    TAILQ_FOREACH(flow, &op->flows, link)
+    TAILQ_FOREACH(flow, &op->step_flows, link)
     {
         has_moved |= step_flow_done_bytes(flow) != flow->n_seen;
         flow->n_seen = step_flow_done_bytes(flow);

@@ -60,7 +60,7 @@ flow_alloc(struct op *op)
     flow->is_answered = false;
     flow->is_busy = false;
     flow->n_seen = 0;
-    TAILQ_INSERT_TAIL(&op->flows, flow, link);
+    TAILQ_INSERT_TAIL(&op->step_flows, flow, link);
     return flow;
 }
 
@@ -80,7 +80,7 @@ op_flow_alloc(struct op *op)
 void
 op_flow_free(struct step_flow *flow)
 {
-    TAILQ_REMOVE(&flow->op->flows, flow, link);
+    TAILQ_REMOVE(&flow->op->step_flows, flow, link);
     TAILQ_INSERT_HEAD(&flow->op->free_flows, flow, link);
 }
 
@@ -407,7 +407,7 @@ executor_abort(struct op *op)
 {
     struct step_flow *flow;
 
-    while ((flow = TAILQ_FIRST(&op->flows))) {
+    while ((flow = TAILQ_FIRST(&op->step_flows))) {
         if (flow->is_receive)
             transport_receive_cancel(op->engine->transport, &flow->in);
         else
@@ -491,7 +491,7 @@ executor_on_encoded(struct step_flow *flow, const struct encoded *encoded)
         encoded_range_of(op, flow->tracked_step, encoded);
     struct step_flow *other;
 
-    TAILQ_FOREACH(other, &op->flows, link)
+    TAILQ_FOREACH(other, &op->step_flows, link)
     {
         if (other == flow || other->is_receive || !other->out.is_queued ||
             other->tracked_step->reads.buffer != range.buffer ||

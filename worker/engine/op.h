@@ -188,7 +188,7 @@ struct op {
     size_t scratch_capacity;
     reduction_fn *reduce;
     division_fn *divide; /* NULL: the reduction is not an average */
-    struct step_flow_list flows;
+    struct step_flow_list step_flows;
     struct step_flow_list free_flows;
 
     /* Of a message: */

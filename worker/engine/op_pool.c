@@ -95,7 +95,7 @@ op_alloc(struct comm_context *context, const struct algorithm *algorithm)
         op = calloc(1, sizeof(*op));
         if (!op)
             return NULL;
-        TAILQ_INIT(&op->flows);
+        TAILQ_INIT(&op->step_flows);
         TAILQ_INIT(&op->free_flows);
     }
     /* Another context's members may have lain at the same address. */

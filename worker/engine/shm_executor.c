@@ -42,7 +42,7 @@ enum {
     BYTE_NS = 1,
 };
 
-_Static_assert((int)STAGES_MAX < SEQUENCE_STAGES, "stages fit");
+_Static_assert((int)STAGES_MAX < SEQUENCE_N_STAGES, "stages fit");
 _Static_assert((int)OP_HISTORY_ENTRIES > SHM_REGION_AHEAD,
                "what a rank is ahead is known");
 
@@ -428,7 +428,7 @@ drop_wait_flows(struct op *op)
 {
     struct step_flow *flow;
 
-    while ((flow = TAILQ_FIRST(&op->flows)))
+    while ((flow = TAILQ_FIRST(&op->step_flows)))
         op_flow_free(flow);
 }
 
@@ -526,7 +526,7 @@ flow_find(const struct op *op, uint32_t world_rank)
 {
     struct step_flow *flow;
 
-    TAILQ_FOREACH(flow, &op->flows, link)
+    TAILQ_FOREACH(flow, &op->step_flows, link)
     {
         if (step_flow_peer(flow) == world_rank)
             break;

@@ -59,7 +59,7 @@ op_waits_for_rank(const struct op *op, uint32_t rank)
 
     if (op->is_message)
         return step_flow_peer(&op->message) == rank;
-    TAILQ_FOREACH(flow, &op->flows, link)
+    TAILQ_FOREACH(flow, &op->step_flows, link)
     {
         if (step_flow_peer(flow) == rank)
             return true;
@@ -191,7 +191,7 @@ failed_send_forget(struct comm_context *context, struct failed_send *failed)
 
 /* Numbers of failed sends that have been reported: the highest one and, in a
  * ring of bits, those below it, as IPsec receivers do (RFC 4303, 3.4.3). */
-struct failed_run {
+struct report_window {
     uint64_t first; /* all from here to the ring have been reported */
     uint64_t last;  /* 0: the run is not in use */
     uint64_t used;
@@ -205,23 +205,23 @@ struct failed_run {
  */
 struct failed_window {
     uint64_t n_used;
-    struct failed_run runs[4];
+    struct report_window runs[4];
 };
 
 static uint64_t *
-failed_run_word(struct failed_run *run, uint64_t number)
+report_window_word(struct report_window *run, uint64_t number)
 {
     return &run->seen[number / WORD_BITS % COUNT_OF(run->seen)];
 }
 
 static bool
-failed_run_is_seen(struct failed_run *run, uint64_t number)
+failed_run_is_seen(struct report_window *run, uint64_t number)
 {
-    return *failed_run_word(run, number) & UINT64_C(1) << number % WORD_BITS;
+    return *report_window_word(run, number) & UINT64_C(1) << number % WORD_BITS;
 }
 
 static bool
-failed_run_contains(struct failed_run *run, uint64_t number)
+failed_run_contains(struct report_window *run, uint64_t number)
 {
     return number >= run->first && number <= run->last &&
            (run->last - number >= LIMIT_FAILED_SENDS ||
@@ -231,16 +231,16 @@ failed_run_contains(struct failed_run *run, uint64_t number)
 /* Returns whether number is in the ring, or follows it closely enough to extend
  * it. */
 static bool
-failed_run_can_extend(const struct failed_run *run, uint64_t number)
+failed_run_can_extend(const struct report_window *run, uint64_t number)
 {
     return run->last != 0 && number >= run->first &&
            (number <= run->last || number - run->last < LIMIT_FAILED_SENDS);
 }
 
 static void
-failed_run_begin(struct failed_run *run, uint64_t number)
+failed_run_begin(struct report_window *run, uint64_t number)
 {
-    *run = (struct failed_run){
+    *run = (struct report_window){
         .first =
             number > LIMIT_FAILED_SENDS ? number - LIMIT_FAILED_SENDS + 1 : 1,
         .last = number,
@@ -250,7 +250,7 @@ failed_run_begin(struct failed_run *run, uint64_t number)
 /* If a number that leaves the ring has not been reported, the run begins after
  * it. */
 static void
-failed_run_advance(struct failed_run *run, uint64_t number)
+failed_run_advance(struct report_window *run, uint64_t number)
 {
     while (run->last < number) {
         run->last++;
@@ -260,17 +260,17 @@ failed_run_advance(struct failed_run *run, uint64_t number)
             if (left >= run->first && !failed_run_is_seen(run, left))
                 run->first = left + 1;
         }
-        *failed_run_word(run, run->last) &=
+        *report_window_word(run, run->last) &=
             ~(UINT64_C(1) << run->last % WORD_BITS);
     }
 }
 
 /* Returns the run that number belongs to. A new run replaces the least recently
  * used one. */
-static struct failed_run *
+static struct report_window *
 failed_run_find(struct failed_window *window, uint64_t number)
 {
-    struct failed_run *oldest = &window->runs[0];
+    struct report_window *oldest = &window->runs[0];
 
     for (size_t i = 0; i < COUNT_OF(window->runs); i++) {
         if (failed_run_can_extend(&window->runs[i], number))
@@ -295,10 +295,10 @@ failed_send_is_new(struct rank_liveness *source, uint64_t number)
         if (failed_run_contains(&source->failed->runs[i], number))
             return false;
     }
-    struct failed_run *run = failed_run_find(source->failed, number);
+    struct report_window *run = failed_run_find(source->failed, number);
     failed_run_advance(run, number);
     run->used = ++source->failed->n_used;
-    *failed_run_word(run, number) |= UINT64_C(1) << number % WORD_BITS;
+    *report_window_word(run, number) |= UINT64_C(1) << number % WORD_BITS;
     return true;
 }
 

@@ -491,7 +491,7 @@ mismatch_report_size(struct comm_context *context,
 /* Check that the frames that came before op began are of the same call; else op
  * ends. */
 void
-mismatch_check_early(struct op *op);
+mismatch_check_early_frames(struct op *op);
 /* op has all it needs. Returns true if more data came, for which op has been
  * ended. */
 bool

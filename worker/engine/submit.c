@@ -361,7 +361,7 @@ op_cannot_succeed(struct op *op)
     struct failure_notice failure_notice;
 
     if (!op->is_message)
-        mismatch_check_early(op);
+        mismatch_check_early_frames(op);
     if (!op->is_message && op->state == OP_RUNNING)
         state_query_apply_final(op);
     if (op->state == OP_RUNNING &&

@@ -78,7 +78,7 @@ dim_map_check_axes_per_dim(uint32_t n_dims, const struct hoop_dim_map *map)
 
 /* Returns the pair of dim among the first *n, or a new one after them. */
 static struct hoop_dim_axes *
-dim_pair_find_or_add(struct hoop_dim_axes *pairs, uint32_t *n, int32_t dim)
+dim_axes_find_or_add(struct hoop_dim_axes *pairs, uint32_t *n, int32_t dim)
 {
     for (uint32_t i = 0; i < *n; i++) {
         if (pairs[i].dim == dim)
@@ -97,7 +97,7 @@ dim_pair_replace(struct hoop_dim_axes *pairs,
                  const struct hoop_dim_axes *pair)
 {
     const struct hoop_dim_axes taken = *pair; /* pair may be overwritten */
-    struct hoop_dim_axes *place = dim_pair_find_or_add(pairs, n, dim);
+    struct hoop_dim_axes *place = dim_axes_find_or_add(pairs, n, dim);
 
     *place = taken;
     place->dim = dim;
@@ -153,7 +153,7 @@ hoop_dim_map_merge(uint32_t n_dims,
     for (uint32_t i = 0; i < n_given; i++) {
         const struct hoop_dim_axes pair = map->pairs[i];
         struct hoop_dim_axes *place =
-            dim_pair_find_or_add(out_map->pairs, &n_pairs,
+            dim_axes_find_or_add(out_map->pairs, &n_pairs,
                                  (int32_t)pair_dim_normalize(n_dims, &pair));
 
         memcpy(&place->axes.axes[place->axes.n_axes], pair.axes.axes,

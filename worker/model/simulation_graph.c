@@ -272,7 +272,7 @@ round_slot_clear(struct simulation_graph *graph, uint32_t vrank)
         simulation_graph_round_slot(graph, vrank, at->round_next);
     uint32_t next;
 
-    assert(slot->n_unsettled == 0);
+    assert(slot->n_unsettled_steps == 0);
     for (uint32_t i = slot->first; i != SIMULATION_END; i = next) {
         struct simulation_step *step = &graph->steps[i];
 
@@ -464,7 +464,7 @@ step_add_to_round(struct simulation_graph *graph,
     graph->steps[step] = simulation_step_make(graph, vrank, plan_step);
     graph->steps[step].next = slot->first;
     slot->first = step;
-    slot->n_unsettled++;
+    slot->n_unsettled_steps++;
     return simulation_dependency_add_for_step(graph, step);
 }
 
@@ -475,7 +475,7 @@ round_base_advance(struct simulation_graph *graph, uint32_t vrank)
 
     while (at->first_unsettled_round < at->round_next &&
            simulation_graph_round_slot(graph, vrank, at->first_unsettled_round)
-                   ->n_unsettled == 0)
+                   ->n_unsettled_steps == 0)
         at->first_unsettled_round++;
 }
 
@@ -517,7 +517,7 @@ simulation_graph_settle_step(struct simulation_graph *graph, uint32_t step)
     assert(settled->n_awaited == 0 && !settled->is_settled);
     settled->is_settled = true;
     simulation_graph_round_slot(graph, settled->vrank, settled->round)
-        ->n_unsettled--;
+        ->n_unsettled_steps--;
     round_base_advance(graph, settled->vrank);
 }
 

@@ -201,7 +201,7 @@ struct round_access_index;
 /* A round in the window. */
 struct simulation_round_slot {
     uint32_t first; /* the first of its steps */
-    uint32_t n_unsettled;
+    uint32_t n_unsettled_steps;
     struct round_access_index
         *index; /* of a round with many steps; else NULL */
 };

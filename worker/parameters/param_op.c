@@ -286,31 +286,31 @@ is_replacement_of_op(const struct hoop_op_replacement *replacement,
     return op->name && strcmp(replacement->name, op->name) == 0;
 }
 
-struct op_callback
+struct param_op_callback
 op_override_find_forward(const struct hoop_param_op *op)
 {
     for (const struct hoop_op_replacement *at = newest; at; at = at->older) {
         if (at->forward && is_replacement_of_op(at, op))
-            return (struct op_callback){at->forward, at->owner};
+            return (struct param_op_callback){at->forward, at->owner};
     }
-    return (struct op_callback){op->forward, op->owner};
+    return (struct param_op_callback){op->forward, op->owner};
 }
 
-struct op_callback
+struct param_op_callback
 op_override_find_backward(const struct hoop_param_op *op)
 {
     for (const struct hoop_op_replacement *at = newest; at; at = at->older) {
         if (at->backward && is_replacement_of_op(at, op))
-            return (struct op_callback){at->backward, at->owner};
+            return (struct param_op_callback){at->backward, at->owner};
     }
-    return (struct op_callback){op->backward, op->owner};
+    return (struct param_op_callback){op->backward, op->owner};
 }
 
 /* The forward or the backward of an operation. */
 struct op_pass {
     const struct hoop_param_op *op;
     const char *name; /* "forward" or "backward" */
-    struct op_callback work;
+    struct param_op_callback work;
     enum param_phase pre;
     enum param_phase post;
 };
@@ -394,7 +394,7 @@ hoop_param_op_forward(const struct hoop_param_op *op)
         .name = "forward",
         .work = counts.n_tensors > 0
                     ? op_override_find_forward(op)
-                    : (struct op_callback){op->forward, op->owner},
+                    : (struct param_op_callback){op->forward, op->owner},
         .pre = PARAM_PRE_FORWARD,
         .post = PARAM_POST_FORWARD,
     };
@@ -415,7 +415,7 @@ hoop_param_op_backward(const struct hoop_param_op *op)
         .name = "backward",
         .work = counts.n_tensors > 0
                     ? op_override_find_backward(op)
-                    : (struct op_callback){op->backward, op->owner},
+                    : (struct param_op_callback){op->backward, op->owner},
         .pre = PARAM_PRE_BACKWARD,
         .post = PARAM_POST_BACKWARD,
     };

@@ -245,7 +245,7 @@ tensor_lists_exchange(const struct hoop_p2p *p2p,
 }
 
 static enum hoop_status
-neighbour_exchange_run(const struct hoop_p2p *p2p,
+p2p_stage_exchange_run(const struct hoop_p2p *p2p,
                        const struct neighbour_exchange *neighbour_exchange,
                        unsigned stage)
 {
@@ -280,7 +280,7 @@ hoop_p2p_recv_forward(hoop_p2p_t *p2p,
     const struct neighbour_exchange neighbour_exchange = {
         .end = HOOP_P2P_STAGE_FIRST, .parts = TURN_RECEIVE, .receive = input};
 
-    return neighbour_exchange_run(p2p, &neighbour_exchange, stage);
+    return p2p_stage_exchange_run(p2p, &neighbour_exchange, stage);
 }
 
 enum hoop_status
@@ -293,7 +293,7 @@ hoop_p2p_recv_backward(hoop_p2p_t *p2p,
         .parts = TURN_RECEIVE,
         .receive = output_grad};
 
-    return neighbour_exchange_run(p2p, &neighbour_exchange, stage);
+    return p2p_stage_exchange_run(p2p, &neighbour_exchange, stage);
 }
 
 enum hoop_status
@@ -304,7 +304,7 @@ hoop_p2p_send_forward(hoop_p2p_t *p2p,
     const struct neighbour_exchange neighbour_exchange = {
         .end = HOOP_P2P_STAGE_LAST, .parts = TURN_SEND, .send = output};
 
-    return neighbour_exchange_run(p2p, &neighbour_exchange, stage);
+    return p2p_stage_exchange_run(p2p, &neighbour_exchange, stage);
 }
 
 enum hoop_status
@@ -315,7 +315,7 @@ hoop_p2p_send_backward(hoop_p2p_t *p2p,
     const struct neighbour_exchange neighbour_exchange = {
         .end = HOOP_P2P_STAGE_FIRST, .parts = TURN_SEND, .send = input_grad};
 
-    return neighbour_exchange_run(p2p, &neighbour_exchange, stage);
+    return p2p_stage_exchange_run(p2p, &neighbour_exchange, stage);
 }
 
 enum hoop_status
@@ -330,7 +330,7 @@ hoop_p2p_send_forward_recv_backward(hoop_p2p_t *p2p,
         .send = output,
         .receive = output_grad};
 
-    return neighbour_exchange_run(p2p, &neighbour_exchange, stage);
+    return p2p_stage_exchange_run(p2p, &neighbour_exchange, stage);
 }
 
 enum hoop_status
@@ -345,7 +345,7 @@ hoop_p2p_send_backward_recv_forward(hoop_p2p_t *p2p,
         .send = input_grad,
         .receive = input};
 
-    return neighbour_exchange_run(p2p, &neighbour_exchange, stage);
+    return p2p_stage_exchange_run(p2p, &neighbour_exchange, stage);
 }
 
 enum hoop_status

@@ -142,10 +142,10 @@ struct pipe_step {
 };
 
 enum {
-    SEND_PREV = 1 << TRANSFER_SEND_PREV,
-    RECV_PREV = 1 << TRANSFER_RECV_PREV,
-    RECV_NEXT = 1 << TRANSFER_RECV_NEXT,
-    SEND_NEXT = 1 << TRANSFER_SEND_NEXT,
+    SEND_PREV = 1 << TRANSFER_SEND_PREV_STAGE,
+    RECV_PREV = 1 << TRANSFER_RECV_PREV_STAGE,
+    RECV_NEXT = 1 << TRANSFER_RECV_NEXT_STAGE,
+    SEND_NEXT = 1 << TRANSFER_SEND_NEXT_STAGE,
 };
 
 static const struct pipe_step recv_forward = {FIRST_STAGE, RECV_PREV};
@@ -257,10 +257,10 @@ pipe_step_run(const struct pipe_step *pipe_step,
         return HOOP_OK;
 
     struct transfer transfer = {
-        .lists = {[TRANSFER_SEND_PREV] = exchange->input_grad,
-                  [TRANSFER_RECV_PREV] = exchange->input,
-                  [TRANSFER_RECV_NEXT] = exchange->output_grad,
-                  [TRANSFER_SEND_NEXT] = exchange->output},
+        .lists = {[TRANSFER_SEND_PREV_STAGE] = exchange->input_grad,
+                  [TRANSFER_RECV_PREV_STAGE] = exchange->input,
+                  [TRANSFER_RECV_NEXT_STAGE] = exchange->output_grad,
+                  [TRANSFER_SEND_NEXT_STAGE] = exchange->output},
         .stages = pipeline->stages,
     };
     enum hoop_status status =

@@ -32,16 +32,18 @@ struct way {
 };
 
 static const struct way ways[] = {
-    [TRANSFER_SEND_PREV] = {"input_grad", HOOP_SEND, PIPE_GRADIENT,
-                            PIPE_GRADIENT_SHARE, PIPE_GRADIENT_CLOSING, false},
-    [TRANSFER_RECV_PREV] = {"input", HOOP_RECV, PIPE_ACTIVATION,
-                            PIPE_ACTIVATION_SHARE, PIPE_ACTIVATION_CLOSING,
-                            false},
-    [TRANSFER_RECV_NEXT] = {"output_grad", HOOP_RECV, PIPE_GRADIENT,
-                            PIPE_GRADIENT_SHARE, PIPE_GRADIENT_CLOSING, true},
-    [TRANSFER_SEND_NEXT] = {"output", HOOP_SEND, PIPE_ACTIVATION,
-                            PIPE_ACTIVATION_SHARE, PIPE_ACTIVATION_CLOSING,
-                            true},
+    [TRANSFER_SEND_PREV_STAGE] = {"input_grad", HOOP_SEND, PIPE_GRADIENT,
+                                  PIPE_GRADIENT_SHARE, PIPE_GRADIENT_CLOSING,
+                                  false},
+    [TRANSFER_RECV_PREV_STAGE] = {"input", HOOP_RECV, PIPE_ACTIVATION,
+                                  PIPE_ACTIVATION_SHARE,
+                                  PIPE_ACTIVATION_CLOSING, false},
+    [TRANSFER_RECV_NEXT_STAGE] = {"output_grad", HOOP_RECV, PIPE_GRADIENT,
+                                  PIPE_GRADIENT_SHARE, PIPE_GRADIENT_CLOSING,
+                                  true},
+    [TRANSFER_SEND_NEXT_STAGE] = {"output", HOOP_SEND, PIPE_ACTIVATION,
+                                  PIPE_ACTIVATION_SHARE,
+                                  PIPE_ACTIVATION_CLOSING, true},
 };
 
 const char *

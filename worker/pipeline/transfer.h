@@ -21,14 +21,14 @@
 
 /* In the order in which they are started. */
 enum transfer_direction {
-    TRANSFER_SEND_PREV,
-    TRANSFER_RECV_PREV,
-    TRANSFER_RECV_NEXT,
-    TRANSFER_SEND_NEXT,
+    TRANSFER_SEND_PREV_STAGE,
+    TRANSFER_RECV_PREV_STAGE,
+    TRANSFER_RECV_NEXT_STAGE,
+    TRANSFER_SEND_NEXT_STAGE,
 };
 
 enum {
-    TRANSFER_WAYS = TRANSFER_SEND_NEXT + 1
+    TRANSFER_WAYS = TRANSFER_SEND_NEXT_STAGE + 1
 };
 
 struct transfer {

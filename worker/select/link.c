@@ -219,9 +219,9 @@ link_setting_raise_unknown(const char *where, const char *name)
 }
 
 static void
-machine_store_value(const struct link_setting *link_setting,
-                    double value,
-                    struct simulation_machine *machine)
+simulation_machine_apply_setting(const struct link_setting *link_setting,
+                                 double value,
+                                 struct simulation_machine *machine)
 {
     if (link_setting->quantity_kind == QUANTITY_COUNT)
         machine->n_processors = (uint32_t)value;
@@ -255,7 +255,7 @@ link_setting_parse(const char *where,
                            link_setting->name, text,
                            bounds[link_setting->quantity_kind].example);
     parsed->is_given[number] = true;
-    machine_store_value(link_setting, value, &parsed->machine);
+    simulation_machine_apply_setting(link_setting, value, &parsed->machine);
     return HOOP_OK;
 }
 

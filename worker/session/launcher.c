@@ -55,10 +55,10 @@ exit_status_line_find(const char *path, uint32_t pid, char out_how[LIMIT_NAME])
 }
 
 enum engine_process_status
-exit_status_find(const struct roster *roster,
-                 uint32_t rank,
-                 const char *path,
-                 char out_how[LIMIT_NAME])
+rank_process_status_find(const struct roster *roster,
+                         uint32_t rank,
+                         const char *path,
+                         char out_how[LIMIT_NAME])
 {
     const struct member *member = &roster->members[rank];
     const struct member *self = &roster->members[roster->rank];

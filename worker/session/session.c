@@ -197,8 +197,8 @@ session_process_status(void *owner, uint32_t rank, char out_how[LIMIT_NAME])
 {
     const struct hoop_session *session = owner;
 
-    return exit_status_find(session->roster, rank, session->config.exit_status,
-                            out_how);
+    return rank_process_status_find(session->roster, rank,
+                                    session->config.exit_status, out_how);
 }
 
 static void

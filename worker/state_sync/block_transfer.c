@@ -199,8 +199,8 @@ transfer_start_round(const struct block_transfer *block_transfer,
 }
 
 enum hoop_status
-block_transfer_run(const struct block_transfer *block_transfer,
-                   uint64_t *out_bytes)
+block_lanes_transfer(const struct block_transfer *block_transfer,
+                     uint64_t *out_bytes)
 {
     struct transfer_window window = {0};
 

@@ -80,8 +80,8 @@ struct block_transfer {
  * bytes of the messages that succeeded.
  * Handle: as hoop_send() and hoop_recv(). */
 enum hoop_status
-block_transfer_run(const struct block_transfer *block_transfer,
-                   uint64_t *out_bytes);
+block_lanes_transfer(const struct block_transfer *block_transfer,
+                     uint64_t *out_bytes);
 
 /*
  * A bitmap of the blocks that a rank lacks. It is sent as it is: block 0 is the

@@ -345,7 +345,7 @@ missing_blocks_transfer(struct state_sync *sync)
         if (sync->counts[rank] > 0)
             transfer_lanes_assign(sync, &block_transfer, rank, number++);
     }
-    enum hoop_status status = block_transfer_run(&block_transfer, &n_bytes);
+    enum hoop_status status = block_lanes_transfer(&block_transfer, &n_bytes);
     if (status == HOOP_OK && !sync->is_source)
         status = received_blocks_check(sync);
     if (sync->is_source)

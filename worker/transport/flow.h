@@ -79,9 +79,9 @@ struct send_request {
     bool is_rendezvous_pending;
     /* A tensor that is sent whole and whose grant is awaited. */
     bool is_unconfirmed;
-    /* Ordered by offset; not initialised while n_encoded is 0. */
+    /* Ordered by offset; not initialised while n_encoded_payloads is 0. */
     struct encoded_payload_list encoded_payloads;
-    size_t n_encoded;
+    size_t n_encoded_payloads;
     void *owner;
 };
 

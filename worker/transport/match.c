@@ -223,7 +223,7 @@ has_other_list_length(const struct recv_request *flow,
 /* The list of frame has another length than the receiver's. What has come of
  * it behind frame will find no receive. */
 static void
-drop_list_rest(struct peer *peer, const struct frame *frame)
+tensor_list_drop_unexpected_rest(struct peer *peer, const struct frame *frame)
 {
     struct unexpected *unexpected;
 
@@ -303,7 +303,7 @@ bind_receive(struct peer *peer,
         transport->events->on_receive_mismatch(transport->owner, flow, frame,
                                                first_frame->tensor);
         if (is_other_list)
-            drop_list_rest(peer, &first);
+            tensor_list_drop_unexpected_rest(peer, &first);
         return;
     }
     flow->allowed = frame->total;

@@ -22,12 +22,12 @@
 enum {
     SEQUENCE_ROUNDS = 1 << 12,
     /* The last stage is not used; it is behind all of an operation. */
-    SEQUENCE_STAGES = 1 << 4,
+    SEQUENCE_N_STAGES = 1 << 4,
     SEQUENCE_STAGE_SHIFT = 12,
     SEQUENCE_NUMBER_SHIFT = 16,
 };
 
-/* number must not be 0, and stage must be less than SEQUENCE_STAGES - 1. */
+/* number must not be 0, and stage must be less than SEQUENCE_N_STAGES - 1. */
 static inline uint64_t
 sequence_make(uint64_t number, uint32_t stage, uint32_t round)
 {
@@ -43,7 +43,7 @@ sequence_make(uint64_t number, uint32_t stage, uint32_t round)
 static inline uint64_t
 sequence_end(uint64_t number)
 {
-    return sequence_make(number, SEQUENCE_STAGES - 1, 0);
+    return sequence_make(number, SEQUENCE_N_STAGES - 1, 0);
 }
 
 static inline uint64_t
@@ -55,7 +55,7 @@ sequence_number(uint64_t sequence)
 static inline uint32_t
 sequence_stage(uint64_t sequence)
 {
-    return (uint32_t)(sequence >> SEQUENCE_STAGE_SHIFT) % SEQUENCE_STAGES;
+    return (uint32_t)(sequence >> SEQUENCE_STAGE_SHIFT) % SEQUENCE_N_STAGES;
 }
 
 /* Returns the counter of the round; it is 0 only for round 0. */

@@ -242,7 +242,7 @@ op_waits_for_departed(struct op *op, struct failure_notice *out_notice)
     if (op->is_shm)
         shm_executor_list_awaited(op);
     const struct step_flow *flow =
-        op->is_message ? &op->message : TAILQ_FIRST(&op->flows);
+        op->is_message ? &op->message : TAILQ_FIRST(&op->step_flows);
     if (op->is_message && op->message.is_receive && have_all_sources_left(op)) {
         *out_notice = failure_notice_make(HOOP_E_PEER_LOST, HOOP_NO_RANK,
                                           "every other rank has left the job");

@@ -201,7 +201,7 @@ time_format_utc(char text[32])
     snprintf(text, 32, "%s.%03dZ", seconds, (int)(now.tv_nsec / 1000000));
 }
 
-static const char EXPELLED[] = "this rank was declared lost by ";
+static const char EXPELLED_PREFIX[] = "this rank was declared lost by ";
 /* Followed by what the rank said itself. */
 static const char GIVEN_UP[] = "this rank ";
 
@@ -211,7 +211,7 @@ engine_describe_expulsion(const char *why, char text[LIMIT_ERROR_TEXT])
     static const char word[] = ", reported by ";
     const char *who = strstr(why, word);
 
-    snprintf(text, LIMIT_ERROR_TEXT, "%s%s (%.*s)", EXPELLED,
+    snprintf(text, LIMIT_ERROR_TEXT, "%s%s (%.*s)", EXPELLED_PREFIX,
              who ? who + strlen(word) : "the coordinator",
              (int)(who ? who - why : (ptrdiff_t)strlen(why)), why);
 }
@@ -244,7 +244,7 @@ lost_rank_describe_to_others(const struct engine *engine,
 {
     const uint32_t self = engine->roster->rank;
     const struct rank_liveness *lost = &engine->lost[self];
-    const char *begin = lost->has_given_up ? GIVEN_UP : EXPELLED;
+    const char *begin = lost->has_given_up ? GIVEN_UP : EXPELLED_PREFIX;
     char name[ROSTER_NAME_MAX];
 
     if (!lost->is_lost || strncmp(text, begin, strlen(begin)) != 0)
@@ -352,7 +352,7 @@ has_nothing_arrived(struct op *op, uint32_t rank)
     if (op->rounds.round > 0)
         return false;
     shm_executor_list_awaited(op);
-    TAILQ_FOREACH(flow, &op->flows, link)
+    TAILQ_FOREACH(flow, &op->step_flows, link)
     {
         if (step_flow_peer(flow) == rank)
             break;
@@ -465,7 +465,7 @@ report_suspicion(struct engine *engine, uint32_t rank)
     char why[REASON_BYTES];
     const struct engine_suspicion suspicion = {
         .evidence = lost->evidence,
-        .slack_ms = peer_round_trip_max_ms(engine),
+        .slack_ms = longest_peer_round_trip_ms(engine),
         .why = why,
     };
 
@@ -565,7 +565,7 @@ engine_suspect_rank(struct engine *engine,
     struct rank_liveness *lost = &engine->lost[rank];
     const uint64_t decide_ns =
         engine->options.on_suspected
-            ? (EVIDENCE_UNDECIDED_MS + peer_round_trip_max_ms(engine)) *
+            ? (EVIDENCE_UNDECIDED_MS + longest_peer_round_trip_ms(engine)) *
                   CLOCK_NS_PER_MS
             : 0;
 

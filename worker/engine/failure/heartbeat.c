@@ -326,7 +326,7 @@ op_find_dead_peer(struct op *op, uint64_t n_ns, uint32_t *out_rank)
     }
     if (op->is_message)
         return is_awaited_peer_dead(engine, &op->message, n_ns, out_rank);
-    TAILQ_FOREACH(flow, &op->flows, link)
+    TAILQ_FOREACH(flow, &op->step_flows, link)
     {
         if (is_awaited_peer_dead(engine, flow, n_ns, out_rank))
             return true;
@@ -423,7 +423,7 @@ engine_check_heartbeats(struct engine *engine, uint64_t now_ns)
 static const uint64_t VIEWS_LOOK_NS = CLOCK_NS_PER_MS;
 
 uint32_t
-peer_round_trip_max_ms(const struct engine *engine)
+longest_peer_round_trip_ms(const struct engine *engine)
 {
     uint32_t slack_ms = 0;
 

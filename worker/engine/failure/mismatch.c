@@ -226,8 +226,8 @@ mismatch_report_size(struct comm_context *context,
 
 /* Returns whether frame has the signature of its stage. */
 static bool
-has_stage_signature(const uint64_t signatures[STAGES_MAX],
-                    const struct frame *frame)
+frame_matches_stage_signature(const uint64_t signatures[STAGES_MAX],
+                              const struct frame *frame)
 {
     const uint32_t stage = frame->step >> STAGE_SHIFT;
 
@@ -262,7 +262,7 @@ mismatch_report_calls(struct comm_context *context,
     struct local_call own = {0};
     char text[LIMIT_ERROR_TEXT];
 
-    if (signatures && has_stage_signature(signatures, frame)) {
+    if (signatures && frame_matches_stage_signature(signatures, frame)) {
         mismatch_report_unwanted(context, peer, frame);
         return;
     }
@@ -298,7 +298,7 @@ find_mismatched_frame(const struct op *op,
 }
 
 void
-mismatch_check_early(struct op *op)
+mismatch_check_early_frames(struct op *op)
 {
     uint32_t peer;
     struct frame frame;

@@ -285,7 +285,7 @@ collective_apply_answer(struct op *op, uint32_t peer, const struct frame *frame)
     }
     if (op->is_shm)
         shm_executor_list_awaited(op);
-    TAILQ_FOREACH(flow, &op->flows, link)
+    TAILQ_FOREACH(flow, &op->step_flows, link)
     {
         if (step_flow_peer(flow) != peer)
             continue;

@@ -48,7 +48,7 @@ has_data_from(const struct op *op, uint32_t peer)
 
     if (op->is_message)
         return op->message.is_receive && op->message.in.arrived > 0;
-    TAILQ_FOREACH(flow, &op->flows, link)
+    TAILQ_FOREACH(flow, &op->step_flows, link)
     {
         if (flow->is_receive && step_flow_peer(flow) == peer &&
             flow->in.arrived > 0)
@@ -71,12 +71,12 @@ op_awaited_flow(const struct op *op)
 
     if (op->is_message)
         return &op->message;
-    TAILQ_FOREACH(flow, &op->flows, link)
+    TAILQ_FOREACH(flow, &op->step_flows, link)
     {
         if (!step_flow_peer_has_called(flow))
             return flow;
     }
-    return TAILQ_FIRST(&op->flows);
+    return TAILQ_FIRST(&op->step_flows);
 }
 
 uint32_t

@@ -44,7 +44,7 @@ uint64_t
 engine_check_peer_views(struct engine *engine, uint64_t now_ns);
 /* Returns the largest round trip to any peer. */
 uint32_t
-peer_round_trip_max_ms(const struct engine *engine);
+longest_peer_round_trip_ms(const struct engine *engine);
 
 /* failure_detector.c, by the progress owner: returns what this host shows of
  * rank's process. how says how it ended, or is "". */

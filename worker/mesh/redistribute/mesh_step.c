@@ -88,7 +88,7 @@ dim_divides_evenly(const struct hoop_axes *axes,
 
 /* Sets is_uneven by the sizes of the parts, whatever it was. */
 static void
-sharding_set_is_uneven(struct hoop_sharding *sharding,
+sharding_update_uneven(struct hoop_sharding *sharding,
                        const struct hoop_mesh_shape *mesh,
                        const struct hoop_shape *shape)
 {
@@ -121,7 +121,7 @@ sharding_canonical(const struct hoop_sharding *sharding,
     axes_sort(&plain.partial);
     if (plain.partial.n_axes > 0)
         plain.partial_op = sharding->partial_op;
-    sharding_set_is_uneven(&plain, mesh, shape);
+    sharding_update_uneven(&plain, mesh, shape);
     return plain;
 }
 
@@ -309,7 +309,7 @@ mesh_steps_enumerate(const struct mesh_step_rules *rules,
     for (uint32_t i = 0; i < step_list.n_mesh_steps; i++) {
         struct hoop_sharding *after = &mesh_steps[i].after;
 
-        sharding_set_is_uneven(after, &rules->mesh, &rules->shape);
+        sharding_update_uneven(after, &rules->mesh, &rules->shape);
         if (after->partial.n_axes == 0)
             after->partial_op = HOOP_SUM;
     }

@@ -20,7 +20,7 @@
  */
 
 enum {
-    LEFT = 74, /* left margin, in pixels */
+    MARGIN_LEFT = 74, /* left margin, in pixels */
     RIGHT = 24,
     TOP = 44,
     LEGEND = 34, /* from the axis down to the legend */
@@ -75,7 +75,7 @@ task_color(const struct hoop_task *task, uint32_t n_chunks)
 static double
 svg_x_of_time(const struct svg_picture *svg_picture, double time)
 {
-    return LEFT + svg_picture->unit * time;
+    return MARGIN_LEFT + svg_picture->unit * time;
 }
 
 static int
@@ -132,8 +132,8 @@ stage_row_draw(const struct svg_picture *svg_picture, uint32_t stage)
             "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">stage %u</text>\n"
             "<rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" "
             "fill=\"#e8e8e8\"/>\n",
-            LEFT - 8, svg_y_of_stage(stage) + BAR - 8, stage, LEFT,
-            svg_y_of_stage(stage),
+            MARGIN_LEFT - 8, svg_y_of_stage(stage) + BAR - 8, stage,
+            MARGIN_LEFT, svg_y_of_stage(stage),
             svg_picture->unit * svg_picture->drawing->timetable->makespan, BAR);
     for (size_t i = schedule->firsts[stage]; i < end; i++) {
         if (task_is_compute(&schedule->tasks[i]))
@@ -164,7 +164,8 @@ time_axis_draw(const struct svg_picture *svg_picture)
     const double step = time_axis_tick_step(makespan);
 
     fprintf(svg_picture->file, "<path d=\"M%d %dH%.1f\" stroke=\"#333\"/>\n",
-            LEFT, svg_picture->bottom, svg_x_of_time(svg_picture, makespan));
+            MARGIN_LEFT, svg_picture->bottom,
+            svg_x_of_time(svg_picture, makespan));
     for (double time = 0; time <= makespan; time += step)
         fprintf(svg_picture->file,
                 "<path d=\"M%.1f %dv5\" stroke=\"#333\"/>\n"
@@ -195,11 +196,11 @@ legend_draw(const struct svg_picture *svg_picture)
     const bool has_chunks =
         svg_picture->drawing->schedule->options.n_chunks > 1;
 
-    legend_entry_draw(svg_picture, LEFT, "#2f6fb8", "forward");
-    legend_entry_draw(svg_picture, LEFT + 90, "#2e8b57", "backward");
-    legend_entry_draw(svg_picture, LEFT + 190, "#e8e8e8", "idle");
+    legend_entry_draw(svg_picture, MARGIN_LEFT, "#2f6fb8", "forward");
+    legend_entry_draw(svg_picture, MARGIN_LEFT + 90, "#2e8b57", "backward");
+    legend_entry_draw(svg_picture, MARGIN_LEFT + 190, "#e8e8e8", "idle");
     fprintf(svg_picture->file, "<text x=\"%d\" y=\"%d\">%s%s</text>\n",
-            LEFT + 260, svg_picture->bottom + LEGEND + 11,
+            MARGIN_LEFT + 260, svg_picture->bottom + LEGEND + 11,
             "the number is the micro-batch's; time in units",
             has_chunks ? "; the paler, the later the chunk" : "");
 }
@@ -214,7 +215,7 @@ svg_header_draw(const struct svg_picture *svg_picture)
             "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
             "<text x=\"%d\" y=\"26\" font-size=\"15\">%s</text>\n",
             svg_picture->width, svg_picture->height, svg_picture->width,
-            svg_picture->height, LEFT, svg_picture->drawing->title);
+            svg_picture->height, MARGIN_LEFT, svg_picture->drawing->title);
 }
 
 enum hoop_status
@@ -222,7 +223,7 @@ drawing_svg(const struct drawing *drawing, FILE *file)
 {
     const uint32_t n_stages = drawing->schedule->options.n_stages;
     const double makespan = drawing->timetable->makespan;
-    const double room = (WIDTH_MAX - LEFT - RIGHT) / makespan;
+    const double room = (WIDTH_MAX - MARGIN_LEFT - RIGHT) / makespan;
     struct svg_picture svg_picture = {
         .drawing = drawing,
         .file = file,
@@ -231,7 +232,7 @@ drawing_svg(const struct drawing *drawing, FILE *file)
     };
 
     svg_picture.width =
-        larger_of(LEFT + RIGHT + svg_picture.unit * makespan, WIDTH_MIN);
+        larger_of(MARGIN_LEFT + RIGHT + svg_picture.unit * makespan, WIDTH_MIN);
     svg_picture.height = svg_picture.bottom + LEGEND + 28;
     svg_header_draw(&svg_picture);
     for (uint32_t stage = 0; stage < n_stages; stage++)

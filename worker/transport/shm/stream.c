@@ -111,7 +111,7 @@ read_step(struct peer *peer)
 
 /* Read at most about PEER_PROGRESS_BYTES. Returns how many bytes were read. */
 static size_t
-read_ring(struct peer *peer)
+ring_read_available(struct peer *peer)
 {
     struct ring_reader *ring = &peer->segment->in;
     const uint64_t first = ring->read;
@@ -134,7 +134,7 @@ peer_shm_read(struct peer *peer)
     /* This is asked first, so that nothing can follow what is read
      * afterwards. */
     const bool is_last = ring_has_ended(ring) || peer->has_hung_up;
-    const size_t n_read = read_ring(peer);
+    const size_t n_read = ring_read_available(peer);
 
     if (n_read > 0) {
         peer->n_reads++;

@@ -157,7 +157,7 @@ void
 encoded_payload_cache_init(struct send_request *flow)
 {
     TAILQ_INIT(&flow->encoded_payloads);
-    flow->n_encoded = 0;
+    flow->n_encoded_payloads = 0;
 }
 
 static void
@@ -165,14 +165,14 @@ encoded_payload_remove(struct send_request *flow,
                        struct encoded_payload *encoded_payload)
 {
     TAILQ_REMOVE(&flow->encoded_payloads, encoded_payload, link);
-    flow->n_encoded--;
+    flow->n_encoded_payloads--;
     free(encoded_payload);
 }
 
 void
 encoded_payload_clear(struct send_request *flow)
 {
-    while (flow->n_encoded > 0)
+    while (flow->n_encoded_payloads > 0)
         encoded_payload_remove(flow, TAILQ_FIRST(&flow->encoded_payloads));
 }
 
@@ -182,7 +182,7 @@ static uint64_t
 encoded_payloads_end(const struct send_request *flow)
 {
     const struct encoded_payload *last =
-        flow->n_encoded > 0
+        flow->n_encoded_payloads > 0
             ? TAILQ_LAST(&flow->encoded_payloads, encoded_payload_list)
             : NULL;
 
@@ -197,7 +197,7 @@ encoded_payload_add(struct send_request *flow, const struct encoded *encoded)
     /* Payloads come in order; one that does not is dropped. The window does
      * not pay for a payload that became larger by being encoded. */
     if (offset < flow->framed || offset < encoded_payloads_end(flow) ||
-        flow->n_encoded == LIMIT_ENCODED_PAYLOADS ||
+        flow->n_encoded_payloads == LIMIT_ENCODED_PAYLOADS ||
         encoded->stored.n_bytes > encoded->n_raw)
         return;
     struct encoded_payload *encoded_payload =
@@ -210,7 +210,7 @@ encoded_payload_add(struct send_request *flow, const struct encoded *encoded)
     memcpy(encoded_payload->bytes, encoded->stored.bytes,
            encoded->stored.n_bytes);
     TAILQ_INSERT_TAIL(&flow->encoded_payloads, encoded_payload, link);
-    flow->n_encoded++;
+    flow->n_encoded_payloads++;
 }
 
 /* Returns the first payload that can still be used, or NULL. */
@@ -219,7 +219,7 @@ encoded_payload_first(const struct send_request *flow)
 {
     struct encoded_payload *encoded_payload = NULL;
 
-    if (flow->n_encoded > 0)
+    if (flow->n_encoded_payloads > 0)
         TAILQ_FOREACH(encoded_payload, &flow->encoded_payloads, link)
         {
             if (encoded_payload->offset >= flow->framed)
@@ -244,7 +244,7 @@ encoded_payload_limit(const struct send_request *flow, uint64_t n_bytes)
 const struct encoded *
 encoded_payload_next(struct send_request *flow, size_t n_raw)
 {
-    while (flow->n_encoded > 0 &&
+    while (flow->n_encoded_payloads > 0 &&
            TAILQ_FIRST(&flow->encoded_payloads)->offset < flow->framed)
         encoded_payload_remove(flow, TAILQ_FIRST(&flow->encoded_payloads));
 
@@ -329,7 +329,7 @@ send_rate_observe(struct peer *peer, uint64_t now_ns)
 /* Returns a sample from the middle of block, or all of a block that is not
  * much larger. */
 static struct codec_block
-block_sample(struct codec_block block)
+codec_block_cut_sample(struct codec_block block)
 {
     if (block.n_bytes < 4 * SAMPLE_BYTES)
         return block;
@@ -347,7 +347,7 @@ is_sample_smaller(struct peer *peer,
                   struct codec_block block,
                   uint8_t *out)
 {
-    const struct codec_block sample = block_sample(block);
+    const struct codec_block sample = codec_block_cut_sample(block);
     const size_t n_unpacked_bytes = unencoded_bytes(flow, sample.n_bytes);
     const size_t n_stored =
         block_encode(peer->transport, flow, id, sample, out);

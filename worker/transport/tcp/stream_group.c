@@ -653,7 +653,7 @@ stream_group_find_broken(const struct stream_group *stream_group)
 }
 
 void
-stream_group_remove(struct stream_group *stream_group, unsigned stream)
+stream_group_close_stream(struct stream_group *stream_group, unsigned stream)
 {
     tls_destroy(stream_group->tls[stream]);
     stream_group->tls[stream] = NULL;

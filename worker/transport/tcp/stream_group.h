@@ -118,7 +118,7 @@ uint32_t
 stream_group_find_broken(const struct stream_group *stream_group);
 /* Close connection number stream, of which no bytes were announced. */
 void
-stream_group_remove(struct stream_group *stream_group, unsigned stream);
+stream_group_close_stream(struct stream_group *stream_group, unsigned stream);
 
 /*
  * How many streams to a peer pay.

@@ -294,7 +294,7 @@ streams_remove(struct peer *peer, uint32_t breaks)
             continue;
         log_debug("peer", "rank %u: stream %u has broken", peer->rank, i);
         poller_remove(peer->transport->poller, peer->stream_group->fds[i]);
-        stream_group_remove(peer->stream_group, i);
+        stream_group_close_stream(peer->stream_group, i);
     }
 }
 

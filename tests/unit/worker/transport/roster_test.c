@@ -128,7 +128,7 @@ static void
 sequence_tells_its_number_and_stage(void **state)
 {
     const uint64_t last = ((uint64_t)1 << 48) - 1;
-    const uint32_t stage = SEQUENCE_STAGES - 2;
+    const uint32_t stage = SEQUENCE_N_STAGES - 2;
 
     (void)state;
     assert_int_equal(sequence_number(sequence_make(1, 0, 0)), 1);

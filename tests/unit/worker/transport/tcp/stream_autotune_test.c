@@ -177,10 +177,10 @@ what_was_passed_is_forgotten(void **state)
     assert_int_equal(encoded_payload_limit(&flow, 4000), 412);
     flow.framed = 512;
     assert_int_equal(encoded_payload_next(&flow, 512)->stored.bytes[0], 2);
-    assert_int_equal(flow.n_encoded, 1);
+    assert_int_equal(flow.n_encoded_payloads, 1);
     flow.framed = 1024;
     assert_null(encoded_payload_next(&flow, 512));
-    assert_int_equal(flow.n_encoded, 0);
+    assert_int_equal(flow.n_encoded_payloads, 0);
 }
 
 static void
@@ -192,16 +192,16 @@ what_comes_late_or_too_much_is_not_kept(void **state)
     encoded_payload_cache_init(&flow);
     flow.framed = 64;
     add(&flow, 0, 128, 1);
-    assert_int_equal(flow.n_encoded, 0);
+    assert_int_equal(flow.n_encoded_payloads, 0);
     add(&flow, 128, 64, 1);
     /* It lies in the way of the one before. */
     add(&flow, 160, 64, 2);
-    assert_int_equal(flow.n_encoded, 1);
+    assert_int_equal(flow.n_encoded_payloads, 1);
     for (size_t i = 0; i < 2 * LIMIT_ENCODED_PAYLOADS; i++)
         add(&flow, 256 + 64 * i, 64, 3);
-    assert_int_equal(flow.n_encoded, LIMIT_ENCODED_PAYLOADS);
+    assert_int_equal(flow.n_encoded_payloads, LIMIT_ENCODED_PAYLOADS);
     encoded_payload_clear(&flow);
-    assert_int_equal(flow.n_encoded, 0);
+    assert_int_equal(flow.n_encoded_payloads, 0);
 }
 
 static void
@@ -212,9 +212,9 @@ what_is_larger_coded_is_not_kept(void **state)
     (void)state;
     encoded_payload_cache_init(&flow);
     add(&flow, 0, 2, 1);
-    assert_int_equal(flow.n_encoded, 0);
+    assert_int_equal(flow.n_encoded_payloads, 0);
     add(&flow, 0, 3, 1);
-    assert_int_equal(flow.n_encoded, 1);
+    assert_int_equal(flow.n_encoded_payloads, 1);
     encoded_payload_clear(&flow);
 }
 

@@ -290,7 +290,7 @@ dropped_connection_is_not_waited_for(void **state)
 
     (void)state;
     stream_group_start_receiving(rig.in, mark, sizeof(mark));
-    stream_group_remove(rig.in, 2);
+    stream_group_close_stream(rig.in, 2);
     assert_false(stream_group_is_complete(rig.in, 2));
     assert_false(stream_group_add(rig.in, 2, 0));
     assert_int_equal(receive_some(10), -1);
