@@ -1,8 +1,8 @@
 /*
  * algorithms/registry.h - the algorithms of each collective, and where they can run
  *
- * This is the only list of algorithms. Selection, the checker and benchmarks
- * all iterate over it, so an algorithm that is not listed is never used.
+ * This is the only list of algorithms. Selection and benchmarks iterate over
+ * it, so an algorithm that is not listed is never used.
  */
 
 #ifndef ALGORITHMS_REGISTRY_H
