@@ -41,7 +41,7 @@ struct http_port {
 };
 
 static const char *
-port_unready_text(void *owner)
+http_port_unready_text(void *owner)
 {
     const struct http_port *port = owner;
 
@@ -49,7 +49,7 @@ port_unready_text(void *owner)
 }
 
 static void
-port_write_metrics(void *owner, FILE *out)
+http_port_write_metrics(void *owner, FILE *out)
 {
     const struct http_port *port = owner;
 
@@ -68,8 +68,9 @@ static enum http_audience
 audience(const struct hoop_coordinator_options *options)
 {
     if (options->token && options->token[0])
-        return HTTP_TOKENS;
-    return exposure_is_insecure_open(options) ? HTTP_ANYBODY : HTTP_THIS_HOST;
+        return HTTP_AUDIENCE_TOKEN_HOLDERS;
+    return options_allow_anybody(options) ? HTTP_AUDIENCE_ANYBODY
+                                          : HTTP_AUDIENCE_THIS_HOST;
 }
 
 /* Choose certificate and key: those of the workers' port unless the options
@@ -114,9 +115,9 @@ http_port_start(struct http_port *port,
         status = http_create(
             &(struct http_options){
                 .listen = options->http,
-                .unready_text = port_unready_text,
-                .write_metrics = port_write_metrics,
-                .role_of = token_role_lookup,
+                .unready_text = http_port_unready_text,
+                .write_metrics = http_port_write_metrics,
+                .token_role_of = token_role_lookup,
                 .owner = port,
                 .audience = audience(options),
                 .tls = is_on ? &files : NULL,
@@ -165,23 +166,23 @@ http_port_close(struct http_port *port)
 /* Check where a coordinator may listen. */
 
 static bool
-option_is_on(const char *text)
+option_text_is_on(const char *text)
 {
     return text && strcmp(text, "on") == 0;
 }
 
 bool
-exposure_has_authentication(const struct hoop_coordinator_options *options)
+options_require_authentication(const struct hoop_coordinator_options *options)
 {
     const bool has_token = options->token && options->token[0];
 
-    return has_token || (option_is_on(options->tls) && options->tls_ca);
+    return has_token || (option_text_is_on(options->tls) && options->tls_ca);
 }
 
 bool
-exposure_is_insecure_open(const struct hoop_coordinator_options *options)
+options_allow_anybody(const struct hoop_coordinator_options *options)
 {
-    return option_is_on(options->insecure_open);
+    return option_text_is_on(options->insecure_open);
 }
 
 static enum hoop_status
@@ -203,16 +204,16 @@ listen_require_loopback(const char *text)
 }
 
 enum hoop_status
-options_check_public_address(const struct hoop_coordinator_options *options)
+options_check_listen_exposure(const struct hoop_coordinator_options *options)
 {
-    if (options->insecure_open && !option_is_on(options->insecure_open) &&
+    if (options->insecure_open && !option_text_is_on(options->insecure_open) &&
         strcmp(options->insecure_open, "off") != 0)
         return error_raise(HOOP_E_INVALID,
                            "insecure_open of the coordinator is on or off, "
                            "not '%s'",
                            options->insecure_open);
-    if (exposure_has_authentication(options) ||
-        exposure_is_insecure_open(options))
+    if (options_require_authentication(options) ||
+        options_allow_anybody(options))
         return HOOP_OK;
     enum hoop_status status = listen_require_loopback(options->listen);
     if (status == HOOP_OK && options->http)
@@ -224,10 +225,10 @@ options_check_public_address(const struct hoop_coordinator_options *options)
 
 enum {
     /* How long a stopping coordinator waits until its replies are sent. */
-    DRAIN_MS = 2000,
+    COORDINATOR_DRAIN_MS = 2000,
 };
 
-static const char DEFAULT_LISTEN[] = "127.0.0.1:0";
+static const char DEFAULT_LISTEN_ADDRESS[] = "127.0.0.1:0";
 
 struct hoop_coordinator {
     struct rpc_tls *rpc_tls; /* NULL: no TLS */
@@ -267,7 +268,7 @@ coordinator_thread_main(void *owner)
 }
 
 static void
-on_drained(void *owner)
+coordinator_on_drained(void *owner)
 {
     struct hoop_coordinator *coordinator = owner;
 
@@ -275,11 +276,12 @@ on_drained(void *owner)
 }
 
 static void
-on_stop_requested(void *owner)
+coordinator_on_stop_requested(void *owner)
 {
     struct hoop_coordinator *coordinator = owner;
 
-    service_drain(coordinator->service, DRAIN_MS, on_drained, coordinator);
+    service_drain(coordinator->service, COORDINATOR_DRAIN_MS,
+                  coordinator_on_drained, coordinator);
 }
 
 /* Write the address as given, with the port that is actually bound. A list, and
@@ -346,9 +348,9 @@ coordinator_service_create(struct hoop_coordinator *coordinator,
                             ? NULL
                             : options->data_dir,
             .durability = options->durability == HOOP_DURABLE_PROCESS
-                              ? STORAGE_OUTLIVES_PROCESS
-                              : STORAGE_OUTLIVES_MACHINE,
-            .n_origin_max = options->connections_per_address,
+                              ? STORAGE_SURVIVES_PROCESS_CRASH
+                              : STORAGE_SURVIVES_MACHINE_CRASH,
+            .n_connections_per_origin_max = options->connections_per_address,
             .cluster =
                 {
                     .token = options->token,
@@ -429,8 +431,8 @@ hoop_coordinator_start(const struct hoop_coordinator_options *options,
                            options ? "out_coordinator" : "options");
     struct hoop_coordinator_options filled = *options;
     if (!filled.listen)
-        filled.listen = DEFAULT_LISTEN;
-    enum hoop_status status = options_check_public_address(&filled);
+        filled.listen = DEFAULT_LISTEN_ADDRESS;
+    enum hoop_status status = options_check_listen_exposure(&filled);
     if (status == HOOP_OK)
         status = coordinator_start_parts(coordinator, &filled);
     if (status != HOOP_OK)
@@ -459,7 +461,8 @@ hoop_coordinator_stop(hoop_coordinator_t *coordinator)
         return;
 
     /* If there is no memory for the post, stop without draining. */
-    if (loop_post(coordinator->loop, on_stop_requested, coordinator) != HOOP_OK)
+    if (loop_post(coordinator->loop, coordinator_on_stop_requested,
+                  coordinator) != HOOP_OK)
         loop_stop(coordinator->loop);
     pthread_join(coordinator->thread, NULL);
     coordinator->is_running = false;

@@ -39,11 +39,11 @@ coordinator_member_counts(const hoop_coordinator_t *coordinator);
 
 /* Return whether clients must authenticate, by a token or by a certificate. */
 bool
-exposure_has_authentication(const struct hoop_coordinator_options *options);
+options_require_authentication(const struct hoop_coordinator_options *options);
 
 /* Return whether the user has allowed anybody to connect. */
 bool
-exposure_is_insecure_open(const struct hoop_coordinator_options *options);
+options_allow_anybody(const struct hoop_coordinator_options *options);
 
 /*
  * Check that both addresses are reachable from this host only, unless clients
@@ -54,7 +54,7 @@ exposure_is_insecure_open(const struct hoop_coordinator_options *options);
  * says what to set).
  */
 enum hoop_status
-options_check_public_address(const struct hoop_coordinator_options *options);
+options_check_listen_exposure(const struct hoop_coordinator_options *options);
 
 /* "0.1.0", from the project file. */
 extern const char *const version_text;

@@ -11,23 +11,24 @@
 #include "net/tls.h"
 
 enum {
-    HOUR_S = 60 * 60,
-    DAY_S = 24 * HOUR_S,
+    SECONDS_PER_HOUR = 60 * 60,
+    SECONDS_PER_DAY = 24 * SECONDS_PER_HOUR,
     EXPIRY_WARNING_DAYS = 30,
 };
 
 static void
 time_left_describe(int64_t left_s, char text[LIMIT_NAME])
 {
-    const long long n = left_s >= DAY_S ? left_s / DAY_S : left_s / HOUR_S;
+    const long long n = left_s >= SECONDS_PER_DAY ? left_s / SECONDS_PER_DAY
+                                                  : left_s / SECONDS_PER_HOUR;
 
     if (left_s < 0)
         snprintf(text, LIMIT_NAME, "has expired");
-    else if (left_s < HOUR_S)
+    else if (left_s < SECONDS_PER_HOUR)
         snprintf(text, LIMIT_NAME, "expires within an hour");
     else
         snprintf(text, LIMIT_NAME, "expires in %lld %s%s", n,
-                 left_s >= DAY_S ? "day" : "hour", n == 1 ? "" : "s");
+                 left_s >= SECONDS_PER_DAY ? "day" : "hour", n == 1 ? "" : "s");
 }
 
 bool
@@ -35,14 +36,14 @@ cert_expiry_describe(const struct expiry *expiry,
                      int64_t now_s,
                      char out_text[LIMIT_ERROR_TEXT])
 {
-    const int64_t left_s = expiry->ends_s - now_s;
-    const int64_t third_s = (expiry->ends_s - expiry->begins_s) / 3;
-    const time_t ends = (time_t)expiry->ends_s;
+    const int64_t left_s = expiry->valid_until_s - now_s;
+    const int64_t third_s = (expiry->valid_until_s - expiry->valid_from_s) / 3;
+    const time_t ends = (time_t)expiry->valid_until_s;
     struct tm date = {0};
     char left[LIMIT_NAME];
     char end[32] = "";
 
-    if (left_s >= EXPIRY_WARNING_DAYS * DAY_S || left_s >= third_s)
+    if (left_s >= EXPIRY_WARNING_DAYS * SECONDS_PER_DAY || left_s >= third_s)
         return false;
     time_left_describe(left_s, left);
     if (gmtime_r(&ends, &date))
@@ -61,8 +62,8 @@ cert_watch_add_file(struct cert_expiry_watch *watch, const char *path)
     if (!path || !*path ||
         (watch->n_items > 0 && strcmp(watch->items[0].path, path) == 0))
         return;
-    if (tls_certificate_dates(path, &expiry.begins_s, &expiry.ends_s) ==
-        HOOP_OK)
+    if (tls_certificate_dates(path, &expiry.valid_from_s,
+                              &expiry.valid_until_s) == HOOP_OK)
         watch->items[watch->n_items++] = expiry;
     else
         log_warning("coordinator", "when it expires is not known: %s",
@@ -70,7 +71,7 @@ cert_watch_add_file(struct cert_expiry_watch *watch, const char *path)
 }
 
 static bool
-setting_is_on(const char *setting)
+setting_text_is_on(const char *setting)
 {
     return setting && strcmp(setting, "on") == 0;
 }
@@ -80,9 +81,9 @@ cert_expiry_watch_init(struct cert_expiry_watch *watch,
                        const struct hoop_coordinator_options *options)
 {
     *watch = (struct cert_expiry_watch){0};
-    if (setting_is_on(options->tls))
+    if (setting_text_is_on(options->tls))
         cert_watch_add_file(watch, options->tls_cert);
-    if (setting_is_on(options->http_tls))
+    if (setting_text_is_on(options->http_tls))
         cert_watch_add_file(watch, options->http_tls_cert
                                        ? options->http_tls_cert
                                        : options->tls_cert);
@@ -94,10 +95,10 @@ cert_expiry_watch_warn(struct cert_expiry_watch *watch, int64_t now_s)
     char text[LIMIT_ERROR_TEXT];
 
     /* If the clock was set back, warn at once. */
-    if (watch->told_s != 0 && now_s >= watch->told_s &&
-        now_s - watch->told_s < DAY_S)
+    if (watch->last_checked_s != 0 && now_s >= watch->last_checked_s &&
+        now_s - watch->last_checked_s < SECONDS_PER_DAY)
         return;
-    watch->told_s = now_s;
+    watch->last_checked_s = now_s;
     for (size_t i = 0; i < watch->n_items; i++) {
         if (cert_expiry_describe(&watch->items[i], now_s, text))
             log_warning("coordinator", "%s", text);

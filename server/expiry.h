@@ -20,14 +20,14 @@
 /* A certificate that is in use. Times are the wall clock's, in seconds. */
 struct expiry {
     const char *path; /* borrowed */
-    int64_t begins_s;
-    int64_t ends_s;
+    int64_t valid_from_s;
+    int64_t valid_until_s;
 };
 
 struct cert_expiry_watch {
     struct expiry items[2]; /* the workers' port's and the HTTP port's */
     size_t n_items;
-    int64_t told_s; /* when they were last checked; 0: never */
+    int64_t last_checked_s; /* when they were last checked; 0: never */
 };
 
 /* Write the warning that is due at now_s. Returns false if none is due yet. */

@@ -26,7 +26,7 @@
 #include "storage/database.h"
 
 enum {
-    MAPPED_BYTES_MIN = 128 * 1024,
+    MALLOC_MMAP_THRESHOLD_BYTES = 128 * 1024,
 };
 
 DEFINE_CLEANUP(hoop_coordinator_t *, hoop_coordinator_destroy)
@@ -112,7 +112,7 @@ coordinator_start_or_stand_by(const struct options *options,
                               int *out_number)
 {
     enum hoop_status status =
-        options_check_public_address(&options->coordinator);
+        options_check_listen_exposure(&options->coordinator);
 
     *out_number = 0;
     if (status != HOOP_OK)
@@ -134,11 +134,11 @@ coordinator_start_or_stand_by(const struct options *options,
 
 /* Log who can connect to a coordinator without authentication. */
 static void
-exposure_warn(const struct hoop_coordinator_options *options)
+insecure_exposure_warn(const struct hoop_coordinator_options *options)
 {
-    if (exposure_has_authentication(options))
+    if (options_require_authentication(options))
         return;
-    if (exposure_is_insecure_open(options))
+    if (options_allow_anybody(options))
         log_warning("coordinator",
                     "insecure-open, and no token: anybody who can connect may "
                     "begin a job, or join one; HOOP_TOKEN or --token-file "
@@ -179,7 +179,8 @@ shutdown_wait(const hoop_coordinator_t *coordinator,
               const sigset_t *ending,
               int *out_number)
 {
-    static const struct timespec look_again = {.tv_nsec = 200 * 1000000L};
+    static const struct timespec signal_poll_interval = {.tv_nsec =
+                                                             200 * 1000000L};
     struct cert_expiry_watch expiries;
     struct idle_shutdown idle_shutdown;
 
@@ -187,7 +188,7 @@ shutdown_wait(const hoop_coordinator_t *coordinator,
     idle_shutdown_init(&idle_shutdown, options->until_empty_s, STDIN_FILENO);
     do {
         cert_expiry_watch_warn(&expiries, time(NULL));
-        *out_number = sigtimedwait(ending, NULL, &look_again);
+        *out_number = sigtimedwait(ending, NULL, &signal_poll_interval);
         if (coordinator_is_replaced(coordinator))
             return SHUTDOWN_REPLACED;
         const struct coordinator_member_counts occupancy =
@@ -221,9 +222,9 @@ shutdown_reason_log(enum end end, int number)
  * when it is freed. By default the allocator raises the threshold after the
  * first such free, and the process keeps the memory that a few clients used. */
 static void
-memory_return(void)
+malloc_set_mmap_threshold(void)
 {
-    mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES_MIN);
+    mallopt(M_MMAP_THRESHOLD, MALLOC_MMAP_THRESHOLD_BYTES);
 }
 
 static int
@@ -236,7 +237,7 @@ serve(const struct options *options)
     shutdown_signals_block(&ending);
     fault_handlers_install();
     descriptor_limit_raise();
-    memory_return();
+    malloc_set_mmap_threshold();
     if (coordinator_start_or_stand_by(options, &ending, &coordinator,
                                       &number) != HOOP_OK) {
         log_error("coordinator", "cannot start: %s",
@@ -264,7 +265,7 @@ serve(const struct options *options)
                                         : "no token is asked for",
              strcmp(options->coordinator.tls, "on") == 0 ? ", under TLS" : "",
              durability_describe(&options->coordinator));
-    exposure_warn(&options->coordinator);
+    insecure_exposure_warn(&options->coordinator);
     if (options->until_empty_s > 0)
         listen_address_print(hoop_coordinator_address(coordinator));
     const enum end end = shutdown_wait(coordinator, options, &ending, &number);
@@ -327,14 +328,14 @@ main(int argc, char **argv)
         fprintf(stderr, "hoopd: %s\n", error_text());
         return OPTIONS_EXIT_USAGE;
     }
-    if (options.task == OPTIONS_SERVE && options.log_level >= LOG_WARNING)
+    if (options.task == OPTIONS_TASK_SERVE && options.log_level >= LOG_WARNING)
         spelling_warn();
     switch (options.task) {
-    case OPTIONS_SERVE:
+    case OPTIONS_TASK_SERVE:
         return serve(&options);
-    case OPTIONS_REPAIR:
+    case OPTIONS_TASK_REPAIR:
         return repair(&options);
-    case OPTIONS_CHECK:
+    case OPTIONS_TASK_CHECK:
         return check(&options);
     }
     return EXIT_FAILURE;

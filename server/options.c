@@ -23,11 +23,11 @@
 
 enum {
     /* The key of a setting's option is this number plus the setting's id. */
-    KEY_SETTING = 1000,
-    KEY_CHECK = 2000,
-    KEY_REPAIR,
-    KEY_UNTIL_EMPTY,
-    HELP_MAX = 256,
+    OPTION_KEY_SETTING_FIRST = 1000,
+    OPTION_KEY_CHECK = 2000,
+    OPTION_KEY_REPAIR,
+    OPTION_KEY_UNTIL_EMPTY,
+    OPTION_HELP_BYTES_MAX = 256,
     UNTIL_EMPTY_MAX_S = 86400,
 };
 
@@ -41,7 +41,7 @@ static const char description[] =
 /* The table for argp, and the texts that it borrows. */
 struct option_table {
     struct argp_option rows[SETTING_COUNT + 6];
-    char help[SETTING_COUNT][HELP_MAX];
+    char help[SETTING_COUNT][OPTION_HELP_BYTES_MAX];
 };
 
 static void
@@ -55,10 +55,10 @@ option_table_fill(struct option_table *table)
         if (!(setting->users & SETTING_USER_HOOPD) || !setting->option ||
             setting->is_secret || setting->is_internal)
             continue;
-        setting_describe(setting, table->help[id], HELP_MAX);
+        setting_describe(setting, table->help[id], OPTION_HELP_BYTES_MAX);
         table->rows[n_rows++] = (struct argp_option){
             .name = setting->option,
-            .key = KEY_SETTING + id,
+            .key = OPTION_KEY_SETTING_FIRST + id,
             .arg = setting->placeholder,
             .flags = setting->choices == setting_choices_flags
                          ? OPTION_ARG_OPTIONAL
@@ -68,13 +68,13 @@ option_table_fill(struct option_table *table)
     }
     table->rows[n_rows++] = (struct argp_option){
         .name = "data-repair",
-        .key = KEY_REPAIR,
+        .key = OPTION_KEY_REPAIR,
         .doc = "keep what can be read of damaged data in --data-dir, say what "
                "is lost, and exit; the damaged file stays beside the new one",
     };
     table->rows[n_rows++] = (struct argp_option){
         .name = "until-empty",
-        .key = KEY_UNTIL_EMPTY,
+        .key = OPTION_KEY_UNTIL_EMPTY,
         .arg = "SECONDS",
         .flags = OPTION_ARG_OPTIONAL,
         .doc = "write the address to standard output, and end with the last "
@@ -87,7 +87,7 @@ option_table_fill(struct option_table *table)
         (struct argp_option){.key = 'v', .flags = OPTION_HIDDEN};
     table->rows[n_rows] = (struct argp_option){
         .name = "check",
-        .key = KEY_CHECK,
+        .key = OPTION_KEY_CHECK,
         .arg = "HOST:PORT",
         .flags = OPTION_ARG_OPTIONAL,
         .doc = "ask the coordinator there, or at --listen, whether it "
@@ -115,7 +115,7 @@ option_set_check(struct argp_state *state, const char *address)
 {
     struct options *options = state->input;
 
-    options->task = OPTIONS_CHECK;
+    options->task = OPTIONS_TASK_CHECK;
     if (address)
         snprintf(options->check, sizeof(options->check), "%s", address);
 }
@@ -143,8 +143,10 @@ option_parse(int key, char *text, struct argp_state *state)
 {
     const struct options *options = state->input;
 
-    if (key >= KEY_SETTING && key < KEY_SETTING + SETTING_COUNT) {
-        option_set_setting(state, (enum setting_id)(key - KEY_SETTING), text);
+    if (key >= OPTION_KEY_SETTING_FIRST &&
+        key < OPTION_KEY_SETTING_FIRST + SETTING_COUNT) {
+        option_set_setting(
+            state, (enum setting_id)(key - OPTION_KEY_SETTING_FIRST), text);
         return 0;
     }
     if (key == 'h')
@@ -153,20 +155,20 @@ option_parse(int key, char *text, struct argp_state *state)
         printf("%s\n", argp_program_version);
         exit(EXIT_SUCCESS);
     }
-    if (key == KEY_CHECK) {
+    if (key == OPTION_KEY_CHECK) {
         option_set_check(state, text);
         return 0;
     }
-    if (key == KEY_REPAIR) {
-        ((struct options *)state->input)->task = OPTIONS_REPAIR;
+    if (key == OPTION_KEY_REPAIR) {
+        ((struct options *)state->input)->task = OPTIONS_TASK_REPAIR;
         return 0;
     }
-    if (key == KEY_UNTIL_EMPTY) {
+    if (key == OPTION_KEY_UNTIL_EMPTY) {
         option_set_until_empty(state, text);
         return 0;
     }
     /* Accept "--check ADDR" as well as "--check=ADDR". */
-    if (key == ARGP_KEY_ARG && options->task == OPTIONS_CHECK &&
+    if (key == ARGP_KEY_ARG && options->task == OPTIONS_TASK_CHECK &&
         state->arg_num == 0) {
         option_set_check(state, text);
         return 0;
@@ -267,8 +269,8 @@ static void
 default_addresses_fill(struct options *options)
 {
     struct hoop_coordinator_options *coordinator = &options->coordinator;
-    const bool is_public = exposure_has_authentication(coordinator) ||
-                           exposure_is_insecure_open(coordinator);
+    const bool is_public = options_require_authentication(coordinator) ||
+                           options_allow_anybody(coordinator);
     const char *http = settings_text(options->settings, SETTING_HTTP);
 
     coordinator->listen = settings_text(options->settings, SETTING_LISTEN);
@@ -319,7 +321,7 @@ check_address_fill(struct options *options)
 {
     struct address_list list;
 
-    if (options->task != OPTIONS_CHECK || options->check[0])
+    if (options->task != OPTIONS_TASK_CHECK || options->check[0])
         return HOOP_OK;
 
     const enum hoop_status status =
@@ -340,7 +342,7 @@ check_address_fill(struct options *options)
 enum hoop_status
 options_init(int argc, char **argv, struct options *options)
 {
-    *options = (struct options){.task = OPTIONS_SERVE};
+    *options = (struct options){.task = OPTIONS_TASK_SERVE};
 
     enum hoop_status status =
         settings_create(SETTING_USER_HOOPD, &options->settings);
@@ -357,7 +359,7 @@ options_init(int argc, char **argv, struct options *options)
                            "a standby needs the data of the one that it "
                            "stands by for: give both the same --data-dir, "
                            "and neither --durability memory");
-    if (options->task == OPTIONS_REPAIR && !options->coordinator.data_dir)
+    if (options->task == OPTIONS_TASK_REPAIR && !options->coordinator.data_dir)
         return error_raise(HOOP_E_INVALID,
                            "--data-repair needs the folder that it is about: "
                            "give --data-dir");

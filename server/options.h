@@ -19,9 +19,9 @@ enum {
 };
 
 enum options_task {
-    OPTIONS_SERVE,
-    OPTIONS_REPAIR, /* the data folder, then end */
-    OPTIONS_CHECK,  /* ask the coordinator at check whether it serves */
+    OPTIONS_TASK_SERVE,
+    OPTIONS_TASK_REPAIR, /* the data folder, then end */
+    OPTIONS_TASK_CHECK,  /* ask the coordinator at check whether it serves */
 };
 
 struct options {

@@ -18,7 +18,7 @@
 #include "wire/pack.h"
 
 enum {
-    PROBE_MS = 2500,
+    PROBE_TIMEOUT_MS = 2500,
 };
 
 DEFINE_CLEANUP(struct loop *, loop_destroy)
@@ -71,7 +71,7 @@ health_request_send(struct rpc_client *client, struct probe *probe)
                         &(struct rpc_call){
                             .method = method_by_id(METHOD_HEALTH_CHECK)->name,
                             .body = {bytes, n_bytes},
-                            .timeout_ms = PROBE_MS,
+                            .timeout_ms = PROBE_TIMEOUT_MS,
                             .tries_once = true,
                             .on_answer = on_answer,
                             .owner = probe,

@@ -24,11 +24,11 @@
 #include "storage/storage.h"
 
 enum {
-    LINES_MAX = 20,
+    REPAIR_REPORT_LINES_MAX = 20,
     /* A record's key holds its owner, its kind, then the job's number. */
-    OWNER_AT = 0,
-    KIND_AT = 1,
-    JOB_BYTES = 2 + sizeof(uint64_t),
+    RECORD_KEY_OWNER_OFFSET = 0,
+    RECORD_KEY_KIND_OFFSET = 1,
+    RECORD_KEY_JOB_BYTES = 2 + sizeof(uint64_t),
 };
 
 DEFINE_CLEANUP(struct cluster *, cluster_destroy)
@@ -36,7 +36,7 @@ DEFINE_CLEANUP(struct cluster *, cluster_destroy)
 struct repair {
     struct changeset read; /* all readable records, in the order of keys */
     uint64_t n_read;
-    uint64_t n_damages;
+    uint64_t n_damaged_places;
     FILE *out;
 };
 
@@ -47,7 +47,7 @@ repair_deinit_at(struct repair *repair)
 }
 
 static uint8_t
-key_byte(struct storage_span key, size_t at)
+record_key_byte(struct storage_span key, size_t at)
 {
     return at < key.n_bytes ? ((const uint8_t *)key.bytes)[at] : 0;
 }
@@ -58,7 +58,7 @@ repaired_record_add(struct changeset *records,
                     struct storage_span value)
 {
     changeset_put(
-        records, key_byte(key, OWNER_AT),
+        records, record_key_byte(key, RECORD_KEY_OWNER_OFFSET),
         (struct storage_span){(const uint8_t *)key.bytes + 1, key.n_bytes - 1},
         value);
 }
@@ -77,16 +77,18 @@ on_damage(void *owner, const char *text)
 {
     struct repair *repair = owner;
 
-    if (repair->n_damages++ < LINES_MAX)
+    if (repair->n_damaged_places++ < REPAIR_REPORT_LINES_MAX)
         fprintf(repair->out, "damaged: %s\n", text);
 }
 
 /* Return whether it is a record of the core, and a job's exactly if is_job. */
 static bool
-record_is_of_core(struct storage_span key, bool is_job)
+record_belongs_to_core(struct storage_span key, bool is_job)
 {
-    return key_byte(key, OWNER_AT) == STORAGE_CORE &&
-           (key_byte(key, KIND_AT) == JOURNAL_JOB) == is_job;
+    return record_key_byte(key, RECORD_KEY_OWNER_OFFSET) ==
+               STORAGE_OWNER_CORE &&
+           (record_key_byte(key, RECORD_KEY_KIND_OFFSET) == JOURNAL_JOB) ==
+               is_job;
 }
 
 static enum hoop_status
@@ -95,9 +97,9 @@ core_record_recover(struct cluster *cluster, const struct change *record)
     return cluster_recover_record(
         cluster, &(struct cluster_journal_record){
                      .key = (const uint8_t *)record->key.bytes + 1,
-                     .n_key = record->key.n_bytes - 1,
+                     .n_key_bytes = record->key.n_bytes - 1,
                      .value = record->value.bytes,
-                     .n_value = record->value.n_bytes,
+                     .n_value_bytes = record->value.n_bytes,
                  });
 }
 
@@ -119,11 +121,11 @@ job_recovery_try(const struct changeset *records,
     enum hoop_status status = cluster_create(&options, &cluster);
     while (status == HOOP_OK && changeset_next(records, &at, &record)) {
         const bool is_its =
-            job && record_is_of_core(record.key, true) &&
-            record.key.n_bytes >= JOB_BYTES &&
-            memcmp(record.key.bytes, job->bytes, JOB_BYTES) == 0;
+            job && record_belongs_to_core(record.key, true) &&
+            record.key.n_bytes >= RECORD_KEY_JOB_BYTES &&
+            memcmp(record.key.bytes, job->bytes, RECORD_KEY_JOB_BYTES) == 0;
 
-        if (is_its || record_is_of_core(record.key, false))
+        if (is_its || record_belongs_to_core(record.key, false))
             status = core_record_recover(cluster, &record);
     }
     if (status == HOOP_OK)
@@ -132,12 +134,12 @@ job_recovery_try(const struct changeset *records,
 }
 
 static uint64_t
-key_job_number(struct storage_span key)
+record_key_job_number(struct storage_span key)
 {
     uint64_t number = 0;
 
-    for (size_t i = KIND_AT + 1; i < JOB_BYTES; i++)
-        number = number << 8 | key_byte(key, i);
+    for (size_t i = RECORD_KEY_KIND_OFFSET + 1; i < RECORD_KEY_JOB_BYTES; i++)
+        number = number << 8 | record_key_byte(key, i);
     return number;
 }
 
@@ -159,17 +161,18 @@ recoverable_jobs_select(struct repair *repair,
                            "what belongs to no job cannot be used: %s",
                            error_text());
     while (changeset_next(&repair->read, &at, &record)) {
-        const bool is_job = record_is_of_core(record.key, true);
+        const bool is_job = record_belongs_to_core(record.key, true);
 
-        if (is_job && (!job.bytes || record.key.n_bytes < JOB_BYTES ||
-                       memcmp(job.bytes, record.key.bytes, JOB_BYTES) != 0)) {
+        if (is_job &&
+            (!job.bytes || record.key.n_bytes < RECORD_KEY_JOB_BYTES ||
+             memcmp(job.bytes, record.key.bytes, RECORD_KEY_JOB_BYTES) != 0)) {
             job = record.key;
-            data_is_intact = job.n_bytes >= JOB_BYTES &&
+            data_is_intact = job.n_bytes >= RECORD_KEY_JOB_BYTES &&
                              job_recovery_try(&repair->read, &job) == HOOP_OK;
             if (!data_is_intact) {
                 ++*out_n_jobs;
                 fprintf(repair->out, "lost: job %" PRIu64 " as a whole: %s\n",
-                        key_job_number(job), error_text());
+                        record_key_job_number(job), error_text());
             }
         }
         if (!is_job || data_is_intact)
@@ -184,16 +187,17 @@ data_is_intact(const char *folder)
 {
     CLEANUP(database_close) struct database *database = NULL;
 
-    return database_open(folder, STORAGE_OUTLIVES_MACHINE, &database) ==
+    return database_open(folder, STORAGE_SURVIVES_MACHINE_CRASH, &database) ==
            HOOP_OK;
 }
 
 static void
-loss_report(const struct repair *repair, const struct commit_record *written)
+repair_report_loss(const struct repair *repair,
+                   const struct commit_record *written)
 {
-    if (repair->n_damages > LINES_MAX)
+    if (repair->n_damaged_places > REPAIR_REPORT_LINES_MAX)
         fprintf(repair->out, "damaged: %" PRIu64 " more\n",
-                repair->n_damages - LINES_MAX);
+                repair->n_damaged_places - REPAIR_REPORT_LINES_MAX);
     if (!written->commit)
         fprintf(repair->out,
                 "lost: nobody knows how many records; %" PRIu64
@@ -225,13 +229,14 @@ data_folder_repair(const char *folder, struct repair *repair)
     status = recoverable_jobs_select(repair, &kept, &n_jobs);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (n_jobs == 0 && repair->n_damages == 0 && data_is_intact(folder)) {
+    if (n_jobs == 0 && repair->n_damaged_places == 0 &&
+        data_is_intact(folder)) {
         fprintf(repair->out,
                 "%s: all %" PRIu64 " records are sound, nothing is changed\n",
                 folder, repair->n_read);
         return HOOP_OK;
     }
-    loss_report(repair, &written);
+    repair_report_loss(repair, &written);
     status = database_replace_file(folder, &kept, former);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -249,7 +254,7 @@ repair_run(const char *folder, FILE *out)
     CLEANUP(repair_deinit) struct repair repair = {.out = out};
 
     enum hoop_status status =
-        folder_lock_take(folder, STORAGE_OUTLIVES_MACHINE, &folder_lock);
+        folder_lock_take(folder, STORAGE_SURVIVES_MACHINE_CRASH, &folder_lock);
     if (status == HOOP_OK)
         status = data_folder_repair(folder, &repair);
     if (status != HOOP_OK)

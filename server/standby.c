@@ -26,7 +26,7 @@
 #include "coordinator.h"
 #include "storage/folder_lock.h"
 
-static const struct timespec look_again = {.tv_nsec = 50 * 1000000L};
+static const struct timespec signal_poll_interval = {.tv_nsec = 50 * 1000000L};
 
 static const char *
 unready_text(void *owner)
@@ -71,7 +71,7 @@ standby_wait(const struct hoop_coordinator_options *options,
     log_info("coordinator", "standing by, http on %s: another hoopd uses %s",
              http ? http_port_address(http) : "nothing", options->data_dir);
     while (number <= 0 && folder_lock_is_held(options->data_dir))
-        number = sigtimedwait(ending, NULL, &look_again);
+        number = sigtimedwait(ending, NULL, &signal_poll_interval);
     *out_signal = number > 0 ? number : 0;
     return HOOP_OK;
 }
@@ -94,19 +94,19 @@ idle_shutdown_init(struct idle_shutdown *idle_shutdown,
                    uint32_t limit_s,
                    int input_fd)
 {
-    const bool starter_is_present = input_is_pipe_or_socket(input_fd);
+    const bool idle_shutdown_has_starter = input_is_pipe_or_socket(input_fd);
 
     *idle_shutdown = (struct idle_shutdown){
         .deadline_ns = clock_now_ns() + limit_s * CLOCK_NS_PER_S,
-        .input_fd = starter_is_present ? input_fd : -1,
-        .was_held = starter_is_present,
+        .input_fd = idle_shutdown_has_starter ? input_fd : -1,
+        .had_starter = idle_shutdown_has_starter,
     };
 }
 
 /* Return whether the starter still holds the other end. Bytes written there are
  * read and ignored. */
 static bool
-starter_is_present(struct idle_shutdown *idle_shutdown)
+idle_shutdown_has_starter(struct idle_shutdown *idle_shutdown)
 {
     struct pollfd input = {.fd = idle_shutdown->input_fd, .events = POLLIN};
     char bytes[256];
@@ -123,8 +123,8 @@ idle_shutdown_is_due(struct idle_shutdown *idle_shutdown,
                      const struct coordinator_member_counts *occupancy,
                      uint64_t now_ns)
 {
-    if (starter_is_present(idle_shutdown) || occupancy->n_members > 0)
+    if (idle_shutdown_has_starter(idle_shutdown) || occupancy->n_members > 0)
         return false;
-    return idle_shutdown->was_held || occupancy->n_joins > 0 ||
+    return idle_shutdown->had_starter || occupancy->n_joins > 0 ||
            now_ns >= idle_shutdown->deadline_ns;
 }

@@ -37,7 +37,7 @@ enum {
 struct idle_shutdown {
     uint64_t deadline_ns; /* for the first member to join */
     int input_fd;         /* -1: no starter holds it, or not any more */
-    bool was_held;
+    bool had_starter;
 };
 
 /* Allow limit_s from now for the first member to join. input_fd is borrowed,

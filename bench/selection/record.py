@@ -29,7 +29,7 @@ KINDS = ('tcp', 'shm', 'direct')
 SWITCH = 0.1
 STAY = 0.03
 BEYOND = 0.5
-POINTS = 12  # TABLE_POINTS
+POINTS = 12  # TABLE_SWITCH_POINTS_MAX
 
 HEAD = '''/*
  * tune/defaults_%(kind)s.c - what was fastest, up to which size, in many jobs

@@ -12,19 +12,19 @@
 #include "core/memory.h"
 
 enum {
-    CHUNK_BYTES = 16 * 1024,
-    ALIGNMENT = 16,
+    ACTION_ARENA_CHUNK_BYTES = 16 * 1024,
+    ACTION_ARENA_ALIGNMENT = 16,
 };
 
 struct action_list_chunk {
     struct action_list_chunk *next;
     size_t n_used;
     size_t n_bytes;
-    _Alignas(ALIGNMENT) char memory[];
+    _Alignas(ACTION_ARENA_ALIGNMENT) char memory[];
 };
 
 static void
-arena_chunks_free(struct action_list_chunk *chunk)
+action_list_chunks_free(struct action_list_chunk *chunk)
 {
     while (chunk) {
         struct action_list_chunk *next = chunk->next;
@@ -37,14 +37,14 @@ arena_chunks_free(struct action_list_chunk *chunk)
 void
 action_list_deinit(struct action_list *action_list)
 {
-    arena_chunks_free(action_list->chunks);
+    action_list_chunks_free(action_list->chunks);
     free(action_list->actions);
 }
 
 void
 action_list_clear(struct action_list *action_list)
 {
-    arena_chunks_free(action_list->chunks);
+    action_list_chunks_free(action_list->chunks);
     action_list->chunks = NULL;
     action_list->n_actions = 0;
 
@@ -124,7 +124,7 @@ action_list_add_notice(struct action_list *action_list,
                        ...)
 {
     struct cluster_action *action =
-        action_list_append(action_list, CLUSTER_NOTICE);
+        action_list_append(action_list, CLUSTER_LOG_NOTICE);
     va_list arguments;
 
     va_start(arguments, format);
@@ -138,7 +138,7 @@ action_list_add_notice(struct action_list *action_list,
 struct cluster_journal_record *
 action_list_add_record(struct action_list *action_list)
 {
-    return &action_list_append(action_list, CLUSTER_RECORD)->record;
+    return &action_list_append(action_list, CLUSTER_JOURNAL_RECORD)->record;
 }
 
 void *
@@ -146,12 +146,14 @@ action_list_alloc(struct action_list *action_list,
                   size_t n_items,
                   size_t n_bytes)
 {
-    const size_t n_wanted =
-        (n_items * n_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    const size_t n_wanted = (n_items * n_bytes + ACTION_ARENA_ALIGNMENT - 1) /
+                            ACTION_ARENA_ALIGNMENT * ACTION_ARENA_ALIGNMENT;
     struct action_list_chunk *chunk = action_list->chunks;
 
     if (!chunk || chunk->n_bytes - chunk->n_used < n_wanted) {
-        const size_t n_room = n_wanted > CHUNK_BYTES ? n_wanted : CHUNK_BYTES;
+        const size_t n_room = n_wanted > ACTION_ARENA_CHUNK_BYTES
+                                  ? n_wanted
+                                  : ACTION_ARENA_CHUNK_BYTES;
 
         chunk = memory_calloc(1, sizeof(*chunk) + n_room);
         chunk->n_bytes = n_room;

@@ -18,8 +18,8 @@
 
 enum cluster_action_kind {
     CLUSTER_REPLY,
-    CLUSTER_NOTICE, /* a line for the log */
-    CLUSTER_RECORD, /* a record to store; see core/journal.h */
+    CLUSTER_LOG_NOTICE,     /* a line for the log */
+    CLUSTER_JOURNAL_RECORD, /* a record to store; see core/journal.h */
 };
 
 enum cluster_reply_kind {
@@ -30,8 +30,8 @@ enum cluster_reply_kind {
     CLUSTER_REPLY_CHANGES,
     CLUSTER_REPLY_GROUPS,
     CLUSTER_REPLY_GROUP_SLOT,
-    CLUSTER_REPLY_OUTCOME,
-    CLUSTER_REPLY_PENDING,
+    CLUSTER_REPLY_VOTE_OUTCOME,
+    CLUSTER_REPLY_MISSING,
     CLUSTER_REPLY_STORE,
     CLUSTER_REPLY_KEY_CHANGES,
     CLUSTER_REPLY_JOBS,
@@ -119,7 +119,8 @@ struct cluster_membership_change {
     uint32_t pid;
     const char *reason; /* "lease expired 10.0 s after its last renewal",
                            "connection reset, reported by rank 2 (a:71)" */
-    bool has_given_up;  /* lost: the member reported its own failure */
+    bool
+        has_reported_own_failure; /* lost: the member reported its own failure */
 };
 
 /* The reply to a watch. It is empty and HOOP_OK at the deadline of the watch:
@@ -262,7 +263,7 @@ struct cluster_missing_members {
     const char *call;  /* name of the public function that waits; static */
     uint64_t since_ns; /* when the call arrived */
     uint32_t n_ranks;  /* ranks that take part */
-    uint32_t n_here;
+    uint32_t n_present_ranks;
     const char *missing; /* "rank 2 (a:7), rank 3 (b:9)" */
 };
 
@@ -299,9 +300,9 @@ enum cluster_log_notice_kind {
     CLUSTER_NOTICE_LEFT,
     CLUSTER_NOTICE_LOST,  /* a failure notice: log as a warning */
     CLUSTER_NOTICE_ENDED, /* the job has ended and its name is free again */
-    CLUSTER_NOTICE_LATE,  /* the coordinator was stepped too late and
+    CLUSTER_NOTICE_STEPPED_LATE, /* the coordinator was stepped too late and
                              extended the leases: log as a warning */
-    CLUSTER_NOTICE_HEARD, /* a peer hears a member that the coordinator does
+    CLUSTER_NOTICE_PEER_HEARS, /* a peer hears a member that the coordinator does
                              not; it stays a member: log as a warning */
 };
 
@@ -324,9 +325,9 @@ enum cluster_journal_record_kind {
 struct cluster_journal_record {
     enum cluster_journal_record_kind kind;
     const uint8_t *key;
-    size_t n_key;
+    size_t n_key_bytes;
     const uint8_t *value; /* PUT only */
-    size_t n_value;
+    size_t n_value_bytes;
 };
 
 struct cluster_action {

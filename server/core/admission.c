@@ -31,7 +31,7 @@ enum {
     GAP_HOST_TRIES = 64,
 };
 
-static const uint32_t HOST_NONE = UINT32_MAX;
+static const uint32_t RANK_WITHOUT_HOST = UINT32_MAX;
 
 /* The members of a host that have no rank yet: queue[next .. end - 1]. */
 struct host_queue {
@@ -40,13 +40,13 @@ struct host_queue {
 };
 
 struct assignment {
-    struct assign_member *members;
+    struct member_placement *members;
     uint32_t n_members;
     uint32_t *queue; /* indexes of members without a request, host by host */
     struct host_queue *hosts;
     uint32_t n_hosts;
-    uint32_t first_host;    /* no earlier host has members left */
-    uint32_t *host_of_rank; /* or HOST_NONE */
+    uint32_t first_unplaced_host; /* no earlier host has members left */
+    uint32_t *host_of_rank;       /* or RANK_WITHOUT_HOST */
 };
 
 struct free_rank_range {
@@ -78,14 +78,14 @@ static void
 requested_ranks_place(struct assignment *assignment)
 {
     for (uint32_t rank = 0; rank < assignment->n_members; rank++)
-        assignment->host_of_rank[rank] = HOST_NONE;
+        assignment->host_of_rank[rank] = RANK_WITHOUT_HOST;
     for (uint32_t i = 0; i < assignment->n_members; i++) {
-        const struct assign_member *member = &assignment->members[i];
+        const struct member_placement *member = &assignment->members[i];
 
         if (member->rank == CLUSTER_RANK_ANY)
             continue;
         assert(member->rank < assignment->n_members);
-        assert(assignment->host_of_rank[member->rank] == HOST_NONE);
+        assert(assignment->host_of_rank[member->rank] == RANK_WITHOUT_HOST);
         assignment->host_of_rank[member->rank] = member->host;
     }
 }
@@ -121,16 +121,16 @@ host_members_place(struct assignment *assignment,
 static uint32_t
 gap_choose_host(struct assignment *assignment, uint32_t n_free)
 {
-    while (!host_unplaced_count(assignment, assignment->first_host))
-        assignment->first_host++;
+    while (!host_unplaced_count(assignment, assignment->first_unplaced_host))
+        assignment->first_unplaced_host++;
 
-    const uint32_t last =
-        smaller(assignment->n_hosts, assignment->first_host + GAP_HOST_TRIES);
+    const uint32_t last = smaller(
+        assignment->n_hosts, assignment->first_unplaced_host + GAP_HOST_TRIES);
 
-    for (uint32_t host = assignment->first_host; host < last; host++)
+    for (uint32_t host = assignment->first_unplaced_host; host < last; host++)
         if (host_unplaced_count(assignment, host) == n_free)
             return host;
-    return assignment->first_host;
+    return assignment->first_unplaced_host;
 }
 
 static void
@@ -140,7 +140,7 @@ free_rank_range_fill(struct assignment *assignment, struct free_rank_range gap)
     const uint32_t before = assignment->host_of_rank[(gap.begin + n - 1) % n];
     const uint32_t behind = assignment->host_of_rank[gap.end % n];
 
-    if (before != HOST_NONE) {
+    if (before != RANK_WITHOUT_HOST) {
         const uint32_t n_taken = smaller(
             host_unplaced_count(assignment, before), gap.end - gap.begin);
 
@@ -149,7 +149,7 @@ free_rank_range_fill(struct assignment *assignment, struct free_rank_range gap)
             (struct free_rank_range){gap.begin, gap.begin + n_taken});
         gap.begin += n_taken;
     }
-    if (behind != HOST_NONE) {
+    if (behind != RANK_WITHOUT_HOST) {
         const uint32_t n_taken = smaller(
             host_unplaced_count(assignment, behind), gap.end - gap.begin);
 
@@ -179,7 +179,7 @@ free_rank_ranges_fill(struct assignment *assignment)
         struct free_rank_range gap = {rank, rank};
 
         while (gap.end < assignment->n_members &&
-               assignment->host_of_rank[gap.end] == HOST_NONE)
+               assignment->host_of_rank[gap.end] == RANK_WITHOUT_HOST)
             gap.end++;
         if (gap.begin < gap.end)
             free_rank_range_fill(assignment, gap);
@@ -188,7 +188,7 @@ free_rank_ranges_fill(struct assignment *assignment)
 }
 
 void
-assign_ranks(struct assign_member *members, uint32_t n_members)
+assign_ranks(struct member_placement *members, uint32_t n_members)
 {
     struct assignment assignment = {.members = members, .n_members = n_members};
 
@@ -212,9 +212,9 @@ assign_ranks(struct assign_member *members, uint32_t n_members)
 }
 
 enum {
-    NAMES_MAX = 4, /* named in one text */
+    MEMBERS_NAMED_MAX = 4, /* named in one text */
     /* A refused worker that has not tried again for this long has given up. */
-    REFUSED_MS = 10000,
+    REFUSAL_REMEMBERED_MS = 10000,
 };
 
 static bool
@@ -358,7 +358,7 @@ ended_members_declare_lost(struct cluster *cluster,
 /* Return whether the member renewed recently and has a request parked on the
  * connection of that renewal, as members always do to watch for changes. */
 static bool
-member_is_present(const struct cluster *cluster, const struct member *member)
+member_seems_alive(const struct cluster *cluster, const struct member *member)
 {
     const uint64_t half_ns = cluster->lease_ms * CLOCK_NS_PER_MS / 2;
 
@@ -366,18 +366,18 @@ member_is_present(const struct cluster *cluster, const struct member *member)
            waiters_of_client(cluster, member->client);
 }
 
-enum presence_filter {
-    PRESENCE_ANY,
-    PRESENCE_ABSENT,
+enum liveness_filter {
+    INCLUDE_ALL_ACTIVE,
+    INCLUDE_UNRESPONSIVE_ONLY,
 };
 
 /* Name active members as "rank 0 (a:7), rank 1 (b:9) and 2 more". Returns how
  * many there are. */
 static uint32_t
-active_members_write(struct text_buffer *text_buffer,
-                     const struct cluster *cluster,
-                     const struct job *job,
-                     enum presence_filter presence_filter)
+active_members_describe(struct text_buffer *text_buffer,
+                        const struct cluster *cluster,
+                        const struct job *job,
+                        enum liveness_filter liveness_filter)
 {
     uint32_t n_named = 0;
 
@@ -385,20 +385,21 @@ active_members_write(struct text_buffer *text_buffer,
         const struct member *member = job->ranks[rank];
 
         if (member->state != CLUSTER_MEMBER_ACTIVE ||
-            (presence_filter == PRESENCE_ABSENT &&
-             member_is_present(cluster, member)))
+            (liveness_filter == INCLUDE_UNRESPONSIVE_ONLY &&
+             member_seems_alive(cluster, member)))
             continue;
-        if (n_named++ < NAMES_MAX)
+        if (n_named++ < MEMBERS_NAMED_MAX)
             text_buffer_append(text_buffer, "%s%s", n_named > 1 ? ", " : "",
                                member_label(member).text);
     }
-    if (n_named > NAMES_MAX)
-        text_buffer_append(text_buffer, " and %u more", n_named - NAMES_MAX);
+    if (n_named > MEMBERS_NAMED_MAX)
+        text_buffer_append(text_buffer, " and %u more",
+                           n_named - MEMBERS_NAMED_MAX);
     return n_named;
 }
 
 static enum hoop_status
-job_full_raise(const struct job *job, enum hoop_status status, const char *why)
+job_raise_full(const struct job *job, enum hoop_status status, const char *why)
 {
     return error_raise(status,
                        "job \"%s\" is full: %u of %u ranks have joined, epoch "
@@ -426,18 +427,20 @@ join_refuse_formed_world(struct cluster *cluster,
     if (!LIST_EMPTY(&job->grown))
         text_buffer_append(&why, "; it has grown");
     if (job->n_left || job->n_lost) {
-        if (active_members_write(&names, cluster, job, PRESENCE_ANY) > 0)
+        if (active_members_describe(&names, cluster, job, INCLUDE_ALL_ACTIVE) >
+            0)
             text_buffer_append(&why, "; it ends when these have left, too: %s",
                                names.text);
-        return job_full_raise(job, HOOP_E_UNAVAILABLE, why.text);
+        return job_raise_full(job, HOOP_E_UNAVAILABLE, why.text);
     }
     if (join->rank < job->size &&
-        member_is_present(cluster, job->ranks[join->rank]))
+        member_seems_alive(cluster, job->ranks[join->rank]))
         return member_raise_rank_taken(job->ranks[join->rank]);
-    if (active_members_write(&names, cluster, job, PRESENCE_ABSENT) == 0) {
+    if (active_members_describe(&names, cluster, job,
+                                INCLUDE_UNRESPONSIVE_ONLY) == 0) {
         text_buffer_append(&why, "; it takes others when its members call "
                                  "hoop_comm_grow()");
-        return job_full_raise(job,
+        return job_raise_full(job,
                               job->size < job->size_max ? HOOP_E_UNAVAILABLE
                                                         : HOOP_E_PRECONDITION,
                               why.text);
@@ -447,7 +450,7 @@ join_refuse_formed_world(struct cluster *cluster,
         "; not connected, and lost unless they come back before their "
         "leases end: %s",
         names.text);
-    return job_full_raise(job, HOOP_E_UNAVAILABLE, why.text);
+    return job_raise_full(job, HOOP_E_UNAVAILABLE, why.text);
 }
 
 static enum hoop_status
@@ -573,7 +576,7 @@ join_add_member(struct cluster *cluster,
     job->n_newcomers += member->is_newcomer;
     worker_add_member(cluster, member, growth_worker_id(job, join));
     job->seed ^= event->join.seed;
-    job->arrived_ns = cluster->now_ns;
+    job->last_join_ns = cluster->now_ns;
     member_notice_add(cluster, member, CLUSTER_NOTICE_JOINED);
     forming_form_if_full(cluster, job);
     return HOOP_OK;
@@ -659,7 +662,7 @@ admission_handle_join(struct cluster *cluster,
                            job->name, job->root->name);
     if (!job || job->state != CLUSTER_JOB_RUNNING)
         return join_check_and_add(cluster, job, root, event);
-    return root ? job_full_raise(job, HOOP_E_PRECONDITION, "")
+    return root ? job_raise_full(job, HOOP_E_PRECONDITION, "")
                 : newcomer_join_grown_world(cluster, job, event);
 }
 
@@ -697,11 +700,11 @@ refusal_remember(const struct cluster *cluster,
                  struct job *job,
                  uint64_t incarnation)
 {
-    const uint64_t keep_ns = REFUSED_MS * CLOCK_NS_PER_MS;
+    const uint64_t keep_ns = REFUSAL_REMEMBERED_MS * CLOCK_NS_PER_MS;
     struct refused_worker *place = NULL;
     uint32_t n_free = 0;
 
-    for (uint32_t i = 0; i < JOB_REFUSED; i++) {
+    for (uint32_t i = 0; i < JOB_REFUSED_WORKERS_MAX; i++) {
         struct refused_worker *refused = &job->refused[i];
 
         if (refused->incarnation == incarnation) {

@@ -48,7 +48,7 @@ admission_log_refusal(struct cluster *cluster,
  * optimal filling would be a packing problem.
  */
 
-struct assign_member {
+struct member_placement {
     uint32_t host; /* hosts are numbered 0, 1, ... by first arrival */
     uint32_t rank; /* in: the requested rank or CLUSTER_RANK_ANY; out: the
                       rank */
@@ -57,6 +57,6 @@ struct assign_member {
 /* Replace each member's rank. members are in the order of arrival; requested
  * ranks are distinct and below n_members. */
 void
-assign_ranks(struct assign_member *members, uint32_t n_members);
+assign_ranks(struct member_placement *members, uint32_t n_members);
 
 #endif

@@ -146,7 +146,7 @@ membership_change_append(struct cluster *cluster,
     struct cluster_membership_change *change = &job->changes[job->n_changes++];
 
     assert(job->n_changes <= 1 + (size_t)job->size);
-    job->membership_epoch = ++cluster->epoch_last;
+    job->membership_epoch = ++cluster->last_epoch;
     change->revision = job->n_changes;
     change->kind = kind;
     change->membership_epoch = job->membership_epoch;
@@ -159,13 +159,13 @@ membership_change_append(struct cluster *cluster,
 }
 
 void
-change_add_formed(struct cluster *cluster, struct job *job)
+change_add_world_formed(struct cluster *cluster, struct job *job)
 {
     struct cluster_membership_change *change =
         membership_change_append(cluster, job, CLUSTER_CHANGE_FORMED);
 
     change->rank = job->size;
-    journal_write_change(cluster, job, change);
+    journal_write_membership_change(cluster, job, change);
 }
 
 void
@@ -182,9 +182,9 @@ change_add_member_end(struct cluster *cluster, struct member *member)
     change->pid = member->pid;
     if (member->reason)
         change->reason = member->reason;
-    change->has_given_up = member->has_given_up;
+    change->has_reported_own_failure = member->has_reported_own_failure;
     member->lost_revision = is_lost ? change->revision : 0;
-    journal_write_change(cluster, member->job, change);
+    journal_write_membership_change(cluster, member->job, change);
     journal_write_job(cluster, member->job);
 }
 
@@ -268,18 +268,18 @@ changes_answer_watches(struct cluster *cluster, struct job *job)
 {
     struct waiter *waiter = TAILQ_FIRST(&job->waiters);
 
-    if (job->n_published == job->n_changes &&
+    if (job->n_changes_answered == job->n_changes &&
         job->asked == job->suspicion.number &&
-        job->activity_asked == activities_query_number(job))
+        job->announced_activity_query == activities_query_number(job))
         return;
-    job->n_published = job->n_changes;
+    job->n_changes_answered = job->n_changes;
     job->asked = job->suspicion.number;
-    job->activity_asked = activities_query_number(job);
+    job->announced_activity_query = activities_query_number(job);
     while (waiter) {
         struct waiter *next = TAILQ_NEXT(waiter, link);
         const uint64_t since = waiter->since;
 
-        if (waiter->kind == WAITER_WATCH &&
+        if (waiter->kind == WAITER_MEMBERSHIP_WATCH &&
             (since < job->n_changes ||
              watch_has_new_query(job, waiter->question,
                                  waiter->activity_query)))

@@ -20,7 +20,7 @@ struct waiter;
 /* Append the change that the world has formed. Its membership epoch becomes the
  * job's first. */
 void
-change_add_formed(struct cluster *cluster, struct job *job);
+change_add_world_formed(struct cluster *cluster, struct job *job);
 
 /* Append the change that member has left or is lost. */
 void

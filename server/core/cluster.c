@@ -39,43 +39,43 @@ request_handler_fn(struct cluster *cluster,
                    const struct cluster_event *event);
 
 enum {
-    SETTLE_MS = 1000,
-    LEASE_MS = 10000,
+    DEFAULT_SETTLE_MS = 1000,
+    DEFAULT_LEASE_MS = 10000,
 };
 
 /* Which job a request needs. */
 enum request_scope {
-    VERB_ANY_JOB, /* a job, which may be created */
-    VERB_JOB,
-    VERB_CLUSTER, /* none */
+    REQUEST_MAY_CREATE_JOB, /* a job, which may be created */
+    REQUEST_NEEDS_JOB,
+    REQUEST_NEEDS_NO_JOB, /* none */
 };
 
 static const struct request_handler {
     request_handler_fn *answer;
     enum request_scope scope;
 } request_handlers[] = {
-    [CLUSTER_JOIN] = {admission_handle_join, VERB_ANY_JOB},
-    [CLUSTER_RENEW] = {membership_renew, VERB_JOB},
-    [CLUSTER_LEAVE] = {membership_leave, VERB_JOB},
-    [CLUSTER_REPORT] = {membership_report, VERB_JOB},
-    [CLUSTER_WATCH] = {change_watch_request, VERB_JOB},
-    [CLUSTER_GROUP_CREATE] = {group_create, VERB_JOB},
-    [CLUSTER_GROUP_GET] = {group_get, VERB_JOB},
-    [CLUSTER_GROUP_LIST] = {group_list, VERB_JOB},
-    [CLUSTER_GROUP_JOIN] = {group_slot_join, VERB_JOB},
-    [CLUSTER_GROUP_LEAVE] = {group_slot_leave, VERB_JOB},
-    [CLUSTER_VOTE] = {vote_join, VERB_JOB},
-    [CLUSTER_PENDING] = {group_slot_missing_request, VERB_JOB},
-    [CLUSTER_STORE_SET] = {key_set, VERB_JOB},
-    [CLUSTER_STORE_ADD] = {key_add_to_counter, VERB_JOB},
-    [CLUSTER_STORE_SWAP] = {key_compare_and_swap, VERB_JOB},
-    [CLUSTER_STORE_GET] = {key_get, VERB_JOB},
-    [CLUSTER_STORE_WAIT] = {key_wait, VERB_JOB},
-    [CLUSTER_STORE_DELETE] = {key_delete, VERB_JOB},
-    [CLUSTER_STORE_LIST] = {key_scan, VERB_JOB},
-    [CLUSTER_STORE_WATCH] = {key_watch, VERB_JOB},
-    [CLUSTER_JOBS] = {status_query_jobs, VERB_CLUSTER},
-    [CLUSTER_JOB] = {status_query_job, VERB_JOB},
+    [CLUSTER_JOIN] = {admission_handle_join, REQUEST_MAY_CREATE_JOB},
+    [CLUSTER_RENEW] = {membership_renew, REQUEST_NEEDS_JOB},
+    [CLUSTER_LEAVE] = {membership_leave, REQUEST_NEEDS_JOB},
+    [CLUSTER_REPORT] = {membership_report, REQUEST_NEEDS_JOB},
+    [CLUSTER_WATCH] = {change_watch_request, REQUEST_NEEDS_JOB},
+    [CLUSTER_GROUP_CREATE] = {group_create, REQUEST_NEEDS_JOB},
+    [CLUSTER_GROUP_GET] = {group_get, REQUEST_NEEDS_JOB},
+    [CLUSTER_GROUP_LIST] = {group_list, REQUEST_NEEDS_JOB},
+    [CLUSTER_GROUP_JOIN] = {group_slot_join, REQUEST_NEEDS_JOB},
+    [CLUSTER_GROUP_LEAVE] = {group_slot_leave, REQUEST_NEEDS_JOB},
+    [CLUSTER_VOTE] = {vote_handle_call, REQUEST_NEEDS_JOB},
+    [CLUSTER_QUERY_MISSING] = {group_slot_query_missing, REQUEST_NEEDS_JOB},
+    [CLUSTER_STORE_SET] = {key_set, REQUEST_NEEDS_JOB},
+    [CLUSTER_STORE_ADD] = {key_add_to_counter, REQUEST_NEEDS_JOB},
+    [CLUSTER_STORE_SWAP] = {key_compare_and_swap, REQUEST_NEEDS_JOB},
+    [CLUSTER_STORE_GET] = {key_get, REQUEST_NEEDS_JOB},
+    [CLUSTER_STORE_WAIT] = {key_wait, REQUEST_NEEDS_JOB},
+    [CLUSTER_STORE_DELETE] = {key_delete, REQUEST_NEEDS_JOB},
+    [CLUSTER_STORE_LIST] = {key_scan, REQUEST_NEEDS_JOB},
+    [CLUSTER_STORE_WATCH] = {key_watch, REQUEST_NEEDS_JOB},
+    [CLUSTER_JOBS] = {status_query_jobs, REQUEST_NEEDS_NO_JOB},
+    [CLUSTER_JOB] = {status_query_job, REQUEST_NEEDS_JOB},
 };
 
 static enum hoop_status
@@ -111,8 +111,10 @@ cluster_create(const struct cluster_options *options,
     cluster->token = token;
     cluster->world_size = options->world_size;
     cluster->size_min = options->size_min;
-    cluster->settle_ms = options->settle_ms ? options->settle_ms : SETTLE_MS;
-    cluster->lease_ms = options->lease_ms ? options->lease_ms : LEASE_MS;
+    cluster->settle_ms =
+        options->settle_ms ? options->settle_ms : DEFAULT_SETTLE_MS;
+    cluster->lease_ms =
+        options->lease_ms ? options->lease_ms : DEFAULT_LEASE_MS;
     cluster->keeps_records = options->keeps_records;
     cluster->wall_offset_ns = options->wall_offset_ns;
     cluster->now_ns = options->now_ns;
@@ -159,10 +161,10 @@ waiter_on_deadline(struct cluster *cluster, struct waiter *waiter)
     case WAITER_JOIN:
         forming_on_join_deadline(cluster, waiter->job);
         return;
-    case WAITER_WATCH:
+    case WAITER_MEMBERSHIP_WATCH:
         change_watch_on_deadline(cluster, waiter);
         return;
-    case WAITER_KEYS:
+    case WAITER_KEYS_EXIST:
         key_wait_on_deadline(cluster, waiter);
         return;
     case WAITER_KEY_WATCH:
@@ -196,11 +198,11 @@ expired_timer_handle(struct cluster *cluster, struct timer_entry *due)
     case TIMER_SETTLE:
         forming_on_settle_timer(cluster, CONTAINER_OF(due, struct job, settle));
         return;
-    case TIMER_KEY:
+    case TIMER_KEY_EXPIRY:
         store_on_key_expired(cluster,
                              CONTAINER_OF(due, struct store_entry, expiry));
         return;
-    case TIMER_GRACE:
+    case TIMER_RECOVERY_GRACE:
         job_on_grace_expired(cluster, CONTAINER_OF(due, struct job, grace));
         return;
     case TIMER_LEASE_CHECK:
@@ -354,9 +356,9 @@ cluster_accepts_token(struct cluster *cluster,
 
 /* Log every wrong token and every refused join. */
 static enum hoop_status
-refusal_log(struct cluster *cluster,
-            const struct cluster_event *event,
-            enum hoop_status status)
+request_log_refusal(struct cluster *cluster,
+                    const struct cluster_event *event,
+                    enum hoop_status status)
 {
     struct job *job =
         job_name_is_valid(event->job) ? job_find(cluster, event->job) : NULL;
@@ -377,7 +379,7 @@ request_dispatch(struct cluster *cluster, const struct cluster_event *event)
         &request_handlers[event->kind];
     struct job *job = NULL;
 
-    if (request_handler->scope != VERB_CLUSTER) {
+    if (request_handler->scope != REQUEST_NEEDS_NO_JOB) {
         if (!job_name_is_valid(event->job))
             return error_raise(HOOP_E_INVALID,
                                "the name of a job has 1 to %d letters, digits "
@@ -390,7 +392,7 @@ request_dispatch(struct cluster *cluster, const struct cluster_event *event)
 
     if (status != HOOP_OK)
         return error_pass(status);
-    if (!job && request_handler->scope == VERB_JOB)
+    if (!job && request_handler->scope == REQUEST_NEEDS_JOB)
         return error_raise(HOOP_E_NOT_FOUND,
                            "there is no job \"%s\": it begins when its first "
                            "worker joins and ends when all have left",
@@ -410,7 +412,7 @@ request_handle(struct cluster *cluster, const struct cluster_event *event)
         &cluster->action_list,
         action_list_add_reply(&cluster->action_list, event->ticket), status,
         "%s", error_text());
-    refusal_log(cluster, event, status);
+    request_log_refusal(cluster, event, status);
 }
 
 static void

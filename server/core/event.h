@@ -41,16 +41,16 @@ enum cluster_event_kind {
     CLUSTER_REPORT, /* report -> CLUSTER_REPLY_LEASE */
     CLUSTER_WATCH,  /* watch -> CLUSTER_REPLY_CHANGES */
 
-    CLUSTER_GROUP_CREATE, /* group -> CLUSTER_REPLY_GROUPS, one */
-    CLUSTER_GROUP_GET,    /* group.key -> CLUSTER_REPLY_GROUPS, one */
-    CLUSTER_GROUP_LIST,   /* group.key: the page after it ->
+    CLUSTER_GROUP_CREATE,  /* group -> CLUSTER_REPLY_GROUPS, one */
+    CLUSTER_GROUP_GET,     /* group.key -> CLUSTER_REPLY_GROUPS, one */
+    CLUSTER_GROUP_LIST,    /* group.key: the page after it ->
                              CLUSTER_REPLY_GROUPS */
-    CLUSTER_GROUP_JOIN,   /* group_slot -> CLUSTER_REPLY_GROUP_SLOT; may be
+    CLUSTER_GROUP_JOIN,    /* group_slot -> CLUSTER_REPLY_GROUP_SLOT; may be
                            parked until all have joined or deadline_ns */
-    CLUSTER_GROUP_LEAVE,  /* group_slot.numbers -> CLUSTER_REPLY_NONE */
-    CLUSTER_VOTE,         /* vote -> CLUSTER_REPLY_OUTCOME; may be parked
+    CLUSTER_GROUP_LEAVE,   /* group_slot.numbers -> CLUSTER_REPLY_NONE */
+    CLUSTER_VOTE,          /* vote -> CLUSTER_REPLY_VOTE_OUTCOME; may be parked
                             until all survivors have called or deadline_ns */
-    CLUSTER_PENDING,      /* pending -> CLUSTER_REPLY_PENDING */
+    CLUSTER_QUERY_MISSING, /* pending -> CLUSTER_REPLY_MISSING */
 
     /* The store of a job. WAIT and WATCH may be parked until deadline_ns. */
     CLUSTER_STORE_SET,    /* write -> CLUSTER_REPLY_STORE */
@@ -195,7 +195,7 @@ struct cluster_missing_query {
 };
 
 /* As number: any call of the member that waits. */
-static const uint64_t CLUSTER_NUMBER_ANY = UINT64_MAX;
+static const uint64_t CLUSTER_ANY_CALL_NUMBER = UINT64_MAX;
 
 /* The values are those on the wire. */
 enum cluster_vote_kind {

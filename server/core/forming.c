@@ -287,7 +287,7 @@ job_min_world_size(const struct cluster *cluster, const struct job *job)
 uint64_t
 job_settle_time_ns(const struct cluster *cluster, const struct job *job)
 {
-    const uint32_t said = requested_size_value(job, MEMBER_REQUEST_SETTLE);
+    const uint32_t said = requested_size_value(job, MEMBER_REQUEST_SETTLE_MS);
 
     return (said ? said : cluster->settle_ms) * CLOCK_NS_PER_MS;
 }
@@ -300,7 +300,7 @@ requested_size_check_same(const struct job *job,
     static const char *const names[] = {
         [MEMBER_REQUEST_SIZE] = "world size",
         [MEMBER_REQUEST_SIZE_MIN] = "smallest world size",
-        [MEMBER_REQUEST_SETTLE] = "settle time in ms",
+        [MEMBER_REQUEST_SETTLE_MS] = "settle time in ms",
     };
     const uint32_t said = requested_size_value(job, requested_size);
 
@@ -337,14 +337,14 @@ requested_size_check_join(const struct cluster *cluster,
                           const struct job *job,
                           const struct cluster_join *join)
 {
-    const uint32_t requested_sizes[MEMBER_N_REQUESTS] = {
+    const uint32_t requested_sizes[MEMBER_N_REQUESTED_VALUES] = {
         [MEMBER_REQUEST_SIZE] = join->world_size,
         [MEMBER_REQUEST_SIZE_MIN] = join->size_min,
-        [MEMBER_REQUEST_SETTLE] = join->settle_ms,
+        [MEMBER_REQUEST_SETTLE_MS] = join->settle_ms,
     };
 
-    for (unsigned int requested_size = 0; requested_size < MEMBER_N_REQUESTS;
-         requested_size++) {
+    for (unsigned int requested_size = 0;
+         requested_size < MEMBER_N_REQUESTED_VALUES; requested_size++) {
         const enum hoop_status status = requested_size_check_same(
             job, (enum member_requested_value)requested_size,
             requested_sizes[requested_size]);
@@ -374,8 +374,8 @@ requested_size_adopt(struct job *job,
 void
 requested_size_add_member(struct job *job, const struct member *member)
 {
-    for (unsigned int requested_size = 0; requested_size < MEMBER_N_REQUESTS;
-         requested_size++)
+    for (unsigned int requested_size = 0;
+         requested_size < MEMBER_N_REQUESTED_VALUES; requested_size++)
         requested_size_adopt(job, member,
                              (enum member_requested_value)requested_size);
 }
@@ -407,8 +407,8 @@ requested_size_remove_member(const struct cluster *cluster,
                              struct job *job,
                              const struct member *gone)
 {
-    for (unsigned int requested_size = 0; requested_size < MEMBER_N_REQUESTS;
-         requested_size++)
+    for (unsigned int requested_size = 0;
+         requested_size < MEMBER_N_REQUESTED_VALUES; requested_size++)
         if (gone->requested_sizes[requested_size])
             requested_size_recompute(
                 cluster, job, (enum member_requested_value)requested_size);
@@ -416,7 +416,7 @@ requested_size_remove_member(const struct cluster *cluster,
 
 /* Joins that began together have deadlines this close, even on a busy
  * machine. */
-static const uint64_t TOGETHER_NS = 2 * CLOCK_NS_PER_S;
+static const uint64_t JOIN_TIMEOUT_TEXT_SHARED_NS = 2 * CLOCK_NS_PER_S;
 
 struct host {
     uint32_t number;
@@ -429,7 +429,7 @@ struct host {
 static uint32_t
 hosts_assign_numbers(const struct job *job,
                      struct host *hosts,
-                     struct assign_member *assigned)
+                     struct member_placement *assigned)
 {
     struct host *by_id = NULL;
     const struct member *member = NULL;
@@ -475,7 +475,7 @@ static uint32_t
 ranks_assign_members(struct job *job)
 {
     struct host *hosts = memory_calloc(job->n_members, sizeof(*hosts));
-    struct assign_member *assigned =
+    struct member_placement *assigned =
         memory_calloc(job->n_members, sizeof(*assigned));
     const uint32_t n_hosts = hosts_assign_numbers(job, hosts, assigned);
     struct member *member = NULL;
@@ -539,7 +539,7 @@ world_form(struct cluster *cluster, struct job *job)
     timer_heap_remove(&cluster->timer_heap, &job->settle);
     recovery_lease_check_end(cluster, job);
     job_set_state(job, CLUSTER_JOB_RUNNING);
-    change_add_formed(cluster, job);
+    change_add_world_formed(cluster, job);
     job->epoch = job->membership_epoch;
     journal_write_job(cluster, job);
     members_activate(cluster, job);
@@ -607,7 +607,7 @@ forming_fail_join(struct cluster *cluster,
     worker_end_member(cluster, member);
     member_destroy(member);
     job->n_members--;
-    job->n_given_up++;
+    job->n_joins_timed_out++;
     cluster->counters.replies_expired += status == HOOP_E_TIMEOUT;
 }
 
@@ -637,12 +637,13 @@ forming_clear_timeout_text(struct job *job)
 static const char *
 join_timeout_text(const struct cluster *cluster, struct job *job)
 {
-    if (cluster->now_ns - job->given_up_ns > TOGETHER_NS)
+    if (cluster->now_ns - job->last_join_timeout_ns >
+        JOIN_TIMEOUT_TEXT_SHARED_NS)
         forming_clear_timeout_text(job);
     if (!job->join_timeout_text) {
         const struct text_buffer why = roster_text_summary(cluster, job);
 
-        job->given_up_ns = cluster->now_ns;
+        job->last_join_timeout_ns = cluster->now_ns;
         job->join_timeout_text = memory_strdup_charged(&job->memory, why.text);
     }
     return job->join_timeout_text;
@@ -707,7 +708,7 @@ forming_set_settle_timer(struct cluster *cluster, struct job *job)
 
     if (size_min && job->n_members >= size_min)
         timer_heap_set(&cluster->timer_heap, &job->settle,
-                       job->arrived_ns + job_settle_time_ns(cluster, job));
+                       job->last_join_ns + job_settle_time_ns(cluster, job));
     else
         timer_heap_remove(&cluster->timer_heap, &job->settle);
 }

@@ -18,7 +18,7 @@
 #include "core/vote.h"
 
 /* First character of the keys that the coordinator makes itself. */
-static const char GATHERED = '@';
+static const char JOINED_GROUP_KEY_PREFIX = '@';
 
 static void
 group_free(struct group *group)
@@ -32,9 +32,9 @@ group_free(struct group *group)
 void
 groups_deinit(struct groups *groups)
 {
-    struct group *group = groups->by_key;
+    struct group *group = groups->group_table;
 
-    HASH_CLEAR(hh, groups->by_key);
+    HASH_CLEAR(hh, groups->group_table);
     while (group) {
         struct group *next = group->hh.next;
 
@@ -48,8 +48,8 @@ group_remove_from_job(struct cluster *cluster, struct group *group)
 {
     struct groups *groups = &group->job->groups;
 
-    votes_remove_of_group(cluster, group);
-    HASH_DEL(groups->by_key, group);
+    group_remove_votes(cluster, group);
+    HASH_DEL(groups->group_table, group);
     job_recount_table_bytes(group->job);
     groups->n_groups--;
     groups->n_ranks -= group->shown.n_ranks;
@@ -82,7 +82,7 @@ group_find(const struct job *job, const char *key)
 {
     struct group *group = NULL;
 
-    HASH_FIND_STR(job->groups.by_key, key, group);
+    HASH_FIND_STR(job->groups.group_table, key, group);
     return group;
 }
 
@@ -148,13 +148,13 @@ group_add(struct job *job,
           uint64_t communicator)
 {
     const size_t n_bytes = call->n_ranks * sizeof(*call->ranks);
-    const size_t n_key = strlen(call->key) + 1;
+    const size_t n_key_bytes = strlen(call->key) + 1;
     struct group *group = memory_alloc_charged(
-        &job->memory, 1, sizeof(struct group) + n_bytes + n_key);
+        &job->memory, 1, sizeof(struct group) + n_bytes + n_key_bytes);
     char *key = (char *)group->ranks + n_bytes;
 
     memcpy(group->ranks, call->ranks, n_bytes);
-    memcpy(key, call->key, n_key);
+    memcpy(key, call->key, n_key_bytes);
     group->job = job;
     group->shown = (struct cluster_group){
         .key = key,
@@ -162,7 +162,7 @@ group_add(struct job *job,
         .ranks = group->ranks,
         .n_ranks = call->n_ranks,
     };
-    HASH_ADD_KEYPTR(hh, job->groups.by_key, key, n_key - 1, group);
+    HASH_ADD_KEYPTR(hh, job->groups.group_table, key, n_key_bytes - 1, group);
     job_recount_table_bytes(job);
     job->groups.n_groups++;
     job->groups.n_ranks += call->n_ranks;
@@ -186,7 +186,7 @@ group_create_joined(struct job *job,
         status = group_limits_check(job, call->n_ranks);
     if (status != HOOP_OK)
         return error_pass(status);
-    snprintf(key, sizeof(key), "%c%" PRIu64, GATHERED,
+    snprintf(key, sizeof(key), "%c%" PRIu64, JOINED_GROUP_KEY_PREFIX,
              job->groups.communicator + 1);
     *out_group = group_add(job, &named, ++job->groups.communicator);
     (*out_group)->slots = memory_alloc_charged(&job->memory, call->n_ranks,
@@ -238,7 +238,8 @@ group_find_formed(const struct job *job, uint64_t communicator)
 {
     char key[LIMIT_NAME];
 
-    snprintf(key, sizeof(key), "%c%" PRIu64, GATHERED, communicator);
+    snprintf(key, sizeof(key), "%c%" PRIu64, JOINED_GROUP_KEY_PREFIX,
+             communicator);
 
     struct group *group = group_find(job, key);
 
@@ -250,7 +251,7 @@ group_public_view(const struct group *group)
 {
     struct cluster_group view = group->shown;
 
-    view.n_joined = group->slots ? group->n_taken : view.n_ranks;
+    view.n_joined = group->slots ? group->n_taken_slots : view.n_ranks;
     return view;
 }
 
@@ -312,11 +313,11 @@ group_create(struct cluster *cluster,
         status = group_key_check(call->key);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (*call->key == GATHERED)
+    if (*call->key == JOINED_GROUP_KEY_PREFIX)
         return error_raise(HOOP_E_INVALID,
                            "the keys of the coordinator's own groups begin "
                            "with '%c': \"%s\" cannot be created",
-                           GATHERED, call->key);
+                           JOINED_GROUP_KEY_PREFIX, call->key);
 
     struct group *group = group_find(job, call->key);
 
@@ -357,9 +358,9 @@ group_get(struct cluster *cluster,
 /* Return the first group after communicator. Ids ascend in the order of
  * creation, so this works even if a group was removed between two pages. */
 static const struct group *
-group_after_id(const struct job *job, uint64_t communicator)
+group_find_after_id(const struct job *job, uint64_t communicator)
 {
-    const struct group *group = job->groups.by_key;
+    const struct group *group = job->groups.group_table;
 
     while (group && group->shown.communicator <= communicator)
         group = group->hh.next;
@@ -369,12 +370,12 @@ group_after_id(const struct job *job, uint64_t communicator)
 /* Find the first group of a page: the one after key, or the first one. Handle:
  * HOOP_E_NOT_FOUND. */
 static enum hoop_status
-group_page_first(const struct job *job,
-                 const char *after,
-                 const struct group **out_first)
+group_find_page_start(const struct job *job,
+                      const char *after,
+                      const struct group **out_first)
 {
     if (!after || !*after) {
-        *out_first = job->groups.by_key;
+        *out_first = job->groups.group_table;
         return HOOP_OK;
     }
 
@@ -387,8 +388,8 @@ group_page_first(const struct job *job,
 
     if (group)
         group = group->hh.next;
-    else if (*after == GATHERED)
-        group = group_after_id(job, strtoull(after + 1, NULL, 10));
+    else if (*after == JOINED_GROUP_KEY_PREFIX)
+        group = group_find_after_id(job, strtoull(after + 1, NULL, 10));
     else
         return error_raise(HOOP_E_NOT_FOUND, "job \"%s\" has no group \"%s\"",
                            job->name, after);
@@ -403,7 +404,7 @@ group_list(struct cluster *cluster,
 {
     const struct group *group = NULL;
     const enum hoop_status status =
-        group_page_first(job, event->group.key, &group);
+        group_find_page_start(job, event->group.key, &group);
 
     if (status != HOOP_OK)
         return error_pass(status);

@@ -32,7 +32,7 @@ struct group {
     struct job *job;
     struct group_slot *slots; /* [n_ranks], in the order of the group; NULL:
                                  a named group */
-    uint32_t n_taken;         /* slots that are taken */
+    uint32_t n_taken_slots;   /* slots that are taken */
     bool is_formed;           /* all slots have been taken */
     STAILQ_ENTRY(group) retired_link; /* in cluster->retired_groups */
     UT_hash_handle hh;                /* by key */
@@ -43,8 +43,8 @@ STAILQ_HEAD(group_list, group);
 
 /* A zeroed struct holds no groups. */
 struct groups {
-    struct group *by_key;  /* hash, in the order of creation */
-    uint64_t communicator; /* the last id given */
+    struct group *group_table; /* hash, in the order of creation */
+    uint64_t communicator;     /* the last id given */
     size_t n_groups;
     size_t n_ranks; /* ranks of all groups together */
 };

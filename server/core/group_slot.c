@@ -17,7 +17,7 @@
 #include "core/vote.h"
 
 enum {
-    NAMES_MAX = 8, /* missing members named in one text */
+    MISSING_NAMED_MEMBERS_MAX = 8, /* missing members named in one text */
 };
 
 /*
@@ -28,7 +28,7 @@ enum {
  * because no member knows the id yet. A member that ends leaves all of its
  * slots, taken or not.
  */
-static const unsigned int group_slot_moves[] = {
+static const unsigned int group_slot_allowed_states[] = {
     [GROUP_SLOT_FREE] = 1U << GROUP_SLOT_TAKEN | 1U << GROUP_SLOT_LEFT,
     [GROUP_SLOT_TAKEN] = 1U << GROUP_SLOT_FREE | 1U << GROUP_SLOT_LEFT,
     [GROUP_SLOT_LEFT] = 0,
@@ -37,9 +37,9 @@ static const unsigned int group_slot_moves[] = {
 static void
 group_slot_set_state(struct group_slot *group_slot, enum group_slot_state state)
 {
-    assert(group_slot_moves[group_slot->state] & 1U << state);
-    group_slot->group->n_taken -= group_slot->state == GROUP_SLOT_TAKEN;
-    group_slot->group->n_taken += state == GROUP_SLOT_TAKEN;
+    assert(group_slot_allowed_states[group_slot->state] & 1U << state);
+    group_slot->group->n_taken_slots -= group_slot->state == GROUP_SLOT_TAKEN;
+    group_slot->group->n_taken_slots += state == GROUP_SLOT_TAKEN;
     group_slot->state = state;
 }
 
@@ -161,7 +161,7 @@ group_slot_find_or_create(struct job *job,
     }
     if (group_slot->state == GROUP_SLOT_FREE)
         group_slot_set_state(group_slot, GROUP_SLOT_TAKEN);
-    group_slot->has_asked = true;
+    group_slot->has_ever_joined = true;
     group_slot->number = call->number;
     *out_group_slot = group_slot;
     return HOOP_OK;
@@ -224,7 +224,7 @@ group_slot_join(struct cluster *cluster,
     struct group *group = group_slot->group;
 
     group_slot_cancel_waiter(cluster, group_slot, "the same join came again");
-    if (!is_formed(group) && group->n_taken == group->shown.n_ranks)
+    if (!is_formed(group) && group->n_taken_slots == group->shown.n_ranks)
         group_form_and_answer(cluster, group);
     if (is_formed(group)) {
         group_slot_reply(group_slot, action_list_add_reply(
@@ -245,7 +245,7 @@ group_slot_undo_join(struct cluster *cluster, struct group_slot *group_slot)
     struct group *group = group_slot->group;
 
     group_slot_set_state(group_slot, GROUP_SLOT_FREE);
-    if (group->n_taken > 0)
+    if (group->n_taken_slots > 0)
         return;
     for (uint32_t i = 0; i < group->shown.n_ranks; i++)
         TAILQ_REMOVE(&group->slots[i].member->pending, &group->slots[i], link);
@@ -259,7 +259,7 @@ group_slot_leave_formed(struct cluster *cluster, struct group_slot *group_slot)
 
     TAILQ_REMOVE(&group_slot->member->slots, group_slot, link);
     group_slot_set_state(group_slot, GROUP_SLOT_LEFT);
-    if (group->n_taken > 0) {
+    if (group->n_taken_slots > 0) {
         journal_write_group_slot(cluster, group_slot);
         return;
     }
@@ -277,7 +277,7 @@ group_slots_mark_taken(struct group *group, const uint64_t *numbers)
         group_slot->group = group;
         group_slot->member = group->job->ranks[group->ranks[i]];
         group_slot->number = numbers[i];
-        group_slot->has_asked = true;
+        group_slot->has_ever_joined = true;
         group_slot_set_state(group_slot, GROUP_SLOT_TAKEN);
         TAILQ_INSERT_TAIL(&group_slot->member->slots, group_slot, link);
     }
@@ -319,10 +319,10 @@ group_slot_leave(struct cluster *cluster,
 }
 
 void
-group_slot_raise_number(struct cluster *cluster,
-                        const struct group *group,
-                        const struct member *member,
-                        uint64_t number)
+group_slot_update_join_number(struct cluster *cluster,
+                              const struct group *group,
+                              const struct member *member,
+                              uint64_t number)
 {
     struct group_slot *group_slot = group_slot_of_member(group, member);
 
@@ -335,17 +335,17 @@ group_slot_raise_number(struct cluster *cluster,
 
 /* Members that never joined are named apart from those that gave up: the member
  * with the shortest deadline gives up first and is not to blame. */
-enum absence_reason {
-    ABSENT_NEVER_JOINED,
-    ABSENT_GAVE_UP,
+enum missing_reason {
+    MISSING_NEVER_JOINED,
+    MISSING_JOIN_TIMED_OUT,
 };
 
 static bool
 group_slot_is_missing(const struct group_slot *group_slot,
-                      enum absence_reason absence)
+                      enum missing_reason absence)
 {
     return group_slot->state != GROUP_SLOT_TAKEN &&
-           group_slot->has_asked == (absence == ABSENT_GAVE_UP);
+           group_slot->has_ever_joined == (absence == MISSING_JOIN_TIMED_OUT);
 }
 
 /* Add title and "rank 2 (a:7), rank 3 (b:9) and 5 others", or nothing if no
@@ -353,7 +353,7 @@ group_slot_is_missing(const struct group_slot *group_slot,
 static void
 missing_members_write(struct text_buffer *text_buffer,
                       const struct group *group,
-                      enum absence_reason absence,
+                      enum missing_reason absence,
                       const char *title)
 {
     uint32_t n_missing = 0;
@@ -363,14 +363,14 @@ missing_members_write(struct text_buffer *text_buffer,
 
         if (!group_slot_is_missing(group_slot, absence))
             continue;
-        if (n_missing++ < NAMES_MAX)
+        if (n_missing++ < MISSING_NAMED_MEMBERS_MAX)
             text_buffer_append(text_buffer, "%s%s",
                                n_missing > 1 ? ", " : title,
                                member_label(group_slot->member).text);
     }
-    if (n_missing > NAMES_MAX)
+    if (n_missing > MISSING_NAMED_MEMBERS_MAX)
         text_buffer_append(text_buffer, " and %u others",
-                           n_missing - NAMES_MAX);
+                           n_missing - MISSING_NAMED_MEMBERS_MAX);
 }
 
 void
@@ -380,9 +380,9 @@ group_slot_on_join_deadline(struct cluster *cluster, struct waiter *waiter)
     struct text_buffer missing = {0};
 
     missing_members_write(
-        &missing, group_slot->group, ABSENT_NEVER_JOINED,
+        &missing, group_slot->group, MISSING_NEVER_JOINED,
         ": not asked for, with the same ranks in the same order, by ");
-    missing_members_write(&missing, group_slot->group, ABSENT_GAVE_UP,
+    missing_members_write(&missing, group_slot->group, MISSING_JOIN_TIMED_OUT,
                           "; given up by ");
     action_list_fail_reply(
         &cluster->action_list, waiter_end_with_reply(cluster, waiter),
@@ -401,7 +401,7 @@ group_slot_find_waiting(const struct member *member, uint64_t number)
     TAILQ_FOREACH(group_slot, &member->pending, link)
     {
         if (group_slot->waiter &&
-            (group_slot->number == number || number == CLUSTER_NUMBER_ANY))
+            (group_slot->number == number || number == CLUSTER_ANY_CALL_NUMBER))
             return group_slot;
     }
     return NULL;
@@ -423,19 +423,20 @@ group_slots_missing_members(const struct member *member,
         .call = "hoop_comm_create or hoop_comm_split",
         .since_ns = group_slot->waiter->parked_ns,
         .n_ranks = group_slot->group->shown.n_ranks,
-        .n_here = group_slot->group->n_taken,
+        .n_present_ranks = group_slot->group->n_taken_slots,
     };
-    missing_members_write(&missing, group_slot->group, ABSENT_NEVER_JOINED, "");
-    missing_members_write(&missing, group_slot->group, ABSENT_GAVE_UP,
+    missing_members_write(&missing, group_slot->group, MISSING_NEVER_JOINED,
+                          "");
+    missing_members_write(&missing, group_slot->group, MISSING_JOIN_TIMED_OUT,
                           missing.n_bytes ? "; again for " : "");
     *out_missing = missing;
     return true;
 }
 
 enum hoop_status
-group_slot_missing_request(struct cluster *cluster,
-                           struct job *job,
-                           const struct cluster_event *event)
+group_slot_query_missing(struct cluster *cluster,
+                         struct job *job,
+                         const struct cluster_event *event)
 {
     const struct cluster_missing_query *call = &event->pending;
     struct cluster_missing_members pending = {0};
@@ -453,7 +454,7 @@ group_slot_missing_request(struct cluster *cluster,
     struct cluster_reply *reply =
         action_list_add_reply(&cluster->action_list, event->ticket);
 
-    reply->kind = CLUSTER_REPLY_PENDING;
+    reply->kind = CLUSTER_REPLY_MISSING;
     reply->pending = pending;
     reply->pending.missing =
         action_list_copy_text(&cluster->action_list, missing.text);
@@ -507,7 +508,8 @@ enum hoop_status
 group_slot_recover_left(struct group *group, uint64_t place)
 {
     if (!group->slots || place >= group->shown.n_ranks ||
-        group->slots[place].state != GROUP_SLOT_TAKEN || group->n_taken == 1)
+        group->slots[place].state != GROUP_SLOT_TAKEN ||
+        group->n_taken_slots == 1)
         return error_raise(HOOP_E_DATA_LOSS,
                            "a group slot was left that was not taken");
 

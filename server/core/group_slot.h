@@ -39,7 +39,7 @@ struct group_slot {
     struct group *group;
     struct member *member;
     uint64_t number;       /* TAKEN: the number of the member's join */
-    bool has_asked;        /* TAKEN; or FREE again after the member gave up */
+    bool has_ever_joined;  /* TAKEN; or FREE again after the member gave up */
     struct waiter *waiter; /* the parked join, while other members are
                               missing; or NULL */
     TAILQ_ENTRY(group_slot)
@@ -59,14 +59,14 @@ group_slot_leave(struct cluster *cluster,
                  struct job *job,
                  const struct cluster_event *event);
 
-/* Answer CLUSTER_PENDING, also for a member that waits in a vote. */
+/* Answer CLUSTER_QUERY_MISSING, also for a member that waits in a vote. */
 enum hoop_status
-group_slot_missing_request(struct cluster *cluster,
-                           struct job *job,
-                           const struct cluster_event *event);
+group_slot_query_missing(struct cluster *cluster,
+                         struct job *job,
+                         const struct cluster_event *event);
 
 /* Return whether a join or a vote call of member with this number waits, and if
- * so, which members it waits for. number may be CLUSTER_NUMBER_ANY. */
+ * so, which members it waits for. number may be CLUSTER_ANY_CALL_NUMBER. */
 bool
 group_slots_missing_members(const struct member *member,
                             uint64_t number,
@@ -82,10 +82,10 @@ group_slots_mark_taken(struct group *group, const uint64_t *numbers);
  * former number does not leave this slot. A slot that has been left stays
  * so. */
 void
-group_slot_raise_number(struct cluster *cluster,
-                        const struct group *group,
-                        const struct member *member,
-                        uint64_t number);
+group_slot_update_join_number(struct cluster *cluster,
+                              const struct group *group,
+                              const struct member *member,
+                              uint64_t number);
 
 /* The deadline of a parked join has passed while other members are missing:
  * fail it. */

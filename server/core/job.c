@@ -81,9 +81,9 @@ job_recover(struct cluster *cluster,
 
     job->number = number;
     job->state = CLUSTER_JOB_FORMING;
-    job->born_ns = cluster->now_ns;
+    job->job_created_ns = cluster->now_ns;
     job->settle.kind = TIMER_SETTLE;
-    job->grace.kind = TIMER_GRACE;
+    job->grace.kind = TIMER_RECOVERY_GRACE;
     TAILQ_INIT(&job->arrivals);
     TAILQ_INIT(&job->waiters);
     LIST_INIT(&job->grown);
@@ -96,7 +96,8 @@ job_recover(struct cluster *cluster,
 struct job *
 job_create(struct cluster *cluster, const char *name, const char *token)
 {
-    struct job *job = job_recover(cluster, name, token, ++cluster->job_last);
+    struct job *job =
+        job_recover(cluster, name, token, ++cluster->last_job_number);
 
     journal_write_cluster(cluster);
     journal_write_job(cluster, job);
@@ -116,7 +117,7 @@ struct job *
 job_create_grown(struct cluster *cluster, const char *name, struct job *root)
 {
     struct job *job = job_recover(cluster, name, root->token.texts[ROLE_WORKER],
-                                  ++cluster->job_last);
+                                  ++cluster->last_job_number);
 
     job_attach_to_root(cluster, job, root);
     journal_write_cluster(cluster);
@@ -191,7 +192,8 @@ job_recount_table_bytes(struct job *job)
     const size_t n_bytes =
         hash_table_bytes(job->members ? &job->members->hh : NULL) +
         hash_table_bytes(job->requests ? &job->requests->hh_rank : NULL) +
-        hash_table_bytes(job->groups.by_key ? &job->groups.by_key->hh : NULL) +
+        hash_table_bytes(job->groups.group_table ? &job->groups.group_table->hh
+                                                 : NULL) +
         hash_table_bytes(job->votes ? &job->votes->hh : NULL) +
         hash_table_bytes(job->workers ? &job->workers->hh : NULL);
 
@@ -359,6 +361,6 @@ job_summarize(const struct cluster *cluster, struct job *job)
         .n_members = job->root ? job->n_members : job->n_workers,
         .n_lost = job->root ? job->n_lost : job->n_workers_lost,
         .n_left = job->root ? job->n_left : job->n_workers_left,
-        .age_ns = cluster->now_ns - job->born_ns,
+        .age_ns = cluster->now_ns - job->job_created_ns,
     };
 }

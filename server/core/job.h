@@ -36,7 +36,7 @@ STAILQ_HEAD(job_list, job);
 
 struct cluster {
     uint64_t now_ns;
-    uint64_t epoch_last; /* the last epoch given to a world or a membership */
+    uint64_t last_epoch; /* the last epoch given to a world or a membership */
     bool is_draining;
     enum role role; /* role of the token of this step's event; ROLE_ANYBODY:
                        no valid token */
@@ -48,10 +48,11 @@ struct cluster {
     uint32_t settle_ms;
     uint32_t lease_ms;
     bool keeps_records;
-    uint64_t wall_offset_ns; /* wall clock minus now_ns */
-    uint64_t job_last;       /* the last number given to a job */
-    uint64_t suspicion_last; /* the last number given to a question */
-    uint64_t activity_last;  /* the last number given to an activity query */
+    uint64_t wall_offset_ns;       /* wall clock minus now_ns */
+    uint64_t last_job_number;      /* the last number given to a job */
+    uint64_t last_suspicion_query; /* the last number given to a question */
+    uint64_t
+        last_activity_query; /* the last number given to an activity query */
     struct job *recovering;  /* the job whose records are being read, or NULL */
 
     struct memory_account memory; /* the account of all jobs */
@@ -59,7 +60,7 @@ struct cluster {
     struct waiter *waiters;       /* hash by ticket */
     struct waiter *clients;       /* hash by client: the first waiter of each
                                      client */
-    size_t n_observers;           /* waiters whose token was not a worker's */
+    size_t n_non_worker_waiters;  /* waiters whose token was not a worker's */
     struct timer_heap timer_heap;
     struct job_list touched; /* jobs to be settled at the end of the step */
     struct job_list retired; /* jobs to be freed in the next step, since
@@ -74,7 +75,8 @@ struct cluster {
 LIST_HEAD(job_worlds, job);
 
 enum {
-    JOB_REFUSED = 64, /* how many refused workers are remembered, so that
+    JOB_REFUSED_WORKERS_MAX =
+        64, /* how many refused workers are remembered, so that
                          each is logged once */
 };
 
@@ -98,7 +100,7 @@ struct job {
     uint32_t n_workers_lost;
     struct token token;
     enum cluster_job_state state; /* changed only by job_set_state() */
-    uint64_t born_ns;
+    uint64_t job_created_ns;
     /* The account of everything below except the store's entries. */
     struct memory_account memory;
     size_t n_table_bytes; /* the part of memory that hash tables take */
@@ -106,23 +108,24 @@ struct job {
     struct member *members;      /* hash by incarnation */
     struct member *requests;     /* hash by requested rank, while forming */
     struct member_list arrivals; /* all members, in the order of their joins */
-    struct requested_size requested_sizes[MEMBER_N_REQUESTS];
+    struct requested_size requested_sizes[MEMBER_N_REQUESTED_VALUES];
     uint32_t n_members;   /* joining or active */
     uint32_t n_newcomers; /* joining workers that are not members of root; 0
                             without a root */
-    uint32_t n_given_up; /* joins whose deadline passed before a world formed */
+    uint32_t
+        n_joins_timed_out; /* joins whose deadline passed before a world formed */
     /* The failure text shared by joins that expire together, until another
      * worker joins; owned, or NULL. */
     char *join_timeout_text;
-    uint64_t given_up_ns;
+    uint64_t last_join_timeout_ns;
     uint32_t n_left;
     uint32_t n_lost;
     struct timer_entry settle;
     struct timer_entry grace; /* recovered, and no worker has joined again
                                  yet */
     struct lease_check lease_check;
-    uint64_t arrived_ns; /* time of the last join */
-    struct refused_worker refused[JOB_REFUSED];
+    uint64_t last_join_ns; /* time of the last join */
+    struct refused_worker refused[JOB_REFUSED_WORKERS_MAX];
 
     /* The fields below are set once the world has formed. */
     uint64_t epoch;            /* epoch of the world */
@@ -137,12 +140,13 @@ struct job {
         *changes; /* [1 + size]: the world forms, and each
                                        member ends once */
     size_t n_changes;
-    size_t n_published; /* changes that parked watches have been told */
+    size_t n_changes_answered; /* changes that parked watches have been told */
     struct suspicion suspicion;
     uint64_t asked; /* number of the last question that parked watches were
                        told */
     struct activities activities;
-    uint64_t activity_asked; /* number of the last query that parked watches
+    uint64_t
+        announced_activity_query; /* number of the last query that parked watches
                                 were told */
 
     struct groups groups;

@@ -51,7 +51,7 @@ journal_job_key(const struct job *job)
 }
 
 static struct journal_record_key
-journal_part_key(const struct job *job, enum journal_part part)
+journal_part_key(const struct job *job, enum journal_job_part part)
 {
     struct journal_record_key key = journal_job_key(job);
 
@@ -61,7 +61,7 @@ journal_part_key(const struct job *job, enum journal_part part)
 
 static struct journal_record_key
 journal_numbered_key(const struct job *job,
-                     enum journal_part part,
+                     enum journal_job_part part,
                      uint64_t number)
 {
     struct journal_record_key key = journal_part_key(job, part);
@@ -95,10 +95,10 @@ journal_add_put(struct cluster *cluster,
     record->key =
         memcpy(action_list_alloc(&cluster->action_list, key->n_bytes, 1),
                key->bytes, key->n_bytes);
-    record->n_key = key->n_bytes;
+    record->n_key_bytes = key->n_bytes;
     record->value = memcpy(action_list_alloc(&cluster->action_list, n_bytes, 1),
                            bytes, n_bytes);
-    record->n_value = n_bytes;
+    record->n_value_bytes = n_bytes;
     free(bytes);
 }
 
@@ -112,7 +112,7 @@ journal_add_erase(struct cluster *cluster, const struct journal_record_key *key)
     record->key =
         memcpy(action_list_alloc(&cluster->action_list, key->n_bytes, 1),
                key->bytes, key->n_bytes);
-    record->n_key = key->n_bytes;
+    record->n_key_bytes = key->n_bytes;
 }
 
 static void
@@ -145,8 +145,8 @@ journal_write_cluster(struct cluster *cluster)
 
     journal_key_add_byte(&key, JOURNAL_CLUSTER);
     pack_uint(&pack, JOURNAL_VERSION);
-    pack_uint(&pack, cluster->epoch_last);
-    pack_uint(&pack, cluster->job_last);
+    pack_uint(&pack, cluster->last_epoch);
+    pack_uint(&pack, cluster->last_job_number);
     pack_uint(&pack, cluster->ended_jobs.n_added);
     journal_add_put(cluster, &key, &pack);
 }
@@ -183,13 +183,14 @@ journal_write_job(struct cluster *cluster, const struct job *job)
     if (!journal_is_enabled(cluster))
         return;
 
-    const struct journal_record_key key = journal_part_key(job, JOURNAL_HEAD);
+    const struct journal_record_key key =
+        journal_part_key(job, JOURNAL_JOB_HEADER);
     struct pack pack = journal_value_begin(13);
 
     pack_str(&pack, job->name);
     pack_str(&pack, job->token.texts[ROLE_WORKER]);
     pack_uint(&pack, job->state);
-    wall_time_pack(cluster, job->born_ns, &pack);
+    wall_time_pack(cluster, job->job_created_ns, &pack);
     pack_uint(&pack, job->epoch);
     pack_uint(&pack, job->membership_epoch);
     pack_uint(&pack, job->size);
@@ -232,20 +233,20 @@ journal_write_member(struct cluster *cluster, const struct member *member)
     pack_str(&pack, member->reason);
     pack_uint(&pack, member->pid_namespace_id);
     pack_uint(&pack, member->worker->id);
-    pack_uint(&pack, member->has_given_up);
+    pack_uint(&pack, member->has_reported_own_failure);
     journal_add_put(cluster, &key, &pack);
 }
 
 void
-journal_write_change(struct cluster *cluster,
-                     const struct job *job,
-                     const struct cluster_membership_change *change)
+journal_write_membership_change(struct cluster *cluster,
+                                const struct job *job,
+                                const struct cluster_membership_change *change)
 {
     if (!journal_is_enabled(cluster))
         return;
 
     const struct journal_record_key key =
-        journal_numbered_key(job, JOURNAL_CHANGE, change->revision);
+        journal_numbered_key(job, JOURNAL_MEMBERSHIP_CHANGE, change->revision);
     struct pack pack = journal_value_begin(5);
 
     pack_uint(&pack, change->kind);
@@ -357,7 +358,7 @@ journal_erase_vote(struct cluster *cluster, const struct vote *vote)
 void
 journal_write_recovery_leases(struct cluster *cluster,
                               const struct job *job,
-                              const uint8_t *n_parts,
+                              const uint8_t *n_grace_parts_passed,
                               size_t n_bytes)
 {
     if (!journal_is_enabled(cluster))
@@ -367,7 +368,7 @@ journal_write_recovery_leases(struct cluster *cluster,
         journal_part_key(job, JOURNAL_LEASE_CHECK);
     struct pack pack = journal_value_begin(1);
 
-    pack_bin(&pack, n_parts, n_bytes);
+    pack_bin(&pack, n_grace_parts_passed, n_bytes);
     journal_add_put(cluster, &key, &pack);
 }
 
@@ -388,7 +389,7 @@ static void
 journal_write_revision(struct cluster *cluster, const struct job *job)
 {
     const struct journal_record_key key =
-        journal_part_key(job, JOURNAL_REVISION);
+        journal_part_key(job, JOURNAL_STORE_REVISION);
     struct pack pack = journal_value_begin(1);
 
     pack_uint(&pack, job->store.history.revision);
@@ -408,13 +409,14 @@ entry_ttl_left_ns(const struct cluster *cluster,
 }
 
 void
-journal_write_entry(struct cluster *cluster, const struct store_entry *entry)
+journal_write_store_entry(struct cluster *cluster,
+                          const struct store_entry *entry)
 {
     if (!journal_is_enabled(cluster))
         return;
 
     const struct journal_record_key key =
-        journal_numbered_key(entry->job, JOURNAL_ENTRY, entry->number);
+        journal_numbered_key(entry->job, JOURNAL_STORE_ENTRY, entry->number);
     struct pack pack = journal_value_begin(4);
 
     pack_str(&pack, entry->key);
@@ -426,13 +428,14 @@ journal_write_entry(struct cluster *cluster, const struct store_entry *entry)
 }
 
 void
-journal_erase_entry(struct cluster *cluster, const struct store_entry *entry)
+journal_erase_store_entry(struct cluster *cluster,
+                          const struct store_entry *entry)
 {
     if (!journal_is_enabled(cluster))
         return;
 
     const struct journal_record_key key =
-        journal_numbered_key(entry->job, JOURNAL_ENTRY, entry->number);
+        journal_numbered_key(entry->job, JOURNAL_STORE_ENTRY, entry->number);
 
     journal_add_erase(cluster, &key);
     journal_write_revision(cluster, entry->job);

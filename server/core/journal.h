@@ -40,23 +40,23 @@ enum {
 };
 
 /* The first byte of a key. The comments name the numbers that follow. */
-enum journal_kind {
+enum journal_key_kind {
     JOURNAL_CLUSTER = 'C',
     JOURNAL_ENDED_JOB = 'E', /* place in the ring */
     JOURNAL_JOB = 'J',       /* the job's number, then one of the parts below */
 };
 
 /* The byte after a job's number, in the key of one of the job's parts. */
-enum journal_part {
-    JOURNAL_HEAD = 0,
-    JOURNAL_REVISION = 1,    /* the store's last revision */
-    JOURNAL_MEMBER = 2,      /* incarnation */
-    JOURNAL_CHANGE = 3,      /* revision */
-    JOURNAL_GROUP = 4,       /* communicator; then a place: that slot was
+enum journal_job_part {
+    JOURNAL_JOB_HEADER = 0,
+    JOURNAL_STORE_REVISION = 1,    /* the store's last revision */
+    JOURNAL_MEMBER = 2,            /* incarnation */
+    JOURNAL_MEMBERSHIP_CHANGE = 3, /* revision */
+    JOURNAL_GROUP = 4,             /* communicator; then a place: that slot was
                                 left */
-    JOURNAL_ENTRY = 5,       /* number */
-    JOURNAL_VOTE = 6,        /* communicator, kind */
-    JOURNAL_LEASE_CHECK = 7, /* members that have not come back; see
+    JOURNAL_STORE_ENTRY = 5,       /* number */
+    JOURNAL_VOTE = 6,              /* communicator, kind */
+    JOURNAL_LEASE_CHECK = 7,       /* members that have not come back; see
                                 core/membership.h */
 };
 
@@ -78,9 +78,9 @@ journal_erase_job(struct cluster *cluster, const struct job *job);
 void
 journal_write_member(struct cluster *cluster, const struct member *member);
 void
-journal_write_change(struct cluster *cluster,
-                     const struct job *job,
-                     const struct cluster_membership_change *change);
+journal_write_membership_change(struct cluster *cluster,
+                                const struct job *job,
+                                const struct cluster_membership_change *change);
 
 /* Record a named group, or a joined group that has formed, with the join
  * numbers of its slots. */
@@ -104,14 +104,16 @@ journal_erase_vote(struct cluster *cluster, const struct vote *vote);
 void
 journal_write_recovery_leases(struct cluster *cluster,
                               const struct job *job,
-                              const uint8_t *n_parts,
+                              const uint8_t *n_grace_parts_passed,
                               size_t n_bytes);
 void
 journal_erase_recovery_leases(struct cluster *cluster, const struct job *job);
 
 void
-journal_write_entry(struct cluster *cluster, const struct store_entry *entry);
+journal_write_store_entry(struct cluster *cluster,
+                          const struct store_entry *entry);
 void
-journal_erase_entry(struct cluster *cluster, const struct store_entry *entry);
+journal_erase_store_entry(struct cluster *cluster,
+                          const struct store_entry *entry);
 
 #endif

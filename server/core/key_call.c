@@ -23,7 +23,7 @@ key_waits_on_key_set(struct cluster *cluster, struct job *job, const char *key);
 
 /* Room for a decimal int64 with its sign. */
 enum {
-    COUNTER_TEXT = 24,
+    COUNTER_TEXT_BYTES = 24,
 };
 
 static struct cluster_reply *
@@ -71,7 +71,7 @@ store_write_check(const struct cluster_store_write *write)
 
 /* A lifetime that overflows the clock counts as unlimited. */
 static uint64_t
-ttl_end_ns(const struct cluster *cluster, uint64_t ttl_ms)
+ttl_expiry_ns(const struct cluster *cluster, uint64_t ttl_ms)
 {
     const uint64_t ttl_ms_max =
         (UINT64_MAX - cluster->now_ns) / CLOCK_NS_PER_MS;
@@ -88,7 +88,7 @@ store_value_of_write(const struct cluster *cluster,
     return (struct store_value){
         .bytes = write->value,
         .n_bytes = write->n_bytes,
-        .end_ns = ttl_end_ns(cluster, write->ttl_ms),
+        .end_ns = ttl_expiry_ns(cluster, write->ttl_ms),
     };
 }
 
@@ -110,7 +110,7 @@ key_set(struct cluster *cluster,
 static enum hoop_status
 counter_parse(const struct store_entry *entry, int64_t *out_counter)
 {
-    char text[COUNTER_TEXT] = {0};
+    char text[COUNTER_TEXT_BYTES] = {0};
     char *end = text;
     const bool fits = entry->n_bytes > 0 && entry->n_bytes < sizeof(text);
 
@@ -156,14 +156,14 @@ key_add_to_counter(struct cluster *cluster,
                            "not fit 64 bits",
                            counter, write->delta, write->key);
 
-    char text[COUNTER_TEXT];
+    char text[COUNTER_TEXT_BYTES];
     const int n_bytes = snprintf(text, sizeof(text), "%" PRId64, sum);
     const bool keeps_end = entry && entry->expiry.place && !write->ttl_ms;
     const struct store_value value = {
         .bytes = text,
         .n_bytes = (size_t)n_bytes,
         .end_ns = keeps_end ? entry->expiry.deadline_ns
-                            : ttl_end_ns(cluster, write->ttl_ms),
+                            : ttl_expiry_ns(cluster, write->ttl_ms),
     };
 
     return store_write_and_answer(cluster, job, event, &value, sum);
@@ -323,7 +323,7 @@ struct key_page {
 };
 
 static size_t
-key_page_find_place(const struct key_page *page, const char *key)
+key_page_insertion_index(const struct key_page *page, const char *key)
 {
     size_t first = 0;
     size_t end = page->n_entries;
@@ -342,7 +342,7 @@ key_page_find_place(const struct key_page *page, const char *key)
 static void
 key_page_add(struct key_page *page, const struct store_entry *entry)
 {
-    const size_t place = key_page_find_place(page, entry->key);
+    const size_t place = key_page_insertion_index(page, entry->key);
 
     if (page->n_entries == page->n_max) {
         page->n_more++;
@@ -418,7 +418,7 @@ key_scan(struct cluster *cluster,
 
 /* Leaves room for keys, revisions and framing beside the values. */
 enum {
-    REPLY_BYTES_MAX = LIMIT_RPC_MESSAGE - LIMIT_STORE_VALUE / 2,
+    STORE_REPLY_VALUE_BYTES_MAX = LIMIT_RPC_MESSAGE - LIMIT_STORE_VALUE / 2,
 };
 
 /* Return the index of the first key that does not exist, or n_keys. */
@@ -448,11 +448,11 @@ store_keys_fit_reply(const struct store *store,
 
         n_bytes += strlen(keys[i]) + (entry ? entry->n_bytes : 0);
     }
-    if (n_bytes > REPLY_BYTES_MAX)
+    if (n_bytes > STORE_REPLY_VALUE_BYTES_MAX)
         return error_raise(HOOP_E_EXHAUSTED,
                            "the %zu keys take %zu bytes, over the limit of %d "
                            "for one reply: ask for fewer",
-                           n_keys, n_bytes, REPLY_BYTES_MAX);
+                           n_keys, n_bytes, STORE_REPLY_VALUE_BYTES_MAX);
     return HOOP_OK;
 }
 
@@ -474,10 +474,10 @@ store_values_reply(struct cluster *cluster,
 
 /* Return the entries of keys that all exist. */
 static const struct cluster_store_entry *
-store_values_view(struct cluster *cluster,
-                  const struct store *store,
-                  const char *const *keys,
-                  size_t n_keys)
+store_entries_view(struct cluster *cluster,
+                   const struct store *store,
+                   const char *const *keys,
+                   size_t n_keys)
 {
     struct cluster_store_entry *entries =
         action_list_alloc(&cluster->action_list, n_keys, sizeof(*entries));
@@ -515,7 +515,7 @@ key_wait(struct cluster *cluster,
         return error_pass(status);
     store_values_reply(
         cluster, &job->store,
-        store_values_view(cluster, &job->store, keys->keys, keys->n_keys),
+        store_entries_view(cluster, &job->store, keys->keys, keys->n_keys),
         keys->n_keys,
         action_list_add_reply(&cluster->action_list, event->ticket));
     return HOOP_OK;
@@ -537,7 +537,7 @@ key_wait_reply(struct cluster *cluster, struct waiter *waiter)
     }
 
     const struct cluster_store_entry *entries =
-        store_values_view(cluster, store, waiter->keys, n_keys);
+        store_entries_view(cluster, store, waiter->keys, n_keys);
 
     store_values_reply(cluster, store, entries, n_keys,
                        waiter_end_with_reply(cluster, waiter));
@@ -552,7 +552,7 @@ key_waits_on_key_set(struct cluster *cluster, struct job *job, const char *key)
     while (waiter) {
         struct waiter *next = TAILQ_NEXT(waiter, link);
 
-        if (waiter->kind == WAITER_KEYS &&
+        if (waiter->kind == WAITER_KEYS_EXIST &&
             strcmp(waiter->keys[waiter->missing], key) == 0) {
             waiter->missing =
                 first_missing_key(&job->store, waiter->keys, waiter->n_keys);

@@ -134,9 +134,9 @@ waiter_kind_of_event(enum cluster_event_kind kind)
     if (kind == CLUSTER_JOIN)
         return WAITER_JOIN;
     if (kind == CLUSTER_WATCH)
-        return WAITER_WATCH;
+        return WAITER_MEMBERSHIP_WATCH;
     if (kind == CLUSTER_STORE_WAIT)
-        return WAITER_KEYS;
+        return WAITER_KEYS_EXIST;
     if (kind == CLUSTER_GROUP_JOIN)
         return WAITER_GROUP_SLOT;
     if (kind == CLUSTER_VOTE)
@@ -152,7 +152,7 @@ waiter_condition_of(const struct cluster_event *event)
 {
     struct waiter_condition wants = {.kind = waiter_kind_of_event(event->kind)};
 
-    if (wants.kind == WAITER_KEYS) {
+    if (wants.kind == WAITER_KEYS_EXIST) {
         wants.keys = event->keys.keys;
         wants.n_keys = event->keys.n_keys;
     }
@@ -174,7 +174,7 @@ waiter_limits_check(const struct cluster *cluster,
         return error_raise(HOOP_E_UNAVAILABLE,
                            "the coordinator is shutting down");
     if (cluster->role != ROLE_WORKER &&
-        cluster->n_observers >= LIMIT_PARKED_REQUESTS_OTHERS)
+        cluster->n_non_worker_waiters >= LIMIT_PARKED_REQUESTS_OTHERS)
         return error_raise(HOOP_E_EXHAUSTED,
                            "%d requests wait whose token is not a worker's, "
                            "the limit: ask again when others have been "
@@ -271,7 +271,7 @@ waiter_park(struct cluster *cluster,
     client_waiters_add(cluster, waiter);
     TAILQ_INSERT_TAIL(&job->waiters, waiter, link);
     timer_heap_set(&cluster->timer_heap, &waiter->timer, event->deadline_ns);
-    cluster->n_observers += waiter->role != ROLE_WORKER;
+    cluster->n_non_worker_waiters += waiter->role != ROLE_WORKER;
     job->n_waiters++;
     job->n_waiter_bytes += waiter->n_bytes;
     cluster->counters.waiters++;
@@ -294,7 +294,7 @@ waiter_remove(struct cluster *cluster, struct waiter *waiter)
     client_waiters_remove(cluster, waiter);
     TAILQ_REMOVE(&job->waiters, waiter, link);
     timer_heap_remove(&cluster->timer_heap, &waiter->timer);
-    cluster->n_observers -= waiter->role != ROLE_WORKER;
+    cluster->n_non_worker_waiters -= waiter->role != ROLE_WORKER;
     job->n_waiters--;
     job->n_waiter_bytes -= waiter->n_bytes;
     cluster->counters.waiters--;
@@ -399,11 +399,11 @@ worker_add_member(struct cluster *cluster, struct member *member, uint64_t id)
     LIST_INSERT_HEAD(&worker->memberships, member, membership);
     if (!member_is_living(member))
         return;
-    if (worker->n_living == 0) {
+    if (worker->n_living_memberships == 0) {
         worker->root->n_workers++;
         cluster->counters.members++;
     }
-    worker->n_living++;
+    worker->n_living_memberships++;
 }
 
 bool
@@ -413,15 +413,15 @@ worker_end_member(struct cluster *cluster, struct member *member)
     struct job *root = worker->root;
 
     if (member->state != CLUSTER_MEMBER_JOINING)
-        worker->end_state = member->state;
-    worker->n_living--;
-    if (worker->n_living > 0)
+        worker->last_end_state = member->state;
+    worker->n_living_memberships--;
+    if (worker->n_living_memberships > 0)
         return false;
     root->n_workers--;
     cluster->counters.members--;
-    root->n_workers_left += worker->end_state == CLUSTER_MEMBER_LEFT;
-    root->n_workers_lost += worker->end_state == CLUSTER_MEMBER_LOST;
-    if (worker->end_state != CLUSTER_MEMBER_JOINING)
+    root->n_workers_left += worker->last_end_state == CLUSTER_MEMBER_LEFT;
+    root->n_workers_lost += worker->last_end_state == CLUSTER_MEMBER_LOST;
+    if (worker->last_end_state != CLUSTER_MEMBER_JOINING)
         journal_write_job(cluster, root);
     return true;
 }
@@ -528,7 +528,7 @@ member_create(struct job *job, const struct cluster_join *join)
     member->pid_namespace_id = join->pid_namespace_id;
     member->requested_sizes[MEMBER_REQUEST_SIZE] = join->world_size;
     member->requested_sizes[MEMBER_REQUEST_SIZE_MIN] = join->size_min;
-    member->requested_sizes[MEMBER_REQUEST_SETTLE] = join->settle_ms;
+    member->requested_sizes[MEMBER_REQUEST_SETTLE_MS] = join->settle_ms;
     member->is_newcomer = job->root && !join->membership;
     member->lease.kind = TIMER_LEASE;
     TAILQ_INIT(&member->pending);
@@ -579,9 +579,9 @@ member_end_text(const struct member *member)
     struct text_buffer fate = {0};
 
     if (member->state == CLUSTER_MEMBER_LOST)
-        text_buffer_append(
-            &fate, "%s%s",
-            member->has_given_up ? "" : "is lost: ", member->reason);
+        text_buffer_append(&fate, "%s%s",
+                           member->has_reported_own_failure ? "" : "is lost: ",
+                           member->reason);
     else
         text_buffer_append(&fate, "has left the job");
     return fate;
@@ -635,6 +635,7 @@ member_public_view(const struct member *member, uint64_t now_ns)
                              ? end->deadline_ns - now_ns
                              : 0,
         .reason = member->reason ? member->reason : "",
-        .given_up_revision = member->has_given_up ? member->lost_revision : 0,
+        .given_up_revision =
+            member->has_reported_own_failure ? member->lost_revision : 0,
     };
 }

@@ -26,12 +26,12 @@
  */
 
 enum timer_kind {
-    TIMER_WAITER,      /* the deadline of a parked request */
-    TIMER_LEASE,       /* the lease of a member ends */
-    TIMER_SETTLE,      /* no worker has come for the settle time: form a
+    TIMER_WAITER,         /* the deadline of a parked request */
+    TIMER_LEASE,          /* the lease of a member ends */
+    TIMER_SETTLE,         /* no worker has come for the settle time: form a
                           smaller world */
-    TIMER_KEY,         /* a key expires */
-    TIMER_GRACE,       /* no worker has come back to a recovered job */
+    TIMER_KEY_EXPIRY,     /* a key expires */
+    TIMER_RECOVERY_GRACE, /* no worker has come back to a recovered job */
     TIMER_LEASE_CHECK, /* look which members have come back after a recovery */
     TIMER_SUSPICION,   /* decide or close a question to the members */
 };
@@ -74,13 +74,13 @@ struct member;
 struct group_slot;
 
 enum waiter_kind {
-    WAITER_JOIN,       /* until the world forms */
-    WAITER_WATCH,      /* until the membership changes */
-    WAITER_KEYS,       /* until all keys exist */
-    WAITER_KEY_WATCH,  /* until a key changes */
-    WAITER_GROUP_SLOT, /* until all members have joined a group */
-    WAITER_VOTE,       /* until all surviving members have called */
-    WAITER_ACTIVITY,   /* until all members have said which call they are in */
+    WAITER_JOIN,             /* until the world forms */
+    WAITER_MEMBERSHIP_WATCH, /* until the membership changes */
+    WAITER_KEYS_EXIST,       /* until all keys exist */
+    WAITER_KEY_WATCH,        /* until a key changes */
+    WAITER_GROUP_SLOT,       /* until all members have joined a group */
+    WAITER_VOTE,             /* until all surviving members have called */
+    WAITER_ACTIVITY, /* until all members have said which call they are in */
 };
 
 struct waiter {
@@ -159,8 +159,8 @@ struct worker;
 enum member_requested_value {
     MEMBER_REQUEST_SIZE,
     MEMBER_REQUEST_SIZE_MIN,
-    MEMBER_REQUEST_SETTLE,
-    MEMBER_N_REQUESTS,
+    MEMBER_REQUEST_SETTLE_MS,
+    MEMBER_N_REQUESTED_VALUES,
 };
 
 struct member {
@@ -174,23 +174,25 @@ struct member {
                                known */
     uint64_t client;           /* the connection of its join, or of its last
                                renewal */
-    uint32_t requested_sizes[MEMBER_N_REQUESTS]; /* 0: not requested */
-    struct waiter *waiter;                       /* joining: the parked join */
-    struct timer_entry lease;                    /* runs while the member is
+    uint32_t requested_sizes[MEMBER_N_REQUESTED_VALUES]; /* 0: not requested */
+    struct waiter *waiter;    /* joining: the parked join */
+    struct timer_entry lease; /* runs while the member is
                                                     active */
     uint64_t renewed_ns;
-    bool is_newcomer;    /* in a world by which a job grows: not a member of
+    bool is_newcomer;      /* in a world by which a job grows: not a member of
                           that job */
-    bool is_asked_for;   /* its lease has expired, and other ranks are asked
+    bool is_vouch_pending; /* its lease has expired, and other ranks are asked
                           whether they hear it */
-    bool is_unconfirmed; /* no sign of life since the coordinator recovered */
-    uint8_t n_parts; /* parts of the grace period without a sign of life, over
+    bool
+        is_unseen_since_recovery; /* no sign of life since the coordinator recovered */
+    uint8_t
+        n_grace_parts_passed; /* parts of the grace period without a sign of life, over
                     all recoveries; see lease_check.h */
     const char *host;
     const char *host_id;
     const char *address;
     char *reason;                   /* lost: the reason; owned */
-    bool has_given_up;              /* lost: the member reported its own
+    bool has_reported_own_failure;  /* lost: the member reported its own
                                        failure */
     uint64_t lost_revision;         /* lost: revision of that change; 0: not
                                        lost */
@@ -260,11 +262,11 @@ struct member;
 LIST_HEAD(worker_memberships, member);
 
 struct worker {
-    uint64_t id;       /* incarnation of its first membership */
-    struct job *root;  /* the job whose account is charged for it */
-    uint32_t n_living; /* memberships that are joining or active */
+    uint64_t id;                   /* incarnation of its first membership */
+    struct job *root;              /* the job whose account is charged for it */
+    uint32_t n_living_memberships; /* memberships that are joining or active */
     enum cluster_member_state
-        end_state; /* end state of the last active membership that ended;
+        last_end_state; /* end state of the last active membership that ended;
                       JOINING: none has ended */
     struct worker_memberships memberships; /* newest first */
     UT_hash_handle hh;                     /* in root->workers, by id */

@@ -32,33 +32,35 @@
 enum {
     /* Time beyond a lease for workers to notice that the coordinator is
      * back. */
-    GRACE_MS = 2000,
+    RECOVERY_GRACE_MS = 2000,
     /* How long signs of life are gathered into one record. */
-    GATHER_MS = 50,
+    LEASE_RECORD_DELAY_MS = 50,
 };
 
 static uint64_t
-recovery_lease_part_ns(const struct cluster *cluster)
+lease_check_part_ns(const struct cluster *cluster)
 {
-    return (cluster->lease_ms + GRACE_MS) * CLOCK_NS_PER_MS / LEASE_CHECK_PARTS;
+    return (cluster->lease_ms + RECOVERY_GRACE_MS) * CLOCK_NS_PER_MS /
+           LEASE_CHECK_GRACE_PARTS;
 }
 
 /* Return the end of the remaining parts. At least one part always remains, so
  * that a member that is alive has time to say so. */
 static uint64_t
-recovery_lease_end_ns(const struct cluster *cluster, uint8_t n_passed)
+lease_check_end_ns(const struct cluster *cluster, uint8_t n_passed)
 {
-    const uint64_t n_left = n_passed < LEASE_CHECK_PARTS
-                                ? (uint64_t)LEASE_CHECK_PARTS - n_passed
+    const uint64_t n_left = n_passed < LEASE_CHECK_GRACE_PARTS
+                                ? (uint64_t)LEASE_CHECK_GRACE_PARTS - n_passed
                                 : 1;
 
-    return cluster->now_ns + n_left * recovery_lease_part_ns(cluster);
+    return cluster->now_ns + n_left * lease_check_part_ns(cluster);
 }
 
 static bool
-is_unconfirmed(const struct member *member)
+is_unseen_since_recovery(const struct member *member)
 {
-    return member->is_unconfirmed && member->state == CLUSTER_MEMBER_ACTIVE;
+    return member->is_unseen_since_recovery &&
+           member->state == CLUSTER_MEMBER_ACTIVE;
 }
 
 void
@@ -68,35 +70,37 @@ recovery_lease_check_begin(struct cluster *cluster, struct job *job)
     struct member *member = NULL;
 
     if (job->state == CLUSTER_JOB_FORMING)
-        timer_heap_set(&cluster->timer_heap, &job->grace,
-                       recovery_lease_end_ns(cluster, lease_check->n_parts));
+        timer_heap_set(
+            &cluster->timer_heap, &job->grace,
+            lease_check_end_ns(cluster, lease_check->n_grace_parts_passed));
     TAILQ_FOREACH(member, &job->arrivals, arrival)
     {
         if (member->state != CLUSTER_MEMBER_ACTIVE)
             continue;
-        member->is_unconfirmed = true;
+        member->is_unseen_since_recovery = true;
         member->renewed_ns = cluster->now_ns;
-        timer_heap_set(&cluster->timer_heap, &member->lease,
-                       recovery_lease_end_ns(cluster, member->n_parts));
+        timer_heap_set(
+            &cluster->timer_heap, &member->lease,
+            lease_check_end_ns(cluster, member->n_grace_parts_passed));
     }
     lease_check->entry.kind = TIMER_LEASE_CHECK;
-    lease_check->part_ends_ns =
-        cluster->now_ns + recovery_lease_part_ns(cluster);
+    lease_check->next_part_ns = cluster->now_ns + lease_check_part_ns(cluster);
     timer_heap_set(&cluster->timer_heap, &lease_check->entry,
-                   lease_check->part_ends_ns);
+                   lease_check->next_part_ns);
 }
 
 /* The member has given a sign of life. */
 static void
-recovery_lease_confirm_member(struct cluster *cluster, struct member *member)
+lease_check_confirm_member(struct cluster *cluster, struct member *member)
 {
     struct lease_check *lease_check = &member->job->lease_check;
-    const uint64_t soon_ns = cluster->now_ns + GATHER_MS * CLOCK_NS_PER_MS;
+    const uint64_t soon_ns =
+        cluster->now_ns + LEASE_RECORD_DELAY_MS * CLOCK_NS_PER_MS;
 
-    if (!member->is_unconfirmed)
+    if (!member->is_unseen_since_recovery)
         return;
-    member->is_unconfirmed = false;
-    if (member->n_parts > 0 && lease_check->entry.place &&
+    member->is_unseen_since_recovery = false;
+    if (member->n_grace_parts_passed > 0 && lease_check->entry.place &&
         soon_ns < lease_check->entry.deadline_ns)
         timer_heap_set(&cluster->timer_heap, &lease_check->entry, soon_ns);
 }
@@ -109,15 +113,17 @@ recovery_lease_count_part(struct job *job, bool has_passed)
     struct member *member = NULL;
     bool is_somebody_left = job->grace.place != 0;
 
-    if (has_passed && job->lease_check.n_parts < LEASE_CHECK_PARTS)
-        job->lease_check.n_parts++;
+    if (has_passed &&
+        job->lease_check.n_grace_parts_passed < LEASE_CHECK_GRACE_PARTS)
+        job->lease_check.n_grace_parts_passed++;
     TAILQ_FOREACH(member, &job->arrivals, arrival)
     {
-        if (!is_unconfirmed(member))
-            member->n_parts = 0;
-        else if (has_passed && member->n_parts < LEASE_CHECK_PARTS)
-            member->n_parts++;
-        is_somebody_left |= is_unconfirmed(member);
+        if (!is_unseen_since_recovery(member))
+            member->n_grace_parts_passed = 0;
+        else if (has_passed &&
+                 member->n_grace_parts_passed < LEASE_CHECK_GRACE_PARTS)
+            member->n_grace_parts_passed++;
+        is_somebody_left |= is_unseen_since_recovery(member);
     }
     return is_somebody_left;
 }
@@ -126,12 +132,12 @@ static void
 recovery_lease_write_record(struct cluster *cluster, const struct job *job)
 {
     const size_t n_bytes = job->ranks ? job->size : 1;
-    CLEANUP(free) uint8_t *n_parts = memory_calloc(n_bytes, 1);
+    CLEANUP(free) uint8_t *n_grace_parts_passed = memory_calloc(n_bytes, 1);
 
-    n_parts[0] = job->lease_check.n_parts;
+    n_grace_parts_passed[0] = job->lease_check.n_grace_parts_passed;
     for (uint32_t rank = 0; job->ranks && rank < job->size; rank++)
-        n_parts[rank] = job->ranks[rank]->n_parts;
-    journal_write_recovery_leases(cluster, job, n_parts, n_bytes);
+        n_grace_parts_passed[rank] = job->ranks[rank]->n_grace_parts_passed;
+    journal_write_recovery_leases(cluster, job, n_grace_parts_passed, n_bytes);
 }
 
 void
@@ -140,33 +146,33 @@ recovery_lease_check_end(struct cluster *cluster, struct job *job)
     struct lease_check *lease_check = &job->lease_check;
 
     timer_heap_remove(&cluster->timer_heap, &lease_check->entry);
-    if (lease_check->is_kept)
+    if (lease_check->is_recorded)
         journal_erase_recovery_leases(cluster, job);
-    lease_check->is_kept = false;
+    lease_check->is_recorded = false;
 }
 
 void
 recovery_lease_check_on_timer(struct cluster *cluster, struct job *job)
 {
     struct lease_check *lease_check = &job->lease_check;
-    const bool has_passed = cluster->now_ns >= lease_check->part_ends_ns;
+    const bool has_passed = cluster->now_ns >= lease_check->next_part_ns;
 
     if (!recovery_lease_count_part(job, has_passed)) {
         recovery_lease_check_end(cluster, job);
         return;
     }
     if (has_passed)
-        lease_check->part_ends_ns =
-            cluster->now_ns + recovery_lease_part_ns(cluster);
+        lease_check->next_part_ns =
+            cluster->now_ns + lease_check_part_ns(cluster);
     timer_heap_set(&cluster->timer_heap, &lease_check->entry,
-                   lease_check->part_ends_ns);
+                   lease_check->next_part_ns);
     recovery_lease_write_record(cluster, job);
-    lease_check->is_kept = true;
+    lease_check->is_recorded = true;
 }
 
 enum hoop_status
 recovery_lease_check_restore(struct job *job,
-                             const uint8_t *n_parts,
+                             const uint8_t *n_grace_parts_passed,
                              size_t n_bytes)
 {
     if (n_bytes != (job->ranks ? job->size : 1))
@@ -175,20 +181,20 @@ recovery_lease_check_restore(struct job *job,
             "job \"%s\": ranks are waited for that are not its members",
             job->name);
     for (size_t i = 0; i < n_bytes; i++) {
-        if (n_parts[i] > LEASE_CHECK_PARTS)
+        if (n_grace_parts_passed[i] > LEASE_CHECK_GRACE_PARTS)
             return error_raise(
                 HOOP_E_DATA_LOSS,
                 "job \"%s\": a rank is waited for beyond the limit", job->name);
     }
-    job->lease_check.n_parts = n_parts[0];
+    job->lease_check.n_grace_parts_passed = n_grace_parts_passed[0];
     for (uint32_t rank = 0; job->ranks && rank < job->size; rank++)
-        job->ranks[rank]->n_parts = n_parts[rank];
-    job->lease_check.is_kept = true;
+        job->ranks[rank]->n_grace_parts_passed = n_grace_parts_passed[rank];
+    job->lease_check.is_recorded = true;
     return HOOP_OK;
 }
 
 enum {
-    LATE_MS = 2,
+    LATE_EXPIRY_MS = 2,
 };
 
 static double
@@ -230,11 +236,11 @@ membership_find_active(struct job *job,
     if (status != HOOP_OK)
         return error_pass(status);
     if (member->state == CLUSTER_MEMBER_LOST)
-        return error_raise(HOOP_E_ABORTED, "%s of job \"%s\" %s%s",
-                           member_label(member).text, job_public_name(job),
-                           member->has_given_up ? ""
-                                                : "has been declared lost: ",
-                           member->reason);
+        return error_raise(
+            HOOP_E_ABORTED, "%s of job \"%s\" %s%s", member_label(member).text,
+            job_public_name(job),
+            member->has_reported_own_failure ? "" : "has been declared lost: ",
+            member->reason);
     if (member->state == CLUSTER_MEMBER_LEFT)
         return error_raise(HOOP_E_PRECONDITION, "%s has left job \"%s\"",
                            member_label(member).text, job_public_name(job));
@@ -269,8 +275,8 @@ membership_renew(struct cluster *cluster,
 
     if (status != HOOP_OK)
         return error_pass(status);
-    recovery_lease_confirm_member(cluster, member);
-    member->is_asked_for = false;
+    lease_check_confirm_member(cluster, member);
+    member->is_vouch_pending = false;
     member->renewed_ns = cluster->now_ns;
     member->client = event->client;
     timer_heap_set(&cluster->timer_heap, &member->lease,
@@ -354,7 +360,7 @@ membership_declare_lost(struct cluster *cluster,
     action_list_add_notice(
         &cluster->action_list, &notice, "%s of job \"%s\" %s: %s; epoch %llu",
         member_label(newest).text, job_public_name(newest->job),
-        newest->has_given_up ? "has given up" : "is lost", reason,
+        newest->has_reported_own_failure ? "has given up" : "is lost", reason,
         (unsigned long long)newest->job->membership_epoch);
 }
 
@@ -472,7 +478,7 @@ member_report_own_failure(struct cluster *cluster,
     LIST_FOREACH(other, &member->worker->memberships, membership)
     {
         if (other->state != CLUSTER_MEMBER_LOST)
-            other->has_given_up = true;
+            other->has_reported_own_failure = true;
     }
     membership_declare_lost(cluster, member, reason);
 }
@@ -497,7 +503,7 @@ report_apply(struct cluster *cluster,
                            member_label(reporter).text);
     if (is_own_word)
         member_report_own_failure(cluster, accused, text_buffer.text);
-    else if (reporter == accused && accused->worker->n_living > 1)
+    else if (reporter == accused && accused->worker->n_living_memberships > 1)
         member_declare_lost_in_world(cluster, accused, text_buffer.text);
     else
         membership_declare_lost(cluster, accused, text_buffer.text);
@@ -537,9 +543,9 @@ lease_is_in_grace(const struct cluster *cluster, const struct member *member)
 {
     const uint64_t lease_ns = cluster->lease_ms * CLOCK_NS_PER_MS;
 
-    return member->n_parts == 0 &&
+    return member->n_grace_parts_passed == 0 &&
            cluster->now_ns - member->lease.deadline_ns >
-               LATE_MS * CLOCK_NS_PER_MS &&
+               LATE_EXPIRY_MS * CLOCK_NS_PER_MS &&
            cluster->now_ns - member->renewed_ns < lease_ns + lease_ns / 2;
 }
 
@@ -573,20 +579,20 @@ membership_on_lease_expired(struct cluster *cluster, struct member *member)
                        cluster->now_ns + eighth_ns);
         return;
     }
-    if (!member->is_asked_for) {
+    if (!member->is_vouch_pending) {
         /* Set before asking, since an answer that is already there renews the
          * lease. */
-        member->is_asked_for = true;
+        member->is_vouch_pending = true;
         timer_heap_set(&cluster->timer_heap, &member->lease,
                        cluster->now_ns + EVIDENCE_LEASE_MS * CLOCK_NS_PER_MS);
         if (suspicion_query_ranks(cluster, member))
             return;
-        member->is_asked_for = false;
+        member->is_vouch_pending = false;
     }
-    text_buffer_append(&reason,
-                       "its lease expired %.1f s after its last sign of life%s",
-                       ns_to_seconds(cluster->now_ns - member->renewed_ns),
-                       member->is_asked_for ? ", and no rank hears it" : "");
+    text_buffer_append(
+        &reason, "its lease expired %.1f s after its last sign of life%s",
+        ns_to_seconds(cluster->now_ns - member->renewed_ns),
+        member->is_vouch_pending ? ", and no rank hears it" : "");
     cluster->counters.leases_expired++;
     if (worker_is_alive_elsewhere(cluster, member))
         member_declare_lost_in_world(cluster, member, reason.text);
@@ -600,11 +606,11 @@ membership_on_vouched(struct cluster *cluster,
                       const struct member *by)
 {
     const struct cluster_log_notice notice =
-        member_log_notice(member, CLUSTER_NOTICE_HEARD);
+        member_log_notice(member, CLUSTER_NOTICE_PEER_HEARS);
 
-    if (!member->is_asked_for || member->state != CLUSTER_MEMBER_ACTIVE)
+    if (!member->is_vouch_pending || member->state != CLUSTER_MEMBER_ACTIVE)
         return;
-    member->is_asked_for = false;
+    member->is_vouch_pending = false;
     timer_heap_set(&cluster->timer_heap, &member->lease,
                    cluster->now_ns + cluster->lease_ms * CLOCK_NS_PER_MS);
     action_list_add_notice(
@@ -629,7 +635,7 @@ membership_extend_leases(struct cluster *cluster, uint64_t late_ns)
         timer_heap_set(&cluster->timer_heap, &member->lease, least_ns);
     action_list_add_notice(
         &cluster->action_list,
-        &(struct cluster_log_notice){.kind = CLUSTER_NOTICE_LATE,
+        &(struct cluster_log_notice){.kind = CLUSTER_NOTICE_STEPPED_LATE,
                                      .rank = CLUSTER_RANK_ANY},
         "the coordinator was held up for %.1f s: no lease ends in "
         "the next %.1f s",

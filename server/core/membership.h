@@ -96,15 +96,15 @@ struct job;
 struct member;
 
 enum {
-    LEASE_CHECK_PARTS = 32,
+    LEASE_CHECK_GRACE_PARTS = 32,
 };
 
 /* The lease check of a job. Zeroed: no check is under way. */
 struct lease_check {
     struct timer_entry entry; /* when to look at the unconfirmed members next */
-    uint64_t part_ends_ns;    /* when one more part has passed */
-    uint8_t n_parts;          /* passed parts of a job that is forming */
-    bool is_kept;             /* a record of this check exists */
+    uint64_t next_part_ns;    /* when one more part has passed */
+    uint8_t n_grace_parts_passed; /* passed parts of a job that is forming */
+    bool is_recorded;             /* a record of this check exists */
 };
 
 /* Start the check of a job that has been read: start its members' leases, or
@@ -125,7 +125,7 @@ recovery_lease_check_on_timer(struct cluster *cluster, struct job *job);
  * rank if the world has formed, else a single one. Handle: HOOP_E_DATA_LOSS. */
 enum hoop_status
 recovery_lease_check_restore(struct job *job,
-                             const uint8_t *n_parts,
+                             const uint8_t *n_grace_parts_passed,
                              size_t n_bytes);
 
 #endif

@@ -44,7 +44,7 @@ store_revision_read(struct job *job, struct unpack *unpack)
 
     history_recover(&job->store.history, unpack_uint(unpack, UINT64_MAX));
     job->store.published = job->store.history.revision;
-    return recovery_finish_value(unpack, 1, n_fields);
+    return recovery_finish_reading_value(unpack, 1, n_fields);
 }
 
 /* Add a member to its job in its recorded state. */
@@ -98,9 +98,10 @@ member_record_read(struct cluster *cluster,
         join.pid_namespace_id = unpack_uint(unpack, UINT64_MAX);
     const uint64_t worker =
         n_fields > 8 ? unpack_uint(unpack, UINT64_MAX) : join.incarnation;
-    const bool has_given_up = n_fields > 9 && unpack_uint(unpack, 1) == 1;
-    if (recovery_finish_value(unpack, n_fields > 10 ? 10 : n_fields,
-                              n_fields) != HOOP_OK)
+    const bool has_reported_own_failure =
+        n_fields > 9 && unpack_uint(unpack, 1) == 1;
+    if (recovery_finish_reading_value(unpack, n_fields > 10 ? 10 : n_fields,
+                                      n_fields) != HOOP_OK)
         return error_pass(HOOP_E_DATA_LOSS);
     if (job_find_member(job, join.incarnation) ||
         state == CLUSTER_MEMBER_JOINING || join.rank >= job->size)
@@ -112,7 +113,7 @@ member_record_read(struct cluster *cluster,
     recovered_member_add(cluster, member, state, worker);
     if (state == CLUSTER_MEMBER_LOST)
         member->reason = memory_strdup_charged(&job->memory, reason);
-    member->has_given_up = has_given_up;
+    member->has_reported_own_failure = has_reported_own_failure;
     return HOOP_OK;
 }
 
@@ -136,7 +137,7 @@ change_fill_from_member(struct job *job,
     change->pid = member->pid;
     if (member->reason)
         change->reason = member->reason;
-    change->has_given_up = member->has_given_up;
+    change->has_reported_own_failure = member->has_reported_own_failure;
     member->lost_revision = is_lost ? change->revision : 0;
     return HOOP_OK;
 }
@@ -156,11 +157,11 @@ change_record_read(struct cluster *cluster,
 
     change.kind = (enum cluster_membership_change_kind)unpack_uint(
         unpack, CLUSTER_CHANGE_LOST);
-    change.membership_epoch = unpack_uint(unpack, cluster->epoch_last);
+    change.membership_epoch = unpack_uint(unpack, cluster->last_epoch);
     change.rank = (uint32_t)unpack_uint(unpack, LIMIT_RANKS);
     change.incarnation = unpack_uint(unpack, UINT64_MAX);
     change.when_ns = recovery_read_time(cluster, unpack);
-    if (recovery_finish_value(unpack, 5, n_fields) != HOOP_OK)
+    if (recovery_finish_reading_value(unpack, 5, n_fields) != HOOP_OK)
         return error_pass(HOOP_E_DATA_LOSS);
     if (change.revision != job->n_changes + 1 || job->n_changes > job->size)
         return recovery_raise_mismatch(
@@ -212,7 +213,7 @@ recovered_world_build(const struct cluster *cluster, struct job *job)
     job->changes =
         memory_realloc_charged(&job->memory, job->changes,
                                1 + (size_t)job->size, sizeof(*job->changes));
-    job->n_published = job->n_changes;
+    job->n_changes_answered = job->n_changes;
     TAILQ_FOREACH(member, &job->arrivals, arrival)
     {
         if (job->ranks[member->rank])
@@ -230,7 +231,7 @@ group_slot_record_read(struct job *job,
                        struct journal_key_reader *key,
                        uint64_t communicator)
 {
-    struct group *group = job->groups.by_key;
+    struct group *group = job->groups.group_table;
     uint64_t place = 0;
 
     if (!recovery_read_key_number(key, &place))
@@ -284,7 +285,7 @@ group_record_decode(struct unpack *unpack, struct group_record *parts)
     parts->numbers = memory_calloc(parts->n_numbers, sizeof(*parts->numbers));
     for (size_t i = 0; i < parts->n_numbers; i++)
         parts->numbers[i] = unpack_uint(unpack, UINT64_MAX);
-    return recovery_finish_value(unpack, 3, n_fields);
+    return recovery_finish_reading_value(unpack, 3, n_fields);
 }
 
 static enum hoop_status
@@ -353,7 +354,7 @@ store_entry_record_read(struct cluster *cluster,
         .n_bytes = value.n_bytes,
         .end_ns = ttl_read_end_ns(cluster, unpack),
     };
-    if (recovery_finish_value(unpack, 4, n_fields) != HOOP_OK)
+    if (recovery_finish_reading_value(unpack, 4, n_fields) != HOOP_OK)
         return error_pass(HOOP_E_DATA_LOSS);
 
     const enum hoop_status status =
@@ -395,7 +396,7 @@ vote_record_read(struct cluster *cluster,
         ranks[i] = (uint32_t)unpack_uint(unpack, LIMIT_RANKS - 1);
     former.outcome.ranks = ranks;
     former.outcome.n_ranks = (uint32_t)n_ranks;
-    if (recovery_finish_value(unpack, 7, n_fields) != HOOP_OK)
+    if (recovery_finish_reading_value(unpack, 7, n_fields) != HOOP_OK)
         return error_pass(HOOP_E_DATA_LOSS);
     if (vote_recover(job, &former) != HOOP_OK)
         return recovery_raise_mismatch(job, "an outcome is of no communicator");
@@ -406,31 +407,32 @@ static enum hoop_status
 lease_check_record_read(struct job *job, struct unpack *unpack)
 {
     const size_t n_fields = unpack_array(unpack, 1);
-    const struct unpack_view n_parts = unpack_bin(unpack, LIMIT_RANKS);
+    const struct unpack_view n_grace_parts_passed =
+        unpack_bin(unpack, LIMIT_RANKS);
 
-    if (recovery_finish_value(unpack, 1, n_fields) != HOOP_OK)
+    if (recovery_finish_reading_value(unpack, 1, n_fields) != HOOP_OK)
         return error_pass(HOOP_E_DATA_LOSS);
-    const enum hoop_status status =
-        recovery_lease_check_restore(job, n_parts.bytes, n_parts.n_bytes);
+    const enum hoop_status status = recovery_lease_check_restore(
+        job, n_grace_parts_passed.bytes, n_grace_parts_passed.n_bytes);
 
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
 recovery_read_job_part(struct cluster *cluster,
-                       enum journal_part part,
+                       enum journal_job_part part,
                        struct journal_key_reader *key,
                        struct unpack *unpack)
 {
     struct job *job = cluster->recovering;
     const bool is_running = job->state == CLUSTER_JOB_RUNNING;
 
-    if (part >= JOURNAL_MEMBER && part != JOURNAL_ENTRY &&
+    if (part >= JOURNAL_MEMBER && part != JOURNAL_STORE_ENTRY &&
         part != JOURNAL_LEASE_CHECK && !is_running)
         return recovery_raise_mismatch(job, "it has members without a world");
-    if (part <= JOURNAL_CHANGE && job->ranks)
+    if (part <= JOURNAL_MEMBERSHIP_CHANGE && job->ranks)
         return recovery_raise_bad_key();
-    if (part >= JOURNAL_GROUP && part != JOURNAL_ENTRY && is_running &&
+    if (part >= JOURNAL_GROUP && part != JOURNAL_STORE_ENTRY && is_running &&
         !job->ranks) {
         const enum hoop_status status = recovered_world_build(cluster, job);
 
@@ -438,17 +440,17 @@ recovery_read_job_part(struct cluster *cluster,
             return error_pass(status);
     }
     switch (part) {
-    case JOURNAL_HEAD:
+    case JOURNAL_JOB_HEADER:
         return recovery_raise_bad_key();
-    case JOURNAL_REVISION:
+    case JOURNAL_STORE_REVISION:
         return store_revision_read(job, unpack);
     case JOURNAL_MEMBER:
         return member_record_read(cluster, key, unpack);
-    case JOURNAL_CHANGE:
+    case JOURNAL_MEMBERSHIP_CHANGE:
         return change_record_read(cluster, key, unpack);
     case JOURNAL_GROUP:
         return group_record_read(job, key, unpack);
-    case JOURNAL_ENTRY:
+    case JOURNAL_STORE_ENTRY:
         return store_entry_record_read(cluster, key, unpack);
     case JOURNAL_VOTE:
         return vote_record_read(cluster, key, unpack);
@@ -493,7 +495,7 @@ recovery_job_finish(struct cluster *cluster, struct job *job)
 enum {
     /* Limit of one value: a group of all ranks, or the largest value of a
      * key. */
-    VALUE_MAX = LIMIT_RPC_MESSAGE,
+    RECORD_VALUE_BYTES_MAX = LIMIT_RPC_MESSAGE,
 };
 
 static bool
@@ -534,7 +536,9 @@ recovery_raise_mismatch(const struct job *job, const char *what)
 }
 
 enum hoop_status
-recovery_finish_value(struct unpack *unpack, size_t n_known, size_t n_fields)
+recovery_finish_reading_value(struct unpack *unpack,
+                              size_t n_known,
+                              size_t n_fields)
 {
     if (n_fields > n_known)
         unpack_skip(unpack, n_fields - n_known);
@@ -568,10 +572,10 @@ cluster_record_read(struct cluster *cluster, struct unpack *unpack)
                            "records, this hoopd knows %d: use the release "
                            "that wrote it",
                            version, JOURNAL_VERSION);
-    cluster->epoch_last = unpack_uint(unpack, UINT64_MAX);
-    cluster->job_last = unpack_uint(unpack, UINT64_MAX);
+    cluster->last_epoch = unpack_uint(unpack, UINT64_MAX);
+    cluster->last_job_number = unpack_uint(unpack, UINT64_MAX);
     cluster->ended_jobs.n_added = unpack_uint(unpack, SIZE_MAX);
-    return recovery_finish_value(unpack, 4, n_fields);
+    return recovery_finish_reading_value(unpack, 4, n_fields);
 }
 
 static enum hoop_status
@@ -595,7 +599,7 @@ ended_job_read(struct cluster *cluster,
     ended_job.n_left = (uint32_t)unpack_uint(unpack, UINT32_MAX);
     ended_job.n_lost = (uint32_t)unpack_uint(unpack, UINT32_MAX);
     cluster->ended_jobs.ring[place] = ended_job;
-    return recovery_finish_value(unpack, 7, n_fields);
+    return recovery_finish_reading_value(unpack, 7, n_fields);
 }
 
 static bool
@@ -629,7 +633,7 @@ job_head_read(struct cluster *cluster, uint64_t number, struct unpack *unpack)
     if (role_of_token(token) != ROLE_WORKER)
         return error_raise(HOOP_E_DATA_LOSS,
                            "job \"%s\" has a token that no job can have", name);
-    if (!number || number > cluster->job_last ||
+    if (!number || number > cluster->last_job_number ||
         /* One more than the limit, since this may be a world by which another
          * job grew. */
         cluster->counters.jobs > LIMIT_JOBS)
@@ -642,9 +646,9 @@ job_head_read(struct cluster *cluster, uint64_t number, struct unpack *unpack)
     cluster->recovering = job;
     job->state =
         (enum cluster_job_state)unpack_uint(unpack, CLUSTER_JOB_RUNNING);
-    job->born_ns = recovery_read_time(cluster, unpack);
-    job->epoch = unpack_uint(unpack, cluster->epoch_last);
-    job->membership_epoch = unpack_uint(unpack, cluster->epoch_last);
+    job->job_created_ns = recovery_read_time(cluster, unpack);
+    job->epoch = unpack_uint(unpack, cluster->last_epoch);
+    job->membership_epoch = unpack_uint(unpack, cluster->last_epoch);
     job->size = (uint32_t)unpack_uint(unpack, LIMIT_RANKS);
     job->seed = unpack_uint(unpack, UINT64_MAX);
     job->groups.communicator = unpack_uint(unpack, UINT64_MAX);
@@ -663,7 +667,8 @@ job_head_read(struct cluster *cluster, uint64_t number, struct unpack *unpack)
         !job_attach_root_by_name(cluster, job, root))
         return recovery_raise_mismatch(job,
                                        "a job that is not there grew by it");
-    return recovery_finish_value(unpack, n_fields > 9 ? 13 : 9, n_fields);
+    return recovery_finish_reading_value(unpack, n_fields > 9 ? 13 : 9,
+                                         n_fields);
 }
 
 static enum hoop_status
@@ -676,13 +681,13 @@ job_record_read(struct cluster *cluster,
 
     if (!recovery_read_key_number(key, &number) || !key_read_byte(key, &part))
         return recovery_raise_bad_key();
-    if (part == JOURNAL_HEAD)
+    if (part == JOURNAL_JOB_HEADER)
         return job_head_read(cluster, number, unpack);
     if (!cluster->recovering || cluster->recovering->number != number)
         return error_raise(HOOP_E_DATA_LOSS,
                            "a record is of job %" PRIu64 ", which is not there",
                            number);
-    return recovery_read_job_part(cluster, (enum journal_part)part, key,
+    return recovery_read_job_part(cluster, (enum journal_job_part)part, key,
                                   unpack);
 }
 
@@ -690,12 +695,13 @@ enum hoop_status
 cluster_recover_record(struct cluster *cluster,
                        const struct cluster_journal_record *record)
 {
-    struct journal_key_reader key = {record->key, record->n_key};
+    struct journal_key_reader key = {record->key, record->n_key_bytes};
     struct unpack unpack;
     unsigned int kind = 0;
     enum hoop_status status = HOOP_OK;
 
-    unpack_init(&unpack, record->value, record->n_value, VALUE_MAX);
+    unpack_init(&unpack, record->value, record->n_value_bytes,
+                RECORD_VALUE_BYTES_MAX);
     if (!key_read_byte(&key, &kind))
         status = recovery_raise_bad_key();
     else if (kind == JOURNAL_CLUSTER)

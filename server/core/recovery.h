@@ -41,7 +41,9 @@ recovery_raise_mismatch(const struct job *job, const char *what);
  * Later fields, written by a newer release, are skipped. Handle:
  * HOOP_E_DATA_LOSS. */
 enum hoop_status
-recovery_finish_value(struct unpack *unpack, size_t n_known, size_t n_fields);
+recovery_finish_reading_value(struct unpack *unpack,
+                              size_t n_known,
+                              size_t n_fields);
 
 /* Read a wall clock time and convert it to the cluster's clock. A time before
  * this clock's start becomes 0, and a time in the future becomes now. */
@@ -51,7 +53,7 @@ recovery_read_time(const struct cluster *cluster, struct unpack *unpack);
 /* Read a record of the job that is being restored, cluster->recovering. */
 enum hoop_status
 recovery_read_job_part(struct cluster *cluster,
-                       enum journal_part part,
+                       enum journal_job_part part,
                        struct journal_key_reader *key,
                        struct unpack *unpack);
 

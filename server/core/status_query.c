@@ -46,7 +46,7 @@ text_buffer_append(struct text_buffer *text_buffer, const char *format, ...)
 
 /* A longer list would not help the reader. */
 enum {
-    NAMES_MAX = 8,
+    ROSTER_NAMED_MAX = 8,
 };
 
 static const char *
@@ -63,7 +63,7 @@ roster_text_add_present(struct text_buffer *text_buffer, const struct job *job)
 
     TAILQ_FOREACH(member, &job->arrivals, arrival)
     {
-        if (n_named == NAMES_MAX)
+        if (n_named == ROSTER_NAMED_MAX)
             break;
         text_buffer_append(text_buffer, "%s%s", n_named ? ", " : "",
                            member_label(member).text);
@@ -96,7 +96,7 @@ roster_text_add_free_ranks(struct text_buffer *text_buffer,
 
         while (rank + 1 < end && rank_is_unrequested(job, rank + 1))
             rank++;
-        if (n_named == NAMES_MAX) {
+        if (n_named == ROSTER_NAMED_MAX) {
             text_buffer_append(text_buffer, ", ...");
             return;
         }
@@ -196,7 +196,7 @@ static struct text_buffer
 roster_text_hosts(const struct job *job)
 {
     const struct member *member = NULL;
-    const char *named[NAMES_MAX];
+    const char *named[ROSTER_NAMED_MAX];
     struct text_buffer text_buffer = {0};
     uint32_t n_named = 0;
 
@@ -208,7 +208,7 @@ roster_text_hosts(const struct job *job)
             i++;
         if (i < n_named)
             continue;
-        if (n_named == NAMES_MAX) {
+        if (n_named == ROSTER_NAMED_MAX) {
             text_buffer_append(&text_buffer, ", ...");
             break;
         }
@@ -231,8 +231,9 @@ roster_text_add_past_attempt(struct text_buffer *text_buffer,
         return;
 
     /* Both times may come from the wall clock, which may have been set back. */
-    const uint64_t ago_ns =
-        job->born_ns > earlier->when_ns ? job->born_ns - earlier->when_ns : 0;
+    const uint64_t ago_ns = job->job_created_ns > earlier->when_ns
+                                ? job->job_created_ns - earlier->when_ns
+                                : 0;
 
     text_buffer_append(text_buffer, "; an earlier attempt, with %u",
                        earlier->n_joined);
@@ -262,11 +263,12 @@ roster_text_summary(const struct cluster *cluster, const struct job *job)
                        " %s joined: ", job->n_members == 1 ? "has" : "have");
     roster_text_add_present(&text_buffer, job);
 
-    if (job->n_given_up)
-        text_buffer_append(
-            &text_buffer, "; %u gave up before, at %s own deadline%s",
-            job->n_given_up, job->n_given_up == 1 ? "its" : "their",
-            plural_suffix(job->n_given_up));
+    if (job->n_joins_timed_out)
+        text_buffer_append(&text_buffer,
+                           "; %u gave up before, at %s own deadline%s",
+                           job->n_joins_timed_out,
+                           job->n_joins_timed_out == 1 ? "its" : "their",
+                           plural_suffix(job->n_joins_timed_out));
     text_buffer_append(&text_buffer, "; missing: ");
     if (!size)
         text_buffer_append(&text_buffer,
@@ -282,9 +284,9 @@ roster_text_summary(const struct cluster *cluster, const struct job *job)
 
 enum {
     /* An operator is answered within a second. */
-    ACTIVITY_MS = 800,
+    ACTIVITY_QUERY_TIMEOUT_MS = 800,
     /* The reply for more ranks would not fit into a message. */
-    RANKS_MAX = 4096,
+    ACTIVITY_QUERY_RANKS_MAX = 4096,
 };
 
 struct activity_answer {
@@ -296,7 +298,8 @@ struct activity_answer {
 static bool
 activities_can_query(const struct job *job)
 {
-    return job->state == CLUSTER_JOB_RUNNING && job->size <= RANKS_MAX;
+    return job->state == CLUSTER_JOB_RUNNING &&
+           job->size <= ACTIVITY_QUERY_RANKS_MAX;
 }
 
 void
@@ -330,11 +333,11 @@ next_activity_waiter(struct waiter *waiter)
     return waiter;
 }
 
-/* Return the deadline of a query made at asked_ns. */
+/* Return the deadline of a query made at query_started_ns. */
 static uint64_t
-activity_query_end_ns(uint64_t asked_ns)
+activity_query_end_ns(uint64_t query_started_ns)
 {
-    return asked_ns + ACTIVITY_MS * CLOCK_NS_PER_MS;
+    return query_started_ns + ACTIVITY_QUERY_TIMEOUT_MS * CLOCK_NS_PER_MS;
 }
 
 /* Park a CLUSTER_JOB request, and ask all members unless a query is already
@@ -346,9 +349,9 @@ activities_query_members(struct cluster *cluster,
 {
     const bool is_open =
         next_activity_waiter(TAILQ_FIRST(&job->waiters)) != NULL;
-    const uint64_t asked_ns =
-        is_open ? job->activities.asked_ns : cluster->now_ns;
-    const uint64_t most_ns = activity_query_end_ns(asked_ns);
+    const uint64_t query_started_ns =
+        is_open ? job->activities.query_started_ns : cluster->now_ns;
+    const uint64_t most_ns = activity_query_end_ns(query_started_ns);
     struct cluster_event shortened = *event;
     struct waiter *waiter = NULL;
 
@@ -361,14 +364,14 @@ activities_query_members(struct cluster *cluster,
     if (is_open)
         return HOOP_OK;
     activities_deinit(job);
-    job->activities.asked_ns = asked_ns;
+    job->activities.query_started_ns = query_started_ns;
     job->activities.answers = memory_alloc_charged(
         &job->memory, job->size, sizeof(struct activity_answer));
     /* Use a number that no earlier life of the coordinator can have used. */
-    job->activities.query = cluster->activity_last < cluster->now_ns
+    job->activities.query = cluster->last_activity_query < cluster->now_ns
                                 ? cluster->now_ns
-                                : cluster->activity_last + 1;
-    cluster->activity_last = job->activities.query;
+                                : cluster->last_activity_query + 1;
+    cluster->last_activity_query = job->activities.query;
     job_mark_touched(cluster, job);
     return HOOP_OK;
 }
@@ -380,8 +383,8 @@ member_parked_watch(const struct cluster *cluster, const struct member *member)
 {
     const struct waiter *waiter = waiters_of_client(cluster, member->client);
 
-    while (waiter &&
-           (waiter->kind != WAITER_WATCH || waiter->job != member->job))
+    while (waiter && (waiter->kind != WAITER_MEMBERSHIP_WATCH ||
+                      waiter->job != member->job))
         waiter = waiter->next;
     return waiter;
 }
@@ -394,7 +397,8 @@ ns_to_seconds(uint64_t ns)
 
 /* Say why member has not answered. */
 static struct text_buffer
-no_answer_describe(const struct cluster *cluster, const struct member *member)
+activity_describe_silence(const struct cluster *cluster,
+                          const struct member *member)
 {
     const struct waiter *watch = member_parked_watch(cluster, member);
     struct text_buffer silence = {0};
@@ -408,7 +412,8 @@ no_answer_describe(const struct cluster *cluster, const struct member *member)
             &silence,
             "no answer within %.1f s: stopped, dead or cut off? Its "
             "last sign of life came %.1f s ago",
-            ns_to_seconds(cluster->now_ns - member->job->activities.asked_ns),
+            ns_to_seconds(cluster->now_ns -
+                          member->job->activities.query_started_ns),
             ns_to_seconds(cluster->now_ns - member->renewed_ns));
     return silence;
 }
@@ -424,7 +429,7 @@ comm_setup_describe(struct cluster *cluster,
     struct text_buffer missing = {0};
     struct text_buffer call = {0};
 
-    if (!group_slots_missing_members(member, CLUSTER_NUMBER_ANY, &pending,
+    if (!group_slots_missing_members(member, CLUSTER_ANY_CALL_NUMBER, &pending,
                                      &missing))
         return;
     text_buffer_append(&call, "%s (%u ranks)", pending.call, pending.n_ranks);
@@ -463,7 +468,7 @@ activities_collect(struct cluster *cluster, const struct job *job)
                 comm_setup_describe(cluster, member, &activities[rank]);
         } else {
             const struct text_buffer silence =
-                no_answer_describe(cluster, member);
+                activity_describe_silence(cluster, member);
 
             activities[rank].silence =
                 action_list_copy_text(&cluster->action_list, silence.text);
@@ -551,7 +556,8 @@ activities_on_deadline(struct cluster *cluster, struct waiter *waiter)
 {
     struct job *job = waiter->job;
 
-    if (cluster->now_ns >= activity_query_end_ns(job->activities.asked_ns)) {
+    if (cluster->now_ns >=
+        activity_query_end_ns(job->activities.query_started_ns)) {
         activity_waiters_answer(cluster, job);
         return;
     }
@@ -601,9 +607,9 @@ status_query_jobs(struct cluster *cluster,
 }
 
 static size_t
-job_members_view(const struct cluster *cluster,
-                 const struct job *job,
-                 struct cluster_member *members)
+job_detail_fill_members(const struct cluster *cluster,
+                        const struct job *job,
+                        struct cluster_member *members)
 {
     const struct member *member = NULL;
     size_t n_members = 0;
@@ -619,9 +625,9 @@ job_members_view(const struct cluster *cluster,
 }
 
 static void
-job_forming_view(struct cluster *cluster,
-                 const struct job *job,
-                 struct cluster_job_detail *detail)
+job_detail_fill_forming(struct cluster *cluster,
+                        const struct job *job,
+                        struct cluster_job_detail *detail)
 {
     const struct text_buffer missing = roster_text_missing(cluster, job);
     const struct text_buffer hosts = roster_text_hosts(job);
@@ -644,7 +650,7 @@ status_query_fill_reply(struct cluster *cluster,
     struct cluster_member *members = action_list_alloc(
         &cluster->action_list, is_brief ? 0 : n_all, sizeof(*members));
     const size_t n_members =
-        is_brief ? 0 : job_members_view(cluster, world, members);
+        is_brief ? 0 : job_detail_fill_members(cluster, world, members);
 
     reply->kind = CLUSTER_REPLY_JOB;
     reply->job = (struct cluster_job_detail){
@@ -661,7 +667,7 @@ status_query_fill_reply(struct cluster *cluster,
         .hosts = "",
     };
     if (world->state == CLUSTER_JOB_FORMING)
-        job_forming_view(cluster, world, &reply->job);
+        job_detail_fill_forming(cluster, world, &reply->job);
 }
 
 enum hoop_status

@@ -39,7 +39,7 @@ status_query_fill_reply(struct cluster *cluster,
  * An operator's request asks all members of the job. The question goes out
  * through the watches that the members keep parked; a member answers with a
  * renewal. The operator is answered when all members have answered, at the
- * latest after ACTIVITY_MS; the reply says why a member has not answered. A
+ * latest after ACTIVITY_QUERY_TIMEOUT_MS; the reply says why a member has not answered. A
  * member that does not answer is not declared lost for that.
  */
 
@@ -52,7 +52,7 @@ struct waiter;
 /* The open query of a job. Zeroed: no query has been made. */
 struct activities {
     uint64_t query;                  /* number of the last query */
-    uint64_t asked_ns;               /* when the last query was made */
+    uint64_t query_started_ns;       /* when the last query was made */
     struct activity_answer *answers; /* [size], the answers; NULL: no query is
                                     open */
 };

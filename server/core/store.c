@@ -125,17 +125,18 @@ store_put_check(const struct cluster *cluster,
 static struct store_entry *
 store_entry_create(struct cluster *cluster, struct job *job, const char *key)
 {
-    const size_t n_key = strlen(key);
-    struct store_entry *entry = memory_calloc(1, sizeof(*entry) + n_key + 1);
+    const size_t n_key_bytes = strlen(key);
+    struct store_entry *entry =
+        memory_calloc(1, sizeof(*entry) + n_key_bytes + 1);
 
     entry->job = job;
-    entry->expiry.kind = TIMER_KEY;
-    memcpy(entry->key, key, n_key);
-    HASH_ADD_KEYPTR(hh, job->store.entries, entry->key, n_key, entry);
+    entry->expiry.kind = TIMER_KEY_EXPIRY;
+    memcpy(entry->key, key, n_key_bytes);
+    HASH_ADD_KEYPTR(hh, job->store.entries, entry->key, n_key_bytes, entry);
     job->store.n_keys++;
-    job->store.n_bytes += n_key;
+    job->store.n_bytes += n_key_bytes;
     cluster->counters.keys++;
-    cluster->counters.store_bytes += n_key;
+    cluster->counters.store_bytes += n_key_bytes;
     return entry;
 }
 
@@ -203,7 +204,7 @@ store_put(struct cluster *cluster,
     entry->revision = history_add(&job->store.history, CLUSTER_KEY_SET, key);
     if (!entry->number)
         entry->number = entry->revision;
-    journal_write_entry(cluster, entry);
+    journal_write_store_entry(cluster, entry);
     job_mark_touched(cluster, job);
     *out_entry = entry;
     return HOOP_OK;
@@ -249,7 +250,7 @@ store_remove(struct cluster *cluster,
     const size_t n_bytes = strlen(entry->key) + entry->n_bytes;
 
     history_add(&job->store.history, kind, entry->key);
-    journal_erase_entry(cluster, entry);
+    journal_erase_store_entry(cluster, entry);
     HASH_DEL(job->store.entries, entry);
     timer_heap_remove(&cluster->timer_heap, &entry->expiry);
     job->store.n_keys--;

@@ -16,16 +16,17 @@
 #include "core/suspicion_rule.h"
 
 enum {
-    NAMES_MAX = 6,    /* ranks named in one text */
-    REASON_MAX = 200, /* bytes of a complaint's reason, so that the whole
+    REASON_NAMED_RANKS_MAX = 6, /* ranks named in one text */
+    COMPLAINT_REASON_BYTES_MAX =
+        200, /* bytes of a complaint's reason, so that the whole
                          text fits a message */
-    SLACK_MS_MAX = 2000,
+    REPORT_SLACK_MS_MAX = 2000,
     /* The views of more ranks would take more than 16 MiB; there the first
      * complaint decides. */
-    RANKS_MAX = 4096,
+    SUSPICION_QUERY_RANKS_MAX = 4096,
     /* In larger worlds the rule runs only when all have answered or the time is
      * up, because it takes quadratic time. */
-    RANKS_FEW = 256,
+    EAGER_RULE_RANKS_MAX = 256,
 };
 
 /* Which hosts to run it on is left to the reader. */
@@ -33,27 +34,28 @@ static const char advice[] =
     "run hoopctl doctor --listen there, --peer HOST:PORT elsewhere";
 
 struct suspicion_rank_state {
-    bool is_heard;           /* the coordinator has heard from it since the
+    bool is_heard_by_coordinator; /* the coordinator has heard from it since the
                                 question */
-    bool has_answered;       /* it has answered the question */
-    bool has_spoken;         /* it has answered or complained */
-    char reason[REASON_MAX]; /* of the first complaint about it */
+    bool has_answered;            /* it has answered the question */
+    bool has_complained_or_answered; /* it has answered or complained */
+    char reason
+        [COMPLAINT_REASON_BYTES_MAX]; /* of the first complaint about it */
 };
 
-/* Keep the question open until close_ns at least. */
+/* Keep the question open until query_close_ns at least. */
 static void
 suspicion_extend_query(struct cluster *cluster,
                        struct job *job,
-                       uint64_t close_ns)
+                       uint64_t query_close_ns)
 {
     struct suspicion *suspicion = &job->suspicion;
 
-    if (suspicion->close_ns < close_ns)
-        suspicion->close_ns = close_ns;
+    if (suspicion->query_close_ns < query_close_ns)
+        suspicion->query_close_ns = query_close_ns;
     timer_heap_set(&cluster->timer_heap, &suspicion->entry,
-                   suspicion->decide_ns < suspicion->close_ns
-                       ? suspicion->decide_ns
-                       : suspicion->close_ns);
+                   suspicion->decision_deadline_ns < suspicion->query_close_ns
+                       ? suspicion->decision_deadline_ns
+                       : suspicion->query_close_ns);
 }
 
 /* Ask all members that keep a watch parked; the end of this step answers the
@@ -61,7 +63,7 @@ suspicion_extend_query(struct cluster *cluster,
 static void
 suspicion_open_query(struct cluster *cluster,
                      struct job *job,
-                     uint64_t close_ns)
+                     uint64_t query_close_ns)
 {
     struct suspicion *suspicion = &job->suspicion;
     const size_t n_views = (size_t)job->size * job->size;
@@ -74,14 +76,14 @@ suspicion_open_query(struct cluster *cluster,
     memset(suspicion->views, VIEW_NONE, n_views);
     memset(suspicion->ranks, 0, job->size * sizeof(*suspicion->ranks));
     /* Use a number that no earlier life of the coordinator can have used. */
-    suspicion->number = cluster->suspicion_last < cluster->now_ns
+    suspicion->number = cluster->last_suspicion_query < cluster->now_ns
                             ? cluster->now_ns
-                            : cluster->suspicion_last + 1;
-    cluster->suspicion_last = suspicion->number;
-    suspicion->asked_ns = cluster->now_ns;
-    suspicion->decide_ns = UINT64_MAX;
+                            : cluster->last_suspicion_query + 1;
+    cluster->last_suspicion_query = suspicion->number;
+    suspicion->query_opened_ns = cluster->now_ns;
+    suspicion->decision_deadline_ns = UINT64_MAX;
     suspicion->entry.kind = TIMER_SUSPICION;
-    suspicion_extend_query(cluster, job, close_ns);
+    suspicion_extend_query(cluster, job, query_close_ns);
     job_mark_touched(cluster, job);
 }
 
@@ -117,8 +119,8 @@ ranks_describe(struct text_buffer *text_buffer,
         return;
     }
     n_left = n_named;
-    for (uint32_t rank = first; n_named - n_left < NAMES_MAX && n_left > 0;
-         rank++) {
+    for (uint32_t rank = first;
+         n_named - n_left < REASON_NAMED_RANKS_MAX && n_left > 0; rank++) {
         if (!is_named[rank])
             continue;
         n_left--;
@@ -140,7 +142,7 @@ complaint_describe(struct text_buffer *text_buffer,
                    bool is_broken)
 {
     text_buffer_append(text_buffer, "%s", rank->reason);
-    if (rank->is_heard)
+    if (rank->is_heard_by_coordinator)
         text_buffer_append(text_buffer,
                            " (inferred: it lives, and cannot be reached: %s)",
                            advice);
@@ -170,7 +172,7 @@ rank_may_have_ended(const struct job *job, uint32_t rank)
 
     for (uint32_t from = 0; from < job->size; from++)
         is_broken |= suspicion_view_of(job, from, rank) == VIEW_BROKEN;
-    return is_broken && !job->suspicion.ranks[rank].is_heard;
+    return is_broken && !job->suspicion.ranks[rank].is_heard_by_coordinator;
 }
 
 static bool
@@ -182,7 +184,7 @@ ranks_share_host(const struct job *job, uint32_t rank, uint32_t other)
 /* A set of ranks, usually those of one host, in the range from first to before
  * end. */
 struct rank_set {
-    bool *is_there; /* [job->size] */
+    bool *is_in_set; /* [job->size] */
     uint32_t first;
     uint32_t end;
     uint32_t n;
@@ -191,20 +193,21 @@ struct rank_set {
 /* Return whether rank is active, or was lost in this question: the question was
  * about it, or it answered. */
 static bool
-rank_takes_part(const struct job *job, uint32_t rank)
+rank_takes_part_in_query(const struct job *job, uint32_t rank)
 {
     const struct suspicion_rank_state *known = &job->suspicion.ranks[rank];
 
-    return rank_is_active(job, rank) || known->reason[0] || known->has_spoken;
+    return rank_is_active(job, rank) || known->reason[0] ||
+           known->has_complained_or_answered;
 }
 
 static void
 host_ranks_collect(const struct job *job, uint32_t rank, struct rank_set *host)
 {
     for (uint32_t i = 0; i < job->size; i++) {
-        host->is_there[i] =
-            rank_takes_part(job, i) && ranks_share_host(job, i, rank);
-        if (!host->is_there[i])
+        host->is_in_set[i] =
+            rank_takes_part_in_query(job, i) && ranks_share_host(job, i, rank);
+        if (!host->is_in_set[i])
             continue;
         host->first = host->n++ == 0 ? i : host->first;
         host->end = i + 1;
@@ -223,7 +226,7 @@ host_is_unheard_by(const struct job *job,
     for (uint32_t rank = host->first; rank < host->end; rank++) {
         const uint8_t view = suspicion_view_of(job, other, rank);
 
-        if (!host->is_there[rank])
+        if (!host->is_in_set[rank])
             continue;
         if (view == VIEW_HEARD)
             return false;
@@ -240,10 +243,10 @@ host_is_cut_off(const struct job *job, const struct rank_set *host)
     uint32_t n_others = 0;
 
     for (uint32_t rank = host->first; rank < host->end; rank++)
-        if (host->is_there[rank] && rank_may_have_ended(job, rank))
+        if (host->is_in_set[rank] && rank_may_have_ended(job, rank))
             return false;
     for (uint32_t i = 0; i < job->size; i++) {
-        if (!rank_is_active(job, i) || host->is_there[i])
+        if (!rank_is_active(job, i) || host->is_in_set[i])
             continue;
         if (!host_is_unheard_by(job, i, host))
             return false;
@@ -257,16 +260,18 @@ host_cut_off_describe(struct text_buffer *reason,
                       const struct job *job,
                       const struct rank_set *host)
 {
-    bool is_heard = false;
+    bool is_heard_by_coordinator = false;
 
     for (uint32_t rank = host->first; rank < host->end; rank++)
-        is_heard |= host->is_there[rank] && job->suspicion.ranks[rank].is_heard;
+        is_heard_by_coordinator |=
+            host->is_in_set[rank] &&
+            job->suspicion.ranks[rank].is_heard_by_coordinator;
     text_buffer_append(reason, "no rank of another host hears host %.40s (",
                        job->ranks[host->first]->host);
-    ranks_describe(reason, job, host->is_there);
+    ranks_describe(reason, job, host->is_in_set);
     text_buffer_append(reason,
                        "): %sis there a firewall, or a cut link? If so, %s",
-                       is_heard ? "" : "is it down, ", advice);
+                       is_heard_by_coordinator ? "" : "is it down, ", advice);
 }
 
 /* Return whether no rank of host hears a rank of other, and all unheard ranks
@@ -278,12 +283,12 @@ host_is_deaf_to(const struct job *job,
                 const struct rank_set *unheard)
 {
     for (uint32_t rank = unheard->first; rank < unheard->end; rank++)
-        if (unheard->is_there[rank] && !other->is_there[rank])
+        if (unheard->is_in_set[rank] && !other->is_in_set[rank])
             return false;
     for (uint32_t rank = host->first; rank < host->end; rank++)
-        if (host->is_there[rank] && !host_is_unheard_by(job, rank, other))
+        if (host->is_in_set[rank] && !host_is_unheard_by(job, rank, other))
             return false;
-    return !other->is_there[host->first] && host->n + other->n > 2;
+    return !other->is_in_set[host->first] && host->n + other->n > 2;
 }
 
 static void
@@ -292,7 +297,7 @@ host_deafness_describe(struct text_buffer *reason,
                        const struct rank_set *host,
                        const struct rank_set *other)
 {
-    ranks_describe(reason, job, host->is_there);
+    ranks_describe(reason, job, host->is_in_set);
     text_buffer_append(
         reason,
         " (host %.40s) %s not hear host %.40s: is there a firewall, "
@@ -311,9 +316,10 @@ unheard_ranks_collect(const struct job *job,
     const char *why = "";
 
     for (uint32_t of = job->size; of-- > 0;) {
-        unheard->is_there[of] = suspicion_view_of(job, rank, of) > VIEW_HEARD &&
-                                rank_is_active(job, of);
-        if (!unheard->is_there[of])
+        unheard->is_in_set[of] =
+            suspicion_view_of(job, rank, of) > VIEW_HEARD &&
+            rank_is_active(job, of);
+        if (!unheard->is_in_set[of])
             continue;
         unheard->first = of;
         unheard->end = unheard->n++ == 0 ? of + 1 : unheard->end;
@@ -332,15 +338,15 @@ rank_deafness_describe(struct text_buffer *reason,
                        const struct rank_set *host)
 {
     bool *flags = memory_calloc(2 * (size_t)job->size, sizeof(*flags));
-    struct rank_set unheard = {.is_there = flags};
-    struct rank_set other = {.is_there = flags + job->size};
+    struct rank_set unheard = {.is_in_set = flags};
+    struct rank_set other = {.is_in_set = flags + job->size};
     const char *why = unheard_ranks_collect(job, rank, &unheard);
     bool is_alone = true;
 
     for (uint32_t from = 0; from < job->size; from++)
         for (uint32_t of = unheard.first; is_alone && of < unheard.end; of++)
-            is_alone = from == rank || !rank_takes_part(job, from) ||
-                       !unheard.is_there[of] ||
+            is_alone = from == rank || !rank_takes_part_in_query(job, from) ||
+                       !unheard.is_in_set[of] ||
                        suspicion_view_of(job, from, of) <= VIEW_HEARD;
     host_ranks_collect(job, unheard.first, &other);
     if (host_is_deaf_to(job, host, &other, &unheard)) {
@@ -348,7 +354,7 @@ rank_deafness_describe(struct text_buffer *reason,
     } else {
         text_buffer_append(reason, "it %sdoes not hear ",
                            is_alone ? "alone " : "");
-        ranks_describe(reason, job, unheard.is_there);
+        ranks_describe(reason, job, unheard.is_in_set);
         text_buffer_append(reason, "%s%s (inferred: it is cut off: %s)",
                            why[0] ? ": " : "", why, advice);
     }
@@ -363,7 +369,7 @@ loss_reason_describe(const struct job *job, uint32_t rank)
 {
     const struct suspicion *suspicion = &job->suspicion;
     bool *flags = memory_calloc(2 * (size_t)job->size, sizeof(*flags));
-    struct rank_set host = {.is_there = flags + job->size};
+    struct rank_set host = {.is_in_set = flags + job->size};
     struct text_buffer reason = {0};
     bool is_complained_of = false;
     bool is_broken = false;
@@ -401,38 +407,40 @@ suspicion_declare_lost(struct cluster *cluster, struct job *job)
     bool *flags = memory_calloc(4 * (size_t)job->size, sizeof(*flags));
     struct suspicion_count *counts = memory_calloc(job->size, sizeof(*counts));
     bool *is_living = flags;
-    bool *is_heard = flags + job->size;
-    bool *has_answered = is_heard + job->size;
-    bool *has_spoken = has_answered + job->size;
+    bool *is_heard_by_coordinator = flags + job->size;
+    bool *has_answered = is_heard_by_coordinator + job->size;
+    bool *has_complained_or_answered = has_answered + job->size;
     const struct suspicion_reports words = {
         .n_ranks = job->size,
         .views = suspicion->views,
         .is_living = is_living,
-        .is_heard = is_heard,
+        .is_heard_by_coordinator = is_heard_by_coordinator,
         .has_answered = has_answered,
-        .has_spoken = has_spoken,
+        .has_complained_or_answered = has_complained_or_answered,
     };
     bool is_settled = false;
     uint32_t rank;
 
     for (rank = 0; rank < job->size; rank++) {
         is_living[rank] = job->ranks[rank]->state == CLUSTER_MEMBER_ACTIVE;
-        is_heard[rank] = suspicion->ranks[rank].is_heard;
+        is_heard_by_coordinator[rank] =
+            suspicion->ranks[rank].is_heard_by_coordinator;
         has_answered[rank] = suspicion->ranks[rank].has_answered;
-        has_spoken[rank] = suspicion->ranks[rank].has_spoken;
+        has_complained_or_answered[rank] =
+            suspicion->ranks[rank].has_complained_or_answered;
     }
     suspicion_count(&words, counts);
     while ((rank = suspicion_choose_lost_rank(&words, counts, &is_settled)) !=
-               SUSPICION_NOBODY &&
-           (is_settled || cluster->now_ns >= suspicion->decide_ns)) {
+               SUSPICION_NO_RANK &&
+           (is_settled || cluster->now_ns >= suspicion->decision_deadline_ns)) {
         const struct text_buffer reason = loss_reason_describe(job, rank);
 
         is_living[rank] = false;
         suspicion_count_remove_rank(&words, rank, counts);
         membership_declare_lost(cluster, job->ranks[rank], reason.text);
     }
-    if (rank == SUSPICION_NOBODY)
-        suspicion->decide_ns = UINT64_MAX;
+    if (rank == SUSPICION_NO_RANK)
+        suspicion->decision_deadline_ns = UINT64_MAX;
     free(counts);
     free(flags);
 }
@@ -443,9 +451,10 @@ suspicion_can_decide(const struct cluster *cluster, const struct job *job)
 {
     const struct suspicion *suspicion = &job->suspicion;
 
-    if (suspicion->decide_ns == UINT64_MAX)
+    if (suspicion->decision_deadline_ns == UINT64_MAX)
         return false;
-    if (job->size <= RANKS_FEW || cluster->now_ns >= suspicion->decide_ns)
+    if (job->size <= EAGER_RULE_RANKS_MAX ||
+        cluster->now_ns >= suspicion->decision_deadline_ns)
         return true;
     for (uint32_t rank = 0; rank < job->size; rank++) {
         if (!suspicion->ranks[rank].has_answered &&
@@ -463,8 +472,8 @@ suspicion_evaluate(struct cluster *cluster, struct job *job)
 
     if (suspicion_can_decide(cluster, job))
         suspicion_declare_lost(cluster, job);
-    if (cluster->now_ns >= suspicion->close_ns &&
-        suspicion->decide_ns == UINT64_MAX) {
+    if (cluster->now_ns >= suspicion->query_close_ns &&
+        suspicion->decision_deadline_ns == UINT64_MAX) {
         suspicion_close_query(cluster, job);
         return;
     }
@@ -485,25 +494,28 @@ suspicion_add_complaint(struct cluster *cluster,
 {
     struct job *job = reporter->job;
     struct suspicion *suspicion = &job->suspicion;
-    const uint32_t slack_ms =
-        call->slack_ms < SLACK_MS_MAX ? call->slack_ms : SLACK_MS_MAX;
-    const uint64_t decide_ns =
+    const uint32_t slack_ms = call->slack_ms < REPORT_SLACK_MS_MAX
+                                  ? call->slack_ms
+                                  : REPORT_SLACK_MS_MAX;
+    const uint64_t decision_deadline_ns =
         cluster->now_ns + (EVIDENCE_DECIDE_MS + slack_ms) * CLOCK_NS_PER_MS;
 
-    if (job->size > RANKS_MAX)
+    if (job->size > SUSPICION_QUERY_RANKS_MAX)
         return false;
-    if (suspicion->number == 0 || suspicion->decide_ns == UINT64_MAX) {
-        suspicion_open_query(cluster, job, decide_ns);
-        suspicion->decide_ns = decide_ns;
+    if (suspicion->number == 0 ||
+        suspicion->decision_deadline_ns == UINT64_MAX) {
+        suspicion_open_query(cluster, job, decision_deadline_ns);
+        suspicion->decision_deadline_ns = decision_deadline_ns;
     }
     suspicion->views[(uint64_t)reporter->rank * job->size + accused->rank] =
         call->evidence == EVIDENCE_SILENT ? VIEW_SILENT : VIEW_BROKEN;
-    suspicion->ranks[reporter->rank].is_heard = true;
-    suspicion->ranks[reporter->rank].has_spoken = true;
+    suspicion->ranks[reporter->rank].is_heard_by_coordinator = true;
+    suspicion->ranks[reporter->rank].has_complained_or_answered = true;
 
     char *reason = suspicion->ranks[accused->rank].reason;
     if (!reason[0])
-        membership_sanitize_reason(call->reason, REASON_MAX, reason);
+        membership_sanitize_reason(call->reason, COMPLAINT_REASON_BYTES_MAX,
+                                   reason);
     suspicion_evaluate(cluster, job);
     return true;
 }
@@ -518,7 +530,7 @@ suspicion_add_answer(struct cluster *cluster,
 
     if (suspicion->number == 0 || call->question != suspicion->number)
         return;
-    suspicion->ranks[member->rank].is_heard = true;
+    suspicion->ranks[member->rank].is_heard_by_coordinator = true;
     if (call->n_views != job->size)
         return;
     uint8_t *views = suspicion->views + (uint64_t)member->rank * job->size;
@@ -534,7 +546,7 @@ suspicion_add_answer(struct cluster *cluster,
             membership_on_vouched(cluster, job->ranks[rank], member);
     }
     suspicion->ranks[member->rank].has_answered = true;
-    suspicion->ranks[member->rank].has_spoken = true;
+    suspicion->ranks[member->rank].has_complained_or_answered = true;
     suspicion_evaluate(cluster, job);
 }
 
@@ -565,34 +577,34 @@ suspicion_query_is_pending(const struct cluster *cluster, const struct job *job)
     const uint64_t half_ns = EVIDENCE_LEASE_MS * CLOCK_NS_PER_MS / 2;
 
     return suspicion->number != 0 &&
-           (suspicion->decide_ns != UINT64_MAX ||
-            cluster->now_ns - suspicion->asked_ns < half_ns);
+           (suspicion->decision_deadline_ns != UINT64_MAX ||
+            cluster->now_ns - suspicion->query_opened_ns < half_ns);
 }
 
 bool
 suspicion_query_ranks(struct cluster *cluster, const struct member *member)
 {
-    const uint64_t close_ns =
+    const uint64_t query_close_ns =
         cluster->now_ns + EVIDENCE_LEASE_MS * CLOCK_NS_PER_MS;
     struct job *job = member->job;
     const struct waiter *waiter;
 
     TAILQ_FOREACH(waiter, &job->waiters, link)
     {
-        if (waiter->kind == WAITER_WATCH &&
+        if (waiter->kind == WAITER_MEMBERSHIP_WATCH &&
             waiter->question != CLUSTER_NO_QUESTION)
             break;
     }
-    if (!waiter || job->size > RANKS_MAX)
+    if (!waiter || job->size > SUSPICION_QUERY_RANKS_MAX)
         return false;
     const struct member *by = NULL;
     if (suspicion_query_is_pending(cluster, job))
         by = member_find_hearer(job, member);
     else
-        suspicion_open_query(cluster, job, close_ns);
+        suspicion_open_query(cluster, job, query_close_ns);
     if (by)
         membership_on_vouched(cluster, job->ranks[member->rank], by);
     else
-        suspicion_extend_query(cluster, job, close_ns);
+        suspicion_extend_query(cluster, job, query_close_ns);
     return true;
 }

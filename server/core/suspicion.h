@@ -33,11 +33,12 @@ struct suspicion_rank_state;
 /* The open question of a job. Zeroed: no question is open. */
 struct suspicion {
     struct timer_entry entry;
-    uint64_t number;    /* number of the open question; 0: none */
-    uint64_t asked_ns;  /* when it was opened */
-    uint64_t decide_ns; /* when to decide at the latest; UINT64_MAX: no
+    uint64_t number;          /* number of the open question; 0: none */
+    uint64_t query_opened_ns; /* when it was opened */
+    uint64_t
+        decision_deadline_ns; /* when to decide at the latest; UINT64_MAX: no
                            complaint is open */
-    uint64_t close_ns;
+    uint64_t query_close_ns;
     uint8_t *views; /* [rank that answers * size + rank it is about]: enum
                        evidence_view */
     struct suspicion_rank_state *ranks;

@@ -8,8 +8,9 @@
 #include "base/evidence.h"
 
 enum {
-    PEERS_MIN = 2, /* a rank that is cut off does not hear at least this many */
-    BLOCK = 64,    /* ranks, for whose views one cache line each is in use */
+    CUT_OFF_PEERS_MIN =
+        2,      /* a rank that is cut off does not hear at least this many */
+    BLOCK = 64, /* ranks, for whose views one cache line each is in use */
 };
 
 static uint8_t
@@ -26,7 +27,7 @@ pair_counts_against(const struct suspicion_reports *words,
 {
     return view_is_complaint(rank_view_of(words, other, rank)) ||
            (view_is_complaint(rank_view_of(words, rank, other)) &&
-            words->is_heard[other]);
+            words->is_heard_by_coordinator[other]);
 }
 
 /* Return whether the complaint is final: a broken connection stays broken, and
@@ -48,7 +49,8 @@ pair_is_final_against(const struct suspicion_reports *words,
                       uint32_t other)
 {
     return complaint_is_final(words, other, rank) ||
-           (complaint_is_final(words, rank, other) && words->is_heard[other]);
+           (complaint_is_final(words, rank, other) &&
+            words->is_heard_by_coordinator[other]);
 }
 
 /* Return whether the pair may count against rank once all have answered. */
@@ -63,22 +65,22 @@ pair_can_count_against(const struct suspicion_reports *words,
 
 /* Return what the pair adds to the count of rank. */
 static struct suspicion_count
-pair_contribution(const struct suspicion_reports *words,
-                  uint32_t rank,
-                  uint32_t other)
+pair_count_contribution(const struct suspicion_reports *words,
+                        uint32_t rank,
+                        uint32_t other)
 {
     const uint8_t out = rank_view_of(words, rank, other);
     const uint8_t in = rank_view_of(words, other, rank);
 
     return (struct suspicion_count){
         .n_complaints = view_is_complaint(out) || view_is_complaint(in),
-        .n_pairs = pair_counts_against(words, rank, other),
-        .n_sure = pair_is_final_against(words, rank, other),
-        .n_possible = pair_can_count_against(words, rank, other),
-        .n_hears = out == VIEW_HEARD,
-        .n_deaf = out > VIEW_HEARD,
-        .n_heard = in == VIEW_HEARD,
-        .n_mute = in > VIEW_HEARD,
+        .n_pairs_against = pair_counts_against(words, rank, other),
+        .n_certain_against = pair_is_final_against(words, rank, other),
+        .n_possible_against = pair_can_count_against(words, rank, other),
+        .n_peers_it_hears = out == VIEW_HEARD,
+        .n_peers_it_cannot_hear = out > VIEW_HEARD,
+        .n_peers_hearing_it = in == VIEW_HEARD,
+        .n_peers_not_hearing_it = in > VIEW_HEARD,
     };
 }
 
@@ -89,21 +91,21 @@ suspicion_count_add(struct suspicion_count *sum,
                     uint32_t times)
 {
     sum->n_complaints += times * one->n_complaints;
-    sum->n_pairs += times * one->n_pairs;
-    sum->n_sure += times * one->n_sure;
-    sum->n_possible += times * one->n_possible;
-    sum->n_hears += times * one->n_hears;
-    sum->n_deaf += times * one->n_deaf;
-    sum->n_heard += times * one->n_heard;
-    sum->n_mute += times * one->n_mute;
+    sum->n_pairs_against += times * one->n_pairs_against;
+    sum->n_certain_against += times * one->n_certain_against;
+    sum->n_possible_against += times * one->n_possible_against;
+    sum->n_peers_it_hears += times * one->n_peers_it_hears;
+    sum->n_peers_it_cannot_hear += times * one->n_peers_it_cannot_hear;
+    sum->n_peers_hearing_it += times * one->n_peers_hearing_it;
+    sum->n_peers_not_hearing_it += times * one->n_peers_not_hearing_it;
 }
 
 /* Add the pairs of every rank with the ranks of the block that begins at
  * first. */
 static void
-suspicion_count_block(const struct suspicion_reports *words,
-                      uint32_t first,
-                      struct suspicion_count *counts)
+suspicion_count_add_block(const struct suspicion_reports *words,
+                          uint32_t first,
+                          struct suspicion_count *counts)
 {
     const uint32_t end =
         words->n_ranks - first < BLOCK ? words->n_ranks : first + BLOCK;
@@ -113,7 +115,7 @@ suspicion_count_block(const struct suspicion_reports *words,
             if (other == rank || !words->is_living[other])
                 continue;
             const struct suspicion_count one =
-                pair_contribution(words, rank, other);
+                pair_count_contribution(words, rank, other);
 
             suspicion_count_add(&counts[rank], &one, 1);
         }
@@ -126,7 +128,7 @@ suspicion_count(const struct suspicion_reports *words,
 {
     memset(counts, 0, words->n_ranks * sizeof(*counts));
     for (uint32_t first = 0; first < words->n_ranks; first += BLOCK)
-        suspicion_count_block(words, first, counts);
+        suspicion_count_add_block(words, first, counts);
 }
 
 void
@@ -137,7 +139,8 @@ suspicion_count_remove_rank(const struct suspicion_reports *words,
     for (uint32_t rank = 0; rank < words->n_ranks; rank++) {
         if (rank == gone)
             continue;
-        const struct suspicion_count one = pair_contribution(words, rank, gone);
+        const struct suspicion_count one =
+            pair_count_contribution(words, rank, gone);
 
         suspicion_count_add(&counts[rank], &one, UINT32_MAX);
     }
@@ -147,8 +150,10 @@ suspicion_count_remove_rank(const struct suspicion_reports *words,
 static bool
 rank_is_cut_off(const struct suspicion_count *count)
 {
-    return (count->n_deaf >= PEERS_MIN && count->n_hears == 0) ||
-           (count->n_mute >= PEERS_MIN && count->n_heard == 0);
+    return (count->n_peers_it_cannot_hear >= CUT_OFF_PEERS_MIN &&
+            count->n_peers_it_hears == 0) ||
+           (count->n_peers_not_hearing_it >= CUT_OFF_PEERS_MIN &&
+            count->n_peers_hearing_it == 0);
 }
 
 /* How much the coordinator knows of a rank: nothing, a sign of life, or a
@@ -156,7 +161,8 @@ rank_is_cut_off(const struct suspicion_count *count)
 static unsigned
 rank_contact_level(const struct suspicion_reports *words, uint32_t rank)
 {
-    return (unsigned)words->is_heard[rank] + words->has_spoken[rank];
+    return (unsigned)words->is_heard_by_coordinator[rank] +
+           words->has_complained_or_answered[rank];
 }
 
 /* Return whether one is chosen over other, which is a lower rank. */
@@ -168,8 +174,8 @@ rank_is_chosen_over(const struct suspicion_reports *words,
 {
     const bool is_one_off = rank_is_cut_off(&counts[one]);
 
-    if (counts[one].n_pairs != counts[other].n_pairs)
-        return counts[one].n_pairs > counts[other].n_pairs;
+    if (counts[one].n_pairs_against != counts[other].n_pairs_against)
+        return counts[one].n_pairs_against > counts[other].n_pairs_against;
     if (is_one_off != rank_is_cut_off(&counts[other]))
         return is_one_off;
     return rank_contact_level(words, one) <= rank_contact_level(words, other);
@@ -189,8 +195,8 @@ lost_rank_choice_is_settled(const struct suspicion_reports *words,
         if (!words->is_living[rank])
             continue;
         is_complete &= words->has_answered[rank];
-        is_ahead &=
-            rank == chosen || counts[rank].n_possible < counts[chosen].n_sure;
+        is_ahead &= rank == chosen || counts[rank].n_possible_against <
+                                          counts[chosen].n_certain_against;
     }
     return is_complete || is_ahead;
 }
@@ -200,16 +206,16 @@ suspicion_choose_lost_rank(const struct suspicion_reports *words,
                            const struct suspicion_count *counts,
                            bool *out_is_settled)
 {
-    uint32_t chosen = SUSPICION_NOBODY;
+    uint32_t chosen = SUSPICION_NO_RANK;
 
     for (uint32_t rank = 0; rank < words->n_ranks; rank++) {
         if (!words->is_living[rank] || counts[rank].n_complaints == 0)
             continue;
-        if (chosen == SUSPICION_NOBODY ||
+        if (chosen == SUSPICION_NO_RANK ||
             rank_is_chosen_over(words, counts, rank, chosen))
             chosen = rank;
     }
-    *out_is_settled = chosen != SUSPICION_NOBODY &&
+    *out_is_settled = chosen != SUSPICION_NO_RANK &&
                       lost_rank_choice_is_settled(words, counts, chosen);
     return chosen;
 }

@@ -15,32 +15,36 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-static const uint32_t SUSPICION_NOBODY = UINT32_MAX;
+static const uint32_t SUSPICION_NO_RANK = UINT32_MAX;
 
 struct suspicion_reports {
     uint32_t n_ranks;
     /* [rank that speaks * n_ranks + rank it is about]: enum evidence_view. */
     const uint8_t *views;
-    const bool *is_living;    /* [rank]: active, that is neither lost nor
+    const bool *is_living; /* [rank]: active, that is neither lost nor
                                  left */
-    const bool *is_heard;     /* [rank]: the coordinator has heard from it
+    const bool
+        *is_heard_by_coordinator; /* [rank]: the coordinator has heard from it
                                  since the first complaint */
     const bool *has_answered; /* [rank]: it has answered which ranks it hears */
-    const bool *has_spoken;   /* [rank]: it has complained or answered */
+    const bool
+        *has_complained_or_answered; /* [rank]: it has complained or answered */
 };
 
 /* What the active ranks say about one rank: numbers of pairs that it forms with
  * others, and of others. */
 struct suspicion_count {
-    uint32_t n_complaints;    /* pairs in which one complains of the other */
-    uint32_t n_pairs;         /* pairs that count against it */
-    uint32_t n_sure;          /* pairs that count against it whatever the
+    uint32_t n_complaints;       /* pairs in which one complains of the other */
+    uint32_t n_pairs_against;    /* pairs that count against it */
+    uint32_t n_certain_against;  /* pairs that count against it whatever the
                               missing answers say */
-    uint32_t n_possible;      /* pairs that count against it, or may once all
+    uint32_t n_possible_against; /* pairs that count against it, or may once all
                               have answered */
-    uint32_t n_hears, n_deaf; /* others that it hears; others that it does
+    uint32_t n_peers_it_hears,
+        n_peers_it_cannot_hear; /* others that it hears; others that it does
                                  not hear */
-    uint32_t n_heard, n_mute; /* others that hear it; others that do not */
+    uint32_t n_peers_hearing_it,
+        n_peers_not_hearing_it; /* others that hear it; others that do not */
 };
 
 /* Fill in counts[rank] for every rank; takes time quadratic in the number of
@@ -57,7 +61,7 @@ suspicion_count_remove_rank(const struct suspicion_reports *words,
                             struct suspicion_count *counts);
 
 /*
- * Choose the next rank to declare lost, in linear time; SUSPICION_NOBODY if no
+ * Choose the next rank to declare lost, in linear time; SUSPICION_NO_RANK if no
  * active rank complains of an active one. *out_is_settled: no missing answer
  * can change the choice. Among the ranks in a pair the choice is, in this
  * order:

@@ -18,11 +18,11 @@
 #include "core/status_query.h"
 
 enum {
-    NAMES_MAX = 8, /* missing members named in one text */
+    MISSING_NAMED_VOTERS_MAX = 8, /* missing members named in one text */
 };
 
 /* The public function of each kind of vote. */
-static const char *const call_names[] = {
+static const char *const vote_call_names[] = {
     [CLUSTER_VOTE_AGREE] = "hoop_comm_agree",
     [CLUSTER_VOTE_SHRINK] = "hoop_comm_shrink",
     [CLUSTER_VOTE_CONFIRM] = "hoop_comm_shrink",
@@ -87,10 +87,10 @@ vote_free(struct vote *vote)
 /* Create the vote, after checking that the communicator has formed and has
  * member. */
 static enum hoop_status
-vote_create_checked(struct job *job,
-                    const struct member *member,
-                    const struct vote_key *key,
-                    struct vote **out_vote)
+vote_check_and_create(struct job *job,
+                      const struct member *member,
+                      const struct vote_key *key,
+                      struct vote **out_vote)
 {
     struct group *group = NULL;
 
@@ -135,7 +135,7 @@ vote_find_or_create(struct job *job,
 
     HASH_FIND(hh, job->votes, &key, sizeof(key), vote);
     if (!vote)
-        status = vote_create_checked(job, member, &key, &vote);
+        status = vote_check_and_create(job, member, &key, &vote);
     if (status != HOOP_OK)
         return error_pass(status);
 
@@ -211,7 +211,7 @@ vote_outcome_reply(struct cluster *cluster,
             outcome->n_ranks);
         return;
     }
-    reply->kind = CLUSTER_REPLY_OUTCOME;
+    reply->kind = CLUSTER_REPLY_VOTE_OUTCOME;
     reply->outcome = *outcome;
 }
 
@@ -315,7 +315,7 @@ vote_decide(struct cluster *cluster, struct vote *vote)
 }
 
 static void
-vote_recheck(struct cluster *cluster, struct vote *vote)
+vote_decide_if_complete(struct cluster *cluster, struct vote *vote)
 {
     for (uint32_t i = 0; i < vote->n_voters; i++) {
         struct voter *voter = &vote->slots[i];
@@ -411,7 +411,7 @@ voter_add_call(struct cluster *cluster,
     voter->flags = call->flags;
     voter->least = call->least;
     voter->number = call->number;
-    vote_recheck(cluster, voter->vote);
+    vote_decide_if_complete(cluster, voter->vote);
 }
 
 /* Answer again: the reply was lost, or the member gave up and now asks with
@@ -430,17 +430,17 @@ vote_outcome_reply_again(struct cluster *cluster,
             : NULL;
 
     if (group)
-        group_slot_raise_number(cluster, group, voter->member,
-                                event->vote.number);
+        group_slot_update_join_number(cluster, group, voter->member,
+                                      event->vote.number);
     vote_outcome_reply(
         cluster, &outcome,
         action_list_add_reply(&cluster->action_list, event->ticket));
 }
 
 enum hoop_status
-vote_join(struct cluster *cluster,
-          struct job *job,
-          const struct cluster_event *event)
+vote_handle_call(struct cluster *cluster,
+                 struct job *job,
+                 const struct cluster_event *event)
 {
     const struct cluster_vote_call *call = &event->vote;
     struct vote *vote = NULL;
@@ -491,14 +491,14 @@ missing_voters_describe(const struct vote *vote, const char *title)
 
         if (!voter_is_expected(voter) || voter->has_reported)
             continue;
-        if (n_missing++ < NAMES_MAX)
+        if (n_missing++ < MISSING_NAMED_VOTERS_MAX)
             text_buffer_append(&text_buffer, "%s%s",
                                n_missing > 1 ? ", " : title,
                                member_label(voter->member).text);
     }
-    if (n_missing > NAMES_MAX)
+    if (n_missing > MISSING_NAMED_VOTERS_MAX)
         text_buffer_append(&text_buffer, " and %u others",
-                           n_missing - NAMES_MAX);
+                           n_missing - MISSING_NAMED_VOTERS_MAX);
     return text_buffer;
 }
 
@@ -507,7 +507,7 @@ static bool
 voter_is_waiting(const struct voter *voter, uint64_t number)
 {
     return voter && voter->waiter && voter->has_reported &&
-           (voter->number == number || number == CLUSTER_NUMBER_ANY);
+           (voter->number == number || number == CLUSTER_ANY_CALL_NUMBER);
 }
 
 /* Return the voter whose parked call belongs to member, or NULL. Only the
@@ -541,7 +541,7 @@ other_vote_describe(struct text_buffer *text_buffer,
     if (elsewhere)
         text_buffer_append(text_buffer, "; %s waits in %s",
                            member_label(elsewhere->member).text,
-                           call_names[elsewhere->vote->key.kind]);
+                           vote_call_names[elsewhere->vote->key.kind]);
 }
 
 void
@@ -559,7 +559,7 @@ vote_on_call_deadline(struct cluster *cluster, struct waiter *waiter)
         HOOP_E_TIMEOUT,
         "%s: the survivors of %u ranks have not come together before "
         "the deadline%s",
-        call_names[vote->key.kind], vote->n_voters, missing.text);
+        vote_call_names[vote->key.kind], vote->n_voters, missing.text);
 }
 
 bool
@@ -575,14 +575,15 @@ votes_missing_members(const struct member *member,
     if (!vote)
         return false;
     *out_pending = (struct cluster_missing_members){
-        .call = call_names[vote->key.kind],
+        .call = vote_call_names[vote->key.kind],
         .since_ns = vote_find_voter(vote, member)->waiter->parked_ns,
     };
     for (uint32_t i = 0; i < vote->n_voters; i++) {
         const struct voter *voter = &vote->slots[i];
 
         out_pending->n_ranks += voter_is_expected(voter);
-        out_pending->n_here += voter_is_expected(voter) && voter->has_reported;
+        out_pending->n_present_ranks +=
+            voter_is_expected(voter) && voter->has_reported;
     }
     *out_missing = missing_voters_describe(vote, "");
     return true;
@@ -597,7 +598,7 @@ votes_remove_member(struct cluster *cluster, const struct member *member)
         struct vote *next = vote->hh.next;
 
         if (vote_find_voter(vote, member))
-            vote_recheck(cluster, vote);
+            vote_decide_if_complete(cluster, vote);
         vote = next;
     }
 }
@@ -622,7 +623,7 @@ votes_withdraw_call(struct cluster *cluster,
 }
 
 void
-votes_remove_of_group(struct cluster *cluster, const struct group *group)
+group_remove_votes(struct cluster *cluster, const struct group *group)
 {
     struct vote *vote = group->job->votes;
 
@@ -630,7 +631,7 @@ votes_remove_of_group(struct cluster *cluster, const struct group *group)
         struct vote *next = vote->hh.next;
 
         if (vote->group == group) {
-            vote_recheck(cluster, vote);
+            vote_decide_if_complete(cluster, vote);
             journal_erase_vote(cluster, vote);
             HASH_DEL(group->job->votes, vote);
             vote_free(vote);

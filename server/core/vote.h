@@ -79,9 +79,9 @@ vote_recover(struct job *job, const struct vote_recovered_outcome *former);
 
 /* Answer or park CLUSTER_VOTE. */
 enum hoop_status
-vote_join(struct cluster *cluster,
-          struct job *job,
-          const struct cluster_event *event);
+vote_handle_call(struct cluster *cluster,
+                 struct job *job,
+                 const struct cluster_event *event);
 
 /* The deadline of a parked call has passed while others are missing: fail
  * it. */
@@ -94,7 +94,7 @@ void
 votes_remove_member(struct cluster *cluster, const struct member *member);
 
 /* Return whether a vote call of member with this number waits, and if so, which
- * members it waits for. number may be CLUSTER_NUMBER_ANY. */
+ * members it waits for. number may be CLUSTER_ANY_CALL_NUMBER. */
 bool
 votes_missing_members(const struct member *member,
                       uint64_t number,
@@ -109,7 +109,7 @@ votes_withdraw_call(struct cluster *cluster,
 
 /* Remove the votes of group, which has no members any more. */
 void
-votes_remove_of_group(struct cluster *cluster, const struct group *group);
+group_remove_votes(struct cluster *cluster, const struct group *group);
 
 /* Free the votes of a job that is destroyed. */
 void

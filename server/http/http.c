@@ -37,29 +37,29 @@
 #include "net/tls.h"
 
 enum {
-    BACKLOG = 4096,
-    ACCEPTS_MAX = 16,          /* per turn of the loop */
-    DEFER_S = 5,               /* how long the kernel waits for the first
+    HTTP_LISTEN_BACKLOG = 4096,
+    ACCEPTS_PER_TURN_MAX = 16,       /* per turn of the loop */
+    DEFER_ACCEPT_S = 5,              /* how long the kernel waits for the first
                                   bytes */
-    DISCARDED_MAX = 64 * 1024, /* bytes read after a request before the
+    DISCARDED_BYTES_MAX = 64 * 1024, /* bytes read after a request before the
                                   connection is closed */
-    CONNECTIONS_MIN = 4,
+    HTTP_CONNECTIONS_MIN = 4,
     RESERVED_FDS_MAX = LIMIT_HTTP_CONNECTIONS / 2,
-    /* Up to one in SHARE of the process's descriptors is for connections here.
+    /* Up to one in FD_SHARE_DIVISOR of the process's descriptors is for connections here.
      * Half of those are held in reserve. */
-    SHARE = 8,
+    FD_SHARE_DIVISOR = 8,
     /* A connection is not closed to make room before this time, because its
      * bytes may be on their way; under TLS, those of the second flight. */
-    STAY_MS = 20,
-    STAY_TLS_MS = 200,
+    CONNECTION_MIN_STAY_MS = 20,
+    CONNECTION_MIN_STAY_TLS_MS = 200,
 };
 
 enum connection_state {
-    CONNECTION_SHAKING, /* doing the TLS handshake */
+    CONNECTION_IN_TLS_HANDSHAKE, /* doing the TLS handshake */
     CONNECTION_READING,
     CONNECTION_WRITING,
-    CONNECTION_TRUSTED,   /* being answered, and has shown a token */
-    CONNECTION_LINGERING, /* answered, waiting for the client to close */
+    CONNECTION_WRITING_TRUSTED, /* being answered, and has shown a token */
+    CONNECTION_AWAITING_CLOSE,  /* answered, waiting for the client to close */
 };
 
 struct connection {
@@ -70,7 +70,8 @@ struct connection {
     struct tls *tls; /* NULL: no TLS */
     struct loop_watch *watch;
     uint64_t deadline_ns;
-    uint64_t stays_ns; /* not closed to make room before this time, unless it
+    uint64_t
+        evictable_from_ns; /* not closed to make room before this time, unless it
                           has sent something */
     struct address_network network; /* of the client */
     bool is_loopback;
@@ -96,7 +97,7 @@ struct http {
     size_t n_connections;
     size_t n_connections_max;
     int reserved_fds[RESERVED_FDS_MAX]; /* descriptors held in reserve */
-    size_t n_reserved_fds;
+    size_t n_reserve_fds_held;
     size_t n_reserved_fds_max;
     bool is_running;
     pthread_t thread;
@@ -108,12 +109,12 @@ struct http {
 static void
 reserved_fds_fill(struct http *http)
 {
-    while (http->n_reserved_fds < http->n_reserved_fds_max) {
+    while (http->n_reserve_fds_held < http->n_reserved_fds_max) {
         const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
         if (fd < 0)
             return;
-        http->reserved_fds[http->n_reserved_fds++] = fd;
+        http->reserved_fds[http->n_reserve_fds_held++] = fd;
     }
 }
 
@@ -121,9 +122,9 @@ reserved_fds_fill(struct http *http)
 static bool
 reserved_fds_release_one(struct http *http)
 {
-    if (http->n_reserved_fds == 0)
+    if (http->n_reserve_fds_held == 0)
         return false;
-    close(http->reserved_fds[--http->n_reserved_fds]);
+    close(http->reserved_fds[--http->n_reserve_fds_held]);
     return true;
 }
 
@@ -173,7 +174,7 @@ on_connection_timeout(void *owner)
 /* Return how many connections come from the same host or network as this
  * one. */
 static size_t
-connection_count_network(const struct connection *connection)
+connections_count_in_network(const struct connection *connection)
 {
     const struct connection *other;
     size_t n = 0;
@@ -213,7 +214,7 @@ connection_has_unsent(const struct connection *connection)
 }
 
 static bool
-error_is_transient(void)
+http_accept_error_is_transient(void)
 {
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
 }
@@ -232,7 +233,7 @@ connection_answer_request(struct connection *connection,
     connection->out = response.bytes;
     connection->n_out = response.n_bytes;
     connection->state =
-        response.is_trusted ? CONNECTION_TRUSTED : CONNECTION_WRITING;
+        response.is_trusted ? CONNECTION_WRITING_TRUSTED : CONNECTION_WRITING;
 }
 
 /* ---- The steps of a connection. They return HOOP_E_PENDING if it waits for
@@ -259,7 +260,7 @@ request_read_step(struct connection *connection)
         connection_receive(connection, connection->in + connection->n_in,
                            sizeof(connection->in) - connection->n_in);
 
-    if (n < 0 && error_is_transient())
+    if (n < 0 && http_accept_error_is_transient())
         return HOOP_E_PENDING;
     if (n <= 0)
         return HOOP_E_UNAVAILABLE;
@@ -279,54 +280,56 @@ response_write_step(struct connection *connection)
                         connection->n_out - connection->n_sent);
 
     if (n < 0)
-        return error_is_transient() ? HOOP_E_PENDING : HOOP_E_UNAVAILABLE;
+        return http_accept_error_is_transient() ? HOOP_E_PENDING
+                                                : HOOP_E_UNAVAILABLE;
     connection->n_sent += (size_t)n;
     if (connection->n_sent < connection->n_out ||
         connection_has_unsent(connection))
         return n > 0 ? HOOP_OK : HOOP_E_PENDING;
     shutdown(connection->fd, SHUT_WR);
-    connection->state = CONNECTION_LINGERING;
+    connection->state = CONNECTION_AWAITING_CLOSE;
     connection->n_in = 0;
     return HOOP_OK;
 }
 
 static enum hoop_status
-close_wait_step(struct connection *connection)
+connection_await_close_step(struct connection *connection)
 {
     /* The bytes are discarded, so there is no need to decrypt them. */
     const ssize_t n =
         recv(connection->fd, connection->in, sizeof(connection->in), 0);
 
-    if (n < 0 && error_is_transient())
+    if (n < 0 && http_accept_error_is_transient())
         return HOOP_E_PENDING;
     if (n <= 0)
         return HOOP_E_UNAVAILABLE;
     connection->n_in += (size_t)n;
-    return connection->n_in < DISCARDED_MAX ? HOOP_OK : HOOP_E_UNAVAILABLE;
+    return connection->n_in < DISCARDED_BYTES_MAX ? HOOP_OK
+                                                  : HOOP_E_UNAVAILABLE;
 }
 
 static enum hoop_status
 connection_step(struct connection *connection)
 {
     switch (connection->state) {
-    case CONNECTION_SHAKING:
+    case CONNECTION_IN_TLS_HANDSHAKE:
         return tls_handshake_step(connection);
     case CONNECTION_READING:
         return request_read_step(connection);
     case CONNECTION_WRITING:
-    case CONNECTION_TRUSTED:
+    case CONNECTION_WRITING_TRUSTED:
         return response_write_step(connection);
-    case CONNECTION_LINGERING:
+    case CONNECTION_AWAITING_CLOSE:
         break;
     }
-    return close_wait_step(connection);
+    return connection_await_close_step(connection);
 }
 
 static enum loop_interest
-connection_interest(const struct connection *connection)
+connection_loop_interest(const struct connection *connection)
 {
     if (connection->state == CONNECTION_WRITING ||
-        connection->state == CONNECTION_TRUSTED)
+        connection->state == CONNECTION_WRITING_TRUSTED)
         return LOOP_WRITE;
     return connection_has_unsent(connection) ? LOOP_READ | LOOP_WRITE
                                              : LOOP_READ;
@@ -342,13 +345,13 @@ connection_run_steps(struct connection *connection)
         status = connection_step(connection);
     while (status == HOOP_OK);
     if (status == HOOP_E_PENDING)
-        loop_watch_set(connection->watch, connection_interest(connection));
+        loop_watch_set(connection->watch, connection_loop_interest(connection));
     else
         connection_destroy(connection);
 }
 
 static void
-on_ready(void *owner, enum loop_interest ready)
+connection_on_socket_ready(void *owner, enum loop_interest ready)
 {
     struct connection *connection = owner;
     struct http *http = connection->http;
@@ -364,10 +367,10 @@ on_ready(void *owner, enum loop_interest ready)
  * ones are closed first, then those whose request is incomplete, since a
  * genuine client sends it at once. */
 static int
-connection_close_priority(const struct connection *connection)
+connection_eviction_priority(const struct connection *connection)
 {
     switch (connection->state) {
-    case CONNECTION_LINGERING:
+    case CONNECTION_AWAITING_CLOSE:
         return 4;
     case CONNECTION_READING:
         if (connection->n_in > 0)
@@ -375,19 +378,19 @@ connection_close_priority(const struct connection *connection)
         break;
     case CONNECTION_WRITING:
         return 2;
-    case CONNECTION_TRUSTED:
+    case CONNECTION_WRITING_TRUSTED:
         return 0;
-    case CONNECTION_SHAKING:
+    case CONNECTION_IN_TLS_HANDSHAKE:
         break;
     }
-    return clock_is_past(connection->stays_ns) ? 1 : 0;
+    return clock_is_past(connection->evictable_from_ns) ? 1 : 0;
 }
 
 /* Return the connection to close: of the hosts or networks that have the most
  * closable connections, the oldest of the most suitable ones; NULL if there is
  * none. */
 static struct connection *
-connection_choose_to_close(struct http *http)
+connection_choose_to_evict(struct http *http)
 {
     struct connection *connection;
     struct connection *chosen = NULL;
@@ -396,9 +399,9 @@ connection_choose_to_close(struct http *http)
 
     TAILQ_FOREACH(connection, &http->connections, link)
     {
-        const int rank = connection_close_priority(connection);
+        const int rank = connection_eviction_priority(connection);
         const size_t n_kin =
-            rank > 0 ? connection_count_network(connection) : 0;
+            rank > 0 ? connections_count_in_network(connection) : 0;
 
         if (n_kin < n_most || (n_kin == n_most && rank <= rank_most))
             continue;
@@ -412,10 +415,10 @@ connection_choose_to_close(struct http *http)
 /* Close a connection to make room, after looking at what it has sent. Returns
  * false if there is none to close. */
 static bool
-connections_make_room(struct http *http)
+connections_evict_one(struct http *http)
 {
     const size_t n_before = http->n_connections;
-    struct connection *chosen = connection_choose_to_close(http);
+    struct connection *chosen = connection_choose_to_evict(http);
 
     if (!chosen)
         return false;
@@ -424,7 +427,7 @@ connections_make_room(struct http *http)
     if (http->n_connections < n_before)
         return true;
     /* The bytes just read showed a valid token, so it stays. */
-    if (chosen->state == CONNECTION_TRUSTED)
+    if (chosen->state == CONNECTION_WRITING_TRUSTED)
         return false;
     connection_destroy(chosen);
     return true;
@@ -442,17 +445,20 @@ connection_create(struct http *http, int fd, const struct address *peer)
     }
     connection->http = http;
     connection->fd = fd;
-    connection->state = http->tls ? CONNECTION_SHAKING : CONNECTION_READING;
+    connection->state =
+        http->tls ? CONNECTION_IN_TLS_HANDSHAKE : CONNECTION_READING;
     connection->network = address_network(peer);
     connection->is_loopback = address_is_loopback(peer);
     connection->deadline_ns =
         clock_deadline_ns((uint64_t)http->options.timeout_ms);
-    connection->stays_ns = clock_deadline_ns(http->tls ? STAY_TLS_MS : STAY_MS);
+    connection->evictable_from_ns = clock_deadline_ns(
+        http->tls ? CONNECTION_MIN_STAY_TLS_MS : CONNECTION_MIN_STAY_MS);
     TAILQ_INSERT_TAIL(&http->connections, connection, link);
     http->n_connections++;
 
-    enum hoop_status status = loop_watch_create(http->loop, fd, on_ready,
-                                                connection, &connection->watch);
+    enum hoop_status status =
+        loop_watch_create(http->loop, fd, connection_on_socket_ready,
+                          connection, &connection->watch);
     if (status == HOOP_OK && http->tls)
         status = tls_create_server(http->tls, fd, &connection->tls);
     if (status != HOOP_OK) {
@@ -471,7 +477,7 @@ listen_watches_set(struct http *http, enum loop_interest interest)
 }
 
 static void
-on_accept_resume(void *owner)
+listener_on_accept_resume(void *owner)
 {
     listen_watches_set(owner, LOOP_READ);
 }
@@ -489,13 +495,13 @@ connection_accept(struct http *http, int listening)
     if (http->n_connections >= http->n_connections_max) {
         if (!socket_has_pending(listening))
             return HOOP_E_PENDING;
-        if (!connections_make_room(http))
+        if (!connections_evict_one(http))
             return HOOP_E_ABORTED;
     }
     enum hoop_status status = socket_accept(listening, &fd, &peer);
     while (status == HOOP_E_EXHAUSTED && reserved_fds_release_one(http))
         status = socket_accept(listening, &fd, &peer);
-    if (status == HOOP_E_EXHAUSTED && connections_make_room(http))
+    if (status == HOOP_E_EXHAUSTED && connections_evict_one(http))
         status = socket_accept(listening, &fd, &peer);
     return status == HOOP_OK ? connection_create(http, fd, &peer) : status;
 }
@@ -507,7 +513,7 @@ http_accept_pause(struct http *http, enum hoop_status status)
     listen_watches_set(http, LOOP_NOTHING);
     loop_timer_start(http->resume_timer,
                      status == HOOP_E_ABORTED
-                         ? STAY_MS / 4
+                         ? CONNECTION_MIN_STAY_MS / 4
                          : accept_pause_begin(&http->pause, "HTTP port",
                                               error_text(), clock_now_ns()));
 }
@@ -521,7 +527,7 @@ on_listener_ready(void *owner, enum loop_interest ready)
     for (size_t i = 0; i < http->sockets.n; i++) {
         enum hoop_status status = HOOP_OK;
 
-        for (int n = 0; status == HOOP_OK && n < ACCEPTS_MAX; n++)
+        for (int n = 0; status == HOOP_OK && n < ACCEPTS_PER_TURN_MAX; n++)
             status = connection_accept(http, http->sockets.fds[i]);
         if (status == HOOP_OK || status == HOOP_E_PENDING)
             continue;
@@ -539,9 +545,11 @@ connection_limits_set(struct http *http)
     struct rlimit limit;
     size_t n = LIMIT_HTTP_CONNECTIONS;
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / SHARE < n)
-        n = (size_t)limit.rlim_cur / SHARE;
-    http->n_connections_max = n < CONNECTIONS_MIN ? CONNECTIONS_MIN : n;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+        limit.rlim_cur / FD_SHARE_DIVISOR < n)
+        n = (size_t)limit.rlim_cur / FD_SHARE_DIVISOR;
+    http->n_connections_max =
+        n < HTTP_CONNECTIONS_MIN ? HTTP_CONNECTIONS_MIN : n;
     http->n_reserved_fds_max = http->n_connections_max / 2;
 }
 
@@ -561,7 +569,7 @@ http_tls_create(struct http *http, const struct tls_files *files)
 static void
 defer_accept_set(const struct http *http)
 {
-    const int seconds = DEFER_S;
+    const int seconds = DEFER_ACCEPT_S;
 
     for (size_t i = 0; i < http->sockets.n; i++)
         (void)setsockopt(http->sockets.fds[i], IPPROTO_TCP, TCP_DEFER_ACCEPT,
@@ -580,10 +588,11 @@ http_server_open(struct http *http)
         status = loop_timer_create(http->loop, on_connection_timeout, http,
                                    &http->timeout_timer);
     if (status == HOOP_OK)
-        status = loop_timer_create(http->loop, on_accept_resume, http,
+        status = loop_timer_create(http->loop, listener_on_accept_resume, http,
                                    &http->resume_timer);
     if (status == HOOP_OK)
-        status = socket_listen_all(http->options.listen, BACKLOG, sockets);
+        status = socket_listen_all(http->options.listen, HTTP_LISTEN_BACKLOG,
+                                   sockets);
     for (size_t i = 0; status == HOOP_OK && i < sockets->n; i++)
         status = loop_watch_create(http->loop, sockets->fds[i],
                                    on_listener_ready, http, &http->watches[i]);

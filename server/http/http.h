@@ -46,9 +46,9 @@ http_role_fn(void *owner, const char *token);
 
 /* Who may read /metrics. */
 enum http_audience {
-    HTTP_TOKENS,    /* clients with a token, see role_of */
-    HTTP_THIS_HOST, /* there is no token: clients on this host */
-    HTTP_ANYBODY,
+    HTTP_AUDIENCE_TOKEN_HOLDERS, /* clients with a token, see token_role_of */
+    HTTP_AUDIENCE_THIS_HOST,     /* there is no token: clients on this host */
+    HTTP_AUDIENCE_ANYBODY,
 };
 
 struct http_options {
@@ -56,7 +56,7 @@ struct http_options {
         *listen; /* see address_resolve_listen(); borrowed for the call */
     http_unready_fn *unready_text;
     http_metrics_fn *write_metrics; /* writes Prometheus' text format */
-    http_role_fn *role_of;          /* needed for HTTP_TOKENS */
+    http_role_fn *token_role_of;    /* needed for HTTP_AUDIENCE_TOKEN_HOLDERS */
     void *owner;
     enum http_audience audience;
     const struct tls_files *tls; /* certificate and key, borrowed for the

@@ -12,7 +12,7 @@
 #include "http/http.h"
 
 enum {
-    LENGTH_DIGITS_MAX = 9,
+    CONTENT_LENGTH_DIGITS_MAX = 9,
 };
 
 static const char bearer[] = "Bearer ";
@@ -33,31 +33,31 @@ http_status_reason(enum http_status status)
         return "Not Found";
     case HTTP_STATUS_METHOD_NOT_ALLOWED:
         return "Method Not Allowed";
-    case HTTP_STATUS_TOO_LARGE:
+    case HTTP_STATUS_CONTENT_TOO_LARGE:
         return "Content Too Large";
     case HTTP_STATUS_HEADERS_TOO_LARGE:
         return "Request Header Fields Too Large";
-    case HTTP_STATUS_INTERNAL:
+    case HTTP_STATUS_INTERNAL_ERROR:
         return "Internal Server Error";
     case HTTP_STATUS_NOT_IMPLEMENTED:
         return "Not Implemented";
     case HTTP_STATUS_UNAVAILABLE:
         return "Service Unavailable";
-    case HTTP_STATUS_VERSION:
+    case HTTP_STATUS_VERSION_UNSUPPORTED:
         return "HTTP Version Not Supported";
     }
     return "";
 }
 
 bool
-http_text_equals(struct http_text text, const char *other)
+http_text_equals(struct http_text_slice text, const char *other)
 {
     return text.at && text.n_bytes == strlen(other) &&
            memcmp(text.at, other, text.n_bytes) == 0;
 }
 
 static bool
-text_equals_ignoring_case(struct http_text text, const char *name)
+text_equals_ignoring_case(struct http_text_slice text, const char *name)
 {
     return text.n_bytes == strlen(name) &&
            strncasecmp(text.at, name, text.n_bytes) == 0;
@@ -66,23 +66,25 @@ text_equals_ignoring_case(struct http_text text, const char *name)
 /* Remove the text before the first stop from rest. Returns false if there is no
  * stop. */
 static bool
-text_split_at(struct http_text *rest, char stop, struct http_text *out_text)
+text_slice_split_at(struct http_text_slice *rest,
+                    char stop,
+                    struct http_text_slice *out_text)
 {
     const char *end =
         rest->n_bytes > 0 ? memchr(rest->at, stop, rest->n_bytes) : NULL;
 
     if (!end)
         return false;
-    *out_text = (struct http_text){rest->at, (size_t)(end - rest->at)};
+    *out_text = (struct http_text_slice){rest->at, (size_t)(end - rest->at)};
     rest->n_bytes -= out_text->n_bytes + 1;
     rest->at = end + 1;
     return true;
 }
 
 static bool
-http_line_next(struct http_text *rest, struct http_text *out_line)
+http_line_next(struct http_text_slice *rest, struct http_text_slice *out_line)
 {
-    if (!text_split_at(rest, '\n', out_line))
+    if (!text_slice_split_at(rest, '\n', out_line))
         return false;
     if (out_line->n_bytes > 0 && out_line->at[out_line->n_bytes - 1] == '\r')
         out_line->n_bytes--;
@@ -91,7 +93,7 @@ http_line_next(struct http_text *rest, struct http_text *out_line)
 
 /* A name of a method or a field as in RFC 9110. */
 static bool
-text_is_token(struct http_text text)
+text_is_http_token(struct http_text_slice text)
 {
     static const char marks[] = "!#$%&'*+-.^_`|~";
 
@@ -109,7 +111,7 @@ text_is_token(struct http_text text)
 /* Return whether the text has no control characters but tabs, nor any character
  * below least. */
 static bool
-text_is_printable(struct http_text text, char least)
+text_is_printable(struct http_text_slice text, char least)
 {
     for (size_t i = 0; i < text.n_bytes; i++) {
         const unsigned char c = (unsigned char)text.at[i];
@@ -122,7 +124,8 @@ text_is_printable(struct http_text text, char least)
 
 /* Accepts "/path?query", and "http://host/path?query" as sent to proxies. */
 static enum http_status
-request_target_parse(struct http_text target, struct http_request *request)
+request_target_parse(struct http_text_slice target,
+                     struct http_request *request)
 {
     static const char scheme[] = "http://";
     const size_t n_scheme = sizeof(scheme) - 1;
@@ -150,7 +153,7 @@ request_target_parse(struct http_text target, struct http_request *request)
 }
 
 static enum http_status
-http_version_check(struct http_text version)
+http_version_check(struct http_text_slice version)
 {
     const bool is_version =
         version.n_bytes == 8 && memcmp(version.at, "HTTP/", 5) == 0 &&
@@ -159,18 +162,20 @@ http_version_check(struct http_text version)
 
     if (!is_version)
         return HTTP_STATUS_BAD_REQUEST;
-    return version.at[5] == '1' ? HTTP_STATUS_OK : HTTP_STATUS_VERSION;
+    return version.at[5] == '1' ? HTTP_STATUS_OK
+                                : HTTP_STATUS_VERSION_UNSUPPORTED;
 }
 
 /* The line is "GET /path HTTP/1.1". */
 static enum http_status
-request_line_parse(struct http_text line, struct http_request *request)
+request_line_parse(struct http_text_slice line, struct http_request *request)
 {
-    struct http_text method;
-    struct http_text target;
+    struct http_text_slice method;
+    struct http_text_slice target;
 
-    if (!text_split_at(&line, ' ', &method) || !text_is_token(method) ||
-        !text_split_at(&line, ' ', &target))
+    if (!text_slice_split_at(&line, ' ', &method) ||
+        !text_is_http_token(method) ||
+        !text_slice_split_at(&line, ' ', &target))
         return HTTP_STATUS_BAD_REQUEST;
     request->is_head = http_text_equals(method, "HEAD");
     enum http_status status = http_version_check(line);
@@ -183,8 +188,8 @@ request_line_parse(struct http_text line, struct http_request *request)
                : HTTP_STATUS_METHOD_NOT_ALLOWED;
 }
 
-static struct http_text
-http_text_trim(struct http_text text)
+static struct http_text_slice
+http_text_trim(struct http_text_slice text)
 {
     while (text.n_bytes > 0 && (text.at[0] == ' ' || text.at[0] == '\t')) {
         text.at++;
@@ -198,23 +203,23 @@ http_text_trim(struct http_text text)
 
 /* Any scheme other than Bearer counts as showing no token. */
 static enum http_status
-authorization_parse(struct http_text value, struct http_request *request)
+authorization_parse(struct http_text_slice value, struct http_request *request)
 {
     const size_t n_bearer = sizeof(bearer) - 1;
 
     if (request->token.at)
         return HTTP_STATUS_BAD_REQUEST;
-    request->token = (struct http_text){"", 0};
+    request->token = (struct http_text_slice){"", 0};
     if (value.n_bytes > n_bearer &&
         strncasecmp(value.at, bearer, n_bearer) == 0)
-        request->token = http_text_trim(
-            (struct http_text){value.at + n_bearer, value.n_bytes - n_bearer});
+        request->token = http_text_trim((struct http_text_slice){
+            value.at + n_bearer, value.n_bytes - n_bearer});
     return HTTP_STATUS_OK;
 }
 
 /* The body is ignored; a large one is refused instead of waited for. */
 static enum http_status
-content_length_check(struct http_text value)
+content_length_check(struct http_text_slice value)
 {
     size_t n_body = 0;
 
@@ -223,22 +228,22 @@ content_length_check(struct http_text value)
     for (size_t i = 0; i < value.n_bytes; i++) {
         if (value.at[i] < '0' || value.at[i] > '9')
             return HTTP_STATUS_BAD_REQUEST;
-        if (i < LENGTH_DIGITS_MAX)
+        if (i < CONTENT_LENGTH_DIGITS_MAX)
             n_body = n_body * 10 + (size_t)(value.at[i] - '0');
     }
-    return value.n_bytes > LENGTH_DIGITS_MAX || n_body > LIMIT_HTTP_BODY
-               ? HTTP_STATUS_TOO_LARGE
+    return value.n_bytes > CONTENT_LENGTH_DIGITS_MAX || n_body > LIMIT_HTTP_BODY
+               ? HTTP_STATUS_CONTENT_TOO_LARGE
                : HTTP_STATUS_OK;
 }
 
 static enum http_status
-header_field_parse(struct http_text line, struct http_request *request)
+header_field_parse(struct http_text_slice line, struct http_request *request)
 {
-    struct http_text name;
+    struct http_text_slice name;
 
-    if (!text_split_at(&line, ':', &name) || !text_is_token(name))
+    if (!text_slice_split_at(&line, ':', &name) || !text_is_http_token(name))
         return HTTP_STATUS_BAD_REQUEST;
-    const struct http_text value = http_text_trim(line);
+    const struct http_text_slice value = http_text_trim(line);
     if (!text_is_printable(value, ' '))
         return HTTP_STATUS_BAD_REQUEST;
     if (text_equals_ignoring_case(name, "Authorization"))
@@ -252,9 +257,9 @@ header_field_parse(struct http_text line, struct http_request *request)
 
 /* Return whether the empty line that ends the head has arrived. */
 static bool
-request_head_is_complete(struct http_text rest)
+request_head_is_complete(struct http_text_slice rest)
 {
-    struct http_text line;
+    struct http_text_slice line;
 
     while (http_line_next(&rest, &line)) {
         if (line.n_bytes == 0)
@@ -264,9 +269,9 @@ request_head_is_complete(struct http_text rest)
 }
 
 static enum http_status
-request_head_parse(struct http_text rest, struct http_request *request)
+request_head_parse(struct http_text_slice rest, struct http_request *request)
 {
-    struct http_text line = {0};
+    struct http_text_slice line = {0};
 
     http_line_next(&rest, &line);
     enum http_status status = request_line_parse(line, request);
@@ -282,7 +287,7 @@ http_request_parse(const char *bytes,
                    size_t n_max,
                    struct http_request *out_request)
 {
-    const struct http_text all = {bytes, n_bytes};
+    const struct http_text_slice all = {bytes, n_bytes};
 
     *out_request = (struct http_request){0};
     if (n_bytes > 0 && request_head_is_complete(all)) {
@@ -333,7 +338,7 @@ http_answer_write(const struct answer *answer,
 
 /* Return the text of the metrics, which the caller frees; NULL: no memory. */
 static char *
-metrics_text(const struct http_options *options)
+metrics_page_format(const struct http_options *options)
 {
     char *text = NULL;
     size_t n_bytes = 0;
@@ -350,8 +355,8 @@ metrics_text(const struct http_options *options)
 
 /* Return the role of the token that the request shows. */
 static enum role
-request_role(const struct http_options *options,
-             const struct http_request *request)
+request_token_role(const struct http_options *options,
+                   const struct http_request *request)
 {
     char token[LIMIT_TOKEN] = "";
 
@@ -359,7 +364,7 @@ request_role(const struct http_options *options,
         return ROLE_ANYBODY;
     if (request->token.n_bytes > 0)
         memcpy(token, request->token.at, request->token.n_bytes);
-    const enum role role = options->role_of(options->owner, token);
+    const enum role role = options->token_role_of(options->owner, token);
     explicit_bzero(token, sizeof(token));
     return role;
 }
@@ -370,7 +375,7 @@ static struct answer
 metrics_token_check(const struct http_options *options,
                     const struct http_request *request)
 {
-    switch (request_role(options, request)) {
+    switch (request_token_role(options, request)) {
     case ROLE_OPERATOR:
     case ROLE_METRICS:
         return (struct answer){0};
@@ -393,10 +398,11 @@ metrics_access_check(const struct http_options *options,
                      const struct http_request *request,
                      const struct http_requester *requester)
 {
-    if (options->audience == HTTP_ANYBODY ||
-        (options->audience == HTTP_THIS_HOST && requester->is_loopback))
+    if (options->audience == HTTP_AUDIENCE_ANYBODY ||
+        (options->audience == HTTP_AUDIENCE_THIS_HOST &&
+         requester->is_loopback))
         return (struct answer){0};
-    if (options->audience == HTTP_THIS_HOST)
+    if (options->audience == HTTP_AUDIENCE_THIS_HOST)
         return (struct answer){
             HTTP_STATUS_FORBIDDEN, NULL,
             "this hoopd has no token, so its /metrics is for processes of its "
@@ -422,13 +428,13 @@ metrics_response_write(const struct http_options *options,
         http_answer_write(&answer, !request->is_head, response);
         return;
     }
-    char *text = metrics_text(options);
+    char *text = metrics_page_format(options);
     answer = (struct answer){
-        text ? HTTP_STATUS_OK : HTTP_STATUS_INTERNAL,
+        text ? HTTP_STATUS_OK : HTTP_STATUS_INTERNAL_ERROR,
         "text/plain; version=0.0.4",
         text ? text : "out of memory\n",
     };
-    response->is_trusted = options->audience == HTTP_TOKENS;
+    response->is_trusted = options->audience == HTTP_AUDIENCE_TOKEN_HOLDERS;
     http_answer_write(&answer, !request->is_head, response);
     free(text);
 }

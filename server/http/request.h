@@ -19,12 +19,12 @@ enum http_status {
     HTTP_STATUS_FORBIDDEN = 403,
     HTTP_STATUS_NOT_FOUND = 404,
     HTTP_STATUS_METHOD_NOT_ALLOWED = 405,
-    HTTP_STATUS_TOO_LARGE = 413,
+    HTTP_STATUS_CONTENT_TOO_LARGE = 413,
     HTTP_STATUS_HEADERS_TOO_LARGE = 431,
-    HTTP_STATUS_INTERNAL = 500,
+    HTTP_STATUS_INTERNAL_ERROR = 500,
     HTTP_STATUS_NOT_IMPLEMENTED = 501,
     HTTP_STATUS_UNAVAILABLE = 503,
-    HTTP_STATUS_VERSION = 505,
+    HTTP_STATUS_VERSION_UNSUPPORTED = 505,
 };
 
 /* Return "Not Found" or the like; "" for any other number. Static. */
@@ -32,20 +32,21 @@ const char *
 http_status_reason(enum http_status status);
 
 /* A part of the parsed bytes; NULL if it is absent. */
-struct http_text {
+struct http_text_slice {
     const char *at;
     size_t n_bytes;
 };
 
 bool
-http_text_equals(struct http_text text, const char *other);
+http_text_equals(struct http_text_slice text, const char *other);
 
 struct http_request {
-    enum http_status status; /* OK, or why the request is refused; then only
+    enum http_status status;     /* OK, or why the request is refused; then only
                                 is_head is set besides */
-    bool is_head;            /* the answer must have no body */
-    struct http_text path;   /* path of the target, without the query */
-    struct http_text token;  /* the token of "Authorization: Bearer TOKEN" */
+    bool is_head;                /* the answer must have no body */
+    struct http_text_slice path; /* path of the target, without the query */
+    struct http_text_slice
+        token; /* the token of "Authorization: Bearer TOKEN" */
 };
 
 /*

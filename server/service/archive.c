@@ -13,25 +13,25 @@ static void
 archive_put_record(struct storage *storage,
                    const struct cluster_journal_record *record)
 {
-    const struct storage_span key = {record->key, record->n_key};
-    const struct storage_span value = {record->value, record->n_value};
+    const struct storage_span key = {record->key, record->n_key_bytes};
+    const struct storage_span value = {record->value, record->n_value_bytes};
 
     switch (record->kind) {
     case CLUSTER_RECORD_PUT:
-        storage_put(storage, STORAGE_CORE, key, value);
+        storage_put(storage, STORAGE_OWNER_CORE, key, value);
         return;
     case CLUSTER_RECORD_ERASE:
-        storage_erase(storage, STORAGE_CORE, key);
+        storage_erase(storage, STORAGE_OWNER_CORE, key);
         return;
     }
 }
 
 void
-archive_put_step_records(struct storage *storage,
-                         const struct cluster_actions *actions)
+archive_store_step_records(struct storage *storage,
+                           const struct cluster_actions *actions)
 {
     for (size_t i = 0; i < actions->n_items; i++) {
-        if (actions->items[i].kind == CLUSTER_RECORD)
+        if (actions->items[i].kind == CLUSTER_JOURNAL_RECORD)
             archive_put_record(storage, &actions->items[i].record);
     }
 }
@@ -45,9 +45,9 @@ cluster_record_restore(void *owner,
 
     return cluster_recover_record(cluster, &(struct cluster_journal_record){
                                                .key = key.bytes,
-                                               .n_key = key.n_bytes,
+                                               .n_key_bytes = key.n_bytes,
                                                .value = value.bytes,
-                                               .n_value = value.n_bytes,
+                                               .n_value_bytes = value.n_bytes,
                                            });
 }
 
@@ -67,7 +67,7 @@ enum hoop_status
 archive_restore_cluster(struct storage *storage, struct cluster *cluster)
 {
     enum hoop_status status = storage_visit_records(
-        storage, STORAGE_CORE, cluster_record_restore, cluster);
+        storage, STORAGE_OWNER_CORE, cluster_record_restore, cluster);
 
     if (status == HOOP_OK)
         status = cluster_recovery_finish(cluster);
@@ -92,7 +92,7 @@ cached_reply_store(void *owner,
                    struct message_span key,
                    struct message_span value)
 {
-    storage_put(owner, STORAGE_REPLIES,
+    storage_put(owner, STORAGE_OWNER_REPLIES,
                 (struct storage_span){key.bytes, key.n_bytes},
                 (struct storage_span){value.bytes, value.n_bytes});
 }
@@ -100,7 +100,7 @@ cached_reply_store(void *owner,
 static void
 cached_reply_erase(void *owner, struct message_span key)
 {
-    storage_erase(owner, STORAGE_REPLIES,
+    storage_erase(owner, STORAGE_OWNER_REPLIES,
                   (struct storage_span){key.bytes, key.n_bytes});
 }
 
@@ -108,7 +108,7 @@ enum hoop_status
 archive_restore_replies(struct storage *storage, struct reply_cache *replies)
 {
     const enum hoop_status status = storage_visit_records(
-        storage, STORAGE_REPLIES, cached_reply_restore, replies);
+        storage, STORAGE_OWNER_REPLIES, cached_reply_restore, replies);
 
     if (status != HOOP_OK)
         return archive_damage_raise(status);

@@ -17,8 +17,8 @@ struct reply_cache;
 
 /* Put the records among the actions of a step into the storage. */
 void
-archive_put_step_records(struct storage *storage,
-                         const struct cluster_actions *actions);
+archive_store_step_records(struct storage *storage,
+                           const struct cluster_actions *actions);
 
 /*
  * Restore a new cluster from its records. Handle: HOOP_E_DATA_LOSS,

@@ -471,7 +471,7 @@ static const struct decoded_request_method_row decoded_request_rows[] = {
                              REQUEST_NEEDED_TO_CONTINUE},
     [METHOD_GROUPS_AGREE] = {CLUSTER_VOTE, group_agree_to_event,
                              REQUEST_NEEDED_TO_CONTINUE},
-    [METHOD_GROUPS_AWAITED] = {CLUSTER_PENDING, group_awaited_to_event,
+    [METHOD_GROUPS_AWAITED] = {CLUSTER_QUERY_MISSING, group_awaited_to_event,
                                REQUEST_NEEDED_TO_CONTINUE},
     [METHOD_HEALTH_CHECK] = {0},
     [METHOD_STATUS_JOBS] = {CLUSTER_JOBS, empty_body_to_event,

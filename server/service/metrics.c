@@ -13,27 +13,27 @@
 #include "base/error.h"
 
 enum {
-    METHODS = METHOD_AUTH_PROVE + 1,
-    STATUSES = HOOP_E_UNAUTHENTICATED + 1,
+    METRICS_N_METHODS = METHOD_AUTH_PROVE + 1,
+    METRICS_N_STATUSES = HOOP_E_UNAUTHENTICATED + 1,
 };
 
 /* Upper bounds from 10 us to 1 s in decades; the last bucket has none. */
-static const uint64_t edges_ns[] = {
+static const uint64_t latency_bucket_edges_ns[] = {
     10000, 100000, 1000000, 10000000, 100000000, 1000000000,
 };
 
 enum {
-    BUCKETS = COUNT_OF(edges_ns) + 1,
+    LATENCY_N_BUCKETS = COUNT_OF(latency_bucket_edges_ns) + 1,
 };
 
 struct metrics {
     pthread_mutex_t lock;
-    double started_s; /* Unix time */
+    double start_time_s; /* Unix time */
     struct cluster_counters cluster;
     struct rpc_server_counters server;
-    uint64_t disk; /* enum metrics_disk */
-    uint64_t replies[METHODS][STATUSES];
-    uint64_t buckets[BUCKETS];
+    uint64_t disk; /* enum metrics_disk_state */
+    uint64_t replies[METRICS_N_METHODS][METRICS_N_STATUSES];
+    uint64_t buckets[LATENCY_N_BUCKETS];
     uint64_t taken_ns;
 };
 
@@ -44,7 +44,7 @@ struct metric_definition {
     const char *help;
 };
 
-static const struct metric_definition metrics_rows[] = {
+static const struct metric_definition metric_definitions[] = {
     {offsetof(struct metrics, cluster.joins), "hoop_joins_total", "counter",
      "Requests to join."},
     {offsetof(struct metrics, cluster.joins_refused),
@@ -128,9 +128,9 @@ metrics_create(struct metrics **out_metrics)
     if (!metrics)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for metrics");
     pthread_mutex_init(&metrics->lock, NULL);
-    metrics->disk = METRICS_DISK_TAKES;
+    metrics->disk = METRICS_DISK_WRITABLE;
     clock_gettime(CLOCK_REALTIME, &now);
-    metrics->started_s = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+    metrics->start_time_s = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
     *out_metrics = metrics;
     return HOOP_OK;
 }
@@ -149,8 +149,8 @@ metrics_count_reply(struct metrics *metrics,
                     enum method_id method,
                     enum hoop_status status)
 {
-    assert((size_t)method < METHODS);
-    assert((size_t)status < STATUSES);
+    assert((size_t)method < METRICS_N_METHODS);
+    assert((size_t)status < METRICS_N_STATUSES);
 
     pthread_mutex_lock(&metrics->lock);
     metrics->replies[method][status]++;
@@ -158,11 +158,12 @@ metrics_count_reply(struct metrics *metrics,
 }
 
 void
-metrics_count_latency(struct metrics *metrics, uint64_t taken_ns)
+metrics_record_latency(struct metrics *metrics, uint64_t taken_ns)
 {
     size_t bucket = 0;
 
-    while (bucket < COUNT_OF(edges_ns) && taken_ns > edges_ns[bucket])
+    while (bucket < COUNT_OF(latency_bucket_edges_ns) &&
+           taken_ns > latency_bucket_edges_ns[bucket])
         bucket++;
     pthread_mutex_lock(&metrics->lock);
     metrics->buckets[bucket]++;
@@ -182,7 +183,7 @@ metrics_set_counters(struct metrics *metrics,
 }
 
 void
-metrics_set_disk(struct metrics *metrics, enum metrics_disk disk)
+metrics_set_disk_state(struct metrics *metrics, enum metrics_disk_state disk)
 {
     pthread_mutex_lock(&metrics->lock);
     metrics->disk = disk;
@@ -201,8 +202,8 @@ metric_header_write(FILE *out,
 static void
 metric_counters_write(const struct metrics *metrics, FILE *out)
 {
-    for (size_t i = 0; i < COUNT_OF(metrics_rows); i++) {
-        const struct metric_definition *row = &metrics_rows[i];
+    for (size_t i = 0; i < COUNT_OF(metric_definitions); i++) {
+        const struct metric_definition *row = &metric_definitions[i];
         const uint64_t *value =
             (const void *)((const char *)metrics + row->offset);
 
@@ -216,8 +217,8 @@ reply_counts_write(const struct metrics *metrics, FILE *out)
 {
     metric_header_write(out, "hoop_rpc_requests_total", "counter",
                         "Requests answered, by method and status.");
-    for (size_t i = 0; i < METHODS; i++) {
-        for (size_t j = 0; j < STATUSES; j++) {
+    for (size_t i = 0; i < METRICS_N_METHODS; i++) {
+        for (size_t j = 0; j < METRICS_N_STATUSES; j++) {
             if (metrics->replies[i][j] == 0)
                 continue;
             fprintf(
@@ -237,12 +238,13 @@ latency_histogram_write(const struct metrics *metrics, FILE *out)
 
     metric_header_write(out, "hoop_rpc_seconds", "histogram",
                         "Time to answer a request that did not have to wait.");
-    for (size_t i = 0; i < COUNT_OF(edges_ns); i++) {
+    for (size_t i = 0; i < COUNT_OF(latency_bucket_edges_ns); i++) {
         n_times += metrics->buckets[i];
         fprintf(out, "hoop_rpc_seconds_bucket{le=\"%g\"} %llu\n",
-                (double)edges_ns[i] * 1e-9, (unsigned long long)n_times);
+                (double)latency_bucket_edges_ns[i] * 1e-9,
+                (unsigned long long)n_times);
     }
-    n_times += metrics->buckets[COUNT_OF(edges_ns)];
+    n_times += metrics->buckets[COUNT_OF(latency_bucket_edges_ns)];
     fprintf(out, "hoop_rpc_seconds_bucket{le=\"+Inf\"} %llu\n",
             (unsigned long long)n_times);
     fprintf(out, "hoop_rpc_seconds_sum %.9f\nhoop_rpc_seconds_count %llu\n",
@@ -263,7 +265,7 @@ metrics_write(struct metrics *metrics, FILE *out)
 
     metric_header_write(out, "process_start_time_seconds", "gauge",
                         "Start of the coordinator, in Unix time.");
-    fprintf(out, "process_start_time_seconds %.3f\n", copy->started_s);
+    fprintf(out, "process_start_time_seconds %.3f\n", copy->start_time_s);
     metric_counters_write(copy, out);
     reply_counts_write(copy, out);
     latency_histogram_write(copy, out);

@@ -37,7 +37,7 @@ metrics_count_reply(struct metrics *metrics,
 /* Count the time of a request that was answered without waiting. Thread:
  * any. */
 void
-metrics_count_latency(struct metrics *metrics, uint64_t taken_ns);
+metrics_record_latency(struct metrics *metrics, uint64_t taken_ns);
 
 /* Copy the current counters of the core and the server. Thread: any. */
 void
@@ -45,14 +45,14 @@ metrics_set_counters(struct metrics *metrics,
                      const struct cluster_counters *cluster,
                      const struct rpc_server_counters *server);
 
-enum metrics_disk {
-    METRICS_DISK_TAKES_NOTHING,
-    METRICS_DISK_TAKES, /* the initial value, also if nothing is stored */
+enum metrics_disk_state {
+    METRICS_DISK_NOT_WRITABLE,
+    METRICS_DISK_WRITABLE, /* the initial value, also if nothing is stored */
 };
 
 /* Set whether the storage can write. Thread: any. */
 void
-metrics_set_disk(struct metrics *metrics, enum metrics_disk disk);
+metrics_set_disk_state(struct metrics *metrics, enum metrics_disk_state disk);
 
 /* Write all metrics to out. Thread: any. */
 void

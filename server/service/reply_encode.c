@@ -19,18 +19,18 @@
 
 enum {
     /* The core numbers groups from 1. */
-    WORLD_COMMUNICATOR = 0,
+    WORLD_COMMUNICATOR_ID = 0,
 };
 
 static void
-text_copy_cut(char *to, size_t n_to, const char *from)
+text_copy_truncated(char *to, size_t n_to, const char *from)
 {
     snprintf(to, n_to, "%s", from);
 }
 
 /* Return zeroed memory; not NULL if there are no items. */
 static void *
-list_allocate(size_t n_items, size_t n_bytes_each)
+reply_list_allocate(size_t n_items, size_t n_bytes_each)
 {
     return calloc(n_items > 0 ? n_items : 1, n_bytes_each);
 }
@@ -54,7 +54,8 @@ roster_encode(const struct cluster_join_result *world,
 {
     CLEANUP(pack_deinit) struct pack pack;
     CLEANUP(free)
-    struct roster_member *roster = list_allocate(world->size, sizeof(*roster));
+    struct roster_member *roster =
+        reply_list_allocate(world->size, sizeof(*roster));
 
     if (!roster)
         return no_memory_raise();
@@ -66,9 +67,9 @@ roster_encode(const struct cluster_join_result *world,
         to->pid = from->pid;
         to->incarnation = identity_of_incarnation(from->incarnation);
         to->pid_namespace_id = from->pid_namespace_id;
-        text_copy_cut(to->host, sizeof(to->host), from->host);
-        text_copy_cut(to->host_id, sizeof(to->host_id), from->host_id);
-        text_copy_cut(to->address, sizeof(to->address), from->address);
+        text_copy_truncated(to->host, sizeof(to->host), from->host);
+        text_copy_truncated(to->host_id, sizeof(to->host_id), from->host_id);
+        text_copy_truncated(to->address, sizeof(to->address), from->address);
     }
     encoded_roster_deinit(out);
     pack_init(&pack, LIMIT_RPC_BODY);
@@ -94,7 +95,7 @@ world_encode(const struct cluster_join_result *world,
     struct join_reply reply = {
         .epoch = world->epoch,
         .revision = world->revision,
-        .world = WORLD_COMMUNICATOR,
+        .world = WORLD_COMMUNICATOR_ID,
         .seed = world->seed,
         .rank = world->rank,
         .size = world->size,
@@ -103,7 +104,7 @@ world_encode(const struct cluster_join_result *world,
         .packed_roster = {roster->bytes, roster->n_bytes},
     };
 
-    text_copy_cut(reply.job, sizeof(reply.job), world->job);
+    text_copy_truncated(reply.job, sizeof(reply.job), world->job);
     join_reply_encode(&reply, pack);
     return HOOP_OK;
 }
@@ -145,9 +146,10 @@ change_to_watch_event(const struct cluster_membership_change *from,
     to->incarnation = identity_of_incarnation(from->incarnation);
     to->age_ms = (now_ns - from->when_ns) / CLOCK_NS_PER_MS;
     to->pid = from->pid;
-    text_copy_cut(to->host, sizeof(to->host), from->host);
-    text_copy_cut(to->reason, sizeof(to->reason), from->reason);
-    to->evidence = from->has_given_up ? EVIDENCE_GIVEN_UP : EVIDENCE_TOLD;
+    text_copy_truncated(to->host, sizeof(to->host), from->host);
+    text_copy_truncated(to->reason, sizeof(to->reason), from->reason);
+    to->evidence =
+        from->has_reported_own_failure ? EVIDENCE_GIVEN_UP : EVIDENCE_TOLD;
 }
 
 static enum hoop_status
@@ -157,7 +159,7 @@ changes_encode(const struct cluster_membership_changes *changes,
 {
     CLEANUP(free)
     struct watch_event *events =
-        list_allocate(changes->n_items, sizeof(*events));
+        reply_list_allocate(changes->n_items, sizeof(*events));
 
     if (!events)
         return no_memory_raise();
@@ -178,12 +180,14 @@ static enum hoop_status
 groups_encode(const struct cluster_groups *from, struct pack *pack)
 {
     CLEANUP(free)
-    struct group_entry *groups = list_allocate(from->n_items, sizeof(*groups));
+    struct group_entry *groups =
+        reply_list_allocate(from->n_items, sizeof(*groups));
 
     if (!groups)
         return no_memory_raise();
     for (size_t i = 0; i < from->n_items; i++) {
-        text_copy_cut(groups[i].key, sizeof(groups[i].key), from->items[i].key);
+        text_copy_truncated(groups[i].key, sizeof(groups[i].key),
+                            from->items[i].key);
         groups[i].communicator = from->items[i].communicator;
         groups[i].n_ranks = from->items[i].n_ranks;
         groups[i].ranks = (uint32_t *)from->items[i].ranks; /* never written */
@@ -207,7 +211,8 @@ group_slot_encode(const struct cluster_group_join_result *group_slot,
 }
 
 static enum hoop_status
-outcome_encode(const struct cluster_vote_outcome *outcome, struct pack *pack)
+vote_outcome_encode(const struct cluster_vote_outcome *outcome,
+                    struct pack *pack)
 {
     group_agree_reply_encode(
         &(struct group_agree_reply){
@@ -223,14 +228,15 @@ outcome_encode(const struct cluster_vote_outcome *outcome, struct pack *pack)
 }
 
 static enum hoop_status
-pending_encode(const struct cluster_missing_members *pending, struct pack *pack)
+missing_members_encode(const struct cluster_missing_members *pending,
+                       struct pack *pack)
 {
     struct group_awaited_reply reply = {
         .n_ranks = pending->n_ranks,
-        .n_here = pending->n_here,
+        .n_present_ranks = pending->n_present_ranks,
     };
 
-    text_copy_cut(reply.missing, sizeof(reply.missing), pending->missing);
+    text_copy_truncated(reply.missing, sizeof(reply.missing), pending->missing);
     group_awaited_reply_encode(&reply, pack);
     return HOOP_OK;
 }
@@ -241,7 +247,7 @@ store_encode(const struct cluster_reply *reply, struct pack *pack)
     const struct cluster_store_reply *from = &reply->store;
     CLEANUP(free)
     struct store_entry *entries =
-        list_allocate(from->n_entries, sizeof(*entries));
+        reply_list_allocate(from->n_entries, sizeof(*entries));
 
     if (!entries)
         return no_memory_raise();
@@ -285,7 +291,7 @@ key_changes_encode(const struct cluster_key_changes *changes, struct pack *pack)
 {
     CLEANUP(free)
     struct store_event *events =
-        list_allocate(changes->n_items, sizeof(*events));
+        reply_list_allocate(changes->n_items, sizeof(*events));
 
     if (!events)
         return no_memory_raise();
@@ -305,9 +311,9 @@ key_changes_encode(const struct cluster_key_changes *changes, struct pack *pack)
 static void
 job_summary_copy(const struct cluster_job_summary *from, struct job_summary *to)
 {
-    text_copy_cut(to->name, sizeof(to->name), from->name);
-    text_copy_cut(to->state, sizeof(to->state),
-                  cluster_job_state_name(from->state));
+    text_copy_truncated(to->name, sizeof(to->name), from->name);
+    text_copy_truncated(to->state, sizeof(to->state),
+                        cluster_job_state_name(from->state));
     to->epoch = from->epoch;
     to->size = from->size;
     to->n_members = from->n_members;
@@ -328,13 +334,14 @@ jobs_encode(const struct cluster_jobs *from,
         .n_jobs = from->n_items,
     };
     CLEANUP(free)
-    struct job_summary *lines = list_allocate(from->n_items, sizeof(*lines));
+    struct job_summary *lines =
+        reply_list_allocate(from->n_items, sizeof(*lines));
 
     if (!lines)
         return no_memory_raise();
     for (size_t i = 0; i < from->n_items; i++)
         job_summary_copy(&from->items[i], &lines[i]);
-    text_copy_cut(reply.version, sizeof(reply.version), context->version);
+    text_copy_truncated(reply.version, sizeof(reply.version), context->version);
     reply.jobs = lines;
     jobs_reply_encode(&reply, pack);
     return HOOP_OK;
@@ -346,13 +353,13 @@ job_member_copy(const struct cluster_member *from, struct job_member *to)
     to->rank = from->rank;
     to->pid = from->pid;
     to->incarnation = identity_of_incarnation(from->incarnation);
-    text_copy_cut(to->host, sizeof(to->host), from->host);
-    text_copy_cut(to->address, sizeof(to->address), from->address);
-    text_copy_cut(to->state, sizeof(to->state),
-                  cluster_member_state_name(from->state));
+    text_copy_truncated(to->host, sizeof(to->host), from->host);
+    text_copy_truncated(to->address, sizeof(to->address), from->address);
+    text_copy_truncated(to->state, sizeof(to->state),
+                        cluster_member_state_name(from->state));
     to->lease_left_ms = from->lease_left_ns / CLOCK_NS_PER_MS;
     to->pid_namespace_id = from->pid_namespace_id;
-    text_copy_cut(to->reason, sizeof(to->reason), from->reason);
+    text_copy_truncated(to->reason, sizeof(to->reason), from->reason);
     to->given_up_revision = from->given_up_revision;
 }
 
@@ -360,11 +367,11 @@ static void
 rank_activity_copy(const struct cluster_member_activity *from,
                    struct rank_activity *to)
 {
-    text_copy_cut(to->silence, sizeof(to->silence), from->silence);
-    text_copy_cut(to->call, sizeof(to->call), from->call);
-    text_copy_cut(to->communicator, sizeof(to->communicator),
-                  from->communicator);
-    text_copy_cut(to->waits_for, sizeof(to->waits_for), from->waits_for);
+    text_copy_truncated(to->silence, sizeof(to->silence), from->silence);
+    text_copy_truncated(to->call, sizeof(to->call), from->call);
+    text_copy_truncated(to->communicator, sizeof(to->communicator),
+                        from->communicator);
+    text_copy_truncated(to->waits_for, sizeof(to->waits_for), from->waits_for);
     to->number = from->number;
     to->age_ms = from->age_ms;
     to->n_calls = from->n_calls;
@@ -385,10 +392,10 @@ job_encode(const struct cluster_job_detail *from, struct pack *pack)
     };
     CLEANUP(free)
     struct job_member *members =
-        list_allocate(from->n_members, sizeof(*members));
+        reply_list_allocate(from->n_members, sizeof(*members));
 
     CLEANUP(free)
-    struct rank_activity *activities = list_allocate(
+    struct rank_activity *activities = reply_list_allocate(
         from->activities ? from->n_members : 0, sizeof(*activities));
 
     if (!members || !activities)
@@ -398,8 +405,8 @@ job_encode(const struct cluster_job_detail *from, struct pack *pack)
     for (size_t i = 0; from->activities && i < from->n_members; i++)
         rank_activity_copy(&from->activities[i], &activities[i]);
     job_summary_copy(&from->line, &reply.line);
-    text_copy_cut(reply.missing, sizeof(reply.missing), from->missing);
-    text_copy_cut(reply.hosts, sizeof(reply.hosts), from->hosts);
+    text_copy_truncated(reply.missing, sizeof(reply.missing), from->missing);
+    text_copy_truncated(reply.hosts, sizeof(reply.hosts), from->hosts);
     reply.members = members;
     reply.activities = from->activities ? activities : NULL;
     job_reply_encode(&reply, pack);
@@ -432,10 +439,10 @@ reply_encode_body(const struct cluster_reply *reply,
         return groups_encode(&reply->groups, pack);
     case CLUSTER_REPLY_GROUP_SLOT:
         return group_slot_encode(&reply->group_slot, pack);
-    case CLUSTER_REPLY_OUTCOME:
-        return outcome_encode(&reply->outcome, pack);
-    case CLUSTER_REPLY_PENDING:
-        return pending_encode(&reply->pending, pack);
+    case CLUSTER_REPLY_VOTE_OUTCOME:
+        return vote_outcome_encode(&reply->outcome, pack);
+    case CLUSTER_REPLY_MISSING:
+        return missing_members_encode(&reply->pending, pack);
     case CLUSTER_REPLY_STORE:
         return store_encode(reply, pack);
     case CLUSTER_REPLY_KEY_CHANGES:

@@ -43,18 +43,18 @@ notice_log_level(enum cluster_log_notice_kind kind)
     case CLUSTER_NOTICE_FORM_FAILED:
     case CLUSTER_NOTICE_REFUSED:
     case CLUSTER_NOTICE_LOST:
-    case CLUSTER_NOTICE_LATE:
-    case CLUSTER_NOTICE_HEARD:
+    case CLUSTER_NOTICE_STEPPED_LATE:
+    case CLUSTER_NOTICE_PEER_HEARS:
         return LOG_WARNING;
     }
     return LOG_WARNING;
 }
 
 void
-notices_log(struct notices *notices,
-            const struct cluster_log_notice *notice,
-            enum role role,
-            const char *peer)
+client_notice_log(struct notices *notices,
+                  const struct cluster_log_notice *notice,
+                  enum role role,
+                  const char *peer)
 {
     if (notice->kind != CLUSTER_NOTICE_REFUSED)
         log_at(notice_log_level(notice->kind), "job", "%s", notice->text);
@@ -101,8 +101,8 @@ struct service {
     /* The request whose event is being stepped, or NULL. Its reply frees it,
      * and replies to other requests may follow in the same step. */
     struct rpc_request *current;
-    bool current_changes; /* false for a health check */
-    uint64_t current_ns;  /* when it came */
+    bool current_changes_state;  /* false for a health check */
+    uint64_t current_arrival_ns; /* when it came */
     /* The request whose client has disconnected. It becomes NULL if the request
      * is answered in the step that should cancel it, for example because its
      * deadline has passed. */
@@ -148,8 +148,8 @@ service_answer_request(struct service *service,
     metrics_count_reply(service->metrics, rpc_request_method(request)->id,
                         status);
     if (request == service->current)
-        metrics_count_latency(service->metrics,
-                              clock_now_ns() - service->current_ns);
+        metrics_record_latency(service->metrics,
+                               clock_now_ns() - service->current_arrival_ns);
     if (request == service->abandoned)
         service->abandoned = NULL;
     rpc_reply(request, status, text, body);
@@ -208,18 +208,18 @@ cluster_actions_execute(struct service *service,
         case CLUSTER_REPLY:
             cluster_reply_send(service, &action->reply);
             break;
-        case CLUSTER_NOTICE:
-            notices_log(&service->notices, &action->notice, actions->role,
-                        peer);
+        case CLUSTER_LOG_NOTICE:
+            client_notice_log(&service->notices, &action->notice, actions->role,
+                              peer);
             break;
-        case CLUSTER_RECORD: /* stored by archive_put_step_records() */
+        case CLUSTER_JOURNAL_RECORD: /* stored by archive_store_step_records() */
             break;
         }
     }
 }
 
 static void
-counters_publish(struct service *service)
+service_publish_counters(struct service *service)
 {
     const struct rpc_server_counters counters =
         rpc_server_counters(service->server);
@@ -257,15 +257,15 @@ service_step_event(struct service *service, const struct cluster_event *event)
 
     /* Publish before replying, so that a client that has its answer finds
      * itself counted. */
-    counters_publish(service);
+    service_publish_counters(service);
     /* The replies wait for these records to become durable. */
     if (service->storage)
-        archive_put_step_records(service->storage, &actions);
+        archive_store_step_records(service->storage, &actions);
     cluster_actions_execute(service, &actions, peer[0] ? peer : NULL);
     notices_log_suppressed(&service->notices, event->now_ns);
     service_commit_changes(service);
 
-    counters_publish(service); /* counts the replies too */
+    service_publish_counters(service); /* counts the replies too */
     service_timer_arm(service);
 }
 
@@ -273,7 +273,7 @@ static void
 on_disconnect(void *owner, uint32_t connection)
 {
     (void)connection;
-    counters_publish(owner);
+    service_publish_counters(owner);
 }
 
 static void
@@ -304,7 +304,7 @@ health_check_answer(struct service *service, struct rpc_request *request)
 }
 
 static enum hoop_status
-join_seed_fill(struct cluster_event *event)
+join_event_fill_seed(struct cluster_event *event)
 {
     if (event->kind != CLUSTER_JOIN)
         return HOOP_OK;
@@ -317,7 +317,7 @@ join_seed_fill(struct cluster_event *event)
 /* While the disk is full or slow, changes would pile up in memory: refuse
  * requests that add to the stored state before they are applied. */
 static bool
-request_has_storage_room(struct service *service, struct rpc_request *request)
+request_check_storage_room(struct service *service, struct rpc_request *request)
 {
     const struct method *method = rpc_request_method(request);
 
@@ -334,7 +334,8 @@ request_has_storage_room(struct service *service, struct rpc_request *request)
 
 /* Return the token of the role that the request's connection has proved. */
 static const char *
-proved_token(const struct service *service, const struct rpc_request *request)
+request_proved_token(const struct service *service,
+                     const struct rpc_request *request)
 {
     const enum role role = rpc_request_role(request);
 
@@ -350,7 +351,7 @@ service_step_request(struct service *service, struct rpc_request *request)
     struct cluster_event event = {
         .now_ns = now_ns,
         .ticket = ticket_from_request(request),
-        .token = proved_token(service, request),
+        .token = request_proved_token(service, request),
         .client = rpc_request_connection(request),
         .deadline_ns = decoded_request_reply_by_ns(
             rpc_request_deadline_ns(request), now_ns),
@@ -360,7 +361,7 @@ service_step_request(struct service *service, struct rpc_request *request)
         &decoded_request, rpc_request_method(request)->id,
         rpc_request_envelope(request), &event);
     if (status == HOOP_OK)
-        status = join_seed_fill(&event);
+        status = join_event_fill_seed(&event);
     if (status != HOOP_OK) {
         service_refuse_request(service, request,
                                status == HOOP_E_DATA_LOSS ? HOOP_E_INVALID
@@ -376,13 +377,13 @@ on_request(void *owner, struct rpc_request *request)
     struct service *service = owner;
 
     service->current = request;
-    service->current_changes =
+    service->current_changes_state =
         rpc_request_method(request)->id != METHOD_HEALTH_CHECK;
-    service->current_ns = clock_now_ns();
-    if (!service->current_changes) {
+    service->current_arrival_ns = clock_now_ns();
+    if (!service->current_changes_state) {
         health_check_answer(service, request);
-        counters_publish(service);
-    } else if (request_has_storage_room(service, request)) {
+        service_publish_counters(service);
+    } else if (request_check_storage_room(service, request)) {
         service_step_request(service, request);
     }
     service->current = NULL;
@@ -395,19 +396,21 @@ request_is_allowed(void *owner, const struct rpc_request *request)
     const struct service *service = owner;
     const struct envelope_request *envelope = rpc_request_envelope(request);
 
-    return cluster_accepts_token(
-        service->cluster, decoded_request_job_name(envelope),
-        proved_token(service, request), rpc_request_method(request)->role);
+    return cluster_accepts_token(service->cluster,
+                                 decoded_request_job_name(envelope),
+                                 request_proved_token(service, request),
+                                 rpc_request_method(request)->role);
 }
 
 /* Return the batch number that a reply must wait for: what it tells must not be
  * lost. */
 static uint64_t
-reply_barrier_number(void *owner)
+reply_durable_batch_number(void *owner)
 {
     struct service *service = owner;
 
-    if (!service->storage || (service->current && !service->current_changes))
+    if (!service->storage ||
+        (service->current && !service->current_changes_state))
         return 0;
     if (!service->current)
         service_commit_changes(service); /* the reply is the server's own */
@@ -449,8 +452,9 @@ on_health(void *owner)
 
     rpc_server_set_read_mode(service->server, is_well ? DEFERRED_READS_WAIT
                                                       : DEFERRED_READS_PASS);
-    metrics_set_disk(service->metrics,
-                     is_well ? METRICS_DISK_TAKES : METRICS_DISK_TAKES_NOTHING);
+    metrics_set_disk_state(service->metrics, is_well
+                                                 ? METRICS_DISK_WRITABLE
+                                                 : METRICS_DISK_NOT_WRITABLE);
 }
 
 /* Every request that can be parked either changes nothing or may be repeated,
@@ -523,13 +527,13 @@ service_parts_create(struct service *service,
             .on_request = on_request,
             .on_request_abandoned = on_request_abandoned,
             .on_disconnect = on_disconnect,
-            .barrier = reply_barrier_number,
+            .barrier = reply_durable_batch_number,
             .is_allowed = request_is_allowed,
             .owner = service,
             .drain_mode =
                 service->storage ? RPC_DRAIN_SILENT : RPC_DRAIN_REFUSE,
             .secret = options->cluster.token,
-            .limits = {.n_network_max = options->n_origin_max},
+            .limits = {.n_network_max = options->n_connections_per_origin_max},
         },
         &service->server);
     if (status == HOOP_OK && service->storage)
@@ -538,7 +542,7 @@ service_parts_create(struct service *service,
     if (status != HOOP_OK)
         return error_pass(status);
     /* Recovered leases expire even if no request comes. */
-    counters_publish(service);
+    service_publish_counters(service);
     service_timer_arm(service);
     return HOOP_OK;
 }

@@ -38,7 +38,8 @@ struct service_options {
     const char *data_dir; /* where to store state, borrowed for the call;
                              NULL: nothing is stored */
     enum storage_durability durability; /* of data_dir */
-    size_t n_origin_max; /* connections per client address; 0: the default */
+    size_t
+        n_connections_per_origin_max; /* connections per client address; 0: the default */
 };
 
 /* Draining is finished. Called on the loop. */
@@ -109,10 +110,10 @@ struct notices {
  * role; NULL: no request did. Refusals of clients with a worker's token are not
  * limited, because those take part in the job. */
 void
-notices_log(struct notices *notices,
-            const struct cluster_log_notice *notice,
-            enum role role,
-            const char *peer);
+client_notice_log(struct notices *notices,
+                  const struct cluster_log_notice *notice,
+                  enum role role,
+                  const char *peer);
 
 /* Log a request that was refused before it reached the core; this thread's
  * error text says why. */

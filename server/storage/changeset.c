@@ -85,15 +85,15 @@ record_split_and_verify(struct storage_span key,
 }
 
 enum {
-    BUFFER_INITIAL_BYTES = 4096,
-    BUFFER_KEPT_BYTES = 1024 * 1024,
+    CHANGESET_INITIAL_BYTES = 4096,
+    CHANGESET_KEPT_BYTES_MAX = 1024 * 1024,
 };
 
 /* Precedes the bytes of each change. */
 struct change_header {
     uint32_t kind;
-    uint32_t n_key;
-    uint32_t n_value;
+    uint32_t n_key_bytes;
+    uint32_t n_value_bytes;
 };
 
 void
@@ -106,7 +106,7 @@ changeset_deinit(struct changeset *changes)
 static void
 changeset_reserve(struct changeset *changes, size_t n_more)
 {
-    size_t n_room = changes->n_room ? changes->n_room : BUFFER_INITIAL_BYTES;
+    size_t n_room = changes->n_room ? changes->n_room : CHANGESET_INITIAL_BYTES;
 
     while (n_room < changes->n_bytes + n_more)
         n_room *= 2;
@@ -135,13 +135,14 @@ changeset_append_change(struct changeset *changes,
 {
     const struct change_header head = {
         .kind = rest->kind,
-        .n_key = (uint32_t)rest->key.n_bytes + 1,
-        .n_value = (uint32_t)rest->value.n_bytes,
+        .n_key_bytes = (uint32_t)rest->key.n_bytes + 1,
+        .n_value_bytes = (uint32_t)rest->value.n_bytes,
     };
 
     assert(rest->key.n_bytes < UINT32_MAX);
     assert(rest->value.n_bytes <= UINT32_MAX);
-    changeset_reserve(changes, sizeof(head) + head.n_key + rest->value.n_bytes);
+    changeset_reserve(changes,
+                      sizeof(head) + head.n_key_bytes + rest->value.n_bytes);
     changeset_append_bytes(changes, &head, sizeof(head));
     changeset_append_bytes(changes, &first, 1);
     changeset_append_bytes(changes, rest->key.bytes, rest->key.n_bytes);
@@ -168,7 +169,7 @@ changeset_erase(struct changeset *changes,
 }
 
 void
-changeset_move(struct changeset *to, struct changeset *from)
+changeset_append_and_clear(struct changeset *to, struct changeset *from)
 {
     if (to->n_bytes == 0) {
         const struct changeset spare = *to;
@@ -186,7 +187,7 @@ void
 changeset_clear(struct changeset *changes)
 {
     changes->n_bytes = 0;
-    if (changes->n_room > BUFFER_KEPT_BYTES)
+    if (changes->n_room > CHANGESET_KEPT_BYTES_MAX)
         changeset_deinit(changes);
 }
 
@@ -205,9 +206,9 @@ changeset_next(const struct changeset *changes,
 
     *out_change = (struct change){
         .kind = (enum change_kind)head.kind,
-        .key = {key, head.n_key},
-        .value = {key + head.n_key, head.n_value},
+        .key = {key, head.n_key_bytes},
+        .value = {key + head.n_key_bytes, head.n_value_bytes},
     };
-    *at += sizeof(head) + head.n_key + head.n_value;
+    *at += sizeof(head) + head.n_key_bytes + head.n_value_bytes;
     return true;
 }

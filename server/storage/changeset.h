@@ -60,7 +60,7 @@ changeset_erase(struct changeset *changes,
 
 /* Append from to to. Afterwards from is empty; its memory may be reused. */
 void
-changeset_move(struct changeset *to, struct changeset *from);
+changeset_append_and_clear(struct changeset *to, struct changeset *from);
 
 /* Remove all changes; free the memory if it is large. */
 void
@@ -88,7 +88,7 @@ struct commit_record {
 };
 
 enum {
-    RECORD_SUM_BYTES = sizeof(uint64_t),
+    RECORD_CHECKSUM_BYTES = sizeof(uint64_t),
     COMMIT_RECORD_BYTES = 3 * sizeof(uint64_t),
 };
 

@@ -27,8 +27,8 @@
 #include "storage/isolation.h"
 #include "storage/pages.h"
 
-static const char file_name[] = "hoopd.mdb";
-static const char repaired_name[] = "hoopd.mdb.repaired";
+static const char database_file_name[] = "hoopd.mdb";
+static const char repaired_file_name[] = "hoopd.mdb.repaired";
 
 struct database {
     MDB_env *env; /* NULL: it failed and could not be opened again */
@@ -38,16 +38,16 @@ struct database {
     struct commit_record
         commit_record; /* the last commit that this process made or found */
     size_t n_map;
-    char path[LIMIT_SETTING + sizeof(repaired_name)];
+    char path[LIMIT_SETTING + sizeof(repaired_file_name)];
 };
 
 /* The file that this thread is accessing now; NULL: none. */
-static _Thread_local const char *volatile file_in_use;
+static _Thread_local const char *volatile database_path_in_use;
 
 const char *
 database_path_used_by_thread(void)
 {
-    return file_in_use;
+    return database_path_in_use;
 }
 
 /* LMDB has found its file damaged and is about to abort the process. */
@@ -58,7 +58,8 @@ on_lmdb_assertion(MDB_env *env, const char *text)
     log_error("keep",
               "%s was damaged while it was in use (%s): the next start will "
               "check it; --data-repair keeps what can be read",
-              file_in_use ? file_in_use : file_name, text);
+              database_path_in_use ? database_path_in_use : database_file_name,
+              text);
 }
 
 /* LMDB's codes are errno values, or its own below 0. */
@@ -115,7 +116,7 @@ static enum hoop_status
 lmdb_env_open(struct database *database)
 {
     const unsigned int syncing =
-        database->durability == STORAGE_OUTLIVES_PROCESS ? MDB_NOSYNC : 0;
+        database->durability == STORAGE_SURVIVES_PROCESS_CRASH ? MDB_NOSYNC : 0;
 
     int code = mdb_env_create(&database->env);
     if (code == 0)
@@ -225,7 +226,9 @@ database_file_unmap(struct storage_span file)
 }
 
 static enum hoop_status
-record_ignore(void *owner, struct storage_span key, struct storage_span value)
+record_visit_ignore(void *owner,
+                    struct storage_span key,
+                    struct storage_span value)
 {
     (void)owner;
     (void)key;
@@ -250,7 +253,7 @@ database_file_check(void *owner)
     if (status == HOOP_OK)
         status = lmdb_records_open(database);
     if (status == HOOP_OK)
-        status = database_visit_records(database, record_ignore, NULL);
+        status = database_visit_records(database, record_visit_ignore, NULL);
     return status;
 }
 
@@ -297,15 +300,16 @@ database_open(const char *folder,
 {
     CLEANUP(database_close) struct database *database = NULL;
 
-    enum hoop_status status = database_create(folder, file_name, &database);
+    enum hoop_status status =
+        database_create(folder, database_file_name, &database);
     if (status != HOOP_OK)
         return error_pass(status);
     database->durability = durability;
     status = private_file_check_own("data file", database->path);
     if (status != HOOP_OK)
         return error_pass(status);
-    status =
-        isolation_run(database_file_check, database, LIMIT_STORAGE_CHECK_MS);
+    status = isolation_run_in_child(database_file_check, database,
+                                    LIMIT_STORAGE_CHECK_MS);
     if (status == HOOP_E_DATA_LOSS)
         return damage_advice_raise(database);
     if (status == HOOP_E_PRECONDITION || status == HOOP_E_TIMEOUT ||
@@ -328,7 +332,8 @@ database_salvage(const char *folder,
     CLEANUP(database_close) struct database *database = NULL;
     struct storage_span file;
 
-    enum hoop_status status = database_create(folder, file_name, &database);
+    enum hoop_status status =
+        database_create(folder, database_file_name, &database);
     if (status == HOOP_OK)
         status = database_file_map(database->path, &file);
     if (status != HOOP_OK)
@@ -368,14 +373,15 @@ database_replace_file(const char *folder,
     CLEANUP(database_close) struct database *damaged = NULL;
     CLEANUP(database_close) struct database *repaired = NULL;
 
-    enum hoop_status status = database_create(folder, file_name, &damaged);
+    enum hoop_status status =
+        database_create(folder, database_file_name, &damaged);
     if (status == HOOP_OK)
-        status = database_create(folder, repaired_name, &repaired);
+        status = database_create(folder, repaired_file_name, &repaired);
     if (status != HOOP_OK)
         return error_pass(status);
     /* An earlier repair may not have finished. */
     unlink(repaired->path);
-    repaired->durability = STORAGE_OUTLIVES_MACHINE;
+    repaired->durability = STORAGE_SURVIVES_MACHINE_CRASH;
     status = database_parts_open(repaired);
     if (status == HOOP_OK)
         status = database_apply_changes(repaired, records);
@@ -468,10 +474,10 @@ database_visit_records(struct database *database,
 
 /* Remove the record with this key, if there is one, from the counts. */
 static int
-record_uncount(const struct database *database,
-               MDB_txn *txn,
-               struct storage_span name,
-               struct commit_record *commit_record)
+commit_record_subtract(const struct database *database,
+                       MDB_txn *txn,
+                       struct storage_span name,
+                       struct commit_record *commit_record)
 {
     MDB_val key = {name.n_bytes, (void *)(uintptr_t)name.bytes};
     MDB_val stored;
@@ -513,12 +519,13 @@ record_value_write(const struct database *database,
 }
 
 static int
-record_write_counted(const struct database *database,
-                     MDB_txn *txn,
-                     const struct change *change,
-                     struct commit_record *commit_record)
+record_write_and_count(const struct database *database,
+                       MDB_txn *txn,
+                       const struct change *change,
+                       struct commit_record *commit_record)
 {
-    int code = record_uncount(database, txn, change->key, commit_record);
+    int code =
+        commit_record_subtract(database, txn, change->key, commit_record);
     if (code == 0)
         code = record_value_write(database, txn, change->key, change->value);
     if (code != 0)
@@ -548,7 +555,7 @@ records_erase_prefix(const struct database *database,
                           memcmp(key.mv_data, prefix.bytes, prefix.n_bytes)))
             code = MDB_NOTFOUND;
         if (code == 0)
-            code = record_uncount(
+            code = commit_record_subtract(
                 database, txn, (struct storage_span){key.mv_data, key.mv_size},
                 commit_record);
         if (code == 0)
@@ -582,10 +589,11 @@ changeset_write(const struct database *database,
     int code = 0;
 
     while (code == 0 && changeset_next(changes, &at, &change)) {
-        code = change.kind == CHANGE_PUT
-                   ? record_write_counted(database, txn, &change, commit_record)
-                   : records_erase_prefix(database, txn, change.key,
-                                          commit_record);
+        code =
+            change.kind == CHANGE_PUT
+                ? record_write_and_count(database, txn, &change, commit_record)
+                : records_erase_prefix(database, txn, change.key,
+                                       commit_record);
     }
     return code == 0 ? commit_checksum_record_put(database, txn, commit_record)
                      : code;
@@ -635,7 +643,7 @@ changeset_try_commit(struct database *database, const struct changeset *changes)
 }
 
 static enum hoop_status
-foreign_write_raise(const struct database *database)
+foreign_commit_raise(const struct database *database)
 {
     return error_raise(HOOP_E_ABORTED,
                        "cannot write %s: another process has written to it, "
@@ -668,7 +676,7 @@ database_reopen(struct database *database)
     if (status == HOOP_OK && database->commit_record.commit != commit &&
         database->commit_record.commit != commit + 1) {
         database->commit_record.commit = commit;
-        status = foreign_write_raise(database);
+        status = foreign_commit_raise(database);
     }
     if (status == HOOP_OK)
         return HOOP_OK;
@@ -698,7 +706,7 @@ changeset_commit_or_reopen(struct database *database,
             code = changeset_try_commit(database, changes);
     }
     if (code == ESTALE)
-        return foreign_write_raise(database);
+        return foreign_commit_raise(database);
     if (code != 0)
         return lmdb_error_raise(database, "write", code);
     return HOOP_OK;
@@ -708,10 +716,10 @@ enum hoop_status
 database_apply_changes(struct database *database,
                        const struct changeset *changes)
 {
-    file_in_use = database->path;
+    database_path_in_use = database->path;
     const enum hoop_status status =
         changeset_commit_or_reopen(database, changes);
-    file_in_use = NULL;
+    database_path_in_use = NULL;
     return status;
 }
 

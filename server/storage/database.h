@@ -41,7 +41,7 @@ database_open(const char *folder,
               enum storage_durability durability,
               struct database **out_database);
 
-/* Write to disk what STORAGE_OUTLIVES_PROCESS left to the kernel. Handle:
+/* Write to disk what STORAGE_SURVIVES_PROCESS_CRASH left to the kernel. Handle:
  * HOOP_E_UNAVAILABLE. */
 enum hoop_status
 database_sync(struct database *database);

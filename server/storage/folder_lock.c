@@ -17,31 +17,31 @@
 #include "base/private_file.h"
 #include "base/random.h"
 
-static const char file_name[] = "hoopd.lock";
-static const char boot_path[] = "/proc/sys/kernel/random/boot_id";
+static const char lock_file_name[] = "hoopd.lock";
+static const char boot_id_path[] = "/proc/sys/kernel/random/boot_id";
 /* A line of the file: all data is on disk. */
 static const char settled[] = "settled";
 
 enum {
     /* Six lines: pid and host, boot id, durability, state, holder. */
-    TEXT_MAX = 512,
+    LOCK_FILE_BYTES_MAX = 512,
 };
 
 struct folder_lock {
     int fd;
     enum storage_durability durability;
     uint64_t holder_nonce; /* the number in the file's last line */
-    char path[LIMIT_SETTING + sizeof(file_name)];
+    char path[LIMIT_SETTING + sizeof(lock_file_name)];
 };
 
 static const char *
 durability_name(enum storage_durability durability)
 {
-    return durability == STORAGE_OUTLIVES_MACHINE ? "disk" : "process";
+    return durability == STORAGE_SURVIVES_MACHINE_CRASH ? "disk" : "process";
 }
 
 static enum hoop_status
-status_of_errno(int error)
+folder_status_from_errno(int error)
 {
     if (error == EACCES || error == EPERM || error == EROFS)
         return HOOP_E_DENIED;
@@ -56,7 +56,7 @@ data_folder_create(const char *folder)
                            "the path of the data folder is over %d bytes",
                            LIMIT_SETTING - 1);
     if (mkdir(folder, S_IRWXU) != 0 && errno != EEXIST)
-        return error_raise(status_of_errno(errno),
+        return error_raise(folder_status_from_errno(errno),
                            "cannot make the data folder %s: %s; make it, for "
                            "user %u to write, or name another",
                            folder, strerror(errno), (unsigned int)geteuid());
@@ -72,7 +72,7 @@ lock_file_open(struct folder_lock *folder_lock)
              S_IRUSR | S_IWUSR);
     if (folder_lock->fd >= 0)
         return HOOP_OK;
-    return error_raise(status_of_errno(errno),
+    return error_raise(folder_status_from_errno(errno),
                        "cannot open %s: %s; the data folder must be one that "
                        "user %u may write",
                        folder_lock->path, strerror(errno),
@@ -82,10 +82,11 @@ lock_file_open(struct folder_lock *folder_lock)
 /* Read the file and pad it with zeros. Returns false with text "" if it cannot
  * be read. */
 static bool
-lock_file_read(const struct folder_lock *folder_lock, char text[TEXT_MAX])
+lock_file_read(const struct folder_lock *folder_lock,
+               char text[LOCK_FILE_BYTES_MAX])
 {
-    memset(text, 0, TEXT_MAX);
-    if (pread(folder_lock->fd, text, TEXT_MAX - 1, 0) >= 0)
+    memset(text, 0, LOCK_FILE_BYTES_MAX);
+    if (pread(folder_lock->fd, text, LOCK_FILE_BYTES_MAX - 1, 0) >= 0)
         return true;
     text[0] = '\0';
     return false;
@@ -93,7 +94,7 @@ lock_file_read(const struct folder_lock *folder_lock, char text[TEXT_MAX])
 
 /* Keep only the first line: "pid 12 on host a". */
 static void
-text_keep_first_line(char *text)
+text_cut_after_first_line(char *text)
 {
     text[strcspn(text, "\n")] = '\0';
 }
@@ -107,17 +108,18 @@ whole_file_write_lock(void)
 static enum hoop_status
 lock_file_acquire(const struct folder_lock *folder_lock)
 {
-    char text[TEXT_MAX];
+    char text[LOCK_FILE_BYTES_MAX];
 
     struct flock lock = whole_file_write_lock();
 
     if (fcntl(folder_lock->fd, F_OFD_SETLK, &lock) == 0)
         return HOOP_OK;
     if (errno != EAGAIN && errno != EACCES)
-        return error_raise(status_of_errno(errno), "cannot lock %s: %s",
-                           folder_lock->path, strerror(errno));
+        return error_raise(folder_status_from_errno(errno),
+                           "cannot lock %s: %s", folder_lock->path,
+                           strerror(errno));
     lock_file_read(folder_lock, text);
-    text_keep_first_line(text);
+    text_cut_after_first_line(text);
     return error_raise(HOOP_E_EXISTS,
                        "another coordinator, %s, uses the data of %s: stop "
                        "it, give this one a folder of its own, or start it "
@@ -128,32 +130,32 @@ lock_file_acquire(const struct folder_lock *folder_lock)
 
 /* "unknown" if there is no /proc. */
 static void
-lock_boot_id_read(char text[LIMIT_NAME])
+folder_lock_boot_id_read(char text[LIMIT_NAME])
 {
-    FILE *file = fopen(boot_path, "re");
+    FILE *file = fopen(boot_id_path, "re");
 
     snprintf(text, LIMIT_NAME, "unknown");
     if (!file)
         return;
     if (fgets(text, LIMIT_NAME, file))
-        text_keep_first_line(text);
+        text_cut_after_first_line(text);
     fclose(file);
 }
 
 /* Refuse the folder if its last holder did not close it, used
- * STORAGE_OUTLIVES_PROCESS, and the machine was restarted since. */
+ * STORAGE_SURVIVES_PROCESS_CRASH, and the machine was restarted since. */
 static enum hoop_status
-last_holder_check(const struct folder_lock *folder_lock)
+folder_lock_check_last_holder(const struct folder_lock *folder_lock)
 {
-    char text[TEXT_MAX];
+    char text[LOCK_FILE_BYTES_MAX];
     char boot[LIMIT_NAME];
 
     lock_file_read(folder_lock, text);
-    lock_boot_id_read(boot);
+    folder_lock_boot_id_read(boot);
     if (!text[0] || strstr(text, "\nsettled\n") || strstr(text, boot) ||
         !strstr(text, "\nprocess\n"))
         return HOOP_OK;
-    text_keep_first_line(text);
+    text_cut_after_first_line(text);
     return error_raise(HOOP_E_DATA_LOSS,
                        "the machine went down while %s kept its data with "
                        "--durability process, which only survives the death "
@@ -167,9 +169,9 @@ lock_file_write(const struct folder_lock *folder_lock, const char *state)
 {
     char boot[LIMIT_NAME];
     char host[LIMIT_NAME] = "";
-    char text[TEXT_MAX];
+    char text[LOCK_FILE_BYTES_MAX];
 
-    lock_boot_id_read(boot);
+    folder_lock_boot_id_read(boot);
     gethostname(host, sizeof(host) - 1);
     const int n_bytes = snprintf(
         text, sizeof(text),
@@ -180,7 +182,7 @@ lock_file_write(const struct folder_lock *folder_lock, const char *state)
         pwrite(folder_lock->fd, text, (size_t)n_bytes, 0) == n_bytes &&
         fdatasync(folder_lock->fd) == 0)
         return HOOP_OK;
-    return error_raise(status_of_errno(errno), "cannot write %s: %s",
+    return error_raise(folder_status_from_errno(errno), "cannot write %s: %s",
                        folder_lock->path, strerror(errno));
 }
 
@@ -204,12 +206,12 @@ folder_lock_take(const char *folder,
     if (status != HOOP_OK)
         return error_pass(status);
     snprintf(folder_lock->path, sizeof(folder_lock->path), "%s/%s", folder,
-             file_name);
+             lock_file_name);
     status = lock_file_open(folder_lock);
     if (status == HOOP_OK)
         status = lock_file_acquire(folder_lock);
     if (status == HOOP_OK)
-        status = last_holder_check(folder_lock);
+        status = folder_lock_check_last_holder(folder_lock);
     if (status == HOOP_OK)
         status = lock_file_write(folder_lock, "in use");
     if (status != HOOP_OK)
@@ -224,7 +226,7 @@ folder_lock_check_still_ours(const struct folder_lock *folder_lock)
     struct folder_lock now = {
         .fd = open(folder_lock->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW),
     };
-    char text[TEXT_MAX] = "";
+    char text[LOCK_FILE_BYTES_MAX] = "";
     char line[LIMIT_NAME];
 
     snprintf(line, sizeof(line), "\nholder %016" PRIx64 "\n",
@@ -241,7 +243,7 @@ folder_lock_check_still_ours(const struct folder_lock *folder_lock)
          * nothing. */
         return HOOP_OK;
     }
-    text_keep_first_line(text);
+    text_cut_after_first_line(text);
     return error_raise(HOOP_E_ABORTED,
                        "%s is no longer this coordinator's but %s's: its lock "
                        "did not hold, or the file was removed",
@@ -255,7 +257,7 @@ folder_lock_is_held(const char *folder)
     struct folder_lock folder_lock;
 
     snprintf(folder_lock.path, sizeof(folder_lock.path), "%.*s/%s",
-             LIMIT_SETTING - 1, folder, file_name);
+             LIMIT_SETTING - 1, folder, lock_file_name);
     folder_lock.fd = open(folder_lock.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (folder_lock.fd < 0)
         return false;

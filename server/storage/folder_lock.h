@@ -22,14 +22,14 @@ struct folder_lock;
 
 /* Which failure committed data survives. */
 enum storage_durability {
-    STORAGE_OUTLIVES_PROCESS, /* the death of hoopd */
-    STORAGE_OUTLIVES_MACHINE, /* also the death of the machine */
+    STORAGE_SURVIVES_PROCESS_CRASH, /* the death of hoopd */
+    STORAGE_SURVIVES_MACHINE_CRASH, /* also the death of the machine */
 };
 
 /*
  * Lock the folder. Creates it if its parent exists.
  * Handle: HOOP_E_EXISTS (another process holds it; the text names it),
- * HOOP_E_DATA_LOSS (the machine went down under STORAGE_OUTLIVES_PROCESS),
+ * HOOP_E_DATA_LOSS (the machine went down under STORAGE_SURVIVES_PROCESS_CRASH),
  * HOOP_E_DENIED and HOOP_E_UNAVAILABLE (the file system refuses).
  */
 enum hoop_status

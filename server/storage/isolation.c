@@ -24,7 +24,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 
-struct child_result {
+struct isolated_child_result {
     uint32_t status;
     char text[LIMIT_ERROR_TEXT];
 };
@@ -46,29 +46,29 @@ child_silence_crash_output(void)
 }
 
 static void
-child_run(isolation_fn *fn, void *owner, int out)
+isolated_child_run(isolation_fn *fn, void *owner, int out)
 {
-    struct child_result child_result = {0};
+    struct isolated_child_result isolated_child_result = {0};
 
     child_silence_crash_output();
-    child_result.status = (uint32_t)fn(owner);
-    if (child_result.status != HOOP_OK)
-        snprintf(child_result.text, sizeof(child_result.text), "%s",
-                 error_text());
-    _exit(write(out, &child_result, sizeof(child_result)) !=
-          sizeof(child_result));
+    isolated_child_result.status = (uint32_t)fn(owner);
+    if (isolated_child_result.status != HOOP_OK)
+        snprintf(isolated_child_result.text, sizeof(isolated_child_result.text),
+                 "%s", error_text());
+    _exit(write(out, &isolated_child_result, sizeof(isolated_child_result)) !=
+          sizeof(isolated_child_result));
 }
 
 /* Returns whether the complete result arrived. */
 static bool
 child_result_read(int in,
                   uint64_t timeout_ms,
-                  struct child_result *child_result)
+                  struct isolated_child_result *isolated_child_result)
 {
     const uint64_t deadline_ns = clock_deadline_ns(timeout_ms);
     size_t n_read = 0;
 
-    while (n_read < sizeof(*child_result)) {
+    while (n_read < sizeof(*isolated_child_result)) {
         struct pollfd ready = {.fd = in, .events = POLLIN};
         const int n_ready = poll(&ready, 1, clock_left_ms(deadline_ns));
 
@@ -77,8 +77,8 @@ child_result_read(int in,
         if (n_ready <= 0)
             return false;
 
-        const ssize_t n = read(in, (char *)child_result + n_read,
-                               sizeof(*child_result) - n_read);
+        const ssize_t n = read(in, (char *)isolated_child_result + n_read,
+                               sizeof(*isolated_child_result) - n_read);
 
         if (n < 0 && errno == EINTR)
             continue;
@@ -86,13 +86,13 @@ child_result_read(int in,
             return false;
         n_read += (size_t)n;
     }
-    child_result->text[sizeof(child_result->text) - 1] = '\0';
+    isolated_child_result->text[sizeof(isolated_child_result->text) - 1] = '\0';
     return true;
 }
 
 /* Explain why the child sent no result. */
 static enum hoop_status
-missing_result_explain(pid_t child)
+isolated_child_explain_death(pid_t child)
 {
     int state = 0;
     pid_t ended = waitpid(child, &state, WNOHANG);
@@ -124,9 +124,9 @@ missing_result_explain(pid_t child)
 }
 
 enum hoop_status
-isolation_run(isolation_fn *fn, void *owner, uint64_t timeout_ms)
+isolation_run_in_child(isolation_fn *fn, void *owner, uint64_t timeout_ms)
 {
-    struct child_result child_result;
+    struct isolated_child_result isolated_child_result;
     int pipes[2];
 
     if (pipe2(pipes, O_CLOEXEC) != 0)
@@ -136,21 +136,22 @@ isolation_run(isolation_fn *fn, void *owner, uint64_t timeout_ms)
     const pid_t child = fork();
 
     if (child == 0)
-        child_run(fn, owner, pipes[1]);
+        isolated_child_run(fn, owner, pipes[1]);
     close(pipes[1]);
 
     const bool has_spoken =
-        child > 0 && child_result_read(pipes[0], timeout_ms, &child_result);
+        child > 0 &&
+        child_result_read(pipes[0], timeout_ms, &isolated_child_result);
 
     close(pipes[0]);
     if (child < 0)
         return error_raise(HOOP_E_EXHAUSTED, "no process: %s", strerror(errno));
     if (!has_spoken)
-        return missing_result_explain(child);
+        return isolated_child_explain_death(child);
     while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
         continue;
-    if (child_result.status == HOOP_OK)
+    if (isolated_child_result.status == HOOP_OK)
         return HOOP_OK;
-    return error_raise((enum hoop_status)child_result.status, "%s",
-                       child_result.text);
+    return error_raise((enum hoop_status)isolated_child_result.status, "%s",
+                       isolated_child_result.text);
 }

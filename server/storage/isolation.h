@@ -25,6 +25,6 @@ isolation_fn(void *owner);
  * what fn examines.
  */
 enum hoop_status
-isolation_run(isolation_fn *fn, void *owner, uint64_t timeout_ms);
+isolation_run_in_child(isolation_fn *fn, void *owner, uint64_t timeout_ms);
 
 #endif

@@ -17,22 +17,23 @@
 #include "base/error.h"
 
 enum {
-    VERSION = 1,
-    PAGE_BRANCH = 0x01,
-    PAGE_LEAF = 0x02,
-    PAGE_OVERFLOW = 0x04,
-    PAGE_META = 0x08,
-    NODE_OVERFLOW_VALUE = 0x01, /* the value is the number of its first page */
-    TREE_NUMERIC_KEYS = 0x08,   /* keys are numbers */
-    TREE_UNSUPPORTED_FLAGS = 0x76, /* flags of trees that hoopd never creates */
+    LMDB_FORMAT_VERSION = 1,
+    PAGE_FLAG_BRANCH = 0x01,
+    PAGE_FLAG_LEAF = 0x02,
+    PAGE_FLAG_OVERFLOW = 0x04,
+    PAGE_FLAG_META = 0x08,
+    NODE_FLAG_OVERFLOW_VALUE =
+        0x01, /* the value is the number of its first page */
+    TREE_FLAG_NUMERIC_KEYS = 0x08, /* keys are numbers */
+    TREE_FLAGS_UNSUPPORTED = 0x76, /* flags of trees that hoopd never creates */
     PAGE_BYTES_MIN = 256,
     PAGE_BYTES_MAX = 32768,
-    DEPTH_MAX = 16,
-    PAGE_FIRST = 2, /* after the two meta pages */
+    TREE_DEPTH_MAX = 16,
+    DATA_PAGE_NUMBER_FIRST = 2, /* after the two meta pages */
 };
 
 static const uint32_t meta_magic = 0xBEEFC0DE;
-static const uint64_t no_page = UINT64_MAX;
+static const uint64_t no_page_number = UINT64_MAX;
 
 struct page_header {
     uint64_t number;
@@ -59,8 +60,8 @@ struct tree {
 };
 
 enum tree_kind {
-    TREE_FREE,
-    TREE_RECORDS,
+    TREE_KIND_FREE_PAGES,
+    TREE_KIND_RECORDS,
 };
 
 struct meta_page {
@@ -69,7 +70,7 @@ struct meta_page {
     uint64_t address;
     uint64_t n_map;
     struct tree trees[2];
-    uint64_t page_last;
+    uint64_t page_number_last;
     uint64_t commit;
 };
 
@@ -77,7 +78,7 @@ struct page_node {
     uint16_t low;
     uint16_t high;
     uint16_t flags;
-    uint16_t n_key;
+    uint16_t n_key_bytes;
 };
 
 /* The state of a walk through one tree. */
@@ -90,33 +91,33 @@ struct walk {
     enum tree_kind kind;
     struct tree found; /* counts of what was found */
     struct storage_span last;
-    bool may_equal; /* the next key may equal last */
+    bool may_equal_last_key; /* the next key may equal last */
     struct commit_record sums;
     struct commit_record written; /* the commit record that was read */
-    bool is_older;                /* the records have no checksums */
+    bool lacks_checksums;         /* the records have no checksums */
 };
 
 static void
-read_at(const void *bytes, size_t at, void *out, size_t n_bytes)
+bytes_read_at(const void *bytes, size_t at, void *out, size_t n_bytes)
 {
     memcpy(out, (const uint8_t *)bytes + at, n_bytes);
 }
 
 static enum hoop_status
-page_raise(uint64_t page, const char *what)
+page_damage_raise(uint64_t page, const char *what)
 {
     return error_raise(HOOP_E_DATA_LOSS, "page %" PRIu64 ": %s", page, what);
 }
 
 /* Return the bytes of a page, and refuse a page that is used twice. */
 static enum hoop_status
-page_claim(struct walk *walk, uint64_t page, const uint8_t **out_bytes)
+page_mark_used(struct walk *walk, uint64_t page, const uint8_t **out_bytes)
 {
-    if (page < PAGE_FIRST || page > walk->meta->page_last ||
+    if (page < DATA_PAGE_NUMBER_FIRST || page > walk->meta->page_number_last ||
         page >= walk->file.n_bytes / walk->n_page)
-        return page_raise(page, "it is beyond the end of the file");
+        return page_damage_raise(page, "it is beyond the end of the file");
     if (walk->is_used && walk->is_used[page / 8] & (1U << (page % 8)))
-        return page_raise(page, "two others refer to it");
+        return page_damage_raise(page, "two others refer to it");
     if (walk->is_used)
         walk->is_used[page / 8] |= (uint8_t)(1U << (page % 8));
     *out_bytes = (const uint8_t *)walk->file.bytes + page * walk->n_page;
@@ -130,19 +131,19 @@ page_check_open(struct walk *walk,
                 const uint8_t **out_bytes)
 {
     struct page_header head;
-    const enum hoop_status status = page_claim(walk, page, out_bytes);
+    const enum hoop_status status = page_mark_used(walk, page, out_bytes);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    read_at(*out_bytes, 0, &head, sizeof(head));
+    bytes_read_at(*out_bytes, 0, &head, sizeof(head));
     if (head.number != page)
-        return page_raise(page, "another page stands in its place");
+        return page_damage_raise(page, "another page stands in its place");
     if (head.flags != flags)
-        return page_raise(page, "it is of another kind than expected");
-    if (flags != PAGE_OVERFLOW &&
+        return page_damage_raise(page, "it is of another kind than expected");
+    if (flags != PAGE_FLAG_OVERFLOW &&
         (head.lower < sizeof(head) || head.lower % 2 ||
          head.upper < head.lower || head.upper > walk->n_page))
-        return page_raise(page, "its sizes contradict each other");
+        return page_damage_raise(page, "its sizes contradict each other");
     return HOOP_OK;
 }
 
@@ -151,7 +152,7 @@ keys_compare(enum tree_kind kind, struct storage_span a, struct storage_span b)
 {
     const size_t n_both = a.n_bytes < b.n_bytes ? a.n_bytes : b.n_bytes;
 
-    if (kind == TREE_FREE) {
+    if (kind == TREE_KIND_FREE_PAGES) {
         uint64_t left;
         uint64_t right;
 
@@ -168,18 +169,18 @@ keys_compare(enum tree_kind kind, struct storage_span a, struct storage_span b)
 static enum hoop_status
 key_check_order(struct walk *walk, uint64_t page, struct storage_span key)
 {
-    if (walk->kind == TREE_FREE && key.n_bytes != sizeof(uint64_t))
-        return page_raise(page, "a key is no number");
+    if (walk->kind == TREE_KIND_FREE_PAGES && key.n_bytes != sizeof(uint64_t))
+        return page_damage_raise(page, "a key is no number");
     if (key.n_bytes == 0)
-        return page_raise(page, "a key is empty");
+        return page_damage_raise(page, "a key is empty");
     if (walk->last.bytes) {
         const int order = keys_compare(walk->kind, walk->last, key);
 
-        if (order > 0 || (order == 0 && !walk->may_equal))
-            return page_raise(page, "its keys are out of order");
+        if (order > 0 || (order == 0 && !walk->may_equal_last_key))
+            return page_damage_raise(page, "its keys are out of order");
     }
     walk->last = key;
-    walk->may_equal = false;
+    walk->may_equal_last_key = false;
     return HOOP_OK;
 }
 
@@ -194,17 +195,17 @@ overflow_value_read(struct walk *walk,
     const uint64_t n_least = (sizeof(head) - 1 + n_bytes) / walk->n_page + 1;
 
     enum hoop_status status =
-        page_check_open(walk, first, PAGE_OVERFLOW, &bytes);
+        page_check_open(walk, first, PAGE_FLAG_OVERFLOW, &bytes);
     if (status != HOOP_OK)
         return error_pass(status);
-    read_at(bytes, 0, &head, sizeof(head));
+    bytes_read_at(bytes, 0, &head, sizeof(head));
     /* The value may have replaced a larger one. */
     if (head.n_pages < n_least)
-        return page_raise(first, "its value has another size");
+        return page_damage_raise(first, "its value has another size");
     for (uint64_t i = 1; i < head.n_pages; i++) {
         const uint8_t *more = NULL;
 
-        status = page_claim(walk, first + i, &more);
+        status = page_mark_used(walk, first + i, &more);
         if (status != HOOP_OK)
             return error_pass(status);
     }
@@ -235,13 +236,13 @@ record_verify_visit(struct walk *walk,
     uint64_t sum = 0;
 
     if (!record_split_and_verify(key, stored, &value, &sum)) {
-        walk->is_older |= is_pre_checksum_record(key, stored);
-        return page_raise(page, "a record is not what was written");
+        walk->lacks_checksums |= is_pre_checksum_record(key, stored);
+        return page_damage_raise(page, "a record is not what was written");
     }
     if (commit_record_is_key(key)) {
         return commit_record_decode(value, &walk->written)
                    ? HOOP_OK
-                   : page_raise(page, "the count of records is none");
+                   : page_damage_raise(page, "the count of records is none");
     }
     walk->sums.n_records++;
     walk->sums.sum += sum;
@@ -259,22 +260,23 @@ free_list_check(struct walk *walk, uint64_t page, struct storage_span value)
     uint64_t former = UINT64_MAX;
 
     if (value.n_bytes >= sizeof(n_free))
-        read_at(value.bytes, 0, &n_free, sizeof(n_free));
+        bytes_read_at(value.bytes, 0, &n_free, sizeof(n_free));
     if (value.n_bytes < sizeof(n_free) ||
         n_free > value.n_bytes / sizeof(n_free) - 1)
-        return page_raise(page, "a list of free pages has another length");
+        return page_damage_raise(page,
+                                 "a list of free pages has another length");
     for (uint64_t i = 1; i <= n_free; i++) {
         uint64_t free_page;
 
-        read_at(value.bytes, i * sizeof(free_page), &free_page,
-                sizeof(free_page));
-        if (free_page < PAGE_FIRST || free_page > walk->meta->page_last ||
-            free_page >= former)
-            return page_raise(page, "a list of free pages is damaged");
+        bytes_read_at(value.bytes, i * sizeof(free_page), &free_page,
+                      sizeof(free_page));
+        if (free_page < DATA_PAGE_NUMBER_FIRST ||
+            free_page > walk->meta->page_number_last || free_page >= former)
+            return page_damage_raise(page, "a list of free pages is damaged");
         former = free_page;
         if (walk->is_used &&
             walk->is_used[free_page / 8] & (1U << (free_page % 8)))
-            return page_raise(free_page, "it is in use, and free");
+            return page_damage_raise(free_page, "it is in use, and free");
         if (walk->is_used)
             walk->is_used[free_page / 8] |= (uint8_t)(1U << (free_page % 8));
     }
@@ -303,13 +305,13 @@ node_read(const struct walk *walk,
     struct page_header head;
     uint16_t at;
 
-    read_at(bytes, 0, &head, sizeof(head));
-    read_at(bytes, sizeof(head) + index * sizeof(at), &at, sizeof(at));
+    bytes_read_at(bytes, 0, &head, sizeof(head));
+    bytes_read_at(bytes, sizeof(head) + index * sizeof(at), &at, sizeof(at));
     if (at < head.upper || at % 2 || at + sizeof(*out_node) > walk->n_page)
-        return page_raise(head.number, "an entry is outside of it");
-    read_at(bytes, at, out_node, sizeof(*out_node));
-    if (at + sizeof(*out_node) + out_node->n_key > walk->n_page)
-        return page_raise(head.number, "a key is outside of it");
+        return page_damage_raise(head.number, "an entry is outside of it");
+    bytes_read_at(bytes, at, out_node, sizeof(*out_node));
+    if (at + sizeof(*out_node) + out_node->n_key_bytes > walk->n_page)
+        return page_damage_raise(head.number, "a key is outside of it");
     *out_at = at + sizeof(*out_node);
     return HOOP_OK;
 }
@@ -328,26 +330,26 @@ leaf_entry_walk(struct walk *walk,
     if (status != HOOP_OK)
         return error_pass(status);
 
-    const struct storage_span key = {bytes + at, node.n_key};
+    const struct storage_span key = {bytes + at, node.n_key_bytes};
     struct storage_span value = {
-        bytes + at + node.n_key,
+        bytes + at + node.n_key_bytes,
         (size_t)node.low | (size_t)node.high << 16,
     };
     const size_t n_here =
-        node.flags == NODE_OVERFLOW_VALUE ? sizeof(first) : value.n_bytes;
+        node.flags == NODE_FLAG_OVERFLOW_VALUE ? sizeof(first) : value.n_bytes;
 
-    if (node.flags & ~(unsigned int)NODE_OVERFLOW_VALUE ||
-        at + node.n_key + n_here > walk->n_page)
-        return page_raise(page, "a value is outside of it");
+    if (node.flags & ~(unsigned int)NODE_FLAG_OVERFLOW_VALUE ||
+        at + node.n_key_bytes + n_here > walk->n_page)
+        return page_damage_raise(page, "a value is outside of it");
     status = key_check_order(walk, page, key);
-    if (status == HOOP_OK && node.flags == NODE_OVERFLOW_VALUE) {
+    if (status == HOOP_OK && node.flags == NODE_FLAG_OVERFLOW_VALUE) {
         memcpy(&first, value.bytes, sizeof(first));
         status = overflow_value_read(walk, first, value.n_bytes, &value);
     }
     if (status != HOOP_OK)
         return error_pass(status);
     walk->found.n_entries++;
-    return walk->kind == TREE_FREE
+    return walk->kind == TREE_KIND_FREE_PAGES
                ? free_list_check(walk, page, value)
                : record_verify_visit(walk, page, key, value);
 }
@@ -376,12 +378,13 @@ branch_entry_walk(struct walk *walk,
     if (index > 0) {
         struct page_header head;
 
-        read_at(bytes, 0, &head, sizeof(head));
-        status = key_check_order(walk, head.number,
-                                 (struct storage_span){bytes + at, node.n_key});
+        bytes_read_at(bytes, 0, &head, sizeof(head));
+        status = key_check_order(
+            walk, head.number,
+            (struct storage_span){bytes + at, node.n_key_bytes});
         if (status != HOOP_OK)
             return error_pass(status);
-        walk->may_equal = true;
+        walk->may_equal_last_key = true;
     }
     status = page_walk(walk, below, depth + 1);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -395,16 +398,16 @@ page_walk(struct walk *walk, uint64_t page, unsigned int depth)
     const uint8_t *bytes = NULL;
     struct page_header head;
 
-    enum hoop_status status =
-        page_check_open(walk, page, is_leaf ? PAGE_LEAF : PAGE_BRANCH, &bytes);
+    enum hoop_status status = page_check_open(
+        walk, page, is_leaf ? PAGE_FLAG_LEAF : PAGE_FLAG_BRANCH, &bytes);
     if (status != HOOP_OK)
         return error_pass(status);
-    read_at(bytes, 0, &head, sizeof(head));
+    bytes_read_at(bytes, 0, &head, sizeof(head));
 
     const size_t n_entries = (head.lower - sizeof(head)) / sizeof(uint16_t);
 
     if (n_entries < (is_leaf ? 1 : 2))
-        return page_raise(page, "it has too few entries");
+        return page_damage_raise(page, "it has too few entries");
     if (is_leaf)
         walk->found.n_leaves++;
     else
@@ -422,8 +425,8 @@ page_walk(struct walk *walk, uint64_t page, unsigned int depth)
 static bool
 tree_has_root(const struct tree *tree)
 {
-    return tree->depth <= DEPTH_MAX &&
-           (tree->depth == 0) == (tree->root == no_page);
+    return tree->depth <= TREE_DEPTH_MAX &&
+           (tree->depth == 0) == (tree->root == no_page_number);
 }
 
 static enum hoop_status
@@ -434,10 +437,10 @@ tree_walk(struct walk *walk, enum tree_kind kind)
     walk->kind = kind;
     walk->found = (struct tree){0};
     walk->last = (struct storage_span){0};
-    walk->may_equal = false;
+    walk->may_equal_last_key = false;
     if (!tree_has_root(tree))
         return error_raise(HOOP_E_DATA_LOSS, "a tree has no root");
-    if (tree->root != no_page) {
+    if (tree->root != no_page_number) {
         const enum hoop_status status =
             damage_report(walk, page_walk(walk, tree->root, 1));
 
@@ -468,24 +471,25 @@ meta_read(struct storage_span file,
     struct meta_page meta;
 
     if (file.n_bytes < at + sizeof(head) + sizeof(meta))
-        return page_raise(page, "it is beyond the end of the file");
-    read_at(file.bytes, at, &head, sizeof(head));
-    read_at(file.bytes, at + sizeof(head), &meta, sizeof(meta));
+        return page_damage_raise(page, "it is beyond the end of the file");
+    bytes_read_at(file.bytes, at, &head, sizeof(head));
+    bytes_read_at(file.bytes, at + sizeof(head), &meta, sizeof(meta));
 
-    const uint32_t n_bytes = meta.trees[TREE_FREE].pad;
+    const uint32_t n_bytes = meta.trees[TREE_KIND_FREE_PAGES].pad;
 
-    if (head.number != page || head.flags != PAGE_META ||
-        meta.magic != meta_magic || meta.version != VERSION)
-        return page_raise(page, "it is no file of hoopd's, or damaged");
+    if (head.number != page || head.flags != PAGE_FLAG_META ||
+        meta.magic != meta_magic || meta.version != LMDB_FORMAT_VERSION)
+        return page_damage_raise(page, "it is no file of hoopd's, or damaged");
     if (n_bytes < PAGE_BYTES_MIN || n_bytes > PAGE_BYTES_MAX ||
         n_bytes & (n_bytes - 1) || (n_page && n_bytes != n_page))
-        return page_raise(page, "its size of pages is wrong");
+        return page_damage_raise(page, "its size of pages is wrong");
     /* Free pages at the end may never have been written. */
-    if (meta.page_last < PAGE_FIRST - 1 || meta.page_last > UINT32_MAX ||
-        meta.trees[TREE_RECORDS].flags != 0 ||
-        meta.trees[TREE_FREE].flags & TREE_UNSUPPORTED_FLAGS ||
-        !(meta.trees[TREE_FREE].flags & TREE_NUMERIC_KEYS))
-        return page_raise(page, "it contradicts itself");
+    if (meta.page_number_last < DATA_PAGE_NUMBER_FIRST - 1 ||
+        meta.page_number_last > UINT32_MAX ||
+        meta.trees[TREE_KIND_RECORDS].flags != 0 ||
+        meta.trees[TREE_KIND_FREE_PAGES].flags & TREE_FLAGS_UNSUPPORTED ||
+        !(meta.trees[TREE_KIND_FREE_PAGES].flags & TREE_FLAG_NUMERIC_KEYS))
+        return page_damage_raise(page, "it contradicts itself");
     *out_meta = meta;
     return HOOP_OK;
 }
@@ -493,7 +497,7 @@ meta_read(struct storage_span file,
 /* Both meta pages, and which one was written last. */
 struct meta_pages {
     struct meta_page meta[2];
-    bool is_good[2];
+    bool is_meta_valid[2];
     unsigned int last;
     size_t n_page;
 };
@@ -506,28 +510,28 @@ meta_pages_read(struct storage_span file, struct meta_pages *metas)
 {
     enum hoop_status status = meta_read(file, 0, 0, &metas->meta[0]);
 
-    metas->is_good[0] = status == HOOP_OK;
-    if (metas->is_good[0])
-        metas->n_page = metas->meta[0].trees[TREE_FREE].pad;
+    metas->is_meta_valid[0] = status == HOOP_OK;
+    if (metas->is_meta_valid[0])
+        metas->n_page = metas->meta[0].trees[TREE_KIND_FREE_PAGES].pad;
     for (size_t n_page = PAGE_BYTES_MIN;
-         !metas->is_good[1] && n_page <= PAGE_BYTES_MAX; n_page *= 2) {
+         !metas->is_meta_valid[1] && n_page <= PAGE_BYTES_MAX; n_page *= 2) {
         if (metas->n_page && metas->n_page != n_page)
             continue;
 
         const enum hoop_status second =
             meta_read(file, n_page, 1, &metas->meta[1]);
 
-        metas->is_good[1] = second == HOOP_OK;
-        if (metas->is_good[1])
+        metas->is_meta_valid[1] = second == HOOP_OK;
+        if (metas->is_meta_valid[1])
             metas->n_page = n_page;
-        else if (metas->is_good[0])
+        else if (metas->is_meta_valid[0])
             status = second;
     }
-    if (!metas->is_good[0])
+    if (!metas->is_meta_valid[0])
         status = meta_read(file, 0, 0, &metas->meta[0]);
-    metas->last =
-        metas->is_good[1] &&
-        (!metas->is_good[0] || metas->meta[1].commit > metas->meta[0].commit);
+    metas->last = metas->is_meta_valid[1] &&
+                  (!metas->is_meta_valid[0] ||
+                   metas->meta[1].commit > metas->meta[0].commit);
     return status;
 }
 
@@ -572,7 +576,7 @@ previous_commit_check(const struct meta_pages *metas, struct storage_span file)
     if (other->commit == 0)
         return HOOP_OK;
 
-    const enum hoop_status status = tree_walk(&walk, TREE_RECORDS);
+    const enum hoop_status status = tree_walk(&walk, TREE_KIND_RECORDS);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -620,7 +624,7 @@ pages_check(struct storage_span file)
         return error_pass(status);
 
     const struct meta_page *last = &metas.meta[metas.last];
-    CLEANUP(free) uint8_t *is_used = calloc(1, last->page_last / 8 + 1);
+    CLEANUP(free) uint8_t *is_used = calloc(1, last->page_number_last / 8 + 1);
     struct walk walk = {
         .file = file,
         .n_page = metas.n_page,
@@ -630,16 +634,16 @@ pages_check(struct storage_span file)
 
     if (!is_used)
         return error_raise(HOOP_E_EXHAUSTED, "no memory to check the data");
-    status = tree_walk(&walk, TREE_RECORDS);
+    status = tree_walk(&walk, TREE_KIND_RECORDS);
     if (status == HOOP_OK)
         status = commit_checksum_record_check(&walk);
-    else if (walk.is_older)
+    else if (walk.lacks_checksums)
         return error_raise(HOOP_E_PRECONDITION,
                            "it was written by an earlier hoopd, whose records "
                            "have no checksums: use the release that wrote it, "
                            "or begin with an empty folder");
     if (status == HOOP_OK)
-        status = tree_walk(&walk, TREE_FREE);
+        status = tree_walk(&walk, TREE_KIND_FREE_PAGES);
     if (status == HOOP_OK)
         status = previous_commit_check(&metas, file);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -655,11 +659,11 @@ meta_records_commit(const struct meta_pages *metas,
 {
     walk->meta = &metas->meta[page];
 
-    const bool is_whole = tree_walk(walk, TREE_RECORDS) == HOOP_OK &&
+    const bool is_whole = tree_walk(walk, TREE_KIND_RECORDS) == HOOP_OK &&
                           walk->sums.n_records == walk->written.n_records &&
                           walk->sums.sum == walk->written.sum;
 
-    return is_whole || (metas->is_good[page] &&
+    return is_whole || (metas->is_meta_valid[page] &&
                         walk->written.commit == walk->meta->commit)
                ? walk->written.commit
                : 0;
@@ -668,9 +672,9 @@ meta_records_commit(const struct meta_pages *metas,
 /* Use the meta page of the later commit, and report what the damage may have
  * cost. */
 static enum hoop_status
-meta_use_later(struct meta_pages *metas,
-               const uint64_t commits[2],
-               const struct walk *reading)
+meta_pages_use_later_commit(struct meta_pages *metas,
+                            const uint64_t commits[2],
+                            const struct walk *reading)
 {
     if (commits[0] != commits[1])
         metas->last = commits[1] > commits[0];
@@ -678,24 +682,26 @@ meta_use_later(struct meta_pages *metas,
     const unsigned int last = metas->last;
     const bool is_sure = commits[!last] != 0;
     const bool is_last_damaged =
-        is_sure &&
-        (!metas->is_good[last] || metas->meta[last].commit != commits[last]);
+        is_sure && (!metas->is_meta_valid[last] ||
+                    metas->meta[last].commit != commits[last]);
 
-    (void)page_raise(is_last_damaged ? last : !last,
-                     is_sure ? "it is damaged; both of the last changes can "
-                               "be read all the same"
-                             : "it is damaged: the last change may be lost, "
-                               "and what it replaced be back");
+    (void)page_damage_raise(is_last_damaged ? last : !last,
+                            is_sure
+                                ? "it is damaged; both of the last changes can "
+                                  "be read all the same"
+                                : "it is damaged: the last change may be lost, "
+                                  "and what it replaced be back");
     return damage_report(reading, HOOP_E_DATA_LOSS);
 }
 
 /* Return whether both meta pages are intact and the last one has a valid
  * root. */
 static bool
-metas_are_intact(const struct meta_pages *metas, const struct walk *reading)
+meta_pages_are_intact(const struct meta_pages *metas,
+                      const struct walk *reading)
 {
     const struct meta_page *last = &metas->meta[metas->last];
-    const struct tree *tree = &last->trees[TREE_RECORDS];
+    const struct tree *tree = &last->trees[TREE_KIND_RECORDS];
     struct walk walk = {
         .file = reading->file,
         .n_page = metas->n_page,
@@ -703,12 +709,12 @@ metas_are_intact(const struct meta_pages *metas, const struct walk *reading)
     };
     const uint8_t *bytes;
 
-    if (!metas->is_good[0] || !metas->is_good[1] ||
+    if (!metas->is_meta_valid[0] || !metas->is_meta_valid[1] ||
         meta_pages_check_commits(metas) != HOOP_OK || !tree_has_root(tree))
         return false;
-    return tree->root == no_page ||
+    return tree->root == no_page_number ||
            page_check_open(&walk, tree->root,
-                           tree->depth == 1 ? PAGE_LEAF : PAGE_BRANCH,
+                           tree->depth == 1 ? PAGE_FLAG_LEAF : PAGE_FLAG_BRANCH,
                            &bytes) == HOOP_OK;
 }
 
@@ -721,7 +727,7 @@ meta_choose(struct meta_pages *metas, const struct walk *reading)
     const size_t n_used = file.n_bytes / metas->n_page / 8 + 1;
     uint64_t commits[2] = {0};
 
-    if (metas_are_intact(metas, reading))
+    if (meta_pages_are_intact(metas, reading))
         return HOOP_OK;
     for (unsigned int page = 0; page < 2; page++) {
         const size_t at = page * metas->n_page + sizeof(struct page_header);
@@ -732,11 +738,12 @@ meta_choose(struct meta_pages *metas, const struct walk *reading)
         walk.is_used = calloc(1, n_used);
         if (!walk.is_used)
             return error_raise(HOOP_E_EXHAUSTED, "no memory to read the data");
-        read_at(file.bytes, at, &metas->meta[page], sizeof(struct meta_page));
+        bytes_read_at(file.bytes, at, &metas->meta[page],
+                      sizeof(struct meta_page));
         commits[page] = meta_records_commit(metas, &walk, page);
         free(walk.is_used);
     }
-    return meta_use_later(metas, commits, reading);
+    return meta_pages_use_later_commit(metas, commits, reading);
 }
 
 enum hoop_status
@@ -747,7 +754,7 @@ pages_visit_records(struct storage_span file,
     struct meta_pages metas = {0};
 
     (void)meta_pages_read(file, &metas);
-    if (!metas.is_good[0] && !metas.is_good[1])
+    if (!metas.is_meta_valid[0] && !metas.is_meta_valid[1])
         return error_raise(HOOP_E_DATA_LOSS,
                            "neither page 0 nor page 1 is one of hoopd's");
 
@@ -766,7 +773,7 @@ pages_visit_records(struct storage_span file,
     enum hoop_status status = meta_choose(&metas, &walk);
     walk.meta = &metas.meta[metas.last];
     if (status == HOOP_OK)
-        status = tree_walk(&walk, TREE_RECORDS);
+        status = tree_walk(&walk, TREE_KIND_RECORDS);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_written = walk.written;

@@ -27,15 +27,15 @@
 
 enum {
     /* Version of the layout of all records. */
-    SCHEMA = 3,
-    RETRY_MS = 200,
+    RECORD_SCHEMA_VERSION = 3,
+    WRITER_RETRY_PAUSE_MS = 200,
     /* How often the writer checks that the folder is still ours, also when
      * idle. */
-    CHECK_MS = 1000,
-    TERM_BYTES = 64,
+    FOLDER_CHECK_INTERVAL_MS = 1000,
+    TERM_RECORD_BYTES_MAX = 64,
 };
 
-static const char term_key[] = "term";
+static const char term_record_key[] = "term";
 static const char product[] = "hoopd";
 
 struct storage {
@@ -46,29 +46,30 @@ struct storage {
 
     /* Used by the loop only. */
     struct changeset step;
-    uint64_t n_commit_batches; /* batches made so far */
-    uint64_t n_told;
+    uint64_t n_batches_committed; /* batches made so far */
+    uint64_t n_batches_notified;
 
     pthread_mutex_t lock;
     pthread_cond_t wake;
     pthread_t writer;
-    bool has_writer;
+    bool has_writer_thread;
     /* Protected by the lock. */
     struct changeset waiting;
-    uint64_t n_waiting; /* number of the last batch in waiting */
-    size_t n_bytes;     /* bytes that wait or are being written */
-    uint64_t n_kept;
-    bool is_told; /* a post to the loop is on its way */
-    bool is_ending;
+    uint64_t
+        last_waiting_batch_number; /* number of the last batch in waiting */
+    size_t n_bytes;                /* bytes that wait or are being written */
+    uint64_t n_batches_durable;
+    bool is_notify_posted; /* a post to the loop is on its way */
+    bool is_writer_stopping;
     bool is_well;
-    bool is_taken; /* by another process */
+    bool is_taken_by_other; /* by another process */
 
     /* Used by the writer thread only. */
     struct changeset writing;
 };
 
 static struct storage_span
-text_as_bytes(const char *text)
+storage_span_from_text(const char *text)
 {
     return (struct storage_span){text, strlen(text)};
 }
@@ -90,16 +91,16 @@ term_read(void *owner, struct storage_span key, struct storage_span value)
 
     storage->term.lineage = unpack_uint(&unpack, UINT64_MAX);
     storage->term.generation = unpack_uint(&unpack, UINT64_MAX - 1);
-    if (key.n_bytes != strlen(term_key) ||
-        memcmp(key.bytes, term_key, key.n_bytes) != 0 ||
+    if (key.n_bytes != strlen(term_record_key) ||
+        memcmp(key.bytes, term_record_key, key.n_bytes) != 0 ||
         unpack_status(&unpack) != HOOP_OK || strcmp(name, product) != 0)
         return error_raise(HOOP_E_DATA_LOSS, "its first record is unknown");
-    if (schema != SCHEMA)
+    if (schema != RECORD_SCHEMA_VERSION)
         return error_raise(HOOP_E_PRECONDITION,
                            "it is of version %" PRIu64 ", this hoopd knows "
                            "%d: use the release that wrote it, or an empty "
                            "folder",
-                           schema, SCHEMA);
+                           schema, RECORD_SCHEMA_VERSION);
     return HOOP_OK;
 }
 
@@ -111,16 +112,17 @@ term_write(struct storage *storage)
     CLEANUP(free) uint8_t *bytes = NULL;
     size_t n_bytes = 0;
 
-    pack_init(&pack, TERM_BYTES);
+    pack_init(&pack, TERM_RECORD_BYTES_MAX);
     pack_array(&pack, 4);
     pack_str(&pack, product);
-    pack_uint(&pack, SCHEMA);
+    pack_uint(&pack, RECORD_SCHEMA_VERSION);
     pack_uint(&pack, storage->term.lineage);
     pack_uint(&pack, storage->term.generation);
     enum hoop_status status = pack_take(&pack, &bytes, &n_bytes);
     if (status != HOOP_OK)
         return error_pass(status);
-    changeset_put(&changes, STORAGE_OWN, text_as_bytes(term_key),
+    changeset_put(&changes, STORAGE_OWNER_STORAGE,
+                  storage_span_from_text(term_record_key),
                   (struct storage_span){bytes, n_bytes});
     status = database_apply_changes(storage->database, &changes);
     if (status == HOOP_OK)
@@ -130,10 +132,10 @@ term_write(struct storage *storage)
 
 /* A lineage of 0 means that no term was read, so the file is new. */
 static enum hoop_status
-term_start_next(struct storage *storage)
+storage_term_start_next(struct storage *storage)
 {
-    enum hoop_status status =
-        storage_visit_records(storage, STORAGE_OWN, term_read, storage);
+    enum hoop_status status = storage_visit_records(
+        storage, STORAGE_OWNER_STORAGE, term_read, storage);
 
     while (status == HOOP_OK && !storage->term.lineage)
         status =
@@ -153,13 +155,13 @@ durable_notify_owner(void *owner)
     struct storage *storage = owner;
 
     pthread_mutex_lock(&storage->lock);
-    const uint64_t n_kept = storage->n_kept;
-    storage->is_told = false;
+    const uint64_t n_batches_durable = storage->n_batches_durable;
+    storage->is_notify_posted = false;
     pthread_mutex_unlock(&storage->lock);
-    if (n_kept == storage->n_told)
+    if (n_batches_durable == storage->n_batches_notified)
         return;
-    storage->n_told = n_kept;
-    storage->options.on_durable(storage->options.owner, n_kept);
+    storage->n_batches_notified = n_batches_durable;
+    storage->options.on_durable(storage->options.owner, n_batches_durable);
 }
 
 static void
@@ -176,7 +178,7 @@ storage_on_folder_replaced(void *owner)
 static void
 storage_set_replaced(struct storage *storage)
 {
-    storage->is_taken = true;
+    storage->is_taken_by_other = true;
     storage->is_well = false;
     log_error("keep", "%s; this one writes and acknowledges nothing any more",
               error_text());
@@ -189,9 +191,10 @@ storage_set_replaced(struct storage *storage)
 static void
 durable_post_to_loop(struct storage *storage)
 {
-    if (!storage->is_told)
-        storage->is_told = loop_post(storage->options.loop,
-                                     durable_notify_owner, storage) == HOOP_OK;
+    if (!storage->is_notify_posted)
+        storage->is_notify_posted =
+            loop_post(storage->options.loop, durable_notify_owner, storage) ==
+            HOOP_OK;
 }
 
 static void
@@ -241,9 +244,9 @@ writer_wait_until(struct storage *storage, uint64_t until_ns)
 static void
 writer_pause_before_retry(struct storage *storage)
 {
-    const uint64_t until_ns = clock_deadline_ns(RETRY_MS);
+    const uint64_t until_ns = clock_deadline_ns(WRITER_RETRY_PAUSE_MS);
 
-    while (!storage->is_ending && !clock_is_past(until_ns))
+    while (!storage->is_writer_stopping && !clock_is_past(until_ns))
         writer_wait_until(storage, until_ns);
 }
 
@@ -252,16 +255,16 @@ writer_pause_before_retry(struct storage *storage)
 static void
 writer_wait_for_batches(struct storage *storage)
 {
-    uint64_t check_ns = clock_deadline_ns(CHECK_MS);
+    uint64_t check_ns = clock_deadline_ns(FOLDER_CHECK_INTERVAL_MS);
 
-    while (storage->n_kept == storage->n_waiting && !storage->is_ending &&
-           !storage->is_taken) {
+    while (storage->n_batches_durable == storage->last_waiting_batch_number &&
+           !storage->is_writer_stopping && !storage->is_taken_by_other) {
         writer_wait_until(storage, check_ns);
         if (!clock_is_past(check_ns))
             continue;
         if (folder_lock_check_still_ours(storage->folder_lock) != HOOP_OK)
             storage_set_replaced(storage);
-        check_ns = clock_deadline_ns(CHECK_MS);
+        check_ns = clock_deadline_ns(FOLDER_CHECK_INTERVAL_MS);
     }
 }
 
@@ -270,9 +273,10 @@ writer_wait_for_batches(struct storage *storage)
 static void
 writer_write_batches(struct storage *storage)
 {
-    const uint64_t n_waiting = storage->n_waiting;
+    const uint64_t last_waiting_batch_number =
+        storage->last_waiting_batch_number;
 
-    changeset_move(&storage->writing, &storage->waiting);
+    changeset_append_and_clear(&storage->writing, &storage->waiting);
     pthread_mutex_unlock(&storage->lock);
     enum hoop_status status =
         folder_lock_check_still_ours(storage->folder_lock);
@@ -289,7 +293,7 @@ writer_write_batches(struct storage *storage)
     }
     storage_set_health(storage, status);
     if (status == HOOP_OK) {
-        storage->n_kept = n_waiting;
+        storage->n_batches_durable = last_waiting_batch_number;
         storage->n_bytes = storage->waiting.n_bytes;
         durable_post_to_loop(storage);
         pthread_cond_broadcast(&storage->wake);
@@ -304,9 +308,10 @@ writer_thread_main(void *owner)
     pthread_mutex_lock(&storage->lock);
     for (;;) {
         writer_wait_for_batches(storage);
-        if (storage->n_kept < storage->n_waiting && !storage->is_taken)
+        if (storage->n_batches_durable < storage->last_waiting_batch_number &&
+            !storage->is_taken_by_other)
             writer_write_batches(storage);
-        if (storage->is_ending || storage->is_taken)
+        if (storage->is_writer_stopping || storage->is_taken_by_other)
             break;
         if (!storage->is_well)
             writer_pause_before_retry(storage);
@@ -339,7 +344,7 @@ storage_parts_open(struct storage *storage)
                                &storage->database);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = term_start_next(storage);
+    status = storage_term_start_next(storage);
     if (status == HOOP_E_DATA_LOSS || status == HOOP_E_PRECONDITION)
         return error_raise(status, "cannot use %s: %s",
                            database_path(storage->database), error_text());
@@ -348,7 +353,7 @@ storage_parts_open(struct storage *storage)
     if (pthread_create(&storage->writer, NULL, writer_thread_main, storage) !=
         0)
         return error_raise(HOOP_E_EXHAUSTED, "no thread to write data");
-    storage->has_writer = true;
+    storage->has_writer_thread = true;
     return HOOP_OK;
 }
 
@@ -391,7 +396,7 @@ record_filter_by_owner(void *owner,
     const struct owner_filter *owner_filter = owner;
     const uint8_t *first = key.bytes;
 
-    if (key.n_bytes == 0 || *first > STORAGE_REPLIES)
+    if (key.n_bytes == 0 || *first > STORAGE_OWNER_REPLIES)
         return error_raise(HOOP_E_DATA_LOSS, "a record is nobody's");
     if (*first != (uint8_t)owner_filter->whose)
         return HOOP_OK;
@@ -441,11 +446,11 @@ storage_commit(struct storage *storage)
 {
     if (storage->step.n_bytes == 0)
         return;
-    storage->n_commit_batches++;
+    storage->n_batches_committed++;
     pthread_mutex_lock(&storage->lock);
     storage->n_bytes += storage->step.n_bytes;
-    changeset_move(&storage->waiting, &storage->step);
-    storage->n_waiting = storage->n_commit_batches;
+    changeset_append_and_clear(&storage->waiting, &storage->step);
+    storage->last_waiting_batch_number = storage->n_batches_committed;
     pthread_cond_broadcast(&storage->wake);
     pthread_mutex_unlock(&storage->lock);
 }
@@ -453,7 +458,7 @@ storage_commit(struct storage *storage)
 uint64_t
 storage_batch_number(const struct storage *storage)
 {
-    return storage->n_commit_batches + (storage->step.n_bytes > 0);
+    return storage->n_batches_committed + (storage->step.n_bytes > 0);
 }
 
 void
@@ -467,7 +472,8 @@ storage_flush(struct storage *storage, uint64_t timeout_ms)
     int error = 0;
 
     pthread_mutex_lock(&storage->lock);
-    while (storage->n_kept < storage->n_waiting && error != ETIMEDOUT)
+    while (storage->n_batches_durable < storage->last_waiting_batch_number &&
+           error != ETIMEDOUT)
         error = pthread_cond_timedwait(&storage->wake, &storage->lock, &until);
     pthread_mutex_unlock(&storage->lock);
     durable_notify_owner(storage);
@@ -495,7 +501,7 @@ static void
 writer_stop(struct storage *storage)
 {
     pthread_mutex_lock(&storage->lock);
-    storage->is_ending = true;
+    storage->is_writer_stopping = true;
     pthread_cond_broadcast(&storage->wake);
     pthread_mutex_unlock(&storage->lock);
     pthread_join(storage->writer, NULL);
@@ -507,11 +513,11 @@ storage_close(struct storage *storage)
 {
     if (!storage)
         return;
-    if (storage->has_writer)
+    if (storage->has_writer_thread)
         writer_stop(storage);
-    if (storage->database && !storage->is_taken &&
+    if (storage->database && !storage->is_taken_by_other &&
         database_sync(storage->database) == HOOP_OK &&
-        storage->n_kept == storage->n_waiting)
+        storage->n_batches_durable == storage->last_waiting_batch_number)
         folder_lock_mark_synced(storage->folder_lock);
     database_close(storage->database);
     folder_lock_release(storage->folder_lock);

@@ -34,9 +34,9 @@ struct loop;
 
 /* The module to which a record belongs: the first byte of its key. */
 enum storage_owner {
-    STORAGE_OWN = 0,
-    STORAGE_CORE = 1,
-    STORAGE_REPLIES = 2,
+    STORAGE_OWNER_STORAGE = 0,
+    STORAGE_OWNER_CORE = 1,
+    STORAGE_OWNER_REPLIES = 2,
 };
 
 /* Called for each record; key and value are borrowed for the call. */

@@ -364,7 +364,7 @@ vrank_begin_round(struct shm_vrank *vrank)
 
         if (vrank->plan.steps[i].kind == PLAN_POST)
             n_posted += vrank->plan.steps[i].from.count;
-        if (!fault && n_posted > vrank->shape.n_slot)
+        if (!fault && n_posted > vrank->shape.slot_capacity)
             fault = "posts more than the slot holds";
         if (fault)
             return raise_wrong_plan(vrank, i, fault);
@@ -408,7 +408,7 @@ combine_value(struct shm_vrank *vrank,
               const uint64_t *from,
               uint64_t *to)
 {
-    const bool own_is_left = step->side == PLAN_OWN_LEFT;
+    const bool own_is_left = step->side == PLAN_OWN_IS_LEFT_OPERAND;
     const uint64_t sum = arithmetic_combine(vrank->scenario->arithmetic,
                                             own_is_left ? *to : *from,
                                             own_is_left ? *from : *to);
@@ -663,8 +663,10 @@ shm_vrank_init(struct shm_vrank *vrank, uint32_t rank)
     vrank->n_rounds = vrank->scenario->algorithm->n_rounds(&vrank->shape);
     vrank->has_synced = calloc(vrank->shape.size, sizeof(bool));
     for (int i = 0; i < SHM_VRANK_SLOTS; i++) {
-        vrank->slots[i].bytes = byte_values_create(vrank->shape.n_slot * ES);
-        vrank->slots[i].readers = byte_values_create(vrank->shape.n_slot * ES);
+        vrank->slots[i].bytes =
+            byte_values_create(vrank->shape.slot_capacity * ES);
+        vrank->slots[i].readers =
+            byte_values_create(vrank->shape.slot_capacity * ES);
         has_all = has_all && vrank->slots[i].bytes && vrank->slots[i].readers;
     }
     for (int buffer = PLAN_INPUT; buffer < SHM_VRANK_BUFFERS; buffer++) {

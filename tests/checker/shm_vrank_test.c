@@ -41,7 +41,7 @@ expect_refused(size_t n, const char *why)
     const struct checker_case scenario = {
         .algorithm = &given,
         .goal = CHECKER_ALLREDUCE,
-        .shape = {.size = 2, .count = 6, .granule = 1, .n_slot = 4},
+        .shape = {.size = 2, .count = 6, .granule = 1, .slot_capacity = 4},
         .n_schedules = 1,
     };
 
@@ -127,7 +127,7 @@ shm_vrank_post_that_nobody_fetches_is_refused(void **state)
 static const struct checker_case sum = {
     .algorithm = &algorithm_allreduce_flat,
     .goal = CHECKER_ALLREDUCE,
-    .shape = {.size = 3, .count = 9, .granule = 1, .n_slot = 4},
+    .shape = {.size = 3, .count = 9, .granule = 1, .slot_capacity = 4},
     .n_schedules = 4,
 };
 

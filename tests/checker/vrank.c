@@ -75,7 +75,7 @@ vrank_combine_element(struct vrank *vrank,
     uint64_t *to = vrank_span_memory(vrank, &step->to) + at;
 
     for (size_t i = 0; i < ES; i++) {
-        const bool own_is_left = step->side == PLAN_OWN_LEFT;
+        const bool own_is_left = step->side == PLAN_OWN_IS_LEFT_OPERAND;
         const uint64_t sum = arithmetic_combine(
             vrank->scenario->arithmetic, own_is_left ? own[i] : arrived[i],
             own_is_left ? arrived[i] : own[i]);

@@ -291,7 +291,7 @@ meta_body(struct rank *rank)
                 .kind = HOOP_SEND,
                 .tensor = &parts[k],
                 .peer = 1,
-                .tag = tag_of_library_part(TAG_META, i),
+                .tag = tag_of_library_part(TAG_TENSOR_META, i),
             };
             RANK_CHECK(tensor_message_run(&message, 1, rank->comm) == HOOP_OK);
         }

@@ -19,8 +19,8 @@ import time
 from programs import WAIT_S
 
 HELLO_BYTES = 128
-AT_MAC = 34
-AT_OFFER = 66
+HANDSHAKE_MAC_OFFSET = 34
+HANDSHAKE_OFFER_OFFSET = 66
 SP_HELLO = bytes.fromhex('0053500000300000')  # an NNG client's first bytes
 OPEN_AT_ONCE = 400
 STAY_S = 0.3  # who says nothing, or little
@@ -80,8 +80,8 @@ def peer_key(token, job, epoch):
 def proof(key, said, challenge, letters=b'HOOPPROF'):
     """A dialer's second message, right if key is the job's."""
     mac = hmac.digest(key, letters + b'\0' + said + challenge +
-                      bytes(HELLO_BYTES - AT_OFFER), 'sha256')
-    return (letters.ljust(AT_MAC, b'\0') + mac).ljust(HELLO_BYTES, b'\0')
+                      bytes(HELLO_BYTES - HANDSHAKE_OFFER_OFFSET), 'sha256')
+    return (letters.ljust(HANDSHAKE_MAC_OFFSET, b'\0') + mac).ljust(HELLO_BYTES, b'\0')
 
 
 def read_all(stranger, n_bytes):

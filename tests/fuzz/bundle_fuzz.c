@@ -42,17 +42,17 @@ record_add(struct input *input)
     struct wire *wire = &wires[what % STREAMS];
     size_t n_bytes = input_byte(input);
 
-    if (wire->n_bytes + STREAM_GROUP_MARK + 1 > STREAM_BYTES)
+    if (wire->n_bytes + STREAM_GROUP_MARK_BYTES + 1 > STREAM_BYTES)
         return;
     if (what % STREAMS == 0 && what & 0x80) {
         uint8_t *mark = wire->bytes + wire->n_bytes;
 
         /* Mostly one of those that are there, and of some length. */
-        memset(mark, 0, STREAM_GROUP_MARK);
+        memset(mark, 0, STREAM_GROUP_MARK_BYTES);
         mark[0] = what & 0x40 ? input_byte(input) : (what >> 2 & 7) % STREAMS;
         mark[4] = (uint8_t)n_bytes;
         mark[5] = what & 0x20 ? input_byte(input) : 0;
-        wire->n_bytes += STREAM_GROUP_MARK;
+        wire->n_bytes += STREAM_GROUP_MARK_BYTES;
         return;
     }
     const struct input part = input_part(input, n_bytes);
@@ -79,14 +79,14 @@ oracle(size_t *out_n_bytes)
     size_t n_out = 0;
 
     *out_n_bytes = 0;
-    while (first->n_bytes - first->n_read >= STREAM_GROUP_MARK) {
+    while (first->n_bytes - first->n_read >= STREAM_GROUP_MARK_BYTES) {
         const uint8_t *mark = first->bytes + first->n_read;
         const uint32_t stream = number_at(mark);
         size_t n_bytes = number_at(mark + 4);
 
         if (stream > LIMIT_STREAMS || n_bytes == 0)
             return 1;
-        first->n_read += STREAM_GROUP_MARK;
+        first->n_read += STREAM_GROUP_MARK_BYTES;
         if (stream >= STREAMS)
             return 0; /* Its connection may come yet. */
         struct wire *wire = &wires[stream];

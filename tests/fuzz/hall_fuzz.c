@@ -141,7 +141,7 @@ far_step(struct input *input, uint8_t what)
                      what & 8 ? sequence_end(at) : near->last.sequence);
         return;
     case 5:
-        far_desk()->lines[at % SHM_REGION_ALL_LINES].where = what >> 3;
+        far_desk()->lines[at % SHM_REGION_N_LINES].where = what >> 3;
         return;
     case 6:
         atomic_store(&far->control->sleepers, (uint64_t)at << (what >> 3));
@@ -196,7 +196,7 @@ collective_of(const struct comm_context *context, uint8_t what, int32_t *values)
                   .is_in_place = true,
                   .count = count,
                   .granule = 16,
-                  .n_slot = context_shm_slot_bytes(context) / 4,
+                  .slot_capacity = context_shm_slot_bytes(context) / 4,
                   .has_cma = has_cma},
         .input = values,
         .output = values,
@@ -347,7 +347,8 @@ near_step(struct input *input, uint8_t what)
         return;
     case 2:
         if (shm_region_poll(near, 1, sequence))
-            fuzz_require(shm_region_full_header(near, 1)->sequence == sequence);
+            fuzz_require(shm_region_header_with_call(near, 1)->sequence ==
+                         sequence);
         return;
     case 3:
         bytes_check(input);
@@ -367,9 +368,9 @@ near_step(struct input *input, uint8_t what)
         return;
     default:
         if (what & 8)
-            shm_region_retract(near, sequence_number(sequence));
+            shm_region_retract_posts(near, sequence_number(sequence));
         else
-            shm_region_skip_to(near, sequence_number(sequence));
+            shm_region_skip_to_op(near, sequence_number(sequence));
         return;
     }
 }

@@ -69,20 +69,20 @@ tamper(enum message which,
        enum message at,
        struct input input,
        bool is_raw,
-       uint8_t bytes[HANDSHAKE_BYTES])
+       uint8_t bytes[HANDSHAKE_MESSAGE_BYTES])
 {
-    uint8_t honest[HANDSHAKE_BYTES];
+    uint8_t honest[HANDSHAKE_MESSAGE_BYTES];
 
     if (which != at)
         return false;
-    memcpy(honest, bytes, HANDSHAKE_BYTES);
+    memcpy(honest, bytes, HANDSHAKE_MESSAGE_BYTES);
     if (is_raw) {
-        const struct input part = input_part(&input, HANDSHAKE_BYTES);
+        const struct input part = input_part(&input, HANDSHAKE_MESSAGE_BYTES);
 
         memcpy(bytes, part.bytes, part.n_bytes);
     }
     while (input.n_bytes > 0) {
-        const uint8_t place = input_byte(&input) % HANDSHAKE_BYTES;
+        const uint8_t place = input_byte(&input) % HANDSHAKE_MESSAGE_BYTES;
 
         bytes[place] ^= input_byte(&input);
     }
@@ -91,7 +91,7 @@ tamper(enum message which,
 
         memcpy(honest + first, bytes + first, (size_t)(IDLE_END - first));
     }
-    return memcmp(honest, bytes, HANDSHAKE_BYTES) != 0;
+    return memcmp(honest, bytes, HANDSHAKE_MESSAGE_BYTES) != 0;
 }
 
 int
@@ -101,8 +101,8 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     const uint8_t what = input_byte(&input);
     const enum message at = (enum message)(what % MESSAGES);
     const bool is_raw = what & AS_IT_IS;
-    uint8_t message[HANDSHAKE_BYTES];
-    uint8_t answer[HANDSHAKE_BYTES];
+    uint8_t message[HANDSHAKE_MESSAGE_BYTES];
+    uint8_t answer[HANDSHAKE_MESSAGE_BYTES];
     enum handshake_answer verdict;
     bool is_other;
 

@@ -50,7 +50,7 @@ server_start(void)
         .listen = "127.0.0.1:0",
         .unready_text = unready_text,
         .write_metrics = write_metrics,
-        .audience = HTTP_ANYBODY,
+        .audience = HTTP_AUDIENCE_ANYBODY,
     };
 
     fuzz_require(http_create(&options, &http) == HOOP_OK);

@@ -278,7 +278,7 @@ def record_ranks(corpus, build):
 
 PAGE = 4096
 HALL_DESKS, SHM_REGION_LINES, SHM_REGION_LINE = 256, 68, 128
-RING_PIECE = 64 << 10
+RING_PIECE_BYTES = 64 << 10
 
 
 def hall_input(memory, kind):
@@ -315,7 +315,7 @@ def memory_look(corpus, pid):
             if page[:8] == b"HOOPING1":
                 n_ring = struct.unpack("<Q", page[8:16])[0]
                 for which in range(2):
-                    memory.seek(begin + PAGE + which * (n_ring + RING_PIECE))
+                    memory.seek(begin + PAGE + which * (n_ring + RING_PIECE_BYTES))
                     corpus.add("segment", segment_input(memory.read(PAGE)), 6)
 
 

@@ -45,8 +45,8 @@ body_check_again(enum cluster_reply_kind kind, struct pack *pack)
         [CLUSTER_REPLY_CHANGES] = "watch_reply",
         [CLUSTER_REPLY_GROUPS] = "groups_reply",
         [CLUSTER_REPLY_GROUP_SLOT] = "group_join_reply",
-        [CLUSTER_REPLY_OUTCOME] = "group_agree_reply",
-        [CLUSTER_REPLY_PENDING] = "group_awaited_reply",
+        [CLUSTER_REPLY_VOTE_OUTCOME] = "group_agree_reply",
+        [CLUSTER_REPLY_MISSING] = "group_awaited_reply",
         [CLUSTER_REPLY_STORE] = "store_reply",
         [CLUSTER_REPLY_KEY_CHANGES] = "store_watch_reply",
         [CLUSTER_REPLY_JOBS] = "jobs_reply",
@@ -95,7 +95,7 @@ step(struct desk *desk, struct cluster_event *event)
     for (size_t i = 0; i < actions.n_items; i++) {
         if (actions.items[i].kind == CLUSTER_REPLY)
             reply_take(desk, &actions.items[i].reply);
-        else if (actions.items[i].kind == CLUSTER_NOTICE)
+        else if (actions.items[i].kind == CLUSTER_LOG_NOTICE)
             fuzz_require(actions.items[i].notice.text[0]);
     }
     fuzz_require(cluster_next_deadline_ns(desk->cluster) > desk->now_ns);

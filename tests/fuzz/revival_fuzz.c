@@ -20,22 +20,22 @@ static enum hoop_status
 records_read(struct cluster *cluster, const uint8_t *bytes, size_t n_bytes)
 {
     while (n_bytes >= HEAD) {
-        const size_t n_key = bytes[0];
-        const size_t n_value = (size_t)bytes[1] << 8 | bytes[2];
+        const size_t n_key_bytes = bytes[0];
+        const size_t n_value_bytes = (size_t)bytes[1] << 8 | bytes[2];
 
-        if (n_bytes - HEAD < n_key + n_value)
+        if (n_bytes - HEAD < n_key_bytes + n_value_bytes)
             break;
 
         const enum hoop_status status = cluster_recover_record(
-            cluster,
-            &(struct cluster_journal_record){.key = bytes + HEAD,
-                                             .n_key = n_key,
-                                             .value = bytes + HEAD + n_key,
-                                             .n_value = n_value});
+            cluster, &(struct cluster_journal_record){
+                         .key = bytes + HEAD,
+                         .n_key_bytes = n_key_bytes,
+                         .value = bytes + HEAD + n_key_bytes,
+                         .n_value_bytes = n_value_bytes});
         if (status != HOOP_OK)
             return status;
-        bytes += HEAD + n_key + n_value;
-        n_bytes -= HEAD + n_key + n_value;
+        bytes += HEAD + n_key_bytes + n_value_bytes;
+        n_bytes -= HEAD + n_key_bytes + n_value_bytes;
     }
     return cluster_recovery_finish(cluster);
 }

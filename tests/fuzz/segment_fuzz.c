@@ -33,7 +33,7 @@ static void
 count_write(_Atomic uint64_t *count, struct input *input)
 {
     static const uint64_t jumps[] = {
-        0,          1,       63, 64, 128, 192, RING_PIECE, LIMIT_RING_MIN,
+        0,          1,       63, 64, 128, 192, RING_PIECE_BYTES, LIMIT_RING_MIN,
         UINT64_MAX, 1u << 31};
     const uint8_t how = input_byte(input);
     const uint64_t jump = jumps[(how & 15) % (sizeof(jumps) / sizeof(*jumps))];

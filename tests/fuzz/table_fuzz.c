@@ -16,10 +16,11 @@ require_rules(const struct table *table)
 
         registry_collective_entries(i, &n_entries);
         for (size_t j = 0; j < sizeof(sizes) / sizeof(sizes[0]); j++) {
-            const struct registry_algorithm *even =
-                tuning_table_find_algorithm(table, i, TABLE_EVEN, sizes[j]);
+            const struct registry_algorithm *even = tuning_table_find_algorithm(
+                table, i, TABLE_FORM_EVEN_BLOCKS, sizes[j]);
             const struct registry_algorithm *uneven =
-                tuning_table_find_algorithm(table, i, TABLE_UNEVEN, sizes[j]);
+                tuning_table_find_algorithm(table, i, TABLE_FORM_UNEVEN_BLOCKS,
+                                            sizes[j]);
 
             fuzz_require(n_entries == 0 || (even && uneven));
             fuzz_require(!even || (unsigned)even->collective == i);

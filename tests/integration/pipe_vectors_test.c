@@ -242,7 +242,7 @@ message_is(struct rank *rank,
         .kind = HOOP_RECV,
         .tensor = &tensor,
         .peer = 0,
-        .tag = tag_of_library_part(TAG_META, 0),
+        .tag = tag_of_library_part(TAG_TENSOR_META, 0),
     };
 
     memset(numbers, 0xff, sizeof(numbers));

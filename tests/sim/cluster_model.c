@@ -109,7 +109,7 @@ model_notice(struct model *model, const struct cluster_log_notice *notice)
         model_expect(model,
                      !model_job_exists(model, job_index(model, notice->job)),
                      "a job has ended that has members");
-    if (notice->kind == CLUSTER_NOTICE_LATE)
+    if (notice->kind == CLUSTER_NOTICE_STEPPED_LATE)
         model_expect(model, model->may_be_late, "nobody was late");
     jobs_end(model);
 }

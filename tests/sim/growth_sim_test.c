@@ -107,7 +107,7 @@ take_step(struct sim *sim, struct cluster_event event)
     const uint64_t ticket = fixture_step(&sim->f, event);
 
     for (size_t i = 0; i < sim->f.actions.n_items; i++)
-        if (sim->f.actions.items[i].kind == CLUSTER_NOTICE)
+        if (sim->f.actions.items[i].kind == CLUSTER_LOG_NOTICE)
             notice_take(sim, &sim->f.actions.items[i].notice);
     record_store_apply(&sim->record_store, &sim->f);
     return ticket;

@@ -24,11 +24,11 @@ static void
 record_keep(struct coordinator *coordinator,
             const struct cluster_journal_record *record)
 {
-    const struct disk_bytes key = {record->key, record->n_key};
+    const struct disk_bytes key = {record->key, record->n_key_bytes};
 
     if (record->kind == CLUSTER_RECORD_PUT)
         disk_put(&coordinator->disk, DISK_CORE, key,
-                 (struct disk_bytes){record->value, record->n_value});
+                 (struct disk_bytes){record->value, record->n_value_bytes});
     else
         disk_erase(&coordinator->disk, DISK_CORE, key);
 }
@@ -63,15 +63,16 @@ cluster_wake_up(struct coordinator *coordinator)
     if (cluster_create(&options, &coordinator->cluster) != HOOP_OK)
         abort();
     while ((row = disk_next(&coordinator->disk, DISK_CORE, &index)))
-        net_expect(coordinator->net,
-                   cluster_recover_record(coordinator->cluster,
-                                          &(struct cluster_journal_record){
-                                              .key = row->key + 1,
-                                              .n_key = row->n_key - 1,
-                                              .value = row->value,
-                                              .n_value = row->n_value,
-                                          }) == HOOP_OK,
-                   error_text());
+        net_expect(
+            coordinator->net,
+            cluster_recover_record(coordinator->cluster,
+                                   &(struct cluster_journal_record){
+                                       .key = row->key + 1,
+                                       .n_key_bytes = row->n_key_bytes - 1,
+                                       .value = row->value,
+                                       .n_value_bytes = row->n_value_bytes,
+                                   }) == HOOP_OK,
+            error_text());
     net_expect(coordinator->net,
                cluster_recovery_finish(coordinator->cluster) == HOOP_OK,
                "records that do not fit each other");
@@ -87,13 +88,14 @@ cache_wake_up(struct coordinator *coordinator)
     if (reply_cache_create(&bounds, &coordinator->cache) != HOOP_OK)
         abort();
     while ((row = disk_next(&coordinator->disk, DISK_REPLIES, &index)))
-        net_expect(coordinator->net,
-                   reply_cache_restore(
-                       coordinator->cache,
-                       (struct message_span){row->key + 1, row->n_key - 1},
-                       (struct message_span){row->value, row->n_value},
-                       0) == HOOP_OK,
-                   "a reply that cannot be read");
+        net_expect(
+            coordinator->net,
+            reply_cache_restore(
+                coordinator->cache,
+                (struct message_span){row->key + 1, row->n_key_bytes - 1},
+                (struct message_span){row->value, row->n_value_bytes},
+                0) == HOOP_OK,
+            "a reply that cannot be read");
     reply_cache_set_journal(coordinator->cache, &(struct reply_cache_journal){
                                                     .put = reply_put,
                                                     .erase = reply_erase,
@@ -264,7 +266,7 @@ reply_take(struct coordinator *coordinator, const struct cluster_reply *reply)
         world_tell(coordinator, ticket, &reply->world, &answer);
     if (reply->kind == CLUSTER_REPLY_STORE)
         answer.counter = reply->store.counter;
-    if (reply->kind == CLUSTER_REPLY_OUTCOME)
+    if (reply->kind == CLUSTER_REPLY_VOTE_OUTCOME)
         outcome_check(coordinator, &ticket->request, &reply->outcome);
     if (reply->kind == CLUSTER_REPLY_CHANGES)
         answer.revision = reply->changes.revision;
@@ -316,10 +318,10 @@ event_step(struct coordinator *coordinator, struct cluster_event *event)
         cluster_step(coordinator->cluster, event);
 
     for (size_t i = 0; i < actions.n_items; i++)
-        if (actions.items[i].kind == CLUSTER_RECORD)
+        if (actions.items[i].kind == CLUSTER_JOURNAL_RECORD)
             record_keep(coordinator, &actions.items[i].record);
     for (size_t i = 0; i < actions.n_items; i++)
-        if (actions.items[i].kind == CLUSTER_NOTICE)
+        if (actions.items[i].kind == CLUSTER_LOG_NOTICE)
             notice_take(coordinator, &actions.items[i].notice);
     for (size_t i = 0; i < actions.n_items; i++)
         if (actions.items[i].kind == CLUSTER_REPLY)

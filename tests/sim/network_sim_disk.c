@@ -49,10 +49,10 @@ place_of(const struct disk *disk, const struct whole_key *key)
         const size_t middle = least + (most - least) / 2;
         const struct disk_row *row = &disk->rows[middle];
         const size_t n_both =
-            row->n_key < key->n_bytes ? row->n_key : key->n_bytes;
+            row->n_key_bytes < key->n_bytes ? row->n_key_bytes : key->n_bytes;
         const int order = memcmp(row->key, key->bytes, n_both);
 
-        if (order < 0 || (order == 0 && row->n_key < key->n_bytes))
+        if (order < 0 || (order == 0 && row->n_key_bytes < key->n_bytes))
             least = middle + 1;
         else
             most = middle;
@@ -63,7 +63,8 @@ place_of(const struct disk *disk, const struct whole_key *key)
 static int
 begins(const struct disk *disk, size_t place, const struct whole_key *key)
 {
-    return place < disk->n_rows && disk->rows[place].n_key >= key->n_bytes &&
+    return place < disk->n_rows &&
+           disk->rows[place].n_key_bytes >= key->n_bytes &&
            memcmp(disk->rows[place].key, key->bytes, key->n_bytes) == 0;
 }
 
@@ -97,7 +98,8 @@ disk_put(struct disk *disk,
     const struct whole_key whole = key_of(whose, key);
     const size_t place = place_of(disk, &whole);
 
-    if (begins(disk, place, &whole) && disk->rows[place].n_key == whole.n_bytes)
+    if (begins(disk, place, &whole) &&
+        disk->rows[place].n_key_bytes == whole.n_bytes)
         rows_remove(disk, place, 1);
     disk->rows = realloc(disk->rows, (disk->n_rows + 1) * sizeof(*disk->rows));
     if (!disk->rows)
@@ -107,9 +109,9 @@ disk_put(struct disk *disk,
     disk->n_rows++;
     disk->rows[place] = (struct disk_row){
         .key = copy(whole.bytes, whole.n_bytes),
-        .n_key = whole.n_bytes,
+        .n_key_bytes = whole.n_bytes,
         .value = copy(value.bytes, value.n_bytes),
-        .n_value = value.n_bytes,
+        .n_value_bytes = value.n_bytes,
     };
 }
 

@@ -23,9 +23,9 @@ struct disk_bytes {
 
 struct disk_row {
     uint8_t *key; /* begins with its owner */
-    size_t n_key;
+    size_t n_key_bytes;
     uint8_t *value;
-    size_t n_value;
+    size_t n_value_bytes;
 };
 
 /* Zeroed: empty. */

@@ -65,7 +65,7 @@ prove_sizes(const struct checker_case *given, enum layout layout)
 
         scenario.shape.size = size;
         scenario.shape.granule = 1;
-        scenario.shape.n_slot = size;
+        scenario.shape.slot_capacity = size;
         scenario.shape.has_cma = true;
         scenario.shape.nodes = nodes;
         for (size_t i = 0; i < COUNT_OF(counts); i++) {
@@ -131,9 +131,9 @@ sided_plan_round(struct plan *plan,
 
     algorithm_allreduce_recursive_doubling.plan_round(plan, shape, round);
     for (size_t i = before; i < plan->n_steps && shape->rank == 1; i++)
-        plan->steps[i].side = plan->steps[i].side == PLAN_OWN_LEFT
-                                  ? PLAN_ARRIVED_LEFT
-                                  : PLAN_OWN_LEFT;
+        plan->steps[i].side = plan->steps[i].side == PLAN_OWN_IS_LEFT_OPERAND
+                                  ? PLAN_RECEIVED_IS_LEFT_OPERAND
+                                  : PLAN_OWN_IS_LEFT_OPERAND;
 }
 
 static void

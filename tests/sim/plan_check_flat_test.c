@@ -46,7 +46,7 @@ prove_slots(const struct algorithm *algorithm,
     for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
         scenario.shape.size = size;
         for (int which = 0; which < SLOT_SIZES; which++) {
-            scenario.shape.n_slot = slot_of((enum slot_size)which, size);
+            scenario.shape.slot_capacity = slot_of((enum slot_size)which, size);
             scenario.shape.granule = which == SLOT_SOME ? 4 : 1;
             if (size < 6 || size % SLOT_SIZES == (uint32_t)which)
                 prove(scenario);
@@ -66,9 +66,9 @@ prove_open(const struct algorithm *algorithm,
     for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
         scenario.shape.size = size;
         for (int is_long = 0; is_long < 2; is_long++) {
-            scenario.shape.n_slot = is_long ? 4 * (size_t)size
-                                    : goal == CHECKER_ALLTOALL ? size
-                                                               : 1;
+            scenario.shape.slot_capacity = is_long ? 4 * (size_t)size
+                                           : goal == CHECKER_ALLTOALL ? size
+                                                                      : 1;
             scenario.shape.granule = is_long ? 4 : 1;
             if (size < 6 || size % 2 == (uint32_t)is_long)
                 prove(scenario);
@@ -236,7 +236,7 @@ expect_fault(enum checker_planted_fault slots)
     const struct checker_case scenario = {
         .algorithm = &algorithm_broadcast_flat,
         .goal = CHECKER_BROADCAST,
-        .shape = {.size = 3, .count = 30, .granule = 1, .n_slot = 3},
+        .shape = {.size = 3, .count = 30, .granule = 1, .slot_capacity = 3},
         .n_schedules = 20,
         .slots = slots,
     };

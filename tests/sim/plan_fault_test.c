@@ -217,7 +217,8 @@ faults_of_entry(const struct registry_algorithm *entry,
         .algorithm = entry->algorithm,
         .goal = goal,
         .shape = {.granule = 1,
-                  .n_slot = entry->algorithm->is_shm ? COUNT_OF(uneven) : 0,
+                  .slot_capacity =
+                      entry->algorithm->is_shm ? COUNT_OF(uneven) : 0,
                   .has_cma = entry->algorithm->is_direct},
     };
 

@@ -121,8 +121,8 @@ request_refined(const struct redistribution_request *request)
     struct redistribution_request refined = *request;
     struct hoop_mesh_shape fine;
 
-    if (request->to.ranks ||
-        !refinement_of_meshes(&request->from.mesh, &request->to.mesh, &fine))
+    if (request->to.ranks || !mesh_shapes_common_refinement(
+                                 &request->from.mesh, &request->to.mesh, &fine))
         return refined;
     refined.from.sharding = refinement_refine_sharding(
         &request->from.mesh, &fine, &request->from.sharding);

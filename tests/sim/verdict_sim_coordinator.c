@@ -72,7 +72,7 @@ event_step(struct cluster_event *event)
 
         if (action->kind == CLUSTER_REPLY)
             reply_tell(&action->reply);
-        if (action->kind != CLUSTER_NOTICE ||
+        if (action->kind != CLUSTER_LOG_NOTICE ||
             action->notice.kind != CLUSTER_NOTICE_LOST)
             continue;
         sim_expect(!has_lost[action->notice.rank], "one who is lost twice");

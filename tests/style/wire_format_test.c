@@ -219,18 +219,18 @@ static const char *const handshake_names[] = {
 static void
 on_handshake_block(const struct block *block, void *owner)
 {
-    uint8_t(*messages)[HANDSHAKE_BYTES] = owner;
+    uint8_t(*messages)[HANDSHAKE_MESSAGE_BYTES] = owner;
 
     for (size_t i = 0; i < COUNT_OF(handshake_names); i++)
         if (strcmp(block->name, handshake_names[i]) == 0)
-            memcpy(messages[i], block->bytes, HANDSHAKE_BYTES);
+            memcpy(messages[i], block->bytes, HANDSHAKE_MESSAGE_BYTES);
 }
 
 static void
 golden_handshake_of_the_document_is_accepted(void **state)
 {
-    uint8_t messages[COUNT_OF(handshake_names)][HANDSHAKE_BYTES] = {0};
-    uint8_t proof[HANDSHAKE_BYTES];
+    uint8_t messages[COUNT_OF(handshake_names)][HANDSHAKE_MESSAGE_BYTES] = {0};
+    uint8_t proof[HANDSHAKE_MESSAGE_BYTES];
     struct member members[] = {{.incarnation = 17},
                                {.incarnation = 18, .rank = 1}};
     struct roster roster = {
@@ -242,12 +242,13 @@ golden_handshake_of_the_document_is_accepted(void **state)
     (void)state;
     blocks_read(on_handshake_block, messages);
     assert_int_equal(handshake_key_init(&key, "secret", &roster), HOOP_OK);
-    memcpy(dialer.hello, messages[0], HANDSHAKE_BYTES);
-    memcpy(dialer.offer, messages[2] + HANDSHAKE_BYTES - HANDSHAKE_OFFER,
-           HANDSHAKE_OFFER);
+    memcpy(dialer.hello, messages[0], HANDSHAKE_MESSAGE_BYTES);
+    memcpy(dialer.offer,
+           messages[2] + HANDSHAKE_MESSAGE_BYTES - HANDSHAKE_OFFER_BYTES,
+           HANDSHAKE_OFFER_BYTES);
     assert_int_equal(handshake_write_proof(&dialer, messages[1], proof),
                      HOOP_OK);
-    assert_memory_equal(proof, messages[2], HANDSHAKE_BYTES);
+    assert_memory_equal(proof, messages[2], HANDSHAKE_MESSAGE_BYTES);
     assert_int_equal(handshake_verify_proof(&dialer, messages[2]), HOOP_OK);
     assert_int_equal(handshake_verify_welcome(&dialer, messages[3], &answer),
                      HOOP_OK);

@@ -17,9 +17,9 @@ static struct composition
 hierarchical_compose(const struct plan_shape *shape)
 {
     static const struct hierarchy hierarchy = {
-        .inside_first = &algorithm_gather_linear,
+        .intra_node_first_algorithm = &algorithm_gather_linear,
         .between = &algorithm_allgather_ring,
-        .inside_last = &algorithm_broadcast_chain,
+        .intra_node_last_algorithm = &algorithm_broadcast_chain,
     };
     struct composition composition = {.shape = shape};
 
@@ -74,9 +74,9 @@ static struct composition
 hierarchical_tree_compose(const struct plan_shape *shape)
 {
     static const struct hierarchy hierarchy = {
-        .inside_first = &algorithm_gather_linear,
+        .intra_node_first_algorithm = &algorithm_gather_linear,
         .between = &algorithm_allgather_bruck,
-        .inside_last = &algorithm_broadcast_binomial,
+        .intra_node_last_algorithm = &algorithm_broadcast_binomial,
     };
     struct composition composition = {.shape = shape};
 

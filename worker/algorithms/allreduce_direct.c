@@ -188,7 +188,7 @@ plan_add_combine_with_rank(struct plan *plan,
 
     step.kind = is_own ? PLAN_COMBINE : PLAN_FETCH_REDUCE;
     step.peer = rank;
-    step.side = PLAN_OWN_LEFT;
+    step.side = PLAN_OWN_IS_LEFT_OPERAND;
     step.is_final = rank + 1 == shape->size;
     if (!is_own)
         step.from.first = 0;
@@ -219,7 +219,7 @@ plan_add_first_combine(struct plan *plan,
                             .peer = 0,
                             .from = {.count = to.count},
                             .to = to,
-                            .side = PLAN_ARRIVED_LEFT,
+                            .side = PLAN_RECEIVED_IS_LEFT_OPERAND,
                             .is_final = shape->size == 2,
                         });
     return 2;
@@ -279,9 +279,9 @@ flat_blocks_part_element_count(const struct plan_shape *shape)
 {
     const size_t row = shape->granule * shape->size;
 
-    if (shape->n_slot < row)
+    if (shape->slot_capacity < row)
         return shm_plan_part_size(shape, 1);
-    return shape->n_slot - shape->n_slot % row;
+    return shape->slot_capacity - shape->slot_capacity % row;
 }
 
 static uint32_t

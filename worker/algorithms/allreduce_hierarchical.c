@@ -38,9 +38,9 @@ static struct composition
 hierarchical_compose(const struct plan_shape *shape)
 {
     static const struct hierarchy hierarchy = {
-        .inside_first = &algorithm_reduce_chain,
+        .intra_node_first_algorithm = &algorithm_reduce_chain,
         .between = &algorithm_allreduce_ring,
-        .inside_last = &algorithm_broadcast_chain,
+        .intra_node_last_algorithm = &algorithm_broadcast_chain,
     };
     struct composition composition = {.shape = shape};
 
@@ -118,9 +118,9 @@ static struct composition
 hierarchical_halving_compose(const struct plan_shape *shape)
 {
     static const struct hierarchy hierarchy = {
-        .inside_first = &algorithm_reduce_binomial,
+        .intra_node_first_algorithm = &algorithm_reduce_binomial,
         .between = &algorithm_allreduce_rabenseifner,
-        .inside_last = &algorithm_broadcast_binomial,
+        .intra_node_last_algorithm = &algorithm_broadcast_binomial,
     };
     struct composition composition = {.shape = shape};
 
@@ -182,9 +182,9 @@ static struct composition
 hierarchical_tree_compose(const struct plan_shape *shape)
 {
     static const struct hierarchy hierarchy = {
-        .inside_first = &algorithm_reduce_binomial,
+        .intra_node_first_algorithm = &algorithm_reduce_binomial,
         .between = &algorithm_allreduce_recursive_doubling,
-        .inside_last = &algorithm_broadcast_binomial,
+        .intra_node_last_algorithm = &algorithm_broadcast_binomial,
     };
     struct composition composition = {.shape = shape};
 

@@ -48,16 +48,17 @@ plan_add_receive(struct plan *plan,
         partition_block_span(shape, PLAN_OUTPUT, shape->rank);
     const struct plan_span given = {own, made.first, made.count};
 
-    plan_add_step(plan, &(struct plan_step){
-                            .kind = PLAN_REDUCE,
-                            .peer = peer,
-                            .message = MESSAGE_CONTRIBUTION,
-                            .from = round == 0 ? given : made,
-                            .to = made,
-                            .side = peer < shape->rank ? PLAN_ARRIVED_LEFT
-                                                       : PLAN_OWN_LEFT,
-                            .is_final = round + 2 == shape->size,
-                        });
+    plan_add_step(plan,
+                  &(struct plan_step){
+                      .kind = PLAN_REDUCE,
+                      .peer = peer,
+                      .message = MESSAGE_CONTRIBUTION,
+                      .from = round == 0 ? given : made,
+                      .to = made,
+                      .side = peer < shape->rank ? PLAN_RECEIVED_IS_LEFT_OPERAND
+                                                 : PLAN_OWN_IS_LEFT_OPERAND,
+                      .is_final = round + 2 == shape->size,
+                  });
 }
 
 static void

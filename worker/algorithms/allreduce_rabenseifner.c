@@ -48,7 +48,7 @@ struct group_position {
     uint32_t size;  /* of the group; the run has as many blocks */
     uint32_t first; /* block of the run */
     /* Nothing has arrived yet: the partial sum is the rank's own input. */
-    bool is_untouched;
+    bool has_received_nothing;
 };
 
 static bool
@@ -93,8 +93,8 @@ group_position_next(const struct group_position *group_position)
         .size = is_even ? n_even : n_odd,
         .first =
             is_even ? group_position->first : group_position->first + n_even,
-        .is_untouched =
-            group_position->is_untouched && is_unpaired_last(group_position),
+        .has_received_nothing = group_position->has_received_nothing &&
+                                is_unpaired_last(group_position),
     };
 }
 
@@ -104,7 +104,7 @@ group_position_at_level(const struct plan_shape *shape, uint32_t level)
     struct group_position group_position = {
         .place = shape->rank,
         .size = shape->size,
-        .is_untouched = true,
+        .has_received_nothing = true,
     };
 
     for (uint32_t i = 0; i < level; i++)
@@ -150,7 +150,8 @@ reduce_step_make(const struct plan_shape *shape,
         .peer = peer,
         .from = from,
         .to = to,
-        .side = peer < shape->rank ? PLAN_ARRIVED_LEFT : PLAN_OWN_LEFT,
+        .side = peer < shape->rank ? PLAN_RECEIVED_IS_LEFT_OPERAND
+                                   : PLAN_OWN_IS_LEFT_OPERAND,
         .is_final = group_position_next(group_position).size == 1,
     };
 }
@@ -168,7 +169,7 @@ plan_add_halving_step(struct plan *plan,
         kept_blocks_span(shape, &group_position, 1 - parity);
     struct plan_span kept = kept_blocks_span(shape, &group_position, parity);
 
-    if (group_position.is_untouched && !shape->is_in_place)
+    if (group_position.has_received_nothing && !shape->is_in_place)
         given.buffer = kept.buffer = PLAN_INPUT;
     if (is_unpaired_last(&group_position)) {
         plan_add_send(plan, shape->rank - distance, level, given);

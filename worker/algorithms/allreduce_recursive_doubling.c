@@ -54,7 +54,8 @@ own_input_span(const struct plan_shape *shape)
 static enum plan_operand_side
 operand_side_of_peer(const struct plan_shape *shape, uint32_t peer)
 {
-    return peer < shape->rank ? PLAN_ARRIVED_LEFT : PLAN_OWN_LEFT;
+    return peer < shape->rank ? PLAN_RECEIVED_IS_LEFT_OPERAND
+                              : PLAN_OWN_IS_LEFT_OPERAND;
 }
 
 static bool
@@ -94,7 +95,7 @@ plan_add_fold(struct plan *plan, const struct plan_shape *shape)
                             .message = 0,
                             .from = own_input_span(shape),
                             .to = partial_sum_span(shape, 0),
-                            .side = PLAN_OWN_LEFT,
+                            .side = PLAN_OWN_IS_LEFT_OPERAND,
                         });
 }
 

@@ -49,7 +49,8 @@ tree_top_level(const struct plan_shape *shape)
 static bool
 is_at_tree_top(const struct plan_shape *shape)
 {
-    return binomial_edge_at(shape, tree_top_level(shape)).end != BINOMIAL_NONE;
+    return binomial_edge_at(shape, tree_top_level(shape)).end !=
+           BINOMIAL_NO_EDGE;
 }
 
 /* Does this rank receive anything at the levels [first, end) on the way up? */
@@ -57,7 +58,7 @@ static bool
 receives_at_levels(const struct plan_shape *shape, uint32_t first, uint32_t end)
 {
     for (uint32_t level = first; level < end; level++) {
-        if (binomial_edge_at(shape, level).end == BINOMIAL_NEAR)
+        if (binomial_edge_at(shape, level).end == BINOMIAL_PARENT_END)
             return true;
     }
     return false;
@@ -102,10 +103,10 @@ plan_add_tree_up(struct plan *plan,
         is_at_tree_top(shape) &&
         !receives_at_levels(shape, level + 1, tree_top_level(shape));
 
-    if (edge.end == BINOMIAL_FAR)
+    if (edge.end == BINOMIAL_CHILD_END)
         plan_add_send(plan, edge.peer, level,
                       partial_sum_before_level(shape, level));
-    if (edge.end == BINOMIAL_NEAR)
+    if (edge.end == BINOMIAL_PARENT_END)
         plan_add_step(plan,
                       &(struct plan_step){
                           .kind = PLAN_REDUCE,
@@ -114,7 +115,7 @@ plan_add_tree_up(struct plan *plan,
                           .from = partial_sum_before_level(shape, level),
                           .to = whole_buffer_span(shape, is_last ? PLAN_SCRATCH
                                                                  : PLAN_OUTPUT),
-                          .side = PLAN_OWN_LEFT,
+                          .side = PLAN_OWN_IS_LEFT_OPERAND,
                       });
 }
 
@@ -125,7 +126,8 @@ top_exchange_side(const struct plan_shape *shape)
     const struct binomial_edge edge =
         binomial_edge_at(shape, tree_top_level(shape));
 
-    return edge.end == BINOMIAL_NEAR ? PLAN_OWN_LEFT : PLAN_ARRIVED_LEFT;
+    return edge.end == BINOMIAL_PARENT_END ? PLAN_OWN_IS_LEFT_OPERAND
+                                           : PLAN_RECEIVED_IS_LEFT_OPERAND;
 }
 
 static void
@@ -175,9 +177,9 @@ plan_add_tree_down(struct plan *plan,
     const struct plan_span result = whole_buffer_span(shape, PLAN_OUTPUT);
     const uint32_t message = tree_top_level(shape) + 1 + level;
 
-    if (edge.end == BINOMIAL_NEAR)
+    if (edge.end == BINOMIAL_PARENT_END)
         plan_add_send(plan, edge.peer, message, result);
-    if (edge.end == BINOMIAL_FAR)
+    if (edge.end == BINOMIAL_CHILD_END)
         plan_add_store(plan, edge.peer, message, result);
 }
 

@@ -115,7 +115,7 @@ count_blocks_with_bit(uint32_t bit, uint32_t end)
 }
 
 /* Contiguous blocks that move together, and their place in the output. */
-struct run_of_blocks {
+struct contiguous_block_run {
     uint32_t packed;
     uint32_t place;
     uint32_t n_blocks;
@@ -125,15 +125,16 @@ static void
 plan_copy_block_run(struct plan *plan,
                     const struct plan_shape *shape,
                     enum plan_buffer from,
-                    struct run_of_blocks run_of_blocks)
+                    struct contiguous_block_run contiguous_block_run)
 {
     const bool is_packing = from == PLAN_OUTPUT;
     const uint32_t packed =
-        packed_blocks_begin(shape, from) + run_of_blocks.packed;
-    const struct plan_span placed_span = blocks_span(
-        shape, PLAN_OUTPUT, run_of_blocks.place, run_of_blocks.n_blocks);
+        packed_blocks_begin(shape, from) + contiguous_block_run.packed;
+    const struct plan_span placed_span =
+        blocks_span(shape, PLAN_OUTPUT, contiguous_block_run.place,
+                    contiguous_block_run.n_blocks);
     const struct plan_span packed_span =
-        blocks_span(shape, PLAN_SCRATCH, packed, run_of_blocks.n_blocks);
+        blocks_span(shape, PLAN_SCRATCH, packed, contiguous_block_run.n_blocks);
 
     plan_add_copy(plan, is_packing ? placed_span : packed_span,
                   is_packing ? packed_span : placed_span);
@@ -155,11 +156,12 @@ plan_pack_or_unpack(struct plan *plan,
         const uint32_t until_end = shape->size - place;
         const uint32_t n_high = n_blocks < until_end ? n_blocks : until_end;
 
-        plan_copy_block_run(plan, shape, from,
-                            (struct run_of_blocks){packed, place, n_high});
         plan_copy_block_run(
             plan, shape, from,
-            (struct run_of_blocks){packed + n_high, 0, n_blocks - n_high});
+            (struct contiguous_block_run){packed, place, n_high});
+        plan_copy_block_run(plan, shape, from,
+                            (struct contiguous_block_run){packed + n_high, 0,
+                                                          n_blocks - n_high});
     }
 }
 

@@ -45,7 +45,8 @@ static enum alltoall_buffering
 in_place_method(const struct plan_shape *shape)
 {
     assert(!shape->counts == !shape->recv_counts);
-    assert(!shape->is_in_place || (!shape->firsts && !shape->recv_firsts));
+    assert(!shape->is_in_place ||
+           (!shape->firsts && !shape->recv_displacements));
 
     if (!shape->is_in_place)
         return ALLTOALL_OUT_OF_PLACE;
@@ -146,8 +147,8 @@ receive_target_span(const struct plan_shape *shape, uint32_t peer)
 {
     struct plan_span span = recv_block_span(shape, PLAN_OUTPUT, peer);
 
-    if (shape->recv_firsts)
-        span.first = shape->recv_firsts[peer];
+    if (shape->recv_displacements)
+        span.first = shape->recv_displacements[peer];
     return span;
 }
 

@@ -73,7 +73,7 @@ const struct algorithm algorithm_broadcast_direct = {
 static size_t
 part_element_count(const struct plan_shape *shape)
 {
-    return shm_plan_part_size(shape, shape->n_slot > 1 ? 2 : 1);
+    return shm_plan_part_size(shape, shape->slot_capacity > 1 ? 2 : 1);
 }
 
 static uint32_t

@@ -19,7 +19,7 @@ hierarchical_compose(const struct plan_shape *shape)
 {
     static const struct hierarchy hierarchy = {
         .between = &algorithm_broadcast_chain,
-        .inside_last = &algorithm_broadcast_chain,
+        .intra_node_last_algorithm = &algorithm_broadcast_chain,
     };
     struct composition composition = {.shape = shape};
 
@@ -74,7 +74,7 @@ hierarchical_tree_compose(const struct plan_shape *shape)
 {
     static const struct hierarchy hierarchy = {
         .between = &algorithm_broadcast_binomial,
-        .inside_last = &algorithm_broadcast_binomial,
+        .intra_node_last_algorithm = &algorithm_broadcast_binomial,
     };
     struct composition composition = {.shape = shape};
 

@@ -61,7 +61,7 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
                                 .kind = PLAN_COMBINE,
                                 .from = result,
                                 .to = sum,
-                                .side = PLAN_ARRIVED_LEFT,
+                                .side = PLAN_RECEIVED_IS_LEFT_OPERAND,
                             });
     if (round == 3 && !is_last_in_chain(shape))
         plan_add_send(plan, shape->rank + 1, 0, shape->rank == 0 ? own : sum);

@@ -85,7 +85,7 @@ plan_add_combine_step(struct plan *plan,
                             .kind = PLAN_COMBINE,
                             .from = arrived,
                             .to = to,
-                            .side = PLAN_ARRIVED_LEFT,
+                            .side = PLAN_RECEIVED_IS_LEFT_OPERAND,
                         });
 }
 

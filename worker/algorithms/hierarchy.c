@@ -112,7 +112,7 @@ team_rank_at(const struct team *team, uint32_t place)
 }
 
 uint32_t
-team_own_place(const struct team *team)
+team_own_index(const struct team *team)
 {
     const struct plan_shape *shape = team->shape;
     const uint32_t place = team->kind == TEAM_NODE
@@ -123,7 +123,7 @@ team_own_place(const struct team *team)
 }
 
 uint32_t
-team_leader_place(const struct plan_shape *shape, uint32_t root)
+team_leader_local_index(const struct plan_shape *shape, uint32_t root)
 {
     const bool root_is_here =
         team_node_of(shape, root) == team_node_of(shape, shape->rank);
@@ -166,13 +166,13 @@ void
 composition_add_part(struct composition *composition,
                      const struct composition_part *given)
 {
-    assert(composition->n_parts < COMPOSITION_PARTS);
+    assert(composition->n_parts < COMPOSITION_PARTS_MAX);
 
     struct composition_part *part = &composition->parts[composition->n_parts++];
 
     *part = *given;
     part->shape.size = team_size(&part->team);
-    part->shape.rank = team_own_place(&part->team);
+    part->shape.rank = team_own_index(&part->team);
 
     const uint32_t n_rounds = part_includes_this_rank(part)
                                   ? part->algorithm->n_rounds(&part->shape)
@@ -209,7 +209,7 @@ composition_n_scratch(const struct composition *composition)
 
         n_max = n_scratch > n_max ? n_scratch : n_max;
     }
-    return composition->n_kept + n_max;
+    return composition->n_reserved_scratch + n_max;
 }
 
 static struct plan_span
@@ -225,7 +225,7 @@ span_translate(const struct composition *composition,
         return (struct plan_span){part->output.buffer,
                                   part->output.first + span.first, span.count};
     case PLAN_SCRATCH:
-        span.first += composition->n_kept;
+        span.first += composition->n_reserved_scratch;
         break;
     }
     return span;
@@ -239,8 +239,8 @@ struct run {
 
 /* Returns the first run of a share and removes it from the share. */
 static struct run
-share_take_block_run(const struct plan_shape *shape,
-                     struct team_represented_ranks *share)
+represented_ranks_take_run(const struct plan_shape *shape,
+                           struct team_represented_ranks *share)
 {
     const uint32_t rank = team_rank_in_node_order(shape, share->first++);
     uint32_t n_blocks = 1;
@@ -297,8 +297,8 @@ plan_add_block_runs(struct plan *plan,
     struct team_represented_ranks share = team_represented_ranks(
         &part->team, (uint32_t)units.first, (uint32_t)units.count);
     while (share.first < share.end)
-        plan_add_block_run(plan, step, share_take_block_run(shape, &share),
-                           shape->size);
+        plan_add_block_run(
+            plan, step, represented_ranks_take_run(shape, &share), shape->size);
 }
 
 static void
@@ -311,7 +311,7 @@ plan_add_translated_step(struct plan *plan,
         step.peer = team_rank_at(&part->team, step.peer);
     if (part->end == COMPOSITION_PARTIAL)
         step.is_final = false;
-    if (part->unit == COMPOSITION_BLOCKS) {
+    if (part->unit == COMPOSITION_UNIT_RANK_BLOCKS) {
         plan_add_block_runs(plan, composition, part, step);
         return;
     }
@@ -346,7 +346,7 @@ plan_add_part_round(struct plan *plan,
     plan->n_steps -= n_planned;
     for (size_t i = before; i < plan->n_steps; i++)
         plan->steps[i].message =
-            plan->steps[i].message * COMPOSITION_PARTS + number;
+            plan->steps[i].message * COMPOSITION_PARTS_MAX + number;
 }
 
 void
@@ -415,7 +415,7 @@ add_node_broadcast_part(struct composition *composition,
     struct composition_part part =
         composition_part_make(algorithm, team_of_node(shape));
 
-    part.shape.root = team_leader_place(shape, root);
+    part.shape.root = team_leader_local_index(shape, root);
     part.shape.count = count;
     part.shape.is_in_place = true;
     composition_add_part(composition, &part);
@@ -436,8 +436,8 @@ hierarchy_compose_allreduce(struct composition *composition,
                             const struct hierarchy *hierarchy)
 {
     const struct plan_shape *shape = composition->shape;
-    struct composition_part first =
-        composition_part_make(hierarchy->inside_first, team_of_node(shape));
+    struct composition_part first = composition_part_make(
+        hierarchy->intra_node_first_algorithm, team_of_node(shape));
     struct composition_part between =
         composition_part_make(hierarchy->between, team_of_leaders(shape, 0));
 
@@ -445,8 +445,8 @@ hierarchy_compose_allreduce(struct composition *composition,
     between.shape.is_in_place = true;
     composition_add_part(composition, &first);
     composition_add_part(composition, &between);
-    add_node_broadcast_part(composition, hierarchy->inside_last, 0,
-                            shape->count);
+    add_node_broadcast_part(composition, hierarchy->intra_node_last_algorithm,
+                            0, shape->count);
 }
 
 struct plan_shape
@@ -456,7 +456,7 @@ hierarchy_node_shape(const struct plan_shape *shape)
     struct plan_shape inside = composition_part_make(NULL, node).shape;
 
     inside.size = team_size(&node);
-    inside.rank = team_own_place(&node);
+    inside.rank = team_own_index(&node);
     return inside;
 }
 
@@ -494,26 +494,27 @@ hierarchy_compose_allgather(struct composition *composition,
     const struct plan_shape *shape = composition->shape;
     const struct plan_span all =
         caller_block_run_span(shape, PLAN_OUTPUT, 0, shape->size);
-    struct composition_part first =
-        composition_part_make(hierarchy->inside_first, team_of_node(shape));
+    struct composition_part first = composition_part_make(
+        hierarchy->intra_node_first_algorithm, team_of_node(shape));
     struct composition_part between =
         composition_part_make(hierarchy->between, team_of_leaders(shape, 0));
 
     /* Only the leader's own block and the other blocks are in one buffer. */
-    first.unit = COMPOSITION_BLOCKS;
+    first.unit = COMPOSITION_UNIT_RANK_BLOCKS;
     first.shape.count = 1;
     first.shape.is_in_place =
-        shape->is_in_place && team_own_place(&first.team) == 0;
+        shape->is_in_place && team_own_index(&first.team) == 0;
     first.input =
         caller_block_span(shape, own_input_buffer(shape), shape->rank);
     if (!shape->is_in_place)
         first.input.first = 0;
-    between.unit = COMPOSITION_BLOCKS;
+    between.unit = COMPOSITION_UNIT_RANK_BLOCKS;
     between.shape.count = 1;
     between.shape.is_in_place = true;
     composition_add_part(composition, &first);
     composition_add_part(composition, &between);
-    add_node_broadcast_part(composition, hierarchy->inside_last, 0, all.count);
+    add_node_broadcast_part(composition, hierarchy->intra_node_last_algorithm,
+                            0, all.count);
 }
 
 void
@@ -526,8 +527,8 @@ hierarchy_compose_broadcast(struct composition *composition,
 
     between.shape.root = team_node_of(shape, shape->root);
     composition_add_part(composition, &between);
-    add_node_broadcast_part(composition, hierarchy->inside_last, shape->root,
-                            shape->count);
+    add_node_broadcast_part(composition, hierarchy->intra_node_last_algorithm,
+                            shape->root, shape->count);
 }
 
 void
@@ -535,13 +536,13 @@ hierarchy_compose_reduce(struct composition *composition,
                          const struct hierarchy *hierarchy)
 {
     const struct plan_shape *shape = composition->shape;
-    struct composition_part first =
-        composition_part_make(hierarchy->inside_first, team_of_node(shape));
+    struct composition_part first = composition_part_make(
+        hierarchy->intra_node_first_algorithm, team_of_node(shape));
     struct composition_part between = composition_part_make(
         hierarchy->between, team_of_leaders(shape, shape->root));
 
     first.end = node_part_finality(shape);
-    first.shape.root = team_leader_place(shape, shape->root);
+    first.shape.root = team_leader_local_index(shape, shape->root);
     between.shape.root = team_node_of(shape, shape->root);
     between.shape.is_in_place = true;
     if (shape->rank != shape->root) {
@@ -550,8 +551,8 @@ hierarchy_compose_reduce(struct composition *composition,
         first.output.buffer = PLAN_SCRATCH;
         between.shape.is_in_place = false;
         between.input.buffer = PLAN_SCRATCH;
-        if (team_own_place(&between.team) < team_size(&between.team))
-            composition->n_kept = shape->count;
+        if (team_own_index(&between.team) < team_size(&between.team))
+            composition->n_reserved_scratch = shape->count;
     }
     composition_add_part(composition, &first);
     composition_add_part(composition, &between);

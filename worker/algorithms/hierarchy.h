@@ -66,11 +66,11 @@ uint32_t
 team_rank_at(const struct team *team, uint32_t place);
 /* The place of the shape's rank; team_size() if it is not a member. */
 uint32_t
-team_own_place(const struct team *team);
+team_own_index(const struct team *team);
 
 /* The index, within this rank's node, of the node's leader. */
 uint32_t
-team_leader_place(const struct plan_shape *shape, uint32_t root);
+team_leader_local_index(const struct plan_shape *shape, uint32_t root);
 
 /* Do all nodes have the same number of ranks? */
 bool
@@ -105,7 +105,7 @@ team_rank_in_node_order(const struct plan_shape *shape, uint32_t index);
  * communicator. The composition then translates them:
  *
  *     peer      from an index in the team to the rank
- *     message   * COMPOSITION_PARTS + the part's number, so that ranks which
+ *     message   * COMPOSITION_PARTS_MAX + the part's number, so that ranks which
  *               meet in several parts never use a number twice
  *     spans     input and output move to where the part says, scratch moves
  *               behind the elements that the composition itself keeps there
@@ -123,7 +123,7 @@ team_rank_in_node_order(const struct plan_shape *shape, uint32_t index);
  */
 
 enum {
-    COMPOSITION_PARTS = 3
+    COMPOSITION_PARTS_MAX = 3
 };
 
 /* Is the combination that ends the part also the last one of its block? */
@@ -134,11 +134,11 @@ enum composition_finality {
 
 /* What one element of the part stands for in the whole plan. */
 enum composition_element_unit {
-    COMPOSITION_ELEMENT,
+    COMPOSITION_UNIT_ELEMENT,
     /* All blocks that a member of the team represents (team_represented_ranks), in the
      * output. The algorithm must be a gather or an all-gather of one block per
      * member. Blocks that are not contiguous make several messages. */
-    COMPOSITION_BLOCKS,
+    COMPOSITION_UNIT_RANK_BLOCKS,
 };
 
 struct composition_part {
@@ -148,7 +148,7 @@ struct composition_part {
      * composition_add_part() fills in size and rank. */
     struct plan_shape shape;
     /* Where element 0 of the part's input and output stands in the whole plan.
-     * With COMPOSITION_BLOCKS, input is the rank's own block, and output is not
+     * With COMPOSITION_UNIT_RANK_BLOCKS, input is the rank's own block, and output is not
      * used. */
     struct plan_span input;
     struct plan_span output;
@@ -163,9 +163,9 @@ struct composition_part {
 struct composition {
     const struct plan_shape *shape; /* borrowed */
     /* Elements at the start of scratch that the parts' own scratch follows. */
-    size_t n_kept;
+    size_t n_reserved_scratch;
     uint32_t n_parts;
-    struct composition_part parts[COMPOSITION_PARTS];
+    struct composition_part parts[COMPOSITION_PARTS_MAX];
 };
 
 /* Add a part. Before the first call, composition must be zeroed except for
@@ -187,9 +187,9 @@ composition_plan_round(const struct composition *composition,
 
 /* The algorithms of the parts; NULL where a collective has no such part. */
 struct hierarchy {
-    const struct algorithm *inside_first;
+    const struct algorithm *intra_node_first_algorithm;
     const struct algorithm *between;
-    const struct algorithm *inside_last;
+    const struct algorithm *intra_node_last_algorithm;
 };
 
 /* For a single node: algorithm does everything. */

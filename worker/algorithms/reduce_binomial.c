@@ -54,7 +54,7 @@ static struct plan_span
 partial_sum_before_level(const struct plan_shape *shape, uint32_t level)
 {
     for (uint32_t i = 0; i < level; i++) {
-        if (binomial_edge_at(shape, i).end == BINOMIAL_NEAR)
+        if (binomial_edge_at(shape, i).end == BINOMIAL_PARENT_END)
             return whole_buffer_span(shape, is_root(shape) ? PLAN_OUTPUT
                                                            : PLAN_SCRATCH);
     }
@@ -70,17 +70,17 @@ plan_add_receive(struct plan *plan,
 {
     const enum plan_buffer to = is_root(shape) ? PLAN_OUTPUT : PLAN_SCRATCH;
 
-    plan_add_step(
-        plan,
-        &(struct plan_step){
-            .kind = PLAN_REDUCE,
-            .peer = peer,
-            .from = partial_sum_before_level(shape, level),
-            .to = whole_buffer_span(shape, to),
-            .side = peer < shape->rank ? PLAN_ARRIVED_LEFT : PLAN_OWN_LEFT,
-            /* The root always has an edge at the highest level. */
-            .is_final = level + 1 == binomial_tree_depth(shape),
-        });
+    plan_add_step(plan,
+                  &(struct plan_step){
+                      .kind = PLAN_REDUCE,
+                      .peer = peer,
+                      .from = partial_sum_before_level(shape, level),
+                      .to = whole_buffer_span(shape, to),
+                      .side = peer < shape->rank ? PLAN_RECEIVED_IS_LEFT_OPERAND
+                                                 : PLAN_OWN_IS_LEFT_OPERAND,
+                      /* The root always has an edge at the highest level. */
+                      .is_final = level + 1 == binomial_tree_depth(shape),
+                  });
 }
 
 static void
@@ -93,9 +93,9 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     if (shape->size == 1 && !shape->is_in_place)
         plan_add_copy(plan, whole_buffer_span(shape, PLAN_INPUT),
                       whole_buffer_span(shape, PLAN_OUTPUT));
-    if (edge.end == BINOMIAL_NEAR)
+    if (edge.end == BINOMIAL_PARENT_END)
         plan_add_receive(plan, shape, round, edge.peer);
-    if (edge.end == BINOMIAL_FAR)
+    if (edge.end == BINOMIAL_CHILD_END)
         plan_add_send(plan, edge.peer, 0,
                       partial_sum_before_level(shape, round));
 }

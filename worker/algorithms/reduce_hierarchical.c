@@ -15,7 +15,7 @@ static struct composition
 hierarchical_compose(const struct plan_shape *shape)
 {
     static const struct hierarchy hierarchy = {
-        .inside_first = &algorithm_reduce_chain,
+        .intra_node_first_algorithm = &algorithm_reduce_chain,
         .between = &algorithm_reduce_chain,
     };
     struct composition composition = {.shape = shape};
@@ -70,7 +70,7 @@ static struct composition
 hierarchical_tree_compose(const struct plan_shape *shape)
 {
     static const struct hierarchy hierarchy = {
-        .inside_first = &algorithm_reduce_binomial,
+        .intra_node_first_algorithm = &algorithm_reduce_binomial,
         .between = &algorithm_reduce_binomial,
     };
     struct composition composition = {.shape = shape};

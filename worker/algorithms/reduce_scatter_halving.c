@@ -39,62 +39,63 @@
 #include "plan/topology.h"
 
 /* A group on some level, from the point of view of one of its ranks. */
-struct rank_half {
+struct halving_group {
     uint32_t first; /* the first rank, and thus also the first block */
     uint32_t size;
     /* Nothing has arrived yet: the partial sums are the rank's own input. */
-    bool is_untouched;
+    bool has_received_nothing;
     uint32_t scratch_first; /* the block at the start of the scratch */
 };
 
 static uint32_t
-upper_half_first_rank(const struct rank_half *group)
+upper_half_first_rank(const struct halving_group *group)
 {
     return group->first + group->size - group->size / 2;
 }
 
 static bool
-is_in_upper_half(const struct rank_half *group, uint32_t rank)
+is_in_upper_half(const struct halving_group *group, uint32_t rank)
 {
     return rank >= upper_half_first_rank(group);
 }
 
 /* Is rank the last of the lower half, with no partner in the upper half? */
 static bool
-is_unpaired_rank(const struct rank_half *group, uint32_t rank)
+is_unpaired_rank(const struct halving_group *group, uint32_t rank)
 {
     return group->size % 2 == 1 && rank + 1 == upper_half_first_rank(group);
 }
 
 static bool
-has_two_partners(const struct rank_half *group, uint32_t rank)
+has_two_partners(const struct halving_group *group, uint32_t rank)
 {
     return group->size % 2 == 1 && rank == upper_half_first_rank(group);
 }
 
 /* The half that rank is in. */
-static struct rank_half
-half_of_rank(const struct rank_half *group, uint32_t rank)
+static struct halving_group
+half_of_rank(const struct halving_group *group, uint32_t rank)
 {
     const uint32_t upper = upper_half_first_rank(group);
     const bool is_up = is_in_upper_half(group, rank);
     const bool is_odd = is_unpaired_rank(group, rank);
-    struct rank_half half = {
+    struct halving_group half = {
         .first = is_up ? upper : group->first,
         .size = is_up ? group->size / 2 : upper - group->first,
-        .is_untouched = group->is_untouched && is_odd,
+        .has_received_nothing = group->has_received_nothing && is_odd,
         .scratch_first = group->scratch_first,
     };
 
-    if (group->is_untouched && !is_odd)
+    if (group->has_received_nothing && !is_odd)
         half.scratch_first = half.first;
     return half;
 }
 
-static struct rank_half
+static struct halving_group
 group_at_level(const struct plan_shape *shape, uint32_t level)
 {
-    struct rank_half group = {.size = shape->size, .is_untouched = true};
+    struct halving_group group = {.size = shape->size,
+                                  .has_received_nothing = true};
 
     for (uint32_t i = 0; i < level; i++)
         group = half_of_rank(&group, shape->rank);
@@ -102,7 +103,7 @@ group_at_level(const struct plan_shape *shape, uint32_t level)
 }
 
 static uint32_t
-halving_partner_of(const struct rank_half *group, uint32_t rank)
+halving_partner_of(const struct halving_group *group, uint32_t rank)
 {
     const uint32_t distance = upper_half_first_rank(group) - group->first;
 
@@ -112,43 +113,44 @@ halving_partner_of(const struct rank_half *group, uint32_t rank)
 }
 
 /* Blocks of contiguous ranks. */
-struct run_of_blocks {
+struct contiguous_block_run {
     uint32_t first;
     uint32_t n_blocks;
 };
 
-static struct run_of_blocks
-blocks_of_half(const struct rank_half *half)
+static struct contiguous_block_run
+blocks_of_half(const struct halving_group *half)
 {
-    return (struct run_of_blocks){half->first, half->size};
+    return (struct contiguous_block_run){half->first, half->size};
 }
 
-static struct run_of_blocks
-blocks_of_other_half(const struct rank_half *group, uint32_t rank)
+static struct contiguous_block_run
+blocks_of_other_half(const struct halving_group *group, uint32_t rank)
 {
     const uint32_t upper = upper_half_first_rank(group);
 
     if (is_in_upper_half(group, rank))
-        return (struct run_of_blocks){group->first, upper - group->first};
-    return (struct run_of_blocks){upper, group->size / 2};
+        return (struct contiguous_block_run){group->first,
+                                             upper - group->first};
+    return (struct contiguous_block_run){upper, group->size / 2};
 }
 
 static struct plan_span
 own_input_span(const struct plan_shape *shape,
-               struct run_of_blocks run_of_blocks)
+               struct contiguous_block_run contiguous_block_run)
 {
     const enum plan_buffer own = shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT;
 
-    return caller_block_run_span(shape, own, run_of_blocks.first,
-                                 run_of_blocks.n_blocks);
+    return caller_block_run_span(shape, own, contiguous_block_run.first,
+                                 contiguous_block_run.n_blocks);
 }
 
 static struct plan_span
 scratch_span(const struct plan_shape *shape,
-             const struct rank_half *half,
-             struct run_of_blocks run_of_blocks)
+             const struct halving_group *half,
+             struct contiguous_block_run contiguous_block_run)
 {
-    struct plan_span span = own_input_span(shape, run_of_blocks);
+    struct plan_span span = own_input_span(shape, contiguous_block_run);
 
     span.buffer = PLAN_SCRATCH;
     span.first -=
@@ -159,11 +161,12 @@ scratch_span(const struct plan_shape *shape,
 /* Where the current partial sums are. */
 static struct plan_span
 partial_sums_span(const struct plan_shape *shape,
-                  const struct rank_half *group,
-                  struct run_of_blocks run_of_blocks)
+                  const struct halving_group *group,
+                  struct contiguous_block_run contiguous_block_run)
 {
-    return group->is_untouched ? own_input_span(shape, run_of_blocks)
-                               : scratch_span(shape, group, run_of_blocks);
+    return group->has_received_nothing
+               ? own_input_span(shape, contiguous_block_run)
+               : scratch_span(shape, group, contiguous_block_run);
 }
 
 static struct plan_span
@@ -199,9 +202,9 @@ n_scratch(const struct plan_shape *shape)
     if (shape->size == 1 || (shape->size == 2 && !result_needs_scratch(shape)))
         return 0;
 
-    struct rank_half half = group_at_level(shape, 0);
+    struct halving_group half = group_at_level(shape, 0);
 
-    while (half.is_untouched)
+    while (half.has_received_nothing)
         half = half_of_rank(&half, shape->rank);
     return own_input_span(shape, blocks_of_half(&half)).count;
 }
@@ -210,7 +213,7 @@ n_scratch(const struct plan_shape *shape)
 static void
 plan_add_receive(struct plan *plan,
                  const struct plan_shape *shape,
-                 const struct rank_half *half,
+                 const struct halving_group *half,
                  struct plan_step step)
 {
     const bool is_result = step.is_final && !result_needs_scratch(shape);
@@ -218,7 +221,8 @@ plan_add_receive(struct plan *plan,
     step.kind = PLAN_REDUCE;
     step.to = is_result ? result_span(shape)
                         : scratch_span(shape, half, blocks_of_half(half));
-    step.side = step.peer < shape->rank ? PLAN_ARRIVED_LEFT : PLAN_OWN_LEFT;
+    step.side = step.peer < shape->rank ? PLAN_RECEIVED_IS_LEFT_OPERAND
+                                        : PLAN_OWN_IS_LEFT_OPERAND;
     plan_add_step(plan, &step);
 }
 
@@ -227,8 +231,8 @@ plan_add_exchange(struct plan *plan,
                   const struct plan_shape *shape,
                   uint32_t level)
 {
-    const struct rank_half group = group_at_level(shape, level);
-    const struct rank_half half = half_of_rank(&group, shape->rank);
+    const struct halving_group group = group_at_level(shape, level);
+    const struct halving_group half = half_of_rank(&group, shape->rank);
     const uint32_t partner = halving_partner_of(&group, shape->rank);
     const bool is_first_of_two = has_two_partners(&group, shape->rank);
 
@@ -254,8 +258,8 @@ plan_add_second_combine(struct plan *plan,
                         const struct plan_shape *shape,
                         uint32_t level)
 {
-    const struct rank_half group = group_at_level(shape, level);
-    const struct rank_half half = half_of_rank(&group, shape->rank);
+    const struct halving_group group = group_at_level(shape, level);
+    const struct halving_group half = half_of_rank(&group, shape->rank);
     const struct plan_span sums =
         scratch_span(shape, &half, blocks_of_half(&half));
 
@@ -278,8 +282,9 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     assert(round < n_rounds(shape));
 
     if (shape->size == 1)
-        plan_add_copy(plan, own_input_span(shape, (struct run_of_blocks){0, 1}),
-                      result_span(shape));
+        plan_add_copy(
+            plan, own_input_span(shape, (struct contiguous_block_run){0, 1}),
+            result_span(shape));
     else if (group_at_level(shape, round / 2).size == 1)
         return;
     else if (round % 2 == 0)

@@ -62,17 +62,18 @@ plan_add_receive(struct plan *plan,
     const struct plan_span sum =
         result_span(shape, shape->is_in_place ? PLAN_SCRATCH : PLAN_OUTPUT);
 
-    plan_add_step(
-        plan,
-        &(struct plan_step){
-            .kind = PLAN_REDUCE,
-            .peer = peer,
-            .from =
-                round == 0 ? caller_block_span(shape, own, shape->rank) : sum,
-            .to = sum,
-            .side = peer < shape->rank ? PLAN_ARRIVED_LEFT : PLAN_OWN_LEFT,
-            .is_final = round + 2 == shape->size,
-        });
+    plan_add_step(plan,
+                  &(struct plan_step){
+                      .kind = PLAN_REDUCE,
+                      .peer = peer,
+                      .from = round == 0
+                                  ? caller_block_span(shape, own, shape->rank)
+                                  : sum,
+                      .to = sum,
+                      .side = peer < shape->rank ? PLAN_RECEIVED_IS_LEFT_OPERAND
+                                                 : PLAN_OWN_IS_LEFT_OPERAND,
+                      .is_final = round + 2 == shape->size,
+                  });
 }
 
 static void

@@ -196,7 +196,7 @@ registry_algorithm_suits_shape(const struct registry_algorithm *entry,
     if (entry->is_even_only && (shape->counts || shape->recv_counts))
         return false;
     /* A slot must hold at least one element for each rank. */
-    if (entry->algorithm->is_shm && shape->n_slot < shape->size)
+    if (entry->algorithm->is_shm && shape->slot_capacity < shape->size)
         return false;
     if (entry->algorithm->is_direct && !shape->has_cma)
         return false;

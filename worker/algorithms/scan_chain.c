@@ -39,7 +39,7 @@ plan_add_result(struct plan *plan,
                                 .peer = shape->rank - 1,
                                 .from = own,
                                 .to = output,
-                                .side = PLAN_ARRIVED_LEFT,
+                                .side = PLAN_RECEIVED_IS_LEFT_OPERAND,
                             });
     else if (!shape->is_in_place)
         plan_add_copy(plan, own, output);

@@ -72,7 +72,7 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
                                 .kind = PLAN_COMBINE,
                                 .from = whole_buffer_span(shape, PLAN_SCRATCH),
                                 .to = whole_buffer_span(shape, PLAN_OUTPUT),
-                                .side = PLAN_ARRIVED_LEFT,
+                                .side = PLAN_RECEIVED_IS_LEFT_OPERAND,
                             });
 }
 

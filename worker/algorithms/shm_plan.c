@@ -7,7 +7,7 @@
 size_t
 shm_plan_part_size(const struct plan_shape *shape, size_t n_shares)
 {
-    const size_t n_part = shape->n_slot / n_shares;
+    const size_t n_part = shape->slot_capacity / n_shares;
 
     assert(n_part > 0);
     assert(shape->granule > 0);
@@ -17,7 +17,7 @@ shm_plan_part_size(const struct plan_shape *shape, size_t n_shares)
 size_t
 shm_plan_direct_part_size(const struct plan_shape *shape, size_t n_shares)
 {
-    return SHM_PLAN_SLOTS * shm_plan_part_size(shape, n_shares);
+    return SHM_PLAN_SLOTS_PER_RANK * shm_plan_part_size(shape, n_shares);
 }
 
 uint32_t
@@ -81,13 +81,14 @@ shm_plan_add_combine(struct plan *plan,
 {
     const uint32_t peer = shm_plan_nearest_peer(shape, i);
 
-    plan_add_step(plan, &(struct plan_step){
-                            .kind = PLAN_FETCH_REDUCE,
-                            .peer = peer,
-                            .from = {.first = first, .count = to.count},
-                            .to = to,
-                            .side = peer < shape->rank ? PLAN_ARRIVED_LEFT
-                                                       : PLAN_OWN_LEFT,
-                            .is_final = i + 2 == shape->size,
-                        });
+    plan_add_step(plan,
+                  &(struct plan_step){
+                      .kind = PLAN_FETCH_REDUCE,
+                      .peer = peer,
+                      .from = {.first = first, .count = to.count},
+                      .to = to,
+                      .side = peer < shape->rank ? PLAN_RECEIVED_IS_LEFT_OPERAND
+                                                 : PLAN_OWN_IS_LEFT_OPERAND,
+                      .is_final = i + 2 == shape->size,
+                  });
 }

@@ -16,12 +16,13 @@
 
 /* The size of the largest part of which n_shares fit a slot together, in
  * whole granules if a slot has room for one. n_shares must not exceed
- * shape->n_slot. */
+ * shape->slot_capacity. */
 size_t
 shm_plan_part_size(const struct plan_shape *shape, size_t n_shares);
 
 enum {
-    SHM_PLAN_SLOTS = 16 /* slots that a part of a direct plan is as long as */
+    SHM_PLAN_SLOTS_PER_RANK =
+        16 /* slots that a part of a direct plan is as long as */
 };
 
 /* The size of a part of a direct plan. No slot limits it, but a rank publishes

@@ -251,7 +251,7 @@ enum {
     GRANULE_BYTES = 64,
     /* Calls of fewer elements, over all ranks, are not worth a loss of
      * precision. */
-    LOSSY_MIN = 4096,
+    LOSSY_CODEC_MIN_ELEMENTS = 4096,
 };
 
 static enum hoop_status
@@ -419,7 +419,7 @@ collective_lossy_codec(const struct collective *collective,
     if (collective->dtype != HOOP_FLOAT32 ||
         !can_use_lossy_codec(collective->name) ||
         context_size(comm->context) == 1 ||
-        collective_total_count(collective, comm) < LOSSY_MIN)
+        collective_total_count(collective, comm) < LOSSY_CODEC_MIN_ELEMENTS)
         return LOSS_NONE;
     if (loss == LOSS_INT8 && !can_quantize_int8(collective))
         return LOSS_NONE;
@@ -458,7 +458,7 @@ plan_shape_from_collective(const struct collective *collective,
         .recv_counts = collective->recv_counts,
         .granule = granule > 0 ? granule : 1,
         .nodes = tuning_nodes(comm->tuning),
-        .n_slot = shm_region.n_slot / element_size,
+        .slot_capacity = shm_region.slot_capacity / element_size,
         .has_cma = shm_region.has_cma,
     };
 }

@@ -296,10 +296,10 @@ simulated_plan_shape(const struct hoop_simulation *simulation,
         shape.count = 0;
     /* All ranks are on one host, and few enough for a shared region. */
     if (simulation->n_per_node >= simulation->n_ranks &&
-        simulation->n_ranks > 1 && simulation->n_ranks <= SHM_REGION_RANKS)
-        shape.n_slot =
+        simulation->n_ranks > 1 && simulation->n_ranks <= SHM_REGION_RANKS_MAX)
+        shape.slot_capacity =
             shm_region_default_slot_bytes(simulation->n_ranks) / element_size;
-    shape.has_cma = shape.n_slot > 0;
+    shape.has_cma = shape.slot_capacity > 0;
     return shape;
 }
 

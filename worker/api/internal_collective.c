@@ -17,7 +17,8 @@
 /* All ranks agree on one outcome. */
 
 enum {
-    WORD_NUMBERS = sizeof(struct agree_status_report) / sizeof(uint64_t)
+    AGREE_STATUS_REPORT_WORDS =
+        sizeof(struct agree_status_report) / sizeof(uint64_t)
 };
 
 enum hoop_status
@@ -79,7 +80,7 @@ failure_text_broadcast(struct agree_status *agree_status,
 enum hoop_status
 agree_status_exchange(struct agree_status *agree_status,
                       enum hoop_status mine,
-                      const uint64_t numbers[AGREE_STATUS_NUMBERS])
+                      const uint64_t numbers[AGREE_STATUS_N_VALUES])
 {
     const uint32_t size = hoop_comm_size(agree_status->comm);
     struct agree_status_report report = {.status = mine};
@@ -90,9 +91,9 @@ agree_status_exchange(struct agree_status *agree_status,
     if (numbers)
         memcpy(report.numbers, numbers, sizeof(report.numbers));
     agree_status->is_agreed = false;
-    const enum hoop_status status =
-        internal_allgather(&report, agree_status->reports, WORD_NUMBERS,
-                           HOOP_UINT64, agree_status->comm);
+    const enum hoop_status status = internal_allgather(
+        &report, agree_status->reports, AGREE_STATUS_REPORT_WORDS, HOOP_UINT64,
+        agree_status->comm);
     if (status != HOOP_OK)
         return error_pass(status);
     for (uint32_t rank = 0; rank < size; rank++) {

@@ -49,13 +49,13 @@ internal_allreduce_max(uint64_t *number, hoop_comm_t *comm);
  */
 
 enum {
-    AGREE_STATUS_NUMBERS = 4
+    AGREE_STATUS_N_VALUES = 4
 };
 
 /* What one rank contributes. */
 struct agree_status_report {
     uint64_t status;
-    uint64_t numbers[AGREE_STATUS_NUMBERS];
+    uint64_t numbers[AGREE_STATUS_N_VALUES];
 };
 
 struct agree_status {
@@ -88,7 +88,7 @@ DEFINE_CLEANUP(struct agree_status *, agree_status_destroy)
 enum hoop_status
 agree_status_exchange(struct agree_status *agree_status,
                       enum hoop_status mine,
-                      const uint64_t numbers[AGREE_STATUS_NUMBERS]);
+                      const uint64_t numbers[AGREE_STATUS_N_VALUES]);
 
 /* Check that all ranks contributed the same number at index at. doing is a verb
  * for the error text.

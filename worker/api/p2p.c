@@ -222,7 +222,7 @@ message_check_tag(int64_t tag, const hoop_comm_t *comm)
 {
     if (!comm || !comm->context)
         return HOOP_OK;
-    if (tag < 0 || tag > TAG_PROGRAM_MAX)
+    if (tag < 0 || tag > TAG_USER_MAX)
         return error_raise(HOOP_E_INVALID, "tag %lld is not between 0 and 2^62",
                            (long long)tag);
     return HOOP_OK;

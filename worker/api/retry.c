@@ -38,7 +38,7 @@ struct retry_request {
     /* the call to make on comm with its current members */
     struct collective now;
     uint32_t *entry; /* world ranks that were members at first */
-    uint32_t n_entry;
+    uint32_t n_ranks_at_entry;
     uint32_t *members; /* world ranks that are members now, n_members of them */
     uint32_t n_members;
     const void *input; /* the saved copy; NULL: the input is where it was */
@@ -72,7 +72,7 @@ input_is_overwritten(const struct collective *asked,
 }
 
 static enum hoop_status
-retry_input_buffer_reserve(struct comm_retry *retry, size_t n_bytes)
+retry_input_buffer_reserve(struct comm_retry_state *retry, size_t n_bytes)
 {
     if (n_bytes <= retry->n_kept)
         return HOOP_OK;
@@ -116,7 +116,7 @@ retry_request_save_input(struct retry_request *retry_request)
     const struct collective_buffers buffers =
         buffers_from_collective(asked, retry_request->comm);
     const size_t n_bytes = buffers.n_input * dtype_size(asked->dtype);
-    struct comm_retry *retry = &retry_request->comm->retry;
+    struct comm_retry_state *retry = &retry_request->comm->retry;
 
     retry_request->output = buffers.output;
     if (!input_is_overwritten(asked, &buffers, retry_request->comm))
@@ -152,7 +152,7 @@ retry_request_init(struct retry_request *retry_request,
         .now = *asked,
         .entry = calloc(size, sizeof(uint32_t)),
         .members = calloc(size, sizeof(uint32_t)),
-        .n_entry = size,
+        .n_ranks_at_entry = size,
     };
     if (!retry_request->entry || !retry_request->members)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks", size);
@@ -236,10 +236,11 @@ retry_request_select_counts(struct retry_request *retry_request)
     uint32_t at = 0;
 
     if (!retry_request->counts)
-        retry_request->counts = calloc(retry_request->n_entry, sizeof(size_t));
+        retry_request->counts =
+            calloc(retry_request->n_ranks_at_entry, sizeof(size_t));
     if (!retry_request->counts)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %u counts",
-                           retry_request->n_entry);
+                           retry_request->n_ranks_at_entry);
     for (uint32_t i = 0; i < retry_request->n_members; i++) {
         at = original_rank_of_member(retry_request, i, at);
         retry_request->counts[i] = retry_request->asked->counts[at++];
@@ -265,7 +266,7 @@ retry_request_pack_blocks(struct retry_request *retry_request,
     size_t total = 0;
     uint32_t member = 0;
 
-    for (uint32_t rank = 0; rank < retry_request->n_entry; rank++)
+    for (uint32_t rank = 0; rank < retry_request->n_ranks_at_entry; rank++)
         total += original_block_bytes(retry_request->asked, rank);
     if (!retry_request->packed)
         retry_request->packed = malloc(total + 1);
@@ -273,7 +274,7 @@ retry_request_pack_blocks(struct retry_request *retry_request,
         return error_raise(HOOP_E_EXHAUSTED, "no memory to pack %zu bytes",
                            total);
     uint8_t *to = retry_request->packed;
-    for (uint32_t rank = 0; rank < retry_request->n_entry; rank++) {
+    for (uint32_t rank = 0; rank < retry_request->n_ranks_at_entry; rank++) {
         const size_t n_bytes = original_block_bytes(retry_request->asked, rank);
 
         if (member < retry_request->n_members &&
@@ -326,19 +327,21 @@ enum {
     /* The layout of flags: one bit; the number of calls that have ended; and
      * the same number inverted. The bitwise and clears, in the number or in its
      * inverse, each bit in which ranks differ. */
-    UNFINISHED_BIT = 0,
-    NUMBER_FIRST = 1,
-    INVERSE_FIRST = 32,
-    NUMBER_BITS = 31,
+    VOTE_UNFINISHED_BIT = 0,
+    VOTE_CALL_NUMBER_SHIFT = 1,
+    VOTE_CALL_INVERSE_SHIFT = 32,
+    VOTE_CALL_NUMBER_BITS = 31,
     /* The layout of least. The ranks furthest ahead have the smallest value. */
-    OUTCOME_FIRST = 1,
-    OUTCOME_BITS = 8,
-    CALLS_FIRST = OUTCOME_FIRST + OUTCOME_BITS,
+    VOTE_OUTCOME_SHIFT = 1,
+    VOTE_OUTCOME_BITS = 8,
+    VOTE_N_CALLS_SHIFT = VOTE_OUTCOME_SHIFT + VOTE_OUTCOME_BITS,
 };
 
-static const uint64_t NUMBER_MASK = ((uint64_t)1 << NUMBER_BITS) - 1;
-static const uint64_t OUTCOME_MASK = ((uint64_t)1 << OUTCOME_BITS) - 1;
-static const uint64_t CALLS_MAX = UINT64_MAX >> CALLS_FIRST;
+static const uint64_t VOTE_CALL_NUMBER_MASK =
+    ((uint64_t)1 << VOTE_CALL_NUMBER_BITS) - 1;
+static const uint64_t VOTE_OUTCOME_MASK =
+    ((uint64_t)1 << VOTE_OUTCOME_BITS) - 1;
+static const uint64_t VOTE_N_CALLS_MAX = UINT64_MAX >> VOTE_N_CALLS_SHIFT;
 
 struct retry_vote_word
 retry_vote_word(const struct retry_vote *retry_vote)
@@ -346,34 +349,40 @@ retry_vote_word(const struct retry_vote *retry_vote)
     const uint64_t outcome =
         retry_vote->n_calls > 0 ? (uint64_t)retry_vote->outcome : 0;
 
-    assert(outcome <= OUTCOME_MASK && retry_vote->n_calls < CALLS_MAX);
+    assert(outcome <= VOTE_OUTCOME_MASK &&
+           retry_vote->n_calls < VOTE_N_CALLS_MAX);
     return (struct retry_vote_word){
         .flags = (uint64_t)(retry_vote->work == RETRY_VOTE_FINISHED)
-                     << UNFINISHED_BIT |
-                 (retry_vote->n_calls & NUMBER_MASK) << NUMBER_FIRST |
-                 (~retry_vote->n_calls & NUMBER_MASK) << INVERSE_FIRST,
-        .least = (CALLS_MAX - retry_vote->n_calls) << CALLS_FIRST |
-                 outcome << OUTCOME_FIRST | !retry_vote->is_rootless,
+                     << VOTE_UNFINISHED_BIT |
+                 (retry_vote->n_calls & VOTE_CALL_NUMBER_MASK)
+                     << VOTE_CALL_NUMBER_SHIFT |
+                 (~retry_vote->n_calls & VOTE_CALL_NUMBER_MASK)
+                     << VOTE_CALL_INVERSE_SHIFT,
+        .least = (VOTE_N_CALLS_MAX - retry_vote->n_calls)
+                     << VOTE_N_CALLS_SHIFT |
+                 outcome << VOTE_OUTCOME_SHIFT | !retry_vote->has_lost_root,
     };
 }
 
 /* Whether all ranks are in the same call and have finished it. */
 static bool
-vote_all_finished(uint64_t flags)
+vote_all_in_call_finished(uint64_t flags)
 {
-    const uint64_t alike = flags >> NUMBER_FIRST | flags >> INVERSE_FIRST;
+    const uint64_t alike =
+        flags >> VOTE_CALL_NUMBER_SHIFT | flags >> VOTE_CALL_INVERSE_SHIFT;
 
-    return (flags >> UNFINISHED_BIT & 1) &&
-           (alike & NUMBER_MASK) == NUMBER_MASK;
+    return (flags >> VOTE_UNFINISHED_BIT & 1) &&
+           (alike & VOTE_CALL_NUMBER_MASK) == VOTE_CALL_NUMBER_MASK;
 }
 
 struct retry_vote_result
 retry_vote_decide(const struct retry_vote *retry_vote,
                   struct retry_vote_word word)
 {
-    const uint64_t n_furthest = CALLS_MAX - (word.least >> CALLS_FIRST);
+    const uint64_t n_furthest =
+        VOTE_N_CALLS_MAX - (word.least >> VOTE_N_CALLS_SHIFT);
     struct retry_vote_result result = {.decision = RETRY_VOTE_OVER,
-                                       .n_over = n_furthest};
+                                       .n_ended_calls = n_furthest};
 
     if (n_furthest > retry_vote->n_calls) {
         /* If this rank is behind by more than one call, nobody tells how the
@@ -381,13 +390,14 @@ retry_vote_decide(const struct retry_vote *retry_vote,
          * this rank. */
         result.outcome =
             n_furthest == retry_vote->n_calls + 1
-                ? (enum hoop_status)(word.least >> OUTCOME_FIRST & OUTCOME_MASK)
+                ? (enum hoop_status)(word.least >> VOTE_OUTCOME_SHIFT &
+                                     VOTE_OUTCOME_MASK)
                 : HOOP_E_TIMEOUT;
-        result.is_next_over = !(word.least & 1);
+        result.is_next_call_over = !(word.least & 1);
         return result;
     }
-    if (vote_all_finished(word.flags))
-        result.n_over++;
+    if (vote_all_in_call_finished(word.flags))
+        result.n_ended_calls++;
     else
         result.decision = RETRY_VOTE_AGAIN;
     return result;
@@ -439,7 +449,7 @@ outcomes_agree_on_worst(hoop_comm_t *comm, enum hoop_status mine)
 
 /* Tell the other ranks, which wait for this one, that it cannot take part. */
 static enum hoop_status
-retry_decline_call(hoop_comm_t *comm, enum hoop_status status)
+retry_fail_call_on_peers(hoop_comm_t *comm, enum hoop_status status)
 {
     char text[LIMIT_ERROR_TEXT];
 
@@ -458,7 +468,7 @@ retry_attempt_once(struct retry_request *retry_request,
     hoop_comm_t *comm = retry_request->comm;
     enum hoop_status status = made == HOOP_OK
                                   ? collective_run(&retry_request->now, comm)
-                                  : retry_decline_call(comm, made);
+                                  : retry_fail_call_on_peers(comm, made);
 
     *out_work = status == HOOP_OK ? RETRY_VOTE_FINISHED : RETRY_VOTE_UNFINISHED;
     /* A rank that its own program interrupts does not exchange outcomes. */
@@ -485,7 +495,7 @@ retry_shrink_and_vote(struct retry_request *retry_request,
     if (status != HOOP_OK)
         return error_pass(status);
     comm_replace_with_shrunk(comm, shrunk);
-    retry_vote->is_rootless = retry_request_has_lost_root(retry_request);
+    retry_vote->has_lost_root = retry_request_has_lost_root(retry_request);
     struct retry_vote_word word = retry_vote_word(retry_vote);
     status = comm_agree(comm, deadline_ns, &word.flags, &word.least);
     if (status != HOOP_OK) {
@@ -497,14 +507,15 @@ retry_shrink_and_vote(struct retry_request *retry_request,
     }
     *out_result = retry_vote_decide(retry_vote, word);
     log_debug("coll", "%u ranks are left, for which %llu calls are over",
-              hoop_comm_size(comm), (unsigned long long)out_result->n_over);
+              hoop_comm_size(comm),
+              (unsigned long long)out_result->n_ended_calls);
     return HOOP_OK;
 }
 
 static enum hoop_status
 retried_call_end(struct retry_request *retry_request, enum hoop_status outcome)
 {
-    struct comm_retry *retry = &retry_request->comm->retry;
+    struct comm_retry_state *retry = &retry_request->comm->retry;
 
     retry->n_calls++;
     retry->outcome = outcome;
@@ -522,10 +533,10 @@ static enum hoop_status
 retried_call_end_as_voted(struct retry_request *retry_request,
                           const struct retry_vote_result *result)
 {
-    struct comm_retry *retry = &retry_request->comm->retry;
+    struct comm_retry_state *retry = &retry_request->comm->retry;
 
-    retry->n_over = result->n_over;
-    retry->is_next_over = result->is_next_over;
+    retry->n_ended_calls = result->n_ended_calls;
+    retry->is_next_call_over = result->is_next_call_over;
     if (result->outcome != HOOP_OK)
         (void)error_raise(result->outcome,
                           "it failed on a rank that is in a later call");
@@ -537,14 +548,14 @@ retried_call_end_as_voted(struct retry_request *retry_request,
 static enum hoop_status
 retried_call_end_missed(struct retry_request *retry_request)
 {
-    struct comm_retry *retry = &retry_request->comm->retry;
+    struct comm_retry_state *retry = &retry_request->comm->retry;
 
-    if (retry->n_calls < retry->n_over)
+    if (retry->n_calls < retry->n_ended_calls)
         return retried_call_end(
             retry_request, error_raise(HOOP_E_TIMEOUT,
                                        "it was over for the other ranks before "
                                        "this one called"));
-    retry->is_next_over = false;
+    retry->is_next_call_over = false;
     return retried_call_end(
         retry_request, error_raise(HOOP_E_PEER_LOST,
                                    "the root was lost before this rank called: "
@@ -557,9 +568,9 @@ static enum hoop_status
 collective_run_with_retries(struct retry_request *retry_request,
                             enum hoop_status made)
 {
-    struct comm_retry *retry = &retry_request->comm->retry;
+    struct comm_retry_state *retry = &retry_request->comm->retry;
 
-    if (retry->n_calls < retry->n_over || retry->is_next_over)
+    if (retry->n_calls < retry->n_ended_calls || retry->is_next_call_over)
         return retried_call_end_missed(retry_request);
     for (;;) {
         enum retry_vote_progress work;
@@ -654,7 +665,7 @@ hoop_comm_contributors(hoop_comm_t *comm,
     if (!ranks && capacity > 0)
         return error_raise(HOOP_E_INVALID, "ranks is NULL, for %u of them",
                            capacity);
-    const struct comm_retry *retry = &comm->retry;
+    const struct comm_retry_state *retry = &comm->retry;
     const uint32_t n_ranks =
         retry->contributors ? retry->n_contributors : hoop_comm_size(comm);
     for (uint32_t i = 0; i < n_ranks && i < capacity; i++)

@@ -61,7 +61,7 @@ struct retry_vote {
         RETRY_VOTE_UNFINISHED,
         RETRY_VOTE_FINISHED, /* all data have arrived */
     } work;
-    bool is_rootless; /* the root is lost: the call cannot be repeated */
+    bool has_lost_root; /* the root is lost: the call cannot be repeated */
 };
 
 /* A rank's contribution, or the result for all. */
@@ -80,9 +80,9 @@ struct retry_vote_result {
     } decision;
     enum hoop_status outcome;
     /* calls that have ended; includes this one if it is over */
-    uint64_t n_over;
+    uint64_t n_ended_calls;
     /* the call after these has ended, too: its root is lost */
-    bool is_next_over;
+    bool is_next_call_over;
 };
 
 /* Decide from the result over all survivors, of which this rank is one. */

@@ -160,7 +160,7 @@ tensor_message_to_request(const struct tensor_message *message,
         .out = is_receive ? message->received : NULL,
         .is_owned = is_receive && !tensor->data,
         .mode = mode,
-        .is_refusal = message->refusal != NULL,
+        .is_error_text_payload = message->refusal != NULL,
         .received_part = message->received_part,
     };
 

@@ -30,10 +30,10 @@
 #include "tensor/layout.h"
 
 enum {
-    ATTEMPTS = 100, /* each failed because a save was faster */
+    LOAD_ATTEMPTS_MAX = 100, /* each failed because a save was faster */
     /* Indices of the numbers in an agreement. */
-    BEGIN_DIGEST = 0,
-    AGAIN_IS_OTHER = 0,
+    AGREE_NUMBER_REQUEST_DIGEST = 0,
+    AGREE_NUMBER_IS_REPLACED = 0,
 };
 
 struct checkpoint_load {
@@ -64,7 +64,7 @@ index_read_and_broadcast(struct checkpoint_load *load,
                          char **out_text,
                          size_t *out_n_bytes)
 {
-    const uint64_t said[AGREE_STATUS_NUMBERS] = {load->digest};
+    const uint64_t said[AGREE_STATUS_N_VALUES] = {load->digest};
     CLEANUP(free) char *text = NULL;
     void *received = NULL;
     size_t n_bytes = 0;
@@ -74,8 +74,8 @@ index_read_and_broadcast(struct checkpoint_load *load,
     enum hoop_status status =
         agree_status_exchange(load->agree_status, mine, said);
     if (status == HOOP_OK)
-        status =
-            agree_status_check_equal(load->agree_status, BEGIN_DIGEST, "loads");
+        status = agree_status_check_equal(load->agree_status,
+                                          AGREE_NUMBER_REQUEST_DIGEST, "loads");
     if (status == HOOP_OK)
         status = hoop_broadcast_object(text, n_bytes, &received, &n_bytes, 0,
                                        load->agree_status->comm);
@@ -135,7 +135,7 @@ load_match_tensor(struct checkpoint_load *load, size_t at, size_t *out_number)
 }
 
 static int
-compare_part_numbers(const void *left, const void *right)
+compare_parts_by_tensor(const void *left, const void *right)
 {
     const size_t a = ((const struct fetch_part *)left)->number;
     const size_t b = ((const struct fetch_part *)right)->number;
@@ -162,7 +162,7 @@ load_match_parts(struct checkpoint_load *load, struct fetch_part *parts)
             return error_pass(status);
         parts[i].bytes = hoop_dtensor_local(dtensor)->data;
     }
-    qsort(parts, load->n_tensors, sizeof(*parts), compare_part_numbers);
+    qsort(parts, load->n_tensors, sizeof(*parts), compare_parts_by_tensor);
     return HOOP_OK;
 }
 
@@ -214,17 +214,18 @@ static bool
 checkpoint_was_replaced(struct checkpoint_load *load, enum hoop_status failure)
 {
     CLEANUP(manifest_destroy) struct checkpoint_manifest *now = NULL;
-    uint64_t said[AGREE_STATUS_NUMBERS] = {0};
+    uint64_t said[AGREE_STATUS_N_VALUES] = {0};
 
     if (!load->manifest || !load->agree_status->is_agreed ||
         (failure != HOOP_E_DATA_LOSS && failure != HOOP_E_UNAVAILABLE))
         return false;
     if (load_is_first_rank(load) &&
         folder_load_manifest(&load->folder, &now) == HOOP_OK)
-        said[AGAIN_IS_OTHER] = now->token != load->manifest->token;
+        said[AGREE_NUMBER_IS_REPLACED] = now->token != load->manifest->token;
     if (agree_status_exchange(load->agree_status, HOOP_OK, said) != HOOP_OK)
         return false;
-    return load->agree_status->reports[0].numbers[AGAIN_IS_OTHER] != 0;
+    return load->agree_status->reports[0].numbers[AGREE_NUMBER_IS_REPLACED] !=
+           0;
 }
 
 /* Undo the attempt. */
@@ -244,7 +245,7 @@ checkpoint_load_with_retries(struct checkpoint_load *load,
 {
     enum hoop_status status = checkpoint_load_once(load, mine);
 
-    for (int i = 1; i < ATTEMPTS && status != HOOP_OK; i++) {
+    for (int i = 1; i < LOAD_ATTEMPTS_MAX && status != HOOP_OK; i++) {
         char text[LIMIT_ERROR_TEXT];
 
         snprintf(text, sizeof(text), "%s", error_text());
@@ -266,7 +267,8 @@ checkpoint_load_with_retries(struct checkpoint_load *load,
 
 /* In a process that is not in the mesh, create the tensor without a part. */
 static enum hoop_status
-load_tensor_outside_mesh(struct checkpoint_load *load, enum hoop_status status)
+load_create_nonmember_tensor(struct checkpoint_load *load,
+                             enum hoop_status status)
 {
     size_t number;
 
@@ -352,7 +354,7 @@ hoop_checkpoint_load(const char *folder,
     status =
         load_request_check_and_digest(name, spec, out_dtensor, &load.digest);
     status = agree_status ? checkpoint_load_with_retries(&load, status)
-                          : load_tensor_outside_mesh(&load, status);
+                          : load_create_nonmember_tensor(&load, status);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_dtensor = load.made;
@@ -399,7 +401,7 @@ hoop_checkpoint_restore(const char *folder,
  */
 
 enum {
-    BUFFER_BYTES = 1024 * 1024,
+    VERIFY_BUFFER_BYTES = 1024 * 1024,
 };
 
 static enum hoop_status
@@ -409,7 +411,7 @@ checkpoint_file_digest(const struct folder *folder,
 {
     CLEANUP(file_reader_destroy) struct file_reader *file_reader = NULL;
     CLEANUP(digest_destroy) struct digest *digest = NULL;
-    CLEANUP(free) uint8_t *buffer = malloc(BUFFER_BYTES);
+    CLEANUP(free) uint8_t *buffer = malloc(VERIFY_BUFFER_BYTES);
 
     if (!buffer)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for reading");
@@ -417,10 +419,11 @@ checkpoint_file_digest(const struct folder *folder,
     if (status == HOOP_OK)
         status = file_reader_create(folder, file, &file_reader);
     for (uint64_t at = 0; status == HOOP_OK && at < file->n_bytes;
-         at += BUFFER_BYTES) {
+         at += VERIFY_BUFFER_BYTES) {
         const uint64_t n_left = file->n_bytes - at;
         const struct file_range range = {
-            at, buffer, n_left < BUFFER_BYTES ? n_left : BUFFER_BYTES};
+            at, buffer,
+            n_left < VERIFY_BUFFER_BYTES ? n_left : VERIFY_BUFFER_BYTES};
 
         status = file_reader_add_range(file_reader, &range);
         if (status == HOOP_OK)
@@ -512,7 +515,7 @@ hoop_checkpoint_verify(const char *folder)
     enum hoop_status status = folder_open(folder, &opened);
     if (status != HOOP_OK)
         return error_pass(status);
-    for (int i = 0; i < ATTEMPTS && is_outdated; i++) {
+    for (int i = 0; i < LOAD_ATTEMPTS_MAX && is_outdated; i++) {
         is_outdated = false;
         status = folder_verify_checkpoint(&opened, &is_outdated);
     }

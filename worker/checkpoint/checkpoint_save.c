@@ -33,12 +33,12 @@
 
 /* Indices of the numbers in an agreement. */
 enum {
-    BEGIN_DIGEST = 0,
-    BEGIN_GENERATION,
-    BEGIN_TOKEN,
-    END_BYTES = 0,
-    END_DIGEST,
-    COMMIT_OUTCOME = 0,
+    AGREE_NUMBER_REQUEST_DIGEST = 0,
+    AGREE_NUMBER_GENERATION,
+    AGREE_NUMBER_TOKEN,
+    AGREE_NUMBER_FILE_BYTES = 0,
+    AGREE_NUMBER_FILE_DIGEST,
+    AGREE_NUMBER_COMMIT_OUTCOME = 0,
 };
 
 struct checkpoint_save {
@@ -76,26 +76,29 @@ folder_lock_and_clean(struct folder *folder,
 static enum hoop_status
 checkpoint_save_begin(struct checkpoint_save *save, const char *path)
 {
-    uint64_t said[AGREE_STATUS_NUMBERS] = {0};
+    uint64_t said[AGREE_STATUS_N_VALUES] = {0};
     const struct agree_status_report *first = &save->agree_status->reports[0];
 
     enum hoop_status status = request_to_manifest(
         &save->request, save->agree_status->comm, &save->manifest);
     if (status == HOOP_OK)
-        status = manifest_digest(save->manifest, &said[BEGIN_DIGEST]);
+        status =
+            manifest_digest(save->manifest, &said[AGREE_NUMBER_REQUEST_DIGEST]);
     if (status == HOOP_OK)
         status = folder_open(path, &save->folder);
     if (status == HOOP_OK && save->place == 0)
-        status = folder_lock_and_clean(&save->folder, &said[BEGIN_GENERATION],
-                                       &said[BEGIN_TOKEN]);
+        status =
+            folder_lock_and_clean(&save->folder, &said[AGREE_NUMBER_GENERATION],
+                                  &said[AGREE_NUMBER_TOKEN]);
     status = agree_status_exchange(save->agree_status, status, said);
     if (status == HOOP_OK)
-        status =
-            agree_status_check_equal(save->agree_status, BEGIN_DIGEST, "saves");
+        status = agree_status_check_equal(save->agree_status,
+                                          AGREE_NUMBER_REQUEST_DIGEST, "saves");
     if (status != HOOP_OK)
         return error_pass(status);
-    manifest_set_generation(save->manifest, first->numbers[BEGIN_GENERATION],
-                            first->numbers[BEGIN_TOKEN]);
+    manifest_set_generation(save->manifest,
+                            first->numbers[AGREE_NUMBER_GENERATION],
+                            first->numbers[AGREE_NUMBER_TOKEN]);
     return HOOP_OK;
 }
 
@@ -215,8 +218,8 @@ checkpoint_save_write(struct checkpoint_save *save)
 
     if (status == HOOP_OK)
         status = rank_file_write(save, &written);
-    const uint64_t said[AGREE_STATUS_NUMBERS] = {written.n_bytes,
-                                                 written.digest};
+    const uint64_t said[AGREE_STATUS_N_VALUES] = {written.n_bytes,
+                                                  written.digest};
 
     status = agree_status_exchange(save->agree_status, status, said);
     if (status != HOOP_OK)
@@ -224,19 +227,19 @@ checkpoint_save_write(struct checkpoint_save *save)
     for (uint32_t i = 0; i < save->manifest->contents.n_files; i++) {
         const uint64_t *numbers = save->agree_status->reports[i].numbers;
 
-        save->manifest->files[i].n_bytes = numbers[END_BYTES];
-        save->manifest->files[i].digest = numbers[END_DIGEST];
+        save->manifest->files[i].n_bytes = numbers[AGREE_NUMBER_FILE_BYTES];
+        save->manifest->files[i].digest = numbers[AGREE_NUMBER_FILE_DIGEST];
     }
     return HOOP_OK;
 }
 
 /* Commit on the first rank. *out_outcome is what the first rank reports, or
- * FOLDER_UNCERTAIN on a rank that does not receive it. */
+ * FOLDER_COMMIT_UNCERTAIN on a rank that does not receive it. */
 static enum hoop_status
 checkpoint_save_commit(struct checkpoint_save *save,
                        enum folder_commit_outcome *out_outcome)
 {
-    enum folder_commit_outcome outcome = FOLDER_AS_IT_WAS;
+    enum folder_commit_outcome outcome = FOLDER_COMMIT_UNCHANGED;
     enum hoop_status status = HOOP_OK;
 
     if (save->place == 0) {
@@ -244,16 +247,16 @@ checkpoint_save_commit(struct checkpoint_save *save,
         if (status == HOOP_OK)
             status = folder_commit(&save->folder, save->manifest, &outcome);
     }
-    const uint64_t said[AGREE_STATUS_NUMBERS] = {outcome};
+    const uint64_t said[AGREE_STATUS_N_VALUES] = {outcome};
     status = agree_status_exchange(save->agree_status, status, said);
     *out_outcome =
         save->agree_status->is_agreed
             ? (enum folder_commit_outcome)save->agree_status->reports[0]
-                  .numbers[COMMIT_OUTCOME]
-            : FOLDER_UNCERTAIN;
+                  .numbers[AGREE_NUMBER_COMMIT_OUTCOME]
+            : FOLDER_COMMIT_UNCERTAIN;
     /* Clean even if the agreement failed: the first rank may be the only one
      * that knows of the commit. */
-    if (outcome == FOLDER_COMMITTED)
+    if (outcome == FOLDER_COMMIT_DONE)
         folder_remove_old_files(&save->folder, save->manifest);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -261,7 +264,7 @@ checkpoint_save_commit(struct checkpoint_save *save,
 static enum hoop_status
 checkpoint_save_run(struct checkpoint_save *save, const char *path)
 {
-    enum folder_commit_outcome outcome = FOLDER_AS_IT_WAS;
+    enum folder_commit_outcome outcome = FOLDER_COMMIT_UNCHANGED;
     enum hoop_status status = checkpoint_save_begin(save, path);
 
     if (status != HOOP_OK)
@@ -270,7 +273,7 @@ checkpoint_save_run(struct checkpoint_save *save, const char *path)
     if (status == HOOP_OK)
         status = checkpoint_save_commit(save, &outcome);
     if (status != HOOP_OK && save->agree_status->is_agreed &&
-        outcome == FOLDER_AS_IT_WAS)
+        outcome == FOLDER_COMMIT_UNCHANGED)
         file_writer_discard(STEAL(save->file_writer));
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

@@ -29,7 +29,7 @@
  */
 
 enum {
-    ALIGNMENT_MAX = 64
+    FILE_PAD_ALIGNMENT_MAX = 64
 };
 
 struct file_writer {
@@ -130,10 +130,10 @@ file_writer_append(struct file_writer *file_writer,
 enum hoop_status
 file_writer_pad(struct file_writer *file_writer, size_t alignment)
 {
-    static const uint8_t zeros[ALIGNMENT_MAX];
+    static const uint8_t zeros[FILE_PAD_ALIGNMENT_MAX];
     const size_t n_over = file_writer->n_bytes % alignment;
 
-    assert(alignment <= ALIGNMENT_MAX);
+    assert(alignment <= FILE_PAD_ALIGNMENT_MAX);
     if (n_over == 0)
         return HOOP_OK;
     return file_writer_append(file_writer, zeros, alignment - n_over);
@@ -178,16 +178,17 @@ file_writer_discard(struct file_writer *file_writer)
 /* The names of a checkpoint's files. */
 
 void
-file_name_format(const struct file_name *name, char out_text[FILE_NAME_ROOM])
+file_name_format(const struct file_name *name,
+                 char out_text[FILE_NAME_BUFFER_BYTES])
 {
     switch (name->kind) {
     case FILE_NAME_PART:
-        snprintf(out_text, FILE_NAME_ROOM,
+        snprintf(out_text, FILE_NAME_BUFFER_BYTES,
                  "hoop-%" PRIu64 "-%016" PRIx64 "-%" PRIu32 ".part",
                  name->generation, name->token, name->place);
         return;
     case FILE_NAME_INDEX:
-        snprintf(out_text, FILE_NAME_ROOM,
+        snprintf(out_text, FILE_NAME_BUFFER_BYTES,
                  "hoop-%" PRIu64 "-%016" PRIx64 ".index", name->generation,
                  name->token);
         return;
@@ -198,9 +199,9 @@ bool
 file_name_parse(const char *text, struct file_name *out_name)
 {
     struct file_name name = {.kind = FILE_NAME_PART};
-    char again[FILE_NAME_ROOM];
+    char again[FILE_NAME_BUFFER_BYTES];
 
-    if (strlen(text) >= FILE_NAME_ROOM)
+    if (strlen(text) >= FILE_NAME_BUFFER_BYTES)
         return false;
     const int n_fields =
         sscanf(text, "hoop-%20" SCNu64 "-%16" SCNx64 "-%10" SCNu32,
@@ -225,7 +226,7 @@ struct file_reader {
     int fd;
     uint64_t start; /* of what has not been read yet */
     uint64_t end;
-    int n_places;
+    int n_pending_iovecs;
     struct iovec places[LIMIT_READ_RANGES];
     uint8_t nowhere[LIMIT_READ_GAP];
 };
@@ -260,7 +261,7 @@ file_reader_create(const struct folder *folder,
         return error_raise(HOOP_E_EXHAUSTED, "no memory for reading");
     file_reader->folder = folder;
     file_reader->file = file;
-    file_reader->n_places = 0;
+    file_reader->n_pending_iovecs = 0;
     file_reader->start = file_reader->end = 0;
     file_reader->fd =
         openat(folder->fd, file->name,
@@ -280,12 +281,12 @@ file_reader_create(const struct folder *folder,
 
 /* Remove the first n_bytes, which have been read, from the places. */
 static void
-iovecs_advance(struct iovec **places, int *n_places, size_t n_bytes)
+iovecs_advance(struct iovec **places, int *n_pending_iovecs, size_t n_bytes)
 {
-    while (*n_places > 0 && n_bytes >= (*places)->iov_len) {
+    while (*n_pending_iovecs > 0 && n_bytes >= (*places)->iov_len) {
         n_bytes -= (*places)->iov_len;
         (*places)++;
-        (*n_places)--;
+        (*n_pending_iovecs)--;
     }
     if (n_bytes > 0) {
         (*places)->iov_base = (uint8_t *)(*places)->iov_base + n_bytes;
@@ -297,10 +298,10 @@ enum hoop_status
 file_reader_read_pending(struct file_reader *file_reader)
 {
     struct iovec *places = file_reader->places;
-    int n_places = file_reader->n_places;
+    int n_pending_iovecs = file_reader->n_pending_iovecs;
 
-    while (n_places > 0) {
-        const ssize_t n = preadv(file_reader->fd, places, n_places,
+    while (n_pending_iovecs > 0) {
+        const ssize_t n = preadv(file_reader->fd, places, n_pending_iovecs,
                                  (off_t)file_reader->start);
 
         if (n < 0 && errno == EINTR)
@@ -314,28 +315,29 @@ file_reader_read_pending(struct file_reader *file_reader)
                                file_reader->file->name,
                                (unsigned long long)file_reader->start);
         file_reader->start += (uint64_t)n;
-        iovecs_advance(&places, &n_places, (size_t)n);
+        iovecs_advance(&places, &n_pending_iovecs, (size_t)n);
     }
-    file_reader->n_places = 0;
+    file_reader->n_pending_iovecs = 0;
     return HOOP_OK;
 }
 
 /* Whether the range continues the last pending one, both in the file and in
  * memory. */
 static bool
-range_is_contiguous(const struct file_reader *file_reader,
-                    const struct file_range *range)
+range_continues_pending(const struct file_reader *file_reader,
+                        const struct file_range *range)
 {
-    if (file_reader->n_places == 0 || range->offset != file_reader->end)
+    if (file_reader->n_pending_iovecs == 0 || range->offset != file_reader->end)
         return false;
-    const struct iovec *last = &file_reader->places[file_reader->n_places - 1];
+    const struct iovec *last =
+        &file_reader->places[file_reader->n_pending_iovecs - 1];
     return (uint8_t *)last->iov_base + last->iov_len == range->bytes;
 }
 
 static void
 iovec_append(struct file_reader *file_reader, void *bytes, size_t n_bytes)
 {
-    file_reader->places[file_reader->n_places++] =
+    file_reader->places[file_reader->n_pending_iovecs++] =
         (struct iovec){bytes, n_bytes};
     file_reader->end += n_bytes;
 }
@@ -347,19 +349,19 @@ file_reader_add_range(struct file_reader *file_reader,
     enum hoop_status status = HOOP_OK;
 
     assert(range->offset >= file_reader->end);
-    if (range_is_contiguous(file_reader, range)) {
-        file_reader->places[file_reader->n_places - 1].iov_len +=
+    if (range_continues_pending(file_reader, range)) {
+        file_reader->places[file_reader->n_pending_iovecs - 1].iov_len +=
             range->n_bytes;
         file_reader->end += range->n_bytes;
         return HOOP_OK;
     }
     /* Up to two places are needed, for the gap and for the range. */
-    if (file_reader->n_places > LIMIT_READ_RANGES - 2 ||
+    if (file_reader->n_pending_iovecs > LIMIT_READ_RANGES - 2 ||
         range->offset - file_reader->end >= LIMIT_READ_GAP)
         status = file_reader_read_pending(file_reader);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (file_reader->n_places == 0)
+    if (file_reader->n_pending_iovecs == 0)
         file_reader->start = file_reader->end = range->offset;
     if (range->offset > file_reader->end)
         iovec_append(file_reader, file_reader->nowhere,

@@ -63,7 +63,7 @@ DEFINE_CLEANUP(struct file_reader *, file_reader_destroy)
  */
 
 enum {
-    FILE_NAME_ROOM = 64
+    FILE_NAME_BUFFER_BYTES = 64
 };
 
 enum file_name_kind {
@@ -79,7 +79,8 @@ struct file_name {
 };
 
 void
-file_name_format(const struct file_name *name, char out_text[FILE_NAME_ROOM]);
+file_name_format(const struct file_name *name,
+                 char out_text[FILE_NAME_BUFFER_BYTES]);
 
 /* Returns false unless text is exactly a name that file_name_format()
  * writes. */

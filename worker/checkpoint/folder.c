@@ -18,8 +18,8 @@
 #include "checkpoint/file_reader.h"
 #include "net/wakeup.h"
 
-static const char index_name[] = "index.json";
-static const char lock_name[] = "hoop.lock";
+static const char index_file_name[] = "index.json";
+static const char lock_file_name[] = "hoop.lock";
 
 static enum hoop_status
 status_from_errno(int error)
@@ -73,11 +73,11 @@ folder_close(struct folder *folder)
 enum hoop_status
 folder_lock(struct folder *folder)
 {
-    const int fd = openat(folder->fd, lock_name,
+    const int fd = openat(folder->fd, lock_file_name,
                           O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
 
     if (fd < 0)
-        return folder_raise_errno(folder, errno, "open", lock_name);
+        return folder_raise_errno(folder, errno, "open", lock_file_name);
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
         descriptor_track(fd); /* so that a forked child closes it */
         folder->lock = fd;
@@ -88,8 +88,8 @@ folder_lock(struct folder *folder)
     if (error == EWOULDBLOCK)
         return error_raise(HOOP_E_PRECONDITION,
                            "another save into %s runs: it holds %s",
-                           folder->path, lock_name);
-    return folder_raise_errno(folder, error, "lock", lock_name);
+                           folder->path, lock_file_name);
+    return folder_raise_errno(folder, error, "lock", lock_file_name);
 }
 
 /* Read a whole file that is not too large. */
@@ -103,12 +103,13 @@ index_file_read(const struct folder *folder,
     size_t n_read = 0;
 
     if (fstat(fd, &stat) < 0)
-        return folder_raise_errno(folder, errno, "look at", index_name);
+        return folder_raise_errno(folder, errno, "look at", index_file_name);
     if (!S_ISREG(stat.st_mode) || stat.st_size > LIMIT_CHECKPOINT_INDEX)
         return error_raise(HOOP_E_DATA_LOSS,
                            "%s/%s is no index: it is no file, or has more "
                            "than %d bytes",
-                           folder->path, index_name, LIMIT_CHECKPOINT_INDEX);
+                           folder->path, index_file_name,
+                           LIMIT_CHECKPOINT_INDEX);
     const size_t n_bytes = (size_t)stat.st_size;
     CLEANUP(free) char *text = malloc(n_bytes + 1);
     if (!text)
@@ -118,7 +119,7 @@ index_file_read(const struct folder *folder,
             pread(fd, text + n_read, n_bytes - n_read, (off_t)n_read);
 
         if (n < 0 && errno != EINTR)
-            return folder_raise_errno(folder, errno, "read", index_name);
+            return folder_raise_errno(folder, errno, "read", index_file_name);
         if (n == 0)
             break;
         n_read += n > 0 ? (size_t)n : 0;
@@ -134,14 +135,14 @@ folder_read_index(const struct folder *folder,
                   size_t *out_n_bytes)
 {
     const int fd =
-        openat(folder->fd, index_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        openat(folder->fd, index_file_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
     if (fd < 0 && errno == ENOENT)
         return error_raise(HOOP_E_NOT_FOUND,
                            "there is no checkpoint in %s: it has no %s",
-                           folder->path, index_name);
+                           folder->path, index_file_name);
     if (fd < 0)
-        return folder_raise_errno(folder, errno, "open", index_name);
+        return folder_raise_errno(folder, errno, "open", index_file_name);
     const enum hoop_status status =
         index_file_read(folder, fd, out_text, out_n_bytes);
     close(fd);
@@ -160,7 +161,7 @@ folder_decode_index(const struct folder *folder,
     if (status == HOOP_OK)
         status = manifest_verify_digest(manifest);
     if (status != HOOP_OK)
-        return error_raise(status, "%s/%s: %s", folder->path, index_name,
+        return error_raise(status, "%s/%s: %s", folder->path, index_file_name,
                            error_text());
     *out_manifest = STEAL(manifest);
     return HOOP_OK;
@@ -245,28 +246,28 @@ folder_commit(const struct folder *folder,
     const struct file_name of = {.kind = FILE_NAME_INDEX,
                                  .generation = manifest->contents.generation,
                                  .token = manifest->token};
-    char name[FILE_NAME_ROOM];
+    char name[FILE_NAME_BUFFER_BYTES];
 
-    *out_outcome = FOLDER_AS_IT_WAS;
+    *out_outcome = FOLDER_COMMIT_UNCHANGED;
     file_name_format(&of, name);
     enum hoop_status status = index_file_write(folder, manifest, name);
     if (status == HOOP_OK)
         status = folder_sync(folder); /* makes the names of all files durable */
     if (status != HOOP_OK)
         return error_pass(status);
-    if (renameat(folder->fd, name, folder->fd, index_name) < 0) {
-        status = folder_raise_errno(folder, errno, "replace", index_name);
+    if (renameat(folder->fd, name, folder->fd, index_file_name) < 0) {
+        status = folder_raise_errno(folder, errno, "replace", index_file_name);
         unlinkat(folder->fd, name, 0);
         return status;
     }
-    *out_outcome = FOLDER_UNCERTAIN;
+    *out_outcome = FOLDER_COMMIT_UNCERTAIN;
     status = folder_sync(folder);
     if (status != HOOP_OK)
         return error_raise(status,
                            "%s: the new checkpoint is in place, but may not "
                            "be on the disk",
                            error_text());
-    *out_outcome = FOLDER_COMMITTED;
+    *out_outcome = FOLDER_COMMIT_DONE;
     return HOOP_OK;
 }
 

@@ -72,9 +72,9 @@ folder_check_files(const struct folder *folder,
                    const struct checkpoint_manifest *manifest);
 
 enum folder_commit_outcome {
-    FOLDER_AS_IT_WAS,
-    FOLDER_COMMITTED,
-    FOLDER_UNCERTAIN, /* the final sync failed: either of the two */
+    FOLDER_COMMIT_UNCHANGED,
+    FOLDER_COMMIT_DONE,
+    FOLDER_COMMIT_UNCERTAIN, /* the final sync failed: either of the two */
 };
 
 /* Make manifest the folder's index, durably. Always writes *out_outcome. */

@@ -25,7 +25,7 @@ manifest_create(size_t n_tensors,
     if (manifest) {
         manifest->tensors = calloc(n_tensors + 1, sizeof(*manifest->tensors));
         manifest->files = calloc(n_files + 1, sizeof(*manifest->files));
-        manifest->names = calloc(n_files + 1, FILE_NAME_ROOM);
+        manifest->names = calloc(n_files + 1, FILE_NAME_BUFFER_BYTES);
     }
     if (!manifest || !manifest->tensors || !manifest->files || !manifest->names)
         return error_raise(HOOP_E_EXHAUSTED,
@@ -51,7 +51,7 @@ manifest_destroy(struct checkpoint_manifest *manifest)
     free(manifest->tensors);
     free(manifest->files);
     free(manifest->names);
-    free(manifest->by_name);
+    free(manifest->tensors_by_name);
     free(manifest);
 }
 
@@ -76,7 +76,7 @@ manifest_set_generation(struct checkpoint_manifest *manifest,
     manifest->contents.generation = generation;
     manifest->token = token;
     for (uint32_t i = 0; i < manifest->contents.n_files; i++) {
-        char *name = manifest->names + (size_t)i * FILE_NAME_ROOM;
+        char *name = manifest->names + (size_t)i * FILE_NAME_BUFFER_BYTES;
         const struct file_name of = {FILE_NAME_PART, generation, token, i};
 
         file_name_format(&of, name);
@@ -168,24 +168,25 @@ manifest_sort_and_check_names(struct checkpoint_manifest *manifest)
 {
     const struct hoop_checkpoint_tensor *tensors = manifest->tensors;
     const size_t n_names = manifest->contents.n_tensors;
-    CLEANUP(free) size_t *by_name = calloc(n_names + 1, sizeof(*by_name));
+    CLEANUP(free)
+    size_t *tensors_by_name = calloc(n_names + 1, sizeof(*tensors_by_name));
 
-    if (!by_name)
+    if (!tensors_by_name)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu names",
                            n_names);
     for (size_t i = 0; i < n_names; i++)
-        by_name[i] = i;
-    qsort_r(by_name, n_names, sizeof(*by_name), compare_tensor_names,
-            manifest->tensors);
+        tensors_by_name[i] = i;
+    qsort_r(tensors_by_name, n_names, sizeof(*tensors_by_name),
+            compare_tensor_names, manifest->tensors);
     for (size_t i = 1; i < n_names; i++) {
-        const char *name = tensors[by_name[i]].name;
+        const char *name = tensors[tensors_by_name[i]].name;
 
-        if (strcmp(tensors[by_name[i - 1]].name, name) == 0)
+        if (strcmp(tensors[tensors_by_name[i - 1]].name, name) == 0)
             return error_raise(HOOP_E_INVALID,
                                "two tensors are both named \"%s\"", name);
     }
-    free(manifest->by_name);
-    manifest->by_name = STEAL(by_name);
+    free(manifest->tensors_by_name);
+    manifest->tensors_by_name = STEAL(tensors_by_name);
     return HOOP_OK;
 }
 
@@ -216,7 +217,7 @@ manifest_find_tensor(const struct checkpoint_manifest *manifest,
 
     while (first < end) {
         const size_t middle = first + (end - first) / 2;
-        const size_t number = manifest->by_name[middle];
+        const size_t number = manifest->tensors_by_name[middle];
         const int order = strcmp(manifest->tensors[number].name, name);
 
         if (order == 0) {

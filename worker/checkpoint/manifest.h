@@ -27,7 +27,7 @@ struct checkpoint_manifest {
     struct hoop_checkpoint_file *files;
     char *names; /* memory for the files' names */
     /* numbers of tensors in order of name, after manifest_check() */
-    size_t *by_name;
+    size_t *tensors_by_name;
 };
 
 /* Allocate a zeroed manifest; the names are NULL. Handle: HOOP_E_EXHAUSTED. */
@@ -56,7 +56,7 @@ manifest_set_generation(struct checkpoint_manifest *manifest,
 
 /*
  * Check that the tensors can be saved: their names, dtypes and sizes, and that
- * each mesh has as many places as there are files. Also sorts by_name.
+ * each mesh has as many places as there are files. Also sorts tensors_by_name.
  * Handle: HOOP_E_INVALID, HOOP_E_EXHAUSTED.
  */
 enum hoop_status

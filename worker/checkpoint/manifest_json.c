@@ -18,11 +18,11 @@
 #include "dtype/dtype.h"
 
 enum {
-    VERSION = 1,
-    HEX_DIGITS = 16,
+    CHECKPOINT_FORMAT_VERSION = 1,
+    UINT64_HEX_DIGITS = 16,
 };
 
-static const char format_name[] = "hoop-checkpoint";
+static const char checkpoint_format_name[] = "hoop-checkpoint";
 
 static void
 json_destroy(json_t *json)
@@ -73,7 +73,7 @@ tensor_to_json(const struct hoop_checkpoint_tensor *tensor)
 static json_t *
 file_entry_to_json(const struct hoop_checkpoint_file *file)
 {
-    char digest[HEX_DIGITS + 1];
+    char digest[UINT64_HEX_DIGITS + 1];
 
     snprintf(digest, sizeof(digest), "%016" PRIx64, file->digest);
     return json_pack("{s:I, s:s}", "bytes", (json_int_t)file->n_bytes, "xxh3",
@@ -105,8 +105,8 @@ manifest_write_json(const struct checkpoint_manifest *manifest,
             "{\n\"format\": \"%s\",\n\"version\": %d,\n"
             "\"generation\": %" PRIu64 ",\n\"token\": \"%016" PRIx64 "\",\n"
             "\"digest\": \"%016" PRIx64 "\",\n\"tensors\": [\n",
-            format_name, VERSION, contents->generation, manifest->token,
-            digest);
+            checkpoint_format_name, CHECKPOINT_FORMAT_VERSION,
+            contents->generation, manifest->token, digest);
     for (size_t i = 0; i < contents->n_tensors; i++) {
         if (!json_line_write(tensor_to_json(&manifest->tensors[i]),
                              i + 1 < contents->n_tensors ? ",\n" : "\n", out))
@@ -208,8 +208,8 @@ hex_from_json(const struct json_field *field, uint64_t *out_number)
 {
     const char *text = json_string_value(field->value);
 
-    if (!text || strlen(text) != HEX_DIGITS ||
-        strspn(text, "0123456789abcdef") != HEX_DIGITS)
+    if (!text || strlen(text) != UINT64_HEX_DIGITS ||
+        strspn(text, "0123456789abcdef") != UINT64_HEX_DIGITS)
         return json_field_raise(field, "a text of 16 hexadecimal digits");
     *out_number = strtoull(text, NULL, 16);
     return HOOP_OK;
@@ -360,17 +360,17 @@ json_format_check(const struct json_field *root)
     const char *name = json_string_value(format.value);
     uint64_t number = 0;
 
-    if (!name || strcmp(name, format_name) != 0)
+    if (!name || strcmp(name, checkpoint_format_name) != 0)
         return json_field_raise(&format, "\"hoop-checkpoint\"");
     const enum hoop_status status =
         number_from_json(&version, INT64_MAX, &number);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (number != VERSION)
+    if (number != CHECKPOINT_FORMAT_VERSION)
         return error_raise(HOOP_E_UNIMPLEMENTED,
                            "it has version %" PRIu64 ", this hoop reads "
                            "version %d",
-                           number, VERSION);
+                           number, CHECKPOINT_FORMAT_VERSION);
     return HOOP_OK;
 }
 
@@ -397,8 +397,8 @@ generation_from_json(const struct json_field *root,
 
 /* Create a manifest of the right size and decode its tensors and files. */
 static enum hoop_status
-entries_from_json(const struct json_field *root,
-                  struct checkpoint_manifest **out_manifest)
+manifest_entries_from_json(const struct json_field *root,
+                           struct checkpoint_manifest **out_manifest)
 {
     const struct json_field tensors = json_field_of_object(root, "tensors");
     const struct json_field files = json_field_of_object(root, "files");
@@ -461,7 +461,7 @@ manifest_decode(const char *text,
                                   ? json_format_check(&root)
                                   : json_field_raise(&root, "an object");
     if (status == HOOP_OK)
-        status = entries_from_json(&root, &manifest);
+        status = manifest_entries_from_json(&root, &manifest);
     if (status == HOOP_OK)
         status = generation_from_json(&root, manifest);
     if (status == HOOP_OK)

@@ -82,7 +82,7 @@ tensor_piece_of_place(const struct checkpoint_manifest *manifest,
     const struct hoop_checkpoint_tensor *tensor = &manifest->tensors[number];
     const struct replica_share share = replica_share_of(tensor, place);
     const size_t turn = (share.number + number) % share.n_shares;
-    const size_t unit = PIECE_UNIT / dtype_size(tensor->dtype);
+    const size_t unit = PIECE_UNIT_BYTES / dtype_size(tensor->dtype);
     struct tensor_piece piece;
     size_t count;
 
@@ -167,8 +167,8 @@ overlap_row_offset(const struct overlap *overlap, size_t row, size_t *out_to)
         const size_t at = row % overlap->rows.dims[dim - 1];
 
         row /= overlap->rows.dims[dim - 1];
-        from += at * overlap->from_strides[dim - 1];
-        to += at * overlap->to_strides[dim - 1];
+        from += at * overlap->saved_part_strides[dim - 1];
+        to += at * overlap->wanted_part_strides[dim - 1];
     }
     *out_to = to;
     return from;
@@ -186,7 +186,7 @@ overlap_first_row_of_piece(const struct overlap *overlap)
         size_t to;
 
         if (overlap_row_offset(overlap, middle, &to) + overlap->n_elements >
-            overlap->piece_first)
+            overlap->piece_first_element)
             high = middle;
         else
             low = middle + 1;
@@ -220,8 +220,8 @@ overlap_of_piece_and_part(const struct tensor_piece *piece,
     struct overlap overlap = {
         .n_elements = 1,
         .n_rows = 1,
-        .piece_first = piece->first,
-        .piece_end = piece->first + piece->n_elements,
+        .piece_first_element = piece->first,
+        .piece_end_element = piece->first + piece->n_elements,
     };
     size_t from_stride = 1;
     size_t to_stride = 1;
@@ -237,8 +237,8 @@ overlap_of_piece_and_part(const struct tensor_piece *piece,
         overlap_add_dim(&overlap, &stretch, i);
         overlap.from += (stretch.start - saved->offset[i]) * from_stride;
         overlap.to += (stretch.start - part->offset[i]) * to_stride;
-        overlap.from_strides[i] = from_stride;
-        overlap.to_strides[i] = to_stride;
+        overlap.saved_part_strides[i] = from_stride;
+        overlap.wanted_part_strides[i] = to_stride;
         from_stride *= saved->shape.dims[i];
         to_stride *= part->shape.dims[i];
         if (overlap.rows.n_dims == 0 &&
@@ -259,14 +259,15 @@ overlap_next_run(struct overlap *overlap, struct overlap_run *out_run)
         return false;
     const size_t start = overlap_row_offset(overlap, overlap->row++, &to);
     size_t end = start + overlap->n_elements;
-    if (start >= overlap->piece_end)
+    if (start >= overlap->piece_end_element)
         return false;
-    const size_t cut =
-        start < overlap->piece_first ? overlap->piece_first - start : 0;
-    if (end > overlap->piece_end)
-        end = overlap->piece_end;
+    const size_t cut = start < overlap->piece_first_element
+                           ? overlap->piece_first_element - start
+                           : 0;
+    if (end > overlap->piece_end_element)
+        end = overlap->piece_end_element;
     *out_run = (struct overlap_run){
-        .from = start + cut - overlap->piece_first,
+        .from = start + cut - overlap->piece_first_element,
         .to = to + cut,
         .n_elements = end - start - cut,
     };

@@ -2,7 +2,7 @@
  * checkpoint/piece.h - which elements of a tensor each place writes
  *
  * Places that hold the same part share the work: the elements of the part, in
- * row-major order, are cut into units of PIECE_UNIT bytes, and each place
+ * row-major order, are cut into units of PIECE_UNIT_BYTES bytes, and each place
  * writes one contiguous piece of about equally many units. If a part is a
  * single unit, one place writes it; which one rotates with the number of the
  * tensor. All of this is computed, so a loading rank finds what is where by
@@ -19,7 +19,7 @@
 #include "checkpoint/manifest.h"
 
 enum {
-    PIECE_UNIT = 64 * 1024,
+    PIECE_UNIT_BYTES = 64 * 1024,
     /* A piece begins at a multiple of this in its file. */
     PIECE_ALIGNMENT = 64,
 };
@@ -71,15 +71,15 @@ struct overlap_run {
 struct overlap {
     /* The fields are private. */
     struct hoop_shape rows; /* the dimensions that count rows */
-    size_t from_strides[HOOP_MAX_DIMS];
-    size_t to_strides[HOOP_MAX_DIMS];
+    size_t saved_part_strides[HOOP_MAX_DIMS];
+    size_t wanted_part_strides[HOOP_MAX_DIMS];
     size_t from; /* of the first row, in the part that was saved */
     size_t to;
     size_t n_elements; /* in a row */
     size_t n_rows;
     size_t row; /* the next row */
-    size_t piece_first;
-    size_t piece_end;
+    size_t piece_first_element;
+    size_t piece_end_element;
 };
 
 /* Compute the overlap of piece and part, which are of one tensor. */

@@ -63,9 +63,9 @@ flat_pieces_fill(struct flat *flat, const struct hoop_tensor *tensors)
             .bytes = tensors[i].data,
             .count = operand_count(&tensors[i]),
         };
-        flat->shapes[flat->n_shapes++] = shape->n_dims;
+        flat->shapes[flat->n_shape_entries++] = shape->n_dims;
         for (uint32_t d = 0; d < shape->n_dims; d++)
-            flat->shapes[flat->n_shapes++] = shape->dims[d];
+            flat->shapes[flat->n_shape_entries++] = shape->dims[d];
     }
 }
 

@@ -27,7 +27,7 @@ struct flat {
     /* For each tensor the number of its dimensions, then their sizes. Ranks
      * compare them, since they must be the same everywhere. */
     size_t *shapes;
-    uint32_t n_shapes; /* entries of shapes */
+    uint32_t n_shape_entries; /* entries of shapes */
     size_t n_pieces;
     struct flat_piece pieces[];
 };

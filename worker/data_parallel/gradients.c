@@ -55,8 +55,8 @@ buckets_assign_gradients(const size_t *counts,
 }
 
 enum {
-    BUCKET_BYTES = 25 * 1024 * 1024, /* used for 0, as by torch */
-    ALIGNMENT = 64,
+    BUCKET_BYTES_DEFAULT = 25 * 1024 * 1024, /* used for 0, as by torch */
+    BUCKET_ALIGNMENT = 64,
     MISSING_GRADIENTS_NAMED_MAX = 8, /* how many an error text names */
 };
 
@@ -69,7 +69,7 @@ struct gradient_slot {
 struct bucket_reduction {
     struct bucket bucket;
     uint8_t *bytes;
-    size_t n_missing;
+    size_t n_unready_gradients;
     hoop_op_t *op; /* NULL: not started, or already waited for */
 };
 
@@ -83,9 +83,9 @@ struct hoop_gradients {
         *bucket_reductions; /* in the order of their starts */
     size_t n_bucket_reductions;
     uint8_t *packed;
-    size_t n_started; /* in this step */
-    bool is_agreed;
-    bool is_broken; /* a failure has been reported */
+    size_t n_started_buckets; /* in this step */
+    bool is_layout_agreed;
+    bool has_reported_failure; /* a failure has been reported */
     enum hoop_status failure;
     char text[LIMIT_ERROR_TEXT];
 };
@@ -122,9 +122,9 @@ bucket_packed_bytes(const struct flat *flat, const struct bucket *bucket)
 {
     const size_t n_bytes = bucket->count * flat->element_size;
 
-    return bucket_is_packed(bucket)
-               ? (n_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT
-               : 0;
+    return bucket_is_packed(bucket) ? (n_bytes + BUCKET_ALIGNMENT - 1) /
+                                          BUCKET_ALIGNMENT * BUCKET_ALIGNMENT
+                                    : 0;
 }
 
 static void
@@ -133,7 +133,7 @@ bucket_reset(struct hoop_gradients *gradients,
 {
     const struct bucket *bucket = &bucket_reduction->bucket;
 
-    bucket_reduction->n_missing = bucket->end - bucket->first;
+    bucket_reduction->n_unready_gradients = bucket->end - bucket->first;
     for (size_t i = bucket->first; i < bucket->end; i++)
         gradients->slots[i].is_ready = false;
 }
@@ -141,7 +141,7 @@ bucket_reset(struct hoop_gradients *gradients,
 static void
 gradients_begin_step(struct hoop_gradients *gradients)
 {
-    gradients->n_started = 0;
+    gradients->n_started_buckets = 0;
     for (size_t i = 0; i < gradients->n_bucket_reductions; i++)
         bucket_reset(gradients, &gradients->bucket_reductions[i]);
 }
@@ -180,7 +180,8 @@ gradients_allocate_buckets(struct hoop_gradients *gradients,
         gradients->bucket_reductions[i].bucket = buckets[i];
         n_bytes += bucket_packed_bytes(gradients->flat, &buckets[i]);
     }
-    gradients->packed = aligned_alloc(ALIGNMENT, n_bytes + ALIGNMENT);
+    gradients->packed =
+        aligned_alloc(BUCKET_ALIGNMENT, n_bytes + BUCKET_ALIGNMENT);
     if (!gradients->packed)
         return error_raise(HOOP_E_EXHAUSTED,
                            "no memory to pack %zu bytes of gradients", n_bytes);
@@ -204,7 +205,8 @@ gradients_make_buckets(struct hoop_gradients *gradients, size_t bucket_bytes)
     gradients->slots = calloc(n + 1, sizeof(*gradients->slots));
     gradients->bucket_reductions =
         calloc(n + 1, sizeof(*gradients->bucket_reductions));
-    gradients->agreed = calloc(flat->n_shapes + 1, sizeof(*gradients->agreed));
+    gradients->agreed =
+        calloc(flat->n_shape_entries + 1, sizeof(*gradients->agreed));
     if (!counts || !buckets || !gradients->slots ||
         !gradients->bucket_reductions || !gradients->agreed)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu gradients", n);
@@ -214,7 +216,7 @@ gradients_make_buckets(struct hoop_gradients *gradients, size_t bucket_bytes)
         counts, n, bucket_bytes / flat->element_size, buckets);
     gradients->agreed[0] = bucket_bytes;
     memcpy(gradients->agreed + 1, flat->shapes,
-           flat->n_shapes * sizeof(*flat->shapes));
+           flat->n_shape_entries * sizeof(*flat->shapes));
     const enum hoop_status status =
         gradients_allocate_buckets(gradients, buckets);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -266,7 +268,7 @@ hoop_gradients_create(const struct hoop_tensor *gradients,
                            dtype_name(created->flat->dtype));
     status = gradients_make_buckets(created, options->bucket_bytes > 0
                                                  ? options->bucket_bytes
-                                                 : BUCKET_BYTES);
+                                                 : BUCKET_BYTES_DEFAULT);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_gradients = STEAL(created);
@@ -300,7 +302,7 @@ static enum hoop_status
 bucket_start_allreduce(struct hoop_gradients *gradients,
                        struct bucket_reduction *bucket_reduction)
 {
-    const bool is_first = !gradients->is_agreed;
+    const bool is_first = !gradients->is_layout_agreed;
     const struct collective collective = {
         .name = CALL_ALLREDUCE_COALESCED,
         .parts = COLL_REDUCES,
@@ -308,7 +310,7 @@ bucket_start_allreduce(struct hoop_gradients *gradients,
         .recv = bucket_reduction->bytes,
         .count = bucket_reduction->bucket.count,
         .agreed = is_first ? gradients->agreed : NULL,
-        .n_agreed = is_first ? gradients->flat->n_shapes + 1 : 0,
+        .n_agreed = is_first ? gradients->flat->n_shape_entries + 1 : 0,
         .dtype = gradients->flat->dtype,
         .op = gradients->op,
     };
@@ -337,7 +339,7 @@ bucket_wait_allreduce(struct hoop_gradients *gradients,
         gradients_record_failure(gradients, status);
         return error_pass(status);
     }
-    gradients->is_agreed = true;
+    gradients->is_layout_agreed = true;
     return HOOP_OK;
 }
 
@@ -346,18 +348,20 @@ static void
 gradients_start_full_buckets(struct hoop_gradients *gradients)
 {
     while (gradients->failure == HOOP_OK &&
-           gradients->n_started < gradients->n_bucket_reductions &&
-           gradients->bucket_reductions[gradients->n_started].n_missing == 0) {
+           gradients->n_started_buckets < gradients->n_bucket_reductions &&
+           gradients->bucket_reductions[gradients->n_started_buckets]
+                   .n_unready_gradients == 0) {
         /* The second bucket of all waits until the first one has succeeded. */
-        if (gradients->n_started == 1 && !gradients->is_agreed &&
+        if (gradients->n_started_buckets == 1 && !gradients->is_layout_agreed &&
             bucket_wait_allreduce(gradients, 0, 0) != HOOP_OK)
             return;
         const enum hoop_status status = bucket_start_allreduce(
-            gradients, &gradients->bucket_reductions[gradients->n_started]);
+            gradients,
+            &gradients->bucket_reductions[gradients->n_started_buckets]);
         if (status != HOOP_OK)
             gradients_record_failure(gradients, status);
         else
-            gradients->n_started++;
+            gradients->n_started_buckets++;
     }
 }
 
@@ -366,7 +370,7 @@ gradients_check_usable(const struct hoop_gradients *gradients)
 {
     if (!gradients)
         return error_raise(HOOP_E_INVALID, "gradients is NULL");
-    if (gradients->is_broken)
+    if (gradients->has_reported_failure)
         return error_raise(HOOP_E_PRECONDITION,
                            "an earlier step failed, free these gradients: %s",
                            gradients->text);
@@ -394,7 +398,7 @@ hoop_gradients_ready(hoop_gradients_t *gradients, size_t index)
         memcpy(gradient_slot->packed, piece->bytes,
                piece->count * gradients->flat->element_size);
     gradient_slot->is_ready = true;
-    gradients->bucket_reductions[gradient_slot->bucket].n_missing--;
+    gradients->bucket_reductions[gradient_slot->bucket].n_unready_gradients--;
     gradients_start_full_buckets(gradients);
     return HOOP_OK;
 }
@@ -403,23 +407,23 @@ static enum hoop_status
 gradients_check_all_ready(const struct hoop_gradients *gradients)
 {
     char text[MISSING_GRADIENTS_NAMED_MAX * 24] = "";
-    size_t n_missing = 0;
+    size_t n_unready_gradients = 0;
     size_t at = 0;
 
     for (size_t i = 0; i < n_gradients(gradients); i++) {
         if (gradients->slots[i].is_ready)
             continue;
-        if (n_missing < MISSING_GRADIENTS_NAMED_MAX)
+        if (n_unready_gradients < MISSING_GRADIENTS_NAMED_MAX)
             at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%zu",
-                                   n_missing > 0 ? ", " : "", i);
-        n_missing++;
+                                   n_unready_gradients > 0 ? ", " : "", i);
+        n_unready_gradients++;
     }
-    if (n_missing == 0)
+    if (n_unready_gradients == 0)
         return HOOP_OK;
-    return error_raise(HOOP_E_PRECONDITION,
-                       "%zu of %zu gradients are not ready: %s%s", n_missing,
-                       n_gradients(gradients), text,
-                       n_missing > MISSING_GRADIENTS_NAMED_MAX ? ", ..." : "");
+    return error_raise(
+        HOOP_E_PRECONDITION, "%zu of %zu gradients are not ready: %s%s",
+        n_unready_gradients, n_gradients(gradients), text,
+        n_unready_gradients > MISSING_GRADIENTS_NAMED_MAX ? ", ..." : "");
 }
 
 static void
@@ -464,7 +468,7 @@ hoop_gradients_wait(hoop_gradients_t *gradients)
         return error_pass(status);
     gradients_wait_all(gradients);
     if (gradients->failure != HOOP_OK) {
-        gradients->is_broken = true;
+        gradients->has_reported_failure = true;
         return error_raise(gradients->failure, "%s", gradients->text);
     }
     gradients_begin_step(gradients);

@@ -27,7 +27,7 @@ struct hoop_sharded {
     size_t *counts;    /* [size] */
     uint8_t *all;      /* the flat array */
     uint8_t *gradient; /* this rank's shard of the reduced gradients */
-    bool is_reduced;
+    bool is_gradient_reduced;
 };
 
 DEFINE_CLEANUP(struct hoop_sharded *, hoop_sharded_free)
@@ -146,14 +146,14 @@ gradients_pack(struct hoop_sharded *sharded,
 /* Returns what both collectives of a step share. The shapes imply the counts,
  * so only they are compared between ranks. */
 static struct collective
-sharded_collective(const struct hoop_sharded *sharded, enum call_name name)
+sharded_make_collective(const struct hoop_sharded *sharded, enum call_name name)
 {
     return (struct collective){
         .name = name,
         .parts = COLL_HAS_COUNTS,
         .counts = sharded->counts,
         .agreed = sharded->parameters->shapes,
-        .n_agreed = sharded->parameters->n_shapes,
+        .n_agreed = sharded->parameters->n_shape_entries,
         .dtype = sharded->parameters->dtype,
     };
 }
@@ -194,10 +194,10 @@ hoop_sharded_reduce(hoop_sharded_t *sharded,
     status = sharded_check_reduce(sharded, gradients, op);
     if (status != HOOP_OK)
         return error_pass(status);
-    sharded->is_reduced = false;
+    sharded->is_gradient_reduced = false;
     gradients_pack(sharded, gradients);
     struct collective reduce =
-        sharded_collective(sharded, CALL_REDUCE_SCATTERV);
+        sharded_make_collective(sharded, CALL_REDUCE_SCATTERV);
     reduce.parts |= COLL_REDUCES | COLL_SEND_ALL;
     reduce.send = sharded->all;
     reduce.recv = sharded->gradient;
@@ -208,7 +208,7 @@ hoop_sharded_reduce(hoop_sharded_t *sharded,
     const struct hoop_shard shard = hoop_sharded_part(sharded, sharded->rank);
     flat_tensors_pack_range(sharded->parameters, shard.offset, shard.count,
                             own_shard_data(sharded));
-    sharded->is_reduced = true;
+    sharded->is_gradient_reduced = true;
     *out_gradient = own_shard_tensor(sharded, sharded->gradient);
     *out_parameter = own_shard_tensor(sharded, own_shard_data(sharded));
     return HOOP_OK;
@@ -221,18 +221,19 @@ hoop_sharded_gather(hoop_sharded_t *sharded)
         return error_pass(HOOP_E_EXHAUSTED);
     if (!sharded)
         return error_raise(HOOP_E_INVALID, "sharded is NULL");
-    if (!sharded->is_reduced)
+    if (!sharded->is_gradient_reduced)
         return error_raise(HOOP_E_PRECONDITION,
                            "there are no changed shards: call "
                            "hoop_sharded_reduce() first");
-    struct collective gather = sharded_collective(sharded, CALL_ALLGATHERV);
+    struct collective gather =
+        sharded_make_collective(sharded, CALL_ALLGATHERV);
     gather.parts |= COLL_RECV_ALL;
     gather.send = HOOP_IN_PLACE;
     gather.recv = sharded->all;
     const enum hoop_status status = collective_run(&gather, sharded->comm);
     if (status != HOOP_OK)
         return error_pass(status);
-    sharded->is_reduced = false;
+    sharded->is_gradient_reduced = false;
     if (sharded->size > 0)
         flat_tensors_unpack(sharded->parameters, sharded->all);
     return HOOP_OK;

@@ -18,14 +18,14 @@
 
 /* How long the death of a peer between operations may go unnoticed, times
  * rarity. */
-static const uint64_t BACKGROUND_CHECK_MS = 50;
+static const uint64_t BACKGROUND_POLL_INTERVAL_MS = 50;
 /* How often it looks in while the coordinator's question is open. */
-static const uint64_t CHECK_OFTEN_MS = 5;
+static const uint64_t VIEWS_REQUEST_POLL_INTERVAL_MS = 5;
 
 enum {
     /* Look-ins between counts of the host's ranks: other jobs come and go by
      * the second. */
-    CHECKS_PER_RANK_COUNT = 20,
+    POLLS_PER_HOST_RANK_COUNT = 20,
 };
 
 struct background {
@@ -34,9 +34,9 @@ struct background {
     struct loop_watch *watch;
     struct loop_timer *timer;
     uint64_t rarity; /* engine_poll_divisor() */
-    bool is_here;
-    unsigned n_looks_in;
-    atomic_bool is_woken; /* a post to the loop is pending */
+    bool is_progress_in_background;
+    unsigned n_timer_polls;
+    atomic_bool is_loop_wakeup_pending; /* a post to the loop is pending */
 };
 
 static void
@@ -44,15 +44,16 @@ background_progress_once(struct background *background)
 {
     const enum engine_progress_result idle =
         engine_progress_background(background->engine);
-    const bool is_here = idle != ENGINE_PROGRESS_ELSEWHERE;
+    const bool is_progress_in_background = idle != ENGINE_PROGRESS_ELSEWHERE;
 
     if (idle == ENGINE_PROGRESS_MORE)
         background_progress_wake(background);
-    if (is_here != background->is_here)
-        loop_watch_set(background->watch, is_here ? LOOP_READ : LOOP_NOTHING);
-    background->is_here = is_here;
+    if (is_progress_in_background != background->is_progress_in_background)
+        loop_watch_set(background->watch,
+                       is_progress_in_background ? LOOP_READ : LOOP_NOTHING);
+    background->is_progress_in_background = is_progress_in_background;
     if (engine_has_views_request(background->engine))
-        loop_timer_start(background->timer, CHECK_OFTEN_MS);
+        loop_timer_start(background->timer, VIEWS_REQUEST_POLL_INTERVAL_MS);
 }
 
 static void
@@ -69,9 +70,9 @@ on_timer(void *owner)
     struct background *background = owner;
 
     loop_timer_start(background->timer,
-                     BACKGROUND_CHECK_MS * background->rarity);
+                     BACKGROUND_POLL_INTERVAL_MS * background->rarity);
     background_progress_once(background);
-    if (++background->n_looks_in % CHECKS_PER_RANK_COUNT == 0)
+    if (++background->n_timer_polls % POLLS_PER_HOST_RANK_COUNT == 0)
         engine_update_wait_policy(background->engine);
 }
 
@@ -80,7 +81,7 @@ on_wakeup(void *owner)
 {
     struct background *background = owner;
 
-    atomic_store(&background->is_woken, false);
+    atomic_store(&background->is_loop_wakeup_pending, false);
     background_progress_once(background);
 }
 
@@ -106,7 +107,7 @@ background_progress_create(struct loop *loop,
         return error_pass(status);
     }
     loop_timer_start(background->timer,
-                     BACKGROUND_CHECK_MS * background->rarity);
+                     BACKGROUND_POLL_INTERVAL_MS * background->rarity);
     *out_background = background;
     return HOOP_OK;
 }
@@ -125,9 +126,9 @@ background_progress_destroy(struct background *background)
 void
 background_progress_wake(struct background *background)
 {
-    if (atomic_exchange(&background->is_woken, true))
+    if (atomic_exchange(&background->is_loop_wakeup_pending, true))
         return;
     /* If there is no memory for the post, the timer looks in soon. */
     if (loop_post(background->loop, on_wakeup, background) != HOOP_OK)
-        atomic_store(&background->is_woken, false);
+        atomic_store(&background->is_loop_wakeup_pending, false);
 }

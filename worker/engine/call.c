@@ -13,54 +13,57 @@
 #include "tensor/layout.h"
 
 enum {
-    PART_TEXT_MAX = 48
+    CALL_PART_TEXT_MAX = 48
 };
 
 /* What a call has besides its name, dtype and count. */
 enum call_attribute {
-    CALL_HAS_OP = 1,
+    CALL_HAS_REDUCE_OP = 1,
     CALL_HAS_ROOT = 2,
-    CALL_HAS_NONE = 4, /* not even a dtype and a count */
-    CALL_HAS_ONLY_ROOT = 8,
-    CALL_HAS_NO_COUNT = 16, /* no count that all ranks agree on */
-    CALL_NEEDS_ALL = 32,    /* no rank finishes it before all have called it */
+    CALL_HAS_NO_PARAMETERS = 4, /* not even a dtype and a count */
+    CALL_HAS_ROOT_ONLY = 8,
+    CALL_HAS_NO_COMMON_COUNT = 16, /* no count that all ranks agree on */
+    CALL_NEEDS_ALL_RANKS =
+        32, /* no rank finishes it before all have called it */
 };
 
 static const struct {
     const char *text;
     unsigned parts;
 } calls[] = {
-    [CALL_UNKNOWN] = {"nothing known", CALL_HAS_NONE},
-    [CALL_ALLREDUCE] = {"allreduce", CALL_HAS_OP | CALL_NEEDS_ALL},
-    [CALL_REDUCE] = {"reduce", CALL_HAS_OP | CALL_HAS_ROOT},
+    [CALL_UNKNOWN] = {"nothing known", CALL_HAS_NO_PARAMETERS},
+    [CALL_ALLREDUCE] = {"allreduce", CALL_HAS_REDUCE_OP | CALL_NEEDS_ALL_RANKS},
+    [CALL_REDUCE] = {"reduce", CALL_HAS_REDUCE_OP | CALL_HAS_ROOT},
     [CALL_BROADCAST] = {"broadcast", CALL_HAS_ROOT},
-    [CALL_ALLGATHER] = {"allgather", CALL_NEEDS_ALL},
+    [CALL_ALLGATHER] = {"allgather", CALL_NEEDS_ALL_RANKS},
     [CALL_ALLGATHERV] = {"allgatherv", 0},
-    [CALL_REDUCE_SCATTER] = {"reduce_scatter", CALL_HAS_OP | CALL_NEEDS_ALL},
-    [CALL_REDUCE_SCATTERV] = {"reduce_scatterv", CALL_HAS_OP},
-    [CALL_BARRIER] = {"barrier", CALL_HAS_NONE | CALL_NEEDS_ALL},
+    [CALL_REDUCE_SCATTER] = {"reduce_scatter",
+                             CALL_HAS_REDUCE_OP | CALL_NEEDS_ALL_RANKS},
+    [CALL_REDUCE_SCATTERV] = {"reduce_scatterv", CALL_HAS_REDUCE_OP},
+    [CALL_BARRIER] = {"barrier", CALL_HAS_NO_PARAMETERS | CALL_NEEDS_ALL_RANKS},
     [CALL_SEND] = {"send", 0},
     [CALL_RECV] = {"recv", 0},
     [CALL_GATHER] = {"gather", CALL_HAS_ROOT},
     [CALL_GATHERV] = {"gatherv", CALL_HAS_ROOT},
     [CALL_SCATTER] = {"scatter", CALL_HAS_ROOT},
     [CALL_SCATTERV] = {"scatterv", CALL_HAS_ROOT},
-    [CALL_ALLTOALL] = {"alltoall", CALL_NEEDS_ALL},
-    [CALL_ALLTOALLV] = {"alltoallv", CALL_HAS_NO_COUNT},
-    [CALL_SCAN] = {"scan", CALL_HAS_OP},
-    [CALL_EXSCAN] = {"exscan", CALL_HAS_OP},
-    [CALL_BROADCAST_OBJECT] = {"broadcast_object", CALL_HAS_ONLY_ROOT},
-    [CALL_GATHER_OBJECT] = {"gather_object", CALL_HAS_ONLY_ROOT},
-    [CALL_ALLGATHER_OBJECT] = {"allgather_object", CALL_HAS_NONE},
-    [CALL_ALLREDUCE_COALESCED] = {"allreduce_coalesced", CALL_HAS_OP},
-    [CALL_AGREE] = {"agreement on a communicator", CALL_HAS_NONE},
+    [CALL_ALLTOALL] = {"alltoall", CALL_NEEDS_ALL_RANKS},
+    [CALL_ALLTOALLV] = {"alltoallv", CALL_HAS_NO_COMMON_COUNT},
+    [CALL_SCAN] = {"scan", CALL_HAS_REDUCE_OP},
+    [CALL_EXSCAN] = {"exscan", CALL_HAS_REDUCE_OP},
+    [CALL_BROADCAST_OBJECT] = {"broadcast_object", CALL_HAS_ROOT_ONLY},
+    [CALL_GATHER_OBJECT] = {"gather_object", CALL_HAS_ROOT_ONLY},
+    [CALL_ALLGATHER_OBJECT] = {"allgather_object", CALL_HAS_NO_PARAMETERS},
+    [CALL_ALLREDUCE_COALESCED] = {"allreduce_coalesced", CALL_HAS_REDUCE_OP},
+    [CALL_AGREE] = {"agreement on a communicator", CALL_HAS_NO_PARAMETERS},
     [CALL_SEND_TENSOR] = {"send_tensor", 0},
     [CALL_RECV_TENSOR] = {"recv_tensor", 0},
-    [CALL_RECV_ANY_TENSOR] = {"recv_tensor of any shape", CALL_HAS_NONE},
+    [CALL_RECV_ANY_TENSOR] = {"recv_tensor of any shape",
+                              CALL_HAS_NO_PARAMETERS},
     [CALL_REDISTRIBUTE] = {"redistribute", 0},
-    [CALL_SCATTER_OBJECT] = {"scatter_object", CALL_HAS_ONLY_ROOT},
+    [CALL_SCATTER_OBJECT] = {"scatter_object", CALL_HAS_ROOT_ONLY},
     [CALL_SEND_OBJECT] = {"send_object", 0},
-    [CALL_RECV_OBJECT] = {"recv_object", CALL_HAS_NONE},
+    [CALL_RECV_OBJECT] = {"recv_object", CALL_HAS_NO_PARAMETERS},
 };
 
 void
@@ -77,21 +80,21 @@ call_describe(const struct frame_call *call,
 
     if (number > 0)
         snprintf(place, sizeof(place), " #%" PRIu64, number);
-    if (parts & CALL_HAS_NONE) {
+    if (parts & CALL_HAS_NO_PARAMETERS) {
         snprintf(text, CALL_TEXT_MAX, "%s%s", calls[name].text, place);
         return;
     }
-    if (parts & CALL_HAS_ONLY_ROOT) {
+    if (parts & CALL_HAS_ROOT_ONLY) {
         snprintf(text, CALL_TEXT_MAX, "%s%s (root %" PRIu32 ")",
                  calls[name].text, place, call->root);
         return;
     }
-    if (parts & CALL_HAS_OP)
+    if (parts & CALL_HAS_REDUCE_OP)
         snprintf(op, sizeof(op), ", %s",
                  reduce_op_name((enum hoop_reduce_op)call->reduce_op));
     if (parts & CALL_HAS_ROOT)
         snprintf(root, sizeof(root), ", root %" PRIu32, call->root);
-    if (!(parts & CALL_HAS_NO_COUNT))
+    if (!(parts & CALL_HAS_NO_COMMON_COUNT))
         snprintf(count, sizeof(count), ", %" PRIu64 " elements", call->count);
     snprintf(text, CALL_TEXT_MAX, "%s%s (%s%s%s%s)", calls[name].text, place,
              dtype_name((enum hoop_dtype)call->dtype), count, op, root);
@@ -99,16 +102,16 @@ call_describe(const struct frame_call *call,
 
 /* Describe where a tensor stands in its list. */
 static void
-tensor_position_describe(uint32_t part, char text[PART_TEXT_MAX])
+tensor_position_describe(uint32_t part, char text[CALL_PART_TEXT_MAX])
 {
     text[0] = '\0';
     if (frame_part_is_listed(part))
-        snprintf(text, PART_TEXT_MAX, ", number %u of %u%s",
+        snprintf(text, CALL_PART_TEXT_MAX, ", number %u of %u%s",
                  frame_part_index(part) + 1, frame_part_count(part),
                  part & FRAME_PART_IN_SHARES ? ", in shares" : "");
     else if (part > 0)
-        snprintf(text, PART_TEXT_MAX, ", number %u of %u", (part >> 16) + 1,
-                 part & INT16_MAX);
+        snprintf(text, CALL_PART_TEXT_MAX, ", number %u of %u",
+                 (part >> 16) + 1, part & INT16_MAX);
 }
 
 void
@@ -118,7 +121,7 @@ call_describe_message(const struct frame_call *call,
                       char text[CALL_TEXT_MAX])
 {
     char place[24] = "";
-    char part[PART_TEXT_MAX];
+    char part[CALL_PART_TEXT_MAX];
 
     call_describe(call, number, text);
     if (!tensor || call->name == CALL_RECV_OBJECT)
@@ -173,7 +176,7 @@ call_has_root(const struct frame_call *call)
 {
     const uint32_t name = call->name < COUNT_OF(calls) ? call->name : 0;
 
-    return calls[name].parts & (CALL_HAS_ROOT | CALL_HAS_ONLY_ROOT);
+    return calls[name].parts & (CALL_HAS_ROOT | CALL_HAS_ROOT_ONLY);
 }
 
 bool
@@ -181,7 +184,7 @@ call_is_reduction(const struct frame_call *call)
 {
     const uint32_t name = call->name < COUNT_OF(calls) ? call->name : 0;
 
-    return calls[name].parts & CALL_HAS_OP;
+    return calls[name].parts & CALL_HAS_REDUCE_OP;
 }
 
 bool
@@ -190,7 +193,7 @@ call_needs_all_ranks(const struct frame_call *call)
     const uint32_t name = call->name < COUNT_OF(calls) ? call->name : 0;
 
     /* A call of no elements sends nothing. */
-    return (calls[name].parts & CALL_NEEDS_ALL) &&
+    return (calls[name].parts & CALL_NEEDS_ALL_RANKS) &&
            (call->count > 0 || call->name == CALL_BARRIER);
 }
 

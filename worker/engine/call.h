@@ -86,7 +86,7 @@ call_describe_message(const struct frame_call *call,
                       char text[CALL_TEXT_MAX]);
 
 /* The tag of the library's own messages, above all tags of programs. */
-static const uint64_t CALL_TAG_OWN = (uint64_t)1 << 63;
+static const uint64_t CALL_TAG_LIBRARY_INTERNAL = (uint64_t)1 << 63;
 
 /* Returns the call's name, such as "allreduce", as a static string. */
 const char *

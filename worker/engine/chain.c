@@ -11,15 +11,15 @@
 uint32_t
 op_stage(const struct op *op)
 {
-    return op->is_checking ? STAGE_CHECK : op->stage;
+    return op->is_call_check_stage ? STAGE_CALL_CHECK : op->stage;
 }
 
 /* All ranks have made the same call: now execute it. */
 static enum hoop_status
 start_after_call_check(struct op *op, bool *out_has_next)
 {
-    op->is_checking = false;
-    op_set_kernels(op);
+    op->is_call_check_stage = false;
+    op_set_reduction_kernels(op);
     *out_has_next = true;
     return executor_begin(op);
 }
@@ -62,8 +62,9 @@ op_chain_advance(struct op *op, bool *out_is_complete)
         if (status == HOOP_OK && !*out_is_complete)
             return HOOP_OK;
         if (status == HOOP_OK)
-            status = op->is_checking ? start_after_call_check(op, &has_next)
-                                     : chain_start_next_stage(op, &has_next);
+            status = op->is_call_check_stage
+                         ? start_after_call_check(op, &has_next)
+                         : chain_start_next_stage(op, &has_next);
         if (status != HOOP_OK)
             return error_pass(status);
     }

@@ -83,10 +83,10 @@ engine_post_notice(struct engine *engine, const struct notice *content)
 }
 
 void
-engine_request_frame_sweep(struct engine *engine)
+engine_request_stale_frame_drop(struct engine *engine)
 {
     pthread_mutex_lock(&engine->lock);
-    engine->must_sweep = true;
+    engine->must_drop_stale_frames = true;
     command_queue_wake(engine);
 }
 
@@ -170,7 +170,7 @@ struct command_batch {
     struct op *op;
     struct context_command *context_command;
     bool has_cancelled;
-    bool must_sweep;
+    bool must_drop_stale_frames;
 };
 
 /* Take the next command. The order of the branches matters: context commands
@@ -197,8 +197,8 @@ command_queue_take(struct engine *engine)
         TAILQ_REMOVE(&engine->submit_queue, batch.op, link);
     else if ((batch.context_command = TAILQ_FIRST(&engine->context_commands)))
         TAILQ_REMOVE(&engine->context_commands, batch.context_command, link);
-    else if ((batch.must_sweep = engine->must_sweep))
-        engine->must_sweep = false;
+    else if ((batch.must_drop_stale_frames = engine->must_drop_stale_frames))
+        engine->must_drop_stale_frames = false;
     else
         atomic_store(&engine->has_commands, false);
     pthread_mutex_unlock(&engine->lock);
@@ -209,15 +209,15 @@ static void
 command_execute(struct engine *engine, const struct command *command)
 {
     switch (command->kind) {
-    case COMMAND_CONNECTED:
+    case COMMAND_ADD_TCP_CONNECTION:
         transport_add_shm_connection(engine->transport, command->rank,
                                      command->fd, command->segment);
         return;
-    case COMMAND_STREAM:
+    case COMMAND_ATTACH_STREAM:
         transport_attach_stream(engine->transport, command->rank,
                                 command->stream, command->fd);
         return;
-    case COMMAND_ENCRYPTED:
+    case COMMAND_ADD_TLS_CONNECTION:
         transport_add_tls_connection(engine->transport, command->rank,
                                      command->stream, command->fd,
                                      command->tls);
@@ -269,7 +269,7 @@ context_command_run(struct engine *engine,
     case CONTEXT_CONTROL_QUERY_LOST:
         context_list_lost_members(context, context_command->failed);
         return;
-    case CONTEXT_CONTROL_DECLINE:
+    case CONTEXT_CONTROL_FAIL_NEXT_CALL:
         context_fail_next_execute(context, context_command->status,
                                   context_command->why);
         return;
@@ -303,7 +303,7 @@ engine_execute_commands(struct engine *engine)
 
         if (batch.has_cancelled)
             engine_end_cancelled_ops(engine);
-        if (batch.must_sweep)
+        if (batch.must_drop_stale_frames)
             engine_drop_stale_frames(engine);
         if (batch.question)
             peer_views_request_begin(engine, batch.question);

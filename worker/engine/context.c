@@ -31,10 +31,10 @@ engine_expect_context(struct engine *engine)
 
 /* The frames that were kept have found their context by now, or never will. */
 static void
-early_frames_sweep(struct engine *engine, unsigned n_expected)
+early_frames_drop_stale(struct engine *engine, unsigned n_expected)
 {
     if (n_expected == 0 && atomic_exchange(&engine->has_early_frames, false))
-        engine_request_frame_sweep(engine);
+        engine_request_stale_frame_drop(engine);
 }
 
 void
@@ -44,14 +44,14 @@ engine_unexpect_context(struct engine *engine)
     engine->n_expected -= engine->n_expected > 0;
     const unsigned n_expected = engine->n_expected;
     pthread_mutex_unlock(&engine->lock);
-    early_frames_sweep(engine, n_expected);
+    early_frames_drop_stale(engine, n_expected);
 }
 
 static void
 context_free(struct comm_context *context)
 {
     pthread_mutex_destroy(&context->name_lock);
-    free(context->message_next);
+    free(context->next_message_number);
     free(context->ranks);
     free(context);
 }
@@ -61,7 +61,7 @@ static void
 message_counters_set(struct comm_context *context, uint64_t first)
 {
     for (uint32_t rank = 0; rank < context->size; rank++)
-        context->message_next[rank] = first;
+        context->next_message_number[rank] = first;
 }
 
 static struct comm_context *
@@ -69,12 +69,13 @@ context_create(struct engine *engine, const struct context_options *options)
 {
     struct comm_context *context = calloc(1, sizeof(*context));
     uint32_t *ranks = calloc(options->size, sizeof(*ranks));
-    uint64_t *message_next = calloc(options->size, sizeof(*message_next));
+    uint64_t *next_message_number =
+        calloc(options->size, sizeof(*next_message_number));
 
-    if (!context || !ranks || !message_next) {
+    if (!context || !ranks || !next_message_number) {
         free(context);
         free(ranks);
-        free(message_next);
+        free(next_message_number);
         return NULL;
     }
     memcpy(ranks, options->ranks, options->size * sizeof(*ranks));
@@ -86,11 +87,11 @@ context_create(struct engine *engine, const struct context_options *options)
     pthread_mutex_init(&context->name_lock, NULL);
     atomic_store(&context->timeout_ms, options->timeout_ms);
     /* Number 0 means none, so that empty history entries match nothing. */
-    atomic_store(&context->op_next, 1);
-    context->message_next = message_next;
-    message_counters_set(context, MESSAGES_FORMING + 1);
-    context->begin_next = 1;
-    context->n_polls_pending = POLLS_PENDING;
+    atomic_store(&context->next_op_number, 1);
+    context->next_message_number = next_message_number;
+    message_counters_set(context, FIRST_FORMING_MESSAGE_NUMBER + 1);
+    context->next_op_number_to_begin = 1;
+    context->n_polls_pending = POLLS_AFTER_OP;
     TAILQ_INIT(&context->residuals.list);
     TAILQ_INIT(&context->shm_ops);
     TAILQ_INIT(&context->early_failures);
@@ -164,7 +165,8 @@ context_destroy(struct comm_context *context)
 
     pthread_mutex_lock(&engine->lock);
     TAILQ_REMOVE(&engine->contexts, context, link);
-    engine->gone[engine->n_gone++ % COUNT_OF(engine->gone)] = context->id;
+    engine->gone[engine->n_closed_context_ids++ % COUNT_OF(engine->gone)] =
+        context->id;
     pthread_mutex_unlock(&engine->lock);
     while ((early = TAILQ_FIRST(&context->early_failures))) {
         TAILQ_REMOVE(&context->early_failures, early, link);
@@ -210,7 +212,7 @@ context_end_and_destroy(struct comm_context *context)
 
     member_watch_set(context, CONTEXT_NOT_WATCHED);
     context_fail_running_ops(context);
-    state_query_send_freed(context);
+    state_query_answer_before_free(context);
     context_destroy(context);
     engine_drop_stale_frames(engine);
 }
@@ -254,13 +256,15 @@ engine_keeps_frames_of_context(void *owner, uint64_t id)
 void
 engine_drop_stale_frames(struct engine *engine)
 {
-    transport_drop_unwanted(engine->transport, engine_keeps_frames_of_context);
+    transport_drop_unwanted_comms(engine->transport,
+                                  engine_keeps_frames_of_context);
 }
 
 void
 context_mark_formed(struct comm_context *context)
 {
-    atomic_store(&context->n_forming, atomic_load(&context->op_next) - 1);
+    atomic_store(&context->n_forming_collectives,
+                 atomic_load(&context->next_op_number) - 1);
     pthread_mutex_lock(&context->engine->lock);
     message_counters_set(context, 1);
     pthread_mutex_unlock(&context->engine->lock);
@@ -269,15 +273,19 @@ context_mark_formed(struct comm_context *context)
 uint64_t
 message_user_number(uint64_t number)
 {
-    return number > MESSAGES_FORMING ? number - MESSAGES_FORMING : number;
+    return number > FIRST_FORMING_MESSAGE_NUMBER
+               ? number - FIRST_FORMING_MESSAGE_NUMBER
+               : number;
 }
 
 uint64_t
 context_user_call_number(const struct comm_context *context, uint64_t number)
 {
-    const uint64_t n_forming = atomic_load(&context->n_forming);
+    const uint64_t n_forming_collectives =
+        atomic_load(&context->n_forming_collectives);
 
-    return number > n_forming ? number - n_forming : number;
+    return number > n_forming_collectives ? number - n_forming_collectives
+                                          : number;
 }
 
 uint64_t

@@ -13,7 +13,7 @@
 
 /* The operation number of a failure notice that is on the whole
  * communicator. */
-static const uint64_t FAILURE_OF_ALL = 0;
+static const uint64_t FAILURE_OP_NUMBER_WHOLE_COMM = 0;
 
 enum context_control_kind {
     CONTEXT_CONTROL_END,
@@ -23,7 +23,7 @@ enum context_control_kind {
     CONTEXT_CONTROL_QUERY_FAILED, /* which members are lost or have left */
     CONTEXT_CONTROL_QUERY_LOST,
     /* Tell members that this rank cannot make the next call. */
-    CONTEXT_CONTROL_DECLINE,
+    CONTEXT_CONTROL_FAIL_NEXT_CALL,
     CONTEXT_CONTROL_GIVE_UP, /* of this rank, whatever the context */
 };
 

@@ -13,7 +13,7 @@
 enum {
     /* Of each context, only so many of the oldest collectives ask: the others
      * wait for them. */
-    ASKING_MAX = 32,
+    QUERYING_OPS_PER_CONTEXT_MAX = 32,
 };
 
 static bool
@@ -55,18 +55,18 @@ op_extend_deadline(struct op *op, uint64_t now_ns)
 {
     struct step_flow *flow;
 
-    if (op->is_message || op->n_graces == 2 ||
-        (op->n_graces == 1 && !have_all_peers_called(op)))
+    if (op->is_message || op->n_deadline_extensions == 2 ||
+        (op->n_deadline_extensions == 1 && !have_all_peers_called(op)))
         return false;
-    if (op->n_graces++ == 0) {
+    if (op->n_deadline_extensions++ == 0) {
         TAILQ_FOREACH(flow, &op->step_flows, link)
         {
-            flow->is_answered = false;
-            flow->is_busy = false;
+            flow->has_peer_called = false;
+            flow->is_peer_in_other_call = false;
         }
         query_all_peers(op);
     }
-    op->deadline_ns = now_ns + OP_ANSWER_NS;
+    op->deadline_ns = now_ns + OP_QUERY_ANSWER_WAIT_NS;
     return true;
 }
 
@@ -92,22 +92,24 @@ query_time_before_ns(const struct op *op, uint64_t when_ns)
 {
     const uint64_t n_ns = when_ns - op->started_ns;
 
-    return when_ns - (n_ns < 2 * OP_ANSWER_NS ? n_ns / 2 : OP_ANSWER_NS);
+    return when_ns - (n_ns < 2 * OP_QUERY_ANSWER_WAIT_NS
+                          ? n_ns / 2
+                          : OP_QUERY_ANSWER_WAIT_NS);
 }
 
 uint64_t
 message_next_query_ns(const struct op *op, uint64_t now_ns)
 {
-    const uint64_t whens_ns[] = {op->warn_ns, op->deadline_ns};
+    const uint64_t whens_ns[] = {op->straggler_warning_ns, op->deadline_ns};
     uint64_t asks_ns = CLOCK_NEVER;
 
     for (size_t i = 0; i < COUNT_OF(whens_ns); i++) {
-        const uint64_t ask_ns = whens_ns[i] == CLOCK_NEVER
-                                    ? CLOCK_NEVER
-                                    : query_time_before_ns(op, whens_ns[i]);
+        const uint64_t next_query_ns =
+            whens_ns[i] == CLOCK_NEVER ? CLOCK_NEVER
+                                       : query_time_before_ns(op, whens_ns[i]);
 
-        if (ask_ns > now_ns && ask_ns < asks_ns)
-            asks_ns = ask_ns;
+        if (next_query_ns > now_ns && next_query_ns < asks_ns)
+            asks_ns = next_query_ns;
     }
     return asks_ns;
 }
@@ -121,16 +123,17 @@ is_among_oldest_ops(const struct op *op, uint64_t now_ns)
     if (op->is_message)
         return true;
     if (context->checked_ns != now_ns)
-        context->n_checked = 0;
+        context->n_checked_collectives = 0;
     context->checked_ns = now_ns;
-    return context->n_checked++ < ASKING_MAX;
+    return context->n_checked_collectives++ < QUERYING_OPS_PER_CONTEXT_MAX;
 }
 
 /* Thousands may be queued: all are due again at the same check. */
 static void
 op_defer_query(struct op *op, uint64_t now_ns)
 {
-    op->ask_ns = (now_ns / OP_ASK_AGAIN_NS + 1) * OP_ASK_AGAIN_NS;
+    op->next_query_ns =
+        (now_ns / OP_QUERY_INTERVAL_MAX_NS + 1) * OP_QUERY_INTERVAL_MAX_NS;
 }
 
 /*
@@ -139,36 +142,40 @@ op_defer_query(struct op *op, uint64_t now_ns)
  * before its warning and its deadline what its peer does instead.
  */
 static void
-op_query_peers(struct op *op, uint64_t now_ns)
+op_query_awaited_peers(struct op *op, uint64_t now_ns)
 {
     struct step_flow *flow;
     bool has_moved = false;
 
     if (op->is_message) {
-        op->ask_ns = message_next_query_ns(op, now_ns);
+        op->next_query_ns = message_next_query_ns(op, now_ns);
         state_query_send(&op->message);
         return;
     }
-    op->ask_after_ns *= 2;
-    if (op->ask_after_ns > OP_ASK_AGAIN_NS)
-        op->ask_after_ns = OP_ASK_AGAIN_NS;
-    op->ask_ns = now_ns + op->ask_after_ns;
+    op->query_interval_ns *= 2;
+    if (op->query_interval_ns > OP_QUERY_INTERVAL_MAX_NS)
+        op->query_interval_ns = OP_QUERY_INTERVAL_MAX_NS;
+    op->next_query_ns = now_ns + op->query_interval_ns;
     TAILQ_FOREACH(flow, &op->step_flows, link)
     {
-        has_moved |= step_flow_done_bytes(flow) != flow->n_seen;
-        flow->n_seen = step_flow_done_bytes(flow);
+        has_moved |=
+            step_flow_done_bytes(flow) != flow->n_done_bytes_at_last_check;
+        flow->n_done_bytes_at_last_check = step_flow_done_bytes(flow);
     }
     /* Ask before a warning, so that it can include the answers. */
-    if (!has_moved || op->warn_ns <= op->ask_ns + OP_ANSWER_NS)
+    if (!has_moved ||
+        op->straggler_warning_ns <= op->next_query_ns + OP_QUERY_ANSWER_WAIT_NS)
         query_all_peers(op);
 }
 
 uint64_t
 op_next_check_ns(const struct op *op)
 {
-    const uint64_t due_ns = op->ask_ns < op->warn_ns ? op->ask_ns : op->warn_ns;
+    const uint64_t due_ns = op->next_query_ns < op->straggler_warning_ns
+                                ? op->next_query_ns
+                                : op->straggler_warning_ns;
 
-    if (op->n_graces > 0 || due_ns > op->deadline_ns)
+    if (op->n_deadline_extensions > 0 || due_ns > op->deadline_ns)
         return op->deadline_ns;
     return due_ns;
 }
@@ -189,10 +196,10 @@ engine_check_deadlines(struct engine *engine, uint64_t now_ns)
             op_fail_timeout(op, now_ns);
             continue;
         }
-        if (op->warn_ns <= now_ns)
+        if (op->straggler_warning_ns <= now_ns)
             straggler_warn(op, now_ns);
         if (op_next_check_ns(op) <= now_ns && is_old)
-            op_query_peers(op, now_ns);
+            op_query_awaited_peers(op, now_ns);
         else if (op_next_check_ns(op) <= now_ns)
             op_defer_query(op, now_ns);
         if (op_next_check_ns(op) < deadline_ns)

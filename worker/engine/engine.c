@@ -19,12 +19,12 @@
 #include "net/wakeup.h"
 
 enum {
-    LOOK_MS = 20,
+    CONNECT_POLL_INTERVAL_MS = 20,
     /* Ranks per processor up to which each looks as often as a single rank. */
-    OVERSUBSCRIBED_RANKS = 16,
+    POLL_FULL_RATE_RANKS_PER_CPU = 16,
     /* Beyond this many ranks per processor a call takes so long that the
      * processor time of a joining rank matters more than a quick wake-up. */
-    BRIEF_YIELD_RANKS = 128,
+    BRIEF_YIELD_RANKS_PER_CPU = 128,
     POLL_DIVISOR_MAX = 20,
 };
 
@@ -48,7 +48,7 @@ engine_update_wait_policy(struct engine *engine)
     const uint32_t n_ranks = engine->cpu_placement.n_ranks;
     enum wait_policy rule = WAIT_POLICY_SPIN;
 
-    if (n_ranks > BRIEF_YIELD_RANKS * n_processors)
+    if (n_ranks > BRIEF_YIELD_RANKS_PER_CPU * n_processors)
         rule = WAIT_POLICY_YIELD_BRIEFLY;
     else if (n_ranks > n_processors || host_ranks_count() > n_processors)
         rule = WAIT_POLICY_YIELD;
@@ -58,8 +58,9 @@ engine_update_wait_policy(struct engine *engine)
 uint64_t
 engine_poll_divisor(const struct engine *engine)
 {
-    const uint64_t divisor = engine->cpu_placement.n_ranks /
-                             (OVERSUBSCRIBED_RANKS * count_processors());
+    const uint64_t divisor =
+        engine->cpu_placement.n_ranks /
+        (POLL_FULL_RATE_RANKS_PER_CPU * count_processors());
 
     if (divisor > POLL_DIVISOR_MAX)
         return POLL_DIVISOR_MAX;
@@ -89,7 +90,7 @@ engine_init_resources(struct engine *engine)
         .events = &engine_events,
         .owner = engine,
         .codec = engine->options.codec,
-        .is_summing = engine->options.is_summing,
+        .has_frame_checksums = engine->options.has_frame_checksums,
         .n_streams = engine->options.n_streams,
         .faults = engine->faults,
     };
@@ -142,7 +143,7 @@ engine_create(const struct engine_options *options, struct engine **out_engine)
 
     enum hoop_status status =
         faults_create(options->faults, engine->roster->rank,
-                      recovery_fault_exists, &engine->faults);
+                      fault_call_name_exists, &engine->faults);
     if (status == HOOP_OK)
         status = engine_init_resources(engine);
     if (status != HOOP_OK) {
@@ -190,7 +191,7 @@ engine_destroy(struct engine *engine)
     free(engine->lost);
     free(engine->heartbeats);
     free(engine->notices);
-    free(engine->views.n_heard);
+    free(engine->views.peer_activity_count);
     free(engine->views.seen);
     free(engine);
 }
@@ -207,11 +208,11 @@ engine_add_shm_connection(struct engine *engine,
                           int fd,
                           struct segment *segment)
 {
-    engine_enqueue_connection(engine,
-                              &(struct command){.kind = COMMAND_CONNECTED,
-                                                .rank = rank,
-                                                .fd = fd,
-                                                .segment = segment});
+    engine_enqueue_connection(
+        engine, &(struct command){.kind = COMMAND_ADD_TCP_CONNECTION,
+                                  .rank = rank,
+                                  .fd = fd,
+                                  .segment = segment});
 }
 
 void
@@ -220,10 +221,11 @@ engine_attach_stream(struct engine *engine,
                      unsigned stream,
                      int fd)
 {
-    engine_enqueue_connection(engine, &(struct command){.kind = COMMAND_STREAM,
-                                                        .rank = rank,
-                                                        .stream = stream,
-                                                        .fd = fd});
+    engine_enqueue_connection(engine,
+                              &(struct command){.kind = COMMAND_ATTACH_STREAM,
+                                                .rank = rank,
+                                                .stream = stream,
+                                                .fd = fd});
 }
 
 void
@@ -233,12 +235,12 @@ engine_add_tls_connection(struct engine *engine,
                           int fd,
                           struct tls *tls)
 {
-    engine_enqueue_connection(engine,
-                              &(struct command){.kind = COMMAND_ENCRYPTED,
-                                                .rank = rank,
-                                                .stream = stream,
-                                                .fd = fd,
-                                                .tls = tls});
+    engine_enqueue_connection(
+        engine, &(struct command){.kind = COMMAND_ADD_TLS_CONNECTION,
+                                  .rank = rank,
+                                  .stream = stream,
+                                  .fd = fd,
+                                  .tls = tls});
 }
 
 void
@@ -318,8 +320,8 @@ connect_status(const struct engine *engine, uint32_t rank)
         return raise_rank_lost(engine, rank);
     if (engine->n_lost > 0)
         return raise_first_lost_rank(engine);
-    return lost->short_status == HOOP_OK ? HOOP_E_PENDING
-                                         : shortage_raise(engine, rank);
+    return lost->shortage_status == HOOP_OK ? HOOP_E_PENDING
+                                            : shortage_raise(engine, rank);
 }
 
 /* Ask for the connection. A shortage that was reported before, read or not,
@@ -328,7 +330,7 @@ static void
 connect_begin(struct engine *engine, uint32_t rank)
 {
     engine_execute_commands(engine);
-    engine->lost[rank].short_status = HOOP_OK;
+    engine->lost[rank].shortage_status = HOOP_OK;
     transport_request_connect(engine->transport, rank);
 }
 
@@ -338,14 +340,16 @@ connect_poll_ms(uint64_t deadline_ns)
 {
     const int left_ms = clock_left_ms(deadline_ns);
 
-    return left_ms < 0 || left_ms > LOOK_MS ? LOOK_MS : left_ms;
+    return left_ms < 0 || left_ms > CONNECT_POLL_INTERVAL_MS
+               ? CONNECT_POLL_INTERVAL_MS
+               : left_ms;
 }
 
 enum hoop_status
 engine_connect(struct engine *engine, uint32_t rank, uint64_t deadline_ns)
 {
     enum hoop_status status = HOOP_E_PENDING;
-    uint64_t asked_ns = interrupt_due_ns();
+    uint64_t views_asked_ns = interrupt_due_ns();
     char name[ROSTER_NAME_MAX];
     bool is_needed = false;
 
@@ -359,14 +363,14 @@ engine_connect(struct engine *engine, uint32_t rank, uint64_t deadline_ns)
         if (status == HOOP_E_PENDING)
             progress_poll(engine, connect_poll_ms(deadline_ns));
         progress_release(engine);
-        if (clock_is_past(asked_ns)) {
+        if (clock_is_past(views_asked_ns)) {
             if (interrupt_check_now())
                 return error_raise(
                     HOOP_E_CANCELLED,
                     "interrupted by this program while it "
                     "connected to %s",
                     roster_format_name(engine->roster, rank, name));
-            asked_ns = interrupt_due_ns();
+            views_asked_ns = interrupt_due_ns();
         }
     } while (status == HOOP_E_PENDING && !clock_is_past(deadline_ns));
     if (status == HOOP_E_PENDING)

@@ -86,8 +86,8 @@ struct engine_options {
     enum codec_id codec;
     enum engine_call_checking checking;
     enum engine_spinning spinning;
-    uint32_t settings;  /* enum call_setting, of this rank */
-    bool is_summing;    /* frames carry checksums, and must carry them */
+    uint32_t settings;        /* enum call_setting, of this rank */
+    bool has_frame_checksums; /* frames carry checksums, and must carry them */
     unsigned n_streams; /* connections per peer; 0: as many as are useful */
     /* A rank that is waited for and gives no sign of life for this long is
      * lost. 0: no limit. */
@@ -416,9 +416,9 @@ enum {
     STAGES_MAX = 12,
     /* The stage is in these bits of the wire's step; the plan uses those
      * below. */
-    STAGE_SHIFT = 28,
+    STAGE_IN_STEP_SHIFT = 28,
     /* The stage before the first, in which all ranks compare their calls. */
-    STAGE_CHECK = 15,
+    STAGE_CALL_CHECK = 15,
 };
 
 /* What follows an operation's first collective. Zeroed: nothing. */
@@ -493,7 +493,7 @@ struct engine_message {
     /* This receive of a tensor takes nothing: it and the send end with
      * HOOP_E_MISMATCH, and bytes is the sender's error text. Its dtype is
      * FRAME_ANY_DTYPE. */
-    bool is_refusal;
+    bool is_error_text_payload;
     enum engine_start_mode mode;
     struct hoop_received *received;
     /* Part of a tensor that did not fit; may be NULL. */
@@ -600,7 +600,7 @@ engine_await_peers_shutdown(struct engine *engine, uint64_t deadline_ns);
 /* Returns whether HOOP_DEBUG_FAULT knows a call of that name: an operation or
  * one of the recoveries. */
 bool
-recovery_fault_exists(const char *name);
+fault_call_name_exists(const char *name);
 
 /* A recovery begins: returns the rules that apply to it, as bits. 0: none.
  * Thread: any. */

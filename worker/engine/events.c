@@ -118,11 +118,11 @@ static enum transport_unexpected_action
 unexpected_action_for_ended(const struct frame *frame,
                             const uint64_t signatures[STAGES_MAX])
 {
-    const uint32_t stage = frame->step >> STAGE_SHIFT;
+    const uint32_t stage = frame->step >> STAGE_IN_STEP_SHIFT;
 
-    const bool is_known = stage < STAGES_MAX || stage == STAGE_CHECK;
+    const bool is_known = stage < STAGES_MAX || stage == STAGE_CALL_CHECK;
     const uint64_t signature =
-        is_known ? signatures[stage == STAGE_CHECK ? 0 : stage] : 0;
+        is_known ? signatures[stage == STAGE_CALL_CHECK ? 0 : stage] : 0;
 
     /* A grant for what was sent eagerly comes too late; any payload is
      * surplus. */
@@ -135,11 +135,11 @@ unexpected_action_for_ended(const struct frame *frame,
 static enum transport_unexpected_action
 unexpected_action_for_running(const struct frame *frame, const struct op *op)
 {
-    const uint32_t stage = frame->step >> STAGE_SHIFT;
+    const uint32_t stage = frame->step >> STAGE_IN_STEP_SHIFT;
 
-    const bool is_check = stage == STAGE_CHECK;
+    const bool is_check = stage == STAGE_CALL_CHECK;
 
-    if (stage < op->stage || (is_check && !op->is_checking))
+    if (stage < op->stage || (is_check && !op->is_call_check_stage))
         return unexpected_action_for_ended(frame, op->signatures);
     return (stage > op->stage && !is_check) ||
                    frame->signature == op->label.signature
@@ -161,7 +161,7 @@ on_unexpected(void *owner, uint32_t peer, const struct frame *frame)
                    ? TRANSPORT_KEEP
                    : TRANSPORT_DROP;
     if (frame->kind == FRAME_MESSAGE || (frame->flags & FRAME_POINT_TO_POINT) ||
-        frame->op >= context->op_next)
+        frame->op >= context->next_op_number)
         return TRANSPORT_KEEP;
 
     struct op *op = context_find_running_op(context, frame->op);
@@ -215,19 +215,19 @@ on_receive_mismatch(void *owner,
 }
 
 static void
-on_extra_tensor(void *owner,
-                uint32_t peer,
-                const struct frame *frame,
-                const struct frame_tensor *tensor)
+on_surplus_list_tensor(void *owner,
+                       uint32_t peer,
+                       const struct frame *frame,
+                       const struct frame_tensor *tensor)
 {
     receive_mismatch_report_extra(owner, peer, frame, tensor);
 }
 
 static void
-on_list_ended(void *owner,
-              struct recv_request *in,
-              const struct frame *frame,
-              const struct frame_tensor *tensor)
+on_tensor_list_ended_early(void *owner,
+                           struct recv_request *in,
+                           const struct frame *frame,
+                           const struct frame_tensor *tensor)
 {
     const struct step_flow *flow = in->owner;
 
@@ -264,7 +264,7 @@ on_failure_notice(void *owner,
 {
     struct engine *engine = owner;
 
-    if (frame->comm == FAILURE_OF_RANK) {
+    if (frame->comm == FAILURE_COMM_ID_OF_LOST_RANK) {
         /* A rank that was cut off has given up the ranks it could not reach,
          * and says so when it is connected again: ignore it. */
         if (engine->lost[peer].is_lost || frame->op >= engine->roster->size ||
@@ -306,10 +306,10 @@ on_heartbeat(void *owner, uint32_t peer, const struct frame *frame)
 {
     struct comm_context *context = engine_find_context(owner, frame->comm);
 
-    if (frame->comm == FAILURE_OF_RANK)
+    if (frame->comm == FAILURE_COMM_ID_OF_LOST_RANK)
         heartbeat_receive(owner, peer, frame);
     else if (!context && (frame->flags & FRAME_ASKS))
-        state_query_deny(owner, peer, frame);
+        state_query_answer_unknown_comm(owner, peer, frame);
     if (!context)
         return;
     if (frame->flags & FRAME_ASKS)
@@ -319,12 +319,12 @@ on_heartbeat(void *owner, uint32_t peer, const struct frame *frame)
 }
 
 static void
-on_leaving(void *owner, uint32_t peer)
+on_before_goodbye_sent(void *owner, uint32_t peer)
 {
     /* Send the reasons first: a peer that connected later has not heard
      * them. */
     failure_notice_send_lost_ranks(owner, peer);
-    state_query_send_final(owner, peer);
+    state_query_answer_before_leave(owner, peer);
 }
 
 /* A rank that leaves has ended its own operations. Operations here that still
@@ -355,7 +355,7 @@ engine_mark_left(struct engine *engine, uint32_t rank)
 }
 
 static void
-on_left(void *owner, uint32_t peer)
+on_goodbye_received(void *owner, uint32_t peer)
 {
     engine_mark_left(owner, peer);
 }
@@ -395,15 +395,15 @@ const struct transport_events engine_events = {
     .on_unexpected = on_unexpected,
     .on_mismatch = on_mismatch,
     .on_receive_mismatch = on_receive_mismatch,
-    .on_extra_tensor = on_extra_tensor,
-    .on_list_ended = on_list_ended,
+    .on_surplus_list_tensor = on_surplus_list_tensor,
+    .on_tensor_list_ended_early = on_tensor_list_ended_early,
     .on_size_mismatch = on_size_mismatch,
     .on_failure_notice = on_failure_notice,
     .on_heartbeat = on_heartbeat,
-    .on_leaving = on_leaving,
+    .on_before_goodbye_sent = on_before_goodbye_sent,
     .on_lost = on_lost,
     .on_corrupted = on_corrupted,
-    .on_left = on_left,
+    .on_goodbye_received = on_goodbye_received,
     .on_closed = on_closed,
     .on_connection_needed = on_connection_needed,
     .on_stream_needed = on_stream_needed,

@@ -22,8 +22,8 @@
  * most this large: a further frame costs more than the delay of the whole.
  * Where ranks share processors a frame also costs the other ranks time. */
 enum {
-    WHOLE_BYTES = 16 << 10,
-    WHOLE_BYTES_OVERSUBSCRIBED = 64 << 10,
+    SEND_WHOLE_BYTES_MAX = 16 << 10,
+    SEND_WHOLE_BYTES_MAX_OVERSUBSCRIBED = 64 << 10,
 };
 
 uint8_t *
@@ -57,9 +57,9 @@ flow_alloc(struct op *op)
         return NULL;
     flow->op = op;
     flow->is_receive = false;
-    flow->is_answered = false;
-    flow->is_busy = false;
-    flow->n_seen = 0;
+    flow->has_peer_called = false;
+    flow->is_peer_in_other_call = false;
+    flow->n_done_bytes_at_last_check = 0;
     TAILQ_INSERT_TAIL(&op->step_flows, flow, link);
     return flow;
 }
@@ -90,18 +90,19 @@ op_member_world_rank(const struct op *op, uint32_t rank)
     const struct comm_context *context = op->context;
 
     /* All members of the context take part in the check of a call. */
-    return op->members && !op->is_checking ? context->ranks[op->members[rank]]
-                                           : context->ranks[rank];
+    return op->members && !op->is_call_check_stage
+               ? context->ranks[op->members[rank]]
+               : context->ranks[rank];
 }
 
 static struct flow_key
 step_flow_key(const struct op *op, const struct plan_step *step)
 {
-    assert(step->message >> STAGE_SHIFT == 0);
+    assert(step->message >> STAGE_IN_STEP_SHIFT == 0);
     return (struct flow_key){
         .comm = op->context->id,
         .op = op->number,
-        .step = op_stage(op) << STAGE_SHIFT | step->message,
+        .step = op_stage(op) << STAGE_IN_STEP_SHIFT | step->message,
         .peer = op_member_world_rank(op, step->peer),
         .kind = FLOW_COLLECTIVE,
     };
@@ -115,8 +116,9 @@ send_ready_bytes(const struct op *op, const struct tracked_step *tracked_step)
     const bool is_oversubscribed =
         atomic_load_explicit(&op->engine->host_wait_policy,
                              memory_order_relaxed) != WAIT_POLICY_SPIN;
-    const uint64_t whole =
-        is_oversubscribed ? WHOLE_BYTES_OVERSUBSCRIBED : WHOLE_BYTES;
+    const uint64_t whole = is_oversubscribed
+                               ? SEND_WHOLE_BYTES_MAX_OVERSUBSCRIBED
+                               : SEND_WHOLE_BYTES_MAX;
 
     return limit < tracked_step->total && tracked_step->total <= whole ? 0
                                                                        : limit;
@@ -192,15 +194,17 @@ post_steps(struct op *op, struct tracked_step *first)
 static const struct algorithm *
 op_current_algorithm(const struct op *op)
 {
-    return op->is_checking ? &algorithm_barrier_dissemination : op->algorithm;
+    return op->is_call_check_stage ? &algorithm_barrier_dissemination
+                                   : op->algorithm;
 }
 
 static struct plan_shape
 op_current_shape(const struct op *op)
 {
-    return op->is_checking ? (struct plan_shape){.rank = op->context->rank,
-                                                 .size = op->context->size}
-                           : op->shape;
+    return op->is_call_check_stage
+               ? (struct plan_shape){.rank = op->context->rank,
+                                     .size = op->context->size}
+               : op->shape;
 }
 
 static enum hoop_status
@@ -261,7 +265,7 @@ combine_arrived(struct op *op,
     uint8_t *to = op_span_address(op, &step->to) + tracked_step->done;
     const size_t count = n_bytes / op->element_size;
 
-    const bool is_left = step->side == PLAN_ARRIVED_LEFT;
+    const bool is_left = step->side == PLAN_RECEIVED_IS_LEFT_OPERAND;
     const struct wire_rounding_operands operands = {
         .left = is_left ? arrived : own,
         .right = is_left ? own : arrived,
@@ -314,11 +318,11 @@ advance_step(struct op *op, struct tracked_step *tracked_step)
                          : send_ready_bytes(op, tracked_step);
     if (flow->is_receive && limit > flow->in.allowed) {
         flow->in.allowed = limit;
-        transport_receive_more(op->engine->transport, &flow->in);
+        transport_receive_buffer_grew(op->engine->transport, &flow->in);
     }
     if (!flow->is_receive && limit > flow->out.ready) {
         flow->out.ready = limit;
-        transport_send_more(op->engine->transport, &flow->out);
+        transport_send_data_ready(op->engine->transport, &flow->out);
     }
     return false;
 }
@@ -362,7 +366,7 @@ uncombined_prefix_count(const struct op *op)
 static void
 finish_result(struct op *op)
 {
-    if (op->is_checking)
+    if (op->is_call_check_stage)
         return;
     if (op->loss != LOSS_NONE)
         wire_rounding_finish(op);

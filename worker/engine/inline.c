@@ -30,13 +30,13 @@
 enum {
     /* Inline rounds after which the sockets are polled, because a failure
      * notice may have arrived. A message counts as one round. */
-    ROUNDS_PER_POLL = 256,
+    INLINE_ROUNDS_PER_SOCKET_POLL = 256,
     /* Polls before the caller looks for commands. Where ranks share processors
      * it polls less often, because the awaited rank may need this processor. */
-    POLLS_PER_ACTION = 32,
-    POLLS_OVERSUBSCRIBED = 4,
+    INLINE_POLLS_PER_COMMAND_CHECK = 32,
+    INLINE_POLLS_OVERSUBSCRIBED = 4,
     /* Polls for a message where each rank has a processor. */
-    POLLS_ALONE = 512,
+    INLINE_MESSAGE_POLLS_MAX = 512,
 };
 
 /* Returns whether progress ownership is free, nothing is running or handed in,
@@ -57,18 +57,20 @@ context_allows_inline(const struct comm_context *context)
 /* Returns whether the cached plan fits. The fields not compared here are the
  * same for all calls of a context. */
 static bool
-is_same_plan(const struct op *op, const struct engine_collective *collective)
+is_cached_plan_reusable(const struct op *op,
+                        const struct engine_collective *collective)
 {
     const struct plan_shape *old = &op->shape;
     const struct plan_shape *new = &collective->shape;
 
     return op->algorithm == collective->algorithm && old->count == new->count &&
            old->root == new->root && old->is_in_place == new->is_in_place &&
-           old->n_slot == new->n_slot && old->granule == new->granule;
+           old->slot_capacity == new->slot_capacity &&
+           old->granule == new->granule;
 }
 
 static bool
-needs_scratch(const struct engine_collective *collective)
+collective_needs_scratch(const struct engine_collective *collective)
 {
     const struct algorithm *algorithm = collective->algorithm;
 
@@ -85,10 +87,10 @@ can_run_inline(const struct comm_context *context,
     return context->cached_op && collective->algorithm->is_shm &&
            !collective->members && !collective->chain.owner &&
            !collective->chain.next && !collective->shape.counts &&
-           !needs_scratch(collective) &&
+           !collective_needs_scratch(collective) &&
            engine->options.checking == ENGINE_CHECK_FRAMES &&
            !engine->is_forked_child &&
-           (is_same_plan(context->cached_op, collective) ||
+           (is_cached_plan_reusable(context->cached_op, collective) ||
             collective->algorithm->n_rounds(&collective->shape) > 0);
 }
 
@@ -108,7 +110,8 @@ inline_try_begin(struct comm_context *context, const struct call *call)
                          context->n_final_states == 0 &&
                          (has_root || context->n_polls_pending_shm == 0);
     if (is_free)
-        context->cached_op->number = atomic_fetch_add(&context->op_next, 1);
+        context->cached_op->number =
+            atomic_fetch_add(&context->next_op_number, 1);
     else
         pthread_mutex_unlock(&engine->lock);
     return is_free;
@@ -137,7 +140,7 @@ cached_op_create(struct comm_context *context)
 }
 
 static bool
-is_same_call(const struct op *op, const struct call *call)
+is_cached_op_of_same_call(const struct op *op, const struct call *call)
 {
     const struct frame_call *old = &op->call;
 
@@ -161,13 +164,13 @@ inline_prepare(struct comm_context *context,
                const struct engine_collective *collective)
 {
     struct op *op = context->cached_op;
-    const bool is_same = is_same_plan(op, collective);
-    const bool is_again = is_same && context->is_cached_op_plain &&
+    const bool is_same = is_cached_plan_reusable(op, collective);
+    const bool is_again = is_same && context->is_cached_op_without_counts &&
                           collective->call.n_counts == 0 &&
-                          is_same_call(op, &collective->call);
+                          is_cached_op_of_same_call(op, &collective->call);
     enum hoop_status status = HOOP_OK;
 
-    context->is_cached_op_plain = collective->call.n_counts == 0;
+    context->is_cached_op_without_counts = collective->call.n_counts == 0;
     op->rounds.is_mismatched = false;
     op->rounds.is_posted = false;
     if (is_again)
@@ -185,7 +188,7 @@ inline_prepare(struct comm_context *context,
 }
 
 static bool
-must_leave_inline(const struct comm_context *context)
+inline_must_continue_as_op(const struct comm_context *context)
 {
     return context->cached_op->rounds.is_mismatched ||
            context->has_deferred_failure ||
@@ -196,11 +199,11 @@ must_leave_inline(const struct comm_context *context)
 /* Returns how often to poll. A poll takes as long as a cache line
  * needs from one processor to another. */
 static unsigned
-polls_under_lock(const struct engine *engine)
+inline_polls_before_command_check(const struct engine *engine)
 {
     return engine_wait_policy(engine) == WAIT_POLICY_SPIN
-               ? POLLS_PER_ACTION
-               : POLLS_OVERSUBSCRIBED;
+               ? INLINE_POLLS_PER_COMMAND_CHECK
+               : INLINE_POLLS_OVERSUBSCRIBED;
 }
 
 /* Try the round under the lock. Returns false if it is not done yet. */
@@ -213,7 +216,7 @@ inline_try_round(struct comm_context *context)
     if (op->rounds.n_rounds > 1)
         return false;
     op->is_under_lock = true;
-    for (unsigned i = polls_under_lock(context->engine);
+    for (unsigned i = inline_polls_before_command_check(context->engine);
          i > 0 && !is_done && !op->rounds.is_mismatched; i--) {
         if (shm_executor_try_round(op, &is_done) != HOOP_OK)
             break;
@@ -249,7 +252,8 @@ inline_backoff(struct comm_context *context, struct backoff *backoff)
 static bool
 inline_await_round(struct comm_context *context)
 {
-    const unsigned polls_max = polls_under_lock(context->engine);
+    const unsigned inline_message_polls_max =
+        inline_polls_before_command_check(context->engine);
     struct backoff backoff = {0};
     bool is_done = false;
 
@@ -260,8 +264,9 @@ inline_await_round(struct comm_context *context)
             break;
         if (context->cached_op->rounds.is_mismatched ||
             context->has_deferred_failure ||
-            (i % polls_max == 0 && (must_leave_inline(context) ||
-                                    !inline_backoff(context, &backoff))))
+            (i % inline_message_polls_max == 0 &&
+             (inline_must_continue_as_op(context) ||
+              !inline_backoff(context, &backoff))))
             return false;
     }
     return true;
@@ -277,8 +282,9 @@ inline_run_rounds(struct comm_context *context)
     bool is_well = inline_await_round(context);
 
     while (is_well && rounds->round < rounds->n_rounds)
-        is_well = rounds->round < ROUNDS_PER_POLL &&
-                  !must_leave_inline(context) && inline_await_round(context);
+        is_well = rounds->round < INLINE_ROUNDS_PER_SOCKET_POLL &&
+                  !inline_must_continue_as_op(context) &&
+                  inline_await_round(context);
     return is_well;
 }
 
@@ -291,22 +297,22 @@ inline_record_end(struct comm_context *context)
 
     if (FAULT_IS_BUILT && op->label.faults)
         op_inject_fault(op, FAULT_AT_END, 0);
-    context->begin_next = op->number + 1;
+    context->next_op_number_to_begin = op->number + 1;
     if (call_has_root(&op->call))
-        context->n_polls_pending_shm = POLLS_PENDING;
+        context->n_polls_pending_shm = POLLS_AFTER_OP;
     if (!call_needs_all_ranks(&op->call))
-        context->n_polls_pending = POLLS_PENDING;
+        context->n_polls_pending = POLLS_AFTER_OP;
     op_history_add_call(&context->op_history, op->number, op->signatures[0],
                         &op->first_call);
     engine_count_ended_op(engine);
-    context->n_rounds_unpolled += op->rounds.n_rounds;
+    context->n_rounds_since_socket_poll += op->rounds.n_rounds;
 }
 
 static void
 inline_release_progress(struct comm_context *context)
 {
-    if (context->n_rounds_unpolled >= ROUNDS_PER_POLL) {
-        context->n_rounds_unpolled = 0;
+    if (context->n_rounds_since_socket_poll >= INLINE_ROUNDS_PER_SOCKET_POLL) {
+        context->n_rounds_since_socket_poll = 0;
         progress_poll(context->engine, 0);
     }
     progress_release(context->engine);
@@ -335,9 +341,9 @@ inline_continue_as_op(struct comm_context *context,
     op->is_message = false;
     op->chain = collective->chain;
     op->number = cached_op->number;
-    op->rounds.n_before = cached_op->rounds.round;
-    op->rounds.was_posted = cached_op->rounds.is_posted;
-    op->is_held = true;
+    op->rounds.n_rounds_done_inline = cached_op->rounds.round;
+    op->rounds.was_next_round_posted = cached_op->rounds.is_posted;
+    op->is_begun_by_waiter = true;
     return engine_wait_no_cancel(op, CLOCK_NEVER);
 }
 
@@ -366,7 +372,8 @@ inline_execute(struct comm_context *context,
 
     if (is_ready && inline_try_round(context)) {
         inline_record_end(context);
-        if (context->n_rounds_unpolled < ROUNDS_PER_POLL) {
+        if (context->n_rounds_since_socket_poll <
+            INLINE_ROUNDS_PER_SOCKET_POLL) {
             pthread_mutex_unlock(&engine->lock);
             return HOOP_OK;
         }
@@ -406,7 +413,7 @@ can_run_message_inline(const struct comm_context *context,
     const struct engine *engine = context->engine;
 
     return !message->tensor && message->peer != HOOP_ANY_SOURCE &&
-           message->tag != CALL_TAG_OWN && !engine->faults &&
+           message->tag != CALL_TAG_LIBRARY_INTERNAL && !engine->faults &&
            !engine->is_forked_child;
 }
 
@@ -424,7 +431,7 @@ message_try_begin(struct comm_context *context,
     engine->is_progress_owned |= is_free;
     *out_number = 0;
     if (is_free && !message_is_receive(message))
-        *out_number = context->message_next[message->peer]++;
+        *out_number = context->next_message_number[message->peer]++;
     pthread_mutex_unlock(&engine->lock);
     return is_free;
 }
@@ -435,24 +442,25 @@ message_send_inline(struct comm_context *context,
                     uint64_t number)
 {
     struct engine *engine = context->engine;
-    bool has_rest = false;
+    bool has_unsent_inline_bytes = false;
     const struct flow_label label = message_flow_label(context, message);
     struct send_request flow = message_send_request(context, message, &label);
 
     flow.key.op = number;
-    if (!transport_send_inline(engine->transport, &flow, &has_rest))
+    if (!transport_send_inline(engine->transport, &flow,
+                               &has_unsent_inline_bytes))
         return false;
-    engine->has_rest |= has_rest;
-    context->n_polls_pending_shm = POLLS_PENDING;
+    engine->has_unsent_inline_bytes |= has_unsent_inline_bytes;
+    context->n_polls_pending_shm = POLLS_AFTER_OP;
     return true;
 }
 
 static unsigned
-polls_max(const struct engine *engine)
+inline_message_polls_max(const struct engine *engine)
 {
     return engine_wait_policy(engine) == WAIT_POLICY_SPIN
-               ? POLLS_ALONE
-               : POLLS_OVERSUBSCRIBED;
+               ? INLINE_MESSAGE_POLLS_MAX
+               : INLINE_POLLS_OVERSUBSCRIBED;
 }
 
 /* Returns false if it takes too long or another frame has arrived. */
@@ -461,16 +469,16 @@ message_receive_poll(struct engine *engine, struct recv_request *flow)
 {
     struct transport *transport = engine->transport;
 
-    for (unsigned i = polls_max(engine); i > 0; i--) {
+    for (unsigned i = inline_message_polls_max(engine); i > 0; i--) {
         switch (transport_receive_inline(transport, flow)) {
         case TRANSPORT_INLINE_DONE:
             return true;
-        case TRANSPORT_INLINE_OTHER:
+        case TRANSPORT_INLINE_NEEDS_PROGRESS:
             return false;
-        case TRANSPORT_INLINE_NONE:
+        case TRANSPORT_INLINE_NOT_ARRIVED:
             break;
         }
-        if (i % POLLS_PER_ACTION > 0)
+        if (i % INLINE_POLLS_PER_COMMAND_CHECK > 0)
             continue;
         if (atomic_load_explicit(&engine->has_commands, memory_order_relaxed))
             return false;
@@ -505,10 +513,11 @@ message_record_end(struct comm_context *context)
 {
     struct engine *engine = context->engine;
 
-    context->n_polls_pending = POLLS_PENDING;
+    context->n_polls_pending = POLLS_AFTER_OP;
     engine_count_ended_op(engine);
-    if (++context->n_rounds_unpolled >= ROUNDS_PER_POLL) {
-        context->n_rounds_unpolled = 0;
+    if (++context->n_rounds_since_socket_poll >=
+        INLINE_ROUNDS_PER_SOCKET_POLL) {
+        context->n_rounds_since_socket_poll = 0;
         progress_poll(engine, 0);
     }
     progress_release(engine);
@@ -528,7 +537,7 @@ message_continue_as_op(struct comm_context *context,
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a message");
     }
     op->number = number;
-    op->is_held = true;
+    op->is_begun_by_waiter = true;
     return engine_wait_no_cancel(op, CLOCK_NEVER);
 }
 

@@ -100,7 +100,7 @@ received_tensor_free(void *owner)
 {
     struct op *op = owner;
 
-    if (op->is_made_owned)
+    if (op->is_received_tensor_owned)
         free(op->made.data);
     op->made.data = NULL;
 }
@@ -114,7 +114,7 @@ receive_allocation_init(struct op *op, const struct engine_message *message)
     op->made = (struct hoop_tensor){.data = message->bytes,
                                     .dtype = message->tensor->dtype,
                                     .shape = message->tensor->shape};
-    op->is_made_owned = message->is_owned || message->object.bytes;
+    op->is_received_tensor_owned = message->is_owned || message->object.bytes;
     op->chain = (struct chain){.finish = received_tensor_deliver,
                                .destroy = received_tensor_free,
                                .owner = op};
@@ -127,12 +127,13 @@ message_set_tensor(struct op *op, const struct engine_message *message)
         return;
     op->tensor = (struct frame_tensor){message->part, message->tensor->shape};
     op->label.tensor = &op->tensor;
-    op->is_refusal = message->is_refusal;
+    op->is_error_text_payload = message->is_error_text_payload;
     op->received_part = message->received_part;
     /* The receiver of an object accepts any length, so the sender needs no
      * confirmation. */
-    op->label.is_confirmed = message->call.name != CALL_SEND_OBJECT &&
-                             message->call.name != CALL_RECV_OBJECT;
+    op->label.needs_receiver_confirmation =
+        message->call.name != CALL_SEND_OBJECT &&
+        message->call.name != CALL_RECV_OBJECT;
     if (message->out || message->object.bytes)
         receive_allocation_init(op, message);
 }
@@ -151,7 +152,7 @@ message_set_flow(struct op *op, const struct engine_message *message)
         op->message.in = message_recv_request(context, message, &op->label);
         op->message.in.owner = &op->message;
     } else {
-        op->message_next = &context->message_next[message->peer];
+        op->next_message_number = &context->next_message_number[message->peer];
         op->message.out = message_send_request(context, message, &op->label);
         op->message.out.owner = &op->message;
     }
@@ -170,12 +171,12 @@ message_op_create(struct comm_context *context,
         op->purpose = NULL;
         straggler_warning_plan(op);
     }
-    op->ask_ns = message_next_query_ns(op, op->started_ns);
+    op->next_query_ns = message_next_query_ns(op, op->started_ns);
     op->element_size = dtype_size(message->call.dtype);
     op->label = message_flow_label(context, message);
     op->call = op->label.call;
     /* Fault rules do not count the library's own messages. */
-    if (message->tag != CALL_TAG_OWN)
+    if (message->tag != CALL_TAG_LIBRARY_INTERNAL)
         op->label.faults = faults_of_call(context->engine, message->call.name);
     message_set_tensor(op, message);
     message_set_flow(op, message);

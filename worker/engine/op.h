@@ -30,10 +30,13 @@ struct step_flow {
     struct op *op;
     struct tracked_step *tracked_step;
     bool is_receive;
-    bool is_answered;       /* the peer has said that it made this call */
-    bool is_busy;           /* the peer has said that it is in another call */
-    uint64_t n_seen;        /* bytes done when the flow was last checked */
-    struct frame busy_with; /* the peer's current call; .op is its number */
+    bool has_peer_called; /* the peer has said that it made this call */
+    bool
+        is_peer_in_other_call; /* the peer has said that it is in another call */
+    uint64_t
+        n_done_bytes_at_last_check; /* bytes done when the flow was last checked */
+    struct frame
+        current_peer_call; /* the peer's current call; .op is its number */
     struct send_request out;
     struct recv_request in;
 };
@@ -54,13 +57,13 @@ step_flow_done_bytes(const struct step_flow *flow)
     return flow->is_receive ? flow->in.arrived : flow->out.handed;
 }
 
-/* An operation first asks its peers after OP_ASK_FIRST_NS, which is long for a
+/* An operation first asks its peers after OP_QUERY_INTERVAL_FIRST_NS, which is long for a
  * network and short for a person; the interval then doubles up to
- * OP_ASK_AGAIN_NS. */
-static const uint64_t OP_ASK_FIRST_NS = 100000000;
-static const uint64_t OP_ASK_AGAIN_NS = 1000000000;
+ * OP_QUERY_INTERVAL_MAX_NS. */
+static const uint64_t OP_QUERY_INTERVAL_FIRST_NS = 100000000;
+static const uint64_t OP_QUERY_INTERVAL_MAX_NS = 1000000000;
 /* Time allowed for an answer. */
-static const uint64_t OP_ANSWER_NS = 250000000;
+static const uint64_t OP_QUERY_ANSWER_WAIT_NS = 250000000;
 
 /*
  * NEW -> RUNNING -> ENDED
@@ -89,31 +92,31 @@ struct waiter {
 /* How far a shared-memory plan has been executed. */
 struct shm_execution {
     struct plan plan; /* of the current round */
-    struct plan next; /* of the next round, if is_planned */
-    bool is_planned;
+    struct plan next; /* of the next round, if is_next_round_planned */
+    bool is_next_round_planned;
     /* Slot in which the next round's posts will be published, already partly
-     * written; NULL: nothing has been prefetched. n_prefetched is the offset of
-     * the prefetched post in bytes, prefetch_post its index, and
-     * prefetch_combine the step of this round that produces it. */
+     * written; NULL: nothing has been prefetched. prefetch_offset_bytes is the offset of
+     * the prefetched post in bytes, prefetch_post_index its index, and
+     * prefetch_combine_step the step of this round that produces it. */
     uint8_t *prefetch;
-    size_t n_prefetched;
-    size_t prefetch_post;
-    size_t prefetch_combine;
+    size_t prefetch_offset_bytes;
+    size_t prefetch_post_index;
+    size_t prefetch_combine_step;
     uint32_t n_rounds;
     uint32_t round;
     /* Rounds that the inline path had finished before it handed over to this
-     * operation; was_posted says whether it had also posted the next one. */
-    uint32_t n_before;
-    bool was_posted;
+     * operation; was_next_round_posted says whether it had also posted the next one. */
+    uint32_t n_rounds_done_inline;
+    bool was_next_round_posted;
     bool is_posted;
     bool is_wake_pending; /* peers have not been woken since the last change */
     bool is_mismatched;   /* a peer has called something else */
     size_t n_posts;       /* steps of the round that post */
-    size_t n_posted;      /* elements that they post */
-    size_t n_moved;       /* elements that all steps of the round touch */
+    size_t n_posted_elements;  /* elements that they post */
+    size_t n_touched_elements; /* elements that all steps of the round touch */
     /* Steps at the front of the plan whose peers are known to have published
      * the round. */
-    size_t n_published;
+    size_t n_steps_with_published_peers;
     bool is_retracted;     /* a peer withdrew what was being read */
     uint32_t retracted_by; /* that peer's rank in the context */
 };
@@ -126,11 +129,11 @@ struct op {
     uint64_t context_id; /* stays valid after the context is gone */
     uint64_t number;     /* of the collective or the message */
     /* Of a send: where its number comes from, under the lock. */
-    uint64_t *message_next;
+    uint64_t *next_message_number;
     uint64_t started_ns;
     uint64_t deadline_ns;
-    uint64_t allowed_ns; /* the time limit as it was set, from started_ns */
-    uint64_t warn_ns;    /* when the straggler warning is due */
+    uint64_t time_limit_ns; /* the time limit as it was set, from started_ns */
+    uint64_t straggler_warning_ns; /* when the straggler warning is due */
     /* Library call of which this collective is a step; NULL: a program's own
      * call. It gives notice of its waits through notice. */
     const char *purpose;
@@ -141,16 +144,17 @@ struct op {
     enum op_state state;
     bool is_dirty;
     bool is_message;
-    bool is_held;     /* the waiter owns progress already and begins it */
-    bool is_checking; /* the ranks first agree on the call */
+    bool
+        is_begun_by_waiter; /* the waiter owns progress already and begins it */
+    bool is_call_check_stage; /* the ranks first agree on the call */
     /* The operation itself failed. Its status may also report the failure of an
      * earlier call. */
     bool has_failed;
-    uint64_t ask_ns;          /* when to ask the awaited peers next */
-    uint64_t ask_after_ns;    /* interval before the question after that */
-    unsigned n_graces;        /* how often its deadline was extended */
-    atomic_bool is_cancelled; /* its caller has cancelled it */
-    atomic_bool is_done;      /* status and text are final and the waiter's */
+    uint64_t next_query_ns;     /* when to ask the awaited peers next */
+    uint64_t query_interval_ns; /* interval before the question after that */
+    unsigned n_deadline_extensions; /* how often its deadline was extended */
+    atomic_bool is_cancelled;       /* its caller has cancelled it */
+    atomic_bool is_done; /* status and text are final and the waiter's */
     enum hoop_status status;
     struct waiter *waiter; /* protected by the lock */
     int notified_fd;       /* under the lock; written to at the end; -1: none */
@@ -195,14 +199,14 @@ struct op {
     struct step_flow message;
     struct hoop_received *received;
     struct frame_tensor tensor; /* label.tensor points here, if set */
-    bool is_refusal;            /* bytes is an error text for the sender */
+    bool is_error_text_payload; /* bytes is an error text for the sender */
     /* The caller's: which part did not fit a tensor receive that was
      * refused. */
     uint32_t *received_part;
     struct hoop_tensor *out;         /* the caller's, for the received tensor */
     struct engine_object_out object; /* where an object's bytes are returned */
     struct hoop_tensor made;         /* the received tensor */
-    bool is_made_owned;              /* its data are freed unless returned */
+    bool is_received_tensor_owned;   /* its data are freed unless returned */
 };
 
 /* executor.c executes collectives. All its functions are called by the progress
@@ -355,7 +359,7 @@ op_set_collective(struct op *op, const struct engine_collective *collective);
 /* Set the element size and kernels: those of the call, or a byte's for a
  * barrier. */
 void
-op_set_kernels(struct op *op);
+op_set_reduction_kernels(struct op *op);
 /* Returns the stage, which is part of the step on the wire. */
 uint32_t
 op_stage(const struct op *op);
@@ -420,7 +424,7 @@ context_user_call_number(const struct comm_context *context, uint64_t number);
 
 /* Messages that form a context are numbered from here. Users' messages to each
  * rank are numbered from 1. */
-static const uint64_t MESSAGES_FORMING = (uint64_t)1 << 32;
+static const uint64_t FIRST_FORMING_MESSAGE_NUMBER = (uint64_t)1 << 32;
 
 /* Returns the number that users are told of a message. */
 uint64_t
@@ -458,7 +462,7 @@ op_complete(struct op *op);
 /* Returns whether op's partner has failed, so that op must end in the same
  * way. */
 bool
-op_partner_has_failed(const struct op *op);
+op_has_failed_partner(const struct op *op);
 void
 op_fail_as_partner(struct op *op);
 /* Have progress_advance_ops() look at op. */

@@ -15,7 +15,7 @@
 
 enum {
     /* A longer search would cost more than planning. */
-    POOL_SEARCH_MAX = 4,
+    OP_POOL_SEARCH_MAX = 4,
 };
 
 /* Find an operation, preferably one that still has this call's plan. The caller
@@ -27,7 +27,7 @@ op_pool_find(const struct engine *engine,
 {
     struct op *op = TAILQ_FIRST(&engine->op_pool);
 
-    for (unsigned i = 0; op && i < POOL_SEARCH_MAX; i++) {
+    for (unsigned i = 0; op && i < OP_POOL_SEARCH_MAX; i++) {
         if (op->algorithm == algorithm && op->context_id == context->id)
             return op;
         op = TAILQ_NEXT(op, link);
@@ -105,7 +105,7 @@ op_alloc(struct comm_context *context, const struct algorithm *algorithm)
     op->context = context;
     op->context_id = context->id;
     op->state = OP_NEW;
-    op->n_graces = 0;
+    op->n_deadline_extensions = 0;
     op->status = HOOP_OK;
     op->waiter = NULL;
     op->notified_fd = -1;
@@ -113,20 +113,20 @@ op_alloc(struct comm_context *context, const struct algorithm *algorithm)
     op->received = NULL;
     op->label.faults = 0;
     op->stage = 0;
-    op->is_held = false;
-    op->is_checking = false;
+    op->is_begun_by_waiter = false;
+    op->is_call_check_stage = false;
     op->is_shm = false;
     op->is_inline = false;
-    op->rounds.n_before = 0;
-    op->rounds.was_posted = false;
+    op->rounds.n_rounds_done_inline = 0;
+    op->rounds.was_next_round_posted = false;
     op->rounds.is_wake_pending = false;
     atomic_init(&op->is_cancelled, false);
     memset(op->signatures, 0, sizeof(op->signatures));
     op->started_ns = clock_now_ns();
-    op->ask_after_ns = OP_ASK_FIRST_NS;
-    op->ask_ns = op->started_ns + op->ask_after_ns;
-    op->allowed_ns = atomic_load(&context->timeout_ms) * CLOCK_NS_PER_MS;
-    op->deadline_ns = op->started_ns + op->allowed_ns;
+    op->query_interval_ns = OP_QUERY_INTERVAL_FIRST_NS;
+    op->next_query_ns = op->started_ns + op->query_interval_ns;
+    op->time_limit_ns = atomic_load(&context->timeout_ms) * CLOCK_NS_PER_MS;
+    op->deadline_ns = op->started_ns + op->time_limit_ns;
     op->purpose = atomic_load(&context->purpose);
     straggler_warning_plan(op);
     atomic_init(&op->is_done, false);

@@ -28,13 +28,13 @@
 enum {
     /* One turn in so many polls all sockets by epoll; the others poll only
      * those that are waited for. */
-    LOOKS_PER_POLL = 16,
+    PROGRESS_TURNS_PER_EPOLL = 16,
     /* Longest sleep, which bounds how long a missed event goes unnoticed. */
-    SLEEP_MAX_MS = 100,
+    PROGRESS_SLEEP_MAX_MS = 100,
 };
 
 /* How long the background makes progress before it does its other work. */
-static const uint64_t IDLE_TURN_NS = 1000000;
+static const uint64_t BACKGROUND_PROGRESS_TURN_NS = 1000000;
 
 /*
  * Returns whether op, which has all that it waits for, must poll the other
@@ -55,9 +55,10 @@ must_poll_before_end(const struct op *op)
     if (op->is_message || call_has_root(&op->call) ||
         transport_is_in_progress(op->engine->transport))
         return false;
-    return op->is_shm ? op->context->n_polls_pending_shm > 0
-                      : op->engine->may_poll && op->context->size > 2 &&
-                            op->context->n_polls_pending > 0;
+    return op->is_shm
+               ? op->context->n_polls_pending_shm > 0
+               : op->engine->may_poll_idle_sockets && op->context->size > 2 &&
+                     op->context->n_polls_pending > 0;
 }
 
 void
@@ -66,7 +67,7 @@ op_poll_and_complete(struct op *op)
     struct engine *engine = op->engine;
 
     if (must_poll_before_end(op)) {
-        engine->may_poll = false;
+        engine->may_poll_idle_sockets = false;
         transport_progress(engine->transport, 0);
     }
     if (op->state == OP_RUNNING)
@@ -88,7 +89,7 @@ progress_advance_ops(struct engine *engine)
         has_moved = true;
         if (!op->is_message)
             status = op_chain_advance(op, &is_complete);
-        if (op_partner_has_failed(op))
+        if (op_has_failed_partner(op))
             op_fail_as_partner(op);
         else if (status != HOOP_OK)
             op_fail_with_error(op, status);
@@ -101,7 +102,7 @@ progress_advance_ops(struct engine *engine)
 /* Publish the operation that the progress owner itself waits for. No other
  * thread waits for it or checks whether it is done, so no lock is needed. */
 static void
-publish_own_op(struct engine *engine)
+publish_op_of_progress_owner(struct engine *engine)
 {
     struct op *op = engine->own;
 
@@ -119,7 +120,7 @@ publish_own_op(struct engine *engine)
  * and the one that the write raised is consumed unless one was pending
  * before. */
 static void
-notify_fd(int fd)
+notification_fd_write(int fd)
 {
     const uint64_t one = 1;
     sigset_t broken;
@@ -145,7 +146,7 @@ progress_publish_ended(struct engine *engine)
         engine->must_flush = false;
         transport_flush(engine->transport);
     }
-    publish_own_op(engine);
+    publish_op_of_progress_owner(engine);
     if (TAILQ_EMPTY(&engine->ended))
         return;
     pthread_mutex_lock(&engine->lock);
@@ -154,7 +155,7 @@ progress_publish_ended(struct engine *engine)
 
         TAILQ_REMOVE(&engine->ended, op, link);
         if (op->notified_fd >= 0)
-            notify_fd(op->notified_fd);
+            notification_fd_write(op->notified_fd);
         /* From here on op may be freed, but its waiter cannot free it before
          * the lock is released. */
         atomic_store(&op->is_done, true);
@@ -201,15 +202,15 @@ progress_poll(struct engine *engine, int timeout_ms)
 
 /* One turn like progress_poll(), but of the awaited sockets only. */
 static bool
-progress_spin_once(struct engine *engine)
+progress_poll_awaited_sockets(struct engine *engine)
 {
     bool has_moved = engine_execute_commands(engine);
 
     has_moved |= transport_spin_once(engine->transport);
     shm_queue_stop_sleeping(engine);
-    engine->may_poll = true;
+    engine->may_poll_idle_sockets = true;
     has_moved |= progress_advance_ops(engine);
-    engine->may_poll = false;
+    engine->may_poll_idle_sockets = false;
     progress_publish_ended(engine);
     return has_moved;
 }
@@ -228,7 +229,7 @@ progress_try_acquire(struct engine *engine)
 /* Hand progress ownership to a waiter if there is one. The caller holds the
  * lock. */
 static bool
-elect_successor(struct engine *engine)
+elect_next_progress_owner(struct engine *engine)
 {
     struct waiter *waiter;
 
@@ -252,16 +253,17 @@ progress_release(struct engine *engine)
     const bool is_flushed = transport_flush(engine->transport);
     progress_advance_ops(engine);
     progress_publish_ended(engine);
-    if (engine->has_rest)
-        engine->has_rest = transport_has_unsent(engine->transport);
+    if (engine->has_unsent_inline_bytes)
+        engine->has_unsent_inline_bytes =
+            transport_has_unsent(engine->transport);
     /* Only the progress owner changes these, so they stay valid until the lock
      * is taken. */
-    const bool has_running =
-        !TAILQ_EMPTY(&engine->running) || !is_flushed || engine->has_rest;
+    const bool has_running = !TAILQ_EMPTY(&engine->running) || !is_flushed ||
+                             engine->has_unsent_inline_bytes;
 
     pthread_mutex_lock(&engine->lock);
     const bool is_abandoned =
-        !elect_successor(engine) &&
+        !elect_next_progress_owner(engine) &&
         (has_running || atomic_load(&engine->has_commands));
     pthread_mutex_unlock(&engine->lock);
     if (is_abandoned)
@@ -290,17 +292,21 @@ owner_sleep_ms(const struct engine *engine, const struct progress_wait *wait)
                                      : engine->deadline_ns;
     const int left_ms = clock_left_ms(deadline_ns);
 
-    return left_ms < 0 || left_ms > SLEEP_MAX_MS ? SLEEP_MAX_MS : left_ms;
+    return left_ms < 0 || left_ms > PROGRESS_SLEEP_MAX_MS
+               ? PROGRESS_SLEEP_MAX_MS
+               : left_ms;
 }
 
 /* One turn without sleeping. */
 static bool
-poll_or_spin(struct engine *engine, struct progress_wait *wait)
+progress_poll_without_sleep(struct engine *engine, struct progress_wait *wait)
 {
-    const bool is_cheap = wait->n_polls % LOOKS_PER_POLL != LOOKS_PER_POLL - 1;
+    const bool is_cheap = wait->n_polls % PROGRESS_TURNS_PER_EPOLL !=
+                          PROGRESS_TURNS_PER_EPOLL - 1;
 
     wait->n_polls++;
-    return is_cheap ? progress_spin_once(engine) : progress_poll(engine, 0);
+    return is_cheap ? progress_poll_awaited_sockets(engine)
+                    : progress_poll(engine, 0);
 }
 
 void
@@ -316,7 +322,7 @@ progress_wait_once(struct engine *engine, struct progress_wait *wait)
 {
     /* The operation may have ended when it began, in which case nothing
      * moved. */
-    if (poll_or_spin(engine, wait) || !engine->own) {
+    if (progress_poll_without_sleep(engine, wait) || !engine->own) {
         backoff_reset(&wait->backoff);
         return;
     }
@@ -344,7 +350,7 @@ progress_until_done(struct engine *engine, struct op *op, uint64_t deadline_ns)
     struct progress_wait wait = {.deadline_ns = deadline_ns};
 
     engine->own = op;
-    if (op->is_held)
+    if (op->is_begun_by_waiter)
         op_begin_by_waiter(op);
     if (clock_is_past(deadline_ns)) {
         progress_poll(engine, 0);
@@ -441,7 +447,7 @@ progress_acquire_until(struct engine *engine, uint64_t deadline_ns)
 /* One turn of a thread that has been given progress ownership. Called with the
  * lock held, which is released meanwhile. */
 static void
-poll_as_elected(struct engine *engine)
+progress_poll_as_elected(struct engine *engine)
 {
     pthread_mutex_unlock(&engine->lock);
     progress_poll(engine, 0);
@@ -463,7 +469,7 @@ context_command_submit(struct engine *engine,
     while (!context_command->is_done) {
         if (!engine->is_progress_owned) {
             engine->is_progress_owned = true;
-            poll_as_elected(engine);
+            progress_poll_as_elected(engine);
             continue;
         }
         progress_wake(engine);
@@ -473,7 +479,7 @@ context_command_submit(struct engine *engine,
             waiter_sleep(engine, waiter, CLOCK_NEVER);
         TAILQ_REMOVE(&engine->waiters, waiter, link);
         if (waiter->is_elected)
-            poll_as_elected(engine);
+            progress_poll_as_elected(engine);
         waiter->is_elected = false;
     }
     pthread_mutex_unlock(&engine->lock);
@@ -485,7 +491,7 @@ static bool
 op_await_until(struct op *op, uint64_t deadline_ns)
 {
     while (!atomic_load(&op->is_done)) {
-        if (op->is_held || await_done_or_ownership(op, deadline_ns))
+        if (op->is_begun_by_waiter || await_done_or_ownership(op, deadline_ns))
             progress_until_done(op->engine, op, deadline_ns);
         if (!atomic_load(&op->is_done) && clock_is_past(deadline_ns))
             return false;
@@ -575,7 +581,7 @@ engine_notify_fd_at_end(struct op *op, int fd)
         pthread_mutex_unlock(&engine->lock);
     }
     if (is_done && fd >= 0)
-        notify_fd(fd);
+        notification_fd_write(fd);
     return HOOP_OK;
 }
 
@@ -628,13 +634,13 @@ has_waiters(struct engine *engine)
 static bool
 progress_for_background(struct engine *engine)
 {
-    const uint64_t end_ns = clock_now_ns() + IDLE_TURN_NS;
+    const uint64_t end_ns = clock_now_ns() + BACKGROUND_PROGRESS_TURN_NS;
     struct progress_wait wait = {.deadline_ns = end_ns};
     bool has_moved = progress_poll(engine, 0);
     bool is_awaited = has_moved;
 
     while (is_awaited && !has_waiters(engine) && !clock_is_past(end_ns)) {
-        has_moved = poll_or_spin(engine, &wait);
+        has_moved = progress_poll_without_sleep(engine, &wait);
         if (has_moved)
             backoff_reset(&wait.backoff);
         else
@@ -658,7 +664,8 @@ engine_progress_background(struct engine *engine)
     pthread_mutex_lock(&engine->lock);
     /* A thread that handed in work after the last turn relies on this
      * thread. */
-    has_moved |= !elect_successor(engine) && atomic_load(&engine->has_commands);
+    has_moved |= !elect_next_progress_owner(engine) &&
+                 atomic_load(&engine->has_commands);
     pthread_mutex_unlock(&engine->lock);
     return has_moved ? ENGINE_PROGRESS_MORE : ENGINE_PROGRESS_NONE;
 }

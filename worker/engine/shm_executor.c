@@ -34,16 +34,16 @@
 enum {
     /* A larger post takes so long to read that sleeping peers must be woken
      * before. */
-    QUIET_BYTES = 8 << 10,
+    WAKE_DEFERRED_POST_BYTES_MAX = 8 << 10,
     /* Rounds done in one go. A rank that is behind never has to wait, but must
      * still answer peers that ask for a sign of life. */
-    ROUNDS_AT_ONCE = 16,
+    ROUNDS_PER_ADVANCE_MAX = 16,
     /* About ten times what moving a byte takes on an idle processor. */
-    BYTE_NS = 1,
+    WORK_ESTIMATE_NS_PER_BYTE = 1,
 };
 
 _Static_assert((int)STAGES_MAX < SEQUENCE_N_STAGES, "stages fit");
-_Static_assert((int)OP_HISTORY_ENTRIES > SHM_REGION_AHEAD,
+_Static_assert((int)OP_HISTORY_ENTRIES > SHM_REGION_AHEAD_OPS,
                "what a rank is ahead is known");
 
 /* Returns the sequence number of the current round. */
@@ -60,14 +60,14 @@ round_count_steps(struct shm_execution *rounds)
     const struct plan *plan = &rounds->plan;
     size_t i = 0;
 
-    rounds->n_posted = 0;
+    rounds->n_posted_elements = 0;
     for (; i < plan->n_steps && plan->steps[i].kind == PLAN_POST; i++)
-        rounds->n_posted += plan->steps[i].from.count;
+        rounds->n_posted_elements += plan->steps[i].from.count;
     rounds->n_posts = i;
-    rounds->n_moved = rounds->n_posted;
+    rounds->n_touched_elements = rounds->n_posted_elements;
     for (; i < plan->n_steps; i++) {
         if (plan->steps[i].kind != PLAN_EXPOSE)
-            rounds->n_moved += plan->steps[i].from.count;
+            rounds->n_touched_elements += plan->steps[i].from.count;
     }
 }
 
@@ -75,8 +75,9 @@ round_count_steps(struct shm_execution *rounds)
 static size_t
 round_post_bytes(const struct op *op)
 {
-    return op->algorithm->is_direct ? SHM_DIRECT_LINE_BYTES
-                                    : op->rounds.n_posted * op->element_size;
+    return op->algorithm->is_direct
+               ? SHM_DIRECT_LINE_BYTES
+               : op->rounds.n_posted_elements * op->element_size;
 }
 
 static enum hoop_status
@@ -85,10 +86,10 @@ round_plan(struct op *op)
     struct shm_execution *rounds = &op->rounds;
 
     rounds->is_posted = false;
-    rounds->n_published = 0;
+    rounds->n_steps_with_published_peers = 0;
     if (rounds->round == rounds->n_rounds)
         return HOOP_OK;
-    if (rounds->is_planned) {
+    if (rounds->is_next_round_planned) {
         const struct plan plan = rounds->plan;
 
         rounds->plan = rounds->next;
@@ -97,7 +98,7 @@ round_plan(struct op *op)
         plan_clear(&rounds->plan);
         op->algorithm->plan_round(&rounds->plan, &op->shape, rounds->round);
     }
-    rounds->is_planned = false;
+    rounds->is_next_round_planned = false;
     round_count_steps(rounds);
     return plan_status(&rounds->plan);
 }
@@ -109,14 +110,14 @@ shm_executor_begin(struct op *op)
 
     assert(op->context->shm_region);
     rounds->n_rounds = op->algorithm->n_rounds(&op->shape);
-    rounds->round = rounds->n_before;
-    rounds->n_before = 0;
-    rounds->is_planned = false;
+    rounds->round = rounds->n_rounds_done_inline;
+    rounds->n_rounds_done_inline = 0;
+    rounds->is_next_round_planned = false;
     rounds->prefetch = NULL;
     rounds->is_retracted = false;
     const enum hoop_status status = round_plan(op);
-    rounds->is_posted = rounds->was_posted;
-    rounds->was_posted = false;
+    rounds->is_posted = rounds->was_next_round_posted;
+    rounds->was_next_round_posted = false;
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -126,7 +127,7 @@ shm_executor_restart(struct op *op)
     assert(op->rounds.n_rounds == 1);
     op->rounds.round = 0;
     op->rounds.is_posted = false;
-    op->rounds.n_published = 0;
+    op->rounds.n_steps_with_published_peers = 0;
     op->rounds.is_retracted = false;
 }
 
@@ -150,7 +151,7 @@ posts_copy_to_slot(struct op *op, uint8_t *to)
     if (op->algorithm->is_direct)
         return shm_direct_publish_addresses(op, to);
     const size_t n_there =
-        rounds->prefetch == to ? rounds->prefetch_post : rounds->n_posts;
+        rounds->prefetch == to ? rounds->prefetch_post_index : rounds->n_posts;
 
     for (size_t i = 0; i < rounds->n_posts; i++) {
         const struct plan_span *from = &rounds->plan.steps[i].from;
@@ -161,11 +162,11 @@ posts_copy_to_slot(struct op *op, uint8_t *to)
         to += n_bytes;
     }
     rounds->prefetch = NULL;
-    return rounds->n_posted * op->element_size;
+    return rounds->n_posted_elements * op->element_size;
 }
 
 static enum hoop_status
-round_post(struct op *op, uint64_t sequence)
+round_publish_post(struct op *op, uint64_t sequence)
 {
     struct shm_region *shm_region = op->context->shm_region;
     struct shm_execution *rounds = &op->rounds;
@@ -193,7 +194,7 @@ round_post(struct op *op, uint64_t sequence)
     transport_count_bytes(op->engine->transport, n_given, 0);
     rounds->is_posted = true;
     rounds->is_wake_pending = true;
-    if (n_bytes > QUIET_BYTES)
+    if (n_bytes > WAKE_DEFERRED_POST_BYTES_MAX)
         shm_executor_wake_peers(op);
     return HOOP_OK;
 }
@@ -207,7 +208,7 @@ shm_header_to_frame(const struct comm_context *context,
         .flags = header->flags & FRAME_CHECKED,
         .comm = context->id,
         .op = sequence_number(header->sequence),
-        .step = sequence_stage(header->sequence) << STAGE_SHIFT,
+        .step = sequence_stage(header->sequence) << STAGE_IN_STEP_SHIFT,
         .signature = header->signature,
         .call =
             {
@@ -234,7 +235,7 @@ round_report_mismatch(struct comm_context *context,
 /* Compare rank's previous post, which this rank had no use for. Without this,
  * two roots that only post would never find out that they differ. */
 static void
-check_previous_post(struct comm_context *context, uint32_t rank)
+mismatch_check_unread_post(struct comm_context *context, uint32_t rank)
 {
     struct shm_region_header header;
 
@@ -256,19 +257,19 @@ is_post_of_same_call(struct op *op, uint32_t rank)
 {
     struct comm_context *context = op->context;
     const struct shm_region_header *header =
-        shm_region_short_header(context->shm_region, rank);
+        shm_region_header_without_call(context->shm_region, rank);
 
     if (header->signature != op->label.signature) {
         if (!op->is_inline)
             round_report_mismatch(
                 context, rank,
-                shm_region_full_header(context->shm_region, rank));
+                shm_region_header_with_call(context->shm_region, rank));
         return false;
     }
     if (op->is_under_lock &&
         shm_region_has_unseen_post(context->shm_region, rank))
         return false;
-    check_previous_post(context, rank);
+    mismatch_check_unread_post(context, rank);
     /* The failure notice on rank's earlier operation is on its way by a socket,
      * and must be handled first. */
     return header->failed == 0 || header->failed >= op->number ||
@@ -283,8 +284,10 @@ are_posts_ready(struct op *op, uint64_t sequence)
     struct shm_region *shm_region = op->context->shm_region;
     struct shm_execution *rounds = &op->rounds;
 
-    for (; rounds->n_published < rounds->plan.n_steps; rounds->n_published++) {
-        const struct plan_step *step = &rounds->plan.steps[rounds->n_published];
+    for (; rounds->n_steps_with_published_peers < rounds->plan.n_steps;
+         rounds->n_steps_with_published_peers++) {
+        const struct plan_step *step =
+            &rounds->plan.steps[rounds->n_steps_with_published_peers];
 
         if (!step_reads_post(step))
             continue;
@@ -301,7 +304,9 @@ are_posts_ready(struct op *op, uint64_t sequence)
 /* Returns whether the round can be posted; if not, *out_rank still reads the
  * slot. */
 static bool
-is_slot_free(const struct op *op, uint64_t sequence, uint32_t *out_rank)
+is_round_post_slot_free(const struct op *op,
+                        uint64_t sequence,
+                        uint32_t *out_rank)
 {
     return shm_region_can_publish(op->context->shm_region, sequence,
                                   round_post_bytes(op), out_rank);
@@ -344,9 +349,9 @@ static size_t
 prefetch_find_combine(struct op *op)
 {
     struct shm_execution *rounds = &op->rounds;
-    size_t n_posted = 0;
+    size_t n_posted_elements = 0;
 
-    rounds->prefetch_combine = rounds->plan.n_steps;
+    rounds->prefetch_combine_step = rounds->plan.n_steps;
     for (size_t i = 0; i < rounds->next.n_steps; i++) {
         const struct plan_step *step = &rounds->next.steps[i];
 
@@ -354,13 +359,14 @@ prefetch_find_combine(struct op *op)
             break;
         const size_t maker = span_final_writer(&rounds->plan, &step->from);
         if (maker < rounds->plan.n_steps) {
-            rounds->prefetch_combine = maker;
-            rounds->prefetch_post = i;
-            rounds->n_prefetched = n_posted * op->element_size;
+            rounds->prefetch_combine_step = maker;
+            rounds->prefetch_post_index = i;
+            rounds->prefetch_offset_bytes =
+                n_posted_elements * op->element_size;
         }
-        n_posted += step->from.count;
+        n_posted_elements += step->from.count;
     }
-    return n_posted;
+    return n_posted_elements;
 }
 
 /* Plan the next round. If it posts what this round combines and its slot is
@@ -377,9 +383,9 @@ prefetch_prepare(struct op *op)
 
     plan_clear(&rounds->next);
     op->algorithm->plan_round(&rounds->next, &op->shape, rounds->round + 1);
-    rounds->is_planned = true;
+    rounds->is_next_round_planned = true;
     const size_t n_bytes = prefetch_find_combine(op) * op->element_size;
-    if (rounds->prefetch_combine < rounds->plan.n_steps &&
+    if (rounds->prefetch_combine_step < rounds->plan.n_steps &&
         shm_region_can_publish(shm_region, sequence, n_bytes, &late))
         rounds->prefetch = shm_region_reserve(shm_region, sequence, n_bytes);
 }
@@ -398,9 +404,9 @@ shm_executor_try_round(struct op *op, bool *out_is_done)
         return HOOP_OK;
     if (!rounds->is_posted) {
         shm_queue_skip_failed(op);
-        if (!is_slot_free(op, sequence, &late))
+        if (!is_round_post_slot_free(op, sequence, &late))
             return HOOP_OK;
-        status = round_post(op, sequence);
+        status = round_publish_post(op, sequence);
         if (status != HOOP_OK)
             return error_pass(status);
     }
@@ -424,7 +430,7 @@ shm_executor_try_round(struct op *op, bool *out_is_done)
 
 /* Drop the flows that were made to describe the wait. */
 static void
-drop_wait_flows(struct op *op)
+wait_description_flows_drop(struct op *op)
 {
     struct step_flow *flow;
 
@@ -441,7 +447,7 @@ shm_executor_advance(struct op *op, bool *out_is_complete)
     *out_is_complete = false;
     for (unsigned i = 0; is_done && rounds->round < rounds->n_rounds; i++) {
         /* op can continue: shm_queue_stop_sleeping() will find that. */
-        if (i == ROUNDS_AT_ONCE)
+        if (i == ROUNDS_PER_ADVANCE_MAX)
             return HOOP_OK;
         const enum hoop_status status = shm_executor_try_round(op, &is_done);
 
@@ -451,7 +457,7 @@ shm_executor_advance(struct op *op, bool *out_is_complete)
     shm_executor_wake_peers(op);
     *out_is_complete = is_done;
     if (is_done)
-        drop_wait_flows(op);
+        wait_description_flows_drop(op);
     return HOOP_OK;
 }
 
@@ -466,25 +472,28 @@ shm_executor_can_progress(const struct op *op)
     if (rounds->is_retracted)
         return false;
     if (!rounds->is_posted)
-        return is_slot_free(op, op_round_sequence(op), &late);
-    assert(rounds->n_published < rounds->plan.n_steps);
-    return shm_region_poll(op->context->shm_region,
-                           rounds->plan.steps[rounds->n_published].peer,
-                           op_round_sequence(op));
+        return is_round_post_slot_free(op, op_round_sequence(op), &late);
+    assert(rounds->n_steps_with_published_peers < rounds->plan.n_steps);
+    return shm_region_poll(
+        op->context->shm_region,
+        rounds->plan.steps[rounds->n_steps_with_published_peers].peer,
+        op_round_sequence(op));
 }
 
 /* All ranks do about as much work as this one. */
 uint64_t
 shm_executor_work_ns(const struct op *op)
 {
-    return op->is_shm ? op->rounds.n_moved * op->element_size * BYTE_NS : 0;
+    return op->is_shm ? op->rounds.n_touched_elements * op->element_size *
+                            WORK_ESTIMATE_NS_PER_BYTE
+                      : 0;
 }
 
 void
 shm_executor_abort(struct op *op)
 {
     /* A peer that comes later must not find the posts of a failed operation. */
-    shm_region_retract(op->context->shm_region, op->number);
+    shm_region_retract_posts(op->context->shm_region, op->number);
     shm_region_mark_finished(op->context->shm_region, sequence_end(op->number));
     shm_queue_wake_peers(op->context);
 }
@@ -492,7 +501,7 @@ shm_executor_abort(struct op *op)
 /* Returns whether op waits for rank, and *out_n_bytes, the bytes it waits
  * for. */
 static bool
-is_rank_awaited(const struct op *op, uint32_t rank, uint64_t *out_n_bytes)
+op_awaits_rank_in_shm(const struct op *op, uint32_t rank, uint64_t *out_n_bytes)
 {
     const struct shm_execution *rounds = &op->rounds;
     uint32_t late = rank;
@@ -504,9 +513,10 @@ is_rank_awaited(const struct op *op, uint32_t rank, uint64_t *out_n_bytes)
     if (rounds->is_retracted)
         return rank == rounds->retracted_by;
     if (!rounds->is_posted && shm_queue_first(op->context) == op &&
-        !is_slot_free(op, op_round_sequence(op), &late))
+        !is_round_post_slot_free(op, op_round_sequence(op), &late))
         return late == rank;
-    for (size_t i = rounds->n_published; i < rounds->plan.n_steps; i++) {
+    for (size_t i = rounds->n_steps_with_published_peers;
+         i < rounds->plan.n_steps; i++) {
         const struct plan_step *step = &rounds->plan.steps[i];
 
         if (step_reads_post(step) && step->peer == rank)
@@ -540,7 +550,8 @@ shm_executor_awaited_rank(const struct op *op)
     uint64_t n_bytes;
 
     for (uint32_t rank = 0; rank < op->context->size; rank++) {
-        if (rank != op->context->rank && is_rank_awaited(op, rank, &n_bytes))
+        if (rank != op->context->rank &&
+            op_awaits_rank_in_shm(op, rank, &n_bytes))
             return op->context->ranks[rank];
     }
     return HOOP_NO_RANK;
@@ -554,8 +565,8 @@ shm_executor_list_awaited(struct op *op)
     for (uint32_t rank = 0; rank < op->context->size; rank++) {
         const uint32_t world_rank = op->context->ranks[rank];
         struct step_flow *flow = flow_find(op, world_rank);
-        const bool is_wanted =
-            rank != op->context->rank && is_rank_awaited(op, rank, &n_bytes);
+        const bool is_wanted = rank != op->context->rank &&
+                               op_awaits_rank_in_shm(op, rank, &n_bytes);
 
         if (flow && !is_wanted)
             op_flow_free(flow);

@@ -106,7 +106,7 @@ shm_queue_skip_failed(const struct op *op)
     if (context->op_history.failed_newest <= context->abandoned)
         return;
     context->abandoned = op->number - 1;
-    shm_region_skip_to(context->shm_region, op->number);
+    shm_region_skip_to_op(context->shm_region, op->number);
     shm_queue_wake_peers(context);
 }
 
@@ -155,7 +155,7 @@ engine_import_wakeup(struct engine *engine,
     if (status != HOOP_OK)
         return error_pass(status);
     /* In a container of its own the process would have another pid here. */
-    atomic_store(&engine->heartbeats[rank].is_seen,
+    atomic_store(&engine->heartbeats[rank].is_process_visible_by_pid,
                  place->pid == engine->roster->members[rank].pid);
     /* Another thread may have been faster, for another communicator. */
     if (!atomic_compare_exchange_strong(&engine->wakeup_fds[rank], &none, fd))
@@ -179,7 +179,7 @@ struct plan_shm_region
 context_plan_shm_region(const struct comm_context *context)
 {
     return (struct plan_shm_region){
-        .n_slot = context_shm_slot_bytes(context),
+        .slot_capacity = context_shm_slot_bytes(context),
         .has_cma =
             context->shm_region && shm_region_has_cma(context->shm_region),
     };

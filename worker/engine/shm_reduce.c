@@ -22,8 +22,9 @@
 #include "transport/shm/region.h"
 
 enum {
-    CACHES_BYTES = 16 << 20, /* half of a third-level cache */
-    TILE_BYTES = 4 << 10,    /* copied while it is in the first-level cache */
+    LAST_LEVEL_CACHE_BYTES_ASSUMED = 16 << 20, /* half of a third-level cache */
+    FETCH_TILE_BYTES =
+        4 << 10, /* copied while it is in the first-level cache */
 };
 
 _Static_assert((size_t)SHM_DIRECT_LINE_BYTES <= (size_t)SHM_REGION_INLINE_BYTES,
@@ -50,7 +51,7 @@ shm_reduce_combine(const struct op *op,
 {
     uint8_t *to = op_span_address(op, &step->to);
 
-    if (step->side == PLAN_ARRIVED_LEFT)
+    if (step->side == PLAN_RECEIVED_IS_LEFT_OPERAND)
         op->reduce(to, arrived, own, step->to.count);
     else
         op->reduce(to, own, arrived, step->to.count);
@@ -66,8 +67,8 @@ combine_and_prefetch(const struct op *op,
                      const uint8_t *own,
                      const uint8_t *arrived)
 {
-    const size_t n_tile = TILE_BYTES / op->element_size;
-    uint8_t *prefetch = op->rounds.prefetch + op->rounds.n_prefetched;
+    const size_t n_tile = FETCH_TILE_BYTES / op->element_size;
+    uint8_t *prefetch = op->rounds.prefetch + op->rounds.prefetch_offset_bytes;
     struct plan_step tile = *step;
 
     for (size_t n_left = step->to.count; n_left > 0;) {
@@ -92,7 +93,7 @@ combine(const struct op *op,
     const struct shm_execution *rounds = &op->rounds;
 
     if (rounds->prefetch &&
-        step == &rounds->plan.steps[rounds->prefetch_combine])
+        step == &rounds->plan.steps[rounds->prefetch_combine_step])
         combine_and_prefetch(op, step, own, arrived);
     else
         shm_reduce_combine(op, step, own, arrived);
@@ -132,10 +133,10 @@ static bool
 is_larger_than_caches(const struct op *op)
 {
     const struct shm_execution *rounds = &op->rounds;
-    const size_t n_bytes =
-        rounds->n_moved * rounds->n_rounds * op->element_size * op->shape.size;
+    const size_t n_bytes = rounds->n_touched_elements * rounds->n_rounds *
+                           op->element_size * op->shape.size;
 
-    return n_bytes > CACHES_BYTES &&
+    return n_bytes > LAST_LEVEL_CACHE_BYTES_ASSUMED &&
            (!op->shape.is_in_place || rounds->n_posts == 0);
 }
 
@@ -156,7 +157,9 @@ shm_reduce_copy(const struct op *op,
 /* Do one step, or a pair. Returns how many, or 0 if a peer's post is too
  * short. */
 static size_t
-step_execute(const struct op *op, const struct plan_step *step, size_t n_steps)
+shm_step_execute(const struct op *op,
+                 const struct plan_step *step,
+                 size_t n_steps)
 {
     const uint8_t *from =
         step->kind == PLAN_POST ? NULL : step_source_address(op, step);
@@ -232,10 +235,10 @@ raise_fetch_error(const struct shm_fetch *fetch, enum hoop_status status)
 }
 
 static enum hoop_status
-fetch_read(const struct shm_fetch *fetch,
-           size_t offset,
-           uint8_t *to,
-           size_t n_bytes)
+shm_fetch_read(const struct shm_fetch *fetch,
+               size_t offset,
+               uint8_t *to,
+               size_t n_bytes)
 {
     struct op *op = fetch->op;
     struct shm_region *shm_region = op->context->shm_region;
@@ -259,7 +262,7 @@ fetch_read(const struct shm_fetch *fetch,
 /* Read pieces into a buffer that stays in the cache, and combine them from
  * there. */
 static enum hoop_status
-fetch_combine(const struct shm_fetch *fetch, const uint8_t *own)
+shm_fetch_combine(const struct shm_fetch *fetch, const uint8_t *own)
 {
     const struct op *op = fetch->op;
     uint8_t *piece = shm_region_cma_buffer(op->context->shm_region);
@@ -268,12 +271,12 @@ fetch_combine(const struct shm_fetch *fetch, const uint8_t *own)
     size_t offset = 0;
 
     while (n_left > 0) {
-        const size_t n_most = SHM_REGION_CMA_BUFFER / op->element_size;
+        const size_t n_most = SHM_REGION_CMA_BUFFER_BYTES / op->element_size;
 
         tile.to.count = n_left < n_most ? n_left : n_most;
         const size_t n_bytes = tile.to.count * op->element_size;
         const enum hoop_status status =
-            fetch_read(fetch, offset, piece, n_bytes);
+            shm_fetch_read(fetch, offset, piece, n_bytes);
 
         if (status != HOOP_OK || op->rounds.is_retracted)
             return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -288,17 +291,17 @@ fetch_combine(const struct shm_fetch *fetch, const uint8_t *own)
 /* own: the operand to combine with, if a copy step before was merged into this
  * one; NULL: it is at the destination. */
 static enum hoop_status
-step_fetch(struct op *op, const struct plan_step *step, const uint8_t *own)
+shm_step_fetch(struct op *op, const struct plan_step *step, const uint8_t *own)
 {
     const struct shm_fetch fetch = {op, step, peer_buffer_address(op, step)};
     enum hoop_status status;
 
     if (step->kind == PLAN_FETCH_REDUCE)
-        status =
-            fetch_combine(&fetch, own ? own : op_span_address(op, &step->to));
+        status = shm_fetch_combine(&fetch,
+                                   own ? own : op_span_address(op, &step->to));
     else
-        status = fetch_read(&fetch, 0, op_span_address(op, &step->to),
-                            step->to.count * op->element_size);
+        status = shm_fetch_read(&fetch, 0, op_span_address(op, &step->to),
+                                step->to.count * op->element_size);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -318,7 +321,7 @@ shm_direct_run(struct op *op, size_t *out_n_fetched)
         if (step->to.count == 0)
             continue;
         if (!from) {
-            const enum hoop_status status = step_fetch(op, step, own);
+            const enum hoop_status status = shm_step_fetch(op, step, own);
 
             if (status != HOOP_OK || op->rounds.is_retracted)
                 return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -348,7 +351,7 @@ shm_reduce_run(struct op *op)
         return error_pass(status);
     for (size_t i = 0; i < plan->n_steps && !op->algorithm->is_direct;) {
         const size_t n_done =
-            step_execute(op, &plan->steps[i], plan->n_steps - i);
+            shm_step_execute(op, &plan->steps[i], plan->n_steps - i);
 
         if (n_done == 0)
             return raise_post_corrupt(op, &plan->steps[i]);

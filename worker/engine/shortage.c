@@ -20,7 +20,7 @@
 #include "engine/state.h"
 
 enum {
-    WORD_BITS = 64,
+    REPORT_WINDOW_WORD_BITS = 64,
 };
 
 /* Example: "rank 1 (a:70) cannot connect to rank 2 (b:71): its process may open
@@ -35,9 +35,9 @@ shortage_describe(const struct engine *engine,
     char of[ROSTER_NAME_MAX];
     char other[ROSTER_NAME_MAX];
 
-    roster_format_name(engine->roster, lost->short_of, of);
-    roster_format_name(engine->roster, lost->short_of == self ? rank : self,
-                       other);
+    roster_format_name(engine->roster, lost->shortage_rank, of);
+    roster_format_name(engine->roster,
+                       lost->shortage_rank == self ? rank : self, other);
     snprintf(text, LIMIT_ERROR_TEXT, "%s cannot connect to %s: %s", of, other,
              lost->why);
 }
@@ -48,7 +48,7 @@ shortage_raise(const struct engine *engine, uint32_t rank)
     char text[LIMIT_ERROR_TEXT];
 
     shortage_describe(engine, rank, text);
-    return error_raise(engine->lost[rank].short_status, "%s", text);
+    return error_raise(engine->lost[rank].shortage_status, "%s", text);
 }
 
 /* Returns whether op cannot continue without the connection to rank. */
@@ -82,7 +82,7 @@ send_failure_broadcast(const struct op *op, const struct failure_notice *failed)
         .signature = op->message.out.key.peer,
         .tag = failed->status,
         .step = self,
-        .offset = ++engine->n_failed_told,
+        .offset = ++engine->n_failed_sends_broadcast,
         .call.root = failure_notice_pack_rank(failed->rank),
     };
 
@@ -98,10 +98,10 @@ shortage_apply(struct engine *engine, const struct notice *notice)
     struct op *next;
 
     if (lost->is_lost || lost->has_left ||
-        !transport_reset_connecting(engine->transport, notice->rank))
+        !transport_give_up_connecting(engine->transport, notice->rank))
         return;
-    lost->short_status = notice->status;
-    lost->short_of = notice->of;
+    lost->shortage_status = notice->status;
+    lost->shortage_rank = notice->of;
     memcpy(lost->why, notice->why, sizeof(lost->why));
     shortage_describe(engine, notice->rank, text);
     log_warning("engine", "%s", text);
@@ -145,9 +145,9 @@ op_matches_message(const struct op *op, uint32_t source, uint64_t tag)
 
 /* No receive has been made for it yet. Equal failures are counted. */
 static void
-failed_send_keep(struct comm_context *context,
-                 const struct frame *frame,
-                 const char *text)
+failed_send_record(struct comm_context *context,
+                   const struct frame *frame,
+                   const char *text)
 {
     const struct failure_notice failure_notice =
         failure_notice_decode(context->engine, frame, text);
@@ -195,7 +195,7 @@ struct report_window {
     uint64_t first; /* all from here to the ring have been reported */
     uint64_t last;  /* 0: the run is not in use */
     uint64_t used;
-    uint64_t seen[LIMIT_FAILED_SENDS / WORD_BITS];
+    uint64_t seen[LIMIT_FAILED_SENDS / REPORT_WINDOW_WORD_BITS];
 };
 
 /*
@@ -203,42 +203,43 @@ struct report_window {
  * forged: a number far from those already reported begins a run of its own and
  * leaves the other runs alone. So no number can suppress later reports.
  */
-struct failed_window {
-    uint64_t n_used;
+struct failed_send_report_windows {
+    uint64_t last_use_tick;
     struct report_window runs[4];
 };
 
 static uint64_t *
 report_window_word(struct report_window *run, uint64_t number)
 {
-    return &run->seen[number / WORD_BITS % COUNT_OF(run->seen)];
+    return &run->seen[number / REPORT_WINDOW_WORD_BITS % COUNT_OF(run->seen)];
 }
 
 static bool
-failed_run_is_seen(struct report_window *run, uint64_t number)
+report_window_is_bit_set(struct report_window *run, uint64_t number)
 {
-    return *report_window_word(run, number) & UINT64_C(1) << number % WORD_BITS;
+    return *report_window_word(run, number) &
+           UINT64_C(1) << number % REPORT_WINDOW_WORD_BITS;
 }
 
 static bool
-failed_run_contains(struct report_window *run, uint64_t number)
+report_window_contains(struct report_window *run, uint64_t number)
 {
     return number >= run->first && number <= run->last &&
            (run->last - number >= LIMIT_FAILED_SENDS ||
-            failed_run_is_seen(run, number));
+            report_window_is_bit_set(run, number));
 }
 
 /* Returns whether number is in the ring, or follows it closely enough to extend
  * it. */
 static bool
-failed_run_can_extend(const struct report_window *run, uint64_t number)
+report_window_can_extend(const struct report_window *run, uint64_t number)
 {
     return run->last != 0 && number >= run->first &&
            (number <= run->last || number - run->last < LIMIT_FAILED_SENDS);
 }
 
 static void
-failed_run_begin(struct report_window *run, uint64_t number)
+report_window_begin(struct report_window *run, uint64_t number)
 {
     *run = (struct report_window){
         .first =
@@ -250,35 +251,35 @@ failed_run_begin(struct report_window *run, uint64_t number)
 /* If a number that leaves the ring has not been reported, the run begins after
  * it. */
 static void
-failed_run_advance(struct report_window *run, uint64_t number)
+report_window_advance(struct report_window *run, uint64_t number)
 {
     while (run->last < number) {
         run->last++;
         if (run->last > LIMIT_FAILED_SENDS) {
             const uint64_t left = run->last - LIMIT_FAILED_SENDS;
 
-            if (left >= run->first && !failed_run_is_seen(run, left))
+            if (left >= run->first && !report_window_is_bit_set(run, left))
                 run->first = left + 1;
         }
         *report_window_word(run, run->last) &=
-            ~(UINT64_C(1) << run->last % WORD_BITS);
+            ~(UINT64_C(1) << run->last % REPORT_WINDOW_WORD_BITS);
     }
 }
 
 /* Returns the run that number belongs to. A new run replaces the least recently
  * used one. */
 static struct report_window *
-failed_run_find(struct failed_window *window, uint64_t number)
+report_windows_find(struct failed_send_report_windows *window, uint64_t number)
 {
     struct report_window *oldest = &window->runs[0];
 
     for (size_t i = 0; i < COUNT_OF(window->runs); i++) {
-        if (failed_run_can_extend(&window->runs[i], number))
+        if (report_window_can_extend(&window->runs[i], number))
             return &window->runs[i];
         if (window->runs[i].used < oldest->used)
             oldest = &window->runs[i];
     }
-    failed_run_begin(oldest, number);
+    report_window_begin(oldest, number);
     return oldest;
 }
 
@@ -292,13 +293,14 @@ failed_send_is_new(struct rank_liveness *source, uint64_t number)
     if (!source->failed)
         return false;
     for (size_t i = 0; i < COUNT_OF(source->failed->runs); i++) {
-        if (failed_run_contains(&source->failed->runs[i], number))
+        if (report_window_contains(&source->failed->runs[i], number))
             return false;
     }
-    struct report_window *run = failed_run_find(source->failed, number);
-    failed_run_advance(run, number);
-    run->used = ++source->failed->n_used;
-    *report_window_word(run, number) |= UINT64_C(1) << number % WORD_BITS;
+    struct report_window *run = report_windows_find(source->failed, number);
+    report_window_advance(run, number);
+    run->used = ++source->failed->last_use_tick;
+    *report_window_word(run, number) |= UINT64_C(1)
+                                        << number % REPORT_WINDOW_WORD_BITS;
     return true;
 }
 
@@ -315,11 +317,11 @@ failed_send_report_check(struct engine *engine,
     if (frame->step != peer)
         return NULL;
     struct rank_liveness *source = &engine->lost[peer];
-    const uint64_t last = source->failed_told;
+    const uint64_t last = source->n_failed_sends_received;
     if (last != 0 &&
         (frame->offset <= last || frame->offset - last > LIMIT_FAILED_SENDS))
         return "it told of a failed send whose number does not follow its last";
-    source->failed_told = frame->offset;
+    source->n_failed_sends_received = frame->offset;
     return NULL;
 }
 
@@ -348,7 +350,7 @@ failed_send_report_forward(struct engine *engine,
             return;
         }
     }
-    failed_send_keep(context, frame, text);
+    failed_send_record(context, frame, text);
 }
 
 void

@@ -30,19 +30,19 @@ TAILQ_HEAD(residual_list, residual);
 enum {
     /* Room for a reported reason (LIMIT_REPORT_REASON), what hoopd infers from it, who
      * reported it, and when. */
-    REASON_BYTES = 400,
+    LOST_REASON_TEXT_MAX = 400,
 };
 
 /* A connection that the control thread hands to the progress owner. */
-enum command_kind {
-    COMMAND_CONNECTED,
-    COMMAND_STREAM,
-    COMMAND_ENCRYPTED,
+enum connection_command_kind {
+    COMMAND_ADD_TCP_CONNECTION,
+    COMMAND_ATTACH_STREAM,
+    COMMAND_ADD_TLS_CONNECTION,
 };
 
 struct command {
     TAILQ_ENTRY(command) link;
-    enum command_kind kind;
+    enum connection_command_kind kind;
     uint32_t rank;
     int fd;
     unsigned stream;
@@ -54,7 +54,7 @@ TAILQ_HEAD(command_list, command);
 
 /* What the control thread may tell the progress owner about a rank. The kinds
  * are bits; a higher one is graver. */
-enum notice_kind {
+enum rank_notice_kind {
     NOTICE_UNDECIDED = 1, /* the coordinator will not decide about it */
     NOTICE_SHORTAGE = 2,
     NOTICE_UNREACHABLE = 4,
@@ -66,14 +66,14 @@ enum notice_kind {
  * wait for ever. */
 struct notice {
     TAILQ_ENTRY(notice) link;
-    /* Bits of enum notice_kind. 0: the notice is in no list; else the progress
+    /* Bits of enum rank_notice_kind. 0: the notice is in no list; else the progress
      * owner will read it. */
     unsigned kinds;
     uint32_t rank;
     enum evidence evidence;  /* for NOTICE_DECLARED_DEAD */
     uint32_t of;             /* for NOTICE_SHORTAGE: who lacks something */
     enum hoop_status status; /* for NOTICE_SHORTAGE: what operations end with */
-    char why[REASON_BYTES];  /* the reason of the gravest kind */
+    char why[LOST_REASON_TEXT_MAX]; /* the reason of the gravest kind */
 };
 
 TAILQ_HEAD(notice_list, notice);
@@ -81,7 +81,7 @@ TAILQ_HEAD(notice_list, notice);
 /* Polls needed after an operation: one finds what others have sent, one what
  * they then say of it. */
 enum {
-    POLLS_PENDING = 2
+    POLLS_AFTER_OP = 2
 };
 
 /* A failure notice on an operation that has not begun here. */
@@ -121,13 +121,15 @@ struct comm_context {
     char name[LIMIT_NAME]; /* what the program calls it; "": nothing */
     _Atomic uint32_t timeout_ms;
     const char *_Atomic purpose; /* context_set_wait_purpose(); NULL: none */
-    _Atomic uint64_t op_next;    /* number of the next collective */
-    _Atomic uint64_t n_forming;  /* how many of them formed the context */
+    _Atomic uint64_t next_op_number; /* number of the next collective */
+    _Atomic uint64_t
+        n_forming_collectives; /* how many of them formed the context */
     /* [size]: number of the next message to each rank. */
-    uint64_t *message_next;
+    uint64_t *next_message_number;
     struct residuals residuals; /* under the lock, like the numbers above */
     /* The rest belongs to the progress owner. */
-    uint64_t begin_next; /* number of the next collective to begin */
+    uint64_t
+        next_op_number_to_begin; /* number of the next collective to begin */
     /* Poll passes still needed before no socket can hold a frame of an earlier,
      * different call; shared-memory calls are counted apart. */
     unsigned n_polls_pending, n_polls_pending_shm;
@@ -141,15 +143,16 @@ struct comm_context {
     /* Of the inline path; NULL: the context has no shared region. */
     struct op *cached_op;
     /* The cached operation's last call had no counts. */
-    bool is_cached_op_plain;
-    unsigned n_rounds_unpolled; /* inline rounds since sockets were polled */
+    bool is_cached_op_without_counts;
+    unsigned
+        n_rounds_since_socket_poll; /* inline rounds since sockets were polled */
     /* A failure notice is passed on once: see failure_notice_on_ended(). */
     struct early_failure_list early_failures;
     unsigned n_early_failures;
     struct final_state_list final_states;
     unsigned n_final_states;
     /* Collectives that the check of deadlines at checked_ns has seen. */
-    unsigned n_checked;
+    unsigned n_checked_collectives;
     uint64_t checked_ns;
     struct failed_send_list failed_sends;
     unsigned n_failed_sends;
@@ -158,7 +161,8 @@ struct comm_context {
      * that ask. */
     uint64_t failed_op;
     struct failure_notice failed;
-    uint64_t failed_first; /* number of the first that failed here; 0: none */
+    uint64_t
+        first_failed_op_number; /* number of the first that failed here; 0: none */
     /* A member has revoked the context: revocation.c. */
     bool is_revoked;
     struct failure_notice revoked;
@@ -187,33 +191,36 @@ struct rank_liveness {
     bool is_lost;
     bool has_given_up; /* it has said so itself; is_lost is set, too */
     bool has_left;
-    bool is_suspect;  /* it is lost unless others decide otherwise in time */
-    bool is_reported; /* those who decide know of the suspicion */
+    bool is_suspect; /* it is lost unless others decide otherwise in time */
+    bool is_suspicion_reported; /* those who decide know of the suspicion */
     enum evidence evidence;
     uint64_t suspected_ns;
-    uint64_t n_heard;       /* signs of life of it before the suspicion */
-    uint64_t rule_ns;       /* when the rule for ranks alone begins to hold */
+    uint64_t peer_activity_count; /* signs of life of it before the suspicion */
+    uint64_t
+        decide_by_rule_ns;  /* when the rule for ranks alone begins to hold */
     uint64_t next_check_ns; /* when to check it again */
-    /* The rank is not lost, but there is no connection to it because short_of
+    /* The rank is not lost, but there is no connection to it because shortage_rank
      * lacks what `why` says. HOOP_OK: no shortage is known. */
-    enum hoop_status short_status;
-    uint32_t short_of;
-    struct failed_window *failed; /* its failed sends; NULL: none are known */
-    uint64_t failed_told;         /* number of the last that it reported */
-    char why[REASON_BYTES];
+    enum hoop_status shortage_status;
+    uint32_t shortage_rank;
+    struct failed_send_report_windows
+        *failed; /* its failed sends; NULL: none are known */
+    uint64_t n_failed_sends_received; /* number of the last that it reported */
+    char why[LOST_REASON_TEXT_MAX];
 };
 
 /* What is known of a rank's signs of life. */
 struct heartbeat {
     uint64_t n_checks; /* the last check that waited for it */
-    uint64_t n_heard;
+    uint64_t peer_activity_count;
     uint64_t silent_ns;
-    uint64_t ended_ns;   /* when its process was seen to have ended; 0: not */
-    atomic_bool is_seen; /* its process is visible here under its pid */
+    uint64_t ended_ns; /* when its process was seen to have ended; 0: not */
+    atomic_bool
+        is_process_visible_by_pid; /* its process is visible here under its pid */
     struct process_cpu_time share; /* when half the timeout had passed */
     unsigned n_grace_periods;
     struct probe probe; /* of its listener, begun at half the timeout */
-    bool has_baseline;  /* share is known and probe has begun */
+    bool has_starvation_baseline; /* share is known and probe has begun */
     bool is_asked;
     uint32_t round_trip_ms; /* just before the question */
 };
@@ -221,9 +228,10 @@ struct heartbeat {
 /* Which ranks this rank hears, while the coordinator asks for that. */
 struct views {
     uint64_t question; /* 0: none is open */
-    uint64_t asked_ns;
-    uint64_t *n_heard; /* [world rank]: count when asked; NULL: never asked */
-    uint8_t *seen;     /* [world rank] */
+    uint64_t views_asked_ns;
+    uint64_t *
+        peer_activity_count; /* [world rank]: count when asked; NULL: never asked */
+    uint8_t *seen;           /* [world rank] */
 };
 
 struct engine {
@@ -249,15 +257,15 @@ struct engine {
     unsigned n_pooled;
     struct context_list contexts;
     struct context_command_list context_commands;
-    uint64_t asked;          /* question waiting to be read; 0: none */
-    uint64_t activity_query; /* query waiting to be read; 0: none */
-    bool has_cancelled;      /* an operation has been cancelled */
-    bool must_sweep;         /* engine_drop_stale_frames() is due */
-    unsigned n_expected;     /* contexts that are being formed */
+    uint64_t asked;              /* question waiting to be read; 0: none */
+    uint64_t activity_query;     /* query waiting to be read; 0: none */
+    bool has_cancelled;          /* an operation has been cancelled */
+    bool must_drop_stale_frames; /* engine_drop_stale_frames() is due */
+    unsigned n_expected;         /* contexts that are being formed */
     /* Failed sends reported to others; progress owner's. */
-    uint64_t n_failed_told;
+    uint64_t n_failed_sends_broadcast;
     uint64_t gone[LIMIT_CLOSED_CONTEXTS]; /* ids of the contexts closed last */
-    size_t n_gone;
+    size_t n_closed_context_ids;
 
     /* The operation that ended last. A caller that repeats the same call takes
      * it without the lock. */
@@ -291,15 +299,17 @@ struct engine {
     struct heartbeat *heartbeats; /* [world rank] */
     uint64_t n_checks;            /* heartbeat checks done */
     uint64_t checked_ns;
-    uint32_t n_left;     /* ranks that left in good order */
-    uint64_t warned_ns;  /* when the last straggler warning was written */
-    unsigned n_unwarned; /* late operations not warned of since then */
+    uint32_t n_left; /* ranks that left in good order */
+    uint64_t
+        last_straggler_warning_ns; /* when the last straggler warning was written */
+    unsigned
+        n_suppressed_warnings; /* late operations not warned of since then */
     bool is_leaving;
     /* An inline send has ended, but some of its bytes are still unsent. */
-    bool has_rest;
+    bool has_unsent_inline_bytes;
     bool must_flush; /* before the end of an operation is published */
     /* Sockets that nothing waits for may be polled before an operation ends. */
-    bool may_poll;
+    bool may_poll_idle_sockets;
 };
 
 /* The progress owner counts an operation that ended well. There is one writer,
@@ -315,7 +325,7 @@ engine_count_ended_op(struct engine *engine)
 
 /* The communicator id of failure notices on a rank; others are on an operation
  * of a communicator. */
-static const uint64_t FAILURE_OF_RANK = 0;
+static const uint64_t FAILURE_COMM_ID_OF_LOST_RANK = 0;
 
 /* command_queue.c */
 
@@ -334,7 +344,7 @@ void
 engine_post_notice(struct engine *engine, const struct notice *content);
 /* Have the progress owner call engine_drop_stale_frames(). Needs no memory. Thread: any. */
 void
-engine_request_frame_sweep(struct engine *engine);
+engine_request_stale_frame_drop(struct engine *engine);
 /* The progress owner executes all commands. Returns whether there were any. */
 bool
 engine_execute_commands(struct engine *engine);
@@ -375,7 +385,7 @@ engine_mark_left(struct engine *engine, uint32_t rank);
 void
 reason_write_truncated(const char *what,
                        const char *tail,
-                       char out[REASON_BYTES]);
+                       char out[LOST_REASON_TEXT_MAX]);
 
 /* failure_notice.c and failure_detector.c, by the progress owner. */
 
@@ -558,9 +568,9 @@ state_query_receive(struct comm_context *context,
                     const struct frame *frame);
 /* peer asks about a communicator that is not here and may never come. */
 void
-state_query_deny(struct engine *engine,
-                 uint32_t peer,
-                 const struct frame *frame);
+state_query_answer_unknown_comm(struct engine *engine,
+                                uint32_t peer,
+                                const struct frame *frame);
 /* peer answers this rank's question, or leaves and answers beforehand. */
 void
 state_query_apply_answer(struct comm_context *context,
@@ -568,10 +578,10 @@ state_query_apply_answer(struct comm_context *context,
                          const struct frame *frame);
 /* This rank leaves: answer beforehand what peer cannot ask any more. */
 void
-state_query_send_final(struct engine *engine, uint32_t peer);
+state_query_answer_before_leave(struct engine *engine, uint32_t peer);
 /* This rank frees the communicator: answer beforehand what any peer may ask. */
 void
-state_query_send_freed(const struct comm_context *context);
+state_query_answer_before_free(const struct comm_context *context);
 /* op has just begun: compare it with the final states of departed ranks. */
 void
 state_query_apply_final(struct op *op);

@@ -77,13 +77,13 @@ static bool
 ops_try_own_progress(struct op *const *ops, enum engine_start_mode mode)
 {
     struct engine *engine = ops[0]->engine;
-    const bool is_held = mode == ENGINE_START_AND_WAIT &&
-                         !engine->is_progress_owned &&
-                         !atomic_load(&engine->has_commands);
+    const bool is_begun_by_waiter = mode == ENGINE_START_AND_WAIT &&
+                                    !engine->is_progress_owned &&
+                                    !atomic_load(&engine->has_commands);
 
-    ops[0]->is_held = is_held;
-    engine->is_progress_owned |= is_held;
-    return is_held;
+    ops[0]->is_begun_by_waiter = is_begun_by_waiter;
+    engine->is_progress_owned |= is_begun_by_waiter;
+    return is_begun_by_waiter;
 }
 
 /* Give op its number. The caller holds the lock, so that no other thread writes
@@ -91,20 +91,20 @@ ops_try_own_progress(struct op *const *ops, enum engine_start_mode mode)
 static void
 op_assign_number(struct op *op)
 {
-    _Atomic uint64_t *next = &op->context->op_next;
+    _Atomic uint64_t *next = &op->context->next_op_number;
 
     if (!op->is_message) {
         op->number = atomic_load_explicit(next, memory_order_relaxed);
         atomic_store_explicit(next, op->number + 1, memory_order_release);
     } else if (!op->message.is_receive) {
-        op->number = (*op->message_next)++;
+        op->number = (*op->next_message_number)++;
     }
 }
 
 /* Make progress for one turn. The caller owns progress, and gives it up on
  * return. */
 static void
-poll_by_starter(struct engine *engine)
+progress_poll_by_op_starter(struct engine *engine)
 {
     CLEANUP(cancel_release) const int held = cancel_hold();
 
@@ -120,22 +120,23 @@ ops_submit(struct op *const *ops, size_t n_ops, enum engine_start_mode mode)
     struct engine *engine = ops[0]->engine;
 
     pthread_mutex_lock(&engine->lock);
-    const bool is_held = ops_try_own_progress(ops, mode);
+    const bool is_begun_by_waiter = ops_try_own_progress(ops, mode);
     for (size_t i = 0; i < n_ops; i++) {
         op_assign_number(ops[i]);
-        if (!is_held)
+        if (!is_begun_by_waiter)
             TAILQ_INSERT_TAIL(&engine->submit_queue, ops[i], link);
     }
-    if (!is_held)
+    if (!is_begun_by_waiter)
         atomic_store(&engine->has_commands, true);
     const bool owns_progress =
         mode == ENGINE_START && !engine->is_progress_owned;
-    const bool is_progress_owned = engine->is_progress_owned && !is_held;
+    const bool is_progress_owned =
+        engine->is_progress_owned && !is_begun_by_waiter;
     engine->is_progress_owned |= owns_progress;
     pthread_mutex_unlock(&engine->lock);
 
     if (owns_progress)
-        poll_by_starter(engine);
+        progress_poll_by_op_starter(engine);
     else if (is_progress_owned)
         progress_wake(engine);
 }
@@ -143,8 +144,8 @@ ops_submit(struct op *const *ops, size_t n_ops, enum engine_start_mode mode)
 void
 op_begin_by_waiter(struct op *op)
 {
-    assert(op->is_held);
-    op->is_held = false;
+    assert(op->is_begun_by_waiter);
+    op->is_begun_by_waiter = false;
     op_begin(op);
     if (op->partner)
         op_begin(op->partner);
@@ -178,9 +179,10 @@ counts_copy(struct op *op, const struct plan_shape *shape)
 }
 
 void
-op_set_kernels(struct op *op)
+op_set_reduction_kernels(struct op *op)
 {
-    const bool is_bytes = op->is_checking || op->call.name == CALL_BARRIER;
+    const bool is_bytes =
+        op->is_call_check_stage || op->call.name == CALL_BARRIER;
     const enum hoop_dtype dtype =
         is_bytes ? HOOP_UINT8 : (enum hoop_dtype)op->call.dtype;
     const enum hoop_reduce_op reduce_op =
@@ -200,7 +202,7 @@ op_set_collective(struct op *op, const struct engine_collective *collective)
     op->input = collective->input;
     op->output = collective->output;
     op_set_label(op, &collective->call);
-    op_set_kernels(op);
+    op_set_reduction_kernels(op);
     op->signatures[op->stage] = op->label.signature;
     if (op->stage == 0)
         op->first_call = op->call;
@@ -231,9 +233,9 @@ collective_create_and_submit(struct comm_context *context,
         op_destroy(op);
         return error_pass(status);
     }
-    op->is_checking = needs_call_check(op);
-    if (op->is_checking)
-        op_set_kernels(op);
+    op->is_call_check_stage = needs_call_check(op);
+    if (op->is_call_check_stage)
+        op_set_reduction_kernels(op);
     op->chain = collective->chain;
     ops_submit(&op, 1, collective->mode);
     *out_op = op;
@@ -333,7 +335,7 @@ op_refuse_start(struct op *op)
         op_fail(op, &failure_notice);
         return true;
     }
-    if (op_partner_has_failed(op)) {
+    if (op_has_failed_partner(op)) {
         op_fail_as_partner(op);
         return true;
     }
@@ -405,7 +407,7 @@ begin_collective(struct op *op)
 static uint64_t
 op_first_check_ns(const struct op *op)
 {
-    const uint64_t look_ns = op->started_ns + OP_ASK_FIRST_NS;
+    const uint64_t look_ns = op->started_ns + OP_QUERY_INTERVAL_FIRST_NS;
     const uint64_t due_ns = op_next_check_ns(op);
 
     return due_ns < look_ns ? due_ns : look_ns;
@@ -418,7 +420,7 @@ op_begin(struct op *op)
     struct failure_notice failure_notice;
 
     if (!op->is_message)
-        op->context->begin_next = op->number + 1;
+        op->context->next_op_number_to_begin = op->number + 1;
     if (op_refuse_start(op))
         return;
     op->state = OP_RUNNING;
@@ -438,7 +440,7 @@ op_begin(struct op *op)
 static const char *const recoveries[] = {"shrink", "agree", "grow"};
 
 bool
-recovery_fault_exists(const char *name)
+fault_call_name_exists(const char *name)
 {
     for (size_t i = 0; i < COUNT_OF(recoveries); i++) {
         if (strcmp(recoveries[i], name) == 0)

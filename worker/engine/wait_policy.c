@@ -16,7 +16,7 @@ static const unsigned yields_min[] = {
 };
 
 /* About the cost of a wake-up from epoll. */
-static const uint64_t SPIN_NS = 50000;
+static const uint64_t SPIN_BEFORE_SLEEP_NS = 50000;
 
 /* Returns whether it is time to sleep. */
 static bool
@@ -24,9 +24,9 @@ is_spin_time_over(struct backoff *backoff, uint64_t work_ns)
 {
     const uint64_t now_ns = clock_now_ns();
 
-    if (backoff->until_ns == 0)
-        backoff->until_ns = now_ns + SPIN_NS + work_ns;
-    return now_ns >= backoff->until_ns;
+    if (backoff->spin_until_ns == 0)
+        backoff->spin_until_ns = now_ns + SPIN_BEFORE_SLEEP_NS + work_ns;
+    return now_ns >= backoff->spin_until_ns;
 }
 
 enum wait_action
@@ -54,7 +54,7 @@ backoff_next_action(struct backoff *backoff,
 
 /* Shortest time between moves: a move costs about 20 us, and a thread must not
  * move against the kernel's choice all the time. */
-static const uint64_t MOVE_NS = 10000000;
+static const uint64_t CPU_MOVE_INTERVAL_MIN_NS = 10000000;
 
 int
 cpu_placement_processor(const struct cpu_placement *cpu_placement,
@@ -89,12 +89,12 @@ cpu_placement_apply(struct cpu_placement *cpu_placement)
 {
     cpu_set_t allowed;
 
-    if (cpu_placement->is_applied)
+    if (cpu_placement->is_thread_on_processor)
         return;
     const uint64_t now_ns = clock_now_ns();
-    if (now_ns < cpu_placement->next_ns)
+    if (now_ns < cpu_placement->next_move_ns)
         return;
-    cpu_placement->is_applied = true;
+    cpu_placement->is_thread_on_processor = true;
     cpu_placement->processor = -1;
     if (cpu_placement->n_ranks == 0 ||
         sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
@@ -103,17 +103,17 @@ cpu_placement_apply(struct cpu_placement *cpu_placement)
     if (cpu_placement->processor < 0 ||
         cpu_placement->processor == sched_getcpu())
         return;
-    cpu_placement->next_ns = now_ns + MOVE_NS;
+    cpu_placement->next_move_ns = now_ns + CPU_MOVE_INTERVAL_MIN_NS;
     move_to_processor((size_t)cpu_placement->processor, &allowed);
 }
 
 void
 cpu_placement_restore(struct cpu_placement *cpu_placement)
 {
-    if (cpu_placement->is_applied &&
+    if (cpu_placement->is_thread_on_processor &&
         (cpu_placement->processor < 0 ||
          cpu_placement->processor == sched_getcpu()))
         return;
-    cpu_placement->is_applied = false;
+    cpu_placement->is_thread_on_processor = false;
     cpu_placement_apply(cpu_placement);
 }

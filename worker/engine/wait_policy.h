@@ -43,7 +43,7 @@ enum wait_action {
 
 /* Zeroed memory is a wait that has not begun. */
 struct backoff {
-    uint64_t until_ns; /* when to sleep; 0: not set yet */
+    uint64_t spin_until_ns; /* when to sleep; 0: not set yet */
     unsigned n_yields;
 };
 
@@ -66,8 +66,8 @@ struct cpu_placement {
     uint32_t local_rank; /* among the job's ranks on this host */
     uint32_t n_ranks;    /* of the job on this host; 0: the kernel decides */
     int processor;       /* the assigned processor; -1: none */
-    bool is_applied;     /* has moved and not slept since */
-    uint64_t next_ns;    /* earliest time of the next move */
+    bool is_thread_on_processor; /* has moved and not slept since */
+    uint64_t next_move_ns;       /* earliest time of the next move */
 };
 
 /* Returns the processor assigned to local_rank; -1: there are more processors
@@ -89,7 +89,7 @@ cpu_placement_restore(struct cpu_placement *cpu_placement);
 static inline void
 cpu_placement_invalidate(struct cpu_placement *cpu_placement)
 {
-    cpu_placement->is_applied = false;
+    cpu_placement->is_thread_on_processor = false;
 }
 
 #endif

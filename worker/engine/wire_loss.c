@@ -16,8 +16,9 @@ struct residual {
     const void *place;
     enum call_name name;
     uint64_t signature;
-    size_t n_given;
-    size_t n_made; /* 0: the blocks that this rank owns are not sent on */
+    size_t n_input_residuals;
+    size_t
+        n_output_residuals; /* 0: the blocks that this rank owns are not sent on */
     uint8_t *given;
     uint8_t *made;
 };
@@ -25,7 +26,8 @@ struct residual {
 static size_t
 residual_bytes(const struct residual *residual)
 {
-    return (residual->n_given + residual->n_made) * sizeof(float);
+    return (residual->n_input_residuals + residual->n_output_residuals) *
+           sizeof(float);
 }
 
 static void
@@ -45,7 +47,7 @@ is_allreduce(const struct op *op)
 
 /* Returns the block of the reduction that rank owns. */
 static struct plan_span
-op_block_of_rank(const struct op *op, uint32_t rank)
+op_reduction_block_of_rank(const struct op *op, uint32_t rank)
 {
     return is_allreduce(op) ? partition_block_span(&op->shape, PLAN_INPUT, rank)
                             : caller_block_span(&op->shape, PLAN_INPUT, rank);
@@ -55,7 +57,8 @@ op_block_of_rank(const struct op *op, uint32_t rank)
 static struct residual *
 residual_create(const struct op *op, const void *place)
 {
-    const struct plan_span last = op_block_of_rank(op, op->shape.size - 1);
+    const struct plan_span last =
+        op_reduction_block_of_rank(op, op->shape.size - 1);
     struct residual *residual = calloc(1, sizeof(*residual));
 
     if (!residual)
@@ -63,11 +66,13 @@ residual_create(const struct op *op, const void *place)
     residual->place = place;
     residual->name = (enum call_name)op->call.name;
     residual->signature = op->label.signature;
-    residual->n_given = last.first + last.count;
-    residual->n_made =
-        is_allreduce(op) ? op_block_of_rank(op, op->shape.rank).count : 0;
+    residual->n_input_residuals = last.first + last.count;
+    residual->n_output_residuals =
+        is_allreduce(op) ? op_reduction_block_of_rank(op, op->shape.rank).count
+                         : 0;
     residual->given = calloc(1, residual_bytes(residual) + 1);
-    residual->made = residual->given + residual->n_given * sizeof(float);
+    residual->made =
+        residual->given + residual->n_input_residuals * sizeof(float);
     if (residual->given)
         return residual;
     residual_destroy(residual);
@@ -116,7 +121,7 @@ static void
 residual_compute_sent(const struct op *op, struct residual *residual)
 {
     for (uint32_t rank = 0; rank < op->shape.size; rank++) {
-        const struct plan_span block = op_block_of_rank(op, rank);
+        const struct plan_span block = op_reduction_block_of_rank(op, rank);
         const size_t at = block.first * sizeof(float);
 
         if (block.count == 0)
@@ -160,10 +165,10 @@ residual_finish_block(const struct op *op, uint8_t *to, size_t count)
 {
     const struct residual *residual = op->residual;
     const size_t first =
-        op_block_of_rank(op, op->shape.rank).first * sizeof(float);
+        op_reduction_block_of_rank(op, op->shape.rank).first * sizeof(float);
     const size_t at = (size_t)(to - op->output) - first;
 
-    if (residual->n_made == 0)
+    if (residual->n_output_residuals == 0)
         return;
     error_feedback_apply(op->loss, to, count, residual->made + at);
     loss_round(op->loss, residual->made + at, count, to);
@@ -258,7 +263,7 @@ residuals_clear(struct comm_context *context)
 enum {
     /* Elements rounded at once: both operands stay in the L1 cache, and fit on
      * a small stack. */
-    ROUNDED = 512
+    ROUNDING_CHUNK_ELEMENTS = 512
 };
 
 struct wire_rounding_part {
@@ -270,7 +275,7 @@ struct wire_rounding_part {
 enum codec_loss
 op_wire_loss(const struct op *op)
 {
-    return op->is_checking ? LOSS_NONE : op->loss;
+    return op->is_call_check_stage ? LOSS_NONE : op->loss;
 }
 
 /* Returns the part of operand rounded in room, or as it is if it arrived
@@ -293,8 +298,8 @@ wire_rounding_combine(const struct op *op,
                       uint8_t *to,
                       size_t count)
 {
-    uint8_t left[ROUNDED * sizeof(float)];
-    uint8_t right[ROUNDED * sizeof(float)];
+    uint8_t left[ROUNDING_CHUNK_ELEMENTS * sizeof(float)];
+    uint8_t right[ROUNDING_CHUNK_ELEMENTS * sizeof(float)];
 
     /* What arrived is rounded already, and what lies here is never sent as it
      * is. */
@@ -302,8 +307,10 @@ wire_rounding_combine(const struct op *op,
         op->reduce(to, operands->left, operands->right, count);
         return;
     }
-    for (size_t i = 0; i < count; i += ROUNDED) {
-        const size_t n = count - i < ROUNDED ? count - i : ROUNDED;
+    for (size_t i = 0; i < count; i += ROUNDING_CHUNK_ELEMENTS) {
+        const size_t n = count - i < ROUNDING_CHUNK_ELEMENTS
+                             ? count - i
+                             : ROUNDING_CHUNK_ELEMENTS;
         const size_t at = i * sizeof(float);
 
         op->reduce(to + at,

@@ -18,13 +18,13 @@
 
 /* Counts a negative dimension from the end. */
 static uint32_t
-pair_dim_normalize(uint32_t n_dims, const struct hoop_dim_axes *pair)
+dim_axes_normalized_dim(uint32_t n_dims, const struct hoop_dim_axes *pair)
 {
     return (uint32_t)(pair->dim < 0 ? pair->dim + (int32_t)n_dims : pair->dim);
 }
 
 static enum hoop_status
-dim_pair_check(uint32_t n_dims, const struct hoop_dim_axes *pair)
+dim_axes_check(uint32_t n_dims, const struct hoop_dim_axes *pair)
 {
     const int32_t n = (int32_t)n_dims;
 
@@ -50,7 +50,7 @@ dim_map_check(uint32_t n_dims, const struct hoop_dim_map *map)
                            "%u dimensions, a tensor has %d at most", n_dims,
                            HOOP_MAX_DIMS);
     for (uint32_t i = 0; i < map->n_pairs; i++) {
-        const enum hoop_status status = dim_pair_check(n_dims, &map->pairs[i]);
+        const enum hoop_status status = dim_axes_check(n_dims, &map->pairs[i]);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -64,7 +64,7 @@ dim_map_check_axes_per_dim(uint32_t n_dims, const struct hoop_dim_map *map)
     uint64_t n_axes[HOOP_MAX_DIMS] = {0};
 
     for (uint32_t i = 0; i < map->n_pairs; i++)
-        n_axes[pair_dim_normalize(n_dims, &map->pairs[i])] +=
+        n_axes[dim_axes_normalized_dim(n_dims, &map->pairs[i])] +=
             map->pairs[i].axes.n_axes;
     for (uint32_t dim = 0; dim < n_dims; dim++) {
         if (n_axes[dim] > HOOP_MAX_AXES)
@@ -91,7 +91,7 @@ dim_axes_find_or_add(struct hoop_dim_axes *pairs, uint32_t *n, int32_t dim)
 
 /* Gives pair's axes to the pair of dim in the first *n of pairs. */
 static void
-dim_pair_replace(struct hoop_dim_axes *pairs,
+dim_axes_replace(struct hoop_dim_axes *pairs,
                  uint32_t *n,
                  int32_t dim,
                  const struct hoop_dim_axes *pair)
@@ -120,13 +120,13 @@ hoop_dim_map_normalize(uint32_t n_dims, struct hoop_dim_map *map)
         const struct hoop_dim_axes *pair = &map->pairs[i];
 
         if (pair->dim < 0)
-            dim_pair_replace(late, &n_late, pair->dim, pair);
+            dim_axes_replace(late, &n_late, pair->dim, pair);
         else
-            dim_pair_replace(map->pairs, &n_pairs, pair->dim, pair);
+            dim_axes_replace(map->pairs, &n_pairs, pair->dim, pair);
     }
     for (uint32_t i = 0; i < n_late; i++)
-        dim_pair_replace(map->pairs, &n_pairs,
-                         (int32_t)pair_dim_normalize(n_dims, &late[i]),
+        dim_axes_replace(map->pairs, &n_pairs,
+                         (int32_t)dim_axes_normalized_dim(n_dims, &late[i]),
                          &late[i]);
     map->n_pairs = n_pairs;
     return HOOP_OK;
@@ -152,9 +152,9 @@ hoop_dim_map_merge(uint32_t n_dims,
     const uint32_t n_given = map->n_pairs; /* map may be out_map */
     for (uint32_t i = 0; i < n_given; i++) {
         const struct hoop_dim_axes pair = map->pairs[i];
-        struct hoop_dim_axes *place =
-            dim_axes_find_or_add(out_map->pairs, &n_pairs,
-                                 (int32_t)pair_dim_normalize(n_dims, &pair));
+        struct hoop_dim_axes *place = dim_axes_find_or_add(
+            out_map->pairs, &n_pairs,
+            (int32_t)dim_axes_normalized_dim(n_dims, &pair));
 
         memcpy(&place->axes.axes[place->axes.n_axes], pair.axes.axes,
                pair.axes.n_axes * sizeof(*pair.axes.axes));

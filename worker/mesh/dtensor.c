@@ -70,7 +70,7 @@ dtensor_create_without_data(enum hoop_dtype dtype,
     dtensor->shape = *shape;
     dtensor->spec = *spec;
     dtensor->local.dtype = dtype;
-    if (dtensor_is_here(dtensor)) {
+    if (dtensor_is_rank_in_mesh(dtensor)) {
         const enum hoop_status status =
             hoop_sharding_part_here(&spec->sharding, spec->mesh, shape, &part);
 
@@ -92,7 +92,7 @@ dtensor_create_allocated(enum hoop_dtype dtype,
     enum hoop_status status =
         dtensor_create_without_data(dtype, shape, spec, &dtensor);
 
-    if (status == HOOP_OK && dtensor_is_here(dtensor)) {
+    if (status == HOOP_OK && dtensor_is_rank_in_mesh(dtensor)) {
         status = result_allocate(dtype, &dtensor->local.shape, &dtensor->own);
         dtensor->local.data = dtensor->own.data;
     }
@@ -103,7 +103,7 @@ dtensor_create_allocated(enum hoop_dtype dtype,
 }
 
 bool
-dtensor_is_here(const struct hoop_dtensor *dtensor)
+dtensor_is_rank_in_mesh(const struct hoop_dtensor *dtensor)
 {
     return mesh_own_place(dtensor->spec.mesh) != HOOP_NO_RANK;
 }
@@ -115,7 +115,7 @@ dtensor_set_layout(struct hoop_dtensor *dtensor,
     struct hoop_part part;
 
     dtensor->spec = *spec;
-    if (dtensor_is_here(dtensor)) {
+    if (dtensor_is_rank_in_mesh(dtensor)) {
         const enum hoop_status status = hoop_sharding_part_here(
             &spec->sharding, spec->mesh, &dtensor->shape, &part);
 
@@ -162,7 +162,7 @@ hoop_dtensor_free(hoop_dtensor_t *dtensor)
 const struct hoop_tensor *
 hoop_dtensor_local(const hoop_dtensor_t *dtensor)
 {
-    return dtensor && dtensor_is_here(dtensor) ? &dtensor->local : NULL;
+    return dtensor && dtensor_is_rank_in_mesh(dtensor) ? &dtensor->local : NULL;
 }
 
 const struct hoop_shape *
@@ -364,7 +364,7 @@ hoop_dtensor_from_local(const struct hoop_tensor *local,
     if (status == HOOP_OK)
         status =
             dtensor_create_without_data(local->dtype, &whole, spec, &dtensor);
-    if (status == HOOP_OK && dtensor_is_here(dtensor)) {
+    if (status == HOOP_OK && dtensor_is_rank_in_mesh(dtensor)) {
         status = local_part_check(local, dtensor);
         dtensor->local.data = local->data;
     }
@@ -399,7 +399,7 @@ global_part_view(const struct hoop_tensor *global,
 /* Returns whether this rank holds the value and not the operator's neutral
  * element. */
 static bool
-has_partial_value(const struct hoop_dtensor *dtensor)
+rank_holds_partial_value(const struct hoop_dtensor *dtensor)
 {
     const struct hoop_sharding *sharding = &dtensor->spec.sharding;
     const struct hoop_axes *partial = &sharding->partial;
@@ -424,7 +424,7 @@ local_part_fill_from_global(const struct hoop_dtensor *dtensor,
 
     if (!local->data)
         return HOOP_OK;
-    if (!has_partial_value(dtensor)) {
+    if (!rank_holds_partial_value(dtensor)) {
         neutral_fill(local->dtype, dtensor->spec.sharding.partial_op,
                      local->data, operand_count(local));
         return HOOP_OK;
@@ -475,11 +475,11 @@ hoop_dtensor_from_global(const struct hoop_tensor *global,
 
 enum {
     /* The dtype, the number of dimensions, and each dimension. */
-    AGREED_MAX = 2 + HOOP_MAX_DIMS,
+    SIGNATURE_NUMBERS_MAX = 2 + HOOP_MAX_DIMS,
 };
 
 static bool
-is_first_replica(const struct hoop_dtensor *dtensor)
+dtensor_rank_is_first_replica(const struct hoop_dtensor *dtensor)
 {
     const struct hoop_sharding *sharding = &dtensor->spec.sharding;
     bool cuts[HOOP_MAX_AXES] = {false};
@@ -546,14 +546,15 @@ part_digest(const struct hoop_dtensor *dtensor, const struct hoop_part *part)
 
 /* Adds the sums of all ranks of the mesh. */
 static enum hoop_status
-digest_sum_over_mesh(const struct hoop_dtensor *dtensor,
-                     uint64_t mine,
-                     uint64_t *out_sum)
+digest_allreduce_over_mesh(const struct hoop_dtensor *dtensor,
+                           uint64_t mine,
+                           uint64_t *out_sum)
 {
     const uint32_t n_axes = hoop_mesh_n_axes(dtensor->spec.mesh);
     const struct hoop_shape *shape = &dtensor->shape;
     uint32_t axes[HOOP_MAX_AXES];
-    size_t agreed[AGREED_MAX] = {(size_t)dtensor->local.dtype, shape->n_dims};
+    size_t agreed[SIGNATURE_NUMBERS_MAX] = {(size_t)dtensor->local.dtype,
+                                            shape->n_dims};
     const struct collective sum = {
         .name = CALL_ALLREDUCE,
         .parts = COLL_REDUCES,
@@ -593,15 +594,15 @@ hoop_dtensor_digest(const hoop_dtensor_t *dtensor, uint64_t *out_digest)
         return error_raise(HOOP_E_INVALID,
                            "the tensor is partial: redistribute it first, "
                            "addends have no digest");
-    if (!dtensor_is_here(dtensor)) {
+    if (!dtensor_is_rank_in_mesh(dtensor)) {
         *out_digest = 0;
         return HOOP_OK;
     }
     enum hoop_status status = hoop_dtensor_part(dtensor, &part);
-    if (status == HOOP_OK && is_first_replica(dtensor))
+    if (status == HOOP_OK && dtensor_rank_is_first_replica(dtensor))
         mine = part_digest(dtensor, &part);
     if (status == HOOP_OK)
-        status = digest_sum_over_mesh(dtensor, mine, &sum);
+        status = digest_allreduce_over_mesh(dtensor, mine, &sum);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_digest = sum;

@@ -58,6 +58,6 @@ dtensor_set_layout(struct hoop_dtensor *dtensor,
 /* Returns whether the caller is in the mesh and so has a part, which may be
  * empty. */
 bool
-dtensor_is_here(const struct hoop_dtensor *dtensor);
+dtensor_is_rank_in_mesh(const struct hoop_dtensor *dtensor);
 
 #endif

@@ -185,7 +185,7 @@ union_comm_get_or_create(hoop_mesh_t *source,
 }
 
 enum {
-    AXIS_NAME = 32
+    AXIS_NAME_SIZE = 32
 };
 
 /* Each line has its own lock. Threads may form several communicators at
@@ -201,7 +201,7 @@ struct mesh_line {
 struct hoop_mesh {
     hoop_comm_t *world;
     struct grid grid;
-    char names[HOOP_MAX_AXES][AXIS_NAME];
+    char names[HOOP_MAX_AXES][AXIS_NAME_SIZE];
     uint32_t here; /* the caller's place; HOOP_NO_RANK: none */
     pthread_mutex_t lock;
     LIST_HEAD(, mesh_line) lines; /* protected by lock */
@@ -216,10 +216,10 @@ axis_name_check(const struct hoop_mesh_options *options, uint32_t axis)
 {
     const char *name = options->axes[axis].name;
 
-    if (!name || !*name || strlen(name) >= AXIS_NAME)
+    if (!name || !*name || strlen(name) >= AXIS_NAME_SIZE)
         return error_raise(HOOP_E_INVALID,
                            "axis %u has no name of 1 to %d letters", axis,
-                           AXIS_NAME - 1);
+                           AXIS_NAME_SIZE - 1);
     for (uint32_t i = 0; i < axis; i++) {
         if (strcmp(options->axes[i].name, name) == 0)
             return error_raise(HOOP_E_INVALID,

@@ -27,10 +27,10 @@
 /* The meshes of a process group's tensors. */
 
 enum {
-    AXIS_NAME = 24, /* enough for the number of any axis */
+    AXIS_NAME_SIZE = 24, /* enough for the number of any axis */
 };
 
-static const char rows_name[] = "data";
+static const char group_axis_rows_name[] = "data";
 
 struct group_mesh {
     LIST_ENTRY(group_mesh) link;
@@ -60,8 +60,8 @@ group_meshes_deinit(struct group_meshes *meshes)
 }
 
 static enum hoop_status
-mesh_row_check(const struct group_meshes *meshes,
-               const struct hoop_mesh_shape *row)
+group_row_axes_check(const struct group_meshes *meshes,
+                     const struct hoop_mesh_shape *row)
 {
     uint64_t n_places = 1;
 
@@ -88,14 +88,15 @@ group_mesh_create(const struct group_meshes *meshes,
                   const struct hoop_mesh_shape *row,
                   hoop_mesh_t **out_mesh)
 {
-    char names[HOOP_MAX_AXES][AXIS_NAME] = {"tensor"};
-    struct hoop_mesh_axis axes[HOOP_MAX_AXES] = {{rows_name, meshes->n_rows}};
+    char names[HOOP_MAX_AXES][AXIS_NAME_SIZE] = {"tensor"};
+    struct hoop_mesh_axis axes[HOOP_MAX_AXES] = {
+        {group_axis_rows_name, meshes->n_rows}};
     const struct hoop_mesh_options options = {axes, row->n_axes + 1,
                                               meshes->ranks};
 
     for (uint32_t i = 0; i < row->n_axes; i++) {
         if (row->n_axes > 1)
-            snprintf(names[i], AXIS_NAME, "tensor%u", i);
+            snprintf(names[i], AXIS_NAME_SIZE, "tensor%u", i);
         axes[i + 1] = (struct hoop_mesh_axis){names[i], row->sizes[i]};
     }
     const enum hoop_status status =
@@ -107,8 +108,8 @@ group_mesh_create(const struct group_meshes *meshes,
 }
 
 static bool
-mesh_rows_equal(const struct hoop_mesh_shape *one,
-                const struct hoop_mesh_shape *other)
+group_row_sizes_equal(const struct hoop_mesh_shape *one,
+                      const struct hoop_mesh_shape *other)
 {
     return one->n_axes == other->n_axes &&
            memcmp(one->sizes, other->sizes,
@@ -143,14 +144,14 @@ group_mesh_get_or_create(struct group_meshes *meshes,
                          hoop_mesh_t **out_mesh)
 {
     struct group_mesh *entry;
-    enum hoop_status status = mesh_row_check(meshes, row);
+    enum hoop_status status = group_row_axes_check(meshes, row);
 
     if (status != HOOP_OK)
         return error_pass(status);
     pthread_mutex_lock(&meshes->lock);
     LIST_FOREACH(entry, &meshes->list, link)
     {
-        if (mesh_rows_equal(&entry->row, row))
+        if (group_row_sizes_equal(&entry->row, row))
             break;
     }
     if (!entry)
@@ -169,7 +170,7 @@ group_mesh_has_same_ranks(const struct group_meshes *meshes,
 
     return n_ranks == meshes->n_rows * meshes->n_columns &&
            hoop_mesh_axis_size(mesh, 0) == meshes->n_rows &&
-           strcmp(mesh_axis_name(mesh, 0), rows_name) == 0 &&
+           strcmp(mesh_axis_name(mesh, 0), group_axis_rows_name) == 0 &&
            memcmp(mesh_ranks(mesh), meshes->ranks,
                   n_ranks * sizeof(*meshes->ranks)) == 0;
 }
@@ -243,9 +244,9 @@ degrees_column_nth_place(const struct degrees *degrees,
 
 /* The axes of both meshes. */
 enum {
-    AXIS_DP,
-    AXIS_TP,
-    N_AXES
+    GROUP_AXIS_DP,
+    GROUP_AXIS_TP,
+    N_GROUP_AXES
 };
 
 struct hoop_pg {
@@ -330,11 +331,11 @@ group_allocate(const hoop_comm_t *world,
 static enum hoop_status
 group_create_meshes(hoop_session_t *session, struct hoop_pg *group)
 {
-    const struct hoop_mesh_axis axes[N_AXES] = {
-        [AXIS_DP] = {"dp", group->degrees.dp},
-        [AXIS_TP] = {"tp", group->degrees.tp},
+    const struct hoop_mesh_axis axes[N_GROUP_AXES] = {
+        [GROUP_AXIS_DP] = {"dp", group->degrees.dp},
+        [GROUP_AXIS_TP] = {"tp", group->degrees.tp},
     };
-    const struct hoop_mesh_options options = {axes, N_AXES, group->ranks};
+    const struct hoop_mesh_options options = {axes, N_GROUP_AXES, group->ranks};
     enum hoop_status status = hoop_mesh_create(session, &options, &group->mesh);
 
     group->meshes.session = session;
@@ -506,13 +507,13 @@ group_cpu_axis_comm(hoop_pg_t *group, uint32_t axis, hoop_comm_t **out_comm)
 enum hoop_status
 hoop_pg_tp_comm(hoop_pg_t *group, hoop_comm_t **out_comm)
 {
-    return group_axis_comm(group, AXIS_TP, out_comm);
+    return group_axis_comm(group, GROUP_AXIS_TP, out_comm);
 }
 
 enum hoop_status
 hoop_pg_dp_comm(hoop_pg_t *group, hoop_comm_t **out_comm)
 {
-    return group_axis_comm(group, AXIS_DP, out_comm);
+    return group_axis_comm(group, GROUP_AXIS_DP, out_comm);
 }
 
 enum hoop_status
@@ -525,7 +526,7 @@ hoop_pg_set_cpu_groups(hoop_pg_t *group)
     if (!group)
         return error_raise(HOOP_E_INVALID, "group is NULL");
     hoop_mesh_t *const meshes[] = {group->mesh, group->cpu_mesh};
-    static const uint32_t axes[] = {AXIS_TP, AXIS_DP};
+    static const uint32_t axes[] = {GROUP_AXIS_TP, GROUP_AXIS_DP};
     for (size_t i = 0; i < COUNT_OF(meshes) * COUNT_OF(axes); i++) {
         const enum hoop_status status = mesh_axis_comm(
             meshes[i / COUNT_OF(axes)], axes[i % COUNT_OF(axes)], &comm);
@@ -546,13 +547,13 @@ hoop_pg_has_cpu_groups(const hoop_pg_t *group)
 enum hoop_status
 hoop_pg_cpu_tp_comm(hoop_pg_t *group, hoop_comm_t **out_comm)
 {
-    return group_cpu_axis_comm(group, AXIS_TP, out_comm);
+    return group_cpu_axis_comm(group, GROUP_AXIS_TP, out_comm);
 }
 
 enum hoop_status
 hoop_pg_cpu_dp_comm(hoop_pg_t *group, hoop_comm_t **out_comm)
 {
-    return group_cpu_axis_comm(group, AXIS_DP, out_comm);
+    return group_cpu_axis_comm(group, GROUP_AXIS_DP, out_comm);
 }
 
 /*
@@ -565,7 +566,7 @@ hoop_pg_cpu_dp_comm(hoop_pg_t *group, hoop_comm_t **out_comm)
 
 /* Axes in excess are left to the check of the sharding. */
 static void
-axes_increment(struct hoop_axes *axes)
+axes_shift_past_data_axis(struct hoop_axes *axes)
 {
     for (uint32_t i = 0; i < axes->n_axes && i < HOOP_MAX_AXES; i++) {
         if (axes->axes[i] < HOOP_MAX_AXES)
@@ -596,8 +597,8 @@ hoop_pg_tensor_spec(hoop_pg_t *group,
         return error_pass(status);
     spec.sharding = row.sharding;
     for (uint32_t dim = 0; dim < HOOP_MAX_DIMS; dim++)
-        axes_increment(&spec.sharding.dims[dim]);
-    axes_increment(&spec.sharding.partial);
+        axes_shift_past_data_axis(&spec.sharding.dims[dim]);
+    axes_shift_past_data_axis(&spec.sharding.partial);
     *out_spec = spec;
     return HOOP_OK;
 }
@@ -610,10 +611,10 @@ hoop_dtensor_process_group(const hoop_dtensor_t *dtensor)
 
 /* group is NULL for the tensor's own. */
 static enum hoop_status
-spec_for_group(const hoop_dtensor_t *dtensor,
-               const struct hoop_group_sharding *dist,
-               hoop_pg_t *group,
-               struct hoop_tensor_spec *out_spec)
+group_tensor_spec_make(const hoop_dtensor_t *dtensor,
+                       const struct hoop_group_sharding *dist,
+                       hoop_pg_t *group,
+                       struct hoop_tensor_spec *out_spec)
 {
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
@@ -636,7 +637,8 @@ hoop_dtensor_redistribute_over(const hoop_dtensor_t *dtensor,
                                hoop_dtensor_t **out_dtensor)
 {
     struct hoop_tensor_spec spec;
-    enum hoop_status status = spec_for_group(dtensor, dist, group, &spec);
+    enum hoop_status status =
+        group_tensor_spec_make(dtensor, dist, group, &spec);
 
     if (status == HOOP_OK)
         status = hoop_dtensor_redistribute(dtensor, &spec, out_dtensor);
@@ -651,7 +653,8 @@ hoop_dtensor_redistribute_over_start(const hoop_dtensor_t *dtensor,
                                      hoop_op_t **out_op)
 {
     struct hoop_tensor_spec spec;
-    enum hoop_status status = spec_for_group(dtensor, dist, group, &spec);
+    enum hoop_status status =
+        group_tensor_spec_make(dtensor, dist, group, &spec);
 
     if (status == HOOP_OK)
         status = hoop_dtensor_redistribute_start(dtensor, &spec, out_dtensor,
@@ -661,12 +664,12 @@ hoop_dtensor_redistribute_over_start(const hoop_dtensor_t *dtensor,
 
 /* Keeps the tensor's group and its compute spec. */
 static enum hoop_status
-spec_for_own_group(const hoop_dtensor_t *dtensor,
-                   const struct hoop_group_sharding *dist,
-                   struct hoop_tensor_spec *out_spec)
+own_group_tensor_spec_make(const hoop_dtensor_t *dtensor,
+                           const struct hoop_group_sharding *dist,
+                           struct hoop_tensor_spec *out_spec)
 {
     const enum hoop_status status =
-        spec_for_group(dtensor, dist, NULL, out_spec);
+        group_tensor_spec_make(dtensor, dist, NULL, out_spec);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -679,7 +682,7 @@ hoop_dtensor_set_dist_spec(hoop_dtensor_t *dtensor,
                            const struct hoop_group_sharding *dist)
 {
     struct hoop_tensor_spec spec;
-    enum hoop_status status = spec_for_own_group(dtensor, dist, &spec);
+    enum hoop_status status = own_group_tensor_spec_make(dtensor, dist, &spec);
 
     if (status == HOOP_OK)
         status = hoop_dtensor_set_spec(dtensor, &spec);
@@ -692,7 +695,7 @@ hoop_dtensor_set_dist_spec_start(hoop_dtensor_t *dtensor,
                                  hoop_op_t **out_op)
 {
     struct hoop_tensor_spec spec;
-    enum hoop_status status = spec_for_own_group(dtensor, dist, &spec);
+    enum hoop_status status = own_group_tensor_spec_make(dtensor, dist, &spec);
 
     if (status == HOOP_OK)
         status = hoop_dtensor_set_spec_start(dtensor, &spec, out_op);

@@ -25,7 +25,7 @@
  */
 
 static uint32_t
-axes_shown_count(const struct hoop_axes *axes)
+axes_n_printed(const struct hoop_axes *axes)
 {
     return axes->n_axes < HOOP_MAX_AXES ? axes->n_axes : HOOP_MAX_AXES;
 }
@@ -41,7 +41,7 @@ axes_text(const struct hoop_axes *axes)
 {
     struct axes_text text = {.text = "R"};
 
-    for (uint32_t i = 0; i < axes_shown_count(axes); i++) {
+    for (uint32_t i = 0; i < axes_n_printed(axes); i++) {
         text.text[0] = 'S';
         text.text[1 + i] = axis_digit(axes->axes[i]);
     }
@@ -102,8 +102,7 @@ static bool
 axes_equal(const struct hoop_axes *a, const struct hoop_axes *b)
 {
     return a->n_axes == b->n_axes &&
-           memcmp(a->axes, b->axes, axes_shown_count(a) * sizeof(*a->axes)) ==
-               0;
+           memcmp(a->axes, b->axes, axes_n_printed(a) * sizeof(*a->axes)) == 0;
 }
 
 bool
@@ -180,7 +179,7 @@ sharding_check_axes(const struct hoop_axes *axes,
 }
 
 static uint32_t
-n_parts_along(const struct hoop_axes *axes, const struct grid *grid)
+axes_n_parts(const struct hoop_axes *axes, const struct grid *grid)
 {
     uint32_t n_parts = 1;
 
@@ -201,7 +200,7 @@ sharding_check_dim(const struct hoop_sharding *sharding,
         return error_raise(HOOP_E_INVALID,
                            "dim %u is cut, but the tensor has %u dimensions",
                            dim, shape->n_dims);
-    const uint32_t n_parts = n_parts_along(axes, grid);
+    const uint32_t n_parts = axes_n_parts(axes, grid);
     if (sharding->is_uneven || shape->dims[dim] % n_parts == 0)
         return HOOP_OK;
     return error_raise(HOOP_E_INVALID,
@@ -312,7 +311,7 @@ hoop_sharding_part(const struct hoop_sharding *sharding,
     struct hoop_part part = {.shape = *shape};
     for (uint32_t dim = 0; dim < shape->n_dims; dim++) {
         const struct hoop_axes *axes = &sharding->dims[dim];
-        const uint32_t n_parts = n_parts_along(axes, &grid);
+        const uint32_t n_parts = axes_n_parts(axes, &grid);
         uint32_t number = 0;
 
         for (uint32_t i = 0; i < axes->n_axes; i++)

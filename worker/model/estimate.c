@@ -22,14 +22,14 @@
 
 enum {
     ELEMENT_BYTES = 4,
-    GRANULE = 64 / ELEMENT_BYTES,
+    GRANULE_ELEMENTS = 64 / ELEMENT_BYTES,
     /* Steps of all ranks; they take about a millisecond or a few. */
-    STEPS_MAX = 20000,
-    RANKS_FEW = 64,
-    STEPS_LIGHT = 4,
-    RANKS_LIGHT = 1024,
+    SIMULATED_STEPS_MAX = 20000,
+    EXTRAPOLATION_BASE_RANKS = 64,
+    STEPS_PER_RANK_FEW = 4,
+    FEW_STEPS_RANKS_MAX = 1024,
     /* Rounds that are planned to count steps; the others are like them. */
-    ROUNDS_COUNTED = 256,
+    WORKLOAD_ROUNDS_MAX = 256,
 };
 
 DEFINE_CLEANUP(struct plan_nodes *, plan_nodes_destroy)
@@ -46,9 +46,9 @@ estimate_shape_of(const struct estimate_environment *place,
     return (struct plan_shape){
         .size = size,
         .count = count > 0 ? count : 1,
-        .granule = GRANULE,
+        .granule = GRANULE_ELEMENTS,
         .nodes = place->nodes,
-        .n_slot = place->shm_region.n_slot / ELEMENT_BYTES,
+        .slot_capacity = place->shm_region.slot_capacity / ELEMENT_BYTES,
         .has_cma = place->shm_region.has_cma,
     };
 }
@@ -64,7 +64,7 @@ estimate_can_choose(const struct estimate_environment *place,
 }
 
 /* What one rank has to do. */
-struct rank_workload {
+struct rank_step_workload {
     double n_steps;
     double n_elements;
 };
@@ -74,36 +74,36 @@ struct rank_workload {
 static enum hoop_status
 rank_workload_count(const struct algorithm *algorithm,
                     const struct plan_shape *shape,
-                    struct rank_workload *out_workload)
+                    struct rank_step_workload *out_workload)
 {
     struct plan_shape middle = *shape;
-    struct rank_workload rank_workload = {0, 0};
+    struct rank_step_workload rank_step_workload = {0, 0};
     struct plan plan = {0};
 
     middle.rank = (shape->size / 2) | 1;
     const uint32_t n_rounds = algorithm->n_rounds(&middle);
     const uint32_t n_counted =
-        n_rounds < ROUNDS_COUNTED ? n_rounds : ROUNDS_COUNTED;
+        n_rounds < WORKLOAD_ROUNDS_MAX ? n_rounds : WORKLOAD_ROUNDS_MAX;
     for (uint32_t i = 0; i < n_counted; i++) {
         plan_clear(&plan);
         algorithm->plan_round(&plan, &middle,
                               (uint32_t)((uint64_t)n_rounds * i / n_counted));
         for (size_t j = 0; j < plan.n_steps; j++)
-            rank_workload.n_elements +=
+            rank_step_workload.n_elements +=
                 (double)(plan.steps[j].from.count > plan.steps[j].to.count
                              ? plan.steps[j].from.count
                              : plan.steps[j].to.count);
-        rank_workload.n_steps += (double)plan.n_steps;
+        rank_step_workload.n_steps += (double)plan.n_steps;
     }
     const enum hoop_status status = plan_status(&plan);
     plan_deinit(&plan);
     if (status != HOOP_OK)
         return error_pass(status);
     if (n_counted > 0) {
-        rank_workload.n_steps *= (double)n_rounds / n_counted;
-        rank_workload.n_elements *= (double)n_rounds / n_counted;
+        rank_step_workload.n_steps *= (double)n_rounds / n_counted;
+        rank_step_workload.n_elements *= (double)n_rounds / n_counted;
     }
-    *out_workload = rank_workload;
+    *out_workload = rank_step_workload;
     return HOOP_OK;
 }
 
@@ -125,9 +125,9 @@ simulate_algorithm(const struct estimate_environment *place,
 
 /* The nodes of the first n_ranks ranks. */
 static enum hoop_status
-first_ranks_nodes(const struct estimate_environment *full,
-                  uint32_t n_ranks,
-                  struct plan_nodes **out_nodes)
+plan_nodes_of_first_ranks(const struct estimate_environment *full,
+                          uint32_t n_ranks,
+                          struct plan_nodes **out_nodes)
 {
     return plan_nodes_create(full->nodes->node_of, n_ranks, out_nodes);
 }
@@ -152,34 +152,35 @@ static enum hoop_status
 simulate_few_and_scale(const struct estimate_environment *full,
                        const struct algorithm *algorithm,
                        const struct plan_shape *shape,
-                       const struct rank_workload *rank_workload,
+                       const struct rank_step_workload *rank_step_workload,
                        double *out_ns)
 {
     CLEANUP(plan_nodes_destroy) struct plan_nodes *nodes = NULL;
     struct plan_shape few = *shape;
-    struct rank_workload share;
+    struct rank_step_workload share;
 
-    enum hoop_status status = first_ranks_nodes(full, RANKS_FEW, &nodes);
+    enum hoop_status status =
+        plan_nodes_of_first_ranks(full, EXTRAPOLATION_BASE_RANKS, &nodes);
     if (status != HOOP_OK)
         return error_pass(status);
     const struct estimate_environment place = {.nodes = nodes,
                                                .machine = full->machine};
-    few.size = RANKS_FEW;
+    few.size = EXTRAPOLATION_BASE_RANKS;
     few.nodes = nodes;
     status = rank_workload_count(algorithm, &few, &share);
     if (status != HOOP_OK)
         return error_pass(status);
     if (share.n_elements > 0)
-        few.count =
-            (size_t)((double)few.count *
-                         (rank_workload->n_elements / rank_workload->n_steps) /
-                         (share.n_elements / share.n_steps) +
-                     1);
+        few.count = (size_t)((double)few.count *
+                                 (rank_step_workload->n_elements /
+                                  rank_step_workload->n_steps) /
+                                 (share.n_elements / share.n_steps) +
+                             1);
     status = simulate_algorithm(&place, algorithm, &few, out_ns);
     if (status != HOOP_OK)
         return error_pass(status);
     if (share.n_steps > 0)
-        *out_ns *= rank_workload->n_steps / share.n_steps;
+        *out_ns *= rank_step_workload->n_steps / share.n_steps;
     *out_ns *=
         estimate_oversubscription(full) / estimate_oversubscription(&place);
     return HOOP_OK;
@@ -196,7 +197,7 @@ simulate_first_ranks(const struct estimate_environment *full,
     CLEANUP(plan_nodes_destroy) struct plan_nodes *nodes = NULL;
     struct plan_shape part = *shape;
 
-    enum hoop_status status = first_ranks_nodes(full, n_ranks, &nodes);
+    enum hoop_status status = plan_nodes_of_first_ranks(full, n_ranks, &nodes);
     if (status != HOOP_OK)
         return error_pass(status);
     const struct estimate_environment place = {.nodes = nodes,
@@ -220,15 +221,16 @@ simulate_few_and_extrapolate(const struct estimate_environment *full,
     double half_ns = 0;
     double ns = 0;
 
-    if (shape->size <= RANKS_LIGHT)
+    if (shape->size <= FEW_STEPS_RANKS_MAX)
         return simulate_algorithm(full, algorithm, shape, out_ns);
-    enum hoop_status status =
-        simulate_first_ranks(full, algorithm, shape, RANKS_LIGHT / 2, &half_ns);
+    enum hoop_status status = simulate_first_ranks(
+        full, algorithm, shape, FEW_STEPS_RANKS_MAX / 2, &half_ns);
     if (status == HOOP_OK)
-        status = simulate_first_ranks(full, algorithm, shape, RANKS_LIGHT, &ns);
+        status = simulate_first_ranks(full, algorithm, shape,
+                                      FEW_STEPS_RANKS_MAX, &ns);
     if (status != HOOP_OK)
         return error_pass(status);
-    uint32_t n_ranks = RANKS_LIGHT;
+    uint32_t n_ranks = FEW_STEPS_RANKS_MAX;
     const double growth = ns / half_ns;
     for (; n_ranks <= shape->size / 2; n_ranks *= 2)
         ns *= growth;
@@ -246,27 +248,27 @@ simulate_large_group(const struct estimate_environment *place,
     const struct algorithm *algorithm = entry->algorithm;
     const size_t n_all = registry_is_blockwise(entry->collective)
                              ? 0
-                             : (size_t)shape->size * GRANULE;
+                             : (size_t)shape->size * GRANULE_ELEMENTS;
     struct plan_shape filled = *shape;
-    struct rank_workload rank_workload;
+    struct rank_step_workload rank_step_workload;
 
     filled.count = shape->count > n_all ? shape->count : n_all;
     enum hoop_status status =
-        rank_workload_count(algorithm, &filled, &rank_workload);
+        rank_workload_count(algorithm, &filled, &rank_step_workload);
     if (status != HOOP_OK)
         return error_pass(status);
     /* A ring: with fewer elements, most of its messages would be empty. */
-    if (rank_workload.n_steps >= shape->size)
-        return simulate_few_and_scale(place, algorithm, &filled, &rank_workload,
-                                      out_ns);
-    status = rank_workload_count(algorithm, shape, &rank_workload);
+    if (rank_step_workload.n_steps >= shape->size)
+        return simulate_few_and_scale(place, algorithm, &filled,
+                                      &rank_step_workload, out_ns);
+    status = rank_workload_count(algorithm, shape, &rank_step_workload);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (rank_workload.n_steps <= STEPS_LIGHT)
+    if (rank_step_workload.n_steps <= STEPS_PER_RANK_FEW)
         return simulate_few_and_extrapolate(place, algorithm, shape, out_ns);
-    if (rank_workload.n_steps * shape->size > STEPS_MAX)
-        return simulate_few_and_scale(place, algorithm, shape, &rank_workload,
-                                      out_ns);
+    if (rank_step_workload.n_steps * shape->size > SIMULATED_STEPS_MAX)
+        return simulate_few_and_scale(place, algorithm, shape,
+                                      &rank_step_workload, out_ns);
     return simulate_algorithm(place, algorithm, shape, out_ns);
 }
 
@@ -279,7 +281,7 @@ estimate_cost(const struct estimate_environment *place,
     const struct plan_shape shape =
         estimate_shape_of(place, entry->collective, n_bytes);
     const enum hoop_status status =
-        shape.size > RANKS_FEW
+        shape.size > EXTRAPOLATION_BASE_RANKS
             ? simulate_large_group(place, entry, &shape, out_ns)
             : simulate_algorithm(place, entry->algorithm, &shape, out_ns);
 

@@ -23,10 +23,11 @@
 #include "plan/nodes.h"
 
 enum {
-    STRETCHES = 3, /* in addition to the first and the last one */
-    STRETCH_ROUNDS_MIN = 16,
+    N_MIDDLE_ROUND_STRETCHES =
+        3, /* in addition to the first and the last one */
+    ROUND_STRETCH_ROUNDS_MIN = 16,
     /* With no more rounds than this, each may differ, and none is left out. */
-    ROUNDS_FEW = 256,
+    FULL_SIMULATION_ROUNDS_MAX = 256,
     /* Simulating these costs less than testing whether nodes are alike. */
     ESTIMATE_STEPS_FULL = 512,
 };
@@ -91,8 +92,8 @@ total_steps_estimate(const struct simulation_setup *setup,
 }
 
 static struct simulation_result
-result_of_run(const struct simulation_setup *setup,
-              const struct simulation_scheduler_result *run)
+simulation_result_of_run(const struct simulation_setup *setup,
+                         const struct simulation_scheduler_result *run)
 {
     const double n = setup->mapping->is_reduced
                          ? (double)setup->mapping->shape->size /
@@ -107,10 +108,10 @@ result_of_run(const struct simulation_setup *setup,
     };
 }
 
-/* n_rounds beginning with first, of which the first n_played are simulated. */
+/* n_rounds beginning with first, of which the first n_simulated_rounds are simulated. */
 struct round_stretch {
     uint32_t first;
-    uint32_t n_played;
+    uint32_t n_simulated_rounds;
     uint32_t n_rounds;
 };
 
@@ -123,18 +124,19 @@ round_stretch_run(const struct simulation_setup *setup,
     struct simulation_scheduler_result run;
 
     part.rounds = (struct simulation_round_range){
-        round_stretch->first, round_stretch->first + round_stretch->n_played};
+        round_stretch->first,
+        round_stretch->first + round_stretch->n_simulated_rounds};
 
     const enum hoop_status status = simulation_scheduler_run(&part, &run);
     if (status != HOOP_OK)
         return error_pass(status);
 
-    const double times =
-        (double)round_stretch->n_rounds / (double)round_stretch->n_played;
-    const uint32_t n_second =
-        round_stretch->n_played - round_stretch->n_played / 2;
+    const double times = (double)round_stretch->n_rounds /
+                         (double)round_stretch->n_simulated_rounds;
+    const uint32_t n_second = round_stretch->n_simulated_rounds -
+                              round_stretch->n_simulated_rounds / 2;
 
-    sum->end_ns += round_stretch->n_rounds == round_stretch->n_played
+    sum->end_ns += round_stretch->n_rounds == round_stretch->n_simulated_rounds
                        ? run.end_ns
                        : (run.end_ns - run.half_ns) / (double)n_second *
                              round_stretch->n_rounds;
@@ -154,9 +156,12 @@ round_stretches_run(const struct simulation_setup *setup,
     enum hoop_status status = round_stretch_run(
         setup, &(struct round_stretch){0, n_each, n_each}, &sum);
 
-    for (uint64_t i = 0; status == HOOP_OK && i < STRETCHES; i++) {
-        const uint32_t begin = (uint32_t)(n_between * i / STRETCHES);
-        const uint32_t end = (uint32_t)(n_between * (i + 1) / STRETCHES);
+    for (uint64_t i = 0; status == HOOP_OK && i < N_MIDDLE_ROUND_STRETCHES;
+         i++) {
+        const uint32_t begin =
+            (uint32_t)(n_between * i / N_MIDDLE_ROUND_STRETCHES);
+        const uint32_t end =
+            (uint32_t)(n_between * (i + 1) / N_MIDDLE_ROUND_STRETCHES);
 
         status = round_stretch_run(
             setup, &(struct round_stretch){n_each + begin, n_each, end - begin},
@@ -168,7 +173,7 @@ round_stretches_run(const struct simulation_setup *setup,
             &sum);
     if (status != HOOP_OK)
         return error_pass(status);
-    *out_result = result_of_run(setup, &sum);
+    *out_result = simulation_result_of_run(setup, &sum);
     out_result->is_extrapolated = true;
     return HOOP_OK;
 }
@@ -179,9 +184,11 @@ rounds_per_stretch(const struct simulation_setup *setup, uint64_t n_steps)
 {
     const uint32_t n_rounds = simulated_round_count(setup);
     const double part = (double)LIMIT_SIMULATION_STEPS / (double)n_steps;
-    const uint32_t n_each = (uint32_t)(part * n_rounds / (STRETCHES + 2));
+    const uint32_t n_each =
+        (uint32_t)(part * n_rounds / (N_MIDDLE_ROUND_STRETCHES + 2));
 
-    return n_each > STRETCH_ROUNDS_MIN ? n_each : STRETCH_ROUNDS_MIN;
+    return n_each > ROUND_STRETCH_ROUNDS_MIN ? n_each
+                                             : ROUND_STRETCH_ROUNDS_MIN;
 }
 
 static enum hoop_status
@@ -193,7 +200,7 @@ simulate_all_rounds(const struct simulation_setup *setup,
     const enum hoop_status status = simulation_scheduler_run(setup, &run);
     if (status != HOOP_OK)
         return error_pass(status);
-    *out_result = result_of_run(setup, &run);
+    *out_result = simulation_result_of_run(setup, &run);
     return HOOP_OK;
 }
 
@@ -206,7 +213,7 @@ simulate_some_rounds(const struct simulation_setup *setup,
 {
     const uint32_t n_each = rounds_per_stretch(setup, n_steps);
 
-    if (simulated_round_count(setup) <= ROUNDS_FEW)
+    if (simulated_round_count(setup) <= FULL_SIMULATION_ROUNDS_MAX)
         return simulate_all_rounds(setup, out_result);
     return round_stretches_run(setup, n_each, out_result);
 }
@@ -238,9 +245,9 @@ simulate_if_matched(const struct simulation_setup *setup,
     struct simulation_scheduler_result run;
     const enum hoop_status status = simulation_scheduler_run(setup, &run);
 
-    *out_is_done = status == HOOP_OK && run.n_unmatched == 0;
+    *out_is_done = status == HOOP_OK && run.n_unmatched_messages == 0;
     if (*out_is_done)
-        *out_result = result_of_run(setup, &run);
+        *out_result = simulation_result_of_run(setup, &run);
     return status == HOOP_E_INTERNAL ? HOOP_OK : error_pass(status);
 }
 

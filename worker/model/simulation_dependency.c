@@ -284,7 +284,7 @@ search_round_linearly(struct simulation_graph *graph,
 {
     enum hoop_status status = HOOP_OK;
 
-    for (uint32_t i = first; status == HOOP_OK && i != SIMULATION_END;
+    for (uint32_t i = first; status == HOOP_OK && i != SIMULATION_LIST_END;
          i = graph->steps[i].next)
         status = search_compare_step(graph, dependency_search, i);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -328,9 +328,9 @@ round_has_few_steps(const struct simulation_graph *graph,
 {
     uint32_t i = slot->first;
 
-    for (int n = 0; n < LINEAR_SEARCH_MAX && i != SIMULATION_END; n++)
+    for (int n = 0; n < LINEAR_SEARCH_MAX && i != SIMULATION_LIST_END; n++)
         i = graph->steps[i].next;
-    return i == SIMULATION_END;
+    return i == SIMULATION_LIST_END;
 }
 
 enum hoop_status
@@ -344,7 +344,8 @@ simulation_dependency_index_round(struct simulation_graph *graph,
     slot->index = calloc(1, sizeof(*slot->index));
     if (!slot->index)
         return error_raise(HOOP_E_EXHAUSTED, "no memory to simulate a round");
-    for (uint32_t i = slot->first; status == HOOP_OK && i != SIMULATION_END;
+    for (uint32_t i = slot->first;
+         status == HOOP_OK && i != SIMULATION_LIST_END;
          i = graph->steps[i].next) {
         const struct simulation_step *step = &graph->steps[i];
 

@@ -67,15 +67,15 @@ simulation_flow_make(const struct simulation_machine *machine,
 }
 
 static bool
-is_one_piece(const struct simulation_flow *flow)
+flow_is_one_piece(const struct simulation_flow *flow)
 {
-    return flow->bytes <= SIMULATION_PIECE;
+    return flow->bytes <= SIMULATION_PIECE_BYTES;
 }
 
 double
 simulation_flow_piece_bytes(const struct simulation_flow *flow)
 {
-    return is_one_piece(flow) ? flow->bytes : SIMULATION_PIECE;
+    return flow_is_one_piece(flow) ? flow->bytes : SIMULATION_PIECE_BYTES;
 }
 
 double
@@ -93,7 +93,7 @@ piece_passed_time_ns(const struct simulation_flow *flow, double part)
         flow->start_ns + part * (flow->end_ns - flow->start_ns) +
         flow->message_ns + simulation_flow_piece_bytes(flow) * flow->byte_ns;
 
-    return is_one_piece(flow) || fraction_passed_ns > flow->end_ns
+    return flow_is_one_piece(flow) || fraction_passed_ns > flow->end_ns
                ? flow->end_ns
                : fraction_passed_ns;
 }
@@ -107,13 +107,13 @@ simulation_flow_first_piece_ns(const struct simulation_flow *flow)
 static double
 fraction_passed_ns(const struct simulation_flow *flow, double part)
 {
-    if (is_one_piece(flow) || part >= 1)
+    if (flow_is_one_piece(flow) || part >= 1)
         return flow->end_ns;
     return flow->start_ns + part * (flow->end_ns - flow->start_ns);
 }
 
 static void
-raise_lower_bound(double *bound_ns, double ns)
+lower_bound_raise_to(double *bound_ns, double ns)
 {
     if (ns > *bound_ns)
         *bound_ns = ns;
@@ -131,14 +131,14 @@ simulation_flow_delay_after(struct simulation_flow *later,
     const double rest = (common < piece ? common : piece) +
                         (1.0 - (double)overlap->later_end) * later->bytes;
 
-    if (is_one_piece(later))
-        raise_lower_bound(&later->start_ns, last_ns);
+    if (flow_is_one_piece(later))
+        lower_bound_raise_to(&later->start_ns, last_ns);
     else
-        raise_lower_bound(
+        lower_bound_raise_to(
             &later->start_ns,
             piece_passed_time_ns(earlier, overlap->earlier_begin) -
                 (double)overlap->later_begin * later->bytes * later->byte_ns);
-    raise_lower_bound(&later->end_ns, last_ns + rest * later->byte_ns);
+    lower_bound_raise_to(&later->end_ns, last_ns + rest * later->byte_ns);
 }
 
 void
@@ -146,11 +146,11 @@ simulation_flow_delay_to_arrival(struct simulation_flow *later,
                                  double first_ns,
                                  double last_ns)
 {
-    raise_lower_bound(&later->start_ns,
-                      is_one_piece(later) ? last_ns : first_ns);
-    raise_lower_bound(&later->end_ns,
-                      last_ns +
-                          simulation_flow_piece_bytes(later) * later->byte_ns);
+    lower_bound_raise_to(&later->start_ns,
+                         flow_is_one_piece(later) ? last_ns : first_ns);
+    lower_bound_raise_to(&later->end_ns,
+                         last_ns + simulation_flow_piece_bytes(later) *
+                                       later->byte_ns);
 }
 
 struct simulation_vrank {
@@ -158,7 +158,7 @@ struct simulation_vrank {
     uint32_t round_next;
     uint32_t first_unsettled_round; /* all rounds before it are settled */
     /* When the rounds that are no longer remembered have ended. */
-    double forgotten_end_ns;
+    double closed_rounds_end_ns;
 };
 
 struct simulation_edge {
@@ -210,8 +210,8 @@ simulation_graph_init(struct simulation_graph *graph,
     *graph = (struct simulation_graph){
         .setup = *setup,
         .window = window,
-        .spare_step = SIMULATION_END,
-        .spare_edge = SIMULATION_END,
+        .spare_step = SIMULATION_LIST_END,
+        .spare_edge = SIMULATION_LIST_END,
         .shape = *setup->mapping->shape,
     };
     graph->vranks = calloc(n, sizeof(*graph->vranks));
@@ -222,7 +222,7 @@ simulation_graph_init(struct simulation_graph *graph,
                            n);
     }
     for (size_t i = 0; i < n * window; i++)
-        graph->slots[i].first = SIMULATION_END;
+        graph->slots[i].first = SIMULATION_LIST_END;
     for (uint32_t vrank = 0; vrank < n; vrank++)
         graph_vrank_init(graph, vrank);
     return HOOP_OK;
@@ -273,23 +273,23 @@ round_slot_clear(struct simulation_graph *graph, uint32_t vrank)
     uint32_t next;
 
     assert(slot->n_unsettled_steps == 0);
-    for (uint32_t i = slot->first; i != SIMULATION_END; i = next) {
+    for (uint32_t i = slot->first; i != SIMULATION_LIST_END; i = next) {
         struct simulation_step *step = &graph->steps[i];
 
         next = step->next;
-        if (step->flow.end_ns > at->forgotten_end_ns)
-            at->forgotten_end_ns = step->flow.end_ns;
+        if (step->flow.end_ns > at->closed_rounds_end_ns)
+            at->closed_rounds_end_ns = step->flow.end_ns;
         step->next = graph->spare_step;
         graph->spare_step = i;
     }
-    slot->first = SIMULATION_END;
+    slot->first = SIMULATION_LIST_END;
     simulation_dependency_free_index(slot);
 }
 
 static enum hoop_status
 step_allocate(struct simulation_graph *graph, uint32_t *out_step)
 {
-    if (graph->spare_step != SIMULATION_END) {
+    if (graph->spare_step != SIMULATION_LIST_END) {
         *out_step = graph->spare_step;
         graph->spare_step = graph->steps[*out_step].next;
         return HOOP_OK;
@@ -315,7 +315,7 @@ step_allocate(struct simulation_graph *graph, uint32_t *out_step)
 static enum hoop_status
 edge_allocate(struct simulation_graph *graph, uint32_t *out_edge)
 {
-    if (graph->spare_edge != SIMULATION_END) {
+    if (graph->spare_edge != SIMULATION_LIST_END) {
         *out_edge = graph->spare_edge;
         graph->spare_edge = graph->edges[*out_edge].next;
         return HOOP_OK;
@@ -390,8 +390,8 @@ simulation_step_make(const struct simulation_graph *graph,
         .round = graph->vranks[vrank].round_next,
         .peer = plan_step->peer,
         .message = plan_step->message,
-        .followers = SIMULATION_END,
-        .next = SIMULATION_END,
+        .followers = SIMULATION_LIST_END,
+        .next = SIMULATION_LIST_END,
         .kind = (uint8_t)plan_step->kind,
         .reads_from = (uint8_t)span_buffer(graph, &plan_step->from),
         .writes_to = (uint8_t)span_buffer(graph, &plan_step->to),
@@ -412,7 +412,7 @@ simulation_step_make(const struct simulation_graph *graph,
                              (double)count * (double)graph->setup.element_size);
     if (step_exceeds_cache(graph, vrank, plan_step))
         step.flow.byte_ns += graph->setup.machine->memory_byte_ns;
-    step.flow.start_ns = graph->vranks[vrank].forgotten_end_ns;
+    step.flow.start_ns = graph->vranks[vrank].closed_rounds_end_ns;
     return step;
 }
 
@@ -422,7 +422,7 @@ simulation_graph_add_edge(struct simulation_graph *graph,
                           uint32_t earlier,
                           const struct simulation_flow_overlap *overlap)
 {
-    uint32_t edge = SIMULATION_END;
+    uint32_t edge = SIMULATION_LIST_END;
 
     if (graph->steps[earlier].is_settled) {
         simulation_flow_delay_after(&graph->steps[later].flow,
@@ -436,11 +436,11 @@ simulation_graph_add_edge(struct simulation_graph *graph,
     graph->edges[edge] = (struct simulation_edge){
         .overlap = *overlap,
         .later = later,
-        .next = SIMULATION_END,
+        .next = SIMULATION_LIST_END,
     };
     /* Appended at the end, so that of steps that become ready together those of
      * older rounds go first. */
-    if (graph->steps[earlier].followers == SIMULATION_END)
+    if (graph->steps[earlier].followers == SIMULATION_LIST_END)
         graph->steps[earlier].followers = edge;
     else
         graph->edges[graph->steps[earlier].followers_last].next = edge;
@@ -456,7 +456,7 @@ step_add_to_round(struct simulation_graph *graph,
 {
     struct simulation_round_slot *slot = simulation_graph_round_slot(
         graph, vrank, graph->vranks[vrank].round_next);
-    uint32_t step = SIMULATION_END;
+    uint32_t step = SIMULATION_LIST_END;
 
     const enum hoop_status status = step_allocate(graph, &step);
     if (status != HOOP_OK)
@@ -528,8 +528,8 @@ simulation_graph_pop_follower(struct simulation_graph *graph, uint32_t step)
     const uint32_t i = settled->followers;
 
     assert(settled->is_settled);
-    if (i == SIMULATION_END)
-        return SIMULATION_END;
+    if (i == SIMULATION_LIST_END)
+        return SIMULATION_LIST_END;
 
     struct simulation_edge *edge = &graph->edges[i];
     const uint32_t later = edge->later;

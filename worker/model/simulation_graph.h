@@ -123,7 +123,7 @@ simulation_range_overlap(const struct simulation_range *earlier,
 enum {
     /* A receiver forwards what has arrived whenever it looks, which is less
      * than a full frame. */
-    SIMULATION_PIECE = 32 * 1024
+    SIMULATION_PIECE_BYTES = 32 * 1024
 };
 
 /* Returns the flow of a step that depends on nothing. */
@@ -225,7 +225,7 @@ struct simulation_graph {
     struct plan_shape shape;
 };
 
-static const uint32_t SIMULATION_END = UINT32_MAX; /* ends a list */
+static const uint32_t SIMULATION_LIST_END = UINT32_MAX; /* ends a list */
 
 /* Handle: none (HOOP_E_EXHAUSTED), for all functions below. */
 enum hoop_status
@@ -241,7 +241,7 @@ simulation_graph_can_open_round(const struct simulation_graph *graph,
 
 /*
  * Open the next round and find the dependencies of its steps. *out_first is its
- * first step, SIMULATION_END if it has none; step.next leads to the others.
+ * first step, SIMULATION_LIST_END if it has none; step.next leads to the others.
  */
 enum hoop_status
 simulation_graph_open_round(struct simulation_graph *graph,
@@ -266,7 +266,7 @@ void
 simulation_graph_settle_step(struct simulation_graph *graph, uint32_t step);
 
 /* Removes one dependency on a settled step and returns the dependent step,
- * which is ready if it waits for nothing else. Returns SIMULATION_END if none
+ * which is ready if it waits for nothing else. Returns SIMULATION_LIST_END if none
  * is left. */
 uint32_t
 simulation_graph_pop_follower(struct simulation_graph *graph, uint32_t step);

@@ -241,7 +241,7 @@ struct simulation_node {
 
 enum {
     /* About what a switch buffers per port without loss. */
-    LARGE_BYTES = 256 * 1024,
+    CONTENDING_MESSAGE_BYTES = 256 * 1024,
 };
 
 /*
@@ -250,7 +250,7 @@ enum {
  * are sent again. Messages then take longer by this factor. Measured were 1.2
  * to 1.5; there is no such effect if all messages come from one node.
  */
-static const double CONTENTION = 1.25;
+static const double NIC_CONTENTION_FACTOR = 1.25;
 
 static double
 larger(double one, double other)
@@ -291,11 +291,12 @@ contention_factor(struct simulation_node *node,
 {
     const uint32_t last_sender = node->last_sender;
 
-    if (flow->bytes < LARGE_BYTES)
+    if (flow->bytes < CONTENDING_MESSAGE_BYTES)
         return 1;
     node->last_sender = from + 1;
-    return last_sender == 0 || last_sender == node->last_sender ? 1
-                                                                : CONTENTION;
+    return last_sender == 0 || last_sender == node->last_sender
+               ? 1
+               : NIC_CONTENTION_FACTOR;
 }
 
 enum hoop_status
@@ -340,8 +341,8 @@ simulation_hosts_add_work(struct simulation_hosts *hosts,
         &hosts->nodes[simulation_mapping_node_of(hosts->mapping, vrank)];
     const double work_ns = simulation_flow_processor_ns(flow);
     /* All ranks that the virtual rank stands for do the same at this time. */
-    const double share =
-        (double)hosts->mapping->n_behind / (double)hosts->machine->n_processors;
+    const double share = (double)hosts->mapping->n_represented_ranks /
+                         (double)hosts->machine->n_processors;
     const bool is_woken = node->is_oversubscribed && flow->is_arrival &&
                           hosts->threads[vrank].all_ns < flow->start_ns;
     const double thread_ns = busy_until_add_work(&hosts->threads[vrank], flow,

@@ -25,7 +25,7 @@ simulation_mapping_make_full(const struct plan_shape *shape)
         .shape = shape,
         .n_vranks = shape->size,
         .n_nodes = shape->nodes ? shape->nodes->n_nodes : 1,
-        .n_behind = 1,
+        .n_represented_ranks = 1,
     };
 }
 
@@ -50,7 +50,7 @@ rank_on_node(const struct simulation_mapping *mapping,
 /* The number of nodes, or of ranks, that the followed one stands for, itself
  * included. */
 static uint32_t
-represented_count(const struct simulation_mapping *mapping)
+nodes_or_ranks_per_followed(const struct simulation_mapping *mapping)
 {
     return mapping->n_vranks == 1 ? mapping->shape->size
                                   : mapping->shape->nodes->n_nodes;
@@ -187,21 +187,21 @@ rank_traffic_count(const struct algorithm *algorithm,
 }
 
 static bool
-is_within_slack(uint64_t one, uint64_t other, uint64_t slack)
+is_equal_within_slack(uint64_t one, uint64_t other, uint64_t slack)
 {
     return one > other ? one - other <= slack : other - one <= slack;
 }
 
 static bool
-rank_traffic_is_alike(const struct rank_traffic *one,
-                      const struct rank_traffic *other,
-                      size_t granule)
+rank_traffic_is_similar(const struct rank_traffic *one,
+                        const struct rank_traffic *other,
+                        size_t granule)
 {
     for (int i = 0; i < 2; i++)
         if (one->n_sends[i] != other->n_sends[i] ||
             one->n_receives[i] != other->n_receives[i] ||
-            !is_within_slack(one->n_sent[i], other->n_sent[i],
-                             one->n_sends[i] * granule))
+            !is_equal_within_slack(one->n_sent[i], other->n_sent[i],
+                                   one->n_sends[i] * granule))
             return false;
     return true;
 }
@@ -226,7 +226,7 @@ node_compare_traffic(const struct simulation_mapping *mapping,
         status = rank_traffic_count(algorithm, &shape, &there);
         if (status != HOOP_OK)
             return error_pass(status);
-        is_fair = rank_traffic_is_alike(&here, &there, shape.granule);
+        is_fair = rank_traffic_is_similar(&here, &there, shape.granule);
     }
     *out_is_fair = is_fair;
     return HOOP_OK;
@@ -251,11 +251,11 @@ simulation_mapping_make_reduced(const struct plan_shape *shape,
         .shape = shape,
         .n_vranks = is_one_node ? 1 : plan_nodes_node_size(shape->nodes, 0),
         .n_nodes = 1,
-        .n_behind = is_one_node ? shape->size : 1,
+        .n_represented_ranks = is_one_node ? shape->size : 1,
         .is_reduced = true,
     };
     bool is_fair = is_one_node || shape->nodes->is_even;
-    const uint32_t n = is_fair ? represented_count(&mapping) : 1;
+    const uint32_t n = is_fair ? nodes_or_ranks_per_followed(&mapping) : 1;
     const uint32_t samples[] = {1, n / 2, n - 1, root_node_or_rank(&mapping)};
 
     for (size_t i = 0; is_fair && n > 1 && i < COUNT_OF(samples); i++) {

@@ -33,7 +33,7 @@ struct simulation_mapping {
     uint32_t n_vranks;
     uint32_t n_nodes; /* nodes that are followed */
     /* Ranks of the same node that a virtual rank stands for. */
-    uint32_t n_behind;
+    uint32_t n_represented_ranks;
     bool is_reduced;
 };
 

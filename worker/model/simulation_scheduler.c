@@ -102,7 +102,7 @@ struct scheduler {
     struct simulation_hosts hosts;
     struct simulation_heap heap;
     struct simulation_match_queue match_queue;
-    uint32_t round_half;
+    uint32_t second_half_first_round;
     double now_ns;
     uint64_t n_open; /* steps that are open but not settled */
     struct simulation_scheduler_result result;
@@ -126,7 +126,7 @@ scheduler_init(struct scheduler *scheduler,
     if (status == HOOP_OK)
         status = simulation_hosts_init(&scheduler->hosts, setup->machine,
                                        setup->mapping);
-    scheduler->round_half =
+    scheduler->second_half_first_round =
         setup->rounds.first + (setup->rounds.end - setup->rounds.first) / 2;
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -200,10 +200,10 @@ vrank_open_rounds(struct scheduler *scheduler, uint32_t vrank)
 
     while (status == HOOP_OK &&
            simulation_graph_can_open_round(&scheduler->graph, vrank)) {
-        uint32_t i = SIMULATION_END;
+        uint32_t i = SIMULATION_LIST_END;
 
         status = simulation_graph_open_round(&scheduler->graph, vrank, &i);
-        for (; status == HOOP_OK && i != SIMULATION_END;
+        for (; status == HOOP_OK && i != SIMULATION_LIST_END;
              i = step_by_index(scheduler, i)->next) {
             scheduler->n_open++;
             if (is_receive_step(step_by_index(scheduler, i)))
@@ -245,7 +245,7 @@ step_record_end(struct scheduler *scheduler, const struct simulation_step *step)
 
     if (step->flow.end_ns > result->end_ns)
         result->end_ns = step->flow.end_ns;
-    if (step->round < scheduler->round_half &&
+    if (step->round < scheduler->second_half_first_round &&
         step->flow.end_ns > result->half_ns)
         result->half_ns = step->flow.end_ns;
     scheduler->n_open--;
@@ -263,8 +263,9 @@ step_settle_and_release(struct scheduler *scheduler, uint32_t i)
     simulation_graph_settle_step(&scheduler->graph, i);
     if (step->kind == PLAN_SEND)
         status = step_deliver_message(scheduler, step);
-    while (status == HOOP_OK && (follower = simulation_graph_pop_follower(
-                                     &scheduler->graph, i)) != SIMULATION_END)
+    while (status == HOOP_OK &&
+           (follower = simulation_graph_pop_follower(&scheduler->graph, i)) !=
+               SIMULATION_LIST_END)
         status = step_push_if_ready(scheduler, follower);
     if (status == HOOP_OK)
         status = vrank_open_rounds(scheduler, vrank);
@@ -340,7 +341,7 @@ scheduler_run(struct scheduler *scheduler)
     if (status == HOOP_OK && scheduler->n_open > 0 &&
         simulates_all_rounds(scheduler))
         return scheduler_raise_deadlock(scheduler);
-    scheduler->result.n_unmatched = scheduler->match_queue.n_entries;
+    scheduler->result.n_unmatched_messages = scheduler->match_queue.n_entries;
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 

@@ -16,14 +16,14 @@ enum {
 /* Measured on two neighbouring processors: the time to begin and end a round,
  * to see what another processor has written, and to switch from one rank to the
  * next on a processor. */
-static const double ROUND_NS = 100;
-static const double LOOK_NS = 50;
-static const double TURN_NS = 2400;
+static const double SHM_ROUND_OVERHEAD_NS = 100;
+static const double PEER_POLL_NS = 50;
+static const double OVERSUBSCRIBED_TURN_NS = 2400;
 /* Posted data stays in a cache until it is combined: these are the fractions of
  * a byte's cost in a large buffer, and of its additional cost if the buffers do
  * not fit the cache. */
-static const double STAGE_PART = 0.67;
-static const double MEMORY_PART = 0.45;
+static const double POSTED_BYTE_COST_FRACTION = 0.67;
+static const double CACHE_MISS_COST_FRACTION = 0.45;
 
 struct shm_simulation_vrank {
     uint32_t rank;
@@ -87,8 +87,8 @@ step_byte_ns(const struct shm_simulation *setup, enum plan_step_type kind)
 
     const bool combines = kind == PLAN_FETCH_REDUCE || kind == PLAN_COMBINE;
 
-    return combines ? STAGE_PART * setup->machine->reduce_byte_ns
-                    : STAGE_PART * setup->machine->copy_byte_ns +
+    return combines ? POSTED_BYTE_COST_FRACTION * setup->machine->reduce_byte_ns
+                    : POSTED_BYTE_COST_FRACTION * setup->machine->copy_byte_ns +
                           setup->user_buffer_byte_ns;
 }
 
@@ -119,7 +119,7 @@ vrank_simulate_post(struct shm_simulation *setup,
 {
     const double begin_ns = later_time(vrank->now_ns, free_ns);
 
-    vrank->now_ns = begin_ns + ROUND_NS;
+    vrank->now_ns = begin_ns + SHM_ROUND_OVERHEAD_NS;
     for (size_t i = 0; i < setup->plan.n_steps; i++) {
         const struct plan_step *step = &setup->plan.steps[i];
 
@@ -146,7 +146,7 @@ vrank_simulate_fetch(struct shm_simulation *setup,
             vrank->now_ns = later_time(
                 vrank->now_ns,
                 shm_simulation_vrank_of(setup, step->peer)->published_ns);
-            vrank->now_ns += step->peer == vrank->rank ? 0 : LOOK_NS;
+            vrank->now_ns += step->peer == vrank->rank ? 0 : PEER_POLL_NS;
             has_waited = true;
         }
         if (step->kind != PLAN_POST) {
@@ -155,7 +155,7 @@ vrank_simulate_fetch(struct shm_simulation *setup,
         }
     }
     if (has_waited && setup->oversubscription > 1)
-        vrank->now_ns += TURN_NS * setup->oversubscription;
+        vrank->now_ns += OVERSUBSCRIBED_TURN_NS * setup->oversubscription;
 }
 
 /* A waiting rank leaves the processors to the others; all ranks together cannot
@@ -230,13 +230,13 @@ shm_simulation_skip_rounds(struct shm_simulation *setup,
 static enum hoop_status
 shm_simulation_run_rounds(struct shm_simulation *setup, uint32_t n_rounds)
 {
-    const uint32_t n_played = SHM_ROUNDS_FIRST + SHM_ROUNDS_LAST;
+    const uint32_t n_simulated_rounds = SHM_ROUNDS_FIRST + SHM_ROUNDS_LAST;
     double before_ns = 0;
     double before_bytes = 0;
 
     for (uint32_t round = 0; round < n_rounds; round++) {
-        if (round == SHM_ROUNDS_FIRST && n_rounds > n_played) {
-            const double n_skipped = n_rounds - n_played;
+        if (round == SHM_ROUNDS_FIRST && n_rounds > n_simulated_rounds) {
+            const double n_skipped = n_rounds - n_simulated_rounds;
 
             shm_simulation_skip_rounds(
                 setup, n_skipped * (latest_vrank_end_ns(setup) - before_ns),
@@ -262,7 +262,7 @@ user_buffer_byte_ns(const struct shm_simulation *setup)
 
     return setup->machine->cache_bytes > 0 &&
                    bytes > (double)setup->machine->cache_bytes
-               ? MEMORY_PART * setup->machine->memory_byte_ns
+               ? CACHE_MISS_COST_FRACTION * setup->machine->memory_byte_ns
                : 0;
 }
 
@@ -284,7 +284,7 @@ simulation_shm_run(const struct algorithm *algorithm,
     const uint32_t n_rounds = algorithm->n_rounds(shape);
 
     assert(algorithm->is_shm);
-    assert(shape->n_slot >= shape->size);
+    assert(shape->slot_capacity >= shape->size);
     shm_simulation_pick_ranks(&setup);
     setup.user_buffer_byte_ns = user_buffer_byte_ns(&setup);
     const enum hoop_status status = shm_simulation_run_rounds(&setup, n_rounds);

@@ -159,7 +159,7 @@ static enum hoop_status
 operands_count_nested(const struct hoop_operand *operands,
                       size_t n_operands,
                       uint32_t depth,
-                      struct param_counts *counts)
+                      struct param_operand_counts *counts)
 {
     if (n_operands > 0 && !operands)
         return error_raise(HOOP_E_INVALID, "%zu operands, but they are NULL",
@@ -185,7 +185,7 @@ operands_count_nested(const struct hoop_operand *operands,
             continue;
         counts->n_tensors++;
         counts->n_params += operand->param->kind == HOOP_PARAM_MODEL;
-        counts->n_need_grads += operand->param->requires_grad;
+        counts->n_requiring_grad += operand->param->requires_grad;
     }
     return HOOP_OK;
 }
@@ -193,9 +193,9 @@ operands_count_nested(const struct hoop_operand *operands,
 enum hoop_status
 param_operands_check_count(const struct hoop_operand *operands,
                            size_t n_operands,
-                           struct param_counts *out_counts)
+                           struct param_operand_counts *out_counts)
 {
-    struct param_counts counts = {0};
+    struct param_operand_counts counts = {0};
     const enum hoop_status status =
         operands_count_nested(operands, n_operands, 0, &counts);
 
@@ -236,7 +236,7 @@ static _Thread_local struct hoop_op_replacement *newest;
 /* Returns the pointer in the list that points to replacement. It points to NULL
  * if replacement is not in the list. */
 static struct hoop_op_replacement **
-replacement_link_find(const struct hoop_op_replacement *replacement)
+op_replacement_link_find(const struct hoop_op_replacement *replacement)
 {
     struct hoop_op_replacement **link = &newest;
 
@@ -254,7 +254,7 @@ hoop_op_override(struct hoop_op_replacement *replacement)
         return error_raise(HOOP_E_INVALID, "replacement is NULL");
     if (!replacement->name || !*replacement->name)
         return error_raise(HOOP_E_INVALID, "replacement names no operation");
-    if (*replacement_link_find(replacement))
+    if (*op_replacement_link_find(replacement))
         return error_raise(
             HOOP_E_PRECONDITION,
             "this replacement of \"%s\" is in use: release it first",
@@ -271,7 +271,7 @@ hoop_op_override_release(struct hoop_op_replacement *replacement)
         return error_pass(HOOP_E_EXHAUSTED);
     if (!replacement)
         return error_raise(HOOP_E_INVALID, "replacement is NULL");
-    struct hoop_op_replacement **link = replacement_link_find(replacement);
+    struct hoop_op_replacement **link = op_replacement_link_find(replacement);
     if (!*link)
         return error_raise(HOOP_E_PRECONDITION,
                            "the replacement is not in use on this thread");
@@ -307,7 +307,7 @@ op_override_find_backward(const struct hoop_param_op *op)
 }
 
 /* The forward or the backward of an operation. */
-struct op_pass {
+struct param_op_pass {
     const struct hoop_param_op *op;
     const char *name; /* "forward" or "backward" */
     struct param_op_callback work;
@@ -316,20 +316,22 @@ struct op_pass {
 };
 
 static enum hoop_status
-op_pass_call_work(const struct op_pass *op_pass)
+op_pass_call_work(const struct param_op_pass *param_op_pass)
 {
     error_clear();
     const enum hoop_status status =
-        op_pass->work.call(op_pass->op, op_pass->work.owner);
+        param_op_pass->work.call(param_op_pass->op, param_op_pass->work.owner);
     if (status != HOOP_OK)
-        return param_callback_raise(status, op_pass->name, op_pass->op->name);
+        return param_callback_raise(status, param_op_pass->name,
+                                    param_op_pass->op->name);
     return HOOP_OK;
 }
 
 static enum hoop_status
-op_pass_run_with_hooks(const struct op_pass *op_pass, size_t n_params)
+op_pass_run_with_hooks(const struct param_op_pass *param_op_pass,
+                       size_t n_params)
 {
-    const struct hoop_param_op *op = op_pass->op;
+    const struct hoop_param_op *op = param_op_pass->op;
     CLEANUP(free)
     struct hoop_param **params = calloc(n_params, sizeof(struct hoop_param *));
 
@@ -338,11 +340,12 @@ op_pass_run_with_hooks(const struct op_pass *op_pass, size_t n_params)
                            n_params);
     param_operands_collect(op->operands, op->n_operands, params);
     const struct hoop_param_list list = {n_params, params};
-    enum hoop_status status = param_hooks_call(op_pass->pre, &list, op->name);
+    enum hoop_status status =
+        param_hooks_call(param_op_pass->pre, &list, op->name);
     if (status == HOOP_OK)
-        status = op_pass_call_work(op_pass);
+        status = op_pass_call_work(param_op_pass);
     if (status == HOOP_OK)
-        status = param_hooks_call(op_pass->post, &list, op->name);
+        status = param_hooks_call(param_op_pass->post, &list, op->name);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -354,7 +357,7 @@ param_op_is_internal(const struct hoop_param_op *op)
 
 static enum hoop_status
 param_op_count_params(const struct hoop_param_op *op,
-                      struct param_counts *out_counts)
+                      struct param_operand_counts *out_counts)
 {
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
@@ -367,29 +370,30 @@ param_op_count_params(const struct hoop_param_op *op,
 
 /* n_params is the number of parameters for the hooks; 0: call no hooks. */
 static enum hoop_status
-op_pass_run(const struct op_pass *op_pass, size_t n_params)
+op_pass_run(const struct param_op_pass *param_op_pass, size_t n_params)
 {
-    if (!op_pass->work.call)
+    if (!param_op_pass->work.call)
         return error_raise(HOOP_E_INVALID, "operation \"%s\" has no %s",
-                           op_pass->op->name ? op_pass->op->name : "",
-                           op_pass->name);
+                           param_op_pass->op->name ? param_op_pass->op->name
+                                                   : "",
+                           param_op_pass->name);
     const bool is_hooked = n_params > 0 && param_hooks_are_active() &&
-                           !param_op_is_internal(op_pass->op);
+                           !param_op_is_internal(param_op_pass->op);
     const enum hoop_status status =
-        is_hooked ? op_pass_run_with_hooks(op_pass, n_params)
-                  : op_pass_call_work(op_pass);
+        is_hooked ? op_pass_run_with_hooks(param_op_pass, n_params)
+                  : op_pass_call_work(param_op_pass);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
 hoop_param_op_forward(const struct hoop_param_op *op)
 {
-    struct param_counts counts;
+    struct param_operand_counts counts;
     enum hoop_status status = param_op_count_params(op, &counts);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    const struct op_pass op_pass = {
+    const struct param_op_pass param_op_pass = {
         .op = op,
         .name = "forward",
         .work = counts.n_tensors > 0
@@ -398,19 +402,19 @@ hoop_param_op_forward(const struct hoop_param_op *op)
         .pre = PARAM_PRE_FORWARD,
         .post = PARAM_POST_FORWARD,
     };
-    status = op_pass_run(&op_pass, counts.n_params);
+    status = op_pass_run(&param_op_pass, counts.n_params);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
 hoop_param_op_backward(const struct hoop_param_op *op)
 {
-    struct param_counts counts;
+    struct param_operand_counts counts;
     enum hoop_status status = param_op_count_params(op, &counts);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    const struct op_pass op_pass = {
+    const struct param_op_pass param_op_pass = {
         .op = op,
         .name = "backward",
         .work = counts.n_tensors > 0
@@ -419,7 +423,7 @@ hoop_param_op_backward(const struct hoop_param_op *op)
         .pre = PARAM_PRE_BACKWARD,
         .post = PARAM_POST_BACKWARD,
     };
-    status =
-        op_pass_run(&op_pass, counts.n_need_grads > 0 ? counts.n_params : 0);
+    status = op_pass_run(&param_op_pass,
+                         counts.n_requiring_grad > 0 ? counts.n_params : 0);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

@@ -22,10 +22,10 @@ op_override_find_backward(const struct hoop_param_op *op);
 
 /* The functions on operands are pure. Nested lists are visited in order. */
 
-struct param_counts {
+struct param_operand_counts {
     size_t n_tensors;
-    size_t n_params;     /* tensors that are parameters */
-    size_t n_need_grads; /* tensors that require a gradient */
+    size_t n_params;         /* tensors that are parameters */
+    size_t n_requiring_grad; /* tensors that require a gradient */
 };
 
 /* Checks and counts the operands.
@@ -33,7 +33,7 @@ struct param_counts {
 enum hoop_status
 param_operands_check_count(const struct hoop_operand *operands,
                            size_t n_operands,
-                           struct param_counts *out_counts);
+                           struct param_operand_counts *out_counts);
 
 /* Writes the parameters among operands that have been counted to params, which
  * has room for them. Returns their number. */

@@ -14,7 +14,7 @@
 /* Bounds waits for messages that may never be matched. */
 
 static struct messenger_wait_limit
-patience_unlimited(void)
+messenger_wait_limit_none(void)
 {
     return (struct messenger_wait_limit){HOOP_FOREVER};
 }
@@ -43,7 +43,7 @@ messenger_wait_or_cancel(struct messenger_wait_limit *patience, hoop_op_t *op)
 
 /* The tensor that tells other stages of a failure. */
 
-static const uint8_t abort_message_name[ABORT_MESSAGE_NAME] = {
+static const uint8_t abort_message_magic[ABORT_MESSAGE_MAGIC_BYTES] = {
     0x9e, 0x31, 0xd7, 0x5a, 0x04, 0xc2, 0x6f, 0xb8,
     0x13, 0xfd, 0x88, 0x47, 0xe0, 0x2b, 0x71, 0xac,
 };
@@ -66,8 +66,8 @@ abort_message_pack(const struct abort_message *abort_message,
     uint8_t *at = bytes;
 
     memset(bytes, 0, ABORT_MESSAGE_BYTES);
-    memcpy(at, abort_message_name, ABORT_MESSAGE_NAME);
-    at += ABORT_MESSAGE_NAME;
+    memcpy(at, abort_message_magic, ABORT_MESSAGE_MAGIC_BYTES);
+    at += ABORT_MESSAGE_MAGIC_BYTES;
     for (unsigned i = 0; i < 4; i++)
         *at++ = (uint8_t)((uint32_t)abort_message->status >> (8 * i));
     memcpy(at, abort_message->text,
@@ -88,9 +88,11 @@ abort_message_unpack(const struct hoop_tensor *tensor,
 
     if (tensor->dtype != HOOP_UINT8 || !tensor->data ||
         !hoop_shape_equal(&tensor->shape, &shape) ||
-        memcmp(tensor->data, abort_message_name, ABORT_MESSAGE_NAME) != 0)
+        memcmp(tensor->data, abort_message_magic, ABORT_MESSAGE_MAGIC_BYTES) !=
+            0)
         return false;
-    const uint8_t *at = (const uint8_t *)tensor->data + ABORT_MESSAGE_NAME;
+    const uint8_t *at =
+        (const uint8_t *)tensor->data + ABORT_MESSAGE_MAGIC_BYTES;
     for (unsigned i = 0; i < 4; i++)
         status |= (uint32_t)*at++ << (8 * i);
     /* The bytes come from another process: ensure that the status is a failure
@@ -111,7 +113,7 @@ messenger_init(struct messenger *messenger,
         .stages = stages,
         .shape = shape,
         .stage = hoop_comm_rank(stages),
-        .patience = {patience_unlimited(), patience_unlimited()},
+        .patience = {messenger_wait_limit_none(), messenger_wait_limit_none()},
     };
     STAILQ_INIT(&messenger->sends);
 }
@@ -144,7 +146,7 @@ task_message_tag(const struct hoop_task *task)
     const bool is_forward = task->kind == HOOP_TASK_SEND_FORWARD ||
                             task->kind == HOOP_TASK_RECV_FORWARD;
 
-    return tag_of_library_part(TAG_SCHEDULE, is_forward ? 0 : 1);
+    return tag_of_library_part(TAG_SCHEDULE_MESSAGE, is_forward ? 0 : 1);
 }
 
 static bool
@@ -197,7 +199,7 @@ task_message_start(struct messenger *messenger,
 static void
 messenger_cut_off(struct messenger *messenger, enum messenger_side side)
 {
-    messenger->is_cut[side] = true;
+    messenger->is_neighbour_cut_off[side] = true;
     messenger_wait_limit_shorten(&messenger->patience[side]);
 }
 
@@ -206,7 +208,7 @@ messenger_start_receive(struct messenger *messenger,
                         const struct hoop_task *task,
                         struct activation_slot *place)
 {
-    if (messenger->is_cut[task_neighbour_side(task)])
+    if (messenger->is_neighbour_cut_off[task_neighbour_side(task)])
         return HOOP_OK;
     place->tensor = (struct hoop_tensor){.shape = {.n_dims = HOOP_ANY_SHAPE}};
     const enum hoop_status status =

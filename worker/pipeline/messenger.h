@@ -42,15 +42,16 @@ struct messenger_wait_limit {
 enum messenger_side {
     MESSENGER_PREV,
     MESSENGER_NEXT,
-    MESSENGER_SIDES,
+    MESSENGER_N_SIDES,
 };
 
 struct messenger {
     hoop_comm_t *stages;                       /* borrowed, as is shape */
     const struct hoop_schedule_options *shape; /* the same on all stages */
     uint32_t stage;
-    bool is_cut[MESSENGER_SIDES]; /* no more receives are started */
-    struct messenger_wait_limit patience[MESSENGER_SIDES];
+    bool is_neighbour_cut_off
+        [MESSENGER_N_SIDES]; /* no more receives are started */
+    struct messenger_wait_limit patience[MESSENGER_N_SIDES];
     STAILQ_HEAD(, activation_slot) sends; /* in progress, oldest first */
     size_t n_sends;
     size_t bytes_sent;
@@ -109,8 +110,9 @@ struct abort_message {
 };
 
 enum {
-    ABORT_MESSAGE_NAME = 16,
-    ABORT_MESSAGE_BYTES = ABORT_MESSAGE_NAME + 4 + LIMIT_ABORT_MESSAGE_TEXT
+    ABORT_MESSAGE_MAGIC_BYTES = 16,
+    ABORT_MESSAGE_BYTES =
+        ABORT_MESSAGE_MAGIC_BYTES + 4 + LIMIT_ABORT_MESSAGE_TEXT
 };
 
 /* Packs a failure into bytes and returns the tensor to send. The tensor points

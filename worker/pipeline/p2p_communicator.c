@@ -20,7 +20,7 @@
 /* Tells one shape from a list of shapes. */
 
 static bool
-is_all_integers(const struct hoop_variant *list)
+variant_list_is_all_integers(const struct hoop_variant *list)
 {
     for (size_t i = 0; i < list->n_items; i++) {
         if (list->items[i].kind != HOOP_VARIANT_INTEGER)
@@ -38,7 +38,7 @@ hoop_is_single_shape(const struct hoop_variant *variant)
     case HOOP_VARIANT_SIZE:
         return true;
     case HOOP_VARIANT_LIST:
-        return variant->n_items > 0 && is_all_integers(variant);
+        return variant->n_items > 0 && variant_list_is_all_integers(variant);
     case HOOP_VARIANT_NONE:
     case HOOP_VARIANT_INTEGER:
     case HOOP_VARIANT_TEXT:
@@ -99,19 +99,19 @@ p2p_shapes_unpack(const int64_t sizes[P2P_SHAPES_DIMS],
 
 /* An exchange in progress: tensors[direction] has sizes[direction] as its
  * data. */
-struct exchange_of_shapes {
-    int64_t sizes[P2P_ORDER_DIRECTIONS][P2P_SHAPES_DIMS];
-    struct hoop_tensor tensors[P2P_ORDER_DIRECTIONS];
+struct shape_exchange {
+    int64_t sizes[P2P_N_DIRECTIONS][P2P_SHAPES_DIMS];
+    struct hoop_tensor tensors[P2P_N_DIRECTIONS];
     struct hoop_p2p_ops ops;
 };
 
 static void
-shape_exchange_init(struct exchange_of_shapes *exchange_of_shapes)
+shape_exchange_init(struct shape_exchange *shape_exchange)
 {
-    *exchange_of_shapes = (struct exchange_of_shapes){0};
-    for (uint32_t i = 0; i < P2P_ORDER_DIRECTIONS; i++)
-        exchange_of_shapes->tensors[i] = (struct hoop_tensor){
-            .data = exchange_of_shapes->sizes[i],
+    *shape_exchange = (struct shape_exchange){0};
+    for (uint32_t i = 0; i < P2P_N_DIRECTIONS; i++)
+        shape_exchange->tensors[i] = (struct hoop_tensor){
+            .data = shape_exchange->sizes[i],
             .dtype = HOOP_INT64,
             .shape = {.n_dims = 1, .dims = {P2P_SHAPES_DIMS}},
         };
@@ -119,58 +119,56 @@ shape_exchange_init(struct exchange_of_shapes *exchange_of_shapes)
 
 static enum hoop_status
 shape_exchange_fill(const struct hoop_p2p_exchange *wanted,
-                    struct exchange_of_shapes *exchange_of_shapes)
+                    struct shape_exchange *shape_exchange)
 {
     enum hoop_status status = HOOP_OK;
 
     if (wanted->send_prev) {
         status = p2p_shapes_pack(&wanted->send_prev->shape, "send_prev",
-                                 exchange_of_shapes->sizes[HOOP_P2P_SEND_PREV]);
-        exchange_of_shapes->ops.send_prev =
-            &exchange_of_shapes->tensors[HOOP_P2P_SEND_PREV];
+                                 shape_exchange->sizes[HOOP_P2P_SEND_PREV]);
+        shape_exchange->ops.send_prev =
+            &shape_exchange->tensors[HOOP_P2P_SEND_PREV];
     }
     if (status == HOOP_OK && wanted->send_next) {
         status = p2p_shapes_pack(&wanted->send_next->shape, "send_next",
-                                 exchange_of_shapes->sizes[HOOP_P2P_SEND_NEXT]);
-        exchange_of_shapes->ops.send_next =
-            &exchange_of_shapes->tensors[HOOP_P2P_SEND_NEXT];
+                                 shape_exchange->sizes[HOOP_P2P_SEND_NEXT]);
+        shape_exchange->ops.send_next =
+            &shape_exchange->tensors[HOOP_P2P_SEND_NEXT];
     }
     if (wanted->recv_prev)
-        exchange_of_shapes->ops.recv_prev =
-            &exchange_of_shapes->tensors[HOOP_P2P_RECV_PREV];
+        shape_exchange->ops.recv_prev =
+            &shape_exchange->tensors[HOOP_P2P_RECV_PREV];
     if (wanted->recv_next)
-        exchange_of_shapes->ops.recv_next =
-            &exchange_of_shapes->tensors[HOOP_P2P_RECV_NEXT];
+        shape_exchange->ops.recv_next =
+            &shape_exchange->tensors[HOOP_P2P_RECV_NEXT];
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
 shape_exchange_run(const struct hoop_p2p *p2p,
-                   const struct exchange_of_shapes *exchange_of_shapes)
+                   const struct shape_exchange *shape_exchange)
 {
     struct p2p_posting posting = p2p_posting_default(p2p);
     struct hoop_p2p_requests requests;
     unsigned failed;
     enum hoop_status status =
-        p2p_requests_check_one_stage(p2p, &exchange_of_shapes->ops);
+        p2p_ops_check_single_stage(p2p, &shape_exchange->ops);
 
     posting.order = P2P_ORDER_BATCHED;
     posting.tags = TAG_P2P_SHAPE;
     if (status == HOOP_OK)
-        status =
-            p2p_requests_start(&posting, &exchange_of_shapes->ops, &requests);
+        status = p2p_requests_start(&posting, &shape_exchange->ops, &requests);
     if (status == HOOP_OK)
         status = p2p_requests_finish(&requests, &failed);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
-shape_exchange_check_arguments(
-    const struct hoop_p2p_exchange *exchange_of_shapes,
-    const struct hoop_shape *out_prev,
-    const struct hoop_shape *out_next)
+shape_exchange_check_arguments(const struct hoop_p2p_exchange *shape_exchange,
+                               const struct hoop_shape *out_prev,
+                               const struct hoop_shape *out_next)
 {
-    if (!exchange_of_shapes)
+    if (!shape_exchange)
         return error_raise(HOOP_E_INVALID, "exchange is NULL");
     if (!out_prev || !out_next)
         return error_raise(HOOP_E_INVALID, "out_%s is NULL",
@@ -180,25 +178,25 @@ shape_exchange_check_arguments(
 
 enum hoop_status
 hoop_p2p_exchange_shapes(hoop_p2p_t *p2p,
-                         const struct hoop_p2p_exchange *exchange_of_shapes,
+                         const struct hoop_p2p_exchange *shape_exchange,
                          struct hoop_shape *out_prev,
                          struct hoop_shape *out_next)
 {
-    struct exchange_of_shapes under_way;
+    struct shape_exchange under_way;
     struct hoop_shape prev;
     struct hoop_shape next;
     bool is_member = false;
     enum hoop_status status = p2p_communicator_check_member(p2p, &is_member);
 
     if (status == HOOP_OK)
-        status = shape_exchange_check_arguments(exchange_of_shapes, out_prev,
-                                                out_next);
+        status =
+            shape_exchange_check_arguments(shape_exchange, out_prev, out_next);
     if (status != HOOP_OK)
         return error_pass(status);
     if (!is_member)
         return HOOP_OK;
     shape_exchange_init(&under_way);
-    status = shape_exchange_fill(exchange_of_shapes, &under_way);
+    status = shape_exchange_fill(shape_exchange, &under_way);
     if (status == HOOP_OK)
         status = shape_exchange_run(p2p, &under_way);
     if (status == HOOP_OK)
@@ -219,19 +217,19 @@ hoop_p2p_exchange_shapes(hoop_p2p_t *p2p,
 const enum hoop_p2p_direction *
 p2p_order_directions(enum p2p_order order, uint32_t rank)
 {
-    static const enum hoop_p2p_direction batched[P2P_ORDER_DIRECTIONS] = {
+    static const enum hoop_p2p_direction batched[P2P_N_DIRECTIONS] = {
         HOOP_P2P_SEND_PREV,
         HOOP_P2P_RECV_PREV,
         HOOP_P2P_SEND_NEXT,
         HOOP_P2P_RECV_NEXT,
     };
-    static const enum hoop_p2p_direction even[P2P_ORDER_DIRECTIONS] = {
+    static const enum hoop_p2p_direction even[P2P_N_DIRECTIONS] = {
         HOOP_P2P_SEND_NEXT,
         HOOP_P2P_RECV_PREV,
         HOOP_P2P_SEND_PREV,
         HOOP_P2P_RECV_NEXT,
     };
-    static const enum hoop_p2p_direction odd[P2P_ORDER_DIRECTIONS] = {
+    static const enum hoop_p2p_direction odd[P2P_N_DIRECTIONS] = {
         HOOP_P2P_RECV_PREV,
         HOOP_P2P_SEND_NEXT,
         HOOP_P2P_RECV_NEXT,
@@ -251,8 +249,8 @@ enum p2p_direction_pass
 p2p_direction_pass(enum hoop_p2p_direction direction)
 {
     return direction == HOOP_P2P_SEND_NEXT || direction == HOOP_P2P_RECV_PREV
-               ? P2P_ORDER_FORWARD
-               : P2P_ORDER_BACKWARD;
+               ? P2P_PASS_FORWARD
+               : P2P_PASS_BACKWARD;
 }
 
 enum hoop_message_kind

@@ -33,7 +33,7 @@
  */
 
 enum {
-    P2P_ORDER_DIRECTIONS = 4
+    P2P_N_DIRECTIONS = 4
 };
 
 enum p2p_order {
@@ -41,13 +41,13 @@ enum p2p_order {
     P2P_ORDER_UNBATCHED,
 };
 
-/* Returns the P2P_ORDER_DIRECTIONS directions in order. The array is static. */
+/* Returns the P2P_N_DIRECTIONS directions in order. The array is static. */
 const enum hoop_p2p_direction *
 p2p_order_directions(enum p2p_order order, uint32_t rank);
 
 enum p2p_direction_pass {
-    P2P_ORDER_FORWARD,  /* to next, from prev */
-    P2P_ORDER_BACKWARD, /* to prev, from next */
+    P2P_PASS_FORWARD,  /* to next, from prev */
+    P2P_PASS_BACKWARD, /* to prev, from next */
 };
 
 /* Return the direction of travel of a transfer, and whether it is a send. */

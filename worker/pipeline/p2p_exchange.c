@@ -86,11 +86,11 @@ p2p_requests_start(const struct p2p_posting *posting,
 {
     const enum hoop_p2p_direction *directions =
         p2p_order_directions(posting->order, posting->rank);
-    struct tensor_message messages[P2P_ORDER_DIRECTIONS];
-    hoop_op_t *started[P2P_ORDER_DIRECTIONS] = {NULL};
+    struct tensor_message messages[P2P_N_DIRECTIONS];
+    hoop_op_t *started[P2P_N_DIRECTIONS] = {NULL};
     struct hoop_p2p_requests requests = {0};
 
-    for (uint32_t i = 0; i < P2P_ORDER_DIRECTIONS; i++) {
+    for (uint32_t i = 0; i < P2P_N_DIRECTIONS; i++) {
         if (!p2p_ops_tensor(ops, directions[i]))
             continue;
         messages[requests.n_requests] =
@@ -113,7 +113,7 @@ p2p_requests_start(const struct p2p_posting *posting,
 static enum hoop_status
 p2p_requests_wait(struct hoop_p2p_requests *requests, int64_t timeout_ms)
 {
-    hoop_op_t *ops[P2P_ORDER_DIRECTIONS];
+    hoop_op_t *ops[P2P_N_DIRECTIONS];
 
     for (uint32_t i = 0; i < requests->n_requests; i++)
         ops[i] = requests->requests[i].op;
@@ -153,7 +153,7 @@ hoop_p2p_wait(struct hoop_p2p_requests *requests, int64_t timeout_ms)
         return error_pass(HOOP_E_EXHAUSTED);
     if (!requests)
         return error_raise(HOOP_E_INVALID, "requests is NULL");
-    if (requests->n_requests > P2P_ORDER_DIRECTIONS)
+    if (requests->n_requests > P2P_N_DIRECTIONS)
         return error_raise(HOOP_E_INVALID, "%u requests are more than four",
                            requests->n_requests);
     const enum hoop_status status = p2p_requests_wait(requests, timeout_ms);
@@ -161,8 +161,8 @@ hoop_p2p_wait(struct hoop_p2p_requests *requests, int64_t timeout_ms)
 }
 
 enum hoop_status
-p2p_requests_check_one_stage(const struct hoop_p2p *p2p,
-                             const struct hoop_p2p_ops *ops)
+p2p_ops_check_single_stage(const struct hoop_p2p *p2p,
+                           const struct hoop_p2p_ops *ops)
 {
     if (p2p->size != 1)
         return HOOP_OK;
@@ -397,7 +397,7 @@ p2p_ops_check(const struct hoop_p2p *p2p, const struct hoop_p2p_ops *ops)
 }
 
 /* Transfers with the communicator's settings applied. */
-struct configured_ops {
+struct p2p_ops_with_settings {
     struct hoop_tensor prev; /* expected tensor, as next */
     struct hoop_tensor next;
     struct hoop_p2p_ops ops;
@@ -406,7 +406,7 @@ struct configured_ops {
 static void
 p2p_ops_apply_settings(const struct hoop_p2p *p2p,
                        const struct hoop_p2p_ops *ops,
-                       struct configured_ops *out)
+                       struct p2p_ops_with_settings *out)
 {
     out->ops = *ops;
     if (ops->recv_prev) {
@@ -444,17 +444,17 @@ p2p_exchange_run_checked(const struct hoop_p2p *p2p,
     struct hoop_p2p_received came = {0};
     struct p2p_posting posting = p2p_posting_default(p2p);
     struct hoop_p2p_requests requests;
-    struct configured_ops configured_ops;
+    struct p2p_ops_with_settings p2p_ops_with_settings;
 
-    configured_ops.ops = *ops;
+    p2p_ops_with_settings.ops = *ops;
     /* The tensor that stands for an empty list has a dtype of its own. */
     if (part != FRAME_PART_EMPTY)
-        p2p_ops_apply_settings(p2p, ops, &configured_ops);
-    configured_ops.ops.received_prev = &came.prev;
-    configured_ops.ops.received_next = &came.next;
+        p2p_ops_apply_settings(p2p, ops, &p2p_ops_with_settings);
+    p2p_ops_with_settings.ops.received_prev = &came.prev;
+    p2p_ops_with_settings.ops.received_next = &came.next;
     posting.part = part;
     enum hoop_status status =
-        p2p_requests_start(&posting, &configured_ops.ops, &requests);
+        p2p_requests_start(&posting, &p2p_ops_with_settings.ops, &requests);
     if (status != HOOP_OK)
         return error_pass(status);
     status = p2p_requests_finish(&requests, out_failed);
@@ -476,7 +476,7 @@ p2p_exchange_list_element(const struct hoop_p2p *p2p,
 
     *out_failed = 0;
     if (status == HOOP_OK)
-        status = p2p_requests_check_one_stage(p2p, ops);
+        status = p2p_ops_check_single_stage(p2p, ops);
     if (status == HOOP_OK)
         status = p2p_exchange_run_checked(p2p, ops, part, out_failed);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -488,7 +488,7 @@ p2p_exchange_start(const struct hoop_p2p *p2p,
                    struct hoop_p2p_requests *out_requests)
 {
     const struct p2p_posting posting = p2p_posting_default(p2p);
-    struct configured_ops configured_ops;
+    struct p2p_ops_with_settings p2p_ops_with_settings;
     enum hoop_status status;
 
     if (p2p->order == P2P_ORDER_BATCHED)
@@ -498,8 +498,9 @@ p2p_exchange_start(const struct hoop_p2p *p2p,
     status = p2p_ops_check(p2p, ops);
     if (status != HOOP_OK)
         return error_pass(status);
-    p2p_ops_apply_settings(p2p, ops, &configured_ops);
-    status = p2p_requests_start(&posting, &configured_ops.ops, out_requests);
+    p2p_ops_apply_settings(p2p, ops, &p2p_ops_with_settings);
+    status =
+        p2p_requests_start(&posting, &p2p_ops_with_settings.ops, out_requests);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 

@@ -51,8 +51,9 @@ struct p2p_posting {
     uint32_t prev;     /* ranks of comm, as next */
     uint32_t next;
     enum p2p_order order;
-    enum tag_library_part tags; /* messages of one part never match another's */
-    uint32_t part;              /* wire/frame_tensor.h: of each tensor */
+    enum tag_library_namespace
+        tags;      /* messages of one part never match another's */
+    uint32_t part; /* wire/frame_tensor.h: of each tensor */
 };
 
 /* Returns the posting of p2p as it was created: one tensor in each
@@ -77,7 +78,7 @@ p2p_requests_finish(struct hoop_p2p_requests *requests, unsigned *out_failed);
  * sent in a direction of travel must be received in the same call.
  * Handle: HOOP_E_INVALID. */
 enum hoop_status
-p2p_requests_check_one_stage(const struct hoop_p2p *p2p,
-                             const struct hoop_p2p_ops *ops);
+p2p_ops_check_single_stage(const struct hoop_p2p *p2p,
+                           const struct hoop_p2p_ops *ops);
 
 #endif

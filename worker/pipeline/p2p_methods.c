@@ -19,8 +19,8 @@
 #include "wire/frame_tensor.h"
 
 enum neighbour_exchange_parts {
-    TURN_SEND = 1,
-    TURN_RECEIVE = 2,
+    NEIGHBOUR_EXCHANGE_SEND = 1,
+    NEIGHBOUR_EXCHANGE_RECEIVE = 2,
 };
 
 /* What a stage exchanges with one neighbour in one call. */
@@ -83,9 +83,10 @@ neighbour_exchange_check(const struct hoop_p2p *p2p,
 {
     enum hoop_status status = HOOP_OK;
 
-    if (neighbour_exchange->parts & TURN_SEND)
+    if (neighbour_exchange->parts & NEIGHBOUR_EXCHANGE_SEND)
         status = send_list_check(neighbour_exchange->send);
-    if (status == HOOP_OK && neighbour_exchange->parts & TURN_RECEIVE)
+    if (status == HOOP_OK &&
+        neighbour_exchange->parts & NEIGHBOUR_EXCHANGE_RECEIVE)
         status = receive_list_check(p2p, neighbour_exchange->receive);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -101,7 +102,7 @@ neighbour_exchange_check(const struct hoop_p2p *p2p,
 }
 
 /* Stands for a list without tensors. */
-static const struct hoop_tensor no_tensor = {
+static const struct hoop_tensor zero_element_tensor = {
     .dtype = HOOP_UINT8,
     .shape = {.n_dims = 1, .dims = {0}},
 };
@@ -117,7 +118,7 @@ static size_t
 neighbour_exchange_n_tensors(
     const struct neighbour_exchange *neighbour_exchange)
 {
-    return neighbour_exchange->parts & TURN_SEND
+    return neighbour_exchange->parts & NEIGHBOUR_EXCHANGE_SEND
                ? neighbour_exchange->send->n_tensors
                : neighbour_exchange->receive->n_tensors;
 }
@@ -133,11 +134,12 @@ list_element_ops(const struct neighbour_exchange *neighbour_exchange,
     const struct hoop_tensor *send = NULL;
     const struct hoop_tensor *receive = NULL;
 
-    if (parts & TURN_SEND)
-        send = is_none ? &no_tensor : &neighbour_exchange->send->tensors[index];
-    if (parts & TURN_RECEIVE)
-        receive =
-            is_none ? &no_tensor : &neighbour_exchange->receive->tensors[index];
+    if (parts & NEIGHBOUR_EXCHANGE_SEND)
+        send = is_none ? &zero_element_tensor
+                       : &neighbour_exchange->send->tensors[index];
+    if (parts & NEIGHBOUR_EXCHANGE_RECEIVE)
+        receive = is_none ? &zero_element_tensor
+                          : &neighbour_exchange->receive->tensors[index];
     if (neighbour_exchange->end == HOOP_P2P_STAGE_LAST)
         return (struct hoop_p2p_ops){
             .send_next = send,
@@ -167,9 +169,9 @@ exchange_progress_fail(struct exchange_progress *exchange_progress,
                  error_text());
     }
     if (failed & sends)
-        exchange_progress->parts &= ~(unsigned)TURN_SEND;
+        exchange_progress->parts &= ~(unsigned)NEIGHBOUR_EXCHANGE_SEND;
     if (failed & ~sends)
-        exchange_progress->parts &= ~(unsigned)TURN_RECEIVE;
+        exchange_progress->parts &= ~(unsigned)NEIGHBOUR_EXCHANGE_RECEIVE;
     if (status != HOOP_E_MISMATCH)
         exchange_progress->parts = 0;
 }
@@ -278,7 +280,9 @@ hoop_p2p_recv_forward(hoop_p2p_t *p2p,
                       unsigned stage)
 {
     const struct neighbour_exchange neighbour_exchange = {
-        .end = HOOP_P2P_STAGE_FIRST, .parts = TURN_RECEIVE, .receive = input};
+        .end = HOOP_P2P_STAGE_FIRST,
+        .parts = NEIGHBOUR_EXCHANGE_RECEIVE,
+        .receive = input};
 
     return p2p_stage_exchange_run(p2p, &neighbour_exchange, stage);
 }
@@ -290,7 +294,7 @@ hoop_p2p_recv_backward(hoop_p2p_t *p2p,
 {
     const struct neighbour_exchange neighbour_exchange = {
         .end = HOOP_P2P_STAGE_LAST,
-        .parts = TURN_RECEIVE,
+        .parts = NEIGHBOUR_EXCHANGE_RECEIVE,
         .receive = output_grad};
 
     return p2p_stage_exchange_run(p2p, &neighbour_exchange, stage);
@@ -302,7 +306,9 @@ hoop_p2p_send_forward(hoop_p2p_t *p2p,
                       unsigned stage)
 {
     const struct neighbour_exchange neighbour_exchange = {
-        .end = HOOP_P2P_STAGE_LAST, .parts = TURN_SEND, .send = output};
+        .end = HOOP_P2P_STAGE_LAST,
+        .parts = NEIGHBOUR_EXCHANGE_SEND,
+        .send = output};
 
     return p2p_stage_exchange_run(p2p, &neighbour_exchange, stage);
 }
@@ -313,7 +319,9 @@ hoop_p2p_send_backward(hoop_p2p_t *p2p,
                        unsigned stage)
 {
     const struct neighbour_exchange neighbour_exchange = {
-        .end = HOOP_P2P_STAGE_FIRST, .parts = TURN_SEND, .send = input_grad};
+        .end = HOOP_P2P_STAGE_FIRST,
+        .parts = NEIGHBOUR_EXCHANGE_SEND,
+        .send = input_grad};
 
     return p2p_stage_exchange_run(p2p, &neighbour_exchange, stage);
 }
@@ -326,7 +334,7 @@ hoop_p2p_send_forward_recv_backward(hoop_p2p_t *p2p,
 {
     const struct neighbour_exchange neighbour_exchange = {
         .end = HOOP_P2P_STAGE_LAST,
-        .parts = TURN_SEND | TURN_RECEIVE,
+        .parts = NEIGHBOUR_EXCHANGE_SEND | NEIGHBOUR_EXCHANGE_RECEIVE,
         .send = output,
         .receive = output_grad};
 
@@ -341,7 +349,7 @@ hoop_p2p_send_backward_recv_forward(hoop_p2p_t *p2p,
 {
     const struct neighbour_exchange neighbour_exchange = {
         .end = HOOP_P2P_STAGE_FIRST,
-        .parts = TURN_SEND | TURN_RECEIVE,
+        .parts = NEIGHBOUR_EXCHANGE_SEND | NEIGHBOUR_EXCHANGE_RECEIVE,
         .send = input_grad,
         .receive = input};
 

@@ -28,13 +28,13 @@ enum {
     PIPE_LANE_BITS = 24
 };
 
-static const uint32_t PIPE_LANES = (uint32_t)1 << PIPE_LANE_BITS;
+static const uint32_t PIPE_N_LANES = (uint32_t)1 << PIPE_LANE_BITS;
 
-/* Returns the tag. lane must be below PIPE_LANES. */
+/* Returns the tag. lane must be below PIPE_N_LANES. */
 static inline uint64_t
 pipe_tag(enum pipe_message_kind kind, uint32_t lane)
 {
-    return tag_of_library_part(TAG_PIPELINE,
+    return tag_of_library_part(TAG_PIPELINE_TENSOR,
                                (uint64_t)kind << PIPE_LANE_BITS | lane);
 }
 

@@ -131,42 +131,48 @@ hoop_pipeline_set_chunk(hoop_pipeline_t *pipeline,
 
 /* Which stage does nothing. */
 enum idle_stage {
-    NOBODY,
-    FIRST_STAGE,
-    LAST_STAGE,
+    IDLE_STAGE_NONE,
+    IDLE_STAGE_FIRST,
+    IDLE_STAGE_LAST,
 };
 
-struct pipe_step {
+struct pipe_exchange_rule {
     enum idle_stage idle_stage;
     unsigned needs; /* bits of enum transfer_direction */
 };
 
 enum {
-    SEND_PREV = 1 << TRANSFER_SEND_PREV_STAGE,
-    RECV_PREV = 1 << TRANSFER_RECV_PREV_STAGE,
-    RECV_NEXT = 1 << TRANSFER_RECV_NEXT_STAGE,
-    SEND_NEXT = 1 << TRANSFER_SEND_NEXT_STAGE,
+    TRANSFER_BIT_SEND_PREV = 1 << TRANSFER_SEND_PREV_STAGE,
+    TRANSFER_BIT_RECV_PREV = 1 << TRANSFER_RECV_PREV_STAGE,
+    TRANSFER_BIT_RECV_NEXT = 1 << TRANSFER_RECV_NEXT_STAGE,
+    TRANSFER_BIT_SEND_NEXT = 1 << TRANSFER_SEND_NEXT_STAGE,
 };
 
-static const struct pipe_step recv_forward = {FIRST_STAGE, RECV_PREV};
-static const struct pipe_step recv_backward = {LAST_STAGE, RECV_NEXT};
-static const struct pipe_step send_forward = {LAST_STAGE, SEND_NEXT};
-static const struct pipe_step send_backward = {FIRST_STAGE, SEND_PREV};
+static const struct pipe_exchange_rule recv_forward = {IDLE_STAGE_FIRST,
+                                                       TRANSFER_BIT_RECV_PREV};
+static const struct pipe_exchange_rule recv_backward = {IDLE_STAGE_LAST,
+                                                        TRANSFER_BIT_RECV_NEXT};
+static const struct pipe_exchange_rule send_forward = {IDLE_STAGE_LAST,
+                                                       TRANSFER_BIT_SEND_NEXT};
+static const struct pipe_exchange_rule send_backward = {IDLE_STAGE_FIRST,
+                                                        TRANSFER_BIT_SEND_PREV};
 /* In these two a receive is optional. */
-static const struct pipe_step forward_and_back = {LAST_STAGE, SEND_NEXT};
-static const struct pipe_step backward_and_forth = {FIRST_STAGE, SEND_PREV};
-static const struct pipe_step anything = {NOBODY, 0};
+static const struct pipe_exchange_rule send_forward_recv_grad = {
+    IDLE_STAGE_LAST, TRANSFER_BIT_SEND_NEXT};
+static const struct pipe_exchange_rule send_grad_recv_forward = {
+    IDLE_STAGE_FIRST, TRANSFER_BIT_SEND_PREV};
+static const struct pipe_exchange_rule anything = {IDLE_STAGE_NONE, 0};
 
 static bool
-pipe_step_is_idle(const struct pipe_step *pipe_step,
-                  const hoop_pipeline_t *pipeline)
+pipe_exchange_is_idle(const struct pipe_exchange_rule *pipe_exchange_rule,
+                      const hoop_pipeline_t *pipeline)
 {
-    switch (pipe_step->idle_stage) {
-    case NOBODY:
+    switch (pipe_exchange_rule->idle_stage) {
+    case IDLE_STAGE_NONE:
         return false;
-    case FIRST_STAGE:
+    case IDLE_STAGE_FIRST:
         return hoop_pipeline_is_first(pipeline);
-    case LAST_STAGE:
+    case IDLE_STAGE_LAST:
         return hoop_pipeline_is_last(pipeline);
     }
     return false;
@@ -194,9 +200,9 @@ pipe_options_apply(const struct hoop_pipe_options *options,
                    const hoop_pipeline_t *pipeline,
                    struct transfer *transfer)
 {
-    if (options->lane >= PIPE_LANES)
+    if (options->lane >= PIPE_N_LANES)
         return error_raise(HOOP_E_INVALID, "lane %u is not below %u",
-                           options->lane, PIPE_LANES);
+                           options->lane, PIPE_N_LANES);
     if (options->flags & ~(unsigned)HOOP_PIPE_SCATTER_GATHER)
         return error_raise(HOOP_E_INVALID, "flags %#x are not known to hoop",
                            options->flags);
@@ -216,11 +222,11 @@ pipe_options_apply(const struct hoop_pipe_options *options,
 }
 
 static enum hoop_status
-pipe_step_check_lists(const struct pipe_step *pipe_step,
-                      const struct transfer *transfer)
+pipe_exchange_check_lists(const struct pipe_exchange_rule *pipe_exchange_rule,
+                          const struct transfer *transfer)
 {
-    for (unsigned way = 0; way < TRANSFER_WAYS; way++) {
-        if ((pipe_step->needs & 1U << way) && !transfer->lists[way])
+    for (unsigned way = 0; way < TRANSFER_N_DIRECTIONS; way++) {
+        if ((pipe_exchange_rule->needs & 1U << way) && !transfer->lists[way])
             return error_raise(HOOP_E_INVALID, "%s is NULL",
                                transfer_direction_name(way));
     }
@@ -229,7 +235,8 @@ pipe_step_check_lists(const struct pipe_step *pipe_step,
 
 /* Sets n_received of both lists to all that was expected, or to 0. */
 static void
-received_counts_set(const struct hoop_pipe_exchange *exchange, bool has_come)
+received_lists_set_counts(const struct hoop_pipe_exchange *exchange,
+                          bool has_come)
 {
     struct hoop_tensors *const lists[] = {exchange->input,
                                           exchange->output_grad};
@@ -241,10 +248,10 @@ received_counts_set(const struct hoop_pipe_exchange *exchange, bool has_come)
 }
 
 static enum hoop_status
-pipe_step_run(const struct pipe_step *pipe_step,
-              hoop_pipeline_t *pipeline,
-              const struct hoop_pipe_exchange *exchange,
-              const struct hoop_pipe_options *options)
+pipe_exchange_run(const struct pipe_exchange_rule *pipe_exchange_rule,
+                  hoop_pipeline_t *pipeline,
+                  const struct hoop_pipe_exchange *exchange,
+                  const struct hoop_pipe_options *options)
 {
     static const struct hoop_pipe_options usual = {0};
 
@@ -267,16 +274,16 @@ pipe_step_run(const struct pipe_step *pipe_step,
         pipe_options_apply(options ? options : &usual, pipeline, &transfer);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (pipe_step_is_idle(pipe_step, pipeline)) {
-        received_counts_set(exchange, false);
+    if (pipe_exchange_is_idle(pipe_exchange_rule, pipeline)) {
+        received_lists_set_counts(exchange, false);
         return HOOP_OK;
     }
-    status = pipe_step_check_lists(pipe_step, &transfer);
+    status = pipe_exchange_check_lists(pipe_exchange_rule, &transfer);
     if (status == HOOP_OK)
         status = transfer_run(&transfer);
     if (status != HOOP_OK)
         return error_pass(status);
-    received_counts_set(exchange, true);
+    received_lists_set_counts(exchange, true);
     return HOOP_OK;
 }
 
@@ -287,7 +294,7 @@ hoop_pipe_recv_forward(hoop_pipeline_t *pipeline,
 {
     const struct hoop_pipe_exchange exchange = {.input = input};
 
-    return pipe_step_run(&recv_forward, pipeline, &exchange, options);
+    return pipe_exchange_run(&recv_forward, pipeline, &exchange, options);
 }
 
 enum hoop_status
@@ -297,7 +304,7 @@ hoop_pipe_recv_backward(hoop_pipeline_t *pipeline,
 {
     const struct hoop_pipe_exchange exchange = {.output_grad = output_grad};
 
-    return pipe_step_run(&recv_backward, pipeline, &exchange, options);
+    return pipe_exchange_run(&recv_backward, pipeline, &exchange, options);
 }
 
 enum hoop_status
@@ -307,7 +314,7 @@ hoop_pipe_send_forward(hoop_pipeline_t *pipeline,
 {
     const struct hoop_pipe_exchange exchange = {.output = output};
 
-    return pipe_step_run(&send_forward, pipeline, &exchange, options);
+    return pipe_exchange_run(&send_forward, pipeline, &exchange, options);
 }
 
 enum hoop_status
@@ -317,7 +324,7 @@ hoop_pipe_send_backward(hoop_pipeline_t *pipeline,
 {
     const struct hoop_pipe_exchange exchange = {.input_grad = input_grad};
 
-    return pipe_step_run(&send_backward, pipeline, &exchange, options);
+    return pipe_exchange_run(&send_backward, pipeline, &exchange, options);
 }
 
 enum hoop_status
@@ -331,7 +338,8 @@ hoop_pipe_send_forward_recv_backward(hoop_pipeline_t *pipeline,
         .output_grad = output_grad,
     };
 
-    return pipe_step_run(&forward_and_back, pipeline, &exchange, options);
+    return pipe_exchange_run(&send_forward_recv_grad, pipeline, &exchange,
+                             options);
 }
 
 enum hoop_status
@@ -345,7 +353,8 @@ hoop_pipe_send_backward_recv_forward(hoop_pipeline_t *pipeline,
         .input = input,
     };
 
-    return pipe_step_run(&backward_and_forth, pipeline, &exchange, options);
+    return pipe_exchange_run(&send_grad_recv_forward, pipeline, &exchange,
+                             options);
 }
 
 enum hoop_status
@@ -359,7 +368,7 @@ hoop_pipe_send_forward_recv_forward(hoop_pipeline_t *pipeline,
         .input = input,
     };
 
-    return pipe_step_run(&anything, pipeline, &exchange, options);
+    return pipe_exchange_run(&anything, pipeline, &exchange, options);
 }
 
 enum hoop_status
@@ -373,7 +382,7 @@ hoop_pipe_send_backward_recv_backward(hoop_pipeline_t *pipeline,
         .output_grad = output_grad,
     };
 
-    return pipe_step_run(&anything, pipeline, &exchange, options);
+    return pipe_exchange_run(&anything, pipeline, &exchange, options);
 }
 
 enum hoop_status
@@ -381,7 +390,7 @@ hoop_pipe_exchange_all(hoop_pipeline_t *pipeline,
                        const struct hoop_pipe_exchange *exchange,
                        const struct hoop_pipe_options *options)
 {
-    return pipe_step_run(&anything, pipeline, exchange, options);
+    return pipe_exchange_run(&anything, pipeline, exchange, options);
 }
 
 /* Sends the shape of a tensor as two messages. */
@@ -393,20 +402,21 @@ struct meta_peer_and_tag {
 };
 
 static enum hoop_status
-meta_route_choose(const hoop_pipeline_t *pipeline,
-                  const struct hoop_pipe_options *options,
-                  enum hoop_message_kind kind,
-                  struct meta_peer_and_tag *out_way)
+meta_peer_and_tag_choose(const hoop_pipeline_t *pipeline,
+                         const struct hoop_pipe_options *options,
+                         enum hoop_message_kind kind,
+                         struct meta_peer_and_tag *out_way)
 {
     const bool is_send = kind == HOOP_SEND;
     const uint32_t *rank = NULL;
 
     if (options)
         rank = is_send ? options->next : options->prev;
-    if (options && options->lane >= PIPE_LANES)
+    if (options && options->lane >= PIPE_N_LANES)
         return error_raise(HOOP_E_INVALID, "lane %u is not below %u",
-                           options->lane, PIPE_LANES);
-    out_way->tag = tag_of_library_part(TAG_META, options ? options->lane : 0);
+                           options->lane, PIPE_N_LANES);
+    out_way->tag =
+        tag_of_library_part(TAG_TENSOR_META, options ? options->lane : 0);
     if (rank)
         out_way->peer = *rank;
     else
@@ -529,8 +539,8 @@ hoop_send_tensor_meta(hoop_pipeline_t *pipeline,
         return HOOP_OK;
     enum hoop_status status = shape_count(&tensor->shape, &count);
     if (status == HOOP_OK)
-        status =
-            meta_route_choose(pipeline, options, HOOP_SEND, &meta_peer_and_tag);
+        status = meta_peer_and_tag_choose(pipeline, options, HOOP_SEND,
+                                          &meta_peer_and_tag);
     if (status == HOOP_OK)
         status =
             shape_send(&tensor->shape, &meta_peer_and_tag, pipeline->stages);
@@ -559,8 +569,8 @@ hoop_recv_tensor_meta(hoop_pipeline_t *pipeline,
         *out_shape = *known;
         return HOOP_OK;
     }
-    enum hoop_status status =
-        meta_route_choose(pipeline, options, HOOP_RECV, &meta_peer_and_tag);
+    enum hoop_status status = meta_peer_and_tag_choose(
+        pipeline, options, HOOP_RECV, &meta_peer_and_tag);
     if (status == HOOP_OK)
         status = shape_receive(&meta_peer_and_tag, pipeline->stages, out_shape);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -594,13 +604,13 @@ ring_shift_tensor(const struct hoop_tensor *tensor,
             .kind = HOOP_SEND,
             .tensor = tensor,
             .peer = (rank + 1) % size,
-            .tag = tag_of_library_part(TAG_RING, 0),
+            .tag = tag_of_library_part(TAG_RING_FORWARD, 0),
         },
         {
             .kind = HOOP_RECV,
             .tensor = out,
             .peer = (rank + size - 1) % size,
-            .tag = tag_of_library_part(TAG_RING, 0),
+            .tag = tag_of_library_part(TAG_RING_FORWARD, 0),
         },
     };
 

@@ -35,26 +35,28 @@ enum hoop_status
 activation_store_init(struct activation_store *activation_store,
                       const struct hoop_schedule_options *shape)
 {
-    const size_t n_per_row = (size_t)shape->n_chunks * shape->n_micro_batches;
+    const size_t n_slots_per_kind =
+        (size_t)shape->n_chunks * shape->n_micro_batches;
 
     *activation_store = (struct activation_store){
         .n_micro_batches = shape->n_micro_batches,
-        .n_per_row = n_per_row,
-        .places = calloc(ACTIVATION_KINDS * n_per_row,
+        .n_slots_per_kind = n_slots_per_kind,
+        .places = calloc(ACTIVATION_N_KINDS * n_slots_per_kind,
                          sizeof(*activation_store->places)),
     };
     if (!activation_store->places)
         return error_raise(HOOP_E_EXHAUSTED,
                            "no memory for the places of %zu tensors",
-                           ACTIVATION_KINDS * n_per_row);
+                           ACTIVATION_N_KINDS * n_slots_per_kind);
     return HOOP_OK;
 }
 
 void
 activation_store_deinit(struct activation_store *activation_store)
 {
-    for (size_t i = 0; activation_store->places &&
-                       i < ACTIVATION_KINDS * activation_store->n_per_row;
+    for (size_t i = 0;
+         activation_store->places &&
+         i < ACTIVATION_N_KINDS * activation_store->n_slots_per_kind;
          i++)
         activation_slot_clear(&activation_store->places[i]);
     free(activation_store->places);
@@ -70,9 +72,10 @@ activation_store_slot(const struct activation_store *activation_store,
     const size_t column =
         chunk * activation_store->n_micro_batches + micro_batch;
 
-    assert(column < activation_store->n_per_row);
+    assert(column < activation_store->n_slots_per_kind);
     return &activation_store
-                ->places[(size_t)row * activation_store->n_per_row + column];
+                ->places[(size_t)row * activation_store->n_slots_per_kind +
+                         column];
 }
 
 void
@@ -97,8 +100,9 @@ struct run {
     const struct hoop_task *tasks;
     size_t n_tasks;
     size_t at;
-    size_t receive_next; /* receives of tasks before this one are started */
-    size_t n_live;
+    size_t
+        next_receive_to_start; /* receives of tasks before this one are started */
+    size_t n_live_activations;
     struct messenger messenger;
     struct activation_store activation_store;
     struct hoop_run_stats stats;
@@ -215,7 +219,7 @@ struct task_tensors {
     struct activation_slot *made;
     /* for a stage alone: where the result goes; NULL: it is sent or unused */
     struct activation_slot *onward;
-    bool is_wanted; /* the result is used */
+    bool is_result_used; /* the result is used */
 };
 
 static struct task_tensors
@@ -224,13 +228,13 @@ forward_task_tensors(const struct run *run, const struct hoop_task *task)
     struct hoop_task next = *task;
     struct task_tensors forward = {
         .made = task_activation_slot(run, ACTIVATION_OUTPUT, task),
-        .is_wanted = !task_is_last_stage(run, task),
+        .is_result_used = !task_is_last_stage(run, task),
     };
 
     next.chunk++;
     if (!task_is_first_stage(run, task))
         forward.input = task_activation_slot(run, ACTIVATION_INPUT, task);
-    if (forward.is_wanted && run_is_single_stage(run))
+    if (forward.is_result_used && run_is_single_stage(run))
         forward.onward = task_activation_slot(run, ACTIVATION_INPUT, &next);
     return forward;
 }
@@ -241,16 +245,16 @@ backward_task_tensors(const struct run *run, const struct hoop_task *task)
     struct hoop_task next = *task;
     struct task_tensors backward = {
         .made = task_activation_slot(run, ACTIVATION_INPUT_GRAD, task),
-        .is_wanted = !task_is_first_stage(run, task),
+        .is_result_used = !task_is_first_stage(run, task),
     };
 
     next.chunk--;
-    if (backward.is_wanted)
+    if (backward.is_result_used)
         backward.input = task_activation_slot(run, ACTIVATION_INPUT, task);
     if (!task_is_last_stage(run, task))
         backward.output_grad =
             task_activation_slot(run, ACTIVATION_OUTPUT_GRAD, task);
-    if (backward.is_wanted && run_is_single_stage(run))
+    if (backward.is_result_used && run_is_single_stage(run))
         backward.onward =
             task_activation_slot(run, ACTIVATION_OUTPUT_GRAD, &next);
     return backward;
@@ -284,7 +288,7 @@ callback_output_check(const struct task_tensors *task_tensors)
                            "it made a tensor of the memory that it was given; "
                            "make one by hoop_tensor_create()");
     }
-    return task_tensors->is_wanted
+    return task_tensors->is_result_used
                ? operand_check(&made->tensor, "what it made")
                : HOOP_OK;
 }
@@ -331,7 +335,7 @@ static void
 callback_output_store(const struct run *run,
                       const struct task_tensors *task_tensors)
 {
-    if (run_has_failed(run) || !task_tensors->is_wanted)
+    if (run_has_failed(run) || !task_tensors->is_result_used)
         activation_slot_clear(task_tensors->made);
     else if (task_tensors->onward)
         activation_slot_move(task_tensors->made, task_tensors->onward);
@@ -346,8 +350,8 @@ run_forward_task(struct run *run, const struct hoop_task *task)
         run_wait_for_tensor(run, HOOP_TASK_RECV_FORWARD, task, forward.input);
     if (run_has_failed(run))
         return;
-    if (++run->n_live > run->stats.n_live_max)
-        run->stats.n_live_max = run->n_live;
+    if (++run->n_live_activations > run->stats.n_live_max)
+        run->stats.n_live_max = run->n_live_activations;
     stage_callback_run_timed(run, task, &forward);
     callback_output_store(run, &forward);
 }
@@ -368,11 +372,11 @@ run_backward_task(struct run *run, const struct hoop_task *task)
         activation_slot_clear(backward.input);
     if (backward.output_grad)
         activation_slot_clear(backward.output_grad);
-    run->n_live--;
+    run->n_live_activations--;
 }
 
 static void
-run_send(struct run *run, const struct hoop_task *task)
+run_send_task(struct run *run, const struct hoop_task *task)
 {
     const enum activation_kind row = task->kind == HOOP_TASK_SEND_FORWARD
                                          ? ACTIVATION_OUTPUT
@@ -420,10 +424,11 @@ task_receive_start(struct run *run, const struct hoop_task *task)
 static void
 run_start_receives_ahead(struct run *run)
 {
-    for (; run->receive_next < run->n_tasks &&
-           run->receive_next <= run->at + LIMIT_PIPELINE_PREPOSTED_TASKS;
-         run->receive_next++) {
-        const struct hoop_task *task = &run->tasks[run->receive_next];
+    for (;
+         run->next_receive_to_start < run->n_tasks &&
+         run->next_receive_to_start <= run->at + LIMIT_PIPELINE_PREPOSTED_TASKS;
+         run->next_receive_to_start++) {
+        const struct hoop_task *task = &run->tasks[run->next_receive_to_start];
 
         if (task_is_receive(task))
             task_receive_start(run, task);
@@ -442,7 +447,7 @@ run_task(struct run *run, const struct hoop_task *task)
         return;
     case HOOP_TASK_SEND_FORWARD:
     case HOOP_TASK_SEND_BACKWARD:
-        run_send(run, task);
+        run_send_task(run, task);
         return;
     case HOOP_TASK_RECV_FORWARD:
     case HOOP_TASK_RECV_BACKWARD:

@@ -22,7 +22,7 @@ enum activation_kind {
     ACTIVATION_OUTPUT,
     ACTIVATION_OUTPUT_GRAD,
     ACTIVATION_INPUT_GRAD,
-    ACTIVATION_KINDS,
+    ACTIVATION_N_KINDS,
 };
 
 struct activation_slot {
@@ -34,7 +34,7 @@ struct activation_slot {
 
 struct activation_store {
     size_t n_micro_batches;
-    size_t n_per_row;
+    size_t n_slots_per_kind;
     struct activation_slot *places;
 };
 

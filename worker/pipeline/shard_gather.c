@@ -81,7 +81,7 @@ shard_placeholder(const struct hoop_tensor *tensor)
 }
 
 struct hoop_tensor
-shard_empty(enum hoop_dtype dtype)
+shard_make_empty(enum hoop_dtype dtype)
 {
     return (struct hoop_tensor){
         .dtype = dtype,
@@ -91,7 +91,7 @@ shard_empty(enum hoop_dtype dtype)
 
 /* The texts sent to ranks whose shares of a failed list are refused. */
 struct refusal_texts {
-    char texts[TRANSFER_WAYS][LIMIT_ERROR_TEXT];
+    char texts[TRANSFER_N_DIRECTIONS][LIMIT_ERROR_TEXT];
 };
 
 /* The messages between this rank and the others. */
@@ -101,7 +101,7 @@ struct gather_messages {
     struct hoop_tensor *shares; /* one for each message */
     enum transfer_direction *ways;
     hoop_op_t **ops;
-    bool *is_given_up; /* [way][rank] */
+    bool *is_peer_given_up; /* [way][rank] */
     size_t n_messages;
 };
 
@@ -136,7 +136,7 @@ shard_held_by_rank(const struct tensor_transfer *tensor_transfer,
                    uint32_t rank,
                    uint32_t n_ranks)
 {
-    return tensor_transfer->is_cut
+    return tensor_transfer->is_cut_into_shares
                ? shard_of_rank(&tensor_transfer->tensor, rank, n_ranks)
                : shard_placeholder(&tensor_transfer->tensor);
 }
@@ -178,7 +178,7 @@ gather_messages_add_refusal(struct gather_messages *gather_messages,
                             const struct tensor_transfer *tensor_transfer,
                             const char *text)
 {
-    const struct hoop_tensor none = shard_empty(HOOP_UINT8);
+    const struct hoop_tensor none = shard_make_empty(HOOP_UINT8);
 
     for (uint32_t rank = 0; rank < hoop_comm_size(gather_messages->group);
          rank++) {
@@ -207,7 +207,7 @@ gather_messages_fill(struct gather_messages *gather_messages,
                      const struct transfer_result *ends,
                      struct refusal_texts *refusals)
 {
-    bool is_refused[TRANSFER_WAYS] = {false};
+    bool is_refused[TRANSFER_N_DIRECTIONS] = {false};
 
     for (size_t i = 0; i < n_transfers; i++) {
         const enum transfer_direction way = tensor_transfers[i].way;
@@ -252,15 +252,15 @@ gather_messages_wait(const struct gather_messages *gather_messages,
     for (size_t i = 0; i < gather_messages->n_messages; i++) {
         const struct tensor_message *message = &gather_messages->messages[i];
         const enum transfer_direction way = gather_messages->ways[i];
-        bool *is_given_up =
-            &gather_messages->is_given_up[way * n_ranks + message->peer];
+        bool *is_peer_given_up =
+            &gather_messages->is_peer_given_up[way * n_ranks + message->peer];
 
-        if (*is_given_up && message->kind == HOOP_RECV)
+        if (*is_peer_given_up && message->kind == HOOP_RECV)
             engine_cancel_op((struct op *)gather_messages->ops[i]);
         const enum hoop_status status =
             hoop_wait(gather_messages->ops[i], HOOP_FOREVER);
         if (status == HOOP_E_MISMATCH && message->kind == HOOP_RECV)
-            *is_given_up = true;
+            *is_peer_given_up = true;
         if (status != HOOP_OK)
             transfer_result_fail_gather(ends, way, status);
     }
@@ -280,7 +280,7 @@ is_any_transfer_gathered(const struct tensor_transfer *tensor_transfers,
 void
 shard_gather(const struct tensor_transfer *tensor_transfers,
              size_t n_transfers,
-             struct transfer_result ends[TRANSFER_WAYS])
+             struct transfer_result ends[TRANSFER_N_DIRECTIONS])
 {
     hoop_comm_t *group = tensor_transfers->transfer->tensor_parallel;
     const size_t n_ranks = hoop_comm_size(group);
@@ -293,13 +293,14 @@ shard_gather(const struct tensor_transfer *tensor_transfers,
     CLEANUP(free) struct hoop_tensor *shares = calloc(n_most, sizeof(*shares));
     CLEANUP(free) enum transfer_direction *ways = calloc(n_most, sizeof(*ways));
     CLEANUP(free) hoop_op_t **ops = calloc(n_most, sizeof(hoop_op_t *));
-    CLEANUP(free) bool *is_given_up = calloc(TRANSFER_WAYS * n_ranks, 1);
+    CLEANUP(free)
+    bool *is_peer_given_up = calloc(TRANSFER_N_DIRECTIONS * n_ranks, 1);
     CLEANUP(free) struct refusal_texts *refusals = malloc(sizeof(*refusals));
-    struct gather_messages gather_messages = {group, messages,    shares, ways,
-                                              ops,   is_given_up, 0};
+    struct gather_messages gather_messages = {
+        group, messages, shares, ways, ops, is_peer_given_up, 0};
     enum hoop_status status = HOOP_OK;
 
-    if (!messages || !shares || !ways || !ops || !is_given_up || !refusals)
+    if (!messages || !shares || !ways || !ops || !is_peer_given_up || !refusals)
         status =
             error_raise(HOOP_E_EXHAUSTED, "no memory for %zu shares", n_most);
     if (status == HOOP_OK) {

@@ -21,7 +21,7 @@
 void
 shard_gather(const struct tensor_transfer *tensor_transfers,
              size_t n_transfers,
-             struct transfer_result ends[TRANSFER_WAYS]);
+             struct transfer_result ends[TRANSFER_N_DIRECTIONS]);
 
 /*
  * Each of these ranks sends one share, and the receivers gather the shares
@@ -49,6 +49,6 @@ shard_placeholder(const struct hoop_tensor *tensor);
 
 /* Returns a share without elements that fits no tensor's share. */
 struct hoop_tensor
-shard_empty(enum hoop_dtype dtype);
+shard_make_empty(enum hoop_dtype dtype);
 
 #endif

@@ -83,7 +83,7 @@ transfer_list_size(const struct tensor_transfer *tensor_transfer)
 
 /* Returns the tensor that is to be sent, or that the receiver expects. */
 static const struct hoop_tensor *
-transfer_given_tensor(const struct tensor_transfer *tensor_transfer)
+transfer_caller_tensor(const struct tensor_transfer *tensor_transfer)
 {
     return &tensor_transfer->transfer->lists[tensor_transfer->way]
                 ->tensors[tensor_transfer->index];
@@ -103,7 +103,8 @@ static enum hoop_status
 transfer_prepare_receive(struct tensor_transfer *tensor_transfer,
                          const char *name)
 {
-    const struct hoop_tensor *expected = transfer_given_tensor(tensor_transfer);
+    const struct hoop_tensor *expected =
+        transfer_caller_tensor(tensor_transfer);
 
     tensor_transfer->is_any_shape = expected->shape.n_dims == HOOP_ANY_SHAPE;
     if (tensor_transfer->is_any_shape && tensor_transfer->transfer->sharing)
@@ -131,14 +132,14 @@ transfer_prepare_tensor(struct tensor_transfer *tensor_transfer,
 {
     if (tensor_transfer_is_received(tensor_transfer))
         return transfer_prepare_receive(tensor_transfer, name);
-    tensor_transfer->tensor = *transfer_given_tensor(tensor_transfer);
+    tensor_transfer->tensor = *transfer_caller_tensor(tensor_transfer);
     return operand_check(&tensor_transfer->tensor, name);
 }
 
 /* Returns a closing. It has no elements; its sizes are the size of the group
  * and this rank in it, in which the two sides must agree. */
 static struct hoop_tensor
-closing_tensor(const hoop_comm_t *sharing)
+closing_message_tensor(const hoop_comm_t *sharing)
 {
     return (struct hoop_tensor){
         .dtype = HOOP_UINT8,
@@ -159,12 +160,12 @@ tensor_transfer_prepare(struct tensor_transfer *tensor_transfer)
     char name[LIMIT_NAME];
 
     if (tensor_transfer->is_closing) {
-        tensor_transfer->tensor = closing_tensor(sharing);
+        tensor_transfer->tensor = closing_message_tensor(sharing);
         return HOOP_OK;
     }
     tensor_transfer->is_empty = transfer_list_size(tensor_transfer) == 0;
     if (tensor_transfer->is_empty) {
-        tensor_transfer->tensor = shard_empty(HOOP_UINT8);
+        tensor_transfer->tensor = shard_make_empty(HOOP_UINT8);
         return HOOP_OK;
     }
     snprintf(name, sizeof(name), "%s[%zu]",
@@ -174,10 +175,10 @@ tensor_transfer_prepare(struct tensor_transfer *tensor_transfer)
         transfer_prepare_tensor(tensor_transfer, name);
     if (status != HOOP_OK)
         return error_pass(status);
-    tensor_transfer->is_cut =
+    tensor_transfer->is_cut_into_shares =
         sharing &&
         shard_can_split(operand_count(&tensor_transfer->tensor), n_ranks);
-    if (tensor_transfer->is_cut)
+    if (tensor_transfer->is_cut_into_shares)
         tensor_transfer->shard = shard_of_rank(
             &tensor_transfer->tensor, hoop_comm_rank(sharing), n_ranks);
     return HOOP_OK;
@@ -186,7 +187,7 @@ tensor_transfer_prepare(struct tensor_transfer *tensor_transfer)
 /* Hand a received tensor out to the caller, or free memory that hoop allocated
  * for it. They do nothing to a sent tensor. */
 static void
-tensor_transfer_hand_out(struct tensor_transfer *tensor_transfer)
+tensor_transfer_output_received(struct tensor_transfer *tensor_transfer)
 {
     struct hoop_tensor *told;
 
@@ -230,14 +231,14 @@ static struct tensor_message
 tensor_transfer_message(struct tensor_transfer *tensor_transfer)
 {
     const struct way *way = &ways[tensor_transfer->way];
-    struct hoop_tensor *tensor = tensor_transfer->is_cut
+    struct hoop_tensor *tensor = tensor_transfer->is_cut_into_shares
                                      ? &tensor_transfer->shard
                                      : &tensor_transfer->tensor;
 
     return (struct tensor_message){
         .kind = way->kind,
         .tensor = tensor_transfer->is_any_shape
-                      ? transfer_given_tensor(tensor_transfer)
+                      ? transfer_caller_tensor(tensor_transfer)
                       : tensor,
         .received = tensor_transfer->is_any_shape ? tensor : NULL,
         .peer = transfer_peer_rank(tensor_transfer),
@@ -275,14 +276,14 @@ tensor_transfer_raise_error(const struct tensor_transfer *tensor_transfer,
 }
 
 /* As many as the part of a message can count. */
-static const size_t LIST_MAX = FRAME_LIST_MAX;
+static const size_t TRANSFER_LIST_TENSORS_MAX = FRAME_LIST_MAX;
 
 static enum hoop_status
-transfer_lists_count(const struct transfer *transfer, size_t *out_n_tensors)
+transfer_count_tensors(const struct transfer *transfer, size_t *out_n_tensors)
 {
     size_t n_tensors = 0;
 
-    for (unsigned way = 0; way < TRANSFER_WAYS; way++) {
+    for (unsigned way = 0; way < TRANSFER_N_DIRECTIONS; way++) {
         const struct hoop_tensors *list = transfer->lists[way];
 
         if (!list)
@@ -294,10 +295,11 @@ transfer_lists_count(const struct transfer *transfer, size_t *out_n_tensors)
         if (!list->tensors && list->n_tensors > 0)
             return error_raise(HOOP_E_INVALID, "%s has %zu tensors at NULL",
                                transfer_direction_name(way), list->n_tensors);
-        if (list->n_tensors > LIST_MAX)
-            return error_raise(
-                HOOP_E_INVALID, "%s has %zu tensors, but a list at most %zu",
-                transfer_direction_name(way), list->n_tensors, LIST_MAX);
+        if (list->n_tensors > TRANSFER_LIST_TENSORS_MAX)
+            return error_raise(HOOP_E_INVALID,
+                               "%s has %zu tensors, but a list at most %zu",
+                               transfer_direction_name(way), list->n_tensors,
+                               TRANSFER_LIST_TENSORS_MAX);
         n_tensors += list->n_tensors;
     }
     *out_n_tensors = n_tensors;
@@ -345,7 +347,7 @@ tensor_transfers_prepare(const struct transfer *transfer,
 {
     size_t n_transfers = 0;
 
-    for (unsigned way = 0; way < TRANSFER_WAYS; way++) {
+    for (unsigned way = 0; way < TRANSFER_N_DIRECTIONS; way++) {
         const enum hoop_status status =
             transfer->lists[way]
                 ? transfer_list_prepare(transfer, way, tensor_transfers,
@@ -374,16 +376,16 @@ transfer_result_fail(struct transfer_result *end, enum hoop_status status)
  * needed. The remaining receives are cancelled, so that the sender is told. */
 static enum hoop_status
 tensor_transfer_wait(const struct tensor_transfer *tensor_transfer,
-                     bool *is_given_up)
+                     bool *is_peer_given_up)
 {
-    if (*is_given_up)
+    if (*is_peer_given_up)
         engine_cancel_op((struct op *)tensor_transfer->op);
     const enum hoop_status status =
         hoop_wait(tensor_transfer->op, HOOP_FOREVER);
 
     if (status == HOOP_E_MISMATCH &&
         tensor_transfer_is_received(tensor_transfer))
-        *is_given_up = true;
+        *is_peer_given_up = true;
     return status;
 }
 
@@ -392,7 +394,7 @@ tensor_transfers_wait(const struct tensor_transfer *tensor_transfers,
                       size_t n_transfers,
                       struct transfer_result *ends)
 {
-    bool is_given_up[TRANSFER_WAYS] = {false};
+    bool is_peer_given_up[TRANSFER_N_DIRECTIONS] = {false};
 
     for (size_t i = 0; i < n_transfers; i++) {
         const struct tensor_transfer *tensor_transfer = &tensor_transfers[i];
@@ -400,13 +402,13 @@ tensor_transfers_wait(const struct tensor_transfer *tensor_transfers,
         if (tensor_transfer->is_closing)
             continue;
         const enum hoop_status status = tensor_transfer_wait(
-            tensor_transfer, &is_given_up[tensor_transfer->way]);
+            tensor_transfer, &is_peer_given_up[tensor_transfer->way]);
         if (status != HOOP_OK)
             transfer_result_fail(
                 &ends[tensor_transfer->way],
                 tensor_transfer_raise_error(tensor_transfer, status));
     }
-    for (unsigned way = 0; way < TRANSFER_WAYS; way++)
+    for (unsigned way = 0; way < TRANSFER_N_DIRECTIONS; way++)
         ends[way].has_moved = ends[way].status == HOOP_OK;
 }
 
@@ -425,7 +427,7 @@ tensor_transfers_start(struct tensor_transfer *tensor_transfers,
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu messages",
                            n_transfers);
     for (size_t i = 0; i < n_transfers; i++) {
-        if (!tensor_transfer_is_taken_last(&tensor_transfers[i]))
+        if (!tensor_transfer_is_recv_closing(&tensor_transfers[i]))
             messages[n_messages++] =
                 tensor_transfer_message(&tensor_transfers[i]);
     }
@@ -434,7 +436,7 @@ tensor_transfers_start(struct tensor_transfer *tensor_transfers,
     if (status != HOOP_OK)
         return error_pass(status);
     for (size_t i = n_transfers; i > 0; i--) {
-        if (!tensor_transfer_is_taken_last(&tensor_transfers[i - 1]))
+        if (!tensor_transfer_is_recv_closing(&tensor_transfers[i - 1]))
             tensor_transfers[i - 1].op = ops[--n_messages];
     }
     return HOOP_OK;
@@ -460,8 +462,8 @@ tensor_transfers_run_messages(struct tensor_transfer *tensor_transfers,
 /* Accepts the closing if the list has been gathered; otherwise refuses it with
  * the reason. */
 static void
-closing_receive(struct tensor_transfer *tensor_transfer,
-                struct transfer_result *end)
+closing_message_receive(struct tensor_transfer *tensor_transfer,
+                        struct transfer_result *end)
 {
     struct tensor_message message = tensor_transfer_message(tensor_transfer);
     char text[LIMIT_ERROR_TEXT];
@@ -480,8 +482,8 @@ closing_receive(struct tensor_transfer *tensor_transfer,
 
 /* If the list has not been sent, neither side expects its closing. */
 static void
-closing_wait_sent(const struct tensor_transfer *tensor_transfer,
-                  struct transfer_result *end)
+closing_message_wait_sent(const struct tensor_transfer *tensor_transfer,
+                          struct transfer_result *end)
 {
     if (!end->has_moved)
         engine_cancel_op((struct op *)tensor_transfer->op);
@@ -495,20 +497,20 @@ closing_wait_sent(const struct tensor_transfer *tensor_transfer,
 
 /* Closings that others wait for come first. */
 static void
-closings_exchange(struct tensor_transfer *tensor_transfers,
-                  size_t n_transfers,
-                  struct transfer_result *ends)
+closing_messages_exchange(struct tensor_transfer *tensor_transfers,
+                          size_t n_transfers,
+                          struct transfer_result *ends)
 {
     for (size_t i = 0; i < n_transfers; i++) {
-        if (tensor_transfer_is_taken_last(&tensor_transfers[i]) &&
+        if (tensor_transfer_is_recv_closing(&tensor_transfers[i]) &&
             ends[tensor_transfers[i].way].has_moved)
-            closing_receive(&tensor_transfers[i],
-                            &ends[tensor_transfers[i].way]);
+            closing_message_receive(&tensor_transfers[i],
+                                    &ends[tensor_transfers[i].way]);
     }
     for (size_t i = 0; i < n_transfers; i++) {
         if (tensor_transfers[i].op && tensor_transfers[i].is_closing)
-            closing_wait_sent(&tensor_transfers[i],
-                              &ends[tensor_transfers[i].way]);
+            closing_message_wait_sent(&tensor_transfers[i],
+                                      &ends[tensor_transfers[i].way]);
     }
 }
 
@@ -516,7 +518,7 @@ closings_exchange(struct tensor_transfer *tensor_transfers,
 static enum hoop_status
 transfer_results_raise_first(const struct transfer_result *ends)
 {
-    for (unsigned way = 0; way < TRANSFER_WAYS; way++) {
+    for (unsigned way = 0; way < TRANSFER_N_DIRECTIONS; way++) {
         if (ends[way].status != HOOP_OK)
             return error_raise(ends[way].status, "%s", ends[way].text);
     }
@@ -528,9 +530,9 @@ tensor_transfers_run(struct tensor_transfer *tensor_transfers,
                      size_t n_transfers)
 {
     const struct transfer *transfer = tensor_transfers->transfer;
-    struct transfer_result ends[TRANSFER_WAYS];
+    struct transfer_result ends[TRANSFER_N_DIRECTIONS];
 
-    for (unsigned way = 0; way < TRANSFER_WAYS; way++) {
+    for (unsigned way = 0; way < TRANSFER_N_DIRECTIONS; way++) {
         ends[way].status = HOOP_OK;
         ends[way].has_moved = false;
     }
@@ -538,7 +540,7 @@ tensor_transfers_run(struct tensor_transfer *tensor_transfers,
     if (transfer->tensor_parallel)
         shard_gather(tensor_transfers, n_transfers, ends);
     if (transfer->sharing)
-        closings_exchange(tensor_transfers, n_transfers, ends);
+        closing_messages_exchange(tensor_transfers, n_transfers, ends);
     const enum hoop_status status = transfer_results_raise_first(ends);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -548,7 +550,7 @@ transfer_run(const struct transfer *transfer)
 {
     CLEANUP(free) struct tensor_transfer *tensor_transfers = NULL;
     size_t n_transfers = 0;
-    enum hoop_status status = transfer_lists_count(transfer, &n_transfers);
+    enum hoop_status status = transfer_count_tensors(transfer, &n_transfers);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -567,6 +569,6 @@ transfer_run(const struct transfer *transfer)
         return error_pass(status);
     }
     for (size_t i = 0; i < n_transfers; i++)
-        tensor_transfer_hand_out(&tensor_transfers[i]);
+        tensor_transfer_output_received(&tensor_transfers[i]);
     return HOOP_OK;
 }

@@ -28,12 +28,12 @@ enum transfer_direction {
 };
 
 enum {
-    TRANSFER_WAYS = TRANSFER_SEND_NEXT_STAGE + 1
+    TRANSFER_N_DIRECTIONS = TRANSFER_SEND_NEXT_STAGE + 1
 };
 
 struct transfer {
     /* NULL: nothing in this direction */
-    const struct hoop_tensors *lists[TRANSFER_WAYS];
+    const struct hoop_tensors *lists[TRANSFER_N_DIRECTIONS];
     hoop_comm_t *stages;
     uint32_t prev; /* ranks of stages, as next */
     uint32_t next;
@@ -84,7 +84,7 @@ struct tensor_transfer {
     size_t index;              /* in its list */
     struct hoop_tensor tensor; /* the tensor to send, or to receive into */
     struct hoop_tensor shard;  /* this rank's share, if it is cut */
-    bool is_cut;
+    bool is_cut_into_shares;
     bool is_empty;          /* stands for a list without tensors */
     bool is_closing;        /* closing of its list, not a part of it */
     bool is_any_shape;      /* any shape is accepted: tensor is what arrives */
@@ -102,7 +102,7 @@ bool
 tensor_transfer_has_closing(const struct tensor_transfer *tensor_transfer);
 /* Returns whether it is received only after the rest of the transfer. */
 static inline bool
-tensor_transfer_is_taken_last(const struct tensor_transfer *tensor_transfer)
+tensor_transfer_is_recv_closing(const struct tensor_transfer *tensor_transfer)
 {
     return tensor_transfer->is_closing &&
            tensor_transfer_is_received(tensor_transfer);

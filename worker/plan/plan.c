@@ -159,6 +159,6 @@ bool
 plan_shm_region_can_run(const struct plan_shm_region *shm_region,
                         const struct algorithm *algorithm)
 {
-    return (shm_region->n_slot > 0 || !algorithm->is_shm) &&
+    return (shm_region->slot_capacity > 0 || !algorithm->is_shm) &&
            (shm_region->has_cma || !algorithm->is_direct);
 }

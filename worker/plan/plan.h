@@ -14,7 +14,7 @@
  * no POST, EXPOSE, FETCH or FETCH_REDUCE. Its rounds run strictly in order, and
  * the steps of a round run in the order in which they are listed. The posts of
  * a round come first. The executor appends them to the rank's slot for the
- * round, which holds at most n_slot elements, and then publishes the round,
+ * round, which holds at most slot_capacity elements, and then publishes the round,
  * even if nothing was posted. The other steps follow; they may read and write
  * what earlier steps of the round touched. All ranks have the same number of
  * rounds. The executor writes over a slot only when every rank has finished
@@ -75,8 +75,8 @@ enum plan_step_type {
  * operand holds the lower ranks. */
 enum plan_operand_side {
     /* Of COMBINE and FETCH_REDUCE: from is the left operand. */
-    PLAN_ARRIVED_LEFT,
-    PLAN_OWN_LEFT,
+    PLAN_RECEIVED_IS_LEFT_OPERAND,
+    PLAN_OWN_IS_LEFT_OPERAND,
 };
 
 struct plan_step {
@@ -97,8 +97,8 @@ struct plan_nodes; /* defined in plan/nodes.h */
 
 /* What the ranks of one host share. */
 struct plan_shm_region {
-    size_t n_slot; /* bytes of a slot; 0 if the ranks share no region */
-    bool has_cma;  /* the ranks can also read each other's memory */
+    size_t slot_capacity; /* bytes of a slot; 0 if the ranks share no region */
+    bool has_cma;         /* the ranks can also read each other's memory */
 };
 
 /* Everything that an algorithm may know about a call. The shapes of the ranks
@@ -119,12 +119,12 @@ struct plan_shape {
      * goes to each rank, and of the block that comes from each rank. Blocks to
      * send may overlap. NULL: the blocks are contiguous. */
     const size_t *firsts;
-    const size_t *recv_firsts;
+    const size_t *recv_displacements;
     size_t granule; /* blocks are cut at multiples of this many elements */
     const struct plan_nodes *nodes; /* which ranks share a node; NULL: all do */
     /* Elements that a slot of the shared region holds; 0 if there is no
      * region. */
-    size_t n_slot;
+    size_t slot_capacity;
     /* The ranks share a region and can read each other's memory. */
     bool has_cma;
 };
@@ -188,7 +188,7 @@ struct algorithm {
                        uint32_t round);
     /* Elements of PLAN_SCRATCH that the plan needs; NULL: none. */
     size_t (*n_scratch)(const struct plan_shape *shape);
-    /* A shared-memory plan; usable only if shape->n_slot is not 0. */
+    /* A shared-memory plan; usable only if shape->slot_capacity is not 0. */
     bool is_shm;
     /* A direct plan; is_shm is set too; usable only if shape->has_cma. */
     bool is_direct;

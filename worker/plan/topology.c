@@ -28,7 +28,8 @@ ring_rank_before(const struct plan_shape *shape, uint32_t n_steps)
 enum plan_operand_side
 ring_operand_side(const struct plan_shape *shape)
 {
-    return shape->rank == 0 ? PLAN_OWN_LEFT : PLAN_ARRIVED_LEFT;
+    return shape->rank == 0 ? PLAN_OWN_IS_LEFT_OPERAND
+                            : PLAN_RECEIVED_IS_LEFT_OPERAND;
 }
 
 uint32_t

@@ -40,7 +40,7 @@ struct tracked_step_dependency {
 /* Enough for every ring and chain, so that most steps never grow their
  * array. */
 enum {
-    TRACK_EDGES_MIN = 8
+    TRACKED_STEP_EDGES_MIN = 8
 };
 
 static void
@@ -57,12 +57,13 @@ tracked_step_create(void)
 
     if (!tracked_step)
         return NULL;
-    tracked_step->edges = calloc(TRACK_EDGES_MIN, sizeof(*tracked_step->edges));
+    tracked_step->edges =
+        calloc(TRACKED_STEP_EDGES_MIN, sizeof(*tracked_step->edges));
     if (!tracked_step->edges) {
         tracked_step_destroy(tracked_step);
         return NULL;
     }
-    tracked_step->edges_capacity = TRACK_EDGES_MIN;
+    tracked_step->edges_capacity = TRACKED_STEP_EDGES_MIN;
     return tracked_step;
 }
 
@@ -192,7 +193,7 @@ shape_is_same(const struct plan_shape *a, const struct plan_shape *b)
     return !has_counts && a->rank == b->rank && a->size == b->size &&
            a->root == b->root && a->is_in_place == b->is_in_place &&
            a->count == b->count && a->granule == b->granule &&
-           a->nodes == b->nodes && a->n_slot == b->n_slot;
+           a->nodes == b->nodes && a->slot_capacity == b->slot_capacity;
 }
 
 void

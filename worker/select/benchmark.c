@@ -20,17 +20,18 @@ enum {
     GRANULE_BYTES = 64,
     /* The measured runs, of which the median is used; one more run before them
      * is not measured. */
-    REPETITIONS = 3,
-    BYTES_MAX = 2 << 20,
+    BENCHMARK_REPETITIONS = 3,
+    BENCHMARK_BYTES_MAX = 2 << 20,
     /* The size at which reading each other's memory is measured. */
-    DIRECT_BYTES = 512 << 10,
+    CMA_BENCHMARK_BYTES = 512 << 10,
 };
 
 /* Reading each other's memory must take less than this fraction of the time. */
-static const double DIRECT_GAIN = 0.87;
+static const double CMA_MAX_TIME_RATIO = 0.87;
 
 /* Each stands for the sizes around it: select/samples.c. */
-static const size_t sizes[] = {256, 4096, 32768, 256 << 10, BYTES_MAX};
+static const size_t sizes[] = {256, 4096, 32768, 256 << 10,
+                               BENCHMARK_BYTES_MAX};
 
 static const enum call_name names[COLLECTIVE_KINDS] = {
     [COLLECTIVE_ALLREDUCE] = CALL_ALLREDUCE,
@@ -51,7 +52,7 @@ struct benchmark {
     const struct plan_nodes *nodes;
     struct plan_shm_region shm_region;
     /* The calls are part of the session's agreement, not a user's call. */
-    bool is_agreement;
+    bool is_internal_call;
     char *input;
     char *output;
     uint64_t end_ns; /* rank 0's is used */
@@ -68,7 +69,7 @@ struct trial {
 /* The times of a sample, and whether the time limit has passed. Each value
  * becomes the largest of all ranks. */
 struct timings {
-    double ns[SAMPLE_ENTRIES_MAX][REPETITIONS];
+    double ns[SAMPLE_ENTRIES_MAX][BENCHMARK_REPETITIONS];
     double is_over;
 };
 
@@ -90,8 +91,8 @@ benchmark_shape_of(const struct benchmark *benchmark,
                              : 1,
         .granule = is_barrier ? GRANULE_BYTES : GRANULE_BYTES / ELEMENT_BYTES,
         .nodes = benchmark->nodes,
-        .n_slot =
-            benchmark->shm_region.n_slot / (is_barrier ? 1 : ELEMENT_BYTES),
+        .slot_capacity = benchmark->shm_region.slot_capacity /
+                         (is_barrier ? 1 : ELEMENT_BYTES),
         .has_cma = benchmark->shm_region.has_cma,
     };
 }
@@ -117,7 +118,7 @@ benchmark_run_algorithm(const struct benchmark *benchmark,
         request.call.dtype = HOOP_FLOAT32;
         request.call.reduce_op = HOOP_SUM;
     }
-    if (benchmark->is_agreement) {
+    if (benchmark->is_internal_call) {
         request.call.name = CALL_AGREE;
         request.call.root = context_agreed_settings(benchmark->context);
     }
@@ -195,11 +196,11 @@ trial_print(const struct benchmark *benchmark,
             registry_collective_name(trial->entries[0]->collective),
             trial->n_bytes);
     for (size_t i = 0; i < trial->n; i++) {
-        qsort(timings->ns[i], REPETITIONS, sizeof(timings->ns[i][0]),
+        qsort(timings->ns[i], BENCHMARK_REPETITIONS, sizeof(timings->ns[i][0]),
               duration_compare);
         fprintf(benchmark->lines, " %s=%.0f",
                 trial->entries[i]->algorithm->name,
-                timings->ns[i][REPETITIONS / 2] + 1);
+                timings->ns[i][BENCHMARK_REPETITIONS / 2] + 1);
     }
     fputc('\n', benchmark->lines);
 }
@@ -213,8 +214,8 @@ trial_run(const struct benchmark *benchmark,
     struct timings timings = {.is_over = clock_now_ns() >= benchmark->end_ns};
     enum hoop_status status = HOOP_OK;
 
-    for (size_t i = 0; i < (REPETITIONS + 1) * trial->n && status == HOOP_OK;
-         i++) {
+    for (size_t i = 0;
+         i < (BENCHMARK_REPETITIONS + 1) * trial->n && status == HOOP_OK; i++) {
         const size_t round = i / trial->n;
         const size_t at = (i + round) % trial->n;
         double ns = 0;
@@ -290,7 +291,7 @@ benchmark_run(struct comm_context *context,
               char **out_text)
 {
     const size_t n_bytes =
-        BYTES_MAX + (size_t)context_size(context) * ELEMENT_BYTES;
+        BENCHMARK_BYTES_MAX + (size_t)context_size(context) * ELEMENT_BYTES;
     CLEANUP(free) char *input = calloc(1, n_bytes);
     CLEANUP(free) char *output = calloc(1, n_bytes);
     CLEANUP(free) char *text = NULL;
@@ -330,22 +331,26 @@ cma_time_ratio_measure(const struct benchmark *benchmark, double *out_quotient)
         registry_entry_of_algorithm(&algorithm_alltoall_flat),
         registry_entry_of_algorithm(&algorithm_alltoall_direct),
     };
-    double ns[COUNT_OF(ways)][REPETITIONS + 1];
+    double ns[COUNT_OF(ways)][BENCHMARK_REPETITIONS + 1];
 
-    for (size_t i = 0; i < (REPETITIONS + 1) * COUNT_OF(ways); i++) {
+    for (size_t i = 0; i < (BENCHMARK_REPETITIONS + 1) * COUNT_OF(ways); i++) {
         const size_t way = i % COUNT_OF(ways);
-        const enum hoop_status status = timed_run(
-            benchmark, ways[way], DIRECT_BYTES, &ns[way][i / COUNT_OF(ways)]);
+        const enum hoop_status status =
+            timed_run(benchmark, ways[way], CMA_BENCHMARK_BYTES,
+                      &ns[way][i / COUNT_OF(ways)]);
 
         if (status != HOOP_OK)
             return error_pass(status);
     }
     for (size_t way = 0; way < COUNT_OF(ways); way++)
-        qsort(ns[way] + 1, REPETITIONS, sizeof(ns[way][0]), duration_compare);
+        qsort(ns[way] + 1, BENCHMARK_REPETITIONS, sizeof(ns[way][0]),
+              duration_compare);
     log_debug("tune", "an alltoall of %d KiB takes %.1f us, direct %.1f",
-              DIRECT_BYTES >> 10, ns[0][1 + REPETITIONS / 2] / 1e3,
-              ns[1][1 + REPETITIONS / 2] / 1e3);
-    *out_quotient = ns[1][1 + REPETITIONS / 2] / ns[0][1 + REPETITIONS / 2];
+              CMA_BENCHMARK_BYTES >> 10,
+              ns[0][1 + BENCHMARK_REPETITIONS / 2] / 1e3,
+              ns[1][1 + BENCHMARK_REPETITIONS / 2] / 1e3);
+    *out_quotient = ns[1][1 + BENCHMARK_REPETITIONS / 2] /
+                    ns[0][1 + BENCHMARK_REPETITIONS / 2];
     return HOOP_OK;
 }
 
@@ -355,14 +360,14 @@ benchmark_compare_cma(struct comm_context *context,
                       bool *out_is_faster)
 {
     const size_t n_bytes =
-        DIRECT_BYTES + (size_t)context_size(context) * ELEMENT_BYTES;
+        CMA_BENCHMARK_BYTES + (size_t)context_size(context) * ELEMENT_BYTES;
     CLEANUP(free) char *input = calloc(1, n_bytes);
     CLEANUP(free) char *output = calloc(1, n_bytes);
     const struct benchmark benchmark = {
         .context = context,
         .nodes = nodes,
         .shm_region = context_plan_shm_region(context),
-        .is_agreement = true,
+        .is_internal_call = true,
         .input = input,
         .output = output,
     };
@@ -374,6 +379,6 @@ benchmark_compare_cma(struct comm_context *context,
         cma_time_ratio_measure(&benchmark, &quotient);
     if (status != HOOP_OK)
         return error_pass(status);
-    *out_is_faster = quotient < DIRECT_GAIN;
+    *out_is_faster = quotient < CMA_MAX_TIME_RATIO;
     return HOOP_OK;
 }

@@ -51,49 +51,50 @@ curve_cost_at(const struct curve *curve, double bytes)
 
 enum {
     /* The algorithms of one collective that are considered at most. */
-    CANDIDATES_MAX = 8,
+    CANDIDATE_ALGORITHMS_MAX = 8,
     /* The sizes at which the best algorithm is determined: powers of two, 8 B
      * to 256 MiB. */
-    GRID_FIRST = 3,
-    GRID_LAST = 28,
+    SIZE_GRID_FIRST_LOG2 = 3,
+    SIZE_GRID_LAST_LOG2 = 28,
     /* How often samples are added on both sides of each switch point. */
-    REFINEMENTS_MAX = 3,
+    SWITCH_POINT_REFINEMENTS_MAX = 3,
     /* With so many ranks, or so many ranks per processor, simulating takes too
      * long for more than a few samples. In the second case it also takes
      * processor time from the other ranks. */
-    MANY_RANKS = 24,
-    MANY_ON_PROCESSOR = 4,
+    SLOW_SIMULATION_RANKS_MIN = 24,
+    SLOW_OVERSUBSCRIPTION_MIN = 4,
 };
 
 /* An algorithm must be faster by this fraction to replace another one. */
-static const double GAIN_MIN = 0.03;
+static const double ALGORITHM_SWITCH_GAIN_MIN = 0.03;
 /* If two algorithms are equally fast, the one that combines less than this
  * fraction of the other's elements is better, because processors have other
  * work to do. */
-static const double COMBINING_GAIN = 0.9;
+static const double COMBINE_COUNT_GAIN_RATIO = 0.9;
 
 enum {
     /* The size at which combined elements are counted. */
-    COMBINING_BYTES = 1 << 20,
+    COMBINE_COUNT_SAMPLE_BYTES = 1 << 20,
 };
 
-static const double sizes_of_few[] = {
+static const double full_sample_sizes[] = {
     64, 4096, 16384, 65536, 1 << 18, 1 << 20, 4 << 20, 16 << 20, 64 << 20};
-static const double sizes_of_many[] = {64, 65536, 4 << 20};
+static const double reduced_sample_sizes[] = {64, 65536, 4 << 20};
 
 struct candidates {
     const struct estimate_environment *place;
     size_t n;
-    const struct registry_algorithm *entries[CANDIDATES_MAX];
-    struct curve curves[CANDIDATES_MAX];
-    double combining[CANDIDATES_MAX]; /* as in estimate.h; 0: not counted */
+    const struct registry_algorithm *entries[CANDIDATE_ALGORITHMS_MAX];
+    struct curve curves[CANDIDATE_ALGORITHMS_MAX];
+    double combining
+        [CANDIDATE_ALGORITHMS_MAX]; /* as in estimate.h; 0: not counted */
 };
 
 static bool
-simulation_is_slow(const struct estimate_environment *place)
+simulation_would_be_slow(const struct estimate_environment *place)
 {
-    return place->nodes->n_ranks >= MANY_RANKS ||
-           estimate_oversubscription(place) >= MANY_ON_PROCESSOR;
+    return place->nodes->n_ranks >= SLOW_SIMULATION_RANKS_MIN ||
+           estimate_oversubscription(place) >= SLOW_OVERSUBSCRIPTION_MIN;
 }
 
 static enum hoop_status
@@ -112,10 +113,10 @@ candidate_add_sample(struct candidates *candidates, size_t index, double bytes)
 static enum hoop_status
 candidates_sample_curves(struct candidates *candidates)
 {
-    const bool is_short = simulation_is_slow(candidates->place);
-    const double *sizes = is_short ? sizes_of_many : sizes_of_few;
+    const bool is_short = simulation_would_be_slow(candidates->place);
+    const double *sizes = is_short ? reduced_sample_sizes : full_sample_sizes;
     const size_t n_sizes =
-        is_short ? COUNT_OF(sizes_of_many) : COUNT_OF(sizes_of_few);
+        is_short ? COUNT_OF(reduced_sample_sizes) : COUNT_OF(full_sample_sizes);
 
     for (size_t i = 0; i < candidates->n; i++) {
         for (size_t j = 0; j < n_sizes; j++) {
@@ -132,16 +133,16 @@ candidates_sample_curves(struct candidates *candidates)
 /* Compressed sums take more bytes than the data they are made of, so sending
  * sums saves nothing. With many ranks, no algorithm combines that much less. */
 static enum hoop_status
-candidates_count_combining(struct candidates *candidates)
+candidates_count_combined(struct candidates *candidates)
 {
     const struct estimate_environment *place = candidates->place;
 
-    if (place->is_coded || simulation_is_slow(place))
+    if (place->is_coded || simulation_would_be_slow(place))
         return HOOP_OK;
     for (size_t i = 0; i < candidates->n; i++) {
-        const enum hoop_status status =
-            estimate_combined_share(place, candidates->entries[i],
-                                    COMBINING_BYTES, &candidates->combining[i]);
+        const enum hoop_status status = estimate_combined_share(
+            place, candidates->entries[i], COMBINE_COUNT_SAMPLE_BYTES,
+            &candidates->combining[i]);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -154,26 +155,28 @@ candidate_supports_form(const struct candidates *candidates,
                         size_t index,
                         enum tuning_table_form form)
 {
-    return form == TABLE_EVEN || !candidates->entries[index]->is_even_only;
+    return form == TABLE_FORM_EVEN_BLOCKS ||
+           !candidates->entries[index]->is_even_only;
 }
 
 /* Of the algorithms that take as long as the fastest, the one that combines
  * least. */
 static size_t
-candidate_least_combining(const struct candidates *candidates,
-                          double bytes,
-                          enum tuning_table_form form,
-                          size_t fastest)
+candidate_with_least_combining(const struct candidates *candidates,
+                               double bytes,
+                               enum tuning_table_form form,
+                               size_t fastest)
 {
     const double longest_ns =
-        curve_cost_at(&candidates->curves[fastest], bytes) * (1 + GAIN_MIN);
+        curve_cost_at(&candidates->curves[fastest], bytes) *
+        (1 + ALGORITHM_SWITCH_GAIN_MIN);
     size_t best = fastest;
 
     for (size_t i = 0; i < candidates->n; i++) {
         if (candidate_supports_form(candidates, i, form) &&
             curve_cost_at(&candidates->curves[i], bytes) <= longest_ns &&
             candidates->combining[i] <
-                COMBINING_GAIN * candidates->combining[best])
+                COMBINE_COUNT_GAIN_RATIO * candidates->combining[best])
             best = i;
     }
     return best;
@@ -188,8 +191,8 @@ candidate_best_at_size(const struct candidates *candidates,
                        size_t held)
 {
     size_t best = held;
-    double best_ns =
-        curve_cost_at(&candidates->curves[held], bytes) * (1 - GAIN_MIN);
+    double best_ns = curve_cost_at(&candidates->curves[held], bytes) *
+                     (1 - ALGORITHM_SWITCH_GAIN_MIN);
 
     for (size_t i = 0; i < candidates->n; i++) {
         const double ns = curve_cost_at(&candidates->curves[i], bytes);
@@ -199,7 +202,7 @@ candidate_best_at_size(const struct candidates *candidates,
         best = i;
         best_ns = ns;
     }
-    return candidate_least_combining(candidates, bytes, form, best);
+    return candidate_with_least_combining(candidates, bytes, form, best);
 }
 
 /* The size between below and above at which pair[1] becomes better than
@@ -217,7 +220,7 @@ switch_point_search(const struct candidates *candidates,
         const double middle = (below + above) / 2;
 
         if (curve_cost_at(right, middle) <
-            curve_cost_at(left, middle) * (1 - GAIN_MIN))
+            curve_cost_at(left, middle) * (1 - ALGORITHM_SWITCH_GAIN_MIN))
             above = middle;
         else
             below = middle;
@@ -231,16 +234,17 @@ switch_points_find(const struct candidates *candidates,
                    enum tuning_table_form form,
                    struct tuning_table_row *out_row)
 {
-    size_t held = candidate_best_at_size(candidates, 1 << GRID_FIRST, form, 0);
+    size_t held =
+        candidate_best_at_size(candidates, 1 << SIZE_GRID_FIRST_LOG2, form, 0);
     struct tuning_table_row row;
 
     tuning_table_row_set(&row, candidates->entries[held]);
-    for (unsigned i = GRID_FIRST + 1; i <= GRID_LAST; i++) {
+    for (unsigned i = SIZE_GRID_FIRST_LOG2 + 1; i <= SIZE_GRID_LAST_LOG2; i++) {
         const double bytes = (double)((uint64_t)1 << i);
         const size_t best =
             candidate_best_at_size(candidates, bytes, form, held);
 
-        if (best == held || row.n_points == TABLE_POINTS)
+        if (best == held || row.n_points == TABLE_SWITCH_POINTS_MAX)
             continue;
         row.points[row.n_points - 1].up_to_bytes =
             (uint64_t)switch_point_search(candidates, (size_t[]){held, best},
@@ -294,7 +298,7 @@ candidates_find(struct candidates *candidates, enum collective_kind collective)
 
     candidates->n = 0;
     for (size_t i = 0; i < n_entries; i++) {
-        if (candidates->n < CANDIDATES_MAX &&
+        if (candidates->n < CANDIDATE_ALGORITHMS_MAX &&
             estimate_can_choose(candidates->place, &entries[i]))
             candidates->entries[candidates->n++] = &entries[i];
     }
@@ -303,28 +307,32 @@ candidates_find(struct candidates *candidates, enum collective_kind collective)
 static enum hoop_status
 collective_rows_build(const struct estimate_environment *place,
                       enum collective_kind collective,
-                      struct tuning_table_row rows[TABLE_FORMS])
+                      struct tuning_table_row rows[N_TABLE_FORMS])
 {
     struct candidates candidates = {.place = place};
 
     candidates_find(&candidates, collective);
     if (candidates.n < 2)
         return HOOP_OK;
-    enum hoop_status status = candidates_count_combining(&candidates);
+    enum hoop_status status = candidates_count_combined(&candidates);
     if (status == HOOP_OK)
         status = candidates_sample_curves(&candidates);
     if (status != HOOP_OK)
         return error_pass(status);
-    switch_points_find(&candidates, TABLE_EVEN, &rows[TABLE_EVEN]);
+    switch_points_find(&candidates, TABLE_FORM_EVEN_BLOCKS,
+                       &rows[TABLE_FORM_EVEN_BLOCKS]);
     const unsigned n_refinements =
-        simulation_is_slow(place) ? 1 : REFINEMENTS_MAX;
+        simulation_would_be_slow(place) ? 1 : SWITCH_POINT_REFINEMENTS_MAX;
     for (unsigned i = 0; i < n_refinements; i++) {
-        status = switch_points_refine(&candidates, &rows[TABLE_EVEN]);
+        status =
+            switch_points_refine(&candidates, &rows[TABLE_FORM_EVEN_BLOCKS]);
         if (status != HOOP_OK)
             return error_pass(status);
-        switch_points_find(&candidates, TABLE_EVEN, &rows[TABLE_EVEN]);
+        switch_points_find(&candidates, TABLE_FORM_EVEN_BLOCKS,
+                           &rows[TABLE_FORM_EVEN_BLOCKS]);
     }
-    switch_points_find(&candidates, TABLE_UNEVEN, &rows[TABLE_UNEVEN]);
+    switch_points_find(&candidates, TABLE_FORM_UNEVEN_BLOCKS,
+                       &rows[TABLE_FORM_UNEVEN_BLOCKS]);
     return HOOP_OK;
 }
 

@@ -7,7 +7,7 @@
 enum {
     /* The size of the larger buffer. Below it, the two additional waits of a
      * direct algorithm cost as much as the copy that it saves. */
-    DIRECT_FROM_BYTES = 128 << 10,
+    CMA_DIRECT_MIN_BYTES = 128 << 10,
 };
 
 static void
@@ -20,10 +20,10 @@ defaults_row_apply(const struct defaults_switch_point *points,
 
     row->n_points = 0;
     for (size_t i = 0; after_bytes < UINT64_MAX; i++) {
-        assert(i < TABLE_POINTS);
+        assert(i < TABLE_SWITCH_POINTS_MAX);
         const struct registry_algorithm *entry =
             registry_entry_of_algorithm(points[i].algorithm);
-        if (form == TABLE_UNEVEN && entry->is_even_only)
+        if (form == TABLE_FORM_UNEVEN_BLOCKS && entry->is_even_only)
             tuning_table_row_copy(row, &model, after_bytes,
                                   points[i].up_to_bytes);
         else
@@ -37,7 +37,7 @@ defaults_ruleset_apply(const struct defaults_ruleset *ruleset,
                        struct table *table)
 {
     for (size_t i = 0; i < COLLECTIVE_KINDS; i++)
-        for (unsigned form = 0; form < TABLE_FORMS; form++)
+        for (unsigned form = 0; form < N_TABLE_FORMS; form++)
             if (ruleset->rows[i][0].algorithm)
                 defaults_row_apply(ruleset->rows[i], form,
                                    &table->rows[i][form]);
@@ -84,17 +84,18 @@ defaults_apply_kind(enum defaults_kind kind,
 static void
 defaults_prefer_direct(struct table *table)
 {
-    for (unsigned i = 0; i < COLLECTIVE_KINDS * TABLE_FORMS; i++) {
-        const unsigned form = i % TABLE_FORMS;
-        struct tuning_table_row *row = &table->rows[i / TABLE_FORMS][form];
+    for (unsigned i = 0; i < COLLECTIVE_KINDS * N_TABLE_FORMS; i++) {
+        const unsigned form = i % N_TABLE_FORMS;
+        struct tuning_table_row *row = &table->rows[i / N_TABLE_FORMS][form];
         const struct tuning_table_row before = *row;
         const struct registry_algorithm *direct = registry_find_algorithm(
-            (enum collective_kind)(i / TABLE_FORMS), "direct");
+            (enum collective_kind)(i / N_TABLE_FORMS), "direct");
 
-        if (!direct || (direct->is_even_only && form == TABLE_UNEVEN))
+        if (!direct ||
+            (direct->is_even_only && form == TABLE_FORM_UNEVEN_BLOCKS))
             continue;
         row->n_points = 0;
-        tuning_table_row_copy(row, &before, 0, DIRECT_FROM_BYTES);
+        tuning_table_row_copy(row, &before, 0, CMA_DIRECT_MIN_BYTES);
         tuning_table_row_append(row, UINT64_MAX, direct);
     }
 }
@@ -104,7 +105,7 @@ defaults_apply(enum defaults_kind kind,
                const struct estimate_environment *place,
                struct table *table)
 {
-    const bool has_shm_region = place->shm_region.n_slot > 0;
+    const bool has_shm_region = place->shm_region.slot_capacity > 0;
     const bool is_direct = kind == DEFAULTS_DIRECT && place->shm_region.has_cma;
 
     if (kind == DEFAULTS_NONE || has_shm_region != (kind != DEFAULTS_TCP) ||

@@ -33,7 +33,8 @@ struct defaults_ruleset {
     enum defaults_kind kind;
     uint32_t n_processors;
     uint32_t n_ranks;
-    struct defaults_switch_point rows[COLLECTIVE_KINDS][TABLE_POINTS];
+    struct defaults_switch_point rows[COLLECTIVE_KINDS]
+                                     [TABLE_SWITCH_POINTS_MAX];
 };
 
 /* All rule sets of one kind. */

@@ -14,17 +14,17 @@
 #include "base/log.h"
 
 enum {
-    SMALL_BYTES = 8,
+    SMALL_PROBE_BYTES = 8,
     SMALL_PROBE_REPETITIONS = 10,
     LARGE_PROBE_REPETITIONS = 6,
 };
 
 /* The total time of consecutive messages: about three large ones at 1
  * Gbit/s. */
-static const double BURST_NS = 12e6;
+static const double BURST_TOTAL_MAX_NS = 12e6;
 /* A message that takes less than this fraction of the time of the one before
  * shows that messages still get faster. */
-static const double BURST_GAIN = 0.75;
+static const double BURST_SPEEDUP_RATIO = 0.75;
 
 struct plausible_range {
     double min;
@@ -33,10 +33,10 @@ struct plausible_range {
 
 /* Plausible ranges of the time in one direction and of the time per byte. A
  * value outside them was caused by something else. */
-static const struct plausible_range way_inside_ns = {3e2, 6e4};
-static const struct plausible_range way_between_ns = {5e3, 5e7};
-static const struct plausible_range byte_inside_ns = {0.05, 1};
-static const struct plausible_range byte_between_ns = {0.05, 1000};
+static const struct plausible_range latency_range_inside_node = {3e2, 6e4};
+static const struct plausible_range latency_range_between_nodes = {5e3, 5e7};
+static const struct plausible_range byte_ns_range_inside_node = {0.05, 1};
+static const struct plausible_range byte_ns_range_between_nodes = {0.05, 1000};
 
 /* The fractions of a message's time in one direction that pass on each of the
  * two processors, and that a waiting rank takes from the others. If ranks share
@@ -46,25 +46,27 @@ struct time_fractions {
     double wait;
 };
 
-static const struct time_fractions parts_alone = {.overhead = 0.25,
-                                                  .wait = 0.4};
-static const struct time_fractions parts_oversubscribed = {.overhead = 0.2,
-                                                           .wait = 0.2};
+static const struct time_fractions time_fractions_one_per_core = {.overhead =
+                                                                      0.25,
+                                                                  .wait = 0.4};
+static const struct time_fractions time_fractions_oversubscribed = {
+    .overhead = 0.2,
+    .wait = 0.2};
 /* Through shared memory, where a message needs no system call. */
-static const struct time_fractions parts_memory = {.overhead = 0.05,
-                                                   .wait = 0.05};
+static const struct time_fractions time_fractions_shm = {.overhead = 0.05,
+                                                         .wait = 0.05};
 
-/* If a message took less than AWAKE_NS, nobody had to be woken: both ends were
+/* If a message took less than AWAKE_MESSAGE_MAX_NS, nobody had to be woken: both ends were
  * awake, and shared memory carried the message. If ranks share processors, most
  * of them will sleep: a message then also takes the time to wake its receiver
  * and to switch to it. */
-static const double AWAKE_NS = 4000;
-static const double WAKE_NS = 6500;
-static const double SWITCH_NS = 1000;
+static const double AWAKE_MESSAGE_MAX_NS = 4000;
+static const double THREAD_WAKEUP_NS = 6500;
+static const double CONTEXT_SWITCH_NS = 1000;
 
 /* Rounds to powers of 4/3 times the minimum, within the plausible range. */
 static double
-round_within_range(double value, struct plausible_range plausible_range)
+round_and_clamp_to_range(double value, struct plausible_range plausible_range)
 {
     double rounded = plausible_range.min;
 
@@ -77,7 +79,7 @@ static double
 one_way_ns(const struct link_probe_times *times,
            struct plausible_range plausible_range)
 {
-    return round_within_range(times->small_ns / 2, plausible_range);
+    return round_and_clamp_to_range(times->small_ns / 2, plausible_range);
 }
 
 /* n_ways is how many large messages are sent until the answer has arrived. */
@@ -88,9 +90,9 @@ byte_cost_ns(const struct link_probe_times *times,
 {
     const double more_bytes = LINK_PROBE_LARGE_BYTES - LINK_PROBE_MEDIUM_BYTES;
 
-    return round_within_range((times->large_ns - times->medium_ns) / n_ways /
-                                  more_bytes,
-                              plausible_range);
+    return round_and_clamp_to_range((times->large_ns - times->medium_ns) /
+                                        n_ways / more_bytes,
+                                    plausible_range);
 }
 
 double
@@ -114,8 +116,8 @@ link_probe_needs_more(const double *times_ns, unsigned n_times)
         return false;
     for (unsigned i = 0; i < n_times; i++)
         sum_ns += times_ns[i];
-    return sum_ns < BURST_NS ||
-           times_ns[n_times - 1] < BURST_GAIN * times_ns[n_times - 2];
+    return sum_ns < BURST_TOTAL_MAX_NS ||
+           times_ns[n_times - 1] < BURST_SPEEDUP_RATIO * times_ns[n_times - 2];
 }
 
 static void
@@ -123,18 +125,21 @@ machine_set_message_costs(const struct link_probe_times *times,
                           bool is_oversubscribed,
                           struct simulation_machine *machine)
 {
-    const double way_ns = one_way_ns(times, way_inside_ns);
-    const bool is_asleep = is_oversubscribed && way_ns < AWAKE_NS;
+    const double way_ns = one_way_ns(times, latency_range_inside_node);
+    const bool is_asleep = is_oversubscribed && way_ns < AWAKE_MESSAGE_MAX_NS;
     const struct time_fractions crowded =
-        times->is_memory ? parts_memory : parts_oversubscribed;
+        times->is_memory ? time_fractions_shm : time_fractions_oversubscribed;
     const struct time_fractions time_fractions =
-        is_oversubscribed && !is_asleep ? crowded : parts_alone;
+        is_oversubscribed && !is_asleep ? crowded : time_fractions_one_per_core;
 
     machine->send_ns = time_fractions.overhead * way_ns;
-    machine->receive_ns = machine->send_ns + (is_asleep ? SWITCH_NS : 0);
-    machine->wait_ns = is_asleep ? SWITCH_NS : time_fractions.wait * way_ns;
+    machine->receive_ns =
+        machine->send_ns + (is_asleep ? CONTEXT_SWITCH_NS : 0);
+    machine->wait_ns =
+        is_asleep ? CONTEXT_SWITCH_NS : time_fractions.wait * way_ns;
     machine->latency_inside_ns =
-        is_asleep ? WAKE_NS : way_ns * (1 - 2 * time_fractions.overhead);
+        is_asleep ? THREAD_WAKEUP_NS
+                  : way_ns * (1 - 2 * time_fractions.overhead);
 }
 
 void
@@ -146,33 +151,35 @@ link_probe_apply_times(const struct link_probe_times *inside,
     if (inside) {
         machine_set_message_costs(inside, n_inside > machine->n_processors,
                                   machine);
-        machine->send_byte_ns = byte_cost_ns(inside, 2, byte_inside_ns);
+        machine->send_byte_ns =
+            byte_cost_ns(inside, 2, byte_ns_range_inside_node);
         machine->receive_byte_ns = machine->send_byte_ns;
     }
     if (between) {
-        const double way_ns = one_way_ns(between, way_between_ns);
+        const double way_ns = one_way_ns(between, latency_range_between_nodes);
         const double rest_ns = way_ns - 2 * machine->send_ns;
 
         /* The processor time is known from the first probe_partner, or is the
          * typical one. */
         machine->latency_between_ns =
             rest_ns > way_ns / 4 ? rest_ns : way_ns / 4;
-        machine->link_between_ns = byte_cost_ns(between, 1, byte_between_ns);
+        machine->link_between_ns =
+            byte_cost_ns(between, 1, byte_ns_range_between_nodes);
     }
 }
 
 static struct engine_message
-probe_message_make(enum call_name name,
-                   uint32_t peer,
-                   void *bytes,
-                   size_t n_bytes)
+probe_message_request(enum call_name name,
+                      uint32_t peer,
+                      void *bytes,
+                      size_t n_bytes)
 {
     return (struct engine_message){
         .call = {.name = name,
                  .dtype = HOOP_UINT8,
                  .root = peer,
                  .count = n_bytes},
-        .tag = CALL_TAG_OWN,
+        .tag = CALL_TAG_LIBRARY_INTERNAL,
         .peer = peer,
         .bytes = bytes,
         .mode = ENGINE_START_AND_WAIT,
@@ -215,14 +222,14 @@ fill_with_noise(uint8_t *bytes, size_t n_bytes)
 
 /* Measures the time of a message and its answer. */
 static enum hoop_status
-exchange_measure(const struct probe_partner *probe_partner,
-                 size_t n_there,
-                 size_t n_back,
-                 double *out_ns)
+probe_exchange_measure(const struct probe_partner *probe_partner,
+                       size_t n_there,
+                       size_t n_back,
+                       double *out_ns)
 {
-    const struct engine_message there = probe_message_make(
+    const struct engine_message there = probe_message_request(
         CALL_SEND, probe_partner->peer, probe_partner->bytes, n_there);
-    const struct engine_message back = probe_message_make(
+    const struct engine_message back = probe_message_request(
         CALL_RECV, probe_partner->peer, probe_partner->bytes, n_back);
     const uint64_t begin_ns = clock_now_ns();
 
@@ -249,7 +256,7 @@ exchange_measure_best(const struct probe_partner *probe_partner,
     for (unsigned i = 0; i < n_times; i++) {
         double ns = 0;
         const enum hoop_status status =
-            exchange_measure(probe_partner, n_there, n_back, &ns);
+            probe_exchange_measure(probe_partner, n_there, n_back, &ns);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -263,9 +270,9 @@ static enum hoop_status
 inside_link_measure(const struct probe_partner *probe_partner,
                     struct link_probe_times *out_times)
 {
-    enum hoop_status status =
-        exchange_measure_best(probe_partner, SMALL_PROBE_REPETITIONS,
-                              SMALL_BYTES, SMALL_BYTES, &out_times->small_ns);
+    enum hoop_status status = exchange_measure_best(
+        probe_partner, SMALL_PROBE_REPETITIONS, SMALL_PROBE_BYTES,
+        SMALL_PROBE_BYTES, &out_times->small_ns);
     if (status == HOOP_OK)
         status = exchange_measure_best(
             probe_partner, LARGE_PROBE_REPETITIONS, LINK_PROBE_MEDIUM_BYTES,
@@ -286,16 +293,17 @@ between_link_measure(const struct probe_partner *probe_partner,
     double burst_ns[LINK_PROBE_BURST_MAX];
     unsigned n_times = 0;
 
-    enum hoop_status status =
-        exchange_measure_best(probe_partner, SMALL_PROBE_REPETITIONS,
-                              SMALL_BYTES, SMALL_BYTES, &out_times->small_ns);
+    enum hoop_status status = exchange_measure_best(
+        probe_partner, SMALL_PROBE_REPETITIONS, SMALL_PROBE_BYTES,
+        SMALL_PROBE_BYTES, &out_times->small_ns);
     while (status == HOOP_OK && link_probe_needs_more(burst_ns, n_times))
-        status = exchange_measure(probe_partner, LINK_PROBE_LARGE_BYTES,
-                                  SMALL_BYTES, &burst_ns[n_times++]);
+        status =
+            probe_exchange_measure(probe_partner, LINK_PROBE_LARGE_BYTES,
+                                   SMALL_PROBE_BYTES, &burst_ns[n_times++]);
     if (status == HOOP_OK)
-        status = exchange_measure_best(probe_partner, LARGE_PROBE_REPETITIONS,
-                                       LINK_PROBE_MEDIUM_BYTES, SMALL_BYTES,
-                                       &out_times->medium_ns);
+        status = exchange_measure_best(
+            probe_partner, LARGE_PROBE_REPETITIONS, LINK_PROBE_MEDIUM_BYTES,
+            SMALL_PROBE_BYTES, &out_times->medium_ns);
     if (status != HOOP_OK)
         return error_pass(status);
     out_times->large_ns = link_probe_best_ns(burst_ns, n_times);
@@ -311,14 +319,14 @@ answer_probes(struct comm_context *context, uint8_t *bytes, size_t n_max)
 
     while (received.count > 0) {
         struct engine_message request =
-            probe_message_make(CALL_RECV, 0, bytes, LINK_PROBE_LARGE_BYTES);
+            probe_message_request(CALL_RECV, 0, bytes, LINK_PROBE_LARGE_BYTES);
 
         request.received = &received;
         enum hoop_status status =
             probe_message_start_and_wait(context, &request);
-        const struct engine_message answer =
-            probe_message_make(CALL_SEND, 0, bytes,
-                               received.count < n_max ? received.count : n_max);
+        const struct engine_message answer = probe_message_request(
+            CALL_SEND, 0, bytes,
+            received.count < n_max ? received.count : n_max);
         if (status == HOOP_OK && received.count > 0)
             status = probe_message_start_and_wait(context, &answer);
         if (status != HOOP_OK)
@@ -355,13 +363,13 @@ probe_partner_measure(
     enum link_probe_role part,
     struct link_probe_times *out_times)
 {
-    const struct engine_message end = probe_message_make(
+    const struct engine_message end = probe_message_request(
         CALL_SEND, probe_partner->peer, probe_partner->bytes, 0);
     enum hoop_status status = HOOP_OK;
 
     if (probe_partner->peer == 0)
         return HOOP_OK;
-    if (part != LINK_PROBE_DECLINES)
+    if (part != LINK_PROBE_SKIPS)
         status = measure(probe_partner, out_times);
     if (status == HOOP_OK)
         status = probe_message_start_and_wait(probe_partner->context, &end);
@@ -388,9 +396,9 @@ probe_partners_measure(struct comm_context *context,
             probe_partner_measure(&far, between_link_measure, part, &between);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (part == LINK_PROBE_DECLINES)
+    if (part == LINK_PROBE_SKIPS)
         return HOOP_OK;
-    inside.is_memory = part == LINK_PROBE_MEASURES_MEMORY;
+    inside.is_memory = part == LINK_PROBE_MEASURES_SHM;
     link_probe_apply_times(probe_partners->inside > 0 ? &inside : NULL,
                            probe_partners->between > 0 ? &between : NULL,
                            probe_partners->n_inside, machine);
@@ -426,7 +434,7 @@ link_probe_run(struct comm_context *context,
                                            bytes, machine)
                   : answer_probes(context, bytes,
                                   rank == probe_partners.between
-                                      ? SMALL_BYTES
+                                      ? SMALL_PROBE_BYTES
                                       : LINK_PROBE_LARGE_BYTES);
     if (status != HOOP_OK)
         return error_raise(status, "measuring what messages cost: %s",

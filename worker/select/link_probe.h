@@ -62,9 +62,9 @@ link_probe_apply_times(const struct link_probe_times *inside,
 enum link_probe_role {
     LINK_PROBE_MEASURES,
     /* The ranks of a node may share memory, and do. */
-    LINK_PROBE_MEASURES_MEMORY,
+    LINK_PROBE_MEASURES_SHM,
     /* For rank 0, when it knows the costs already. */
-    LINK_PROBE_DECLINES,
+    LINK_PROBE_SKIPS,
 };
 
 /*

@@ -111,35 +111,39 @@ enum {
     FLAT_RANKS = 64
 };
 
-struct name_list {
+struct comma_separated_list {
     char text[LIMIT_SETTING];
     size_t n_used;
 };
 
 /* Builds a list like "ring, chain". */
 static void
-name_list_add(struct name_list *name_list, const char *name)
+comma_separated_list_add(struct comma_separated_list *comma_separated_list,
+                         const char *name)
 {
-    const size_t room = sizeof(name_list->text) - name_list->n_used;
-    const int n = snprintf(name_list->text + name_list->n_used, room, "%s%s",
-                           name_list->n_used > 0 ? ", " : "", name);
+    const size_t room =
+        sizeof(comma_separated_list->text) - comma_separated_list->n_used;
+    const int n = snprintf(
+        comma_separated_list->text + comma_separated_list->n_used, room, "%s%s",
+        comma_separated_list->n_used > 0 ? ", " : "", name);
 
     if (n > 0 && (size_t)n < room)
-        name_list->n_used += (size_t)n;
+        comma_separated_list->n_used += (size_t)n;
 }
 
 static enum hoop_status
 raise_unknown_collective(const char *where, const char *name)
 {
-    struct name_list name_list = {.n_used = 0};
+    struct comma_separated_list comma_separated_list = {.n_used = 0};
 
     for (size_t i = 0; i < COLLECTIVE_KINDS; i++)
-        name_list_add(&name_list,
-                      registry_collective_name((enum collective_kind)i));
+        comma_separated_list_add(
+            &comma_separated_list,
+            registry_collective_name((enum collective_kind)i));
     return error_raise(HOOP_E_INVALID,
                        "%s: there is no collective '%s' to choose an algorithm "
                        "for; there are: %s",
-                       where, name, name_list.text);
+                       where, name, comma_separated_list.text);
 }
 
 static enum hoop_status
@@ -147,16 +151,18 @@ raise_unknown_algorithm(const char *where,
                         enum collective_kind collective,
                         const char *name)
 {
-    struct name_list name_list = {.n_used = 0};
+    struct comma_separated_list comma_separated_list = {.n_used = 0};
     size_t n_entries;
     const struct registry_algorithm *entries =
         registry_collective_entries(collective, &n_entries);
 
     for (size_t i = 0; i < n_entries; i++)
-        name_list_add(&name_list, entries[i].algorithm->name);
-    return error_raise(
-        HOOP_E_INVALID, "%s: there is no algorithm '%s' for %s; there are: %s",
-        where, name, registry_collective_name(collective), name_list.text);
+        comma_separated_list_add(&comma_separated_list,
+                                 entries[i].algorithm->name);
+    return error_raise(HOOP_E_INVALID,
+                       "%s: there is no algorithm '%s' for %s; there are: %s",
+                       where, name, registry_collective_name(collective),
+                       comma_separated_list.text);
 }
 
 /* Takes one "collective:algorithm". */
@@ -234,7 +240,7 @@ overrides_check_can_run(const struct overrides *overrides,
 {
     for (size_t i = 0; i < COLLECTIVE_KINDS && nodes->n_ranks > 1; i++) {
         if (override_cannot_run(overrides->entries[i], shm_region) &&
-            shm_region->n_slot > 0)
+            shm_region->slot_capacity > 0)
             return raise_cma_unavailable(overrides->entries[i]);
         if (override_cannot_run(overrides->entries[i], shm_region))
             return error_raise(

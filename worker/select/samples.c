@@ -31,10 +31,10 @@
  */
 
 enum {
-    REACH = 4,
-    /* WINS of WINS_OF samples must be faster. */
-    WINS = 3,
-    WINS_OF = 4,
+    SAMPLE_SIZE_RATIO_MAX = 4,
+    /* MAJORITY_NUMERATOR of MAJORITY_DENOMINATOR samples must be faster. */
+    MAJORITY_NUMERATOR = 3,
+    MAJORITY_DENOMINATOR = 4,
 };
 
 /* The samples of one number of ranks and nodes, collective and size. */
@@ -80,7 +80,8 @@ sample_set_is_faster(const struct sample_set *sample_set,
         n_both += ns[one] > 0 && ns[other] > 0;
         n_won += ns[one] > 0 && ns[one] < ns[other];
     }
-    return n_both >= SAMPLES_MIN && n_won * WINS_OF >= n_both * WINS;
+    return n_both >= SAMPLES_MIN &&
+           n_won * MAJORITY_DENOMINATOR >= n_both * MAJORITY_NUMERATOR;
 }
 
 /* Compares each algorithm with the best so far, which is at first holder. */
@@ -96,7 +97,7 @@ fastest_algorithm_of_set(const struct sample_set *sample_set,
     for (size_t i = 0; i < n_entries && i < SAMPLE_ENTRIES_MAX; i++) {
         const size_t held = (size_t)(holder - first);
         const bool may =
-            (form == TABLE_EVEN || !first[i].is_even_only) &&
+            (form == TABLE_FORM_EVEN_BLOCKS || !first[i].is_even_only) &&
             plan_shm_region_can_run(sample_set->shm_region, first[i].algorithm);
 
         if (may && held < SAMPLE_ENTRIES_MAX &&
@@ -145,35 +146,36 @@ sample_range_at(const struct samples *samples, size_t first)
         .samples = samples, .first = first, .end = end};
 }
 
-struct size_span {
+struct size_interval {
     uint64_t after_bytes;
     uint64_t up_to_bytes;
 };
 
 /* The sizes that the set at index at stands for. */
-static struct size_span
-size_span_of_set(const struct sample_range *sample_range,
-                 size_t at,
-                 const struct sample_set *sample_set)
+static struct size_interval
+size_interval_of_set(const struct sample_range *sample_range,
+                     size_t at,
+                     const struct sample_set *sample_set)
 {
     const struct sample *all = sample_range->samples->all;
     const uint64_t n_bytes = all[at].n_bytes;
-    struct size_span size_span = {n_bytes / REACH, n_bytes * REACH};
+    struct size_interval size_interval = {n_bytes / SAMPLE_SIZE_RATIO_MAX,
+                                          n_bytes * SAMPLE_SIZE_RATIO_MAX};
 
     if (at > sample_range->first) {
         const uint64_t middle = geometric_mean_of(all[at - 1].n_bytes, n_bytes);
 
-        if (size_span.after_bytes < middle)
-            size_span.after_bytes = middle;
+        if (size_interval.after_bytes < middle)
+            size_interval.after_bytes = middle;
     }
     if (at + sample_set->n < sample_range->end) {
         const uint64_t middle =
             geometric_mean_of(n_bytes, all[at + sample_set->n].n_bytes);
 
-        if (size_span.up_to_bytes > middle)
-            size_span.up_to_bytes = middle;
+        if (size_interval.up_to_bytes > middle)
+            size_interval.up_to_bytes = middle;
     }
-    return size_span;
+    return size_interval;
 }
 
 static void
@@ -189,8 +191,8 @@ table_row_apply_samples(const struct sample_range *sample_range,
 
     for (size_t at = sample_range->first; at < sample_range->end;) {
         struct sample_set sample_set = sample_set_at(sample_range->samples, at);
-        const struct size_span size_span =
-            size_span_of_set(sample_range, at, &sample_set);
+        const struct size_interval size_interval =
+            size_interval_of_set(sample_range, at, &sample_set);
         const struct registry_algorithm *holder = tuning_table_find_algorithm(
             table, collective, form, all[at].n_bytes);
 
@@ -201,9 +203,10 @@ table_row_apply_samples(const struct sample_range *sample_range,
         at += sample_set.n;
         if (winner == holder)
             continue;
-        tuning_table_row_copy(&row, &model, up_to_bytes, size_span.after_bytes);
-        tuning_table_row_append(&row, size_span.up_to_bytes, winner);
-        up_to_bytes = size_span.up_to_bytes;
+        tuning_table_row_copy(&row, &model, up_to_bytes,
+                              size_interval.after_bytes);
+        tuning_table_row_append(&row, size_interval.up_to_bytes, winner);
+        up_to_bytes = size_interval.up_to_bytes;
     }
     tuning_table_row_copy(&row, &model, up_to_bytes, UINT64_MAX);
     table->rows[collective][form] = row;
@@ -221,8 +224,10 @@ samples_apply(const struct samples *samples,
         sample_range.shm_region = shm_region;
         if (samples->all[at].n_ranks == nodes->n_ranks &&
             samples->all[at].n_nodes == nodes->n_nodes) {
-            table_row_apply_samples(&sample_range, TABLE_EVEN, table);
-            table_row_apply_samples(&sample_range, TABLE_UNEVEN, table);
+            table_row_apply_samples(&sample_range, TABLE_FORM_EVEN_BLOCKS,
+                                    table);
+            table_row_apply_samples(&sample_range, TABLE_FORM_UNEVEN_BLOCKS,
+                                    table);
         }
         at = sample_range.end;
     }
@@ -252,8 +257,8 @@ enum {
     LINE_BYTES = 512,
 };
 
-static const char PROCESSORS[] = "/proc/cpuinfo";
-static const char MODEL[] = "model name";
+static const char CPUINFO_PATH[] = "/proc/cpuinfo";
+static const char CPUINFO_MODEL_KEY[] = "model name";
 
 static void
 stream_close_at(FILE **stream)
@@ -273,11 +278,11 @@ digest_add_text(struct digest *digest, const char *text)
 static void
 digest_add_processor_model(struct digest *digest)
 {
-    CLEANUP(stream_close) FILE *stream = fopen(PROCESSORS, "re");
+    CLEANUP(stream_close) FILE *stream = fopen(CPUINFO_PATH, "re");
     char line[LINE_BYTES] = "";
 
     while (stream && fgets(line, sizeof(line), stream)) {
-        if (strncmp(line, MODEL, strlen(MODEL)) != 0)
+        if (strncmp(line, CPUINFO_MODEL_KEY, strlen(CPUINFO_MODEL_KEY)) != 0)
             continue;
         digest_add_text(digest, line);
         return;

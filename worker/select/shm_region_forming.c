@@ -21,10 +21,10 @@
 /* What each rank sends first. All ranks are on one host, so they agree on the
  * layout of this struct. */
 struct shm_offer {
-    uint32_t is_willing;
+    uint32_t shm_is_usable;
     /* Other ranks may read its memory; attach is the address at which they test
      * that. */
-    uint32_t may_read;
+    uint32_t can_read_by_cma;
     struct cma_address attach;
     struct shared_memory_handle shm_region; /* from rank 0 */
     struct wakeup_handle wakeup;
@@ -37,7 +37,7 @@ enum shm_capability {
     SHM_CAPABILITY_CMA,    /* and it can read the memory of all other ranks */
 };
 
-struct region_setup {
+struct shm_region_setup {
     struct engine *engine;
     struct comm_context *context;
     const struct shm_region_modes *modes;
@@ -94,32 +94,33 @@ log_shm_failure(const char *what)
 }
 
 static void
-shm_offer_fill(struct region_setup *region_setup, struct shm_offer *shm_offer)
+shm_offer_fill(struct shm_region_setup *shm_region_setup,
+               struct shm_offer *shm_offer)
 {
-    const uint32_t size = context_size(region_setup->context);
+    const uint32_t size = context_size(shm_region_setup->context);
 
-    if (region_setup->modes->shm_negotiation == SHM_MODE_NEVER)
+    if (shm_region_setup->modes->shm_negotiation == SHM_MODE_NEVER)
         return;
     enum hoop_status status =
-        engine_wakeup_handle(region_setup->engine, &shm_offer->wakeup);
-    if (status == HOOP_OK && context_rank(region_setup->context) == 0)
+        engine_wakeup_handle(shm_region_setup->engine, &shm_offer->wakeup);
+    if (status == HOOP_OK && context_rank(shm_region_setup->context) == 0)
         status = shm_region_create(size, shm_region_default_slot_bytes(size),
                                    &shm_offer->shm_region,
-                                   &region_setup->shm_region);
-    shm_offer->is_willing = status == HOOP_OK;
-    if (region_setup->modes->attaching != CMA_NEVER)
-        shm_offer->may_read =
-            engine_publish_cma_address(region_setup->engine,
+                                   &shm_region_setup->shm_region);
+    shm_offer->shm_is_usable = status == HOOP_OK;
+    if (shm_region_setup->modes->attaching != CMA_NEVER)
+        shm_offer->can_read_by_cma =
+            engine_publish_cma_address(shm_region_setup->engine,
                                        &shm_offer->attach) == HOOP_OK;
     if (status != HOOP_OK)
         log_shm_failure("no shared region: nothing to share");
 }
 
 static enum hoop_status
-wakeup_handles_open(const struct region_setup *region_setup,
-                    const struct shm_offer *shm_offers)
+peer_wakeup_handles_open(const struct shm_region_setup *shm_region_setup,
+                         const struct shm_offer *shm_offers)
 {
-    const struct comm_context *context = region_setup->context;
+    const struct comm_context *context = shm_region_setup->context;
 
     for (uint32_t i = 0; i < context_size(context); i++) {
         const uint32_t rank = context_world_rank(context, i);
@@ -127,7 +128,7 @@ wakeup_handles_open(const struct region_setup *region_setup,
         if (i == context_rank(context))
             continue;
         const enum hoop_status status = engine_import_wakeup(
-            region_setup->engine, rank, &shm_offers[i].wakeup);
+            shm_region_setup->engine, rank, &shm_offers[i].wakeup);
         if (status != HOOP_OK)
             return error_pass(status);
     }
@@ -138,60 +139,60 @@ static bool
 have_all_ranks_offered(const struct shm_offer *shm_offers, uint32_t n_ranks)
 {
     for (uint32_t i = 0; i < n_ranks; i++) {
-        if (!shm_offers[i].is_willing)
+        if (!shm_offers[i].shm_is_usable)
             return false;
     }
     return true;
 }
 
 static enum hoop_status
-cma_attach_others(struct region_setup *region_setup,
+cma_attach_others(struct shm_region_setup *shm_region_setup,
                   const struct shm_offer *shm_offers)
 {
-    for (uint32_t i = 0; i < context_size(region_setup->context); i++) {
+    for (uint32_t i = 0; i < context_size(shm_region_setup->context); i++) {
         enum hoop_status status = HOOP_OK;
 
-        if (!shm_offers[i].may_read)
+        if (!shm_offers[i].can_read_by_cma)
             return error_raise(HOOP_E_UNAVAILABLE, "rank %u does not want it",
                                i);
-        if (i != context_rank(region_setup->context))
-            status = shm_region_cma_attach(region_setup->shm_region, i,
+        if (i != context_rank(shm_region_setup->context))
+            status = shm_region_cma_attach(shm_region_setup->shm_region, i,
                                            shm_offers[i].wakeup.pid,
                                            &shm_offers[i].attach);
         if (status != HOOP_OK)
             return error_pass(status);
     }
-    return shm_region_enable_cma(region_setup->shm_region);
+    return shm_region_enable_cma(shm_region_setup->shm_region);
 }
 
 /* Returns how much this rank can use. */
 static uint8_t
-shm_offers_accept(struct region_setup *region_setup,
+shm_offers_accept(struct shm_region_setup *shm_region_setup,
                   const struct shm_offer *shm_offers)
 {
-    const uint32_t rank = context_rank(region_setup->context);
-    const uint32_t size = context_size(region_setup->context);
+    const uint32_t rank = context_rank(shm_region_setup->context);
+    const uint32_t size = context_size(shm_region_setup->context);
     enum hoop_status status = HOOP_OK;
 
     if (!have_all_ranks_offered(shm_offers, size))
         return SHM_CAPABILITY_NONE;
     if (rank > 0)
         status = shm_region_open(&shm_offers[0].shm_region, rank, size,
-                                 &region_setup->shm_region);
+                                 &shm_region_setup->shm_region);
     if (status == HOOP_OK)
-        status = wakeup_handles_open(region_setup, shm_offers);
+        status = peer_wakeup_handles_open(shm_region_setup, shm_offers);
     if (status != HOOP_OK) {
         log_shm_failure("no shared region: out of reach");
         return SHM_CAPABILITY_NONE;
     }
-    if (cma_attach_others(region_setup, shm_offers) == HOOP_OK)
+    if (cma_attach_others(shm_region_setup, shm_offers) == HOOP_OK)
         return SHM_CAPABILITY_CMA;
     log_shm_failure("no reading of others' memory");
     return SHM_CAPABILITY_REGION;
 }
 
 static uint8_t
-capability_minimum(const uint8_t *answers, uint32_t n_ranks)
+shm_capability_minimum(const uint8_t *answers, uint32_t n_ranks)
 {
     uint8_t least = SHM_CAPABILITY_CMA;
 
@@ -201,33 +202,34 @@ capability_minimum(const uint8_t *answers, uint32_t n_ranks)
 }
 
 static enum hoop_status
-region_setup_agree(struct region_setup *region_setup)
+region_setup_agree(struct shm_region_setup *shm_region_setup)
 {
-    const uint32_t size = context_size(region_setup->context);
+    const uint32_t size = context_size(shm_region_setup->context);
     CLEANUP(free)
     struct shm_offer *shm_offers = calloc(size, sizeof(*shm_offers));
-    uint8_t answers[SHM_REGION_RANKS];
+    uint8_t answers[SHM_REGION_RANKS_MAX];
     struct shm_offer shm_offer = {0};
 
     if (!shm_offers)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks", size);
-    shm_offer_fill(region_setup, &shm_offer);
-    enum hoop_status status = allgather_bytes(region_setup->context, &shm_offer,
-                                              shm_offers, sizeof(shm_offer));
+    shm_offer_fill(shm_region_setup, &shm_offer);
+    enum hoop_status status = allgather_bytes(
+        shm_region_setup->context, &shm_offer, shm_offers, sizeof(shm_offer));
     if (status != HOOP_OK)
         return error_pass(status);
-    const uint8_t own = shm_offers_accept(region_setup, shm_offers);
-    status = allgather_bytes(region_setup->context, &own, answers, sizeof(own));
+    const uint8_t own = shm_offers_accept(shm_region_setup, shm_offers);
+    status =
+        allgather_bytes(shm_region_setup->context, &own, answers, sizeof(own));
     if (status != HOOP_OK)
         return error_pass(status);
-    const uint8_t least = capability_minimum(answers, size);
+    const uint8_t least = shm_capability_minimum(answers, size);
     if (least == SHM_CAPABILITY_NONE)
         return HOOP_OK;
     if (least == SHM_CAPABILITY_REGION)
-        shm_region_disable_cma(region_setup->shm_region);
-    shm_region_close_fd(region_setup->shm_region);
-    context_set_shm_region(region_setup->context,
-                           STEAL(region_setup->shm_region));
+        shm_region_disable_cma(shm_region_setup->shm_region);
+    shm_region_close_fd(shm_region_setup->shm_region);
+    context_set_shm_region(shm_region_setup->context,
+                           STEAL(shm_region_setup->shm_region));
     return HOOP_OK;
 }
 
@@ -240,16 +242,16 @@ shm_region_negotiate(struct engine *engine,
 {
     const uint32_t size = context_size(context);
     const uint32_t timeout_ms = context_timeout(context);
-    struct region_setup region_setup = {engine, context, modes, NULL};
+    struct shm_region_setup shm_region_setup = {engine, context, modes, NULL};
 
-    if (size == 1 || size > SHM_REGION_RANKS ||
+    if (size == 1 || size > SHM_REGION_RANKS_MAX ||
         !is_on_one_host(context, roster))
         return HOOP_OK;
     /* The context's own timeout is for the user's calls. */
     if (deadline_ns != CLOCK_NEVER)
         context_set_timeout(context, (uint32_t)clock_left_ms(deadline_ns));
-    const enum hoop_status status = region_setup_agree(&region_setup);
+    const enum hoop_status status = region_setup_agree(&shm_region_setup);
     context_set_timeout(context, timeout_ms);
-    shm_region_destroy(region_setup.shm_region);
+    shm_region_destroy(shm_region_setup.shm_region);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

@@ -15,7 +15,7 @@ static bool
 entry_supports_form(const struct registry_algorithm *entry,
                     enum tuning_table_form form)
 {
-    return form == TABLE_EVEN || !entry->is_even_only;
+    return form == TABLE_FORM_EVEN_BLOCKS || !entry->is_even_only;
 }
 
 void
@@ -35,7 +35,8 @@ tuning_table_row_append(struct tuning_table_row *row,
 {
     const uint32_t n = row->n_points;
 
-    if (n > 0 && (n == TABLE_POINTS || row->points[n - 1].entry == entry))
+    if (n > 0 &&
+        (n == TABLE_SWITCH_POINTS_MAX || row->points[n - 1].entry == entry))
         row->points[n - 1].up_to_bytes = up_to_bytes;
     else
         row->points[row->n_points++] =
@@ -73,8 +74,8 @@ tuning_table_init(struct table *table)
         if (n_entries == 0)
             continue;
         assert(!first->is_even_only);
-        tuning_table_row_set(&table->rows[i][TABLE_EVEN], first);
-        tuning_table_row_set(&table->rows[i][TABLE_UNEVEN], first);
+        tuning_table_row_set(&table->rows[i][TABLE_FORM_EVEN_BLOCKS], first);
+        tuning_table_row_set(&table->rows[i][TABLE_FORM_UNEVEN_BLOCKS], first);
     }
 }
 
@@ -88,9 +89,10 @@ tuning_table_apply_overrides(struct table *table,
         if (!entry)
             continue;
         table->overrides.entries[i] = entry;
-        tuning_table_row_set(&table->rows[i][TABLE_EVEN], entry);
-        if (entry_supports_form(entry, TABLE_UNEVEN))
-            tuning_table_row_set(&table->rows[i][TABLE_UNEVEN], entry);
+        tuning_table_row_set(&table->rows[i][TABLE_FORM_EVEN_BLOCKS], entry);
+        if (entry_supports_form(entry, TABLE_FORM_UNEVEN_BLOCKS))
+            tuning_table_row_set(&table->rows[i][TABLE_FORM_UNEVEN_BLOCKS],
+                                 entry);
     }
 }
 
@@ -124,15 +126,15 @@ tuning_table_find_algorithm(const struct table *table,
  */
 
 enum {
-    VERSION = 6,
+    TUNING_TABLE_VERSION = 6,
     NAME_MAX_BYTES = 32,
-    FIELDS = 7,
+    TUNING_TABLE_N_FIELDS = 7,
     ROW_FIELDS = 4,
     MACHINE_FIELDS = 2, /* before the costs */
-    N_COSTS = 12,
+    N_MACHINE_COSTS = 12,
     /* More zero bytes than the last fields and the bytes of a number can end
      * with. */
-    ZEROS_LEFT = 32,
+    TABLE_PADDING_ZEROS_MIN = 32,
 };
 
 /* The cost of a message or a byte is at most a second. */
@@ -141,9 +143,9 @@ static const double COST_UNIT_NS = 1e-6;
 
 static void
 machine_cost_fields(struct simulation_machine *machine,
-                    double *out_costs[N_COSTS])
+                    double *out_costs[N_MACHINE_COSTS])
 {
-    double *const costs[N_COSTS] = {
+    double *const costs[N_MACHINE_COSTS] = {
         &machine->send_ns,           &machine->receive_ns,
         &machine->latency_inside_ns, &machine->latency_between_ns,
         &machine->link_inside_ns,    &machine->link_between_ns,
@@ -158,13 +160,13 @@ machine_cost_fields(struct simulation_machine *machine,
 static void
 machine_costs_pack(struct pack *pack, struct simulation_machine machine)
 {
-    double *costs[N_COSTS];
+    double *costs[N_MACHINE_COSTS];
 
     machine_cost_fields(&machine, costs);
-    pack_array(pack, MACHINE_FIELDS + N_COSTS);
+    pack_array(pack, MACHINE_FIELDS + N_MACHINE_COSTS);
     pack_uint(pack, machine.n_processors);
     pack_uint(pack, machine.cache_bytes);
-    for (size_t i = 0; i < N_COSTS; i++) {
+    for (size_t i = 0; i < N_MACHINE_COSTS; i++) {
         const double cost = *costs[i] < COST_MAX_NS ? *costs[i] : COST_MAX_NS;
 
         assert(cost >= 0);
@@ -219,8 +221,9 @@ tuning_row_is_packed(const struct table *table,
 
     if (rows[form].n_points == 0)
         return false;
-    return form == TABLE_EVEN ||
-           !tuning_rows_are_equal(&rows[TABLE_EVEN], &rows[TABLE_UNEVEN]);
+    return form == TABLE_FORM_EVEN_BLOCKS ||
+           !tuning_rows_are_equal(&rows[TABLE_FORM_EVEN_BLOCKS],
+                                  &rows[TABLE_FORM_UNEVEN_BLOCKS]);
 }
 
 static void
@@ -228,12 +231,13 @@ tuning_rows_pack(struct pack *pack, const struct table *table)
 {
     size_t n_rows = 0;
 
-    for (unsigned i = 0; i < COLLECTIVE_KINDS * TABLE_FORMS; i++)
-        n_rows += tuning_row_is_packed(table, i / TABLE_FORMS, i % TABLE_FORMS);
+    for (unsigned i = 0; i < COLLECTIVE_KINDS * N_TABLE_FORMS; i++)
+        n_rows +=
+            tuning_row_is_packed(table, i / N_TABLE_FORMS, i % N_TABLE_FORMS);
     pack_array(pack, n_rows);
-    for (unsigned i = 0; i < COLLECTIVE_KINDS * TABLE_FORMS; i++) {
-        if (tuning_row_is_packed(table, i / TABLE_FORMS, i % TABLE_FORMS))
-            tuning_row_pack(pack, table, i / TABLE_FORMS, i % TABLE_FORMS);
+    for (unsigned i = 0; i < COLLECTIVE_KINDS * N_TABLE_FORMS; i++) {
+        if (tuning_row_is_packed(table, i / N_TABLE_FORMS, i % N_TABLE_FORMS))
+            tuning_row_pack(pack, table, i / N_TABLE_FORMS, i % N_TABLE_FORMS);
     }
 }
 
@@ -245,8 +249,8 @@ tuning_table_encode(const struct table *table, uint8_t bytes[LIMIT_TUNE_TABLE])
     size_t n_packed = 0;
 
     pack_init(&pack, LIMIT_TUNE_TABLE);
-    pack_array(&pack, FIELDS);
-    pack_uint(&pack, VERSION);
+    pack_array(&pack, TUNING_TABLE_N_FIELDS);
+    pack_uint(&pack, TUNING_TABLE_VERSION);
     machine_costs_pack(&pack, table->machine);
     tuning_rows_pack(&pack, table);
     pack_uint(&pack, table->n_sample_bytes);
@@ -264,17 +268,17 @@ tuning_table_encode(const struct table *table, uint8_t bytes[LIMIT_TUNE_TABLE])
 static void
 machine_costs_unpack(struct unpack *unpack, struct simulation_machine *machine)
 {
-    const size_t n = unpack_array(unpack, MACHINE_FIELDS + N_COSTS);
+    const size_t n = unpack_array(unpack, MACHINE_FIELDS + N_MACHINE_COSTS);
     const uint64_t cost_max = (uint64_t)(COST_MAX_NS / COST_UNIT_NS);
-    double *costs[N_COSTS];
+    double *costs[N_MACHINE_COSTS];
 
     machine_cost_fields(machine, costs);
     machine->n_processors = (uint32_t)unpack_uint(unpack, UINT32_MAX);
     machine->cache_bytes = unpack_uint(unpack, UINT64_MAX);
-    for (size_t i = 0; i < N_COSTS; i++)
+    for (size_t i = 0; i < N_MACHINE_COSTS; i++)
         *costs[i] = (double)unpack_uint(unpack, cost_max) * COST_UNIT_NS;
-    unpack_skip(unpack, n > MACHINE_FIELDS + N_COSTS
-                            ? n - MACHINE_FIELDS - N_COSTS
+    unpack_skip(unpack, n > MACHINE_FIELDS + N_MACHINE_COSTS
+                            ? n - MACHINE_FIELDS - N_MACHINE_COSTS
                             : 0);
 }
 
@@ -306,7 +310,7 @@ tuning_points_unpack(struct unpack *unpack,
     const size_t n = unpack_array(unpack, 2);
     uint64_t before = 0;
 
-    if (n % 2 != 0 || n > (size_t)2 * TABLE_POINTS)
+    if (n % 2 != 0 || n > (size_t)2 * TABLE_SWITCH_POINTS_MAX)
         return error_raise(HOOP_E_DATA_LOSS,
                            "a row of %zu values in rank 0's table", n);
     for (row->n_points = 0; row->n_points < n / 2; row->n_points++) {
@@ -345,7 +349,7 @@ tuning_row_unpack(struct unpack *unpack, struct table *table)
                            "rank 0's table has a collective '%s', which is not "
                            "known here: run one version of hoop on all ranks",
                            name);
-    const uint64_t form = unpack_uint(unpack, TABLE_UNEVEN);
+    const uint64_t form = unpack_uint(unpack, TABLE_FORM_UNEVEN_BLOCKS);
     if (!unpack_nil(unpack))
         status = algorithm_name_unpack(unpack, collective,
                                        &table->overrides.entries[collective]);
@@ -365,14 +369,14 @@ tuning_rows_fill_missing(struct table *table, enum collective_kind collective)
     size_t n_entries;
 
     registry_collective_entries(collective, &n_entries);
-    if (rows[TABLE_UNEVEN].n_points == 0)
-        rows[TABLE_UNEVEN] = rows[TABLE_EVEN];
-    if (n_entries > 0 && rows[TABLE_EVEN].n_points == 0)
+    if (rows[TABLE_FORM_UNEVEN_BLOCKS].n_points == 0)
+        rows[TABLE_FORM_UNEVEN_BLOCKS] = rows[TABLE_FORM_EVEN_BLOCKS];
+    if (n_entries > 0 && rows[TABLE_FORM_EVEN_BLOCKS].n_points == 0)
         return error_raise(HOOP_E_DATA_LOSS, "rank 0's table does not say %s",
                            registry_collective_name(collective));
-    for (uint32_t i = 0; i < rows[TABLE_UNEVEN].n_points; i++) {
+    for (uint32_t i = 0; i < rows[TABLE_FORM_UNEVEN_BLOCKS].n_points; i++) {
         const struct registry_algorithm *entry =
-            rows[TABLE_UNEVEN].points[i].entry;
+            rows[TABLE_FORM_UNEVEN_BLOCKS].points[i].entry;
 
         if (entry->is_even_only)
             return error_raise(HOOP_E_DATA_LOSS,
@@ -409,11 +413,11 @@ tuning_rows_unpack(struct unpack *unpack, struct table *table)
 static size_t
 bytes_before_padding(const uint8_t bytes[LIMIT_TUNE_TABLE])
 {
-    size_t n = LIMIT_TUNE_TABLE - ZEROS_LEFT;
+    size_t n = LIMIT_TUNE_TABLE - TABLE_PADDING_ZEROS_MIN;
 
     while (n > 0 && bytes[n - 1] == 0)
         n--;
-    return n + ZEROS_LEFT;
+    return n + TABLE_PADDING_ZEROS_MIN;
 }
 
 enum hoop_status
@@ -424,13 +428,13 @@ tuning_table_decode(const uint8_t bytes[LIMIT_TUNE_TABLE],
     struct table table = {.machine = {.n_processors = 1}};
 
     unpack_init(&unpack, bytes, bytes_before_padding(bytes), LIMIT_TUNE_TABLE);
-    unpack_array(&unpack, FIELDS);
+    unpack_array(&unpack, TUNING_TABLE_N_FIELDS);
     const uint64_t version = unpack_uint(&unpack, UINT32_MAX);
-    if (unpack_status(&unpack) == HOOP_OK && version != VERSION)
+    if (unpack_status(&unpack) == HOOP_OK && version != TUNING_TABLE_VERSION)
         return error_raise(HOOP_E_DATA_LOSS,
                            "rank 0's table is of version %llu, not %d: run one "
                            "version of hoop on all ranks",
-                           (unsigned long long)version, VERSION);
+                           (unsigned long long)version, TUNING_TABLE_VERSION);
     machine_costs_unpack(&unpack, &table.machine);
     if (unpack_status(&unpack) == HOOP_OK && table.machine.n_processors == 0)
         return error_raise(HOOP_E_DATA_LOSS,

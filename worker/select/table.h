@@ -24,16 +24,16 @@
 #include "select/overrides.h"
 
 enum {
-    TABLE_POINTS = 12
+    TABLE_SWITCH_POINTS_MAX = 12
 };
 
 enum tuning_table_form {
-    TABLE_EVEN,
-    TABLE_UNEVEN
+    TABLE_FORM_EVEN_BLOCKS,
+    TABLE_FORM_UNEVEN_BLOCKS
 };
 
 enum {
-    TABLE_FORMS = TABLE_UNEVEN + 1
+    N_TABLE_FORMS = TABLE_FORM_UNEVEN_BLOCKS + 1
 };
 
 /* Which measured defaults (select/defaults.h) apply on one node, according to
@@ -55,7 +55,7 @@ struct tuning_table_switch_point {
  * collective. */
 struct tuning_table_row {
     uint32_t n_points;
-    struct tuning_table_switch_point points[TABLE_POINTS];
+    struct tuning_table_switch_point points[TABLE_SWITCH_POINTS_MAX];
 };
 
 struct table {
@@ -69,7 +69,7 @@ struct table {
      * sends another table. */
     bool needs_benchmark;
     enum defaults_kind defaults;
-    struct tuning_table_row rows[COLLECTIVE_KINDS][TABLE_FORMS];
+    struct tuning_table_row rows[COLLECTIVE_KINDS][N_TABLE_FORMS];
 };
 
 /* Use the registry's first algorithm for everything, with an empty machine. */

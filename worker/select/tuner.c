@@ -16,8 +16,8 @@
 #include "select/link.h"
 #include "select/samples.h"
 
-static const char FROM_ALGORITHM[] = "HOOP_ALGORITHM";
-static const char FROM_LINK[] = "HOOP_DEBUG_LINK";
+static const char ALGORITHM_SETTING_NAME[] = "HOOP_ALGORITHM";
+static const char LINK_SETTING_NAME[] = "HOOP_DEBUG_LINK";
 
 /* A table that was built, without overrides. */
 struct cached_table {
@@ -35,10 +35,10 @@ struct tuner {
     enum codec_loss loss;
     bool is_coded;
     struct simulation_machine machine;
-    bool has_measured_link;
-    bool may_share;
+    bool link_costs_are_known;
+    bool samples_may_be_shared;
     bool requires_cma; /* never changes */
-    bool has_agreed;
+    bool has_agreed_table;
     enum defaults_kind defaults;
     /* HOOP_TUNING=auto: the path of the file; else NULL. */
     char *store;
@@ -104,10 +104,11 @@ tuner_options_check(const struct tuner_options *options)
     struct simulation_machine machine = link_typical_machine();
     struct overrides overrides;
 
-    enum hoop_status status =
-        overrides_parse(FROM_ALGORITHM, options->algorithms, &overrides);
+    enum hoop_status status = overrides_parse(ALGORITHM_SETTING_NAME,
+                                              options->algorithms, &overrides);
     if (status == HOOP_OK)
-        status = link_parse_settings(FROM_LINK, options->link, &machine);
+        status =
+            link_parse_settings(LINK_SETTING_NAME, options->link, &machine);
     if (status == HOOP_OK && options_have_samples(options) &&
         !samples_are_automatic(options))
         status = samples_read(options->samples, &samples);
@@ -127,15 +128,16 @@ tuner_create(const struct tuner_options *options, struct tuner **out_tuner)
     tuner->machine = link_typical_machine();
     tuner->loss = options->loss;
     tuner->is_coded = options->is_coded;
-    tuner->may_share =
+    tuner->samples_may_be_shared =
         options->transport && strcmp(options->transport, "shm") == 0;
-    tuner->has_measured_link = options->link[0] != '\0';
+    tuner->link_costs_are_known = options->link[0] != '\0';
     tuner->defaults = defaults_kind_of_options(options);
     tuner->requires_cma = options->requires_cma;
-    enum hoop_status status =
-        overrides_parse(FROM_ALGORITHM, options->algorithms, &tuner->overrides);
+    enum hoop_status status = overrides_parse(
+        ALGORITHM_SETTING_NAME, options->algorithms, &tuner->overrides);
     if (status == HOOP_OK)
-        status = link_parse_settings(FROM_LINK, options->link, &tuner->machine);
+        status = link_parse_settings(LINK_SETTING_NAME, options->link,
+                                     &tuner->machine);
     if (status == HOOP_OK)
         status = tuner_load_samples(tuner, options);
     if (status != HOOP_OK)
@@ -177,14 +179,15 @@ tuner_roster(const struct tuner *tuner)
 enum link_probe_role
 tuner_link_probe_role(const struct tuner *tuner)
 {
-    return tuner->may_share ? LINK_PROBE_MEASURES_MEMORY : LINK_PROBE_MEASURES;
+    return tuner->samples_may_be_shared ? LINK_PROBE_MEASURES_SHM
+                                        : LINK_PROBE_MEASURES;
 }
 
 bool
 tuner_needs_machine_costs(struct tuner *tuner)
 {
     pthread_mutex_lock(&tuner->lock);
-    const bool needs = !tuner->has_measured_link;
+    const bool needs = !tuner->link_costs_are_known;
     pthread_mutex_unlock(&tuner->lock);
     return needs;
 }
@@ -193,9 +196,9 @@ bool
 tuner_has_agreed(struct tuner *tuner)
 {
     pthread_mutex_lock(&tuner->lock);
-    const bool has_agreed = tuner->has_agreed;
+    const bool has_agreed_table = tuner->has_agreed_table;
     pthread_mutex_unlock(&tuner->lock);
-    return has_agreed;
+    return has_agreed_table;
 }
 
 void
@@ -204,7 +207,7 @@ tuner_set_machine_costs(struct tuner *tuner,
 {
     pthread_mutex_lock(&tuner->lock);
     tuner->machine = *machine;
-    tuner->has_measured_link = true;
+    tuner->link_costs_are_known = true;
     cached_tables_clear(tuner);
     pthread_mutex_unlock(&tuner->lock);
 }
@@ -229,13 +232,13 @@ void
 tuner_adopt_agreed_table(struct tuner *tuner, const struct table *agreed)
 {
     pthread_mutex_lock(&tuner->lock);
-    if (!tuner->has_agreed) {
+    if (!tuner->has_agreed_table) {
         tuner->machine = agreed->machine;
         tuner->overrides = agreed->overrides;
         tuner->loss = agreed->loss;
         tuner->defaults = agreed->defaults;
-        tuner->has_measured_link = true;
-        tuner->has_agreed = true;
+        tuner->link_costs_are_known = true;
+        tuner->has_agreed_table = true;
         if (agreed->n_sample_bytes == 0)
             samples_destroy(STEAL(tuner->samples));
         cached_tables_clear(tuner);
@@ -324,7 +327,7 @@ layout_hash(const struct plan_nodes *nodes,
             const struct plan_shm_region *shm_region)
 {
     uint64_t hash = 0xcbf29ce484222325u ^ nodes->n_ranks ^
-                    shm_region->n_slot << 16 ^
+                    shm_region->slot_capacity << 16 ^
                     (uint64_t)shm_region->has_cma << 63;
 
     for (uint32_t rank = 0; rank < nodes->n_ranks; rank++)
@@ -414,7 +417,7 @@ tuner_build_table(struct tuner *tuner,
 
     pthread_mutex_lock(&tuner->lock);
     struct overrides wanted = overrides ? *overrides : tuner->overrides;
-    const bool must = overrides || !tuner->has_agreed;
+    const bool must = overrides || !tuner->has_agreed_table;
     enum hoop_status status =
         table_build_or_get_cached(tuner, nodes, shared, out_table);
     if (status == HOOP_OK && must)

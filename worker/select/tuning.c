@@ -84,7 +84,7 @@ placement_nodes_from_roster(const struct comm_context *context,
 enum {
     /* Up to this size a chain is used, whose connections exist already; beyond
      * it, connecting a tree is worth its cost. */
-    CHAIN_RANKS_MAX = 64,
+    BROADCAST_CHAIN_RANKS_MAX = 64,
 };
 
 /* Broadcast rank 0's n_bytes of additional data after the world's table. All
@@ -103,7 +103,7 @@ agreement_broadcast_bytes(struct comm_context *context,
                 .root = context_agreed_settings(context),
                 .count = n_bytes,
             },
-        .algorithm = context_size(context) > CHAIN_RANKS_MAX
+        .algorithm = context_size(context) > BROADCAST_CHAIN_RANKS_MAX
                          ? &algorithm_broadcast_binomial
                          : &algorithm_broadcast_chain,
         .shape =
@@ -222,7 +222,7 @@ tuning_measure_machine(struct tuning *tuning)
         return HOOP_OK;
     const enum hoop_status status = link_probe_run(
         tuning->context, tuning->nodes,
-        is_needed ? tuner_link_probe_role(tuning->tuner) : LINK_PROBE_DECLINES,
+        is_needed ? tuner_link_probe_role(tuning->tuner) : LINK_PROBE_SKIPS,
         &machine);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -238,9 +238,9 @@ tuning_check_table(const struct tuning *tuning, const struct table *table)
 {
     const struct plan_shm_region shm_region = tuning_shm_region(tuning);
 
-    for (int i = 0; i < COLLECTIVE_KINDS * TABLE_FORMS; i++) {
+    for (int i = 0; i < COLLECTIVE_KINDS * N_TABLE_FORMS; i++) {
         const struct tuning_table_row *row =
-            &table->rows[i / TABLE_FORMS][i % TABLE_FORMS];
+            &table->rows[i / N_TABLE_FORMS][i % N_TABLE_FORMS];
 
         for (uint32_t j = 0; j < row->n_points; j++)
             if (!plan_shm_region_can_run(&shm_region,
@@ -383,7 +383,7 @@ tuning_destroy(struct tuning *tuning)
 
 /* Ranks of an alltoallv know only their own part of the bytes. */
 static uint64_t
-lookup_size_of_call(enum call_name name, size_t n_bytes)
+table_lookup_bytes(enum call_name name, size_t n_bytes)
 {
     return name == CALL_ALLTOALLV ? UINT64_MAX : n_bytes;
 }
@@ -391,7 +391,8 @@ lookup_size_of_call(enum call_name name, size_t n_bytes)
 static enum tuning_table_form
 table_form_of_call(enum call_name name)
 {
-    return collective_has_uneven_blocks(name) ? TABLE_UNEVEN : TABLE_EVEN;
+    return collective_has_uneven_blocks(name) ? TABLE_FORM_UNEVEN_BLOCKS
+                                              : TABLE_FORM_EVEN_BLOCKS;
 }
 
 const struct algorithm *
@@ -408,7 +409,7 @@ tuning_find_algorithm(const struct tuning *tuning,
     if (tuning)
         entry = tuning_table_find_algorithm(&tuning->table, collective,
                                             table_form_of_call(name),
-                                            lookup_size_of_call(name, n_bytes));
+                                            table_lookup_bytes(name, n_bytes));
     assert(entry);
     return entry->algorithm;
 }
@@ -451,9 +452,9 @@ tuning_override_algorithms(struct tuning *tuning, const char *algorithms)
 }
 
 static void
-choice_add_candidate(struct tuning_choice *choice,
-                     const struct registry_algorithm *entry,
-                     double ns)
+tuning_choice_add_candidate(struct tuning_choice *choice,
+                            const struct registry_algorithm *entry,
+                            double ns)
 {
     if (entry->algorithm == choice->algorithm) {
         choice->estimate_ns = ns;
@@ -492,7 +493,7 @@ tuning_explain_choice(const struct tuning *tuning,
             estimate_cost(&place, &entries[i], n_bytes, &ns);
         if (status != HOOP_OK)
             return error_pass(status);
-        choice_add_candidate(&choice, &entries[i], ns);
+        tuning_choice_add_candidate(&choice, &entries[i], ns);
     }
     const struct registry_algorithm *overrides =
         tuning->table.overrides.entries[collective];

@@ -15,7 +15,7 @@
 enum {
     LISTEN_BACKLOG = 1024,
     PORT_HOLDERS_SHOWN_MAX = 3, /* holders of ports that an error text names */
-    RANGE_ADVISED = 64,
+    ADVISED_PORT_RANGE_SIZE = 64,
 };
 
 /* "host:port", with port 0 if text has none. */
@@ -195,7 +195,8 @@ port_holders_describe(struct port_range ports,
 }
 
 static enum hoop_status
-raise_ports_in_use(struct port_range ports, const struct address *local)
+listener_raise_ports_in_use(struct port_range ports,
+                            const struct address *local)
 {
     char holders[LIMIT_REPORT_REASON];
 
@@ -211,9 +212,9 @@ raise_ports_in_use(struct port_range ports, const struct address *local)
                        "host needs a port of its own: set a range, such as "
                        "HOOP_PORT=%u-%u",
                        ports.first, holders, ports.first,
-                       ports.first > UINT16_MAX - RANGE_ADVISED + 1
+                       ports.first > UINT16_MAX - ADVISED_PORT_RANGE_SIZE + 1
                            ? UINT16_MAX
-                           : ports.first + RANGE_ADVISED - 1);
+                           : ports.first + ADVISED_PORT_RANGE_SIZE - 1);
 }
 
 /* Listen on the first free port of ports. */
@@ -232,7 +233,7 @@ listen_on_first_free_port(struct port_range ports,
         if (status != HOOP_E_UNAVAILABLE || ports.last == 0)
             return error_pass(status);
     }
-    return raise_ports_in_use(ports, local);
+    return listener_raise_ports_in_use(ports, local);
 }
 
 /* An advertised loopback address means that only this host connects, so the

@@ -38,7 +38,7 @@ host_name(char out_name[LIMIT_NAME])
 
 /* The kernel's boot id or, if that cannot be read, the host's name. */
 static void
-boot_id_read(char out_id[LIMIT_NAME])
+boot_id_or_host_name_read(char out_id[LIMIT_NAME])
 {
     const int fd =
         open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
@@ -64,7 +64,7 @@ host_id(const char *node, char out_id[LIMIT_NAME])
         snprintf(out_id, LIMIT_NAME, "%s", node);
         return;
     }
-    boot_id_read(boot_id);
+    boot_id_or_host_name_read(boot_id);
     if (stat("/proc/self/ns/net", &space) != 0)
         space.st_ino = 0;
     snprintf(out_id, LIMIT_NAME, "%.100s/%lu", boot_id,
@@ -380,20 +380,21 @@ comm_leave_and_free(struct hoop_comm *comm)
 /* Returns true once: the user has freed the world of a grown session and all
  * communicators made from it. */
 static bool
-grown_domain_is_unused(struct comm_domain *domain)
+grown_domain_take_unused(struct comm_domain *domain)
 {
     pthread_mutex_lock(&domain->lock);
-    const bool is_over = domain->is_freed && TAILQ_EMPTY(&domain->comms);
-    domain->is_freed &= !is_over;
+    const bool is_over =
+        domain->is_grown_world_freed && TAILQ_EMPTY(&domain->comms);
+    domain->is_grown_world_freed &= !is_over;
     pthread_mutex_unlock(&domain->lock);
     return is_over;
 }
 
 static void
-world_mark_freed(struct comm_domain *domain)
+grown_domain_mark_freed(struct comm_domain *domain)
 {
     pthread_mutex_lock(&domain->lock);
-    domain->is_freed = domain->grown_from != NULL;
+    domain->is_grown_world_freed = domain->grown_from != NULL;
     pthread_mutex_unlock(&domain->lock);
 }
 
@@ -406,10 +407,10 @@ hoop_comm_free(hoop_comm_t *comm)
     struct comm_domain *domain = comm->domain;
 
     if (comm->is_world)
-        world_mark_freed(domain);
+        grown_domain_mark_freed(domain);
     else
         comm_leave_and_free(comm);
-    if (grown_domain_is_unused(domain))
+    if (grown_domain_take_unused(domain))
         hoop_leave(domain->session);
 }
 

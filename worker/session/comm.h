@@ -62,7 +62,7 @@ struct comm_domain {
     LIST_ENTRY(comm_domain) grown_link;
     /* The user has freed the world of this grown session. The session is left
      * when the last communicator made from it is freed. Guarded by lock. */
-    bool is_freed;
+    bool is_grown_world_freed;
 };
 
 /* The last blocking collective, checked and converted for the engine. A
@@ -78,7 +78,7 @@ struct comm_cached_request {
 /* What the survivors of a communicator have agreed on. Zeroed memory is the
  * state before the first agreement. Only the thread that runs a call on the
  * communicator uses it. */
-struct comm_agreement {
+struct comm_agreement_state {
     uint64_t turns[GROUP_GROW + 1]; /* by kind: agreements completed so far */
     uint32_t *failed;               /* ranks of the communicator; owned */
     uint32_t n_failed;
@@ -87,18 +87,19 @@ struct comm_agreement {
     /* Of the running call: the fault rules that concern it, and its
      * attempts. */
     uint32_t faults;
-    uint64_t n_tries;
+    uint64_t n_shrink_tries;
 };
 
 /* State of the calls that api/retry.c repeats. Zeroed memory is the state
  * before the first call. Only the thread that runs a call on the communicator
  * uses it. */
-struct comm_retry {
+struct comm_retry_state {
     uint64_t n_calls;         /* calls that have ended here */
     enum hoop_status outcome; /* of the last of them */
-    uint64_t n_over; /* calls that have ended on other ranks, if that is more */
+    uint64_t
+        n_ended_calls; /* calls that have ended on other ranks, if that is more */
     /* the call after these has ended there, too: its root is lost */
-    bool is_next_over;
+    bool is_next_call_over;
     uint32_t *contributors; /* world ranks; owned */
     uint32_t n_contributors;
     void *kept; /* memory for copies of inputs; owned */
@@ -115,8 +116,8 @@ struct hoop_comm {
     struct group_membership *group_membership;
     uint32_t session_timeout_ms; /* what 0 means in hoop_comm_set_timeout() */
     struct comm_cached_request cached_request;
-    struct comm_agreement agreement;
-    struct comm_retry retry;
+    struct comm_agreement_state agreement;
+    struct comm_retry_state retry;
     bool is_world; /* part of the session, freed with it */
 };
 

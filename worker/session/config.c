@@ -16,12 +16,12 @@
 #include "session/launcher.h"
 
 enum {
-    /* In a world of more than NOTICE_SIZE ranks, only the first NOTICE_RANKS of
-     * each host give notice of a wait at once; the others wait NOTICE_DELAY
+    /* In a world of more than NOTICE_ALL_RANKS_WORLD_MAX ranks, only the first NOTICE_RANKS_PER_HOST of
+     * each host give notice of a wait at once; the others wait NOTICE_DELAY_FACTOR
      * times longer. */
-    NOTICE_SIZE = 64,
-    NOTICE_RANKS = 8,
-    NOTICE_DELAY = 10,
+    NOTICE_ALL_RANKS_WORLD_MAX = 64,
+    NOTICE_RANKS_PER_HOST = 8,
+    NOTICE_DELAY_FACTOR = 10,
 };
 
 static enum hoop_status
@@ -178,7 +178,7 @@ config_read_text_settings(const struct settings *settings,
 /* A user who turns the log off does not want warnings. By default the log is
  * off, too, but then a job that seems to hang is worth a message. */
 static uint32_t
-warning_setting_ms(const struct settings *settings, enum setting_id id)
+config_read_warning_ms(const struct settings *settings, enum setting_id id)
 {
     const bool is_silenced =
         settings_is_set(settings, SETTING_LOG) &&
@@ -191,15 +191,16 @@ warning_setting_ms(const struct settings *settings, enum setting_id id)
  * at once. A rank that does not know its number on the host may be the only one
  * there, and gives notice at once. */
 static void
-config_delay_wait_notice(struct config *config)
+config_scale_wait_notice(struct config *config)
 {
     uint32_t local_rank = 0;
 
-    if (config->world_size > NOTICE_SIZE && config->rank >= NOTICE_RANKS &&
+    if (config->world_size > NOTICE_ALL_RANKS_WORLD_MAX &&
+        config->rank >= NOTICE_RANKS_PER_HOST &&
         launcher_local_rank(environment_lookup, NULL, &local_rank) &&
-        local_rank >= NOTICE_RANKS &&
-        config->wait_notice_ms <= UINT32_MAX / NOTICE_DELAY)
-        config->wait_notice_ms *= NOTICE_DELAY;
+        local_rank >= NOTICE_RANKS_PER_HOST &&
+        config->wait_notice_ms <= UINT32_MAX / NOTICE_DELAY_FACTOR)
+        config->wait_notice_ms *= NOTICE_DELAY_FACTOR;
 }
 
 static void
@@ -225,8 +226,9 @@ config_read_number_settings(const struct settings *settings,
     config->is_failure_timeout_fixed =
         settings_is_set(settings, SETTING_FAILURE_TIMEOUT);
     config->late_warning_ms =
-        warning_setting_ms(settings, SETTING_LATE_WARNING);
-    config->wait_notice_ms = warning_setting_ms(settings, SETTING_WAIT_NOTICE);
+        config_read_warning_ms(settings, SETTING_LATE_WARNING);
+    config->wait_notice_ms =
+        config_read_warning_ms(settings, SETTING_WAIT_NOTICE);
     config->on_failure =
         (enum comm_failure_policy)settings_number(settings, SETTING_ON_FAILURE);
     config->ports = settings_port_range(settings, SETTING_PORT);
@@ -239,7 +241,8 @@ config_read_number_settings(const struct settings *settings,
         (enum shm_mode)settings_number(settings, SETTING_TRANSPORT);
     config->attaching = (enum cma_mode)settings_number(settings, SETTING_CMA);
     config->is_encrypted = settings_number(settings, SETTING_TLS) != 0;
-    config->is_summing = settings_number(settings, SETTING_CHECKSUM) != 0;
+    config->has_frame_checksums =
+        settings_number(settings, SETTING_CHECKSUM) != 0;
     config->n_streams = (unsigned)settings_number(settings, SETTING_STREAMS);
     config->spinning =
         (enum engine_spinning)settings_number(settings, SETTING_DEBUG_SPIN);
@@ -318,7 +321,7 @@ config_resolve(const struct hoop_join_options *options,
     config_read_text_settings(settings, &config);
     config_read_number_settings(settings, &config);
     status = config_apply_launcher(settings, &config);
-    config_delay_wait_notice(&config);
+    config_scale_wait_notice(&config);
     /* The file may exist on rank 0's host only. */
     if (config.rank > 0 && config.rank != RENDEZVOUS_RANK_ANY)
         config.tuning[0] = '\0';

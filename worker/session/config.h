@@ -68,7 +68,7 @@ struct config {
     char tls_cert[LIMIT_SETTING];
     char tls_key[LIMIT_SETTING];
     char tls_ca[LIMIT_SETTING];
-    bool is_summing;
+    bool has_frame_checksums;
     unsigned n_streams; /* to each peer; 0: chosen automatically */
     enum engine_spinning spinning;
     enum log_level log_level;

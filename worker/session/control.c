@@ -26,7 +26,7 @@
 enum {
     CONTROL_TIMEOUT_MS = 5000,
     /* The answer to a long poll comes at its deadline, and may arrive later. */
-    POLL_GRACE_MS = 1000,
+    LONG_POLL_GRACE_MS = 1000,
 };
 
 /* One option of the caller. */
@@ -158,8 +158,8 @@ control_alloc(uint32_t timeout_ms, struct hoop_control **out_control)
 
     if (!control)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a control");
-    control->first_timeout_ms = timeout_ms ? timeout_ms : CONTROL_TIMEOUT_MS;
-    control->timeout_ms = control->first_timeout_ms;
+    control->initial_timeout_ms = timeout_ms ? timeout_ms : CONTROL_TIMEOUT_MS;
+    control->timeout_ms = control->initial_timeout_ms;
     *out_control = control;
     return HOOP_OK;
 }
@@ -225,7 +225,7 @@ hoop_control_set_timeout(hoop_control_t *control, uint32_t timeout_ms)
 {
     if (control)
         control->timeout_ms =
-            timeout_ms ? timeout_ms : control->first_timeout_ms;
+            timeout_ms ? timeout_ms : control->initial_timeout_ms;
 }
 
 /* Find the token that others are derived from. Handle: HOOP_E_NOT_FOUND (none
@@ -378,7 +378,7 @@ control_call(struct hoop_control *control,
         .method = method_by_id(method)->name,
         .body = {bytes, n_bytes},
         .timeout_ms = control->timeout_ms,
-        .grace_ms = is_poll ? POLL_GRACE_MS : 0,
+        .grace_ms = is_poll ? LONG_POLL_GRACE_MS : 0,
         .is_poll = is_poll,
         /* A health check asks whether the coordinator serves now; a later try
          * would not answer that. */

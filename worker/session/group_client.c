@@ -22,16 +22,16 @@
 #include "wire/pack.h"
 
 enum {
-    LEAVE_MS = 5000,   /* of one call */
-    AWAITED_MS = 1000, /* of one call */
-    ROUND_MS = 1000,
-    RETRY_MS = 1000,
-    RANK_SHIFT = 40,
+    GROUP_LEAVE_TIMEOUT_MS = 5000,   /* of one call */
+    MISSING_QUERY_TIMEOUT_MS = 1000, /* of one call */
+    WHOLE_TIMEOUT_TOLERANCE_MS = 1000,
+    GROUP_LEAVE_RETRY_MS = 1000,
+    SINGLE_RANK_ID_SHIFT = 40,
 };
 
 /* Ids of communicators of one rank, which the coordinator does not know: this
  * bit, the rank and the membership's number. */
-static const uint64_t ID_ALONE = 1ULL << 63;
+static const uint64_t SINGLE_RANK_ID_FLAG = 1ULL << 63;
 
 STAILQ_HEAD(group_membership_list, group_membership);
 
@@ -41,10 +41,10 @@ struct group_client {
     pthread_mutex_t lock;
     uint64_t number; /* the last one drawn; guarded by lock */
     /* leaves not yet sent; guarded by lock */
-    struct group_membership_list leave_queue;
+    struct group_membership_list unsent_leaves;
     /* Used by the loop's thread. */
     struct group_membership_list
-        leaves_in_flight; /* leaves sent, not answered yet */
+        unanswered_leaves; /* leaves sent, not answered yet */
     struct loop_timer *retry;
 };
 
@@ -93,8 +93,9 @@ missing_members_query(const struct group_client_wait *wait,
     };
     const struct rpc_call call = {
         .method = method_by_id(METHOD_GROUPS_AWAITED)->name,
-        .timeout_ms = left_ms > 0 && left_ms < AWAITED_MS ? (uint64_t)left_ms
-                                                          : AWAITED_MS,
+        .timeout_ms = left_ms > 0 && left_ms < MISSING_QUERY_TIMEOUT_MS
+                          ? (uint64_t)left_ms
+                          : MISSING_QUERY_TIMEOUT_MS,
     };
     CLEANUP(pack_deinit) struct pack pack = {0};
     CLEANUP(free) uint8_t *body = NULL;
@@ -122,7 +123,7 @@ group_wait_notice_on_due(void *owner)
     if (status == HOOP_OK)
         snprintf(text, sizeof(text),
                  "waiting for %s to %s, too; %u of %u are here", reply.missing,
-                 wait->what, reply.n_here, reply.n_ranks);
+                 wait->what, reply.n_present_ranks, reply.n_ranks);
     else if (status == HOOP_E_UNIMPLEMENTED)
         snprintf(text, sizeof(text), "waiting for others to %s, too",
                  wait->what);
@@ -150,7 +151,7 @@ group_wait_on_interrupt(void *owner)
     if (!group_membership)
         return;
     group_membership->number = wait->number;
-    group_membership->is_withdrawn = true;
+    group_membership->is_join_withdrawn = true;
     group_client_leave(wait->group_client, group_membership);
 }
 
@@ -171,7 +172,8 @@ group_wait_begin_notices(struct group_client_wait *wait,
 {
     const struct group_client_options *options = &group_client->options;
     /* The timeout is smaller than the setting by what the call has used up. */
-    const bool is_whole = call->timeout_ms + ROUND_MS > options->timeout_ms;
+    const bool is_whole =
+        call->timeout_ms + WHOLE_TIMEOUT_TOLERANCE_MS > options->timeout_ms;
 
     wait->group_client = group_client;
     wait->deadline_ns = clock_deadline_ns(call->timeout_ms);
@@ -247,8 +249,9 @@ group_client_join(struct group_client *group_client,
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a communicator");
     group_membership->number = group_membership_next_number(group_client);
     if (list->n_ranks == 1) {
-        group_membership->id = ID_ALONE |
-                               (uint64_t)list->ranks[0] << RANK_SHIFT |
+        group_membership->id = SINGLE_RANK_ID_FLAG |
+                               (uint64_t)list->ranks[0]
+                                   << SINGLE_RANK_ID_SHIFT |
                                group_membership->number;
         *out_registration = group_membership;
         return HOOP_OK;
@@ -382,13 +385,13 @@ group_client_leave(struct group_client *group_client,
 {
     if (!group_membership)
         return;
-    if (group_membership->id & ID_ALONE) {
+    if (group_membership->id & SINGLE_RANK_ID_FLAG) {
         free(group_membership);
         return;
     }
     pthread_mutex_lock(&group_client->lock);
-    const bool is_first = STAILQ_EMPTY(&group_client->leave_queue);
-    STAILQ_INSERT_TAIL(&group_client->leave_queue, group_membership, link);
+    const bool is_first = STAILQ_EMPTY(&group_client->unsent_leaves);
+    STAILQ_INSERT_TAIL(&group_client->unsent_leaves, group_membership, link);
     pthread_mutex_unlock(&group_client->lock);
     if (is_first && loop_post(group_client->options.loop, leave_requests_send,
                               group_client) != HOOP_OK)
@@ -411,12 +414,15 @@ membership_list_free(struct group_membership_list *list)
 static void
 leave_requests_retry(struct group_client *group_client, const char *why)
 {
-    log_debug("session", "leaving communicators in %d ms: %s", RETRY_MS, why);
+    log_debug("session", "leaving communicators in %d ms: %s",
+              GROUP_LEAVE_RETRY_MS, why);
     pthread_mutex_lock(&group_client->lock);
-    STAILQ_CONCAT(&group_client->leaves_in_flight, &group_client->leave_queue);
-    STAILQ_CONCAT(&group_client->leave_queue, &group_client->leaves_in_flight);
+    STAILQ_CONCAT(&group_client->unanswered_leaves,
+                  &group_client->unsent_leaves);
+    STAILQ_CONCAT(&group_client->unsent_leaves,
+                  &group_client->unanswered_leaves);
     pthread_mutex_unlock(&group_client->lock);
-    loop_timer_start(group_client->retry, RETRY_MS);
+    loop_timer_start(group_client->retry, GROUP_LEAVE_RETRY_MS);
 }
 
 static void
@@ -432,7 +438,7 @@ leave_requests_on_answer(void *owner, const struct rpc_answer *answer)
     }
     /* Any other answer is final: such a membership has left all
      * communicators. */
-    membership_list_free(&group_client->leaves_in_flight);
+    membership_list_free(&group_client->unanswered_leaves);
     if (answer->status != HOOP_E_CANCELLED)
         leave_requests_send(group_client);
 }
@@ -447,14 +453,14 @@ leave_requests_dequeue(struct group_client *group_client,
 
     pthread_mutex_lock(&group_client->lock);
     while (request->n_numbers < LIMIT_GROUP_NUMBERS &&
-           (group_membership = STAILQ_FIRST(&group_client->leave_queue)) &&
-           (request->n_numbers == 0 ||
-            group_membership->is_withdrawn == (request->is_withdrawal != 0))) {
-        STAILQ_REMOVE_HEAD(&group_client->leave_queue, link);
-        STAILQ_INSERT_TAIL(&group_client->leaves_in_flight, group_membership,
+           (group_membership = STAILQ_FIRST(&group_client->unsent_leaves)) &&
+           (request->n_numbers == 0 || group_membership->is_join_withdrawn ==
+                                           (request->is_withdrawal != 0))) {
+        STAILQ_REMOVE_HEAD(&group_client->unsent_leaves, link);
+        STAILQ_INSERT_TAIL(&group_client->unanswered_leaves, group_membership,
                            link);
         request->numbers[request->n_numbers++] = group_membership->number;
-        request->is_withdrawal = group_membership->is_withdrawn;
+        request->is_withdrawal = group_membership->is_join_withdrawn;
     }
     pthread_mutex_unlock(&group_client->lock);
 }
@@ -467,7 +473,7 @@ leave_request_call(struct group_client *group_client,
     CLEANUP(free) uint8_t *bytes = NULL;
     struct rpc_call call = {
         .method = method_by_id(METHOD_GROUPS_LEAVE)->name,
-        .timeout_ms = LEAVE_MS,
+        .timeout_ms = GROUP_LEAVE_TIMEOUT_MS,
         .on_answer = leave_requests_on_answer,
         .owner = group_client,
     };
@@ -493,7 +499,7 @@ leave_requests_send(void *owner)
         .numbers = numbers,
     };
 
-    if (!STAILQ_EMPTY(&group_client->leaves_in_flight))
+    if (!STAILQ_EMPTY(&group_client->unanswered_leaves))
         return;
     leave_requests_dequeue(group_client, &request);
     if (request.n_numbers > 0 &&
@@ -516,8 +522,8 @@ group_client_create(const struct group_client_options *options,
         .incarnation = roster->credential,
     };
     pthread_mutex_init(&group_client->lock, NULL);
-    STAILQ_INIT(&group_client->leave_queue);
-    STAILQ_INIT(&group_client->leaves_in_flight);
+    STAILQ_INIT(&group_client->unsent_leaves);
+    STAILQ_INIT(&group_client->unanswered_leaves);
 
     const enum hoop_status status = loop_timer_create(
         options->loop, leave_requests_send, group_client, &group_client->retry);
@@ -536,8 +542,8 @@ group_client_destroy(struct group_client *group_client)
         return;
     loop_cancel_posts(group_client->options.loop, group_client);
     loop_timer_destroy(group_client->retry);
-    membership_list_free(&group_client->leave_queue);
-    membership_list_free(&group_client->leaves_in_flight);
+    membership_list_free(&group_client->unsent_leaves);
+    membership_list_free(&group_client->unanswered_leaves);
     pthread_mutex_destroy(&group_client->lock);
     free(group_client);
 }

@@ -36,7 +36,7 @@ struct group_membership {
     STAILQ_ENTRY(group_membership) link;
     uint64_t number; /* chosen by this member, unique within it */
     /* the call was interrupted; leave unless the communicator has formed */
-    bool is_withdrawn;
+    bool is_join_withdrawn;
     uint64_t id; /* the communicator's id, the same on all members */
 };
 

@@ -21,18 +21,18 @@
 
 enum {
     /* bytes of the root's name that are used in a new world's name */
-    NAME_ROOT_MAX = 70,
+    GROWN_NAME_ROOT_BYTES_MAX = 70,
     /* Longer than any join deadline, so that the world settles at the first
      * deadline of its members. All members must give the same value, though
      * their deadlines may differ. */
-    SETTLE_MS = 7 * 24 * 3600 * 1000,
-    NEXT_TRY_MS = 50,
+    GROWN_WORLD_SETTLE_MS = 7 * 24 * 3600 * 1000,
+    GROW_RETRY_PAUSE_MS = 50,
 };
 
 /* The calls of newcomers. */
 
 static bool
-join_status_is_retryable(enum hoop_status status)
+join_failure_is_retryable(enum hoop_status status)
 {
     return status == HOOP_E_UNAVAILABLE || status == HOOP_E_TIMEOUT ||
            status_is_loss(status);
@@ -41,8 +41,8 @@ join_status_is_retryable(enum hoop_status status)
 /* A newcomer whose admitting members died before all were connected waits for
  * the next world by which its job grows. */
 static enum hoop_status
-session_create_with_retries(const struct config *config,
-                            hoop_session_t **out_session)
+session_join_with_retries(const struct config *config,
+                          hoop_session_t **out_session)
 {
     const uint64_t deadline_ns = clock_deadline_ns(config->join_timeout_ms);
     struct config now = *config;
@@ -51,9 +51,10 @@ session_create_with_retries(const struct config *config,
     int left_ms = clock_left_ms(deadline_ns);
 
     while (status != HOOP_OK && admission == ADMISSION_BY_GROWTH &&
-           join_status_is_retryable(status) && left_ms > NEXT_TRY_MS) {
-        nanosleep(&(struct timespec){.tv_nsec = NEXT_TRY_MS * 1000000L}, NULL);
-        now.join_timeout_ms = (uint32_t)(left_ms - NEXT_TRY_MS);
+           join_failure_is_retryable(status) && left_ms > GROW_RETRY_PAUSE_MS) {
+        nanosleep(&(struct timespec){.tv_nsec = GROW_RETRY_PAUSE_MS * 1000000L},
+                  NULL);
+        now.join_timeout_ms = (uint32_t)(left_ms - GROW_RETRY_PAUSE_MS);
         status = session_create(&now, &admission, out_session);
         left_ms = clock_left_ms(deadline_ns);
     }
@@ -63,7 +64,7 @@ session_create_with_retries(const struct config *config,
 
 /* One warning is enough for a job, and one for an attempt to join it. */
 static bool
-is_job_warning_rank(const struct config *config, hoop_session_t *session)
+join_is_warning_rank(const struct config *config, hoop_session_t *session)
 {
     if (session)
         return hoop_comm_rank(hoop_world(session)) == 0;
@@ -86,8 +87,8 @@ hoop_join(const struct hoop_join_options *options, hoop_session_t **out_session)
         return error_pass(status);
     }
     config_apply_log(&config);
-    status = session_create_with_retries(&config, out_session);
-    if (is_job_warning_rank(&config, status == HOOP_OK ? *out_session : NULL))
+    status = session_join_with_retries(&config, out_session);
+    if (join_is_warning_rank(&config, status == HOOP_OK ? *out_session : NULL))
         spelling_warn();
     config_deinit(&config);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -103,7 +104,7 @@ grown_world_name(const struct hoop_comm *comm, char name[LIMIT_NAME])
     const struct config *config = session_config(comm->domain->session);
 
     snprintf(name, LIMIT_NAME, "%.*s+%" PRIx64 ".%" PRIx64 ".%" PRIx64,
-             NAME_ROOT_MAX, config_job_name(config),
+             GROWN_NAME_ROOT_BYTES_MAX, config_job_name(config),
              comm->domain->roster->epoch, context_id(comm->context),
              comm->agreement.turns[GROUP_GROW]);
 }
@@ -124,7 +125,7 @@ grown_world_config(const struct hoop_comm *comm,
     grown.prefers_rank = false;
     grown.world_size = size + n_newcomers;
     grown.size_min = size + 1;
-    grown.settle_ms = SETTLE_MS;
+    grown.settle_ms = GROWN_WORLD_SETTLE_MS;
     grown.join_timeout_ms = timeout_ms;
     /* The current session holds the only port. */
     if (grown.ports.first == grown.ports.last)

@@ -53,7 +53,7 @@ atfork_child(void)
         descriptor_close_all();
     LIST_FOREACH(watch, &watches, link)
     {
-        watch->on_child(watch->owner);
+        watch->on_fork_child(watch->owner);
     }
     LIST_INIT(&watches);
     descriptor_unlock();

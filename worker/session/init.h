@@ -12,16 +12,16 @@
 
 #include <sys/queue.h>
 
-/* Embedded in a session. The session sets on_child and owner; init.c uses the
+/* Embedded in a session. The session sets on_fork_child and owner; init.c uses the
  * rest. */
 struct fork_watch {
     LIST_ENTRY(fork_watch) link;
     /* runs in the child, which has a single thread */
-    void (*on_child)(void *owner);
+    void (*on_fork_child)(void *owner);
     void *owner;
 };
 
-/* Start and stop calling watch->on_child in forked children. Thread: any. */
+/* Start and stop calling watch->on_fork_child in forked children. Thread: any. */
 void
 fork_watch_start(struct fork_watch *watch);
 void

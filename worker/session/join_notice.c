@@ -14,7 +14,8 @@
 #include "wire/pack.h"
 
 enum {
-    ANSWER_MS = 1000, /* for the coordinator's answer to who has joined */
+    JOINED_QUERY_TIMEOUT_MS =
+        1000, /* for the coordinator's answer to who has joined */
 };
 
 struct join_notice {
@@ -188,7 +189,7 @@ joined_members_query_send(struct join_notice *notice)
     CLEANUP(free) uint8_t *bytes = NULL;
     struct rpc_call call = {
         .method = method_by_id(METHOD_RENDEZVOUS_MEMBERS)->name,
-        .timeout_ms = ANSWER_MS,
+        .timeout_ms = JOINED_QUERY_TIMEOUT_MS,
         .on_answer = join_notice_on_answer,
         .owner = notice,
     };

@@ -55,10 +55,10 @@ exit_status_line_find(const char *path, uint32_t pid, char out_how[LIMIT_NAME])
 }
 
 enum engine_process_status
-rank_process_status_find(const struct roster *roster,
-                         uint32_t rank,
-                         const char *path,
-                         char out_how[LIMIT_NAME])
+launcher_rank_process_status(const struct roster *roster,
+                             uint32_t rank,
+                             const char *path,
+                             char out_how[LIMIT_NAME])
 {
     const struct member *member = &roster->members[rank];
     const struct member *self = &roster->members[roster->rank];
@@ -134,7 +134,7 @@ static const struct launcher rows[] = {
 /* Rank and world size from the environment. */
 
 static bool
-number_parse(const char *text, uint32_t max, uint32_t *out_number)
+launcher_number_parse(const char *text, uint32_t max, uint32_t *out_number)
 {
     char *end = NULL;
 
@@ -156,10 +156,10 @@ launcher_detect(launcher_lookup_fn *lookup,
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct launcher found = rows[i];
 
-        if (number_parse(lookup(owner, found.rank_variable), LIMIT_RANKS,
-                         &found.rank) &&
-            number_parse(lookup(owner, found.size_variable), LIMIT_RANKS,
-                         &found.size)) {
+        if (launcher_number_parse(lookup(owner, found.rank_variable),
+                                  LIMIT_RANKS, &found.rank) &&
+            launcher_number_parse(lookup(owner, found.size_variable),
+                                  LIMIT_RANKS, &found.size)) {
             *out_launcher = found;
             return true;
         }
@@ -180,8 +180,8 @@ launcher_local_rank(launcher_lookup_fn *lookup,
     };
 
     for (size_t i = 0; i < COUNT_OF(names); i++) {
-        if (number_parse(lookup(owner, names[i]), LIMIT_RANKS - 1,
-                         out_local_rank))
+        if (launcher_number_parse(lookup(owner, names[i]), LIMIT_RANKS - 1,
+                                  out_local_rank))
             return true;
     }
     return false;

@@ -68,10 +68,10 @@ launcher_local_rank(launcher_lookup_fn *lookup,
 /* Look up the process of rank. Writes to out_how how it ended, or "" if that is
  * not known. path is the launcher's file, or "". Thread: any. */
 enum engine_process_status
-rank_process_status_find(const struct roster *roster,
-                         uint32_t rank,
-                         const char *path,
-                         char out_how[LIMIT_NAME]);
+launcher_rank_process_status(const struct roster *roster,
+                             uint32_t rank,
+                             const char *path,
+                             char out_how[LIMIT_NAME]);
 
 /* Look for a rank below world_size whose end is in the file at path, and write
  * its line ("rank 2 ended (exit code 0)") to out_text. Returns false if there

@@ -25,10 +25,10 @@
 #include "wire/pack.h"
 
 enum {
-    RENEWALS_PER_LEASE = 3,
-    WATCH_MS = 30000, /* of one long poll */
-    BACKOFF_FIRST_MS = 100,
-    BACKOFF_MAX_MS = 5000,
+    LEASE_RENEWALS_PER_PERIOD = 3,
+    FAILURE_WATCH_TIMEOUT_MS = 30000, /* of one long poll */
+    WATCH_BACKOFF_FIRST_MS = 100,
+    WATCH_BACKOFF_MAX_MS = 5000,
 };
 
 /* Passed from any thread to the loop: a report of a lost or suspected rank, an
@@ -48,8 +48,8 @@ struct coordinator_report {
 STAILQ_HEAD(report_list, coordinator_report);
 
 enum lease_client_state {
-    LEASE_CLIENT_GOOD,
-    LEASE_CLIENT_OVER,
+    LEASE_CLIENT_IS_MEMBER,
+    LEASE_CLIENT_MEMBERSHIP_ENDED,
 };
 
 struct lease_client {
@@ -57,21 +57,21 @@ struct lease_client {
     enum lease_client_state state;
     struct member_request self;
     struct loop_timer *renewal;
-    struct loop_timer *retry;              /* of the watch call */
-    uint64_t renewals[RENEWALS_PER_LEASE]; /* ids of the last calls */
-    unsigned n_renewals;                   /* sent so far */
-    uint64_t watch_call;                   /* 0: no call is pending */
+    struct loop_timer *retry;                     /* of the watch call */
+    uint64_t renewals[LEASE_RENEWALS_PER_PERIOD]; /* ids of the last calls */
+    unsigned n_renewals_sent;                     /* sent so far */
+    uint64_t watch_call_id;                       /* 0: no call is pending */
     uint64_t revision;
     uint64_t question;       /* the last one asked */
     uint64_t activity_query; /* the last one asked */
     uint64_t backoff_ms;
-    bool *is_known; /* [rank]: the coordinator has reported its end */
+    bool *is_loss_known; /* [rank]: the coordinator has reported its end */
 
-    struct wait_notice wait; /* used while is_waiting */
+    struct wait_notice wait; /* used while is_coordinator_away */
     /* the connection broke, and no renewal has been answered since */
     bool was_disconnected;
-    bool is_waiting;
-    bool has_told; /* a notice of the wait has been written */
+    bool is_coordinator_away;
+    bool has_printed_away_notice; /* a notice of the wait has been written */
     struct loop_timer *notice;
 
     pthread_mutex_t lock; /* guards reports */
@@ -89,7 +89,7 @@ activity_query_handle(struct lease_client *lease_client, uint64_t query);
 
 /* Whether repeating the call is pointless. */
 static bool
-is_permanent_failure(enum hoop_status status)
+rpc_failure_is_permanent(enum hoop_status status)
 {
     return status == HOOP_E_NOT_FOUND || status == HOOP_E_PRECONDITION ||
            status == HOOP_E_UNAUTHENTICATED || status == HOOP_E_DENIED ||
@@ -98,7 +98,8 @@ is_permanent_failure(enum hoop_status status)
 
 /* Report that the coordinator was away and has come back without this job. */
 static void
-warn_job_forgotten(const struct lease_client *lease_client, const char *why)
+lease_client_warn_job_forgotten(const struct lease_client *lease_client,
+                                const char *why)
 {
     if (lease_client->options.wait_notice_ms > 0)
         log_write(LOG_WARNING, "wait",
@@ -111,13 +112,13 @@ warn_job_forgotten(const struct lease_client *lease_client, const char *why)
 static void
 lease_client_end_membership(struct lease_client *lease_client, const char *why)
 {
-    if (lease_client->state == LEASE_CLIENT_OVER)
+    if (lease_client->state == LEASE_CLIENT_MEMBERSHIP_ENDED)
         return;
-    lease_client->state = LEASE_CLIENT_OVER;
+    lease_client->state = LEASE_CLIENT_MEMBERSHIP_ENDED;
     loop_timer_stop(lease_client->renewal);
     loop_timer_stop(lease_client->retry);
     loop_timer_stop(lease_client->notice);
-    lease_client->is_waiting = false;
+    lease_client->is_coordinator_away = false;
     log_warning("session", "the coordinator has ended this membership: %s",
                 why);
 }
@@ -127,8 +128,8 @@ lease_client_on_rejection(struct lease_client *lease_client,
                           const struct rpc_answer *answer)
 {
     if (lease_client->was_disconnected && answer->status == HOOP_E_NOT_FOUND &&
-        lease_client->state != LEASE_CLIENT_OVER)
-        warn_job_forgotten(lease_client, answer->message);
+        lease_client->state != LEASE_CLIENT_MEMBERSHIP_ENDED)
+        lease_client_warn_job_forgotten(lease_client, answer->message);
     lease_client_end_membership(lease_client, answer->message);
 }
 
@@ -165,10 +166,10 @@ away_wait_begin(struct lease_client *lease_client)
 {
     const struct lease_client_options *options = &lease_client->options;
 
-    if (lease_client->is_waiting || options->wait_notice_ms == 0)
+    if (lease_client->is_coordinator_away || options->wait_notice_ms == 0)
         return;
-    lease_client->is_waiting = true;
-    lease_client->has_told = false;
+    lease_client->is_coordinator_away = true;
+    lease_client->has_printed_away_notice = false;
     wait_notice_begin(&lease_client->wait, options->wait_notice_ms, NULL, 0);
     away_notice_schedule(lease_client);
 }
@@ -176,11 +177,11 @@ away_wait_begin(struct lease_client *lease_client)
 static void
 away_wait_end(struct lease_client *lease_client)
 {
-    if (!lease_client->is_waiting)
+    if (!lease_client->is_coordinator_away)
         return;
-    lease_client->is_waiting = false;
+    lease_client->is_coordinator_away = false;
     loop_timer_stop(lease_client->notice);
-    if (lease_client->has_told)
+    if (lease_client->has_printed_away_notice)
         log_write(LOG_WARNING, "wait", "hoopd at %s is back after %.1f s",
                   lease_client->options.coordinator,
                   (double)(clock_now_ns() - lease_client->wait.began_ns) /
@@ -202,7 +203,7 @@ away_notice_on_timer(void *owner)
              "what asks the coordinator waits",
              lease_client->options.coordinator,
              trouble ? trouble : "it is connected, but does not answer");
-    lease_client->has_told = true;
+    lease_client->has_printed_away_notice = true;
     wait_notice_log(&lease_client->wait, text);
     away_notice_schedule(lease_client);
 }
@@ -219,7 +220,7 @@ lease_renewal_on_answer(void *owner, const struct rpc_answer *answer)
         away_wait_end(lease_client);
         return;
     }
-    if (is_permanent_failure(answer->status))
+    if (rpc_failure_is_permanent(answer->status))
         lease_client_on_rejection(lease_client, answer);
     else
         log_debug("session", "the lease was not renewed: %s", answer->message);
@@ -236,7 +237,7 @@ lease_renewal_send(void *owner)
     };
     CLEANUP(pack_deinit) struct pack pack = {0};
     const uint64_t period_ms =
-        lease_client->options.lease_ms / RENEWALS_PER_LEASE;
+        lease_client->options.lease_ms / LEASE_RENEWALS_PER_PERIOD;
 
     loop_timer_start(lease_client->renewal, period_ms > 0 ? period_ms : 1);
     pack_init(&pack, LIMIT_RPC_MESSAGE);
@@ -244,7 +245,7 @@ lease_renewal_send(void *owner)
                          &pack);
     /* Renew even if the last renewal is unanswered: only the answer may be
      * late. A call that drops out of the ring has expired. */
-    uint64_t *id = &lease_client->renewals[lease_client->n_renewals++ %
+    uint64_t *id = &lease_client->renewals[lease_client->n_renewals_sent++ %
                                            COUNT_OF(lease_client->renewals)];
     rpc_client_cancel(lease_client->options.client, *id);
     if (lease_client_call(lease_client, call, &pack, id) != HOOP_OK)
@@ -255,11 +256,11 @@ lease_renewal_send(void *owner)
 /* A renewal that waits for the connection shows when the coordinator is back,
  * and whether it knows the job. */
 static void
-on_coordinator_away(void *owner)
+lease_client_on_coordinator_away(void *owner)
 {
     struct lease_client *lease_client = owner;
 
-    if (lease_client->state != LEASE_CLIENT_GOOD)
+    if (lease_client->state != LEASE_CLIENT_IS_MEMBER)
         return;
     if (!rpc_client_is_disconnected(lease_client->options.client))
         return;
@@ -282,9 +283,9 @@ failure_notice_handle(struct lease_client *lease_client,
      * it. */
     if (event->rank == roster->rank)
         lease_client_end_membership(lease_client, event->reason);
-    if (lease_client->is_known[event->rank])
+    if (lease_client->is_loss_known[event->rank])
         return;
-    lease_client->is_known[event->rank] = true;
+    lease_client->is_loss_known[event->rank] = true;
     lease_client->options.on_lost(lease_client->options.owner, event->rank,
                                   event->evidence == EVIDENCE_GIVEN_UP
                                       ? EVIDENCE_GIVEN_UP
@@ -299,8 +300,8 @@ failure_watch_retry(struct lease_client *lease_client, const char *why)
               (unsigned)lease_client->backoff_ms, why);
     loop_timer_start(lease_client->retry, lease_client->backoff_ms);
     lease_client->backoff_ms *= 2;
-    if (lease_client->backoff_ms > BACKOFF_MAX_MS)
-        lease_client->backoff_ms = BACKOFF_MAX_MS;
+    if (lease_client->backoff_ms > WATCH_BACKOFF_MAX_MS)
+        lease_client->backoff_ms = WATCH_BACKOFF_MAX_MS;
 }
 
 static void
@@ -309,10 +310,10 @@ failure_watch_on_answer(void *owner, const struct rpc_answer *answer)
     CLEANUP(watch_reply_deinit) struct watch_reply reply = {0};
     struct lease_client *lease_client = owner;
 
-    lease_client->watch_call = 0;
-    if (lease_client->state != LEASE_CLIENT_GOOD)
+    lease_client->watch_call_id = 0;
+    if (lease_client->state != LEASE_CLIENT_IS_MEMBER)
         return;
-    if (is_permanent_failure(answer->status)) {
+    if (rpc_failure_is_permanent(answer->status)) {
         lease_client_on_rejection(lease_client, answer);
         return;
     }
@@ -324,13 +325,13 @@ failure_watch_on_answer(void *owner, const struct rpc_answer *answer)
         failure_watch_retry(lease_client, error_text());
         return;
     }
-    lease_client->backoff_ms = BACKOFF_FIRST_MS;
+    lease_client->backoff_ms = WATCH_BACKOFF_FIRST_MS;
     lease_client->revision = reply.revision;
     for (size_t i = 0; i < reply.n_events; i++)
         failure_notice_handle(lease_client, &reply.events[i]);
     peer_views_query_handle(lease_client, reply.question);
     activity_query_handle(lease_client, reply.activity_query);
-    if (lease_client->state == LEASE_CLIENT_GOOD)
+    if (lease_client->state == LEASE_CLIENT_IS_MEMBER)
         failure_watch_request_send(lease_client);
 }
 
@@ -346,7 +347,7 @@ failure_watch_request_send(void *owner)
     };
     const struct rpc_call call = {
         .method = method_by_id(METHOD_RENDEZVOUS_WATCH)->name,
-        .timeout_ms = WATCH_MS,
+        .timeout_ms = FAILURE_WATCH_TIMEOUT_MS,
         .on_answer = failure_watch_on_answer,
     };
     CLEANUP(pack_deinit) struct pack pack = {0};
@@ -354,14 +355,14 @@ failure_watch_request_send(void *owner)
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     watch_request_encode(&request, &pack);
     if (lease_client_call(lease_client, call, &pack,
-                          &lease_client->watch_call) != HOOP_OK)
+                          &lease_client->watch_call_id) != HOOP_OK)
         failure_watch_retry(lease_client, error_text());
 }
 
 /* Reports to the coordinator. */
 
 static void
-report_on_answer(void *owner, const struct rpc_answer *answer)
+coordinator_report_on_answer(void *owner, const struct rpc_answer *answer)
 {
     (void)owner;
     if (answer->status != HOOP_OK)
@@ -369,7 +370,7 @@ report_on_answer(void *owner, const struct rpc_answer *answer)
 }
 
 static bool
-report_is_certain_loss(const struct coordinator_report *report)
+report_has_certain_evidence(const struct coordinator_report *report)
 {
     return evidence_rows[report->evidence].decider != EVIDENCE_COORDINATOR;
 }
@@ -389,12 +390,12 @@ loss_report_send(struct lease_client *lease_client,
     const struct rpc_call call = {
         .method = method_by_id(METHOD_RENDEZVOUS_REPORT)->name,
         .timeout_ms = lease_client->options.lease_ms,
-        .on_answer = report_on_answer,
+        .on_answer = coordinator_report_on_answer,
     };
     CLEANUP(pack_deinit) struct pack pack = {0};
 
-    if (lease_client->is_known[report->rank] ||
-        lease_client->state != LEASE_CLIENT_GOOD)
+    if (lease_client->is_loss_known[report->rank] ||
+        lease_client->state != LEASE_CLIENT_IS_MEMBER)
         return;
     snprintf(request.reason, sizeof(request.reason), "%s", report->why);
     pack_init(&pack, LIMIT_RPC_MESSAGE);
@@ -407,7 +408,7 @@ static void
 suspicion_report_send(struct lease_client *lease_client,
                       const struct coordinator_report *report)
 {
-    if (lease_client->state != LEASE_CLIENT_GOOD ||
+    if (lease_client->state != LEASE_CLIENT_IS_MEMBER ||
         rpc_client_is_disconnected(lease_client->options.client))
         lease_client->options.on_suspicion_undecided(
             lease_client->options.owner, report->rank);
@@ -434,8 +435,8 @@ rank_activity_from_engine(const struct engine_activity *from)
 
 /* Answers travel in a renewal, which also renews the lease. */
 static void
-query_answer_send(struct lease_client *lease_client,
-                  const struct coordinator_report *report)
+query_answer_report_send(struct lease_client *lease_client,
+                         const struct coordinator_report *report)
 {
     const struct renew_request request = {
         .member = lease_client->self,
@@ -448,11 +449,11 @@ query_answer_send(struct lease_client *lease_client,
     const struct rpc_call call = {
         .method = method_by_id(METHOD_RENDEZVOUS_RENEW)->name,
         .timeout_ms = EVIDENCE_LEASE_MS,
-        .on_answer = report_on_answer,
+        .on_answer = coordinator_report_on_answer,
     };
     CLEANUP(pack_deinit) struct pack pack = {0};
 
-    if (lease_client->state != LEASE_CLIENT_GOOD)
+    if (lease_client->state != LEASE_CLIENT_IS_MEMBER)
         return;
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     renew_request_encode(&request, &pack);
@@ -468,8 +469,8 @@ peer_views_query_handle(struct lease_client *lease_client, uint64_t question)
     lease_client->question = question;
     /* Answer at once that this rank lives: the engine may take longer to say
      * which peers it hears. */
-    query_answer_send(lease_client,
-                      &(struct coordinator_report){.question = question});
+    query_answer_report_send(
+        lease_client, &(struct coordinator_report){.question = question});
     lease_client->options.on_peer_views_query(lease_client->options.owner,
                                               question);
 }
@@ -486,8 +487,8 @@ activity_query_handle(struct lease_client *lease_client, uint64_t query)
 /* The others have declared this rank lost, or it has given up: end the
  * membership and fail every call to the coordinator. */
 static void
-own_expulsion_handle(struct lease_client *lease_client,
-                     const struct coordinator_report *report)
+own_loss_notice_handle(struct lease_client *lease_client,
+                       const struct coordinator_report *report)
 {
     const bool is_own = report->evidence == EVIDENCE_GIVEN_UP;
     char text[LIMIT_ERROR_TEXT];
@@ -505,21 +506,21 @@ own_expulsion_handle(struct lease_client *lease_client,
 }
 
 static void
-report_dispatch(struct lease_client *lease_client,
-                const struct coordinator_report *report)
+coordinator_report_send(struct lease_client *lease_client,
+                        const struct coordinator_report *report)
 {
     if (report->question > 0 || report->activity_query > 0)
-        query_answer_send(lease_client, report);
+        query_answer_report_send(lease_client, report);
     else if (report->rank == lease_client->options.roster->rank)
-        own_expulsion_handle(lease_client, report);
-    else if (report_is_certain_loss(report))
+        own_loss_notice_handle(lease_client, report);
+    else if (report_has_certain_evidence(report))
         loss_report_send(lease_client, report);
     else
         suspicion_report_send(lease_client, report);
 }
 
 static void
-report_free(struct coordinator_report *report)
+coordinator_report_free(struct coordinator_report *report)
 {
     if (report)
         free(report->views);
@@ -527,7 +528,7 @@ report_free(struct coordinator_report *report)
 }
 
 static struct coordinator_report *
-report_dequeue(struct lease_client *lease_client)
+coordinator_report_dequeue(struct lease_client *lease_client)
 {
     pthread_mutex_lock(&lease_client->lock);
     struct coordinator_report *report = STAILQ_FIRST(&lease_client->reports);
@@ -544,16 +545,16 @@ reports_dispatch_all(void *owner)
     struct lease_client *lease_client = owner;
     struct coordinator_report *report;
 
-    while ((report = report_dequeue(lease_client))) {
-        report_dispatch(lease_client, report);
-        report_free(report);
+    while ((report = coordinator_report_dequeue(lease_client))) {
+        coordinator_report_send(lease_client, report);
+        coordinator_report_free(report);
     }
 }
 
 /* Takes ownership of report. NULL (there was no memory) is ignored. */
 static void
-report_enqueue(struct lease_client *lease_client,
-               struct coordinator_report *report)
+coordinator_report_enqueue(struct lease_client *lease_client,
+                           struct coordinator_report *report)
 {
     if (!report)
         return;
@@ -566,7 +567,9 @@ report_enqueue(struct lease_client *lease_client,
 }
 
 static struct coordinator_report *
-report_create(uint32_t rank, enum evidence evidence, const char *why)
+coordinator_report_create(uint32_t rank,
+                          enum evidence evidence,
+                          const char *why)
 {
     struct coordinator_report *report = calloc(1, sizeof(*report));
 
@@ -584,16 +587,17 @@ lease_client_report_lost(struct lease_client *lease_client,
                          enum evidence evidence,
                          const char *why)
 {
-    report_enqueue(lease_client, report_create(rank, evidence, why));
+    coordinator_report_enqueue(lease_client,
+                               coordinator_report_create(rank, evidence, why));
 }
 
 /* Send a report about this rank and wait for the answer. A status other than
  * HOOP_OK comes with the thread's last error. */
 static enum hoop_status
-report_self_and_wait(struct lease_client *lease_client,
-                     enum evidence evidence,
-                     const char *why,
-                     uint64_t timeout_ms)
+lease_client_report_self_and_wait(struct lease_client *lease_client,
+                                  enum evidence evidence,
+                                  const char *why,
+                                  uint64_t timeout_ms)
 {
     const struct roster *roster = lease_client->options.roster;
     struct report_request request = {
@@ -629,15 +633,15 @@ lease_client_report_give_up(struct lease_client *lease_client,
                             uint64_t timeout_ms)
 {
     const uint64_t deadline_ns = clock_deadline_ns(timeout_ms);
-    enum hoop_status status =
-        report_self_and_wait(lease_client, EVIDENCE_GIVEN_UP, why, timeout_ms);
+    enum hoop_status status = lease_client_report_self_and_wait(
+        lease_client, EVIDENCE_GIVEN_UP, why, timeout_ms);
 
     /* An older coordinator does not know EVIDENCE_GIVEN_UP. It is told that
      * this rank is lost. */
     const int left_ms = clock_left_ms(deadline_ns);
     if (status == HOOP_E_INVALID && left_ms > 0)
-        status = report_self_and_wait(lease_client, EVIDENCE_TOLD, why,
-                                      (uint64_t)left_ms);
+        status = lease_client_report_self_and_wait(lease_client, EVIDENCE_TOLD,
+                                                   why, (uint64_t)left_ms);
     if (status != HOOP_OK)
         log_debug("session",
                   "the coordinator may not know that this rank has "
@@ -654,12 +658,12 @@ lease_client_report_suspicion(struct lease_client *lease_client,
                               const struct engine_suspicion *suspicion)
 {
     struct coordinator_report *report =
-        report_create(rank, suspicion->evidence, suspicion->why);
+        coordinator_report_create(rank, suspicion->evidence, suspicion->why);
 
     if (!report)
         return;
     report->slack_ms = suspicion->slack_ms;
-    report_enqueue(lease_client, report);
+    coordinator_report_enqueue(lease_client, report);
 }
 
 void
@@ -668,18 +672,19 @@ lease_client_send_peer_views(struct lease_client *lease_client,
                              const uint8_t *views)
 {
     const uint32_t size = lease_client->options.roster->size;
-    struct coordinator_report *report = report_create(0, EVIDENCE_TOLD, "");
+    struct coordinator_report *report =
+        coordinator_report_create(0, EVIDENCE_TOLD, "");
 
     if (!report)
         return;
     report->question = question;
     report->views = malloc(size);
     if (!report->views) {
-        report_free(report);
+        coordinator_report_free(report);
         return;
     }
     memcpy(report->views, views, size);
-    report_enqueue(lease_client, report);
+    coordinator_report_enqueue(lease_client, report);
 }
 
 void
@@ -687,13 +692,14 @@ lease_client_send_activity(struct lease_client *lease_client,
                            uint64_t query,
                            const struct engine_activity *activity)
 {
-    struct coordinator_report *report = report_create(0, EVIDENCE_TOLD, "");
+    struct coordinator_report *report =
+        coordinator_report_create(0, EVIDENCE_TOLD, "");
 
     if (!report)
         return;
     report->activity_query = query;
     report->activity = *activity;
-    report_enqueue(lease_client, report);
+    coordinator_report_enqueue(lease_client, report);
 }
 
 static enum hoop_status
@@ -701,9 +707,9 @@ lease_client_create_timers(struct lease_client *lease_client)
 {
     const struct lease_client_options *options = &lease_client->options;
 
-    lease_client->is_known =
-        calloc(options->roster->size, sizeof(*lease_client->is_known));
-    if (!lease_client->is_known)
+    lease_client->is_loss_known =
+        calloc(options->roster->size, sizeof(*lease_client->is_loss_known));
+    if (!lease_client->is_loss_known)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %u members",
                            options->roster->size);
     enum hoop_status status =
@@ -716,8 +722,8 @@ lease_client_create_timers(struct lease_client *lease_client)
         status = loop_timer_create(options->loop, away_notice_on_timer,
                                    lease_client, &lease_client->notice);
     if (status == HOOP_OK)
-        rpc_client_watch_connection(options->client, on_coordinator_away,
-                                    lease_client);
+        rpc_client_watch_connection(
+            options->client, lease_client_on_coordinator_away, lease_client);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -735,7 +741,7 @@ lease_client_create(const struct lease_client_options *options,
         .incarnation = options->roster->credential,
     };
     lease_client->revision = options->revision;
-    lease_client->backoff_ms = BACKOFF_FIRST_MS;
+    lease_client->backoff_ms = WATCH_BACKOFF_FIRST_MS;
     pthread_mutex_init(&lease_client->lock, NULL);
     STAILQ_INIT(&lease_client->reports);
 
@@ -760,15 +766,16 @@ lease_client_destroy(struct lease_client *lease_client)
     for (size_t i = 0; i < COUNT_OF(lease_client->renewals); i++)
         rpc_client_cancel(lease_client->options.client,
                           lease_client->renewals[i]);
-    rpc_client_cancel(lease_client->options.client, lease_client->watch_call);
+    rpc_client_cancel(lease_client->options.client,
+                      lease_client->watch_call_id);
     rpc_client_watch_connection(lease_client->options.client, NULL, NULL);
     loop_cancel_posts(lease_client->options.loop, lease_client);
-    while ((report = report_dequeue(lease_client)))
-        report_free(report);
+    while ((report = coordinator_report_dequeue(lease_client)))
+        coordinator_report_free(report);
     loop_timer_destroy(lease_client->renewal);
     loop_timer_destroy(lease_client->retry);
     loop_timer_destroy(lease_client->notice);
     pthread_mutex_destroy(&lease_client->lock);
-    free(lease_client->is_known);
+    free(lease_client->is_loss_known);
     free(lease_client);
 }

@@ -10,7 +10,7 @@
 #include "base/process.h"
 
 static void *
-loop_thread_main(void *owner)
+loop_thread_run(void *owner)
 {
     loop_run(owner);
     return NULL;
@@ -24,7 +24,7 @@ loop_thread_start(struct loop *loop, pthread_t *out_thread)
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int error = pthread_create(out_thread, NULL, loop_thread_main, loop);
+    const int error = pthread_create(out_thread, NULL, loop_thread_run, loop);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error != 0) {
         char why[RESOURCE_LIMIT_TEXT];

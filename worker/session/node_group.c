@@ -18,21 +18,21 @@
 #include "session/comm.h"
 
 enum group_comm_kind {
-    GROUP_GLOBAL,
-    GROUP_INTER,
-    GROUP_INTRA,
+    GROUP_COMM_GLOBAL,
+    GROUP_COMM_INTER_NODE,
+    GROUP_COMM_INTRA_NODE,
 };
 
 /* Each part has its own lock, so that threads that form one part do not block
  * those that form another. */
-struct group_comm_slot {
+struct group_comm_cache_slot {
     pthread_mutex_t lock; /* held while comm is formed */
     hoop_comm_t *comm;    /* NULL: not formed yet */
 };
 
 struct hoop_group {
     hoop_comm_t *world;
-    struct group_comm_slot parts[GROUP_INTRA + 1];
+    struct group_comm_cache_slot parts[GROUP_COMM_INTRA_NODE + 1];
     uint32_t n_ranks;
     uint32_t ranks[];
 };
@@ -64,9 +64,9 @@ group_alloc(hoop_comm_t *world, const struct rank_list *list)
 }
 
 static enum hoop_status
-group_create_unsorted(hoop_session_t *session,
-                      const struct rank_list *given,
-                      struct hoop_group **out_group)
+group_create_sorted_copy(hoop_session_t *session,
+                         const struct rank_list *given,
+                         struct hoop_group **out_group)
 {
     struct rank_list list = *given;
 
@@ -109,7 +109,7 @@ hoop_group_create(hoop_session_t *session,
     if (!out_group)
         return error_raise(HOOP_E_INVALID, "out_group is NULL");
     const enum hoop_status status =
-        group_create_unsorted(session, &list, &group);
+        group_create_sorted_copy(session, &list, &group);
     if (status != HOOP_OK)
         return error_pass(status);
     qsort(group->ranks, group->n_ranks, sizeof(*group->ranks), compare_ranks);
@@ -125,7 +125,7 @@ hoop_group_from_ranks(hoop_session_t *session,
 {
     const struct rank_list list = {ranks, n_ranks};
     const enum hoop_status status =
-        group_create_unsorted(session, &list, out_group);
+        group_create_sorted_copy(session, &list, out_group);
 
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -163,11 +163,11 @@ group_comm_has_rank(const struct hoop_group *group,
     const uint32_t here = hoop_comm_rank(group->world);
 
     switch (part) {
-    case GROUP_GLOBAL:
+    case GROUP_COMM_GLOBAL:
         return true;
-    case GROUP_INTER:
+    case GROUP_COMM_INTER_NODE:
         return nodes->local_of[rank] == nodes->local_of[group->ranks[0]];
-    case GROUP_INTRA:
+    case GROUP_COMM_INTRA_NODE:
         return nodes->node_of[rank] == nodes->node_of[here];
     }
     return false;
@@ -192,9 +192,9 @@ group_comm_form_ranks(struct hoop_group *group,
     struct comm_domain *domain = group->world->domain;
     hoop_comm_t *global = NULL;
 
-    if (part != GROUP_GLOBAL && list->n_ranks == group->n_ranks) {
+    if (part != GROUP_COMM_GLOBAL && list->n_ranks == group->n_ranks) {
         const enum hoop_status status =
-            group_comm_get_or_form(group, GROUP_GLOBAL, &global);
+            group_comm_get_or_form(group, GROUP_COMM_GLOBAL, &global);
 
         if (status != HOOP_OK)
             return error_pass(status);
@@ -236,7 +236,7 @@ group_comm_get_or_form(struct hoop_group *group,
                        hoop_comm_t **out_comm)
 {
     enum hoop_status status = HOOP_OK;
-    struct group_comm_slot *part = &group->parts[which];
+    struct group_comm_cache_slot *part = &group->parts[which];
 
     pthread_mutex_lock(&part->lock);
     if (!part->comm)
@@ -266,17 +266,17 @@ group_comm_get(hoop_group_t *group,
 enum hoop_status
 hoop_group_global_comm(hoop_group_t *group, hoop_comm_t **out_comm)
 {
-    return group_comm_get(group, GROUP_GLOBAL, out_comm);
+    return group_comm_get(group, GROUP_COMM_GLOBAL, out_comm);
 }
 
 enum hoop_status
 hoop_group_inter_comm(hoop_group_t *group, hoop_comm_t **out_comm)
 {
-    return group_comm_get(group, GROUP_INTER, out_comm);
+    return group_comm_get(group, GROUP_COMM_INTER_NODE, out_comm);
 }
 
 enum hoop_status
 hoop_group_intra_comm(hoop_group_t *group, hoop_comm_t **out_comm)
 {
-    return group_comm_get(group, GROUP_INTRA, out_comm);
+    return group_comm_get(group, GROUP_COMM_INTRA_NODE, out_comm);
 }

@@ -24,12 +24,12 @@
 
 /* What a member reports of the new communicator. */
 enum {
-    CONFIRM_OPEN = 1,  /* it has opened it */
-    CONFIRM_FINAL = 2, /* shrinking again would not help */
+    SHRINK_CONFIRM_OPENED = 1, /* it has opened it */
+    SHRINK_CONFIRM_FINAL = 2,  /* shrinking again would not help */
 };
 
 static uint64_t
-deadline_left_ms(uint64_t deadline_ns)
+deadline_remaining_ms(uint64_t deadline_ns)
 {
     const int left = clock_left_ms(deadline_ns);
 
@@ -42,7 +42,7 @@ comm_record_failed_ranks(struct hoop_comm *comm,
                          const struct group_agree_reply *reply)
 {
     const uint32_t size = context_size(comm->context);
-    struct comm_agreement *agreement = &comm->agreement;
+    struct comm_agreement_state *agreement = &comm->agreement;
     size_t n_survivors = 0;
     bool is_among = false;
 
@@ -71,15 +71,15 @@ comm_record_failed_ranks(struct hoop_comm *comm,
 static void
 fault_injection_begin(struct hoop_comm *comm, const char *name)
 {
-    comm->agreement.n_tries = 1;
+    comm->agreement.n_shrink_tries = 1;
     comm->agreement.faults = recovery_fault_begin(comm->domain->engine, name);
 }
 
 static void
-fault_inject(const struct hoop_comm *comm, enum fault_point point)
+comm_fault_inject(const struct hoop_comm *comm, enum fault_point point)
 {
     recovery_fault_inject(comm->domain->engine, comm->agreement.faults, point,
-                          comm->agreement.n_tries);
+                          comm->agreement.n_shrink_tries);
 }
 
 /* Take part in one agreement. *out_registration is written for a shrink
@@ -91,17 +91,17 @@ agreement_round_run(struct hoop_comm *comm,
                     struct group_agree_reply *out_reply,
                     struct group_membership **out_registration)
 {
-    fault_inject(comm, FAULT_AT_SEND);
+    comm_fault_inject(comm, FAULT_AT_SEND);
     say.comm = context_id(comm->context);
     say.turn = comm->agreement.turns[say.kind] + 1;
     const enum hoop_status status = group_client_agree(
-        comm->domain->group_client, &say, deadline_left_ms(deadline_ns),
+        comm->domain->group_client, &say, deadline_remaining_ms(deadline_ns),
         out_reply, out_registration);
 
     if (status != HOOP_OK)
         return error_pass(status);
     comm->agreement.turns[say.kind] = say.turn;
-    fault_inject(comm, FAULT_AT_RECEIVE);
+    comm_fault_inject(comm, FAULT_AT_RECEIVE);
     return HOOP_OK;
 }
 
@@ -122,7 +122,7 @@ lost_ranks_report(struct hoop_comm *comm, uint64_t deadline_ns)
 
         if (is_lost[i] && rank != comm->domain->roster->rank)
             group_client_report_lost(comm->domain->group_client, rank,
-                                     deadline_left_ms(deadline_ns));
+                                     deadline_remaining_ms(deadline_ns));
     }
 }
 
@@ -135,11 +135,14 @@ shrunk_comm_confirm(struct hoop_comm *comm,
                     bool *out_again)
 {
     CLEANUP(group_agree_reply_deinit) struct group_agree_reply reply = {0};
-    const uint64_t final =
-        status_is_loss(opened) || opened == HOOP_E_ABORTED ? 0 : CONFIRM_FINAL;
+    const uint64_t final = status_is_loss(opened) || opened == HOOP_E_ABORTED
+                               ? 0
+                               : SHRINK_CONFIRM_FINAL;
     const struct group_client_proposal say = {
         .kind = GROUP_CONFIRM,
-        .flags = opened == HOOP_OK ? CONFIRM_OPEN | CONFIRM_FINAL : final,
+        .flags = opened == HOOP_OK
+                     ? SHRINK_CONFIRM_OPENED | SHRINK_CONFIRM_FINAL
+                     : final,
     };
     enum hoop_status status =
         agreement_round_run(comm, say, deadline_ns, &reply, NULL);
@@ -153,8 +156,8 @@ shrunk_comm_confirm(struct hoop_comm *comm,
     if (status != HOOP_OK)
         return error_pass(status);
     *out_again = reply.n_ranks < context_size(comm->context) ||
-                 !(reply.flags & CONFIRM_FINAL);
-    if (*out_again || reply.flags & CONFIRM_OPEN)
+                 !(reply.flags & SHRINK_CONFIRM_FINAL);
+    if (*out_again || reply.flags & SHRINK_CONFIRM_OPENED)
         return HOOP_OK;
     return error_raise(HOOP_E_ABORTED,
                        "a survivor could not open the new communicator");
@@ -185,7 +188,7 @@ shrunk_comm_open(struct hoop_comm *old,
     if (opened != HOOP_OK)
         context_revoke(comm->context, text);
     comm->agreement.faults = old->agreement.faults;
-    comm->agreement.n_tries = old->agreement.n_tries;
+    comm->agreement.n_shrink_tries = old->agreement.n_shrink_tries;
     const enum hoop_status status =
         shrunk_comm_confirm(comm, opened, deadline_ns, &is_again);
     if (status == HOOP_OK && !is_again) {
@@ -258,15 +261,15 @@ comm_shrink_with_retries(struct hoop_comm *comm,
 {
     struct hoop_comm *shrunk = NULL;
 
-    for (unsigned n_tries = 0; !shrunk; n_tries++) {
-        comm->agreement.n_tries = n_tries + 1;
-        if (n_tries > 0)
+    for (unsigned n_shrink_tries = 0; !shrunk; n_shrink_tries++) {
+        comm->agreement.n_shrink_tries = n_shrink_tries + 1;
+        if (n_shrink_tries > 0)
             lost_ranks_report(comm, deadline_ns);
         if (clock_is_past(deadline_ns))
             return error_raise(HOOP_E_TIMEOUT,
                                "the survivors were not all there at one time, "
                                "in %u tries",
-                               n_tries);
+                               n_shrink_tries);
         const enum hoop_status status =
             comm_shrink_once(comm, unfinished, deadline_ns, &shrunk);
 
@@ -299,7 +302,7 @@ comm_shrink(struct hoop_comm *comm,
     context_watch(comm->context, CONTEXT_NOT_WATCHED);
     if (status != HOOP_OK)
         return error_pass(status);
-    fault_inject(comm, FAULT_AT_END);
+    comm_fault_inject(comm, FAULT_AT_END);
     return HOOP_OK;
 }
 
@@ -327,7 +330,7 @@ comm_agree(struct hoop_comm *comm,
         status = comm_record_failed_ranks(comm, &reply);
     if (status != HOOP_OK)
         return error_pass(status);
-    fault_inject(comm, FAULT_AT_END);
+    comm_fault_inject(comm, FAULT_AT_END);
     *flags = reply.flags;
     *least = reply.least;
     return HOOP_OK;
@@ -430,10 +433,10 @@ hoop_comm_agree(hoop_comm_t *comm, uint64_t *flags)
 }
 
 static enum hoop_status
-failed_query_check_arguments(const struct hoop_comm *comm,
-                             const uint32_t *ranks,
-                             uint32_t capacity,
-                             const uint32_t *out_n_ranks)
+comm_failed_check_arguments(const struct hoop_comm *comm,
+                            const uint32_t *ranks,
+                            uint32_t capacity,
+                            const uint32_t *out_n_ranks)
 {
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
@@ -457,7 +460,7 @@ hoop_comm_failed(hoop_comm_t *comm,
     uint32_t n_ranks = 0;
 
     const enum hoop_status status =
-        failed_query_check_arguments(comm, ranks, capacity, out_n_ranks);
+        comm_failed_check_arguments(comm, ranks, capacity, out_n_ranks);
     if (status != HOOP_OK)
         return error_pass(status);
     if (!has_failed)
@@ -482,7 +485,7 @@ hoop_comm_failed_agreed(hoop_comm_t *comm,
                         uint32_t *out_n_ranks)
 {
     const enum hoop_status status =
-        failed_query_check_arguments(comm, ranks, capacity, out_n_ranks);
+        comm_failed_check_arguments(comm, ranks, capacity, out_n_ranks);
 
     if (status != HOOP_OK)
         return error_pass(status);

@@ -31,9 +31,9 @@ DEFINE_CLEANUP(struct roster *, roster_destroy)
 enum {
     /* How long the coordinator may take to answer after the deadline of a join
      * that has reached it. */
-    JOIN_GRACE_MS = 1000,
+    JOIN_ANSWER_GRACE_MS = 1000,
     /* Pause before a join that may succeed later is repeated. */
-    JOIN_PAUSE_MS = 50,
+    JOIN_RETRY_PAUSE_MS = 50,
     /* Interval between two checks whether a rank that the join waits for has
      * ended. Two checks must find it: then the answer was not already on its
      * way when the rank ended. */
@@ -41,8 +41,8 @@ enum {
     ABSENCE_CONFIRMATIONS = 2,
     /* Interval between two checks whether the members that hold the places have
      * ended, and how long the coordinator may take to name them. */
-    ENDED_LOOK_MS = 500,
-    ENDED_ANSWER_MS = 1000,
+    ENDED_MEMBERS_CHECK_INTERVAL_MS = 500,
+    ENDED_MEMBERS_QUERY_TIMEOUT_MS = 1000,
 };
 
 /* One call, during which the calling thread runs the loop. */
@@ -161,7 +161,7 @@ struct ended_rank_watch {
     struct sync_call *sync_call;
     struct loop_timer *timer;
     unsigned int n_seen;
-    bool is_certain;
+    bool is_absence_certain;
 };
 
 static void
@@ -174,7 +174,7 @@ ended_rank_watch_on_timer(void *owner)
     if (exit_status_find_ended_rank(absence->config->exit_status,
                                     absence->config->world_size, text) &&
         ++absence->n_seen == ABSENCE_CONFIRMATIONS) {
-        absence->is_certain = true;
+        absence->is_absence_certain = true;
         sync_call->status = HOOP_E_PEER_LOST;
         snprintf(sync_call->text, sizeof(sync_call->text),
                  "%s before it joined", text);
@@ -248,7 +248,7 @@ join_rpc_run(const struct rendezvous *rendezvous,
     const struct rpc_call call = {
         .method = method_by_id(METHOD_RENDEZVOUS_JOIN)->name,
         .timeout_ms = request->deadline_ms,
-        .grace_ms = JOIN_GRACE_MS,
+        .grace_ms = JOIN_ANSWER_GRACE_MS,
     };
     CLEANUP(pack_deinit) struct pack pack = {0};
 
@@ -263,7 +263,7 @@ join_rpc_run(const struct rendezvous *rendezvous,
         status = sync_call_run(sync_call, rendezvous, call, &pack);
     else
         snprintf(sync_call->text, sizeof(sync_call->text), "%s", error_text());
-    if (absence.is_certain)
+    if (absence.is_absence_certain)
         rpc_client_cancel(rendezvous->client, sync_call->call);
     loop_timer_destroy(absence.timer);
     return status;
@@ -294,7 +294,7 @@ join_pause_on_timer(void *owner)
 uint64_t
 rendezvous_retry_delay_ms(uint64_t left_ms)
 {
-    return left_ms < JOIN_PAUSE_MS ? left_ms : JOIN_PAUSE_MS;
+    return left_ms < JOIN_RETRY_PAUSE_MS ? left_ms : JOIN_RETRY_PAUSE_MS;
 }
 
 /* Pause before the next attempt. On failure, text becomes that of the
@@ -323,7 +323,7 @@ join_retry_delay(struct loop *loop,
  * places. */
 struct ended_members {
     uint8_t *ranks; /* [rank]: 1 if ended; request->ended refers to it; owned */
-    uint64_t looked_ns;
+    uint64_t last_query_ns;
 };
 
 /* Add to request the members that have ended since the last check. Only members
@@ -372,16 +372,17 @@ ended_members_query(struct ended_members *ended,
     struct sync_call question = {.job = &job};
     const struct rpc_call call = {
         .method = method_by_id(METHOD_RENDEZVOUS_MEMBERS)->name,
-        .timeout_ms = request->deadline_ms < ENDED_ANSWER_MS
+        .timeout_ms = request->deadline_ms < ENDED_MEMBERS_QUERY_TIMEOUT_MS
                           ? request->deadline_ms
-                          : ENDED_ANSWER_MS,
+                          : ENDED_MEMBERS_QUERY_TIMEOUT_MS,
     };
     const uint64_t now_ns = clock_now_ns();
 
-    if (ended->looked_ns > 0 &&
-        now_ns - ended->looked_ns < ENDED_LOOK_MS * CLOCK_NS_PER_MS)
+    if (ended->last_query_ns > 0 &&
+        now_ns - ended->last_query_ns <
+            ENDED_MEMBERS_CHECK_INTERVAL_MS * CLOCK_NS_PER_MS)
         return false;
-    ended->looked_ns = now_ns;
+    ended->last_query_ns = now_ns;
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     job_request_encode(&(struct job_request){0}, &pack);
     if (sync_call_run(&question, rendezvous, call, &pack) != HOOP_OK ||
@@ -506,7 +507,8 @@ process_is_visible(const struct roster_member *self,
 /* Warn, before a connection fails, of a member that other hosts cannot
  * reach. */
 static void
-member_warn_loopback(const struct roster *roster, const struct member *member)
+member_warn_if_loopback(const struct roster *roster,
+                        const struct member *member)
 {
     const struct member *self = &roster->members[roster->rank];
     char name[ROSTER_NAME_MAX];
@@ -547,7 +549,7 @@ rendezvous_roster_create(const struct config *config,
             &reply->roster[reply->rank], &reply->roster[rank], shows_all);
     }
     for (uint32_t rank = 0; rank < reply->size; rank++)
-        member_warn_loopback(roster, &roster->members[rank]);
+        member_warn_if_loopback(roster, &roster->members[rank]);
     *out_roster = STEAL(roster);
     return HOOP_OK;
 }

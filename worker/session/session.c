@@ -47,17 +47,18 @@ enum {
      * timeout, after which the connector tells the peers whom it could not
      * reach: a rank that gave up and left earlier would be blamed in their
      * place. */
-    TELLING_MS = 1000,
-    CONNECT_MS = CONNECTOR_UNREACHABLE_MS + TELLING_MS,
+    PEERS_NOTIFY_MS = 1000,
+    RING_CONNECT_MIN_MS = CONNECTOR_UNREACHABLE_MS + PEERS_NOTIFY_MS,
     /* for telling the peers, and for telling the coordinator */
-    LEAVE_MS = 1000,
+    SESSION_LEAVE_TIMEOUT_MS = 1000,
 };
 
 struct hoop_session {
     uint64_t credential; /* with which this process joined */
     struct config config;
     struct fork_watch fork_watch;
-    bool is_orphan; /* this process is a forked child of the one that joined */
+    bool
+        is_fork_child; /* this process is a forked child of the one that joined */
     int listen_fd;
     uint64_t join_deadline_ns;
     uint64_t forming_until_ns; /* the world must have formed by then */
@@ -73,12 +74,12 @@ struct hoop_session {
     struct world world;
     _Atomic bool has_joined;
     /* the join failed for lack of a local resource (connector.h) */
-    _Atomic bool lacks_resource;
+    _Atomic bool join_lacked_resource;
     /* why this member cannot go on; "": it can */
     char give_up_reason[LIMIT_REPORT_REASON];
-    atomic_bool has_given_up; /* by its own decision (hoop_abort()) */
-    atomic_bool coordinator_knows_abort; /* the coordinator knows that */
-    bool has_thread;
+    atomic_bool has_given_up;      /* by its own decision (hoop_abort()) */
+    atomic_bool is_abort_reported; /* the coordinator knows that */
+    bool has_loop_thread;
     pthread_t thread; /* runs the loop */
 };
 
@@ -197,8 +198,8 @@ session_process_status(void *owner, uint32_t rank, char out_how[LIMIT_NAME])
 {
     const struct hoop_session *session = owner;
 
-    return rank_process_status_find(session->roster, rank,
-                                    session->config.exit_status, out_how);
+    return launcher_rank_process_status(session->roster, rank,
+                                        session->config.exit_status, out_how);
 }
 
 static void
@@ -239,7 +240,7 @@ session_on_resource_shortage(void *owner,
     char why[LIMIT_REPORT_REASON];
 
     if (shortage->of == session->roster->rank)
-        atomic_store(&session->lacks_resource, true);
+        atomic_store(&session->join_lacked_resource, true);
     if (atomic_load(&session->has_joined) ||
         shortage->of == session->roster->rank) {
         engine_report_shortage(session->engine, shortage);
@@ -269,7 +270,7 @@ session_on_fork_child(void *owner)
 {
     struct hoop_session *session = owner;
 
-    session->is_orphan = true;
+    session->is_fork_child = true;
     if (session->engine)
         engine_mark_forked_child(session->engine);
 }
@@ -277,7 +278,7 @@ session_on_fork_child(void *owner)
 /* Raise that the coordinator's name is unknown. The thread's last error says
  * which name. */
 static enum hoop_status
-raise_unknown_coordinator(const struct config *config)
+session_raise_unknown_coordinator(const struct config *config)
 {
     char why[LIMIT_ERROR_TEXT];
 
@@ -306,12 +307,12 @@ session_create_rpc_client(struct hoop_session *session)
     };
     status = rpc_client_create(&options, &session->client);
     if (status == HOOP_E_UNAVAILABLE)
-        return raise_unknown_coordinator(config);
+        return session_raise_unknown_coordinator(config);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static struct rendezvous
-rendezvous_from_session(struct hoop_session *session)
+session_rendezvous_params(struct hoop_session *session)
 {
     return (struct rendezvous){
         .loop = session->loop,
@@ -332,7 +333,7 @@ session_rendezvous_run(struct hoop_session *session,
         .interface = config->interface,
         .coordinator = config->coordinator,
     };
-    const struct rendezvous rendezvous = rendezvous_from_session(session);
+    const struct rendezvous rendezvous = session_rendezvous_params(session);
     struct advertised_address advertised;
 
     enum hoop_status status = advertised_address_find(&wanted, &advertised);
@@ -357,7 +358,7 @@ session_create_engine(struct hoop_session *session)
         .settings = session->config.on_failure == COMM_POLICY_RETRY
                         ? CALL_SETTING_RETRIES
                         : 0,
-        .is_summing = session->config.is_summing,
+        .has_frame_checksums = session->config.has_frame_checksums,
         .spinning = session->config.spinning,
         .n_streams = session->config.n_streams,
         .failure_timeout_ms = session->config.failure_timeout_ms,
@@ -394,7 +395,7 @@ session_create_connector(struct hoop_session *session)
         .token = config->token,
         .listen_fd = session->listen_fd,
         .forming_until_ns =
-            session->forming_until_ns - TELLING_MS * CLOCK_NS_PER_MS,
+            session->forming_until_ns - PEERS_NOTIFY_MS * CLOCK_NS_PER_MS,
         .wait_notice_ms = config->wait_notice_ms,
         .shm_negotiation = config->shm_negotiation,
         .tls = config->is_encrypted ? &files : NULL,
@@ -436,7 +437,7 @@ session_create_lease_client(struct hoop_session *session,
 }
 
 static struct world_options
-world_options_from_session(const struct hoop_session *session)
+session_world_options(const struct hoop_session *session)
 {
     return (struct world_options){
         .loop = session->loop,
@@ -472,7 +473,7 @@ static enum hoop_status
 session_create_components(struct hoop_session *session,
                           const struct join_reply *reply)
 {
-    const uint64_t least_ns = clock_deadline_ns(CONNECT_MS);
+    const uint64_t least_ns = clock_deadline_ns(RING_CONNECT_MIN_MS);
 
     session->forming_until_ns = session->join_deadline_ns > least_ns
                                     ? session->join_deadline_ns
@@ -493,7 +494,7 @@ session_create_components(struct hoop_session *session,
         return error_pass(status);
 
     session->world_id = reply->world;
-    const struct world_options options = world_options_from_session(session);
+    const struct world_options options = session_world_options(session);
     status = world_open(&options, &session->world);
     session->world.domain.session = session;
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -502,7 +503,7 @@ session_create_components(struct hoop_session *session,
 static enum hoop_status
 session_connect_world(struct hoop_session *session)
 {
-    const struct world_options options = world_options_from_session(session);
+    const struct world_options options = session_world_options(session);
     const enum hoop_status status =
         world_connect(&options, &session->world, session->forming_until_ns);
 
@@ -513,7 +514,7 @@ session_connect_world(struct hoop_session *session)
  * the thread's last error without its first part, which only repeats the job
  * and rank. */
 static void
-session_note_join_failure(struct hoop_session *session)
+session_set_join_failure_reason(struct hoop_session *session)
 {
     static const char joined[] = ", but: ";
     const char *why = strstr(error_text(), joined);
@@ -521,7 +522,7 @@ session_note_join_failure(struct hoop_session *session)
     why = why ? why + strlen(joined) : error_text();
     snprintf(session->give_up_reason, sizeof(session->give_up_reason), "%.250s",
              why);
-    if (session->has_thread)
+    if (session->has_loop_thread)
         engine_mark_self_lost(session->engine, session->give_up_reason);
 }
 
@@ -558,24 +559,24 @@ session_open(struct hoop_session *session)
     status = session_create_components(session, &reply);
     if (status == HOOP_OK)
         status = loop_thread_start(session->loop, &session->thread);
-    session->has_thread = status == HOOP_OK;
-    atomic_store(&session->lacks_resource, status != HOOP_OK);
+    session->has_loop_thread = status == HOOP_OK;
+    atomic_store(&session->join_lacked_resource, status != HOOP_OK);
     if (status == HOOP_OK)
         status = session_connect_world(session);
     if (status == HOOP_OK)
         status = connector_end_forming(session->connector);
     atomic_store(&session->has_joined, status == HOOP_OK);
-    if (status != HOOP_OK && atomic_load(&session->lacks_resource))
-        session_note_join_failure(session);
+    if (status != HOOP_OK && atomic_load(&session->join_lacked_resource))
+        session_set_join_failure_reason(session);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* The coordinator knows that this rank has given up, or learns it from the
  * session that has grown into this one. */
 static bool
-coordinator_knows_give_up(const struct hoop_session *session)
+session_give_up_is_reported(const struct hoop_session *session)
 {
-    return atomic_load(&session->coordinator_knows_abort) ||
+    return atomic_load(&session->is_abort_reported) ||
            (atomic_load(&session->has_given_up) &&
             session->config.membership != 0);
 }
@@ -585,29 +586,30 @@ coordinator_knows_give_up(const struct hoop_session *session)
 static void
 session_leave_job(struct hoop_session *session)
 {
-    const bool has_left = session->has_thread;
+    const bool has_left = session->has_loop_thread;
 
-    if (session->has_thread) {
-        engine_shutdown(session->engine, clock_deadline_ns(LEAVE_MS));
+    if (session->has_loop_thread) {
+        engine_shutdown(session->engine,
+                        clock_deadline_ns(SESSION_LEAVE_TIMEOUT_MS));
         loop_stop(session->loop);
         pthread_join(session->thread, NULL);
-        session->has_thread = false;
+        session->has_loop_thread = false;
     }
     lease_client_destroy(STEAL(session->lease_client));
     if (has_left)
         connector_await_welcomes(session->connector);
     connector_destroy(STEAL(session->connector));
     if (has_left)
-        engine_await_peers_shutdown(session->engine,
-                                    clock_deadline_ns(LEAVE_MS));
+        engine_await_peers_shutdown(
+            session->engine, clock_deadline_ns(SESSION_LEAVE_TIMEOUT_MS));
     background_progress_destroy(STEAL(session->background));
-    if (session->roster && !coordinator_knows_give_up(session)) {
-        const struct rendezvous rendezvous = rendezvous_from_session(session);
+    if (session->roster && !session_give_up_is_reported(session)) {
+        const struct rendezvous rendezvous = session_rendezvous_params(session);
         const bool has_given_up = atomic_load(&session->has_given_up);
 
         rendezvous_leave(&rendezvous, session->roster,
                          has_given_up ? EVIDENCE_GIVEN_UP : EVIDENCE_TOLD,
-                         session->give_up_reason, LEAVE_MS);
+                         session->give_up_reason, SESSION_LEAVE_TIMEOUT_MS);
     }
 }
 
@@ -638,20 +640,20 @@ session_create(const struct config *config,
     struct hoop_session *session = calloc(1, sizeof(*session));
     char text[LIMIT_ERROR_TEXT];
 
-    *out_admission = ADMISSION_AT_FIRST;
+    *out_admission = ADMISSION_AT_FORMING;
     if (!session)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a session");
     session->config = *config;
     session->listen_fd = -1;
     session->join_deadline_ns = clock_deadline_ns(config->join_timeout_ms);
-    session->fork_watch.on_child = session_on_fork_child;
+    session->fork_watch.on_fork_child = session_on_fork_child;
     session->fork_watch.owner = session;
     fork_watch_start(&session->fork_watch);
 
     const enum hoop_status status = session_open(session);
     *out_admission = session->config.root[0] && !config->root[0]
                          ? ADMISSION_BY_GROWTH
-                         : ADMISSION_AT_FIRST;
+                         : ADMISSION_AT_FORMING;
     if (status == HOOP_OK) {
         *out_session = session;
         return HOOP_OK;
@@ -672,7 +674,7 @@ void
 hoop_leave(hoop_session_t *session)
 {
     CLEANUP(cancel_release) const int held = cancel_hold();
-    if (!session || session->is_orphan)
+    if (!session || session->is_fork_child)
         return;
     grow_leave_grown_sessions(&session->world.domain);
     session_destroy(session);
@@ -695,17 +697,18 @@ hoop_abort(hoop_session_t *session, const char *reason)
     CLEANUP(cancel_release) const int held = cancel_hold();
     char why[LIMIT_REPORT_REASON];
 
-    if (!session || session->is_orphan)
+    if (!session || session->is_fork_child)
         return;
     escape_text(reason && reason[0] ? reason : "has given up", why,
                 sizeof(why));
     const bool has_given_up = session_abort_calls(session, why);
     grow_abort_grown_sessions(&session->world.domain, why);
-    if (!has_given_up || atomic_load(&session->coordinator_knows_abort))
+    if (!has_given_up || atomic_load(&session->is_abort_reported))
         return;
     if (lease_client_report_give_up(session->lease_client,
-                                    session->give_up_reason, LEAVE_MS))
-        atomic_store(&session->coordinator_knows_abort, true);
+                                    session->give_up_reason,
+                                    SESSION_LEAVE_TIMEOUT_MS))
+        atomic_store(&session->is_abort_reported, true);
 }
 
 hoop_comm_t *

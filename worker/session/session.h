@@ -12,8 +12,8 @@
 
 /* How a worker entered a job. */
 enum admission {
-    ADMISSION_AT_FIRST, /* when the job formed, or not at all */
-    ADMISSION_BY_GROWTH /* members admitted it; they may have gone since */
+    ADMISSION_AT_FORMING, /* when the job formed, or not at all */
+    ADMISSION_BY_GROWTH   /* members admitted it; they may have gone since */
 };
 
 /*

@@ -33,7 +33,7 @@ comm_domain_init(const struct world_options *options,
          * checksums. */
         .modes =
             {
-                .shm_negotiation = options->config->is_summing
+                .shm_negotiation = options->config->has_frame_checksums
                                        ? SHM_MODE_NEVER
                                        : options->config->shm_negotiation,
                 .attaching = options->config->attaching,

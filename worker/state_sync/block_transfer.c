@@ -15,7 +15,7 @@
 
 /* Where in n_bytes the part begins, computed so that no product overflows. */
 static uint64_t
-source_part_offset(uint64_t n_bytes, uint32_t number, uint32_t n_parts)
+source_part_begin_byte(uint64_t n_bytes, uint32_t number, uint32_t n_parts)
 {
     return n_bytes / n_parts * number + n_bytes % n_parts * number / n_parts;
 }
@@ -37,9 +37,9 @@ source_assignment_compute(const struct state_manifest *tensor_manifest,
                           struct source_part part)
 {
     const uint64_t begin =
-        source_part_offset(n_bytes, part.number, part.n_parts);
+        source_part_begin_byte(n_bytes, part.number, part.n_parts);
     const uint64_t end =
-        source_part_offset(n_bytes, part.number + 1, part.n_parts);
+        source_part_begin_byte(n_bytes, part.number + 1, part.n_parts);
     struct source_assignment source_assignment = {
         tensor_manifest, missing_blocks, tensor_manifest->n_blocks,
         tensor_manifest->n_blocks};
@@ -116,7 +116,7 @@ struct transfer_window {
     struct op *ops[LIMIT_STATE_IN_FLIGHT];
     size_t bytes[LIMIT_STATE_IN_FLIGHT];
     unsigned first;
-    unsigned n_under_way;
+    unsigned n_in_flight;
     uint64_t n_bytes;         /* of the messages that succeeded */
     enum hoop_status failure; /* the first failure, or HOOP_OK */
     char text[LIMIT_ERROR_TEXT];
@@ -141,7 +141,7 @@ transfer_wait_oldest(struct transfer_window *window)
         window->n_bytes += window->bytes[window->first];
     transfer_record_failure(window, status);
     window->first = (window->first + 1) % LIMIT_STATE_IN_FLIGHT;
-    window->n_under_way--;
+    window->n_in_flight--;
 }
 
 static void
@@ -162,7 +162,7 @@ transfer_start_message(const struct block_transfer *block_transfer,
     struct op *op = NULL;
 
     request.tag = block_transfer->tag;
-    if (window->n_under_way == LIMIT_STATE_IN_FLIGHT)
+    if (window->n_in_flight == LIMIT_STATE_IN_FLIGHT)
         transfer_wait_oldest(window);
     const enum hoop_status status =
         engine_start_messages(block_transfer->comm->context, &request, 1, &op);
@@ -170,10 +170,10 @@ transfer_start_message(const struct block_transfer *block_transfer,
     if (status != HOOP_OK)
         return;
     const unsigned last =
-        (window->first + window->n_under_way) % LIMIT_STATE_IN_FLIGHT;
+        (window->first + window->n_in_flight) % LIMIT_STATE_IN_FLIGHT;
     window->ops[last] = op;
     window->bytes[last] = run->n_bytes;
-    window->n_under_way++;
+    window->n_in_flight++;
 }
 
 /* Start one message of each lane that has any left. Returns false if none has,
@@ -206,7 +206,7 @@ block_lanes_transfer(const struct block_transfer *block_transfer,
 
     while (transfer_start_round(block_transfer, &window))
         continue;
-    while (window.n_under_way > 0)
+    while (window.n_in_flight > 0)
         transfer_wait_oldest(&window);
     *out_bytes = window.n_bytes;
     if (window.failure != HOOP_OK)

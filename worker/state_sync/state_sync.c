@@ -30,11 +30,11 @@
 
 /* Indices of the numbers in an agreement. */
 enum {
-    BEGIN_VERSION = 0,
-    BEGIN_LISTING,
-    BEGIN_DIGEST, /* two numbers */
-    NEEDS_BLOCKS = 0,
-    NEEDS_BYTES,
+    AGREE_NUMBER_STATE_VERSION = 0,
+    AGREE_NUMBER_MANIFEST_DIGEST,
+    AGREE_NUMBER_STATE_DIGEST, /* two numbers */
+    AGREE_NUMBER_MISSING_BLOCKS = 0,
+    AGREE_NUMBER_MISSING_BYTES,
 };
 
 struct state_sync {
@@ -48,13 +48,13 @@ struct state_sync {
         *newest_digests;     /* hashes of the newest state, by block */
     uint8_t *missing_blocks; /* bitmap of this rank */
     /* bitmaps of the ranks that lack any blocks, in order of rank */
-    uint8_t *all_missing;
+    uint8_t *missing_blocks_by_rank;
     /* bytes of the bitmap of each rank; 0: it lacks no blocks */
     size_t *counts;
     struct block_transfer_lane *lanes;
     uint32_t *sources; /* ranks that have the newest version */
     uint32_t n_sources;
-    bool is_source;
+    bool has_newest_state;
     uint64_t tag;
     struct hoop_state_report report;
 };
@@ -67,7 +67,7 @@ state_sync_deinit(struct state_sync *sync)
     free(sync->manifest_text.bytes);
     free(sync->newest_digests);
     free(sync->missing_blocks);
-    free(sync->all_missing);
+    free(sync->missing_blocks_by_rank);
     free(sync->counts);
     free(sync->lanes);
     free(sync->sources);
@@ -83,12 +83,13 @@ state_sync_allocate(struct state_sync *sync)
     sync->newest_digests =
         calloc(sync->tensor_manifest->n_blocks + 1, sizeof(struct digest_128));
     sync->missing_blocks = calloc(1, n_missing);
-    sync->all_missing = calloc(sync->size, n_missing);
+    sync->missing_blocks_by_rank = calloc(sync->size, n_missing);
     sync->counts = calloc(sync->size, sizeof(*sync->counts));
     sync->lanes = calloc(sync->size, sizeof(*sync->lanes));
     sync->sources = calloc(sync->size, sizeof(*sync->sources));
-    if (!sync->newest_digests || !sync->missing_blocks || !sync->all_missing ||
-        !sync->counts || !sync->lanes || !sync->sources)
+    if (!sync->newest_digests || !sync->missing_blocks ||
+        !sync->missing_blocks_by_rank || !sync->counts || !sync->lanes ||
+        !sync->sources)
         return error_raise(
             HOOP_E_EXHAUSTED, "no memory to compare %llu blocks of %u ranks",
             (unsigned long long)sync->tensor_manifest->n_blocks, sync->size);
@@ -98,7 +99,7 @@ state_sync_allocate(struct state_sync *sync)
 static enum hoop_status
 state_sync_describe_state(struct state_sync *sync,
                           const struct hoop_state *state,
-                          uint64_t said[AGREE_STATUS_NUMBERS])
+                          uint64_t said[AGREE_STATUS_N_VALUES])
 {
     enum hoop_status status =
         state_manifest_create(state, &sync->tensor_manifest);
@@ -112,11 +113,11 @@ state_sync_describe_state(struct state_sync *sync,
         return error_pass(status);
     const struct digest_128 digest =
         state_manifest_hash_blocks(sync->tensor_manifest);
-    said[BEGIN_VERSION] = state->version;
-    said[BEGIN_LISTING] =
+    said[AGREE_NUMBER_STATE_VERSION] = state->version;
+    said[AGREE_NUMBER_MANIFEST_DIGEST] =
         digest_bytes(sync->manifest_text.bytes, sync->manifest_text.n_bytes);
-    said[BEGIN_DIGEST] = digest.low;
-    said[BEGIN_DIGEST + 1] = digest.high;
+    said[AGREE_NUMBER_STATE_DIGEST] = digest.low;
+    said[AGREE_NUMBER_STATE_DIGEST + 1] = digest.high;
     return HOOP_OK;
 }
 
@@ -151,22 +152,24 @@ raise_manifest_mismatch(struct state_sync *sync, uint32_t odd)
 
 /* Determine the sources from what all ranks contributed. */
 static void
-newest_ranks_select(struct state_sync *sync)
+newest_state_sources_select(struct state_sync *sync)
 {
     const struct agree_status_report *reports = sync->agree_status->reports;
     uint64_t newest = 0;
 
     for (uint32_t rank = 0; rank < sync->size; rank++) {
-        if (reports[rank].numbers[BEGIN_VERSION] > newest)
-            newest = reports[rank].numbers[BEGIN_VERSION];
+        if (reports[rank].numbers[AGREE_NUMBER_STATE_VERSION] > newest)
+            newest = reports[rank].numbers[AGREE_NUMBER_STATE_VERSION];
     }
     for (uint32_t rank = 0; rank < sync->size; rank++) {
-        if (reports[rank].numbers[BEGIN_VERSION] == newest)
+        if (reports[rank].numbers[AGREE_NUMBER_STATE_VERSION] == newest)
             sync->sources[sync->n_sources++] = rank;
     }
-    sync->is_source = reports[sync->rank].numbers[BEGIN_VERSION] == newest;
+    sync->has_newest_state =
+        reports[sync->rank].numbers[AGREE_NUMBER_STATE_VERSION] == newest;
     sync->tag = tag_of_library_part(
-        TAG_STATE, digest_bytes(reports, sync->size * sizeof(*reports)) >> 8);
+        TAG_STATE_SYNC_BLOCKS,
+        digest_bytes(reports, sync->size * sizeof(*reports)) >> 8);
     sync->report.version = newest;
     sync->report.n_sources = sync->n_sources;
     sync->report.n_blocks = sync->tensor_manifest->n_blocks;
@@ -179,8 +182,8 @@ all_states_are_equal(const struct state_sync *sync)
     const struct agree_status_report *reports = sync->agree_status->reports;
 
     for (uint32_t rank = 1; rank < sync->size; rank++) {
-        if (memcmp(&reports[rank].numbers[BEGIN_DIGEST],
-                   &reports[0].numbers[BEGIN_DIGEST],
+        if (memcmp(&reports[rank].numbers[AGREE_NUMBER_STATE_DIGEST],
+                   &reports[0].numbers[AGREE_NUMBER_STATE_DIGEST],
                    sizeof(struct digest_128)) != 0)
             return false;
     }
@@ -190,7 +193,7 @@ all_states_are_equal(const struct state_sync *sync)
 static enum hoop_status
 state_sync_agree_newest(struct state_sync *sync, const struct hoop_state *state)
 {
-    uint64_t said[AGREE_STATUS_NUMBERS] = {0};
+    uint64_t said[AGREE_STATUS_N_VALUES] = {0};
 
     enum hoop_status status = state_sync_describe_state(sync, state, said);
     status = agree_status_exchange(sync->agree_status, status, said);
@@ -199,11 +202,11 @@ state_sync_agree_newest(struct state_sync *sync, const struct hoop_state *state)
     for (uint32_t rank = 1; rank < sync->size; rank++) {
         const struct agree_status_report *reports = sync->agree_status->reports;
 
-        if (reports[rank].numbers[BEGIN_LISTING] !=
-            reports[0].numbers[BEGIN_LISTING])
+        if (reports[rank].numbers[AGREE_NUMBER_MANIFEST_DIGEST] !=
+            reports[0].numbers[AGREE_NUMBER_MANIFEST_DIGEST])
             return raise_manifest_mismatch(sync, rank);
     }
-    newest_ranks_select(sync);
+    newest_state_sources_select(sync);
     if (sync->report.version > 0)
         return HOOP_OK;
     status = agree_status_exchange(
@@ -252,12 +255,12 @@ missing_blocks_exchange(struct state_sync *sync)
                                                  sync->sources[0], sync->comm);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (sync->is_source)
+    if (sync->has_newest_state)
         status = source_check_same_bytes(sync);
     else
         sum = missing_blocks_find(sync->tensor_manifest, sync->newest_digests,
                                   sync->missing_blocks);
-    const uint64_t said[AGREE_STATUS_NUMBERS] = {sum.n_blocks, sum.n_bytes};
+    const uint64_t said[AGREE_STATUS_N_VALUES] = {sum.n_blocks, sum.n_bytes};
     status = agree_status_exchange(sync->agree_status, status, said);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -266,13 +269,14 @@ missing_blocks_exchange(struct state_sync *sync)
     for (uint32_t rank = 0; rank < sync->size; rank++) {
         const uint64_t *numbers = sync->agree_status->reports[rank].numbers;
 
-        sync->report.bytes_moved += numbers[NEEDS_BYTES];
-        if (numbers[NEEDS_BLOCKS] > 0)
+        sync->report.bytes_moved += numbers[AGREE_NUMBER_MISSING_BYTES];
+        if (numbers[AGREE_NUMBER_MISSING_BLOCKS] > 0)
             sync->counts[rank] =
                 missing_blocks_bitmap_bytes(sync->tensor_manifest);
     }
-    status = internal_allgatherv(sync->missing_blocks, sync->all_missing,
-                                 sync->counts, HOOP_UINT8, sync->comm);
+    status =
+        internal_allgatherv(sync->missing_blocks, sync->missing_blocks_by_rank,
+                            sync->counts, HOOP_UINT8, sync->comm);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -280,25 +284,25 @@ missing_blocks_exchange(struct state_sync *sync)
  * of these ranks begins with a different source: if each lacks few blocks, they
  * do not all come from the first source. */
 static void
-transfer_lanes_assign(struct state_sync *sync,
+transfer_lanes_create(struct state_sync *sync,
                       struct block_transfer *block_transfer,
                       uint32_t rank,
                       uint32_t number)
 {
     const uint8_t *missing_blocks =
-        sync->all_missing +
+        sync->missing_blocks_by_rank +
         number * missing_blocks_bitmap_bytes(sync->tensor_manifest);
     const uint64_t n_bytes =
-        sync->agree_status->reports[rank].numbers[NEEDS_BYTES];
+        sync->agree_status->reports[rank].numbers[AGREE_NUMBER_MISSING_BYTES];
 
     for (uint32_t i = 0; i < sync->n_sources; i++) {
         const uint32_t source = sync->sources[(i + number) % sync->n_sources];
         const struct source_part part = {i, sync->n_sources};
 
-        if (sync->rank != (sync->is_source ? source : rank))
+        if (sync->rank != (sync->has_newest_state ? source : rank))
             continue;
         sync->lanes[block_transfer->n_lanes++] = (struct block_transfer_lane){
-            .peer = sync->is_source ? rank : source,
+            .peer = sync->has_newest_state ? rank : source,
             .source_assignment = source_assignment_compute(
                 sync->tensor_manifest, missing_blocks, n_bytes, part),
         };
@@ -334,7 +338,7 @@ missing_blocks_transfer(struct state_sync *sync)
 {
     struct block_transfer block_transfer = {
         .comm = sync->comm,
-        .kind = sync->is_source ? HOOP_SEND : HOOP_RECV,
+        .kind = sync->has_newest_state ? HOOP_SEND : HOOP_RECV,
         .lanes = sync->lanes,
         .tag = sync->tag,
     };
@@ -343,12 +347,12 @@ missing_blocks_transfer(struct state_sync *sync)
 
     for (uint32_t rank = 0; rank < sync->size; rank++) {
         if (sync->counts[rank] > 0)
-            transfer_lanes_assign(sync, &block_transfer, rank, number++);
+            transfer_lanes_create(sync, &block_transfer, rank, number++);
     }
     enum hoop_status status = block_lanes_transfer(&block_transfer, &n_bytes);
-    if (status == HOOP_OK && !sync->is_source)
+    if (status == HOOP_OK && !sync->has_newest_state)
         status = received_blocks_check(sync);
-    if (sync->is_source)
+    if (sync->has_newest_state)
         sync->report.bytes_sent = n_bytes;
     status = agree_status_exchange(sync->agree_status, status, NULL);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);

@@ -14,7 +14,7 @@
 
 enum {
     /* The hashes of 100 GB take 6 MB. */
-    BLOCK_BYTES = 256 * 1024,
+    STATE_BLOCK_BYTES_DEFAULT = 256 * 1024,
 };
 
 static enum hoop_status
@@ -110,7 +110,7 @@ state_manifest_create(const struct hoop_state *state,
                            state->n_tensors);
     tensor_manifest->n_entries = state->n_tensors;
     tensor_manifest->block_bytes =
-        state->block_bytes > 0 ? state->block_bytes : BLOCK_BYTES;
+        state->block_bytes > 0 ? state->block_bytes : STATE_BLOCK_BYTES_DEFAULT;
     for (size_t i = 0; i < state->n_tensors; i++)
         tensor_manifest->entries[i].named = &state->tensors[i];
     qsort(tensor_manifest->entries, tensor_manifest->n_entries,
@@ -155,7 +155,8 @@ state_manifest_hash_blocks(struct state_manifest *tensor_manifest)
 /* The last entry whose first block is number or earlier. This skips tensors
  * without blocks. */
 static size_t
-entry_of_block(const struct state_manifest *tensor_manifest, uint64_t number)
+entry_index_of_block(const struct state_manifest *tensor_manifest,
+                     uint64_t number)
 {
     size_t low = 0;
     size_t high = tensor_manifest->n_entries;
@@ -176,7 +177,7 @@ state_manifest_byte_range(const struct state_manifest *tensor_manifest,
                           uint64_t number,
                           uint64_t n_blocks)
 {
-    const size_t at = entry_of_block(tensor_manifest, number);
+    const size_t at = entry_index_of_block(tensor_manifest, number);
     const struct state_manifest_entry *entry = &tensor_manifest->entries[at];
     const size_t offset =
         (number - entry->first) * tensor_manifest->block_bytes;
@@ -196,7 +197,7 @@ state_manifest_adjacent_blocks(const struct state_manifest *tensor_manifest,
                                uint64_t number,
                                uint64_t end)
 {
-    const size_t at = entry_of_block(tensor_manifest, number);
+    const size_t at = entry_index_of_block(tensor_manifest, number);
     const uint64_t behind = at + 1 < tensor_manifest->n_entries
                                 ? tensor_manifest->entries[at + 1].first
                                 : tensor_manifest->n_blocks;
@@ -208,12 +209,12 @@ state_manifest_adjacent_blocks(const struct state_manifest *tensor_manifest,
 
 enum {
     /* Space for a dtype, a space and a shape, or for the block size. */
-    DESCRIPTION = 32 + sizeof(struct shape_text),
-    NAME_SHOWN = 200, /* bytes of a name in an error text */
+    TENSOR_DESCRIPTION_MAX = 32 + sizeof(struct shape_text),
+    ERROR_TENSOR_NAME_MAX = 200, /* bytes of a name in an error text */
 };
 
 static void
-string_pair_write(FILE *out, const char *name, const char *description)
+manifest_text_entry_write(FILE *out, const char *name, const char *description)
 {
     fwrite(name, strlen(name) + 1, 1, out);
     fwrite(description, strlen(description) + 1, 1, out);
@@ -222,18 +223,18 @@ string_pair_write(FILE *out, const char *name, const char *description)
 static void
 manifest_text_write(FILE *out, const struct state_manifest *tensor_manifest)
 {
-    char text[DESCRIPTION];
+    char text[TENSOR_DESCRIPTION_MAX];
 
     snprintf(text, sizeof(text), "blocks of %zu bytes",
              tensor_manifest->block_bytes);
-    string_pair_write(out, "", text);
+    manifest_text_entry_write(out, "", text);
     for (size_t i = 0; i < tensor_manifest->n_entries; i++) {
         const struct hoop_named_tensor *named =
             tensor_manifest->entries[i].named;
 
         snprintf(text, sizeof(text), "%s %s", dtype_name(named->tensor.dtype),
                  shape_text(&named->tensor.shape).text);
-        string_pair_write(out, named->name, text);
+        manifest_text_entry_write(out, named->name, text);
     }
 }
 
@@ -264,7 +265,7 @@ struct string_reader {
     const char *end;
 };
 
-struct string_pair {
+struct manifest_text_entry {
     const char *name; /* NULL: the text has ended */
     const char *description;
 };
@@ -282,21 +283,21 @@ next_string_read(struct string_reader *reader)
     return text;
 }
 
-static struct string_pair
-string_pair_read(struct string_reader *reader)
+static struct manifest_text_entry
+manifest_text_entry_read(struct string_reader *reader)
 {
-    struct string_pair pair = {.name = next_string_read(reader)};
+    struct manifest_text_entry pair = {.name = next_string_read(reader)};
 
     if (pair.name)
         pair.description = next_string_read(reader);
-    return pair.description ? pair : (struct string_pair){0};
+    return pair.description ? pair : (struct manifest_text_entry){0};
 }
 
 /* Raise how the first pairs that differ, in the order of names, differ. */
 static enum hoop_status
-raise_first_difference(const struct string_pair *mine,
-                       const struct string_pair *theirs,
-                       uint32_t rank)
+manifest_raise_first_difference(const struct manifest_text_entry *mine,
+                                const struct manifest_text_entry *theirs,
+                                uint32_t rank)
 {
     const int order = !mine->name     ? 1
                       : !theirs->name ? -1
@@ -305,19 +306,19 @@ raise_first_difference(const struct string_pair *mine,
     if (order > 0)
         return error_raise(HOOP_E_MISMATCH,
                            "there is no tensor \"%.*s\", which rank %u has",
-                           NAME_SHOWN, theirs->name, rank);
+                           ERROR_TENSOR_NAME_MAX, theirs->name, rank);
     if (order < 0)
         return error_raise(HOOP_E_MISMATCH,
                            "there is a tensor \"%.*s\", which rank %u does not "
                            "have",
-                           NAME_SHOWN, mine->name, rank);
+                           ERROR_TENSOR_NAME_MAX, mine->name, rank);
     if (!*mine->name)
         return error_raise(HOOP_E_MISMATCH, "%s, but %s on rank %u",
                            mine->description, theirs->description, rank);
     return error_raise(HOOP_E_MISMATCH,
-                       "tensor \"%.*s\" is %s, but %.*s on rank %u", NAME_SHOWN,
-                       mine->name, mine->description, NAME_SHOWN,
-                       theirs->description, rank);
+                       "tensor \"%.*s\" is %s, but %.*s on rank %u",
+                       ERROR_TENSOR_NAME_MAX, mine->name, mine->description,
+                       ERROR_TENSOR_NAME_MAX, theirs->description, rank);
 }
 
 enum hoop_status
@@ -330,13 +331,14 @@ manifest_text_compare(const struct manifest_text_bytes *mine,
                                   theirs->bytes + theirs->n_bytes};
 
     for (;;) {
-        const struct string_pair here = string_pair_read(&own);
-        const struct string_pair there = string_pair_read(&other);
+        const struct manifest_text_entry here = manifest_text_entry_read(&own);
+        const struct manifest_text_entry there =
+            manifest_text_entry_read(&other);
 
         if (!here.name && !there.name)
             return HOOP_OK;
         if (!here.name || !there.name || strcmp(here.name, there.name) != 0 ||
             strcmp(here.description, there.description) != 0)
-            return raise_first_difference(&here, &there, rank);
+            return manifest_raise_first_difference(&here, &there, rank);
     }
 }

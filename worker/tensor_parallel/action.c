@@ -123,10 +123,10 @@ block_view_init(struct block_view *block_view,
 }
 
 void
-block_copy_out(const struct cuts *cuts,
-               const struct hoop_tensor *whole,
-               uint32_t number,
-               void *part)
+cuts_copy_block_to_part(const struct cuts *cuts,
+                        const struct hoop_tensor *whole,
+                        uint32_t number,
+                        void *part)
 {
     struct block_view block_view;
 
@@ -137,10 +137,10 @@ block_copy_out(const struct cuts *cuts,
 }
 
 void
-block_copy_in(const struct cuts *cuts,
-              const struct hoop_tensor *whole,
-              uint32_t number,
-              const void *part)
+cuts_copy_block_from_part(const struct cuts *cuts,
+                          const struct hoop_tensor *whole,
+                          uint32_t number,
+                          const void *part)
 {
     struct block_view block_view;
 
@@ -163,9 +163,9 @@ single_cut_axis_find(const struct cuts *cuts,
 }
 
 void
-blocks_pack_parts(const struct cuts *cuts,
-                  const struct hoop_tensor *whole,
-                  void *parts)
+cuts_pack_all_blocks(const struct cuts *cuts,
+                     const struct hoop_tensor *whole,
+                     void *parts)
 {
     const uint32_t n_parts = cuts_n_blocks(cuts);
     const size_t n_bytes = operand_bytes(whole) / n_parts;
@@ -178,13 +178,13 @@ blocks_pack_parts(const struct cuts *cuts,
         return;
     }
     for (uint32_t i = 0; i < n_parts; i++)
-        block_copy_out(cuts, whole, i, (uint8_t *)parts + i * n_bytes);
+        cuts_copy_block_to_part(cuts, whole, i, (uint8_t *)parts + i * n_bytes);
 }
 
 void
-blocks_unpack_parts(const struct cuts *cuts,
-                    const struct hoop_tensor *whole,
-                    const void *parts)
+cuts_unpack_all_blocks(const struct cuts *cuts,
+                       const struct hoop_tensor *whole,
+                       const void *parts)
 {
     const uint32_t n_parts = cuts_n_blocks(cuts);
     const size_t n_bytes = operand_bytes(whole) / n_parts;
@@ -197,15 +197,16 @@ blocks_unpack_parts(const struct cuts *cuts,
         return;
     }
     for (uint32_t i = 0; i < n_parts; i++)
-        block_copy_in(cuts, whole, i, (const uint8_t *)parts + i * n_bytes);
+        cuts_copy_block_from_part(cuts, whole, i,
+                                  (const uint8_t *)parts + i * n_bytes);
 }
 
 /* Which dimensions a pattern needs. */
 enum dims_needed {
-    NEED_NONE,
-    NEED_SAME,      /* both, equal; forward only the one that it uses */
-    NEED_DIFFERENT, /* gather_dim and shard_dim, independent */
-    NEED_MIX,
+    DIMS_NEEDED_NONE,
+    DIMS_NEEDED_SAME,      /* both, equal; forward only the one that it uses */
+    DIMS_NEEDED_DIFFERENT, /* gather_dim and shard_dim, independent */
+    DIMS_NEEDED_MIX_GATHER,
 };
 
 struct pattern_rule {
@@ -216,26 +217,27 @@ struct pattern_rule {
 
 static const struct pattern_rule rules[] = {
     [HOOP_COMM_GATHER] = {"a gather",
-                          {ACTION_ALL_GATHER, ACTION_SLICE},
-                          NEED_SAME},
+                          {COMM_ACTION_ALL_GATHER, COMM_ACTION_SLICE},
+                          DIMS_NEEDED_SAME},
     [HOOP_COMM_SPLIT] = {"a split",
-                         {ACTION_SLICE, ACTION_ALL_GATHER},
-                         NEED_SAME},
+                         {COMM_ACTION_SLICE, COMM_ACTION_ALL_GATHER},
+                         DIMS_NEEDED_SAME},
     [HOOP_COMM_ALL_TO_ALL] = {"an all-to-all",
-                              {ACTION_ALL_TO_ALL, ACTION_ALL_TO_ALL},
-                              NEED_DIFFERENT},
+                              {COMM_ACTION_ALL_TO_ALL, COMM_ACTION_ALL_TO_ALL},
+                              DIMS_NEEDED_DIFFERENT},
     [HOOP_COMM_ALLREDUCE] = {"an allreduce",
-                             {ACTION_ALL_REDUCE, ACTION_COPY},
-                             NEED_NONE},
+                             {COMM_ACTION_ALL_REDUCE, COMM_ACTION_COPY},
+                             DIMS_NEEDED_NONE},
     [HOOP_COMM_IDENTITY] = {"an identity",
-                            {ACTION_COPY, ACTION_ALL_REDUCE},
-                            NEED_NONE},
+                            {COMM_ACTION_COPY, COMM_ACTION_ALL_REDUCE},
+                            DIMS_NEEDED_NONE},
     [HOOP_COMM_MIX_GATHER] = {"a mix-gather",
-                              {ACTION_ALL_GATHER, ACTION_SLICE},
-                              NEED_MIX},
+                              {COMM_ACTION_ALL_GATHER, COMM_ACTION_SLICE},
+                              DIMS_NEEDED_MIX_GATHER},
     [HOOP_COMM_REDUCE_SCATTER] = {"a reduce-scatter",
-                                  {ACTION_REDUCE_SCATTER, ACTION_ALL_GATHER},
-                                  NEED_SAME},
+                                  {COMM_ACTION_REDUCE_SCATTER,
+                                   COMM_ACTION_ALL_GATHER},
+                                  DIMS_NEEDED_SAME},
 };
 
 static enum hoop_status
@@ -288,10 +290,10 @@ axes_check_in_mesh(const struct hoop_axes *axes,
 
 /* Returns in *out_line the one axis, or all axes in the order of places. */
 static enum hoop_status
-comm_axes_order(const struct hoop_axes *axes,
-                const struct hoop_mesh_shape *mesh,
-                const char *name,
-                struct hoop_axes *out_line)
+comm_line_axes_resolve(const struct hoop_axes *axes,
+                       const struct hoop_mesh_shape *mesh,
+                       const char *name,
+                       struct hoop_axes *out_line)
 {
     struct hoop_axes line = {.n_axes = mesh->n_axes};
     unsigned seen = 0;
@@ -346,10 +348,10 @@ comm_action_axes_find(const struct hoop_comm_spec *spec,
     if (status == HOOP_OK)
         status = axes_check_in_mesh(&spec->axes, mesh, pattern_rule->name);
     if (status == HOOP_OK)
-        status = pattern_rule->dims_needed == NEED_MIX
+        status = pattern_rule->dims_needed == DIMS_NEEDED_MIX_GATHER
                      ? mix_gather_axes_order(&spec->axes, mesh, out_line)
-                     : comm_axes_order(&spec->axes, mesh, pattern_rule->name,
-                                       out_line);
+                     : comm_line_axes_resolve(&spec->axes, mesh,
+                                              pattern_rule->name, out_line);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -387,8 +389,9 @@ gather_shard_dims_find(const struct hoop_comm_spec *spec,
     const struct hoop_comm_dims *gather = &spec->gather_dim;
     const struct hoop_comm_dims *shard = &spec->shard_dim;
 
-    if (spec->is_forward_only && pattern_rule->dims_needed == NEED_SAME) {
-        if (pattern_rule->kinds[ACTION_FORWARD] == ACTION_ALL_GATHER)
+    if (spec->is_forward_only &&
+        pattern_rule->dims_needed == DIMS_NEEDED_SAME) {
+        if (pattern_rule->kinds[COMM_ACTION_FORWARD] == COMM_ACTION_ALL_GATHER)
             shard = gather;
         else
             gather = shard;
@@ -400,7 +403,8 @@ gather_shard_dims_find(const struct hoop_comm_spec *spec,
                                   n_dims, out_shard);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (pattern_rule->dims_needed == NEED_SAME && *out_gather != *out_shard)
+    if (pattern_rule->dims_needed == DIMS_NEEDED_SAME &&
+        *out_gather != *out_shard)
         return error_raise(HOOP_E_INVALID,
                            "gather_dim %u and shard_dim %u of %s differ: its "
                            "backward would not lead back",
@@ -448,7 +452,7 @@ mix_gather_cuts_find(const struct hoop_comm_spec *spec,
 }
 
 static struct cuts
-cuts_of_one_dim(uint32_t dim, uint32_t n_parts)
+cuts_make_single(uint32_t dim, uint32_t n_parts)
 {
     return (struct cuts){.n_cuts = 1, .cuts = {{dim, n_parts}}};
 }
@@ -465,14 +469,14 @@ comm_action_set_cuts(struct action *action,
     uint32_t shard = 0;
     enum hoop_status status = HOOP_OK;
 
-    if (pattern_rule->dims_needed == NEED_MIX) {
+    if (pattern_rule->dims_needed == DIMS_NEEDED_MIX_GATHER) {
         status = mix_gather_cuts_find(spec, mesh, n_dims, &action->cut);
         action->join = action->cut;
-    } else if (pattern_rule->dims_needed != NEED_NONE) {
+    } else if (pattern_rule->dims_needed != DIMS_NEEDED_NONE) {
         status =
             gather_shard_dims_find(spec, pattern_rule, n_dims, &gather, &shard);
-        action->cut = cuts_of_one_dim(shard, action->n_ranks);
-        action->join = cuts_of_one_dim(gather, action->n_ranks);
+        action->cut = cuts_make_single(shard, action->n_ranks);
+        action->join = cuts_make_single(gather, action->n_ranks);
     }
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -498,7 +502,7 @@ comm_action_init(struct action *action,
     status = comm_action_set_cuts(action, spec, pattern_rule, mesh, n_dims);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (way == ACTION_FORWARD)
+    if (way == COMM_ACTION_FORWARD)
         return HOOP_OK;
     if (spec->is_forward_only)
         return error_raise(HOOP_E_INVALID,
@@ -514,11 +518,11 @@ enum hoop_status
 comm_action_output_shape(const struct action *action, struct hoop_shape *shape)
 {
     size_t count;
-    const bool cuts = action->kind == ACTION_SLICE ||
-                      action->kind == ACTION_REDUCE_SCATTER ||
-                      action->kind == ACTION_ALL_TO_ALL;
-    const bool joins =
-        action->kind == ACTION_ALL_GATHER || action->kind == ACTION_ALL_TO_ALL;
+    const bool cuts = action->kind == COMM_ACTION_SLICE ||
+                      action->kind == COMM_ACTION_REDUCE_SCATTER ||
+                      action->kind == COMM_ACTION_ALL_TO_ALL;
+    const bool joins = action->kind == COMM_ACTION_ALL_GATHER ||
+                       action->kind == COMM_ACTION_ALL_TO_ALL;
     enum hoop_status status = HOOP_OK;
 
     if (cuts)
@@ -563,7 +567,7 @@ hoop_comm_spec_result(const struct hoop_comm_spec *spec,
         status = error_raise(HOOP_E_INVALID, "out_shape is NULL");
     if (status == HOOP_OK)
         status = comm_action_init(&action, spec, mesh, shape->n_dims,
-                                  ACTION_FORWARD);
+                                  COMM_ACTION_FORWARD);
     if (status != HOOP_OK)
         return error_pass(status);
     struct hoop_shape result = *shape;

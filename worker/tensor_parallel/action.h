@@ -21,7 +21,7 @@
  */
 
 enum {
-    CUTS_MAX = 2,
+    CUT_DIMS_MAX = 2,
 };
 
 struct cuts {
@@ -29,7 +29,7 @@ struct cuts {
     struct cut {
         uint32_t dim;
         uint32_t n_parts;
-    } cuts[CUTS_MAX];
+    } cuts[CUT_DIMS_MAX];
 };
 
 /* Returns the number of blocks. */
@@ -52,34 +52,34 @@ cuts_is_noncontiguous(const struct cuts *cuts, const struct hoop_shape *whole);
 /* Copy the block of that number from whole to part, where it is dense, or back.
  * The two must not overlap. */
 void
-block_copy_out(const struct cuts *cuts,
-               const struct hoop_tensor *whole,
-               uint32_t number,
-               void *part);
+cuts_copy_block_to_part(const struct cuts *cuts,
+                        const struct hoop_tensor *whole,
+                        uint32_t number,
+                        void *part);
 void
-block_copy_in(const struct cuts *cuts,
-              const struct hoop_tensor *whole,
-              uint32_t number,
-              const void *part);
+cuts_copy_block_from_part(const struct cuts *cuts,
+                          const struct hoop_tensor *whole,
+                          uint32_t number,
+                          const void *part);
 
 /* Copy all blocks from whole to parts, where they are dense and one after the
  * other, or back. The two must not overlap. */
 void
-blocks_pack_parts(const struct cuts *cuts,
-                  const struct hoop_tensor *whole,
-                  void *parts);
+cuts_pack_all_blocks(const struct cuts *cuts,
+                     const struct hoop_tensor *whole,
+                     void *parts);
 void
-blocks_unpack_parts(const struct cuts *cuts,
-                    const struct hoop_tensor *whole,
-                    const void *parts);
+cuts_unpack_all_blocks(const struct cuts *cuts,
+                       const struct hoop_tensor *whole,
+                       const void *parts);
 
 enum comm_action_kind {
-    ACTION_COPY,
-    ACTION_SLICE, /* copy this rank's block of the input */
-    ACTION_ALL_GATHER,
-    ACTION_REDUCE_SCATTER, /* reduce-scatter with HOOP_SUM */
-    ACTION_ALL_TO_ALL,
-    ACTION_ALL_REDUCE,
+    COMM_ACTION_COPY,
+    COMM_ACTION_SLICE, /* copy this rank's block of the input */
+    COMM_ACTION_ALL_GATHER,
+    COMM_ACTION_REDUCE_SCATTER, /* reduce-scatter with HOOP_SUM */
+    COMM_ACTION_ALL_TO_ALL,
+    COMM_ACTION_ALL_REDUCE,
 };
 
 struct action {
@@ -92,8 +92,8 @@ struct action {
 };
 
 enum comm_action_direction {
-    ACTION_FORWARD,
-    ACTION_BACKWARD,
+    COMM_ACTION_FORWARD,
+    COMM_ACTION_BACKWARD,
 };
 
 /* Derives the action for tensors of n_dims dimensions. Checks the whole spec in

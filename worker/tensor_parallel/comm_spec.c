@@ -29,7 +29,7 @@
  */
 
 /* A nominal cost for a pattern that needs no other rank. */
-static const double split_cost = 100;
+static const double comm_split_cost = 100;
 
 /* The variables of the formulas. */
 struct cost_terms {
@@ -119,11 +119,11 @@ comm_pattern_cost(enum hoop_comm_pattern pattern,
 {
     switch (pattern) {
     case HOOP_COMM_GATHER:
-        return (struct hoop_comm_cost){all_gather_cost(cost_terms), split_cost,
-                                       0};
+        return (struct hoop_comm_cost){all_gather_cost(cost_terms),
+                                       comm_split_cost, 0};
     case HOOP_COMM_SPLIT:
-        return (struct hoop_comm_cost){split_cost, all_gather_cost(cost_terms),
-                                       0};
+        return (struct hoop_comm_cost){comm_split_cost,
+                                       all_gather_cost(cost_terms), 0};
     case HOOP_COMM_ALL_TO_ALL:
         return (struct hoop_comm_cost){all_to_all_cost(cost_terms),
                                        all_to_all_cost(cost_terms), 0};
@@ -132,8 +132,8 @@ comm_pattern_cost(enum hoop_comm_pattern pattern,
     case HOOP_COMM_IDENTITY:
         return (struct hoop_comm_cost){0, all_reduce_cost(cost_terms), 0};
     case HOOP_COMM_MIX_GATHER:
-        return (struct hoop_comm_cost){mix_gather_cost(cost_terms), split_cost,
-                                       0};
+        return (struct hoop_comm_cost){mix_gather_cost(cost_terms),
+                                       comm_split_cost, 0};
     case HOOP_COMM_REDUCE_SCATTER:
         return (struct hoop_comm_cost){reduce_scatter_cost(cost_terms),
                                        all_gather_cost(cost_terms), 0};
@@ -175,7 +175,7 @@ hoop_comm_spec_cost(const struct hoop_comm_spec *spec,
 
 enum {
     /* The kind, both cuts, the number of dimensions, and each dimension. */
-    AGREED_MAX = 2 + 2 * (1 + 2 * CUTS_MAX) + HOOP_MAX_DIMS,
+    SIGNATURE_NUMBERS_MAX = 2 + 2 * (1 + 2 * CUT_DIMS_MAX) + HOOP_MAX_DIMS,
 };
 
 /* Owned by an operation: packed blocks, and where blocks are to be unpacked. */
@@ -192,8 +192,9 @@ block_pack_buffer_unpack(void *owner)
     const struct block_pack_buffer *block_pack_buffer = owner;
 
     if (block_pack_buffer->coming)
-        blocks_unpack_parts(&block_pack_buffer->join, &block_pack_buffer->whole,
-                            block_pack_buffer->coming);
+        cuts_unpack_all_blocks(&block_pack_buffer->join,
+                               &block_pack_buffer->whole,
+                               block_pack_buffer->coming);
     return HOOP_OK;
 }
 
@@ -205,9 +206,9 @@ block_pack_buffer_create(struct collective *collective,
                          const struct hoop_tensor *input,
                          const struct hoop_tensor *output)
 {
-    const bool packs = action->kind != ACTION_ALL_GATHER &&
+    const bool packs = action->kind != COMM_ACTION_ALL_GATHER &&
                        cuts_is_noncontiguous(&action->cut, &input->shape);
-    const bool unpacks = action->kind != ACTION_REDUCE_SCATTER &&
+    const bool unpacks = action->kind != COMM_ACTION_REDUCE_SCATTER &&
                          cuts_is_noncontiguous(&action->join, &output->shape);
     const size_t n_packed = packs ? operand_bytes(input) : 0;
     const size_t n_coming = unpacks ? operand_bytes(output) : 0;
@@ -228,7 +229,7 @@ block_pack_buffer_create(struct collective *collective,
                                        .destroy = free,
                                        .owner = block_pack_buffer};
     if (n_packed > 0) {
-        blocks_pack_parts(&action->cut, input, block_pack_buffer->blocks);
+        cuts_pack_all_blocks(&action->cut, input, block_pack_buffer->blocks);
         collective->send = block_pack_buffer->blocks;
     }
     if (n_coming > 0)
@@ -248,7 +249,7 @@ signature_add_cuts(size_t *at, const struct cuts *cuts)
 }
 
 static uint32_t
-comm_spec_fill_signature(size_t agreed[AGREED_MAX],
+comm_spec_fill_signature(size_t agreed[SIGNATURE_NUMBERS_MAX],
                          const struct action *action,
                          const struct hoop_shape *shape)
 {
@@ -278,24 +279,24 @@ comm_action_to_collective(const struct action *action,
     };
 
     switch (action->kind) {
-    case ACTION_COPY:
-    case ACTION_SLICE:
+    case COMM_ACTION_COPY:
+    case COMM_ACTION_SLICE:
         break;
-    case ACTION_ALL_GATHER:
+    case COMM_ACTION_ALL_GATHER:
         collective.name = CALL_ALLGATHER;
         collective.parts = COLL_RECV_ALL;
         break;
-    case ACTION_REDUCE_SCATTER:
+    case COMM_ACTION_REDUCE_SCATTER:
         collective.name = CALL_REDUCE_SCATTER;
         collective.parts = COLL_REDUCES | COLL_SEND_ALL;
         collective.count /= action->n_ranks;
         break;
-    case ACTION_ALL_TO_ALL:
+    case COMM_ACTION_ALL_TO_ALL:
         collective.name = CALL_ALLTOALL;
         collective.parts = COLL_SEND_ALL | COLL_RECV_ALL;
         collective.count /= action->n_ranks;
         break;
-    case ACTION_ALL_REDUCE:
+    case COMM_ACTION_ALL_REDUCE:
         collective.name = CALL_ALLREDUCE;
         collective.parts = COLL_REDUCES;
         break;
@@ -320,7 +321,7 @@ comm_spec_call_collective(const struct comm_spec_call *comm_spec_call)
     const struct action *action = &comm_spec_call->action;
     struct collective collective = comm_action_to_collective(
         action, &comm_spec_call->input, comm_spec_call->output);
-    size_t agreed[AGREED_MAX];
+    size_t agreed[SIGNATURE_NUMBERS_MAX];
     hoop_comm_t *comm = NULL;
     enum hoop_status status = hoop_mesh_comm(
         comm_spec_call->mesh, action->line.axes, action->line.n_axes, &comm);
@@ -357,15 +358,16 @@ comm_spec_call_local(const struct comm_spec_call *comm_spec_call)
     const size_t n_bytes = operand_bytes(input);
 
     op_return_completed(comm_spec_call->out_op);
-    if (output->data != input->data && action->kind == ACTION_SLICE)
-        block_copy_out(&action->cut, input,
-                       comm_action_block_index(action, &comm_spec_call->sizes,
-                                               comm_spec_call->coordinates),
-                       output->data);
+    if (output->data != input->data && action->kind == COMM_ACTION_SLICE)
+        cuts_copy_block_to_part(
+            &action->cut, input,
+            comm_action_block_index(action, &comm_spec_call->sizes,
+                                    comm_spec_call->coordinates),
+            output->data);
     else if (output->data != input->data && n_bytes > 0)
         memcpy(output->data, input->data, n_bytes);
-    if (action->kind == ACTION_ALL_REDUCE ||
-        action->kind == ACTION_REDUCE_SCATTER)
+    if (action->kind == COMM_ACTION_ALL_REDUCE ||
+        action->kind == COMM_ACTION_REDUCE_SCATTER)
         reduction_of_one(input->dtype, output->data, operand_count(input));
 }
 
@@ -384,8 +386,8 @@ comm_spec_call_run(const struct comm_spec_call *comm_spec_call)
         status = output_target_prepare(&call, &shape, &target);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (action->n_ranks == 1 || action->kind == ACTION_COPY ||
-        action->kind == ACTION_SLICE) {
+    if (action->n_ranks == 1 || action->kind == COMM_ACTION_COPY ||
+        action->kind == COMM_ACTION_SLICE) {
         comm_spec_call_local(comm_spec_call);
         return HOOP_OK;
     }
@@ -398,7 +400,7 @@ comm_spec_call_run(const struct comm_spec_call *comm_spec_call)
 
 /* Returns false if the process is outside the mesh. */
 static bool
-mesh_coordinates_find(struct comm_spec_call *comm_spec_call)
+comm_spec_call_find_coordinates(struct comm_spec_call *comm_spec_call)
 {
     for (uint32_t axis = 0; axis < comm_spec_call->sizes.n_axes; axis++) {
         comm_spec_call->coordinates[axis] =
@@ -420,7 +422,7 @@ comm_spec_run(struct comm_spec_call *comm_spec_call,
     if (!comm_spec_call->mesh)
         return error_raise(HOOP_E_INVALID, "mesh is NULL");
     comm_spec_call->sizes = hoop_mesh_shape_of(comm_spec_call->mesh);
-    if (!mesh_coordinates_find(comm_spec_call)) {
+    if (!comm_spec_call_find_coordinates(comm_spec_call)) {
         op_return_completed(comm_spec_call->out_op);
         return HOOP_OK;
     }
@@ -445,7 +447,7 @@ hoop_comm_spec_forward(const struct hoop_tensor *input,
 {
     struct comm_spec_call comm_spec_call = {.mesh = mesh, .output = output};
 
-    return comm_spec_run(&comm_spec_call, input, spec, ACTION_FORWARD);
+    return comm_spec_run(&comm_spec_call, input, spec, COMM_ACTION_FORWARD);
 }
 
 enum hoop_status
@@ -462,7 +464,7 @@ hoop_comm_spec_forward_start(const struct hoop_tensor *input,
         return error_pass(HOOP_E_EXHAUSTED);
     if (!out_op)
         return error_raise(HOOP_E_INVALID, "out_op is NULL");
-    return comm_spec_run(&comm_spec_call, input, spec, ACTION_FORWARD);
+    return comm_spec_run(&comm_spec_call, input, spec, COMM_ACTION_FORWARD);
 }
 
 enum hoop_status
@@ -473,7 +475,8 @@ hoop_comm_spec_backward(const struct hoop_tensor *output_grad,
 {
     struct comm_spec_call comm_spec_call = {.mesh = mesh, .output = input_grad};
 
-    return comm_spec_run(&comm_spec_call, output_grad, spec, ACTION_BACKWARD);
+    return comm_spec_run(&comm_spec_call, output_grad, spec,
+                         COMM_ACTION_BACKWARD);
 }
 
 enum hoop_status
@@ -490,5 +493,6 @@ hoop_comm_spec_backward_start(const struct hoop_tensor *output_grad,
         return error_pass(HOOP_E_EXHAUSTED);
     if (!out_op)
         return error_raise(HOOP_E_INVALID, "out_op is NULL");
-    return comm_spec_run(&comm_spec_call, output_grad, spec, ACTION_BACKWARD);
+    return comm_spec_run(&comm_spec_call, output_grad, spec,
+                         COMM_ACTION_BACKWARD);
 }

@@ -35,7 +35,7 @@ static const struct {
 
 /* Sets everything but the row splits, which forward and backward swap. */
 static struct move_call
-mapping_move_call(const struct mapping_call *call, enum move move)
+mapping_call_to_move_call(const struct mapping_call *call, enum move move)
 {
     struct move_call result = {
         .move = move,
@@ -55,7 +55,7 @@ static struct move_call
 mapping_forward_call(const struct mapping_call *call)
 {
     struct move_call result =
-        mapping_move_call(call, mappings[call->mapping].forward);
+        mapping_call_to_move_call(call, mappings[call->mapping].forward);
 
     if (call->splits) {
         result.sizes = call->splits->input;
@@ -68,7 +68,7 @@ static struct move_call
 mapping_backward_call(const struct mapping_call *call)
 {
     struct move_call result =
-        mapping_move_call(call, mappings[call->mapping].backward);
+        mapping_call_to_move_call(call, mappings[call->mapping].backward);
 
     if (call->splits) {
         result.sizes = call->splits->output;
@@ -138,10 +138,10 @@ mapping_start_backward(struct mapping_call call, hoop_op_t **out_op)
  */
 
 static struct mapping_call
-mapping_call_even(enum mapping mapping,
-                  const struct hoop_tensor *tensor,
-                  struct hoop_tensor *out,
-                  hoop_comm_t *comm)
+mapping_call_make_even(enum mapping mapping,
+                       const struct hoop_tensor *tensor,
+                       struct hoop_tensor *out,
+                       hoop_comm_t *comm)
 {
     return (struct mapping_call){
         .mapping = mapping, .tensor = tensor, .out = out, .comm = comm};
@@ -153,7 +153,7 @@ hoop_copy_to_tp_forward(const struct hoop_tensor *input,
                         hoop_comm_t *comm)
 {
     return mapping_run_forward(
-        mapping_call_even(MAPPING_COPY_TO_TP, input, output, comm));
+        mapping_call_make_even(MAPPING_COPY_TO_TP, input, output, comm));
 }
 
 enum hoop_status
@@ -163,7 +163,8 @@ hoop_copy_to_tp_forward_start(const struct hoop_tensor *input,
                               hoop_op_t **out_op)
 {
     return mapping_start_forward(
-        mapping_call_even(MAPPING_COPY_TO_TP, input, output, comm), out_op);
+        mapping_call_make_even(MAPPING_COPY_TO_TP, input, output, comm),
+        out_op);
 }
 
 enum hoop_status
@@ -171,8 +172,8 @@ hoop_copy_to_tp_backward(const struct hoop_tensor *output_grad,
                          struct hoop_tensor *input_grad,
                          hoop_comm_t *comm)
 {
-    return mapping_run_backward(
-        mapping_call_even(MAPPING_COPY_TO_TP, output_grad, input_grad, comm));
+    return mapping_run_backward(mapping_call_make_even(
+        MAPPING_COPY_TO_TP, output_grad, input_grad, comm));
 }
 
 enum hoop_status
@@ -181,9 +182,10 @@ hoop_copy_to_tp_backward_start(const struct hoop_tensor *output_grad,
                                hoop_comm_t *comm,
                                hoop_op_t **out_op)
 {
-    return mapping_start_backward(
-        mapping_call_even(MAPPING_COPY_TO_TP, output_grad, input_grad, comm),
-        out_op);
+    return mapping_start_backward(mapping_call_make_even(MAPPING_COPY_TO_TP,
+                                                         output_grad,
+                                                         input_grad, comm),
+                                  out_op);
 }
 
 enum hoop_status
@@ -192,7 +194,7 @@ hoop_reduce_from_tp_forward(const struct hoop_tensor *input,
                             hoop_comm_t *comm)
 {
     return mapping_run_forward(
-        mapping_call_even(MAPPING_REDUCE_FROM_TP, input, output, comm));
+        mapping_call_make_even(MAPPING_REDUCE_FROM_TP, input, output, comm));
 }
 
 enum hoop_status
@@ -202,7 +204,8 @@ hoop_reduce_from_tp_forward_start(const struct hoop_tensor *input,
                                   hoop_op_t **out_op)
 {
     return mapping_start_forward(
-        mapping_call_even(MAPPING_REDUCE_FROM_TP, input, output, comm), out_op);
+        mapping_call_make_even(MAPPING_REDUCE_FROM_TP, input, output, comm),
+        out_op);
 }
 
 enum hoop_status
@@ -210,7 +213,7 @@ hoop_reduce_from_tp_backward(const struct hoop_tensor *output_grad,
                              struct hoop_tensor *input_grad,
                              hoop_comm_t *comm)
 {
-    return mapping_run_backward(mapping_call_even(
+    return mapping_run_backward(mapping_call_make_even(
         MAPPING_REDUCE_FROM_TP, output_grad, input_grad, comm));
 }
 
@@ -220,9 +223,9 @@ hoop_reduce_from_tp_backward_start(const struct hoop_tensor *output_grad,
                                    hoop_comm_t *comm,
                                    hoop_op_t **out_op)
 {
-    return mapping_start_backward(mapping_call_even(MAPPING_REDUCE_FROM_TP,
-                                                    output_grad, input_grad,
-                                                    comm),
+    return mapping_start_backward(mapping_call_make_even(MAPPING_REDUCE_FROM_TP,
+                                                         output_grad,
+                                                         input_grad, comm),
                                   out_op);
 }
 
@@ -232,7 +235,7 @@ hoop_scatter_to_tp_forward(const struct hoop_tensor *input,
                            hoop_comm_t *comm)
 {
     return mapping_run_forward(
-        mapping_call_even(MAPPING_SCATTER_TO_TP, input, output, comm));
+        mapping_call_make_even(MAPPING_SCATTER_TO_TP, input, output, comm));
 }
 
 enum hoop_status
@@ -242,7 +245,8 @@ hoop_scatter_to_tp_forward_start(const struct hoop_tensor *input,
                                  hoop_op_t **out_op)
 {
     return mapping_start_forward(
-        mapping_call_even(MAPPING_SCATTER_TO_TP, input, output, comm), out_op);
+        mapping_call_make_even(MAPPING_SCATTER_TO_TP, input, output, comm),
+        out_op);
 }
 
 enum hoop_status
@@ -250,7 +254,7 @@ hoop_scatter_to_tp_backward(const struct hoop_tensor *output_grad,
                             struct hoop_tensor *input_grad,
                             hoop_comm_t *comm)
 {
-    return mapping_run_backward(mapping_call_even(
+    return mapping_run_backward(mapping_call_make_even(
         MAPPING_SCATTER_TO_TP, output_grad, input_grad, comm));
 }
 
@@ -260,9 +264,10 @@ hoop_scatter_to_tp_backward_start(const struct hoop_tensor *output_grad,
                                   hoop_comm_t *comm,
                                   hoop_op_t **out_op)
 {
-    return mapping_start_backward(
-        mapping_call_even(MAPPING_SCATTER_TO_TP, output_grad, input_grad, comm),
-        out_op);
+    return mapping_start_backward(mapping_call_make_even(MAPPING_SCATTER_TO_TP,
+                                                         output_grad,
+                                                         input_grad, comm),
+                                  out_op);
 }
 
 enum hoop_status
@@ -271,7 +276,7 @@ hoop_gather_from_tp_forward(const struct hoop_tensor *input,
                             hoop_comm_t *comm)
 {
     return mapping_run_forward(
-        mapping_call_even(MAPPING_GATHER_FROM_TP, input, output, comm));
+        mapping_call_make_even(MAPPING_GATHER_FROM_TP, input, output, comm));
 }
 
 enum hoop_status
@@ -281,7 +286,8 @@ hoop_gather_from_tp_forward_start(const struct hoop_tensor *input,
                                   hoop_op_t **out_op)
 {
     return mapping_start_forward(
-        mapping_call_even(MAPPING_GATHER_FROM_TP, input, output, comm), out_op);
+        mapping_call_make_even(MAPPING_GATHER_FROM_TP, input, output, comm),
+        out_op);
 }
 
 enum hoop_status
@@ -289,7 +295,7 @@ hoop_gather_from_tp_backward(const struct hoop_tensor *output_grad,
                              struct hoop_tensor *input_grad,
                              hoop_comm_t *comm)
 {
-    return mapping_run_backward(mapping_call_even(
+    return mapping_run_backward(mapping_call_make_even(
         MAPPING_GATHER_FROM_TP, output_grad, input_grad, comm));
 }
 
@@ -299,9 +305,9 @@ hoop_gather_from_tp_backward_start(const struct hoop_tensor *output_grad,
                                    hoop_comm_t *comm,
                                    hoop_op_t **out_op)
 {
-    return mapping_start_backward(mapping_call_even(MAPPING_GATHER_FROM_TP,
-                                                    output_grad, input_grad,
-                                                    comm),
+    return mapping_start_backward(mapping_call_make_even(MAPPING_GATHER_FROM_TP,
+                                                         output_grad,
+                                                         input_grad, comm),
                                   out_op);
 }
 
@@ -310,7 +316,7 @@ hoop_all_gather_last_from_tp_forward(const struct hoop_tensor *input,
                                      struct hoop_tensor *output,
                                      hoop_comm_t *comm)
 {
-    return mapping_run_forward(mapping_call_even(
+    return mapping_run_forward(mapping_call_make_even(
         MAPPING_ALL_GATHER_LAST_FROM_TP, input, output, comm));
 }
 
@@ -321,7 +327,8 @@ hoop_all_gather_last_from_tp_forward_start(const struct hoop_tensor *input,
                                            hoop_op_t **out_op)
 {
     return mapping_start_forward(
-        mapping_call_even(MAPPING_ALL_GATHER_LAST_FROM_TP, input, output, comm),
+        mapping_call_make_even(MAPPING_ALL_GATHER_LAST_FROM_TP, input, output,
+                               comm),
         out_op);
 }
 
@@ -330,7 +337,7 @@ hoop_all_gather_last_from_tp_backward(const struct hoop_tensor *output_grad,
                                       struct hoop_tensor *input_grad,
                                       hoop_comm_t *comm)
 {
-    return mapping_run_backward(mapping_call_even(
+    return mapping_run_backward(mapping_call_make_even(
         MAPPING_ALL_GATHER_LAST_FROM_TP, output_grad, input_grad, comm));
 }
 
@@ -342,8 +349,8 @@ hoop_all_gather_last_from_tp_backward_start(
     hoop_op_t **out_op)
 {
     return mapping_start_backward(
-        mapping_call_even(MAPPING_ALL_GATHER_LAST_FROM_TP, output_grad,
-                          input_grad, comm),
+        mapping_call_make_even(MAPPING_ALL_GATHER_LAST_FROM_TP, output_grad,
+                               input_grad, comm),
         out_op);
 }
 
@@ -352,7 +359,7 @@ hoop_reduce_scatter_last_to_tp_forward(const struct hoop_tensor *input,
                                        struct hoop_tensor *output,
                                        hoop_comm_t *comm)
 {
-    return mapping_run_forward(mapping_call_even(
+    return mapping_run_forward(mapping_call_make_even(
         MAPPING_REDUCE_SCATTER_LAST_TO_TP, input, output, comm));
 }
 
@@ -363,8 +370,8 @@ hoop_reduce_scatter_last_to_tp_forward_start(const struct hoop_tensor *input,
                                              hoop_op_t **out_op)
 {
     return mapping_start_forward(
-        mapping_call_even(MAPPING_REDUCE_SCATTER_LAST_TO_TP, input, output,
-                          comm),
+        mapping_call_make_even(MAPPING_REDUCE_SCATTER_LAST_TO_TP, input, output,
+                               comm),
         out_op);
 }
 
@@ -373,7 +380,7 @@ hoop_reduce_scatter_last_to_tp_backward(const struct hoop_tensor *output_grad,
                                         struct hoop_tensor *input_grad,
                                         hoop_comm_t *comm)
 {
-    return mapping_run_backward(mapping_call_even(
+    return mapping_run_backward(mapping_call_make_even(
         MAPPING_REDUCE_SCATTER_LAST_TO_TP, output_grad, input_grad, comm));
 }
 
@@ -385,15 +392,15 @@ hoop_reduce_scatter_last_to_tp_backward_start(
     hoop_op_t **out_op)
 {
     return mapping_start_backward(
-        mapping_call_even(MAPPING_REDUCE_SCATTER_LAST_TO_TP, output_grad,
-                          input_grad, comm),
+        mapping_call_make_even(MAPPING_REDUCE_SCATTER_LAST_TO_TP, output_grad,
+                               input_grad, comm),
         out_op);
 }
 
 /* Public mappings to and from sequence parallelism. */
 
 static enum mapping
-gather_mapping_for_consumer(enum hoop_consumer consumer)
+consumer_to_gather_mapping(enum hoop_consumer consumer)
 {
     switch (consumer) {
     case HOOP_CONSUMER_SHARDED:
@@ -405,11 +412,11 @@ gather_mapping_for_consumer(enum hoop_consumer consumer)
 }
 
 static struct mapping_call
-mapping_call_with_rows(enum mapping mapping,
-                       const struct hoop_tensor *tensor,
-                       struct hoop_tensor *out,
-                       const struct hoop_rows *rows,
-                       hoop_comm_t *comm)
+mapping_call_make_with_rows(enum mapping mapping,
+                            const struct hoop_tensor *tensor,
+                            struct hoop_tensor *out,
+                            const struct hoop_rows *rows,
+                            hoop_comm_t *comm)
 {
     return (struct mapping_call){.mapping = mapping,
                                  .tensor = tensor,
@@ -423,7 +430,7 @@ hoop_scatter_to_sp_forward(const struct hoop_tensor *input,
                            struct hoop_tensor *output,
                            hoop_comm_t *comm)
 {
-    return mapping_run_forward(mapping_call_with_rows(
+    return mapping_run_forward(mapping_call_make_with_rows(
         MAPPING_SCATTER_TO_SP, input, output, NULL, comm));
 }
 
@@ -433,10 +440,10 @@ hoop_scatter_to_sp_forward_start(const struct hoop_tensor *input,
                                  hoop_comm_t *comm,
                                  hoop_op_t **out_op)
 {
-    return mapping_start_forward(mapping_call_with_rows(MAPPING_SCATTER_TO_SP,
-                                                        input, output, NULL,
-                                                        comm),
-                                 out_op);
+    return mapping_start_forward(
+        mapping_call_make_with_rows(MAPPING_SCATTER_TO_SP, input, output, NULL,
+                                    comm),
+        out_op);
 }
 
 enum hoop_status
@@ -444,7 +451,7 @@ hoop_scatter_to_sp_backward(const struct hoop_tensor *output_grad,
                             struct hoop_tensor *input_grad,
                             hoop_comm_t *comm)
 {
-    return mapping_run_backward(mapping_call_with_rows(
+    return mapping_run_backward(mapping_call_make_with_rows(
         MAPPING_SCATTER_TO_SP, output_grad, input_grad, NULL, comm));
 }
 
@@ -455,8 +462,8 @@ hoop_scatter_to_sp_backward_start(const struct hoop_tensor *output_grad,
                                   hoop_op_t **out_op)
 {
     return mapping_start_backward(
-        mapping_call_with_rows(MAPPING_SCATTER_TO_SP, output_grad, input_grad,
-                               NULL, comm),
+        mapping_call_make_with_rows(MAPPING_SCATTER_TO_SP, output_grad,
+                                    input_grad, NULL, comm),
         out_op);
 }
 
@@ -467,8 +474,8 @@ hoop_gather_from_sp_forward(const struct hoop_tensor *input,
                             const struct hoop_rows *rows,
                             hoop_comm_t *comm)
 {
-    return mapping_run_forward(mapping_call_with_rows(
-        gather_mapping_for_consumer(consumer), input, output, rows, comm));
+    return mapping_run_forward(mapping_call_make_with_rows(
+        consumer_to_gather_mapping(consumer), input, output, rows, comm));
 }
 
 enum hoop_status
@@ -480,8 +487,8 @@ hoop_gather_from_sp_forward_start(const struct hoop_tensor *input,
                                   hoop_op_t **out_op)
 {
     return mapping_start_forward(
-        mapping_call_with_rows(gather_mapping_for_consumer(consumer), input,
-                               output, rows, comm),
+        mapping_call_make_with_rows(consumer_to_gather_mapping(consumer), input,
+                                    output, rows, comm),
         out_op);
 }
 
@@ -493,8 +500,8 @@ hoop_gather_from_sp_backward(const struct hoop_tensor *output_grad,
                              hoop_comm_t *comm)
 {
     return mapping_run_backward(
-        mapping_call_with_rows(gather_mapping_for_consumer(consumer),
-                               output_grad, input_grad, rows, comm));
+        mapping_call_make_with_rows(consumer_to_gather_mapping(consumer),
+                                    output_grad, input_grad, rows, comm));
 }
 
 enum hoop_status
@@ -506,8 +513,8 @@ hoop_gather_from_sp_backward_start(const struct hoop_tensor *output_grad,
                                    hoop_op_t **out_op)
 {
     return mapping_start_backward(
-        mapping_call_with_rows(gather_mapping_for_consumer(consumer),
-                               output_grad, input_grad, rows, comm),
+        mapping_call_make_with_rows(consumer_to_gather_mapping(consumer),
+                                    output_grad, input_grad, rows, comm),
         out_op);
 }
 
@@ -517,7 +524,7 @@ hoop_reduce_scatter_to_sp_forward(const struct hoop_tensor *input,
                                   const struct hoop_rows *rows,
                                   hoop_comm_t *comm)
 {
-    return mapping_run_forward(mapping_call_with_rows(
+    return mapping_run_forward(mapping_call_make_with_rows(
         MAPPING_REDUCE_SCATTER_TO_SP, input, output, rows, comm));
 }
 
@@ -529,8 +536,8 @@ hoop_reduce_scatter_to_sp_forward_start(const struct hoop_tensor *input,
                                         hoop_op_t **out_op)
 {
     return mapping_start_forward(
-        mapping_call_with_rows(MAPPING_REDUCE_SCATTER_TO_SP, input, output,
-                               rows, comm),
+        mapping_call_make_with_rows(MAPPING_REDUCE_SCATTER_TO_SP, input, output,
+                                    rows, comm),
         out_op);
 }
 
@@ -540,7 +547,7 @@ hoop_reduce_scatter_to_sp_backward(const struct hoop_tensor *output_grad,
                                    const struct hoop_rows *rows,
                                    hoop_comm_t *comm)
 {
-    return mapping_run_backward(mapping_call_with_rows(
+    return mapping_run_backward(mapping_call_make_with_rows(
         MAPPING_REDUCE_SCATTER_TO_SP, output_grad, input_grad, rows, comm));
 }
 
@@ -552,19 +559,19 @@ hoop_reduce_scatter_to_sp_backward_start(const struct hoop_tensor *output_grad,
                                          hoop_op_t **out_op)
 {
     return mapping_start_backward(
-        mapping_call_with_rows(MAPPING_REDUCE_SCATTER_TO_SP, output_grad,
-                               input_grad, rows, comm),
+        mapping_call_make_with_rows(MAPPING_REDUCE_SCATTER_TO_SP, output_grad,
+                                    input_grad, rows, comm),
         out_op);
 }
 
 /* Public mappings that exchange between all ranks. */
 
 static struct mapping_call
-mapping_call_with_splits(enum mapping mapping,
-                         const struct hoop_tensor *tensor,
-                         struct hoop_tensor *out,
-                         const struct hoop_row_splits *splits,
-                         hoop_comm_t *comm)
+mapping_call_make_with_splits(enum mapping mapping,
+                              const struct hoop_tensor *tensor,
+                              struct hoop_tensor *out,
+                              const struct hoop_row_splits *splits,
+                              hoop_comm_t *comm)
 {
     return (struct mapping_call){.mapping = mapping,
                                  .tensor = tensor,
@@ -579,7 +586,7 @@ hoop_all_to_all_rows_forward(const struct hoop_tensor *input,
                              const struct hoop_row_splits *splits,
                              hoop_comm_t *comm)
 {
-    return mapping_run_forward(mapping_call_with_splits(
+    return mapping_run_forward(mapping_call_make_with_splits(
         MAPPING_ALL_TO_ALL_ROWS, input, output, splits, comm));
 }
 
@@ -591,8 +598,8 @@ hoop_all_to_all_rows_forward_start(const struct hoop_tensor *input,
                                    hoop_op_t **out_op)
 {
     return mapping_start_forward(
-        mapping_call_with_splits(MAPPING_ALL_TO_ALL_ROWS, input, output, splits,
-                                 comm),
+        mapping_call_make_with_splits(MAPPING_ALL_TO_ALL_ROWS, input, output,
+                                      splits, comm),
         out_op);
 }
 
@@ -602,7 +609,7 @@ hoop_all_to_all_rows_backward(const struct hoop_tensor *output_grad,
                               const struct hoop_row_splits *splits,
                               hoop_comm_t *comm)
 {
-    return mapping_run_backward(mapping_call_with_splits(
+    return mapping_run_backward(mapping_call_make_with_splits(
         MAPPING_ALL_TO_ALL_ROWS, output_grad, input_grad, splits, comm));
 }
 
@@ -614,8 +621,8 @@ hoop_all_to_all_rows_backward_start(const struct hoop_tensor *output_grad,
                                     hoop_op_t **out_op)
 {
     return mapping_start_backward(
-        mapping_call_with_splits(MAPPING_ALL_TO_ALL_ROWS, output_grad,
-                                 input_grad, splits, comm),
+        mapping_call_make_with_splits(MAPPING_ALL_TO_ALL_ROWS, output_grad,
+                                      input_grad, splits, comm),
         out_op);
 }
 
@@ -624,8 +631,8 @@ hoop_all_to_all_sp2hp_forward(const struct hoop_tensor *input,
                               struct hoop_tensor *output,
                               hoop_comm_t *comm)
 {
-    return mapping_run_forward(
-        mapping_call_with_splits(MAPPING_SP2HP, input, output, NULL, comm));
+    return mapping_run_forward(mapping_call_make_with_splits(
+        MAPPING_SP2HP, input, output, NULL, comm));
 }
 
 enum hoop_status
@@ -635,7 +642,7 @@ hoop_all_to_all_sp2hp_forward_start(const struct hoop_tensor *input,
                                     hoop_op_t **out_op)
 {
     return mapping_start_forward(
-        mapping_call_with_splits(MAPPING_SP2HP, input, output, NULL, comm),
+        mapping_call_make_with_splits(MAPPING_SP2HP, input, output, NULL, comm),
         out_op);
 }
 
@@ -644,7 +651,7 @@ hoop_all_to_all_sp2hp_backward(const struct hoop_tensor *output_grad,
                                struct hoop_tensor *input_grad,
                                hoop_comm_t *comm)
 {
-    return mapping_run_backward(mapping_call_with_splits(
+    return mapping_run_backward(mapping_call_make_with_splits(
         MAPPING_SP2HP, output_grad, input_grad, NULL, comm));
 }
 
@@ -655,8 +662,8 @@ hoop_all_to_all_sp2hp_backward_start(const struct hoop_tensor *output_grad,
                                      hoop_op_t **out_op)
 {
     return mapping_start_backward(
-        mapping_call_with_splits(MAPPING_SP2HP, output_grad, input_grad, NULL,
-                                 comm),
+        mapping_call_make_with_splits(MAPPING_SP2HP, output_grad, input_grad,
+                                      NULL, comm),
         out_op);
 }
 
@@ -665,8 +672,8 @@ hoop_all_to_all_hp2sp_forward(const struct hoop_tensor *input,
                               struct hoop_tensor *output,
                               hoop_comm_t *comm)
 {
-    return mapping_run_forward(
-        mapping_call_with_splits(MAPPING_HP2SP, input, output, NULL, comm));
+    return mapping_run_forward(mapping_call_make_with_splits(
+        MAPPING_HP2SP, input, output, NULL, comm));
 }
 
 enum hoop_status
@@ -676,7 +683,7 @@ hoop_all_to_all_hp2sp_forward_start(const struct hoop_tensor *input,
                                     hoop_op_t **out_op)
 {
     return mapping_start_forward(
-        mapping_call_with_splits(MAPPING_HP2SP, input, output, NULL, comm),
+        mapping_call_make_with_splits(MAPPING_HP2SP, input, output, NULL, comm),
         out_op);
 }
 
@@ -685,7 +692,7 @@ hoop_all_to_all_hp2sp_backward(const struct hoop_tensor *output_grad,
                                struct hoop_tensor *input_grad,
                                hoop_comm_t *comm)
 {
-    return mapping_run_backward(mapping_call_with_splits(
+    return mapping_run_backward(mapping_call_make_with_splits(
         MAPPING_HP2SP, output_grad, input_grad, NULL, comm));
 }
 
@@ -696,7 +703,7 @@ hoop_all_to_all_hp2sp_backward_start(const struct hoop_tensor *output_grad,
                                      hoop_op_t **out_op)
 {
     return mapping_start_backward(
-        mapping_call_with_splits(MAPPING_HP2SP, output_grad, input_grad, NULL,
-                                 comm),
+        mapping_call_make_with_splits(MAPPING_HP2SP, output_grad, input_grad,
+                                      NULL, comm),
         out_op);
 }

@@ -34,7 +34,7 @@
 
 enum {
     /* The move, the number of dimensions, and each dimension. */
-    AGREED_MAX = 2 + HOOP_MAX_DIMS,
+    SIGNATURE_NUMBERS_MAX = 2 + HOOP_MAX_DIMS,
 };
 
 static bool
@@ -57,14 +57,14 @@ shape_flatten_rows(struct hoop_shape *shape)
 }
 
 static enum hoop_status
-dim_change_evenly(size_t *size,
-                  enum part_change change,
-                  uint32_t n_ranks,
-                  const char *name)
+dim_size_change_evenly(size_t *size,
+                       enum part_change change,
+                       uint32_t n_ranks,
+                       const char *name)
 {
-    if (change == CHANGE_NONE)
+    if (change == PART_CHANGE_NONE)
         return HOOP_OK;
-    if (change == CHANGE_JOIN) {
+    if (change == PART_CHANGE_GATHER) {
         if (__builtin_mul_overflow(*size, n_ranks, size))
             return error_raise(HOOP_E_INVALID,
                                "the %s dimensions of %u ranks add up to more "
@@ -77,7 +77,7 @@ dim_change_evenly(size_t *size,
                            "%zu elements along the %s dimension cannot be cut "
                            "into %u equal parts",
                            *size, name, n_ranks);
-    if (change == CHANGE_CUT)
+    if (change == PART_CHANGE_SPLIT)
         *size /= n_ranks;
     return HOOP_OK;
 }
@@ -92,7 +92,8 @@ row_counts_fill(const size_t *list,
     enum hoop_status status = HOOP_OK;
 
     if (!list)
-        status = dim_change_evenly(&n_rows, CHANGE_CUT, n_ranks, "first");
+        status = dim_size_change_evenly(&n_rows, PART_CHANGE_SPLIT, n_ranks,
+                                        "first");
     if (status != HOOP_OK)
         return error_pass(status);
     for (uint32_t i = 0; i < n_ranks; i++)
@@ -128,9 +129,9 @@ row_counts_check_total(size_t n_listed, size_t n_rows, const char *what)
 
 /* Sets the rows of the result, and the counts in rows. */
 static enum hoop_status
-move_rows_by_list(struct measure *measure,
-                  const struct move_call *call,
-                  const struct move_group *group)
+move_geometry_set_row_counts(struct measure *measure,
+                             const struct move_call *call,
+                             const struct move_group *group)
 {
     const enum part_change change = move_rule(call->move)->first;
     size_t *n_rows = &measure->result.dims[0];
@@ -143,10 +144,10 @@ move_rows_by_list(struct measure *measure,
     if (status != HOOP_OK)
         return error_pass(status);
     const size_t own = measure->counts[group->rank];
-    status = change == CHANGE_JOIN
+    status = change == PART_CHANGE_GATHER
                  ? row_counts_check_total(own, *n_rows, "to this rank")
                  : row_counts_check_total(sum, *n_rows, "to all");
-    if (status == HOOP_OK && change == CHANGE_SWAP) {
+    if (status == HOOP_OK && change == PART_CHANGE_ALL_TO_ALL) {
         status = row_counts_fill(call->coming, *n_rows, group->size,
                                  measure->recv_counts);
         if (status == HOOP_OK)
@@ -154,7 +155,7 @@ move_rows_by_list(struct measure *measure,
     }
     if (status != HOOP_OK)
         return error_pass(status);
-    *n_rows = change == CHANGE_CUT ? own : sum;
+    *n_rows = change == PART_CHANGE_SPLIT ? own : sum;
     return HOOP_OK;
 }
 
@@ -173,7 +174,7 @@ move_signature_fill(struct measure *measure,
     for (uint32_t i = 0; i < shape->n_dims; i++)
         *at++ = i == 0 && move_call_is_uneven(call) ? 0 : shape->dims[i];
     if (move_call_is_uneven(call) &&
-        move_rule(call->move)->first != CHANGE_SWAP) {
+        move_rule(call->move)->first != PART_CHANGE_ALL_TO_ALL) {
         for (uint32_t i = 0; i < group->size; i++)
             *at++ = call->sizes[i];
     }
@@ -206,24 +207,25 @@ change(struct measure *measure,
     size_t n_elements;
     enum hoop_status status = HOOP_OK;
 
-    if (rule->last != CHANGE_NONE)
-        status = dim_change_evenly(&result->dims[result->n_dims - 1],
-                                   rule->last, group->size, "last");
+    if (rule->last != PART_CHANGE_NONE)
+        status = dim_size_change_evenly(&result->dims[result->n_dims - 1],
+                                        rule->last, group->size, "last");
     if (status == HOOP_OK)
         status = move_call_is_uneven(call)
-                     ? move_rows_by_list(measure, call, group)
-                     : dim_change_evenly(&result->dims[0], rule->first,
-                                         group->size, "first");
+                     ? move_geometry_set_row_counts(measure, call, group)
+                     : dim_size_change_evenly(&result->dims[0], rule->first,
+                                              group->size, "first");
     if (status == HOOP_OK)
         status = shape_count(result, &n_elements);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static bool
-move_rule_has_cut(const struct move_rule *rule)
+move_rule_has_split(const struct move_rule *rule)
 {
-    return rule->first == CHANGE_CUT || rule->first == CHANGE_SWAP ||
-           rule->last == CHANGE_CUT;
+    return rule->first == PART_CHANGE_SPLIT ||
+           rule->first == PART_CHANGE_ALL_TO_ALL ||
+           rule->last == PART_CHANGE_SPLIT;
 }
 
 static enum hoop_status
@@ -234,7 +236,7 @@ move_geometry_fill(struct measure *measure,
     const struct move_rule *rule = move_rule(call->move);
 
     measure->result = call->tensor->shape;
-    if (rule->first != CHANGE_NONE && rule->last != CHANGE_NONE)
+    if (rule->first != PART_CHANGE_NONE && rule->last != PART_CHANGE_NONE)
         shape_flatten_rows(&measure->result);
     move_signature_fill(measure, call, group);
     enum hoop_status status = shape_count(&measure->result, &measure->count);
@@ -245,7 +247,7 @@ move_geometry_fill(struct measure *measure,
     if (move_call_is_uneven(call)) {
         measure->count = 0;
         row_counts_to_elements(measure, group);
-    } else if (move_rule_has_cut(rule)) {
+    } else if (move_rule_has_split(rule)) {
         measure->count /= group->size;
     }
     return HOOP_OK;
@@ -261,22 +263,22 @@ move_geometry_init(struct measure *measure,
 
     *measure = (struct measure){0};
     if (call->tensor->shape.n_dims == 0 &&
-        (rule->first != CHANGE_NONE || rule->last != CHANGE_NONE))
+        (rule->first != PART_CHANGE_NONE || rule->last != PART_CHANGE_NONE))
         return error_raise(HOOP_E_INVALID,
                            "a tensor without dimensions has no parts");
     if (move_call_is_uneven(call) && rule->uneven == CALL_UNKNOWN)
         return error_raise(HOOP_E_INVALID,
                            "the rows are cut into equal parts here, for a "
                            "replicated consumer: sizes must be NULL");
-    measure->agreed = calloc(AGREED_MAX + 3 * size, sizeof(size_t));
+    measure->agreed = calloc(SIGNATURE_NUMBERS_MAX + 3 * size, sizeof(size_t));
     if (!measure->agreed)
         return error_raise(HOOP_E_EXHAUSTED,
                            "no memory for the rows of %zu "
                            "ranks",
                            size);
     if (move_call_is_uneven(call))
-        measure->counts = measure->agreed + AGREED_MAX + size;
-    if (move_call_is_uneven(call) && rule->first == CHANGE_SWAP)
+        measure->counts = measure->agreed + SIGNATURE_NUMBERS_MAX + size;
+    if (move_call_is_uneven(call) && rule->first == PART_CHANGE_ALL_TO_ALL)
         measure->recv_counts = measure->counts + size;
     const enum hoop_status status = move_geometry_fill(measure, call, group);
     if (status == HOOP_OK)
@@ -293,37 +295,37 @@ move_geometry_deinit(struct measure *measure)
 }
 
 static const struct move_rule rules[] = {
-    [MOVE_COPY] = {.first = CHANGE_NONE},
+    [MOVE_COPY] = {.first = PART_CHANGE_NONE},
     [MOVE_ALL_REDUCE] = {.even = CALL_ALLREDUCE, .parts = COLL_REDUCES},
-    [MOVE_SPLIT_LAST] = {.last = CHANGE_CUT},
-    [MOVE_SPLIT_FIRST] = {.first = CHANGE_CUT},
-    [MOVE_GATHER_LAST] = {.last = CHANGE_JOIN,
+    [MOVE_SPLIT_LAST] = {.last = PART_CHANGE_SPLIT},
+    [MOVE_SPLIT_FIRST] = {.first = PART_CHANGE_SPLIT},
+    [MOVE_GATHER_LAST] = {.last = PART_CHANGE_GATHER,
                           .even = CALL_ALLGATHER,
                           .parts = COLL_RECV_ALL,
                           .packing = PACKING_AFTER},
-    [MOVE_GATHER_FIRST] = {.first = CHANGE_JOIN,
+    [MOVE_GATHER_FIRST] = {.first = PART_CHANGE_GATHER,
                            .even = CALL_ALLGATHER,
                            .uneven = CALL_ALLGATHERV,
                            .parts = COLL_RECV_ALL},
-    [MOVE_REDUCE_SCATTER_LAST] = {.last = CHANGE_CUT,
+    [MOVE_REDUCE_SCATTER_LAST] = {.last = PART_CHANGE_SPLIT,
                                   .even = CALL_REDUCE_SCATTER,
                                   .parts = COLL_REDUCES | COLL_SEND_ALL,
                                   .packing = PACKING_BEFORE},
-    [MOVE_REDUCE_SCATTER_FIRST] = {.first = CHANGE_CUT,
+    [MOVE_REDUCE_SCATTER_FIRST] = {.first = PART_CHANGE_SPLIT,
                                    .even = CALL_REDUCE_SCATTER,
                                    .uneven = CALL_REDUCE_SCATTERV,
                                    .parts = COLL_REDUCES | COLL_SEND_ALL},
-    [MOVE_ALL_TO_ALL] = {.first = CHANGE_SWAP,
+    [MOVE_ALL_TO_ALL] = {.first = PART_CHANGE_ALL_TO_ALL,
                          .even = CALL_ALLTOALL,
                          .uneven = CALL_ALLTOALLV,
                          .parts = COLL_SEND_ALL | COLL_RECV_ALL},
-    [MOVE_ROWS_TO_COLUMNS] = {.first = CHANGE_JOIN,
-                              .last = CHANGE_CUT,
+    [MOVE_ROWS_TO_COLUMNS] = {.first = PART_CHANGE_GATHER,
+                              .last = PART_CHANGE_SPLIT,
                               .even = CALL_ALLTOALL,
                               .parts = COLL_SEND_ALL | COLL_RECV_ALL,
                               .packing = PACKING_BEFORE},
-    [MOVE_COLUMNS_TO_ROWS] = {.first = CHANGE_CUT,
-                              .last = CHANGE_JOIN,
+    [MOVE_COLUMNS_TO_ROWS] = {.first = PART_CHANGE_SPLIT,
+                              .last = PART_CHANGE_GATHER,
                               .even = CALL_ALLTOALL,
                               .parts = COLL_SEND_ALL | COLL_RECV_ALL,
                               .packing = PACKING_AFTER},
@@ -515,7 +517,7 @@ static enum hoop_status
 move_copy_own_part(const struct move_call *call, hoop_op_t **out_op)
 {
     const struct hoop_tensor *tensor = call->tensor;
-    const int32_t dim = rules[call->move].last == CHANGE_CUT ? -1 : 0;
+    const int32_t dim = rules[call->move].last == PART_CHANGE_SPLIT ? -1 : 0;
     const uint32_t rank = context_rank(call->comm->context);
     const uint32_t size = context_size(call->comm->context);
     struct axis axis;

@@ -37,10 +37,10 @@ enum move {
 
 /* What a move does to a dimension. */
 enum part_change {
-    CHANGE_NONE,
-    CHANGE_CUT,  /* this rank keeps one part */
-    CHANGE_JOIN, /* all ranks' parts together */
-    CHANGE_SWAP, /* a part of each rank's */
+    PART_CHANGE_NONE,
+    PART_CHANGE_SPLIT,      /* this rank keeps one part */
+    PART_CHANGE_GATHER,     /* all ranks' parts together */
+    PART_CHANGE_ALL_TO_ALL, /* a part of each rank's */
 };
 
 /* When the parts of the last dimension are made contiguous, or separated. */
@@ -67,8 +67,9 @@ struct move_call {
     enum move move;
     const struct hoop_tensor *tensor;
     struct hoop_tensor *out;
-    const size_t *sizes;  /* rows of each rank, or to each; NULL: equal */
-    const size_t *coming; /* CHANGE_SWAP: rows from each; NULL: equal */
+    const size_t *sizes; /* rows of each rank, or to each; NULL: equal */
+    const size_t
+        *coming; /* PART_CHANGE_ALL_TO_ALL: rows from each; NULL: equal */
     hoop_scratch_t *scratch;
     hoop_comm_t *comm;
 };
@@ -91,7 +92,7 @@ struct measure {
     struct hoop_shape result;
     size_t count;        /* of the collective; 0 if uneven */
     size_t *counts;      /* [size]: elements of each rank; NULL: even */
-    size_t *recv_counts; /* [size]: for CHANGE_SWAP */
+    size_t *recv_counts; /* [size]: for PART_CHANGE_ALL_TO_ALL */
     /* compared between ranks; owned memory, which also has both lists */
     size_t *agreed;
     uint32_t n_agreed;

@@ -11,7 +11,7 @@
 #include "mesh/redistribute/shortest_path.h"
 
 static struct hoop_comm_dims
-comm_dims_of_one(uint32_t dim)
+comm_dims_make_single(uint32_t dim)
 {
     return (struct hoop_comm_dims){.n_dims = 1, .dims = {(int32_t)dim}};
 }
@@ -60,13 +60,13 @@ comm_spec_from_path_step(const struct hoop_path_request *request,
     if (mesh_step->kind == HOOP_STEP_ALLREDUCE)
         return spec;
     spec.gather_dim =
-        comm_dims_of_one(mesh_step->kind == HOOP_STEP_ALLGATHER ||
-                                 mesh_step->kind == HOOP_STEP_ALL_TO_ALL
-                             ? mesh_step->gather_dim
-                             : mesh_step->shard_dim);
-    spec.shard_dim = comm_dims_of_one(mesh_step->kind == HOOP_STEP_ALLGATHER
-                                          ? mesh_step->gather_dim
-                                          : mesh_step->shard_dim);
+        comm_dims_make_single(mesh_step->kind == HOOP_STEP_ALLGATHER ||
+                                      mesh_step->kind == HOOP_STEP_ALL_TO_ALL
+                                  ? mesh_step->gather_dim
+                                  : mesh_step->shard_dim);
+    spec.shard_dim = comm_dims_make_single(
+        mesh_step->kind == HOOP_STEP_ALLGATHER ? mesh_step->gather_dim
+                                               : mesh_step->shard_dim);
     return spec;
 }
 
@@ -137,7 +137,7 @@ path_request_check(const struct hoop_path_request *request)
 /* All axes may cut and count as steps, also those of size 1. Replicas count as
  * equal. */
 static struct shortest_path_request
-path_request_to_shortest(const struct hoop_path_request *request)
+path_request_to_shortest_path(const struct hoop_path_request *request)
 {
     struct shortest_path_request shortest_path = {
         .kind = SHORTEST_PATH_MESH_STEPS,
@@ -149,7 +149,7 @@ path_request_to_shortest(const struct hoop_path_request *request)
                        .reduced = axes_mask(&request->from->partial) &
                                   ~axes_mask(&request->to->partial),
                        .gathered = (1U << request->mesh->n_axes) - 1,
-                       .n_together = 1},
+                       .n_axes_per_step_max = 1},
         .n_path_steps = HOOP_MAX_STEPS,
         .cost = path_step_comm_cost,
         .owner = (void *)(uintptr_t)request,
@@ -174,7 +174,7 @@ hoop_sharding_path(const struct hoop_path_request *request,
     if (status != HOOP_OK)
         return error_pass(status);
     const struct shortest_path_request wanted =
-        path_request_to_shortest(request);
+        path_request_to_shortest_path(request);
     status = shortest_path_find(&wanted, &shortest_path);
     if (status != HOOP_OK)
         return error_pass(status);

@@ -14,7 +14,7 @@
 /* Memory that one result after the other is put in. */
 
 enum {
-    ALIGNMENT = 64,
+    SCRATCH_ALIGNMENT = 64,
 };
 
 struct hoop_scratch {
@@ -64,8 +64,9 @@ scratch_grow(struct hoop_scratch *scratch, size_t n_bytes)
 {
     if (n_bytes <= scratch->capacity)
         return HOOP_OK;
-    const size_t capacity = (n_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    uint8_t *bytes = aligned_alloc(ALIGNMENT, capacity);
+    const size_t capacity = (n_bytes + SCRATCH_ALIGNMENT - 1) /
+                            SCRATCH_ALIGNMENT * SCRATCH_ALIGNMENT;
+    uint8_t *bytes = aligned_alloc(SCRATCH_ALIGNMENT, capacity);
     if (!bytes)
         return error_raise(HOOP_E_EXHAUSTED,
                            "no memory for a scratch of %zu bytes", capacity);

@@ -19,11 +19,11 @@ move_call_make(enum move move,
 }
 
 static struct move_call
-move_call_of_rows(enum move move,
-                  const struct hoop_tensor *tensor,
-                  struct hoop_tensor *out,
-                  const struct hoop_rows *rows,
-                  hoop_comm_t *comm)
+move_call_make_by_rows(enum move move,
+                       const struct hoop_tensor *tensor,
+                       struct hoop_tensor *out,
+                       const struct hoop_rows *rows,
+                       hoop_comm_t *comm)
 {
     struct move_call call = move_call_make(move, tensor, out, comm);
 
@@ -109,7 +109,7 @@ hoop_tp_gather_first(const struct hoop_tensor *tensor,
                      hoop_comm_t *comm)
 {
     const struct move_call call =
-        move_call_of_rows(MOVE_GATHER_FIRST, tensor, out, rows, comm);
+        move_call_make_by_rows(MOVE_GATHER_FIRST, tensor, out, rows, comm);
 
     return move_call_run(&call);
 }
@@ -122,7 +122,7 @@ hoop_tp_gather_first_start(const struct hoop_tensor *tensor,
                            hoop_op_t **out_op)
 {
     const struct move_call call =
-        move_call_of_rows(MOVE_GATHER_FIRST, tensor, out, rows, comm);
+        move_call_make_by_rows(MOVE_GATHER_FIRST, tensor, out, rows, comm);
 
     return move_call_start(&call, out_op);
 }
@@ -156,8 +156,8 @@ hoop_tp_reduce_scatter_first(const struct hoop_tensor *tensor,
                              const struct hoop_rows *rows,
                              hoop_comm_t *comm)
 {
-    const struct move_call call =
-        move_call_of_rows(MOVE_REDUCE_SCATTER_FIRST, tensor, out, rows, comm);
+    const struct move_call call = move_call_make_by_rows(
+        MOVE_REDUCE_SCATTER_FIRST, tensor, out, rows, comm);
 
     return move_call_run(&call);
 }
@@ -169,8 +169,8 @@ hoop_tp_reduce_scatter_first_start(const struct hoop_tensor *tensor,
                                    hoop_comm_t *comm,
                                    hoop_op_t **out_op)
 {
-    const struct move_call call =
-        move_call_of_rows(MOVE_REDUCE_SCATTER_FIRST, tensor, out, rows, comm);
+    const struct move_call call = move_call_make_by_rows(
+        MOVE_REDUCE_SCATTER_FIRST, tensor, out, rows, comm);
 
     return move_call_start(&call, out_op);
 }

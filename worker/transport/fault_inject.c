@@ -18,7 +18,7 @@ enum {
 };
 
 static struct fault_event
-fault_event_of(const struct send_request *flow)
+send_request_fault_event(const struct send_request *flow)
 {
     return (struct fault_event){
         .point = FAULT_AT_SEND,
@@ -31,7 +31,7 @@ fault_event_of(const struct send_request *flow)
 bool
 peer_is_fault_due(struct peer *peer, const struct send_request *flow)
 {
-    const struct fault_event event = fault_event_of(flow);
+    const struct fault_event event = send_request_fault_event(flow);
 
     return peer->n_frames > 0 &&
            faults_are_due(peer->transport->faults, flow->label->faults, &event);
@@ -40,7 +40,7 @@ peer_is_fault_due(struct peer *peer, const struct send_request *flow)
 /* Let out own a copy of its payload, to be changed. Returns false if there is
  * no payload or no memory. */
 static bool
-frame_own_payload(struct outbound_frame *out)
+frame_copy_payload(struct outbound_frame *out)
 {
     const uint8_t *bytes = out->payload;
 
@@ -60,7 +60,7 @@ frame_corrupt_bit(struct outbound_frame *out, uint64_t bit)
 
     if (bit < HEADER_BITS)
         out->header[bit / 8] ^= mask;
-    else if (frame_own_payload(out))
+    else if (frame_copy_payload(out))
         out->owned[(bit - HEADER_BITS) / 8 % out->n_stored] ^= mask;
 }
 
@@ -104,7 +104,8 @@ frame_truncate(struct peer *peer,
 /* A duplicate takes room of the window twice, and the receiver returns it
  * twice. */
 static void
-charge_duplicate(struct peer *peer, const struct outbound_frame *out)
+charge_duplicate_frame_credit(struct peer *peer,
+                              const struct outbound_frame *out)
 {
     const uint64_t n_taken = LIMIT_FRAME_HEADER + out->n_stored;
     struct frame frame;
@@ -121,7 +122,7 @@ frame_duplicate(struct peer *peer, struct outbound_frame *out)
 
     memcpy(copy->header, out->header, sizeof(copy->header));
     copy->n_stored = out->n_stored;
-    copy->n_padded = out->n_padded;
+    copy->n_padded_payload = out->n_padded_payload;
     copy->n_raw = 0;
     copy->flow = NULL;
     copy->payload = copy->owned;
@@ -131,12 +132,12 @@ frame_duplicate(struct peer *peer, struct outbound_frame *out)
     if (out->n_stored > 0)
         memcpy(copy->owned, out->payload, out->n_stored);
     peer->n_frames++;
-    charge_duplicate(peer, out);
+    charge_duplicate_frame_credit(peer, out);
 }
 
 /* The kernel sends RST, and reports the reset on this side, too. */
 static void
-connection_reset(const struct peer *peer)
+peer_reset_by_fault(const struct peer *peer)
 {
     const struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
 
@@ -144,10 +145,10 @@ connection_reset(const struct peer *peer)
 }
 
 static void
-connection_unplug(struct peer *peer)
+peer_unplug_by_fault(struct peer *peer)
 {
     peer->is_unplugged = true;
-    peer->is_watched = false;
+    peer->is_write_watched = false;
     poller_remove(peer->transport->poller, peer->fd);
 }
 
@@ -156,13 +157,13 @@ peer_inject_fault(struct peer *peer,
                   struct outbound_frame *out,
                   struct send_request *flow)
 {
-    const struct fault_event event = fault_event_of(flow);
+    const struct fault_event event = send_request_fault_event(flow);
     const struct fault_effect effect =
         faults_trigger(peer->transport->faults, flow->label->faults, &event);
 
     switch (effect.action) {
     case FAULT_RESET:
-        connection_reset(peer);
+        peer_reset_by_fault(peer);
         return;
     case FAULT_HALF_CLOSE:
         shutdown(peer->fd, SHUT_WR);
@@ -180,7 +181,7 @@ peer_inject_fault(struct peer *peer,
         frame_duplicate(peer, out);
         return;
     case FAULT_UNPLUG:
-        connection_unplug(peer);
+        peer_unplug_by_fault(peer);
         return;
     case FAULT_NOTHING:
     case FAULT_KILL:

@@ -52,7 +52,7 @@ struct flow_label {
     /* The message is a tensor that its receiver grants when it accepts it,
      * even if all bytes came unasked. The sender waits for that grant. Both
      * sides set this alike. */
-    bool is_confirmed;
+    bool needs_receiver_confirmation;
 };
 
 struct encoded_payload; /* transport/tcp/payload.h */
@@ -72,13 +72,13 @@ struct send_request {
     uint64_t handed;  /* bytes that the kernel has taken, or that are copied */
     uint32_t round;   /* of the plan, counted from 0 */
     bool is_queued;
-    bool is_opened;  /* its first frame has been cut */
-    bool is_granted; /* the receiver has granted it, if only 0 bytes */
-    bool has_rts;    /* it has asked for a grant by an ANNOUNCE frame */
+    bool is_first_frame_cut; /* its first frame has been cut */
+    bool is_granted;         /* the receiver has granted it, if only 0 bytes */
+    bool has_rts;            /* it has asked for a grant by an ANNOUNCE frame */
     /* It waits for that grant in a list of its own. */
-    bool is_rendezvous_pending;
+    bool is_awaiting_rendezvous_grant;
     /* A tensor that is sent whole and whose grant is awaited. */
-    bool is_unconfirmed;
+    bool is_awaiting_confirmation;
     /* Ordered by offset; not initialised while n_encoded_payloads is 0. */
     struct encoded_payload_list encoded_payloads;
     size_t n_encoded_payloads;
@@ -101,9 +101,10 @@ struct recv_request {
     struct unexpected *unexpected;
     bool is_open;
     bool is_matched;
-    bool has_rts;    /* the sender has announced it and waits for a grant */
-    bool is_begun;   /* part of it came unasked; the sender will need a grant */
-    bool is_granted; /* a grant has been sent, if only of 0 bytes */
+    bool has_rts; /* the sender has announced it and waits for a grant */
+    bool
+        is_begun_unasked; /* part of it came unasked; the sender will need a grant */
+    bool is_granted;      /* a grant has been sent, if only of 0 bytes */
     bool is_draining;
     void *owner;
 };
@@ -114,7 +115,7 @@ static inline bool
 send_request_is_done(const struct send_request *flow)
 {
     return flow->handed == flow->total &&
-           (!flow->label->is_confirmed || flow->is_granted);
+           (!flow->label->needs_receiver_confirmation || flow->is_granted);
 }
 
 TAILQ_HEAD(send_request_list, send_request);
@@ -130,7 +131,7 @@ static const uint32_t FLOW_ANY_PEER = UINT32_MAX;
  */
 
 static inline uint64_t
-window_per_rank(uint32_t n_ranks)
+eager_window_per_rank(uint32_t n_ranks)
 {
     const uint64_t share = LIMIT_EAGER_TOTAL / n_ranks;
 
@@ -139,14 +140,14 @@ window_per_rank(uint32_t n_ranks)
 
 /* What an eager frame takes of the window. */
 static inline uint64_t
-window_frame_cost(const struct frame *frame)
+eager_window_frame_cost(const struct frame *frame)
 {
     return LIMIT_FRAME_HEADER + (uint64_t)frame->stored;
 }
 
 /* The part of the window that large eager messages leave for small ones. */
 static inline uint64_t
-window_reserved_for_small(uint64_t window)
+eager_window_small_reserve(uint64_t window)
 {
     return window / 4;
 }
@@ -154,9 +155,9 @@ window_reserved_for_small(uint64_t window)
 /* The largest message that may be sent eagerly as a whole, while the window
  * has room. The receiver grants such a message only after its first frame. */
 static inline uint64_t
-window_whole_message_max(uint64_t window)
+eager_whole_message_max(uint64_t window)
 {
-    const uint64_t n_room = window - window_reserved_for_small(window);
+    const uint64_t n_room = window - eager_window_small_reserve(window);
 
     return n_room >= LIMIT_EAGER_WHOLE_MESSAGE + LIMIT_FRAME_HEADER
                ? LIMIT_EAGER_WHOLE_MESSAGE

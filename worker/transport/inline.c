@@ -39,7 +39,7 @@ transport_send_inline(struct transport *transport,
                       struct send_request *flow,
                       bool *out_has_unsent)
 {
-    struct peer *peer = peer_get(transport, flow->key.peer);
+    struct peer *peer = peer_get_or_init(transport, flow->key.peer);
 
     if (!can_send_inline(peer, flow))
         return false;
@@ -76,8 +76,9 @@ transport_can_receive_inline(const struct transport *transport, uint32_t rank)
 {
     const struct peer *peer = &transport->peers[rank];
 
-    return peer->segment && peer->state == PEER_READY && !peer->in_payload &&
-           !peer->has_ended && !transport->is_summing &&
+    return peer->segment && peer->state == PEER_READY &&
+           !peer->is_reading_payload && !peer->has_ended &&
+           !transport->has_frame_checksums &&
            TAILQ_EMPTY(&peer->unexpected_messages) &&
            TAILQ_EMPTY(&peer->recv_requests) &&
            TAILQ_EMPTY(&transport->posted) &&
@@ -99,7 +100,7 @@ is_inline_frame(const struct peer *peer,
            frame->raw == frame->total && frame->stored == frame->raw &&
            frame->total <= flow->total &&
            frame->raw % flow->element_size == 0 &&
-           frame_padded(frame->stored) <= RING_PIECE - LIMIT_FRAME_HEADER;
+           frame_padded(frame->stored) <= RING_PIECE_BYTES - LIMIT_FRAME_HEADER;
 }
 
 /* Copy the payload, all of which is at payload, to flow's place. */
@@ -117,18 +118,18 @@ receive_frame_inline(struct peer *peer,
     flow->key.op = frame->op;
     flow->total = frame->total;
     flow->arrived = frame->total;
-    peer->n_begun++;
+    peer->n_inbound_frames_begun++;
     peer->n_reads++;
-    peer->read_ns = clock_coarse_ns();
+    peer->last_shm_read_ns = clock_coarse_ns();
     counter_add(&peer->transport->counters.bytes_received, frame->raw);
     peer_return_credit(peer, frame);
-    peer_shm_release(peer);
+    peer_shm_release_read_bytes(peer);
 }
 
 enum transport_inline_result
 transport_receive_inline(struct transport *transport, struct recv_request *flow)
 {
-    struct peer *peer = peer_get(transport, flow->key.peer);
+    struct peer *peer = peer_get_or_init(transport, flow->key.peer);
     struct ring_reader *ring = &peer->segment->in;
     uint8_t header[LIMIT_FRAME_HEADER];
     struct frame frame;
@@ -136,18 +137,18 @@ transport_receive_inline(struct transport *transport, struct recv_request *flow)
     const uint8_t *bytes = ring_peek(ring, &n_ahead);
 
     if (ring->is_broken)
-        return TRANSPORT_INLINE_OTHER;
+        return TRANSPORT_INLINE_NEEDS_PROGRESS;
     if (n_ahead < sizeof(header))
-        return TRANSPORT_INLINE_NONE;
+        return TRANSPORT_INLINE_NOT_ARRIVED;
     memcpy(header, bytes, sizeof(header));
     /* Decoding the header again would give the same result, so other paths may
      * still do so. */
     if (frame_header_cache_decode(&peer->header_cache_in, header, &frame) !=
             HOOP_OK ||
         !is_inline_frame(peer, &frame, flow))
-        return TRANSPORT_INLINE_OTHER;
+        return TRANSPORT_INLINE_NEEDS_PROGRESS;
     if (n_ahead - sizeof(header) < frame_padded(frame.stored))
-        return TRANSPORT_INLINE_NONE;
+        return TRANSPORT_INLINE_NOT_ARRIVED;
     receive_frame_inline(peer, flow, &frame, bytes + sizeof(header));
     return TRANSPORT_INLINE_DONE;
 }

@@ -35,46 +35,47 @@ match_frame_key(const struct peer *peer, const struct frame *frame)
 }
 
 static bool
-posted_matches(const struct recv_request *flow,
-               const struct flow_key *key,
-               const struct frame *frame)
+posted_receive_matches(const struct recv_request *flow,
+                       const struct flow_key *key,
+                       const struct frame *frame)
 {
     return flow->key.comm == key->comm && flow->label->tag == frame->tag &&
            (flow->key.peer == FLOW_ANY_PEER || flow->key.peer == key->peer);
 }
 
 /* The beginning of a message. */
-struct first_frame {
+struct first_frame_content {
     const struct frame *frame;
     const struct frame_tensor *tensor; /* NULL: the message is not a tensor */
 };
 
 static bool
 is_expected_tensor(const struct frame_tensor *expected,
-                   const struct first_frame *first_frame)
+                   const struct first_frame_content *first_frame_content)
 {
-    if (expected->part != first_frame->tensor->part)
+    if (expected->part != first_frame_content->tensor->part)
         return false;
     return expected->shape.n_dims == HOOP_ANY_SHAPE ||
-           shape_equal(&expected->shape, &first_frame->tensor->shape);
+           shape_equal(&expected->shape, &first_frame_content->tensor->shape);
 }
 
 static bool
 receive_fits_message(const struct recv_request *flow,
-                     const struct first_frame *first_frame)
+                     const struct first_frame_content *first_frame_content)
 {
     const struct flow_label *label = flow->label;
 
-    if (!label->tensor != !first_frame->tensor)
+    if (!label->tensor != !first_frame_content->tensor)
         return false;
-    if (label->tensor && !is_expected_tensor(label->tensor, first_frame))
+    if (label->tensor &&
+        !is_expected_tensor(label->tensor, first_frame_content))
         return false;
-    const uint32_t dtype = first_frame->frame->call.dtype;
+    const uint32_t dtype = first_frame_content->frame->call.dtype;
     if (label->tensor && label->tensor->shape.n_dims == HOOP_ANY_SHAPE)
         return dtype_size((enum hoop_dtype)dtype) > 0 &&
                (label->call.dtype == FRAME_ANY_DTYPE ||
                 label->call.dtype == dtype);
-    return first_frame->frame->total <= flow->total &&
+    return first_frame_content->frame->total <= flow->total &&
            dtype == label->call.dtype;
 }
 
@@ -92,7 +93,8 @@ is_list_tensor(const struct frame_tensor *tensor)
  * receiver's.
  */
 static int64_t
-list_compare(const struct recv_request *flow, const struct frame_tensor *tensor)
+tensor_list_compare_position(const struct recv_request *flow,
+                             const struct frame_tensor *tensor)
 {
     const struct frame_tensor *expected = flow->label->tensor;
 
@@ -105,36 +107,36 @@ list_compare(const struct recv_request *flow, const struct frame_tensor *tensor)
 /* Count flow among the receives posted for its peer, so that
  * transport_spin_once() reads that peer. */
 static void
-posted_count_change(struct transport *transport,
-                    const struct recv_request *flow,
-                    uint32_t change)
+posted_receive_count_add(struct transport *transport,
+                         const struct recv_request *flow,
+                         uint32_t change)
 {
     if (flow->key.peer == FLOW_ANY_PEER) {
-        transport->n_posted_to_any += change;
+        transport->n_posted_any_source += change;
         return;
     }
-    struct peer *peer = peer_get(transport, flow->key.peer);
+    struct peer *peer = peer_get_or_init(transport, flow->key.peer);
 
-    peer->n_posted += change;
+    peer->n_posted_receives += change;
     peer_update_expected(peer);
 }
 
 void
-match_post(struct transport *transport, struct recv_request *flow)
+match_post_receive(struct transport *transport, struct recv_request *flow)
 {
     TAILQ_INSERT_TAIL(&transport->posted, flow, link);
-    posted_count_change(transport, flow, 1);
+    posted_receive_count_add(transport, flow, 1);
 }
 
 void
-match_unpost(struct transport *transport, struct recv_request *flow)
+match_unpost_receive(struct transport *transport, struct recv_request *flow)
 {
     TAILQ_REMOVE(&transport->posted, flow, link);
-    posted_count_change(transport, flow, UINT32_MAX);
+    posted_receive_count_add(transport, flow, UINT32_MAX);
 }
 
 void
-match_mark_dropped(struct peer *peer, const struct flow_key *key)
+match_drop_future_frames(struct peer *peer, const struct flow_key *key)
 {
     const struct frame frame = {
         .kind = FRAME_MESSAGE, .comm = key->comm, .op = key->op};
@@ -152,7 +154,7 @@ unexpected_received_bytes(const struct peer *peer,
 {
     const struct fragment *last = TAILQ_LAST(&unexpected->parts, fragment_list);
 
-    if (peer->in_payload && peer->unexpected == unexpected)
+    if (peer->is_reading_payload && peer->unexpected == unexpected)
         return peer->frame.offset + peer->frame.raw;
     return last ? last->frame.offset + last->frame.raw : 0;
 }
@@ -164,7 +166,7 @@ match_received_bytes(const struct peer *peer, const struct recv_request *flow)
         flow->unexpected ? unexpected_received_bytes(peer, flow->unexpected)
                          : 0;
 
-    if (peer->in_payload && peer->flow == flow)
+    if (peer->is_reading_payload && peer->flow == flow)
         return peer->frame.offset + peer->frame.raw;
     return n_before > flow->arrived ? n_before : flow->arrived;
 }
@@ -172,7 +174,7 @@ match_received_bytes(const struct peer *peer, const struct recv_request *flow)
 /* Returns the first message with this tag that no receive request is bound
  * to. */
 static struct unexpected *
-find_first_unclaimed(const struct peer *peer, uint64_t comm, uint64_t tag)
+unexpected_find_unclaimed(const struct peer *peer, uint64_t comm, uint64_t tag)
 {
     struct unexpected *unexpected;
 
@@ -205,14 +207,14 @@ drop_unexpected(struct peer *peer, struct unexpected *unexpected)
 
     match_unexpected_destroy(peer, unexpected);
     if (!is_whole)
-        match_mark_dropped(peer, &key);
-    transport->events->on_extra_tensor(transport->owner, peer->rank, &first,
-                                       &tensor);
+        match_drop_future_frames(peer, &key);
+    transport->events->on_surplus_list_tensor(transport->owner, peer->rank,
+                                              &first, &tensor);
 }
 
 static bool
-has_other_list_length(const struct recv_request *flow,
-                      const struct frame_tensor *tensor)
+tensor_list_length_differs(const struct recv_request *flow,
+                           const struct frame_tensor *tensor)
 {
     const struct frame_tensor *expected = flow->label->tensor;
 
@@ -227,7 +229,8 @@ tensor_list_drop_unexpected_rest(struct peer *peer, const struct frame *frame)
 {
     struct unexpected *unexpected;
 
-    while ((unexpected = find_first_unclaimed(peer, frame->comm, frame->tag)) &&
+    while ((unexpected =
+                unexpected_find_unclaimed(peer, frame->comm, frame->tag)) &&
            is_list_tensor(unexpected_tensor(unexpected)) &&
            frame_part_index(unexpected->tensors[0].part) > 0)
         drop_unexpected(peer, unexpected);
@@ -239,9 +242,9 @@ tensor_list_drop_unexpected_rest(struct peer *peer, const struct frame *frame)
  * and the tensor before it is not waiting for its own receive here either.
  */
 static bool
-is_leftover(const struct peer *peer,
-            const struct frame *frame,
-            const struct frame_tensor *tensor)
+is_tensor_list_leftover(const struct peer *peer,
+                        const struct frame *frame,
+                        const struct frame_tensor *tensor)
 {
     const struct unexpected *unexpected;
 
@@ -262,53 +265,53 @@ is_leftover(const struct peer *peer,
 
 /* Nobody will take the message that frame begins: drop all of it. */
 static void
-drop_message(struct peer *peer,
-             const struct frame *frame,
-             const struct frame_tensor *tensor)
+drop_unwanted_message(struct peer *peer,
+                      const struct frame *frame,
+                      const struct frame_tensor *tensor)
 {
     const struct transport *transport = peer->transport;
     const struct flow_key key = match_frame_key(peer, frame);
 
-    peer->has_refused = true;
+    peer->has_refused_current_message = true;
     if (frame->total > 0)
-        match_mark_dropped(peer, &key);
-    transport->events->on_extra_tensor(transport->owner, peer->rank, frame,
-                                       tensor);
+        match_drop_future_frames(peer, &key);
+    transport->events->on_surplus_list_tensor(transport->owner, peer->rank,
+                                              frame, tensor);
 }
 
-/* Let flow receive the message that begins with first_frame. */
+/* Let flow receive the message that begins with first_frame_content. */
 static void
-bind_receive(struct peer *peer,
-             struct recv_request *flow,
-             const struct flow_key *key,
-             const struct first_frame *first_frame)
+bind_recv_to_message(struct peer *peer,
+                     struct recv_request *flow,
+                     const struct flow_key *key,
+                     const struct first_frame_content *first_frame_content)
 {
     struct transport *transport = peer->transport;
-    const struct frame *frame = first_frame->frame;
+    const struct frame *frame = first_frame_content->frame;
 
-    match_unpost(transport, flow);
+    match_unpost_receive(transport, flow);
     TAILQ_INSERT_TAIL(&peer->recv_requests, flow, link);
     flow->key = *key;
     flow->is_matched = true;
     peer_update_expected(peer);
-    const bool fits = receive_fits_message(flow, first_frame);
+    const bool fits = receive_fits_message(flow, first_frame_content);
     /* total is set even if the message does not fit, since cancelling flow
      * must know what is still to come. */
     flow->total = frame->total;
     if (!fits) {
         const struct frame first = *frame;
         const bool is_other_list =
-            has_other_list_length(flow, first_frame->tensor);
+            tensor_list_length_differs(flow, first_frame_content->tensor);
 
         transport->events->on_receive_mismatch(transport->owner, flow, frame,
-                                               first_frame->tensor);
+                                               first_frame_content->tensor);
         if (is_other_list)
             tensor_list_drop_unexpected_rest(peer, &first);
         return;
     }
     flow->allowed = frame->total;
     transport->events->on_matched(transport->owner, flow, frame,
-                                  first_frame->tensor);
+                                  first_frame_content->tensor);
     if (flow->is_open)
         peer_send_grant(peer, flow);
 }
@@ -331,15 +334,15 @@ match_find_bound(struct peer *peer, const struct frame *frame)
 
 /* Returns the oldest posted receive that wants the message. */
 static struct recv_request *
-posted_find(const struct transport *transport,
-            const struct flow_key *key,
-            const struct frame *frame)
+posted_receive_find(const struct transport *transport,
+                    const struct flow_key *key,
+                    const struct frame *frame)
 {
     struct recv_request *flow;
 
     TAILQ_FOREACH(flow, &transport->posted, link)
     {
-        if (posted_matches(flow, key, frame))
+        if (posted_receive_matches(flow, key, frame))
             break;
     }
     return flow;
@@ -347,14 +350,15 @@ posted_find(const struct transport *transport,
 
 /* The sender has ended the list that flow belongs to, and begun the next. */
 static void
-end_tensor_list(struct transport *transport,
-                struct recv_request *flow,
-                const struct first_frame *first_frame)
+report_tensor_list_ended(struct transport *transport,
+                         struct recv_request *flow,
+                         const struct first_frame_content *first_frame_content)
 {
-    const struct frame frame = *first_frame->frame;
-    const struct frame_tensor tensor = *first_frame->tensor;
+    const struct frame frame = *first_frame_content->frame;
+    const struct frame_tensor tensor = *first_frame_content->tensor;
 
-    transport->events->on_list_ended(transport->owner, flow, &frame, &tensor);
+    transport->events->on_tensor_list_ended_early(transport->owner, flow,
+                                                  &frame, &tensor);
     /* The callback should have cancelled flow; it must not be found again. */
     if (flow->is_open)
         transport_receive_cancel(transport, flow);
@@ -362,26 +366,26 @@ end_tensor_list(struct transport *transport,
 
 /* Bind a posted receive to the message that frame begins. */
 static struct recv_request *
-bind_posted(struct peer *peer,
-            const struct frame *frame,
-            const struct frame_tensor *tensor)
+bind_posted_recv_to_frame(struct peer *peer,
+                          const struct frame *frame,
+                          const struct frame_tensor *tensor)
 {
     const struct flow_key key = match_frame_key(peer, frame);
-    const struct first_frame first_frame = {frame, tensor};
+    const struct first_frame_content first_frame_content = {frame, tensor};
     struct recv_request *flow;
 
     if (key.kind != FLOW_MESSAGE || match_find_unexpected(peer, frame))
         return NULL;
-    while ((flow = posted_find(peer->transport, &key, frame)) && tensor &&
-           list_compare(flow, tensor) < 0)
-        end_tensor_list(peer->transport, flow, &first_frame);
-    if (flow && (!tensor || list_compare(flow, tensor) == 0)) {
-        bind_receive(peer, flow, &key, &first_frame);
-        peer->has_refused = !flow->is_open;
+    while ((flow = posted_receive_find(peer->transport, &key, frame)) &&
+           tensor && tensor_list_compare_position(flow, tensor) < 0)
+        report_tensor_list_ended(peer->transport, flow, &first_frame_content);
+    if (flow && (!tensor || tensor_list_compare_position(flow, tensor) == 0)) {
+        bind_recv_to_message(peer, flow, &key, &first_frame_content);
+        peer->has_refused_current_message = !flow->is_open;
         return flow->is_open ? flow : NULL;
     }
-    if (flow || is_leftover(peer, frame, tensor))
-        drop_message(peer, frame, tensor);
+    if (flow || is_tensor_list_leftover(peer, frame, tensor))
+        drop_unwanted_message(peer, frame, tensor);
     return NULL;
 }
 
@@ -392,8 +396,8 @@ match_find_receive(struct peer *peer,
 {
     struct recv_request *flow = match_find_bound(peer, frame);
 
-    peer->has_refused = false;
-    return flow ? flow : bind_posted(peer, frame, tensor);
+    peer->has_refused_current_message = false;
+    return flow ? flow : bind_posted_recv_to_frame(peer, frame, tensor);
 }
 
 void
@@ -401,17 +405,18 @@ match_grant_on_first_frame(struct peer *peer,
                            struct recv_request *flow,
                            const struct frame *frame)
 {
-    if (flow->is_begun || flow->total <= LIMIT_EAGER_MESSAGE ||
+    if (flow->is_begun_unasked || flow->total <= LIMIT_EAGER_MESSAGE ||
         frame->raw == flow->total || frame->kind == FRAME_ANNOUNCE)
         return;
-    flow->is_begun = true;
+    flow->is_begun_unasked = true;
     peer_send_grant(peer, flow);
 }
 
 bool
-match_has_refused(const struct peer *peer, const struct frame *frame)
+match_is_refused_empty_message(const struct peer *peer,
+                               const struct frame *frame)
 {
-    return peer->has_refused && frame->total == 0;
+    return peer->has_refused_current_message && frame->total == 0;
 }
 
 struct unexpected *
@@ -454,16 +459,17 @@ match_unexpected_destroy(struct peer *peer, struct unexpected *unexpected)
 {
     struct fragment *part;
 
-    if (peer->in_payload && peer->unexpected == unexpected) {
+    if (peer->is_reading_payload && peer->unexpected == unexpected) {
         peer->unexpected = NULL;
-        peer->target = TARGET_SINK;
-        peer->n_unexpected_bytes -= window_frame_cost(&peer->fragment->frame);
+        peer->target = READ_INTO_DISCARD_BUFFER;
+        peer->n_unexpected_bytes -=
+            eager_window_frame_cost(&peer->fragment->frame);
         unexpected_fragment_free(peer->transport, peer->fragment);
         peer->fragment = NULL;
     }
     while ((part = TAILQ_FIRST(&unexpected->parts))) {
         TAILQ_REMOVE(&unexpected->parts, part, link);
-        peer->n_unexpected_bytes -= window_frame_cost(&part->frame);
+        peer->n_unexpected_bytes -= eager_window_frame_cost(&part->frame);
         peer_return_credit(peer, &part->frame);
         unexpected_fragment_free(peer->transport, part);
     }
@@ -477,9 +483,9 @@ match_unexpected_destroy(struct peer *peer, struct unexpected *unexpected)
 /* Returns the earlier of best and the first message of peer that flow wants
  * and no receive request is bound to. */
 static struct unexpected *
-earlier_unexpected(struct peer *peer,
-                   const struct recv_request *flow,
-                   struct unexpected *best)
+peer_earlier_unexpected_match(struct peer *peer,
+                              const struct recv_request *flow,
+                              struct unexpected *best)
 {
     struct unexpected *unexpected;
 
@@ -487,7 +493,7 @@ earlier_unexpected(struct peer *peer,
     {
         if (unexpected->key.kind != FLOW_MESSAGE || unexpected->is_dropped ||
             unexpected->is_claimed ||
-            !posted_matches(flow, &unexpected->key, &unexpected->first))
+            !posted_receive_matches(flow, &unexpected->key, &unexpected->first))
             continue;
         if (!best || unexpected->sequence < best->sequence)
             best = unexpected;
@@ -498,38 +504,38 @@ earlier_unexpected(struct peer *peer,
 
 /* Works on copies, because unexpected is freed if the message does not fit. */
 static void
-bind_unexpected(struct transport *transport,
-                struct recv_request *flow,
-                struct unexpected *unexpected)
+bind_recv_to_unexpected(struct transport *transport,
+                        struct recv_request *flow,
+                        struct unexpected *unexpected)
 {
-    struct peer *peer = peer_get(transport, unexpected->key.peer);
+    struct peer *peer = peer_get_or_init(transport, unexpected->key.peer);
     const struct flow_key key = unexpected->key;
     const struct frame first = unexpected->first;
     struct frame_tensor tensor;
-    struct first_frame first_frame = {&first, NULL};
+    struct first_frame_content first_frame_content = {&first, NULL};
 
     if (unexpected->n_tensors > 0) {
         tensor = unexpected->tensors[0];
-        first_frame.tensor = &tensor;
+        first_frame_content.tensor = &tensor;
     }
     unexpected->is_claimed = true;
     flow->unexpected = unexpected;
     flow->has_rts = unexpected->has_rts;
-    bind_receive(peer, flow, &key, &first_frame);
+    bind_recv_to_message(peer, flow, &key, &first_frame_content);
 }
 
 static struct unexpected *
-earliest_unexpected(struct transport *transport,
-                    const struct recv_request *flow)
+find_earliest_unexpected_match(struct transport *transport,
+                               const struct recv_request *flow)
 {
     struct unexpected *best = NULL;
     struct peer *peer;
 
     if (flow->key.peer != FLOW_ANY_PEER)
-        return earlier_unexpected(peer_get(transport, flow->key.peer), flow,
-                                  NULL);
+        return peer_earlier_unexpected_match(
+            peer_get_or_init(transport, flow->key.peer), flow, NULL);
     TAILQ_FOREACH(peer, &transport->known, known_link)
-    best = earlier_unexpected(peer, flow, best);
+    best = peer_earlier_unexpected_match(peer, flow, best);
     return best;
 }
 
@@ -538,16 +544,17 @@ recv_match_unexpected(struct transport *transport, struct recv_request *flow)
 {
     struct unexpected *best;
 
-    while ((best = earliest_unexpected(transport, flow)) &&
-           list_compare(flow, unexpected_tensor(best)) > 0)
-        drop_unexpected(peer_get(transport, best->key.peer), best);
+    while ((best = find_earliest_unexpected_match(transport, flow)) &&
+           tensor_list_compare_position(flow, unexpected_tensor(best)) > 0)
+        drop_unexpected(peer_get_or_init(transport, best->key.peer), best);
     if (!best)
         return;
-    if (list_compare(flow, unexpected_tensor(best)) < 0)
-        end_tensor_list(transport, flow,
-                        &(struct first_frame){&best->first, best->tensors});
+    if (tensor_list_compare_position(flow, unexpected_tensor(best)) < 0)
+        report_tensor_list_ended(
+            transport, flow,
+            &(struct first_frame_content){&best->first, best->tensors});
     else
-        bind_unexpected(transport, flow, best);
+        bind_recv_to_unexpected(transport, flow, best);
 }
 
 void
@@ -576,7 +583,7 @@ unexpected_free_if_done(struct peer *peer, struct recv_request *flow)
     struct unexpected *unexpected = flow->unexpected;
 
     if (!TAILQ_EMPTY(&unexpected->parts) ||
-        (peer->in_payload && peer->unexpected == unexpected))
+        (peer->is_reading_payload && peer->unexpected == unexpected))
         return;
     flow->unexpected = NULL;
     match_unexpected_destroy(peer, unexpected);
@@ -609,8 +616,8 @@ is_of_same_call(struct transport *transport, struct recv_request *flow)
 
     if (flow->key.kind == FLOW_MESSAGE ||
         first->signature == flow->label->signature)
-        return peer_check_size(peer_get(transport, flow->key.peer), &frame,
-                               flow);
+        return peer_check_message_size(
+            peer_get_or_init(transport, flow->key.peer), &frame, flow);
     transport->events->on_mismatch(transport->owner, flow->key.peer, &frame,
                                    flow);
     return false;
@@ -619,7 +626,7 @@ is_of_same_call(struct transport *transport, struct recv_request *flow)
 void
 match_drain_unexpected(struct transport *transport, struct recv_request *flow)
 {
-    struct peer *peer = peer_get(transport, flow->key.peer);
+    struct peer *peer = peer_get_or_init(transport, flow->key.peer);
 
     if (flow->unexpected && !is_of_same_call(transport, flow))
         return;
@@ -642,7 +649,7 @@ match_drain_unexpected(struct transport *transport, struct recv_request *flow)
             return;
         peer_report_encoded(peer, flow, &part->frame, part->bytes);
         TAILQ_REMOVE(&flow->unexpected->parts, part, link);
-        peer->n_unexpected_bytes -= window_frame_cost(&part->frame);
+        peer->n_unexpected_bytes -= eager_window_frame_cost(&part->frame);
         peer_return_credit(peer, &part->frame);
         /* peer_deliver_payload() may close flow, so nothing of the part may be
          * left to take by then. */
@@ -714,8 +721,8 @@ match_early_grant_take(struct peer *peer, const struct send_request *flow)
 }
 
 void
-match_drop_unwanted(struct peer *peer,
-                    bool (*wants)(void *owner, uint64_t comm))
+match_drop_unwanted_comms(struct peer *peer,
+                          bool (*wants)(void *owner, uint64_t comm))
 {
     void *owner = peer->transport->owner;
     struct unexpected *unexpected_next;

@@ -21,7 +21,7 @@ match_find_bound(struct peer *peer, const struct frame *frame);
 /* Returns the open receive request that frame belongs to, or NULL. If frame is
  * the first of its message, the oldest posted receive that wants it is bound
  * to it. tensor is what frame says of a tensor, or NULL. May call back
- * on_matched(), on_receive_mismatch(), on_list_ended() or on_extra_tensor(). */
+ * on_matched(), on_receive_mismatch(), on_tensor_list_ended_early() or on_surplus_list_tensor(). */
 struct recv_request *
 match_find_receive(struct peer *peer,
                    const struct frame *frame,
@@ -30,7 +30,8 @@ match_find_receive(struct peer *peer,
  * begins and nothing more of it is to come. The message must then not be queued
  * for another receive. */
 bool
-match_has_refused(const struct peer *peer, const struct frame *frame);
+match_is_refused_empty_message(const struct peer *peer,
+                               const struct frame *frame);
 
 /* Note that frame, the first of flow's message, has come. If it is not all of
  * the message, the sender waits for a grant, which is given here. */
@@ -58,7 +59,7 @@ uint64_t
 match_received_bytes(const struct peer *peer, const struct recv_request *flow);
 /* Drop what still comes of the message with this key. */
 void
-match_mark_dropped(struct peer *peer, const struct flow_key *key);
+match_drop_future_frames(struct peer *peer, const struct flow_key *key);
 
 /* Keep the grant in frame, whose send request is not open yet, until
  * match_early_grant_take() asks for it. If there is no room for it, peer is
@@ -75,15 +76,15 @@ match_early_grant_destroy(struct peer *peer, struct early_grant *early_grant);
 /* Drop unexpected messages and early grants of every communicator that wants()
  * rejects. */
 void
-match_drop_unwanted(struct peer *peer,
-                    bool (*wants)(void *owner, uint64_t comm));
+match_drop_unwanted_comms(struct peer *peer,
+                          bool (*wants)(void *owner, uint64_t comm));
 
 /* Add flow, an open message receive, to those that wait for a first frame, or
  * remove it. */
 void
-match_post(struct transport *transport, struct recv_request *flow);
+match_post_receive(struct transport *transport, struct recv_request *flow);
 void
-match_unpost(struct transport *transport, struct recv_request *flow);
+match_unpost_receive(struct transport *transport, struct recv_request *flow);
 /* Bind flow, which has just been opened, to what already came for it. */
 void
 match_open_receive(struct transport *transport, struct recv_request *flow);

@@ -15,7 +15,7 @@
 #include "net/socket.h"
 
 enum {
-    SENT_PIECE = 64 * 1024,
+    SENT_REPORT_CHUNK = 64 * 1024,
 };
 
 static const struct state_table_row peer_states[] = {
@@ -38,7 +38,7 @@ peer_set_state(struct peer *peer, enum peer_state next)
 /* Most ranks of a large job never exchange a message. For those, no page of
  * memory is touched. */
 struct peer *
-peer_get(struct transport *transport, uint32_t rank)
+peer_get_or_init(struct transport *transport, uint32_t rank)
 {
     struct peer *peer = &transport->peers[rank];
 
@@ -62,7 +62,7 @@ peer_get(struct transport *transport, uint32_t rank)
 /* Looking at shared memory costs next to nothing. A socket that may be silent
  * for long is read only while no other socket is expected to have something. */
 static struct peer_list *
-expected_list_of(const struct peer *peer)
+peer_choose_expected_list(const struct peer *peer)
 {
     struct transport *transport = peer->transport;
 
@@ -70,21 +70,22 @@ expected_list_of(const struct peer *peer)
         return NULL;
     if (!TAILQ_EMPTY(&peer->recv_requests))
         return &transport->expected;
-    if (peer->n_posted == 0 && TAILQ_EMPTY(&peer->unconfirmed))
+    if (peer->n_posted_receives == 0 && TAILQ_EMPTY(&peer->unconfirmed))
         return NULL;
-    return peer->segment ? &transport->expected : &transport->expected_later;
+    return peer->segment ? &transport->expected
+                         : &transport->expected_later_peers;
 }
 
 static void
-peer_list_move(struct peer *peer, struct peer_list *list)
+peer_set_expected_list(struct peer *peer, struct peer_list *list)
 {
-    if (list == peer->expected_list)
+    if (list == peer->expected_peer_list)
         return;
-    if (peer->expected_list)
-        TAILQ_REMOVE(peer->expected_list, peer, expected_link);
+    if (peer->expected_peer_list)
+        TAILQ_REMOVE(peer->expected_peer_list, peer, expected_link);
     if (list)
         TAILQ_INSERT_TAIL(list, peer, expected_link);
-    peer->expected_list = list;
+    peer->expected_peer_list = list;
 }
 
 void
@@ -108,7 +109,7 @@ peer_disconnect(struct peer *peer)
     if (peer->is_dirty)
         TAILQ_REMOVE(&peer->transport->dirty, peer, dirty_link);
     peer->is_dirty = false;
-    peer_list_move(peer, NULL);
+    peer_set_expected_list(peer, NULL);
 }
 
 void
@@ -125,7 +126,7 @@ peer_mark_dirty(struct peer *peer)
 void
 peer_update_expected(struct peer *peer)
 {
-    peer_list_move(peer, expected_list_of(peer));
+    peer_set_expected_list(peer, peer_choose_expected_list(peer));
 }
 
 void
@@ -134,7 +135,7 @@ transport_send_control_connect(struct transport *transport,
                                const struct frame *frame,
                                const char *text)
 {
-    struct peer *peer = peer_get(transport, rank);
+    struct peer *peer = peer_get_or_init(transport, rank);
 
     transport_request_connect(transport, rank);
     if (peer->state == PEER_CONNECTING || peer->state == PEER_READY)
@@ -144,13 +145,13 @@ transport_send_control_connect(struct transport *transport,
 /* peer has ended in good order, so transport_start_shutdown() need not wait for
  * it any more. */
 static void
-peer_shutdown_done(struct peer *peer)
+peer_mark_shutdown_done(struct peer *peer)
 {
     struct transport *transport = peer->transport;
 
     if (peer->is_shutdown_pending) {
-        assert(transport->n_shutdowns_pending > 0);
-        transport->n_shutdowns_pending--;
+        assert(transport->n_pending_shutdowns > 0);
+        transport->n_pending_shutdowns--;
     }
     peer->is_shutdown_pending = false;
 }
@@ -160,8 +161,8 @@ peer_silence_ms(const struct peer *peer)
 {
     uint64_t n_ms;
 
-    if (peer->segment && peer->read_ns > 0)
-        return (clock_coarse_ns() - peer->read_ns) / CLOCK_NS_PER_MS;
+    if (peer->segment && peer->last_shm_read_ns > 0)
+        return (clock_coarse_ns() - peer->last_shm_read_ns) / CLOCK_NS_PER_MS;
     return peer->fd >= 0 && !peer->segment &&
                    socket_get_silent_ms(peer->fd, &n_ms)
                ? n_ms
@@ -178,9 +179,9 @@ peer_lose(struct peer *peer, const char *why)
     if (peer->state == PEER_READY)
         counter_add(&transport->counters.connections, UINT64_MAX);
     if (peer->state == PEER_READY || peer->state == PEER_LEFT)
-        peer_shutdown_done(peer);
+        peer_mark_shutdown_done(peer);
     peer_receive_clear(peer);
-    peer->silent_ms = peer_silence_ms(peer);
+    peer->silent_ms_when_lost = peer_silence_ms(peer);
     peer_disconnect(peer);
     peer_set_state(peer, PEER_LOST);
     transport->events->on_lost(transport->owner, peer->rank, why);
@@ -195,9 +196,9 @@ peer_defer_failure(struct peer *peer, const char *why)
 }
 
 void
-peer_defer_failure_at_fault(struct peer *peer, const char *why)
+peer_defer_protocol_failure(struct peer *peer, const char *why)
 {
-    peer->is_at_fault = true;
+    peer->is_peer_at_fault = true;
     peer_defer_failure(peer, why);
 }
 
@@ -206,7 +207,7 @@ peer_close_departed(struct peer *peer)
 {
     if (peer->state == PEER_READY)
         counter_add(&peer->transport->counters.connections, UINT64_MAX);
-    peer_shutdown_done(peer);
+    peer_mark_shutdown_done(peer);
     peer_disconnect(peer);
     if (peer->state != PEER_LEFT)
         peer_set_state(peer, PEER_LEFT);
@@ -222,11 +223,11 @@ peer_on_stream_end(struct peer *peer, int error)
     const bool is_reset = error == 0 || error == ECONNRESET || error == EPIPE ||
                           error == ENOTCONN;
 
-    if (peer->has_left && !peer->in_payload) {
+    if (peer->has_left && !peer->is_reading_payload) {
         peer->has_ended = true;
-        const bool is_broken = peer->segment
-                                   ? peer->has_hung_up
-                                   : peer->is_blocked && !peer->is_watched;
+        const bool is_broken =
+            peer->segment ? peer->has_fd_ended
+                          : peer->is_blocked && !peer->is_write_watched;
         if (is_broken || (peer->n_frames == 0 && TAILQ_EMPTY(&peer->controls) &&
                           !striping_has_unsent(peer)))
             peer_close_departed(peer);
@@ -248,7 +249,7 @@ peer_mark_left(struct peer *peer)
     peer_set_state(peer, PEER_LEFT);
     peer_update_expected(peer);
     peer_mark_dirty(peer);
-    transport->events->on_left(transport->owner, peer->rank);
+    transport->events->on_goodbye_received(transport->owner, peer->rank);
 }
 
 /* Returns the bytes that the sockets still hold; 0 if they do not tell. */
@@ -257,7 +258,7 @@ socket_queued_bytes(const struct peer *peer)
 {
     uint64_t n_bytes = 0;
 
-    for (unsigned i = 0; i < STREAM_GROUP_FDS; i++) {
+    for (unsigned i = 0; i < STREAM_GROUP_N_FDS; i++) {
         const int other = peer->stream_group ? peer->stream_group->fds[i] : -1;
         const int fd = i == 0 ? peer->fd : other;
         int n_here = 0;
@@ -289,7 +290,7 @@ transport_activity_count(const struct transport *transport, uint32_t rank)
 
     if (peer->segment || peer->fd < 0)
         return peer->n_reads;
-    return peer->n_reads + peer_sent_bytes(peer, &n_queued) / SENT_PIECE;
+    return peer->n_reads + peer_sent_bytes(peer, &n_queued) / SENT_REPORT_CHUNK;
 }
 
 uint64_t
@@ -301,9 +302,11 @@ transport_read_count(const struct transport *transport, uint32_t rank)
 /* Returns the current state of the path to rank, or NULL if there is no TCP
  * connection. */
 static const struct path *
-peer_path(struct transport *transport, uint32_t rank, uint64_t now_ns)
+peer_sample_tcp_path(struct transport *transport,
+                     uint32_t rank,
+                     uint64_t now_ns)
 {
-    struct peer *peer = peer_get(transport, rank);
+    struct peer *peer = peer_get_or_init(transport, rank);
     struct path_sample sample;
 
     if (peer->segment || peer->fd < 0)
@@ -319,7 +322,7 @@ transport_path_silence_ns(struct transport *transport,
                           uint32_t rank,
                           uint64_t now_ns)
 {
-    const struct path *path = peer_path(transport, rank, now_ns);
+    const struct path *path = peer_sample_tcp_path(transport, rank, now_ns);
 
     return path ? path_max_silence_ns(path) : 0;
 }
@@ -329,7 +332,7 @@ transport_is_path_lossy(struct transport *transport,
                         uint32_t rank,
                         uint64_t now_ns)
 {
-    const struct path *path = peer_path(transport, rank, now_ns);
+    const struct path *path = peer_sample_tcp_path(transport, rank, now_ns);
 
     return path && path_has_loss(path);
 }
@@ -341,7 +344,7 @@ transport_silence_ms(const struct transport *transport, uint32_t rank)
 
     if (peer->state == PEER_READY)
         return peer_silence_ms(peer);
-    return peer->state == PEER_LOST ? peer->silent_ms
+    return peer->state == PEER_LOST ? peer->silent_ms_when_lost
                                     : TRANSPORT_SILENCE_UNKNOWN;
 }
 

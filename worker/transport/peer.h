@@ -53,7 +53,7 @@ enum peer_state {
 
 enum {
     PEER_FRAMES_MAX = 8, /* frames that are cut and not wholly written */
-    PEER_CALL_MAX = 4,   /* payload frames that one sendmsg() carries */
+    PEER_SENDMSG_FRAMES_MAX = 4, /* payload frames that one sendmsg() carries */
     /* Bytes to move before other peers get their turn. */
     PEER_PROGRESS_BYTES = 2 << 20
 };
@@ -83,12 +83,12 @@ struct outbound_frame {
     uint8_t header[LIMIT_FRAME_HEADER];
     const uint8_t *payload;
     size_t n_stored;
-    size_t n_padded; /* n_stored rounded up to LIMIT_FRAME_PAD */
+    size_t n_padded_payload; /* n_stored rounded up to LIMIT_FRAME_PAD */
     size_t n_raw;
     /* NULL: a control frame, or the flow needs no report */
     struct send_request *flow;
     uint8_t *owned; /* room for a copy of the payload */
-    size_t owned_capacity;
+    size_t payload_copy_capacity;
 };
 
 /* A payload of a message that came before its receive request. */
@@ -117,11 +117,11 @@ struct unexpected {
 };
 
 enum peer_target {
-    TARGET_PLACE,   /* read into flow->place */
-    TARGET_PIECE,   /* read into peer->piece and reported as whole elements */
-    TARGET_ENCODED, /* read into peer->encoded, then checked and decoded */
-    TARGET_FRAGMENT,
-    TARGET_SINK,
+    READ_INTO_USER_BUFFER, /* read into flow->place */
+    READ_INTO_PIECE_BUFFER, /* read into peer->piece and reported as whole elements */
+    READ_INTO_ENCODED_BUFFER, /* read into peer->encoded, then checked and decoded */
+    READ_INTO_UNEXPECTED_FRAGMENT,
+    READ_INTO_DISCARD_BUFFER,
 };
 
 struct peer {
@@ -135,34 +135,38 @@ struct peer {
     int fd;
     /* Memory shared with the peer; NULL: fd carries frames. */
     struct segment *segment;
-    struct tls *tls;  /* encrypts fd; NULL: fd is plain */
-    bool is_reading;  /* segment is being read, so must not be unmapped */
-    bool has_hung_up; /* fd has ended, whatever segment still holds */
+    struct tls *tls;   /* encrypts fd; NULL: fd is plain */
+    bool is_reading;   /* segment is being read, so must not be unmapped */
+    bool has_fd_ended; /* fd has ended, whatever segment still holds */
     /* Why the next write will lose the peer; NULL: nothing. */
     const char *deferred_failure;
-    bool is_at_fault; /* the peer caused deferred_failure and is to be told */
-    bool is_dirty;    /* in transport.dirty: it has something to write */
-    bool is_blocked;  /* the socket or ring is full */
-    bool is_watched;  /* the poller reports when a socket is writable */
+    bool
+        is_peer_at_fault; /* the peer caused deferred_failure and is to be told */
+    bool is_dirty;        /* in transport.dirty: it has something to write */
+    bool is_blocked;      /* the socket or ring is full */
+    bool is_write_watched; /* the poller reports when a socket is writable */
     /* The list in which transport_spin_once() finds it, or NULL. */
-    struct peer_list *expected_list;
-    uint32_t n_posted; /* posted receives from it that nothing has come for */
-    bool is_shutdown_pending; /* counted in transport.n_shutdowns_pending */
-    bool has_parted;          /* we said goodbye: no frame may follow */
+    struct peer_list *expected_peer_list;
+    uint32_t
+        n_posted_receives; /* posted receives from it that nothing has come for */
+    bool is_shutdown_pending; /* counted in transport.n_pending_shutdowns */
+    bool is_goodbye_sent;     /* we said goodbye: no frame may follow */
     bool has_left;            /* it said goodbye */
     bool has_ended;           /* its stream has ended */
     uint64_t n_reads;         /* how often something has come */
     bool is_unplugged;        /* an injected fault stops all traffic */
-    uint64_t read_ns;   /* when bytes last came through segment; 0: never */
-    uint64_t silent_ms; /* how long it had been silent when it was lost */
-    struct path path;   /* losses and round trip of fd */
+    uint64_t
+        last_shm_read_ns; /* when bytes last came through segment; 0: never */
+    uint64_t
+        silent_ms_when_lost; /* how long it had been silent when it was lost */
+    struct path path;        /* losses and round trip of fd */
     /* Several connections to the peer (tcp/striping.c). */
     struct stream_group *stream_group; /* NULL: there is only fd */
     unsigned n_streams_wanted;         /* 0: only fd is wanted */
     unsigned n_streams_announced;
     /* Our first SPREAD frame is cut. Nothing more may be cut until it is
      * written. */
-    bool is_striping_begun;
+    bool is_striping_pending;
     struct stream_autotune stream_autotune;
 
     /* Sending. */
@@ -173,13 +177,14 @@ struct peer {
     struct send_request_list unconfirmed;
     struct control_list controls;
     /* Memory of controls, as control_cost() counts it. */
-    size_t n_control_bytes;
+    size_t n_queued_control_bytes;
     struct early_grant_list early_grants;
     size_t n_early_grants;
     struct outbound_frame frames[PEER_FRAMES_MAX];
-    unsigned frame_first;
+    unsigned frames_first_index;
     unsigned n_frames;
-    size_t frame_offset;   /* bytes of frames[frame_first] that are written */
+    size_t
+        frame_offset; /* bytes of frames[frames_first_index] that are written */
     uint64_t n_packetized; /* frames cut for this peer so far */
     struct frame_header_cache header_cache_out;
     uint64_t credit; /* what is left of the eager window */
@@ -196,25 +201,27 @@ struct peer {
     uint64_t n_unexpected_bytes; /* what they hold of the peer's eager window */
     /* Window credit that is not returned to the peer yet. */
     uint64_t unreturned_credit;
-    size_t inbound_first;
+    size_t inbound_unread_first;
     size_t inbound_end;
-    bool in_payload;
-    uint64_t n_begun; /* frames begun so far, including the current one */
+    bool is_reading_payload;
+    uint64_t
+        n_inbound_frames_begun; /* frames begun so far, including the current one */
     struct frame_header_cache header_cache_in;
     struct frame frame;
     /* Valid if frame has FRAME_TENSOR, while frame begins. */
     struct frame_tensor tensor;
     /* The message that frame begins fits no receive request. */
-    bool has_refused;
+    bool has_refused_current_message;
     enum peer_target target;
     /* The request that frame belongs to; NULL: cancelled, or none. */
     struct recv_request *flow;
-    struct fragment *fragment; /* TARGET_FRAGMENT: what is being filled */
+    struct fragment
+        *fragment; /* READ_INTO_UNEXPECTED_FRAGMENT: what is being filled */
     /* The message that fragment belongs to; NULL: a failure notice. */
     struct unexpected *unexpected;
     size_t n_stored; /* payload bytes of frame that are read */
-    size_t pad_left;
-    size_t piece_used; /* bytes of piece that are reported */
+    size_t padding_bytes_left;
+    size_t piece_reported_bytes; /* bytes of piece that are reported */
     uint8_t *piece;
     uint8_t *encoded;
     /* Aligned so that the elements of a payload that is read ahead are, too. */
@@ -248,37 +255,38 @@ struct transport {
     struct codec *codec;
     struct poller *poller;
     uint64_t window;
-    bool is_summing;       /* frames carry checksums in both directions */
-    unsigned n_streams;    /* to each peer; 0: as many as pay */
-    struct faults *faults; /* NULL: none */
+    bool has_frame_checksums; /* frames carry checksums in both directions */
+    unsigned n_streams;       /* to each peer; 0: as many as pay */
+    struct faults *faults;    /* NULL: none */
     uint64_t unexpected_next;
     bool is_leaving;
     size_t n_early_grants;        /* of all peers together */
-    uint32_t n_shutdowns_pending; /* peers whose end of stream is awaited */
+    uint32_t n_pending_shutdowns; /* peers whose end of stream is awaited */
     struct peer_list dirty;
     struct peer_list expected;
     /* Peers that owe only a message or a grant, maybe for long. */
-    struct peer_list expected_later;
+    struct peer_list expected_later_peers;
     struct peer_list shm_peers; /* peers with a segment */
-    bool is_sleep_armed;   /* shm_peers have been asked to wake this rank */
-    bool in_progress_call; /* some call is reading, writing or reporting */
+    bool
+        is_sleep_wakeup_armed; /* shm_peers have been asked to wake this rank */
+    bool in_progress_call;     /* some call is reading, writing or reporting */
     /* Message receives that are not matched yet. */
     struct recv_request_list posted;
-    uint32_t n_posted_to_any; /* those of posted that accept any sender */
+    uint32_t n_posted_any_source; /* those of posted that accept any sender */
     /* Receive requests that can take unexpected frames. */
     struct recv_request_list drains;
     struct unexpected_index unexpected_index;
     /* Owned by unexpected_queue.c: the unexpected messages of all peers by
      * key, and free memory for more. */
-    struct unexpected *unexpected_table;
-    struct unexpected *unexpected_anchor;
+    struct unexpected *unexpected_by_key;
+    struct unexpected *unexpected_table_anchor;
     struct unexpected_list free_unexpected;
     struct fragment_list free_fragments;
     unsigned n_free_unexpected;
     unsigned n_free_fragments;
     struct counters counters;
     uint8_t *sink;
-    /* One per rank. A peer is all zero, and so looks new, until peer_get()
+    /* One per rank. A peer is all zero, and so looks new, until peer_get_or_init()
      * makes it known. */
     struct peer *peers;
     struct peer_list known;
@@ -288,7 +296,7 @@ struct transport {
 
 /* Returns the peer of rank, initialised if this is the first time. */
 struct peer *
-peer_get(struct transport *transport, uint32_t rank);
+peer_get_or_init(struct transport *transport, uint32_t rank);
 /* Change the state of peer. Every change goes through here. */
 void
 peer_set_state(struct peer *peer, enum peer_state next);
@@ -308,7 +316,7 @@ void
 peer_defer_failure(struct peer *peer, const char *why);
 /* The same when the peer is at fault: on_corrupted() precedes on_lost(). */
 void
-peer_defer_failure_at_fault(struct peer *peer, const char *why);
+peer_defer_protocol_failure(struct peer *peer, const char *why);
 /* Returns how many bytes the network has taken from its sockets, and writes
  * how many still wait in them. */
 uint64_t
@@ -458,14 +466,14 @@ void
 striping_on_connected(struct peer *peer);
 /* n_bytes more were read or written. Decides whether to use more streams. */
 void
-striping_measure(struct peer *peer, size_t n_bytes);
+striping_autotune_record(struct peer *peer, size_t n_bytes);
 /* frame, a SPREAD frame of ours, has been cut. */
 void
 striping_on_packetized(struct peer *peer, const struct frame *frame);
 /* Returns whether no frame may be cut, because a SPREAD frame is not written
  * yet. */
 bool
-striping_blocks_send(struct peer *peer);
+striping_must_hold_sends(struct peer *peer);
 /* Handle peer->frame, a SPREAD frame of the peer. */
 void
 striping_on_announcement(struct peer *peer);
@@ -517,13 +525,13 @@ peer_receive_control(struct peer *peer);
  * message; reports it if not. True for a point-to-point message, which has the
  * length that it comes with. */
 bool
-peer_check_size(struct peer *peer,
-                const struct frame *frame,
-                const struct recv_request *flow);
+peer_check_message_size(struct peer *peer,
+                        const struct frame *frame,
+                        const struct recv_request *flow);
 /* Ask the engine whether to keep peer->frame, which no receive request
  * expects. Reports a mismatch. */
 bool
-peer_may_keep_frame(struct peer *peer);
+peer_ask_keep_unexpected(struct peer *peer);
 
 /* tcp/receive.c */
 
@@ -557,7 +565,7 @@ void
 peer_shm_shutdown(struct peer *peer);
 /* Let the peer write over what has been read. */
 void
-peer_shm_release(struct peer *peer);
+peer_shm_release_read_bytes(struct peer *peer);
 bool
 peer_shm_read(struct peer *peer);
 /* Drain fd, which is readable: the peer wakes this rank, or has hung up. */

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 enum {
-    SEQUENCE_ROUNDS = 1 << 12,
+    SEQUENCE_N_ROUNDS = 1 << 12,
     /* The last stage is not used; it is behind all of an operation. */
     SEQUENCE_N_STAGES = 1 << 4,
     SEQUENCE_STAGE_SHIFT = 12,
@@ -32,7 +32,7 @@ static inline uint64_t
 sequence_make(uint64_t number, uint32_t stage, uint32_t round)
 {
     const uint32_t later =
-        round == 0 ? 0 : 1 + (round - 1) % (SEQUENCE_ROUNDS - 1);
+        round == 0 ? 0 : 1 + (round - 1) % (SEQUENCE_N_ROUNDS - 1);
 
     return number << SEQUENCE_NUMBER_SHIFT | stage << SEQUENCE_STAGE_SHIFT |
            later;
@@ -62,7 +62,7 @@ sequence_stage(uint64_t sequence)
 static inline uint32_t
 sequence_round(uint64_t sequence)
 {
-    return (uint32_t)sequence % SEQUENCE_ROUNDS;
+    return (uint32_t)sequence % SEQUENCE_N_ROUNDS;
 }
 
 /* Returns the next round of the same stage. */
@@ -72,13 +72,13 @@ sequence_next(uint64_t sequence)
     const uint64_t stage = sequence >> SEQUENCE_STAGE_SHIFT
                                            << SEQUENCE_STAGE_SHIFT;
 
-    return stage | (1 + sequence_round(sequence) % (SEQUENCE_ROUNDS - 1));
+    return stage | (1 + sequence_round(sequence) % (SEQUENCE_N_ROUNDS - 1));
 }
 
 static inline bool
 sequence_is_before(uint64_t sequence, uint64_t other)
 {
-    const uint32_t all = SEQUENCE_ROUNDS - 1;
+    const uint32_t all = SEQUENCE_N_ROUNDS - 1;
     const uint32_t here = sequence_round(sequence);
     const uint32_t there = sequence_round(other);
 
@@ -87,7 +87,7 @@ sequence_is_before(uint64_t sequence, uint64_t other)
         return sequence < other;
     const uint32_t n_later = (there + all - here) % all;
 
-    return n_later > 0 && n_later < SEQUENCE_ROUNDS / 2;
+    return n_later > 0 && n_later < SEQUENCE_N_ROUNDS / 2;
 }
 
 #endif

@@ -32,14 +32,14 @@ transport_create(const struct transport_options *options,
     transport->events = options->events;
     transport->owner = options->owner;
     transport->codec_id = options->codec;
-    transport->is_summing = options->is_summing;
+    transport->has_frame_checksums = options->has_frame_checksums;
     transport->n_streams = options->n_streams;
     transport->faults = options->faults;
-    transport->window = window_per_rank(size);
+    transport->window = eager_window_per_rank(size);
     TAILQ_INIT(&transport->known);
     TAILQ_INIT(&transport->dirty);
     TAILQ_INIT(&transport->expected);
-    TAILQ_INIT(&transport->expected_later);
+    TAILQ_INIT(&transport->expected_later_peers);
     TAILQ_INIT(&transport->shm_peers);
     TAILQ_INIT(&transport->posted);
     TAILQ_INIT(&transport->drains);
@@ -92,8 +92,9 @@ peer_start_shutdown(struct peer *peer)
     const struct frame goodbye = {.kind = FRAME_GOODBYE,
                                   .epoch = peer->transport->roster->epoch};
 
-    peer->transport->events->on_leaving(peer->transport->owner, peer->rank);
-    peer->transport->n_shutdowns_pending++;
+    peer->transport->events->on_before_goodbye_sent(peer->transport->owner,
+                                                    peer->rank);
+    peer->transport->n_pending_shutdowns++;
     peer->is_shutdown_pending = true;
     peer_queue_control(peer, &goodbye, NULL);
 }
@@ -110,7 +111,7 @@ transport_add_shm_connection(struct transport *transport,
                              int fd,
                              struct segment *segment)
 {
-    struct peer *peer = peer_get(transport, rank);
+    struct peer *peer = peer_get_or_init(transport, rank);
     const struct poller_interest reads = {.reads = true};
 
     if (peer->state != PEER_NEW && peer->state != PEER_CONNECTING) {
@@ -146,16 +147,16 @@ transport_mark_unreachable(struct transport *transport,
                            uint32_t rank,
                            const char *why)
 {
-    struct peer *peer = peer_get(transport, rank);
+    struct peer *peer = peer_get_or_init(transport, rank);
 
     if (peer->state == PEER_NEW || peer->state == PEER_CONNECTING)
         peer_lose(peer, why);
 }
 
 bool
-transport_reset_connecting(struct transport *transport, uint32_t rank)
+transport_give_up_connecting(struct transport *transport, uint32_t rank)
 {
-    struct peer *peer = peer_get(transport, rank);
+    struct peer *peer = peer_get_or_init(transport, rank);
 
     if (peer->state != PEER_NEW && peer->state != PEER_CONNECTING)
         return false;
@@ -168,7 +169,7 @@ transport_reset_connecting(struct transport *transport, uint32_t rank)
 void
 transport_request_connect(struct transport *transport, uint32_t rank)
 {
-    struct peer *peer = peer_get(transport, rank);
+    struct peer *peer = peer_get_or_init(transport, rank);
 
     if (peer->state != PEER_NEW || peer_is_self(peer))
         return;
@@ -179,7 +180,7 @@ transport_request_connect(struct transport *transport, uint32_t rank)
 void
 transport_send(struct transport *transport, struct send_request *flow)
 {
-    struct peer *peer = peer_get(transport, flow->key.peer);
+    struct peer *peer = peer_get_or_init(transport, flow->key.peer);
 
     transport_request_connect(transport, flow->key.peer);
     flow->granted = match_early_grant_take(peer, flow);
@@ -188,19 +189,20 @@ transport_send(struct transport *transport, struct send_request *flow)
 }
 
 void
-transport_send_more(struct transport *transport, struct send_request *flow)
+transport_send_data_ready(struct transport *transport,
+                          struct send_request *flow)
 {
     if (flow->is_queued)
-        peer_mark_dirty(peer_get(transport, flow->key.peer));
+        peer_mark_dirty(peer_get_or_init(transport, flow->key.peer));
 }
 
 void
 transport_send_cancel(struct transport *transport, struct send_request *flow)
 {
-    struct peer *peer = peer_get(transport, flow->key.peer);
+    struct peer *peer = peer_get_or_init(transport, flow->key.peer);
     const bool is_half_sent =
-        flow->is_unconfirmed ||
-        (flow->is_queued && (flow->has_rts || flow->is_opened));
+        flow->is_awaiting_confirmation ||
+        (flow->is_queued && (flow->has_rts || flow->is_first_frame_cut));
     const bool is_own = flow->is_queued && peer_is_self(peer);
 
     peer_cancel_send(peer, flow);
@@ -216,9 +218,9 @@ transport_receive(struct transport *transport, struct recv_request *flow)
 {
     flow->is_open = true;
     if (flow->key.kind == FLOW_MESSAGE) {
-        match_post(transport, flow);
+        match_post_receive(transport, flow);
     } else {
-        struct peer *peer = peer_get(transport, flow->key.peer);
+        struct peer *peer = peer_get_or_init(transport, flow->key.peer);
 
         flow->is_matched = true;
         TAILQ_INSERT_TAIL(&peer->recv_requests, flow, link);
@@ -227,13 +229,14 @@ transport_receive(struct transport *transport, struct recv_request *flow)
     }
     match_open_receive(transport, flow);
     if (flow->is_open && flow->unexpected)
-        match_grant_on_first_frame(peer_get(transport, flow->key.peer), flow,
-                                   &flow->unexpected->first);
-    transport_receive_more(transport, flow);
+        match_grant_on_first_frame(peer_get_or_init(transport, flow->key.peer),
+                                   flow, &flow->unexpected->first);
+    transport_receive_buffer_grew(transport, flow);
 }
 
 void
-transport_receive_more(struct transport *transport, struct recv_request *flow)
+transport_receive_buffer_grew(struct transport *transport,
+                              struct recv_request *flow)
 {
     if (!flow->is_open || !flow->is_matched)
         return;
@@ -241,7 +244,7 @@ transport_receive_more(struct transport *transport, struct recv_request *flow)
         flow->is_draining = true;
         TAILQ_INSERT_TAIL(&transport->drains, flow, drain_link);
     }
-    peer_send_grant(peer_get(transport, flow->key.peer), flow);
+    peer_send_grant(peer_get_or_init(transport, flow->key.peer), flow);
 }
 
 void
@@ -254,11 +257,11 @@ transport_receive_cancel(struct transport *transport, struct recv_request *flow)
         TAILQ_REMOVE(&transport->drains, flow, drain_link);
     flow->is_draining = false;
     if (!flow->is_matched) {
-        match_unpost(transport, flow);
+        match_unpost_receive(transport, flow);
         return;
     }
 
-    struct peer *peer = peer_get(transport, flow->key.peer);
+    struct peer *peer = peer_get_or_init(transport, flow->key.peer);
     /* Further frames that nobody takes must be dropped, not queued. No mark is
      * needed if all of them have come. */
     const bool has_rest = flow->key.kind == FLOW_MESSAGE &&
@@ -268,12 +271,12 @@ transport_receive_cancel(struct transport *transport, struct recv_request *flow)
     if (flow->unexpected)
         match_unexpected_destroy(peer, flow->unexpected);
     flow->unexpected = NULL;
-    if (peer->in_payload && peer->flow == flow) {
+    if (peer->is_reading_payload && peer->flow == flow) {
         peer->flow = NULL;
-        peer->target = TARGET_SINK;
+        peer->target = READ_INTO_DISCARD_BUFFER;
     }
     if (has_rest)
-        match_mark_dropped(peer, &flow->key);
+        match_drop_future_frames(peer, &flow->key);
     peer_update_expected(peer);
 }
 
@@ -283,7 +286,7 @@ transport_send_control(struct transport *transport,
                        const struct frame *frame,
                        const char *text)
 {
-    struct peer *peer = peer_get(transport, rank);
+    struct peer *peer = peer_get_or_init(transport, rank);
 
     if (peer->state == PEER_READY)
         peer_queue_control(peer, frame, text);
@@ -309,10 +312,10 @@ transport_defer_failure(struct transport *transport,
                         uint32_t rank,
                         const char *why)
 {
-    struct peer *peer = peer_get(transport, rank);
+    struct peer *peer = peer_get_or_init(transport, rank);
 
     if (peer->state == PEER_READY)
-        peer_defer_failure_at_fault(peer, why);
+        peer_defer_protocol_failure(peer, why);
 }
 
 void
@@ -331,7 +334,7 @@ transport_start_shutdown(struct transport *transport)
         }
         /* The answer to a peer that left first is still queued and must be
          * sent. */
-        transport->n_shutdowns_pending++;
+        transport->n_pending_shutdowns++;
         peer->is_shutdown_pending = true;
         peer_mark_dirty(peer);
     }
@@ -340,7 +343,7 @@ transport_start_shutdown(struct transport *transport)
 bool
 transport_is_shut_down(const struct transport *transport)
 {
-    return transport->is_leaving && transport->n_shutdowns_pending == 0;
+    return transport->is_leaving && transport->n_pending_shutdowns == 0;
 }
 
 void
@@ -397,11 +400,11 @@ transport_stats(const struct transport *transport,
 enum {
     EVENTS_MAX = 64,
     /* Empty sockets that one transport_spin_once() reads. */
-    SPIN_READS_MAX = 2,
+    SPIN_SOCKET_READS_MAX = 2,
 };
 
 static bool
-drain_unexpected(struct transport *transport)
+drain_unexpected_of_requests(struct transport *transport)
 {
     bool has_moved = loopback_progress(transport);
     struct recv_request *flow;
@@ -441,7 +444,7 @@ poll_sockets(struct transport *transport, int timeout_ms)
     const size_t n_events =
         poller_wait(transport->poller, events, EVENTS_MAX, timeout_ms);
 
-    if (transport->is_sleep_armed)
+    if (transport->is_sleep_wakeup_armed)
         shm_peers_stop_sleeping(transport);
 
     for (size_t i = 0; i < n_events; i++) {
@@ -486,7 +489,7 @@ transport_progress(struct transport *transport, int timeout_ms)
     const bool was_in_progress_call = transport->in_progress_call;
 
     transport->in_progress_call = true;
-    bool has_moved = drain_unexpected(transport);
+    bool has_moved = drain_unexpected_of_requests(transport);
 
     has_moved |= write_dirty_peers(transport);
     has_moved |= shm_peers_progress(transport);
@@ -518,11 +521,11 @@ read_expected_peers(struct peer_list *list)
         /* Callbacks of the read may change the list. */
         if (peer_read(peer))
             return true;
-        if (peer->segment || ++n_asked < SPIN_READS_MAX)
+        if (peer->segment || ++n_asked < SPIN_SOCKET_READS_MAX)
             continue;
         /* The end of an empty frame in shared memory may have moved the peer
          * to another list. */
-        if (peer->expected_list == list) {
+        if (peer->expected_peer_list == list) {
             TAILQ_REMOVE(list, peer, expected_link);
             TAILQ_INSERT_TAIL(list, peer, expected_link);
         }
@@ -537,16 +540,17 @@ transport_spin_once(struct transport *transport)
     const bool was_in_progress_call = transport->in_progress_call;
 
     transport->in_progress_call = true;
-    bool has_moved = drain_unexpected(transport);
+    bool has_moved = drain_unexpected_of_requests(transport);
 
     has_moved |= write_dirty_peers(transport);
-    has_moved |= transport->n_posted_to_any > 0 ? shm_peers_progress(transport)
-                                                : shm_peers_write(transport);
+    has_moved |= transport->n_posted_any_source > 0
+                     ? shm_peers_progress(transport)
+                     : shm_peers_write(transport);
     /* Read at once even if something was written: the answer may already be
      * here. */
     if (!has_moved || TAILQ_EMPTY(&transport->dirty))
         has_moved |= read_expected_peers(TAILQ_EMPTY(&transport->expected)
-                                             ? &transport->expected_later
+                                             ? &transport->expected_later_peers
                                              : &transport->expected);
     transport->in_progress_call = was_in_progress_call;
     return has_moved;
@@ -568,7 +572,7 @@ loopback_finish_send(struct peer *peer, struct send_request *flow)
 
     TAILQ_REMOVE(&peer->send_requests, flow, link);
     flow->is_queued = false;
-    flow->is_opened = true;
+    flow->is_first_frame_cut = true;
     /* If the receive does not fit, this rank learns it from the receive
      * itself. */
     flow->is_granted = true;
@@ -641,7 +645,7 @@ loopback_try_send(struct peer *peer, struct send_request *flow)
 void
 loopback_cancel(struct transport *transport, const struct send_request *flow)
 {
-    struct peer *peer = peer_get(transport, transport->roster->rank);
+    struct peer *peer = peer_get_or_init(transport, transport->roster->rank);
     const struct frame frame = send_request_frame(flow);
     struct unexpected *unexpected = match_find_unexpected(peer, &frame);
 
@@ -652,7 +656,7 @@ loopback_cancel(struct transport *transport, const struct send_request *flow)
 bool
 loopback_progress(struct transport *transport)
 {
-    struct peer *peer = peer_get(transport, transport->roster->rank);
+    struct peer *peer = peer_get_or_init(transport, transport->roster->rank);
     struct send_request *next;
     bool has_moved = false;
 

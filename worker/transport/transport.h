@@ -90,17 +90,17 @@ struct transport_events {
     /* The peer sent a tensor of a list, not its first, for which the
      * receiver's list has no receive left. The transport drops it. tensor is
      * as for on_matched(). */
-    void (*on_extra_tensor)(void *owner,
-                            uint32_t peer,
-                            const struct frame *frame,
-                            const struct frame_tensor *tensor);
+    void (*on_surplus_list_tensor)(void *owner,
+                                   uint32_t peer,
+                                   const struct frame *frame,
+                                   const struct frame_tensor *tensor);
     /* flow waits for a tensor of a list, not its first, but the sender has
      * gone on to the next list, which begins with tensor: the engine must
      * cancel flow. */
-    void (*on_list_ended)(void *owner,
-                          struct recv_request *flow,
-                          const struct frame *frame,
-                          const struct frame_tensor *tensor);
+    void (*on_tensor_list_ended_early)(void *owner,
+                                       struct recv_request *flow,
+                                       const struct frame *frame,
+                                       const struct frame_tensor *tensor);
     /* The peer called the same operation, but its message to us (or, in a
      * GRANT, the message it expects of us) has another length. total is the
      * length here. */
@@ -118,7 +118,7 @@ struct transport_events {
     void (*on_heartbeat)(void *owner, uint32_t peer, const struct frame *frame);
     /* The transport is about to say goodbye to peer. This is the last chance
      * to tell peer anything. */
-    void (*on_leaving)(void *owner, uint32_t peer);
+    void (*on_before_goodbye_sent)(void *owner, uint32_t peer);
     /* The connection is gone. why is a phrase such as "connection reset". */
     void (*on_lost)(void *owner, uint32_t peer, const char *why);
     /* The bytes that came from peer are not what peer sent, or break the
@@ -126,7 +126,7 @@ struct transport_events {
      * sent. on_lost() follows. The callback may be NULL. */
     void (*on_corrupted)(void *owner, uint32_t peer, const char *why);
     /* The peer has said goodbye. */
-    void (*on_left)(void *owner, uint32_t peer);
+    void (*on_goodbye_received)(void *owner, uint32_t peer);
     /* The connection to a peer that has left is closed; nothing more is
      * written to it. */
     void (*on_closed)(void *owner, uint32_t peer);
@@ -144,10 +144,10 @@ struct transport_options {
     const struct roster *roster; /* borrowed for life */
     const struct transport_events *events;
     void *owner;
-    enum codec_id codec;   /* for payloads that shrink enough */
-    bool is_summing;       /* frames carry checksums, and must do so */
-    unsigned n_streams;    /* to each peer; 0: as many as pay */
-    struct faults *faults; /* borrowed for life; NULL: none */
+    enum codec_id codec;      /* for payloads that shrink enough */
+    bool has_frame_checksums; /* frames carry checksums, and must do so */
+    unsigned n_streams;       /* to each peer; 0: as many as pay */
+    struct faults *faults;    /* borrowed for life; NULL: none */
 };
 
 enum hoop_status
@@ -193,7 +193,7 @@ transport_mark_unreachable(struct transport *transport,
  * later. The caller must cancel the flows that wait for it; the next flow asks
  * again. Returns false if peer is already connected, has left or is lost. */
 bool
-transport_reset_connecting(struct transport *transport, uint32_t peer);
+transport_give_up_connecting(struct transport *transport, uint32_t peer);
 /* Ask for the connection to peer before a flow needs it. */
 void
 transport_request_connect(struct transport *transport, uint32_t peer);
@@ -242,7 +242,8 @@ void
 transport_send(struct transport *transport, struct send_request *flow);
 /* Call after flow->ready has grown. */
 void
-transport_send_more(struct transport *transport, struct send_request *flow);
+transport_send_data_ready(struct transport *transport,
+                          struct send_request *flow);
 /* Keep a copy of encoded, a payload that flow, which is open, will have to
  * send, if the peer of flow takes that encoding. */
 void
@@ -261,7 +262,8 @@ void
 transport_receive(struct transport *transport, struct recv_request *flow);
 /* Call after flow->allowed has grown. */
 void
-transport_receive_more(struct transport *transport, struct recv_request *flow);
+transport_receive_buffer_grew(struct transport *transport,
+                              struct recv_request *flow);
 /* Cancel flow, which may also be done or not open. The buffer is not written
  * once this returns; what still comes is dropped. */
 void
@@ -297,9 +299,9 @@ transport_can_receive_inline(const struct transport *transport, uint32_t peer);
 enum transport_inline_result {
     /* All of it is at flow->place: key.op and total are known. */
     TRANSPORT_INLINE_DONE,
-    TRANSPORT_INLINE_NONE, /* the message has not come yet */
+    TRANSPORT_INLINE_NOT_ARRIVED, /* the message has not come yet */
     /* Something else came, which only transport_progress() can take. */
-    TRANSPORT_INLINE_OTHER,
+    TRANSPORT_INLINE_NEEDS_PROGRESS,
 };
 
 enum transport_inline_result
@@ -313,13 +315,15 @@ transport_has_all_bytes(const struct recv_request *flow);
 
 /* Drop what has arrived for operation op of comm and was never received. */
 void
-transport_drop_op(struct transport *transport, uint64_t comm, uint64_t op);
+transport_drop_op_unexpected(struct transport *transport,
+                             uint64_t comm,
+                             uint64_t op);
 
 /* Drop what has arrived and was not received for every communicator that
  * wants() rejects. */
 void
-transport_drop_unwanted(struct transport *transport,
-                        bool (*wants)(void *owner, uint64_t comm));
+transport_drop_unwanted_comms(struct transport *transport,
+                              bool (*wants)(void *owner, uint64_t comm));
 
 /* Drop only the early grants for operation op of comm. This costs nothing if
  * there are no early grants at all. */

@@ -21,7 +21,7 @@
 /* The index of unexpected messages by operation number. */
 
 static size_t
-op_list_index(uint64_t op)
+op_to_unexpected_list_index(uint64_t op)
 {
     return op % UNEXPECTED_INDEX_LISTS;
 }
@@ -38,20 +38,22 @@ unexpected_index_add(struct unexpected_index *unexpected_index,
                      struct unexpected *unexpected)
 {
     TAILQ_INSERT_TAIL(
-        &unexpected_index->lists[op_list_index(unexpected->key.op)], unexpected,
-        index_link);
+        &unexpected_index
+             ->lists[op_to_unexpected_list_index(unexpected->key.op)],
+        unexpected, index_link);
 }
 
 void
 unexpected_index_remove(struct unexpected_index *unexpected_index,
                         struct unexpected *unexpected)
 {
-    TAILQ_REMOVE(&unexpected_index->lists[op_list_index(unexpected->key.op)],
+    TAILQ_REMOVE(&unexpected_index
+                      ->lists[op_to_unexpected_list_index(unexpected->key.op)],
                  unexpected, index_link);
 }
 
 static bool
-is_key_of_op(const struct flow_key *key, uint64_t comm, uint64_t op)
+is_flow_key_of_op(const struct flow_key *key, uint64_t comm, uint64_t op)
 {
     return key->kind == FLOW_COLLECTIVE && key->comm == comm && key->op == op;
 }
@@ -64,7 +66,7 @@ peer_drop_early_grants(struct peer *peer, uint64_t comm, uint64_t op)
     for (struct early_grant *at = TAILQ_FIRST(&peer->early_grants); at;
          at = next) {
         next = TAILQ_NEXT(at, link);
-        if (is_key_of_op(&at->key, comm, op))
+        if (is_flow_key_of_op(&at->key, comm, op))
             match_early_grant_destroy(peer, at);
     }
 }
@@ -72,7 +74,8 @@ peer_drop_early_grants(struct peer *peer, uint64_t comm, uint64_t op)
 bool
 transport_has_unexpected(const struct transport *transport, uint64_t op)
 {
-    return !TAILQ_EMPTY(&transport->unexpected_index.lists[op_list_index(op)]);
+    return !TAILQ_EMPTY(
+        &transport->unexpected_index.lists[op_to_unexpected_list_index(op)]);
 }
 
 bool
@@ -82,12 +85,13 @@ transport_find_unexpected(const struct transport *transport,
                           struct frame *out_first)
 {
     const struct unexpected_list *list =
-        &transport->unexpected_index.lists[op_list_index(wanted->op)];
+        &transport->unexpected_index
+             .lists[op_to_unexpected_list_index(wanted->op)];
     const struct unexpected *unexpected;
 
     TAILQ_FOREACH(unexpected, list, index_link)
     {
-        if (!is_key_of_op(&unexpected->key, wanted->comm, wanted->op) ||
+        if (!is_flow_key_of_op(&unexpected->key, wanted->comm, wanted->op) ||
             unexpected->key.step < wanted->step_first ||
             unexpected->key.step > wanted->step_last ||
             unexpected->first.signature == wanted->except)
@@ -113,36 +117,39 @@ transport_drop_early_grants(struct transport *transport,
 }
 
 void
-transport_drop_op(struct transport *transport, uint64_t comm, uint64_t op)
+transport_drop_op_unexpected(struct transport *transport,
+                             uint64_t comm,
+                             uint64_t op)
 {
     const struct unexpected_list *list =
-        &transport->unexpected_index.lists[op_list_index(op)];
+        &transport->unexpected_index.lists[op_to_unexpected_list_index(op)];
     struct unexpected *next;
 
     transport_drop_early_grants(transport, comm, op);
     for (struct unexpected *at = TAILQ_FIRST(list); at; at = next) {
         next = TAILQ_NEXT(at, index_link);
-        if (is_key_of_op(&at->key, comm, op))
-            match_unexpected_destroy(peer_get(transport, at->key.peer), at);
+        if (is_flow_key_of_op(&at->key, comm, op))
+            match_unexpected_destroy(peer_get_or_init(transport, at->key.peer),
+                                     at);
     }
 }
 
 void
-transport_drop_unwanted(struct transport *transport,
-                        bool (*wants)(void *owner, uint64_t comm))
+transport_drop_unwanted_comms(struct transport *transport,
+                              bool (*wants)(void *owner, uint64_t comm))
 {
     struct peer *peer;
 
     TAILQ_FOREACH(peer, &transport->known, known_link)
-    match_drop_unwanted(peer, wants);
+    match_drop_unwanted_comms(peer, wants);
 }
 
 /* The table of unexpected messages by key, and memory kept for more. */
 
 enum {
     /* as much as a few small peers are ahead by */
-    FREE_MAX = 64,
-    SMALL_BYTES = 1024,
+    FREE_LIST_MAX = 64,
+    SMALL_FRAGMENT_BYTES = 1024,
 };
 
 static uint64_t
@@ -158,7 +165,7 @@ key_hash(const struct flow_key *key)
 static bool
 unexpected_table_add(struct transport *transport, struct unexpected *unexpected)
 {
-    HASH_ADD(hh, transport->unexpected_table, key, sizeof(unexpected->key),
+    HASH_ADD(hh, transport->unexpected_by_key, key, sizeof(unexpected->key),
              unexpected);
     return unexpected->hh.tbl != NULL;
 }
@@ -174,7 +181,7 @@ unexpected_queue_init(struct transport *transport)
     if (anchor) {
         /* No other key has this value. */
         anchor->key.unused = 1;
-        transport->unexpected_anchor = anchor;
+        transport->unexpected_table_anchor = anchor;
         if (unexpected_table_add(transport, anchor))
             return HOOP_OK;
     }
@@ -187,9 +194,9 @@ unexpected_queue_deinit(struct transport *transport)
     struct unexpected *unexpected;
     struct fragment *fragment;
 
-    HASH_CLEAR(hh, transport->unexpected_table);
-    free(transport->unexpected_anchor);
-    transport->unexpected_anchor = NULL;
+    HASH_CLEAR(hh, transport->unexpected_by_key);
+    free(transport->unexpected_table_anchor);
+    transport->unexpected_table_anchor = NULL;
     while ((unexpected = transport->free_unexpected.tqh_first)) {
         TAILQ_REMOVE(&transport->free_unexpected, unexpected, link);
         free(unexpected);
@@ -206,9 +213,9 @@ unexpected_queue_find(const struct transport *transport,
 {
     struct unexpected *unexpected;
 
-    if (HASH_COUNT(transport->unexpected_table) == 1)
+    if (HASH_COUNT(transport->unexpected_by_key) == 1)
         return NULL;
-    HASH_FIND(hh, transport->unexpected_table, key, sizeof(*key), unexpected);
+    HASH_FIND(hh, transport->unexpected_by_key, key, sizeof(*key), unexpected);
     return unexpected;
 }
 
@@ -229,7 +236,8 @@ unexpected_alloc(struct transport *transport, unsigned n_tensors)
 static void
 unexpected_free(struct transport *transport, struct unexpected *unexpected)
 {
-    if (unexpected->n_tensors > 0 || transport->n_free_unexpected == FREE_MAX) {
+    if (unexpected->n_tensors > 0 ||
+        transport->n_free_unexpected == FREE_LIST_MAX) {
         free(unexpected);
         return;
     }
@@ -260,7 +268,7 @@ void
 unexpected_queue_remove(struct transport *transport,
                         struct unexpected *unexpected)
 {
-    HASH_DELETE(hh, transport->unexpected_table, unexpected);
+    HASH_DELETE(hh, transport->unexpected_by_key, unexpected);
     unexpected_free(transport, unexpected);
 }
 
@@ -268,9 +276,10 @@ struct fragment *
 unexpected_fragment_alloc(struct transport *transport, size_t n_bytes)
 {
     struct fragment *fragment = TAILQ_FIRST(&transport->free_fragments);
-    const size_t n_room = n_bytes < SMALL_BYTES ? SMALL_BYTES : n_bytes;
+    const size_t n_room =
+        n_bytes < SMALL_FRAGMENT_BYTES ? SMALL_FRAGMENT_BYTES : n_bytes;
 
-    if (fragment && n_room == SMALL_BYTES) {
+    if (fragment && n_room == SMALL_FRAGMENT_BYTES) {
         TAILQ_REMOVE(&transport->free_fragments, fragment, link);
         transport->n_free_fragments--;
         return fragment;
@@ -286,8 +295,8 @@ unexpected_fragment_free(struct transport *transport, struct fragment *fragment)
 {
     if (!fragment)
         return;
-    if (fragment->n_room > SMALL_BYTES ||
-        transport->n_free_fragments == FREE_MAX) {
+    if (fragment->n_room > SMALL_FRAGMENT_BYTES ||
+        transport->n_free_fragments == FREE_LIST_MAX) {
         free(fragment);
         return;
     }

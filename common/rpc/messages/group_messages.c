@@ -331,7 +331,7 @@ group_awaited_reply_encode(const struct group_awaited_reply *reply,
 {
     pack_array(pack, GROUP_AWAITED_REPLY_FIELDS);
     pack_uint(pack, reply->n_ranks);
-    pack_uint(pack, reply->n_here);
+    pack_uint(pack, reply->n_present_ranks);
     pack_str(pack, reply->missing);
 }
 
@@ -345,7 +345,7 @@ group_awaited_reply_decode(struct message_span in,
     const size_t n_unknown =
         message_open(&unpack, in, GROUP_AWAITED_REPLY_FIELDS);
     reply.n_ranks = message_read_u32(&unpack);
-    reply.n_here = message_read_u32(&unpack);
+    reply.n_present_ranks = message_read_u32(&unpack);
     unpack_text(&unpack, reply.missing, sizeof(reply.missing));
 
     const enum hoop_status status = message_close(&unpack, n_unknown);

@@ -56,7 +56,7 @@ struct group_awaited_request {
 
 struct group_awaited_reply {
     uint32_t n_ranks; /* ranks that take part */
-    uint32_t n_here;
+    uint32_t n_present_ranks;
     char missing[LIMIT_REPORT_REASON]; /* "rank 2 (a:7), rank 3 (b:9)" */
 };
 

@@ -24,13 +24,13 @@ expect(int n_days, int64_t left_s, const char *text)
 {
     const struct expiry expiry = {
         .path = "/etc/host.pem",
-        .begins_s = 1800000000 - n_days * (int64_t)DAY_S,
-        .ends_s = 1800000000,
+        .valid_from_s = 1800000000 - n_days * (int64_t)DAY_S,
+        .valid_until_s = 1800000000,
     };
     char said[LIMIT_ERROR_TEXT] = "";
 
     assert_int_equal(
-        cert_expiry_describe(&expiry, expiry.ends_s - left_s, said),
+        cert_expiry_describe(&expiry, expiry.valid_until_s - left_s, said),
         text != NULL);
     assert_string_equal(said, text ? text : "");
 }
@@ -126,9 +126,9 @@ watch_tells_at_the_start_and_daily(void **state)
     assert_int_equal(lines_of(&watch, now_s), 0);
     assert_int_equal(lines_of(&watch, now_s - DAY_S / 2 + DAY_S - 1), 0);
     /* Of a day later, and with a clock that was set back meanwhile. */
-    watch.told_s -= DAY_S;
+    watch.last_checked_s -= DAY_S;
     assert_int_equal(lines_of(&watch, now_s), 2);
-    watch.told_s += 5 * DAY_S;
+    watch.last_checked_s += 5 * DAY_S;
     assert_int_equal(lines_of(&watch, now_s), 2);
     options.tls = options.http_tls = "off";
     cert_expiry_watch_init(&watch, &options);

@@ -37,7 +37,7 @@ addresses_of_other_hosts_need_a_token_a_ca_or_a_word(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++)
-        assert_int_equal(options_check_public_address(&cases[i].options),
+        assert_int_equal(options_check_listen_exposure(&cases[i].options),
                          cases[i].status);
 }
 
@@ -50,7 +50,7 @@ refusal_names_the_address_and_what_to_set(void **state)
 
     (void)state;
     assert_int_equal(
-        options_check_public_address(&(struct hoop_coordinator_options){
+        options_check_listen_exposure(&(struct hoop_coordinator_options){
             .listen = "localhost:7", .http = "10.0.0.1:7"}),
         HOOP_E_DENIED);
     for (size_t i = 0; i < COUNT_OF(words); i++)

@@ -41,7 +41,7 @@ defaults_serve(void **state)
     (void)state;
     assert_int_equal(read_options((const char *const[]){NULL}, &options),
                      HOOP_OK);
-    assert_int_equal(options.task, OPTIONS_SERVE);
+    assert_int_equal(options.task, OPTIONS_TASK_SERVE);
     assert_int_equal(options.log_level, LOG_INFO);
     assert_int_equal(options.log_format, LOG_TEXT);
     assert_int_equal(options.coordinator.lease_ms, 10000);
@@ -82,7 +82,7 @@ repair_needs_the_folder(void **state)
                                                         "--data-dir=/d", NULL},
                                   &options),
                      HOOP_OK);
-    assert_int_equal(options.task, OPTIONS_REPAIR);
+    assert_int_equal(options.task, OPTIONS_TASK_REPAIR);
     assert_string_equal(options.coordinator.data_dir, "/d");
     assert_int_equal(
         read_options((const char *const[]){"--data-repair", NULL}, &nowhere),
@@ -242,7 +242,7 @@ check_asks_ourselves_unless_told(void **state)
         read_options((const char *const[]){"--listen=*:7000", "--check", NULL},
                      &any),
         HOOP_OK);
-    assert_int_equal(any.task, OPTIONS_CHECK);
+    assert_int_equal(any.task, OPTIONS_TASK_CHECK);
     assert_non_null(strstr(any.check, ":7000"));
     assert_null(strstr(any.check, "*"));
     assert_int_equal(

@@ -27,8 +27,10 @@ shm_departure_write_context(const struct comm_context *context)
     struct shm_region_departure *departure =
         shm_region_departure(context->shm_region, context->rank);
     char told[LIMIT_ERROR_TEXT];
-    const uint64_t next = context->begin_next;
-    uint64_t number = next > SHM_REGION_CALLS ? next - SHM_REGION_CALLS : 1;
+    const uint64_t next = context->next_op_number_to_begin;
+    uint64_t number = next > SHM_REGION_DEPARTURE_CALLS
+                          ? next - SHM_REGION_DEPARTURE_CALLS
+                          : 1;
     uint32_t n_calls = 0;
 
     for (; number < next; number++) {
@@ -137,7 +139,7 @@ shm_departure_apply_context(struct comm_context *context,
 {
     const uint32_t n_calls = departure->n_calls;
 
-    for (uint32_t i = 0; i < n_calls && i < SHM_REGION_CALLS; i++) {
+    for (uint32_t i = 0; i < n_calls && i < SHM_REGION_DEPARTURE_CALLS; i++) {
         const struct shm_region_header header = departure->calls[i];
         struct frame answer = shm_header_to_frame(context, &header);
 
@@ -186,8 +188,9 @@ flow_waits_for_departed(const struct engine *engine,
         return false;
     return flow->is_receive
                ? !transport_has_all_bytes(&flow->in)
-               : flow->out.framed < flow->out.total || !flow->out.is_opened ||
-                     flow->out.is_unconfirmed ||
+               : flow->out.framed < flow->out.total ||
+                     !flow->out.is_first_frame_cut ||
+                     flow->out.is_awaiting_confirmation ||
                      (flow->out.handed < flow->out.total &&
                       transport_is_disconnected(engine->transport, peer));
 }

@@ -30,23 +30,24 @@
 #include "engine/state.h"
 
 /* Time an accusation needs from rank to rank, with a margin. */
-static const uint64_t DEFER_NS = 50 * CLOCK_NS_PER_MS;
+static const uint64_t SUSPICION_DEFER_NS = 50 * CLOCK_NS_PER_MS;
 /* The same if the connection has ended but the peer is seen to live on this
  * host: it will notice, too, as soon as it gets a processor. */
-static const uint64_t DEFER_ALIVE_NS = 200 * CLOCK_NS_PER_MS;
+static const uint64_t SUSPICION_DEFER_ALIVE_NS = 200 * CLOCK_NS_PER_MS;
 /* Time a launcher needs to learn from the kernel how a process ended, and to
  * say so. */
-static const uint64_t EXIT_STATUS_NS = 80 * CLOCK_NS_PER_MS;
-static const uint64_t EXIT_STATUS_POLL_NS = CLOCK_NS_PER_MS;
-static const uint64_t ALIVE_POLL_NS = 10 * CLOCK_NS_PER_MS;
+static const uint64_t PROCESS_EXIT_STATUS_WAIT_NS = 80 * CLOCK_NS_PER_MS;
+static const uint64_t PROCESS_EXIT_STATUS_POLL_NS = CLOCK_NS_PER_MS;
+static const uint64_t PROCESS_ALIVE_POLL_NS = 10 * CLOCK_NS_PER_MS;
 
 enum {
     SILENCE_TEXT_MAX = 48,
     /* Room for who said so, and how long after the last byte. */
-    TAIL_TEXT_MAX = ROSTER_NAME_MAX + SILENCE_TEXT_MAX + 16,
+    REASON_TAIL_TEXT_MAX = ROSTER_NAME_MAX + SILENCE_TEXT_MAX + 16,
 };
 
-_Static_assert((int)TAIL_TEXT_MAX < (int)REASON_BYTES, "it is never cut");
+_Static_assert((int)REASON_TAIL_TEXT_MAX < (int)LOST_REASON_TEXT_MAX,
+               "it is never cut");
 
 bool
 context_has_member(const struct comm_context *context, uint32_t world_rank)
@@ -100,7 +101,7 @@ lost_rank_frame(const struct engine *engine, uint32_t rank)
     return (struct frame){
         .kind = FRAME_VERDICT,
         .epoch = engine->roster->epoch,
-        .comm = FAILURE_OF_RANK,
+        .comm = FAILURE_COMM_ID_OF_LOST_RANK,
         .op = rank,
         .signature = engine->roster->members[rank].incarnation,
         .tag = lost_rank_status(engine, rank),
@@ -132,7 +133,7 @@ clear_suspicion(struct engine *engine, struct rank_liveness *lost)
  * left in good order. A rank that is lost itself sees all connections end, and
  * must accuse nobody. */
 static bool
-can_mark_lost(struct engine *engine, uint32_t rank)
+can_rank_be_marked_lost(struct engine *engine, uint32_t rank)
 {
     const struct rank_liveness *lost = &engine->lost[rank];
 
@@ -155,7 +156,7 @@ static const char ellipsis[] = " ...";
 /* Returns how many of the first n_room bytes of what to keep: whole words, or
  * all of them if it is one word. Punctuation before the ellipsis is dropped. */
 static size_t
-word_prefix_bytes(const char *what, size_t n_room)
+text_whole_words_prefix_bytes(const char *what, size_t n_room)
 {
     static const char gaps[] = " ,;:(";
     size_t n = n_room;
@@ -170,19 +171,19 @@ word_prefix_bytes(const char *what, size_t n_room)
 void
 reason_write_truncated(const char *what,
                        const char *tail,
-                       char out[REASON_BYTES])
+                       char out[LOST_REASON_TEXT_MAX])
 {
     const size_t n_tail = strlen(tail);
     const size_t n_what = strlen(what);
 
-    assert(n_tail + sizeof(ellipsis) <= REASON_BYTES);
-    if (n_what + n_tail < REASON_BYTES) {
+    assert(n_tail + sizeof(ellipsis) <= LOST_REASON_TEXT_MAX);
+    if (n_what + n_tail < LOST_REASON_TEXT_MAX) {
         memmove(out, what, n_what);
         memcpy(out + n_what, tail, n_tail + 1);
         return;
     }
-    const size_t n_kept =
-        word_prefix_bytes(what, REASON_BYTES - n_tail - sizeof(ellipsis));
+    const size_t n_kept = text_whole_words_prefix_bytes(
+        what, LOST_REASON_TEXT_MAX - n_tail - sizeof(ellipsis));
     memmove(out, what, n_kept);
     memcpy(out + n_kept, ellipsis, sizeof(ellipsis) - 1);
     memcpy(out + n_kept + sizeof(ellipsis) - 1, tail, n_tail + 1);
@@ -257,12 +258,12 @@ lost_rank_describe_to_others(const struct engine *engine,
 
 /* Insert the time into why, before the names of those who reported it. */
 static void
-expulsion_add_time(const char *why, char out_why[REASON_BYTES])
+expulsion_add_time(const char *why, char out_why[LOST_REASON_TEXT_MAX])
 {
     const char *who = strstr(why, ", reported by ");
     char when[32];
-    char head[REASON_BYTES];
-    char tail[REASON_BYTES / 2];
+    char head[LOST_REASON_TEXT_MAX];
+    char tail[LOST_REASON_TEXT_MAX / 2];
 
     if (!who)
         who = why + strlen(why);
@@ -281,7 +282,7 @@ engine_mark_lost(struct engine *engine,
     struct rank_liveness *lost = &engine->lost[rank];
     char text[LIMIT_ERROR_TEXT];
 
-    if (!can_mark_lost(engine, rank)) {
+    if (!can_rank_be_marked_lost(engine, rank)) {
         clear_suspicion(engine, lost);
         return;
     }
@@ -323,7 +324,7 @@ engine_give_up_execute(struct engine *engine, const char *why)
 
 /* Returns whether this rank and one other are all that is left. */
 static bool
-is_only_pair_left(const struct engine *engine)
+are_only_two_ranks_left(const struct engine *engine)
 {
     return engine->roster->size - engine->n_lost - engine->n_left == 2;
 }
@@ -345,7 +346,7 @@ find_running_shm_op(const struct engine *engine, uint32_t rank)
 
 /* Returns whether nothing has come from rank for op. */
 static bool
-has_nothing_arrived(struct op *op, uint32_t rank)
+has_no_data_arrived_from(struct op *op, uint32_t rank)
 {
     const struct step_flow *flow;
 
@@ -376,7 +377,7 @@ silence_describe(const struct engine *engine,
         return;
     if (op)
         snprintf(text, SILENCE_TEXT_MAX, ", %s than %.3f s after its last byte",
-                 has_nothing_arrived(op, rank) ? "more" : "less",
+                 has_no_data_arrived_from(op, rank) ? "more" : "less",
                  (double)(clock_now_ns() - op->started_ns) /
                      (double)CLOCK_NS_PER_S);
     else if (n_ms != TRANSPORT_SILENCE_UNKNOWN)
@@ -394,7 +395,7 @@ report_and_mark_lost(struct engine *engine,
     struct rank_liveness *lost = &engine->lost[rank];
     char name[ROSTER_NAME_MAX];
     char silence[SILENCE_TEXT_MAX];
-    char tail[TAIL_TEXT_MAX];
+    char tail[REASON_TAIL_TEXT_MAX];
 
     silence_describe(engine, rank, silence);
     snprintf(tail, sizeof(tail), "%s, reported by %s", silence,
@@ -405,11 +406,11 @@ report_and_mark_lost(struct engine *engine,
 
 /* The lower rank is believed, though it cannot say so itself. */
 static void
-accept_own_loss(struct engine *engine, uint32_t rank)
+mark_self_lost_by_peer_rule(struct engine *engine, uint32_t rank)
 {
     char name[ROSTER_NAME_MAX];
-    char tail[TAIL_TEXT_MAX];
-    char why[REASON_BYTES];
+    char tail[REASON_TAIL_TEXT_MAX];
+    char why[LOST_REASON_TEXT_MAX];
 
     snprintf(tail, sizeof(tail),
              ", reported by %s, which lives and is believed",
@@ -440,20 +441,21 @@ suspicion_report_delay_ns(const struct engine *engine,
 {
     return process_status == ENGINE_PROCESS_ALIVE &&
                    transport_is_disconnected(engine->transport, rank)
-               ? DEFER_ALIVE_NS
-               : DEFER_NS;
+               ? SUSPICION_DEFER_ALIVE_NS
+               : SUSPICION_DEFER_NS;
 }
 
 /* Returns whether rank was suspected only of silence and has been heard
  * again. */
 static bool
-is_heard_again(const struct engine *engine, uint32_t rank)
+is_silent_suspect_heard_again(const struct engine *engine, uint32_t rank)
 {
     const struct rank_liveness *lost = &engine->lost[rank];
 
     return lost->evidence == EVIDENCE_SILENT &&
            transport_is_connected(engine->transport, rank) &&
-           transport_read_count(engine->transport, rank) != lost->n_heard;
+           transport_read_count(engine->transport, rank) !=
+               lost->peer_activity_count;
 }
 
 /* Report the suspicion to the coordinator, once. */
@@ -462,16 +464,16 @@ report_suspicion(struct engine *engine, uint32_t rank)
 {
     struct rank_liveness *lost = &engine->lost[rank];
     char silence[SILENCE_TEXT_MAX];
-    char why[REASON_BYTES];
+    char why[LOST_REASON_TEXT_MAX];
     const struct engine_suspicion suspicion = {
         .evidence = lost->evidence,
         .slack_ms = longest_peer_round_trip_ms(engine),
         .why = why,
     };
 
-    if (lost->is_reported || !engine->options.on_suspected)
+    if (lost->is_suspicion_reported || !engine->options.on_suspected)
         return;
-    lost->is_reported = true;
+    lost->is_suspicion_reported = true;
     silence_describe(engine, rank, silence);
     reason_write_truncated(lost->why, silence, why);
     engine->options.on_suspected(engine->options.owner, rank, &suspicion);
@@ -479,24 +481,25 @@ report_suspicion(struct engine *engine, uint32_t rank)
 
 /* Nobody else decides: declare rank dead, or set when to check again. */
 static void
-decide_by_lower_rank(struct engine *engine,
-                     uint32_t rank,
-                     enum engine_process_status process_status,
-                     uint64_t now_ns)
+decide_suspicion_by_lower_rank(struct engine *engine,
+                               uint32_t rank,
+                               enum engine_process_status process_status,
+                               uint64_t now_ns)
 {
     struct rank_liveness *lost = &engine->lost[rank];
     const bool is_lower = rank < engine->roster->rank;
     const uint64_t declare_dead_ns =
-        lost->rule_ns + suspicion_report_delay_ns(engine, rank, process_status);
+        lost->decide_by_rule_ns +
+        suspicion_report_delay_ns(engine, rank, process_status);
 
     if (is_lower && now_ns < declare_dead_ns)
         /* Check often: rank may die of what broke the connection. */
-        lost->next_check_ns = now_ns + ALIVE_POLL_NS < declare_dead_ns
-                                  ? now_ns + ALIVE_POLL_NS
+        lost->next_check_ns = now_ns + PROCESS_ALIVE_POLL_NS < declare_dead_ns
+                                  ? now_ns + PROCESS_ALIVE_POLL_NS
                                   : declare_dead_ns;
     else if (process_status == ENGINE_PROCESS_ALIVE && is_lower &&
-             is_only_pair_left(engine))
-        accept_own_loss(engine, rank);
+             are_only_two_ranks_left(engine))
+        mark_self_lost_by_peer_rule(engine, rank);
     else
         report_and_mark_lost(engine, rank, EVIDENCE_TOLD);
 }
@@ -506,7 +509,7 @@ static void
 process_end_describe(struct rank_liveness *lost)
 {
     static const char ended[] = "its process has ended";
-    char why[REASON_BYTES + 2 * sizeof(ended)];
+    char why[LOST_REASON_TEXT_MAX + 2 * sizeof(ended)];
 
     if (strncmp(lost->why, ended, sizeof(ended) - 1) == 0)
         return;
@@ -530,8 +533,8 @@ failure_detector_check_rank(struct engine *engine,
         engine_process_status_of(engine, rank, how);
 
     if (process_status == ENGINE_PROCESS_DYING &&
-        now_ns < lost->suspected_ns + EXIT_STATUS_NS) {
-        lost->next_check_ns = now_ns + EXIT_STATUS_POLL_NS;
+        now_ns < lost->suspected_ns + PROCESS_EXIT_STATUS_WAIT_NS) {
+        lost->next_check_ns = now_ns + PROCESS_EXIT_STATUS_POLL_NS;
         return;
     }
     if (how[0])
@@ -543,17 +546,18 @@ failure_detector_check_rank(struct engine *engine,
         report_and_mark_lost(engine, rank, EVIDENCE_ENDED);
         return;
     }
-    if (is_heard_again(engine, rank)) {
+    if (is_silent_suspect_heard_again(engine, rank)) {
         clear_suspicion(engine, lost);
         return;
     }
     report_suspicion(engine, rank);
-    if (now_ns < lost->rule_ns)
-        lost->next_check_ns = now_ns + ALIVE_POLL_NS < lost->rule_ns
-                                  ? now_ns + ALIVE_POLL_NS
-                                  : lost->rule_ns;
+    if (now_ns < lost->decide_by_rule_ns)
+        lost->next_check_ns =
+            now_ns + PROCESS_ALIVE_POLL_NS < lost->decide_by_rule_ns
+                ? now_ns + PROCESS_ALIVE_POLL_NS
+                : lost->decide_by_rule_ns;
     else
-        decide_by_lower_rank(engine, rank, process_status, now_ns);
+        decide_suspicion_by_lower_rank(engine, rank, process_status, now_ns);
 }
 
 void
@@ -569,17 +573,18 @@ engine_suspect_rank(struct engine *engine,
                   CLOCK_NS_PER_MS
             : 0;
 
-    /* can_mark_lost() advances operations, which may suspect rank
+    /* can_rank_be_marked_lost() advances operations, which may suspect rank
      * themselves. */
-    if (lost->is_suspect || !can_mark_lost(engine, rank) || lost->is_suspect)
+    if (lost->is_suspect || !can_rank_be_marked_lost(engine, rank) ||
+        lost->is_suspect)
         return;
     reason_write_truncated(why, "", lost->why);
     lost->is_suspect = true;
-    lost->is_reported = false;
+    lost->is_suspicion_reported = false;
     lost->evidence = evidence;
     lost->suspected_ns = clock_now_ns();
-    lost->n_heard = transport_read_count(engine->transport, rank);
-    lost->rule_ns = lost->suspected_ns + decide_ns;
+    lost->peer_activity_count = transport_read_count(engine->transport, rank);
+    lost->decide_by_rule_ns = lost->suspected_ns + decide_ns;
     engine->n_suspects++;
     failure_detector_check_rank(engine, rank, lost->suspected_ns);
     if (lost->is_suspect && lost->next_check_ns < engine->deadline_ns)
@@ -592,9 +597,9 @@ failure_detector_decide_now(struct engine *engine, uint32_t rank)
     struct rank_liveness *lost = &engine->lost[rank];
     const uint64_t now_ns = clock_now_ns();
 
-    if (!lost->is_suspect || now_ns >= lost->rule_ns)
+    if (!lost->is_suspect || now_ns >= lost->decide_by_rule_ns)
         return;
-    lost->rule_ns = lost->suspected_ns;
+    lost->decide_by_rule_ns = lost->suspected_ns;
     lost->next_check_ns = now_ns;
     engine->deadline_ns = 0;
 }

@@ -79,11 +79,11 @@ context_update_pending_polls(struct comm_context *context, const struct op *op)
                           op->stage == 0 && call_needs_all_ranks(&op->call);
 
     if (!is_heard)
-        context->n_polls_pending = POLLS_PENDING;
+        context->n_polls_pending = POLLS_AFTER_OP;
     else if (context->n_polls_pending > 0 && !op->is_shm)
         context->n_polls_pending--;
     if (op->status != HOOP_OK || !op->is_shm || call_has_root(&op->call))
-        context->n_polls_pending_shm = POLLS_PENDING;
+        context->n_polls_pending_shm = POLLS_AFTER_OP;
     else if (context->n_polls_pending_shm > 0 &&
              !transport_is_in_progress(context->engine->transport))
         context->n_polls_pending_shm--;
@@ -128,7 +128,8 @@ op_close_flows(struct op *op)
         shm_queue_remove(op);
         executor_abort(op);
         if (op->status != HOOP_OK)
-            transport_drop_op(transport, op->context->id, op->number);
+            transport_drop_op_unexpected(transport, op->context->id,
+                                         op->number);
         else
             transport_drop_early_grants(transport, op->context->id, op->number);
     } else if (op->message.is_receive) {
@@ -150,7 +151,7 @@ static bool
 is_internal_op(const struct op *op)
 {
     return op->call.name == CALL_AGREE ||
-           (op->is_message && op->label.tag == CALL_TAG_OWN);
+           (op->is_message && op->label.tag == CALL_TAG_LIBRARY_INTERNAL);
 }
 
 void
@@ -168,21 +169,22 @@ op_end(struct op *op, enum hoop_status status)
     }
     /* Drop the frames that came for op before it was refused. */
     if (op->state == OP_NEW && !op->is_message)
-        transport_drop_op(engine->transport, op->context->id, op->number);
+        transport_drop_op_unexpected(engine->transport, op->context->id,
+                                     op->number);
     if (op->is_dirty)
         TAILQ_REMOVE(&engine->dirty, op, dirty_link);
     op->is_dirty = false;
     op->state = OP_ENDED;
     if (!op->is_message && op->has_failed &&
-        (op->context->failed_first == 0 ||
-         op->number < op->context->failed_first))
-        op->context->failed_first = op->number;
+        (op->context->first_failed_op_number == 0 ||
+         op->number < op->context->first_failed_op_number))
+        op->context->first_failed_op_number = op->number;
     if (!op->is_message)
         op_history_add_ended(op);
     else if (!op->message.is_receive)
-        op->context->n_polls_pending_shm = POLLS_PENDING;
+        op->context->n_polls_pending_shm = POLLS_AFTER_OP;
     if (op->is_message)
-        op->context->n_polls_pending = POLLS_PENDING;
+        op->context->n_polls_pending = POLLS_AFTER_OP;
     if (status == HOOP_OK && !is_internal_op(op))
         engine_count_ended_op(engine);
     op->status = failure_notice_apply_deferred(op, status);
@@ -194,7 +196,7 @@ op_end(struct op *op, enum hoop_status status)
 }
 
 bool
-op_partner_has_failed(const struct op *op)
+op_has_failed_partner(const struct op *op)
 {
     const struct op *partner = op->partner;
 
@@ -342,7 +344,7 @@ op_failure_details(const struct op *op,
     context_copy_name(op->context, failure.communicator);
     failure.n_bytes = op_user_bytes(op);
     failure.elapsed_ms = (clock_now_ns() - op->started_ns) / CLOCK_NS_PER_MS;
-    failure.allowed_ms = op->allowed_ns / CLOCK_NS_PER_MS;
+    failure.allowed_ms = op->time_limit_ns / CLOCK_NS_PER_MS;
     /* A failure of this rank itself waited for nobody. */
     if (op->state == OP_RUNNING && failure_notice->rank != roster->rank)
         failure.waited_for = op_awaited_rank(op);
@@ -418,15 +420,16 @@ context_fail_next_execute(struct comm_context *context,
     char name[ROSTER_NAME_MAX];
 
     pthread_mutex_lock(&engine->lock);
-    ended_op.number = atomic_fetch_add(&context->op_next, 1);
+    ended_op.number = atomic_fetch_add(&context->next_op_number, 1);
     pthread_mutex_unlock(&engine->lock);
-    context->begin_next = ended_op.number + 1;
-    context->n_polls_pending_shm = POLLS_PENDING;
-    context->n_polls_pending = POLLS_PENDING;
-    if (context->failed_first == 0)
-        context->failed_first = ended_op.number;
+    context->next_op_number_to_begin = ended_op.number + 1;
+    context->n_polls_pending_shm = POLLS_AFTER_OP;
+    context->n_polls_pending = POLLS_AFTER_OP;
+    if (context->first_failed_op_number == 0)
+        context->first_failed_op_number = ended_op.number;
     op_history_add(&context->op_history, &ended_op);
-    transport_drop_op(engine->transport, context->id, ended_op.number);
+    transport_drop_op_unexpected(engine->transport, context->id,
+                                 ended_op.number);
     free(failure_notice_take_early(context, ended_op.number));
 
     const struct failure_notice failure_notice = failure_notice_make(
@@ -546,11 +549,11 @@ failure_notice_on_op(struct engine *engine,
         failure_notice_decode(engine, frame, text);
     struct op *op = context_find_running_op(context, frame->op);
 
-    if (frame->op == FAILURE_OF_ALL)
+    if (frame->op == FAILURE_OP_NUMBER_WHOLE_COMM)
         context_revoke_by_notice(context, &failure_notice);
     else if (op)
         op_fail(op, &failure_notice);
-    else if (frame->op < context->begin_next)
+    else if (frame->op < context->next_op_number_to_begin)
         failure_notice_on_ended(context, frame->op, &failure_notice);
     else if (failure_notice_keep_early(context, frame->op, &failure_notice))
         failure_notice_send_all(engine, context, frame->op, &failure_notice);

@@ -36,20 +36,20 @@
 enum {
     /* Checks per failure timeout. A rank is found lost up to two checks
      * late. */
-    CHECKS = 32,
+    HEARTBEAT_CHECKS_PER_TIMEOUT = 32,
     /* Grace periods, each half a failure timeout long. */
-    GRACE_PERIODS = 2,
-    /* The same for timeouts from LONG_TIMEOUT_MS on, which grow to at most five
+    GRACE_PERIODS_MAX_SHORT_TIMEOUT = 2,
+    /* The same for timeouts from GRACE_LONG_TIMEOUT_MIN_MS on, which grow to at most five
      * times their length. A user who sets a shorter one wants to know soon. */
-    GRACE_PERIODS_LONG = 8,
-    LONG_TIMEOUT_MS = 1000,
-    /* A starved process has run for less than 1/STARVED_PART of a period, or
+    GRACE_PERIODS_MAX_LONG_TIMEOUT = 8,
+    GRACE_LONG_TIMEOUT_MIN_MS = 1000,
+    /* A starved process has run for less than 1/STARVED_CPU_SHARE_DIVISOR of a period, or
      * has waited for a processor for at least that long. */
-    STARVED_PART = 4,
+    STARVED_CPU_SHARE_DIVISOR = 4,
 };
 
 /* Time an ending process needs to close its connections. */
-static const uint64_t PROCESS_EXIT_NS = 100 * CLOCK_NS_PER_MS;
+static const uint64_t DYING_PROCESS_CLOSE_WAIT_NS = 100 * CLOCK_NS_PER_MS;
 
 static void
 heartbeat_send(struct engine *engine, uint32_t rank, uint32_t flags)
@@ -81,16 +81,16 @@ heartbeat_receive(struct engine *engine,
 
 /* Returns whether rank's process is on this node and can be inspected. */
 static bool
-is_process_visible(const struct engine *engine, uint32_t rank)
+is_process_inspectable(const struct engine *engine, uint32_t rank)
 {
     return engine->roster->members[rank].is_visible &&
            roster_is_same_node(engine->roster, rank);
 }
 
 static struct process_cpu_time
-process_share_get(const struct engine *engine, uint32_t rank)
+process_cpu_time_get(const struct engine *engine, uint32_t rank)
 {
-    return is_process_visible(engine, rank)
+    return is_process_inspectable(engine, rank)
                ? process_get_cpu_time(engine->roster->members[rank].pid)
                : (struct process_cpu_time){0};
 }
@@ -102,7 +102,7 @@ is_process_starved(const struct process_cpu_time *before,
                    const struct process_cpu_time *now,
                    uint64_t n_ns)
 {
-    const uint64_t part_ns = n_ns / STARVED_PART;
+    const uint64_t part_ns = n_ns / STARVED_CPU_SHARE_DIVISOR;
 
     return (now->is_waiting && now->ran_ns < before->ran_ns + part_ns) ||
            now->waited_ns >= before->waited_ns + part_ns;
@@ -111,13 +111,13 @@ is_process_starved(const struct process_cpu_time *before,
 static unsigned
 grace_periods_max(const struct engine *engine)
 {
-    return engine->options.failure_timeout_ms < LONG_TIMEOUT_MS
-               ? GRACE_PERIODS
-               : GRACE_PERIODS_LONG;
+    return engine->options.failure_timeout_ms < GRACE_LONG_TIMEOUT_MIN_MS
+               ? GRACE_PERIODS_MAX_SHORT_TIMEOUT
+               : GRACE_PERIODS_MAX_LONG_TIMEOUT;
 }
 
 static uint64_t
-half_timeout_ns(const struct engine *engine)
+half_failure_timeout_ns(const struct engine *engine)
 {
     return engine->options.failure_timeout_ms * CLOCK_NS_PER_MS / 2;
 }
@@ -138,12 +138,12 @@ failure_timeout_ns(struct engine *engine, uint32_t rank)
 /* Take the baseline at half the timeout, by which a later check tells whether
  * the process runs. */
 static void
-heartbeat_take_baseline(struct engine *engine, uint32_t rank)
+heartbeat_take_starvation_baseline(struct engine *engine, uint32_t rank)
 {
     struct heartbeat *heartbeat = &engine->heartbeats[rank];
 
-    heartbeat->has_baseline = true;
-    heartbeat->share = process_share_get(engine, rank);
+    heartbeat->has_starvation_baseline = true;
+    heartbeat->share = process_cpu_time_get(engine, rank);
     path_probe_start(&heartbeat->probe, &engine->roster->members[rank].address);
 }
 
@@ -159,11 +159,13 @@ is_rank_behind_lossy_path(struct engine *engine, uint32_t rank)
  * since then it is not frozen. The number of grace periods is limited, because
  * a process that spins behind a cut link also waits for a processor. */
 static bool
-grant_grace_period(struct engine *engine, uint32_t rank, uint64_t timeout_ns)
+heartbeat_grant_grace_period(struct engine *engine,
+                             uint32_t rank,
+                             uint64_t timeout_ns)
 {
     struct heartbeat *heartbeat = &engine->heartbeats[rank];
-    const uint64_t half_ns = half_timeout_ns(engine);
-    const struct process_cpu_time share = process_share_get(engine, rank);
+    const uint64_t half_ns = half_failure_timeout_ns(engine);
+    const struct process_cpu_time share = process_cpu_time_get(engine, rank);
 
     if (heartbeat->n_grace_periods == grace_periods_max(engine) ||
         !(is_process_starved(&heartbeat->share, &share, half_ns) ||
@@ -171,7 +173,7 @@ grant_grace_period(struct engine *engine, uint32_t rank, uint64_t timeout_ns)
         return false;
     heartbeat->n_grace_periods++;
     heartbeat->silent_ns = timeout_ns - half_ns;
-    heartbeat_take_baseline(engine, rank);
+    heartbeat_take_starvation_baseline(engine, rank);
     return true;
 }
 
@@ -183,7 +185,7 @@ has_process_ended(struct engine *engine, uint32_t rank)
     struct heartbeat *heartbeat = &engine->heartbeats[rank];
     char how[LIMIT_NAME];
 
-    if (!atomic_load(&heartbeat->is_seen))
+    if (!atomic_load(&heartbeat->is_process_visible_by_pid))
         return false;
     const enum engine_process_status process_status =
         engine_process_status_of(engine, rank, how);
@@ -194,7 +196,8 @@ has_process_ended(struct engine *engine, uint32_t rank)
     }
     if (heartbeat->ended_ns == 0)
         heartbeat->ended_ns = engine->checked_ns;
-    return engine->checked_ns - heartbeat->ended_ns >= PROCESS_EXIT_NS;
+    return engine->checked_ns - heartbeat->ended_ns >=
+           DYING_PROCESS_CLOSE_WAIT_NS;
 }
 
 static bool
@@ -203,11 +206,12 @@ is_silent_too_long(struct engine *engine, uint32_t rank)
     struct heartbeat *heartbeat = &engine->heartbeats[rank];
     const uint64_t timeout_ns = failure_timeout_ns(engine, rank);
 
-    if (!heartbeat->has_baseline && heartbeat->silent_ns >= timeout_ns / 2)
-        heartbeat_take_baseline(engine, rank);
+    if (!heartbeat->has_starvation_baseline &&
+        heartbeat->silent_ns >= timeout_ns / 2)
+        heartbeat_take_starvation_baseline(engine, rank);
     path_probe_poll(&heartbeat->probe);
     if (heartbeat->silent_ns >= timeout_ns)
-        return !grant_grace_period(engine, rank, timeout_ns);
+        return !heartbeat_grant_grace_period(engine, rank, timeout_ns);
     return heartbeat->silent_ns > 0 && has_process_ended(engine, rank);
 }
 
@@ -217,18 +221,19 @@ static bool
 heartbeat_check(struct engine *engine, uint32_t rank, uint64_t n_ns)
 {
     struct heartbeat *heartbeat = &engine->heartbeats[rank];
-    const uint64_t n_heard = transport_activity_count(engine->transport, rank);
+    const uint64_t peer_activity_count =
+        transport_activity_count(engine->transport, rank);
 
     if (heartbeat->n_checks == engine->n_checks ||
         !transport_is_connected(engine->transport, rank))
         return false;
     const bool is_new = heartbeat->n_checks + 1 != engine->n_checks;
     heartbeat->n_checks = engine->n_checks;
-    if (heartbeat->n_heard != n_heard || is_new) {
-        heartbeat->n_heard = n_heard;
+    if (heartbeat->peer_activity_count != peer_activity_count || is_new) {
+        heartbeat->peer_activity_count = peer_activity_count;
         heartbeat->silent_ns = 0;
         heartbeat->is_asked = false;
-        heartbeat->has_baseline = false;
+        heartbeat->has_starvation_baseline = false;
         heartbeat->n_grace_periods = 0;
         heartbeat->ended_ns = 0;
         path_probe_end(&heartbeat->probe);
@@ -283,8 +288,8 @@ enum heartbeat_state
 heartbeat_state_of(const struct engine *engine, uint32_t rank)
 {
     const struct heartbeat *heartbeat = &engine->heartbeats[rank];
-    const uint64_t period_ns =
-        engine->options.failure_timeout_ms * CLOCK_NS_PER_MS / CHECKS;
+    const uint64_t period_ns = engine->options.failure_timeout_ms *
+                               CLOCK_NS_PER_MS / HEARTBEAT_CHECKS_PER_TIMEOUT;
 
     if (!is_rank_watched(engine, heartbeat))
         return HEARTBEAT_UNKNOWN;
@@ -373,14 +378,14 @@ declare_rank_dead(struct engine *engine, uint32_t rank)
     const struct heartbeat *heartbeat = &engine->heartbeats[rank];
     const double silent_s =
         (double)(failure_timeout_ns(engine, rank) +
-                 heartbeat->n_grace_periods * half_timeout_ns(engine)) /
+                 heartbeat->n_grace_periods * half_failure_timeout_ns(engine)) /
         (double)CLOCK_NS_PER_S;
     char why[LIMIT_REPORT_REASON];
 
     if (engine->heartbeats[rank].ended_ns > 0)
         snprintf(why, sizeof(why),
                  "its process has ended (a child holds its connections)");
-    else if (is_process_visible(engine, rank) && process_is_stopped(pid))
+    else if (is_process_inspectable(engine, rank) && process_is_stopped(pid))
         snprintf(why, sizeof(why),
                  "stopped (nothing has come from it for %.1f s)", silent_s);
     else if (heartbeat->probe.state == PROBE_ANSWERED)
@@ -402,7 +407,7 @@ engine_check_heartbeats(struct engine *engine, uint64_t now_ns)
 {
     const uint64_t timeout_ns =
         engine->options.failure_timeout_ms * CLOCK_NS_PER_MS;
-    const uint64_t period_ns = timeout_ns / CHECKS;
+    const uint64_t period_ns = timeout_ns / HEARTBEAT_CHECKS_PER_TIMEOUT;
     uint32_t dead;
 
     if (timeout_ns == 0 ||
@@ -420,7 +425,7 @@ engine_check_heartbeats(struct engine *engine, uint64_t now_ns)
     return now_ns + period_ns;
 }
 
-static const uint64_t VIEWS_LOOK_NS = CLOCK_NS_PER_MS;
+static const uint64_t PEER_VIEWS_POLL_INTERVAL_NS = CLOCK_NS_PER_MS;
 
 uint32_t
 longest_peer_round_trip_ms(const struct engine *engine)
@@ -441,11 +446,12 @@ peer_views_alloc(struct engine *engine)
     struct views *views = &engine->views;
     const uint32_t size = engine->roster->size;
 
-    if (!views->n_heard)
-        views->n_heard = calloc(size, sizeof(*views->n_heard));
+    if (!views->peer_activity_count)
+        views->peer_activity_count =
+            calloc(size, sizeof(*views->peer_activity_count));
     if (!views->seen)
         views->seen = calloc(size, sizeof(*views->seen));
-    return views->n_heard && views->seen;
+    return views->peer_activity_count && views->seen;
 }
 
 /* Returns whether rank may be asked: it has neither left nor been lost. */
@@ -469,7 +475,7 @@ peer_view_of(struct engine *engine, uint32_t rank)
     if (!transport_is_connected(engine->transport, rank))
         return VIEW_NONE;
     if (transport_read_count(engine->transport, rank) !=
-        engine->views.n_heard[rank])
+        engine->views.peer_activity_count[rank])
         return VIEW_HEARD;
     return lost->is_suspect || heartbeat_has_timed_out(engine, rank)
                ? VIEW_SILENT
@@ -489,9 +495,10 @@ peer_views_request_begin(struct engine *engine, uint64_t question)
     /* The answer to the previous question may have cleared it in between. */
     atomic_store(&engine->is_asked, true);
     views->question = question;
-    views->asked_ns = clock_now_ns();
+    views->views_asked_ns = clock_now_ns();
     for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
-        views->n_heard[rank] = transport_read_count(engine->transport, rank);
+        views->peer_activity_count[rank] =
+            transport_read_count(engine->transport, rank);
         if (is_live_peer(engine, rank) &&
             transport_is_connected(engine->transport, rank))
             heartbeat_request(engine, rank);
@@ -512,9 +519,10 @@ may_peer_still_answer(const struct engine *engine,
     const uint8_t seen = views->seen[rank];
 
     return (seen == VIEW_UNANSWERED || seen == VIEW_SILENT) &&
-           now_ns < views->asked_ns + (EVIDENCE_ANSWER_MS +
-                                       heartbeat_round_trip_ms(engine, rank)) *
-                                          CLOCK_NS_PER_MS;
+           now_ns <
+               views->views_asked_ns + (EVIDENCE_ANSWER_MS +
+                                        heartbeat_round_trip_ms(engine, rank)) *
+                                           CLOCK_NS_PER_MS;
 }
 
 uint64_t
@@ -530,7 +538,7 @@ engine_check_peer_views(struct engine *engine, uint64_t now_ns)
         is_complete &= !may_peer_still_answer(engine, rank, now_ns);
     }
     if (!is_complete)
-        return now_ns + VIEWS_LOOK_NS;
+        return now_ns + PEER_VIEWS_POLL_INTERVAL_NS;
     const uint64_t question = views->question;
     views->question = 0;
     atomic_store(&engine->is_asked, false);

@@ -229,7 +229,7 @@ static bool
 frame_matches_stage_signature(const uint64_t signatures[STAGES_MAX],
                               const struct frame *frame)
 {
-    const uint32_t stage = frame->step >> STAGE_SHIFT;
+    const uint32_t stage = frame->step >> STAGE_IN_STEP_SHIFT;
 
     return stage < STAGES_MAX && signatures[stage] == frame->signature;
 }
@@ -284,12 +284,12 @@ find_mismatched_frame(const struct op *op,
                       uint32_t *out_peer,
                       struct frame *out_frame)
 {
-    const uint32_t step_first = stage << STAGE_SHIFT;
+    const uint32_t step_first = stage << STAGE_IN_STEP_SHIFT;
     const struct transport_unexpected_filter wanted = {
         .comm = op->context->id,
         .op = op->number,
         .step_first = step_first,
-        .step_last = step_first + (((uint32_t)1 << STAGE_SHIFT) - 1),
+        .step_last = step_first + (((uint32_t)1 << STAGE_IN_STEP_SHIFT) - 1),
         .except = op->label.signature,
     };
 
@@ -307,7 +307,7 @@ mismatch_check_early_frames(struct op *op)
         return;
     /* Signatures of later stages may differ from the first one's. */
     if (find_mismatched_frame(op, 0, &peer, &frame) ||
-        find_mismatched_frame(op, STAGE_CHECK, &peer, &frame))
+        find_mismatched_frame(op, STAGE_CALL_CHECK, &peer, &frame))
         mismatch_report_calls(op->context, peer, &frame);
 }
 
@@ -334,11 +334,11 @@ mismatch_check_surplus(struct op *op)
 
 /* End the send with a failure. */
 static void
-send_failure_to_sender(struct engine *engine,
-                       uint32_t peer,
-                       const struct frame *frame,
-                       enum hoop_status status,
-                       const char *text)
+fail_send_at_its_sender(struct engine *engine,
+                        uint32_t peer,
+                        const struct frame *frame,
+                        enum hoop_status status,
+                        const char *text)
 {
     struct comm_context *context = engine_find_context(engine, frame->comm);
     const struct frame failure_notice = {
@@ -358,16 +358,16 @@ send_failure_to_sender(struct engine *engine,
 }
 
 static void
-receive_refuse(struct op *op,
-               const struct frame *frame,
-               enum hoop_status status,
-               const char *text)
+mismatched_receive_fail(struct op *op,
+                        const struct frame *frame,
+                        enum hoop_status status,
+                        const char *text)
 {
     const uint32_t peer = op->message.in.key.peer;
     const struct failure_notice failure_notice =
         failure_notice_make(status, peer, "%s", text);
 
-    send_failure_to_sender(op->engine, peer, frame, status, text);
+    fail_send_at_its_sender(op->engine, peer, frame, status, text);
     op_fail(op, &failure_notice);
 }
 
@@ -404,9 +404,9 @@ receive_mismatch_report_type(struct op *op,
     const struct frame_tensor *expected = op->label.tensor;
     const bool are_tensors = expected && tensor;
 
-    if (are_tensors && op->is_refusal) {
-        receive_refuse(op, frame, HOOP_E_MISMATCH,
-                       (const char *)op->message.in.place);
+    if (are_tensors && op->is_error_text_payload) {
+        mismatched_receive_fail(op, frame, HOOP_E_MISMATCH,
+                                (const char *)op->message.in.place);
         return;
     }
     if (are_tensors && op->received_part)
@@ -421,7 +421,7 @@ receive_mismatch_report_type(struct op *op,
              is_one_shared ? ": set HOOP_PIPE_SCATTER_GATHER on all ranks of "
                              "both stages, or on none"
                            : "");
-    receive_refuse(op, frame, HOOP_E_MISMATCH, text);
+    mismatched_receive_fail(op, frame, HOOP_E_MISMATCH, text);
 }
 
 void
@@ -435,7 +435,7 @@ receive_mismatch_report_memory(struct op *op,
 
     snprintf(text, sizeof(text), "%s has no room for what %s sent with %s: %s",
              ends.name, ends.peer_name, ends.peer_call, why);
-    receive_refuse(op, frame, HOOP_E_EXHAUSTED, text);
+    mismatched_receive_fail(op, frame, HOOP_E_EXHAUSTED, text);
 }
 
 void
@@ -456,7 +456,7 @@ receive_mismatch_report_extra(struct engine *engine,
              "expected fewer tensors, or its receive has ended",
              roster_format_name(engine->roster, peer, peer_name), call,
              roster_format_name(engine->roster, engine->roster->rank, name));
-    send_failure_to_sender(engine, peer, frame, HOOP_E_MISMATCH, text);
+    fail_send_at_its_sender(engine, peer, frame, HOOP_E_MISMATCH, text);
 }
 
 void

@@ -19,7 +19,7 @@ revocation_frame(const struct comm_context *context)
         .kind = FRAME_VERDICT,
         .epoch = context->engine->roster->epoch,
         .comm = context->id,
-        .op = FAILURE_OF_ALL,
+        .op = FAILURE_OP_NUMBER_WHOLE_COMM,
         .tag = context->revoked.status,
         .call.root = failure_notice_pack_rank(context->revoked.rank),
     };
@@ -149,12 +149,13 @@ revocation_execute_if_failed(struct comm_context *context)
 {
     struct failure_notice failure_notice;
 
-    if (context->failed_first ||
+    if (context->first_failed_op_number ||
         context_has_lost_member(context, &failure_notice))
         revoke_with_original_cause(context);
     return context_user_call_number(
-        context, context->failed_first ? context->failed_first
-                                       : atomic_load(&context->op_next));
+        context, context->first_failed_op_number
+                     ? context->first_failed_op_number
+                     : atomic_load(&context->next_op_number));
 }
 
 void
@@ -249,7 +250,7 @@ context_fail_next_call(struct comm_context *context,
 {
     context_command_submit_unforked(
         &(struct context_command){.context = context,
-                                  .kind = CONTEXT_CONTROL_DECLINE,
+                                  .kind = CONTEXT_CONTROL_FAIL_NEXT_CALL,
                                   .status = status,
                                   .why = why});
 }

@@ -17,13 +17,13 @@
 
 enum {
     /* Calls per communicator of which a leaving rank tells. */
-    FINAL_STATE_OPS = 8,
+    FINAL_STATE_OPS_PER_COMM = 8,
 };
 
 static void
-send_state_to(const struct comm_context *context,
-              uint32_t peer,
-              struct frame frame)
+final_states_send_to_peer(const struct comm_context *context,
+                          uint32_t peer,
+                          struct frame frame)
 {
     frame.kind = FRAME_HEARTBEAT;
     frame.epoch = context->engine->roster->epoch;
@@ -53,16 +53,16 @@ state_query_send(const struct step_flow *flow)
 
     if (step_flow_peer(flow) == FLOW_ANY_PEER)
         return;
-    send_state_to(op->context, step_flow_peer(flow),
-                  (struct frame){
-                      .flags = FRAME_ASKS |
-                               (op->is_message ? FRAME_POINT_TO_POINT : 0) |
-                               op->label.flags,
-                      .op = op->is_message ? 0 : op->number,
-                      .signature = op->signatures[0],
-                      .total = flow_awaited_bytes(flow),
-                      .call = op->is_message ? op->call : op->first_call,
-                  });
+    final_states_send_to_peer(
+        op->context, step_flow_peer(flow),
+        (struct frame){
+            .flags = FRAME_ASKS | (op->is_message ? FRAME_POINT_TO_POINT : 0) |
+                     op->label.flags,
+            .op = op->is_message ? 0 : op->number,
+            .signature = op->signatures[0],
+            .total = flow_awaited_bytes(flow),
+            .call = op->is_message ? op->call : op->first_call,
+        });
 }
 
 static struct frame
@@ -71,7 +71,7 @@ running_op_answer(const struct op *op)
     return (struct frame){
         .flags = op->label.flags,
         .op = op->number,
-        .step = op->is_checking ? 0 : op->stage << STAGE_SHIFT,
+        .step = op->is_call_check_stage ? 0 : op->stage << STAGE_IN_STEP_SHIFT,
         .signature = op->signatures[0],
         .call = op->first_call,
     };
@@ -129,7 +129,7 @@ send_busy_answer(const struct comm_context *context,
         answer.total = op->context->id;
         answer.offset = context_user_call_number(op->context, answer.offset);
     }
-    send_state_to(context, peer, answer);
+    final_states_send_to_peer(context, peer, answer);
 }
 
 static void
@@ -158,15 +158,15 @@ send_ended_answer(const struct comm_context *context,
                                                     context->failed.why, told)
                      : "it has failed on another rank");
     else
-        send_state_to(context, peer,
-                      ended_op
-                          ? ended_op_answer(ended_op)
-                          : (struct frame){.flags = FRAME_ENDED, .op = number});
+        final_states_send_to_peer(
+            context, peer,
+            ended_op ? ended_op_answer(ended_op)
+                     : (struct frame){.flags = FRAME_ENDED, .op = number});
 }
 
 /* Returns how many bytes op, an alltoallv, sends to peer. */
 static uint64_t
-alltoallv_bytes_to(const struct op *op, uint32_t peer)
+alltoallv_send_bytes_to_peer(const struct op *op, uint32_t peer)
 {
     uint32_t rank = 0;
 
@@ -186,39 +186,41 @@ state_query_receive(struct comm_context *context,
     if (revocation_send_if_revoked(context, peer))
         return;
     if ((frame->flags & FRAME_POINT_TO_POINT) ||
-        frame->op >= atomic_load(&context->op_next)) {
+        frame->op >= atomic_load(&context->next_op_number)) {
         send_busy_answer(context, peer, frame);
         return;
     }
-    if (!op && frame->op < context->begin_next) {
+    if (!op && frame->op < context->next_op_number_to_begin) {
         send_ended_answer(context, peer, frame->op);
         return;
     }
     /* If this rank sends peer nothing, the mismatch never shows otherwise. */
     if (op && op->shape.recv_counts && is_in_first_stage(op) &&
         frame->total > 0 && frame->signature == op->signatures[0] &&
-        frame->total != alltoallv_bytes_to(op, peer)) {
-        mismatch_report_size(context, peer,
-                             &(struct size_mismatch){
-                                 .number = op->number,
-                                 .call = &op->call,
-                                 .n_expected = frame->total,
-                                 .n_sent = alltoallv_bytes_to(op, peer),
-                                 .is_sent = true,
-                             });
+        frame->total != alltoallv_send_bytes_to_peer(op, peer)) {
+        mismatch_report_size(
+            context, peer,
+            &(struct size_mismatch){
+                .number = op->number,
+                .call = &op->call,
+                .n_expected = frame->total,
+                .n_sent = alltoallv_send_bytes_to_peer(op, peer),
+                .is_sent = true,
+            });
         return;
     }
-    send_state_to(context, peer,
-                  op ? running_op_answer(op) : (struct frame){.op = frame->op});
+    final_states_send_to_peer(context, peer,
+                              op ? running_op_answer(op)
+                                 : (struct frame){.op = frame->op});
 }
 
 /* This rank does not have the communicator and will not get it. For example, it
  * gave up forming it while the asker was being told that all had come; it could
  * not tell the asker, which did not have the communicator yet. */
 void
-state_query_deny(struct engine *engine,
-                 uint32_t peer,
-                 const struct frame *frame)
+state_query_answer_unknown_comm(struct engine *engine,
+                                uint32_t peer,
+                                const struct frame *frame)
 {
     const struct frame answer = {
         .kind = FRAME_HEARTBEAT,
@@ -239,7 +241,7 @@ static bool
 has_finished_stage(const struct op *op, const struct frame *answer)
 {
     return (answer->flags & FRAME_ENDED) ||
-           answer->step >> STAGE_SHIFT > op->stage;
+           answer->step >> STAGE_IN_STEP_SHIFT > op->stage;
 }
 
 /* peer has finished op. Returns whether op still waits for data on flow, which
@@ -263,7 +265,7 @@ is_missing_data(const struct step_flow *flow,
 }
 
 static void
-op_fail_freed(struct op *op, uint32_t peer)
+op_fail_peer_freed_comm(struct op *op, uint32_t peer)
 {
     char name[ROSTER_NAME_MAX];
     const struct failure_notice failure_notice = failure_notice_make(
@@ -289,14 +291,14 @@ collective_apply_answer(struct op *op, uint32_t peer, const struct frame *frame)
     {
         if (step_flow_peer(flow) != peer)
             continue;
-        flow->is_busy = frame->flags & FRAME_BUSY;
-        flow->is_answered = !flow->is_busy;
-        flow->busy_with = *frame;
+        flow->is_peer_in_other_call = frame->flags & FRAME_BUSY;
+        flow->has_peer_called = !flow->is_peer_in_other_call;
+        flow->current_peer_call = *frame;
         if (!has_finished_stage(op, frame) ||
             !is_missing_data(flow, &size_mismatch))
             continue;
         if (frame->flags & FRAME_WITHDRAWN)
-            op_fail_freed(op, peer);
+            op_fail_peer_freed_comm(op, peer);
         else
             mismatch_report_size(op->context, peer, &size_mismatch);
         return;
@@ -317,17 +319,17 @@ messages_apply_answer(struct comm_context *context,
         if (op->context != context || !op->is_message ||
             step_flow_peer(&op->message) != peer)
             continue;
-        op->message.is_busy = true;
-        op->message.busy_with = *frame;
+        op->message.is_peer_in_other_call = true;
+        op->message.current_peer_call = *frame;
     }
 }
 
 /* Keep the final state of a leaving rank, whose call this rank has not made
  * yet. */
 static void
-final_state_keep(struct comm_context *context,
-                 uint32_t peer,
-                 const struct frame *frame)
+final_state_record(struct comm_context *context,
+                   uint32_t peer,
+                   const struct frame *frame)
 {
     if (context->engine->is_leaving ||
         context->n_final_states == LIMIT_EARLY_FAILURES)
@@ -352,15 +354,17 @@ state_query_apply_answer(struct comm_context *context,
         messages_apply_answer(context, peer, frame);
     else if (op)
         collective_apply_answer(op, peer, frame);
-    else if (frame->op >= context->begin_next && (frame->flags & FRAME_ENDED))
-        final_state_keep(context, peer, frame);
+    else if (frame->op >= context->next_op_number_to_begin &&
+             (frame->flags & FRAME_ENDED))
+        final_state_record(context, peer, frame);
 }
 
 static void
 final_state_send(const struct comm_context *context, uint32_t peer)
 {
-    const uint64_t next = context->begin_next;
-    const uint64_t first = next > FINAL_STATE_OPS ? next - FINAL_STATE_OPS : 1;
+    const uint64_t next = context->next_op_number_to_begin;
+    const uint64_t first =
+        next > FINAL_STATE_OPS_PER_COMM ? next - FINAL_STATE_OPS_PER_COMM : 1;
 
     for (uint64_t number = first; number < next; number++) {
         /* Failures have been told to the ranks that were connected at that
@@ -372,7 +376,7 @@ final_state_send(const struct comm_context *context, uint32_t peer)
 }
 
 void
-state_query_send_final(struct engine *engine, uint32_t peer)
+state_query_answer_before_leave(struct engine *engine, uint32_t peer)
 {
     const struct comm_context *context;
 
@@ -386,7 +390,7 @@ state_query_send_final(struct engine *engine, uint32_t peer)
 }
 
 void
-state_query_send_freed(const struct comm_context *context)
+state_query_answer_before_free(const struct comm_context *context)
 {
     for (uint32_t i = 0; i < context->size; i++) {
         if (i != context->rank)

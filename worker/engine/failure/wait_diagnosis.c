@@ -35,9 +35,9 @@ ns_to_seconds(uint64_t n_ns)
 enum {
     /* What is known of a peer: a call, a communicator and the words between
      * them. */
-    STATE_TEXT_MAX = CALL_TEXT_MAX + LIMIT_NAME + 128,
+    PEER_STATE_TEXT_MAX = CALL_TEXT_MAX + LIMIT_NAME + 128,
     COMM_TEXT_MAX = LIMIT_NAME + 32,
-    TIME_TEXT_MAX = 96,
+    WAIT_TIME_TEXT_MAX = 96,
 };
 
 /* Returns whether some of what peer sends in op has arrived. */
@@ -60,7 +60,8 @@ has_data_from(const struct op *op, uint32_t peer)
 bool
 step_flow_peer_has_called(const struct step_flow *flow)
 {
-    return flow->is_answered || (!flow->is_receive && flow->out.is_granted) ||
+    return flow->has_peer_called ||
+           (!flow->is_receive && flow->out.is_granted) ||
            has_data_from(flow->op, step_flow_peer(flow));
 }
 
@@ -130,27 +131,27 @@ describe_context(struct engine *engine, uint64_t id, char text[COMM_TEXT_MAX])
 static void
 describe_busy(const struct op *op,
               const struct step_flow *flow,
-              char text[STATE_TEXT_MAX])
+              char text[PEER_STATE_TEXT_MAX])
 {
-    const struct frame *busy = &flow->busy_with;
+    const struct frame *busy = &flow->current_peer_call;
     const char *verb =
         op->is_message ? "it is in " : "it has not called this, but ";
     char call[CALL_TEXT_MAX];
     char comm[COMM_TEXT_MAX];
 
     if (busy->call.name == CALL_UNKNOWN) {
-        snprintf(text, STATE_TEXT_MAX, "; %s",
+        snprintf(text, PEER_STATE_TEXT_MAX, "; %s",
                  op->is_message ? "it is in no call"
                                 : "it has not called this");
     } else if (busy->total == 0 || busy->total == op->context->id) {
         call_describe(&busy->call,
                       context_user_call_number(op->context, busy->offset),
                       call);
-        snprintf(text, STATE_TEXT_MAX, "; %s%s", verb, call);
+        snprintf(text, PEER_STATE_TEXT_MAX, "; %s%s", verb, call);
     } else {
         call_describe(&busy->call, busy->offset, call);
         describe_context(op->engine, busy->total, comm);
-        snprintf(text, STATE_TEXT_MAX, "; %s%s of %s", verb, call, comm);
+        snprintf(text, PEER_STATE_TEXT_MAX, "; %s%s of %s", verb, call, comm);
     }
 }
 
@@ -159,7 +160,7 @@ describe_busy(const struct op *op,
 static void
 describe_progress(const struct op *op,
                   const struct step_flow *flow,
-                  char text[STATE_TEXT_MAX])
+                  char text[PEER_STATE_TEXT_MAX])
 {
     const uint64_t n_ms =
         transport_silence_ms(op->engine->transport, step_flow_peer(flow));
@@ -169,26 +170,27 @@ describe_progress(const struct op *op,
     if (n_ms != TRANSPORT_SILENCE_UNKNOWN)
         snprintf(since, sizeof(since), "; its last byte came %.3f s ago",
                  (double)n_ms / 1000.0);
-    snprintf(text, STATE_TEXT_MAX, "; it has called this%s; %.3g MB/s so far",
-             since, (double)step_flow_done_bytes(flow) / n_s / 1e6);
+    snprintf(text, PEER_STATE_TEXT_MAX,
+             "; it has called this%s; %.3g MB/s so far", since,
+             (double)step_flow_done_bytes(flow) / n_s / 1e6);
 }
 
 /* Describe what is known of the awaited peer, mostly from its own answers. */
 static void
 describe_peer(const struct op *op,
               const struct step_flow *flow,
-              char text[STATE_TEXT_MAX])
+              char text[PEER_STATE_TEXT_MAX])
 {
     text[0] = '\0';
     if (step_flow_peer(flow) != op->engine->roster->rank &&
         !transport_is_connected(op->engine->transport, step_flow_peer(flow)))
-        snprintf(text, STATE_TEXT_MAX, ", not connected");
-    else if (flow->is_busy)
+        snprintf(text, PEER_STATE_TEXT_MAX, ", not connected");
+    else if (flow->is_peer_in_other_call)
         describe_busy(op, flow, text);
     else if (has_data_from(op, step_flow_peer(flow)))
         describe_progress(op, flow, text);
     else if (!op->is_message && !step_flow_peer_has_called(flow))
-        snprintf(text, STATE_TEXT_MAX,
+        snprintf(text, PEER_STATE_TEXT_MAX,
                  "; it does not answer whether it has called this");
 }
 
@@ -222,7 +224,7 @@ void
 op_describe_wait(const struct op *op, char text[LIMIT_ERROR_TEXT])
 {
     const struct step_flow *flow = op_awaited_flow(op);
-    char state[STATE_TEXT_MAX] = "";
+    char state[PEER_STATE_TEXT_MAX] = "";
 
     if (flow && step_flow_peer(flow) != FLOW_ANY_PEER)
         describe_peer(op, flow, state);
@@ -236,17 +238,18 @@ op_deadline_origin(const struct op *op)
     const uint64_t session_ns =
         op->engine->options.timeout_ms * CLOCK_NS_PER_MS;
 
-    return op->allowed_ns == session_ns ? "HOOP_TIMEOUT" : "its communicator";
+    return op->time_limit_ns == session_ns ? "HOOP_TIMEOUT"
+                                           : "its communicator";
 }
 
 /* Describe how much time has passed: "0.310 s of the 600 s that HOOP_TIMEOUT
  * allows". */
 static void
-op_describe_time(const struct op *op, char text[TIME_TEXT_MAX])
+op_describe_time(const struct op *op, char text[WAIT_TIME_TEXT_MAX])
 {
-    const uint64_t n_ns = op->allowed_ns;
+    const uint64_t n_ns = op->time_limit_ns;
 
-    snprintf(text, TIME_TEXT_MAX, "%.3f s of the %.*f s that %s allows",
+    snprintf(text, WAIT_TIME_TEXT_MAX, "%.3f s of the %.*f s that %s allows",
              ns_to_seconds(clock_now_ns() - op->started_ns),
              n_ns % CLOCK_NS_PER_S > 0 ? 2 : 0, ns_to_seconds(n_ns),
              op_deadline_origin(op));
@@ -274,7 +277,7 @@ op_append_wait_text(struct op *op, const struct failure_notice *failure_notice)
                        !is_wait_described(op, failure_notice->why);
     char whom[LIMIT_ERROR_TEXT];
     char name[ROSTER_NAME_MAX];
-    char time[TIME_TEXT_MAX];
+    char time[WAIT_TIME_TEXT_MAX];
 
     if (status == HOOP_E_CLOSED || status == HOOP_E_CANCELLED)
         return;
@@ -298,13 +301,13 @@ straggler_warning_plan(struct op *op)
 
     if (notice_ms == 0)
         op->purpose = NULL;
-    op->warn_ns =
+    op->straggler_warning_ns =
         n_ms > 0 ? op->started_ns + n_ms * CLOCK_NS_PER_MS : CLOCK_NEVER;
     if (!op->purpose)
         return;
     wait_notice_begin(&op->notice, notice_ms, op_deadline_origin(op),
-                      op->allowed_ns / CLOCK_NS_PER_MS);
-    op->warn_ns = op->notice.due_ns;
+                      op->time_limit_ns / CLOCK_NS_PER_MS);
+    op->straggler_warning_ns = op->notice.due_ns;
 }
 
 /* Returns what the heartbeat says of the rank that op waits for, as text. */
@@ -333,9 +336,10 @@ static void
 suppressed_ops_describe(struct engine *engine, char text[64])
 {
     text[0] = '\0';
-    if (engine->n_unwarned > 0)
-        snprintf(text, 64, " (so do %u other operations)", engine->n_unwarned);
-    engine->n_unwarned = 0;
+    if (engine->n_suppressed_warnings > 0)
+        snprintf(text, 64, " (so do %u other operations)",
+                 engine->n_suppressed_warnings);
+    engine->n_suppressed_warnings = 0;
 }
 
 static void
@@ -348,7 +352,7 @@ wait_notice_print(struct op *op)
     snprintf(text, sizeof(text), "%s waits for %.700s%s", op->purpose, whom,
              awaited_peer_liveness(op));
     wait_notice_log(&op->notice, text);
-    op->warn_ns = op->notice.due_ns;
+    op->straggler_warning_ns = op->notice.due_ns;
 }
 
 void
@@ -359,19 +363,20 @@ straggler_warn(struct op *op, uint64_t now_ns)
     char call[CALL_TEXT_MAX];
     char name[ROSTER_NAME_MAX];
     char whom[LIMIT_ERROR_TEXT];
-    char time[TIME_TEXT_MAX];
+    char time[WAIT_TIME_TEXT_MAX];
     char others[64];
 
     if (op->purpose) {
         wait_notice_print(op);
         return;
     }
-    op->warn_ns = CLOCK_NEVER;
-    if (engine->warned_ns > 0 && now_ns - engine->warned_ns < CLOCK_NS_PER_S) {
-        engine->n_unwarned++;
+    op->straggler_warning_ns = CLOCK_NEVER;
+    if (engine->last_straggler_warning_ns > 0 &&
+        now_ns - engine->last_straggler_warning_ns < CLOCK_NS_PER_S) {
+        engine->n_suppressed_warnings++;
         return;
     }
-    engine->warned_ns = now_ns;
+    engine->last_straggler_warning_ns = now_ns;
     call_describe(
         &op->call,
         op->is_message ? 0 : context_user_call_number(op->context, op->number),

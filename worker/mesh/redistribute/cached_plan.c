@@ -23,7 +23,7 @@ cached_plans_init(struct cached_plans *cached_plans)
 {
     pthread_mutex_init(&cached_plans->lock, NULL);
     TAILQ_INIT(&cached_plans->list);
-    cached_plans->n_kept = 0;
+    cached_plans->n_cached_plans = 0;
 }
 
 void
@@ -57,7 +57,7 @@ cached_plan_redistribution(const struct cached_plan *cached_plan)
 }
 
 static uint32_t
-side_n_places(const struct redistribution_side *side)
+redistribution_side_n_places(const struct redistribution_side *side)
 {
     uint32_t n_places = 1;
 
@@ -81,7 +81,8 @@ redistribution_sides_equal(const struct redistribution_side *one,
     return one->mesh.n_axes == other->mesh.n_axes &&
            memcmp(one->mesh.sizes, other->mesh.sizes,
                   one->mesh.n_axes * sizeof(*one->mesh.sizes)) == 0 &&
-           rank_lists_equal(one->ranks, other->ranks, side_n_places(one)) &&
+           rank_lists_equal(one->ranks, other->ranks,
+                            redistribution_side_n_places(one)) &&
            hoop_sharding_equal(&one->sharding, &other->sharding);
 }
 
@@ -99,7 +100,7 @@ redistribution_requests_equal(const struct redistribution_request *one,
 
 /* Copies a list of n, if there is one, to *at, and advances *at behind it. */
 static const uint32_t *
-rank_list_copy_advance(const uint32_t *list, uint32_t n, uint32_t **at)
+rank_list_copy_to_cursor(const uint32_t *list, uint32_t n, uint32_t **at)
 {
     uint32_t *copy = *at;
 
@@ -124,8 +125,8 @@ cached_plan_create(const struct redistribution_request *request,
         redistribution_create(request, &cached_plan->redistribution);
     if (status != HOOP_OK)
         return error_pass(status);
-    const uint32_t n_from = side_n_places(&request->from);
-    const uint32_t n_to = side_n_places(&request->to);
+    const uint32_t n_from = redistribution_side_n_places(&request->from);
+    const uint32_t n_to = redistribution_side_n_places(&request->to);
     uint32_t *at = calloc((size_t)n_from + n_to + request->n_ranks,
                           sizeof(*cached_plan->lists));
     if (!at)
@@ -133,11 +134,11 @@ cached_plan_create(const struct redistribution_request *request,
     cached_plan->lists = at;
     cached_plan->request = *request;
     cached_plan->request.from.ranks =
-        rank_list_copy_advance(request->from.ranks, n_from, &at);
+        rank_list_copy_to_cursor(request->from.ranks, n_from, &at);
     cached_plan->request.to.ranks =
-        rank_list_copy_advance(request->to.ranks, n_to, &at);
+        rank_list_copy_to_cursor(request->to.ranks, n_to, &at);
     cached_plan->request.world_ranks =
-        rank_list_copy_advance(request->world_ranks, request->n_ranks, &at);
+        rank_list_copy_to_cursor(request->world_ranks, request->n_ranks, &at);
     *out_cached_plan = STEAL(cached_plan);
     return HOOP_OK;
 }
@@ -174,11 +175,11 @@ cached_plans_insert(struct cached_plans *cached_plans,
     CLEANUP(cached_plan_unref) struct cached_plan *last = NULL;
 
     pthread_mutex_lock(&cached_plans->lock);
-    if (cached_plans->n_kept == LIMIT_CACHED_PLANS) {
+    if (cached_plans->n_cached_plans == LIMIT_CACHED_PLANS) {
         last = TAILQ_LAST(&cached_plans->list, cached_plan_list);
         TAILQ_REMOVE(&cached_plans->list, last, link);
     } else {
-        cached_plans->n_kept++;
+        cached_plans->n_cached_plans++;
     }
     TAILQ_INSERT_HEAD(&cached_plans->list, cached_plan, link);
     atomic_fetch_add(&cached_plan->n_refs, 1);

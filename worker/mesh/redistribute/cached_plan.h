@@ -23,7 +23,7 @@ struct cached_plans {
     pthread_mutex_t lock;
     /* most recently used first */
     TAILQ_HEAD(cached_plan_list, cached_plan) list;
-    uint32_t n_kept;
+    uint32_t n_cached_plans;
 };
 
 /* Initialise and free a cache. No call may use it any more when it is freed;

@@ -54,11 +54,11 @@ place_index_along_axes(const struct grid *grid,
 /* Lets ranks of the source take from their own replica. For each replica of the
  * target, firsts is set to the replica that the first such rank takes from. */
 static void
-replicas_assign_own(struct replicas *replicas,
-                    const struct exchange_side *from,
-                    const struct exchange_side *to,
-                    const struct grid_axes *apart,
-                    uint32_t *firsts)
+replicas_assign_source_ranks(struct replicas *replicas,
+                             const struct exchange_side *from,
+                             const struct exchange_side *to,
+                             const struct grid_axes *apart,
+                             uint32_t *firsts)
 {
     const struct grid *grid = &to->tiling.grid;
 
@@ -88,13 +88,13 @@ replicas_assign_sources(struct replicas *replicas,
     const struct grid *grid = &to->tiling.grid;
     const struct grid_axes apart = grid_axes_without(grid, to->tiling.cutting);
     const uint32_t n_apart = grid_line_n_places(grid, &apart);
-    uint32_t *firsts = replicas->n_takers;
+    uint32_t *firsts = replicas->n_receiving_ranks;
 
     replicas->axes =
         grid_axes_without(&from->tiling.grid, from->tiling.cutting | reduced);
     replicas->n_replicas =
         grid_line_n_places(&from->tiling.grid, &replicas->axes);
-    replicas_assign_own(replicas, from, to, &apart, firsts);
+    replicas_assign_source_ranks(replicas, from, to, &apart, firsts);
     for (uint32_t place = 0; place < grid->n_places; place++) {
         const uint32_t number = place_index_along_axes(grid, &apart, place);
         uint32_t *source = &replicas->source[to->ranks[place]];
@@ -106,9 +106,9 @@ replicas_assign_sources(struct replicas *replicas,
                 (uint32_t)((uint64_t)number * replicas->n_replicas / n_apart);
     }
     for (uint32_t i = 0; i < replicas->n_ranks; i++)
-        replicas->n_takers[i] = 0;
+        replicas->n_receiving_ranks[i] = 0;
     for (uint32_t place = 0; place < grid->n_places; place++)
-        replicas->n_takers[replicas->source[to->ranks[place]]]++;
+        replicas->n_receiving_ranks[replicas->source[to->ranks[place]]]++;
 }
 
 unsigned
@@ -149,9 +149,9 @@ struct side_position {
 };
 
 static bool
-side_position_find(const struct exchange_side *side,
-                   uint32_t rank,
-                   struct side_position *out_stand)
+side_position_of_rank(const struct exchange_side *side,
+                      uint32_t rank,
+                      struct side_position *out_stand)
 {
     const uint32_t place = side->places[rank];
 
@@ -195,8 +195,8 @@ piece_from_overlap(const struct hoop_part *both,
     struct redistribution_piece piece = {.shape = both->shape};
 
     for (uint32_t dim = 0; dim < both->shape.n_dims; dim++) {
-        piece.in_sender[dim] = both->offset[dim] - has->offset[dim];
-        piece.in_receiver[dim] = both->offset[dim] - wants->offset[dim];
+        piece.sender_offset[dim] = both->offset[dim] - has->offset[dim];
+        piece.receiver_offset[dim] = both->offset[dim] - wants->offset[dim];
     }
     return piece;
 }
@@ -211,9 +211,9 @@ exchange_find_piece(const struct exchange *exchange,
     struct side_position wants;
     struct hoop_part both;
 
-    if (!side_position_find(&exchange->from, sender, &has) ||
+    if (!side_position_of_rank(&exchange->from, sender, &has) ||
         !is_sender_for_receiver(exchange, &has, receiver) ||
-        !side_position_find(&exchange->to, receiver, &wants) ||
+        !side_position_of_rank(&exchange->to, receiver, &wants) ||
         !part_intersect(&has.tile.part, &wants.tile.part, &both))
         return false;
     *out_piece = piece_from_overlap(&both, &has.tile.part, &wants.tile.part);
@@ -252,10 +252,10 @@ exchange_n_received(const struct exchange *exchange, uint32_t rank)
     struct side_position own;
     struct hoop_part both;
 
-    if (!side_position_find(&exchange->to, rank, &wants))
+    if (!side_position_of_rank(&exchange->to, rank, &wants))
         return 0;
     const size_t count = part_n_elements(&wants.tile.part);
-    if (!side_position_find(&exchange->from, rank, &own) ||
+    if (!side_position_of_rank(&exchange->from, rank, &own) ||
         !part_intersect(&own.tile.part, &wants.tile.part, &both))
         return count;
     return count - part_n_elements(&both);
@@ -281,9 +281,9 @@ overlapping_tiles_count(const struct tiling *tiling,
 
 /* Assumes that each tile of a replica is wanted equally often. */
 static void
-rank_work_add_sends(const struct exchange *exchange,
-                    const struct side_position *has,
-                    struct exchange_rank_work *load)
+rank_work_estimate_sends(const struct exchange *exchange,
+                         const struct side_position *has,
+                         struct exchange_rank_work *load)
 {
     const double count = (double)part_n_elements(&has->tile.part);
     const struct grid *grid = &exchange->from.tiling.grid;
@@ -298,7 +298,7 @@ rank_work_add_sends(const struct exchange *exchange,
         return;
     for (uint32_t dim = 0; dim < to->shape.n_dims; dim++)
         n_tiles *= to->n_tiles[dim];
-    const double n_wanters = replicas->n_takers[replica] / n_tiles;
+    const double n_wanters = replicas->n_receiving_ranks[replica] / n_tiles;
     load->n_sent = count * n_wanters / n_copies - load->n_kept;
     load->sends =
         overlapping_tiles_count(to, &has->tile.part) * n_wanters / n_copies -
@@ -316,8 +316,8 @@ exchange_rank_work(const struct exchange *exchange, uint32_t rank)
     struct hoop_part both;
     struct side_position has;
     struct side_position wants;
-    const bool is_haver = side_position_find(&exchange->from, rank, &has);
-    const bool is_wanter = side_position_find(&exchange->to, rank, &wants);
+    const bool is_haver = side_position_of_rank(&exchange->from, rank, &has);
+    const bool is_wanter = side_position_of_rank(&exchange->to, rank, &wants);
 
     if (is_haver && is_wanter &&
         part_intersect(&has.tile.part, &wants.tile.part, &both))
@@ -330,6 +330,6 @@ exchange_rank_work(const struct exchange *exchange, uint32_t rank)
             (load.n_kept > 0 ? 1 : 0);
     }
     if (is_haver)
-        rank_work_add_sends(exchange, &has, &load);
+        rank_work_estimate_sends(exchange, &has, &load);
     return load;
 }

@@ -42,9 +42,9 @@ enum exchange_meshes {
 struct replicas {
     struct grid_axes axes; /* axes of from that number its replicas */
     uint32_t n_replicas;
-    uint32_t n_ranks;   /* size of the context */
-    uint32_t *source;   /* [n_ranks]; HOOP_NO_RANK: not in the target */
-    uint32_t *n_takers; /* [n_ranks], of which n_replicas are used */
+    uint32_t n_ranks; /* size of the context */
+    uint32_t *source; /* [n_ranks]; HOOP_NO_RANK: not in the target */
+    uint32_t *n_receiving_ranks; /* [n_ranks], of which n_replicas are used */
 };
 
 /* Fills *replicas. The caller has set n_ranks and the two lists of *replicas,

@@ -143,7 +143,7 @@ sharding_key(const struct hoop_sharding *sharding)
     return key;
 }
 
-struct step_list {
+struct mesh_step_list {
     const struct mesh_step_rules *rules;
     const struct hoop_sharding *before;
     struct mesh_step *mesh_steps;
@@ -151,42 +151,42 @@ struct step_list {
 };
 
 static const size_t *
-step_list_dim_sizes(const struct step_list *step_list)
+mesh_step_list_dim_sizes(const struct mesh_step_list *mesh_step_list)
 {
-    return step_list->rules->shape.dims;
+    return mesh_step_list->rules->shape.dims;
 }
 
 /* Appends a step that changes nothing yet: the caller changes its after. */
 static struct mesh_step *
-mesh_step_append(struct step_list *step_list,
+mesh_step_append(struct mesh_step_list *mesh_step_list,
                  enum hoop_step_kind kind,
                  struct hoop_axes axes)
 {
     struct mesh_step *mesh_step =
-        &step_list->mesh_steps[step_list->n_mesh_steps++];
+        &mesh_step_list->mesh_steps[mesh_step_list->n_mesh_steps++];
 
-    assert(step_list->n_mesh_steps <= MESH_STEPS_MAX);
+    assert(mesh_step_list->n_mesh_steps <= MESH_STEPS_MAX);
     *mesh_step = (struct mesh_step){
-        .kind = kind, .axes = axes, .after = *step_list->before};
+        .kind = kind, .axes = axes, .after = *mesh_step_list->before};
     return mesh_step;
 }
 
 static struct hoop_axes
-axes_of_one(uint32_t axis)
+axes_make_single(uint32_t axis)
 {
     return (struct hoop_axes){.n_axes = 1, .axes = {axis}};
 }
 
 /* Returns whether dim still has equal parts when axes cut it, too. */
 static bool
-dim_can_cut_evenly(const struct step_list *step_list,
+dim_can_cut_evenly(const struct mesh_step_list *mesh_step_list,
                    uint32_t dim,
                    const struct hoop_axes *axes)
 {
-    const struct hoop_mesh_shape *mesh = &step_list->rules->mesh;
-    const uint32_t n = axes_n_ranks(&step_list->before->dims[dim], mesh);
+    const struct hoop_mesh_shape *mesh = &mesh_step_list->rules->mesh;
+    const uint32_t n = axes_n_ranks(&mesh_step_list->before->dims[dim], mesh);
 
-    return step_list_dim_sizes(step_list)[dim] %
+    return mesh_step_list_dim_sizes(mesh_step_list)[dim] %
                (n * axes_n_ranks(axes, mesh)) ==
            0;
 }
@@ -194,31 +194,32 @@ dim_can_cut_evenly(const struct step_list *step_list,
 /* The first cut of a dimension may be uneven, since every rank has all of
  * it. */
 static bool
-dim_can_slice(const struct step_list *step_list,
+dim_can_slice(const struct mesh_step_list *mesh_step_list,
               uint32_t dim,
               const struct hoop_axes *axes)
 {
-    return axes_n_ranks(&step_list->before->dims[dim],
-                        &step_list->rules->mesh) == 1 ||
-           dim_can_cut_evenly(step_list, dim, axes);
+    return axes_n_ranks(&mesh_step_list->before->dims[dim],
+                        &mesh_step_list->rules->mesh) == 1 ||
+           dim_can_cut_evenly(mesh_step_list, dim, axes);
 }
 
 static void
-slice_steps_add(struct step_list *step_list)
+slice_steps_add(struct mesh_step_list *mesh_step_list)
 {
-    const unsigned used = sharding_cut_axes_mask(step_list->before) |
-                          axes_mask(&step_list->before->partial);
+    const unsigned used = sharding_cut_axes_mask(mesh_step_list->before) |
+                          axes_mask(&mesh_step_list->before->partial);
 
-    for (uint32_t axis = 0; axis < step_list->rules->mesh.n_axes; axis++) {
-        const struct hoop_axes axes = axes_of_one(axis);
+    for (uint32_t axis = 0; axis < mesh_step_list->rules->mesh.n_axes; axis++) {
+        const struct hoop_axes axes = axes_make_single(axis);
 
-        if (!(step_list->rules->cutting & ~used & 1U << axis))
+        if (!(mesh_step_list->rules->cutting & ~used & 1U << axis))
             continue;
-        for (uint32_t dim = 0; dim < step_list->rules->shape.n_dims; dim++) {
-            if (!dim_can_slice(step_list, dim, &axes))
+        for (uint32_t dim = 0; dim < mesh_step_list->rules->shape.n_dims;
+             dim++) {
+            if (!dim_can_slice(mesh_step_list, dim, &axes))
                 continue;
             struct mesh_step *mesh_step =
-                mesh_step_append(step_list, HOOP_STEP_SLICE, axes);
+                mesh_step_append(mesh_step_list, HOOP_STEP_SLICE, axes);
             mesh_step->shard_dim = dim;
             axes_append(&mesh_step->after.dims[dim], axis);
         }
@@ -228,20 +229,24 @@ slice_steps_add(struct step_list *step_list)
 /* Adds the steps that remove the last n axes from dim, to every other dimension
  * or to none. */
 static void
-gather_steps_add(struct step_list *step_list, uint32_t dim, uint32_t n)
+gather_steps_add(struct mesh_step_list *mesh_step_list,
+                 uint32_t dim,
+                 uint32_t n)
 {
-    const struct hoop_axes last = axes_last(&step_list->before->dims[dim], n);
+    const struct hoop_axes last =
+        axes_last(&mesh_step_list->before->dims[dim], n);
 
-    if (axes_mask(&last) & ~step_list->rules->gathered)
+    if (axes_mask(&last) & ~mesh_step_list->rules->gathered)
         return;
     struct mesh_step *mesh_step =
-        mesh_step_append(step_list, HOOP_STEP_ALLGATHER, last);
+        mesh_step_append(mesh_step_list, HOOP_STEP_ALLGATHER, last);
     mesh_step->gather_dim = dim;
     axes_remove(&mesh_step->after.dims[dim], axes_mask(&last));
-    for (uint32_t to = 0; to < step_list->rules->shape.n_dims; to++) {
-        if (to == dim || !dim_can_cut_evenly(step_list, to, &last))
+    for (uint32_t to = 0; to < mesh_step_list->rules->shape.n_dims; to++) {
+        if (to == dim || !dim_can_cut_evenly(mesh_step_list, to, &last))
             continue;
-        mesh_step = mesh_step_append(step_list, HOOP_STEP_ALL_TO_ALL, last);
+        mesh_step =
+            mesh_step_append(mesh_step_list, HOOP_STEP_ALL_TO_ALL, last);
         mesh_step->gather_dim = dim;
         mesh_step->shard_dim = to;
         axes_remove(&mesh_step->after.dims[dim], axes_mask(&last));
@@ -253,38 +258,39 @@ gather_steps_add(struct step_list *step_list, uint32_t dim, uint32_t n)
 /* Adds the reductions of one partial axis, into every dimension or into
  * none. */
 static void
-axis_reduction_steps_add(struct step_list *step_list, uint32_t axis)
+axis_reduction_steps_add(struct mesh_step_list *mesh_step_list, uint32_t axis)
 {
-    const struct hoop_axes axes = axes_of_one(axis);
+    const struct hoop_axes axes = axes_make_single(axis);
     struct mesh_step *mesh_step;
 
-    for (uint32_t dim = 0; dim < step_list->rules->shape.n_dims; dim++) {
-        if (!dim_can_cut_evenly(step_list, dim, &axes))
+    for (uint32_t dim = 0; dim < mesh_step_list->rules->shape.n_dims; dim++) {
+        if (!dim_can_cut_evenly(mesh_step_list, dim, &axes))
             continue;
-        mesh_step = mesh_step_append(step_list, HOOP_STEP_REDUCE_SCATTER, axes);
+        mesh_step =
+            mesh_step_append(mesh_step_list, HOOP_STEP_REDUCE_SCATTER, axes);
         mesh_step->shard_dim = dim;
         axes_remove(&mesh_step->after.partial, axes_mask(&axes));
         axes_append(&mesh_step->after.dims[dim], axis);
     }
-    mesh_step = mesh_step_append(step_list, HOOP_STEP_ALLREDUCE, axes);
+    mesh_step = mesh_step_append(mesh_step_list, HOOP_STEP_ALLREDUCE, axes);
     axes_remove(&mesh_step->after.partial, axes_mask(&axes));
 }
 
 static void
-reduction_steps_add(struct step_list *step_list)
+reduction_steps_add(struct mesh_step_list *mesh_step_list)
 {
-    const struct mesh_step_rules *rules = step_list->rules;
-    struct hoop_axes together = step_list->before->partial;
+    const struct mesh_step_rules *rules = mesh_step_list->rules;
+    struct hoop_axes together = mesh_step_list->before->partial;
 
     axes_remove(&together, ~rules->reduced);
     const bool is_apart =
         together.n_axes == 1 || rules->reductions == MESH_STEP_REDUCTIONS_ANY;
     for (uint32_t i = 0; is_apart && i < together.n_axes; i++)
-        axis_reduction_steps_add(step_list, together.axes[i]);
-    if (together.n_axes < 2 || together.n_axes > rules->n_together)
+        axis_reduction_steps_add(mesh_step_list, together.axes[i]);
+    if (together.n_axes < 2 || together.n_axes > rules->n_axes_per_step_max)
         return;
     struct mesh_step *mesh_step =
-        mesh_step_append(step_list, HOOP_STEP_ALLREDUCE, together);
+        mesh_step_append(mesh_step_list, HOOP_STEP_ALLREDUCE, together);
     axes_remove(&mesh_step->after.partial, axes_mask(&together));
 }
 
@@ -293,25 +299,26 @@ mesh_steps_enumerate(const struct mesh_step_rules *rules,
                      const struct hoop_sharding *sharding,
                      struct mesh_step mesh_steps[MESH_STEPS_MAX])
 {
-    struct step_list step_list = {
+    struct mesh_step_list mesh_step_list = {
         .rules = rules, .before = sharding, .mesh_steps = mesh_steps};
 
-    reduction_steps_add(&step_list);
-    slice_steps_add(&step_list);
+    reduction_steps_add(&mesh_step_list);
+    slice_steps_add(&mesh_step_list);
     for (uint32_t dim = 0; dim < rules->shape.n_dims; dim++) {
         const struct hoop_axes *axes = &sharding->dims[dim];
 
         if (!dim_divides_evenly(axes, &rules->mesh, rules->shape.dims[dim]))
             continue;
-        for (uint32_t n = 1; n <= axes->n_axes && n <= rules->n_together; n++)
-            gather_steps_add(&step_list, dim, n);
+        for (uint32_t n = 1;
+             n <= axes->n_axes && n <= rules->n_axes_per_step_max; n++)
+            gather_steps_add(&mesh_step_list, dim, n);
     }
-    for (uint32_t i = 0; i < step_list.n_mesh_steps; i++) {
+    for (uint32_t i = 0; i < mesh_step_list.n_mesh_steps; i++) {
         struct hoop_sharding *after = &mesh_steps[i].after;
 
         sharding_update_uneven(after, &rules->mesh, &rules->shape);
         if (after->partial.n_axes == 0)
             after->partial_op = HOOP_SUM;
     }
-    return step_list.n_mesh_steps;
+    return mesh_step_list.n_mesh_steps;
 }

@@ -36,7 +36,7 @@ struct mesh_step_rules {
     /* bit of each axis along which ranks may take each other's elements */
     unsigned gathered;
     enum mesh_step_reductions reductions;
-    uint32_t n_together; /* largest number of axes in one step */
+    uint32_t n_axes_per_step_max; /* largest number of axes in one step */
 };
 
 enum {

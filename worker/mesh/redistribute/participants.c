@@ -20,7 +20,7 @@
 
 /* Returns the smallest product of a grid's last axes above border, or 0. */
 static uint64_t
-next_axes_product(const struct hoop_mesh_shape *mesh, uint64_t border)
+mesh_axes_product_above(const struct hoop_mesh_shape *mesh, uint64_t border)
 {
     uint64_t product = 1;
 
@@ -33,17 +33,17 @@ next_axes_product(const struct hoop_mesh_shape *mesh, uint64_t border)
 }
 
 bool
-refinement_of_meshes(const struct hoop_mesh_shape *one,
-                     const struct hoop_mesh_shape *other,
-                     struct hoop_mesh_shape *out_fine)
+mesh_shapes_common_refinement(const struct hoop_mesh_shape *one,
+                              const struct hoop_mesh_shape *other,
+                              struct hoop_mesh_shape *out_fine)
 {
     uint32_t sizes[HOOP_MAX_AXES];
     uint32_t n_axes = 0;
     uint64_t border = 1;
     uint64_t next;
 
-    while ((next = next_axes_product(one, border)) != 0) {
-        const uint64_t others = next_axes_product(other, border);
+    while ((next = mesh_axes_product_above(one, border)) != 0) {
+        const uint64_t others = mesh_axes_product_above(other, border);
 
         next = others < next ? others : next;
         /* next is 0 if the other grid has ended: it has fewer places. */
@@ -52,7 +52,7 @@ refinement_of_meshes(const struct hoop_mesh_shape *one,
         sizes[n_axes++] = (uint32_t)(next / border);
         border = next;
     }
-    if (next_axes_product(other, border) != 0 || n_axes == 0)
+    if (mesh_axes_product_above(other, border) != 0 || n_axes == 0)
         return false;
     out_fine->n_axes = n_axes;
     for (uint32_t axis = 0; axis < n_axes; axis++)
@@ -62,10 +62,10 @@ refinement_of_meshes(const struct hoop_mesh_shape *one,
 
 /* Appends the axes of fine that make up axis of coarse. */
 static void
-axes_add_refined(const struct hoop_mesh_shape *coarse,
-                 const struct hoop_mesh_shape *fine,
-                 uint32_t axis,
-                 struct hoop_axes *axes)
+axes_append_refined(const struct hoop_mesh_shape *coarse,
+                    const struct hoop_mesh_shape *fine,
+                    uint32_t axis,
+                    struct hoop_axes *axes)
 {
     uint64_t behind = 1;
     uint64_t product = 1;
@@ -90,7 +90,7 @@ axes_refine(const struct hoop_mesh_shape *coarse,
     struct hoop_axes refined = {.n_axes = 0};
 
     for (uint32_t i = 0; i < axes->n_axes; i++)
-        axes_add_refined(coarse, fine, axes->axes[i], &refined);
+        axes_append_refined(coarse, fine, axes->axes[i], &refined);
     return refined;
 }
 
@@ -125,7 +125,8 @@ redistribute_arguments_check(const struct hoop_dtensor *dtensor,
 
 /* Returns the index of a world rank, or HOOP_NO_RANK. */
 static uint32_t
-participant_index(const struct participants *participants, uint32_t world_rank)
+participants_index_of_rank(const struct participants *participants,
+                           uint32_t world_rank)
 {
     for (uint32_t i = 0; i < participants->request.n_ranks; i++) {
         if (participants->ranks[i] == world_rank)
@@ -149,7 +150,7 @@ participants_list_ranks(struct participants *participants,
                                              "meshes");
     participants->request.n_ranks = union_comm_list_ranks(
         source, target, participants->ranks, participants->places);
-    participants->here = participant_index(
+    participants->here = participants_index_of_rank(
         participants, hoop_comm_rank(mesh_world_comm(source)));
     return HOOP_OK;
 }
@@ -178,7 +179,7 @@ participants_refine_meshes(struct participants *participants)
             return;
     }
     if (mesh_sizes_equal(&from->mesh, &to->mesh) ||
-        !refinement_of_meshes(&from->mesh, &to->mesh, &fine))
+        !mesh_shapes_common_refinement(&from->mesh, &to->mesh, &fine))
         return;
     from->sharding =
         refinement_refine_sharding(&from->mesh, &fine, &from->sharding);

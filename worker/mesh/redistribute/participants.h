@@ -54,9 +54,9 @@ participants_deinit_at(struct participants *participants)
  * size 1. Returns false if there is none (2 x 3 and 3 x 2), or if it has too
  * many axes. */
 bool
-refinement_of_meshes(const struct hoop_mesh_shape *one,
-                     const struct hoop_mesh_shape *other,
-                     struct hoop_mesh_shape *out_fine);
+mesh_shapes_common_refinement(const struct hoop_mesh_shape *one,
+                              const struct hoop_mesh_shape *other,
+                              struct hoop_mesh_shape *out_fine);
 
 /* Returns the sharding over fine, which refines coarse, that gives every place
  * the same part. */

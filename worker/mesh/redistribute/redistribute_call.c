@@ -63,7 +63,7 @@ redistribute_call_is_reduction(const struct redistribute_call_request *call)
 /* Bools become 0 or 1: along axes of size 1 an element has a single addend,
  * which no reduction has normalised. */
 static void
-reduced_part_normalize(const struct hoop_tensor *reduced)
+reduced_part_reduce_single(const struct hoop_tensor *reduced)
 {
     if (reduced->data)
         reduction_of_one(reduced->dtype, reduced->data, operand_count(reduced));
@@ -74,7 +74,7 @@ redistribute_call_finish(void *owner)
 {
     struct redistribute_call *redistribute_call = owner;
 
-    reduced_part_normalize(&redistribute_call->reduced);
+    reduced_part_reduce_single(&redistribute_call->reduced);
     if (redistribute_call->changed) {
         const struct hoop_dtensor before = *redistribute_call->changed;
 
@@ -206,7 +206,7 @@ redistribute_call_in_place(const struct redistribute_call_request *call,
         redistribution_n_steps(
             cached_plan_redistribution(redistribute_call->cached_plan)) == 0) {
         if (redistribute_call_is_reduction(call))
-            reduced_part_normalize(&dtensor->local);
+            reduced_part_reduce_single(&dtensor->local);
         dtensor_set_layout(dtensor, &call->spec);
         return op_return_completed(call);
     }
@@ -254,7 +254,7 @@ redistribute_call_into_tensor(const struct redistribute_call_request *call,
             call->from->local.dtype, &call->from->shape, &call->spec, &label);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (!dtensor_is_here(label)) {
+    if (!dtensor_is_rank_in_mesh(label)) {
         status = redistribute_call_run(STEAL(redistribute_call), call,
                                        &label->local);
         return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -288,7 +288,7 @@ redistribution_step_describe(const struct participants *participants,
 
     *out_step = (struct hoop_step){
         .kind = step->kind,
-        .mesh = step->mesh == REDISTRIBUTION_FROM
+        .mesh = step->mesh == REDISTRIBUTION_MESH_FROM
                     ? participants->request.from.mesh
                     : participants->request.to.mesh,
         .axes = step->axes,
@@ -349,7 +349,7 @@ struct pointer_arguments {
 };
 
 static enum hoop_status
-call_arguments_check(const struct pointer_arguments *pointer_arguments)
+pointer_arguments_check_null(const struct pointer_arguments *pointer_arguments)
 {
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
@@ -380,7 +380,7 @@ dtensor_redistribute(const hoop_dtensor_t *dtensor,
         {"dtensor", "spec", "out_dtensor"},
         {dtensor, spec, out_dtensor},
     };
-    enum hoop_status status = call_arguments_check(&pointer_arguments);
+    enum hoop_status status = pointer_arguments_check_null(&pointer_arguments);
 
     if (status == HOOP_OK)
         status = redistribute_call_into_new(
@@ -413,8 +413,8 @@ hoop_dtensor_redistribute_start(const hoop_dtensor_t *dtensor,
 
 /* Checks the spec as given, since its partial axes are dropped afterwards. */
 static enum hoop_status
-input_spec_check(const hoop_dtensor_t *grad,
-                 const struct hoop_tensor_spec *spec)
+backward_input_spec_check(const hoop_dtensor_t *grad,
+                          const struct hoop_tensor_spec *spec)
 {
     if (!spec->mesh)
         return error_raise(HOOP_E_INVALID, "spec->mesh is NULL");
@@ -434,10 +434,10 @@ dtensor_redistribute_backward(const hoop_dtensor_t *grad,
         {"grad", "input_spec", "out_grad"},
         {grad, input_spec, out_grad},
     };
-    enum hoop_status status = call_arguments_check(&pointer_arguments);
+    enum hoop_status status = pointer_arguments_check_null(&pointer_arguments);
 
     if (status == HOOP_OK)
-        status = input_spec_check(grad, input_spec);
+        status = backward_input_spec_check(grad, input_spec);
     if (status == HOOP_OK) {
         struct redistribute_call_request call = {.from = grad,
                                                  .spec = *input_spec,
@@ -482,7 +482,7 @@ dtensor_set_spec(hoop_dtensor_t *dtensor,
         {"dtensor", "spec"},
         {dtensor, spec},
     };
-    enum hoop_status status = call_arguments_check(&pointer_arguments);
+    enum hoop_status status = pointer_arguments_check_null(&pointer_arguments);
 
     if (status == HOOP_OK)
         status = redistribute_call_in_place(
@@ -519,7 +519,7 @@ dtensor_gather(const hoop_dtensor_t *dtensor,
         {"dtensor", "out"},
         {dtensor, out},
     };
-    enum hoop_status status = call_arguments_check(&pointer_arguments);
+    enum hoop_status status = pointer_arguments_check_null(&pointer_arguments);
 
     if (status == HOOP_OK)
         status = redistribute_call_into_tensor(

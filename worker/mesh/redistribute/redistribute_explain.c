@@ -13,12 +13,12 @@
 #include "tensor/layout.h"
 
 enum {
-    CELL = 24,
-    LAYOUT_CELL = 256,
+    TEXT_CELL_SIZE = 24,
+    LAYOUT_CELL_SIZE = 256,
 };
 
 struct text_cell {
-    char text[CELL];
+    char text[TEXT_CELL_SIZE];
 };
 
 static struct text_cell
@@ -117,7 +117,7 @@ step_dims_to_text(const struct hoop_step *step)
 }
 
 struct layout_cell {
-    char text[LAYOUT_CELL];
+    char text[LAYOUT_CELL_SIZE];
 };
 
 /* Returns the text "[S0, R] on 2 x 4". */

@@ -22,7 +22,7 @@
 
 enum {
     /* as any allocation of a tensor */
-    ALIGNMENT = 64,
+    STEP_BUFFER_ALIGNMENT = 64,
 };
 
 struct redistribute_runner {
@@ -33,8 +33,8 @@ struct redistribute_runner {
     struct buffer_steps buffer_steps;
     uint32_t at; /* index of the next step */
     struct local_step
-        *under_way; /* the step whose received blocks are not unpacked yet */
-    void *step_buffers[N_BUFFERS];
+        *unpack_step; /* the step whose received blocks are not unpacked yet */
+    void *step_buffers[N_STEP_BUFFERS];
 };
 
 static void
@@ -50,17 +50,17 @@ redistribute_runner_destroy(void *owner)
 }
 
 static struct view_memory
-buffer_memory(const struct redistribute_runner *redistribute_runner,
-              enum buffer buffer)
+step_buffer_view_memory(const struct redistribute_runner *redistribute_runner,
+                        enum buffer buffer)
 {
     return (struct view_memory){redistribute_runner->dtype,
                                 redistribute_runner->step_buffers[buffer]};
 }
 
 static uint8_t *
-buffer_element_at(const struct redistribute_runner *redistribute_runner,
-                  enum buffer buffer,
-                  size_t element)
+step_buffer_element_at(const struct redistribute_runner *redistribute_runner,
+                       enum buffer buffer,
+                       size_t element)
 {
     uint8_t *bytes = redistribute_runner->step_buffers[buffer];
 
@@ -77,7 +77,7 @@ local_step_unpack_received(
 {
     const struct transfer_plan *transfer_plan = local_step->transfer_plan;
     const struct view_memory after =
-        buffer_memory(redistribute_runner, local_step->after.buffer);
+        step_buffer_view_memory(redistribute_runner, local_step->after.buffer);
 
     if (local_step->after.buffer == BUFFER_NONE ||
         local_step->receive_buffer == local_step->after.buffer)
@@ -85,14 +85,14 @@ local_step_unpack_received(
     view_unpack(&local_step->after.view, &after, transfer_plan->in,
                 transfer_plan->n_in,
                 redistribute_runner->step_buffers[local_step->receive_buffer]);
-    if (!local_step->has_kept)
+    if (!local_step->has_own_block)
         return;
     const struct view_memory before =
-        buffer_memory(redistribute_runner, local_step->before.buffer);
+        step_buffer_view_memory(redistribute_runner, local_step->before.buffer);
     const struct view out =
-        view_cut(&local_step->before.view, &local_step->kept_out);
+        view_cut(&local_step->before.view, &local_step->own_block_before);
     const struct view in =
-        view_cut(&local_step->after.view, &local_step->kept_in);
+        view_cut(&local_step->after.view, &local_step->own_block_after);
     view_copy(&out, &before, &in, &after);
 }
 
@@ -101,11 +101,11 @@ static void
 local_step_fill_neutral(const struct redistribute_runner *redistribute_runner,
                         const struct local_step *local_step)
 {
-    if (local_step->is_filled)
+    if (local_step->is_neutral_fill)
         neutral_fill(
             redistribute_runner->dtype, local_step->step->after.partial_op,
             redistribute_runner->step_buffers[local_step->after.buffer],
-            view_n_elements(&local_step->after.view.shape));
+            view_shape_n_elements(&local_step->after.view.shape));
 }
 
 /* Unpacks the last step, and performs all steps up to the next one that sends.
@@ -113,10 +113,10 @@ local_step_fill_neutral(const struct redistribute_runner *redistribute_runner,
 static struct local_step *
 redistribute_runner_advance(struct redistribute_runner *redistribute_runner)
 {
-    if (redistribute_runner->under_way)
+    if (redistribute_runner->unpack_step)
         local_step_unpack_received(redistribute_runner,
-                                   redistribute_runner->under_way);
-    redistribute_runner->under_way = NULL;
+                                   redistribute_runner->unpack_step);
+    redistribute_runner->unpack_step = NULL;
     while (redistribute_runner->at <
            redistribute_runner->buffer_steps.n_buffer_steps) {
         struct local_step *local_step =
@@ -149,7 +149,7 @@ local_step_collective(struct redistribute_runner *redistribute_runner,
                                    ? local_step->send_buffer
                                    : local_step->before.buffer;
     const struct view_memory before =
-        buffer_memory(redistribute_runner, local_step->before.buffer);
+        step_buffer_view_memory(redistribute_runner, local_step->before.buffer);
     struct engine_collective collective = {
         .call = {.name = CALL_REDISTRIBUTE,
                  .dtype = redistribute_runner->dtype,
@@ -157,9 +157,9 @@ local_step_collective(struct redistribute_runner *redistribute_runner,
                  .count = redistribute_runner->count},
         .algorithm = local_step->step->algorithm,
         .shape = transfer_plan->shape,
-        .members = transfer_plan_members(transfer_plan),
-        .input =
-            buffer_element_at(redistribute_runner, source, local_step->first),
+        .members = transfer_plan_member_ranks(transfer_plan),
+        .input = step_buffer_element_at(redistribute_runner, source,
+                                        local_step->first),
         .output = redistribute_runner->step_buffers[local_step->receive_buffer],
     };
 
@@ -169,7 +169,7 @@ local_step_collective(struct redistribute_runner *redistribute_runner,
         view_pack(&local_step->before.view, &before, transfer_plan->out,
                   transfer_plan->n_out,
                   redistribute_runner->step_buffers[local_step->send_buffer]);
-    redistribute_runner->under_way = local_step;
+    redistribute_runner->unpack_step = local_step;
     return collective;
 }
 
@@ -213,9 +213,9 @@ redistribute_runner_finish(void *owner)
         redistribute_runner->step_buffers[last->buffer] !=
             redistribute_runner->step_buffers[BUFFER_OUTPUT]) {
         const struct view_memory from =
-            buffer_memory(redistribute_runner, last->buffer);
+            step_buffer_view_memory(redistribute_runner, last->buffer);
         const struct view_memory to =
-            buffer_memory(redistribute_runner, BUFFER_OUTPUT);
+            step_buffer_view_memory(redistribute_runner, BUFFER_OUTPUT);
         const struct view whole = view_of_shape(&last->view.shape);
 
         view_copy(&last->view, &from, &whole, &to);
@@ -238,8 +238,10 @@ redistribute_runner_allocate(struct redistribute_runner *redistribute_runner)
 
         if (n_bytes == 0)
             continue;
-        redistribute_runner->step_buffers[buffer] = aligned_alloc(
-            ALIGNMENT, (n_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+        redistribute_runner->step_buffers[buffer] =
+            aligned_alloc(STEP_BUFFER_ALIGNMENT,
+                          (n_bytes + STEP_BUFFER_ALIGNMENT - 1) /
+                              STEP_BUFFER_ALIGNMENT * STEP_BUFFER_ALIGNMENT);
         if (!redistribute_runner->step_buffers[buffer])
             return error_raise(HOOP_E_EXHAUSTED,
                                "no memory to sort %zu bytes by rank", n_bytes);
@@ -319,7 +321,7 @@ redistribute_runner_start_op(struct redistribute_runner *redistribute_runner,
 
 /* On a process outside the communicator only the hooks are called. */
 static enum hoop_status
-redistribute_start_outside(struct chain *hooks, struct op **out_op)
+redistribute_start_as_nonmember(struct chain *hooks, struct op **out_op)
 {
     const enum hoop_status status =
         hooks->finish ? hooks->finish(hooks->owner) : HOOP_OK;
@@ -341,7 +343,7 @@ redistribute_runner_start_mode(
     struct redistribute_runner *redistribute_runner = NULL;
 
     if (request->rank == HOOP_NO_RANK)
-        return redistribute_start_outside(&hooks, out_op);
+        return redistribute_start_as_nonmember(&hooks, out_op);
     enum hoop_status status =
         redistribute_runner_create(request, &redistribute_runner);
     if (status != HOOP_OK) {

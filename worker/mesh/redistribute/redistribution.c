@@ -122,8 +122,9 @@ redistribution_check(const struct redistribution_request *request,
 
 enum {
     /* Blocks that a plan cuts begin on cache lines, as in other calls. */
-    GRANULE_BYTES = 64,
-    SIGNATURE_MAX = 16 + HOOP_MAX_DIMS + 2 * HOOP_MAX_AXES + 6 * HOOP_MAX_STEPS,
+    BLOCK_GRANULE_BYTES = 64,
+    REDISTRIBUTION_SIGNATURE_MAX =
+        16 + HOOP_MAX_DIMS + 2 * HOOP_MAX_AXES + 6 * HOOP_MAX_STEPS,
 };
 
 static const uint32_t NO_STEP = UINT32_MAX;
@@ -140,8 +141,8 @@ struct redistribution {
     struct exchange exchange; /* of exchange_step */
     /* the only step that is an exchange, or NO_STEP */
     uint32_t exchange_step;
-    uint32_t n_numbers;
-    size_t numbers[SIGNATURE_MAX];
+    uint32_t n_signature_numbers;
+    size_t numbers[REDISTRIBUTION_SIGNATURE_MAX];
     struct replicas replicas; /* its lists are in lists */
     /* The places by rank on both sides, the two lists of the replicas, then the
      * ranks by place on both sides. */
@@ -206,7 +207,7 @@ redistribution_allocate(const struct redistribution_request *request,
     made->replicas = (struct replicas){
         .n_ranks = request->n_ranks,
         .source = places + 2 * (size_t)request->n_ranks,
-        .n_takers = places + 3 * (size_t)request->n_ranks,
+        .n_receiving_ranks = places + 3 * (size_t)request->n_ranks,
     };
     uint32_t *ranks = made->lists + 4 * (size_t)request->n_ranks;
     for (size_t i = 0; i < 2 * (size_t)request->n_ranks; i++)
@@ -239,11 +240,12 @@ step_start_mesh(const struct redistribution *redistribution, uint32_t step)
     const struct redistribution_steps *steps = &redistribution->steps;
 
     if (step < steps->n_steps && steps->steps[step].kind == HOOP_STEP_EXCHANGE)
-        return REDISTRIBUTION_FROM;
+        return REDISTRIBUTION_MESH_FROM;
     if (step < steps->n_steps)
         return steps->steps[step].mesh;
-    return redistribution->meshes == EXCHANGE_ONE_MESH ? REDISTRIBUTION_FROM
-                                                       : REDISTRIBUTION_TO;
+    return redistribution->meshes == EXCHANGE_ONE_MESH
+               ? REDISTRIBUTION_MESH_FROM
+               : REDISTRIBUTION_MESH_TO;
 }
 
 static void
@@ -259,12 +261,12 @@ redistribution_fill_tilings(struct redistribution *redistribution,
         const struct redistribution_step *step =
             &redistribution->steps.steps[i];
 
-        tiling_init(&redistribution->tilings[i],
-                    is_end ? &problem->to : &step->before,
-                    step_start_mesh(redistribution, i) == REDISTRIBUTION_FROM
-                        ? &request->from.mesh
-                        : &request->to.mesh,
-                    &request->shape);
+        tiling_init(
+            &redistribution->tilings[i], is_end ? &problem->to : &step->before,
+            step_start_mesh(redistribution, i) == REDISTRIBUTION_MESH_FROM
+                ? &request->from.mesh
+                : &request->to.mesh,
+            &request->shape);
         if (is_end || step->kind != HOOP_STEP_EXCHANGE)
             continue;
         redistribution->exchange_step = i;
@@ -276,8 +278,9 @@ redistribution_fill_tilings(struct redistribution *redistribution,
 static void
 signature_add_number(struct redistribution *redistribution, uint64_t number)
 {
-    assert(redistribution->n_numbers < SIGNATURE_MAX);
-    redistribution->numbers[redistribution->n_numbers++] = (size_t)number;
+    assert(redistribution->n_signature_numbers < REDISTRIBUTION_SIGNATURE_MAX);
+    redistribution->numbers[redistribution->n_signature_numbers++] =
+        (size_t)number;
 }
 
 /* The FNV-1a hash. */
@@ -453,7 +456,7 @@ redistribution_plan_shape(const struct redistribution *redistribution,
     const struct redistribution_step *this =
         redistribution_step(redistribution, step);
     const struct grid *grid = &redistribution->tilings[step].grid;
-    const size_t granule = GRANULE_BYTES / redistribution->element_size;
+    const size_t granule = BLOCK_GRANULE_BYTES / redistribution->element_size;
     struct plan_shape shape = {.size = 1, .granule = granule > 0 ? granule : 1};
     uint32_t at[HOOP_MAX_AXES];
 
@@ -591,6 +594,6 @@ const size_t *
 redistribution_signature(const struct redistribution *redistribution,
                          uint32_t *out_n_numbers)
 {
-    *out_n_numbers = redistribution->n_numbers;
+    *out_n_numbers = redistribution->n_signature_numbers;
     return redistribution->numbers;
 }

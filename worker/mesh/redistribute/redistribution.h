@@ -58,8 +58,8 @@ struct redistribution_request {
 };
 
 enum redistribution_mesh {
-    REDISTRIBUTION_FROM, /* the mesh of from, which may also be that of to */
-    REDISTRIBUTION_TO,
+    REDISTRIBUTION_MESH_FROM, /* the mesh of from, which may also be that of to */
+    REDISTRIBUTION_MESH_TO,
 };
 
 struct redistribution_step {
@@ -134,8 +134,8 @@ redistribution_line_member(const struct redistribution *redistribution,
 /* A box of elements, and its position in the parts of two ranks. */
 struct redistribution_piece {
     struct hoop_shape shape;
-    size_t in_sender[HOOP_MAX_DIMS]; /* offset along each dimension */
-    size_t in_receiver[HOOP_MAX_DIMS];
+    size_t sender_offset[HOOP_MAX_DIMS]; /* offset along each dimension */
+    size_t receiver_offset[HOOP_MAX_DIMS];
 };
 
 /* Finds what sender gives to receiver in an exchange. Both are ranks of the

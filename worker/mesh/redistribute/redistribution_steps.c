@@ -38,8 +38,8 @@ problem_build_exchange(const struct redistribution_problem *problem,
 {
     const struct redistribution_request *request = problem->request;
     struct exchange exchange = {
-        .from = *problem->sides[REDISTRIBUTION_FROM],
-        .to = *problem->sides[REDISTRIBUTION_TO],
+        .from = *problem->sides[REDISTRIBUTION_MESH_FROM],
+        .to = *problem->sides[REDISTRIBUTION_MESH_TO],
         .replicas = problem->replicas,
     };
 
@@ -54,14 +54,14 @@ static const struct hoop_mesh_shape *
 problem_mesh_shape(const struct redistribution_problem *problem,
                    enum redistribution_mesh mesh)
 {
-    return mesh == REDISTRIBUTION_FROM ? &problem->request->from.mesh
-                                       : &problem->request->to.mesh;
+    return mesh == REDISTRIBUTION_MESH_FROM ? &problem->request->from.mesh
+                                            : &problem->request->to.mesh;
 }
 
 static size_t
-largest_part_elements(const struct redistribution_problem *problem,
-                      enum redistribution_mesh mesh,
-                      const struct hoop_sharding *sharding)
+largest_part_n_elements(const struct redistribution_problem *problem,
+                        enum redistribution_mesh mesh,
+                        const struct hoop_sharding *sharding)
 {
     struct tiling tiling;
 
@@ -89,10 +89,10 @@ path_step_estimate_cost(struct redistribution_search *redistribution_search,
         const struct step_cost_request mesh_step = {
             .mesh_step = &path_step->mesh_step,
             .mesh = path_step->mesh,
-            .n_before = largest_part_elements(problem, path_step->mesh,
-                                              &path_step->before),
-            .n_after = largest_part_elements(problem, path_step->mesh,
-                                             &path_step->mesh_step.after),
+            .elements_before = largest_part_n_elements(problem, path_step->mesh,
+                                                       &path_step->before),
+            .elements_after = largest_part_n_elements(
+                problem, path_step->mesh, &path_step->mesh_step.after),
         };
 
         status = step_cost_of_mesh_step(&redistribution_search->step_costs,
@@ -136,7 +136,7 @@ redistribution_reduced_axes(const struct redistribution_problem *problem)
 }
 
 static unsigned
-mesh_long_axes_mask(const struct hoop_mesh_shape *mesh)
+mesh_axes_above_one_mask(const struct hoop_mesh_shape *mesh)
 {
     unsigned mask = 0;
 
@@ -149,7 +149,7 @@ mesh_long_axes_mask(const struct hoop_mesh_shape *mesh)
 
 /* Only a mean of integers differs from a mean of means. */
 static enum mesh_step_reductions
-mesh_step_reductions_of(const struct redistribution_problem *problem,
+problem_reductions_mode(const struct redistribution_problem *problem,
                         const struct hoop_sharding *from)
 {
     const bool is_cut_off = from->partial_op == HOOP_AVG &&
@@ -160,7 +160,7 @@ mesh_step_reductions_of(const struct redistribution_problem *problem,
 
 /* to has no partial axes that only a fill makes. */
 static struct shortest_path_request
-search_shortest_path_request(
+redistribution_search_path_request(
     struct redistribution_search *redistribution_search,
     const struct hoop_sharding *from,
     const struct hoop_sharding *to)
@@ -173,7 +173,7 @@ search_shortest_path_request(
         redistribution_search->problem->meshes == EXCHANGE_ONE_MESH;
     const unsigned gathered = replicas_shared_axes(
         redistribution_search->problem->replicas,
-        redistribution_search->problem->sides[REDISTRIBUTION_TO]);
+        redistribution_search->problem->sides[REDISTRIBUTION_MESH_TO]);
     const unsigned used =
         sharding_cut_axes_mask(from) | sharding_cut_axes_mask(to) | reduced;
 
@@ -183,20 +183,21 @@ search_shortest_path_request(
         .to = *to,
         .from_rules = {.mesh = request->from.mesh,
                        .shape = request->shape,
-                       .cutting =
-                           is_one ? used
-                                  : mesh_long_axes_mask(&request->from.mesh),
+                       .cutting = is_one ? used
+                                         : mesh_axes_above_one_mask(
+                                               &request->from.mesh),
                        .reduced = reduced,
                        .gathered = gathered,
-                       .reductions = mesh_step_reductions_of(
+                       .reductions = problem_reductions_mode(
                            redistribution_search->problem, from),
-                       .n_together = HOOP_MAX_AXES},
+                       .n_axes_per_step_max = HOOP_MAX_AXES},
         .to_rules = {.mesh = request->to.mesh,
                      .shape = request->shape,
                      .cutting =
-                         is_one ? used : mesh_long_axes_mask(&request->to.mesh),
+                         is_one ? used
+                                : mesh_axes_above_one_mask(&request->to.mesh),
                      .gathered = gathered,
-                     .n_together = HOOP_MAX_AXES},
+                     .n_axes_per_step_max = HOOP_MAX_AXES},
         .n_path_steps = PATH_STEPS_MAX,
         .cost = path_step_time_ns,
         .owner = redistribution_search,
@@ -239,15 +240,15 @@ fill_step_append(const struct redistribution_problem *problem,
 {
     struct redistribution_step step = {
         .kind = HOOP_STEP_FILL,
-        .mesh = problem->meshes == EXCHANGE_ONE_MESH ? REDISTRIBUTION_FROM
-                                                     : REDISTRIBUTION_TO,
+        .mesh = problem->meshes == EXCHANGE_ONE_MESH ? REDISTRIBUTION_MESH_FROM
+                                                     : REDISTRIBUTION_MESH_TO,
         .axes = problem->to.partial,
         .before = *before,
         .after = problem->to,
     };
 
     axes_remove(&step.axes,
-                kept | ~mesh_long_axes_mask(&problem->request->to.mesh));
+                kept | ~mesh_axes_above_one_mask(&problem->request->to.mesh));
     if (step.axes.n_axes > 0)
         steps->steps[steps->n_steps++] = step;
 }
@@ -309,9 +310,9 @@ redistribution_search_create(const struct redistribution_problem *problem,
         step_costs_init(&redistribution_search->step_costs, problem->request);
     if (status != HOOP_OK)
         return error_pass(status);
-    redistribution_search->step_costs.sides[REDISTRIBUTION_FROM] =
+    redistribution_search->step_costs.sides[REDISTRIBUTION_MESH_FROM] =
         problem->sides[0];
-    redistribution_search->step_costs.sides[REDISTRIBUTION_TO] =
+    redistribution_search->step_costs.sides[REDISTRIBUTION_MESH_TO] =
         problem->sides[1];
     *out_step_search = STEAL(redistribution_search);
     return HOOP_OK;
@@ -339,7 +340,7 @@ redistribution_steps_find(const struct redistribution_problem *problem,
     if (status != HOOP_OK)
         return error_pass(status);
     const struct shortest_path_request wanted =
-        search_shortest_path_request(redistribution_search, &from, &to);
+        redistribution_search_path_request(redistribution_search, &from, &to);
     status = shortest_path_find(&wanted, &shortest_path);
     if (status != HOOP_OK)
         return error_pass(status);

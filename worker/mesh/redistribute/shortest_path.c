@@ -19,15 +19,15 @@
 #include "mesh/grid.h"
 
 enum search_phase {
-    PHASE_REDUCE,
-    PHASE_LINES,
-    PHASE_EXCHANGED,
+    SEARCH_PHASE_REDUCE,
+    SEARCH_PHASE_LINE_STEPS,
+    SEARCH_PHASE_EXCHANGED,
 };
 
 enum {
     /* twice LIMIT_PATH_SHARDINGS, a power of two */
-    N_SLOTS = 2 * LIMIT_PATH_SHARDINGS,
-    PHASE_SHIFT = 60,
+    PATH_SEARCH_HASH_SLOTS = 2 * LIMIT_PATH_SHARDINGS,
+    SEARCH_PHASE_KEY_SHIFT = 60,
 };
 
 struct search_node {
@@ -47,18 +47,20 @@ struct path_search {
     /* the nearest node that is the target; NO_NODE: none yet */
     uint32_t goal;
     uint32_t n_nodes;
-    uint32_t slots[N_SLOTS]; /* index of the node plus 1; 0: free */
+    uint32_t
+        slots[PATH_SEARCH_HASH_SLOTS]; /* index of the node plus 1; 0: free */
     struct search_node nodes[LIMIT_PATH_SHARDINGS];
 };
 
 static const uint32_t NO_NODE = UINT32_MAX;
 
 static const struct mesh_step_rules *
-phase_step_rules(const struct path_search *path_search,
-                 enum search_phase search_phase)
+search_phase_step_rules(const struct path_search *path_search,
+                        enum search_phase search_phase)
 {
-    return search_phase == PHASE_EXCHANGED ? &path_search->request->to_rules
-                                           : &path_search->request->from_rules;
+    return search_phase == SEARCH_PHASE_EXCHANGED
+               ? &path_search->request->to_rules
+               : &path_search->request->from_rules;
 }
 
 static const struct hoop_sharding *
@@ -84,7 +86,7 @@ search_node_slot_find(const struct path_search *path_search, uint64_t key)
     uint64_t hash = key * 0x9e3779b97f4a7c15u;
 
     for (hash >>= 32;; hash++) {
-        const uint32_t slot = (uint32_t)(hash % N_SLOTS);
+        const uint32_t slot = (uint32_t)(hash % PATH_SEARCH_HASH_SLOTS);
         const uint32_t entry = path_search->slots[slot];
 
         if (entry == 0 || path_search->nodes[entry - 1].key == key)
@@ -97,7 +99,7 @@ search_node_is_goal(const struct path_search *path_search,
                     const struct search_node *search_node)
 {
     if (path_search->request->kind == SHORTEST_PATH_TWO_MESHES &&
-        search_node->search_phase != PHASE_EXCHANGED)
+        search_node->search_phase != SEARCH_PHASE_EXCHANGED)
         return false;
     return sharding_key(search_node_sharding(search_node)) ==
            sharding_key(&path_search->request->to);
@@ -146,7 +148,7 @@ path_search_try_step(struct path_search *path_search,
     const struct shortest_path_request *request = path_search->request;
     const uint32_t n_path_steps = path_search->nodes[from].n_path_steps + 1;
     const uint64_t key = sharding_key(&path_step->mesh_step.after) |
-                         (uint64_t)search_phase << PHASE_SHIFT;
+                         (uint64_t)search_phase << SEARCH_PHASE_KEY_SHIFT;
     double cost = 0;
 
     *out_node = NO_NODE;
@@ -190,14 +192,14 @@ mesh_step_is_allowed(const struct path_search *path_search,
 {
     const struct shortest_path_request *request = path_search->request;
 
-    if (search_node->search_phase == PHASE_EXCHANGED)
+    if (search_node->search_phase == SEARCH_PHASE_EXCHANGED)
         return mesh_step->kind == HOOP_STEP_ALLGATHER &&
                sharding_key(&mesh_step->after) == sharding_key(&request->to);
     if (request->kind == SHORTEST_PATH_TWO_MESHES &&
         !mesh_step_is_reduction(mesh_step))
         return false;
     return sharding_largest_part(
-               phase_step_rules(path_search, search_node->search_phase),
+               search_phase_step_rules(path_search, search_node->search_phase),
                &mesh_step->after) <= path_search->largest;
 }
 
@@ -205,9 +207,9 @@ static enum search_phase
 search_phase_after_step(const struct search_node *search_node,
                         const struct mesh_step *mesh_step)
 {
-    return search_node->search_phase == PHASE_REDUCE &&
+    return search_node->search_phase == SEARCH_PHASE_REDUCE &&
                    !mesh_step_is_reduction(mesh_step)
-               ? PHASE_LINES
+               ? SEARCH_PHASE_LINE_STEPS
                : search_node->search_phase;
 }
 
@@ -218,7 +220,7 @@ path_search_try_mesh_steps(struct path_search *path_search, uint32_t from)
     struct mesh_step mesh_steps[MESH_STEPS_MAX];
     uint32_t reached;
     const uint32_t n_mesh_steps = mesh_steps_enumerate(
-        phase_step_rules(path_search, search_node->search_phase),
+        search_phase_step_rules(path_search, search_node->search_phase),
         search_node_sharding(search_node), mesh_steps);
 
     for (uint32_t i = 0; i < n_mesh_steps; i++) {
@@ -226,9 +228,9 @@ path_search_try_mesh_steps(struct path_search *path_search, uint32_t from)
             continue;
         const struct path_step path_step = {
             .mesh_step = mesh_steps[i],
-            .mesh = search_node->search_phase == PHASE_EXCHANGED
+            .mesh = search_node->search_phase == SEARCH_PHASE_EXCHANGED
                         ? search_node->path_step.mesh
-                        : REDISTRIBUTION_FROM,
+                        : REDISTRIBUTION_MESH_FROM,
             .before = *search_node_sharding(search_node),
         };
         const enum hoop_status status = path_search_try_step(
@@ -250,7 +252,7 @@ search_node_can_exchange(const struct path_search *path_search,
         axes_mask(&search_node_sharding(search_node)->partial);
 
     return path_search->request->kind != SHORTEST_PATH_MESH_STEPS &&
-           search_node->search_phase == PHASE_REDUCE &&
+           search_node->search_phase == SEARCH_PHASE_REDUCE &&
            !(partial & path_search->request->from_rules.reduced);
 }
 
@@ -262,13 +264,13 @@ path_search_try_exchange(struct path_search *path_search,
     const struct path_step path_step = {
         .mesh_step = {.kind = HOOP_STEP_EXCHANGE, .after = *to},
         .mesh = path_search->request->kind == SHORTEST_PATH_ONE_MESH
-                    ? REDISTRIBUTION_FROM
-                    : REDISTRIBUTION_TO,
+                    ? REDISTRIBUTION_MESH_FROM
+                    : REDISTRIBUTION_MESH_TO,
         .before = *search_node_sharding(&path_search->nodes[from]),
     };
     uint32_t reached;
     const enum hoop_status status = path_search_try_step(
-        path_search, from, &path_step, PHASE_EXCHANGED, &reached);
+        path_search, from, &path_step, SEARCH_PHASE_EXCHANGED, &reached);
 
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -276,10 +278,10 @@ path_search_try_exchange(struct path_search *path_search,
 /* Tries an exchange to sharding if an allgather along dim can turn it into the
  * target. */
 static enum hoop_status
-path_search_try_detour(struct path_search *path_search,
-                       uint32_t from,
-                       const struct hoop_sharding *sharding,
-                       uint32_t dim)
+path_search_try_exchange_gather(struct path_search *path_search,
+                                uint32_t from,
+                                const struct hoop_sharding *sharding,
+                                uint32_t dim)
 {
     const struct mesh_step_rules *rules = &path_search->request->to_rules;
     const uint32_t n = axes_n_ranks(&sharding->dims[dim], &rules->mesh);
@@ -292,9 +294,9 @@ path_search_try_detour(struct path_search *path_search,
 /* Tries exchanges to shardings where axes that the target does not use cut dim
  * as well: each of them alone, and together with those before it. */
 static enum hoop_status
-path_search_try_detours(struct path_search *path_search,
-                        uint32_t from,
-                        uint32_t dim)
+path_search_try_exchange_gathers(struct path_search *path_search,
+                                 uint32_t from,
+                                 uint32_t dim)
 {
     const struct mesh_step_rules *rules = &path_search->request->to_rules;
     const struct hoop_sharding *to = &path_search->request->to;
@@ -309,9 +311,10 @@ path_search_try_detours(struct path_search *path_search,
         axes_append(&alone.dims[dim], axis);
         axes_append(&together.dims[dim], axis);
         enum hoop_status status =
-            path_search_try_detour(path_search, from, &alone, dim);
+            path_search_try_exchange_gather(path_search, from, &alone, dim);
         if (status == HOOP_OK)
-            status = path_search_try_detour(path_search, from, &together, dim);
+            status = path_search_try_exchange_gather(path_search, from,
+                                                     &together, dim);
         if (status != HOOP_OK)
             return error_pass(status);
     }
@@ -326,7 +329,7 @@ path_search_try_exchanges(struct path_search *path_search, uint32_t from)
     const uint32_t n_dims = path_search->request->to_rules.shape.n_dims;
 
     for (uint32_t dim = 0; dim < n_dims && status == HOOP_OK; dim++)
-        status = path_search_try_detours(path_search, from, dim);
+        status = path_search_try_exchange_gathers(path_search, from, dim);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -400,8 +403,8 @@ path_search_add_greedy_path(struct path_search *path_search)
             return HOOP_OK;
         const struct path_step path_step = {.mesh_step = mesh_steps[i],
                                             .before = before};
-        const enum hoop_status status =
-            path_search_try_step(path_search, at, &path_step, PHASE_LINES, &at);
+        const enum hoop_status status = path_search_try_step(
+            path_search, at, &path_step, SEARCH_PHASE_LINE_STEPS, &at);
         if (status != HOOP_OK)
             return error_pass(status);
     }
@@ -428,8 +431,8 @@ path_search_add_direct_path(struct path_search *path_search)
         axes_remove(&path_step.mesh_step.after.partial, axes_mask(&summed));
         if (path_step.mesh_step.after.partial.n_axes == 0)
             path_step.mesh_step.after.partial_op = HOOP_SUM;
-        const enum hoop_status status =
-            path_search_try_step(path_search, 0, &path_step, PHASE_REDUCE, &at);
+        const enum hoop_status status = path_search_try_step(
+            path_search, 0, &path_step, SEARCH_PHASE_REDUCE, &at);
         if (status != HOOP_OK)
             return error_pass(status);
     }
@@ -448,11 +451,12 @@ path_search_add_start_node(struct path_search *path_search)
     const bool is_mesh_steps_only = request->kind == SHORTEST_PATH_MESH_STEPS;
     struct search_node *first = &path_search->nodes[path_search->n_nodes++];
 
-    first->search_phase = is_mesh_steps_only ? PHASE_LINES : PHASE_REDUCE;
+    first->search_phase =
+        is_mesh_steps_only ? SEARCH_PHASE_LINE_STEPS : SEARCH_PHASE_REDUCE;
     first->path_step.mesh_step.after = request->from;
     first->from = NO_NODE;
     first->key = sharding_key(&request->from) | (uint64_t)first->search_phase
-                                                    << PHASE_SHIFT;
+                                                    << SEARCH_PHASE_KEY_SHIFT;
     path_search->slots[search_node_slot_find(path_search, first->key)] =
         path_search->n_nodes;
     path_search->goal = search_node_is_goal(path_search, first) ? 0 : NO_NODE;

@@ -53,7 +53,7 @@ nodes_from_roster(struct step_costs *step_costs,
     for (uint32_t i = 0; i < step_costs->n_ranks; i++) {
         if (i > 0 && host_compare(&rank_on_host[i - 1], &rank_on_host[i]) != 0)
             node++;
-        step_costs->node_of[rank_on_host[i].rank] = node;
+        step_costs->node_of_rank[rank_on_host[i].rank] = node;
     }
     return HOOP_OK;
 }
@@ -66,9 +66,9 @@ step_costs_init(struct step_costs *step_costs,
     step_costs->machine = link_typical_machine();
     step_costs->n_ranks = request->n_ranks;
     step_costs->element_size = dtype_size(request->dtype);
-    step_costs->node_of =
-        calloc(request->n_ranks, sizeof(*step_costs->node_of));
-    if (!step_costs->node_of)
+    step_costs->node_of_rank =
+        calloc(request->n_ranks, sizeof(*step_costs->node_of_rank));
+    if (!step_costs->node_of_rank)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks",
                            request->n_ranks);
     if (!request->tuner)
@@ -82,11 +82,11 @@ step_costs_init(struct step_costs *step_costs,
 void
 step_costs_deinit(struct step_costs *step_costs)
 {
-    for (uint32_t i = 0; i < STEP_COST_LINES; i++) {
+    for (uint32_t i = 0; i < STEP_COST_AXIS_MASKS; i++) {
         plan_nodes_destroy(step_costs->lines[0][i].nodes);
         plan_nodes_destroy(step_costs->lines[1][i].nodes);
     }
-    free(step_costs->node_of);
+    free(step_costs->node_of_rank);
     *step_costs = (struct step_costs){0};
 }
 
@@ -95,7 +95,7 @@ node_of_place(const struct step_costs *step_costs,
               const struct exchange_side *side,
               uint32_t place)
 {
-    return step_costs->node_of[side->ranks[place]];
+    return step_costs->node_of_rank[side->ranks[place]];
 }
 
 static uint32_t
@@ -216,9 +216,9 @@ algorithm_can_run(const struct registry_algorithm *entry,
 }
 
 static bool
-is_eligible(const struct step_costs *step_costs,
-            const struct registry_algorithm *entry,
-            const struct estimate_environment *place)
+algorithm_is_eligible(const struct step_costs *step_costs,
+                      const struct registry_algorithm *entry,
+                      const struct estimate_environment *place)
 {
     const struct registry_algorithm *overrides =
         step_costs->overrides.entries[entry->collective];
@@ -245,7 +245,7 @@ line_find_fastest_algorithm(const struct step_costs *step_costs,
     for (size_t i = 0; i < n_entries; i++) {
         double ns;
 
-        if (!is_eligible(step_costs, &entries[i], &place))
+        if (!algorithm_is_eligible(step_costs, &entries[i], &place))
             continue;
         const enum hoop_status status =
             estimate_cost(&place, &entries[i], kept->n_bytes, &ns);
@@ -278,7 +278,7 @@ line_cost_find_cached(struct step_costs *step_costs,
         line_find_fastest_algorithm(step_costs, wanted);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (step_costs->n_kept < STEP_COST_KEPT)
+    if (step_costs->n_kept < STEP_COST_CACHE_SIZE)
         step_costs->kept[step_costs->n_kept++] = *wanted;
     return HOOP_OK;
 }
@@ -314,13 +314,13 @@ step_cost_of_line(struct step_costs *step_costs,
 
 /* The time of a copy on this rank while all ranks of its node copy. */
 static double
-copy_time_ns(const struct step_costs *step_costs, size_t n_elements)
+local_copy_time_ns(const struct step_costs *step_costs, size_t n_elements)
 {
     uint32_t n_here = 0;
 
     /* The node of the first rank is used for all. */
     for (uint32_t rank = 0; rank < step_costs->n_ranks; rank++)
-        n_here += step_costs->node_of[rank] == step_costs->node_of[0];
+        n_here += step_costs->node_of_rank[rank] == step_costs->node_of_rank[0];
     const double crowd = (double)n_here / step_costs->machine.n_processors;
     return (double)n_elements * (double)step_costs->element_size *
            step_costs->machine.copy_byte_ns * (crowd > 1 ? crowd : 1);
@@ -331,9 +331,9 @@ step_cost_of_mesh_step(struct step_costs *step_costs,
                        const struct step_cost_request *mesh_step,
                        struct step_cost *out_step_cost)
 {
-    const size_t n_before = mesh_step->n_before;
-    const size_t n_after = mesh_step->n_after;
-    size_t n_copied = n_after;
+    const size_t elements_before = mesh_step->elements_before;
+    const size_t elements_after = mesh_step->elements_after;
+    size_t n_copied = elements_after;
     struct step_cost step_cost = {0};
     enum hoop_status status = HOOP_OK;
 
@@ -343,43 +343,43 @@ step_cost_of_mesh_step(struct step_costs *step_costs,
         break;
     case HOOP_STEP_ALLGATHER:
         status = step_cost_of_line(step_costs, mesh_step, COLLECTIVE_ALLGATHER,
-                                   n_after, &step_cost);
+                                   elements_after, &step_cost);
         break;
     case HOOP_STEP_ALL_TO_ALL:
-        n_copied = n_before + n_after;
+        n_copied = elements_before + elements_after;
         status = step_cost_of_line(step_costs, mesh_step, COLLECTIVE_ALLTOALL,
-                                   n_before, &step_cost);
+                                   elements_before, &step_cost);
         break;
     case HOOP_STEP_REDUCE_SCATTER:
-        n_copied = n_before;
+        n_copied = elements_before;
         status =
             step_cost_of_line(step_costs, mesh_step, COLLECTIVE_REDUCE_SCATTER,
-                              n_before, &step_cost);
+                              elements_before, &step_cost);
         break;
     case HOOP_STEP_ALLREDUCE:
         status = step_cost_of_line(step_costs, mesh_step, COLLECTIVE_ALLREDUCE,
-                                   n_after, &step_cost);
+                                   elements_after, &step_cost);
         break;
     case HOOP_STEP_EXCHANGE:
         break;
     }
     if (status != HOOP_OK)
         return error_pass(status);
-    step_cost.ns += copy_time_ns(step_costs, n_copied);
+    step_cost.ns += local_copy_time_ns(step_costs, n_copied);
     *out_step_cost = step_cost;
     return HOOP_OK;
 }
 
 /* The estimate of an exchange ignores pairs that wait for each other, so steps
  * along lines that are about as fast are preferred. */
-static const double EXCHANGE_MARGIN = 1.25;
+static const double EXCHANGE_TIME_SAFETY_FACTOR = 1.25;
 
 /* The total work of a node's ranks. */
 struct node_load {
-    double processor_ns;
-    double out_bytes;
-    double in_bytes;
-    uint32_t n_waiting; /* ranks that are woken when all has arrived */
+    double total_processor_ns;
+    double n_bytes_sent;
+    double n_bytes_received;
+    uint32_t n_waiting_ranks; /* ranks that are woken when all has arrived */
     uint32_t n_ranks;
 };
 
@@ -421,13 +421,15 @@ node_time_ns(const struct step_costs *step_costs,
              const struct node_load *node_load)
 {
     const struct simulation_machine *machine = &step_costs->machine;
-    const double bytes = larger(node_load->out_bytes, node_load->in_bytes) *
-                         fraction_sent_off_node(step_costs, node_load->n_ranks);
+    const double bytes =
+        larger(node_load->n_bytes_sent, node_load->n_bytes_received) *
+        fraction_sent_off_node(step_costs, node_load->n_ranks);
     const double waits_ns = node_load->n_ranks > machine->n_processors
-                                ? node_load->n_waiting * machine->wait_ns
+                                ? node_load->n_waiting_ranks * machine->wait_ns
                                 : 0;
 
-    return larger((node_load->processor_ns + waits_ns) / machine->n_processors,
+    return larger((node_load->total_processor_ns + waits_ns) /
+                      machine->n_processors,
                   bytes * machine->link_between_ns);
 }
 
@@ -443,14 +445,15 @@ busiest_node_time_ns(const struct step_costs *step_costs,
     for (uint32_t rank = 0; rank < step_costs->n_ranks; rank++) {
         const struct exchange_rank_work load =
             exchange_rank_work(exchange, rank);
-        struct node_load *node_load = &node_loads[step_costs->node_of[rank]];
+        struct node_load *node_load =
+            &node_loads[step_costs->node_of_rank[rank]];
         const double alone_ns = rank_time_ns(step_costs, &load);
 
         node_load->n_ranks++;
-        node_load->processor_ns += alone_ns;
-        node_load->out_bytes += load.n_sent * bytes;
-        node_load->in_bytes += load.n_received * bytes;
-        node_load->n_waiting += load.receives > 0;
+        node_load->total_processor_ns += alone_ns;
+        node_load->n_bytes_sent += load.n_sent * bytes;
+        node_load->n_bytes_received += load.n_received * bytes;
+        node_load->n_waiting_ranks += load.receives > 0;
         ns = larger(ns, alone_ns);
         ns = larger(ns, larger(load.n_sent, load.n_received) * bytes *
                             step_costs->machine.link_inside_ns);
@@ -476,10 +479,10 @@ step_cost_of_exchange(const struct step_costs *step_costs,
                            step_costs->n_ranks);
     bool is_inside = true;
     for (uint32_t rank = 0; rank < step_costs->n_ranks; rank++)
-        is_inside =
-            is_inside && step_costs->node_of[rank] == step_costs->node_of[0];
+        is_inside = is_inside && step_costs->node_of_rank[rank] ==
+                                     step_costs->node_of_rank[0];
     out_step_cost->ns =
-        EXCHANGE_MARGIN *
+        EXCHANGE_TIME_SAFETY_FACTOR *
             busiest_node_time_ns(step_costs, exchange, node_loads) +
         (is_inside ? machine->latency_inside_ns : machine->latency_between_ns);
     /* The first algorithm always applies, with any counts. */

@@ -24,8 +24,8 @@ struct step_cost_line {
 };
 
 enum {
-    STEP_COST_LINES = 1 << HOOP_MAX_AXES,
-    STEP_COST_KEPT = 128,
+    STEP_COST_AXIS_MASKS = 1 << HOOP_MAX_AXES,
+    STEP_COST_CACHE_SIZE = 128,
 };
 
 /* The result of an earlier simulation. */
@@ -40,14 +40,14 @@ struct step_cost_cached {
 struct step_costs {
     struct simulation_machine machine;
     struct overrides overrides;
-    uint32_t *node_of; /* [rank of the context] */
+    uint32_t *node_of_rank; /* [rank of the context] */
     uint32_t n_ranks;
     size_t element_size;
     const struct exchange_side *sides[2]; /* by mesh, borrowed: their places */
     /* by mesh and mask of axes */
-    struct step_cost_line lines[2][STEP_COST_LINES];
+    struct step_cost_line lines[2][STEP_COST_AXIS_MASKS];
     uint32_t n_kept;
-    struct step_cost_cached kept[STEP_COST_KEPT];
+    struct step_cost_cached kept[STEP_COST_CACHE_SIZE];
 };
 
 struct step_cost {
@@ -71,8 +71,8 @@ step_costs_deinit(struct step_costs *step_costs);
 struct step_cost_request {
     const struct mesh_step *mesh_step;
     enum redistribution_mesh mesh;
-    size_t n_before;
-    size_t n_after;
+    size_t elements_before;
+    size_t elements_after;
 };
 
 /* Estimate the time of a step on lines or of an exchange, and choose its

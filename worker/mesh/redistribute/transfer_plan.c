@@ -38,7 +38,7 @@ view_cut(const struct view *view, const struct hoop_part *box)
 }
 
 size_t
-view_n_elements(const struct hoop_shape *shape)
+view_shape_n_elements(const struct hoop_shape *shape)
 {
     size_t count = 1;
 
@@ -80,7 +80,7 @@ view_has_contiguous_boxes(const struct view *view,
 
     *out_first = 0;
     for (size_t i = 0; i < n_boxes; i++) {
-        const size_t count = view_n_elements(&boxes[i].shape);
+        const size_t count = view_shape_n_elements(&boxes[i].shape);
         const struct view box = view_cut(view, &boxes[i]);
 
         if (count == 0)
@@ -101,7 +101,7 @@ view_has_dense_boxes(const struct view *view,
                      size_t *out_firsts)
 {
     for (size_t i = 0; i < n_boxes; i++) {
-        const size_t count = view_n_elements(&boxes[i].shape);
+        const size_t count = view_shape_n_elements(&boxes[i].shape);
         const struct view box = view_cut(view, &boxes[i]);
 
         if (count > 0 && !view_is_dense(&box))
@@ -117,7 +117,7 @@ view_copy(const struct view *from,
           const struct view *to,
           const struct view_memory *to_memory)
 {
-    if (view_n_elements(&from->shape) == 0)
+    if (view_shape_n_elements(&from->shape) == 0)
         return;
 
     const struct hoop_tensor source = view_to_tensor(from, from_memory);
@@ -129,7 +129,7 @@ view_copy(const struct view *from,
 /* Returns the views of a box and of its dense copy at first, and where the next
  * copy begins. */
 static size_t
-view_box_and_packed_copy(const struct view *view,
+view_pair_box_and_packed(const struct view *view,
                          const struct hoop_part *box,
                          size_t first,
                          struct view out_views[2])
@@ -137,7 +137,7 @@ view_box_and_packed_copy(const struct view *view,
     out_views[0] = view_cut(view, box);
     out_views[1] = view_of_shape(&box->shape);
     out_views[1].first = first;
-    return first + view_n_elements(&box->shape);
+    return first + view_shape_n_elements(&box->shape);
 }
 
 void
@@ -152,7 +152,7 @@ view_pack(const struct view *view,
     size_t first = 0;
 
     for (size_t i = 0; i < n_boxes; i++) {
-        first = view_box_and_packed_copy(view, &boxes[i], first, views);
+        first = view_pair_box_and_packed(view, &boxes[i], first, views);
         view_copy(&views[0], memory, &views[1], &dense);
     }
 }
@@ -169,7 +169,7 @@ view_unpack(const struct view *view,
     size_t first = 0;
 
     for (size_t i = 0; i < n_boxes; i++) {
-        first = view_box_and_packed_copy(view, &boxes[i], first, views);
+        first = view_pair_box_and_packed(view, &boxes[i], first, views);
         view_copy(&views[1], &dense, &views[0], memory);
     }
 }
@@ -194,9 +194,9 @@ static const struct hoop_part nothing = {.shape = {.n_dims = 1}};
 
 /* Returns the intersection of a and b as a box of the part base. */
 static struct hoop_part
-part_overlap(const struct hoop_part *a,
-             const struct hoop_part *b,
-             const struct hoop_part *base)
+part_overlap_within_base(const struct hoop_part *a,
+                         const struct hoop_part *b,
+                         const struct hoop_part *base)
 {
     struct hoop_part box = {.shape = a->shape};
 
@@ -246,7 +246,8 @@ transfer_plan_fill_line(struct transfer_plan *transfer_plan,
                 ? rank_part_at_step(place, 1, transfer_plan->members[i])
                 : before;
 
-        transfer_plan->out[i] = part_overlap(&before, &getter, &before);
+        transfer_plan->out[i] =
+            part_overlap_within_base(&before, &getter, &before);
     }
     for (uint32_t i = 0; i < transfer_plan->n_in; i++) {
         const struct hoop_part giver =
@@ -254,34 +255,34 @@ transfer_plan_fill_line(struct transfer_plan *transfer_plan,
                 ? rank_part_at_step(place, 0, transfer_plan->members[i])
                 : after;
 
-        transfer_plan->in[i] = part_overlap(&after, &giver, &after);
+        transfer_plan->in[i] = part_overlap_within_base(&after, &giver, &after);
     }
 }
 
 /* What giver sends to getter: the box in giver's part and in getter's. */
-struct outgoing_boxes {
+struct block_boxes {
     struct hoop_part out;
     struct hoop_part in;
 };
 
-static struct outgoing_boxes
-outgoing_boxes_between(const struct transfer_plan_request *place,
-                       uint32_t giver,
-                       uint32_t getter)
+static struct block_boxes
+block_boxes_between_ranks(const struct transfer_plan_request *place,
+                          uint32_t giver,
+                          uint32_t getter)
 {
     struct redistribution_piece piece;
-    struct outgoing_boxes outgoing_boxes = {nothing, nothing};
+    struct block_boxes block_boxes = {nothing, nothing};
 
     if (!redistribution_piece(place->redistribution, place->step, giver, getter,
                               &piece))
-        return outgoing_boxes;
-    outgoing_boxes.out.shape = piece.shape;
-    outgoing_boxes.in.shape = piece.shape;
-    memcpy(outgoing_boxes.out.offset, piece.in_sender,
-           sizeof(outgoing_boxes.out.offset));
-    memcpy(outgoing_boxes.in.offset, piece.in_receiver,
-           sizeof(outgoing_boxes.in.offset));
-    return outgoing_boxes;
+        return block_boxes;
+    block_boxes.out.shape = piece.shape;
+    block_boxes.in.shape = piece.shape;
+    memcpy(block_boxes.out.offset, piece.sender_offset,
+           sizeof(block_boxes.out.offset));
+    memcpy(block_boxes.in.offset, piece.receiver_offset,
+           sizeof(block_boxes.in.offset));
+    return block_boxes;
 }
 
 static void
@@ -292,13 +293,13 @@ transfer_plan_fill_exchange(struct transfer_plan *transfer_plan,
 
     for (uint32_t rank = 0; rank < size; rank++) {
         transfer_plan->out[rank] =
-            outgoing_boxes_between(place, place->rank, rank).out;
+            block_boxes_between_ranks(place, place->rank, rank).out;
         transfer_plan->in[rank] =
-            outgoing_boxes_between(place, rank, place->rank).in;
+            block_boxes_between_ranks(place, rank, place->rank).in;
         transfer_plan->counts[rank] =
-            view_n_elements(&transfer_plan->out[rank].shape);
+            view_shape_n_elements(&transfer_plan->out[rank].shape);
         transfer_plan->counts[size + rank] =
-            view_n_elements(&transfer_plan->in[rank].shape);
+            view_shape_n_elements(&transfer_plan->in[rank].shape);
     }
     transfer_plan->shape.counts = transfer_plan->counts;
     transfer_plan->shape.recv_counts = transfer_plan->counts + size;
@@ -310,19 +311,19 @@ boxes_n_elements(const struct hoop_part *boxes, size_t n_boxes)
     size_t count = 0;
 
     for (size_t i = 0; i < n_boxes; i++)
-        count += view_n_elements(&boxes[i].shape);
+        count += view_shape_n_elements(&boxes[i].shape);
     return count;
 }
 
 static enum hoop_step_kind
-plan_step_kind(const struct transfer_plan_request *place)
+transfer_plan_step_kind(const struct transfer_plan_request *place)
 {
     return redistribution_step(place->redistribution, place->step)->kind;
 }
 
 /* Returns whether the rank takes part in a step on lines. */
 static bool
-rank_has_part_in_step(const struct transfer_plan_request *place)
+rank_is_in_step_mesh(const struct transfer_plan_request *place)
 {
     const struct redistribution_step *step =
         redistribution_step(place->redistribution, place->step);
@@ -334,10 +335,10 @@ rank_has_part_in_step(const struct transfer_plan_request *place)
 static struct plan_shape
 plan_shape_at_step(const struct transfer_plan_request *place)
 {
-    if (plan_step_kind(place) == HOOP_STEP_EXCHANGE)
+    if (transfer_plan_step_kind(place) == HOOP_STEP_EXCHANGE)
         return (struct plan_shape){
             .rank = place->rank, .size = place->n_ranks, .granule = 1};
-    if (!rank_has_part_in_step(place))
+    if (!rank_is_in_step_mesh(place))
         return (struct plan_shape){.size = 1, .granule = 1};
     return redistribution_plan_shape(place->redistribution, place->step,
                                      place->rank);
@@ -347,7 +348,7 @@ plan_shape_at_step(const struct transfer_plan_request *place)
 static struct transfer_plan *
 transfer_plan_allocate(const struct transfer_plan_request *place)
 {
-    const enum hoop_step_kind kind = plan_step_kind(place);
+    const enum hoop_step_kind kind = transfer_plan_step_kind(place);
     struct transfer_plan *transfer_plan = calloc(1, sizeof(*transfer_plan));
 
     if (!transfer_plan)
@@ -373,8 +374,8 @@ transfer_plan_allocate(const struct transfer_plan_request *place)
 
 /* Fills the blocks of a rank outside the step's mesh: none. */
 static void
-transfer_plan_fill_absent(struct transfer_plan *transfer_plan,
-                          const struct transfer_plan_request *place)
+transfer_plan_fill_nonmember(struct transfer_plan *transfer_plan,
+                             const struct transfer_plan_request *place)
 {
     transfer_plan->members[0] = place->rank;
     transfer_plan->out[0] = nothing;
@@ -391,12 +392,12 @@ transfer_plan_create(const struct transfer_plan_request *place,
         return error_raise(HOOP_E_EXHAUSTED,
                            "no memory for what %u ranks exchange",
                            place->n_ranks);
-    if (plan_step_kind(place) == HOOP_STEP_EXCHANGE)
+    if (transfer_plan_step_kind(place) == HOOP_STEP_EXCHANGE)
         transfer_plan_fill_exchange(transfer_plan, place);
-    else if (rank_has_part_in_step(place))
+    else if (rank_is_in_step_mesh(place))
         transfer_plan_fill_line(transfer_plan, place);
     else
-        transfer_plan_fill_absent(transfer_plan, place);
+        transfer_plan_fill_nonmember(transfer_plan, place);
     transfer_plan->out_count =
         boxes_n_elements(transfer_plan->out, transfer_plan->n_out);
     transfer_plan->in_count =
@@ -406,7 +407,7 @@ transfer_plan_create(const struct transfer_plan_request *place,
 }
 
 const uint32_t *
-transfer_plan_members(const struct transfer_plan *transfer_plan)
+transfer_plan_member_ranks(const struct transfer_plan *transfer_plan)
 {
     return transfer_plan->shape.counts ? NULL : transfer_plan->members;
 }
@@ -491,7 +492,7 @@ buffer_view_before_step(const struct transfer_plan_request *place,
                                     place->rank, &part))
         return buffer_view;
     buffer_view.view = view_of_shape(&part.shape);
-    if (view_n_elements(&part.shape) > 0)
+    if (view_shape_n_elements(&part.shape) > 0)
         buffer_view.buffer = buffer;
     return buffer_view;
 }
@@ -524,7 +525,7 @@ local_step_prepare_slice(struct local_step *local_step,
     for (uint32_t i = 0; i < after.shape.n_dims; i++)
         after.offset[i] -= before.offset[i];
     local_step->after.view = view_cut(&local_step->before.view, &after);
-    if (view_n_elements(&after.shape) == 0)
+    if (view_shape_n_elements(&after.shape) == 0)
         local_step->after.buffer = BUFFER_NONE;
 }
 
@@ -544,11 +545,12 @@ local_step_prepare_fill(struct buffer_steps *buffer_steps,
         redistribution_plan_shape(redistribution, place->step, place->rank)
                 .rank == 0)
         return;
-    local_step->is_filled = true;
+    local_step->is_neutral_fill = true;
     local_step->after = buffer_view_after_step(
         place, step_target_buffer(place, local_step->before.buffer));
-    buffer_steps_grow_buffer(buffer_steps, local_step->after.buffer,
-                             view_n_elements(&local_step->after.view.shape));
+    buffer_steps_grow_buffer(
+        buffer_steps, local_step->after.buffer,
+        view_shape_n_elements(&local_step->after.view.shape));
 }
 
 /* If blocks are packed and unpacked, the one that stays on this rank need not
@@ -563,11 +565,11 @@ local_step_keep_own_block(struct local_step *local_step,
     /* On lines blocks are numbered by member of the line, not by rank. */
     if (local_step->step->kind != HOOP_STEP_EXCHANGE ||
         local_step->before.buffer != BUFFER_INPUT ||
-        view_n_elements(&transfer_plan->out[place->rank].shape) == 0)
+        view_shape_n_elements(&transfer_plan->out[place->rank].shape) == 0)
         return;
-    local_step->has_kept = true;
-    local_step->kept_out = transfer_plan->out[place->rank];
-    local_step->kept_in = transfer_plan->in[place->rank];
+    local_step->has_own_block = true;
+    local_step->own_block_before = transfer_plan->out[place->rank];
+    local_step->own_block_after = transfer_plan->in[place->rank];
     transfer_plan_drop_rank(transfer_plan, place->rank);
 }
 
@@ -604,7 +606,7 @@ local_step_needs_unpacking(struct local_step *local_step)
     if (!view_has_dense_boxes(view, transfer_plan->in, transfer_plan->n_in,
                               firsts))
         return true;
-    transfer_plan->shape.recv_firsts = firsts;
+    transfer_plan->shape.recv_displacements = firsts;
     return false;
 }
 
@@ -651,8 +653,9 @@ local_step_prepare_transfer(struct buffer_steps *buffer_steps,
                              local_step->transfer_plan->out_count);
     buffer_steps_grow_buffer(buffer_steps, local_step->receive_buffer,
                              local_step->transfer_plan->in_count);
-    buffer_steps_grow_buffer(buffer_steps, local_step->after.buffer,
-                             view_n_elements(&local_step->after.view.shape));
+    buffer_steps_grow_buffer(
+        buffer_steps, local_step->after.buffer,
+        view_shape_n_elements(&local_step->after.view.shape));
     return HOOP_OK;
 }
 

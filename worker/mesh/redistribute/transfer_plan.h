@@ -59,7 +59,7 @@ transfer_plan_create(const struct transfer_plan_request *place,
 /* Returns the rank in the context of each rank of the plan. NULL: the same
  * numbers. The list lives as long as the plan. */
 const uint32_t *
-transfer_plan_members(const struct transfer_plan *transfer_plan);
+transfer_plan_member_ranks(const struct transfer_plan *transfer_plan);
 /* Removes what this rank exchanges with rank from the plan of an exchange. */
 void
 transfer_plan_drop_rank(struct transfer_plan *transfer_plan, uint32_t rank);
@@ -88,7 +88,7 @@ view_cut(const struct view *view, const struct hoop_part *box);
 
 /* Returns the number of elements of a shape that has been checked. */
 size_t
-view_n_elements(const struct hoop_shape *shape);
+view_shape_n_elements(const struct hoop_shape *shape);
 
 /* Returns whether those boxes of view that have elements are contiguous and
  * follow each other in order. If so, *out_first is where they begin in memory,
@@ -153,7 +153,7 @@ enum buffer {
 };
 
 enum {
-    N_BUFFERS = BUFFER_SECOND + 1
+    N_STEP_BUFFERS = BUFFER_SECOND + 1
 };
 
 /* Where a part lies, as a view of a buffer. */
@@ -168,7 +168,7 @@ struct local_step {
     struct buffer_view before;
     struct buffer_view after;
     struct transfer_plan *transfer_plan; /* NULL: nothing is sent */
-    bool is_filled; /* fill after with the operator's neutral element */
+    bool is_neutral_fill; /* fill after with the operator's neutral element */
     /* Where blocks are packed by rank, in a step with a transfer plan; NONE:
      * they are sent from before. */
     enum buffer send_buffer;
@@ -177,17 +177,17 @@ struct local_step {
     enum buffer receive_buffer;
     /* The block that an exchange keeps on this rank. It is copied from before
      * to after and not sent. */
-    bool has_kept;
-    struct hoop_part kept_out;
-    struct hoop_part kept_in;
+    bool has_own_block;
+    struct hoop_part own_block_before;
+    struct hoop_part own_block_after;
 };
 
 struct buffer_steps {
     uint32_t n_buffer_steps;
     struct local_step buffer_steps[HOOP_MAX_STEPS];
     struct buffer_view last;
-    size_t counts[N_BUFFERS]; /* elements that each buffer must hold */
-    bool is_local;            /* no step sends anything, on any rank */
+    size_t counts[N_STEP_BUFFERS]; /* elements that each buffer must hold */
+    bool is_local;                 /* no step sends anything, on any rank */
 };
 
 /* Derives the steps of one rank; place->step is ignored. The caller passes

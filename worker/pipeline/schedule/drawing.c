@@ -20,21 +20,21 @@
  */
 
 enum {
-    MARGIN_LEFT = 74, /* left margin, in pixels */
+    PICTURE_MARGIN_LEFT = 74, /* left margin, in pixels */
     RIGHT = 24,
-    TOP = 44,
-    LEGEND = 34, /* from the axis down to the legend */
-    ROW = 30,    /* height of a stage with the gap below it */
-    BAR = 24,
-    UNIT_MAX = 24, /* width of a unit of time */
-    WIDTH_MAX = 1200,
-    WIDTH_MIN = 720,
-    DIGIT = 7, /* width */
-    UNIT_WITH_GAP = 6,
-    TICKS_MAX = 24,
+    PICTURE_MARGIN_TOP = 44,
+    LEGEND_OFFSET_Y = 34,  /* from the axis down to the legend */
+    STAGE_ROW_HEIGHT = 30, /* height of a stage with the gap below it */
+    TASK_BAR_HEIGHT = 24,
+    TIME_UNIT_WIDTH_MAX = 24, /* width of a unit of time */
+    PICTURE_WIDTH_MAX = 1200,
+    PICTURE_WIDTH_MIN = 720,
+    DIGIT_WIDTH = 7, /* width */
+    BAR_GAP_MIN_UNIT_WIDTH = 6,
+    TIME_AXIS_TICKS_MAX = 24,
 };
 
-static const double UNIT_MIN = 2;
+static const double TIME_UNIT_WIDTH_MIN = 2;
 
 struct svg_picture {
     const struct drawing *drawing;
@@ -75,13 +75,13 @@ task_color(const struct hoop_task *task, uint32_t n_chunks)
 static double
 svg_x_of_time(const struct svg_picture *svg_picture, double time)
 {
-    return MARGIN_LEFT + svg_picture->unit * time;
+    return PICTURE_MARGIN_LEFT + svg_picture->unit * time;
 }
 
 static int
 svg_y_of_stage(uint32_t stage)
 {
-    return TOP + ROW * (int)stage;
+    return PICTURE_MARGIN_TOP + STAGE_ROW_HEIGHT * (int)stage;
 }
 
 static int
@@ -105,21 +105,22 @@ task_bar_draw(const struct svg_picture *svg_picture,
     const double end = timetable_task_end(timetable, stage, task);
     const double width = svg_picture->unit * (end - begin);
     const struct color color = task_color(task, n_chunks);
-    const double gap = svg_picture->unit < UNIT_WITH_GAP ? 0 : 1;
+    const double gap = svg_picture->unit < BAR_GAP_MIN_UNIT_WIDTH ? 0 : 1;
     const int y = svg_y_of_stage(stage);
 
     fprintf(svg_picture->file,
             "<rect x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\" "
             "fill=\"#%02x%02x%02x\"/>\n",
-            svg_x_of_time(svg_picture, begin), y, width - gap, BAR, color.red,
-            color.green, color.blue);
-    if (width < DIGIT * decimal_digits_count(task->micro_batch) + 2)
+            svg_x_of_time(svg_picture, begin), y, width - gap, TASK_BAR_HEIGHT,
+            color.red, color.green, color.blue);
+    if (width < DIGIT_WIDTH * decimal_digits_count(task->micro_batch) + 2)
         return;
     fprintf(svg_picture->file,
             "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\" "
             "fill=\"%s\">%u</text>\n",
-            svg_x_of_time(svg_picture, begin) + width / 2, y + BAR - 8,
-            color.red > 100 ? "#222" : "#fff", task->micro_batch);
+            svg_x_of_time(svg_picture, begin) + width / 2,
+            y + TASK_BAR_HEIGHT - 8, color.red > 100 ? "#222" : "#fff",
+            task->micro_batch);
 }
 
 static void
@@ -132,9 +133,11 @@ stage_row_draw(const struct svg_picture *svg_picture, uint32_t stage)
             "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">stage %u</text>\n"
             "<rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" "
             "fill=\"#e8e8e8\"/>\n",
-            MARGIN_LEFT - 8, svg_y_of_stage(stage) + BAR - 8, stage,
-            MARGIN_LEFT, svg_y_of_stage(stage),
-            svg_picture->unit * svg_picture->drawing->timetable->makespan, BAR);
+            PICTURE_MARGIN_LEFT - 8,
+            svg_y_of_stage(stage) + TASK_BAR_HEIGHT - 8, stage,
+            PICTURE_MARGIN_LEFT, svg_y_of_stage(stage),
+            svg_picture->unit * svg_picture->drawing->timetable->makespan,
+            TASK_BAR_HEIGHT);
     for (size_t i = schedule->firsts[stage]; i < end; i++) {
         if (task_is_compute(&schedule->tasks[i]))
             task_bar_draw(svg_picture, stage, &schedule->tasks[i]);
@@ -142,7 +145,7 @@ stage_row_draw(const struct svg_picture *svg_picture, uint32_t stage)
 }
 
 /* Returns the smallest step of 1, 2 or 5 times a power of ten with which the
- * axis has at most TICKS_MAX ticks, not counting the one at 0. */
+ * axis has at most TIME_AXIS_TICKS_MAX ticks, not counting the one at 0. */
 static double
 time_axis_tick_step(double makespan)
 {
@@ -151,7 +154,7 @@ time_axis_tick_step(double makespan)
 
     for (;; power *= 10) {
         for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-            if (makespan <= TICKS_MAX * steps[i] * power)
+            if (makespan <= TIME_AXIS_TICKS_MAX * steps[i] * power)
                 return steps[i] * power;
         }
     }
@@ -164,7 +167,7 @@ time_axis_draw(const struct svg_picture *svg_picture)
     const double step = time_axis_tick_step(makespan);
 
     fprintf(svg_picture->file, "<path d=\"M%d %dH%.1f\" stroke=\"#333\"/>\n",
-            MARGIN_LEFT, svg_picture->bottom,
+            PICTURE_MARGIN_LEFT, svg_picture->bottom,
             svg_x_of_time(svg_picture, makespan));
     for (double time = 0; time <= makespan; time += step)
         fprintf(svg_picture->file,
@@ -181,7 +184,7 @@ legend_entry_draw(const struct svg_picture *svg_picture,
                   const char *fill,
                   const char *text)
 {
-    const int y = svg_picture->bottom + LEGEND;
+    const int y = svg_picture->bottom + LEGEND_OFFSET_Y;
 
     fprintf(svg_picture->file,
             "<rect x=\"%d\" y=\"%d\" width=\"14\" height=\"14\" "
@@ -196,11 +199,14 @@ legend_draw(const struct svg_picture *svg_picture)
     const bool has_chunks =
         svg_picture->drawing->schedule->options.n_chunks > 1;
 
-    legend_entry_draw(svg_picture, MARGIN_LEFT, "#2f6fb8", "forward");
-    legend_entry_draw(svg_picture, MARGIN_LEFT + 90, "#2e8b57", "backward");
-    legend_entry_draw(svg_picture, MARGIN_LEFT + 190, "#e8e8e8", "idle");
+    legend_entry_draw(svg_picture, PICTURE_MARGIN_LEFT, "#2f6fb8", "forward");
+    legend_entry_draw(svg_picture, PICTURE_MARGIN_LEFT + 90, "#2e8b57",
+                      "backward");
+    legend_entry_draw(svg_picture, PICTURE_MARGIN_LEFT + 190, "#e8e8e8",
+                      "idle");
     fprintf(svg_picture->file, "<text x=\"%d\" y=\"%d\">%s%s</text>\n",
-            MARGIN_LEFT + 260, svg_picture->bottom + LEGEND + 11,
+            PICTURE_MARGIN_LEFT + 260,
+            svg_picture->bottom + LEGEND_OFFSET_Y + 11,
             "the number is the micro-batch's; time in units",
             has_chunks ? "; the paler, the later the chunk" : "");
 }
@@ -215,7 +221,8 @@ svg_header_draw(const struct svg_picture *svg_picture)
             "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
             "<text x=\"%d\" y=\"26\" font-size=\"15\">%s</text>\n",
             svg_picture->width, svg_picture->height, svg_picture->width,
-            svg_picture->height, MARGIN_LEFT, svg_picture->drawing->title);
+            svg_picture->height, PICTURE_MARGIN_LEFT,
+            svg_picture->drawing->title);
 }
 
 enum hoop_status
@@ -223,17 +230,21 @@ drawing_svg(const struct drawing *drawing, FILE *file)
 {
     const uint32_t n_stages = drawing->schedule->options.n_stages;
     const double makespan = drawing->timetable->makespan;
-    const double room = (WIDTH_MAX - MARGIN_LEFT - RIGHT) / makespan;
+    const double room =
+        (PICTURE_WIDTH_MAX - PICTURE_MARGIN_LEFT - RIGHT) / makespan;
     struct svg_picture svg_picture = {
         .drawing = drawing,
         .file = file,
-        .unit = room < UNIT_MAX ? larger_of(room, UNIT_MIN) : UNIT_MAX,
+        .unit = room < TIME_UNIT_WIDTH_MAX
+                    ? larger_of(room, TIME_UNIT_WIDTH_MIN)
+                    : TIME_UNIT_WIDTH_MAX,
         .bottom = svg_y_of_stage(n_stages) + 4,
     };
 
     svg_picture.width =
-        larger_of(MARGIN_LEFT + RIGHT + svg_picture.unit * makespan, WIDTH_MIN);
-    svg_picture.height = svg_picture.bottom + LEGEND + 28;
+        larger_of(PICTURE_MARGIN_LEFT + RIGHT + svg_picture.unit * makespan,
+                  PICTURE_WIDTH_MIN);
+    svg_picture.height = svg_picture.bottom + LEGEND_OFFSET_Y + 28;
     svg_header_draw(&svg_picture);
     for (uint32_t stage = 0; stage < n_stages; stage++)
         stage_row_draw(&svg_picture, stage);
@@ -252,8 +263,8 @@ drawing_svg(const struct drawing *drawing, FILE *file)
  */
 
 enum {
-    TICK = 10,
-    MARKS = 10, /* ten digits and ten letters */
+    TEXT_TICK_INTERVAL = 10,
+    MICRO_BATCH_CHARS = 10, /* ten digits and ten letters */
 };
 
 static void
@@ -274,13 +285,13 @@ task_char(const struct hoop_task *task)
 {
     const char first = task->kind == HOOP_TASK_FORWARD ? '0' : 'a';
 
-    return (char)(first + (char)(task->micro_batch % MARKS));
+    return (char)(first + (char)(task->micro_batch % MICRO_BATCH_CHARS));
 }
 
 static char
 chunk_char(const struct hoop_task *task)
 {
-    return (char)('0' + (char)(task->chunk % MARKS));
+    return (char)('0' + (char)(task->chunk % MICRO_BATCH_CHARS));
 }
 
 static void
@@ -314,8 +325,9 @@ static void
 time_axis_print(size_t n_units, FILE *file)
 {
     fputs("     time  ", file);
-    for (size_t at = 0; at < n_units; at += TICK)
-        fprintf(file, "%-*zu", at + TICK < n_units ? TICK : 0, at);
+    for (size_t at = 0; at < n_units; at += TEXT_TICK_INTERVAL)
+        fprintf(file, "%-*zu",
+                at + TEXT_TICK_INTERVAL < n_units ? TEXT_TICK_INTERVAL : 0, at);
     fputs("\n", file);
 }
 
@@ -389,7 +401,7 @@ hoop_schedule_print(const hoop_schedule_t *schedule,
                            schedule ? "file" : "schedule");
     enum hoop_status status = hoop_schedule_check(schedule, &cost);
     if (status == HOOP_OK)
-        status = timetable_init(&timetable, schedule, &TIMETABLE_UNITS);
+        status = timetable_init(&timetable, schedule, &TIMETABLE_DEFAULT_UNITS);
     if (status != HOOP_OK)
         return error_pass(status);
     drawing_title_format(schedule, &cost, title);

@@ -16,9 +16,9 @@
  * gradients, then computations, which may need them. A stage ends one task
  * at a time, so no two positions are equal. */
 enum task_order_class {
-    PLACE_ACTIVATION,
-    PLACE_GRADIENT,
-    PLACE_COMPUTED,
+    TASK_ORDER_ACTIVATION_MESSAGE,
+    TASK_ORDER_GRADIENT_MESSAGE,
+    TASK_ORDER_COMPUTATION,
 };
 
 struct task_order_key {
@@ -41,10 +41,10 @@ task_order_key_is_before(const struct task_order_key *a,
 /* Computations of the stage maker, as they concern the stage whose list is
  * made. */
 enum merge_source_kind {
-    ROW_COMPUTED,    /* the stage's own computations */
-    ROW_SENT,        /* those of its own whose results it sends */
-    ROW_ACTIVATIONS, /* forwards of the previous stage */
-    ROW_GRADIENTS,   /* backwards of the next stage */
+    MERGE_OWN_COMPUTATIONS,     /* the stage's own computations */
+    MERGE_OWN_SENDS,            /* those of its own whose results it sends */
+    MERGE_PREV_STAGE_FORWARDS,  /* forwards of the previous stage */
+    MERGE_NEXT_STAGE_BACKWARDS, /* backwards of the next stage */
 };
 
 struct merge_source {
@@ -83,14 +83,14 @@ merge_source_has_task(const struct merge_source *merge_source,
         &merge_source->timetable->schedule->options;
 
     switch (merge_source->kind) {
-    case ROW_COMPUTED:
+    case MERGE_OWN_COMPUTATIONS:
         return true;
-    case ROW_SENT:
+    case MERGE_OWN_SENDS:
         return task_result_is_sent(options, merge_source->maker, task);
-    case ROW_ACTIVATIONS:
+    case MERGE_PREV_STAGE_FORWARDS:
         return task->kind == HOOP_TASK_FORWARD &&
                task_result_is_sent(options, merge_source->maker, task);
-    case ROW_GRADIENTS:
+    case MERGE_NEXT_STAGE_BACKWARDS:
         return task->kind == HOOP_TASK_BACKWARD &&
                task_result_is_sent(options, merge_source->maker, task);
     }
@@ -118,16 +118,17 @@ merge_source_order_key(const struct merge_source *merge_source)
     const struct hoop_task *task = merge_source_task(merge_source);
     struct task_order_key task_order_key = {.maker = merge_source->maker};
 
-    if (merge_source->kind == ROW_COMPUTED) {
+    if (merge_source->kind == MERGE_OWN_COMPUTATIONS) {
         task_order_key.time = timetable_task_begin(merge_source->timetable,
                                                    merge_source->maker, task);
-        task_order_key.class = PLACE_COMPUTED;
+        task_order_key.class = TASK_ORDER_COMPUTATION;
         return task_order_key;
     }
     task_order_key.time =
         timetable_task_end(merge_source->timetable, merge_source->maker, task);
-    task_order_key.class =
-        task->kind == HOOP_TASK_FORWARD ? PLACE_ACTIVATION : PLACE_GRADIENT;
+    task_order_key.class = task->kind == HOOP_TASK_FORWARD
+                               ? TASK_ORDER_ACTIVATION_MESSAGE
+                               : TASK_ORDER_GRADIENT_MESSAGE;
     return task_order_key;
 }
 
@@ -141,17 +142,17 @@ merge_source_entry(const struct merge_source *merge_source)
     struct hoop_task task = *merge_source_task(merge_source);
 
     switch (merge_source->kind) {
-    case ROW_COMPUTED:
+    case MERGE_OWN_COMPUTATIONS:
         break;
-    case ROW_SENT:
+    case MERGE_OWN_SENDS:
         task.kind = task.kind == HOOP_TASK_FORWARD ? HOOP_TASK_SEND_FORWARD
                                                    : HOOP_TASK_SEND_BACKWARD;
         break;
-    case ROW_ACTIVATIONS:
+    case MERGE_PREV_STAGE_FORWARDS:
         task.kind = HOOP_TASK_RECV_FORWARD;
         task.chunk += merge_source->maker == n_stages - 1;
         break;
-    case ROW_GRADIENTS:
+    case MERGE_NEXT_STAGE_BACKWARDS:
         task.kind = HOOP_TASK_RECV_BACKWARD;
         task.chunk -= merge_source->maker == 0;
         break;
@@ -189,10 +190,10 @@ messages_merge_stage_tasks(const struct timetable *timetable,
     const struct hoop_schedule *schedule = timetable->schedule;
     const uint32_t n = schedule->options.n_stages;
     struct merge_source rows[] = {
-        {.kind = ROW_COMPUTED, .maker = stage},
-        {.kind = ROW_SENT, .maker = stage},
-        {.kind = ROW_ACTIVATIONS, .maker = (stage + n - 1) % n},
-        {.kind = ROW_GRADIENTS, .maker = (stage + 1) % n},
+        {.kind = MERGE_OWN_COMPUTATIONS, .maker = stage},
+        {.kind = MERGE_OWN_SENDS, .maker = stage},
+        {.kind = MERGE_PREV_STAGE_FORWARDS, .maker = (stage + n - 1) % n},
+        {.kind = MERGE_NEXT_STAGE_BACKWARDS, .maker = (stage + 1) % n},
     };
     struct hoop_task *at = out_tasks;
     struct merge_source *merge_source;

@@ -96,7 +96,7 @@ schedule_add_messages(const struct hoop_schedule *computed,
     struct timetable timetable;
 
     const enum hoop_status status =
-        timetable_init(&timetable, computed, &TIMETABLE_UNITS);
+        timetable_init(&timetable, computed, &TIMETABLE_DEFAULT_UNITS);
     if (status != HOOP_OK)
         return error_pass(status);
     for (uint32_t stage = 0; stage < computed->options.n_stages; stage++) {

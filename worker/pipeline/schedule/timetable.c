@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "pipeline/schedule/schedule.h"
 
-static const double NOT_YET = -1;
+static const double TASK_NOT_ENDED = -1;
 
 struct timetable_simulation {
     struct timetable *timetable;
@@ -81,7 +81,7 @@ task_end(const struct timetable *timetable,
                          task->micro_batch);
 }
 
-/* Returns when the input of a task exists, or NOT_YET. A backward's own
+/* Returns when the input of a task exists, or TASK_NOT_ENDED. A backward's own
  * forward is only looked at if the backward needs nothing else. */
 static double
 task_ready_time(const struct timetable *timetable,
@@ -138,7 +138,7 @@ stage_simulate(struct timetable_simulation *timetable_simulation,
         if (!task_is_compute(task))
             continue;
         const double ready = task_ready_time(timetable, stage, task);
-        if (ready == NOT_YET)
+        if (ready == TASK_NOT_ENDED)
             return;
         if (ready > stage_progress->now)
             stage_progress->now = ready;
@@ -198,7 +198,7 @@ timetable_init(struct timetable *timetable,
     if (!stages_progress || !queue || !ends)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu tasks", n_ends);
     for (size_t i = 0; i < n_ends; i++)
-        ends[i] = NOT_YET;
+        ends[i] = TASK_NOT_ENDED;
     *timetable = (struct timetable){
         .schedule = schedule,
         .units = *units,

@@ -19,7 +19,7 @@ struct timetable_units {
 
 /* A backward takes twice as long as a forward: it computes the gradients of
  * the inputs and those of the weights. */
-static const struct timetable_units TIMETABLE_UNITS = {1, 2};
+static const struct timetable_units TIMETABLE_DEFAULT_UNITS = {1, 2};
 
 struct timetable {
     /* borrowed; it must outlive the timetable */

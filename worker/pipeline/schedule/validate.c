@@ -21,15 +21,15 @@
 /* Checks the list of one stage by itself. */
 
 enum {
-    N_KINDS = HOOP_TASK_RECV_BACKWARD + 1
+    N_TASK_KINDS = HOOP_TASK_RECV_BACKWARD + 1
 };
 
 struct stage_check {
     const struct hoop_schedule_options *options;
     uint32_t stage;
-    bool *is_task_done;  /* [kind][chunk][micro-batch] */
-    uint32_t *n_forward; /* [chunk]: forwards seen so far */
-    uint32_t *n_backward;
+    bool *is_task_done;        /* [kind][chunk][micro-batch] */
+    uint32_t *n_forwards_seen; /* [chunk]: forwards seen so far */
+    uint32_t *n_backwards_seen;
     uint32_t n_live;
     uint32_t n_live_max;
 };
@@ -46,13 +46,13 @@ task_done_flag(const struct stage_check *stage_check,
 }
 
 static bool
-chunk_is_first(const struct stage_check *stage_check, uint32_t chunk)
+is_first_virtual_stage(const struct stage_check *stage_check, uint32_t chunk)
 {
     return stage_check->stage == 0 && chunk == 0;
 }
 
 static bool
-chunk_is_last(const struct stage_check *stage_check, uint32_t chunk)
+is_last_virtual_stage(const struct stage_check *stage_check, uint32_t chunk)
 {
     return stage_check->stage == stage_check->options->n_stages - 1 &&
            chunk == stage_check->options->n_chunks - 1;
@@ -72,10 +72,10 @@ stage_has_task_kind(const struct stage_check *stage_check,
         return true;
     case HOOP_TASK_SEND_FORWARD:
     case HOOP_TASK_RECV_BACKWARD:
-        return !is_alone && !chunk_is_last(stage_check, chunk);
+        return !is_alone && !is_last_virtual_stage(stage_check, chunk);
     case HOOP_TASK_RECV_FORWARD:
     case HOOP_TASK_SEND_BACKWARD:
-        return !is_alone && !chunk_is_first(stage_check, chunk);
+        return !is_alone && !is_first_virtual_stage(stage_check, chunk);
     }
     return false;
 }
@@ -109,7 +109,7 @@ task_has_input(const struct stage_check *stage_check,
     const struct hoop_task before = {HOOP_TASK_FORWARD, task->micro_batch,
                                      task->chunk - 1};
 
-    if (chunk_is_first(stage_check, task->chunk))
+    if (is_first_virtual_stage(stage_check, task->chunk))
         return true;
     if (stage_check->options->n_stages == 1)
         return *task_done_flag(stage_check, &before);
@@ -123,7 +123,7 @@ task_has_output_grad(const struct stage_check *stage_check,
     const struct hoop_task behind = {HOOP_TASK_BACKWARD, task->micro_batch,
                                      task->chunk + 1};
 
-    if (chunk_is_last(stage_check, task->chunk))
+    if (is_last_virtual_stage(stage_check, task->chunk))
         return true;
     if (stage_check->options->n_stages == 1)
         return *task_done_flag(stage_check, &behind);
@@ -157,8 +157,9 @@ static enum hoop_status
 stage_check_count_compute(struct stage_check *stage_check,
                           const struct hoop_task *task)
 {
-    uint32_t *n = task->kind == HOOP_TASK_FORWARD ? stage_check->n_forward
-                                                  : stage_check->n_backward;
+    uint32_t *n = task->kind == HOOP_TASK_FORWARD
+                      ? stage_check->n_forwards_seen
+                      : stage_check->n_backwards_seen;
 
     if (n[task->chunk]++ != task->micro_batch)
         return stage_check_raise(stage_check, task,
@@ -175,7 +176,7 @@ stage_check_count_compute(struct stage_check *stage_check,
 static enum hoop_status
 stage_check_task(struct stage_check *stage_check, const struct hoop_task *task)
 {
-    if ((unsigned)task->kind >= N_KINDS ||
+    if ((unsigned)task->kind >= N_TASK_KINDS ||
         task->chunk >= stage_check->options->n_chunks ||
         task->micro_batch >= stage_check->options->n_micro_batches)
         return stage_check_raise(stage_check, task, "does not exist");
@@ -197,7 +198,7 @@ stage_check_no_missing_task(const struct stage_check *stage_check)
     const struct hoop_schedule_options *options = stage_check->options;
     const size_t n_cells = (size_t)options->n_chunks * options->n_micro_batches;
 
-    for (size_t i = 0; i < N_KINDS * n_cells; i++) {
+    for (size_t i = 0; i < N_TASK_KINDS * n_cells; i++) {
         const struct hoop_task task = {
             .kind = (enum hoop_task_kind)(i / n_cells),
             .micro_batch = (uint32_t)(i % options->n_micro_batches),
@@ -248,7 +249,8 @@ stage_check_run(const struct hoop_schedule *schedule,
 {
     const struct hoop_schedule_options *options = &schedule->options;
     const size_t n_forwards = pattern_n_forwards(options);
-    CLEANUP(free) bool *is_done_of = calloc(N_KINDS * n_forwards, sizeof(bool));
+    CLEANUP(free)
+    bool *is_done_of = calloc(N_TASK_KINDS * n_forwards, sizeof(bool));
     CLEANUP(free)
     uint32_t *counts = calloc(2 * (size_t)options->n_chunks, sizeof(*counts));
 
@@ -259,8 +261,8 @@ stage_check_run(const struct hoop_schedule *schedule,
         .options = options,
         .stage = stage,
         .is_task_done = is_done_of,
-        .n_forward = counts,
-        .n_backward = counts + options->n_chunks,
+        .n_forwards_seen = counts,
+        .n_backwards_seen = counts + options->n_chunks,
     };
     const enum hoop_status status =
         stage_check_task_list(&stage_check, schedule);
@@ -431,7 +433,7 @@ static enum hoop_status
 timetable_units_from_cost(const struct hoop_schedule_cost *cost,
                           struct timetable_units *out)
 {
-    *out = TIMETABLE_UNITS;
+    *out = TIMETABLE_DEFAULT_UNITS;
     if (!cost)
         return HOOP_OK;
     if (!(cost->forward >= 0 && cost->backward >= 0) ||

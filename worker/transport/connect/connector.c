@@ -28,8 +28,8 @@ enum {
     /* A refused connection means that the peer has ended, since it listened
      * before the roster was made. It is tried again only in case the network
      * was at fault. */
-    REFUSED_FOR_MS = 500,
-    BROKEN_TLS_MS = 2500, /* in addition to REFUSED_FOR_MS */
+    RETRY_REFUSED_DIAL_MS = 500,
+    RETRY_BROKEN_TLS_MS = 2500, /* in addition to RETRY_REFUSED_DIAL_MS */
     FINISH_MS = 100,
 };
 
@@ -83,7 +83,7 @@ link_retry_until(struct link *link, uint64_t until_ns)
     if (link->state == LINK_CONNECTED || link->state == LINK_UNREACHABLE)
         return;
     if (clock_is_past(until_ns)) {
-        link_fail(link, link->broke_in_tls
+        link_fail(link, link->dial_broke_in_tls
                             ? "it ends connections during the TLS handshake; "
                               "is HOOP_TLS on there, too?"
                             : error_text());
@@ -100,13 +100,15 @@ link_retry_until(struct link *link, uint64_t until_ns)
  * port. One that refuses them is gone. One whose TLS handshakes never succeed
  * may have TLS switched off. */
 static void
-link_retry(struct link *link, enum hoop_status status, bool has_answered)
+link_retry_failed_dial(struct link *link,
+                       enum hoop_status status,
+                       bool has_answered)
 {
     const uint64_t forming_until_ns = link->connector->options.forming_until_ns;
     const uint64_t in_tls_ns =
-        link->refused_until_ns + BROKEN_TLS_MS * CLOCK_NS_PER_MS;
+        link->refused_until_ns + RETRY_BROKEN_TLS_MS * CLOCK_NS_PER_MS;
 
-    if (link->broke_in_tls)
+    if (link->dial_broke_in_tls)
         link_retry_until(link, in_tls_ns);
     else if (status == HOOP_E_UNAVAILABLE && !has_answered)
         link_retry_until(link, link->refused_until_ns);
@@ -165,7 +167,7 @@ on_dial_failed(struct connector *connector,
                               handshaker->state == HANDSHAKER_AWAIT_CHALLENGE;
 
     log_debug("peer", "dialing rank %u: %s", link->rank, error_text());
-    link->broke_in_tls |= handshaker->state == HANDSHAKER_CLIENT_TLS;
+    link->dial_broke_in_tls |= handshaker->state == HANDSHAKER_CLIENT_TLS;
     connector_drop_handshaker(connector, handshaker);
     if (stream > 0) {
         connector_stream_on_failed(link, stream, status);
@@ -173,7 +175,7 @@ on_dial_failed(struct connector *connector,
     }
     /* Only failures of the network are worth another try. */
     if (status == HOOP_E_UNAVAILABLE || status == HOOP_E_TIMEOUT)
-        link_retry(link, status, has_answered);
+        link_retry_failed_dial(link, status, has_answered);
     else if (status == HOOP_E_EXHAUSTED || status == HOOP_E_DENIED)
         link_report_own_shortage(link, status);
     else
@@ -188,13 +190,13 @@ on_failed(void *owner, struct handshaker *handshaker, enum hoop_status status)
     if (handshaker_is_dialer(handshaker))
         on_dial_failed(connector, handshaker, status);
     else
-        connector_reject(connector, handshaker, status);
+        connector_reject_handshake(connector, handshaker, status);
 }
 
 /* A connection was accepted with the last descriptor. Returns whether it may
  * stay. */
 static bool
-can_keep_accepted(struct connector *connector, struct link *link)
+can_keep_last_fd_connection(struct connector *connector, struct link *link)
 {
     /* If both ranks dial, one of the two connections suffices. */
     if (!connector_refill_reserve(connector) && link->dial) {
@@ -207,7 +209,7 @@ can_keep_accepted(struct connector *connector, struct link *link)
 
 /* Returns whether the verified stranger may be this rank's connection to it. */
 static enum handshake_answer
-on_verified(void *owner, struct handshaker *handshaker)
+on_handshake_peer_verified(void *owner, struct handshaker *handshaker)
 {
     struct connector *connector = owner;
     const struct handshake *handshake = &handshaker->handshake;
@@ -217,20 +219,21 @@ on_verified(void *owner, struct handshaker *handshaker)
     if (link->state == LINK_UNREACHABLE)
         return HANDSHAKE_REFUSED;
     if (handshake->stream > 0)
-        return connector_stream_decide(connector, link, handshake);
+        return connector_stream_choose_answer(connector, link, handshake);
     if (link->state == LINK_CONNECTED)
         return HANDSHAKE_DUPLICATE;
     if (link->state == LINK_DIALED && connector->options.roster->rank < peer)
         return HANDSHAKE_DUPLICATE;
-    return handshaker->shortage[0] && !can_keep_accepted(connector, link)
+    return handshaker->shortage[0] &&
+                   !can_keep_last_fd_connection(connector, link)
                ? HANDSHAKE_EXHAUSTED
                : HANDSHAKE_WELCOME;
 }
 
 void
-connector_hand_over(struct connector *connector,
-                    struct handshaker *handshaker,
-                    struct segment *segment)
+connector_hand_over_connection(struct connector *connector,
+                               struct handshaker *handshaker,
+                               struct segment *segment)
 {
     const struct connector_options *options = &connector->options;
     const uint32_t rank = handshaker->handshake.peer;
@@ -261,9 +264,9 @@ static void
 report_peer_exhausted(struct link *link, const struct handshaker *handshaker)
 {
     const bool is_dialer = handshaker_is_dialer(handshaker);
-    char why[HANDSHAKE_OFFER + 1];
+    char why[HANDSHAKE_OFFER_BYTES + 1];
 
-    snprintf(why, sizeof(why), "%.*s", HANDSHAKE_OFFER,
+    snprintf(why, sizeof(why), "%.*s", HANDSHAKE_OFFER_BYTES,
              (const char *)handshaker->handshake.offer);
     for (char *at = why; *at; at++) {
         if (*at < ' ' || *at > '~')
@@ -295,7 +298,7 @@ hand_over_first_stream(struct connector *connector,
         connector_drop_handshaker(connector, link->dial);
     loop_timer_stop(link->retry);
     link->state = LINK_CONNECTED;
-    connector_hand_over(connector, handshaker, segment);
+    connector_hand_over_connection(connector, handshaker, segment);
 }
 
 /* One of the two ranks insists on shared memory, which they cannot have. */
@@ -330,7 +333,7 @@ link_fail_no_shm(struct link *link, const struct handshaker *handshaker)
 }
 
 static void
-on_answered(void *owner, struct handshaker *handshaker)
+on_handshake_answered(void *owner, struct handshaker *handshaker)
 {
     struct connector *connector = owner;
     struct link *link = &connector->links[handshaker->handshake.peer];
@@ -363,9 +366,9 @@ on_answered(void *owner, struct handshaker *handshaker)
         return;
     }
     /* The peer's own dial is under way. If it fails, this rank dials again. */
-    link_retry(link,
-               error_raise(HOOP_E_TIMEOUT, "its own connection did not come"),
-               true);
+    link_retry_failed_dial(
+        link, error_raise(HOOP_E_TIMEOUT, "its own connection did not come"),
+        true);
 }
 
 enum hoop_status
@@ -387,8 +390,8 @@ connector_start_handshake(struct connector *connector,
         .shm_negotiation = {.mode = connector->options.shm_negotiation},
         .until_ns = connector->options.forming_until_ns,
         .owner = connector,
-        .on_verified = on_verified,
-        .on_answered = on_answered,
+        .on_handshake_peer_verified = on_handshake_peer_verified,
+        .on_handshake_answered = on_handshake_answered,
         .on_failed = on_failed,
     };
     struct handshaker *handshaker = NULL;
@@ -434,7 +437,7 @@ link_dial(void *owner)
     if (link->state != LINK_WANTED)
         return;
     enum hoop_status status = socket_connect(&member->address, &fd);
-    if (status == HOOP_E_EXHAUSTED && connector_evict(connector))
+    if (status == HOOP_E_EXHAUSTED && connector_evict_silent(connector))
         status = socket_connect(&member->address, &fd);
     if (status == HOOP_OK)
         status = connector_start_handshake(connector, fd, &member->address,
@@ -443,10 +446,10 @@ link_dial(void *owner)
         link->state = LINK_DIALED;
         link->dial->handshake.peer = link->rank;
     } else if (status == HOOP_E_UNAVAILABLE) {
-        link_retry(link, raise_dial_error(link, status, HANDSHAKER_DIALING),
-                   false);
+        link_retry_failed_dial(
+            link, raise_dial_error(link, status, HANDSHAKER_DIALING), false);
     } else if (is_peer_dialing(connector, link)) {
-        link_retry(link, status, false);
+        link_retry_failed_dial(link, status, false);
     } else {
         link_report_own_shortage(link, status);
     }
@@ -529,9 +532,9 @@ link_request_dial(void *owner)
         return;
     link->state = LINK_WANTED;
     link->retry_ms = RETRY_FIRST_MS;
-    link->refused_until_ns = clock_deadline_ns(REFUSED_FOR_MS);
+    link->refused_until_ns = clock_deadline_ns(RETRY_REFUSED_DIAL_MS);
     link->silent_until_ns = clock_deadline_ns(CONNECTOR_SILENT_MS);
-    link->broke_in_tls = false;
+    link->dial_broke_in_tls = false;
     if (link->connector->notice_timer &&
         !loop_timer_is_started(link->connector->notice_timer)) {
         dial_notice_begin(link);

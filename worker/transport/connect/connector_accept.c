@@ -40,21 +40,22 @@ enum {
     ACCEPT_PAUSE_MS = 20,
     /* The first message of a peer comes with its connection, or at most this
      * much later. */
-    MOMENT_MS = 20,
+    HANDSHAKE_GRACE_MS = 20,
     /* Strangers may have one in so many of the files that this process may
      * open. */
-    FILES_PART = 4,
+    HANDSHAKES_FD_DIVISOR = 4,
     /* One in so many of those is kept for connections that have said nothing
      * yet. */
-    UNKNOWN_PART = 4,
-    BUCKETS = 256, /* number of address hashes; two addresses may share one */
+    UNIDENTIFIED_RESERVE_DIVISOR = 4,
+    ADDRESS_HASH_BUCKETS =
+        256, /* number of address hashes; two addresses may share one */
     NETWORK_BYTES = 8, /* of an IPv6 address: a /64 network */
 };
 
 void
-connector_reject(struct connector *connector,
-                 struct handshaker *handshaker,
-                 enum hoop_status status)
+connector_reject_handshake(struct connector *connector,
+                           struct handshaker *handshaker,
+                           enum hoop_status status)
 {
     char address[LIMIT_ADDRESS];
 
@@ -86,7 +87,7 @@ source_address_bucket(const struct handshaker *handshaker)
                                            : (const void *)&four->sin_addr,
                                    is_ipv6 ? NETWORK_BYTES
                                            : sizeof(four->sin_addr)) %
-                      BUCKETS);
+                      ADDRESS_HASH_BUCKETS);
 }
 
 static uint64_t
@@ -106,7 +107,8 @@ struct kind {
 };
 
 static bool
-is_of_kind(const struct handshaker *handshaker, const struct kind *kind)
+handshaker_is_of_kind(const struct handshaker *handshaker,
+                      const struct kind *kind)
 {
     return !handshaker_is_dialer(handshaker) &&
            handshaker_is_identified(handshaker) == kind->is_known &&
@@ -118,23 +120,23 @@ is_of_kind(const struct handshaker *handshaker, const struct kind *kind)
 static struct handshaker *
 handshaker_pick_victim(struct connector *connector, const struct kind *kind)
 {
-    unsigned counts[BUCKETS] = {0};
+    unsigned counts[ADDRESS_HASH_BUCKETS] = {0};
     unsigned largest = 0;
     struct handshaker *handshaker;
 
     TAILQ_FOREACH(handshaker, &connector->handshakers, link)
     {
-        if (is_of_kind(handshaker, kind))
+        if (handshaker_is_of_kind(handshaker, kind))
             counts[source_address_bucket(handshaker)]++;
     }
-    for (unsigned i = 1; i < BUCKETS; i++) {
+    for (unsigned i = 1; i < ADDRESS_HASH_BUCKETS; i++) {
         if (counts[i] > counts[largest])
             largest = i;
     }
     uint64_t n_before = counts[largest] > 0 ? random_below(counts[largest]) : 0;
     TAILQ_FOREACH(handshaker, &connector->handshakers, link)
     {
-        if (is_of_kind(handshaker, kind) &&
+        if (handshaker_is_of_kind(handshaker, kind) &&
             source_address_bucket(handshaker) == largest && n_before-- == 0)
             break;
     }
@@ -149,14 +151,14 @@ count_identified(const struct connector *connector)
     unsigned n = 0;
 
     TAILQ_FOREACH(handshaker, &connector->handshakers, link)
-    n += is_of_kind(handshaker, &known);
+    n += handshaker_is_of_kind(handshaker, &known);
     return n;
 }
 
 static void
 handshaker_evict(struct connector *connector, struct handshaker *handshaker)
 {
-    connector_reject(
+    connector_reject_handshake(
         connector, handshaker,
         error_raise(HOOP_E_EXHAUSTED,
                     "more than %u connections wait for their handshake",
@@ -164,10 +166,10 @@ handshaker_evict(struct connector *connector, struct handshaker *handshaker)
 }
 
 bool
-connector_evict(struct connector *connector)
+connector_evict_silent(struct connector *connector)
 {
-    const struct kind silent = {false,
-                                clock_now_ns() - MOMENT_MS * CLOCK_NS_PER_MS};
+    const struct kind silent = {false, clock_now_ns() - HANDSHAKE_GRACE_MS *
+                                                            CLOCK_NS_PER_MS};
     struct handshaker *handshaker = handshaker_pick_victim(connector, &silent);
 
     if (handshaker)
@@ -177,14 +179,15 @@ connector_evict(struct connector *connector)
 
 /* Make room for a newcomer, which has not said anything yet. */
 static void
-evict_if_full(struct connector *connector)
+evict_handshake_if_full(struct connector *connector)
 {
     const unsigned n_max = connector->n_accepted_max;
 
     if (connector->n_accepted < n_max)
         return;
     const struct kind kind = {
-        .is_known = count_identified(connector) > n_max - n_max / UNKNOWN_PART,
+        .is_known = count_identified(connector) >
+                    n_max - n_max / UNIDENTIFIED_RESERVE_DIVISOR,
         .until_ns = CLOCK_NEVER,
     };
     struct handshaker *handshaker = handshaker_pick_victim(connector, &kind);
@@ -228,10 +231,10 @@ accept_with_reserve(struct connector *connector,
 /* Accept the next connection in the queue. shortage says what this process has
  * run out of, or "". */
 static enum hoop_status
-accept_next(struct connector *connector,
-            int *out_fd,
-            struct address *out_address,
-            char shortage[HANDSHAKE_OFFER])
+accept_next_connection(struct connector *connector,
+                       int *out_fd,
+                       struct address *out_address,
+                       char shortage[HANDSHAKE_OFFER_BYTES])
 {
     const int listen_fd = connector->options.listen_fd;
 
@@ -243,8 +246,9 @@ accept_next(struct connector *connector,
     if (poll(&(struct pollfd){.fd = listen_fd, .events = POLLIN}, 1, 0) == 0)
         return HOOP_E_PENDING;
     const char *why = strstr(error_text(), ": ");
-    snprintf(shortage, HANDSHAKE_OFFER, "%s", why ? why + 2 : error_text());
-    if (connector_evict(connector))
+    snprintf(shortage, HANDSHAKE_OFFER_BYTES, "%s",
+             why ? why + 2 : error_text());
+    if (connector_evict_silent(connector))
         status = socket_accept(listen_fd, out_fd, out_address);
     if (status != HOOP_E_EXHAUSTED || connector->reserve_fd < 0)
         return status;
@@ -252,22 +256,23 @@ accept_next(struct connector *connector,
 }
 
 static enum hoop_status
-accept_one(struct connector *connector)
+accept_and_start_handshake(struct connector *connector)
 {
-    char shortage[HANDSHAKE_OFFER];
+    char shortage[HANDSHAKE_OFFER_BYTES];
     struct address address;
     int fd = -1;
 
-    enum hoop_status status = accept_next(connector, &fd, &address, shortage);
+    enum hoop_status status =
+        accept_next_connection(connector, &fd, &address, shortage);
     if (status != HOOP_OK)
         return status;
-    evict_if_full(connector);
+    evict_handshake_if_full(connector);
     status = connector_start_handshake(connector, fd, &address, NULL);
     if (status != HOOP_OK)
         return error_pass(status);
     struct handshaker *handshaker =
         TAILQ_LAST(&connector->handshakers, handshaker_list);
-    memcpy(handshaker->shortage, shortage, HANDSHAKE_OFFER);
+    memcpy(handshaker->shortage, shortage, HANDSHAKE_OFFER_BYTES);
     return HOOP_OK;
 }
 
@@ -278,7 +283,7 @@ on_accept_ready(void *owner, enum loop_interest ready)
 
     (void)ready;
     for (unsigned i = 0; i < ACCEPTS_PER_EVENT; i++) {
-        const enum hoop_status status = accept_one(connector);
+        const enum hoop_status status = accept_and_start_handshake(connector);
 
         if (status == HOOP_E_PENDING)
             return;
@@ -306,16 +311,16 @@ on_accept_pause_over(void *owner)
 /* Returns a part of the files that this process may open, so that strangers do
  * not keep it from opening files of its own. */
 static unsigned
-handshakes_max(void)
+accepted_handshakes_max(void)
 {
     struct rlimit files;
 
     if (getrlimit(RLIMIT_NOFILE, &files) != 0 ||
-        files.rlim_cur / FILES_PART > LIMIT_HANDSHAKES)
+        files.rlim_cur / HANDSHAKES_FD_DIVISOR > LIMIT_HANDSHAKES)
         return LIMIT_HANDSHAKES;
-    return files.rlim_cur / FILES_PART < UNKNOWN_PART
-               ? UNKNOWN_PART
-               : (unsigned)files.rlim_cur / FILES_PART;
+    return files.rlim_cur / HANDSHAKES_FD_DIVISOR < UNIDENTIFIED_RESERVE_DIVISOR
+               ? UNIDENTIFIED_RESERVE_DIVISOR
+               : (unsigned)files.rlim_cur / HANDSHAKES_FD_DIVISOR;
 }
 
 enum hoop_status
@@ -323,7 +328,7 @@ connector_listen(struct connector *connector)
 {
     const struct connector_options *options = &connector->options;
 
-    connector->n_accepted_max = handshakes_max();
+    connector->n_accepted_max = accepted_handshakes_max();
     enum hoop_status status =
         loop_timer_create(options->loop, on_accept_pause_over, connector,
                           &connector->accept_pause);
@@ -348,13 +353,13 @@ connector_listen(struct connector *connector)
 enum {
     /* The delay doubles up to the last value: less than a second in all. */
     RETRY_FIRST_MS = 20,
-    RETRY_LAST_MS = 320,
+    STREAM_RETRY_MAX_MS = 320,
 };
 
 enum handshake_answer
-connector_stream_decide(const struct connector *connector,
-                        const struct link *link,
-                        const struct handshake *handshake)
+connector_stream_choose_answer(const struct connector *connector,
+                               const struct link *link,
+                               const struct handshake *handshake)
 {
     const bool is_wanted = connector->options.on_stream &&
                            handshake->peer < connector->options.roster->rank &&
@@ -370,7 +375,7 @@ connector_stream_on_answer(struct connector *connector,
     if (handshaker->answer == HANDSHAKE_WELCOME) {
         connector->links[handshaker->handshake.peer].streams |=
             1u << handshaker->handshake.stream;
-        connector_hand_over(connector, handshaker, NULL);
+        connector_hand_over_connection(connector, handshaker, NULL);
         return;
     }
     log_debug("peer", "rank %u wants no stream %u", handshaker->handshake.peer,
@@ -424,7 +429,7 @@ connector_stream_on_failed(struct link *link,
         return;
     if (link->stream_retry_ms == 0)
         link->stream_retry_ms = RETRY_FIRST_MS;
-    if (link->stream_retry_ms > RETRY_LAST_MS)
+    if (link->stream_retry_ms > STREAM_RETRY_MAX_MS)
         return;
     link->streams &= ~(1u << stream);
     atomic_fetch_or(&link->streams_wanted, 1u << stream);

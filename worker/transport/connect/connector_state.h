@@ -41,7 +41,7 @@ struct link {
     uint64_t refused_until_ns;
     uint64_t silent_until_ns;
     uint64_t retry_ms;
-    bool broke_in_tls; /* a dial ended during the TLS handshake */
+    bool dial_broke_in_tls; /* a dial ended during the TLS handshake */
     /* Bit i: the i-th stream is to be dialed. */
     _Atomic uint32_t streams_wanted;
     uint32_t streams; /* bit i: the i-th stream is dialed, or here */
@@ -72,9 +72,9 @@ connector_drop_handshaker(struct connector *connector,
 /* The handshake is complete: give the descriptor, and segment unless it is
  * NULL, to the owner's callback. handshaker is destroyed. */
 void
-connector_hand_over(struct connector *connector,
-                    struct handshaker *handshaker,
-                    struct segment *segment);
+connector_hand_over_connection(struct connector *connector,
+                               struct handshaker *handshaker,
+                               struct segment *segment);
 /* Take over fd and begin a handshake on it. For our own dial, out_handshaker
  * is not NULL, and the caller sets handshake.peer; for a connection that came,
  * out_handshaker is NULL. */
@@ -97,25 +97,25 @@ connector_listen(struct connector *connector);
 /* End one of the connections that have said nothing yet. Returns false if
  * there is none. */
 bool
-connector_evict(struct connector *connector);
+connector_evict_silent(struct connector *connector);
 /* Have a descriptor in reserve again. Returns false if none can be had. */
 bool
 connector_refill_reserve(struct connector *connector);
 /* A handshake that another rank began has failed or was ended. Log why, which
  * is this thread's last error, and destroy it. */
 void
-connector_reject(struct connector *connector,
-                 struct handshaker *handshaker,
-                 enum hoop_status status);
+connector_reject_handshake(struct connector *connector,
+                           struct handshaker *handshaker,
+                           enum hoop_status status);
 
 /* connector_accept.c: connections beside the first to a peer. */
 
 /* Returns the answer to a verified peer that wants a connection beside the
  * first. */
 enum handshake_answer
-connector_stream_decide(const struct connector *connector,
-                        const struct link *link,
-                        const struct handshake *handshake);
+connector_stream_choose_answer(const struct connector *connector,
+                               const struct link *link,
+                               const struct handshake *handshake);
 /* The handshake of a connection beside the first has ended. */
 void
 connector_stream_on_answer(struct connector *connector,

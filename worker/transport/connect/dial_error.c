@@ -19,13 +19,13 @@
 
 /* Where the address is, as seen from this rank. */
 enum place {
-    PLACE_HERE, /* the peer is on this host */
-    PLACE_REMOTE,
-    PLACE_ANY, /* in a row of the table: anywhere */
+    PEER_PLACE_SAME_HOST, /* the peer is on this host */
+    PEER_PLACE_OTHER_HOST,
+    PEER_PLACE_ANY, /* in a row of the table: anywhere */
 };
 
 enum {
-    ERROR_SILENCE = -1, /* nothing answered */
+    DIAL_ERROR_NO_ANSWER = -1, /* nothing answered */
 };
 
 /* The first row that fits gives the advice. */
@@ -34,13 +34,14 @@ static const struct {
     int error;
     const char *advice;
 } advices[] = {
-    {PLACE_HERE, ECONNREFUSED, "it has ended, or listens no more"},
-    {PLACE_ANY, ECONNREFUSED,
+    {PEER_PLACE_SAME_HOST, ECONNREFUSED, "it has ended, or listens no more"},
+    {PEER_PLACE_ANY, ECONNREFUSED,
      "if it lives, set HOOP_PORT to a range that the firewall lets pass, or "
      "HOOP_ADVERTISE"},
-    {PLACE_ANY, ENETUNREACH, "set HOOP_ADVERTISE or HOOP_INTERFACE there"},
-    {PLACE_ANY, EHOSTUNREACH, "set HOOP_ADVERTISE or HOOP_INTERFACE there"},
-    {PLACE_ANY, ERROR_SILENCE,
+    {PEER_PLACE_ANY, ENETUNREACH, "set HOOP_ADVERTISE or HOOP_INTERFACE there"},
+    {PEER_PLACE_ANY, EHOSTUNREACH,
+     "set HOOP_ADVERTISE or HOOP_INTERFACE there"},
+    {PEER_PLACE_ANY, DIAL_ERROR_NO_ANSWER,
      "a firewall? set HOOP_PORT to a range that it lets pass, or "
      "HOOP_ADVERTISE there"},
 };
@@ -52,9 +53,9 @@ dial_failure_advice(enum place place, const struct dial_failure *failure)
     for (size_t i = 0; i < COUNT_OF(advices); i++) {
         const int error = advices[i].error;
         const bool is_place =
-            advices[i].place == PLACE_ANY || advices[i].place == place;
+            advices[i].place == PEER_PLACE_ANY || advices[i].place == place;
 
-        if (is_place && (error == ERROR_SILENCE
+        if (is_place && (error == DIAL_ERROR_NO_ANSWER
                              ? failure->status == HOOP_E_TIMEOUT
                              : strstr(failure->why, strerror(error)) != NULL))
             return advices[i].advice;
@@ -97,7 +98,8 @@ dial_error_raise(const struct roster *roster,
     const char *advice =
         failure->was_connected
             ? NULL
-            : dial_failure_advice(is_same_host ? PLACE_HERE : PLACE_REMOTE,
+            : dial_failure_advice(is_same_host ? PEER_PLACE_SAME_HOST
+                                               : PEER_PLACE_OTHER_HOST,
                                   failure);
     snprintf(reason, sizeof(reason), "%s", dial_failure_reason(failure));
     return error_raise(failure->status,

@@ -23,23 +23,23 @@
 #include "wire/frame.h"
 
 enum {
-    AT_VERSION = 8,
-    AT_ANSWER = 8,
-    AT_FROM = 10,
-    AT_TO = 14,
-    AT_EPOCH = 18,
-    AT_INCARNATION = 26,
-    AT_NONCE = 34,
-    AT_MAC = 34,
-    AT_STREAM = 66,
-    AT_OFFER = 66,
-    LETTERS = 8,
+    HANDSHAKE_VERSION_OFFSET = 8,
+    HANDSHAKE_ANSWER_OFFSET = 8,
+    HANDSHAKE_FROM_OFFSET = 10,
+    HANDSHAKE_TO_OFFSET = 14,
+    HANDSHAKE_EPOCH_OFFSET = 18,
+    HANDSHAKE_INCARNATION_OFFSET = 26,
+    HANDSHAKE_NONCE_OFFSET = 34,
+    HANDSHAKE_MAC_OFFSET = 34,
+    HANDSHAKE_STREAM_OFFSET = 66,
+    HANDSHAKE_OFFER_OFFSET = 66,
+    MESSAGE_MAGIC_BYTES = 8,
 };
 
-static const char hello_letters[] = "HOOPHELO";
-static const char challenge_letters[] = "HOOPCHAL";
-static const char proof_letters[] = "HOOPPROF";
-static const char welcome_letters[] = "HOOPWELC";
+static const char hello_magic[] = "HOOPHELO";
+static const char challenge_magic[] = "HOOPCHAL";
+static const char proof_magic[] = "HOOPPROF";
+static const char welcome_magic[] = "HOOPWELC";
 
 static void
 put_le(uint8_t *at, uint64_t value, unsigned n_bytes)
@@ -59,23 +59,23 @@ get_le(const uint8_t *at, unsigned n_bytes)
 }
 
 static void
-message_init(uint8_t out[HANDSHAKE_BYTES], const char *letters)
+message_init(uint8_t out[HANDSHAKE_MESSAGE_BYTES], const char *letters)
 {
-    memset(out, 0, HANDSHAKE_BYTES);
-    memcpy(out, letters, LETTERS);
+    memset(out, 0, HANDSHAKE_MESSAGE_BYTES);
+    memcpy(out, letters, MESSAGE_MAGIC_BYTES);
 }
 
 /* Returns whether in begins like a record of a TLS handshake or alert. */
 static bool
-is_tls_record(const uint8_t in[HANDSHAKE_BYTES])
+is_tls_record(const uint8_t in[HANDSHAKE_MESSAGE_BYTES])
 {
     return (in[0] == 0x15 || in[0] == 0x16) && in[1] == 3;
 }
 
 static enum hoop_status
-check_magic(const uint8_t in[HANDSHAKE_BYTES], const char *letters)
+check_magic(const uint8_t in[HANDSHAKE_MESSAGE_BYTES], const char *letters)
 {
-    if (memcmp(in, letters, LETTERS) == 0)
+    if (memcmp(in, letters, MESSAGE_MAGIC_BYTES) == 0)
         return HOOP_OK;
     if (is_tls_record(in))
         return error_raise(HOOP_E_DATA_LOSS,
@@ -129,22 +129,24 @@ handshake_format_identity(const struct roster *roster,
              roster->epoch, from, to);
 }
 
-_Static_assert(AT_OFFER + HANDSHAKE_OFFER == HANDSHAKE_BYTES, "the rest");
+_Static_assert(HANDSHAKE_OFFER_OFFSET + HANDSHAKE_OFFER_BYTES ==
+                   HANDSHAKE_MESSAGE_BYTES,
+               "the rest");
 
 /* Sign message. Its eight letters say its role and are signed, too, so that a
  * PROOF cannot serve as a WELCOME. */
 static enum hoop_status
 message_sign(const struct handshake *handshake,
-             const uint8_t message[HANDSHAKE_BYTES],
+             const uint8_t message[HANDSHAKE_MESSAGE_BYTES],
              uint8_t answer,
              uint8_t out_mac[HMAC_BYTES])
 {
     const struct hmac_span parts[] = {
-        {message, LETTERS},
+        {message, MESSAGE_MAGIC_BYTES},
         {&answer, 1},
-        {handshake->hello, HANDSHAKE_BYTES},
-        {handshake->challenge, HANDSHAKE_BYTES},
-        {message + AT_OFFER, HANDSHAKE_OFFER},
+        {handshake->hello, HANDSHAKE_MESSAGE_BYTES},
+        {handshake->challenge, HANDSHAKE_MESSAGE_BYTES},
+        {message + HANDSHAKE_OFFER_OFFSET, HANDSHAKE_OFFER_BYTES},
         {handshake->binding, handshake->n_binding},
     };
 
@@ -153,24 +155,27 @@ message_sign(const struct handshake *handshake,
 }
 
 static enum hoop_status
-put_identity(const struct handshake *handshake, uint8_t out[HANDSHAKE_BYTES])
+put_identity(const struct handshake *handshake,
+             uint8_t out[HANDSHAKE_MESSAGE_BYTES])
 {
     const struct roster *roster = handshake->roster;
 
-    put_le(out + AT_VERSION, FRAME_VERSION, 2);
-    put_le(out + AT_FROM, roster->rank, 4);
-    put_le(out + AT_EPOCH, roster->epoch, 8);
-    put_le(out + AT_INCARNATION, roster->members[roster->rank].incarnation, 8);
-    return random_fill(out + AT_NONCE, HANDSHAKE_NONCE);
+    put_le(out + HANDSHAKE_VERSION_OFFSET, FRAME_VERSION, 2);
+    put_le(out + HANDSHAKE_FROM_OFFSET, roster->rank, 4);
+    put_le(out + HANDSHAKE_EPOCH_OFFSET, roster->epoch, 8);
+    put_le(out + HANDSHAKE_INCARNATION_OFFSET,
+           roster->members[roster->rank].incarnation, 8);
+    return random_fill(out + HANDSHAKE_NONCE_OFFSET, HANDSHAKE_NONCE_BYTES);
 }
 
 /* Check the version, epoch, rank and incarnation that in claims. */
 static enum hoop_status
-check_identity(const struct roster *roster, const uint8_t in[HANDSHAKE_BYTES])
+check_identity(const struct roster *roster,
+               const uint8_t in[HANDSHAKE_MESSAGE_BYTES])
 {
-    const uint64_t version = get_le(in + AT_VERSION, 2);
-    const uint64_t epoch = get_le(in + AT_EPOCH, 8);
-    const uint64_t from = get_le(in + AT_FROM, 4);
+    const uint64_t version = get_le(in + HANDSHAKE_VERSION_OFFSET, 2);
+    const uint64_t epoch = get_le(in + HANDSHAKE_EPOCH_OFFSET, 8);
+    const uint64_t from = get_le(in + HANDSHAKE_FROM_OFFSET, 4);
 
     if (version != FRAME_VERSION)
         return error_raise(HOOP_E_PRECONDITION,
@@ -193,7 +198,8 @@ check_identity(const struct roster *roster, const uint8_t in[HANDSHAKE_BYTES])
                            "the peer says it is rank %" PRIu64
                            ", which is this rank itself",
                            from);
-    if (get_le(in + AT_INCARNATION, 8) != roster->members[from].incarnation)
+    if (get_le(in + HANDSHAKE_INCARNATION_OFFSET, 8) !=
+        roster->members[from].incarnation)
         return error_raise(HOOP_E_PRECONDITION,
                            "the peer is another incarnation of rank %" PRIu64,
                            from);
@@ -201,126 +207,133 @@ check_identity(const struct roster *roster, const uint8_t in[HANDSHAKE_BYTES])
 }
 
 enum hoop_status
-handshake_write_hello(struct handshake *handshake, uint8_t out[HANDSHAKE_BYTES])
+handshake_write_hello(struct handshake *handshake,
+                      uint8_t out[HANDSHAKE_MESSAGE_BYTES])
 {
-    message_init(handshake->hello, hello_letters);
-    put_le(handshake->hello + AT_TO, handshake->peer, 4);
-    put_le(handshake->hello + AT_STREAM, handshake->stream, 1);
+    message_init(handshake->hello, hello_magic);
+    put_le(handshake->hello + HANDSHAKE_TO_OFFSET, handshake->peer, 4);
+    put_le(handshake->hello + HANDSHAKE_STREAM_OFFSET, handshake->stream, 1);
     const enum hoop_status status = put_identity(handshake, handshake->hello);
     if (status != HOOP_OK)
         return error_pass(status);
-    memcpy(out, handshake->hello, HANDSHAKE_BYTES);
+    memcpy(out, handshake->hello, HANDSHAKE_MESSAGE_BYTES);
     return HOOP_OK;
 }
 
 enum hoop_status
 handshake_write_proof(struct handshake *handshake,
-                      const uint8_t in[HANDSHAKE_BYTES],
-                      uint8_t out[HANDSHAKE_BYTES])
+                      const uint8_t in[HANDSHAKE_MESSAGE_BYTES],
+                      uint8_t out[HANDSHAKE_MESSAGE_BYTES])
 {
-    enum hoop_status status = check_magic(in, challenge_letters);
+    enum hoop_status status = check_magic(in, challenge_magic);
 
     if (status != HOOP_OK)
         return error_pass(status);
     status = check_identity(handshake->roster, in);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (get_le(in + AT_FROM, 4) != handshake->peer)
+    if (get_le(in + HANDSHAKE_FROM_OFFSET, 4) != handshake->peer)
         return error_raise(HOOP_E_PRECONDITION,
                            "rank %" PRIu64 " answers where rank %u was called",
-                           get_le(in + AT_FROM, 4), handshake->peer);
-    memcpy(handshake->challenge, in, HANDSHAKE_BYTES);
-    message_init(out, proof_letters);
-    memcpy(out + AT_OFFER, handshake->offer, HANDSHAKE_OFFER);
-    return message_sign(handshake, out, 0, out + AT_MAC);
+                           get_le(in + HANDSHAKE_FROM_OFFSET, 4),
+                           handshake->peer);
+    memcpy(handshake->challenge, in, HANDSHAKE_MESSAGE_BYTES);
+    message_init(out, proof_magic);
+    memcpy(out + HANDSHAKE_OFFER_OFFSET, handshake->offer,
+           HANDSHAKE_OFFER_BYTES);
+    return message_sign(handshake, out, 0, out + HANDSHAKE_MAC_OFFSET);
 }
 
 enum hoop_status
 handshake_verify_welcome(struct handshake *handshake,
-                         const uint8_t in[HANDSHAKE_BYTES],
+                         const uint8_t in[HANDSHAKE_MESSAGE_BYTES],
                          enum handshake_answer *out_answer)
 {
     uint8_t mac[HMAC_BYTES];
 
-    enum hoop_status status = check_magic(in, welcome_letters);
+    enum hoop_status status = check_magic(in, welcome_magic);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = message_sign(handshake, in, in[AT_ANSWER], mac);
+    status = message_sign(handshake, in, in[HANDSHAKE_ANSWER_OFFSET], mac);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (!hmac_equal(mac, in + AT_MAC))
+    if (!hmac_equal(mac, in + HANDSHAKE_MAC_OFFSET))
         return error_raise(HOOP_E_UNAUTHENTICATED,
                            "rank %u does not know the job's token",
                            handshake->peer);
-    if (in[AT_ANSWER] > HANDSHAKE_EXHAUSTED)
+    if (in[HANDSHAKE_ANSWER_OFFSET] > HANDSHAKE_EXHAUSTED)
         return error_raise(HOOP_E_DATA_LOSS, "unknown answer %u of rank %u",
-                           in[AT_ANSWER], handshake->peer);
-    memcpy(handshake->offer, in + AT_OFFER, HANDSHAKE_OFFER);
-    *out_answer = (enum handshake_answer)in[AT_ANSWER];
+                           in[HANDSHAKE_ANSWER_OFFSET], handshake->peer);
+    memcpy(handshake->offer, in + HANDSHAKE_OFFER_OFFSET,
+           HANDSHAKE_OFFER_BYTES);
+    *out_answer = (enum handshake_answer)in[HANDSHAKE_ANSWER_OFFSET];
     return HOOP_OK;
 }
 
 enum hoop_status
 handshake_write_challenge(struct handshake *handshake,
-                          const uint8_t in[HANDSHAKE_BYTES],
-                          uint8_t out[HANDSHAKE_BYTES])
+                          const uint8_t in[HANDSHAKE_MESSAGE_BYTES],
+                          uint8_t out[HANDSHAKE_MESSAGE_BYTES])
 {
-    enum hoop_status status = check_magic(in, hello_letters);
+    enum hoop_status status = check_magic(in, hello_magic);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    message_init(handshake->challenge, challenge_letters);
+    message_init(handshake->challenge, challenge_magic);
     status = put_identity(handshake, handshake->challenge);
     if (status != HOOP_OK)
         return error_pass(status);
-    memcpy(out, handshake->challenge, HANDSHAKE_BYTES);
+    memcpy(out, handshake->challenge, HANDSHAKE_MESSAGE_BYTES);
 
     status = check_identity(handshake->roster, in);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (get_le(in + AT_TO, 4) != handshake->roster->rank)
-        return error_raise(HOOP_E_PRECONDITION,
-                           "the peer calls rank %" PRIu64
-                           ", but this is rank %u",
-                           get_le(in + AT_TO, 4), handshake->roster->rank);
-    if (in[AT_STREAM] > LIMIT_STREAMS)
+    if (get_le(in + HANDSHAKE_TO_OFFSET, 4) != handshake->roster->rank)
+        return error_raise(
+            HOOP_E_PRECONDITION,
+            "the peer calls rank %" PRIu64 ", but this is rank %u",
+            get_le(in + HANDSHAKE_TO_OFFSET, 4), handshake->roster->rank);
+    if (in[HANDSHAKE_STREAM_OFFSET] > LIMIT_STREAMS)
         return error_raise(HOOP_E_PRECONDITION,
                            "the peer has a connection number %u, of at most %d",
-                           in[AT_STREAM], LIMIT_STREAMS);
-    memcpy(handshake->hello, in, HANDSHAKE_BYTES);
-    handshake->peer = (uint32_t)get_le(in + AT_FROM, 4);
-    handshake->stream = in[AT_STREAM];
+                           in[HANDSHAKE_STREAM_OFFSET], LIMIT_STREAMS);
+    memcpy(handshake->hello, in, HANDSHAKE_MESSAGE_BYTES);
+    handshake->peer = (uint32_t)get_le(in + HANDSHAKE_FROM_OFFSET, 4);
+    handshake->stream = in[HANDSHAKE_STREAM_OFFSET];
     return HOOP_OK;
 }
 
 enum hoop_status
 handshake_verify_proof(struct handshake *handshake,
-                       const uint8_t in[HANDSHAKE_BYTES])
+                       const uint8_t in[HANDSHAKE_MESSAGE_BYTES])
 {
     uint8_t mac[HMAC_BYTES];
 
-    enum hoop_status status = check_magic(in, proof_letters);
+    enum hoop_status status = check_magic(in, proof_magic);
     if (status != HOOP_OK)
         return error_pass(status);
     status = message_sign(handshake, in, 0, mac);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (!hmac_equal(mac, in + AT_MAC))
+    if (!hmac_equal(mac, in + HANDSHAKE_MAC_OFFSET))
         return error_raise(HOOP_E_UNAUTHENTICATED,
                            "it says it is rank %u but does not know the job's "
                            "token",
                            handshake->peer);
-    memcpy(handshake->offer, in + AT_OFFER, HANDSHAKE_OFFER);
+    memcpy(handshake->offer, in + HANDSHAKE_OFFER_OFFSET,
+           HANDSHAKE_OFFER_BYTES);
     return HOOP_OK;
 }
 
 enum hoop_status
 handshake_answer(const struct handshake *handshake,
                  enum handshake_answer answer,
-                 uint8_t out[HANDSHAKE_BYTES])
+                 uint8_t out[HANDSHAKE_MESSAGE_BYTES])
 {
-    message_init(out, welcome_letters);
-    out[AT_ANSWER] = (uint8_t)answer;
-    memcpy(out + AT_OFFER, handshake->offer, HANDSHAKE_OFFER);
-    return message_sign(handshake, out, (uint8_t)answer, out + AT_MAC);
+    message_init(out, welcome_magic);
+    out[HANDSHAKE_ANSWER_OFFSET] = (uint8_t)answer;
+    memcpy(out + HANDSHAKE_OFFER_OFFSET, handshake->offer,
+           HANDSHAKE_OFFER_BYTES);
+    return message_sign(handshake, out, (uint8_t)answer,
+                        out + HANDSHAKE_MAC_OFFSET);
 }

@@ -7,7 +7,7 @@
  *   PROOF      MAC ->
  *                                  <- WELCOME    answer, MAC
  *
- * Each message is HANDSHAKE_BYTES long and begins with its own eight letters.
+ * Each message is HANDSHAKE_MESSAGE_BYTES long and begins with its own eight letters.
  * Nothing else is read, and nothing is allocated, before the MAC has been
  * verified. The MACs are HMAC-SHA256. Their key is made of the job's token,
  * name and epoch. They cover the role, both nonces, both identities, what the
@@ -32,9 +32,9 @@
 #include "transport/roster.h"
 
 enum {
-    HANDSHAKE_BYTES = 128,
-    HANDSHAKE_NONCE = 32,
-    HANDSHAKE_OFFER =
+    HANDSHAKE_MESSAGE_BYTES = 128,
+    HANDSHAKE_NONCE_BYTES = 32,
+    HANDSHAKE_OFFER_BYTES =
         62, /* in PROOF and WELCOME: transport/shm/negotiation.h */
 };
 
@@ -80,26 +80,27 @@ struct handshake {
     uint32_t stream; /* likewise; 0: the first connection, else one beside it */
     uint8_t binding[TLS_BINDING_BYTES]; /* of the connection's TLS */
     size_t n_binding;                   /* 0: no TLS */
-    uint8_t hello[HANDSHAKE_BYTES];
-    uint8_t challenge[HANDSHAKE_BYTES];
-    uint8_t offer[HANDSHAKE_OFFER]; /* what to send next, or what came last */
+    uint8_t hello[HANDSHAKE_MESSAGE_BYTES];
+    uint8_t challenge[HANDSHAKE_MESSAGE_BYTES];
+    uint8_t
+        offer[HANDSHAKE_OFFER_BYTES]; /* what to send next, or what came last */
 };
 
 /* The dialer's side. Write the HELLO. */
 enum hoop_status
 handshake_write_hello(struct handshake *handshake,
-                      uint8_t out[HANDSHAKE_BYTES]);
+                      uint8_t out[HANDSHAKE_MESSAGE_BYTES]);
 /* Check the CHALLENGE in, and write the PROOF. Handle: HOOP_E_DATA_LOSS (the
  * other side is no peer of hoop), HOOP_E_PRECONDITION (another version, epoch,
  * rank or incarnation; the text names it). */
 enum hoop_status
 handshake_write_proof(struct handshake *handshake,
-                      const uint8_t in[HANDSHAKE_BYTES],
-                      uint8_t out[HANDSHAKE_BYTES]);
+                      const uint8_t in[HANDSHAKE_MESSAGE_BYTES],
+                      uint8_t out[HANDSHAKE_MESSAGE_BYTES]);
 /* Check the WELCOME in. Handle: HOOP_E_UNAUTHENTICATED, HOOP_E_DATA_LOSS. */
 enum hoop_status
 handshake_verify_welcome(struct handshake *handshake,
-                         const uint8_t in[HANDSHAKE_BYTES],
+                         const uint8_t in[HANDSHAKE_MESSAGE_BYTES],
                          enum handshake_answer *out_answer);
 
 /* The acceptor's side. Check the HELLO in, and write the CHALLENGE. Handle: as
@@ -107,16 +108,16 @@ handshake_verify_welcome(struct handshake *handshake,
  * incarnation) out is an answer to send all the same. */
 enum hoop_status
 handshake_write_challenge(struct handshake *handshake,
-                          const uint8_t in[HANDSHAKE_BYTES],
-                          uint8_t out[HANDSHAKE_BYTES]);
+                          const uint8_t in[HANDSHAKE_MESSAGE_BYTES],
+                          uint8_t out[HANDSHAKE_MESSAGE_BYTES]);
 /* Check the PROOF in. HOOP_OK: the peer is who it says; handshake->peer is its
  * rank. Handle: HOOP_E_UNAUTHENTICATED, HOOP_E_DATA_LOSS. */
 enum hoop_status
 handshake_verify_proof(struct handshake *handshake,
-                       const uint8_t in[HANDSHAKE_BYTES]);
+                       const uint8_t in[HANDSHAKE_MESSAGE_BYTES]);
 enum hoop_status
 handshake_answer(const struct handshake *handshake,
                  enum handshake_answer answer,
-                 uint8_t out[HANDSHAKE_BYTES]);
+                 uint8_t out[HANDSHAKE_MESSAGE_BYTES]);
 
 #endif

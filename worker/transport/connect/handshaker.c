@@ -46,7 +46,7 @@ send_plain_alert(struct handshaker *handshaker)
                 MSG_NOSIGNAL | MSG_DONTWAIT);
     /* Bytes left unread would make the kernel reset the connection and discard
      * the alert. */
-    (void)!recv(handshaker->fd, handshaker->message, HANDSHAKE_BYTES,
+    (void)!recv(handshaker->fd, handshaker->message, HANDSHAKE_MESSAGE_BYTES,
                 MSG_DONTWAIT);
 }
 
@@ -211,11 +211,12 @@ handshaker_on_timeout(void *owner)
     const uint64_t n_ms =
         (clock_now_ns() - handshaker->begun_ns) / CLOCK_NS_PER_MS;
 
-    handshaker_fail(
-        handshaker,
-        error_raise(HOOP_E_TIMEOUT,
-                    "no handshake within %" PRIu64 " s (%zu of %d bytes)",
-                    (n_ms + 500) / 1000, handshaker->n_bytes, HANDSHAKE_BYTES));
+    handshaker_fail(handshaker,
+                    error_raise(HOOP_E_TIMEOUT,
+                                "no handshake within %" PRIu64
+                                " s (%zu of %d bytes)",
+                                (n_ms + 500) / 1000, handshaker->n_bytes,
+                                HANDSHAKE_MESSAGE_BYTES));
 }
 
 /* The kernel of the other side answers, so its host is alive. While the world
@@ -262,7 +263,7 @@ handshaker_start_receive(struct handshaker *handshaker,
 static void
 on_hello(struct handshaker *handshaker)
 {
-    uint8_t challenge[HANDSHAKE_BYTES];
+    uint8_t challenge[HANDSHAKE_MESSAGE_BYTES];
 
     handshaker->hello_status = handshake_write_challenge(
         &handshaker->handshake, handshaker->message, challenge);
@@ -276,14 +277,14 @@ on_hello(struct handshaker *handshaker)
     }
     /* A peer that does not belong here learns who we are, and no more. */
     snprintf(handshaker->why, sizeof(handshaker->why), "%s", error_text());
-    memcpy(handshaker->message, challenge, HANDSHAKE_BYTES);
+    memcpy(handshaker->message, challenge, HANDSHAKE_MESSAGE_BYTES);
     handshaker_start_send(handshaker, HANDSHAKER_SEND_CHALLENGE);
 }
 
 static void
 on_challenge(struct handshaker *handshaker)
 {
-    uint8_t proof[HANDSHAKE_BYTES];
+    uint8_t proof[HANDSHAKE_MESSAGE_BYTES];
 
     if (handshaker->handshake.stream == 0)
         shm_negotiation_offer(&handshaker->shm_negotiation,
@@ -295,25 +296,26 @@ on_challenge(struct handshaker *handshaker)
         handshaker_fail(handshaker, status);
         return;
     }
-    memcpy(handshaker->message, proof, HANDSHAKE_BYTES);
+    memcpy(handshaker->message, proof, HANDSHAKE_MESSAGE_BYTES);
     handshaker_start_send(handshaker, HANDSHAKER_SEND_PROOF);
 }
 
 /* Decide what to answer the verified peer. */
 static void
-choose_answer(struct handshaker *handshaker)
+choose_handshake_answer(struct handshaker *handshaker)
 {
     struct handshake *handshake = &handshaker->handshake;
 
-    handshaker->answer = handshaker->on_verified(handshaker->owner, handshaker);
+    handshaker->answer =
+        handshaker->on_handshake_peer_verified(handshaker->owner, handshaker);
     const bool may_share =
         handshaker->answer == HANDSHAKE_WELCOME && handshake->stream == 0;
     if (may_share)
         shm_negotiation_accept(&handshaker->shm_negotiation, handshake);
     else
-        memset(handshake->offer, 0, HANDSHAKE_OFFER);
+        memset(handshake->offer, 0, HANDSHAKE_OFFER_BYTES);
     if (handshaker->answer == HANDSHAKE_EXHAUSTED)
-        memcpy(handshake->offer, handshaker->shortage, HANDSHAKE_OFFER);
+        memcpy(handshake->offer, handshaker->shortage, HANDSHAKE_OFFER_BYTES);
     if (may_share && shm_negotiation_has_failed(&handshaker->shm_negotiation))
         handshaker->answer = HANDSHAKE_NO_SHM;
 }
@@ -336,7 +338,7 @@ on_proof(struct handshaker *handshaker)
         handshake_verify_proof(&handshaker->handshake, handshaker->message);
 
     if (status == HOOP_OK) {
-        choose_answer(handshaker);
+        choose_handshake_answer(handshaker);
         status =
             handshaker->answer == HANDSHAKE_NO_SHM &&
                     has_peer_closed(handshaker)
@@ -364,7 +366,7 @@ on_welcome(struct handshaker *handshaker)
     if (handshaker->handshake.stream == 0)
         shm_negotiation_finish(&handshaker->shm_negotiation,
                                &handshaker->handshake);
-    handshaker->on_answered(handshaker->owner, handshaker);
+    handshaker->on_handshake_answered(handshaker->owner, handshaker);
 }
 
 static void
@@ -408,7 +410,7 @@ on_message_complete(struct handshaker *handshaker)
         on_proof(handshaker);
         return;
     case HANDSHAKER_SEND_WELCOME:
-        handshaker->on_answered(handshaker->owner, handshaker);
+        handshaker->on_handshake_answered(handshaker->owner, handshaker);
         return;
     }
 }
@@ -456,7 +458,7 @@ handshaker_progress_connect(struct handshaker *handshaker)
 }
 
 static bool
-is_before_messages(enum handshaker_state state)
+is_before_handshake_messages(enum handshaker_state state)
 {
     return state == HANDSHAKER_DIALING || state == HANDSHAKER_CLIENT_TLS ||
            state == HANDSHAKER_AWAIT_FIRST || state == HANDSHAKER_SERVER_TLS;
@@ -465,10 +467,10 @@ is_before_messages(enum handshaker_state state)
 /* Never read a byte more than the message: what follows the handshake belongs
  * to the transport. */
 static ssize_t
-message_transfer(struct handshaker *handshaker)
+handshake_message_transfer(struct handshaker *handshaker)
 {
     const struct iovec rest = {handshaker->message + handshaker->n_bytes,
-                               HANDSHAKE_BYTES - handshaker->n_bytes};
+                               HANDSHAKE_MESSAGE_BYTES - handshaker->n_bytes};
     const bool is_out = is_sending_state(handshaker->state);
 
     if (handshaker->tls)
@@ -495,7 +497,7 @@ handshaker_fail_io(struct handshaker *handshaker, ssize_t n)
 }
 
 static bool
-message_starts_with(const struct handshaker *handshaker, const char letters[8])
+message_has_magic(const struct handshaker *handshaker, const char letters[8])
 {
     const size_t n = handshaker->n_bytes < 8 ? handshaker->n_bytes : 8;
 
@@ -505,17 +507,17 @@ message_starts_with(const struct handshaker *handshaker, const char letters[8])
 void
 handshaker_progress(struct handshaker *handshaker)
 {
-    if (is_before_messages(handshaker->state)) {
+    if (is_before_handshake_messages(handshaker->state)) {
         const enum hoop_status status = handshaker_progress_connect(handshaker);
 
         if (status != HOOP_OK && status != HOOP_E_PENDING)
             handshaker_fail(handshaker, status);
         return;
     }
-    const ssize_t n = message_transfer(handshaker);
+    const ssize_t n = handshake_message_transfer(handshaker);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (n < 0 || (n == 0 && handshaker->n_bytes < HANDSHAKE_BYTES)) {
+    if (n < 0 || (n == 0 && handshaker->n_bytes < HANDSHAKE_MESSAGE_BYTES)) {
         handshaker_fail_io(handshaker, n);
         return;
     }
@@ -523,19 +525,19 @@ handshaker_progress(struct handshaker *handshaker)
     /* The first letters identify a stranger, so there is no need to wait for
      * the rest. */
     if (handshaker->state == HANDSHAKER_AWAIT_HELLO &&
-        !message_starts_with(handshaker, "HOOPHELO")) {
+        !message_has_magic(handshaker, "HOOPHELO")) {
         on_hello(handshaker);
         return;
     }
     if (handshaker->state == HANDSHAKER_AWAIT_CHALLENGE &&
-        !message_starts_with(handshaker, "HOOPCHAL")) {
+        !message_has_magic(handshaker, "HOOPCHAL")) {
         on_challenge(handshaker);
         return;
     }
     const bool is_through = !handshaker->tls ||
                             !is_sending_state(handshaker->state) ||
                             !tls_has_unsent(handshaker->tls);
-    if (handshaker->n_bytes == HANDSHAKE_BYTES && is_through)
+    if (handshaker->n_bytes == HANDSHAKE_MESSAGE_BYTES && is_through)
         on_message_complete(handshaker);
 }
 

@@ -53,12 +53,13 @@ struct handshaker {
     /* Acceptor: what its host or process has run out of, to be told to the
      * peer if there still is no other descriptor when the peer is verified; ""
      * if nothing. */
-    char shortage[HANDSHAKE_OFFER];
+    char shortage[HANDSHAKE_OFFER_BYTES];
     /* Acceptor: the peer is verified. Returns what to answer. */
-    enum handshake_answer (*on_verified)(void *owner,
-                                         struct handshaker *handshaker);
+    enum handshake_answer (*on_handshake_peer_verified)(
+        void *owner,
+        struct handshaker *handshaker);
     /* The handshake has ended; handshaker->answer says how. */
-    void (*on_answered)(void *owner, struct handshaker *handshaker);
+    void (*on_handshake_answered)(void *owner, struct handshaker *handshaker);
     /* The handshake has failed; the text is this thread's last error. */
     void (*on_failed)(void *owner,
                       struct handshaker *handshaker,
@@ -72,7 +73,7 @@ struct handshaker {
     struct loop_watch *watch;
     struct loop_timer *timer;
     size_t n_bytes; /* how much of message is read or written */
-    uint8_t message[HANDSHAKE_BYTES];
+    uint8_t message[HANDSHAKE_MESSAGE_BYTES];
 };
 
 /* Begin a handshake on content->fd, which is taken over, also on failure. */

@@ -18,14 +18,15 @@
 #include "base/log.h"
 
 enum {
-    AT_OBSTACLE = 0,
-    AT_INSISTS = 1,
-    AT_PID = 2,
-    AT_FD = 6,
-    AT_KEY = 10,
+    SHM_OFFER_OBSTACLE_OFFSET = 0,
+    SHM_OFFER_REQUIRES_OFFSET = 1,
+    SHM_OFFER_PID_OFFSET = 2,
+    SHM_OFFER_FD_OFFSET = 6,
+    SHM_OFFER_KEY_OFFSET = 10,
 };
 
-_Static_assert(AT_KEY + MEMORY_KEY <= HANDSHAKE_OFFER, "an offer fits");
+_Static_assert(SHM_OFFER_KEY_OFFSET + MEMORY_KEY_BYTES <= HANDSHAKE_OFFER_BYTES,
+               "an offer fits");
 
 static void
 put_u32(uint8_t *at, uint32_t value)
@@ -46,8 +47,8 @@ get_u32(const uint8_t *at)
 
 /* Returns the obstacle that this rank knows without asking the peer. */
 static enum shm_obstacle
-local_obstacle(const struct shm_negotiation *shm_negotiation,
-               const struct handshake *handshake)
+find_local_shm_obstacle(const struct shm_negotiation *shm_negotiation,
+                        const struct handshake *handshake)
 {
     const struct roster *roster = handshake->roster;
 
@@ -59,17 +60,19 @@ local_obstacle(const struct shm_negotiation *shm_negotiation,
 }
 
 static void
-offer_write_status(const struct shm_negotiation *shm_negotiation,
-                   struct handshake *handshake)
+shm_offer_write_status(const struct shm_negotiation *shm_negotiation,
+                       struct handshake *handshake)
 {
-    memset(handshake->offer, 0, HANDSHAKE_OFFER);
-    handshake->offer[AT_OBSTACLE] = (uint8_t)shm_negotiation->obstacle;
-    handshake->offer[AT_INSISTS] = shm_negotiation->mode == SHM_MODE_ALWAYS;
+    memset(handshake->offer, 0, HANDSHAKE_OFFER_BYTES);
+    handshake->offer[SHM_OFFER_OBSTACLE_OFFSET] =
+        (uint8_t)shm_negotiation->obstacle;
+    handshake->offer[SHM_OFFER_REQUIRES_OFFSET] =
+        shm_negotiation->mode == SHM_MODE_ALWAYS;
 }
 
 static void
-negotiation_note_failure(struct shm_negotiation *shm_negotiation,
-                         enum shm_obstacle obstacle)
+shm_negotiation_note_failure(struct shm_negotiation *shm_negotiation,
+                             enum shm_obstacle obstacle)
 {
     shm_negotiation->obstacle = obstacle;
     snprintf(shm_negotiation->why, sizeof(shm_negotiation->why), "%s",
@@ -84,21 +87,24 @@ shm_negotiation_offer(struct shm_negotiation *shm_negotiation,
     struct shared_memory_handle place = {0};
 
     shm_negotiation_deinit(shm_negotiation);
-    shm_negotiation->obstacle = local_obstacle(shm_negotiation, handshake);
+    shm_negotiation->obstacle =
+        find_local_shm_obstacle(shm_negotiation, handshake);
     if (shm_negotiation->obstacle == SHM_OBSTACLE_NONE) {
         const size_t n_ring =
             segment_ring_bytes(roster_local_size(handshake->roster));
 
         if (segment_create(n_ring, &place, &shm_negotiation->segment) !=
             HOOP_OK)
-            negotiation_note_failure(shm_negotiation, SHM_OBSTACLE_NO_MEMORY);
+            shm_negotiation_note_failure(shm_negotiation,
+                                         SHM_OBSTACLE_NO_MEMORY);
     }
-    offer_write_status(shm_negotiation, handshake);
+    shm_offer_write_status(shm_negotiation, handshake);
     if (shm_negotiation->obstacle != SHM_OBSTACLE_NONE)
         return;
-    put_u32(handshake->offer + AT_PID, place.pid);
-    put_u32(handshake->offer + AT_FD, place.fd);
-    memcpy(handshake->offer + AT_KEY, place.key, MEMORY_KEY);
+    put_u32(handshake->offer + SHM_OFFER_PID_OFFSET, place.pid);
+    put_u32(handshake->offer + SHM_OFFER_FD_OFFSET, place.fd);
+    memcpy(handshake->offer + SHM_OFFER_KEY_OFFSET, place.key,
+           MEMORY_KEY_BYTES);
 }
 
 void
@@ -106,23 +112,25 @@ shm_negotiation_accept(struct shm_negotiation *shm_negotiation,
                        struct handshake *handshake)
 {
     const uint8_t *offer = handshake->offer;
-    const enum shm_obstacle offered = (enum shm_obstacle)offer[AT_OBSTACLE];
+    const enum shm_obstacle offered =
+        (enum shm_obstacle)offer[SHM_OFFER_OBSTACLE_OFFSET];
     struct shared_memory_handle place = {
-        .pid = get_u32(offer + AT_PID),
-        .fd = get_u32(offer + AT_FD),
+        .pid = get_u32(offer + SHM_OFFER_PID_OFFSET),
+        .fd = get_u32(offer + SHM_OFFER_FD_OFFSET),
     };
 
-    memcpy(place.key, offer + AT_KEY, MEMORY_KEY);
+    memcpy(place.key, offer + SHM_OFFER_KEY_OFFSET, MEMORY_KEY_BYTES);
     shm_negotiation_deinit(shm_negotiation);
-    shm_negotiation->peer_insists = offer[AT_INSISTS] != 0;
-    shm_negotiation->obstacle = local_obstacle(shm_negotiation, handshake);
+    shm_negotiation->peer_requires_shm = offer[SHM_OFFER_REQUIRES_OFFSET] != 0;
+    shm_negotiation->obstacle =
+        find_local_shm_obstacle(shm_negotiation, handshake);
     if (shm_negotiation->obstacle == SHM_OBSTACLE_NONE &&
         offered != SHM_OBSTACLE_NONE)
         shm_negotiation->obstacle = offered;
     if (shm_negotiation->obstacle == SHM_OBSTACLE_NONE &&
         segment_open(&place, &shm_negotiation->segment) != HOOP_OK)
-        negotiation_note_failure(shm_negotiation, SHM_OBSTACLE_UNREACHABLE);
-    offer_write_status(shm_negotiation, handshake);
+        shm_negotiation_note_failure(shm_negotiation, SHM_OBSTACLE_UNREACHABLE);
+    shm_offer_write_status(shm_negotiation, handshake);
 }
 
 void
@@ -130,9 +138,10 @@ shm_negotiation_finish(struct shm_negotiation *shm_negotiation,
                        const struct handshake *handshake)
 {
     const enum shm_obstacle answer =
-        (enum shm_obstacle)handshake->offer[AT_OBSTACLE];
+        (enum shm_obstacle)handshake->offer[SHM_OFFER_OBSTACLE_OFFSET];
 
-    shm_negotiation->peer_insists = handshake->offer[AT_INSISTS] != 0;
+    shm_negotiation->peer_requires_shm =
+        handshake->offer[SHM_OFFER_REQUIRES_OFFSET] != 0;
     /* If both have an obstacle, the peer repeats ours, which is the reason. */
     if (shm_negotiation->obstacle == SHM_OBSTACLE_NONE)
         shm_negotiation->obstacle = answer;
@@ -147,7 +156,7 @@ shm_negotiation_has_failed(const struct shm_negotiation *shm_negotiation)
 {
     return shm_negotiation->obstacle != SHM_OBSTACLE_NONE &&
            (shm_negotiation->mode == SHM_MODE_ALWAYS ||
-            shm_negotiation->peer_insists);
+            shm_negotiation->peer_requires_shm);
 }
 
 const char *

@@ -38,7 +38,7 @@ enum shm_obstacle {
 struct shm_negotiation {
     enum shm_mode mode;
     enum shm_obstacle obstacle;
-    bool peer_insists;
+    bool peer_requires_shm;
     /* What the system says, if this rank found SHM_OBSTACLE_NO_MEMORY. */
     char why[LIMIT_NAME];
     struct segment *segment; /* the shared memory, if SHM_OBSTACLE_NONE */

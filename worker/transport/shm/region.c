@@ -9,7 +9,7 @@
 size_t
 shm_region_bytes_per_slot(const struct shm_region *shm_region)
 {
-    return shm_region->n_slot;
+    return shm_region->slot_capacity;
 }
 
 /* This is a hint. Baseline x86-64 does not name the instruction, but all
@@ -24,14 +24,15 @@ prefetch_to_write(const void *line)
 }
 
 static unsigned
-sequence_line(uint64_t sequence)
+sequence_to_line_index(uint64_t sequence)
 {
     const uint32_t n_later =
         sequence_stage(sequence) + sequence_round(sequence);
 
     return n_later == 0
-               ? sequence_number(sequence) % SHM_REGION_FIRST_LINES
-               : SHM_REGION_FIRST_LINES + n_later % SHM_REGION_LATER_LINES;
+               ? sequence_number(sequence) % SHM_REGION_FIRST_ROUND_LINES
+               : SHM_REGION_FIRST_ROUND_LINES +
+                     n_later % SHM_REGION_LATER_ROUND_LINES;
 }
 
 /* Returns a place beside a line or in the cells. */
@@ -43,14 +44,15 @@ payload_area(const struct shm_region *shm_region,
 {
     uint8_t *area = shm_region->areas + rank * shm_region->n_area;
 
-    if (where == SHM_REGION_IN_SMALLS)
-        return area + (size_t)line * SHM_REGION_SMALL;
-    return area + SHM_REGION_SMALLS +
-           (where - SHM_REGION_IN_CELLS) * shm_region_cell_bytes(shm_region);
+    if (where == SHM_PAYLOAD_IN_SMALL_AREA)
+        return area + (size_t)line * SHM_REGION_SMALL_BYTES;
+    return area + SHM_REGION_RANK_SMALL_BYTES +
+           (where - SHM_PAYLOAD_IN_CELLS) * shm_region_cell_bytes(shm_region);
 }
 
 static uint64_t
-line_sequence(const struct shm_region_rank_control *rank_control, unsigned line)
+load_line_sequence(const struct shm_region_rank_control *rank_control,
+                   unsigned line)
 {
     return atomic_load_explicit(&rank_control->lines[line].sequence,
                                 memory_order_acquire);
@@ -89,7 +91,7 @@ cells_needed(const struct shm_region *shm_region, size_t n_bytes)
 
 /* A post that does not fit the rest of the ring begins it anew. */
 static unsigned
-next_cell(const struct shm_region *shm_region, size_t n_bytes)
+choose_first_cell(const struct shm_region *shm_region, size_t n_bytes)
 {
     return shm_region->n_taken + cells_needed(shm_region, n_bytes) >
                    shm_region->n_cells
@@ -101,11 +103,11 @@ next_cell(const struct shm_region *shm_region, size_t n_bytes)
 static uint64_t
 cells_newest_sequence(const struct shm_region *shm_region, size_t n_bytes)
 {
-    const unsigned first = next_cell(shm_region, n_bytes);
+    const unsigned first = choose_first_cell(shm_region, n_bytes);
     uint64_t newest = 0;
 
     for (unsigned i = 0; i < cells_needed(shm_region, n_bytes); i++) {
-        const uint64_t sequence = shm_region->cell_sequences[first + i];
+        const uint64_t sequence = shm_region->last_sequence_of_cell[first + i];
 
         if (sequence_is_before(newest, sequence))
             newest = sequence;
@@ -119,25 +121,26 @@ shm_region_can_publish(struct shm_region *shm_region,
                        size_t n_bytes,
                        uint32_t *out_rank)
 {
-    if (n_bytes > SHM_REGION_SMALL)
+    if (n_bytes > SHM_REGION_SMALL_BYTES)
         shm_region_grow_ring(shm_region, cells_needed(shm_region, n_bytes));
-    return is_read_by_all(shm_region,
-                          shm_region->sequences[sequence_line(sequence)],
-                          out_rank) &&
-           (n_bytes <= SHM_REGION_SMALL ||
+    return is_read_by_all(
+               shm_region,
+               shm_region->sequences[sequence_to_line_index(sequence)],
+               out_rank) &&
+           (n_bytes <= SHM_REGION_SMALL_BYTES ||
             is_read_by_all(shm_region,
                            cells_newest_sequence(shm_region, n_bytes),
                            out_rank));
 }
 
 static unsigned
-payload_location(const struct shm_region *shm_region, size_t n_bytes)
+choose_payload_location(const struct shm_region *shm_region, size_t n_bytes)
 {
     if (n_bytes <= SHM_REGION_INLINE_BYTES)
-        return SHM_REGION_IN_LINE;
-    return n_bytes <= SHM_REGION_SMALL
-               ? SHM_REGION_IN_SMALLS
-               : SHM_REGION_IN_CELLS + next_cell(shm_region, n_bytes);
+        return SHM_PAYLOAD_IN_LINE;
+    return n_bytes <= SHM_REGION_SMALL_BYTES
+               ? SHM_PAYLOAD_IN_SMALL_AREA
+               : SHM_PAYLOAD_IN_CELLS + choose_first_cell(shm_region, n_bytes);
 }
 
 uint8_t *
@@ -145,10 +148,10 @@ shm_region_reserve(struct shm_region *shm_region,
                    uint64_t sequence,
                    size_t n_bytes)
 {
-    const unsigned line = sequence_line(sequence);
-    const unsigned where = payload_location(shm_region, n_bytes);
+    const unsigned line = sequence_to_line_index(sequence);
+    const unsigned where = choose_payload_location(shm_region, n_bytes);
 
-    if (where == SHM_REGION_IN_LINE)
+    if (where == SHM_PAYLOAD_IN_LINE)
         return shm_region->control->rank_controls[shm_region->rank]
             .lines[line]
             .payload;
@@ -160,11 +163,11 @@ shm_region_reserve(struct shm_region *shm_region,
 static void
 cells_claim(struct shm_region *shm_region, uint64_t sequence, size_t n_bytes)
 {
-    const unsigned first = next_cell(shm_region, n_bytes);
+    const unsigned first = choose_first_cell(shm_region, n_bytes);
 
-    shm_region->n_laps += first < shm_region->n_taken;
+    shm_region->n_ring_laps += first < shm_region->n_taken;
     for (unsigned i = 0; i < cells_needed(shm_region, n_bytes); i++)
-        shm_region->cell_sequences[first + i] = sequence;
+        shm_region->last_sequence_of_cell[first + i] = sequence;
     shm_region->n_taken = first + cells_needed(shm_region, n_bytes);
 }
 
@@ -173,8 +176,8 @@ shm_region_publish(struct shm_region *shm_region,
                    const struct shm_region_header *header,
                    size_t n_bytes)
 {
-    const unsigned number = sequence_line(header->sequence);
-    const unsigned where = payload_location(shm_region, n_bytes);
+    const unsigned number = sequence_to_line_index(header->sequence);
+    const unsigned where = choose_payload_location(shm_region, n_bytes);
     struct shm_region_line *line =
         &shm_region->control->rank_controls[shm_region->rank].lines[number];
 
@@ -195,7 +198,7 @@ shm_region_publish(struct shm_region *shm_region,
                           memory_order_release);
     shm_region->last = *header;
     shm_region->sequences[number] = header->sequence;
-    if (where >= SHM_REGION_IN_CELLS)
+    if (where >= SHM_PAYLOAD_IN_CELLS)
         cells_claim(shm_region, header->sequence, n_bytes);
 }
 
@@ -210,11 +213,11 @@ shm_region_mark_finished(struct shm_region *shm_region, uint64_t sequence)
                           memory_order_release);
     /* The next operation begins in that line, which all others have read long
      * ago. */
-    prefetch_to_write(&rank_control->lines[sequence_line(next)]);
+    prefetch_to_write(&rank_control->lines[sequence_to_line_index(next)]);
 }
 
 void
-shm_region_skip_to(struct shm_region *shm_region, uint64_t number)
+shm_region_skip_to_op(struct shm_region *shm_region, uint64_t number)
 {
     struct shm_region_rank_control *rank_control =
         &shm_region->control->rank_controls[shm_region->rank];
@@ -228,9 +231,9 @@ shm_region_skip_to(struct shm_region *shm_region, uint64_t number)
 }
 
 void
-shm_region_retract(struct shm_region *shm_region, uint64_t number)
+shm_region_retract_posts(struct shm_region *shm_region, uint64_t number)
 {
-    for (unsigned i = 0; i < SHM_REGION_ALL_LINES; i++) {
+    for (unsigned i = 0; i < SHM_REGION_N_LINES; i++) {
         if (sequence_number(shm_region->sequences[i]) >= number)
             atomic_store_explicit(
                 &shm_region->control->rank_controls[shm_region->rank]
@@ -246,10 +249,10 @@ shm_region_poll(struct shm_region *shm_region, uint32_t rank, uint64_t sequence)
     const struct shm_region_rank_control *rank_control =
         &shm_region->control->rank_controls[rank];
     struct shm_region_peer *known = &shm_region->ranks[rank];
-    const unsigned number = sequence_line(sequence);
+    const unsigned number = sequence_to_line_index(sequence);
     const struct shm_region_line *line = &rank_control->lines[number];
 
-    if (line_sequence(rank_control, number) != sequence)
+    if (load_line_sequence(rank_control, number) != sequence)
         return false;
     if (known->header.sequence != sequence)
         known->seen = known->header.sequence;
@@ -269,8 +272,8 @@ shm_region_has_posted(const struct shm_region *shm_region,
                       uint32_t rank,
                       uint64_t sequence)
 {
-    return line_sequence(&shm_region->control->rank_controls[rank],
-                         sequence_line(sequence)) == sequence;
+    return load_line_sequence(&shm_region->control->rank_controls[rank],
+                              sequence_to_line_index(sequence)) == sequence;
 }
 
 static const struct shm_region_line *
@@ -307,13 +310,14 @@ shm_region_take_unseen_post(struct shm_region *shm_region,
 }
 
 const struct shm_region_header *
-shm_region_short_header(const struct shm_region *shm_region, uint32_t rank)
+shm_region_header_without_call(const struct shm_region *shm_region,
+                               uint32_t rank)
 {
     return &shm_region->ranks[rank].header;
 }
 
 const struct shm_region_header *
-shm_region_full_header(struct shm_region *shm_region, uint32_t rank)
+shm_region_header_with_call(struct shm_region *shm_region, uint32_t rank)
 {
     struct shm_region_peer *known = &shm_region->ranks[rank];
     const struct shm_region_call call = peer_line(shm_region, rank)->call;
@@ -328,15 +332,15 @@ shm_region_full_header(struct shm_region *shm_region, uint32_t rank)
 
 /* Returns how much there can be at where, which the writer says. */
 static size_t
-location_capacity(const struct shm_region *shm_region, unsigned where)
+payload_location_capacity(const struct shm_region *shm_region, unsigned where)
 {
-    if (where >= SHM_REGION_IN_CELLS + SHM_REGION_CELLS)
+    if (where >= SHM_PAYLOAD_IN_CELLS + SHM_REGION_N_CELLS)
         return 0;
-    if (where == SHM_REGION_IN_LINE)
+    if (where == SHM_PAYLOAD_IN_LINE)
         return SHM_REGION_INLINE_BYTES;
-    return where == SHM_REGION_IN_SMALLS
-               ? SHM_REGION_SMALL
-               : (SHM_REGION_IN_CELLS + SHM_REGION_CELLS - where) *
+    return where == SHM_PAYLOAD_IN_SMALL_AREA
+               ? SHM_REGION_SMALL_BYTES
+               : (SHM_PAYLOAD_IN_CELLS + SHM_REGION_N_CELLS - where) *
                      shm_region_cell_bytes(shm_region);
 }
 
@@ -349,12 +353,13 @@ payload_map(struct shm_region *shm_region, uint32_t rank, size_t n_bytes)
     const uint8_t *at =
         payload_area(shm_region, rank, known->line, known->where);
     const uint8_t *cells =
-        payload_area(shm_region, rank, 0, SHM_REGION_IN_CELLS);
+        payload_area(shm_region, rank, 0, SHM_PAYLOAD_IN_CELLS);
 
-    if (known->where == SHM_REGION_IN_SMALLS && !known->has_smalls)
+    if (known->where == SHM_PAYLOAD_IN_SMALL_AREA &&
+        !known->has_small_payload_area)
         shm_region_prefault_smalls(shm_region, rank);
-    else if (known->where >= SHM_REGION_IN_CELLS &&
-             (size_t)(at - cells) + n_bytes > known->n_mapped_cells)
+    else if (known->where >= SHM_PAYLOAD_IN_CELLS &&
+             (size_t)(at - cells) + n_bytes > known->n_mapped_cell_bytes)
         shm_region_prefault_cells(shm_region, rank,
                                   (size_t)(at - cells) + n_bytes);
     return at;
@@ -367,11 +372,11 @@ shm_region_payload(struct shm_region *shm_region,
                    size_t n_bytes)
 {
     const struct shm_region_peer *known = &shm_region->ranks[rank];
-    const size_t n_there = location_capacity(shm_region, known->where);
+    const size_t n_there = payload_location_capacity(shm_region, known->where);
 
     if (offset > n_there || n_bytes > n_there - offset)
         return NULL;
-    return offset + (known->where == SHM_REGION_IN_LINE
+    return offset + (known->where == SHM_PAYLOAD_IN_LINE
                          ? peer_line(shm_region, rank)->payload
                          : payload_map(shm_region, rank, offset + n_bytes));
 }
@@ -379,7 +384,7 @@ shm_region_payload(struct shm_region *shm_region,
 void
 shm_region_set_sleeping(struct shm_region *shm_region)
 {
-    shm_region->is_sleep_armed = true;
+    shm_region->is_sleep_wakeup_armed = true;
     atomic_fetch_or(&shm_region->control->sleepers,
                     (uint64_t)1 << shm_region->rank);
     /* The polls that follow have only acquire order; the fence keeps them
@@ -390,9 +395,9 @@ shm_region_set_sleeping(struct shm_region *shm_region)
 void
 shm_region_clear_sleeping(struct shm_region *shm_region)
 {
-    if (!shm_region->is_sleep_armed)
+    if (!shm_region->is_sleep_wakeup_armed)
         return;
-    shm_region->is_sleep_armed = false;
+    shm_region->is_sleep_wakeup_armed = false;
     atomic_fetch_and(&shm_region->control->sleepers,
                      ~((uint64_t)1 << shm_region->rank));
 }
@@ -401,7 +406,8 @@ uint64_t
 shm_region_take_sleepers(struct shm_region *shm_region)
 {
     const uint64_t own = (uint64_t)1 << shm_region->rank;
-    const uint64_t all = UINT64_MAX >> (SHM_REGION_RANKS - shm_region->n_ranks);
+    const uint64_t all =
+        UINT64_MAX >> (SHM_REGION_RANKS_MAX - shm_region->n_ranks);
 
     atomic_thread_fence(memory_order_seq_cst);
     if (!(atomic_load(&shm_region->control->sleepers) & all & ~own))

@@ -9,7 +9,7 @@
  * they are. A word per rank says up to where that rank has read everything, so
  * that others may write over it. Sequences name the rounds
  * (transport/sequence.h), and a sequence determines the line. The first rounds
- * of the last SHM_REGION_AHEAD operations have lines of their own, so that a
+ * of the last SHM_REGION_AHEAD_OPS operations have lines of their own, so that a
  * rank that only posts may be that many operations ahead.
  *
  * All of the region has addresses from the beginning, but at first only the
@@ -46,24 +46,24 @@
 #include "transport/shm/segment.h"
 
 enum {
-    SHM_REGION_RANKS = 64,        /* one bit of a word for each */
-    SHM_REGION_INLINE_BYTES = 24, /* bytes that a line holds itself */
-    SHM_REGION_SMALL = 1024,      /* bytes that fit beside a line */
-    SHM_REGION_CALLS = 8,         /* that a departure record holds */
+    SHM_REGION_RANKS_MAX = 64,      /* one bit of a word for each */
+    SHM_REGION_INLINE_BYTES = 24,   /* bytes that a line holds itself */
+    SHM_REGION_SMALL_BYTES = 1024,  /* bytes that fit beside a line */
+    SHM_REGION_DEPARTURE_CALLS = 8, /* that a departure record holds */
     /* Operations by which a rank that only posts may be ahead. */
-    SHM_REGION_AHEAD = 64,
+    SHM_REGION_AHEAD_OPS = 64,
     /* Bytes for a peer's data that is to be combined. */
-    SHM_REGION_CMA_BUFFER = 64 << 10,
+    SHM_REGION_CMA_BUFFER_BYTES = 64 << 10,
 };
 
 struct shm_region;
 
 /* Create a region for n_ranks ranks, of which this is rank 0, with slots of
- * n_slot bytes, a multiple of a page. out_place tells the other ranks how to
+ * slot_capacity bytes, a multiple of a page. out_place tells the other ranks how to
  * open it. Handle: HOOP_E_UNAVAILABLE, HOOP_E_EXHAUSTED. */
 enum hoop_status
 shm_region_create(uint32_t n_ranks,
-                  size_t n_slot,
+                  size_t slot_capacity,
                   struct shared_memory_handle *out_place,
                   struct shm_region **out_shm_region);
 /* Open the region at place as rank, which is not 0. Handle: as
@@ -124,16 +124,16 @@ shm_region_mark_finished(struct shm_region *shm_region, uint64_t sequence);
 
 /* Say that this rank will read nothing before operation number. */
 void
-shm_region_skip_to(struct shm_region *shm_region, uint64_t number);
+shm_region_skip_to_op(struct shm_region *shm_region, uint64_t number);
 
 /* Hide what this rank has published of operation number and later ones, which
  * has failed here, from those who have not seen it yet. Call before
  * shm_region_mark_finished(). */
 void
-shm_region_retract(struct shm_region *shm_region, uint64_t number);
+shm_region_retract_posts(struct shm_region *shm_region, uint64_t number);
 
 /* Returns whether rank, which may be this one, has published the round
- * sequence. If so, shm_region_full_header(), shm_region_short_header() and
+ * sequence. If so, shm_region_header_with_call(), shm_region_header_without_call() and
  * shm_region_payload() tell of that round until shm_region_mark_finished(). */
 bool
 shm_region_poll(struct shm_region *shm_region,
@@ -156,11 +156,12 @@ shm_region_take_unseen_post(struct shm_region *shm_region,
                             uint32_t rank,
                             struct shm_region_header *out_header);
 const struct shm_region_header *
-shm_region_full_header(struct shm_region *shm_region, uint32_t rank);
+shm_region_header_with_call(struct shm_region *shm_region, uint32_t rank);
 /* Returns the header of that round with only sequence, signature, failed and
  * flags set. This costs nothing. */
 const struct shm_region_header *
-shm_region_short_header(const struct shm_region *shm_region, uint32_t rank);
+shm_region_header_without_call(const struct shm_region *shm_region,
+                               uint32_t rank);
 /* Returns n_bytes from offset of what rank posted in that round; offset +
  * n_bytes must be at most a slot. NULL if it has not posted that much. */
 const uint8_t *
@@ -188,7 +189,7 @@ void
 shm_region_disable_cma(struct shm_region *shm_region);
 bool
 shm_region_has_cma(const struct shm_region *shm_region);
-/* Returns a buffer of SHM_REGION_CMA_BUFFER bytes to read into. Call only when
+/* Returns a buffer of SHM_REGION_CMA_BUFFER_BYTES bytes to read into. Call only when
  * shm_region_has_cma(). */
 uint8_t *
 shm_region_cma_buffer(const struct shm_region *shm_region);
@@ -217,7 +218,7 @@ struct shm_region_departure {
     _Atomic uint32_t has_left;
     uint32_t n_calls;
     /* The last calls that succeeded. */
-    struct shm_region_header calls[SHM_REGION_CALLS];
+    struct shm_region_header calls[SHM_REGION_DEPARTURE_CALLS];
     uint64_t failed_op; /* the last operation that failed; 0: none */
     uint64_t failed_status;
     char failed_text[LIMIT_ERROR_TEXT];
@@ -230,29 +231,31 @@ shm_region_departure(const struct shm_region *shm_region, uint32_t rank);
 /* The rest is private to region.c and region_create.c. */
 
 enum {
-    SHM_REGION_LINE = 64,
-    SHM_REGION_LINES = 128, /* the processor fetches lines in pairs */
+    SHM_REGION_LINE_BYTES = 64,
+    SHM_REGION_LINE_PAIR_BYTES = 128, /* the processor fetches lines in pairs */
     /* Lines of a rank, for the first round of an operation and for later
      * ones. */
-    SHM_REGION_FIRST_LINES = SHM_REGION_AHEAD,
-    SHM_REGION_LATER_LINES = 4,
-    SHM_REGION_ALL_LINES = SHM_REGION_FIRST_LINES + SHM_REGION_LATER_LINES,
-    SHM_REGION_SLOTS = 4,
-    SHM_REGION_SLOT_CELLS = 16,
+    SHM_REGION_FIRST_ROUND_LINES = SHM_REGION_AHEAD_OPS,
+    SHM_REGION_LATER_ROUND_LINES = 4,
+    SHM_REGION_N_LINES =
+        SHM_REGION_FIRST_ROUND_LINES + SHM_REGION_LATER_ROUND_LINES,
+    SHM_REGION_N_SLOTS = 4,
+    SHM_REGION_CELLS_PER_SLOT = 16,
     /* Cells of the ring. */
-    SHM_REGION_CELLS = SHM_REGION_SLOTS * SHM_REGION_SLOT_CELLS,
-    SHM_REGION_SMALLS = SHM_REGION_ALL_LINES * SHM_REGION_SMALL, /* bytes */
+    SHM_REGION_N_CELLS = SHM_REGION_N_SLOTS * SHM_REGION_CELLS_PER_SLOT,
+    SHM_REGION_RANK_SMALL_BYTES =
+        SHM_REGION_N_LINES * SHM_REGION_SMALL_BYTES, /* bytes */
     /* Cells of the ring at first, enough for a rank to be one call ahead. */
     SHM_REGION_CELLS_MIN = 4,
     /* Times round the ring until it becomes twice as long. */
-    SHM_REGION_LAPS = 4,
+    SHM_REGION_GROW_LAPS = 4,
 };
 
 /* Where the bytes of a round are. */
 enum shm_region_location {
-    SHM_REGION_IN_LINE,
-    SHM_REGION_IN_SMALLS,
-    SHM_REGION_IN_CELLS, /* the first cell; larger values mean later cells */
+    SHM_PAYLOAD_IN_LINE,
+    SHM_PAYLOAD_IN_SMALL_AREA,
+    SHM_PAYLOAD_IN_CELLS, /* the first cell; larger values mean later cells */
 };
 
 /* What the signature of a call was made of. */
@@ -268,33 +271,34 @@ struct shm_region_call {
 /* The sequence is written last. As long as all ranks call the same, readers
  * need only the first of the two cache lines. */
 struct shm_region_line {
-    alignas(SHM_REGION_LINES) _Atomic uint64_t sequence;
+    alignas(SHM_REGION_LINE_PAIR_BYTES) _Atomic uint64_t sequence;
     uint64_t signature;
     uint64_t failed;
     uint64_t previous_sequence;
     uint8_t payload[SHM_REGION_INLINE_BYTES];
     uint8_t flags;
     uint8_t where;
-    alignas(SHM_REGION_LINE) struct shm_region_call call;
+    alignas(SHM_REGION_LINE_BYTES) struct shm_region_call call;
     struct shm_region_header before; /* what the rank had published before */
 };
 
-_Static_assert(sizeof(struct shm_region_line) == SHM_REGION_LINES, "two lines");
+_Static_assert(sizeof(struct shm_region_line) == SHM_REGION_LINE_PAIR_BYTES,
+               "two lines");
 
 /* Only the rank itself writes this. */
 struct shm_region_rank_control {
-    struct shm_region_line lines[SHM_REGION_ALL_LINES];
-    alignas(SHM_REGION_LINES) _Atomic uint64_t finished;
-    alignas(SHM_REGION_LINES) struct shm_region_departure departure;
+    struct shm_region_line lines[SHM_REGION_N_LINES];
+    alignas(SHM_REGION_LINE_PAIR_BYTES) _Atomic uint64_t finished;
+    alignas(SHM_REGION_LINE_PAIR_BYTES) struct shm_region_departure departure;
 };
 
 /* Only the creator writes the first four fields. */
 struct shm_region_control {
     uint64_t magic;
     uint64_t n_ranks;
-    uint64_t n_slot;
-    uint8_t key[MEMORY_KEY];
-    alignas(SHM_REGION_LINES) _Atomic uint64_t sleepers;
+    uint64_t slot_capacity;
+    uint8_t key[MEMORY_KEY_BYTES];
+    alignas(SHM_REGION_LINE_PAIR_BYTES) _Atomic uint64_t sleepers;
     struct shm_region_rank_control rank_controls[];
 };
 
@@ -303,9 +307,10 @@ struct shm_region_peer {
     uint64_t reached; /* the rank has read everything before this sequence */
     unsigned line;    /* the line that was found last */
     uint8_t where;
-    uint64_t seen;         /* the sequence that was looked at before header */
-    bool has_smalls;       /* what is beside its lines is mapped here */
-    size_t n_mapped_cells; /* how many bytes of its cells are mapped here */
+    uint64_t seen; /* the sequence that was looked at before header */
+    bool has_small_payload_area; /* what is beside its lines is mapped here */
+    size_t
+        n_mapped_cell_bytes; /* how many bytes of its cells are mapped here */
     struct shm_region_header header;
     struct cma_process cma_process;
 };
@@ -314,20 +319,20 @@ struct shm_region {
     struct shm_region_control *control;
     uint8_t *areas; /* for each rank what is beside its lines, then its slots */
     size_t n_area;
-    size_t n_slot;
+    size_t slot_capacity;
     uint32_t rank;
     uint32_t n_ranks;
     struct shm_region_header last;
     /* What this rank last wrote to each line and to each cell. */
-    uint64_t sequences[SHM_REGION_ALL_LINES];
-    uint64_t cell_sequences[SHM_REGION_CELLS];
-    unsigned n_taken;  /* cells taken since the ring last began anew */
-    unsigned n_cells;  /* how long the ring is by now */
-    unsigned n_laps;   /* times that the ring began anew at this length */
-    unsigned n_filled; /* cells that are allocated */
-    bool has_smalls;   /* what is beside the own lines is allocated */
-    size_t n_charged;  /* bytes charged to the budget */
-    bool is_sleep_armed;
+    uint64_t sequences[SHM_REGION_N_LINES];
+    uint64_t last_sequence_of_cell[SHM_REGION_N_CELLS];
+    unsigned n_taken;     /* cells taken since the ring last began anew */
+    unsigned n_cells;     /* how long the ring is by now */
+    unsigned n_ring_laps; /* times that the ring began anew at this length */
+    unsigned n_allocated_cells;  /* cells that are allocated */
+    bool has_small_payload_area; /* what is beside the own lines is allocated */
+    size_t n_charged;            /* bytes charged to the budget */
+    bool is_sleep_wakeup_armed;
     uint8_t *cma_buffer; /* NULL: ranks do not read each other's buffers */
     int fd;
     uint8_t *base;
@@ -338,14 +343,14 @@ struct shm_region {
 static inline size_t
 shm_region_cell_bytes(const struct shm_region *shm_region)
 {
-    return shm_region->n_slot / SHM_REGION_SLOT_CELLS;
+    return shm_region->slot_capacity / SHM_REGION_CELLS_PER_SLOT;
 }
 
 /* region_create.c: allocating a region as it is used. */
 
 /* Returns the least that a shared region costs this process. */
 size_t
-shm_region_min_bytes(uint32_t n_ranks, size_t n_slot);
+shm_region_min_bytes(uint32_t n_ranks, size_t slot_capacity);
 /* Charge n_bytes to the budget that all shared regions of this process share.
  * Returns false if it is used up. */
 bool

@@ -13,7 +13,7 @@
 #include "transport/shm/region.h"
 
 /* "HHALL004" in memory order */
-static const uint64_t MAGIC = 0x3430304c4c414848;
+static const uint64_t SHM_REGION_MAGIC = 0x3430304c4c414848;
 
 size_t
 shm_region_default_slot_bytes(uint32_t n_ranks)
@@ -21,7 +21,7 @@ shm_region_default_slot_bytes(uint32_t n_ranks)
     size_t n_bytes = LIMIT_SHM_REGION_SLOT_MAX;
 
     while (n_bytes > LIMIT_SHM_REGION_SLOT_MIN &&
-           SHM_REGION_SLOTS * n_bytes * n_ranks > LIMIT_SHM_REGION)
+           SHM_REGION_N_SLOTS * n_bytes * n_ranks > LIMIT_SHM_REGION)
         n_bytes /= 2;
     return n_bytes;
 }
@@ -53,21 +53,23 @@ rank_controls_end(uint32_t n_ranks)
     const size_t n_bytes = sizeof(struct shm_region_control) +
                            n_ranks * sizeof(struct shm_region_rank_control);
 
-    return (n_bytes + MEMORY_PAGE - 1) / MEMORY_PAGE * MEMORY_PAGE;
+    return (n_bytes + MEMORY_PAGE_BYTES - 1) / MEMORY_PAGE_BYTES *
+           MEMORY_PAGE_BYTES;
 }
 
 static size_t
-shm_region_mapped_bytes(uint32_t n_ranks, size_t n_slot)
+shm_region_mapped_bytes(uint32_t n_ranks, size_t slot_capacity)
 {
     return rank_controls_end(n_ranks) +
-           n_ranks * (SHM_REGION_SMALLS + SHM_REGION_SLOTS * n_slot);
+           n_ranks * (SHM_REGION_RANK_SMALL_BYTES +
+                      SHM_REGION_N_SLOTS * slot_capacity);
 }
 
 /* The least size is charged to the budget of all regions; what the region
  * grows by is charged later. */
 static enum hoop_status
 shm_region_alloc(uint32_t n_ranks,
-                 size_t n_slot,
+                 size_t slot_capacity,
                  struct shm_region **out_shm_region)
 {
     struct shm_region *shm_region =
@@ -76,10 +78,10 @@ shm_region_alloc(uint32_t n_ranks,
     if (!shm_region)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a shared region");
     shm_region->fd = -1;
-    shm_region->n_mapped = shm_region_mapped_bytes(n_ranks, n_slot);
+    shm_region->n_mapped = shm_region_mapped_bytes(n_ranks, slot_capacity);
     *out_shm_region = shm_region;
     if (!shm_region_charge_budget(shm_region,
-                                  shm_region_min_bytes(n_ranks, n_slot)))
+                                  shm_region_min_bytes(n_ranks, slot_capacity)))
         return error_raise(HOOP_E_EXHAUSTED,
                            "the communicators of this process share enough "
                            "memory already");
@@ -110,25 +112,27 @@ static void
 shm_region_init(struct shm_region *shm_region,
                 uint32_t rank,
                 uint32_t n_ranks,
-                size_t n_slot)
+                size_t slot_capacity)
 {
     shm_region->rank = rank;
     shm_region->n_ranks = n_ranks;
-    shm_region->n_slot = n_slot;
-    shm_region->n_area = SHM_REGION_SMALLS + SHM_REGION_SLOTS * n_slot;
+    shm_region->slot_capacity = slot_capacity;
+    shm_region->n_area =
+        SHM_REGION_RANK_SMALL_BYTES + SHM_REGION_N_SLOTS * slot_capacity;
     shm_region->areas = shm_region->base + rank_controls_end(n_ranks);
 }
 
 enum hoop_status
 shm_region_create(uint32_t n_ranks,
-                  size_t n_slot,
+                  size_t slot_capacity,
                   struct shared_memory_handle *out_place,
                   struct shm_region **out_shm_region)
 {
     CLEANUP(shm_region_destroy) struct shm_region *shm_region = NULL;
     struct shared_memory_handle place;
 
-    enum hoop_status status = shm_region_alloc(n_ranks, n_slot, &shm_region);
+    enum hoop_status status =
+        shm_region_alloc(n_ranks, slot_capacity, &shm_region);
     if (status == HOOP_OK)
         status = shared_memory_create_sparse(shm_region->n_mapped, &place,
                                              &shm_region->fd);
@@ -136,11 +140,11 @@ shm_region_create(uint32_t n_ranks,
         status = shm_region_map(shm_region, n_ranks);
     if (status != HOOP_OK)
         return error_pass(status);
-    shm_region_init(shm_region, 0, n_ranks, n_slot);
-    shm_region->control->magic = MAGIC;
+    shm_region_init(shm_region, 0, n_ranks, slot_capacity);
+    shm_region->control->magic = SHM_REGION_MAGIC;
     shm_region->control->n_ranks = n_ranks;
-    shm_region->control->n_slot = n_slot;
-    memcpy(shm_region->control->key, place.key, MEMORY_KEY);
+    shm_region->control->slot_capacity = slot_capacity;
+    memcpy(shm_region->control->key, place.key, MEMORY_KEY_BYTES);
     *out_place = place;
     *out_shm_region = STEAL(shm_region);
     return HOOP_OK;
@@ -149,7 +153,7 @@ shm_region_create(uint32_t n_ranks,
 /* Returns the slot size of a region file of n_bytes, or 0 if that is no shared
  * region. */
 static size_t
-slot_size_of(size_t n_bytes, uint32_t n_ranks)
+region_file_slot_size(size_t n_bytes, uint32_t n_ranks)
 {
     const size_t n_control_bytes = rank_controls_end(n_ranks);
 
@@ -157,19 +161,19 @@ slot_size_of(size_t n_bytes, uint32_t n_ranks)
         (n_bytes - n_control_bytes) % n_ranks != 0)
         return 0;
     const size_t n_area = (n_bytes - n_control_bytes) / n_ranks;
-    if (n_area <= SHM_REGION_SMALLS ||
-        n_area > SHM_REGION_SMALLS + LIMIT_SHM_REGION ||
-        (n_area - SHM_REGION_SMALLS) %
-                ((size_t)SHM_REGION_SLOTS * MEMORY_PAGE) !=
+    if (n_area <= SHM_REGION_RANK_SMALL_BYTES ||
+        n_area > SHM_REGION_RANK_SMALL_BYTES + LIMIT_SHM_REGION ||
+        (n_area - SHM_REGION_RANK_SMALL_BYTES) %
+                ((size_t)SHM_REGION_N_SLOTS * MEMORY_PAGE_BYTES) !=
             0)
         return 0;
-    return (n_area - SHM_REGION_SMALLS) / SHM_REGION_SLOTS;
+    return (n_area - SHM_REGION_RANK_SMALL_BYTES) / SHM_REGION_N_SLOTS;
 }
 
 static enum hoop_status
 shm_region_size_check(size_t n_bytes, uint32_t n_ranks)
 {
-    if (slot_size_of(n_bytes, n_ranks) > 0)
+    if (region_file_slot_size(n_bytes, n_ranks) > 0)
         return HOOP_OK;
     return error_raise(HOOP_E_DATA_LOSS,
                        "a shared region of %zu bytes for %u ranks is invalid",
@@ -180,13 +184,13 @@ static enum hoop_status
 shm_region_control_check(const struct shm_region *shm_region,
                          const struct shared_memory_handle *place,
                          uint32_t n_ranks,
-                         size_t n_slot)
+                         size_t slot_capacity)
 {
     const struct shm_region_control *control = shm_region->control;
 
-    if (control->magic == MAGIC && control->n_ranks == n_ranks &&
-        control->n_slot == n_slot &&
-        memcmp(control->key, place->key, MEMORY_KEY) == 0)
+    if (control->magic == SHM_REGION_MAGIC && control->n_ranks == n_ranks &&
+        control->slot_capacity == slot_capacity &&
+        memcmp(control->key, place->key, MEMORY_KEY_BYTES) == 0)
         return HOOP_OK;
     return error_raise(HOOP_E_DATA_LOSS, "a shared region of another job");
 }
@@ -204,10 +208,10 @@ shm_region_open(const struct shared_memory_handle *place,
     enum hoop_status status = shared_memory_open(place, &fd, &n_bytes);
     if (status != HOOP_OK)
         return error_pass(status);
-    const size_t n_slot = slot_size_of(n_bytes, n_ranks);
+    const size_t slot_capacity = region_file_slot_size(n_bytes, n_ranks);
     status = shm_region_size_check(n_bytes, n_ranks);
     if (status == HOOP_OK)
-        status = shm_region_alloc(n_ranks, n_slot, &shm_region);
+        status = shm_region_alloc(n_ranks, slot_capacity, &shm_region);
     if (shm_region)
         shm_region->fd = fd;
     else
@@ -216,11 +220,12 @@ shm_region_open(const struct shared_memory_handle *place,
         status = shm_region_map(shm_region, n_ranks);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = shm_region_control_check(shm_region, place, n_ranks, n_slot);
+    status =
+        shm_region_control_check(shm_region, place, n_ranks, slot_capacity);
     if (status != HOOP_OK)
         return error_pass(status);
     shm_region_close_fd(shm_region);
-    shm_region_init(shm_region, rank, n_ranks, n_slot);
+    shm_region_init(shm_region, rank, n_ranks, slot_capacity);
     *out_shm_region = STEAL(shm_region);
     return HOOP_OK;
 }
@@ -242,11 +247,11 @@ shm_region_open(const struct shared_memory_handle *place,
 static _Atomic size_t n_bytes_used;
 
 size_t
-shm_region_min_bytes(uint32_t n_ranks, size_t n_slot)
+shm_region_min_bytes(uint32_t n_ranks, size_t slot_capacity)
 {
     return sizeof(struct shm_region_control) +
            n_ranks * sizeof(struct shm_region_rank_control) +
-           SHM_REGION_SMALLS + n_slot;
+           SHM_REGION_RANK_SMALL_BYTES + slot_capacity;
 }
 
 bool
@@ -269,7 +274,7 @@ shm_region_uncharge(struct shm_region *shm_region)
 
 /* Returns n_first, doubled until it is enough: fewer and larger steps. */
 static size_t
-double_until(size_t n_first, size_t n_wanted)
+double_until_enough(size_t n_first, size_t n_wanted)
 {
     while (n_first < n_wanted)
         n_first *= 2;
@@ -280,15 +285,15 @@ static bool
 should_grow_ring(const struct shm_region *shm_region, unsigned n_wanted)
 {
     return shm_region->n_taken + n_wanted > shm_region->n_cells &&
-           shm_region->n_cells < SHM_REGION_CELLS &&
-           shm_region->n_laps >= SHM_REGION_LAPS;
+           shm_region->n_cells < SHM_REGION_N_CELLS &&
+           shm_region->n_ring_laps >= SHM_REGION_GROW_LAPS;
 }
 
 /* Up to one slot is charged from the beginning. */
 static bool
-charge_growth(struct shm_region *shm_region)
+charge_ring_growth(struct shm_region *shm_region)
 {
-    return shm_region->n_cells < SHM_REGION_SLOT_CELLS ||
+    return shm_region->n_cells < SHM_REGION_CELLS_PER_SLOT ||
            shm_region_charge_budget(shm_region,
                                     shm_region->n_cells *
                                         shm_region_cell_bytes(shm_region));
@@ -299,13 +304,13 @@ shm_region_grow_ring(struct shm_region *shm_region, unsigned n_wanted)
 {
     if (n_wanted > shm_region->n_cells)
         shm_region->n_cells =
-            (unsigned)double_until(SHM_REGION_CELLS_MIN, n_wanted);
+            (unsigned)double_until_enough(SHM_REGION_CELLS_MIN, n_wanted);
     else if (should_grow_ring(shm_region, n_wanted) &&
-             charge_growth(shm_region))
+             charge_ring_growth(shm_region))
         shm_region->n_cells *= 2;
     else
         return;
-    shm_region->n_laps = 0;
+    shm_region->n_ring_laps = 0;
 }
 
 static uint8_t *
@@ -315,12 +320,12 @@ rank_area(const struct shm_region *shm_region, uint32_t rank)
 }
 
 static enum hoop_status
-smalls_populate(struct shm_region *shm_region)
+small_payload_area_populate(struct shm_region *shm_region)
 {
     const enum hoop_status status = memory_populate(
-        rank_area(shm_region, shm_region->rank), SHM_REGION_SMALLS);
+        rank_area(shm_region, shm_region->rank), SHM_REGION_RANK_SMALL_BYTES);
 
-    shm_region->has_smalls = status == HOOP_OK;
+    shm_region->has_small_payload_area = status == HOOP_OK;
     return status;
 }
 
@@ -328,26 +333,27 @@ static enum hoop_status
 cells_populate(struct shm_region *shm_region)
 {
     uint8_t *cells =
-        rank_area(shm_region, shm_region->rank) + SHM_REGION_SMALLS;
+        rank_area(shm_region, shm_region->rank) + SHM_REGION_RANK_SMALL_BYTES;
     const size_t n_before =
-        shm_region->n_filled * shm_region_cell_bytes(shm_region);
+        shm_region->n_allocated_cells * shm_region_cell_bytes(shm_region);
     const size_t n_after =
         shm_region->n_cells * shm_region_cell_bytes(shm_region);
     const enum hoop_status status =
         memory_populate(cells + n_before, n_after - n_before);
 
     if (status == HOOP_OK)
-        shm_region->n_filled = shm_region->n_cells;
+        shm_region->n_allocated_cells = shm_region->n_cells;
     return status;
 }
 
 enum hoop_status
 shm_region_populate(struct shm_region *shm_region, unsigned where)
 {
-    if (where == SHM_REGION_IN_SMALLS && !shm_region->has_smalls)
-        return smalls_populate(shm_region);
-    if (where >= SHM_REGION_IN_CELLS &&
-        shm_region->n_filled < shm_region->n_cells)
+    if (where == SHM_PAYLOAD_IN_SMALL_AREA &&
+        !shm_region->has_small_payload_area)
+        return small_payload_area_populate(shm_region);
+    if (where >= SHM_PAYLOAD_IN_CELLS &&
+        shm_region->n_allocated_cells < shm_region->n_cells)
         return cells_populate(shm_region);
     return HOOP_OK;
 }
@@ -355,8 +361,8 @@ shm_region_populate(struct shm_region *shm_region, unsigned where)
 void
 shm_region_prefault_smalls(struct shm_region *shm_region, uint32_t rank)
 {
-    memory_prefault(rank_area(shm_region, rank), SHM_REGION_SMALLS);
-    shm_region->ranks[rank].has_smalls = true;
+    memory_prefault(rank_area(shm_region, rank), SHM_REGION_RANK_SMALL_BYTES);
+    shm_region->ranks[rank].has_small_payload_area = true;
 }
 
 void
@@ -365,12 +371,13 @@ shm_region_prefault_cells(struct shm_region *shm_region,
                           size_t n_bytes)
 {
     struct shm_region_peer *known = &shm_region->ranks[rank];
-    const size_t n_before = known->n_mapped_cells;
+    const size_t n_before = known->n_mapped_cell_bytes;
 
-    known->n_mapped_cells = double_until(
+    known->n_mapped_cell_bytes = double_until_enough(
         SHM_REGION_CELLS_MIN * shm_region_cell_bytes(shm_region), n_bytes);
-    memory_prefault(rank_area(shm_region, rank) + SHM_REGION_SMALLS + n_before,
-                    known->n_mapped_cells - n_before);
+    memory_prefault(rank_area(shm_region, rank) + SHM_REGION_RANK_SMALL_BYTES +
+                        n_before,
+                    known->n_mapped_cell_bytes - n_before);
 }
 
 /* Let the ranks of a region read each other's buffers. */
@@ -393,8 +400,8 @@ shm_region_enable_cma(struct shm_region *shm_region)
 {
     void *cma_buffer = NULL;
 
-    if (posix_memalign(&cma_buffer, SHM_REGION_LINES, SHM_REGION_CMA_BUFFER) !=
-        0)
+    if (posix_memalign(&cma_buffer, SHM_REGION_LINE_PAIR_BYTES,
+                       SHM_REGION_CMA_BUFFER_BYTES) != 0)
         return error_raise(HOOP_E_EXHAUSTED, "no memory to read through");
     shm_region->cma_buffer = cma_buffer;
     return HOOP_OK;

@@ -27,8 +27,8 @@
 enum {
     /* If less than one in so many bytes of the ring is free, writing waits for
      * more. */
-    ROOM_PART = 4,
-    PHASE_BYTES = 4096,
+    RING_WAKE_ROOM_DIVISOR = 4,
+    ALIASING_PERIOD_BYTES = 4096,
     ALIASING_PHASE_MAX = 15,
 };
 
@@ -44,10 +44,11 @@ static void
 copy_without_aliasing(uint8_t *to, const uint8_t *from, size_t n_bytes)
 {
     struct copy_line {
-        uint8_t bytes[RING_STEP];
+        uint8_t bytes[RING_ALIGNMENT_BYTES];
     } line;
 
-    if ((uintptr_t)(to - from) % PHASE_BYTES - 1 >= ALIASING_PHASE_MAX) {
+    if ((uintptr_t)(to - from) % ALIASING_PERIOD_BYTES - 1 >=
+        ALIASING_PHASE_MAX) {
         memcpy(to, from, n_bytes);
         return;
     }
@@ -71,7 +72,7 @@ ring_room(const struct ring_writer *ring)
 }
 
 static void
-refresh_read_position(struct ring_writer *ring)
+ring_refresh_read_position(struct ring_writer *ring)
 {
     const uint64_t read =
         atomic_load_explicit(&ring->control->read, memory_order_acquire);
@@ -102,9 +103,9 @@ publish(struct ring_writer *ring, uint64_t written)
 /* Write n_bytes of spans, for which there is room, and publish them piece by
  * piece. */
 static void
-write_pieces(struct ring_writer *ring,
-             const struct iovec *spans,
-             size_t n_bytes)
+ring_write_and_publish(struct ring_writer *ring,
+                       const struct iovec *spans,
+                       size_t n_bytes)
 {
     const uint64_t end = ring->written + n_bytes;
     uint64_t at = ring->written;
@@ -112,7 +113,7 @@ write_pieces(struct ring_writer *ring,
 
     while (at < end) {
         const size_t n_span = spans->iov_len - skipped;
-        const uint64_t n_piece = ring->written + RING_PIECE - at;
+        const uint64_t n_piece = ring->written + RING_PIECE_BYTES - at;
         size_t n_here = n_span < end - at ? n_span : (size_t)(end - at);
 
         if (n_here > n_piece)
@@ -128,7 +129,7 @@ write_pieces(struct ring_writer *ring,
             skipped = 0;
             spans++;
         }
-        if (at - ring->written == RING_PIECE)
+        if (at - ring->written == RING_PIECE_BYTES)
             publish(ring, at);
     }
     if (at != ring->written)
@@ -141,14 +142,15 @@ ring_write(struct ring_writer *ring, const struct iovec *spans, size_t n_spans)
     const size_t n_wanted = iovec_size(spans, n_spans);
 
     if (ring_room(ring) < n_wanted)
-        refresh_read_position(ring);
+        ring_refresh_read_position(ring);
     if (ring->is_broken)
         return 0;
     const size_t n_bytes =
         n_wanted < ring_room(ring) ? n_wanted : (size_t)ring_room(ring);
-    const size_t n_whole = n_bytes / RING_STEP * RING_STEP;
+    const size_t n_whole =
+        n_bytes / RING_ALIGNMENT_BYTES * RING_ALIGNMENT_BYTES;
 
-    write_pieces(ring, spans, n_whole);
+    ring_write_and_publish(ring, spans, n_whole);
     return n_whole;
 }
 
@@ -157,10 +159,10 @@ ring_write(struct ring_writer *ring, const struct iovec *spans, size_t n_spans)
 bool
 ring_has_room(struct ring_writer *ring)
 {
-    const uint64_t n_wanted = ring->n_bytes / ROOM_PART;
+    const uint64_t n_wanted = ring->n_bytes / RING_WAKE_ROOM_DIVISOR;
 
     if (!ring->is_broken && ring_room(ring) < n_wanted)
-        refresh_read_position(ring);
+        ring_refresh_read_position(ring);
     /* If the ring is broken, the next write reports it. */
     return ring->is_broken || ring_room(ring) >= n_wanted;
 }
@@ -214,7 +216,7 @@ ring_consume(struct ring_reader *ring, size_t n_bytes)
 {
     assert(n_bytes <= ring->written - ring->read);
     ring->read += n_bytes;
-    if (ring->read - ring->released >= RING_PIECE)
+    if (ring->read - ring->released >= RING_PIECE_BYTES)
         ring_release(ring);
 }
 
@@ -273,20 +275,21 @@ enum {
 #endif
 
 enum {
-    NAME_BYTES = 64,
+    MEMFD_NAME_BYTES = 64,
     PATH_BYTES = 64,
-    KEY_IN_NAME = 16, /* bytes of the key in the file's name */
+    MEMFD_NAME_KEY_BYTES = 16, /* bytes of the key in the file's name */
 };
 
-static const int SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+static const int MEMFD_SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 static void
-memfd_name(const uint8_t key[MEMORY_KEY], char out_name[NAME_BYTES])
+memfd_name(const uint8_t key[MEMORY_KEY_BYTES], char out_name[MEMFD_NAME_BYTES])
 {
-    int n = snprintf(out_name, NAME_BYTES, "hoop-");
+    int n = snprintf(out_name, MEMFD_NAME_BYTES, "hoop-");
 
-    for (int i = 0; i < KEY_IN_NAME; i++)
-        n += snprintf(out_name + n, (size_t)(NAME_BYTES - n), "%02x", key[i]);
+    for (int i = 0; i < MEMFD_NAME_KEY_BYTES; i++)
+        n += snprintf(out_name + n, (size_t)(MEMFD_NAME_BYTES - n), "%02x",
+                      key[i]);
 }
 
 static enum hoop_status
@@ -349,7 +352,7 @@ memory_map_sparse(uint8_t *at, size_t n_bytes, int fd)
 enum hoop_status
 memory_populate(uint8_t *at, size_t n_bytes)
 {
-    const size_t n_before = (uintptr_t)at % MEMORY_PAGE;
+    const size_t n_before = (uintptr_t)at % MEMORY_PAGE_BYTES;
 
     /* With a kernel that cannot do this, everything is allocated from the
      * beginning. */
@@ -363,7 +366,7 @@ memory_populate(uint8_t *at, size_t n_bytes)
 void
 memory_prefault(uint8_t *at, size_t n_bytes)
 {
-    const size_t n_before = (uintptr_t)at % MEMORY_PAGE;
+    const size_t n_before = (uintptr_t)at % MEMORY_PAGE_BYTES;
 
     (void)!madvise(at - n_before, n_before + n_bytes, MADV_POPULATE_READ);
 }
@@ -437,7 +440,7 @@ memfd_open(const char *name, size_t n_bytes, file_resize_fn *allot, int *out_fd)
             resource_error_describe(RESOURCE_DESCRIPTOR, errno, why));
     descriptor_track(fd);
     if (file_resize(fd, n_bytes, allot) == 0 &&
-        fcntl(fd, F_ADD_SEALS, SEALS) == 0) {
+        fcntl(fd, F_ADD_SEALS, MEMFD_SEALS) == 0) {
         *out_fd = fd;
         return HOOP_OK;
     }
@@ -455,11 +458,11 @@ memfd_create_with_handle(size_t n_bytes,
                          int *out_fd)
 {
     struct shared_memory_handle place = {0};
-    char name[NAME_BYTES];
+    char name[MEMFD_NAME_BYTES];
 
     enum hoop_status status = proc_own_pid(&place.pid);
     if (status == HOOP_OK)
-        status = random_fill(place.key, MEMORY_KEY);
+        status = random_fill(place.key, MEMORY_KEY_BYTES);
     if (status != HOOP_OK)
         return error_pass(status);
     memfd_name(place.key, name);
@@ -504,9 +507,9 @@ static enum hoop_status
 memfd_open_by_handle(const struct shared_memory_handle *place, int *out_fd)
 {
     char path[PATH_BYTES];
-    char name[NAME_BYTES];
-    char expected[PATH_BYTES + NAME_BYTES];
-    char found[PATH_BYTES + NAME_BYTES];
+    char name[MEMFD_NAME_BYTES];
+    char expected[PATH_BYTES + MEMFD_NAME_BYTES];
+    char found[PATH_BYTES + MEMFD_NAME_BYTES];
     char why[RESOURCE_LIMIT_TEXT];
 
     snprintf(path, sizeof(path), "/proc/%u/fd/%u", place->pid, place->fd);
@@ -540,7 +543,8 @@ shared_memory_open(const struct shared_memory_handle *place,
     if (status != HOOP_OK)
         return error_pass(status);
     const int seals = fcntl(fd, F_GET_SEALS);
-    if (fstat(fd, &file) != 0 || seals < 0 || (seals & SEALS) != SEALS) {
+    if (fstat(fd, &file) != 0 || seals < 0 ||
+        (seals & MEMFD_SEALS) != MEMFD_SEALS) {
         descriptor_close(fd);
         return error_raise(HOOP_E_DATA_LOSS,
                            "shared memory whose size is not sealed");
@@ -552,18 +556,18 @@ shared_memory_open(const struct shared_memory_handle *place,
 
 /* The segment: a ring for each direction between two ranks. */
 
-static const uint64_t MAGIC = 0x31474e49504f4f48; /* "HOOPING1" */
+static const uint64_t SEGMENT_MAGIC = 0x31474e49504f4f48; /* "HOOPING1" */
 
 /* The first page. Only the creator writes the first three fields. */
 struct segment_control {
     uint64_t magic;
     uint64_t n_ring; /* bytes of one ring */
-    uint8_t key[MEMORY_KEY];
+    uint8_t key[MEMORY_KEY_BYTES];
     /* The ring from the creator, and the ring to it. */
     struct ring_control controls[2];
 };
 
-_Static_assert(sizeof(struct segment_control) <= MEMORY_PAGE, "one page");
+_Static_assert(sizeof(struct segment_control) <= MEMORY_PAGE_BYTES, "one page");
 
 static bool
 is_ring_size(uint64_t n_bytes)
@@ -605,7 +609,7 @@ DEFINE_CLEANUP(struct segment *, segment_destroy)
 static size_t
 ring_mapped_bytes(size_t n_ring)
 {
-    return n_ring + RING_PIECE;
+    return n_ring + RING_PIECE_BYTES;
 }
 
 /* Rings have the smallest size if ranks are many. Then most pages of most
@@ -621,19 +625,20 @@ ring_map(uint8_t *at, size_t n_bytes, int fd, size_t offset, size_t n_ring)
 static enum hoop_status
 segment_map(struct segment *segment, int fd, size_t n_ring)
 {
-    segment->n_mapped = MEMORY_PAGE + 2 * ring_mapped_bytes(n_ring);
+    segment->n_mapped = MEMORY_PAGE_BYTES + 2 * ring_mapped_bytes(n_ring);
     enum hoop_status status = memory_reserve(segment->n_mapped, &segment->base);
 
     if (status == HOOP_OK)
-        status = memory_map(segment->base, MEMORY_PAGE, fd, 0);
+        status = memory_map(segment->base, MEMORY_PAGE_BYTES, fd, 0);
     for (size_t i = 0; status == HOOP_OK && i < 2; i++) {
         uint8_t *ring =
-            segment->base + MEMORY_PAGE + i * ring_mapped_bytes(n_ring);
-        const size_t offset = MEMORY_PAGE + i * n_ring;
+            segment->base + MEMORY_PAGE_BYTES + i * ring_mapped_bytes(n_ring);
+        const size_t offset = MEMORY_PAGE_BYTES + i * n_ring;
 
         status = ring_map(ring, n_ring, fd, offset, n_ring);
         if (status == HOOP_OK)
-            status = ring_map(ring + n_ring, RING_PIECE, fd, offset, n_ring);
+            status =
+                ring_map(ring + n_ring, RING_PIECE_BYTES, fd, offset, n_ring);
     }
     if (status == HOOP_OK)
         status = memory_dont_fork(segment->base, segment->n_mapped);
@@ -645,7 +650,7 @@ static void
 rings_init(struct segment *segment, size_t n_ring, unsigned out_ring)
 {
     struct segment_control *control = (struct segment_control *)segment->base;
-    uint8_t *rings = segment->base + MEMORY_PAGE;
+    uint8_t *rings = segment->base + MEMORY_PAGE_BYTES;
     const unsigned in_ring = 1 - out_ring;
 
     segment->out = (struct ring_writer){
@@ -682,7 +687,7 @@ segment_create(size_t n_ring,
 
     enum hoop_status status = segment_alloc(&segment);
     if (status == HOOP_OK)
-        status = shared_memory_create(MEMORY_PAGE + 2 * n_ring, &place,
+        status = shared_memory_create(MEMORY_PAGE_BYTES + 2 * n_ring, &place,
                                       &segment->fd);
     if (status == HOOP_OK)
         status = segment_map(segment, segment->fd, n_ring);
@@ -690,9 +695,9 @@ segment_create(size_t n_ring,
         return error_pass(status);
 
     struct segment_control *control = (struct segment_control *)segment->base;
-    control->magic = MAGIC;
+    control->magic = SEGMENT_MAGIC;
     control->n_ring = n_ring;
-    memcpy(control->key, place.key, MEMORY_KEY);
+    memcpy(control->key, place.key, MEMORY_KEY_BYTES);
     rings_init(segment, n_ring, 0);
     *out_place = place;
     *out_segment = STEAL(segment);
@@ -702,9 +707,9 @@ segment_create(size_t n_ring,
 static enum hoop_status
 segment_size_check(size_t n_bytes, size_t *out_n_ring)
 {
-    const size_t n_ring = (n_bytes - MEMORY_PAGE) / 2;
+    const size_t n_ring = (n_bytes - MEMORY_PAGE_BYTES) / 2;
 
-    if (n_bytes < MEMORY_PAGE || !is_ring_size(n_ring))
+    if (n_bytes < MEMORY_PAGE_BYTES || !is_ring_size(n_ring))
         return error_raise(HOOP_E_DATA_LOSS, "shared memory of %zu bytes",
                            n_bytes);
     *out_n_ring = n_ring;
@@ -719,8 +724,8 @@ segment_control_check(const struct segment *segment,
     const struct segment_control *control =
         (const struct segment_control *)segment->base;
 
-    if (control->magic == MAGIC && control->n_ring == n_ring &&
-        memcmp(control->key, place->key, MEMORY_KEY) == 0)
+    if (control->magic == SEGMENT_MAGIC && control->n_ring == n_ring &&
+        memcmp(control->key, place->key, MEMORY_KEY_BYTES) == 0)
         return HOOP_OK;
     return error_raise(HOOP_E_DATA_LOSS, "shared memory of another job");
 }

@@ -20,7 +20,7 @@
 
 /*
  * A ring. One side writes, the other reads. Both count their bytes for ever;
- * the position in the ring is the count modulo its size. The first RING_PIECE
+ * the position in the ring is the count modulo its size. The first RING_PIECE_BYTES
  * bytes are mapped once more behind the last, so that no piece of that size is
  * ever broken at the end. Each count has cache lines of its own and is written
  * by one side alone.
@@ -43,26 +43,26 @@
 
 enum {
     /* Counts move in steps of this size; frames are multiples of it. */
-    RING_STEP = 64,
+    RING_ALIGNMENT_BYTES = 64,
     /* Bytes published at a time: a part of a large frame, so that both sides
      * work at once. */
-    RING_PIECE = 64 * 1024,
+    RING_PIECE_BYTES = 64 * 1024,
     /* The processor fetches lines in pairs. */
-    RING_LINES = 128,
+    RING_CACHE_LINE_PAIR_BYTES = 128,
 };
 
 /* The shared part of a ring. It must be zeroed at first. */
 struct ring_control {
-    alignas(RING_LINES) _Atomic uint64_t written;
+    alignas(RING_CACHE_LINE_PAIR_BYTES) _Atomic uint64_t written;
     _Atomic uint32_t has_ended; /* nothing follows what is written */
-    alignas(RING_LINES) _Atomic uint64_t read;
-    alignas(RING_LINES) _Atomic uint32_t reader_sleeps;
-    alignas(RING_LINES) _Atomic uint32_t writer_sleeps;
+    alignas(RING_CACHE_LINE_PAIR_BYTES) _Atomic uint64_t read;
+    alignas(RING_CACHE_LINE_PAIR_BYTES) _Atomic uint32_t reader_sleeps;
+    alignas(RING_CACHE_LINE_PAIR_BYTES) _Atomic uint32_t writer_sleeps;
 };
 
 struct ring_writer {
     struct ring_control *control;
-    uint8_t *bytes; /* n_bytes of them, then the first RING_PIECE again */
+    uint8_t *bytes; /* n_bytes of them, then the first RING_PIECE_BYTES again */
     uint64_t n_bytes;
     uint64_t written;
     uint64_t read; /* as last seen */
@@ -79,7 +79,7 @@ struct ring_reader {
     bool is_broken;
 };
 
-/* Write as many bytes of spans as there is room for, a multiple of RING_STEP.
+/* Write as many bytes of spans as there is room for, a multiple of RING_ALIGNMENT_BYTES.
  * Returns how many. */
 size_t
 ring_write(struct ring_writer *ring, const struct iovec *spans, size_t n_spans);
@@ -102,7 +102,7 @@ void
 ring_writer_clear_sleeping(struct ring_writer *ring);
 
 /* Returns the bytes that have come and are not taken, and writes their number.
- * Of them min(n, RING_PIECE) bytes are in a row. They are valid until they are
+ * Of them min(n, RING_PIECE_BYTES) bytes are in a row. They are valid until they are
  * taken. */
 const uint8_t *
 ring_peek(struct ring_reader *ring, size_t *out_n_bytes);
@@ -136,15 +136,15 @@ ring_reader_clear_sleeping(struct ring_reader *ring);
  */
 
 enum {
-    MEMORY_KEY = 32,
-    MEMORY_PAGE = 4096, /* sharing fails where pages are larger */
+    MEMORY_KEY_BYTES = 32,
+    MEMORY_PAGE_BYTES = 4096, /* sharing fails where pages are larger */
 };
 
 /* What others need to open the memory. */
 struct shared_memory_handle {
     uint32_t pid; /* as the creator's own /proc says */
     uint32_t fd;
-    uint8_t key[MEMORY_KEY];
+    uint8_t key[MEMORY_KEY_BYTES];
 };
 
 /* Create n_bytes of zeroed memory, all of it allocated. The caller owns out_fd

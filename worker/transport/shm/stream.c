@@ -29,7 +29,7 @@ enum {
 /* Send one byte. This fails only if the peer is gone, or already has bytes
  * that wake it. */
 static void
-send_wakeup(const struct peer *peer)
+peer_send_shm_wakeup(const struct peer *peer)
 {
     static const uint8_t wakeup_byte = 1;
 
@@ -52,7 +52,7 @@ peer_shm_send(struct peer *peer, const struct iovec *spans, size_t n_spans)
         return -1;
     }
     if (ring_must_wake_reader(ring))
-        send_wakeup(peer);
+        peer_send_shm_wakeup(peer);
     return (ssize_t)n_bytes;
 }
 
@@ -63,48 +63,48 @@ peer_shm_shutdown(struct peer *peer)
 
     ring_mark_end(ring);
     if (ring_must_wake_reader(ring))
-        send_wakeup(peer);
+        peer_send_shm_wakeup(peer);
 }
 
 void
-peer_shm_release(struct peer *peer)
+peer_shm_release_read_bytes(struct peer *peer)
 {
     struct ring_reader *ring = &peer->segment->in;
 
     ring_release(ring);
     if (ring_must_wake_writer(ring))
-        send_wakeup(peer);
+        peer_send_shm_wakeup(peer);
 }
 
 /* Read one header, piece or padding. Returns whether there was one. */
 static bool
-read_step(struct peer *peer)
+ring_read_next_item(struct peer *peer)
 {
     struct ring_reader *ring = &peer->segment->in;
     size_t n_ahead;
     const uint8_t *bytes = ring_peek(ring, &n_ahead);
     const size_t n_left =
-        peer->in_payload ? peer->frame.stored - peer->n_stored : 0;
+        peer->is_reading_payload ? peer->frame.stored - peer->n_stored : 0;
 
-    if (!peer->in_payload) {
+    if (!peer->is_reading_payload) {
         if (n_ahead < LIMIT_FRAME_HEADER)
             return false;
         memcpy(peer->inbound, bytes, LIMIT_FRAME_HEADER);
         ring_consume(ring, LIMIT_FRAME_HEADER);
-        peer->inbound_first = 0;
+        peer->inbound_unread_first = 0;
         return peer_begin_frame(peer);
     }
     if (n_left > 0) {
         size_t n_bytes = n_left < n_ahead ? n_left : n_ahead;
 
-        n_bytes = n_bytes < RING_PIECE ? n_bytes : RING_PIECE;
+        n_bytes = n_bytes < RING_PIECE_BYTES ? n_bytes : RING_PIECE_BYTES;
         n_bytes = n_bytes > 0 ? peer_payload_consume(peer, bytes, n_bytes) : 0;
         ring_consume(ring, n_bytes);
         return n_bytes > 0;
     }
-    if (n_ahead < peer->pad_left)
+    if (n_ahead < peer->padding_bytes_left)
         return false;
-    ring_consume(ring, peer->pad_left);
+    ring_consume(ring, peer->padding_bytes_left);
     peer_end_frame(peer);
     return true;
 }
@@ -118,7 +118,7 @@ ring_read_available(struct peer *peer)
 
     peer->is_reading = true;
     while (peer->fd >= 0 && ring->read - first < PEER_PROGRESS_BYTES &&
-           read_step(peer))
+           ring_read_next_item(peer))
         ;
     peer->is_reading = false;
     return (size_t)(ring->read - first);
@@ -133,19 +133,19 @@ peer_shm_read(struct peer *peer)
         return false;
     /* This is asked first, so that nothing can follow what is read
      * afterwards. */
-    const bool is_last = ring_has_ended(ring) || peer->has_hung_up;
+    const bool is_last = ring_has_ended(ring) || peer->has_fd_ended;
     const size_t n_read = ring_read_available(peer);
 
     if (n_read > 0) {
         peer->n_reads++;
-        peer->read_ns = clock_coarse_ns();
+        peer->last_shm_read_ns = clock_coarse_ns();
     }
 
     if (peer->fd < 0) {
         peer_disconnect(peer);
         return true;
     }
-    peer_shm_release(peer);
+    peer_shm_release_read_bytes(peer);
     if (ring->is_broken)
         peer_lose(peer, "its shared memory is broken");
     else if (is_last && n_read < PEER_PROGRESS_BYTES)
@@ -163,7 +163,7 @@ peer_shm_drain_wakeups(struct peer *peer)
 
     if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
         return;
-    peer->has_hung_up = true;
+    peer->has_fd_ended = true;
     /* The peer has ended in good order before, so nothing more is written to
      * it. */
     if (peer->has_ended)
@@ -176,7 +176,7 @@ shm_peers_write(struct transport *transport)
     bool has_moved = false;
     struct peer *next; /* a peer that is lost meanwhile stays in memory */
 
-    if (transport->is_sleep_armed)
+    if (transport->is_sleep_wakeup_armed)
         shm_peers_stop_sleeping(transport);
     for (struct peer *peer = TAILQ_FIRST(&transport->shm_peers); peer;
          peer = next) {
@@ -224,7 +224,7 @@ shm_peers_prepare_sleep(struct transport *transport)
 
     TAILQ_FOREACH(peer, &transport->shm_peers, shm_link)
     {
-        transport->is_sleep_armed = true;
+        transport->is_sleep_wakeup_armed = true;
         if (!can_sleep(peer))
             return false;
     }
@@ -236,7 +236,7 @@ shm_peers_stop_sleeping(struct transport *transport)
 {
     struct peer *peer;
 
-    transport->is_sleep_armed = false;
+    transport->is_sleep_wakeup_armed = false;
     TAILQ_FOREACH(peer, &transport->shm_peers, shm_link)
     {
         ring_reader_clear_sleeping(&peer->segment->in);

@@ -28,12 +28,12 @@
 #include "transport/tcp/payload.h"
 
 enum {
-    HALF_BITS = 32,
-    WAY_TEXT_MAX = 2 * LIMIT_ADDRESS + 32,
+    CHECKSUM_HALF_BITS = 32,
+    CONNECTION_TEXT_BYTES = 2 * LIMIT_ADDRESS + 32,
 };
 
 static uint32_t
-checksum_half(const void *bytes, size_t n_bytes)
+checksum_32_bits(const void *bytes, size_t n_bytes)
 {
     return (uint32_t)digest_bytes(bytes, n_bytes);
 }
@@ -65,7 +65,7 @@ header_checksum(const struct frame *frame, const struct frame_tensor *tensor)
     uint8_t header[LIMIT_FRAME_HEADER];
 
     header_encode(frame, tensor, header);
-    const uint32_t half = checksum_half(header, sizeof(header));
+    const uint32_t half = checksum_32_bits(header, sizeof(header));
     return frame->checksum | (half ? half : 1);
 }
 
@@ -74,7 +74,7 @@ header_checksum(const struct frame *frame, const struct frame_tensor *tensor)
 static bool
 can_compress_header(const struct peer *peer, const struct frame *frame)
 {
-    return !peer->transport->is_summing &&
+    return !peer->transport->has_frame_checksums &&
            (frame->kind == FRAME_COLLECTIVE || frame->kind == FRAME_MESSAGE);
 }
 
@@ -96,9 +96,10 @@ peer_header_write(struct peer *peer,
     }
     if (is_sequenced_frame(frame))
         frame->tag = peer->n_packetized + 1;
-    if (peer->transport->is_summing) {
-        frame->checksum = (uint64_t)checksum_half(out->payload, out->n_stored)
-                          << HALF_BITS;
+    if (peer->transport->has_frame_checksums) {
+        frame->checksum =
+            (uint64_t)checksum_32_bits(out->payload, out->n_stored)
+            << CHECKSUM_HALF_BITS;
         frame->checksum = header_checksum(frame, tensor);
     }
     header_encode(frame, tensor, out->header);
@@ -137,7 +138,7 @@ frame_tensor_decode(struct peer *peer, const uint8_t *header)
 /* Write the addresses of both ends, such as "TCP, 10.0.0.2:4000 to
  * 10.0.0.1:5000", with "?" for an unknown one. */
 static const char *
-connection_describe(const struct peer *peer, char text[WAY_TEXT_MAX])
+connection_describe(const struct peer *peer, char text[CONNECTION_TEXT_BYTES])
 {
     struct address local;
     struct address remote;
@@ -148,7 +149,7 @@ connection_describe(const struct peer *peer, char text[WAY_TEXT_MAX])
         address_format(&local, to);
     if (socket_peer_address(peer->fd, &remote) == HOOP_OK)
         address_format(&remote, from);
-    snprintf(text, WAY_TEXT_MAX, "%s, %s to %s",
+    snprintf(text, CONNECTION_TEXT_BYTES, "%s, %s to %s",
              peer->segment ? "shared memory" : "TCP", from, to);
     return text;
 }
@@ -156,7 +157,7 @@ connection_describe(const struct peer *peer, char text[WAY_TEXT_MAX])
 enum hoop_status
 peer_raise_corruption(const struct peer *peer, const char *what)
 {
-    char way[WAY_TEXT_MAX];
+    char way[CONNECTION_TEXT_BYTES];
 
     return error_raise(HOOP_E_DATA_LOSS,
                        "bytes from it were damaged on the way to rank %u: %s "
@@ -170,20 +171,20 @@ peer_raise_corruption(const struct peer *peer, const char *what)
 static enum hoop_status
 check_frame_sequence(struct peer *peer)
 {
-    const uint64_t n_begun = peer->n_begun;
+    const uint64_t n_inbound_frames_begun = peer->n_inbound_frames_begun;
     const uint64_t n_sent = peer->frame.tag;
-    char way[WAY_TEXT_MAX];
+    char way[CONNECTION_TEXT_BYTES];
 
     if (!is_sequenced_frame(&peer->frame) || n_sent == 0)
         return HOOP_OK;
-    peer->n_begun = n_sent;
-    if (n_begun >= n_sent)
+    peer->n_inbound_frames_begun = n_sent;
+    if (n_inbound_frames_begun >= n_sent)
         return HOOP_OK;
     return error_raise(
         HOOP_E_DATA_LOSS,
         "frames from it were lost on the way to rank %u: %" PRIu64
         " of %" PRIu64 " have come (%s)",
-        peer->transport->roster->rank, n_begun, n_sent,
+        peer->transport->roster->rank, n_inbound_frames_begun, n_sent,
         connection_describe(peer, way));
 }
 
@@ -192,14 +193,14 @@ check_header_checksum(struct peer *peer)
 {
     struct frame frame = peer->frame;
 
-    if (frame.checksum == 0 && !peer->transport->is_summing)
+    if (frame.checksum == 0 && !peer->transport->has_frame_checksums)
         return HOOP_OK;
     if (frame.checksum == 0)
         return error_raise(HOOP_E_DATA_LOSS,
                            "it has HOOP_CHECKSUM=off, but rank %u has on: all "
                            "ranks of a job must have the same",
                            peer->transport->roster->rank);
-    frame.checksum &= (uint64_t)UINT32_MAX << HALF_BITS;
+    frame.checksum &= (uint64_t)UINT32_MAX << CHECKSUM_HALF_BITS;
     if (header_checksum(&frame, peer_frame_tensor(peer)) ==
         peer->frame.checksum)
         return HOOP_OK;
@@ -213,12 +214,12 @@ peer_check_payload_checksum(const struct peer *peer)
 
     if (peer->frame.checksum == 0)
         return HOOP_OK;
-    if (peer->target == TARGET_ENCODED)
+    if (peer->target == READ_INTO_ENCODED_BUFFER)
         payload = peer->encoded;
-    else if (peer->target == TARGET_FRAGMENT)
+    else if (peer->target == READ_INTO_UNEXPECTED_FRAGMENT)
         payload = peer->fragment->bytes;
-    if (!payload || checksum_half(payload, peer->frame.stored) ==
-                        (uint32_t)(peer->frame.checksum >> HALF_BITS))
+    if (!payload || checksum_32_bits(payload, peer->frame.stored) ==
+                        (uint32_t)(peer->frame.checksum >> CHECKSUM_HALF_BITS))
         return HOOP_OK;
     return peer_raise_corruption(peer, "the checksum of a payload");
 }
@@ -236,9 +237,9 @@ is_loss_permitted(const struct frame *frame)
 enum hoop_status
 peer_header_read(struct peer *peer)
 {
-    const uint8_t *header = peer->inbound + peer->inbound_first;
+    const uint8_t *header = peer->inbound + peer->inbound_unread_first;
     enum hoop_status status =
-        peer->transport->is_summing
+        peer->transport->has_frame_checksums
             ? frame_decode(header, &peer->frame)
             : frame_header_cache_decode(&peer->header_cache_in, header,
                                         &peer->frame);
@@ -247,7 +248,7 @@ peer_header_read(struct peer *peer)
         status = frame_tensor_decode(peer, header);
     if (status == HOOP_OK)
         status = check_header_checksum(peer);
-    peer->n_begun++;
+    peer->n_inbound_frames_begun++;
     if (status == HOOP_OK)
         status = check_frame_sequence(peer);
     if (status != HOOP_OK)
@@ -269,7 +270,7 @@ peer_header_read(struct peer *peer)
  */
 
 /* Grants of a flow that grows in small steps are collected up to this size. */
-static const uint64_t GRANT_MIN = 256 * (uint64_t)1024;
+static const uint64_t GRANT_INCREMENT_MIN = 256 * (uint64_t)1024;
 
 void
 peer_return_credit(struct peer *peer, const struct frame *frame)
@@ -297,15 +298,18 @@ void
 peer_send_grant(struct peer *peer, struct recv_request *flow)
 {
     const bool is_asked =
-        flow->total > window_whole_message_max(peer->transport->window) ||
-        flow->has_rts || flow->is_begun || flow->label->is_confirmed;
-    const bool is_worth_it = flow->allowed == flow->total ||
-                             flow->allowed >= flow->granted + GRANT_MIN;
+        flow->total > eager_whole_message_max(peer->transport->window) ||
+        flow->has_rts || flow->is_begun_unasked ||
+        flow->label->needs_receiver_confirmation;
+    const bool is_worth_it =
+        flow->allowed == flow->total ||
+        flow->allowed >= flow->granted + GRANT_INCREMENT_MIN;
 
     /* A grant of no bytes is given only once. */
     const bool is_empty =
         flow->total == 0 &&
-        (flow->has_rts || (flow->label->is_confirmed && !flow->is_granted));
+        (flow->has_rts ||
+         (flow->label->needs_receiver_confirmation && !flow->is_granted));
 
     if (!is_asked || !is_worth_it || peer_is_self(peer) ||
         (flow->allowed <= flow->granted && !is_empty))
@@ -333,7 +337,8 @@ peer_send_grant(struct peer *peer, struct recv_request *flow)
 }
 
 static struct send_request *
-find_by_key(const struct send_request_list *flows, const struct flow_key *key)
+send_request_find_by_key(const struct send_request_list *flows,
+                         const struct flow_key *key)
 {
     struct send_request *flow;
 
@@ -350,15 +355,17 @@ static struct send_request *
 find_send_request(const struct peer *peer, const struct frame *frame)
 {
     const struct flow_key key = match_frame_key(peer, frame);
-    struct send_request *flow = find_by_key(&peer->unconfirmed, &key);
+    struct send_request *flow =
+        send_request_find_by_key(&peer->unconfirmed, &key);
 
     if (!flow)
-        flow = find_by_key(&peer->send_requests, &key);
-    return flow ? flow : find_by_key(&peer->rendezvous_pending, &key);
+        flow = send_request_find_by_key(&peer->send_requests, &key);
+    return flow ? flow
+                : send_request_find_by_key(&peer->rendezvous_pending, &key);
 }
 
 bool
-peer_may_keep_frame(struct peer *peer)
+peer_ask_keep_unexpected(struct peer *peer)
 {
     struct transport *transport = peer->transport;
     const enum transport_unexpected_action action =
@@ -374,7 +381,7 @@ peer_may_keep_frame(struct peer *peer)
 /* Returns whether the peer means the collective that this rank called; reports
  * a mismatch. */
 static bool
-check_same_call(struct peer *peer, const struct flow_label *label)
+check_same_collective_call(struct peer *peer, const struct flow_label *label)
 {
     struct transport *transport = peer->transport;
 
@@ -387,9 +394,9 @@ check_same_call(struct peer *peer, const struct flow_label *label)
 }
 
 bool
-peer_check_size(struct peer *peer,
-                const struct frame *frame,
-                const struct recv_request *flow)
+peer_check_message_size(struct peer *peer,
+                        const struct frame *frame,
+                        const struct recv_request *flow)
 {
     const struct transport *transport = peer->transport;
     const struct frame copy = *frame;
@@ -421,14 +428,14 @@ receive_grant(struct peer *peer)
 {
     struct send_request *flow = find_send_request(peer, &peer->frame);
 
-    if (flow && check_same_call(peer, flow->label) &&
+    if (flow && check_same_collective_call(peer, flow->label) &&
         check_same_size(peer, flow))
         peer_apply_grant(peer, flow, peer->frame.offset);
     /* A message is sent before it is granted, so the one without a flow was
      * cancelled. */
     if (flow || (peer->frame.flags & FRAME_POINT_TO_POINT))
         return;
-    if (peer_may_keep_frame(peer))
+    if (peer_ask_keep_unexpected(peer))
         match_early_grant_add(peer, &peer->frame);
 }
 
@@ -475,14 +482,15 @@ receive_rts(struct peer *peer)
     struct recv_request *flow = match_find_receive(peer, &peer->frame, tensor);
 
     if (flow) {
-        if (!check_same_call(peer, flow->label) ||
-            !peer_check_size(peer, &peer->frame, flow))
+        if (!check_same_collective_call(peer, flow->label) ||
+            !peer_check_message_size(peer, &peer->frame, flow))
             return;
         flow->has_rts = true;
         peer_send_grant(peer, flow);
         return;
     }
-    if (!peer_may_keep_frame(peer) || match_has_refused(peer, &peer->frame))
+    if (!peer_ask_keep_unexpected(peer) ||
+        match_is_refused_empty_message(peer, &peer->frame))
         return;
     struct unexpected *unexpected =
         match_unexpected_add(peer, &peer->frame, tensor);
@@ -511,7 +519,7 @@ receive_shutdown(struct peer *peer)
 void
 peer_receive_control(struct peer *peer)
 {
-    peer->target = TARGET_SINK;
+    peer->target = READ_INTO_DISCARD_BUFFER;
     switch ((enum frame_kind)peer->frame.kind) {
     case FRAME_ANNOUNCE:
         receive_rts(peer);
@@ -530,7 +538,7 @@ peer_receive_control(struct peer *peer)
         return;
     case FRAME_VERDICT:
         peer->fragment = peer_fragment_alloc(peer);
-        peer->target = TARGET_FRAGMENT;
+        peer->target = READ_INTO_UNEXPECTED_FRAGMENT;
         return;
     case FRAME_GOODBYE:
         receive_shutdown(peer);

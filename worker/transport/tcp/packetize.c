@@ -17,7 +17,7 @@
 
 enum {
     FRAME_COST = LIMIT_FRAME_HEADER,
-    GRANT_PART = 16,
+    GRANT_COST_DIVISOR = 16,
 };
 
 /* Returns what a control frame counts against LIMIT_CONTROL_FRAME_BYTES. Grants are at
@@ -28,7 +28,7 @@ control_cost(uint32_t kind, size_t n_text)
 {
     const size_t n_bytes = sizeof(struct control) + n_text;
 
-    return kind == FRAME_GRANT ? n_bytes / GRANT_PART : n_bytes;
+    return kind == FRAME_GRANT ? n_bytes / GRANT_COST_DIVISOR : n_bytes;
 }
 
 /* A peer that reads nothing must not make this process grow: if it is
@@ -37,10 +37,10 @@ control_cost(uint32_t kind, size_t n_text)
 static bool
 can_queue_control(struct peer *peer, size_t cost)
 {
-    if (peer->n_control_bytes + cost <= LIMIT_CONTROL_FRAME_BYTES)
+    if (peer->n_queued_control_bytes + cost <= LIMIT_CONTROL_FRAME_BYTES)
         return true;
     if (peer->state == PEER_READY)
-        peer_defer_failure_at_fault(
+        peer_defer_protocol_failure(
             peer, "it does not read the frames that it asked for, or needs");
     return false;
 }
@@ -64,7 +64,7 @@ control_enqueue(struct peer *peer, const struct frame *frame, const char *text)
     const size_t n_text = text ? strlen(text) : 0;
     const size_t cost = control_cost(frame->kind, n_text);
 
-    if (peer->has_parted || peer->deferred_failure ||
+    if (peer->is_goodbye_sent || peer->deferred_failure ||
         is_repeated_heartbeat(peer, frame) || !can_queue_control(peer, cost))
         return NULL;
     struct control *control = malloc(sizeof(*control) + n_text);
@@ -82,8 +82,8 @@ control_enqueue(struct peer *peer, const struct frame *frame, const char *text)
     if (n_text)
         memcpy(control->text, text, n_text);
     TAILQ_INSERT_TAIL(&peer->controls, control, link);
-    peer->n_control_bytes += cost;
-    peer->has_parted = frame->kind == FRAME_GOODBYE;
+    peer->n_queued_control_bytes += cost;
+    peer->is_goodbye_sent = frame->kind == FRAME_GOODBYE;
     peer_mark_dirty(peer);
     return control;
 }
@@ -110,10 +110,10 @@ peer_queue_rts(struct peer *peer,
 uint8_t *
 outbound_frame_ensure_room(struct outbound_frame *out, size_t n_bytes)
 {
-    if (out->owned_capacity < n_bytes) {
+    if (out->payload_copy_capacity < n_bytes) {
         free(out->owned);
         out->owned = malloc(n_bytes);
-        out->owned_capacity = out->owned ? n_bytes : 0;
+        out->payload_copy_capacity = out->owned ? n_bytes : 0;
     }
     return out->owned;
 }
@@ -142,7 +142,8 @@ packetize_control(struct peer *peer, struct outbound_frame *out)
     out->n_raw = 0;
     out->flow = NULL;
     TAILQ_REMOVE(&peer->controls, control, link);
-    peer->n_control_bytes -= control_cost(control->frame.kind, control->n_text);
+    peer->n_queued_control_bytes -=
+        control_cost(control->frame.kind, control->n_text);
     free(control);
     return true;
 }
@@ -151,15 +152,15 @@ packetize_control(struct peer *peer, struct outbound_frame *out)
  * as long as that leaves room in the window for small ones, which must not
  * need a grant because of it. */
 static uint64_t
-eager_limit(const struct peer *peer, const struct send_request *flow)
+eager_end_offset(const struct peer *peer, const struct send_request *flow)
 {
     const uint64_t window = peer->transport->window;
     const uint64_t n_needed = flow->total - flow->framed + FRAME_COST;
 
     if (flow->total <= LIMIT_EAGER_MESSAGE)
         return flow->total;
-    return flow->total <= window_whole_message_max(window) &&
-                   peer->credit >= window_reserved_for_small(window) + n_needed
+    return flow->total <= eager_whole_message_max(window) &&
+                   peer->credit >= eager_window_small_reserve(window) + n_needed
                ? flow->total
                : LIMIT_EAGER_MESSAGE;
 }
@@ -167,9 +168,10 @@ eager_limit(const struct peer *peer, const struct send_request *flow)
 /* Returns how many bytes of flow may be sent unasked now; 0 if the window is
  * too small. */
 static uint64_t
-eager_bytes(const struct peer *peer, const struct send_request *flow)
+eager_bytes_allowed_now(const struct peer *peer,
+                        const struct send_request *flow)
 {
-    const uint64_t end = eager_limit(peer, flow);
+    const uint64_t end = eager_end_offset(peer, flow);
     /* Later frames of the message must fit, too. Otherwise a grant is asked
      * for all of it at once. */
     const uint64_t n_left = flow->framed < end ? end - flow->framed : 0;
@@ -199,7 +201,7 @@ struct packet {
 };
 
 static struct packet
-packet_plan(const struct peer *peer, const struct send_request *flow)
+plan_next_packet(const struct peer *peer, const struct send_request *flow)
 {
     struct packet packet = {0};
     const uint64_t granted =
@@ -208,7 +210,7 @@ packet_plan(const struct peer *peer, const struct send_request *flow)
     if (granted > flow->framed) {
         packet.n_bytes = granted - flow->framed;
     } else {
-        packet.n_bytes = eager_bytes(peer, flow);
+        packet.n_bytes = eager_bytes_allowed_now(peer, flow);
         packet.is_eager = true;
     }
     if (packet.n_bytes > LIMIT_FRAME_PAYLOAD)
@@ -216,7 +218,7 @@ packet_plan(const struct peer *peer, const struct send_request *flow)
     packet.n_bytes =
         encoded_payload_limit(flow, block_align_down(flow, packet.n_bytes));
     packet.is_wanted = packet.n_bytes > 0;
-    if (flow->total == 0 && !flow->is_opened) {
+    if (flow->total == 0 && !flow->is_first_frame_cut) {
         packet.is_eager = !flow->is_granted;
         packet.is_wanted = flow->is_granted || peer->credit >= FRAME_COST;
     }
@@ -246,9 +248,9 @@ send_request_frame(const struct send_request *flow)
 static void
 end_rendezvous_pending(struct peer *peer, struct send_request *flow)
 {
-    if (!flow->is_rendezvous_pending)
+    if (!flow->is_awaiting_rendezvous_grant)
         return;
-    flow->is_rendezvous_pending = false;
+    flow->is_awaiting_rendezvous_grant = false;
     peer->n_rendezvous_pending--;
     TAILQ_REMOVE(&peer->rendezvous_pending, flow, link);
     TAILQ_INSERT_HEAD(&peer->send_requests, flow, link);
@@ -301,12 +303,12 @@ peer_unqueue_send(struct peer *peer, struct send_request *flow)
 
 /* All of flow is in frames. A confirmed tensor still waits for its grant. */
 static void
-end_packetizing(struct peer *peer, struct send_request *flow)
+send_request_end_packetizing(struct peer *peer, struct send_request *flow)
 {
     peer_unqueue_send(peer, flow);
-    if (!flow->label->is_confirmed || flow->is_granted)
+    if (!flow->label->needs_receiver_confirmation || flow->is_granted)
         return;
-    flow->is_unconfirmed = true;
+    flow->is_awaiting_confirmation = true;
     TAILQ_INSERT_TAIL(&peer->unconfirmed, flow, link);
     peer_update_expected(peer);
 }
@@ -314,9 +316,9 @@ end_packetizing(struct peer *peer, struct send_request *flow)
 void
 peer_end_unconfirmed(struct peer *peer, struct send_request *flow)
 {
-    if (!flow->is_unconfirmed)
+    if (!flow->is_awaiting_confirmation)
         return;
-    flow->is_unconfirmed = false;
+    flow->is_awaiting_confirmation = false;
     TAILQ_REMOVE(&peer->unconfirmed, flow, link);
     peer_update_expected(peer);
 }
@@ -341,9 +343,9 @@ packetize_frame(struct peer *peer,
     peer_header_write(peer, out, &frame, flow->label->tensor);
 
     flow->framed += packet.n_bytes;
-    flow->is_opened = true;
+    flow->is_first_frame_cut = true;
     if (flow->framed == flow->total)
-        end_packetizing(peer, flow);
+        send_request_end_packetizing(peer, flow);
     counter_add(&peer->transport->counters.bytes_sent, out->n_raw);
     counter_add(&peer->transport->counters.wire_sent, out->n_stored);
     return true;
@@ -360,7 +362,7 @@ send_rts(struct peer *peer, struct send_request *flow)
     if (flow->key.kind == FLOW_MESSAGE)
         frame.flags |= FRAME_POINT_TO_POINT;
     flow->has_rts = true;
-    flow->is_rendezvous_pending = true;
+    flow->is_awaiting_rendezvous_grant = true;
     TAILQ_REMOVE(&peer->send_requests, flow, link);
     TAILQ_INSERT_TAIL(&peer->rendezvous_pending, flow, link);
     peer->n_rendezvous_pending++;
@@ -376,7 +378,7 @@ peer_apply_grant(struct peer *peer, struct send_request *flow, uint64_t granted)
     flow->is_granted = true;
     if (granted > flow->granted)
         flow->granted = granted;
-    if (!flow->is_unconfirmed) {
+    if (!flow->is_awaiting_confirmation) {
         peer_mark_dirty(peer);
         return;
     }
@@ -390,10 +392,10 @@ peer_apply_grant(struct peer *peer, struct send_request *flow, uint64_t granted)
 static bool
 needs_rts(const struct send_request *flow)
 {
-    const bool has_bytes =
-        flow->framed < flow->ready || (flow->total == 0 && !flow->is_opened);
+    const bool has_bytes = flow->framed < flow->ready ||
+                           (flow->total == 0 && !flow->is_first_frame_cut);
     const bool is_granted_unasked =
-        flow->is_opened && flow->total > LIMIT_EAGER_MESSAGE;
+        flow->is_first_frame_cut && flow->total > LIMIT_EAGER_MESSAGE;
 
     return has_bytes && !flow->has_rts && !is_granted_unasked;
 }
@@ -419,10 +421,11 @@ packetize_next_flow(struct peer *peer, struct outbound_frame *out)
 
     TAILQ_FOREACH(flow, &peer->send_requests, link)
     {
-        if (is_held && flow->key.kind == FLOW_MESSAGE && !flow->is_opened)
+        if (is_held && flow->key.kind == FLOW_MESSAGE &&
+            !flow->is_first_frame_cut)
             continue;
 
-        const struct packet packet = packet_plan(peer, flow);
+        const struct packet packet = plan_next_packet(peer, flow);
         if (packet.is_wanted)
             return !is_fault_due(peer, flow) &&
                    packetize_frame(peer, out, flow, packet);
@@ -444,14 +447,14 @@ peer_packetize(struct peer *peer)
      * after its last frame. */
     if (TAILQ_EMPTY(&peer->send_requests) && TAILQ_EMPTY(&peer->controls))
         return false;
-    if (peer->n_frames == PEER_FRAMES_MAX || striping_blocks_send(peer))
+    if (peer->n_frames == PEER_FRAMES_MAX || striping_must_hold_sends(peer))
         return false;
 
     struct outbound_frame *out = peer_queued_frame(peer, peer->n_frames);
     if (!packetize_control(peer, out) &&
         (peer->state == PEER_LEFT || !packetize_next_flow(peer, out)))
         return false;
-    out->n_padded = frame_padded(out->n_stored);
+    out->n_padded_payload = frame_padded(out->n_stored);
     peer->n_frames++;
     peer->n_packetized++;
     if (FAULT_IS_BUILT && out->flow && out->flow->label->faults)

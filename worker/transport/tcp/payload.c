@@ -40,15 +40,15 @@ uint8_t *
 peer_payload_target(struct peer *peer)
 {
     switch (peer->target) {
-    case TARGET_PLACE:
+    case READ_INTO_USER_BUFFER:
         return peer->flow->place + peer->frame.offset + peer->n_stored;
-    case TARGET_PIECE:
+    case READ_INTO_PIECE_BUFFER:
         return peer->piece + peer->n_stored;
-    case TARGET_ENCODED:
+    case READ_INTO_ENCODED_BUFFER:
         return peer->encoded + peer->n_stored;
-    case TARGET_FRAGMENT:
+    case READ_INTO_UNEXPECTED_FRAGMENT:
         return peer->fragment->bytes + peer->n_stored;
-    case TARGET_SINK:
+    case READ_INTO_DISCARD_BUFFER:
         break;
     }
     return peer->transport->sink;
@@ -63,17 +63,17 @@ peer_payload_advance(struct peer *peer, size_t n_bytes)
     peer->n_stored += n_bytes;
     if (n_bytes == 0)
         return;
-    if (peer->target == TARGET_PLACE) {
+    if (peer->target == READ_INTO_USER_BUFFER) {
         flow->arrived += n_bytes;
         transport->events->on_arrived(transport->owner, flow, NULL, n_bytes);
-    } else if (peer->target == TARGET_PIECE) {
-        const uint8_t *piece = peer->piece + peer->piece_used;
-        const size_t n_whole = (peer->n_stored - peer->piece_used) /
+    } else if (peer->target == READ_INTO_PIECE_BUFFER) {
+        const uint8_t *piece = peer->piece + peer->piece_reported_bytes;
+        const size_t n_whole = (peer->n_stored - peer->piece_reported_bytes) /
                                flow->element_size * flow->element_size;
 
         if (n_whole == 0)
             return;
-        peer->piece_used += n_whole;
+        peer->piece_reported_bytes += n_whole;
         flow->arrived += n_whole;
         transport->events->on_arrived(transport->owner, flow, piece, n_whole);
     }
@@ -83,9 +83,9 @@ peer_payload_advance(struct peer *peer, size_t n_bytes)
 static bool
 can_consume_in_place(const struct peer *peer, const uint8_t *bytes)
 {
-    return peer->target == TARGET_PIECE &&
+    return peer->target == READ_INTO_PIECE_BUFFER &&
            peer->flow->element_size <= ELEMENT_MAX &&
-           peer->piece_used == peer->n_stored &&
+           peer->piece_reported_bytes == peer->n_stored &&
            (uintptr_t)bytes % peer->flow->element_size == 0;
 }
 
@@ -104,7 +104,7 @@ peer_payload_consume(struct peer *peer, const uint8_t *bytes, size_t n_bytes)
     if (n_whole == 0)
         return 0;
     peer->n_stored += n_whole;
-    peer->piece_used += n_whole;
+    peer->piece_reported_bytes += n_whole;
     flow->arrived += n_whole;
     transport->events->on_arrived(transport->owner, flow, bytes, n_whole);
     return n_whole;
@@ -266,8 +266,8 @@ encoded_payload_next(struct send_request *flow, size_t n_raw)
 
 enum {
     /* Encoding smaller payloads costs more than it saves. */
-    ENCODED_MIN = 1024,
-    AUTO_MIN = 4096,
+    CODEC_ALWAYS_BYTES_MIN = 1024,
+    CODEC_AUTO_BYTES_MIN = 4096,
     SAMPLE_BYTES = 16384, /* a multiple of every granule */
 };
 
@@ -313,7 +313,7 @@ unencoded_bytes(const struct send_request *flow, size_t n_bytes)
 }
 
 static void
-send_rate_observe(struct peer *peer, uint64_t now_ns)
+codec_autotune_observe_send(struct peer *peer, uint64_t now_ns)
 {
     uint64_t n_queued;
     const uint64_t n_gone = peer_sent_bytes(peer, &n_queued);
@@ -366,9 +366,9 @@ codec_choose(struct peer *peer,
         flow->loss == LOSS_NONE ? block.word_size : loss_word_size(flow->loss);
     const enum codec_id id = word_size > 0 ? CODEC_PLANES : CODEC_ZSTD;
 
-    if (peer->is_same_host || block.n_bytes < AUTO_MIN)
+    if (peer->is_same_host || block.n_bytes < CODEC_AUTO_BYTES_MIN)
         return CODEC_NONE;
-    send_rate_observe(peer, clock_now_ns());
+    codec_autotune_observe_send(peer, clock_now_ns());
     return codec_autotune_wants_trial(&peer->codec_autotune) &&
                    is_sample_smaller(peer, flow, id, block, out)
                ? id
@@ -383,11 +383,11 @@ is_worth_encoding(const struct peer *peer, size_t n_raw)
         return false;
     case CODEC_ZSTD:
     case CODEC_PLANES:
-        return n_raw >= ENCODED_MIN;
+        return n_raw >= CODEC_ALWAYS_BYTES_MIN;
     case CODEC_AUTO:
         break;
     }
-    return !peer->is_same_host && n_raw >= AUTO_MIN;
+    return !peer->is_same_host && n_raw >= CODEC_AUTO_BYTES_MIN;
 }
 
 /* Returns the time of this thread alone, since others may run while the codec
@@ -430,9 +430,9 @@ report_encoded(const struct transport *transport,
 /* Returns whether this flow would send a payload in the encoding that it
  * already has. */
 static bool
-is_encoding_wanted(const struct peer *peer,
-                   const struct send_request *flow,
-                   const struct encoded *encoded)
+is_cached_encoding_usable(const struct peer *peer,
+                          const struct send_request *flow,
+                          const struct encoded *encoded)
 {
     const bool is_packed =
         encoded->codec % (1 << CODEC_LOSS_SHIFT) != CODEC_NONE;
@@ -446,7 +446,8 @@ transport_cache_encoded(const struct transport *transport,
                         struct send_request *flow,
                         const struct encoded *encoded)
 {
-    if (is_encoding_wanted(&transport->peers[flow->key.peer], flow, encoded))
+    if (is_cached_encoding_usable(&transport->peers[flow->key.peer], flow,
+                                  encoded))
         encoded_payload_add(flow, encoded);
 }
 
@@ -459,11 +460,11 @@ find_cached_encoding(struct peer *peer,
 {
     const struct encoded *encoded = encoded_payload_next(flow, out->n_raw);
 
-    if (!encoded || !is_encoding_wanted(peer, flow, encoded))
+    if (!encoded || !is_cached_encoding_usable(peer, flow, encoded))
         return NULL;
     if (encoded->codec % (1 << CODEC_LOSS_SHIFT) != CODEC_NONE &&
         peer->transport->codec_id == CODEC_AUTO)
-        send_rate_observe(peer, clock_now_ns());
+        codec_autotune_observe_send(peer, clock_now_ns());
     return encoded;
 }
 

@@ -25,7 +25,7 @@
 enum {
     /* The size of a packet on the loopback interface. A read of fewer bytes is
      * taken to have emptied the socket. */
-    SHORT_READ = 64 * 1024,
+    SHORT_READ_BYTES = 64 * 1024,
 };
 
 static void
@@ -58,17 +58,17 @@ peer_fragment_alloc(struct peer *peer)
 /* Returns whether the frame fits the peer's window. The peer counts in the
  * same way: what it has sent, until it is told that this has been used. */
 static bool
-is_frame_in_window(const struct peer *peer)
+is_frame_in_eager_window(const struct peer *peer)
 {
     return peer->n_unexpected_bytes + peer->unreturned_credit +
-               window_frame_cost(&peer->frame) <=
+               eager_window_frame_cost(&peer->frame) <=
            peer->transport->window;
 }
 
 static void
 begin_unexpected(struct peer *peer, struct recv_request *flow)
 {
-    if (!is_frame_in_window(peer)) {
+    if (!is_frame_in_eager_window(peer)) {
         peer_lose_protocol_error(
             peer, "more bytes than its window permits without a grant");
         return;
@@ -91,12 +91,12 @@ begin_unexpected(struct peer *peer, struct recv_request *flow)
     if (!peer->fragment)
         return;
     peer->unexpected = unexpected;
-    peer->n_unexpected_bytes += window_frame_cost(&peer->frame);
-    peer->target = TARGET_FRAGMENT;
+    peer->n_unexpected_bytes += eager_window_frame_cost(&peer->frame);
+    peer->target = READ_INTO_UNEXPECTED_FRAGMENT;
 }
 
 static uint8_t *
-buffer_ensure(struct peer *peer, uint8_t **buffer)
+frame_buffer_ensure(struct peer *peer, uint8_t **buffer)
 {
     if (!*buffer)
         *buffer = aligned_alloc(4096, LIMIT_FRAME_PAYLOAD);
@@ -110,21 +110,22 @@ frame_begin_expected(struct peer *peer, struct recv_request *flow)
 {
     if (peer->frame.codec != CODEC_NONE ||
         (peer->frame.checksum && peer->frame.raw > 0)) {
-        if (!buffer_ensure(peer, &peer->encoded))
+        if (!frame_buffer_ensure(peer, &peer->encoded))
             return;
-        peer->target = TARGET_ENCODED;
+        peer->target = READ_INTO_ENCODED_BUFFER;
     } else if (flow->place) {
-        peer->target = TARGET_PLACE;
+        peer->target = READ_INTO_USER_BUFFER;
     } else {
-        if (!buffer_ensure(peer, &peer->piece))
+        if (!frame_buffer_ensure(peer, &peer->piece))
             return;
-        peer->target = TARGET_PIECE;
+        peer->target = READ_INTO_PIECE_BUFFER;
     }
     peer->flow = flow;
 }
 
 static bool
-is_in_order(const struct recv_request *flow, const struct frame *frame)
+is_next_frame_of_message(const struct recv_request *flow,
+                         const struct frame *frame)
 {
     uint64_t next = flow->arrived;
 
@@ -163,11 +164,12 @@ payload_target_choose(struct peer *peer)
     struct recv_request *flow =
         match_find_receive(peer, frame, peer_frame_tensor(peer));
 
-    peer->target = TARGET_SINK;
+    peer->target = READ_INTO_DISCARD_BUFFER;
     counter_add(&transport->counters.bytes_received, frame->raw);
-    if (!flow && !peer_may_keep_frame(peer))
+    if (!flow && !peer_ask_keep_unexpected(peer))
         return;
-    if (!flow && (match_has_refused(peer, frame) || is_dropped_message(peer)))
+    if (!flow && (match_is_refused_empty_message(peer, frame) ||
+                  is_dropped_message(peer)))
         return;
     if (flow && frame->kind == FRAME_COLLECTIVE &&
         frame->signature != flow->label->signature) {
@@ -175,9 +177,9 @@ payload_target_choose(struct peer *peer)
                                        flow);
         return;
     }
-    if (flow && !peer_check_size(peer, frame, flow))
+    if (flow && !peer_check_message_size(peer, frame, flow))
         return;
-    if (flow && !is_in_order(flow, frame)) {
+    if (flow && !is_next_frame_of_message(flow, frame)) {
         peer_lose_protocol_error(peer, "bytes out of order");
         return;
     }
@@ -202,16 +204,17 @@ peer_begin_frame(struct peer *peer)
         peer_lose_corrupted(peer);
         return false;
     }
-    peer->inbound_first += LIMIT_FRAME_HEADER;
+    peer->inbound_unread_first += LIMIT_FRAME_HEADER;
     peer->n_stored = 0;
-    peer->piece_used = 0;
+    peer->piece_reported_bytes = 0;
     peer->flow = NULL;
     peer->fragment = NULL;
     peer->unexpected = NULL;
-    peer->in_payload = true;
-    peer->pad_left = frame_padded(peer->frame.stored) - peer->frame.stored;
+    peer->is_reading_payload = true;
+    peer->padding_bytes_left =
+        frame_padded(peer->frame.stored) - peer->frame.stored;
     if (peer->frame.epoch != peer->transport->roster->epoch)
-        peer->target = TARGET_SINK;
+        peer->target = READ_INTO_DISCARD_BUFFER;
     else if (peer->frame.kind == FRAME_COLLECTIVE ||
              peer->frame.kind == FRAME_MESSAGE)
         payload_target_choose(peer);
@@ -221,7 +224,7 @@ peer_begin_frame(struct peer *peer)
 }
 
 static void
-end_encoded(struct peer *peer)
+end_encoded_payload(struct peer *peer)
 {
     struct transport *transport = peer->transport;
     struct recv_request *flow = peer->flow;
@@ -232,7 +235,7 @@ end_encoded(struct peer *peer)
         return;
     }
     uint8_t *raw = flow->place ? flow->place + flow->arrived
-                               : buffer_ensure(peer, &peer->piece);
+                               : frame_buffer_ensure(peer, &peer->piece);
     if (!raw)
         return;
     if (codec_decode(transport->codec, peer->frame.codec, encoded, raw,
@@ -247,7 +250,7 @@ end_encoded(struct peer *peer)
 }
 
 static void
-end_fragment(struct peer *peer)
+end_unexpected_fragment(struct peer *peer)
 {
     struct unexpected *unexpected = peer->unexpected;
     struct fragment *fragment = peer->fragment;
@@ -279,20 +282,20 @@ peer_end_frame(struct peer *peer)
 {
     /* Wherever an empty payload would have gone, none of its bytes is
      * reported. */
-    const bool is_empty_message =
-        peer->frame.raw == 0 && peer->flow &&
-        (peer->target == TARGET_PLACE || peer->target == TARGET_PIECE);
+    const bool is_empty_message = peer->frame.raw == 0 && peer->flow &&
+                                  (peer->target == READ_INTO_USER_BUFFER ||
+                                   peer->target == READ_INTO_PIECE_BUFFER);
 
-    peer->in_payload = false;
+    peer->is_reading_payload = false;
     if (peer_check_payload_checksum(peer) != HOOP_OK) {
         peer_lose_corrupted(peer);
         return;
     }
-    if (peer->target == TARGET_ENCODED)
-        end_encoded(peer);
-    else if (peer->target == TARGET_FRAGMENT)
-        end_fragment(peer);
-    if (peer->target != TARGET_FRAGMENT)
+    if (peer->target == READ_INTO_ENCODED_BUFFER)
+        end_encoded_payload(peer);
+    else if (peer->target == READ_INTO_UNEXPECTED_FRAGMENT)
+        end_unexpected_fragment(peer);
+    if (peer->target != READ_INTO_UNEXPECTED_FRAGMENT)
         peer_return_credit(peer, &peer->frame);
     if (is_empty_message)
         peer->transport->events->on_arrived(peer->transport->owner, peer->flow,
@@ -304,9 +307,9 @@ peer_end_frame(struct peer *peer)
 static bool
 parse_read_ahead(struct peer *peer)
 {
-    const size_t n_ahead = peer->inbound_end - peer->inbound_first;
+    const size_t n_ahead = peer->inbound_end - peer->inbound_unread_first;
 
-    if (!peer->in_payload)
+    if (!peer->is_reading_payload)
         return n_ahead >= LIMIT_FRAME_HEADER && peer_begin_frame(peer);
 
     const size_t n_left = peer->frame.stored - peer->n_stored;
@@ -315,32 +318,32 @@ parse_read_ahead(struct peer *peer)
 
         if (n_bytes == 0)
             return false;
-        const uint8_t *ahead = peer->inbound + peer->inbound_first;
-        peer->inbound_first += n_bytes;
+        const uint8_t *ahead = peer->inbound + peer->inbound_unread_first;
+        peer->inbound_unread_first += n_bytes;
         peer_payload_consume_all(peer, ahead, n_bytes);
         return peer->fd >= 0;
     }
-    if (n_ahead < peer->pad_left)
+    if (n_ahead < peer->padding_bytes_left)
         return false;
-    peer->inbound_first += peer->pad_left;
+    peer->inbound_unread_first += peer->padding_bytes_left;
     peer_end_frame(peer);
     return peer->fd >= 0;
 }
 
 static ssize_t
-read_more(struct peer *peer, size_t *out_direct)
+socket_read_more(struct peer *peer, size_t *out_direct)
 {
     const size_t n_left =
-        peer->in_payload ? peer->frame.stored - peer->n_stored : 0;
-    const size_t n_ahead = peer->inbound_end - peer->inbound_first;
+        peer->is_reading_payload ? peer->frame.stored - peer->n_stored : 0;
+    const size_t n_ahead = peer->inbound_end - peer->inbound_unread_first;
 
-    memmove(peer->inbound, peer->inbound + peer->inbound_first, n_ahead);
-    peer->inbound_first = 0;
+    memmove(peer->inbound, peer->inbound + peer->inbound_unread_first, n_ahead);
+    peer->inbound_unread_first = 0;
     peer->inbound_end = n_ahead;
 
     /* Read no more than its padding and one header behind a large payload, so
      * that the next payload is not copied. */
-    const size_t n_room = n_left ? peer->pad_left + LIMIT_FRAME_HEADER
+    const size_t n_room = n_left ? peer->padding_bytes_left + LIMIT_FRAME_HEADER
                                  : LIMIT_READ_AHEAD - n_ahead;
     const struct iovec spans[2] = {
         {n_left ? peer_payload_target(peer) : NULL, n_left},
@@ -376,7 +379,7 @@ read_socket(struct peer *peer)
     while (peer->fd >= 0 && !peer->has_ended &&
            (n_total < PEER_PROGRESS_BYTES || striping_is_readable(peer))) {
         size_t n_direct;
-        const ssize_t n_read = read_more(peer, &n_direct);
+        const ssize_t n_read = socket_read_more(peer, &n_direct);
 
         if (n_read < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             break;
@@ -385,7 +388,7 @@ read_socket(struct peer *peer)
             return n_total + 1;
         }
         n_total += (size_t)n_read;
-        striping_measure(peer, (size_t)n_read);
+        striping_autotune_record(peer, (size_t)n_read);
         peer->inbound_end += (size_t)n_read - n_direct;
         peer_payload_advance(peer, n_direct);
         while (peer->fd >= 0 && parse_read_ahead(peer))
@@ -393,7 +396,7 @@ read_socket(struct peer *peer)
         /* A short read most likely emptied the socket, so no second call is
          * made to learn it. If it did not, the poller reports the socket
          * again. */
-        if (n_read < SHORT_READ && !striping_is_readable(peer))
+        if (n_read < SHORT_READ_BYTES && !striping_is_readable(peer))
             break;
     }
     return n_total;
@@ -421,9 +424,9 @@ peer_receive_clear(struct peer *peer)
 
     unexpected_fragment_free(peer->transport, peer->fragment);
     peer->fragment = NULL;
-    peer->in_payload = false;
+    peer->is_reading_payload = false;
     peer->flow = NULL;
-    peer->inbound_first = 0;
+    peer->inbound_unread_first = 0;
     peer->inbound_end = 0;
     while (!TAILQ_EMPTY(&peer->early_grants))
         match_early_grant_destroy(peer, TAILQ_FIRST(&peer->early_grants));

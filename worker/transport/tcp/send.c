@@ -21,7 +21,7 @@ enum {
     IOV_PER_FRAME = 3,
     /* The kernel takes longer over three spans than a copy of so many bytes
      * takes. */
-    GATHERED_MAX = 2048,
+    IOV_GATHERED_BYTES_MAX = 2048,
 };
 
 static const uint8_t padding[LIMIT_FRAME_PAD];
@@ -29,7 +29,7 @@ static const uint8_t padding[LIMIT_FRAME_PAD];
 struct outbound_frame *
 peer_queued_frame(struct peer *peer, unsigned i)
 {
-    return &peer->frames[(peer->frame_first + i) % PEER_FRAMES_MAX];
+    return &peer->frames[(peer->frames_first_index + i) % PEER_FRAMES_MAX];
 }
 
 /* Skip what is written already. Returns the first span that is left. */
@@ -51,13 +51,13 @@ iov_skip(struct iovec *iov, size_t n_iov, size_t n_bytes)
 static bool
 iov_gather(const struct iovec *iov,
            size_t n_iov,
-           uint8_t out[GATHERED_MAX],
+           uint8_t out[IOV_GATHERED_BYTES_MAX],
            size_t *out_n_bytes)
 {
     size_t n_bytes = 0;
 
     for (size_t i = 0; i < n_iov; i++) {
-        if (iov[i].iov_len > GATHERED_MAX - n_bytes)
+        if (iov[i].iov_len > IOV_GATHERED_BYTES_MAX - n_bytes)
             return false;
         memcpy(out + n_bytes, iov[i].iov_base, iov[i].iov_len);
         n_bytes += iov[i].iov_len;
@@ -71,7 +71,7 @@ iov_send(int fd, struct iovec *iov, size_t n_iov)
 {
     const int how = MSG_NOSIGNAL | MSG_DONTWAIT;
     const struct msghdr message = {.msg_iov = iov, .msg_iovlen = n_iov};
-    uint8_t gathered[GATHERED_MAX];
+    uint8_t gathered[IOV_GATHERED_BYTES_MAX];
     size_t n_bytes;
     ssize_t n_sent;
 
@@ -85,7 +85,7 @@ iov_send(int fd, struct iovec *iov, size_t n_iov)
 
 /* Pretend that the kernel has taken the spans. */
 static ssize_t
-iov_discard(const struct iovec *iov, size_t n_iov)
+iov_discard_by_fault(const struct iovec *iov, size_t n_iov)
 {
     ssize_t n_bytes = 0;
 
@@ -107,14 +107,15 @@ write_frames(struct peer *peer)
         if (out->n_stored)
             iov[n_iov++] =
                 (struct iovec){(void *)(uintptr_t)out->payload, out->n_stored};
-        if (out->n_padded > out->n_stored)
-            iov[n_iov++] = (struct iovec){(void *)(uintptr_t)padding,
-                                          out->n_padded - out->n_stored};
+        if (out->n_padded_payload > out->n_stored)
+            iov[n_iov++] =
+                (struct iovec){(void *)(uintptr_t)padding,
+                               out->n_padded_payload - out->n_stored};
     }
     const size_t first = iov_skip(iov, n_iov, peer->frame_offset);
 
     if (FAULT_IS_BUILT && peer->is_unplugged)
-        return iov_discard(iov + first, n_iov - first);
+        return iov_discard_by_fault(iov + first, n_iov - first);
     if (peer->segment)
         return peer_shm_send(peer, iov + first, n_iov - first);
     if (striping_is_sending(peer))
@@ -128,7 +129,7 @@ write_frames(struct peer *peer)
 /* Returns how many payload bytes of out are in the first n_bytes of the
  * frame. */
 static size_t
-payload_bytes_within(const struct outbound_frame *out, size_t n_bytes)
+payload_bytes_in_prefix(const struct outbound_frame *out, size_t n_bytes)
 {
     if (n_bytes <= LIMIT_FRAME_HEADER)
         return 0;
@@ -140,10 +141,10 @@ payload_bytes_within(const struct outbound_frame *out, size_t n_bytes)
  * encoded payload, which is a copy, everything is reported with the first
  * byte. */
 static void
-report_sent(struct peer *peer,
-            struct outbound_frame *out,
-            size_t from,
-            size_t to)
+report_payload_bytes_sent(struct peer *peer,
+                          struct outbound_frame *out,
+                          size_t from,
+                          size_t to)
 {
     struct send_request *flow = out->flow;
     const struct transport *transport = peer->transport;
@@ -151,14 +152,15 @@ report_sent(struct peer *peer,
     if (!flow)
         return;
     uint64_t n_bytes =
-        payload_bytes_within(out, to) - payload_bytes_within(out, from);
+        payload_bytes_in_prefix(out, to) - payload_bytes_in_prefix(out, from);
     if (out->payload == out->owned)
         n_bytes = from == 0 ? out->n_raw : 0;
     if (n_bytes == 0 && flow->total > 0)
         return;
     /* Only padding follows the last payload byte, so the flow may be freed
      * from then on. */
-    if (n_bytes == out->n_raw || payload_bytes_within(out, to) == out->n_stored)
+    if (n_bytes == out->n_raw ||
+        payload_bytes_in_prefix(out, to) == out->n_stored)
         out->flow = NULL;
     flow->handed += n_bytes;
     transport->events->on_bytes_sent(transport->owner, flow, n_bytes);
@@ -169,7 +171,7 @@ written(struct peer *peer, size_t n_bytes)
 {
     while (n_bytes > 0) {
         struct outbound_frame *out = peer_queued_frame(peer, 0);
-        const size_t n_frame = LIMIT_FRAME_HEADER + out->n_padded;
+        const size_t n_frame = LIMIT_FRAME_HEADER + out->n_padded_payload;
         const size_t from = peer->frame_offset;
         const size_t n_here =
             n_bytes < n_frame - from ? n_bytes : n_frame - from;
@@ -179,10 +181,11 @@ written(struct peer *peer, size_t n_bytes)
         const bool is_complete = peer->frame_offset == n_frame;
         if (is_complete) {
             peer->frame_offset = 0;
-            peer->frame_first = (peer->frame_first + 1) % PEER_FRAMES_MAX;
+            peer->frames_first_index =
+                (peer->frames_first_index + 1) % PEER_FRAMES_MAX;
             peer->n_frames--;
         }
-        report_sent(peer, out, from, from + n_here);
+        report_payload_bytes_sent(peer, out, from, from + n_here);
         if (peer->fd < 0)
             return;
     }
@@ -202,10 +205,10 @@ peer_await_writable(struct peer *peer)
 static void
 watch_writable(struct peer *peer, bool is_wanted)
 {
-    if ((peer->is_watched == is_wanted && !striping_is_sending(peer)) ||
+    if ((peer->is_write_watched == is_wanted && !striping_is_sending(peer)) ||
         peer->segment)
         return;
-    peer->is_watched = is_wanted;
+    peer->is_write_watched = is_wanted;
     if (!striping_update_watch(peer))
         peer_lose(peer, error_text());
 }
@@ -250,14 +253,15 @@ peer_write(struct peer *peer)
     if (peer->deferred_failure) {
         const struct transport_events *events = peer->transport->events;
 
-        if (peer->is_at_fault && events->on_corrupted)
+        if (peer->is_peer_at_fault && events->on_corrupted)
             events->on_corrupted(peer->transport->owner, peer->rank,
                                  peer->deferred_failure);
         peer_lose(peer, peer->deferred_failure);
         return true;
     }
     while (peer->fd >= 0 && n_total < PEER_PROGRESS_BYTES) {
-        for (unsigned i = 0; i < PEER_CALL_MAX && peer_packetize(peer); i++)
+        for (unsigned i = 0;
+             i < PEER_SENDMSG_FRAMES_MAX && peer_packetize(peer); i++)
             ;
         if (peer->n_frames == 0 && !striping_has_unsent(peer))
             break;
@@ -269,7 +273,7 @@ peer_write(struct peer *peer)
         }
         n_total += (size_t)n_written;
         peer->n_written += (size_t)n_written;
-        striping_measure(peer, (size_t)n_written);
+        striping_autotune_record(peer, (size_t)n_written);
         written(peer, (size_t)n_written);
     }
     if (peer->fd < 0)
@@ -320,7 +324,7 @@ peer_clear_controls(struct peer *peer)
         TAILQ_REMOVE(&peer->controls, control, link);
         free(control);
     }
-    peer->n_control_bytes = 0;
+    peer->n_queued_control_bytes = 0;
 }
 
 void
@@ -339,7 +343,7 @@ peer_send_clear(struct peer *peer)
         peer->frames[i].flow = NULL;
         free(peer->frames[i].owned);
         peer->frames[i].owned = NULL;
-        peer->frames[i].owned_capacity = 0;
+        peer->frames[i].payload_copy_capacity = 0;
     }
     peer->n_frames = 0;
     peer->frame_offset = 0;

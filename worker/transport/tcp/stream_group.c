@@ -83,10 +83,10 @@ iovec_cursor_slice(const struct cursor *cursor,
 enum {
     /* Some tenths of a second of a fast link. That is long enough to be
      * measured, and the congestion windows open within a phase. */
-    WINDOW_BYTES = 4 * 1024 * 1024,
-    WINDOWS = 16,
+    AUTOTUNE_WINDOW_BYTES = 4 * 1024 * 1024,
+    AUTOTUNE_WINDOWS_MAX = 16,
     /* A smaller gain may be chance. */
-    GAIN_PERCENT = 15,
+    STREAM_DOUBLING_GAIN_PERCENT = 15,
 };
 
 static const double NS_PER_S = 1e9;
@@ -99,7 +99,7 @@ stream_autotune_begin(struct stream_autotune *stream_autotune,
     stream_autotune->n_windows = 0;
     stream_autotune->began_ns = 0;
     stream_autotune->n_bytes = 0;
-    stream_autotune->best_fewer = stream_autotune->best;
+    stream_autotune->best_rate_half_streams = stream_autotune->best;
     stream_autotune->best = 0;
 }
 
@@ -107,8 +107,8 @@ stream_autotune_begin(struct stream_autotune *stream_autotune,
 static unsigned
 stream_autotune_end_phase(struct stream_autotune *stream_autotune)
 {
-    const double needed =
-        stream_autotune->best_fewer * (100 + GAIN_PERCENT) / 100;
+    const double needed = stream_autotune->best_rate_half_streams *
+                          (100 + STREAM_DOUBLING_GAIN_PERCENT) / 100;
 
     if (stream_autotune->best <= needed) {
         stream_autotune->is_settled = true;
@@ -125,14 +125,15 @@ stream_autotune_record_bytes(struct stream_autotune *stream_autotune,
                              uint64_t n_bytes,
                              uint64_t (*clock)(void))
 {
-    if (stream_autotune->is_settled || stream_autotune->n_windows == WINDOWS)
+    if (stream_autotune->is_settled ||
+        stream_autotune->n_windows == AUTOTUNE_WINDOWS_MAX)
         return stream_autotune->n_streams;
     stream_autotune->n_bytes += n_bytes;
     if (stream_autotune->began_ns == 0) {
         stream_autotune->began_ns = clock();
         stream_autotune->n_bytes = 0;
     }
-    if (stream_autotune->n_bytes < WINDOW_BYTES)
+    if (stream_autotune->n_bytes < AUTOTUNE_WINDOW_BYTES)
         return stream_autotune->n_streams;
 
     const uint64_t now_ns = clock();
@@ -144,7 +145,7 @@ stream_autotune_record_bytes(struct stream_autotune *stream_autotune,
     stream_autotune->n_bytes = 0;
     if (rate > stream_autotune->best)
         stream_autotune->best = rate;
-    return ++stream_autotune->n_windows == WINDOWS
+    return ++stream_autotune->n_windows == AUTOTUNE_WINDOWS_MAX
                ? stream_autotune_end_phase(stream_autotune)
                : stream_autotune->n_streams;
 }
@@ -154,11 +155,11 @@ stream_autotune_record_bytes(struct stream_autotune *stream_autotune,
 enum {
     /* Fewer bytes follow their mark on the first connection: one call, and one
      * wake-up. */
-    INLINE_MAX = 64 * 1024,
-    CHUNK_MIN = 64 * 1024,
-    CHUNK_MAX = 256 * 1024,
+    STRIPING_INLINE_BYTES_MAX = 64 * 1024,
+    STRIPE_CHUNK_BYTES_MIN = 64 * 1024,
+    STRIPE_CHUNK_BYTES_MAX = 256 * 1024,
     /* how many of the given spans one call sends */
-    SPANS_MAX = 26,
+    INLINE_SEND_SPANS_MAX = 26,
 };
 
 struct stream_group *
@@ -166,7 +167,7 @@ stream_group_create(void)
 {
     struct stream_group *stream_group = calloc(1, sizeof(*stream_group));
 
-    for (unsigned i = 0; stream_group && i < STREAM_GROUP_FDS; i++)
+    for (unsigned i = 0; stream_group && i < STREAM_GROUP_N_FDS; i++)
         stream_group->fds[i] = -1;
     return stream_group;
 }
@@ -176,7 +177,7 @@ stream_group_destroy(struct stream_group *stream_group)
 {
     if (!stream_group)
         return;
-    for (unsigned i = 1; i < STREAM_GROUP_FDS; i++) {
+    for (unsigned i = 1; i < STREAM_GROUP_N_FDS; i++) {
         tls_destroy(stream_group->tls[i]);
         socket_close(stream_group->fds[i]);
     }
@@ -231,9 +232,11 @@ get_u32(const uint8_t *at)
 }
 
 static void
-mark_encode(uint8_t out[STREAM_GROUP_MARK], unsigned stream, size_t n_bytes)
+mark_encode(uint8_t out[STREAM_GROUP_MARK_BYTES],
+            unsigned stream,
+            size_t n_bytes)
 {
-    memset(out, 0, STREAM_GROUP_MARK);
+    memset(out, 0, STREAM_GROUP_MARK_BYTES);
     put_u32(out, stream);
     put_u32(out + 4, (uint32_t)n_bytes);
 }
@@ -269,7 +272,7 @@ has_unsent_marks(const struct stream_group *stream_group)
 bool
 stream_group_has_unsent(const struct stream_group *stream_group)
 {
-    for (unsigned i = 0; i < STREAM_GROUP_FDS; i++) {
+    for (unsigned i = 0; i < STREAM_GROUP_N_FDS; i++) {
         if (stream_group->tls[i] && tls_has_unsent(stream_group->tls[i]))
             return true;
     }
@@ -279,9 +282,9 @@ stream_group_has_unsent(const struct stream_group *stream_group)
 /* Send what a tls still holds. Returns false with errno set if a connection
  * failed. */
 static bool
-tls_flush(struct stream_group *stream_group)
+stream_group_flush_tls(struct stream_group *stream_group)
 {
-    for (unsigned i = 0; i < STREAM_GROUP_FDS; i++) {
+    for (unsigned i = 0; i < STREAM_GROUP_N_FDS; i++) {
         if (stream_group->tls[i] && tls_has_unsent(stream_group->tls[i]) &&
             stream_sendmsg(stream_group, i, NULL, 0) < 0 && errno != EAGAIN &&
             errno != EWOULDBLOCK)
@@ -316,13 +319,14 @@ marks_flush(struct stream_group *stream_group)
 static ssize_t
 send_inline_rest(struct stream_group *stream_group, const struct cursor *cursor)
 {
-    struct iovec spans[SPANS_MAX];
+    struct iovec spans[INLINE_SEND_SPANS_MAX];
     const size_t n_spans =
-        iovec_cursor_slice(cursor, stream_group->n_inline, spans, SPANS_MAX);
+        iovec_cursor_slice(cursor, stream_group->n_inline_bytes_left, spans,
+                           INLINE_SEND_SPANS_MAX);
     const ssize_t n_sent = stream_sendmsg(stream_group, 0, spans, n_spans);
 
     if (n_sent > 0)
-        stream_group->n_inline -= (size_t)n_sent;
+        stream_group->n_inline_bytes_left -= (size_t)n_sent;
     else if (n_sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
         stream_group->blocked |= 1;
     return n_sent;
@@ -334,29 +338,30 @@ send_inline(struct stream_group *stream_group,
             const struct cursor *cursor,
             size_t n_bytes)
 {
-    struct iovec spans[1 + SPANS_MAX] = {
-        {stream_group->marks, STREAM_GROUP_MARK}};
+    struct iovec spans[1 + INLINE_SEND_SPANS_MAX] = {
+        {stream_group->marks, STREAM_GROUP_MARK_BYTES}};
 
     mark_encode(stream_group->marks, 0, n_bytes);
     const size_t n_spans =
-        iovec_cursor_slice(cursor, n_bytes, spans + 1, SPANS_MAX);
+        iovec_cursor_slice(cursor, n_bytes, spans + 1, INLINE_SEND_SPANS_MAX);
     const ssize_t n_sent = stream_sendmsg(stream_group, 0, spans, 1 + n_spans);
     if (n_sent < 0) {
         if (errno == EAGAIN || errno == EWOULDBLOCK)
             stream_group->blocked |= 1;
         return -1;
     }
-    stream_group->n_inline = n_bytes;
-    if ((size_t)n_sent < STREAM_GROUP_MARK) {
+    stream_group->n_inline_bytes_left = n_bytes;
+    if ((size_t)n_sent < STREAM_GROUP_MARK_BYTES) {
         stream_group->marks_first = (size_t)n_sent;
-        stream_group->marks_end = STREAM_GROUP_MARK;
+        stream_group->marks_end = STREAM_GROUP_MARK_BYTES;
         stream_group->blocked |= 1;
         errno = EAGAIN;
         return -1;
     }
-    stream_group->n_inline -= (size_t)n_sent - STREAM_GROUP_MARK;
-    if ((size_t)n_sent > STREAM_GROUP_MARK)
-        return n_sent - STREAM_GROUP_MARK;
+    stream_group->n_inline_bytes_left -=
+        (size_t)n_sent - STREAM_GROUP_MARK_BYTES;
+    if ((size_t)n_sent > STREAM_GROUP_MARK_BYTES)
+        return n_sent - STREAM_GROUP_MARK_BYTES;
     stream_group->blocked |= 1;
     errno = EAGAIN;
     return -1;
@@ -367,8 +372,8 @@ static unsigned
 stream_next_writable(const struct stream_group *stream_group)
 {
     for (unsigned i = 0; i < stream_group->n_streams; i++) {
-        const unsigned stream =
-            1 + (stream_group->stream_last + i) % stream_group->n_streams;
+        const unsigned stream = 1 + (stream_group->last_striped_stream + i) %
+                                        stream_group->n_streams;
 
         if (!(stream_group->blocked & 1u << stream))
             return stream;
@@ -382,10 +387,11 @@ chunk_size(const struct stream_group *stream_group, size_t n_bytes)
 {
     const size_t n_chunk = n_bytes / stream_group->n_streams;
 
-    if (n_chunk > CHUNK_MAX)
-        return CHUNK_MAX;
-    if (n_chunk < CHUNK_MIN)
-        return n_bytes < CHUNK_MIN ? n_bytes : CHUNK_MIN;
+    if (n_chunk > STRIPE_CHUNK_BYTES_MAX)
+        return STRIPE_CHUNK_BYTES_MAX;
+    if (n_chunk < STRIPE_CHUNK_BYTES_MIN)
+        return n_bytes < STRIPE_CHUNK_BYTES_MIN ? n_bytes
+                                                : STRIPE_CHUNK_BYTES_MIN;
     return n_chunk;
 }
 
@@ -397,12 +403,12 @@ send_chunk(struct stream_group *stream_group,
            const struct cursor *cursor,
            size_t n_bytes)
 {
-    struct iovec spans[SPANS_MAX];
+    struct iovec spans[INLINE_SEND_SPANS_MAX];
     const size_t n_spans =
-        iovec_cursor_slice(cursor, n_bytes, spans, SPANS_MAX);
+        iovec_cursor_slice(cursor, n_bytes, spans, INLINE_SEND_SPANS_MAX);
     const ssize_t n_sent = stream_sendmsg(stream_group, stream, spans, n_spans);
 
-    stream_group->stream_last = stream;
+    stream_group->last_striped_stream = stream;
     if (n_sent < (ssize_t)iovec_total_bytes(spans, n_spans) &&
         (n_sent >= 0 || errno == EAGAIN || errno == EWOULDBLOCK))
         stream_group->blocked |= 1u << stream;
@@ -410,7 +416,7 @@ send_chunk(struct stream_group *stream_group,
         return -1;
     mark_encode(stream_group->marks + stream_group->marks_end, stream,
                 (size_t)n_sent);
-    stream_group->marks_end += STREAM_GROUP_MARK;
+    stream_group->marks_end += STREAM_GROUP_MARK_BYTES;
     return n_sent;
 }
 
@@ -455,7 +461,7 @@ stream_group_send(struct stream_group *stream_group,
     const size_t n_bytes = iovec_total_bytes(spans, n_spans);
 
     stream_group->blocked = 0;
-    if (!tls_flush(stream_group) || !marks_flush(stream_group))
+    if (!stream_group_flush_tls(stream_group) || !marks_flush(stream_group))
         return -1;
     if (n_bytes == 0 && stream_group->blocked) {
         errno = EAGAIN;
@@ -463,9 +469,9 @@ stream_group_send(struct stream_group *stream_group,
     }
     if (n_bytes == 0)
         return 0;
-    if (stream_group->n_inline > 0)
+    if (stream_group->n_inline_bytes_left > 0)
         return send_inline_rest(stream_group, &cursor);
-    if (n_bytes <= INLINE_MAX)
+    if (n_bytes <= STRIPING_INLINE_BYTES_MAX)
         return send_inline(stream_group, &cursor, n_bytes);
     return send_striped(stream_group, &cursor, n_bytes);
 }
@@ -477,15 +483,15 @@ stream_group_start_receiving(struct stream_group *stream_group,
 {
     if (n_bytes > 0)
         memcpy(stream_group->ahead, bytes, n_bytes);
-    stream_group->ahead_first = 0;
-    stream_group->ahead_end = n_bytes;
+    stream_group->read_ahead_first = 0;
+    stream_group->read_ahead_end = n_bytes;
     stream_group->is_receiving = true;
 }
 
 static size_t
 read_ahead_bytes(const struct stream_group *stream_group)
 {
-    return stream_group->ahead_end - stream_group->ahead_first;
+    return stream_group->read_ahead_end - stream_group->read_ahead_first;
 }
 
 bool
@@ -497,7 +503,7 @@ stream_group_is_readable(const struct stream_group *stream_group)
     if (tls && tls_has_buffered(tls))
         return true;
     if (stream_group->n_left == 0)
-        return read_ahead_bytes(stream_group) >= STREAM_GROUP_MARK;
+        return read_ahead_bytes(stream_group) >= STREAM_GROUP_MARK_BYTES;
     return stream_group->stream == 0 && read_ahead_bytes(stream_group) > 0;
 }
 
@@ -526,31 +532,31 @@ stream_readv(struct stream_group *stream_group,
 /* Read the next mark. Returns 1 if n_left is set, 0 if the stream has ended,
  * and -1 with errno set. */
 static ssize_t
-mark_read(struct stream_group *stream_group)
+striping_mark_read(struct stream_group *stream_group)
 {
-    while (read_ahead_bytes(stream_group) < STREAM_GROUP_MARK) {
+    while (read_ahead_bytes(stream_group) < STREAM_GROUP_MARK_BYTES) {
         const size_t n_ahead = read_ahead_bytes(stream_group);
 
         memmove(stream_group->ahead,
-                stream_group->ahead + stream_group->ahead_first, n_ahead);
-        stream_group->ahead_first = 0;
-        stream_group->ahead_end = n_ahead;
+                stream_group->ahead + stream_group->read_ahead_first, n_ahead);
+        stream_group->read_ahead_first = 0;
+        stream_group->read_ahead_end = n_ahead;
         struct iovec room = {stream_group->ahead + n_ahead,
-                             STREAM_GROUP_AHEAD - n_ahead};
+                             STREAM_GROUP_READ_AHEAD_BYTES - n_ahead};
         const ssize_t n_read = stream_readv(stream_group, 0, &room, 1);
 
         if (n_read <= 0)
             return n_read;
-        stream_group->ahead_end += (size_t)n_read;
+        stream_group->read_ahead_end += (size_t)n_read;
     }
-    const uint8_t *mark = stream_group->ahead + stream_group->ahead_first;
+    const uint8_t *mark = stream_group->ahead + stream_group->read_ahead_first;
     const uint32_t stream = get_u32(mark);
     const uint32_t n_bytes = get_u32(mark + 4);
     if (stream > LIMIT_STREAMS || n_bytes == 0) {
         errno = EBADMSG;
         return -1;
     }
-    stream_group->ahead_first += STREAM_GROUP_MARK;
+    stream_group->read_ahead_first += STREAM_GROUP_MARK_BYTES;
     stream_group->stream = stream;
     stream_group->n_left = n_bytes;
     return 1;
@@ -564,15 +570,16 @@ read_ahead_copy(struct stream_group *stream_group,
 {
     size_t n_here = read_ahead_bytes(stream_group);
     size_t n_taken = 0;
-    struct iovec spans[SPANS_MAX];
+    struct iovec spans[INLINE_SEND_SPANS_MAX];
 
     n_here = n_here < n_bytes ? n_here : n_bytes;
-    const size_t n_spans = iovec_cursor_slice(cursor, n_here, spans, SPANS_MAX);
+    const size_t n_spans =
+        iovec_cursor_slice(cursor, n_here, spans, INLINE_SEND_SPANS_MAX);
     for (size_t i = 0; i < n_spans; i++) {
         memcpy(spans[i].iov_base,
-               stream_group->ahead + stream_group->ahead_first,
+               stream_group->ahead + stream_group->read_ahead_first,
                spans[i].iov_len);
-        stream_group->ahead_first += spans[i].iov_len;
+        stream_group->read_ahead_first += spans[i].iov_len;
         n_taken += spans[i].iov_len;
     }
     return n_taken;
@@ -581,12 +588,12 @@ read_ahead_copy(struct stream_group *stream_group,
 /* Read bytes of the current mark, at most n_bytes. Returns 0 if the stream has
  * ended. */
 static ssize_t
-chunk_read(struct stream_group *stream_group,
-           const struct cursor *cursor,
-           size_t n_bytes)
+striping_chunk_read(struct stream_group *stream_group,
+                    const struct cursor *cursor,
+                    size_t n_bytes)
 {
     const int fd = stream_group->fds[stream_group->stream];
-    struct iovec spans[SPANS_MAX];
+    struct iovec spans[INLINE_SEND_SPANS_MAX];
 
     if (stream_group->stream == 0 && read_ahead_bytes(stream_group) > 0)
         return (ssize_t)read_ahead_copy(stream_group, cursor, n_bytes);
@@ -597,7 +604,7 @@ chunk_read(struct stream_group *stream_group,
         return -1;
     }
     const size_t n_spans =
-        iovec_cursor_slice(cursor, n_bytes, spans, SPANS_MAX);
+        iovec_cursor_slice(cursor, n_bytes, spans, INLINE_SEND_SPANS_MAX);
     const ssize_t n_read =
         stream_readv(stream_group, stream_group->stream, spans, n_spans);
     if (n_read != 0 || stream_group->stream == 0)
@@ -616,10 +623,11 @@ stream_group_receive(struct stream_group *stream_group,
     size_t n_total = 0;
 
     while (n_room > 0) {
-        ssize_t n_read = stream_group->n_left > 0 ? 1 : mark_read(stream_group);
+        ssize_t n_read =
+            stream_group->n_left > 0 ? 1 : striping_mark_read(stream_group);
 
         if (n_read > 0)
-            n_read = chunk_read(
+            n_read = striping_chunk_read(
                 stream_group, &cursor,
                 n_room < stream_group->n_left ? n_room : stream_group->n_left);
         if (n_read <= 0)
@@ -635,14 +643,14 @@ stream_group_receive(struct stream_group *stream_group,
 uint32_t
 stream_group_find_broken(const struct stream_group *stream_group)
 {
-    struct pollfd ends[STREAM_GROUP_FDS];
+    struct pollfd ends[STREAM_GROUP_N_FDS];
     uint32_t breaks = 0;
 
-    for (unsigned i = 0; i < STREAM_GROUP_FDS; i++)
+    for (unsigned i = 0; i < STREAM_GROUP_N_FDS; i++)
         ends[i] = (struct pollfd){.fd = stream_group->fds[i]};
-    if (poll(ends, STREAM_GROUP_FDS, 0) <= 0)
+    if (poll(ends, STREAM_GROUP_N_FDS, 0) <= 0)
         return 0;
-    for (unsigned i = 0; i < STREAM_GROUP_FDS; i++) {
+    for (unsigned i = 0; i < STREAM_GROUP_N_FDS; i++) {
         /* Both sides may have shut down the first connection, so its end is no
          * break. */
         const int signs = POLLERR | POLLNVAL | (i > 0 ? POLLHUP : 0);

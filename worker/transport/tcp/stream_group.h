@@ -24,39 +24,40 @@
 #include "net/tls.h"
 
 enum {
-    STREAM_GROUP_FDS = 1 + LIMIT_STREAMS,
-    STREAM_GROUP_MARK = 16,
+    STREAM_GROUP_N_FDS = 1 + LIMIT_STREAMS,
+    STREAM_GROUP_MARK_BYTES = 16,
     /* What is read ahead on the first connection: as much as the frame reader
      * may have read when the first mark comes, and part of a mark. */
-    STREAM_GROUP_AHEAD = LIMIT_READ_AHEAD + STREAM_GROUP_MARK,
-    STREAM_GROUP_MARKS = 64, /* at most, in one call */
+    STREAM_GROUP_READ_AHEAD_BYTES = LIMIT_READ_AHEAD + STREAM_GROUP_MARK_BYTES,
+    STREAM_GROUP_MARKS_MAX = 64, /* at most, in one call */
     /* A descriptor that broke before it was used. */
     STREAM_GROUP_BROKEN = -2,
 };
 
 struct stream_group {
     /* [0] is borrowed; -1: not here (yet); or STREAM_GROUP_BROKEN */
-    int fds[STREAM_GROUP_FDS];
+    int fds[STREAM_GROUP_N_FDS];
     /* Encrypts the descriptor; NULL: plain. [0] is borrowed. */
-    struct tls *tls[STREAM_GROUP_FDS];
+    struct tls *tls[STREAM_GROUP_N_FDS];
     /* What a poller looks for; kept by the owner. */
-    uint8_t watched[STREAM_GROUP_FDS];
+    uint8_t watched[STREAM_GROUP_N_FDS];
 
     bool is_sending;
     unsigned n_streams; /* chunks go to streams 1 to n_streams */
-    unsigned stream_last;
+    unsigned last_striped_stream;
     uint32_t blocked; /* bit i: fds[i] had no room for the last bytes */
-    size_t n_inline;  /* bytes of the last mark that must still follow it */
+    size_t
+        n_inline_bytes_left; /* bytes of the last mark that must still follow it */
     size_t marks_first;
     size_t marks_end;
-    uint8_t marks[STREAM_GROUP_MARKS * STREAM_GROUP_MARK];
+    uint8_t marks[STREAM_GROUP_MARKS_MAX * STREAM_GROUP_MARK_BYTES];
 
     bool is_receiving;
     uint32_t stream; /* the connection that the last mark names */
     size_t n_left;   /* how many of that mark's bytes are not read yet */
-    size_t ahead_first;
-    size_t ahead_end;
-    uint8_t ahead[STREAM_GROUP_AHEAD];
+    size_t read_ahead_first;
+    size_t read_ahead_end;
+    uint8_t ahead[STREAM_GROUP_READ_AHEAD_BYTES];
 };
 
 /* Returns NULL if there is no memory. */
@@ -93,7 +94,7 @@ stream_group_send(struct stream_group *stream_group,
 bool
 stream_group_has_unsent(const struct stream_group *stream_group);
 
-/* Begin to receive. bytes, at most STREAM_GROUP_AHEAD, are what has been read
+/* Begin to receive. bytes, at most STREAM_GROUP_READ_AHEAD_BYTES, are what has been read
  * of the first connection behind the last frame that came without marks. */
 void
 stream_group_start_receiving(struct stream_group *stream_group,
@@ -138,7 +139,7 @@ struct stream_autotune {
     uint64_t began_ns; /* when the window began; 0: with the next bytes */
     uint64_t n_bytes;  /* bytes of the window so far */
     double best;       /* the best rate in bytes per second */
-    double best_fewer; /* the best rate with half as many streams */
+    double best_rate_half_streams; /* the best rate with half as many streams */
 };
 
 /* n_bytes more have moved. clock tells the time if it is needed. Returns how

@@ -23,7 +23,7 @@
 #include "transport/tcp/stream_group.h"
 
 static struct poller_interest
-stream_interest(const struct peer *peer, unsigned stream)
+peer_stream_poll_interest(const struct peer *peer, unsigned stream)
 {
     const struct stream_group *stream_group = peer->stream_group;
     const unsigned awaited = stream_group && stream_group->is_receiving
@@ -35,12 +35,12 @@ stream_interest(const struct peer *peer, unsigned stream)
 
     return (struct poller_interest){
         .reads = !peer->has_ended && stream == awaited,
-        .writes = peer->is_watched && is_blocked,
+        .writes = peer->is_write_watched && is_blocked,
     };
 }
 
 static uint8_t
-interest_bits(struct poller_interest interest)
+poller_interest_to_bits(struct poller_interest interest)
 {
     return (uint8_t)((interest.reads ? 1u : 0) | (interest.writes ? 2u : 0));
 }
@@ -51,7 +51,8 @@ stream_group_ensure(struct peer *peer)
 {
     if (peer->stream_group)
         return peer->stream_group;
-    const uint8_t watched = interest_bits(stream_interest(peer, 0));
+    const uint8_t watched =
+        poller_interest_to_bits(peer_stream_poll_interest(peer, 0));
 
     peer->stream_group = stream_group_create();
     if (peer->stream_group)
@@ -60,7 +61,7 @@ stream_group_ensure(struct peer *peer)
 }
 
 static void
-first_stream_set(struct peer *peer)
+stream_group_set_first_fd(struct peer *peer)
 {
     peer->stream_group->fds[0] = peer->fd;
     peer->stream_group->tls[0] = peer->tls;
@@ -122,7 +123,7 @@ striping_on_connected(struct peer *peer)
     const unsigned n_streams = peer->transport->n_streams;
 
     if (peer->stream_group)
-        first_stream_set(peer);
+        stream_group_set_first_fd(peer);
     /* Within one machine a single thread copies everything, however many
      * connections there are. */
     peer->stream_autotune.is_settled =
@@ -136,7 +137,7 @@ striping_on_connected(struct peer *peer)
 }
 
 void
-striping_measure(struct peer *peer, size_t n_bytes)
+striping_autotune_record(struct peer *peer, size_t n_bytes)
 {
     if (peer->stream_autotune.is_settled || !can_stripe(peer))
         return;
@@ -153,18 +154,18 @@ striping_on_packetized(struct peer *peer, const struct frame *frame)
     struct stream_group *stream_group = peer->stream_group;
 
     stream_group->n_streams = (unsigned)frame->total;
-    peer->is_striping_begun = !stream_group->is_sending;
+    peer->is_striping_pending = !stream_group->is_sending;
 }
 
 bool
-striping_blocks_send(struct peer *peer)
+striping_must_hold_sends(struct peer *peer)
 {
-    if (!peer->is_striping_begun)
+    if (!peer->is_striping_pending)
         return false;
     if (peer->n_frames > 0)
         return true;
-    peer->is_striping_begun = false;
-    first_stream_set(peer);
+    peer->is_striping_pending = false;
+    stream_group_set_first_fd(peer);
     peer->stream_group->is_sending = true;
     return false;
 }
@@ -182,12 +183,12 @@ striping_on_announcement(struct peer *peer)
         peer_lose(peer, "no memory for several streams");
         return;
     }
-    first_stream_set(peer);
+    stream_group_set_first_fd(peer);
     if (!peer->stream_group->is_receiving) {
-        stream_group_start_receiving(peer->stream_group,
-                                     peer->inbound + peer->inbound_first,
-                                     peer->inbound_end - peer->inbound_first);
-        peer->inbound_first = peer->inbound_end;
+        stream_group_start_receiving(
+            peer->stream_group, peer->inbound + peer->inbound_unread_first,
+            peer->inbound_end - peer->inbound_unread_first);
+        peer->inbound_unread_first = peer->inbound_end;
     }
     if (is_striping_leader(peer))
         return;
@@ -251,12 +252,13 @@ striping_has_unsent(const struct peer *peer)
  * epoll would report endlessly. The poller always reports that one of the
  * others has broken. */
 static bool
-stream_watch(struct peer *peer, unsigned stream)
+peer_watch_stream(struct peer *peer, unsigned stream)
 {
     struct poller *poller = peer->transport->poller;
     const int fd = peer->stream_group->fds[stream];
-    const struct poller_interest interest = stream_interest(peer, stream);
-    const uint8_t bits = interest_bits(interest);
+    const struct poller_interest interest =
+        peer_stream_poll_interest(peer, stream);
+    const uint8_t bits = poller_interest_to_bits(interest);
     const uint8_t known = peer->stream_group->watched[stream];
 
     if (known == bits)
@@ -275,10 +277,11 @@ striping_update_watch(struct peer *peer)
 {
     if (!peer->stream_group)
         return poller_change(peer->transport->poller, peer->fd,
-                             stream_interest(peer, 0), peer) == HOOP_OK;
-    first_stream_set(peer);
-    for (unsigned i = 0; i < STREAM_GROUP_FDS; i++) {
-        if (peer->stream_group->fds[i] >= 0 && !stream_watch(peer, i))
+                             peer_stream_poll_interest(peer, 0),
+                             peer) == HOOP_OK;
+    stream_group_set_first_fd(peer);
+    for (unsigned i = 0; i < STREAM_GROUP_N_FDS; i++) {
+        if (peer->stream_group->fds[i] >= 0 && !peer_watch_stream(peer, i))
             return false;
     }
     return true;
@@ -287,9 +290,9 @@ striping_update_watch(struct peer *peer)
 /* The peer has not been told that bytes may come over these streams, so the
  * others suffice. */
 static void
-streams_remove(struct peer *peer, uint32_t breaks)
+peer_close_broken_streams(struct peer *peer, uint32_t breaks)
 {
-    for (unsigned i = 1; i < STREAM_GROUP_FDS; i++) {
+    for (unsigned i = 1; i < STREAM_GROUP_N_FDS; i++) {
         if (!(breaks & 1u << i))
             continue;
         log_debug("peer", "rank %u: stream %u has broken", peer->rank, i);
@@ -307,7 +310,7 @@ striping_check_broken(struct peer *peer)
     if (breaks == 0)
         return;
     if (!striping_is_receiving(peer) && peer->n_streams_announced == 0)
-        streams_remove(peer, breaks);
+        peer_close_broken_streams(peer, breaks);
     else if (peer->has_left)
         peer_close_departed(peer);
     else
@@ -319,7 +322,7 @@ striping_close(struct peer *peer)
 {
     if (!peer->stream_group)
         return;
-    for (unsigned i = 1; i < STREAM_GROUP_FDS; i++) {
+    for (unsigned i = 1; i < STREAM_GROUP_N_FDS; i++) {
         if (peer->stream_group->fds[i] >= 0)
             poller_remove(peer->transport->poller, peer->stream_group->fds[i]);
     }
@@ -328,14 +331,14 @@ striping_close(struct peer *peer)
 }
 
 static void
-connection_refuse(int fd, struct tls *tls)
+close_refused_connection(int fd, struct tls *tls)
 {
     tls_destroy(tls);
     socket_close(fd);
 }
 
 static void
-stream_attach(struct peer *peer, unsigned stream, int fd, struct tls *tls)
+peer_attach_stream(struct peer *peer, unsigned stream, int fd, struct tls *tls)
 {
     struct poller *poller = peer->transport->poller;
     const struct poller_interest nothing = {0};
@@ -343,7 +346,7 @@ stream_attach(struct peer *peer, unsigned stream, int fd, struct tls *tls)
     if (peer->state > PEER_READY || peer->segment ||
         !stream_group_ensure(peer) ||
         !stream_group_add_tls(peer->stream_group, stream, fd, tls)) {
-        connection_refuse(fd, tls);
+        close_refused_connection(fd, tls);
         return;
     }
     if (poller_add(poller, fd, nothing, peer) != HOOP_OK ||
@@ -360,7 +363,7 @@ transport_attach_stream(struct transport *transport,
                         unsigned stream,
                         int fd)
 {
-    stream_attach(peer_get(transport, rank), stream, fd, NULL);
+    peer_attach_stream(peer_get_or_init(transport, rank), stream, fd, NULL);
 }
 
 void
@@ -370,14 +373,14 @@ transport_add_tls_connection(struct transport *transport,
                              int fd,
                              struct tls *tls)
 {
-    struct peer *peer = peer_get(transport, rank);
+    struct peer *peer = peer_get_or_init(transport, rank);
 
     if (stream > 0) {
-        stream_attach(peer, stream, fd, tls);
+        peer_attach_stream(peer, stream, fd, tls);
         return;
     }
     if (peer->state != PEER_NEW && peer->state != PEER_CONNECTING) {
-        connection_refuse(fd, tls);
+        close_refused_connection(fd, tls);
         return;
     }
     peer->tls = tls;

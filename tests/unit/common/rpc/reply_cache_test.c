@@ -410,9 +410,9 @@ cache_revived_counts_what_is_allocated(void **state)
 struct copy {
     struct copy_row {
         uint8_t key[32];
-        size_t n_key;
+        size_t n_key_bytes;
         uint8_t value[64];
-        size_t n_value;
+        size_t n_value_bytes;
     } rows[64];
     size_t n_rows;
 };
@@ -423,7 +423,7 @@ copy_erase(void *copy_owner, struct message_span key)
     struct copy *copy = copy_owner;
 
     for (size_t i = 0; i < copy->n_rows;) {
-        if (copy->rows[i].n_key >= key.n_bytes &&
+        if (copy->rows[i].n_key_bytes >= key.n_bytes &&
             memcmp(copy->rows[i].key, key.bytes, key.n_bytes) == 0)
             memmove(&copy->rows[i], &copy->rows[i + 1],
                     (--copy->n_rows - i) * sizeof(copy->rows[0]));
@@ -445,8 +445,8 @@ copy_put(void *copy_owner, struct message_span key, struct message_span value)
     assert_true(copy->n_rows < 64 && key.n_bytes <= 32 && value.n_bytes <= 64);
     memmove(&copy->rows[at + 1], &copy->rows[at],
             (copy->n_rows++ - at) * sizeof(copy->rows[0]));
-    copy->rows[at] =
-        (struct copy_row){.n_key = key.n_bytes, .n_value = value.n_bytes};
+    copy->rows[at] = (struct copy_row){.n_key_bytes = key.n_bytes,
+                                       .n_value_bytes = value.n_bytes};
     memcpy(copy->rows[at].key, key.bytes, key.n_bytes);
     if (value.n_bytes)
         memcpy(copy->rows[at].value, value.bytes, value.n_bytes);
@@ -459,14 +459,14 @@ copy_revive_at(struct copy *copy, uint64_t now_ms)
 
     assert_int_equal(reply_cache_create(&small, &cache), HOOP_OK);
     for (size_t i = 0; i < copy->n_rows; i++)
-        assert_int_equal(
-            reply_cache_restore(
-                cache,
-                (struct message_span){copy->rows[i].key, copy->rows[i].n_key},
-                (struct message_span){copy->rows[i].value,
-                                      copy->rows[i].n_value},
-                now_ms),
-            HOOP_OK);
+        assert_int_equal(reply_cache_restore(
+                             cache,
+                             (struct message_span){copy->rows[i].key,
+                                                   copy->rows[i].n_key_bytes},
+                             (struct message_span){copy->rows[i].value,
+                                                   copy->rows[i].n_value_bytes},
+                             now_ms),
+                         HOOP_OK);
     reply_cache_set_journal(
         cache, &(struct reply_cache_journal){copy_put, copy_erase, copy});
     return cache;

@@ -287,7 +287,7 @@ step_late_leases_are_extended(void **state)
     const uint64_t renew = fixture_member(&f, CLUSTER_RENEW, epoch, 1);
 
     assert_int_equal(fixture_reply(&f, renew)->status, HOOP_OK);
-    assert_non_null(fixture_notice(&f, CLUSTER_NOTICE_LATE));
+    assert_non_null(fixture_notice(&f, CLUSTER_NOTICE_STEPPED_LATE));
     assert_null(fixture_notice(&f, CLUSTER_NOTICE_LOST));
     fixture_deinit(&f);
 }
@@ -423,7 +423,7 @@ action_list_notice_copies_job_and_text(void **state)
                            &(struct cluster_log_notice){.job = job, .rank = 3},
                            "rank %u", 3U);
     job[0] = 'b';
-    assert_int_equal(action_list.actions[0].kind, CLUSTER_NOTICE);
+    assert_int_equal(action_list.actions[0].kind, CLUSTER_LOG_NOTICE);
     assert_string_equal(action_list.actions[0].notice.job, "a");
     assert_string_equal(action_list.actions[0].notice.text, "rank 3");
     action_list_deinit(&action_list);

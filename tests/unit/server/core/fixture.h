@@ -114,7 +114,7 @@ fixture_notice(const struct fixture *fixture, enum cluster_log_notice_kind kind)
     for (size_t i = 0; i < fixture->actions.n_items; i++) {
         const struct cluster_action *action = &fixture->actions.items[i];
 
-        if (action->kind == CLUSTER_NOTICE && action->notice.kind == kind)
+        if (action->kind == CLUSTER_LOG_NOTICE && action->notice.kind == kind)
             return &action->notice;
     }
     return NULL;

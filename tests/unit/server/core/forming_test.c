@@ -351,8 +351,8 @@ crossings(const uint32_t *hosts, uint32_t n)
 
 /* Ranks are dense and unique, requests kept; fills hosts by rank. */
 static void
-ranks_check(const struct assign_member *before,
-            const struct assign_member *after,
+ranks_check(const struct member_placement *before,
+            const struct member_placement *after,
             uint32_t n,
             uint32_t *out_hosts)
 {
@@ -370,7 +370,7 @@ ranks_check(const struct assign_member *before,
 
 /* The digits of number are hosts; false unless numbered by first arrival. */
 static bool
-hosts_fill(struct assign_member *members, uint32_t n, unsigned int number)
+hosts_fill(struct member_placement *members, uint32_t n, unsigned int number)
 {
     uint32_t n_hosts = 0;
 
@@ -391,7 +391,7 @@ power(unsigned int base, unsigned int exponent)
 }
 
 static unsigned int
-hosts_count(const struct assign_member *members, uint32_t n)
+hosts_count(const struct member_placement *members, uint32_t n)
 {
     uint32_t n_hosts = 0;
 
@@ -404,8 +404,8 @@ hosts_count(const struct assign_member *members, uint32_t n)
 static void
 assign_no_requests_leaves_each_host_once(void **state)
 {
-    struct assign_member before[SIZE_MAX_TRIED];
-    struct assign_member after[SIZE_MAX_TRIED];
+    struct member_placement before[SIZE_MAX_TRIED];
+    struct member_placement after[SIZE_MAX_TRIED];
     uint32_t hosts[SIZE_MAX_TRIED];
 
     (void)state;
@@ -434,7 +434,7 @@ assign_no_requests_leaves_each_host_once(void **state)
 
 /* By trying all ways to give the free ranks. */
 static unsigned int
-crossings_best(const struct assign_member *members,
+crossings_best(const struct member_placement *members,
                uint32_t n,
                uint32_t next,
                uint32_t *hosts)
@@ -461,7 +461,7 @@ crossings_best(const struct assign_member *members,
 
 /* The digits of number say who requests the rank after its own place. */
 static void
-requests_fill(struct assign_member *members, uint32_t n, unsigned int mask)
+requests_fill(struct member_placement *members, uint32_t n, unsigned int mask)
 {
     for (uint32_t i = 0; i < n; i++)
         members[i].rank =
@@ -475,8 +475,8 @@ requests_fill(struct assign_member *members, uint32_t n, unsigned int mask)
 static void
 assign_requests_are_kept_and_gaps_filled_well(void **state)
 {
-    struct assign_member before[SIZE_MAX_TRIED];
-    struct assign_member after[SIZE_MAX_TRIED];
+    struct member_placement before[SIZE_MAX_TRIED];
+    struct member_placement after[SIZE_MAX_TRIED];
     uint32_t hosts[SIZE_MAX_TRIED];
     unsigned int n_cases = 0;
     unsigned int n_best = 0;
@@ -511,7 +511,7 @@ assign_requests_are_kept_and_gaps_filled_well(void **state)
 static void
 assign_gap_beside_request_takes_its_host(void **state)
 {
-    struct assign_member members[] = {
+    struct member_placement members[] = {
         {.host = 0, .rank = CLUSTER_RANK_ANY},
         {.host = 1, .rank = 0},
         {.host = 1, .rank = CLUSTER_RANK_ANY},

@@ -403,7 +403,7 @@ static uint64_t
 pending(struct fixture *f, uint64_t epoch, uint64_t worker, uint64_t number)
 {
     return fixture_step(
-        f, (struct cluster_event){.kind = CLUSTER_PENDING,
+        f, (struct cluster_event){.kind = CLUSTER_QUERY_MISSING,
                                   .pending = {{epoch, worker}, number}});
 }
 
@@ -420,10 +420,10 @@ join_that_waits_can_be_asked_for_whom(void **state)
     const struct cluster_missing_members *told =
         &fixture_reply(&f, ticket)->pending;
 
-    assert_int_equal(fixture_reply(&f, ticket)->kind, CLUSTER_REPLY_PENDING);
+    assert_int_equal(fixture_reply(&f, ticket)->kind, CLUSTER_REPLY_MISSING);
     assert_string_equal(told->missing, "rank 2 (h:3), rank 1 (h:2)");
     assert_int_equal(told->n_ranks, 3);
-    assert_int_equal(told->n_here, 1);
+    assert_int_equal(told->n_present_ranks, 1);
     fixture_refused(&f, pending(&f, epoch, 1, 8), HOOP_E_NOT_FOUND,
                     "nothing of number 8 waits");
     fixture_refused(&f, pending(&f, epoch, 2, 7), HOOP_E_NOT_FOUND, "");
@@ -456,7 +456,7 @@ vote_call_that_waits_can_be_asked_for_whom(void **state)
 
     assert_string_equal(told->missing, "rank 0 (h:1), rank 2 (h:3)");
     assert_int_equal(told->n_ranks, 3);
-    assert_int_equal(told->n_here, 1);
+    assert_int_equal(told->n_present_ranks, 1);
     fixture_refused(&f, pending(&f, epoch, 1, 5), HOOP_E_NOT_FOUND, "");
     fixture_deinit(&f);
 }

@@ -10,13 +10,13 @@ records(const struct fixture *fixture)
     size_t n_records = 0;
 
     for (size_t i = 0; i < fixture->actions.n_items; i++)
-        n_records += fixture->actions.items[i].kind == CLUSTER_RECORD;
+        n_records += fixture->actions.items[i].kind == CLUSTER_JOURNAL_RECORD;
     return n_records;
 }
 
 /* Rows of a part of job 1. */
 static size_t
-rows(const struct record_store *record_store, enum journal_part part)
+rows(const struct record_store *record_store, enum journal_job_part part)
 {
     const uint8_t key[] = {JOURNAL_JOB, 0, 0, 0, 0, 0, 0, 0, 1, (uint8_t)part};
     size_t n_rows = 0;
@@ -51,12 +51,12 @@ world_formed_is_head_members_and_change(void **state)
     record_store_begin(&fixture);
     fixture_join(&fixture, 1, 0, 2);
     record_store_apply(&record_store, &fixture);
-    assert_int_equal(rows(&record_store, JOURNAL_HEAD), 1);
+    assert_int_equal(rows(&record_store, JOURNAL_JOB_HEADER), 1);
     assert_int_equal(rows(&record_store, JOURNAL_MEMBER), 0);
     fixture_join(&fixture, 2, 1, 2);
     record_store_apply(&record_store, &fixture);
     assert_int_equal(rows(&record_store, JOURNAL_MEMBER), 2);
-    assert_int_equal(rows(&record_store, JOURNAL_CHANGE), 1);
+    assert_int_equal(rows(&record_store, JOURNAL_MEMBERSHIP_CHANGE), 1);
     record_store_deinit(&record_store);
     fixture_deinit(&fixture);
 }
@@ -90,11 +90,11 @@ key_written_and_deleted_leaves_the_revision(void **state)
     record_store_apply(&record_store, &fixture);
     fixture_set(&fixture, "k", "w");
     record_store_apply(&record_store, &fixture);
-    assert_int_equal(rows(&record_store, JOURNAL_ENTRY), 1);
+    assert_int_equal(rows(&record_store, JOURNAL_STORE_ENTRY), 1);
     fixture_key(&fixture, CLUSTER_STORE_DELETE, "k");
     record_store_apply(&record_store, &fixture);
-    assert_int_equal(rows(&record_store, JOURNAL_ENTRY), 0);
-    assert_int_equal(rows(&record_store, JOURNAL_REVISION), 1);
+    assert_int_equal(rows(&record_store, JOURNAL_STORE_ENTRY), 0);
+    assert_int_equal(rows(&record_store, JOURNAL_STORE_REVISION), 1);
     record_store_deinit(&record_store);
     fixture_deinit(&fixture);
 }

@@ -233,7 +233,7 @@ run_step(struct run *run, struct cluster_event event)
     for (size_t i = 0; i < run->f.actions.n_items; i++) {
         const struct cluster_action *action = &run->f.actions.items[i];
 
-        if (action->kind != CLUSTER_NOTICE)
+        if (action->kind != CLUSTER_LOG_NOTICE)
             continue;
         assert_null(strstr(action->notice.text, GROWN));
         assert_string_equal(action->notice.job, "a");

@@ -204,7 +204,7 @@ report_that_one_gives_up_is_told_in_its_words(void **state)
         const struct cluster_membership_change *change =
             &fixture_reply(&f, ticket)->changes.items[0];
         assert_int_equal(change->kind, CLUSTER_CHANGE_LOST);
-        assert_true(change->has_given_up);
+        assert_true(change->has_reported_own_failure);
         const uint64_t revision = change->revision;
         const struct cluster_member *members =
             fixture_reply(
@@ -377,7 +377,7 @@ record_find(const struct life *life)
     for (size_t i = 0; i < life->record_store.n_rows; i++) {
         const struct record_store_row *row = &life->record_store.rows[i];
 
-        if (row->n_key > KEY_PART && row->key[0] == JOURNAL_JOB &&
+        if (row->n_key_bytes > KEY_PART && row->key[0] == JOURNAL_JOB &&
             row->key[KEY_PART] == JOURNAL_LEASE_CHECK)
             return row;
     }
@@ -500,13 +500,14 @@ record_that_does_not_fit_is_damage(void **state)
         life_live(&life, 1000, 0, 0);
         const struct record_store_row *found = record_find(&life);
         assert_non_null(found);
-        memcpy(key, found->key, found->n_key);
-        record_store_put(&life.record_store, &(struct cluster_journal_record){
-                                                 .key = key,
-                                                 .n_key = found->n_key,
-                                                 .value = shapes[i],
-                                                 .n_value = sizes[i],
-                                             });
+        memcpy(key, found->key, found->n_key_bytes);
+        record_store_put(&life.record_store,
+                         &(struct cluster_journal_record){
+                             .key = key,
+                             .n_key_bytes = found->n_key_bytes,
+                             .value = shapes[i],
+                             .n_value_bytes = sizes[i],
+                         });
         const struct cluster_options options =
             record_store_options(life.fixture.now_ns);
         assert_int_equal(cluster_create(&options, &cluster), HOOP_OK);

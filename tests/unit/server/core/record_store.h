@@ -16,9 +16,9 @@
 
 struct record_store_row {
     uint8_t *key;
-    size_t n_key;
+    size_t n_key_bytes;
     uint8_t *value;
-    size_t n_value;
+    size_t n_value_bytes;
 };
 
 struct record_store {
@@ -53,16 +53,17 @@ record_store_copy(const void *bytes, size_t n_bytes)
 static inline size_t
 record_store_find(const struct record_store *record_store,
                   const uint8_t *key,
-                  size_t n_key)
+                  size_t n_key_bytes)
 {
     size_t place = 0;
 
     for (; place < record_store->n_rows; place++) {
         const struct record_store_row *row = &record_store->rows[place];
-        const size_t n_both = row->n_key < n_key ? row->n_key : n_key;
+        const size_t n_both =
+            row->n_key_bytes < n_key_bytes ? row->n_key_bytes : n_key_bytes;
         const int order = memcmp(row->key, key, n_both);
 
-        if (order > 0 || (order == 0 && row->n_key >= n_key))
+        if (order > 0 || (order == 0 && row->n_key_bytes >= n_key_bytes))
             break;
     }
     return place;
@@ -71,9 +72,10 @@ record_store_find(const struct record_store *record_store,
 static inline bool
 record_store_has_prefix(const struct record_store_row *row,
                         const uint8_t *key,
-                        size_t n_key)
+                        size_t n_key_bytes)
 {
-    return row->n_key >= n_key && memcmp(row->key, key, n_key) == 0;
+    return row->n_key_bytes >= n_key_bytes &&
+           memcmp(row->key, key, n_key_bytes) == 0;
 }
 
 static inline void
@@ -89,12 +91,13 @@ record_store_drop(struct record_store *record_store, size_t place)
 static inline void
 record_store_erase(struct record_store *record_store,
                    const uint8_t *key,
-                   size_t n_key)
+                   size_t n_key_bytes)
 {
-    const size_t place = record_store_find(record_store, key, n_key);
+    const size_t place = record_store_find(record_store, key, n_key_bytes);
 
-    while (place < record_store->n_rows &&
-           record_store_has_prefix(&record_store->rows[place], key, n_key))
+    while (
+        place < record_store->n_rows &&
+        record_store_has_prefix(&record_store->rows[place], key, n_key_bytes))
         record_store_drop(record_store, place);
 }
 
@@ -103,12 +106,12 @@ record_store_put(struct record_store *record_store,
                  const struct cluster_journal_record *record)
 {
     const size_t place =
-        record_store_find(record_store, record->key, record->n_key);
+        record_store_find(record_store, record->key, record->n_key_bytes);
 
     if (place < record_store->n_rows &&
-        record_store->rows[place].n_key == record->n_key &&
+        record_store->rows[place].n_key_bytes == record->n_key_bytes &&
         record_store_has_prefix(&record_store->rows[place], record->key,
-                                record->n_key))
+                                record->n_key_bytes))
         record_store_drop(record_store, place);
     record_store->rows =
         realloc(record_store->rows,
@@ -118,10 +121,10 @@ record_store_put(struct record_store *record_store,
             (record_store->n_rows - place) * sizeof(*record_store->rows));
     record_store->n_rows++;
     record_store->rows[place] = (struct record_store_row){
-        .key = record_store_copy(record->key, record->n_key),
-        .n_key = record->n_key,
-        .value = record_store_copy(record->value, record->n_value),
-        .n_value = record->n_value,
+        .key = record_store_copy(record->key, record->n_key_bytes),
+        .n_key_bytes = record->n_key_bytes,
+        .value = record_store_copy(record->value, record->n_value_bytes),
+        .n_value_bytes = record->n_value_bytes,
     };
 }
 
@@ -133,13 +136,13 @@ record_store_apply(struct record_store *record_store,
     for (size_t i = 0; i < fixture->actions.n_items; i++) {
         const struct cluster_action *action = &fixture->actions.items[i];
 
-        if (action->kind != CLUSTER_RECORD)
+        if (action->kind != CLUSTER_JOURNAL_RECORD)
             continue;
         if (action->record.kind == CLUSTER_RECORD_PUT)
             record_store_put(record_store, &action->record);
         else
             record_store_erase(record_store, action->record.key,
-                               action->record.n_key);
+                               action->record.n_key_bytes);
     }
 }
 
@@ -149,13 +152,13 @@ record_store_recover(const struct record_store *record_store,
 {
     for (size_t i = 0; i < record_store->n_rows; i++) {
         const struct record_store_row *row = &record_store->rows[i];
-        const enum hoop_status status =
-            cluster_recover_record(cluster, &(struct cluster_journal_record){
-                                                .key = row->key,
-                                                .n_key = row->n_key,
-                                                .value = row->value,
-                                                .n_value = row->n_value,
-                                            });
+        const enum hoop_status status = cluster_recover_record(
+            cluster, &(struct cluster_journal_record){
+                         .key = row->key,
+                         .n_key_bytes = row->n_key_bytes,
+                         .value = row->value,
+                         .n_value_bytes = row->n_value_bytes,
+                     });
 
         if (status != HOOP_OK)
             return status;

@@ -174,7 +174,7 @@ record_missing_or_damaged_is_found_or_harmless(void **state)
     for (size_t i = 0; i < record_store.n_rows; i++) {
         const struct record_store_row *row = &record_store.rows[i];
 
-        for (size_t at = 0; at < row->n_value; at++) {
+        for (size_t at = 0; at < row->n_value_bytes; at++) {
             const uint8_t former = row->value[at];
 
             for (unsigned int byte = 0; byte < 256; byte += 5) {
@@ -191,9 +191,9 @@ record_missing_or_damaged_is_found_or_harmless(void **state)
         for (size_t j = 0; j < record_store.n_rows; j++) {
             const struct cluster_journal_record record = {
                 .key = record_store.rows[j].key,
-                .n_key = record_store.rows[j].n_key,
+                .n_key_bytes = record_store.rows[j].n_key_bytes,
                 .value = record_store.rows[j].value,
-                .n_value = record_store.rows[j].n_value,
+                .n_value_bytes = record_store.rows[j].n_value_bytes,
             };
 
             if (i != j)
@@ -203,8 +203,9 @@ record_missing_or_damaged_is_found_or_harmless(void **state)
         const bool is_vital =
             key[0] == JOURNAL_CLUSTER ||
             (key[0] == JOURNAL_JOB &&
-             (key[9] == JOURNAL_HEAD || key[9] == JOURNAL_REVISION ||
-              key[9] == JOURNAL_MEMBER || key[9] == JOURNAL_CHANGE));
+             (key[9] == JOURNAL_JOB_HEADER ||
+              key[9] == JOURNAL_STORE_REVISION || key[9] == JOURNAL_MEMBER ||
+              key[9] == JOURNAL_MEMBERSHIP_CHANGE));
         if (is_vital)
             assert_int_equal(record_store_try(&less, fixture.now_ns),
                              HOOP_E_DATA_LOSS);
@@ -224,9 +225,9 @@ record_of_another_version_says_so(void **state)
     (void)state;
     record_store_put(&record_store, &(struct cluster_journal_record){
                                         .key = key,
-                                        .n_key = sizeof(key),
+                                        .n_key_bytes = sizeof(key),
                                         .value = value,
-                                        .n_value = sizeof(value)});
+                                        .n_value_bytes = sizeof(value)});
     assert_int_equal(record_store_try(&record_store, FIXTURE_S),
                      HOOP_E_PRECONDITION);
     record_store_deinit(&record_store);
@@ -309,12 +310,12 @@ changes_write(struct answer *answer,
     for (size_t i = 0; i < changes->n_items; i++) {
         const struct cluster_membership_change *change = &changes->items[i];
 
-        answer_add(answer, " %d%s rank %u of %016llx epoch %llu at %llu: %s %s",
-                   (int)change->kind, change->has_given_up ? "!" : "",
-                   change->rank, (unsigned long long)change->incarnation,
-                   (unsigned long long)change->membership_epoch,
-                   (unsigned long long)change->when_ns, change->host,
-                   change->reason);
+        answer_add(
+            answer, " %d%s rank %u of %016llx epoch %llu at %llu: %s %s",
+            (int)change->kind, change->has_reported_own_failure ? "!" : "",
+            change->rank, (unsigned long long)change->incarnation,
+            (unsigned long long)change->membership_epoch,
+            (unsigned long long)change->when_ns, change->host, change->reason);
     }
 }
 

@@ -23,9 +23,9 @@ struct table {
     uint32_t n;
     uint8_t views[RANKS_MAX * RANKS_MAX];
     bool is_living[RANKS_MAX];
-    bool is_heard[RANKS_MAX];
+    bool is_heard_by_coordinator[RANKS_MAX];
     bool has_answered[RANKS_MAX];
-    bool has_spoken[RANKS_MAX];
+    bool has_complained_or_answered[RANKS_MAX];
 };
 
 static struct suspicion_reports
@@ -35,9 +35,9 @@ words_of(const struct table *table)
         .n_ranks = table->n,
         .views = table->views,
         .is_living = table->is_living,
-        .is_heard = table->is_heard,
+        .is_heard_by_coordinator = table->is_heard_by_coordinator,
         .has_answered = table->has_answered,
-        .has_spoken = table->has_spoken,
+        .has_complained_or_answered = table->has_complained_or_answered,
     };
 }
 
@@ -67,8 +67,8 @@ bits_of(const struct table *table)
 
     for (uint32_t i = 0; i < table->n; i++) {
         bits.living |= (uint32_t)table->is_living[i] << i;
-        bits.heard |= (uint32_t)table->is_heard[i] << i;
-        bits.spoken |= (uint32_t)table->has_spoken[i] << i;
+        bits.heard |= (uint32_t)table->is_heard_by_coordinator[i] << i;
+        bits.spoken |= (uint32_t)table->has_complained_or_answered[i] << i;
         for (uint32_t j = 0; j < table->n; j++) {
             const uint8_t view = table->views[i * table->n + j];
 
@@ -98,7 +98,7 @@ expected(const struct table *table)
 {
     const struct bits bits = bits_of(table);
     uint32_t largest = 0;
-    uint32_t chosen = SUSPICION_NOBODY;
+    uint32_t chosen = SUSPICION_NO_RANK;
 
     for (uint32_t rank = 0; rank < table->n; rank++) {
         const uint32_t others = bits.living & ~(1u << rank);
@@ -135,17 +135,19 @@ table_until(const struct table *full, uint32_t complete, bool keeps_broken)
     struct table table = *full;
 
     for (uint32_t i = 0; i < full->n; i++) {
-        table.has_answered[i] = table.has_spoken[i] = complete >> i & 1;
+        table.has_answered[i] = table.has_complained_or_answered[i] =
+            complete >> i & 1;
         if (table.has_answered[i])
             continue;
-        table.is_heard[i] = false;
+        table.is_heard_by_coordinator[i] = false;
         for (uint32_t j = 0; j < full->n; j++) {
             uint8_t *view = &table.views[i * full->n + j];
 
             if (!keeps_broken || *view != VIEW_BROKEN)
                 *view = VIEW_NONE;
             else
-                table.is_heard[i] = table.has_spoken[i] = true;
+                table.is_heard_by_coordinator[i] =
+                    table.has_complained_or_answered[i] = true;
         }
     }
     return table;
@@ -159,7 +161,7 @@ orders_compare(const struct table *full)
     const uint32_t chosen = choose(full, &is_settled);
 
     assert_int_equal(chosen, expected(full));
-    assert_true(is_settled || chosen == SUSPICION_NOBODY);
+    assert_true(is_settled || chosen == SUSPICION_NO_RANK);
     for (uint32_t complete = 0; complete < 1u << full->n; complete++) {
         /* Five ranks have many: there only what is settled soonest. */
         for (int keeps_broken = full->n == 5; keeps_broken < 2;
@@ -197,8 +199,8 @@ table_of(uint32_t n)
     struct table table = {.n = n};
 
     for (uint32_t i = 0; i < n; i++)
-        table.is_living[i] = table.is_heard[i] = table.has_answered[i] =
-            table.has_spoken[i] = true;
+        table.is_living[i] = table.is_heard_by_coordinator[i] =
+            table.has_answered[i] = table.has_complained_or_answered[i] = true;
     return table;
 }
 
@@ -290,7 +292,7 @@ survivors_of(struct table *table)
     uint32_t gone;
 
     suspicion_count(&words, counts);
-    while ((gone = choose(table, &is_settled)) != SUSPICION_NOBODY) {
+    while ((gone = choose(table, &is_settled)) != SUSPICION_NO_RANK) {
         assert_int_equal(gone, expected(table));
         assert_int_equal(
             gone, suspicion_choose_lost_rank(&words, counts, &is_settled));
@@ -298,7 +300,7 @@ survivors_of(struct table *table)
         suspicion_count_remove_rank(&words, gone, counts);
     }
     assert_int_equal(suspicion_choose_lost_rank(&words, counts, &is_settled),
-                     SUSPICION_NOBODY);
+                     SUSPICION_NO_RANK);
     for (uint32_t i = 0; i < table->n; i++)
         survivors |= (uint32_t)table->is_living[i] << i;
     return survivors;
@@ -319,9 +321,11 @@ counts_that_are_discounted_are_those_counted_anew(void **state)
 
             views_set(&table, i, kinds, 5);
             for (uint32_t rank = 0; rank < 4; rank++) {
-                table.is_heard[rank] = (set ^ i) >> rank & 1;
-                table.has_answered[rank] = table.is_heard[rank] && set % 3 > 0;
-                table.has_spoken[rank] = table.is_heard[rank] && set % 4 > 0;
+                table.is_heard_by_coordinator[rank] = (set ^ i) >> rank & 1;
+                table.has_answered[rank] =
+                    table.is_heard_by_coordinator[rank] && set % 3 > 0;
+                table.has_complained_or_answered[rank] =
+                    table.is_heard_by_coordinator[rank] && set % 4 > 0;
             }
             survivors_of(&table);
         }
@@ -363,7 +367,7 @@ large_world_that_parts_is_decided_in_few_steps(void **state)
         suspicion_count_remove_rank(&words, gone, counts);
     }
     assert_int_equal(suspicion_choose_lost_rank(&words, counts, &is_settled),
-                     SUSPICION_NOBODY);
+                     SUSPICION_NO_RANK);
     free(views);
     free(flags);
     free(is_living);
@@ -467,7 +471,8 @@ of_two_the_silent_or_the_higher_goes(void **state)
         table = table_of(2);
         table.views[from * 2 + 1 - from] = VIEW_BROKEN;
         table.has_answered[0] = table.has_answered[1] = false;
-        table.is_heard[1 - from] = table.has_spoken[1 - from] = false;
+        table.is_heard_by_coordinator[1 - from] =
+            table.has_complained_or_answered[1 - from] = false;
         assert_int_equal(choose(&table, &is_settled), 1 - from);
         assert_false(is_settled);
     }

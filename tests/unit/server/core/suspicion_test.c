@@ -278,7 +278,7 @@ host_that_does_not_hear_another_is_named(void **state)
         const struct cluster_action *action = &world.f.actions.items[i];
 
         n_lost +=
-            action->kind == CLUSTER_NOTICE &&
+            action->kind == CLUSTER_LOG_NOTICE &&
             strstr(action->notice.text, "is lost: ranks 2 and 3 (host b)");
     }
     assert_int_equal(n_lost, 2);
@@ -497,7 +497,7 @@ member_that_a_peer_hears_outlives_its_lease(void **state)
         answer(&world, 0, "-hhu");
         answer(&world, 1, "h-hh");
         assert_non_null(strstr(
-            fixture_notice(&world.f, CLUSTER_NOTICE_HEARD)->text,
+            fixture_notice(&world.f, CLUSTER_NOTICE_PEER_HEARS)->text,
             "rank 3 (h:4) of job \"a\" has not reached the coordinator for "));
         answer(&world, 2, "hh-h");
         expect_nobody_lost(&world);
@@ -529,7 +529,7 @@ lease_that_ends_amid_a_question_counts_its_answers(void **state)
     world_pass(&world, EVIDENCE_DECIDE_MS / 2 - 1);
     world_pass(&world, 1);
     assert_non_null(
-        strstr(fixture_notice(&world.f, CLUSTER_NOTICE_HEARD)->text,
+        strstr(fixture_notice(&world.f, CLUSTER_NOTICE_PEER_HEARS)->text,
                "rank 3 (h:4) of job \"a\" has not reached the coordinator"));
     for (uint32_t rank = 0; rank < 2; rank++)
         answer(&world, rank, "hh-h");

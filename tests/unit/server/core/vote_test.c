@@ -64,7 +64,7 @@ outcome(const struct fixture *f, uint64_t ticket)
     const struct cluster_reply *reply = fixture_reply(f, ticket);
 
     assert_int_equal(reply->status, HOOP_OK);
-    assert_int_equal(reply->kind, CLUSTER_REPLY_OUTCOME);
+    assert_int_equal(reply->kind, CLUSTER_REPLY_VOTE_OUTCOME);
     return &reply->outcome;
 }
 

@@ -67,7 +67,7 @@ setup_patient(void **state, int timeout_ms)
                              .listen = "127.0.0.1:0",
                              .unready_text = fixture_unready_text,
                              .write_metrics = fixture_write_metrics,
-                             .role_of = fixture_role_of,
+                             .token_role_of = fixture_role_of,
                              .owner = fixture,
                              .timeout_ms = timeout_ms,
                          },

@@ -22,7 +22,7 @@ parsed(const char *text, size_t n_bytes)
 }
 
 static void
-assert_text(struct http_text text, const char *expected)
+assert_text(struct http_text_slice text, const char *expected)
 {
     if (!expected) {
         assert_null(text.at);
@@ -88,8 +88,8 @@ what_is_no_request_is_refused_with_its_status(void **state)
         {"GET /\tx HTTP/1.1\r\n\r\n", HTTP_STATUS_BAD_REQUEST},
         {"GET / http/1.1\r\n\r\n", HTTP_STATUS_BAD_REQUEST},
         {"GET / HTTP/1.10\r\n\r\n", HTTP_STATUS_BAD_REQUEST},
-        {"GET / HTTP/2.0\r\n\r\n", HTTP_STATUS_VERSION},
-        {"GET / HTTP/0.9\r\n\r\n", HTTP_STATUS_VERSION},
+        {"GET / HTTP/2.0\r\n\r\n", HTTP_STATUS_VERSION_UNSUPPORTED},
+        {"GET / HTTP/0.9\r\n\r\n", HTTP_STATUS_VERSION_UNSUPPORTED},
         {"POST / HTTP/1.1\r\n\r\n", HTTP_STATUS_METHOD_NOT_ALLOWED},
         {"get / HTTP/1.1\r\n\r\n", HTTP_STATUS_METHOD_NOT_ALLOWED},
         {"GET / HTTP/1.1\r\nX\r\n\r\n", HTTP_STATUS_BAD_REQUEST},
@@ -104,9 +104,9 @@ what_is_no_request_is_refused_with_its_status(void **state)
          HTTP_STATUS_BAD_REQUEST},
         {"GET / HTTP/1.1\r\nContent-Length:\r\n\r\n", HTTP_STATUS_BAD_REQUEST},
         {"GET / HTTP/1.1\r\nContent-Length: 1025\r\n\r\n",
-         HTTP_STATUS_TOO_LARGE},
+         HTTP_STATUS_CONTENT_TOO_LARGE},
         {"GET / HTTP/1.1\r\nContent-Length: 18446744073709551616\r\n\r\n",
-         HTTP_STATUS_TOO_LARGE},
+         HTTP_STATUS_CONTENT_TOO_LARGE},
         {"GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n",
          HTTP_STATUS_NOT_IMPLEMENTED},
     };
@@ -159,12 +159,18 @@ static void
 every_status_has_a_reason(void **state)
 {
     static const enum http_status all[] = {
-        HTTP_STATUS_OK,           HTTP_STATUS_BAD_REQUEST,
-        HTTP_STATUS_UNAUTHORIZED, HTTP_STATUS_FORBIDDEN,
-        HTTP_STATUS_NOT_FOUND,    HTTP_STATUS_METHOD_NOT_ALLOWED,
-        HTTP_STATUS_TOO_LARGE,    HTTP_STATUS_HEADERS_TOO_LARGE,
-        HTTP_STATUS_INTERNAL,     HTTP_STATUS_NOT_IMPLEMENTED,
-        HTTP_STATUS_UNAVAILABLE,  HTTP_STATUS_VERSION,
+        HTTP_STATUS_OK,
+        HTTP_STATUS_BAD_REQUEST,
+        HTTP_STATUS_UNAUTHORIZED,
+        HTTP_STATUS_FORBIDDEN,
+        HTTP_STATUS_NOT_FOUND,
+        HTTP_STATUS_METHOD_NOT_ALLOWED,
+        HTTP_STATUS_CONTENT_TOO_LARGE,
+        HTTP_STATUS_HEADERS_TOO_LARGE,
+        HTTP_STATUS_INTERNAL_ERROR,
+        HTTP_STATUS_NOT_IMPLEMENTED,
+        HTTP_STATUS_UNAVAILABLE,
+        HTTP_STATUS_VERSION_UNSUPPORTED,
     };
 
     (void)state;

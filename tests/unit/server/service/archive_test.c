@@ -100,7 +100,7 @@ cluster_join(struct coordinator *coordinator)
     const struct cluster_actions actions =
         cluster_step(coordinator->cluster, &event);
 
-    archive_put_step_records(coordinator->storage, &actions);
+    archive_store_step_records(coordinator->storage, &actions);
 }
 
 static void
@@ -155,9 +155,9 @@ records_that_fit_nothing_are_refused(void **state)
     (void)state;
     assert_non_null(temporary_folder(folder, sizeof(folder)));
     coordinator_open(&coordinator, folder);
-    storage_put(coordinator.storage, STORAGE_CORE,
+    storage_put(coordinator.storage, STORAGE_OWNER_CORE,
                 (struct storage_span){"?", 1}, (struct storage_span){"?", 1});
-    storage_put(coordinator.storage, STORAGE_REPLIES,
+    storage_put(coordinator.storage, STORAGE_OWNER_REPLIES,
                 (struct storage_span){"?", 1}, (struct storage_span){"?", 1});
     storage_commit(coordinator.storage);
     coordinator_close(&coordinator);

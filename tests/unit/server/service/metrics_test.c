@@ -58,9 +58,9 @@ times_fall_into_cumulative_buckets(void **state)
 
     (void)state;
     assert_int_equal(metrics_create(&metrics), HOOP_OK);
-    metrics_count_latency(metrics, 10000);       /* at the edge: inside */
-    metrics_count_latency(metrics, 10001);       /* the next one */
-    metrics_count_latency(metrics, 2000000000u); /* above all edges */
+    metrics_record_latency(metrics, 10000);       /* at the edge: inside */
+    metrics_record_latency(metrics, 10001);       /* the next one */
+    metrics_record_latency(metrics, 2000000000u); /* above all edges */
     assert_line(metrics, "\nhoop_rpc_seconds_bucket{le=\"1e-05\"} 1\n");
     assert_line(metrics, "\nhoop_rpc_seconds_bucket{le=\"0.0001\"} 2\n");
     assert_line(metrics, "\nhoop_rpc_seconds_bucket{le=\"1\"} 2\n");

@@ -69,7 +69,7 @@ notices_of_jobs_are_all_told(void **state)
     (void)state;
     catcher_start(&catcher);
     for (int i = 0; i < 2 * LIMIT_UNAUTHENTICATED_LINES; i++)
-        notices_log(&notices, &notice, ROLE_ANYBODY, "10.0.0.1:2");
+        client_notice_log(&notices, &notice, ROLE_ANYBODY, "10.0.0.1:2");
     catcher_stop(&catcher, text);
     assert_int_equal(lines(text, "h:1 joins"), 2 * LIMIT_UNAUTHENTICATED_LINES);
     assert_null(strstr(text, "10.0.0.1"));
@@ -88,14 +88,14 @@ refusals_of_a_flood_are_counted(void **state)
 
     (void)state;
     catcher_start(&catcher);
-    notices_log(&notices, &notice, ROLE_ANYBODY, "10.0.0.1:2");
+    client_notice_log(&notices, &notice, ROLE_ANYBODY, "10.0.0.1:2");
     (void)error_raise(HOOP_E_INVALID, "no such body");
     notices_log_refusal(&notices, "hoop.v1.Store/Set", "10.0.0.1:3");
     for (int i = 2; i < LIMIT_UNAUTHENTICATED_LINES + 500; i++)
-        notices_log(&notices, &notice, i % 2 ? ROLE_ANYBODY : ROLE_OPERATOR,
-                    "10.0.0.1:2");
+        client_notice_log(&notices, &notice,
+                          i % 2 ? ROLE_ANYBODY : ROLE_OPERATOR, "10.0.0.1:2");
     notices_log_suppressed(&notices, clock_now_ns());
-    notices_log(&notices, &notice, ROLE_WORKER, "10.0.0.4:4");
+    client_notice_log(&notices, &notice, ROLE_WORKER, "10.0.0.4:4");
     notices_log_suppressed(&notices, clock_now_ns() + LIMIT_UNAUTHENTICATED_MS *
                                                           CLOCK_NS_PER_MS);
     catcher_stop(&catcher, text);

@@ -130,7 +130,7 @@ verdict_has_its_age(void **state)
         .when_ns = 3 * CLOCK_NS_PER_S,
         .host = "b",
         .reason = "lease expired",
-        .has_given_up = true,
+        .has_reported_own_failure = true,
     };
     const struct cluster_reply reply = {
         .kind = CLUSTER_REPLY_CHANGES,
@@ -239,7 +239,7 @@ outcome_has_its_survivors(void **state)
 {
     const uint32_t ranks[] = {3, 1};
     const struct cluster_reply reply = {
-        .kind = CLUSTER_REPLY_OUTCOME,
+        .kind = CLUSTER_REPLY_VOTE_OUTCOME,
         .outcome = {.flags = 6,
                     .least = 7,
                     .communicator = 8,

@@ -58,11 +58,11 @@ list_moved_comes_behind_the_other(void **state)
 
     (void)state;
     changeset_put(&from, 'a', text("1"), text("x"));
-    changeset_move(&to, &from);
+    changeset_append_and_clear(&to, &from);
     assert_int_equal(from.n_bytes, 0);
     changeset_put(&from, 'a', text("2"), text("y"));
-    changeset_move(&to, &from);
-    changeset_move(&to, &from);
+    changeset_append_and_clear(&to, &from);
+    changeset_append_and_clear(&to, &from);
     expect(&to, &at, "0 a1=x");
     expect(&to, &at, "0 a2=y");
     assert_int_equal(at, to.n_bytes);
@@ -124,16 +124,16 @@ static void
 record_with_any_bit_changed_is_not_opened(void **state)
 {
     uint8_t key[] = "key";
-    uint8_t stored[RECORD_SUM_BYTES + 5] = {0};
+    uint8_t stored[RECORD_CHECKSUM_BYTES + 5] = {0};
     const struct storage_span name = {key, 3};
     const struct storage_span record = {stored, sizeof(stored)};
     struct storage_span value;
     uint64_t sum;
 
     (void)state;
-    memcpy(stored + RECORD_SUM_BYTES, "value", 5);
-    sum = record_checksum(name,
-                          (struct storage_span){stored + RECORD_SUM_BYTES, 5});
+    memcpy(stored + RECORD_CHECKSUM_BYTES, "value", 5);
+    sum = record_checksum(
+        name, (struct storage_span){stored + RECORD_CHECKSUM_BYTES, 5});
     memcpy(stored, &sum, sizeof(sum));
     assert_true(record_split_and_verify(name, record, &value, &sum));
     assert_int_equal(value.n_bytes, 5);

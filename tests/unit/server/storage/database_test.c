@@ -66,18 +66,19 @@ records_outlive_their_database(void **state)
 
     (void)state;
     folder_make(&folder);
-    for (int durability = STORAGE_OUTLIVES_PROCESS;
-         durability <= STORAGE_OUTLIVES_MACHINE; durability++) {
+    for (int durability = STORAGE_SURVIVES_PROCESS_CRASH;
+         durability <= STORAGE_SURVIVES_MACHINE_CRASH; durability++) {
         assert_int_equal(database_open(folder.path,
                                        (enum storage_durability)durability,
                                        &database),
                          HOOP_OK);
         put(database, "b", "2");
-        put(database, "a", durability == STORAGE_OUTLIVES_MACHINE ? "3" : "1");
+        put(database, "a",
+            durability == STORAGE_SURVIVES_MACHINE_CRASH ? "3" : "1");
         database_close(database);
     }
     assert_int_equal(
-        database_open(folder.path, STORAGE_OUTLIVES_MACHINE, &database),
+        database_open(folder.path, STORAGE_SURVIVES_MACHINE_CRASH, &database),
         HOOP_OK);
     holds(database, "/a=3 /b=2 ");
     database_close(database);
@@ -94,7 +95,7 @@ erasing_takes_all_that_begin_so(void **state)
     (void)state;
     folder_make(&folder);
     assert_int_equal(
-        database_open(folder.path, STORAGE_OUTLIVES_PROCESS, &database),
+        database_open(folder.path, STORAGE_SURVIVES_PROCESS_CRASH, &database),
         HOOP_OK);
     put(database, "a", "");
     put(database, "c", "");
@@ -120,7 +121,7 @@ damaged(const struct folder *folder)
     struct listing listing = {0};
 
     enum hoop_status status =
-        database_open(folder->path, STORAGE_OUTLIVES_MACHINE, &database);
+        database_open(folder->path, STORAGE_SURVIVES_MACHINE_CRASH, &database);
     if (status == HOOP_OK)
         status = database_visit_records(database, listing_add, &listing);
     assert_int_equal(status, HOOP_E_DATA_LOSS);
@@ -158,7 +159,7 @@ file_fill(const struct folder *folder)
     changeset_put(&changes, 'l', text("arge"),
                   (struct storage_span){large, sizeof(large)});
     assert_int_equal(
-        database_open(folder->path, STORAGE_OUTLIVES_MACHINE, &database),
+        database_open(folder->path, STORAGE_SURVIVES_MACHINE_CRASH, &database),
         HOOP_OK);
     assert_int_equal(database_apply_changes(database, &changes), HOOP_OK);
     put(database, "marked", "a value to be found");
@@ -220,7 +221,7 @@ write_that_fails_changes_nothing(void **state)
     (void)state;
     folder_make(&folder);
     assert_int_equal(
-        database_open(folder.path, STORAGE_OUTLIVES_PROCESS, &database),
+        database_open(folder.path, STORAGE_SURVIVES_PROCESS_CRASH, &database),
         HOOP_OK);
     put(database, "a", "1");
     changeset_put(&changes, '/', text("a"), text("2"));
@@ -273,7 +274,7 @@ library_that_has_given_up_is_opened_anew(void **state)
     (void)state;
     folder_make(&folder);
     assert_int_equal(
-        database_open(folder.path, STORAGE_OUTLIVES_MACHINE, &database),
+        database_open(folder.path, STORAGE_SURVIVES_MACHINE_CRASH, &database),
         HOOP_OK);
     put(database, "a", "1");
     const int fd = descriptor_of_pages(&folder);
@@ -304,7 +305,7 @@ library_that_cannot_be_opened_is_tried_again(void **state)
     (void)state;
     folder_make(&folder);
     assert_int_equal(
-        database_open(folder.path, STORAGE_OUTLIVES_MACHINE, &database),
+        database_open(folder.path, STORAGE_SURVIVES_MACHINE_CRASH, &database),
         HOOP_OK);
     put(database, "a", "1");
     const int full = open("/dev/full", O_RDWR | O_CLOEXEC);

@@ -12,9 +12,10 @@ refused(const struct folder *folder, enum hoop_status status, const char *part)
 {
     struct folder_lock *folder_lock = NULL;
 
-    assert_int_equal(
-        folder_lock_take(folder->path, STORAGE_OUTLIVES_PROCESS, &folder_lock),
-        status);
+    assert_int_equal(folder_lock_take(folder->path,
+                                      STORAGE_SURVIVES_PROCESS_CRASH,
+                                      &folder_lock),
+                     status);
     if (!strstr(error_text(), part))
         print_error("%s\n", error_text());
     assert_non_null(strstr(error_text(), part));
@@ -30,17 +31,19 @@ second_claim_is_refused_and_names_the_first(void **state)
     (void)state;
     folder_make(&folder);
     assert_false(folder_lock_is_held(folder.path));
-    assert_int_equal(
-        folder_lock_take(folder.path, STORAGE_OUTLIVES_MACHINE, &folder_lock),
-        HOOP_OK);
+    assert_int_equal(folder_lock_take(folder.path,
+                                      STORAGE_SURVIVES_MACHINE_CRASH,
+                                      &folder_lock),
+                     HOOP_OK);
     assert_true(folder_lock_is_held(folder.path));
     snprintf(pid, sizeof(pid), "pid %d on host ", (int)getpid());
     refused(&folder, HOOP_E_EXISTS, pid);
     folder_lock_release(folder_lock);
     assert_false(folder_lock_is_held(folder.path));
-    assert_int_equal(
-        folder_lock_take(folder.path, STORAGE_OUTLIVES_MACHINE, &folder_lock),
-        HOOP_OK);
+    assert_int_equal(folder_lock_take(folder.path,
+                                      STORAGE_SURVIVES_MACHINE_CRASH,
+                                      &folder_lock),
+                     HOOP_OK);
     folder_lock_release(folder_lock);
     folder_remove(&folder);
 }
@@ -58,7 +61,7 @@ holder_killed_holds_no_more(void **state)
     assert_int_equal(pipe(ready), 0);
     const pid_t child = fork();
     if (child == 0) {
-        byte = folder_lock_take(folder.path, STORAGE_OUTLIVES_PROCESS,
+        byte = folder_lock_take(folder.path, STORAGE_SURVIVES_PROCESS_CRASH,
                                 &folder_lock) == HOOP_OK;
         (void)!write(ready[1], &byte, 1);
         pause();
@@ -70,9 +73,10 @@ holder_killed_holds_no_more(void **state)
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     /* The same machine goes on: nothing is lost. */
-    assert_int_equal(
-        folder_lock_take(folder.path, STORAGE_OUTLIVES_PROCESS, &folder_lock),
-        HOOP_OK);
+    assert_int_equal(folder_lock_take(folder.path,
+                                      STORAGE_SURVIVES_PROCESS_CRASH,
+                                      &folder_lock),
+                     HOOP_OK);
     folder_lock_release(folder_lock);
     close(ready[0]);
     close(ready[1]);
@@ -90,9 +94,10 @@ folder_is_made_for_its_user_alone(void **state)
     (void)state;
     folder_make(&folder);
     snprintf(inner.path, sizeof(inner.path), "%.40s/inner", folder.path);
-    assert_int_equal(
-        folder_lock_take(inner.path, STORAGE_OUTLIVES_MACHINE, &folder_lock),
-        HOOP_OK);
+    assert_int_equal(folder_lock_take(inner.path,
+                                      STORAGE_SURVIVES_MACHINE_CRASH,
+                                      &folder_lock),
+                     HOOP_OK);
     assert_int_equal(stat(inner.path, &made), 0);
     assert_int_equal(made.st_mode & 0777, 0700);
     assert_int_equal(stat(folder_file(&inner, "hoopd.lock"), &made), 0);
@@ -133,15 +138,17 @@ machine_that_went_down_under_process_is_told(void **state)
     refused(&folder, HOOP_E_DATA_LOSS, "pid 7 on host a");
     snprintf(text, sizeof(text), "%sdisk\nin use\n", former);
     folder_write(&folder, "hoopd.lock", text);
-    assert_int_equal(
-        folder_lock_take(folder.path, STORAGE_OUTLIVES_PROCESS, &folder_lock),
-        HOOP_OK);
+    assert_int_equal(folder_lock_take(folder.path,
+                                      STORAGE_SURVIVES_PROCESS_CRASH,
+                                      &folder_lock),
+                     HOOP_OK);
     folder_lock_release(folder_lock);
     snprintf(text, sizeof(text), "%sprocess\nsettled\n", former);
     folder_write(&folder, "hoopd.lock", text);
-    assert_int_equal(
-        folder_lock_take(folder.path, STORAGE_OUTLIVES_PROCESS, &folder_lock),
-        HOOP_OK);
+    assert_int_equal(folder_lock_take(folder.path,
+                                      STORAGE_SURVIVES_PROCESS_CRASH,
+                                      &folder_lock),
+                     HOOP_OK);
     folder_lock_release(folder_lock);
     folder_remove(&folder);
 }

@@ -62,10 +62,10 @@ static void
 verdict_comes_from_the_child(void **state)
 {
     (void)state;
-    assert_int_equal(isolation_run(child_succeed, &touched, DEADLINE_MS),
-                     HOOP_OK);
+    assert_int_equal(
+        isolation_run_in_child(child_succeed, &touched, DEADLINE_MS), HOOP_OK);
     assert_int_equal(touched, 0);
-    assert_int_equal(isolation_run(child_fail, NULL, DEADLINE_MS),
+    assert_int_equal(isolation_run_in_child(child_fail, NULL, DEADLINE_MS),
                      HOOP_E_PRECONDITION);
     assert_string_equal(error_text(), "page 7 is odd");
 }
@@ -83,15 +83,17 @@ signal_that_ends_the_child_is_named(void **state)
     for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
         int number = ends[i].number;
 
-        assert_int_equal(isolation_run(child_end_by, &number, DEADLINE_MS),
-                         HOOP_E_DATA_LOSS);
+        assert_int_equal(
+            isolation_run_in_child(child_end_by, &number, DEADLINE_MS),
+            HOOP_E_DATA_LOSS);
         assert_non_null(strstr(error_text(), ends[i].name));
     }
     /* The kernel's, for want of memory: that says nothing of what is checked. */
-    assert_int_equal(isolation_run(child_end_by, &killing, DEADLINE_MS),
-                     HOOP_E_EXHAUSTED);
+    assert_int_equal(
+        isolation_run_in_child(child_end_by, &killing, DEADLINE_MS),
+        HOOP_E_EXHAUSTED);
     assert_non_null(strstr(error_text(), "was killed"));
-    assert_int_equal(isolation_run(child_exit, NULL, DEADLINE_MS),
+    assert_int_equal(isolation_run_in_child(child_exit, NULL, DEADLINE_MS),
                      HOOP_E_DATA_LOSS);
     assert_non_null(strstr(error_text(), "without a word"));
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* none is left */
@@ -101,7 +103,8 @@ static void
 child_that_does_not_end_is_ended(void **state)
 {
     (void)state;
-    assert_int_equal(isolation_run(child_sleep, NULL, 10), HOOP_E_TIMEOUT);
+    assert_int_equal(isolation_run_in_child(child_sleep, NULL, 10),
+                     HOOP_E_TIMEOUT);
     assert_non_null(strstr(error_text(), "in time"));
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
@@ -114,11 +117,11 @@ program_that_ignores_its_children_hears_of_them(void **state)
 
     (void)state;
     signal(SIGCHLD, SIG_IGN);
-    assert_int_equal(isolation_run(child_succeed, &touched, DEADLINE_MS),
-                     HOOP_OK);
-    assert_int_equal(isolation_run(child_fail, NULL, DEADLINE_MS),
+    assert_int_equal(
+        isolation_run_in_child(child_succeed, &touched, DEADLINE_MS), HOOP_OK);
+    assert_int_equal(isolation_run_in_child(child_fail, NULL, DEADLINE_MS),
                      HOOP_E_PRECONDITION);
-    assert_int_equal(isolation_run(child_end_by, &number, DEADLINE_MS),
+    assert_int_equal(isolation_run_in_child(child_end_by, &number, DEADLINE_MS),
                      HOOP_E_DATA_LOSS);
     signal(SIGCHLD, SIG_DFL);
 }

@@ -26,7 +26,7 @@ enum {
 struct record {
     char key[16];
     uint8_t value[VALUE_MAX];
-    size_t n_value; /* 0: none is there */
+    size_t n_value_bytes; /* 0: none is there */
 };
 
 /* What was put, and the file that holds it. */
@@ -47,20 +47,20 @@ records_apply(struct written *written,
     for (int i = 0; i < 40; i++) {
         struct record *record =
             &written->records[(unsigned)rand_r(seed) % N_RECORDS];
-        const size_t n_key =
+        const size_t n_key_bytes =
             (size_t)snprintf(record->key, sizeof(record->key), "k%zd",
                              record - written->records);
-        const struct storage_span key = {record->key, n_key + 1};
+        const struct storage_span key = {record->key, n_key_bytes + 1};
 
-        record->n_value = rand_r(seed) % 4 == 0    ? 0
-                          : rand_r(seed) % 16 == 0 ? VALUE_MAX
-                                                   : 100;
-        for (size_t b = 0; b < record->n_value; b++)
+        record->n_value_bytes = rand_r(seed) % 4 == 0    ? 0
+                                : rand_r(seed) % 16 == 0 ? VALUE_MAX
+                                                         : 100;
+        for (size_t b = 0; b < record->n_value_bytes; b++)
             record->value[b] = (uint8_t)rand_r(seed);
-        if (record->n_value)
+        if (record->n_value_bytes)
             changeset_put(
                 &changes, 1, key,
-                (struct storage_span){record->value, record->n_value});
+                (struct storage_span){record->value, record->n_value_bytes});
         else
             changeset_erase(&changes, 1, key);
     }
@@ -93,7 +93,7 @@ written_make(void **state)
     assert_non_null(written);
     folder_make(&written->folder);
     assert_int_equal(database_open(written->folder.path,
-                                   STORAGE_OUTLIVES_PROCESS, &database),
+                                   STORAGE_SURVIVES_PROCESS_CRASH, &database),
                      HOOP_OK);
     for (int commit = 0; commit < 31; commit++)
         records_apply(written, database, &seed);
@@ -138,7 +138,7 @@ record_check(void *owner, struct storage_span key, struct storage_span value)
 
     const struct record *record = &checking->written->records[i];
 
-    if (checking->is_found[i] || record->n_value != value.n_bytes ||
+    if (checking->is_found[i] || record->n_value_bytes != value.n_bytes ||
         memcmp(record->value, value.bytes, value.n_bytes) != 0)
         checking->n_wrong++;
     checking->is_found[i] = true;
@@ -156,7 +156,7 @@ is_all(const struct checking *checking)
 {
     for (size_t i = 0; i < N_RECORDS; i++) {
         if (checking->is_found[i] !=
-            (checking->written->records[i].n_value > 0))
+            (checking->written->records[i].n_value_bytes > 0))
             return false;
     }
     return checking->n_wrong == 0;
@@ -204,7 +204,7 @@ every_commit_leaves_a_sound_file(void **state)
     assert_non_null(written);
     folder_make(&written->folder);
     assert_int_equal(database_open(written->folder.path,
-                                   STORAGE_OUTLIVES_PROCESS, &database),
+                                   STORAGE_SURVIVES_PROCESS_CRASH, &database),
                      HOOP_OK);
     for (int commit = 0; commit < 150; commit++) {
         CLEANUP(changeset_deinit) struct changeset none = {0};
@@ -214,7 +214,7 @@ every_commit_leaves_a_sound_file(void **state)
         if (none.n_bytes)
             assert_int_equal(database_apply_changes(database, &none), HOOP_OK);
         for (int i = 0; none.n_bytes && i < N_RECORDS; i++)
-            written->records[i].n_value = 0;
+            written->records[i].n_value_bytes = 0;
         records_apply(written, database, &seed);
         file_read(written);
         if (is_refused(written,
@@ -357,7 +357,7 @@ is_refused_for_real(struct written *written, struct storage_span file)
 
     file_write(written, file.bytes, file.n_bytes);
     const enum hoop_status status = database_open(
-        written->folder.path, STORAGE_OUTLIVES_PROCESS, &database);
+        written->folder.path, STORAGE_SURVIVES_PROCESS_CRASH, &database);
     if (status != HOOP_OK) {
         assert_int_equal(status, HOOP_E_DATA_LOSS);
         text_check(written);

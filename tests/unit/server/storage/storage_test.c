@@ -45,7 +45,7 @@ user_try(struct user *user)
     return storage_open(
         &(struct storage_options){.loop = user->loop,
                                   .folder = user->folder.path,
-                                  .durability = STORAGE_OUTLIVES_PROCESS,
+                                  .durability = STORAGE_SURVIVES_PROCESS_CRASH,
                                   .on_durable = on_durable,
                                   .owner = user,
                                   .n_room = ROOM},
@@ -109,8 +109,9 @@ pieces_are_told_when_they_are_durable(void **state)
     assert_int_equal(storage_batch_number(user.storage), 0);
     for (int i = 0; i < 100; i++) {
         snprintf(key, sizeof(key), "%d", i);
-        storage_put(user.storage, STORAGE_CORE, text(key), text("v"));
-        storage_put(user.storage, STORAGE_REPLIES, text("same"), text(key));
+        storage_put(user.storage, STORAGE_OWNER_CORE, text(key), text("v"));
+        storage_put(user.storage, STORAGE_OWNER_REPLIES, text("same"),
+                    text(key));
         assert_int_equal(storage_batch_number(user.storage), i + 1);
         storage_commit(user.storage);
         assert_int_equal(storage_batch_number(user.storage), i + 1);
@@ -122,8 +123,8 @@ pieces_are_told_when_they_are_durable(void **state)
     user_close(&user);
 
     user_open(&user);
-    assert_int_equal(records(&user, STORAGE_CORE), 100);
-    assert_int_equal(records(&user, STORAGE_REPLIES), 1);
+    assert_int_equal(records(&user, STORAGE_OWNER_CORE), 100);
+    assert_int_equal(records(&user, STORAGE_OWNER_REPLIES), 1);
     user_close(&user);
     folder_remove(&user.folder);
 }
@@ -136,7 +137,7 @@ flush_waits_and_tells(void **state)
     (void)state;
     folder_make(&user.folder);
     user_open(&user);
-    storage_put(user.storage, STORAGE_CORE, text("k"), text("v"));
+    storage_put(user.storage, STORAGE_OWNER_CORE, text("k"), text("v"));
     storage_commit(user.storage);
     storage_flush(user.storage, DEADLINE_MS);
     assert_int_equal(user.n_kept, 1);
@@ -180,7 +181,7 @@ child_write(struct user *user, int out)
     user_open(user);
     for (uint64_t i = 1;; i++) {
         snprintf(key, sizeof(key), "%08" PRIu64, i);
-        storage_put(user->storage, STORAGE_CORE, text(key), text("v"));
+        storage_put(user->storage, STORAGE_OWNER_CORE, text(key), text("v"));
         storage_commit(user->storage);
         storage_flush(user->storage, DEADLINE_MS);
         if (write(out, &user->n_kept, sizeof(user->n_kept)) < 0)
@@ -212,7 +213,7 @@ killed_writer_has_kept_what_it_told(void **state)
     close(pipes[0]);
 
     user_open(&user);
-    assert_true(records(&user, STORAGE_CORE) >= n_told);
+    assert_true(records(&user, STORAGE_OWNER_CORE) >= n_told);
     user_close(&user);
     folder_remove(&user.folder);
 }
@@ -232,7 +233,7 @@ write_that_fails_is_done_later(void **state)
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &former), 0);
     const struct rlimit less = {256 * 1024, former.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &less), 0);
-    storage_put(user.storage, STORAGE_CORE, text("k"),
+    storage_put(user.storage, STORAGE_OWNER_CORE, text("k"),
                 (struct storage_span){large, sizeof(large)});
     storage_commit(user.storage);
 
@@ -265,7 +266,7 @@ room_ends_with_the_disk_and_comes_back(void **state)
     const struct rlimit less = {256 * 1024, former.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &less), 0);
     while (storage_has_room(user.storage)) {
-        storage_put(user.storage, STORAGE_CORE, text("k"),
+        storage_put(user.storage, STORAGE_OWNER_CORE, text("k"),
                     (struct storage_span){large, sizeof(large)});
         storage_commit(user.storage);
         assert_true(++n_put <= ROOM / sizeof(large));
@@ -293,16 +294,16 @@ data_of_others_is_refused(void **state)
     (void)state;
     folder_make(&user.folder);
     assert_int_equal(loop_create(&user.loop), HOOP_OK);
-    assert_int_equal(
-        database_open(user.folder.path, STORAGE_OUTLIVES_MACHINE, &database),
-        HOOP_OK);
-    changeset_put(&changes, STORAGE_OWN, text("term"),
+    assert_int_equal(database_open(user.folder.path,
+                                   STORAGE_SURVIVES_MACHINE_CRASH, &database),
+                     HOOP_OK);
+    changeset_put(&changes, STORAGE_OWNER_STORAGE, text("term"),
                   (struct storage_span){later, sizeof(later)});
     assert_int_equal(database_apply_changes(database, &changes), HOOP_OK);
     assert_int_equal(user_try(&user), HOOP_E_PRECONDITION);
     assert_non_null(strstr(error_text(), user.folder.path));
     changeset_clear(&changes);
-    changeset_put(&changes, STORAGE_OWN, text("term"), text("?"));
+    changeset_put(&changes, STORAGE_OWNER_STORAGE, text("term"), text("?"));
     assert_int_equal(database_apply_changes(database, &changes), HOOP_OK);
     database_close(database);
     assert_int_equal(user_try(&user), HOOP_E_DATA_LOSS);

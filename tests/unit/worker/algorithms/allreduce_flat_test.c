@@ -18,7 +18,7 @@ plan_of(struct plan *plan, uint32_t rank, enum place place)
         .size = 3,
         .count = 5,
         .granule = 1,
-        .n_slot = 8,
+        .slot_capacity = 8,
         .is_in_place = place == PLACE_SAME,
     };
 
@@ -68,8 +68,9 @@ allreduce_flat_first_two_ranks_fetch_only_others_in_place(void **state)
         plan_of(&plan, rank, PLACE_SAME);
         expect_kinds(&plan, kinds, COUNT_OF(kinds));
         assert_int_equal(plan.steps[1].peer, 1 - rank);
-        assert_int_equal(plan.steps[1].side,
-                         rank == 1 ? PLAN_ARRIVED_LEFT : PLAN_OWN_LEFT);
+        assert_int_equal(plan.steps[1].side, rank == 1
+                                                 ? PLAN_RECEIVED_IS_LEFT_OPERAND
+                                                 : PLAN_OWN_IS_LEFT_OPERAND);
     }
     plan_deinit(&plan);
 }
@@ -101,7 +102,7 @@ shape_of(uint32_t rank)
         .size = 4,
         .count = 250,
         .granule = 4,
-        .n_slot = 111,
+        .slot_capacity = 111,
         .is_in_place = true,
     };
 }

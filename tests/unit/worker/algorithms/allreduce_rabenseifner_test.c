@@ -167,11 +167,11 @@ rabenseifner_three_ranks_last_place_goes_to_the_middle(void **state)
     assert_int_equal(plan.steps[1].peer, 0);
     assert_int_equal(plan.steps[1].from.buffer, PLAN_INPUT);
     assert_int_equal(plan.steps[1].to.first, 4);
-    assert_int_equal(plan.steps[1].side, PLAN_ARRIVED_LEFT);
+    assert_int_equal(plan.steps[1].side, PLAN_RECEIVED_IS_LEFT_OPERAND);
     assert_false(plan.steps[1].is_final);
     assert_int_equal(plan.steps[2].peer, 2);
     assert_int_equal(plan.steps[2].from.buffer, PLAN_OUTPUT);
-    assert_int_equal(plan.steps[2].side, PLAN_OWN_LEFT);
+    assert_int_equal(plan.steps[2].side, PLAN_OWN_IS_LEFT_OPERAND);
     assert_true(plan.steps[2].is_final);
     plan_deinit(&plan);
 }

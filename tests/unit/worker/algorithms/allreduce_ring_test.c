@@ -41,7 +41,7 @@ allreduce_ring_two_ranks_combine_then_store(void **state)
     assert_int_equal(plan.steps[0].from.first, 4);
     assert_int_equal(plan.steps[1].kind, PLAN_REDUCE);
     assert_int_equal(plan.steps[1].to.first, 0);
-    assert_int_equal(plan.steps[1].side, PLAN_OWN_LEFT);
+    assert_int_equal(plan.steps[1].side, PLAN_OWN_IS_LEFT_OPERAND);
     assert_true(plan.steps[1].is_final);
     assert_int_equal(plan.steps[2].kind, PLAN_SEND);
     assert_int_equal(plan.steps[2].from.buffer, PLAN_OUTPUT);
@@ -164,8 +164,9 @@ allreduce_pairwise_order_is_down_from_the_owner(void **state)
 
         assert_int_equal(step->kind, PLAN_REDUCE);
         assert_int_equal(step->peer, peers[i]);
-        assert_int_equal(step->side,
-                         peers[i] < 2 ? PLAN_ARRIVED_LEFT : PLAN_OWN_LEFT);
+        assert_int_equal(step->side, peers[i] < 2
+                                         ? PLAN_RECEIVED_IS_LEFT_OPERAND
+                                         : PLAN_OWN_IS_LEFT_OPERAND);
         assert_int_equal(step->from.buffer, i == 0 ? PLAN_INPUT : PLAN_OUTPUT);
         assert_int_equal(step->is_final, i == 3);
     }
@@ -237,7 +238,7 @@ tree_of_four_goes_up_across_and_down(void **state)
     assert_int_equal(plan.steps[1].from.buffer, PLAN_SCRATCH);
     assert_int_equal(plan.steps[2].kind, PLAN_REDUCE);
     assert_int_equal(plan.steps[2].peer, 0);
-    assert_int_equal(plan.steps[2].side, PLAN_ARRIVED_LEFT);
+    assert_int_equal(plan.steps[2].side, PLAN_RECEIVED_IS_LEFT_OPERAND);
     assert_int_equal(plan.steps[2].to.buffer, PLAN_OUTPUT);
     assert_true(plan.steps[2].is_final);
     assert_int_equal(plan.steps[3].kind, PLAN_SEND);
@@ -267,7 +268,7 @@ tree_in_place_keeps_what_comes_across(void **state)
     assert_int_equal(plan.steps[1].kind, PLAN_STORE);
     assert_int_equal(plan.steps[1].to.buffer, PLAN_SCRATCH);
     assert_int_equal(plan.steps[2].kind, PLAN_COMBINE);
-    assert_int_equal(plan.steps[2].side, PLAN_ARRIVED_LEFT);
+    assert_int_equal(plan.steps[2].side, PLAN_RECEIVED_IS_LEFT_OPERAND);
     assert_true(plan.steps[2].is_final);
     assert_int_equal(tree->n_scratch(&shape), 4);
     plan_deinit(&plan);
@@ -349,7 +350,7 @@ doubling_in_place_odd_exchanges_keep_the_last_arrival(void **state)
     const struct plan_step *last = &plan.steps[plan.n_steps - 1];
     assert_int_equal(last->kind, PLAN_COMBINE);
     assert_int_equal(last->to.buffer, PLAN_OUTPUT);
-    assert_int_equal(last->side, PLAN_ARRIVED_LEFT);
+    assert_int_equal(last->side, PLAN_RECEIVED_IS_LEFT_OPERAND);
     assert_true(last->is_final);
     plan_deinit(&plan);
 }
@@ -389,8 +390,8 @@ doubling_lower_partner_stands_left(void **state)
 
             if (step->kind == PLAN_REDUCE)
                 assert_int_equal(step->side, step->peer < shape.rank
-                                                 ? PLAN_ARRIVED_LEFT
-                                                 : PLAN_OWN_LEFT);
+                                                 ? PLAN_RECEIVED_IS_LEFT_OPERAND
+                                                 : PLAN_OWN_IS_LEFT_OPERAND);
         }
         plan_deinit(&plan);
     }

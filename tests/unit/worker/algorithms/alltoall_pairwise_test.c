@@ -102,13 +102,13 @@ pairwise_blocks_begin_where_it_is_said(void **state)
     const size_t counts[] = {0, 1, 1};
     const size_t recv_counts[] = {0, 2, 3};
     const size_t firsts[] = {0, 7, 7};
-    const size_t recv_firsts[] = {0, 10, 4};
+    const size_t recv_displacements[] = {0, 10, 4};
     const struct plan_shape shape = {
         .size = 3,
         .counts = counts,
         .recv_counts = recv_counts,
         .firsts = firsts,
-        .recv_firsts = recv_firsts,
+        .recv_displacements = recv_displacements,
     };
     struct plan plan = {0};
 
@@ -120,7 +120,7 @@ pairwise_blocks_begin_where_it_is_said(void **state)
         assert_int_equal(plan.steps[i].from.first, 7);
         assert_int_equal(plan.steps[i + 1].kind, PLAN_STORE);
         assert_int_equal(plan.steps[i + 1].to.first,
-                         recv_firsts[plan.steps[i + 1].peer]);
+                         recv_displacements[plan.steps[i + 1].peer]);
         assert_int_equal(plan.steps[i + 1].to.count,
                          recv_counts[plan.steps[i + 1].peer]);
     }

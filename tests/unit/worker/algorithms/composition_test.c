@@ -60,7 +60,7 @@ static void
 composition_part_is_fitted_into_the_whole(void **state)
 {
     const struct plan_shape shape = shape_of(state, 3);
-    struct composition composition = {.shape = &shape, .n_kept = 6};
+    struct composition composition = {.shape = &shape, .n_reserved_scratch = 6};
     const struct composition_part part = reduce_of(&shape);
     struct plan plan = {0};
 
@@ -143,7 +143,7 @@ composition_blocks_are_messages_where_they_stand(void **state)
         .algorithm = &algorithm_allgather_ring,
         .team = team_of_leaders(&shape, 0),
         .shape = {.count = 1, .granule = 1, .is_in_place = true},
-        .unit = COMPOSITION_BLOCKS,
+        .unit = COMPOSITION_UNIT_RANK_BLOCKS,
         .round_end = 1,
     };
     struct plan plan = {0};

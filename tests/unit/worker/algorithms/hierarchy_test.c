@@ -155,7 +155,7 @@ team_of_node_is_who_shares_it(void **state)
 
     (void)state;
     team_check(&team, (const uint32_t[]){1, 2, 5}, 3);
-    assert_int_equal(team_own_place(&team), 1);
+    assert_int_equal(team_own_index(&team), 1);
     plan_nodes_destroy(nodes);
 }
 
@@ -168,12 +168,12 @@ team_of_leaders_has_the_root(void **state)
 
     (void)state;
     team_check(&team, (const uint32_t[]){0, 1, 4}, 3);
-    assert_int_equal(team_own_place(&team), 1);
-    assert_int_equal(team_leader_place(&shape, 0), 0);
+    assert_int_equal(team_own_index(&team), 1);
+    assert_int_equal(team_leader_local_index(&shape, 0), 0);
     team = team_of_leaders(&shape, 5);
     team_check(&team, (const uint32_t[]){0, 5, 4}, 3);
-    assert_int_equal(team_own_place(&team), 3);
-    assert_int_equal(team_leader_place(&shape, 5), 2);
+    assert_int_equal(team_own_index(&team), 3);
+    assert_int_equal(team_leader_local_index(&shape, 5), 2);
     plan_nodes_destroy(nodes);
 }
 
@@ -188,7 +188,7 @@ team_of_local_rank_has_one_of_each_node(void **state)
     const struct plan_shape shape = {.rank = 2, .size = 4, .nodes = nodes};
     const struct team team = team_of_local_rank(&shape);
     team_check(&team, (const uint32_t[]){3, 2}, 2);
-    assert_int_equal(team_own_place(&team), 1);
+    assert_int_equal(team_own_index(&team), 1);
     plan_nodes_destroy(nodes);
 }
 
@@ -214,10 +214,10 @@ team_without_nodes_is_everybody(void **state)
     (void)state;
     assert_int_equal(team_n_nodes(&shape), 1);
     team_check(&team, (const uint32_t[]){0, 1, 2}, 3);
-    assert_int_equal(team_own_place(&team), 2);
+    assert_int_equal(team_own_index(&team), 2);
     team = team_of_leaders(&shape, 1);
     team_check(&team, (const uint32_t[]){1}, 1);
-    assert_int_equal(team_own_place(&team), 1);
+    assert_int_equal(team_own_index(&team), 1);
     team = team_of_local_rank(&shape);
     team_check(&team, (const uint32_t[]){2}, 1);
 }

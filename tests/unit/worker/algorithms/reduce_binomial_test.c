@@ -26,7 +26,8 @@ spell_round(char partial[][TEXT_SIZE], struct plan_shape shape, uint32_t round)
         if (plan.n_steps == 1 && plan.steps[0].kind == PLAN_REDUCE) {
             const char *arrived = partial[plan.steps[0].peer];
             const char *own = partial[shape.rank];
-            const bool is_left = plan.steps[0].side == PLAN_ARRIVED_LEFT;
+            const bool is_left =
+                plan.steps[0].side == PLAN_RECEIVED_IS_LEFT_OPERAND;
 
             snprintf(both, sizeof(both), "(%s%s)", is_left ? arrived : own,
                      is_left ? own : arrived);
@@ -101,7 +102,7 @@ reduce_binomial_middle_combines_into_scratch(void **state)
     assert_int_equal(plan.steps[0].kind, PLAN_REDUCE);
     assert_int_equal(plan.steps[0].from.buffer, PLAN_OUTPUT);
     assert_int_equal(plan.steps[0].to.buffer, PLAN_SCRATCH);
-    assert_int_equal(plan.steps[0].side, PLAN_OWN_LEFT);
+    assert_int_equal(plan.steps[0].side, PLAN_OWN_IS_LEFT_OPERAND);
     assert_false(plan.steps[0].is_final);
     assert_int_equal(plan.steps[1].kind, PLAN_SEND);
     assert_int_equal(plan.steps[1].from.buffer, PLAN_SCRATCH);
@@ -138,7 +139,7 @@ reduce_binomial_root_finishes_last(void **state)
     assert_false(plan.steps[0].is_final);
     assert_int_equal(plan.steps[1].from.buffer, PLAN_OUTPUT);
     assert_int_equal(plan.steps[1].to.buffer, PLAN_OUTPUT);
-    assert_int_equal(plan.steps[1].side, PLAN_ARRIVED_LEFT);
+    assert_int_equal(plan.steps[1].side, PLAN_RECEIVED_IS_LEFT_OPERAND);
     assert_true(plan.steps[1].is_final);
     plan_deinit(&plan);
 }
@@ -184,7 +185,7 @@ reduce_chain_middle_combines_into_scratch(void **state)
     assert_int_equal(plan.steps[0].kind, PLAN_REDUCE);
     assert_int_equal(plan.steps[0].from.buffer, PLAN_OUTPUT);
     assert_int_equal(plan.steps[0].to.buffer, PLAN_SCRATCH);
-    assert_int_equal(plan.steps[0].side, PLAN_OWN_LEFT);
+    assert_int_equal(plan.steps[0].side, PLAN_OWN_IS_LEFT_OPERAND);
     assert_false(plan.steps[0].is_final);
     assert_int_equal(plan.steps[1].from.buffer, PLAN_SCRATCH);
     plan_deinit(&plan);
@@ -202,7 +203,7 @@ reduce_chain_root_finishes_in_output(void **state)
     assert_int_equal(plan.steps[0].kind, PLAN_REDUCE);
     assert_int_equal(plan.steps[0].peer, 1);
     assert_int_equal(plan.steps[0].to.buffer, PLAN_OUTPUT);
-    assert_int_equal(plan.steps[0].side, PLAN_ARRIVED_LEFT);
+    assert_int_equal(plan.steps[0].side, PLAN_RECEIVED_IS_LEFT_OPERAND);
     assert_true(plan.steps[0].is_final);
     plan_deinit(&plan);
 }

@@ -123,7 +123,7 @@ halving_odd_one_sends_to_the_first_of_the_upper_half(void **state)
     assert_int_equal(plan.steps[2].peer, 2);
     assert_int_equal(plan.steps[2].from.buffer, PLAN_SCRATCH);
     assert_int_equal(plan.steps[2].from.first, 0);
-    assert_int_equal(plan.steps[2].side, PLAN_ARRIVED_LEFT);
+    assert_int_equal(plan.steps[2].side, PLAN_RECEIVED_IS_LEFT_OPERAND);
     plan_deinit(&plan);
 }
 
@@ -252,8 +252,9 @@ pairwise_order_is_down_from_the_owner(void **state)
         const struct plan_step *step = &plan.steps[plan.n_steps - 1];
         assert_int_equal(step->kind, PLAN_REDUCE);
         assert_int_equal(step->peer, peers[i]);
-        assert_int_equal(step->side,
-                         peers[i] < 2 ? PLAN_ARRIVED_LEFT : PLAN_OWN_LEFT);
+        assert_int_equal(step->side, peers[i] < 2
+                                         ? PLAN_RECEIVED_IS_LEFT_OPERAND
+                                         : PLAN_OWN_IS_LEFT_OPERAND);
         assert_int_equal(step->from.buffer, i == 0 ? PLAN_INPUT : PLAN_OUTPUT);
         plan_deinit(&plan);
     }

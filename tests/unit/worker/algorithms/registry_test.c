@@ -129,9 +129,9 @@ entry_that_is_flat_needs_a_slot_for_all_ranks(void **state)
 
     (void)state;
     assert_false(registry_algorithm_suits_shape(&entry, &shape));
-    shape.n_slot = 2;
+    shape.slot_capacity = 2;
     assert_false(registry_algorithm_suits_shape(&entry, &shape));
-    shape.n_slot = 3;
+    shape.slot_capacity = 3;
     assert_true(registry_algorithm_suits_shape(&entry, &shape));
 }
 

@@ -24,7 +24,7 @@ scan_chain_combines_to_the_right_and_sends_on(void **state)
     assert_int_equal(plan.n_steps, 2);
     assert_int_equal(plan.steps[0].kind, PLAN_REDUCE);
     assert_int_equal(plan.steps[0].peer, 0);
-    assert_int_equal(plan.steps[0].side, PLAN_ARRIVED_LEFT);
+    assert_int_equal(plan.steps[0].side, PLAN_RECEIVED_IS_LEFT_OPERAND);
     assert_false(plan.steps[0].is_final);
     assert_int_equal(plan.steps[0].from.buffer, PLAN_INPUT);
     assert_int_equal(plan.steps[1].kind, PLAN_SEND);
@@ -69,7 +69,7 @@ messages_count(uint32_t rank, uint32_t size, size_t n_messages[2])
         n_messages[1] += plan.steps[i].kind == PLAN_STORE ? 1 : 0;
         assert_false(plan.steps[i].is_final);
         if (plan.steps[i].kind == PLAN_COMBINE)
-            assert_int_equal(plan.steps[i].side, PLAN_ARRIVED_LEFT);
+            assert_int_equal(plan.steps[i].side, PLAN_RECEIVED_IS_LEFT_OPERAND);
     }
     plan_deinit(&plan);
 }
@@ -146,7 +146,7 @@ exscan_chain_middle_makes_what_it_sends_in_scratch(void **state)
     assert_int_equal(plan.steps[1].kind, PLAN_STORE);
     assert_int_equal(plan.steps[1].to.buffer, PLAN_OUTPUT);
     assert_int_equal(plan.steps[2].kind, PLAN_COMBINE);
-    assert_int_equal(plan.steps[2].side, PLAN_ARRIVED_LEFT);
+    assert_int_equal(plan.steps[2].side, PLAN_RECEIVED_IS_LEFT_OPERAND);
     assert_int_equal(plan.steps[2].to.buffer, PLAN_SCRATCH);
     assert_int_equal(plan.steps[3].from.buffer, PLAN_SCRATCH);
     plan_deinit(&plan);
@@ -211,7 +211,7 @@ exscan_doubling_last_makes_its_result_only(void **state)
     assert_int_equal(plan.steps[1].to.buffer, PLAN_SCRATCH);
     assert_int_equal(plan.steps[2].kind, PLAN_COMBINE);
     assert_int_equal(plan.steps[2].to.buffer, PLAN_OUTPUT);
-    assert_int_equal(plan.steps[2].side, PLAN_ARRIVED_LEFT);
+    assert_int_equal(plan.steps[2].side, PLAN_RECEIVED_IS_LEFT_OPERAND);
     plan_deinit(&plan);
 }
 

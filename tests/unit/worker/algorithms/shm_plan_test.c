@@ -6,7 +6,8 @@
 static void
 shm_plan_part_count_is_of_whole_granules_if_one_fits(void **state)
 {
-    const struct plan_shape shape = {.size = 3, .granule = 4, .n_slot = 30};
+    const struct plan_shape shape = {
+        .size = 3, .granule = 4, .slot_capacity = 30};
 
     (void)state;
     assert_int_equal(shm_plan_part_size(&shape, 1), 28);
@@ -68,10 +69,10 @@ shm_plan_combine_lower_ranks_stand_left_and_the_last_is_final(void **state)
     assert_int_equal(plan.steps[0].peer, 0);
     assert_int_equal(plan.steps[0].from.first, 4);
     assert_int_equal(plan.steps[0].from.count, 2);
-    assert_int_equal(plan.steps[0].side, PLAN_ARRIVED_LEFT);
+    assert_int_equal(plan.steps[0].side, PLAN_RECEIVED_IS_LEFT_OPERAND);
     assert_false(plan.steps[0].is_final);
     assert_int_equal(plan.steps[1].peer, 2);
-    assert_int_equal(plan.steps[1].side, PLAN_OWN_LEFT);
+    assert_int_equal(plan.steps[1].side, PLAN_OWN_IS_LEFT_OPERAND);
     assert_true(plan.steps[1].is_final);
     plan_deinit(&plan);
 }

@@ -44,8 +44,8 @@ require_over(const struct retry_vote *mine,
 
     assert_int_equal(result.decision, RETRY_VOTE_OVER);
     assert_int_equal(result.outcome, expected.outcome);
-    assert_int_equal(result.n_over, expected.n_over);
-    assert_int_equal(result.is_next_over, expected.is_next_over);
+    assert_int_equal(result.n_ended_calls, expected.n_ended_calls);
+    assert_int_equal(result.is_next_call_over, expected.is_next_call_over);
 }
 
 static void
@@ -57,7 +57,7 @@ call_that_all_have_finished_is_over(void **state)
                                         RETRY_VOTE_FINISHED, false};
 
         require_over(&done, &done,
-                     (struct retry_vote_result){.n_over = call + 1});
+                     (struct retry_vote_result){.n_ended_calls = call + 1});
     }
 }
 
@@ -92,9 +92,9 @@ call_ends_as_whoever_is_ahead_says(void **state)
         const struct retry_vote ahead = {call + 1, outcome,
                                          RETRY_VOTE_UNFINISHED, false};
 
-        require_over(
-            &behind, &ahead,
-            (struct retry_vote_result){.outcome = outcome, .n_over = call + 1});
+        require_over(&behind, &ahead,
+                     (struct retry_vote_result){.outcome = outcome,
+                                                .n_ended_calls = call + 1});
         require_again(&ahead, &behind);
     }
 }
@@ -116,12 +116,12 @@ calls_between_have_timed_out(void **state)
 
         require_over(&behind, &ahead,
                      (struct retry_vote_result){.outcome = HOOP_E_TIMEOUT,
-                                                .n_over = n_calls});
+                                                .n_ended_calls = n_calls});
         require_again(&ahead, &behind);
         require_over(&behind, &rootless,
                      (struct retry_vote_result){.outcome = HOOP_E_TIMEOUT,
-                                                .n_over = n_calls,
-                                                .is_next_over = true});
+                                                .n_ended_calls = n_calls,
+                                                .is_next_call_over = true});
         require_again(&rootless, &behind);
     }
 }
@@ -147,7 +147,7 @@ call_that_went_well_for_one_that_is_ahead_did(void **state)
     const struct retry_vote_result result = retry_vote_decide(&behind, all);
     assert_int_equal(result.decision, RETRY_VOTE_OVER);
     assert_int_equal(result.outcome, HOOP_OK);
-    assert_int_equal(result.n_over, 6);
+    assert_int_equal(result.n_ended_calls, 6);
 }
 
 /* Only those who are ahead know which root they have called. */
@@ -164,12 +164,12 @@ call_whose_root_is_lost_ends_for_who_is_behind_too(void **state)
                                             RETRY_VOTE_UNFINISHED, true};
 
         require_over(&behind, &rootless,
-                     (struct retry_vote_result){.n_over = call + 1,
-                                                .is_next_over = true});
+                     (struct retry_vote_result){.n_ended_calls = call + 1,
+                                                .is_next_call_over = true});
         require_again(&rootless, &behind);
         /* That of a call which is over does not matter. */
         require_over(&behind, &ahead,
-                     (struct retry_vote_result){.n_over = call + 1});
+                     (struct retry_vote_result){.n_ended_calls = call + 1});
         require_again(&ahead, &behind);
     }
 }

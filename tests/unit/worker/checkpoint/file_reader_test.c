@@ -146,7 +146,7 @@ file_name_reads_what_it_wrote(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(names); i++) {
-        char text[FILE_NAME_ROOM];
+        char text[FILE_NAME_BUFFER_BYTES];
         struct file_name again;
 
         file_name_format(&names[i], text);
@@ -163,7 +163,7 @@ file_name_is_as_documented(void **state)
 {
     const struct file_name part = {FILE_NAME_PART, 12, 0x0123456789abcdef, 3};
     const struct file_name index = {FILE_NAME_INDEX, 12, 0x0123456789abcdef, 0};
-    char text[FILE_NAME_ROOM];
+    char text[FILE_NAME_BUFFER_BYTES];
 
     (void)state;
     file_name_format(&part, text);

@@ -37,7 +37,7 @@ folder_committed_says_what_was_committed(void **state)
     (void)state;
     assert_int_equal(folder_load_manifest(folder, &again), HOOP_E_NOT_FOUND);
     assert_int_equal(folder_commit(folder, manifest, &outcome), HOOP_OK);
-    assert_int_equal(outcome, FOLDER_COMMITTED);
+    assert_int_equal(outcome, FOLDER_COMMIT_DONE);
     assert_int_equal(folder_load_manifest(folder, &again), HOOP_OK);
     assert_int_equal(again->token, manifest->token);
     assert_false(place_case_has(folder, "hoop-7-1f2e3d4c5b6a7988.index"));
@@ -58,7 +58,7 @@ folder_commit_that_fails_leaves_the_index(void **state)
     place_case_write_text(folder, "hoop-7-1f2e3d4c5b6a7988.index",
                           "in the way");
     assert_int_not_equal(folder_commit(folder, manifest, &outcome), HOOP_OK);
-    assert_int_equal(outcome, FOLDER_AS_IT_WAS);
+    assert_int_equal(outcome, FOLDER_COMMIT_UNCHANGED);
     char text[8] = "";
     const int fd = openat(folder->fd, "index.json", 0);
     assert_int_equal(read(fd, text, sizeof(text)), 6);

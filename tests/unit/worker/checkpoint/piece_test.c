@@ -93,7 +93,8 @@ piece_of_replicas_is_spread_evenly(void **state)
         assert_int_equal(piece.first, next);
         next += piece.n_elements;
         assert_in_range(share_bytes(manifest, 0, place),
-                        n * 8 / 7 - 2 * PIECE_UNIT, n * 8 / 7 + PIECE_UNIT);
+                        n * 8 / 7 - 2 * PIECE_UNIT_BYTES,
+                        n * 8 / 7 + PIECE_UNIT_BYTES);
     }
     assert_int_equal(next, n);
     manifest_destroy(manifest);

@@ -43,13 +43,13 @@ flat_knows_counts_and_shapes(void **state)
     (void)state;
     assert_int_equal(flat->count, 10);
     assert_int_equal(flat->element_size, 4);
-    assert_int_equal(flat->n_shapes, 9);
+    assert_int_equal(flat->n_shape_entries, 9);
     assert_memory_equal(flat->shapes, shapes, sizeof(shapes));
     flat_tensors_destroy(flat);
     flat_tensors_destroy(NULL);
     assert_int_equal(flat_tensors_create(NULL, 0, "thing", &flat), HOOP_OK);
     assert_int_equal(flat->count, 0);
-    assert_int_equal(flat->n_shapes, 0);
+    assert_int_equal(flat->n_shape_entries, 0);
     flat_tensors_pack_range(flat, 0, 0, NULL);
     flat_tensors_unpack(flat, NULL);
     flat_tensors_destroy(flat);

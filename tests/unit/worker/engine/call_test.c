@@ -243,7 +243,7 @@ static const char tail[] = ", reported by rank 0 (host:40)";
 static void
 reason_that_fits_is_left_whole(void **state)
 {
-    char out[REASON_BYTES];
+    char out[LOST_REASON_TEXT_MAX];
 
     (void)state;
     reason_write_truncated("connection reset", tail, out);
@@ -266,8 +266,8 @@ words_write(unsigned n_words, char *out)
 static void
 long_reason_is_cut_at_a_word_and_keeps_its_tail(void **state)
 {
-    char what[2 * REASON_BYTES];
-    char out[REASON_BYTES];
+    char what[2 * LOST_REASON_TEXT_MAX];
+    char out[LOST_REASON_TEXT_MAX];
 
     (void)state;
     for (unsigned n_words = 1; n_words < 90; n_words++) {
@@ -278,27 +278,28 @@ long_reason_is_cut_at_a_word_and_keeps_its_tail(void **state)
 
         assert_non_null(end);
         assert_string_equal(end, tail);
-        if (n_what + strlen(tail) < REASON_BYTES) {
+        if (n_what + strlen(tail) < LOST_REASON_TEXT_MAX) {
             assert_memory_equal(out, what, n_what);
             continue;
         }
         assert_memory_equal(end - strlen("words ..."), "words ...",
                             strlen("words ..."));
-        assert_in_range(strlen(out), REASON_BYTES - 8, REASON_BYTES - 1);
+        assert_in_range(strlen(out), LOST_REASON_TEXT_MAX - 8,
+                        LOST_REASON_TEXT_MAX - 1);
     }
 }
 
 static void
 endless_word_is_cut_anywhere(void **state)
 {
-    char what[2 * REASON_BYTES] = {0};
-    char out[REASON_BYTES];
+    char what[2 * LOST_REASON_TEXT_MAX] = {0};
+    char out[LOST_REASON_TEXT_MAX];
 
     (void)state;
     memset(what, 'x', sizeof(what) - 1);
     reason_write_truncated(what, tail, out);
-    assert_int_equal(strlen(out), REASON_BYTES - 1);
-    assert_string_equal(out + REASON_BYTES - 1 - strlen(tail), tail);
+    assert_int_equal(strlen(out), LOST_REASON_TEXT_MAX - 1);
+    assert_string_equal(out + LOST_REASON_TEXT_MAX - 1 - strlen(tail), tail);
     assert_non_null(strstr(out, "x ..., reported"));
 }
 
@@ -306,13 +307,13 @@ endless_word_is_cut_anywhere(void **state)
 static void
 tail_that_leaves_no_room_is_whole(void **state)
 {
-    char longest[REASON_BYTES] = {0};
-    char out[REASON_BYTES];
+    char longest[LOST_REASON_TEXT_MAX] = {0};
+    char out[LOST_REASON_TEXT_MAX];
 
     (void)state;
-    memset(longest, 'y', REASON_BYTES - 5);
+    memset(longest, 'y', LOST_REASON_TEXT_MAX - 5);
     reason_write_truncated("connection reset", longest, out);
-    assert_int_equal(strlen(out), REASON_BYTES - 1);
+    assert_int_equal(strlen(out), LOST_REASON_TEXT_MAX - 1);
     assert_non_null(strstr(out, longest));
 }
 

@@ -124,12 +124,14 @@ absence_of_a_decision_is_known_without_memory(void **state)
                               "connection reset");
     engine_progress_background(engine_pair.sides[0].engine);
     assert_int_equal(n_complaints, 1);
-    const uint64_t rule_ns = engine_pair.sides[0].engine->lost[1].rule_ns;
+    const uint64_t decide_by_rule_ns =
+        engine_pair.sides[0].engine->lost[1].decide_by_rule_ns;
     malloc_refuse();
     engine_report_undecided(engine_pair.sides[0].engine, 1);
     malloc_allow();
     engine_progress_background(engine_pair.sides[0].engine);
-    assert_true(engine_pair.sides[0].engine->lost[1].rule_ns < rule_ns);
+    assert_true(engine_pair.sides[0].engine->lost[1].decide_by_rule_ns <
+                decide_by_rule_ns);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
     engine_pair_close(&engine_pair);
 }

@@ -90,7 +90,7 @@ cpu_placement_take_moves_and_binds_nobody(void **state)
                                               .n_ranks = n_processors};
 
         cpu_placement_apply(&cpu_placement);
-        assert_true(cpu_placement.is_applied);
+        assert_true(cpu_placement.is_thread_on_processor);
         is_there =
             sched_getcpu() == cpu_placement_processor(&cpu_placement, &before);
     }
@@ -107,12 +107,12 @@ cpu_placement_take_comes_again_after_a_sleep_but_not_soon(void **state)
 
     (void)state;
     cpu_placement_apply(&cpu_placement);
-    assert_true(cpu_placement.is_applied);
+    assert_true(cpu_placement.is_thread_on_processor);
     cpu_placement_invalidate(&cpu_placement);
-    assert_false(cpu_placement.is_applied);
-    cpu_placement.next_ns = UINT64_MAX;
+    assert_false(cpu_placement.is_thread_on_processor);
+    cpu_placement.next_move_ns = UINT64_MAX;
     cpu_placement_apply(&cpu_placement);
-    assert_false(cpu_placement.is_applied);
+    assert_false(cpu_placement.is_thread_on_processor);
 }
 
 /* Elsewhere in spite of its CPU placement, as the kernel may put it. */
@@ -129,7 +129,7 @@ cpu_placement_return_goes_back_but_not_soon(void **state)
     (void)state;
     assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
     cpu_placement_apply(&cpu_placement);
-    assert_true(cpu_placement.is_applied);
+    assert_true(cpu_placement.is_thread_on_processor);
     assert_int_equal(cpu_placement.processor,
                      cpu_placement_processor(&cpu_placement, &before));
     if (CPU_COUNT(&before) == 1)
@@ -140,13 +140,13 @@ cpu_placement_return_goes_back_but_not_soon(void **state)
         assert_int_equal(sched_setaffinity(0, sizeof(elsewhere), &elsewhere),
                          0);
         assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
-        cpu_placement.next_ns = UINT64_MAX;
+        cpu_placement.next_move_ns = UINT64_MAX;
         cpu_placement_restore(&cpu_placement);
-        cpu_placement.next_ns = 0;
+        cpu_placement.next_move_ns = 0;
         cpu_placement_restore(&cpu_placement);
-        assert_true(cpu_placement.is_applied);
+        assert_true(cpu_placement.is_thread_on_processor);
         is_back = sched_getcpu() == cpu_placement.processor &&
-                  cpu_placement.next_ns > 0;
+                  cpu_placement.next_move_ns > 0;
     }
     assert_true(is_back);
 }

@@ -30,7 +30,7 @@ direct_of(const struct comm_context *context,
                   .size = 2,
                   .count = N_VALUES,
                   .granule = 16,
-                  .n_slot = context_shm_slot_bytes(context) / 4,
+                  .slot_capacity = context_shm_slot_bytes(context) / 4,
                   .has_cma = context_plan_shm_region(context).has_cma},
     };
 }

@@ -142,7 +142,7 @@ flat_sum_of(const struct comm_context *context, int32_t *values, size_t count)
                   .is_in_place = true,
                   .count = count,
                   .granule = 16,
-                  .n_slot = context_shm_slot_bytes(context) / 4},
+                  .slot_capacity = context_shm_slot_bytes(context) / 4},
         .input = values,
         .output = values,
     };

@@ -72,8 +72,8 @@ side_looks_twice(struct side *side)
     int32_t value = 1;
 
     SIDE_CHECK(sum_run(context, &value, 1) == HOOP_OK);
-    SIDE_CHECK(context->n_polls_pending_shm == POLLS_PENDING);
-    for (unsigned i = POLLS_PENDING; i-- > 0;) {
+    SIDE_CHECK(context->n_polls_pending_shm == POLLS_AFTER_OP);
+    for (unsigned i = POLLS_AFTER_OP; i-- > 0;) {
         SIDE_CHECK(flat_sum(context, &value, 1) == HOOP_OK);
         SIDE_CHECK(context->n_polls_pending_shm == i);
     }
@@ -105,7 +105,7 @@ side_roots(struct side *side)
                   .is_in_place = true,
                   .count = 1,
                   .granule = 1,
-                  .n_slot = context_shm_slot_bytes(context) / 4},
+                  .slot_capacity = context_shm_slot_bytes(context) / 4},
         .input = &value,
         .output = &value,
     };
@@ -175,7 +175,7 @@ late_broadcast(struct side *side, int32_t *values)
                   .is_in_place = true,
                   .count = N_LARGE,
                   .granule = 16,
-                  .n_slot = context_shm_slot_bytes(context) / 4},
+                  .slot_capacity = context_shm_slot_bytes(context) / 4},
         .input = values,
         .output = values,
     };
@@ -347,7 +347,7 @@ who_dies_telling_of_another_is_read_to_its_end(void **state)
     (void)state;
     progress_poll(sides[0].engine, 0);
     progress_poll(sides[1].engine, 0);
-    contexts[0]->n_polls_pending_shm = POLLS_PENDING;
+    contexts[0]->n_polls_pending_shm = POLLS_AFTER_OP;
     for (uint32_t i = 0; i < 2; i++) {
         const struct engine_collective sum =
             flat_sum_of(contexts[i], &values[i], 1);

@@ -142,14 +142,14 @@ static int
 side_goes_round(struct side *side)
 {
     enum {
-        N_ROUNDS = 3 * SEQUENCE_ROUNDS + 5
+        N_ROUNDS = 3 * SEQUENCE_N_ROUNDS + 5
     };
     static int32_t values[2][N_ROUNDS];
     struct comm_context *context = side->comms[0].context;
     int32_t *own = values[side->rank];
     struct engine_collective sum = flat_sum_of(context, own, N_ROUNDS);
 
-    sum.shape.n_slot = 1;
+    sum.shape.slot_capacity = 1;
     for (int i = 0; i < N_ROUNDS; i++)
         own[i] = (int32_t)(side->rank + 1) * i;
     SIDE_CHECK(flat_run(sum, context) == HOOP_OK);

@@ -102,12 +102,12 @@ static void
 names_of_operations_and_recoveries_are_known(void **state)
 {
     (void)state;
-    assert_true(recovery_fault_exists("shrink"));
-    assert_true(recovery_fault_exists("agree"));
-    assert_true(recovery_fault_exists("grow"));
-    assert_true(recovery_fault_exists("allreduce"));
-    assert_false(recovery_fault_exists("shrinking"));
-    assert_false(recovery_fault_exists(""));
+    assert_true(fault_call_name_exists("shrink"));
+    assert_true(fault_call_name_exists("agree"));
+    assert_true(fault_call_name_exists("grow"));
+    assert_true(fault_call_name_exists("allreduce"));
+    assert_false(fault_call_name_exists("shrinking"));
+    assert_false(fault_call_name_exists(""));
 }
 
 /* How a process ends that goes through two tries of a shrink. */
@@ -121,7 +121,7 @@ end_of(const char *text)
     if (pid == 0) {
         struct engine engine = {0};
 
-        if (faults_parse(text, 1, recovery_fault_exists, &engine.faults) !=
+        if (faults_parse(text, 1, fault_call_name_exists, &engine.faults) !=
             HOOP_OK)
             _exit(100);
         const uint32_t rules = recovery_fault_begin(&engine, "shrink");

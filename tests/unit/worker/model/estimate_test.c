@@ -28,7 +28,9 @@ cost_of(const struct plan_nodes *nodes,
 {
     const struct simulation_machine machine = link_typical_machine();
     const struct estimate_environment place = {
-        .nodes = nodes, .machine = &machine, .shm_region = {.n_slot = 1 << 16}};
+        .nodes = nodes,
+        .machine = &machine,
+        .shm_region = {.slot_capacity = 1 << 16}};
     double ns = -1;
 
     assert_non_null(entry);

@@ -29,11 +29,11 @@ steps_compare(struct simulation_graph *graph,
     const struct tracked_step *tracked_step = TAILQ_FIRST(&tracker->active);
 
     while (simulation_graph_can_open_round(graph, vrank)) {
-        uint32_t i = SIMULATION_END;
+        uint32_t i = SIMULATION_LIST_END;
 
         assert_int_equal(simulation_graph_open_round(graph, vrank, &i),
                          HOOP_OK);
-        for (; i != SIMULATION_END; i = graph->steps[i].next) {
+        for (; i != SIMULATION_LIST_END; i = graph->steps[i].next) {
             const struct simulation_step *step = &graph->steps[i];
             const bool waits = tracker_step_limit_bytes(tracker, tracked_step) <
                                tracked_step->total;

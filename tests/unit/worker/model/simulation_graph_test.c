@@ -51,8 +51,8 @@ rounds_are_opened_as_those_before_are_settled(void **state)
         simulation_mapping_make_full(&shape);
     const struct simulation_setup setup = setup_of(&mapping, &staircase);
     struct simulation_graph graph;
-    uint32_t first = SIMULATION_END;
-    uint32_t step = SIMULATION_END;
+    uint32_t first = SIMULATION_LIST_END;
+    uint32_t step = SIMULATION_LIST_END;
 
     (void)state;
     assert_int_equal(simulation_graph_init(&graph, &setup), HOOP_OK);
@@ -71,7 +71,7 @@ rounds_are_opened_as_those_before_are_settled(void **state)
     assert_int_equal(graph.steps[step].n_awaited, 0);
     assert_true(graph.steps[step].flow.start_ns > 76);
     assert_int_equal(simulation_graph_pop_follower(&graph, first),
-                     SIMULATION_END);
+                     SIMULATION_LIST_END);
 
     /* What is opened in its place does not begin before it has ended. */
     assert_true(simulation_graph_can_open_round(&graph, 0));
@@ -89,7 +89,7 @@ part_of_the_rounds_begins_without_a_past(void **state)
         simulation_mapping_make_full(&shape);
     struct simulation_setup setup = setup_of(&mapping, &staircase);
     struct simulation_graph graph;
-    uint32_t step = SIMULATION_END;
+    uint32_t step = SIMULATION_LIST_END;
 
     (void)state;
     setup.rounds = (struct simulation_round_range){5, 7};
@@ -189,16 +189,16 @@ flow_of_one_piece_is_followed_at_its_end(void **state)
 static void
 flow_of_many_pieces_is_followed_at_its_first(void **state)
 {
-    const double bytes = 4 * SIMULATION_PIECE;
+    const double bytes = 4 * SIMULATION_PIECE_BYTES;
     const struct simulation_flow earlier = flow_at(1000, bytes);
     struct simulation_flow later = {.bytes = bytes, .byte_ns = 2};
 
     (void)state;
     simulation_flow_delay_after(&later, &earlier, &whole);
     assert_near(simulation_flow_first_piece_ns(&earlier),
-                1010 + SIMULATION_PIECE);
-    assert_near(later.start_ns, 1010 + SIMULATION_PIECE);
-    assert_near(later.end_ns, earlier.end_ns + 2 * SIMULATION_PIECE);
+                1010 + SIMULATION_PIECE_BYTES);
+    assert_near(later.start_ns, 1010 + SIMULATION_PIECE_BYTES);
+    assert_near(later.end_ns, earlier.end_ns + 2 * SIMULATION_PIECE_BYTES);
 }
 
 /* The later step's second half is the earlier one's first. */
@@ -206,16 +206,16 @@ static void
 flow_that_meets_late_may_begin_early(void **state)
 {
     const struct simulation_flow_overlap overlap = {0, 0.5F, 0.5F, 1};
-    const double bytes = 8 * SIMULATION_PIECE;
+    const double bytes = 8 * SIMULATION_PIECE_BYTES;
     const struct simulation_flow earlier = flow_at(0, bytes);
     struct simulation_flow later = {.bytes = bytes, .byte_ns = 0.125};
 
     (void)state;
     simulation_flow_delay_after(&later, &earlier, &overlap);
     assert_near(later.start_ns,
-                10 + SIMULATION_PIECE - 0.5 * bytes * later.byte_ns);
+                10 + SIMULATION_PIECE_BYTES - 0.5 * bytes * later.byte_ns);
     assert_near(later.end_ns,
-                earlier.end_ns / 2 + SIMULATION_PIECE * later.byte_ns);
+                earlier.end_ns / 2 + SIMULATION_PIECE_BYTES * later.byte_ns);
 }
 
 /* The later step's first half is the earlier one's second. */
@@ -223,14 +223,16 @@ static void
 flow_that_meets_early_has_half_its_own_work_after(void **state)
 {
     const struct simulation_flow_overlap overlap = {0.5F, 1, 0, 0.5F};
-    const double bytes = 8 * SIMULATION_PIECE;
+    const double bytes = 8 * SIMULATION_PIECE_BYTES;
     const struct simulation_flow earlier = flow_at(0, bytes);
     struct simulation_flow later = {.bytes = bytes, .byte_ns = 1};
 
     (void)state;
     simulation_flow_delay_after(&later, &earlier, &overlap);
-    assert_near(later.start_ns, earlier.end_ns / 2 + 10 + SIMULATION_PIECE);
-    assert_near(later.end_ns, earlier.end_ns + SIMULATION_PIECE + bytes / 2);
+    assert_near(later.start_ns,
+                earlier.end_ns / 2 + 10 + SIMULATION_PIECE_BYTES);
+    assert_near(later.end_ns,
+                earlier.end_ns + SIMULATION_PIECE_BYTES + bytes / 2);
 }
 
 static void
@@ -251,7 +253,8 @@ static void
 arrival_of_one_piece_is_taken_when_all_is_there(void **state)
 {
     struct simulation_flow one = {.bytes = 10, .byte_ns = 1};
-    struct simulation_flow many = {.bytes = 2 * SIMULATION_PIECE, .byte_ns = 1};
+    struct simulation_flow many = {.bytes = 2 * SIMULATION_PIECE_BYTES,
+                                   .byte_ns = 1};
 
     (void)state;
     simulation_flow_delay_to_arrival(&one, 100, 200);
@@ -259,7 +262,7 @@ arrival_of_one_piece_is_taken_when_all_is_there(void **state)
     assert_near(one.end_ns, 210);
     simulation_flow_delay_to_arrival(&many, 100, 200);
     assert_near(many.start_ns, 100);
-    assert_near(many.end_ns, 200 + SIMULATION_PIECE);
+    assert_near(many.end_ns, 200 + SIMULATION_PIECE_BYTES);
 }
 
 int

@@ -100,7 +100,7 @@ ranks_of_a_node_share_its_processors(void **state)
 static void
 small_work_passes_by_large(void **state)
 {
-    const double large = 4 * SIMULATION_PIECE;
+    const double large = 4 * SIMULATION_PIECE_BYTES;
 
     assert_near(work(*state, 0, 0, large), large);
     assert_near(work(*state, 0, 10, 100), 110);
@@ -174,11 +174,12 @@ message_between_nodes_takes_the_long_way(void **state)
 static void
 large_message_is_on_its_way_at_the_first_piece(void **state)
 {
-    const double bytes = 16 * SIMULATION_PIECE;
+    const double bytes = 16 * SIMULATION_PIECE_BYTES;
     const struct simulation_arrival_times arrival = carry(*state, 0, 1, bytes);
 
-    assert_near(arrival.first_ns, SIMULATION_PIECE + SIMULATION_PIECE + 100);
-    assert_near(arrival.last_ns, bytes + SIMULATION_PIECE + 100);
+    assert_near(arrival.first_ns,
+                SIMULATION_PIECE_BYTES + SIMULATION_PIECE_BYTES + 100);
+    assert_near(arrival.last_ns, bytes + SIMULATION_PIECE_BYTES + 100);
 }
 
 static void
@@ -237,7 +238,7 @@ vrank_works_for_those_behind_it(void **state)
         .shape = &shape,
         .n_vranks = 1,
         .n_nodes = 1,
-        .n_behind = 6,
+        .n_represented_ranks = 6,
         .is_reduced = true,
     };
     struct fixture fixture;

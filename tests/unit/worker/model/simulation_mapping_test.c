@@ -65,7 +65,7 @@ ring_on_one_node_needs_one_vrank(void **state)
     (void)state;
     assert_true(is_fair(&algorithm_allreduce_ring, &shape, &mapping));
     assert_int_equal(mapping.n_vranks, 1);
-    assert_int_equal(mapping.n_behind, 12);
+    assert_int_equal(mapping.n_represented_ranks, 12);
     assert_false(simulation_mapping_crosses_nodes(&mapping, 0, 1));
     assert_int_equal(simulation_mapping_vrank_of(&mapping, 7), 0);
 }
@@ -81,7 +81,7 @@ ring_on_lonely_nodes_needs_one_vrank(void **state)
     (void)state;
     assert_true(is_fair(&algorithm_allreduce_ring, &shape, &mapping));
     assert_int_equal(mapping.n_vranks, 1);
-    assert_int_equal(mapping.n_behind, 1);
+    assert_int_equal(mapping.n_represented_ranks, 1);
     assert_true(simulation_mapping_crosses_nodes(&mapping, 0, 1));
     plan_nodes_destroy(nodes);
 }

@@ -113,7 +113,7 @@ message_between_nodes_takes_the_other_way(void **state)
 static void
 large_message_takes_its_slowest_part(void **state)
 {
-    const double piece = SIMULATION_PIECE;
+    const double piece = SIMULATION_PIECE_BYTES;
     const double bytes = 1024 * piece;
     const struct plan_shape shape = {.size = 2,
                                      .granule = 1,
@@ -129,7 +129,7 @@ large_message_takes_its_slowest_part(void **state)
 static void
 chain_moves_large_messages_on_while_they_come(void **state)
 {
-    const double bytes = 4096.0 * SIMULATION_PIECE;
+    const double bytes = 4096.0 * SIMULATION_PIECE_BYTES;
     const struct simulation_machine wire = {
         .latency_inside_ns = 100, .link_inside_ns = 1, .n_processors = 8};
     const struct simulation_machine copies = {
@@ -141,7 +141,7 @@ chain_moves_large_messages_on_while_they_come(void **state)
 
     (void)state;
     assert_near(run_on(&wire, &algorithm_broadcast_chain, &shape).time_ns,
-                bytes + 7 * 100 + 6.0 * SIMULATION_PIECE);
+                bytes + 7 * 100 + 6.0 * SIMULATION_PIECE_BYTES);
     assert_within(run_on(&copies, &algorithm_broadcast_chain, &shape).time_ns,
                   3 * bytes, 0.01);
 }
@@ -276,8 +276,11 @@ same_question_has_the_same_answer(void **state)
     size_t n = 0;
     const struct registry_algorithm *entries = registry_all_entries(&n);
     struct plan_nodes *nodes = nodes_of(13, 3);
-    const struct plan_shape shape = {
-        .size = 13, .granule = 16, .count = 1001, .nodes = nodes, .n_slot = 50};
+    const struct plan_shape shape = {.size = 13,
+                                     .granule = 16,
+                                     .count = 1001,
+                                     .nodes = nodes,
+                                     .slot_capacity = 50};
 
     (void)state;
     for (size_t i = 0; i < n; i++) {
@@ -445,7 +448,7 @@ simulation_shm_run_on(const struct simulation_machine *on,
                       size_t count)
 {
     const struct plan_shape shape = {
-        .size = size, .count = count, .granule = 16, .n_slot = 1 << 14};
+        .size = size, .count = count, .granule = 16, .slot_capacity = 1 << 14};
     struct simulation_result result = {0};
 
     assert_int_equal(simulation_shm_run(algorithm, &shape, 4, on, &result),

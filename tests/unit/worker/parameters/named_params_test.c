@@ -351,7 +351,7 @@ operands_are_listed_in_order(void **state)
     static const struct {
         const char *operands;
         const char *listed; /* parameters */
-        struct param_counts counts;
+        struct param_operand_counts counts;
     } rows[] = {
         {"", "", {0, 0, 0}},
         {"...", "", {0, 0, 0}},
@@ -371,7 +371,7 @@ operands_are_listed_in_order(void **state)
         struct pool pool = {0};
         struct hoop_operand *operands;
         struct hoop_param *listed[8];
-        struct param_counts counts;
+        struct param_operand_counts counts;
         const char *text = rows[i].operands;
         const size_t n = read_list(&pool, &text, &operands);
 
@@ -379,7 +379,8 @@ operands_are_listed_in_order(void **state)
                          HOOP_OK);
         assert_int_equal(counts.n_tensors, rows[i].counts.n_tensors);
         assert_int_equal(counts.n_params, rows[i].counts.n_params);
-        assert_int_equal(counts.n_need_grads, rows[i].counts.n_need_grads);
+        assert_int_equal(counts.n_requiring_grad,
+                         rows[i].counts.n_requiring_grad);
         assert_int_equal(param_operands_collect(operands, n, listed),
                          strlen(rows[i].listed));
         for (size_t k = 0; rows[i].listed[k]; k++)
@@ -392,7 +393,7 @@ operands_that_nest_too_deep_are_refused(void **state)
 {
     struct hoop_operand lists[HOOP_MAX_NESTING + 1] = {{0}};
     struct hoop_operand endless = {.n_items = 1};
-    struct param_counts counts;
+    struct param_operand_counts counts;
 
     (void)state;
     lists[0].param = &params[0];
@@ -417,7 +418,7 @@ operands_that_are_wrong_are_refused(void **state)
 {
     const struct hoop_operand both = {&params[0], &(struct hoop_operand){0}, 1};
     const struct hoop_operand nowhere = {.n_items = 2};
-    struct param_counts counts = {7, 7, 7};
+    struct param_operand_counts counts = {7, 7, 7};
 
     (void)state;
     assert_int_equal(param_operands_check_count(&both, 1, &counts),

@@ -24,7 +24,7 @@ activation_store_has_a_place_for_each(void **state)
 
     (void)state;
     assert_int_equal(activation_store_init(&activation_store, &shape), HOOP_OK);
-    for (unsigned i = 0; i < ACTIVATION_KINDS * 2 * 3; i++) {
+    for (unsigned i = 0; i < ACTIVATION_N_KINDS * 2 * 3; i++) {
         struct activation_slot *place = activation_store_slot(
             &activation_store, (enum activation_kind)(i / 6), i / 3 % 2, i % 3);
 
@@ -90,7 +90,7 @@ abort_message_is_no_other_tensor(void **state)
     tensor.shape.n_dims--;
     assert_false(abort_message_unpack(&tensor, &heard));
     tensor.shape.n_dims++;
-    bytes[ABORT_MESSAGE_NAME - 1] ^= 1;
+    bytes[ABORT_MESSAGE_MAGIC_BYTES - 1] ^= 1;
     assert_false(abort_message_unpack(&tensor, &heard));
     assert_false(abort_message_unpack(&(struct hoop_tensor){0}, &heard));
 }
@@ -104,7 +104,8 @@ abort_message_from_outside_is_a_failure_whose_text_ends(void **state)
 
     (void)state;
     const struct hoop_tensor tensor = abort_message_pack(&abort_message, bytes);
-    memset(bytes + ABORT_MESSAGE_NAME + 4, 'x', LIMIT_ABORT_MESSAGE_TEXT);
+    memset(bytes + ABORT_MESSAGE_MAGIC_BYTES + 4, 'x',
+           LIMIT_ABORT_MESSAGE_TEXT);
     assert_true(abort_message_unpack(&tensor, &heard));
     assert_int_equal(heard.status, HOOP_E_UNKNOWN);
     assert_int_equal(strlen(heard.text), LIMIT_ABORT_MESSAGE_TEXT - 1);

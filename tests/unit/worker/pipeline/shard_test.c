@@ -70,7 +70,7 @@ shapes_that_differ_have_shares_that_differ(void **state)
     const struct hoop_tensor b = {.dtype = HOOP_INT8, .shape = {2, {3, 2}}};
     const struct hoop_shape shard = shard_of_rank(&a, 0, 2).shape;
     const struct hoop_shape other = shard_of_rank(&b, 0, 2).shape;
-    const struct hoop_tensor none = shard_empty(HOOP_INT8);
+    const struct hoop_tensor none = shard_make_empty(HOOP_INT8);
 
     (void)state;
     assert_false(shape_equal(&shard, &other));

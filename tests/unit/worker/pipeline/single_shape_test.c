@@ -103,7 +103,7 @@ anything_else_is_no_shape(void **state)
 
 enum {
     STAGES_MAX = 8,
-    NOTHING = P2P_ORDER_DIRECTIONS /* a stage that is done */
+    NOTHING = P2P_N_DIRECTIONS /* a stage that is done */
 };
 
 /* Which transfers there are: bit s of forward is the one from s to s + 1, of
@@ -232,7 +232,7 @@ static void
 alone_each_send_has_its_receive(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < P2P_ORDER_DIRECTIONS; i++)
+    for (uint32_t i = 0; i < P2P_N_DIRECTIONS; i++)
         assert_int_equal(p2p_direction_peer((enum hoop_p2p_direction)i, 0, 1),
                          0);
     assert_int_equal(p2p_direction_pass(HOOP_P2P_SEND_NEXT),
@@ -244,7 +244,7 @@ alone_each_send_has_its_receive(void **state)
 static void
 orders_are_megatrons(void **state)
 {
-    static const enum hoop_p2p_direction expected[][P2P_ORDER_DIRECTIONS] = {
+    static const enum hoop_p2p_direction expected[][P2P_N_DIRECTIONS] = {
         {HOOP_P2P_SEND_PREV, HOOP_P2P_RECV_PREV, HOOP_P2P_SEND_NEXT,
          HOOP_P2P_RECV_NEXT},
         {HOOP_P2P_SEND_NEXT, HOOP_P2P_RECV_PREV, HOOP_P2P_SEND_PREV,
@@ -272,7 +272,7 @@ directions_of_kind(enum p2p_order order,
     const enum hoop_p2p_direction *all = p2p_order_directions(order, rank);
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < P2P_ORDER_DIRECTIONS; i++) {
+    for (uint32_t i = 0; i < P2P_N_DIRECTIONS; i++) {
         if (p2p_direction_kind(all[i]) == kind)
             out_directions[n++] = all[i];
     }

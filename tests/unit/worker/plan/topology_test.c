@@ -38,9 +38,10 @@ ring_side_own_is_left_at_rank_zero_only(void **state)
     struct plan_shape shape = {.size = 4};
 
     (void)state;
-    assert_int_equal(ring_operand_side(&shape), PLAN_OWN_LEFT);
+    assert_int_equal(ring_operand_side(&shape), PLAN_OWN_IS_LEFT_OPERAND);
     for (shape.rank = 1; shape.rank < shape.size; shape.rank++)
-        assert_int_equal(ring_operand_side(&shape), PLAN_ARRIVED_LEFT);
+        assert_int_equal(ring_operand_side(&shape),
+                         PLAN_RECEIVED_IS_LEFT_OPERAND);
 }
 
 static void

@@ -55,7 +55,8 @@ name_of(const struct table *table,
         enum collective_kind collective,
         uint64_t n_bytes)
 {
-    return tuning_table_find_algorithm(table, collective, TABLE_EVEN, n_bytes)
+    return tuning_table_find_algorithm(table, collective,
+                                       TABLE_FORM_EVEN_BLOCKS, n_bytes)
         ->algorithm->name;
 }
 
@@ -159,7 +160,7 @@ choice_is_about_the_best(void **state)
         for (size_t i = 0; i < n_entries; i++) {
             const struct registry_algorithm *chosen =
                 tuning_table_find_algorithm(&table, entries[i].collective,
-                                            TABLE_EVEN, n_bytes);
+                                            TABLE_FORM_EVEN_BLOCKS, n_bytes);
             double chosen_ns;
             double ns;
 
@@ -187,11 +188,11 @@ uneven_rows_have_nothing_for_even_blocks_only(void **state)
 
     (void)state;
     for (uint64_t n_bytes = 1; n_bytes < 1 << 30; n_bytes *= 2)
-        assert_string_equal(tuning_table_find_algorithm(&table,
-                                                        COLLECTIVE_ALLTOALL,
-                                                        TABLE_UNEVEN, n_bytes)
-                                ->algorithm->name,
-                            "pairwise");
+        assert_string_equal(
+            tuning_table_find_algorithm(&table, COLLECTIVE_ALLTOALL,
+                                        TABLE_FORM_UNEVEN_BLOCKS, n_bytes)
+                ->algorithm->name,
+            "pairwise");
     plan_nodes_destroy(nodes);
 }
 
@@ -206,9 +207,10 @@ rows_ascend_to_the_largest_size(void **state)
         const struct table table = table_of(nodes, "");
 
         for (size_t j = 0; j < COLLECTIVE_KINDS; j++) {
-            const struct tuning_table_row *row = &table.rows[j][TABLE_EVEN];
+            const struct tuning_table_row *row =
+                &table.rows[j][TABLE_FORM_EVEN_BLOCKS];
 
-            assert_in_range(row->n_points, 1, TABLE_POINTS);
+            assert_in_range(row->n_points, 1, TABLE_SWITCH_POINTS_MAX);
             for (uint32_t k = 1; k < row->n_points; k++)
                 assert_true(row->points[k - 1].up_to_bytes <
                             row->points[k].up_to_bytes);

@@ -30,8 +30,9 @@ table_recorded(enum defaults_kind kind,
 }
 
 static const struct plan_shm_region none = {0};
-static const struct plan_shm_region closed = {.n_slot = 1 << 16};
-static const struct plan_shm_region open = {.n_slot = 1 << 16, .has_cma = true};
+static const struct plan_shm_region closed = {.slot_capacity = 1 << 16};
+static const struct plan_shm_region open = {.slot_capacity = 1 << 16,
+                                            .has_cma = true};
 
 static struct table
 table_of_sheet(const struct defaults_ruleset *ruleset)
@@ -71,7 +72,8 @@ is_untouched(const struct table *table)
         size_t n_entries;
         const struct registry_algorithm *first =
             registry_collective_entries(i, &n_entries);
-        const struct tuning_table_row *row = &table->rows[i][TABLE_EVEN];
+        const struct tuning_table_row *row =
+            &table->rows[i][TABLE_FORM_EVEN_BLOCKS];
 
         if (row->n_points != 1 || row->points[0].entry != first)
             return false;
@@ -87,7 +89,7 @@ row_check(const struct defaults_ruleset *ruleset,
     uint64_t before = 0;
 
     for (size_t i = 0; before < UINT64_MAX; i++) {
-        assert_in_range(i, 0, TABLE_POINTS - 1);
+        assert_in_range(i, 0, TABLE_SWITCH_POINTS_MAX - 1);
         const struct registry_algorithm *entry =
             registry_entry_of_algorithm(points[i].algorithm);
 
@@ -133,12 +135,14 @@ recorded_algorithm_is_taken_up_to_its_size(void **state)
 
         for (unsigned j = 0; j < COLLECTIVE_KINDS; j++)
             for (const struct defaults_switch_point *point = ruleset->rows[j];
-                 point < ruleset->rows[j] + TABLE_POINTS && point->algorithm;
+                 point < ruleset->rows[j] + TABLE_SWITCH_POINTS_MAX &&
+                 point->algorithm;
                  point++)
-                assert_ptr_equal(tuning_table_find_algorithm(
-                                     &table, j, TABLE_EVEN, point->up_to_bytes)
-                                     ->algorithm,
-                                 point->algorithm);
+                assert_ptr_equal(
+                    tuning_table_find_algorithm(
+                        &table, j, TABLE_FORM_EVEN_BLOCKS, point->up_to_bytes)
+                        ->algorithm,
+                    point->algorithm);
     }
 }
 
@@ -152,7 +156,8 @@ uneven_blocks_keep_what_can_do_them(void **state)
         const struct table table = table_of_sheet(ruleset);
 
         for (unsigned j = 0; j < COLLECTIVE_KINDS; j++) {
-            const struct tuning_table_row *row = &table.rows[j][TABLE_UNEVEN];
+            const struct tuning_table_row *row =
+                &table.rows[j][TABLE_FORM_UNEVEN_BLOCKS];
 
             for (uint32_t k = 0; k < row->n_points; k++)
                 assert_false(row->points[k].entry->is_even_only);
@@ -187,8 +192,8 @@ other_places_are_left_to_the_model(void **state)
 static const struct algorithm *
 allgather_of(const struct table *table, uint64_t n_bytes)
 {
-    return tuning_table_find_algorithm(table, COLLECTIVE_ALLGATHER, TABLE_EVEN,
-                                       n_bytes)
+    return tuning_table_find_algorithm(table, COLLECTIVE_ALLGATHER,
+                                       TABLE_FORM_EVEN_BLOCKS, n_bytes)
         ->algorithm;
 }
 
@@ -203,7 +208,8 @@ large_ones_are_direct_where_nothing_was_recorded(void **state)
     assert_false(allgather_of(&table, 1024)->is_direct);
     assert_true(allgather_of(&table, 1 << 20)->is_direct);
     assert_false(tuning_table_find_algorithm(&table, COLLECTIVE_ALLTOALL,
-                                             TABLE_UNEVEN, UINT64_MAX)
+                                             TABLE_FORM_UNEVEN_BLOCKS,
+                                             UINT64_MAX)
                      ->algorithm->is_direct);
 }
 

@@ -234,7 +234,7 @@ side_between(struct side *side)
 static int
 side_declines(struct side *side)
 {
-    return side_measures(side, 1, LINK_PROBE_DECLINES);
+    return side_measures(side, 1, LINK_PROBE_SKIPS);
 }
 
 static void

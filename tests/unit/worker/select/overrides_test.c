@@ -81,7 +81,7 @@ static void
 direct_algorithms_need_ranks_that_read_each_others_memory(void **state)
 {
     struct plan_nodes here = {.n_ranks = 4, .n_nodes = 1};
-    struct plan_shm_region shm_region = {.n_slot = 1 << 16};
+    struct plan_shm_region shm_region = {.slot_capacity = 1 << 16};
     struct overrides overrides;
 
     (void)state;

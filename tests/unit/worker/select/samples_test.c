@@ -269,7 +269,7 @@ lines_add(struct lines *lines, const char *line, unsigned n)
 
 /* A table of the first of each, changed. */
 static struct table
-table_in_hall(const struct lines *lines, uint32_t n_ranks, size_t n_slot)
+table_in_hall(const struct lines *lines, uint32_t n_ranks, size_t slot_capacity)
 {
     static const uint32_t names[8] = {0};
     struct plan_nodes *nodes = NULL;
@@ -280,7 +280,8 @@ table_in_hall(const struct lines *lines, uint32_t n_ranks, size_t n_slot)
     assert_int_equal(plan_nodes_create(names, n_ranks, &nodes), HOOP_OK);
     assert_int_equal(
         samples_parse("here", lines->text, lines->n_bytes, &samples), HOOP_OK);
-    samples_apply(samples, nodes, &(struct plan_shm_region){.n_slot = n_slot},
+    samples_apply(samples, nodes,
+                  &(struct plan_shm_region){.slot_capacity = slot_capacity},
                   &table);
     plan_nodes_destroy(nodes);
     samples_destroy(samples);
@@ -299,10 +300,10 @@ assert_choice(const struct table *table,
               uint64_t n_bytes,
               const char *name)
 {
-    assert_string_equal(
-        tuning_table_find_algorithm(table, collective, TABLE_EVEN, n_bytes)
-            ->algorithm->name,
-        name);
+    assert_string_equal(tuning_table_find_algorithm(
+                            table, collective, TABLE_FORM_EVEN_BLOCKS, n_bytes)
+                            ->algorithm->name,
+                        name);
 }
 
 static void
@@ -403,11 +404,12 @@ uneven_blocks_keep_what_can_do_them(void **state)
     const struct table table = table_after(&lines, 4);
     assert_choice(&table, COLLECTIVE_ALLTOALL, 8, "bruck");
     assert_string_equal(tuning_table_find_algorithm(&table, COLLECTIVE_ALLTOALL,
-                                                    TABLE_UNEVEN, 8)
+                                                    TABLE_FORM_UNEVEN_BLOCKS, 8)
                             ->algorithm->name,
                         "pairwise");
-    assert_string_equal(tuning_table_find_algorithm(
-                            &table, COLLECTIVE_ALLGATHER, TABLE_UNEVEN, 8)
+    assert_string_equal(tuning_table_find_algorithm(&table,
+                                                    COLLECTIVE_ALLGATHER,
+                                                    TABLE_FORM_UNEVEN_BLOCKS, 8)
                             ->algorithm->name,
                         "bruck");
 }
@@ -430,8 +432,8 @@ full_row_ends_well(void **state)
     }
     const struct table table = table_after(&lines, 4);
     const struct tuning_table_row *row =
-        &table.rows[COLLECTIVE_BROADCAST][TABLE_EVEN];
-    assert_int_equal(row->n_points, TABLE_POINTS);
+        &table.rows[COLLECTIVE_BROADCAST][TABLE_FORM_EVEN_BLOCKS];
+    assert_int_equal(row->n_points, TABLE_SWITCH_POINTS_MAX);
     assert_choice(&table, COLLECTIVE_BROADCAST, 1, "chain");
     assert_choice(&table, COLLECTIVE_BROADCAST, 2, "binomial");
     assert_choice(&table, COLLECTIVE_BROADCAST, 16, "chain");

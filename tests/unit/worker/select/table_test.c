@@ -28,14 +28,15 @@ new_table_takes_the_first_of_each(void **state)
     (void)state;
     tuning_table_init(&table);
     for (unsigned i = 0; i < COLLECTIVE_KINDS; i++) {
-        assert_ptr_equal(tuning_table_find_algorithm(&table, i, TABLE_EVEN, 0),
+        assert_ptr_equal(
+            tuning_table_find_algorithm(&table, i, TABLE_FORM_EVEN_BLOCKS, 0),
+            first_of(i));
+        assert_ptr_equal(tuning_table_find_algorithm(
+                             &table, i, TABLE_FORM_EVEN_BLOCKS, UINT64_MAX),
                          first_of(i));
-        assert_ptr_equal(
-            tuning_table_find_algorithm(&table, i, TABLE_EVEN, UINT64_MAX),
-            first_of(i));
-        assert_ptr_equal(
-            tuning_table_find_algorithm(&table, i, TABLE_UNEVEN, 4096),
-            first_of(i));
+        assert_ptr_equal(tuning_table_find_algorithm(
+                             &table, i, TABLE_FORM_UNEVEN_BLOCKS, 4096),
+                         first_of(i));
     }
 }
 
@@ -50,21 +51,23 @@ size_on_the_point_belongs_below_it(void **state)
 
     (void)state;
     tuning_table_init(&table);
-    table.rows[COLLECTIVE_ALLREDUCE][TABLE_EVEN] = (struct tuning_table_row){
-        .n_points = 2,
-        .points = {{1024, &small}, {UINT64_MAX, &large}},
-    };
+    table.rows[COLLECTIVE_ALLREDUCE][TABLE_FORM_EVEN_BLOCKS] =
+        (struct tuning_table_row){
+            .n_points = 2,
+            .points = {{1024, &small}, {UINT64_MAX, &large}},
+        };
     assert_ptr_equal(tuning_table_find_algorithm(&table, COLLECTIVE_ALLREDUCE,
-                                                 TABLE_EVEN, 0),
+                                                 TABLE_FORM_EVEN_BLOCKS, 0),
                      &small);
     assert_ptr_equal(tuning_table_find_algorithm(&table, COLLECTIVE_ALLREDUCE,
-                                                 TABLE_EVEN, 1024),
+                                                 TABLE_FORM_EVEN_BLOCKS, 1024),
                      &small);
     assert_ptr_equal(tuning_table_find_algorithm(&table, COLLECTIVE_ALLREDUCE,
-                                                 TABLE_EVEN, 1025),
+                                                 TABLE_FORM_EVEN_BLOCKS, 1025),
                      &large);
     assert_ptr_equal(tuning_table_find_algorithm(&table, COLLECTIVE_ALLREDUCE,
-                                                 TABLE_EVEN, UINT64_MAX),
+                                                 TABLE_FORM_EVEN_BLOCKS,
+                                                 UINT64_MAX),
                      &large);
 }
 
@@ -79,15 +82,16 @@ overrides_algorithm_does_all_sizes(void **state)
     (void)state;
     tuning_table_init(&table);
     tuning_table_apply_overrides(&table, &overrides);
-    assert_ptr_equal(
-        tuning_table_find_algorithm(&table, COLLECTIVE_REDUCE, TABLE_EVEN, 8),
-        &wanted);
     assert_ptr_equal(tuning_table_find_algorithm(&table, COLLECTIVE_REDUCE,
-                                                 TABLE_UNEVEN, 1 << 30),
+                                                 TABLE_FORM_EVEN_BLOCKS, 8),
+                     &wanted);
+    assert_ptr_equal(tuning_table_find_algorithm(&table, COLLECTIVE_REDUCE,
+                                                 TABLE_FORM_UNEVEN_BLOCKS,
+                                                 1 << 30),
                      &wanted);
     assert_ptr_equal(table.overrides.entries[COLLECTIVE_REDUCE], &wanted);
     assert_ptr_equal(tuning_table_find_algorithm(&table, COLLECTIVE_BROADCAST,
-                                                 TABLE_EVEN, 8),
+                                                 TABLE_FORM_EVEN_BLOCKS, 8),
                      first_of(COLLECTIVE_BROADCAST));
 }
 
@@ -104,10 +108,10 @@ overrides_algorithm_for_even_blocks_leaves_uneven_ones(void **state)
     tuning_table_init(&table);
     tuning_table_apply_overrides(&table, &overrides);
     assert_ptr_equal(tuning_table_find_algorithm(&table, COLLECTIVE_ALLGATHER,
-                                                 TABLE_EVEN, 8),
+                                                 TABLE_FORM_EVEN_BLOCKS, 8),
                      &wanted);
     assert_ptr_equal(tuning_table_find_algorithm(&table, COLLECTIVE_ALLGATHER,
-                                                 TABLE_UNEVEN, 8),
+                                                 TABLE_FORM_UNEVEN_BLOCKS, 8),
                      first_of(COLLECTIVE_ALLGATHER));
 }
 
@@ -117,8 +121,8 @@ collective_without_points_is_not_found(void **state)
     const struct table table = {.machine = {.n_processors = 1}};
 
     (void)state;
-    assert_null(
-        tuning_table_find_algorithm(&table, COLLECTIVE_SCAN, TABLE_EVEN, 8));
+    assert_null(tuning_table_find_algorithm(&table, COLLECTIVE_SCAN,
+                                            TABLE_FORM_EVEN_BLOCKS, 8));
 }
 
 /* As many points and overridden algorithms as the registry has. */
@@ -130,17 +134,18 @@ table_rich(void)
     tuning_table_init(&table);
     table.machine = link_typical_machine();
     for (unsigned i = 0; i < COLLECTIVE_KINDS; i++) {
-        struct tuning_table_row *row = &table.rows[i][TABLE_EVEN];
+        struct tuning_table_row *row = &table.rows[i][TABLE_FORM_EVEN_BLOCKS];
         size_t n_entries;
         const struct registry_algorithm *entries =
             registry_collective_entries(i, &n_entries);
 
         if (n_entries == 0)
             continue;
-        row->n_points = TABLE_POINTS;
-        for (size_t j = 0; j < TABLE_POINTS; j++)
+        row->n_points = TABLE_SWITCH_POINTS_MAX;
+        for (size_t j = 0; j < TABLE_SWITCH_POINTS_MAX; j++)
             row->points[j] = (struct tuning_table_switch_point){
-                j + 1 < TABLE_POINTS ? (uint64_t)1 << (40 + j) : UINT64_MAX,
+                j + 1 < TABLE_SWITCH_POINTS_MAX ? (uint64_t)1 << (40 + j)
+                                                : UINT64_MAX,
                 &entries[j % n_entries],
             };
         table.n_sample_bytes = 77;
@@ -157,7 +162,7 @@ assert_rows_equal(const struct table *one, const struct table *other)
     for (unsigned i = 0; i < COLLECTIVE_KINDS; i++) {
         assert_ptr_equal(one->overrides.entries[i],
                          other->overrides.entries[i]);
-        for (unsigned form = 0; form < TABLE_FORMS; form++) {
+        for (unsigned form = 0; form < N_TABLE_FORMS; form++) {
             const struct tuning_table_row *left = &one->rows[i][form];
             const struct tuning_table_row *right = &other->rows[i][form];
 
@@ -220,13 +225,14 @@ uneven_row_of_its_own_travels(void **state)
     size_t n_entries;
 
     (void)state;
-    table.rows[COLLECTIVE_ALLGATHER][TABLE_UNEVEN] = (struct tuning_table_row){
-        .n_points = 2,
-        .points = {{77, registry_collective_entries(COLLECTIVE_ALLGATHER,
-                                                    &n_entries)},
-                   {UINT64_MAX, registry_collective_entries(
-                                    COLLECTIVE_ALLGATHER, &n_entries)}},
-    };
+    table.rows[COLLECTIVE_ALLGATHER][TABLE_FORM_UNEVEN_BLOCKS] =
+        (struct tuning_table_row){
+            .n_points = 2,
+            .points = {{77, registry_collective_entries(COLLECTIVE_ALLGATHER,
+                                                        &n_entries)},
+                       {UINT64_MAX, registry_collective_entries(
+                                        COLLECTIVE_ALLGATHER, &n_entries)}},
+        };
     assert_int_equal(tuning_table_encode(&table, bytes), HOOP_OK);
     assert_int_equal(tuning_table_decode(bytes, &back), HOOP_OK);
     assert_rows_equal(&table, &back);
@@ -238,7 +244,7 @@ struct row {
     uint64_t form;
     const char *overrides;
     const char *algorithm;
-    uint64_t sizes[TABLE_POINTS + 1];
+    uint64_t sizes[TABLE_SWITCH_POINTS_MAX + 1];
     size_t n_sizes;
 };
 

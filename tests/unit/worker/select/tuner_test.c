@@ -89,10 +89,11 @@ table_holds_what_was_said(void **state)
     assert_string_equal(
         table.overrides.entries[COLLECTIVE_ALLREDUCE]->algorithm->name, "ring");
     assert_true(table.machine.latency_inside_ns == 1e6);
-    assert_string_equal(
-        tuning_table_find_algorithm(&table, COLLECTIVE_ALLREDUCE, TABLE_EVEN, 8)
-            ->algorithm->name,
-        "ring");
+    assert_string_equal(tuning_table_find_algorithm(&table,
+                                                    COLLECTIVE_ALLREDUCE,
+                                                    TABLE_FORM_EVEN_BLOCKS, 8)
+                            ->algorithm->name,
+                        "ring");
     plan_nodes_destroy(nodes);
     tuner_destroy(tuner);
 }
@@ -103,7 +104,7 @@ flat_algorithm_is_forced_only_where_there_is_a_hall(void **state)
 {
     struct plan_nodes *nodes = nodes_of((uint32_t[]){0, 0, 0}, 3);
     struct tuner *tuner = tuner_of("allreduce:flat", "latency=1ms");
-    const struct plan_shm_region shm_region = {.n_slot = 1 << 16};
+    const struct plan_shm_region shm_region = {.slot_capacity = 1 << 16};
     struct table table;
 
     (void)state;
@@ -111,16 +112,17 @@ flat_algorithm_is_forced_only_where_there_is_a_hall(void **state)
                      HOOP_E_PRECONDITION);
     assert_int_equal(tuner_build_table(tuner, nodes, &shm_region, NULL, &table),
                      HOOP_OK);
-    assert_string_equal(
-        tuning_table_find_algorithm(&table, COLLECTIVE_ALLREDUCE, TABLE_EVEN, 8)
-            ->algorithm->name,
-        "flat");
+    assert_string_equal(tuning_table_find_algorithm(&table,
+                                                    COLLECTIVE_ALLREDUCE,
+                                                    TABLE_FORM_EVEN_BLOCKS, 8)
+                            ->algorithm->name,
+                        "flat");
     tuner_adopt_agreed_table(tuner, &table);
     assert_int_equal(tuner_build_table(tuner, nodes, NULL, NULL, &table),
                      HOOP_OK);
-    assert_false(
-        tuning_table_find_algorithm(&table, COLLECTIVE_ALLREDUCE, TABLE_EVEN, 8)
-            ->algorithm->is_shm);
+    assert_false(tuning_table_find_algorithm(&table, COLLECTIVE_ALLREDUCE,
+                                             TABLE_FORM_EVEN_BLOCKS, 8)
+                     ->algorithm->is_shm);
     plan_nodes_destroy(nodes);
     tuner_destroy(tuner);
 }
@@ -168,7 +170,7 @@ tables_of_many_forms_are_kept_within_bounds(void **state)
             assert_int_equal(
                 tuner_build_table(tuner, nodes, NULL, NULL, &table), HOOP_OK);
             assert_non_null(tuning_table_find_algorithm(
-                &table, COLLECTIVE_ALLREDUCE, TABLE_EVEN, 8));
+                &table, COLLECTIVE_ALLREDUCE, TABLE_FORM_EVEN_BLOCKS, 8));
             plan_nodes_destroy(nodes);
         }
     }
@@ -250,8 +252,8 @@ broadcast_of(struct tuner *tuner, const struct plan_nodes *nodes)
 
     assert_int_equal(tuner_build_table(tuner, nodes, NULL, NULL, &table),
                      HOOP_OK);
-    return tuning_table_find_algorithm(&table, COLLECTIVE_BROADCAST, TABLE_EVEN,
-                                       8)
+    return tuning_table_find_algorithm(&table, COLLECTIVE_BROADCAST,
+                                       TABLE_FORM_EVEN_BLOCKS, 8)
         ->algorithm->name;
 }
 

@@ -211,7 +211,7 @@ assert_config_equal(const struct config *a, const struct config *b)
     assert_int_equal(a->shm_negotiation, b->shm_negotiation);
     assert_int_equal(a->attaching, b->attaching);
     assert_int_equal(a->is_encrypted, b->is_encrypted);
-    assert_int_equal(a->is_summing, b->is_summing);
+    assert_int_equal(a->has_frame_checksums, b->has_frame_checksums);
     assert_int_equal(a->n_streams, b->n_streams);
     assert_int_equal(a->spinning, b->spinning);
     assert_int_equal(a->log_level, b->log_level);

@@ -43,7 +43,7 @@ static void
 fork_closes_and_tells_while_a_session_lives(void **state)
 {
     int n_calls = 0;
-    struct fork_watch watch = {.on_child = count, .owner = &n_calls};
+    struct fork_watch watch = {.on_fork_child = count, .owner = &n_calls};
     struct fork_watch other = watch;
     const int fd = dup(1);
 

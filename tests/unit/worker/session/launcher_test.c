@@ -21,10 +21,10 @@ lookup(void *owner, const char *name)
 
     while (at && *at) {
         if (strncmp(at, name, n_name) == 0 && at[n_name] == '=') {
-            const size_t n_value = strcspn(at + n_name + 1, " ");
+            const size_t n_value_bytes = strcspn(at + n_name + 1, " ");
 
-            memcpy(value, at + n_name + 1, n_value);
-            value[n_value] = '\0';
+            memcpy(value, at + n_name + 1, n_value_bytes);
+            value[n_value_bytes] = '\0';
             return value;
         }
         at = strchr(at, ' ');
@@ -188,11 +188,11 @@ fate_of_who_runs_or_stands_is_no_end(void **state)
     int status;
 
     (void)state;
-    assert_int_equal(rank_process_status_find(roster, 1, path, how),
+    assert_int_equal(launcher_rank_process_status(roster, 1, path, how),
                      ENGINE_PROCESS_ALIVE);
     kill((pid_t)roster->members[1].pid, SIGSTOP);
     waitpid((pid_t)roster->members[1].pid, &status, WUNTRACED);
-    assert_int_equal(rank_process_status_find(roster, 1, path, how),
+    assert_int_equal(launcher_rank_process_status(roster, 1, path, how),
                      ENGINE_PROCESS_UNKNOWN);
 }
 
@@ -201,15 +201,15 @@ fate_of_who_is_elsewhere_is_unknown(void **state)
 {
     (void)state;
     child_end();
-    assert_int_equal(rank_process_status_find(roster, 2, path, how),
+    assert_int_equal(launcher_rank_process_status(roster, 2, path, how),
                      ENGINE_PROCESS_UNKNOWN);
-    assert_int_equal(rank_process_status_find(roster, 0, path, how),
+    assert_int_equal(launcher_rank_process_status(roster, 0, path, how),
                      ENGINE_PROCESS_UNKNOWN);
     /* HOOP_NODE: several nodes on one host, as a launcher of all knows. */
     strcpy(roster->members[1].host_id, "here/1");
-    assert_int_equal(rank_process_status_find(roster, 1, "", how),
+    assert_int_equal(launcher_rank_process_status(roster, 1, "", how),
                      ENGINE_PROCESS_UNKNOWN);
-    assert_int_equal(rank_process_status_find(roster, 1, path, how),
+    assert_int_equal(launcher_rank_process_status(roster, 1, path, how),
                      ENGINE_PROCESS_DYING);
 }
 
@@ -219,13 +219,13 @@ fate_of_who_was_never_seen_is_unknown(void **state)
 {
     (void)state;
     roster->members[1].is_visible = false;
-    assert_int_equal(rank_process_status_find(roster, 1, path, how),
+    assert_int_equal(launcher_rank_process_status(roster, 1, path, how),
                      ENGINE_PROCESS_UNKNOWN);
     child_end();
-    assert_int_equal(rank_process_status_find(roster, 1, path, how),
+    assert_int_equal(launcher_rank_process_status(roster, 1, path, how),
                      ENGINE_PROCESS_UNKNOWN);
     write_line("%u killed by signal 9 (Killed)\n", roster->members[1].pid);
-    assert_int_equal(rank_process_status_find(roster, 1, path, how),
+    assert_int_equal(launcher_rank_process_status(roster, 1, path, how),
                      ENGINE_PROCESS_UNKNOWN);
 }
 
@@ -236,17 +236,17 @@ fate_of_the_dead_is_what_the_launcher_writes(void **state)
 
     (void)state;
     child_end();
-    assert_int_equal(rank_process_status_find(roster, 1, "", how),
+    assert_int_equal(launcher_rank_process_status(roster, 1, "", how),
                      ENGINE_PROCESS_DEAD);
     assert_string_equal(how, "");
-    assert_int_equal(rank_process_status_find(roster, 1, path, how),
+    assert_int_equal(launcher_rank_process_status(roster, 1, path, how),
                      ENGINE_PROCESS_DYING);
     write_line("1%u exited with code 4\n", pid);
     write_line("words\n%u", pid);
-    assert_int_equal(rank_process_status_find(roster, 1, path, how),
+    assert_int_equal(launcher_rank_process_status(roster, 1, path, how),
                      ENGINE_PROCESS_DYING);
     write_line(" exited with\tno code\n%u killed by signal 9 (Killed)\n", pid);
-    assert_int_equal(rank_process_status_find(roster, 1, path, how),
+    assert_int_equal(launcher_rank_process_status(roster, 1, path, how),
                      ENGINE_PROCESS_DEAD);
     assert_string_equal(how, "exited with");
 }
@@ -257,7 +257,7 @@ fate_without_the_file_is_awaited(void **state)
     (void)state;
     child_end();
     assert_int_equal(
-        rank_process_status_find(roster, 1, "/nowhere/at/all", how),
+        launcher_rank_process_status(roster, 1, "/nowhere/at/all", how),
         ENGINE_PROCESS_DYING);
 }
 

@@ -30,11 +30,11 @@ way_back_of_all_to_all_keeps_the_group(void **state)
         .shard_dim = {1, {-1}},
         .axes = {2, {1, 0}},
     };
-    const struct action there = action_make(&spec, ACTION_FORWARD);
-    const struct action back = action_make(&spec, ACTION_BACKWARD);
+    const struct action there = action_make(&spec, COMM_ACTION_FORWARD);
+    const struct action back = action_make(&spec, COMM_ACTION_BACKWARD);
 
     (void)state;
-    assert_int_equal(there.kind, ACTION_ALL_TO_ALL);
+    assert_int_equal(there.kind, COMM_ACTION_ALL_TO_ALL);
     assert_int_equal(there.n_ranks, 8);
     assert_int_equal(back.n_ranks, 8);
     assert_memory_equal(&there.line, &back.line, sizeof(there.line));
@@ -54,20 +54,20 @@ mix_gather_counts_along_its_first_axis_first(void **state)
                                   .gather_dim = {2, {1, 0}},
                                   .axes = {2, {1, 0}}};
     const uint32_t at[] = {1, 2};
-    struct action action = action_make(&spec, ACTION_FORWARD);
+    struct action action = action_make(&spec, COMM_ACTION_FORWARD);
 
     (void)state;
     assert_int_equal(comm_action_block_index(&action, &plane, at), 1 * 4 + 2);
     assert_int_equal(action.join.cuts[0].n_parts, 4);
     assert_int_equal(action.join.cuts[1].n_parts, 2);
     spec.axes = (struct hoop_axes){2, {0, 1}};
-    action = action_make(&spec, ACTION_BACKWARD);
-    assert_int_equal(action.kind, ACTION_SLICE);
+    action = action_make(&spec, COMM_ACTION_BACKWARD);
+    assert_int_equal(action.kind, COMM_ACTION_SLICE);
     assert_int_equal(comm_action_block_index(&action, &plane, at), 2 * 2 + 1);
     assert_int_equal(action.cut.cuts[0].n_parts, 2);
     spec.axes = (struct hoop_axes){2, {0, 0}};
     spec.gather_dim.n_dims = 1;
-    action = action_make(&spec, ACTION_BACKWARD);
+    action = action_make(&spec, COMM_ACTION_BACKWARD);
     assert_int_equal(comm_action_block_index(&action, &plane, at), 2 * 2 + 1);
     assert_int_equal(action.cut.cuts[0].n_parts, 8);
 }
@@ -255,9 +255,9 @@ forward_only_has_no_backward(void **state)
     struct action action;
 
     (void)state;
-    assert_int_equal(
-        comm_action_init(&action, &shaped[1].spec, &plane, 2, ACTION_BACKWARD),
-        HOOP_E_INVALID);
+    assert_int_equal(comm_action_init(&action, &shaped[1].spec, &plane, 2,
+                                      COMM_ACTION_BACKWARD),
+                     HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "has no backward"));
 }
 
@@ -324,20 +324,21 @@ blocks_are_where_the_formula_says(void **state)
 
         fill(elements, expected, cuts);
         memset(got, 0, sizeof(got));
-        blocks_pack_parts(cuts, &whole, got);
+        cuts_pack_all_blocks(cuts, &whole, got);
         assert_memory_equal(got, expected, sizeof(got));
         memset(got, 0, sizeof(got));
-        blocks_unpack_parts(cuts, &back, expected);
+        cuts_unpack_all_blocks(cuts, &back, expected);
         assert_memory_equal(got, elements, sizeof(got));
         for (uint32_t j = 0; j < n_parts; j++) {
             memset(got, 0, sizeof(got));
-            block_copy_out(cuts, &whole, j, got);
+            cuts_copy_block_to_part(cuts, &whole, j, got);
             assert_memory_equal(got, expected + j * (COUNT / n_parts),
                                 sizeof(got) / n_parts);
         }
         memset(got, 0, sizeof(got));
         for (uint32_t j = 0; j < n_parts; j++)
-            block_copy_in(cuts, &back, j, expected + j * (COUNT / n_parts));
+            cuts_copy_block_from_part(cuts, &back, j,
+                                      expected + j * (COUNT / n_parts));
         assert_memory_equal(got, elements, sizeof(got));
     }
 }
@@ -390,10 +391,10 @@ nothing_is_copied_of_nothing(void **state)
     const struct hoop_tensor none = {.dtype = HOOP_INT64, .shape = {2, {0, 4}}};
 
     (void)state;
-    blocks_pack_parts(&cuts, &none, NULL);
-    blocks_unpack_parts(&cuts, &none, NULL);
-    block_copy_out(&cuts, &none, 3, NULL);
-    block_copy_in(&cuts, &none, 3, NULL);
+    cuts_pack_all_blocks(&cuts, &none, NULL);
+    cuts_unpack_all_blocks(&cuts, &none, NULL);
+    cuts_copy_block_to_part(&cuts, &none, 3, NULL);
+    cuts_copy_block_from_part(&cuts, &none, 3, NULL);
 }
 
 /* Worked numbers, to 1e-9. */

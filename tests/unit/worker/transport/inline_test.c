@@ -94,13 +94,13 @@ message_is_taken_where_it_lies(void **state)
     struct recv_request in = inflow_message(SMALL + 1);
 
     (void)state;
-    assert_int_equal(look(&in), TRANSPORT_INLINE_NONE);
+    assert_int_equal(look(&in), TRANSPORT_INLINE_NOT_ARRIVED);
     write_frame(&frame);
     assert_int_equal(look(&in), TRANSPORT_INLINE_DONE);
     assert_int_equal(in.total, SMALL);
     assert_int_equal(in.key.op, 6);
     pattern_check(shm_fixture.got, SMALL, 3);
-    assert_int_equal(look(&in), TRANSPORT_INLINE_NONE);
+    assert_int_equal(look(&in), TRANSPORT_INLINE_NOT_ARRIVED);
     /* The peer knows that there is room again. */
     assert_int_equal(atomic_load(&shm_fixture.peer->out.control->read),
                      shm_fixture.peer->out.written);
@@ -128,10 +128,10 @@ half_a_message_is_waited_for(void **state)
 
     (void)state;
     write_part(&frame, 0, LIMIT_FRAME_HEADER);
-    assert_int_equal(look(&in), TRANSPORT_INLINE_NONE);
-    write_part(&frame, LIMIT_FRAME_HEADER, RING_STEP);
-    assert_int_equal(look(&in), TRANSPORT_INLINE_NONE);
-    write_part(&frame, LIMIT_FRAME_HEADER + RING_STEP, SIZE_MAX);
+    assert_int_equal(look(&in), TRANSPORT_INLINE_NOT_ARRIVED);
+    write_part(&frame, LIMIT_FRAME_HEADER, RING_ALIGNMENT_BYTES);
+    assert_int_equal(look(&in), TRANSPORT_INLINE_NOT_ARRIVED);
+    write_part(&frame, LIMIT_FRAME_HEADER + RING_ALIGNMENT_BYTES, SIZE_MAX);
     assert_int_equal(look(&in), TRANSPORT_INLINE_DONE);
     pattern_check(shm_fixture.got, SMALL, 3);
 }
@@ -143,8 +143,8 @@ expect_left(struct frame frame, struct recv_request wanted)
     struct recv_request in = inflow_message(SMALL);
 
     write_frame(&frame);
-    assert_int_equal(look(&in), TRANSPORT_INLINE_OTHER);
-    assert_int_equal(look(&in), TRANSPORT_INLINE_OTHER);
+    assert_int_equal(look(&in), TRANSPORT_INLINE_NEEDS_PROGRESS);
+    assert_int_equal(look(&in), TRANSPORT_INLINE_NEEDS_PROGRESS);
     transport_receive(shm_fixture.here.transport, &wanted);
     test_transport_settle(&shm_fixture.here);
     assert_int_equal(wanted.arrived, frame.raw);
@@ -183,13 +183,13 @@ what_is_not_looked_for_is_left(void **state)
 static void
 large_message_is_left(void **state)
 {
-    const uint32_t n_bytes = RING_PIECE - LIMIT_FRAME_HEADER;
+    const uint32_t n_bytes = RING_PIECE_BYTES - LIMIT_FRAME_HEADER;
     struct frame frame = frame_message(1, TAG, SMALL, 2 * SMALL);
     struct recv_request in = inflow_message(2 * SMALL);
 
     (void)state;
     write_frame(&frame);
-    assert_int_equal(look(&in), TRANSPORT_INLINE_OTHER);
+    assert_int_equal(look(&in), TRANSPORT_INLINE_NEEDS_PROGRESS);
     shm_fixture_close(state);
     shm_fixture_open(state);
 
@@ -201,7 +201,7 @@ large_message_is_left(void **state)
     in = inflow_message(SHM_FIXTURE_LARGE);
     frame = frame_message(2, TAG, n_bytes + 1, n_bytes + 1);
     write_part(&frame, 0, LIMIT_FRAME_HEADER);
-    assert_int_equal(look(&in), TRANSPORT_INLINE_OTHER);
+    assert_int_equal(look(&in), TRANSPORT_INLINE_NEEDS_PROGRESS);
 }
 
 static void
@@ -213,20 +213,20 @@ what_the_peer_may_not_send_is_left_to_a_turn(void **state)
     (void)state;
     in.element_size = 3;
     write_frame(&frame);
-    assert_int_equal(look(&in), TRANSPORT_INLINE_OTHER);
+    assert_int_equal(look(&in), TRANSPORT_INLINE_NEEDS_PROGRESS);
     shm_fixture_close(state);
     shm_fixture_open(state);
 
     frame.epoch++;
     in = inflow_message(SMALL);
     write_frame(&frame);
-    assert_int_equal(look(&in), TRANSPORT_INLINE_OTHER);
+    assert_int_equal(look(&in), TRANSPORT_INLINE_NEEDS_PROGRESS);
     shm_fixture_close(state);
     shm_fixture_open(state);
 
     const struct iovec garbage = {shm_fixture.bytes, LIMIT_FRAME_HEADER};
     ring_write(&shm_fixture.peer->out, &garbage, 1);
-    assert_int_equal(look(&in), TRANSPORT_INLINE_OTHER);
+    assert_int_equal(look(&in), TRANSPORT_INLINE_NEEDS_PROGRESS);
     test_transport_settle(&shm_fixture.here);
     assert_int_equal(shm_fixture.here.n_lost, 1);
     assert_false(transport_can_receive_inline(shm_fixture.here.transport, 1));
@@ -239,7 +239,7 @@ expect_other(void **state, const struct frame *frame)
     struct recv_request in = inflow_message(SMALL);
 
     write_frame(frame);
-    assert_int_equal(look(&in), TRANSPORT_INLINE_OTHER);
+    assert_int_equal(look(&in), TRANSPORT_INLINE_NEEDS_PROGRESS);
     assert_int_equal(shm_fixture.got[0], 0);
     shm_fixture_close(state);
     shm_fixture_open(state);

@@ -137,12 +137,12 @@ forgotten_operation_leaves_nothing(void **state)
     test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
                         tcp_fixture.sent);
     feed_message(1, 1, 0, 0);
-    transport_drop_op(tcp_fixture.test_transport.transport, TEST_TRANSPORT_COMM,
-                      2);
-    transport_drop_op(tcp_fixture.test_transport.transport,
-                      TEST_TRANSPORT_COMM + 1, 1);
-    transport_drop_op(tcp_fixture.test_transport.transport, TEST_TRANSPORT_COMM,
-                      1);
+    transport_drop_op_unexpected(tcp_fixture.test_transport.transport,
+                                 TEST_TRANSPORT_COMM, 2);
+    transport_drop_op_unexpected(tcp_fixture.test_transport.transport,
+                                 TEST_TRANSPORT_COMM + 1, 1);
+    transport_drop_op_unexpected(tcp_fixture.test_transport.transport,
+                                 TEST_TRANSPORT_COMM, 1);
     transport_send(tcp_fixture.test_transport.transport, &out);
     assert_int_equal(out.granted, 0);
     transport_send_cancel(tcp_fixture.test_transport.transport, &out);
@@ -226,17 +226,19 @@ early_frames_are_found_by_their_operation(void **state)
         assert_int_equal(finds(op, TEST_TRANSPORT_SIGNATURE, &peer),
                          op == last);
     }
-    transport_drop_op(tcp_fixture.test_transport.transport, TEST_TRANSPORT_COMM,
-                      1);
+    transport_drop_op_unexpected(tcp_fixture.test_transport.transport,
+                                 TEST_TRANSPORT_COMM, 1);
     assert_false(finds(1, 0, &peer));
     assert_true(finds(1 + UNEXPECTED_INDEX_LISTS, 0, &peer));
     assert_int_equal(peer, 1);
-    transport_drop_op(tcp_fixture.test_transport.transport, TEST_TRANSPORT_COMM,
-                      1 + UNEXPECTED_INDEX_LISTS);
+    transport_drop_op_unexpected(tcp_fixture.test_transport.transport,
+                                 TEST_TRANSPORT_COMM,
+                                 1 + UNEXPECTED_INDEX_LISTS);
     assert_true(
         transport_has_unexpected(tcp_fixture.test_transport.transport, 1));
-    transport_drop_op(tcp_fixture.test_transport.transport, TEST_TRANSPORT_COMM,
-                      1 + 2 * UNEXPECTED_INDEX_LISTS);
+    transport_drop_op_unexpected(tcp_fixture.test_transport.transport,
+                                 TEST_TRANSPORT_COMM,
+                                 1 + 2 * UNEXPECTED_INDEX_LISTS);
     assert_false(
         transport_has_unexpected(tcp_fixture.test_transport.transport, 1));
 }
@@ -306,11 +308,11 @@ early_bytes_wait_for_what_is_allowed(void **state)
     frame.raw = frame.stored = 60;
     test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
                         tcp_fixture.sent + 40);
-    transport_receive_more(tcp_fixture.test_transport.transport, &in);
+    transport_receive_buffer_grew(tcp_fixture.test_transport.transport, &in);
     test_transport_settle(&tcp_fixture.test_transport);
     assert_int_equal(in.arrived, 40);
     in.allowed = 100;
-    transport_receive_more(tcp_fixture.test_transport.transport, &in);
+    transport_receive_buffer_grew(tcp_fixture.test_transport.transport, &in);
     test_transport_settle(&tcp_fixture.test_transport);
     assert_int_equal(in.arrived, 100);
     assert_memory_equal(tcp_fixture.received[0], tcp_fixture.sent, 100);

@@ -317,7 +317,7 @@ tensor_that_is_taken_is_granted(void **state)
 
         frame.call.dtype = DTYPE;
         frame.flags |= FRAME_TENSOR;
-        tcp_fixture.label.is_confirmed = i < 2;
+        tcp_fixture.label.needs_receiver_confirmation = i < 2;
         transport_receive(tcp_fixture.test_transport.transport, &flow);
         test_transport_feed_tensor(&tcp_fixture.test_transport, 1, &frame, sent,
                                    tcp_fixture.sent);

@@ -138,7 +138,7 @@ sequence_tells_its_number_and_stage(void **state)
     assert_int_equal(sequence_stage(sequence_make(last, stage, UINT32_MAX)),
                      stage);
     assert_true(sequence_make(1, 0, 0) != 0);
-    assert_true(sequence_make(1, 0, SEQUENCE_ROUNDS) != 0);
+    assert_true(sequence_make(1, 0, SEQUENCE_N_ROUNDS) != 0);
 }
 
 /* Over all the rounds there can be, at the places where something carries. */
@@ -193,7 +193,7 @@ static void
 next_is_the_one_behind(void **state)
 {
     (void)state;
-    for (uint32_t round = 0; round < 3 * SEQUENCE_ROUNDS; round++)
+    for (uint32_t round = 0; round < 3 * SEQUENCE_N_ROUNDS; round++)
         assert_int_equal(sequence_next(sequence_make(7, 2, round)),
                          sequence_make(7, 2, round + 1));
     assert_true(

@@ -144,7 +144,7 @@ on_size_mismatch(void *owner,
 }
 
 static void
-on_leaving(void *owner, uint32_t peer)
+on_before_goodbye_sent(void *owner, uint32_t peer)
 {
     struct test_transport *test_transport = owner;
 
@@ -153,10 +153,10 @@ on_leaving(void *owner, uint32_t peer)
 }
 
 static void
-on_extra_tensor(void *owner,
-                uint32_t peer,
-                const struct frame *frame,
-                const struct frame_tensor *tensor)
+on_surplus_list_tensor(void *owner,
+                       uint32_t peer,
+                       const struct frame *frame,
+                       const struct frame_tensor *tensor)
 {
     struct test_transport *test_transport = owner;
 
@@ -167,10 +167,10 @@ on_extra_tensor(void *owner,
 }
 
 static void
-on_list_ended(void *owner,
-              struct recv_request *flow,
-              const struct frame *frame,
-              const struct frame_tensor *tensor)
+on_tensor_list_ended_early(void *owner,
+                           struct recv_request *flow,
+                           const struct frame *frame,
+                           const struct frame_tensor *tensor)
 {
     struct test_transport *test_transport = owner;
 
@@ -229,7 +229,7 @@ on_closed(void *owner, uint32_t peer)
 }
 
 static void
-on_left(void *owner, uint32_t peer)
+on_goodbye_received(void *owner, uint32_t peer)
 {
     struct test_transport *test_transport = owner;
 
@@ -254,14 +254,14 @@ static const struct transport_events events = {
     .on_unexpected = on_unexpected,
     .on_mismatch = on_mismatch,
     .on_receive_mismatch = on_receive_mismatch,
-    .on_extra_tensor = on_extra_tensor,
-    .on_list_ended = on_list_ended,
+    .on_surplus_list_tensor = on_surplus_list_tensor,
+    .on_tensor_list_ended_early = on_tensor_list_ended_early,
     .on_size_mismatch = on_size_mismatch,
-    .on_leaving = on_leaving,
+    .on_before_goodbye_sent = on_before_goodbye_sent,
     .on_failure_notice = on_failure_notice,
     .on_lost = on_lost,
     .on_corrupted = on_corrupted,
-    .on_left = on_left,
+    .on_goodbye_received = on_goodbye_received,
     .on_closed = on_closed,
     .on_heartbeat = on_heartbeat,
     .on_connection_needed = on_connection_needed,
@@ -367,13 +367,13 @@ test_transport_feed_bytes(struct test_transport *test_transport,
 size_t
 frame_bytes(const struct frame *frame, const uint8_t *payload, uint8_t *out)
 {
-    const size_t n_padded = frame_padded(frame->stored);
+    const size_t n_padded_payload = frame_padded(frame->stored);
 
-    memset(out, 0, LIMIT_FRAME_HEADER + n_padded);
+    memset(out, 0, LIMIT_FRAME_HEADER + n_padded_payload);
     frame_encode(frame, out);
     if (frame->stored)
         memcpy(out + LIMIT_FRAME_HEADER, payload, frame->stored);
-    return LIMIT_FRAME_HEADER + n_padded;
+    return LIMIT_FRAME_HEADER + n_padded_payload;
 }
 
 void

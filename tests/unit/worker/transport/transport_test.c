@@ -336,14 +336,14 @@ traffic_step(struct traffic *traffic)
         else
             out->ready = random_below(3) ? out->total : out->ready;
         traffic->is_sent[i] = true;
-        transport_send_more(traffic->from->transport, out);
+        transport_send_data_ready(traffic->from->transport, out);
     } else {
         if (!traffic->is_received[i])
             transport_receive(traffic->to->transport, in);
         else
             in->allowed = random_below(3) ? in->total : in->allowed;
         traffic->is_received[i] = true;
-        transport_receive_more(traffic->to->transport, in);
+        transport_receive_buffer_grew(traffic->to->transport, in);
     }
     if (random_below(3) == 0)
         transport_progress(traffic->from->transport, 0);
@@ -391,8 +391,8 @@ traffic_run(uint32_t seed, enum codec_id codec)
                 transport_send(way->from->transport, &way->out[i]);
             if (!way->is_received[i])
                 transport_receive(way->to->transport, &way->in[i]);
-            transport_send_more(way->from->transport, &way->out[i]);
-            transport_receive_more(way->to->transport, &way->in[i]);
+            transport_send_data_ready(way->from->transport, &way->out[i]);
+            transport_receive_buffer_grew(way->to->transport, &way->in[i]);
         }
     }
     test_transports_settle(&here, &there);

@@ -11,7 +11,7 @@
 #include "unit/worker/engine/engine_pair.h"
 
 /* engine/failure/failure_detector.c waits a little longer for a launcher. */
-static const uint64_t EXIT_STATUS_NS = 75 * CLOCK_NS_PER_MS;
+static const uint64_t PROCESS_EXIT_STATUS_WAIT_NS = 75 * CLOCK_NS_PER_MS;
 
 static struct engine_pair engine_pair;
 static unsigned n_looks;
@@ -241,7 +241,8 @@ dead_rank_is_told_with_how_it_ended(void **state)
 
         /* On a busy machine the launcher's time may be over before the third
          * look: once more. */
-        for (unsigned i = 0; i < 20 && took_ns > EXIT_STATUS_NS; i++) {
+        for (unsigned i = 0; i < 20 && took_ns > PROCESS_EXIT_STATUS_WAIT_NS;
+             i++) {
             if (i > 0)
                 engine_pair_close(&engine_pair);
             open_with(fate_told);

@@ -62,7 +62,7 @@ cached_plan_of_a_request_is_kept(void **state)
     copy[1] = 1;
     request = request_of(4);
     assert_ptr_equal(ask(&cached_plans, &request), first);
-    assert_int_equal(cached_plans.n_kept, 1);
+    assert_int_equal(cached_plans.n_cached_plans, 1);
     cached_plans_deinit(&cached_plans);
 }
 
@@ -89,11 +89,11 @@ cached_plan_of_every_other_request_is_another(void **state)
     requests[11].from.mesh = (struct hoop_mesh_shape){2, {4, 1}};
     for (size_t i = 0; i < COUNT_OF(requests); i++) {
         ask(&cached_plans, &requests[i]);
-        assert_int_equal(cached_plans.n_kept, i + 1);
+        assert_int_equal(cached_plans.n_cached_plans, i + 1);
     }
     for (size_t i = 0; i < COUNT_OF(requests); i++)
         ask(&cached_plans, &requests[i]);
-    assert_int_equal(cached_plans.n_kept, COUNT_OF(requests));
+    assert_int_equal(cached_plans.n_cached_plans, COUNT_OF(requests));
     cached_plans_deinit(&cached_plans);
 }
 
@@ -120,7 +120,7 @@ cached_plan_that_was_used_longest_ago_goes(void **state)
 
         ask(&cached_plans, &request);
     }
-    assert_int_equal(cached_plans.n_kept, LIMIT_CACHED_PLANS);
+    assert_int_equal(cached_plans.n_cached_plans, LIMIT_CACHED_PLANS);
     /* It is held still, so the next one cannot be where it is. */
     assert_ptr_not_equal(ask(&cached_plans, &first), before);
     assert_true(redistribution_n_steps(before) > 0);
@@ -143,7 +143,7 @@ cached_plan_of_a_wrong_request_is_not_kept(void **state)
         cached_plan_get_or_create(&cached_plans, &request, &cached_plan),
         HOOP_E_INVALID);
     assert_null(cached_plan);
-    assert_int_equal(cached_plans.n_kept, 0);
+    assert_int_equal(cached_plans.n_cached_plans, 0);
     cached_plan_unref(NULL);
     cached_plans_deinit(&cached_plans);
 }

@@ -68,7 +68,7 @@ exchange_of(const struct scene *scene,
     side_init(&exchange.from, &scene->from, before, &scene->shape, places[0]);
     side_init(&exchange.to, &scene->to, after, &scene->shape, places[1]);
     replicas = (struct replicas){
-        .n_ranks = RANKS, .source = lists[0], .n_takers = lists[1]};
+        .n_ranks = RANKS, .source = lists[0], .n_receiving_ranks = lists[1]};
     replicas_assign_sources(&replicas, &exchange.from, &exchange.to, reduced);
     exchange_find_copy_axes(&exchange);
     return exchange;
@@ -102,12 +102,12 @@ check_piece(const struct redistribution_piece *piece,
     size_t at[HOOP_MAX_DIMS];
 
     for (uint32_t dim = 0; dim < piece->shape.n_dims; dim++) {
-        box.offset[dim] = wants->offset[dim] + piece->in_receiver[dim];
+        box.offset[dim] = wants->offset[dim] + piece->receiver_offset[dim];
         assert_int_equal(box.offset[dim],
-                         has->offset[dim] + piece->in_sender[dim]);
-        assert_true(piece->in_sender[dim] + piece->shape.dims[dim] <=
+                         has->offset[dim] + piece->sender_offset[dim]);
+        assert_true(piece->sender_offset[dim] + piece->shape.dims[dim] <=
                     has->shape.dims[dim]);
-        assert_true(piece->in_receiver[dim] + piece->shape.dims[dim] <=
+        assert_true(piece->receiver_offset[dim] + piece->shape.dims[dim] <=
                     wants->shape.dims[dim]);
     }
     assert_true(part_n_elements(&box) > 0);
@@ -392,11 +392,12 @@ is_expected(const struct mesh_step_rules *rules,
     case HOOP_STEP_REDUCE_SCATTER:
         return is_single(step);
     case HOOP_STEP_ALLREDUCE:
-        return is_single(step) || (step->axes.n_axes == from->partial.n_axes &&
-                                   step->axes.n_axes <= rules->n_together);
+        return is_single(step) ||
+               (step->axes.n_axes == from->partial.n_axes &&
+                step->axes.n_axes <= rules->n_axes_per_step_max);
     case HOOP_STEP_ALLGATHER:
     case HOOP_STEP_ALL_TO_ALL:
-        return step->axes.n_axes <= rules->n_together &&
+        return step->axes.n_axes <= rules->n_axes_per_step_max &&
                !(axes_mask(&step->axes) & ~rules->gathered);
     case HOOP_STEP_EXCHANGE:
     case HOOP_STEP_FILL:
@@ -445,7 +446,7 @@ mesh_steps_between_all_layouts_are_listed_once(void **state)
             .cutting = 7,
             .reduced = 7,
             .gathered = i / 8 == 0 ? 7 : 2,
-            .n_together = i / 4 % 2 == 0 ? 1 : HOOP_MAX_AXES,
+            .n_axes_per_step_max = i / 4 % 2 == 0 ? 1 : HOOP_MAX_AXES,
         };
         const uint32_t n =
             layouts_list(&rules.mesh, rules.shape.n_dims, HOOP_SUM, layouts);
@@ -478,7 +479,8 @@ mesh_steps_of_unequal_parts_are_slices_of_whole_ones(void **state)
                                                  .cutting = 3,
                                                  .reduced = 3,
                                                  .gathered = 3,
-                                                 .n_together = HOOP_MAX_AXES};
+                                                 .n_axes_per_step_max =
+                                                     HOOP_MAX_AXES};
     const struct hoop_sharding whole = {0};
     const struct hoop_sharding even = {.dims = {{1, {0}}}};
     const struct hoop_sharding uneven = {.dims = {{1, {1}}}, .is_uneven = true};
@@ -499,7 +501,7 @@ mesh_steps_use_axes_that_they_may(void **state)
     const struct mesh_step_rules rules = {.mesh = {2, {2, 2}},
                                           .shape = {2, {8, 8}},
                                           .cutting = 1,
-                                          .n_together = HOOP_MAX_AXES};
+                                          .n_axes_per_step_max = HOOP_MAX_AXES};
     const struct hoop_sharding addends = {.partial = {1, {1}}};
 
     (void)state;

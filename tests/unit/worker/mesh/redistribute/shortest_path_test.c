@@ -243,7 +243,7 @@ request_of(const struct hoop_mesh_shape *mesh,
                        .reduced =
                            axes_mask(&from->partial) & ~axes_mask(&to->partial),
                        .gathered = ~0U,
-                       .n_together = HOOP_MAX_AXES},
+                       .n_axes_per_step_max = HOOP_MAX_AXES},
         .n_path_steps = HOOP_MAX_STEPS,
         .cost = leg_cost,
     };
@@ -340,7 +340,8 @@ shortest_path_to_another_mesh_has_one_exchange(void **state)
         assert_int_equal(shortest_path.path_steps[at].mesh_step.kind,
                          HOOP_STEP_EXCHANGE);
         assert_int_equal(shortest_path.path_steps[at].before.partial.n_axes, 0);
-        assert_int_equal(shortest_path.path_steps[at].mesh, REDISTRIBUTION_TO);
+        assert_int_equal(shortest_path.path_steps[at].mesh,
+                         REDISTRIBUTION_MESH_TO);
         if (at + 1 < shortest_path.n_path_steps) {
             assert_int_equal(shortest_path.path_steps[at + 1].mesh_step.kind,
                              HOOP_STEP_ALLGATHER);

@@ -42,15 +42,16 @@ request_of(const struct trial *trial)
     };
 }
 
-/* mesh_step.after: where to; its part of a rank is n_after elements. */
+/* mesh_step.after: where to; its part of a rank is elements_after elements. */
 static struct prices
 prices_of(const struct trial *trial, const struct mesh_step *mesh_step)
 {
     const struct redistribution_request request = request_of(trial);
     const struct hoop_sharding before = {.dims = {{1, {trial->axis}}}};
     uint32_t lists[2][RANKS];
-    struct replicas replicas = {
-        .n_ranks = request.n_ranks, .source = lists[0], .n_takers = lists[1]};
+    struct replicas replicas = {.n_ranks = request.n_ranks,
+                                .source = lists[0],
+                                .n_receiving_ranks = lists[1]};
     struct exchange exchange = {
         .from = {.places = numbers, .ranks = numbers},
         .to = {.places = numbers, .ranks = numbers},
@@ -66,9 +67,9 @@ prices_of(const struct trial *trial, const struct mesh_step *mesh_step)
     exchange_find_copy_axes(&exchange);
     const struct step_cost_request step_cost_request = {
         .mesh_step = mesh_step,
-        .mesh = REDISTRIBUTION_FROM,
-        .n_before = tiling_largest_tile(&exchange.from.tiling),
-        .n_after = tiling_largest_tile(&exchange.to.tiling),
+        .mesh = REDISTRIBUTION_MESH_FROM,
+        .elements_before = tiling_largest_tile(&exchange.from.tiling),
+        .elements_after = tiling_largest_tile(&exchange.to.tiling),
     };
     assert_int_equal(step_costs_init(&step_costs, &request), HOOP_OK);
     step_costs.sides[0] = &exchange.from;

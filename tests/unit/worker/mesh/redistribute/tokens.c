@@ -145,11 +145,11 @@ exchange_token(const struct tokens_run *run, uint32_t rank, const size_t *at)
             continue;
         box.shape = piece.shape;
         for (uint32_t dim = 0; dim < piece.shape.n_dims; dim++) {
-            box.offset[dim] =
-                run->after->parts[rank].offset[dim] + piece.in_receiver[dim];
+            box.offset[dim] = run->after->parts[rank].offset[dim] +
+                              piece.receiver_offset[dim];
             assert_int_equal(box.offset[dim],
                              run->before->parts[i].offset[dim] +
-                                 piece.in_sender[dim]);
+                                 piece.sender_offset[dim]);
         }
         if (tokens_index(&box, at) == SIZE_MAX)
             continue;
@@ -167,9 +167,9 @@ fill_token(const struct tokens_run *run, uint32_t rank, const size_t *at)
 {
     const struct redistribution_step *step =
         redistribution_step(run->plan, run->step);
-    const struct redistribution_side *side = step->mesh == REDISTRIBUTION_FROM
-                                                 ? &run->request->from
-                                                 : &run->request->to;
+    const struct redistribution_side *side =
+        step->mesh == REDISTRIBUTION_MESH_FROM ? &run->request->from
+                                               : &run->request->to;
     const uint32_t place =
         redistribution_place_of_rank(run->plan, step->mesh, rank);
 

@@ -40,7 +40,7 @@ view_of_whole_tensor_has_its_strides(void **state)
     assert_int_equal(view.first, 0);
     assert_int_equal(view.strides[0], 4);
     assert_int_equal(view.strides[1], 1);
-    assert_int_equal(view_n_elements(&view.shape), 12);
+    assert_int_equal(view_shape_n_elements(&view.shape), 12);
 }
 
 static void
@@ -52,7 +52,7 @@ view_of_no_dimensions_is_one_element(void **state)
     size_t first;
 
     (void)state;
-    assert_int_equal(view_n_elements(&view.shape), 1);
+    assert_int_equal(view_shape_n_elements(&view.shape), 1);
     assert_true(view_has_contiguous_boxes(&view, &box, 1, &first));
     assert_int_equal(first, 0);
 }
@@ -68,7 +68,7 @@ cut_of_a_cut_adds_up(void **state)
 
     (void)state;
     assert_int_equal(cut.first, 2 * 4 + 2);
-    assert_int_equal(view_n_elements(&cut.shape), 2);
+    assert_int_equal(view_shape_n_elements(&cut.shape), 2);
     assert_int_equal(cut.strides[0], 4);
 }
 
@@ -339,7 +339,7 @@ rows_become_columns_with_one_buffer(void **state)
     assert_int_equal(way.buffer_steps.counts[BUFFER_FIRST],
                      local_step->transfer_plan->out_count);
     assert_int_equal(way.buffer_steps.counts[BUFFER_SECOND], 0);
-    assert_false(local_step->has_kept);
+    assert_false(local_step->has_own_block);
     end_way();
 }
 
@@ -358,8 +358,9 @@ exchange_of_runs_needs_no_buffer(void **state)
     assert_int_equal(local_step->step->kind, HOOP_STEP_EXCHANGE);
     assert_false(has_buffers());
     assert_non_null(local_step->transfer_plan->shape.firsts);
-    assert_non_null(local_step->transfer_plan->shape.recv_firsts);
-    assert_int_equal(local_step->transfer_plan->shape.recv_firsts[2], 501);
+    assert_non_null(local_step->transfer_plan->shape.recv_displacements);
+    assert_int_equal(local_step->transfer_plan->shape.recv_displacements[2],
+                     501);
     end_way();
 }
 
@@ -380,11 +381,12 @@ exchange_does_not_sort_what_stays(void **state)
     assert_int_equal(local_step->send_buffer, BUFFER_FIRST);
     assert_int_equal(local_step->receive_buffer, BUFFER_SECOND);
     assert_int_equal(local_step->after.buffer, BUFFER_OUTPUT);
-    assert_true(local_step->has_kept);
+    assert_true(local_step->has_own_block);
     assert_int_equal(local_step->transfer_plan->shape.counts[1], 0);
-    assert_int_equal(local_step->transfer_plan->out_count +
-                         view_n_elements(&local_step->kept_out.shape),
-                     view_n_elements(&local_step->before.view.shape));
+    assert_int_equal(
+        local_step->transfer_plan->out_count +
+            view_shape_n_elements(&local_step->own_block_before.shape),
+        view_shape_n_elements(&local_step->before.view.shape));
     end_way();
 }
 
@@ -402,7 +404,7 @@ line_that_sorts_on_both_sides_keeps_nothing_back(void **state)
     assert_int_equal(local_step->send_buffer, BUFFER_FIRST);
     assert_int_equal(local_step->receive_buffer, BUFFER_SECOND);
     if (local_step->step->kind == HOOP_STEP_ALL_TO_ALL)
-        assert_false(local_step->has_kept);
+        assert_false(local_step->has_own_block);
     end_way();
 }
 
@@ -415,14 +417,14 @@ fill_goes_over_what_is_in_the_output(void **state)
     const struct local_step *fill =
         &way.buffer_steps.buffer_steps[way.buffer_steps.n_buffer_steps - 1];
     assert_int_equal(fill->step->kind, HOOP_STEP_FILL);
-    assert_false(fill->is_filled);
+    assert_false(fill->is_neutral_fill);
     assert_int_equal(fill->before.buffer, BUFFER_OUTPUT);
     assert_int_equal(way.buffer_steps.last.buffer, BUFFER_OUTPUT);
     end_way();
 
     plan_way(&other_addends, &addends, &large);
     fill = &way.buffer_steps.buffer_steps[way.buffer_steps.n_buffer_steps - 1];
-    assert_true(fill->is_filled);
+    assert_true(fill->is_neutral_fill);
     assert_int_equal(fill->before.buffer, BUFFER_OUTPUT);
     assert_int_equal(fill->after.buffer, BUFFER_OUTPUT);
     end_way();
@@ -465,8 +467,10 @@ refinement_has_the_borders_of_both(void **state)
         struct hoop_mesh_shape fine = {0};
         struct hoop_mesh_shape again = {0};
 
-        assert_true(refinement_of_meshes(&rows[i].one, &rows[i].other, &fine));
-        assert_true(refinement_of_meshes(&rows[i].other, &rows[i].one, &again));
+        assert_true(
+            mesh_shapes_common_refinement(&rows[i].one, &rows[i].other, &fine));
+        assert_true(mesh_shapes_common_refinement(&rows[i].other, &rows[i].one,
+                                                  &again));
         assert_int_equal(fine.n_axes, rows[i].fine.n_axes);
         assert_memory_equal(fine.sizes, rows[i].fine.sizes,
                             fine.n_axes * sizeof(uint32_t));
@@ -488,8 +492,10 @@ refinement_of_grids_that_cross_does_not_exist(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        assert_false(refinement_of_meshes(&rows[i][0], &rows[i][1], &fine));
-        assert_false(refinement_of_meshes(&rows[i][1], &rows[i][0], &fine));
+        assert_false(
+            mesh_shapes_common_refinement(&rows[i][0], &rows[i][1], &fine));
+        assert_false(
+            mesh_shapes_common_refinement(&rows[i][1], &rows[i][0], &fine));
     }
     assert_int_equal(fine.n_axes, 0);
 }

@@ -24,8 +24,9 @@ timetable_of_two_stages_is_known(void **state)
     (void)state;
     assert_int_equal(schedule_create_compute_only(&two_by_two, &schedule),
                      HOOP_OK);
-    assert_int_equal(timetable_init(&timetable, schedule, &TIMETABLE_UNITS),
-                     HOOP_OK);
+    assert_int_equal(
+        timetable_init(&timetable, schedule, &TIMETABLE_DEFAULT_UNITS),
+        HOOP_OK);
     assert_true(timetable.makespan == 9);
     for (uint32_t stage = 0; stage < 2; stage++) {
         for (size_t i = 0; i < 4; i++) {
@@ -70,8 +71,9 @@ timetable_of_stages_that_wait_for_each_other_is_refused(void **state)
     const struct hoop_task first = schedule->tasks[0];
     schedule->tasks[0] = schedule->tasks[2];
     schedule->tasks[2] = first;
-    assert_int_equal(timetable_init(&timetable, schedule, &TIMETABLE_UNITS),
-                     HOOP_E_INTERNAL);
+    assert_int_equal(
+        timetable_init(&timetable, schedule, &TIMETABLE_DEFAULT_UNITS),
+        HOOP_E_INTERNAL);
     assert_non_null(
         strstr(error_text(),
                "stage 0 waits for ever with its backward of micro-batch 0"));
@@ -96,8 +98,9 @@ stage_is(const struct hoop_schedule_options *options,
     size_t at = 0;
 
     assert_int_equal(schedule_create_compute_only(options, &computed), HOOP_OK);
-    assert_int_equal(timetable_init(&timetable, computed, &TIMETABLE_UNITS),
-                     HOOP_OK);
+    assert_int_equal(
+        timetable_init(&timetable, computed, &TIMETABLE_DEFAULT_UNITS),
+        HOOP_OK);
     const size_t n = messages_merge_stage_tasks(&timetable, stage, tasks);
     for (size_t i = 0; i < n; i++)
         at += (size_t)snprintf(text + at, TEXT_MAX - at, "%s%c%u.%u",

@@ -72,10 +72,10 @@ static void
 stream_that_could_not_be_had_is_dialed_again(void **state)
 {
     enum {
-        AT_STREAM = 66
+        HANDSHAKE_STREAM_OFFSET = 66
     };
     struct pollfd comes = {.events = POLLIN};
-    uint8_t hello[HANDSHAKE_BYTES] = {0};
+    uint8_t hello[HANDSHAKE_MESSAGE_BYTES] = {0};
     struct address address;
     int listener = -1;
 
@@ -92,7 +92,7 @@ stream_that_could_not_be_had_is_dialed_again(void **state)
     comes.fd = next_accept(listener);
     assert_int_equal(poll(&comes, 1, 20000), 1);
     assert_int_equal(recv(comes.fd, hello, sizeof(hello), 0), sizeof(hello));
-    assert_int_equal(hello[AT_STREAM], 2);
+    assert_int_equal(hello[HANDSHAKE_STREAM_OFFSET], 2);
     socket_close(comes.fd);
     socket_close(listener);
     test_cluster_close(&test_cluster);

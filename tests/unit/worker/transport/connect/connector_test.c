@@ -154,7 +154,7 @@ strangers_are_closed_without_an_answer(void **state)
 static void
 silence_and_half_a_hello_disturb_nobody(void **state)
 {
-    uint8_t hello[HANDSHAKE_BYTES] = "HOOPHELO";
+    uint8_t hello[HANDSHAKE_MESSAGE_BYTES] = "HOOPHELO";
     int fds[6];
 
     (void)state;
@@ -176,8 +176,8 @@ silence_and_half_a_hello_disturb_nobody(void **state)
 static void
 hello_of_nobody_learns_the_version_and_is_closed(void **state)
 {
-    const uint8_t hello[HANDSHAKE_BYTES] = "HOOPHELO";
-    uint8_t answer[HANDSHAKE_BYTES];
+    const uint8_t hello[HANDSHAKE_MESSAGE_BYTES] = "HOOPHELO";
+    uint8_t answer[HANDSHAKE_MESSAGE_BYTES];
     size_t n_bytes = 0;
 
     (void)state;
@@ -298,9 +298,9 @@ struct slow_peer {
 static void
 who_is_about_to_prove_itself_is_never_displaced(void **state)
 {
-    uint8_t challenge[HANDSHAKE_BYTES];
-    uint8_t proof[HANDSHAKE_BYTES];
-    uint8_t hello[HANDSHAKE_BYTES];
+    uint8_t challenge[HANDSHAKE_MESSAGE_BYTES];
+    uint8_t proof[HANDSHAKE_MESSAGE_BYTES];
+    uint8_t hello[HANDSHAKE_MESSAGE_BYTES];
     struct slow_peer slow = {0};
     int fds[2 * N_STRANGERS];
     enum handshake_answer answer;

@@ -10,14 +10,14 @@
 #include "wire/frame.h"
 
 enum {
-    AT_VERSION = 8,
-    AT_FROM = 10,
-    AT_TO = 14,
-    AT_EPOCH = 18,
-    AT_INCARNATION = 26,
-    AT_MAC = 34,
-    AT_NONCE = 34,
-    AT_STREAM = 66,
+    HANDSHAKE_VERSION_OFFSET = 8,
+    HANDSHAKE_FROM_OFFSET = 10,
+    HANDSHAKE_TO_OFFSET = 14,
+    HANDSHAKE_EPOCH_OFFSET = 18,
+    HANDSHAKE_INCARNATION_OFFSET = 26,
+    HANDSHAKE_MAC_OFFSET = 34,
+    HANDSHAKE_NONCE_OFFSET = 34,
+    HANDSHAKE_STREAM_OFFSET = 66,
 };
 
 /* Rank 1 dials rank 2 of three; each has its own view of the job. */
@@ -26,10 +26,10 @@ struct scene {
     struct handshake_key keys[2];
     struct handshake dialer;
     struct handshake acceptor;
-    uint8_t hello[HANDSHAKE_BYTES];
-    uint8_t challenge[HANDSHAKE_BYTES];
-    uint8_t proof[HANDSHAKE_BYTES];
-    uint8_t welcome[HANDSHAKE_BYTES];
+    uint8_t hello[HANDSHAKE_MESSAGE_BYTES];
+    uint8_t challenge[HANDSHAKE_MESSAGE_BYTES];
+    uint8_t proof[HANDSHAKE_MESSAGE_BYTES];
+    uint8_t welcome[HANDSHAKE_MESSAGE_BYTES];
 };
 
 enum side {
@@ -206,8 +206,8 @@ refuse_hello(struct scene *scene, const char *text)
     assert_non_null(strstr(error_text(), text));
     /* An answer worth sending: it tells this side's version and epoch. */
     assert_memory_equal(scene->challenge, "HOOPCHAL", 8);
-    assert_int_equal(scene->challenge[AT_VERSION], FRAME_VERSION);
-    assert_int_equal(scene->challenge[AT_EPOCH], 7);
+    assert_int_equal(scene->challenge[HANDSHAKE_VERSION_OFFSET], FRAME_VERSION);
+    assert_int_equal(scene->challenge[HANDSHAKE_EPOCH_OFFSET], 7);
 }
 
 static void
@@ -218,16 +218,17 @@ hello_that_does_not_belong_is_refused_with_the_reason(void **state)
         uint8_t value;
         const char *text;
     } cases[] = {
-        {AT_VERSION, FRAME_VERSION + 1, "version 2"},
-        {AT_VERSION + 1, 1, "version 257"},
-        {AT_EPOCH, 6, "epoch 6, this rank of epoch 7"},
-        {AT_FROM, 3, "rank 3, which cannot be in a world of 3"},
-        {AT_FROM, 2, "rank 2, which is this rank itself"},
-        {AT_FROM + 3, 0xff, "cannot be in a world"},
-        {AT_FROM, 0, "another incarnation of rank 0"},
-        {AT_INCARNATION, 0, "another incarnation of rank 1"},
-        {AT_TO, 1, "calls rank 1, but this is rank 2"},
-        {AT_STREAM, LIMIT_STREAMS + 1, "connection number 9, of at most 8"},
+        {HANDSHAKE_VERSION_OFFSET, FRAME_VERSION + 1, "version 2"},
+        {HANDSHAKE_VERSION_OFFSET + 1, 1, "version 257"},
+        {HANDSHAKE_EPOCH_OFFSET, 6, "epoch 6, this rank of epoch 7"},
+        {HANDSHAKE_FROM_OFFSET, 3, "rank 3, which cannot be in a world of 3"},
+        {HANDSHAKE_FROM_OFFSET, 2, "rank 2, which is this rank itself"},
+        {HANDSHAKE_FROM_OFFSET + 3, 0xff, "cannot be in a world"},
+        {HANDSHAKE_FROM_OFFSET, 0, "another incarnation of rank 0"},
+        {HANDSHAKE_INCARNATION_OFFSET, 0, "another incarnation of rank 1"},
+        {HANDSHAKE_TO_OFFSET, 1, "calls rank 1, but this is rank 2"},
+        {HANDSHAKE_STREAM_OFFSET, LIMIT_STREAMS + 1,
+         "connection number 9, of at most 8"},
     };
     struct scene *scene = *state;
 
@@ -248,10 +249,10 @@ challenge_that_does_not_belong_is_refused_with_the_reason(void **state)
         uint8_t value;
         const char *text;
     } cases[] = {
-        {AT_VERSION, 0, "version 0"},
-        {AT_EPOCH, 9, "epoch 9, this rank of epoch 7"},
-        {AT_FROM, 1, "rank 1, which is this rank itself"},
-        {AT_INCARNATION + 7, 1, "another incarnation of rank 2"},
+        {HANDSHAKE_VERSION_OFFSET, 0, "version 0"},
+        {HANDSHAKE_EPOCH_OFFSET, 9, "epoch 9, this rank of epoch 7"},
+        {HANDSHAKE_FROM_OFFSET, 1, "rank 1, which is this rank itself"},
+        {HANDSHAKE_INCARNATION_OFFSET + 7, 1, "another incarnation of rank 2"},
     };
     struct scene *scene = *state;
 
@@ -277,7 +278,7 @@ challenge_of_a_member_that_was_not_called_is_refused(void **state)
     scene->dialer.peer = 0;
     assert_int_equal(handshake_write_hello(&scene->dialer, scene->hello),
                      HOOP_OK);
-    scene->hello[AT_TO] = 2;
+    scene->hello[HANDSHAKE_TO_OFFSET] = 2;
     assert_int_equal(handshake_write_challenge(&scene->acceptor, scene->hello,
                                                scene->challenge),
                      HOOP_OK);
@@ -336,10 +337,10 @@ every_flipped_bit_that_is_read_is_noticed(void **state)
     struct scene *scene = *state;
 
     for (unsigned message = 0; message < 4; message++) {
-        for (unsigned byte = 0; byte < HANDSHAKE_BYTES; byte++) {
+        for (unsigned byte = 0; byte < HANDSHAKE_MESSAGE_BYTES; byte++) {
             const bool is_answer = message == 3 && byte == 8;
-            const bool is_read =
-                message < 2 || byte < 8 || byte >= AT_MAC || is_answer;
+            const bool is_read = message < 2 || byte < 8 ||
+                                 byte >= HANDSHAKE_MAC_OFFSET || is_answer;
             const enum hoop_status status =
                 run_damaged(scene, message, 8 * byte + byte % 8);
 
@@ -360,7 +361,7 @@ other_letters_are_no_message(void **state)
                                             "HOOPHELP", "SSH-2.0-OpenSSH"};
     struct scene *scene = *state;
     enum handshake_answer answer = HANDSHAKE_REFUSED;
-    uint8_t in[HANDSHAKE_BYTES] = {0};
+    uint8_t in[HANDSHAKE_MESSAGE_BYTES] = {0};
 
     scene_prove(scene);
     for (size_t i = 0; i < 4; i++) {
@@ -384,7 +385,7 @@ message_out_of_its_turn_is_no_message(void **state)
 {
     struct scene *scene = *state;
     enum handshake_answer answer = HANDSHAKE_REFUSED;
-    uint8_t out[HANDSHAKE_BYTES];
+    uint8_t out[HANDSHAKE_MESSAGE_BYTES];
 
     scene_welcome(scene, HANDSHAKE_WELCOME);
     const uint8_t *const all[] = {scene->hello, scene->challenge, scene->proof,
@@ -415,7 +416,7 @@ proof_dressed_as_welcome_proves_nothing(void **state)
     enum handshake_answer answer = HANDSHAKE_REFUSED;
 
     scene_prove(scene);
-    memcpy(scene->welcome, scene->proof, HANDSHAKE_BYTES);
+    memcpy(scene->welcome, scene->proof, HANDSHAKE_MESSAGE_BYTES);
     memcpy(scene->welcome, "HOOPWELC", 8);
     assert_int_equal(
         handshake_verify_welcome(&scene->dialer, scene->welcome, &answer),
@@ -444,12 +445,13 @@ replayed_hello_and_proof_prove_nothing(void **state)
     struct scene *scene = *state;
     struct handshake again = {.key = &scene->keys[ACCEPTOR],
                               .roster = scene->rosters[ACCEPTOR]};
-    uint8_t challenge[HANDSHAKE_BYTES];
+    uint8_t challenge[HANDSHAKE_MESSAGE_BYTES];
 
     scene_welcome(scene, HANDSHAKE_WELCOME);
     assert_int_equal(handshake_write_challenge(&again, scene->hello, challenge),
                      HOOP_OK);
-    assert_memory_not_equal(challenge, scene->challenge, HANDSHAKE_BYTES);
+    assert_memory_not_equal(challenge, scene->challenge,
+                            HANDSHAKE_MESSAGE_BYTES);
     assert_int_equal(handshake_verify_proof(&again, scene->proof),
                      HOOP_E_UNAUTHENTICATED);
 }
@@ -460,11 +462,11 @@ replayed_challenge_and_welcome_prove_nothing(void **state)
     struct scene *scene = *state;
     struct handshake again = scene->dialer;
     enum handshake_answer answer = HANDSHAKE_REFUSED;
-    uint8_t out[HANDSHAKE_BYTES];
+    uint8_t out[HANDSHAKE_MESSAGE_BYTES];
 
     scene_welcome(scene, HANDSHAKE_WELCOME);
     assert_int_equal(handshake_write_hello(&again, out), HOOP_OK);
-    assert_memory_not_equal(out, scene->hello, HANDSHAKE_BYTES);
+    assert_memory_not_equal(out, scene->hello, HANDSHAKE_MESSAGE_BYTES);
     assert_int_equal(handshake_write_proof(&again, scene->challenge, out),
                      HOOP_OK);
     assert_int_equal(handshake_verify_welcome(&again, scene->welcome, &answer),
@@ -480,7 +482,7 @@ same_proof_for_another_rank_proves_nothing(void **state)
     scene_prove(scene);
     /* The listener believes that rank 0 sent this hello. */
     other = scene->acceptor;
-    other.hello[AT_FROM] = 0;
+    other.hello[HANDSHAKE_FROM_OFFSET] = 0;
     assert_int_equal(handshake_verify_proof(&other, scene->proof),
                      HOOP_E_UNAUTHENTICATED);
 }

@@ -30,13 +30,13 @@ loop_hold(void *owner)
 }
 
 static void
-receive_all(int fd, uint8_t out[HANDSHAKE_BYTES])
+receive_all(int fd, uint8_t out[HANDSHAKE_MESSAGE_BYTES])
 {
     struct pollfd comes = {.fd = fd, .events = POLLIN};
 
     assert_int_equal(poll(&comes, 1, 20000), 1);
-    assert_int_equal(recv(fd, out, HANDSHAKE_BYTES, MSG_WAITALL),
-                     HANDSHAKE_BYTES);
+    assert_int_equal(recv(fd, out, HANDSHAKE_MESSAGE_BYTES, MSG_WAITALL),
+                     HANDSHAKE_MESSAGE_BYTES);
 }
 
 /* Rank 0's dial, up to its proof, with which it offers memory; then it is gone,
@@ -48,7 +48,7 @@ dial_and_give_up(void)
     struct handshake handshake = {
         .key = &key, .roster = test_cluster.test_nodes[0].roster, .peer = 1};
     struct shm_negotiation shm_negotiation = {.mode = SHM_MODE_ALWAYS};
-    uint8_t message[HANDSHAKE_BYTES];
+    uint8_t message[HANDSHAKE_MESSAGE_BYTES];
 
     assert_int_equal(handshake_key_init(&key, "secret", handshake.roster),
                      HOOP_OK);
@@ -114,7 +114,7 @@ mutes_close(const struct mutes *mutes)
 static int
 mute_dialed(const struct mutes *mutes, uint32_t from, uint32_t mute)
 {
-    uint8_t hello[HANDSHAKE_BYTES];
+    uint8_t hello[HANDSHAKE_MESSAGE_BYTES];
     struct pollfd comes = {.fd = mutes->fds[mute], .events = POLLIN};
 
     connector_dial(test_cluster.test_nodes[from].connector, mute);

@@ -36,7 +36,8 @@ halls_of_a_process_have_a_budget(void **state)
         ;
     region_ranks_fill_ring(&shm_regions[n_regions], 2);
     region_rank_post(shm_regions[n_regions], REGION_RANKS_GROWING + 1, "a", 1);
-    assert_int_equal(shm_regions[n_regions]->n_cells, SHM_REGION_SLOT_CELLS);
+    assert_int_equal(shm_regions[n_regions]->n_cells,
+                     SHM_REGION_CELLS_PER_SLOT);
     shm_region_destroy(shm_regions[n_regions + 1]);
     for (size_t i = 0; i <= n_regions; i++)
         shm_region_destroy(shm_regions[i]);
@@ -51,12 +52,12 @@ halls_of_a_process_have_a_budget(void **state)
 static size_t
 bytes_there(const struct shm_region *shm_region)
 {
-    static unsigned char pages[2 * LIMIT_SHM_REGION / MEMORY_PAGE];
+    static unsigned char pages[2 * LIMIT_SHM_REGION / MEMORY_PAGE_BYTES];
     size_t n_bytes = 0;
 
     assert_int_equal(mincore(shm_region->base, shm_region->n_mapped, pages), 0);
-    for (size_t i = 0; i < shm_region->n_mapped / MEMORY_PAGE; i++)
-        n_bytes += pages[i] & 1 ? MEMORY_PAGE : 0;
+    for (size_t i = 0; i < shm_region->n_mapped / MEMORY_PAGE_BYTES; i++)
+        n_bytes += pages[i] & 1 ? MEMORY_PAGE_BYTES : 0;
     return n_bytes;
 }
 
@@ -84,7 +85,7 @@ kernel_check(void)
 static void
 memory_comes_with_use(void **state)
 {
-    const size_t n_slot = LIMIT_SHM_REGION_SLOT_MAX;
+    const size_t slot_capacity = LIMIT_SHM_REGION_SLOT_MAX;
     struct shm_region *shm_regions[2];
     uint64_t op = 0;
 
@@ -92,25 +93,27 @@ memory_comes_with_use(void **state)
     kernel_check();
     pair_enter(shm_regions);
     const size_t n_lines = bytes_there(shm_regions[0]);
-    assert_in_range(n_lines, 2 * SHM_REGION_ALL_LINES * SHM_REGION_LINES,
-                    64 << 10);
+    assert_in_range(
+        n_lines, 2 * SHM_REGION_N_LINES * SHM_REGION_LINE_PAIR_BYTES, 64 << 10);
     while (op < 100)
         region_ranks_pass(shm_regions, 2, sequence_make(++op, 0, 0),
                           SHM_REGION_INLINE_BYTES);
     assert_int_equal(bytes_there(shm_regions[0]), n_lines);
     while (op < 200)
         region_ranks_pass(shm_regions, 2, sequence_make(++op, 0, 0),
-                          SHM_REGION_SMALL);
-    assert_int_equal(bytes_there(shm_regions[0]), n_lines + SHM_REGION_SMALLS);
-    region_ranks_pass(shm_regions, 2, sequence_make(++op, 0, 0),
-                      SHM_REGION_SMALL + 1);
+                          SHM_REGION_SMALL_BYTES);
     assert_int_equal(bytes_there(shm_regions[0]),
-                     n_lines + SHM_REGION_SMALLS + n_slot / 4);
+                     n_lines + SHM_REGION_RANK_SMALL_BYTES);
+    region_ranks_pass(shm_regions, 2, sequence_make(++op, 0, 0),
+                      SHM_REGION_SMALL_BYTES + 1);
+    assert_int_equal(bytes_there(shm_regions[0]),
+                     n_lines + SHM_REGION_RANK_SMALL_BYTES + slot_capacity / 4);
     while (op < 1000)
         region_ranks_pass(shm_regions, 2, sequence_make(++op, 0, 0),
-                          SHM_REGION_SMALL + 1);
+                          SHM_REGION_SMALL_BYTES + 1);
     assert_int_equal(bytes_there(shm_regions[0]),
-                     n_lines + SHM_REGION_SMALLS + SHM_REGION_SLOTS * n_slot);
+                     n_lines + SHM_REGION_RANK_SMALL_BYTES +
+                         SHM_REGION_N_SLOTS * slot_capacity);
     region_ranks_close(shm_regions, 2);
 }
 

@@ -27,8 +27,8 @@ what_one_posts_all_find(void **state)
                                    1,
                                    SHM_REGION_INLINE_BYTES,
                                    SHM_REGION_INLINE_BYTES + 1,
-                                   SHM_REGION_SMALL,
-                                   SHM_REGION_SMALL + 1,
+                                   SHM_REGION_SMALL_BYTES,
+                                   SHM_REGION_SMALL_BYTES + 1,
                                    REGION_RANKS_SLOT};
     static uint8_t bytes[REGION_RANKS_SLOT] = "for all";
     struct shm_region *shm_regions[3];
@@ -47,7 +47,7 @@ what_one_posts_all_find(void **state)
             assert_false(shm_region_poll(shm_regions[rank], 0, i + 1));
             assert_true(shm_region_poll(shm_regions[rank], 1, i + 1));
             const struct shm_region_header *header =
-                shm_region_full_header(shm_regions[rank], 1);
+                shm_region_header_with_call(shm_regions[rank], 1);
             assert_int_equal(header->signature, 3 * (i + 1));
             assert_int_equal(header->count, sizes[i]);
             assert_int_equal(header->root, 7);
@@ -78,8 +78,8 @@ slot_is_free_when_all_others_are_through(void **state)
     assert_false(shm_region_can_publish(shm_regions[0], fifth,
                                         REGION_RANKS_SLOT, &late));
     assert_int_equal(late, 1);
-    assert_true(
-        shm_region_can_publish(shm_regions[0], fifth, SHM_REGION_SMALL, &late));
+    assert_true(shm_region_can_publish(shm_regions[0], fifth,
+                                       SHM_REGION_SMALL_BYTES, &late));
     shm_region_mark_finished(shm_regions[1], sequence_make(first + 1, 0, 0));
     assert_false(shm_region_can_publish(shm_regions[0], fifth,
                                         REGION_RANKS_SLOT, &late));
@@ -109,16 +109,17 @@ who_only_posts_may_be_far_ahead(void **state)
     region_ranks_open(shm_regions, 2);
     while (shm_region_can_publish(shm_regions[0],
                                   sequence_make(n_ahead + 1, 0, 0),
-                                  SHM_REGION_SMALL, &late)) {
-        char bytes[SHM_REGION_SMALL] = {(char)n_ahead++};
+                                  SHM_REGION_SMALL_BYTES, &late)) {
+        char bytes[SHM_REGION_SMALL_BYTES] = {(char)n_ahead++};
         region_rank_post(shm_regions[0], sequence_make(n_ahead, 0, 0), bytes,
                          sizeof(bytes));
     }
-    assert_int_equal(n_ahead, SHM_REGION_FIRST_LINES);
+    assert_int_equal(n_ahead, SHM_REGION_FIRST_ROUND_LINES);
     for (uint64_t i = 1; i <= n_ahead; i++) {
         assert_true(shm_region_poll(shm_regions[1], 0, sequence_make(i, 0, 0)));
         assert_int_equal(
-            *shm_region_payload(shm_regions[1], 0, 0, SHM_REGION_SMALL), i - 1);
+            *shm_region_payload(shm_regions[1], 0, 0, SHM_REGION_SMALL_BYTES),
+            i - 1);
         shm_region_mark_finished(shm_regions[1], sequence_make(i, 0, 0));
     }
     assert_true(shm_region_can_publish(
@@ -153,7 +154,7 @@ what_is_withdrawn_is_not_found(void **state)
     region_ranks_open(shm_regions, 2);
     region_rank_post(shm_regions[1], sequence_make(5, 0, 0), "a", 1);
     region_rank_post(shm_regions[1], sequence_make(6, 0, 0), "b", 1);
-    shm_region_retract(shm_regions[1], 6);
+    shm_region_retract_posts(shm_regions[1], 6);
     assert_false(shm_region_poll(shm_regions[0], 1, sequence_make(6, 0, 0)));
     assert_true(shm_region_poll(shm_regions[0], 1, sequence_make(5, 0, 0)));
     assert_false(shm_region_take_unseen_post(shm_regions[0], 1, &header));
@@ -168,7 +169,7 @@ static void
 rounds_may_be_more_than_a_stamp_counts(void **state)
 {
     static const uint8_t bytes[REGION_RANKS_SLOT];
-    const uint32_t last = SEQUENCE_ROUNDS - 1;
+    const uint32_t last = SEQUENCE_N_ROUNDS - 1;
     const uint64_t op = REGION_RANKS_GROWING + 1;
     struct shm_region *shm_regions[2];
     uint32_t late;
@@ -196,7 +197,7 @@ rounds_may_be_more_than_a_stamp_counts(void **state)
     assert_false(shm_region_can_publish(shm_regions[0],
                                         sequence_make(op, 0, last + 6),
                                         REGION_RANKS_SLOT, &late));
-    shm_region_retract(shm_regions[0], op);
+    shm_region_retract_posts(shm_regions[0], op);
     for (uint32_t round = last + 2; round < last + 6; round++)
         assert_false(
             shm_region_poll(shm_regions[1], 0, sequence_make(op, 0, round)));
@@ -317,7 +318,7 @@ memory_that_is_no_hall_is_refused(void **state)
     assert_int_equal(shm_region_create(2, REGION_RANKS_SLOT, &place, &maker),
                      HOOP_OK);
     assert_int_equal(shm_region_open(&place, 1, 3, &taker), HOOP_E_DATA_LOSS);
-    place.key[MEMORY_KEY - 1] ^= 1;
+    place.key[MEMORY_KEY_BYTES - 1] ^= 1;
     assert_int_equal(shm_region_open(&place, 1, 2, &taker), HOOP_E_DATA_LOSS);
     shm_region_destroy(maker);
     assert_int_equal(shm_region_open(&place, 1, 2, &taker), HOOP_E_UNAVAILABLE);
@@ -330,9 +331,9 @@ slots_are_smaller_where_many_share(void **state)
     (void)state;
     assert_int_equal(shm_region_default_slot_bytes(2),
                      LIMIT_SHM_REGION_SLOT_MAX);
-    assert_int_equal(shm_region_default_slot_bytes(SHM_REGION_RANKS),
+    assert_int_equal(shm_region_default_slot_bytes(SHM_REGION_RANKS_MAX),
                      LIMIT_SHM_REGION_SLOT_MIN);
-    for (uint32_t n = 2; n <= SHM_REGION_RANKS; n++)
+    for (uint32_t n = 2; n <= SHM_REGION_RANKS_MAX; n++)
         assert_true(4 * n * shm_region_default_slot_bytes(n) <=
                     LIMIT_SHM_REGION);
 }

@@ -61,8 +61,8 @@ read_bytes(size_t first)
     for (;;) {
         const uint8_t *at = ring_peek(&taker->in, &n_bytes);
 
-        if (n_bytes > RING_PIECE)
-            n_bytes = RING_PIECE;
+        if (n_bytes > RING_PIECE_BYTES)
+            n_bytes = RING_PIECE_BYTES;
         if (n_bytes == 0)
             return n_total;
         assert_memory_equal(at, bytes + first + n_total, n_bytes);
@@ -77,7 +77,8 @@ write_is_read_in_order_round_and_round(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 500; i++) {
-        const size_t n_bytes = RING_STEP * (1 + i * 37 % (N_RING / RING_STEP));
+        const size_t n_bytes = RING_ALIGNMENT_BYTES *
+                               (1 + i * 37 % (N_RING / RING_ALIGNMENT_BYTES));
 
         assert_int_equal(write_bytes(n_bytes), n_bytes);
         assert_int_equal(read_bytes(0), n_bytes);
@@ -101,11 +102,12 @@ write_beyond_the_room_is_cut(void **state)
     (void)state;
     assert_int_equal(write_bytes(sizeof(bytes)), N_RING);
     assert_false(ring_has_room(&maker->out));
-    assert_int_equal(write_bytes(RING_STEP), 0);
+    assert_int_equal(write_bytes(RING_ALIGNMENT_BYTES), 0);
     assert_int_equal(read_bytes(0), N_RING);
     assert_true(ring_has_room(&maker->out));
     /* Only whole steps. */
-    assert_int_equal(write_bytes(RING_STEP + 1), RING_STEP);
+    assert_int_equal(write_bytes(RING_ALIGNMENT_BYTES + 1),
+                     RING_ALIGNMENT_BYTES);
 }
 
 static void
@@ -117,7 +119,7 @@ what_is_taken_is_room_when_it_is_told(void **state)
     assert_int_equal(write_bytes(N_RING), N_RING);
     ring_peek(&taker->in, &n_bytes);
     ring_consume(&taker->in, N_RING / 2);
-    assert_int_equal(write_bytes(RING_STEP), 0);
+    assert_int_equal(write_bytes(RING_ALIGNMENT_BYTES), 0);
     ring_release(&taker->in);
     assert_int_equal(write_bytes(N_RING), N_RING / 2);
 }
@@ -128,14 +130,14 @@ reader_that_sleeps_is_woken_once(void **state)
     (void)state;
     assert_false(ring_must_wake_reader(&maker->out));
     assert_true(ring_reader_prepare_sleep(&taker->in));
-    assert_int_equal(write_bytes(RING_STEP), RING_STEP);
+    assert_int_equal(write_bytes(RING_ALIGNMENT_BYTES), RING_ALIGNMENT_BYTES);
     assert_true(ring_must_wake_reader(&maker->out));
     assert_false(ring_must_wake_reader(&maker->out));
     /* What came since the last look. */
     assert_false(ring_reader_prepare_sleep(&taker->in));
     ring_reader_clear_sleeping(&taker->in);
     assert_false(ring_must_wake_reader(&maker->out));
-    assert_int_equal(read_bytes(0), RING_STEP);
+    assert_int_equal(read_bytes(0), RING_ALIGNMENT_BYTES);
     assert_true(ring_reader_prepare_sleep(&taker->in));
 }
 
@@ -157,11 +159,11 @@ static void
 end_is_seen_and_keeps_the_reader_awake(void **state)
 {
     (void)state;
-    assert_int_equal(write_bytes(RING_STEP), RING_STEP);
+    assert_int_equal(write_bytes(RING_ALIGNMENT_BYTES), RING_ALIGNMENT_BYTES);
     assert_false(ring_has_ended(&taker->in));
     ring_mark_end(&maker->out);
     assert_true(ring_has_ended(&taker->in));
-    assert_int_equal(read_bytes(0), RING_STEP);
+    assert_int_equal(read_bytes(0), RING_ALIGNMENT_BYTES);
     assert_false(ring_reader_prepare_sleep(&taker->in));
 }
 
@@ -180,7 +182,7 @@ counts_that_cannot_be_break_the_reader(void **state)
         rings_close(state);
         rings_open(state);
     }
-    assert_int_equal(write_bytes(RING_STEP), RING_STEP);
+    assert_int_equal(write_bytes(RING_ALIGNMENT_BYTES), RING_ALIGNMENT_BYTES);
     ring_peek(&taker->in, &n_bytes);
     atomic_store(&maker->out.control->written, 0);
     ring_peek(&taker->in, &n_bytes);
@@ -194,7 +196,7 @@ counts_that_cannot_be_break_the_writer(void **state)
     (void)state;
     assert_int_equal(write_bytes(N_RING), N_RING);
     atomic_store(&taker->in.control->read, N_RING + 1);
-    assert_int_equal(write_bytes(RING_STEP), 0);
+    assert_int_equal(write_bytes(RING_ALIGNMENT_BYTES), 0);
     assert_true(maker->out.is_broken);
     /* So that somebody tries, and learns it. */
     assert_true(ring_has_room(&maker->out));
@@ -256,7 +258,8 @@ stream_write(void *owner)
 
     (void)owner;
     while (n_total < N_STREAM && !atomic_load(&bells.has_failed)) {
-        const size_t n_wanted = RING_STEP * (1 + n_total / RING_STEP % 200);
+        const size_t n_wanted =
+            RING_ALIGNMENT_BYTES * (1 + n_total / RING_ALIGNMENT_BYTES % 200);
         const size_t n_left = N_STREAM - n_total;
         const size_t n = write_bytes(n_wanted < n_left ? n_wanted : n_left);
 
@@ -337,7 +340,8 @@ sides_close(void **state)
 static void
 tell(unsigned from)
 {
-    memcpy(handshakes[1 - from].offer, handshakes[from].offer, HANDSHAKE_OFFER);
+    memcpy(handshakes[1 - from].offer, handshakes[from].offer,
+           HANDSHAKE_OFFER_BYTES);
 }
 
 static void
@@ -419,11 +423,11 @@ static void
 one_that_knows_nothing_of_it_is_left_in_peace(void **state)
 {
     (void)state;
-    memset(handshakes[1].offer, 0, HANDSHAKE_OFFER);
+    memset(handshakes[1].offer, 0, HANDSHAKE_OFFER_BYTES);
     shm_negotiation_accept(&sides[1], &handshakes[1]);
     assert_null(sides[1].segment);
     shm_negotiation_offer(&sides[0], &handshakes[0]);
-    memset(handshakes[0].offer, 0, HANDSHAKE_OFFER);
+    memset(handshakes[0].offer, 0, HANDSHAKE_OFFER_BYTES);
     shm_negotiation_finish(&sides[0], &handshakes[0]);
     assert_apart(SHM_OBSTACLE_UNKNOWN, false);
 }

@@ -18,7 +18,7 @@
 static void
 two_ends_write_what_the_other_reads(void **state)
 {
-    static uint8_t bytes[RING_STEP] = "through memory";
+    static uint8_t bytes[RING_ALIGNMENT_BYTES] = "through memory";
     const struct iovec span = {bytes, sizeof(bytes)};
     struct segment *ends[2];
     struct shared_memory_handle place;
@@ -88,7 +88,7 @@ key_must_be_the_makers(void **state)
     place.key[0] ^= 1;
     assert_int_equal(segment_open(&place, &taker), HOOP_E_UNAVAILABLE);
     place.key[0] ^= 1;
-    place.key[MEMORY_KEY - 1] ^= 1;
+    place.key[MEMORY_KEY_BYTES - 1] ^= 1;
     assert_int_equal(segment_open(&place, &taker), HOOP_E_DATA_LOSS);
     assert_null(taker);
     segment_destroy(maker);

@@ -204,13 +204,13 @@ peer_that_dies_amid_a_frame_is_lost(void **state)
     (void)state;
     transport_receive(shm_fixture.here.transport, &in);
     frame_bytes(&frame, shm_fixture.bytes, stream);
-    shm_fixture_feed(stream, LIMIT_FRAME_HEADER + RING_STEP);
+    shm_fixture_feed(stream, LIMIT_FRAME_HEADER + RING_ALIGNMENT_BYTES);
     ring_mark_end(&shm_fixture.peer->out);
     close(shm_fixture.fd);
     shm_fixture.fd = -1;
     test_transport_settle(&shm_fixture.here);
     assert_int_equal(shm_fixture.here.n_lost, 1);
-    assert_int_equal(in.arrived, RING_STEP);
+    assert_int_equal(in.arrived, RING_ALIGNMENT_BYTES);
 }
 
 static void
@@ -256,7 +256,8 @@ static void
 garbage_loses_the_peer(void **state)
 {
     (void)state;
-    shm_fixture_feed(shm_fixture.bytes, LARGE / RING_STEP * RING_STEP);
+    shm_fixture_feed(shm_fixture.bytes,
+                     LARGE / RING_ALIGNMENT_BYTES * RING_ALIGNMENT_BYTES);
     assert_int_equal(shm_fixture.here.n_lost, 1);
     /* Its memory is gone, and nothing touches it any more. */
     test_transport_settle(&shm_fixture.here);

@@ -182,7 +182,7 @@ message_that_is_ready_too_late_waits_for_its_grant(void **state)
         assert_false(tcp_fixture_next_frame());
         peer_of()->credit = 0;
         flow->ready = flow->total;
-        transport_send_more(tcp_fixture.test_transport.transport, flow);
+        transport_send_data_ready(tcp_fixture.test_transport.transport, flow);
         expect_rest_when_granted(flow, readies[i]);
         peer_of()->credit = LIMIT_EAGER_WINDOW;
     }
@@ -204,7 +204,7 @@ what_goes_whole_depends_on_the_share_of_the_window(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++)
         assert_int_equal(
-            window_whole_message_max(window_per_rank(cases[i].n_ranks)),
+            eager_whole_message_max(eager_window_per_rank(cases[i].n_ranks)),
             cases[i].whole);
 }
 

@@ -42,7 +42,7 @@ grown_since(size_t before)
 static void
 bytes_beyond_the_window_lose_the_peer(void **state)
 {
-    const uint64_t window = window_per_rank(TEST_TRANSPORT_RANKS);
+    const uint64_t window = eager_window_per_rank(TEST_TRANSPORT_RANKS);
     const size_t before = mallinfo2().uordblks;
     struct frame frame = tcp_fixture_eager_frame(0, CHUNK, CHUNK);
     uint64_t n_taken = 0;
@@ -77,7 +77,8 @@ empty_messages_without_end_lose_the_peer(void **state)
     }
     assert_lost("more bytes than its window permits without a grant");
     assert_int_equal(
-        n_sent, window_per_rank(TEST_TRANSPORT_RANKS) / LIMIT_FRAME_HEADER + 1);
+        n_sent,
+        eager_window_per_rank(TEST_TRANSPORT_RANKS) / LIMIT_FRAME_HEADER + 1);
     assert_true(grown_since(before) < WINDOW_BUDGET);
 }
 
@@ -85,7 +86,7 @@ empty_messages_without_end_lose_the_peer(void **state)
 static void
 window_that_is_given_back_is_used_again(void **state)
 {
-    const uint64_t window = window_per_rank(TEST_TRANSPORT_RANKS);
+    const uint64_t window = eager_window_per_rank(TEST_TRANSPORT_RANKS);
     struct frame frame = tcp_fixture_eager_frame(0, CHUNK, CHUNK);
     struct frame answer;
 

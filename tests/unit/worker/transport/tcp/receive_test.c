@@ -288,8 +288,8 @@ credit_comes_back_for_every_byte_that_was_consumed(void **state)
         tcp_fixture_feed(&frame);
     }
     for (unsigned i = 0; i < N_FRAMES; i++)
-        transport_drop_op(tcp_fixture.test_transport.transport,
-                          TEST_TRANSPORT_COMM, i);
+        transport_drop_op_unexpected(tcp_fixture.test_transport.transport,
+                                     TEST_TRANSPORT_COMM, i);
     while (tcp_fixture_next_frame()) {
         assert_int_equal(tcp_fixture.frame.kind, FRAME_CREDIT);
         n_back += tcp_fixture.frame.total;
@@ -322,15 +322,15 @@ grants_follow_what_is_allowed_by_and_by(void **state)
     transport_receive(tcp_fixture.test_transport.transport, &flow);
     assert_false(tcp_fixture_next_frame());
     flow.allowed = LIMIT_FRAME_PAYLOAD + 7;
-    transport_receive_more(tcp_fixture.test_transport.transport, &flow);
+    transport_receive_buffer_grew(tcp_fixture.test_transport.transport, &flow);
     expect_grant(LIMIT_FRAME_PAYLOAD + 7);
     flow.allowed = BIG - 1;
-    transport_receive_more(tcp_fixture.test_transport.transport, &flow);
+    transport_receive_buffer_grew(tcp_fixture.test_transport.transport, &flow);
     expect_grant(BIG - 1);
-    transport_receive_more(tcp_fixture.test_transport.transport, &flow);
+    transport_receive_buffer_grew(tcp_fixture.test_transport.transport, &flow);
     assert_false(tcp_fixture_next_frame());
     flow.allowed = BIG;
-    transport_receive_more(tcp_fixture.test_transport.transport, &flow);
+    transport_receive_buffer_grew(tcp_fixture.test_transport.transport, &flow);
     expect_grant(BIG);
     assert_false(tcp_fixture_next_frame());
     transport_receive_cancel(tcp_fixture.test_transport.transport, &flow);

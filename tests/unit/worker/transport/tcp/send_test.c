@@ -75,7 +75,7 @@ send_of_nothing_is_one_empty_frame(void **state)
     assert_true(tcp_fixture_next_frame());
     assert_int_equal(tcp_fixture.frame.raw, 0);
     assert_int_equal(tcp_fixture.frame.kind, FRAME_COLLECTIVE);
-    assert_true(flow.is_opened);
+    assert_true(flow.is_first_frame_cut);
     assert_false(tcp_fixture_next_frame());
 }
 
@@ -139,12 +139,12 @@ send_stays_within_what_is_ready(void **state)
     transport_send(tcp_fixture.test_transport.transport, &flow);
     assert_false(tcp_fixture_next_frame());
     flow.ready = 300;
-    transport_send_more(tcp_fixture.test_transport.transport, &flow);
+    transport_send_data_ready(tcp_fixture.test_transport.transport, &flow);
     expect_payload(0, 300);
     assert_false(tcp_fixture_next_frame());
     assert_int_equal(flow.handed, 300);
     flow.ready = SMALL;
-    transport_send_more(tcp_fixture.test_transport.transport, &flow);
+    transport_send_data_ready(tcp_fixture.test_transport.transport, &flow);
     expect_payload(300, SMALL - 300);
 }
 

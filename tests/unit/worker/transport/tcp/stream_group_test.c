@@ -160,7 +160,7 @@ little_goes_behind_its_mark(void **state)
 {
     (void)state;
     assert_int_equal(send_some(LITTLE), LITTLE);
-    assert_int_equal(waiting(rig.in->fds[0]), STREAM_GROUP_MARK + LITTLE);
+    assert_int_equal(waiting(rig.in->fds[0]), STREAM_GROUP_MARK_BYTES + LITTLE);
     assert_int_equal(stream_group_next_read(rig.in), 0);
     /* Read in parts: what has been read ahead is no descriptor's. */
     assert_int_equal(receive_some(100), 100);
@@ -182,7 +182,7 @@ much_goes_over_all_and_only_its_marks_over_the_first(void **state)
         n_waiting += waiting(rig.in->fds[i]);
     }
     assert_int_equal(n_waiting, n_sent);
-    assert_true(waiting(rig.in->fds[0]) <= 4 * STREAM_GROUP_MARK);
+    assert_true(waiting(rig.in->fds[0]) <= 4 * STREAM_GROUP_MARK_BYTES);
 }
 
 /* The one that is full is passed over, and told of. */
@@ -208,10 +208,11 @@ marks_that_find_no_room_are_owed(void **state)
         continue;
     assert_int_equal(errno, EAGAIN);
     assert_int_equal(rig.out->blocked, 1);
-    while (rig.out->n_inline == 0 && !stream_group_has_unsent(rig.out) &&
-           send_some(200000) > 0)
+    while (rig.out->n_inline_bytes_left == 0 &&
+           !stream_group_has_unsent(rig.out) && send_some(200000) > 0)
         continue;
-    assert_true(rig.out->n_inline > 0 || stream_group_has_unsent(rig.out));
+    assert_true(rig.out->n_inline_bytes_left > 0 ||
+                stream_group_has_unsent(rig.out));
     all_goes(200000, 200000);
     assert_false(stream_group_has_unsent(rig.out));
 }
@@ -227,7 +228,7 @@ mark_of_a_connection_that_is_not_here_waits_for_it(void **state)
     assert_true(stream_group_add(rig.out, 4, fds[0]));
     assert_true(stream_group_is_complete(rig.out, 4));
     rig.out->n_streams = 4;
-    rig.out->stream_last = 3;
+    rig.out->last_striped_stream = 3;
     const ssize_t n_sent = send_some(70000);
     assert_true(n_sent > 0);
     assert_int_equal(receive_some(70000), -1);
@@ -250,12 +251,12 @@ connection_is_added_once(void **state)
 static void
 what_is_no_mark_is_refused(void **state)
 {
-    static const uint8_t marks[][STREAM_GROUP_MARK] = {
+    static const uint8_t marks[][STREAM_GROUP_MARK_BYTES] = {
         {9, 0, 0, 0, 1}, {1, 1, 0, 0, 1}, {1, 0, 0, 0, 0}, {0}};
 
     (void)state;
     for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
-        stream_group_start_receiving(rig.in, marks[i], STREAM_GROUP_MARK);
+        stream_group_start_receiving(rig.in, marks[i], STREAM_GROUP_MARK_BYTES);
         for (unsigned k = 0; k < 2; k++) {
             assert_int_equal(receive_some(10), -1);
             assert_int_equal(errno, EBADMSG);
@@ -286,7 +287,7 @@ ends_are_told_apart(void **state)
 static void
 dropped_connection_is_not_waited_for(void **state)
 {
-    static const uint8_t mark[STREAM_GROUP_MARK] = {2, 0, 0, 0, 1};
+    static const uint8_t mark[STREAM_GROUP_MARK_BYTES] = {2, 0, 0, 0, 1};
 
     (void)state;
     stream_group_start_receiving(rig.in, mark, sizeof(mark));
@@ -300,7 +301,7 @@ dropped_connection_is_not_waited_for(void **state)
 static void
 end_of_one_beside_the_first_is_a_loss(void **state)
 {
-    static const uint8_t mark[STREAM_GROUP_MARK] = {2, 0, 0, 0, 1};
+    static const uint8_t mark[STREAM_GROUP_MARK_BYTES] = {2, 0, 0, 0, 1};
 
     (void)state;
     stream_group_start_receiving(rig.in, mark, sizeof(mark));

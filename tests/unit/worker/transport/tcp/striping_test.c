@@ -183,7 +183,7 @@ end_of_one_stream_is_the_peers(void **state)
 static void
 broken_stream_that_is_not_used_yet_is_let_go(void **state)
 {
-    static const uint8_t mark[STREAM_GROUP_MARK] = {1, 0, 0, 0, 1};
+    static const uint8_t mark[STREAM_GROUP_MARK_BYTES] = {1, 0, 0, 0, 1};
     const struct frame spread = {
         .kind = FRAME_SPREAD, .epoch = TEST_TRANSPORT_EPOCH, .total = 1};
 
@@ -231,8 +231,8 @@ stream_group_open(struct test_transport *test_transport, int *out_fd)
     *out_fd = fds[1];
 }
 
-static const uint8_t goodbye_mark[STREAM_GROUP_MARK] = {1, 0, 0, 0,
-                                                        LIMIT_FRAME_HEADER};
+static const uint8_t goodbye_mark[STREAM_GROUP_MARK_BYTES] = {
+    1, 0, 0, 0, LIMIT_FRAME_HEADER};
 
 static void
 first_connection_is_let_be_while_another_is_awaited(void **state)
@@ -307,13 +307,13 @@ spread_over_what_cannot_be_is_refused(void **state)
 static void
 marks_behind_the_frame_are_read(void **state)
 {
-    static const uint8_t mark[STREAM_GROUP_MARK] = {0, 0, 0, 0,
-                                                    LIMIT_FRAME_HEADER};
+    static const uint8_t mark[STREAM_GROUP_MARK_BYTES] = {0, 0, 0, 0,
+                                                          LIMIT_FRAME_HEADER};
     const struct frame spread = {
         .kind = FRAME_SPREAD, .epoch = TEST_TRANSPORT_EPOCH, .total = 1};
     const struct frame goodbye = {.kind = FRAME_GOODBYE,
                                   .epoch = TEST_TRANSPORT_EPOCH};
-    uint8_t bytes[2 * LIMIT_FRAME_HEADER + STREAM_GROUP_MARK];
+    uint8_t bytes[2 * LIMIT_FRAME_HEADER + STREAM_GROUP_MARK_BYTES];
     struct test_transport test_transport;
 
     (void)state;
