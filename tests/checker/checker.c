@@ -46,15 +46,15 @@ struct checker_run {
     uint32_t victim;
 };
 
-static uint64_t
-random_below(struct checker_run *checker_run, uint64_t bound)
+uint64_t
+checker_random_below(uint64_t *state, uint64_t bound)
 {
-    uint64_t x = checker_run->random;
+    uint64_t x = *state;
 
     x ^= x << 13;
     x ^= x >> 7;
     x ^= x << 17;
-    checker_run->random = x;
+    *state = x;
     return (x >> 16) % bound;
 }
 
@@ -81,10 +81,11 @@ vrank_take_turn(struct checker_run *checker_run,
                 enum turn_step_selection style,
                 uint64_t *out_moved)
 {
-    const uint64_t draw = random_below(checker_run, UINT64_C(1) << 40);
+    const uint64_t draw =
+        checker_random_below(&checker_run->random, UINT64_C(1) << 40);
     const struct vrank_move_limits limits = {
-        .move_bytes_max =
-            1 + random_below(checker_run, checker_run->move_bytes_max),
+        .move_bytes_max = 1 + checker_random_below(&checker_run->random,
+                                                   checker_run->move_bytes_max),
         .socket_buffer_bytes = checker_run->socket_buffer_bytes,
     };
     uint64_t skips = style == TURN_SOME ? draw >> 3 : 0;
@@ -170,7 +171,8 @@ checker_run_random_turns(struct checker_run *checker_run)
     uint32_t n_in_vain = 0;
 
     for (;;) {
-        const uint32_t rank = (uint32_t)random_below(checker_run, size);
+        const uint32_t rank =
+            (uint32_t)checker_random_below(&checker_run->random, size);
         uint64_t moved = 0;
         enum hoop_status status = HOOP_OK;
 
@@ -258,10 +260,10 @@ checker_run_one_schedule(struct checker_run *checker_run,
     checker_run->random = (seed + 1) * UINT64_C(0x9e3779b97f4a7c15);
     checker_run->socket_buffer_bytes = socket_buffer_bytes;
     checker_run->move_bytes_max =
-        moves[random_below(checker_run, COUNT_OF(moves))] +
+        moves[checker_random_below(&checker_run->random, COUNT_OF(moves))] +
         2 * checker_run->n_bytes / CHECKER_RUN_MOVES;
-    checker_run->victim = (uint32_t)random_below(
-        checker_run, checker_run->scenario->shape.size + 1);
+    checker_run->victim = (uint32_t)checker_random_below(
+        &checker_run->random, checker_run->scenario->shape.size + 1);
     checker_run_reset(checker_run);
 
     status = checker_run_random_turns(checker_run);

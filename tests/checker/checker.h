@@ -192,4 +192,9 @@ checker_run_one_schedule(struct checker_run *checker_run,
                          uint64_t socket_buffer_bytes,
                          uint64_t seed);
 
+/* Returns a number below bound, the same for the same *state, and moves *state
+ * on. *state must not be 0. */
+uint64_t
+checker_random_below(uint64_t *state, uint64_t bound);
+
 #endif

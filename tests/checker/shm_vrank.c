@@ -20,31 +20,20 @@ struct checker_shm_run {
     uint32_t victim;
 };
 
-static uint64_t
-random_below(struct checker_shm_run *checker_run, uint64_t bound)
-{
-    uint64_t x = checker_run->random;
-
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    checker_run->random = x;
-    return (x >> 16) % bound;
-}
-
 /* Let one rank make some moves, until it must wait. */
 static enum hoop_status
 checker_shm_run_take_turn(struct checker_shm_run *checker_run,
                           uint32_t rank,
                           bool *out_has_moved)
 {
-    uint64_t n_moves = 1 + random_below(checker_run, 8);
+    uint64_t n_moves = 1 + checker_random_below(&checker_run->random, 8);
     bool has_moved = true;
 
     *out_has_moved = false;
     for (; n_moves > 0 && has_moved; n_moves--) {
         const uint64_t n_bytes =
-            1 + random_below(checker_run, checker_run->move_bytes_max);
+            1 + checker_random_below(&checker_run->random,
+                                     checker_run->move_bytes_max);
         const enum hoop_status status =
             shm_vrank_advance(&checker_run->vranks[rank], n_bytes, &has_moved);
 
@@ -99,7 +88,8 @@ checker_shm_run_random_turns(struct checker_shm_run *checker_run)
     uint32_t n_in_vain = 0;
 
     for (;;) {
-        const uint32_t rank = (uint32_t)random_below(checker_run, size);
+        const uint32_t rank =
+            (uint32_t)checker_random_below(&checker_run->random, size);
         const bool is_sweep = n_in_vain > size;
         bool has_moved = false;
         enum hoop_status status = HOOP_OK;
@@ -156,8 +146,9 @@ checker_shm_run_one_schedule(struct checker_shm_run *checker_run, uint64_t seed)
 
     checker_run->random = (seed + 1) * UINT64_C(0x9e3779b97f4a7c15);
     checker_run->move_bytes_max =
-        moves[random_below(checker_run, COUNT_OF(moves))];
-    checker_run->victim = (uint32_t)random_below(checker_run, size + 1);
+        moves[checker_random_below(&checker_run->random, COUNT_OF(moves))];
+    checker_run->victim =
+        (uint32_t)checker_random_below(&checker_run->random, size + 1);
     for (uint32_t rank = 0; rank < size; rank++)
         shm_vrank_reset(&checker_run->vranks[rank]);
 
