@@ -54,7 +54,7 @@ static bool
 kind_carries_payload(uint32_t kind)
 {
     return kind == FRAME_COLLECTIVE || kind == FRAME_MESSAGE ||
-           kind == FRAME_VERDICT;
+           kind == FRAME_FAILURE_NOTICE;
 }
 
 static bool
@@ -76,7 +76,7 @@ frame_problem(const struct frame *frame)
     }
     if (frame->codec == CODEC_RAW && frame->stored != frame->raw)
         return "an uncoded payload has two sizes";
-    if (frame->kind == FRAME_VERDICT && frame->codec != CODEC_RAW)
+    if (frame->kind == FRAME_FAILURE_NOTICE && frame->codec != CODEC_RAW)
         return "a failure notice's text is compressed";
     if (!kind_is_part_of_message(frame->kind))
         return NULL;

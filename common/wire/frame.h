@@ -20,22 +20,22 @@ enum {
 };
 
 enum frame_kind {
-    FRAME_COLLECTIVE = 1, /* payload of a step of a collective */
-    FRAME_MESSAGE = 2,    /* payload of a point-to-point message */
-    FRAME_ANNOUNCE = 3,   /* a message waits for a grant; no payload */
-    FRAME_GRANT = 4,      /* bytes up to offset may be sent; no payload */
-    FRAME_CREDIT = 5,     /* the eager window grows by total bytes; no
+    FRAME_COLLECTIVE = 1,     /* payload of a step of a collective */
+    FRAME_MESSAGE = 2,        /* payload of a point-to-point message */
+    FRAME_ANNOUNCE = 3,       /* a message waits for a grant; no payload */
+    FRAME_GRANT = 4,          /* bytes up to offset may be sent; no payload */
+    FRAME_CREDIT = 5,         /* the eager window grows by total bytes; no
                              payload */
-    FRAME_VERDICT = 6,    /* failure notice: an operation or a rank failed;
+    FRAME_FAILURE_NOTICE = 6, /* failure notice: an operation or a rank failed;
                              payload is text */
     FRAME_HEARTBEAT = 7,
     FRAME_GOODBYE = 8, /* the sender leaves in good order */
-    FRAME_SPREAD = 9,  /* what follows may be spread over total connections;
+    FRAME_STRIPED = 9, /* what follows may be spread over total connections;
                           no payload */
 };
 
 enum frame_flag {
-    FRAME_POINT_TO_POINT = 1, /* ANNOUNCE, GRANT, VERDICT: of a message */
+    FRAME_POINT_TO_POINT = 1, /* ANNOUNCE, GRANT, FAILURE_NOTICE: of one */
     FRAME_EAGER = 2,     /* sent without a grant; takes 128 + stored bytes of
                             the window */
     FRAME_WITHDRAWN = 4, /* ANNOUNCE: the message will not come; HEARTBEAT:

@@ -16,7 +16,7 @@
 
 /* X(member of struct frame, its type, its largest value) */
 #define FRAME_FIELDS(X)                                                        \
-    X(kind, uint32_t, FRAME_SPREAD)                                            \
+    X(kind, uint32_t, FRAME_STRIPED)                                           \
     X(flags, uint32_t, UINT8_MAX)                                              \
     X(epoch, uint64_t, UINT64_MAX)                                             \
     X(comm, uint64_t, UINT64_MAX)                                              \

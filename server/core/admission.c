@@ -264,12 +264,12 @@ join_check_numbers(const struct cluster_join *join)
         return error_raise(HOOP_E_INVALID,
                            "rank %u is over the limit of %d ranks", join->rank,
                            LIMIT_RANKS);
-    if (join->rank_min &&
-        (join->rank == CLUSTER_RANK_ANY || join->rank_min > join->rank))
+    if (join->least_accepted_rank && (join->rank == CLUSTER_RANK_ANY ||
+                                      join->least_accepted_rank > join->rank))
         return error_raise(HOOP_E_INVALID,
                            "a least rank of %u goes with a rank that is not "
                            "lower",
-                           join->rank_min);
+                           join->least_accepted_rank);
     return HOOP_OK;
 }
 

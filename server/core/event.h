@@ -82,7 +82,7 @@ struct cluster_join {
     uint32_t rank; /* the requested rank, or CLUSTER_RANK_ANY */
     /* If the world is too small for rank, the worker accepts a rank from
      * this one on; 0: it accepts none. */
-    uint32_t rank_min;
+    uint32_t least_accepted_rank;
     uint32_t world_size; /* the largest world; 0: not requested */
     /* Form with this many members after the settle time; 0: use the
      * coordinator's value or world_size. */

@@ -197,7 +197,7 @@ growth_adapt_join(const struct job *job,
     if (status != HOOP_OK)
         admitted.rank = CLUSTER_RANK_ANY;
     admitted.membership = 0;
-    admitted.rank_min = 0;
+    admitted.least_accepted_rank = 0;
     admitted.world_size = 0;
     admitted.size_min = 0;
     admitted.settle_ms = 0;
@@ -581,7 +581,8 @@ world_can_form(const struct cluster *cluster, const struct job *job)
     for (const struct member *member = job->requests; member;
          member = member->hh_rank.next)
         if (member->rank >= job->n_members &&
-            (!member->rank_min || member->rank_min > first_free))
+            (!member->least_accepted_rank ||
+             member->least_accepted_rank > first_free))
             return false;
     return true;
 }

@@ -48,7 +48,7 @@ group_remove_from_job(struct cluster *cluster, struct group *group)
 {
     struct groups *groups = &group->job->groups;
 
-    group_remove_votes(cluster, group);
+    votes_remove_of_group(cluster, group);
     HASH_DEL(groups->group_table, group);
     job_recount_table_bytes(group->job);
     groups->n_groups--;

@@ -28,7 +28,7 @@ enum {
  * because no member knows the id yet. A member that ends leaves all of its
  * slots, taken or not.
  */
-static const unsigned int group_slot_allowed_states[] = {
+static const unsigned int group_slot_next_states[] = {
     [GROUP_SLOT_FREE] = 1U << GROUP_SLOT_TAKEN | 1U << GROUP_SLOT_LEFT,
     [GROUP_SLOT_TAKEN] = 1U << GROUP_SLOT_FREE | 1U << GROUP_SLOT_LEFT,
     [GROUP_SLOT_LEFT] = 0,
@@ -37,7 +37,7 @@ static const unsigned int group_slot_allowed_states[] = {
 static void
 group_slot_set_state(struct group_slot *group_slot, enum group_slot_state state)
 {
-    assert(group_slot_allowed_states[group_slot->state] & 1U << state);
+    assert(group_slot_next_states[group_slot->state] & 1U << state);
     group_slot->group->n_taken_slots -= group_slot->state == GROUP_SLOT_TAKEN;
     group_slot->group->n_taken_slots += state == GROUP_SLOT_TAKEN;
     group_slot->state = state;

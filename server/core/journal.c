@@ -31,7 +31,7 @@ journal_key_add_byte(struct journal_record_key *key, unsigned int byte)
 }
 
 static void
-journal_key_add_number(struct journal_record_key *key, uint64_t number)
+journal_key_append_number(struct journal_record_key *key, uint64_t number)
 {
     const uint64_t big = htobe64(number);
 
@@ -46,7 +46,7 @@ journal_job_key(const struct job *job)
     struct journal_record_key key = {0};
 
     journal_key_add_byte(&key, JOURNAL_JOB);
-    journal_key_add_number(&key, job->number);
+    journal_key_append_number(&key, job->number);
     return key;
 }
 
@@ -66,7 +66,7 @@ journal_numbered_key(const struct job *job,
 {
     struct journal_record_key key = journal_part_key(job, part);
 
-    journal_key_add_number(&key, number);
+    journal_key_append_number(&key, number);
     return key;
 }
 
@@ -164,8 +164,8 @@ journal_write_ended_job(struct cluster *cluster,
     struct pack pack = journal_value_begin(7);
 
     journal_key_add_byte(&key, JOURNAL_ENDED_JOB);
-    journal_key_add_number(&key, (cluster->ended_jobs.n_added - 1) %
-                                     LIMIT_ENDED_JOBS);
+    journal_key_append_number(&key, (cluster->ended_jobs.n_added - 1) %
+                                        LIMIT_ENDED_JOBS);
     pack_str(&pack, ended_job->name);
     wall_time_pack(cluster, ended_job->when_ns, &pack);
     pack_uint(&pack, ended_job->epoch);
@@ -295,8 +295,8 @@ journal_write_group_slot(struct cluster *cluster,
     struct journal_record_key key = journal_group_key(group_slot->group);
     struct pack pack = journal_value_begin(0);
 
-    journal_key_add_number(&key,
-                           (uint64_t)(group_slot - group_slot->group->slots));
+    journal_key_append_number(
+        &key, (uint64_t)(group_slot - group_slot->group->slots));
     journal_add_put(cluster, &key, &pack);
 }
 
@@ -317,7 +317,7 @@ journal_vote_key(const struct vote *vote)
     struct journal_record_key key =
         journal_numbered_key(vote->job, JOURNAL_VOTE, vote->key.communicator);
 
-    journal_key_add_number(&key, vote->key.kind);
+    journal_key_append_number(&key, vote->key.kind);
     return key;
 }
 

@@ -523,7 +523,7 @@ member_create(struct job *job, const struct cluster_join *join)
     member->state = CLUSTER_MEMBER_JOINING;
     member->incarnation = join->incarnation;
     member->rank = join->rank;
-    member->rank_min = join->rank_min;
+    member->least_accepted_rank = join->least_accepted_rank;
     member->pid = join->pid;
     member->pid_namespace_id = join->pid_namespace_id;
     member->requested_sizes[MEMBER_REQUEST_SIZE] = join->world_size;

@@ -167,8 +167,8 @@ struct member {
     struct job *job;
     enum cluster_member_state state; /* changed only by member_set_state() */
     uint64_t incarnation;
-    uint32_t rank;     /* the requested rank until the world forms */
-    uint32_t rank_min; /* as in the join */
+    uint32_t rank;                /* the requested rank until the world forms */
+    uint32_t least_accepted_rank; /* as in the join */
     uint32_t pid;
     uint64_t pid_namespace_id; /* identifies the PID namespace of pid; 0: not
                                known */

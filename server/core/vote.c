@@ -623,7 +623,7 @@ votes_withdraw_call(struct cluster *cluster,
 }
 
 void
-group_remove_votes(struct cluster *cluster, const struct group *group)
+votes_remove_of_group(struct cluster *cluster, const struct group *group)
 {
     struct vote *vote = group->job->votes;
 

@@ -109,7 +109,7 @@ votes_withdraw_call(struct cluster *cluster,
 
 /* Remove the votes of group, which has no members any more. */
 void
-group_remove_votes(struct cluster *cluster, const struct group *group);
+votes_remove_of_group(struct cluster *cluster, const struct group *group);
 
 /* Free the votes of a job that is destroyed. */
 void

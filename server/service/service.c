@@ -93,7 +93,7 @@ struct service {
     struct token token; /* the token of all jobs; zeroed: none is known */
     uint64_t started_ns;
     atomic_bool is_draining;
-    atomic_bool is_replaced;
+    atomic_bool is_replaced_by_other_hoopd;
     /* Counters of the cluster, for other threads. */
     _Atomic uint64_t n_members;
     _Atomic uint64_t n_joins;
@@ -106,7 +106,7 @@ struct service {
     /* The request whose client has disconnected. It becomes NULL if the request
      * is answered in the step that should cancel it, for example because its
      * deadline has passed. */
-    struct rpc_request *abandoned;
+    struct rpc_request *disconnected_request;
 };
 
 static struct rpc_request *
@@ -150,8 +150,8 @@ service_answer_request(struct service *service,
     if (request == service->current)
         metrics_record_latency(service->metrics,
                                clock_now_ns() - service->current_arrival_ns);
-    if (request == service->abandoned)
-        service->abandoned = NULL;
+    if (request == service->disconnected_request)
+        service->disconnected_request = NULL;
     rpc_reply(request, status, text, body);
 }
 
@@ -438,7 +438,7 @@ on_replaced(void *owner)
 
     atomic_store(&service->is_draining, true);
     rpc_server_drain(service->server, 0, on_drained_ignore, service);
-    atomic_store(&service->is_replaced, true);
+    atomic_store(&service->is_replaced_by_other_hoopd, true);
 }
 
 /* While writes fail, reads are answered at once. They may then report state
@@ -464,13 +464,13 @@ on_request_abandoned(void *owner, struct rpc_request *request)
 {
     struct service *service = owner;
 
-    service->abandoned = request;
+    service->disconnected_request = request;
     service_step_event(service, &(struct cluster_event){
                                     .kind = CLUSTER_CANCEL,
                                     .now_ns = clock_now_ns(),
                                     .ticket = ticket_from_request(request)});
-    if (service->abandoned)
-        rpc_request_drop(STEAL(service->abandoned));
+    if (service->disconnected_request)
+        rpc_request_drop(STEAL(service->disconnected_request));
 }
 
 /* Create the core, and restore its state if there is any. */
@@ -560,7 +560,7 @@ service_create(const struct service_options *options,
     service->version = options->version;
     service->started_ns = clock_now_ns();
     atomic_init(&service->is_draining, false);
-    atomic_init(&service->is_replaced, false);
+    atomic_init(&service->is_replaced_by_other_hoopd, false);
     atomic_init(&service->n_members, 0);
     atomic_init(&service->n_joins, 0);
 
@@ -625,7 +625,7 @@ service_unready_text(const struct service *service)
 bool
 service_is_replaced(const struct service *service)
 {
-    return atomic_load(&service->is_replaced);
+    return atomic_load(&service->is_replaced_by_other_hoopd);
 }
 
 void

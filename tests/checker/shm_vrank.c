@@ -227,7 +227,7 @@ is_fetch_step(const struct plan_step *step)
 static bool
 is_publishing_step(const struct plan_step *step)
 {
-    return step->kind == PLAN_POST || step->kind == PLAN_EXPOSE;
+    return step->kind == PLAN_POST_TO_SLOT || step->kind == PLAN_EXPOSE;
 }
 
 static bool
@@ -303,8 +303,8 @@ step_find_fault(const struct shm_vrank *vrank, size_t number)
     if (step->kind == PLAN_SEND || step->kind == PLAN_STORE ||
         step->kind == PLAN_REDUCE)
         return "is a message, which no flat plan has";
-    if (step->kind ==
-        (vrank->scenario->algorithm->is_direct ? PLAN_POST : PLAN_EXPOSE))
+    if (step->kind == (vrank->scenario->algorithm->is_direct ? PLAN_POST_TO_SLOT
+                                                             : PLAN_EXPOSE))
         return "is of the other kind of flat plans";
     if (step->peer >= vrank->shape.size)
         return "names a peer that there is not";
@@ -353,7 +353,7 @@ vrank_begin_round(struct shm_vrank *vrank)
     for (size_t i = 0; i < vrank->plan.n_steps; i++) {
         const char *fault = step_find_fault(vrank, i);
 
-        if (vrank->plan.steps[i].kind == PLAN_POST)
+        if (vrank->plan.steps[i].kind == PLAN_POST_TO_SLOT)
             n_posted += vrank->plan.steps[i].from.count;
         if (!fault && n_posted > vrank->shape.slot_capacity)
             fault = "posts more than the slot holds";
@@ -516,7 +516,7 @@ step_advance(struct shm_vrank *vrank,
     const uint64_t n_bytes = step_bytes_to_move(vrank, step, n_bytes_max);
     enum hoop_status status = HOOP_OK;
 
-    if (step->kind == PLAN_POST)
+    if (step->kind == PLAN_POST_TO_SLOT)
         step_post_bytes(vrank, step, n_bytes);
     else if (step->kind == PLAN_EXPOSE)
         step_expose_span(vrank, step);

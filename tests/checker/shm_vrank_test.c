@@ -55,8 +55,8 @@ static void
 shm_vrank_steps_that_cannot_be_are_refused(void **state)
 {
     (void)state;
-    steps[0] =
-        (struct plan_step){.kind = PLAN_POST, .from = {PLAN_INPUT, 2, 5}};
+    steps[0] = (struct plan_step){.kind = PLAN_POST_TO_SLOT,
+                                  .from = {PLAN_INPUT, 2, 5}};
     expect_refused(1, "reads beyond its buffer");
     steps[0].from.first = 1;
     expect_refused(1, "more than the slot holds");
@@ -84,8 +84,8 @@ shm_vrank_post_behind_other_steps_is_refused(void **state)
     steps[0] = (struct plan_step){.kind = PLAN_COPY,
                                   .from = {PLAN_INPUT, 0, 3},
                                   .to = {PLAN_OUTPUT, 0, 3}};
-    steps[1] =
-        (struct plan_step){.kind = PLAN_POST, .from = {PLAN_INPUT, 0, 1}};
+    steps[1] = (struct plan_step){.kind = PLAN_POST_TO_SLOT,
+                                  .from = {PLAN_INPUT, 0, 1}};
     expect_refused(2, "posts behind");
 }
 
@@ -106,8 +106,8 @@ static void
 shm_vrank_fetch_of_the_same_again_is_refused(void **state)
 {
     (void)state;
-    steps[0] =
-        (struct plan_step){.kind = PLAN_POST, .from = {PLAN_INPUT, 0, 1}};
+    steps[0] = (struct plan_step){.kind = PLAN_POST_TO_SLOT,
+                                  .from = {PLAN_INPUT, 0, 1}};
     steps[1] = (struct plan_step){
         .kind = PLAN_FETCH, .from = {.count = 1}, .to = {PLAN_OUTPUT, 0, 1}};
     steps[2] = steps[1];
@@ -119,8 +119,8 @@ static void
 shm_vrank_post_that_nobody_fetches_is_refused(void **state)
 {
     (void)state;
-    steps[0] =
-        (struct plan_step){.kind = PLAN_POST, .from = {PLAN_INPUT, 0, 1}};
+    steps[0] = (struct plan_step){.kind = PLAN_POST_TO_SLOT,
+                                  .from = {PLAN_INPUT, 0, 1}};
     expect_refused(1, "fetched by nobody");
 }
 

@@ -11,7 +11,7 @@ static void
 require_rules(const struct frame *frame)
 {
     fuzz_require(frame->kind >= FRAME_COLLECTIVE);
-    fuzz_require(frame->kind <= FRAME_SPREAD);
+    fuzz_require(frame->kind <= FRAME_STRIPED);
     fuzz_require(frame->raw <= LIMIT_FRAME_PAYLOAD);
     fuzz_require(frame->stored <= LIMIT_FRAME_PAYLOAD);
     if (frame->kind == FRAME_COLLECTIVE || frame->kind == FRAME_MESSAGE)

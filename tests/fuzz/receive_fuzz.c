@@ -87,10 +87,10 @@ frame_expected(uint8_t what, uint64_t n_sent)
         {.kind = FRAME_ANNOUNCE, .flags = FRAME_POINT_TO_POINT, .total = TOTAL},
         {.kind = FRAME_GRANT, .offset = LONG, .total = LONG},
         {.kind = FRAME_CREDIT, .total = 4096},
-        {.kind = FRAME_VERDICT, .raw = 100, .stored = 100},
+        {.kind = FRAME_FAILURE_NOTICE, .raw = 100, .stored = 100},
         {.kind = FRAME_HEARTBEAT, .flags = FRAME_ASKS},
         {.kind = FRAME_GOODBYE},
-        {.kind = FRAME_SPREAD, .total = 2},
+        {.kind = FRAME_STRIPED, .total = 2},
     };
     const uint64_t left = TOTAL - n_sent;
     const uint32_t n = (uint32_t)(left < 1000 ? left : 1000);

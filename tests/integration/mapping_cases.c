@@ -175,7 +175,7 @@ mapping_case_has_start(const struct mapping_case *mapping_case)
 
 enum hoop_status
 mapping_case_run(const struct mapping_case *mapping_case,
-                 const struct redistribute_call_request *call)
+                 const struct redistribute_call_arguments *call)
 {
     if (mapping_case->plain)
         return mapping_case->plain(call->tensor, call->out, call->comm);
@@ -192,7 +192,7 @@ mapping_case_run(const struct mapping_case *mapping_case,
 
 enum hoop_status
 mapping_case_start(const struct mapping_case *mapping_case,
-                   const struct redistribute_call_request *call,
+                   const struct redistribute_call_arguments *call,
                    hoop_op_t **out_op)
 {
     if (mapping_case->plain_start)
@@ -211,7 +211,7 @@ mapping_case_start(const struct mapping_case *mapping_case,
 
 enum hoop_status
 mapping_case_run_started(const struct mapping_case *mapping_case,
-                         const struct redistribute_call_request *call)
+                         const struct redistribute_call_arguments *call)
 {
     hoop_op_t *op = NULL;
     const enum hoop_status status = mapping_case_start(mapping_case, call, &op);

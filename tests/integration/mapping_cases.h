@@ -28,7 +28,7 @@ enum effect {
 };
 
 /* What a call is given. */
-struct redistribute_call_request {
+struct redistribute_call_arguments {
     const struct hoop_tensor *tensor;
     struct hoop_tensor *out;
     const struct hoop_rows *rows;
@@ -113,13 +113,13 @@ mapping_case_has_start(const struct mapping_case *mapping_case);
 /* The blocking form; the _start form, waited for. */
 enum hoop_status
 mapping_case_run(const struct mapping_case *mapping_case,
-                 const struct redistribute_call_request *call);
+                 const struct redistribute_call_arguments *call);
 enum hoop_status
 mapping_case_start(const struct mapping_case *mapping_case,
-                   const struct redistribute_call_request *call,
+                   const struct redistribute_call_arguments *call,
                    hoop_op_t **out_op);
 enum hoop_status
 mapping_case_run_started(const struct mapping_case *mapping_case,
-                         const struct redistribute_call_request *call);
+                         const struct redistribute_call_arguments *call);
 
 #endif

@@ -143,7 +143,7 @@ call_differing(struct rank *rank,
     size_t list[RANKS_ALL];
     const struct hoop_rows rows = {.sizes = list};
     const struct hoop_row_splits splits = {.input = list, .output = list};
-    const struct redistribute_call_request call = {
+    const struct redistribute_call_arguments call = {
         .tensor = &x,
         .out = &out,
         .rows = has_list ? &rows : NULL,
@@ -372,7 +372,7 @@ call_without(struct rank *rank,
              const struct hoop_tensor *x)
 {
     struct hoop_tensor out = {.data = NULL};
-    const struct redistribute_call_request call = {
+    const struct redistribute_call_arguments call = {
         .tensor = x, .out = &out, .comm = rank->comm};
     const enum hoop_status status = mapping_case_run(mapping_case, &call);
 
@@ -401,7 +401,7 @@ killed_body(struct rank *rank)
         kill(getpid(), SIGKILL);
     }
     for (size_t i = 0; i < n_mapping_cases; i++) {
-        const struct redistribute_call_request call = {
+        const struct redistribute_call_arguments call = {
             .tensor = &x, .out = &outs[i], .comm = rank->comm};
 
         if (mapping_case_has_start(&mapping_cases[i]) &&

@@ -201,7 +201,7 @@ one_pair(struct rank *rank,
     struct hoop_tensor y = {.data = NULL};
     struct hoop_tensor back = {.data = NULL};
     struct hoop_tensor grad = {.data = NULL};
-    struct redistribute_call_request call = {
+    struct redistribute_call_arguments call = {
         .tensor = &x,
         .out = &y,
         .rows = lists ? &lists->rows : NULL,
@@ -285,7 +285,7 @@ traffic_body(struct rank *rank)
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
     for (size_t i = 0; i < n_mapping_cases; i++) {
         struct hoop_tensor out = {.data = NULL};
-        const struct redistribute_call_request call = {
+        const struct redistribute_call_arguments call = {
             .tensor = &x, .out = &out, .comm = rank->comm};
         const bool is_still = n == 1 || stays_here(mapping_cases[i].effect);
 
@@ -372,7 +372,7 @@ crowd_body(struct rank *rank)
     RANK_CHECK(n_mapping_cases <= COUNT_OF(ops));
     fill(&x, 5 + rank->rank);
     for (size_t i = 0; i < n_mapping_cases; i++) {
-        const struct redistribute_call_request call = {
+        const struct redistribute_call_arguments call = {
             .tensor = &x, .out = &started[i], .comm = rank->comm};
 
         if (mapping_case_has_start(&mapping_cases[i]))
@@ -383,7 +383,7 @@ crowd_body(struct rank *rank)
         RANK_CHECK(!ops[i] || hoop_wait(ops[i], HOOP_FOREVER) == HOOP_OK);
     for (size_t i = 0; i < n_mapping_cases; i++) {
         struct hoop_tensor out = {.data = NULL};
-        const struct redistribute_call_request call = {
+        const struct redistribute_call_arguments call = {
             .tensor = &x, .out = &out, .comm = rank->comm};
 
         RANK_CHECK(mapping_case_run(&mapping_cases[i], &call) == HOOP_OK);

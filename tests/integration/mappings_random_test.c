@@ -509,7 +509,7 @@ call(const struct trial *trial,
     size_t input[MAPPING_CASE_RANKS_MAX];
     size_t output[MAPPING_CASE_RANKS_MAX];
     const struct hoop_row_splits splits = {input, output};
-    const struct redistribute_call_request redistribute_call_request = {
+    const struct redistribute_call_arguments redistribute_call_arguments = {
         .tensor = tensor,
         .out = out,
         .rows = draw->has_sizes || in_scratch ? &rows : NULL,
@@ -520,9 +520,9 @@ call(const struct trial *trial,
     lists_of(draw, hoop_comm_rank(comm), input, output);
     return trial->is_started
                ? mapping_case_run_started(draw->mapping_case,
-                                          &redistribute_call_request)
+                                          &redistribute_call_arguments)
                : mapping_case_run(draw->mapping_case,
-                                  &redistribute_call_request);
+                                  &redistribute_call_arguments);
 }
 
 static int

@@ -294,12 +294,12 @@ one_example(struct rank *rank, const struct example *at)
     const struct hoop_tensor tensor = tensor_of(in.at, &in.shape);
     struct hoop_tensor out = {.data = NULL};
     struct hoop_tensor given = tensor_of(own.at, &own.shape);
-    struct redistribute_call_request call = {.tensor = &tensor,
-                                             .out = &out,
-                                             .rows = at->sizes ? &rows : NULL,
-                                             .splits =
-                                                 splits.input ? &splits : NULL,
-                                             .comm = rank->comm};
+    struct redistribute_call_arguments call = {.tensor = &tensor,
+                                               .out = &out,
+                                               .rows = at->sizes ? &rows : NULL,
+                                               .splits = splits.input ? &splits
+                                                                      : NULL,
+                                               .comm = rank->comm};
 
     RANK_CHECK(mapping_case);
     RANK_CHECK(mapping_case_run(mapping_case, &call) == HOOP_OK);
@@ -415,7 +415,7 @@ one_indivisible(struct rank *rank, const struct indivisible *at)
     int64_t values[20] = {0};
     const struct hoop_tensor tensor = tensor_of(values, &at->shape);
     struct hoop_tensor out = {.data = NULL};
-    const struct redistribute_call_request call = {
+    const struct redistribute_call_arguments call = {
         .tensor = &tensor, .out = &out, .comm = rank->comm};
 
     RANK_CHECK(mapping_case);
@@ -497,7 +497,7 @@ table_of(size_t n_rows, size_t n_columns)
 /* Both forms, into no memory: HOOP_E_INVALID with the text, and nothing. */
 static bool
 is_invalid(const struct mapping_case *mapping_case,
-           struct redistribute_call_request call,
+           struct redistribute_call_arguments call,
            const char *text)
 {
     struct hoop_tensor out = {.data = NULL};
@@ -518,7 +518,8 @@ wrong_tensors(struct rank *rank, const struct mapping_case *mapping_case)
 {
     const size_t strides[2] = {1, 4};
     struct hoop_tensor x = table_of(rank->size, rank->size);
-    struct redistribute_call_request call = {.tensor = &x, .comm = rank->comm};
+    struct redistribute_call_arguments call = {.tensor = &x,
+                                               .comm = rank->comm};
 
     call.comm = NULL;
     RANK_CHECK(is_invalid(mapping_case, call, "comm is NULL"));
@@ -554,7 +555,8 @@ wrong_results(struct rank *rank, const struct mapping_case *mapping_case)
     const struct hoop_tensor x = table_of(2 * n, 2 * n);
     int64_t own[N_VALUES * RANKS_ALL];
     struct hoop_tensor out = {.data = NULL};
-    struct redistribute_call_request call = {.tensor = &x, .comm = rank->comm};
+    struct redistribute_call_arguments call = {.tensor = &x,
+                                               .comm = rank->comm};
     hoop_op_t *op = NULL;
 
     call.out = &out;
@@ -595,7 +597,8 @@ wrong_rows(struct rank *rank, const struct mapping_case *mapping_case)
     size_t sizes[RANKS_ALL];
     struct hoop_rows rows = {.sizes = sizes};
     struct hoop_row_splits splits = {.input = sizes};
-    struct redistribute_call_request call = {.tensor = &x, .comm = rank->comm};
+    struct redistribute_call_arguments call = {.tensor = &x,
+                                               .comm = rank->comm};
     struct hoop_tensor taken = {.data = values};
     hoop_scratch_t *scratch = NULL;
 

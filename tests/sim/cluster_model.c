@@ -143,8 +143,8 @@ rank_will_do(const struct model_client *client, uint32_t size)
     if (client->requested == CLUSTER_RANK_ANY ||
         client->requested == client->rank)
         return true;
-    return client->requested >= size && client->rank_min &&
-           client->rank >= client->rank_min;
+    return client->requested >= size && client->least_accepted_rank &&
+           client->rank >= client->least_accepted_rank;
 }
 
 static void

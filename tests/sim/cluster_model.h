@@ -60,7 +60,7 @@ struct model_client {
     unsigned int job;
     uint64_t incarnation;
     uint32_t requested;
-    uint32_t rank_min; /* one from here on will do, too; 0: none */
+    uint32_t least_accepted_rank; /* one from here on will do, too; 0: none */
     unsigned int host;
     uint64_t epoch;
     uint32_t rank;

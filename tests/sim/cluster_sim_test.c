@@ -116,7 +116,7 @@ join_send(struct sim *sim, int index)
         .protocol_version =
             CLUSTER_PROTOCOL_VERSION + (sim_random(sim, 40) == 0),
         .rank = client->requested,
-        .rank_min = client->rank_min,
+        .least_accepted_rank = client->least_accepted_rank,
         .world_size = sizes[client->job] + (sim_random(sim, 40) == 0),
         .size_min = client->job == 1 ? 2 : 0,
         .settle_ms = client->job == 1 ? 100 : 0,
@@ -145,7 +145,8 @@ client_join(struct sim *sim, int index)
         .host = (unsigned int)sim_random(sim, 3),
     };
     if (client->requested != CLUSTER_RANK_ANY && client->requested > 0)
-        client->rank_min = (uint32_t)sim_random(sim, client->requested + 1);
+        client->least_accepted_rank =
+            (uint32_t)sim_random(sim, client->requested + 1);
     join_send(sim, index);
 }
 

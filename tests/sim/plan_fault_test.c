@@ -64,7 +64,8 @@ faulty_redirect(const struct plan_shape *shape, struct plan_step *step)
     uint32_t peer = step->peer;
 
     if (step->kind == PLAN_COPY || step->kind == PLAN_COMBINE ||
-        step->kind == PLAN_POST || step->kind == PLAN_EXPOSE || shape->size < 3)
+        step->kind == PLAN_POST_TO_SLOT || step->kind == PLAN_EXPOSE ||
+        shape->size < 3)
         return;
     do
         peer = (peer + 1) % shape->size;

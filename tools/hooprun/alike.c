@@ -61,9 +61,9 @@ alike_hides(struct alike *alike,
     if (++kind->n_lines <= ALIKE_SHOWN)
         return false;
     if (kind->n_hidden++ == 0)
-        kind->rank_min = kind->rank_max = rank;
-    if (rank < kind->rank_min)
-        kind->rank_min = rank;
+        kind->least_accepted_rank = kind->rank_max = rank;
+    if (rank < kind->least_accepted_rank)
+        kind->least_accepted_rank = rank;
     if (rank > kind->rank_max)
         kind->rank_max = rank;
     return true;

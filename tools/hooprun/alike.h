@@ -25,10 +25,10 @@ enum {
 
 struct alike_kind {
     uint64_t digest;
-    uint64_t seen;     /* value of alike.n_lines at the last line */
-    uint32_t n_lines;  /* written or counted; 0: unused */
-    uint32_t n_hidden; /* counted, not yet reported */
-    uint32_t rank_min; /* of the ranks whose lines were counted */
+    uint64_t seen;                /* value of alike.n_lines at the last line */
+    uint32_t n_lines;             /* written or counted; 0: unused */
+    uint32_t n_hidden;            /* counted, not yet reported */
+    uint32_t least_accepted_rank; /* of the ranks whose lines were counted */
     uint32_t rank_max;
     char text[ALIKE_TEXT]; /* the beginning of the last line */
 };

@@ -134,7 +134,7 @@ alike_tell(struct output *output)
         char first[RANK_TEXT];
         char last[RANK_TEXT];
 
-        rank_describe(output, kind.rank_min, first);
+        rank_describe(output, kind.least_accepted_rank, first);
         rank_describe(output, kind.rank_max, last);
         output_clear_progress(output);
         if (kind.n_hidden == 1)

@@ -595,7 +595,7 @@ cached_request_run(const struct collective *collective, hoop_comm_t *comm)
 
 /* Keep the request of a checked call. */
 static void
-cached_request_store(const struct collective *collective, hoop_comm_t *comm)
+comm_cache_request(const struct collective *collective, hoop_comm_t *comm)
 {
     const struct collective_buffers buffers =
         buffers_from_collective(collective, comm);
@@ -611,7 +611,7 @@ static enum hoop_status
 collective_run_checked(const struct collective *collective, hoop_comm_t *comm)
 {
     if (collective_is_cacheable(collective)) {
-        cached_request_store(collective, comm);
+        comm_cache_request(collective, comm);
         return engine_run_collective(comm->context,
                                      &comm->cached_request.request);
     }

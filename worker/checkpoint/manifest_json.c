@@ -182,7 +182,7 @@ json_field_of_array(const struct json_field *list, size_t at)
 }
 
 static enum hoop_status
-json_field_raise(const struct json_field *field, const char *expected)
+json_field_raise_error(const struct json_field *field, const char *expected)
 {
     return error_raise(HOOP_E_DATA_LOSS, "%s is %s: %s is expected",
                        *field->where ? field->where : "it",
@@ -197,7 +197,7 @@ number_from_json(const struct json_field *field,
     const json_int_t number = json_integer_value(field->value);
 
     if (!json_is_integer(field->value) || number < 0 || (uint64_t)number > max)
-        return json_field_raise(field, "a whole number in its bounds");
+        return json_field_raise_error(field, "a whole number in its bounds");
     *out_number = (uint64_t)number;
     return HOOP_OK;
 }
@@ -210,7 +210,7 @@ hex_from_json(const struct json_field *field, uint64_t *out_number)
 
     if (!text || strlen(text) != UINT64_HEX_DIGITS ||
         strspn(text, "0123456789abcdef") != UINT64_HEX_DIGITS)
-        return json_field_raise(field, "a text of 16 hexadecimal digits");
+        return json_field_raise_error(field, "a text of 16 hexadecimal digits");
     *out_number = strtoull(text, NULL, 16);
     return HOOP_OK;
 }
@@ -221,7 +221,7 @@ list_size_from_json(const struct json_field *field,
                     size_t *out_count)
 {
     if (!json_is_array(field->value) || json_array_size(field->value) > max)
-        return json_field_raise(field, "a list, not too long");
+        return json_field_raise_error(field, "a list, not too long");
     *out_count = json_array_size(field->value);
     return HOOP_OK;
 }
@@ -260,7 +260,7 @@ dtype_from_json(const struct json_field *field, enum hoop_dtype *out_dtype)
             return HOOP_OK;
         }
     }
-    return json_field_raise(field, "the name of a dtype");
+    return json_field_raise_error(field, "the name of a dtype");
 }
 
 static enum hoop_status
@@ -299,7 +299,7 @@ sharding_from_json(const struct json_field *object,
     if (status == HOOP_OK)
         status = list_size_from_json(&cuts, HOOP_MAX_DIMS, &n_cuts);
     if (status == HOOP_OK && n_cuts != tensor->shape.n_dims)
-        status = json_field_raise(&cuts, "a list for each dimension");
+        status = json_field_raise_error(&cuts, "a list for each dimension");
     for (size_t i = 0; status == HOOP_OK && i < n_cuts; i++) {
         const struct json_field at = json_field_of_array(&cuts, i);
         struct hoop_axes *axes = &tensor->sharding.dims[i];
@@ -307,7 +307,7 @@ sharding_from_json(const struct json_field *object,
         status = axes_from_json(&at, axes->axes, &axes->n_axes);
     }
     if (status == HOOP_OK && !json_is_boolean(uneven.value))
-        status = json_field_raise(&uneven, "true or false");
+        status = json_field_raise_error(&uneven, "true or false");
     tensor->sharding.is_uneven = json_is_true(uneven.value);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -324,7 +324,7 @@ tensor_from_json(const struct json_field *object,
 
     enum hoop_status status = HOOP_OK;
     if (!json_is_string(name.value))
-        status = json_field_raise(&name, "a text");
+        status = json_field_raise_error(&name, "a text");
     if (status == HOOP_OK)
         status = manifest_set_tensor_name(manifest, number,
                                           json_string_value(name.value));
@@ -361,7 +361,7 @@ json_format_check(const struct json_field *root)
     uint64_t number = 0;
 
     if (!name || strcmp(name, checkpoint_format_name) != 0)
-        return json_field_raise(&format, "\"hoop-checkpoint\"");
+        return json_field_raise_error(&format, "\"hoop-checkpoint\"");
     const enum hoop_status status =
         number_from_json(&version, INT64_MAX, &number);
     if (status != HOOP_OK)
@@ -459,7 +459,7 @@ manifest_decode(const char *text,
     const struct json_field root = {.value = json};
     enum hoop_status status = json_is_object(json)
                                   ? json_format_check(&root)
-                                  : json_field_raise(&root, "an object");
+                                  : json_field_raise_error(&root, "an object");
     if (status == HOOP_OK)
         status = manifest_entries_from_json(&root, &manifest);
     if (status == HOOP_OK)

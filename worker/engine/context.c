@@ -224,7 +224,7 @@ context_close(struct comm_context *context)
     struct context_command context_command = {.context = context};
 
     if (!engine->is_forked_child)
-        context_command_submit(engine, &context_command);
+        context_command_submit_and_wait(engine, &context_command);
 }
 
 /* The caller holds the lock. */

@@ -457,7 +457,7 @@ engine_give_up(struct engine *engine, const char *why)
 
     /* Progress ownership may stay with another thread until its operation ends,
      * so this is a command. */
-    context_command_submit(engine, &context_command);
+    context_command_submit_and_wait(engine, &context_command);
     return context_command.was_new;
 }
 

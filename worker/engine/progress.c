@@ -456,8 +456,8 @@ progress_poll_as_elected(struct engine *engine)
 }
 
 void
-context_command_submit(struct engine *engine,
-                       struct context_command *context_command)
+context_command_submit_and_wait(struct engine *engine,
+                                struct context_command *context_command)
 {
     CLEANUP(cancel_release) const int held = cancel_hold();
     struct waiter *waiter = &context_command->waiter;

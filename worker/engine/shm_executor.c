@@ -61,7 +61,7 @@ round_count_steps(struct shm_execution *rounds)
     size_t i = 0;
 
     rounds->n_posted_elements = 0;
-    for (; i < plan->n_steps && plan->steps[i].kind == PLAN_POST; i++)
+    for (; i < plan->n_steps && plan->steps[i].kind == PLAN_POST_TO_SLOT; i++)
         rounds->n_posted_elements += plan->steps[i].from.count;
     rounds->n_posts = i;
     rounds->n_touched_elements = rounds->n_posted_elements;
@@ -335,7 +335,8 @@ span_final_writer(const struct plan *plan, const struct plan_span *span)
     for (size_t i = plan->n_steps; i-- > 0;) {
         const struct plan_step *step = &plan->steps[i];
 
-        if (step->kind != PLAN_POST && is_span_overlapping(span, &step->to))
+        if (step->kind != PLAN_POST_TO_SLOT &&
+            is_span_overlapping(span, &step->to))
             return step->is_final && is_same_span(&step->to, span)
                        ? i
                        : plan->n_steps;
@@ -355,7 +356,7 @@ prefetch_find_combine(struct op *op)
     for (size_t i = 0; i < rounds->next.n_steps; i++) {
         const struct plan_step *step = &rounds->next.steps[i];
 
-        if (step->kind != PLAN_POST)
+        if (step->kind != PLAN_POST_TO_SLOT)
             break;
         const size_t maker = span_final_writer(&rounds->plan, &step->from);
         if (maker < rounds->plan.n_steps) {
@@ -532,7 +533,7 @@ op_awaits_rank_in_shm(const struct op *op, uint32_t rank, uint64_t *out_n_bytes)
 }
 
 static struct step_flow *
-flow_find(const struct op *op, uint32_t world_rank)
+op_find_flow_to_rank(const struct op *op, uint32_t world_rank)
 {
     struct step_flow *flow;
 
@@ -564,7 +565,7 @@ shm_executor_list_awaited(struct op *op)
 
     for (uint32_t rank = 0; rank < op->context->size; rank++) {
         const uint32_t world_rank = op->context->ranks[rank];
-        struct step_flow *flow = flow_find(op, world_rank);
+        struct step_flow *flow = op_find_flow_to_rank(op, world_rank);
         const bool is_wanted = rank != op->context->rank &&
                                op_awaits_rank_in_shm(op, rank, &n_bytes);
 

@@ -103,9 +103,9 @@ shm_queue_skip_failed(const struct op *op)
 {
     struct comm_context *context = op->context;
 
-    if (context->op_history.failed_newest <= context->abandoned)
+    if (context->op_history.failed_newest <= context->last_announced_failed_op)
         return;
-    context->abandoned = op->number - 1;
+    context->last_announced_failed_op = op->number - 1;
     shm_region_skip_to_op(context->shm_region, op->number);
     shm_queue_wake_peers(context);
 }

@@ -162,9 +162,9 @@ shm_step_execute(const struct op *op,
                  size_t n_steps)
 {
     const uint8_t *from =
-        step->kind == PLAN_POST ? NULL : step_source_address(op, step);
+        step->kind == PLAN_POST_TO_SLOT ? NULL : step_source_address(op, step);
 
-    if (step->kind == PLAN_POST || (from && step->to.count == 0))
+    if (step->kind == PLAN_POST_TO_SLOT || (from && step->to.count == 0))
         return 1;
     if (!from)
         return 0;

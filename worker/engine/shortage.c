@@ -74,7 +74,7 @@ send_failure_broadcast(const struct op *op, const struct failure_notice *failed)
     struct engine *engine = op->engine;
     const uint32_t self = engine->roster->rank;
     const struct frame failure_notice = {
-        .kind = FRAME_VERDICT,
+        .kind = FRAME_FAILURE_NOTICE,
         .flags = FRAME_POINT_TO_POINT | FRAME_WITHDRAWN,
         .epoch = engine->roster->epoch,
         .comm = op->context->id,

@@ -136,7 +136,7 @@ struct comm_context {
     struct shm_region *shm_region; /* NULL: there is none */
     /* Failures of operations up to this number have been announced in the
      * shared region. */
-    uint64_t abandoned;
+    uint64_t last_announced_failed_op;
     struct op_list shm_ops; /* shared-memory run queue: begun, run in order */
     /* While shm_ops is not empty. */
     TAILQ_ENTRY(comm_context) shm_contexts_link;
@@ -685,8 +685,8 @@ progress_wake(struct engine *engine);
 /* Have the progress owner execute context_command, and wait until it is
  * done. */
 void
-context_command_submit(struct engine *engine,
-                       struct context_command *context_command);
+context_command_submit_and_wait(struct engine *engine,
+                                struct context_command *context_command);
 /* op has all it needs: end it, unless a last poll of the sockets ends it
  * first. */
 void

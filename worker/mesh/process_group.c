@@ -60,8 +60,8 @@ group_meshes_deinit(struct group_meshes *meshes)
 }
 
 static enum hoop_status
-group_row_axes_check(const struct group_meshes *meshes,
-                     const struct hoop_mesh_shape *row)
+group_row_shape_check(const struct group_meshes *meshes,
+                      const struct hoop_mesh_shape *row)
 {
     uint64_t n_places = 1;
 
@@ -144,7 +144,7 @@ group_mesh_get_or_create(struct group_meshes *meshes,
                          hoop_mesh_t **out_mesh)
 {
     struct group_mesh *entry;
-    enum hoop_status status = group_row_axes_check(meshes, row);
+    enum hoop_status status = group_row_shape_check(meshes, row);
 
     if (status != HOOP_OK)
         return error_pass(status);

@@ -245,7 +245,7 @@ simulate_if_matched(const struct simulation_setup *setup,
     struct simulation_scheduler_result run;
     const enum hoop_status status = simulation_scheduler_run(setup, &run);
 
-    *out_is_done = status == HOOP_OK && run.n_unmatched_messages == 0;
+    *out_is_done = status == HOOP_OK && run.n_unpaired_messages == 0;
     if (*out_is_done)
         *out_result = simulation_result_of_run(setup, &run);
     return status == HOOP_E_INTERNAL ? HOOP_OK : error_pass(status);

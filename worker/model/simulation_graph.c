@@ -52,7 +52,7 @@ simulation_flow_make(const struct simulation_machine *machine,
         flow.byte_ns = machine->receive_byte_ns + machine->reduce_byte_ns;
         break;
     case PLAN_COPY:
-    case PLAN_POST:
+    case PLAN_POST_TO_SLOT:
     case PLAN_FETCH:
         flow.byte_ns = machine->copy_byte_ns;
         break;
@@ -469,7 +469,7 @@ step_add_to_round(struct simulation_graph *graph,
 }
 
 static void
-round_base_advance(struct simulation_graph *graph, uint32_t vrank)
+first_unsettled_round_advance(struct simulation_graph *graph, uint32_t vrank)
 {
     struct simulation_vrank *at = &graph->vranks[vrank];
 
@@ -504,7 +504,7 @@ simulation_graph_open_round(struct simulation_graph *graph,
     if (status != HOOP_OK)
         return error_pass(status);
     at->round_next++;
-    round_base_advance(graph, vrank);
+    first_unsettled_round_advance(graph, vrank);
     *out_first = slot->first;
     return HOOP_OK;
 }
@@ -518,7 +518,7 @@ simulation_graph_settle_step(struct simulation_graph *graph, uint32_t step)
     settled->is_settled = true;
     simulation_graph_round_slot(graph, settled->vrank, settled->round)
         ->n_unsettled_steps--;
-    round_base_advance(graph, settled->vrank);
+    first_unsettled_round_advance(graph, settled->vrank);
 }
 
 uint32_t

@@ -157,7 +157,7 @@ rank_traffic_add_step(struct rank_traffic *rank_traffic,
         break;
     case PLAN_COPY:
     case PLAN_COMBINE:
-    case PLAN_POST:
+    case PLAN_POST_TO_SLOT:
     case PLAN_EXPOSE:
     case PLAN_FETCH:
     case PLAN_FETCH_REDUCE:

@@ -341,7 +341,7 @@ scheduler_run(struct scheduler *scheduler)
     if (status == HOOP_OK && scheduler->n_open > 0 &&
         simulates_all_rounds(scheduler))
         return scheduler_raise_deadlock(scheduler);
-    scheduler->result.n_unmatched_messages = scheduler->match_queue.n_entries;
+    scheduler->result.n_unpaired_messages = scheduler->match_queue.n_entries;
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 

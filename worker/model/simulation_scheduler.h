@@ -26,7 +26,7 @@ struct simulation_scheduler_result {
     /* Messages that were sent and not received, or the reverse. If only some of
      * the rounds are simulated there may be some; steps that wait for one are
      * left out. */
-    uint64_t n_unmatched_messages;
+    uint64_t n_unpaired_messages;
 };
 
 /*

@@ -7,7 +7,7 @@
 #include "base/error.h"
 
 enum {
-    SHM_VRANKS = 16, /* the most ranks that are simulated */
+    SHM_SIMULATED_RANKS_MAX = 16, /* the most ranks that are simulated */
     /* Rounds that are simulated at the start, before the last ones. */
     SHM_ROUNDS_FIRST = 6,
     SHM_ROUNDS_LAST = 2,
@@ -40,7 +40,7 @@ struct shm_simulation {
     double oversubscription; /* ranks per processor; at least 1 */
     /* Additional time for a byte of the user's buffers. */
     double user_buffer_byte_ns;
-    struct shm_simulation_vrank vranks[SHM_VRANKS];
+    struct shm_simulation_vrank vranks[SHM_SIMULATED_RANKS_MAX];
     uint32_t n_vranks;
     struct plan plan;
     double bytes;   /* posted by the virtual ranks */
@@ -52,7 +52,8 @@ static void
 shm_simulation_pick_ranks(struct shm_simulation *setup)
 {
     const uint32_t size = setup->shape.size;
-    const uint32_t n = size < SHM_VRANKS ? size : SHM_VRANKS;
+    const uint32_t n =
+        size < SHM_SIMULATED_RANKS_MAX ? size : SHM_SIMULATED_RANKS_MAX;
 
     setup->n_vranks = n;
     for (uint32_t i = 0; i < n; i++)
@@ -123,7 +124,7 @@ vrank_simulate_post(struct shm_simulation *setup,
     for (size_t i = 0; i < setup->plan.n_steps; i++) {
         const struct plan_step *step = &setup->plan.steps[i];
 
-        if (step->kind != PLAN_POST)
+        if (step->kind != PLAN_POST_TO_SLOT)
             break;
         vrank->now_ns += step_duration_ns(setup, step);
         setup->bytes += (double)step->from.count * setup->element_size;
@@ -149,7 +150,7 @@ vrank_simulate_fetch(struct shm_simulation *setup,
             vrank->now_ns += step->peer == vrank->rank ? 0 : PEER_POLL_NS;
             has_waited = true;
         }
-        if (step->kind != PLAN_POST) {
+        if (step->kind != PLAN_POST_TO_SLOT) {
             vrank->now_ns += step_duration_ns(setup, step);
             setup->work_ns += step_duration_ns(setup, step);
         }

@@ -11,7 +11,7 @@
 #include "mesh/dtensor.h"
 
 static bool
-is_compute_pattern(enum hoop_compute_pattern pattern)
+is_valid_compute_pattern(enum hoop_compute_pattern pattern)
 {
     switch (pattern) {
     case HOOP_COMPUTE_TP1D:
@@ -31,7 +31,7 @@ hoop_compute_spec(enum hoop_compute_pattern pattern,
         return error_pass(HOOP_E_EXHAUSTED);
     if (!out_spec)
         return error_raise(HOOP_E_INVALID, "out_spec is NULL");
-    if (!is_compute_pattern(pattern))
+    if (!is_valid_compute_pattern(pattern))
         return error_raise(HOOP_E_INVALID, "there is no compute pattern %d",
                            (int)pattern);
     *out_spec = (struct hoop_compute){pattern, true};

@@ -64,14 +64,14 @@ p2p_tensor_message(const struct p2p_posting *posting,
                    const struct hoop_p2p_ops *ops,
                    enum hoop_p2p_direction direction)
 {
-    const bool is_next =
+    const bool is_next_stage =
         direction == HOOP_P2P_SEND_NEXT || direction == HOOP_P2P_RECV_NEXT;
 
     return (struct tensor_message){
         .kind = p2p_direction_kind(direction),
         .tensor = p2p_ops_tensor(ops, direction),
         .received = p2p_ops_received_slot(ops, direction),
-        .peer = is_next ? posting->next : posting->prev,
+        .peer = is_next_stage ? posting->next : posting->prev,
         .tag =
             tag_of_library_part(posting->tags, p2p_direction_pass(direction)),
         .part = posting->part,

@@ -28,7 +28,7 @@ struct way {
     enum pipe_message_kind whole;
     enum pipe_message_kind shard;
     enum pipe_message_kind closing;
-    bool is_next; /* to or from the next stage */
+    bool is_next_stage; /* to or from the next stage */
 };
 
 static const struct way ways[] = {
@@ -63,7 +63,8 @@ transfer_peer_rank(const struct tensor_transfer *tensor_transfer)
 {
     const struct transfer *transfer = tensor_transfer->transfer;
 
-    return ways[tensor_transfer->way].is_next ? transfer->next : transfer->prev;
+    return ways[tensor_transfer->way].is_next_stage ? transfer->next
+                                                    : transfer->prev;
 }
 
 bool

@@ -48,7 +48,7 @@ static size_t
 step_element_count(const struct plan_step *step)
 {
     const bool only_gives = step->kind == PLAN_SEND ||
-                            step->kind == PLAN_POST ||
+                            step->kind == PLAN_POST_TO_SLOT ||
                             step->kind == PLAN_EXPOSE;
 
     return only_gives ? step->from.count : step->to.count;
@@ -114,7 +114,8 @@ plan_add_copy(struct plan *plan, struct plan_span from, struct plan_span to)
 void
 plan_add_post(struct plan *plan, struct plan_span from)
 {
-    plan_add_step(plan, &(struct plan_step){.kind = PLAN_POST, .from = from});
+    plan_add_step(plan,
+                  &(struct plan_step){.kind = PLAN_POST_TO_SLOT, .from = from});
 }
 
 void

@@ -56,13 +56,13 @@ struct plan_span {
 };
 
 enum plan_step_type {
-    PLAN_SEND,    /* from -> peer */
-    PLAN_STORE,   /* peer -> to */
-    PLAN_REDUCE,  /* peer (op) from -> to; from may equal to */
-    PLAN_COPY,    /* from -> to, local */
-    PLAN_COMBINE, /* from (op) to -> to, local */
-    PLAN_POST,    /* from -> the end of this rank's slot for the round */
-    PLAN_EXPOSE,  /* let other ranks read from; they name it by message */
+    PLAN_SEND,         /* from -> peer */
+    PLAN_STORE,        /* peer -> to */
+    PLAN_REDUCE,       /* peer (op) from -> to; from may equal to */
+    PLAN_COPY,         /* from -> to, local */
+    PLAN_COMBINE,      /* from (op) to -> to, local */
+    PLAN_POST_TO_SLOT, /* from -> the end of this rank's slot for the round */
+    PLAN_EXPOSE,       /* let other ranks read from; they name it by message */
     /* Elements [from.first, from.first + from.count) of what peer, which may be
      * this rank, posted in this round or exposed as message -> to. With no
      * elements, the step only waits until peer has published the round.

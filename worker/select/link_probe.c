@@ -112,7 +112,7 @@ link_probe_needs_more(const double *times_ns, unsigned n_times)
 
     if (n_times < 2)
         return true;
-    if (n_times == LINK_PROBE_BURST_MAX)
+    if (n_times == LINK_PROBE_LARGE_MESSAGES_MAX)
         return false;
     for (unsigned i = 0; i < n_times; i++)
         sum_ns += times_ns[i];
@@ -290,7 +290,7 @@ static enum hoop_status
 between_link_measure(const struct probe_partner *probe_partner,
                      struct link_probe_times *out_times)
 {
-    double burst_ns[LINK_PROBE_BURST_MAX];
+    double burst_ns[LINK_PROBE_LARGE_MESSAGES_MAX];
     unsigned n_times = 0;
 
     enum hoop_status status = exchange_measure_best(

@@ -27,7 +27,7 @@
 enum {
     LINK_PROBE_MEDIUM_BYTES = 128 * 1024,
     LINK_PROBE_LARGE_BYTES = 512 * 1024,
-    LINK_PROBE_BURST_MAX = 8,
+    LINK_PROBE_LARGE_MESSAGES_MAX = 8,
 };
 
 /* The best times of a message and its answer. The answer has the size of the

@@ -177,7 +177,7 @@ tuner_roster(const struct tuner *tuner)
 }
 
 enum link_probe_role
-tuner_link_probe_role(const struct tuner *tuner)
+tuner_measuring_role(const struct tuner *tuner)
 {
     return tuner->samples_may_be_shared ? LINK_PROBE_MEASURES_SHM
                                         : LINK_PROBE_MEASURES;

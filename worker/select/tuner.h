@@ -67,7 +67,7 @@ tuner_roster(const struct tuner *tuner);
 /* The role in which rank 0 calls link_probe_run(): whether HOOP_TRANSPORT lets
  * the ranks of a host share memory. */
 enum link_probe_role
-tuner_link_probe_role(const struct tuner *tuner);
+tuner_measuring_role(const struct tuner *tuner);
 /* Is the machine neither configured nor measured nor agreed on? */
 bool
 tuner_needs_machine_costs(struct tuner *tuner);

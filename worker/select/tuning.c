@@ -222,7 +222,7 @@ tuning_measure_machine(struct tuning *tuning)
         return HOOP_OK;
     const enum hoop_status status = link_probe_run(
         tuning->context, tuning->nodes,
-        is_needed ? tuner_link_probe_role(tuning->tuner) : LINK_PROBE_SKIPS,
+        is_needed ? tuner_measuring_role(tuning->tuner) : LINK_PROBE_SKIPS,
         &machine);
     if (status != HOOP_OK)
         return error_pass(status);

@@ -158,8 +158,8 @@ control_alloc(uint32_t timeout_ms, struct hoop_control **out_control)
 
     if (!control)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a control");
-    control->initial_timeout_ms = timeout_ms ? timeout_ms : CONTROL_TIMEOUT_MS;
-    control->timeout_ms = control->initial_timeout_ms;
+    control->default_timeout_ms = timeout_ms ? timeout_ms : CONTROL_TIMEOUT_MS;
+    control->timeout_ms = control->default_timeout_ms;
     *out_control = control;
     return HOOP_OK;
 }
@@ -225,7 +225,7 @@ hoop_control_set_timeout(hoop_control_t *control, uint32_t timeout_ms)
 {
     if (control)
         control->timeout_ms =
-            timeout_ms ? timeout_ms : control->initial_timeout_ms;
+            timeout_ms ? timeout_ms : control->default_timeout_ms;
 }
 
 /* Find the token that others are derived from. Handle: HOOP_E_NOT_FOUND (none

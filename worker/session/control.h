@@ -47,7 +47,7 @@ struct hoop_control {
     struct loop *loop;
     struct rpc_client *client;
     uint32_t timeout_ms;
-    uint32_t initial_timeout_ms; /* set at creation */
+    uint32_t default_timeout_ms; /* set at creation */
     char coordinator[LIMIT_ADDRESS];
     char job[LIMIT_NAME];
     enum hoop_status status; /* of the running call */

@@ -399,7 +399,7 @@ group_client_leave(struct group_client *group_client,
 }
 
 static void
-membership_list_free(struct group_membership_list *list)
+membership_list_clear(struct group_membership_list *list)
 {
     struct group_membership *group_membership;
 
@@ -438,7 +438,7 @@ leave_requests_on_answer(void *owner, const struct rpc_answer *answer)
     }
     /* Any other answer is final: such a membership has left all
      * communicators. */
-    membership_list_free(&group_client->unanswered_leaves);
+    membership_list_clear(&group_client->unanswered_leaves);
     if (answer->status != HOOP_E_CANCELLED)
         leave_requests_send(group_client);
 }
@@ -542,8 +542,8 @@ group_client_destroy(struct group_client *group_client)
         return;
     loop_cancel_posts(group_client->options.loop, group_client);
     loop_timer_destroy(group_client->retry);
-    membership_list_free(&group_client->unsent_leaves);
-    membership_list_free(&group_client->unanswered_leaves);
+    membership_list_clear(&group_client->unsent_leaves);
+    membership_list_clear(&group_client->unanswered_leaves);
     pthread_mutex_destroy(&group_client->lock);
     free(group_client);
 }

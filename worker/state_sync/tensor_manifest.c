@@ -57,8 +57,8 @@ state_check_arguments(const struct hoop_state *state)
 static int
 compare_entry_names(const void *a, const void *b)
 {
-    const struct state_manifest_entry *left = a;
-    const struct state_manifest_entry *right = b;
+    const struct state_manifest_tensor *left = a;
+    const struct state_manifest_tensor *right = b;
 
     return strcmp(left->named->name, right->named->name);
 }
@@ -66,7 +66,7 @@ compare_entry_names(const void *a, const void *b)
 static enum hoop_status
 check_names_unique(const struct state_manifest *tensor_manifest)
 {
-    const struct state_manifest_entry *entries = tensor_manifest->entries;
+    const struct state_manifest_tensor *entries = tensor_manifest->entries;
 
     for (size_t i = 1; i < tensor_manifest->n_entries; i++) {
         if (compare_entry_names(&entries[i - 1], &entries[i]) == 0)
@@ -81,7 +81,7 @@ static void
 assign_block_numbers(struct state_manifest *tensor_manifest)
 {
     for (size_t i = 0; i < tensor_manifest->n_entries; i++) {
-        struct state_manifest_entry *entry = &tensor_manifest->entries[i];
+        struct state_manifest_tensor *entry = &tensor_manifest->entries[i];
         const size_t n_bytes = operand_bytes(&entry->named->tensor);
 
         entry->n_bytes = n_bytes;
@@ -104,7 +104,7 @@ state_manifest_create(const struct hoop_state *state,
     CLEANUP(state_manifest_destroy)
     struct state_manifest *tensor_manifest =
         calloc(1, sizeof(*tensor_manifest) +
-                      state->n_tensors * sizeof(struct state_manifest_entry));
+                      state->n_tensors * sizeof(struct state_manifest_tensor));
     if (!tensor_manifest)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu tensors",
                            state->n_tensors);
@@ -114,7 +114,7 @@ state_manifest_create(const struct hoop_state *state,
     for (size_t i = 0; i < state->n_tensors; i++)
         tensor_manifest->entries[i].named = &state->tensors[i];
     qsort(tensor_manifest->entries, tensor_manifest->n_entries,
-          sizeof(struct state_manifest_entry), compare_entry_names);
+          sizeof(struct state_manifest_tensor), compare_entry_names);
     status = check_names_unique(tensor_manifest);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -178,7 +178,7 @@ state_manifest_byte_range(const struct state_manifest *tensor_manifest,
                           uint64_t n_blocks)
 {
     const size_t at = entry_index_of_block(tensor_manifest, number);
-    const struct state_manifest_entry *entry = &tensor_manifest->entries[at];
+    const struct state_manifest_tensor *entry = &tensor_manifest->entries[at];
     const size_t offset =
         (number - entry->first) * tensor_manifest->block_bytes;
     const size_t left = entry->n_bytes - offset;

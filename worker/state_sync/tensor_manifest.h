@@ -18,7 +18,7 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 
-struct state_manifest_entry {
+struct state_manifest_tensor {
     const struct hoop_named_tensor *named; /* borrowed for life */
     size_t n_bytes;
     uint64_t first; /* the number of its first block */
@@ -31,7 +31,7 @@ struct state_manifest {
     uint64_t n_bytes;
     struct digest_128
         *digests; /* by block; set by state_manifest_hash_blocks() */
-    struct state_manifest_entry entries[];
+    struct state_manifest_tensor entries[];
 };
 
 /* Adjacent bytes of one tensor that begin at a block. */

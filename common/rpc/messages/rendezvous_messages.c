@@ -37,7 +37,7 @@ join_request_encode(const struct join_request *request, struct pack *pack)
     pack_str(pack, request->host);
     pack_str(pack, request->host_id);
     pack_str(pack, request->address);
-    pack_uint(pack, request->rank_min);
+    pack_uint(pack, request->least_accepted_rank);
     pack_uint(pack, request->pid_namespace_id);
     pack_array(pack, JOIN_FORMED_FIELDS + 3);
     pack_uint(pack, request->ended_epoch);
@@ -83,7 +83,7 @@ join_request_decode(struct message_span in, struct join_request *out_request)
     unpack_text(&unpack, request.host_id, sizeof(request.host_id));
     unpack_text(&unpack, request.address, sizeof(request.address));
     if (n_unknown > 0) {
-        request.rank_min = message_read_u32(&unpack);
+        request.least_accepted_rank = message_read_u32(&unpack);
         n_unknown--;
     }
     if (n_unknown > 0) {

@@ -40,12 +40,12 @@ struct join_request {
      * answer can say what is missing. */
     uint32_t deadline_ms;
     uint32_t pid;
-    char host[LIMIT_NAME];       /* a name for people */
-    char host_id[LIMIT_NAME];    /* equal on one machine; "": use host */
-    char address[LIMIT_ADDRESS]; /* numeric host:port where peers connect */
-    uint32_t rank_min;           /* if the world is too small for rank, a
+    char host[LIMIT_NAME];        /* a name for people */
+    char host_id[LIMIT_NAME];     /* equal on one machine; "": use host */
+    char address[LIMIT_ADDRESS];  /* numeric host:port where peers connect */
+    uint32_t least_accepted_rank; /* if the world is too small for rank, a
                                     rank from here on is accepted; 0: none is */
-    uint64_t pid_namespace_id;   /* identifies the PID namespace of pid; 0:
+    uint64_t pid_namespace_id;    /* identifies the PID namespace of pid; 0:
                                     not known */
     /* Processes of the previous world of this job that the worker has found to
      * be dead: */

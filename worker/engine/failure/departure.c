@@ -119,7 +119,7 @@ static void
 shm_departure_apply_failure(struct comm_context *context,
                             const struct shm_region_departure *departure)
 {
-    const struct frame failure_notice = {.kind = FRAME_VERDICT,
+    const struct frame failure_notice = {.kind = FRAME_FAILURE_NOTICE,
                                          .comm = context->id,
                                          .op = departure->failed_op,
                                          .tag = departure->failed_status,

@@ -99,7 +99,7 @@ static struct frame
 lost_rank_frame(const struct engine *engine, uint32_t rank)
 {
     return (struct frame){
-        .kind = FRAME_VERDICT,
+        .kind = FRAME_FAILURE_NOTICE,
         .epoch = engine->roster->epoch,
         .comm = FAILURE_COMM_ID_OF_LOST_RANK,
         .op = rank,

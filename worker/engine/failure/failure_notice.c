@@ -73,7 +73,8 @@ op_mark_dirty(struct op *op)
  * operations, which read no sockets otherwise, poll after an operation of
  * another kind. */
 static void
-context_update_pending_polls(struct comm_context *context, const struct op *op)
+context_schedule_polls_after_op(struct comm_context *context,
+                                const struct op *op)
 {
     const bool is_heard = op->status == HOOP_OK && !op->members &&
                           op->stage == 0 && call_needs_all_ranks(&op->call);
@@ -101,7 +102,7 @@ op_history_add_ended(const struct op *op)
 
     memcpy(ended_op.signatures, op->signatures, sizeof(op->signatures));
     op_history_add(&op->context->op_history, &ended_op);
-    context_update_pending_polls(op->context, op);
+    context_schedule_polls_after_op(op->context, op);
 }
 
 /* Collectives begin in the order of their numbers, and the list is in the order
@@ -234,7 +235,7 @@ failure_notice_send_all(struct engine *engine,
                         const struct failure_notice *failure_notice)
 {
     const struct frame frame = {
-        .kind = FRAME_VERDICT,
+        .kind = FRAME_FAILURE_NOTICE,
         .epoch = engine->roster->epoch,
         .comm = context->id,
         .op = number,

@@ -342,7 +342,7 @@ fail_send_at_its_sender(struct engine *engine,
 {
     struct comm_context *context = engine_find_context(engine, frame->comm);
     const struct frame failure_notice = {
-        .kind = FRAME_VERDICT,
+        .kind = FRAME_FAILURE_NOTICE,
         .flags = FRAME_POINT_TO_POINT,
         .epoch = engine->roster->epoch,
         .comm = frame->comm,

@@ -1,7 +1,7 @@
 /*
  * engine/failure/revocation.c - communicators that no member may use any more
  *
- * A rank that finds that a communicator must be abandoned tells all members,
+ * A rank that finds that a communicator must be last_announced_failed_op tells all members,
  * which pass it on: running operations end, and later calls fail with the same
  * text. So all members come to the point where they decide what to do,
  * including those that wait for a rank that waits elsewhere, and those that
@@ -16,7 +16,7 @@ static struct frame
 revocation_frame(const struct comm_context *context)
 {
     return (struct frame){
-        .kind = FRAME_VERDICT,
+        .kind = FRAME_FAILURE_NOTICE,
         .epoch = context->engine->roster->epoch,
         .comm = context->id,
         .op = FAILURE_OP_NUMBER_WHOLE_COMM,
@@ -216,7 +216,7 @@ context_command_submit_unforked(struct context_command *context_command)
     struct engine *engine = context_command->context->engine;
 
     if (!engine->is_forked_child)
-        context_command_submit(engine, context_command);
+        context_command_submit_and_wait(engine, context_command);
 }
 
 uint64_t

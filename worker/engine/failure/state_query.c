@@ -141,7 +141,7 @@ send_ended_answer(const struct comm_context *context,
         op_history_find(&context->op_history, number);
     const bool is_noted = context->failed_op == number;
     const struct frame failure_notice = {
-        .kind = FRAME_VERDICT,
+        .kind = FRAME_FAILURE_NOTICE,
         .epoch = context->engine->roster->epoch,
         .comm = context->id,
         .op = number,

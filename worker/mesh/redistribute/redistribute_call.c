@@ -53,7 +53,7 @@ DEFINE_CLEANUP(struct redistribute_call *, redistribute_call_destroy)
 
 /* Returns whether the call reduces partial axes and keeps none. */
 static bool
-redistribute_call_is_reduction(const struct redistribute_call_request *call)
+redistribute_call_is_reduction(const struct redistribute_call_arguments *call)
 {
     return call->way == REDISTRIBUTION_FORWARD &&
            call->from->spec.sharding.partial.n_axes > 0 &&
@@ -85,7 +85,7 @@ redistribute_call_finish(void *owner)
 }
 
 static enum hoop_status
-redistribute_call_create(const struct redistribute_call_request *call,
+redistribute_call_create(const struct redistribute_call_arguments *call,
                          struct redistribute_call **out_redistribute_call)
 {
     CLEANUP(redistribute_call_destroy)
@@ -124,7 +124,7 @@ redistribute_call_has_sends(const struct redistribute_call *redistribute_call)
 }
 
 static enum hoop_status
-op_return_completed(const struct redistribute_call_request *call)
+op_return_completed(const struct redistribute_call_arguments *call)
 {
     if (call->out_op)
         *call->out_op = (hoop_op_t *)engine_null_op();
@@ -134,7 +134,7 @@ op_return_completed(const struct redistribute_call_request *call)
 /* Takes ownership of redistribute_call. to is the part that arrives. */
 static enum hoop_status
 redistribute_call_run(struct redistribute_call *taken,
-                      const struct redistribute_call_request *call,
+                      const struct redistribute_call_arguments *call,
                       const struct hoop_tensor *to)
 {
     CLEANUP(redistribute_call_destroy)
@@ -168,7 +168,7 @@ redistribute_call_run(struct redistribute_call *taken,
 }
 
 enum hoop_status
-redistribute_call_into_new(const struct redistribute_call_request *call,
+redistribute_call_into_new(const struct redistribute_call_arguments *call,
                            hoop_dtensor_t **out_dtensor)
 {
     CLEANUP(hoop_dtensor_free) hoop_dtensor_t *arrived = NULL;
@@ -190,7 +190,7 @@ redistribute_call_into_new(const struct redistribute_call_request *call,
 }
 
 enum hoop_status
-redistribute_call_in_place(const struct redistribute_call_request *call,
+redistribute_call_in_place(const struct redistribute_call_arguments *call,
                            struct hoop_dtensor *dtensor)
 {
     CLEANUP(redistribute_call_destroy)
@@ -239,7 +239,7 @@ tensors_check_disjoint(const struct hoop_tensor *from,
 }
 
 enum hoop_status
-redistribute_call_into_tensor(const struct redistribute_call_request *call,
+redistribute_call_into_tensor(const struct redistribute_call_arguments *call,
                               struct hoop_tensor *out)
 {
     CLEANUP(redistribute_call_destroy)
@@ -384,7 +384,7 @@ dtensor_redistribute(const hoop_dtensor_t *dtensor,
 
     if (status == HOOP_OK)
         status = redistribute_call_into_new(
-            &(struct redistribute_call_request){
+            &(struct redistribute_call_arguments){
                 .from = dtensor, .spec = *spec, .out_op = out_op},
             out_dtensor);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -439,10 +439,11 @@ dtensor_redistribute_backward(const hoop_dtensor_t *grad,
     if (status == HOOP_OK)
         status = backward_input_spec_check(grad, input_spec);
     if (status == HOOP_OK) {
-        struct redistribute_call_request call = {.from = grad,
-                                                 .spec = *input_spec,
-                                                 .way = REDISTRIBUTION_BACKWARD,
-                                                 .out_op = out_op};
+        struct redistribute_call_arguments call = {.from = grad,
+                                                   .spec = *input_spec,
+                                                   .way =
+                                                       REDISTRIBUTION_BACKWARD,
+                                                   .out_op = out_op};
 
         /* The gradient of an addend is that of the sum. */
         call.spec.sharding.partial.n_axes = 0;
@@ -486,7 +487,7 @@ dtensor_set_spec(hoop_dtensor_t *dtensor,
 
     if (status == HOOP_OK)
         status = redistribute_call_in_place(
-            &(struct redistribute_call_request){
+            &(struct redistribute_call_arguments){
                 .from = dtensor, .spec = *spec, .out_op = out_op},
             dtensor);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -523,7 +524,7 @@ dtensor_gather(const hoop_dtensor_t *dtensor,
 
     if (status == HOOP_OK)
         status = redistribute_call_into_tensor(
-            &(struct redistribute_call_request){
+            &(struct redistribute_call_arguments){
                 .from = dtensor,
                 .spec = {.mesh = dtensor->spec.mesh},
                 .out_op = out_op},

@@ -299,9 +299,9 @@ struct task_partner {
 };
 
 static struct task_partner
-task_partner_on_next(const struct deadlock_check *deadlock_check,
-                     uint32_t stage,
-                     const struct hoop_task *task)
+task_partner_on_next_stage(const struct deadlock_check *deadlock_check,
+                           uint32_t stage,
+                           const struct hoop_task *task)
 {
     const uint32_t n = deadlock_check->schedule->options.n_stages;
     struct task_partner task_partner = {(stage + 1) % n, *task};
@@ -333,11 +333,12 @@ task_partner_find(const struct deadlock_check *deadlock_check,
                   uint32_t stage,
                   const struct hoop_task *task)
 {
-    const bool is_next = task->kind == HOOP_TASK_SEND_FORWARD ||
-                         task->kind == HOOP_TASK_RECV_BACKWARD;
+    const bool is_next_stage = task->kind == HOOP_TASK_SEND_FORWARD ||
+                               task->kind == HOOP_TASK_RECV_BACKWARD;
 
-    return is_next ? task_partner_on_next(deadlock_check, stage, task)
-                   : task_partner_on_prev(deadlock_check, stage, task);
+    return is_next_stage
+               ? task_partner_on_next_stage(deadlock_check, stage, task)
+               : task_partner_on_prev(deadlock_check, stage, task);
 }
 
 static bool

@@ -162,7 +162,7 @@ handshaker_evict(struct connector *connector, struct handshaker *handshaker)
         connector, handshaker,
         error_raise(HOOP_E_EXHAUSTED,
                     "more than %u connections wait for their handshake",
-                    connector->n_accepted_max));
+                    connector->n_accepted_handshakes_max));
 }
 
 bool
@@ -181,7 +181,7 @@ connector_evict_silent(struct connector *connector)
 static void
 evict_handshake_if_full(struct connector *connector)
 {
-    const unsigned n_max = connector->n_accepted_max;
+    const unsigned n_max = connector->n_accepted_handshakes_max;
 
     if (connector->n_accepted < n_max)
         return;
@@ -328,7 +328,7 @@ connector_listen(struct connector *connector)
 {
     const struct connector_options *options = &connector->options;
 
-    connector->n_accepted_max = accepted_handshakes_max();
+    connector->n_accepted_handshakes_max = accepted_handshakes_max();
     enum hoop_status status =
         loop_timer_create(options->loop, on_accept_pause_over, connector,
                           &connector->accept_pause);

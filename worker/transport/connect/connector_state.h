@@ -62,7 +62,7 @@ struct connector {
     bool has_accept_failed; /* the last connection could not be accepted */
     struct handshaker_list handshakers; /* oldest first */
     unsigned n_accepted; /* those of handshakers that we did not dial */
-    unsigned n_accepted_max;
+    unsigned n_accepted_handshakes_max;
     struct link *links; /* one per rank */
 };
 

@@ -536,14 +536,14 @@ peer_receive_control(struct peer *peer)
         peer->credit += peer->frame.total;
         peer_mark_dirty(peer);
         return;
-    case FRAME_VERDICT:
+    case FRAME_FAILURE_NOTICE:
         peer->fragment = peer_fragment_alloc(peer);
         peer->target = READ_INTO_UNEXPECTED_FRAGMENT;
         return;
     case FRAME_GOODBYE:
         receive_shutdown(peer);
         return;
-    case FRAME_SPREAD:
+    case FRAME_STRIPED:
         striping_on_announcement(peer);
         return;
     case FRAME_HEARTBEAT:

@@ -137,7 +137,7 @@ packetize_control(struct peer *peer, struct outbound_frame *out)
     peer_header_write(peer, out, &control->frame,
                       control->frame.flags & FRAME_TENSOR ? &control->tensor
                                                           : NULL);
-    if (control->frame.kind == FRAME_SPREAD)
+    if (control->frame.kind == FRAME_STRIPED)
         striping_on_packetized(peer, &control->frame);
     out->n_raw = 0;
     out->flow = NULL;
@@ -215,8 +215,8 @@ plan_next_packet(const struct peer *peer, const struct send_request *flow)
     }
     if (packet.n_bytes > LIMIT_FRAME_PAYLOAD)
         packet.n_bytes = LIMIT_FRAME_PAYLOAD;
-    packet.n_bytes =
-        encoded_payload_limit(flow, block_align_down(flow, packet.n_bytes));
+    packet.n_bytes = encoded_payload_next_frame_bytes(
+        flow, block_align_down(flow, packet.n_bytes));
     packet.is_wanted = packet.n_bytes > 0;
     if (flow->total == 0 && !flow->is_first_frame_cut) {
         packet.is_eager = !flow->is_granted;

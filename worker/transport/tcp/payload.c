@@ -229,7 +229,8 @@ encoded_payload_first(const struct send_request *flow)
 }
 
 uint64_t
-encoded_payload_limit(const struct send_request *flow, uint64_t n_bytes)
+encoded_payload_next_frame_bytes(const struct send_request *flow,
+                                 uint64_t n_bytes)
 {
     const struct encoded_payload *encoded_payload = encoded_payload_first(flow);
 

@@ -80,7 +80,8 @@ encoded_payload_add(struct send_request *flow, const struct encoded *encoded);
 
 /* Returns how many of the next n_bytes of flow its next frame should have. */
 uint64_t
-encoded_payload_limit(const struct send_request *flow, uint64_t n_bytes);
+encoded_payload_next_frame_bytes(const struct send_request *flow,
+                                 uint64_t n_bytes);
 
 /* Returns the encoded form of the next n_raw bytes of flow, or NULL. It is
  * valid until the next call. Payloads before those bytes are dropped. */

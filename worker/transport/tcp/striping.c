@@ -85,7 +85,7 @@ is_striping_leader(const struct peer *peer)
 static void
 striping_announce(struct peer *peer)
 {
-    const struct frame frame = {.kind = FRAME_SPREAD,
+    const struct frame frame = {.kind = FRAME_STRIPED,
                                 .epoch = peer->transport->roster->epoch,
                                 .total = peer->n_streams_wanted};
 

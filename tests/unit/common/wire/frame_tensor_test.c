@@ -130,7 +130,7 @@ frame_tensor_is_one_only_where_it_says_something(void **state)
     assert_true(frame_is_tensor(&frame));
     frame.flags = FRAME_EAGER;
     assert_false(frame_is_tensor(&frame));
-    for (uint32_t kind = FRAME_COLLECTIVE; kind <= FRAME_SPREAD; kind++) {
+    for (uint32_t kind = FRAME_COLLECTIVE; kind <= FRAME_STRIPED; kind++) {
         frame = (struct frame){.kind = kind, .flags = announced};
         assert_int_equal(frame_is_tensor(&frame),
                          kind == FRAME_MESSAGE || kind == FRAME_ANNOUNCE);

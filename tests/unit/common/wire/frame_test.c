@@ -109,7 +109,7 @@ static void
 frame_of_every_kind_passes(void **state)
 {
     (void)state;
-    for (uint32_t kind = FRAME_COLLECTIVE; kind <= FRAME_SPREAD; kind++) {
+    for (uint32_t kind = FRAME_COLLECTIVE; kind <= FRAME_STRIPED; kind++) {
         const struct frame frame = {.kind = kind};
         uint8_t bytes[LIMIT_FRAME_HEADER];
         struct frame back;
@@ -294,9 +294,9 @@ frame_decode_of_contradictions_fails(void **state)
         {FRAME_MESSAGE, UINT64_MAX, 8, 0, 8, 8, HOOP_E_DATA_LOSS},
         {FRAME_MESSAGE, 0, 8, 0, 8, 7, HOOP_E_DATA_LOSS},
         {FRAME_MESSAGE, 0, 8, 1, 8, 7, HOOP_OK},
-        {FRAME_VERDICT, 0, 0, 0, 20, 20, HOOP_OK},
-        {FRAME_VERDICT, 0, 0, 0, 20, 21, HOOP_E_DATA_LOSS},
-        {FRAME_VERDICT, 0, 0, 1, 20, 8, HOOP_E_DATA_LOSS},
+        {FRAME_FAILURE_NOTICE, 0, 0, 0, 20, 20, HOOP_OK},
+        {FRAME_FAILURE_NOTICE, 0, 0, 0, 20, 21, HOOP_E_DATA_LOSS},
+        {FRAME_FAILURE_NOTICE, 0, 0, 1, 20, 8, HOOP_E_DATA_LOSS},
         {FRAME_ANNOUNCE, 0, 1000, 0, 0, 0, HOOP_OK},
         {FRAME_ANNOUNCE, 0, 1000, 0, 0, 1, HOOP_E_DATA_LOSS},
         {FRAME_GRANT, 1000, 0, 0, 0, 0, HOOP_OK},

@@ -95,7 +95,7 @@ join_least_rank_above_the_rank_is_refused(void **state)
     for (uint32_t i = 0; i < 2; i++) {
         struct cluster_event event = fixture_join_event(1, ranks[i], 4);
 
-        event.join.rank_min = 2;
+        event.join.least_accepted_rank = 2;
         fixture_refused(&f, fixture_step(&f, event), HOOP_E_INVALID,
                         "a least rank of 2");
     }

@@ -250,7 +250,7 @@ grow_join(struct fixture *f, const uint32_t ranks[3])
     for (uint32_t i = 0; i < 3; i++) {
         struct cluster_event event = fixture_join_event(1 + i, ranks[i], 4);
 
-        event.join.rank_min = ranks[i] < 2 ? 0 : 2;
+        event.join.least_accepted_rank = ranks[i] < 2 ? 0 : 2;
         event.join.size_min = 3;
         event.join.settle_ms = 3600000;
         ticket = fixture_step(f, event);
@@ -305,7 +305,7 @@ form_later_one_stays_where_the_gone_one_is_replaced(void **state)
     assert_null(fixture_find(&f, last));
     struct cluster_event event = fixture_join_event(4, 2, 4);
 
-    event.join.rank_min = 2;
+    event.join.least_accepted_rank = 2;
     fixture_step(&f, event);
     assert_int_equal(fixture_reply(&f, last)->world.size, 4);
     assert_int_equal(fixture_reply(&f, last)->world.rank, 3);

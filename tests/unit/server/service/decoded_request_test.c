@@ -67,7 +67,7 @@ join_carries_who_and_brings_its_deadline_closer(void **state)
                                                .world_size = 4,
                                                .size_min = 2,
                                                .settle_ms = 7,
-                                               .rank_min = 8,
+                                               .least_accepted_rank = 8,
                                                .pid_namespace_id = 6,
                                                .deadline_ms = 500,
                                                .pid = 77,
@@ -83,7 +83,7 @@ join_carries_who_and_brings_its_deadline_closer(void **state)
     assert_int_equal(fixture.event.join.world_size, 4);
     assert_int_equal(fixture.event.join.size_min, 2);
     assert_int_equal(fixture.event.join.settle_ms, 7);
-    assert_int_equal(fixture.event.join.rank_min, 8);
+    assert_int_equal(fixture.event.join.least_accepted_rank, 8);
     assert_int_equal(fixture.event.join.pid_namespace_id, 6);
     assert_int_equal(fixture.event.join.pid, 77);
     assert_string_equal(fixture.event.join.host, "node");

@@ -43,8 +43,8 @@ static void
 allreduce_flat_own_part_is_not_fetched_out_of_place(void **state)
 {
     static const enum plan_step_type first[] = {
-        PLAN_POST, PLAN_COPY, PLAN_FETCH_REDUCE, PLAN_FETCH_REDUCE};
-    static const enum plan_step_type last[] = {PLAN_POST, PLAN_FETCH,
+        PLAN_POST_TO_SLOT, PLAN_COPY, PLAN_FETCH_REDUCE, PLAN_FETCH_REDUCE};
+    static const enum plan_step_type last[] = {PLAN_POST_TO_SLOT, PLAN_FETCH,
                                                PLAN_FETCH_REDUCE, PLAN_COMBINE};
     struct plan plan = {0};
 
@@ -59,8 +59,8 @@ allreduce_flat_own_part_is_not_fetched_out_of_place(void **state)
 static void
 allreduce_flat_first_two_ranks_fetch_only_others_in_place(void **state)
 {
-    static const enum plan_step_type kinds[] = {PLAN_POST, PLAN_FETCH_REDUCE,
-                                                PLAN_FETCH_REDUCE};
+    static const enum plan_step_type kinds[] = {
+        PLAN_POST_TO_SLOT, PLAN_FETCH_REDUCE, PLAN_FETCH_REDUCE};
     struct plan plan = {0};
 
     (void)state;
@@ -79,7 +79,7 @@ static void
 allreduce_flat_later_ranks_fetch_their_own_slot_in_place(void **state)
 {
     static const enum plan_step_type kinds[] = {
-        PLAN_POST, PLAN_FETCH, PLAN_FETCH_REDUCE, PLAN_FETCH_REDUCE};
+        PLAN_POST_TO_SLOT, PLAN_FETCH, PLAN_FETCH_REDUCE, PLAN_FETCH_REDUCE};
     struct plan plan = {0};
 
     (void)state;
@@ -127,7 +127,7 @@ posted(const struct plan *plan)
     size_t count = 0;
 
     for (size_t i = 0; i < plan->n_steps; i++)
-        if (plan->steps[i].kind == PLAN_POST)
+        if (plan->steps[i].kind == PLAN_POST_TO_SLOT)
             count += plan->steps[i].from.count;
     return count;
 }

@@ -107,7 +107,7 @@ static void
 news_come(struct side *side, uint64_t number, uint64_t tag)
 {
     const struct frame frame = {
-        .kind = FRAME_VERDICT,
+        .kind = FRAME_FAILURE_NOTICE,
         .flags = FRAME_POINT_TO_POINT | FRAME_WITHDRAWN,
         .comm = side->comms[0].context->id,
         .op = tag,
@@ -251,7 +251,7 @@ neighbour_tells(uint32_t source, uint64_t number)
 {
     struct side *side = &engine_pair.sides[0];
     const struct frame frame = {
-        .kind = FRAME_VERDICT,
+        .kind = FRAME_FAILURE_NOTICE,
         .flags = FRAME_POINT_TO_POINT | FRAME_WITHDRAWN,
         .comm = side->comms[0].context->id,
         .op = 9,

@@ -83,7 +83,7 @@ message_from_rounds_left_out_is_left_out(void **state)
     (void)state;
     setup.rounds.end = 1;
     assert_int_equal(simulation_scheduler_run(&setup, &result), HOOP_OK);
-    assert_int_equal(result.n_unmatched_messages, 2);
+    assert_int_equal(result.n_unpaired_messages, 2);
     assert_near(result.end_ns, 0);
 }
 
@@ -104,7 +104,7 @@ half_of_the_rounds_has_its_own_end(void **state)
     assert_near(result.half_ns, 2 * 130.0);
     assert_near(result.end_ns, 4 * 130.0);
     assert_near(result.messages, 4 * 5.0);
-    assert_int_equal(result.n_unmatched_messages, 0);
+    assert_int_equal(result.n_unpaired_messages, 0);
 
     assert_int_equal(simulation_scheduler_run(&setup, &result), HOOP_OK);
     assert_near(result.end_ns, 8 * 130.0);

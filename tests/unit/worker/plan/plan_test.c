@@ -44,7 +44,7 @@ plan_post_fetch_append_in_order(void **state)
     plan_add_fetch(&plan, 2, 11, output);
 
     assert_int_equal(plan.n_steps, 2);
-    assert_int_equal(plan.steps[0].kind, PLAN_POST);
+    assert_int_equal(plan.steps[0].kind, PLAN_POST_TO_SLOT);
     assert_int_equal(plan.steps[0].from.first, 3);
     assert_int_equal(plan.steps[1].kind, PLAN_FETCH);
     assert_int_equal(plan.steps[1].peer, 2);

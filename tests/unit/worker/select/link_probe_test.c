@@ -143,7 +143,7 @@ few_per_cent_change_nothing_and_nonsense_is_bounded(void **state)
 static double
 settled_behind(double byte_ns, size_t n_saved, unsigned *out_n_times)
 {
-    double times_ns[LINK_PROBE_BURST_MAX];
+    double times_ns[LINK_PROBE_LARGE_MESSAGES_MAX];
     unsigned n_times = 0;
 
     while (link_probe_needs_more(times_ns, n_times)) {
@@ -170,7 +170,7 @@ row_outlasts_what_a_line_has_saved(void **state)
     assert_in_range(n_times, 2, 4);
     assert_about(settled_behind(0.8, 1 << 20, &n_times),
                  80e3 + 0.8 * LINK_PROBE_LARGE_BYTES);
-    assert_int_equal(n_times, LINK_PROBE_BURST_MAX);
+    assert_int_equal(n_times, LINK_PROBE_LARGE_MESSAGES_MAX);
 }
 
 static void

@@ -39,7 +39,7 @@ part_take(struct source_assignment source_assignment, uint8_t *left)
     uint64_t n_bytes = 0;
 
     while (source_assignment_next_message(&source_assignment, &run)) {
-        const struct state_manifest_entry *entry =
+        const struct state_manifest_tensor *entry =
             &tensor_manifest->entries[run.entry];
         const uint64_t first = entry->first + run.offset / CASE_BLOCK;
 

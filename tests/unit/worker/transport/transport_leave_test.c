@@ -63,7 +63,7 @@ goodbyes_end_both_sides_without_a_loss(void **state)
 static void
 nothing_is_told_after_the_goodbye(void **state)
 {
-    static const struct frame verdict = {.kind = FRAME_VERDICT,
+    static const struct frame verdict = {.kind = FRAME_FAILURE_NOTICE,
                                          .epoch = TEST_TRANSPORT_EPOCH,
                                          .comm = 7,
                                          .op = 8};
@@ -142,7 +142,7 @@ peer_that_dies_does_not_hold_up_leaving(void **state)
 static void
 peer_that_left_and_went_away_does_not_hold_up_leaving(void **state)
 {
-    static const struct frame verdict = {.kind = FRAME_VERDICT,
+    static const struct frame verdict = {.kind = FRAME_FAILURE_NOTICE,
                                          .epoch = TEST_TRANSPORT_EPOCH,
                                          .comm = 7,
                                          .op = 8};

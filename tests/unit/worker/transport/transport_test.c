@@ -149,7 +149,7 @@ unreachable_peer_is_lost_once(void **state)
 static void
 tell_all_reaches_all_but_one(void **state)
 {
-    const struct frame verdict = {.kind = FRAME_VERDICT,
+    const struct frame verdict = {.kind = FRAME_FAILURE_NOTICE,
                                   .epoch = TEST_TRANSPORT_EPOCH,
                                   .comm = 1,
                                   .op = 8};

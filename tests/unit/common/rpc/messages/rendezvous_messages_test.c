@@ -15,7 +15,7 @@ static const struct join_request sample_join = {
     .incarnation = UINT64_MAX,
     .protocol = RENDEZVOUS_PROTOCOL,
     .rank = UINT32_MAX,
-    .rank_min = 3,
+    .least_accepted_rank = 3,
     .world_size = 4,
     .size_min = 2,
     .settle_ms = 500,
@@ -68,7 +68,7 @@ join_request_travels_whole(void **state)
     assert_true(request.incarnation == UINT64_MAX);
     assert_int_equal(request.protocol, RENDEZVOUS_PROTOCOL);
     assert_true(request.rank == RENDEZVOUS_RANK_ANY);
-    assert_int_equal(request.rank_min, 3);
+    assert_int_equal(request.least_accepted_rank, 3);
     assert_true(request.pid_namespace_id == UINT64_MAX - 1);
     assert_int_equal(request.world_size, 4);
     assert_int_equal(request.size_min, 2);
@@ -137,7 +137,7 @@ join_request_without_a_least_rank_is_read(void **state)
         join_request_decode((struct message_span){bytes, n_bytes}, &request),
         HOOP_OK);
     assert_string_equal(request.address, "h");
-    assert_int_equal(request.rank_min, 0);
+    assert_int_equal(request.least_accepted_rank, 0);
     assert_int_equal(request.pid_namespace_id, 0);
     assert_int_equal(request.ended_epoch, 0);
     assert_int_equal(request.ended.n_bytes, 0);

@@ -96,7 +96,7 @@ ask_tensor(struct transport *transport)
 static void
 ask_verdict(struct transport *transport)
 {
-    const struct frame verdict = {.kind = FRAME_VERDICT,
+    const struct frame verdict = {.kind = FRAME_FAILURE_NOTICE,
                                   .epoch = TEST_TRANSPORT_EPOCH,
                                   .comm = TEST_TRANSPORT_COMM,
                                   .op = 1};

@@ -164,7 +164,7 @@ static void
 peer_that_reads_nothing_is_lost_before_memory_is(void **state)
 {
     const size_t before = mallinfo2().uordblks;
-    const struct frame verdict = {.kind = FRAME_VERDICT,
+    const struct frame verdict = {.kind = FRAME_FAILURE_NOTICE,
                                   .epoch = TEST_TRANSPORT_EPOCH,
                                   .comm = TEST_TRANSPORT_COMM,
                                   .op = 1};

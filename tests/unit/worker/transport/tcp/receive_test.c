@@ -222,7 +222,7 @@ receive_may_be_cancelled_as_it_arrives(void **state)
 static void
 feed_verdict(size_t n_text)
 {
-    const struct frame frame = {.kind = FRAME_VERDICT,
+    const struct frame frame = {.kind = FRAME_FAILURE_NOTICE,
                                 .epoch = TEST_TRANSPORT_EPOCH,
                                 .comm = TEST_TRANSPORT_COMM,
                                 .op = 4,

@@ -309,7 +309,7 @@ verdict_goes_before_the_data_with_its_text(void **state)
 {
     struct send_request flow =
         send_request_collective(1, tcp_fixture.bytes, SMALL);
-    const struct frame verdict = {.kind = FRAME_VERDICT,
+    const struct frame verdict = {.kind = FRAME_FAILURE_NOTICE,
                                   .epoch = TEST_TRANSPORT_EPOCH,
                                   .comm = TEST_TRANSPORT_COMM,
                                   .op = 3};
@@ -322,7 +322,7 @@ verdict_goes_before_the_data_with_its_text(void **state)
     transport_send_control(tcp_fixture.test_transport.transport, 2, &verdict,
                            "rank 2 is gone");
     assert_true(tcp_fixture_next_frame());
-    assert_int_equal(tcp_fixture.frame.kind, FRAME_VERDICT);
+    assert_int_equal(tcp_fixture.frame.kind, FRAME_FAILURE_NOTICE);
     assert_int_equal(tcp_fixture.frame.op, 3);
     assert_int_equal(tcp_fixture.frame.raw, 14);
     assert_int_equal(tcp_fixture.frame.total, 14);

@@ -145,15 +145,15 @@ payload_is_found_where_the_next_frame_begins(void **state)
 
     (void)state;
     encoded_payload_cache_init(&flow);
-    assert_int_equal(encoded_payload_limit(&flow, 900), 900);
+    assert_int_equal(encoded_payload_next_frame_bytes(&flow, 900), 900);
     assert_null(encoded_payload_next(&flow, 900));
     add(&flow, 256, 512, 7);
     /* Up to it, then with it, not further. */
-    assert_int_equal(encoded_payload_limit(&flow, 900), 256);
+    assert_int_equal(encoded_payload_next_frame_bytes(&flow, 900), 256);
     assert_null(encoded_payload_next(&flow, 256));
     flow.framed = 256;
-    assert_int_equal(encoded_payload_limit(&flow, 900), 512);
-    assert_int_equal(encoded_payload_limit(&flow, 100), 100);
+    assert_int_equal(encoded_payload_next_frame_bytes(&flow, 900), 512);
+    assert_int_equal(encoded_payload_next_frame_bytes(&flow, 100), 100);
     assert_null(encoded_payload_next(&flow, 100));
     const struct encoded *encoded = encoded_payload_next(&flow, 512);
     assert_non_null(encoded);
@@ -161,7 +161,7 @@ payload_is_found_where_the_next_frame_begins(void **state)
     assert_int_equal(encoded->stored.n_bytes, 3);
     assert_int_equal(encoded->stored.bytes[0], 7);
     encoded_payload_clear(&flow);
-    assert_int_equal(encoded_payload_limit(&flow, 900), 900);
+    assert_int_equal(encoded_payload_next_frame_bytes(&flow, 900), 900);
 }
 
 static void
@@ -174,7 +174,7 @@ what_was_passed_is_forgotten(void **state)
     add(&flow, 0, 512, 1);
     add(&flow, 512, 512, 2);
     flow.framed = 100;
-    assert_int_equal(encoded_payload_limit(&flow, 4000), 412);
+    assert_int_equal(encoded_payload_next_frame_bytes(&flow, 4000), 412);
     flow.framed = 512;
     assert_int_equal(encoded_payload_next(&flow, 512)->stored.bytes[0], 2);
     assert_int_equal(flow.n_encoded_payloads, 1);

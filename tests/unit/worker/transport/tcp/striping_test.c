@@ -185,7 +185,7 @@ broken_stream_that_is_not_used_yet_is_let_go(void **state)
 {
     static const uint8_t mark[STREAM_GROUP_MARK_BYTES] = {1, 0, 0, 0, 1};
     const struct frame spread = {
-        .kind = FRAME_SPREAD, .epoch = TEST_TRANSPORT_EPOCH, .total = 1};
+        .kind = FRAME_STRIPED, .epoch = TEST_TRANSPORT_EPOCH, .total = 1};
 
     (void)state;
     for (unsigned has_first = 0; has_first < 2; has_first++) {
@@ -220,7 +220,7 @@ static void
 stream_group_open(struct test_transport *test_transport, int *out_fd)
 {
     const struct frame spread = {
-        .kind = FRAME_SPREAD, .epoch = TEST_TRANSPORT_EPOCH, .total = 1};
+        .kind = FRAME_STRIPED, .epoch = TEST_TRANSPORT_EPOCH, .total = 1};
     int fds[2];
 
     test_transport_open(test_transport, 1, CODEC_NONE);
@@ -291,7 +291,7 @@ spread_over_what_cannot_be_is_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         struct test_transport test_transport;
-        const struct frame frame = {.kind = FRAME_SPREAD,
+        const struct frame frame = {.kind = FRAME_STRIPED,
                                     .epoch = TEST_TRANSPORT_EPOCH,
                                     .total = wrong[i]};
 
@@ -310,7 +310,7 @@ marks_behind_the_frame_are_read(void **state)
     static const uint8_t mark[STREAM_GROUP_MARK_BYTES] = {0, 0, 0, 0,
                                                           LIMIT_FRAME_HEADER};
     const struct frame spread = {
-        .kind = FRAME_SPREAD, .epoch = TEST_TRANSPORT_EPOCH, .total = 1};
+        .kind = FRAME_STRIPED, .epoch = TEST_TRANSPORT_EPOCH, .total = 1};
     const struct frame goodbye = {.kind = FRAME_GOODBYE,
                                   .epoch = TEST_TRANSPORT_EPOCH};
     uint8_t bytes[2 * LIMIT_FRAME_HEADER + STREAM_GROUP_MARK_BYTES];
