@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "check.h"
-#include "checkpoint/file_reader.h"
+#include "checkpoint/file.h"
 #include "checkpoint/folder.h"
 #include "checkpoint_case.h"
 #include "program.h"

@@ -21,7 +21,7 @@
 #include "base/interrupt.h"
 #include "base/limits.h"
 #include "checkpoint/fetch.h"
-#include "checkpoint/file_reader.h"
+#include "checkpoint/file.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/piece.h"
 #include "checkpoint/request.h"

@@ -23,7 +23,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/random.h"
-#include "checkpoint/file_reader.h"
+#include "checkpoint/file.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/piece.h"
 #include "checkpoint/request.h"

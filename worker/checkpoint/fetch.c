@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "checkpoint/file_reader.h"
+#include "checkpoint/file.h"
 #include "checkpoint/piece.h"
 #include "dtype/dtype.h"
 

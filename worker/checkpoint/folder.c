@@ -15,37 +15,11 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/log.h"
-#include "checkpoint/file_reader.h"
+#include "checkpoint/file.h"
 #include "net/wakeup.h"
 
 static const char index_file_name[] = "index.json";
 static const char lock_file_name[] = "hoop.lock";
-
-static enum hoop_status
-status_from_errno(int error)
-{
-    if (error == ENOENT || error == ENOTDIR)
-        return HOOP_E_NOT_FOUND;
-    if (error == EACCES || error == EPERM || error == EROFS)
-        return HOOP_E_DENIED;
-    if (error == ENOSPC || error == EDQUOT || error == EFBIG ||
-        error == ENOMEM || error == EMFILE || error == ENFILE)
-        return HOOP_E_EXHAUSTED;
-    if (error == EIO)
-        return HOOP_E_DATA_LOSS;
-    return HOOP_E_UNAVAILABLE;
-}
-
-enum hoop_status
-folder_raise_errno(const struct folder *folder,
-                   int error,
-                   const char *action,
-                   const char *name)
-{
-    return error_raise(status_from_errno(error), "cannot %s %s%s%s: %s", action,
-                       folder->path, name ? "/" : "", name ? name : "",
-                       strerrordesc_np(error));
-}
 
 enum hoop_status
 folder_open(const char *path, struct folder *out_folder)
@@ -56,7 +30,7 @@ folder_open(const char *path, struct folder *out_folder)
         return error_raise(HOOP_E_INVALID, "there is no folder's name");
     folder.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder.fd < 0)
-        return folder_raise_errno(&folder, errno, "open the folder", NULL);
+        return file_raise_errno(&folder, errno, "open the folder", NULL);
     *out_folder = folder;
     return HOOP_OK;
 }
@@ -77,7 +51,7 @@ folder_lock(struct folder *folder)
                           O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
 
     if (fd < 0)
-        return folder_raise_errno(folder, errno, "open", lock_file_name);
+        return file_raise_errno(folder, errno, "open", lock_file_name);
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
         descriptor_track(fd); /* so that a forked child closes it */
         folder->lock = fd;
@@ -89,7 +63,7 @@ folder_lock(struct folder *folder)
         return error_raise(HOOP_E_PRECONDITION,
                            "another save into %s runs: it holds %s",
                            folder->path, lock_file_name);
-    return folder_raise_errno(folder, error, "lock", lock_file_name);
+    return file_raise_errno(folder, error, "lock", lock_file_name);
 }
 
 /* Read a whole file that is not too large. */
@@ -103,7 +77,7 @@ index_file_read(const struct folder *folder,
     size_t n_read = 0;
 
     if (fstat(fd, &stat) < 0)
-        return folder_raise_errno(folder, errno, "look at", index_file_name);
+        return file_raise_errno(folder, errno, "look at", index_file_name);
     if (!S_ISREG(stat.st_mode) || stat.st_size > LIMIT_CHECKPOINT_INDEX)
         return error_raise(HOOP_E_DATA_LOSS,
                            "%s/%s is no index: it is no file, or has more "
@@ -119,7 +93,7 @@ index_file_read(const struct folder *folder,
             pread(fd, text + n_read, n_bytes - n_read, (off_t)n_read);
 
         if (n < 0 && errno != EINTR)
-            return folder_raise_errno(folder, errno, "read", index_file_name);
+            return file_raise_errno(folder, errno, "read", index_file_name);
         if (n == 0)
             break;
         n_read += n > 0 ? (size_t)n : 0;
@@ -142,7 +116,7 @@ folder_read_index(const struct folder *folder,
                            "there is no checkpoint in %s: it has no %s",
                            folder->path, index_file_name);
     if (fd < 0)
-        return folder_raise_errno(folder, errno, "open", index_file_name);
+        return file_raise_errno(folder, errno, "open", index_file_name);
     const enum hoop_status status =
         index_file_read(folder, fd, out_text, out_n_bytes);
     close(fd);
@@ -210,7 +184,7 @@ static enum hoop_status
 folder_sync(const struct folder *folder)
 {
     if (fsync(folder->fd) < 0)
-        return folder_raise_errno(folder, errno, "sync the folder", NULL);
+        return file_raise_errno(folder, errno, "sync the folder", NULL);
     return HOOP_OK;
 }
 
@@ -256,7 +230,7 @@ folder_commit(const struct folder *folder,
     if (status != HOOP_OK)
         return error_pass(status);
     if (renameat(folder->fd, name, folder->fd, index_file_name) < 0) {
-        status = folder_raise_errno(folder, errno, "replace", index_file_name);
+        status = file_raise_errno(folder, errno, "replace", index_file_name);
         unlinkat(folder->fd, name, 0);
         return status;
     }

@@ -33,14 +33,6 @@ folder_open(const char *path, struct folder *out_folder);
 void
 folder_close(struct folder *folder);
 
-/* Raise the failure of action ("write") on the file name, with the text of
- * error, an errno. name NULL means the folder itself. */
-enum hoop_status
-folder_raise_errno(const struct folder *folder,
-                   int error,
-                   const char *action,
-                   const char *name);
-
 /* Lock the folder against other saves. Does not wait.
  * Handle: HOOP_E_PRECONDITION (another save holds the lock), HOOP_E_DENIED,
  * HOOP_E_UNAVAILABLE (the file system has no locks). */

@@ -9,7 +9,7 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/limits.h"
-#include "checkpoint/file_reader.h"
+#include "checkpoint/file.h"
 #include "checkpoint/piece.h"
 #include "dtype/dtype.h"
 #include "tensor/layout.h"

@@ -279,7 +279,7 @@ comm_form(struct comm_domain *domain,
         char text[LIMIT_ERROR_TEXT];
 
         snprintf(text, sizeof(text), "%s", error_text());
-        hoop_comm_free(comm);
+        comm_leave_and_free(comm);
         return error_raise(status, "%s", text);
     }
     *out_comm = comm;
@@ -310,48 +310,6 @@ rank_list_check(const struct roster *roster, const struct rank_list *list)
     return HOOP_OK;
 }
 
-static enum hoop_status
-rank_list_check_has_self(const struct roster *roster,
-                         const struct rank_list *list)
-{
-    for (uint32_t i = 0; i < list->n_ranks; i++) {
-        if (list->ranks[i] == roster->rank)
-            return HOOP_OK;
-    }
-    return error_raise(HOOP_E_INVALID,
-                       "this is rank %u, which is not among the %u ranks: only "
-                       "members call",
-                       roster->rank, list->n_ranks);
-}
-
-enum hoop_status
-hoop_comm_create(hoop_session_t *session,
-                 const uint32_t *ranks,
-                 uint32_t n_ranks,
-                 hoop_comm_t **out_comm)
-{
-    const struct rank_list list = {ranks, n_ranks};
-
-    if (!error_begin_call())
-        return error_pass(HOOP_E_EXHAUSTED);
-    if (!session || !out_comm)
-        return error_raise(HOOP_E_INVALID, "%s is NULL",
-                           session ? "out_comm" : "session");
-    if (!ranks || n_ranks == 0)
-        return error_raise(HOOP_E_INVALID,
-                           "a communicator has at least one rank");
-
-    struct comm_domain *domain = hoop_world(session)->domain;
-    enum hoop_status status = rank_list_check(domain->roster, &list);
-    if (status == HOOP_OK)
-        status = rank_list_check_has_self(domain->roster, &list);
-    if (status == HOOP_OK)
-        status =
-            comm_form(domain, &list,
-                      clock_deadline_ns(domain->forming_timeout_ms), out_comm);
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
-}
-
 /* Free everything but the context. */
 static void
 comm_free_except_context(struct hoop_comm *comm)
@@ -363,7 +321,7 @@ comm_free_except_context(struct hoop_comm *comm)
     free(comm);
 }
 
-static void
+void
 comm_leave_and_free(struct hoop_comm *comm)
 {
     struct comm_domain *domain = comm->domain;
@@ -375,43 +333,6 @@ comm_leave_and_free(struct hoop_comm *comm)
         context_close(comm->context);
     group_client_leave(domain->group_client, comm->group_membership);
     comm_free_except_context(comm);
-}
-
-/* Returns true once: the user has freed the world of a grown session and all
- * communicators made from it. */
-static bool
-grown_domain_take_unused(struct comm_domain *domain)
-{
-    pthread_mutex_lock(&domain->lock);
-    const bool is_over =
-        domain->is_grown_world_freed && TAILQ_EMPTY(&domain->comms);
-    domain->is_grown_world_freed &= !is_over;
-    pthread_mutex_unlock(&domain->lock);
-    return is_over;
-}
-
-static void
-grown_domain_mark_freed(struct comm_domain *domain)
-{
-    pthread_mutex_lock(&domain->lock);
-    domain->is_grown_world_freed = domain->grown_from != NULL;
-    pthread_mutex_unlock(&domain->lock);
-}
-
-void
-hoop_comm_free(hoop_comm_t *comm)
-{
-    CLEANUP(cancel_release) const int held = cancel_hold();
-    if (!comm || engine_check_not_forked(comm->domain->engine) != HOOP_OK)
-        return;
-    struct comm_domain *domain = comm->domain;
-
-    if (comm->is_world)
-        grown_domain_mark_freed(domain);
-    else
-        comm_leave_and_free(comm);
-    if (grown_domain_take_unused(domain))
-        hoop_leave(domain->session);
 }
 
 void
@@ -432,7 +353,7 @@ comm_replace_with_shrunk(struct hoop_comm *comm, struct hoop_comm *shrunk)
     shrunk->tuning = old.tuning;
     shrunk->group_membership = old.group_membership;
     shrunk->agreement = old.agreement;
-    hoop_comm_free(shrunk);
+    comm_leave_and_free(shrunk);
 }
 
 void

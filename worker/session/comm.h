@@ -155,6 +155,11 @@ enum hoop_status
 comm_create_without_context(struct comm_domain *domain,
                             struct hoop_comm **out_comm);
 
+/* Leave a communicator that is not a world's, and free it. NULL is not
+ * allowed. Blocks until its calls have ended. */
+void
+comm_leave_and_free(struct hoop_comm *comm);
+
 /* Make comm the communicator that its survivors have formed: shrunk's parts
  * replace those of comm. Consumes shrunk and frees comm's former parts. The
  * caller is a member. */

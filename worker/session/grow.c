@@ -261,3 +261,42 @@ grow_abort_grown_sessions(struct comm_domain *domain, const char *why)
     }
     pthread_mutex_unlock(&domain->lock);
 }
+
+/* Freeing a communicator leaves the grown session that it was the last of. */
+
+/* Returns true once: the user has freed the world of a grown session and all
+ * communicators made from it. */
+static bool
+grown_domain_take_unused(struct comm_domain *domain)
+{
+    pthread_mutex_lock(&domain->lock);
+    const bool is_over =
+        domain->is_grown_world_freed && TAILQ_EMPTY(&domain->comms);
+    domain->is_grown_world_freed &= !is_over;
+    pthread_mutex_unlock(&domain->lock);
+    return is_over;
+}
+
+static void
+grown_domain_mark_freed(struct comm_domain *domain)
+{
+    pthread_mutex_lock(&domain->lock);
+    domain->is_grown_world_freed = domain->grown_from != NULL;
+    pthread_mutex_unlock(&domain->lock);
+}
+
+void
+hoop_comm_free(hoop_comm_t *comm)
+{
+    CLEANUP(cancel_release) const int held = cancel_hold();
+    if (!comm || engine_check_not_forked(comm->domain->engine) != HOOP_OK)
+        return;
+    struct comm_domain *domain = comm->domain;
+
+    if (comm->is_world)
+        grown_domain_mark_freed(domain);
+    else
+        comm_leave_and_free(comm);
+    if (grown_domain_take_unused(domain))
+        hoop_leave(domain->session);
+}

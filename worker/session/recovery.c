@@ -182,7 +182,7 @@ shrunk_comm_open(struct hoop_comm *old,
     if (opened != HOOP_OK)
         snprintf(text, sizeof(text), "%s", error_text());
     if (!comm || !comm->context) {
-        hoop_comm_free(comm);
+        comm_leave_and_free(comm);
         return error_raise(opened, "%s", text);
     }
     if (opened != HOOP_OK)
@@ -198,7 +198,7 @@ shrunk_comm_open(struct hoop_comm *old,
     }
     if (*text == 0)
         snprintf(text, sizeof(text), "%s", error_text());
-    hoop_comm_free(comm);
+    comm_leave_and_free(comm);
     if (status == HOOP_OK) {
         *out_comm = NULL;
         return HOOP_OK;

@@ -31,8 +31,8 @@
 #include "session/advertise.h"
 #include "session/comm.h"
 #include "session/config.h"
+#include "session/fork.h"
 #include "session/grow.h"
-#include "session/init.h"
 #include "session/launcher.h"
 #include "session/lease_client.h"
 #include "session/loop_thread.h"
@@ -715,4 +715,65 @@ hoop_comm_t *
 hoop_world(hoop_session_t *session)
 {
     return session ? &session->world.comm : NULL;
+}
+
+static enum hoop_status
+rank_list_check_has_self(const struct roster *roster,
+                         const struct rank_list *list)
+{
+    for (uint32_t i = 0; i < list->n_ranks; i++) {
+        if (list->ranks[i] == roster->rank)
+            return HOOP_OK;
+    }
+    return error_raise(HOOP_E_INVALID,
+                       "this is rank %u, which is not among the %u ranks: only "
+                       "members call",
+                       roster->rank, list->n_ranks);
+}
+
+enum hoop_status
+hoop_comm_create(hoop_session_t *session,
+                 const uint32_t *ranks,
+                 uint32_t n_ranks,
+                 hoop_comm_t **out_comm)
+{
+    const struct rank_list list = {ranks, n_ranks};
+
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!session || !out_comm)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           session ? "out_comm" : "session");
+    if (!ranks || n_ranks == 0)
+        return error_raise(HOOP_E_INVALID,
+                           "a communicator has at least one rank");
+
+    struct comm_domain *domain = hoop_world(session)->domain;
+    enum hoop_status status = rank_list_check(domain->roster, &list);
+    if (status == HOOP_OK)
+        status = rank_list_check_has_self(domain->roster, &list);
+    if (status == HOOP_OK)
+        status =
+            comm_form(domain, &list,
+                      clock_deadline_ns(domain->forming_timeout_ms), out_comm);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+void
+hoop_session_stats(hoop_session_t *session, struct hoop_stats *out_stats)
+{
+    const struct hoop_comm *world = hoop_world(session);
+    struct engine_stats stats = {0};
+
+    if (!out_stats)
+        return;
+    if (world)
+        engine_stats(world->domain->engine, &stats);
+    *out_stats = (struct hoop_stats){
+        .operations = stats.operations,
+        .bytes_sent = stats.transport.bytes_sent,
+        .bytes_received = stats.transport.bytes_received,
+        .wire_sent = stats.transport.wire_sent,
+        .connections = stats.transport.connections,
+    };
 }

@@ -11,7 +11,7 @@
 #include "check.h"
 #include "net/wakeup.h"
 #include "session/comm.h"
-#include "session/init.h"
+#include "session/fork.h"
 
 static void
 count(void *owner)

@@ -1,13 +1,13 @@
 /*
- * checkpoint/file_reader.h - name, write and read the files of a checkpoint
+ * checkpoint/file.h - name, write and read the files of a checkpoint
  *
  * A reader reads ranges of a file directly into their places. Ranges come in
  * ascending order. Many small ranges that are close to each other are read by
  * one preadv(); small gaps between them are read into a scratch buffer.
  */
 
-#ifndef CHECKPOINT_FILE_READER_H
-#define CHECKPOINT_FILE_READER_H
+#ifndef CHECKPOINT_FILE_H
+#define CHECKPOINT_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,6 +26,14 @@ struct file_range {
     void *bytes;     /* where to store the range */
     size_t n_bytes;
 };
+
+/* Raise the failure of action ("write") on the file name, with the text of
+ * error, an errno. name NULL means the folder itself. */
+enum hoop_status
+file_raise_errno(const struct folder *folder,
+                 int error,
+                 const char *action,
+                 const char *name);
 
 /* Open a file, which must have the size that file gives. folder and file are
  * borrowed until file_reader_destroy().

@@ -1,4 +1,4 @@
-/* tests/unit/worker/checkpoint/file_reader_test.c - ranges of a file */
+/* tests/unit/worker/checkpoint/file_test.c - ranges of a file */
 
 #include <signal.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "check.h"
-#include "checkpoint/file_reader.h"
+#include "checkpoint/file.h"
 #include "place_case.h"
 
 enum {

@@ -1,6 +1,6 @@
-/* checkpoint/file_reader.c - name, write and read the files of a checkpoint */
+/* checkpoint/file.c - name, write and read the files of a checkpoint */
 
-#include "checkpoint/file_reader.h"
+#include "checkpoint/file.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -19,6 +19,32 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "checkpoint/folder.h"
+
+static enum hoop_status
+status_from_errno(int error)
+{
+    if (error == ENOENT || error == ENOTDIR)
+        return HOOP_E_NOT_FOUND;
+    if (error == EACCES || error == EPERM || error == EROFS)
+        return HOOP_E_DENIED;
+    if (error == ENOSPC || error == EDQUOT || error == EFBIG ||
+        error == ENOMEM || error == EMFILE || error == ENFILE)
+        return HOOP_E_EXHAUSTED;
+    if (error == EIO)
+        return HOOP_E_DATA_LOSS;
+    return HOOP_E_UNAVAILABLE;
+}
+
+enum hoop_status
+file_raise_errno(const struct folder *folder,
+                 int error,
+                 const char *action,
+                 const char *name)
+{
+    return error_raise(status_from_errno(error), "cannot %s %s%s%s: %s", action,
+                       folder->path, name ? "/" : "", name ? name : "",
+                       strerrordesc_np(error));
+}
 
 /*
  * Write a new file sequentially.
@@ -59,7 +85,7 @@ file_writer_create(const struct folder *folder,
         openat(folder->fd, name,
                O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (file_writer->fd < 0)
-        return folder_raise_errno(folder, errno, "create", name);
+        return file_raise_errno(folder, errno, "create", name);
     file_writer->digest = STEAL(digest);
     *out_writer = STEAL(file_writer);
     return HOOP_OK;
@@ -101,8 +127,8 @@ file_writer_append_chunk(struct file_writer *file_writer,
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return folder_raise_errno(file_writer->folder, errno, "write",
-                                      file_writer->name);
+            return file_raise_errno(file_writer->folder, errno, "write",
+                                    file_writer->name);
         bytes += n;
         n_bytes -= (size_t)n;
         file_writer->n_bytes += (uint64_t)n;
@@ -144,13 +170,13 @@ file_writer_sync_and_close(struct file_writer *file_writer,
                            struct written_file *out_written)
 {
     if (fsync(file_writer->fd) < 0)
-        return folder_raise_errno(file_writer->folder, errno, "sync",
-                                  file_writer->name);
+        return file_raise_errno(file_writer->folder, errno, "sync",
+                                file_writer->name);
     const int fd = file_writer->fd;
     file_writer->fd = -1;
     if (close(fd) < 0)
-        return folder_raise_errno(file_writer->folder, errno, "close",
-                                  file_writer->name);
+        return file_raise_errno(file_writer->folder, errno, "close",
+                                file_writer->name);
     *out_written = (struct written_file){file_writer->n_bytes,
                                          digest_value(file_writer->digest)};
     return HOOP_OK;
@@ -238,8 +264,8 @@ file_size_check(const struct file_reader *file_reader)
     struct stat stat;
 
     if (fstat(file_reader->fd, &stat) < 0)
-        return folder_raise_errno(file_reader->folder, errno, "look at",
-                                  file->name);
+        return file_raise_errno(file_reader->folder, errno, "look at",
+                                file->name);
     if (!S_ISREG(stat.st_mode) || (uint64_t)stat.st_size != file->n_bytes)
         return error_raise(HOOP_E_DATA_LOSS,
                            "%s/%s has %llu bytes, the index says %llu",
@@ -271,7 +297,7 @@ file_reader_create(const struct folder *folder,
                            "%s/%s is missing, and the index names it",
                            folder->path, file->name);
     if (file_reader->fd < 0)
-        return folder_raise_errno(folder, errno, "open", file->name);
+        return file_raise_errno(folder, errno, "open", file->name);
     const enum hoop_status status = file_size_check(file_reader);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -307,8 +333,8 @@ file_reader_read_pending(struct file_reader *file_reader)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return folder_raise_errno(file_reader->folder, errno, "read",
-                                      file_reader->file->name);
+            return file_raise_errno(file_reader->folder, errno, "read",
+                                    file_reader->file->name);
         if (n == 0)
             return error_raise(HOOP_E_DATA_LOSS, "%s/%s ends at byte %llu",
                                file_reader->folder->path,

@@ -1,5 +1,5 @@
 /*
- * session/init.h - what a forked child does with its parent's sessions
+ * session/fork.h - what a forked child does with its parent's sessions
  *
  * The child closes their descriptors, so that peers notice when the parent
  * dies, and marks the sessions as dead. It frees nothing: a thread of the
@@ -7,12 +7,12 @@
  * fork.
  */
 
-#ifndef SESSION_INIT_H
-#define SESSION_INIT_H
+#ifndef SESSION_FORK_H
+#define SESSION_FORK_H
 
 #include <sys/queue.h>
 
-/* Embedded in a session. The session sets on_fork_child and owner; init.c uses the
+/* Embedded in a session. The session sets on_fork_child and owner; fork.c uses the
  * rest. */
 struct fork_watch {
     LIST_ENTRY(fork_watch) link;
