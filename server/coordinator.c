@@ -25,6 +25,7 @@
 #include "base/interrupt.h"
 #include "base/limits.h"
 #include "core/cluster.h"
+#include "core/token.h"
 #include "http/http.h"
 #include "net/address.h"
 #include "net/loop.h"

@@ -26,10 +26,13 @@
 #include "core/group.h"
 #include "core/group_slot.h"
 #include "core/job.h"
+#include "core/journal.h"
 #include "core/key_call.h"
 #include "core/membership.h"
 #include "core/memory.h"
+#include "core/recovery_lease_check.h"
 #include "core/status_query.h"
+#include "core/store.h"
 #include "core/suspicion.h"
 #include "core/vote.h"
 
@@ -123,6 +126,153 @@ cluster_create(const struct cluster_options *options,
     STAILQ_INIT(&cluster->retired_groups);
     *out_cluster = cluster;
     return HOOP_OK;
+}
+
+/* How jobs end. */
+
+static void
+job_on_grace_expired(struct cluster *cluster, struct job *job)
+{
+    timer_heap_remove(&cluster->timer_heap, &job->grace);
+    job_mark_touched(cluster, job);
+}
+
+static void
+job_destroy(struct job *job)
+{
+    struct member *member = TAILQ_FIRST(&job->arrivals);
+
+    HASH_CLEAR(hh, job->members);
+    HASH_CLEAR(hh_rank, job->requests);
+    while (member) {
+        struct member *next = TAILQ_NEXT(member, arrival);
+
+        member_destroy(member);
+        member = next;
+    }
+    votes_destroy(job);
+    groups_deinit(&job->groups);
+    store_deinit(&job->store);
+    job_recount_table_bytes(job);
+    memory_free_charged(&job->memory, job->suspicion.views);
+    memory_free_charged(&job->memory, job->suspicion.ranks);
+    activities_deinit(job);
+    memory_free_charged(&job->memory, job->ranks);
+    memory_free_charged(&job->memory, job->roster);
+    memory_free_charged(&job->memory, job->join_timeout_text);
+    memory_free_charged(&job->memory, job->changes);
+
+    struct memory_account memory = job->memory;
+
+    assert(memory.n_bytes == memory_allocated_size(job));
+    memory_free_charged(&memory, job);
+}
+
+static void
+job_add_to_ended(struct cluster *cluster, const struct job *job)
+{
+    struct ended_job ended_job = {
+        .when_ns = cluster->now_ns,
+        .epoch = job->epoch,
+        .size = job->size,
+        .n_joined = job->size,
+        .n_left = job->n_workers_left,
+        .n_lost = job->n_workers_lost,
+    };
+
+    strcpy(ended_job.name, job->name);
+    ended_jobs_add(&cluster->ended_jobs, &ended_job);
+    journal_write_ended_job(cluster, &ended_job);
+}
+
+static void
+job_log_end(struct cluster *cluster, const struct job *job)
+{
+    action_list_add_notice(
+        &cluster->action_list,
+        &(struct cluster_log_notice){.kind = CLUSTER_NOTICE_ENDED,
+                                     .job = job->name,
+                                     .epoch = job->epoch,
+                                     .rank = CLUSTER_RANK_ANY},
+        "job \"%s\" has ended, epoch %llu: %u of %u left, %u lost", job->name,
+        (unsigned long long)job->epoch, job->n_workers_left,
+        job->n_workers_left + job->n_workers_lost, job->n_workers_lost);
+}
+
+static void
+job_end_and_retire(struct cluster *cluster, struct job *job)
+{
+    if (job->epoch && !job->root) {
+        job_add_to_ended(cluster, job);
+        job_log_end(cluster, job);
+    }
+    waiters_fail_all(cluster, job, HOOP_E_NOT_FOUND, "job \"%s\" has ended",
+                     job->name);
+    timer_heap_remove(&cluster->timer_heap, &job->settle);
+    timer_heap_remove(&cluster->timer_heap, &job->grace);
+    timer_heap_remove(&cluster->timer_heap, &job->lease_check.entry);
+    suspicion_close_query(cluster, job);
+    store_remove_timers(cluster, job);
+    journal_erase_job(cluster, job);
+    job_set_state(job, CLUSTER_JOB_ENDED);
+    HASH_DEL(cluster->jobs, job);
+    cluster->counters.jobs -= job->root == NULL;
+    if (job->root) {
+        LIST_REMOVE(job, grown_link);
+        job->root->n_grown--;
+        job_mark_touched(cluster, job->root);
+    }
+    STAILQ_INSERT_TAIL(&cluster->retired, job, link);
+}
+
+static void
+jobs_update_touched(struct cluster *cluster)
+{
+    while (!STAILQ_EMPTY(&cluster->touched)) {
+        struct job *job = STAILQ_FIRST(&cluster->touched);
+
+        STAILQ_REMOVE_HEAD(&cluster->touched, link);
+        job->is_touched = false;
+        growth_fail_memberless(cluster, job);
+        activities_answer_complete(cluster, job);
+        changes_answer_watches(cluster, job);
+        key_watches_answer(cluster, job);
+        if (!job->n_members && !job->grace.place && LIST_EMPTY(&job->grown))
+            job_end_and_retire(cluster, job);
+    }
+}
+
+static void
+jobs_free_retired(struct cluster *cluster)
+{
+    while (!STAILQ_EMPTY(&cluster->retired)) {
+        struct job *job = STAILQ_FIRST(&cluster->retired);
+
+        STAILQ_REMOVE_HEAD(&cluster->retired, link);
+        job_destroy(job);
+    }
+}
+
+static void
+jobs_destroy(struct cluster *cluster)
+{
+    struct job *job = cluster->jobs;
+
+    groups_free_retired(cluster);
+    jobs_free_retired(cluster);
+    HASH_CLEAR(hh, cluster->jobs);
+    /* The account of the root is charged for the workers of all worlds, so
+     * destroy the roots last. */
+    while (job) {
+        struct job *next = job->hh.next;
+
+        if (job->root)
+            job_destroy(job);
+        else
+            STAILQ_INSERT_TAIL(&cluster->retired, job, link);
+        job = next;
+    }
+    jobs_free_retired(cluster);
 }
 
 static void
@@ -481,48 +631,4 @@ const struct cluster_counters *
 cluster_counters(const struct cluster *cluster)
 {
     return &cluster->counters;
-}
-
-/* The tokens of a job, compared in constant time. */
-
-enum hoop_status
-token_derive_roles(struct token *token, const char *text)
-{
-    memset(token, 0, sizeof(*token));
-    for (enum role role = ROLE_WORKER; role < ROLE_ANYBODY; role++) {
-        const enum hoop_status status =
-            role_derive_token(role, text ? text : "", token->texts[role]);
-
-        if (status != HOOP_OK)
-            return error_pass(status);
-    }
-    return HOOP_OK;
-}
-
-static bool
-tokens_are_equal(const char left[LIMIT_TOKEN], const char right[LIMIT_TOKEN])
-{
-    unsigned char difference = 0;
-
-    for (size_t i = 0; i < LIMIT_TOKEN; i++)
-        difference |= (unsigned char)(left[i] ^ right[i]);
-    return difference == 0;
-}
-
-enum role
-token_find_role(const struct token *token, const char *text)
-{
-    char said[LIMIT_TOKEN] = {0};
-    const size_t n_bytes = text ? strnlen(text, LIMIT_TOKEN) : 0;
-    enum role found = ROLE_ANYBODY;
-
-    if (n_bytes == LIMIT_TOKEN)
-        return ROLE_ANYBODY;
-    if (n_bytes)
-        memcpy(said, text, n_bytes);
-    for (int role = ROLE_METRICS; role >= ROLE_WORKER; role--) {
-        if (tokens_are_equal(token->texts[role], said))
-            found = (enum role)role;
-    }
-    return found;
 }

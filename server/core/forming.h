@@ -63,57 +63,6 @@ forming_fill_world_reply(struct cluster *cluster,
                          struct cluster_reply *reply);
 
 /*
- * A request of one worker counts for the whole job, and no two workers may
- * contradict each other. What no worker requests is taken from the
- * coordinator's options.
- */
-
-struct cluster;
-struct job;
-
-/* A requested value and the worker that requested it. Zeroed: not requested. */
-struct requested_size {
-    uint32_t value;
-    struct member_label source;
-};
-
-/* Return the largest size of the world; 0: not known. */
-uint32_t
-job_max_world_size(const struct cluster *cluster, const struct job *job);
-
-/* Return the smallest size; equal to job_max_world_size() if no smaller world
- * is allowed. */
-uint32_t
-job_min_world_size(const struct cluster *cluster, const struct job *job);
-
-/* Return how long no worker must have come before a smaller world forms. */
-uint64_t
-job_settle_time_ns(const struct cluster *cluster, const struct job *job);
-
-/*
- * Check that a join agrees with the members that wait already.
- * Handle: HOOP_E_PRECONDITION (the text names both workers).
- */
-enum hoop_status
-requested_size_check_join(const struct cluster *cluster,
-                          const struct job *job,
-                          const struct cluster_join *join);
-
-/* Take over the requests of a member that has joined. */
-void
-requested_size_add_member(struct job *job, const struct member *member);
-
-/*
- * Drop the requests of a member that has been removed from the job. A value
- * that only this member requested is dropped too, unless the remaining members
- * would then not fit.
- */
-void
-requested_size_remove_member(const struct cluster *cluster,
-                             struct job *job,
-                             const struct member *gone);
-
-/*
  * A world never takes in new members. Members that want more ranks join a
  * new job with an unused name and say which job it belongs to: its root, the
  * job whose name users know. Newcomers join the root as usual; they are
@@ -163,15 +112,6 @@ growth_worker_id(const struct job *job, const struct cluster_join *join);
 /* Log that the job is to grow; called when the first member waits. */
 void
 growth_log_begin(struct cluster *cluster, const struct job *job);
-
-/* Return how many members of the job the new world needs; 0: job is not a world
- * by which another grows. */
-uint32_t
-growth_needed_members(const struct job *job);
-
-/* Return whether all of the needed members wait. */
-bool
-growth_has_all_members(const struct job *job);
 
 /* Called at the end of a step: if only newcomers are left in job, fail their
  * joins so that they ask again. */

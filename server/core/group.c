@@ -13,7 +13,6 @@
 #include "base/limits.h"
 #include "core/job.h"
 #include "core/journal.h"
-#include "core/membership.h"
 #include "core/memory.h"
 #include "core/vote.h"
 
@@ -307,7 +306,7 @@ group_create(struct cluster *cluster,
     const struct cluster_group_call *call = &event->group;
     struct member *creator = NULL;
     enum hoop_status status =
-        membership_find_active(job, &call->creator, &creator);
+        job_find_active_member(job, &call->creator, &creator);
 
     if (status == HOOP_OK)
         status = group_key_check(call->key);

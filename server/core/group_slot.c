@@ -11,9 +11,7 @@
 #include "core/group.h"
 #include "core/job.h"
 #include "core/journal.h"
-#include "core/membership.h"
 #include "core/memory.h"
-#include "core/status_query.h"
 #include "core/vote.h"
 
 enum {
@@ -214,7 +212,7 @@ group_slot_join(struct cluster *cluster,
     struct member *member = NULL;
     struct group_slot *group_slot = NULL;
     enum hoop_status status =
-        membership_find_active(job, &call->member, &member);
+        job_find_active_member(job, &call->member, &member);
 
     if (status == HOOP_OK)
         status = group_slot_find_or_create(job, member, call, &group_slot);
@@ -291,7 +289,7 @@ group_slot_leave(struct cluster *cluster,
     const struct cluster_group_slot_call *call = &event->group_slot;
     struct member *member = NULL;
     const enum hoop_status status =
-        membership_find_active(job, &call->member, &member);
+        job_find_active_member(job, &call->member, &member);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -443,7 +441,7 @@ group_slot_query_missing(struct cluster *cluster,
     struct text_buffer missing = {0};
     struct member *member = NULL;
     const enum hoop_status status =
-        membership_find_active(job, &call->member, &member);
+        job_find_active_member(job, &call->member, &member);
 
     if (status != HOOP_OK)
         return error_pass(status);

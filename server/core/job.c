@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/error.h"
 #include "core/change.h"
-#include "core/forming.h"
 #include "core/journal.h"
-#include "core/key_call.h"
+#include "core/member.h"
 #include "core/memory.h"
 
 /*
@@ -87,7 +88,7 @@ job_recover(struct cluster *cluster,
     TAILQ_INIT(&job->arrivals);
     TAILQ_INIT(&job->waiters);
     LIST_INIT(&job->grown);
-    store_init(&job->store, &job->memory);
+    job->store.history.memory = &job->memory;
     HASH_ADD_STR(cluster->jobs, name, job);
     cluster->counters.jobs++;
     return job;
@@ -168,13 +169,6 @@ job_public_name(const struct job *job)
     return job->root ? job->root->name : job->name;
 }
 
-void
-job_on_grace_expired(struct cluster *cluster, struct job *job)
-{
-    timer_heap_remove(&cluster->timer_heap, &job->grace);
-    job_mark_touched(cluster, job);
-}
-
 /* Return the bytes of a hash table, given the handle of one of its elements, or
  * NULL. */
 static size_t
@@ -201,37 +195,6 @@ job_recount_table_bytes(struct job *job)
     job->n_table_bytes = n_bytes;
 }
 
-static void
-job_destroy(struct job *job)
-{
-    struct member *member = TAILQ_FIRST(&job->arrivals);
-
-    HASH_CLEAR(hh, job->members);
-    HASH_CLEAR(hh_rank, job->requests);
-    while (member) {
-        struct member *next = TAILQ_NEXT(member, arrival);
-
-        member_destroy(member);
-        member = next;
-    }
-    votes_destroy(job);
-    groups_deinit(&job->groups);
-    store_deinit(&job->store);
-    job_recount_table_bytes(job);
-    memory_free_charged(&job->memory, job->suspicion.views);
-    memory_free_charged(&job->memory, job->suspicion.ranks);
-    activities_deinit(job);
-    memory_free_charged(&job->memory, job->ranks);
-    memory_free_charged(&job->memory, job->roster);
-    memory_free_charged(&job->memory, job->join_timeout_text);
-    memory_free_charged(&job->memory, job->changes);
-
-    struct memory_account memory = job->memory;
-
-    assert(memory.n_bytes == memory_allocated_size(job));
-    memory_free_charged(&memory, job);
-}
-
 void
 job_mark_touched(struct cluster *cluster, struct job *job)
 {
@@ -241,126 +204,230 @@ job_mark_touched(struct cluster *cluster, struct job *job)
     STAILQ_INSERT_TAIL(&cluster->touched, job, link);
 }
 
-static void
-job_add_to_ended(struct cluster *cluster, const struct job *job)
+/* The sizes of the world that workers request. */
+
+static uint32_t
+requested_size_value(const struct job *job,
+                     enum member_requested_value requested_size)
 {
-    struct ended_job ended_job = {
-        .when_ns = cluster->now_ns,
-        .epoch = job->epoch,
-        .size = job->size,
-        .n_joined = job->size,
-        .n_left = job->n_workers_left,
-        .n_lost = job->n_workers_lost,
+    return job->requested_sizes[requested_size].value;
+}
+
+uint32_t
+job_max_world_size(const struct cluster *cluster, const struct job *job)
+{
+    const uint32_t said = requested_size_value(job, MEMBER_REQUEST_SIZE);
+
+    if (said)
+        return said;
+    if (cluster->world_size)
+        return cluster->world_size;
+    return requested_size_value(job, MEMBER_REQUEST_SIZE_MIN) ? LIMIT_RANKS : 0;
+}
+
+uint32_t
+job_min_world_size(const struct cluster *cluster, const struct job *job)
+{
+    const uint32_t size = job_max_world_size(cluster, job);
+    uint32_t size_min = requested_size_value(job, MEMBER_REQUEST_SIZE_MIN);
+
+    if (!size_min && !requested_size_value(job, MEMBER_REQUEST_SIZE))
+        size_min = cluster->size_min;
+    return size_min && size_min < size ? size_min : size;
+}
+
+uint64_t
+job_settle_time_ns(const struct cluster *cluster, const struct job *job)
+{
+    const uint32_t said = requested_size_value(job, MEMBER_REQUEST_SETTLE_MS);
+
+    return (said ? said : cluster->settle_ms) * CLOCK_NS_PER_MS;
+}
+
+static enum hoop_status
+requested_size_check_same(const struct job *job,
+                          enum member_requested_value requested_size,
+                          uint32_t value)
+{
+    static const char *const names[] = {
+        [MEMBER_REQUEST_SIZE] = "world size",
+        [MEMBER_REQUEST_SIZE_MIN] = "smallest world size",
+        [MEMBER_REQUEST_SETTLE_MS] = "settle time in ms",
+    };
+    const uint32_t said = requested_size_value(job, requested_size);
+
+    if (!value || !said || value == said)
+        return HOOP_OK;
+    return error_raise(HOOP_E_PRECONDITION,
+                       "this worker says that the %s of job \"%s\" is %u, but "
+                       "%s said %u: use one value for all workers",
+                       names[requested_size], job->name, value,
+                       job->requested_sizes[requested_size].source.text, said);
+}
+
+/* Check that the members that joined before the size was known fit into it. */
+static enum hoop_status
+requested_size_check_members(const struct job *job, uint32_t size)
+{
+    if (job->n_members >= size)
+        return error_raise(HOOP_E_PRECONDITION,
+                           "this worker says that the world size of job "
+                           "\"%s\" is %u, but %u workers wait in it already",
+                           job->name, size, job->n_members);
+    for (const struct member *member = job->requests; member;
+         member = member->hh_rank.next)
+        if (member->rank >= size)
+            return error_raise(HOOP_E_PRECONDITION,
+                               "this worker says that the world size of job "
+                               "\"%s\" is %u, but %s waits in it already",
+                               job->name, size, member_label(member).text);
+    return HOOP_OK;
+}
+
+enum hoop_status
+requested_size_check_join(const struct cluster *cluster,
+                          const struct job *job,
+                          const struct cluster_join *join)
+{
+    const uint32_t requested_sizes[MEMBER_N_REQUESTED_VALUES] = {
+        [MEMBER_REQUEST_SIZE] = join->world_size,
+        [MEMBER_REQUEST_SIZE_MIN] = join->size_min,
+        [MEMBER_REQUEST_SETTLE_MS] = join->settle_ms,
     };
 
-    strcpy(ended_job.name, job->name);
-    ended_jobs_add(&cluster->ended_jobs, &ended_job);
-    journal_write_ended_job(cluster, &ended_job);
+    for (unsigned int requested_size = 0;
+         requested_size < MEMBER_N_REQUESTED_VALUES; requested_size++) {
+        const enum hoop_status status = requested_size_check_same(
+            job, (enum member_requested_value)requested_size,
+            requested_sizes[requested_size]);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    if (join->world_size &&
+        join->world_size != job_max_world_size(cluster, job))
+        return requested_size_check_members(job, join->world_size);
+    return HOOP_OK;
 }
 
 static void
-job_log_end(struct cluster *cluster, const struct job *job)
+requested_size_adopt(struct job *job,
+                     const struct member *member,
+                     enum member_requested_value requested_size)
 {
-    action_list_add_notice(
-        &cluster->action_list,
-        &(struct cluster_log_notice){.kind = CLUSTER_NOTICE_ENDED,
-                                     .job = job->name,
-                                     .epoch = job->epoch,
-                                     .rank = CLUSTER_RANK_ANY},
-        "job \"%s\" has ended, epoch %llu: %u of %u left, %u lost", job->name,
-        (unsigned long long)job->epoch, job->n_workers_left,
-        job->n_workers_left + job->n_workers_lost, job->n_workers_lost);
+    struct requested_size *taken = &job->requested_sizes[requested_size];
+
+    if (taken->value || !member->requested_sizes[requested_size])
+        return;
+    taken->value = member->requested_sizes[requested_size];
+    taken->source = member_label(member);
+}
+
+void
+requested_size_add_member(struct job *job, const struct member *member)
+{
+    for (unsigned int requested_size = 0;
+         requested_size < MEMBER_N_REQUESTED_VALUES; requested_size++)
+        requested_size_adopt(job, member,
+                             (enum member_requested_value)requested_size);
 }
 
 static void
-job_end_and_retire(struct cluster *cluster, struct job *job)
+requested_size_recompute(const struct cluster *cluster,
+                         struct job *job,
+                         enum member_requested_value requested_size)
 {
-    if (job->epoch && !job->root) {
-        job_add_to_ended(cluster, job);
-        job_log_end(cluster, job);
+    const struct requested_size former = job->requested_sizes[requested_size];
+    const struct member *member = NULL;
+
+    job->requested_sizes[requested_size] = (struct requested_size){0};
+    TAILQ_FOREACH(member, &job->arrivals, arrival)
+    {
+        requested_size_adopt(job, member, requested_size);
+        if (job->requested_sizes[requested_size].value)
+            return;
     }
-    waiters_fail_all(cluster, job, HOOP_E_NOT_FOUND, "job \"%s\" has ended",
-                     job->name);
-    timer_heap_remove(&cluster->timer_heap, &job->settle);
-    timer_heap_remove(&cluster->timer_heap, &job->grace);
-    timer_heap_remove(&cluster->timer_heap, &job->lease_check.entry);
-    suspicion_close_query(cluster, job);
-    store_remove_timers(cluster, job);
-    journal_erase_job(cluster, job);
-    job_set_state(job, CLUSTER_JOB_ENDED);
-    HASH_DEL(cluster->jobs, job);
-    cluster->counters.jobs -= job->root == NULL;
-    if (job->root) {
-        LIST_REMOVE(job, grown_link);
-        job->root->n_grown--;
-        job_mark_touched(cluster, job->root);
-    }
-    STAILQ_INSERT_TAIL(&cluster->retired, job, link);
+
+    const uint32_t size = job_max_world_size(cluster, job);
+
+    if (size && requested_size_check_members(job, size) != HOOP_OK)
+        job->requested_sizes[requested_size] = former;
 }
 
 void
-jobs_update_touched(struct cluster *cluster)
+requested_size_remove_member(const struct cluster *cluster,
+                             struct job *job,
+                             const struct member *gone)
 {
-    while (!STAILQ_EMPTY(&cluster->touched)) {
-        struct job *job = STAILQ_FIRST(&cluster->touched);
-
-        STAILQ_REMOVE_HEAD(&cluster->touched, link);
-        job->is_touched = false;
-        growth_fail_memberless(cluster, job);
-        activities_answer_complete(cluster, job);
-        changes_answer_watches(cluster, job);
-        key_watches_answer(cluster, job);
-        if (!job->n_members && !job->grace.place && LIST_EMPTY(&job->grown))
-            job_end_and_retire(cluster, job);
-    }
+    for (unsigned int requested_size = 0;
+         requested_size < MEMBER_N_REQUESTED_VALUES; requested_size++)
+        if (gone->requested_sizes[requested_size])
+            requested_size_recompute(
+                cluster, job, (enum member_requested_value)requested_size);
 }
 
-void
-jobs_free_retired(struct cluster *cluster)
+uint32_t
+growth_needed_members(const struct job *job)
 {
-    while (!STAILQ_EMPTY(&cluster->retired)) {
-        struct job *job = STAILQ_FIRST(&cluster->retired);
+    const uint32_t size_min =
+        job->requested_sizes[MEMBER_REQUEST_SIZE_MIN].value;
 
-        STAILQ_REMOVE_HEAD(&cluster->retired, link);
-        job_destroy(job);
-    }
+    return job->root && size_min > 0 ? size_min - 1 : 0;
 }
 
-void
-jobs_destroy(struct cluster *cluster)
+bool
+growth_has_all_members(const struct job *job)
 {
-    struct job *job = cluster->jobs;
-
-    groups_free_retired(cluster);
-    jobs_free_retired(cluster);
-    HASH_CLEAR(hh, cluster->jobs);
-    /* The account of the root is charged for the workers of all worlds, so
-     * destroy the roots last. */
-    while (job) {
-        struct job *next = job->hh.next;
-
-        if (job->root)
-            job_destroy(job);
-        else
-            STAILQ_INSERT_TAIL(&cluster->retired, job, link);
-        job = next;
-    }
-    jobs_free_retired(cluster);
+    return job->n_members - job->n_newcomers >= growth_needed_members(job);
 }
 
-struct cluster_job_summary
-job_summarize(const struct cluster *cluster, struct job *job)
+enum hoop_status
+job_find_member_by_id(struct job *job,
+                      const struct cluster_member_id *id,
+                      struct member **out_member)
 {
-    const struct job *present = job_newest_world(job);
+    if (job->state != CLUSTER_JOB_RUNNING || id->epoch != job->epoch)
+        return error_raise(HOOP_E_PRECONDITION,
+                           "the world of epoch %llu has ended: job \"%s\" is "
+                           "%s, epoch %llu",
+                           (unsigned long long)id->epoch, job_public_name(job),
+                           cluster_job_state_name(job->state),
+                           (unsigned long long)job->epoch);
+    struct member *member = job_find_member(job, id->incarnation);
+    if (!member)
+        return error_raise(HOOP_E_PRECONDITION,
+                           "no member of job \"%s\" has incarnation %016llx",
+                           job_public_name(job),
+                           (unsigned long long)id->incarnation);
+    *out_member = member;
+    return HOOP_OK;
+}
 
-    return (struct cluster_job_summary){
-        .name = job_public_name(job),
-        .state = job->state,
-        .epoch = present->epoch,
-        .size = job->epoch ? present->size : job_max_world_size(cluster, job),
-        .n_members = job->root ? job->n_members : job->n_workers,
-        .n_lost = job->root ? job->n_lost : job->n_workers_lost,
-        .n_left = job->root ? job->n_left : job->n_workers_left,
-        .age_ns = cluster->now_ns - job->job_created_ns,
-    };
+enum hoop_status
+job_find_active_member(struct job *job,
+                       const struct cluster_member_id *id,
+                       struct member **out_member)
+{
+    struct member *member = NULL;
+    const enum hoop_status status = job_find_member_by_id(job, id, &member);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (member->state == CLUSTER_MEMBER_LOST)
+        return error_raise(
+            HOOP_E_ABORTED, "%s of job \"%s\" %s%s", member_label(member).text,
+            job_public_name(job),
+            member->has_reported_own_failure ? "" : "has been declared lost: ",
+            member->reason);
+    if (member->state == CLUSTER_MEMBER_LEFT)
+        return error_raise(HOOP_E_PRECONDITION, "%s has left job \"%s\"",
+                           member_label(member).text, job_public_name(job));
+    *out_member = member;
+    return HOOP_OK;
+}
+
+uint64_t
+job_open_activity_query(const struct job *job)
+{
+    return job->activities.answers ? job->activities.query : 0;
 }

@@ -19,14 +19,17 @@
 #include "core/action.h"
 #include "core/change.h"
 #include "core/cluster.h"
+#include "core/event.h"
 #include "core/forming.h"
 #include "core/group.h"
 #include "core/member.h"
 #include "core/membership.h"
 #include "core/memory.h"
+#include "core/recovery_lease_check.h"
 #include "core/status_query.h"
 #include "core/store.h"
 #include "core/suspicion.h"
+#include "core/token.h"
 #include "core/vote.h"
 
 struct job;
@@ -84,6 +87,12 @@ enum {
 struct refused_worker {
     uint64_t incarnation; /* 0: the entry is free */
     uint64_t when_ns;     /* its last attempt */
+};
+
+/* A requested value and the worker that requested it. Zeroed: not requested. */
+struct requested_size {
+    uint32_t value;
+    struct member_label source;
 };
 
 struct job {
@@ -215,10 +224,6 @@ job_recover(struct cluster *cluster,
 void
 job_set_state(struct job *job, enum cluster_job_state state);
 
-/* No worker has come back in time: end the job. */
-void
-job_on_grace_expired(struct cluster *cluster, struct job *job);
-
 /* Update the charge for the job's hash tables. Call after an element was added
  * to one or removed. */
 void
@@ -228,21 +233,76 @@ job_recount_table_bytes(struct job *job);
 void
 job_mark_touched(struct cluster *cluster, struct job *job);
 
-/* Settle every touched job: answer its watches, and retire it if it is
- * empty. */
-void
-jobs_update_touched(struct cluster *cluster);
+/*
+ * A request of one worker counts for the whole job, and no two workers may
+ * contradict each other. What no worker requests is taken from the
+ * coordinator's options.
+ */
 
-/* Free the jobs that were retired in the last step. */
-void
-jobs_free_retired(struct cluster *cluster);
+/* Return the largest size of the world; 0: not known. */
+uint32_t
+job_max_world_size(const struct cluster *cluster, const struct job *job);
 
-/* Free all jobs, when the cluster is destroyed. */
-void
-jobs_destroy(struct cluster *cluster);
+/* Return the smallest size; equal to job_max_world_size() if no smaller world
+ * is allowed. */
+uint32_t
+job_min_world_size(const struct cluster *cluster, const struct job *job);
 
-/* Return the job as operators see it; points into job. */
-struct cluster_job_summary
-job_summarize(const struct cluster *cluster, struct job *job);
+/* Return how long no worker must have come before a smaller world forms. */
+uint64_t
+job_settle_time_ns(const struct cluster *cluster, const struct job *job);
+
+/*
+ * Check that a join agrees with the members that wait already.
+ * Handle: HOOP_E_PRECONDITION (the text names both workers).
+ */
+enum hoop_status
+requested_size_check_join(const struct cluster *cluster,
+                          const struct job *job,
+                          const struct cluster_join *join);
+
+/* Take over the requests of a member that has joined. */
+void
+requested_size_add_member(struct job *job, const struct member *member);
+
+/*
+ * Drop the requests of a member that has been removed from the job. A value
+ * that only this member requested is dropped too, unless the remaining members
+ * would then not fit.
+ */
+void
+requested_size_remove_member(const struct cluster *cluster,
+                             struct job *job,
+                             const struct member *gone);
+
+/* Return how many members of the job the new world needs; 0: job is not a world
+ * by which another grows. */
+uint32_t
+growth_needed_members(const struct job *job);
+
+/* Return whether all of the needed members wait. */
+bool
+growth_has_all_members(const struct job *job);
+
+/* Find a member of the world that has formed, in any state. id is checked.
+ * Handle: HOOP_E_PRECONDITION (another epoch, or not a member). */
+enum hoop_status
+job_find_member_by_id(struct job *job,
+                      const struct cluster_member_id *id,
+                      struct member **out_member);
+
+/*
+ * Find the member that makes a request, and check that it is active.
+ * Handle: HOOP_E_PRECONDITION (another epoch, not a member, or has left),
+ * HOOP_E_ABORTED (has been declared lost).
+ */
+enum hoop_status
+job_find_active_member(struct job *job,
+                       const struct cluster_member_id *id,
+                       struct member **out_member);
+
+/* Return the number of the open query; 0: none is open. */
+uint64_t
+job_open_activity_query(const struct job *job);
 
 #endif

@@ -401,9 +401,9 @@ static uint64_t
 entry_ttl_left_ns(const struct cluster *cluster,
                   const struct store_entry *entry)
 {
-    const uint64_t end_ns = store_entry_end_ns(entry);
+    const uint64_t end_ns = entry->expiry.deadline_ns;
 
-    if (end_ns == UINT64_MAX)
+    if (!entry->expiry.place)
         return 0;
     return end_ns > cluster->now_ns ? end_ns - cluster->now_ns : 1;
 }

@@ -360,11 +360,7 @@ waiters_of_client(const struct cluster *cluster, uint64_t client)
     return waiter;
 }
 
-/*
- * A worker of a job, with its memberships in one or more.
- *
- * worlds
- */
+/* A worker of a job, with its memberships in one or more worlds. */
 
 static struct worker *
 worker_find_or_create(struct job *root, uint64_t id)
@@ -571,6 +567,27 @@ member_label(const struct member *member)
         snprintf(label.text, sizeof(label.text), "rank %u (%s:%u)",
                  member->rank, member->host, member->pid);
     return label;
+}
+
+void
+text_buffer_append(struct text_buffer *text_buffer, const char *format, ...)
+{
+    const size_t n_room = sizeof(text_buffer->text) - text_buffer->n_bytes;
+    va_list arguments;
+
+    va_start(arguments, format);
+    const int n = vsnprintf(text_buffer->text + text_buffer->n_bytes, n_room,
+                            format, arguments);
+    va_end(arguments);
+
+    if (n < 0)
+        return;
+    if ((size_t)n < n_room) {
+        text_buffer->n_bytes += (size_t)n;
+        return;
+    }
+    text_buffer->n_bytes = sizeof(text_buffer->text) - 1;
+    memcpy(text_buffer->text + text_buffer->n_bytes - 3, "...", 3);
 }
 
 struct text_buffer

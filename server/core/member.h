@@ -229,6 +229,17 @@ member_set_state(struct member *member, enum cluster_member_state state);
 struct member_label
 member_label(const struct member *member);
 
+/* A text that is built from parts. One that is too long is cut and ends in
+ * "...". A zeroed buffer is empty. */
+struct text_buffer {
+    size_t n_bytes;
+    char text[LIMIT_ERROR_TEXT];
+};
+
+void
+text_buffer_append(struct text_buffer *text_buffer, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* Say how the member ended: "is lost: killed" or "has left the job". */
 struct text_buffer
 member_end_text(const struct member *member);

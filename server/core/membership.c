@@ -19,179 +19,10 @@
 #include "core/journal.h"
 #include "core/member.h"
 #include "core/memory.h"
+#include "core/recovery_lease_check.h"
 #include "core/status_query.h"
 #include "core/suspicion.h"
 #include "core/vote.h"
-
-/*
- * Which members have come back since the coordinator.
- *
- * recovered
- */
-
-enum {
-    /* Time beyond a lease for workers to notice that the coordinator is
-     * back. */
-    RECOVERY_GRACE_MS = 2000,
-    /* How long signs of life are gathered into one record. */
-    LEASE_RECORD_DELAY_MS = 50,
-};
-
-static uint64_t
-lease_check_part_ns(const struct cluster *cluster)
-{
-    return (cluster->lease_ms + RECOVERY_GRACE_MS) * CLOCK_NS_PER_MS /
-           LEASE_CHECK_GRACE_PARTS;
-}
-
-/* Return the end of the remaining parts. At least one part always remains, so
- * that a member that is alive has time to say so. */
-static uint64_t
-lease_check_end_ns(const struct cluster *cluster, uint8_t n_passed)
-{
-    const uint64_t n_left = n_passed < LEASE_CHECK_GRACE_PARTS
-                                ? (uint64_t)LEASE_CHECK_GRACE_PARTS - n_passed
-                                : 1;
-
-    return cluster->now_ns + n_left * lease_check_part_ns(cluster);
-}
-
-static bool
-is_unseen_since_recovery(const struct member *member)
-{
-    return member->is_unseen_since_recovery &&
-           member->state == CLUSTER_MEMBER_ACTIVE;
-}
-
-void
-recovery_lease_check_begin(struct cluster *cluster, struct job *job)
-{
-    struct lease_check *lease_check = &job->lease_check;
-    struct member *member = NULL;
-
-    if (job->state == CLUSTER_JOB_FORMING)
-        timer_heap_set(
-            &cluster->timer_heap, &job->grace,
-            lease_check_end_ns(cluster, lease_check->n_grace_parts_passed));
-    TAILQ_FOREACH(member, &job->arrivals, arrival)
-    {
-        if (member->state != CLUSTER_MEMBER_ACTIVE)
-            continue;
-        member->is_unseen_since_recovery = true;
-        member->renewed_ns = cluster->now_ns;
-        timer_heap_set(
-            &cluster->timer_heap, &member->lease,
-            lease_check_end_ns(cluster, member->n_grace_parts_passed));
-    }
-    lease_check->entry.kind = TIMER_LEASE_CHECK;
-    lease_check->next_part_ns = cluster->now_ns + lease_check_part_ns(cluster);
-    timer_heap_set(&cluster->timer_heap, &lease_check->entry,
-                   lease_check->next_part_ns);
-}
-
-/* The member has given a sign of life. */
-static void
-lease_check_confirm_member(struct cluster *cluster, struct member *member)
-{
-    struct lease_check *lease_check = &member->job->lease_check;
-    const uint64_t soon_ns =
-        cluster->now_ns + LEASE_RECORD_DELAY_MS * CLOCK_NS_PER_MS;
-
-    if (!member->is_unseen_since_recovery)
-        return;
-    member->is_unseen_since_recovery = false;
-    if (member->n_grace_parts_passed > 0 && lease_check->entry.place &&
-        soon_ns < lease_check->entry.deadline_ns)
-        timer_heap_set(&cluster->timer_heap, &lease_check->entry, soon_ns);
-}
-
-/* Count a passed part for the unconfirmed members. Returns whether any member
- * is unconfirmed. */
-static bool
-recovery_lease_count_part(struct job *job, bool has_passed)
-{
-    struct member *member = NULL;
-    bool is_somebody_left = job->grace.place != 0;
-
-    if (has_passed &&
-        job->lease_check.n_grace_parts_passed < LEASE_CHECK_GRACE_PARTS)
-        job->lease_check.n_grace_parts_passed++;
-    TAILQ_FOREACH(member, &job->arrivals, arrival)
-    {
-        if (!is_unseen_since_recovery(member))
-            member->n_grace_parts_passed = 0;
-        else if (has_passed &&
-                 member->n_grace_parts_passed < LEASE_CHECK_GRACE_PARTS)
-            member->n_grace_parts_passed++;
-        is_somebody_left |= is_unseen_since_recovery(member);
-    }
-    return is_somebody_left;
-}
-
-static void
-recovery_lease_write_record(struct cluster *cluster, const struct job *job)
-{
-    const size_t n_bytes = job->ranks ? job->size : 1;
-    CLEANUP(free) uint8_t *n_grace_parts_passed = memory_calloc(n_bytes, 1);
-
-    n_grace_parts_passed[0] = job->lease_check.n_grace_parts_passed;
-    for (uint32_t rank = 0; job->ranks && rank < job->size; rank++)
-        n_grace_parts_passed[rank] = job->ranks[rank]->n_grace_parts_passed;
-    journal_write_recovery_leases(cluster, job, n_grace_parts_passed, n_bytes);
-}
-
-void
-recovery_lease_check_end(struct cluster *cluster, struct job *job)
-{
-    struct lease_check *lease_check = &job->lease_check;
-
-    timer_heap_remove(&cluster->timer_heap, &lease_check->entry);
-    if (lease_check->is_recorded)
-        journal_erase_recovery_leases(cluster, job);
-    lease_check->is_recorded = false;
-}
-
-void
-recovery_lease_check_on_timer(struct cluster *cluster, struct job *job)
-{
-    struct lease_check *lease_check = &job->lease_check;
-    const bool has_passed = cluster->now_ns >= lease_check->next_part_ns;
-
-    if (!recovery_lease_count_part(job, has_passed)) {
-        recovery_lease_check_end(cluster, job);
-        return;
-    }
-    if (has_passed)
-        lease_check->next_part_ns =
-            cluster->now_ns + lease_check_part_ns(cluster);
-    timer_heap_set(&cluster->timer_heap, &lease_check->entry,
-                   lease_check->next_part_ns);
-    recovery_lease_write_record(cluster, job);
-    lease_check->is_recorded = true;
-}
-
-enum hoop_status
-recovery_lease_check_restore(struct job *job,
-                             const uint8_t *n_grace_parts_passed,
-                             size_t n_bytes)
-{
-    if (n_bytes != (job->ranks ? job->size : 1))
-        return error_raise(
-            HOOP_E_DATA_LOSS,
-            "job \"%s\": ranks are waited for that are not its members",
-            job->name);
-    for (size_t i = 0; i < n_bytes; i++) {
-        if (n_grace_parts_passed[i] > LEASE_CHECK_GRACE_PARTS)
-            return error_raise(
-                HOOP_E_DATA_LOSS,
-                "job \"%s\": a rank is waited for beyond the limit", job->name);
-    }
-    job->lease_check.n_grace_parts_passed = n_grace_parts_passed[0];
-    for (uint32_t rank = 0; job->ranks && rank < job->size; rank++)
-        job->ranks[rank]->n_grace_parts_passed = n_grace_parts_passed[rank];
-    job->lease_check.is_recorded = true;
-    return HOOP_OK;
-}
 
 enum {
     LATE_EXPIRY_MS = 2,
@@ -201,51 +32,6 @@ static double
 ns_to_seconds(uint64_t ns)
 {
     return (double)ns / (double)CLOCK_NS_PER_S;
-}
-
-static enum hoop_status
-member_find_by_id(struct job *job,
-                  const struct cluster_member_id *id,
-                  struct member **out_member)
-{
-    if (job->state != CLUSTER_JOB_RUNNING || id->epoch != job->epoch)
-        return error_raise(HOOP_E_PRECONDITION,
-                           "the world of epoch %llu has ended: job \"%s\" is "
-                           "%s, epoch %llu",
-                           (unsigned long long)id->epoch, job_public_name(job),
-                           cluster_job_state_name(job->state),
-                           (unsigned long long)job->epoch);
-    struct member *member = job_find_member(job, id->incarnation);
-    if (!member)
-        return error_raise(HOOP_E_PRECONDITION,
-                           "no member of job \"%s\" has incarnation %016llx",
-                           job_public_name(job),
-                           (unsigned long long)id->incarnation);
-    *out_member = member;
-    return HOOP_OK;
-}
-
-enum hoop_status
-membership_find_active(struct job *job,
-                       const struct cluster_member_id *id,
-                       struct member **out_member)
-{
-    struct member *member = NULL;
-    const enum hoop_status status = member_find_by_id(job, id, &member);
-
-    if (status != HOOP_OK)
-        return error_pass(status);
-    if (member->state == CLUSTER_MEMBER_LOST)
-        return error_raise(
-            HOOP_E_ABORTED, "%s of job \"%s\" %s%s", member_label(member).text,
-            job_public_name(job),
-            member->has_reported_own_failure ? "" : "has been declared lost: ",
-            member->reason);
-    if (member->state == CLUSTER_MEMBER_LEFT)
-        return error_raise(HOOP_E_PRECONDITION, "%s has left job \"%s\"",
-                           member_label(member).text, job_public_name(job));
-    *out_member = member;
-    return HOOP_OK;
 }
 
 static void
@@ -271,11 +57,11 @@ membership_renew(struct cluster *cluster,
 {
     struct member *member = NULL;
     const enum hoop_status status =
-        membership_find_active(job, &event->renewal.member, &member);
+        job_find_active_member(job, &event->renewal.member, &member);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    lease_check_confirm_member(cluster, member);
+    recovery_lease_check_confirm(cluster, member);
     member->is_vouch_pending = false;
     member->renewed_ns = cluster->now_ns;
     member->client = event->client;
@@ -387,12 +173,13 @@ membership_leave(struct cluster *cluster,
                  const struct cluster_event *event)
 {
     struct member *member = NULL;
-    enum hoop_status status = member_find_by_id(job, &event->member, &member);
+    enum hoop_status status =
+        job_find_member_by_id(job, &event->member, &member);
 
     if (status != HOOP_OK)
         return error_pass(status);
     if (member->state != CLUSTER_MEMBER_LEFT) {
-        status = membership_find_active(job, &event->member, &member);
+        status = job_find_active_member(job, &event->member, &member);
         if (status != HOOP_OK)
             return error_pass(status);
 
@@ -518,7 +305,7 @@ membership_report(struct cluster *cluster,
     struct member *reporter = NULL;
     struct member *accused = NULL;
     enum hoop_status status =
-        membership_find_active(job, &report->reporter, &reporter);
+        job_find_active_member(job, &report->reporter, &reporter);
 
     if (status == HOOP_OK)
         status = report_evidence_check(report);

@@ -25,6 +25,7 @@
 #include "core/member.h"
 #include "core/membership.h"
 #include "core/memory.h"
+#include "core/recovery_lease_check.h"
 #include "core/store.h"
 #include "core/vote.h"
 #include "wire/unpack.h"

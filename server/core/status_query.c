@@ -10,39 +10,11 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "core/change.h"
-#include "core/forming.h"
 #include "core/job.h"
 #include "core/member.h"
 #include "core/memory.h"
 
-/*
- * Which workers have joined and which are missing, in.
- *
- * words
- */
-
-/* Build a text for the user from parts. */
-
-void
-text_buffer_append(struct text_buffer *text_buffer, const char *format, ...)
-{
-    const size_t n_room = sizeof(text_buffer->text) - text_buffer->n_bytes;
-    va_list arguments;
-
-    va_start(arguments, format);
-    const int n = vsnprintf(text_buffer->text + text_buffer->n_bytes, n_room,
-                            format, arguments);
-    va_end(arguments);
-
-    if (n < 0)
-        return;
-    if ((size_t)n < n_room) {
-        text_buffer->n_bytes += (size_t)n;
-        return;
-    }
-    text_buffer->n_bytes = sizeof(text_buffer->text) - 1;
-    memcpy(text_buffer->text + text_buffer->n_bytes - 3, "...", 3);
-}
+/* Texts that say which workers have joined and which are missing. */
 
 /* A longer list would not help the reader. */
 enum {
@@ -319,12 +291,6 @@ activities_deinit(struct job *job)
     job->activities.answers = NULL;
 }
 
-uint64_t
-activities_query_number(const struct job *job)
-{
-    return job->activities.answers ? job->activities.query : 0;
-}
-
 static struct waiter *
 next_activity_waiter(struct waiter *waiter)
 {
@@ -563,6 +529,24 @@ activities_on_deadline(struct cluster *cluster, struct waiter *waiter)
     }
     activity_waiter_answer(cluster, waiter, activities_collect(cluster, job));
     job_mark_touched(cluster, job);
+}
+
+/* Return the job as operators see it; points into job. */
+static struct cluster_job_summary
+job_summarize(const struct cluster *cluster, struct job *job)
+{
+    const struct job *present = job_newest_world(job);
+
+    return (struct cluster_job_summary){
+        .name = job_public_name(job),
+        .state = job->state,
+        .epoch = present->epoch,
+        .size = job->epoch ? present->size : job_max_world_size(cluster, job),
+        .n_members = job->root ? job->n_members : job->n_workers,
+        .n_lost = job->root ? job->n_lost : job->n_workers_lost,
+        .n_left = job->root ? job->n_left : job->n_workers_left,
+        .age_ns = cluster->now_ns - job->job_created_ns,
+    };
 }
 
 static struct cluster_job_summary

@@ -57,10 +57,6 @@ struct activities {
                                     open */
 };
 
-/* Return the number of the open query; 0: none is open. */
-uint64_t
-activities_query_number(const struct job *job);
-
 /* Store a member's answer. An answer to a query that is not open is ignored. */
 void
 activities_store_answer(struct cluster *cluster,
@@ -80,23 +76,6 @@ activities_on_deadline(struct cluster *cluster, struct waiter *waiter);
 /* Free the answers. */
 void
 activities_deinit(struct job *job);
-
-/* words */
-
-/* A text that is too long is cut and ends in "...". */
-
-/* A zeroed buffer is empty. */
-struct text_buffer {
-    size_t n_bytes;
-    char text[LIMIT_ERROR_TEXT];
-};
-
-void
-text_buffer_append(struct text_buffer *text_buffer, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-struct cluster;
-struct job;
 
 /*
  * Say why a world has not formed: "job "a" has not formed before a join

@@ -11,12 +11,6 @@
 #include "core/journal.h"
 #include "core/memory.h"
 
-void
-store_init(struct store *store, struct memory_account *memory)
-{
-    *store = (struct store){.history.memory = memory};
-}
-
 static void
 store_entry_destroy(struct store_entry *entry)
 {
@@ -233,12 +227,6 @@ store_recover_entry(struct cluster *cluster,
     entry->number = former->number;
     entry->revision = former->revision;
     return HOOP_OK;
-}
-
-uint64_t
-store_entry_end_ns(const struct store_entry *entry)
-{
-    return entry->expiry.place ? entry->expiry.deadline_ns : UINT64_MAX;
 }
 
 void

@@ -52,10 +52,6 @@ struct store_value {
     uint64_t end_ns; /* when the key expires; UINT64_MAX: never */
 };
 
-/* Initialise an empty store. Its history is charged to memory, which must
- * outlive the store. */
-void
-store_init(struct store *store, struct memory_account *memory);
 void
 store_deinit(struct store *store);
 
@@ -95,10 +91,6 @@ store_recover_entry(struct cluster *cluster,
                     struct job *job,
                     const char *key,
                     const struct store_recovered_entry *former);
-
-/* Return when the key expires; UINT64_MAX: never. */
-uint64_t
-store_entry_end_ns(const struct store_entry *entry);
 
 /* Remove and free entry. kind says why, for the history. */
 void

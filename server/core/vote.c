@@ -13,9 +13,7 @@
 #include "core/group_slot.h"
 #include "core/job.h"
 #include "core/journal.h"
-#include "core/membership.h"
 #include "core/memory.h"
-#include "core/status_query.h"
 
 enum {
     MISSING_NAMED_VOTERS_MAX = 8, /* missing members named in one text */
@@ -446,7 +444,7 @@ vote_handle_call(struct cluster *cluster,
     struct vote *vote = NULL;
     struct member *member = NULL;
     enum hoop_status status =
-        membership_find_active(job, &call->member, &member);
+        job_find_active_member(job, &call->member, &member);
 
     if (status == HOOP_OK)
         status = vote_call_check(call);

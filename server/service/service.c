@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "core/cluster.h"
+#include "core/token.h"
 #include "net/loop.h"
 #include "rpc/messages/status_messages.h"
 #include "rpc/rpc_server.h"

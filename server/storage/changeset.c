@@ -10,11 +10,7 @@
 
 #include "base/digest.h"
 
-/*
- * Checksums and counts with which a database is.
- *
- * verified
- */
+/* The checksums and counts by which a database is verified. */
 
 struct storage_span
 commit_record_key(void)

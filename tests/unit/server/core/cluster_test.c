@@ -6,6 +6,7 @@
 #include "check.h"
 #include "core/action.h"
 #include "core/cluster.h"
+#include "core/token.h"
 #include "fence.h"
 #include "fixture.h"
 

@@ -6,6 +6,7 @@
 #include "check.h"
 #include "core/admission.h"
 #include "core/event.h"
+#include "core/rank_assignment.h"
 #include "fixture.h"
 
 static void
