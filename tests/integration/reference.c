@@ -1,6 +1,6 @@
 /* tests/integration/reference.c - calls by chance, and what they must give */
 
-#include "reference.h"
+#include "integration/reference.h"
 
 #include <math.h>
 #include <stdlib.h>
