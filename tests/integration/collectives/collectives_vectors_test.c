@@ -1,100 +1,155 @@
 /*
  * tests/integration/collectives/collectives_vectors_test.c - worked examples of each
  * collective
+ *
+ * random_calls_test.c has those in place and of all sizes, which it compares with
+ * definitions.
  */
 
 #include <complex.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "integration/reference.h"
 #include "integration/vectors.h"
 
-static int
-even(struct rank *rank)
-{
-    static const int64_t three[] = {1, 2, 11, 12, 21, 22};
-    const struct vector mine = vector_pair(rank->rank);
-    const struct vector all = vector_pairs(rank->size);
-    struct vector recv = vector_empty();
-    hoop_op_t *op = NULL;
+/* A call of three ranks, root 1: what each of them has, and what it gets. */
+static const struct {
+    struct draw call;
+    const char *given;
+    const char *expected;
+} examples[] = {
+    {{.kind = DRAW_ALLREDUCE, .count = 6},
+     "0 1 2 3 4 5 / 10 11 12 13 14 15 / 20 21 22 23 24 25",
+     "30 33 36 39 42 45 / 30 33 36 39 42 45 / 30 33 36 39 42 45"},
+    {{.kind = DRAW_REDUCE, .count = 6},
+     "0 1 2 3 4 5 / 10 11 12 13 14 15 / 20 21 22 23 24 25",
+     "/ 30 33 36 39 42 45 /"},
+    {{.kind = DRAW_SCAN, .count = 6},
+     "0 1 2 3 4 5 / 10 11 12 13 14 15 / 20 21 22 23 24 25",
+     "0 1 2 3 4 5 / 10 12 14 16 18 20 / 30 33 36 39 42 45"},
+    {{.kind = DRAW_EXSCAN, .count = 6},
+     "0 1 2 3 4 5 / 10 11 12 13 14 15 / 20 21 22 23 24 25",
+     "/ 0 1 2 3 4 5 / 10 12 14 16 18 20"},
+    {{.kind = DRAW_BROADCAST, .count = 2}, "/ 7 8 /", "7 8 / 7 8 / 7 8"},
+    {{.kind = DRAW_ALLGATHER, .count = 2, .is_even = true},
+     "1 2 / 11 12 / 21 22",
+     "1 2 11 12 21 22 / 1 2 11 12 21 22 / 1 2 11 12 21 22"},
+    {{.kind = DRAW_GATHER, .count = 2, .is_even = true},
+     "1 2 / 11 12 / 21 22",
+     "/ 1 2 11 12 21 22 /"},
+    {{.kind = DRAW_SCATTER, .count = 2, .is_even = true},
+     "/ 0 1 2 3 4 5 /",
+     "0 1 / 2 3 / 4 5"},
+    {{.kind = DRAW_REDUCE_SCATTER, .count = 2, .is_even = true},
+     "0 1 2 3 4 5 / 10 11 12 13 14 15 / 20 21 22 23 24 25",
+     "30 33 / 36 39 / 42 45"},
+    {{.kind = DRAW_ALLTOALL, .count = 2, .is_even = true},
+     "0 1 2 3 4 5 / 10 11 12 13 14 15 / 20 21 22 23 24 25",
+     "0 1 10 11 20 21 / 2 3 12 13 22 23 / 4 5 14 15 24 25"},
+    {{.kind = DRAW_ALLGATHER, .counts = {0, 1, 2}},
+     "/ 10 / 20 21",
+     "10 20 21 / 10 20 21 / 10 20 21"},
+    {{.kind = DRAW_GATHER, .counts = {0, 1, 2}},
+     "/ 10 / 20 21",
+     "/ 10 20 21 /"},
+    {{.kind = DRAW_SCATTER, .counts = {1, 2, 0}}, "/ 7 8 9 /", "7 / 8 9 /"},
+    {{.kind = DRAW_REDUCE_SCATTER, .counts = {0, 1, 2}},
+     "0 1 2 / 10 11 12 / 20 21 22",
+     "/ 30 / 33 36"},
+    {{.kind = DRAW_ALLTOALL, .pairs = {{0, 2, 0}, {1, 3, 1}, {2, 0, 2}}},
+     "10 11 / 100 110 111 112 120 / 200 201 220 221",
+     "100 200 201 / 10 11 110 111 112 / 120 220 221"},
+};
 
-    RANK_CHECK(hoop_allgather(mine.at, recv.at, 2, HOOP_INT64, rank->comm) ==
-               HOOP_OK);
-    RANK_CHECK(vector_equal(&recv, &all));
-    RANK_CHECK(rank->size != 3 || vector_is(&recv, three, 6));
-    recv = vector_empty();
-    memcpy(recv.at + 2 * rank->rank, mine.at, 2 * sizeof(mine.at[0]));
-    RANK_CHECK(vector_finish(hoop_allgather_start(HOOP_IN_PLACE, recv.at, 2,
-                                                  HOOP_INT64, rank->comm, &op),
-                             &op) == HOOP_OK);
-    RANK_CHECK(vector_equal(&recv, &all));
-    RANK_CHECK(hoop_allgather(NULL, NULL, 0, HOOP_INT64, rank->comm) ==
-               HOOP_OK);
-    return 0;
+/* The numbers of a rank, -1 behind them; returns how many. */
+static size_t
+numbers_read(struct vector *vector, const char *text, uint32_t rank)
+{
+    size_t n = 0;
+
+    for (; rank > 0; rank--)
+        text = strchr(text, '/') + 1;
+    *vector = vector_empty();
+    for (char *end; *(text += strspn(text, " ")) && *text != '/'; text = end)
+        vector->at[n++] = strtol(text, &end, 10);
+    return n;
 }
 
-/* Rank s has s % 3 elements, 10 s and on. */
+/* Who gives or gets nothing may pass NULL, and does so in the second call. */
 static int
-uneven(struct rank *rank)
+example_check(struct rank *rank, size_t i)
 {
-    const size_t own = rank->rank % 3;
-    const struct vector mine = vector_from(10 * (int64_t)rank->rank, own);
-    struct vector all = vector_empty();
-    struct vector recv = vector_empty();
-    size_t counts[RANKS_MAX];
-    size_t total = 0;
+    struct draw call = examples[i].call;
+    struct vector given;
+    struct vector expected;
+    hoop_op_t *op = NULL;
 
-    for (uint32_t s = 0; s < rank->size; s++) {
-        counts[s] = s % 3;
-        for (size_t i = 0; i < counts[s]; i++)
-            all.at[total++] = 10 * (int64_t)s + (int64_t)i;
+    call.dtype = HOOP_INT64;
+    call.op = HOOP_SUM;
+    call.size = rank->size;
+    call.root = 1;
+    const size_t n_given = numbers_read(&given, examples[i].given, rank->rank);
+    const size_t n_expected =
+        numbers_read(&expected, examples[i].expected, rank->rank);
+    const bool gets = n_expected > 0 || call.kind == DRAW_EXSCAN;
+    for (int again = 0; again < 2; again++) {
+        struct vector recv = vector_empty();
+        const void *send = again && n_given == 0 ? NULL : given.at;
+        enum hoop_status status =
+            draw_call(&call, send, again && !gets ? NULL : recv.at, rank->comm,
+                      again ? &op : NULL);
+
+        if (again)
+            status = vector_finish(status, &op);
+        RANK_CHECK(status == HOOP_OK);
+        RANK_CHECK(vector_equal(&recv, &expected));
     }
-    RANK_CHECK(hoop_allgatherv(own ? mine.at : NULL, recv.at, counts,
-                               HOOP_INT64, rank->comm) == HOOP_OK);
-    RANK_CHECK(vector_equal(&recv, &all));
     return 0;
 }
 
 static int
-allgather_body(struct rank *rank)
+examples_body(struct rank *rank)
 {
-    RANK_CHECK(even(rank) == 0 && uneven(rank) == 0);
+    for (size_t i = 0; rank->size == 3 && i < COUNT_OF(examples); i++)
+        RANK_CHECK(example_check(rank, i) == 0);
     return 0;
 }
 
-/* These cases test hoop_allreduce(). */
-
+/* Of no elements, NULL is as good as any buffer. */
 static int
-sum(struct rank *rank)
+empty_body(struct rank *rank)
 {
-    static const int64_t three[] = {30, 33, 36, 39, 42, 45};
-    const size_t n = 2 * (size_t)rank->size;
+    for (int kind = 0; kind < DRAW_KINDS; kind++) {
+        const struct draw call = {.kind = (enum draw_kind)kind,
+                                  .dtype = HOOP_INT64,
+                                  .op = HOOP_SUM,
+                                  .size = rank->size,
+                                  .is_even = true};
+
+        RANK_CHECK(draw_call(&call, NULL, NULL, rank->comm, NULL) == HOOP_OK);
+    }
+    return 0;
+}
+
+/* One buffer given twice, and the other of two places to say so. */
+static int
+same_buffer_body(struct rank *rank)
+{
     const int64_t size = rank->size;
-    const struct vector mine = vector_ramp(rank->rank, rank->size);
-    struct vector expected = vector_empty();
-    struct vector recv = vector_empty();
-    struct vector buffer = mine;
-    hoop_op_t *op = NULL;
+    int64_t values[2] = {rank->rank, 7};
 
-    for (size_t i = 0; i < n; i++)
-        expected.at[i] = size * (int64_t)i + 5 * size * (size - 1);
-    RANK_CHECK(hoop_allreduce(mine.at, recv.at, n, HOOP_INT64, HOOP_SUM,
+    RANK_CHECK(hoop_allreduce(values, values, 2, HOOP_INT64, HOOP_SUM,
                               rank->comm) == HOOP_OK);
-    RANK_CHECK(vector_equal(&recv, &expected));
-    RANK_CHECK(rank->size != 3 || vector_is(&recv, three, 6));
-    RANK_CHECK(vector_finish(hoop_allreduce_start(HOOP_IN_PLACE, buffer.at, n,
-                                                  HOOP_INT64, HOOP_SUM,
-                                                  rank->comm, &op),
-                             &op) == HOOP_OK);
-    RANK_CHECK(vector_equal(&buffer, &expected));
-    buffer = mine;
-    RANK_CHECK(hoop_allreduce(buffer.at, buffer.at, n, HOOP_INT64, HOOP_SUM,
-                              rank->comm) == HOOP_OK);
-    RANK_CHECK(vector_equal(&buffer, &expected));
-    RANK_CHECK(hoop_allreduce(NULL, NULL, 0, HOOP_INT64, HOOP_SUM,
-                              rank->comm) == HOOP_OK);
+    RANK_CHECK(values[0] == size * (size - 1) / 2 && values[1] == 7 * size);
+    values[0] = 1;
+    RANK_CHECK(hoop_scan(values, HOOP_IN_PLACE, 1, HOOP_INT64, HOOP_SUM,
+                         rank->comm) == HOOP_OK);
+    RANK_CHECK(values[0] == rank->rank + 1);
     return 0;
 }
+
+/* These cases test the operators of hoop_allreduce(). */
 
 /* Every operator, on three ranks. */
 static int
@@ -167,91 +222,11 @@ pairs(struct rank *rank)
 }
 
 static int
-allreduce_body(struct rank *rank)
+operators_body(struct rank *rank)
 {
-    RANK_CHECK(sum(rank) == 0);
     RANK_CHECK(rank->size != 3 ||
                (operators(rank) == 0 && averages(rank) == 0));
     RANK_CHECK(rank->size != 2 || pairs(rank) == 0);
-    return 0;
-}
-
-/* These cases test hoop_alltoall(), even or not. */
-
-static int
-alltoall_even(struct rank *rank)
-{
-    static const int64_t three[3][6] = {
-        {0, 1, 10, 11, 20, 21}, {2, 3, 12, 13, 22, 23}, {4, 5, 14, 15, 24, 25}};
-    struct vector mine = vector_ramp(rank->rank, rank->size);
-    struct vector expected = vector_empty();
-    struct vector recv = vector_empty();
-    hoop_op_t *op = NULL;
-
-    for (uint32_t s = 0; s < rank->size; s++) {
-        expected.at[2 * s] = 10 * (int64_t)s + 2 * (int64_t)rank->rank;
-        expected.at[2 * s + 1] = expected.at[2 * s] + 1;
-    }
-    RANK_CHECK(hoop_alltoall(mine.at, recv.at, 2, HOOP_INT64, rank->comm) ==
-               HOOP_OK);
-    RANK_CHECK(vector_equal(&recv, &expected));
-    RANK_CHECK(rank->size != 3 || vector_is(&recv, three[rank->rank], 6));
-    RANK_CHECK(vector_finish(hoop_alltoall_start(HOOP_IN_PLACE, mine.at, 2,
-                                                 HOOP_INT64, rank->comm, &op),
-                             &op) == HOOP_OK);
-    RANK_CHECK(vector_equal(&mine, &expected));
-    RANK_CHECK(hoop_alltoall(NULL, NULL, 0, HOOP_INT64, rank->comm) == HOOP_OK);
-    return 0;
-}
-
-/* Rank s sends (s + 2 r) % 4 elements to rank r: 100 s + 10 r and on. */
-static size_t
-count_between(uint32_t s, uint32_t r)
-{
-    return (s + 2 * r) % 4;
-}
-
-static size_t
-fill(struct vector *vector, uint32_t s, uint32_t r, size_t at)
-{
-    for (size_t i = 0; i < count_between(s, r); i++)
-        vector->at[at++] = 100 * (int64_t)s + 10 * (int64_t)r + (int64_t)i;
-    return at;
-}
-
-static int
-alltoall_uneven(struct rank *rank)
-{
-    struct vector mine = vector_empty();
-    struct vector expected = vector_empty();
-    struct vector recv = vector_empty();
-    size_t out[RANKS_MAX];
-    size_t in[RANKS_MAX];
-    size_t n_out = 0;
-    size_t n_in = 0;
-
-    for (uint32_t s = 0; s < rank->size; s++) {
-        out[s] = count_between(rank->rank, s);
-        in[s] = count_between(s, rank->rank);
-        n_out = fill(&mine, rank->rank, s, n_out);
-        n_in = fill(&expected, s, rank->rank, n_in);
-    }
-    RANK_CHECK(hoop_alltoallv(mine.at, out, recv.at, in, HOOP_INT64,
-                              rank->comm) == HOOP_OK);
-    RANK_CHECK(vector_equal(&recv, &expected));
-    RANK_CHECK(hoop_alltoallv(HOOP_IN_PLACE, out, mine.at, in, HOOP_INT64,
-                              rank->comm) == HOOP_OK);
-    for (size_t i = 0; i < n_in; i++)
-        RANK_CHECK(mine.at[i] == expected.at[i]);
-    for (size_t i = n_in > n_out ? n_in : n_out; i < VECTOR_MAX; i++)
-        RANK_CHECK(mine.at[i] == SENTINEL);
-    return 0;
-}
-
-static int
-alltoall_body(struct rank *rank)
-{
-    RANK_CHECK(alltoall_even(rank) == 0 && alltoall_uneven(rank) == 0);
     return 0;
 }
 
@@ -321,41 +296,6 @@ batch_body(struct rank *rank)
     return 0;
 }
 
-/* These cases test hoop_broadcast(). */
-
-static int
-from_root(struct rank *rank, uint32_t root)
-{
-    static const int64_t given[2] = {7, 8};
-    const bool is_root = rank->rank == root;
-    struct vector recv = vector_empty();
-    struct vector buffer = is_root ? vector_from(7, 2) : vector_empty();
-    hoop_op_t *op = NULL;
-
-    RANK_CHECK(hoop_broadcast(is_root ? given : NULL, recv.at, 2, HOOP_INT64,
-                              root, rank->comm) == HOOP_OK);
-    RANK_CHECK(vector_is(&recv, given, 2));
-    recv = vector_empty();
-    RANK_CHECK(vector_finish(hoop_broadcast_start(given, recv.at, 2, HOOP_INT64,
-                                                  root, rank->comm, &op),
-                             &op) == HOOP_OK);
-    RANK_CHECK(vector_is(&recv, given, 2));
-    RANK_CHECK(hoop_broadcast(HOOP_IN_PLACE, buffer.at, 2, HOOP_INT64, root,
-                              rank->comm) == HOOP_OK);
-    RANK_CHECK(vector_is(&buffer, given, 2));
-    return 0;
-}
-
-static int
-broadcast_body(struct rank *rank)
-{
-    for (uint32_t root = 0; root < rank->size; root++)
-        RANK_CHECK(from_root(rank, root) == 0);
-    RANK_CHECK(hoop_broadcast(NULL, NULL, 0, HOOP_INT64, 0, rank->comm) ==
-               HOOP_OK);
-    return 0;
-}
-
 /* These cases test hoop_allreduce_coalesced(). */
 
 enum {
@@ -397,314 +337,6 @@ coalesced_body(struct rank *rank)
                       &op) == HOOP_OK);
     RANK_CHECK(hoop_allreduce_coalesced(NULL, 0, HOOP_INT64, HOOP_SUM,
                                         rank->comm) == HOOP_OK);
-    return 0;
-}
-
-/* These cases test hoop_gather() and hoop_gatherv(). */
-
-static int
-gather_even(struct rank *rank, uint32_t root)
-{
-    static const int64_t three[] = {1, 2, 11, 12, 21, 22};
-    const bool is_root = rank->rank == root;
-    const struct vector mine = vector_pair(rank->rank);
-    const struct vector all =
-        is_root ? vector_pairs(rank->size) : vector_empty();
-    struct vector recv = vector_empty();
-    hoop_op_t *op = NULL;
-
-    RANK_CHECK(hoop_gather(mine.at, recv.at, 2, HOOP_INT64, root, rank->comm) ==
-               HOOP_OK);
-    RANK_CHECK(vector_equal(&recv, &all));
-    RANK_CHECK(!is_root || rank->size != 3 || vector_is(&recv, three, 6));
-    recv = vector_empty();
-    RANK_CHECK(
-        vector_finish(hoop_gather_start(mine.at, is_root ? recv.at : NULL, 2,
-                                        HOOP_INT64, root, rank->comm, &op),
-                      &op) == HOOP_OK);
-    RANK_CHECK(vector_equal(&recv, &all));
-    return 0;
-}
-
-/* The root's block lies at its place, the others' at 0. */
-static int
-in_place(struct rank *rank, uint32_t root)
-{
-    const struct vector all = vector_pairs(rank->size);
-    const struct vector mine = vector_pair(rank->rank);
-    struct vector buffer = mine;
-
-    if (rank->rank == root) {
-        buffer = vector_empty();
-        memcpy(buffer.at + 2 * root, mine.at, 2 * sizeof(mine.at[0]));
-    }
-    RANK_CHECK(hoop_gather(HOOP_IN_PLACE, buffer.at, 2, HOOP_INT64, root,
-                           rank->comm) == HOOP_OK);
-    RANK_CHECK(vector_equal(&buffer, rank->rank == root ? &all : &mine));
-    return 0;
-}
-
-/* Rank s has s % 3 elements, 10 s and on. */
-static int
-gather_uneven(struct rank *rank, uint32_t root)
-{
-    const size_t own = rank->rank % 3;
-    const struct vector mine = vector_from(10 * (int64_t)rank->rank, own);
-    struct vector all = vector_empty();
-    struct vector recv = vector_empty();
-    size_t counts[RANKS_MAX];
-    size_t total = 0;
-
-    for (uint32_t s = 0; s < rank->size; s++) {
-        counts[s] = s % 3;
-        for (size_t i = 0; i < counts[s]; i++)
-            all.at[total++] = 10 * (int64_t)s + (int64_t)i;
-    }
-    RANK_CHECK(hoop_gatherv(own ? mine.at : NULL, recv.at, counts, HOOP_INT64,
-                            root, rank->comm) == HOOP_OK);
-    if (rank->rank == root)
-        RANK_CHECK(vector_equal(&recv, &all));
-    else
-        RANK_CHECK(vector_is(&recv, NULL, 0));
-    return 0;
-}
-
-static int
-gather_body(struct rank *rank)
-{
-    for (uint32_t root = 0; root < rank->size; root++)
-        RANK_CHECK(gather_even(rank, root) == 0 && in_place(rank, root) == 0 &&
-                   gather_uneven(rank, root) == 0);
-    RANK_CHECK(hoop_gather(NULL, NULL, 0, HOOP_INT64, 0, rank->comm) ==
-               HOOP_OK);
-    return 0;
-}
-
-/* These cases test hoop_reduce(). */
-
-static int
-to_root(struct rank *rank, uint32_t root)
-{
-    static const int64_t three[] = {30, 33, 36, 39, 42, 45};
-    const bool is_root = rank->rank == root;
-    const size_t n = 2 * (size_t)rank->size;
-    const int64_t size = rank->size;
-    const struct vector mine = vector_ramp(rank->rank, rank->size);
-    const struct vector none = vector_empty();
-    struct vector expected = vector_empty();
-    struct vector recv = vector_empty();
-    struct vector buffer = mine;
-    hoop_op_t *op = NULL;
-
-    for (size_t i = 0; i < n; i++)
-        expected.at[i] = size * (int64_t)i + 5 * size * (size - 1);
-    RANK_CHECK(hoop_reduce(mine.at, recv.at, n, HOOP_INT64, HOOP_SUM, root,
-                           rank->comm) == HOOP_OK);
-    RANK_CHECK(vector_equal(&recv, is_root ? &expected : &none));
-    RANK_CHECK(!is_root || rank->size != 3 || vector_is(&recv, three, 6));
-    RANK_CHECK(vector_finish(hoop_reduce_start(
-                                 mine.at, is_root ? recv.at : NULL, n,
-                                 HOOP_INT64, HOOP_SUM, root, rank->comm, &op),
-                             &op) == HOOP_OK);
-    RANK_CHECK(vector_equal(&recv, is_root ? &expected : &none));
-    /* In place, elsewhere the input stays. */
-    RANK_CHECK(hoop_reduce(HOOP_IN_PLACE, buffer.at, n, HOOP_INT64, HOOP_SUM,
-                           root, rank->comm) == HOOP_OK);
-    RANK_CHECK(vector_equal(&buffer, is_root ? &expected : &mine));
-    return 0;
-}
-
-static int
-reduce_body(struct rank *rank)
-{
-    for (uint32_t root = 0; root < rank->size; root++)
-        RANK_CHECK(to_root(rank, root) == 0);
-    RANK_CHECK(hoop_reduce(NULL, NULL, 0, HOOP_INT64, HOOP_SUM, 0,
-                           rank->comm) == HOOP_OK);
-    return 0;
-}
-
-/* These cases test hoop_reduce_scatter(). */
-
-static int64_t
-sum_at(int64_t size, size_t i)
-{
-    return size * (int64_t)i + 5 * size * (size - 1);
-}
-
-static int
-reduce_scatter_even(struct rank *rank)
-{
-    static const int64_t three[3][2] = {{30, 33}, {36, 39}, {42, 45}};
-    static const int64_t second[6] = {36, 39, 12, 13, 14, 15};
-    const size_t own = 2 * (size_t)rank->rank;
-    const int64_t expected[2] = {sum_at(rank->size, own),
-                                 sum_at(rank->size, own + 1)};
-    const struct vector mine = vector_ramp(rank->rank, rank->size);
-    struct vector recv = vector_empty();
-    struct vector buffer = mine;
-    struct vector in_place = mine;
-    hoop_op_t *op = NULL;
-
-    RANK_CHECK(hoop_reduce_scatter(mine.at, recv.at, 2, HOOP_INT64, HOOP_SUM,
-                                   rank->comm) == HOOP_OK);
-    RANK_CHECK(vector_is(&recv, expected, 2));
-    RANK_CHECK(rank->size != 3 || vector_is(&recv, three[rank->rank], 2));
-    /* The result stands at 0, the rest stays. */
-    in_place.at[0] = expected[0];
-    in_place.at[1] = expected[1];
-    RANK_CHECK(vector_finish(hoop_reduce_scatter_start(HOOP_IN_PLACE, buffer.at,
-                                                       2, HOOP_INT64, HOOP_SUM,
-                                                       rank->comm, &op),
-                             &op) == HOOP_OK);
-    RANK_CHECK(vector_equal(&buffer, &in_place));
-    RANK_CHECK(rank->size != 3 || rank->rank != 1 ||
-               vector_is(&buffer, second, 6));
-    RANK_CHECK(hoop_reduce_scatter(NULL, NULL, 0, HOOP_INT64, HOOP_SUM,
-                                   rank->comm) == HOOP_OK);
-    return 0;
-}
-
-/* Rank s keeps s % 4 elements. */
-static int
-reduce_scatter_uneven(struct rank *rank)
-{
-    const struct vector mine = vector_ramp(rank->rank, rank->size);
-    struct vector expected = vector_empty();
-    struct vector recv = vector_empty();
-    size_t counts[RANKS_MAX];
-    size_t first = 0;
-
-    for (uint32_t s = 0; s < rank->size; s++) {
-        counts[s] = s % 4;
-        first += s < rank->rank ? counts[s] : 0;
-    }
-    const size_t own = counts[rank->rank];
-    for (size_t i = 0; i < own; i++)
-        expected.at[i] = sum_at(rank->size, first + i);
-    RANK_CHECK(hoop_reduce_scatterv(mine.at, own ? recv.at : NULL, counts,
-                                    HOOP_INT64, HOOP_SUM,
-                                    rank->comm) == HOOP_OK);
-    RANK_CHECK(vector_equal(&recv, &expected));
-    return 0;
-}
-
-static int
-reduce_scatter_body(struct rank *rank)
-{
-    RANK_CHECK(reduce_scatter_even(rank) == 0 &&
-               reduce_scatter_uneven(rank) == 0);
-    return 0;
-}
-
-/* These cases test hoop_scan() and hoop_exscan(). */
-
-/* The reduction of ranks 0 to n - 1: SUM of 0 + 10 s + i. */
-static struct vector
-prefix(uint32_t n, uint32_t size)
-{
-    struct vector vector = vector_empty();
-
-    for (size_t i = 0; n > 0 && i < 2 * (size_t)size; i++)
-        vector.at[i] = (int64_t)n * (int64_t)i + 5 * (int64_t)n * (n - 1);
-    return vector;
-}
-
-static int
-scan_body(struct rank *rank)
-{
-    const size_t n = 2 * (size_t)rank->size;
-    const struct vector mine = vector_ramp(rank->rank, rank->size);
-    const struct vector with = prefix(rank->rank + 1, rank->size);
-    const struct vector without = prefix(rank->rank, rank->size);
-    struct vector recv = vector_empty();
-    struct vector buffer = mine;
-    hoop_op_t *op = NULL;
-
-    RANK_CHECK(hoop_scan(mine.at, recv.at, n, HOOP_INT64, HOOP_SUM,
-                         rank->comm) == HOOP_OK);
-    RANK_CHECK(vector_equal(&recv, &with));
-    recv = vector_empty();
-    RANK_CHECK(hoop_exscan(mine.at, recv.at, n, HOOP_INT64, HOOP_SUM,
-                           rank->comm) == HOOP_OK);
-    RANK_CHECK(vector_equal(&recv, &without));
-    RANK_CHECK(
-        vector_finish(hoop_exscan_start(HOOP_IN_PLACE, buffer.at, n, HOOP_INT64,
-                                        HOOP_SUM, rank->comm, &op),
-                      &op) == HOOP_OK);
-    RANK_CHECK(vector_equal(&buffer, rank->rank == 0 ? &mine : &without));
-    buffer = mine;
-    RANK_CHECK(
-        vector_finish(hoop_scan_start(buffer.at, HOOP_IN_PLACE, n, HOOP_INT64,
-                                      HOOP_SUM, rank->comm, &op),
-                      &op) == HOOP_OK);
-    RANK_CHECK(vector_equal(&buffer, &with));
-    RANK_CHECK(hoop_scan(NULL, NULL, 0, HOOP_INT64, HOOP_SUM, rank->comm) ==
-               HOOP_OK);
-    RANK_CHECK(hoop_exscan(NULL, NULL, 0, HOOP_INT64, HOOP_SUM, rank->comm) ==
-               HOOP_OK);
-    return 0;
-}
-
-/* These cases test hoop_scatter(), hoop_scatterv(). */
-
-static int
-scatter_even(struct rank *rank, uint32_t root)
-{
-    const bool is_root = rank->rank == root;
-    const struct vector all = vector_from(0, 2 * (size_t)rank->size);
-    const int64_t mine[2] = {2 * (int64_t)rank->rank,
-                             2 * (int64_t)rank->rank + 1};
-    struct vector recv = vector_empty();
-    hoop_op_t *op = NULL;
-
-    RANK_CHECK(hoop_scatter(is_root ? all.at : NULL, recv.at, 2, HOOP_INT64,
-                            root, rank->comm) == HOOP_OK);
-    RANK_CHECK(vector_is(&recv, mine, 2));
-    recv = vector_empty();
-    RANK_CHECK(vector_finish(hoop_scatter_start(all.at, recv.at, 2, HOOP_INT64,
-                                                root, rank->comm, &op),
-                             &op) == HOOP_OK);
-    RANK_CHECK(vector_is(&recv, mine, 2));
-
-    /* In place: at 0, but the root keeps what it had. */
-    struct vector buffer = is_root ? all : vector_empty();
-    RANK_CHECK(hoop_scatter(HOOP_IN_PLACE, buffer.at, 2, HOOP_INT64, root,
-                            rank->comm) == HOOP_OK);
-    RANK_CHECK(is_root ? vector_equal(&buffer, &all)
-                       : vector_is(&buffer, mine, 2));
-    return 0;
-}
-
-/* Rank s gets (s + 1) % 3 elements. */
-static int
-scatter_uneven(struct rank *rank, uint32_t root)
-{
-    const struct vector all = vector_from(0, 3 * (size_t)rank->size);
-    struct vector recv = vector_empty();
-    size_t counts[RANKS_MAX];
-    size_t first = 0;
-
-    for (uint32_t s = 0; s < rank->size; s++) {
-        counts[s] = (s + 1) % 3;
-        first += s < rank->rank ? counts[s] : 0;
-    }
-    const size_t own = counts[rank->rank];
-    RANK_CHECK(hoop_scatterv(rank->rank == root ? all.at : NULL,
-                             own ? recv.at : NULL, counts, HOOP_INT64, root,
-                             rank->comm) == HOOP_OK);
-    RANK_CHECK(vector_is(&recv, all.at + first, own));
-    return 0;
-}
-
-static int
-scatter_body(struct rank *rank)
-{
-    for (uint32_t root = 0; root < rank->size; root++)
-        RANK_CHECK(scatter_even(rank, root) == 0 &&
-                   scatter_uneven(rank, root) == 0);
-    RANK_CHECK(hoop_scatter(NULL, NULL, 0, HOOP_INT64, 0, rank->comm) ==
-               HOOP_OK);
     return 0;
 }
 
@@ -764,13 +396,10 @@ int
 main(void)
 {
     static const struct rank_case cases[] = {
-        {"allgather", allgather_body}, {"allreduce", allreduce_body},
-        {"alltoall", alltoall_body},   {"barrier", barrier_body},
-        {"batch", batch_body},         {"broadcast", broadcast_body},
-        {"coalesced", coalesced_body}, {"gather", gather_body},
-        {"reduce", reduce_body},       {"reduce_scatter", reduce_scatter_body},
-        {"scan", scan_body},           {"scatter", scatter_body},
-        {"sendrecv", sendrecv_body},
+        {"examples", examples_body},       {"empty", empty_body},
+        {"same_buffer", same_buffer_body}, {"operators", operators_body},
+        {"barrier", barrier_body},         {"batch", batch_body},
+        {"coalesced", coalesced_body},     {"sendrecv", sendrecv_body},
     };
 
     return vectors_run(cases, COUNT_OF(cases));
