@@ -72,7 +72,7 @@ long_line() {
     ip netns add "$name-$node"
     congestion "$name-$node"
   done
-  python3 "$(dirname "$0")/../../tests/integration/rough_network.py" \
+  python3 "$(dirname "$0")/../../tests/integration/network/rough_network.py" \
     --mbit "$rate" --delay-ms "$DELAY_MS" --one-in "${LOSS:-0}" \
     "$name-0" "$name-1" >"$scratch/way" &
   pids+=($!)

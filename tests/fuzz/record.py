@@ -197,7 +197,7 @@ def run(command, **environment):
 
 
 def record_coordinator(corpus, build):
-    for name in ("groups_test", "shrink_test", "grow_test"):
+    for name in ("session/groups_test", "recovery/shrink_test", "recovery/grow_test"):
         streams = run([f"{build}/tests/integration/{name}"], HOOPD=f"{build}/server/hoopd")
         found = {}
         for (source, target), stream in streams.items():
@@ -251,7 +251,7 @@ def tls_input(streams, n_honest):
 
 
 def record_ranks(corpus, build):
-    test = [f"{build}/tests/integration/messages_test"]
+    test = [f"{build}/tests/integration/p2p/messages_test"]
     streams = run(test, HOOP_TRANSPORT="tcp", HOOP_STREAMS="2")
     together = {}
     for (source, target), text in streams.items():
@@ -335,7 +335,7 @@ def watch(command, look, **environment):
 
 def record_memory(corpus, build):
     for transport in ("auto", "shm"):
-        watch([f"{build}/tests/integration/collectives_test"],
+        watch([f"{build}/tests/integration/collectives/collectives_test"],
               lambda pid: memory_look(corpus, pid), HOOP_TRANSPORT=transport)
 
 
@@ -354,7 +354,7 @@ def data_look(files, pid):
 
 def record_data(corpus, build):
     files = {}
-    watch([f"{build}/tests/integration/hoopd_return_test"],
+    watch([f"{build}/tests/integration/server/hoopd_life_test"],
           lambda pid: data_look(files, pid), HOOPD=f"{build}/server/hoopd")
     for size in sorted(files)[1:]:
         corpus.add("pages", files[size], 2)

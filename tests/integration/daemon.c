@@ -1,6 +1,6 @@
 /* tests/integration/daemon.c - a real hoopd under test, and workers that use it */
 
-#include "daemon.h"
+#include "integration/daemon.h"
 
 #include <fcntl.h>
 #include <glob.h>

@@ -1,6 +1,6 @@
 /* tests/integration/program.c - run a program, see what it says and returns */
 
-#include "program.h"
+#include "integration/program.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* tests/integration/reference.c - calls by chance, and what they must give */
 
-#include "reference.h"
+#include "integration/reference.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -442,4 +442,84 @@ draw_deinit(struct draw *draw)
 {
     for (uint32_t s = 0; s < draw->size; s++)
         free(draw->inputs[s]);
+}
+
+/* The call, or its _start form. */
+#define CALL(name, ...)                                                        \
+    (op ? hoop_##name##_start(__VA_ARGS__, op) : hoop_##name(__VA_ARGS__))
+
+static enum hoop_status
+call_even(const struct draw *draw,
+          const void *send,
+          void *recv,
+          hoop_comm_t *comm,
+          hoop_op_t **op)
+{
+    const enum hoop_dtype dtype = draw->dtype;
+    const size_t count = draw->count;
+    const uint32_t root = draw->root;
+
+    switch (draw->kind) {
+    case DRAW_ALLREDUCE:
+        return CALL(allreduce, send, recv, count, dtype, draw->op, comm);
+    case DRAW_REDUCE:
+        return CALL(reduce, send, recv, count, dtype, draw->op, root, comm);
+    case DRAW_BROADCAST:
+        return CALL(broadcast, send, recv, count, dtype, root, comm);
+    case DRAW_ALLGATHER:
+        return CALL(allgather, send, recv, count, dtype, comm);
+    case DRAW_GATHER:
+        return CALL(gather, send, recv, count, dtype, root, comm);
+    case DRAW_SCATTER:
+        return CALL(scatter, send, recv, count, dtype, root, comm);
+    case DRAW_REDUCE_SCATTER:
+        return CALL(reduce_scatter, send, recv, count, dtype, draw->op, comm);
+    case DRAW_ALLTOALL:
+        return CALL(alltoall, send, recv, count, dtype, comm);
+    case DRAW_SCAN:
+        return CALL(scan, send, recv, count, dtype, draw->op, comm);
+    case DRAW_EXSCAN:
+        return CALL(exscan, send, recv, count, dtype, draw->op, comm);
+    case DRAW_KINDS:
+        break;
+    }
+    return HOOP_E_INVALID;
+}
+
+bool
+draw_has_input(const struct draw *draw, uint32_t rank)
+{
+    return rank == draw->root ||
+           (draw->kind != DRAW_BROADCAST && draw->kind != DRAW_SCATTER);
+}
+
+/* Those that have no uneven form are the same in both. */
+enum hoop_status
+draw_call(const struct draw *draw,
+          const void *send,
+          void *recv,
+          hoop_comm_t *comm,
+          hoop_op_t **op)
+{
+    const uint32_t rank = hoop_comm_rank(comm);
+    const enum hoop_dtype dtype = draw->dtype;
+    const size_t *counts = draw->counts;
+    const uint32_t root = draw->root;
+    size_t coming[DRAW_RANKS_MAX];
+
+    if (draw->is_even)
+        return call_even(draw, send, recv, comm, op);
+    if (draw->kind == DRAW_ALLGATHER)
+        return CALL(allgatherv, send, recv, counts, dtype, comm);
+    if (draw->kind == DRAW_GATHER)
+        return CALL(gatherv, send, recv, counts, dtype, root, comm);
+    if (draw->kind == DRAW_SCATTER)
+        return CALL(scatterv, send, recv, counts, dtype, root, comm);
+    if (draw->kind == DRAW_REDUCE_SCATTER)
+        return CALL(reduce_scatterv, send, recv, counts, dtype, draw->op, comm);
+    if (draw->kind != DRAW_ALLTOALL)
+        return call_even(draw, send, recv, comm, op);
+    for (uint32_t s = 0; s < draw->size; s++)
+        coming[s] = draw->pairs[s][rank];
+    return CALL(alltoallv, send, draw->pairs[rank], recv, coming, dtype, comm);
 }

@@ -98,8 +98,18 @@ draw_init(struct draw *draw, uint32_t size, uint64_t seed);
 void
 draw_deinit(struct draw *draw);
 
-/* Elements that rank gives. */
+/* Elements that rank gives, if it gives any. */
 size_t
 draw_given(const struct draw *draw, uint32_t rank);
+bool
+draw_has_input(const struct draw *draw, uint32_t rank);
+
+/* Makes the call of the rank of comm; started if op is not NULL. */
+enum hoop_status
+draw_call(const struct draw *draw,
+          const void *send,
+          void *recv,
+          hoop_comm_t *comm,
+          hoop_op_t **op);
 
 #endif

@@ -1,6 +1,6 @@
 /* tests/integration/vectors.c - one function of the interface, on processes */
 
-#include "vectors.h"
+#include "integration/vectors.h"
 
 #include <string.h>
 

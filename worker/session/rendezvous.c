@@ -1,7 +1,7 @@
 /*
  * session/rendezvous.c - joining a job and leaving it
  *
- * The unit test covers the pauses only; tests/integration/worker_join_test.c
+ * The unit test covers the pauses only; tests/integration/session/worker_join_test.c
  * covers real joins.
  */
 

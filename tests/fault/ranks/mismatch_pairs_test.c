@@ -1,0 +1,420 @@
+/*
+ * tests/fault/ranks/mismatch_pairs_test.c - what only two ranks have to agree on
+ *
+ * Lengths of an alltoallv, messages and their receives, a message where the
+ * other calls a collective; and ranks that leave as soon as their call has
+ * returned. Both sides are told, both are named, and the rest goes on.
+ */
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "check.h"
+#include "fault/ranks/mismatch_calls.h"
+#include "ranks.h"
+
+enum {
+    LARGE = 1 << 18, /* elements */
+    BARRIERS = 2,
+    /* Of what nothing else ends; the other must have said before what it is in,
+     * also on a busy machine. */
+    DEADLINE_MS = 1500,
+    /* Of the pairs of operations one in so many; a sanitizer slows. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+    EVERY = 6,
+#else
+    EVERY = 2,
+#endif
+};
+
+/* Far below an operation's deadline, which is 20 s; a sanitizer is slow. */
+static const uint64_t TOLD_AFTER_NS = 10000000000;
+
+static bool
+says(const char *phrase)
+{
+    return strstr(hoop_error_text(), phrase) != NULL;
+}
+
+static bool
+names(const struct rank *rank, uint32_t other)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "rank %u (host:%d)", other,
+             (int)rank->pids[other]);
+    return says(name);
+}
+
+/* Rank 0 sends so much to rank 1, who expects another length, and so much back
+ * as it gets. */
+struct lengths {
+    size_t n_sent;
+    size_t n_expected;
+    bool is_mutual; /* both expect what the other does not send */
+};
+
+static const struct lengths lengths[] = {
+    {2, 3, false},
+    {3, 2, false},
+    {0, 2, false},
+    {2, 0, false},
+    {0, 2, true},
+    {0, LARGE, false},
+    {LARGE, 0, false},
+    {LARGE, LARGE + 1, false},
+    {LARGE + 1, LARGE, true},
+};
+
+static void
+lengths_fill(const struct rank *rank,
+             const struct lengths *at,
+             size_t *send_counts,
+             size_t *recv_counts)
+{
+    for (uint32_t i = 0; i < rank->size; i++)
+        send_counts[i] = recv_counts[i] = 1;
+    if (rank->rank == 0) {
+        send_counts[1] = at->n_sent;
+        recv_counts[1] = at->is_mutual ? at->n_expected : 1;
+    }
+    if (rank->rank == 1) {
+        recv_counts[0] = at->n_expected;
+        send_counts[0] = at->is_mutual ? at->n_sent : 1;
+    }
+}
+
+static bool
+says_both_lengths(const struct lengths *at)
+{
+    char expected[64];
+    char sent[64];
+
+    snprintf(expected, sizeof(expected), "expects %zu bytes of rank ",
+             at->n_expected * sizeof(int32_t));
+    snprintf(sent, sizeof(sent), "which sends %zu",
+             at->n_sent * sizeof(int32_t));
+    return says("in alltoallv #") && says(expected) && says(sent);
+}
+
+static int
+play_lengths(struct rank *rank, const struct lengths *at, int32_t *buffers)
+{
+    const uint64_t begin_ns = clock_now_ns();
+    size_t send_counts[MATRIX_RANKS];
+    size_t recv_counts[MATRIX_RANKS];
+    unsigned n_told = 0;
+
+    lengths_fill(rank, at, send_counts, recv_counts);
+    enum hoop_status status =
+        hoop_alltoallv(buffers, send_counts, buffers + 2 * LARGE, recv_counts,
+                       HOOP_INT32, rank->comm);
+    for (unsigned i = 0; i <= BARRIERS; i++) {
+        RANK_CHECK(status == HOOP_OK || status == HOOP_E_MISMATCH);
+        if (status == HOOP_E_MISMATCH) {
+            n_told++;
+            RANK_CHECK(names(rank, 0) && names(rank, 1));
+            RANK_CHECK(says_both_lengths(at));
+        }
+        if (i < BARRIERS)
+            status = hoop_barrier(rank->comm);
+    }
+    RANK_CHECK(n_told == 1);
+    RANK_CHECK(clock_now_ns() - begin_ns < TOLD_AFTER_NS);
+    return 0;
+}
+
+static int
+lengths_body(struct rank *rank)
+{
+    int32_t *buffers = calloc(4 * LARGE, sizeof(*buffers));
+
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+        if (play_lengths(rank, &lengths[i], buffers) != 0) {
+            fprintf(stderr, "lengths %zu\n", i);
+            return 1;
+        }
+    }
+    free(buffers);
+    return 0;
+}
+
+static void
+alltoallv_of_other_lengths_names_both(void **state)
+{
+    (void)state;
+    for (uint32_t size = 2; size <= MATRIX_RANKS; size++) {
+        assert_int_equal(ranks_run_all(size, lengths_body), 0);
+        assert_int_equal(ranks_run(&(struct ranks_options){
+                             .size = size,
+                             .body = lengths_body,
+                             .is_checked = true,
+                         }),
+                         0);
+    }
+}
+
+/* Rank 0 sends what does not fit rank 1's receive. */
+struct misfit_message {
+    size_t n_sent;
+    size_t n_wanted;
+    enum hoop_dtype dtype; /* of the receive; int32 is sent */
+    uint32_t source;
+    bool is_late; /* the receive: the message is there before */
+};
+
+static const struct misfit_message misfits[] = {
+    {2, 1, HOOP_INT32, 0, false},
+    {2, 0, HOOP_INT32, 0, true},
+    {2, 2, HOOP_FLOAT32, 0, false},
+    {2, 2, HOOP_FLOAT32, 0, true},
+    {2, 1, HOOP_INT32, HOOP_ANY_SOURCE, false},
+    {LARGE, 1, HOOP_INT32, 0, false},
+    {LARGE, 1, HOOP_INT32, 0, true},
+    {LARGE, LARGE, HOOP_UINT32, HOOP_ANY_SOURCE, true},
+};
+
+static int
+receive_misfit(struct rank *rank,
+               const struct misfit_message *at,
+               int32_t *buffer)
+{
+    const uint64_t begin_ns = clock_now_ns();
+
+    /* Sent before it: what was sent first is there by then. */
+    if (at->is_late)
+        RANK_CHECK(hoop_recv(buffer, 1, HOOP_INT32, 0, 4, rank->comm, NULL) ==
+                   HOOP_OK);
+    buffer[0] = -5;
+    RANK_CHECK(hoop_recv(buffer, at->n_wanted, at->dtype, at->source, 3,
+                         rank->comm, NULL) == HOOP_E_MISMATCH);
+    RANK_CHECK(buffer[0] == -5);
+    RANK_CHECK(clock_now_ns() - begin_ns < TOLD_AFTER_NS);
+    return 0;
+}
+
+/* The receive fails, and a send that has not returned. One that has is not told,
+ * nor is any other call. */
+static int
+play_misfit(struct rank *rank, const struct misfit_message *at, int32_t *buffer)
+{
+    enum hoop_status status = HOOP_OK;
+
+    if (rank->rank == 0) {
+        hoop_op_t *op = NULL;
+
+        RANK_CHECK(hoop_send_start(buffer, at->n_sent, HOOP_INT32, 1, 3,
+                                   rank->comm, &op) == HOOP_OK);
+        if (at->is_late)
+            RANK_CHECK(hoop_send(buffer, 1, HOOP_INT32, 1, 4, rank->comm) ==
+                       HOOP_OK);
+        status = hoop_wait(op, HOOP_FOREVER);
+        RANK_CHECK(status == HOOP_E_MISMATCH ||
+                   (status == HOOP_OK && at->n_sent < LARGE));
+    }
+    if (rank->rank == 1) {
+        if (receive_misfit(rank, at, buffer) != 0)
+            return 1;
+        status = HOOP_E_MISMATCH;
+    }
+    if (status == HOOP_E_MISMATCH) {
+        RANK_CHECK(says("called send") && says("called recv"));
+        RANK_CHECK(names(rank, 0) && names(rank, 1));
+    }
+    for (unsigned i = 0; i < BARRIERS; i++)
+        RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    return 0;
+}
+
+static int
+messages_body(struct rank *rank)
+{
+    int32_t *buffer = calloc(LARGE, sizeof(*buffer));
+
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    for (size_t i = 0; i < sizeof(misfits) / sizeof(*misfits); i++) {
+        if (play_misfit(rank, &misfits[i], buffer) != 0) {
+            fprintf(stderr, "misfit %zu\n", i);
+            return 1;
+        }
+    }
+    free(buffer);
+    return 0;
+}
+
+static void
+message_that_does_not_fit_is_told_to_who_waits(void **state)
+{
+    (void)state;
+    for (uint32_t size = 2; size <= 3; size++)
+        assert_int_equal(ranks_run_all(size, messages_body), 0);
+}
+
+/* A send that has returned is over: what follows it, either way, arrives, and is
+ * not told of it. */
+static int
+returned_body(struct rank *rank)
+{
+    int32_t values[2] = {1, 2};
+
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    if (rank->rank == 1) {
+        /* The send has returned. */
+        room_await(rank, 0, 1);
+        RANK_CHECK(hoop_recv(values, 1, HOOP_INT32, 0, 1, rank->comm, NULL) ==
+                   HOOP_E_MISMATCH);
+        /* Behind the verdict. */
+        RANK_CHECK(hoop_send(values, 1, HOOP_INT32, 0, 2, rank->comm) ==
+                   HOOP_OK);
+        RANK_CHECK(hoop_recv(values, 1, HOOP_INT32, 0, 3, rank->comm, NULL) ==
+                   HOOP_OK);
+        RANK_CHECK(values[0] == 9);
+        return 0;
+    }
+    RANK_CHECK(hoop_send(values, 2, HOOP_INT32, 1, 1, rank->comm) == HOOP_OK);
+    room_add(rank, 0);
+    values[0] = 0;
+    RANK_CHECK(hoop_recv(values, 1, HOOP_INT32, 1, 2, rank->comm, NULL) ==
+               HOOP_OK);
+    RANK_CHECK(values[0] == 1);
+    values[0] = 9;
+    RANK_CHECK(hoop_send(values, 1, HOOP_INT32, 1, 3, rank->comm) == HOOP_OK);
+    return 0;
+}
+
+static void
+send_that_has_returned_fails_no_other_call(void **state)
+{
+    (void)state;
+    assert_int_equal(ranks_run_all(2, returned_body), 0);
+}
+
+/* They may cross, as far as anybody knows: the deadline ends it. */
+static int
+crossing_body(struct rank *rank)
+{
+    int32_t value = 1;
+
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    hoop_comm_set_timeout(rank->comm, DEADLINE_MS);
+    if (rank->rank == 0) {
+        RANK_CHECK(hoop_recv(&value, 1, HOOP_INT32, 1, 7, rank->comm, NULL) ==
+                   HOOP_E_TIMEOUT);
+        RANK_CHECK(says("tag 7; it is in allreduce #"));
+        RANK_CHECK(says("(int32, 1 elements"));
+        RANK_CHECK(names(rank, 1));
+        /* Who leaves is another matter. */
+        room_await(rank, 0, 1);
+        return 0;
+    }
+    RANK_CHECK(hoop_allreduce(HOOP_IN_PLACE, &value, 1, HOOP_INT32, HOOP_SUM,
+                              rank->comm) == HOOP_E_TIMEOUT);
+    RANK_CHECK(says("it has not called this") && names(rank, 0));
+    room_add(rank, 0);
+    return 0;
+}
+
+static void
+message_and_collective_end_at_the_deadline(void **state)
+{
+    (void)state;
+    assert_int_equal(ranks_run_all(2, crossing_body), 0);
+}
+
+/* Both only send, and are far ahead when the first frame of the other comes. */
+static int
+ahead_body(struct rank *rank)
+{
+    unsigned n_told = 0;
+
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    for (int i = 0; i < 500; i++) {
+        int32_t value = i;
+        const enum hoop_status status = hoop_broadcast(
+            &value, &value, 1, HOOP_INT32, rank->rank, rank->comm);
+
+        RANK_CHECK(status == HOOP_OK || status == HOOP_E_MISMATCH);
+        RANK_CHECK(value == i);
+        n_told += status == HOOP_E_MISMATCH;
+    }
+    for (unsigned i = 0; i < BARRIERS; i++)
+        n_told += hoop_barrier(rank->comm) == HOOP_E_MISMATCH;
+    RANK_CHECK(n_told > 0);
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    return 0;
+}
+
+static void
+ranks_that_run_ahead_are_told(void **state)
+{
+    (void)state;
+    assert_int_equal(ranks_run_all(2, ahead_body), 0);
+}
+
+/* Each leaves as soon as its call has returned: nobody takes it for lost. */
+static int
+leaving_body(struct rank *rank)
+{
+    const struct matrix_call *const *calls = rank->input;
+    const struct matrix_call *call = calls[rank->rank == rank->size - 1];
+    const size_t counts[MATRIX_RANKS] = {1, 1, 1, 1};
+    int32_t send[MATRIX_RANKS] = {0};
+    int32_t recv[MATRIX_RANKS] = {0};
+    const uint64_t begin_ns = clock_now_ns();
+
+    /* As a session does when it joins: neighbours are connected. */
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    const enum hoop_status status = call->run(&(struct matrix_args){
+        .send = send,
+        .recv = recv,
+        .count = 1,
+        .counts = counts,
+        .dtype = HOOP_INT32,
+        .op = HOOP_SUM,
+        .comm = rank->comm,
+    });
+    RANK_CHECK(status == HOOP_OK || status == HOOP_E_MISMATCH);
+    RANK_CHECK(clock_now_ns() - begin_ns < TOLD_AFTER_NS);
+    return 0;
+}
+
+static void
+ranks_that_leave_at_once_are_told_apart_from_lost_ones(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < n_matrix_calls; i++) {
+        const size_t first = (i + 1) % 2 + 2 * (i % (EVERY / 2));
+
+        for (size_t j = first; j < n_matrix_calls; j += EVERY) {
+            const struct matrix_call *const calls[] = {&matrix_calls[i],
+                                                       &matrix_calls[j]};
+            const uint32_t size = 2 + (uint32_t)(i + j / 2) % 3;
+
+            if (ranks_run(&(struct ranks_options){
+                    .size = size, .body = leaving_body, .input = calls}) != 0)
+                fail_msg("%s and %s on %u ranks", calls[0]->name,
+                         calls[1]->name, size);
+        }
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(alltoallv_of_other_lengths_names_both),
+        cmocka_unit_test(message_that_does_not_fit_is_told_to_who_waits),
+        cmocka_unit_test(send_that_has_returned_fails_no_other_call),
+        cmocka_unit_test(message_and_collective_end_at_the_deadline),
+        cmocka_unit_test(ranks_that_run_ahead_are_told),
+        cmocka_unit_test(
+            ranks_that_leave_at_once_are_told_apart_from_lost_ones),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,379 @@
+#!/usr/bin/env python3
+"""tests/fault/recovery/recovery_run.py - what fails while others recover
+
+recovery_run.py HOOPD CHURN_MEMBER [--cells N] [--seeds N] [--first N]
+
+A job of five calls collectives, loses one, shrinks, and takes in a newcomer
+(churn_member.c), again and again, until the faults of HOOP_DEBUG_FAULT have struck and
+all five are well. Two kinds of runs:
+
+- a cell: hoopd is killed, stopped, or loses its answer, at one call, before it has
+  done anything, when all is kept and nobody is answered, or when somebody is;
+- a seed: ranks die while their job shrinks, agrees and grows, others while it
+  does so for the second time, and hoopd dies in the midst.
+
+Beside it a client adds to a counter: what was acknowledged is there, once. Without
+--cells and --seeds all cells run, and twenty seeds. --commit-of chooses the first
+of them by the commit, so that each run of a few takes others.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), '..'))
+from churn_run import DONE, IN, Job
+from control_client import Client, Refused
+from coordinator_deaths import Coordinator
+from programs import Program, Wrong
+
+SIZE = 5
+CALLS = 15  # of each, after all has happened
+RUN_S = 60
+STOPPED_S = 0.1
+NOTE_BYTES = 16  # common/fault/fault.c
+TRIES = 3  # of a cell whose fault comes too late
+
+# The n-th of them, of those that such a run makes.
+OPS = [('rendezvous_join', 1), ('rendezvous_join', 5), ('rendezvous_join', 6),
+       ('rendezvous_renew', 3), ('rendezvous_report', 1),
+       ('rendezvous_watch', 4), ('rendezvous_leave', 1),
+       ('store_add', 2), ('store_add', 4), ('store_set', 1), ('store_get', 1),
+       ('store_delete', 1), ('groups_agree', 1), ('groups_agree', 4),
+       ('groups_agree', 5), ('groups_agree', 8), ('groups_agree', 10),
+       ('groups_agree', 14), ('groups_leave', 1)]
+DEEDS = ['kill', 'exit:3', 'stop', 'delay:100ms', 'reset', 'drop']
+POINTS = ['begin', 'send', 'end']
+# A lost answer, on a connection that lives, is asked for again when the client
+# has lost patience: only some are waited for so.
+DROPPED = ('store_add', 'rendezvous_renew', 'groups_leave')
+
+
+def cells_all():
+    cells = []
+    for deed in DEEDS:
+        for op, number in OPS:
+            for point in POINTS:
+                if deed == 'drop' and (point == 'end' or op not in DROPPED):
+                    continue
+                cells.append(f'rank=coordinator,op={op},seq={number},'
+                             f'at={point},do={deed}')
+    return cells
+
+
+def scenario_of(seed):
+    """Who dies where: by slot; and hoopd in each of its lives."""
+    chance = random.Random(seed)
+    places = ['op=shrink', 'op=shrink,at=send', 'op=shrink,at=receive',
+              'op=shrink,at=send,segment=2', 'op=shrink,at=receive,segment=2',
+              'op=shrink,at=end', 'op=shrink,at=send,round=2',
+              'op=shrink,at=receive,round=2', 'op=shrink,seq=2',
+              'op=shrink,seq=2,at=receive', 'op=agree', 'op=agree,at=receive',
+              'op=grow', 'op=grow,at=receive', 'op=grow,at=end',
+              'op=allgather,seq=2', 'op=allgather,seq=2,at=end']
+    members = {2: f'op=allreduce,seq={chance.randrange(2, 30)},do=kill'}
+    for slot in (3, 4):
+        members[slot] = chance.choice(places) + ',do=kill'
+    newcomers = ['op=allgather,do=kill', '', 'op=agree,do=kill', '',
+                 'op=allreduce,seq=3,do=kill']
+    lives = [f'rank=coordinator,op=groups_agree,seq={chance.randrange(1, 12)},'
+             f'at={chance.choice(POINTS)},do=kill'
+             for _ in range(chance.randrange(1, 4))]
+    chance.shuffle(newcomers)
+    return members, newcomers, lives
+
+
+class Missed(Exception):
+    """All went well, because nothing happened."""
+
+
+class Mortal(Coordinator):
+    """hoopd, with a fault in each of its first lives."""
+
+    def __init__(self, path, folder, faults):
+        super().__init__(path, folder, 'process')
+        self.faults = list(faults)
+        self.notes_path = os.path.join(folder, 'notes')
+
+    def start(self):
+        fault = self.faults.pop(0) if self.faults else ''
+        self.n_lives += 1
+        with open(self.notes_path, 'ab') as notes:
+            if fault:
+                fault += f',note={notes.fileno()}'
+            self.program = Program(self.folder, f'hoopd{self.n_lives}',
+                                   self.arguments, HOOP_DEBUG_FAULT=fault,
+                                   pass_fds=(notes.fileno(),))
+        self.program.expect('serves workers on')
+
+    def n_strikes(self):
+        """Each of them has noted its time."""
+        return os.path.getsize(self.notes_path) // NOTE_BYTES
+
+    def look(self):
+        """It is started when it has ended, and continued when it is stopped;
+        whether one of these."""
+        popen = self.program.popen
+        if popen.poll() is not None:
+            if popen.returncode not in (-signal.SIGKILL, 3):
+                raise Wrong(f'hoopd ended with {popen.returncode}:\n'
+                            + self.program.text())
+            self.start()
+            return True
+        with open(f'/proc/{popen.pid}/stat', encoding='utf-8') as file:
+            state = file.read().rsplit(')', 1)[1].split()[0]
+        if state != 'T':
+            return False
+        time.sleep(STOPPED_S)
+        popen.send_signal(signal.SIGCONT)
+        return True
+
+
+class Adder(threading.Thread):
+    """Adds 1 now and then; each time it must be one more."""
+
+    def __init__(self, address, job):
+        super().__init__(daemon=True)
+        self.client = Client(address, job, patience_s=RUN_S)
+        self.client.answer_s = 1
+        self.is_ending = threading.Event()
+        self.n_added = 0
+        self.is_right = False
+        self.error = None
+
+    def run(self):
+        try:
+            while not self.is_ending.is_set() or self.n_added < 5:
+                total = self.client.add('counter', 1)
+                self.n_added += 1
+                if total != self.n_added:
+                    raise Refused(f'{self.n_added} were added, it says {total}')
+                time.sleep(0.01)
+            self.client.set('key', b'value')
+            value = self.client.get('counter')
+            if int(value) != self.n_added:
+                raise Refused(f'{self.n_added} were added, {value} are there')
+            if self.client.call('Store/Delete', [['key']])[2] != 1:
+                raise Refused('a key was set and is not there')
+            self.is_right = True
+        except (OSError, Refused) as error:
+            self.error = error
+
+
+class Recovery:
+    """One run, in a folder of its own."""
+
+    def __init__(self, options, folder, number, members, newcomers, lives):
+        self.options = options
+        self.folder = folder
+        self.members = members
+        self.newcomers = list(newcomers)
+        self.coordinator = Mortal(options.hoopd, folder, lives)
+        # A cell is about one fault; of a seed, some may come too late.
+        self.must_strike = not newcomers
+        self.n_ids = 0
+        self.n_died = 0
+        self.n_struck = 0
+        # An odd one goes on by itself, see churn_run.py.
+        self.job = Job(self, number % 2)
+
+    def dead_replace(self):
+        """Whoever has died by his fault."""
+        for slot, member in enumerate(self.job.members):
+            code = member.popen.poll()
+            if code is None:
+                continue
+            if code != -signal.SIGKILL:
+                raise Wrong(f'{member.name} ended with {code}:\n'
+                            + member.text()[-3000:])
+            self.n_died += 1
+            self.job.count(slot)
+            self.job.board.clear(slot)
+            self.job.start(slot, 'newcomer',
+                           self.newcomers.pop(0) if self.newcomers else '')
+
+    def is_well(self, calls_before):
+        """All are in, have made some calls since, and know of each other."""
+        if self.n_died == 0:
+            return False
+        for slot in range(SIZE):
+            line = self.job.board.line(slot)
+            if (line['state'] != IN or line['size'] != SIZE or
+                    line['calls'] < calls_before.get(slot, 0) + CALLS):
+                return False
+        return True
+
+    def go_on(self, end):
+        """Until nothing more happens, and all are well."""
+        calls = {}
+        while not self.is_well(calls):
+            if time.monotonic() > end:
+                raise Wrong(f'not well after {RUN_S} s: ' + ', '.join(
+                    str(self.job.board.line(slot)) for slot in range(SIZE)))
+            if self.coordinator.look():
+                self.n_struck += 1
+            n_died = self.n_died
+            self.dead_replace()
+            if self.n_died > n_died:
+                calls = {slot: self.job.board.line(slot)['calls']
+                         for slot in range(SIZE)}
+            self.job.look(may_die=True)
+            time.sleep(0.005)
+
+    def end_reach(self, end):
+        self.job.board.head_write(0, 1)
+        while any(self.job.board.line(slot)['state'] != DONE and
+                  member.popen.poll() is None
+                  for slot, member in enumerate(self.job.members)):
+            self.coordinator.look()
+            if time.monotonic() > end:
+                raise Wrong('it does not end')
+            time.sleep(0.005)
+        for member in self.job.members:
+            while member.popen.poll() is None and time.monotonic() < end:
+                self.coordinator.look()
+                time.sleep(0.005)
+            # One may die of its fault even now.
+            if member.code() not in (0, -signal.SIGKILL):
+                raise Wrong(f'{member.name}:\n' + member.text()[-3000:])
+
+    def run(self):
+        end = time.monotonic() + RUN_S
+        adder = None
+        try:
+            self.coordinator.start()
+            for slot in range(SIZE):
+                self.job.start(slot, 'founder', self.members.get(slot, ''))
+            self.job.board.head_write(1, 0)
+            self.founders_await(end)
+            adder = Adder(self.coordinator.address, self.job.name)
+            adder.start()
+            self.go_on(end)
+            self.counter_verify(adder, end)
+            self.end_reach(end)
+            if self.must_strike and self.coordinator.n_strikes() == 0:
+                raise Missed('the fault has not struck: nothing is proved')
+        finally:
+            for member in self.job.members:
+                if member:
+                    member.kill()
+            self.coordinator.kill()
+            if adder:
+                adder.is_ending.set()
+
+    def counter_verify(self, adder, end):
+        adder.is_ending.set()
+        while adder.is_alive() and time.monotonic() < end:
+            if self.coordinator.look():
+                self.n_struck += 1
+            time.sleep(0.005)
+        if not adder.is_right:
+            raise Wrong(f'the counter: {adder.error or "no answer"}')
+
+    def founders_await(self, end):
+        """The job has begun: before, it is not there for others."""
+        while any(self.job.board.line(slot)['joined'] == 0
+                  for slot in range(SIZE)):
+            if self.coordinator.look():
+                self.n_struck += 1
+            if time.monotonic() > end:
+                raise Wrong('the job does not begin')
+            time.sleep(0.005)
+
+
+def run_one(options, name, *scenario):
+    """None, or what is wrong."""
+    for _ in range(TRIES):
+        try:
+            return run_once(options, name, *scenario)
+        except Missed as missed:
+            wrong = f'{name}: {scenario}: {missed}'
+    return wrong
+
+
+def run_once(options, name, *scenario):
+    """The same, or that the fault was Missed."""
+    with tempfile.TemporaryDirectory(prefix='recovery_run.') as folder:
+        recovery = Recovery(options, folder, *scenario)
+        began = time.monotonic()
+        try:
+            recovery.run()
+        except (Wrong, OSError, Refused) as wrong:
+            return (f'{name}\n  ' + '\n  '.join(map(str, scenario)) +
+                    f'\n  {wrong}\n'
+                    f'{recovery.coordinator.program.text()[-3000:]}')
+        if options.verbose:
+            print(f'{name}: {recovery.n_died} died, hoopd {recovery.n_struck}'
+                  f', {time.monotonic() - began:.1f} s', flush=True)
+        options.n_struck += recovery.n_struck
+        options.n_died += recovery.n_died
+    return None
+
+
+def commit_number(folder):
+    result = subprocess.run(['git', '-C', folder, 'rev-parse', 'HEAD'],
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                            check=False)
+    return int(result.stdout.decode().strip() or '0', 16) % 10 ** 6
+
+
+def options_read():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('hoopd')
+    parser.add_argument('member')
+    parser.add_argument('--cells', type=int)
+    parser.add_argument('--seeds', type=int)
+    parser.add_argument('--first', type=int, default=0)
+    parser.add_argument('--commit-of')
+    parser.add_argument('--parallel', type=int, default=3)
+    parser.add_argument('--log', default='error')
+    parser.add_argument('--verbose', action='store_true')
+    options = parser.parse_args()
+    if options.commit_of:
+        options.first = commit_number(options.commit_of)
+    if options.cells is None and options.seeds is None:
+        options.cells, options.seeds = len(cells_all()), 20
+    options.size, options.residents = SIZE, 2
+    options.n_struck = options.n_died = 0
+    return options
+
+
+def runs_of(options):
+    """Name, number, and what fails."""
+    cells = cells_all()
+    # Neighbours are alike: a few should differ.
+    random.Random(1).shuffle(cells)
+    for i in range(options.cells or 0):
+        at = (options.first + i) % len(cells)
+        # Only who shrinks leaves a group before the end.
+        number = 0 if 'op=groups_leave' in cells[at] else at
+        yield (f'cell {at} (--cells 1 --first {at})', number,
+               {2: 'op=allreduce,seq=10,do=kill'}, [], [cells[at]])
+    for i in range(options.seeds or 0):
+        seed = options.first + i
+        yield (f'seed {seed} (--seeds 1 --first {seed})', seed,
+               *scenario_of(seed))
+
+
+def main():
+    options = options_read()
+    with concurrent.futures.ThreadPoolExecutor(options.parallel) as pool:
+        results = list(pool.map(
+            lambda run: run_one(options, *run), runs_of(options)))
+    failures = [result for result in results if result]
+    for failure in failures:
+        print(failure)
+    print(f'{len(results)} runs, {len(failures)} failed: {options.n_died} ranks '
+          f'died, hoopd was struck {options.n_struck} times')
+    return 1 if failures else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

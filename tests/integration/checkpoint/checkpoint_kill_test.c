@@ -1,0 +1,303 @@
+/*
+ * tests/integration/checkpoint/checkpoint_kill_test.c - a rank is killed while it saves
+ *
+ * At each call that changes the folder, first one rank, then the other. The
+ * next pair of processes must find one whole checkpoint: that of before, or the
+ * one that was being saved. Then it saves another, and is killed one call
+ * later.
+ */
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "check.h"
+#include "integration/checkpoint/checkpoint_case.h"
+#include "integration/daemon.h"
+
+/*
+ * Die at the n-th change of a folder.
+ *
+ * Linked in, it stands between the library and the kernel wherever a file is
+ * created, written, synced, renamed or removed. Between two such calls a
+ * folder does not change, so that these are all the moments at which a
+ * process can be killed.
+ */
+
+/* What the headers declare for other names. */
+int
+openat64(int fd, const char *path, int how, ...);
+
+static _Thread_local bool is_armed;
+static _Thread_local unsigned n_left;
+static _Thread_local unsigned n_seen;
+
+/* From now on n calls of this thread go through; at the next the process kills
+ * itself, a write having written half. */
+static void
+kill_after_calls(unsigned n)
+{
+    n_left = n;
+    n_seen = 0;
+    is_armed = true;
+}
+
+/* No more. Returns how many calls there have been. */
+static unsigned
+kill_never(void)
+{
+    is_armed = false;
+    return n_seen;
+}
+
+/* Whether this is the end. */
+static bool
+is_last(void)
+{
+    if (!is_armed)
+        return false;
+    n_seen++;
+    return n_left-- == 0;
+}
+
+static void
+die(void)
+{
+    kill(getpid(), SIGKILL);
+    pause();
+}
+
+static int
+open_and_count(int fd, const char *path, int how, unsigned mode)
+{
+    if ((how & O_CREAT) && is_last())
+        die();
+    return (int)syscall(SYS_openat, fd, path, how, mode);
+}
+
+int
+openat64(int fd, const char *path, int how, ...)
+{
+    va_list arguments;
+    unsigned mode = 0;
+
+    va_start(arguments, how);
+    if (how & O_CREAT)
+        mode = va_arg(arguments, unsigned);
+    va_end(arguments);
+    return open_and_count(fd, path, how, mode);
+}
+
+/* Others wake their threads by it, which a sanitizer has to see. */
+static ssize_t
+write_next(int fd, const void *bytes, size_t n_bytes)
+{
+    ssize_t (*next)(int, const void *, size_t);
+
+    *(void **)&next = dlsym(RTLD_NEXT, "write");
+    return next(fd, bytes, n_bytes);
+}
+
+ssize_t
+write(int fd, const void *bytes, size_t n_bytes)
+{
+    struct stat stat;
+
+    if (is_armed && fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) &&
+        is_last()) {
+        syscall(SYS_write, fd, bytes, n_bytes / 2);
+        die();
+    }
+    return write_next(fd, bytes, n_bytes);
+}
+
+int
+fsync(int fd)
+{
+    if (is_last())
+        die();
+    return (int)syscall(SYS_fsync, fd);
+}
+
+int
+renameat(int from_fd, const char *from, int to_fd, const char *to)
+{
+    if (is_last())
+        die();
+    return (int)syscall(SYS_renameat, from_fd, from, to_fd, to);
+}
+
+int
+unlinkat(int fd, const char *path, int how)
+{
+    if (is_last())
+        die();
+    return (int)syscall(SYS_unlinkat, fd, path, how);
+}
+
+enum {
+    RANKS = 2,
+    CALLS_MAX = 60,
+    /* Of the room. */
+    PLACE_FOUND = 0, /* the content, by rank */
+    PLACE_CALLS = 2, /* of the victim's, once it has survived */
+};
+
+/* What the forked workers inherit. */
+static struct {
+    unsigned number; /* of the round */
+    uint32_t victim;
+    unsigned n_calls;
+    uint64_t before; /* a content; 0: there is none */
+    uint64_t tried;
+} round_now;
+
+/* On some rank a replica, and something of its own. */
+static const struct hoop_shape shapes[] = {{2, {50, 3}}, {1, {1000}}};
+static const struct hoop_sharding shardings[] = {{.dims = {{1, {1}}}},
+                                                 {.is_uneven = false}};
+static const char *const names[] = {"cut", "replica"};
+
+static int
+save(hoop_mesh_t *mesh, uint64_t content, enum hoop_status *out_status)
+{
+    struct hoop_named_dtensor tensors[COUNT_OF(names)];
+
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        const struct hoop_tensor_spec spec = {mesh, shardings[i], NULL};
+
+        tensors[i] = (struct hoop_named_dtensor){
+            names[i],
+            case_tensor(HOOP_FLOAT64, &shapes[i], &spec, content + i)};
+        WORKER_CHECK(tensors[i].dtensor);
+    }
+    *out_status = hoop_checkpoint_save(case_folder, tensors, COUNT_OF(names));
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        hoop_dtensor_free(tensors[i].dtensor);
+    return 0;
+}
+
+/* All tensors are of one of the two contents. */
+static int
+load(const struct worker *worker, hoop_mesh_t *mesh)
+{
+    uint64_t found = 0;
+
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        const struct hoop_tensor_spec spec = {mesh, shardings[i], NULL};
+        hoop_dtensor_t *dtensor = NULL;
+
+        WORKER_CHECK(hoop_checkpoint_load(case_folder, names[i], &spec,
+                                          &dtensor) == HOOP_OK);
+        const uint64_t content = case_is(dtensor, round_now.tried + i)
+                                     ? round_now.tried
+                                     : round_now.before;
+        WORKER_CHECK(case_is(dtensor, content + i));
+        WORKER_CHECK(i == 0 || content == found);
+        found = content;
+        hoop_dtensor_free(dtensor);
+    }
+    room_set(worker, PLACE_FOUND + worker->index, found);
+    return 0;
+}
+
+static int
+kill_body(const struct worker *worker)
+{
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    enum hoop_status status = HOOP_OK;
+    char job[32];
+
+    snprintf(job, sizeof(job), "kill-%u", round_now.number);
+    options.job = job;
+    WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    hoop_mesh_t *mesh = case_mesh(session, 1, RANKS, NULL);
+    WORKER_CHECK(mesh);
+    if (round_now.before != 0 && load(worker, mesh) != 0)
+        return 1;
+    if (worker->index == round_now.victim)
+        kill_after_calls(round_now.n_calls);
+    WORKER_CHECK(save(mesh, round_now.tried + 10, &status) == 0);
+    if (worker->index == round_now.victim) {
+        room_set(worker, PLACE_CALLS, kill_never());
+        WORKER_CHECK(status == HOOP_OK);
+    }
+    /* The other one cannot know how it went. */
+    WORKER_CHECK(status == HOOP_OK || status == HOOP_E_PEER_LOST);
+    hoop_mesh_free(mesh);
+    hoop_leave(session);
+    return 0;
+}
+
+/* One pair of processes. Returns whether the victim has lived to the end. */
+static bool
+round_run(void)
+{
+    uint64_t room[WORKERS_ROOM];
+
+    round_now.number++;
+    assert_int_equal(workers_run(hoopd.address, RANKS, kill_body, room), 0);
+    assert_int_equal(room[PLACE_FOUND], room[PLACE_FOUND + 1]);
+    if (round_now.before != 0)
+        round_now.before = room[PLACE_FOUND];
+    else
+        round_now.before = round_now.tried + 10; /* the first is let live */
+    round_now.tried += 10;
+    return room[PLACE_CALLS] != 0;
+}
+
+/* Each round finds what that before has left. */
+static void
+kill_everywhere(uint32_t victim, unsigned n_calls_least)
+{
+    bool has_lived = false;
+
+    round_now.victim = victim;
+    round_now.n_calls = CALLS_MAX;
+    assert_true(round_run());
+    for (unsigned n = 0; !has_lived; n++) {
+        assert_true(n < CALLS_MAX);
+        round_now.n_calls = n;
+        has_lived = round_run();
+        assert_true(n >= n_calls_least || !has_lived);
+    }
+    /* Nothing is left of all the others. */
+    assert_int_equal(case_count_files(case_folder, ".part"), RANKS);
+    assert_int_equal(case_count_files(case_folder, ""), RANKS + 2);
+    assert_int_equal(hoop_checkpoint_verify(case_folder), HOOP_OK);
+}
+
+static void
+save_killed_anywhere_on_the_first_rank_is_whole_or_not_there(void **state)
+{
+    (void)state;
+    kill_everywhere(0, 12);
+}
+
+static void
+save_killed_anywhere_on_another_rank_is_whole_or_not_there(void **state)
+{
+    (void)state;
+    kill_everywhere(1, 4);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            save_killed_anywhere_on_the_first_rank_is_whole_or_not_there),
+        cmocka_unit_test(
+            save_killed_anywhere_on_another_rank_is_whole_or_not_there),
+    };
+
+    return cmocka_run_group_tests(tests, case_setup, case_teardown);
+}

@@ -1,0 +1,26 @@
+/*
+ * tests/integration/network/fork_fails.c - a system that has no process left, once
+ *
+ * To be preloaded: of the calls of fork() in a process, and those before it in
+ * its ancestors since the last exec(), the one with the number FORK_FAILS_AT fails.
+ */
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+__attribute__((visibility("default"))) pid_t
+fork(void)
+{
+    static long n_calls;
+    const char *at = getenv("FORK_FAILS_AT");
+    pid_t (*next)(void) = NULL;
+
+    if (at && ++n_calls == strtol(at, NULL, 10)) {
+        errno = EAGAIN;
+        return -1;
+    }
+    *(void **)&next = dlsym(RTLD_NEXT, "fork");
+    return next();
+}

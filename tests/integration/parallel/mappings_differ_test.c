@@ -1,0 +1,439 @@
+/*
+ * tests/integration/parallel/mappings_differ_test.c - wrong calls of some ranks
+ *
+ * Where ranks differ, each is told once; where one alone is wrong, the others
+ * hear of it by its next call, its end or their deadline; where one is gone,
+ * it is named. Nobody hangs, nothing is handed out.
+ */
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "check.h"
+#include "integration/parallel/mapping_cases.h"
+#include "ranks.h"
+
+enum {
+    RANKS_ALL = 4,
+    N_VALUES = 256,
+    N_PASSAGES_MAX = 64,
+    SHORT_MS = 1000,
+    N_BARRIERS = 2, /* by the second one all have been told */
+};
+
+/* Far below an operation's deadline, which is 20 s; a sanitizer is slow. */
+static const uint64_t TOLD_AFTER_NS = 10000000000;
+
+static int64_t values[N_VALUES];
+
+static bool
+says(const char *phrase)
+{
+    if (strstr(hoop_error_text(), phrase))
+        return true;
+    fprintf(stderr, "\"%s\" is not in \"%s\"\n", phrase, hoop_error_text());
+    return false;
+}
+
+static bool
+names(const struct rank *rank, uint32_t culprit)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "rank %u (host:%d)", culprit,
+             (int)rank->pids[culprit]);
+    return says(name);
+}
+
+static struct hoop_tensor
+table_of(size_t n_rows, size_t n_columns)
+{
+    return (struct hoop_tensor){
+        .data = values, .dtype = HOOP_INT64, .shape = {2, {n_rows, n_columns}}};
+}
+
+static bool
+stays_here(enum effect effect)
+{
+    return effect == EFFECT_SAME || effect == EFFECT_CUT_LAST ||
+           effect == EFFECT_CUT_FIRST;
+}
+
+/* How the last rank's call differs. */
+enum difference {
+    DIFFERENT_DTYPE,
+    DIFFERENT_SHAPE,
+    DIFFERENT_LISTS, /* each fits its tensor */
+    DIFFERENT_LIST,  /* it alone has one */
+    DIFFERENT_FUNCTION,
+    N_DIFFERENCES,
+};
+
+static bool
+can_differ(const struct mapping_case *mapping_case, enum difference difference)
+{
+    switch (difference) {
+    case DIFFERENT_DTYPE:
+    case DIFFERENT_SHAPE:
+        return true;
+    case DIFFERENT_LISTS:
+        return mapping_case_takes_sizes(mapping_case);
+    case DIFFERENT_LIST:
+        return mapping_case_takes_sizes(mapping_case) || mapping_case->splits;
+    case DIFFERENT_FUNCTION:
+        return mapping_case->effect == EFFECT_JOIN_FIRST ||
+               mapping_case->effect == EFFECT_SUM_CUT_FIRST ||
+               mapping_case->effect == EFFECT_SP2HP;
+    case N_DIFFERENCES:
+        break;
+    }
+    return false;
+}
+
+/* Of the same collective, and the same tensor. */
+static const struct mapping_case *
+other_than(const struct mapping_case *mapping_case)
+{
+    return mapping_case_find(
+        mapping_case->effect == EFFECT_JOIN_FIRST ? "tp_gather_last"
+        : mapping_case->effect == EFFECT_SP2HP    ? "all_to_all_rows forward"
+                                                  : "tp_reduce_scatter_last");
+}
+
+/* Lists of two ranks' worth of rows, of which the last rank's are others; what
+ * a rank has fits its own. */
+static void
+lists_fill(const struct rank *rank,
+           const struct mapping_case *mapping_case,
+           enum difference difference,
+           size_t *list)
+{
+    const bool is_odd = rank->rank == rank->size - 1;
+
+    for (uint32_t i = 0; i < rank->size; i++)
+        list[i] = 2;
+    if (difference != DIFFERENT_LISTS || !is_odd)
+        return;
+    if (mapping_case->effect == EFFECT_JOIN_FIRST) {
+        list[0] = 1;
+        return;
+    }
+    list[0] = 1;
+    list[rank->size - 1] = 3;
+}
+
+/* Its status; a rank may have had all it wanted before it could know. */
+static enum hoop_status
+call_differing(struct rank *rank,
+               const struct mapping_case *mapping_case,
+               enum difference difference)
+{
+    const size_t n = rank->size;
+    const bool is_odd = rank->rank == n - 1;
+    const bool has_list = difference == DIFFERENT_LISTS ||
+                          (difference == DIFFERENT_LIST && is_odd);
+    const bool joins = mapping_case->effect == EFFECT_JOIN_FIRST && has_list;
+    struct hoop_tensor x = table_of(joins ? 2 : 2 * n, 2 * n);
+    struct hoop_tensor out = {.data = NULL};
+    size_t list[RANKS_ALL];
+    const struct hoop_rows rows = {.sizes = list};
+    const struct hoop_row_splits splits = {.input = list, .output = list};
+    const struct redistribute_call_arguments call = {
+        .tensor = &x,
+        .out = &out,
+        .rows = has_list ? &rows : NULL,
+        .splits = has_list ? &splits : NULL,
+        .comm = rank->comm,
+    };
+
+    lists_fill(rank, mapping_case, difference, list);
+    if (difference == DIFFERENT_DTYPE && is_odd)
+        x.dtype = HOOP_FLOAT64;
+    if (difference == DIFFERENT_SHAPE && is_odd)
+        x.shape = (struct hoop_shape){2, {4 * n, n}};
+    if (difference == DIFFERENT_FUNCTION && is_odd)
+        mapping_case = other_than(mapping_case);
+    const enum hoop_status status =
+        mapping_case_run_started(mapping_case, &call);
+    hoop_tensor_free(&out);
+    return status;
+}
+
+/* Each is told once, here or by its next call, and then all goes on. */
+static int
+one_difference(struct rank *rank,
+               const struct mapping_case *mapping_case,
+               enum difference difference)
+{
+    const uint64_t begin_ns = clock_now_ns();
+    unsigned n_told = 0;
+
+    for (unsigned i = 0; i <= N_BARRIERS; i++) {
+        const enum hoop_status status =
+            i == 0 ? call_differing(rank, mapping_case, difference)
+                   : hoop_barrier(rank->comm);
+
+        RANK_CHECK(status == HOOP_OK || status == HOOP_E_MISMATCH);
+        if (status == HOOP_E_MISMATCH) {
+            n_told++;
+            RANK_CHECK(says("rank ") && says("called"));
+        }
+    }
+    RANK_CHECK(n_told == 1);
+    RANK_CHECK(clock_now_ns() - begin_ns < TOLD_AFTER_NS);
+    return 0;
+}
+
+static int
+differences_body(struct rank *rank)
+{
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    for (size_t i = 0; i < n_mapping_cases; i++) {
+        if (stays_here(mapping_cases[i].effect))
+            continue;
+        for (enum difference k = 0; k < N_DIFFERENCES; k++) {
+            if (can_differ(&mapping_cases[i], k) &&
+                one_difference(rank, &mapping_cases[i], k) != 0) {
+                fprintf(stderr, "%s, difference %d\n", mapping_cases[i].name,
+                        (int)k);
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+static void
+ranks_that_differ_are_all_told_once(void **state)
+{
+    (void)state;
+    for (uint32_t size = 2; size <= RANKS_ALL; size++)
+        assert_int_equal(ranks_run(&(struct ranks_options){
+                             .size = size,
+                             .body = differences_body,
+                             .is_checked = size == 3,
+                         }),
+                         0);
+}
+
+/* Rank 0 sends so many rows to rank 1, who expects so many. */
+static const size_t inconsistent[][2] = {{2, 3}, {3, 2}, {0, 2}, {2, 0}};
+
+static int
+splits_body(struct rank *rank)
+{
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    for (size_t i = 0; i < COUNT_OF(inconsistent); i++) {
+        const uint64_t begin_ns = clock_now_ns();
+        size_t input[RANKS_ALL] = {1, 1, 1, 1};
+        size_t output[RANKS_ALL] = {1, 1, 1, 1};
+        const struct hoop_row_splits splits = {input, output};
+        struct hoop_tensor out = {.data = NULL};
+        unsigned n_told = 0;
+
+        if (rank->rank == 0)
+            input[1] = inconsistent[i][0];
+        if (rank->rank == 1)
+            output[0] = inconsistent[i][1];
+        const struct hoop_tensor x =
+            table_of(rank->size - 1 + (rank->rank == 0 ? input[1] : 1), 3);
+        enum hoop_status status =
+            hoop_all_to_all_rows_forward(&x, &out, &splits, rank->comm);
+        RANK_CHECK(status == HOOP_OK || !out.data);
+        for (unsigned k = 0; k <= N_BARRIERS; k++) {
+            RANK_CHECK(status == HOOP_OK || status == HOOP_E_MISMATCH);
+            if (status == HOOP_E_MISMATCH) {
+                n_told++;
+                RANK_CHECK(names(rank, 0) && names(rank, 1));
+                RANK_CHECK(says("alltoallv") && says("which sends"));
+            }
+            if (k < N_BARRIERS)
+                status = hoop_barrier(rank->comm);
+        }
+        RANK_CHECK(n_told == 1);
+        RANK_CHECK(clock_now_ns() - begin_ns < TOLD_AFTER_NS);
+        hoop_tensor_free(&out);
+    }
+    return 0;
+}
+
+static void
+splits_that_do_not_agree_are_told_to_both(void **state)
+{
+    (void)state;
+    for (uint32_t size = 2; size <= RANKS_ALL; size++)
+        assert_int_equal(ranks_run_all(size, splits_body), 0);
+}
+
+/* The last rank's rows do not fit its tensor: it has not called. */
+static enum hoop_status
+gather_misfit(struct rank *rank, struct hoop_tensor *out)
+{
+    const size_t sizes[RANKS_ALL] = {2, 2, 2, 2};
+    const struct hoop_rows rows = {.sizes = sizes};
+    const struct hoop_tensor x =
+        table_of(rank->rank == rank->size - 1 ? 3 : 2, 5);
+
+    return hoop_tp_gather_first(&x, out, &rows, rank->comm);
+}
+
+static int
+alone_then_next_body(struct rank *rank)
+{
+    const bool is_odd = rank->rank == rank->size - 1;
+    struct hoop_tensor out = {.data = NULL};
+    enum hoop_status status = gather_misfit(rank, &out);
+
+    if (is_odd) {
+        RANK_CHECK(status == HOOP_E_INVALID);
+        RANK_CHECK(says("has 3 rows, but the sizes give 2 to this rank"));
+        status = hoop_barrier(rank->comm);
+    }
+    RANK_CHECK(status == HOOP_E_MISMATCH && !out.data);
+    RANK_CHECK(says("allgatherv #") && says("barrier #"));
+    RANK_CHECK(names(rank, rank->size - 1));
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    return 0;
+}
+
+static void
+wrong_alone_is_told_to_the_others_by_its_next_call(void **state)
+{
+    (void)state;
+    for (uint32_t size = 2; size <= RANKS_ALL; size++)
+        assert_int_equal(ranks_run_all(size, alone_then_next_body), 0);
+}
+
+/* ... or by the deadline, when it does nothing more; or by its end. */
+static int
+alone_then_nothing_body(struct rank *rank)
+{
+    struct hoop_tensor out = {.data = NULL};
+    const bool *leaves = rank->input;
+
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    if (!*leaves)
+        hoop_comm_set_timeout(rank->comm, SHORT_MS);
+    const enum hoop_status status = gather_misfit(rank, &out);
+    if (rank->rank == rank->size - 1) {
+        RANK_CHECK(status == HOOP_E_INVALID);
+        if (!*leaves)
+            room_await(rank, 0, rank->size - 1);
+        return 0;
+    }
+    RANK_CHECK(status == (*leaves ? HOOP_E_PEER_LOST : HOOP_E_TIMEOUT));
+    RANK_CHECK(names(rank, rank->size - 1) && says("allgatherv #"));
+    RANK_CHECK(!out.data);
+    room_add(rank, 0);
+    return 0;
+}
+
+static void
+wrong_alone_is_told_to_the_others_by_deadline_or_end(void **state)
+{
+    static const bool ways[] = {false, true};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(ways); i++)
+        assert_int_equal(ranks_run(&(struct ranks_options){
+                             .size = 2,
+                             .body = alone_then_nothing_body,
+                             .input = &ways[i],
+                         }),
+                         0);
+}
+
+/* What has been started waits for a rank that has not, and is then gone. */
+static int
+end_started(struct rank *rank, hoop_op_t **ops, struct hoop_tensor *outs)
+{
+    const uint32_t culprit = rank->size - 1;
+
+    for (size_t i = 0; i < n_mapping_cases; i++) {
+        if (ops[i]) {
+            RANK_CHECK(hoop_wait(ops[i], HOOP_FOREVER) == HOOP_E_PEER_LOST);
+            RANK_CHECK(names(rank, culprit));
+        }
+        /* It has its memory whatever comes. */
+        RANK_CHECK(!ops[i] || outs[i].data);
+        hoop_tensor_free(&outs[i]);
+    }
+    return 0;
+}
+
+static int
+call_without(struct rank *rank,
+             const struct mapping_case *mapping_case,
+             const struct hoop_tensor *x)
+{
+    struct hoop_tensor out = {.data = NULL};
+    const struct redistribute_call_arguments call = {
+        .tensor = x, .out = &out, .comm = rank->comm};
+    const enum hoop_status status = mapping_case_run(mapping_case, &call);
+
+    if (stays_here(mapping_case->effect)) {
+        RANK_CHECK(status == HOOP_OK && out.data);
+        hoop_tensor_free(&out);
+        return 0;
+    }
+    RANK_CHECK(status == HOOP_E_PEER_LOST);
+    RANK_CHECK(names(rank, rank->size - 1));
+    RANK_CHECK(!out.data && out.shape.n_dims == 0);
+    return 0;
+}
+
+static int
+killed_body(struct rank *rank)
+{
+    const struct hoop_tensor x = table_of(2 * rank->size, 2 * rank->size);
+    struct hoop_tensor outs[N_PASSAGES_MAX] = {{.data = NULL}};
+    hoop_op_t *ops[N_PASSAGES_MAX] = {NULL};
+
+    RANK_CHECK(n_mapping_cases <= N_PASSAGES_MAX);
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    if (rank->rank == rank->size - 1) {
+        room_await(rank, 10, rank->size - 1);
+        kill(getpid(), SIGKILL);
+    }
+    for (size_t i = 0; i < n_mapping_cases; i++) {
+        const struct redistribute_call_arguments call = {
+            .tensor = &x, .out = &outs[i], .comm = rank->comm};
+
+        if (mapping_case_has_start(&mapping_cases[i]) &&
+            !stays_here(mapping_cases[i].effect))
+            RANK_CHECK(mapping_case_start(&mapping_cases[i], &call, &ops[i]) ==
+                       HOOP_OK);
+    }
+    room_add(rank, 10);
+    int failure = end_started(rank, ops, outs);
+    for (size_t i = 0; i < n_mapping_cases && failure == 0; i++)
+        failure = call_without(rank, &mapping_cases[i], &x);
+    return failure;
+}
+
+static void
+peer_that_is_gone_is_named_by_each_function(void **state)
+{
+    (void)state;
+    for (uint32_t size = 2; size <= RANKS_ALL; size++)
+        assert_int_equal(ranks_run_all(size, killed_body), 0);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks_that_differ_are_all_told_once),
+        cmocka_unit_test(splits_that_do_not_agree_are_told_to_both),
+        cmocka_unit_test(wrong_alone_is_told_to_the_others_by_its_next_call),
+        cmocka_unit_test(wrong_alone_is_told_to_the_others_by_deadline_or_end),
+        cmocka_unit_test(peer_that_is_gone_is_named_by_each_function),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,31 @@
+/*
+ * tests/integration/pipeline/small_sockets.c - TCP that holds one segment
+ *
+ * Linked in with --wrap=socket: whatever a program opens, and accepts, has the
+ * smallest buffers that the kernel gives, in which a single segment of 500 bytes
+ * fits together with what the kernel keeps beside it.
+ */
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+int
+__real_socket(int domain, int type, int protocol);
+int
+__wrap_socket(int domain, int type, int protocol);
+
+int
+__wrap_socket(int domain, int type, int protocol)
+{
+    static const int segment = 500;
+    static const int least = 1;
+    const int fd = __real_socket(domain, type, protocol);
+
+    if (fd >= 0 && (type & SOCK_STREAM)) {
+        setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &segment, sizeof(segment));
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &least, sizeof(least));
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &least, sizeof(least));
+    }
+    return fd;
+}

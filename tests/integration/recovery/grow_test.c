@@ -1,0 +1,709 @@
+/* tests/integration/recovery/grow_test.c - newcomers take the places of the dead */
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "hoop/control.h"
+
+#include "base/clock.h"
+#include "check.h"
+#include "integration/daemon.h"
+
+enum {
+    MEMBERS = 3,
+    GROW_MS = 30000,
+    SHORT_MS = 1000,
+    /* One that is there is in it by then; the other has died. */
+    HALF_MS = 6000,
+    LOOK_US = 2000,
+
+    KEY_MAX = 64,
+
+    /* Of the room. */
+    PLACE_JOINED = 0,
+    PLACE_SHRUNK = 1,
+    PLACE_GROWN = 2, /* how many are in it */
+    PLACE_VICTIM = 3,
+    PLACE_DEAD = 4,
+};
+
+static void
+count(const struct worker *worker, uint32_t place)
+{
+    __atomic_fetch_add(&worker->room[place], 1, __ATOMIC_SEQ_CST);
+}
+
+static int
+grown_use(const struct worker *worker, hoop_comm_t *grown, uint32_t size)
+{
+    hoop_comm_t *part = NULL;
+    const uint32_t ranks[] = {2, 0};
+    const uint32_t rank = hoop_comm_rank(grown);
+
+    WORKER_CHECK(hoop_comm_size(grown) == size);
+    if (worker_allreduce(grown, 5000) != 0)
+        return 1;
+    if (rank != 1 && size == 3) {
+        WORKER_CHECK(hoop_comm_create(hoop_comm_session(grown), ranks, 2,
+                                      &part) == HOOP_OK);
+        if (worker_allreduce(part, 5000) != 0)
+            return 1;
+        hoop_comm_free(part);
+    }
+    WORKER_CHECK(hoop_barrier(grown) == HOOP_OK);
+    count(worker, PLACE_GROWN);
+    return 0;
+}
+
+/* Workers 0 and 2 stay, 1 dies, 3 comes. */
+static int
+newcomer_body(const struct worker *worker)
+{
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+
+    room_await(worker, PLACE_SHRUNK);
+    options.rank = NULL;
+    options.world_size = MEMBERS;
+    WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    WORKER_CHECK(hoop_comm_rank(hoop_world(session)) == 2);
+    if (grown_use(worker, hoop_world(session), 3) != 0)
+        return 1;
+    hoop_leave(session);
+    return 0;
+}
+
+static int
+replaced_body(const struct worker *worker)
+{
+    hoop_session_t *session = NULL;
+    hoop_comm_t *shrunk = NULL;
+    hoop_comm_t *grown = NULL;
+
+    if (worker->index == 3)
+        return newcomer_body(worker);
+    if (worker_join(worker, MEMBERS, PLACE_JOINED, &session) != 0)
+        return 1;
+    hoop_comm_t *world = hoop_world(session);
+    if (worker_lose(worker, 1, world) != 0)
+        return 1;
+    WORKER_CHECK(hoop_comm_grow(world, 1, GROW_MS, &grown) == HOOP_E_PEER_LOST);
+    WORKER_CHECK(strstr(hoop_error_text(), "2 of 3 ranks are left"));
+    WORKER_CHECK(hoop_comm_shrink(world, &shrunk) == HOOP_OK);
+    /* Nobody is there. */
+    WORKER_CHECK(hoop_comm_grow(shrunk, 1, SHORT_MS, &grown) == HOOP_E_TIMEOUT);
+    WORKER_CHECK(hoop_barrier(shrunk) == HOOP_OK);
+    room_set(worker, PLACE_SHRUNK, 1);
+    WORKER_CHECK(hoop_comm_grow(shrunk, UINT32_MAX, GROW_MS, &grown) ==
+                 HOOP_E_INVALID);
+    /* Each may have another time left. */
+    WORKER_CHECK(hoop_comm_grow(shrunk, 1, GROW_MS + worker->index, &grown) ==
+                 HOOP_OK);
+    WORKER_CHECK(hoop_comm_rank(grown) == worker->index / 2);
+    if (grown_use(worker, grown, 3) != 0)
+        return 1;
+    WORKER_CHECK(hoop_barrier(shrunk) == HOOP_OK);
+    if (worker->index == 0)
+        hoop_comm_free(grown);
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+newcomer_takes_the_place_of_a_dead_rank(void **state)
+{
+    uint64_t room[WORKERS_ROOM];
+
+    (void)state;
+    assert_int_equal(workers_run(hoopd.address, 4, replaced_body, room), 0);
+    assert_int_equal(room[PLACE_GROWN], 3);
+}
+
+/* Two newcomers, one after the other: what has grown grows again. */
+static int
+late_body(const struct worker *worker)
+{
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    hoop_comm_t *grown = NULL;
+
+    room_await(worker, PLACE_SHRUNK);
+    options.rank = NULL;
+    options.world_size = MEMBERS;
+    WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    hoop_comm_t *world = hoop_world(session);
+    if (hoop_comm_size(world) == 2)
+        WORKER_CHECK(hoop_comm_grow(world, 1, GROW_MS, &grown) == HOOP_OK);
+    if (grown_use(worker, grown ? grown : world, 3) != 0)
+        return 1;
+    hoop_leave(session);
+    return 0;
+}
+
+static int
+again_body(const struct worker *worker)
+{
+    hoop_session_t *session = NULL;
+    hoop_comm_t *comm = NULL;
+
+    if (worker->index > 2)
+        return late_body(worker);
+    if (worker_join(worker, MEMBERS, PLACE_JOINED, &session) != 0)
+        return 1;
+    if (worker->index != 1)
+        kill(getpid(), SIGKILL);
+    WORKER_CHECK(hoop_barrier(hoop_world(session)) == HOOP_E_PEER_LOST);
+    hoop_comm_t *all = hoop_world(session);
+    WORKER_CHECK(hoop_comm_shrink(all, &comm) == HOOP_OK);
+    /* One of the two may have been taken for a survivor still. */
+    while (hoop_comm_size(comm) > 1) {
+        hoop_comm_t *next = NULL;
+
+        WORKER_CHECK(hoop_barrier(comm) == HOOP_E_PEER_LOST);
+        WORKER_CHECK(hoop_comm_shrink(comm, &next) == HOOP_OK);
+        hoop_comm_free(comm);
+        comm = next;
+    }
+    room_set(worker, PLACE_SHRUNK, 1);
+    while (hoop_comm_size(comm) < 3) {
+        hoop_comm_t *grown = NULL;
+
+        WORKER_CHECK(hoop_comm_grow(comm, 1, GROW_MS, &grown) == HOOP_OK);
+        WORKER_CHECK(hoop_comm_rank(grown) == 0);
+        hoop_comm_free(comm);
+        comm = grown;
+    }
+    if (grown_use(worker, comm, 3) != 0)
+        return 1;
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+one_that_is_left_grows_twice(void **state)
+{
+    uint64_t room[WORKERS_ROOM];
+
+    (void)state;
+    assert_int_equal(workers_run(hoopd.address, 5, again_body, room), 0);
+    assert_int_equal(room[PLACE_GROWN], 3);
+}
+
+/* How many workers wait for the world that job "test" grows by, as the log tells.
+ */
+static int
+arrivals_await(unsigned n_unexpected_messages, const char *text)
+{
+    const uint64_t deadline_ns = clock_deadline_ns(GROW_MS);
+    char line[1024];
+
+    for (;;) {
+        FILE *log = fopen(hoopd.log_path, "re");
+        unsigned n_found = 0;
+
+        WORKER_CHECK(log && !clock_is_past(deadline_ns));
+        while (fgets(line, sizeof(line), log))
+            n_found += strstr(line, text) != NULL;
+        fclose(log);
+        if (n_found >= n_unexpected_messages)
+            return 0;
+        usleep(LOOK_US);
+    }
+}
+
+/* Of two, worker 1 dies, and 0 takes in two others, or those that are there in
+ * time. */
+static int
+remnant_grow(const struct worker *worker,
+             uint32_t timeout_ms,
+             hoop_session_t **out_session,
+             hoop_comm_t **out_grown)
+{
+    hoop_comm_t *shrunk = NULL;
+
+    if (worker_join(worker, 2, PLACE_JOINED, out_session) != 0)
+        return 1;
+    hoop_comm_t *world = hoop_world(*out_session);
+    if (worker_lose(worker, 1, world) != 0)
+        return 1;
+    WORKER_CHECK(hoop_comm_shrink(world, &shrunk) == HOOP_OK);
+    room_set(worker, PLACE_SHRUNK, 1);
+    WORKER_CHECK(hoop_comm_grow(shrunk, 2, timeout_ms, out_grown) == HOOP_OK);
+    return 0;
+}
+
+/* Kills it, and waits until the kernel has closed all that it had. */
+static int
+process_end(pid_t pid)
+{
+    struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, pid, 0),
+                         .events = POLLIN};
+
+    WORKER_CHECK(end.fd >= 0);
+    kill(pid, SIGKILL);
+    WORKER_CHECK(poll(&end, 1, GROW_MS) == 1);
+    close(end.fd);
+    return 0;
+}
+
+/* Worker 2 has a place and dies; of 3 and 4 both come in then. */
+static int
+heir_prepare(const struct worker *worker)
+{
+    if (worker->index == 2)
+        room_set(worker, PLACE_VICTIM, (uint64_t)getpid());
+    if (worker->index == 3) {
+        const pid_t victim = (pid_t)room_await(worker, PLACE_VICTIM);
+        char text[KEY_MAX];
+
+        snprintf(text, sizeof(text), ":%d at ", (int)victim);
+        WORKER_CHECK(victim > 0 && arrivals_await(1, text) == 0);
+        WORKER_CHECK(process_end(victim) == 0);
+        room_set(worker, PLACE_DEAD, 1);
+    }
+    if (worker->index == 4)
+        room_await(worker, PLACE_DEAD);
+    return 0;
+}
+
+/* Worker 0 stays, 1 dies. */
+static int
+heir_body(const struct worker *worker)
+{
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    hoop_comm_t *grown = NULL;
+
+    if (worker->index < 2) {
+        if (remnant_grow(worker, GROW_MS, &session, &grown) != 0)
+            return 1;
+    } else {
+        room_await(worker, PLACE_SHRUNK);
+        if (heir_prepare(worker) != 0)
+            return 1;
+        options.rank = NULL;
+        options.world_size = 2;
+        options.join_timeout_ms = GROW_MS;
+        WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    }
+    if (grown_use(worker, grown ? grown : hoop_world(session), 3) != 0)
+        return 1;
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+place_of_a_dead_newcomer_is_another_ones(void **state)
+{
+    uint64_t room[WORKERS_ROOM];
+
+    (void)state;
+    assert_int_equal(workers_run(hoopd.address, 5, heir_body, room), 0);
+    assert_int_equal(room[PLACE_GROWN], 3);
+}
+
+/* Worker 0 stays, 1 dies; 2 has a place and dies, 3 comes in then. */
+static int
+half_body(const struct worker *worker)
+{
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    hoop_comm_t *grown = NULL;
+
+    if (worker->index < 2) {
+        if (remnant_grow(worker, HALF_MS, &session, &grown) != 0)
+            return 1;
+    } else {
+        room_await(worker, PLACE_SHRUNK);
+        if (heir_prepare(worker) != 0)
+            return 1;
+        options.rank = NULL;
+        options.world_size = 2;
+        options.join_timeout_ms = GROW_MS;
+        WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+        WORKER_CHECK(hoop_comm_rank(hoop_world(session)) == 1);
+    }
+    if (grown_use(worker, grown ? grown : hoop_world(session), 2) != 0)
+        return 1;
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+newcomers_that_live_are_taken_in_without_the_dead(void **state)
+{
+    uint64_t room[WORKERS_ROOM];
+
+    (void)state;
+    assert_int_equal(workers_run(hoopd.address, 4, half_body, room), 0);
+    assert_int_equal(room[PLACE_GROWN], 2);
+}
+
+/* Nobody is lost: the members take in who comes while they wait. */
+static int
+intact_body(const struct worker *worker)
+{
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    hoop_comm_t *grown = NULL;
+
+    if (worker->index < 2) {
+        if (worker_join(worker, 2, PLACE_JOINED, &session) != 0)
+            return 1;
+        WORKER_CHECK(hoop_comm_grow(hoop_world(session), 1, GROW_MS, &grown) ==
+                     HOOP_OK);
+        WORKER_CHECK(hoop_comm_rank(grown) == worker->index);
+    } else {
+        WORKER_CHECK(arrivals_await(1, "is to grow from 2 to 3") == 0);
+        options.rank = NULL;
+        options.world_size = 2;
+        WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+        WORKER_CHECK(hoop_comm_rank(hoop_world(session)) == 2);
+    }
+    if (grown_use(worker, grown ? grown : hoop_world(session), 3) != 0)
+        return 1;
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+job_that_lost_nobody_grows(void **state)
+{
+    uint64_t room[WORKERS_ROOM];
+
+    (void)state;
+    assert_int_equal(workers_run(hoopd.address, 3, intact_body, room), 0);
+    assert_int_equal(room[PLACE_GROWN], 3);
+}
+
+/* hoopd says two to three: two come, then the third. */
+static int
+smaller_body(const struct worker *worker)
+{
+    const struct hoop_join_options options = {
+        .coordinator = worker->coordinator,
+        .job = "test",
+        .token = "secret",
+        .join_timeout_ms = GROW_MS,
+    };
+    hoop_session_t *session = NULL;
+    hoop_comm_t *grown = NULL;
+
+    setenv("HOOP_FAILURE_TIMEOUT", "30", 0);
+    if (worker->index == 2)
+        room_await_count(worker, PLACE_JOINED, 2);
+    WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    count(worker, PLACE_JOINED);
+    hoop_comm_t *world = hoop_world(session);
+    if (worker->index < 2) {
+        WORKER_CHECK(hoop_comm_size(world) == 2);
+        /* The third is there before. */
+        WORKER_CHECK(arrivals_await(1, "is full: 2 of 2") == 0);
+        WORKER_CHECK(hoop_comm_grow(world, 1, GROW_MS, &grown) == HOOP_OK);
+        WORKER_CHECK(hoop_comm_rank(grown) == hoop_comm_rank(world));
+    }
+    if (grown_use(worker, grown ? grown : world, 3) != 0)
+        return 1;
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+job_below_its_largest_size_grows(void **state)
+{
+    const char *const arguments[] = {
+        "--world-size", "3", "--world-size-min", "2", "--settle", "0.2", NULL};
+    uint64_t room[WORKERS_ROOM];
+
+    (void)state;
+    daemon_teardown(NULL);
+    daemon_start(&hoopd, arguments);
+    assert_int_equal(workers_run(hoopd.address, 3, smaller_body, room), 0);
+    assert_int_equal(room[PLACE_GROWN], 3);
+}
+
+/* Worker 2 wants rank 4 and comes first, 3 wants none, 4 wants 2. */
+static int
+wishes_body(const struct worker *worker)
+{
+    static const uint32_t wishes[] = {0, 0, 4, 3, 2};
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    hoop_comm_t *grown = NULL;
+
+    if (worker->index < 2) {
+        if (worker_join(worker, 2, PLACE_JOINED, &session) != 0)
+            return 1;
+        WORKER_CHECK(hoop_comm_grow(hoop_world(session), 3, GROW_MS, &grown) ==
+                     HOOP_OK);
+    } else {
+        WORKER_CHECK(arrivals_await(1, "is to grow from 2 to 5") == 0);
+        options.rank = worker->index == 3 ? NULL : &wishes[worker->index];
+        options.world_size = 5;
+        WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    }
+    hoop_comm_t *world = grown ? grown : hoop_world(session);
+    WORKER_CHECK(hoop_comm_rank(world) ==
+                 (worker->index < 2 ? worker->index : wishes[worker->index]));
+    if (grown_use(worker, world, 5) != 0)
+        return 1;
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+wishes_of_newcomers_are_honoured(void **state)
+{
+    uint64_t room[WORKERS_ROOM];
+
+    (void)state;
+    assert_int_equal(workers_run(hoopd.address, 5, wishes_body, room), 0);
+    assert_int_equal(room[PLACE_GROWN], 5);
+}
+
+/* Worker 2 wants ranks that it cannot have, one after the other, then none. */
+static int
+refused_body(const struct worker *worker)
+{
+    static const uint32_t member = 1;
+    static const uint32_t nowhere = 7;
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    hoop_comm_t *grown = NULL;
+
+    if (worker->index < 2) {
+        if (worker_join(worker, 2, PLACE_JOINED, &session) != 0)
+            return 1;
+        WORKER_CHECK(hoop_comm_grow(hoop_world(session), 2, GROW_MS, &grown) ==
+                     HOOP_OK);
+        WORKER_CHECK(hoop_comm_rank(grown) == worker->index);
+    } else {
+        WORKER_CHECK(arrivals_await(1, "is to grow from 2 to 4") == 0);
+        options.world_size = 8;
+        options.rank = &member;
+        if (worker->index == 2) {
+            WORKER_CHECK(hoop_join(&options, &session) == HOOP_E_EXISTS);
+            WORKER_CHECK(strstr(hoop_error_text(),
+                                "rank 1 is a member's: job \"test\" grows from "
+                                "2 to 4 ranks, and those who come have 2 to 3: "
+                                "give one of these as HOOP_RANK, or none"));
+            options.rank = &nowhere;
+            WORKER_CHECK(hoop_join(&options, &session) == HOOP_E_INVALID);
+            WORKER_CHECK(strstr(hoop_error_text(), "rank 7 is out of range"));
+            room_set(worker, PLACE_SHRUNK, 1);
+        }
+        room_await(worker, PLACE_SHRUNK);
+        options.rank = NULL;
+        WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    }
+    if (grown_use(worker, grown ? grown : hoop_world(session), 4) != 0)
+        return 1;
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+rank_of_a_member_is_refused_to_a_newcomer(void **state)
+{
+    uint64_t room[WORKERS_ROOM];
+
+    (void)state;
+    assert_int_equal(workers_run(hoopd.address, 4, refused_body, room), 0);
+    assert_int_equal(room[PLACE_GROWN], 4);
+}
+
+/* Workers 0 and 1 take in 2 and leave; 3 wants a job of that name, and of one
+ * rank: 2 takes it in. */
+static int
+kept_body(const struct worker *worker)
+{
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    hoop_comm_t *grown = NULL;
+
+    if (worker->index < 2) {
+        if (worker_join(worker, 2, PLACE_JOINED, &session) != 0)
+            return 1;
+        WORKER_CHECK(hoop_comm_grow(hoop_world(session), 1, GROW_MS, &grown) ==
+                     HOOP_OK);
+        WORKER_CHECK(hoop_barrier(grown) == HOOP_OK);
+        hoop_leave(session);
+        count(worker, PLACE_SHRUNK);
+        return 0;
+    }
+    options.rank = NULL;
+    options.world_size = worker->index == 2 ? 2 : 1;
+    if (worker->index == 2)
+        WORKER_CHECK(arrivals_await(1, "is to grow from 2 to 3") == 0);
+    else
+        room_await_count(worker, PLACE_SHRUNK, 2);
+    WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    hoop_comm_t *world = hoop_world(session);
+    if (worker->index == 2) {
+        WORKER_CHECK(hoop_barrier(world) == HOOP_OK);
+        WORKER_CHECK(hoop_comm_shrink(world, &grown) == HOOP_OK);
+        while (hoop_comm_size(grown) > 1) {
+            hoop_comm_t *next = NULL;
+
+            WORKER_CHECK(hoop_comm_shrink(grown, &next) == HOOP_OK);
+            hoop_comm_free(grown);
+            grown = next;
+        }
+        WORKER_CHECK(hoop_comm_grow(grown, 1, GROW_MS, &world) == HOOP_OK);
+    }
+    WORKER_CHECK(hoop_comm_rank(world) == worker->index - 2);
+    if (grown_use(worker, world, 2) != 0)
+        return 1;
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+name_is_kept_while_a_newcomer_lives(void **state)
+{
+    uint64_t room[WORKERS_ROOM];
+
+    (void)state;
+    assert_int_equal(workers_run(hoopd.address, 4, kept_body, room), 0);
+    assert_int_equal(room[PLACE_GROWN], 2);
+}
+
+/* Lines of the log with both texts. */
+static unsigned
+log_count(const char *text, const char *other)
+{
+    FILE *log = fopen(hoopd.log_path, "re");
+    unsigned n_found = 0;
+    char line[1024];
+
+    while (log && fgets(line, sizeof(line), log))
+        n_found += strstr(line, text) && strstr(line, other);
+    if (log)
+        fclose(log);
+    return n_found;
+}
+
+/* One job, of the name that users know, with those who live. */
+static int
+job_is_one(const struct worker *worker, uint32_t n_members, uint32_t n_lost)
+{
+    const struct hoop_control_options options = {
+        .coordinator = worker->coordinator, .job = "test", .token = "secret"};
+    const struct hoop_control_overview *overview = NULL;
+    const struct hoop_control_roster *roster = NULL;
+    hoop_control_t *control = NULL;
+
+    WORKER_CHECK(hoop_control_create(&options, &control) == HOOP_OK);
+    WORKER_CHECK(hoop_control_status(control, &overview) == HOOP_OK);
+    WORKER_CHECK(overview->n_jobs == 1);
+    WORKER_CHECK(strcmp(overview->jobs[0].name, "test") == 0);
+    WORKER_CHECK(overview->jobs[0].size == 3);
+    WORKER_CHECK(overview->jobs[0].n_members == n_members);
+    WORKER_CHECK(overview->jobs[0].n_lost == n_lost);
+    const uint64_t epoch = overview->jobs[0].epoch;
+    WORKER_CHECK(hoop_control_ranks(control, &roster) == HOOP_OK);
+    WORKER_CHECK(strcmp(roster->job.name, "test") == 0);
+    WORKER_CHECK(roster->job.epoch == epoch);
+    WORKER_CHECK(roster->n_ranks == 3);
+    hoop_control_destroy(control);
+    return 0;
+}
+
+/* Worker 2 comes to 0 and 1, then 1 dies, which is in two worlds. */
+static int
+told_body(const struct worker *worker)
+{
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    hoop_comm_t *left = NULL;
+    hoop_comm_t *world = NULL;
+    char victim[KEY_MAX];
+
+    if (worker->index < 2) {
+        if (worker_join(worker, 2, PLACE_JOINED, &session) != 0)
+            return 1;
+        WORKER_CHECK(hoop_comm_grow(hoop_world(session), 1, GROW_MS, &world) ==
+                     HOOP_OK);
+    } else {
+        WORKER_CHECK(arrivals_await(1, "is to grow from 2 to 3") == 0);
+        options.rank = NULL;
+        options.world_size = 2;
+        WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+        world = hoop_world(session);
+    }
+    if (worker->index == 1)
+        room_set(worker, PLACE_VICTIM, (uint64_t)getpid());
+    snprintf(victim, sizeof(victim), ":%u)",
+             (unsigned)room_await(worker, PLACE_VICTIM));
+    WORKER_CHECK(hoop_barrier(world) == HOOP_OK);
+    if (worker->index == 0)
+        WORKER_CHECK(job_is_one(worker, 3, 0) == 0);
+    WORKER_CHECK(hoop_barrier(world) == HOOP_OK);
+    /* Whoever dies just after a barrier may take the others' end of it along. */
+    count(worker, PLACE_GROWN);
+    if (worker->index == 1)
+        room_await_count(worker, PLACE_GROWN, 3);
+    if (worker_lose(worker, 1, world) != 0)
+        return 1;
+    /* The coordinator knows of the death in this world and in the first. */
+    WORKER_CHECK(hoop_comm_shrink(world, &left) == HOOP_OK);
+    WORKER_CHECK(hoop_comm_size(left) == 2);
+    if (worker->index == 0) {
+        WORKER_CHECK(hoop_comm_shrink(hoop_world(session), &world) == HOOP_OK);
+        WORKER_CHECK(hoop_comm_size(world) == 1);
+        WORKER_CHECK(job_is_one(worker, 2, 1) == 0);
+        WORKER_CHECK(log_count(" is lost: ", victim) == 1);
+        WORKER_CHECK(log_count("test+", "") == 0);
+    }
+    WORKER_CHECK(hoop_barrier(left) == HOOP_OK);
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+death_in_a_job_that_has_grown_is_told_once(void **state)
+{
+    (void)state;
+    assert_int_equal(workers_run(hoopd.address, 3, told_body, NULL), 0);
+    daemon_expect_log(&hoopd, "job \"test\" has ended");
+    assert_int_equal(log_count("leaves job", ""), 2);
+    assert_int_equal(log_count("job \"test\" has ended", ""), 1);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(newcomer_takes_the_place_of_a_dead_rank,
+                                        daemon_setup, daemon_teardown),
+        cmocka_unit_test_setup_teardown(one_that_is_left_grows_twice,
+                                        daemon_setup, daemon_teardown),
+        cmocka_unit_test_setup_teardown(
+            place_of_a_dead_newcomer_is_another_ones, daemon_setup,
+            daemon_teardown),
+        cmocka_unit_test_setup_teardown(
+            newcomers_that_live_are_taken_in_without_the_dead, daemon_setup,
+            daemon_teardown),
+        cmocka_unit_test_setup_teardown(job_that_lost_nobody_grows,
+                                        daemon_setup, daemon_teardown),
+        cmocka_unit_test_setup_teardown(job_below_its_largest_size_grows,
+                                        daemon_setup, daemon_teardown),
+        cmocka_unit_test_setup_teardown(wishes_of_newcomers_are_honoured,
+                                        daemon_setup, daemon_teardown),
+        cmocka_unit_test_setup_teardown(
+            rank_of_a_member_is_refused_to_a_newcomer, daemon_setup,
+            daemon_teardown),
+        cmocka_unit_test_setup_teardown(
+            death_in_a_job_that_has_grown_is_told_once, daemon_setup,
+            daemon_teardown),
+        cmocka_unit_test_setup_teardown(name_is_kept_while_a_newcomer_lives,
+                                        daemon_setup, daemon_teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
