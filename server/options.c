@@ -32,11 +32,11 @@ enum {
 };
 
 static const char description[] =
-    "The coordinator of hoop: workers join jobs by its address."
+    "The coordinator of hoop: workers join jobs at its address."
     "\v"
-    "Settings come from the command line, the environment and the file of "
-    "--config, the first of them that says something. --http none serves no "
-    "HTTP. SIGTERM and SIGINT answer what waits and end with exit code 0.";
+    "A setting is taken from the command line, else from the environment, else "
+    "from the file of --config. --http none serves no HTTP. On SIGTERM and "
+    "SIGINT, hoopd answers waiting requests and ends with exit code 0.";
 
 /* The table for argp, and the texts that it borrows. */
 struct option_table {
@@ -77,9 +77,10 @@ option_table_fill(struct option_table *table)
         .key = OPTION_KEY_UNTIL_EMPTY,
         .arg = "SECONDS",
         .flags = OPTION_ARG_OPTIONAL,
-        .doc = "write the address to standard output, and end with the last "
-               "member; where standard input is a pipe not before that is "
-               "closed, else when none has come within 60 s, or SECONDS",
+        .doc = "write the address to standard output, and end when the last "
+               "member has left; if standard input is a pipe, not before it "
+               "is closed, else also if no member has joined within 60 s, or "
+               "SECONDS",
     };
     table->rows[n_rows++] =
         (struct argp_option){.key = 'h', .flags = OPTION_HIDDEN};

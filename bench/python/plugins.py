@@ -135,11 +135,11 @@ def report(told, seconds, load):
     lines = [
         "# Tests on several ranks",
         "",
-        f"{told.tests} tests of {RANKS} ranks, each with one allreduce, by the plugin of hoop and by two others: seconds of the whole",
-        f"run of pytest, median over {told.rounds} rounds. Written by `bench/python/plugins.py`; do not edit.",
+        f"{told.tests} tests of {RANKS} ranks, each with one allreduce, are run by the plugin of hoop and by two others. The table has the",
+        f"seconds of the whole run of pytest, the median over {told.rounds} rounds. `bench/python/plugins.py` writes this page; do not edit it.",
         "",
         f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} processors, {platform.machine()}, Python "
-        f"{platform.python_version()}; load before: {load:.1f}, where more than there are processors is not idle; niceness {os.nice(0)}.",
+        f"{platform.python_version()}; load before: {load:.1f} (a machine is not idle if that is more than its processors); niceness {os.nice(0)}.",
         "",
         "| plugin | processes | tests | run | each test |",
         "|---|---|---:|---:|---:|",

@@ -109,9 +109,9 @@ def section(found, rounds, load):
     ).stdout.strip()
     versions = f"Python {sys.version.split()[0]}, mpi4py {importlib.metadata.version('mpi4py')}"
     yield TITLE
-    yield "\nMicroseconds for one allreduce of float32 in place, of numpy's arrays, between ranks that share"
-    yield "memory: the C call, the package hoop and mpi4py in turns, in the same loop, medians over rounds of"
-    yield "medians over batches. `bench/python/run.py` writes it."
+    yield "\nMicroseconds for one in-place allreduce of float32 in numpy arrays, between ranks that share memory. The C"
+    yield "call, the package hoop and mpi4py run in turns, in the same loop. The numbers are medians over rounds of"
+    yield "medians over batches. `bench/python/run.py` writes this section."
     yield from tables(found)
     yield f"\n{time.strftime('%Y-%m-%d %H:%M')}, {commit}, {rounds} rounds, load {load:.1f} before; {versions}."
 

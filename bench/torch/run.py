@@ -119,10 +119,11 @@ def section(found, rounds, load, torch_version):
         check=False,
     ).stdout.strip()
     yield TITLE
-    yield "\nThe backend `hoop` beside Gloo, of float32 between ranks that share memory, one thread each: both in the same"
-    yield "processes, in turns, medians over rounds of medians over batches, each as long as its slowest rank. Bytes are"
-    yield "those of the larger buffer. What DDP adds is a step less the step of the model alone, in the same turns; silent"
-    yield "is DDP with a hook that communicates nothing. The losses are compared. `bench/torch/run.py` writes it."
+    yield "\nThe backend `hoop` compared with Gloo, for float32 between ranks that share memory, with one thread each. Both run in"
+    yield "the same processes, in turns. The numbers are medians over rounds of medians over batches, and a batch lasts as long"
+    yield "as its slowest rank. Sizes are those of the larger buffer. What DDP adds is the time of a step minus that of a step of"
+    yield "the model alone, in the same turns; silent is DDP with a hook that communicates nothing. The losses are compared."
+    yield "`bench/torch/run.py` writes this section."
     for n, medians in found.items():
         yield from collectives(n, medians)
     yield from steps(found)

@@ -412,8 +412,9 @@ static const struct setting rows[SETTING_COUNT] = {
          .environment = "HOOP_HTTP_TLS",
          .option = "http-tls",
          .placeholder = "WHEN",
-         .help = "HTTP under TLS, as /metrics of a hoopd that has a token "
-                 "needs it for other hosts: on or off",
+         .help =
+             "serve HTTP under TLS; other hosts need it to read /metrics of "
+             "a hoopd that has a token: on or off",
          .default_text = "off",
          .choices = setting_choices_switches,
          .type = SETTING_TYPE_CHOICE,
@@ -460,7 +461,7 @@ static const struct setting rows[SETTING_COUNT] = {
          .environment = "HOOP_SETTLE",
          .option = "settle",
          .placeholder = "SECONDS",
-         .help = "how long to wait for more than the least world size",
+         .help = "how long to wait for more ranks than the least world size",
          .default_text = "1",
          .type = SETTING_TYPE_DURATION,
          .min = 1,
@@ -482,8 +483,8 @@ static const struct setting rows[SETTING_COUNT] = {
          .environment = "HOOP_DATA_DIR",
          .option = "data-dir",
          .placeholder = "PATH",
-         .help = "folder for what must survive hoopd: jobs, groups, keys; "
-                 "without it a new hoopd knows nothing of the previous one's",
+         .help = "folder for data that must survive hoopd: jobs, groups, keys; "
+                 "without it, a restarted hoopd has none of them",
          .type = SETTING_TYPE_TEXT,
          .max = LIMIT_SETTING - 1,
          .users = HOOPD},

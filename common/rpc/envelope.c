@@ -21,11 +21,11 @@ static const struct method methods[] = {
      METHOD_AT_ONCE, ROLE_WORKER, "leave the job in good order"},
     {METHOD_RENDEZVOUS_RENEW, "hoop.v1.Rendezvous/Renew", METHOD_REPEATS,
      METHOD_AT_ONCE, ROLE_WORKER,
-     "renew the lease, and say whom one hears when all are asked"},
+     "renew the lease, and say whom the caller hears when all are asked"},
     {METHOD_RENDEZVOUS_REPORT, "hoop.v1.Rendezvous/Report", METHOD_REPEATS,
      METHOD_AT_ONCE, ROLE_WORKER,
-     "report a member as lost, another or, where it cannot go on, itself; or "
-     "complain that one is not heard"},
+     "report another member as lost, or the caller itself if it cannot go "
+     "on; or complain that a member is not heard"},
     {METHOD_RENDEZVOUS_WATCH, "hoop.v1.Rendezvous/Watch", METHOD_READS,
      METHOD_LONG_POLL, ROLE_OPERATOR,
      "changes of the membership after a revision"},
@@ -68,7 +68,7 @@ static const struct method methods[] = {
      "what the survivors of a communicator agree on"},
     {METHOD_GROUPS_AWAITED, "hoop.v1.Groups/Awaited", METHOD_READS,
      METHOD_AT_ONCE, ROLE_WORKER,
-     "whom a join or an agreement of the member waits for"},
+     "for whom a join or an agreement of the member waits"},
 
     {METHOD_HEALTH_CHECK, "hoop.v1.Health/Check", METHOD_READS, METHOD_AT_ONCE,
      ROLE_ANYBODY, "SERVING or NOT_SERVING"},
@@ -77,8 +77,8 @@ static const struct method methods[] = {
      ROLE_METRICS, "all jobs of the coordinator"},
     {METHOD_STATUS_JOB, "hoop.v1.Status/Job", METHOD_READS, METHOD_LONG_POLL,
      ROLE_OPERATOR,
-     "one job: its members, epoch and store, at once; what its ranks are in, "
-     "within a second"},
+     "one job: its members, epoch and store, at once; which calls its ranks "
+     "are in, within a second"},
 
     {METHOD_AUTH_CHALLENGE, "hoop.v1.Auth/Challenge", METHOD_REPEATS,
      METHOD_AT_ONCE, ROLE_ANYBODY,

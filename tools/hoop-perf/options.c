@@ -35,24 +35,25 @@ const char *argp_program_version = "hoop-perf " VERSION_TEXT;
 static const char description[] =
     "Measure hoop's collectives the way nccl-tests does. Run it on every rank: "
     "hooprun -n 4 hoop-perf\v"
-    "Times are the slowest rank's; p50 and p99 are over the iterations. Sizes "
-    "take K, M and G. The exit code is 1 when an element was wrong or a call "
-    "failed.";
+    "Times are those of the slowest rank; p50 and p99 are over the iterations. "
+    "Sizes may end in K, M or G. The exit code is 1 if an element was wrong or "
+    "a call failed.";
 
 static const struct argp_option table[] = {
     {"op", 'o', "NAME[,NAME...]", 0,
      "allreduce (default), reduce, broadcast, allgather, reduce_scatter, "
-     "gather, scatter, alltoall, the last five also with a v behind, scan, "
-     "exscan, sendrecv, barrier, or all",
+     "gather, scatter, alltoall, scan, "
+     "exscan, sendrecv, barrier, or all; the five from allgather to alltoall "
+     "also as allgatherv and so on",
      0},
     {"min", KEY_MIN, "SIZE", 0, "smallest buffer (default: 8)", 0},
     {"max", KEY_MAX, "SIZE", 0, "largest buffer (default: 16M)", 0},
-    {"factor", KEY_FACTOR, "N", 0, "from size to size (default: 2)", 0},
+    {"factor", KEY_FACTOR, "N", 0,
+     "factor from one size to the next (default: 2)", 0},
     {"iters", 'i', "N", 0, "timed iterations (default: 20)", 0},
     {"warmup", 'w', "N", 0,
-     "iterations before them (default: 5); of a turn one, or with 0 that of "
-     "the "
-     "first turn alone",
+     "iterations before the timed ones (default: 5); with --algorithms one "
+     "before each turn, or with 0 before the first turn only",
      0},
     {"dtype", KEY_DTYPE, "TYPE", 0,
      "i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64 c64 c128 bool "
@@ -61,28 +62,31 @@ static const struct argp_option table[] = {
     {"reduce", KEY_REDUCE, "NAME", 0,
      "sum (default), product, min, max, bor, band, bxor, avg", 0},
     {"inplace", KEY_INPLACE, NULL, 0,
-     "one buffer for both sides, where the operation can", 0},
+     "use one buffer for input and output, if the operation can", 0},
     {"root", KEY_ROOT, "RANK", 0,
-     "of broadcast, reduce, gather and scatter (default: 0)", 0},
-    {"check", 'c', NULL, 0, "compare every element of one more run", 0},
+     "root of broadcast, reduce, gather and scatter (default: 0)", 0},
+    {"check", 'c', NULL, 0, "run once more and compare every element", 0},
     {"explain", KEY_EXPLAIN, NULL, 0,
      "print the algorithm chosen for each size and what it and the runner-up "
      "are estimated to take; measure nothing",
      0},
     {"algorithms", KEY_ALGORITHMS, "NAME[,NAME...]", 0,
-     "measure these algorithms in turns: auto (what hoop chooses), names, all, "
-     "or forced (all but auto)",
+     "measure these algorithms in turns: auto (the one that hoop chooses), "
+     "names, all, or forced (all but auto)",
      0},
-    {"rounds", KEY_ROUNDS, "N", 0, "turns of each (default: 11)", 0},
+    {"rounds", KEY_ROUNDS, "N", 0,
+     "number of turns of each algorithm (default: 11)", 0},
     {"tune", KEY_TUNE, "FILE", 0,
-     "add what each algorithm took to FILE, for HOOP_TUNING; measures all, and "
-     "of --op all those with a choice. Three runs at least",
+     "add the times of all algorithms to FILE, for HOOP_TUNING, which needs at "
+     "least three runs; --op all means all operations with a choice",
      0},
-    {"csv", KEY_CSV, "FILE", 0, "also write CSV; - is stdout, instead", 0},
-    {"json", KEY_JSON, "FILE", 0, "also write JSON; - is stdout, instead", 0},
+    {"csv", KEY_CSV, "FILE", 0,
+     "also write CSV to FILE; -: to standard output instead of the table", 0},
+    {"json", KEY_JSON, "FILE", 0,
+     "also write JSON to FILE; -: to standard output instead of the table", 0},
     {"inject-wrong", KEY_INJECT, "RANK:INDEX", 0,
-     "falsify this element of RANK's result before --check looks at it: a "
-     "test of the check itself",
+     "change this element of RANK's result before --check compares it, to "
+     "test the check itself",
      0},
     {0},
 };

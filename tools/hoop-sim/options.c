@@ -35,50 +35,57 @@ enum {
 const char *argp_program_version = "hoop-sim " VERSION_TEXT;
 
 static const char description[] =
-    "Tell what hoop's collectives would cost on a cluster: their plans are run "
-    "on a model of it. Nothing is sent, no coordinator is needed.\v"
-    "LIST: numbers separated by commas; 8..1K doubles, 8..64M:8 multiplies by "
-    "8; K, M and G are times 1024 each. Times are us; rates are GB/s (10^9 "
-    "bytes; 10 Gbit/s are 1.25), 0 is endless. The fastest algorithm is marked "
-    "*; ~ says that there were too many steps to follow each.";
+    "Tell what hoop's collectives would cost on a cluster, by running their "
+    "plans on a model of it. Nothing is sent, and no coordinator is needed.\v"
+    "A LIST is numbers separated by commas; 8..1K doubles, 8..64M:8 multiplies "
+    "by 8; K, M and G each multiply by another 1024. Times are in us, rates in "
+    "GB/s (10^9 bytes; 10 Gbit/s are 1.25); a rate of 0 means unlimited. The "
+    "fastest algorithm is marked *; ~ says that there were too many steps to "
+    "simulate each of them.";
 
 static const struct argp_option table[] = {
     {"op", 'o', "NAME[,NAME...]", 0,
      "allreduce (default), reduce, broadcast, allgather, reduce_scatter, "
      "gather, scatter, alltoall, scan, exscan, barrier, or all",
      0},
-    {"algorithm", 'a', "NAME[,NAME...]", 0, "only these (default: all)", 0},
+    {"algorithm", 'a', "NAME[,NAME...]", 0,
+     "simulate only these algorithms (default: all)", 0},
     {"ranks", 'n', "LIST", 0, "numbers of ranks (default: 2..1K:2)", 0},
     {"sizes", 's', "LIST", 0, "bytes of the larger buffer (default: 1K,1M,64M)",
      0},
-    {"element", KEY_ELEMENT, "BYTES", 0, "of one element (default: 4)", 0},
-    {"csv", KEY_CSV, "FILE", 0, "also write CSV; - is stdout, instead", 0},
+    {"element", KEY_ELEMENT, "BYTES", 0, "size of one element (default: 4)", 0},
+    {"csv", KEY_CSV, "FILE", 0,
+     "also write CSV to FILE; -: to standard output instead of the table", 0},
     {"svg", KEY_SVG, "FILE", 0,
-     "also draw time over ranks, or over sizes where ranks are one number", 0},
+     "also draw time over ranks, or over sizes if there is one number of ranks",
+     0},
     {0, 0, 0, 0, "The machine (default: 10 GbE):", 1},
     {"per-host", KEY_PER_HOST, "N", 0, "ranks on each host (default: 1)", 1},
-    {"processors", KEY_PROCESSORS, "N", 0, "of a host (default: 8)", 1},
+    {"processors", KEY_PROCESSORS, "N", 0,
+     "processors of each host (default: 8)", 1},
     {"overhead", KEY_OVERHEAD, "US", 0,
      "processor time of a message, at each end (default: 2)", 1},
-    {"send-overhead", KEY_SEND_OVERHEAD, "US", 0, "at the sender", 1},
-    {"receive-overhead", KEY_RECEIVE_OVERHEAD, "US", 0, "at the receiver", 1},
-    {"latency", KEY_LATENCY, "US", 0, "between hosts (default: 20)", 1},
+    {"send-overhead", KEY_SEND_OVERHEAD, "US", 0, "the same at the sender only",
+     1},
+    {"receive-overhead", KEY_RECEIVE_OVERHEAD, "US", 0,
+     "the same at the receiver only", 1},
+    {"latency", KEY_LATENCY, "US", 0, "latency between hosts (default: 20)", 1},
     {"latency-inside", KEY_LATENCY_INSIDE, "US", 0,
-     "within a host (default: 5)", 1},
+     "latency within a host (default: 5)", 1},
     {"link", KEY_LINK, "RATE", 0,
      "a host's network interface, each way (default: 1.25)", 1},
     {"link-inside", KEY_LINK_INSIDE, "RATE", 0,
-     "between two ranks of a host (default: 0)", 1},
+     "what connects two ranks of a host (default: 0)", 1},
     {"send", KEY_SEND, "RATE", 0,
-     "a processor, handing bytes to the kernel (default: 8)", 1},
+     "one processor passing bytes to the kernel (default: 8)", 1},
     {"receive", KEY_RECEIVE, "RATE", 0,
-     "a processor, taking bytes from it (default: 8)", 1},
-    {"copy", KEY_COPY, "RATE", 0, "a processor, copying (default: 10)", 1},
-    {"reduce", KEY_REDUCE, "RATE", 0, "a processor, combining (default: 20)",
-     1},
+     "one processor taking bytes from the kernel (default: 8)", 1},
+    {"copy", KEY_COPY, "RATE", 0, "one processor copying (default: 10)", 1},
+    {"reduce", KEY_REDUCE, "RATE", 0,
+     "one processor reducing received data (default: 20)", 1},
     {"wait", KEY_WAIT, "US", 0,
-     "what a rank that waits takes from others, each time, where ranks "
-     "outnumber processors (default: 4)",
+     "processor time that a waiting rank takes from the others when a message "
+     "wakes it, if there are more ranks than processors (default: 4)",
      1},
     {0},
 };

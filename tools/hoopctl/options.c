@@ -23,14 +23,17 @@ static const char description[] =
     "  ranks                   the members of a job\n"
     "  groups                  the groups of a job\n"
     "  store get KEY           print a value\n"
+    "  store wait KEY          print it as soon as the key exists\n"
     "  store set KEY VALUE     write a value\n"
+    "  store add KEY [N]       add N (default: 1) and print the sum\n"
     "  store list [PREFIX]     print keys\n"
-    "  store watch [PREFIX]    print what happens to them from now on\n"
+    "  store watch [PREFIX]    print changes of keys as they happen\n"
     "  store delete KEY        remove a key\n"
     "  health                  exit code 0 if the coordinator serves\n"
-    "  doctor                  what on this host is wrong for workers\n"
-    "  token ROLE              print a token that allows less, made of the\n"
-    "                          job's: operator, metrics; worker: its own\n"
+    "  doctor                  check whether workers could run on this host\n"
+    "  token ROLE              print the token of a role, made from the "
+    "job's:\n"
+    "                          operator, metrics, or worker (the job's own)\n"
     "\n"
     "Exit code 0, 1 if the answer is an error, 69 if there is no answer, 77 if "
     "the token is refused, 64 for a wrong command line.";
@@ -46,9 +49,9 @@ static const struct argp_option table[] = {
      "(default: 600)",
      0},
     {"peer", KEY_PEER, "HOST:PORT", 0,
-     "doctor: try both ways with the host on which --listen runs", 0},
+     "doctor: test both directions with the host on which --listen runs", 0},
     {"listen", KEY_LISTEN, "PORT", OPTION_ARG_OPTIONAL,
-     "doctor: wait for one that has --peer, on this port or one of a range "
+     "doctor: wait for a host that runs --peer, on this port or one of a range "
      "(default: HOOP_PORT or any)",
      0},
     {"json", 'J', NULL, 0, "print one JSON object", 0},

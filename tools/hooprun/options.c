@@ -42,11 +42,11 @@ static const char description[] =
     "environment (HOOP_RANK, HOOP_COORDINATOR, HOOP_TOKEN ...). The exit code "
     "is 0, or that of the first rank that failed, or 128 + the signal that "
     "ended it; 124 after --timeout.\n\n"
-    "What else can be set for workers (HOOP_TRANSPORT, HOOP_CODEC, HOOP_LOG "
-    "...) is in the environment, too: --settings lists it.";
+    "Workers read other settings from the environment, too (HOOP_TRANSPORT, "
+    "HOOP_CODEC, HOOP_LOG ...): --settings lists them.";
 
 static const char settings_description[] =
-    "What workers read in their environment, as in "
+    "Workers read these variables, for example with "
     "HOOP_CODEC=zstd hooprun -n 4 ./program:\v"
     "hooprun itself sets HOOP_COORDINATOR, HOOP_JOB, HOOP_RANK, "
     "HOOP_WORLD_SIZE and HOOP_ENDINGS, without --coordinator also HOOP_TOKEN, "
@@ -57,19 +57,19 @@ static const struct argp_option table[] = {
      "number of workers (required without hosts); also -np N", 0},
     {"np", KEY_NP, "N", OPTION_HIDDEN, NULL, 0},
     {"hosts", KEY_HOSTS, "HOST[:SLOTS],...", 0,
-     "run so many workers on each of these hosts, over ssh", 0},
+     "run SLOTS workers (default: 1) on each of these hosts, over ssh", 0},
     {"host", 'H', "HOSTS", OPTION_HIDDEN, NULL, 0},
     {"hostfile", KEY_HOSTFILE, "FILE", 0,
-     "the same with a line for each host: HOST slots=SLOTS", 0},
+     "read the hosts from a file with lines HOST slots=SLOTS", 0},
     {"machinefile", KEY_HOSTFILE, "FILE", OPTION_HIDDEN, NULL, 0},
     {"export", 'x', "NAME[=VALUE]", 0,
-     "a variable of the workers' environment, on other hosts, too", 0},
+     "set this variable for the workers, also on other hosts", 0},
     {"rsh", KEY_RSH, "COMMAND", 0,
      "what to run instead of ssh (default: HOOP_RSH or ssh)", 0},
     {"prefix", KEY_PREFIX, "DIR", 0,
-     "run DIR/bin/hooprun on other hosts (default: that in their PATH)", 0},
+     "run DIR/bin/hooprun on other hosts (default: hooprun in their PATH)", 0},
     {"wdir", KEY_WDIR, "DIR", 0,
-     "run the workers in this folder (default: as hooprun)", 0},
+     "run the workers in this folder (default: the current one)", 0},
     {"agent", KEY_AGENT, NULL, OPTION_HIDDEN, NULL, 0},
     {"coordinator", 'c', "HOST:PORT", 0,
      "use this coordinator instead of starting one", 0},
@@ -77,7 +77,7 @@ static const struct argp_option table[] = {
      0},
     {"timeout", 't', "SECONDS", 0, "end everything after this time", 0},
     {"nodes", KEY_NODES, "N", 0,
-     "let this machine play N nodes of consecutive ranks (HOOP_NODE)", 0},
+     "let this machine act as N nodes of consecutive ranks (HOOP_NODE)", 0},
     {"grace", KEY_GRACE, "SECONDS", 0,
      "time between SIGTERM and SIGKILL when ending workers (default: 5)", 0},
     {"on-exit", KEY_ON_EXIT, "WHAT", 0,
@@ -86,7 +86,7 @@ static const struct argp_option table[] = {
      "HOOP_ON_FAILURE is retry)",
      0},
     {"output", KEY_OUTPUT, "DIR", 0,
-     "write the lines of each rank to a file of its own as well", 0},
+     "also write the lines of each rank to a file of its own", 0},
     {"tls", KEY_TLS, NULL, 0, "encrypt all connections, as HOOP_TLS=on does",
      0},
     {"no-prefix", KEY_NO_PREFIX, NULL, 0,

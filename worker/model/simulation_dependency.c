@@ -1,6 +1,8 @@
 /*
  * model/simulation_dependency.c - finds the steps that a step depends on
  *
+ * The file has byte ranges and their overlaps, an index that finds the ranges
+ * of a round that overlap a given one, and the search through the rounds.
  * Earlier steps are searched from the newest round backwards. The search for
  * some bytes ends at a step that writes all of them, because that step has
  * waited for everything before it.

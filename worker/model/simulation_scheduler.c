@@ -1,4 +1,11 @@
-/* model/simulation_scheduler.c - simulates some rounds of an algorithm */
+/*
+ * model/simulation_scheduler.c - simulates some rounds of an algorithm
+ *
+ * A heap holds the steps that are ready, with the earliest start first. The
+ * scheduler takes one step at a time, works out when it ends, delivers its
+ * message, and makes the steps that depended on it ready. If the heap is empty
+ * before all steps have run, the plan has a deadlock.
+ */
 
 #include "model/simulation_scheduler.h"
 

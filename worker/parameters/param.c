@@ -1,4 +1,10 @@
-/* parameters/param.c - initialises parameters and compute specs */
+/*
+ * parameters/param.c - parameters: their layout, compute specs and names
+ *
+ * A parameter describes a tensor, or a distributed tensor whose layout it can
+ * change. The second part lists the parameters of a tree of modules by their
+ * full names.
+ */
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,10 @@
 /*
  * parameters/param_op.c - performs an operation with the hooks around it
  *
- * All operands are checked before any callback is called.
+ * Hooks and replacements of operations are lists of the calling thread. An
+ * operation collects its operands and checks all of them before any callback is
+ * called. It then calls the hooks of the thread's scopes around the callback of
+ * the newest replacement, or around its own.
  */
 
 #include "parameters/param_op.h"

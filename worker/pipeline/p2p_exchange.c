@@ -1,4 +1,12 @@
-/* pipeline/p2p_exchange.c - tensors to and from neighbours, as configured */
+/*
+ * pipeline/p2p_exchange.c - tensors to and from neighbours, as configured
+ *
+ * The first part starts transfers that the caller lists and waits for them:
+ * hoop_p2p_ops_batched(), hoop_p2p_ops_unbatched(), their variants with
+ * neighbours of another communicator, and hoop_p2p_wait(). The second part is
+ * the exchange with the settings of the communicator applied, on which
+ * hoop_p2p_communicate() and p2p_methods.c are built.
+ */
 
 #include "pipeline/p2p_exchange.h"
 

@@ -1,5 +1,10 @@
 /*
- * pipeline/pipeline.c - the communicators of a pipeline, and its current chunk
+ * pipeline/pipeline.c - a pipeline, and the messages between its stages
+ *
+ * A pipeline has the communicators of its stages and of their tensor-parallel
+ * ranks, and a current chunk. The messages are the nine exchanges of tensors
+ * with neighbours, the shapes that can be sent on their own, and the ring shift
+ * of one tensor.
  */
 
 #include "pipeline/pipeline.h"

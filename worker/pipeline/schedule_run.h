@@ -1,5 +1,5 @@
 /*
- * pipeline/schedule_run.h - the tensors that a stage holds during a run
+ * pipeline/schedule_run.h - the activations that a stage holds during a run
  *
  * Each tensor has one slot, found by kind, chunk and micro-batch. Its memory is
  * freed there: an input's after its backward, a sent tensor's when the send has

@@ -1,4 +1,9 @@
-/* pipeline/shard_gather.h - gathers received shares to whole tensors */
+/*
+ * pipeline/shard_gather.h - splits tensors into shares, and gathers them again
+ *
+ * Ranks that hold the same tensor may send one share each. The receivers gather
+ * the shares among each other.
+ */
 
 #ifndef PIPELINE_SHARD_GATHER_H
 #define PIPELINE_SHARD_GATHER_H

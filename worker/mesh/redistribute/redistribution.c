@@ -1,4 +1,11 @@
-/* mesh/redistribute/redistribution.c - plans how a tensor changes its layout */
+/*
+ * mesh/redistribute/redistribution.c - plans how a tensor changes its layout
+ *
+ * A request is checked first. The sequence of steps is then created, with the
+ * tilings that an exchange needs and a signature that all ranks compare. The
+ * rest answers questions about it: which part of the tensor a rank holds before
+ * a step, with whom it exchanges, and how many bytes it sends.
+ */
 
 #include "mesh/redistribute/redistribution.h"
 

@@ -1,4 +1,11 @@
-/* mesh/redistribute/transfer_plan.c - what a rank sends and receives in one step */
+/*
+ * mesh/redistribute/transfer_plan.c - what a rank sends in each step, and where
+ *
+ * The file has three parts: views, which are boxes of a tensor that can be
+ * packed and unpacked; the plan of one step, which says what a rank sends to
+ * and receives from each participant; and the buffers between which a rank's
+ * part moves from step to step.
+ */
 
 #include "mesh/redistribute/transfer_plan.h"
 

@@ -1,4 +1,9 @@
-/* pipeline/schedule/drawing.h - a schedule's timetable as a picture */
+/*
+ * pipeline/schedule/drawing.h - a schedule's timetable as text or as SVG
+ *
+ * hoop_schedule_print() in drawing.c checks a schedule, computes its timetable
+ * and calls one of these two.
+ */
 
 #ifndef PIPELINE_SCHEDULE_DRAWING_H
 #define PIPELINE_SCHEDULE_DRAWING_H
