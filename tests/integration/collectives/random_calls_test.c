@@ -483,7 +483,7 @@ check_scatter(struct rank *rank, struct test_case *test, uint64_t seed)
 }
 
 static int
-dim_body(struct rank *rank)
+results_are_where_the_indices_say(struct rank *rank)
 {
     struct test_case *test = malloc(sizeof(*test));
     int line = 0;
@@ -499,21 +499,13 @@ dim_body(struct rank *rank)
     return line;
 }
 
-static void
-results_are_where_the_indices_say(void **state)
-{
-    (void)state;
-    for (uint32_t size = 1; size <= RANKS_USED; size++)
-        assert_int_equal(ranks_run_all(size, dim_body), 0);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_call_gives_what_plain_loops_give),
         cmocka_unit_test(every_algorithm_gives_the_same),
-        cmocka_unit_test(results_are_where_the_indices_say),
+        RANKS_TEST(results_are_where_the_indices_say, 1, RANKS_USED),
     };
 
     path_read(&path);

@@ -8,7 +8,7 @@
 #include "engine_pair_fixture.h"
 
 static int
-side_forms(struct side *side)
+both_forms_reduce_out_of_place(struct side *side)
 {
     hoop_comm_t *comm = &side->comms[0];
     const int32_t mine[3] = {1, 2, 10 * (int32_t)side->rank};
@@ -28,15 +28,8 @@ side_forms(struct side *side)
     return 0;
 }
 
-static void
-both_forms_reduce_out_of_place(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_forms);
-}
-
 static int
-side_in_place(struct side *side)
+in_place_may_be_said_in_three_ways(struct side *side)
 {
     hoop_comm_t *comm = &side->comms[0];
     double value = 1 + side->rank;
@@ -54,13 +47,6 @@ side_in_place(struct side *side)
 }
 
 static void
-in_place_may_be_said_in_three_ways(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_in_place);
-}
-
-static void
 one_rank_alone_has_its_input(void **state)
 {
     const int16_t mine[2] = {7, -7};
@@ -74,7 +60,7 @@ one_rank_alone_has_its_input(void **state)
 }
 
 static int
-barrier_side_forms(struct side *side)
+both_forms_return(struct side *side)
 {
     hoop_comm_t *comm = &side->comms[0];
     hoop_op_t *op = NULL;
@@ -84,17 +70,10 @@ barrier_side_forms(struct side *side)
     return 0;
 }
 
-static void
-both_forms_return(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, barrier_side_forms);
-}
-
 static atomic_uint n_arrived;
 
 static int
-side_order(struct side *side)
+nobody_returns_before_everybody_has_called(struct side *side)
 {
     for (unsigned i = 1; i <= 200; i++) {
         atomic_fetch_add(&n_arrived, 1);
@@ -105,13 +84,6 @@ side_order(struct side *side)
 }
 
 static void
-nobody_returns_before_everybody_has_called(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_order);
-}
-
-static void
 one_rank_alone_waits_for_nobody(void **state)
 {
     (void)state;
@@ -119,7 +91,7 @@ one_rank_alone_waits_for_nobody(void **state)
 }
 
 static int
-broadcast_side_forms(struct side *side)
+everybody_has_what_the_root_had(struct side *side)
 {
     hoop_comm_t *comm = &side->comms[0];
     hoop_op_t *op = NULL;
@@ -141,15 +113,8 @@ broadcast_side_forms(struct side *side)
     return 0;
 }
 
-static void
-everybody_has_what_the_root_had(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, broadcast_side_forms);
-}
-
 static int
-broadcast_side_in_place(struct side *side)
+in_place_uses_one_buffer_for_both(struct side *side)
 {
     hoop_comm_t *comm = &side->comms[0];
     int32_t value = 20 + (int32_t)side->rank;
@@ -169,13 +134,6 @@ broadcast_side_in_place(struct side *side)
 }
 
 static void
-in_place_uses_one_buffer_for_both(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, broadcast_side_in_place);
-}
-
-static void
 root_without_a_buffer_is_invalid(void **state)
 {
     int32_t result = 0;
@@ -191,7 +149,7 @@ root_without_a_buffer_is_invalid(void **state)
 }
 
 static int
-reduce_side_forms(struct side *side)
+result_is_on_the_root_alone(struct side *side)
 {
     hoop_comm_t *comm = &side->comms[0];
     const int32_t mine[2] = {1, 5 * (int32_t)side->rank};
@@ -212,15 +170,8 @@ reduce_side_forms(struct side *side)
     return 0;
 }
 
-static void
-result_is_on_the_root_alone(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, reduce_side_forms);
-}
-
 static int
-side_null(struct side *side)
+recv_may_be_null_elsewhere(struct side *side)
 {
     hoop_comm_t *comm = &side->comms[0];
     const int32_t mine = 3;
@@ -233,15 +184,8 @@ side_null(struct side *side)
     return 0;
 }
 
-static void
-recv_may_be_null_elsewhere(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_null);
-}
-
 static int
-reduce_side_in_place(struct side *side)
+in_place_keeps_the_input_elsewhere(struct side *side)
 {
     hoop_comm_t *comm = &side->comms[0];
     int32_t value = 3 + (int32_t)side->rank;
@@ -256,15 +200,8 @@ reduce_side_in_place(struct side *side)
     return 0;
 }
 
-static void
-in_place_keeps_the_input_elsewhere(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, reduce_side_in_place);
-}
-
 static int
-reduce_scatter_side_forms(struct side *side)
+each_rank_has_its_own_block(struct side *side)
 {
     hoop_comm_t *comm = &side->comms[0];
     const int32_t mine[4] = {1, 2, 3, 4 * (int32_t)side->rank};
@@ -284,15 +221,8 @@ reduce_scatter_side_forms(struct side *side)
     return 0;
 }
 
-static void
-each_rank_has_its_own_block(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, reduce_scatter_side_forms);
-}
-
 static int
-reduce_scatter_side_in_place(struct side *side)
+in_place_has_the_result_at_its_beginning(struct side *side)
 {
     int32_t values[4] = {1, 2, 3, 4};
 
@@ -305,15 +235,8 @@ reduce_scatter_side_in_place(struct side *side)
     return 0;
 }
 
-static void
-in_place_has_the_result_at_its_beginning(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, reduce_scatter_side_in_place);
-}
-
 static int
-side_uneven(struct side *side)
+uneven_blocks_may_be_empty(struct side *side)
 {
     hoop_comm_t *comm = &side->comms[0];
     const size_t counts[2] = {1, 3};
@@ -335,15 +258,8 @@ side_uneven(struct side *side)
     return 0;
 }
 
-static void
-uneven_blocks_may_be_empty(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_uneven);
-}
-
 static int
-scan_side_forms(struct side *side)
+each_rank_has_what_came_before_it(struct side *side)
 {
     int32_t mine[2] = {3 + (int32_t)side->rank, 5};
     const int32_t sums[2][2] = {{3, 5}, {7, 10}};
@@ -369,13 +285,6 @@ scan_side_forms(struct side *side)
 }
 
 static void
-each_rank_has_what_came_before_it(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, scan_side_forms);
-}
-
-static void
 average_is_invalid(void **state)
 {
     int32_t values[2] = {0};
@@ -390,7 +299,7 @@ average_is_invalid(void **state)
 }
 
 static int
-allgather_side_forms(struct side *side)
+blocks_stand_in_rank_order(struct side *side)
 {
     hoop_comm_t *comm = &side->comms[0];
     const int32_t mine[2] = {10 + (int32_t)side->rank,
@@ -409,15 +318,8 @@ allgather_side_forms(struct side *side)
     return 0;
 }
 
-static void
-blocks_stand_in_rank_order(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, allgather_side_forms);
-}
-
 static int
-allgather_side_in_place(struct side *side)
+in_place_takes_what_lies_at_its_rank(struct side *side)
 {
     int32_t result[4] = {0};
 
@@ -430,15 +332,8 @@ allgather_side_in_place(struct side *side)
     return 0;
 }
 
-static void
-in_place_takes_what_lies_at_its_rank(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, allgather_side_in_place);
-}
-
 static int
-allgather_side_uneven(struct side *side)
+uneven_blocks_are_packed_and_may_be_empty(struct side *side)
 {
     hoop_comm_t *comm = &side->comms[0];
     const size_t counts[2] = {3, 1};
@@ -459,15 +354,8 @@ allgather_side_uneven(struct side *side)
     return 0;
 }
 
-static void
-uneven_blocks_are_packed_and_may_be_empty(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, allgather_side_uneven);
-}
-
 static int
-gather_side_forms(struct side *side)
+root_has_every_block(struct side *side)
 {
     const int32_t base = 10 * (int32_t)side->rank;
     const int32_t mine[2] = {base + 1, base + 2};
@@ -491,15 +379,8 @@ gather_side_forms(struct side *side)
     return 0;
 }
 
-static void
-root_has_every_block(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, gather_side_forms);
-}
-
 static int
-gather_side_uneven(struct side *side)
+uneven_blocks_are_packed(struct side *side)
 {
     const size_t counts[2] = {0, 3};
     const int32_t mine[3] = {5, 6, 7};
@@ -520,15 +401,8 @@ gather_side_uneven(struct side *side)
     return 0;
 }
 
-static void
-uneven_blocks_are_packed(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, gather_side_uneven);
-}
-
 static int
-gather_side_in_place(struct side *side)
+in_place_finds_the_roots_block_at_its_place(struct side *side)
 {
     int32_t values[4] = {-1, -1, 11, 12};
     const int32_t other[4] = {1, 2, -5, -5};
@@ -542,15 +416,8 @@ gather_side_in_place(struct side *side)
     return 0;
 }
 
-static void
-in_place_finds_the_roots_block_at_its_place(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, gather_side_in_place);
-}
-
 static int
-scatter_side_forms(struct side *side)
+each_rank_has_its_block(struct side *side)
 {
     const int32_t all[4] = {1, 2, 11, 12};
     const int32_t *mine = all + 2 * side->rank;
@@ -572,15 +439,8 @@ scatter_side_forms(struct side *side)
     return 0;
 }
 
-static void
-each_rank_has_its_block(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, scatter_side_forms);
-}
-
 static int
-scatter_side_uneven(struct side *side)
+uneven_blocks_are_taken_from_their_places(struct side *side)
 {
     const size_t counts[2] = {3, 0};
     const int32_t all[3] = {5, 6, 7};
@@ -600,15 +460,8 @@ scatter_side_uneven(struct side *side)
     return 0;
 }
 
-static void
-uneven_blocks_are_taken_from_their_places(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, scatter_side_uneven);
-}
-
 static int
-scatter_side_in_place(struct side *side)
+in_place_leaves_the_root_as_it_was(struct side *side)
 {
     const int32_t all[4] = {1, 2, 11, 12};
     int32_t values[4] = {-1, -1, -1, -1};
@@ -622,15 +475,8 @@ scatter_side_in_place(struct side *side)
     return 0;
 }
 
-static void
-in_place_leaves_the_root_as_it_was(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, scatter_side_in_place);
-}
-
 static int
-alltoall_side_forms(struct side *side)
+block_s_is_what_rank_s_sent(struct side *side)
 {
     const int32_t base = 10 * (int32_t)side->rank;
     const int32_t place = 2 * (int32_t)side->rank;
@@ -649,17 +495,10 @@ alltoall_side_forms(struct side *side)
     return 0;
 }
 
-static void
-block_s_is_what_rank_s_sent(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, alltoall_side_forms);
-}
-
 /* Rank 0 sends 1 to itself and 2 to rank 1, which sends nothing to rank 0 and
  * 3 to itself. */
 static int
-alltoall_side_uneven(struct side *side)
+alltoall_uneven_blocks_are_packed(struct side *side)
 {
     static const size_t counts[2][2] = {{1, 2}, {0, 3}};
     const size_t coming[2] = {counts[0][side->rank], counts[1][side->rank]};
@@ -677,13 +516,6 @@ alltoall_side_uneven(struct side *side)
                &op) == HOOP_OK);
     SIDE_CHECK(values_are(mine, expected[side->rank], side->rank ? 5 : 1));
     return 0;
-}
-
-static void
-alltoall_uneven_blocks_are_packed(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, alltoall_side_uneven);
 }
 
 static void
@@ -712,34 +544,34 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        ENGINE_PAIR_TEST(both_forms_reduce_out_of_place),
-        ENGINE_PAIR_TEST(in_place_may_be_said_in_three_ways),
+        SIDES_TEST(both_forms_reduce_out_of_place),
+        SIDES_TEST(in_place_may_be_said_in_three_ways),
         ENGINE_PAIR_TEST(one_rank_alone_has_its_input),
-        ENGINE_PAIR_TEST(both_forms_return),
-        ENGINE_PAIR_TEST(nobody_returns_before_everybody_has_called),
+        SIDES_TEST(both_forms_return),
+        SIDES_TEST(nobody_returns_before_everybody_has_called),
         ENGINE_PAIR_TEST(one_rank_alone_waits_for_nobody),
-        ENGINE_PAIR_TEST(everybody_has_what_the_root_had),
-        ENGINE_PAIR_TEST(in_place_uses_one_buffer_for_both),
+        SIDES_TEST(everybody_has_what_the_root_had),
+        SIDES_TEST(in_place_uses_one_buffer_for_both),
         ENGINE_PAIR_TEST(root_without_a_buffer_is_invalid),
-        ENGINE_PAIR_TEST(result_is_on_the_root_alone),
-        ENGINE_PAIR_TEST(recv_may_be_null_elsewhere),
-        ENGINE_PAIR_TEST(in_place_keeps_the_input_elsewhere),
-        ENGINE_PAIR_TEST(each_rank_has_its_own_block),
-        ENGINE_PAIR_TEST(in_place_has_the_result_at_its_beginning),
-        ENGINE_PAIR_TEST(uneven_blocks_may_be_empty),
-        ENGINE_PAIR_TEST(each_rank_has_what_came_before_it),
+        SIDES_TEST(result_is_on_the_root_alone),
+        SIDES_TEST(recv_may_be_null_elsewhere),
+        SIDES_TEST(in_place_keeps_the_input_elsewhere),
+        SIDES_TEST(each_rank_has_its_own_block),
+        SIDES_TEST(in_place_has_the_result_at_its_beginning),
+        SIDES_TEST(uneven_blocks_may_be_empty),
+        SIDES_TEST(each_rank_has_what_came_before_it),
         ENGINE_PAIR_TEST(average_is_invalid),
-        ENGINE_PAIR_TEST(blocks_stand_in_rank_order),
-        ENGINE_PAIR_TEST(in_place_takes_what_lies_at_its_rank),
-        ENGINE_PAIR_TEST(uneven_blocks_are_packed_and_may_be_empty),
-        ENGINE_PAIR_TEST(root_has_every_block),
-        ENGINE_PAIR_TEST(uneven_blocks_are_packed),
-        ENGINE_PAIR_TEST(in_place_finds_the_roots_block_at_its_place),
-        ENGINE_PAIR_TEST(each_rank_has_its_block),
-        ENGINE_PAIR_TEST(uneven_blocks_are_taken_from_their_places),
-        ENGINE_PAIR_TEST(in_place_leaves_the_root_as_it_was),
-        ENGINE_PAIR_TEST(block_s_is_what_rank_s_sent),
-        ENGINE_PAIR_TEST(alltoall_uneven_blocks_are_packed),
+        SIDES_TEST(blocks_stand_in_rank_order),
+        SIDES_TEST(in_place_takes_what_lies_at_its_rank),
+        SIDES_TEST(uneven_blocks_are_packed_and_may_be_empty),
+        SIDES_TEST(root_has_every_block),
+        SIDES_TEST(uneven_blocks_are_packed),
+        SIDES_TEST(in_place_finds_the_roots_block_at_its_place),
+        SIDES_TEST(each_rank_has_its_block),
+        SIDES_TEST(uneven_blocks_are_taken_from_their_places),
+        SIDES_TEST(in_place_leaves_the_root_as_it_was),
+        SIDES_TEST(block_s_is_what_rank_s_sent),
+        SIDES_TEST(alltoall_uneven_blocks_are_packed),
         ENGINE_PAIR_TEST(counts_that_cannot_be_are_invalid),
     };
 

@@ -99,7 +99,7 @@ gathered(int32_t dim, size_t index)
 }
 
 static int
-side_gather(struct side *side)
+tensors_are_joined_along_each_dim(struct side *side)
 {
     int32_t mine[12];
     int32_t all[25];
@@ -127,15 +127,8 @@ side_gather(struct side *side)
     return 0;
 }
 
-static void
-tensors_are_joined_along_each_dim(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_gather);
-}
-
 static int
-side_scatter(struct side *side)
+parts_are_cut_along_each_dim(struct side *side)
 {
     const int32_t dims[4] = {0, 2, -3, -1};
     hoop_op_t *op = NULL;
@@ -165,15 +158,8 @@ side_scatter(struct side *side)
     return 0;
 }
 
-static void
-parts_are_cut_along_each_dim(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_scatter);
-}
-
 static int
-side_other_shape(struct side *side)
+shapes_that_differ_are_a_mismatch(struct side *side)
 {
     const struct hoop_shape mine = {2, {2 + side->rank, 3 - side->rank}};
     int32_t result[12];
@@ -181,13 +167,6 @@ side_other_shape(struct side *side)
     SIDE_CHECK(hoop_allgather_dim(values, result, &mine, 1, HOOP_INT32,
                                   side->comms) == HOOP_E_MISMATCH);
     return 0;
-}
-
-static void
-shapes_that_differ_are_a_mismatch(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_other_shape);
 }
 
 static void
@@ -209,7 +188,7 @@ tensors_of_nothing_and_ranks_alone_work(void **state)
 
 /* However many rows there are: they are not walked. */
 static int
-side_rows_of_nothing(struct side *side)
+rows_of_nothing_take_no_time(struct side *side)
 {
     const struct hoop_shape nothing = {2, {INT64_MAX, 0}};
 
@@ -220,24 +199,17 @@ side_rows_of_nothing(struct side *side)
     return 0;
 }
 
-static void
-rows_of_nothing_take_no_time(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_rows_of_nothing);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         ENGINE_PAIR_TEST(wrong_arguments_are_invalid),
         ENGINE_PAIR_TEST(no_member_has_nothing_to_sort),
-        ENGINE_PAIR_TEST(tensors_are_joined_along_each_dim),
-        ENGINE_PAIR_TEST(parts_are_cut_along_each_dim),
-        ENGINE_PAIR_TEST(shapes_that_differ_are_a_mismatch),
+        SIDES_TEST(tensors_are_joined_along_each_dim),
+        SIDES_TEST(parts_are_cut_along_each_dim),
+        SIDES_TEST(shapes_that_differ_are_a_mismatch),
         ENGINE_PAIR_TEST(tensors_of_nothing_and_ranks_alone_work),
-        ENGINE_PAIR_TEST(rows_of_nothing_take_no_time),
+        SIDES_TEST(rows_of_nothing_take_no_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,7 +57,7 @@ are_both(const struct hoop_objects *objects)
 }
 
 static int
-side_all(struct side *side)
+everybody_has_all_objects(struct side *side)
 {
     const char *send = side->rank == 0 ? NULL : "seven";
     const size_t n_send = side->rank == 0 ? 0 : 5;
@@ -78,15 +78,8 @@ side_all(struct side *side)
     return 0;
 }
 
-static void
-everybody_has_all_objects(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_all);
-}
-
 static int
-side_root(struct side *side)
+root_alone_has_all_objects(struct side *side)
 {
     const char *send = side->rank == 0 ? "" : "seven";
     const size_t n_send = side->rank == 0 ? 0 : 5;
@@ -110,16 +103,9 @@ side_root(struct side *side)
     return 0;
 }
 
-static void
-root_alone_has_all_objects(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_root);
-}
-
 /* None has anything. */
 static int
-side_nothing(struct side *side)
+objects_may_all_be_empty(struct side *side)
 {
     struct hoop_objects objects;
 
@@ -130,16 +116,9 @@ side_nothing(struct side *side)
     return 0;
 }
 
-static void
-objects_may_all_be_empty(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_nothing);
-}
-
 /* It has ended, but was not waited for, when its communicator is freed. */
 static int
-side_late(struct side *side)
+objects_outlive_their_communicator(struct side *side)
 {
     const char *send = side->rank == 0 ? NULL : "seven";
     const uint64_t deadline_ns = patience();
@@ -158,13 +137,6 @@ side_late(struct side *side)
     SIDE_CHECK(are_both(&objects));
     hoop_objects_free(&objects);
     return 0;
-}
-
-static void
-objects_outlive_their_communicator(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_late);
 }
 
 static void
@@ -212,7 +184,7 @@ broadcast_object_no_member_gets_nothing(void **state)
 }
 
 static int
-side_copy(struct side *side)
+everybody_else_has_a_copy(struct side *side)
 {
     void *bytes = &bytes;
     size_t n_bytes = 99;
@@ -236,15 +208,8 @@ side_copy(struct side *side)
     return 0;
 }
 
-static void
-everybody_else_has_a_copy(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_copy);
-}
-
 static int
-side_lengths(struct side *side)
+only_the_root_knows_the_length(struct side *side)
 {
     static const size_t lengths[] = {0, 1, 63, 65536, 300001};
     uint8_t *object = malloc(300001);
@@ -266,13 +231,6 @@ side_lengths(struct side *side)
     }
     free(object);
     return 0;
-}
-
-static void
-only_the_root_knows_the_length(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_lengths);
 }
 
 static void
@@ -329,7 +287,7 @@ scatter_object_no_member_gets_nothing(void **state)
 
 /* Rank 0 gets five letters, rank 1 nothing, from either root. */
 static int
-side_each(struct side *side)
+each_rank_gets_its_own_object(struct side *side)
 {
     const struct hoop_object objects[2] = {{"seven", 5}, {NULL, 0}};
 
@@ -346,13 +304,6 @@ side_each(struct side *side)
         hoop_object_free(bytes);
     }
     return 0;
-}
-
-static void
-each_rank_gets_its_own_object(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_each);
 }
 
 static void
@@ -407,7 +358,7 @@ object_p2p_no_member_gets_nothing(void **state)
 
 /* A call that ends before its peer has sent says whom it waits for. */
 static int
-object_p2p_side_late(struct side *side)
+receive_of_nothing_names_the_call(struct side *side)
 {
     void *bytes = NULL;
     size_t n_bytes = 7;
@@ -422,15 +373,8 @@ object_p2p_side_late(struct side *side)
     return 0;
 }
 
-static void
-receive_of_nothing_names_the_call(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, object_p2p_side_late);
-}
-
 static int
-side_object(struct side *side)
+objects_arrive_in_their_order(struct side *side)
 {
     void *bytes = &bytes;
     size_t n_bytes = 7;
@@ -452,34 +396,27 @@ side_object(struct side *side)
     return 0;
 }
 
-static void
-objects_arrive_in_their_order(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_object);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         ENGINE_PAIR_TEST(wrong_arguments_are_invalid),
         ENGINE_PAIR_TEST(no_member_gets_nothing),
-        ENGINE_PAIR_TEST(everybody_has_all_objects),
-        ENGINE_PAIR_TEST(root_alone_has_all_objects),
-        ENGINE_PAIR_TEST(objects_may_all_be_empty),
-        ENGINE_PAIR_TEST(objects_outlive_their_communicator),
+        SIDES_TEST(everybody_has_all_objects),
+        SIDES_TEST(root_alone_has_all_objects),
+        SIDES_TEST(objects_may_all_be_empty),
+        SIDES_TEST(objects_outlive_their_communicator),
         ENGINE_PAIR_TEST(broadcast_object_wrong_arguments_are_invalid),
         ENGINE_PAIR_TEST(broadcast_object_no_member_gets_nothing),
-        ENGINE_PAIR_TEST(everybody_else_has_a_copy),
-        ENGINE_PAIR_TEST(only_the_root_knows_the_length),
+        SIDES_TEST(everybody_else_has_a_copy),
+        SIDES_TEST(only_the_root_knows_the_length),
         ENGINE_PAIR_TEST(scatter_object_wrong_arguments_are_invalid),
         ENGINE_PAIR_TEST(scatter_object_no_member_gets_nothing),
-        ENGINE_PAIR_TEST(each_rank_gets_its_own_object),
+        SIDES_TEST(each_rank_gets_its_own_object),
         ENGINE_PAIR_TEST(object_p2p_wrong_arguments_are_invalid),
         ENGINE_PAIR_TEST(object_p2p_no_member_gets_nothing),
-        ENGINE_PAIR_TEST(receive_of_nothing_names_the_call),
-        ENGINE_PAIR_TEST(objects_arrive_in_their_order),
+        SIDES_TEST(receive_of_nothing_names_the_call),
+        SIDES_TEST(objects_arrive_in_their_order),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,7 @@ wrong_arguments_are_invalid(void **state)
 }
 
 static int
-side_exchange(struct side *side)
+messages_go_both_ways_with_every_tag(struct side *side)
 {
     static const int64_t tags[] = {0, 1, (int64_t)1 << 62};
     hoop_comm_t *comm = &side->comms[0];
@@ -66,15 +66,8 @@ side_exchange(struct side *side)
     return 0;
 }
 
-static void
-messages_go_both_ways_with_every_tag(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_exchange);
-}
-
 static int
-side_any(struct side *side)
+receive_from_any_source_tells_which(struct side *side)
 {
     hoop_comm_t *comm = &side->comms[1];
     struct hoop_received received = {9, 9};
@@ -93,15 +86,8 @@ side_any(struct side *side)
     return 0;
 }
 
-static void
-receive_from_any_source_tells_which(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_any);
-}
-
 static int
-side_self(struct side *side)
+message_to_oneself_arrives(struct side *side)
 {
     hoop_comm_t *comm = &side->comms[3];
     struct hoop_received received = {9, 9};
@@ -118,15 +104,8 @@ side_self(struct side *side)
     return 0;
 }
 
-static void
-message_to_oneself_arrives(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_self);
-}
-
 static int
-side_nothing(struct side *side)
+message_of_nothing_needs_no_buffer(struct side *side)
 {
     struct hoop_received received = {9, 9};
     hoop_comm_t *comm = &side->comms[2];
@@ -138,13 +117,6 @@ side_nothing(struct side *side)
     SIDE_CHECK(hoop_recv(NULL, 0, HOOP_INT8, 1, 0, comm, &received) == HOOP_OK);
     SIDE_CHECK(received.source == 1 && received.count == 0);
     return 0;
-}
-
-static void
-message_of_nothing_needs_no_buffer(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_nothing);
 }
 
 static struct hoop_message
@@ -202,7 +174,7 @@ no_member_has_nothing_to_exchange(void **state)
 }
 
 static int
-side_swap(struct side *side)
+values_are_swapped(struct side *side)
 {
     const uint32_t peer = 1 - side->rank;
     struct hoop_received received = {9, 9};
@@ -226,13 +198,6 @@ side_swap(struct side *side)
 }
 
 static void
-values_are_swapped(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_swap);
-}
-
-static void
 message_to_oneself_is_one_operation_too(void **state)
 {
     int32_t values[2] = {7, 0};
@@ -247,7 +212,7 @@ message_to_oneself_is_one_operation_too(void **state)
 /* What each half still waits for is given up when the other fails: rank 1's
  * message is too long, and rank 0's is never received. */
 static int
-side_half_fails(struct side *side)
+failure_of_one_half_ends_the_other(struct side *side)
 {
     int32_t values[4] = {0};
     struct hoop_message out = message(HOOP_SEND, &values[0], 1);
@@ -267,13 +232,6 @@ side_half_fails(struct side *side)
     SIDE_CHECK(hoop_sendrecv(&out, &in, side->comms, NULL) == HOOP_E_MISMATCH);
     SIDE_CHECK(strstr(hoop_error_text(), "recv (int32, 1 elements)"));
     return 0;
-}
-
-static void
-failure_of_one_half_ends_the_other(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_half_fails);
 }
 
 static void
@@ -346,7 +304,7 @@ no_member_gets_operations_that_are_done(void **state)
 
 /* To the peer, to oneself, and back; receives stand before their sends. */
 static int
-side_all_ways(struct side *side)
+messages_of_a_list_run_at_once(struct side *side)
 {
     const uint32_t peer = 1 - side->rank;
     int32_t mine[2] = {10 + (int32_t)side->rank, 20 + (int32_t)side->rank};
@@ -377,16 +335,9 @@ side_all_ways(struct side *side)
     return 0;
 }
 
-static void
-messages_of_a_list_run_at_once(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_all_ways);
-}
-
 /* With one tag they arrive in the order of the list. */
 static int
-side_order(struct side *side)
+order_of_the_list_is_kept(struct side *side)
 {
     enum {
         MANY = 300
@@ -403,13 +354,6 @@ side_order(struct side *side)
     for (int32_t i = 0; i < MANY; i++)
         SIDE_CHECK(values[i] == i);
     return 0;
-}
-
-static void
-order_of_the_list_is_kept(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_order);
 }
 
 static void
@@ -434,21 +378,21 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         ENGINE_PAIR_TEST(wrong_arguments_are_invalid),
-        ENGINE_PAIR_TEST(messages_go_both_ways_with_every_tag),
-        ENGINE_PAIR_TEST(receive_from_any_source_tells_which),
-        ENGINE_PAIR_TEST(message_to_oneself_arrives),
-        ENGINE_PAIR_TEST(message_of_nothing_needs_no_buffer),
+        SIDES_TEST(messages_go_both_ways_with_every_tag),
+        SIDES_TEST(receive_from_any_source_tells_which),
+        SIDES_TEST(message_to_oneself_arrives),
+        SIDES_TEST(message_of_nothing_needs_no_buffer),
         ENGINE_PAIR_TEST(sendrecv_wrong_arguments_are_invalid),
         ENGINE_PAIR_TEST(no_member_has_nothing_to_exchange),
-        ENGINE_PAIR_TEST(values_are_swapped),
+        SIDES_TEST(values_are_swapped),
         ENGINE_PAIR_TEST(message_to_oneself_is_one_operation_too),
-        ENGINE_PAIR_TEST(failure_of_one_half_ends_the_other),
+        SIDES_TEST(failure_of_one_half_ends_the_other),
         ENGINE_PAIR_TEST(half_that_waits_is_pending),
         ENGINE_PAIR_TEST(batch_wrong_arguments_are_invalid),
         ENGINE_PAIR_TEST(empty_list_is_done),
         ENGINE_PAIR_TEST(no_member_gets_operations_that_are_done),
-        ENGINE_PAIR_TEST(messages_of_a_list_run_at_once),
-        ENGINE_PAIR_TEST(order_of_the_list_is_kept),
+        SIDES_TEST(messages_of_a_list_run_at_once),
+        SIDES_TEST(order_of_the_list_is_kept),
         ENGINE_PAIR_TEST(refused_list_sends_nothing),
     };
 
