@@ -228,10 +228,15 @@ one_call(struct rank *rank, const struct draw *draw)
         memcpy(before + place_of(draw, rank->rank) * size,
                draw->inputs[rank->rank], draw_given(draw, rank->rank) * size);
     memcpy(after, before, n_bytes);
-    const void *send =
-        draw->is_in_place ? HOOP_IN_PLACE : draw->inputs[rank->rank];
+    const void *send = draw->inputs[rank->rank];
+    void *recv = after;
     const bool is_started = draw->count % 2;
-    RANK_CHECK(draw_call(draw, send, after, rank->comm,
+    /* Said of either buffer, or by giving one twice. */
+    if (draw->is_in_place)
+        send = draw->count % 3 == 0 ? HOOP_IN_PLACE : after;
+    if (draw->is_in_place && draw->count % 3 == 1)
+        recv = HOOP_IN_PLACE;
+    RANK_CHECK(draw_call(draw, send, recv, rank->comm,
                          is_started ? &op : NULL) == HOOP_OK);
     RANK_CHECK(!is_started || hoop_wait(op, HOOP_FOREVER) == HOOP_OK);
     RANK_CHECK(is_right(draw, rank->rank, before, after, n));
