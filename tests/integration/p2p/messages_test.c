@@ -42,6 +42,7 @@ filled(size_t n, uint32_t rank, int64_t tag)
 static int
 messages_are_exchanged(struct rank *rank)
 {
+    const int64_t highest = (int64_t)1 << 62;
     const uint32_t peer = 1 - rank->rank;
     int32_t mine = (int32_t)rank->rank;
     int32_t theirs = -1;
@@ -54,7 +55,12 @@ messages_are_exchanged(struct rank *rank)
     RANK_CHECK(received.source == peer && received.count == 1);
     /* Shorter than asked for is fine, and nothing is a message, too. */
     RANK_CHECK(hoop_send(NULL, 0, HOOP_INT32, peer, 6, rank->comm) == HOOP_OK);
-    RANK_CHECK(hoop_recv(&theirs, 1, HOOP_INT32, peer, 6, rank->comm,
+    RANK_CHECK(hoop_recv(NULL, 0, HOOP_INT32, peer, 6, rank->comm, &received) ==
+               HOOP_OK);
+    RANK_CHECK(received.source == peer && received.count == 0);
+    RANK_CHECK(hoop_send(NULL, 0, HOOP_INT32, peer, highest, rank->comm) ==
+               HOOP_OK);
+    RANK_CHECK(hoop_recv(&theirs, 1, HOOP_INT32, peer, highest, rank->comm,
                          &received) == HOOP_OK);
     RANK_CHECK(received.count == 0);
     return 0;
