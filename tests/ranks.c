@@ -389,6 +389,16 @@ ranks_run_all(uint32_t size, rank_fn *body)
     return ranks_run(&(struct ranks_options){.size = size, .body = body});
 }
 
+void
+ranks_test_run(void **state)
+{
+    const struct ranks_test *test = *state;
+
+    for (uint32_t size = test->first; size <= test->last; size++)
+        if (ranks_run_all(size, test->body) != 0)
+            fail_msg("on %u ranks", size);
+}
+
 static void
 every_rank_has_the_right_result(void **state)
 {
@@ -468,4 +478,23 @@ rank_report(const struct rank *rank,
     fprintf(stderr, "rank %u of %u: %s:%d: not true: %s; last error: %s\n",
             rank->rank, rank->size, file, line, condition, error_text());
     return 1;
+}
+
+bool
+error_says(const char *phrase)
+{
+    if (strstr(error_text(), phrase))
+        return true;
+    fprintf(stderr, "\"%s\" is not in \"%s\"\n", phrase, error_text());
+    return false;
+}
+
+bool
+error_names(const struct rank *rank, uint32_t other)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "rank %u (host:%d)", other,
+             (int)rank->pids[other]);
+    return error_says(name);
 }

@@ -60,6 +60,25 @@ ranks_run(const struct ranks_options *options);
 uint32_t
 ranks_run_all(uint32_t size, rank_fn *body);
 
+/* A test of cmocka's: body on each number of ranks from first to last. */
+struct ranks_test {
+    rank_fn *body;
+    uint32_t first;
+    uint32_t last;
+};
+
+void
+ranks_test_run(void **state);
+
+#define RANKS_TEST(body, first, last)                                          \
+    {                                                                          \
+        .name = #body, .test_func = ranks_test_run,                            \
+        .initial_state = &(struct ranks_test)                                  \
+        {                                                                      \
+            body, first, last                                                  \
+        }                                                                      \
+    }
+
 struct rank_case {
     const char *name;
     rank_fn *body;
@@ -86,6 +105,13 @@ room_await(const struct rank *rank, uint32_t place, uint32_t at_least);
 /* Sleep until the process of another rank has ended. */
 void
 rank_await_end(const struct rank *rank, uint32_t other);
+
+/* Whether the text of the last error has the phrase, or names the process of
+ * another rank; if not, it is printed. */
+bool
+error_says(const char *phrase);
+bool
+error_names(const struct rank *rank, uint32_t other);
 
 /* In a body: report and return 1 unless the condition holds. */
 #define RANK_CHECK(condition)                                                  \

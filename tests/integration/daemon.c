@@ -547,3 +547,22 @@ mesh_processes_run(uint32_t n_rows,
     return workers_run(hoopd.address, n_rows * n_columns + n_outside,
                        worker_body, NULL);
 }
+
+void
+workers_test_run(void **state)
+{
+    const struct workers_test *test = *state;
+
+    assert_int_equal(
+        workers_run(hoopd.address, test->n_workers, test->body, NULL), 0);
+}
+
+void
+mesh_processes_test_run(void **state)
+{
+    const struct mesh_processes_test *test = *state;
+
+    assert_int_equal(mesh_processes_run(test->n_rows, test->n_columns,
+                                        test->n_outside, test->body),
+                     0);
+}

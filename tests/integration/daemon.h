@@ -88,6 +88,24 @@ workers_run(const char *coordinator,
             worker_fn *body,
             uint64_t out_room[WORKERS_ROOM]);
 
+/* A test of cmocka's: n_workers of body at hoopd. */
+struct workers_test {
+    worker_fn *body;
+    uint32_t n_workers;
+};
+
+void
+workers_test_run(void **state);
+
+#define WORKERS_TEST(body, n_workers)                                          \
+    {                                                                          \
+        .name = #body, .test_func = workers_test_run,                          \
+        .initial_state = &(struct workers_test)                                \
+        {                                                                      \
+            body, n_workers                                                    \
+        }                                                                      \
+    }
+
 /* How long workers_run() waits from now on. */
 void
 workers_allow(uint32_t seconds);
@@ -153,5 +171,25 @@ mesh_processes_run(uint32_t n_rows,
                    uint32_t n_columns,
                    uint32_t n_outside,
                    mesh_process_fn *body);
+
+/* A test of cmocka's: body in these processes. */
+struct mesh_processes_test {
+    mesh_process_fn *body;
+    uint32_t n_rows;
+    uint32_t n_columns;
+    uint32_t n_outside;
+};
+
+void
+mesh_processes_test_run(void **state);
+
+#define MESH_TEST(body, n_rows, n_columns, n_outside)                          \
+    {                                                                          \
+        .name = #body, .test_func = mesh_processes_test_run,                   \
+        .initial_state = &(struct mesh_processes_test)                         \
+        {                                                                      \
+            body, n_rows, n_columns, n_outside                                 \
+        }                                                                      \
+    }
 
 #endif

@@ -97,7 +97,7 @@ allreduce_any_algorithm_has_the_same_bits_on_all_ranks(void **state)
     }
 }
 
-/* Where a node has ranks side by side; scans: see plan_check_exchange_test.c */
+/* Where a node has ranks side by side; scans: see plan_check_test.c */
 static void
 some_algorithms_combine_in_the_order_of_ranks(void **state)
 {

@@ -25,23 +25,6 @@ static const size_t LARGE = 16 << 20;
 /* Far below a deadline; the fault matrix has the time that is promised. */
 static const uint64_t SOON_NS = 10000000000;
 
-/* "rank 2 (host:1234)", as every text names it. */
-static bool
-names(const struct rank *rank, uint32_t culprit)
-{
-    char name[64];
-
-    snprintf(name, sizeof(name), "rank %u (host:%d)", culprit,
-             (int)rank->pids[culprit]);
-    return strstr(hoop_error_text(), name) != NULL;
-}
-
-static bool
-says(const char *phrase)
-{
-    return strstr(hoop_error_text(), phrase) != NULL;
-}
-
 /* All are here, without hoop: none of its operations is under way. */
 static void
 meet(struct rank *rank)
@@ -52,7 +35,7 @@ meet(struct rank *rank)
 
 /* The last rank kills itself while all are in the middle of an allreduce. */
 static int
-killed_body(struct rank *rank)
+killed_rank_is_named_by_all_at_once(struct rank *rank)
 {
     const uint32_t culprit = rank->size - 1;
     float *data = calloc(LARGE, sizeof(*data));
@@ -82,28 +65,20 @@ killed_body(struct rank *rank)
                                 HOOP_SUM, rank->comm);
     RANK_CHECK(status == HOOP_E_PEER_LOST);
     RANK_CHECK(clock_now_ns() - *killed_ns < SOON_NS);
-    RANK_CHECK(names(rank, culprit));
-    RANK_CHECK(says("allreduce #"));
-    RANK_CHECK(says("(float32, ") && says(" elements, sum)"));
+    RANK_CHECK(error_names(rank, culprit));
+    RANK_CHECK(error_says("allreduce #"));
+    RANK_CHECK(error_says("(float32, ") && error_says(" elements, sum)"));
 
     /* So does every later call, at once. */
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_E_PEER_LOST);
-    RANK_CHECK(names(rank, culprit));
+    RANK_CHECK(error_names(rank, culprit));
     free(data);
     return 0;
 }
 
-static void
-killed_rank_is_named_by_all_at_once(void **state)
-{
-    (void)state;
-    for (uint32_t size = 2; size <= 5; size++)
-        assert_int_equal(ranks_run_all(size, killed_body), 0);
-}
-
 /* Between two operations nobody waits: the background notices and tells. */
 static int
-killed_between_body(struct rank *rank)
+rank_killed_between_operations_is_named(struct rank *rank)
 {
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
     meet(rank);
@@ -111,24 +86,17 @@ killed_between_body(struct rank *rank)
         kill(getpid(), SIGKILL);
     if (rank->rank == 0) {
         RANK_CHECK(hoop_barrier(rank->comm) == HOOP_E_PEER_LOST);
-        RANK_CHECK(names(rank, 1));
+        RANK_CHECK(error_names(rank, 1));
         room_add(rank, 0);
     }
     room_await(rank, 0, 1);
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_E_PEER_LOST);
-    RANK_CHECK(names(rank, 1));
+    RANK_CHECK(error_names(rank, 1));
     return 0;
 }
 
-static void
-rank_killed_between_operations_is_named(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(4, killed_between_body), 0);
-}
-
 static int
-receiver_body(struct rank *rank)
+receive_fails_when_its_sender_dies(struct rank *rank)
 {
     float x;
 
@@ -139,15 +107,8 @@ receiver_body(struct rank *rank)
     RANK_CHECK(hoop_recv(&x, 1, HOOP_FLOAT32,
                          rank->rank == 0 ? 1 : HOOP_ANY_SOURCE, 1, rank->comm,
                          NULL) == HOOP_E_PEER_LOST);
-    RANK_CHECK(names(rank, 1));
+    RANK_CHECK(error_names(rank, 1));
     return 0;
-}
-
-static void
-receive_fails_when_its_sender_dies(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(3, receiver_body), 0);
 }
 
 /* One call differs from the others: both are named on both sides. */
@@ -211,8 +172,8 @@ mismatch_body(struct rank *rank)
     if (status == HOOP_OK)
         status = hoop_barrier(rank->comm);
     RANK_CHECK(status == HOOP_E_MISMATCH);
-    RANK_CHECK(says(phrases[difference]));
-    RANK_CHECK(names(rank, rank->size - 1));
+    RANK_CHECK(error_says(phrases[difference]));
+    RANK_CHECK(error_names(rank, rank->size - 1));
     if (rank->size == 2) {
         for (size_t i = 0; i < 101; i++)
             RANK_CHECK(data[i] == 3);
@@ -243,9 +204,9 @@ late_body(struct rank *rank)
     if (rank->rank != 1) {
         RANK_CHECK(hoop_allreduce(HOOP_IN_PLACE, data, 8, HOOP_FLOAT32,
                                   HOOP_SUM, rank->comm) == HOOP_E_TIMEOUT);
-        RANK_CHECK(says("timed out after"));
-        RANK_CHECK(names(rank, 1));
-        RANK_CHECK(says("it has not called this"));
+        RANK_CHECK(error_says("timed out after"));
+        RANK_CHECK(error_names(rank, 1));
+        RANK_CHECK(error_says("it has not called this"));
         room_add(rank, 0);
         return 0;
     }
@@ -276,7 +237,7 @@ left_body(struct rank *rank)
     if (rank->rank == 1)
         return 0;
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_E_PEER_LOST);
-    RANK_CHECK(names(rank, 1) && says("has left the job"));
+    RANK_CHECK(error_names(rank, 1) && error_says("has left the job"));
     return 0;
 }
 
@@ -290,7 +251,7 @@ rank_that_left_is_named(void **state)
 
 /* Data sent before the leave arrive, however late the receiver is. */
 static int
-parting_body(struct rank *rank)
+what_was_sent_before_leaving_arrives(struct rank *rank)
 {
     float x = (float)rank->rank;
 
@@ -312,13 +273,6 @@ parting_body(struct rank *rank)
                HOOP_OK);
     RANK_CHECK(x == 42);
     return 0;
-}
-
-static void
-what_was_sent_before_leaving_arrives(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(2, parting_body), 0);
 }
 
 /* Two ranks give up several operations that the third has not even called:
@@ -377,7 +331,7 @@ operations_that_fail_together_are_told_once(void **state)
 /* Rank 1 is late, asked, and gone while rank 2's part is still on its way: that
  * it is later than the others wait before they ask is what is tested. */
 static int
-late_object_body(struct rank *rank)
+late_rank_may_leave_after_its_part(struct rank *rank)
 {
     CLEANUP(free) uint8_t *object = calloc(LARGE, 4);
     struct hoop_objects objects = {0};
@@ -393,16 +347,9 @@ late_object_body(struct rank *rank)
     return 0;
 }
 
-static void
-late_rank_may_leave_after_its_part(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(3, late_object_body), 0);
-}
-
 /* A send that was given up is not received instead of its successor. */
 static int
-withdrawn_body(struct rank *rank)
+send_that_was_given_up_is_not_received(struct rank *rank)
 {
     enum {
         N = 1 << 20
@@ -433,16 +380,9 @@ withdrawn_body(struct rank *rank)
     return 0;
 }
 
-static void
-send_that_was_given_up_is_not_received(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(2, withdrawn_body), 0);
-}
-
 /* The same of a rank's messages to itself; and two that do not fit. */
 static int
-withdrawn_self_body(struct rank *rank)
+send_to_itself_that_fails_leaves_nothing(struct rank *rank)
 {
     enum {
         N = 1 << 20
@@ -472,28 +412,21 @@ withdrawn_self_body(struct rank *rank)
     return 0;
 }
 
-static void
-send_to_itself_that_fails_leaves_nothing(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(1, withdrawn_self_body), 0);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(killed_rank_is_named_by_all_at_once),
-        cmocka_unit_test(rank_killed_between_operations_is_named),
-        cmocka_unit_test(receive_fails_when_its_sender_dies),
+        RANKS_TEST(killed_rank_is_named_by_all_at_once, 2, 5),
+        RANKS_TEST(rank_killed_between_operations_is_named, 4, 4),
+        RANKS_TEST(receive_fails_when_its_sender_dies, 3, 3),
         cmocka_unit_test(different_calls_are_named_on_all_ranks),
         cmocka_unit_test(operations_that_fail_together_are_told_once),
         cmocka_unit_test(late_rank_ends_the_wait_at_the_deadline),
-        cmocka_unit_test(late_rank_may_leave_after_its_part),
-        cmocka_unit_test(send_that_was_given_up_is_not_received),
-        cmocka_unit_test(send_to_itself_that_fails_leaves_nothing),
+        RANKS_TEST(late_rank_may_leave_after_its_part, 3, 3),
+        RANKS_TEST(send_that_was_given_up_is_not_received, 2, 2),
+        RANKS_TEST(send_to_itself_that_fails_leaves_nothing, 1, 1),
         cmocka_unit_test(rank_that_left_is_named),
-        cmocka_unit_test(what_was_sent_before_leaving_arrives),
+        RANKS_TEST(what_was_sent_before_leaving_arrives, 2, 2),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

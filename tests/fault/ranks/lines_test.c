@@ -217,16 +217,6 @@ lines_move_what_their_members_have(void **state)
                      0);
 }
 
-static bool
-names(const struct rank *rank, uint32_t culprit)
-{
-    char name[64];
-
-    snprintf(name, sizeof(name), "rank %u (host:%d)", culprit,
-             (int)rank->pids[culprit]);
-    return strstr(error_text(), name) != NULL;
-}
-
 /* On both kinds of checking. */
 static void
 run_both(rank_fn *body, uint32_t timeout_ms)
@@ -272,7 +262,7 @@ absent_body(struct rank *rank)
     room_await(rank, 1, 3);
     walk_set_out(&walks[0], rank, 0);
     RANK_CHECK(walk_run(&walks[0]) == HOOP_E_TIMEOUT);
-    RANK_CHECK(names(rank, 3));
+    RANK_CHECK(error_names(rank, 3));
     room_add(rank, 0);
     return 0;
 }
@@ -312,7 +302,7 @@ killed_body(struct rank *rank)
     walk_set_out(&walks[0], rank, 0);
     walks[0].killed_at = rank->rank == 1 ? 1 : 0;
     RANK_CHECK(walk_run(&walks[0]) == HOOP_E_PEER_LOST);
-    RANK_CHECK(names(rank, 1));
+    RANK_CHECK(error_names(rank, 1));
     /* Who ends first is not to be missed, too. */
     room_add(rank, 0);
     room_await(rank, 0, 3);
@@ -333,7 +323,7 @@ other_body(struct rank *rank)
     walk_set_out(&walks[0], rank, (int32_t)rank->rank);
     walks[0].said = rank->rank == 2;
     RANK_CHECK(walk_run(&walks[0]) == HOOP_E_MISMATCH);
-    RANK_CHECK(names(rank, 2));
+    RANK_CHECK(error_names(rank, 2));
 
     walk_set_out(&walks[0], rank, (int32_t)rank->rank);
     RANK_CHECK(walk_run(&walks[0]) == HOOP_OK);

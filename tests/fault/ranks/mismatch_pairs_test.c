@@ -34,22 +34,6 @@ enum {
 /* Far below an operation's deadline, which is 20 s; a sanitizer is slow. */
 static const uint64_t TOLD_AFTER_NS = 10000000000;
 
-static bool
-says(const char *phrase)
-{
-    return strstr(hoop_error_text(), phrase) != NULL;
-}
-
-static bool
-names(const struct rank *rank, uint32_t other)
-{
-    char name[64];
-
-    snprintf(name, sizeof(name), "rank %u (host:%d)", other,
-             (int)rank->pids[other]);
-    return says(name);
-}
-
 /* Rank 0 sends so much to rank 1, who expects another length, and so much back
  * as it gets. */
 struct lengths {
@@ -98,7 +82,8 @@ says_both_lengths(const struct lengths *at)
              at->n_expected * sizeof(int32_t));
     snprintf(sent, sizeof(sent), "which sends %zu",
              at->n_sent * sizeof(int32_t));
-    return says("in alltoallv #") && says(expected) && says(sent);
+    return error_says("in alltoallv #") && error_says(expected) &&
+           error_says(sent);
 }
 
 static int
@@ -117,7 +102,7 @@ play_lengths(struct rank *rank, const struct lengths *at, int32_t *buffers)
         RANK_CHECK(status == HOOP_OK || status == HOOP_E_MISMATCH);
         if (status == HOOP_E_MISMATCH) {
             n_told++;
-            RANK_CHECK(names(rank, 0) && names(rank, 1));
+            RANK_CHECK(error_names(rank, 0) && error_names(rank, 1));
             RANK_CHECK(says_both_lengths(at));
         }
         if (i < BARRIERS)
@@ -223,8 +208,8 @@ play_misfit(struct rank *rank, const struct misfit_message *at, int32_t *buffer)
         status = HOOP_E_MISMATCH;
     }
     if (status == HOOP_E_MISMATCH) {
-        RANK_CHECK(says("called send") && says("called recv"));
-        RANK_CHECK(names(rank, 0) && names(rank, 1));
+        RANK_CHECK(error_says("called send") && error_says("called recv"));
+        RANK_CHECK(error_names(rank, 0) && error_names(rank, 1));
     }
     for (unsigned i = 0; i < BARRIERS; i++)
         RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
@@ -232,7 +217,7 @@ play_misfit(struct rank *rank, const struct misfit_message *at, int32_t *buffer)
 }
 
 static int
-messages_body(struct rank *rank)
+message_that_does_not_fit_is_told_to_who_waits(struct rank *rank)
 {
     int32_t *buffer = calloc(LARGE, sizeof(*buffer));
 
@@ -247,18 +232,10 @@ messages_body(struct rank *rank)
     return 0;
 }
 
-static void
-message_that_does_not_fit_is_told_to_who_waits(void **state)
-{
-    (void)state;
-    for (uint32_t size = 2; size <= 3; size++)
-        assert_int_equal(ranks_run_all(size, messages_body), 0);
-}
-
 /* A send that has returned is over: what follows it, either way, arrives, and is
  * not told of it. */
 static int
-returned_body(struct rank *rank)
+send_that_has_returned_fails_no_other_call(struct rank *rank)
 {
     int32_t values[2] = {1, 2};
 
@@ -287,16 +264,9 @@ returned_body(struct rank *rank)
     return 0;
 }
 
-static void
-send_that_has_returned_fails_no_other_call(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(2, returned_body), 0);
-}
-
 /* They may cross, as far as anybody knows: the deadline ends it. */
 static int
-crossing_body(struct rank *rank)
+message_and_collective_end_at_the_deadline(struct rank *rank)
 {
     int32_t value = 1;
 
@@ -305,30 +275,23 @@ crossing_body(struct rank *rank)
     if (rank->rank == 0) {
         RANK_CHECK(hoop_recv(&value, 1, HOOP_INT32, 1, 7, rank->comm, NULL) ==
                    HOOP_E_TIMEOUT);
-        RANK_CHECK(says("tag 7; it is in allreduce #"));
-        RANK_CHECK(says("(int32, 1 elements"));
-        RANK_CHECK(names(rank, 1));
+        RANK_CHECK(error_says("tag 7; it is in allreduce #"));
+        RANK_CHECK(error_says("(int32, 1 elements"));
+        RANK_CHECK(error_names(rank, 1));
         /* Who leaves is another matter. */
         room_await(rank, 0, 1);
         return 0;
     }
     RANK_CHECK(hoop_allreduce(HOOP_IN_PLACE, &value, 1, HOOP_INT32, HOOP_SUM,
                               rank->comm) == HOOP_E_TIMEOUT);
-    RANK_CHECK(says("it has not called this") && names(rank, 0));
+    RANK_CHECK(error_says("it has not called this") && error_names(rank, 0));
     room_add(rank, 0);
     return 0;
 }
 
-static void
-message_and_collective_end_at_the_deadline(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(2, crossing_body), 0);
-}
-
 /* Both only send, and are far ahead when the first frame of the other comes. */
 static int
-ahead_body(struct rank *rank)
+ranks_that_run_ahead_are_told(struct rank *rank)
 {
     unsigned n_told = 0;
 
@@ -347,13 +310,6 @@ ahead_body(struct rank *rank)
     RANK_CHECK(n_told > 0);
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
     return 0;
-}
-
-static void
-ranks_that_run_ahead_are_told(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(2, ahead_body), 0);
 }
 
 /* Each leaves as soon as its call has returned: nobody takes it for lost. */
@@ -408,10 +364,10 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(alltoallv_of_other_lengths_names_both),
-        cmocka_unit_test(message_that_does_not_fit_is_told_to_who_waits),
-        cmocka_unit_test(send_that_has_returned_fails_no_other_call),
-        cmocka_unit_test(message_and_collective_end_at_the_deadline),
-        cmocka_unit_test(ranks_that_run_ahead_are_told),
+        RANKS_TEST(message_that_does_not_fit_is_told_to_who_waits, 2, 3),
+        RANKS_TEST(send_that_has_returned_fails_no_other_call, 2, 2),
+        RANKS_TEST(message_and_collective_end_at_the_deadline, 2, 2),
+        RANKS_TEST(ranks_that_run_ahead_are_told, 2, 2),
         cmocka_unit_test(
             ranks_that_leave_at_once_are_told_apart_from_lost_ones),
     };

@@ -24,22 +24,6 @@ enum {
 
 static uint8_t bytes[8 * LARGE];
 
-static bool
-says(const char *phrase)
-{
-    return strstr(hoop_error_text(), phrase) != NULL;
-}
-
-static bool
-names(const struct rank *rank, uint32_t other)
-{
-    char name[64];
-
-    snprintf(name, sizeof(name), "rank %u (host:%d)", other,
-             (int)rank->pids[other]);
-    return says(name);
-}
-
 static int
 ring_goes_on(struct rank *rank, hoop_pipeline_t *pipeline)
 {
@@ -55,7 +39,7 @@ ring_goes_on(struct rank *rank, hoop_pipeline_t *pipeline)
 
 /* What is wrong in itself: on every rank, before anything moves. */
 static int
-invalid_body(struct rank *rank)
+wrong_calls_are_refused_on_every_rank(struct rank *rank)
 {
     const uint32_t far = rank->size;
     const struct hoop_pipe_options wrong[] = {
@@ -102,14 +86,6 @@ invalid_body(struct rank *rank)
     return 0;
 }
 
-static void
-wrong_calls_are_refused_on_every_rank(void **state)
-{
-    (void)state;
-    for (uint32_t size = 1; size <= 4; size++)
-        assert_int_equal(ranks_run_all(size, invalid_body), 0);
-}
-
 /* Nobody sends, and nobody receives. */
 static int
 missing_body(struct rank *rank)
@@ -125,12 +101,13 @@ missing_body(struct rank *rank)
     RANK_CHECK(hoop_pipe_send_forward_recv_forward(
                    pipeline, NULL, pair_want_any(&theirs),
                    &(struct hoop_pipe_options){.lane = 5}) == HOOP_E_TIMEOUT);
-    RANK_CHECK(says("input[0] of 1 from stage ") && says(", lane 5"));
-    RANK_CHECK(names(rank, hoop_pipeline_prev(pipeline)));
+    RANK_CHECK(error_says("input[0] of 1 from stage ") &&
+               error_says(", lane 5"));
+    RANK_CHECK(error_names(rank, hoop_pipeline_prev(pipeline)));
     RANK_CHECK(!theirs.tensor.data);
     RANK_CHECK(hoop_pipe_send_backward_recv_backward(pipeline, &list, NULL,
                                                      NULL) == HOOP_E_TIMEOUT);
-    RANK_CHECK(says("input_grad[0] of 1 to stage "));
+    RANK_CHECK(error_says("input_grad[0] of 1 to stage "));
     RANK_CHECK(hoop_recv_tensor_meta(pipeline, &shape, NULL, &shape) ==
                HOOP_E_TIMEOUT);
     RANK_CHECK(shape.n_dims == HOOP_ANY_SHAPE);
@@ -167,7 +144,7 @@ meet(struct rank *rank)
 
 /* Rank 1 dies, while its neighbours exchange with it. */
 static int
-killed_body(struct rank *rank)
+killed_neighbour_is_named(struct rank *rank)
 {
     struct hoop_tensor large = tensor_like(HOOP_INT64, 1, (size_t[]){LARGE});
     const struct hoop_tensors list = {1, &large, NULL, 0};
@@ -187,18 +164,10 @@ killed_body(struct rank *rank)
         kill(getpid(), SIGKILL);
     RANK_CHECK(hoop_pipe_exchange_all(pipeline, &exchange, NULL) ==
                HOOP_E_PEER_LOST);
-    RANK_CHECK(names(rank, 1));
+    RANK_CHECK(error_names(rank, 1));
     RANK_CHECK(!theirs[0].tensor.data && !theirs[1].tensor.data);
     hoop_pipeline_free(pipeline);
     return 0;
-}
-
-static void
-killed_neighbour_is_named(void **state)
-{
-    (void)state;
-    for (uint32_t size = 2; size <= 3; size++)
-        assert_int_equal(ranks_run_all(size, killed_body), 0);
 }
 
 /*
@@ -237,14 +206,15 @@ share_body(struct rank *rank)
             hoop_pipe_send_forward(pipeline, &list, &options);
 
         RANK_CHECK(status == HOOP_E_MISMATCH);
-        RANK_CHECK(rank->rank == 0 || says("what was received is thrown away"));
+        RANK_CHECK(rank->rank == 0 ||
+                   error_says("what was received is thrown away"));
     } else {
         const enum hoop_status status =
             hoop_pipe_recv_forward(pipeline, &list, &options);
 
         RANK_CHECK(!tensor.data);
         RANK_CHECK(status == (rank->rank == 2 ? expected : HOOP_E_MISMATCH));
-        RANK_CHECK(rank->rank == 2 || says("gathering the shares"));
+        RANK_CHECK(rank->rank == 2 || error_says("gathering the shares"));
     }
     /* Nobody leaves before all have heard. */
     room_add(rank, 9);
@@ -272,7 +242,7 @@ share_that_fails_is_told_to_who_gathers(void **state)
 
 /* Rank 0 tells of what no tensor can be. */
 static int
-meta_body(struct rank *rank)
+shape_that_cannot_be_is_refused(struct rank *rank)
 {
     static int64_t numbers[][2] = {{9, 0}, {-1, 0}, {1, -5}};
     hoop_pipeline_t *pipeline = NULL;
@@ -298,20 +268,13 @@ meta_body(struct rank *rank)
         if (rank->rank == 1) {
             RANK_CHECK(hoop_recv_tensor_meta(pipeline, &shape, &options,
                                              &shape) == HOOP_E_MISMATCH);
-            RANK_CHECK(says("stage 0 tells of"));
+            RANK_CHECK(error_says("stage 0 tells of"));
             RANK_CHECK(shape.n_dims == HOOP_ANY_SHAPE);
         }
     }
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
     hoop_pipeline_free(pipeline);
     return 0;
-}
-
-static void
-shape_that_cannot_be_is_refused(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(2, meta_body), 0);
 }
 
 /*
@@ -454,7 +417,7 @@ play_misfit(struct rank *rank,
         status = misfit_call(pipeline, misfit, tensors);
     if (rank->rank == 1) {
         RANK_CHECK(status == HOOP_E_MISMATCH);
-        RANK_CHECK(says("from stage 0, lane 10"));
+        RANK_CHECK(error_says("from stage 0, lane 10"));
         for (size_t i = 0; i < LIST_MAX; i++)
             RANK_CHECK(!tensors[i].data);
     }
@@ -462,8 +425,9 @@ play_misfit(struct rank *rank,
         RANK_CHECK(status == HOOP_OK || status == HOOP_E_MISMATCH);
         if (status == HOOP_E_MISMATCH) {
             n_told++;
-            RANK_CHECK(names(rank, 0) && names(rank, 1));
-            RANK_CHECK(says(misfit->sent_text) && says(misfit->wanted_text));
+            RANK_CHECK(error_names(rank, 0) && error_names(rank, 1));
+            RANK_CHECK(error_says(misfit->sent_text) &&
+                       error_says(misfit->wanted_text));
         }
         if (i < SETTLINGS)
             status = settle(rank->comm);
@@ -474,7 +438,7 @@ play_misfit(struct rank *rank,
 }
 
 static int
-misfits_body(struct rank *rank)
+lists_that_differ_are_told_to_both(struct rank *rank)
 {
     hoop_pipeline_t *pipeline = NULL;
 
@@ -490,17 +454,9 @@ misfits_body(struct rank *rank)
     return 0;
 }
 
-static void
-lists_that_differ_are_told_to_both(void **state)
-{
-    (void)state;
-    for (uint32_t size = 2; size <= 4; size++)
-        assert_int_equal(ranks_run_all(size, misfits_body), 0);
-}
-
 /* The last rank's tensor is larger, so that its neighbours, or all, are told. */
 static int
-ring_body(struct rank *rank)
+ring_of_different_shapes_is_told(struct rank *rank)
 {
     const uint32_t odd = rank->size - 1;
     struct hoop_tensor mine = tensor_like(HOOP_UINT8, 1, (size_t[]){4});
@@ -517,7 +473,8 @@ ring_body(struct rank *rank)
     hoop_tensor_free(&out);
     for (unsigned i = 0; i <= SETTLINGS; i++) {
         RANK_CHECK(status == HOOP_OK || status == HOOP_E_MISMATCH);
-        RANK_CHECK(status == HOOP_OK || (says("[4]") && says("[5]")));
+        RANK_CHECK(status == HOOP_OK ||
+                   (error_says("[4]") && error_says("[5]")));
         n_told += status == HOOP_E_MISMATCH;
         if (i < SETTLINGS)
             status = settle(rank->comm);
@@ -526,25 +483,17 @@ ring_body(struct rank *rank)
     return 0;
 }
 
-static void
-ring_of_different_shapes_is_told(void **state)
-{
-    (void)state;
-    for (uint32_t size = 2; size <= 5; size++)
-        assert_int_equal(ranks_run_all(size, ring_body), 0);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wrong_calls_are_refused_on_every_rank),
+        RANKS_TEST(wrong_calls_are_refused_on_every_rank, 1, 4),
         cmocka_unit_test(missing_peer_ends_the_wait_at_the_deadline),
-        cmocka_unit_test(killed_neighbour_is_named),
+        RANKS_TEST(killed_neighbour_is_named, 2, 3),
         cmocka_unit_test(share_that_fails_is_told_to_who_gathers),
-        cmocka_unit_test(shape_that_cannot_be_is_refused),
-        cmocka_unit_test(lists_that_differ_are_told_to_both),
-        cmocka_unit_test(ring_of_different_shapes_is_told),
+        RANKS_TEST(shape_that_cannot_be_is_refused, 2, 2),
+        RANKS_TEST(lists_that_differ_are_told_to_both, 2, 4),
+        RANKS_TEST(ring_of_different_shapes_is_told, 2, 5),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

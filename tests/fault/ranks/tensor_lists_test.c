@@ -199,7 +199,7 @@ differences_play(struct rank *rank, const struct calls *calls)
 }
 
 static int
-differences_body(struct rank *rank)
+lists_that_differ_fail_this_call_on_both_sides(struct rank *rank)
 {
     static const enum hoop_dtype dtype = HOOP_INT64;
     hoop_pipeline_t *pipeline = NULL;
@@ -224,14 +224,6 @@ differences_body(struct rank *rank)
     }
     hoop_pipeline_free(pipeline);
     return 0;
-}
-
-static void
-lists_that_differ_fail_this_call_on_both_sides(void **state)
-{
-    (void)state;
-    for (uint32_t size = 2; size <= 3; size++)
-        assert_int_equal(ranks_run_all(size, differences_body), 0);
 }
 
 /* The first chunk has nothing to receive, the second a list of two: one struct
@@ -303,7 +295,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists_that_differ_fail_this_call_on_both_sides),
+        RANKS_TEST(lists_that_differ_fail_this_call_on_both_sides, 2, 3),
         cmocka_unit_test(what_is_expected_serves_again),
     };
 

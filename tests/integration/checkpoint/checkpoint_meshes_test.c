@@ -254,7 +254,8 @@ chance_body(struct mesh_process *mesh_process)
 
 /* The first rank saves and saves, the other loads what there is. */
 static int
-race_body(struct mesh_process *mesh_process)
+checkpoint_loaded_while_it_is_replaced_is_whole(
+    struct mesh_process *mesh_process)
 {
     const struct hoop_shape shape = {1, {3000}};
     hoop_mesh_t *mesh =
@@ -288,13 +289,6 @@ race_body(struct mesh_process *mesh_process)
     }
     hoop_mesh_free(mesh);
     return 0;
-}
-
-static void
-checkpoint_loaded_while_it_is_replaced_is_whole(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(1, 2, 0, race_body), 0);
 }
 
 static void
@@ -347,7 +341,7 @@ main(void)
         cmocka_unit_test(checkpoint_of_any_mesh_loads_on_any_other),
         cmocka_unit_test(checkpoint_list_says_what_was_saved),
         cmocka_unit_test(checkpoint_by_chance_loads_by_chance),
-        cmocka_unit_test(checkpoint_loaded_while_it_is_replaced_is_whole),
+        MESH_TEST(checkpoint_loaded_while_it_is_replaced_is_whole, 1, 2, 0),
     };
 
     return cmocka_run_group_tests(tests, case_setup, case_teardown);

@@ -278,19 +278,12 @@ collectives_are_right_when_coded(void **state)
 }
 
 static int
-small_body(struct rank *rank)
+collectives_are_right_for_sixteen_ranks(struct rank *rank)
 {
     for (size_t count = 0; count < 40; count++)
         RANK_CHECK(allreduce_once(rank, count) == 0);
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
     return 0;
-}
-
-static void
-collectives_are_right_for_sixteen_ranks(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(16, small_body), 0);
 }
 
 /* Nobody leaves before everybody came: each counts before and looks after. */
@@ -392,7 +385,7 @@ background_drives_what_nobody_waits_for(void **state)
 }
 
 static int
-invalid_body(struct rank *rank)
+invalid_calls_are_refused_before_anything_is_sent(struct rank *rank)
 {
     float x = 1;
 
@@ -423,24 +416,17 @@ invalid_body(struct rank *rank)
     return 0;
 }
 
-static void
-invalid_calls_are_refused_before_anything_is_sent(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(2, invalid_body), 0);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(collectives_are_right_for_one_to_five_ranks),
         cmocka_unit_test(collectives_are_right_when_coded),
-        cmocka_unit_test(collectives_are_right_for_sixteen_ranks),
+        RANKS_TEST(collectives_are_right_for_sixteen_ranks, 16, 16),
         cmocka_unit_test(barrier_holds_everybody),
         cmocka_unit_test(started_operations_end_in_any_order),
         cmocka_unit_test(background_drives_what_nobody_waits_for),
-        cmocka_unit_test(invalid_calls_are_refused_before_anything_is_sent),
+        RANKS_TEST(invalid_calls_are_refused_before_anything_is_sent, 2, 2),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

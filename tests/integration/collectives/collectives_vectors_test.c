@@ -132,23 +132,6 @@ empty_body(struct rank *rank)
     return 0;
 }
 
-/* One buffer given twice, and the other of two places to say so. */
-static int
-same_buffer_body(struct rank *rank)
-{
-    const int64_t size = rank->size;
-    int64_t values[2] = {rank->rank, 7};
-
-    RANK_CHECK(hoop_allreduce(values, values, 2, HOOP_INT64, HOOP_SUM,
-                              rank->comm) == HOOP_OK);
-    RANK_CHECK(values[0] == size * (size - 1) / 2 && values[1] == 7 * size);
-    values[0] = 1;
-    RANK_CHECK(hoop_scan(values, HOOP_IN_PLACE, 1, HOOP_INT64, HOOP_SUM,
-                         rank->comm) == HOOP_OK);
-    RANK_CHECK(values[0] == rank->rank + 1);
-    return 0;
-}
-
 /* These cases test the operators of hoop_allreduce(). */
 
 /* Every operator, on three ranks. */
@@ -396,10 +379,10 @@ int
 main(void)
 {
     static const struct rank_case cases[] = {
-        {"examples", examples_body},       {"empty", empty_body},
-        {"same_buffer", same_buffer_body}, {"operators", operators_body},
-        {"barrier", barrier_body},         {"batch", batch_body},
-        {"coalesced", coalesced_body},     {"sendrecv", sendrecv_body},
+        {"examples", examples_body},   {"empty", empty_body},
+        {"operators", operators_body}, {"barrier", barrier_body},
+        {"batch", batch_body},         {"coalesced", coalesced_body},
+        {"sendrecv", sendrecv_body},
     };
 
     return vectors_run(cases, COUNT_OF(cases));

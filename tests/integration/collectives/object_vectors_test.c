@@ -8,21 +8,36 @@
 
 #include "integration/vectors.h"
 
+enum {
+    LENGTH_MAX = 300001
+};
+
+/* Only the root knows the length, and needs no memory for the result. */
 static int
 broadcast(struct rank *rank, uint32_t root, size_t length)
 {
-    static const char text[] = "hi!";
+    static uint8_t object[LENGTH_MAX];
     const bool is_root = rank->rank == root;
     void *bytes = &bytes;
     size_t n_bytes = 99;
+    hoop_op_t *op = NULL;
 
-    RANK_CHECK(hoop_broadcast_object(is_root ? text : NULL,
+    for (size_t i = 0; i < LENGTH_MAX; i++)
+        object[i] = (uint8_t)(i * 7);
+    RANK_CHECK(hoop_broadcast_object(is_root ? object : NULL,
                                      is_root ? length : 17, &bytes, &n_bytes,
                                      root, rank->comm) == HOOP_OK);
     RANK_CHECK(n_bytes == length);
     RANK_CHECK((bytes == NULL) == (is_root || length == 0));
-    RANK_CHECK(!bytes || memcmp(bytes, text, length) == 0);
+    RANK_CHECK(!bytes || memcmp(bytes, object, length) == 0);
     hoop_object_free(bytes);
+    RANK_CHECK(
+        vector_finish(hoop_broadcast_object_start(
+                          object, length, is_root ? NULL : &bytes,
+                          is_root ? NULL : &n_bytes, root, rank->comm, &op),
+                      &op) == HOOP_OK);
+    RANK_CHECK(is_root || length == 0 || memcmp(bytes, object, length) == 0);
+    hoop_object_free(is_root ? NULL : bytes);
     return 0;
 }
 
@@ -55,14 +70,22 @@ gather(struct rank *rank)
                HOOP_OK);
     RANK_CHECK(are_all(&objects, rank->size));
     hoop_objects_free(&objects);
+    RANK_CHECK(objects.n_objects == 0 && !objects.objects);
+    RANK_CHECK(vector_finish(hoop_allgather_object_start(NULL, 0, &objects,
+                                                         rank->comm, &ops[0]),
+                             &ops[0]) == HOOP_OK);
+    RANK_CHECK(objects.n_objects == rank->size && !objects.objects[0].n_bytes);
+    hoop_objects_free(&objects);
+    hoop_objects_free(NULL);
 
     /* Two at once, for two roots, waited for in the other order. */
     struct hoop_objects others;
     const uint32_t last = rank->size - 1;
     RANK_CHECK(hoop_gather_object_start(mine, n_bytes, &objects, 0, rank->comm,
                                         &ops[0]) == HOOP_OK);
-    RANK_CHECK(hoop_gather_object_start(mine, n_bytes, &others, last,
-                                        rank->comm, &ops[1]) == HOOP_OK);
+    RANK_CHECK(hoop_gather_object_start(mine, n_bytes,
+                                        rank->rank == last ? &others : NULL,
+                                        last, rank->comm, &ops[1]) == HOOP_OK);
     RANK_CHECK(hoop_wait(ops[1], HOOP_FOREVER) == HOOP_OK);
     RANK_CHECK(hoop_wait(ops[0], HOOP_FOREVER) == HOOP_OK);
     if (rank->rank == 0) {
@@ -73,6 +96,12 @@ gather(struct rank *rank)
         RANK_CHECK(are_all(&others, rank->size));
         hoop_objects_free(&others);
     }
+    others = (struct hoop_objects){.n_objects = 9};
+    RANK_CHECK(hoop_gather_object(mine, n_bytes, &others, last, rank->comm) ==
+               HOOP_OK);
+    RANK_CHECK(rank->rank == last ? are_all(&others, rank->size)
+                                  : others.n_objects == 9);
+    hoop_objects_free(&others);
     free(mine);
     return 0;
 }
@@ -104,7 +133,8 @@ scatter(struct rank *rank, uint32_t root)
 
     for (uint32_t r = 0; r < rank->size; r++) {
         memset(memory[r], (int)r, sizeof(memory[r]));
-        objects[r] = (struct hoop_object){memory[r], 1000 * (size_t)r + root};
+        objects[r] = (struct hoop_object){r + root ? memory[r] : NULL,
+                                          1000 * (size_t)r + root};
     }
     RANK_CHECK(hoop_scatter_object(is_root ? objects : NULL, &bytes, &n_bytes,
                                    root, rank->comm) == HOOP_OK);
@@ -270,9 +300,13 @@ too_large(struct rank *rank)
 static int
 body(struct rank *rank)
 {
-    for (uint32_t root = 0; root < rank->size; root++)
-        RANK_CHECK(broadcast(rank, root, 3) == 0 &&
-                   broadcast(rank, root, 0) == 0 && scatter(rank, root) == 0);
+    static const size_t lengths[] = {0, 1, 3, 63, 65536, LENGTH_MAX};
+
+    for (uint32_t root = 0; root < rank->size; root++) {
+        for (size_t i = 0; i < COUNT_OF(lengths); i++)
+            RANK_CHECK(broadcast(rank, root, lengths[i]) == 0);
+        RANK_CHECK(scatter(rank, root) == 0);
+    }
     RANK_CHECK(gather(rank) == 0);
     RANK_CHECK(messages(rank) == 0 && tags(rank) == 0);
     RANK_CHECK(too_large(rank) == 0);

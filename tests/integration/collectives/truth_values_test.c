@@ -373,7 +373,7 @@ every_reduction_gives_truth_values_when_coded_or_checked(void **state)
 
 /* Nothing is combined, so nothing is changed. */
 static int
-unchanged_body(struct rank *rank)
+what_combines_nothing_passes_bytes_on(struct rank *rank)
 {
     uint8_t own[N_BYTES];
     uint8_t all[N_BYTES * LARGEST];
@@ -402,14 +402,6 @@ unchanged_body(struct rank *rank)
     for (uint32_t s = 0; s < rank->size; s++)
         RANK_CHECK(memcmp(back + (size_t)s * N_BYTES, own, N_BYTES) == 0);
     return 0;
-}
-
-static void
-what_combines_nothing_passes_bytes_on(void **state)
-{
-    (void)state;
-    for (uint32_t size = 1; size <= LARGEST; size++)
-        assert_int_equal(ranks_run_all(size, unchanged_body), 0);
 }
 
 enum {
@@ -477,7 +469,7 @@ main(void)
         cmocka_unit_test(every_reduction_gives_truth_values),
         cmocka_unit_test(
             every_reduction_gives_truth_values_when_coded_or_checked),
-        cmocka_unit_test(what_combines_nothing_passes_bytes_on),
+        RANKS_TEST(what_combines_nothing_passes_bytes_on, 1, LARGEST),
         cmocka_unit_test(a_rank_alone_loses_no_bits),
     };
 

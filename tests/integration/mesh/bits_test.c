@@ -241,7 +241,7 @@ is_same_part(const struct bits_case *this, uint32_t one, uint32_t other)
 }
 
 static int
-bits_body(struct rank *rank)
+sums_are_the_same_bits_on_all_ranks(struct rank *rank)
 {
     for (uint32_t i = 0; i < COUNT_OF(cases) * COUNT_OF(shapes); i++) {
         uint32_t hash = 0;
@@ -262,19 +262,12 @@ bits_body(struct rank *rank)
     return 0;
 }
 
-static void
-sums_are_the_same_bits_on_all_ranks(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(N_RANKS, bits_body), 0);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_ranks_end_with_the_same_bits),
-        cmocka_unit_test(sums_are_the_same_bits_on_all_ranks),
+        RANKS_TEST(sums_are_the_same_bits_on_all_ranks, N_RANKS, N_RANKS),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,7 +111,8 @@ wrong_body(hoop_dtensor_t *dtensor,
 }
 
 static int
-wrongs_body(struct mesh_process *mesh_process)
+spec_that_is_wrong_is_told_to_all_before_anything_moves(
+    struct mesh_process *mesh_process)
 {
     hoop_dtensor_t *dtensor = tensor_over(mesh_process->mesh);
     struct hoop_tensor_spec spec = {.mesh = NULL};
@@ -125,13 +126,6 @@ wrongs_body(struct mesh_process *mesh_process)
     WORKER_CHECK(all_work(dtensor) == 0);
     hoop_dtensor_free(dtensor);
     return 0;
-}
-
-static void
-spec_that_is_wrong_is_told_to_all_before_anything_moves(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 2, 0, wrongs_body), 0);
 }
 
 static int
@@ -228,7 +222,7 @@ wrong_results(hoop_dtensor_t *dtensor, hoop_dtensor_t **out)
 }
 
 static int
-arguments_body(struct mesh_process *mesh_process)
+argument_that_is_wrong_is_refused(struct mesh_process *mesh_process)
 {
     hoop_dtensor_t *dtensor = tensor_over(mesh_process->mesh);
     const struct hoop_tensor_spec spec = *hoop_dtensor_spec(dtensor);
@@ -246,16 +240,9 @@ arguments_body(struct mesh_process *mesh_process)
     return 0;
 }
 
-static void
-argument_that_is_wrong_is_refused(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 2, 0, arguments_body), 0);
-}
-
 /* A mesh and a group of another job, of this process alone. */
 static int
-sessions_body(struct mesh_process *mesh_process)
+mesh_of_another_session_is_refused(struct mesh_process *mesh_process)
 {
     char job[32];
     const struct hoop_join_options joining = {.coordinator = hoopd.address,
@@ -289,16 +276,9 @@ sessions_body(struct mesh_process *mesh_process)
     return 0;
 }
 
-static void
-mesh_of_another_session_is_refused(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 2, 0, sessions_body), 0);
-}
-
 /* One rank means something else: both are told, and can go on. */
 static int
-differ_body(struct mesh_process *mesh_process)
+ranks_that_differ_are_told_and_go_on(struct mesh_process *mesh_process)
 {
     const bool is_odd = mesh_process->rank == 1;
     const struct hoop_tensor_spec columns = {
@@ -329,17 +309,10 @@ differ_body(struct mesh_process *mesh_process)
     return 0;
 }
 
-static void
-ranks_that_differ_are_told_and_go_on(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 1, 0, differ_body), 0);
-}
-
 /* The other rank dies: the tensor is as it was, what was handed out is freed as
  * ever. */
 static int
-loss_body(struct mesh_process *mesh_process)
+tensor_is_as_it_was_when_a_rank_is_lost(struct mesh_process *mesh_process)
 {
     const struct hoop_tensor_spec columns = {
         .mesh = mesh_process->mesh, .sharding = {.dims = {{0}, {1, {0}}}}};
@@ -366,13 +339,6 @@ loss_body(struct mesh_process *mesh_process)
     WORKER_CHECK(hoop_dtensor_spec(dtensor)->sharding.dims[0].n_axes == 1);
     hoop_dtensor_free(dtensor);
     return 0;
-}
-
-static void
-tensor_is_as_it_was_when_a_rank_is_lost(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 1, 0, loss_body), 0);
 }
 
 /*
@@ -627,7 +593,7 @@ scene_set(struct scene *scene, const struct mesh_process *mesh_process)
 }
 
 static int
-routes_body(struct mesh_process *mesh_process)
+tensor_arrives_on_every_mesh_in_every_layout(struct mesh_process *mesh_process)
 {
     struct scene scene;
 
@@ -642,16 +608,9 @@ routes_body(struct mesh_process *mesh_process)
     return 0;
 }
 
-static void
-tensor_arrives_on_every_mesh_in_every_layout(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 4, 0, routes_body), 0);
-}
-
 /* Two ranks have rows, one more comes; the last row of two is on none. */
 static int
-empty_body(struct mesh_process *mesh_process)
+part_that_is_empty_needs_no_memory(struct mesh_process *mesh_process)
 {
     static const uint32_t ranks[] = {2, 0, 1};
     const struct hoop_mesh_axis axis = {"all", 3};
@@ -681,25 +640,18 @@ empty_body(struct mesh_process *mesh_process)
     return 0;
 }
 
-static void
-part_that_is_empty_needs_no_memory(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(1, 2, 1, empty_body), 0);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(
-            spec_that_is_wrong_is_told_to_all_before_anything_moves),
-        cmocka_unit_test(argument_that_is_wrong_is_refused),
-        cmocka_unit_test(mesh_of_another_session_is_refused),
-        cmocka_unit_test(ranks_that_differ_are_told_and_go_on),
-        cmocka_unit_test(tensor_is_as_it_was_when_a_rank_is_lost),
-        cmocka_unit_test(tensor_arrives_on_every_mesh_in_every_layout),
-        cmocka_unit_test(part_that_is_empty_needs_no_memory),
+        MESH_TEST(spec_that_is_wrong_is_told_to_all_before_anything_moves, 2, 2,
+                  0),
+        MESH_TEST(argument_that_is_wrong_is_refused, 2, 2, 0),
+        MESH_TEST(mesh_of_another_session_is_refused, 2, 2, 0),
+        MESH_TEST(ranks_that_differ_are_told_and_go_on, 2, 1, 0),
+        MESH_TEST(tensor_is_as_it_was_when_a_rank_is_lost, 2, 1, 0),
+        MESH_TEST(tensor_arrives_on_every_mesh_in_every_layout, 2, 4, 0),
+        MESH_TEST(part_that_is_empty_needs_no_memory, 1, 2, 1),
     };
 
     return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);

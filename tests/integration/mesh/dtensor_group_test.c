@@ -386,7 +386,8 @@ tensor_knows_the_group_that_it_went_to(void **state)
 
 /* A mesh of nobody's, and parts that are not the ranks of a row. */
 static int
-no_group_body(struct mesh_process *mesh_process)
+redistribute_without_a_group_is_refused_where_there_is_none(
+    struct mesh_process *mesh_process)
 {
     const struct hoop_group_sharding rows = shard(0, 4);
     const struct hoop_group_sharding pairs = shard(0, 2);
@@ -425,13 +426,6 @@ no_group_body(struct mesh_process *mesh_process)
     return 0;
 }
 
-static void
-redistribute_without_a_group_is_refused_where_there_is_none(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 2, 0, no_group_body), 0);
-}
-
 int
 main(void)
 {
@@ -440,8 +434,8 @@ main(void)
         cmocka_unit_test(process_group_of_a_tensor_changes_by_the_rules),
         cmocka_unit_test(tensor_is_redistributed_over_its_own_group),
         cmocka_unit_test(tensor_knows_the_group_that_it_went_to),
-        cmocka_unit_test(
-            redistribute_without_a_group_is_refused_where_there_is_none),
+        MESH_TEST(redistribute_without_a_group_is_refused_where_there_is_none,
+                  2, 2, 0),
     };
 
     return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);

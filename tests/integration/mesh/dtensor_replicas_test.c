@@ -677,7 +677,7 @@ rows_move(struct mesh_process *mesh_process, uint32_t tp, const double *due)
 }
 
 static int
-nested_body(struct mesh_process *mesh_process)
+wider_rows_get_what_their_ranks_rows_had(struct mesh_process *mesh_process)
 {
     static const double due[] = {10000, 10001, 20002, 20003,
                                  30000, 30001, 40002, 40003};
@@ -686,7 +686,8 @@ nested_body(struct mesh_process *mesh_process)
 }
 
 static int
-crossing_body(struct mesh_process *mesh_process)
+rows_that_do_not_nest_get_what_their_ranks_rows_had(
+    struct mesh_process *mesh_process)
 {
     static const double due[] = {10000, 10001, 10002, 10003, 20004, 20005,
                                  20000, 20001, 30002, 30003, 30004, 30005};
@@ -694,24 +695,10 @@ crossing_body(struct mesh_process *mesh_process)
     return rows_move(mesh_process, 3, due);
 }
 
-static void
-wider_rows_get_what_their_ranks_rows_had(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 4, 0, nested_body), 0);
-}
-
-static void
-rows_that_do_not_nest_get_what_their_ranks_rows_had(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 3, 0, crossing_body), 0);
-}
-
 /* From a row of 4 to two rows of 2; rank r's gradient is
  * 10000 * (r + 1) + i, i counted in its part. */
 static int
-gradient_body(struct mesh_process *mesh_process)
+gradients_come_from_the_row_that_a_rank_is_in(struct mesh_process *mesh_process)
 {
     static const double due[] = {10000, 10001, 40000, 40001};
     const struct hoop_pg_options row = {.tp_degree = 4};
@@ -741,20 +728,13 @@ gradient_body(struct mesh_process *mesh_process)
     return 0;
 }
 
-static void
-gradients_come_from_the_row_that_a_rank_is_in(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 2, 0, gradient_body), 0);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wider_rows_get_what_their_ranks_rows_had),
-        cmocka_unit_test(rows_that_do_not_nest_get_what_their_ranks_rows_had),
-        cmocka_unit_test(gradients_come_from_the_row_that_a_rank_is_in),
+        MESH_TEST(wider_rows_get_what_their_ranks_rows_had, 2, 4, 0),
+        MESH_TEST(rows_that_do_not_nest_get_what_their_ranks_rows_had, 2, 3, 0),
+        MESH_TEST(gradients_come_from_the_row_that_a_rank_is_in, 2, 2, 0),
         cmocka_unit_test(results_between_all_groups_come_from_one_replica),
     };
 

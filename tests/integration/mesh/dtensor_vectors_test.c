@@ -238,7 +238,8 @@ placements_of_four_become_each_other(void **state)
 /* The gradient of a whole that each rank made its own of is this rank's part of
  * its own: nothing is added. */
 static int
-gradients_body(struct mesh_process *mesh_process)
+gradient_of_a_gather_is_ones_own_part_without_a_sum(
+    struct mesh_process *mesh_process)
 {
     const struct placement rows = {
         .dims = {0}, .parts = {2}, .n_dims = 1, .part = {2, {1, 4}}};
@@ -272,16 +273,9 @@ gradients_body(struct mesh_process *mesh_process)
     return 0;
 }
 
-static void
-gradient_of_a_gather_is_ones_own_part_without_a_sum(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(1, 2, 0, gradients_body), 0);
-}
-
 /* T = 2, D = 2, rows cut; to columns over T = 4. */
 static int
-groups_body(struct mesh_process *mesh_process)
+tensor_of_one_group_goes_to_another(struct mesh_process *mesh_process)
 {
     const struct placement rows = {
         .dims = {0}, .parts = {2}, .n_dims = 1, .part = {2, {1, 4}}};
@@ -325,16 +319,9 @@ groups_body(struct mesh_process *mesh_process)
     return 0;
 }
 
-static void
-tensor_of_one_group_goes_to_another(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 2, 0, groups_body), 0);
-}
-
 /* What needs nobody asks nobody: one rank calls, and is done. */
 static int
-slice_body(struct mesh_process *mesh_process)
+slice_waits_for_nobody(struct mesh_process *mesh_process)
 {
     hoop_dtensor_t *dtensor = NULL;
     hoop_dtensor_t *part = NULL;
@@ -361,13 +348,6 @@ slice_body(struct mesh_process *mesh_process)
     hoop_dtensor_free(part);
     hoop_dtensor_free(dtensor);
     return 0;
-}
-
-static void
-slice_waits_for_nobody(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 2, 0, slice_body), 0);
 }
 
 /*
@@ -479,7 +459,8 @@ placement_body(struct mesh_process *mesh_process,
 }
 
 static int
-from_placements_body(struct mesh_process *mesh_process)
+tensor_from_global_and_local_has_the_worked_parts(
+    struct mesh_process *mesh_process)
 {
     const uint64_t before = bytes_sent(mesh_process);
     int failure = 0;
@@ -490,16 +471,10 @@ from_placements_body(struct mesh_process *mesh_process)
     return failure;
 }
 
-static void
-tensor_from_global_and_local_has_the_worked_parts(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 2, 1, from_placements_body), 0);
-}
-
 /* A part of (2, 3) on a row cut four times is a whole of (8, 3). */
 static int
-label_body(struct mesh_process *mesh_process)
+label_multiplies_the_sizes_and_aliases_the_part(
+    struct mesh_process *mesh_process)
 {
     const struct hoop_compute compute = {HOOP_COMPUTE_TP1D, true};
     const struct hoop_tensor_spec spec = {
@@ -520,16 +495,9 @@ label_body(struct mesh_process *mesh_process)
     return 0;
 }
 
-static void
-label_multiplies_the_sizes_and_aliases_the_part(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 2, 0, label_body), 0);
-}
-
 /* 5 rows over 4 ranks, 3 over 4: the last has none. */
 static int
-uneven_body(struct mesh_process *mesh_process)
+tensor_that_is_uneven_may_have_empty_parts(struct mesh_process *mesh_process)
 {
     const struct hoop_tensor_spec spec = {
         mesh_process->mesh, {.dims = {{2, {0, 1}}}, .is_uneven = true}, NULL};
@@ -565,16 +533,10 @@ uneven_body(struct mesh_process *mesh_process)
     return 0;
 }
 
-static void
-tensor_that_is_uneven_may_have_empty_parts(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 2, 0, uneven_body), 0);
-}
-
 /* Many rows without elements: nothing is looked at, however many. */
 static int
-rows_body(struct mesh_process *mesh_process)
+tensor_of_rows_without_elements_is_done_at_once(
+    struct mesh_process *mesh_process)
 {
     static int64_t nothing;
     const struct hoop_tensor_spec rows = {
@@ -597,25 +559,18 @@ rows_body(struct mesh_process *mesh_process)
     return 0;
 }
 
-static void
-tensor_of_rows_without_elements_is_done_at_once(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 2, 0, rows_body), 0);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(placements_of_four_become_each_other),
-        cmocka_unit_test(gradient_of_a_gather_is_ones_own_part_without_a_sum),
-        cmocka_unit_test(tensor_of_one_group_goes_to_another),
-        cmocka_unit_test(slice_waits_for_nobody),
-        cmocka_unit_test(tensor_from_global_and_local_has_the_worked_parts),
-        cmocka_unit_test(label_multiplies_the_sizes_and_aliases_the_part),
-        cmocka_unit_test(tensor_that_is_uneven_may_have_empty_parts),
-        cmocka_unit_test(tensor_of_rows_without_elements_is_done_at_once),
+        MESH_TEST(gradient_of_a_gather_is_ones_own_part_without_a_sum, 1, 2, 0),
+        MESH_TEST(tensor_of_one_group_goes_to_another, 2, 2, 0),
+        MESH_TEST(slice_waits_for_nobody, 2, 2, 0),
+        MESH_TEST(tensor_from_global_and_local_has_the_worked_parts, 2, 2, 1),
+        MESH_TEST(label_multiplies_the_sizes_and_aliases_the_part, 2, 2, 0),
+        MESH_TEST(tensor_that_is_uneven_may_have_empty_parts, 2, 2, 0),
+        MESH_TEST(tensor_of_rows_without_elements_is_done_at_once, 2, 2, 0),
     };
 
     return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);

@@ -71,7 +71,7 @@ cube_lines(hoop_mesh_t *mesh, uint32_t rank)
 }
 
 static int
-cube_body(const struct worker *worker)
+mesh_of_three_axes_has_a_communicator_for_each_set(const struct worker *worker)
 {
     const struct hoop_join_options options = worker_options(worker);
     const struct hoop_mesh_options shape = {.axes = cube, .n_axes = 3};
@@ -98,16 +98,9 @@ cube_body(const struct worker *worker)
     return 0;
 }
 
-static void
-mesh_of_three_axes_has_a_communicator_for_each_set(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 8, cube_body, NULL), 0);
-}
-
 /* 3 x 2 of ranks 5 2 / 4 0 / 1 3; rank 6 is outside. */
 static int
-order_body(const struct worker *worker)
+mesh_keeps_the_order_that_it_is_given(const struct worker *worker)
 {
     static const uint32_t ranks[] = {5, 2, 4, 0, 1, 3};
     static const struct hoop_mesh_axis axes[] = {
@@ -149,13 +142,6 @@ order_body(const struct worker *worker)
     return 0;
 }
 
-static void
-mesh_keeps_the_order_that_it_is_given(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 7, order_body, NULL), 0);
-}
-
 struct asking {
     hoop_mesh_t *mesh;
     uint32_t axis;
@@ -174,7 +160,7 @@ ask(void *argument)
 
 /* Everybody asks for all three at once. */
 static int
-threads_body(const struct worker *worker)
+mesh_forms_lines_for_several_threads(const struct worker *worker)
 {
     const struct hoop_join_options options = worker_options(worker);
     const struct hoop_mesh_options shape = {.axes = cube, .n_axes = 3};
@@ -197,13 +183,6 @@ threads_body(const struct worker *worker)
     hoop_mesh_free(mesh);
     hoop_leave(session);
     return 0;
-}
-
-static void
-mesh_forms_lines_for_several_threads(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 8, threads_body, NULL), 0);
 }
 
 static int
@@ -246,7 +225,7 @@ wrong_meshes(hoop_session_t *session)
 }
 
 static int
-wrong_body(const struct worker *worker)
+mesh_that_is_wrong_is_refused(const struct worker *worker)
 {
     const struct hoop_mesh_axis fine[] = {{"a", 2}};
     const struct hoop_mesh_options shape = {fine, 1, NULL};
@@ -273,13 +252,6 @@ wrong_body(const struct worker *worker)
     hoop_mesh_free(NULL);
     hoop_leave(session);
     return 0;
-}
-
-static void
-mesh_that_is_wrong_is_refused(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 2, wrong_body, NULL), 0);
 }
 
 /*
@@ -353,10 +325,10 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mesh_of_three_axes_has_a_communicator_for_each_set),
-        cmocka_unit_test(mesh_keeps_the_order_that_it_is_given),
-        cmocka_unit_test(mesh_forms_lines_for_several_threads),
-        cmocka_unit_test(mesh_that_is_wrong_is_refused),
+        WORKERS_TEST(mesh_of_three_axes_has_a_communicator_for_each_set, 8),
+        WORKERS_TEST(mesh_keeps_the_order_that_it_is_given, 7),
+        WORKERS_TEST(mesh_forms_lines_for_several_threads, 8),
+        WORKERS_TEST(mesh_that_is_wrong_is_refused, 2),
         cmocka_unit_test(part_of_a_process_is_that_of_its_place),
     };
 

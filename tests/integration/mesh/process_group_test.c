@@ -191,7 +191,7 @@ vector_holds(hoop_session_t *session, const struct vector *vector)
 }
 
 static int
-vectors_body(const struct worker *worker)
+groups_have_the_worked_rows_and_columns(const struct worker *worker)
 {
     const struct hoop_join_options options = worker_options(worker);
     hoop_session_t *session = NULL;
@@ -201,13 +201,6 @@ vectors_body(const struct worker *worker)
         WORKER_CHECK(vector_holds(session, &vectors[i]) == 0);
     hoop_leave(session);
     return 0;
-}
-
-static void
-groups_have_the_worked_rows_and_columns(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 8, vectors_body, NULL), 0);
 }
 
 static int
@@ -395,7 +388,7 @@ ask(void *argument)
 
 /* Three threads ask one group; the pairs are right whoever is first. */
 static int
-threads_body(const struct worker *worker)
+groups_form_both_pairs_for_several_threads(const struct worker *worker)
 {
     const struct hoop_join_options options = worker_options(worker);
     struct asking askings[3];
@@ -424,13 +417,6 @@ threads_body(const struct worker *worker)
     hoop_pg_free(group);
     hoop_leave(session);
     return 0;
-}
-
-static void
-groups_form_both_pairs_for_several_threads(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 4, threads_body, NULL), 0);
 }
 
 /*
@@ -517,10 +503,10 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(groups_have_the_worked_rows_and_columns),
+        WORKERS_TEST(groups_have_the_worked_rows_and_columns, 8),
         cmocka_unit_test(groups_of_all_degrees_have_their_communicators),
         cmocka_unit_test(groups_without_options_have_all_ranks),
-        cmocka_unit_test(groups_form_both_pairs_for_several_threads),
+        WORKERS_TEST(groups_form_both_pairs_for_several_threads, 4),
         cmocka_unit_test(groups_that_are_wrong_are_refused_on_all_ranks),
     };
 

@@ -89,7 +89,7 @@ example_body(struct mesh_process *mesh_process, const struct example *example)
 }
 
 static int
-examples_body(struct mesh_process *mesh_process)
+plan_of_examples_is_the_expected_one(struct mesh_process *mesh_process)
 {
     struct hoop_stats before;
     struct hoop_stats after;
@@ -101,13 +101,6 @@ examples_body(struct mesh_process *mesh_process)
     hoop_session_stats(mesh_process->session, &after);
     WORKER_CHECK(before.bytes_sent == after.bytes_sent);
     return failure;
-}
-
-static void
-plan_of_examples_is_the_expected_one(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 2, 1, examples_body), 0);
 }
 
 /* Lines of few columns, none with spaces at its end. */
@@ -139,7 +132,7 @@ explain(const hoop_dtensor_t *dtensor,
 }
 
 static int
-explain_body(struct mesh_process *mesh_process)
+explain_prints_a_narrow_table(struct mesh_process *mesh_process)
 {
     static const struct hoop_sharding from = {.dims = {{1, {0}}}};
     struct hoop_tensor_spec spec = {mesh_process->mesh, from, NULL};
@@ -169,16 +162,9 @@ explain_body(struct mesh_process *mesh_process)
     return 0;
 }
 
-static void
-explain_prints_a_narrow_table(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 2, 1, explain_body), 0);
-}
-
 /* To two ranks of four: another mesh. */
 static int
-meshes_body(struct mesh_process *mesh_process)
+plan_to_another_mesh_is_an_exchange(struct mesh_process *mesh_process)
 {
     static const struct hoop_mesh_axis axis = {"pair", 2};
     static const uint32_t ranks[] = {1, 4};
@@ -210,13 +196,6 @@ meshes_body(struct mesh_process *mesh_process)
     return 0;
 }
 
-static void
-plan_to_another_mesh_is_an_exchange(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 2, 1, meshes_body), 0);
-}
-
 static int
 check_refused(const hoop_dtensor_t *dtensor,
               const struct hoop_tensor_spec *spec,
@@ -231,7 +210,7 @@ check_refused(const hoop_dtensor_t *dtensor,
 }
 
 static int
-wrong_body(struct mesh_process *mesh_process)
+plan_of_wrong_specs_is_refused(struct mesh_process *mesh_process)
 {
     static const struct hoop_sharding whole = {.is_uneven = false};
     const struct hoop_tensor_spec beyond = {
@@ -260,21 +239,14 @@ wrong_body(struct mesh_process *mesh_process)
     return 0;
 }
 
-static void
-plan_of_wrong_specs_is_refused(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 2, 1, wrong_body), 0);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plan_of_examples_is_the_expected_one),
-        cmocka_unit_test(explain_prints_a_narrow_table),
-        cmocka_unit_test(plan_to_another_mesh_is_an_exchange),
-        cmocka_unit_test(plan_of_wrong_specs_is_refused),
+        MESH_TEST(plan_of_examples_is_the_expected_one, 2, 2, 1),
+        MESH_TEST(explain_prints_a_narrow_table, 2, 2, 1),
+        MESH_TEST(plan_to_another_mesh_is_an_exchange, 2, 2, 1),
+        MESH_TEST(plan_of_wrong_specs_is_refused, 2, 2, 1),
     };
 
     return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);

@@ -165,7 +165,8 @@ sums_along_axes_of_one_and_of_two_ranks_are_truth_values(void **state)
 
 /* Worker 1 dies in its first allreduce; worker 0 ends with its own bytes. */
 static int
-survivor_body(const struct worker *worker)
+a_survivor_that_does_a_call_again_alone_gets_truth_values(
+    const struct worker *worker)
 {
     const struct hoop_join_options options = worker_options(worker);
     uint8_t bytes[N];
@@ -185,21 +186,14 @@ survivor_body(const struct worker *worker)
     return 0;
 }
 
-static void
-a_survivor_that_does_a_call_again_alone_gets_truth_values(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 2, survivor_body, NULL), 0);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             sums_along_axes_of_one_and_of_two_ranks_are_truth_values),
-        cmocka_unit_test(
-            a_survivor_that_does_a_call_again_alone_gets_truth_values),
+        WORKERS_TEST(a_survivor_that_does_a_call_again_alone_gets_truth_values,
+                     2),
     };
 
     return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);

@@ -40,8 +40,9 @@ filled(size_t n, uint32_t rank, int64_t tag)
 
 /* Both send first: blocking sends of what fits the window do not lock up. */
 static int
-exchange_body(struct rank *rank)
+messages_are_exchanged(struct rank *rank)
 {
+    const int64_t highest = (int64_t)1 << 62;
     const uint32_t peer = 1 - rank->rank;
     int32_t mine = (int32_t)rank->rank;
     int32_t theirs = -1;
@@ -54,17 +55,15 @@ exchange_body(struct rank *rank)
     RANK_CHECK(received.source == peer && received.count == 1);
     /* Shorter than asked for is fine, and nothing is a message, too. */
     RANK_CHECK(hoop_send(NULL, 0, HOOP_INT32, peer, 6, rank->comm) == HOOP_OK);
-    RANK_CHECK(hoop_recv(&theirs, 1, HOOP_INT32, peer, 6, rank->comm,
+    RANK_CHECK(hoop_recv(NULL, 0, HOOP_INT32, peer, 6, rank->comm, &received) ==
+               HOOP_OK);
+    RANK_CHECK(received.source == peer && received.count == 0);
+    RANK_CHECK(hoop_send(NULL, 0, HOOP_INT32, peer, highest, rank->comm) ==
+               HOOP_OK);
+    RANK_CHECK(hoop_recv(&theirs, 1, HOOP_INT32, peer, highest, rank->comm,
                          &received) == HOOP_OK);
     RANK_CHECK(received.count == 0);
     return 0;
-}
-
-static void
-messages_are_exchanged(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(2, exchange_body), 0);
 }
 
 static int
@@ -105,7 +104,7 @@ count_of(size_t k)
 
 /* Receives in the reverse order of the sends, by tag; in order per tag. */
 static int
-tags_body(struct rank *rank)
+messages_match_by_tag_and_stay_in_order(struct rank *rank)
 {
     hoop_op_t *ops[N_MESSAGES];
     int32_t *buffers[N_MESSAGES];
@@ -136,13 +135,6 @@ tags_body(struct rank *rank)
     for (size_t k = 0; k < N_MESSAGES; k++)
         free(buffers[k]);
     return 0;
-}
-
-static void
-messages_match_by_tag_and_stay_in_order(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(2, tags_body), 0);
 }
 
 /* Rank 0 takes what comes first from whomever, of any size. */
@@ -193,7 +185,7 @@ any_source_takes_what_comes_first(void **state)
 
 /* A message nobody receives does not stop a collective, however large. */
 static int
-unexpected_body(struct rank *rank)
+unreceived_message_does_not_stop_collectives(struct rank *rank)
 {
     int32_t *mine = filled(LARGE, rank->rank, 2);
     hoop_op_t *op = NULL;
@@ -218,16 +210,9 @@ unexpected_body(struct rank *rank)
     return 0;
 }
 
-static void
-unreceived_message_does_not_stop_collectives(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(2, unexpected_body), 0);
-}
-
 /* Far more than window and announcements hold, received in the end. */
 static int
-flood_body(struct rank *rank)
+flood_of_messages_is_bounded_and_stays_in_order(struct rank *rank)
 {
     enum {
         N = 10000
@@ -256,13 +241,6 @@ flood_body(struct rank *rank)
         }
     }
     return 0;
-}
-
-static void
-flood_of_messages_is_bounded_and_stays_in_order(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(2, flood_body), 0);
 }
 
 /* To itself: in either order, small and large, by tag and from any source. */
@@ -320,7 +298,7 @@ rank_sends_to_itself(void **state)
 }
 
 static int
-too_long_body(struct rank *rank)
+message_longer_than_its_receive_fails_on_both_sides(struct rank *rank)
 {
     int32_t *mine = filled(LARGE, rank->rank, 3);
 
@@ -343,16 +321,9 @@ too_long_body(struct rank *rank)
     return 0;
 }
 
-static void
-message_longer_than_its_receive_fails_on_both_sides(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(2, too_long_body), 0);
-}
-
 /* Rank 1's receive cannot be, and so it gives up what it sends to rank 2. */
 static int
-given_up_body(struct rank *rank)
+half_of_a_failed_sendrecv_is_told_as_such(struct rank *rank)
 {
     int32_t *mine = filled(LARGE, rank->rank, 3);
     const struct hoop_message send = {HOOP_SEND, mine, LARGE, HOOP_INT32,
@@ -385,26 +356,19 @@ given_up_body(struct rank *rank)
     return 0;
 }
 
-static void
-half_of_a_failed_sendrecv_is_told_as_such(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(3, given_up_body), 0);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages_are_exchanged),
+        RANKS_TEST(messages_are_exchanged, 2, 2),
         cmocka_unit_test(large_messages_cross),
-        cmocka_unit_test(messages_match_by_tag_and_stay_in_order),
+        RANKS_TEST(messages_match_by_tag_and_stay_in_order, 2, 2),
         cmocka_unit_test(any_source_takes_what_comes_first),
-        cmocka_unit_test(unreceived_message_does_not_stop_collectives),
+        RANKS_TEST(unreceived_message_does_not_stop_collectives, 2, 2),
         cmocka_unit_test(rank_sends_to_itself),
-        cmocka_unit_test(flood_of_messages_is_bounded_and_stays_in_order),
-        cmocka_unit_test(message_longer_than_its_receive_fails_on_both_sides),
-        cmocka_unit_test(half_of_a_failed_sendrecv_is_told_as_such),
+        RANKS_TEST(flood_of_messages_is_bounded_and_stays_in_order, 2, 2),
+        RANKS_TEST(message_longer_than_its_receive_fails_on_both_sides, 2, 2),
+        RANKS_TEST(half_of_a_failed_sendrecv_is_told_as_such, 3, 3),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -247,7 +247,7 @@ no_member_moves_nothing(struct rank *rank, hoop_comm_t *other, size_t kind)
 }
 
 static int
-body(struct rank *rank)
+neighbours_may_be_outside_the_group(struct rank *rank)
 {
     hoop_comm_t groups[2];
     hoop_comm_t *mine = &groups[rank->rank / 2];
@@ -271,18 +271,11 @@ body(struct rank *rank)
     return 0;
 }
 
-static void
-neighbours_may_be_outside_the_group(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(STAGES, body), 0);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(neighbours_may_be_outside_the_group),
+        RANKS_TEST(neighbours_may_be_outside_the_group, STAGES, STAGES),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

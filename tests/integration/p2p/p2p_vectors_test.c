@@ -387,12 +387,6 @@ enum {
     SHORT_MS = 100, /* for what is never sent */
 };
 
-static bool
-says(const char *phrase)
-{
-    return strstr(hoop_error_text(), phrase) != NULL;
-}
-
 static enum hoop_status
 without_dtype(struct stage *stage)
 {
@@ -538,7 +532,7 @@ mismatch_is_told_to_all(struct stage *stage,
     RANK_CHECK(hoop_p2p_create(&options, &p2p) == HOOP_OK);
     RANK_CHECK(hoop_p2p_send_forward_recv_forward(p2p, &output, &got, &got,
                                                   NULL) == HOOP_E_MISMATCH);
-    RANK_CHECK(says("[10, 10, 400]"));
+    RANK_CHECK(error_says("[10, 10, 400]"));
     RANK_CHECK(got.data == NULL && got.dtype == HOOP_UINT8);
     hoop_p2p_free(p2p);
     hoop_tensor_free(&output);
@@ -643,7 +637,7 @@ missing_send_is_a_timeout(struct rank *rank)
     /* As when the one before had only a wrong call to make. */
     snprintf(waited, sizeof(waited), "waiting for rank %u", stage.prev);
     RANK_CHECK(hoop_p2p_recv_forward(stage.p2p, &list, 0) == HOOP_E_TIMEOUT);
-    RANK_CHECK(says(waited));
+    RANK_CHECK(error_says(waited));
     RANK_CHECK(hoop_p2p_recv_backward(stage.p2p, &list, 0) == HOOP_E_TIMEOUT);
     RANK_CHECK(got.data == NULL && list.n_tensors == 1);
     RANK_CHECK(hoop_p2p_send_forward_recv_forward(stage.p2p, NULL, &got, &got,
@@ -685,14 +679,14 @@ dead_stage_is_named(struct rank *rank)
     snprintf(name, sizeof(name), "rank %u", last);
     if (rank->rank == 0) {
         RANK_CHECK(hoop_p2p_wait(&requests, HOOP_FOREVER) == HOOP_E_PEER_LOST);
-        RANK_CHECK(says(name));
+        RANK_CHECK(error_says(name));
         hoop_tensor_free(&got);
         got = tensor_awaited(&pair);
     }
     if (rank->rank == last - 1) {
         RANK_CHECK(hoop_p2p_recv_backward(stage.p2p, &list, 0) ==
                    HOOP_E_PEER_LOST);
-        RANK_CHECK(says(name));
+        RANK_CHECK(error_says(name));
         RANK_CHECK(got.data == NULL && list.n_tensors == 1);
     }
     stage_deinit(&stage);

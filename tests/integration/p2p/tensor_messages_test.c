@@ -101,7 +101,7 @@ wanted(unsigned i, bool is_any)
 
 /* To the next rank, from the one before; odd cases are received late. */
 static int
-every_body(struct rank *rank)
+every_dtype_and_rank_arrives_early_and_late(struct rank *rank)
 {
     const uint32_t next = (rank->rank + 1) % rank->size;
     const uint32_t prev = (rank->rank + rank->size - 1) % rank->size;
@@ -134,14 +134,6 @@ every_body(struct rank *rank)
         hoop_tensor_free(&received[i]);
     }
     return 0;
-}
-
-static void
-every_dtype_and_rank_arrives_early_and_late(void **state)
-{
-    (void)state;
-    for (uint32_t size = 1; size <= 4; size++)
-        assert_int_equal(ranks_run_all(size, every_body), 0);
 }
 
 /* 64 MiB cross, one into hoop's memory, one into the caller's. */
@@ -185,7 +177,7 @@ large_tensors_cross(void **state)
 
 /* Rank 0 takes what comes first, of any shape, from whomever. */
 static int
-any_source_body(struct rank *rank)
+any_shape_comes_from_any_source(struct rank *rank)
 {
     struct hoop_tensor tensor = anything;
     unsigned seen = 0;
@@ -209,17 +201,10 @@ any_source_body(struct rank *rank)
     return 0;
 }
 
-static void
-any_shape_comes_from_any_source(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(4, any_source_body), 0);
-}
-
 /* Both directions at once, small and large: both sides hear both shapes. A
  * small send may have returned: the next call tells. */
 static int
-mismatch_body(struct rank *rank)
+wrong_shapes_are_told_to_both(struct rank *rank)
 {
     static float values[60000];
     const uint32_t peer = 1 - rank->rank;
@@ -250,13 +235,6 @@ mismatch_body(struct rank *rank)
     return 0;
 }
 
-static void
-wrong_shapes_are_told_to_both(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(2, mismatch_body), 0);
-}
-
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 /* They map terabytes themselves, and end who gets no memory. */
 static void
@@ -278,7 +256,7 @@ static const size_t too_large = (size_t)1 << 33;
 /* What the receiver has no memory for has begun to be sent: no more of its
  * bytes are ever looked at. The pair goes on. */
 static int
-memory_body(struct rank *rank)
+lack_of_memory_is_told_to_both(struct rank *rank)
 {
     static uint8_t begin[LIMIT_EAGER_MESSAGE];
     struct hoop_tensor tensor = {begin, HOOP_UINT8, {1, {too_large}}, NULL};
@@ -299,13 +277,6 @@ memory_body(struct rank *rank)
                               rank->comm) == HOOP_OK);
     RANK_CHECK(value == 2);
     return 0;
-}
-
-static void
-lack_of_memory_is_told_to_both(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(2, memory_body), 0);
 }
 
 /* Rank 1 dies before it sends, then in the middle. */
@@ -354,7 +325,7 @@ death_of_the_sender_hands_out_nothing(void **state)
 
 /* Neither finds the other in time; afterwards both do. */
 static int
-deadline_body(struct rank *rank)
+deadline_hands_out_nothing(struct rank *rank)
 {
     static double values[1 << 16];
     struct hoop_tensor sent = {values, HOOP_FLOAT64, {1, {1 << 16}}, NULL};
@@ -379,13 +350,6 @@ deadline_body(struct rank *rank)
     RANK_CHECK(((double *)received.data)[7] == 3);
     hoop_tensor_free(&received);
     return 0;
-}
-
-static void
-deadline_hands_out_nothing(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(2, deadline_body), 0);
 }
 
 struct worker {
@@ -426,7 +390,7 @@ worker_main(void *owner)
 }
 
 static int
-threads_body(struct rank *rank)
+threads_exchange_any_shapes_at_once(struct rank *rank)
 {
     struct worker workers[N_THREADS];
 
@@ -442,25 +406,18 @@ threads_body(struct rank *rank)
     return 0;
 }
 
-static void
-threads_exchange_any_shapes_at_once(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(2, threads_body), 0);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_dtype_and_rank_arrives_early_and_late),
+        RANKS_TEST(every_dtype_and_rank_arrives_early_and_late, 1, 4),
         cmocka_unit_test(large_tensors_cross),
-        cmocka_unit_test(any_shape_comes_from_any_source),
-        cmocka_unit_test(wrong_shapes_are_told_to_both),
-        cmocka_unit_test(lack_of_memory_is_told_to_both),
+        RANKS_TEST(any_shape_comes_from_any_source, 4, 4),
+        RANKS_TEST(wrong_shapes_are_told_to_both, 2, 2),
+        RANKS_TEST(lack_of_memory_is_told_to_both, 2, 2),
         cmocka_unit_test(death_of_the_sender_hands_out_nothing),
-        cmocka_unit_test(deadline_hands_out_nothing),
-        cmocka_unit_test(threads_exchange_any_shapes_at_once),
+        RANKS_TEST(deadline_hands_out_nothing, 2, 2),
+        RANKS_TEST(threads_exchange_any_shapes_at_once, 2, 2),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -141,7 +141,7 @@ example_body(struct mesh_process *mesh_process, const struct example *example)
 }
 
 static int
-examples_body(struct mesh_process *mesh_process)
+patterns_give_the_worked_examples(struct mesh_process *mesh_process)
 {
     int failure = 0;
 
@@ -150,17 +150,11 @@ examples_body(struct mesh_process *mesh_process)
     return failure;
 }
 
-static void
-patterns_give_the_worked_examples(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 2, 0, examples_body), 0);
-}
-
 /* The gradient of an identity is summed, that of a sum is as it is; both in
  * place, too. */
 static int
-sums_body(struct mesh_process *mesh_process)
+gradients_of_sums_and_identities_are_each_others(
+    struct mesh_process *mesh_process)
 {
     const int64_t base = 10 * (int64_t)mesh_process->rank;
     const int64_t sums[2][4] = {{22, 24, 26, 28}, {42, 44, 46, 48}};
@@ -177,13 +171,6 @@ sums_body(struct mesh_process *mesh_process)
                                          mesh_process->mesh) == HOOP_OK);
     WORKER_CHECK(tensor_is(&tensor, &square, sums[mesh_process->rank % 2]));
     return 0;
-}
-
-static void
-gradients_of_sums_and_identities_are_each_others(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 2, 0, sums_body), 0);
 }
 
 /* Of dims 0 and 1, where a rank's part begins, and how large it is. */
@@ -255,20 +242,14 @@ layout_body(struct mesh_process *mesh_process, size_t i)
 }
 
 static int
-layouts_body(struct mesh_process *mesh_process)
+mix_gather_and_mix_split_are_inverse_in_all_layouts(
+    struct mesh_process *mesh_process)
 {
     int failure = 0;
 
     for (size_t i = 0; i < COUNT_OF(layouts) && failure == 0; i++)
         failure = layout_body(mesh_process, i);
     return failure;
-}
-
-static void
-mix_gather_and_mix_split_are_inverse_in_all_layouts(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 4, 0, layouts_body), 0);
 }
 
 /*
@@ -435,7 +416,8 @@ all_work(struct mesh_process *mesh_process)
 }
 
 static int
-wrongs_body(struct mesh_process *mesh_process)
+spec_that_is_wrong_is_told_to_all_before_anything_moves(
+    struct mesh_process *mesh_process)
 {
     int failure = 0;
 
@@ -446,16 +428,9 @@ wrongs_body(struct mesh_process *mesh_process)
     return failure ? failure : all_work(mesh_process);
 }
 
-static void
-spec_that_is_wrong_is_told_to_all_before_anything_moves(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 2, 0, wrongs_body), 0);
-}
-
 /* A mix-gather on a mesh of one axis. */
 static int
-line_body(struct mesh_process *mesh_process)
+mix_gather_on_another_kind_of_mesh_is_refused(struct mesh_process *mesh_process)
 {
     const struct hoop_mesh_axis axis = {"all", ERRORS_RANKS};
     const struct hoop_mesh_options options = {&axis, 1, NULL};
@@ -475,16 +450,9 @@ line_body(struct mesh_process *mesh_process)
     return all_work(mesh_process);
 }
 
-static void
-mix_gather_on_another_kind_of_mesh_is_refused(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 2, 0, line_body), 0);
-}
-
 /* Ranks that differ in the shape, the dimension or the pattern. */
 static int
-differ_body(struct mesh_process *mesh_process)
+ranks_that_differ_are_told_and_go_on(struct mesh_process *mesh_process)
 {
     const bool is_odd = mesh_process->rank == 3;
     struct hoop_comm_spec spec = {.pattern = HOOP_COMM_GATHER,
@@ -511,16 +479,9 @@ differ_body(struct mesh_process *mesh_process)
     return all_work(mesh_process);
 }
 
-static void
-ranks_that_differ_are_told_and_go_on(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 2, 0, differ_body), 0);
-}
-
 /* Outside the mesh a call does nothing. */
 static int
-outside_body(struct mesh_process *mesh_process)
+process_outside_the_mesh_does_nothing(struct mesh_process *mesh_process)
 {
     const struct hoop_comm_spec spec = {.pattern = HOOP_COMM_ALLREDUCE,
                                         .axes = {2, {0, 1}}};
@@ -540,25 +501,18 @@ outside_body(struct mesh_process *mesh_process)
     return 0;
 }
 
-static void
-process_outside_the_mesh_does_nothing(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 2, 1, outside_body), 0);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(patterns_give_the_worked_examples),
-        cmocka_unit_test(gradients_of_sums_and_identities_are_each_others),
-        cmocka_unit_test(mix_gather_and_mix_split_are_inverse_in_all_layouts),
-        cmocka_unit_test(
-            spec_that_is_wrong_is_told_to_all_before_anything_moves),
-        cmocka_unit_test(mix_gather_on_another_kind_of_mesh_is_refused),
-        cmocka_unit_test(ranks_that_differ_are_told_and_go_on),
-        cmocka_unit_test(process_outside_the_mesh_does_nothing),
+        MESH_TEST(patterns_give_the_worked_examples, 2, 2, 0),
+        MESH_TEST(gradients_of_sums_and_identities_are_each_others, 2, 2, 0),
+        MESH_TEST(mix_gather_and_mix_split_are_inverse_in_all_layouts, 2, 4, 0),
+        MESH_TEST(spec_that_is_wrong_is_told_to_all_before_anything_moves, 2, 2,
+                  0),
+        MESH_TEST(mix_gather_on_another_kind_of_mesh_is_refused, 2, 2, 0),
+        MESH_TEST(ranks_that_differ_are_told_and_go_on, 2, 2, 0),
+        MESH_TEST(process_outside_the_mesh_does_nothing, 2, 2, 1),
     };
 
     return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);

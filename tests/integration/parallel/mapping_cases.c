@@ -218,3 +218,20 @@ mapping_case_run_started(const struct mapping_case *mapping_case,
 
     return status == HOOP_OK ? hoop_wait(op, HOOP_FOREVER) : status;
 }
+
+bool
+effect_stays_here(enum effect effect)
+{
+    return effect == EFFECT_SAME || effect == EFFECT_CUT_LAST ||
+           effect == EFFECT_CUT_FIRST;
+}
+
+int64_t mapping_values[MAPPING_VALUES];
+
+struct hoop_tensor
+mapping_table(size_t n_rows, size_t n_columns)
+{
+    return (struct hoop_tensor){.data = mapping_values,
+                                .dtype = HOOP_INT64,
+                                .shape = {2, {n_rows, n_columns}}};
+}

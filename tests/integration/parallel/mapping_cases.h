@@ -27,6 +27,19 @@ enum effect {
     EFFECT_HP2SP,
 };
 
+/* Nothing moves. */
+bool
+effect_stays_here(enum effect effect);
+
+enum {
+    MAPPING_VALUES = 256,
+};
+
+/* Zeros, and a tensor of them. */
+extern int64_t mapping_values[MAPPING_VALUES];
+struct hoop_tensor
+mapping_table(size_t n_rows, size_t n_columns);
+
 /* What a call is given. */
 struct redistribute_call_arguments {
     const struct hoop_tensor *tensor;

@@ -20,7 +20,6 @@
 
 enum {
     RANKS_ALL = 4,
-    N_VALUES = 256,
     N_PASSAGES_MAX = 64,
     SHORT_MS = 1000,
     N_BARRIERS = 2, /* by the second one all have been told */
@@ -28,41 +27,6 @@ enum {
 
 /* Far below an operation's deadline, which is 20 s; a sanitizer is slow. */
 static const uint64_t TOLD_AFTER_NS = 10000000000;
-
-static int64_t values[N_VALUES];
-
-static bool
-says(const char *phrase)
-{
-    if (strstr(hoop_error_text(), phrase))
-        return true;
-    fprintf(stderr, "\"%s\" is not in \"%s\"\n", phrase, hoop_error_text());
-    return false;
-}
-
-static bool
-names(const struct rank *rank, uint32_t culprit)
-{
-    char name[64];
-
-    snprintf(name, sizeof(name), "rank %u (host:%d)", culprit,
-             (int)rank->pids[culprit]);
-    return says(name);
-}
-
-static struct hoop_tensor
-table_of(size_t n_rows, size_t n_columns)
-{
-    return (struct hoop_tensor){
-        .data = values, .dtype = HOOP_INT64, .shape = {2, {n_rows, n_columns}}};
-}
-
-static bool
-stays_here(enum effect effect)
-{
-    return effect == EFFECT_SAME || effect == EFFECT_CUT_LAST ||
-           effect == EFFECT_CUT_FIRST;
-}
 
 /* How the last rank's call differs. */
 enum difference {
@@ -138,7 +102,7 @@ call_differing(struct rank *rank,
     const bool has_list = difference == DIFFERENT_LISTS ||
                           (difference == DIFFERENT_LIST && is_odd);
     const bool joins = mapping_case->effect == EFFECT_JOIN_FIRST && has_list;
-    struct hoop_tensor x = table_of(joins ? 2 : 2 * n, 2 * n);
+    struct hoop_tensor x = mapping_table(joins ? 2 : 2 * n, 2 * n);
     struct hoop_tensor out = {.data = NULL};
     size_t list[RANKS_ALL];
     const struct hoop_rows rows = {.sizes = list};
@@ -181,7 +145,7 @@ one_difference(struct rank *rank,
         RANK_CHECK(status == HOOP_OK || status == HOOP_E_MISMATCH);
         if (status == HOOP_E_MISMATCH) {
             n_told++;
-            RANK_CHECK(says("rank ") && says("called"));
+            RANK_CHECK(error_says("rank ") && error_says("called"));
         }
     }
     RANK_CHECK(n_told == 1);
@@ -194,7 +158,7 @@ differences_body(struct rank *rank)
 {
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
     for (size_t i = 0; i < n_mapping_cases; i++) {
-        if (stays_here(mapping_cases[i].effect))
+        if (effect_stays_here(mapping_cases[i].effect))
             continue;
         for (enum difference k = 0; k < N_DIFFERENCES; k++) {
             if (can_differ(&mapping_cases[i], k) &&
@@ -225,7 +189,7 @@ ranks_that_differ_are_all_told_once(void **state)
 static const size_t inconsistent[][2] = {{2, 3}, {3, 2}, {0, 2}, {2, 0}};
 
 static int
-splits_body(struct rank *rank)
+splits_that_do_not_agree_are_told_to_both(struct rank *rank)
 {
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
     for (size_t i = 0; i < COUNT_OF(inconsistent); i++) {
@@ -241,7 +205,7 @@ splits_body(struct rank *rank)
         if (rank->rank == 1)
             output[0] = inconsistent[i][1];
         const struct hoop_tensor x =
-            table_of(rank->size - 1 + (rank->rank == 0 ? input[1] : 1), 3);
+            mapping_table(rank->size - 1 + (rank->rank == 0 ? input[1] : 1), 3);
         enum hoop_status status =
             hoop_all_to_all_rows_forward(&x, &out, &splits, rank->comm);
         RANK_CHECK(status == HOOP_OK || !out.data);
@@ -249,8 +213,9 @@ splits_body(struct rank *rank)
             RANK_CHECK(status == HOOP_OK || status == HOOP_E_MISMATCH);
             if (status == HOOP_E_MISMATCH) {
                 n_told++;
-                RANK_CHECK(names(rank, 0) && names(rank, 1));
-                RANK_CHECK(says("alltoallv") && says("which sends"));
+                RANK_CHECK(error_names(rank, 0) && error_names(rank, 1));
+                RANK_CHECK(error_says("alltoallv") &&
+                           error_says("which sends"));
             }
             if (k < N_BARRIERS)
                 status = hoop_barrier(rank->comm);
@@ -262,14 +227,6 @@ splits_body(struct rank *rank)
     return 0;
 }
 
-static void
-splits_that_do_not_agree_are_told_to_both(void **state)
-{
-    (void)state;
-    for (uint32_t size = 2; size <= RANKS_ALL; size++)
-        assert_int_equal(ranks_run_all(size, splits_body), 0);
-}
-
 /* The last rank's rows do not fit its tensor: it has not called. */
 static enum hoop_status
 gather_misfit(struct rank *rank, struct hoop_tensor *out)
@@ -277,13 +234,13 @@ gather_misfit(struct rank *rank, struct hoop_tensor *out)
     const size_t sizes[RANKS_ALL] = {2, 2, 2, 2};
     const struct hoop_rows rows = {.sizes = sizes};
     const struct hoop_tensor x =
-        table_of(rank->rank == rank->size - 1 ? 3 : 2, 5);
+        mapping_table(rank->rank == rank->size - 1 ? 3 : 2, 5);
 
     return hoop_tp_gather_first(&x, out, &rows, rank->comm);
 }
 
 static int
-alone_then_next_body(struct rank *rank)
+wrong_alone_is_told_to_the_others_by_its_next_call(struct rank *rank)
 {
     const bool is_odd = rank->rank == rank->size - 1;
     struct hoop_tensor out = {.data = NULL};
@@ -291,22 +248,14 @@ alone_then_next_body(struct rank *rank)
 
     if (is_odd) {
         RANK_CHECK(status == HOOP_E_INVALID);
-        RANK_CHECK(says("has 3 rows, but the sizes give 2 to this rank"));
+        RANK_CHECK(error_says("has 3 rows, but the sizes give 2 to this rank"));
         status = hoop_barrier(rank->comm);
     }
     RANK_CHECK(status == HOOP_E_MISMATCH && !out.data);
-    RANK_CHECK(says("allgatherv #") && says("barrier #"));
-    RANK_CHECK(names(rank, rank->size - 1));
+    RANK_CHECK(error_says("allgatherv #") && error_says("barrier #"));
+    RANK_CHECK(error_names(rank, rank->size - 1));
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
     return 0;
-}
-
-static void
-wrong_alone_is_told_to_the_others_by_its_next_call(void **state)
-{
-    (void)state;
-    for (uint32_t size = 2; size <= RANKS_ALL; size++)
-        assert_int_equal(ranks_run_all(size, alone_then_next_body), 0);
 }
 
 /* ... or by the deadline, when it does nothing more; or by its end. */
@@ -327,7 +276,7 @@ alone_then_nothing_body(struct rank *rank)
         return 0;
     }
     RANK_CHECK(status == (*leaves ? HOOP_E_PEER_LOST : HOOP_E_TIMEOUT));
-    RANK_CHECK(names(rank, rank->size - 1) && says("allgatherv #"));
+    RANK_CHECK(error_names(rank, rank->size - 1) && error_says("allgatherv #"));
     RANK_CHECK(!out.data);
     room_add(rank, 0);
     return 0;
@@ -357,7 +306,7 @@ end_started(struct rank *rank, hoop_op_t **ops, struct hoop_tensor *outs)
     for (size_t i = 0; i < n_mapping_cases; i++) {
         if (ops[i]) {
             RANK_CHECK(hoop_wait(ops[i], HOOP_FOREVER) == HOOP_E_PEER_LOST);
-            RANK_CHECK(names(rank, culprit));
+            RANK_CHECK(error_names(rank, culprit));
         }
         /* It has its memory whatever comes. */
         RANK_CHECK(!ops[i] || outs[i].data);
@@ -376,21 +325,21 @@ call_without(struct rank *rank,
         .tensor = x, .out = &out, .comm = rank->comm};
     const enum hoop_status status = mapping_case_run(mapping_case, &call);
 
-    if (stays_here(mapping_case->effect)) {
+    if (effect_stays_here(mapping_case->effect)) {
         RANK_CHECK(status == HOOP_OK && out.data);
         hoop_tensor_free(&out);
         return 0;
     }
     RANK_CHECK(status == HOOP_E_PEER_LOST);
-    RANK_CHECK(names(rank, rank->size - 1));
+    RANK_CHECK(error_names(rank, rank->size - 1));
     RANK_CHECK(!out.data && out.shape.n_dims == 0);
     return 0;
 }
 
 static int
-killed_body(struct rank *rank)
+peer_that_is_gone_is_named_by_each_function(struct rank *rank)
 {
-    const struct hoop_tensor x = table_of(2 * rank->size, 2 * rank->size);
+    const struct hoop_tensor x = mapping_table(2 * rank->size, 2 * rank->size);
     struct hoop_tensor outs[N_PASSAGES_MAX] = {{.data = NULL}};
     hoop_op_t *ops[N_PASSAGES_MAX] = {NULL};
 
@@ -405,7 +354,7 @@ killed_body(struct rank *rank)
             .tensor = &x, .out = &outs[i], .comm = rank->comm};
 
         if (mapping_case_has_start(&mapping_cases[i]) &&
-            !stays_here(mapping_cases[i].effect))
+            !effect_stays_here(mapping_cases[i].effect))
             RANK_CHECK(mapping_case_start(&mapping_cases[i], &call, &ops[i]) ==
                        HOOP_OK);
     }
@@ -416,23 +365,16 @@ killed_body(struct rank *rank)
     return failure;
 }
 
-static void
-peer_that_is_gone_is_named_by_each_function(void **state)
-{
-    (void)state;
-    for (uint32_t size = 2; size <= RANKS_ALL; size++)
-        assert_int_equal(ranks_run_all(size, killed_body), 0);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_that_differ_are_all_told_once),
-        cmocka_unit_test(splits_that_do_not_agree_are_told_to_both),
-        cmocka_unit_test(wrong_alone_is_told_to_the_others_by_its_next_call),
+        RANKS_TEST(splits_that_do_not_agree_are_told_to_both, 2, RANKS_ALL),
+        RANKS_TEST(wrong_alone_is_told_to_the_others_by_its_next_call, 2,
+                   RANKS_ALL),
         cmocka_unit_test(wrong_alone_is_told_to_the_others_by_deadline_or_end),
-        cmocka_unit_test(peer_that_is_gone_is_named_by_each_function),
+        RANKS_TEST(peer_that_is_gone_is_named_by_each_function, 2, RANKS_ALL),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

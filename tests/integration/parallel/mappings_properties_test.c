@@ -231,7 +231,7 @@ one_pair(struct rank *rank,
 }
 
 static int
-pairs_body(struct rank *rank)
+backward_is_what_the_forward_asks_for(struct rank *rank)
 {
     const size_t n = rank->size;
 
@@ -255,25 +255,10 @@ pairs_body(struct rank *rank)
     return 0;
 }
 
-static void
-backward_is_what_the_forward_asks_for(void **state)
-{
-    (void)state;
-    for (uint32_t size = 1; size <= RANKS_ALL; size++)
-        assert_int_equal(ranks_run_all(size, pairs_body), 0);
-}
-
-static bool
-stays_here(enum effect effect)
-{
-    return effect == EFFECT_SAME || effect == EFFECT_CUT_LAST ||
-           effect == EFFECT_CUT_FIRST;
-}
-
 /* What hoop_session_stats() says, of a world without a session. A rank alone
  * does not even start an operation. */
 static int
-traffic_body(struct rank *rank)
+splits_and_copies_send_nothing(struct rank *rank)
 {
     const size_t n = rank->size;
     int64_t values[N_ELEMENTS_MAX];
@@ -287,7 +272,8 @@ traffic_body(struct rank *rank)
         struct hoop_tensor out = {.data = NULL};
         const struct redistribute_call_arguments call = {
             .tensor = &x, .out = &out, .comm = rank->comm};
-        const bool is_still = n == 1 || stays_here(mapping_cases[i].effect);
+        const bool is_still =
+            n == 1 || effect_stays_here(mapping_cases[i].effect);
 
         engine_stats(rank->engine, &before);
         RANK_CHECK(mapping_case_run(&mapping_cases[i], &call) == HOOP_OK);
@@ -306,16 +292,8 @@ traffic_body(struct rank *rank)
     return 0;
 }
 
-static void
-splits_and_copies_send_nothing(void **state)
-{
-    (void)state;
-    for (uint32_t size = 1; size <= RANKS_ALL; size++)
-        assert_int_equal(ranks_run_all(size, traffic_body), 0);
-}
-
 static int
-scratch_body(struct rank *rank)
+scratch_has_one_result_after_the_other(struct rank *rank)
 {
     const size_t n = rank->size;
     int64_t values[N_ELEMENTS_MAX];
@@ -351,17 +329,9 @@ scratch_body(struct rank *rank)
     return 0;
 }
 
-static void
-scratch_has_one_result_after_the_other(void **state)
-{
-    (void)state;
-    for (uint32_t size = 1; size <= RANKS_ALL; size++)
-        assert_int_equal(ranks_run_all(size, scratch_body), 0);
-}
-
 /* All functions started before any is waited for, the last one first. */
 static int
-crowd_body(struct rank *rank)
+operations_may_be_under_way_at_once(struct rank *rank)
 {
     const size_t n = rank->size;
     int64_t values[N_ELEMENTS_MAX];
@@ -396,18 +366,10 @@ crowd_body(struct rank *rank)
     return 0;
 }
 
-static void
-operations_may_be_under_way_at_once(void **state)
-{
-    (void)state;
-    for (uint32_t size = 1; size <= RANKS_ALL; size++)
-        assert_int_equal(ranks_run_all(size, crowd_body), 0);
-}
-
 /* Many frames and many rows: element i of rank r is r times the number of all,
  * plus i. */
 static int
-large_body(struct rank *rank)
+large_tensors_are_sorted_there_and_back(struct rank *rank)
 {
     const size_t t = 509;
     const size_t h = 96;
@@ -439,23 +401,15 @@ large_body(struct rank *rank)
     return 0;
 }
 
-static void
-large_tensors_are_sorted_there_and_back(void **state)
-{
-    (void)state;
-    for (uint32_t size = 1; size <= RANKS_ALL; size++)
-        assert_int_equal(ranks_run_all(size, large_body), 0);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(backward_is_what_the_forward_asks_for),
-        cmocka_unit_test(splits_and_copies_send_nothing),
-        cmocka_unit_test(scratch_has_one_result_after_the_other),
-        cmocka_unit_test(operations_may_be_under_way_at_once),
-        cmocka_unit_test(large_tensors_are_sorted_there_and_back),
+        RANKS_TEST(backward_is_what_the_forward_asks_for, 1, RANKS_ALL),
+        RANKS_TEST(splits_and_copies_send_nothing, 1, RANKS_ALL),
+        RANKS_TEST(scratch_has_one_result_after_the_other, 1, RANKS_ALL),
+        RANKS_TEST(operations_may_be_under_way_at_once, 1, RANKS_ALL),
+        RANKS_TEST(large_tensors_are_sorted_there_and_back, 1, RANKS_ALL),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

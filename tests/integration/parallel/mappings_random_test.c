@@ -608,7 +608,7 @@ trials(struct rank *rank, uint8_t *bytes, hoop_scratch_t *scratch)
 }
 
 static int
-body(struct rank *rank)
+each_call_gives_what_the_definition_says(struct rank *rank)
 {
     CLEANUP(free) uint8_t *bytes = malloc((size_t)1 << 20);
     hoop_scratch_t *scratch = NULL;
@@ -620,19 +620,12 @@ body(struct rank *rank)
     return failure;
 }
 
-static void
-each_call_gives_what_the_definition_says(void **state)
-{
-    (void)state;
-    for (uint32_t size = 1; size <= MAPPING_CASE_RANKS_MAX; size++)
-        assert_int_equal(ranks_run_all(size, body), 0);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_call_gives_what_the_definition_says),
+        RANKS_TEST(each_call_gives_what_the_definition_says, 1,
+                   MAPPING_CASE_RANKS_MAX),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

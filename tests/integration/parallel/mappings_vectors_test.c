@@ -18,6 +18,7 @@
 enum {
     RANKS = 2,
     VALUES_MAX = 16,
+    NAMES_MAX = 5,
 };
 
 /* A tensor; without dimensions, its one element. */
@@ -27,7 +28,7 @@ struct given {
 };
 
 struct example {
-    const char *name;
+    const char *names[NAMES_MAX]; /* of functions that all do the same */
     struct given in[RANKS];
     struct given out[RANKS];
     /* NULL: none. Of all ranks; input and output of each rank. */
@@ -46,219 +47,107 @@ static const size_t zero_four[] = {0, 4};
 static const size_t five_zero[] = {5, 0};
 
 static const struct example examples[] = {
-    {.name = "tp_split_last",
+    {.names = {"tp_split_last", "scatter_to_tp forward",
+               "gather_from_tp backward"},
      .in = {{{2, {4, 4}},
              {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}},
             {{2, {4, 4}},
              {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}}},
      .out = {{{2, {4, 2}}, {0, 1, 4, 5, 8, 9, 12, 13}},
              {{2, {4, 2}}, {2, 3, 6, 7, 10, 11, 14, 15}}}},
-    {.name = "scatter_to_tp forward",
-     .in = {{{2, {4, 4}},
-             {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}},
-            {{2, {4, 4}},
-             {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}}},
-     .out = {{{2, {4, 2}}, {0, 1, 4, 5, 8, 9, 12, 13}},
-             {{2, {4, 2}}, {2, 3, 6, 7, 10, 11, 14, 15}}}},
-    {.name = "gather_from_tp backward",
-     .in = {{{2, {4, 4}},
-             {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}},
-            {{2, {4, 4}},
-             {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}}},
-     .out = {{{2, {4, 2}}, {0, 1, 4, 5, 8, 9, 12, 13}},
-             {{2, {4, 2}}, {2, 3, 6, 7, 10, 11, 14, 15}}}},
-    {.name = "tp_split_first",
+    {.names = {"tp_split_first", "scatter_to_sp forward",
+               "gather_from_sp replicated backward"},
      .in = {{{2, {4, 4}},
              {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}},
             {{2, {4, 4}},
              {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}}},
      .out = {{{2, {2, 4}}, {0, 1, 2, 3, 4, 5, 6, 7}},
              {{2, {2, 4}}, {8, 9, 10, 11, 12, 13, 14, 15}}}},
-    {.name = "scatter_to_sp forward",
-     .in = {{{2, {4, 4}},
-             {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}},
-            {{2, {4, 4}},
-             {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}}},
-     .out = {{{2, {2, 4}}, {0, 1, 2, 3, 4, 5, 6, 7}},
-             {{2, {2, 4}}, {8, 9, 10, 11, 12, 13, 14, 15}}}},
-    {.name = "gather_from_sp replicated backward",
-     .in = {{{2, {4, 4}},
-             {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}},
-            {{2, {4, 4}},
-             {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}}},
-     .out = {{{2, {2, 4}}, {0, 1, 2, 3, 4, 5, 6, 7}},
-             {{2, {2, 4}}, {8, 9, 10, 11, 12, 13, 14, 15}}}},
-    {.name = "tp_gather_last",
+    {.names = {"tp_gather_last", "scatter_to_tp backward",
+               "gather_from_tp forward"},
      .in = {{{2, {4, 2}}, {0, 1, 4, 5, 8, 9, 12, 13}},
             {{2, {4, 2}}, {2, 3, 6, 7, 10, 11, 14, 15}}},
      .out = {{{2, {4, 4}},
               {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}},
              {{2, {4, 4}},
               {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}}}},
-    {.name = "scatter_to_tp backward",
-     .in = {{{2, {4, 2}}, {0, 1, 4, 5, 8, 9, 12, 13}},
-            {{2, {4, 2}}, {2, 3, 6, 7, 10, 11, 14, 15}}},
-     .out = {{{2, {4, 4}},
-              {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}},
-             {{2, {4, 4}},
-              {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}}}},
-    {.name = "gather_from_tp forward",
-     .in = {{{2, {4, 2}}, {0, 1, 4, 5, 8, 9, 12, 13}},
-            {{2, {4, 2}}, {2, 3, 6, 7, 10, 11, 14, 15}}},
-     .out = {{{2, {4, 4}},
-              {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}},
-             {{2, {4, 4}},
-              {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}}}},
-    {.name = "tp_gather_last",
+    {.names = {"tp_gather_last", "gather_from_tp forward",
+               "all_gather_last_from_tp forward",
+               "reduce_scatter_last_to_tp backward"},
      .in = {{{2, {2, 2}}, {1, 2, 3, 4}}, {{2, {2, 2}}, {5, 6, 7, 8}}},
      .out = {{{2, {2, 4}}, {1, 2, 5, 6, 3, 4, 7, 8}},
              {{2, {2, 4}}, {1, 2, 5, 6, 3, 4, 7, 8}}}},
-    {.name = "gather_from_tp forward",
-     .in = {{{2, {2, 2}}, {1, 2, 3, 4}}, {{2, {2, 2}}, {5, 6, 7, 8}}},
-     .out = {{{2, {2, 4}}, {1, 2, 5, 6, 3, 4, 7, 8}},
-             {{2, {2, 4}}, {1, 2, 5, 6, 3, 4, 7, 8}}}},
-    {.name = "all_gather_last_from_tp forward",
-     .in = {{{2, {2, 2}}, {1, 2, 3, 4}}, {{2, {2, 2}}, {5, 6, 7, 8}}},
-     .out = {{{2, {2, 4}}, {1, 2, 5, 6, 3, 4, 7, 8}},
-             {{2, {2, 4}}, {1, 2, 5, 6, 3, 4, 7, 8}}}},
-    {.name = "reduce_scatter_last_to_tp backward",
-     .in = {{{2, {2, 2}}, {1, 2, 3, 4}}, {{2, {2, 2}}, {5, 6, 7, 8}}},
-     .out = {{{2, {2, 4}}, {1, 2, 5, 6, 3, 4, 7, 8}},
-             {{2, {2, 4}}, {1, 2, 5, 6, 3, 4, 7, 8}}}},
-    {.name = "tp_reduce_scatter_last",
+    {.names = {"tp_reduce_scatter_last", "all_gather_last_from_tp backward",
+               "reduce_scatter_last_to_tp forward"},
      .in = {{{2, {2, 2}}, {1, 2, 3, 4}}, {{2, {2, 2}}, {5, 6, 7, 8}}},
      .out = {{{2, {2, 1}}, {6, 10}}, {{2, {2, 1}}, {8, 12}}}},
-    {.name = "all_gather_last_from_tp backward",
-     .in = {{{2, {2, 2}}, {1, 2, 3, 4}}, {{2, {2, 2}}, {5, 6, 7, 8}}},
-     .out = {{{2, {2, 1}}, {6, 10}}, {{2, {2, 1}}, {8, 12}}}},
-    {.name = "reduce_scatter_last_to_tp forward",
-     .in = {{{2, {2, 2}}, {1, 2, 3, 4}}, {{2, {2, 2}}, {5, 6, 7, 8}}},
-     .out = {{{2, {2, 1}}, {6, 10}}, {{2, {2, 1}}, {8, 12}}}},
-    {.name = "tp_gather_first",
+    {.names = {"tp_gather_first", "scatter_to_sp backward",
+               "gather_from_sp sharded forward",
+               "gather_from_sp replicated forward",
+               "reduce_scatter_to_sp backward"},
      .in = {{{2, {2, 2}}, {1, 2, 3, 4}}, {{2, {2, 2}}, {5, 6, 7, 8}}},
      .out = {{{2, {4, 2}}, {1, 2, 3, 4, 5, 6, 7, 8}},
              {{2, {4, 2}}, {1, 2, 3, 4, 5, 6, 7, 8}}}},
-    {.name = "scatter_to_sp backward",
-     .in = {{{2, {2, 2}}, {1, 2, 3, 4}}, {{2, {2, 2}}, {5, 6, 7, 8}}},
-     .out = {{{2, {4, 2}}, {1, 2, 3, 4, 5, 6, 7, 8}},
-             {{2, {4, 2}}, {1, 2, 3, 4, 5, 6, 7, 8}}}},
-    {.name = "gather_from_sp sharded forward",
-     .in = {{{2, {2, 2}}, {1, 2, 3, 4}}, {{2, {2, 2}}, {5, 6, 7, 8}}},
-     .out = {{{2, {4, 2}}, {1, 2, 3, 4, 5, 6, 7, 8}},
-             {{2, {4, 2}}, {1, 2, 3, 4, 5, 6, 7, 8}}}},
-    {.name = "gather_from_sp replicated forward",
-     .in = {{{2, {2, 2}}, {1, 2, 3, 4}}, {{2, {2, 2}}, {5, 6, 7, 8}}},
-     .out = {{{2, {4, 2}}, {1, 2, 3, 4, 5, 6, 7, 8}},
-             {{2, {4, 2}}, {1, 2, 3, 4, 5, 6, 7, 8}}}},
-    {.name = "reduce_scatter_to_sp backward",
-     .in = {{{2, {2, 2}}, {1, 2, 3, 4}}, {{2, {2, 2}}, {5, 6, 7, 8}}},
-     .out = {{{2, {4, 2}}, {1, 2, 3, 4, 5, 6, 7, 8}},
-             {{2, {4, 2}}, {1, 2, 3, 4, 5, 6, 7, 8}}}},
-    {.name = "tp_gather_first",
+    {.names = {"tp_gather_first", "gather_from_sp sharded forward",
+               "reduce_scatter_to_sp backward"},
      .in = {{{2, {1, 2}}, {1, 2}}, {{2, {3, 2}}, {3, 4, 5, 6, 7, 8}}},
      .out = {{{2, {4, 2}}, {1, 2, 3, 4, 5, 6, 7, 8}},
              {{2, {4, 2}}, {1, 2, 3, 4, 5, 6, 7, 8}}},
      .sizes = one_three},
-    {.name = "gather_from_sp sharded forward",
-     .in = {{{2, {1, 2}}, {1, 2}}, {{2, {3, 2}}, {3, 4, 5, 6, 7, 8}}},
-     .out = {{{2, {4, 2}}, {1, 2, 3, 4, 5, 6, 7, 8}},
-             {{2, {4, 2}}, {1, 2, 3, 4, 5, 6, 7, 8}}},
-     .sizes = one_three},
-    {.name = "reduce_scatter_to_sp backward",
-     .in = {{{2, {1, 2}}, {1, 2}}, {{2, {3, 2}}, {3, 4, 5, 6, 7, 8}}},
-     .out = {{{2, {4, 2}}, {1, 2, 3, 4, 5, 6, 7, 8}},
-             {{2, {4, 2}}, {1, 2, 3, 4, 5, 6, 7, 8}}},
-     .sizes = one_three},
-    {.name = "tp_reduce_scatter_first",
+    {.names = {"tp_reduce_scatter_first", "gather_from_sp sharded backward",
+               "reduce_scatter_to_sp forward"},
      .in = {{{1, {4}}, {1, 2, 3, 4}}, {{1, {4}}, {10, 20, 30, 40}}},
      .out = {{{1, {1}}, {11}}, {{1, {3}}, {22, 33, 44}}},
      .sizes = one_three},
-    {.name = "gather_from_sp sharded backward",
-     .in = {{{1, {4}}, {1, 2, 3, 4}}, {{1, {4}}, {10, 20, 30, 40}}},
-     .out = {{{1, {1}}, {11}}, {{1, {3}}, {22, 33, 44}}},
-     .sizes = one_three},
-    {.name = "reduce_scatter_to_sp forward",
-     .in = {{{1, {4}}, {1, 2, 3, 4}}, {{1, {4}}, {10, 20, 30, 40}}},
-     .out = {{{1, {1}}, {11}}, {{1, {3}}, {22, 33, 44}}},
-     .sizes = one_three},
-    {.name = "gather_from_sp sharded backward",
+    {.names = {"gather_from_sp sharded backward", "tp_reduce_scatter_first",
+               "reduce_scatter_to_sp forward"},
      .in = {{{2, {4, 2}}, {1, 2, 3, 4, 5, 6, 7, 8}},
             {{2, {4, 2}}, {10, 20, 30, 40, 50, 60, 70, 80}}},
      .out = {{{2, {2, 2}}, {11, 22, 33, 44}}, {{2, {2, 2}}, {55, 66, 77, 88}}}},
-    {.name = "tp_reduce_scatter_first",
-     .in = {{{2, {4, 2}}, {1, 2, 3, 4, 5, 6, 7, 8}},
-            {{2, {4, 2}}, {10, 20, 30, 40, 50, 60, 70, 80}}},
-     .out = {{{2, {2, 2}}, {11, 22, 33, 44}}, {{2, {2, 2}}, {55, 66, 77, 88}}}},
-    {.name = "reduce_scatter_to_sp forward",
-     .in = {{{2, {4, 2}}, {1, 2, 3, 4, 5, 6, 7, 8}},
-            {{2, {4, 2}}, {10, 20, 30, 40, 50, 60, 70, 80}}},
-     .out = {{{2, {2, 2}}, {11, 22, 33, 44}}, {{2, {2, 2}}, {55, 66, 77, 88}}}},
-    {.name = "gather_from_sp replicated backward",
+    {.names = {"gather_from_sp replicated backward"},
      .in = {{{2, {4, 2}}, {1, 2, 3, 4, 5, 6, 7, 8}},
             {{2, {4, 2}}, {10, 20, 30, 40, 50, 60, 70, 80}}},
      .out = {{{2, {2, 2}}, {1, 2, 3, 4}}, {{2, {2, 2}}, {50, 60, 70, 80}}}},
-    {.name = "tp_reduce",
+    {.names = {"tp_reduce", "copy_to_tp backward", "reduce_from_tp forward"},
      .in = {{{2, {2, 2}}, {1, 2, 3, 4}}, {{2, {2, 2}}, {5, 6, 7, 8}}},
      .out = {{{2, {2, 2}}, {6, 8, 10, 12}}, {{2, {2, 2}}, {6, 8, 10, 12}}}},
-    {.name = "copy_to_tp backward",
-     .in = {{{2, {2, 2}}, {1, 2, 3, 4}}, {{2, {2, 2}}, {5, 6, 7, 8}}},
-     .out = {{{2, {2, 2}}, {6, 8, 10, 12}}, {{2, {2, 2}}, {6, 8, 10, 12}}}},
-    {.name = "reduce_from_tp forward",
-     .in = {{{2, {2, 2}}, {1, 2, 3, 4}}, {{2, {2, 2}}, {5, 6, 7, 8}}},
-     .out = {{{2, {2, 2}}, {6, 8, 10, 12}}, {{2, {2, 2}}, {6, 8, 10, 12}}}},
-    {.name = "copy_to_tp forward",
+    {.names = {"copy_to_tp forward", "reduce_from_tp backward"},
      .in = {{{2, {2, 2}}, {1, 2, 3, 4}}, {{2, {2, 2}}, {5, 6, 7, 8}}},
      .out = {{{2, {2, 2}}, {1, 2, 3, 4}}, {{2, {2, 2}}, {5, 6, 7, 8}}}},
-    {.name = "reduce_from_tp backward",
-     .in = {{{2, {2, 2}}, {1, 2, 3, 4}}, {{2, {2, 2}}, {5, 6, 7, 8}}},
-     .out = {{{2, {2, 2}}, {1, 2, 3, 4}}, {{2, {2, 2}}, {5, 6, 7, 8}}}},
-    {.name = "all_to_all_sp2hp forward",
+    {.names = {"all_to_all_sp2hp forward", "all_to_all_hp2sp backward"},
      .in = {{{2, {2, 4}}, {1, 2, 3, 4, 5, 6, 7, 8}},
             {{2, {2, 4}}, {11, 12, 13, 14, 15, 16, 17, 18}}},
      .out = {{{2, {4, 2}}, {1, 2, 5, 6, 11, 12, 15, 16}},
              {{2, {4, 2}}, {3, 4, 7, 8, 13, 14, 17, 18}}}},
-    {.name = "all_to_all_hp2sp backward",
-     .in = {{{2, {2, 4}}, {1, 2, 3, 4, 5, 6, 7, 8}},
-            {{2, {2, 4}}, {11, 12, 13, 14, 15, 16, 17, 18}}},
-     .out = {{{2, {4, 2}}, {1, 2, 5, 6, 11, 12, 15, 16}},
-             {{2, {4, 2}}, {3, 4, 7, 8, 13, 14, 17, 18}}}},
-    {.name = "all_to_all_hp2sp forward",
+    {.names = {"all_to_all_hp2sp forward", "all_to_all_sp2hp backward"},
      .in = {{{2, {4, 2}}, {1, 2, 5, 6, 11, 12, 15, 16}},
             {{2, {4, 2}}, {3, 4, 7, 8, 13, 14, 17, 18}}},
      .out = {{{2, {2, 4}}, {1, 2, 3, 4, 5, 6, 7, 8}},
              {{2, {2, 4}}, {11, 12, 13, 14, 15, 16, 17, 18}}}},
-    {.name = "all_to_all_sp2hp backward",
-     .in = {{{2, {4, 2}}, {1, 2, 5, 6, 11, 12, 15, 16}},
-            {{2, {4, 2}}, {3, 4, 7, 8, 13, 14, 17, 18}}},
-     .out = {{{2, {2, 4}}, {1, 2, 3, 4, 5, 6, 7, 8}},
-             {{2, {2, 4}}, {11, 12, 13, 14, 15, 16, 17, 18}}}},
-    {.name = "all_to_all_hp2sp forward",
+    {.names = {"all_to_all_hp2sp forward"},
      .in = {{{2, {4, 1}}, {1, 2, 3, 4}}, {{2, {4, 1}}, {10, 20, 30, 40}}},
      .out = {{{2, {2, 2}}, {1, 10, 2, 20}}, {{2, {2, 2}}, {3, 30, 4, 40}}}},
-    {.name = "all_to_all_sp2hp forward",
+    {.names = {"all_to_all_sp2hp forward"},
      .in = {{{3, {2, 1, 4}}, {1, 2, 3, 4, 5, 6, 7, 8}},
             {{3, {2, 1, 4}}, {11, 12, 13, 14, 15, 16, 17, 18}}},
      .out = {{{2, {4, 2}}, {1, 2, 5, 6, 11, 12, 15, 16}},
              {{2, {4, 2}}, {3, 4, 7, 8, 13, 14, 17, 18}}}},
-    {.name = "all_to_all_rows forward",
+    {.names = {"all_to_all_rows forward"},
      .in = {{{1, {5}}, {0, 1, 2, 3, 4}}, {{1, {4}}, {10, 11, 12, 13}}},
      .out = {{{1, {3}}, {0, 1, 10}}, {{1, {6}}, {2, 3, 4, 11, 12, 13}}},
      .input = {two_three, one_three},
      .output = {two_one, three_three}},
-    {.name = "all_to_all_rows backward",
+    {.names = {"all_to_all_rows backward"},
      .in = {{{1, {3}}, {0, 1, 10}}, {{1, {6}}, {2, 3, 4, 11, 12, 13}}},
      .out = {{{1, {5}}, {0, 1, 2, 3, 4}}, {{1, {4}}, {10, 11, 12, 13}}},
      .input = {two_three, one_three},
      .output = {two_one, three_three}},
-    {.name = "all_to_all_rows forward",
+    {.names = {"all_to_all_rows forward"},
      .in = {{{1, {5}}, {0, 1, 2, 3, 4}}, {{1, {4}}, {10, 11, 12, 13}}},
      .out = {{{1, {4}}, {10, 11, 12, 13}}, {{1, {5}}, {0, 1, 2, 3, 4}}},
      .input = {zero_five, four_zero},
      .output = {zero_four, five_zero}},
-    {.name = "all_to_all_rows forward",
-     .in = {{{2, {2, 2}}, {0, 1, 2, 3}}, {{2, {2, 2}}, {4, 5, 6, 7}}},
-     .out = {{{2, {2, 2}}, {0, 1, 4, 5}}, {{2, {2, 2}}, {2, 3, 6, 7}}}},
-    {.name = "all_to_all_rows backward",
+    {.names = {"all_to_all_rows forward", "all_to_all_rows backward"},
      .in = {{{2, {2, 2}}, {0, 1, 2, 3}}, {{2, {2, 2}}, {4, 5, 6, 7}}},
      .out = {{{2, {2, 2}}, {0, 1, 4, 5}}, {{2, {2, 2}}, {2, 3, 6, 7}}}},
 };
@@ -282,9 +171,9 @@ is(const struct hoop_tensor *tensor, const struct given *expected)
 }
 
 static int
-one_example(struct rank *rank, const struct example *at)
+one_example(struct rank *rank, const struct example *at, const char *name)
 {
-    const struct mapping_case *mapping_case = mapping_case_find(at->name);
+    const struct mapping_case *mapping_case = mapping_case_find(name);
     const struct given *expected = &at->out[rank->rank];
     const struct hoop_rows rows = {.sizes = at->sizes};
     const struct hoop_row_splits splits = {.input = at->input[rank->rank],
@@ -320,10 +209,14 @@ static int
 examples_body(struct rank *rank)
 {
     for (size_t i = 0; i < COUNT_OF(examples); i++) {
-        if (one_example(rank, &examples[i]) != 0) {
-            fprintf(stderr, "example %zu: %s: %s\n", i, examples[i].name,
-                    hoop_error_text());
-            return 1;
+        const char *const *names = examples[i].names;
+
+        for (size_t k = 0; k < NAMES_MAX && names[k]; k++) {
+            if (one_example(rank, &examples[i], names[k]) != 0) {
+                fprintf(stderr, "example %zu: %s: %s\n", i, names[k],
+                        hoop_error_text());
+                return 1;
+            }
         }
     }
     return 0;
@@ -344,7 +237,7 @@ each_example_gives_what_is_written(void **state)
 
 /* Value = rank, of the world and of ranks 4 to 7 of a larger one. */
 static int
-sums_body(struct rank *rank)
+sums_of_ranks_are_the_same_everywhere(struct rank *rank)
 {
     const int64_t n = rank->size;
     const struct hoop_shape shape = {0};
@@ -369,14 +262,6 @@ sums_body(struct rank *rank)
         RANK_CHECK(value == n * (n - 1) / 2 + n * first);
     }
     return 0;
-}
-
-static void
-sums_of_ranks_are_the_same_everywhere(void **state)
-{
-    (void)state;
-    for (uint32_t size = 1; size <= 4; size++)
-        assert_int_equal(ranks_run_all(size, sums_body), 0);
 }
 
 struct indivisible {
@@ -428,7 +313,7 @@ one_indivisible(struct rank *rank, const struct indivisible *at)
 }
 
 static int
-indivisible_body(struct rank *rank)
+what_cannot_be_cut_is_refused_on_every_rank(struct rank *rank)
 {
     for (size_t i = 0; i < COUNT_OF(indivisible); i++) {
         if (indivisible[i].size == rank->size &&
@@ -441,14 +326,6 @@ indivisible_body(struct rank *rank)
     return hoop_barrier(rank->comm) == HOOP_OK ? 0 : 1;
 }
 
-static void
-what_cannot_be_cut_is_refused_on_every_rank(void **state)
-{
-    (void)state;
-    for (uint32_t size = 2; size <= 4; size++)
-        assert_int_equal(ranks_run_all(size, indivisible_body), 0);
-}
-
 /* Every function stands in an example, but sums alone. */
 static void
 each_function_has_an_example(void **state)
@@ -457,8 +334,11 @@ each_function_has_an_example(void **state)
     for (size_t i = 0; i < n_mapping_cases; i++) {
         bool is_found = false;
 
-        for (size_t k = 0; k < COUNT_OF(examples); k++)
-            is_found |= strcmp(examples[k].name, mapping_cases[i].name) == 0;
+        for (size_t k = 0; k < COUNT_OF(examples) * NAMES_MAX; k++) {
+            const char *name = examples[k / NAMES_MAX].names[k % NAMES_MAX];
+
+            is_found |= name && strcmp(name, mapping_cases[i].name) == 0;
+        }
         if (!is_found)
             fail_msg("%s has none", mapping_cases[i].name);
     }
@@ -473,26 +353,7 @@ each_function_has_an_example(void **state)
 
 enum {
     RANKS_ALL = 4,
-    N_VALUES = 256,
 };
-
-static int64_t values[N_VALUES];
-
-static bool
-says(const char *phrase)
-{
-    if (strstr(hoop_error_text(), phrase))
-        return true;
-    fprintf(stderr, "\"%s\" is not in \"%s\"\n", phrase, hoop_error_text());
-    return false;
-}
-
-static struct hoop_tensor
-table_of(size_t n_rows, size_t n_columns)
-{
-    return (struct hoop_tensor){
-        .data = values, .dtype = HOOP_INT64, .shape = {2, {n_rows, n_columns}}};
-}
 
 /* Both forms, into no memory: HOOP_E_INVALID with the text, and nothing. */
 static bool
@@ -506,10 +367,10 @@ is_invalid(const struct mapping_case *mapping_case,
     if (!call.out)
         call.out = &out;
     return mapping_case_run(mapping_case, &call) == HOOP_E_INVALID &&
-           says(text) &&
+           error_says(text) &&
            (!mapping_case_has_start(mapping_case) ||
             (mapping_case_start(mapping_case, &call, &op) == HOOP_E_INVALID &&
-             says(text))) &&
+             error_says(text))) &&
            !op && !out.data && out.shape.n_dims == 0;
 }
 
@@ -517,7 +378,7 @@ static int
 wrong_tensors(struct rank *rank, const struct mapping_case *mapping_case)
 {
     const size_t strides[2] = {1, 4};
-    struct hoop_tensor x = table_of(rank->size, rank->size);
+    struct hoop_tensor x = mapping_table(rank->size, rank->size);
     struct redistribute_call_arguments call = {.tensor = &x,
                                                .comm = rank->comm};
 
@@ -529,19 +390,19 @@ wrong_tensors(struct rank *rank, const struct mapping_case *mapping_case)
     call.tensor = &x;
     x.dtype = (enum hoop_dtype)99;
     RANK_CHECK(is_invalid(mapping_case, call, "dtype 99"));
-    x = table_of(rank->size, rank->size);
+    x = mapping_table(rank->size, rank->size);
     x.shape.n_dims = HOOP_MAX_DIMS + 1;
     RANK_CHECK(is_invalid(mapping_case, call, "dimensions"));
-    x = table_of((size_t)1 << 40, (size_t)1 << 40);
+    x = mapping_table((size_t)1 << 40, (size_t)1 << 40);
     RANK_CHECK(is_invalid(mapping_case, call, "2^63"));
-    x = table_of(rank->size, rank->size);
+    x = mapping_table(rank->size, rank->size);
     x.data = NULL;
     RANK_CHECK(is_invalid(mapping_case, call, "no data"));
-    x = table_of(2, 2);
+    x = mapping_table(2, 2);
     x.strides = strides;
     RANK_CHECK(
         is_invalid(mapping_case, call, "pack it with hoop_tensor_copy()"));
-    x = (struct hoop_tensor){.data = values, .dtype = HOOP_INT64};
+    x = (struct hoop_tensor){.data = mapping_values, .dtype = HOOP_INT64};
     if (mapping_case->effect != EFFECT_SAME &&
         mapping_case->effect != EFFECT_SUM)
         RANK_CHECK(is_invalid(mapping_case, call, "without dimensions"));
@@ -552,8 +413,8 @@ static int
 wrong_results(struct rank *rank, const struct mapping_case *mapping_case)
 {
     const size_t n = rank->size;
-    const struct hoop_tensor x = table_of(2 * n, 2 * n);
-    int64_t own[N_VALUES * RANKS_ALL];
+    const struct hoop_tensor x = mapping_table(2 * n, 2 * n);
+    int64_t own[MAPPING_VALUES * RANKS_ALL];
     struct hoop_tensor out = {.data = NULL};
     struct redistribute_call_arguments call = {.tensor = &x,
                                                .comm = rank->comm};
@@ -572,19 +433,19 @@ wrong_results(struct rank *rank, const struct mapping_case *mapping_case)
     RANK_CHECK(is_invalid(mapping_case, call, "but the result is"));
     wrong.shape.dims[0]--;
     /* Behind the first element, or of another shape: not in place. */
-    wrong.data = values + 1;
+    wrong.data = mapping_values + 1;
     RANK_CHECK(is_invalid(mapping_case, call, "overlaps"));
-    wrong.data = values;
+    wrong.data = mapping_values;
     if (!hoop_shape_equal(&wrong.shape, &x.shape))
         RANK_CHECK(is_invalid(mapping_case, call, "overlaps"));
     if (mapping_case_has_start(mapping_case)) {
         RANK_CHECK(mapping_case_start(mapping_case, &call, NULL) ==
                    HOOP_E_INVALID);
-        RANK_CHECK(says("out_op is NULL"));
+        RANK_CHECK(error_says("out_op is NULL"));
     }
     call.out = NULL;
     RANK_CHECK(mapping_case_run(mapping_case, &call) == HOOP_E_INVALID);
-    RANK_CHECK(says("out is NULL"));
+    RANK_CHECK(error_says("out is NULL"));
     RANK_CHECK(!op);
     return 0;
 }
@@ -593,13 +454,13 @@ static int
 wrong_rows(struct rank *rank, const struct mapping_case *mapping_case)
 {
     const size_t n = rank->size;
-    const struct hoop_tensor x = table_of(2 * n, 2);
+    const struct hoop_tensor x = mapping_table(2 * n, 2);
     size_t sizes[RANKS_ALL];
     struct hoop_rows rows = {.sizes = sizes};
     struct hoop_row_splits splits = {.input = sizes};
     struct redistribute_call_arguments call = {.tensor = &x,
                                                .comm = rank->comm};
-    struct hoop_tensor taken = {.data = values};
+    struct hoop_tensor taken = {.data = mapping_values};
     hoop_scratch_t *scratch = NULL;
 
     for (size_t i = 0; i < n; i++)
@@ -629,7 +490,7 @@ wrong_rows(struct rank *rank, const struct mapping_case *mapping_case)
 }
 
 static int
-wrong_everywhere_body(struct rank *rank)
+what_is_wrong_on_all_ranks_is_told_to_all(struct rank *rank)
 {
     int failure = 0;
 
@@ -645,25 +506,18 @@ wrong_everywhere_body(struct rank *rank)
     return failure;
 }
 
-static void
-what_is_wrong_on_all_ranks_is_told_to_all(void **state)
-{
-    (void)state;
-    for (uint32_t size = 1; size <= RANKS_ALL; size++)
-        assert_int_equal(ranks_run_all(size, wrong_everywhere_body), 0);
-}
-
 static int
-consumer_body(struct rank *rank)
+consumer_of_no_kind_is_refused(struct rank *rank)
 {
     const enum hoop_consumer neither = (enum hoop_consumer)7;
-    const struct hoop_tensor x = table_of(rank->size, 2);
+    const struct hoop_tensor x = mapping_table(rank->size, 2);
     struct hoop_tensor out = {.data = NULL};
     hoop_op_t *op = NULL;
 
     RANK_CHECK(hoop_gather_from_sp_forward(&x, &out, neither, NULL,
                                            rank->comm) == HOOP_E_INVALID);
-    RANK_CHECK(says("HOOP_CONSUMER_SHARDED nor HOOP_CONSUMER_REPLICATED"));
+    RANK_CHECK(
+        error_says("HOOP_CONSUMER_SHARDED nor HOOP_CONSUMER_REPLICATED"));
     RANK_CHECK(hoop_gather_from_sp_forward_start(
                    &x, &out, neither, NULL, rank->comm, &op) == HOOP_E_INVALID);
     RANK_CHECK(hoop_gather_from_sp_backward(&x, &out, neither, NULL,
@@ -674,18 +528,11 @@ consumer_body(struct rank *rank)
     return 0;
 }
 
-static void
-consumer_of_no_kind_is_refused(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(2, consumer_body), 0);
-}
-
 /* A scratch in which the tensor lies, or that is in use. */
 static int
-scratch_body(struct rank *rank)
+scratch_in_use_or_of_the_tensor_is_refused(struct rank *rank)
 {
-    const struct hoop_tensor x = table_of(rank->size, 2);
+    const struct hoop_tensor x = mapping_table(rank->size, 2);
     struct hoop_tensor first = {.data = NULL};
     struct hoop_tensor second = {.data = NULL};
     struct hoop_rows rows = {.sizes = NULL};
@@ -696,22 +543,14 @@ scratch_body(struct rank *rank)
                HOOP_OK);
     RANK_CHECK(hoop_tp_gather_first(&x, &second, &rows, rank->comm) ==
                HOOP_E_PRECONDITION);
-    RANK_CHECK(says("has not been waited for") && !second.data);
+    RANK_CHECK(error_says("has not been waited for") && !second.data);
     RANK_CHECK(hoop_wait(op, HOOP_FOREVER) == HOOP_OK);
     RANK_CHECK(hoop_tp_reduce_scatter_first(&first, &second, &rows,
                                             rank->comm) == HOOP_E_INVALID);
-    RANK_CHECK(says("lies in the scratch") && !second.data);
+    RANK_CHECK(error_says("lies in the scratch") && !second.data);
     RANK_CHECK(hoop_tp_gather_first(&x, &second, &rows, rank->comm) == HOOP_OK);
     hoop_scratch_free(rows.scratch);
     return 0;
-}
-
-static void
-scratch_in_use_or_of_the_tensor_is_refused(void **state)
-{
-    (void)state;
-    for (uint32_t size = 1; size <= RANKS_ALL; size++)
-        assert_int_equal(ranks_run_all(size, scratch_body), 0);
 }
 
 int
@@ -720,11 +559,11 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_function_has_an_example),
         cmocka_unit_test(each_example_gives_what_is_written),
-        cmocka_unit_test(sums_of_ranks_are_the_same_everywhere),
-        cmocka_unit_test(what_cannot_be_cut_is_refused_on_every_rank),
-        cmocka_unit_test(what_is_wrong_on_all_ranks_is_told_to_all),
-        cmocka_unit_test(consumer_of_no_kind_is_refused),
-        cmocka_unit_test(scratch_in_use_or_of_the_tensor_is_refused),
+        RANKS_TEST(sums_of_ranks_are_the_same_everywhere, 1, 4),
+        RANKS_TEST(what_cannot_be_cut_is_refused_on_every_rank, 2, 4),
+        RANKS_TEST(what_is_wrong_on_all_ranks_is_told_to_all, 1, RANKS_ALL),
+        RANKS_TEST(consumer_of_no_kind_is_refused, 2, 2),
+        RANKS_TEST(scratch_in_use_or_of_the_tensor_is_refused, 1, RANKS_ALL),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

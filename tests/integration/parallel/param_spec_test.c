@@ -178,7 +178,7 @@ is_whole(const struct hoop_tensor *tensor)
 
 /* Row shards to columns, in the parameter's own group, and to all of it. */
 static int
-redistribute_body(struct mesh_process *mesh_process)
+param_is_redistributed_to_a_new_tensor(struct mesh_process *mesh_process)
 {
     int64_t values[WIDTH];
     struct hoop_group_sharding columns;
@@ -214,16 +214,9 @@ redistribute_body(struct mesh_process *mesh_process)
     return 0;
 }
 
-static void
-param_is_redistributed_to_a_new_tensor(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 2, 0, redistribute_body), 0);
-}
-
 /* In place: the fields of the parameter follow. */
 static int
-change_body(struct mesh_process *mesh_process)
+param_changes_in_place(struct mesh_process *mesh_process)
 {
     const struct hoop_compute compute = {HOOP_COMPUTE_TP2D, false};
     int64_t values[WIDTH];
@@ -255,13 +248,6 @@ change_body(struct mesh_process *mesh_process)
     hoop_param_deinit(&param);
     hoop_pg_free(group);
     return 0;
-}
-
-static void
-param_changes_in_place(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 2, 0, change_body), 0);
 }
 
 /* What a hook that gathers, and one behind it, have seen. */
@@ -320,7 +306,7 @@ use(const struct hoop_param_op *op, void *owner)
 }
 
 static int
-hooks_body(struct mesh_process *mesh_process)
+hooks_see_and_redistribute_the_param(struct mesh_process *mesh_process)
 {
     int64_t values[WIDTH];
     struct hoop_param param;
@@ -350,15 +336,8 @@ hooks_body(struct mesh_process *mesh_process)
     return 0;
 }
 
-static void
-hooks_see_and_redistribute_the_param(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 2, 0, hooks_body), 0);
-}
-
 static int
-errors_body(struct mesh_process *mesh_process)
+params_that_are_wrong_are_refused(struct mesh_process *mesh_process)
 {
     const struct hoop_tensor strange = {.shape = {.n_dims = HOOP_MAX_DIMS + 1}};
     const struct hoop_tensor_spec spec = {.mesh = mesh_process->mesh};
@@ -396,22 +375,15 @@ errors_body(struct mesh_process *mesh_process)
     return 0;
 }
 
-static void
-params_that_are_wrong_are_refused(void **state)
-{
-    (void)state;
-    assert_int_equal(mesh_processes_run(2, 2, 0, errors_body), 0);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(param_with_a_spec_is_a_label),
-        cmocka_unit_test(param_is_redistributed_to_a_new_tensor),
-        cmocka_unit_test(param_changes_in_place),
-        cmocka_unit_test(hooks_see_and_redistribute_the_param),
-        cmocka_unit_test(params_that_are_wrong_are_refused),
+        MESH_TEST(param_is_redistributed_to_a_new_tensor, 2, 2, 0),
+        MESH_TEST(param_changes_in_place, 2, 2, 0),
+        MESH_TEST(hooks_see_and_redistribute_the_param, 2, 2, 0),
+        MESH_TEST(params_that_are_wrong_are_refused, 2, 2, 0),
     };
 
     return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);

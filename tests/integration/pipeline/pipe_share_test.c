@@ -511,7 +511,7 @@ calls_end_as_the_model_says(void **state)
 
 /* Alone, and with nobody to share with, the flag changes nothing. */
 static int
-alone_body(struct rank *rank)
+flag_of_a_rank_alone_changes_nothing(struct rank *rank)
 {
     const uint32_t own[] = {rank->rank};
     hoop_comm_t sharing;
@@ -536,13 +536,6 @@ alone_body(struct rank *rank)
     return 0;
 }
 
-static void
-flag_of_a_rank_alone_changes_nothing(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(2, alone_body), 0);
-}
-
 int
 main(void)
 {
@@ -550,7 +543,7 @@ main(void)
         cmocka_unit_test(shares_are_sent_and_gathered),
         cmocka_unit_test(each_tensor_of_a_list_is_cut_or_not),
         cmocka_unit_test(calls_end_as_the_model_says),
-        cmocka_unit_test(flag_of_a_rank_alone_changes_nothing),
+        RANKS_TEST(flag_of_a_rank_alone_changes_nothing, 2, 2),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -99,7 +99,7 @@ trial_run(struct rank *rank,
 
 /* One pipeline, all runs after each other, nothing between. */
 static int
-all_body(struct rank *rank)
+run_of_every_kind_computes_what_one_process_does(struct rank *rank)
 {
     hoop_pipeline_t *pipeline;
 
@@ -118,14 +118,6 @@ all_body(struct rank *rank)
     }
     hoop_pipeline_free(pipeline);
     return 0;
-}
-
-static void
-run_of_every_kind_computes_what_one_process_does(void **state)
-{
-    (void)state;
-    for (uint32_t size = 1; size <= 4; size++)
-        assert_int_equal(ranks_run_all(size, all_body), 0);
 }
 
 static uint64_t
@@ -294,7 +286,7 @@ failing_callback_ends_the_run_everywhere(void **state)
 
 /* Only the first stage is still at work in its last backward. */
 static int
-late_body(struct rank *rank)
+failure_behind_the_last_message_is_the_stages_own(struct rank *rank)
 {
     const struct loss loss = {
         .shape = {HOOP_1F1B, rank->size, 4, 1},
@@ -308,13 +300,6 @@ late_body(struct rank *rank)
                (rank->rank == 0 ? HOOP_E_RANGE : HOOP_OK));
     hoop_pipeline_free(pipeline);
     return 0;
-}
-
-static void
-failure_behind_the_last_message_is_the_stages_own(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(3, late_body), 0);
 }
 
 static void
@@ -492,7 +477,7 @@ careless_callback_is_told_what_it_made(void **state)
 }
 
 static int
-invalid_body(struct rank *rank)
+invalid_calls_are_refused_on_all_ranks(struct rank *rank)
 {
     const struct hoop_schedule_options shape = {HOOP_1F1B, rank->size, 3, 1};
     const struct hoop_schedule_options larger = {HOOP_1F1B, rank->size + 1, 3,
@@ -529,26 +514,18 @@ invalid_body(struct rank *rank)
     return 0;
 }
 
-static void
-invalid_calls_are_refused_on_all_ranks(void **state)
-{
-    (void)state;
-    for (uint32_t size = 1; size <= 4; size++)
-        assert_int_equal(ranks_run_all(size, invalid_body), 0);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(run_of_every_kind_computes_what_one_process_does),
+        RANKS_TEST(run_of_every_kind_computes_what_one_process_does, 1, 4),
         cmocka_unit_test(run_under_random_delays_computes_the_same),
         cmocka_unit_test(failing_callback_ends_the_run_everywhere),
-        cmocka_unit_test(failure_behind_the_last_message_is_the_stages_own),
+        RANKS_TEST(failure_behind_the_last_message_is_the_stages_own, 3, 3),
         cmocka_unit_test(killed_stage_ends_the_run_of_all_others),
         cmocka_unit_test(different_schedules_are_told_to_all),
         cmocka_unit_test(careless_callback_is_told_what_it_made),
-        cmocka_unit_test(invalid_calls_are_refused_on_all_ranks),
+        RANKS_TEST(invalid_calls_are_refused_on_all_ranks, 1, 4),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

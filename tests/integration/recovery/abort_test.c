@@ -103,7 +103,7 @@ blocked_call(void *argument)
 
 /* Worker 0 waits for 1 in one thread, and gives up in the other. */
 static int
-thread_body(const struct worker *worker)
+call_of_another_thread_ends(const struct worker *worker)
 {
     struct blocked blocked = {.worker = worker};
     hoop_session_t *session = NULL;
@@ -129,16 +129,9 @@ thread_body(const struct worker *worker)
     return 0;
 }
 
-static void
-call_of_another_thread_ends(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 2, thread_body, NULL), 0);
-}
-
 /* A child of worker 0 has no session, whatever it inherits. */
 static int
-forked_body(const struct worker *worker)
+forked_child_does_not_give_up_for_its_parent(const struct worker *worker)
 {
     hoop_session_t *session = NULL;
     int how = -1;
@@ -168,13 +161,6 @@ forked_body(const struct worker *worker)
     }
     hoop_leave(session);
     return 0;
-}
-
-static void
-forked_child_does_not_give_up_for_its_parent(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 2, forked_body, NULL), 0);
 }
 
 /* Refused until the members grow. */
@@ -249,7 +235,7 @@ worlds_check(hoop_comm_t *const worlds[4], const char *culprit)
 }
 
 static int
-grown_body(const struct worker *worker)
+rank_gives_up_in_all_that_it_has_grown_to(const struct worker *worker)
 {
     hoop_comm_t *worlds[4] = {NULL};
     hoop_session_t *session = NULL;
@@ -262,13 +248,6 @@ grown_body(const struct worker *worker)
         return 1;
     hoop_leave(session);
     return 0;
-}
-
-static void
-rank_gives_up_in_all_that_it_has_grown_to(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 4, grown_body, NULL), 0);
 }
 
 /* What another thread does meanwhile. */
@@ -354,9 +333,9 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rank_that_gives_up_is_named_with_its_first_reason),
-        cmocka_unit_test(call_of_another_thread_ends),
-        cmocka_unit_test(forked_child_does_not_give_up_for_its_parent),
-        cmocka_unit_test(rank_gives_up_in_all_that_it_has_grown_to),
+        WORKERS_TEST(call_of_another_thread_ends, 2),
+        WORKERS_TEST(forked_child_does_not_give_up_for_its_parent, 2),
+        WORKERS_TEST(rank_gives_up_in_all_that_it_has_grown_to, 4),
         cmocka_unit_test(silent_coordinator_is_waited_for_once),
     };
 

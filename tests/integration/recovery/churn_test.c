@@ -249,37 +249,23 @@ churn_run(const struct worker *worker, const struct churn *churn)
 }
 
 static int
-pair_body(const struct worker *worker)
+comms_of_two_come_and_go_without_a_trace(const struct worker *worker)
 {
     return churn_run(worker, &pair);
 }
 
 static int
-overlapping_body(const struct worker *worker)
+overlapping_comms_come_and_go_without_a_trace(const struct worker *worker)
 {
     return churn_run(worker, &overlapping);
-}
-
-static void
-comms_of_two_come_and_go_without_a_trace(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 2, pair_body, NULL), 0);
-}
-
-static void
-overlapping_comms_come_and_go_without_a_trace(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 4, overlapping_body, NULL), 0);
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(comms_of_two_come_and_go_without_a_trace),
-        cmocka_unit_test(overlapping_comms_come_and_go_without_a_trace),
+        WORKERS_TEST(comms_of_two_come_and_go_without_a_trace, 2),
+        WORKERS_TEST(overlapping_comms_come_and_go_without_a_trace, 4),
     };
     return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);
 }

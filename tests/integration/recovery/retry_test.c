@@ -486,7 +486,7 @@ some_die_by_chance(void **state)
 /* What is only started cannot be done again; what the library makes for its own
  * use ends as ever. */
 static int
-apart_body(const struct worker *worker)
+other_calls_are_as_ever(const struct worker *worker)
 {
     hoop_session_t *session = NULL;
     hoop_comm_t *part = NULL;
@@ -518,13 +518,6 @@ apart_body(const struct worker *worker)
     WORKER_CHECK(hoop_barrier(world) == HOOP_OK);
     hoop_leave(session);
     return 0;
-}
-
-static void
-other_calls_are_as_ever(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 3, apart_body, NULL), 0);
 }
 
 /* A sanitizer needs address space of its own. */
@@ -766,7 +759,7 @@ main(void)
         cmocka_unit_test(two_die_one_after_another),
         cmocka_unit_test(root_dies_between_two_calls),
         cmocka_unit_test(some_die_by_chance),
-        cmocka_unit_test(other_calls_are_as_ever),
+        WORKERS_TEST(other_calls_are_as_ever, 3),
         cmocka_unit_test(rank_without_memory_fails_the_call_for_all),
         cmocka_unit_test(rank_without_memory_goes_on_with_the_survivors),
         cmocka_unit_test(late_rank_ends_the_calls_that_timed_out_without_it),

@@ -97,7 +97,7 @@ world_join(const struct worker *worker, hoop_session_t **out_session)
 
 /* Rank 1 dies; of those that are left, one is in the next collective. */
 static int
-killed_body(const struct worker *worker)
+survivors_of_a_kill_shrink_and_sum_bit_by_bit(const struct worker *worker)
 {
     hoop_session_t *session = NULL;
     hoop_comm_t *shrunk = NULL;
@@ -135,16 +135,9 @@ killed_body(const struct worker *worker)
     return 0;
 }
 
-static void
-survivors_of_a_kill_shrink_and_sum_bit_by_bit(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 4, killed_body, NULL), 0);
-}
-
 /* Rank 0 waits for a message of rank 1, which goes on after rank 3 is dead. */
 static int
-unnoticed_body(const struct worker *worker)
+who_waits_for_a_survivor_is_interrupted(const struct worker *worker)
 {
     hoop_session_t *session = NULL;
     hoop_comm_t *shrunk = NULL;
@@ -167,13 +160,6 @@ unnoticed_body(const struct worker *worker)
         return 1;
     hoop_leave(session);
     return 0;
-}
-
-static void
-who_waits_for_a_survivor_is_interrupted(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 4, unnoticed_body, NULL), 0);
 }
 
 /* Rank 2 dies inside the shrink, at a moment of its own. */
@@ -249,7 +235,7 @@ death_inside_a_shrink_is_left_out_too(void **state)
 
 /* All write what they got; rank 1 compares. */
 static int
-agree_body(const struct worker *worker)
+agreement_with_a_death_inside_is_the_same_on_all(const struct worker *worker)
 {
     hoop_session_t *session = NULL;
     uint64_t flags = 0xff0 | 1U << worker->index;
@@ -281,13 +267,6 @@ agree_body(const struct worker *worker)
     WORKER_CHECK(flags == 0x3c && failed_of(world) == 3);
     hoop_leave(session);
     return 0;
-}
-
-static void
-agreement_with_a_death_inside_is_the_same_on_all(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 4, agree_body, NULL), 0);
 }
 
 struct strand {
@@ -323,7 +302,7 @@ strand_main(void *argument)
 
 /* Several threads, each with a communicator of its own order. */
 static int
-threads_body(const struct worker *worker)
+threads_shrink_their_own_communicators(const struct worker *worker)
 {
     static const uint32_t lists[N_COMMS][4] = {
         {0, 1, 2, 3}, {3, 1, 2, 0}, {2, 3, 0, 1}};
@@ -356,16 +335,9 @@ threads_body(const struct worker *worker)
     return 0;
 }
 
-static void
-threads_shrink_their_own_communicators(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 4, threads_body, NULL), 0);
-}
-
 /* Nobody is lost; one does not want to go on. */
 static int
-revoke_body(const struct worker *worker)
+revoked_communicator_fails_on_all_and_can_be_shrunk(const struct worker *worker)
 {
     hoop_session_t *session = NULL;
     hoop_comm_t *shrunk = NULL;
@@ -386,16 +358,9 @@ revoke_body(const struct worker *worker)
     return 0;
 }
 
-static void
-revoked_communicator_fails_on_all_and_can_be_shrunk(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 3, revoke_body, NULL), 0);
-}
-
 /* The others have it declared lost while it is stopped. */
 static int
-stopped_body(const struct worker *worker)
+stopped_rank_is_left_out_and_told_so(const struct worker *worker)
 {
     hoop_session_t *session = NULL;
     hoop_comm_t *shrunk = NULL;
@@ -427,24 +392,17 @@ stopped_body(const struct worker *worker)
     return 0;
 }
 
-static void
-stopped_rank_is_left_out_and_told_so(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 3, stopped_body, NULL), 0);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(survivors_of_a_kill_shrink_and_sum_bit_by_bit),
-        cmocka_unit_test(who_waits_for_a_survivor_is_interrupted),
+        WORKERS_TEST(survivors_of_a_kill_shrink_and_sum_bit_by_bit, 4),
+        WORKERS_TEST(who_waits_for_a_survivor_is_interrupted, 4),
         cmocka_unit_test(death_inside_a_shrink_is_left_out_too),
-        cmocka_unit_test(agreement_with_a_death_inside_is_the_same_on_all),
-        cmocka_unit_test(threads_shrink_their_own_communicators),
-        cmocka_unit_test(revoked_communicator_fails_on_all_and_can_be_shrunk),
-        cmocka_unit_test(stopped_rank_is_left_out_and_told_so),
+        WORKERS_TEST(agreement_with_a_death_inside_is_the_same_on_all, 4),
+        WORKERS_TEST(threads_shrink_their_own_communicators, 4),
+        WORKERS_TEST(revoked_communicator_fails_on_all_and_can_be_shrunk, 3),
+        WORKERS_TEST(stopped_rank_is_left_out_and_told_so, 3),
     };
 
     return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);

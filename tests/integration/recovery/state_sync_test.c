@@ -260,7 +260,7 @@ all_ranks_have_the_newest(void **state)
 
 /* Rank 2 lacks three blocks, of which no byte more comes. */
 static int
-counted_body(struct rank *rank)
+rank_that_lacks_three_blocks_gets_three(struct rank *rank)
 {
     const bool is_new = rank->rank == 2;
     struct hoop_named_tensor named = test_state_blocks();
@@ -287,16 +287,9 @@ counted_body(struct rank *rank)
     return 0;
 }
 
-static void
-rank_that_lacks_three_blocks_gets_three(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(4, counted_body), 0);
-}
-
 /* Where all have the same, no hash of a block is sent. */
 static int
-equal_body(struct rank *rank)
+equal_states_cost_one_small_exchange(struct rank *rank)
 {
     struct hoop_named_tensor named = test_state_blocks();
     const struct hoop_state state = {&named, 1, rank->rank, BLOCK};
@@ -316,16 +309,9 @@ equal_body(struct rank *rank)
     return 0;
 }
 
-static void
-equal_states_cost_one_small_exchange(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(4, equal_body), 0);
-}
-
 /* Two of five are new: three sources share what each of them lacks. */
 static int
-even_body(struct rank *rank)
+sources_share_evenly(struct rank *rank)
 {
     const bool is_new = rank->rank == 1 || rank->rank == 4;
     struct hoop_named_tensor named = test_state_blocks();
@@ -345,13 +331,6 @@ even_body(struct rank *rank)
     return 0;
 }
 
-static void
-sources_share_evenly(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(5, even_body), 0);
-}
-
 /* Sanitizers shadow memory that nobody has. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
@@ -360,7 +339,7 @@ sources_share_evenly(void **state)
 static const size_t N_VAST = ((size_t)1 << 32) + 4 * BLOCK + 1;
 
 static int
-vast_body(struct rank *rank)
+end_of_a_vast_tensor_comes(struct rank *rank)
 {
     const bool is_new = rank->rank == 1;
     uint8_t *bytes = mmap(NULL, N_VAST, PROT_READ | PROT_WRITE,
@@ -381,13 +360,6 @@ vast_body(struct rank *rank)
     RANK_CHECK(report.blocks_needed == (is_new ? 2 : 0));
     RANK_CHECK(report.bytes_moved == 256 * BLOCK + 4 * BLOCK + 1);
     return 0;
-}
-
-static void
-end_of_a_vast_tensor_comes(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(2, vast_body), 0);
 }
 
 #endif
@@ -432,7 +404,7 @@ failure_check(struct rank *rank,
 }
 
 static int
-mismatch_body(struct rank *rank)
+tensors_that_differ_are_named_on_all_ranks(struct rank *rank)
 {
     const bool is_odd = rank->rank == 2;
     CLEANUP(free)
@@ -467,15 +439,8 @@ mismatch_body(struct rank *rank)
     return 0;
 }
 
-static void
-tensors_that_differ_are_named_on_all_ranks(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(4, mismatch_body), 0);
-}
-
 static int
-wrong_body(struct rank *rank)
+states_that_cannot_be_are_refused_on_all_ranks(struct rank *rank)
 {
     CLEANUP(free) struct test_state *test_state = test_state_create(0, 0);
     uint8_t *byte = test_state->tensors[3].tensor.data;
@@ -500,13 +465,6 @@ wrong_body(struct rank *rank)
     RANK_CHECK(hoop_state_sync(&test_state->state, NULL, NULL) ==
                HOOP_E_INVALID);
     return 0;
-}
-
-static void
-states_that_cannot_be_are_refused_on_all_ranks(void **state)
-{
-    (void)state;
-    assert_int_equal(ranks_run_all(3, wrong_body), 0);
 }
 
 /* Rank 1, a source, is killed before one of its blocks. */
@@ -617,14 +575,14 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_ranks_have_the_newest),
-        cmocka_unit_test(rank_that_lacks_three_blocks_gets_three),
-        cmocka_unit_test(equal_states_cost_one_small_exchange),
-        cmocka_unit_test(sources_share_evenly),
+        RANKS_TEST(rank_that_lacks_three_blocks_gets_three, 4, 4),
+        RANKS_TEST(equal_states_cost_one_small_exchange, 4, 4),
+        RANKS_TEST(sources_share_evenly, 5, 5),
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-        cmocka_unit_test(end_of_a_vast_tensor_comes),
+        RANKS_TEST(end_of_a_vast_tensor_comes, 2, 2),
 #endif
-        cmocka_unit_test(tensors_that_differ_are_named_on_all_ranks),
-        cmocka_unit_test(states_that_cannot_be_are_refused_on_all_ranks),
+        RANKS_TEST(tensors_that_differ_are_named_on_all_ranks, 4, 4),
+        RANKS_TEST(states_that_cannot_be_are_refused_on_all_ranks, 3, 3),
         cmocka_unit_test(death_of_a_source_is_told_and_spares_the_others),
         /* The last: the path stays as it is. */
         cmocka_unit_test(who_has_finished_goes_on_when_another_finds_a_loss),

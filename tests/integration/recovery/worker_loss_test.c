@@ -43,8 +43,6 @@ static const uint64_t N_LEASES = 4;
 /* Less than any timeout, and enough on a busy machine. */
 static const uint64_t AT_ONCE_NS = 5 * (uint64_t)CLOCK_NS_PER_S;
 
-static struct daemon daemon_here;
-
 /* In the middle of an operation that takes much longer. */
 static int
 victim_die(const struct worker *worker, hoop_comm_t *world, float *values)
@@ -114,9 +112,9 @@ worker_killed_in_an_allreduce_is_named_at_once(void **state)
     uint64_t room[WORKERS_ROOM];
 
     (void)state;
-    assert_int_equal(workers_run(daemon_here.address, 4, killed_body, room), 0);
+    assert_int_equal(workers_run(hoopd.address, 4, killed_body, room), 0);
     assert_int_equal(room[PLACE_NOTICED], 3);
-    daemon_expect_log(&daemon_here, "is lost");
+    daemon_expect_log(&hoopd, "is lost");
 }
 
 /* Computes without a call. */
@@ -191,7 +189,7 @@ worker_that_is_stopped_is_lost_by_its_silence(void **state)
     uint64_t room[WORKERS_ROOM];
 
     (void)state;
-    assert_int_equal(workers_run(daemon_here.address, 4, silent_body, room), 0);
+    assert_int_equal(workers_run(hoopd.address, 4, silent_body, room), 0);
     assert_int_equal(room[PLACE_NOTICED], 3);
 }
 
@@ -290,8 +288,7 @@ forked_child_is_refused_and_holds_no_peer(void **state)
     uint64_t room[WORKERS_ROOM];
 
     (void)state;
-    assert_int_equal(workers_run(daemon_here.address, 2, forking_body, room),
-                     0);
+    assert_int_equal(workers_run(hoopd.address, 2, forking_body, room), 0);
     assert_int_equal(room[PLACE_NOTICED], 1);
     assert_int_equal(room[PLACE_CHILD], 1);
 }
@@ -331,24 +328,8 @@ forked_child_may_join_for_itself(void **state)
     (void)state;
     if (!has_threads_after_fork)
         skip();
-    assert_int_equal(
-        workers_run(daemon_here.address, 2, joining_child_body, NULL), 0);
-}
-
-static int
-daemon_set_up(void **state)
-{
-    (void)state;
-    daemon_start(&daemon_here, NULL);
-    return 0;
-}
-
-static int
-daemon_tear_down(void **state)
-{
-    (void)state;
-    daemon_stop(&daemon_here);
-    return 0;
+    assert_int_equal(workers_run(hoopd.address, 2, joining_child_body, NULL),
+                     0);
 }
 
 int
@@ -363,5 +344,5 @@ main(void)
         cmocka_unit_test(forked_child_may_join_for_itself),
     };
 
-    return cmocka_run_group_tests(tests, daemon_set_up, daemon_tear_down);
+    return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);
 }

@@ -238,7 +238,7 @@ store_values_go_in_and_out(void **state)
     json_decref(object);
     assert_says("store list colors/", 0, "colors/2\n");
     assert_says("store wait color", 0, "blue\n");
-    assert_says("--timeout 0.05 store wait sound", 69,
+    assert_says("--timeout 0.5 store wait sound", 69,
                 "nobody has set key \"sound\"");
     assert_says("store add count", 0, "1\n");
     assert_says("store add count -- -43", 0, "-42\n");

@@ -26,8 +26,6 @@ enum {
     DONE_MS = 40000,
 };
 
-static struct daemon daemon_here;
-
 /* The kernel takes connections for it, and nobody ever looks at them. */
 static void
 mute_join(const struct worker *worker,
@@ -70,7 +68,7 @@ mute_body(const struct worker *worker)
 
 /* Rank 1 is no neighbour of it, and waits for those that are. */
 static int
-ring_body(const struct worker *worker)
+rank_that_nobody_can_connect_to_is_named_by_all(const struct worker *worker)
 {
     struct hoop_join_options options = worker_options(worker);
     hoop_session_t *session = NULL;
@@ -84,14 +82,6 @@ ring_body(const struct worker *worker)
     WORKER_CHECK(status == HOOP_E_PEER_LOST);
     WORKER_CHECK(strstr(hoop_error_text(), "rank 3 (testhost:4711)"));
     return 0;
-}
-
-static void
-rank_that_nobody_can_connect_to_is_named_by_all(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(daemon_here.address, RANKS, ring_body, NULL),
-                     0);
 }
 
 /* It says nothing more from now on, and its kernel takes connections, until the
@@ -124,7 +114,8 @@ dial_body(const struct worker *worker, hoop_session_t *session)
 }
 
 static int
-late_body(const struct worker *worker)
+rank_that_freezes_after_the_world_has_formed_is_soon_lost(
+    const struct worker *worker)
 {
     struct hoop_join_options options = worker_options(worker);
     hoop_session_t *session = NULL;
@@ -145,14 +136,6 @@ late_body(const struct worker *worker)
     return result;
 }
 
-static void
-rank_that_freezes_after_the_world_has_formed_is_soon_lost(void **state)
-{
-    (void)state;
-    assert_int_equal(
-        workers_run(daemon_here.address, LATE_RANKS, late_body, NULL), 0);
-}
-
 static int
 daemon_set_up(void **state)
 {
@@ -160,15 +143,7 @@ daemon_set_up(void **state)
     const char *arguments[] = {"--lease=60", NULL};
 
     (void)state;
-    daemon_start(&daemon_here, arguments);
-    return 0;
-}
-
-static int
-daemon_tear_down(void **state)
-{
-    (void)state;
-    daemon_stop(&daemon_here);
+    daemon_start(&hoopd, arguments);
     return 0;
 }
 
@@ -176,10 +151,10 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rank_that_nobody_can_connect_to_is_named_by_all),
-        cmocka_unit_test(
-            rank_that_freezes_after_the_world_has_formed_is_soon_lost),
+        WORKERS_TEST(rank_that_nobody_can_connect_to_is_named_by_all, RANKS),
+        WORKERS_TEST(rank_that_freezes_after_the_world_has_formed_is_soon_lost,
+                     LATE_RANKS),
     };
 
-    return cmocka_run_group_tests(tests, daemon_set_up, daemon_tear_down);
+    return cmocka_run_group_tests(tests, daemon_set_up, daemon_teardown);
 }

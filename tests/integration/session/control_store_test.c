@@ -37,7 +37,7 @@ is_text(const struct hoop_control_value *value, const char *text)
 }
 
 static int
-values_body(const struct worker *worker)
+values_are_read_added_to_and_exchanged(const struct worker *worker)
 {
     static const char *const keys[] = {"a", "b", "none"};
     const struct hoop_control_value first = value_of("1st");
@@ -86,16 +86,9 @@ values_body(const struct worker *worker)
     return 0;
 }
 
-static void
-values_are_read_added_to_and_exchanged(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 1, values_body, NULL), 0);
-}
-
 /* Member 1 waits for what member 0 sets, and sees it go again. */
 static int
-changes_body(const struct worker *worker)
+changes_are_waited_for_and_watched(const struct worker *worker)
 {
     static const char *const keys[] = {"x/late", "x/later"};
     struct hoop_control_value value = value_of("here");
@@ -154,19 +147,12 @@ changes_body(const struct worker *worker)
     return 0;
 }
 
-static void
-changes_are_waited_for_and_watched(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 2, changes_body, NULL), 0);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_are_read_added_to_and_exchanged),
-        cmocka_unit_test(changes_are_waited_for_and_watched),
+        WORKERS_TEST(values_are_read_added_to_and_exchanged, 1),
+        WORKERS_TEST(changes_are_waited_for_and_watched, 2),
     };
 
     return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);

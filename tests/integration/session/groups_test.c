@@ -30,7 +30,7 @@ sum_is_right(hoop_comm_t *comm)
 
 /* In the order given, with messages by its own ranks. */
 static int
-order_body(const struct worker *worker)
+comm_create_keeps_the_order_given(const struct worker *worker)
 {
     static const uint32_t ranks[] = {3, 0, 2};
     const struct hoop_join_options options = worker_options(worker);
@@ -67,16 +67,9 @@ order_body(const struct worker *worker)
     return 0;
 }
 
-static void
-comm_create_keeps_the_order_given(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 4, order_body, NULL), 0);
-}
-
 /* Each worker says on which node it is, so that not all of them share memory. */
 static int
-places_body(const struct worker *worker)
+comm_says_where_its_members_are(const struct worker *worker)
 {
     static const uint32_t ranks[] = {3, 0, 2};
     const struct hoop_join_options options = worker_options(worker);
@@ -104,16 +97,9 @@ places_body(const struct worker *worker)
     return 0;
 }
 
-static void
-comm_says_where_its_members_are(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 4, places_body, NULL), 0);
-}
-
 /* Who is no member has no communicator, or one that does nothing. */
 static int
-nobody_body(const struct worker *worker)
+comm_without_us_succeeds_and_touches_nothing(const struct worker *worker)
 {
     const struct hoop_join_options options = worker_options(worker);
     hoop_session_t *session = NULL;
@@ -157,15 +143,8 @@ nobody_body(const struct worker *worker)
     return 0;
 }
 
-static void
-comm_without_us_succeeds_and_touches_nothing(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 2, nobody_body, NULL), 0);
-}
-
 static int
-refusal_body(const struct worker *worker)
+comm_create_of_a_bad_list_is_refused(const struct worker *worker)
 {
     static const uint32_t outside[] = {0, 1, 2};
     static const uint32_t twice[] = {1, 0, 1};
@@ -207,16 +186,9 @@ refusal_body(const struct worker *worker)
     return 0;
 }
 
-static void
-comm_create_of_a_bad_list_is_refused(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 2, refusal_body, NULL), 0);
-}
-
 /* Rows and columns of 2 x 3, columns from the bottom, and one who is left. */
 static int
-split_body(const struct worker *worker)
+comm_split_orders_by_key_then_rank(const struct worker *worker)
 {
     const struct hoop_join_options options = worker_options(worker);
     const bool is_last = worker->index == 6;
@@ -259,16 +231,9 @@ split_body(const struct worker *worker)
     return 0;
 }
 
-static void
-comm_split_orders_by_key_then_rank(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 7, split_body, NULL), 0);
-}
-
 /* The second never calls, and is named; the first may try again. */
 static int
-missing_body(const struct worker *worker)
+comm_create_names_who_did_not_call(const struct worker *worker)
 {
     static const uint32_t ranks[] = {1, 0, 2};
     struct hoop_join_options options = worker_options(worker);
@@ -293,15 +258,8 @@ missing_body(const struct worker *worker)
     return 0;
 }
 
-static void
-comm_create_names_who_did_not_call(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 3, missing_body, NULL), 0);
-}
-
 static int
-numbers_body(const struct worker *worker)
+calls_are_numbered_as_the_user_counts(const struct worker *worker)
 {
     static const uint32_t ranks[] = {1, 0};
     const struct hoop_join_options options = worker_options(worker);
@@ -323,16 +281,9 @@ numbers_body(const struct worker *worker)
     return 0;
 }
 
-static void
-calls_are_numbered_as_the_user_counts(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 2, numbers_body, NULL), 0);
-}
-
 /* Who waits for the dead, or for who has gone, learns it before the deadline. */
 static int
-dead_body(const struct worker *worker)
+comm_create_with_one_who_is_gone_fails_at_once(const struct worker *worker)
 {
     static const uint32_t ranks[] = {0, 1};
     static const uint32_t left[] = {0, 2};
@@ -364,13 +315,6 @@ dead_body(const struct worker *worker)
     }
     hoop_leave(session);
     return 0;
-}
-
-static void
-comm_create_with_one_who_is_gone_fails_at_once(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 3, dead_body, NULL), 0);
 }
 
 /* Four threads on each of four processes, each with its own groups. */
@@ -410,7 +354,7 @@ thread_run(void *owner)
 }
 
 static int
-threads_body(const struct worker *worker)
+comms_of_several_threads_form_and_work_at_once(const struct worker *worker)
 {
     const struct hoop_join_options options = worker_options(worker);
     hoop_session_t *session = NULL;
@@ -432,16 +376,9 @@ threads_body(const struct worker *worker)
     return failed;
 }
 
-static void
-comms_of_several_threads_form_and_work_at_once(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 4, threads_body, NULL), 0);
-}
-
 /* One is through and frees while the others still take from it. */
 static int
-early_free_body(const struct worker *worker)
+comm_free_does_not_disturb_the_others(const struct worker *worker)
 {
     static const uint32_t ranks[] = {0, 1, 2};
     enum {
@@ -479,16 +416,9 @@ early_free_body(const struct worker *worker)
     return 0;
 }
 
-static void
-comm_free_does_not_disturb_the_others(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 3, early_free_body, NULL), 0);
-}
-
 /* Each has its own deadline; what times out on one is nothing to the others. */
 static int
-deadline_body(const struct worker *worker)
+comm_has_a_deadline_of_its_own(const struct worker *worker)
 {
     static const uint32_t ranks[] = {0, 1};
     static const uint32_t turned[] = {1, 0};
@@ -526,16 +456,10 @@ deadline_body(const struct worker *worker)
     return 0;
 }
 
-static void
-comm_has_a_deadline_of_its_own(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 2, deadline_body, NULL), 0);
-}
-
 /* Rank 0 calls on 'a' and rank 1 on 'b', which each waits for the other to do. */
 static int
-crossed_body(const struct worker *worker)
+ranks_in_each_others_way_are_told_of_the_communicator(
+    const struct worker *worker)
 {
     static const uint32_t ranks[] = {1, 0};
     static const char *const names[] = {"a", "b"};
@@ -563,13 +487,6 @@ crossed_body(const struct worker *worker)
     WORKER_CHECK(hoop_comm_set_name(comms[0], NULL) == HOOP_E_INVALID);
     hoop_leave(session);
     return 0;
-}
-
-static void
-ranks_in_each_others_way_are_told_of_the_communicator(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 2, crossed_body, NULL), 0);
 }
 
 /* Where rank 0 says what it waits for. */
@@ -673,18 +590,18 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(comm_create_keeps_the_order_given),
-        cmocka_unit_test(comm_says_where_its_members_are),
-        cmocka_unit_test(comm_without_us_succeeds_and_touches_nothing),
-        cmocka_unit_test(comm_create_of_a_bad_list_is_refused),
-        cmocka_unit_test(comm_split_orders_by_key_then_rank),
-        cmocka_unit_test(comm_create_names_who_did_not_call),
-        cmocka_unit_test(calls_are_numbered_as_the_user_counts),
-        cmocka_unit_test(comm_create_with_one_who_is_gone_fails_at_once),
-        cmocka_unit_test(comms_of_several_threads_form_and_work_at_once),
-        cmocka_unit_test(comm_free_does_not_disturb_the_others),
-        cmocka_unit_test(comm_has_a_deadline_of_its_own),
-        cmocka_unit_test(ranks_in_each_others_way_are_told_of_the_communicator),
+        WORKERS_TEST(comm_create_keeps_the_order_given, 4),
+        WORKERS_TEST(comm_says_where_its_members_are, 4),
+        WORKERS_TEST(comm_without_us_succeeds_and_touches_nothing, 2),
+        WORKERS_TEST(comm_create_of_a_bad_list_is_refused, 2),
+        WORKERS_TEST(comm_split_orders_by_key_then_rank, 7),
+        WORKERS_TEST(comm_create_names_who_did_not_call, 3),
+        WORKERS_TEST(calls_are_numbered_as_the_user_counts, 2),
+        WORKERS_TEST(comm_create_with_one_who_is_gone_fails_at_once, 3),
+        WORKERS_TEST(comms_of_several_threads_form_and_work_at_once, 4),
+        WORKERS_TEST(comm_free_does_not_disturb_the_others, 3),
+        WORKERS_TEST(comm_has_a_deadline_of_its_own, 2),
+        WORKERS_TEST(ranks_in_each_others_way_are_told_of_the_communicator, 2),
         cmocka_unit_test(who_waits_for_others_says_for_whom),
     };
     return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);

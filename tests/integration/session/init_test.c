@@ -66,7 +66,7 @@ init_is_once_until_shutdown(void **state)
 }
 
 static int
-failure_body(const struct worker *worker)
+init_that_failed_may_be_tried_again(const struct worker *worker)
 {
     struct hoop_join_options options = worker_options(worker);
 
@@ -78,13 +78,6 @@ failure_body(const struct worker *worker)
     WORKER_CHECK(hoop_init(&options) == HOOP_OK);
     hoop_shutdown();
     return 0;
-}
-
-static void
-init_that_failed_may_be_tried_again(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 1, failure_body, NULL), 0);
 }
 
 /* What several threads do at once. */
@@ -152,7 +145,7 @@ crowd_run(struct coordinator_clients *coordinator_clients, void *(*run)(void *))
 }
 
 static int
-shutdown_body(const struct worker *worker)
+shutdown_by_many_threads_leaves_once(const struct worker *worker)
 {
     const struct hoop_join_options options = worker_options(worker);
     struct coordinator_clients coordinator_clients = {.worker = worker};
@@ -165,15 +158,8 @@ shutdown_body(const struct worker *worker)
     return 0;
 }
 
-static void
-shutdown_by_many_threads_leaves_once(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 1, shutdown_body, NULL), 0);
-}
-
 static int
-mixed_body(const struct worker *worker)
+shutdown_beside_init_leaves_each_session_once(const struct worker *worker)
 {
     struct coordinator_clients coordinator_clients = {.worker = worker};
 
@@ -181,13 +167,6 @@ mixed_body(const struct worker *worker)
     WORKER_CHECK(crowd_run(&coordinator_clients, init_and_shutdown) == 0);
     WORKER_CHECK(coordinator_clients.n_joined > 0);
     return life_body(worker);
-}
-
-static void
-shutdown_beside_init_leaves_each_session_once(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 1, mixed_body, NULL), 0);
 }
 
 /* In the child the parent's session is no use, but it may have its own. */
@@ -462,7 +441,7 @@ null_is_the_default_groups_global_communicator(void **state)
 
 /* Each rank's first call forms it: by a start, a message, a retried call. */
 static int
-first_call_body(const struct worker *worker)
+a_retried_call_takes_the_default_group_too(const struct worker *worker)
 {
     const struct hoop_join_options options = worker_options(worker);
     const int64_t mine = value_of(worker->index, 0);
@@ -477,13 +456,6 @@ first_call_body(const struct worker *worker)
     WORKER_CHECK(hoop_barrier_start(NULL, &op) == HOOP_E_UNIMPLEMENTED);
     hoop_shutdown();
     return 0;
-}
-
-static void
-a_retried_call_takes_the_default_group_too(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 2, first_call_body, NULL), 0);
 }
 
 static void
@@ -506,12 +478,12 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(init_is_once_until_shutdown),
-        cmocka_unit_test(init_that_failed_may_be_tried_again),
-        cmocka_unit_test(shutdown_by_many_threads_leaves_once),
-        cmocka_unit_test(shutdown_beside_init_leaves_each_session_once),
+        WORKERS_TEST(init_that_failed_may_be_tried_again, 1),
+        WORKERS_TEST(shutdown_by_many_threads_leaves_once, 1),
+        WORKERS_TEST(shutdown_beside_init_leaves_each_session_once, 1),
         cmocka_unit_test(child_shuts_down_and_begins_anew),
         cmocka_unit_test(null_is_the_default_groups_global_communicator),
-        cmocka_unit_test(a_retried_call_takes_the_default_group_too),
+        WORKERS_TEST(a_retried_call_takes_the_default_group_too, 2),
         cmocka_unit_test(null_without_a_default_group_is_refused),
     };
     return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);

@@ -108,7 +108,8 @@ sum_is_right(hoop_comm_t *comm)
 
 /* What the coordinator alone answers counts as not called. */
 static int
-coordinated_body(const struct worker *worker)
+calls_to_the_coordinator_are_interrupted_and_made_again(
+    const struct worker *worker)
 {
     static const uint32_t ranks[] = {1, 0};
     const struct hoop_join_options options = worker_options(worker);
@@ -214,7 +215,7 @@ formed_check(const struct worker *worker,
 /* Worker 0 is interrupted when the last has come, before it knows: the communicator
  * is there for both. */
 static int
-late_body(const struct worker *worker)
+communicator_that_has_formed_is_not_taken_back(const struct worker *worker)
 {
     static const uint32_t ranks[] = {1, 0};
     const struct hoop_join_options options = worker_options(worker);
@@ -241,23 +242,9 @@ late_body(const struct worker *worker)
     return 0;
 }
 
-static void
-communicator_that_has_formed_is_not_taken_back(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 2, late_body, NULL), 0);
-}
-
-static void
-calls_to_the_coordinator_are_interrupted_and_made_again(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 2, coordinated_body, NULL), 0);
-}
-
 /* An operation counts as called, on all ranks that wait for it. */
 static int
-operations_body(const struct worker *worker)
+operations_are_interrupted_on_all_ranks(const struct worker *worker)
 {
     const struct hoop_state nothing = {.version = 1};
     const struct hoop_join_options options = worker_options(worker);
@@ -331,7 +318,7 @@ receives_interrupt(const struct worker *worker, hoop_comm_t *world)
 
 /* A receive takes nothing: what comes is the next one's. */
 static int
-messages_body(const struct worker *worker)
+messages_are_interrupted_and_lose_nothing(const struct worker *worker)
 {
     const struct hoop_join_options options = worker_options(worker);
     hoop_session_t *session = NULL;
@@ -362,23 +349,9 @@ messages_body(const struct worker *worker)
     return 0;
 }
 
-static void
-operations_are_interrupted_on_all_ranks(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 2, operations_body, NULL), 0);
-}
-
-static void
-messages_are_interrupted_and_lose_nothing(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 2, messages_body, NULL), 0);
-}
-
 /* All are there, but no newcomer is: each gives up for itself. */
 static int
-growth_body(const struct worker *worker)
+growth_is_interrupted_while_newcomers_are_awaited(const struct worker *worker)
 {
     const struct hoop_join_options options = worker_options(worker);
     struct worker self = *worker;
@@ -399,16 +372,9 @@ growth_body(const struct worker *worker)
     return 0;
 }
 
-static void
-growth_is_interrupted_while_newcomers_are_awaited(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 2, growth_body, NULL), 0);
-}
-
 /* Where calls are done again, one that was interrupted is over for all. */
 static int
-retried_body(const struct worker *worker)
+interrupted_call_is_not_done_again(const struct worker *worker)
 {
     static const char *const settings[] = {"on_failure=retry", NULL};
     struct hoop_join_options options = worker_options(worker);
@@ -428,16 +394,9 @@ retried_body(const struct worker *worker)
     return 0;
 }
 
-static void
-interrupted_call_is_not_done_again(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 2, retried_body, NULL), 0);
-}
-
 /* Nobody else comes; what it had asked for is taken back. */
 static int
-join_body(const struct worker *worker)
+join_is_interrupted_and_taken_back(const struct worker *worker)
 {
     struct hoop_join_options options = worker_options(worker);
     hoop_session_t *session = NULL;
@@ -453,13 +412,6 @@ join_body(const struct worker *worker)
     WORKER_CHECK(sum_is_right(hoop_world(session)) == 0);
     hoop_leave(session);
     return 0;
-}
-
-static void
-join_is_interrupted_and_taken_back(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 1, join_body, NULL), 0);
 }
 
 /* Who takes connections, and says nothing. */
@@ -517,14 +469,14 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(
-            calls_to_the_coordinator_are_interrupted_and_made_again),
-        cmocka_unit_test(communicator_that_has_formed_is_not_taken_back),
-        cmocka_unit_test(operations_are_interrupted_on_all_ranks),
-        cmocka_unit_test(messages_are_interrupted_and_lose_nothing),
-        cmocka_unit_test(growth_is_interrupted_while_newcomers_are_awaited),
-        cmocka_unit_test(interrupted_call_is_not_done_again),
-        cmocka_unit_test(join_is_interrupted_and_taken_back),
+        WORKERS_TEST(calls_to_the_coordinator_are_interrupted_and_made_again,
+                     2),
+        WORKERS_TEST(communicator_that_has_formed_is_not_taken_back, 2),
+        WORKERS_TEST(operations_are_interrupted_on_all_ranks, 2),
+        WORKERS_TEST(messages_are_interrupted_and_lose_nothing, 2),
+        WORKERS_TEST(growth_is_interrupted_while_newcomers_are_awaited, 2),
+        WORKERS_TEST(interrupted_call_is_not_done_again, 2),
+        WORKERS_TEST(join_is_interrupted_and_taken_back, 1),
         cmocka_unit_test(mute_coordinator_is_not_waited_for),
     };
 

@@ -19,12 +19,11 @@ enum {
     N_ELEMENTS = 5000, /* as many as a wire dtype begins with */
 };
 
-static struct daemon daemon_here;
-
 /* What rank 0 says counts for all, in its list as well. The bf16 next to 0.3 is
  * 77/256, and three times that is one; int8 has no such number. */
 static int
-lossy_body(const struct worker *worker)
+lists_win_over_members_and_rank_0_says_what_is_its_to_say(
+    const struct worker *worker)
 {
     const char *const settings[] = {
         "job=lossy",         worker->index == 0 ? "wire_dtype=bf16" : "port=0",
@@ -48,14 +47,6 @@ lossy_body(const struct worker *worker)
     return 0;
 }
 
-static void
-lists_win_over_members_and_rank_0_says_what_is_its_to_say(void **state)
-{
-    (void)state;
-    assert_int_equal(
-        workers_run(daemon_here.address, N_WORKERS, lossy_body, NULL), 0);
-}
-
 /* What must be alike: rank 1 alone says it, all are told, by its variable. */
 static const struct {
     const char *item;
@@ -67,7 +58,7 @@ static const struct {
 };
 
 static int
-differing_body(const struct worker *worker)
+what_must_be_alike_is_an_error_on_all_ranks(const struct worker *worker)
 {
     for (size_t i = 0; i < COUNT_OF(alike); i++) {
         char job[32];
@@ -92,17 +83,9 @@ differing_body(const struct worker *worker)
     return 0;
 }
 
-static void
-what_must_be_alike_is_an_error_on_all_ranks(void **state)
-{
-    (void)state;
-    assert_int_equal(
-        workers_run(daemon_here.address, N_WORKERS, differing_body, NULL), 0);
-}
-
 /* Nothing is sent, so that no coordinator is needed. */
 static int
-wrong_body(const struct worker *worker)
+wrong_items_are_refused_at_once(const struct worker *worker)
 {
     static const char *const rows[][2] = {
         {"timeot=5", "options.settings[0]: unknown setting 'timeot'; do you "
@@ -131,38 +114,15 @@ wrong_body(const struct worker *worker)
     return 0;
 }
 
-static void
-wrong_items_are_refused_at_once(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(daemon_here.address, 1, wrong_body, NULL), 0);
-}
-
-static int
-daemon_set_up(void **state)
-{
-    (void)state;
-    daemon_start(&daemon_here, NULL);
-    return 0;
-}
-
-static int
-daemon_tear_down(void **state)
-{
-    (void)state;
-    daemon_stop(&daemon_here);
-    return 0;
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(
-            lists_win_over_members_and_rank_0_says_what_is_its_to_say),
-        cmocka_unit_test(what_must_be_alike_is_an_error_on_all_ranks),
-        cmocka_unit_test(wrong_items_are_refused_at_once),
+        WORKERS_TEST(lists_win_over_members_and_rank_0_says_what_is_its_to_say,
+                     N_WORKERS),
+        WORKERS_TEST(what_must_be_alike_is_an_error_on_all_ranks, N_WORKERS),
+        WORKERS_TEST(wrong_items_are_refused_at_once, 1),
     };
 
-    return cmocka_run_group_tests(tests, daemon_set_up, daemon_tear_down);
+    return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);
 }

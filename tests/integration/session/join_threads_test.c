@@ -226,7 +226,7 @@ initiate(void *owner)
 
 /* One of the threads joins. */
 static int
-init_body(const struct worker *worker)
+one_thread_of_many_initializes(const struct worker *worker)
 {
     pthread_t threads[N_THREADS];
     unsigned n_joined = 0;
@@ -281,13 +281,6 @@ threads_join_several_worlds_and_fail_beside(void **state)
 {
     (void)state;
     logged_run(several_worlds_body);
-}
-
-static void
-one_thread_of_many_initializes(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 1, init_body, NULL), 0);
 }
 
 /*
@@ -478,7 +471,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_are_ranks_of_one_world),
         cmocka_unit_test(threads_join_several_worlds_and_fail_beside),
-        cmocka_unit_test(one_thread_of_many_initializes),
+        WORKERS_TEST(one_thread_of_many_initializes, 1),
         cmocka_unit_test(thread_with_a_small_stack_is_told_so),
     };
 

@@ -106,7 +106,7 @@ node_join(const struct worker *worker, hoop_session_t **out_session)
 }
 
 static int
-parts_body(const struct worker *worker)
+group_has_its_node_communicators(const struct worker *worker)
 {
     hoop_session_t *session = NULL;
 
@@ -115,13 +115,6 @@ parts_body(const struct worker *worker)
         WORKER_CHECK(case_check(session, &cases[i], worker->index) == 0);
     hoop_leave(session);
     return 0;
-}
-
-static void
-group_has_its_node_communicators(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 4, parts_body, NULL), 0);
 }
 
 /* Rank 0 of the group's communicator, from which its members hear, is that rank
@@ -140,7 +133,7 @@ first_is(hoop_group_t *group, uint32_t expected, uint32_t here)
 }
 
 static int
-order_body(const struct worker *worker)
+group_create_sorts_and_from_ranks_does_not(const struct worker *worker)
 {
     static const uint32_t given[] = {3, 1};
     static const uint32_t outside[] = {0, 4};
@@ -184,13 +177,6 @@ order_body(const struct worker *worker)
     hoop_group_free(NULL);
     hoop_leave(session);
     return 0;
-}
-
-static void
-group_create_sorts_and_from_ranks_does_not(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 4, order_body, NULL), 0);
 }
 
 struct asking {
@@ -237,7 +223,7 @@ ask_by_threads(hoop_session_t *session, bool is_odd, int64_t n_on_node)
 }
 
 static int
-threads_body(const struct worker *worker)
+parts_form_in_any_order_of_threads(const struct worker *worker)
 {
     hoop_session_t *session = NULL;
 
@@ -246,13 +232,6 @@ threads_body(const struct worker *worker)
         WORKER_CHECK(ask_by_threads(session, worker->index % 2, 2) == 0);
     hoop_leave(session);
     return 0;
-}
-
-static void
-parts_form_in_any_order_of_threads(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 4, threads_body, NULL), 0);
 }
 
 static int
@@ -273,7 +252,7 @@ one_after_another(hoop_group_t *group, part_fn *first, part_fn *second)
 
 /* Then the node's communicator has the list of the global one. */
 static int
-one_node_body(const struct worker *worker)
+parts_of_one_node_form_in_any_order_of_threads(const struct worker *worker)
 {
     const struct hoop_join_options options = worker_options(worker);
     hoop_session_t *session = NULL;
@@ -291,21 +270,14 @@ one_node_body(const struct worker *worker)
     return 0;
 }
 
-static void
-parts_of_one_node_form_in_any_order_of_threads(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 4, one_node_body, NULL), 0);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(group_has_its_node_communicators),
-        cmocka_unit_test(group_create_sorts_and_from_ranks_does_not),
-        cmocka_unit_test(parts_form_in_any_order_of_threads),
-        cmocka_unit_test(parts_of_one_node_form_in_any_order_of_threads),
+        WORKERS_TEST(group_has_its_node_communicators, 4),
+        WORKERS_TEST(group_create_sorts_and_from_ranks_does_not, 4),
+        WORKERS_TEST(parts_form_in_any_order_of_threads, 4),
+        WORKERS_TEST(parts_of_one_node_form_in_any_order_of_threads, 4),
     };
     return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);
 }

@@ -313,7 +313,7 @@ joiner_run(void *owner)
 }
 
 static int
-joiner_body(const struct worker *worker)
+cancelled_join_ends_at_its_deadline(const struct worker *worker)
 {
     struct joiner joiner = {.options = worker_options(worker)};
     hoop_session_t *session = NULL;
@@ -334,13 +334,6 @@ joiner_body(const struct worker *worker)
     WORKER_CHECK(hoop_join(&joiner.options, &session) == HOOP_OK);
     hoop_leave(session);
     return 0;
-}
-
-static void
-cancelled_join_ends_at_its_deadline(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 1, joiner_body, NULL), 0);
 }
 
 /* One after another, in a thread that could be cancelled. */
@@ -506,7 +499,7 @@ no_call_asks_the_kernel_where_it_could_be_cancelled(void **state)
 
 /* It stays off where the program has it off. */
 static int
-disabled_body(const struct worker *worker)
+what_the_program_has_off_stays_off(const struct worker *worker)
 {
     int before;
 
@@ -520,22 +513,15 @@ disabled_body(const struct worker *worker)
     return 0;
 }
 
-static void
-what_the_program_has_off_stays_off(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 2, disabled_body, NULL), 0);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             cancelled_call_ends_at_its_deadline_and_disturbs_nobody),
-        cmocka_unit_test(cancelled_join_ends_at_its_deadline),
+        WORKERS_TEST(cancelled_join_ends_at_its_deadline, 1),
         cmocka_unit_test(no_call_asks_the_kernel_where_it_could_be_cancelled),
-        cmocka_unit_test(what_the_program_has_off_stays_off),
+        WORKERS_TEST(what_the_program_has_off_stays_off, 2),
     };
 
     return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);

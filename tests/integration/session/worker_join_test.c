@@ -15,8 +15,6 @@ enum {
     ELEMENTS = 100003,
 };
 
-static struct daemon daemon_here;
-
 /* Join, reduce real data, meet, leave. */
 static int
 whole_body(const struct worker *worker)
@@ -46,13 +44,13 @@ workers_join_reduce_and_leave(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(sizes); i++)
-        assert_int_equal(
-            workers_run(daemon_here.address, sizes[i], whole_body, NULL), 0);
+        assert_int_equal(workers_run(hoopd.address, sizes[i], whole_body, NULL),
+                         0);
 }
 
 /* Before anything is sent, the ring neighbours are connected. */
 static int
-neighbours_body(const struct worker *worker)
+join_connects_the_ring_neighbours(const struct worker *worker)
 {
     const struct hoop_join_options options = worker_options(worker);
     hoop_session_t *session = NULL;
@@ -66,17 +64,9 @@ neighbours_body(const struct worker *worker)
     return 0;
 }
 
-static void
-join_connects_the_ring_neighbours(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(daemon_here.address, 4, neighbours_body, NULL),
-                     0);
-}
-
 /* Nobody waits for anybody here: some are through while others still join. */
 static int
-brief_body(const struct worker *worker)
+join_succeeds_though_others_have_left_again(const struct worker *worker)
 {
     const struct hoop_join_options options = worker_options(worker);
     hoop_session_t *session = NULL;
@@ -94,15 +84,8 @@ brief_body(const struct worker *worker)
     return 0;
 }
 
-static void
-join_succeeds_though_others_have_left_again(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(daemon_here.address, 4, brief_body, NULL), 0);
-}
-
 static int
-twice_body(const struct worker *worker)
+process_joins_leaves_and_joins_again(const struct worker *worker)
 {
     for (int i = 0; i < 3; i++) {
         if (whole_body(worker) != 0)
@@ -111,17 +94,10 @@ twice_body(const struct worker *worker)
     return 0;
 }
 
-static void
-process_joins_leaves_and_joins_again(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(daemon_here.address, 2, twice_body, NULL), 0);
-}
-
 /* An address of loopback's that no other test's processes use, and a range with
  * as many ports as there are ranks. */
 static int
-ranges_body(const struct worker *worker)
+ranks_of_a_host_share_a_range_of_ports(const struct worker *worker)
 {
     struct hoop_join_options options = worker_options(worker);
     const unsigned parent = (unsigned)getppid();
@@ -139,15 +115,8 @@ ranges_body(const struct worker *worker)
     return 0;
 }
 
-static void
-ranks_of_a_host_share_a_range_of_ports(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(daemon_here.address, 4, ranges_body, NULL), 0);
-}
-
 static int
-two_body(const struct worker *worker)
+two_sessions_live_in_one_process(const struct worker *worker)
 {
     struct hoop_join_options options = worker_options(worker);
     const uint32_t reversed = worker->n_workers - 1 - worker->index;
@@ -172,16 +141,9 @@ two_body(const struct worker *worker)
     return 0;
 }
 
-static void
-two_sessions_live_in_one_process(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(daemon_here.address, 3, two_body, NULL), 0);
-}
-
 /* Everything from the environment, with a launcher's rank and size. */
 static int
-environment_body(const struct worker *worker)
+join_takes_the_environment_and_the_launcher(const struct worker *worker)
 {
     char number[16];
     hoop_session_t *session = NULL;
@@ -200,14 +162,6 @@ environment_body(const struct worker *worker)
         return 1;
     hoop_leave(session);
     return 0;
-}
-
-static void
-join_takes_the_environment_and_the_launcher(void **state)
-{
-    (void)state;
-    assert_int_equal(
-        workers_run(daemon_here.address, 2, environment_body, NULL), 0);
 }
 
 /* The fourth never comes. */
@@ -232,9 +186,8 @@ static void
 join_at_its_deadline_names_the_missing_rank(void **state)
 {
     (void)state;
-    assert_int_equal(workers_run(daemon_here.address, 3, missing_body, NULL),
-                     0);
-    daemon_expect_log(&daemon_here, "incomplete");
+    assert_int_equal(workers_run(hoopd.address, 3, missing_body, NULL), 0);
+    daemon_expect_log(&hoopd, "incomplete");
 }
 
 static int
@@ -261,7 +214,7 @@ join_with_a_rank_that_is_taken_is_refused(void **state)
     uint64_t room[WORKERS_ROOM];
 
     (void)state;
-    assert_int_equal(workers_run(daemon_here.address, 2, taken_body, room), 0);
+    assert_int_equal(workers_run(hoopd.address, 2, taken_body, room), 0);
     assert_int_equal(room[0], 1);
 }
 
@@ -338,10 +291,8 @@ static void
 ranks_must_all_check_or_none(void **state)
 {
     (void)state;
-    assert_int_equal(workers_run(daemon_here.address, 2, checking_body, NULL),
-                     0);
-    assert_int_equal(workers_run(daemon_here.address, 3, checking_body, NULL),
-                     0);
+    assert_int_equal(workers_run(hoopd.address, 2, checking_body, NULL), 0);
+    assert_int_equal(workers_run(hoopd.address, 3, checking_body, NULL), 0);
 }
 
 /* Rank 0 alone would go on without one that is lost. */
@@ -372,16 +323,15 @@ ranks_must_all_retry_or_none(void **state)
 {
     (void)state;
     for (uint32_t n = 2; n < 4; n++) {
+        assert_int_equal(workers_run(hoopd.address, n, retrying_body, NULL), 0);
         assert_int_equal(
-            workers_run(daemon_here.address, n, retrying_body, NULL), 0);
-        assert_int_equal(
-            workers_run(daemon_here.address, n, retrying_apart_body, NULL), 0);
+            workers_run(hoopd.address, n, retrying_apart_body, NULL), 0);
     }
 }
 
 /* All have: what works, works; who differs is told at once. */
 static int
-checked_body(const struct worker *worker)
+calls_are_checked_first_where_that_is_set(const struct worker *worker)
 {
     struct hoop_join_options options = worker_options(worker);
     hoop_session_t *session = NULL;
@@ -402,16 +352,8 @@ checked_body(const struct worker *worker)
     return 0;
 }
 
-static void
-calls_are_checked_first_where_that_is_set(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(daemon_here.address, 3, checked_body, NULL),
-                     0);
-}
-
 static int
-nobody_body(const struct worker *worker)
+join_without_a_coordinator_says_so(const struct worker *worker)
 {
     struct hoop_join_options options = worker_options(worker);
     hoop_session_t *session = NULL;
@@ -426,13 +368,6 @@ nobody_body(const struct worker *worker)
     options.coordinator = "";
     WORKER_CHECK(hoop_join(&options, &session) == HOOP_E_INVALID);
     return 0;
-}
-
-static void
-join_without_a_coordinator_says_so(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(daemon_here.address, 1, nobody_body, NULL), 0);
 }
 
 /* Of a message from rank 0 that does not fit, its number is told. */
@@ -465,7 +400,7 @@ send_fails(uint32_t peer, hoop_comm_t *comm)
 }
 
 static int
-message_numbers_body(const struct worker *worker)
+messages_are_numbered_from_one_for_each_pair(const struct worker *worker)
 {
     const struct hoop_join_options options = worker_options(worker);
     hoop_session_t *session = NULL;
@@ -490,50 +425,26 @@ message_numbers_body(const struct worker *worker)
     return n_wrong;
 }
 
-static void
-messages_are_numbered_from_one_for_each_pair(void **state)
-{
-    (void)state;
-    assert_int_equal(
-        workers_run(daemon_here.address, 3, message_numbers_body, NULL), 0);
-}
-
-static int
-daemon_set_up(void **state)
-{
-    (void)state;
-    daemon_start(&daemon_here, NULL);
-    return 0;
-}
-
-static int
-daemon_tear_down(void **state)
-{
-    (void)state;
-    daemon_stop(&daemon_here);
-    return 0;
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(workers_join_reduce_and_leave),
-        cmocka_unit_test(join_connects_the_ring_neighbours),
-        cmocka_unit_test(join_succeeds_though_others_have_left_again),
-        cmocka_unit_test(process_joins_leaves_and_joins_again),
-        cmocka_unit_test(ranks_of_a_host_share_a_range_of_ports),
-        cmocka_unit_test(two_sessions_live_in_one_process),
-        cmocka_unit_test(join_takes_the_environment_and_the_launcher),
+        WORKERS_TEST(join_connects_the_ring_neighbours, 4),
+        WORKERS_TEST(join_succeeds_though_others_have_left_again, 4),
+        WORKERS_TEST(process_joins_leaves_and_joins_again, 2),
+        WORKERS_TEST(ranks_of_a_host_share_a_range_of_ports, 4),
+        WORKERS_TEST(two_sessions_live_in_one_process, 3),
+        WORKERS_TEST(join_takes_the_environment_and_the_launcher, 2),
         cmocka_unit_test(join_at_its_deadline_names_the_missing_rank),
         cmocka_unit_test(join_with_a_rank_that_is_taken_is_refused),
         cmocka_unit_test(join_with_a_wrong_token_is_refused),
-        cmocka_unit_test(join_without_a_coordinator_says_so),
+        WORKERS_TEST(join_without_a_coordinator_says_so, 1),
         cmocka_unit_test(ranks_must_all_check_or_none),
         cmocka_unit_test(ranks_must_all_retry_or_none),
-        cmocka_unit_test(calls_are_checked_first_where_that_is_set),
-        cmocka_unit_test(messages_are_numbered_from_one_for_each_pair),
+        WORKERS_TEST(calls_are_checked_first_where_that_is_set, 3),
+        WORKERS_TEST(messages_are_numbered_from_one_for_each_pair, 3),
     };
 
-    return cmocka_run_group_tests(tests, daemon_set_up, daemon_tear_down);
+    return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);
 }

@@ -69,7 +69,7 @@ no_member_has_nothing_to_reduce(void **state)
 
 /* Out of place, in place in each way, and nothing. */
 static int
-side_pieces(struct side *side)
+every_piece_is_reduced(struct side *side)
 {
     const int32_t rank = (int32_t)side->rank;
     const int32_t a[3] = {1 + rank, 2 + rank, 3 + rank};
@@ -97,16 +97,9 @@ side_pieces(struct side *side)
     return 0;
 }
 
-static void
-every_piece_is_reduced(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_pieces);
-}
-
 /* The same number of elements, cut in another way. */
 static int
-side_other_cut(struct side *side)
+pieces_that_differ_are_a_mismatch(struct side *side)
 {
     int32_t buffer[4] = {0};
     const struct hoop_piece pieces[] = {
@@ -120,21 +113,14 @@ side_other_cut(struct side *side)
     return 0;
 }
 
-static void
-pieces_that_differ_are_a_mismatch(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_other_cut);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         ENGINE_PAIR_TEST(wrong_arguments_are_invalid),
         ENGINE_PAIR_TEST(no_member_has_nothing_to_reduce),
-        ENGINE_PAIR_TEST(every_piece_is_reduced),
-        ENGINE_PAIR_TEST(pieces_that_differ_are_a_mismatch),
+        SIDES_TEST(every_piece_is_reduced),
+        SIDES_TEST(pieces_that_differ_are_a_mismatch),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

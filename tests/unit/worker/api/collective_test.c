@@ -297,7 +297,7 @@ overlapping_buffers_are_invalid(void **state)
 }
 
 static int
-side_neighbours(struct side *side)
+adjacent_buffers_do_not_overlap(struct side *side)
 {
     int32_t values[8] = {1, 1, 1, 1, 0, 0, 0, 0};
 
@@ -308,13 +308,6 @@ side_neighbours(struct side *side)
     SIDE_CHECK(hoop_gather(values, values + (side->rank == 0 ? 1 : 4), 2,
                            HOOP_INT32, 1, side->comms) == HOOP_OK);
     return 0;
-}
-
-static void
-adjacent_buffers_do_not_overlap(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_neighbours);
 }
 
 static void
@@ -415,7 +408,7 @@ main(void)
         ENGINE_PAIR_TEST(one_buffer_is_in_place_however_it_is_said),
         ENGINE_PAIR_TEST(only_one_buffer_matters_away_from_the_root),
         ENGINE_PAIR_TEST(overlapping_buffers_are_invalid),
-        ENGINE_PAIR_TEST(adjacent_buffers_do_not_overlap),
+        SIDES_TEST(adjacent_buffers_do_not_overlap),
         cmocka_unit_test(algorithms_are_listed_by_collective),
         cmocka_unit_test(who_is_no_member_is_told_nothing),
         cmocka_unit_test_setup_teardown(

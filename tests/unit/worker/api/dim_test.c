@@ -81,99 +81,8 @@ fill(int32_t *tensor, uint32_t rank)
         tensor[i] = 100 * (int32_t)rank + i;
 }
 
-/* The element of the concatenation along dim, from the definition. */
-static int32_t
-gathered(int32_t dim, size_t index)
-{
-    size_t sizes[3] = {2, 3, 2};
-    size_t at[3];
-
-    dim = dim < 0 ? dim + 3 : dim;
-    sizes[dim] *= 2;
-    at[2] = index % sizes[2];
-    at[1] = index / sizes[2] % sizes[1];
-    at[0] = index / sizes[2] / sizes[1];
-    const size_t rank = at[dim] / shape_232.dims[dim];
-    at[dim] %= shape_232.dims[dim];
-    return (int32_t)(100 * rank + (at[0] * 3 + at[1]) * 2 + at[2]);
-}
-
 static int
-side_gather(struct side *side)
-{
-    int32_t mine[12];
-    int32_t all[25];
-    int32_t expected[24];
-    hoop_op_t *op = NULL;
-
-    fill(mine, side->rank);
-    for (int32_t dim = -3; dim < 3; dim++) {
-        for (size_t i = 0; i < 24; i++)
-            expected[i] = gathered(dim, i);
-        all[24] = -1;
-        SIDE_CHECK(hoop_allgather_dim(mine, all, &shape_232, dim, HOOP_INT32,
-                                      side->comms) == HOOP_OK);
-        SIDE_CHECK(values_are(all, expected, 24) && all[24] == -1);
-        /* In place: only what this rank gives. */
-        for (size_t i = 0; i < 24; i++)
-            all[i] =
-                (uint32_t)expected[i] / 100 == side->rank ? expected[i] : -1;
-        SIDE_CHECK(
-            finish(hoop_allgather_dim_start(HOOP_IN_PLACE, all, &shape_232, dim,
-                                            HOOP_INT32, side->comms, &op),
-                   &op) == HOOP_OK);
-        SIDE_CHECK(values_are(all, expected, 24) && all[24] == -1);
-    }
-    return 0;
-}
-
-static void
-tensors_are_joined_along_each_dim(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_gather);
-}
-
-static int
-side_scatter(struct side *side)
-{
-    const int32_t dims[4] = {0, 2, -3, -1};
-    hoop_op_t *op = NULL;
-
-    for (unsigned d = 0; d < 4; d++) {
-        int32_t mine[12];
-        int32_t part[7] = {[6] = -1};
-        int32_t expected[6];
-
-        fill(mine, side->rank);
-        for (int32_t i = 0, n = 0; i < 12; i++) {
-            const uint32_t at = d % 2 == 0 ? (uint32_t)i / 6 : (uint32_t)i % 2;
-            if (at == side->rank)
-                expected[n++] = 2 * i + 100;
-        }
-        SIDE_CHECK(hoop_reduce_scatter_dim(mine, part, &shape_232, dims[d],
-                                           HOOP_INT32, HOOP_SUM,
-                                           side->comms) == HOOP_OK);
-        SIDE_CHECK(values_are(part, expected, 6) && part[6] == -1);
-        SIDE_CHECK(finish(hoop_reduce_scatter_dim_start(
-                              mine, HOOP_IN_PLACE, &shape_232, dims[d],
-                              HOOP_INT32, HOOP_SUM, side->comms, &op),
-                          &op) == HOOP_OK);
-        SIDE_CHECK(values_are(mine, expected, 6));
-        SIDE_CHECK(mine[11] == 100 * (int32_t)side->rank + 11);
-    }
-    return 0;
-}
-
-static void
-parts_are_cut_along_each_dim(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_scatter);
-}
-
-static int
-side_other_shape(struct side *side)
+shapes_that_differ_are_a_mismatch(struct side *side)
 {
     const struct hoop_shape mine = {2, {2 + side->rank, 3 - side->rank}};
     int32_t result[12];
@@ -181,13 +90,6 @@ side_other_shape(struct side *side)
     SIDE_CHECK(hoop_allgather_dim(values, result, &mine, 1, HOOP_INT32,
                                   side->comms) == HOOP_E_MISMATCH);
     return 0;
-}
-
-static void
-shapes_that_differ_are_a_mismatch(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_other_shape);
 }
 
 static void
@@ -209,7 +111,7 @@ tensors_of_nothing_and_ranks_alone_work(void **state)
 
 /* However many rows there are: they are not walked. */
 static int
-side_rows_of_nothing(struct side *side)
+rows_of_nothing_take_no_time(struct side *side)
 {
     const struct hoop_shape nothing = {2, {INT64_MAX, 0}};
 
@@ -220,24 +122,15 @@ side_rows_of_nothing(struct side *side)
     return 0;
 }
 
-static void
-rows_of_nothing_take_no_time(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_rows_of_nothing);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         ENGINE_PAIR_TEST(wrong_arguments_are_invalid),
         ENGINE_PAIR_TEST(no_member_has_nothing_to_sort),
-        ENGINE_PAIR_TEST(tensors_are_joined_along_each_dim),
-        ENGINE_PAIR_TEST(parts_are_cut_along_each_dim),
-        ENGINE_PAIR_TEST(shapes_that_differ_are_a_mismatch),
+        SIDES_TEST(shapes_that_differ_are_a_mismatch),
         ENGINE_PAIR_TEST(tensors_of_nothing_and_ranks_alone_work),
-        ENGINE_PAIR_TEST(rows_of_nothing_take_no_time),
+        SIDES_TEST(rows_of_nothing_take_no_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,90 +56,9 @@ are_both(const struct hoop_objects *objects)
            !memcmp(objects->objects[1].bytes, "seven", 5);
 }
 
-static int
-side_all(struct side *side)
-{
-    const char *send = side->rank == 0 ? NULL : "seven";
-    const size_t n_send = side->rank == 0 ? 0 : 5;
-    struct hoop_objects objects = {.n_objects = 9};
-    hoop_op_t *op = NULL;
-
-    SIDE_CHECK(hoop_allgather_object(send, n_send, &objects, side->comms) ==
-               HOOP_OK);
-    SIDE_CHECK(are_both(&objects));
-    hoop_objects_free(&objects);
-    SIDE_CHECK(objects.n_objects == 0 && objects.objects == NULL);
-    SIDE_CHECK(finish(hoop_allgather_object_start(send, n_send, &objects,
-                                                  side->comms, &op),
-                      &op) == HOOP_OK);
-    SIDE_CHECK(are_both(&objects));
-    hoop_objects_free(&objects);
-    hoop_objects_free(NULL);
-    return 0;
-}
-
-static void
-everybody_has_all_objects(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_all);
-}
-
-static int
-side_root(struct side *side)
-{
-    const char *send = side->rank == 0 ? "" : "seven";
-    const size_t n_send = side->rank == 0 ? 0 : 5;
-    hoop_op_t *op = NULL;
-
-    for (uint32_t root = 0; root < 2; root++) {
-        const bool is_root = side->rank == root;
-        struct hoop_objects objects = {.n_objects = 9};
-
-        SIDE_CHECK(hoop_gather_object(send, n_send, &objects, root,
-                                      side->comms) == HOOP_OK);
-        SIDE_CHECK(is_root ? are_both(&objects) : objects.n_objects == 9);
-        hoop_objects_free(&objects);
-        SIDE_CHECK(finish(hoop_gather_object_start(send, n_send,
-                                                   is_root ? &objects : NULL,
-                                                   root, side->comms, &op),
-                          &op) == HOOP_OK);
-        SIDE_CHECK(!is_root || are_both(&objects));
-        hoop_objects_free(&objects);
-    }
-    return 0;
-}
-
-static void
-root_alone_has_all_objects(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_root);
-}
-
-/* None has anything. */
-static int
-side_nothing(struct side *side)
-{
-    struct hoop_objects objects;
-
-    SIDE_CHECK(hoop_allgather_object(NULL, 0, &objects, side->comms) ==
-               HOOP_OK);
-    SIDE_CHECK(objects.n_objects == 2 && objects.objects[1].n_bytes == 0);
-    hoop_objects_free(&objects);
-    return 0;
-}
-
-static void
-objects_may_all_be_empty(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_nothing);
-}
-
 /* It has ended, but was not waited for, when its communicator is freed. */
 static int
-side_late(struct side *side)
+objects_outlive_their_communicator(struct side *side)
 {
     const char *send = side->rank == 0 ? NULL : "seven";
     const uint64_t deadline_ns = patience();
@@ -158,13 +77,6 @@ side_late(struct side *side)
     SIDE_CHECK(are_both(&objects));
     hoop_objects_free(&objects);
     return 0;
-}
-
-static void
-objects_outlive_their_communicator(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_late);
 }
 
 static void
@@ -209,70 +121,6 @@ broadcast_object_no_member_gets_nothing(void **state)
         HOOP_OK);
     assert_int_equal(hoop_test(op), HOOP_OK);
     assert_int_equal(n_bytes, 7);
-}
-
-static int
-side_copy(struct side *side)
-{
-    void *bytes = &bytes;
-    size_t n_bytes = 99;
-    hoop_op_t *op = NULL;
-
-    SIDE_CHECK(hoop_broadcast_object(side->rank == 1 ? "hi!" : NULL,
-                                     side->rank == 1 ? 3 : 0, &bytes, &n_bytes,
-                                     1, side->comms) == HOOP_OK);
-    SIDE_CHECK(n_bytes == 3);
-    SIDE_CHECK(side->rank == 1 ? bytes == NULL : !memcmp(bytes, "hi!", 3));
-    hoop_object_free(bytes);
-    SIDE_CHECK(
-        finish(hoop_broadcast_object_start(
-                   "again", 5, side->rank == 0 ? NULL : &bytes,
-                   side->rank == 0 ? NULL : &n_bytes, 0, side->comms, &op),
-               &op) == HOOP_OK);
-    if (side->rank == 1) {
-        SIDE_CHECK(n_bytes == 5 && !memcmp(bytes, "again", 5));
-        hoop_object_free(bytes);
-    }
-    return 0;
-}
-
-static void
-everybody_else_has_a_copy(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_copy);
-}
-
-static int
-side_lengths(struct side *side)
-{
-    static const size_t lengths[] = {0, 1, 63, 65536, 300001};
-    uint8_t *object = malloc(300001);
-
-    for (size_t i = 0; i < 300001; i++)
-        object[i] = (uint8_t)(i * 7);
-    for (unsigned i = 0; i < 5; i++) {
-        const bool is_root = side->rank == i % 2;
-        void *bytes = &bytes;
-        size_t n_bytes = 99;
-
-        SIDE_CHECK(hoop_broadcast_object(
-                       is_root ? object : NULL, is_root ? lengths[i] : 1000,
-                       &bytes, &n_bytes, i % 2, side->comms) == HOOP_OK);
-        SIDE_CHECK(n_bytes == lengths[i]);
-        SIDE_CHECK((bytes == NULL) == (is_root || lengths[i] == 0));
-        SIDE_CHECK(!bytes || !memcmp(bytes, object, n_bytes));
-        hoop_object_free(bytes);
-    }
-    free(object);
-    return 0;
-}
-
-static void
-only_the_root_knows_the_length(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_lengths);
 }
 
 static void
@@ -327,34 +175,6 @@ scatter_object_no_member_gets_nothing(void **state)
     assert_int_equal(n_bytes, 7);
 }
 
-/* Rank 0 gets five letters, rank 1 nothing, from either root. */
-static int
-side_each(struct side *side)
-{
-    const struct hoop_object objects[2] = {{"seven", 5}, {NULL, 0}};
-
-    for (uint32_t root = 0; root < 2; root++) {
-        void *bytes = &bytes;
-        size_t n_bytes = 99;
-
-        SIDE_CHECK(hoop_scatter_object(side->rank == root ? objects : NULL,
-                                       &bytes, &n_bytes, root,
-                                       side->comms) == HOOP_OK);
-        SIDE_CHECK(n_bytes == (side->rank == 0 ? 5 : 0));
-        SIDE_CHECK(side->rank == 0 ? !memcmp(bytes, "seven", 5)
-                                   : bytes == NULL);
-        hoop_object_free(bytes);
-    }
-    return 0;
-}
-
-static void
-each_rank_gets_its_own_object(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_each);
-}
-
 static void
 object_p2p_wrong_arguments_are_invalid(void **state)
 {
@@ -407,7 +227,7 @@ object_p2p_no_member_gets_nothing(void **state)
 
 /* A call that ends before its peer has sent says whom it waits for. */
 static int
-object_p2p_side_late(struct side *side)
+receive_of_nothing_names_the_call(struct side *side)
 {
     void *bytes = NULL;
     size_t n_bytes = 7;
@@ -422,15 +242,8 @@ object_p2p_side_late(struct side *side)
     return 0;
 }
 
-static void
-receive_of_nothing_names_the_call(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, object_p2p_side_late);
-}
-
 static int
-side_object(struct side *side)
+objects_arrive_in_their_order(struct side *side)
 {
     void *bytes = &bytes;
     size_t n_bytes = 7;
@@ -452,34 +265,21 @@ side_object(struct side *side)
     return 0;
 }
 
-static void
-objects_arrive_in_their_order(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_object);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         ENGINE_PAIR_TEST(wrong_arguments_are_invalid),
         ENGINE_PAIR_TEST(no_member_gets_nothing),
-        ENGINE_PAIR_TEST(everybody_has_all_objects),
-        ENGINE_PAIR_TEST(root_alone_has_all_objects),
-        ENGINE_PAIR_TEST(objects_may_all_be_empty),
-        ENGINE_PAIR_TEST(objects_outlive_their_communicator),
+        SIDES_TEST(objects_outlive_their_communicator),
         ENGINE_PAIR_TEST(broadcast_object_wrong_arguments_are_invalid),
         ENGINE_PAIR_TEST(broadcast_object_no_member_gets_nothing),
-        ENGINE_PAIR_TEST(everybody_else_has_a_copy),
-        ENGINE_PAIR_TEST(only_the_root_knows_the_length),
         ENGINE_PAIR_TEST(scatter_object_wrong_arguments_are_invalid),
         ENGINE_PAIR_TEST(scatter_object_no_member_gets_nothing),
-        ENGINE_PAIR_TEST(each_rank_gets_its_own_object),
         ENGINE_PAIR_TEST(object_p2p_wrong_arguments_are_invalid),
         ENGINE_PAIR_TEST(object_p2p_no_member_gets_nothing),
-        ENGINE_PAIR_TEST(receive_of_nothing_names_the_call),
-        ENGINE_PAIR_TEST(objects_arrive_in_their_order),
+        SIDES_TEST(receive_of_nothing_names_the_call),
+        SIDES_TEST(objects_arrive_in_their_order),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

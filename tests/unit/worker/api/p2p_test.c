@@ -42,111 +42,6 @@ wrong_arguments_are_invalid(void **state)
     assert_null(op);
 }
 
-static int
-side_exchange(struct side *side)
-{
-    static const int64_t tags[] = {0, 1, (int64_t)1 << 62};
-    hoop_comm_t *comm = &side->comms[0];
-    const uint32_t peer = 1 - side->rank;
-
-    for (unsigned i = 0; i < 3; i++) {
-        const int32_t mine[2] = {1 + (int32_t)side->rank, (int32_t)i};
-        struct hoop_received received = {9, 9};
-        int32_t theirs[4] = {0};
-        hoop_op_t *op = NULL;
-
-        SIDE_CHECK(hoop_send_start(mine, 2, HOOP_INT32, peer, tags[i], comm,
-                                   &op) == HOOP_OK);
-        SIDE_CHECK(hoop_recv(theirs, 4, HOOP_INT32, peer, tags[i], comm,
-                             &received) == HOOP_OK);
-        SIDE_CHECK(hoop_wait(op, HOOP_FOREVER) == HOOP_OK);
-        SIDE_CHECK(theirs[0] == 1 + (int32_t)peer && theirs[1] == (int32_t)i);
-        SIDE_CHECK(received.source == peer && received.count == 2);
-    }
-    return 0;
-}
-
-static void
-messages_go_both_ways_with_every_tag(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_exchange);
-}
-
-static int
-side_any(struct side *side)
-{
-    hoop_comm_t *comm = &side->comms[1];
-    struct hoop_received received = {9, 9};
-    double value = 2.5;
-    hoop_op_t *op = NULL;
-
-    if (side->rank == 1) {
-        SIDE_CHECK(hoop_send(&value, 1, HOOP_FLOAT64, 0, 3, comm) == HOOP_OK);
-        return 0;
-    }
-    value = 0;
-    SIDE_CHECK(hoop_recv_start(&value, 1, HOOP_FLOAT64, HOOP_ANY_SOURCE, 3,
-                               comm, &received, &op) == HOOP_OK);
-    SIDE_CHECK(hoop_wait(op, HOOP_FOREVER) == HOOP_OK);
-    SIDE_CHECK(value == 2.5 && received.source == 1 && received.count == 1);
-    return 0;
-}
-
-static void
-receive_from_any_source_tells_which(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_any);
-}
-
-static int
-side_self(struct side *side)
-{
-    hoop_comm_t *comm = &side->comms[3];
-    struct hoop_received received = {9, 9};
-    const int32_t mine = 40 + (int32_t)side->rank;
-    int32_t value = 0;
-    hoop_op_t *op = NULL;
-
-    SIDE_CHECK(hoop_send_start(&mine, 1, HOOP_INT32, side->rank, 6, comm,
-                               &op) == HOOP_OK);
-    SIDE_CHECK(hoop_recv(&value, 1, HOOP_INT32, side->rank, 6, comm,
-                         &received) == HOOP_OK);
-    SIDE_CHECK(hoop_wait(op, HOOP_FOREVER) == HOOP_OK);
-    SIDE_CHECK(value == mine && received.source == side->rank);
-    return 0;
-}
-
-static void
-message_to_oneself_arrives(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_self);
-}
-
-static int
-side_nothing(struct side *side)
-{
-    struct hoop_received received = {9, 9};
-    hoop_comm_t *comm = &side->comms[2];
-
-    if (side->rank == 1) {
-        SIDE_CHECK(hoop_send(NULL, 0, HOOP_INT8, 0, 0, comm) == HOOP_OK);
-        return 0;
-    }
-    SIDE_CHECK(hoop_recv(NULL, 0, HOOP_INT8, 1, 0, comm, &received) == HOOP_OK);
-    SIDE_CHECK(received.source == 1 && received.count == 0);
-    return 0;
-}
-
-static void
-message_of_nothing_needs_no_buffer(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_nothing);
-}
-
 static struct hoop_message
 message(enum hoop_message_kind kind, int32_t *value, uint32_t peer)
 {
@@ -202,7 +97,7 @@ no_member_has_nothing_to_exchange(void **state)
 }
 
 static int
-side_swap(struct side *side)
+values_are_swapped(struct side *side)
 {
     const uint32_t peer = 1 - side->rank;
     struct hoop_received received = {9, 9};
@@ -226,13 +121,6 @@ side_swap(struct side *side)
 }
 
 static void
-values_are_swapped(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_swap);
-}
-
-static void
 message_to_oneself_is_one_operation_too(void **state)
 {
     int32_t values[2] = {7, 0};
@@ -247,7 +135,7 @@ message_to_oneself_is_one_operation_too(void **state)
 /* What each half still waits for is given up when the other fails: rank 1's
  * message is too long, and rank 0's is never received. */
 static int
-side_half_fails(struct side *side)
+failure_of_one_half_ends_the_other(struct side *side)
 {
     int32_t values[4] = {0};
     struct hoop_message out = message(HOOP_SEND, &values[0], 1);
@@ -267,13 +155,6 @@ side_half_fails(struct side *side)
     SIDE_CHECK(hoop_sendrecv(&out, &in, side->comms, NULL) == HOOP_E_MISMATCH);
     SIDE_CHECK(strstr(hoop_error_text(), "recv (int32, 1 elements)"));
     return 0;
-}
-
-static void
-failure_of_one_half_ends_the_other(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_half_fails);
 }
 
 static void
@@ -346,7 +227,7 @@ no_member_gets_operations_that_are_done(void **state)
 
 /* To the peer, to oneself, and back; receives stand before their sends. */
 static int
-side_all_ways(struct side *side)
+messages_of_a_list_run_at_once(struct side *side)
 {
     const uint32_t peer = 1 - side->rank;
     int32_t mine[2] = {10 + (int32_t)side->rank, 20 + (int32_t)side->rank};
@@ -377,16 +258,9 @@ side_all_ways(struct side *side)
     return 0;
 }
 
-static void
-messages_of_a_list_run_at_once(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_all_ways);
-}
-
 /* With one tag they arrive in the order of the list. */
 static int
-side_order(struct side *side)
+order_of_the_list_is_kept(struct side *side)
 {
     enum {
         MANY = 300
@@ -403,13 +277,6 @@ side_order(struct side *side)
     for (int32_t i = 0; i < MANY; i++)
         SIDE_CHECK(values[i] == i);
     return 0;
-}
-
-static void
-order_of_the_list_is_kept(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_order);
 }
 
 static void
@@ -434,21 +301,17 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         ENGINE_PAIR_TEST(wrong_arguments_are_invalid),
-        ENGINE_PAIR_TEST(messages_go_both_ways_with_every_tag),
-        ENGINE_PAIR_TEST(receive_from_any_source_tells_which),
-        ENGINE_PAIR_TEST(message_to_oneself_arrives),
-        ENGINE_PAIR_TEST(message_of_nothing_needs_no_buffer),
         ENGINE_PAIR_TEST(sendrecv_wrong_arguments_are_invalid),
         ENGINE_PAIR_TEST(no_member_has_nothing_to_exchange),
-        ENGINE_PAIR_TEST(values_are_swapped),
+        SIDES_TEST(values_are_swapped),
         ENGINE_PAIR_TEST(message_to_oneself_is_one_operation_too),
-        ENGINE_PAIR_TEST(failure_of_one_half_ends_the_other),
+        SIDES_TEST(failure_of_one_half_ends_the_other),
         ENGINE_PAIR_TEST(half_that_waits_is_pending),
         ENGINE_PAIR_TEST(batch_wrong_arguments_are_invalid),
         ENGINE_PAIR_TEST(empty_list_is_done),
         ENGINE_PAIR_TEST(no_member_gets_operations_that_are_done),
-        ENGINE_PAIR_TEST(messages_of_a_list_run_at_once),
-        ENGINE_PAIR_TEST(order_of_the_list_is_kept),
+        SIDES_TEST(messages_of_a_list_run_at_once),
+        SIDES_TEST(order_of_the_list_is_kept),
         ENGINE_PAIR_TEST(refused_list_sends_nothing),
     };
 

@@ -73,7 +73,7 @@ no_member_gets_operations_that_are_done(void **state)
 
 /* To the peer, to oneself, and back; receives stand before their sends. */
 static int
-side_all_ways(struct side *side)
+tensors_of_a_list_run_at_once(struct side *side)
 {
     const uint32_t peer = 1 - side->rank;
     int64_t values[4] = {1, 2, 3, 10 + (int64_t)side->rank};
@@ -102,20 +102,13 @@ side_all_ways(struct side *side)
     return 0;
 }
 
-static void
-tensors_of_a_list_run_at_once(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_all_ways);
-}
-
 enum {
     N_TAGS = 18, /* three of six parts */
 };
 
 /* One tag of each part, and one of a program: none takes another's. */
 static int
-side_tags(struct side *side)
+tags_of_one_part_meet_no_others(struct side *side)
 {
     static const uint64_t numbers[] = {0, 1, ((uint64_t)1 << 56) - 1};
     const bool is_sender = side->rank == 0;
@@ -161,16 +154,9 @@ side_tags(struct side *side)
     return 0;
 }
 
-static void
-tags_of_one_part_meet_no_others(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_tags);
-}
-
 /* One of two fails: neither hands out anything. */
 static int
-side_half_fails(struct side *side)
+failed_batch_hands_out_nothing(struct side *side)
 {
     int64_t values[4] = {0};
     struct hoop_tensor sent = table(values);
@@ -192,16 +178,9 @@ side_half_fails(struct side *side)
     return 0;
 }
 
-static void
-failed_batch_hands_out_nothing(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_half_fails);
-}
-
 /* The library's own may say which of how many, and any shape of one dtype. */
 static int
-side_own(struct side *side)
+own_messages_compare_part_and_dtype(struct side *side)
 {
     int64_t values[4] = {4, 3, 2, 1};
     struct hoop_tensor tensor = table(values);
@@ -232,13 +211,6 @@ side_own(struct side *side)
     SIDE_CHECK(strstr(hoop_error_text(), "of any shape #3 of float64"));
     SIDE_CHECK(!tensor.data && tensor.dtype == HOOP_FLOAT64);
     return 0;
-}
-
-static void
-own_messages_compare_part_and_dtype(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_own);
 }
 
 static struct hoop_tensor
@@ -323,7 +295,7 @@ no_member_is_done_at_once(void **state)
 
 /* Into the caller's memory, into hoop's, and in the _start forms. */
 static int
-side_exchange(struct side *side)
+tensors_are_exchanged(struct side *side)
 {
     const uint32_t peer = 1 - side->rank;
     float mine[3] = {1, 2, 3.5F + (float)side->rank};
@@ -349,16 +321,9 @@ side_exchange(struct side *side)
     return 0;
 }
 
-static void
-tensors_are_exchanged(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_exchange);
-}
-
 /* The other rank has another dtype: what was allocated is taken back. */
 static int
-side_differs(struct side *side)
+failed_receive_hands_out_nothing(struct side *side)
 {
     float value = 1;
     const struct hoop_tensor sent = row(&value, 1);
@@ -376,16 +341,9 @@ side_differs(struct side *side)
     return 0;
 }
 
-static void
-failed_receive_hands_out_nothing(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_differs);
-}
-
 /* Before the send, after it, and to oneself; also nothing at all. */
 static int
-side_any(struct side *side)
+any_shape_is_received_and_allocated(struct side *side)
 {
     const uint32_t peer = 1 - side->rank;
     int64_t numbers[6] = {1, 2, 3, 4, 5, 6 + (int64_t)side->rank};
@@ -421,16 +379,9 @@ side_any(struct side *side)
     return 0;
 }
 
-static void
-any_shape_is_received_and_allocated(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_any);
-}
-
 /* Rank 1 sends one of 2 times 3, or bytes; rank 0 expects something else. */
 static int
-side_unfit(struct side *side)
+what_does_not_fit_is_named(struct side *side)
 {
     float values[6] = {0};
     const struct hoop_tensor sent = {values, HOOP_FLOAT32, {2, {2, 3}}, NULL};
@@ -462,13 +413,6 @@ side_unfit(struct side *side)
     return 0;
 }
 
-static void
-what_does_not_fit_is_named(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_unfit);
-}
-
 int
 main(void)
 {
@@ -476,17 +420,17 @@ main(void)
         ENGINE_PAIR_TEST(wrong_arguments_are_invalid),
         ENGINE_PAIR_TEST(empty_list_is_done),
         ENGINE_PAIR_TEST(no_member_gets_operations_that_are_done),
-        ENGINE_PAIR_TEST(tensors_of_a_list_run_at_once),
-        ENGINE_PAIR_TEST(tags_of_one_part_meet_no_others),
-        ENGINE_PAIR_TEST(failed_batch_hands_out_nothing),
-        ENGINE_PAIR_TEST(own_messages_compare_part_and_dtype),
+        SIDES_TEST(tensors_of_a_list_run_at_once),
+        SIDES_TEST(tags_of_one_part_meet_no_others),
+        SIDES_TEST(failed_batch_hands_out_nothing),
+        SIDES_TEST(own_messages_compare_part_and_dtype),
         ENGINE_PAIR_TEST(tensor_p2p_wrong_arguments_are_invalid),
         ENGINE_PAIR_TEST(refused_receive_keeps_no_memory),
         ENGINE_PAIR_TEST(no_member_is_done_at_once),
-        ENGINE_PAIR_TEST(tensors_are_exchanged),
-        ENGINE_PAIR_TEST(failed_receive_hands_out_nothing),
-        ENGINE_PAIR_TEST(any_shape_is_received_and_allocated),
-        ENGINE_PAIR_TEST(what_does_not_fit_is_named),
+        SIDES_TEST(tensors_are_exchanged),
+        SIDES_TEST(failed_receive_hands_out_nothing),
+        SIDES_TEST(any_shape_is_received_and_allocated),
+        SIDES_TEST(what_does_not_fit_is_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
