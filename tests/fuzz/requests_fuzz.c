@@ -62,8 +62,8 @@ body_check_again(enum cluster_reply_kind kind, struct pack *pack)
     const struct body *body = body_find(names[kind]);
     fuzz_require(body);
     pack_init(&again, LIMIT_RPC_MESSAGE);
-    fuzz_require(body->again((struct message_span){bytes, n_bytes}, &again) ==
-                 HOOP_OK);
+    fuzz_require(body_again(body, (struct message_span){bytes, n_bytes},
+                            &again) == HOOP_OK);
 }
 
 static void
