@@ -151,7 +151,7 @@ request_play(struct desk *desk, struct input *input)
         return;
     }
     if (decoded_request_to_event(&decoded_request,
-                                 (enum method_id)(method % method_count()),
+                                 (enum method_id)(method % METHOD_COUNT),
                                  &envelope, &event) != HOOP_OK)
         return;
     event.ticket = ++desk->n_requests;
