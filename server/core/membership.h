@@ -23,20 +23,6 @@ struct cluster;
 struct job;
 struct member;
 
-/* Answer CLUSTER_RENEW, CLUSTER_LEAVE and CLUSTER_REPORT. */
-enum hoop_status
-membership_renew(struct cluster *cluster,
-                 struct job *job,
-                 const struct cluster_event *event);
-enum hoop_status
-membership_leave(struct cluster *cluster,
-                 struct job *job,
-                 const struct cluster_event *event);
-enum hoop_status
-membership_report(struct cluster *cluster,
-                  struct job *job,
-                  const struct cluster_event *event);
-
 /*
  * Find the member that makes a request, and check that it is active.
  * Handle: HOOP_E_PRECONDITION (another epoch, not a member, or has left),

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "core/change.h"
 #include "core/forming.h"
+#include "core/handler.h"
 #include "core/job.h"
 #include "core/member.h"
 #include "core/memory.h"
