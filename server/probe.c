@@ -12,8 +12,8 @@
 #include "base/limits.h"
 #include "net/loop.h"
 #include "net/tls.h"
-#include "rpc/envelope.h"
 #include "rpc/messages/status_messages.h"
+#include "rpc/method.h"
 #include "rpc/rpc_client.h"
 #include "wire/pack.h"
 

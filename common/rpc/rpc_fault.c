@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "fault/fault.h"
-#include "rpc/envelope.h"
+#include "rpc/method.h"
 #include "rpc/rpc_exchange.h"
 
 enum {
@@ -45,11 +45,10 @@ fault_op_of_method(const char *method, char out_op[FAULT_OP_MAX])
 static bool
 fault_op_exists(const char *name)
 {
-    const struct method *method;
     char op[FAULT_OP_MAX];
 
-    for (size_t i = 0; (method = method_by_index(i)); i++) {
-        fault_op_of_method(method->name, op);
+    for (size_t i = 0; i < METHOD_COUNT; i++) {
+        fault_op_of_method(method_by_id((enum method_id)i)->name, op);
         if (strcmp(op, name) == 0)
             return true;
     }

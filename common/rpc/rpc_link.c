@@ -31,6 +31,7 @@
 #include "net/tls.h"
 #include "rpc/authentication.h"
 #include "rpc/envelope.h"
+#include "rpc/method.h"
 #include "rpc/rpc_tls.h"
 #include "rpc/sp_stream.h"
 #include "wire/pack.h"

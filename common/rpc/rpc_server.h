@@ -26,6 +26,7 @@
 #include "rpc/connection_pool.h"
 #include "rpc/envelope.h"
 #include "rpc/messages/message.h"
+#include "rpc/method.h"
 #include "rpc/rpc_deferred.h"
 #include "rpc/rpc_request.h"
 

@@ -14,16 +14,6 @@ struct cluster;
 struct job;
 struct member;
 
-/*
- * Answer or park a CLUSTER_JOIN whose token is valid. job is NULL if no job of
- * the name exists yet. On failure the caller makes the refusing reply from the
- * error.
- */
-enum hoop_status
-admission_handle_join(struct cluster *cluster,
-                      struct job *job,
-                      const struct cluster_event *event);
-
 /* Remove a member that waits for the world. Its waiter must be gone already. */
 void
 admission_withdraw_join(struct cluster *cluster, struct member *member);

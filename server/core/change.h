@@ -26,12 +26,6 @@ change_add_world_formed(struct cluster *cluster, struct job *job);
 void
 change_add_member_end(struct cluster *cluster, struct member *member);
 
-/* Answer or park a CLUSTER_WATCH. */
-enum hoop_status
-change_watch_request(struct cluster *cluster,
-                     struct job *job,
-                     const struct cluster_event *event);
-
 /* Answer the parked watches for which there is a new change or question. */
 void
 changes_answer_watches(struct cluster *cluster, struct job *job);

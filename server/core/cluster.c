@@ -25,6 +25,7 @@
 #include "core/forming.h"
 #include "core/group.h"
 #include "core/group_slot.h"
+#include "core/handler.h"
 #include "core/job.h"
 #include "core/journal.h"
 #include "core/key_call.h"
@@ -36,50 +37,16 @@
 #include "core/suspicion.h"
 #include "core/vote.h"
 
-typedef enum hoop_status
-request_handler_fn(struct cluster *cluster,
-                   struct job *job,
-                   const struct cluster_event *event);
-
 enum {
     DEFAULT_SETTLE_MS = 1000,
     DEFAULT_LEASE_MS = 10000,
 };
 
-/* Which job a request needs. */
-enum request_scope {
-    REQUEST_MAY_CREATE_JOB, /* a job, which may be created */
-    REQUEST_NEEDS_JOB,
-    REQUEST_NEEDS_NO_JOB, /* none */
-};
-
+#define REQUEST_HANDLER(kind, handler, scope) [kind] = {handler, scope},
 static const struct request_handler {
     request_handler_fn *answer;
     enum request_scope scope;
-} request_handlers[] = {
-    [CLUSTER_JOIN] = {admission_handle_join, REQUEST_MAY_CREATE_JOB},
-    [CLUSTER_RENEW] = {membership_renew, REQUEST_NEEDS_JOB},
-    [CLUSTER_LEAVE] = {membership_leave, REQUEST_NEEDS_JOB},
-    [CLUSTER_REPORT] = {membership_report, REQUEST_NEEDS_JOB},
-    [CLUSTER_WATCH] = {change_watch_request, REQUEST_NEEDS_JOB},
-    [CLUSTER_GROUP_CREATE] = {group_create, REQUEST_NEEDS_JOB},
-    [CLUSTER_GROUP_GET] = {group_get, REQUEST_NEEDS_JOB},
-    [CLUSTER_GROUP_LIST] = {group_list, REQUEST_NEEDS_JOB},
-    [CLUSTER_GROUP_JOIN] = {group_slot_join, REQUEST_NEEDS_JOB},
-    [CLUSTER_GROUP_LEAVE] = {group_slot_leave, REQUEST_NEEDS_JOB},
-    [CLUSTER_VOTE] = {vote_handle_call, REQUEST_NEEDS_JOB},
-    [CLUSTER_QUERY_MISSING] = {group_slot_query_missing, REQUEST_NEEDS_JOB},
-    [CLUSTER_STORE_SET] = {key_set, REQUEST_NEEDS_JOB},
-    [CLUSTER_STORE_ADD] = {key_add_to_counter, REQUEST_NEEDS_JOB},
-    [CLUSTER_STORE_SWAP] = {key_compare_and_swap, REQUEST_NEEDS_JOB},
-    [CLUSTER_STORE_GET] = {key_get, REQUEST_NEEDS_JOB},
-    [CLUSTER_STORE_WAIT] = {key_wait, REQUEST_NEEDS_JOB},
-    [CLUSTER_STORE_DELETE] = {key_delete, REQUEST_NEEDS_JOB},
-    [CLUSTER_STORE_LIST] = {key_scan, REQUEST_NEEDS_JOB},
-    [CLUSTER_STORE_WATCH] = {key_watch, REQUEST_NEEDS_JOB},
-    [CLUSTER_JOBS] = {status_query_jobs, REQUEST_NEEDS_NO_JOB},
-    [CLUSTER_JOB] = {status_query_job, REQUEST_NEEDS_JOB},
-};
+} request_handlers[] = {CLUSTER_REQUESTS(REQUEST_HANDLER)};
 
 static enum hoop_status
 cluster_options_check(const struct cluster_options *options)

@@ -24,6 +24,71 @@ enum {
 /* A requested rank with this value lets the coordinator choose. */
 static const uint32_t CLUSTER_RANK_ANY = UINT32_MAX;
 
+/* Which job a request needs. */
+enum request_scope {
+    REQUEST_MAY_CREATE_JOB, /* a job, which may be created */
+    REQUEST_NEEDS_JOB,
+    REQUEST_NEEDS_NO_JOB, /* none */
+};
+
+/*
+ * X(kind, handler, scope): the requests, with the function that answers or
+ * parks each (core/handler.h). A comment shows the arguments in the event and
+ * the kind of the reply. What may be parked until deadline_ns:
+ * - JOIN and all kinds of WATCH;
+ * - GROUP_JOIN, until all have joined;
+ * - VOTE, until all survivors have called;
+ * - STORE_WAIT, until all keys exist;
+ * - JOB, while members are asked.
+ * JOBS ignores the job, and the token unless one is configured.
+ */
+#define CLUSTER_REQUESTS(X)                                                    \
+    /* join -> WORLD */                                                        \
+    X(CLUSTER_JOIN, admission_handle_join, REQUEST_MAY_CREATE_JOB)             \
+    /* renewal -> LEASE */                                                     \
+    X(CLUSTER_RENEW, membership_renew, REQUEST_NEEDS_JOB)                      \
+    /* member -> NONE */                                                       \
+    X(CLUSTER_LEAVE, membership_leave, REQUEST_NEEDS_JOB)                      \
+    /* report -> LEASE */                                                      \
+    X(CLUSTER_REPORT, membership_report, REQUEST_NEEDS_JOB)                    \
+    /* watch -> CHANGES */                                                     \
+    X(CLUSTER_WATCH, change_watch_request, REQUEST_NEEDS_JOB)                  \
+    /* group -> GROUPS, one */                                                 \
+    X(CLUSTER_GROUP_CREATE, group_create, REQUEST_NEEDS_JOB)                   \
+    /* group.key -> GROUPS, one */                                             \
+    X(CLUSTER_GROUP_GET, group_get, REQUEST_NEEDS_JOB)                         \
+    /* group.key: the page after it -> GROUPS */                               \
+    X(CLUSTER_GROUP_LIST, group_list, REQUEST_NEEDS_JOB)                       \
+    /* group_slot -> GROUP_SLOT */                                             \
+    X(CLUSTER_GROUP_JOIN, group_slot_join, REQUEST_NEEDS_JOB)                  \
+    /* group_slot.numbers -> NONE */                                           \
+    X(CLUSTER_GROUP_LEAVE, group_slot_leave, REQUEST_NEEDS_JOB)                \
+    /* vote -> VOTE_OUTCOME */                                                 \
+    X(CLUSTER_VOTE, vote_handle_call, REQUEST_NEEDS_JOB)                       \
+    /* pending -> MISSING, also for a member that waits in a vote */           \
+    X(CLUSTER_QUERY_MISSING, group_slot_query_missing, REQUEST_NEEDS_JOB)      \
+    /* write -> STORE */                                                       \
+    X(CLUSTER_STORE_SET, key_set, REQUEST_NEEDS_JOB)                           \
+    /* write.key, .delta, .ttl_ms -> STORE */                                  \
+    X(CLUSTER_STORE_ADD, key_add_to_counter, REQUEST_NEEDS_JOB)                \
+    /* compare-and-set; uses every field of write -> STORE */                  \
+    X(CLUSTER_STORE_SWAP, key_compare_and_swap, REQUEST_NEEDS_JOB)             \
+    /* keys: one or many; a missing key is not an error -> STORE */            \
+    X(CLUSTER_STORE_GET, key_get, REQUEST_NEEDS_JOB)                           \
+    /* keys: waits until all exist, then replies as GET */                     \
+    X(CLUSTER_STORE_WAIT, key_wait, REQUEST_NEEDS_JOB)                         \
+    /* keys: one or many -> STORE */                                           \
+    X(CLUSTER_STORE_DELETE, key_delete, REQUEST_NEEDS_JOB)                     \
+    /* scan: one page of keys in byte order -> STORE */                        \
+    X(CLUSTER_STORE_LIST, key_scan, REQUEST_NEEDS_JOB)                         \
+    /* scan.prefix, .match, .since -> KEY_CHANGES */                           \
+    X(CLUSTER_STORE_WATCH, key_watch, REQUEST_NEEDS_JOB)                       \
+    /* -> JOBS */                                                              \
+    X(CLUSTER_JOBS, status_query_jobs, REQUEST_NEEDS_NO_JOB)                   \
+    /* view -> JOB */                                                          \
+    X(CLUSTER_JOB, status_query_job, REQUEST_NEEDS_JOB)
+
+#define CLUSTER_REQUEST_KIND(kind, handler, scope) kind,
 enum cluster_event_kind {
     /* Events of the service: they carry no token and get no reply. */
     CLUSTER_TICK,       /* time has passed; see cluster_next_deadline_ns() */
@@ -33,40 +98,7 @@ enum cluster_event_kind {
                            tickets */
     CLUSTER_DRAIN,      /* refuse joins and answer all parked requests */
 
-    /* Membership. JOIN and WATCH may be parked until deadline_ns. The arrow
-     * shows the kind of the reply. */
-    CLUSTER_JOIN,   /* join -> CLUSTER_REPLY_WORLD */
-    CLUSTER_RENEW,  /* renewal -> CLUSTER_REPLY_LEASE */
-    CLUSTER_LEAVE,  /* member -> CLUSTER_REPLY_NONE */
-    CLUSTER_REPORT, /* report -> CLUSTER_REPLY_LEASE */
-    CLUSTER_WATCH,  /* watch -> CLUSTER_REPLY_CHANGES */
-
-    CLUSTER_GROUP_CREATE,  /* group -> CLUSTER_REPLY_GROUPS, one */
-    CLUSTER_GROUP_GET,     /* group.key -> CLUSTER_REPLY_GROUPS, one */
-    CLUSTER_GROUP_LIST,    /* group.key: the page after it ->
-                             CLUSTER_REPLY_GROUPS */
-    CLUSTER_GROUP_JOIN,    /* group_slot -> CLUSTER_REPLY_GROUP_SLOT; may be
-                           parked until all have joined or deadline_ns */
-    CLUSTER_GROUP_LEAVE,   /* group_slot.numbers -> CLUSTER_REPLY_NONE */
-    CLUSTER_VOTE,          /* vote -> CLUSTER_REPLY_VOTE_OUTCOME; may be parked
-                            until all survivors have called or deadline_ns */
-    CLUSTER_QUERY_MISSING, /* pending -> CLUSTER_REPLY_MISSING */
-
-    /* The store of a job. WAIT and WATCH may be parked until deadline_ns. */
-    CLUSTER_STORE_SET,    /* write -> CLUSTER_REPLY_STORE */
-    CLUSTER_STORE_ADD,    /* write.key, .delta, .ttl_ms */
-    CLUSTER_STORE_SWAP,   /* compare-and-set; uses every field of write */
-    CLUSTER_STORE_GET,    /* keys: one or many; a missing key is not an error */
-    CLUSTER_STORE_WAIT,   /* keys: waits until all exist, then replies as GET */
-    CLUSTER_STORE_DELETE, /* keys: one or many */
-    CLUSTER_STORE_LIST,   /* scan: one page of keys in byte order */
-    CLUSTER_STORE_WATCH,  /* scan.prefix, .match, .since
-                             -> CLUSTER_REPLY_KEY_CHANGES */
-
-    /* Requests of operators. */
-    CLUSTER_JOBS, /* -> CLUSTER_REPLY_JOBS; ignores job, and token unless one
-                     is configured */
-    CLUSTER_JOB,  /* view -> CLUSTER_REPLY_JOB */
+    CLUSTER_REQUESTS(CLUSTER_REQUEST_KIND)
 };
 
 /*

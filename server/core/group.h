@@ -87,18 +87,4 @@ group_remove_from_job(struct cluster *cluster, struct group *group);
 void
 groups_free_retired(struct cluster *cluster);
 
-/* Answer CLUSTER_GROUP_CREATE, CLUSTER_GROUP_GET and CLUSTER_GROUP_LIST. */
-enum hoop_status
-group_create(struct cluster *cluster,
-             struct job *job,
-             const struct cluster_event *event);
-enum hoop_status
-group_get(struct cluster *cluster,
-          struct job *job,
-          const struct cluster_event *event);
-enum hoop_status
-group_list(struct cluster *cluster,
-           struct job *job,
-           const struct cluster_event *event);
-
 #endif

@@ -49,22 +49,6 @@ struct group_slot {
 
 TAILQ_HEAD(group_slot_list, group_slot);
 
-/* Answer or park CLUSTER_GROUP_JOIN; answer CLUSTER_GROUP_LEAVE. */
-enum hoop_status
-group_slot_join(struct cluster *cluster,
-                struct job *job,
-                const struct cluster_event *event);
-enum hoop_status
-group_slot_leave(struct cluster *cluster,
-                 struct job *job,
-                 const struct cluster_event *event);
-
-/* Answer CLUSTER_QUERY_MISSING, also for a member that waits in a vote. */
-enum hoop_status
-group_slot_query_missing(struct cluster *cluster,
-                         struct job *job,
-                         const struct cluster_event *event);
-
 /* Return whether a join or a vote call of member with this number waits, and if
  * so, which members it waits for. number may be CLUSTER_ANY_CALL_NUMBER. */
 bool

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "core/handler.h"
 #include "core/job.h"
 
 static enum hoop_status

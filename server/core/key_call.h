@@ -12,29 +12,6 @@
 struct cluster;
 struct job;
 
-/* Answer CLUSTER_STORE_SET, CLUSTER_STORE_ADD, CLUSTER_STORE_SWAP,
- * CLUSTER_STORE_GET and CLUSTER_STORE_DELETE. */
-enum hoop_status
-key_set(struct cluster *cluster,
-        struct job *job,
-        const struct cluster_event *event);
-enum hoop_status
-key_add_to_counter(struct cluster *cluster,
-                   struct job *job,
-                   const struct cluster_event *event);
-enum hoop_status
-key_compare_and_swap(struct cluster *cluster,
-                     struct job *job,
-                     const struct cluster_event *event);
-enum hoop_status
-key_get(struct cluster *cluster,
-        struct job *job,
-        const struct cluster_event *event);
-enum hoop_status
-key_delete(struct cluster *cluster,
-           struct job *job,
-           const struct cluster_event *event);
-
 /* Check the keys of a call. Handle: HOOP_E_INVALID (no keys, too many, or an
  * invalid one). */
 enum hoop_status
@@ -43,22 +20,10 @@ store_keys_check(const struct cluster_store_keys *keys);
 struct cluster;
 struct job;
 
-/* Answer a CLUSTER_STORE_LIST. */
-enum hoop_status
-key_scan(struct cluster *cluster,
-         struct job *job,
-         const struct cluster_event *event);
-
 struct cluster;
 struct job;
 struct store;
 struct waiter;
-
-/* Answer or park a CLUSTER_STORE_WAIT. */
-enum hoop_status
-key_wait(struct cluster *cluster,
-         struct job *job,
-         const struct cluster_event *event);
 
 /* The deadline of a wait has passed: fail it. */
 void
@@ -69,12 +34,6 @@ key_wait_on_deadline(struct cluster *cluster, struct waiter *waiter);
 struct cluster;
 struct job;
 struct waiter;
-
-/* Answer or park a CLUSTER_STORE_WATCH. */
-enum hoop_status
-key_watch(struct cluster *cluster,
-          struct job *job,
-          const struct cluster_event *event);
 
 /* Answer the parked watches that match a new change. */
 void

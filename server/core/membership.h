@@ -23,19 +23,6 @@ struct cluster;
 struct job;
 struct member;
 
-/* Answer CLUSTER_RENEW, CLUSTER_LEAVE and CLUSTER_REPORT. */
-enum hoop_status
-membership_renew(struct cluster *cluster,
-                 struct job *job,
-                 const struct cluster_event *event);
-enum hoop_status
-membership_leave(struct cluster *cluster,
-                 struct job *job,
-                 const struct cluster_event *event);
-enum hoop_status
-membership_report(struct cluster *cluster,
-                  struct job *job,
-                  const struct cluster_event *event);
 
 /* Declare an active member lost in all worlds of its job. reason is copied. */
 void

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "core/change.h"
+#include "core/handler.h"
 #include "core/job.h"
 #include "core/member.h"
 #include "core/memory.h"

@@ -16,16 +16,6 @@ struct cluster;
 struct cluster_reply;
 struct job;
 
-/* Answer CLUSTER_JOBS (job is NULL); answer or park CLUSTER_JOB. */
-enum hoop_status
-status_query_jobs(struct cluster *cluster,
-                  struct job *job,
-                  const struct cluster_event *event);
-enum hoop_status
-status_query_job(struct cluster *cluster,
-                 struct job *job,
-                 const struct cluster_event *event);
-
 /* Fill in reply with the job of world. The members are those of that world;
  * everything else is the root job's if world has formed. Activities are left
  * out. */

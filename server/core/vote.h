@@ -77,12 +77,6 @@ struct vote_recovered_outcome {
 enum hoop_status
 vote_recover(struct job *job, const struct vote_recovered_outcome *former);
 
-/* Answer or park CLUSTER_VOTE. */
-enum hoop_status
-vote_handle_call(struct cluster *cluster,
-                 struct job *job,
-                 const struct cluster_event *event);
-
 /* The deadline of a parked call has passed while others are missing: fail
  * it. */
 void

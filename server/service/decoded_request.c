@@ -2,10 +2,11 @@
 
 #include "service/decoded_request.h"
 
+#include <assert.h>
+
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "rpc/messages/status_messages.h"
 
 enum {
     /* A parked reply leaves this long before its caller stops waiting, or a
@@ -14,10 +15,9 @@ enum {
     REPLY_MARGIN_MS = 500,
 };
 
-typedef enum hoop_status
-request_to_event_fn(struct decoded_request *decoded_request,
-                    struct message_span body,
-                    struct cluster_event *event);
+/* Fill in the arguments of the event from the decoded body of a request. */
+typedef void
+request_to_event_fn(const void *body, struct cluster_event *event);
 
 static struct cluster_member_id
 member_id(const struct member_request *member)
@@ -34,387 +34,263 @@ text_or_null(const char *text)
     return text[0] ? text : NULL;
 }
 
-static enum hoop_status
-join_to_event(struct decoded_request *decoded_request,
-              struct message_span body,
-              struct cluster_event *event)
+static void
+join_to_event(const void *body, struct cluster_event *event)
 {
-    const enum hoop_status status =
-        join_request_decode(body, &decoded_request->join);
-    if (status != HOOP_OK)
-        return error_pass(status);
+    const struct join_request *request = body;
+    const uint64_t wanted_ns = request->deadline_ms * CLOCK_NS_PER_MS;
 
-    const struct join_request *join = &decoded_request->join;
-    const uint64_t wanted_ns = join->deadline_ms * CLOCK_NS_PER_MS;
-
-    event->kind = CLUSTER_JOIN;
     if (wanted_ns > 0 && event->now_ns + wanted_ns < event->deadline_ns)
         event->deadline_ns = event->now_ns + wanted_ns;
     event->join = (struct cluster_join){
-        .incarnation = join->incarnation,
-        .protocol_version = join->protocol,
-        .rank = join->rank,
-        .least_accepted_rank = join->least_accepted_rank,
-        .world_size = join->world_size,
-        .size_min = join->size_min,
-        .settle_ms = join->settle_ms,
-        .pid = join->pid,
-        .pid_namespace_id = join->pid_namespace_id,
-        .ended_epoch = join->ended_epoch,
-        .ended = join->ended.bytes,
-        .n_ended = join->ended.n_bytes,
-        .root = text_or_null(join->root),
-        .membership = join->membership,
-        .prefers_rank = join->rank_use == JOIN_RANK_PREFERRED,
-        .host = join->host,
-        .host_id = text_or_null(join->host_id),
-        .address = join->address,
+        .incarnation = request->incarnation,
+        .protocol_version = request->protocol,
+        .rank = request->rank,
+        .least_accepted_rank = request->least_accepted_rank,
+        .world_size = request->world_size,
+        .size_min = request->size_min,
+        .settle_ms = request->settle_ms,
+        .pid = request->pid,
+        .pid_namespace_id = request->pid_namespace_id,
+        .ended_epoch = request->ended_epoch,
+        .ended = request->ended.bytes,
+        .n_ended = request->ended.n_bytes,
+        .root = text_or_null(request->root),
+        .membership = request->membership,
+        .prefers_rank = request->rank_use == JOIN_RANK_PREFERRED,
+        .host = request->host,
+        .host_id = text_or_null(request->host_id),
+        .address = request->address,
     };
-    return HOOP_OK;
 }
 
-static enum hoop_status
-member_to_event(struct decoded_request *decoded_request,
-                struct message_span body,
-                struct cluster_event *event)
+static void
+member_to_event(const void *body, struct cluster_event *event)
 {
-    const enum hoop_status status =
-        member_request_decode(body, &decoded_request->member);
-    if (status != HOOP_OK)
-        return error_pass(status);
+    const struct member_request *request = body;
 
-    event->member = member_id(&decoded_request->member);
-    return HOOP_OK;
+    event->member = member_id(request);
 }
 
-static enum hoop_status
-renew_to_event(struct decoded_request *decoded_request,
-               struct message_span body,
-               struct cluster_event *event)
+static void
+renew_to_event(const void *body, struct cluster_event *event)
 {
-    const enum hoop_status status =
-        renew_request_decode(body, &decoded_request->renew);
-    if (status != HOOP_OK)
-        return error_pass(status);
+    const struct renew_request *request = body;
 
     event->renewal = (struct cluster_member_renewal){
-        .member = member_id(&decoded_request->renew.member),
-        .question = decoded_request->renew.question,
-        .views = decoded_request->renew.views.bytes,
-        .n_views = decoded_request->renew.views.n_bytes,
-        .activity_query = decoded_request->renew.activity_query,
-        .activity = {.call = decoded_request->renew.activity.call,
-                     .communicator =
-                         decoded_request->renew.activity.communicator,
-                     .waits_for = decoded_request->renew.activity.waits_for,
-                     .number = decoded_request->renew.activity.number,
-                     .age_ms = decoded_request->renew.activity.age_ms,
-                     .n_calls = decoded_request->renew.activity.n_calls},
+        .member = member_id(&request->member),
+        .question = request->question,
+        .views = request->views.bytes,
+        .n_views = request->views.n_bytes,
+        .activity_query = request->activity_query,
+        .activity = {.call = request->activity.call,
+                     .communicator = request->activity.communicator,
+                     .waits_for = request->activity.waits_for,
+                     .number = request->activity.number,
+                     .age_ms = request->activity.age_ms,
+                     .n_calls = request->activity.n_calls},
     };
-    return HOOP_OK;
 }
 
-static enum hoop_status
-report_to_event(struct decoded_request *decoded_request,
-                struct message_span body,
-                struct cluster_event *event)
+static void
+report_to_event(const void *body, struct cluster_event *event)
 {
-    const enum hoop_status status =
-        report_request_decode(body, &decoded_request->report);
-    if (status != HOOP_OK)
-        return error_pass(status);
+    const struct report_request *request = body;
 
     event->report = (struct cluster_failure_report){
-        .reporter = member_id(&decoded_request->report.reporter),
-        .rank = decoded_request->report.rank,
-        .identity = decoded_request->report.incarnation,
-        .reason = decoded_request->report.reason,
-        .evidence = decoded_request->report.evidence,
-        .slack_ms = decoded_request->report.slack_ms,
+        .reporter = member_id(&request->reporter),
+        .rank = request->rank,
+        .identity = request->incarnation,
+        .reason = request->reason,
+        .evidence = request->evidence,
+        .slack_ms = request->slack_ms,
     };
-    return HOOP_OK;
 }
 
-static enum hoop_status
-rendezvous_watch_to_event(struct decoded_request *decoded_request,
-                          struct message_span body,
-                          struct cluster_event *event)
+static void
+rendezvous_watch_to_event(const void *body, struct cluster_event *event)
 {
-    const enum hoop_status status =
-        watch_request_decode(body, &decoded_request->watch);
-    if (status != HOOP_OK)
-        return error_pass(status);
+    const struct watch_request *request = body;
 
     event->watch = (struct cluster_change_watch){
-        .epoch = decoded_request->watch.epoch,
-        .since = decoded_request->watch.since,
-        .question = decoded_request->watch.question,
-        .activity_query = decoded_request->watch.activity_query,
+        .epoch = request->epoch,
+        .since = request->since,
+        .question = request->question,
+        .activity_query = request->activity_query,
     };
-    return HOOP_OK;
 }
 
-static enum hoop_status
-store_set_request_to_event(struct decoded_request *decoded_request,
-                           struct message_span body,
-                           struct cluster_event *event)
+static void
+store_set_to_event(const void *body, struct cluster_event *event)
 {
-    const enum hoop_status status =
-        store_set_request_decode(body, &decoded_request->set);
-    if (status != HOOP_OK)
-        return error_pass(status);
+    const struct store_set_request *request = body;
 
     event->write = (struct cluster_store_write){
-        .key = decoded_request->set.key,
-        .value = decoded_request->set.value.bytes,
-        .n_bytes = decoded_request->set.value.n_bytes,
-        .ttl_ms = decoded_request->set.ttl_ms,
+        .key = request->key,
+        .value = request->value.bytes,
+        .n_bytes = request->value.n_bytes,
+        .ttl_ms = request->ttl_ms,
     };
-    return HOOP_OK;
 }
 
-static enum hoop_status
-store_add_to_event(struct decoded_request *decoded_request,
-                   struct message_span body,
-                   struct cluster_event *event)
+static void
+store_add_to_event(const void *body, struct cluster_event *event)
 {
-    const enum hoop_status status =
-        store_add_request_decode(body, &decoded_request->add);
-    if (status != HOOP_OK)
-        return error_pass(status);
+    const struct store_add_request *request = body;
 
     event->write = (struct cluster_store_write){
-        .key = decoded_request->add.key,
-        .delta = decoded_request->add.delta,
-        .ttl_ms = decoded_request->add.ttl_ms,
+        .key = request->key,
+        .delta = request->delta,
+        .ttl_ms = request->ttl_ms,
     };
-    return HOOP_OK;
 }
 
-static enum hoop_status
-store_swap_to_event(struct decoded_request *decoded_request,
-                    struct message_span body,
-                    struct cluster_event *event)
+static void
+store_swap_to_event(const void *body, struct cluster_event *event)
 {
-    const enum hoop_status status =
-        store_swap_request_decode(body, &decoded_request->swap);
-    if (status != HOOP_OK)
-        return error_pass(status);
+    const struct store_swap_request *request = body;
 
-    const struct store_swap_request *swap = &decoded_request->swap;
     event->write = (struct cluster_store_write){
-        .key = swap->key,
-        .value = swap->value.bytes,
-        .n_bytes = swap->value.n_bytes,
-        .ttl_ms = swap->ttl_ms,
-        .expect =
-            swap->expects_absent ? CLUSTER_EXPECT_ABSENT : CLUSTER_EXPECT_VALUE,
-        .expected = swap->expected.bytes,
-        .n_expected = swap->expected.n_bytes,
+        .key = request->key,
+        .value = request->value.bytes,
+        .n_bytes = request->value.n_bytes,
+        .ttl_ms = request->ttl_ms,
+        .expect = request->expects_absent ? CLUSTER_EXPECT_ABSENT
+                                          : CLUSTER_EXPECT_VALUE,
+        .expected = request->expected.bytes,
+        .n_expected = request->expected.n_bytes,
     };
-    return HOOP_OK;
 }
 
-static enum hoop_status
-store_keys_to_event(struct decoded_request *decoded_request,
-                    struct message_span body,
-                    struct cluster_event *event)
+static void
+store_keys_to_event(const void *body, struct cluster_event *event)
 {
-    const enum hoop_status status =
-        store_keys_request_decode(body, &decoded_request->keys);
-    if (status != HOOP_OK)
-        return error_pass(status);
+    const struct store_keys_request *request = body;
 
     event->keys = (struct cluster_store_keys){
-        .keys = decoded_request->keys.keys,
-        .n_keys = decoded_request->keys.n_keys,
+        .keys = request->keys,
+        .n_keys = request->n_keys,
     };
-    return HOOP_OK;
 }
 
-static enum hoop_status
-store_list_to_event(struct decoded_request *decoded_request,
-                    struct message_span body,
-                    struct cluster_event *event)
+static void
+store_list_to_event(const void *body, struct cluster_event *event)
 {
-    const enum hoop_status status =
-        store_list_request_decode(body, &decoded_request->list);
-    if (status != HOOP_OK)
-        return error_pass(status);
+    const struct store_list_request *request = body;
 
     event->scan = (struct cluster_store_scan){
-        .prefix = decoded_request->list.prefix,
+        .prefix = request->prefix,
         .match = CLUSTER_MATCH_PREFIX,
-        .after = text_or_null(decoded_request->list.after),
-        .n_max = decoded_request->list.n_max,
+        .after = text_or_null(request->after),
+        .n_max = request->n_max,
     };
-    return HOOP_OK;
 }
 
-static enum hoop_status
-store_watch_to_event(struct decoded_request *decoded_request,
-                     struct message_span body,
-                     struct cluster_event *event)
+static void
+store_watch_to_event(const void *body, struct cluster_event *event)
 {
-    const enum hoop_status status =
-        store_watch_request_decode(body, &decoded_request->store_watch);
-    if (status != HOOP_OK)
-        return error_pass(status);
+    const struct store_watch_request *request = body;
 
     event->scan = (struct cluster_store_scan){
-        .prefix = decoded_request->store_watch.prefix,
-        .match = decoded_request->store_watch.is_whole ? CLUSTER_MATCH_KEY
-                                                       : CLUSTER_MATCH_PREFIX,
-        .since = decoded_request->store_watch.since,
+        .prefix = request->prefix,
+        .match = request->is_whole ? CLUSTER_MATCH_KEY : CLUSTER_MATCH_PREFIX,
+        .since = request->since,
     };
-    return HOOP_OK;
 }
 
-static enum hoop_status
-group_create_to_event(struct decoded_request *decoded_request,
-                      struct message_span body,
-                      struct cluster_event *event)
+static void
+group_create_to_event(const void *body, struct cluster_event *event)
 {
-    const enum hoop_status status =
-        group_create_request_decode(body, &decoded_request->group);
-    if (status != HOOP_OK)
-        return error_pass(status);
+    const struct group_create_request *request = body;
 
     event->group = (struct cluster_group_call){
-        .creator = member_id(&decoded_request->group.creator),
-        .key = decoded_request->group.key,
-        .ranks = decoded_request->group.ranks,
-        .n_ranks = (uint32_t)decoded_request->group.n_ranks,
+        .creator = member_id(&request->creator),
+        .key = request->key,
+        .ranks = request->ranks,
+        .n_ranks = (uint32_t)request->n_ranks,
     };
-    return HOOP_OK;
 }
 
-static enum hoop_status
-group_join_to_event(struct decoded_request *decoded_request,
-                    struct message_span body,
-                    struct cluster_event *event)
+static void
+group_join_to_event(const void *body, struct cluster_event *event)
 {
-    const enum hoop_status status =
-        group_join_request_decode(body, &decoded_request->group_join);
-    if (status != HOOP_OK)
-        return error_pass(status);
+    const struct group_join_request *request = body;
 
     event->group_slot = (struct cluster_group_slot_call){
-        .member = member_id(&decoded_request->group_join.member),
-        .ranks = decoded_request->group_join.ranks,
-        .n_ranks = (uint32_t)decoded_request->group_join.n_ranks,
-        .number = decoded_request->group_join.number,
+        .member = member_id(&request->member),
+        .ranks = request->ranks,
+        .n_ranks = (uint32_t)request->n_ranks,
+        .number = request->number,
     };
-    return HOOP_OK;
 }
 
-static enum hoop_status
-group_leave_to_event(struct decoded_request *decoded_request,
-                     struct message_span body,
-                     struct cluster_event *event)
+static void
+group_leave_to_event(const void *body, struct cluster_event *event)
 {
-    const enum hoop_status status =
-        group_leave_request_decode(body, &decoded_request->group_leave);
-    if (status != HOOP_OK)
-        return error_pass(status);
+    const struct group_leave_request *request = body;
 
     event->group_slot = (struct cluster_group_slot_call){
-        .member = member_id(&decoded_request->group_leave.member),
-        .numbers = decoded_request->group_leave.numbers,
-        .n_numbers = decoded_request->group_leave.n_numbers,
-        .is_withdrawal = decoded_request->group_leave.is_withdrawal != 0,
+        .member = member_id(&request->member),
+        .numbers = request->numbers,
+        .n_numbers = request->n_numbers,
+        .is_withdrawal = request->is_withdrawal != 0,
     };
-    return HOOP_OK;
 }
 
-static enum hoop_status
-group_agree_to_event(struct decoded_request *decoded_request,
-                     struct message_span body,
-                     struct cluster_event *event)
+static void
+group_agree_to_event(const void *body, struct cluster_event *event)
 {
-    const enum hoop_status status =
-        group_agree_request_decode(body, &decoded_request->agree);
-    if (status != HOOP_OK)
-        return error_pass(status);
+    const struct group_agree_request *request = body;
 
-    const struct group_agree_request *agree = &decoded_request->agree;
     event->vote = (struct cluster_vote_call){
-        .member = member_id(&agree->member),
-        .communicator = agree->communicator,
-        .kind = agree->kind,
-        .turn = agree->turn,
-        .flags = agree->flags,
-        .least = agree->least,
-        .number = agree->number,
+        .member = member_id(&request->member),
+        .communicator = request->communicator,
+        .kind = request->kind,
+        .turn = request->turn,
+        .flags = request->flags,
+        .least = request->least,
+        .number = request->number,
     };
-    return HOOP_OK;
 }
 
-static enum hoop_status
-group_awaited_to_event(struct decoded_request *decoded_request,
-                       struct message_span body,
-                       struct cluster_event *event)
+static void
+group_awaited_to_event(const void *body, struct cluster_event *event)
 {
-    struct group_awaited_request request;
-    const enum hoop_status status =
-        group_awaited_request_decode(body, &request);
+    const struct group_awaited_request *request = body;
 
-    (void)decoded_request;
-    if (status != HOOP_OK)
-        return error_pass(status);
     event->pending = (struct cluster_missing_query){
-        .member = member_id(&request.member),
-        .number = request.number,
+        .member = member_id(&request->member),
+        .number = request->number,
     };
-    return HOOP_OK;
 }
 
-static enum hoop_status
-group_key_to_event(struct decoded_request *decoded_request,
-                   struct message_span body,
-                   struct cluster_event *event)
+static void
+group_key_to_event(const void *body, struct cluster_event *event)
 {
-    const enum hoop_status status =
-        group_key_request_decode(body, &decoded_request->group_key);
-    if (status != HOOP_OK)
-        return error_pass(status);
+    const struct group_key_request *request = body;
 
     event->group = (struct cluster_group_call){
-        .key = decoded_request->group_key.key,
+        .key = request->key,
     };
-    return HOOP_OK;
 }
 
-static enum hoop_status
-job_to_event(struct decoded_request *decoded_request,
-             struct message_span body,
-             struct cluster_event *event)
+static void
+job_to_event(const void *body, struct cluster_event *event)
 {
-    struct job_request request = {0};
+    const struct job_request *request = body;
 
-    (void)decoded_request;
-    if (body.n_bytes > 0) {
-        const enum hoop_status status = job_request_decode(body, &request);
-        if (status != HOOP_OK)
-            return error_pass(status);
-    }
     event->view =
-        request.is_brief ? CLUSTER_VIEW_BRIEF : CLUSTER_VIEW_WITH_MEMBERS;
-    if (request.asks && !request.is_brief)
+        request->is_brief ? CLUSTER_VIEW_BRIEF : CLUSTER_VIEW_WITH_MEMBERS;
+    if (request->asks && !request->is_brief)
         event->view = CLUSTER_VIEW_ACTIVITY;
-    return HOOP_OK;
 }
 
 /* A request without arguments. */
-static enum hoop_status
-empty_body_to_event(struct decoded_request *decoded_request,
-                    struct message_span body,
-                    struct cluster_event *event)
+static void
+empty_body_to_event(const void *body, struct cluster_event *event)
 {
-    (void)decoded_request;
     (void)body;
     (void)event;
-    return HOOP_OK;
 }
 
 enum decoded_request_effect {
@@ -441,7 +317,7 @@ static const struct decoded_request_method_row decoded_request_rows[] = {
                                  REQUEST_NEEDED_TO_CONTINUE},
     [METHOD_RENDEZVOUS_MEMBERS] = {CLUSTER_JOB, job_to_event,
                                    REQUEST_NEEDED_TO_CONTINUE},
-    [METHOD_STORE_SET] = {CLUSTER_STORE_SET, store_set_request_to_event,
+    [METHOD_STORE_SET] = {CLUSTER_STORE_SET, store_set_to_event,
                           REQUEST_STORES_DATA},
     [METHOD_STORE_GET] = {CLUSTER_STORE_GET, store_keys_to_event,
                           REQUEST_NEEDED_TO_CONTINUE},
@@ -480,6 +356,30 @@ static const struct decoded_request_method_row decoded_request_rows[] = {
                            REQUEST_NEEDED_TO_CONTINUE},
 };
 
+/* A body of which every field may be missing may be missing itself. */
+static bool
+body_is_left_out(const struct message_descriptor *descriptor,
+                 struct message_span body)
+{
+    return body.n_bytes == 0 && descriptor->fields[0].kind == FIELD_OPTIONAL;
+}
+
+static enum hoop_status
+body_decode(struct decoded_request *decoded_request,
+            const struct message_descriptor *descriptor,
+            struct message_span body)
+{
+    if (!descriptor || body_is_left_out(descriptor, body))
+        return HOOP_OK;
+    assert(descriptor->n_bytes <= sizeof(decoded_request->body));
+    const enum hoop_status status =
+        message_decode(descriptor, body, decoded_request->body);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    decoded_request->descriptor = descriptor;
+    return HOOP_OK;
+}
+
 enum hoop_status
 decoded_request_to_event(struct decoded_request *decoded_request,
                          enum method_id method,
@@ -496,10 +396,11 @@ decoded_request_to_event(struct decoded_request *decoded_request,
     event->job = decoded_request_job_name(envelope);
     event->role = method_by_id(method)->role;
 
-    const enum hoop_status status = decoded_request_rows[method].read(
-        decoded_request, envelope->body, event);
+    const enum hoop_status status = body_decode(
+        decoded_request, method_by_id(method)->request(), envelope->body);
     if (status != HOOP_OK)
         return error_pass(status);
+    decoded_request_rows[method].read(decoded_request->body, event);
     return HOOP_OK;
 }
 
@@ -530,8 +431,7 @@ decoded_request_reply_by_ns(uint64_t deadline_ns, uint64_t now_ns)
 void
 decoded_request_deinit(struct decoded_request *decoded_request)
 {
-    store_keys_request_deinit(&decoded_request->keys);
-    group_create_request_deinit(&decoded_request->group);
-    group_join_request_deinit(&decoded_request->group_join);
-    group_leave_request_deinit(&decoded_request->group_leave);
+    if (decoded_request->descriptor)
+        message_deinit(decoded_request->descriptor, decoded_request->body);
+    decoded_request->descriptor = NULL;
 }

@@ -1,44 +1,31 @@
 /*
  * service/decoded_request.h - turn a request into an event of the core
  *
- * A table has one reader per method. Readers only decode bodies; the core
- * decides what is allowed.
+ * A table has a row for each method that the core serves. The core decides what
+ * is allowed.
  */
 
 #ifndef SERVICE_DECODED_REQUEST_H
 #define SERVICE_DECODED_REQUEST_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "hoop/status.h"
 
 #include "core/event.h"
 #include "rpc/envelope.h"
-#include "rpc/messages/group_messages.h"
-#include "rpc/messages/rendezvous_messages.h"
-#include "rpc/messages/store_messages.h"
+#include "rpc/method.h"
+
+enum {
+    DECODED_REQUEST_BYTES = 4096, /* the largest struct of a request's body */
+};
 
 /* A decoded body, which the event borrows. Zeroed memory is empty. */
 struct decoded_request {
-    union {
-        struct join_request join;
-        struct member_request member;
-        struct renew_request renew;
-        struct report_request report;
-        struct watch_request watch;
-        struct store_set_request set;
-        struct store_add_request add;
-        struct store_swap_request swap;
-        struct store_list_request list;
-        struct store_watch_request store_watch;
-        struct group_key_request group_key;
-        struct group_agree_request agree;
-    };
-    struct store_keys_request keys;
-    struct group_create_request group;
-    struct group_join_request group_join;
-    struct group_leave_request group_leave;
+    const struct message_descriptor *descriptor; /* NULL: nothing to free */
+    _Alignas(max_align_t) uint8_t body[DECODED_REQUEST_BYTES];
 };
 
 /*

@@ -13,7 +13,6 @@
 #include "base/error.h"
 
 enum {
-    METRICS_N_METHODS = METHOD_AUTH_PROVE + 1,
     METRICS_N_STATUSES = HOOP_E_UNAUTHENTICATED + 1,
 };
 
@@ -32,7 +31,7 @@ struct metrics {
     struct cluster_counters cluster;
     struct rpc_server_counters server;
     uint64_t disk; /* enum metrics_disk_state */
-    uint64_t replies[METRICS_N_METHODS][METRICS_N_STATUSES];
+    uint64_t replies[METHOD_COUNT][METRICS_N_STATUSES];
     uint64_t buckets[LATENCY_N_BUCKETS];
     uint64_t taken_ns;
 };
@@ -149,7 +148,7 @@ metrics_count_reply(struct metrics *metrics,
                     enum method_id method,
                     enum hoop_status status)
 {
-    assert((size_t)method < METRICS_N_METHODS);
+    assert((size_t)method < METHOD_COUNT);
     assert((size_t)status < METRICS_N_STATUSES);
 
     pthread_mutex_lock(&metrics->lock);
@@ -217,7 +216,7 @@ reply_counts_write(const struct metrics *metrics, FILE *out)
 {
     metric_header_write(out, "hoop_rpc_requests_total", "counter",
                         "Requests answered, by method and status.");
-    for (size_t i = 0; i < METRICS_N_METHODS; i++) {
+    for (size_t i = 0; i < METHOD_COUNT; i++) {
         for (size_t j = 0; j < METRICS_N_STATUSES; j++) {
             if (metrics->replies[i][j] == 0)
                 continue;

@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 #include "core/cluster.h"
-#include "rpc/envelope.h"
+#include "rpc/method.h"
 #include "rpc/rpc_server.h"
 
 struct metrics;

@@ -73,7 +73,7 @@ roster_encode(const struct cluster_join_result *world,
     }
     encoded_roster_deinit(out);
     pack_init(&pack, LIMIT_RPC_BODY);
-    join_roster_encode(roster, world->size, &pack);
+    message_encode_list(roster_member_descriptor(), roster, world->size, &pack);
     const enum hoop_status status =
         pack_take(&pack, &out->bytes, &out->n_bytes);
     if (status != HOOP_OK)

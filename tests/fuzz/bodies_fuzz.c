@@ -23,7 +23,7 @@ again(const struct body *body, struct message_span in, struct copy *out)
     CLEANUP(pack_deinit) struct pack pack;
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
-    const enum hoop_status status = body->again(in, &pack);
+    const enum hoop_status status = body_again(body, in, &pack);
     if (status != HOOP_OK) {
         fuzz_require(status == HOOP_E_DATA_LOSS);
         return status;

@@ -31,7 +31,7 @@ reply_read(struct message_span in, const struct body *body)
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     if (envelope_reply_decode(in, &reply) == HOOP_OK)
-        (void)body->again(reply.body, &pack);
+        (void)body_again(body, reply.body, &pack);
 }
 
 static bool

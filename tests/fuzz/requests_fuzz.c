@@ -13,7 +13,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "bodies.h"
 #include "core/cluster.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/input.h"
@@ -33,37 +32,24 @@ struct desk {
     uint64_t now_ns;
     uint64_t n_requests;
     uint64_t askers[REQUESTS_MAX + 1]; /* by ticket, from 1 on; 0: answered */
+    enum method_id methods[REQUESTS_MAX + 1]; /* by ticket */
 };
 
+/* The body of a reply is one of the method that was called. */
 static void
-body_check_again(enum cluster_reply_kind kind, struct pack *pack)
+reply_body_check(enum method_id method, struct pack *pack)
 {
-    static const char *const names[] = {
-        [CLUSTER_REPLY_NONE] = NULL,
-        [CLUSTER_REPLY_WORLD] = "join_reply",
-        [CLUSTER_REPLY_LEASE] = "lease_reply",
-        [CLUSTER_REPLY_CHANGES] = "watch_reply",
-        [CLUSTER_REPLY_GROUPS] = "groups_reply",
-        [CLUSTER_REPLY_GROUP_SLOT] = "group_join_reply",
-        [CLUSTER_REPLY_VOTE_OUTCOME] = "group_agree_reply",
-        [CLUSTER_REPLY_MISSING] = "group_awaited_reply",
-        [CLUSTER_REPLY_STORE] = "store_reply",
-        [CLUSTER_REPLY_KEY_CHANGES] = "store_watch_reply",
-        [CLUSTER_REPLY_JOBS] = "jobs_reply",
-        [CLUSTER_REPLY_JOB] = "job_reply",
-    };
-    CLEANUP(pack_deinit) struct pack again = {0};
+    const struct message_descriptor *reply = method_by_id(method)->reply();
     CLEANUP(free) uint8_t *bytes = NULL;
+    CLEANUP(free) void *message = NULL;
     size_t n_bytes;
 
     fuzz_require(pack_take(pack, &bytes, &n_bytes) == HOOP_OK);
-    if ((size_t)kind >= COUNT_OF(names) || !names[kind])
-        return;
-    const struct body *body = body_find(names[kind]);
-    fuzz_require(body);
-    pack_init(&again, LIMIT_RPC_MESSAGE);
-    fuzz_require(body->again((struct message_span){bytes, n_bytes}, &again) ==
-                 HOOP_OK);
+    fuzz_require(reply != NULL);
+    message = calloc(1, reply->n_bytes);
+    fuzz_require(message_decode(reply, (struct message_span){bytes, n_bytes},
+                                message) == HOOP_OK);
+    message_deinit(reply, message);
 }
 
 static void
@@ -82,7 +68,9 @@ reply_take(struct desk *desk, const struct cluster_reply *reply)
     fuzz_require(reply->status == HOOP_OK || reply->text[0]);
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     fuzz_require(reply_encode_body(reply, &context, &pack) == HOOP_OK);
-    body_check_again(reply->kind, &pack);
+    fuzz_require(pack_status(&pack) == HOOP_OK);
+    if (reply->kind != CLUSTER_REPLY_NONE)
+        reply_body_check(desk->methods[reply->ticket], &pack);
 }
 
 static void
@@ -151,11 +139,12 @@ request_play(struct desk *desk, struct input *input)
         return;
     }
     if (decoded_request_to_event(&decoded_request,
-                                 (enum method_id)(method % method_count()),
+                                 (enum method_id)(method % METHOD_COUNT),
                                  &envelope, &event) != HOOP_OK)
         return;
     event.ticket = ++desk->n_requests;
     desk->askers[event.ticket] = event.client;
+    desk->methods[event.ticket] = (enum method_id)(method % METHOD_COUNT);
     event.join.seed += event.kind == CLUSTER_JOIN ? event.ticket : 0;
     step(desk, &event);
 }

@@ -15,11 +15,11 @@
 #include "hoop/status.h"
 
 #include "base/limits.h"
-#include "rpc/envelope.h"
 #include "rpc/messages/message.h"
 #include "rpc/messages/rendezvous_messages.h"
 #include "rpc/messages/status_messages.h"
 #include "rpc/messages/store_messages.h"
+#include "rpc/method.h"
 #include "rpc/rpc_client.h"
 #include "wire/pack.h"
 

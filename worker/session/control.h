@@ -15,11 +15,11 @@
 #include "hoop/status.h"
 
 #include "base/limits.h"
-#include "rpc/envelope.h"
 #include "rpc/messages/group_messages.h"
 #include "rpc/messages/message.h"
 #include "rpc/messages/status_messages.h"
 #include "rpc/messages/store_messages.h"
+#include "rpc/method.h"
 
 struct loop;
 struct pack;

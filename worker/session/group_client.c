@@ -15,9 +15,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "rpc/envelope.h"
 #include "rpc/messages/group_messages.h"
 #include "rpc/messages/rendezvous_messages.h"
+#include "rpc/method.h"
 #include "session/comm.h"
 #include "wire/pack.h"
 

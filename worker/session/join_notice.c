@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "net/loop.h"
-#include "rpc/envelope.h"
+#include "rpc/method.h"
 #include "rpc/rpc_client.h"
 #include "wire/pack.h"
 

@@ -20,8 +20,8 @@
 #include "base/error.h"
 #include "base/evidence.h"
 #include "base/log.h"
-#include "rpc/envelope.h"
 #include "rpc/messages/rendezvous_messages.h"
+#include "rpc/method.h"
 #include "wire/pack.h"
 
 enum {

@@ -10,6 +10,7 @@
 #include "hoop/status.h"
 
 #include "base/hmac.h"
+#include "base/role.h"
 #include "rpc/messages/message.h"
 
 enum {
@@ -22,36 +23,18 @@ struct auth_challenge_request {
     uint32_t role; /* enum role, less than ROLE_ANYBODY */
     uint8_t nonce[AUTH_NONCE_BYTES];
 };
+MESSAGE(auth_challenge_request, FIELD_MAX(role, ROLE_ANYBODY - 1), FIELD(nonce))
 
 struct auth_challenge_reply {
     uint8_t nonce[AUTH_NONCE_BYTES];
     uint8_t proof[HMAC_BYTES]; /* the coordinator's */
 };
+MESSAGE(auth_challenge_reply, FIELD(nonce), FIELD(proof))
 
 /* Prove: the client's proof. The reply has no body. */
 struct auth_prove_request {
     uint8_t proof[HMAC_BYTES];
 };
-
-void
-auth_challenge_request_encode(const struct auth_challenge_request *request,
-                              struct pack *pack);
-enum hoop_status
-auth_challenge_request_decode(struct message_span in,
-                              struct auth_challenge_request *out_request);
-
-void
-auth_challenge_reply_encode(const struct auth_challenge_reply *reply,
-                            struct pack *pack);
-enum hoop_status
-auth_challenge_reply_decode(struct message_span in,
-                            struct auth_challenge_reply *out_reply);
-
-void
-auth_prove_request_encode(const struct auth_prove_request *request,
-                          struct pack *pack);
-enum hoop_status
-auth_prove_request_decode(struct message_span in,
-                          struct auth_prove_request *out_request);
+MESSAGE(auth_prove_request, FIELD(proof))
 
 #endif

@@ -17,8 +17,6 @@
 #include "rpc/messages/message.h"
 #include "rpc/messages/rendezvous_messages.h"
 
-struct pack;
-
 /* Create: repeating a key with the same ranks returns the same group. */
 struct group_create_request {
     struct member_request creator;
@@ -26,6 +24,11 @@ struct group_create_request {
     size_t n_ranks;
     uint32_t *ranks; /* group rank -> world rank */
 };
+MESSAGE(group_create_request,
+        FIELD(creator.epoch),
+        FIELD(creator.incarnation),
+        FIELD(key),
+        FIELD_VALUES(ranks, n_ranks, LIMIT_RANKS))
 
 /* Join: answered when all ranks have joined. */
 struct group_join_request {
@@ -34,10 +37,16 @@ struct group_join_request {
     size_t n_ranks;
     uint32_t *ranks; /* group rank -> world rank */
 };
+MESSAGE(group_join_request,
+        FIELD(member.epoch),
+        FIELD(member.incarnation),
+        FIELD(number),
+        FIELD_VALUES(ranks, n_ranks, LIMIT_RANKS))
 
 struct group_join_reply {
     uint64_t communicator;
 };
+MESSAGE(group_join_reply, FIELD(communicator))
 
 /* Leave: the groups that were joined with these numbers. */
 struct group_leave_request {
@@ -47,18 +56,32 @@ struct group_leave_request {
     uint32_t is_withdrawal; /* nonzero: only joins that wait, not groups that
                                have formed */
 };
+MESSAGE(group_leave_request,
+        FIELD(member.epoch),
+        FIELD(member.incarnation),
+        FIELD_VALUES(numbers, n_numbers, LIMIT_GROUP_NUMBERS),
+        OPTIONAL(1),
+        FIELD(is_withdrawal))
 
 /* Awaited: which members the join or vote call with this number waits for. */
 struct group_awaited_request {
     struct member_request member;
     uint64_t number;
 };
+MESSAGE(group_awaited_request,
+        FIELD(member.epoch),
+        FIELD(member.incarnation),
+        FIELD(number))
 
 struct group_awaited_reply {
     uint32_t n_ranks; /* ranks that take part */
     uint32_t n_present_ranks;
     char missing[LIMIT_REPORT_REASON]; /* "rank 2 (a:7), rank 3 (b:9)" */
 };
+MESSAGE(group_awaited_reply,
+        FIELD(n_ranks),
+        FIELD(n_present_ranks),
+        FIELD(missing))
 
 enum group_agree_kind {
     GROUP_AGREE = 1,
@@ -78,6 +101,15 @@ struct group_agree_request {
     uint64_t least;  /* the reply has the least of all */
     uint64_t number; /* SHRINK: chosen by the member, as for a join */
 };
+MESSAGE(group_agree_request,
+        FIELD(member.epoch),
+        FIELD(member.incarnation),
+        FIELD(communicator),
+        FIELD(kind),
+        FIELD(turn),
+        FIELD(flags),
+        FIELD(least),
+        FIELD(number))
 
 struct group_agree_reply {
     uint64_t flags;
@@ -88,11 +120,18 @@ struct group_agree_reply {
     uint32_t *ranks; /* world ranks of the survivors, in the order of the old
                         communicator */
 };
+MESSAGE(group_agree_reply,
+        FIELD(flags),
+        FIELD(least),
+        FIELD(communicator),
+        FIELD(membership_epoch),
+        FIELD_VALUES(ranks, n_ranks, LIMIT_RANKS))
 
 /* Get: the key. List: the page after this key; "": the first page. */
 struct group_key_request {
     char key[LIMIT_NAME];
 };
+MESSAGE(group_key_request, FIELD(key))
 
 struct group_entry {
     char key[LIMIT_NAME];
@@ -102,6 +141,11 @@ struct group_entry {
     uint32_t n_joined; /* members that are in the group; the others are still
                           expected, or have left */
 };
+MESSAGE(group_entry,
+        FIELD(key),
+        FIELD(communicator),
+        FIELD_VALUES(ranks, n_ranks, LIMIT_RANKS),
+        FIELD(n_joined))
 
 /* The reply to Create, Get and List: one group for Create and Get, a page for
  * List. */
@@ -110,113 +154,8 @@ struct groups_reply {
     size_t n_groups;
     struct group_entry *groups; /* in the order of creation */
 };
-
-void
-group_create_request_encode(const struct group_create_request *request,
-                            struct pack *pack);
-enum hoop_status
-group_create_request_decode(struct message_span in,
-                            struct group_create_request *out_request);
-void
-group_create_request_deinit(struct group_create_request *request);
-
-static inline void
-group_create_request_deinit_at(struct group_create_request *at)
-{
-    group_create_request_deinit(at);
-}
-
-void
-group_join_request_encode(const struct group_join_request *request,
-                          struct pack *pack);
-enum hoop_status
-group_join_request_decode(struct message_span in,
-                          struct group_join_request *out_request);
-void
-group_join_request_deinit(struct group_join_request *request);
-
-static inline void
-group_join_request_deinit_at(struct group_join_request *at)
-{
-    group_join_request_deinit(at);
-}
-
-void
-group_join_reply_encode(const struct group_join_reply *reply,
-                        struct pack *pack);
-enum hoop_status
-group_join_reply_decode(struct message_span in,
-                        struct group_join_reply *out_reply);
-
-void
-group_leave_request_encode(const struct group_leave_request *request,
-                           struct pack *pack);
-enum hoop_status
-group_leave_request_decode(struct message_span in,
-                           struct group_leave_request *out_request);
-void
-group_leave_request_deinit(struct group_leave_request *request);
-
-static inline void
-group_leave_request_deinit_at(struct group_leave_request *at)
-{
-    group_leave_request_deinit(at);
-}
-
-void
-group_agree_request_encode(const struct group_agree_request *request,
-                           struct pack *pack);
-enum hoop_status
-group_agree_request_decode(struct message_span in,
-                           struct group_agree_request *out_request);
-
-void
-group_agree_reply_encode(const struct group_agree_reply *reply,
-                         struct pack *pack);
-enum hoop_status
-group_agree_reply_decode(struct message_span in,
-                         struct group_agree_reply *out_reply);
-void
-group_agree_reply_deinit(struct group_agree_reply *reply);
-
-static inline void
-group_agree_reply_deinit_at(struct group_agree_reply *at)
-{
-    group_agree_reply_deinit(at);
-}
-
-void
-group_awaited_request_encode(const struct group_awaited_request *request,
-                             struct pack *pack);
-enum hoop_status
-group_awaited_request_decode(struct message_span in,
-                             struct group_awaited_request *out_request);
-
-void
-group_awaited_reply_encode(const struct group_awaited_reply *reply,
-                           struct pack *pack);
-enum hoop_status
-group_awaited_reply_decode(struct message_span in,
-                           struct group_awaited_reply *out_reply);
-
-void
-group_key_request_encode(const struct group_key_request *request,
-                         struct pack *pack);
-enum hoop_status
-group_key_request_decode(struct message_span in,
-                         struct group_key_request *out_request);
-
-void
-groups_reply_encode(const struct groups_reply *reply, struct pack *pack);
-enum hoop_status
-groups_reply_decode(struct message_span in, struct groups_reply *out_reply);
-void
-groups_reply_deinit(struct groups_reply *reply);
-
-static inline void
-groups_reply_deinit_at(struct groups_reply *at)
-{
-    groups_reply_deinit(at);
-}
+MESSAGE(groups_reply,
+        FIELD(n_more),
+        FIELD_STRUCTS(groups, n_groups, group_entry, LIMIT_LIST_PAGE_ENTRIES))
 
 #endif

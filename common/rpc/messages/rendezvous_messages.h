@@ -17,8 +17,6 @@
 #include "rpc/messages/message.h"
 #include "rpc/messages/status_messages.h"
 
-struct pack;
-
 enum {
     RENDEZVOUS_PROTOCOL = 1, /* version that both sides must have */
 };
@@ -58,6 +56,33 @@ struct join_request {
                               none */
     uint32_t rank_use;   /* enum join_rank_use */
 };
+/* The fields that concern a job that has formed. */
+MESSAGE_PART(join_request_formed,
+             join_request,
+             FIELD(ended_epoch),
+             FIELD_BIN(ended, LIMIT_RANKS),
+             OPTIONAL(3),
+             FIELD(root),
+             FIELD(membership),
+             FIELD(rank_use))
+MESSAGE(join_request,
+        FIELD(incarnation),
+        FIELD(protocol),
+        FIELD(rank),
+        FIELD(world_size),
+        FIELD(size_min),
+        FIELD(settle_ms),
+        FIELD(deadline_ms),
+        FIELD(pid),
+        FIELD(host),
+        FIELD(host_id),
+        FIELD(address),
+        OPTIONAL(1),
+        FIELD(least_accepted_rank),
+        OPTIONAL(1),
+        FIELD(pid_namespace_id),
+        OPTIONAL(1),
+        FIELD_PART(join_request_formed))
 
 /* How much a worker that joins a job that has formed insists on rank. */
 enum join_rank_use {
@@ -74,6 +99,15 @@ struct roster_member {
     char address[LIMIT_ADDRESS];
     uint64_t pid_namespace_id; /* as in its join */
 };
+MESSAGE(roster_member,
+        FIELD(rank),
+        FIELD(pid),
+        FIELD(incarnation),
+        FIELD(host),
+        FIELD(host_id),
+        FIELD(address),
+        OPTIONAL(1),
+        FIELD(pid_namespace_id))
 
 struct join_reply {
     uint64_t epoch;    /* of the world */
@@ -89,16 +123,32 @@ struct join_reply {
     struct roster_member *roster; /* in the order of ranks */
     char job[LIMIT_NAME]; /* the job name that further requests must use; "":
                              as in the join */
-    /* When encoding: the roster as packed by join_roster_encode(). When
-     * decoded: empty. */
+    /* When encoding: the roster as encoded once for all members, by
+     * message_encode_list(). When decoded: empty. */
     struct message_span packed_roster;
 };
+MESSAGE(join_reply,
+        FIELD(epoch),
+        FIELD(revision),
+        FIELD(world),
+        FIELD(seed),
+        FIELD(rank),
+        FIELD(size),
+        FIELD(lease_ms),
+        FIELD_STRUCTS_PACKED(roster,
+                             n_members,
+                             packed_roster,
+                             roster_member,
+                             LIMIT_RANKS),
+        OPTIONAL(1),
+        FIELD(job))
 
 /* Leave: the member that leaves. The reply has no body. */
 struct member_request {
     uint64_t epoch; /* epoch of the world, from the reply to the join */
     uint64_t incarnation;
 };
+MESSAGE(member_request, FIELD(epoch), FIELD(incarnation))
 
 /* Renew. It may carry answers: which ranks the member hears, and which call it
  * is in. */
@@ -112,6 +162,15 @@ struct renew_request {
     uint64_t activity_query; /* from a watch_reply; 0: no query is answered */
     struct rank_activity activity; /* the answer to the query */
 };
+MESSAGE(renew_request,
+        FIELD(member.epoch),
+        FIELD(member.incarnation),
+        OPTIONAL(2),
+        FIELD(question),
+        FIELD_BIN(views, LIMIT_RANKS),
+        OPTIONAL(2),
+        FIELD(activity_query),
+        FIELD_STRUCT(activity, rank_activity))
 
 /* The reply to Renew and Report. */
 struct lease_reply {
@@ -119,6 +178,7 @@ struct lease_reply {
     uint64_t revision; /* if larger than the last one seen, a watch has news */
     uint32_t lease_ms;
 };
+MESSAGE(lease_reply, FIELD(membership_epoch), FIELD(revision), FIELD(lease_ms))
 
 /* Report: a member reports that another one is lost, or that it does not hear
  * it. The first failure notice about a member is final. */
@@ -132,6 +192,15 @@ struct report_request {
     uint32_t slack_ms;         /* extra time for the others' answers that the
                                   reporter's network needs */
 };
+MESSAGE(report_request,
+        FIELD(reporter.epoch),
+        FIELD(reporter.incarnation),
+        FIELD(rank),
+        FIELD(incarnation),
+        FIELD(reason),
+        OPTIONAL(2),
+        FIELD(evidence),
+        FIELD(slack_ms))
 
 /* Watch: a long poll, answered when there are changes after since. */
 struct watch_request {
@@ -141,6 +210,14 @@ struct watch_request {
                                 WATCH_NO_QUESTION */
     uint64_t activity_query; /* the last query seen, in the same form */
 };
+/* What is missing is WATCH_NO_QUESTION. */
+MESSAGE(watch_request,
+        FIELD(epoch),
+        FIELD(since),
+        OPTIONAL(1),
+        FIELD_OR(question, UINT64_MAX),
+        OPTIONAL(1),
+        FIELD_OR(activity_query, UINT64_MAX))
 
 /* A question or query with this value: the watcher answers none. */
 static const uint64_t WATCH_NO_QUESTION = UINT64_MAX;
@@ -165,6 +242,18 @@ struct watch_event {
     uint32_t evidence; /* EVIDENCE_GIVEN_UP if the member reported its own
                           failure */
 };
+MESSAGE(watch_event,
+        FIELD(kind),
+        FIELD(rank),
+        FIELD(revision),
+        FIELD(membership_epoch),
+        FIELD(incarnation),
+        FIELD(age_ms),
+        FIELD(pid),
+        FIELD(host),
+        FIELD(reason),
+        OPTIONAL(1),
+        FIELD(evidence))
 
 /* Has no events at the deadline of the call: ask again. */
 struct watch_reply {
@@ -177,68 +266,13 @@ struct watch_reply {
     uint64_t activity_query; /* open query: which call is each rank in?
                                 Answered with Renew; 0: none */
 };
-
-void
-join_request_encode(const struct join_request *request, struct pack *pack);
-/* Encode the part of a join_reply that is the same for all members. */
-void
-join_roster_encode(const struct roster_member *roster,
-                   size_t n_members,
-                   struct pack *pack);
-enum hoop_status
-join_request_decode(struct message_span in, struct join_request *out_request);
-
-void
-join_reply_encode(const struct join_reply *reply, struct pack *pack);
-enum hoop_status
-join_reply_decode(struct message_span in, struct join_reply *out_reply);
-void
-join_reply_deinit(struct join_reply *reply);
-
-static inline void
-join_reply_deinit_at(struct join_reply *at)
-{
-    join_reply_deinit(at);
-}
-
-void
-member_request_encode(const struct member_request *request, struct pack *pack);
-enum hoop_status
-member_request_decode(struct message_span in,
-                      struct member_request *out_request);
-
-void
-renew_request_encode(const struct renew_request *request, struct pack *pack);
-enum hoop_status
-renew_request_decode(struct message_span in, struct renew_request *out_request);
-
-void
-lease_reply_encode(const struct lease_reply *reply, struct pack *pack);
-enum hoop_status
-lease_reply_decode(struct message_span in, struct lease_reply *out_reply);
-
-void
-report_request_encode(const struct report_request *request, struct pack *pack);
-enum hoop_status
-report_request_decode(struct message_span in,
-                      struct report_request *out_request);
-
-void
-watch_request_encode(const struct watch_request *request, struct pack *pack);
-enum hoop_status
-watch_request_decode(struct message_span in, struct watch_request *out_request);
-
-void
-watch_reply_encode(const struct watch_reply *reply, struct pack *pack);
-enum hoop_status
-watch_reply_decode(struct message_span in, struct watch_reply *out_reply);
-void
-watch_reply_deinit(struct watch_reply *reply);
-
-static inline void
-watch_reply_deinit_at(struct watch_reply *at)
-{
-    watch_reply_deinit(at);
-}
+MESSAGE(watch_reply,
+        FIELD(epoch),
+        FIELD(revision),
+        FIELD_STRUCTS(events, n_events, watch_event, LIMIT_LIST_PAGE_ENTRIES),
+        OPTIONAL(1),
+        FIELD(question),
+        OPTIONAL(1),
+        FIELD(activity_query))
 
 #endif

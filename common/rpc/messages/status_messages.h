@@ -16,9 +16,6 @@
 #include "base/limits.h"
 #include "rpc/messages/message.h"
 
-struct pack;
-struct unpack;
-
 /* The numbers are those of gRPC. */
 enum health_serving {
     HEALTH_UNKNOWN = 0,
@@ -31,10 +28,12 @@ enum health_serving {
 struct health_request {
     char service[LIMIT_NAME];
 };
+MESSAGE(health_request, FIELD(service))
 
 struct health_reply {
     uint32_t serving; /* enum health_serving */
 };
+MESSAGE(health_reply, FIELD(serving))
 
 struct job_summary {
     char name[LIMIT_NAME];
@@ -48,6 +47,15 @@ struct job_summary {
     uint64_t age_ms; /* time since the job's first join; ended: time since
                         its end */
 };
+MESSAGE(job_summary,
+        FIELD(name),
+        FIELD(state),
+        FIELD(epoch),
+        FIELD(size),
+        FIELD(n_members),
+        FIELD(n_lost),
+        FIELD(n_left),
+        FIELD(age_ms))
 
 /* Jobs: the request has no body. */
 struct jobs_reply {
@@ -59,6 +67,13 @@ struct jobs_reply {
     uint64_t clock_ms;        /* the coordinator's clock, since 1970; 0: not
                               sent */
 };
+MESSAGE(jobs_reply,
+        FIELD(version),
+        FIELD(uptime_ms),
+        FIELD(serving),
+        FIELD_STRUCTS(jobs, n_jobs, job_summary, LIMIT_JOBS + LIMIT_ENDED_JOBS),
+        OPTIONAL(1),
+        FIELD(clock_ms))
 
 struct job_member {
     uint32_t rank; /* RENDEZVOUS_RANK_ANY: not assigned yet */
@@ -75,6 +90,20 @@ struct job_member {
      * none, or an older coordinator. */
     uint64_t given_up_revision;
 };
+MESSAGE(job_member,
+        FIELD(rank),
+        FIELD(pid),
+        FIELD(incarnation),
+        FIELD(host),
+        FIELD(address),
+        FIELD(state),
+        FIELD(lease_left_ms),
+        OPTIONAL(1),
+        FIELD(pid_namespace_id),
+        OPTIONAL(1),
+        FIELD(reason),
+        OPTIONAL(1),
+        FIELD(given_up_revision))
 
 /* Which call a rank is in, as the rank reports it. */
 struct rank_activity {
@@ -92,17 +121,21 @@ struct rank_activity {
     uint64_t age_ms;  /* time since the call began */
     uint32_t n_calls; /* calls that wait, including this one */
 };
-
-void
-rank_activity_encode(const struct rank_activity *activity, struct pack *pack);
-void
-rank_activity_read(struct unpack *unpack, struct rank_activity *activity);
+MESSAGE(rank_activity,
+        FIELD(silence),
+        FIELD(call),
+        FIELD(communicator),
+        FIELD(waits_for),
+        FIELD(number),
+        FIELD(age_ms),
+        FIELD(n_calls))
 
 /* Job and Members: the job is in the metadata. The body may be missing. */
 struct job_request {
     uint32_t is_brief; /* nonzero: the reply has no members */
     uint32_t asks;     /* nonzero: ask all ranks which call they are in */
 };
+MESSAGE(job_request, OPTIONAL(1), FIELD(is_brief), OPTIONAL(1), FIELD(asks))
 
 struct job_reply {
     struct job_summary line;
@@ -122,47 +155,21 @@ struct job_reply {
     /* [n_members]; NULL: the ranks were not asked. */
     struct rank_activity *activities;
 };
-
-void
-health_request_encode(const struct health_request *request, struct pack *pack);
-enum hoop_status
-health_request_decode(struct message_span in,
-                      struct health_request *out_request);
-
-void
-health_reply_encode(const struct health_reply *reply, struct pack *pack);
-enum hoop_status
-health_reply_decode(struct message_span in, struct health_reply *out_reply);
-
-void
-jobs_reply_encode(const struct jobs_reply *reply, struct pack *pack);
-enum hoop_status
-jobs_reply_decode(struct message_span in, struct jobs_reply *out_reply);
-void
-jobs_reply_deinit(struct jobs_reply *reply);
-
-static inline void
-jobs_reply_deinit_at(struct jobs_reply *at)
-{
-    jobs_reply_deinit(at);
-}
-
-void
-job_request_encode(const struct job_request *request, struct pack *pack);
-enum hoop_status
-job_request_decode(struct message_span in, struct job_request *out_request);
-
-void
-job_reply_encode(const struct job_reply *reply, struct pack *pack);
-enum hoop_status
-job_reply_decode(struct message_span in, struct job_reply *out_reply);
-void
-job_reply_deinit(struct job_reply *reply);
-
-static inline void
-job_reply_deinit_at(struct job_reply *at)
-{
-    job_reply_deinit(at);
-}
+MESSAGE(
+    job_reply,
+    FIELD_STRUCT(line, job_summary),
+    FIELD(membership_epoch),
+    FIELD(revision),
+    FIELD(n_groups),
+    FIELD(n_keys),
+    FIELD(n_store_bytes),
+    FIELD(n_waiters),
+    FIELD_STRUCTS(members, n_members, job_member, LIMIT_RANKS),
+    OPTIONAL(3),
+    FIELD(size_min),
+    FIELD(missing),
+    FIELD(hosts),
+    OPTIONAL(1),
+    FIELD_STRUCTS_PARALLEL(activities, n_members, rank_activity, LIMIT_RANKS))
 
 #endif

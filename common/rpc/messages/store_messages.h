@@ -17,13 +17,15 @@
 #include "base/limits.h"
 #include "rpc/messages/message.h"
 
-struct pack;
-
 struct store_set_request {
     char key[LIMIT_STORE_KEY + 1];
     struct message_span value;
     uint64_t ttl_ms; /* lifetime of the key; 0: unlimited */
 };
+MESSAGE(store_set_request,
+        FIELD(key),
+        FIELD_BIN(value, LIMIT_STORE_VALUE),
+        FIELD(ttl_ms))
 
 /* Values are int64 in decimal; a missing key counts as 0. */
 struct store_add_request {
@@ -31,6 +33,7 @@ struct store_add_request {
     int64_t delta;
     uint64_t ttl_ms; /* 0: unchanged */
 };
+MESSAGE(store_add_request, FIELD(key), FIELD(delta), FIELD(ttl_ms))
 
 struct store_swap_request {
     char key[LIMIT_STORE_KEY + 1];
@@ -40,6 +43,12 @@ struct store_swap_request {
     struct message_span value;
     uint64_t ttl_ms;
 };
+MESSAGE(store_swap_request,
+        FIELD(key),
+        FIELD(expects_absent),
+        FIELD_BIN(expected, LIMIT_STORE_VALUE),
+        FIELD_BIN(value, LIMIT_STORE_VALUE),
+        FIELD(ttl_ms))
 
 /* Get, Wait (until all keys exist) and Delete: 1 to LIMIT_STORE_KEYS_CALL
  * keys. */
@@ -48,6 +57,9 @@ struct store_keys_request {
     const char **keys;
     char *room; /* if decoded: memory of the texts */
 };
+MESSAGE(store_keys_request,
+        ROOM(room),
+        FIELD_VALUES(keys, n_keys, LIMIT_STORE_KEYS_CALL))
 
 struct store_list_request {
     char prefix[LIMIT_STORE_KEY + 1];
@@ -55,6 +67,7 @@ struct store_list_request {
                                         the first */
     uint32_t n_max;                  /* keys per page; 0: as many as allowed */
 };
+MESSAGE(store_list_request, FIELD(prefix), FIELD(after), FIELD(n_max))
 
 /* A long poll, answered when a key changes after since. */
 struct store_watch_request {
@@ -62,6 +75,7 @@ struct store_watch_request {
     bool is_whole; /* prefix is the whole key */
     uint64_t since;
 };
+MESSAGE(store_watch_request, FIELD(prefix), FIELD(is_whole), FIELD(since))
 
 struct store_entry {
     const char *key;
@@ -69,6 +83,11 @@ struct store_entry {
     uint64_t revision;         /* of its last change */
     struct message_span value; /* List: empty */
 };
+MESSAGE(store_entry,
+        FIELD(key),
+        FIELD(is_found),
+        FIELD(revision),
+        FIELD_BIN(value, LIMIT_STORE_VALUE))
 
 /*
  * The reply to all requests but Watch. Which fields are set:
@@ -91,6 +110,13 @@ struct store_reply {
     struct store_entry *entries;
     char *room; /* if decoded: memory of the texts */
 };
+MESSAGE(store_reply,
+        ROOM(room),
+        FIELD(revision),
+        FIELD(is_applied),
+        FIELD(counter),
+        FIELD(n_more),
+        FIELD_STRUCTS(entries, n_entries, store_entry, LIMIT_STORE_KEYS_CALL))
 
 enum store_event_kind {
     STORE_EVENT_SET = 1,
@@ -103,6 +129,7 @@ struct store_event {
     uint64_t revision;
     const char *key; /* no value is sent: get it, it may be newer already */
 };
+MESSAGE(store_event, FIELD(kind), FIELD(revision), FIELD(key))
 
 /*
  * Has no events at the deadline of the call: ask again. If the revision is no
@@ -115,83 +142,9 @@ struct store_watch_reply {
     struct store_event *events; /* oldest first */
     char *room;                 /* if decoded: memory of the texts */
 };
-
-void
-store_set_request_encode(const struct store_set_request *request,
-                         struct pack *pack);
-enum hoop_status
-store_set_request_decode(struct message_span in,
-                         struct store_set_request *out_request);
-
-void
-store_add_request_encode(const struct store_add_request *request,
-                         struct pack *pack);
-enum hoop_status
-store_add_request_decode(struct message_span in,
-                         struct store_add_request *out_request);
-
-void
-store_swap_request_encode(const struct store_swap_request *request,
-                          struct pack *pack);
-enum hoop_status
-store_swap_request_decode(struct message_span in,
-                          struct store_swap_request *out_request);
-
-void
-store_keys_request_encode(const struct store_keys_request *request,
-                          struct pack *pack);
-enum hoop_status
-store_keys_request_decode(struct message_span in,
-                          struct store_keys_request *out_request);
-void
-store_keys_request_deinit(struct store_keys_request *request);
-
-static inline void
-store_keys_request_deinit_at(struct store_keys_request *at)
-{
-    store_keys_request_deinit(at);
-}
-
-void
-store_list_request_encode(const struct store_list_request *request,
-                          struct pack *pack);
-enum hoop_status
-store_list_request_decode(struct message_span in,
-                          struct store_list_request *out_request);
-
-void
-store_watch_request_encode(const struct store_watch_request *request,
-                           struct pack *pack);
-enum hoop_status
-store_watch_request_decode(struct message_span in,
-                           struct store_watch_request *out_request);
-
-void
-store_reply_encode(const struct store_reply *reply, struct pack *pack);
-enum hoop_status
-store_reply_decode(struct message_span in, struct store_reply *out_reply);
-void
-store_reply_deinit(struct store_reply *reply);
-
-static inline void
-store_reply_deinit_at(struct store_reply *at)
-{
-    store_reply_deinit(at);
-}
-
-void
-store_watch_reply_encode(const struct store_watch_reply *reply,
-                         struct pack *pack);
-enum hoop_status
-store_watch_reply_decode(struct message_span in,
-                         struct store_watch_reply *out_reply);
-void
-store_watch_reply_deinit(struct store_watch_reply *reply);
-
-static inline void
-store_watch_reply_deinit_at(struct store_watch_reply *at)
-{
-    store_watch_reply_deinit(at);
-}
+MESSAGE(store_watch_reply,
+        ROOM(room),
+        FIELD(revision),
+        FIELD_STRUCTS(events, n_events, store_event, LIMIT_LIST_PAGE_ENTRIES))
 
 #endif

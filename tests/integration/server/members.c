@@ -23,8 +23,8 @@
 #include "check.h"
 #include "integration/daemon.h"
 #include "net/loop.h"
-#include "rpc/envelope.h"
 #include "rpc/messages/rendezvous_messages.h"
+#include "rpc/method.h"
 #include "rpc/rpc_client.h"
 #include "wire/pack.h"
 

@@ -258,9 +258,9 @@ static void
 every_method_that_is_the_cores_has_a_reader(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < method_count(); i++) {
+    for (size_t i = 0; i < METHOD_COUNT; i++) {
         CLEANUP(fixture_deinit) struct fixture fixture;
-        const enum method_id id = method_by_index(i)->id;
+        const enum method_id id = method_by_id((enum method_id)i)->id;
 
         fixture_init(&fixture);
         const enum hoop_status status = decoded_request_to_event(
@@ -283,15 +283,18 @@ what_has_to_be_kept_is_said_of_each_method(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < method_count(); i++) {
+    for (size_t i = 0; i < METHOD_COUNT; i++) {
         bool expected = false;
 
         for (size_t j = 0; j < COUNT_OF(adding); j++)
-            expected = expected || adding[j] == method_by_index(i)->id;
-        assert_int_equal(decoded_request_is_storing(method_by_index(i)->id),
-                         expected);
+            expected =
+                expected || adding[j] == method_by_id((enum method_id)i)->id;
+        assert_int_equal(
+            decoded_request_is_storing(method_by_id((enum method_id)i)->id),
+            expected);
         if (expected)
-            assert_int_not_equal(method_by_index(i)->effect, METHOD_READS);
+            assert_int_not_equal(method_by_id((enum method_id)i)->effect,
+                                 METHOD_READS);
     }
 }
 

@@ -14,12 +14,9 @@
 #include "rpc/messages/message.h"
 #include "wire/pack.h"
 
-typedef enum hoop_status
-body_again_fn(struct message_span in, struct pack *pack);
-
 struct body {
     const char *name;
-    body_again_fn *again;
+    message_descriptor_fn *descriptor;
 };
 
 extern const struct body bodies[];
@@ -28,6 +25,10 @@ extern const size_t n_bodies;
 /* NULL when there is none. */
 const struct body *
 body_find(const char *name);
+
+/* Decode it, and encode what came out. */
+enum hoop_status
+body_again(const struct body *body, struct message_span in, struct pack *pack);
 
 /*
  * What pack holds is such a body: decoded and encoded again it is the same;

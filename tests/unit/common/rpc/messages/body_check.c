@@ -11,7 +11,7 @@ static enum hoop_status
 again(const struct body *body, struct message_span in, struct pack *pack)
 {
     pack_init(pack, LIMIT_RPC_MESSAGE);
-    return body->again(in, pack);
+    return body_again(body, in, pack);
 }
 
 static void

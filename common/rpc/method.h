@@ -1,0 +1,152 @@
+/*
+ * rpc/method.h - the methods of the coordinator, one row each
+ *
+ * The numbers, names, kinds, roles and bodies of the methods follow from this
+ * list; a test compares it with docs/rpc.md, whose order it has.
+ */
+
+#ifndef RPC_METHOD_H
+#define RPC_METHOD_H
+
+#include <stddef.h>
+
+#include "base/role.h"
+#include "rpc/messages/auth_messages.h"
+#include "rpc/messages/group_messages.h"
+#include "rpc/messages/message.h"
+#include "rpc/messages/rendezvous_messages.h"
+#include "rpc/messages/status_messages.h"
+#include "rpc/messages/store_messages.h"
+
+/* The descriptor of a body that is not there. */
+static inline const struct message_descriptor *
+empty_body_descriptor(void)
+{
+    return NULL;
+}
+
+/* X(number, name, effect, answer, the least privileged role that may call it,
+ *   body of the request, body of the reply, one line that describes it) */
+#define METHODS(X)                                                             \
+    X(METHOD_RENDEZVOUS_JOIN, "hoop.v1.Rendezvous/Join", METHOD_REPEATS,       \
+      METHOD_LONG_POLL, ROLE_WORKER, join_request, join_reply,                 \
+      "become a member; answered when the world has formed")                   \
+    X(METHOD_RENDEZVOUS_LEAVE, "hoop.v1.Rendezvous/Leave", METHOD_CHANGES,     \
+      METHOD_AT_ONCE, ROLE_WORKER, member_request, empty_body,                 \
+      "leave the job in good order")                                           \
+    X(METHOD_RENDEZVOUS_RENEW, "hoop.v1.Rendezvous/Renew", METHOD_REPEATS,     \
+      METHOD_AT_ONCE, ROLE_WORKER, renew_request, lease_reply,                 \
+      "renew the lease, and say whom one hears when all are asked")            \
+    X(METHOD_RENDEZVOUS_REPORT, "hoop.v1.Rendezvous/Report", METHOD_REPEATS,   \
+      METHOD_AT_ONCE, ROLE_WORKER, report_request, lease_reply,                \
+      "report a member as lost, another or, where it cannot go on, "           \
+      "itself; or complain that one is not heard")                             \
+    X(METHOD_RENDEZVOUS_WATCH, "hoop.v1.Rendezvous/Watch", METHOD_READS,       \
+      METHOD_LONG_POLL, ROLE_OPERATOR, watch_request, watch_reply,             \
+      "changes of the membership after a revision")                            \
+    X(METHOD_RENDEZVOUS_MEMBERS, "hoop.v1.Rendezvous/Members", METHOD_READS,   \
+      METHOD_LONG_POLL, ROLE_OPERATOR, job_request, job_reply,                 \
+      "the members of the job")                                                \
+    X(METHOD_STORE_SET, "hoop.v1.Store/Set", METHOD_CHANGES, METHOD_AT_ONCE,   \
+      ROLE_WORKER, store_set_request, store_reply, "write a value")            \
+    X(METHOD_STORE_GET, "hoop.v1.Store/Get", METHOD_READS, METHOD_AT_ONCE,     \
+      ROLE_WORKER, store_keys_request, store_reply, "read a value")            \
+    X(METHOD_STORE_WAIT, "hoop.v1.Store/Wait", METHOD_READS, METHOD_LONG_POLL, \
+      ROLE_WORKER, store_keys_request, store_reply,                            \
+      "read values as soon as all their keys exist")                           \
+    X(METHOD_STORE_ADD, "hoop.v1.Store/Add", METHOD_CHANGES, METHOD_AT_ONCE,   \
+      ROLE_WORKER, store_add_request, store_reply, "add to a counter")         \
+    X(METHOD_STORE_COMPARE_SET, "hoop.v1.Store/CompareSet", METHOD_CHANGES,    \
+      METHOD_AT_ONCE, ROLE_WORKER, store_swap_request, store_reply,            \
+      "write a value if the present one is as expected")                       \
+    X(METHOD_STORE_DELETE, "hoop.v1.Store/Delete", METHOD_CHANGES,             \
+      METHOD_AT_ONCE, ROLE_WORKER, store_keys_request, store_reply,            \
+      "delete keys")                                                           \
+    X(METHOD_STORE_MULTI_GET, "hoop.v1.Store/MultiGet", METHOD_READS,          \
+      METHOD_AT_ONCE, ROLE_WORKER, store_keys_request, store_reply,            \
+      "read several values at one moment")                                     \
+    X(METHOD_STORE_LIST, "hoop.v1.Store/List", METHOD_READS, METHOD_AT_ONCE,   \
+      ROLE_WORKER, store_list_request, store_reply,                            \
+      "a page of the keys with a prefix")                                      \
+    X(METHOD_STORE_WATCH, "hoop.v1.Store/Watch", METHOD_READS,                 \
+      METHOD_LONG_POLL, ROLE_WORKER, store_watch_request, store_watch_reply,   \
+      "changes of keys with a prefix after a revision")                        \
+    X(METHOD_GROUPS_CREATE, "hoop.v1.Groups/Create", METHOD_REPEATS,           \
+      METHOD_AT_ONCE, ROLE_WORKER, group_create_request, groups_reply,         \
+      "name an ordered set of ranks")                                          \
+    X(METHOD_GROUPS_GET, "hoop.v1.Groups/Get", METHOD_READS, METHOD_AT_ONCE,   \
+      ROLE_OPERATOR, group_key_request, groups_reply, "the ranks of a group")  \
+    X(METHOD_GROUPS_LIST, "hoop.v1.Groups/List", METHOD_READS, METHOD_AT_ONCE, \
+      ROLE_OPERATOR, group_key_request, groups_reply, "the groups of the job") \
+    X(METHOD_GROUPS_JOIN, "hoop.v1.Groups/Join", METHOD_REPEATS,               \
+      METHOD_LONG_POLL, ROLE_WORKER, group_join_request, group_join_reply,     \
+      "form a communicator; answered when all have joined")                    \
+    X(METHOD_GROUPS_LEAVE, "hoop.v1.Groups/Leave", METHOD_REPEATS,             \
+      METHOD_AT_ONCE, ROLE_WORKER, group_leave_request, empty_body,            \
+      "leave communicators that were joined")                                  \
+    X(METHOD_GROUPS_AGREE, "hoop.v1.Groups/Agree", METHOD_REPEATS,             \
+      METHOD_LONG_POLL, ROLE_WORKER, group_agree_request, group_agree_reply,   \
+      "what the survivors of a communicator agree on")                         \
+    X(METHOD_GROUPS_AWAITED, "hoop.v1.Groups/Awaited", METHOD_READS,           \
+      METHOD_AT_ONCE, ROLE_WORKER, group_awaited_request, group_awaited_reply, \
+      "whom a join or an agreement of the member waits for")                   \
+    X(METHOD_HEALTH_CHECK, "hoop.v1.Health/Check", METHOD_READS,               \
+      METHOD_AT_ONCE, ROLE_ANYBODY, health_request, health_reply,              \
+      "SERVING or NOT_SERVING")                                                \
+    X(METHOD_STATUS_JOBS, "hoop.v1.Status/Jobs", METHOD_READS, METHOD_AT_ONCE, \
+      ROLE_METRICS, empty_body, jobs_reply, "all jobs of the coordinator")     \
+    X(METHOD_STATUS_JOB, "hoop.v1.Status/Job", METHOD_READS, METHOD_LONG_POLL, \
+      ROLE_OPERATOR, job_request, job_reply,                                   \
+      "one job: its members, epoch and store, at once; what its ranks are "    \
+      "in, within a second")                                                   \
+    X(METHOD_AUTH_CHALLENGE, "hoop.v1.Auth/Challenge", METHOD_REPEATS,         \
+      METHOD_AT_ONCE, ROLE_ANYBODY, auth_challenge_request,                    \
+      auth_challenge_reply,                                                    \
+      "begin to prove a token; answered with the coordinator's proof")         \
+    X(METHOD_AUTH_PROVE, "hoop.v1.Auth/Prove", METHOD_REPEATS, METHOD_AT_ONCE, \
+      ROLE_ANYBODY, auth_prove_request, empty_body,                            \
+      "prove the token, for all requests of the connection")
+
+#define METHOD_NUMBER(number, name, effect, answer, role, request, reply,      \
+                      text)                                                    \
+    number,
+enum method_id {
+    METHODS(METHOD_NUMBER) METHOD_COUNT
+};
+
+/* What happens if a request arrives twice because the client has sent it
+ * again. */
+enum method_effect {
+    METHOD_READS,   /* it changes nothing and is answered again */
+    METHOD_REPEATS, /* it changes something, but applying it twice does no
+                       harm */
+    METHOD_CHANGES, /* it is applied once; the first reply is kept and sent
+                       again */
+};
+
+enum method_answer {
+    METHOD_AT_ONCE,
+    METHOD_LONG_POLL, /* may be parked until the request's deadline */
+};
+
+struct method {
+    enum method_id id;
+    const char *name; /* "hoop.v1.<Service>/<Method>" */
+    enum method_effect effect;
+    enum method_answer answer;
+    enum role role; /* the least privileged role that may call it */
+    message_descriptor_fn *request; /* of the bodies */
+    message_descriptor_fn *reply;
+    const char *description; /* one line */
+};
+
+/* Find a method by its name of n_name bytes, which need no final 0. NULL: there
+ * is no such method. */
+const struct method *
+method_find(const char *name, size_t n_name);
+
+/* Return the method's row; never NULL. */
+const struct method *
+method_by_id(enum method_id id);
+
+#endif
