@@ -62,7 +62,7 @@ failure_text_broadcast(struct agree_status *agree_status,
                        const char *mine)
 {
     const enum hoop_status failure =
-        (enum hoop_status)agree_status->reports[rank].status;
+        status_from_peer(agree_status->reports[rank].status);
     char text[LIMIT_ERROR_TEXT] = "";
 
     snprintf(text, sizeof(text), "%s", mine);

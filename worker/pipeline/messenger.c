@@ -2,6 +2,7 @@
 
 #include "pipeline/messenger.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "api/tags.h"
@@ -79,6 +80,18 @@ abort_message_pack(const struct abort_message *abort_message,
     };
 }
 
+/* Says in the text that the sender gave another status. */
+static void
+abort_message_add_status(struct abort_message *abort_message, uint32_t status)
+{
+    char text[LIMIT_ABORT_MESSAGE_TEXT];
+
+    memcpy(text, abort_message->text, sizeof(text));
+    snprintf(abort_message->text, sizeof(abort_message->text),
+             "another stage failed with status %u, which does not exist: %.*s",
+             status, LIMIT_ABORT_MESSAGE_TEXT - 80, text);
+}
+
 bool
 abort_message_unpack(const struct hoop_tensor *tensor,
                      struct abort_message *out_abort_message)
@@ -97,10 +110,11 @@ abort_message_unpack(const struct hoop_tensor *tensor,
         status |= (uint32_t)*at++ << (8 * i);
     /* The bytes come from another process: ensure that the status is a failure
      * and that the text is terminated. */
-    out_abort_message->status =
-        status == HOOP_OK ? HOOP_E_UNKNOWN : (enum hoop_status)status;
+    out_abort_message->status = status_from_peer(status);
     memcpy(out_abort_message->text, at, LIMIT_ABORT_MESSAGE_TEXT);
     out_abort_message->text[LIMIT_ABORT_MESSAGE_TEXT - 1] = '\0';
+    if (status != HOOP_OK && status != (uint32_t)out_abort_message->status)
+        abort_message_add_status(out_abort_message, status);
     return true;
 }
 
