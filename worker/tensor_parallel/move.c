@@ -564,10 +564,10 @@ move_run_checked(const struct move_call *call, hoop_op_t **out_op)
 }
 
 static enum hoop_status
-move(const struct move_call *call, hoop_op_t **out_op)
+move(struct move_call call, hoop_op_t **out_op)
 {
     bool is_member;
-    enum hoop_status status = comm_call_begin(call->comm, &is_member);
+    enum hoop_status status = comm_call_begin(call.comm, &is_member);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -575,24 +575,23 @@ move(const struct move_call *call, hoop_op_t **out_op)
         op_return_completed(out_op);
         return HOOP_OK;
     }
-    status = operand_check(call->tensor, "the tensor");
+    status = operand_check(call.tensor, "the tensor");
     if (status != HOOP_OK)
         return error_pass(status);
     /* tensor may be *out, which changes. */
-    const struct hoop_tensor tensor = *call->tensor;
-    struct move_call checked = *call;
-    checked.tensor = &tensor;
-    return move_run_checked(&checked, out_op);
+    const struct hoop_tensor tensor = *call.tensor;
+    call.tensor = &tensor;
+    return move_run_checked(&call, out_op);
 }
 
 enum hoop_status
-move_call_run(const struct move_call *call)
+move_call_run(struct move_call call)
 {
     return move(call, NULL);
 }
 
 enum hoop_status
-move_call_start(const struct move_call *call, hoop_op_t **out_op)
+move_call_start(struct move_call call, hoop_op_t **out_op)
 {
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);

@@ -67,20 +67,20 @@ struct move_call {
     enum move move;
     const struct hoop_tensor *tensor;
     struct hoop_tensor *out;
+    hoop_comm_t *comm;
     const size_t *sizes; /* rows of each rank, or to each; NULL: equal */
     const size_t
         *coming; /* PART_CHANGE_ALL_TO_ALL: rows from each; NULL: equal */
     hoop_scratch_t *scratch;
-    hoop_comm_t *comm;
 };
 
 /* Perform a move: move_call_run() waits until it has ended, move_call_start()
  * returns an operation that the caller waits for.
  * Handle: as in hoop/tensor_parallel.h. */
 enum hoop_status
-move_call_run(const struct move_call *call);
+move_call_run(struct move_call call);
 enum hoop_status
-move_call_start(const struct move_call *call, hoop_op_t **out_op);
+move_call_start(struct move_call call, hoop_op_t **out_op);
 
 /*
  * From the shape of this rank's tensor and the lists of rows it computes the
