@@ -12,24 +12,56 @@
 #include "api/tags.h"
 #include "pipeline/p2p_communicator.h"
 
-/* Check that a tensor can be sent, or received into. Error texts call it name.
- * Nothing is changed.
+/* What travels in one direction. */
+struct p2p_tensor {
+    const struct hoop_tensor *tensor; /* sent or expected; NULL: nothing */
+    struct hoop_tensor *received;     /* NULL: not wanted, or sent */
+};
+
+/* By enum hoop_p2p_direction. */
+struct p2p_tensors {
+    struct p2p_tensor at[NEIGHBOUR_N_DIRECTIONS];
+};
+
+/* Checks that a tensor can be received into. Error texts call it name. Nothing
+ * is changed.
  * Handle: HOOP_E_INVALID. */
 enum hoop_status
-p2p_exchange_check_send(const struct hoop_tensor *tensor, const char *name);
-enum hoop_status
 p2p_exchange_check_receive(const struct hoop_p2p *p2p,
-                           const struct hoop_tensor *tensor,
-                           const struct hoop_tensor *received,
+                           const struct p2p_tensor *expected,
                            const char *name);
 
-/* Starts the transfers of ops, as element part of their lists, and waits for
- * all. After a failure nothing is handed out, and out_failed has a bit for each
- * direction that failed.
- * Handle: HOOP_E_INVALID, before anything moved. */
+/* How the transfers of one call are posted. */
+struct p2p_posting {
+    struct neighbours neighbours; /* in a communicator of this process */
+    uint32_t rank;                /* decides between even and odd order */
+    enum neighbour_order order;
+    enum tag_library_namespace
+        tags;      /* messages of one part never match another's */
+    uint32_t part; /* wire/frame_tensor.h: of each tensor */
+};
+
+/* Returns the posting of p2p as it was created: one tensor in each
+ * direction. */
+struct p2p_posting
+p2p_posting_default(const struct hoop_p2p *p2p);
+
+/* Starts the transfers and waits for all. After a failure nothing is handed
+ * out, and out_failed has a bit for each direction that failed.
+ * Handle: HOOP_E_INVALID, before anything moved (also: in a pipeline with one
+ * stage, what is sent in a direction of travel is not received). */
+enum hoop_status
+p2p_exchange_run(const struct hoop_p2p *p2p,
+                 const struct p2p_posting *posting,
+                 const struct p2p_tensors *tensors,
+                 unsigned *out_failed);
+
+/* Checks the tensors, applies the settings of p2p and runs the transfers as
+ * element part of their lists.
+ * Handle: as p2p_exchange_run(). */
 enum hoop_status
 p2p_exchange_list_element(const struct hoop_p2p *p2p,
-                          const struct hoop_p2p_ops *ops,
+                          const struct p2p_tensors *tensors,
                           uint32_t part,
                           unsigned *out_failed);
 
@@ -41,44 +73,7 @@ p2p_exchange_list_element(const struct hoop_p2p *p2p,
  * communicator). */
 enum hoop_status
 p2p_exchange_run_or_start(const struct hoop_p2p *p2p,
-                          const struct hoop_p2p_ops *ops,
+                          const struct p2p_tensors *tensors,
                           struct hoop_p2p_requests *out_requests);
-
-/* How the transfers of one call are posted. */
-struct p2p_posting {
-    hoop_comm_t *comm; /* of which this process is a member */
-    uint32_t rank;     /* decides between even and odd order */
-    uint32_t prev;     /* ranks of comm, as next */
-    uint32_t next;
-    enum p2p_order order;
-    enum tag_library_namespace
-        tags;      /* messages of one part never match another's */
-    uint32_t part; /* wire/frame_tensor.h: of each tensor */
-};
-
-/* Returns the posting of p2p as it was created: one tensor in each
- * direction. */
-struct p2p_posting
-p2p_posting_default(const struct hoop_p2p *p2p);
-
-/* Starts the transfers of ops after it has checked them all.
- * Handle: HOOP_E_INVALID. */
-enum hoop_status
-p2p_requests_start(const struct p2p_posting *posting,
-                   const struct hoop_p2p_ops *ops,
-                   struct hoop_p2p_requests *out_requests);
-
-/* Waits for all requests, each until its own deadline. Returns the status and
- * raises the text of the first that failed. out_failed has a bit for each
- * direction that failed. */
-enum hoop_status
-p2p_requests_finish(struct hoop_p2p_requests *requests, unsigned *out_failed);
-
-/* Checks that a blocking call of a pipeline with one stage can end: what is
- * sent in a direction of travel must be received in the same call.
- * Handle: HOOP_E_INVALID. */
-enum hoop_status
-p2p_ops_check_single_stage(const struct hoop_p2p *p2p,
-                           const struct hoop_p2p_ops *ops);
 
 #endif

@@ -14,7 +14,6 @@
 #include "api/tensor_message.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "pipeline/pipe_tag.h"
 #include "pipeline/transfer.h"
 #include "tensor/layout.h"
 #include "tensor/operand.h"
@@ -66,27 +65,18 @@ hoop_pipeline_size(const hoop_pipeline_t *pipeline)
     return hoop_comm_size(hoop_pipeline_comm(pipeline));
 }
 
-/* Returns the stage that follows after distance stages, in a ring. */
-static uint32_t
-pipeline_stage_at_distance(const hoop_pipeline_t *pipeline, uint32_t distance)
-{
-    const uint64_t stage = hoop_pipeline_stage(pipeline);
-    const uint32_t size = hoop_pipeline_size(pipeline);
-
-    return size > 0 ? (uint32_t)((stage + distance) % size) : HOOP_NO_RANK;
-}
-
 uint32_t
 hoop_pipeline_next(const hoop_pipeline_t *pipeline)
 {
-    return pipeline_stage_at_distance(pipeline, 1);
+    return neighbour_rank(HOOP_P2P_SEND_NEXT, hoop_pipeline_stage(pipeline),
+                          hoop_pipeline_size(pipeline));
 }
 
 uint32_t
 hoop_pipeline_prev(const hoop_pipeline_t *pipeline)
 {
-    return pipeline_stage_at_distance(pipeline,
-                                      hoop_pipeline_size(pipeline) - 1);
+    return neighbour_rank(HOOP_P2P_SEND_PREV, hoop_pipeline_stage(pipeline),
+                          hoop_pipeline_size(pipeline));
 }
 
 bool
@@ -138,29 +128,25 @@ enum idle_stage {
 
 struct pipe_exchange_rule {
     enum idle_stage idle_stage;
-    unsigned needs; /* bits of enum transfer_direction */
+    unsigned needs; /* bits of enum hoop_p2p_direction */
 };
 
 enum {
-    TRANSFER_BIT_SEND_PREV = 1 << TRANSFER_SEND_PREV_STAGE,
-    TRANSFER_BIT_RECV_PREV = 1 << TRANSFER_RECV_PREV_STAGE,
-    TRANSFER_BIT_RECV_NEXT = 1 << TRANSFER_RECV_NEXT_STAGE,
-    TRANSFER_BIT_SEND_NEXT = 1 << TRANSFER_SEND_NEXT_STAGE,
+    SEND_PREV = 1 << HOOP_P2P_SEND_PREV,
+    RECV_PREV = 1 << HOOP_P2P_RECV_PREV,
+    RECV_NEXT = 1 << HOOP_P2P_RECV_NEXT,
+    SEND_NEXT = 1 << HOOP_P2P_SEND_NEXT,
 };
 
 static const struct pipe_exchange_rule recv_forward = {IDLE_STAGE_FIRST,
-                                                       TRANSFER_BIT_RECV_PREV};
+                                                       RECV_PREV};
 static const struct pipe_exchange_rule recv_backward = {IDLE_STAGE_LAST,
-                                                        TRANSFER_BIT_RECV_NEXT};
+                                                        RECV_NEXT};
+/* These two also serve calls in which a receive is optional. */
 static const struct pipe_exchange_rule send_forward = {IDLE_STAGE_LAST,
-                                                       TRANSFER_BIT_SEND_NEXT};
+                                                       SEND_NEXT};
 static const struct pipe_exchange_rule send_backward = {IDLE_STAGE_FIRST,
-                                                        TRANSFER_BIT_SEND_PREV};
-/* In these two a receive is optional. */
-static const struct pipe_exchange_rule send_forward_recv_grad = {
-    IDLE_STAGE_LAST, TRANSFER_BIT_SEND_NEXT};
-static const struct pipe_exchange_rule send_grad_recv_forward = {
-    IDLE_STAGE_FIRST, TRANSFER_BIT_SEND_PREV};
+                                                        SEND_PREV};
 static const struct pipe_exchange_rule anything = {IDLE_STAGE_NONE, 0};
 
 static bool
@@ -213,22 +199,22 @@ pipe_options_apply(const struct hoop_pipe_options *options,
         transfer->sharing = transfer->tensor_parallel;
     const enum hoop_status status = neighbour_rank_choose(
         options->prev, "prev", hoop_pipeline_prev(pipeline), pipeline,
-        &transfer->prev);
+        &transfer->neighbours.prev);
     if (status != HOOP_OK)
         return error_pass(status);
     return neighbour_rank_choose(options->next, "next",
                                  hoop_pipeline_next(pipeline), pipeline,
-                                 &transfer->next);
+                                 &transfer->neighbours.next);
 }
 
 static enum hoop_status
 pipe_exchange_check_lists(const struct pipe_exchange_rule *pipe_exchange_rule,
                           const struct transfer *transfer)
 {
-    for (unsigned way = 0; way < TRANSFER_N_DIRECTIONS; way++) {
+    for (unsigned way = 0; way < NEIGHBOUR_N_DIRECTIONS; way++) {
         if ((pipe_exchange_rule->needs & 1U << way) && !transfer->lists[way])
             return error_raise(HOOP_E_INVALID, "%s is NULL",
-                               transfer_direction_name(way));
+                               neighbour_directions[way].list);
     }
     return HOOP_OK;
 }
@@ -264,11 +250,11 @@ pipe_exchange_run(const struct pipe_exchange_rule *pipe_exchange_rule,
         return HOOP_OK;
 
     struct transfer transfer = {
-        .lists = {[TRANSFER_SEND_PREV_STAGE] = exchange->input_grad,
-                  [TRANSFER_RECV_PREV_STAGE] = exchange->input,
-                  [TRANSFER_RECV_NEXT_STAGE] = exchange->output_grad,
-                  [TRANSFER_SEND_NEXT_STAGE] = exchange->output},
-        .stages = pipeline->stages,
+        .lists = {[HOOP_P2P_SEND_PREV] = exchange->input_grad,
+                  [HOOP_P2P_RECV_PREV] = exchange->input,
+                  [HOOP_P2P_RECV_NEXT] = exchange->output_grad,
+                  [HOOP_P2P_SEND_NEXT] = exchange->output},
+        .neighbours = {.comm = pipeline->stages},
     };
     enum hoop_status status =
         pipe_options_apply(options ? options : &usual, pipeline, &transfer);
@@ -338,8 +324,7 @@ hoop_pipe_send_forward_recv_backward(hoop_pipeline_t *pipeline,
         .output_grad = output_grad,
     };
 
-    return pipe_exchange_run(&send_forward_recv_grad, pipeline, &exchange,
-                             options);
+    return pipe_exchange_run(&send_forward, pipeline, &exchange, options);
 }
 
 enum hoop_status
@@ -353,8 +338,7 @@ hoop_pipe_send_backward_recv_forward(hoop_pipeline_t *pipeline,
         .input = input,
     };
 
-    return pipe_exchange_run(&send_grad_recv_forward, pipeline, &exchange,
-                             options);
+    return pipe_exchange_run(&send_backward, pipeline, &exchange, options);
 }
 
 enum hoop_status
