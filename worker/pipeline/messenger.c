@@ -93,15 +93,10 @@ messenger_init(struct messenger *messenger,
                hoop_comm_t *stages,
                const struct hoop_schedule_options *shape)
 {
-    const uint32_t stage = hoop_comm_rank(stages);
-    const uint32_t n_stages = shape->n_stages;
-
     *messenger = (struct messenger){
-        .neighbours = {stages,
-                       neighbour_rank(HOOP_P2P_SEND_PREV, stage, n_stages),
-                       neighbour_rank(HOOP_P2P_SEND_NEXT, stage, n_stages)},
+        .neighbours = neighbours_in_ring(stages),
         .shape = shape,
-        .stage = stage,
+        .stage = hoop_comm_rank(stages),
         .prev = {.wait_ms = HOOP_FOREVER},
         .next = {.wait_ms = HOOP_FOREVER},
     };

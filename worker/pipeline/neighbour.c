@@ -23,6 +23,19 @@ neighbour_rank(enum hoop_p2p_direction direction, uint32_t rank, uint32_t size)
                                                    : (rank + size - 1) % size;
 }
 
+struct neighbours
+neighbours_in_ring(hoop_comm_t *comm)
+{
+    const uint32_t rank = hoop_comm_rank(comm);
+    const uint32_t size = hoop_comm_size(comm);
+
+    return (struct neighbours){
+        .comm = comm,
+        .prev = neighbour_rank(HOOP_P2P_SEND_PREV, rank, size),
+        .next = neighbour_rank(HOOP_P2P_SEND_NEXT, rank, size),
+    };
+}
+
 struct tensor_message
 neighbour_message(const struct neighbours *neighbours,
                   enum hoop_p2p_direction direction,

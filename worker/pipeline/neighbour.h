@@ -53,6 +53,11 @@ struct neighbours {
     uint32_t next;
 };
 
+/* Returns the neighbours of the calling process in the ring of all ranks. They
+ * are HOOP_NO_RANK if it is not a member. */
+struct neighbours
+neighbours_in_ring(hoop_comm_t *comm);
+
 /* Returns a message of the tensor in this direction, without a tag. */
 struct tensor_message
 neighbour_message(const struct neighbours *neighbours,

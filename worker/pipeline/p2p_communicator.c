@@ -225,14 +225,10 @@ hoop_p2p_create(const struct hoop_p2p_options *options, hoop_p2p_t **out_p2p)
     struct hoop_p2p *p2p = malloc(sizeof(*p2p));
     if (!p2p)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a communicator");
-    const uint32_t rank = hoop_comm_rank(options->stages);
-    const uint32_t size = hoop_comm_size(options->stages);
     *p2p = (struct hoop_p2p){
-        .neighbours = {options->stages,
-                       neighbour_rank(HOOP_P2P_SEND_PREV, rank, size),
-                       neighbour_rank(HOOP_P2P_SEND_NEXT, rank, size)},
-        .rank = rank,
-        .size = size,
+        .neighbours = neighbours_in_ring(options->stages),
+        .rank = hoop_comm_rank(options->stages),
+        .size = hoop_comm_size(options->stages),
         .has_dtype = options->dtype != NULL,
         .dtype = options->dtype ? *options->dtype : HOOP_FLOAT32,
         .has_variable_shapes = options->has_variable_shapes,

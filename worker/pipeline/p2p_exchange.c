@@ -2,11 +2,8 @@
 
 #include "pipeline/p2p_exchange.h"
 
-#include <stdio.h>
-
 #include "api/tensor_message.h"
 #include "base/error.h"
-#include "base/limits.h"
 #include "tensor/layout.h"
 #include "tensor/operand.h"
 
@@ -35,85 +32,67 @@ p2p_posting_default(const struct hoop_p2p *p2p)
     };
 }
 
+/* The messages of a call, in the order in which they are posted. */
+struct p2p_messages {
+    uint32_t n_messages;
+    struct tensor_message messages[NEIGHBOUR_N_DIRECTIONS];
+    enum hoop_p2p_direction directions[NEIGHBOUR_N_DIRECTIONS];
+};
+
+static void
+p2p_messages_fill(const struct p2p_posting *posting,
+                  const struct p2p_tensors *tensors,
+                  struct p2p_messages *out)
+{
+    const enum hoop_p2p_direction *directions =
+        neighbour_order_directions(posting->order, posting->rank);
+
+    out->n_messages = 0;
+    for (uint32_t i = 0; i < NEIGHBOUR_N_DIRECTIONS; i++) {
+        const enum hoop_p2p_direction direction = directions[i];
+        const struct p2p_tensor *tensor = &tensors->at[direction];
+        struct tensor_message *message = &out->messages[out->n_messages];
+
+        if (!tensor->tensor)
+            continue;
+        *message =
+            neighbour_message(&posting->neighbours, direction, tensor->tensor);
+        message->received = tensor->received;
+        message->tag = tag_of_library_part(
+            posting->tags, neighbour_directions[direction].pass);
+        message->part = posting->part;
+        message->has_dtype = true;
+        out->directions[out->n_messages++] = direction;
+    }
+}
+
 /* Starts the transfers after it has checked them all. */
 static enum hoop_status
 p2p_requests_start(const struct p2p_posting *posting,
                    const struct p2p_tensors *tensors,
                    struct hoop_p2p_requests *out_requests)
 {
-    const enum hoop_p2p_direction *directions =
-        neighbour_order_directions(posting->order, posting->rank);
-    struct tensor_message messages[NEIGHBOUR_N_DIRECTIONS];
-    hoop_op_t *started[NEIGHBOUR_N_DIRECTIONS] = {NULL};
-    struct hoop_p2p_requests requests = {0};
+    hoop_op_t *ops[NEIGHBOUR_N_DIRECTIONS];
+    struct p2p_messages messages;
 
-    for (uint32_t i = 0; i < NEIGHBOUR_N_DIRECTIONS; i++) {
-        const struct p2p_tensor *tensor = &tensors->at[directions[i]];
-        struct tensor_message *message = &messages[requests.n_requests];
-
-        if (!tensor->tensor)
-            continue;
-        *message = neighbour_message(&posting->neighbours, directions[i],
-                                     tensor->tensor);
-        message->received = tensor->received;
-        message->tag = tag_of_library_part(
-            posting->tags, neighbour_directions[directions[i]].pass);
-        message->part = posting->part;
-        message->has_dtype = true;
-        requests.requests[requests.n_requests++].direction = directions[i];
-    }
+    p2p_messages_fill(posting, tensors, &messages);
     const enum hoop_status status = tensor_message_start(
-        messages, requests.n_requests, posting->neighbours.comm, started);
+        messages.messages, messages.n_messages, posting->neighbours.comm, ops);
     if (status != HOOP_OK)
         return error_pass(status);
-    for (uint32_t i = 0; i < requests.n_requests; i++)
-        requests.requests[i].op = started[i];
-    *out_requests = requests;
+    *out_requests =
+        (struct hoop_p2p_requests){.n_requests = messages.n_messages};
+    for (uint32_t i = 0; i < messages.n_messages; i++)
+        out_requests->requests[i] =
+            (struct hoop_p2p_request){messages.directions[i], ops[i]};
     return HOOP_OK;
-}
-
-static enum hoop_status
-p2p_requests_wait(struct hoop_p2p_requests *requests, int64_t timeout_ms)
-{
-    hoop_op_t *ops[NEIGHBOUR_N_DIRECTIONS];
-
-    for (uint32_t i = 0; i < requests->n_requests; i++)
-        ops[i] = requests->requests[i].op;
-    const enum hoop_status status =
-        hoop_wait_all(ops, requests->n_requests, timeout_ms);
-    for (uint32_t i = 0; i < requests->n_requests; i++)
-        requests->requests[i].op = ops[i];
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
-}
-
-/* Waits for all requests, each until its own deadline. Returns the status and
- * raises the text of the first that failed. out_failed has a bit for each
- * direction that failed. */
-static enum hoop_status
-p2p_requests_finish(struct hoop_p2p_requests *requests, unsigned *out_failed)
-{
-    enum hoop_status first = HOOP_OK;
-    char text[LIMIT_ERROR_TEXT];
-
-    *out_failed = 0;
-    for (uint32_t i = 0; i < requests->n_requests; i++) {
-        struct hoop_p2p_request *request = &requests->requests[i];
-        const enum hoop_status status = hoop_wait(request->op, HOOP_FOREVER);
-
-        request->op = NULL;
-        if (status == HOOP_OK)
-            continue;
-        *out_failed |= 1U << request->direction;
-        if (first == HOOP_OK)
-            snprintf(text, sizeof(text), "%s", error_text());
-        first = first == HOOP_OK ? status : first;
-    }
-    return first == HOOP_OK ? HOOP_OK : error_raise(first, "%s", text);
 }
 
 enum hoop_status
 hoop_p2p_wait(struct hoop_p2p_requests *requests, int64_t timeout_ms)
 {
+    hoop_op_t *ops[NEIGHBOUR_N_DIRECTIONS];
+
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
     if (!requests)
@@ -121,7 +100,12 @@ hoop_p2p_wait(struct hoop_p2p_requests *requests, int64_t timeout_ms)
     if (requests->n_requests > NEIGHBOUR_N_DIRECTIONS)
         return error_raise(HOOP_E_INVALID, "%u requests are more than four",
                            requests->n_requests);
-    const enum hoop_status status = p2p_requests_wait(requests, timeout_ms);
+    for (uint32_t i = 0; i < requests->n_requests; i++)
+        ops[i] = requests->requests[i].op;
+    const enum hoop_status status =
+        hoop_wait_all(ops, requests->n_requests, timeout_ms);
+    for (uint32_t i = 0; i < requests->n_requests; i++)
+        requests->requests[i].op = ops[i];
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -376,41 +360,25 @@ p2p_tensors_apply_settings(const struct hoop_p2p *p2p,
     return applied;
 }
 
-/* Hands a tensor out after success. After a failure it frees memory that hoop
- * allocated. */
-static void
-p2p_tensor_hand_out(const struct p2p_tensor *tensor,
-                    struct hoop_tensor *came,
-                    enum hoop_status status)
-{
-    if (status == HOOP_OK && tensor->received)
-        *tensor->received = *came;
-    else if (status != HOOP_OK && !tensor->tensor->data)
-        hoop_tensor_free(came);
-}
-
 enum hoop_status
 p2p_exchange_run(const struct hoop_p2p *p2p,
                  const struct p2p_posting *posting,
                  const struct p2p_tensors *tensors,
                  unsigned *out_failed)
 {
-    struct hoop_tensor came[NEIGHBOUR_N_DIRECTIONS] = {0};
-    struct p2p_tensors redirected = *tensors;
-    struct hoop_p2p_requests requests;
+    enum hoop_status statuses[NEIGHBOUR_N_DIRECTIONS] = {HOOP_OK};
+    struct p2p_messages messages;
     enum hoop_status status = p2p_check_single_stage(p2p, tensors);
 
     *out_failed = 0;
-    for (uint32_t i = 0; i < NEIGHBOUR_N_DIRECTIONS; i++)
-        redirected.at[i].received = &came[i];
-    if (status == HOOP_OK)
-        status = p2p_requests_start(posting, &redirected, &requests);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = p2p_requests_finish(&requests, out_failed);
-    for (uint32_t i = 0; i < NEIGHBOUR_N_DIRECTIONS; i++) {
-        if (tensors->at[i].tensor && neighbour_directions[i].kind == HOOP_RECV)
-            p2p_tensor_hand_out(&tensors->at[i], &came[i], status);
+    p2p_messages_fill(posting, tensors, &messages);
+    status = tensor_message_run_each(messages.messages, messages.n_messages,
+                                     posting->neighbours.comm, statuses);
+    for (uint32_t i = 0; i < messages.n_messages; i++) {
+        if (statuses[i] != HOOP_OK)
+            *out_failed |= 1U << messages.directions[i];
     }
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
