@@ -22,6 +22,7 @@
 #include "tensor/axis.h"
 #include "tensor/layout.h"
 #include "tensor/operand.h"
+#include "tensor_parallel/block_pack.h"
 #include "tensor_parallel/target.h"
 
 /*
@@ -301,16 +302,14 @@ static const struct move_rule rules[] = {
     [MOVE_SPLIT_FIRST] = {.first = PART_CHANGE_SPLIT},
     [MOVE_GATHER_LAST] = {.last = PART_CHANGE_GATHER,
                           .even = CALL_ALLGATHER,
-                          .parts = COLL_RECV_ALL,
-                          .packing = PACKING_AFTER},
+                          .parts = COLL_RECV_ALL},
     [MOVE_GATHER_FIRST] = {.first = PART_CHANGE_GATHER,
                            .even = CALL_ALLGATHER,
                            .uneven = CALL_ALLGATHERV,
                            .parts = COLL_RECV_ALL},
     [MOVE_REDUCE_SCATTER_LAST] = {.last = PART_CHANGE_SPLIT,
                                   .even = CALL_REDUCE_SCATTER,
-                                  .parts = COLL_REDUCES | COLL_SEND_ALL,
-                                  .packing = PACKING_BEFORE},
+                                  .parts = COLL_REDUCES | COLL_SEND_ALL},
     [MOVE_REDUCE_SCATTER_FIRST] = {.first = PART_CHANGE_SPLIT,
                                    .even = CALL_REDUCE_SCATTER,
                                    .uneven = CALL_REDUCE_SCATTERV,
@@ -322,13 +321,11 @@ static const struct move_rule rules[] = {
     [MOVE_ROWS_TO_COLUMNS] = {.first = PART_CHANGE_GATHER,
                               .last = PART_CHANGE_SPLIT,
                               .even = CALL_ALLTOALL,
-                              .parts = COLL_SEND_ALL | COLL_RECV_ALL,
-                              .packing = PACKING_BEFORE},
+                              .parts = COLL_SEND_ALL | COLL_RECV_ALL},
     [MOVE_COLUMNS_TO_ROWS] = {.first = PART_CHANGE_SPLIT,
                               .last = PART_CHANGE_GATHER,
                               .even = CALL_ALLTOALL,
-                              .parts = COLL_SEND_ALL | COLL_RECV_ALL,
-                              .packing = PACKING_AFTER},
+                              .parts = COLL_SEND_ALL | COLL_RECV_ALL},
 };
 
 const struct move_rule *
@@ -337,93 +334,26 @@ move_rule(enum move move)
     return &rules[move];
 }
 
-/* Owned by an operation. */
-struct column_pack_buffer {
-    struct hoop_scratch *scratch;
-    struct axis axis; /* last dimension of the tensor with all columns */
-    void *whole;      /* data of the tensor with all columns */
-    uint32_t n_parts;
-    uint8_t packed[];
-};
-
+/* Packs or unpacks the parts of the last dimension. Rows that are cut or joined
+ * lie one after the other already. */
 static enum hoop_status
-column_pack_buffer_unpack(void *owner)
+move_attach_pack(const struct move_call *call, struct collective *collective)
 {
-    const struct column_pack_buffer *column_pack_buffer = owner;
-
-    axis_join(&column_pack_buffer->axis, column_pack_buffer->whole,
-              column_pack_buffer->n_parts, column_pack_buffer->packed);
-    return HOOP_OK;
-}
-
-static void
-column_pack_buffer_destroy(void *owner)
-{
-    struct column_pack_buffer *column_pack_buffer = owner;
-
-    scratch_release(column_pack_buffer->scratch);
-    free(column_pack_buffer);
-}
-
-/* Nothing interleaves on one rank, or in one row. */
-static bool
-columns_need_packing(const struct axis *axis, uint32_t n_ranks)
-{
-    return n_ranks > 1 && axis->n_outer > 1 && axis->length > 0;
-}
-
-static enum hoop_status
-column_pack_buffer_create(const struct axis *axis,
-                          size_t n_bytes,
-                          struct column_pack_buffer **out_pack_buffer)
-{
-    struct column_pack_buffer *column_pack_buffer =
-        malloc(sizeof(*column_pack_buffer) + n_bytes);
-
-    if (!column_pack_buffer)
-        return error_raise(HOOP_E_EXHAUSTED,
-                           "no memory to sort %zu bytes by rank", n_bytes);
-    *column_pack_buffer = (struct column_pack_buffer){.axis = *axis};
-    *out_pack_buffer = column_pack_buffer;
-    return HOOP_OK;
-}
-
-/* Packs the parts, or prepares to unpack them, and lets the end of the
- * operation release the scratch. */
-static enum hoop_status
-column_pack_buffer_attach(struct collective *collective,
-                          const struct move_call *call)
-{
-    const enum packing_time packing = rules[call->move].packing;
     const uint32_t n_ranks = context_size(call->comm->context);
-    const struct hoop_tensor *whole =
-        packing == PACKING_BEFORE ? call->tensor : call->out;
-    enum hoop_status status = HOOP_OK;
-    struct axis axis = {0};
-    struct column_pack_buffer *column_pack_buffer = NULL;
+    const enum part_change last = rules[call->move].last;
+    const struct cuts cut = {
+        .n_cuts = last == PART_CHANGE_SPLIT,
+        .cuts = {{call->tensor->shape.n_dims - 1, n_ranks}},
+    };
+    const struct cuts join = {
+        .n_cuts = last == PART_CHANGE_GATHER,
+        .cuts = {{call->out->shape.n_dims - 1, n_ranks}},
+    };
+    const struct block_pack_request request = {
+        call->tensor, call->out, &cut, &join, call->scratch,
+    };
 
-    if (packing != PACKING_NONE)
-        status = axis_of(&whole->shape, -1, whole->dtype, &axis);
-    const bool packs = columns_need_packing(&axis, n_ranks);
-    if (status != HOOP_OK || (!packs && !call->scratch))
-        return status;
-    status = column_pack_buffer_create(
-        &axis, packs ? axis_bytes(&axis, axis.length) : 0, &column_pack_buffer);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    column_pack_buffer->whole = whole->data;
-    column_pack_buffer->n_parts = n_ranks;
-    column_pack_buffer->scratch = call->scratch;
-    collective->chain = (struct chain){.destroy = column_pack_buffer_destroy,
-                                       .owner = column_pack_buffer};
-    if (packs && packing == PACKING_BEFORE) {
-        axis_divide(&axis, whole->data, n_ranks, column_pack_buffer->packed);
-        collective->send = column_pack_buffer->packed;
-    } else if (packs) {
-        collective->recv = column_pack_buffer->packed;
-        collective->chain.finish = column_pack_buffer_unpack;
-    }
-    return HOOP_OK;
+    return block_pack_attach(collective, &request);
 }
 
 static struct collective
@@ -451,13 +381,6 @@ move_to_collective(const struct move_call *call, const struct measure *measure)
     if (measure->recv_counts)
         collective.parts |= COLL_HAS_RECV_COUNTS;
     return collective;
-}
-
-static void
-op_return_completed(hoop_op_t **out_op)
-{
-    if (out_op)
-        *out_op = (hoop_op_t *)engine_null_op();
 }
 
 /* Tensor and result may be the same if their shapes are equal. */
@@ -503,8 +426,7 @@ move_run_collective(const struct move_call *call,
     if (context_size(call->comm->context) == 1 && !call->scratch)
         return move_run_single_rank(call, &collective, out_op);
 
-    const enum hoop_status status =
-        column_pack_buffer_attach(&collective, call);
+    const enum hoop_status status = move_attach_pack(call, &collective);
     if (status != HOOP_OK)
         return error_pass(status);
     return out_op ? collective_start(&collective, call->comm, out_op)

@@ -43,20 +43,12 @@ enum part_change {
     PART_CHANGE_ALL_TO_ALL, /* a part of each rank's */
 };
 
-/* When the parts of the last dimension are made contiguous, or separated. */
-enum packing_time {
-    PACKING_NONE,
-    PACKING_BEFORE,
-    PACKING_AFTER,
-};
-
 struct move_rule {
     enum part_change first;
     enum part_change last;
     enum call_name even; /* CALL_UNKNOWN: nothing is sent */
     enum call_name uneven;
     unsigned parts; /* of the collective: bits COLL_... */
-    enum packing_time packing;
 };
 
 /* Returns the row of the table for a move. */
