@@ -192,35 +192,26 @@ comm_spec_fill_signature(size_t agreed[SIGNATURE_NUMBERS_MAX],
     return (uint32_t)(at - agreed);
 }
 
-/* The actions that are a collective. */
-static const struct {
-    enum call_name name;
-    unsigned parts;
-} collectives[] = {
-    [COMM_ACTION_ALL_GATHER] = {CALL_ALLGATHER, COLL_RECV_ALL},
-    [COMM_ACTION_REDUCE_SCATTER] = {CALL_REDUCE_SCATTER,
-                                    COLL_REDUCES | COLL_SEND_ALL},
-    [COMM_ACTION_ALL_TO_ALL] = {CALL_ALLTOALL, COLL_SEND_ALL | COLL_RECV_ALL},
-    [COMM_ACTION_ALL_REDUCE] = {CALL_ALLREDUCE, COLL_REDUCES},
-};
-
+/* Only for an action that is a collective. */
 static struct collective
 comm_action_to_collective(const struct action *action,
                           const struct hoop_tensor *input,
                           const struct hoop_tensor *output)
 {
-    const unsigned parts = collectives[action->kind].parts;
-    const size_t n_parts = parts & COLL_SEND_ALL ? action->n_ranks : 1;
-
-    return (struct collective){
-        .name = collectives[action->kind].name,
-        .parts = parts,
-        .send = input->data,
-        .recv = output->data,
-        .count = operand_count(input) / n_parts,
-        .dtype = input->dtype,
-        .op = HOOP_SUM,
+    static const enum call_name names[] = {
+        [COMM_ACTION_ALL_GATHER] = CALL_ALLGATHER,
+        [COMM_ACTION_REDUCE_SCATTER] = CALL_REDUCE_SCATTER,
+        [COMM_ACTION_ALL_TO_ALL] = CALL_ALLTOALL,
+        [COMM_ACTION_ALL_REDUCE] = CALL_ALLREDUCE,
     };
+    struct collective collective =
+        collective_describe(names[action->kind], input->data, output->data,
+                            operand_count(input), input->dtype);
+
+    collective.op = HOOP_SUM;
+    if (collective.parts & COLL_SEND_ALL)
+        collective.count /= action->n_ranks;
+    return collective;
 }
 
 /* Finds what the collective must pack and unpack. An action has both cuts,

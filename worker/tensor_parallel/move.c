@@ -297,35 +297,27 @@ move_geometry_deinit(struct measure *measure)
 
 static const struct move_rule rules[] = {
     [MOVE_COPY] = {.first = PART_CHANGE_NONE},
-    [MOVE_ALL_REDUCE] = {.even = CALL_ALLREDUCE, .parts = COLL_REDUCES},
+    [MOVE_ALL_REDUCE] = {.even = CALL_ALLREDUCE},
     [MOVE_SPLIT_LAST] = {.last = PART_CHANGE_SPLIT},
     [MOVE_SPLIT_FIRST] = {.first = PART_CHANGE_SPLIT},
-    [MOVE_GATHER_LAST] = {.last = PART_CHANGE_GATHER,
-                          .even = CALL_ALLGATHER,
-                          .parts = COLL_RECV_ALL},
+    [MOVE_GATHER_LAST] = {.last = PART_CHANGE_GATHER, .even = CALL_ALLGATHER},
     [MOVE_GATHER_FIRST] = {.first = PART_CHANGE_GATHER,
                            .even = CALL_ALLGATHER,
-                           .uneven = CALL_ALLGATHERV,
-                           .parts = COLL_RECV_ALL},
+                           .uneven = CALL_ALLGATHERV},
     [MOVE_REDUCE_SCATTER_LAST] = {.last = PART_CHANGE_SPLIT,
-                                  .even = CALL_REDUCE_SCATTER,
-                                  .parts = COLL_REDUCES | COLL_SEND_ALL},
+                                  .even = CALL_REDUCE_SCATTER},
     [MOVE_REDUCE_SCATTER_FIRST] = {.first = PART_CHANGE_SPLIT,
                                    .even = CALL_REDUCE_SCATTER,
-                                   .uneven = CALL_REDUCE_SCATTERV,
-                                   .parts = COLL_REDUCES | COLL_SEND_ALL},
+                                   .uneven = CALL_REDUCE_SCATTERV},
     [MOVE_ALL_TO_ALL] = {.first = PART_CHANGE_ALL_TO_ALL,
                          .even = CALL_ALLTOALL,
-                         .uneven = CALL_ALLTOALLV,
-                         .parts = COLL_SEND_ALL | COLL_RECV_ALL},
+                         .uneven = CALL_ALLTOALLV},
     [MOVE_ROWS_TO_COLUMNS] = {.first = PART_CHANGE_GATHER,
                               .last = PART_CHANGE_SPLIT,
-                              .even = CALL_ALLTOALL,
-                              .parts = COLL_SEND_ALL | COLL_RECV_ALL},
+                              .even = CALL_ALLTOALL},
     [MOVE_COLUMNS_TO_ROWS] = {.first = PART_CHANGE_SPLIT,
                               .last = PART_CHANGE_GATHER,
-                              .even = CALL_ALLTOALL,
-                              .parts = COLL_SEND_ALL | COLL_RECV_ALL},
+                              .even = CALL_ALLTOALL},
 };
 
 const struct move_rule *
@@ -360,26 +352,15 @@ static struct collective
 move_to_collective(const struct move_call *call, const struct measure *measure)
 {
     const struct move_rule *rule = &rules[call->move];
-    struct collective collective = {
-        .name = rule->even,
-        .parts = rule->parts,
-        .send = call->tensor->data,
-        .recv = call->out->data,
-        .count = measure->count,
-        .counts = measure->counts,
-        .recv_counts = measure->recv_counts,
-        .dtype = call->tensor->dtype,
-        .op = HOOP_SUM,
-        .agreed = measure->agreed,
-        .n_agreed = measure->n_agreed,
-    };
+    struct collective collective = collective_describe(
+        measure->counts ? rule->uneven : rule->even, call->tensor->data,
+        call->out->data, measure->count, call->tensor->dtype);
 
-    if (measure->counts) {
-        collective.name = rule->uneven;
-        collective.parts |= COLL_HAS_COUNTS;
-    }
-    if (measure->recv_counts)
-        collective.parts |= COLL_HAS_RECV_COUNTS;
+    collective.counts = measure->counts;
+    collective.recv_counts = measure->recv_counts;
+    collective.op = HOOP_SUM;
+    collective.agreed = measure->agreed;
+    collective.n_agreed = measure->n_agreed;
     return collective;
 }
 

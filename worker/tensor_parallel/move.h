@@ -48,7 +48,6 @@ struct move_rule {
     enum part_change last;
     enum call_name even; /* CALL_UNKNOWN: nothing is sent */
     enum call_name uneven;
-    unsigned parts; /* of the collective: bits COLL_... */
 };
 
 /* Returns the row of the table for a move. */
