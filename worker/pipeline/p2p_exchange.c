@@ -130,58 +130,6 @@ p2p_check_single_stage(const struct hoop_p2p *p2p,
     return HOOP_OK;
 }
 
-static enum hoop_status
-p2p_ops_arguments_check(const struct hoop_p2p_ops *ops,
-                        const struct hoop_p2p_requests *out_requests)
-{
-    if (!ops)
-        return error_raise(HOOP_E_INVALID, "ops is NULL");
-    if (!out_requests)
-        return error_raise(HOOP_E_INVALID, "out_requests is NULL");
-    return HOOP_OK;
-}
-
-static enum hoop_status
-p2p_start_in_order(hoop_p2p_t *p2p,
-                   const struct hoop_p2p_ops *ops,
-                   enum neighbour_order order,
-                   struct hoop_p2p_requests *out_requests)
-{
-    bool is_member;
-    enum hoop_status status = p2p_communicator_check_member(p2p, &is_member);
-
-    if (status == HOOP_OK)
-        status = p2p_ops_arguments_check(ops, out_requests);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    if (!is_member) {
-        out_requests->n_requests = 0;
-        return HOOP_OK;
-    }
-    const struct p2p_tensors tensors = p2p_ops_tensors(ops);
-    struct p2p_posting posting = p2p_posting_default(p2p);
-    posting.order = order;
-    status = p2p_requests_start(&posting, &tensors, out_requests);
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
-}
-
-enum hoop_status
-hoop_p2p_ops_batched(hoop_p2p_t *p2p,
-                     const struct hoop_p2p_ops *ops,
-                     struct hoop_p2p_requests *out_requests)
-{
-    return p2p_start_in_order(p2p, ops, NEIGHBOUR_ORDER_BATCHED, out_requests);
-}
-
-enum hoop_status
-hoop_p2p_ops_unbatched(hoop_p2p_t *p2p,
-                       const struct hoop_p2p_ops *ops,
-                       struct hoop_p2p_requests *out_requests)
-{
-    return p2p_start_in_order(p2p, ops, NEIGHBOUR_ORDER_UNBATCHED,
-                              out_requests);
-}
-
 /* Checks that a rank which ops needs is in comm. */
 static enum hoop_status
 neighbour_rank_check(uint32_t rank, const char *name, const hoop_comm_t *comm)
@@ -221,9 +169,9 @@ p2p_start_with_neighbours(const struct hoop_p2p_neighbours *neighbours,
     if (!neighbours || !neighbours->group)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            neighbours ? "neighbours->group" : "neighbours");
-    enum hoop_status status = p2p_ops_arguments_check(ops, out_requests);
-    if (status != HOOP_OK)
-        return error_pass(status);
+    if (!ops || !out_requests)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           ops ? "out_requests" : "ops");
     hoop_comm_t *comm = neighbours->comm ? neighbours->comm : neighbours->group;
     if (!hoop_comm_is_member(neighbours->group) || !hoop_comm_is_member(comm)) {
         out_requests->n_requests = 0;
@@ -237,7 +185,7 @@ p2p_start_with_neighbours(const struct hoop_p2p_neighbours *neighbours,
         .tags = TAG_P2P,
         .part = frame_part_numbered(1, 0),
     };
-    status = p2p_neighbours_check(neighbours, ops, comm);
+    enum hoop_status status = p2p_neighbours_check(neighbours, ops, comm);
     if (status == HOOP_OK)
         status = p2p_requests_start(&posting, &tensors, out_requests);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -259,6 +207,43 @@ hoop_p2p_ops_unbatched_with(const struct hoop_p2p_neighbours *neighbours,
 {
     return p2p_start_with_neighbours(neighbours, ops, NEIGHBOUR_ORDER_UNBATCHED,
                                      out_requests);
+}
+
+static enum hoop_status
+p2p_start_in_order(hoop_p2p_t *p2p,
+                   const struct hoop_p2p_ops *ops,
+                   enum neighbour_order order,
+                   struct hoop_p2p_requests *out_requests)
+{
+    bool is_member;
+    enum hoop_status status = p2p_communicator_check_member(p2p, &is_member);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    const struct hoop_p2p_neighbours neighbours = {
+        .group = p2p->neighbours.comm,
+        .prev = p2p->neighbours.prev,
+        .next = p2p->neighbours.next,
+    };
+    status = p2p_start_with_neighbours(&neighbours, ops, order, out_requests);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+hoop_p2p_ops_batched(hoop_p2p_t *p2p,
+                     const struct hoop_p2p_ops *ops,
+                     struct hoop_p2p_requests *out_requests)
+{
+    return p2p_start_in_order(p2p, ops, NEIGHBOUR_ORDER_BATCHED, out_requests);
+}
+
+enum hoop_status
+hoop_p2p_ops_unbatched(hoop_p2p_t *p2p,
+                       const struct hoop_p2p_ops *ops,
+                       struct hoop_p2p_requests *out_requests)
+{
+    return p2p_start_in_order(p2p, ops, NEIGHBOUR_ORDER_UNBATCHED,
+                              out_requests);
 }
 
 /* The communicator's dtype and shape setting replace those of tensor. */

@@ -35,47 +35,33 @@ struct list_exchange {
 };
 
 static enum hoop_status
-p2p_tensor_list_check(const struct hoop_tensors *list, const char *name)
+tensor_list_check(const struct hoop_p2p *p2p,
+                  const struct hoop_tensors *list,
+                  enum hoop_message_kind kind)
 {
+    const char *verb = kind == HOOP_SEND ? "send" : "receive";
+    enum hoop_status status = HOOP_OK;
+    char name[64];
+
     if (!list)
         return error_raise(HOOP_E_INVALID, "no list of what to %s was given",
-                           name);
+                           verb);
     if (!list->tensors && list->n_tensors > 0)
         return error_raise(HOOP_E_INVALID, "the list to %s has no tensors",
-                           name);
+                           verb);
     if (list->n_tensors >= FRAME_PART_NUMBERS)
         return error_raise(HOOP_E_INVALID,
                            "the list to %s has %zu tensors, but it may have at "
                            "most %d",
-                           name, list->n_tensors, FRAME_PART_NUMBERS - 1);
-    return HOOP_OK;
-}
-
-static enum hoop_status
-send_list_check(const struct hoop_tensors *list)
-{
-    char name[64];
-    enum hoop_status status = p2p_tensor_list_check(list, "send");
-
-    for (size_t i = 0; status == HOOP_OK && i < list->n_tensors; i++) {
-        snprintf(name, sizeof(name), "tensor %zu to send", i);
-        status = operand_check(&list->tensors[i], name);
-    }
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
-}
-
-static enum hoop_status
-receive_list_check(const struct hoop_p2p *p2p, const struct hoop_tensors *list)
-{
-    char name[64];
-    enum hoop_status status = p2p_tensor_list_check(list, "receive");
-
+                           verb, list->n_tensors, FRAME_PART_NUMBERS - 1);
     for (size_t i = 0; status == HOOP_OK && i < list->n_tensors; i++) {
         const struct p2p_tensor tensor = {
             &list->tensors[i], list->received ? &list->received[i] : NULL};
 
-        snprintf(name, sizeof(name), "tensor %zu to receive", i);
-        status = p2p_exchange_check_receive(p2p, &tensor, name);
+        snprintf(name, sizeof(name), "tensor %zu to %s", i, verb);
+        status = kind == HOOP_SEND
+                     ? operand_check(tensor.tensor, name)
+                     : p2p_exchange_check_receive(p2p, &tensor, name);
     }
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -87,9 +73,9 @@ list_exchange_check(const struct hoop_p2p *p2p,
     enum hoop_status status = HOOP_OK;
 
     if (exchange->directions & (SEND_PREV | SEND_NEXT))
-        status = send_list_check(exchange->send);
+        status = tensor_list_check(p2p, exchange->send, HOOP_SEND);
     if (status == HOOP_OK && exchange->directions & (RECV_PREV | RECV_NEXT))
-        status = receive_list_check(p2p, exchange->receive);
+        status = tensor_list_check(p2p, exchange->receive, HOOP_RECV);
     if (status != HOOP_OK)
         return error_pass(status);
     if (exchange->send && exchange->receive &&

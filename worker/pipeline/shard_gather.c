@@ -241,8 +241,6 @@ transfer_result_fail_gather(struct transfer_result *ends,
                                      neighbour_directions[way].list, text));
 }
 
-/* If a share does not fit, the peer sends or accepts no more of that list. So
- * the remaining receives from it are cancelled. */
 static void
 gather_messages_wait(const struct gather_messages *gather_messages,
                      struct transfer_result *ends)
@@ -252,15 +250,10 @@ gather_messages_wait(const struct gather_messages *gather_messages,
     for (size_t i = 0; i < gather_messages->n_messages; i++) {
         const struct tensor_message *message = &gather_messages->messages[i];
         const enum hoop_p2p_direction way = gather_messages->ways[i];
-        bool *is_peer_given_up =
-            &gather_messages->is_peer_given_up[way * n_ranks + message->peer];
+        const enum hoop_status status = list_message_wait(
+            gather_messages->ops[i], message->kind,
+            &gather_messages->is_peer_given_up[way * n_ranks + message->peer]);
 
-        if (*is_peer_given_up && message->kind == HOOP_RECV)
-            engine_cancel_op((struct op *)gather_messages->ops[i]);
-        const enum hoop_status status =
-            hoop_wait(gather_messages->ops[i], HOOP_FOREVER);
-        if (status == HOOP_E_MISMATCH && message->kind == HOOP_RECV)
-            *is_peer_given_up = true;
         if (status != HOOP_OK)
             transfer_result_fail_gather(ends, way, status);
     }

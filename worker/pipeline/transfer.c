@@ -21,9 +21,9 @@
 #include "tensor/result.h"
 
 /*
- * The order in which lists are started and waited for. Receives from the next
- * stage are waited for, and cancelled after a mismatch, before sends to it: a
- * stage that waits for a send to its previous stage thus never waits in a ring.
+ * The order in which lists are started and waited for. Before a stage waits for
+ * what it sends to the next one, it has waited for all that it receives and has
+ * cancelled what does not fit, so that the sends of its neighbours end.
  */
 static const enum hoop_p2p_direction transfer_order[NEIGHBOUR_N_DIRECTIONS] = {
     HOOP_P2P_SEND_PREV,
@@ -372,19 +372,16 @@ transfer_result_fail(struct transfer_result *end, enum hoop_status status)
     snprintf(end->text, sizeof(end->text), "%s", error_text());
 }
 
-/* If a tensor of a received list does not fit, the rest of the list is not
- * needed. The remaining receives are cancelled, so that the sender is told. */
-static enum hoop_status
-tensor_transfer_wait(const struct tensor_transfer *tensor_transfer,
-                     bool *is_peer_given_up)
+enum hoop_status
+list_message_wait(hoop_op_t *op,
+                  enum hoop_message_kind kind,
+                  bool *is_peer_given_up)
 {
-    if (*is_peer_given_up)
-        engine_cancel_op((struct op *)tensor_transfer->op);
-    const enum hoop_status status =
-        hoop_wait(tensor_transfer->op, HOOP_FOREVER);
+    if (*is_peer_given_up && kind == HOOP_RECV)
+        engine_cancel_op((struct op *)op);
+    const enum hoop_status status = hoop_wait(op, HOOP_FOREVER);
 
-    if (status == HOOP_E_MISMATCH &&
-        tensor_transfer_is_received(tensor_transfer))
+    if (status == HOOP_E_MISMATCH && kind == HOOP_RECV)
         *is_peer_given_up = true;
     return status;
 }
@@ -401,8 +398,10 @@ tensor_transfers_wait(const struct tensor_transfer *tensor_transfers,
 
         if (tensor_transfer->is_closing)
             continue;
-        const enum hoop_status status = tensor_transfer_wait(
-            tensor_transfer, &is_peer_given_up[tensor_transfer->way]);
+        const enum hoop_status status =
+            list_message_wait(tensor_transfer->op,
+                              neighbour_directions[tensor_transfer->way].kind,
+                              &is_peer_given_up[tensor_transfer->way]);
         if (status != HOOP_OK)
             transfer_result_fail(
                 &ends[tensor_transfer->way],

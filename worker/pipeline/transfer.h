@@ -57,6 +57,15 @@ struct transfer_result {
 void
 transfer_result_fail(struct transfer_result *end, enum hoop_status status);
 
+/* Waits for a message of a list and returns its status. If a received tensor
+ * does not fit, *is_peer_given_up is set: the rest of the list is not needed,
+ * and its receives are cancelled when they are waited for, so that the sender is
+ * told. */
+enum hoop_status
+list_message_wait(hoop_op_t *op,
+                  enum hoop_message_kind kind,
+                  bool *is_peer_given_up);
+
 /* Runs a transfer and waits for it. After a failure nothing is handed out.
  * Handle: as hoop_pipe_exchange_all(). */
 enum hoop_status
