@@ -13,7 +13,6 @@
 
 #include "base/error.h"
 #include "dtype/dtype.h"
-#include "pipeline/p2p_exchange.h"
 #include "tensor/layout.h"
 
 /* Tells one shape from a list of shapes. */

@@ -1,9 +1,8 @@
 /* pipeline/p2p_exchange.c - tensors to and from neighbours, as configured */
 
-#include "pipeline/p2p_exchange.h"
-
 #include "api/tensor_message.h"
 #include "base/error.h"
+#include "pipeline/p2p_communicator.h"
 #include "tensor/layout.h"
 #include "tensor/operand.h"
 

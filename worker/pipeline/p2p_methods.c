@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/limits.h"
-#include "pipeline/p2p_exchange.h"
+#include "pipeline/p2p_communicator.h"
 #include "tensor/operand.h"
 #include "wire/frame_tensor.h"
 

@@ -2,12 +2,11 @@
  * pipeline/pipeline.c - the communicators of a pipeline, and its current chunk
  */
 
-#include "pipeline/pipeline.h"
+#include "hoop/pipeline.h"
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
-
-#include "hoop/pipeline.h"
 
 #include "api/collective.h"
 #include "api/tags.h"
@@ -18,6 +17,13 @@
 #include "tensor/layout.h"
 #include "tensor/operand.h"
 #include "tensor/result.h"
+
+struct hoop_pipeline {
+    hoop_comm_t *stages;          /* borrowed, as the next */
+    hoop_comm_t *tensor_parallel; /* NULL: none */
+    uint32_t chunk;
+    uint32_t n_chunks;
+};
 
 enum hoop_status
 hoop_pipeline_create(hoop_comm_t *stages,
@@ -275,9 +281,9 @@ hoop_pipe_recv_forward(hoop_pipeline_t *pipeline,
                        struct hoop_tensors *input,
                        const struct hoop_pipe_options *options)
 {
-    const struct hoop_pipe_exchange exchange = {.input = input};
-
-    return pipe_exchange_run(&recv_forward, pipeline, &exchange, options);
+    return pipe_exchange_run(&recv_forward, pipeline,
+                             &(struct hoop_pipe_exchange){.input = input},
+                             options);
 }
 
 enum hoop_status
@@ -285,9 +291,9 @@ hoop_pipe_recv_backward(hoop_pipeline_t *pipeline,
                         struct hoop_tensors *output_grad,
                         const struct hoop_pipe_options *options)
 {
-    const struct hoop_pipe_exchange exchange = {.output_grad = output_grad};
-
-    return pipe_exchange_run(&recv_backward, pipeline, &exchange, options);
+    return pipe_exchange_run(
+        &recv_backward, pipeline,
+        &(struct hoop_pipe_exchange){.output_grad = output_grad}, options);
 }
 
 enum hoop_status
@@ -295,9 +301,9 @@ hoop_pipe_send_forward(hoop_pipeline_t *pipeline,
                        const struct hoop_tensors *output,
                        const struct hoop_pipe_options *options)
 {
-    const struct hoop_pipe_exchange exchange = {.output = output};
-
-    return pipe_exchange_run(&send_forward, pipeline, &exchange, options);
+    return pipe_exchange_run(&send_forward, pipeline,
+                             &(struct hoop_pipe_exchange){.output = output},
+                             options);
 }
 
 enum hoop_status
@@ -305,9 +311,9 @@ hoop_pipe_send_backward(hoop_pipeline_t *pipeline,
                         const struct hoop_tensors *input_grad,
                         const struct hoop_pipe_options *options)
 {
-    const struct hoop_pipe_exchange exchange = {.input_grad = input_grad};
-
-    return pipe_exchange_run(&send_backward, pipeline, &exchange, options);
+    return pipe_exchange_run(
+        &send_backward, pipeline,
+        &(struct hoop_pipe_exchange){.input_grad = input_grad}, options);
 }
 
 enum hoop_status
@@ -316,12 +322,10 @@ hoop_pipe_send_forward_recv_backward(hoop_pipeline_t *pipeline,
                                      struct hoop_tensors *output_grad,
                                      const struct hoop_pipe_options *options)
 {
-    const struct hoop_pipe_exchange exchange = {
-        .output = output,
-        .output_grad = output_grad,
-    };
-
-    return pipe_exchange_run(&send_forward, pipeline, &exchange, options);
+    return pipe_exchange_run(&send_forward, pipeline,
+                             &(struct hoop_pipe_exchange){
+                                 .output = output, .output_grad = output_grad},
+                             options);
 }
 
 enum hoop_status
@@ -330,12 +334,10 @@ hoop_pipe_send_backward_recv_forward(hoop_pipeline_t *pipeline,
                                      struct hoop_tensors *input,
                                      const struct hoop_pipe_options *options)
 {
-    const struct hoop_pipe_exchange exchange = {
-        .input_grad = input_grad,
-        .input = input,
-    };
-
-    return pipe_exchange_run(&send_backward, pipeline, &exchange, options);
+    return pipe_exchange_run(
+        &send_backward, pipeline,
+        &(struct hoop_pipe_exchange){.input_grad = input_grad, .input = input},
+        options);
 }
 
 enum hoop_status
@@ -344,12 +346,10 @@ hoop_pipe_send_forward_recv_forward(hoop_pipeline_t *pipeline,
                                     struct hoop_tensors *input,
                                     const struct hoop_pipe_options *options)
 {
-    const struct hoop_pipe_exchange exchange = {
-        .output = output,
-        .input = input,
-    };
-
-    return pipe_exchange_run(&anything, pipeline, &exchange, options);
+    return pipe_exchange_run(
+        &anything, pipeline,
+        &(struct hoop_pipe_exchange){.output = output, .input = input},
+        options);
 }
 
 enum hoop_status
@@ -358,12 +358,11 @@ hoop_pipe_send_backward_recv_backward(hoop_pipeline_t *pipeline,
                                       struct hoop_tensors *output_grad,
                                       const struct hoop_pipe_options *options)
 {
-    const struct hoop_pipe_exchange exchange = {
-        .input_grad = input_grad,
-        .output_grad = output_grad,
-    };
-
-    return pipe_exchange_run(&anything, pipeline, &exchange, options);
+    return pipe_exchange_run(
+        &anything, pipeline,
+        &(struct hoop_pipe_exchange){.input_grad = input_grad,
+                                     .output_grad = output_grad},
+        options);
 }
 
 enum hoop_status
