@@ -4,6 +4,7 @@
 #include "tensor_parallel/block_pack.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "tensor/operand.h"
@@ -74,4 +75,20 @@ block_pack_attach(struct collective *collective,
     if (n_coming > 0)
         collective->recv = block_pack->coming;
     return HOOP_OK;
+}
+
+void
+block_copy(const struct cuts *cut,
+           uint32_t number,
+           const struct hoop_tensor *input,
+           const struct hoop_tensor *output)
+{
+    const size_t n_bytes = operand_bytes(output);
+
+    if (output->data == input->data || n_bytes == 0)
+        return;
+    if (cuts_n_blocks(cut) > 1)
+        cuts_copy_block_to_part(cut, input, number, output->data);
+    else
+        memcpy(output->data, input->data, n_bytes);
 }

@@ -33,4 +33,12 @@ enum hoop_status
 block_pack_attach(struct collective *collective,
                   const struct block_pack_request *request);
 
+/* Copies the block of that number from input to output, or all of the input if
+ * it has no cuts. The two may be the same if their shapes are equal. */
+void
+block_copy(const struct cuts *cut,
+           uint32_t number,
+           const struct hoop_tensor *input,
+           const struct hoop_tensor *output);
+
 #endif

@@ -8,8 +8,6 @@
 
 #include "hoop/comm_spec.h"
 
-#include <string.h>
-
 #include "api/collective.h"
 #include "base/error.h"
 #include "dtype/reduction.h"
@@ -214,6 +212,8 @@ comm_action_to_collective(const struct action *action,
     return collective;
 }
 
+static const struct cuts no_cuts = {0};
+
 /* Finds what the collective must pack and unpack. An action has both cuts,
  * since its backward needs them. */
 static enum hoop_status
@@ -222,12 +222,11 @@ comm_action_attach_pack(const struct action *action,
                         const struct hoop_tensor *output,
                         struct collective *collective)
 {
-    static const struct cuts none = {0};
     const struct block_pack_request request = {
         .input = input,
         .output = output,
-        .cut = collective->parts & COLL_SEND_ALL ? &action->cut : &none,
-        .join = collective->parts & COLL_RECV_ALL ? &action->join : &none,
+        .cut = collective->parts & COLL_SEND_ALL ? &action->cut : &no_cuts,
+        .join = collective->parts & COLL_RECV_ALL ? &action->join : &no_cuts,
     };
 
     return block_pack_attach(collective, &request);
@@ -269,25 +268,19 @@ comm_spec_call_collective(const struct comm_spec_call *comm_spec_call)
                : collective_run(&collective, comm);
 }
 
-/* Performs an action that needs no other rank. Input and output may be the same
- * if their shapes are equal. */
+/* Performs an action that needs no other rank. */
 static void
 comm_spec_call_local(const struct comm_spec_call *comm_spec_call)
 {
     const struct action *action = &comm_spec_call->action;
     const struct hoop_tensor *input = &comm_spec_call->input;
     const struct hoop_tensor *output = comm_spec_call->output;
-    const size_t n_bytes = operand_bytes(input);
 
     op_return_completed(comm_spec_call->out_op);
-    if (output->data != input->data && action->kind == COMM_ACTION_SLICE)
-        cuts_copy_block_to_part(
-            &action->cut, input,
-            comm_action_block_index(action, &comm_spec_call->sizes,
-                                    comm_spec_call->coordinates),
-            output->data);
-    else if (output->data != input->data && n_bytes > 0)
-        memcpy(output->data, input->data, n_bytes);
+    block_copy(action->kind == COMM_ACTION_SLICE ? &action->cut : &no_cuts,
+               comm_action_block_index(action, &comm_spec_call->sizes,
+                                       comm_spec_call->coordinates),
+               input, output);
     if (action->kind == COMM_ACTION_ALL_REDUCE ||
         action->kind == COMM_ACTION_REDUCE_SCATTER)
         reduction_of_one(input->dtype, output->data, operand_count(input));

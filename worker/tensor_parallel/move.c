@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "api/collective.h"
 #include "base/cleanup.h"
@@ -19,7 +18,6 @@
 #include "dtype/dtype.h"
 #include "dtype/reduction.h"
 #include "session/comm.h"
-#include "tensor/axis.h"
 #include "tensor/layout.h"
 #include "tensor/operand.h"
 #include "tensor_parallel/block_pack.h"
@@ -295,6 +293,8 @@ move_geometry_deinit(struct measure *measure)
     *measure = (struct measure){0};
 }
 
+/* The moves. */
+
 static const struct move_rule rules[] = {
     [MOVE_COPY] = {.first = PART_CHANGE_NONE},
     [MOVE_ALL_REDUCE] = {.even = CALL_ALLREDUCE},
@@ -364,16 +364,6 @@ move_to_collective(const struct move_call *call, const struct measure *measure)
     return collective;
 }
 
-/* Tensor and result may be the same if their shapes are equal. */
-static void
-move_copy_whole(const struct move_call *call)
-{
-    const size_t n_bytes = operand_bytes(call->tensor);
-
-    if (call->tensor->data != call->out->data && n_bytes > 0)
-        memcpy(call->out->data, call->tensor->data, n_bytes);
-}
-
 /* A rank that is alone ends with what it had, if its call is correct. The
  * engine is not used, so that the call does not wait for another thread that
  * owns progress. */
@@ -387,7 +377,7 @@ move_run_single_rank(const struct move_call *call,
     if (status != HOOP_OK)
         return error_pass(status);
     op_return_completed(out_op);
-    move_copy_whole(call);
+    block_copy(&(struct cuts){0}, 0, call->tensor, call->out);
     if (collective->parts & COLL_REDUCES)
         reduction_of_one(collective->dtype, call->out->data,
                          operand_count(call->tensor));
@@ -414,30 +404,22 @@ move_run_collective(const struct move_call *call,
                   : collective_run(&collective, call->comm);
 }
 
-/* Copies all of the tensor, or this rank's part. Tensor and result may be the
- * same if their shapes are equal. */
-static enum hoop_status
+/* Copies all of the tensor, or this rank's part. */
+static void
 move_copy_own_part(const struct move_call *call, hoop_op_t **out_op)
 {
-    const struct hoop_tensor *tensor = call->tensor;
-    const int32_t dim = rules[call->move].last == PART_CHANGE_SPLIT ? -1 : 0;
-    const uint32_t rank = context_rank(call->comm->context);
-    const uint32_t size = context_size(call->comm->context);
-    struct axis axis;
+    const struct move_rule *rule = &rules[call->move];
+    const bool is_last = rule->last == PART_CHANGE_SPLIT;
+    const struct cuts cut = {
+        .n_cuts = is_last || rule->first == PART_CHANGE_SPLIT,
+        .cuts = {{is_last ? call->tensor->shape.n_dims - 1 : 0,
+                  context_size(call->comm->context)}},
+    };
 
     op_return_completed(out_op);
     scratch_release(call->scratch);
-    if (tensor->data == call->out->data || call->move == MOVE_COPY) {
-        move_copy_whole(call);
-        return HOOP_OK;
-    }
-    const enum hoop_status status =
-        axis_of(&tensor->shape, dim, tensor->dtype, &axis);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    const size_t n = axis.length / size;
-    axis_take(&axis, tensor->data, rank * n, n, call->out->data);
-    return HOOP_OK;
+    block_copy(&cut, context_rank(call->comm->context), call->tensor,
+               call->out);
 }
 
 /* The tensor has been checked, and this process is a member. */
@@ -455,10 +437,10 @@ move_run_checked(const struct move_call *call, hoop_op_t **out_op)
     if (status != HOOP_OK)
         return error_pass(status);
     status = output_target_prepare(call, &measure.result, &target);
-    if (status == HOOP_OK) {
-        status = rules[call->move].even == CALL_UNKNOWN
-                     ? move_copy_own_part(call, out_op)
-                     : move_run_collective(call, &measure, out_op);
+    if (status == HOOP_OK && rules[call->move].even == CALL_UNKNOWN) {
+        move_copy_own_part(call, out_op);
+    } else if (status == HOOP_OK) {
+        status = move_run_collective(call, &measure, out_op);
         if (status != HOOP_OK)
             output_target_withdraw(&target);
     }
