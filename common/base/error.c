@@ -90,6 +90,19 @@ status_name(enum hoop_status status)
     return "UNKNOWN";
 }
 
+enum hoop_status
+status_from_peer(uint64_t number)
+{
+    const enum hoop_status status = (enum hoop_status)number;
+
+    if (number == HOOP_OK)
+        return HOOP_E_UNKNOWN;
+    const bool is_known = number <= HOOP_E_RANK_FAILED &&
+                          (status == HOOP_E_UNKNOWN ||
+                           strcmp(status_name(status), "UNKNOWN") != 0);
+    return is_known && status != HOOP_E_PENDING ? status : HOOP_E_DATA_LOSS;
+}
+
 struct error_record {
     bool has_stack; /* the stack was found sufficient */
     size_t n_path;

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "hoop/status.h"
 
@@ -75,6 +76,12 @@ error_begin_call(void);
 /* Return gRPC's spelling, such as "INVALID_ARGUMENT"; never NULL. */
 const char *
 status_name(enum hoop_status status);
+
+/* Return the failure that another process sent as a number. HOOP_OK becomes
+ * HOOP_E_UNKNOWN, and a number that is no failure of enum hoop_status becomes
+ * HOOP_E_DATA_LOSS. */
+enum hoop_status
+status_from_peer(uint64_t number);
 
 /* Return whether the status means that a rank no longer takes part: it is lost,
  * or has reported its own failure. */

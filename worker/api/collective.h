@@ -61,6 +61,29 @@ struct collective {
     struct chain chain; /* ownership passes to the call, also on failure */
 };
 
+/* The properties of a call by its name. Calls on objects have none here: they
+ * consist of several collectives. */
+extern const unsigned collective_parts[CALL_RECV_OBJECT + 1];
+
+/* Describe a call of two buffers. The caller sets op, root and counts if the
+ * call has them. */
+static inline struct collective
+collective_describe(enum call_name name,
+                    const void *send,
+                    void *recv,
+                    size_t count,
+                    enum hoop_dtype dtype)
+{
+    return (struct collective){
+        .name = name,
+        .parts = collective_parts[name],
+        .send = send,
+        .recv = recv,
+        .count = count,
+        .dtype = dtype,
+    };
+}
+
 /* Check a call on comm, of which this process is a member.
  * Handle: HOOP_E_INVALID. */
 enum hoop_status

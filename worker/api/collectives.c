@@ -9,24 +9,6 @@
 
 /* The public allreduce. */
 
-static struct collective
-allreduce_describe(const void *send,
-                   void *recv,
-                   size_t count,
-                   enum hoop_dtype dtype,
-                   enum hoop_reduce_op op)
-{
-    return (struct collective){
-        .name = CALL_ALLREDUCE,
-        .parts = COLL_REDUCES,
-        .send = send,
-        .recv = recv,
-        .count = count,
-        .dtype = dtype,
-        .op = op,
-    };
-}
-
 enum hoop_status
 hoop_allreduce(const void *send,
                void *recv,
@@ -35,9 +17,10 @@ hoop_allreduce(const void *send,
                enum hoop_reduce_op op,
                hoop_comm_t *comm)
 {
-    const struct collective allreduce =
-        allreduce_describe(send, recv, count, dtype, op);
+    struct collective allreduce =
+        collective_describe(CALL_ALLREDUCE, send, recv, count, dtype);
 
+    allreduce.op = op;
     return retry_run_collective(&allreduce, comm);
 }
 
@@ -50,9 +33,10 @@ hoop_allreduce_start(const void *send,
                      hoop_comm_t *comm,
                      hoop_op_t **out_op)
 {
-    const struct collective allreduce =
-        allreduce_describe(send, recv, count, dtype, op);
+    struct collective allreduce =
+        collective_describe(CALL_ALLREDUCE, send, recv, count, dtype);
 
+    allreduce.op = op;
     return retry_start_collective(&allreduce, comm, out_op);
 }
 
@@ -77,24 +61,6 @@ hoop_barrier_start(hoop_comm_t *comm, hoop_op_t **out_op)
 
 /* The public broadcast. */
 
-static struct collective
-broadcast_describe(const void *send,
-                   void *recv,
-                   size_t count,
-                   enum hoop_dtype dtype,
-                   uint32_t root)
-{
-    return (struct collective){
-        .name = CALL_BROADCAST,
-        .parts = COLL_HAS_ROOT | COLL_SEND_AT_ROOT,
-        .send = send,
-        .recv = recv,
-        .count = count,
-        .dtype = dtype,
-        .root = root,
-    };
-}
-
 enum hoop_status
 hoop_broadcast(const void *send,
                void *recv,
@@ -103,9 +69,10 @@ hoop_broadcast(const void *send,
                uint32_t root,
                hoop_comm_t *comm)
 {
-    const struct collective broadcast =
-        broadcast_describe(send, recv, count, dtype, root);
+    struct collective broadcast =
+        collective_describe(CALL_BROADCAST, send, recv, count, dtype);
 
+    broadcast.root = root;
     return retry_run_collective(&broadcast, comm);
 }
 
@@ -118,31 +85,14 @@ hoop_broadcast_start(const void *send,
                      hoop_comm_t *comm,
                      hoop_op_t **out_op)
 {
-    const struct collective broadcast =
-        broadcast_describe(send, recv, count, dtype, root);
+    struct collective broadcast =
+        collective_describe(CALL_BROADCAST, send, recv, count, dtype);
 
+    broadcast.root = root;
     return retry_start_collective(&broadcast, comm, out_op);
 }
 
 /* The public reduce. */
-
-static struct collective
-reduce_describe(const void *send,
-                void *recv,
-                size_t count,
-                enum hoop_dtype dtype,
-                enum hoop_reduce_op op)
-{
-    return (struct collective){
-        .name = CALL_REDUCE,
-        .parts = COLL_REDUCES | COLL_HAS_ROOT | COLL_RECV_AT_ROOT,
-        .send = send,
-        .recv = recv,
-        .count = count,
-        .dtype = dtype,
-        .op = op,
-    };
-}
 
 enum hoop_status
 hoop_reduce(const void *send,
@@ -153,8 +103,10 @@ hoop_reduce(const void *send,
             uint32_t root,
             hoop_comm_t *comm)
 {
-    struct collective reduce = reduce_describe(send, recv, count, dtype, op);
+    struct collective reduce =
+        collective_describe(CALL_REDUCE, send, recv, count, dtype);
 
+    reduce.op = op;
     reduce.root = root;
     return retry_run_collective(&reduce, comm);
 }
@@ -169,31 +121,15 @@ hoop_reduce_start(const void *send,
                   hoop_comm_t *comm,
                   hoop_op_t **out_op)
 {
-    struct collective reduce = reduce_describe(send, recv, count, dtype, op);
+    struct collective reduce =
+        collective_describe(CALL_REDUCE, send, recv, count, dtype);
 
+    reduce.op = op;
     reduce.root = root;
     return retry_start_collective(&reduce, comm, out_op);
 }
 
 /* The public reduce-scatter, with equal and with varying counts. */
-
-static struct collective
-reduce_scatter_describe(const void *send,
-                        void *recv,
-                        size_t count,
-                        enum hoop_dtype dtype,
-                        enum hoop_reduce_op op)
-{
-    return (struct collective){
-        .name = CALL_REDUCE_SCATTER,
-        .parts = COLL_REDUCES | COLL_SEND_ALL,
-        .send = send,
-        .recv = recv,
-        .count = count,
-        .dtype = dtype,
-        .op = op,
-    };
-}
 
 enum hoop_status
 hoop_reduce_scatter(const void *send,
@@ -203,9 +139,10 @@ hoop_reduce_scatter(const void *send,
                     enum hoop_reduce_op op,
                     hoop_comm_t *comm)
 {
-    const struct collective reduce_scatter =
-        reduce_scatter_describe(send, recv, count, dtype, op);
+    struct collective reduce_scatter =
+        collective_describe(CALL_REDUCE_SCATTER, send, recv, count, dtype);
 
+    reduce_scatter.op = op;
     return retry_run_collective(&reduce_scatter, comm);
 }
 
@@ -218,28 +155,11 @@ hoop_reduce_scatter_start(const void *send,
                           hoop_comm_t *comm,
                           hoop_op_t **out_op)
 {
-    const struct collective reduce_scatter =
-        reduce_scatter_describe(send, recv, count, dtype, op);
+    struct collective reduce_scatter =
+        collective_describe(CALL_REDUCE_SCATTER, send, recv, count, dtype);
 
+    reduce_scatter.op = op;
     return retry_start_collective(&reduce_scatter, comm, out_op);
-}
-
-static struct collective
-reduce_scatterv_describe(const void *send,
-                         void *recv,
-                         const size_t *counts,
-                         enum hoop_dtype dtype,
-                         enum hoop_reduce_op op)
-{
-    return (struct collective){
-        .name = CALL_REDUCE_SCATTERV,
-        .parts = COLL_REDUCES | COLL_SEND_ALL | COLL_HAS_COUNTS,
-        .send = send,
-        .recv = recv,
-        .counts = counts,
-        .dtype = dtype,
-        .op = op,
-    };
 }
 
 enum hoop_status
@@ -250,9 +170,11 @@ hoop_reduce_scatterv(const void *send,
                      enum hoop_reduce_op op,
                      hoop_comm_t *comm)
 {
-    const struct collective reduce_scatterv =
-        reduce_scatterv_describe(send, recv, counts, dtype, op);
+    struct collective reduce_scatterv =
+        collective_describe(CALL_REDUCE_SCATTERV, send, recv, 0, dtype);
 
+    reduce_scatterv.counts = counts;
+    reduce_scatterv.op = op;
     return retry_run_collective(&reduce_scatterv, comm);
 }
 
@@ -265,31 +187,15 @@ hoop_reduce_scatterv_start(const void *send,
                            hoop_comm_t *comm,
                            hoop_op_t **out_op)
 {
-    const struct collective reduce_scatterv =
-        reduce_scatterv_describe(send, recv, counts, dtype, op);
+    struct collective reduce_scatterv =
+        collective_describe(CALL_REDUCE_SCATTERV, send, recv, 0, dtype);
 
+    reduce_scatterv.counts = counts;
+    reduce_scatterv.op = op;
     return retry_start_collective(&reduce_scatterv, comm, out_op);
 }
 
 /* The public inclusive and exclusive scan. */
-
-static struct collective
-scan_describe(const void *send,
-              void *recv,
-              size_t count,
-              enum hoop_dtype dtype,
-              enum hoop_reduce_op op)
-{
-    return (struct collective){
-        .name = CALL_SCAN,
-        .parts = COLL_REDUCES | COLL_IS_PREFIX,
-        .send = send,
-        .recv = recv,
-        .count = count,
-        .dtype = dtype,
-        .op = op,
-    };
-}
 
 enum hoop_status
 hoop_scan(const void *send,
@@ -299,8 +205,10 @@ hoop_scan(const void *send,
           enum hoop_reduce_op op,
           hoop_comm_t *comm)
 {
-    const struct collective scan = scan_describe(send, recv, count, dtype, op);
+    struct collective scan =
+        collective_describe(CALL_SCAN, send, recv, count, dtype);
 
+    scan.op = op;
     return collective_run(&scan, comm);
 }
 
@@ -313,27 +221,11 @@ hoop_scan_start(const void *send,
                 hoop_comm_t *comm,
                 hoop_op_t **out_op)
 {
-    const struct collective scan = scan_describe(send, recv, count, dtype, op);
+    struct collective scan =
+        collective_describe(CALL_SCAN, send, recv, count, dtype);
 
+    scan.op = op;
     return collective_start(&scan, comm, out_op);
-}
-
-static struct collective
-exscan_describe(const void *send,
-                void *recv,
-                size_t count,
-                enum hoop_dtype dtype,
-                enum hoop_reduce_op op)
-{
-    return (struct collective){
-        .name = CALL_EXSCAN,
-        .parts = COLL_REDUCES | COLL_IS_PREFIX,
-        .send = send,
-        .recv = recv,
-        .count = count,
-        .dtype = dtype,
-        .op = op,
-    };
 }
 
 enum hoop_status
@@ -344,9 +236,10 @@ hoop_exscan(const void *send,
             enum hoop_reduce_op op,
             hoop_comm_t *comm)
 {
-    const struct collective exscan =
-        exscan_describe(send, recv, count, dtype, op);
+    struct collective exscan =
+        collective_describe(CALL_EXSCAN, send, recv, count, dtype);
 
+    exscan.op = op;
     return collective_run(&exscan, comm);
 }
 
@@ -359,29 +252,14 @@ hoop_exscan_start(const void *send,
                   hoop_comm_t *comm,
                   hoop_op_t **out_op)
 {
-    const struct collective exscan =
-        exscan_describe(send, recv, count, dtype, op);
+    struct collective exscan =
+        collective_describe(CALL_EXSCAN, send, recv, count, dtype);
 
+    exscan.op = op;
     return collective_start(&exscan, comm, out_op);
 }
 
 /* The public allgather, with equal and with varying counts. */
-
-static struct collective
-allgather_describe(const void *send,
-                   void *recv,
-                   size_t count,
-                   enum hoop_dtype dtype)
-{
-    return (struct collective){
-        .name = CALL_ALLGATHER,
-        .parts = COLL_RECV_ALL,
-        .send = send,
-        .recv = recv,
-        .count = count,
-        .dtype = dtype,
-    };
-}
 
 enum hoop_status
 hoop_allgather(const void *send,
@@ -391,7 +269,7 @@ hoop_allgather(const void *send,
                hoop_comm_t *comm)
 {
     const struct collective allgather =
-        allgather_describe(send, recv, count, dtype);
+        collective_describe(CALL_ALLGATHER, send, recv, count, dtype);
 
     return retry_run_collective(&allgather, comm);
 }
@@ -405,25 +283,9 @@ hoop_allgather_start(const void *send,
                      hoop_op_t **out_op)
 {
     const struct collective allgather =
-        allgather_describe(send, recv, count, dtype);
+        collective_describe(CALL_ALLGATHER, send, recv, count, dtype);
 
     return retry_start_collective(&allgather, comm, out_op);
-}
-
-static struct collective
-allgatherv_describe(const void *send,
-                    void *recv,
-                    const size_t *counts,
-                    enum hoop_dtype dtype)
-{
-    return (struct collective){
-        .name = CALL_ALLGATHERV,
-        .parts = COLL_RECV_ALL | COLL_HAS_COUNTS,
-        .send = send,
-        .recv = recv,
-        .counts = counts,
-        .dtype = dtype,
-    };
 }
 
 enum hoop_status
@@ -433,9 +295,10 @@ hoop_allgatherv(const void *send,
                 enum hoop_dtype dtype,
                 hoop_comm_t *comm)
 {
-    const struct collective allgatherv =
-        allgatherv_describe(send, recv, counts, dtype);
+    struct collective allgatherv =
+        collective_describe(CALL_ALLGATHERV, send, recv, 0, dtype);
 
+    allgatherv.counts = counts;
     return retry_run_collective(&allgatherv, comm);
 }
 
@@ -447,31 +310,14 @@ hoop_allgatherv_start(const void *send,
                       hoop_comm_t *comm,
                       hoop_op_t **out_op)
 {
-    const struct collective allgatherv =
-        allgatherv_describe(send, recv, counts, dtype);
+    struct collective allgatherv =
+        collective_describe(CALL_ALLGATHERV, send, recv, 0, dtype);
 
+    allgatherv.counts = counts;
     return retry_start_collective(&allgatherv, comm, out_op);
 }
 
 /* The public gather, with equal and with varying counts. */
-
-static struct collective
-gather_describe(const void *send,
-                void *recv,
-                size_t count,
-                enum hoop_dtype dtype,
-                uint32_t root)
-{
-    return (struct collective){
-        .name = CALL_GATHER,
-        .parts = COLL_HAS_ROOT | COLL_RECV_AT_ROOT | COLL_RECV_ALL,
-        .send = send,
-        .recv = recv,
-        .count = count,
-        .dtype = dtype,
-        .root = root,
-    };
-}
 
 enum hoop_status
 hoop_gather(const void *send,
@@ -481,9 +327,10 @@ hoop_gather(const void *send,
             uint32_t root,
             hoop_comm_t *comm)
 {
-    const struct collective gather =
-        gather_describe(send, recv, count, dtype, root);
+    struct collective gather =
+        collective_describe(CALL_GATHER, send, recv, count, dtype);
 
+    gather.root = root;
     return collective_run(&gather, comm);
 }
 
@@ -496,29 +343,11 @@ hoop_gather_start(const void *send,
                   hoop_comm_t *comm,
                   hoop_op_t **out_op)
 {
-    const struct collective gather =
-        gather_describe(send, recv, count, dtype, root);
+    struct collective gather =
+        collective_describe(CALL_GATHER, send, recv, count, dtype);
 
+    gather.root = root;
     return collective_start(&gather, comm, out_op);
-}
-
-static struct collective
-gatherv_describe(const void *send,
-                 void *recv,
-                 const size_t *counts,
-                 enum hoop_dtype dtype,
-                 uint32_t root)
-{
-    return (struct collective){
-        .name = CALL_GATHERV,
-        .parts =
-            COLL_HAS_ROOT | COLL_RECV_AT_ROOT | COLL_RECV_ALL | COLL_HAS_COUNTS,
-        .send = send,
-        .recv = recv,
-        .counts = counts,
-        .dtype = dtype,
-        .root = root,
-    };
 }
 
 enum hoop_status
@@ -529,9 +358,11 @@ hoop_gatherv(const void *send,
              uint32_t root,
              hoop_comm_t *comm)
 {
-    const struct collective gatherv =
-        gatherv_describe(send, recv, counts, dtype, root);
+    struct collective gatherv =
+        collective_describe(CALL_GATHERV, send, recv, 0, dtype);
 
+    gatherv.counts = counts;
+    gatherv.root = root;
     return collective_run(&gatherv, comm);
 }
 
@@ -544,31 +375,15 @@ hoop_gatherv_start(const void *send,
                    hoop_comm_t *comm,
                    hoop_op_t **out_op)
 {
-    const struct collective gatherv =
-        gatherv_describe(send, recv, counts, dtype, root);
+    struct collective gatherv =
+        collective_describe(CALL_GATHERV, send, recv, 0, dtype);
 
+    gatherv.counts = counts;
+    gatherv.root = root;
     return collective_start(&gatherv, comm, out_op);
 }
 
 /* The public scatter, with equal and with varying counts. */
-
-static struct collective
-scatter_describe(const void *send,
-                 void *recv,
-                 size_t count,
-                 enum hoop_dtype dtype,
-                 uint32_t root)
-{
-    return (struct collective){
-        .name = CALL_SCATTER,
-        .parts = COLL_HAS_ROOT | COLL_SEND_AT_ROOT | COLL_SEND_ALL,
-        .send = send,
-        .recv = recv,
-        .count = count,
-        .dtype = dtype,
-        .root = root,
-    };
-}
 
 enum hoop_status
 hoop_scatter(const void *send,
@@ -578,9 +393,10 @@ hoop_scatter(const void *send,
              uint32_t root,
              hoop_comm_t *comm)
 {
-    const struct collective scatter =
-        scatter_describe(send, recv, count, dtype, root);
+    struct collective scatter =
+        collective_describe(CALL_SCATTER, send, recv, count, dtype);
 
+    scatter.root = root;
     return collective_run(&scatter, comm);
 }
 
@@ -593,29 +409,11 @@ hoop_scatter_start(const void *send,
                    hoop_comm_t *comm,
                    hoop_op_t **out_op)
 {
-    const struct collective scatter =
-        scatter_describe(send, recv, count, dtype, root);
+    struct collective scatter =
+        collective_describe(CALL_SCATTER, send, recv, count, dtype);
 
+    scatter.root = root;
     return collective_start(&scatter, comm, out_op);
-}
-
-static struct collective
-scatterv_describe(const void *send,
-                  void *recv,
-                  const size_t *counts,
-                  enum hoop_dtype dtype,
-                  uint32_t root)
-{
-    return (struct collective){
-        .name = CALL_SCATTERV,
-        .parts =
-            COLL_HAS_ROOT | COLL_SEND_AT_ROOT | COLL_SEND_ALL | COLL_HAS_COUNTS,
-        .send = send,
-        .recv = recv,
-        .counts = counts,
-        .dtype = dtype,
-        .root = root,
-    };
 }
 
 enum hoop_status
@@ -626,9 +424,11 @@ hoop_scatterv(const void *send,
               uint32_t root,
               hoop_comm_t *comm)
 {
-    const struct collective scatterv =
-        scatterv_describe(send, recv, counts, dtype, root);
+    struct collective scatterv =
+        collective_describe(CALL_SCATTERV, send, recv, 0, dtype);
 
+    scatterv.counts = counts;
+    scatterv.root = root;
     return collective_run(&scatterv, comm);
 }
 
@@ -641,29 +441,15 @@ hoop_scatterv_start(const void *send,
                     hoop_comm_t *comm,
                     hoop_op_t **out_op)
 {
-    const struct collective scatterv =
-        scatterv_describe(send, recv, counts, dtype, root);
+    struct collective scatterv =
+        collective_describe(CALL_SCATTERV, send, recv, 0, dtype);
 
+    scatterv.counts = counts;
+    scatterv.root = root;
     return collective_start(&scatterv, comm, out_op);
 }
 
 /* The public alltoall, with equal and with varying counts. */
-
-static struct collective
-alltoall_describe(const void *send,
-                  void *recv,
-                  size_t count,
-                  enum hoop_dtype dtype)
-{
-    return (struct collective){
-        .name = CALL_ALLTOALL,
-        .parts = COLL_SEND_ALL | COLL_RECV_ALL,
-        .send = send,
-        .recv = recv,
-        .count = count,
-        .dtype = dtype,
-    };
-}
 
 enum hoop_status
 hoop_alltoall(const void *send,
@@ -673,7 +459,7 @@ hoop_alltoall(const void *send,
               hoop_comm_t *comm)
 {
     const struct collective alltoall =
-        alltoall_describe(send, recv, count, dtype);
+        collective_describe(CALL_ALLTOALL, send, recv, count, dtype);
 
     return collective_run(&alltoall, comm);
 }
@@ -687,28 +473,9 @@ hoop_alltoall_start(const void *send,
                     hoop_op_t **out_op)
 {
     const struct collective alltoall =
-        alltoall_describe(send, recv, count, dtype);
+        collective_describe(CALL_ALLTOALL, send, recv, count, dtype);
 
     return collective_start(&alltoall, comm, out_op);
-}
-
-static struct collective
-alltoallv_describe(const void *send,
-                   const size_t *send_counts,
-                   void *recv,
-                   const size_t *recv_counts,
-                   enum hoop_dtype dtype)
-{
-    return (struct collective){
-        .name = CALL_ALLTOALLV,
-        .parts = COLL_SEND_ALL | COLL_RECV_ALL | COLL_HAS_COUNTS |
-                 COLL_HAS_RECV_COUNTS,
-        .send = send,
-        .counts = send_counts,
-        .recv = recv,
-        .recv_counts = recv_counts,
-        .dtype = dtype,
-    };
 }
 
 enum hoop_status
@@ -719,9 +486,11 @@ hoop_alltoallv(const void *send,
                enum hoop_dtype dtype,
                hoop_comm_t *comm)
 {
-    const struct collective alltoallv =
-        alltoallv_describe(send, send_counts, recv, recv_counts, dtype);
+    struct collective alltoallv =
+        collective_describe(CALL_ALLTOALLV, send, recv, 0, dtype);
 
+    alltoallv.counts = send_counts;
+    alltoallv.recv_counts = recv_counts;
     return collective_run(&alltoallv, comm);
 }
 
@@ -734,8 +503,10 @@ hoop_alltoallv_start(const void *send,
                      hoop_comm_t *comm,
                      hoop_op_t **out_op)
 {
-    const struct collective alltoallv =
-        alltoallv_describe(send, send_counts, recv, recv_counts, dtype);
+    struct collective alltoallv =
+        collective_describe(CALL_ALLTOALLV, send, recv, 0, dtype);
 
+    alltoallv.counts = send_counts;
+    alltoallv.recv_counts = recv_counts;
     return collective_start(&alltoallv, comm, out_op);
 }

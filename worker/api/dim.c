@@ -207,34 +207,7 @@ dim_call_start(struct collective collective,
     return collective_start(&collective, comm, out_op);
 }
 
-/* Everything but the count, which dim_call_prepare() sets. */
-static struct collective
-allgather_dim_describe(const void *send, void *recv, enum hoop_dtype dtype)
-{
-    return (struct collective){
-        .name = CALL_ALLGATHER,
-        .parts = COLL_RECV_ALL,
-        .send = send,
-        .recv = recv,
-        .dtype = dtype,
-    };
-}
-
-static struct collective
-reduce_scatter_dim_describe(const void *send,
-                            void *recv,
-                            enum hoop_dtype dtype,
-                            enum hoop_reduce_op op)
-{
-    return (struct collective){
-        .name = CALL_REDUCE_SCATTER,
-        .parts = COLL_REDUCES | COLL_SEND_ALL,
-        .send = send,
-        .recv = recv,
-        .dtype = dtype,
-        .op = op,
-    };
-}
+/* The count of each call is set by dim_call_prepare(). */
 
 enum hoop_status
 hoop_allgather_dim(const void *send,
@@ -244,8 +217,9 @@ hoop_allgather_dim(const void *send,
                    enum hoop_dtype dtype,
                    hoop_comm_t *comm)
 {
-    return dim_call_run(allgather_dim_describe(send, recv, dtype),
-                        (struct dim_call){.shape = shape, .dim = dim}, comm);
+    return dim_call_run(
+        collective_describe(CALL_ALLGATHER, send, recv, 0, dtype),
+        (struct dim_call){.shape = shape, .dim = dim}, comm);
 }
 
 enum hoop_status
@@ -257,9 +231,9 @@ hoop_allgather_dim_start(const void *send,
                          hoop_comm_t *comm,
                          hoop_op_t **out_op)
 {
-    return dim_call_start(allgather_dim_describe(send, recv, dtype),
-                          (struct dim_call){.shape = shape, .dim = dim}, comm,
-                          out_op);
+    return dim_call_start(
+        collective_describe(CALL_ALLGATHER, send, recv, 0, dtype),
+        (struct dim_call){.shape = shape, .dim = dim}, comm, out_op);
 }
 
 enum hoop_status
@@ -271,7 +245,11 @@ hoop_reduce_scatter_dim(const void *send,
                         enum hoop_reduce_op op,
                         hoop_comm_t *comm)
 {
-    return dim_call_run(reduce_scatter_dim_describe(send, recv, dtype, op),
+    struct collective collective =
+        collective_describe(CALL_REDUCE_SCATTER, send, recv, 0, dtype);
+
+    collective.op = op;
+    return dim_call_run(collective,
                         (struct dim_call){.shape = shape, .dim = dim}, comm);
 }
 
@@ -285,7 +263,11 @@ hoop_reduce_scatter_dim_start(const void *send,
                               hoop_comm_t *comm,
                               hoop_op_t **out_op)
 {
-    return dim_call_start(reduce_scatter_dim_describe(send, recv, dtype, op),
+    struct collective collective =
+        collective_describe(CALL_REDUCE_SCATTER, send, recv, 0, dtype);
+
+    collective.op = op;
+    return dim_call_start(collective,
                           (struct dim_call){.shape = shape, .dim = dim}, comm,
                           out_op);
 }

@@ -62,7 +62,7 @@ failure_text_broadcast(struct agree_status *agree_status,
                        const char *mine)
 {
     const enum hoop_status failure =
-        (enum hoop_status)agree_status->reports[rank].status;
+        status_from_peer(agree_status->reports[rank].status);
     char text[LIMIT_ERROR_TEXT] = "";
 
     snprintf(text, sizeof(text), "%s", mine);
@@ -144,16 +144,10 @@ internal_broadcast(void *bytes,
                    uint32_t root,
                    hoop_comm_t *comm)
 {
-    const struct collective broadcast = {
-        .name = CALL_BROADCAST,
-        .parts = COLL_HAS_ROOT | COLL_SEND_AT_ROOT,
-        .send = HOOP_IN_PLACE,
-        .recv = bytes,
-        .count = n_bytes,
-        .dtype = HOOP_UINT8,
-        .root = root,
-    };
+    struct collective broadcast = collective_describe(
+        CALL_BROADCAST, HOOP_IN_PLACE, bytes, n_bytes, HOOP_UINT8);
 
+    broadcast.root = root;
     return collective_run(&broadcast, comm);
 }
 
@@ -164,14 +158,8 @@ internal_allgather(const void *send,
                    enum hoop_dtype dtype,
                    hoop_comm_t *comm)
 {
-    const struct collective allgather = {
-        .name = CALL_ALLGATHER,
-        .parts = COLL_RECV_ALL,
-        .send = send,
-        .recv = recv,
-        .count = count,
-        .dtype = dtype,
-    };
+    const struct collective allgather =
+        collective_describe(CALL_ALLGATHER, send, recv, count, dtype);
 
     return collective_run(&allgather, comm);
 }
@@ -183,30 +171,19 @@ internal_allgatherv(const void *send,
                     enum hoop_dtype dtype,
                     hoop_comm_t *comm)
 {
-    const struct collective allgatherv = {
-        .name = CALL_ALLGATHERV,
-        .parts = COLL_RECV_ALL | COLL_HAS_COUNTS,
-        .send = send,
-        .recv = recv,
-        .counts = counts,
-        .dtype = dtype,
-    };
+    struct collective allgatherv =
+        collective_describe(CALL_ALLGATHERV, send, recv, 0, dtype);
 
+    allgatherv.counts = counts;
     return collective_run(&allgatherv, comm);
 }
 
 enum hoop_status
 internal_allreduce_max(uint64_t *number, hoop_comm_t *comm)
 {
-    const struct collective greatest = {
-        .name = CALL_ALLREDUCE,
-        .parts = COLL_REDUCES,
-        .send = HOOP_IN_PLACE,
-        .recv = number,
-        .count = 1,
-        .dtype = HOOP_UINT64,
-        .op = HOOP_MAX,
-    };
+    struct collective greatest = collective_describe(
+        CALL_ALLREDUCE, HOOP_IN_PLACE, number, 1, HOOP_UINT64);
 
+    greatest.op = HOOP_MAX;
     return collective_run(&greatest, comm);
 }

@@ -277,7 +277,8 @@ received_tensors_deliver(const struct tensor_message *messages,
 static enum hoop_status
 tensor_messages_run_all(const struct tensor_message *messages,
                         size_t n_messages,
-                        hoop_comm_t *comm)
+                        hoop_comm_t *comm,
+                        enum hoop_status *statuses)
 {
     CLEANUP(free)
     hoop_op_t **ops = calloc(n_messages, sizeof(hoop_op_t *));
@@ -294,7 +295,7 @@ tensor_messages_run_all(const struct tensor_message *messages,
         tensor_message_start(copies, n_messages, comm, ops);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = hoop_wait_all(ops, n_messages, HOOP_FOREVER);
+    status = wait_for_each(ops, n_messages, HOOP_FOREVER, statuses);
     received_tensors_deliver(messages, n_messages, came, status);
     return status;
 }
@@ -303,6 +304,15 @@ enum hoop_status
 tensor_message_run(const struct tensor_message *messages,
                    size_t n_messages,
                    hoop_comm_t *comm)
+{
+    return tensor_message_run_each(messages, n_messages, comm, NULL);
+}
+
+enum hoop_status
+tensor_message_run_each(const struct tensor_message *messages,
+                        size_t n_messages,
+                        hoop_comm_t *comm,
+                        enum hoop_status *statuses)
 {
     CLEANUP(tensor_batch_deinit)
     struct tensor_batch batch = {messages, 1, comm,
@@ -316,11 +326,14 @@ tensor_message_run(const struct tensor_message *messages,
     if (!is_member || n_messages == 0)
         return HOOP_OK;
     if (n_messages > 1)
-        return tensor_messages_run_all(messages, n_messages, comm);
+        return tensor_messages_run_all(messages, n_messages, comm, statuses);
     status = tensor_batch_start(&batch, &op);
     if (status != HOOP_OK)
         return error_pass(status);
-    return hoop_wait(op, HOOP_FOREVER);
+    status = hoop_wait(op, HOOP_FOREVER);
+    if (statuses)
+        statuses[0] = status;
+    return status;
 }
 
 /* Public functions on local tensors. */

@@ -63,4 +63,20 @@ tensor_message_run(const struct tensor_message *messages,
                    size_t n_messages,
                    hoop_comm_t *comm);
 
+/* As tensor_message_run(). statuses has an element for each message, which is
+ * set when the message has been waited for. */
+enum hoop_status
+tensor_message_run_each(const struct tensor_message *messages,
+                        size_t n_messages,
+                        hoop_comm_t *comm,
+                        enum hoop_status *statuses);
+
+/* As hoop_wait_all(), and sets the status of each operation that is not NULL,
+ * unless out_statuses is NULL. */
+enum hoop_status
+wait_for_each(hoop_op_t **ops,
+              size_t n_ops,
+              int64_t timeout_ms,
+              enum hoop_status *out_statuses);
+
 #endif

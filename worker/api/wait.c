@@ -6,6 +6,7 @@
 
 #include "hoop/op.h"
 
+#include "api/tensor_message.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/limits.h"
@@ -57,6 +58,15 @@ hoop_test(hoop_op_t *op)
 enum hoop_status
 hoop_wait_all(hoop_op_t **ops, size_t n_ops, int64_t timeout_ms)
 {
+    return wait_for_each(ops, n_ops, timeout_ms, NULL);
+}
+
+enum hoop_status
+wait_for_each(hoop_op_t **ops,
+              size_t n_ops,
+              int64_t timeout_ms,
+              enum hoop_status *out_statuses)
+{
     const uint64_t deadline_ns = deadline_from_timeout_ms(timeout_ms);
     enum hoop_status first = HOOP_OK;
     struct hoop_failure failure = {0};
@@ -73,6 +83,8 @@ hoop_wait_all(hoop_op_t **ops, size_t n_ops, int64_t timeout_ms)
             op_wait_until(ops[i], deadline_ns, timeout_ms);
         if (status != HOOP_E_PENDING)
             ops[i] = NULL;
+        if (out_statuses)
+            out_statuses[i] = status;
         /* A failure is more important than a wait that was too short. */
         if (status != HOOP_OK &&
             (first == HOOP_OK || first == HOOP_E_PENDING)) {

@@ -150,7 +150,7 @@ sharded_make_collective(const struct hoop_sharded *sharded, enum call_name name)
 {
     return (struct collective){
         .name = name,
-        .parts = COLL_HAS_COUNTS,
+        .parts = collective_parts[name],
         .counts = sharded->counts,
         .agreed = sharded->parameters->shapes,
         .n_agreed = sharded->parameters->n_shape_entries,
@@ -198,7 +198,6 @@ hoop_sharded_reduce(hoop_sharded_t *sharded,
     gradients_pack(sharded, gradients);
     struct collective reduce =
         sharded_make_collective(sharded, CALL_REDUCE_SCATTERV);
-    reduce.parts |= COLL_REDUCES | COLL_SEND_ALL;
     reduce.send = sharded->all;
     reduce.recv = sharded->gradient;
     reduce.op = op;
@@ -227,7 +226,6 @@ hoop_sharded_gather(hoop_sharded_t *sharded)
                            "hoop_sharded_reduce() first");
     struct collective gather =
         sharded_make_collective(sharded, CALL_ALLGATHERV);
-    gather.parts |= COLL_RECV_ALL;
     gather.send = HOOP_IN_PLACE;
     gather.recv = sharded->all;
     const enum hoop_status status = collective_run(&gather, sharded->comm);

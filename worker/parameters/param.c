@@ -16,6 +16,9 @@
 #include "base/error.h"
 #include "mesh/dtensor.h"
 
+static const struct hoop_tensor empty = {.dtype = HOOP_FLOAT32,
+                                         .shape = {.n_dims = 1}};
+
 static bool
 is_valid_compute_pattern(enum hoop_compute_pattern pattern)
 {
@@ -49,8 +52,6 @@ hoop_param_init(const char *name,
                 const struct hoop_tensor *tensor,
                 struct hoop_param *out_param)
 {
-    static const struct hoop_tensor empty = {.dtype = HOOP_FLOAT32,
-                                             .shape = {.n_dims = 1}};
     size_t count = 0;
 
     if (!error_begin_call())
@@ -72,9 +73,6 @@ hoop_param_init(const char *name,
 }
 
 /* Parameters that are distributed tensors. */
-
-static const struct hoop_tensor empty = {.dtype = HOOP_FLOAT32,
-                                         .shape = {.n_dims = 1}};
 
 void
 hoop_param_refresh(struct hoop_param *param)

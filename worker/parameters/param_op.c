@@ -102,36 +102,24 @@ param_hooks_are_active(void)
     return innermost && innermost->n_hooks > 0;
 }
 
-static const char *
-param_phase_name(enum param_phase phase)
-{
-    switch (phase) {
-    case PARAM_PRE_FORWARD:
-        return "pre_forward";
-    case PARAM_POST_FORWARD:
-        return "post_forward";
-    case PARAM_PRE_BACKWARD:
-        return "pre_backward";
-    case PARAM_POST_BACKWARD:
-        return "post_backward";
-    }
-    return "";
-}
+static const char *const phase_names[] = {
+    [PARAM_PRE_FORWARD] = "pre_forward",
+    [PARAM_POST_FORWARD] = "post_forward",
+    [PARAM_PRE_BACKWARD] = "pre_backward",
+    [PARAM_POST_BACKWARD] = "post_backward",
+};
 
 static hoop_param_hook_fn *
 hook_callback_for_phase(const hoop_param_hook_t *hook, enum param_phase phase)
 {
-    switch (phase) {
-    case PARAM_PRE_FORWARD:
-        return hook->pre_forward;
-    case PARAM_POST_FORWARD:
-        return hook->post_forward;
-    case PARAM_PRE_BACKWARD:
-        return hook->pre_backward;
-    case PARAM_POST_BACKWARD:
-        return hook->post_backward;
-    }
-    return NULL;
+    hoop_param_hook_fn *const callbacks[] = {
+        [PARAM_PRE_FORWARD] = hook->pre_forward,
+        [PARAM_POST_FORWARD] = hook->post_forward,
+        [PARAM_PRE_BACKWARD] = hook->pre_backward,
+        [PARAM_POST_BACKWARD] = hook->post_backward,
+    };
+
+    return callbacks[phase];
 }
 
 enum hoop_status
@@ -150,7 +138,7 @@ param_hooks_call(enum param_phase phase,
         error_clear();
         const enum hoop_status status = call(params, hooks[i]->owner);
         if (status != HOOP_OK)
-            return param_callback_raise(status, param_phase_name(phase), name);
+            return param_callback_raise(status, phase_names[phase], name);
     }
     return HOOP_OK;
 }
@@ -290,32 +278,34 @@ is_replacement_of_op(const struct hoop_op_replacement *replacement,
 }
 
 struct param_op_callback
-op_override_find_forward(const struct hoop_param_op *op)
+op_override_find(const struct hoop_param_op *op, enum param_direction direction)
 {
-    for (const struct hoop_op_replacement *at = newest; at; at = at->older) {
-        if (at->forward && is_replacement_of_op(at, op))
-            return (struct param_op_callback){at->forward, at->owner};
-    }
-    return (struct param_op_callback){op->forward, op->owner};
-}
+    const bool is_forward = direction == PARAM_FORWARD;
 
-struct param_op_callback
-op_override_find_backward(const struct hoop_param_op *op)
-{
     for (const struct hoop_op_replacement *at = newest; at; at = at->older) {
-        if (at->backward && is_replacement_of_op(at, op))
-            return (struct param_op_callback){at->backward, at->owner};
+        hoop_param_op_fn *call = is_forward ? at->forward : at->backward;
+
+        if (call && is_replacement_of_op(at, op))
+            return (struct param_op_callback){call, at->owner};
     }
-    return (struct param_op_callback){op->backward, op->owner};
+    return (struct param_op_callback){is_forward ? op->forward : op->backward,
+                                      op->owner};
 }
 
 /* The forward or the backward of an operation. */
 struct param_op_pass {
     const struct hoop_param_op *op;
-    const char *name; /* "forward" or "backward" */
+    enum param_direction direction;
     struct param_op_callback work;
+};
+
+static const struct {
+    const char *name;
     enum param_phase pre;
     enum param_phase post;
+} directions[] = {
+    [PARAM_FORWARD] = {"forward", PARAM_PRE_FORWARD, PARAM_POST_FORWARD},
+    [PARAM_BACKWARD] = {"backward", PARAM_PRE_BACKWARD, PARAM_POST_BACKWARD},
 };
 
 static enum hoop_status
@@ -325,7 +315,8 @@ op_pass_call_work(const struct param_op_pass *param_op_pass)
     const enum hoop_status status =
         param_op_pass->work.call(param_op_pass->op, param_op_pass->work.owner);
     if (status != HOOP_OK)
-        return param_callback_raise(status, param_op_pass->name,
+        return param_callback_raise(status,
+                                    directions[param_op_pass->direction].name,
                                     param_op_pass->op->name);
     return HOOP_OK;
 }
@@ -343,12 +334,13 @@ op_pass_run_with_hooks(const struct param_op_pass *param_op_pass,
                            n_params);
     param_operands_collect(op->operands, op->n_operands, params);
     const struct hoop_param_list list = {n_params, params};
-    enum hoop_status status =
-        param_hooks_call(param_op_pass->pre, &list, op->name);
+    enum hoop_status status = param_hooks_call(
+        directions[param_op_pass->direction].pre, &list, op->name);
     if (status == HOOP_OK)
         status = op_pass_call_work(param_op_pass);
     if (status == HOOP_OK)
-        status = param_hooks_call(param_op_pass->post, &list, op->name);
+        status = param_hooks_call(directions[param_op_pass->direction].post,
+                                  &list, op->name);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -356,19 +348,6 @@ static bool
 param_op_is_internal(const struct hoop_param_op *op)
 {
     return op->name && strncmp(op->name, "__", 2) == 0;
-}
-
-static enum hoop_status
-param_op_count_params(const struct hoop_param_op *op,
-                      struct param_operand_counts *out_counts)
-{
-    if (!error_begin_call())
-        return error_pass(HOOP_E_EXHAUSTED);
-    if (!op)
-        return error_raise(HOOP_E_INVALID, "op is NULL");
-    const enum hoop_status status =
-        param_operands_check_count(op->operands, op->n_operands, out_counts);
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* n_params is the number of parameters for the hooks; 0: call no hooks. */
@@ -379,7 +358,7 @@ op_pass_run(const struct param_op_pass *param_op_pass, size_t n_params)
         return error_raise(HOOP_E_INVALID, "operation \"%s\" has no %s",
                            param_op_pass->op->name ? param_op_pass->op->name
                                                    : "",
-                           param_op_pass->name);
+                           directions[param_op_pass->direction].name);
     const bool is_hooked = n_params > 0 && param_hooks_are_active() &&
                            !param_op_is_internal(param_op_pass->op);
     const enum hoop_status status =
@@ -388,45 +367,41 @@ op_pass_run(const struct param_op_pass *param_op_pass, size_t n_params)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-enum hoop_status
-hoop_param_op_forward(const struct hoop_param_op *op)
+static enum hoop_status
+param_op_run(const struct hoop_param_op *op, enum param_direction direction)
 {
     struct param_operand_counts counts;
-    enum hoop_status status = param_op_count_params(op, &counts);
 
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!op)
+        return error_raise(HOOP_E_INVALID, "op is NULL");
+    enum hoop_status status =
+        param_operands_check_count(op->operands, op->n_operands, &counts);
     if (status != HOOP_OK)
         return error_pass(status);
-    const struct param_op_pass param_op_pass = {
+    struct param_op_pass param_op_pass = {
         .op = op,
-        .name = "forward",
-        .work = counts.n_tensors > 0
-                    ? op_override_find_forward(op)
-                    : (struct param_op_callback){op->forward, op->owner},
-        .pre = PARAM_PRE_FORWARD,
-        .post = PARAM_POST_FORWARD,
+        .direction = direction,
+        .work = {direction == PARAM_FORWARD ? op->forward : op->backward,
+                 op->owner},
     };
+    if (counts.n_tensors > 0)
+        param_op_pass.work = op_override_find(op, direction);
+    if (direction == PARAM_BACKWARD && counts.n_requiring_grad == 0)
+        counts.n_params = 0;
     status = op_pass_run(&param_op_pass, counts.n_params);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
+hoop_param_op_forward(const struct hoop_param_op *op)
+{
+    return param_op_run(op, PARAM_FORWARD);
+}
+
+enum hoop_status
 hoop_param_op_backward(const struct hoop_param_op *op)
 {
-    struct param_operand_counts counts;
-    enum hoop_status status = param_op_count_params(op, &counts);
-
-    if (status != HOOP_OK)
-        return error_pass(status);
-    const struct param_op_pass param_op_pass = {
-        .op = op,
-        .name = "backward",
-        .work = counts.n_tensors > 0
-                    ? op_override_find_backward(op)
-                    : (struct param_op_callback){op->backward, op->owner},
-        .pre = PARAM_PRE_BACKWARD,
-        .post = PARAM_POST_BACKWARD,
-    };
-    status = op_pass_run(&param_op_pass,
-                         counts.n_requiring_grad > 0 ? counts.n_params : 0);
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+    return param_op_run(op, PARAM_BACKWARD);
 }

@@ -13,12 +13,16 @@ struct param_op_callback {
     void *owner;
 };
 
-/* Return the callback of the newest replacement of op's name that has one, or
+enum param_direction {
+    PARAM_FORWARD,
+    PARAM_BACKWARD,
+};
+
+/* Returns the callback of the newest replacement of op's name that has one, or
  * else op's own. */
 struct param_op_callback
-op_override_find_forward(const struct hoop_param_op *op);
-struct param_op_callback
-op_override_find_backward(const struct hoop_param_op *op);
+op_override_find(const struct hoop_param_op *op,
+                 enum param_direction direction);
 
 /* The functions on operands are pure. Nested lists are visited in order. */
 

@@ -2,6 +2,7 @@
 
 #include "pipeline/messenger.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "api/tags.h"
@@ -10,36 +11,6 @@
 #include "base/limits.h"
 #include "engine/engine.h"
 #include "tensor/operand.h"
-
-/* Bounds waits for messages that may never be matched. */
-
-static struct messenger_wait_limit
-messenger_wait_limit_none(void)
-{
-    return (struct messenger_wait_limit){HOOP_FOREVER};
-}
-
-/* Limits all waits from now on. */
-static void
-messenger_wait_limit_shorten(struct messenger_wait_limit *patience)
-{
-    if (patience->left_ms == HOOP_FOREVER)
-        patience->left_ms = LIMIT_MISMATCH_WAIT_MS;
-}
-
-/* Waits until op has ended. Cancels it when the limit is reached. Returns its
- * status. */
-static enum hoop_status
-messenger_wait_or_cancel(struct messenger_wait_limit *patience, hoop_op_t *op)
-{
-    const enum hoop_status status = hoop_wait(op, patience->left_ms);
-
-    if (status != HOOP_E_PENDING)
-        return status;
-    patience->left_ms = 0;
-    engine_cancel_op((struct op *)op);
-    return hoop_wait(op, HOOP_FOREVER);
-}
 
 /* The tensor that tells other stages of a failure. */
 
@@ -79,6 +50,18 @@ abort_message_pack(const struct abort_message *abort_message,
     };
 }
 
+/* Says in the text that the sender gave another status. */
+static void
+abort_message_add_status(struct abort_message *abort_message, uint32_t status)
+{
+    char text[LIMIT_ABORT_MESSAGE_TEXT];
+
+    memcpy(text, abort_message->text, sizeof(text));
+    snprintf(abort_message->text, sizeof(abort_message->text),
+             "another stage failed with status %u, which does not exist: %.*s",
+             status, LIMIT_ABORT_MESSAGE_TEXT - 80, text);
+}
+
 bool
 abort_message_unpack(const struct hoop_tensor *tensor,
                      struct abort_message *out_abort_message)
@@ -97,10 +80,11 @@ abort_message_unpack(const struct hoop_tensor *tensor,
         status |= (uint32_t)*at++ << (8 * i);
     /* The bytes come from another process: ensure that the status is a failure
      * and that the text is terminated. */
-    out_abort_message->status =
-        status == HOOP_OK ? HOOP_E_UNKNOWN : (enum hoop_status)status;
+    out_abort_message->status = status_from_peer(status);
     memcpy(out_abort_message->text, at, LIMIT_ABORT_MESSAGE_TEXT);
     out_abort_message->text[LIMIT_ABORT_MESSAGE_TEXT - 1] = '\0';
+    if (status != HOOP_OK && status != (uint32_t)out_abort_message->status)
+        abort_message_add_status(out_abort_message, status);
     return true;
 }
 
@@ -110,50 +94,39 @@ messenger_init(struct messenger *messenger,
                const struct hoop_schedule_options *shape)
 {
     *messenger = (struct messenger){
-        .stages = stages,
+        .neighbours = neighbours_in_ring(stages),
         .shape = shape,
         .stage = hoop_comm_rank(stages),
-        .patience = {messenger_wait_limit_none(), messenger_wait_limit_none()},
+        .prev = {.wait_ms = HOOP_FOREVER},
+        .next = {.wait_ms = HOOP_FOREVER},
     };
     STAILQ_INIT(&messenger->sends);
 }
 
-static enum messenger_side
-task_neighbour_side(const struct hoop_task *task)
+static enum hoop_p2p_direction
+task_direction(const struct hoop_task *task)
 {
-    return task->kind == HOOP_TASK_SEND_FORWARD ||
-                   task->kind == HOOP_TASK_RECV_BACKWARD
-               ? MESSENGER_NEXT
-               : MESSENGER_PREV;
+    switch (task->kind) {
+    case HOOP_TASK_SEND_FORWARD:
+        return HOOP_P2P_SEND_NEXT;
+    case HOOP_TASK_SEND_BACKWARD:
+        return HOOP_P2P_SEND_PREV;
+    case HOOP_TASK_RECV_BACKWARD:
+        return HOOP_P2P_RECV_NEXT;
+    case HOOP_TASK_RECV_FORWARD:
+    case HOOP_TASK_FORWARD:
+    case HOOP_TASK_BACKWARD:
+        break;
+    }
+    return HOOP_P2P_RECV_PREV;
 }
 
-uint32_t
-messenger_peer_rank(const struct messenger *messenger,
-                    const struct hoop_task *task)
+static struct messenger_side *
+task_side(struct messenger *messenger, const struct hoop_task *task)
 {
-    const uint32_t n = messenger->shape->n_stages;
-    const uint32_t step =
-        task_neighbour_side(task) == MESSENGER_NEXT ? 1 : n - 1;
-
-    return (messenger->stage + step) % n;
-}
-
-/* Messages of one direction are sent and received in the same order
- * (hoop_schedule_check()), so one tag for each direction is enough. */
-static uint64_t
-task_message_tag(const struct hoop_task *task)
-{
-    const bool is_forward = task->kind == HOOP_TASK_SEND_FORWARD ||
-                            task->kind == HOOP_TASK_RECV_FORWARD;
-
-    return tag_of_library_part(TAG_SCHEDULE_MESSAGE, is_forward ? 0 : 1);
-}
-
-static bool
-task_sends_message(const struct hoop_task *task)
-{
-    return task->kind == HOOP_TASK_SEND_FORWARD ||
-           task->kind == HOOP_TASK_SEND_BACKWARD;
+    return neighbour_directions[task_direction(task)].is_next
+               ? &messenger->next
+               : &messenger->prev;
 }
 
 /* Returns which of the sender's messages this is, and of how many. Both sides
@@ -162,10 +135,12 @@ static uint32_t
 task_message_number(const struct messenger *messenger,
                     const struct hoop_task *task)
 {
+    const enum hoop_p2p_direction direction = task_direction(task);
     const uint32_t m = messenger->shape->n_micro_batches;
-    const uint32_t sender = task_sends_message(task)
+    const uint32_t sender = neighbour_directions[direction].kind == HOOP_SEND
                                 ? messenger->stage
-                                : messenger_peer_rank(messenger, task);
+                                : neighbour_rank(direction, messenger->stage,
+                                                 messenger->shape->n_stages);
     uint32_t chunk = task->chunk;
 
     if (task->kind == HOOP_TASK_RECV_FORWARD)
@@ -176,31 +151,48 @@ task_message_number(const struct messenger *messenger,
                                (size_t)chunk * m + task->micro_batch);
 }
 
+/* Messages of one direction are sent and received in the same order
+ * (hoop_schedule_check()), so one tag for each direction is enough. */
 static enum hoop_status
 task_message_start(struct messenger *messenger,
                    const struct hoop_task *task,
                    struct hoop_tensor *tensor,
                    hoop_op_t **out_op)
 {
-    const struct tensor_message message = {
-        .kind = task_sends_message(task) ? HOOP_SEND : HOOP_RECV,
-        .tensor = tensor,
-        .received = task_sends_message(task) ? NULL : tensor,
-        .peer = messenger_peer_rank(messenger, task),
-        .tag = task_message_tag(task),
-        .part = task_message_number(messenger, task),
-    };
-    const enum hoop_status status =
-        tensor_message_start(&message, 1, messenger->stages, out_op);
+    const enum hoop_p2p_direction direction = task_direction(task);
+    struct tensor_message message =
+        neighbour_message(&messenger->neighbours, direction, tensor);
 
+    if (message.kind == HOOP_RECV)
+        message.received = tensor;
+    message.tag = tag_of_library_part(TAG_SCHEDULE_MESSAGE,
+                                      neighbour_directions[direction].pass);
+    message.part = task_message_number(messenger, task);
+    const enum hoop_status status =
+        tensor_message_start(&message, 1, messenger->neighbours.comm, out_op);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static void
-messenger_cut_off(struct messenger *messenger, enum messenger_side side)
+messenger_side_cut_off(struct messenger_side *side)
 {
-    messenger->is_neighbour_cut_off[side] = true;
-    messenger_wait_limit_shorten(&messenger->patience[side]);
+    side->is_cut_off = true;
+    if (side->wait_ms == HOOP_FOREVER)
+        side->wait_ms = LIMIT_MISMATCH_WAIT_MS;
+}
+
+/* Waits until op has ended. Cancels it when the limit is reached. Returns its
+ * status. */
+static enum hoop_status
+messenger_side_wait_or_cancel(struct messenger_side *side, hoop_op_t *op)
+{
+    const enum hoop_status status = hoop_wait(op, side->wait_ms);
+
+    if (status != HOOP_E_PENDING)
+        return status;
+    side->wait_ms = 0;
+    engine_cancel_op((struct op *)op);
+    return hoop_wait(op, HOOP_FOREVER);
 }
 
 enum hoop_status
@@ -208,7 +200,9 @@ messenger_start_receive(struct messenger *messenger,
                         const struct hoop_task *task,
                         struct activation_slot *place)
 {
-    if (messenger->is_neighbour_cut_off[task_neighbour_side(task)])
+    struct messenger_side *side = task_side(messenger, task);
+
+    if (side->is_cut_off)
         return HOOP_OK;
     place->tensor = (struct hoop_tensor){.shape = {.n_dims = HOOP_ANY_SHAPE}};
     const enum hoop_status status =
@@ -216,7 +210,7 @@ messenger_start_receive(struct messenger *messenger,
     if (status == HOOP_OK)
         return HOOP_OK;
     place->tensor = (struct hoop_tensor){0};
-    messenger_cut_off(messenger, task_neighbour_side(task));
+    messenger_side_cut_off(side);
     return error_pass(status);
 }
 
@@ -225,13 +219,15 @@ messenger_wait_receive(struct messenger *messenger,
                        const struct hoop_task *task,
                        struct activation_slot *place)
 {
+    struct messenger_side *side = task_side(messenger, task);
+
     if (!place->op)
         return HOOP_OK;
-    const enum hoop_status status = messenger_wait_or_cancel(
-        &messenger->patience[task_neighbour_side(task)], place->op);
+    const enum hoop_status status =
+        messenger_side_wait_or_cancel(side, place->op);
     place->op = NULL;
     if (status != HOOP_OK) {
-        messenger_cut_off(messenger, task_neighbour_side(task));
+        messenger_side_cut_off(side);
         return error_pass(status);
     }
     messenger->bytes_received += operand_bytes(&place->tensor);
@@ -250,16 +246,10 @@ messenger_start_send(struct messenger *messenger,
     if (status != HOOP_OK)
         return error_pass(status);
     messenger->bytes_sent += operand_bytes(tensor);
-    place->is_to_next = task_neighbour_side(task) == MESSENGER_NEXT;
+    place->receiver = task_side(messenger, task);
     STAILQ_INSERT_TAIL(&messenger->sends, place, link);
     messenger->n_sends++;
     return HOOP_OK;
-}
-
-static enum messenger_side
-slot_neighbour_side(const struct activation_slot *place)
-{
-    return place->is_to_next ? MESSENGER_NEXT : MESSENGER_PREV;
 }
 
 enum hoop_status
@@ -274,8 +264,7 @@ messenger_reap_sends(struct messenger *messenger, size_t n_under_way)
         if (may_stay)
             status = hoop_wait(place->op, 0);
         else
-            status = messenger_wait_or_cancel(
-                &messenger->patience[slot_neighbour_side(place)], place->op);
+            status = messenger_side_wait_or_cancel(place->receiver, place->op);
         if (status == HOOP_E_PENDING)
             return HOOP_OK;
         STAILQ_REMOVE_HEAD(&messenger->sends, link);
@@ -283,7 +272,7 @@ messenger_reap_sends(struct messenger *messenger, size_t n_under_way)
         place->op = NULL;
         activation_slot_clear(place);
         if (status != HOOP_OK)
-            messenger_cut_off(messenger, slot_neighbour_side(place));
+            messenger_side_cut_off(place->receiver);
     }
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

@@ -25,33 +25,26 @@
 #include "hoop/tensor.h"
 
 #include "base/limits.h"
+#include "pipeline/neighbour.h"
 #include "pipeline/schedule_run.h"
 
 /*
- * After a message with another process has failed, that process may not have
- * the others. From then on each wait is limited to LIMIT_MISMATCH_WAIT_MS, and after
- * one has reached the limit, later ones cancel at once. If both processes do
- * expect the same messages, both started them long before.
+ * A neighbour of the stage. After a message with it has failed, it may not have
+ * the others. From then on each wait is limited to LIMIT_MISMATCH_WAIT_MS, and
+ * after one has reached the limit, later ones cancel at once. If both processes
+ * do expect the same messages, both started them long before.
  */
-
-/* How long a wait may take; at first until the operation's own deadline. */
-struct messenger_wait_limit {
-    int64_t left_ms;
-};
-
-enum messenger_side {
-    MESSENGER_PREV,
-    MESSENGER_NEXT,
-    MESSENGER_N_SIDES,
+struct messenger_side {
+    bool is_cut_off; /* no more receives are started */
+    int64_t wait_ms; /* at first HOOP_FOREVER: until the operation's deadline */
 };
 
 struct messenger {
-    hoop_comm_t *stages;                       /* borrowed, as is shape */
+    struct neighbours neighbours;              /* ranks of the stages */
     const struct hoop_schedule_options *shape; /* the same on all stages */
     uint32_t stage;
-    bool is_neighbour_cut_off
-        [MESSENGER_N_SIDES]; /* no more receives are started */
-    struct messenger_wait_limit patience[MESSENGER_N_SIDES];
+    struct messenger_side prev;
+    struct messenger_side next;
     STAILQ_HEAD(, activation_slot) sends; /* in progress, oldest first */
     size_t n_sends;
     size_t bytes_sent;
@@ -63,11 +56,6 @@ void
 messenger_init(struct messenger *messenger,
                hoop_comm_t *stages,
                const struct hoop_schedule_options *shape);
-
-/* Returns the rank of the stage that a send or a receive communicates with. */
-uint32_t
-messenger_peer_rank(const struct messenger *messenger,
-                    const struct hoop_task *task);
 
 /* Starts a receive into place of a tensor of any shape. Does nothing if the
  * neighbour has been cut off. A receive that cannot start cuts the neighbour

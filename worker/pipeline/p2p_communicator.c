@@ -1,8 +1,7 @@
 /*
  * pipeline/p2p_communicator.c - the settings of a P2PCommunicator
  *
- * Also the order in which a stage posts its transfers, and shapes as they are
- * sent.
+ * Also shapes as they are sent.
  */
 
 #include "pipeline/p2p_communicator.h"
@@ -14,7 +13,6 @@
 
 #include "base/error.h"
 #include "dtype/dtype.h"
-#include "pipeline/p2p_exchange.h"
 #include "tensor/layout.h"
 
 /* Tells one shape from a list of shapes. */
@@ -97,69 +95,41 @@ p2p_shapes_unpack(const int64_t sizes[P2P_SHAPES_DIMS],
     return HOOP_OK;
 }
 
-/* An exchange in progress: tensors[direction] has sizes[direction] as its
- * data. */
+/* The data of messages[direction] are sizes[direction]. */
 struct shape_exchange {
-    int64_t sizes[P2P_N_DIRECTIONS][P2P_SHAPES_DIMS];
-    struct hoop_tensor tensors[P2P_N_DIRECTIONS];
-    struct hoop_p2p_ops ops;
+    int64_t sizes[NEIGHBOUR_N_DIRECTIONS][P2P_SHAPES_DIMS];
+    struct hoop_tensor messages[NEIGHBOUR_N_DIRECTIONS];
+    struct p2p_tensors tensors;
 };
-
-static void
-shape_exchange_init(struct shape_exchange *shape_exchange)
-{
-    *shape_exchange = (struct shape_exchange){0};
-    for (uint32_t i = 0; i < P2P_N_DIRECTIONS; i++)
-        shape_exchange->tensors[i] = (struct hoop_tensor){
-            .data = shape_exchange->sizes[i],
-            .dtype = HOOP_INT64,
-            .shape = {.n_dims = 1, .dims = {P2P_SHAPES_DIMS}},
-        };
-}
 
 static enum hoop_status
 shape_exchange_fill(const struct hoop_p2p_exchange *wanted,
                     struct shape_exchange *shape_exchange)
 {
+    const bool is_wanted[NEIGHBOUR_N_DIRECTIONS] = {
+        [HOOP_P2P_SEND_PREV] = wanted->send_prev,
+        [HOOP_P2P_RECV_PREV] = wanted->recv_prev,
+        [HOOP_P2P_SEND_NEXT] = wanted->send_next,
+        [HOOP_P2P_RECV_NEXT] = wanted->recv_next,
+    };
     enum hoop_status status = HOOP_OK;
 
-    if (wanted->send_prev) {
+    *shape_exchange = (struct shape_exchange){0};
+    for (uint32_t i = 0; i < NEIGHBOUR_N_DIRECTIONS; i++) {
+        shape_exchange->messages[i] = (struct hoop_tensor){
+            .data = shape_exchange->sizes[i],
+            .dtype = HOOP_INT64,
+            .shape = {.n_dims = 1, .dims = {P2P_SHAPES_DIMS}},
+        };
+        if (is_wanted[i])
+            shape_exchange->tensors.at[i].tensor = &shape_exchange->messages[i];
+    }
+    if (wanted->send_prev)
         status = p2p_shapes_pack(&wanted->send_prev->shape, "send_prev",
                                  shape_exchange->sizes[HOOP_P2P_SEND_PREV]);
-        shape_exchange->ops.send_prev =
-            &shape_exchange->tensors[HOOP_P2P_SEND_PREV];
-    }
-    if (status == HOOP_OK && wanted->send_next) {
+    if (status == HOOP_OK && wanted->send_next)
         status = p2p_shapes_pack(&wanted->send_next->shape, "send_next",
                                  shape_exchange->sizes[HOOP_P2P_SEND_NEXT]);
-        shape_exchange->ops.send_next =
-            &shape_exchange->tensors[HOOP_P2P_SEND_NEXT];
-    }
-    if (wanted->recv_prev)
-        shape_exchange->ops.recv_prev =
-            &shape_exchange->tensors[HOOP_P2P_RECV_PREV];
-    if (wanted->recv_next)
-        shape_exchange->ops.recv_next =
-            &shape_exchange->tensors[HOOP_P2P_RECV_NEXT];
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
-}
-
-static enum hoop_status
-shape_exchange_run(const struct hoop_p2p *p2p,
-                   const struct shape_exchange *shape_exchange)
-{
-    struct p2p_posting posting = p2p_posting_default(p2p);
-    struct hoop_p2p_requests requests;
-    unsigned failed;
-    enum hoop_status status =
-        p2p_ops_check_single_stage(p2p, &shape_exchange->ops);
-
-    posting.order = P2P_ORDER_BATCHED;
-    posting.tags = TAG_P2P_SHAPE;
-    if (status == HOOP_OK)
-        status = p2p_requests_start(&posting, &shape_exchange->ops, &requests);
-    if (status == HOOP_OK)
-        status = p2p_requests_finish(&requests, &failed);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -186,6 +156,7 @@ hoop_p2p_exchange_shapes(hoop_p2p_t *p2p,
     struct hoop_shape prev;
     struct hoop_shape next;
     bool is_member = false;
+    unsigned failed;
     enum hoop_status status = p2p_communicator_check_member(p2p, &is_member);
 
     if (status == HOOP_OK)
@@ -195,10 +166,12 @@ hoop_p2p_exchange_shapes(hoop_p2p_t *p2p,
         return error_pass(status);
     if (!is_member)
         return HOOP_OK;
-    shape_exchange_init(&under_way);
+    struct p2p_posting posting = p2p_posting_default(p2p);
+    posting.order = NEIGHBOUR_ORDER_BATCHED;
+    posting.tags = TAG_P2P_SHAPE;
     status = shape_exchange_fill(shape_exchange, &under_way);
     if (status == HOOP_OK)
-        status = shape_exchange_run(p2p, &under_way);
+        status = p2p_exchange_run(p2p, &posting, &under_way.tensors, &failed);
     if (status == HOOP_OK)
         status = p2p_shapes_unpack(under_way.sizes[HOOP_P2P_RECV_PREV],
                                    hoop_p2p_prev(p2p), &prev);
@@ -212,64 +185,7 @@ hoop_p2p_exchange_shapes(hoop_p2p_t *p2p,
     return HOOP_OK;
 }
 
-/* The order in which a stage posts its four transfers. */
-
-const enum hoop_p2p_direction *
-p2p_order_directions(enum p2p_order order, uint32_t rank)
-{
-    static const enum hoop_p2p_direction batched[P2P_N_DIRECTIONS] = {
-        HOOP_P2P_SEND_PREV,
-        HOOP_P2P_RECV_PREV,
-        HOOP_P2P_SEND_NEXT,
-        HOOP_P2P_RECV_NEXT,
-    };
-    static const enum hoop_p2p_direction even[P2P_N_DIRECTIONS] = {
-        HOOP_P2P_SEND_NEXT,
-        HOOP_P2P_RECV_PREV,
-        HOOP_P2P_SEND_PREV,
-        HOOP_P2P_RECV_NEXT,
-    };
-    static const enum hoop_p2p_direction odd[P2P_N_DIRECTIONS] = {
-        HOOP_P2P_RECV_PREV,
-        HOOP_P2P_SEND_NEXT,
-        HOOP_P2P_RECV_NEXT,
-        HOOP_P2P_SEND_PREV,
-    };
-
-    switch (order) {
-    case P2P_ORDER_BATCHED:
-        return batched;
-    case P2P_ORDER_UNBATCHED:
-        break;
-    }
-    return rank % 2 == 0 ? even : odd;
-}
-
-enum p2p_direction_pass
-p2p_direction_pass(enum hoop_p2p_direction direction)
-{
-    return direction == HOOP_P2P_SEND_NEXT || direction == HOOP_P2P_RECV_PREV
-               ? P2P_PASS_FORWARD
-               : P2P_PASS_BACKWARD;
-}
-
-enum hoop_message_kind
-p2p_direction_kind(enum hoop_p2p_direction direction)
-{
-    return direction == HOOP_P2P_SEND_NEXT || direction == HOOP_P2P_SEND_PREV
-               ? HOOP_SEND
-               : HOOP_RECV;
-}
-
-uint32_t
-p2p_direction_peer(enum hoop_p2p_direction direction,
-                   uint32_t rank,
-                   uint32_t size)
-{
-    return direction == HOOP_P2P_SEND_NEXT || direction == HOOP_P2P_RECV_NEXT
-               ? (rank + 1) % size
-               : (rank + size - 1) % size;
-}
+/* The communicator. */
 
 enum hoop_status
 p2p_communicator_check_member(const struct hoop_p2p *p2p, bool *out_is_member)
@@ -309,14 +225,14 @@ hoop_p2p_create(const struct hoop_p2p_options *options, hoop_p2p_t **out_p2p)
     if (!p2p)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a communicator");
     *p2p = (struct hoop_p2p){
-        .stages = options->stages,
+        .neighbours = neighbours_in_ring(options->stages),
         .rank = hoop_comm_rank(options->stages),
         .size = hoop_comm_size(options->stages),
         .has_dtype = options->dtype != NULL,
         .dtype = options->dtype ? *options->dtype : HOOP_FLOAT32,
         .has_variable_shapes = options->has_variable_shapes,
-        .order =
-            options->is_unbatched ? P2P_ORDER_UNBATCHED : P2P_ORDER_BATCHED,
+        .order = options->is_unbatched ? NEIGHBOUR_ORDER_UNBATCHED
+                                       : NEIGHBOUR_ORDER_BATCHED,
     };
     *out_p2p = p2p;
     return HOOP_OK;
@@ -328,23 +244,14 @@ hoop_p2p_free(hoop_p2p_t *p2p)
     free(p2p);
 }
 
-static uint32_t
-p2p_neighbour_rank(const struct hoop_p2p *p2p,
-                   enum hoop_p2p_direction direction)
-{
-    if (!p2p || p2p->size == 0)
-        return HOOP_NO_RANK;
-    return p2p_direction_peer(direction, p2p->rank, p2p->size);
-}
-
 uint32_t
 hoop_p2p_next(const hoop_p2p_t *p2p)
 {
-    return p2p_neighbour_rank(p2p, HOOP_P2P_SEND_NEXT);
+    return p2p ? p2p->neighbours.next : HOOP_NO_RANK;
 }
 
 uint32_t
 hoop_p2p_prev(const hoop_p2p_t *p2p)
 {
-    return p2p_neighbour_rank(p2p, HOOP_P2P_SEND_PREV);
+    return p2p ? p2p->neighbours.prev : HOOP_NO_RANK;
 }

@@ -1,8 +1,9 @@
 /*
- * pipeline/p2p_communicator.h - the settings of a P2PCommunicator
+ * pipeline/p2p_communicator.h - the settings of a P2PCommunicator, and its
+ * exchanges
  *
- * Also the order in which a stage posts its transfers, and shapes as they are
- * sent.
+ * An exchange applies the settings to every transfer: the dtype of received
+ * tensors, whether their shape is known beforehand, and the order of messages.
  */
 
 #ifndef PIPELINE_P2P_COMMUNICATOR_H
@@ -14,63 +15,17 @@
 #include "hoop/p2p_communicator.h"
 #include "hoop/tensor.h"
 
-/*
- * The order in which a stage posts its four transfers.
- *
- * There are two orders, as in Megatron. Batched: first those with the
- * previous stage, and all are started together. Unbatched: first forward,
- * then backward, and of each first transfers from even to odd ranks, then
- * those from odd to even ranks. On every link one end sends while the other
- * receives, so no ring of stages deadlocks even if each transfer waits for
- * the other end before the next one starts.
- *
- *     even  send next, recv prev, send prev, recv next
- *     odd   recv prev, send next, recv next, send prev
- *
- * Each direction of travel has its own tag, so a forward message never
- * matches a receive of a backward one, even if both neighbours are the same
- * rank.
- */
-
-enum {
-    P2P_N_DIRECTIONS = 4
-};
-
-enum p2p_order {
-    P2P_ORDER_BATCHED,
-    P2P_ORDER_UNBATCHED,
-};
-
-/* Returns the P2P_N_DIRECTIONS directions in order. The array is static. */
-const enum hoop_p2p_direction *
-p2p_order_directions(enum p2p_order order, uint32_t rank);
-
-enum p2p_direction_pass {
-    P2P_PASS_FORWARD,  /* to next, from prev */
-    P2P_PASS_BACKWARD, /* to prev, from next */
-};
-
-/* Return the direction of travel of a transfer, and whether it is a send. */
-enum p2p_direction_pass
-p2p_direction_pass(enum hoop_p2p_direction direction);
-
-enum hoop_message_kind
-p2p_direction_kind(enum hoop_p2p_direction direction);
-
-/* Returns the rank at the other end, in a ring of size stages. */
-uint32_t
-p2p_direction_peer(enum hoop_p2p_direction direction,
-                   uint32_t rank,
-                   uint32_t size);
+#include "api/tags.h"
+#include "pipeline/neighbour.h"
 
 struct hoop_p2p {
-    hoop_comm_t *stages;
+    struct neighbours neighbours; /* ranks of the stages */
     uint32_t rank;
     uint32_t size; /* 0: this process is not a member */
     bool has_dtype;
     enum hoop_dtype dtype; /* of received tensors */
     bool has_variable_shapes;
-    enum p2p_order order;
+    enum neighbour_order order;
 };
 
 /* Begins a public call: clears the last error and tells whether this process is
@@ -97,5 +52,69 @@ enum hoop_status
 p2p_shapes_unpack(const int64_t sizes[P2P_SHAPES_DIMS],
                   uint32_t rank,
                   struct hoop_shape *out_shape);
+
+/* What travels in one direction. */
+struct p2p_tensor {
+    const struct hoop_tensor *tensor; /* sent or expected; NULL: nothing */
+    struct hoop_tensor *received;     /* NULL: not wanted, or sent */
+};
+
+/* By enum hoop_p2p_direction. */
+struct p2p_tensors {
+    struct p2p_tensor at[NEIGHBOUR_N_DIRECTIONS];
+};
+
+/* Checks that a tensor can be received into. Error texts call it name. Nothing
+ * is changed.
+ * Handle: HOOP_E_INVALID. */
+enum hoop_status
+p2p_exchange_check_receive(const struct hoop_p2p *p2p,
+                           const struct p2p_tensor *expected,
+                           const char *name);
+
+/* How the transfers of one call are posted. */
+struct p2p_posting {
+    struct neighbours neighbours; /* in a communicator of this process */
+    uint32_t rank;                /* decides between even and odd order */
+    enum neighbour_order order;
+    enum tag_library_namespace
+        tags;      /* messages of one part never match another's */
+    uint32_t part; /* wire/frame_tensor.h: of each tensor */
+};
+
+/* Returns the posting of p2p as it was created: one tensor in each
+ * direction. */
+struct p2p_posting
+p2p_posting_default(const struct hoop_p2p *p2p);
+
+/* Starts the transfers and waits for all. After a failure nothing is handed
+ * out, and out_failed has a bit for each direction that failed.
+ * Handle: HOOP_E_INVALID, before anything moved (also: in a pipeline with one
+ * stage, what is sent in a direction of travel is not received). */
+enum hoop_status
+p2p_exchange_run(const struct hoop_p2p *p2p,
+                 const struct p2p_posting *posting,
+                 const struct p2p_tensors *tensors,
+                 unsigned *out_failed);
+
+/* Checks the tensors, applies the settings of p2p and runs the transfers as
+ * element part of their lists.
+ * Handle: as p2p_exchange_run(). */
+enum hoop_status
+p2p_exchange_list_element(const struct hoop_p2p *p2p,
+                          const struct p2p_tensors *tensors,
+                          uint32_t part,
+                          unsigned *out_failed);
+
+/* A whole public call: clears the last error, checks the arguments and
+ * transfers. Without out_requests it waits. With out_requests it only starts,
+ * and the tensors and what they point to are borrowed until the requests have
+ * been waited for. A process that is not a member does nothing.
+ * Handle: HOOP_E_INVALID (also: p2p is NULL, a start of a batched
+ * communicator). */
+enum hoop_status
+p2p_exchange_run_or_start(const struct hoop_p2p *p2p,
+                          const struct p2p_tensors *tensors,
+                          struct hoop_p2p_requests *out_requests);
 
 #endif

@@ -7,23 +7,28 @@
  * of one tensor.
  */
 
-#include "pipeline/pipeline.h"
+#include "hoop/pipeline.h"
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
-
-#include "hoop/pipeline.h"
 
 #include "api/collective.h"
 #include "api/tags.h"
 #include "api/tensor_message.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "pipeline/pipe_tag.h"
 #include "pipeline/transfer.h"
 #include "tensor/layout.h"
 #include "tensor/operand.h"
 #include "tensor/result.h"
+
+struct hoop_pipeline {
+    hoop_comm_t *stages;          /* borrowed, as the next */
+    hoop_comm_t *tensor_parallel; /* NULL: none */
+    uint32_t chunk;
+    uint32_t n_chunks;
+};
 
 enum hoop_status
 hoop_pipeline_create(hoop_comm_t *stages,
@@ -71,27 +76,16 @@ hoop_pipeline_size(const hoop_pipeline_t *pipeline)
     return hoop_comm_size(hoop_pipeline_comm(pipeline));
 }
 
-/* Returns the stage that follows after distance stages, in a ring. */
-static uint32_t
-pipeline_stage_at_distance(const hoop_pipeline_t *pipeline, uint32_t distance)
-{
-    const uint64_t stage = hoop_pipeline_stage(pipeline);
-    const uint32_t size = hoop_pipeline_size(pipeline);
-
-    return size > 0 ? (uint32_t)((stage + distance) % size) : HOOP_NO_RANK;
-}
-
 uint32_t
 hoop_pipeline_next(const hoop_pipeline_t *pipeline)
 {
-    return pipeline_stage_at_distance(pipeline, 1);
+    return neighbours_in_ring(hoop_pipeline_comm(pipeline)).next;
 }
 
 uint32_t
 hoop_pipeline_prev(const hoop_pipeline_t *pipeline)
 {
-    return pipeline_stage_at_distance(pipeline,
-                                      hoop_pipeline_size(pipeline) - 1);
+    return neighbours_in_ring(hoop_pipeline_comm(pipeline)).prev;
 }
 
 bool
@@ -143,29 +137,25 @@ enum idle_stage {
 
 struct pipe_exchange_rule {
     enum idle_stage idle_stage;
-    unsigned needs; /* bits of enum transfer_direction */
+    unsigned needs; /* bits of enum hoop_p2p_direction */
 };
 
 enum {
-    TRANSFER_BIT_SEND_PREV = 1 << TRANSFER_SEND_PREV_STAGE,
-    TRANSFER_BIT_RECV_PREV = 1 << TRANSFER_RECV_PREV_STAGE,
-    TRANSFER_BIT_RECV_NEXT = 1 << TRANSFER_RECV_NEXT_STAGE,
-    TRANSFER_BIT_SEND_NEXT = 1 << TRANSFER_SEND_NEXT_STAGE,
+    SEND_PREV = 1 << HOOP_P2P_SEND_PREV,
+    RECV_PREV = 1 << HOOP_P2P_RECV_PREV,
+    RECV_NEXT = 1 << HOOP_P2P_RECV_NEXT,
+    SEND_NEXT = 1 << HOOP_P2P_SEND_NEXT,
 };
 
 static const struct pipe_exchange_rule recv_forward = {IDLE_STAGE_FIRST,
-                                                       TRANSFER_BIT_RECV_PREV};
+                                                       RECV_PREV};
 static const struct pipe_exchange_rule recv_backward = {IDLE_STAGE_LAST,
-                                                        TRANSFER_BIT_RECV_NEXT};
+                                                        RECV_NEXT};
+/* These two also serve calls in which a receive is optional. */
 static const struct pipe_exchange_rule send_forward = {IDLE_STAGE_LAST,
-                                                       TRANSFER_BIT_SEND_NEXT};
+                                                       SEND_NEXT};
 static const struct pipe_exchange_rule send_backward = {IDLE_STAGE_FIRST,
-                                                        TRANSFER_BIT_SEND_PREV};
-/* In these two a receive is optional. */
-static const struct pipe_exchange_rule send_forward_recv_grad = {
-    IDLE_STAGE_LAST, TRANSFER_BIT_SEND_NEXT};
-static const struct pipe_exchange_rule send_grad_recv_forward = {
-    IDLE_STAGE_FIRST, TRANSFER_BIT_SEND_PREV};
+                                                        SEND_PREV};
 static const struct pipe_exchange_rule anything = {IDLE_STAGE_NONE, 0};
 
 static bool
@@ -183,12 +173,12 @@ pipe_exchange_is_idle(const struct pipe_exchange_rule *pipe_exchange_rule,
     return false;
 }
 
+/* Puts the rank that the caller gave, if any, in place of *neighbour. */
 static enum hoop_status
-neighbour_rank_choose(const uint32_t *rank,
-                      const char *name,
-                      uint32_t neighbour,
-                      const hoop_pipeline_t *pipeline,
-                      uint32_t *out_rank)
+neighbour_rank_replace(const uint32_t *rank,
+                       const char *name,
+                       const hoop_pipeline_t *pipeline,
+                       uint32_t *neighbour)
 {
     const uint32_t size = hoop_pipeline_size(pipeline);
 
@@ -196,7 +186,8 @@ neighbour_rank_choose(const uint32_t *rank,
         return error_raise(HOOP_E_INVALID,
                            "%s is rank %u, but the pipeline has %u stages",
                            name, *rank, size);
-    *out_rank = rank ? *rank : neighbour;
+    if (rank)
+        *neighbour = *rank;
     return HOOP_OK;
 }
 
@@ -216,24 +207,22 @@ pipe_options_apply(const struct hoop_pipe_options *options,
         transfer->tensor_parallel = pipeline->tensor_parallel;
     if (options->flags & HOOP_PIPE_SCATTER_GATHER)
         transfer->sharing = transfer->tensor_parallel;
-    const enum hoop_status status = neighbour_rank_choose(
-        options->prev, "prev", hoop_pipeline_prev(pipeline), pipeline,
-        &transfer->prev);
+    const enum hoop_status status = neighbour_rank_replace(
+        options->prev, "prev", pipeline, &transfer->neighbours.prev);
     if (status != HOOP_OK)
         return error_pass(status);
-    return neighbour_rank_choose(options->next, "next",
-                                 hoop_pipeline_next(pipeline), pipeline,
-                                 &transfer->next);
+    return neighbour_rank_replace(options->next, "next", pipeline,
+                                  &transfer->neighbours.next);
 }
 
 static enum hoop_status
 pipe_exchange_check_lists(const struct pipe_exchange_rule *pipe_exchange_rule,
                           const struct transfer *transfer)
 {
-    for (unsigned way = 0; way < TRANSFER_N_DIRECTIONS; way++) {
+    for (unsigned way = 0; way < NEIGHBOUR_N_DIRECTIONS; way++) {
         if ((pipe_exchange_rule->needs & 1U << way) && !transfer->lists[way])
             return error_raise(HOOP_E_INVALID, "%s is NULL",
-                               transfer_direction_name(way));
+                               neighbour_directions[way].list);
     }
     return HOOP_OK;
 }
@@ -269,11 +258,11 @@ pipe_exchange_run(const struct pipe_exchange_rule *pipe_exchange_rule,
         return HOOP_OK;
 
     struct transfer transfer = {
-        .lists = {[TRANSFER_SEND_PREV_STAGE] = exchange->input_grad,
-                  [TRANSFER_RECV_PREV_STAGE] = exchange->input,
-                  [TRANSFER_RECV_NEXT_STAGE] = exchange->output_grad,
-                  [TRANSFER_SEND_NEXT_STAGE] = exchange->output},
-        .stages = pipeline->stages,
+        .lists = {[HOOP_P2P_SEND_PREV] = exchange->input_grad,
+                  [HOOP_P2P_RECV_PREV] = exchange->input,
+                  [HOOP_P2P_RECV_NEXT] = exchange->output_grad,
+                  [HOOP_P2P_SEND_NEXT] = exchange->output},
+        .neighbours = neighbours_in_ring(pipeline->stages),
     };
     enum hoop_status status =
         pipe_options_apply(options ? options : &usual, pipeline, &transfer);
@@ -297,9 +286,9 @@ hoop_pipe_recv_forward(hoop_pipeline_t *pipeline,
                        struct hoop_tensors *input,
                        const struct hoop_pipe_options *options)
 {
-    const struct hoop_pipe_exchange exchange = {.input = input};
-
-    return pipe_exchange_run(&recv_forward, pipeline, &exchange, options);
+    return pipe_exchange_run(&recv_forward, pipeline,
+                             &(struct hoop_pipe_exchange){.input = input},
+                             options);
 }
 
 enum hoop_status
@@ -307,9 +296,9 @@ hoop_pipe_recv_backward(hoop_pipeline_t *pipeline,
                         struct hoop_tensors *output_grad,
                         const struct hoop_pipe_options *options)
 {
-    const struct hoop_pipe_exchange exchange = {.output_grad = output_grad};
-
-    return pipe_exchange_run(&recv_backward, pipeline, &exchange, options);
+    return pipe_exchange_run(
+        &recv_backward, pipeline,
+        &(struct hoop_pipe_exchange){.output_grad = output_grad}, options);
 }
 
 enum hoop_status
@@ -317,9 +306,9 @@ hoop_pipe_send_forward(hoop_pipeline_t *pipeline,
                        const struct hoop_tensors *output,
                        const struct hoop_pipe_options *options)
 {
-    const struct hoop_pipe_exchange exchange = {.output = output};
-
-    return pipe_exchange_run(&send_forward, pipeline, &exchange, options);
+    return pipe_exchange_run(&send_forward, pipeline,
+                             &(struct hoop_pipe_exchange){.output = output},
+                             options);
 }
 
 enum hoop_status
@@ -327,9 +316,9 @@ hoop_pipe_send_backward(hoop_pipeline_t *pipeline,
                         const struct hoop_tensors *input_grad,
                         const struct hoop_pipe_options *options)
 {
-    const struct hoop_pipe_exchange exchange = {.input_grad = input_grad};
-
-    return pipe_exchange_run(&send_backward, pipeline, &exchange, options);
+    return pipe_exchange_run(
+        &send_backward, pipeline,
+        &(struct hoop_pipe_exchange){.input_grad = input_grad}, options);
 }
 
 enum hoop_status
@@ -338,12 +327,9 @@ hoop_pipe_send_forward_recv_backward(hoop_pipeline_t *pipeline,
                                      struct hoop_tensors *output_grad,
                                      const struct hoop_pipe_options *options)
 {
-    const struct hoop_pipe_exchange exchange = {
-        .output = output,
-        .output_grad = output_grad,
-    };
-
-    return pipe_exchange_run(&send_forward_recv_grad, pipeline, &exchange,
+    return pipe_exchange_run(&send_forward, pipeline,
+                             &(struct hoop_pipe_exchange){
+                                 .output = output, .output_grad = output_grad},
                              options);
 }
 
@@ -353,13 +339,10 @@ hoop_pipe_send_backward_recv_forward(hoop_pipeline_t *pipeline,
                                      struct hoop_tensors *input,
                                      const struct hoop_pipe_options *options)
 {
-    const struct hoop_pipe_exchange exchange = {
-        .input_grad = input_grad,
-        .input = input,
-    };
-
-    return pipe_exchange_run(&send_grad_recv_forward, pipeline, &exchange,
-                             options);
+    return pipe_exchange_run(
+        &send_backward, pipeline,
+        &(struct hoop_pipe_exchange){.input_grad = input_grad, .input = input},
+        options);
 }
 
 enum hoop_status
@@ -368,12 +351,10 @@ hoop_pipe_send_forward_recv_forward(hoop_pipeline_t *pipeline,
                                     struct hoop_tensors *input,
                                     const struct hoop_pipe_options *options)
 {
-    const struct hoop_pipe_exchange exchange = {
-        .output = output,
-        .input = input,
-    };
-
-    return pipe_exchange_run(&anything, pipeline, &exchange, options);
+    return pipe_exchange_run(
+        &anything, pipeline,
+        &(struct hoop_pipe_exchange){.output = output, .input = input},
+        options);
 }
 
 enum hoop_status
@@ -382,12 +363,11 @@ hoop_pipe_send_backward_recv_backward(hoop_pipeline_t *pipeline,
                                       struct hoop_tensors *output_grad,
                                       const struct hoop_pipe_options *options)
 {
-    const struct hoop_pipe_exchange exchange = {
-        .input_grad = input_grad,
-        .output_grad = output_grad,
-    };
-
-    return pipe_exchange_run(&anything, pipeline, &exchange, options);
+    return pipe_exchange_run(
+        &anything, pipeline,
+        &(struct hoop_pipe_exchange){.input_grad = input_grad,
+                                     .output_grad = output_grad},
+        options);
 }
 
 enum hoop_status
@@ -400,40 +380,27 @@ hoop_pipe_exchange_all(hoop_pipeline_t *pipeline,
 
 /* Sends the shape of a tensor as two messages. */
 
-/* The other stage, and the tag of the lane. */
-struct meta_peer_and_tag {
-    uint32_t peer;
-    uint64_t tag;
-};
-
+/* Makes a message to the next or from the previous stage, without a tensor. */
 static enum hoop_status
-meta_peer_and_tag_choose(const hoop_pipeline_t *pipeline,
-                         const struct hoop_pipe_options *options,
-                         enum hoop_message_kind kind,
-                         struct meta_peer_and_tag *out_way)
+meta_message_make(const hoop_pipeline_t *pipeline,
+                  const struct hoop_pipe_options *options,
+                  enum hoop_p2p_direction direction,
+                  struct tensor_message *out_message)
 {
-    const bool is_send = kind == HOOP_SEND;
-    const uint32_t *rank = NULL;
+    static const struct hoop_pipe_options usual = {0};
+    struct neighbours neighbours = neighbours_in_ring(pipeline->stages);
 
-    if (options)
-        rank = is_send ? options->next : options->prev;
-    if (options && options->lane >= PIPE_N_LANES)
+    options = options ? options : &usual;
+    if (options->lane >= PIPE_N_LANES)
         return error_raise(HOOP_E_INVALID, "lane %u is not below %u",
                            options->lane, PIPE_N_LANES);
-    out_way->tag =
-        tag_of_library_part(TAG_TENSOR_META, options ? options->lane : 0);
-    if (rank)
-        out_way->peer = *rank;
-    else
-        out_way->peer = is_send ? hoop_pipeline_next(pipeline)
-                                : hoop_pipeline_prev(pipeline);
+    if (options->prev)
+        neighbours.prev = *options->prev;
+    if (options->next)
+        neighbours.next = *options->next;
+    *out_message = neighbour_message(&neighbours, direction, NULL);
+    out_message->tag = tag_of_library_part(TAG_TENSOR_META, options->lane);
     return HOOP_OK;
-}
-
-static struct hoop_tensor
-int64_scalar_tensor(int64_t *at)
-{
-    return (struct hoop_tensor){.data = at, .dtype = HOOP_INT64};
 }
 
 static struct hoop_tensor
@@ -446,22 +413,9 @@ int64_vector_tensor(int64_t *at, uint32_t n)
     };
 }
 
-static struct tensor_message
-meta_message_of_tensor(enum hoop_message_kind kind,
-                       const struct meta_peer_and_tag *meta_peer_and_tag,
-                       struct hoop_tensor *tensor)
-{
-    return (struct tensor_message){
-        .kind = kind,
-        .tensor = tensor,
-        .peer = meta_peer_and_tag->peer,
-        .tag = meta_peer_and_tag->tag,
-    };
-}
-
 static enum hoop_status
 shape_send(const struct hoop_shape *shape,
-           const struct meta_peer_and_tag *meta_peer_and_tag,
+           const struct tensor_message *message,
            hoop_comm_t *stages)
 {
     int64_t n_dims = shape->n_dims;
@@ -469,40 +423,37 @@ shape_send(const struct hoop_shape *shape,
 
     for (uint32_t i = 0; i < shape->n_dims; i++)
         dims[i] = (int64_t)shape->dims[i];
-    struct hoop_tensor first = int64_scalar_tensor(&n_dims);
-    struct hoop_tensor second = int64_vector_tensor(dims, shape->n_dims);
-    const struct tensor_message messages[] = {
-        meta_message_of_tensor(HOOP_SEND, meta_peer_and_tag, &first),
-        meta_message_of_tensor(HOOP_SEND, meta_peer_and_tag, &second),
-    };
+    const struct hoop_tensor first = {.data = &n_dims, .dtype = HOOP_INT64};
+    const struct hoop_tensor second = int64_vector_tensor(dims, shape->n_dims);
+    struct tensor_message messages[] = {*message, *message};
+    messages[0].tensor = &first;
+    messages[1].tensor = &second;
     return tensor_message_run(messages, 2, stages);
 }
 
 static enum hoop_status
-shape_receive(const struct meta_peer_and_tag *meta_peer_and_tag,
+shape_receive(struct tensor_message message,
               hoop_comm_t *stages,
               struct hoop_shape *out_shape)
 {
     int64_t n_dims = 0;
     int64_t dims[HOOP_MAX_DIMS];
-    struct hoop_tensor first = int64_scalar_tensor(&n_dims);
-    const struct tensor_message one =
-        meta_message_of_tensor(HOOP_RECV, meta_peer_and_tag, &first);
-    enum hoop_status status = tensor_message_run(&one, 1, stages);
+    const struct hoop_tensor first = {.data = &n_dims, .dtype = HOOP_INT64};
 
+    message.tensor = &first;
+    enum hoop_status status = tensor_message_run(&message, 1, stages);
     if (status != HOOP_OK)
         return error_pass(status);
     /* A wrong number is accepted first, and its second message received, so
      * that the next receive does not match that one. */
     const bool is_right = n_dims >= 0 && n_dims <= HOOP_MAX_DIMS;
-    struct hoop_tensor second =
+    const struct hoop_tensor second =
         is_right ? int64_vector_tensor(dims, (uint32_t)n_dims)
                  : (struct hoop_tensor){.shape = {.n_dims = HOOP_ANY_SHAPE}};
-    struct tensor_message other =
-        meta_message_of_tensor(HOOP_RECV, meta_peer_and_tag, &second);
     struct hoop_tensor unwanted = {0};
-    other.received = is_right ? NULL : &unwanted;
-    status = tensor_message_run(&other, 1, stages);
+    message.tensor = &second;
+    message.received = is_right ? NULL : &unwanted;
+    status = tensor_message_run(&message, 1, stages);
     hoop_tensor_free(&unwanted);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -510,8 +461,7 @@ shape_receive(const struct meta_peer_and_tag *meta_peer_and_tag,
         return error_raise(HOOP_E_MISMATCH,
                            "stage %u tells of a tensor of %lld dimensions, but "
                            "one has at most %d",
-                           meta_peer_and_tag->peer, (long long)n_dims,
-                           HOOP_MAX_DIMS);
+                           message.peer, (long long)n_dims, HOOP_MAX_DIMS);
 
     struct hoop_shape shape = {.n_dims = (uint32_t)n_dims};
     size_t count;
@@ -519,7 +469,7 @@ shape_receive(const struct meta_peer_and_tag *meta_peer_and_tag,
         shape.dims[i] = (size_t)dims[i];
     if (shape_count(&shape, &count) != HOOP_OK)
         return error_raise(HOOP_E_MISMATCH, "stage %u tells of a shape: %s",
-                           meta_peer_and_tag->peer, error_text());
+                           message.peer, error_text());
     *out_shape = shape;
     return HOOP_OK;
 }
@@ -530,7 +480,7 @@ hoop_send_tensor_meta(hoop_pipeline_t *pipeline,
                       bool *need_meta,
                       const struct hoop_pipe_options *options)
 {
-    struct meta_peer_and_tag meta_peer_and_tag;
+    struct tensor_message message;
     size_t count;
 
     if (!error_begin_call())
@@ -544,11 +494,10 @@ hoop_send_tensor_meta(hoop_pipeline_t *pipeline,
         return HOOP_OK;
     enum hoop_status status = shape_count(&tensor->shape, &count);
     if (status == HOOP_OK)
-        status = meta_peer_and_tag_choose(pipeline, options, HOOP_SEND,
-                                          &meta_peer_and_tag);
-    if (status == HOOP_OK)
         status =
-            shape_send(&tensor->shape, &meta_peer_and_tag, pipeline->stages);
+            meta_message_make(pipeline, options, HOOP_P2P_SEND_NEXT, &message);
+    if (status == HOOP_OK)
+        status = shape_send(&tensor->shape, &message, pipeline->stages);
     if (status != HOOP_OK)
         return error_pass(status);
     *need_meta = false;
@@ -561,7 +510,7 @@ hoop_recv_tensor_meta(hoop_pipeline_t *pipeline,
                       const struct hoop_pipe_options *options,
                       struct hoop_shape *out_shape)
 {
-    struct meta_peer_and_tag meta_peer_and_tag;
+    struct tensor_message message;
 
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
@@ -574,10 +523,10 @@ hoop_recv_tensor_meta(hoop_pipeline_t *pipeline,
         *out_shape = *known;
         return HOOP_OK;
     }
-    enum hoop_status status = meta_peer_and_tag_choose(
-        pipeline, options, HOOP_RECV, &meta_peer_and_tag);
+    enum hoop_status status =
+        meta_message_make(pipeline, options, HOOP_P2P_RECV_PREV, &message);
     if (status == HOOP_OK)
-        status = shape_receive(&meta_peer_and_tag, pipeline->stages, out_shape);
+        status = shape_receive(message, pipeline->stages, out_shape);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -602,23 +551,14 @@ ring_shift_tensor(const struct hoop_tensor *tensor,
                   struct hoop_tensor *out,
                   hoop_comm_t *comm)
 {
-    const uint32_t size = hoop_comm_size(comm);
-    const uint32_t rank = hoop_comm_rank(comm);
-    const struct tensor_message messages[] = {
-        {
-            .kind = HOOP_SEND,
-            .tensor = tensor,
-            .peer = (rank + 1) % size,
-            .tag = tag_of_library_part(TAG_RING_FORWARD, 0),
-        },
-        {
-            .kind = HOOP_RECV,
-            .tensor = out,
-            .peer = (rank + size - 1) % size,
-            .tag = tag_of_library_part(TAG_RING_FORWARD, 0),
-        },
+    const struct neighbours neighbours = neighbours_in_ring(comm);
+    struct tensor_message messages[] = {
+        neighbour_message(&neighbours, HOOP_P2P_SEND_NEXT, tensor),
+        neighbour_message(&neighbours, HOOP_P2P_RECV_PREV, out),
     };
 
+    messages[0].tag = tag_of_library_part(TAG_RING_FORWARD, 0);
+    messages[1].tag = messages[0].tag;
     return tensor_message_run(messages, 2, comm);
 }
 

@@ -10,7 +10,6 @@
 #ifndef PIPELINE_SCHEDULE_RUN_H
 #define PIPELINE_SCHEDULE_RUN_H
 
-#include <stdbool.h>
 #include <sys/queue.h>
 
 #include "hoop/op.h"
@@ -25,10 +24,12 @@ enum activation_kind {
     ACTIVATION_N_KINDS,
 };
 
+struct messenger_side;
+
 struct activation_slot {
     struct hoop_tensor tensor;
-    hoop_op_t *op;   /* NULL: no message is in progress */
-    bool is_to_next; /* the neighbour that it is being sent to */
+    hoop_op_t *op;                   /* NULL: no message is in progress */
+    struct messenger_side *receiver; /* the neighbour it is being sent to */
     STAILQ_ENTRY(activation_slot) link;
 };
 

@@ -91,7 +91,7 @@ shard_make_empty(enum hoop_dtype dtype)
 
 /* The texts sent to ranks whose shares of a failed list are refused. */
 struct refusal_texts {
-    char texts[TRANSFER_N_DIRECTIONS][LIMIT_ERROR_TEXT];
+    char texts[NEIGHBOUR_N_DIRECTIONS][LIMIT_ERROR_TEXT];
 };
 
 /* The messages between this rank and the others. */
@@ -99,7 +99,7 @@ struct gather_messages {
     hoop_comm_t *group;
     struct tensor_message *messages;
     struct hoop_tensor *shares; /* one for each message */
-    enum transfer_direction *ways;
+    enum hoop_p2p_direction *ways;
     hoop_op_t **ops;
     bool *is_peer_given_up; /* [way][rank] */
     size_t n_messages;
@@ -118,7 +118,7 @@ transfer_is_gathered(const struct tensor_transfer *tensor_transfer)
 
 static void
 gather_messages_add(struct gather_messages *gather_messages,
-                    enum transfer_direction way,
+                    enum hoop_p2p_direction way,
                     const struct tensor_message *message,
                     const struct hoop_tensor *shard)
 {
@@ -207,10 +207,10 @@ gather_messages_fill(struct gather_messages *gather_messages,
                      const struct transfer_result *ends,
                      struct refusal_texts *refusals)
 {
-    bool is_refused[TRANSFER_N_DIRECTIONS] = {false};
+    bool is_refused[NEIGHBOUR_N_DIRECTIONS] = {false};
 
     for (size_t i = 0; i < n_transfers; i++) {
-        const enum transfer_direction way = tensor_transfers[i].way;
+        const enum hoop_p2p_direction way = tensor_transfers[i].way;
         char *text = refusals->texts[way];
 
         if (!transfer_is_gathered(&tensor_transfers[i]) || is_refused[way])
@@ -230,7 +230,7 @@ gather_messages_fill(struct gather_messages *gather_messages,
 
 static void
 transfer_result_fail_gather(struct transfer_result *ends,
-                            enum transfer_direction way,
+                            enum hoop_p2p_direction way,
                             enum hoop_status status)
 {
     char text[LIMIT_ERROR_TEXT];
@@ -238,11 +238,9 @@ transfer_result_fail_gather(struct transfer_result *ends,
     snprintf(text, sizeof(text), "%s", error_text());
     transfer_result_fail(&ends[way],
                          error_raise(status, "%s, gathering the shares: %s",
-                                     transfer_direction_name(way), text));
+                                     neighbour_directions[way].list, text));
 }
 
-/* If a share does not fit, the peer sends or accepts no more of that list. So
- * the remaining receives from it are cancelled. */
 static void
 gather_messages_wait(const struct gather_messages *gather_messages,
                      struct transfer_result *ends)
@@ -251,16 +249,11 @@ gather_messages_wait(const struct gather_messages *gather_messages,
 
     for (size_t i = 0; i < gather_messages->n_messages; i++) {
         const struct tensor_message *message = &gather_messages->messages[i];
-        const enum transfer_direction way = gather_messages->ways[i];
-        bool *is_peer_given_up =
-            &gather_messages->is_peer_given_up[way * n_ranks + message->peer];
+        const enum hoop_p2p_direction way = gather_messages->ways[i];
+        const enum hoop_status status = list_message_wait(
+            gather_messages->ops[i], message->kind,
+            &gather_messages->is_peer_given_up[way * n_ranks + message->peer]);
 
-        if (*is_peer_given_up && message->kind == HOOP_RECV)
-            engine_cancel_op((struct op *)gather_messages->ops[i]);
-        const enum hoop_status status =
-            hoop_wait(gather_messages->ops[i], HOOP_FOREVER);
-        if (status == HOOP_E_MISMATCH && message->kind == HOOP_RECV)
-            *is_peer_given_up = true;
         if (status != HOOP_OK)
             transfer_result_fail_gather(ends, way, status);
     }
@@ -280,7 +273,7 @@ is_any_transfer_gathered(const struct tensor_transfer *tensor_transfers,
 void
 shard_gather(const struct tensor_transfer *tensor_transfers,
              size_t n_transfers,
-             struct transfer_result ends[TRANSFER_N_DIRECTIONS])
+             struct transfer_result ends[NEIGHBOUR_N_DIRECTIONS])
 {
     hoop_comm_t *group = tensor_transfers->transfer->tensor_parallel;
     const size_t n_ranks = hoop_comm_size(group);
@@ -291,10 +284,10 @@ shard_gather(const struct tensor_transfer *tensor_transfers,
     CLEANUP(free)
     struct tensor_message *messages = calloc(n_most, sizeof(*messages));
     CLEANUP(free) struct hoop_tensor *shares = calloc(n_most, sizeof(*shares));
-    CLEANUP(free) enum transfer_direction *ways = calloc(n_most, sizeof(*ways));
+    CLEANUP(free) enum hoop_p2p_direction *ways = calloc(n_most, sizeof(*ways));
     CLEANUP(free) hoop_op_t **ops = calloc(n_most, sizeof(hoop_op_t *));
     CLEANUP(free)
-    bool *is_peer_given_up = calloc(TRANSFER_N_DIRECTIONS * n_ranks, 1);
+    bool *is_peer_given_up = calloc(NEIGHBOUR_N_DIRECTIONS * n_ranks, 1);
     CLEANUP(free) struct refusal_texts *refusals = malloc(sizeof(*refusals));
     struct gather_messages gather_messages = {
         group, messages, shares, ways, ops, is_peer_given_up, 0};

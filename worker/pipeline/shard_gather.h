@@ -26,7 +26,7 @@
 void
 shard_gather(const struct tensor_transfer *tensor_transfers,
              size_t n_transfers,
-             struct transfer_result ends[TRANSFER_N_DIRECTIONS]);
+             struct transfer_result ends[NEIGHBOUR_N_DIRECTIONS]);
 
 /*
  * Each of these ranks sends one share, and the receivers gather the shares

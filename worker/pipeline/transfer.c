@@ -20,60 +20,49 @@
 #include "tensor/operand.h"
 #include "tensor/result.h"
 
+/*
+ * The order in which lists are started and waited for. Before a stage waits for
+ * what it sends to the next one, it has waited for all that it receives and has
+ * cancelled what does not fit, so that the sends of its neighbours end.
+ */
+static const enum hoop_p2p_direction transfer_order[NEIGHBOUR_N_DIRECTIONS] = {
+    HOOP_P2P_SEND_PREV,
+    HOOP_P2P_RECV_PREV,
+    HOOP_P2P_RECV_NEXT,
+    HOOP_P2P_SEND_NEXT,
+};
+
 /* One tensor of a transfer in progress. */
 
-struct way {
-    const char *name;
-    enum hoop_message_kind kind;
-    enum pipe_message_kind whole;
-    enum pipe_message_kind shard;
-    enum pipe_message_kind closing;
-    bool is_next_stage; /* to or from the next stage */
-};
-
-static const struct way ways[] = {
-    [TRANSFER_SEND_PREV_STAGE] = {"input_grad", HOOP_SEND, PIPE_GRADIENT,
-                                  PIPE_GRADIENT_SHARE, PIPE_GRADIENT_CLOSING,
-                                  false},
-    [TRANSFER_RECV_PREV_STAGE] = {"input", HOOP_RECV, PIPE_ACTIVATION,
-                                  PIPE_ACTIVATION_SHARE,
-                                  PIPE_ACTIVATION_CLOSING, false},
-    [TRANSFER_RECV_NEXT_STAGE] = {"output_grad", HOOP_RECV, PIPE_GRADIENT,
-                                  PIPE_GRADIENT_SHARE, PIPE_GRADIENT_CLOSING,
-                                  true},
-    [TRANSFER_SEND_NEXT_STAGE] = {"output", HOOP_SEND, PIPE_ACTIVATION,
-                                  PIPE_ACTIVATION_SHARE,
-                                  PIPE_ACTIVATION_CLOSING, true},
-};
-
-const char *
-transfer_direction_name(enum transfer_direction way)
+static const char *
+transfer_direction_name(enum hoop_p2p_direction way)
 {
-    return ways[way].name;
-}
-
-bool
-tensor_transfer_is_received(const struct tensor_transfer *tensor_transfer)
-{
-    return ways[tensor_transfer->way].kind == HOOP_RECV;
+    return neighbour_directions[way].list;
 }
 
 static uint32_t
-transfer_peer_rank(const struct tensor_transfer *tensor_transfer)
+transfer_peer_rank(const struct transfer *transfer, enum hoop_p2p_direction way)
 {
-    const struct transfer *transfer = tensor_transfer->transfer;
-
-    return ways[tensor_transfer->way].is_next_stage ? transfer->next
-                                                    : transfer->prev;
+    return neighbour_directions[way].is_next ? transfer->neighbours.next
+                                             : transfer->neighbours.prev;
 }
 
-bool
-tensor_transfer_has_closing(const struct tensor_transfer *tensor_transfer)
+/* Returns whether the list has a closing. A list to the stage itself has
+ * none. */
+static bool
+transfer_has_closing(const struct transfer *transfer,
+                     enum hoop_p2p_direction way)
 {
-    const struct transfer *transfer = tensor_transfer->transfer;
+    return transfer->sharing && transfer_peer_rank(transfer, way) !=
+                                    hoop_comm_rank(transfer->neighbours.comm);
+}
 
-    return transfer->sharing && transfer_peer_rank(tensor_transfer) !=
-                                    hoop_comm_rank(transfer->stages);
+/* Returns whether it is received only after the rest of the transfer. */
+static bool
+tensor_transfer_is_recv_closing(const struct tensor_transfer *tensor_transfer)
+{
+    return tensor_transfer->is_closing &&
+           tensor_transfer_is_received(tensor_transfer);
 }
 
 static size_t
@@ -208,11 +197,22 @@ tensor_transfer_free_owned(struct tensor_transfer *tensor_transfer)
         hoop_tensor_free(&tensor_transfer->tensor);
 }
 
+static uint64_t
+tensor_transfer_tag(const struct tensor_transfer *tensor_transfer,
+                    enum pipe_message_kind kind)
+{
+    const uint64_t number =
+        2 * (uint64_t)kind + neighbour_directions[tensor_transfer->way].pass;
+
+    return tag_of_library_part(TAG_PIPELINE_TENSOR,
+                               number << PIPE_LANE_BITS |
+                                   tensor_transfer->transfer->lane);
+}
+
 uint64_t
 tensor_transfer_share_tag(const struct tensor_transfer *tensor_transfer)
 {
-    return pipe_tag(ways[tensor_transfer->way].shard,
-                    tensor_transfer->transfer->lane);
+    return tensor_transfer_tag(tensor_transfer, PIPE_SHARE);
 }
 
 uint32_t
@@ -231,25 +231,22 @@ tensor_transfer_frame_part(const struct tensor_transfer *tensor_transfer)
 static struct tensor_message
 tensor_transfer_message(struct tensor_transfer *tensor_transfer)
 {
-    const struct way *way = &ways[tensor_transfer->way];
+    const bool is_closing = tensor_transfer->is_closing;
     struct hoop_tensor *tensor = tensor_transfer->is_cut_into_shares
                                      ? &tensor_transfer->shard
                                      : &tensor_transfer->tensor;
+    struct tensor_message message = neighbour_message(
+        &tensor_transfer->transfer->neighbours, tensor_transfer->way, tensor);
 
-    return (struct tensor_message){
-        .kind = way->kind,
-        .tensor = tensor_transfer->is_any_shape
-                      ? transfer_caller_tensor(tensor_transfer)
-                      : tensor,
-        .received = tensor_transfer->is_any_shape ? tensor : NULL,
-        .peer = transfer_peer_rank(tensor_transfer),
-        .tag = pipe_tag(tensor_transfer->is_closing ? way->closing : way->whole,
-                        tensor_transfer->transfer->lane),
-        .part = tensor_transfer->is_closing
-                    ? 0
-                    : tensor_transfer_frame_part(tensor_transfer),
-        .received_part = &tensor_transfer->received_part,
-    };
+    if (tensor_transfer->is_any_shape) {
+        message.tensor = transfer_caller_tensor(tensor_transfer);
+        message.received = tensor;
+    }
+    message.tag = tensor_transfer_tag(tensor_transfer,
+                                      is_closing ? PIPE_CLOSING : PIPE_TENSOR);
+    message.part = is_closing ? 0 : tensor_transfer_frame_part(tensor_transfer);
+    message.received_part = &tensor_transfer->received_part;
+    return message;
 }
 
 /* Raises the last error again, with a description of the tensor before it.
@@ -258,22 +255,24 @@ static enum hoop_status
 tensor_transfer_raise_error(const struct tensor_transfer *tensor_transfer,
                             enum hoop_status status)
 {
-    const struct way *way = &ways[tensor_transfer->way];
+    const struct transfer *transfer = tensor_transfer->transfer;
+    const char *list = transfer_direction_name(tensor_transfer->way);
     char text[LIMIT_ERROR_TEXT];
     char name[LIMIT_NAME];
 
     snprintf(text, sizeof(text), "%s", error_text());
     if (tensor_transfer->is_closing)
-        snprintf(name, sizeof(name), "%s, in shares,", way->name);
+        snprintf(name, sizeof(name), "%s, in shares,", list);
     else if (tensor_transfer->is_empty)
-        snprintf(name, sizeof(name), "%s, no tensors,", way->name);
+        snprintf(name, sizeof(name), "%s, no tensors,", list);
     else
-        snprintf(name, sizeof(name), "%s[%zu] of %zu", way->name,
+        snprintf(name, sizeof(name), "%s[%zu] of %zu", list,
                  tensor_transfer->index, transfer_list_size(tensor_transfer));
     return error_raise(status, "%s %s stage %u, lane %u: %s", name,
-                       way->kind == HOOP_SEND ? "to" : "from",
-                       transfer_peer_rank(tensor_transfer),
-                       tensor_transfer->transfer->lane, text);
+                       tensor_transfer_is_received(tensor_transfer) ? "from"
+                                                                    : "to",
+                       transfer_peer_rank(transfer, tensor_transfer->way),
+                       transfer->lane, text);
 }
 
 /* As many as the part of a message can count. */
@@ -284,7 +283,7 @@ transfer_count_tensors(const struct transfer *transfer, size_t *out_n_tensors)
 {
     size_t n_tensors = 0;
 
-    for (unsigned way = 0; way < TRANSFER_N_DIRECTIONS; way++) {
+    for (unsigned way = 0; way < NEIGHBOUR_N_DIRECTIONS; way++) {
         const struct hoop_tensors *list = transfer->lists[way];
 
         if (!list)
@@ -317,15 +316,14 @@ tensor_transfers_free_owned(struct tensor_transfer *tensor_transfers,
 
 static enum hoop_status
 transfer_list_prepare(const struct transfer *transfer,
-                      enum transfer_direction way,
+                      enum hoop_p2p_direction way,
                       struct tensor_transfer *tensor_transfers,
                       size_t *n_transfers)
 {
     const size_t n_tensors = transfer->lists[way]->n_tensors;
     const size_t n_listed = n_tensors > 0 ? n_tensors : 1;
     struct tensor_transfer tensor_transfer = {.transfer = transfer, .way = way};
-    const size_t n =
-        n_listed + (tensor_transfer_has_closing(&tensor_transfer) ? 1 : 0);
+    const size_t n = n_listed + (transfer_has_closing(transfer, way) ? 1 : 0);
 
     for (size_t i = 0; i < n; i++) {
         tensor_transfers[*n_transfers] = tensor_transfer;
@@ -348,7 +346,8 @@ tensor_transfers_prepare(const struct transfer *transfer,
 {
     size_t n_transfers = 0;
 
-    for (unsigned way = 0; way < TRANSFER_N_DIRECTIONS; way++) {
+    for (unsigned i = 0; i < NEIGHBOUR_N_DIRECTIONS; i++) {
+        const enum hoop_p2p_direction way = transfer_order[i];
         const enum hoop_status status =
             transfer->lists[way]
                 ? transfer_list_prepare(transfer, way, tensor_transfers,
@@ -373,19 +372,16 @@ transfer_result_fail(struct transfer_result *end, enum hoop_status status)
     snprintf(end->text, sizeof(end->text), "%s", error_text());
 }
 
-/* If a tensor of a received list does not fit, the rest of the list is not
- * needed. The remaining receives are cancelled, so that the sender is told. */
-static enum hoop_status
-tensor_transfer_wait(const struct tensor_transfer *tensor_transfer,
-                     bool *is_peer_given_up)
+enum hoop_status
+list_message_wait(hoop_op_t *op,
+                  enum hoop_message_kind kind,
+                  bool *is_peer_given_up)
 {
-    if (*is_peer_given_up)
-        engine_cancel_op((struct op *)tensor_transfer->op);
-    const enum hoop_status status =
-        hoop_wait(tensor_transfer->op, HOOP_FOREVER);
+    if (*is_peer_given_up && kind == HOOP_RECV)
+        engine_cancel_op((struct op *)op);
+    const enum hoop_status status = hoop_wait(op, HOOP_FOREVER);
 
-    if (status == HOOP_E_MISMATCH &&
-        tensor_transfer_is_received(tensor_transfer))
+    if (status == HOOP_E_MISMATCH && kind == HOOP_RECV)
         *is_peer_given_up = true;
     return status;
 }
@@ -395,21 +391,23 @@ tensor_transfers_wait(const struct tensor_transfer *tensor_transfers,
                       size_t n_transfers,
                       struct transfer_result *ends)
 {
-    bool is_peer_given_up[TRANSFER_N_DIRECTIONS] = {false};
+    bool is_peer_given_up[NEIGHBOUR_N_DIRECTIONS] = {false};
 
     for (size_t i = 0; i < n_transfers; i++) {
         const struct tensor_transfer *tensor_transfer = &tensor_transfers[i];
 
         if (tensor_transfer->is_closing)
             continue;
-        const enum hoop_status status = tensor_transfer_wait(
-            tensor_transfer, &is_peer_given_up[tensor_transfer->way]);
+        const enum hoop_status status =
+            list_message_wait(tensor_transfer->op,
+                              neighbour_directions[tensor_transfer->way].kind,
+                              &is_peer_given_up[tensor_transfer->way]);
         if (status != HOOP_OK)
             transfer_result_fail(
                 &ends[tensor_transfer->way],
                 tensor_transfer_raise_error(tensor_transfer, status));
     }
-    for (unsigned way = 0; way < TRANSFER_N_DIRECTIONS; way++)
+    for (unsigned way = 0; way < NEIGHBOUR_N_DIRECTIONS; way++)
         ends[way].has_moved = ends[way].status == HOOP_OK;
 }
 
@@ -449,8 +447,9 @@ tensor_transfers_run_messages(struct tensor_transfer *tensor_transfers,
                               size_t n_transfers,
                               struct transfer_result *ends)
 {
-    const enum hoop_status status = tensor_transfers_start(
-        tensor_transfers, n_transfers, tensor_transfers->transfer->stages);
+    const enum hoop_status status =
+        tensor_transfers_start(tensor_transfers, n_transfers,
+                               tensor_transfers->transfer->neighbours.comm);
 
     if (status == HOOP_OK) {
         tensor_transfers_wait(tensor_transfers, n_transfers, ends);
@@ -474,8 +473,8 @@ closing_message_receive(struct tensor_transfer *tensor_transfer,
                  end->text);
         message.refusal = text;
     }
-    const enum hoop_status status =
-        tensor_message_run(&message, 1, tensor_transfer->transfer->stages);
+    const enum hoop_status status = tensor_message_run(
+        &message, 1, tensor_transfer->transfer->neighbours.comm);
     if (status != HOOP_OK)
         transfer_result_fail(
             end, tensor_transfer_raise_error(tensor_transfer, status));
@@ -519,9 +518,11 @@ closing_messages_exchange(struct tensor_transfer *tensor_transfers,
 static enum hoop_status
 transfer_results_raise_first(const struct transfer_result *ends)
 {
-    for (unsigned way = 0; way < TRANSFER_N_DIRECTIONS; way++) {
-        if (ends[way].status != HOOP_OK)
-            return error_raise(ends[way].status, "%s", ends[way].text);
+    for (unsigned i = 0; i < NEIGHBOUR_N_DIRECTIONS; i++) {
+        const struct transfer_result *end = &ends[transfer_order[i]];
+
+        if (end->status != HOOP_OK)
+            return error_raise(end->status, "%s", end->text);
     }
     return HOOP_OK;
 }
@@ -531,9 +532,9 @@ tensor_transfers_run(struct tensor_transfer *tensor_transfers,
                      size_t n_transfers)
 {
     const struct transfer *transfer = tensor_transfers->transfer;
-    struct transfer_result ends[TRANSFER_N_DIRECTIONS];
+    struct transfer_result ends[NEIGHBOUR_N_DIRECTIONS];
 
-    for (unsigned way = 0; way < TRANSFER_N_DIRECTIONS; way++) {
+    for (unsigned way = 0; way < NEIGHBOUR_N_DIRECTIONS; way++) {
         ends[way].status = HOOP_OK;
         ends[way].has_moved = false;
     }

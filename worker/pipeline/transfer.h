@@ -15,29 +15,30 @@
 #include "hoop/pipeline.h"
 #include "hoop/tensor.h"
 
-#include "api/tensor_message.h"
+#include "api/tags.h"
 #include "base/limits.h"
-#include "pipeline/pipe_tag.h"
+#include "pipeline/neighbour.h"
 
-/* In the order in which they are started. */
-enum transfer_direction {
-    TRANSFER_SEND_PREV_STAGE,
-    TRANSFER_RECV_PREV_STAGE,
-    TRANSFER_RECV_NEXT_STAGE,
-    TRANSFER_SEND_NEXT_STAGE,
+/* Each kind of message of each pass and each lane has its own tag. */
+enum pipe_message_kind {
+    PIPE_TENSOR,
+    PIPE_SHARE, /* of a tensor, between the ranks that gather it */
+    /* The message after a list in shares. The receiver accepts it when it has
+     * gathered all of them. */
+    PIPE_CLOSING,
 };
 
 enum {
-    TRANSFER_N_DIRECTIONS = TRANSFER_SEND_NEXT_STAGE + 1
+    PIPE_LANE_BITS = 24
 };
 
+static const uint32_t PIPE_N_LANES = (uint32_t)1 << PIPE_LANE_BITS;
+
 struct transfer {
-    /* NULL: nothing in this direction */
-    const struct hoop_tensors *lists[TRANSFER_N_DIRECTIONS];
-    hoop_comm_t *stages;
-    uint32_t prev; /* ranks of stages, as next */
-    uint32_t next;
-    uint32_t lane;
+    /* by enum hoop_p2p_direction; NULL: nothing in this direction */
+    const struct hoop_tensors *lists[NEIGHBOUR_N_DIRECTIONS];
+    struct neighbours neighbours;
+    uint32_t lane;                /* below PIPE_N_LANES */
     hoop_comm_t *tensor_parallel; /* NULL: none, or of one rank */
     /* tensors are cut into shares for it; NULL: sent whole */
     hoop_comm_t *sharing;
@@ -56,9 +57,14 @@ struct transfer_result {
 void
 transfer_result_fail(struct transfer_result *end, enum hoop_status status);
 
-/* Returns the name of a direction's list, for example "input_grad". */
-const char *
-transfer_direction_name(enum transfer_direction way);
+/* Waits for a message of a list and returns its status. If a received tensor
+ * does not fit, *is_peer_given_up is set: the rest of the list is not needed,
+ * and its receives are cancelled when they are waited for, so that the sender is
+ * told. */
+enum hoop_status
+list_message_wait(hoop_op_t *op,
+                  enum hoop_message_kind kind,
+                  bool *is_peer_given_up);
 
 /* Runs a transfer and waits for it. After a failure nothing is handed out.
  * Handle: as hoop_pipe_exchange_all(). */
@@ -80,7 +86,7 @@ transfer_run(const struct transfer *transfer);
 
 struct tensor_transfer {
     const struct transfer *transfer;
-    enum transfer_direction way;
+    enum hoop_p2p_direction way;
     size_t index;              /* in its list */
     struct hoop_tensor tensor; /* the tensor to send, or to receive into */
     struct hoop_tensor shard;  /* this rank's share, if it is cut */
@@ -94,18 +100,10 @@ struct tensor_transfer {
 };
 
 /* Returns whether the tensor is received and not sent. */
-bool
-tensor_transfer_is_received(const struct tensor_transfer *tensor_transfer);
-/* Returns whether its list has a closing. A list to the stage itself has
- * none. */
-bool
-tensor_transfer_has_closing(const struct tensor_transfer *tensor_transfer);
-/* Returns whether it is received only after the rest of the transfer. */
 static inline bool
-tensor_transfer_is_recv_closing(const struct tensor_transfer *tensor_transfer)
+tensor_transfer_is_received(const struct tensor_transfer *tensor_transfer)
 {
-    return tensor_transfer->is_closing &&
-           tensor_transfer_is_received(tensor_transfer);
+    return neighbour_directions[tensor_transfer->way].kind == HOOP_RECV;
 }
 
 /* Returns the tag of its shares between the ranks that gather them. */

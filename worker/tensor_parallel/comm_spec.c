@@ -8,9 +8,6 @@
 
 #include "hoop/comm_spec.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "api/collective.h"
 #include "base/error.h"
 #include "dtype/reduction.h"
@@ -18,6 +15,7 @@
 #include "tensor/layout.h"
 #include "tensor/operand.h"
 #include "tensor_parallel/action.h"
+#include "tensor_parallel/block_pack.h"
 #include "tensor_parallel/target.h"
 
 /*
@@ -40,31 +38,25 @@ struct cost_terms {
     double min_inverse_bandwidth;
 };
 
+/* The cost of a ring whose ranks each send beta for every element. */
+static double
+ring_cost(const struct cost_terms *cost_terms, double beta, double constant)
+{
+    return cost_terms->alpha +
+           beta * (cost_terms->n - 1) / cost_terms->n * cost_terms->x +
+           constant;
+}
+
 static double
 all_gather_cost(const struct cost_terms *cost_terms)
 {
-    return cost_terms->alpha +
-           cost_terms->beta * (cost_terms->n - 1) / cost_terms->n *
-               cost_terms->x +
-           0.1;
+    return ring_cost(cost_terms, cost_terms->beta, 0.1);
 }
 
 static double
 all_reduce_cost(const struct cost_terms *cost_terms)
 {
-    return cost_terms->alpha +
-           2 * cost_terms->beta * (cost_terms->n - 1) / cost_terms->n *
-               cost_terms->x +
-           0.01;
-}
-
-static double
-reduce_scatter_cost(const struct cost_terms *cost_terms)
-{
-    return cost_terms->alpha +
-           cost_terms->beta * (cost_terms->n - 1) / cost_terms->n *
-               cost_terms->x +
-           0.001;
+    return ring_cost(cost_terms, 2 * cost_terms->beta, 0.01);
 }
 
 static double
@@ -75,15 +67,6 @@ all_to_all_cost(const struct cost_terms *cost_terms)
     return cost_terms->alpha +
            cost_terms->beta * (n - 1) / (n * n) * cost_terms->x * (n / 2) +
            0.001;
-}
-
-static double
-mix_gather_cost(const struct cost_terms *cost_terms)
-{
-    return cost_terms->alpha +
-           cost_terms->min_inverse_bandwidth * (cost_terms->n - 1) /
-               cost_terms->n * cost_terms->x +
-           0.1;
 }
 
 /* Of the line's axes the largest alpha and beta count, and the smallest beta
@@ -132,11 +115,13 @@ comm_pattern_cost(enum hoop_comm_pattern pattern,
     case HOOP_COMM_IDENTITY:
         return (struct hoop_comm_cost){0, all_reduce_cost(cost_terms), 0};
     case HOOP_COMM_MIX_GATHER:
-        return (struct hoop_comm_cost){mix_gather_cost(cost_terms),
-                                       comm_split_cost, 0};
+        return (struct hoop_comm_cost){
+            ring_cost(cost_terms, cost_terms->min_inverse_bandwidth, 0.1),
+            comm_split_cost, 0};
     case HOOP_COMM_REDUCE_SCATTER:
-        return (struct hoop_comm_cost){reduce_scatter_cost(cost_terms),
-                                       all_gather_cost(cost_terms), 0};
+        return (struct hoop_comm_cost){
+            ring_cost(cost_terms, cost_terms->beta, 0.001),
+            all_gather_cost(cost_terms), 0};
     }
     return (struct hoop_comm_cost){0, 0, 0};
 }
@@ -178,65 +163,6 @@ enum {
     SIGNATURE_NUMBERS_MAX = 2 + 2 * (1 + 2 * CUT_DIMS_MAX) + HOOP_MAX_DIMS,
 };
 
-/* Owned by an operation: packed blocks, and where blocks are to be unpacked. */
-struct block_pack_buffer {
-    struct cuts join;
-    struct hoop_tensor whole; /* the result; its data are the caller's */
-    uint8_t *coming;          /* received blocks; NULL: nothing to unpack */
-    uint8_t blocks[];
-};
-
-static enum hoop_status
-block_pack_buffer_unpack(void *owner)
-{
-    const struct block_pack_buffer *block_pack_buffer = owner;
-
-    if (block_pack_buffer->coming)
-        cuts_unpack_all_blocks(&block_pack_buffer->join,
-                               &block_pack_buffer->whole,
-                               block_pack_buffer->coming);
-    return HOOP_OK;
-}
-
-/* Packs the outgoing blocks, and allocates memory for incoming ones, if
- * needed. */
-static enum hoop_status
-block_pack_buffer_create(struct collective *collective,
-                         const struct action *action,
-                         const struct hoop_tensor *input,
-                         const struct hoop_tensor *output)
-{
-    const bool packs = action->kind != COMM_ACTION_ALL_GATHER &&
-                       cuts_is_noncontiguous(&action->cut, &input->shape);
-    const bool unpacks = action->kind != COMM_ACTION_REDUCE_SCATTER &&
-                         cuts_is_noncontiguous(&action->join, &output->shape);
-    const size_t n_packed = packs ? operand_bytes(input) : 0;
-    const size_t n_coming = unpacks ? operand_bytes(output) : 0;
-
-    if (n_packed + n_coming == 0)
-        return HOOP_OK;
-    struct block_pack_buffer *block_pack_buffer =
-        malloc(sizeof(*block_pack_buffer) + n_packed + n_coming);
-    if (!block_pack_buffer)
-        return error_raise(HOOP_E_EXHAUSTED,
-                           "no memory to sort %zu bytes by rank",
-                           n_packed + n_coming);
-    block_pack_buffer->join = action->join;
-    block_pack_buffer->whole = *output;
-    block_pack_buffer->coming =
-        n_coming > 0 ? block_pack_buffer->blocks + n_packed : NULL;
-    collective->chain = (struct chain){.finish = block_pack_buffer_unpack,
-                                       .destroy = free,
-                                       .owner = block_pack_buffer};
-    if (n_packed > 0) {
-        cuts_pack_all_blocks(&action->cut, input, block_pack_buffer->blocks);
-        collective->send = block_pack_buffer->blocks;
-    }
-    if (n_coming > 0)
-        collective->recv = block_pack_buffer->coming;
-    return HOOP_OK;
-}
-
 static size_t *
 signature_add_cuts(size_t *at, const struct cuts *cuts)
 {
@@ -270,38 +196,40 @@ comm_action_to_collective(const struct action *action,
                           const struct hoop_tensor *input,
                           const struct hoop_tensor *output)
 {
-    struct collective collective = {
-        .send = input->data,
-        .recv = output->data,
-        .count = operand_count(input),
-        .dtype = input->dtype,
-        .op = HOOP_SUM,
+    static const enum call_name names[] = {
+        [COMM_ACTION_ALL_GATHER] = CALL_ALLGATHER,
+        [COMM_ACTION_REDUCE_SCATTER] = CALL_REDUCE_SCATTER,
+        [COMM_ACTION_ALL_TO_ALL] = CALL_ALLTOALL,
+        [COMM_ACTION_ALL_REDUCE] = CALL_ALLREDUCE,
+    };
+    struct collective collective =
+        collective_describe(names[action->kind], input->data, output->data,
+                            operand_count(input), input->dtype);
+
+    collective.op = HOOP_SUM;
+    if (collective.parts & COLL_SEND_ALL)
+        collective.count /= action->n_ranks;
+    return collective;
+}
+
+static const struct cuts no_cuts = {0};
+
+/* Finds what the collective must pack and unpack. An action has both cuts,
+ * since its backward needs them. */
+static enum hoop_status
+comm_action_attach_pack(const struct action *action,
+                        const struct hoop_tensor *input,
+                        const struct hoop_tensor *output,
+                        struct collective *collective)
+{
+    const struct block_pack_request request = {
+        .input = input,
+        .output = output,
+        .cut = collective->parts & COLL_SEND_ALL ? &action->cut : &no_cuts,
+        .join = collective->parts & COLL_RECV_ALL ? &action->join : &no_cuts,
     };
 
-    switch (action->kind) {
-    case COMM_ACTION_COPY:
-    case COMM_ACTION_SLICE:
-        break;
-    case COMM_ACTION_ALL_GATHER:
-        collective.name = CALL_ALLGATHER;
-        collective.parts = COLL_RECV_ALL;
-        break;
-    case COMM_ACTION_REDUCE_SCATTER:
-        collective.name = CALL_REDUCE_SCATTER;
-        collective.parts = COLL_REDUCES | COLL_SEND_ALL;
-        collective.count /= action->n_ranks;
-        break;
-    case COMM_ACTION_ALL_TO_ALL:
-        collective.name = CALL_ALLTOALL;
-        collective.parts = COLL_SEND_ALL | COLL_RECV_ALL;
-        collective.count /= action->n_ranks;
-        break;
-    case COMM_ACTION_ALL_REDUCE:
-        collective.name = CALL_ALLREDUCE;
-        collective.parts = COLL_REDUCES;
-        break;
-    }
-    return collective;
+    return block_pack_attach(collective, &request);
 }
 
 /* The state of one call. */
@@ -331,8 +259,8 @@ comm_spec_call_collective(const struct comm_spec_call *comm_spec_call)
     collective.agreed = agreed;
     collective.n_agreed =
         comm_spec_fill_signature(agreed, action, &comm_spec_call->input.shape);
-    status = block_pack_buffer_create(
-        &collective, action, &comm_spec_call->input, comm_spec_call->output);
+    status = comm_action_attach_pack(action, &comm_spec_call->input,
+                                     comm_spec_call->output, &collective);
     if (status != HOOP_OK)
         return error_pass(status);
     return comm_spec_call->out_op
@@ -340,32 +268,19 @@ comm_spec_call_collective(const struct comm_spec_call *comm_spec_call)
                : collective_run(&collective, comm);
 }
 
-static void
-op_return_completed(hoop_op_t **out_op)
-{
-    if (out_op)
-        *out_op = (hoop_op_t *)engine_null_op();
-}
-
-/* Performs an action that needs no other rank. Input and output may be the same
- * if their shapes are equal. */
+/* Performs an action that needs no other rank. */
 static void
 comm_spec_call_local(const struct comm_spec_call *comm_spec_call)
 {
     const struct action *action = &comm_spec_call->action;
     const struct hoop_tensor *input = &comm_spec_call->input;
     const struct hoop_tensor *output = comm_spec_call->output;
-    const size_t n_bytes = operand_bytes(input);
 
     op_return_completed(comm_spec_call->out_op);
-    if (output->data != input->data && action->kind == COMM_ACTION_SLICE)
-        cuts_copy_block_to_part(
-            &action->cut, input,
-            comm_action_block_index(action, &comm_spec_call->sizes,
-                                    comm_spec_call->coordinates),
-            output->data);
-    else if (output->data != input->data && n_bytes > 0)
-        memcpy(output->data, input->data, n_bytes);
+    block_copy(action->kind == COMM_ACTION_SLICE ? &action->cut : &no_cuts,
+               comm_action_block_index(action, &comm_spec_call->sizes,
+                                       comm_spec_call->coordinates),
+               input, output);
     if (action->kind == COMM_ACTION_ALL_REDUCE ||
         action->kind == COMM_ACTION_REDUCE_SCATTER)
         reduction_of_one(input->dtype, output->data, operand_count(input));

@@ -1,159 +1,203 @@
 /*
- * tensor_parallel/mapping.c - the mappings: one move forward and one move backward
+ * tensor_parallel/mapping.c - the public moves and mappings
  *
- * The backward of a move is its transpose if each rank's gradient is a part of
- * a sum. If all ranks have the same gradient, a sum would count it n times, so
- * the gradient is cut or copied instead.
+ * A mapping is one move forward and one move backward. The backward of a move
+ * is its transpose if each rank's gradient is a part of a sum. If all ranks
+ * have the same gradient, a sum would count it n times, so the gradient is cut
+ * or copied instead. Each function names its move; tensor_parallel/move.c
+ * performs it.
  */
 
-#include "tensor_parallel/mapping.h"
+#include "hoop/mappings.h"
 
 #include "base/error.h"
 #include "tensor_parallel/move.h"
 
-static const struct {
+struct mapping {
     enum move forward;
     enum move backward;
-} mappings[] = {
-    [MAPPING_COPY_TO_TP] = {MOVE_COPY, MOVE_ALL_REDUCE},
-    [MAPPING_REDUCE_FROM_TP] = {MOVE_ALL_REDUCE, MOVE_COPY},
-    [MAPPING_SCATTER_TO_TP] = {MOVE_SPLIT_LAST, MOVE_GATHER_LAST},
-    [MAPPING_GATHER_FROM_TP] = {MOVE_GATHER_LAST, MOVE_SPLIT_LAST},
-    [MAPPING_SCATTER_TO_SP] = {MOVE_SPLIT_FIRST, MOVE_GATHER_FIRST},
-    [MAPPING_GATHER_FROM_SP] = {MOVE_GATHER_FIRST, MOVE_REDUCE_SCATTER_FIRST},
-    [MAPPING_GATHER_FROM_SP_REPLICATED] = {MOVE_GATHER_FIRST, MOVE_SPLIT_FIRST},
-    [MAPPING_REDUCE_SCATTER_TO_SP] = {MOVE_REDUCE_SCATTER_FIRST,
-                                      MOVE_GATHER_FIRST},
-    [MAPPING_ALL_GATHER_LAST_FROM_TP] = {MOVE_GATHER_LAST,
-                                         MOVE_REDUCE_SCATTER_LAST},
-    [MAPPING_REDUCE_SCATTER_LAST_TO_TP] = {MOVE_REDUCE_SCATTER_LAST,
-                                           MOVE_GATHER_LAST},
-    [MAPPING_ALL_TO_ALL_ROWS] = {MOVE_ALL_TO_ALL, MOVE_ALL_TO_ALL},
-    [MAPPING_SP2HP] = {MOVE_ROWS_TO_COLUMNS, MOVE_COLUMNS_TO_ROWS},
-    [MAPPING_HP2SP] = {MOVE_COLUMNS_TO_ROWS, MOVE_ROWS_TO_COLUMNS},
 };
 
-/* Sets everything but the row splits, which forward and backward swap. */
+static const struct mapping copy_to_tp = {MOVE_COPY, MOVE_ALL_REDUCE};
+static const struct mapping reduce_from_tp = {MOVE_ALL_REDUCE, MOVE_COPY};
+static const struct mapping scatter_to_tp = {MOVE_SPLIT_LAST, MOVE_GATHER_LAST};
+static const struct mapping gather_from_tp = {MOVE_GATHER_LAST,
+                                              MOVE_SPLIT_LAST};
+static const struct mapping scatter_to_sp = {MOVE_SPLIT_FIRST,
+                                             MOVE_GATHER_FIRST};
+static const struct mapping gather_from_sp[] = {
+    [HOOP_CONSUMER_SHARDED] = {MOVE_GATHER_FIRST, MOVE_REDUCE_SCATTER_FIRST},
+    [HOOP_CONSUMER_REPLICATED] = {MOVE_GATHER_FIRST, MOVE_SPLIT_FIRST},
+};
+static const struct mapping reduce_scatter_to_sp = {MOVE_REDUCE_SCATTER_FIRST,
+                                                    MOVE_GATHER_FIRST};
+static const struct mapping all_gather_last_from_tp = {
+    MOVE_GATHER_LAST, MOVE_REDUCE_SCATTER_LAST};
+static const struct mapping reduce_scatter_last_to_tp = {
+    MOVE_REDUCE_SCATTER_LAST, MOVE_GATHER_LAST};
+static const struct mapping all_to_all_sp2hp = {MOVE_ROWS_TO_COLUMNS,
+                                                MOVE_COLUMNS_TO_ROWS};
+static const struct mapping all_to_all_hp2sp = {MOVE_COLUMNS_TO_ROWS,
+                                                MOVE_ROWS_TO_COLUMNS};
+
+/* rows NULL: all ranks have the same number of rows. */
 static struct move_call
-mapping_call_to_move_call(const struct mapping_call *call, enum move move)
+mapping_rows_call(enum move move,
+                  const struct hoop_tensor *tensor,
+                  struct hoop_tensor *out,
+                  const struct hoop_rows *rows,
+                  hoop_comm_t *comm)
 {
-    struct move_call result = {
+    return (struct move_call){
         .move = move,
-        .tensor = call->tensor,
-        .out = call->out,
-        .comm = call->comm,
+        .tensor = tensor,
+        .out = out,
+        .comm = comm,
+        .sizes = rows ? rows->sizes : NULL,
+        .scratch = rows ? rows->scratch : NULL,
     };
-
-    if (call->rows) {
-        result.sizes = call->rows->sizes;
-        result.scratch = call->rows->scratch;
-    }
-    return result;
-}
-
-static struct move_call
-mapping_forward_call(const struct mapping_call *call)
-{
-    struct move_call result =
-        mapping_call_to_move_call(call, mappings[call->mapping].forward);
-
-    if (call->splits) {
-        result.sizes = call->splits->input;
-        result.coming = call->splits->output;
-    }
-    return result;
-}
-
-static struct move_call
-mapping_backward_call(const struct mapping_call *call)
-{
-    struct move_call result =
-        mapping_call_to_move_call(call, mappings[call->mapping].backward);
-
-    if (call->splits) {
-        result.sizes = call->splits->output;
-        result.coming = call->splits->input;
-    }
-    return result;
 }
 
 static enum hoop_status
-mapping_check_consumer(const struct mapping_call *call)
+mapping_run(enum move move,
+            const struct hoop_tensor *tensor,
+            struct hoop_tensor *out,
+            hoop_comm_t *comm)
 {
-    if (call->mapping != MAPPING_UNKNOWN)
-        return HOOP_OK;
-    return error_raise(HOOP_E_INVALID,
-                       "consumer is neither HOOP_CONSUMER_SHARDED nor "
-                       "HOOP_CONSUMER_REPLICATED");
+    return move_call_run(mapping_rows_call(move, tensor, out, NULL, comm));
+}
+
+static enum hoop_status
+mapping_start(enum move move,
+              const struct hoop_tensor *tensor,
+              struct hoop_tensor *out,
+              hoop_comm_t *comm,
+              hoop_op_t **out_op)
+{
+    return move_call_start(mapping_rows_call(move, tensor, out, NULL, comm),
+                           out_op);
+}
+
+/* The moves of tensor parallelism. */
+
+enum hoop_status
+hoop_tp_reduce(const struct hoop_tensor *tensor,
+               struct hoop_tensor *out,
+               hoop_comm_t *comm)
+{
+    return mapping_run(MOVE_ALL_REDUCE, tensor, out, comm);
 }
 
 enum hoop_status
-mapping_run_forward(struct mapping_call call)
+hoop_tp_reduce_start(const struct hoop_tensor *tensor,
+                     struct hoop_tensor *out,
+                     hoop_comm_t *comm,
+                     hoop_op_t **out_op)
 {
-    const enum hoop_status status = mapping_check_consumer(&call);
-
-    if (status != HOOP_OK)
-        return error_pass(status);
-    const struct move_call forward = mapping_forward_call(&call);
-    return move_call_run(&forward);
+    return mapping_start(MOVE_ALL_REDUCE, tensor, out, comm, out_op);
 }
 
 enum hoop_status
-mapping_start_forward(struct mapping_call call, hoop_op_t **out_op)
+hoop_tp_split_last(const struct hoop_tensor *tensor,
+                   struct hoop_tensor *out,
+                   hoop_comm_t *comm)
 {
-    const enum hoop_status status = mapping_check_consumer(&call);
-
-    if (status != HOOP_OK)
-        return error_pass(status);
-    const struct move_call forward = mapping_forward_call(&call);
-    return move_call_start(&forward, out_op);
+    return mapping_run(MOVE_SPLIT_LAST, tensor, out, comm);
 }
 
 enum hoop_status
-mapping_run_backward(struct mapping_call call)
+hoop_tp_split_first(const struct hoop_tensor *tensor,
+                    struct hoop_tensor *out,
+                    hoop_comm_t *comm)
 {
-    const enum hoop_status status = mapping_check_consumer(&call);
-
-    if (status != HOOP_OK)
-        return error_pass(status);
-    const struct move_call backward = mapping_backward_call(&call);
-    return move_call_run(&backward);
+    return mapping_run(MOVE_SPLIT_FIRST, tensor, out, comm);
 }
 
 enum hoop_status
-mapping_start_backward(struct mapping_call call, hoop_op_t **out_op)
+hoop_tp_gather_last(const struct hoop_tensor *tensor,
+                    struct hoop_tensor *out,
+                    hoop_comm_t *comm)
 {
-    const enum hoop_status status = mapping_check_consumer(&call);
-
-    if (status != HOOP_OK)
-        return error_pass(status);
-    const struct move_call backward = mapping_backward_call(&call);
-    return move_call_start(&backward, out_op);
+    return mapping_run(MOVE_GATHER_LAST, tensor, out, comm);
 }
 
-/*
- * Public mappings between tensor-parallel layouts.
- *
- * Each function names its mapping; the functions above do the rest.
- */
-
-static struct mapping_call
-mapping_call_make_even(enum mapping mapping,
-                       const struct hoop_tensor *tensor,
-                       struct hoop_tensor *out,
-                       hoop_comm_t *comm)
+enum hoop_status
+hoop_tp_gather_last_start(const struct hoop_tensor *tensor,
+                          struct hoop_tensor *out,
+                          hoop_comm_t *comm,
+                          hoop_op_t **out_op)
 {
-    return (struct mapping_call){
-        .mapping = mapping, .tensor = tensor, .out = out, .comm = comm};
+    return mapping_start(MOVE_GATHER_LAST, tensor, out, comm, out_op);
 }
+
+enum hoop_status
+hoop_tp_gather_first(const struct hoop_tensor *tensor,
+                     struct hoop_tensor *out,
+                     const struct hoop_rows *rows,
+                     hoop_comm_t *comm)
+{
+    return move_call_run(
+        mapping_rows_call(MOVE_GATHER_FIRST, tensor, out, rows, comm));
+}
+
+enum hoop_status
+hoop_tp_gather_first_start(const struct hoop_tensor *tensor,
+                           struct hoop_tensor *out,
+                           const struct hoop_rows *rows,
+                           hoop_comm_t *comm,
+                           hoop_op_t **out_op)
+{
+    return move_call_start(
+        mapping_rows_call(MOVE_GATHER_FIRST, tensor, out, rows, comm), out_op);
+}
+
+enum hoop_status
+hoop_tp_reduce_scatter_last(const struct hoop_tensor *tensor,
+                            struct hoop_tensor *out,
+                            hoop_comm_t *comm)
+{
+    return mapping_run(MOVE_REDUCE_SCATTER_LAST, tensor, out, comm);
+}
+
+enum hoop_status
+hoop_tp_reduce_scatter_last_start(const struct hoop_tensor *tensor,
+                                  struct hoop_tensor *out,
+                                  hoop_comm_t *comm,
+                                  hoop_op_t **out_op)
+{
+    return mapping_start(MOVE_REDUCE_SCATTER_LAST, tensor, out, comm, out_op);
+}
+
+enum hoop_status
+hoop_tp_reduce_scatter_first(const struct hoop_tensor *tensor,
+                             struct hoop_tensor *out,
+                             const struct hoop_rows *rows,
+                             hoop_comm_t *comm)
+{
+    return move_call_run(
+        mapping_rows_call(MOVE_REDUCE_SCATTER_FIRST, tensor, out, rows, comm));
+}
+
+enum hoop_status
+hoop_tp_reduce_scatter_first_start(const struct hoop_tensor *tensor,
+                                   struct hoop_tensor *out,
+                                   const struct hoop_rows *rows,
+                                   hoop_comm_t *comm,
+                                   hoop_op_t **out_op)
+{
+    return move_call_start(
+        mapping_rows_call(MOVE_REDUCE_SCATTER_FIRST, tensor, out, rows, comm),
+        out_op);
+}
+
+/* The mappings. */
 
 enum hoop_status
 hoop_copy_to_tp_forward(const struct hoop_tensor *input,
                         struct hoop_tensor *output,
                         hoop_comm_t *comm)
 {
-    return mapping_run_forward(
-        mapping_call_make_even(MAPPING_COPY_TO_TP, input, output, comm));
+    return mapping_run(copy_to_tp.forward, input, output, comm);
 }
 
 enum hoop_status
@@ -162,9 +206,7 @@ hoop_copy_to_tp_forward_start(const struct hoop_tensor *input,
                               hoop_comm_t *comm,
                               hoop_op_t **out_op)
 {
-    return mapping_start_forward(
-        mapping_call_make_even(MAPPING_COPY_TO_TP, input, output, comm),
-        out_op);
+    return mapping_start(copy_to_tp.forward, input, output, comm, out_op);
 }
 
 enum hoop_status
@@ -172,8 +214,7 @@ hoop_copy_to_tp_backward(const struct hoop_tensor *output_grad,
                          struct hoop_tensor *input_grad,
                          hoop_comm_t *comm)
 {
-    return mapping_run_backward(mapping_call_make_even(
-        MAPPING_COPY_TO_TP, output_grad, input_grad, comm));
+    return mapping_run(copy_to_tp.backward, output_grad, input_grad, comm);
 }
 
 enum hoop_status
@@ -182,10 +223,8 @@ hoop_copy_to_tp_backward_start(const struct hoop_tensor *output_grad,
                                hoop_comm_t *comm,
                                hoop_op_t **out_op)
 {
-    return mapping_start_backward(mapping_call_make_even(MAPPING_COPY_TO_TP,
-                                                         output_grad,
-                                                         input_grad, comm),
-                                  out_op);
+    return mapping_start(copy_to_tp.backward, output_grad, input_grad, comm,
+                         out_op);
 }
 
 enum hoop_status
@@ -193,8 +232,7 @@ hoop_reduce_from_tp_forward(const struct hoop_tensor *input,
                             struct hoop_tensor *output,
                             hoop_comm_t *comm)
 {
-    return mapping_run_forward(
-        mapping_call_make_even(MAPPING_REDUCE_FROM_TP, input, output, comm));
+    return mapping_run(reduce_from_tp.forward, input, output, comm);
 }
 
 enum hoop_status
@@ -203,9 +241,7 @@ hoop_reduce_from_tp_forward_start(const struct hoop_tensor *input,
                                   hoop_comm_t *comm,
                                   hoop_op_t **out_op)
 {
-    return mapping_start_forward(
-        mapping_call_make_even(MAPPING_REDUCE_FROM_TP, input, output, comm),
-        out_op);
+    return mapping_start(reduce_from_tp.forward, input, output, comm, out_op);
 }
 
 enum hoop_status
@@ -213,8 +249,7 @@ hoop_reduce_from_tp_backward(const struct hoop_tensor *output_grad,
                              struct hoop_tensor *input_grad,
                              hoop_comm_t *comm)
 {
-    return mapping_run_backward(mapping_call_make_even(
-        MAPPING_REDUCE_FROM_TP, output_grad, input_grad, comm));
+    return mapping_run(reduce_from_tp.backward, output_grad, input_grad, comm);
 }
 
 enum hoop_status
@@ -223,10 +258,8 @@ hoop_reduce_from_tp_backward_start(const struct hoop_tensor *output_grad,
                                    hoop_comm_t *comm,
                                    hoop_op_t **out_op)
 {
-    return mapping_start_backward(mapping_call_make_even(MAPPING_REDUCE_FROM_TP,
-                                                         output_grad,
-                                                         input_grad, comm),
-                                  out_op);
+    return mapping_start(reduce_from_tp.backward, output_grad, input_grad, comm,
+                         out_op);
 }
 
 enum hoop_status
@@ -234,8 +267,7 @@ hoop_scatter_to_tp_forward(const struct hoop_tensor *input,
                            struct hoop_tensor *output,
                            hoop_comm_t *comm)
 {
-    return mapping_run_forward(
-        mapping_call_make_even(MAPPING_SCATTER_TO_TP, input, output, comm));
+    return mapping_run(scatter_to_tp.forward, input, output, comm);
 }
 
 enum hoop_status
@@ -244,9 +276,7 @@ hoop_scatter_to_tp_forward_start(const struct hoop_tensor *input,
                                  hoop_comm_t *comm,
                                  hoop_op_t **out_op)
 {
-    return mapping_start_forward(
-        mapping_call_make_even(MAPPING_SCATTER_TO_TP, input, output, comm),
-        out_op);
+    return mapping_start(scatter_to_tp.forward, input, output, comm, out_op);
 }
 
 enum hoop_status
@@ -254,8 +284,7 @@ hoop_scatter_to_tp_backward(const struct hoop_tensor *output_grad,
                             struct hoop_tensor *input_grad,
                             hoop_comm_t *comm)
 {
-    return mapping_run_backward(mapping_call_make_even(
-        MAPPING_SCATTER_TO_TP, output_grad, input_grad, comm));
+    return mapping_run(scatter_to_tp.backward, output_grad, input_grad, comm);
 }
 
 enum hoop_status
@@ -264,10 +293,8 @@ hoop_scatter_to_tp_backward_start(const struct hoop_tensor *output_grad,
                                   hoop_comm_t *comm,
                                   hoop_op_t **out_op)
 {
-    return mapping_start_backward(mapping_call_make_even(MAPPING_SCATTER_TO_TP,
-                                                         output_grad,
-                                                         input_grad, comm),
-                                  out_op);
+    return mapping_start(scatter_to_tp.backward, output_grad, input_grad, comm,
+                         out_op);
 }
 
 enum hoop_status
@@ -275,8 +302,7 @@ hoop_gather_from_tp_forward(const struct hoop_tensor *input,
                             struct hoop_tensor *output,
                             hoop_comm_t *comm)
 {
-    return mapping_run_forward(
-        mapping_call_make_even(MAPPING_GATHER_FROM_TP, input, output, comm));
+    return mapping_run(gather_from_tp.forward, input, output, comm);
 }
 
 enum hoop_status
@@ -285,9 +311,7 @@ hoop_gather_from_tp_forward_start(const struct hoop_tensor *input,
                                   hoop_comm_t *comm,
                                   hoop_op_t **out_op)
 {
-    return mapping_start_forward(
-        mapping_call_make_even(MAPPING_GATHER_FROM_TP, input, output, comm),
-        out_op);
+    return mapping_start(gather_from_tp.forward, input, output, comm, out_op);
 }
 
 enum hoop_status
@@ -295,8 +319,7 @@ hoop_gather_from_tp_backward(const struct hoop_tensor *output_grad,
                              struct hoop_tensor *input_grad,
                              hoop_comm_t *comm)
 {
-    return mapping_run_backward(mapping_call_make_even(
-        MAPPING_GATHER_FROM_TP, output_grad, input_grad, comm));
+    return mapping_run(gather_from_tp.backward, output_grad, input_grad, comm);
 }
 
 enum hoop_status
@@ -305,124 +328,8 @@ hoop_gather_from_tp_backward_start(const struct hoop_tensor *output_grad,
                                    hoop_comm_t *comm,
                                    hoop_op_t **out_op)
 {
-    return mapping_start_backward(mapping_call_make_even(MAPPING_GATHER_FROM_TP,
-                                                         output_grad,
-                                                         input_grad, comm),
-                                  out_op);
-}
-
-enum hoop_status
-hoop_all_gather_last_from_tp_forward(const struct hoop_tensor *input,
-                                     struct hoop_tensor *output,
-                                     hoop_comm_t *comm)
-{
-    return mapping_run_forward(mapping_call_make_even(
-        MAPPING_ALL_GATHER_LAST_FROM_TP, input, output, comm));
-}
-
-enum hoop_status
-hoop_all_gather_last_from_tp_forward_start(const struct hoop_tensor *input,
-                                           struct hoop_tensor *output,
-                                           hoop_comm_t *comm,
-                                           hoop_op_t **out_op)
-{
-    return mapping_start_forward(
-        mapping_call_make_even(MAPPING_ALL_GATHER_LAST_FROM_TP, input, output,
-                               comm),
-        out_op);
-}
-
-enum hoop_status
-hoop_all_gather_last_from_tp_backward(const struct hoop_tensor *output_grad,
-                                      struct hoop_tensor *input_grad,
-                                      hoop_comm_t *comm)
-{
-    return mapping_run_backward(mapping_call_make_even(
-        MAPPING_ALL_GATHER_LAST_FROM_TP, output_grad, input_grad, comm));
-}
-
-enum hoop_status
-hoop_all_gather_last_from_tp_backward_start(
-    const struct hoop_tensor *output_grad,
-    struct hoop_tensor *input_grad,
-    hoop_comm_t *comm,
-    hoop_op_t **out_op)
-{
-    return mapping_start_backward(
-        mapping_call_make_even(MAPPING_ALL_GATHER_LAST_FROM_TP, output_grad,
-                               input_grad, comm),
-        out_op);
-}
-
-enum hoop_status
-hoop_reduce_scatter_last_to_tp_forward(const struct hoop_tensor *input,
-                                       struct hoop_tensor *output,
-                                       hoop_comm_t *comm)
-{
-    return mapping_run_forward(mapping_call_make_even(
-        MAPPING_REDUCE_SCATTER_LAST_TO_TP, input, output, comm));
-}
-
-enum hoop_status
-hoop_reduce_scatter_last_to_tp_forward_start(const struct hoop_tensor *input,
-                                             struct hoop_tensor *output,
-                                             hoop_comm_t *comm,
-                                             hoop_op_t **out_op)
-{
-    return mapping_start_forward(
-        mapping_call_make_even(MAPPING_REDUCE_SCATTER_LAST_TO_TP, input, output,
-                               comm),
-        out_op);
-}
-
-enum hoop_status
-hoop_reduce_scatter_last_to_tp_backward(const struct hoop_tensor *output_grad,
-                                        struct hoop_tensor *input_grad,
-                                        hoop_comm_t *comm)
-{
-    return mapping_run_backward(mapping_call_make_even(
-        MAPPING_REDUCE_SCATTER_LAST_TO_TP, output_grad, input_grad, comm));
-}
-
-enum hoop_status
-hoop_reduce_scatter_last_to_tp_backward_start(
-    const struct hoop_tensor *output_grad,
-    struct hoop_tensor *input_grad,
-    hoop_comm_t *comm,
-    hoop_op_t **out_op)
-{
-    return mapping_start_backward(
-        mapping_call_make_even(MAPPING_REDUCE_SCATTER_LAST_TO_TP, output_grad,
-                               input_grad, comm),
-        out_op);
-}
-
-/* Public mappings to and from sequence parallelism. */
-
-static enum mapping
-consumer_to_gather_mapping(enum hoop_consumer consumer)
-{
-    switch (consumer) {
-    case HOOP_CONSUMER_SHARDED:
-        return MAPPING_GATHER_FROM_SP;
-    case HOOP_CONSUMER_REPLICATED:
-        return MAPPING_GATHER_FROM_SP_REPLICATED;
-    }
-    return MAPPING_UNKNOWN;
-}
-
-static struct mapping_call
-mapping_call_make_with_rows(enum mapping mapping,
-                            const struct hoop_tensor *tensor,
-                            struct hoop_tensor *out,
-                            const struct hoop_rows *rows,
-                            hoop_comm_t *comm)
-{
-    return (struct mapping_call){.mapping = mapping,
-                                 .tensor = tensor,
-                                 .out = out,
-                                 .comm = comm,
-                                 .rows = rows};
+    return mapping_start(gather_from_tp.backward, output_grad, input_grad, comm,
+                         out_op);
 }
 
 enum hoop_status
@@ -430,8 +337,7 @@ hoop_scatter_to_sp_forward(const struct hoop_tensor *input,
                            struct hoop_tensor *output,
                            hoop_comm_t *comm)
 {
-    return mapping_run_forward(mapping_call_make_with_rows(
-        MAPPING_SCATTER_TO_SP, input, output, NULL, comm));
+    return mapping_run(scatter_to_sp.forward, input, output, comm);
 }
 
 enum hoop_status
@@ -440,10 +346,7 @@ hoop_scatter_to_sp_forward_start(const struct hoop_tensor *input,
                                  hoop_comm_t *comm,
                                  hoop_op_t **out_op)
 {
-    return mapping_start_forward(
-        mapping_call_make_with_rows(MAPPING_SCATTER_TO_SP, input, output, NULL,
-                                    comm),
-        out_op);
+    return mapping_start(scatter_to_sp.forward, input, output, comm, out_op);
 }
 
 enum hoop_status
@@ -451,8 +354,7 @@ hoop_scatter_to_sp_backward(const struct hoop_tensor *output_grad,
                             struct hoop_tensor *input_grad,
                             hoop_comm_t *comm)
 {
-    return mapping_run_backward(mapping_call_make_with_rows(
-        MAPPING_SCATTER_TO_SP, output_grad, input_grad, NULL, comm));
+    return mapping_run(scatter_to_sp.backward, output_grad, input_grad, comm);
 }
 
 enum hoop_status
@@ -461,10 +363,20 @@ hoop_scatter_to_sp_backward_start(const struct hoop_tensor *output_grad,
                                   hoop_comm_t *comm,
                                   hoop_op_t **out_op)
 {
-    return mapping_start_backward(
-        mapping_call_make_with_rows(MAPPING_SCATTER_TO_SP, output_grad,
-                                    input_grad, NULL, comm),
-        out_op);
+    return mapping_start(scatter_to_sp.backward, output_grad, input_grad, comm,
+                         out_op);
+}
+
+static const struct mapping *
+gather_from_sp_find(enum hoop_consumer consumer)
+{
+    if (consumer == HOOP_CONSUMER_SHARDED ||
+        consumer == HOOP_CONSUMER_REPLICATED)
+        return &gather_from_sp[consumer];
+    (void)error_raise(HOOP_E_INVALID,
+                      "consumer is neither HOOP_CONSUMER_SHARDED nor "
+                      "HOOP_CONSUMER_REPLICATED");
+    return NULL;
 }
 
 enum hoop_status
@@ -474,8 +386,12 @@ hoop_gather_from_sp_forward(const struct hoop_tensor *input,
                             const struct hoop_rows *rows,
                             hoop_comm_t *comm)
 {
-    return mapping_run_forward(mapping_call_make_with_rows(
-        consumer_to_gather_mapping(consumer), input, output, rows, comm));
+    const struct mapping *mapping = gather_from_sp_find(consumer);
+
+    if (!mapping)
+        return error_pass(HOOP_E_INVALID);
+    return move_call_run(
+        mapping_rows_call(mapping->forward, input, output, rows, comm));
 }
 
 enum hoop_status
@@ -486,10 +402,12 @@ hoop_gather_from_sp_forward_start(const struct hoop_tensor *input,
                                   hoop_comm_t *comm,
                                   hoop_op_t **out_op)
 {
-    return mapping_start_forward(
-        mapping_call_make_with_rows(consumer_to_gather_mapping(consumer), input,
-                                    output, rows, comm),
-        out_op);
+    const struct mapping *mapping = gather_from_sp_find(consumer);
+
+    if (!mapping)
+        return error_pass(HOOP_E_INVALID);
+    return move_call_start(
+        mapping_rows_call(mapping->forward, input, output, rows, comm), out_op);
 }
 
 enum hoop_status
@@ -499,9 +417,12 @@ hoop_gather_from_sp_backward(const struct hoop_tensor *output_grad,
                              const struct hoop_rows *rows,
                              hoop_comm_t *comm)
 {
-    return mapping_run_backward(
-        mapping_call_make_with_rows(consumer_to_gather_mapping(consumer),
-                                    output_grad, input_grad, rows, comm));
+    const struct mapping *mapping = gather_from_sp_find(consumer);
+
+    if (!mapping)
+        return error_pass(HOOP_E_INVALID);
+    return move_call_run(mapping_rows_call(mapping->backward, output_grad,
+                                           input_grad, rows, comm));
 }
 
 enum hoop_status
@@ -512,10 +433,13 @@ hoop_gather_from_sp_backward_start(const struct hoop_tensor *output_grad,
                                    hoop_comm_t *comm,
                                    hoop_op_t **out_op)
 {
-    return mapping_start_backward(
-        mapping_call_make_with_rows(consumer_to_gather_mapping(consumer),
-                                    output_grad, input_grad, rows, comm),
-        out_op);
+    const struct mapping *mapping = gather_from_sp_find(consumer);
+
+    if (!mapping)
+        return error_pass(HOOP_E_INVALID);
+    return move_call_start(mapping_rows_call(mapping->backward, output_grad,
+                                             input_grad, rows, comm),
+                           out_op);
 }
 
 enum hoop_status
@@ -524,8 +448,8 @@ hoop_reduce_scatter_to_sp_forward(const struct hoop_tensor *input,
                                   const struct hoop_rows *rows,
                                   hoop_comm_t *comm)
 {
-    return mapping_run_forward(mapping_call_make_with_rows(
-        MAPPING_REDUCE_SCATTER_TO_SP, input, output, rows, comm));
+    return move_call_run(mapping_rows_call(reduce_scatter_to_sp.forward, input,
+                                           output, rows, comm));
 }
 
 enum hoop_status
@@ -535,10 +459,9 @@ hoop_reduce_scatter_to_sp_forward_start(const struct hoop_tensor *input,
                                         hoop_comm_t *comm,
                                         hoop_op_t **out_op)
 {
-    return mapping_start_forward(
-        mapping_call_make_with_rows(MAPPING_REDUCE_SCATTER_TO_SP, input, output,
-                                    rows, comm),
-        out_op);
+    return move_call_start(mapping_rows_call(reduce_scatter_to_sp.forward,
+                                             input, output, rows, comm),
+                           out_op);
 }
 
 enum hoop_status
@@ -547,8 +470,8 @@ hoop_reduce_scatter_to_sp_backward(const struct hoop_tensor *output_grad,
                                    const struct hoop_rows *rows,
                                    hoop_comm_t *comm)
 {
-    return mapping_run_backward(mapping_call_make_with_rows(
-        MAPPING_REDUCE_SCATTER_TO_SP, output_grad, input_grad, rows, comm));
+    return move_call_run(mapping_rows_call(
+        reduce_scatter_to_sp.backward, output_grad, input_grad, rows, comm));
 }
 
 enum hoop_status
@@ -558,26 +481,117 @@ hoop_reduce_scatter_to_sp_backward_start(const struct hoop_tensor *output_grad,
                                          hoop_comm_t *comm,
                                          hoop_op_t **out_op)
 {
-    return mapping_start_backward(
-        mapping_call_make_with_rows(MAPPING_REDUCE_SCATTER_TO_SP, output_grad,
-                                    input_grad, rows, comm),
-        out_op);
+    return move_call_start(mapping_rows_call(reduce_scatter_to_sp.backward,
+                                             output_grad, input_grad, rows,
+                                             comm),
+                           out_op);
 }
 
-/* Public mappings that exchange between all ranks. */
-
-static struct mapping_call
-mapping_call_make_with_splits(enum mapping mapping,
-                              const struct hoop_tensor *tensor,
-                              struct hoop_tensor *out,
-                              const struct hoop_row_splits *splits,
-                              hoop_comm_t *comm)
+enum hoop_status
+hoop_all_gather_last_from_tp_forward(const struct hoop_tensor *input,
+                                     struct hoop_tensor *output,
+                                     hoop_comm_t *comm)
 {
-    return (struct mapping_call){.mapping = mapping,
-                                 .tensor = tensor,
-                                 .out = out,
-                                 .comm = comm,
-                                 .splits = splits};
+    return mapping_run(all_gather_last_from_tp.forward, input, output, comm);
+}
+
+enum hoop_status
+hoop_all_gather_last_from_tp_forward_start(const struct hoop_tensor *input,
+                                           struct hoop_tensor *output,
+                                           hoop_comm_t *comm,
+                                           hoop_op_t **out_op)
+{
+    return mapping_start(all_gather_last_from_tp.forward, input, output, comm,
+                         out_op);
+}
+
+enum hoop_status
+hoop_all_gather_last_from_tp_backward(const struct hoop_tensor *output_grad,
+                                      struct hoop_tensor *input_grad,
+                                      hoop_comm_t *comm)
+{
+    return mapping_run(all_gather_last_from_tp.backward, output_grad,
+                       input_grad, comm);
+}
+
+enum hoop_status
+hoop_all_gather_last_from_tp_backward_start(
+    const struct hoop_tensor *output_grad,
+    struct hoop_tensor *input_grad,
+    hoop_comm_t *comm,
+    hoop_op_t **out_op)
+{
+    return mapping_start(all_gather_last_from_tp.backward, output_grad,
+                         input_grad, comm, out_op);
+}
+
+enum hoop_status
+hoop_reduce_scatter_last_to_tp_forward(const struct hoop_tensor *input,
+                                       struct hoop_tensor *output,
+                                       hoop_comm_t *comm)
+{
+    return mapping_run(reduce_scatter_last_to_tp.forward, input, output, comm);
+}
+
+enum hoop_status
+hoop_reduce_scatter_last_to_tp_forward_start(const struct hoop_tensor *input,
+                                             struct hoop_tensor *output,
+                                             hoop_comm_t *comm,
+                                             hoop_op_t **out_op)
+{
+    return mapping_start(reduce_scatter_last_to_tp.forward, input, output, comm,
+                         out_op);
+}
+
+enum hoop_status
+hoop_reduce_scatter_last_to_tp_backward(const struct hoop_tensor *output_grad,
+                                        struct hoop_tensor *input_grad,
+                                        hoop_comm_t *comm)
+{
+    return mapping_run(reduce_scatter_last_to_tp.backward, output_grad,
+                       input_grad, comm);
+}
+
+enum hoop_status
+hoop_reduce_scatter_last_to_tp_backward_start(
+    const struct hoop_tensor *output_grad,
+    struct hoop_tensor *input_grad,
+    hoop_comm_t *comm,
+    hoop_op_t **out_op)
+{
+    return mapping_start(reduce_scatter_last_to_tp.backward, output_grad,
+                         input_grad, comm, out_op);
+}
+
+static struct move_call
+all_to_all_rows_forward(const struct hoop_tensor *tensor,
+                        struct hoop_tensor *out,
+                        const struct hoop_row_splits *splits,
+                        hoop_comm_t *comm)
+{
+    return (struct move_call){
+        .move = MOVE_ALL_TO_ALL,
+        .tensor = tensor,
+        .out = out,
+        .comm = comm,
+        .sizes = splits ? splits->input : NULL,
+        .coming = splits ? splits->output : NULL,
+    };
+}
+
+/* splits are those of the forward. */
+static struct move_call
+all_to_all_rows_backward(const struct hoop_tensor *tensor,
+                         struct hoop_tensor *out,
+                         const struct hoop_row_splits *splits,
+                         hoop_comm_t *comm)
+{
+    struct move_call call = all_to_all_rows_forward(tensor, out, splits, comm);
+    const size_t *sizes = call.sizes;
+
+    call.sizes = call.coming;
+    call.coming = sizes;
+    return call;
 }
 
 enum hoop_status
@@ -586,8 +600,7 @@ hoop_all_to_all_rows_forward(const struct hoop_tensor *input,
                              const struct hoop_row_splits *splits,
                              hoop_comm_t *comm)
 {
-    return mapping_run_forward(mapping_call_make_with_splits(
-        MAPPING_ALL_TO_ALL_ROWS, input, output, splits, comm));
+    return move_call_run(all_to_all_rows_forward(input, output, splits, comm));
 }
 
 enum hoop_status
@@ -597,10 +610,8 @@ hoop_all_to_all_rows_forward_start(const struct hoop_tensor *input,
                                    hoop_comm_t *comm,
                                    hoop_op_t **out_op)
 {
-    return mapping_start_forward(
-        mapping_call_make_with_splits(MAPPING_ALL_TO_ALL_ROWS, input, output,
-                                      splits, comm),
-        out_op);
+    return move_call_start(all_to_all_rows_forward(input, output, splits, comm),
+                           out_op);
 }
 
 enum hoop_status
@@ -609,8 +620,8 @@ hoop_all_to_all_rows_backward(const struct hoop_tensor *output_grad,
                               const struct hoop_row_splits *splits,
                               hoop_comm_t *comm)
 {
-    return mapping_run_backward(mapping_call_make_with_splits(
-        MAPPING_ALL_TO_ALL_ROWS, output_grad, input_grad, splits, comm));
+    return move_call_run(
+        all_to_all_rows_backward(output_grad, input_grad, splits, comm));
 }
 
 enum hoop_status
@@ -620,9 +631,8 @@ hoop_all_to_all_rows_backward_start(const struct hoop_tensor *output_grad,
                                     hoop_comm_t *comm,
                                     hoop_op_t **out_op)
 {
-    return mapping_start_backward(
-        mapping_call_make_with_splits(MAPPING_ALL_TO_ALL_ROWS, output_grad,
-                                      input_grad, splits, comm),
+    return move_call_start(
+        all_to_all_rows_backward(output_grad, input_grad, splits, comm),
         out_op);
 }
 
@@ -631,8 +641,7 @@ hoop_all_to_all_sp2hp_forward(const struct hoop_tensor *input,
                               struct hoop_tensor *output,
                               hoop_comm_t *comm)
 {
-    return mapping_run_forward(mapping_call_make_with_splits(
-        MAPPING_SP2HP, input, output, NULL, comm));
+    return mapping_run(all_to_all_sp2hp.forward, input, output, comm);
 }
 
 enum hoop_status
@@ -641,9 +650,7 @@ hoop_all_to_all_sp2hp_forward_start(const struct hoop_tensor *input,
                                     hoop_comm_t *comm,
                                     hoop_op_t **out_op)
 {
-    return mapping_start_forward(
-        mapping_call_make_with_splits(MAPPING_SP2HP, input, output, NULL, comm),
-        out_op);
+    return mapping_start(all_to_all_sp2hp.forward, input, output, comm, out_op);
 }
 
 enum hoop_status
@@ -651,8 +658,8 @@ hoop_all_to_all_sp2hp_backward(const struct hoop_tensor *output_grad,
                                struct hoop_tensor *input_grad,
                                hoop_comm_t *comm)
 {
-    return mapping_run_backward(mapping_call_make_with_splits(
-        MAPPING_SP2HP, output_grad, input_grad, NULL, comm));
+    return mapping_run(all_to_all_sp2hp.backward, output_grad, input_grad,
+                       comm);
 }
 
 enum hoop_status
@@ -661,10 +668,8 @@ hoop_all_to_all_sp2hp_backward_start(const struct hoop_tensor *output_grad,
                                      hoop_comm_t *comm,
                                      hoop_op_t **out_op)
 {
-    return mapping_start_backward(
-        mapping_call_make_with_splits(MAPPING_SP2HP, output_grad, input_grad,
-                                      NULL, comm),
-        out_op);
+    return mapping_start(all_to_all_sp2hp.backward, output_grad, input_grad,
+                         comm, out_op);
 }
 
 enum hoop_status
@@ -672,8 +677,7 @@ hoop_all_to_all_hp2sp_forward(const struct hoop_tensor *input,
                               struct hoop_tensor *output,
                               hoop_comm_t *comm)
 {
-    return mapping_run_forward(mapping_call_make_with_splits(
-        MAPPING_HP2SP, input, output, NULL, comm));
+    return mapping_run(all_to_all_hp2sp.forward, input, output, comm);
 }
 
 enum hoop_status
@@ -682,9 +686,7 @@ hoop_all_to_all_hp2sp_forward_start(const struct hoop_tensor *input,
                                     hoop_comm_t *comm,
                                     hoop_op_t **out_op)
 {
-    return mapping_start_forward(
-        mapping_call_make_with_splits(MAPPING_HP2SP, input, output, NULL, comm),
-        out_op);
+    return mapping_start(all_to_all_hp2sp.forward, input, output, comm, out_op);
 }
 
 enum hoop_status
@@ -692,8 +694,8 @@ hoop_all_to_all_hp2sp_backward(const struct hoop_tensor *output_grad,
                                struct hoop_tensor *input_grad,
                                hoop_comm_t *comm)
 {
-    return mapping_run_backward(mapping_call_make_with_splits(
-        MAPPING_HP2SP, output_grad, input_grad, NULL, comm));
+    return mapping_run(all_to_all_hp2sp.backward, output_grad, input_grad,
+                       comm);
 }
 
 enum hoop_status
@@ -702,8 +704,6 @@ hoop_all_to_all_hp2sp_backward_start(const struct hoop_tensor *output_grad,
                                      hoop_comm_t *comm,
                                      hoop_op_t **out_op)
 {
-    return mapping_start_backward(
-        mapping_call_make_with_splits(MAPPING_HP2SP, output_grad, input_grad,
-                                      NULL, comm),
-        out_op);
+    return mapping_start(all_to_all_hp2sp.backward, output_grad, input_grad,
+                         comm, out_op);
 }

@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "api/collective.h"
 #include "base/cleanup.h"
@@ -19,9 +18,9 @@
 #include "dtype/dtype.h"
 #include "dtype/reduction.h"
 #include "session/comm.h"
-#include "tensor/axis.h"
 #include "tensor/layout.h"
 #include "tensor/operand.h"
+#include "tensor_parallel/block_pack.h"
 #include "tensor_parallel/target.h"
 
 /*
@@ -294,41 +293,31 @@ move_geometry_deinit(struct measure *measure)
     *measure = (struct measure){0};
 }
 
+/* The moves. */
+
 static const struct move_rule rules[] = {
     [MOVE_COPY] = {.first = PART_CHANGE_NONE},
-    [MOVE_ALL_REDUCE] = {.even = CALL_ALLREDUCE, .parts = COLL_REDUCES},
+    [MOVE_ALL_REDUCE] = {.even = CALL_ALLREDUCE},
     [MOVE_SPLIT_LAST] = {.last = PART_CHANGE_SPLIT},
     [MOVE_SPLIT_FIRST] = {.first = PART_CHANGE_SPLIT},
-    [MOVE_GATHER_LAST] = {.last = PART_CHANGE_GATHER,
-                          .even = CALL_ALLGATHER,
-                          .parts = COLL_RECV_ALL,
-                          .packing = PACKING_AFTER},
+    [MOVE_GATHER_LAST] = {.last = PART_CHANGE_GATHER, .even = CALL_ALLGATHER},
     [MOVE_GATHER_FIRST] = {.first = PART_CHANGE_GATHER,
                            .even = CALL_ALLGATHER,
-                           .uneven = CALL_ALLGATHERV,
-                           .parts = COLL_RECV_ALL},
+                           .uneven = CALL_ALLGATHERV},
     [MOVE_REDUCE_SCATTER_LAST] = {.last = PART_CHANGE_SPLIT,
-                                  .even = CALL_REDUCE_SCATTER,
-                                  .parts = COLL_REDUCES | COLL_SEND_ALL,
-                                  .packing = PACKING_BEFORE},
+                                  .even = CALL_REDUCE_SCATTER},
     [MOVE_REDUCE_SCATTER_FIRST] = {.first = PART_CHANGE_SPLIT,
                                    .even = CALL_REDUCE_SCATTER,
-                                   .uneven = CALL_REDUCE_SCATTERV,
-                                   .parts = COLL_REDUCES | COLL_SEND_ALL},
+                                   .uneven = CALL_REDUCE_SCATTERV},
     [MOVE_ALL_TO_ALL] = {.first = PART_CHANGE_ALL_TO_ALL,
                          .even = CALL_ALLTOALL,
-                         .uneven = CALL_ALLTOALLV,
-                         .parts = COLL_SEND_ALL | COLL_RECV_ALL},
+                         .uneven = CALL_ALLTOALLV},
     [MOVE_ROWS_TO_COLUMNS] = {.first = PART_CHANGE_GATHER,
                               .last = PART_CHANGE_SPLIT,
-                              .even = CALL_ALLTOALL,
-                              .parts = COLL_SEND_ALL | COLL_RECV_ALL,
-                              .packing = PACKING_BEFORE},
+                              .even = CALL_ALLTOALL},
     [MOVE_COLUMNS_TO_ROWS] = {.first = PART_CHANGE_SPLIT,
                               .last = PART_CHANGE_GATHER,
-                              .even = CALL_ALLTOALL,
-                              .parts = COLL_SEND_ALL | COLL_RECV_ALL,
-                              .packing = PACKING_AFTER},
+                              .even = CALL_ALLTOALL},
 };
 
 const struct move_rule *
@@ -337,137 +326,42 @@ move_rule(enum move move)
     return &rules[move];
 }
 
-/* Owned by an operation. */
-struct column_pack_buffer {
-    struct hoop_scratch *scratch;
-    struct axis axis; /* last dimension of the tensor with all columns */
-    void *whole;      /* data of the tensor with all columns */
-    uint32_t n_parts;
-    uint8_t packed[];
-};
-
+/* Packs or unpacks the parts of the last dimension. Rows that are cut or joined
+ * lie one after the other already. */
 static enum hoop_status
-column_pack_buffer_unpack(void *owner)
+move_attach_pack(const struct move_call *call, struct collective *collective)
 {
-    const struct column_pack_buffer *column_pack_buffer = owner;
-
-    axis_join(&column_pack_buffer->axis, column_pack_buffer->whole,
-              column_pack_buffer->n_parts, column_pack_buffer->packed);
-    return HOOP_OK;
-}
-
-static void
-column_pack_buffer_destroy(void *owner)
-{
-    struct column_pack_buffer *column_pack_buffer = owner;
-
-    scratch_release(column_pack_buffer->scratch);
-    free(column_pack_buffer);
-}
-
-/* Nothing interleaves on one rank, or in one row. */
-static bool
-columns_need_packing(const struct axis *axis, uint32_t n_ranks)
-{
-    return n_ranks > 1 && axis->n_outer > 1 && axis->length > 0;
-}
-
-static enum hoop_status
-column_pack_buffer_create(const struct axis *axis,
-                          size_t n_bytes,
-                          struct column_pack_buffer **out_pack_buffer)
-{
-    struct column_pack_buffer *column_pack_buffer =
-        malloc(sizeof(*column_pack_buffer) + n_bytes);
-
-    if (!column_pack_buffer)
-        return error_raise(HOOP_E_EXHAUSTED,
-                           "no memory to sort %zu bytes by rank", n_bytes);
-    *column_pack_buffer = (struct column_pack_buffer){.axis = *axis};
-    *out_pack_buffer = column_pack_buffer;
-    return HOOP_OK;
-}
-
-/* Packs the parts, or prepares to unpack them, and lets the end of the
- * operation release the scratch. */
-static enum hoop_status
-column_pack_buffer_attach(struct collective *collective,
-                          const struct move_call *call)
-{
-    const enum packing_time packing = rules[call->move].packing;
     const uint32_t n_ranks = context_size(call->comm->context);
-    const struct hoop_tensor *whole =
-        packing == PACKING_BEFORE ? call->tensor : call->out;
-    enum hoop_status status = HOOP_OK;
-    struct axis axis = {0};
-    struct column_pack_buffer *column_pack_buffer = NULL;
+    const enum part_change last = rules[call->move].last;
+    const struct cuts cut = {
+        .n_cuts = last == PART_CHANGE_SPLIT,
+        .cuts = {{call->tensor->shape.n_dims - 1, n_ranks}},
+    };
+    const struct cuts join = {
+        .n_cuts = last == PART_CHANGE_GATHER,
+        .cuts = {{call->out->shape.n_dims - 1, n_ranks}},
+    };
+    const struct block_pack_request request = {
+        call->tensor, call->out, &cut, &join, call->scratch,
+    };
 
-    if (packing != PACKING_NONE)
-        status = axis_of(&whole->shape, -1, whole->dtype, &axis);
-    const bool packs = columns_need_packing(&axis, n_ranks);
-    if (status != HOOP_OK || (!packs && !call->scratch))
-        return status;
-    status = column_pack_buffer_create(
-        &axis, packs ? axis_bytes(&axis, axis.length) : 0, &column_pack_buffer);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    column_pack_buffer->whole = whole->data;
-    column_pack_buffer->n_parts = n_ranks;
-    column_pack_buffer->scratch = call->scratch;
-    collective->chain = (struct chain){.destroy = column_pack_buffer_destroy,
-                                       .owner = column_pack_buffer};
-    if (packs && packing == PACKING_BEFORE) {
-        axis_divide(&axis, whole->data, n_ranks, column_pack_buffer->packed);
-        collective->send = column_pack_buffer->packed;
-    } else if (packs) {
-        collective->recv = column_pack_buffer->packed;
-        collective->chain.finish = column_pack_buffer_unpack;
-    }
-    return HOOP_OK;
+    return block_pack_attach(collective, &request);
 }
 
 static struct collective
 move_to_collective(const struct move_call *call, const struct measure *measure)
 {
     const struct move_rule *rule = &rules[call->move];
-    struct collective collective = {
-        .name = rule->even,
-        .parts = rule->parts,
-        .send = call->tensor->data,
-        .recv = call->out->data,
-        .count = measure->count,
-        .counts = measure->counts,
-        .recv_counts = measure->recv_counts,
-        .dtype = call->tensor->dtype,
-        .op = HOOP_SUM,
-        .agreed = measure->agreed,
-        .n_agreed = measure->n_agreed,
-    };
+    struct collective collective = collective_describe(
+        measure->counts ? rule->uneven : rule->even, call->tensor->data,
+        call->out->data, measure->count, call->tensor->dtype);
 
-    if (measure->counts) {
-        collective.name = rule->uneven;
-        collective.parts |= COLL_HAS_COUNTS;
-    }
-    if (measure->recv_counts)
-        collective.parts |= COLL_HAS_RECV_COUNTS;
+    collective.counts = measure->counts;
+    collective.recv_counts = measure->recv_counts;
+    collective.op = HOOP_SUM;
+    collective.agreed = measure->agreed;
+    collective.n_agreed = measure->n_agreed;
     return collective;
-}
-
-static void
-op_return_completed(hoop_op_t **out_op)
-{
-    if (out_op)
-        *out_op = (hoop_op_t *)engine_null_op();
-}
-
-/* Tensor and result may be the same if their shapes are equal. */
-static void
-move_copy_whole(const struct move_call *call)
-{
-    const size_t n_bytes = operand_bytes(call->tensor);
-
-    if (call->tensor->data != call->out->data && n_bytes > 0)
-        memcpy(call->out->data, call->tensor->data, n_bytes);
 }
 
 /* A rank that is alone ends with what it had, if its call is correct. The
@@ -483,7 +377,7 @@ move_run_single_rank(const struct move_call *call,
     if (status != HOOP_OK)
         return error_pass(status);
     op_return_completed(out_op);
-    move_copy_whole(call);
+    block_copy(&(struct cuts){0}, 0, call->tensor, call->out);
     if (collective->parts & COLL_REDUCES)
         reduction_of_one(collective->dtype, call->out->data,
                          operand_count(call->tensor));
@@ -503,38 +397,29 @@ move_run_collective(const struct move_call *call,
     if (context_size(call->comm->context) == 1 && !call->scratch)
         return move_run_single_rank(call, &collective, out_op);
 
-    const enum hoop_status status =
-        column_pack_buffer_attach(&collective, call);
+    const enum hoop_status status = move_attach_pack(call, &collective);
     if (status != HOOP_OK)
         return error_pass(status);
     return out_op ? collective_start(&collective, call->comm, out_op)
                   : collective_run(&collective, call->comm);
 }
 
-/* Copies all of the tensor, or this rank's part. Tensor and result may be the
- * same if their shapes are equal. */
-static enum hoop_status
+/* Copies all of the tensor, or this rank's part. */
+static void
 move_copy_own_part(const struct move_call *call, hoop_op_t **out_op)
 {
-    const struct hoop_tensor *tensor = call->tensor;
-    const int32_t dim = rules[call->move].last == PART_CHANGE_SPLIT ? -1 : 0;
-    const uint32_t rank = context_rank(call->comm->context);
-    const uint32_t size = context_size(call->comm->context);
-    struct axis axis;
+    const struct move_rule *rule = &rules[call->move];
+    const bool is_last = rule->last == PART_CHANGE_SPLIT;
+    const struct cuts cut = {
+        .n_cuts = is_last || rule->first == PART_CHANGE_SPLIT,
+        .cuts = {{is_last ? call->tensor->shape.n_dims - 1 : 0,
+                  context_size(call->comm->context)}},
+    };
 
     op_return_completed(out_op);
     scratch_release(call->scratch);
-    if (tensor->data == call->out->data || call->move == MOVE_COPY) {
-        move_copy_whole(call);
-        return HOOP_OK;
-    }
-    const enum hoop_status status =
-        axis_of(&tensor->shape, dim, tensor->dtype, &axis);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    const size_t n = axis.length / size;
-    axis_take(&axis, tensor->data, rank * n, n, call->out->data);
-    return HOOP_OK;
+    block_copy(&cut, context_rank(call->comm->context), call->tensor,
+               call->out);
 }
 
 /* The tensor has been checked, and this process is a member. */
@@ -552,10 +437,10 @@ move_run_checked(const struct move_call *call, hoop_op_t **out_op)
     if (status != HOOP_OK)
         return error_pass(status);
     status = output_target_prepare(call, &measure.result, &target);
-    if (status == HOOP_OK) {
-        status = rules[call->move].even == CALL_UNKNOWN
-                     ? move_copy_own_part(call, out_op)
-                     : move_run_collective(call, &measure, out_op);
+    if (status == HOOP_OK && rules[call->move].even == CALL_UNKNOWN) {
+        move_copy_own_part(call, out_op);
+    } else if (status == HOOP_OK) {
+        status = move_run_collective(call, &measure, out_op);
         if (status != HOOP_OK)
             output_target_withdraw(&target);
     }
@@ -564,10 +449,10 @@ move_run_checked(const struct move_call *call, hoop_op_t **out_op)
 }
 
 static enum hoop_status
-move(const struct move_call *call, hoop_op_t **out_op)
+move(struct move_call call, hoop_op_t **out_op)
 {
     bool is_member;
-    enum hoop_status status = comm_call_begin(call->comm, &is_member);
+    enum hoop_status status = comm_call_begin(call.comm, &is_member);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -575,24 +460,23 @@ move(const struct move_call *call, hoop_op_t **out_op)
         op_return_completed(out_op);
         return HOOP_OK;
     }
-    status = operand_check(call->tensor, "the tensor");
+    status = operand_check(call.tensor, "the tensor");
     if (status != HOOP_OK)
         return error_pass(status);
     /* tensor may be *out, which changes. */
-    const struct hoop_tensor tensor = *call->tensor;
-    struct move_call checked = *call;
-    checked.tensor = &tensor;
-    return move_run_checked(&checked, out_op);
+    const struct hoop_tensor tensor = *call.tensor;
+    call.tensor = &tensor;
+    return move_run_checked(&call, out_op);
 }
 
 enum hoop_status
-move_call_run(const struct move_call *call)
+move_call_run(struct move_call call)
 {
     return move(call, NULL);
 }
 
 enum hoop_status
-move_call_start(const struct move_call *call, hoop_op_t **out_op)
+move_call_start(struct move_call call, hoop_op_t **out_op)
 {
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);

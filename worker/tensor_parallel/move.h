@@ -43,20 +43,11 @@ enum part_change {
     PART_CHANGE_ALL_TO_ALL, /* a part of each rank's */
 };
 
-/* When the parts of the last dimension are made contiguous, or separated. */
-enum packing_time {
-    PACKING_NONE,
-    PACKING_BEFORE,
-    PACKING_AFTER,
-};
-
 struct move_rule {
     enum part_change first;
     enum part_change last;
     enum call_name even; /* CALL_UNKNOWN: nothing is sent */
     enum call_name uneven;
-    unsigned parts; /* of the collective: bits COLL_... */
-    enum packing_time packing;
 };
 
 /* Returns the row of the table for a move. */
@@ -67,20 +58,20 @@ struct move_call {
     enum move move;
     const struct hoop_tensor *tensor;
     struct hoop_tensor *out;
+    hoop_comm_t *comm;
     const size_t *sizes; /* rows of each rank, or to each; NULL: equal */
     const size_t
         *coming; /* PART_CHANGE_ALL_TO_ALL: rows from each; NULL: equal */
     hoop_scratch_t *scratch;
-    hoop_comm_t *comm;
 };
 
 /* Perform a move: move_call_run() waits until it has ended, move_call_start()
  * returns an operation that the caller waits for.
  * Handle: as in hoop/tensor_parallel.h. */
 enum hoop_status
-move_call_run(const struct move_call *call);
+move_call_run(struct move_call call);
 enum hoop_status
-move_call_start(const struct move_call *call, hoop_op_t **out_op);
+move_call_start(struct move_call call, hoop_op_t **out_op);
 
 /*
  * From the shape of this rank's tensor and the lists of rows it computes the

@@ -13,6 +13,7 @@
 #include "hoop/tensor.h"
 #include "hoop/tensor_parallel.h"
 
+#include "engine/engine.h"
 #include "tensor/operand.h"
 #include "tensor/result.h"
 #include "tensor_parallel/move.h"
@@ -34,6 +35,14 @@ output_target_prepare(const struct move_call *call,
  * was. */
 void
 output_target_withdraw(struct target *target);
+
+/* Returns an operation that has been completed, if one is wanted. */
+static inline void
+op_return_completed(hoop_op_t **out_op)
+{
+    if (out_op)
+        *out_op = (hoop_op_t *)engine_null_op();
+}
 
 /*
  * A scratch is lent to one move at a time, from its start until it has been

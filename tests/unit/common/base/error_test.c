@@ -104,6 +104,24 @@ failure_stays_with_its_status(void **state)
     assert_int_equal(error_failure_details()->rank, HOOP_NO_RANK);
 }
 
+static void
+status_from_peer_is_a_known_failure(void **state)
+{
+    (void)state;
+    assert_int_equal(status_from_peer(HOOP_OK), HOOP_E_UNKNOWN);
+    assert_int_equal(status_from_peer(HOOP_E_UNKNOWN), HOOP_E_UNKNOWN);
+    assert_int_equal(status_from_peer(HOOP_E_UNAUTHENTICATED),
+                     HOOP_E_UNAUTHENTICATED);
+    assert_int_equal(status_from_peer(17), HOOP_E_DATA_LOSS);
+    assert_int_equal(status_from_peer(HOOP_E_PENDING), HOOP_E_DATA_LOSS);
+    assert_int_equal(status_from_peer(HOOP_E_PEER_LOST), HOOP_E_PEER_LOST);
+    assert_int_equal(status_from_peer(HOOP_E_RANK_FAILED), HOOP_E_RANK_FAILED);
+    assert_int_equal(status_from_peer(HOOP_E_RANK_FAILED + 1),
+                     HOOP_E_DATA_LOSS);
+    assert_int_equal(status_from_peer((UINT64_C(1) << 32) + HOOP_E_PEER_LOST),
+                     HOOP_E_DATA_LOSS);
+}
+
 int
 main(void)
 {
@@ -113,6 +131,7 @@ main(void)
         cmocka_unit_test(error_text_may_quote_the_former_text),
         cmocka_unit_test(error_record_is_cut_not_overrun),
         cmocka_unit_test(failure_stays_with_its_status),
+        cmocka_unit_test(status_from_peer_is_a_known_failure),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

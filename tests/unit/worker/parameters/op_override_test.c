@@ -178,7 +178,7 @@ look(void *argument)
 {
     const struct hoop_param_op *op = argument;
     const bool is_own =
-        op_override_find_forward(op).owner == &own &&
+        op_override_find(op, PARAM_FORWARD).owner == &own &&
         hoop_op_override_release(&overrides[0]) == HOOP_E_PRECONDITION;
 
     return is_own ? NULL : argument;

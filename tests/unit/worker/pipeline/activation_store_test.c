@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "check.h"
 #include "pipeline/messenger.h"
 #include "pipeline/schedule_run.h"
@@ -111,6 +112,47 @@ abort_message_from_outside_is_a_failure_whose_text_ends(void **state)
     assert_int_equal(strlen(heard.text), LIMIT_ABORT_MESSAGE_TEXT - 1);
 }
 
+/* Changes one byte of the status; the bytes are little-endian. */
+static void
+unpack_with_status(uint8_t first, uint8_t last, struct abort_message *out)
+{
+    const struct abort_message abort_message = {HOOP_E_PEER_LOST,
+                                                "stage 3: it is gone"};
+    uint8_t bytes[ABORT_MESSAGE_BYTES];
+
+    const struct hoop_tensor tensor = abort_message_pack(&abort_message, bytes);
+    bytes[ABORT_MESSAGE_MAGIC_BYTES] = first;
+    bytes[ABORT_MESSAGE_MAGIC_BYTES + 3] = last;
+    assert_true(abort_message_unpack(&tensor, out));
+}
+
+static void
+abort_message_with_unknown_status_is_data_loss(void **state)
+{
+    static const struct {
+        uint8_t first;
+        uint8_t last;
+        const char *text;
+    } rows[] = {
+        {17, 0, "status 17, which does not exist: stage 3: it is gone"},
+        {31, 0, "status 31, "},
+        {HOOP_E_PENDING, 0, "status 32, "},
+        {HOOP_E_RANK_FAILED + 1, 0, "status 37, "},
+        {HOOP_E_PEER_LOST, 0xff, "status 4278190113, "},
+    };
+    struct abort_message heard;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        unpack_with_status(rows[i].first, rows[i].last, &heard);
+        assert_int_equal(heard.status, HOOP_E_DATA_LOSS);
+        assert_non_null(strstr(heard.text, rows[i].text));
+    }
+    unpack_with_status(HOOP_E_RANK_FAILED, 0, &heard);
+    assert_int_equal(heard.status, HOOP_E_RANK_FAILED);
+    assert_string_equal(heard.text, "stage 3: it is gone");
+}
+
 int
 main(void)
 {
@@ -121,6 +163,7 @@ main(void)
         cmocka_unit_test(abort_message_is_no_other_tensor),
         cmocka_unit_test(
             abort_message_from_outside_is_a_failure_whose_text_ends),
+        cmocka_unit_test(abort_message_with_unknown_status_is_data_loss),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "check.h"
-#include "pipeline/p2p_communicator.h"
+#include "pipeline/neighbour.h"
 
 static const struct hoop_variant integers[] = {
     {.kind = HOOP_VARIANT_INTEGER},
@@ -102,18 +102,18 @@ anything_else_is_no_shape(void **state)
  */
 
 enum {
-    STAGES_MAX = 8,
-    NOTHING = P2P_N_DIRECTIONS /* a stage that is done */
+    PIPELINE_STAGES_MAX = 8,
+    NOTHING = NEIGHBOUR_N_DIRECTIONS /* a stage that is done */
 };
 
 /* Which transfers there are: bit s of forward is the one from s to s + 1, of
  * backward the one from s + 1 to s. */
 struct model {
-    enum p2p_order order;
+    enum neighbour_order order;
     uint32_t size;
     uint32_t forward;
     uint32_t backward;
-    uint32_t places[STAGES_MAX]; /* in the stage's order */
+    uint32_t places[PIPELINE_STAGES_MAX]; /* in the stage's order */
 };
 
 static bool
@@ -140,7 +140,7 @@ static void
 skip_what_is_not(struct model *model, uint32_t rank)
 {
     const enum hoop_p2p_direction *order =
-        p2p_order_directions(model->order, rank);
+        neighbour_order_directions(model->order, rank);
     uint32_t *place = &model->places[rank];
 
     while (*place < NOTHING && !has_transfer(model, rank, order[*place]))
@@ -153,12 +153,14 @@ meets(const struct model *model, uint32_t rank, uint32_t peer)
     if (model->places[peer] >= NOTHING || peer == rank)
         return false;
     const enum hoop_p2p_direction mine =
-        p2p_order_directions(model->order, rank)[model->places[rank]];
+        neighbour_order_directions(model->order, rank)[model->places[rank]];
     const enum hoop_p2p_direction theirs =
-        p2p_order_directions(model->order, peer)[model->places[peer]];
-    return p2p_direction_kind(mine) != p2p_direction_kind(theirs) &&
-           p2p_direction_pass(mine) == p2p_direction_pass(theirs) &&
-           p2p_direction_peer(theirs, peer, model->size) == rank;
+        neighbour_order_directions(model->order, peer)[model->places[peer]];
+    return neighbour_directions[mine].kind !=
+               neighbour_directions[theirs].kind &&
+           neighbour_directions[mine].pass ==
+               neighbour_directions[theirs].pass &&
+           neighbour_rank(theirs, peer, model->size) == rank;
 }
 
 /* Whether anything could be done. */
@@ -171,9 +173,9 @@ advance(struct model *model)
         skip_what_is_not(model, rank);
         if (model->places[rank] >= NOTHING)
             continue;
-        const uint32_t peer = p2p_direction_peer(
-            p2p_order_directions(model->order, rank)[model->places[rank]], rank,
-            model->size);
+        const uint32_t peer = neighbour_rank(
+            neighbour_order_directions(model->order, rank)[model->places[rank]],
+            rank, model->size);
         skip_what_is_not(model, peer);
         if (!meets(model, rank, peer))
             continue;
@@ -185,7 +187,7 @@ advance(struct model *model)
 }
 
 static bool
-completes(enum p2p_order order,
+completes(enum neighbour_order order,
           uint32_t size,
           uint32_t forward,
           uint32_t backward)
@@ -207,9 +209,9 @@ static void
 unbatched_order_never_blocks(void **state)
 {
     (void)state;
-    for (uint32_t size = 2; size <= STAGES_MAX; size++) {
+    for (uint32_t size = 2; size <= PIPELINE_STAGES_MAX; size++) {
         for (uint32_t set = 0; set < 1U << 2 * size; set++)
-            assert_true(completes(P2P_ORDER_UNBATCHED, size,
+            assert_true(completes(NEIGHBOUR_ORDER_UNBATCHED, size,
                                   set & ((1U << size) - 1), set >> size));
     }
 }
@@ -219,10 +221,10 @@ static void
 batched_order_would_block_on_a_ring(void **state)
 {
     (void)state;
-    for (uint32_t size = 2; size <= STAGES_MAX; size++) {
+    for (uint32_t size = 2; size <= PIPELINE_STAGES_MAX; size++) {
         const uint32_t all = (1U << size) - 1;
 
-        assert_false(completes(P2P_ORDER_BATCHED, size, all, all));
+        assert_false(completes(NEIGHBOUR_ORDER_BATCHED, size, all, all));
     }
 }
 
@@ -232,19 +234,18 @@ static void
 alone_each_send_has_its_receive(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < P2P_N_DIRECTIONS; i++)
-        assert_int_equal(p2p_direction_peer((enum hoop_p2p_direction)i, 0, 1),
-                         0);
-    assert_int_equal(p2p_direction_pass(HOOP_P2P_SEND_NEXT),
-                     p2p_direction_pass(HOOP_P2P_RECV_PREV));
-    assert_int_equal(p2p_direction_pass(HOOP_P2P_SEND_PREV),
-                     p2p_direction_pass(HOOP_P2P_RECV_NEXT));
+    for (uint32_t i = 0; i < NEIGHBOUR_N_DIRECTIONS; i++)
+        assert_int_equal(neighbour_rank((enum hoop_p2p_direction)i, 0, 1), 0);
+    assert_int_equal(neighbour_directions[HOOP_P2P_SEND_NEXT].pass,
+                     neighbour_directions[HOOP_P2P_RECV_PREV].pass);
+    assert_int_equal(neighbour_directions[HOOP_P2P_SEND_PREV].pass,
+                     neighbour_directions[HOOP_P2P_RECV_NEXT].pass);
 }
 
 static void
 orders_are_megatrons(void **state)
 {
-    static const enum hoop_p2p_direction expected[][P2P_N_DIRECTIONS] = {
+    static const enum hoop_p2p_direction expected[][NEIGHBOUR_N_DIRECTIONS] = {
         {HOOP_P2P_SEND_PREV, HOOP_P2P_RECV_PREV, HOOP_P2P_SEND_NEXT,
          HOOP_P2P_RECV_NEXT},
         {HOOP_P2P_SEND_NEXT, HOOP_P2P_RECV_PREV, HOOP_P2P_SEND_PREV,
@@ -254,26 +255,29 @@ orders_are_megatrons(void **state)
     };
 
     (void)state;
-    for (uint32_t rank = 0; rank < STAGES_MAX; rank++) {
-        assert_memory_equal(p2p_order_directions(P2P_ORDER_BATCHED, rank),
-                            expected[0], sizeof(expected[0]));
-        assert_memory_equal(p2p_order_directions(P2P_ORDER_UNBATCHED, rank),
-                            expected[1 + rank % 2], sizeof(expected[0]));
+    for (uint32_t rank = 0; rank < PIPELINE_STAGES_MAX; rank++) {
+        assert_memory_equal(
+            neighbour_order_directions(NEIGHBOUR_ORDER_BATCHED, rank),
+            expected[0], sizeof(expected[0]));
+        assert_memory_equal(
+            neighbour_order_directions(NEIGHBOUR_ORDER_UNBATCHED, rank),
+            expected[1 + rank % 2], sizeof(expected[0]));
     }
 }
 
 /* The directions of one kind, in the order in which a rank posts them. */
 static void
-directions_of_kind(enum p2p_order order,
+directions_of_kind(enum neighbour_order order,
                    uint32_t rank,
                    enum hoop_message_kind kind,
                    enum hoop_p2p_direction out_directions[2])
 {
-    const enum hoop_p2p_direction *all = p2p_order_directions(order, rank);
+    const enum hoop_p2p_direction *all =
+        neighbour_order_directions(order, rank);
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < P2P_N_DIRECTIONS; i++) {
-        if (p2p_direction_kind(all[i]) == kind)
+    for (uint32_t i = 0; i < NEIGHBOUR_N_DIRECTIONS; i++) {
+        if (neighbour_directions[all[i]].kind == kind)
             out_directions[n++] = all[i];
     }
     assert_int_equal(n, 2);
@@ -282,20 +286,21 @@ directions_of_kind(enum p2p_order order,
 /* Two stages, all four directions, and between them nothing but order: does
  * the k-th send of one meet the k-th receive of its own way? */
 static bool
-crosses_without_ways(enum p2p_order order, uint32_t rank)
+crosses_without_ways(enum neighbour_order order, uint32_t rank)
 {
     enum hoop_p2p_direction sends[2];
     enum hoop_p2p_direction receives[2];
 
     directions_of_kind(order, rank, HOOP_SEND, sends);
     directions_of_kind(order, 1 - rank, HOOP_RECV, receives);
-    return p2p_direction_pass(sends[0]) != p2p_direction_pass(receives[0]);
+    return neighbour_directions[sends[0]].pass !=
+           neighbour_directions[receives[0]].pass;
 }
 
 /* With ways as tags, of what one sends there is exactly one receive each,
  * whatever the order. */
 static void
-expect_ways_pair(enum p2p_order order, uint32_t rank)
+expect_ways_pair(enum neighbour_order order, uint32_t rank)
 {
     enum hoop_p2p_direction sends[2];
     enum hoop_p2p_direction receives[2];
@@ -303,31 +308,32 @@ expect_ways_pair(enum p2p_order order, uint32_t rank)
     directions_of_kind(order, rank, HOOP_SEND, sends);
     directions_of_kind(order, 1 - rank, HOOP_RECV, receives);
     for (uint32_t i = 0; i < 2; i++) {
-        const bool is_first =
-            p2p_direction_pass(sends[i]) == p2p_direction_pass(receives[0]);
+        const bool is_first = neighbour_directions[sends[i]].pass ==
+                              neighbour_directions[receives[0]].pass;
         const enum hoop_p2p_direction met = receives[is_first ? 0 : 1];
 
-        assert_int_equal(p2p_direction_pass(sends[i]), p2p_direction_pass(met));
+        assert_int_equal(neighbour_directions[sends[i]].pass,
+                         neighbour_directions[met].pass);
         assert_int_equal(met, sends[i] == HOOP_P2P_SEND_NEXT
                                   ? HOOP_P2P_RECV_PREV
                                   : HOOP_P2P_RECV_NEXT);
     }
-    assert_int_not_equal(p2p_direction_pass(receives[0]),
-                         p2p_direction_pass(receives[1]));
+    assert_int_not_equal(neighbour_directions[receives[0]].pass,
+                         neighbour_directions[receives[1]].pass);
 }
 
 static void
 two_stages_never_cross(void **state)
 {
-    static const enum p2p_order orders[] = {P2P_ORDER_BATCHED,
-                                            P2P_ORDER_UNBATCHED};
+    static const enum neighbour_order orders[] = {NEIGHBOUR_ORDER_BATCHED,
+                                                  NEIGHBOUR_ORDER_UNBATCHED};
 
     (void)state;
     for (uint32_t rank = 0; rank < 2; rank++) {
         for (size_t i = 0; i < COUNT_OF(orders); i++)
             expect_ways_pair(orders[i], rank);
-        assert_true(crosses_without_ways(P2P_ORDER_BATCHED, rank));
-        assert_false(crosses_without_ways(P2P_ORDER_UNBATCHED, rank));
+        assert_true(crosses_without_ways(NEIGHBOUR_ORDER_BATCHED, rank));
+        assert_false(crosses_without_ways(NEIGHBOUR_ORDER_UNBATCHED, rank));
     }
 }
 

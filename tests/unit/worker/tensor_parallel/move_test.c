@@ -19,7 +19,7 @@ run(enum move move,
     struct hoop_tensor *out,
     hoop_comm_t *comm)
 {
-    return move_call_run(&(struct move_call){
+    return move_call_run((struct move_call){
         .move = move, .tensor = tensor, .out = out, .comm = comm});
 }
 
@@ -31,7 +31,7 @@ start(enum move move,
       hoop_op_t **op)
 {
     return move_call_start(
-        &(struct move_call){
+        (struct move_call){
             .move = move, .tensor = tensor, .out = out, .comm = comm},
         op);
 }
@@ -264,22 +264,22 @@ side_scratch(struct side *side)
     SIDE_CHECK(hoop_scratch_create(&scratch) == HOOP_OK);
     call.scratch = scratch;
     call.out = &first;
-    SIDE_CHECK(move_call_start(&call, &op) == HOOP_OK);
+    SIDE_CHECK(move_call_start(call, &op) == HOOP_OK);
     call.out = &second;
     /* Until it has been waited for. */
-    SIDE_CHECK(move_call_run(&call) == HOOP_E_PRECONDITION && !second.data);
+    SIDE_CHECK(move_call_run(call) == HOOP_E_PRECONDITION && !second.data);
     SIDE_CHECK(hoop_wait(op, 20000) == HOOP_OK);
-    SIDE_CHECK(move_call_run(&call) == HOOP_OK);
+    SIDE_CHECK(move_call_run(call) == HOOP_OK);
     SIDE_CHECK(second.data == first.data && second.shape.dims[0] == 4);
     /* What stays here is in it as well, and needs no wait. */
     second.data = NULL;
     call.move = MOVE_SPLIT_FIRST;
-    SIDE_CHECK(move_call_start(&call, &op) == HOOP_OK);
+    SIDE_CHECK(move_call_start(call, &op) == HOOP_OK);
     SIDE_CHECK(second.data == first.data);
     SIDE_CHECK(values_are(second.data, values + 2 * side->rank, 2));
     call.tensor = &second;
     call.out = &(struct hoop_tensor){.data = NULL};
-    SIDE_CHECK(move_call_run(&call) == HOOP_E_INVALID);
+    SIDE_CHECK(move_call_run(call) == HOOP_E_INVALID);
     SIDE_CHECK(hoop_wait(op, 20000) == HOOP_OK);
     hoop_scratch_free(scratch);
     return 0;
