@@ -135,7 +135,8 @@ sharding_key(const struct hoop_sharding *sharding)
             dim < HOOP_MAX_DIMS ? &sharding->dims[dim] : &sharding->partial;
 
         for (uint32_t i = 0; i < axes->n_axes; i++) {
-            const uint64_t where = (uint64_t)(dim + 1) << 3 | i;
+            const uint32_t position = dim < HOOP_MAX_DIMS ? i : 0;
+            const uint64_t where = (uint64_t)(dim + 1) << 3 | position;
 
             key |= where << (7 * axes->axes[i]);
         }

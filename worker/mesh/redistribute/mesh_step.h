@@ -60,7 +60,7 @@ sharding_canonical(const struct hoop_sharding *sharding,
                    const struct hoop_shape *shape);
 
 /* Returns a number that identifies the layout: 7 bits for each axis say where
- * it is. */
+ * it is. The order of partial axes does not count. */
 uint64_t
 sharding_key(const struct hoop_sharding *sharding);
 
