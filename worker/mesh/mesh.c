@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "mesh/grid.h"
 #include "mesh/redistribute/cached_plan.h"
+#include "mesh/sharding.h"
 #include "session/comm.h"
 
 /*
@@ -193,7 +194,7 @@ enum {
  * deadlock. */
 struct mesh_line {
     LIST_ENTRY(mesh_line) link;
-    struct grid_axes axes;
+    struct hoop_axes axes;
     pthread_mutex_t lock; /* held while it is formed */
     hoop_comm_t *comm;    /* NULL: not formed yet */
 };
@@ -438,24 +439,16 @@ mesh_cached_plans(hoop_mesh_t *mesh)
     return &mesh->cached_plans;
 }
 
-static bool
-grid_axes_equal(const struct grid_axes *one, const struct grid_axes *other)
-{
-    return one->n_axes == other->n_axes &&
-           memcmp(one->axes, other->axes, one->n_axes * sizeof(*one->axes)) ==
-               0;
-}
-
 /* Returns the line along axes, created on first use. NULL: no memory. */
 static struct mesh_line *
-mesh_line_get_or_create(struct hoop_mesh *mesh, const struct grid_axes *axes)
+mesh_line_get_or_create(struct hoop_mesh *mesh, const struct hoop_axes *axes)
 {
     struct mesh_line *mesh_line;
 
     pthread_mutex_lock(&mesh->lock);
     LIST_FOREACH(mesh_line, &mesh->lines, link)
     {
-        if (grid_axes_equal(&mesh_line->axes, axes))
+        if (axes_equal(&mesh_line->axes, axes))
             break;
     }
     if (!mesh_line && (mesh_line = calloc(1, sizeof(*mesh_line)))) {
@@ -494,7 +487,7 @@ hoop_mesh_comm(hoop_mesh_t *mesh,
                uint32_t n_axes,
                hoop_comm_t **out_comm)
 {
-    struct grid_axes longer;
+    struct hoop_axes longer;
 
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);

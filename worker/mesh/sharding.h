@@ -5,6 +5,10 @@
 
 #include "hoop/sharding.h"
 
+/* Returns whether both lists have the same axes in the same order. */
+bool
+axes_equal(const struct hoop_axes *a, const struct hoop_axes *b);
+
 /* "S01", or "R" for no axes. Axes above HOOP_MAX_AXES in number are left
  * out. */
 struct axes_text {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "mesh/grid.h"
 #include "tensor/layout.h"
 
 struct cached_plan {
@@ -56,16 +57,6 @@ cached_plan_redistribution(const struct cached_plan *cached_plan)
     return cached_plan->redistribution;
 }
 
-static uint32_t
-redistribution_side_n_places(const struct redistribution_side *side)
-{
-    uint32_t n_places = 1;
-
-    for (uint32_t axis = 0; axis < side->mesh.n_axes; axis++)
-        n_places *= side->mesh.sizes[axis];
-    return n_places;
-}
-
 static bool
 rank_lists_equal(const uint32_t *one, const uint32_t *other, uint32_t n)
 {
@@ -78,11 +69,9 @@ static bool
 redistribution_sides_equal(const struct redistribution_side *one,
                            const struct redistribution_side *other)
 {
-    return one->mesh.n_axes == other->mesh.n_axes &&
-           memcmp(one->mesh.sizes, other->mesh.sizes,
-                  one->mesh.n_axes * sizeof(*one->mesh.sizes)) == 0 &&
+    return mesh_shapes_equal(&one->mesh, &other->mesh) &&
            rank_lists_equal(one->ranks, other->ranks,
-                            redistribution_side_n_places(one)) &&
+                            mesh_shape_n_places(&one->mesh)) &&
            hoop_sharding_equal(&one->sharding, &other->sharding);
 }
 
@@ -125,8 +114,8 @@ cached_plan_create(const struct redistribution_request *request,
         redistribution_create(request, &cached_plan->redistribution);
     if (status != HOOP_OK)
         return error_pass(status);
-    const uint32_t n_from = redistribution_side_n_places(&request->from);
-    const uint32_t n_to = redistribution_side_n_places(&request->to);
+    const uint32_t n_from = mesh_shape_n_places(&request->from.mesh);
+    const uint32_t n_to = mesh_shape_n_places(&request->to.mesh);
     uint32_t *at = calloc((size_t)n_from + n_to + request->n_ranks,
                           sizeof(*cached_plan->lists));
     if (!at)

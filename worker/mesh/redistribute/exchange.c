@@ -4,11 +4,13 @@
 
 #include <string.h>
 
+#include "mesh/redistribute/mesh_step.h"
+
 /* Returns the axes of grid that are not in mask. */
-static struct grid_axes
+static struct hoop_axes
 grid_axes_without(const struct grid *grid, unsigned mask)
 {
-    struct grid_axes axes = {0};
+    struct hoop_axes axes = {0};
 
     for (uint32_t axis = 0; axis < grid->n_axes; axis++) {
         if (!(mask & 1U << axis))
@@ -17,20 +19,10 @@ grid_axes_without(const struct grid *grid, unsigned mask)
     return axes;
 }
 
-static unsigned
-grid_axes_mask(const struct grid_axes *axes)
-{
-    unsigned mask = 0;
-
-    for (uint32_t i = 0; i < axes->n_axes; i++)
-        mask |= 1U << axes->axes[i];
-    return mask;
-}
-
 /* Returns the coordinates along axes as a number in mixed radix. */
 static uint32_t
 coordinates_to_index(const struct grid *grid,
-                     const struct grid_axes *axes,
+                     const struct hoop_axes *axes,
                      const uint32_t at[HOOP_MAX_AXES])
 {
     uint32_t number = 0;
@@ -42,7 +34,7 @@ coordinates_to_index(const struct grid *grid,
 
 static uint32_t
 place_index_along_axes(const struct grid *grid,
-                       const struct grid_axes *axes,
+                       const struct hoop_axes *axes,
                        uint32_t place)
 {
     uint32_t at[HOOP_MAX_AXES];
@@ -57,7 +49,7 @@ static void
 replicas_assign_source_ranks(struct replicas *replicas,
                              const struct exchange_side *from,
                              const struct exchange_side *to,
-                             const struct grid_axes *apart,
+                             const struct hoop_axes *apart,
                              uint32_t *firsts)
 {
     const struct grid *grid = &to->tiling.grid;
@@ -86,7 +78,7 @@ replicas_assign_sources(struct replicas *replicas,
                         unsigned reduced)
 {
     const struct grid *grid = &to->tiling.grid;
-    const struct grid_axes apart = grid_axes_without(grid, to->tiling.cutting);
+    const struct hoop_axes apart = grid_axes_without(grid, to->tiling.cutting);
     const uint32_t n_apart = grid_line_n_places(grid, &apart);
     uint32_t *firsts = replicas->n_receiving_ranks;
 
@@ -119,7 +111,7 @@ replicas_shared_axes(const struct replicas *replicas,
     unsigned shared = 0;
 
     for (uint32_t axis = 0; axis < grid->n_axes; axis++) {
-        const struct grid_axes line = {1, {axis}};
+        const struct hoop_axes line = {1, {axis}};
         bool is_shared = true;
 
         for (uint32_t place = 0; is_shared && place < grid->n_places; place++) {
@@ -139,7 +131,7 @@ exchange_find_copy_axes(struct exchange *exchange)
     const struct tiling *from = &exchange->from.tiling;
 
     exchange->copies = grid_axes_without(
-        &from->grid, from->cutting | grid_axes_mask(&exchange->replicas->axes));
+        &from->grid, from->cutting | axes_mask(&exchange->replicas->axes));
 }
 
 /* The position of a rank on a side. */
@@ -172,7 +164,7 @@ is_sender_for_receiver(const struct exchange *exchange,
 {
     const struct exchange_side *from = &exchange->from;
     const struct grid *grid = &from->tiling.grid;
-    const struct grid_axes *copies = &exchange->copies;
+    const struct hoop_axes *copies = &exchange->copies;
     const struct replicas *replicas = exchange->replicas;
 
     if (coordinates_to_index(grid, &replicas->axes, has->at) !=

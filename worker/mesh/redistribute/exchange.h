@@ -40,7 +40,7 @@ enum exchange_meshes {
 
 /* Which replica of the source each rank takes from. */
 struct replicas {
-    struct grid_axes axes; /* axes of from that number its replicas */
+    struct hoop_axes axes; /* axes of from that number its replicas */
     uint32_t n_replicas;
     uint32_t n_ranks; /* size of the context */
     uint32_t *source; /* [n_ranks]; HOOP_NO_RANK: not in the target */
@@ -68,7 +68,7 @@ struct exchange {
     struct exchange_side to;
     const struct replicas *replicas; /* borrowed */
     /* axes of from along which ranks of one replica have equal tiles */
-    struct grid_axes copies;
+    struct hoop_axes copies;
 };
 
 /* Completes an exchange whose sides and replicas the caller has set. */

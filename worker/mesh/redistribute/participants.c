@@ -4,9 +4,9 @@
 
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
+#include "mesh/grid.h"
 #include "mesh/mesh.h"
 #include "session/comm.h"
 
@@ -155,15 +155,6 @@ participants_list_ranks(struct participants *participants,
     return HOOP_OK;
 }
 
-static bool
-mesh_sizes_equal(const struct hoop_mesh_shape *one,
-                 const struct hoop_mesh_shape *other)
-{
-    return one->n_axes == other->n_axes &&
-           memcmp(one->sizes, other->sizes,
-                  one->n_axes * sizeof(*one->sizes)) == 0;
-}
-
 /* Replaces two meshes of the same ranks in the same order by their refinement.
  * So axes that neither layout uses, such as rows of data parallelism, remain
  * axes of their own however the rows are divided. */
@@ -178,7 +169,7 @@ participants_refine_meshes(struct participants *participants)
         if (participants->places[rank] != rank)
             return;
     }
-    if (mesh_sizes_equal(&from->mesh, &to->mesh) ||
+    if (mesh_shapes_equal(&from->mesh, &to->mesh) ||
         !mesh_shapes_common_refinement(&from->mesh, &to->mesh, &fine))
         return;
     from->sharding =

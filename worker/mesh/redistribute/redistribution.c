@@ -77,17 +77,6 @@ side_ranks_check(const struct redistribution_request *request,
     return HOOP_OK;
 }
 
-/* The mesh has been checked with the sharding. */
-static uint32_t
-mesh_shape_n_places(const struct hoop_mesh_shape *mesh)
-{
-    uint32_t n_places = 1;
-
-    for (uint32_t axis = 0; axis < mesh->n_axes; axis++)
-        n_places *= mesh->sizes[axis];
-    return n_places;
-}
-
 static enum hoop_status
 redistribution_side_check(const struct redistribution_request *request,
                           const struct redistribution_side *side,
@@ -175,12 +164,7 @@ static enum exchange_meshes
 exchange_meshes_compare(const struct redistribution_request *request,
                         const struct exchange_side sides[2])
 {
-    const struct hoop_mesh_shape *from = &request->from.mesh;
-    const struct hoop_mesh_shape *to = &request->to.mesh;
-
-    if (from->n_axes != to->n_axes ||
-        memcmp(from->sizes, to->sizes, from->n_axes * sizeof(*from->sizes)) !=
-            0 ||
+    if (!mesh_shapes_equal(&request->from.mesh, &request->to.mesh) ||
         memcmp(sides[0].places, sides[1].places,
                request->n_ranks * sizeof(*sides[0].places)) != 0)
         return EXCHANGE_TWO_MESHES;
@@ -439,15 +423,6 @@ part_elements_before_step(const struct redistribution *redistribution,
     return is_there ? part_n_elements(&part) : 0;
 }
 
-static struct grid_axes
-step_grid_axes(const struct redistribution_step *step)
-{
-    struct grid_axes axes = {.n_axes = step->axes.n_axes};
-
-    memcpy(axes.axes, step->axes.axes, sizeof(axes.axes));
-    return axes;
-}
-
 struct plan_shape
 redistribution_plan_shape(const struct redistribution *redistribution,
                           uint32_t step,
@@ -483,9 +458,8 @@ redistribution_line_member(const struct redistribution *redistribution,
 {
     const struct redistribution_step *this =
         redistribution_step(redistribution, step);
-    const struct grid_axes axes = step_grid_axes(this);
     const uint32_t place = grid_line_nth_place(
-        &redistribution->tilings[step].grid, &axes,
+        &redistribution->tilings[step].grid, &this->axes,
         rank_place_before_step(redistribution, step, rank), n);
 
     return redistribution->sides[this->mesh].ranks[place];

@@ -114,7 +114,7 @@ node_n_places(const struct step_costs *step_costs,
 static enum hoop_status
 line_nodes_find(const struct step_costs *step_costs,
                 const struct exchange_side *side,
-                const struct grid_axes *axes,
+                const struct hoop_axes *axes,
                 uint32_t place,
                 struct plan_nodes **out_nodes)
 {
@@ -129,15 +129,6 @@ line_nodes_find(const struct step_costs *step_costs,
         names[i] = node_of_place(step_costs, side,
                                  grid_line_nth_place(grid, axes, place, i));
     return plan_nodes_create(names, n_ranks, out_nodes);
-}
-
-static struct grid_axes
-grid_axes_from_hoop_axes(const struct hoop_axes *axes)
-{
-    struct grid_axes copy = {.n_axes = axes->n_axes};
-
-    memcpy(copy.axes, axes->axes, sizeof(copy.axes));
-    return copy;
 }
 
 static bool
@@ -162,15 +153,13 @@ line_on_most_nodes_find(const struct step_costs *step_costs,
                         const struct hoop_axes *axes,
                         struct step_cost_line *line)
 {
-    const struct grid_axes along = grid_axes_from_hoop_axes(axes);
-
     for (uint32_t i = 0; i < side->tiling.grid.n_places; i++) {
         CLEANUP(plan_nodes_destroy) struct plan_nodes *nodes = NULL;
 
         if (!place_is_first_on_line(&side->tiling.grid, axes, i))
             continue;
         const enum hoop_status status =
-            line_nodes_find(step_costs, side, &along, i, &nodes);
+            line_nodes_find(step_costs, side, axes, i, &nodes);
         if (status != HOOP_OK)
             return error_pass(status);
         if (line->nodes && nodes->n_nodes <= line->nodes->n_nodes)
