@@ -125,13 +125,25 @@ replicas_shared_axes(const struct replicas *replicas,
     return shared;
 }
 
-void
-exchange_find_copy_axes(struct exchange *exchange)
+struct exchange
+exchange_between(const struct redistribution_problem *problem,
+                 const struct hoop_sharding *before,
+                 const struct hoop_sharding *after)
 {
-    const struct tiling *from = &exchange->from.tiling;
+    const struct redistribution_request *request = problem->request;
+    struct exchange exchange = {
+        .from = *problem->sides[REDISTRIBUTION_MESH_FROM],
+        .to = *problem->sides[REDISTRIBUTION_MESH_TO],
+        .replicas = problem->replicas,
+    };
+    const struct tiling *from = &exchange.from.tiling;
 
-    exchange->copies = grid_axes_without(
-        &from->grid, from->cutting | axes_mask(&exchange->replicas->axes));
+    tiling_init(&exchange.from.tiling, before, &request->from.mesh,
+                &request->shape);
+    tiling_init(&exchange.to.tiling, after, &request->to.mesh, &request->shape);
+    exchange.copies = grid_axes_without(
+        &from->grid, from->cutting | axes_mask(&problem->replicas->axes));
+    return exchange;
 }
 
 /* The position of a rank on a side. */

@@ -255,7 +255,7 @@ redistribution_fill_tilings(struct redistribution *redistribution,
             continue;
         redistribution->exchange_step = i;
         redistribution->exchange =
-            problem_build_exchange(problem, &step->before, &step->after);
+            exchange_between(problem, &step->before, &step->after);
     }
 }
 

@@ -81,6 +81,11 @@ struct redistribution_step {
     double time_ns; /* estimate */
 };
 
+struct redistribution_steps {
+    uint32_t n_steps;
+    struct redistribution_step steps[HOOP_MAX_STEPS];
+};
+
 /* A plan. It owns copies of all that it needs but the tuner. */
 struct redistribution;
 

@@ -60,18 +60,27 @@ exchange_of(const struct scene *scene,
             const struct hoop_sharding *before,
             const struct hoop_sharding *after)
 {
-    struct exchange exchange = {.replicas = &replicas};
+    const struct redistribution_request request = {
+        .from.mesh = scene->from.mesh,
+        .to.mesh = scene->to.mesh,
+        .shape = scene->shape,
+    };
+    struct exchange_side sides[2];
+    const struct redistribution_problem problem = {
+        .request = &request,
+        .sides = {&sides[0], &sides[1]},
+        .replicas = &replicas,
+    };
     unsigned reduced = 0;
 
     for (uint32_t i = 0; i < before->partial.n_axes; i++)
         reduced |= 1U << before->partial.axes[i];
-    side_init(&exchange.from, &scene->from, before, &scene->shape, places[0]);
-    side_init(&exchange.to, &scene->to, after, &scene->shape, places[1]);
+    side_init(&sides[0], &scene->from, before, &scene->shape, places[0]);
+    side_init(&sides[1], &scene->to, after, &scene->shape, places[1]);
     replicas = (struct replicas){
         .n_ranks = RANKS, .source = lists[0], .n_receiving_ranks = lists[1]};
-    replicas_assign_sources(&replicas, &exchange.from, &exchange.to, reduced);
-    exchange_find_copy_axes(&exchange);
-    return exchange;
+    replicas_assign_sources(&replicas, &sides[0], &sides[1], reduced);
+    return exchange_between(&problem, before, after);
 }
 
 /* False: the rank is not there. */
@@ -411,7 +420,7 @@ check_pair(const struct mesh_step_rules *rules,
            const struct hoop_sharding *from,
            const struct hoop_sharding *to)
 {
-    struct mesh_step mesh_steps[MESH_STEPS_MAX];
+    struct redistribution_step mesh_steps[MESH_STEPS_MAX];
     struct layouts_step step;
     const uint32_t n_mesh_steps = mesh_steps_enumerate(rules, from, mesh_steps);
     const bool is_one =
@@ -461,7 +470,7 @@ count_kind(const struct mesh_step_rules *rules,
            const struct hoop_sharding *from,
            enum hoop_step_kind kind)
 {
-    struct mesh_step mesh_steps[MESH_STEPS_MAX];
+    struct redistribution_step mesh_steps[MESH_STEPS_MAX];
     const uint32_t n_mesh_steps = mesh_steps_enumerate(rules, from, mesh_steps);
     uint32_t n = 0;
 
