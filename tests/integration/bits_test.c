@@ -203,7 +203,7 @@ relay_case(struct rank *rank,
                                               rank->rank};
     struct hoop_tensor from = {.dtype = HOOP_FLOAT32};
     struct hoop_tensor to = {.dtype = HOOP_FLOAT32};
-    CLEANUP(redistribution_destroy) struct redistribution *plan = NULL;
+    CLEANUP(redistribution_unref) struct redistribution *plan = NULL;
 
     RANK_CHECK(redistribution_create(&request, &plan) == HOOP_OK);
     from.data = malloc(sharding_model_count(&before) * sizeof(float));

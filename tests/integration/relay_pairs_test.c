@@ -414,7 +414,7 @@ reshard_check(const struct reshard *reshard, size_t pair)
 static void
 reshard_end(struct reshard *reshard)
 {
-    redistribution_destroy(reshard->redistribution);
+    redistribution_unref(reshard->redistribution);
     free(reshard->input.data);
     free(reshard->output.data);
 }

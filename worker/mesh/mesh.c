@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "mesh/grid.h"
-#include "mesh/redistribute/cached_plan.h"
+#include "mesh/redistribute/plan_cache.h"
 #include "mesh/sharding.h"
 #include "session/comm.h"
 
@@ -206,7 +206,7 @@ struct hoop_mesh {
     uint32_t here; /* the caller's place; HOOP_NO_RANK: none */
     pthread_mutex_t lock;
     LIST_HEAD(, mesh_line) lines; /* protected by lock */
-    struct cached_plans cached_plans;
+    struct plan_cache plan_cache;
     struct union_comms union_comms;
     hoop_pg_t *group; /* owner of the mesh; NULL: the user */
     uint32_t ranks[]; /* [place] */
@@ -265,7 +265,7 @@ mesh_allocate(hoop_comm_t *world,
     mesh->here = HOOP_NO_RANK;
     pthread_mutex_init(&mesh->lock, NULL);
     LIST_INIT(&mesh->lines);
-    cached_plans_init(&mesh->cached_plans);
+    plan_cache_init(&mesh->plan_cache);
     union_comms_init(&mesh->union_comms);
     for (uint32_t axis = 0; axis < grid->n_axes; axis++)
         strcpy(mesh->names[axis], options->axes[axis].name);
@@ -325,7 +325,7 @@ hoop_mesh_free(hoop_mesh_t *mesh)
         pthread_mutex_destroy(&mesh_line->lock);
         free(mesh_line);
     }
-    cached_plans_deinit(&mesh->cached_plans);
+    plan_cache_deinit(&mesh->plan_cache);
     union_comms_deinit(&mesh->union_comms);
     pthread_mutex_destroy(&mesh->lock);
     free(mesh);
@@ -433,10 +433,10 @@ mesh_union_comms(hoop_mesh_t *mesh)
     return &mesh->union_comms;
 }
 
-struct cached_plans *
-mesh_cached_plans(hoop_mesh_t *mesh)
+struct plan_cache *
+mesh_plan_cache(hoop_mesh_t *mesh)
 {
-    return &mesh->cached_plans;
+    return &mesh->plan_cache;
 }
 
 /* Returns the line along axes, created on first use. NULL: no memory. */

@@ -16,7 +16,7 @@
 #include "hoop/mesh.h"
 #include "hoop/process_group.h"
 
-struct cached_plans;
+struct plan_cache;
 struct union_comms;
 
 /* Returns the world rank of each place; borrowed for the life of the mesh. */
@@ -52,9 +52,9 @@ mesh_axis_name(const hoop_mesh_t *mesh, uint32_t axis);
 struct union_comms *
 mesh_union_comms(hoop_mesh_t *mesh);
 
-/* Returns the cache of plans that start here (mesh/redistribute/cached_plan.h). */
-struct cached_plans *
-mesh_cached_plans(hoop_mesh_t *mesh);
+/* Returns the cache of plans that start here (mesh/redistribute/plan_cache.h). */
+struct plan_cache *
+mesh_plan_cache(hoop_mesh_t *mesh);
 
 /*
  * A communicator of the ranks of two meshes is formed when all of its ranks

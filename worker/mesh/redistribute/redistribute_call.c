@@ -18,8 +18,8 @@
 #include "dtype/reduction.h"
 #include "engine/engine.h"
 #include "mesh/mesh.h"
-#include "mesh/redistribute/cached_plan.h"
 #include "mesh/redistribute/participants.h"
+#include "mesh/redistribute/plan_cache.h"
 #include "mesh/redistribute/redistribute_runner.h"
 #include "mesh/redistribute/redistribution.h"
 #include "tensor/operand.h"
@@ -27,7 +27,7 @@
 
 /* Owned by an operation until it has been waited for. */
 struct redistribute_call {
-    struct cached_plan *cached_plan;
+    struct redistribution *plan;
     uint32_t rank;                /* HOOP_NO_RANK: not a participant */
     struct hoop_dtensor *arrived; /* the result; NULL: memory of the caller */
     /* changed in place to the result; NULL: none */
@@ -44,7 +44,7 @@ redistribute_call_destroy(void *owner)
 
     if (!redistribute_call)
         return;
-    cached_plan_unref(redistribute_call->cached_plan);
+    redistribution_unref(redistribute_call->plan);
     hoop_dtensor_free(redistribute_call->arrived);
     free(redistribute_call);
 }
@@ -99,9 +99,9 @@ redistribute_call_create(const struct redistribute_call_arguments *call,
     enum hoop_status status =
         participants_init(&participants, call->from, &call->spec, call->way);
     if (status == HOOP_OK)
-        status = cached_plan_get_or_create(
-            mesh_cached_plans(call->from->spec.mesh), &participants.request,
-            &redistribute_call->cached_plan);
+        status = plan_cache_get_or_create(
+            mesh_plan_cache(call->from->spec.mesh), &participants.request,
+            &redistribute_call->plan);
     if (status != HOOP_OK)
         return error_pass(status);
     redistribute_call->rank = participants.here;
@@ -113,8 +113,7 @@ redistribute_call_create(const struct redistribute_call_arguments *call,
 static bool
 redistribute_call_has_sends(const struct redistribute_call *redistribute_call)
 {
-    const struct redistribution *redistribution =
-        cached_plan_redistribution(redistribute_call->cached_plan);
+    const struct redistribution *redistribution = redistribute_call->plan;
 
     for (uint32_t i = 0; i < redistribution_n_steps(redistribution); i++) {
         if (redistribution_step(redistribution, i)->algorithm)
@@ -140,8 +139,7 @@ redistribute_call_run(struct redistribute_call *taken,
     CLEANUP(redistribute_call_destroy)
     struct redistribute_call *redistribute_call = taken;
     struct redistribute_runner_request request = {
-        .redistribution =
-            cached_plan_redistribution(redistribute_call->cached_plan),
+        .redistribution = redistribute_call->plan,
         .rank = redistribute_call->rank,
         .dtype = call->from->local.dtype,
         .from = &call->from->local,
@@ -203,8 +201,7 @@ redistribute_call_in_place(const struct redistribute_call_arguments *call,
     /* Nothing moves: every rank of the target has its part already, or this
      * process takes no part. */
     if (redistribute_call->rank == HOOP_NO_RANK ||
-        redistribution_n_steps(
-            cached_plan_redistribution(redistribute_call->cached_plan)) == 0) {
+        redistribution_n_steps(redistribute_call->plan) == 0) {
         if (redistribute_call_is_reduction(call))
             reduced_part_reduce_single(&dtensor->local);
         dtensor_set_layout(dtensor, &call->spec);
@@ -311,7 +308,7 @@ hoop_redistribute_plan(const hoop_dtensor_t *dtensor,
                        const struct hoop_tensor_spec *spec,
                        struct hoop_redistribution *out_plan)
 {
-    CLEANUP(redistribution_destroy)
+    CLEANUP(redistribution_unref)
     struct redistribution *redistribution = NULL;
     CLEANUP(participants_deinit) struct participants participants = {0};
     struct hoop_redistribution plan = {0};

@@ -86,21 +86,31 @@ struct redistribution_steps {
     struct redistribution_step steps[HOOP_MAX_STEPS];
 };
 
-/* A plan. It owns copies of all that it needs but the tuner. */
+/* A plan, with counted references. It owns copies of all that it needs but the
+ * tuner. */
 struct redistribution;
 
-/* Plans a redistribution. The caller frees *out_redistribution. It has no steps
- * if every rank of to's mesh already has its part where it must be.
+/* Plans a redistribution. The caller passes *out_redistribution to
+ * redistribution_unref(). It has no steps if every rank of to's mesh already
+ * has its part where it must be.
  * Handle: HOOP_E_INVALID (either sharding, as hoop_sharding_check(); dtype; a
  * rank of a side outside the context, or twice in it; a partial operator that
  * dtype does not have), with the same text on every rank; HOOP_E_EXHAUSTED. */
 enum hoop_status
 redistribution_create(const struct redistribution_request *request,
                       struct redistribution **out_redistribution);
-/* NULL is allowed. */
+/* Take a reference, and drop one; the last one frees the plan. NULL may be
+ * dropped. Thread: any. */
+struct redistribution *
+redistribution_ref(struct redistribution *redistribution);
 void
-redistribution_destroy(struct redistribution *redistribution);
-DEFINE_CLEANUP(struct redistribution *, redistribution_destroy)
+redistribution_unref(struct redistribution *redistribution);
+DEFINE_CLEANUP(struct redistribution *, redistribution_unref)
+
+/* Returns whether a request is the one of this plan. */
+bool
+redistribution_is_of_request(const struct redistribution *redistribution,
+                             const struct redistribution_request *request);
 
 uint32_t
 redistribution_n_steps(const struct redistribution *redistribution);

@@ -49,7 +49,7 @@ errand_destroy(void *owner)
     struct errand *errand = owner;
 
     errand->n_destroyed++;
-    redistribution_destroy(errand->redistribution);
+    redistribution_unref(errand->redistribution);
 }
 
 static size_t

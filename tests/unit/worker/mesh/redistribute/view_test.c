@@ -257,7 +257,7 @@ static void
 end_way(void)
 {
     buffer_steps_deinit(&way.buffer_steps);
-    redistribution_destroy(way.redistribution);
+    redistribution_unref(way.redistribution);
 }
 
 static bool
