@@ -237,12 +237,28 @@ part_intersect(const struct hoop_part *one,
     return true;
 }
 
+struct hoop_part
+part_within(const struct hoop_part *part, const struct hoop_part *base)
+{
+    struct hoop_part within = *part;
+
+    for (uint32_t dim = 0; dim < part->shape.n_dims; dim++)
+        within.offset[dim] -= base->offset[dim];
+    return within;
+}
+
 size_t
-part_n_elements(const struct hoop_part *part)
+shape_n_elements(const struct hoop_shape *shape)
 {
     size_t count = 1;
 
-    for (uint32_t dim = 0; dim < part->shape.n_dims; dim++)
-        count *= part->shape.dims[dim];
+    for (uint32_t dim = 0; dim < shape->n_dims; dim++)
+        count *= shape->dims[dim];
     return count;
+}
+
+size_t
+part_n_elements(const struct hoop_part *part)
+{
+    return shape_n_elements(&part->shape);
 }

@@ -116,6 +116,14 @@ bool
 part_intersect(const struct hoop_part *one,
                const struct hoop_part *other,
                struct hoop_part *out_both);
+/* Returns part with its offset inside base, which contains it. */
+struct hoop_part
+part_within(const struct hoop_part *part, const struct hoop_part *base);
+
+/* Return the number of elements of a shape that has been checked, and of a
+ * part. */
+size_t
+shape_n_elements(const struct hoop_shape *shape);
 size_t
 part_n_elements(const struct hoop_part *part);
 

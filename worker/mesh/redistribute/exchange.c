@@ -191,20 +191,6 @@ is_sender_for_receiver(const struct exchange *exchange,
     return coordinates_to_index(grid, copies, has->at) == wanted;
 }
 
-static struct redistribution_piece
-piece_from_overlap(const struct hoop_part *both,
-                   const struct hoop_part *has,
-                   const struct hoop_part *wants)
-{
-    struct redistribution_piece piece = {.shape = both->shape};
-
-    for (uint32_t dim = 0; dim < both->shape.n_dims; dim++) {
-        piece.sender_offset[dim] = both->offset[dim] - has->offset[dim];
-        piece.receiver_offset[dim] = both->offset[dim] - wants->offset[dim];
-    }
-    return piece;
-}
-
 bool
 exchange_find_piece(const struct exchange *exchange,
                     uint32_t sender,
@@ -220,18 +206,9 @@ exchange_find_piece(const struct exchange *exchange,
         !side_position_of_rank(&exchange->to, receiver, &wants) ||
         !part_intersect(&has.tile.part, &wants.tile.part, &both))
         return false;
-    *out_piece = piece_from_overlap(&both, &has.tile.part, &wants.tile.part);
+    out_piece->sent = part_within(&both, &has.tile.part);
+    out_piece->received = part_within(&both, &wants.tile.part);
     return true;
-}
-
-static size_t
-piece_n_elements(const struct redistribution_piece *piece)
-{
-    size_t count = 1;
-
-    for (uint32_t dim = 0; dim < piece->shape.n_dims; dim++)
-        count *= piece->shape.dims[dim];
-    return count;
 }
 
 size_t
@@ -244,7 +221,7 @@ exchange_n_sent(const struct exchange *exchange,
 
     for (uint32_t other = 0; other < n_ranks; other++) {
         if (other != rank && exchange_find_piece(exchange, rank, other, &piece))
-            count += piece_n_elements(&piece);
+            count += part_n_elements(&piece.sent);
     }
     return count;
 }

@@ -17,6 +17,7 @@
 #include "dtype/dtype.h"
 #include "dtype/neutral.h"
 #include "engine/engine.h"
+#include "mesh/grid.h"
 #include "mesh/redistribute/transfer_plan.h"
 #include "session/comm.h"
 
@@ -105,7 +106,7 @@ local_step_fill_neutral(const struct redistribute_runner *redistribute_runner,
         neutral_fill(
             redistribute_runner->dtype, local_step->step->after.partial_op,
             redistribute_runner->step_buffers[local_step->after.buffer],
-            view_shape_n_elements(&local_step->after.view.shape));
+            shape_n_elements(&local_step->after.view.shape));
 }
 
 /* Unpacks the last step, and performs all steps up to the next one that sends.

@@ -146,11 +146,10 @@ redistribution_line_member(const struct redistribution *redistribution,
                            uint32_t rank,
                            uint32_t n);
 
-/* A box of elements, and its position in the parts of two ranks. */
+/* A box of elements in the parts of two ranks. */
 struct redistribution_piece {
-    struct hoop_shape shape;
-    size_t sender_offset[HOOP_MAX_DIMS]; /* offset along each dimension */
-    size_t receiver_offset[HOOP_MAX_DIMS];
+    struct hoop_part sent;     /* offset in the sender's part */
+    struct hoop_part received; /* of the same shape, in the receiver's part */
 };
 
 /* Finds what sender gives to receiver in an exchange. Both are ranks of the

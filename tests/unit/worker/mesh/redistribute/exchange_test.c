@@ -107,16 +107,16 @@ check_piece(const struct redistribution_piece *piece,
             const struct hoop_part *wants,
             uint8_t *seen)
 {
-    struct hoop_part box = {.shape = piece->shape};
+    struct hoop_part box = {.shape = piece->sent.shape};
     size_t at[HOOP_MAX_DIMS];
 
-    for (uint32_t dim = 0; dim < piece->shape.n_dims; dim++) {
-        box.offset[dim] = wants->offset[dim] + piece->receiver_offset[dim];
+    for (uint32_t dim = 0; dim < piece->sent.shape.n_dims; dim++) {
+        box.offset[dim] = wants->offset[dim] + piece->received.offset[dim];
         assert_int_equal(box.offset[dim],
-                         has->offset[dim] + piece->sender_offset[dim]);
-        assert_true(piece->sender_offset[dim] + piece->shape.dims[dim] <=
+                         has->offset[dim] + piece->sent.offset[dim]);
+        assert_true(piece->sent.offset[dim] + piece->sent.shape.dims[dim] <=
                     has->shape.dims[dim]);
-        assert_true(piece->receiver_offset[dim] + piece->shape.dims[dim] <=
+        assert_true(piece->received.offset[dim] + piece->sent.shape.dims[dim] <=
                     wants->shape.dims[dim]);
     }
     assert_true(part_n_elements(&box) > 0);
@@ -150,8 +150,7 @@ check_receiver(const struct exchange *exchange, uint32_t receiver)
         assert_true(part_of(&exchange->from, sender, &has));
         check_piece(&piece, &has, &wants, seen);
         if (sender != receiver)
-            n_received +=
-                part_n_elements(&(struct hoop_part){.shape = piece.shape});
+            n_received += part_n_elements(&piece.sent);
     }
     for (size_t i = 0; i < part_n_elements(&wants); i++)
         assert_int_equal(seen[i], 1);
