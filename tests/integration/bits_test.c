@@ -209,14 +209,15 @@ relay_case(struct rank *rank,
     from.data = malloc(sharding_model_count(&before) * sizeof(float));
     to.data = malloc(sharding_model_count(&after) * sizeof(float));
     draw(&before, from.data);
-    RANK_CHECK(redistribute_runner_run(&(struct redistribute_runner_request){
-                   .redistribution = plan,
-                   .comm = rank->comm,
-                   .rank = rank->rank,
-                   .dtype = HOOP_FLOAT32,
-                   .from = &from,
-                   .to = &to,
-               }) == HOOP_OK);
+    const struct redistribute_runner_request wanted = {
+        .redistribution = plan,
+        .comm = rank->comm,
+        .rank = rank->rank,
+        .dtype = HOOP_FLOAT32,
+        .from = &from,
+        .to = &to,
+    };
+    RANK_CHECK(redistribute_runner_run(&wanted, NULL) == HOOP_OK);
     *out_hash = hash_of(to.data, sharding_model_count(&after));
     free(from.data);
     free(to.data);

@@ -1,11 +1,12 @@
 /*
  * mesh/redistribute/redistribute_call.c - one call that redistributes a tensor
  *
- * A tensor that is redistributed in place is swapped with the result when all
- * of it has arrived. Until then, and after a failure, it is unchanged.
+ * A call plans the redistribution, which also checks the arguments. Then it
+ * allocates the result, forms a communicator if anything is sent, and runs the
+ * steps (mesh/redistribute/redistribute_runner.h). A tensor that is
+ * redistributed in place is swapped with the result when all of it has arrived.
+ * Until then, and after a failure, it is unchanged.
  */
-
-#include "mesh/redistribute/redistribute_call.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,6 +18,7 @@
 #include "base/error.h"
 #include "dtype/reduction.h"
 #include "engine/engine.h"
+#include "mesh/dtensor.h"
 #include "mesh/mesh.h"
 #include "mesh/redistribute/participants.h"
 #include "mesh/redistribute/plan_cache.h"
@@ -24,6 +26,13 @@
 #include "mesh/redistribute/redistribution.h"
 #include "tensor/operand.h"
 #include "tensor/result.h"
+
+struct redistribute_call_arguments {
+    const struct hoop_dtensor *from;
+    struct hoop_tensor_spec spec; /* layout of the result */
+    enum redistribution_direction way;
+    hoop_op_t **out_op; /* NULL: blocking call */
+};
 
 /* Owned by an operation until it has been waited for. */
 struct redistribute_call {
@@ -147,25 +156,27 @@ redistribute_call_run(struct redistribute_call *taken,
         .hooks = {.finish = redistribute_call_finish,
                   .destroy = redistribute_call_destroy},
     };
+    const struct rank_list ranks =
+        redistribution_world_ranks(redistribute_call->plan);
     enum hoop_status status;
 
     if (request.rank == HOOP_NO_RANK)
         return op_return_completed(call);
     status = hoop_shape_count(&call->from->shape, &request.count);
     if (status == HOOP_OK && redistribute_call_has_sends(redistribute_call))
-        status = union_comm_get_or_create(call->from->spec.mesh,
-                                          call->spec.mesh, &request.comm);
+        status =
+            mesh_comm_with_others(call->from->spec.mesh, &ranks, &request.comm);
     if (status != HOOP_OK)
         return error_pass(status);
     if (redistribute_call_is_reduction(call))
         redistribute_call->reduced = *to;
     request.hooks.owner = STEAL(redistribute_call);
-    status = call->out_op ? redistribute_runner_start(&request, call->out_op)
-                          : redistribute_runner_run(&request);
+    status = redistribute_runner_run(&request, call->out_op);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-enum hoop_status
+/* Redistributes to a new tensor, which the caller frees. */
+static enum hoop_status
 redistribute_call_into_new(const struct redistribute_call_arguments *call,
                            hoop_dtensor_t **out_dtensor)
 {
@@ -187,7 +198,9 @@ redistribute_call_into_new(const struct redistribute_call_arguments *call,
     return HOOP_OK;
 }
 
-enum hoop_status
+/* Redistributes a tensor in place. It changes when all data have arrived, and
+ * stays as it was after a failure. */
+static enum hoop_status
 redistribute_call_in_place(const struct redistribute_call_arguments *call,
                            struct hoop_dtensor *dtensor)
 {
@@ -235,7 +248,9 @@ tensors_check_disjoint(const struct hoop_tensor *from,
     return HOOP_OK;
 }
 
-enum hoop_status
+/* Redistributes to memory of the caller by the rule of hoop/tensor.h. Nothing
+ * is written on ranks outside the spec's mesh. */
+static enum hoop_status
 redistribute_call_into_tensor(const struct redistribute_call_arguments *call,
                               struct hoop_tensor *out)
 {

@@ -414,6 +414,13 @@ redistribution_create(const struct redistribution_request *request,
     return HOOP_OK;
 }
 
+struct rank_list
+redistribution_world_ranks(const struct redistribution *redistribution)
+{
+    return (struct rank_list){redistribution->request.world_ranks,
+                              redistribution->request.n_ranks};
+}
+
 uint32_t
 redistribution_n_steps(const struct redistribution *redistribution)
 {

@@ -29,6 +29,7 @@
 #include "base/cleanup.h"
 #include "plan/plan.h"
 #include "select/tuner.h"
+#include "session/comm.h"
 
 /* A layout, and the ranks of the context at the places of its mesh. */
 struct redistribution_side {
@@ -111,6 +112,10 @@ DEFINE_CLEANUP(struct redistribution *, redistribution_unref)
 bool
 redistribution_is_of_request(const struct redistribution *redistribution,
                              const struct redistribution_request *request);
+
+/* Returns the world ranks of the context. */
+struct rank_list
+redistribution_world_ranks(const struct redistribution *redistribution);
 
 uint32_t
 redistribution_n_steps(const struct redistribution *redistribution);
