@@ -354,25 +354,6 @@ hoop_redistribute_plan(const hoop_dtensor_t *dtensor,
 
 /* The calls that redistribute tensors. */
 
-/* Pointer arguments of a call with their names. */
-struct pointer_arguments {
-    const char *names[3];
-    const void *given[3];
-};
-
-static enum hoop_status
-pointer_arguments_check_null(const struct pointer_arguments *pointer_arguments)
-{
-    if (!error_begin_call())
-        return error_pass(HOOP_E_EXHAUSTED);
-    for (size_t i = 0; i < COUNT_OF(pointer_arguments->names); i++) {
-        if (pointer_arguments->names[i] && !pointer_arguments->given[i])
-            return error_raise(HOOP_E_INVALID, "%s is NULL",
-                               pointer_arguments->names[i]);
-    }
-    return HOOP_OK;
-}
-
 /* For the start forms. */
 static enum hoop_status
 out_op_check(hoop_op_t *const *out_op)
@@ -388,17 +369,17 @@ dtensor_redistribute(const hoop_dtensor_t *dtensor,
                      hoop_dtensor_t **out_dtensor,
                      hoop_op_t **out_op)
 {
-    const struct pointer_arguments pointer_arguments = {
-        {"dtensor", "spec", "out_dtensor"},
-        {dtensor, spec, out_dtensor},
-    };
-    enum hoop_status status = pointer_arguments_check_null(&pointer_arguments);
-
-    if (status == HOOP_OK)
-        status = redistribute_call_into_new(
-            &(struct redistribute_call_arguments){
-                .from = dtensor, .spec = *spec, .out_op = out_op},
-            out_dtensor);
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!dtensor || !spec || !out_dtensor)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           !dtensor ? "dtensor"
+                           : !spec  ? "spec"
+                                    : "out_dtensor");
+    const enum hoop_status status = redistribute_call_into_new(
+        &(struct redistribute_call_arguments){
+            .from = dtensor, .spec = *spec, .out_op = out_op},
+        out_dtensor);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -442,14 +423,14 @@ dtensor_redistribute_backward(const hoop_dtensor_t *grad,
                               hoop_dtensor_t **out_grad,
                               hoop_op_t **out_op)
 {
-    const struct pointer_arguments pointer_arguments = {
-        {"grad", "input_spec", "out_grad"},
-        {grad, input_spec, out_grad},
-    };
-    enum hoop_status status = pointer_arguments_check_null(&pointer_arguments);
-
-    if (status == HOOP_OK)
-        status = backward_input_spec_check(grad, input_spec);
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!grad || !input_spec || !out_grad)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           !grad         ? "grad"
+                           : !input_spec ? "input_spec"
+                                         : "out_grad");
+    enum hoop_status status = backward_input_spec_check(grad, input_spec);
     if (status == HOOP_OK) {
         struct redistribute_call_arguments call = {.from = grad,
                                                    .spec = *input_spec,
@@ -491,17 +472,15 @@ dtensor_set_spec(hoop_dtensor_t *dtensor,
                  const struct hoop_tensor_spec *spec,
                  hoop_op_t **out_op)
 {
-    const struct pointer_arguments pointer_arguments = {
-        {"dtensor", "spec"},
-        {dtensor, spec},
-    };
-    enum hoop_status status = pointer_arguments_check_null(&pointer_arguments);
-
-    if (status == HOOP_OK)
-        status = redistribute_call_in_place(
-            &(struct redistribute_call_arguments){
-                .from = dtensor, .spec = *spec, .out_op = out_op},
-            dtensor);
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!dtensor || !spec)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           !dtensor ? "dtensor" : "spec");
+    const enum hoop_status status = redistribute_call_in_place(
+        &(struct redistribute_call_arguments){
+            .from = dtensor, .spec = *spec, .out_op = out_op},
+        dtensor);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -528,19 +507,17 @@ dtensor_gather(const hoop_dtensor_t *dtensor,
                struct hoop_tensor *out,
                hoop_op_t **out_op)
 {
-    const struct pointer_arguments pointer_arguments = {
-        {"dtensor", "out"},
-        {dtensor, out},
-    };
-    enum hoop_status status = pointer_arguments_check_null(&pointer_arguments);
-
-    if (status == HOOP_OK)
-        status = redistribute_call_into_tensor(
-            &(struct redistribute_call_arguments){
-                .from = dtensor,
-                .spec = {.mesh = dtensor->spec.mesh},
-                .out_op = out_op},
-            out);
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!dtensor || !out)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           !dtensor ? "dtensor" : "out");
+    const enum hoop_status status = redistribute_call_into_tensor(
+        &(struct redistribute_call_arguments){
+            .from = dtensor,
+            .spec = {.mesh = dtensor->spec.mesh},
+            .out_op = out_op},
+        out);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 

@@ -54,9 +54,9 @@ side_partial_check(const struct redistribution_request *request,
 static enum hoop_status
 side_ranks_check(const struct redistribution_request *request,
                  const struct redistribution_side *side,
-                 const char *name,
-                 uint32_t n_places)
+                 const char *name)
 {
+    const uint32_t n_places = mesh_shape_n_places(&side->mesh);
     CLEANUP(free) bool *is_there = calloc(request->n_ranks, sizeof(*is_there));
 
     if (!is_there)
@@ -82,32 +82,27 @@ side_ranks_check(const struct redistribution_request *request,
 static enum hoop_status
 redistribution_side_check(const struct redistribution_request *request,
                           const struct redistribution_side *side,
-                          const char *name,
-                          uint32_t *out_n_places)
+                          const char *name)
 {
     enum hoop_status status = side_sharding_check(request, side, name);
 
     if (status == HOOP_OK)
         status = side_partial_check(request, side, name);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    *out_n_places = mesh_shape_n_places(&side->mesh);
-    status = side_ranks_check(request, side, name, *out_n_places);
+    if (status == HOOP_OK)
+        status = side_ranks_check(request, side, name);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-enum hoop_status
-redistribution_check(const struct redistribution_request *request,
-                     uint32_t out_n_places[2])
+static enum hoop_status
+redistribution_check(const struct redistribution_request *request)
 {
     if (dtype_size(request->dtype) == 0)
         return error_raise(HOOP_E_INVALID, "dtype %d is not known to hoop",
                            (int)request->dtype);
-    enum hoop_status status = redistribution_side_check(
-        request, &request->from, "to come from", &out_n_places[0]);
+    enum hoop_status status =
+        redistribution_side_check(request, &request->from, "to come from");
     if (status == HOOP_OK)
-        status = redistribution_side_check(request, &request->to, "to go to",
-                                           &out_n_places[1]);
+        status = redistribution_side_check(request, &request->to, "to go to");
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -199,11 +194,10 @@ redistribution_is_of_request(const struct redistribution *redistribution,
 static void
 exchange_side_fill(struct exchange_side *side,
                    struct redistribution_side *asked,
-                   uint32_t n_places,
                    uint32_t *places,
                    uint32_t *ranks)
 {
-    for (uint32_t i = 0; i < n_places; i++) {
+    for (uint32_t i = 0; i < mesh_shape_n_places(&asked->mesh); i++) {
         ranks[i] = rank_list_at(asked->ranks, i);
         places[ranks[i]] = i;
     }
@@ -226,11 +220,12 @@ exchange_meshes_compare(const struct redistribution_request *request,
 /* Allocates a redistribution and fills its lists. Returns NULL if there is no
  * memory. */
 static struct redistribution *
-redistribution_allocate(const struct redistribution_request *request,
-                        const uint32_t n_places[2])
+redistribution_allocate(const struct redistribution_request *request)
 {
     const size_t n_ranks = request->n_ranks;
-    const size_t n_lists = 5 * n_ranks + n_places[0] + n_places[1];
+    const size_t n_from = mesh_shape_n_places(&request->from.mesh);
+    const size_t n_to = mesh_shape_n_places(&request->to.mesh);
+    const size_t n_lists = 5 * n_ranks + n_from + n_to;
     struct redistribution *made =
         calloc(1, sizeof(*made) + n_lists * sizeof(*made->lists));
 
@@ -251,10 +246,9 @@ redistribution_allocate(const struct redistribution_request *request,
     for (uint32_t i = 0; i < request->n_ranks; i++)
         world_ranks[i] = rank_list_at(request->world_ranks, i);
     made->request.world_ranks = world_ranks;
-    exchange_side_fill(&made->sides[0], &made->request.from, n_places[0],
-                       places, ranks);
-    exchange_side_fill(&made->sides[1], &made->request.to, n_places[1],
-                       places + n_ranks, ranks + n_places[0]);
+    exchange_side_fill(&made->sides[0], &made->request.from, places, ranks);
+    exchange_side_fill(&made->sides[1], &made->request.to, places + n_ranks,
+                       ranks + n_from);
     made->meshes = exchange_meshes_compare(request, made->sides);
     return made;
 }
@@ -382,12 +376,11 @@ redistribution_create(const struct redistribution_request *request,
                       struct redistribution **out_redistribution)
 {
     CLEANUP(redistribution_unref) struct redistribution *made = NULL;
-    uint32_t n_places[2];
 
-    enum hoop_status status = redistribution_check(request, n_places);
+    enum hoop_status status = redistribution_check(request);
     if (status != HOOP_OK)
         return error_pass(status);
-    made = redistribution_allocate(request, n_places);
+    made = redistribution_allocate(request);
     if (!made)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks",
                            request->n_ranks);

@@ -187,10 +187,4 @@ const size_t *
 redistribution_signature(const struct redistribution *redistribution,
                          uint32_t *out_n_numbers);
 
-/* Checks a request and counts the places of both meshes.
- * Handle: as redistribution_create(). */
-enum hoop_status
-redistribution_check(const struct redistribution_request *request,
-                     uint32_t out_n_places[2]);
-
 #endif
