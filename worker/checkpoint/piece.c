@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "dtype/dtype.h"
-#include "mesh/redistribute/mesh_step.h"
+#include "mesh/sharding.h"
 #include "tensor/layout.h"
 
 /* A position among the places that hold the same part. */

@@ -8,6 +8,7 @@
 
 #include "mesh/sharding.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +18,65 @@
 #include "dtype/dtype.h"
 #include "mesh/grid.h"
 #include "tensor/layout.h"
+
+unsigned
+axes_mask(const struct hoop_axes *axes)
+{
+    unsigned mask = 0;
+
+    for (uint32_t i = 0; i < axes->n_axes; i++)
+        mask |= 1U << axes->axes[i];
+    return mask;
+}
+
+unsigned
+sharding_cut_axes_mask(const struct hoop_sharding *sharding)
+{
+    unsigned mask = 0;
+
+    for (uint32_t dim = 0; dim < HOOP_MAX_DIMS; dim++)
+        mask |= axes_mask(&sharding->dims[dim]);
+    return mask;
+}
+
+void
+axes_append(struct hoop_axes *axes, uint32_t axis)
+{
+    assert(axes->n_axes < HOOP_MAX_AXES);
+    axes->axes[axes->n_axes++] = axis;
+}
+
+void
+axes_remove(struct hoop_axes *axes, unsigned mask)
+{
+    struct hoop_axes left = {0};
+
+    for (uint32_t i = 0; i < axes->n_axes; i++) {
+        if (!(mask & 1U << axes->axes[i]))
+            axes_append(&left, axes->axes[i]);
+    }
+    *axes = left;
+}
+
+struct hoop_axes
+axes_last(const struct hoop_axes *axes, uint32_t n)
+{
+    struct hoop_axes last = {0};
+
+    for (uint32_t i = axes->n_axes - n; i < axes->n_axes; i++)
+        axes_append(&last, axes->axes[i]);
+    return last;
+}
+
+uint32_t
+axes_n_ranks(const struct hoop_axes *axes, const struct hoop_mesh_shape *mesh)
+{
+    uint32_t count = 1;
+
+    for (uint32_t i = 0; i < axes->n_axes; i++)
+        count *= mesh->sizes[axes->axes[i]];
+    return count;
+}
 
 /*
  * A sharding in ColossalAI's notation.

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "mesh/redistribute/shortest_path.h"
+#include "mesh/sharding.h"
 
 static struct hoop_comm_dims
 comm_dims_make_single(uint32_t dim)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "mesh/redistribute/mesh_step.h"
+#include "mesh/sharding.h"
 
 /* Returns the axes of grid that are not in mask. */
 static struct hoop_axes

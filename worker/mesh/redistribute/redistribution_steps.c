@@ -7,6 +7,7 @@
 #include "dtype/reduction.h"
 #include "mesh/redistribute/shortest_path.h"
 #include "mesh/redistribute/step_cost.h"
+#include "mesh/sharding.h"
 
 enum {
     /* As many as an operation has stages (STAGES_MAX). A fill may follow. */

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "mesh/sharding.h"
 
 static const uint32_t NO_NODE = UINT32_MAX;
 

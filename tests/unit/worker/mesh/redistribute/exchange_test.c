@@ -15,6 +15,7 @@
 #include "layouts.h"
 #include "mesh/redistribute/exchange.h"
 #include "mesh/redistribute/mesh_step.h"
+#include "mesh/sharding.h"
 #include "tokens.h"
 
 enum {

@@ -16,6 +16,7 @@
 #include "layouts.h"
 #include "mesh/grid.h"
 #include "mesh/redistribute/shortest_path.h"
+#include "mesh/sharding.h"
 
 enum {
     PHASES = 2, /* before and after the exchange */
