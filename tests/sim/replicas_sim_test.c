@@ -137,7 +137,7 @@ static void
 case_run(const struct redistribution_request *request)
 {
     const struct redistribution_request planned = request_refined(request);
-    CLEANUP(redistribution_destroy) struct redistribution *plan = NULL;
+    CLEANUP(redistribution_unref) struct redistribution *plan = NULL;
     static struct tokens worlds[2];
     struct replica_oracle oracle;
     uint32_t n_places = 1;

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "dtype/dtype.h"
+#include "mesh/sharding.h"
 #include "tensor/layout.h"
 
 /* A position among the places that hold the same part. */
@@ -14,26 +15,11 @@ struct replica_share {
     uint32_t number;
 };
 
-/* The mesh axes that shard the tensor, one bit each. */
-static unsigned
-sharding_axes_mask(const struct hoop_checkpoint_tensor *tensor)
-{
-    unsigned cutting = 0;
-
-    for (uint32_t dim = 0; dim < tensor->shape.n_dims; dim++) {
-        const struct hoop_axes *axes = &tensor->sharding.dims[dim];
-
-        for (uint32_t i = 0; i < axes->n_axes; i++)
-            cutting |= 1U << axes->axes[i];
-    }
-    return cutting;
-}
-
 uint32_t
 piece_first_replica_place(const struct hoop_checkpoint_tensor *tensor,
                           uint32_t place)
 {
-    const unsigned cutting = sharding_axes_mask(tensor);
+    const unsigned cutting = sharding_cut_axes_mask(&tensor->sharding);
     uint32_t stride = 1;
     uint32_t first = 0;
 
@@ -51,7 +37,7 @@ piece_first_replica_place(const struct hoop_checkpoint_tensor *tensor,
 static struct replica_share
 replica_share_of(const struct hoop_checkpoint_tensor *tensor, uint32_t place)
 {
-    const unsigned cutting = sharding_axes_mask(tensor);
+    const unsigned cutting = sharding_cut_axes_mask(&tensor->sharding);
     struct replica_share share = {.n_shares = 1};
     uint32_t stride = 1;
 

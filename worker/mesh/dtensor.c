@@ -21,6 +21,8 @@
 #include "dtype/reduction.h"
 #include "mesh/mesh.h"
 #include "mesh/process_group.h"
+#include "mesh/redistribute/transfer_plan.h"
+#include "mesh/sharding.h"
 #include "tensor/layout.h"
 #include "tensor/operand.h"
 #include "tensor/result.h"
@@ -374,28 +376,6 @@ hoop_dtensor_from_local(const struct hoop_tensor *local,
     return HOOP_OK;
 }
 
-/* Returns the part as a view into global, which is dense. */
-static struct hoop_tensor
-global_part_view(const struct hoop_tensor *global,
-                 const struct hoop_part *part,
-                 size_t strides[HOOP_MAX_DIMS])
-{
-    size_t stride = 1;
-    size_t offset = 0;
-
-    for (uint32_t dim = global->shape.n_dims; dim-- > 0;) {
-        strides[dim] = stride;
-        offset += part->offset[dim] * stride;
-        stride *= global->shape.dims[dim];
-    }
-    return (struct hoop_tensor){
-        .data = (uint8_t *)global->data + offset * dtype_size(global->dtype),
-        .dtype = global->dtype,
-        .shape = part->shape,
-        .strides = strides,
-    };
-}
-
 /* Returns whether this rank holds the value and not the operator's neutral
  * element. */
 static bool
@@ -419,7 +399,6 @@ local_part_fill_from_global(const struct hoop_dtensor *dtensor,
                             const struct hoop_tensor *global)
 {
     const struct hoop_tensor *local = &dtensor->local;
-    size_t strides[HOOP_MAX_DIMS];
     struct hoop_part part;
 
     if (!local->data)
@@ -433,8 +412,11 @@ local_part_fill_from_global(const struct hoop_dtensor *dtensor,
         &dtensor->spec.sharding, dtensor->spec.mesh, &dtensor->shape, &part);
     if (status != HOOP_OK)
         return error_pass(status);
-    const struct hoop_tensor from = global_part_view(global, &part, strides);
-    layout_copy(&from, local);
+    const struct view whole = view_of_shape(&dtensor->shape);
+    const struct view from = view_cut(&whole, &part);
+    const struct view to = view_of_shape(&part.shape);
+    view_copy(&from, &(struct view_memory){global->dtype, global->data}, &to,
+              &(struct view_memory){local->dtype, local->data});
     return HOOP_OK;
 }
 
@@ -481,16 +463,12 @@ enum {
 static bool
 dtensor_rank_is_first_replica(const struct hoop_dtensor *dtensor)
 {
-    const struct hoop_sharding *sharding = &dtensor->spec.sharding;
-    bool cuts[HOOP_MAX_AXES] = {false};
+    const unsigned cutting = sharding_cut_axes_mask(&dtensor->spec.sharding);
 
-    for (uint32_t dim = 0; dim < dtensor->shape.n_dims; dim++) {
-        for (uint32_t i = 0; i < sharding->dims[dim].n_axes; i++)
-            cuts[sharding->dims[dim].axes[i]] = true;
-    }
     for (uint32_t axis = 0; axis < hoop_mesh_n_axes(dtensor->spec.mesh);
          axis++) {
-        if (!cuts[axis] && hoop_mesh_coordinate(dtensor->spec.mesh, axis) > 0)
+        if (!(cutting & 1U << axis) &&
+            hoop_mesh_coordinate(dtensor->spec.mesh, axis) > 0)
             return false;
     }
     return true;

@@ -3,6 +3,7 @@
 #include "mesh/grid.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/error.h"
 
@@ -23,6 +24,25 @@ grid_add_axis(struct grid *grid, uint32_t size)
     grid->sizes[grid->n_axes++] = size;
     grid->n_places = n_places;
     return HOOP_OK;
+}
+
+uint32_t
+mesh_shape_n_places(const struct hoop_mesh_shape *mesh)
+{
+    uint32_t n_places = 1;
+
+    for (uint32_t axis = 0; axis < mesh->n_axes; axis++)
+        n_places *= mesh->sizes[axis];
+    return n_places;
+}
+
+bool
+mesh_shapes_equal(const struct hoop_mesh_shape *one,
+                  const struct hoop_mesh_shape *other)
+{
+    return one->n_axes == other->n_axes &&
+           memcmp(one->sizes, other->sizes,
+                  one->n_axes * sizeof(*one->sizes)) == 0;
 }
 
 void
@@ -57,10 +77,10 @@ enum hoop_status
 grid_axes_check(const struct grid *grid,
                 const uint32_t *axes,
                 uint32_t n_axes,
-                struct grid_axes *out_long)
+                struct hoop_axes *out_long)
 {
     unsigned seen = 0;
-    struct grid_axes longer = {0};
+    struct hoop_axes longer = {0};
 
     for (uint32_t i = 0; i < n_axes; i++) {
         if (axes[i] >= grid->n_axes)
@@ -79,7 +99,7 @@ grid_axes_check(const struct grid *grid,
 }
 
 uint32_t
-grid_line_n_places(const struct grid *grid, const struct grid_axes *axes)
+grid_line_n_places(const struct grid *grid, const struct hoop_axes *axes)
 {
     uint32_t count = 1;
 
@@ -90,7 +110,7 @@ grid_line_n_places(const struct grid *grid, const struct grid_axes *axes)
 
 uint32_t
 grid_line_nth_place(const struct grid *grid,
-                    const struct grid_axes *axes,
+                    const struct hoop_axes *axes,
                     uint32_t place,
                     uint32_t n)
 {
@@ -217,12 +237,28 @@ part_intersect(const struct hoop_part *one,
     return true;
 }
 
+struct hoop_part
+part_within(const struct hoop_part *part, const struct hoop_part *base)
+{
+    struct hoop_part within = *part;
+
+    for (uint32_t dim = 0; dim < part->shape.n_dims; dim++)
+        within.offset[dim] -= base->offset[dim];
+    return within;
+}
+
 size_t
-part_n_elements(const struct hoop_part *part)
+shape_n_elements(const struct hoop_shape *shape)
 {
     size_t count = 1;
 
-    for (uint32_t dim = 0; dim < part->shape.n_dims; dim++)
-        count *= part->shape.dims[dim];
+    for (uint32_t dim = 0; dim < shape->n_dims; dim++)
+        count *= shape->dims[dim];
     return count;
+}
+
+size_t
+part_n_elements(const struct hoop_part *part)
+{
+    return shape_n_elements(&part->shape);
 }

@@ -20,16 +20,18 @@ struct grid {
     uint32_t n_places;
 };
 
-/* A list of axes, the most significant first. */
-struct grid_axes {
-    uint32_t n_axes;
-    uint32_t axes[HOOP_MAX_AXES];
-};
-
 /* Adds an axis.
  * Handle: HOOP_E_INVALID (too many axes, a size of 0, 2^32 places or more). */
 enum hoop_status
 grid_add_axis(struct grid *grid, uint32_t size);
+
+/* Return the number of places of a mesh that hoop_sharding_check() has
+ * accepted, and whether two meshes have the same sizes. */
+uint32_t
+mesh_shape_n_places(const struct hoop_mesh_shape *mesh);
+bool
+mesh_shapes_equal(const struct hoop_mesh_shape *one,
+                  const struct hoop_mesh_shape *other);
 
 /* Writes the position of a place on each axis. */
 void
@@ -50,15 +52,15 @@ enum hoop_status
 grid_axes_check(const struct grid *grid,
                 const uint32_t *axes,
                 uint32_t n_axes,
-                struct grid_axes *out_long);
+                struct hoop_axes *out_long);
 
 /* Return the number of places on a line along axes, and the n-th place of the
  * line through place. */
 uint32_t
-grid_line_n_places(const struct grid *grid, const struct grid_axes *axes);
+grid_line_n_places(const struct grid *grid, const struct hoop_axes *axes);
 uint32_t
 grid_line_nth_place(const struct grid *grid,
-                    const struct grid_axes *axes,
+                    const struct hoop_axes *axes,
                     uint32_t place,
                     uint32_t n);
 
@@ -114,6 +116,14 @@ bool
 part_intersect(const struct hoop_part *one,
                const struct hoop_part *other,
                struct hoop_part *out_both);
+/* Returns part with its offset inside base, which contains it. */
+struct hoop_part
+part_within(const struct hoop_part *part, const struct hoop_part *base);
+
+/* Return the number of elements of a shape that has been checked, and of a
+ * part. */
+size_t
+shape_n_elements(const struct hoop_shape *shape);
 size_t
 part_n_elements(const struct hoop_part *part);
 

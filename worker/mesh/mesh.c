@@ -21,181 +21,24 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "mesh/grid.h"
-#include "mesh/redistribute/cached_plan.h"
+#include "mesh/redistribute/plan_cache.h"
+#include "mesh/sharding.h"
 #include "session/comm.h"
-
-/*
- * Communicators of the ranks of two meshes.
- *
- * If the target has no rank outside the source, the source's own
- * communicator is used.
- */
-
-/* Each has a lock of its own, as the lines of a mesh do. */
-struct union_comm {
-    LIST_ENTRY(union_comm) link;
-    pthread_mutex_t lock; /* held while it is formed */
-    hoop_comm_t *comm;    /* NULL: not formed yet */
-    uint32_t n_ranks;
-    uint32_t ranks[];
-};
-
-/* Initialises the lock and an empty list. */
-static void
-union_comms_init(struct union_comms *union_comms)
-{
-    pthread_mutex_init(&union_comms->lock, NULL);
-    LIST_INIT(&union_comms->list);
-}
-
-/* Frees the communicators. */
-static void
-union_comms_deinit(struct union_comms *union_comms)
-{
-    struct union_comm *union_comm;
-
-    while ((union_comm = LIST_FIRST(&union_comms->list))) {
-        LIST_REMOVE(union_comm, link);
-        hoop_comm_free(union_comm->comm);
-        pthread_mutex_destroy(&union_comm->lock);
-        free(union_comm);
-    }
-    pthread_mutex_destroy(&union_comms->lock);
-}
-
-uint32_t
-union_comm_list_ranks(const hoop_mesh_t *source,
-                      const hoop_mesh_t *target,
-                      uint32_t *out_ranks,
-                      uint32_t *out_places)
-{
-    uint32_t n_ranks = mesh_n_places(source);
-
-    memcpy(out_ranks, mesh_ranks(source), n_ranks * sizeof(*out_ranks));
-    for (uint32_t place = 0; place < mesh_n_places(target); place++) {
-        const uint32_t rank = mesh_ranks(target)[place];
-
-        out_places[place] = mesh_place_of_rank(source, rank);
-        if (out_places[place] == HOOP_NO_RANK) {
-            out_places[place] = n_ranks;
-            out_ranks[n_ranks++] = rank;
-        }
-    }
-    return n_ranks;
-}
-
-/* Creates the list without a communicator. Returns NULL if there is no
- * memory. */
-static struct union_comm *
-union_comm_create(const hoop_mesh_t *source, const hoop_mesh_t *target)
-{
-    const size_t n_target = mesh_n_places(target);
-    CLEANUP(free) uint32_t *places = calloc(n_target, sizeof(*places));
-    struct union_comm *union_comm =
-        calloc(1, sizeof(*union_comm) + (mesh_n_places(source) + n_target) *
-                                            sizeof(*union_comm->ranks));
-
-    if (!union_comm || !places) {
-        free(union_comm);
-        return NULL;
-    }
-    union_comm->n_ranks =
-        union_comm_list_ranks(source, target, union_comm->ranks, places);
-    return union_comm;
-}
-
-/* Returns the kept one with the same list, or keeps wanted. Takes wanted. */
-static struct union_comm *
-union_comm_get_or_insert(struct union_comms *union_comms,
-                         struct union_comm *wanted)
-{
-    struct union_comm *union_comm;
-
-    pthread_mutex_lock(&union_comms->lock);
-    LIST_FOREACH(union_comm, &union_comms->list, link)
-    {
-        if (union_comm->n_ranks == wanted->n_ranks &&
-            memcmp(union_comm->ranks, wanted->ranks,
-                   wanted->n_ranks * sizeof(*wanted->ranks)) == 0)
-            break;
-    }
-    if (union_comm) {
-        free(wanted);
-    } else {
-        union_comm = wanted;
-        pthread_mutex_init(&union_comm->lock, NULL);
-        LIST_INSERT_HEAD(&union_comms->list, union_comm, link);
-    }
-    pthread_mutex_unlock(&union_comms->lock);
-    return union_comm;
-}
-
-/* The caller holds its lock. */
-static enum hoop_status
-union_comm_form(struct union_comm *union_comm, const hoop_comm_t *world)
-{
-    struct comm_domain *domain = world->domain;
-    const struct rank_list list = {union_comm->ranks, union_comm->n_ranks};
-    const uint32_t here = hoop_comm_rank(world);
-
-    for (uint32_t i = 0; i < union_comm->n_ranks; i++) {
-        if (union_comm->ranks[i] == here)
-            return comm_form(domain, &list,
-                             clock_deadline_ns(domain->forming_timeout_ms),
-                             &union_comm->comm);
-    }
-    return comm_create_without_context(domain, &union_comm->comm);
-}
-
-/* The communicator along all axes of source has its ranks by place. */
-static enum hoop_status
-mesh_all_axes_comm(hoop_mesh_t *source, hoop_comm_t **out_comm)
-{
-    const uint32_t n_axes = hoop_mesh_n_axes(source);
-    uint32_t axes[HOOP_MAX_AXES];
-
-    for (uint32_t axis = 0; axis < n_axes; axis++)
-        axes[axis] = axis;
-    const enum hoop_status status =
-        hoop_mesh_comm(source, axes, n_axes, out_comm);
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
-}
-
-enum hoop_status
-union_comm_get_or_create(hoop_mesh_t *source,
-                         hoop_mesh_t *target,
-                         hoop_comm_t **out_comm)
-{
-    CLEANUP(free) struct union_comm *wanted = union_comm_create(source, target);
-    enum hoop_status status = HOOP_OK;
-
-    if (!wanted)
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for a communicator");
-    if (wanted->n_ranks == mesh_n_places(source))
-        return mesh_all_axes_comm(source, out_comm);
-    struct union_comm *union_comm =
-        union_comm_get_or_insert(mesh_union_comms(source), STEAL(wanted));
-    pthread_mutex_lock(&union_comm->lock);
-    if (!union_comm->comm)
-        status = union_comm_form(union_comm, mesh_world_comm(source));
-    if (status == HOOP_OK)
-        *out_comm = union_comm->comm;
-    pthread_mutex_unlock(&union_comm->lock);
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
-}
 
 enum {
     AXIS_NAME_SIZE = 32
 };
 
-/* Each line has its own lock. Threads may form several communicators at
- * once; with a shared lock, different orders in different processes would
- * deadlock. */
-struct mesh_line {
-    LIST_ENTRY(mesh_line) link;
-    struct grid_axes axes;
-    pthread_mutex_t lock; /* held while it is formed */
-    hoop_comm_t *comm;    /* NULL: not formed yet */
+/* The communicator of a line, or of the mesh's ranks and others. Each has its
+ * own lock. Threads may form several communicators at once; with a shared lock,
+ * different orders in different processes would deadlock. */
+struct mesh_comm {
+    LIST_ENTRY(mesh_comm) link;
+    pthread_mutex_t lock;  /* held while it is formed */
+    hoop_comm_t *comm;     /* NULL: not formed yet */
+    struct hoop_axes axes; /* of a line */
+    uint32_t n_ranks;      /* 0: a line */
+    uint32_t ranks[];
 };
 
 struct hoop_mesh {
@@ -204,9 +47,8 @@ struct hoop_mesh {
     char names[HOOP_MAX_AXES][AXIS_NAME_SIZE];
     uint32_t here; /* the caller's place; HOOP_NO_RANK: none */
     pthread_mutex_t lock;
-    LIST_HEAD(, mesh_line) lines; /* protected by lock */
-    struct cached_plans cached_plans;
-    struct union_comms union_comms;
+    LIST_HEAD(, mesh_comm) comms; /* protected by lock */
+    struct plan_cache plan_cache;
     hoop_pg_t *group; /* owner of the mesh; NULL: the user */
     uint32_t ranks[]; /* [place] */
 };
@@ -263,9 +105,8 @@ mesh_allocate(hoop_comm_t *world,
     mesh->grid = *grid;
     mesh->here = HOOP_NO_RANK;
     pthread_mutex_init(&mesh->lock, NULL);
-    LIST_INIT(&mesh->lines);
-    cached_plans_init(&mesh->cached_plans);
-    union_comms_init(&mesh->union_comms);
+    LIST_INIT(&mesh->comms);
+    plan_cache_init(&mesh->plan_cache);
     for (uint32_t axis = 0; axis < grid->n_axes; axis++)
         strcpy(mesh->names[axis], options->axes[axis].name);
     for (uint32_t place = 0; place < grid->n_places; place++) {
@@ -314,18 +155,17 @@ hoop_mesh_create(hoop_session_t *session,
 void
 hoop_mesh_free(hoop_mesh_t *mesh)
 {
-    struct mesh_line *mesh_line;
+    struct mesh_comm *entry;
 
     if (!mesh)
         return;
-    while ((mesh_line = LIST_FIRST(&mesh->lines))) {
-        LIST_REMOVE(mesh_line, link);
-        hoop_comm_free(mesh_line->comm);
-        pthread_mutex_destroy(&mesh_line->lock);
-        free(mesh_line);
+    while ((entry = LIST_FIRST(&mesh->comms))) {
+        LIST_REMOVE(entry, link);
+        hoop_comm_free(entry->comm);
+        pthread_mutex_destroy(&entry->lock);
+        free(entry);
     }
-    cached_plans_deinit(&mesh->cached_plans);
-    union_comms_deinit(&mesh->union_comms);
+    plan_cache_deinit(&mesh->plan_cache);
     pthread_mutex_destroy(&mesh->lock);
     free(mesh);
 }
@@ -426,66 +266,113 @@ mesh_axis_name(const hoop_mesh_t *mesh, uint32_t axis)
     return axis < mesh->grid.n_axes ? mesh->names[axis] : "";
 }
 
-struct union_comms *
-mesh_union_comms(hoop_mesh_t *mesh)
+struct plan_cache *
+mesh_plan_cache(hoop_mesh_t *mesh)
 {
-    return &mesh->union_comms;
+    return &mesh->plan_cache;
 }
 
-struct cached_plans *
-mesh_cached_plans(hoop_mesh_t *mesh)
+/* Returns the entry of a line along axes or, if list is not empty, of these
+ * ranks. It is created on first use. NULL: no memory. */
+static struct mesh_comm *
+mesh_comm_entry(struct hoop_mesh *mesh,
+                const struct hoop_axes *axes,
+                const struct rank_list *list)
 {
-    return &mesh->cached_plans;
-}
-
-static bool
-grid_axes_equal(const struct grid_axes *one, const struct grid_axes *other)
-{
-    return one->n_axes == other->n_axes &&
-           memcmp(one->axes, other->axes, one->n_axes * sizeof(*one->axes)) ==
-               0;
-}
-
-/* Returns the line along axes, created on first use. NULL: no memory. */
-static struct mesh_line *
-mesh_line_get_or_create(struct hoop_mesh *mesh, const struct grid_axes *axes)
-{
-    struct mesh_line *mesh_line;
+    const size_t n_bytes = list->n_ranks * sizeof(*list->ranks);
+    struct mesh_comm *entry;
 
     pthread_mutex_lock(&mesh->lock);
-    LIST_FOREACH(mesh_line, &mesh->lines, link)
+    LIST_FOREACH(entry, &mesh->comms, link)
     {
-        if (grid_axes_equal(&mesh_line->axes, axes))
+        if (axes_equal(&entry->axes, axes) && entry->n_ranks == list->n_ranks &&
+            (n_bytes == 0 || memcmp(entry->ranks, list->ranks, n_bytes) == 0))
             break;
     }
-    if (!mesh_line && (mesh_line = calloc(1, sizeof(*mesh_line)))) {
-        mesh_line->axes = *axes;
-        pthread_mutex_init(&mesh_line->lock, NULL);
-        LIST_INSERT_HEAD(&mesh->lines, mesh_line, link);
+    if (!entry && (entry = calloc(1, sizeof(*entry) + n_bytes))) {
+        entry->axes = *axes;
+        entry->n_ranks = list->n_ranks;
+        if (n_bytes > 0)
+            memcpy(entry->ranks, list->ranks, n_bytes);
+        pthread_mutex_init(&entry->lock, NULL);
+        LIST_INSERT_HEAD(&mesh->comms, entry, link);
     }
     pthread_mutex_unlock(&mesh->lock);
-    return mesh_line;
+    return entry;
 }
 
-/* The caller holds the line's lock. */
 static enum hoop_status
-mesh_line_form_comm(struct hoop_mesh *mesh, struct mesh_line *mesh_line)
+line_comm_form(const struct hoop_mesh *mesh, struct mesh_comm *entry)
 {
     struct comm_domain *domain = mesh->world->domain;
-    const uint32_t n_ranks = grid_line_n_places(&mesh->grid, &mesh_line->axes);
+    const uint32_t n_ranks = grid_line_n_places(&mesh->grid, &entry->axes);
 
     if (mesh->here == HOOP_NO_RANK)
-        return comm_create_without_context(domain, &mesh_line->comm);
+        return comm_create_without_context(domain, &entry->comm);
     CLEANUP(free) uint32_t *ranks = calloc(n_ranks, sizeof(*ranks));
     if (!ranks)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a communicator");
     for (uint32_t i = 0; i < n_ranks; i++)
-        ranks[i] = mesh->ranks[grid_line_nth_place(
-            &mesh->grid, &mesh_line->axes, mesh->here, i)];
+        ranks[i] = mesh->ranks[grid_line_nth_place(&mesh->grid, &entry->axes,
+                                                   mesh->here, i)];
     const struct rank_list list = {ranks, n_ranks};
     return comm_form(domain, &list,
                      clock_deadline_ns(domain->forming_timeout_ms),
-                     &mesh_line->comm);
+                     &entry->comm);
+}
+
+static enum hoop_status
+ranks_comm_form(const struct hoop_mesh *mesh, struct mesh_comm *entry)
+{
+    struct comm_domain *domain = mesh->world->domain;
+    const struct rank_list list = {entry->ranks, entry->n_ranks};
+
+    for (uint32_t i = 0; i < list.n_ranks; i++) {
+        if (list.ranks[i] == hoop_comm_rank(mesh->world))
+            return comm_form(domain, &list,
+                             clock_deadline_ns(domain->forming_timeout_ms),
+                             &entry->comm);
+    }
+    return comm_create_without_context(domain, &entry->comm);
+}
+
+/* As mesh_comm_entry(), but forms the communicator, too. */
+static enum hoop_status
+mesh_comm_get_or_form(struct hoop_mesh *mesh,
+                      const struct hoop_axes *axes,
+                      const struct rank_list *list,
+                      hoop_comm_t **out_comm)
+{
+    struct mesh_comm *entry = mesh_comm_entry(mesh, axes, list);
+    enum hoop_status status = HOOP_OK;
+
+    if (!entry)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a communicator");
+    pthread_mutex_lock(&entry->lock);
+    if (!entry->comm)
+        status = entry->n_ranks == 0 ? line_comm_form(mesh, entry)
+                                     : ranks_comm_form(mesh, entry);
+    if (status == HOOP_OK)
+        *out_comm = entry->comm;
+    pthread_mutex_unlock(&entry->lock);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+mesh_comm_with_others(hoop_mesh_t *mesh,
+                      const struct rank_list *list,
+                      hoop_comm_t **out_comm)
+{
+    const bool has_others = list->n_ranks > mesh->grid.n_places;
+    struct hoop_axes longer = {0};
+
+    for (uint32_t axis = 0; !has_others && axis < mesh->grid.n_axes; axis++) {
+        if (mesh->grid.sizes[axis] > 1)
+            longer.axes[longer.n_axes++] = axis;
+    }
+    const enum hoop_status status = mesh_comm_get_or_form(
+        mesh, &longer, has_others ? list : &(struct rank_list){0}, out_comm);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
@@ -494,7 +381,7 @@ hoop_mesh_comm(hoop_mesh_t *mesh,
                uint32_t n_axes,
                hoop_comm_t **out_comm)
 {
-    struct grid_axes longer;
+    struct hoop_axes longer;
 
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
@@ -507,14 +394,7 @@ hoop_mesh_comm(hoop_mesh_t *mesh,
         grid_axes_check(&mesh->grid, axes, n_axes, &longer);
     if (status != HOOP_OK)
         return error_pass(status);
-    struct mesh_line *mesh_line = mesh_line_get_or_create(mesh, &longer);
-    if (!mesh_line)
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for a communicator");
-    pthread_mutex_lock(&mesh_line->lock);
-    if (!mesh_line->comm)
-        status = mesh_line_form_comm(mesh, mesh_line);
-    if (status == HOOP_OK)
-        *out_comm = mesh_line->comm;
-    pthread_mutex_unlock(&mesh_line->lock);
+    status =
+        mesh_comm_get_or_form(mesh, &longer, &(struct rank_list){0}, out_comm);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

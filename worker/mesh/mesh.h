@@ -8,16 +8,14 @@
 #ifndef MESH_MESH_H
 #define MESH_MESH_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/queue.h>
 
 #include "hoop/mesh.h"
 #include "hoop/process_group.h"
 
-struct cached_plans;
-struct union_comms;
+struct plan_cache;
+struct rank_list;
 
 /* Returns the world rank of each place; borrowed for the life of the mesh. */
 const uint32_t *
@@ -48,44 +46,18 @@ mesh_process_group(const hoop_mesh_t *mesh);
 const char *
 mesh_axis_name(const hoop_mesh_t *mesh, uint32_t axis);
 
-/* Returns the mesh's communicators with other meshes. */
-struct union_comms *
-mesh_union_comms(hoop_mesh_t *mesh);
+/* Returns the cache of plans that start here (mesh/redistribute/plan_cache.h). */
+struct plan_cache *
+mesh_plan_cache(hoop_mesh_t *mesh);
 
-/* Returns the cache of plans that start here (mesh/redistribute/cached_plan.h). */
-struct cached_plans *
-mesh_cached_plans(hoop_mesh_t *mesh);
-
-/*
- * A communicator of the ranks of two meshes is formed when all of its ranks
- * first ask for it. The source mesh keeps it; targets that lead to the same
- * list of ranks share it.
- */
-
-struct union_comm;
-
-struct union_comms {
-    pthread_mutex_t lock;
-    LIST_HEAD(, union_comm) list; /* protected by lock */
-};
-
-/* Lists the world ranks of both meshes: the source's by place, then the
- * target's that are not in the source, by place. out_ranks has room for the
- * places of both. out_places is set to the index in the list of each place of
- * the target. Returns the length of the list. */
-uint32_t
-union_comm_list_ranks(const hoop_mesh_t *source,
-                      const hoop_mesh_t *target,
-                      uint32_t *out_ranks,
-                      uint32_t *out_places);
-
-/* Returns the communicator of that list. Both meshes are of one session. It is
- * borrowed and lives as long as source, also after target.
- * Handle: as hoop_mesh_comm().
- * Thread: any. */
+/* Returns the communicator of a list that begins with the mesh's ranks by place;
+ * others may follow. It is formed when all its ranks first ask for it. It is
+ * borrowed and lives as long as the mesh; those who ask for the same list share
+ * it.
+ * Handle: as hoop_mesh_comm(). */
 enum hoop_status
-union_comm_get_or_create(hoop_mesh_t *source,
-                         hoop_mesh_t *target,
-                         hoop_comm_t **out_comm);
+mesh_comm_with_others(hoop_mesh_t *mesh,
+                      const struct rank_list *list,
+                      hoop_comm_t **out_comm);
 
 #endif

@@ -21,6 +21,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "mesh/dtensor.h"
+#include "mesh/grid.h"
 #include "mesh/mesh.h"
 #include "session/comm.h"
 
@@ -107,15 +108,6 @@ group_mesh_create(const struct group_meshes *meshes,
     return HOOP_OK;
 }
 
-static bool
-group_row_sizes_equal(const struct hoop_mesh_shape *one,
-                      const struct hoop_mesh_shape *other)
-{
-    return one->n_axes == other->n_axes &&
-           memcmp(one->sizes, other->sizes,
-                  one->n_axes * sizeof(*one->sizes)) == 0;
-}
-
 /* The caller holds the lock. Returns NULL and sets *out_status on failure. */
 static struct group_mesh *
 group_mesh_add(struct group_meshes *meshes,
@@ -151,7 +143,7 @@ group_mesh_get_or_create(struct group_meshes *meshes,
     pthread_mutex_lock(&meshes->lock);
     LIST_FOREACH(entry, &meshes->list, link)
     {
-        if (group_row_sizes_equal(&entry->row, row))
+        if (mesh_shapes_equal(&entry->row, row))
             break;
     }
     if (!entry)

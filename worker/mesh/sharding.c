@@ -8,6 +8,7 @@
 
 #include "mesh/sharding.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +18,65 @@
 #include "dtype/dtype.h"
 #include "mesh/grid.h"
 #include "tensor/layout.h"
+
+unsigned
+axes_mask(const struct hoop_axes *axes)
+{
+    unsigned mask = 0;
+
+    for (uint32_t i = 0; i < axes->n_axes; i++)
+        mask |= 1U << axes->axes[i];
+    return mask;
+}
+
+unsigned
+sharding_cut_axes_mask(const struct hoop_sharding *sharding)
+{
+    unsigned mask = 0;
+
+    for (uint32_t dim = 0; dim < HOOP_MAX_DIMS; dim++)
+        mask |= axes_mask(&sharding->dims[dim]);
+    return mask;
+}
+
+void
+axes_append(struct hoop_axes *axes, uint32_t axis)
+{
+    assert(axes->n_axes < HOOP_MAX_AXES);
+    axes->axes[axes->n_axes++] = axis;
+}
+
+void
+axes_remove(struct hoop_axes *axes, unsigned mask)
+{
+    struct hoop_axes left = {0};
+
+    for (uint32_t i = 0; i < axes->n_axes; i++) {
+        if (!(mask & 1U << axes->axes[i]))
+            axes_append(&left, axes->axes[i]);
+    }
+    *axes = left;
+}
+
+struct hoop_axes
+axes_last(const struct hoop_axes *axes, uint32_t n)
+{
+    struct hoop_axes last = {0};
+
+    for (uint32_t i = axes->n_axes - n; i < axes->n_axes; i++)
+        axes_append(&last, axes->axes[i]);
+    return last;
+}
+
+uint32_t
+axes_n_ranks(const struct hoop_axes *axes, const struct hoop_mesh_shape *mesh)
+{
+    uint32_t count = 1;
+
+    for (uint32_t i = 0; i < axes->n_axes; i++)
+        count *= mesh->sizes[axes->axes[i]];
+    return count;
+}
 
 /*
  * A sharding in ColossalAI's notation.
@@ -98,7 +158,7 @@ hoop_sharding_describe(const struct hoop_sharding *sharding, uint32_t n_dims)
     return text;
 }
 
-static bool
+bool
 axes_equal(const struct hoop_axes *a, const struct hoop_axes *b)
 {
     return a->n_axes == b->n_axes &&
@@ -178,16 +238,6 @@ sharding_check_axes(const struct hoop_axes *axes,
     return HOOP_OK;
 }
 
-static uint32_t
-axes_n_parts(const struct hoop_axes *axes, const struct grid *grid)
-{
-    uint32_t n_parts = 1;
-
-    for (uint32_t i = 0; i < axes->n_axes; i++)
-        n_parts *= grid->sizes[axes->axes[i]];
-    return n_parts;
-}
-
 static enum hoop_status
 sharding_check_dim(const struct hoop_sharding *sharding,
                    const struct grid *grid,
@@ -200,7 +250,7 @@ sharding_check_dim(const struct hoop_sharding *sharding,
         return error_raise(HOOP_E_INVALID,
                            "dim %u is cut, but the tensor has %u dimensions",
                            dim, shape->n_dims);
-    const uint32_t n_parts = axes_n_parts(axes, grid);
+    const uint32_t n_parts = grid_line_n_places(grid, axes);
     if (sharding->is_uneven || shape->dims[dim] % n_parts == 0)
         return HOOP_OK;
     return error_raise(HOOP_E_INVALID,
@@ -295,6 +345,8 @@ hoop_sharding_part(const struct hoop_sharding *sharding,
                    struct hoop_part *out_part)
 {
     uint32_t at[HOOP_MAX_AXES];
+    struct tiling tiling;
+    struct tile tile;
     struct grid grid;
     const enum hoop_status status =
         sharding_check_arguments(sharding, mesh, shape, &grid);
@@ -307,19 +359,10 @@ hoop_sharding_part(const struct hoop_sharding *sharding,
         return error_raise(HOOP_E_INVALID,
                            "there is no place %u in a mesh of %u ranks", place,
                            grid.n_places);
+    tiling_init(&tiling, sharding, mesh, shape);
     grid_coordinates_of_place(&grid, place, at);
-    struct hoop_part part = {.shape = *shape};
-    for (uint32_t dim = 0; dim < shape->n_dims; dim++) {
-        const struct hoop_axes *axes = &sharding->dims[dim];
-        const uint32_t n_parts = axes_n_parts(axes, &grid);
-        uint32_t number = 0;
-
-        for (uint32_t i = 0; i < axes->n_axes; i++)
-            number = number * grid.sizes[axes->axes[i]] + at[axes->axes[i]];
-        part.offset[dim] = tile_offset(shape->dims[dim], n_parts, number);
-        part.shape.dims[dim] = tile_size(shape->dims[dim], n_parts, number);
-    }
-    *out_part = part;
+    tiling_tile_at(&tiling, at, &tile);
+    *out_part = tile.part;
     return HOOP_OK;
 }
 

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "mesh/redistribute/shortest_path.h"
+#include "mesh/sharding.h"
 
 static struct hoop_comm_dims
 comm_dims_make_single(uint32_t dim)
@@ -20,9 +21,9 @@ comm_dims_make_single(uint32_t dim)
  * ways. */
 static void
 comm_spec_set_pattern(struct hoop_comm_spec *spec,
-                      const struct mesh_step *mesh_step)
+                      const struct redistribution_step *step)
 {
-    switch (mesh_step->kind) {
+    switch (step->kind) {
     case HOOP_STEP_SLICE:
         spec->pattern = HOOP_COMM_SPLIT;
         break;
@@ -45,46 +46,40 @@ comm_spec_set_pattern(struct hoop_comm_spec *spec,
 }
 
 static struct hoop_comm_spec
-comm_spec_from_path_step(const struct hoop_path_request *request,
-                         const struct path_step *path_step)
+comm_spec_from_step(const struct hoop_path_request *request,
+                    const struct redistribution_step *step)
 {
-    const struct mesh_step *mesh_step = &path_step->mesh_step;
     struct hoop_comm_spec spec = {
-        .axes = mesh_step->axes,
+        .axes = step->axes,
         .is_forward_only = request->is_forward_only,
-        .sharding = path_step->before,
+        .sharding = step->before,
         .shape = *request->shape,
     };
 
-    comm_spec_set_pattern(&spec, mesh_step);
-    if (mesh_step->kind == HOOP_STEP_ALLREDUCE)
+    comm_spec_set_pattern(&spec, step);
+    if (step->kind == HOOP_STEP_ALLREDUCE)
         return spec;
-    spec.gather_dim =
-        comm_dims_make_single(mesh_step->kind == HOOP_STEP_ALLGATHER ||
-                                      mesh_step->kind == HOOP_STEP_ALL_TO_ALL
-                                  ? mesh_step->gather_dim
-                                  : mesh_step->shard_dim);
+    spec.gather_dim = comm_dims_make_single(
+        step->kind == HOOP_STEP_ALLGATHER || step->kind == HOOP_STEP_ALL_TO_ALL
+            ? step->gather_dim
+            : step->shard_dim);
     spec.shard_dim = comm_dims_make_single(
-        mesh_step->kind == HOOP_STEP_ALLGATHER ? mesh_step->gather_dim
-                                               : mesh_step->shard_dim);
+        step->kind == HOOP_STEP_ALLGATHER ? step->gather_dim : step->shard_dim);
     return spec;
 }
 
 static enum hoop_status
-path_step_comm_cost(void *owner,
-                    const struct path_step *path_step,
-                    double *out_cost)
+step_comm_cost(void *owner, struct redistribution_step *step)
 {
     const struct hoop_path_request *request = owner;
-    const struct hoop_comm_spec spec =
-        comm_spec_from_path_step(request, path_step);
+    const struct hoop_comm_spec spec = comm_spec_from_step(request, step);
     struct hoop_comm_cost cost;
     const enum hoop_status status =
         hoop_comm_spec_cost(&spec, request->mesh, request->links, &cost);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    *out_cost = cost.total;
+    step->time_ns = cost.total;
     return HOOP_OK;
 }
 
@@ -150,8 +145,8 @@ path_request_to_shortest_path(const struct hoop_path_request *request)
                                   ~axes_mask(&request->to->partial),
                        .gathered = (1U << request->mesh->n_axes) - 1,
                        .n_axes_per_step_max = 1},
-        .n_path_steps = HOOP_MAX_STEPS,
-        .cost = path_step_comm_cost,
+        .n_steps_max = HOOP_MAX_STEPS,
+        .cost = step_comm_cost,
         .owner = (void *)(uintptr_t)request,
     };
 
@@ -164,7 +159,7 @@ enum hoop_status
 hoop_sharding_path(const struct hoop_path_request *request,
                    struct hoop_comm_path *out_path)
 {
-    struct shortest_path shortest_path;
+    struct redistribution_steps steps;
 
     if (!error_begin_call())
         return error_pass(HOOP_E_EXHAUSTED);
@@ -175,16 +170,15 @@ hoop_sharding_path(const struct hoop_path_request *request,
         return error_pass(status);
     const struct shortest_path_request wanted =
         path_request_to_shortest_path(request);
-    status = shortest_path_find(&wanted, &shortest_path);
+    status = shortest_path_find(&wanted, &steps);
     if (status != HOOP_OK)
         return error_pass(status);
-    struct hoop_comm_path path = {.n_steps = shortest_path.n_path_steps,
+    struct hoop_comm_path path = {.n_steps = steps.n_steps,
                                   .after = *request->to};
-    for (uint32_t i = 0; i < shortest_path.n_path_steps; i++) {
+    for (uint32_t i = 0; i < steps.n_steps; i++) {
         struct hoop_comm_cost cost;
 
-        path.steps[i] =
-            comm_spec_from_path_step(request, &shortest_path.path_steps[i]);
+        path.steps[i] = comm_spec_from_step(request, &steps.steps[i]);
         status = hoop_comm_spec_cost(&path.steps[i], request->mesh,
                                      request->links, &cost);
         if (status != HOOP_OK)

@@ -203,20 +203,21 @@ relay_case(struct rank *rank,
                                               rank->rank};
     struct hoop_tensor from = {.dtype = HOOP_FLOAT32};
     struct hoop_tensor to = {.dtype = HOOP_FLOAT32};
-    CLEANUP(redistribution_destroy) struct redistribution *plan = NULL;
+    CLEANUP(redistribution_unref) struct redistribution *plan = NULL;
 
     RANK_CHECK(redistribution_create(&request, &plan) == HOOP_OK);
     from.data = malloc(sharding_model_count(&before) * sizeof(float));
     to.data = malloc(sharding_model_count(&after) * sizeof(float));
     draw(&before, from.data);
-    RANK_CHECK(redistribute_runner_run(&(struct redistribute_runner_request){
-                   .redistribution = plan,
-                   .comm = rank->comm,
-                   .rank = rank->rank,
-                   .dtype = HOOP_FLOAT32,
-                   .from = &from,
-                   .to = &to,
-               }) == HOOP_OK);
+    const struct redistribute_runner_request wanted = {
+        .redistribution = plan,
+        .comm = rank->comm,
+        .rank = rank->rank,
+        .dtype = HOOP_FLOAT32,
+        .from = &from,
+        .to = &to,
+    };
+    RANK_CHECK(redistribute_runner_run(&wanted, NULL) == HOOP_OK);
     *out_hash = hash_of(to.data, sharding_model_count(&after));
     free(from.data);
     free(to.data);

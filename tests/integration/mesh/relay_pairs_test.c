@@ -414,7 +414,7 @@ reshard_check(const struct reshard *reshard, size_t pair)
 static void
 reshard_end(struct reshard *reshard)
 {
-    redistribution_destroy(reshard->redistribution);
+    redistribution_unref(reshard->redistribution);
     free(reshard->input.data);
     free(reshard->output.data);
 }
@@ -479,7 +479,7 @@ go_alone(struct reshard *reshard, size_t pair)
     RANK_CHECK(reshard_pack(reshard) == HOOP_OK);
     const struct redistribute_runner_request request = reshard_request(reshard);
     const uint64_t before = reshard_bytes_sent(rank);
-    RANK_CHECK(redistribute_runner_run(&request) == HOOP_OK);
+    RANK_CHECK(redistribute_runner_run(&request, NULL) == HOOP_OK);
     RANK_CHECK(reshard_bytes_sent(rank) - before == reshard->bytes);
     return reshard_check(reshard, pair);
 }
@@ -497,7 +497,7 @@ go_together(struct reshard *reshards, size_t n_cases, size_t first_pair)
         RANK_CHECK(reshard_pack(&reshards[i]) == HOOP_OK);
         const struct redistribute_runner_request request =
             reshard_request(&reshards[i]);
-        RANK_CHECK(redistribute_runner_start(&request, &ops[i]) == HOOP_OK);
+        RANK_CHECK(redistribute_runner_run(&request, &ops[i]) == HOOP_OK);
         bytes += reshards[i].bytes;
     }
     for (size_t i = 0; i < n_cases; i++) {

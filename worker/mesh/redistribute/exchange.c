@@ -4,11 +4,13 @@
 
 #include <string.h>
 
+#include "mesh/sharding.h"
+
 /* Returns the axes of grid that are not in mask. */
-static struct grid_axes
+static struct hoop_axes
 grid_axes_without(const struct grid *grid, unsigned mask)
 {
-    struct grid_axes axes = {0};
+    struct hoop_axes axes = {0};
 
     for (uint32_t axis = 0; axis < grid->n_axes; axis++) {
         if (!(mask & 1U << axis))
@@ -17,20 +19,10 @@ grid_axes_without(const struct grid *grid, unsigned mask)
     return axes;
 }
 
-static unsigned
-grid_axes_mask(const struct grid_axes *axes)
-{
-    unsigned mask = 0;
-
-    for (uint32_t i = 0; i < axes->n_axes; i++)
-        mask |= 1U << axes->axes[i];
-    return mask;
-}
-
 /* Returns the coordinates along axes as a number in mixed radix. */
 static uint32_t
 coordinates_to_index(const struct grid *grid,
-                     const struct grid_axes *axes,
+                     const struct hoop_axes *axes,
                      const uint32_t at[HOOP_MAX_AXES])
 {
     uint32_t number = 0;
@@ -42,7 +34,7 @@ coordinates_to_index(const struct grid *grid,
 
 static uint32_t
 place_index_along_axes(const struct grid *grid,
-                       const struct grid_axes *axes,
+                       const struct hoop_axes *axes,
                        uint32_t place)
 {
     uint32_t at[HOOP_MAX_AXES];
@@ -57,7 +49,7 @@ static void
 replicas_assign_source_ranks(struct replicas *replicas,
                              const struct exchange_side *from,
                              const struct exchange_side *to,
-                             const struct grid_axes *apart,
+                             const struct hoop_axes *apart,
                              uint32_t *firsts)
 {
     const struct grid *grid = &to->tiling.grid;
@@ -86,7 +78,7 @@ replicas_assign_sources(struct replicas *replicas,
                         unsigned reduced)
 {
     const struct grid *grid = &to->tiling.grid;
-    const struct grid_axes apart = grid_axes_without(grid, to->tiling.cutting);
+    const struct hoop_axes apart = grid_axes_without(grid, to->tiling.cutting);
     const uint32_t n_apart = grid_line_n_places(grid, &apart);
     uint32_t *firsts = replicas->n_receiving_ranks;
 
@@ -119,7 +111,7 @@ replicas_shared_axes(const struct replicas *replicas,
     unsigned shared = 0;
 
     for (uint32_t axis = 0; axis < grid->n_axes; axis++) {
-        const struct grid_axes line = {1, {axis}};
+        const struct hoop_axes line = {1, {axis}};
         bool is_shared = true;
 
         for (uint32_t place = 0; is_shared && place < grid->n_places; place++) {
@@ -133,13 +125,25 @@ replicas_shared_axes(const struct replicas *replicas,
     return shared;
 }
 
-void
-exchange_find_copy_axes(struct exchange *exchange)
+struct exchange
+exchange_between(const struct redistribution_problem *problem,
+                 const struct hoop_sharding *before,
+                 const struct hoop_sharding *after)
 {
-    const struct tiling *from = &exchange->from.tiling;
+    const struct redistribution_request *request = problem->request;
+    struct exchange exchange = {
+        .from = *problem->sides[REDISTRIBUTION_MESH_FROM],
+        .to = *problem->sides[REDISTRIBUTION_MESH_TO],
+        .replicas = problem->replicas,
+    };
+    const struct tiling *from = &exchange.from.tiling;
 
-    exchange->copies = grid_axes_without(
-        &from->grid, from->cutting | grid_axes_mask(&exchange->replicas->axes));
+    tiling_init(&exchange.from.tiling, before, &request->from.mesh,
+                &request->shape);
+    tiling_init(&exchange.to.tiling, after, &request->to.mesh, &request->shape);
+    exchange.copies = grid_axes_without(
+        &from->grid, from->cutting | axes_mask(&problem->replicas->axes));
+    return exchange;
 }
 
 /* The position of a rank on a side. */
@@ -172,7 +176,7 @@ is_sender_for_receiver(const struct exchange *exchange,
 {
     const struct exchange_side *from = &exchange->from;
     const struct grid *grid = &from->tiling.grid;
-    const struct grid_axes *copies = &exchange->copies;
+    const struct hoop_axes *copies = &exchange->copies;
     const struct replicas *replicas = exchange->replicas;
 
     if (coordinates_to_index(grid, &replicas->axes, has->at) !=
@@ -185,20 +189,6 @@ is_sender_for_receiver(const struct exchange *exchange,
             ? place_index_along_axes(grid, copies, from->places[receiver])
             : exchange->to.places[receiver] % grid_line_n_places(grid, copies);
     return coordinates_to_index(grid, copies, has->at) == wanted;
-}
-
-static struct redistribution_piece
-piece_from_overlap(const struct hoop_part *both,
-                   const struct hoop_part *has,
-                   const struct hoop_part *wants)
-{
-    struct redistribution_piece piece = {.shape = both->shape};
-
-    for (uint32_t dim = 0; dim < both->shape.n_dims; dim++) {
-        piece.sender_offset[dim] = both->offset[dim] - has->offset[dim];
-        piece.receiver_offset[dim] = both->offset[dim] - wants->offset[dim];
-    }
-    return piece;
 }
 
 bool
@@ -216,18 +206,9 @@ exchange_find_piece(const struct exchange *exchange,
         !side_position_of_rank(&exchange->to, receiver, &wants) ||
         !part_intersect(&has.tile.part, &wants.tile.part, &both))
         return false;
-    *out_piece = piece_from_overlap(&both, &has.tile.part, &wants.tile.part);
+    out_piece->sent = part_within(&both, &has.tile.part);
+    out_piece->received = part_within(&both, &wants.tile.part);
     return true;
-}
-
-static size_t
-piece_n_elements(const struct redistribution_piece *piece)
-{
-    size_t count = 1;
-
-    for (uint32_t dim = 0; dim < piece->shape.n_dims; dim++)
-        count *= piece->shape.dims[dim];
-    return count;
 }
 
 size_t
@@ -240,7 +221,7 @@ exchange_n_sent(const struct exchange *exchange,
 
     for (uint32_t other = 0; other < n_ranks; other++) {
         if (other != rank && exchange_find_piece(exchange, rank, other, &piece))
-            count += piece_n_elements(&piece);
+            count += part_n_elements(&piece.sent);
     }
     return count;
 }

@@ -40,7 +40,7 @@ enum exchange_meshes {
 
 /* Which replica of the source each rank takes from. */
 struct replicas {
-    struct grid_axes axes; /* axes of from that number its replicas */
+    struct hoop_axes axes; /* axes of from that number its replicas */
     uint32_t n_replicas;
     uint32_t n_ranks; /* size of the context */
     uint32_t *source; /* [n_ranks]; HOOP_NO_RANK: not in the target */
@@ -63,17 +63,31 @@ unsigned
 replicas_shared_axes(const struct replicas *replicas,
                      const struct exchange_side *side);
 
+/* A request that has been checked. */
+struct redistribution_problem {
+    const struct redistribution_request *request;
+    enum exchange_meshes meshes;
+    struct hoop_sharding from; /* backward: without partial axes, as to */
+    struct hoop_sharding to;
+    /* by mesh; their tilings are those of from and to */
+    const struct exchange_side *sides[2];
+    const struct replicas *replicas;
+};
+
 struct exchange {
     struct exchange_side from;
     struct exchange_side to;
     const struct replicas *replicas; /* borrowed */
     /* axes of from along which ranks of one replica have equal tiles */
-    struct grid_axes copies;
+    struct hoop_axes copies;
 };
 
-/* Completes an exchange whose sides and replicas the caller has set. */
-void
-exchange_find_copy_axes(struct exchange *exchange);
+/* Returns the exchange between two shardings, which borrows from the
+ * problem. */
+struct exchange
+exchange_between(const struct redistribution_problem *problem,
+                 const struct hoop_sharding *before,
+                 const struct hoop_sharding *after);
 
 /* Finds what sender gives to receiver, as redistribution_piece() does. */
 bool

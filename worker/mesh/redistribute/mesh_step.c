@@ -6,64 +6,8 @@
 
 #include <assert.h>
 
-unsigned
-axes_mask(const struct hoop_axes *axes)
-{
-    unsigned mask = 0;
-
-    for (uint32_t i = 0; i < axes->n_axes; i++)
-        mask |= 1U << axes->axes[i];
-    return mask;
-}
-
-unsigned
-sharding_cut_axes_mask(const struct hoop_sharding *sharding)
-{
-    unsigned mask = 0;
-
-    for (uint32_t dim = 0; dim < HOOP_MAX_DIMS; dim++)
-        mask |= axes_mask(&sharding->dims[dim]);
-    return mask;
-}
-
-void
-axes_append(struct hoop_axes *axes, uint32_t axis)
-{
-    assert(axes->n_axes < HOOP_MAX_AXES);
-    axes->axes[axes->n_axes++] = axis;
-}
-
-void
-axes_remove(struct hoop_axes *axes, unsigned mask)
-{
-    struct hoop_axes left = {0};
-
-    for (uint32_t i = 0; i < axes->n_axes; i++) {
-        if (!(mask & 1U << axes->axes[i]))
-            axes_append(&left, axes->axes[i]);
-    }
-    *axes = left;
-}
-
-struct hoop_axes
-axes_last(const struct hoop_axes *axes, uint32_t n)
-{
-    struct hoop_axes last = {0};
-
-    for (uint32_t i = axes->n_axes - n; i < axes->n_axes; i++)
-        axes_append(&last, axes->axes[i]);
-    return last;
-}
-
-uint32_t
-axes_n_ranks(const struct hoop_axes *axes, const struct hoop_mesh_shape *mesh)
-{
-    uint32_t count = 1;
-
-    for (uint32_t i = 0; i < axes->n_axes; i++)
-        count *= mesh->sizes[axes->axes[i]];
-    return count;
-}
+#include "mesh/grid.h"
+#include "mesh/sharding.h"
 
 /* Sorts the axes in ascending order. */
 static void
@@ -135,7 +79,8 @@ sharding_key(const struct hoop_sharding *sharding)
             dim < HOOP_MAX_DIMS ? &sharding->dims[dim] : &sharding->partial;
 
         for (uint32_t i = 0; i < axes->n_axes; i++) {
-            const uint64_t where = (uint64_t)(dim + 1) << 3 | i;
+            const uint32_t position = dim < HOOP_MAX_DIMS ? i : 0;
+            const uint64_t where = (uint64_t)(dim + 1) << 3 | position;
 
             key |= where << (7 * axes->axes[i]);
         }
@@ -143,32 +88,47 @@ sharding_key(const struct hoop_sharding *sharding)
     return key;
 }
 
-struct mesh_step_list {
-    const struct mesh_step_rules *rules;
-    const struct hoop_sharding *before;
-    struct mesh_step *mesh_steps;
-    uint32_t n_mesh_steps;
-};
-
-static const size_t *
-mesh_step_list_dim_sizes(const struct mesh_step_list *mesh_step_list)
+size_t
+sharding_largest_part(const struct hoop_sharding *sharding,
+                      const struct hoop_mesh_shape *mesh,
+                      const struct hoop_shape *shape)
 {
-    return mesh_step_list->rules->shape.dims;
+    struct tiling tiling;
+
+    tiling_init(&tiling, sharding, mesh, shape);
+    return tiling_largest_tile(&tiling);
 }
 
-/* Appends a step that changes nothing yet: the caller changes its after. */
-static struct mesh_step *
-mesh_step_append(struct mesh_step_list *mesh_step_list,
-                 enum hoop_step_kind kind,
-                 struct hoop_axes axes)
-{
-    struct mesh_step *mesh_step =
-        &mesh_step_list->mesh_steps[mesh_step_list->n_mesh_steps++];
+struct step_list {
+    const struct mesh_step_rules *rules;
+    const struct hoop_sharding *before;
+    struct redistribution_step *steps;
+    uint32_t n_steps;
+};
 
-    assert(mesh_step_list->n_mesh_steps <= MESH_STEPS_MAX);
-    *mesh_step = (struct mesh_step){
-        .kind = kind, .axes = axes, .after = *mesh_step_list->before};
-    return mesh_step;
+/* Appends a step whose kind, axes and dimensions are set. */
+static void
+step_list_append(struct step_list *list, struct redistribution_step step)
+{
+    const struct mesh_step_rules *rules = list->rules;
+    const enum hoop_step_kind kind = step.kind;
+    const unsigned mask = axes_mask(&step.axes);
+    struct hoop_sharding *after = &step.after;
+
+    step.before = *list->before;
+    *after = step.before;
+    axes_remove(&after->partial, mask);
+    if (after->partial.n_axes == 0)
+        after->partial_op = HOOP_SUM;
+    axes_remove(&after->dims[step.gather_dim], mask);
+    for (uint32_t i = 0; i < step.axes.n_axes; i++) {
+        if (kind == HOOP_STEP_SLICE || kind == HOOP_STEP_ALL_TO_ALL ||
+            kind == HOOP_STEP_REDUCE_SCATTER)
+            axes_append(&after->dims[step.shard_dim], step.axes.axes[i]);
+    }
+    sharding_update_uneven(after, &rules->mesh, &rules->shape);
+    assert(list->n_steps < MESH_STEPS_MAX);
+    list->steps[list->n_steps++] = step;
 }
 
 static struct hoop_axes
@@ -179,49 +139,44 @@ axes_make_single(uint32_t axis)
 
 /* Returns whether dim still has equal parts when axes cut it, too. */
 static bool
-dim_can_cut_evenly(const struct mesh_step_list *mesh_step_list,
+dim_can_cut_evenly(const struct step_list *list,
                    uint32_t dim,
                    const struct hoop_axes *axes)
 {
-    const struct hoop_mesh_shape *mesh = &mesh_step_list->rules->mesh;
-    const uint32_t n = axes_n_ranks(&mesh_step_list->before->dims[dim], mesh);
+    const struct hoop_mesh_shape *mesh = &list->rules->mesh;
+    const uint32_t n = axes_n_ranks(&list->before->dims[dim], mesh);
 
-    return mesh_step_list_dim_sizes(mesh_step_list)[dim] %
-               (n * axes_n_ranks(axes, mesh)) ==
-           0;
+    return list->rules->shape.dims[dim] % (n * axes_n_ranks(axes, mesh)) == 0;
 }
 
 /* The first cut of a dimension may be uneven, since every rank has all of
  * it. */
 static bool
-dim_can_slice(const struct mesh_step_list *mesh_step_list,
+dim_can_slice(const struct step_list *list,
               uint32_t dim,
               const struct hoop_axes *axes)
 {
-    return axes_n_ranks(&mesh_step_list->before->dims[dim],
-                        &mesh_step_list->rules->mesh) == 1 ||
-           dim_can_cut_evenly(mesh_step_list, dim, axes);
+    return axes_n_ranks(&list->before->dims[dim], &list->rules->mesh) == 1 ||
+           dim_can_cut_evenly(list, dim, axes);
 }
 
 static void
-slice_steps_add(struct mesh_step_list *mesh_step_list)
+slice_steps_add(struct step_list *list)
 {
-    const unsigned used = sharding_cut_axes_mask(mesh_step_list->before) |
-                          axes_mask(&mesh_step_list->before->partial);
+    const unsigned used = sharding_cut_axes_mask(list->before) |
+                          axes_mask(&list->before->partial);
 
-    for (uint32_t axis = 0; axis < mesh_step_list->rules->mesh.n_axes; axis++) {
+    for (uint32_t axis = 0; axis < list->rules->mesh.n_axes; axis++) {
         const struct hoop_axes axes = axes_make_single(axis);
 
-        if (!(mesh_step_list->rules->cutting & ~used & 1U << axis))
+        if (!(list->rules->cutting & ~used & 1U << axis))
             continue;
-        for (uint32_t dim = 0; dim < mesh_step_list->rules->shape.n_dims;
-             dim++) {
-            if (!dim_can_slice(mesh_step_list, dim, &axes))
-                continue;
-            struct mesh_step *mesh_step =
-                mesh_step_append(mesh_step_list, HOOP_STEP_SLICE, axes);
-            mesh_step->shard_dim = dim;
-            axes_append(&mesh_step->after.dims[dim], axis);
+        for (uint32_t dim = 0; dim < list->rules->shape.n_dims; dim++) {
+            if (dim_can_slice(list, dim, &axes))
+                step_list_append(
+                    list, (struct redistribution_step){.kind = HOOP_STEP_SLICE,
+                                                       .axes = axes,
+                                                       .shard_dim = dim});
         }
     }
 }
@@ -229,81 +184,70 @@ slice_steps_add(struct mesh_step_list *mesh_step_list)
 /* Adds the steps that remove the last n axes from dim, to every other dimension
  * or to none. */
 static void
-gather_steps_add(struct mesh_step_list *mesh_step_list,
-                 uint32_t dim,
-                 uint32_t n)
+gather_steps_add(struct step_list *list, uint32_t dim, uint32_t n)
 {
-    const struct hoop_axes last =
-        axes_last(&mesh_step_list->before->dims[dim], n);
+    struct redistribution_step step = {
+        .kind = HOOP_STEP_ALLGATHER,
+        .axes = axes_last(&list->before->dims[dim], n),
+        .gather_dim = dim,
+    };
 
-    if (axes_mask(&last) & ~mesh_step_list->rules->gathered)
+    if (axes_mask(&step.axes) & ~list->rules->gathered)
         return;
-    struct mesh_step *mesh_step =
-        mesh_step_append(mesh_step_list, HOOP_STEP_ALLGATHER, last);
-    mesh_step->gather_dim = dim;
-    axes_remove(&mesh_step->after.dims[dim], axes_mask(&last));
-    for (uint32_t to = 0; to < mesh_step_list->rules->shape.n_dims; to++) {
-        if (to == dim || !dim_can_cut_evenly(mesh_step_list, to, &last))
-            continue;
-        mesh_step =
-            mesh_step_append(mesh_step_list, HOOP_STEP_ALL_TO_ALL, last);
-        mesh_step->gather_dim = dim;
-        mesh_step->shard_dim = to;
-        axes_remove(&mesh_step->after.dims[dim], axes_mask(&last));
-        for (uint32_t i = 0; i < n; i++)
-            axes_append(&mesh_step->after.dims[to], last.axes[i]);
+    step_list_append(list, step);
+    step.kind = HOOP_STEP_ALL_TO_ALL;
+    for (uint32_t to = 0; to < list->rules->shape.n_dims; to++) {
+        step.shard_dim = to;
+        if (to != dim && dim_can_cut_evenly(list, to, &step.axes))
+            step_list_append(list, step);
     }
 }
 
 /* Adds the reductions of one partial axis, into every dimension or into
  * none. */
 static void
-axis_reduction_steps_add(struct mesh_step_list *mesh_step_list, uint32_t axis)
+axis_reduction_steps_add(struct step_list *list, uint32_t axis)
 {
     const struct hoop_axes axes = axes_make_single(axis);
-    struct mesh_step *mesh_step;
 
-    for (uint32_t dim = 0; dim < mesh_step_list->rules->shape.n_dims; dim++) {
-        if (!dim_can_cut_evenly(mesh_step_list, dim, &axes))
-            continue;
-        mesh_step =
-            mesh_step_append(mesh_step_list, HOOP_STEP_REDUCE_SCATTER, axes);
-        mesh_step->shard_dim = dim;
-        axes_remove(&mesh_step->after.partial, axes_mask(&axes));
-        axes_append(&mesh_step->after.dims[dim], axis);
+    for (uint32_t dim = 0; dim < list->rules->shape.n_dims; dim++) {
+        if (dim_can_cut_evenly(list, dim, &axes))
+            step_list_append(list, (struct redistribution_step){
+                                       .kind = HOOP_STEP_REDUCE_SCATTER,
+                                       .axes = axes,
+                                       .shard_dim = dim});
     }
-    mesh_step = mesh_step_append(mesh_step_list, HOOP_STEP_ALLREDUCE, axes);
-    axes_remove(&mesh_step->after.partial, axes_mask(&axes));
+    step_list_append(list, (struct redistribution_step){
+                               .kind = HOOP_STEP_ALLREDUCE, .axes = axes});
 }
 
 static void
-reduction_steps_add(struct mesh_step_list *mesh_step_list)
+reduction_steps_add(struct step_list *list)
 {
-    const struct mesh_step_rules *rules = mesh_step_list->rules;
-    struct hoop_axes together = mesh_step_list->before->partial;
+    const struct mesh_step_rules *rules = list->rules;
+    struct hoop_axes together = list->before->partial;
 
     axes_remove(&together, ~rules->reduced);
     const bool is_apart =
         together.n_axes == 1 || rules->reductions == MESH_STEP_REDUCTIONS_ANY;
     for (uint32_t i = 0; is_apart && i < together.n_axes; i++)
-        axis_reduction_steps_add(mesh_step_list, together.axes[i]);
-    if (together.n_axes < 2 || together.n_axes > rules->n_axes_per_step_max)
-        return;
-    struct mesh_step *mesh_step =
-        mesh_step_append(mesh_step_list, HOOP_STEP_ALLREDUCE, together);
-    axes_remove(&mesh_step->after.partial, axes_mask(&together));
+        axis_reduction_steps_add(list, together.axes[i]);
+    if (together.n_axes > 1 && together.n_axes <= rules->n_axes_per_step_max)
+        step_list_append(
+            list, (struct redistribution_step){.kind = HOOP_STEP_ALLREDUCE,
+                                               .axes = together});
 }
 
 uint32_t
 mesh_steps_enumerate(const struct mesh_step_rules *rules,
                      const struct hoop_sharding *sharding,
-                     struct mesh_step mesh_steps[MESH_STEPS_MAX])
+                     struct redistribution_step steps[MESH_STEPS_MAX])
 {
-    struct mesh_step_list mesh_step_list = {
-        .rules = rules, .before = sharding, .mesh_steps = mesh_steps};
+    struct step_list list = {
+        .rules = rules, .before = sharding, .steps = steps};
 
-    reduction_steps_add(&mesh_step_list);
-    slice_steps_add(&mesh_step_list);
+    reduction_steps_add(&list);
+    slice_steps_add(&list);
     for (uint32_t dim = 0; dim < rules->shape.n_dims; dim++) {
         const struct hoop_axes *axes = &sharding->dims[dim];
 
@@ -311,14 +255,7 @@ mesh_steps_enumerate(const struct mesh_step_rules *rules,
             continue;
         for (uint32_t n = 1;
              n <= axes->n_axes && n <= rules->n_axes_per_step_max; n++)
-            gather_steps_add(&mesh_step_list, dim, n);
+            gather_steps_add(&list, dim, n);
     }
-    for (uint32_t i = 0; i < mesh_step_list.n_mesh_steps; i++) {
-        struct hoop_sharding *after = &mesh_steps[i].after;
-
-        sharding_update_uneven(after, &rules->mesh, &rules->shape);
-        if (after->partial.n_axes == 0)
-            after->partial_op = HOOP_SUM;
-    }
-    return mesh_step_list.n_mesh_steps;
+    return list.n_steps;
 }

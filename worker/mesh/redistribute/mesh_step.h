@@ -8,18 +8,7 @@
 #ifndef MESH_REDISTRIBUTE_MESH_STEP_H
 #define MESH_REDISTRIBUTE_MESH_STEP_H
 
-#include "hoop/redistribute.h"
-#include "hoop/sharding.h"
-
-#include "mesh/grid.h"
-
-struct mesh_step {
-    enum hoop_step_kind kind; /* EXCHANGE is used by the path search only */
-    struct hoop_axes axes;
-    uint32_t gather_dim;
-    uint32_t shard_dim;
-    struct hoop_sharding after;
-};
+#include "mesh/redistribute/redistribution.h"
 
 enum mesh_step_reductions {
     MESH_STEP_REDUCTIONS_ANY,
@@ -44,13 +33,13 @@ enum {
     MESH_STEPS_MAX = HOOP_MAX_AXES * (HOOP_MAX_DIMS + 1) + 1
 };
 
-/* Lists all possible steps, always in the same order. Steps whose parts would
- * differ in size along a line are left out, but for slices. Returns their
- * number. */
+/* Lists all possible steps on lines, always in the same order, without their
+ * algorithms and times. Steps whose parts would differ in size along a line are
+ * left out, but for slices. Returns their number. */
 uint32_t
 mesh_steps_enumerate(const struct mesh_step_rules *rules,
                      const struct hoop_sharding *sharding,
-                     struct mesh_step mesh_steps[MESH_STEPS_MAX]);
+                     struct redistribution_step steps[MESH_STEPS_MAX]);
 
 /* Returns the canonical form of a layout: without axes of size 1, partial axes
  * ascending, is_uneven only if parts differ in size. */
@@ -60,29 +49,14 @@ sharding_canonical(const struct hoop_sharding *sharding,
                    const struct hoop_shape *shape);
 
 /* Returns a number that identifies the layout: 7 bits for each axis say where
- * it is. */
+ * it is. The order of partial axes does not count. */
 uint64_t
 sharding_key(const struct hoop_sharding *sharding);
 
-/* Returns a bit for each axis of the list. */
-unsigned
-axes_mask(const struct hoop_axes *axes);
-/* Returns a bit for each axis that cuts a dimension. */
-unsigned
-sharding_cut_axes_mask(const struct hoop_sharding *sharding);
-
-/* Appends an axis; there must be room for it. */
-void
-axes_append(struct hoop_axes *axes, uint32_t axis);
-/* Removes the axes in mask; the others keep their order. */
-void
-axes_remove(struct hoop_axes *axes, unsigned mask);
-/* Returns the last n axes. */
-struct hoop_axes
-axes_last(const struct hoop_axes *axes, uint32_t n);
-
-/* Returns the number of ranks on a line along axes. */
-uint32_t
-axes_n_ranks(const struct hoop_axes *axes, const struct hoop_mesh_shape *mesh);
+/* Returns the number of elements of the largest part. */
+size_t
+sharding_largest_part(const struct hoop_sharding *sharding,
+                      const struct hoop_mesh_shape *mesh,
+                      const struct hoop_shape *shape);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "mesh/grid.h"
 #include "mesh/mesh.h"
 #include "session/comm.h"
 
@@ -141,27 +142,28 @@ participants_list_ranks(struct participants *participants,
                         const hoop_mesh_t *target)
 {
     const uint32_t n_target = mesh_n_places(target);
+    uint32_t n_ranks = mesh_n_places(source);
 
-    participants->ranks = calloc((size_t)mesh_n_places(source) + n_target,
-                                 sizeof(*participants->ranks));
+    participants->ranks =
+        calloc((size_t)n_ranks + n_target, sizeof(*participants->ranks));
     participants->places = calloc(n_target, sizeof(*participants->places));
     if (!participants->ranks || !participants->places)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for the ranks of two "
                                              "meshes");
-    participants->request.n_ranks = union_comm_list_ranks(
-        source, target, participants->ranks, participants->places);
+    memcpy(participants->ranks, mesh_ranks(source),
+           n_ranks * sizeof(*participants->ranks));
+    for (uint32_t i = 0; i < n_target; i++) {
+        const uint32_t rank = mesh_ranks(target)[i];
+        const uint32_t place = mesh_place_of_rank(source, rank);
+
+        participants->places[i] = place == HOOP_NO_RANK ? n_ranks : place;
+        if (place == HOOP_NO_RANK)
+            participants->ranks[n_ranks++] = rank;
+    }
+    participants->request.n_ranks = n_ranks;
     participants->here = participants_index_of_rank(
         participants, hoop_comm_rank(mesh_world_comm(source)));
     return HOOP_OK;
-}
-
-static bool
-mesh_sizes_equal(const struct hoop_mesh_shape *one,
-                 const struct hoop_mesh_shape *other)
-{
-    return one->n_axes == other->n_axes &&
-           memcmp(one->sizes, other->sizes,
-                  one->n_axes * sizeof(*one->sizes)) == 0;
 }
 
 /* Replaces two meshes of the same ranks in the same order by their refinement.
@@ -178,7 +180,7 @@ participants_refine_meshes(struct participants *participants)
         if (participants->places[rank] != rank)
             return;
     }
-    if (mesh_sizes_equal(&from->mesh, &to->mesh) ||
+    if (mesh_shapes_equal(&from->mesh, &to->mesh) ||
         !mesh_shapes_common_refinement(&from->mesh, &to->mesh, &fine))
         return;
     from->sharding =

@@ -3,7 +3,7 @@
  *
  * They are the source mesh's ranks by place, then the target mesh's ranks that
  * are not in the source. Each rank computes the list by itself.
- * union_comm_get_or_create() returns the communicator of these ranks in this
+ * mesh_comm_with_others() returns the communicator of these ranks in this
  * order.
  */
 

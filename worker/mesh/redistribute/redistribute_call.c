@@ -1,11 +1,12 @@
 /*
  * mesh/redistribute/redistribute_call.c - one call that redistributes a tensor
  *
- * A tensor that is redistributed in place is swapped with the result when all
- * of it has arrived. Until then, and after a failure, it is unchanged.
+ * A call plans the redistribution, which also checks the arguments. Then it
+ * allocates the result, forms a communicator if anything is sent, and runs the
+ * steps (mesh/redistribute/redistribute_runner.h). A tensor that is
+ * redistributed in place is swapped with the result when all of it has arrived.
+ * Until then, and after a failure, it is unchanged.
  */
-
-#include "mesh/redistribute/redistribute_call.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,17 +18,25 @@
 #include "base/error.h"
 #include "dtype/reduction.h"
 #include "engine/engine.h"
+#include "mesh/dtensor.h"
 #include "mesh/mesh.h"
-#include "mesh/redistribute/cached_plan.h"
 #include "mesh/redistribute/participants.h"
+#include "mesh/redistribute/plan_cache.h"
 #include "mesh/redistribute/redistribute_runner.h"
 #include "mesh/redistribute/redistribution.h"
 #include "tensor/operand.h"
 #include "tensor/result.h"
 
+struct redistribute_call_arguments {
+    const struct hoop_dtensor *from;
+    struct hoop_tensor_spec spec; /* layout of the result */
+    enum redistribution_direction way;
+    hoop_op_t **out_op; /* NULL: blocking call */
+};
+
 /* Owned by an operation until it has been waited for. */
 struct redistribute_call {
-    struct cached_plan *cached_plan;
+    struct redistribution *plan;
     uint32_t rank;                /* HOOP_NO_RANK: not a participant */
     struct hoop_dtensor *arrived; /* the result; NULL: memory of the caller */
     /* changed in place to the result; NULL: none */
@@ -44,7 +53,7 @@ redistribute_call_destroy(void *owner)
 
     if (!redistribute_call)
         return;
-    cached_plan_unref(redistribute_call->cached_plan);
+    redistribution_unref(redistribute_call->plan);
     hoop_dtensor_free(redistribute_call->arrived);
     free(redistribute_call);
 }
@@ -99,9 +108,9 @@ redistribute_call_create(const struct redistribute_call_arguments *call,
     enum hoop_status status =
         participants_init(&participants, call->from, &call->spec, call->way);
     if (status == HOOP_OK)
-        status = cached_plan_get_or_create(
-            mesh_cached_plans(call->from->spec.mesh), &participants.request,
-            &redistribute_call->cached_plan);
+        status = plan_cache_get_or_create(
+            mesh_plan_cache(call->from->spec.mesh), &participants.request,
+            &redistribute_call->plan);
     if (status != HOOP_OK)
         return error_pass(status);
     redistribute_call->rank = participants.here;
@@ -113,8 +122,7 @@ redistribute_call_create(const struct redistribute_call_arguments *call,
 static bool
 redistribute_call_has_sends(const struct redistribute_call *redistribute_call)
 {
-    const struct redistribution *redistribution =
-        cached_plan_redistribution(redistribute_call->cached_plan);
+    const struct redistribution *redistribution = redistribute_call->plan;
 
     for (uint32_t i = 0; i < redistribution_n_steps(redistribution); i++) {
         if (redistribution_step(redistribution, i)->algorithm)
@@ -140,8 +148,7 @@ redistribute_call_run(struct redistribute_call *taken,
     CLEANUP(redistribute_call_destroy)
     struct redistribute_call *redistribute_call = taken;
     struct redistribute_runner_request request = {
-        .redistribution =
-            cached_plan_redistribution(redistribute_call->cached_plan),
+        .redistribution = redistribute_call->plan,
         .rank = redistribute_call->rank,
         .dtype = call->from->local.dtype,
         .from = &call->from->local,
@@ -149,25 +156,27 @@ redistribute_call_run(struct redistribute_call *taken,
         .hooks = {.finish = redistribute_call_finish,
                   .destroy = redistribute_call_destroy},
     };
+    const struct rank_list ranks =
+        redistribution_world_ranks(redistribute_call->plan);
     enum hoop_status status;
 
     if (request.rank == HOOP_NO_RANK)
         return op_return_completed(call);
     status = hoop_shape_count(&call->from->shape, &request.count);
     if (status == HOOP_OK && redistribute_call_has_sends(redistribute_call))
-        status = union_comm_get_or_create(call->from->spec.mesh,
-                                          call->spec.mesh, &request.comm);
+        status =
+            mesh_comm_with_others(call->from->spec.mesh, &ranks, &request.comm);
     if (status != HOOP_OK)
         return error_pass(status);
     if (redistribute_call_is_reduction(call))
         redistribute_call->reduced = *to;
     request.hooks.owner = STEAL(redistribute_call);
-    status = call->out_op ? redistribute_runner_start(&request, call->out_op)
-                          : redistribute_runner_run(&request);
+    status = redistribute_runner_run(&request, call->out_op);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-enum hoop_status
+/* Redistributes to a new tensor, which the caller frees. */
+static enum hoop_status
 redistribute_call_into_new(const struct redistribute_call_arguments *call,
                            hoop_dtensor_t **out_dtensor)
 {
@@ -189,7 +198,9 @@ redistribute_call_into_new(const struct redistribute_call_arguments *call,
     return HOOP_OK;
 }
 
-enum hoop_status
+/* Redistributes a tensor in place. It changes when all data have arrived, and
+ * stays as it was after a failure. */
+static enum hoop_status
 redistribute_call_in_place(const struct redistribute_call_arguments *call,
                            struct hoop_dtensor *dtensor)
 {
@@ -203,8 +214,7 @@ redistribute_call_in_place(const struct redistribute_call_arguments *call,
     /* Nothing moves: every rank of the target has its part already, or this
      * process takes no part. */
     if (redistribute_call->rank == HOOP_NO_RANK ||
-        redistribution_n_steps(
-            cached_plan_redistribution(redistribute_call->cached_plan)) == 0) {
+        redistribution_n_steps(redistribute_call->plan) == 0) {
         if (redistribute_call_is_reduction(call))
             reduced_part_reduce_single(&dtensor->local);
         dtensor_set_layout(dtensor, &call->spec);
@@ -238,7 +248,9 @@ tensors_check_disjoint(const struct hoop_tensor *from,
     return HOOP_OK;
 }
 
-enum hoop_status
+/* Redistributes to memory of the caller by the rule of hoop/tensor.h. Nothing
+ * is written on ranks outside the spec's mesh. */
+static enum hoop_status
 redistribute_call_into_tensor(const struct redistribute_call_arguments *call,
                               struct hoop_tensor *out)
 {
@@ -311,7 +323,7 @@ hoop_redistribute_plan(const hoop_dtensor_t *dtensor,
                        const struct hoop_tensor_spec *spec,
                        struct hoop_redistribution *out_plan)
 {
-    CLEANUP(redistribution_destroy)
+    CLEANUP(redistribution_unref)
     struct redistribution *redistribution = NULL;
     CLEANUP(participants_deinit) struct participants participants = {0};
     struct hoop_redistribution plan = {0};
@@ -342,25 +354,6 @@ hoop_redistribute_plan(const hoop_dtensor_t *dtensor,
 
 /* The calls that redistribute tensors. */
 
-/* Pointer arguments of a call with their names. */
-struct pointer_arguments {
-    const char *names[3];
-    const void *given[3];
-};
-
-static enum hoop_status
-pointer_arguments_check_null(const struct pointer_arguments *pointer_arguments)
-{
-    if (!error_begin_call())
-        return error_pass(HOOP_E_EXHAUSTED);
-    for (size_t i = 0; i < COUNT_OF(pointer_arguments->names); i++) {
-        if (pointer_arguments->names[i] && !pointer_arguments->given[i])
-            return error_raise(HOOP_E_INVALID, "%s is NULL",
-                               pointer_arguments->names[i]);
-    }
-    return HOOP_OK;
-}
-
 /* For the start forms. */
 static enum hoop_status
 out_op_check(hoop_op_t *const *out_op)
@@ -376,17 +369,17 @@ dtensor_redistribute(const hoop_dtensor_t *dtensor,
                      hoop_dtensor_t **out_dtensor,
                      hoop_op_t **out_op)
 {
-    const struct pointer_arguments pointer_arguments = {
-        {"dtensor", "spec", "out_dtensor"},
-        {dtensor, spec, out_dtensor},
-    };
-    enum hoop_status status = pointer_arguments_check_null(&pointer_arguments);
-
-    if (status == HOOP_OK)
-        status = redistribute_call_into_new(
-            &(struct redistribute_call_arguments){
-                .from = dtensor, .spec = *spec, .out_op = out_op},
-            out_dtensor);
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!dtensor || !spec || !out_dtensor)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           !dtensor ? "dtensor"
+                           : !spec  ? "spec"
+                                    : "out_dtensor");
+    const enum hoop_status status = redistribute_call_into_new(
+        &(struct redistribute_call_arguments){
+            .from = dtensor, .spec = *spec, .out_op = out_op},
+        out_dtensor);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -430,14 +423,14 @@ dtensor_redistribute_backward(const hoop_dtensor_t *grad,
                               hoop_dtensor_t **out_grad,
                               hoop_op_t **out_op)
 {
-    const struct pointer_arguments pointer_arguments = {
-        {"grad", "input_spec", "out_grad"},
-        {grad, input_spec, out_grad},
-    };
-    enum hoop_status status = pointer_arguments_check_null(&pointer_arguments);
-
-    if (status == HOOP_OK)
-        status = backward_input_spec_check(grad, input_spec);
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!grad || !input_spec || !out_grad)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           !grad         ? "grad"
+                           : !input_spec ? "input_spec"
+                                         : "out_grad");
+    enum hoop_status status = backward_input_spec_check(grad, input_spec);
     if (status == HOOP_OK) {
         struct redistribute_call_arguments call = {.from = grad,
                                                    .spec = *input_spec,
@@ -479,17 +472,15 @@ dtensor_set_spec(hoop_dtensor_t *dtensor,
                  const struct hoop_tensor_spec *spec,
                  hoop_op_t **out_op)
 {
-    const struct pointer_arguments pointer_arguments = {
-        {"dtensor", "spec"},
-        {dtensor, spec},
-    };
-    enum hoop_status status = pointer_arguments_check_null(&pointer_arguments);
-
-    if (status == HOOP_OK)
-        status = redistribute_call_in_place(
-            &(struct redistribute_call_arguments){
-                .from = dtensor, .spec = *spec, .out_op = out_op},
-            dtensor);
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!dtensor || !spec)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           !dtensor ? "dtensor" : "spec");
+    const enum hoop_status status = redistribute_call_in_place(
+        &(struct redistribute_call_arguments){
+            .from = dtensor, .spec = *spec, .out_op = out_op},
+        dtensor);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -516,19 +507,17 @@ dtensor_gather(const hoop_dtensor_t *dtensor,
                struct hoop_tensor *out,
                hoop_op_t **out_op)
 {
-    const struct pointer_arguments pointer_arguments = {
-        {"dtensor", "out"},
-        {dtensor, out},
-    };
-    enum hoop_status status = pointer_arguments_check_null(&pointer_arguments);
-
-    if (status == HOOP_OK)
-        status = redistribute_call_into_tensor(
-            &(struct redistribute_call_arguments){
-                .from = dtensor,
-                .spec = {.mesh = dtensor->spec.mesh},
-                .out_op = out_op},
-            out);
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!dtensor || !out)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           !dtensor ? "dtensor" : "out");
+    const enum hoop_status status = redistribute_call_into_tensor(
+        &(struct redistribute_call_arguments){
+            .from = dtensor,
+            .spec = {.mesh = dtensor->spec.mesh},
+            .out_op = out_op},
+        out);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 

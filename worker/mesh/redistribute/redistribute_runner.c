@@ -17,6 +17,7 @@
 #include "dtype/dtype.h"
 #include "dtype/neutral.h"
 #include "engine/engine.h"
+#include "mesh/grid.h"
 #include "mesh/redistribute/transfer_plan.h"
 #include "session/comm.h"
 
@@ -105,7 +106,7 @@ local_step_fill_neutral(const struct redistribute_runner *redistribute_runner,
         neutral_fill(
             redistribute_runner->dtype, local_step->step->after.partial_op,
             redistribute_runner->step_buffers[local_step->after.buffer],
-            view_shape_n_elements(&local_step->after.view.shape));
+            shape_n_elements(&local_step->after.view.shape));
 }
 
 /* Unpacks the last step, and performs all steps up to the next one that sends.
@@ -319,68 +320,32 @@ redistribute_runner_start_op(struct redistribute_runner *redistribute_runner,
     return engine_start_collective(context, &first, out_op);
 }
 
-/* On a process outside the communicator only the hooks are called. */
-static enum hoop_status
-redistribute_start_as_nonmember(struct chain *hooks, struct op **out_op)
+enum hoop_status
+redistribute_runner_run(const struct redistribute_runner_request *request,
+                        hoop_op_t **out_op)
 {
-    const enum hoop_status status =
-        hooks->finish ? hooks->finish(hooks->owner) : HOOP_OK;
-
-    op_chain_deinit(hooks);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    *out_op = engine_null_op();
-    return HOOP_OK;
-}
-
-static enum hoop_status
-redistribute_runner_start_mode(
-    const struct redistribute_runner_request *request,
-    enum engine_start_mode mode,
-    struct op **out_op)
-{
-    struct chain hooks = request->hooks;
+    const enum engine_start_mode mode =
+        out_op ? ENGINE_START : ENGINE_START_AND_WAIT;
     struct redistribute_runner *redistribute_runner = NULL;
+    struct op *op = NULL;
 
-    if (request->rank == HOOP_NO_RANK)
-        return redistribute_start_as_nonmember(&hooks, out_op);
     enum hoop_status status =
         redistribute_runner_create(request, &redistribute_runner);
     if (status != HOOP_OK) {
+        struct chain hooks = request->hooks;
+
         op_chain_deinit(&hooks);
         return error_pass(status);
     }
     assert(redistribute_runner->buffer_steps.is_local || request->comm);
     status = redistribute_runner->buffer_steps.is_local
-                 ? redistribute_runner_run_local(redistribute_runner, out_op)
-                 : redistribute_runner_start_op(redistribute_runner,
-                                                request->comm->context, mode,
-                                                out_op);
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
-}
-
-enum hoop_status
-redistribute_runner_run(const struct redistribute_runner_request *request)
-{
-    struct op *op = NULL;
-    const enum hoop_status status =
-        redistribute_runner_start_mode(request, ENGINE_START_AND_WAIT, &op);
-
+                 ? redistribute_runner_run_local(redistribute_runner, &op)
+                 : redistribute_runner_start_op(
+                       redistribute_runner, request->comm->context, mode, &op);
     if (status != HOOP_OK)
         return error_pass(status);
-    return engine_wait(op, CLOCK_NEVER);
-}
-
-enum hoop_status
-redistribute_runner_start(const struct redistribute_runner_request *request,
-                          hoop_op_t **out_op)
-{
-    struct op *op = NULL;
-    const enum hoop_status status =
-        redistribute_runner_start_mode(request, ENGINE_START, &op);
-
-    if (status != HOOP_OK)
-        return error_pass(status);
+    if (!out_op)
+        return engine_wait(op, CLOCK_NEVER);
     *out_op = (hoop_op_t *)op;
     return HOOP_OK;
 }

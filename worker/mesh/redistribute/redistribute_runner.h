@@ -26,8 +26,7 @@ struct redistribute_runner_request {
     const struct redistribution *redistribution;
     /* The context of the redistribution. NULL if no rank sends anything. */
     hoop_comm_t *comm;
-    /* rank of this process in comm; HOOP_NO_RANK: it is outside */
-    uint32_t rank;
+    uint32_t rank; /* of this process in comm */
     /* Of the whole tensor. The count is for error texts. */
     enum hoop_dtype dtype;
     size_t count;
@@ -43,15 +42,13 @@ struct redistribute_runner_request {
     struct chain hooks;
 };
 
-/* Run a redistribution, collective over comm. If no rank sends anything, or
- * this process is outside, even the start does everything, hooks included.
- * After a failure the content of *to is unspecified.
+/* Runs a redistribution, collective over comm. If out_op is not NULL, it only
+ * starts it; but if no rank sends anything, even the start does everything,
+ * hooks included. After a failure the content of *to is unspecified.
  * Handle: HOOP_E_EXHAUSTED (memory for packing), and as a collective.
  * Thread: as a collective of comm. */
 enum hoop_status
-redistribute_runner_run(const struct redistribute_runner_request *request);
-enum hoop_status
-redistribute_runner_start(const struct redistribute_runner_request *request,
-                          hoop_op_t **out_op);
+redistribute_runner_run(const struct redistribute_runner_request *request,
+                        hoop_op_t **out_op);
 
 #endif

@@ -10,6 +10,7 @@
 #include "mesh/redistribute/redistribution.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@
 #include "mesh/grid.h"
 #include "mesh/redistribute/mesh_step.h"
 #include "mesh/redistribute/redistribution_steps.h"
+#include "tensor/layout.h"
 
 /* Checks the request of a redistribution. */
 
@@ -59,9 +61,9 @@ side_partial_check(const struct redistribution_request *request,
 static enum hoop_status
 side_ranks_check(const struct redistribution_request *request,
                  const struct redistribution_side *side,
-                 const char *name,
-                 uint32_t n_places)
+                 const char *name)
 {
+    const uint32_t n_places = mesh_shape_n_places(&side->mesh);
     CLEANUP(free) bool *is_there = calloc(request->n_ranks, sizeof(*is_there));
 
     if (!is_there)
@@ -84,46 +86,30 @@ side_ranks_check(const struct redistribution_request *request,
     return HOOP_OK;
 }
 
-/* The mesh has been checked with the sharding. */
-static uint32_t
-mesh_shape_n_places(const struct hoop_mesh_shape *mesh)
-{
-    uint32_t n_places = 1;
-
-    for (uint32_t axis = 0; axis < mesh->n_axes; axis++)
-        n_places *= mesh->sizes[axis];
-    return n_places;
-}
-
 static enum hoop_status
 redistribution_side_check(const struct redistribution_request *request,
                           const struct redistribution_side *side,
-                          const char *name,
-                          uint32_t *out_n_places)
+                          const char *name)
 {
     enum hoop_status status = side_sharding_check(request, side, name);
 
     if (status == HOOP_OK)
         status = side_partial_check(request, side, name);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    *out_n_places = mesh_shape_n_places(&side->mesh);
-    status = side_ranks_check(request, side, name, *out_n_places);
+    if (status == HOOP_OK)
+        status = side_ranks_check(request, side, name);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-enum hoop_status
-redistribution_check(const struct redistribution_request *request,
-                     uint32_t out_n_places[2])
+static enum hoop_status
+redistribution_check(const struct redistribution_request *request)
 {
     if (dtype_size(request->dtype) == 0)
         return error_raise(HOOP_E_INVALID, "dtype %d is not known to hoop",
                            (int)request->dtype);
-    enum hoop_status status = redistribution_side_check(
-        request, &request->from, "to come from", &out_n_places[0]);
+    enum hoop_status status =
+        redistribution_side_check(request, &request->from, "to come from");
     if (status == HOOP_OK)
-        status = redistribution_side_check(request, &request->to, "to go to",
-                                           &out_n_places[1]);
+        status = redistribution_side_check(request, &request->to, "to go to");
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -137,9 +123,8 @@ enum {
 static const uint32_t NO_STEP = UINT32_MAX;
 
 struct redistribution {
-    struct hoop_shape shape;
-    size_t element_size;
-    uint32_t n_ranks;
+    atomic_uint n_refs;
+    struct redistribution_request request; /* its lists are in lists */
     enum exchange_meshes meshes;
     struct exchange_side sides[2];
     struct redistribution_steps steps;
@@ -151,43 +136,88 @@ struct redistribution {
     uint32_t n_signature_numbers;
     size_t numbers[REDISTRIBUTION_SIGNATURE_MAX];
     struct replicas replicas; /* its lists are in lists */
-    /* The places by rank on both sides, the two lists of the replicas, then the
-     * ranks by place on both sides. */
+    /* The places by rank on both sides, the two lists of the replicas, the ranks
+     * in the world, then the ranks by place on both sides. */
     uint32_t lists[];
 };
 
-void
-redistribution_destroy(struct redistribution *redistribution)
+struct redistribution *
+redistribution_ref(struct redistribution *redistribution)
 {
-    free(redistribution);
+    atomic_fetch_add(&redistribution->n_refs, 1);
+    return redistribution;
+}
+
+void
+redistribution_unref(struct redistribution *redistribution)
+{
+    if (redistribution && atomic_fetch_sub(&redistribution->n_refs, 1) == 1)
+        free(redistribution);
+}
+
+/* Returns the i-th entry of a list of ranks that may be NULL. */
+static uint32_t
+rank_list_at(const uint32_t *list, uint32_t i)
+{
+    return list ? list[i] : i;
+}
+
+static bool
+rank_lists_equal(const uint32_t *one, const uint32_t *other, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (rank_list_at(one, i) != rank_list_at(other, i))
+            return false;
+    }
+    return true;
+}
+
+static bool
+redistribution_sides_equal(const struct redistribution_side *one,
+                           const struct redistribution_side *other)
+{
+    return mesh_shapes_equal(&one->mesh, &other->mesh) &&
+           hoop_sharding_equal(&one->sharding, &other->sharding) &&
+           rank_lists_equal(one->ranks, other->ranks,
+                            mesh_shape_n_places(&one->mesh));
+}
+
+bool
+redistribution_is_of_request(const struct redistribution *redistribution,
+                             const struct redistribution_request *request)
+{
+    const struct redistribution_request *kept = &redistribution->request;
+
+    return kept->n_ranks == request->n_ranks && kept->dtype == request->dtype &&
+           kept->way == request->way && kept->tuner == request->tuner &&
+           shape_equal(&kept->shape, &request->shape) &&
+           redistribution_sides_equal(&kept->from, &request->from) &&
+           redistribution_sides_equal(&kept->to, &request->to) &&
+           rank_lists_equal(kept->world_ranks, request->world_ranks,
+                            kept->n_ranks);
 }
 
 /* Copies the list of a side and inverts it. */
 static void
 exchange_side_fill(struct exchange_side *side,
-                   const struct redistribution_side *asked,
-                   uint32_t n_places,
+                   struct redistribution_side *asked,
                    uint32_t *places,
                    uint32_t *ranks)
 {
-    for (uint32_t i = 0; i < n_places; i++) {
-        ranks[i] = asked->ranks ? asked->ranks[i] : i;
+    for (uint32_t i = 0; i < mesh_shape_n_places(&asked->mesh); i++) {
+        ranks[i] = rank_list_at(asked->ranks, i);
         places[ranks[i]] = i;
     }
     side->places = places;
     side->ranks = ranks;
+    asked->ranks = ranks;
 }
 
 static enum exchange_meshes
 exchange_meshes_compare(const struct redistribution_request *request,
                         const struct exchange_side sides[2])
 {
-    const struct hoop_mesh_shape *from = &request->from.mesh;
-    const struct hoop_mesh_shape *to = &request->to.mesh;
-
-    if (from->n_axes != to->n_axes ||
-        memcmp(from->sizes, to->sizes, from->n_axes * sizeof(*from->sizes)) !=
-            0 ||
+    if (!mesh_shapes_equal(&request->from.mesh, &request->to.mesh) ||
         memcmp(sides[0].places, sides[1].places,
                request->n_ranks * sizeof(*sides[0].places)) != 0)
         return EXCHANGE_TWO_MESHES;
@@ -197,32 +227,35 @@ exchange_meshes_compare(const struct redistribution_request *request,
 /* Allocates a redistribution and fills its lists. Returns NULL if there is no
  * memory. */
 static struct redistribution *
-redistribution_allocate(const struct redistribution_request *request,
-                        const uint32_t n_places[2])
+redistribution_allocate(const struct redistribution_request *request)
 {
-    const size_t n_lists =
-        4 * (size_t)request->n_ranks + n_places[0] + n_places[1];
+    const size_t n_ranks = request->n_ranks;
+    const size_t n_from = mesh_shape_n_places(&request->from.mesh);
+    const size_t n_to = mesh_shape_n_places(&request->to.mesh);
+    const size_t n_lists = 5 * n_ranks + n_from + n_to;
     struct redistribution *made =
         calloc(1, sizeof(*made) + n_lists * sizeof(*made->lists));
 
     if (!made)
         return NULL;
-    made->shape = request->shape;
-    made->element_size = dtype_size(request->dtype);
-    made->n_ranks = request->n_ranks;
+    made->n_refs = 1;
+    made->request = *request;
     uint32_t *places = made->lists;
     made->replicas = (struct replicas){
         .n_ranks = request->n_ranks,
-        .source = places + 2 * (size_t)request->n_ranks,
-        .n_receiving_ranks = places + 3 * (size_t)request->n_ranks,
+        .source = places + 2 * n_ranks,
+        .n_receiving_ranks = places + 3 * n_ranks,
     };
-    uint32_t *ranks = made->lists + 4 * (size_t)request->n_ranks;
-    for (size_t i = 0; i < 2 * (size_t)request->n_ranks; i++)
+    uint32_t *world_ranks = made->lists + 4 * n_ranks;
+    uint32_t *ranks = made->lists + 5 * n_ranks;
+    for (size_t i = 0; i < 2 * n_ranks; i++)
         places[i] = HOOP_NO_RANK;
-    exchange_side_fill(&made->sides[0], &request->from, n_places[0], places,
-                       ranks);
-    exchange_side_fill(&made->sides[1], &request->to, n_places[1],
-                       places + request->n_ranks, ranks + n_places[0]);
+    for (uint32_t i = 0; i < request->n_ranks; i++)
+        world_ranks[i] = rank_list_at(request->world_ranks, i);
+    made->request.world_ranks = world_ranks;
+    exchange_side_fill(&made->sides[0], &made->request.from, places, ranks);
+    exchange_side_fill(&made->sides[1], &made->request.to, places + n_ranks,
+                       ranks + n_from);
     made->meshes = exchange_meshes_compare(request, made->sides);
     return made;
 }
@@ -278,7 +311,7 @@ redistribution_fill_tilings(struct redistribution *redistribution,
             continue;
         redistribution->exchange_step = i;
         redistribution->exchange =
-            problem_build_exchange(problem, &step->before, &step->after);
+            exchange_between(problem, &step->before, &step->after);
     }
 }
 
@@ -331,7 +364,7 @@ redistribution_fill_signature(struct redistribution *redistribution,
     signature_add_number(
         redistribution,
         fnv1a_hash(redistribution->lists,
-                   2 * sizeof(uint32_t) * redistribution->n_ranks));
+                   2 * sizeof(uint32_t) * redistribution->request.n_ranks));
     for (uint32_t i = 0; i < redistribution->steps.n_steps; i++) {
         const struct redistribution_step *step =
             &redistribution->steps.steps[i];
@@ -349,13 +382,12 @@ enum hoop_status
 redistribution_create(const struct redistribution_request *request,
                       struct redistribution **out_redistribution)
 {
-    CLEANUP(redistribution_destroy) struct redistribution *made = NULL;
-    uint32_t n_places[2];
+    CLEANUP(redistribution_unref) struct redistribution *made = NULL;
 
-    enum hoop_status status = redistribution_check(request, n_places);
+    enum hoop_status status = redistribution_check(request);
     if (status != HOOP_OK)
         return error_pass(status);
-    made = redistribution_allocate(request, n_places);
+    made = redistribution_allocate(request);
     if (!made)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks",
                            request->n_ranks);
@@ -382,6 +414,13 @@ redistribution_create(const struct redistribution_request *request,
     return HOOP_OK;
 }
 
+struct rank_list
+redistribution_world_ranks(const struct redistribution *redistribution)
+{
+    return (struct rank_list){redistribution->request.world_ranks,
+                              redistribution->request.n_ranks};
+}
+
 uint32_t
 redistribution_n_steps(const struct redistribution *redistribution)
 {
@@ -400,7 +439,7 @@ redistribution_place_of_rank(const struct redistribution *redistribution,
                              enum redistribution_mesh mesh,
                              uint32_t rank)
 {
-    assert(rank < redistribution->n_ranks);
+    assert(rank < redistribution->request.n_ranks);
     return redistribution->sides[mesh].places[rank];
 }
 
@@ -446,15 +485,6 @@ part_elements_before_step(const struct redistribution *redistribution,
     return is_there ? part_n_elements(&part) : 0;
 }
 
-static struct grid_axes
-step_grid_axes(const struct redistribution_step *step)
-{
-    struct grid_axes axes = {.n_axes = step->axes.n_axes};
-
-    memcpy(axes.axes, step->axes.axes, sizeof(axes.axes));
-    return axes;
-}
-
 struct plan_shape
 redistribution_plan_shape(const struct redistribution *redistribution,
                           uint32_t step,
@@ -463,7 +493,8 @@ redistribution_plan_shape(const struct redistribution *redistribution,
     const struct redistribution_step *this =
         redistribution_step(redistribution, step);
     const struct grid *grid = &redistribution->tilings[step].grid;
-    const size_t granule = BLOCK_GRANULE_BYTES / redistribution->element_size;
+    const size_t granule =
+        BLOCK_GRANULE_BYTES / dtype_size(redistribution->request.dtype);
     struct plan_shape shape = {.size = 1, .granule = granule > 0 ? granule : 1};
     uint32_t at[HOOP_MAX_AXES];
 
@@ -490,9 +521,8 @@ redistribution_line_member(const struct redistribution *redistribution,
 {
     const struct redistribution_step *this =
         redistribution_step(redistribution, step);
-    const struct grid_axes axes = step_grid_axes(this);
     const uint32_t place = grid_line_nth_place(
-        &redistribution->tilings[step].grid, &axes,
+        &redistribution->tilings[step].grid, &this->axes,
         rank_place_before_step(redistribution, step, rank), n);
 
     return redistribution->sides[this->mesh].ranks[place];
@@ -506,8 +536,8 @@ redistribution_piece(const struct redistribution *redistribution,
                      struct redistribution_piece *out_piece)
 {
     assert(step == redistribution->exchange_step);
-    assert(sender < redistribution->n_ranks);
-    assert(receiver < redistribution->n_ranks);
+    assert(sender < redistribution->request.n_ranks);
+    assert(receiver < redistribution->request.n_ranks);
     return exchange_find_piece(&redistribution->exchange, sender, receiver,
                                out_piece);
 }
@@ -555,7 +585,7 @@ redistribution_bytes_sent(const struct redistribution *redistribution,
 
     if (this->kind == HOOP_STEP_EXCHANGE) {
         n_elements = exchange_n_sent(&redistribution->exchange, rank,
-                                     redistribution->n_ranks);
+                                     redistribution->request.n_ranks);
     } else if (this->algorithm &&
                rank_place_before_step(redistribution, step, rank) !=
                    HOOP_NO_RANK) {
@@ -565,7 +595,7 @@ redistribution_bytes_sent(const struct redistribution *redistribution,
         if (status != HOOP_OK)
             return error_pass(status);
     }
-    *out_n_bytes = n_elements * redistribution->element_size;
+    *out_n_bytes = n_elements * dtype_size(redistribution->request.dtype);
     return HOOP_OK;
 }
 
@@ -578,14 +608,14 @@ redistribution_bytes_total(const struct redistribution *redistribution,
         redistribution_step(redistribution, step);
     uint64_t n_bytes = 0;
 
-    for (uint32_t rank = 0; rank < redistribution->n_ranks; rank++) {
+    for (uint32_t rank = 0; rank < redistribution->request.n_ranks; rank++) {
         uint64_t more = 0;
         enum hoop_status status = HOOP_OK;
 
         /* As many are received as sent, and counting those is cheaper. */
         if (this->kind == HOOP_STEP_EXCHANGE)
             more = exchange_n_received(&redistribution->exchange, rank) *
-                   redistribution->element_size;
+                   dtype_size(redistribution->request.dtype);
         else
             status =
                 redistribution_bytes_sent(redistribution, step, rank, &more);

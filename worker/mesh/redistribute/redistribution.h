@@ -29,6 +29,7 @@
 #include "base/cleanup.h"
 #include "plan/plan.h"
 #include "select/tuner.h"
+#include "session/comm.h"
 
 /* A layout, and the ranks of the context at the places of its mesh. */
 struct redistribution_side {
@@ -81,21 +82,40 @@ struct redistribution_step {
     double time_ns; /* estimate */
 };
 
-/* A plan. It owns copies of all that it needs but the tuner. */
+struct redistribution_steps {
+    uint32_t n_steps;
+    struct redistribution_step steps[HOOP_MAX_STEPS];
+};
+
+/* A plan, with counted references. It owns copies of all that it needs but the
+ * tuner. */
 struct redistribution;
 
-/* Plans a redistribution. The caller frees *out_redistribution. It has no steps
- * if every rank of to's mesh already has its part where it must be.
+/* Plans a redistribution. The caller passes *out_redistribution to
+ * redistribution_unref(). It has no steps if every rank of to's mesh already
+ * has its part where it must be.
  * Handle: HOOP_E_INVALID (either sharding, as hoop_sharding_check(); dtype; a
  * rank of a side outside the context, or twice in it; a partial operator that
  * dtype does not have), with the same text on every rank; HOOP_E_EXHAUSTED. */
 enum hoop_status
 redistribution_create(const struct redistribution_request *request,
                       struct redistribution **out_redistribution);
-/* NULL is allowed. */
+/* Take a reference, and drop one; the last one frees the plan. NULL may be
+ * dropped. Thread: any. */
+struct redistribution *
+redistribution_ref(struct redistribution *redistribution);
 void
-redistribution_destroy(struct redistribution *redistribution);
-DEFINE_CLEANUP(struct redistribution *, redistribution_destroy)
+redistribution_unref(struct redistribution *redistribution);
+DEFINE_CLEANUP(struct redistribution *, redistribution_unref)
+
+/* Returns whether a request is the one of this plan. */
+bool
+redistribution_is_of_request(const struct redistribution *redistribution,
+                             const struct redistribution_request *request);
+
+/* Returns the world ranks of the context. */
+struct rank_list
+redistribution_world_ranks(const struct redistribution *redistribution);
 
 uint32_t
 redistribution_n_steps(const struct redistribution *redistribution);
@@ -131,11 +151,10 @@ redistribution_line_member(const struct redistribution *redistribution,
                            uint32_t rank,
                            uint32_t n);
 
-/* A box of elements, and its position in the parts of two ranks. */
+/* A box of elements in the parts of two ranks. */
 struct redistribution_piece {
-    struct hoop_shape shape;
-    size_t sender_offset[HOOP_MAX_DIMS]; /* offset along each dimension */
-    size_t receiver_offset[HOOP_MAX_DIMS];
+    struct hoop_part sent;     /* offset in the sender's part */
+    struct hoop_part received; /* of the same shape, in the receiver's part */
 };
 
 /* Finds what sender gives to receiver in an exchange. Both are ranks of the
@@ -167,11 +186,5 @@ redistribution_bytes_total(const struct redistribution *redistribution,
 const size_t *
 redistribution_signature(const struct redistribution *redistribution,
                          uint32_t *out_n_numbers);
-
-/* Checks a request and counts the places of both meshes.
- * Handle: as redistribution_create(). */
-enum hoop_status
-redistribution_check(const struct redistribution_request *request,
-                     uint32_t out_n_places[2]);
 
 #endif

@@ -13,32 +13,10 @@
 #include "mesh/redistribute/exchange.h"
 #include "mesh/redistribute/redistribution.h"
 
-/* A request that has been checked. */
-struct redistribution_problem {
-    const struct redistribution_request *request;
-    enum exchange_meshes meshes;
-    struct hoop_sharding from; /* backward: without partial axes, as to */
-    struct hoop_sharding to;
-    /* by mesh; their tilings are those of from and to */
-    const struct exchange_side *sides[2];
-    const struct replicas *replicas;
-};
-
-struct redistribution_steps {
-    uint32_t n_steps;
-    struct redistribution_step steps[HOOP_MAX_STEPS];
-};
-
 /* Returns a bit for each axis of from that is partial and gets reduced: all but
  * those that stay partial with the same operator on the same mesh. */
 unsigned
 redistribution_reduced_axes(const struct redistribution_problem *problem);
-
-/* Returns the exchange between two shardings. */
-struct exchange
-problem_build_exchange(const struct redistribution_problem *problem,
-                       const struct hoop_sharding *before,
-                       const struct hoop_sharding *after);
 
 /* Finds the cheapest steps.
  * Handle: HOOP_E_EXHAUSTED. */

@@ -1,352 +1,118 @@
 /*
  * mesh/redistribute/shortest_path.c - the cheapest sequence of steps between shardings
  *
- * Each sharding is a node once in each phase: while only reductions have been
- * done, after other steps along lines, and after an exchange. There are few
- * nodes, so the nearest one is found by a linear scan. A hash table finds the
- * node of a key.
+ * Each sharding that steps along lines reach is a node. There are few, so the
+ * nearest one and the one of a key are found by a linear scan. An exchange and
+ * the allgather behind it lead to no node: they end a path.
  */
 
 #include "mesh/redistribute/shortest_path.h"
 
 #include <assert.h>
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/limits.h"
-#include "mesh/grid.h"
+#include "mesh/sharding.h"
 
-enum search_phase {
-    SEARCH_PHASE_REDUCE,
-    SEARCH_PHASE_LINE_STEPS,
-    SEARCH_PHASE_EXCHANGED,
-};
-
-enum {
-    /* twice LIMIT_PATH_SHARDINGS, a power of two */
-    PATH_SEARCH_HASH_SLOTS = 2 * LIMIT_PATH_SHARDINGS,
-    SEARCH_PHASE_KEY_SHIFT = 60,
-};
+static const uint32_t NO_NODE = UINT32_MAX;
 
 struct search_node {
-    uint64_t key;
-    enum search_phase search_phase;
+    uint64_t key; /* of its sharding */
     double cost;
     uint32_t from; /* index of the previous node */
-    uint32_t n_path_steps;
+    uint32_t n_steps;
     bool is_settled;
-    struct path_step
-        path_step; /* leads here; mesh_step.after is this node's sharding */
 };
 
 struct path_search {
     const struct shortest_path_request *request;
     size_t largest; /* largest part allowed on the way */
-    /* the nearest node that is the target; NO_NODE: none yet */
-    uint32_t goal;
+    uint64_t goal;  /* key of the target; the start of TWO_MESHES is none */
+    /* The cheapest path known: the steps to a node, and those behind it. */
+    double best_cost;
+    uint32_t best_node; /* NO_NODE: none yet */
+    struct redistribution_steps best_end;
     uint32_t n_nodes;
-    uint32_t
-        slots[PATH_SEARCH_HASH_SLOTS]; /* index of the node plus 1; 0: free */
+    /* A settled node does not change, and only settled ones have successors. */
     struct search_node nodes[LIMIT_PATH_SHARDINGS];
+    /* [node]: the step that leads there; after is the node's sharding */
+    struct redistribution_step steps[LIMIT_PATH_SHARDINGS];
 };
 
-static const uint32_t NO_NODE = UINT32_MAX;
-
-static const struct mesh_step_rules *
-search_phase_step_rules(const struct path_search *path_search,
-                        enum search_phase search_phase)
-{
-    return search_phase == SEARCH_PHASE_EXCHANGED
-               ? &path_search->request->to_rules
-               : &path_search->request->from_rules;
-}
-
-static const struct hoop_sharding *
-search_node_sharding(const struct search_node *search_node)
-{
-    return &search_node->path_step.mesh_step.after;
-}
-
-static size_t
-sharding_largest_part(const struct mesh_step_rules *rules,
-                      const struct hoop_sharding *sharding)
-{
-    struct tiling tiling;
-
-    tiling_init(&tiling, sharding, &rules->mesh, &rules->shape);
-    return tiling_largest_tile(&tiling);
-}
-
-/* Returns the slot of a key, or the free slot where it belongs. */
+/* Returns the node of a key, or n_nodes. */
 static uint32_t
-search_node_slot_find(const struct path_search *path_search, uint64_t key)
+search_node_find(const struct path_search *search, uint64_t key)
 {
-    uint64_t hash = key * 0x9e3779b97f4a7c15u;
+    uint32_t i = 0;
 
-    for (hash >>= 32;; hash++) {
-        const uint32_t slot = (uint32_t)(hash % PATH_SEARCH_HASH_SLOTS);
-        const uint32_t entry = path_search->slots[slot];
-
-        if (entry == 0 || path_search->nodes[entry - 1].key == key)
-            return slot;
-    }
+    while (i < search->n_nodes && search->nodes[i].key != key)
+        i++;
+    return i;
 }
 
 static bool
-search_node_is_goal(const struct path_search *path_search,
-                    const struct search_node *search_node)
+search_node_is_goal(const struct path_search *search, uint32_t node)
 {
-    if (path_search->request->kind == SHORTEST_PATH_TWO_MESHES &&
-        search_node->search_phase != SEARCH_PHASE_EXCHANGED)
-        return false;
-    return sharding_key(search_node_sharding(search_node)) ==
-           sharding_key(&path_search->request->to);
+    return search->request->kind != SHORTEST_PATH_TWO_MESHES &&
+           search->nodes[node].key == search->goal;
 }
 
-/* Returns the node of a key, new or not, if cost is lower than known. Returns
- * NULL otherwise, or if there is no room. */
-static struct search_node *
-search_node_add_if_cheaper(struct path_search *path_search,
-                           uint64_t key,
-                           double cost)
-{
-    const uint32_t slot = search_node_slot_find(path_search, key);
-
-    if (path_search->slots[slot] > 0) {
-        struct search_node *known =
-            &path_search->nodes[path_search->slots[slot] - 1];
-
-        return known->is_settled || known->cost <= cost ? NULL : known;
-    }
-    if (path_search->n_nodes >= LIMIT_PATH_SHARDINGS)
-        return NULL;
-    struct search_node *search_node =
-        &path_search->nodes[path_search->n_nodes++];
-    path_search->slots[slot] = path_search->n_nodes;
-    search_node->key = key;
-    return search_node;
-}
-
-static uint32_t
-search_node_index(const struct path_search *path_search,
-                  const struct search_node *search_node)
-{
-    return (uint32_t)(search_node - path_search->nodes);
-}
-
-/* Takes a step from a node. *out_node is the node reached, or NO_NODE if the
- * step is no improvement. */
 static enum hoop_status
-path_search_try_step(struct path_search *path_search,
+path_search_try_step(struct path_search *search,
                      uint32_t from,
-                     const struct path_step *path_step,
-                     enum search_phase search_phase,
-                     uint32_t *out_node)
+                     struct redistribution_step *step)
 {
-    const struct shortest_path_request *request = path_search->request;
-    const uint32_t n_path_steps = path_search->nodes[from].n_path_steps + 1;
-    const uint64_t key = sharding_key(&path_step->mesh_step.after) |
-                         (uint64_t)search_phase << SEARCH_PHASE_KEY_SHIFT;
-    double cost = 0;
+    const struct shortest_path_request *request = search->request;
+    const struct search_node *before = &search->nodes[from];
+    const uint64_t key = sharding_key(&step->after);
+    const uint32_t node = search_node_find(search, key);
+    const bool is_known = node < search->n_nodes;
 
-    *out_node = NO_NODE;
-    if (n_path_steps > request->n_path_steps)
+    if (before->n_steps == request->n_steps_max ||
+        node == LIMIT_PATH_SHARDINGS ||
+        (is_known && search->nodes[node].is_settled))
         return HOOP_OK;
-    const enum hoop_status status =
-        request->cost(request->owner, path_step, &cost);
+    const enum hoop_status status = request->cost(request->owner, step);
     if (status != HOOP_OK)
         return error_pass(status);
-    cost += path_search->nodes[from].cost;
-    if (path_search->goal != NO_NODE &&
-        cost >= path_search->nodes[path_search->goal].cost)
+    const double cost = before->cost + step->time_ns;
+    if (cost >= search->best_cost ||
+        (is_known && cost >= search->nodes[node].cost))
         return HOOP_OK;
-    struct search_node *search_node =
-        search_node_add_if_cheaper(path_search, key, cost);
-    if (!search_node)
-        return HOOP_OK;
-    search_node->search_phase = search_phase;
-    search_node->cost = cost;
-    search_node->from = from;
-    search_node->n_path_steps = n_path_steps;
-    search_node->path_step = *path_step;
-    *out_node = search_node_index(path_search, search_node);
-    if (search_node_is_goal(path_search, search_node))
-        path_search->goal = *out_node;
+    search->n_nodes += is_known ? 0 : 1;
+    search->nodes[node] = (struct search_node){
+        .key = key, .cost = cost, .from = from, .n_steps = before->n_steps + 1};
+    search->steps[node] = *step;
+    if (search_node_is_goal(search, node)) {
+        search->best_cost = cost;
+        search->best_node = node;
+        search->best_end.n_steps = 0;
+    }
     return HOOP_OK;
 }
 
-static bool
-mesh_step_is_reduction(const struct mesh_step *mesh_step)
-{
-    return mesh_step->kind == HOOP_STEP_ALLREDUCE ||
-           mesh_step->kind == HOOP_STEP_REDUCE_SCATTER;
-}
-
-/* Returns whether a step may be taken from a node in its phase. */
-static bool
-mesh_step_is_allowed(const struct path_search *path_search,
-                     const struct search_node *search_node,
-                     const struct mesh_step *mesh_step)
-{
-    const struct shortest_path_request *request = path_search->request;
-
-    if (search_node->search_phase == SEARCH_PHASE_EXCHANGED)
-        return mesh_step->kind == HOOP_STEP_ALLGATHER &&
-               sharding_key(&mesh_step->after) == sharding_key(&request->to);
-    if (request->kind == SHORTEST_PATH_TWO_MESHES &&
-        !mesh_step_is_reduction(mesh_step))
-        return false;
-    return sharding_largest_part(
-               search_phase_step_rules(path_search, search_node->search_phase),
-               &mesh_step->after) <= path_search->largest;
-}
-
-static enum search_phase
-search_phase_after_step(const struct search_node *search_node,
-                        const struct mesh_step *mesh_step)
-{
-    return search_node->search_phase == SEARCH_PHASE_REDUCE &&
-                   !mesh_step_is_reduction(mesh_step)
-               ? SEARCH_PHASE_LINE_STEPS
-               : search_node->search_phase;
-}
-
 static enum hoop_status
-path_search_try_mesh_steps(struct path_search *path_search, uint32_t from)
+path_search_try_mesh_steps(struct path_search *search, uint32_t from)
 {
-    const struct search_node *search_node = &path_search->nodes[from];
-    struct mesh_step mesh_steps[MESH_STEPS_MAX];
-    uint32_t reached;
-    const uint32_t n_mesh_steps = mesh_steps_enumerate(
-        search_phase_step_rules(path_search, search_node->search_phase),
-        search_node_sharding(search_node), mesh_steps);
+    const struct mesh_step_rules *rules = &search->request->from_rules;
+    struct redistribution_step steps[MESH_STEPS_MAX];
+    const uint32_t n_steps =
+        mesh_steps_enumerate(rules, &search->steps[from].after, steps);
 
-    for (uint32_t i = 0; i < n_mesh_steps; i++) {
-        if (!mesh_step_is_allowed(path_search, search_node, &mesh_steps[i]))
+    for (uint32_t i = 0; i < n_steps; i++) {
+        if (sharding_largest_part(&steps[i].after, &rules->mesh,
+                                  &rules->shape) > search->largest)
             continue;
-        const struct path_step path_step = {
-            .mesh_step = mesh_steps[i],
-            .mesh = search_node->search_phase == SEARCH_PHASE_EXCHANGED
-                        ? search_node->path_step.mesh
-                        : REDISTRIBUTION_MESH_FROM,
-            .before = *search_node_sharding(search_node),
-        };
-        const enum hoop_status status = path_search_try_step(
-            path_search, from, &path_step,
-            search_phase_after_step(search_node, &mesh_steps[i]), &reached);
+        const enum hoop_status status =
+            path_search_try_step(search, from, &steps[i]);
         if (status != HOOP_OK)
             return error_pass(status);
     }
     return HOOP_OK;
-}
-
-/* Returns whether nothing is left to reduce and no other step has been
- * taken. */
-static bool
-search_node_can_exchange(const struct path_search *path_search,
-                         const struct search_node *search_node)
-{
-    const unsigned partial =
-        axes_mask(&search_node_sharding(search_node)->partial);
-
-    return path_search->request->kind != SHORTEST_PATH_MESH_STEPS &&
-           search_node->search_phase == SEARCH_PHASE_REDUCE &&
-           !(partial & path_search->request->from_rules.reduced);
-}
-
-static enum hoop_status
-path_search_try_exchange(struct path_search *path_search,
-                         uint32_t from,
-                         const struct hoop_sharding *to)
-{
-    const struct path_step path_step = {
-        .mesh_step = {.kind = HOOP_STEP_EXCHANGE, .after = *to},
-        .mesh = path_search->request->kind == SHORTEST_PATH_ONE_MESH
-                    ? REDISTRIBUTION_MESH_FROM
-                    : REDISTRIBUTION_MESH_TO,
-        .before = *search_node_sharding(&path_search->nodes[from]),
-    };
-    uint32_t reached;
-    const enum hoop_status status = path_search_try_step(
-        path_search, from, &path_step, SEARCH_PHASE_EXCHANGED, &reached);
-
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
-}
-
-/* Tries an exchange to sharding if an allgather along dim can turn it into the
- * target. */
-static enum hoop_status
-path_search_try_exchange_gather(struct path_search *path_search,
-                                uint32_t from,
-                                const struct hoop_sharding *sharding,
-                                uint32_t dim)
-{
-    const struct mesh_step_rules *rules = &path_search->request->to_rules;
-    const uint32_t n = axes_n_ranks(&sharding->dims[dim], &rules->mesh);
-
-    if (rules->shape.dims[dim] % n != 0)
-        return HOOP_OK;
-    return path_search_try_exchange(path_search, from, sharding);
-}
-
-/* Tries exchanges to shardings where axes that the target does not use cut dim
- * as well: each of them alone, and together with those before it. */
-static enum hoop_status
-path_search_try_exchange_gathers(struct path_search *path_search,
-                                 uint32_t from,
-                                 uint32_t dim)
-{
-    const struct mesh_step_rules *rules = &path_search->request->to_rules;
-    const struct hoop_sharding *to = &path_search->request->to;
-    const unsigned used = sharding_cut_axes_mask(to) | axes_mask(&to->partial);
-    struct hoop_sharding together = *to;
-
-    for (uint32_t axis = 0; axis < rules->mesh.n_axes; axis++) {
-        struct hoop_sharding alone = *to;
-
-        if (!(rules->cutting & rules->gathered & ~used & 1U << axis))
-            continue;
-        axes_append(&alone.dims[dim], axis);
-        axes_append(&together.dims[dim], axis);
-        enum hoop_status status =
-            path_search_try_exchange_gather(path_search, from, &alone, dim);
-        if (status == HOOP_OK)
-            status = path_search_try_exchange_gather(path_search, from,
-                                                     &together, dim);
-        if (status != HOOP_OK)
-            return error_pass(status);
-    }
-    return HOOP_OK;
-}
-
-static enum hoop_status
-path_search_try_exchanges(struct path_search *path_search, uint32_t from)
-{
-    enum hoop_status status =
-        path_search_try_exchange(path_search, from, &path_search->request->to);
-    const uint32_t n_dims = path_search->request->to_rules.shape.n_dims;
-
-    for (uint32_t dim = 0; dim < n_dims && status == HOOP_OK; dim++)
-        status = path_search_try_exchange_gathers(path_search, from, dim);
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
-}
-
-static uint32_t
-path_search_nearest_node(const struct path_search *path_search)
-{
-    uint32_t best = NO_NODE;
-
-    for (uint32_t i = 0; i < path_search->n_nodes; i++) {
-        const struct search_node *search_node = &path_search->nodes[i];
-
-        if (!search_node->is_settled &&
-            (best == NO_NODE ||
-             search_node->cost < path_search->nodes[best].cost))
-            best = i;
-    }
-    return best;
 }
 
 /* Returns whether axes is a prefix of whole. */
@@ -358,166 +124,269 @@ axes_is_prefix(const struct hoop_axes *axes, const struct hoop_axes *whole)
                   axes->n_axes * sizeof(*axes->axes)) == 0;
 }
 
+/* Returns whether a sharding has nothing left to reduce and differs from the
+ * source only by reductions. */
+static bool
+sharding_can_exchange(const struct shortest_path_request *request,
+                      const struct hoop_sharding *sharding)
+{
+    const struct hoop_sharding *from = &request->from;
+    const unsigned reduced = request->from_rules.reduced;
+
+    for (uint32_t dim = 0; dim < HOOP_MAX_DIMS; dim++) {
+        if (!axes_is_prefix(&from->dims[dim], &sharding->dims[dim]))
+            return false;
+    }
+    return request->kind != SHORTEST_PATH_MESH_STEPS &&
+           !(axes_mask(&sharding->partial) & reduced) &&
+           !(sharding_cut_axes_mask(sharding) & ~sharding_cut_axes_mask(from) &
+             ~reduced);
+}
+
+/* Tries the path over a node, an exchange to the sharding landing, and an
+ * allgather along dim unless landing is the target. */
+static enum hoop_status
+path_search_try_exchange(struct path_search *search,
+                         uint32_t from,
+                         const struct hoop_sharding *landing,
+                         uint32_t dim)
+{
+    const struct shortest_path_request *request = search->request;
+    const enum redistribution_mesh mesh =
+        request->kind == SHORTEST_PATH_ONE_MESH ? REDISTRIBUTION_MESH_FROM
+                                                : REDISTRIBUTION_MESH_TO;
+    struct redistribution_steps end = {
+        .n_steps = sharding_key(landing) == search->goal ? 1 : 2,
+        .steps = {{.kind = HOOP_STEP_EXCHANGE,
+                   .mesh = mesh,
+                   .before = search->steps[from].after,
+                   .after = *landing},
+                  {.kind = HOOP_STEP_ALLGATHER,
+                   .mesh = mesh,
+                   .axes = landing->dims[dim],
+                   .gather_dim = dim,
+                   .before = *landing,
+                   .after = request->to}},
+    };
+    double cost = search->nodes[from].cost;
+
+    axes_remove(&end.steps[1].axes, axes_mask(&request->to.dims[dim]));
+    if (search->nodes[from].n_steps + end.n_steps > request->n_steps_max)
+        return HOOP_OK;
+    for (uint32_t i = 0; i < end.n_steps && cost < search->best_cost; i++) {
+        const enum hoop_status status =
+            request->cost(request->owner, &end.steps[i]);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+        cost += end.steps[i].time_ns;
+    }
+    if (cost < search->best_cost) {
+        search->best_cost = cost;
+        search->best_node = from;
+        search->best_end = end;
+    }
+    return HOOP_OK;
+}
+
+/* Tries exchanges to shardings where axes that the target does not use cut dim
+ * as well: each of them alone, and together with those before it. */
+static enum hoop_status
+path_search_try_exchange_gathers(struct path_search *search,
+                                 uint32_t from,
+                                 uint32_t dim)
+{
+    const struct mesh_step_rules *rules = &search->request->to_rules;
+    const struct hoop_sharding *to = &search->request->to;
+    const unsigned used = sharding_cut_axes_mask(to) | axes_mask(&to->partial);
+    struct hoop_sharding landings[2] = {*to, *to};
+
+    for (uint32_t axis = 0; axis < rules->mesh.n_axes; axis++) {
+        if (!(rules->cutting & rules->gathered & ~used & 1U << axis))
+            continue;
+        landings[0].dims[dim] = to->dims[dim];
+        for (uint32_t i = 0; i < 2; i++) {
+            struct hoop_axes *cuts = &landings[i].dims[dim];
+            enum hoop_status status = HOOP_OK;
+
+            axes_append(cuts, axis);
+            if (rules->shape.dims[dim] % axes_n_ranks(cuts, &rules->mesh) == 0)
+                status =
+                    path_search_try_exchange(search, from, &landings[i], dim);
+            if (status != HOOP_OK)
+                return error_pass(status);
+        }
+    }
+    return HOOP_OK;
+}
+
+static enum hoop_status
+path_search_try_exchanges(struct path_search *search, uint32_t from)
+{
+    const struct shortest_path_request *request = search->request;
+    enum hoop_status status =
+        path_search_try_exchange(search, from, &request->to, 0);
+
+    for (uint32_t dim = 0;
+         dim < request->to_rules.shape.n_dims && status == HOOP_OK; dim++)
+        status = path_search_try_exchange_gathers(search, from, dim);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static uint32_t
+path_search_nearest_node(const struct path_search *search)
+{
+    uint32_t nearest = NO_NODE;
+    double cost = search->best_cost;
+
+    for (uint32_t i = 0; i < search->n_nodes; i++) {
+        if (!search->nodes[i].is_settled && search->nodes[i].cost < cost) {
+            nearest = i;
+            cost = search->nodes[i].cost;
+        }
+    }
+    return nearest;
+}
+
 /* Returns whether a step of one axis is on the plain path: reduce all, gather
  * what does not remain, slice. */
 static bool
-mesh_step_is_on_greedy_path(const struct hoop_sharding *at,
-                            const struct hoop_sharding *to,
-                            const struct mesh_step *mesh_step)
+step_is_on_plain_path(const struct redistribution_step *step,
+                      const struct hoop_sharding *to)
 {
-    const struct hoop_axes *begun = &at->dims[mesh_step->shard_dim];
-    const struct hoop_axes *cut = &to->dims[mesh_step->shard_dim];
+    const struct hoop_axes *begun = &step->before.dims[step->shard_dim];
+    const struct hoop_axes *cut = &to->dims[step->shard_dim];
 
-    if (mesh_step->axes.n_axes != 1)
+    if (step->axes.n_axes != 1)
         return false;
-    if (mesh_step->kind == HOOP_STEP_ALLGATHER)
-        return !axes_is_prefix(&at->dims[mesh_step->gather_dim],
-                               &to->dims[mesh_step->gather_dim]);
-    if (mesh_step->kind == HOOP_STEP_SLICE)
+    if (step->kind == HOOP_STEP_ALLGATHER)
+        return !axes_is_prefix(&step->before.dims[step->gather_dim],
+                               &to->dims[step->gather_dim]);
+    if (step->kind == HOOP_STEP_SLICE)
         return axes_is_prefix(begun, cut) && begun->n_axes < cut->n_axes &&
-               cut->axes[begun->n_axes] == mesh_step->axes.axes[0];
-    return mesh_step->kind == HOOP_STEP_ALLREDUCE;
+               cut->axes[begun->n_axes] == step->axes.axes[0];
+    return step->kind == HOOP_STEP_ALLREDUCE;
 }
 
 /* Finds the plain path of steps along lines. It always exists, but may have too
  * many steps. */
 static enum hoop_status
-path_search_add_greedy_path(struct path_search *path_search)
+path_search_add_plain_path(struct path_search *search)
 {
-    uint32_t at = 0;
+    const struct shortest_path_request *request = search->request;
+    struct redistribution_steps plain = {0};
+    struct hoop_sharding at = request->from;
+    double cost = 0;
 
-    while (at != NO_NODE &&
-           !search_node_is_goal(path_search, &path_search->nodes[at])) {
-        const struct hoop_sharding before =
-            *search_node_sharding(&path_search->nodes[at]);
-        struct mesh_step mesh_steps[MESH_STEPS_MAX];
+    while (sharding_key(&at) != search->goal) {
+        struct redistribution_step steps[MESH_STEPS_MAX];
+        const uint32_t n_steps =
+            mesh_steps_enumerate(&request->from_rules, &at, steps);
         uint32_t i = 0;
-        const uint32_t n_mesh_steps = mesh_steps_enumerate(
-            &path_search->request->from_rules, &before, mesh_steps);
 
-        while (i < n_mesh_steps &&
-               !mesh_step_is_on_greedy_path(&before, &path_search->request->to,
-                                            &mesh_steps[i]))
+        while (i < n_steps && !step_is_on_plain_path(&steps[i], &request->to))
             i++;
-        if (i == n_mesh_steps)
+        if (i == n_steps || plain.n_steps == request->n_steps_max)
             return HOOP_OK;
-        const struct path_step path_step = {.mesh_step = mesh_steps[i],
-                                            .before = before};
-        const enum hoop_status status = path_search_try_step(
-            path_search, at, &path_step, SEARCH_PHASE_LINE_STEPS, &at);
+        const enum hoop_status status =
+            request->cost(request->owner, &steps[i]);
         if (status != HOOP_OK)
             return error_pass(status);
+        cost += steps[i].time_ns;
+        at = steps[i].after;
+        plain.steps[plain.n_steps++] = steps[i];
     }
+    search->best_cost = cost;
+    search->best_node = 0;
+    search->best_end = plain;
     return HOOP_OK;
 }
 
-/* Finds the direct path: reduce all, then exchange. */
-static enum hoop_status
-path_search_add_direct_path(struct path_search *path_search)
-{
-    const struct shortest_path_request *request = path_search->request;
-    struct hoop_axes summed = request->from.partial;
-    uint32_t at = 0;
-
-    axes_remove(&summed, ~request->from_rules.reduced);
-    if (summed.n_axes > 0) {
-        struct path_step path_step = {
-            .mesh_step = {.kind = HOOP_STEP_ALLREDUCE,
-                          .axes = summed,
-                          .after = request->from},
-            .before = request->from,
-        };
-
-        axes_remove(&path_step.mesh_step.after.partial, axes_mask(&summed));
-        if (path_step.mesh_step.after.partial.n_axes == 0)
-            path_step.mesh_step.after.partial_op = HOOP_SUM;
-        const enum hoop_status status = path_search_try_step(
-            path_search, 0, &path_step, SEARCH_PHASE_REDUCE, &at);
-        if (status != HOOP_OK)
-            return error_pass(status);
-    }
-    const enum hoop_status status =
-        at == NO_NODE ||
-                search_node_is_goal(path_search, &path_search->nodes[at])
-            ? HOOP_OK
-            : path_search_try_exchange(path_search, at, &request->to);
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
-}
-
 static void
-path_search_add_start_node(struct path_search *path_search)
+path_search_init(struct path_search *search,
+                 const struct shortest_path_request *request)
 {
-    const struct shortest_path_request *request = path_search->request;
-    const bool is_mesh_steps_only = request->kind == SHORTEST_PATH_MESH_STEPS;
-    struct search_node *first = &path_search->nodes[path_search->n_nodes++];
+    const struct mesh_step_rules *rules = &request->from_rules;
+    size_t at_end;
 
-    first->search_phase =
-        is_mesh_steps_only ? SEARCH_PHASE_LINE_STEPS : SEARCH_PHASE_REDUCE;
-    first->path_step.mesh_step.after = request->from;
-    first->from = NO_NODE;
-    first->key = sharding_key(&request->from) | (uint64_t)first->search_phase
-                                                    << SEARCH_PHASE_KEY_SHIFT;
-    path_search->slots[search_node_slot_find(path_search, first->key)] =
-        path_search->n_nodes;
-    path_search->goal = search_node_is_goal(path_search, first) ? 0 : NO_NODE;
-    path_search->largest =
-        sharding_largest_part(&request->from_rules, &request->from);
-    const size_t in_the_end = sharding_largest_part(
-        is_mesh_steps_only ? &request->from_rules : &request->to_rules,
-        &request->to);
-    if (is_mesh_steps_only)
-        path_search->largest = SIZE_MAX;
-    else if (in_the_end > path_search->largest)
-        path_search->largest = in_the_end;
+    search->request = request;
+    search->goal = sharding_key(&request->to);
+    search->best_cost = DBL_MAX;
+    search->best_node = NO_NODE;
+    search->n_nodes = 1;
+    search->nodes[0] = (struct search_node){.key = sharding_key(&request->from),
+                                            .from = NO_NODE};
+    search->steps[0].after = request->from;
+    if (search_node_is_goal(search, 0)) {
+        search->best_cost = 0;
+        search->best_node = 0;
+    }
+    search->largest = SIZE_MAX;
+    if (request->kind == SHORTEST_PATH_MESH_STEPS)
+        return;
+    search->largest =
+        sharding_largest_part(&request->from, &rules->mesh, &rules->shape);
+    at_end = sharding_largest_part(&request->to, &request->to_rules.mesh,
+                                   &rules->shape);
+    if (at_end > search->largest)
+        search->largest = at_end;
 }
 
 static enum hoop_status
-path_search_run(struct path_search *path_search)
+path_search_run(struct path_search *search)
 {
-    enum hoop_status status =
-        path_search->request->kind == SHORTEST_PATH_MESH_STEPS
-            ? path_search_add_greedy_path(path_search)
-            : path_search_add_direct_path(path_search);
+    const struct shortest_path_request *request = search->request;
+    enum hoop_status status = HOOP_OK;
     uint32_t at;
 
+    if (request->kind == SHORTEST_PATH_MESH_STEPS)
+        status = path_search_add_plain_path(search);
     while (status == HOOP_OK &&
-           (at = path_search_nearest_node(path_search)) != path_search->goal &&
-           at != NO_NODE) {
-        path_search->nodes[at].is_settled = true;
-        if (search_node_can_exchange(path_search, &path_search->nodes[at]))
-            status = path_search_try_exchanges(path_search, at);
+           (at = path_search_nearest_node(search)) != NO_NODE) {
+        search->nodes[at].is_settled = true;
+        if (sharding_can_exchange(request, &search->steps[at].after))
+            status = path_search_try_exchanges(search, at);
         if (status == HOOP_OK)
-            status = path_search_try_mesh_steps(path_search, at);
+            status = path_search_try_mesh_steps(search, at);
     }
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* Writes the steps to the best node, and those behind it. */
+static void
+path_search_write_path(const struct path_search *search,
+                       struct redistribution_steps *out_path)
+{
+    const uint32_t n_before = search->nodes[search->best_node].n_steps;
+    uint32_t node = search->best_node;
+
+    out_path->n_steps = n_before + search->best_end.n_steps;
+    for (uint32_t i = n_before; i > 0; i--) {
+        out_path->steps[i - 1] = search->steps[node];
+        node = search->nodes[node].from;
+    }
+    for (uint32_t i = 0; i < search->best_end.n_steps; i++)
+        out_path->steps[n_before + i] = search->best_end.steps[i];
 }
 
 enum hoop_status
 shortest_path_find(const struct shortest_path_request *request,
-                   struct shortest_path *out_shortest_path)
+                   struct redistribution_steps *out_path)
 {
     CLEANUP(free)
-    struct path_search *path_search = calloc(1, sizeof(*path_search));
+    struct path_search *search = calloc(1, sizeof(*search));
 
-    assert(request->n_path_steps <= HOOP_MAX_STEPS);
-    if (!path_search)
+    assert(request->n_steps_max <= HOOP_MAX_STEPS);
+    if (!search)
         return error_raise(HOOP_E_EXHAUSTED, "no memory to look for a way");
-    path_search->request = request;
-    path_search_add_start_node(path_search);
-    const enum hoop_status status = path_search_run(path_search);
+    path_search_init(search, request);
+    const enum hoop_status status = path_search_run(search);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (path_search->goal == NO_NODE)
+    if (search->best_node == NO_NODE)
         return error_raise(HOOP_E_EXHAUSTED,
                            "no way of %u steps was found among %d shardings",
-                           request->n_path_steps, LIMIT_PATH_SHARDINGS);
-    const struct search_node *search_node =
-        &path_search->nodes[path_search->goal];
-    out_shortest_path->cost = search_node->cost;
-    out_shortest_path->n_path_steps = search_node->n_path_steps;
-    for (uint32_t i = search_node->n_path_steps; i > 0; i--) {
-        out_shortest_path->path_steps[i - 1] = search_node->path_step;
-        search_node = &path_search->nodes[search_node->from];
-    }
+                           request->n_steps_max, LIMIT_PATH_SHARDINGS);
+    path_search_write_path(search, out_path);
     return HOOP_OK;
 }

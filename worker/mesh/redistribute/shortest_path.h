@@ -1,12 +1,13 @@
 /*
  * mesh/redistribute/shortest_path.h - the cheapest sequence of steps between shardings
  *
- * Pure: Dijkstra's algorithm over shardings. Within one mesh, steps along lines
- * lead from each sharding to others (mesh/redistribute/mesh_step.h). An exchange leads
- * from a sharding with nothing left to reduce to the target, or to one that a
- * single allgather turns into the target; it may change the mesh. A direct path
- * is known before the search begins, so there is always a result: after
- * LIMIT_PATH_SHARDINGS shardings no new ones are added.
+ * Pure: Dijkstra's algorithm over shardings. Steps along lines lead from each
+ * sharding to others (mesh/redistribute/mesh_step.h). A path may end with an
+ * exchange from a sharding that differs from the source only by reductions. It
+ * leads to the target, or to a sharding that a single allgather turns into the
+ * target, and may change the mesh. "Reduce all, then exchange" is always among
+ * the paths, so there is a result even if LIMIT_PATH_SHARDINGS shardings have
+ * been found and no new ones are added.
  *
  * The tensor never grows on the way: no part in between is larger than the
  * larger of the parts at both ends.
@@ -19,16 +20,11 @@
 #include "mesh/redistribute/redistribution.h"
 
 enum shortest_path_kind {
-    SHORTEST_PATH_ONE_MESH,   /* steps along lines, and exchanges */
-    SHORTEST_PATH_TWO_MESHES, /* reductions, an exchange, an allgather */
-    /* steps along lines only, with parts of any size */
+    SHORTEST_PATH_ONE_MESH,
+    /* Paths end with an exchange; from_rules allow reductions only. */
+    SHORTEST_PATH_TWO_MESHES,
+    /* without exchanges, and with parts of any size */
     SHORTEST_PATH_MESH_STEPS,
-};
-
-struct path_step {
-    struct mesh_step mesh_step;
-    enum redistribution_mesh mesh;
-    struct hoop_sharding before;
 };
 
 struct shortest_path_request {
@@ -40,25 +36,18 @@ struct shortest_path_request {
     struct hoop_sharding to;
     struct mesh_step_rules from_rules;
     struct mesh_step_rules to_rules; /* not used by SHORTEST_PATH_MESH_STEPS */
-    uint32_t n_path_steps;           /* largest number of steps */
-    /* Computes the cost of a step, 0 or more. */
-    enum hoop_status (*cost)(void *owner,
-                             const struct path_step *path_step,
-                             double *out_cost);
+    uint32_t n_steps_max;
+    /* Sets the time of a step, which is its cost in any unit, 0 or more. It may
+     * set the algorithm. */
+    enum hoop_status (*cost)(void *owner, struct redistribution_step *step);
     void *owner;
-};
-
-struct shortest_path {
-    uint32_t n_path_steps;
-    struct path_step path_steps[HOOP_MAX_STEPS];
-    double cost;
 };
 
 /* Finds the cheapest path.
  * Handle: HOOP_E_EXHAUSTED (no memory; for SHORTEST_PATH_MESH_STEPS also: no
- * path of n_path_steps was found), and those of cost. */
+ * path of n_steps_max steps was found), and those of cost. */
 enum hoop_status
 shortest_path_find(const struct shortest_path_request *request,
-                   struct shortest_path *out_shortest_path);
+                   struct redistribution_steps *out_path);
 
 #endif

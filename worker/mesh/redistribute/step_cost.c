@@ -5,13 +5,53 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "algorithms/registry.h"
 #include "base/error.h"
 #include "dtype/dtype.h"
+#include "mesh/redistribute/mesh_step.h"
+#include "mesh/sharding.h"
 #include "model/estimate.h"
+#include "plan/nodes.h"
 #include "select/link.h"
+#include "select/overrides.h"
 
 DEFINE_CLEANUP(struct plan_nodes *, plan_nodes_destroy)
+
+enum {
+    STEP_COST_CACHE_SIZE = 128,
+};
+
+/* The lines along some axes, represented by the one on most nodes. */
+struct line {
+    struct line *next;
+    enum redistribution_mesh mesh;
+    struct hoop_axes axes;
+    struct plan_nodes *nodes;
+    uint32_t n_lines; /* lines that share its first rank's node */
+    /* the first known one with the same nodes and n_lines; maybe itself */
+    const struct line *twin;
+};
+
+/* The result of an earlier simulation. */
+struct line_cost {
+    enum collective_kind collective;
+    const struct line *line; /* no twin of another */
+    uint64_t n_bytes;        /* as in select/tuning.h */
+    const struct algorithm *algorithm;
+    double ns;
+};
+
+struct step_costs {
+    const struct redistribution_problem *problem;
+    struct simulation_machine machine;
+    struct overrides overrides;
+    uint32_t n_ranks;
+    size_t element_size;
+    struct line *lines; /* a list */
+    uint32_t n_kept;
+    struct line_cost kept[STEP_COST_CACHE_SIZE];
+    uint32_t node_of_rank[]; /* [rank of the context] */
+};
 
 struct rank_on_host {
     const char *host_id;
@@ -59,35 +99,54 @@ nodes_from_roster(struct step_costs *step_costs,
 }
 
 enum hoop_status
-step_costs_init(struct step_costs *step_costs,
-                const struct redistribution_request *request)
+step_costs_create(const struct redistribution_problem *problem,
+                  struct step_costs **out_step_costs)
 {
-    memset(step_costs, 0, sizeof(*step_costs));
-    step_costs->machine = link_typical_machine();
-    step_costs->n_ranks = request->n_ranks;
-    step_costs->element_size = dtype_size(request->dtype);
-    step_costs->node_of_rank =
-        calloc(request->n_ranks, sizeof(*step_costs->node_of_rank));
-    if (!step_costs->node_of_rank)
+    const struct redistribution_request *request = problem->request;
+    CLEANUP(step_costs_destroy)
+    struct step_costs *made = calloc(
+        1, sizeof(*made) + request->n_ranks * sizeof(*made->node_of_rank));
+
+    if (!made)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks",
                            request->n_ranks);
-    if (!request->tuner)
-        return HOOP_OK;
-    tuner_machine_and_overrides(request->tuner, &step_costs->machine,
-                                &step_costs->overrides);
-    const enum hoop_status status = nodes_from_roster(step_costs, request);
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+    made->problem = problem;
+    made->machine = link_typical_machine();
+    made->n_ranks = request->n_ranks;
+    made->element_size = dtype_size(request->dtype);
+    if (request->tuner) {
+        tuner_machine_and_overrides(request->tuner, &made->machine,
+                                    &made->overrides);
+        const enum hoop_status status = nodes_from_roster(made, request);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    *out_step_costs = STEAL(made);
+    return HOOP_OK;
 }
 
-void
-step_costs_deinit(struct step_costs *step_costs)
+static void
+line_destroy(struct line *line)
 {
-    for (uint32_t i = 0; i < STEP_COST_AXIS_MASKS; i++) {
-        plan_nodes_destroy(step_costs->lines[0][i].nodes);
-        plan_nodes_destroy(step_costs->lines[1][i].nodes);
+    if (line)
+        plan_nodes_destroy(line->nodes);
+    free(line);
+}
+DEFINE_CLEANUP(struct line *, line_destroy)
+
+void
+step_costs_destroy(struct step_costs *step_costs)
+{
+    if (!step_costs)
+        return;
+    while (step_costs->lines) {
+        struct line *line = step_costs->lines;
+
+        step_costs->lines = line->next;
+        line_destroy(line);
     }
-    free(step_costs->node_of_rank);
-    *step_costs = (struct step_costs){0};
+    free(step_costs);
 }
 
 static uint32_t
@@ -114,7 +173,7 @@ node_n_places(const struct step_costs *step_costs,
 static enum hoop_status
 line_nodes_find(const struct step_costs *step_costs,
                 const struct exchange_side *side,
-                const struct grid_axes *axes,
+                const struct hoop_axes *axes,
                 uint32_t place,
                 struct plan_nodes **out_nodes)
 {
@@ -129,15 +188,6 @@ line_nodes_find(const struct step_costs *step_costs,
         names[i] = node_of_place(step_costs, side,
                                  grid_line_nth_place(grid, axes, place, i));
     return plan_nodes_create(names, n_ranks, out_nodes);
-}
-
-static struct grid_axes
-grid_axes_from_hoop_axes(const struct hoop_axes *axes)
-{
-    struct grid_axes copy = {.n_axes = axes->n_axes};
-
-    memcpy(copy.axes, axes->axes, sizeof(copy.axes));
-    return copy;
 }
 
 static bool
@@ -157,20 +207,17 @@ place_is_first_on_line(const struct grid *grid,
 
 /* Finds the line on most nodes, the first one of several. */
 static enum hoop_status
-line_on_most_nodes_find(const struct step_costs *step_costs,
-                        const struct exchange_side *side,
-                        const struct hoop_axes *axes,
-                        struct step_cost_line *line)
+line_on_most_nodes_find(const struct step_costs *step_costs, struct line *line)
 {
-    const struct grid_axes along = grid_axes_from_hoop_axes(axes);
+    const struct exchange_side *side = step_costs->problem->sides[line->mesh];
 
     for (uint32_t i = 0; i < side->tiling.grid.n_places; i++) {
         CLEANUP(plan_nodes_destroy) struct plan_nodes *nodes = NULL;
 
-        if (!place_is_first_on_line(&side->tiling.grid, axes, i))
+        if (!place_is_first_on_line(&side->tiling.grid, &line->axes, i))
             continue;
         const enum hoop_status status =
-            line_nodes_find(step_costs, side, &along, i, &nodes);
+            line_nodes_find(step_costs, side, &line->axes, i, &nodes);
         if (status != HOOP_OK)
             return error_pass(status);
         if (line->nodes && nodes->n_nodes <= line->nodes->n_nodes)
@@ -181,6 +228,47 @@ line_on_most_nodes_find(const struct step_costs *step_costs,
         plan_nodes_destroy(line->nodes);
         line->nodes = STEAL(nodes);
     }
+    return HOOP_OK;
+}
+
+static bool
+lines_equal(const struct line *one, const struct line *other)
+{
+    return one->n_lines == other->n_lines &&
+           one->nodes->n_ranks == other->nodes->n_ranks &&
+           memcmp(one->nodes->node_of, other->nodes->node_of,
+                  one->nodes->n_ranks * sizeof(*one->nodes->node_of)) == 0;
+}
+
+/* Finds the lines along the axes of a step, on first use by a look at all. */
+static enum hoop_status
+step_line_find(struct step_costs *step_costs,
+               const struct redistribution_step *step,
+               const struct line **out_line)
+{
+    const struct line *known = step_costs->lines;
+
+    while (known && (known->mesh != step->mesh ||
+                     !axes_equal(&known->axes, &step->axes)))
+        known = known->next;
+    if (!known) {
+        CLEANUP(line_destroy) struct line *line = calloc(1, sizeof(*line));
+
+        if (!line)
+            return error_raise(HOOP_E_EXHAUSTED, "no memory for a line");
+        line->mesh = step->mesh;
+        line->axes = step->axes;
+        const enum hoop_status status =
+            line_on_most_nodes_find(step_costs, line);
+        if (status != HOOP_OK)
+            return error_pass(status);
+        line->twin = line;
+        for (known = step_costs->lines; known; known = known->next)
+            line->twin = lines_equal(known, line) ? known->twin : line->twin;
+        line->next = step_costs->lines;
+        known = step_costs->lines = STEAL(line);
+    }
+    *out_line = known->twin;
     return HOOP_OK;
 }
 
@@ -230,17 +318,16 @@ algorithm_is_eligible(const struct step_costs *step_costs,
 
 /* Finds the fastest algorithm and its time. */
 static enum hoop_status
-line_find_fastest_algorithm(const struct step_costs *step_costs,
-                            struct step_cost_cached *kept)
+line_cost_simulate(const struct step_costs *step_costs, struct line_cost *cost)
 {
     const struct simulation_machine machine =
-        machine_share_of_line(&step_costs->machine, kept->line->n_lines);
+        machine_share_of_line(&step_costs->machine, cost->line->n_lines);
     /* A line does not have all ranks, so it has no shared region. */
-    const struct estimate_environment place = {.nodes = kept->line->nodes,
+    const struct estimate_environment place = {.nodes = cost->line->nodes,
                                                .machine = &machine};
     size_t n_entries;
     const struct registry_algorithm *entries =
-        registry_collective_entries(kept->collective, &n_entries);
+        registry_collective_entries(cost->collective, &n_entries);
 
     for (size_t i = 0; i < n_entries; i++) {
         double ns;
@@ -248,67 +335,48 @@ line_find_fastest_algorithm(const struct step_costs *step_costs,
         if (!algorithm_is_eligible(step_costs, &entries[i], &place))
             continue;
         const enum hoop_status status =
-            estimate_cost(&place, &entries[i], kept->n_bytes, &ns);
+            estimate_cost(&place, &entries[i], cost->n_bytes, &ns);
         if (status != HOOP_OK)
             return error_pass(status);
-        if (!kept->algorithm || ns < kept->ns) {
-            kept->algorithm = entries[i].algorithm;
-            kept->ns = ns;
+        if (!cost->algorithm || ns < cost->ns) {
+            cost->algorithm = entries[i].algorithm;
+            cost->ns = ns;
         }
     }
     return HOOP_OK;
 }
 
-/* As line_find_fastest_algorithm(), but looks first for an earlier result,
- * which there often is. */
+/* Sets the algorithm and the time of a collective along the step's axes. Looks
+ * first for an earlier result, which there often is. */
 static enum hoop_status
-line_cost_find_cached(struct step_costs *step_costs,
-                      struct step_cost_cached *wanted)
+line_cost_estimate(struct step_costs *step_costs,
+                   struct redistribution_step *step,
+                   enum collective_kind collective,
+                   size_t n_elements)
 {
-    for (uint32_t i = 0; i < step_costs->n_kept; i++) {
-        const struct step_cost_cached *kept = &step_costs->kept[i];
+    struct line_cost cost = {.collective = collective,
+                             .n_bytes = n_elements * step_costs->element_size};
+    uint32_t i = 0;
 
-        if (kept->collective == wanted->collective &&
-            kept->n_bytes == wanted->n_bytes && kept->line == wanted->line) {
-            *wanted = *kept;
-            return HOOP_OK;
-        }
+    enum hoop_status status = step_line_find(step_costs, step, &cost.line);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    while (i < step_costs->n_kept &&
+           (step_costs->kept[i].collective != collective ||
+            step_costs->kept[i].n_bytes != cost.n_bytes ||
+            step_costs->kept[i].line != cost.line))
+        i++;
+    if (i < step_costs->n_kept) {
+        cost = step_costs->kept[i];
+    } else {
+        status = line_cost_simulate(step_costs, &cost);
+        if (status != HOOP_OK)
+            return error_pass(status);
+        if (i < STEP_COST_CACHE_SIZE)
+            step_costs->kept[step_costs->n_kept++] = cost;
     }
-    const enum hoop_status status =
-        line_find_fastest_algorithm(step_costs, wanted);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    if (step_costs->n_kept < STEP_COST_CACHE_SIZE)
-        step_costs->kept[step_costs->n_kept++] = *wanted;
-    return HOOP_OK;
-}
-
-/* The cost of a collective along the step's axes; n_bytes as in
- * select/tuning.h. */
-static enum hoop_status
-step_cost_of_line(struct step_costs *step_costs,
-                  const struct step_cost_request *mesh_step,
-                  enum collective_kind collective,
-                  size_t n_elements,
-                  struct step_cost *out_step_cost)
-{
-    const struct hoop_axes *axes = &mesh_step->mesh_step->axes;
-    struct step_cost_line *line =
-        &step_costs->lines[mesh_step->mesh][axes_mask(axes)];
-    struct step_cost_cached wanted = {.collective = collective,
-                                      .n_bytes =
-                                          n_elements * step_costs->element_size,
-                                      .line = line};
-    enum hoop_status status = HOOP_OK;
-
-    if (!line->nodes)
-        status = line_on_most_nodes_find(
-            step_costs, step_costs->sides[mesh_step->mesh], axes, line);
-    if (status == HOOP_OK)
-        status = line_cost_find_cached(step_costs, &wanted);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    *out_step_cost = (struct step_cost){wanted.ns, wanted.algorithm};
+    step->algorithm = cost.algorithm;
+    step->time_ns = cost.ns;
     return HOOP_OK;
 }
 
@@ -326,47 +394,58 @@ local_copy_time_ns(const struct step_costs *step_costs, size_t n_elements)
            step_costs->machine.copy_byte_ns * (crowd > 1 ? crowd : 1);
 }
 
-enum hoop_status
-step_cost_of_mesh_step(struct step_costs *step_costs,
-                       const struct step_cost_request *mesh_step,
-                       struct step_cost *out_step_cost)
+static size_t
+step_largest_part(const struct step_costs *step_costs,
+                  const struct redistribution_step *step,
+                  const struct hoop_sharding *sharding)
 {
-    const size_t elements_before = mesh_step->elements_before;
-    const size_t elements_after = mesh_step->elements_after;
-    size_t n_copied = elements_after;
-    struct step_cost step_cost = {0};
+    const struct redistribution_request *request = step_costs->problem->request;
+
+    return sharding_largest_part(sharding,
+                                 step->mesh == REDISTRIBUTION_MESH_FROM
+                                     ? &request->from.mesh
+                                     : &request->to.mesh,
+                                 &request->shape);
+}
+
+static enum hoop_status
+mesh_step_cost_estimate(struct step_costs *step_costs,
+                        struct redistribution_step *step)
+{
+    const size_t n_before = step_largest_part(step_costs, step, &step->before);
+    const size_t n_after = step_largest_part(step_costs, step, &step->after);
+    size_t n_copied = n_after;
     enum hoop_status status = HOOP_OK;
 
-    switch (mesh_step->mesh_step->kind) {
+    step->algorithm = NULL;
+    step->time_ns = 0;
+    switch (step->kind) {
     case HOOP_STEP_SLICE:
     case HOOP_STEP_FILL:
+    case HOOP_STEP_EXCHANGE:
         break;
     case HOOP_STEP_ALLGATHER:
-        status = step_cost_of_line(step_costs, mesh_step, COLLECTIVE_ALLGATHER,
-                                   elements_after, &step_cost);
+        status =
+            line_cost_estimate(step_costs, step, COLLECTIVE_ALLGATHER, n_after);
         break;
     case HOOP_STEP_ALL_TO_ALL:
-        n_copied = elements_before + elements_after;
-        status = step_cost_of_line(step_costs, mesh_step, COLLECTIVE_ALLTOALL,
-                                   elements_before, &step_cost);
+        n_copied = n_before + n_after;
+        status =
+            line_cost_estimate(step_costs, step, COLLECTIVE_ALLTOALL, n_before);
         break;
     case HOOP_STEP_REDUCE_SCATTER:
-        n_copied = elements_before;
-        status =
-            step_cost_of_line(step_costs, mesh_step, COLLECTIVE_REDUCE_SCATTER,
-                              elements_before, &step_cost);
+        n_copied = n_before;
+        status = line_cost_estimate(step_costs, step, COLLECTIVE_REDUCE_SCATTER,
+                                    n_before);
         break;
     case HOOP_STEP_ALLREDUCE:
-        status = step_cost_of_line(step_costs, mesh_step, COLLECTIVE_ALLREDUCE,
-                                   elements_after, &step_cost);
-        break;
-    case HOOP_STEP_EXCHANGE:
+        status =
+            line_cost_estimate(step_costs, step, COLLECTIVE_ALLREDUCE, n_after);
         break;
     }
     if (status != HOOP_OK)
         return error_pass(status);
-    step_cost.ns += local_copy_time_ns(step_costs, n_copied);
-    *out_step_cost = step_cost;
+    step->time_ns += local_copy_time_ns(step_costs, n_copied);
     return HOOP_OK;
 }
 
@@ -463,12 +542,13 @@ busiest_node_time_ns(const struct step_costs *step_costs,
     return ns;
 }
 
-enum hoop_status
-step_cost_of_exchange(const struct step_costs *step_costs,
-                      const struct exchange *exchange,
-                      struct step_cost *out_step_cost)
+static enum hoop_status
+exchange_cost_estimate(const struct step_costs *step_costs,
+                       struct redistribution_step *step)
 {
     const struct simulation_machine *machine = &step_costs->machine;
+    const struct exchange exchange =
+        exchange_between(step_costs->problem, &step->before, &step->after);
     CLEANUP(free)
     struct node_load *node_loads =
         calloc(step_costs->n_ranks, sizeof(*node_loads));
@@ -481,12 +561,24 @@ step_cost_of_exchange(const struct step_costs *step_costs,
     for (uint32_t rank = 0; rank < step_costs->n_ranks; rank++)
         is_inside = is_inside && step_costs->node_of_rank[rank] ==
                                      step_costs->node_of_rank[0];
-    out_step_cost->ns =
+    step->time_ns =
         EXCHANGE_TIME_SAFETY_FACTOR *
-            busiest_node_time_ns(step_costs, exchange, node_loads) +
+            busiest_node_time_ns(step_costs, &exchange, node_loads) +
         (is_inside ? machine->latency_inside_ns : machine->latency_between_ns);
     /* The first algorithm always applies, with any counts. */
-    out_step_cost->algorithm =
+    step->algorithm =
         registry_collective_entries(COLLECTIVE_ALLTOALL, &n_entries)->algorithm;
     return HOOP_OK;
+}
+
+enum hoop_status
+step_costs_estimate(struct step_costs *step_costs,
+                    struct redistribution_step *step)
+{
+    const enum hoop_status status =
+        step->kind == HOOP_STEP_EXCHANGE
+            ? exchange_cost_estimate(step_costs, step)
+            : mesh_step_cost_estimate(step_costs, step);
+
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

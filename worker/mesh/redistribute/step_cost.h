@@ -11,80 +11,28 @@
 #ifndef MESH_REDISTRIBUTE_STEP_COST_H
 #define MESH_REDISTRIBUTE_STEP_COST_H
 
-#include "algorithms/registry.h"
+#include "base/cleanup.h"
 #include "mesh/redistribute/exchange.h"
-#include "mesh/redistribute/mesh_step.h"
-#include "plan/nodes.h"
-#include "select/overrides.h"
+#include "mesh/redistribute/redistribution.h"
 
-/* The lines along some axes, represented by the one on most nodes. */
-struct step_cost_line {
-    struct plan_nodes *nodes; /* NULL: not computed yet */
-    uint32_t n_lines;         /* lines that share its first rank's node */
-};
+/* The machine, and the results of earlier simulations. */
+struct step_costs;
 
-enum {
-    STEP_COST_AXIS_MASKS = 1 << HOOP_MAX_AXES,
-    STEP_COST_CACHE_SIZE = 128,
-};
-
-/* The result of an earlier simulation. */
-struct step_cost_cached {
-    enum collective_kind collective;
-    uint64_t n_bytes;
-    const struct step_cost_line *line;
-    const struct algorithm *algorithm;
-    double ns;
-};
-
-struct step_costs {
-    struct simulation_machine machine;
-    struct overrides overrides;
-    uint32_t *node_of_rank; /* [rank of the context] */
-    uint32_t n_ranks;
-    size_t element_size;
-    const struct exchange_side *sides[2]; /* by mesh, borrowed: their places */
-    /* by mesh and mask of axes */
-    struct step_cost_line lines[2][STEP_COST_AXIS_MASKS];
-    uint32_t n_kept;
-    struct step_cost_cached kept[STEP_COST_CACHE_SIZE];
-};
-
-struct step_cost {
-    double ns;
-    const struct algorithm *algorithm; /* NULL: nothing is sent */
-};
-
-/* Initialises for a request. world_ranks is as in the request; without a tuner
- * the machine is a typical one. The caller calls step_costs_deinit() also after
- * a failure.
+/* Prepares estimates for a problem, which is borrowed. Without a tuner in its
+ * request the machine is a typical one.
  * Handle: HOOP_E_EXHAUSTED. */
 enum hoop_status
-step_costs_init(struct step_costs *step_costs,
-                const struct redistribution_request *request);
-/* Zeroed memory is allowed. */
+step_costs_create(const struct redistribution_problem *problem,
+                  struct step_costs **out_step_costs);
+/* NULL is allowed. */
 void
-step_costs_deinit(struct step_costs *step_costs);
+step_costs_destroy(struct step_costs *step_costs);
+DEFINE_CLEANUP(struct step_costs *, step_costs_destroy)
 
-/* A step on lines, not an exchange, and how many elements a rank has before and
- * after it. */
-struct step_cost_request {
-    const struct mesh_step *mesh_step;
-    enum redistribution_mesh mesh;
-    size_t elements_before;
-    size_t elements_after;
-};
-
-/* Estimate the time of a step on lines or of an exchange, and choose its
- * algorithm.
+/* Chooses the algorithm of a step and estimates its time.
  * Handle: HOOP_E_EXHAUSTED. */
 enum hoop_status
-step_cost_of_mesh_step(struct step_costs *step_costs,
-                       const struct step_cost_request *mesh_step,
-                       struct step_cost *out_step_cost);
-enum hoop_status
-step_cost_of_exchange(const struct step_costs *step_costs,
-                      const struct exchange *exchange,
-                      struct step_cost *out_step_cost);
+step_costs_estimate(struct step_costs *step_costs,
+                    struct redistribution_step *step);
 
 #endif

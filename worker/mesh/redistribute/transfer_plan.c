@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "dtype/dtype.h"
 #include "dtype/neutral.h"
+#include "mesh/grid.h"
 #include "tensor/layout.h"
 
 /* A box of elements inside a larger tensor. */
@@ -42,16 +43,6 @@ view_cut(const struct view *view, const struct hoop_part *box)
     for (uint32_t i = 0; i < box->shape.n_dims; i++)
         cut.first += box->offset[i] * view->strides[i];
     return cut;
-}
-
-size_t
-view_shape_n_elements(const struct hoop_shape *shape)
-{
-    size_t count = 1;
-
-    for (uint32_t i = 0; i < shape->n_dims; i++)
-        count *= shape->dims[i];
-    return count;
 }
 
 static struct hoop_tensor
@@ -87,7 +78,7 @@ view_has_contiguous_boxes(const struct view *view,
 
     *out_first = 0;
     for (size_t i = 0; i < n_boxes; i++) {
-        const size_t count = view_shape_n_elements(&boxes[i].shape);
+        const size_t count = shape_n_elements(&boxes[i].shape);
         const struct view box = view_cut(view, &boxes[i]);
 
         if (count == 0)
@@ -108,7 +99,7 @@ view_has_dense_boxes(const struct view *view,
                      size_t *out_firsts)
 {
     for (size_t i = 0; i < n_boxes; i++) {
-        const size_t count = view_shape_n_elements(&boxes[i].shape);
+        const size_t count = shape_n_elements(&boxes[i].shape);
         const struct view box = view_cut(view, &boxes[i]);
 
         if (count > 0 && !view_is_dense(&box))
@@ -124,7 +115,7 @@ view_copy(const struct view *from,
           const struct view *to,
           const struct view_memory *to_memory)
 {
-    if (view_shape_n_elements(&from->shape) == 0)
+    if (shape_n_elements(&from->shape) == 0)
         return;
 
     const struct hoop_tensor source = view_to_tensor(from, from_memory);
@@ -144,7 +135,7 @@ view_pair_box_and_packed(const struct view *view,
     out_views[0] = view_cut(view, box);
     out_views[1] = view_of_shape(&box->shape);
     out_views[1].first = first;
-    return first + view_shape_n_elements(&box->shape);
+    return first + shape_n_elements(&box->shape);
 }
 
 void
@@ -199,27 +190,14 @@ step_receives_from_each(enum hoop_step_kind kind)
 
 static const struct hoop_part nothing = {.shape = {.n_dims = 1}};
 
-/* Returns the intersection of a and b as a box of the part base. */
+/* Returns the intersection of part and other as a box of part. */
 static struct hoop_part
-part_overlap_within_base(const struct hoop_part *a,
-                         const struct hoop_part *b,
-                         const struct hoop_part *base)
+part_overlap(const struct hoop_part *part, const struct hoop_part *other)
 {
-    struct hoop_part box = {.shape = a->shape};
+    struct hoop_part both;
 
-    for (uint32_t i = 0; i < a->shape.n_dims; i++) {
-        const size_t a_end = a->offset[i] + a->shape.dims[i];
-        const size_t b_end = b->offset[i] + b->shape.dims[i];
-        const size_t end = a_end < b_end ? a_end : b_end;
-        const size_t begin =
-            a->offset[i] > b->offset[i] ? a->offset[i] : b->offset[i];
-
-        if (begin >= end)
-            return nothing;
-        box.offset[i] = begin - base->offset[i];
-        box.shape.dims[i] = end - begin;
-    }
-    return box;
+    return part_intersect(part, other, &both) ? part_within(&both, part)
+                                              : nothing;
 }
 
 /* Returns what rank has before the step (behind 0) or after it (behind 1). */
@@ -253,8 +231,7 @@ transfer_plan_fill_line(struct transfer_plan *transfer_plan,
                 ? rank_part_at_step(place, 1, transfer_plan->members[i])
                 : before;
 
-        transfer_plan->out[i] =
-            part_overlap_within_base(&before, &getter, &before);
+        transfer_plan->out[i] = part_overlap(&before, &getter);
     }
     for (uint32_t i = 0; i < transfer_plan->n_in; i++) {
         const struct hoop_part giver =
@@ -262,34 +239,8 @@ transfer_plan_fill_line(struct transfer_plan *transfer_plan,
                 ? rank_part_at_step(place, 0, transfer_plan->members[i])
                 : after;
 
-        transfer_plan->in[i] = part_overlap_within_base(&after, &giver, &after);
+        transfer_plan->in[i] = part_overlap(&after, &giver);
     }
-}
-
-/* What giver sends to getter: the box in giver's part and in getter's. */
-struct block_boxes {
-    struct hoop_part out;
-    struct hoop_part in;
-};
-
-static struct block_boxes
-block_boxes_between_ranks(const struct transfer_plan_request *place,
-                          uint32_t giver,
-                          uint32_t getter)
-{
-    struct redistribution_piece piece;
-    struct block_boxes block_boxes = {nothing, nothing};
-
-    if (!redistribution_piece(place->redistribution, place->step, giver, getter,
-                              &piece))
-        return block_boxes;
-    block_boxes.out.shape = piece.shape;
-    block_boxes.in.shape = piece.shape;
-    memcpy(block_boxes.out.offset, piece.sender_offset,
-           sizeof(block_boxes.out.offset));
-    memcpy(block_boxes.in.offset, piece.receiver_offset,
-           sizeof(block_boxes.in.offset));
-    return block_boxes;
 }
 
 static void
@@ -299,14 +250,19 @@ transfer_plan_fill_exchange(struct transfer_plan *transfer_plan,
     const uint32_t size = transfer_plan->shape.size;
 
     for (uint32_t rank = 0; rank < size; rank++) {
-        transfer_plan->out[rank] =
-            block_boxes_between_ranks(place, place->rank, rank).out;
-        transfer_plan->in[rank] =
-            block_boxes_between_ranks(place, rank, place->rank).in;
+        struct redistribution_piece out = {.sent = nothing};
+        struct redistribution_piece in = {.received = nothing};
+
+        redistribution_piece(place->redistribution, place->step, place->rank,
+                             rank, &out);
+        redistribution_piece(place->redistribution, place->step, rank,
+                             place->rank, &in);
+        transfer_plan->out[rank] = out.sent;
+        transfer_plan->in[rank] = in.received;
         transfer_plan->counts[rank] =
-            view_shape_n_elements(&transfer_plan->out[rank].shape);
+            shape_n_elements(&transfer_plan->out[rank].shape);
         transfer_plan->counts[size + rank] =
-            view_shape_n_elements(&transfer_plan->in[rank].shape);
+            shape_n_elements(&transfer_plan->in[rank].shape);
     }
     transfer_plan->shape.counts = transfer_plan->counts;
     transfer_plan->shape.recv_counts = transfer_plan->counts + size;
@@ -318,7 +274,7 @@ boxes_n_elements(const struct hoop_part *boxes, size_t n_boxes)
     size_t count = 0;
 
     for (size_t i = 0; i < n_boxes; i++)
-        count += view_shape_n_elements(&boxes[i].shape);
+        count += shape_n_elements(&boxes[i].shape);
     return count;
 }
 
@@ -499,7 +455,7 @@ buffer_view_before_step(const struct transfer_plan_request *place,
                                     place->rank, &part))
         return buffer_view;
     buffer_view.view = view_of_shape(&part.shape);
-    if (view_shape_n_elements(&part.shape) > 0)
+    if (shape_n_elements(&part.shape) > 0)
         buffer_view.buffer = buffer;
     return buffer_view;
 }
@@ -529,10 +485,9 @@ local_step_prepare_slice(struct local_step *local_step,
         !redistribution_part_before(redistribution, place->step + 1,
                                     place->rank, &after))
         return;
-    for (uint32_t i = 0; i < after.shape.n_dims; i++)
-        after.offset[i] -= before.offset[i];
+    after = part_within(&after, &before);
     local_step->after.view = view_cut(&local_step->before.view, &after);
-    if (view_shape_n_elements(&after.shape) == 0)
+    if (shape_n_elements(&after.shape) == 0)
         local_step->after.buffer = BUFFER_NONE;
 }
 
@@ -555,9 +510,8 @@ local_step_prepare_fill(struct buffer_steps *buffer_steps,
     local_step->is_neutral_fill = true;
     local_step->after = buffer_view_after_step(
         place, step_target_buffer(place, local_step->before.buffer));
-    buffer_steps_grow_buffer(
-        buffer_steps, local_step->after.buffer,
-        view_shape_n_elements(&local_step->after.view.shape));
+    buffer_steps_grow_buffer(buffer_steps, local_step->after.buffer,
+                             shape_n_elements(&local_step->after.view.shape));
 }
 
 /* If blocks are packed and unpacked, the one that stays on this rank need not
@@ -572,7 +526,7 @@ local_step_keep_own_block(struct local_step *local_step,
     /* On lines blocks are numbered by member of the line, not by rank. */
     if (local_step->step->kind != HOOP_STEP_EXCHANGE ||
         local_step->before.buffer != BUFFER_INPUT ||
-        view_shape_n_elements(&transfer_plan->out[place->rank].shape) == 0)
+        shape_n_elements(&transfer_plan->out[place->rank].shape) == 0)
         return;
     local_step->has_own_block = true;
     local_step->own_block_before = transfer_plan->out[place->rank];
@@ -660,9 +614,8 @@ local_step_prepare_transfer(struct buffer_steps *buffer_steps,
                              local_step->transfer_plan->out_count);
     buffer_steps_grow_buffer(buffer_steps, local_step->receive_buffer,
                              local_step->transfer_plan->in_count);
-    buffer_steps_grow_buffer(
-        buffer_steps, local_step->after.buffer,
-        view_shape_n_elements(&local_step->after.view.shape));
+    buffer_steps_grow_buffer(buffer_steps, local_step->after.buffer,
+                             shape_n_elements(&local_step->after.view.shape));
     return HOOP_OK;
 }
 

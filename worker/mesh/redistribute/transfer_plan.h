@@ -86,10 +86,6 @@ view_of_shape(const struct hoop_shape *shape);
 struct view
 view_cut(const struct view *view, const struct hoop_part *box);
 
-/* Returns the number of elements of a shape that has been checked. */
-size_t
-view_shape_n_elements(const struct hoop_shape *shape);
-
 /* Returns whether those boxes of view that have elements are contiguous and
  * follow each other in order. If so, *out_first is where they begin in memory,
  * in elements. */

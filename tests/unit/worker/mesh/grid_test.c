@@ -76,7 +76,7 @@ grid_places_are_row_major(void **state)
  * seen from each of its places, and goes in the order of its coordinates. */
 static void
 check_line(const struct grid *grid,
-           const struct grid_axes *axes,
+           const struct hoop_axes *axes,
            uint32_t place)
 {
     const uint32_t count = grid_line_n_places(grid, axes);
@@ -115,7 +115,7 @@ check_lines(const struct grid *grid)
 
     for (size_t i = 0; i < COUNT_OF(orders); i++) {
         for (uint32_t n_axes = 0; n_axes <= N_AXES; n_axes++) {
-            struct grid_axes axes;
+            struct hoop_axes axes;
 
             assert_int_equal(grid_axes_check(grid, orders[i], n_axes, &axes),
                              HOOP_OK);
@@ -138,7 +138,7 @@ grid_axes_of_one_place_do_not_count(void **state)
     const uint32_t sizes[] = {2, 1, 3};
     const uint32_t axes[] = {2, 1, 0};
     const struct grid grid = grid_make(sizes);
-    struct grid_axes longer;
+    struct hoop_axes longer;
 
     (void)state;
     assert_int_equal(grid_axes_check(&grid, axes, 3, &longer), HOOP_OK);
@@ -156,7 +156,7 @@ grid_wrong_axes_are_refused(void **state)
     const uint32_t twice[] = {1, 0, 1};
     const uint32_t beyond[] = {0, 2, 0};
     const struct grid grid = grid_make(sizes);
-    struct grid_axes longer;
+    struct hoop_axes longer;
     uint32_t place;
 
     (void)state;

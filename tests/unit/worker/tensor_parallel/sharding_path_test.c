@@ -242,6 +242,28 @@ path_on_many_axes_is_found(void **state)
     check_path(&request, &path);
 }
 
+/* Addends along axes have no order. */
+static void
+path_ignores_the_order_of_partial_axes(void **state)
+{
+    static const struct hoop_mesh_shape mesh = {3, {2, 2, 2}};
+    const struct hoop_sharding from = {.partial = {2, {1, 0}}};
+    const struct hoop_sharding same = {.partial = {2, {0, 1}}};
+    const struct hoop_sharding three = {.partial = {3, {2, 0, 1}}};
+    struct hoop_path_request request = {
+        .from = &from, .to = &same, .mesh = &mesh, .shape = &shapes[1]};
+    struct hoop_comm_path path;
+
+    (void)state;
+    assert_int_equal(hoop_sharding_path(&request, &path), HOOP_OK);
+    assert_int_equal(path.n_steps, 0);
+    request.from = &three;
+    request.to = &from;
+    assert_int_equal(hoop_sharding_path(&request, &path), HOOP_OK);
+    assert_int_equal(path.n_steps, 1);
+    assert_int_equal(path.steps[0].pattern, HOOP_COMM_ALLREDUCE);
+}
+
 static void
 check_refused(const struct hoop_path_request *request, const char *text)
 {
@@ -302,6 +324,7 @@ main(void)
         cmocka_unit_test(path_on_three_axes_is_the_cheapest),
         cmocka_unit_test(path_of_worked_example_beats_its_three_steps),
         cmocka_unit_test(path_on_many_axes_is_found),
+        cmocka_unit_test(path_ignores_the_order_of_partial_axes),
         cmocka_unit_test(path_of_wrong_request_is_refused),
     };
 

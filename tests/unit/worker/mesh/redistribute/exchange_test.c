@@ -15,6 +15,7 @@
 #include "layouts.h"
 #include "mesh/redistribute/exchange.h"
 #include "mesh/redistribute/mesh_step.h"
+#include "mesh/sharding.h"
 #include "tokens.h"
 
 enum {
@@ -60,18 +61,27 @@ exchange_of(const struct scene *scene,
             const struct hoop_sharding *before,
             const struct hoop_sharding *after)
 {
-    struct exchange exchange = {.replicas = &replicas};
+    const struct redistribution_request request = {
+        .from.mesh = scene->from.mesh,
+        .to.mesh = scene->to.mesh,
+        .shape = scene->shape,
+    };
+    struct exchange_side sides[2];
+    const struct redistribution_problem problem = {
+        .request = &request,
+        .sides = {&sides[0], &sides[1]},
+        .replicas = &replicas,
+    };
     unsigned reduced = 0;
 
     for (uint32_t i = 0; i < before->partial.n_axes; i++)
         reduced |= 1U << before->partial.axes[i];
-    side_init(&exchange.from, &scene->from, before, &scene->shape, places[0]);
-    side_init(&exchange.to, &scene->to, after, &scene->shape, places[1]);
+    side_init(&sides[0], &scene->from, before, &scene->shape, places[0]);
+    side_init(&sides[1], &scene->to, after, &scene->shape, places[1]);
     replicas = (struct replicas){
         .n_ranks = RANKS, .source = lists[0], .n_receiving_ranks = lists[1]};
-    replicas_assign_sources(&replicas, &exchange.from, &exchange.to, reduced);
-    exchange_find_copy_axes(&exchange);
-    return exchange;
+    replicas_assign_sources(&replicas, &sides[0], &sides[1], reduced);
+    return exchange_between(&problem, before, after);
 }
 
 /* False: the rank is not there. */
@@ -98,16 +108,16 @@ check_piece(const struct redistribution_piece *piece,
             const struct hoop_part *wants,
             uint8_t *seen)
 {
-    struct hoop_part box = {.shape = piece->shape};
+    struct hoop_part box = {.shape = piece->sent.shape};
     size_t at[HOOP_MAX_DIMS];
 
-    for (uint32_t dim = 0; dim < piece->shape.n_dims; dim++) {
-        box.offset[dim] = wants->offset[dim] + piece->receiver_offset[dim];
+    for (uint32_t dim = 0; dim < piece->sent.shape.n_dims; dim++) {
+        box.offset[dim] = wants->offset[dim] + piece->received.offset[dim];
         assert_int_equal(box.offset[dim],
-                         has->offset[dim] + piece->sender_offset[dim]);
-        assert_true(piece->sender_offset[dim] + piece->shape.dims[dim] <=
+                         has->offset[dim] + piece->sent.offset[dim]);
+        assert_true(piece->sent.offset[dim] + piece->sent.shape.dims[dim] <=
                     has->shape.dims[dim]);
-        assert_true(piece->receiver_offset[dim] + piece->shape.dims[dim] <=
+        assert_true(piece->received.offset[dim] + piece->sent.shape.dims[dim] <=
                     wants->shape.dims[dim]);
     }
     assert_true(part_n_elements(&box) > 0);
@@ -141,8 +151,7 @@ check_receiver(const struct exchange *exchange, uint32_t receiver)
         assert_true(part_of(&exchange->from, sender, &has));
         check_piece(&piece, &has, &wants, seen);
         if (sender != receiver)
-            n_received +=
-                part_n_elements(&(struct hoop_part){.shape = piece.shape});
+            n_received += part_n_elements(&piece.sent);
     }
     for (size_t i = 0; i < part_n_elements(&wants); i++)
         assert_int_equal(seen[i], 1);
@@ -411,7 +420,7 @@ check_pair(const struct mesh_step_rules *rules,
            const struct hoop_sharding *from,
            const struct hoop_sharding *to)
 {
-    struct mesh_step mesh_steps[MESH_STEPS_MAX];
+    struct redistribution_step mesh_steps[MESH_STEPS_MAX];
     struct layouts_step step;
     const uint32_t n_mesh_steps = mesh_steps_enumerate(rules, from, mesh_steps);
     const bool is_one =
@@ -461,7 +470,7 @@ count_kind(const struct mesh_step_rules *rules,
            const struct hoop_sharding *from,
            enum hoop_step_kind kind)
 {
-    struct mesh_step mesh_steps[MESH_STEPS_MAX];
+    struct redistribution_step mesh_steps[MESH_STEPS_MAX];
     const uint32_t n_mesh_steps = mesh_steps_enumerate(rules, from, mesh_steps);
     uint32_t n = 0;
 

@@ -26,13 +26,19 @@ static void
 check_refused(const struct redistribution_request *request, const char *text)
 {
     struct redistribution *plan = NULL;
-    uint32_t n_places[2];
 
-    assert_int_equal(redistribution_check(request, n_places), HOOP_E_INVALID);
-    assert_string_equal(error_text(), text);
     assert_int_equal(redistribution_create(request, &plan), HOOP_E_INVALID);
     assert_string_equal(error_text(), text);
     assert_null(plan);
+}
+
+static void
+check_accepted(const struct redistribution_request *request)
+{
+    struct redistribution *plan = NULL;
+
+    assert_int_equal(redistribution_create(request, &plan), HOOP_OK);
+    redistribution_unref(plan);
 }
 
 static void
@@ -73,7 +79,6 @@ static void
 addends_without_meaning_are_refused_forward(void **state)
 {
     struct redistribution_request request = request_of();
-    uint32_t n_places[2];
 
     (void)state;
     request.from.sharding.partial = (struct hoop_axes){1, {1}};
@@ -81,12 +86,10 @@ addends_without_meaning_are_refused_forward(void **state)
     check_refused(&request, "the layout to come from: bxor of float32 has no "
                             "meaning");
     request.way = REDISTRIBUTION_BACKWARD;
-    assert_int_equal(redistribution_check(&request, n_places), HOOP_OK);
+    check_accepted(&request);
     request.way = REDISTRIBUTION_FORWARD;
     request.dtype = HOOP_INT32;
-    assert_int_equal(redistribution_check(&request, n_places), HOOP_OK);
-    assert_int_equal(n_places[0], 4);
-    assert_int_equal(n_places[1], 4);
+    check_accepted(&request);
 }
 
 static void

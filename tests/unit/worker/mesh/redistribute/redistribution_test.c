@@ -111,7 +111,7 @@ check_bounds(const struct redistribution_request *request,
 static void
 case_run(const struct redistribution_request *request)
 {
-    CLEANUP(redistribution_destroy) struct redistribution *plan = NULL;
+    CLEANUP(redistribution_unref) struct redistribution *plan = NULL;
     static struct tokens worlds[2];
 
     if (redistribution_create(request, &plan) != HOOP_OK)
@@ -270,8 +270,8 @@ same_signatures(const struct redistribution_request *one,
                                redistribution_signature(plans[1], &n[1])};
     const bool are_same = n[0] == n[1] && memcmp(numbers[0], numbers[1],
                                                  n[0] * sizeof(size_t)) == 0;
-    redistribution_destroy(plans[0]);
-    redistribution_destroy(plans[1]);
+    redistribution_unref(plans[0]);
+    redistribution_unref(plans[1]);
     return are_same;
 }
 
@@ -309,7 +309,7 @@ plan_on_many_axes_leads_to_the_target(void **state)
         .shape = {8, {256, 2, 2, 2, 2, 2, 2, 2}},
         .dtype = HOOP_FLOAT32,
     };
-    CLEANUP(redistribution_destroy) struct redistribution *plan = NULL;
+    CLEANUP(redistribution_unref) struct redistribution *plan = NULL;
 
     (void)state;
     for (uint32_t axis = 0; axis < 7; axis++) {
@@ -329,7 +329,7 @@ static void
 mean_of_integers_is_cut_off_once(void **state)
 {
     struct redistribution_request request = worked_request();
-    CLEANUP(redistribution_destroy) struct redistribution *plan = NULL;
+    CLEANUP(redistribution_unref) struct redistribution *plan = NULL;
     uint32_t n_reductions = 0;
 
     (void)state;

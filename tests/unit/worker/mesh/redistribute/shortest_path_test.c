@@ -2,8 +2,8 @@
  * tests/unit/worker/mesh/redistribute/shortest_path_test.c - no row of steps is cheaper
  *
  * Steps cost what a hash says, so that all kinds of rows are the cheapest of
- * some pair. All layouts on small meshes are the nodes of a graph, once in each
- * phase; edges are found by comparing layouts, and what is shortest by going
+ * some pair. All layouts on small meshes are the nodes of a graph, once before
+ * an exchange and once after it; edges are found by comparing layouts, and what is shortest by going
  * through all edges until nothing changes is what the search finds.
  */
 
@@ -16,9 +16,10 @@
 #include "layouts.h"
 #include "mesh/grid.h"
 #include "mesh/redistribute/shortest_path.h"
+#include "mesh/sharding.h"
 
 enum {
-    PHASES = 3, /* reductions only; other steps; after the exchange */
+    PHASES = 2, /* before and after the exchange */
     COST_MAX = 1000,
 };
 
@@ -40,12 +41,27 @@ hash_cost(enum hoop_step_kind kind,
 }
 
 static enum hoop_status
-leg_cost(void *owner, const struct path_step *path_step, double *out_cost)
+step_cost(void *owner, struct redistribution_step *step)
 {
     (void)owner;
-    *out_cost = hash_cost(path_step->mesh_step.kind, &path_step->before,
-                          &path_step->mesh_step.after);
+    step->time_ns = hash_cost(step->kind, &step->before, &step->after);
     return HOOP_OK;
+}
+
+static double
+path_cost(const struct redistribution_steps *path)
+{
+    double cost = 0;
+
+    for (uint32_t i = 0; i < path->n_steps; i++)
+        cost += path->steps[i].time_ns;
+    return cost;
+}
+
+static const struct redistribution_step *
+last_step(const struct redistribution_steps *path)
+{
+    return &path->steps[path->n_steps - 1];
 }
 
 static size_t
@@ -105,14 +121,13 @@ is_mesh_step(const struct shortest_path_request *request,
     return false;
 }
 
-/* The cost of the edge from a layout in a phase to another in its next one;
- * DBL_MAX: there is none. */
+/* The cost of the edge from a layout to another in its phase; DBL_MAX: there is
+ * none. */
 static double
 edge_cost(const struct shortest_path_request *request,
           uint32_t phase,
           const struct hoop_sharding *a,
-          const struct hoop_sharding *b,
-          uint32_t *out_phase)
+          const struct hoop_sharding *b)
 {
     struct layouts_step step;
     const size_t begin = part_size(&request->from_rules, &request->from);
@@ -121,17 +136,36 @@ edge_cost(const struct shortest_path_request *request,
     if (!layouts_step(a, b, &step) || !is_usable(request, b) ||
         !is_mesh_step(request, a, &step))
         return DBL_MAX;
-    *out_phase = phase;
-    if (phase == 2)
-        return step.kind == HOOP_STEP_ALLGATHER &&
-                       sharding_key(b) == sharding_key(&request->to)
-                   ? hash_cost(step.kind, a, b)
-                   : DBL_MAX;
+    if (phase == 1 && (step.kind != HOOP_STEP_ALLGATHER ||
+                       sharding_key(b) != sharding_key(&request->to)))
+        return DBL_MAX;
     if (part_size(&request->from_rules, b) > (begin > end ? begin : end))
         return DBL_MAX;
-    if (!is_reduction(step.kind))
-        *out_phase = 1;
     return hash_cost(step.kind, a, b);
+}
+
+/* An exchange starts where reductions alone lead: every dimension is cut as it
+ * was, and then by axes that were addends, of which none are left. */
+static bool
+is_start(const struct shortest_path_request *request,
+         const struct hoop_sharding *a)
+{
+    const unsigned reduced = request->from_rules.reduced;
+
+    for (uint32_t dim = 0; dim < HOOP_MAX_DIMS; dim++) {
+        const struct hoop_axes *before = &request->from.dims[dim];
+
+        for (uint32_t i = 0; i < before->n_axes || i < a->dims[dim].n_axes;
+             i++) {
+            const bool is_kept = i < before->n_axes;
+
+            if (i >= a->dims[dim].n_axes ||
+                (is_kept && a->dims[dim].axes[i] != before->axes[i]) ||
+                (!is_kept && !(reduced & 1U << a->dims[dim].axes[i])))
+                return false;
+        }
+    }
+    return !(axes_mask(&a->partial) & reduced);
 }
 
 /* An exchange goes to the target, or to where one gather along one dimension
@@ -181,21 +215,19 @@ sweep(const struct shortest_path_request *request,
       uint32_t at)
 {
     const struct hoop_sharding *a = &layouts[at];
-    const bool can_exchange =
-        phase == 0 && !(axes_mask(&a->partial) & request->from_rules.reduced);
+    const bool can_exchange = phase == 0 && is_start(request, a);
     bool is_changed = false;
 
     for (uint32_t i = 0; i < n; i++) {
         const struct hoop_sharding *b = &layouts[i];
-        uint32_t next;
-        const double cost = edge_cost(request, phase, a, b, &next);
+        const double cost = edge_cost(request, phase, a, b);
 
         if (cost < DBL_MAX)
-            is_changed |= relax(&costs[next][i], costs[phase][at] + cost);
+            is_changed |= relax(&costs[phase][i], costs[phase][at] + cost);
         if (can_exchange && axes_mask(&b->partial) == axes_mask(&a->partial) &&
             is_landing(request, b))
             is_changed |=
-                relax(&costs[2][i],
+                relax(&costs[1][i],
                       costs[phase][at] + hash_cost(HOOP_STEP_EXCHANGE, a, b));
     }
     return is_changed;
@@ -209,7 +241,7 @@ cheapest(const struct shortest_path_request *request, uint32_t n)
     bool is_changed = true;
 
     for (uint32_t i = 0; i < n; i++) {
-        costs[0][i] = costs[1][i] = costs[2][i] = DBL_MAX;
+        costs[0][i] = costs[1][i] = DBL_MAX;
         if (sharding_key(&layouts[i]) == sharding_key(&request->from))
             costs[0][i] = 0;
     }
@@ -244,8 +276,8 @@ request_of(const struct hoop_mesh_shape *mesh,
                            axes_mask(&from->partial) & ~axes_mask(&to->partial),
                        .gathered = ~0U,
                        .n_axes_per_step_max = HOOP_MAX_AXES},
-        .n_path_steps = HOOP_MAX_STEPS,
-        .cost = leg_cost,
+        .n_steps_max = HOOP_MAX_STEPS,
+        .cost = step_cost,
     };
 
     request.from_rules.cutting = sharding_cut_axes_mask(from) |
@@ -267,19 +299,19 @@ pairs_run(const struct hoop_mesh_shape *mesh,
     for (uint32_t i = 0; i < n * n; i += stride) {
         const struct hoop_sharding *from = &layouts[i / n];
         const struct hoop_sharding *to = &layouts[i % n];
-        struct shortest_path shortest_path;
+        struct redistribution_steps path;
 
         if (axes_mask(&to->partial) & ~axes_mask(&from->partial))
             continue;
         struct shortest_path_request request =
             request_of(mesh, shape, from, to);
-        assert_int_equal(shortest_path_find(&request, &shortest_path), HOOP_OK);
-        assert_true(fabs(shortest_path.cost - cheapest(&request, n)) < 1e-6);
+        assert_int_equal(shortest_path_find(&request, &path), HOOP_OK);
+        assert_true(fabs(path_cost(&path) - cheapest(&request, n)) < 1e-6);
         request.from_rules.gathered =
             sharding_cut_axes_mask(from) | request.from_rules.reduced;
         request.to_rules.gathered = request.from_rules.gathered;
-        assert_int_equal(shortest_path_find(&request, &shortest_path), HOOP_OK);
-        assert_true(fabs(shortest_path.cost - cheapest(&request, n)) < 1e-6);
+        assert_int_equal(shortest_path_find(&request, &path), HOOP_OK);
+        assert_true(fabs(path_cost(&path) - cheapest(&request, n)) < 1e-6);
     }
 }
 
@@ -323,35 +355,30 @@ shortest_path_to_another_mesh_has_one_exchange(void **state)
         struct shortest_path_request request =
             request_of(&mesh, &shapes[1], &layouts[i / n_targets],
                        &(struct hoop_sharding){0});
-        struct shortest_path shortest_path;
+        struct redistribution_steps path;
         uint32_t at = 0;
 
         if (targets[i % n_targets].partial.n_axes > 0)
             continue;
         request.kind = SHORTEST_PATH_TWO_MESHES;
         request.to = targets[i % n_targets];
+        request.from_rules.cutting = 0;
+        request.from_rules.gathered = 0;
         request.to_rules.mesh = other;
         request.to_rules.cutting = 1;
-        assert_int_equal(shortest_path_find(&request, &shortest_path), HOOP_OK);
-        while (at < shortest_path.n_path_steps &&
-               is_reduction(shortest_path.path_steps[at].mesh_step.kind))
+        assert_int_equal(shortest_path_find(&request, &path), HOOP_OK);
+        while (at < path.n_steps && is_reduction(path.steps[at].kind))
             at++;
-        assert_true(at < shortest_path.n_path_steps);
-        assert_int_equal(shortest_path.path_steps[at].mesh_step.kind,
-                         HOOP_STEP_EXCHANGE);
-        assert_int_equal(shortest_path.path_steps[at].before.partial.n_axes, 0);
-        assert_int_equal(shortest_path.path_steps[at].mesh,
-                         REDISTRIBUTION_MESH_TO);
-        if (at + 1 < shortest_path.n_path_steps) {
-            assert_int_equal(shortest_path.path_steps[at + 1].mesh_step.kind,
-                             HOOP_STEP_ALLGATHER);
-            assert_int_equal(at + 2, shortest_path.n_path_steps);
+        assert_true(at < path.n_steps);
+        assert_int_equal(path.steps[at].kind, HOOP_STEP_EXCHANGE);
+        assert_int_equal(path.steps[at].before.partial.n_axes, 0);
+        assert_int_equal(path.steps[at].mesh, REDISTRIBUTION_MESH_TO);
+        if (at + 1 < path.n_steps) {
+            assert_int_equal(path.steps[at + 1].kind, HOOP_STEP_ALLGATHER);
+            assert_int_equal(at + 2, path.n_steps);
         }
-        assert_int_equal(
-            sharding_key(
-                &shortest_path.path_steps[shortest_path.n_path_steps - 1]
-                     .mesh_step.after),
-            sharding_key(&request.to));
+        assert_int_equal(sharding_key(&last_step(&path)->after),
+                         sharding_key(&request.to));
     }
 }
 
@@ -363,7 +390,7 @@ shortest_path_on_many_axes_is_bounded(void **state)
     static const struct hoop_shape shape = {8, {256, 256, 256, 4, 4, 2, 2, 2}};
     struct hoop_sharding from = {.partial = {1, {7}}};
     struct hoop_sharding to = {0};
-    struct shortest_path shortest_path;
+    struct redistribution_steps path;
 
     (void)state;
     for (uint32_t axis = 0; axis < 7; axis++) {
@@ -372,22 +399,16 @@ shortest_path_on_many_axes_is_bounded(void **state)
     }
     const struct shortest_path_request request =
         request_of(&mesh, &shape, &from, &to);
-    assert_int_equal(shortest_path_find(&request, &shortest_path), HOOP_OK);
-    assert_true(shortest_path.cost <= 2 * (COST_MAX + 1));
-    assert_int_equal(
-        sharding_key(&shortest_path.path_steps[shortest_path.n_path_steps - 1]
-                          .mesh_step.after),
-        sharding_key(&to));
+    assert_int_equal(shortest_path_find(&request, &path), HOOP_OK);
+    assert_true(path_cost(&path) <= 2 * (COST_MAX + 1));
+    assert_int_equal(sharding_key(&last_step(&path)->after), sharding_key(&to));
 }
 
 static enum hoop_status
-path_step_fails(void *owner,
-                const struct path_step *path_step,
-                double *out_cost)
+step_cost_fails(void *owner, struct redistribution_step *step)
 {
     (void)owner;
-    (void)path_step;
-    (void)out_cost;
+    (void)step;
     return error_raise(HOOP_E_EXHAUSTED, "no memory for a price");
 }
 
@@ -399,19 +420,17 @@ shortest_path_whose_cost_fails_fails(void **state)
     const struct hoop_sharding to = {0};
     struct shortest_path_request request =
         request_of(&mesh, &shapes[0], &from, &to);
-    struct shortest_path shortest_path;
+    struct redistribution_steps path;
 
     (void)state;
-    request.cost = path_step_fails;
-    assert_int_equal(shortest_path_find(&request, &shortest_path),
-                     HOOP_E_EXHAUSTED);
+    request.cost = step_cost_fails;
+    assert_int_equal(shortest_path_find(&request, &path), HOOP_E_EXHAUSTED);
     request.kind = SHORTEST_PATH_MESH_STEPS;
-    assert_int_equal(shortest_path_find(&request, &shortest_path),
-                     HOOP_E_EXHAUSTED);
+    assert_int_equal(shortest_path_find(&request, &path), HOOP_E_EXHAUSTED);
     /* None is asked where nothing is to be done. */
     request.to = request.from;
-    assert_int_equal(shortest_path_find(&request, &shortest_path), HOOP_OK);
-    assert_int_equal(shortest_path.n_path_steps, 0);
+    assert_int_equal(shortest_path_find(&request, &path), HOOP_OK);
+    assert_int_equal(path.n_steps, 0);
 }
 
 int

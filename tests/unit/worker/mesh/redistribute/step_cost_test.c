@@ -27,83 +27,95 @@ struct trial {
 static const uint32_t numbers[RANKS] = {0, 1, 2, 3, 4, 5, 6, 7};
 
 struct prices {
-    struct step_cost mesh_step;
-    struct step_cost exchange;
+    struct redistribution_step step;
+    struct redistribution_step exchange;
 };
 
-static struct redistribution_request
-request_of(const struct trial *trial)
+/* What a trial's step_costs borrow. */
+struct fixture {
+    struct redistribution_request request;
+    struct exchange_side sides[2];
+    uint32_t lists[2][RANKS];
+    struct replicas replicas;
+    struct redistribution_problem problem;
+    struct step_costs *step_costs;
+};
+
+static void
+fixture_init(struct fixture *fixture,
+             const struct trial *trial,
+             const struct redistribution_step *step)
 {
-    return (struct redistribution_request){
-        .n_ranks = layouts_places(&trial->mesh),
-        .shape = {2, {trial->size, trial->size}},
-        .dtype = HOOP_FLOAT32,
-        .tuner = trial->tuner,
+    *fixture = (struct fixture){
+        .request = {.from.mesh = trial->mesh,
+                    .to.mesh = trial->mesh,
+                    .n_ranks = layouts_places(&trial->mesh),
+                    .shape = {2, {trial->size, trial->size}},
+                    .dtype = HOOP_FLOAT32,
+                    .tuner = trial->tuner},
+        .sides = {{.places = numbers, .ranks = numbers},
+                  {.places = numbers, .ranks = numbers}},
+        .replicas = {.n_ranks = layouts_places(&trial->mesh),
+                     .source = fixture->lists[0],
+                     .n_receiving_ranks = fixture->lists[1]},
+        .problem = {.request = &fixture->request,
+                    .sides = {&fixture->sides[0], &fixture->sides[1]},
+                    .replicas = &fixture->replicas},
     };
+    tiling_init(&fixture->sides[0].tiling, &step->before, &trial->mesh,
+                &fixture->request.shape);
+    tiling_init(&fixture->sides[1].tiling, &step->after, &trial->mesh,
+                &fixture->request.shape);
+    replicas_assign_sources(&fixture->replicas, &fixture->sides[0],
+                            &fixture->sides[1], 0);
+    assert_int_equal(step_costs_create(&fixture->problem, &fixture->step_costs),
+                     HOOP_OK);
 }
 
-/* mesh_step.after: where to; its part of a rank is elements_after elements. */
-static struct prices
-prices_of(const struct trial *trial, const struct mesh_step *mesh_step)
+static struct redistribution_step
+price_of(struct fixture *fixture, const struct redistribution_step *step)
 {
-    const struct redistribution_request request = request_of(trial);
-    const struct hoop_sharding before = {.dims = {{1, {trial->axis}}}};
-    uint32_t lists[2][RANKS];
-    struct replicas replicas = {.n_ranks = request.n_ranks,
-                                .source = lists[0],
-                                .n_receiving_ranks = lists[1]};
-    struct exchange exchange = {
-        .from = {.places = numbers, .ranks = numbers},
-        .to = {.places = numbers, .ranks = numbers},
-        .replicas = &replicas,
-    };
-    static struct step_costs step_costs;
+    struct redistribution_step price = *step;
+
+    assert_int_equal(step_costs_estimate(fixture->step_costs, &price), HOOP_OK);
+    return price;
+}
+
+/* Of a step from cut along the trial's axis, and of an exchange to the same. */
+static struct prices
+prices_of(const struct trial *trial, const struct redistribution_step *step)
+{
+    struct redistribution_step asked = *step;
+    struct fixture fixture;
     struct prices prices;
 
-    tiling_init(&exchange.from.tiling, &before, &trial->mesh, &request.shape);
-    tiling_init(&exchange.to.tiling, &mesh_step->after, &trial->mesh,
-                &request.shape);
-    replicas_assign_sources(&replicas, &exchange.from, &exchange.to, 0);
-    exchange_find_copy_axes(&exchange);
-    const struct step_cost_request step_cost_request = {
-        .mesh_step = mesh_step,
-        .mesh = REDISTRIBUTION_MESH_FROM,
-        .elements_before = tiling_largest_tile(&exchange.from.tiling),
-        .elements_after = tiling_largest_tile(&exchange.to.tiling),
-    };
-    assert_int_equal(step_costs_init(&step_costs, &request), HOOP_OK);
-    step_costs.sides[0] = &exchange.from;
-    step_costs.sides[1] = &exchange.to;
-    assert_int_equal(step_cost_of_mesh_step(&step_costs, &step_cost_request,
-                                            &prices.mesh_step),
-                     HOOP_OK);
+    asked.before = (struct hoop_sharding){.dims = {{1, {trial->axis}}}};
+    fixture_init(&fixture, trial, &asked);
+    prices.step = price_of(&fixture, &asked);
     /* The second time from what it has kept. */
-    struct step_cost again;
-    assert_int_equal(
-        step_cost_of_mesh_step(&step_costs, &step_cost_request, &again),
-        HOOP_OK);
-    assert_true(again.ns == prices.mesh_step.ns);
-    assert_ptr_equal(again.algorithm, prices.mesh_step.algorithm);
-    assert_int_equal(
-        step_cost_of_exchange(&step_costs, &exchange, &prices.exchange),
-        HOOP_OK);
-    step_costs_deinit(&step_costs);
+    const struct redistribution_step again = price_of(&fixture, &asked);
+    assert_true(again.time_ns == prices.step.time_ns);
+    assert_ptr_equal(again.algorithm, prices.step.algorithm);
+    asked.kind = HOOP_STEP_EXCHANGE;
+    prices.exchange = price_of(&fixture, &asked);
+    step_costs_destroy(fixture.step_costs);
     return prices;
 }
 
-static struct mesh_step
+static struct redistribution_step
 gather_along(uint32_t axis)
 {
-    return (struct mesh_step){.kind = HOOP_STEP_ALLGATHER, .axes = {1, {axis}}};
+    return (struct redistribution_step){.kind = HOOP_STEP_ALLGATHER,
+                                        .axes = {1, {axis}}};
 }
 
-static struct mesh_step
+static struct redistribution_step
 swap_along(uint32_t axis)
 {
-    return (struct mesh_step){.kind = HOOP_STEP_ALL_TO_ALL,
-                              .axes = {1, {axis}},
-                              .shard_dim = 1,
-                              .after = {.dims = {{0}, {1, {axis}}}}};
+    return (struct redistribution_step){.kind = HOOP_STEP_ALL_TO_ALL,
+                                        .axes = {1, {axis}},
+                                        .shard_dim = 1,
+                                        .after = {.dims = {{0}, {1, {axis}}}}};
 }
 
 static const struct hoop_mesh_shape meshes[] = {
@@ -116,14 +128,14 @@ step_cost_of_exchange_is_near_that_of_the_same_on_lines(void **state)
     for (size_t i = 0; i < COUNT_OF(meshes); i++) {
         for (size_t size = 8; size <= 4096; size *= 8) {
             const struct trial trial = {meshes[i], 0, size, NULL};
-            const struct mesh_step mesh_steps[] = {gather_along(0),
-                                                   swap_along(0)};
+            const struct redistribution_step steps[] = {gather_along(0),
+                                                        swap_along(0)};
 
-            for (size_t j = 0; j < COUNT_OF(mesh_steps); j++) {
-                const struct prices prices = prices_of(&trial, &mesh_steps[j]);
+            for (size_t j = 0; j < COUNT_OF(steps); j++) {
+                const struct prices prices = prices_of(&trial, &steps[j]);
 
-                assert_true(prices.mesh_step.ns < 2 * prices.exchange.ns);
-                assert_true(prices.exchange.ns < 2 * prices.mesh_step.ns);
+                assert_true(prices.step.time_ns < 2 * prices.exchange.time_ns);
+                assert_true(prices.exchange.time_ns < 2 * prices.step.time_ns);
             }
         }
     }
@@ -132,21 +144,21 @@ step_cost_of_exchange_is_near_that_of_the_same_on_lines(void **state)
 static void
 step_cost_grows_with_bytes_and_lines(void **state)
 {
-    const struct mesh_step mesh_step = gather_along(0);
+    const struct redistribution_step step = gather_along(0);
     double before_ns = 0;
 
     (void)state;
     for (size_t size = 64; size <= 4096; size *= 2) {
         const struct trial alone = {meshes[0], 0, size, NULL};
         const struct trial beside = {meshes[4], 0, size, NULL};
-        const struct prices prices = prices_of(&alone, &mesh_step);
+        const struct prices prices = prices_of(&alone, &step);
 
-        assert_true(prices.mesh_step.ns > before_ns);
-        assert_non_null(prices.mesh_step.algorithm);
-        before_ns = prices.mesh_step.ns;
+        assert_true(prices.step.time_ns > before_ns);
+        assert_non_null(prices.step.algorithm);
+        before_ns = prices.step.time_ns;
         /* Four lines on a node share its processors. */
-        assert_true(prices_of(&beside, &mesh_step).mesh_step.ns >
-                    prices.mesh_step.ns);
+        assert_true(prices_of(&beside, &step).step.time_ns >
+                    prices.step.time_ns);
     }
 }
 
@@ -154,20 +166,70 @@ static void
 step_cost_of_what_sends_nothing_is_a_copy(void **state)
 {
     const struct trial trial = {meshes[1], 0, 512, NULL};
-    struct mesh_step mesh_step = {.kind = HOOP_STEP_SLICE,
-                                  .axes = {1, {0}},
-                                  .after = {.dims = {{1, {0}}}}};
+    struct redistribution_step step = {.kind = HOOP_STEP_SLICE,
+                                       .axes = {1, {0}},
+                                       .after = {.dims = {{1, {0}}}}};
 
     (void)state;
-    const struct prices slice = prices_of(&trial, &mesh_step);
-    mesh_step.kind = HOOP_STEP_FILL;
-    const struct prices fill = prices_of(&trial, &mesh_step);
-    assert_null(slice.mesh_step.algorithm);
-    assert_true(slice.mesh_step.ns > 0);
-    assert_true(fill.mesh_step.ns == slice.mesh_step.ns);
+    const struct prices slice = prices_of(&trial, &step);
+    step.kind = HOOP_STEP_FILL;
+    const struct prices fill = prices_of(&trial, &step);
+    assert_null(slice.step.algorithm);
+    assert_true(slice.step.time_ns > 0);
+    assert_true(fill.step.time_ns == slice.step.time_ns);
     /* Nobody needs anything. */
-    assert_true(slice.exchange.ns < slice.mesh_step.ns * 100);
+    assert_true(slice.exchange.time_ns < slice.step.time_ns * 100);
     assert_non_null(slice.exchange.algorithm);
+}
+
+static struct roster *
+two_nodes_roster(void)
+{
+    struct roster *roster = NULL;
+
+    assert_int_equal(roster_create(RANKS, &roster), HOOP_OK);
+    for (uint32_t rank = 0; rank < RANKS; rank++)
+        snprintf(roster->members[rank].host_id,
+                 sizeof(roster->members[rank].host_id), "node-%u", rank / 4);
+    return roster;
+}
+
+/* On two nodes the order of a line's axes says which neighbours share one. What
+ * has been asked before does not count. */
+static void
+step_cost_depends_on_the_order_of_axes(void **state)
+{
+    static const struct hoop_axes orders[] = {{2, {0, 1}}, {2, {1, 0}}};
+    struct roster *roster = NULL;
+    struct tuner *tuner = NULL;
+    struct redistribution_step steps[2];
+    double first_ns[2];
+
+    (void)state;
+    roster = two_nodes_roster();
+    const struct tuner_options options = {
+        .roster = roster,
+        .algorithms = "allgather:ring",
+        .link = "latency_between=5ms,bandwidth_between=0.01GB/s",
+    };
+    assert_int_equal(tuner_create(&options, &tuner), HOOP_OK);
+    const struct trial trial = {meshes[4], 0, 1024, tuner};
+    for (size_t i = 0; i < COUNT_OF(orders); i++) {
+        struct fixture fixture;
+
+        steps[i] =
+            (struct redistribution_step){.kind = HOOP_STEP_ALLGATHER,
+                                         .axes = orders[i],
+                                         .before = {.dims = {orders[i]}}};
+        fixture_init(&fixture, &trial, &steps[i]);
+        first_ns[i] = price_of(&fixture, &steps[i]).time_ns;
+        if (i == 1)
+            assert_true(price_of(&fixture, &steps[0]).time_ns == first_ns[0]);
+        step_costs_destroy(fixture.step_costs);
+    }
+    assert_true(first_ns[0] < first_ns[1]);
+    tuner_destroy(tuner);
+    roster_destroy(roster);
 }
 
 /* As the world agreed: a node for each row, and an algorithm forced. */
@@ -176,15 +238,12 @@ step_cost_follows_roster_and_settings(void **state)
 {
     struct roster *roster = NULL;
     struct tuner *tuner = NULL;
-    const struct mesh_step across = gather_along(0);
-    const struct mesh_step along = gather_along(1);
+    const struct redistribution_step across = gather_along(0);
+    const struct redistribution_step along = gather_along(1);
     struct trial trial = {meshes[4], 0, 1024, NULL};
 
     (void)state;
-    assert_int_equal(roster_create(RANKS, &roster), HOOP_OK);
-    for (uint32_t rank = 0; rank < RANKS; rank++)
-        snprintf(roster->members[rank].host_id,
-                 sizeof(roster->members[rank].host_id), "node-%u", rank / 4);
+    roster = two_nodes_roster();
     const struct tuner_options options = {
         .roster = roster,
         .algorithms = "allgather:ring",
@@ -195,11 +254,11 @@ step_cost_follows_roster_and_settings(void **state)
     const struct prices outside = prices_of(&trial, &across);
     trial.axis = 1;
     const struct prices inside = prices_of(&trial, &along);
-    assert_true(outside.mesh_step.ns > 5e6);
-    assert_true(outside.exchange.ns > 5e6);
-    assert_true(inside.mesh_step.ns < outside.mesh_step.ns / 10);
-    assert_string_equal(outside.mesh_step.algorithm->name, "ring");
-    assert_string_equal(inside.mesh_step.algorithm->name, "ring");
+    assert_true(outside.step.time_ns > 5e6);
+    assert_true(outside.exchange.time_ns > 5e6);
+    assert_true(inside.step.time_ns < outside.step.time_ns / 10);
+    assert_string_equal(outside.step.algorithm->name, "ring");
+    assert_string_equal(inside.step.algorithm->name, "ring");
     tuner_destroy(tuner);
     roster_destroy(roster);
 }
@@ -212,6 +271,7 @@ main(void)
             step_cost_of_exchange_is_near_that_of_the_same_on_lines),
         cmocka_unit_test(step_cost_grows_with_bytes_and_lines),
         cmocka_unit_test(step_cost_of_what_sends_nothing_is_a_copy),
+        cmocka_unit_test(step_cost_depends_on_the_order_of_axes),
         cmocka_unit_test(step_cost_follows_roster_and_settings),
     };
 

@@ -143,13 +143,13 @@ exchange_token(const struct tokens_run *run, uint32_t rank, const size_t *at)
 
         if (!redistribution_piece(run->plan, run->step, i, rank, &piece))
             continue;
-        box.shape = piece.shape;
-        for (uint32_t dim = 0; dim < piece.shape.n_dims; dim++) {
+        box.shape = piece.sent.shape;
+        for (uint32_t dim = 0; dim < piece.sent.shape.n_dims; dim++) {
             box.offset[dim] = run->after->parts[rank].offset[dim] +
-                              piece.receiver_offset[dim];
+                              piece.received.offset[dim];
             assert_int_equal(box.offset[dim],
                              run->before->parts[i].offset[dim] +
-                                 piece.sender_offset[dim]);
+                                 piece.sent.offset[dim]);
         }
         if (tokens_index(&box, at) == SIZE_MAX)
             continue;

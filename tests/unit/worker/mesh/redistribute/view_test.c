@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "check.h"
+#include "mesh/grid.h"
 #include "mesh/redistribute/participants.h"
 #include "mesh/redistribute/transfer_plan.h"
 
@@ -40,7 +41,7 @@ view_of_whole_tensor_has_its_strides(void **state)
     assert_int_equal(view.first, 0);
     assert_int_equal(view.strides[0], 4);
     assert_int_equal(view.strides[1], 1);
-    assert_int_equal(view_shape_n_elements(&view.shape), 12);
+    assert_int_equal(shape_n_elements(&view.shape), 12);
 }
 
 static void
@@ -52,7 +53,7 @@ view_of_no_dimensions_is_one_element(void **state)
     size_t first;
 
     (void)state;
-    assert_int_equal(view_shape_n_elements(&view.shape), 1);
+    assert_int_equal(shape_n_elements(&view.shape), 1);
     assert_true(view_has_contiguous_boxes(&view, &box, 1, &first));
     assert_int_equal(first, 0);
 }
@@ -68,7 +69,7 @@ cut_of_a_cut_adds_up(void **state)
 
     (void)state;
     assert_int_equal(cut.first, 2 * 4 + 2);
-    assert_int_equal(view_shape_n_elements(&cut.shape), 2);
+    assert_int_equal(shape_n_elements(&cut.shape), 2);
     assert_int_equal(cut.strides[0], 4);
 }
 
@@ -257,7 +258,7 @@ static void
 end_way(void)
 {
     buffer_steps_deinit(&way.buffer_steps);
-    redistribution_destroy(way.redistribution);
+    redistribution_unref(way.redistribution);
 }
 
 static bool
@@ -383,10 +384,9 @@ exchange_does_not_sort_what_stays(void **state)
     assert_int_equal(local_step->after.buffer, BUFFER_OUTPUT);
     assert_true(local_step->has_own_block);
     assert_int_equal(local_step->transfer_plan->shape.counts[1], 0);
-    assert_int_equal(
-        local_step->transfer_plan->out_count +
-            view_shape_n_elements(&local_step->own_block_before.shape),
-        view_shape_n_elements(&local_step->before.view.shape));
+    assert_int_equal(local_step->transfer_plan->out_count +
+                         shape_n_elements(&local_step->own_block_before.shape),
+                     shape_n_elements(&local_step->before.view.shape));
     end_way();
 }
 
