@@ -191,7 +191,8 @@ graph_vrank_init(struct simulation_graph *graph, uint32_t vrank)
 
     graph->shape.rank = simulation_mapping_rank_of(graph->setup.mapping, vrank);
 
-    const uint32_t n_rounds = graph->setup.algorithm->n_rounds(&graph->shape);
+    const uint32_t n_rounds =
+        algorithm_n_rounds(graph->setup.algorithm, &graph->shape);
 
     graph->vranks[vrank] = (struct simulation_vrank){
         .n_rounds = n_rounds < rounds->end ? n_rounds : rounds->end,
@@ -494,8 +495,8 @@ simulation_graph_open_round(struct simulation_graph *graph,
     round_slot_clear(graph, vrank);
     plan_clear(&graph->plan);
     graph->shape.rank = simulation_mapping_rank_of(graph->setup.mapping, vrank);
-    graph->setup.algorithm->plan_round(&graph->plan, &graph->shape,
-                                       at->round_next);
+    algorithm_plan_round(graph->setup.algorithm, &graph->plan, &graph->shape,
+                         at->round_next);
     status = plan_status(&graph->plan);
     for (size_t i = graph->plan.n_steps; status == HOOP_OK && i > 0; i--)
         status = step_add_to_round(graph, vrank, &graph->plan.steps[i - 1]);

@@ -226,7 +226,7 @@ tracker_init(struct tracker *tracker,
     tracker->element_size = element_size;
     tracker->round_next = 0;
     if (tracker->n_cached == 0)
-        tracker->n_rounds = algorithm->n_rounds(shape);
+        tracker->n_rounds = algorithm_n_rounds(algorithm, shape);
     tracker->n_active = 0;
 }
 
@@ -302,7 +302,8 @@ tracker_plan_round(struct tracker *tracker)
     enum hoop_status status;
 
     plan_clear(plan);
-    tracker->algorithm->plan_round(plan, &tracker->shape, tracker->round_next);
+    algorithm_plan_round(tracker->algorithm, plan, &tracker->shape,
+                         tracker->round_next);
     status = plan_status(plan);
     if (status != HOOP_OK)
         return error_pass(status);

@@ -13,8 +13,8 @@ whole_plan_of(const struct algorithm *algorithm, const struct plan_shape *shape)
 {
     struct plan plan = {0};
 
-    for (uint32_t i = 0; i < algorithm->n_rounds(shape); i++)
-        algorithm->plan_round(&plan, shape, i);
+    for (uint32_t i = 0; i < algorithm_n_rounds(algorithm, shape); i++)
+        algorithm_plan_round(algorithm, &plan, shape, i);
     return plan;
 }
 
