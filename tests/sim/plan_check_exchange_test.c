@@ -5,7 +5,6 @@
  * side.
  */
 
-#include "algorithms/algorithms.h"
 #include "check.h"
 #include "plan_proof.h"
 
@@ -25,9 +24,9 @@ counts_of(uint32_t size)
 }
 
 static void
-prove_alltoall(const struct algorithm *algorithm)
+prove_alltoall(const struct registry_algorithm *entry)
 {
-    struct checker_case scenario = plan_case(algorithm, CHECKER_ALLTOALL);
+    struct checker_case scenario = plan_case(entry);
 
     for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
         scenario.shape.size = size;
@@ -37,9 +36,9 @@ prove_alltoall(const struct algorithm *algorithm)
 
 /* The order, too. */
 static void
-prove_scan(const struct algorithm *algorithm, enum checker_collective goal)
+prove_scan(const struct registry_algorithm *entry)
 {
-    struct checker_case scenario = plan_case(algorithm, goal);
+    struct checker_case scenario = plan_case(entry);
 
     scenario.arithmetic = ARITHMETIC_COMPOSE;
     for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
@@ -83,19 +82,12 @@ prove_pattern(struct checker_case scenario, size_t pattern)
 }
 
 static void
-alltoall_pairwise_all_shapes_exchanges(void **state)
+prove_alltoallv(const struct registry_algorithm *entry)
 {
-    (void)state;
-    prove_alltoall(&algorithm_alltoall_pairwise);
-}
+    struct checker_case scenario = plan_case(entry);
 
-static void
-alltoallv_pairwise_uneven_blocks_exchanges(void **state)
-{
-    struct checker_case scenario =
-        plan_case(&algorithm_alltoall_pairwise, CHECKER_ALLTOALL);
-
-    (void)state;
+    if (entry->is_even_only)
+        return;
     for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
         const struct plan_case_counts patterns = counts_of(size);
 
@@ -107,51 +99,41 @@ alltoallv_pairwise_uneven_blocks_exchanges(void **state)
 }
 
 static void
-alltoall_bruck_all_shapes_exchanges(void **state)
+alltoall_all_shapes_exchanges(void **state)
 {
     (void)state;
-    prove_alltoall(&algorithm_alltoall_bruck);
+    proof_each(COLLECTIVE_ALLTOALL, PROOF_MESSAGES, prove_alltoall);
 }
 
 static void
-scan_chain_all_shapes_sums(void **state)
+alltoallv_uneven_blocks_exchanges(void **state)
 {
     (void)state;
-    prove_scan(&algorithm_scan_chain, CHECKER_SCAN);
+    proof_each(COLLECTIVE_ALLTOALL, PROOF_MESSAGES, prove_alltoallv);
 }
 
 static void
-exscan_chain_all_shapes_sums(void **state)
+scan_all_shapes_sums(void **state)
 {
     (void)state;
-    prove_scan(&algorithm_exscan_chain, CHECKER_EXSCAN);
+    proof_each(COLLECTIVE_SCAN, PROOF_MESSAGES, prove_scan);
 }
 
 static void
-scan_doubling_all_shapes_sums(void **state)
+exscan_all_shapes_sums(void **state)
 {
     (void)state;
-    prove_scan(&algorithm_scan_doubling, CHECKER_SCAN);
-}
-
-static void
-exscan_doubling_all_shapes_sums(void **state)
-{
-    (void)state;
-    prove_scan(&algorithm_exscan_doubling, CHECKER_EXSCAN);
+    proof_each(COLLECTIVE_EXSCAN, PROOF_MESSAGES, prove_scan);
 }
 
 int
 main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(alltoall_pairwise_all_shapes_exchanges),
-        cmocka_unit_test(alltoall_bruck_all_shapes_exchanges),
-        cmocka_unit_test(alltoallv_pairwise_uneven_blocks_exchanges),
-        cmocka_unit_test(scan_chain_all_shapes_sums),
-        cmocka_unit_test(scan_doubling_all_shapes_sums),
-        cmocka_unit_test(exscan_chain_all_shapes_sums),
-        cmocka_unit_test(exscan_doubling_all_shapes_sums),
+        cmocka_unit_test(alltoall_all_shapes_exchanges),
+        cmocka_unit_test(alltoallv_uneven_blocks_exchanges),
+        cmocka_unit_test(scan_all_shapes_sums),
+        cmocka_unit_test(exscan_all_shapes_sums),
     };
 
     if (argc > 1)

@@ -37,11 +37,10 @@ slot_of(enum slot_size which, uint32_t size)
 
 /* At large sizes, where a case costs more, by turns. */
 static void
-prove_slots(const struct algorithm *algorithm,
-            enum checker_collective goal,
+prove_slots(const struct registry_algorithm *entry,
             void (*prove)(struct checker_case))
 {
-    struct checker_case scenario = plan_case(algorithm, goal);
+    struct checker_case scenario = plan_case(entry);
 
     for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
         scenario.shape.size = size;
@@ -56,24 +55,34 @@ prove_slots(const struct algorithm *algorithm,
 
 /* Parts as short as they can be, and one that holds everything. */
 static void
-prove_open(const struct algorithm *algorithm,
-           enum checker_collective goal,
+prove_open(const struct registry_algorithm *entry,
            void (*prove)(struct checker_case))
 {
-    struct checker_case scenario = plan_case(algorithm, goal);
+    struct checker_case scenario = plan_case(entry);
 
     scenario.shape.has_cma = true;
     for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
         scenario.shape.size = size;
         for (int is_long = 0; is_long < 2; is_long++) {
-            scenario.shape.slot_capacity = is_long ? 4 * (size_t)size
-                                           : goal == CHECKER_ALLTOALL ? size
-                                                                      : 1;
+            scenario.shape.slot_capacity =
+                is_long                                    ? 4 * (size_t)size
+                : entry->collective == COLLECTIVE_ALLTOALL ? size
+                                                           : 1;
             scenario.shape.granule = is_long ? 4 : 1;
             if (size < 6 || size % 2 == (uint32_t)is_long)
                 prove(scenario);
         }
     }
+}
+
+static void
+prove_regions(const struct registry_algorithm *entry,
+              void (*prove)(struct checker_case))
+{
+    if (entry->algorithm->is_direct)
+        prove_open(entry, prove);
+    else
+        prove_slots(entry, prove);
 }
 
 /* Of large sizes, each is met with some counts. */
@@ -86,7 +95,7 @@ counts_of(uint32_t size)
 
 /* Where the order of the ranks is kept, it is proved. */
 static void
-prove_whole(struct checker_case scenario)
+prove_order(struct checker_case scenario)
 {
     scenario.arithmetic = ARITHMETIC_COMPOSE;
     plan_case_even(scenario, counts_of(scenario.shape.size));
@@ -100,7 +109,7 @@ prove_bits(struct checker_case scenario)
 }
 
 static void
-prove_blocks(struct checker_case scenario)
+prove_even_and_uneven(struct checker_case scenario)
 {
     if (scenario.goal == CHECKER_REDUCE_SCATTER)
         scenario.arithmetic = ARITHMETIC_COMPOSE;
@@ -123,109 +132,89 @@ prove_roots(struct checker_case scenario)
 }
 
 static void
-allreduce_flat_all_shapes_sums(void **state)
+prove_allreduce(const struct registry_algorithm *entry)
 {
-    (void)state;
-    prove_slots(&algorithm_allreduce_flat, CHECKER_ALLREDUCE, prove_whole);
-    prove_slots(&algorithm_allreduce_flat, CHECKER_ALLREDUCE, prove_bits);
+    prove_regions(entry, prove_order);
+    prove_regions(entry, prove_bits);
 }
 
 static void
-allreduce_flat_blocks_all_shapes_sums(void **state)
+prove_blocks(const struct registry_algorithm *entry)
 {
-    (void)state;
-    prove_slots(&algorithm_allreduce_flat_blocks, CHECKER_ALLREDUCE,
-                prove_whole);
-    prove_slots(&algorithm_allreduce_flat_blocks, CHECKER_ALLREDUCE,
-                prove_bits);
+    prove_regions(entry, prove_even_and_uneven);
 }
 
 static void
-allreduce_direct_all_shapes_sums(void **state)
+prove_rooted(const struct registry_algorithm *entry)
 {
-    (void)state;
-    prove_open(&algorithm_allreduce_direct, CHECKER_ALLREDUCE, prove_whole);
-    prove_open(&algorithm_allreduce_direct, CHECKER_ALLREDUCE, prove_bits);
+    prove_regions(entry, prove_roots);
 }
 
 static void
-allgather_flat_all_shapes_gathers(void **state)
+prove_alltoall(const struct registry_algorithm *entry)
 {
-    (void)state;
-    prove_slots(&algorithm_allgather_flat, CHECKER_ALLGATHER, prove_blocks);
+    prove_regions(entry, prove_even);
 }
 
 static void
-allgather_direct_all_shapes_gathers(void **state)
+prove_barrier(const struct registry_algorithm *entry)
 {
-    (void)state;
-    prove_open(&algorithm_allgather_direct, CHECKER_ALLGATHER, prove_blocks);
+    prove_regions(entry, plan_case_both_places);
 }
 
 static void
-reduce_scatter_flat_all_shapes_scatters(void **state)
+allreduce_all_shapes_sums(void **state)
 {
     (void)state;
-    prove_slots(&algorithm_reduce_scatter_flat, CHECKER_REDUCE_SCATTER,
-                prove_blocks);
+    proof_each(COLLECTIVE_ALLREDUCE, PROOF_SHM, prove_allreduce);
+    proof_each(COLLECTIVE_ALLREDUCE, PROOF_DIRECT, prove_allreduce);
 }
 
 static void
-reduce_scatter_direct_all_shapes_scatters(void **state)
+allgather_all_shapes_gathers(void **state)
 {
     (void)state;
-    prove_open(&algorithm_reduce_scatter_direct, CHECKER_REDUCE_SCATTER,
-               prove_blocks);
+    proof_each(COLLECTIVE_ALLGATHER, PROOF_SHM, prove_blocks);
+    proof_each(COLLECTIVE_ALLGATHER, PROOF_DIRECT, prove_blocks);
 }
 
 static void
-broadcast_flat_all_shapes_copies(void **state)
+reduce_scatter_all_shapes_scatters(void **state)
 {
     (void)state;
-    prove_slots(&algorithm_broadcast_flat, CHECKER_BROADCAST, prove_roots);
+    proof_each(COLLECTIVE_REDUCE_SCATTER, PROOF_SHM, prove_blocks);
+    proof_each(COLLECTIVE_REDUCE_SCATTER, PROOF_DIRECT, prove_blocks);
 }
 
 static void
-broadcast_direct_all_shapes_copies(void **state)
+broadcast_all_shapes_copies(void **state)
 {
     (void)state;
-    prove_open(&algorithm_broadcast_direct, CHECKER_BROADCAST, prove_roots);
+    proof_each(COLLECTIVE_BROADCAST, PROOF_SHM, prove_rooted);
+    proof_each(COLLECTIVE_BROADCAST, PROOF_DIRECT, prove_rooted);
 }
 
 static void
-reduce_flat_all_shapes_sums(void **state)
+reduce_all_shapes_sums(void **state)
 {
     (void)state;
-    prove_slots(&algorithm_reduce_flat, CHECKER_REDUCE, prove_roots);
+    proof_each(COLLECTIVE_REDUCE, PROOF_SHM, prove_rooted);
+    proof_each(COLLECTIVE_REDUCE, PROOF_DIRECT, prove_rooted);
 }
 
 static void
-reduce_direct_all_shapes_sums(void **state)
+alltoall_all_shapes_exchanges(void **state)
 {
     (void)state;
-    prove_open(&algorithm_reduce_direct, CHECKER_REDUCE, prove_roots);
+    proof_each(COLLECTIVE_ALLTOALL, PROOF_SHM, prove_alltoall);
+    proof_each(COLLECTIVE_ALLTOALL, PROOF_DIRECT, prove_alltoall);
 }
 
 static void
-alltoall_flat_all_shapes_exchanges(void **state)
+barrier_all_sizes_hears_all(void **state)
 {
     (void)state;
-    prove_slots(&algorithm_alltoall_flat, CHECKER_ALLTOALL, prove_even);
-}
-
-static void
-alltoall_direct_all_shapes_exchanges(void **state)
-{
-    (void)state;
-    prove_open(&algorithm_alltoall_direct, CHECKER_ALLTOALL, prove_even);
-}
-
-static void
-barrier_flat_all_sizes_hears_all(void **state)
-{
-    (void)state;
-    prove_slots(&algorithm_barrier_flat, CHECKER_BARRIER,
-                plan_case_both_places);
+    proof_each(COLLECTIVE_BARRIER, PROOF_SHM, prove_barrier);
 }
 
 /* A plan of many rounds, run by one who does not wait. Only the root of a
@@ -256,20 +245,13 @@ int
 main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(allreduce_flat_all_shapes_sums),
-        cmocka_unit_test(allreduce_flat_blocks_all_shapes_sums),
-        cmocka_unit_test(allreduce_direct_all_shapes_sums),
-        cmocka_unit_test(allgather_flat_all_shapes_gathers),
-        cmocka_unit_test(allgather_direct_all_shapes_gathers),
-        cmocka_unit_test(reduce_scatter_flat_all_shapes_scatters),
-        cmocka_unit_test(reduce_scatter_direct_all_shapes_scatters),
-        cmocka_unit_test(broadcast_flat_all_shapes_copies),
-        cmocka_unit_test(broadcast_direct_all_shapes_copies),
-        cmocka_unit_test(reduce_flat_all_shapes_sums),
-        cmocka_unit_test(reduce_direct_all_shapes_sums),
-        cmocka_unit_test(alltoall_flat_all_shapes_exchanges),
-        cmocka_unit_test(alltoall_direct_all_shapes_exchanges),
-        cmocka_unit_test(barrier_flat_all_sizes_hears_all),
+        cmocka_unit_test(allreduce_all_shapes_sums),
+        cmocka_unit_test(allgather_all_shapes_gathers),
+        cmocka_unit_test(reduce_scatter_all_shapes_scatters),
+        cmocka_unit_test(broadcast_all_shapes_copies),
+        cmocka_unit_test(reduce_all_shapes_sums),
+        cmocka_unit_test(alltoall_all_shapes_exchanges),
+        cmocka_unit_test(barrier_all_sizes_hears_all),
         cmocka_unit_test(slot_that_is_not_waited_for_is_found),
     };
 

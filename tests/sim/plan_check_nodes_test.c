@@ -7,7 +7,6 @@
  * side by side.
  */
 
-#include "algorithms/algorithms.h"
 #include "check.h"
 #include "plan/nodes.h"
 #include "plan_proof.h"
@@ -66,11 +65,9 @@ typedef void
 prove_fn(struct checker_case scenario, struct plan_case_counts counts);
 
 static void
-prove_layouts(const struct algorithm *algorithm,
-              enum checker_collective goal,
-              prove_fn *prove)
+prove_layouts(const struct registry_algorithm *entry, prove_fn *prove)
 {
-    struct checker_case scenario = plan_case(algorithm, goal);
+    struct checker_case scenario = plan_case(entry);
 
     for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
         for (int layout = LAYOUT_UNKNOWN; layout <= LAYOUT_SCATTERED;
@@ -115,7 +112,7 @@ prove_given(struct checker_case scenario, struct plan_case_counts counts)
 }
 
 static void
-prove_rooted(struct checker_case scenario, struct plan_case_counts counts)
+prove_roots(struct checker_case scenario, struct plan_case_counts counts)
 {
     const uint32_t size = scenario.shape.size;
     const uint32_t stride = size <= SIZE_MAX_FULL ? 1 : size;
@@ -130,74 +127,49 @@ prove_rooted(struct checker_case scenario, struct plan_case_counts counts)
 }
 
 static void
+prove_allreduce(const struct registry_algorithm *entry)
+{
+    prove_layouts(entry, prove_cut);
+}
+
+static void
+prove_allgather(const struct registry_algorithm *entry)
+{
+    prove_layouts(entry, prove_given);
+}
+
+static void
+prove_rooted(const struct registry_algorithm *entry)
+{
+    prove_layouts(entry, prove_roots);
+}
+
+static void
 allreduce_hierarchical_all_layouts_sums(void **state)
 {
     (void)state;
-    prove_layouts(&algorithm_allreduce_hierarchical, CHECKER_ALLREDUCE,
-                  prove_cut);
-}
-
-static void
-allreduce_hierarchical_halving_all_layouts_sums(void **state)
-{
-    (void)state;
-    prove_layouts(&algorithm_allreduce_hierarchical_halving, CHECKER_ALLREDUCE,
-                  prove_cut);
-}
-
-static void
-allreduce_hierarchical_tree_all_layouts_sums(void **state)
-{
-    (void)state;
-    prove_layouts(&algorithm_allreduce_hierarchical_tree, CHECKER_ALLREDUCE,
-                  plan_case_even);
+    proof_each(COLLECTIVE_ALLREDUCE, PROOF_NODES, prove_allreduce);
 }
 
 static void
 allgather_hierarchical_all_layouts_gathers(void **state)
 {
     (void)state;
-    prove_layouts(&algorithm_allgather_hierarchical, CHECKER_ALLGATHER,
-                  prove_given);
-}
-
-static void
-allgather_hierarchical_tree_all_layouts_gathers(void **state)
-{
-    (void)state;
-    prove_layouts(&algorithm_allgather_hierarchical_tree, CHECKER_ALLGATHER,
-                  prove_given);
+    proof_each(COLLECTIVE_ALLGATHER, PROOF_NODES, prove_allgather);
 }
 
 static void
 broadcast_hierarchical_all_layouts_copies(void **state)
 {
     (void)state;
-    prove_layouts(&algorithm_broadcast_hierarchical, CHECKER_BROADCAST,
-                  prove_rooted);
-}
-
-static void
-broadcast_hierarchical_tree_all_layouts_copies(void **state)
-{
-    (void)state;
-    prove_layouts(&algorithm_broadcast_hierarchical_tree, CHECKER_BROADCAST,
-                  prove_rooted);
+    proof_each(COLLECTIVE_BROADCAST, PROOF_NODES, prove_rooted);
 }
 
 static void
 reduce_hierarchical_all_layouts_sums(void **state)
 {
     (void)state;
-    prove_layouts(&algorithm_reduce_hierarchical, CHECKER_REDUCE, prove_rooted);
-}
-
-static void
-reduce_hierarchical_tree_all_layouts_sums(void **state)
-{
-    (void)state;
-    prove_layouts(&algorithm_reduce_hierarchical_tree, CHECKER_REDUCE,
-                  prove_rooted);
+    proof_each(COLLECTIVE_REDUCE, PROOF_NODES, prove_rooted);
 }
 
 int
@@ -205,14 +177,9 @@ main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(allreduce_hierarchical_all_layouts_sums),
-        cmocka_unit_test(allreduce_hierarchical_halving_all_layouts_sums),
-        cmocka_unit_test(allreduce_hierarchical_tree_all_layouts_sums),
         cmocka_unit_test(allgather_hierarchical_all_layouts_gathers),
-        cmocka_unit_test(allgather_hierarchical_tree_all_layouts_gathers),
         cmocka_unit_test(broadcast_hierarchical_all_layouts_copies),
-        cmocka_unit_test(broadcast_hierarchical_tree_all_layouts_copies),
         cmocka_unit_test(reduce_hierarchical_all_layouts_sums),
-        cmocka_unit_test(reduce_hierarchical_tree_all_layouts_sums),
     };
 
     if (argc > 1)

@@ -5,14 +5,13 @@
  * proved side by side.
  */
 
-#include "algorithms/algorithms.h"
 #include "check.h"
 #include "plan_proof.h"
 
 static void
-prove_whole(const struct algorithm *algorithm, enum checker_collective goal)
+prove_whole(const struct registry_algorithm *entry)
 {
-    struct checker_case scenario = plan_case(algorithm, goal);
+    struct checker_case scenario = plan_case(entry);
 
     for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
         scenario.shape.size = size;
@@ -21,9 +20,9 @@ prove_whole(const struct algorithm *algorithm, enum checker_collective goal)
 }
 
 static void
-prove_blocks(const struct algorithm *algorithm, enum checker_collective goal)
+prove_blocks(const struct registry_algorithm *entry)
 {
-    struct checker_case scenario = plan_case(algorithm, goal);
+    struct checker_case scenario = plan_case(entry);
 
     for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
         scenario.shape.size = size;
@@ -33,73 +32,41 @@ prove_blocks(const struct algorithm *algorithm, enum checker_collective goal)
 }
 
 static void
-broadcast_chain_all_shapes_copies(void **state)
+broadcast_all_shapes_copies(void **state)
 {
     (void)state;
-    prove_whole(&algorithm_broadcast_chain, CHECKER_BROADCAST);
+    proof_each(COLLECTIVE_BROADCAST, PROOF_MESSAGES, prove_whole);
 }
 
 static void
-broadcast_binomial_all_shapes_copies(void **state)
+reduce_all_shapes_sums(void **state)
 {
     (void)state;
-    prove_whole(&algorithm_broadcast_binomial, CHECKER_BROADCAST);
+    proof_each(COLLECTIVE_REDUCE, PROOF_MESSAGES, prove_whole);
 }
 
 static void
-reduce_chain_all_shapes_sums(void **state)
+gather_all_shapes_gathers(void **state)
 {
     (void)state;
-    prove_whole(&algorithm_reduce_chain, CHECKER_REDUCE);
+    proof_each(COLLECTIVE_GATHER, PROOF_MESSAGES, prove_blocks);
 }
 
 static void
-reduce_binomial_all_shapes_sums(void **state)
+scatter_all_shapes_scatters(void **state)
 {
     (void)state;
-    prove_whole(&algorithm_reduce_binomial, CHECKER_REDUCE);
-}
-
-static void
-gather_linear_all_shapes_gathers(void **state)
-{
-    (void)state;
-    prove_blocks(&algorithm_gather_linear, CHECKER_GATHER);
-}
-
-static void
-gather_binomial_all_shapes_gathers(void **state)
-{
-    (void)state;
-    prove_blocks(&algorithm_gather_binomial, CHECKER_GATHER);
-}
-
-static void
-scatter_linear_all_shapes_scatters(void **state)
-{
-    (void)state;
-    prove_blocks(&algorithm_scatter_linear, CHECKER_SCATTER);
-}
-
-static void
-scatter_binomial_all_shapes_scatters(void **state)
-{
-    (void)state;
-    prove_blocks(&algorithm_scatter_binomial, CHECKER_SCATTER);
+    proof_each(COLLECTIVE_SCATTER, PROOF_MESSAGES, prove_blocks);
 }
 
 int
 main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(broadcast_chain_all_shapes_copies),
-        cmocka_unit_test(broadcast_binomial_all_shapes_copies),
-        cmocka_unit_test(reduce_chain_all_shapes_sums),
-        cmocka_unit_test(reduce_binomial_all_shapes_sums),
-        cmocka_unit_test(gather_linear_all_shapes_gathers),
-        cmocka_unit_test(gather_binomial_all_shapes_gathers),
-        cmocka_unit_test(scatter_linear_all_shapes_scatters),
-        cmocka_unit_test(scatter_binomial_all_shapes_scatters),
+        cmocka_unit_test(broadcast_all_shapes_copies),
+        cmocka_unit_test(reduce_all_shapes_sums),
+        cmocka_unit_test(gather_all_shapes_gathers),
+        cmocka_unit_test(scatter_all_shapes_scatters),
     };
 
     if (argc > 1)
