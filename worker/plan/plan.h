@@ -175,6 +175,17 @@ plan_add_fetch(struct plan *plan,
 void
 plan_add_await(struct plan *plan, uint32_t peer);
 
+/* The elements that a step reads and those that it writes, which decide what it
+ * depends on. Elements that it reads and writes count as written only. count is
+ * 0 where there are none; an in-place call's input is its output. */
+struct plan_access {
+    struct plan_span reads;
+    struct plan_span writes;
+};
+
+struct plan_access
+plan_step_access(const struct plan_step *step, const struct plan_shape *shape);
+
 /* Returns HOOP_OK or the first failure since plan_clear(). */
 enum hoop_status
 plan_status(const struct plan *plan);
