@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """bench/selection/record.py - what was fastest, for the library to keep
 
-record.py OUT: reads what run.sh wrote and writes worker/select/defaults_*.c, for
+record.py OUT: reads what run.sh wrote and writes worker/select/defaults_rows.c, for
 each transport, number of ranks and collective up to which size which algorithm
-is to be taken. record.py --judge OUT changes nothing and says how near to the
+is to be taken. The rows of a transport that was not measured stay. record.py --judge OUT changes nothing and says how near to the
 best such a record is that half of the jobs make, on the other half, beside what
 was chosen while measuring.
 
@@ -18,35 +18,21 @@ BEYOND on top.
 
 import math
 import os
+import re
 import subprocess
 import sys
 
 from jobs import LIMIT, cases_of
 
 ROOT = os.path.join(os.path.dirname(__file__), '../..')
-TARGET = os.path.join(ROOT, 'worker/select/defaults_%s.c')
+TARGET = os.path.join(ROOT, 'worker/select/defaults_rows.c')
 KINDS = ('tcp', 'shm', 'direct')
 SWITCH = 0.1
 STAY = 0.03
 BEYOND = 0.5
 POINTS = 12  # TABLE_SWITCH_POINTS_MAX
 
-HEAD = '''/*
- * tune/defaults_%(kind)s.c - what was fastest, up to which size, in many jobs
- *
- * Written by bench/selection/record.py. No test of its own: defaults_test.c.
- */
-
-#include "base/cleanup.h"
-#include "algorithms/algorithms.h"
-#include "select/defaults.h"
-
-static const struct defaults_ruleset rulesets[] = {
-'''
-TAIL = '''};
-
-const struct defaults_collection defaults_%(kind)s = {rulesets, COUNT_OF(rulesets)};
-'''
+ROW = '    {DEFAULTS_%s, %d, %d, COLLECTIVE_%s, %s, "%s"},'
 
 
 def losses_of(case, which, stay):
@@ -119,19 +105,10 @@ def points_of(row):
     return points[:POINTS - 1] + [('UINT64_MAX', row[-1][1])]
 
 
-def row_text(op, row):
-    points = ', '.join('{%s, &algorithm_%s_%s}' % (up_to, op, name)
-                       for up_to, name in points_of(row))
-    return '[CATALOG_%s] = {%s},' % (op.upper(), points)
-
-
-def sheets_text(kind, n_processors, rows):
-    for ranks in sorted({key[1] for key in rows}):
-        texts = [row_text(op, row) for (op, n), row in sorted(rows.items())
-                 if n == ranks]
-        yield ('{.kind = RECORD_%s, .n_processors = %d, .n_ranks = %d, '
-               '.rows = {%s}},\n' %
-               (kind.upper(), n_processors, ranks, ' '.join(texts)))
+def row_texts(kind, n_processors, rows):
+    for (op, ranks), row in sorted(rows.items(), key=lambda item: (item[0][1], item[0][0])):
+        for up_to, name in points_of(row):
+            yield ROW % (kind.upper(), n_processors, ranks, op.upper(), up_to, name)
 
 
 def processors_of(out):
@@ -141,18 +118,20 @@ def processors_of(out):
 
 def write(out):
     n_processors = processors_of(out)
+    with open(TARGET, encoding='utf-8') as file:
+        head, rest = re.split(r'(?<=rows\[\] = \{\n)', file.read())
+    old, tail = rest.split('};\n', 1)
+    texts = []
     for kind in KINDS:
         rows = records_of(cases_of(os.path.join(out, kind)))
         if not rows:
             print(f'{out}/{kind}: nothing was measured: it stays',
                   file=sys.stderr)
-            continue
-        names = {'kind': kind}
-        with open(TARGET % kind, 'w', encoding='utf-8') as file:
-            file.writelines([HEAD % names,
-                             *sheets_text(kind, n_processors, rows),
-                             TAIL % names])
-        subprocess.run(['clang-format', '-i', TARGET % kind], check=True)
+            texts += re.findall(r'    {DEFAULTS_%s,[^}]*},' % kind.upper(), old)
+        texts += row_texts(kind, n_processors, rows)
+    with open(TARGET, 'w', encoding='utf-8') as file:
+        file.write(head + '\n'.join(texts) + '\n};\n' + tail)
+    subprocess.run(['clang-format', '-i', TARGET], check=True)
 
 
 def half(first):

@@ -529,7 +529,7 @@ checker_messages_add_round(struct checker_messages *checker_messages,
     enum hoop_status status;
 
     plan_clear(plan);
-    scenario->algorithm->plan_round(plan, &shape, round);
+    algorithm_plan_round(scenario->algorithm, plan, &shape, round);
     status = plan_status(plan);
 
     for (size_t i = 0; i < plan->n_steps && status == HOOP_OK; i++) {
@@ -549,7 +549,7 @@ checker_messages_add_rank(struct checker_messages *checker_messages,
                           uint32_t rank)
 {
     const struct plan_shape shape = expectation_shape_of_rank(scenario, rank);
-    const uint32_t n_rounds = scenario->algorithm->n_rounds(&shape);
+    const uint32_t n_rounds = algorithm_n_rounds(scenario->algorithm, &shape);
 
     for (uint32_t round = 0; round < n_rounds; round++) {
         const enum hoop_status status =

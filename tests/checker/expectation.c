@@ -240,9 +240,7 @@ expectation_buffer_bytes(const struct checker_case *scenario,
     case PLAN_OUTPUT:
         return output_element_count(scenario, &shape) * ES;
     case PLAN_SCRATCH:
-        if (!scenario->algorithm->n_scratch)
-            return 0;
-        return scenario->algorithm->n_scratch(&shape) * ES;
+        return algorithm_n_scratch(scenario->algorithm, &shape) * ES;
     }
     return 0;
 }

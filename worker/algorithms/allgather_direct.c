@@ -29,13 +29,35 @@ direct_n_rounds(const struct plan_shape *shape)
     return shm_plan_direct_round_count(shape, n_parts(shape));
 }
 
-static struct plan_span
-direct_round_part_span(const struct plan_shape *shape,
-                       uint32_t rank,
-                       uint32_t round)
+/* Each rank offers a part of its block and fetches the others' parts. */
+static void
+plan_add_part(struct plan *plan,
+              const struct plan_shape *shape,
+              size_t n_part,
+              uint32_t round,
+              enum shm_plan_offer offer)
 {
-    return shm_plan_part_span(caller_block_span(shape, PLAN_OUTPUT, rank),
-                              shm_plan_direct_part_size(shape, 1), round);
+    const struct plan_span block =
+        caller_block_span(shape, PLAN_OUTPUT, shape->rank);
+    const struct plan_span place = shm_plan_part_span(block, n_part, round);
+    struct plan_span own = place;
+
+    if (!shape->is_in_place) {
+        own.buffer = PLAN_INPUT;
+        own.first -= block.first;
+    }
+    if (shape->size > 1)
+        shm_plan_add_offer(plan, offer, own);
+    if (!shape->is_in_place)
+        plan_add_copy(plan, own, place);
+    for (uint32_t i = 0; i + 1 < shape->size; i++) {
+        const uint32_t peer = shm_plan_next_peer(shape, i);
+
+        plan_add_fetch(
+            plan, peer, 0,
+            shm_plan_part_span(caller_block_span(shape, PLAN_OUTPUT, peer),
+                               n_part, round));
+    }
 }
 
 static void
@@ -45,28 +67,11 @@ direct_plan_round(struct plan *plan,
 {
     assert(round < direct_n_rounds(shape));
 
-    if (round == n_parts(shape)) {
+    if (round < n_parts(shape))
+        plan_add_part(plan, shape, shm_plan_direct_part_size(shape, 1), round,
+                      SHM_PLAN_EXPOSE);
+    else
         shm_plan_add_await_all(plan, shape);
-        return;
-    }
-    const struct plan_span place =
-        direct_round_part_span(shape, shape->rank, round);
-    struct plan_span own = place;
-
-    if (!shape->is_in_place) {
-        own.buffer = PLAN_INPUT;
-        own.first -= caller_block_span(shape, PLAN_OUTPUT, shape->rank).first;
-    }
-    if (shape->size > 1)
-        plan_add_expose(plan, 0, own);
-    if (!shape->is_in_place)
-        plan_add_copy(plan, own, place);
-    for (uint32_t i = 0; i + 1 < shape->size; i++) {
-        const uint32_t peer = shm_plan_next_peer(shape, i);
-
-        plan_add_fetch(plan, peer, 0,
-                       direct_round_part_span(shape, peer, round));
-    }
 }
 
 const struct algorithm algorithm_allgather_direct = {
@@ -93,15 +98,6 @@ flat_n_rounds(const struct plan_shape *shape)
                                 shm_plan_part_size(shape, 1));
 }
 
-static struct plan_span
-flat_round_part_span(const struct plan_shape *shape,
-                     uint32_t rank,
-                     uint32_t round)
-{
-    return shm_plan_part_span(caller_block_span(shape, PLAN_OUTPUT, rank),
-                              shm_plan_part_size(shape, 1), round);
-}
-
 static void
 flat_plan_round(struct plan *plan,
                 const struct plan_shape *shape,
@@ -109,23 +105,8 @@ flat_plan_round(struct plan *plan,
 {
     assert(round < flat_n_rounds(shape));
 
-    const struct plan_span place =
-        flat_round_part_span(shape, shape->rank, round);
-    struct plan_span own = place;
-
-    if (!shape->is_in_place) {
-        own.buffer = PLAN_INPUT;
-        own.first -= caller_block_span(shape, PLAN_OUTPUT, shape->rank).first;
-    }
-    if (shape->size > 1)
-        plan_add_post(plan, own);
-    if (!shape->is_in_place)
-        plan_add_copy(plan, own, place);
-    for (uint32_t i = 0; i + 1 < shape->size; i++) {
-        const uint32_t peer = shm_plan_next_peer(shape, i);
-
-        plan_add_fetch(plan, peer, 0, flat_round_part_span(shape, peer, round));
-    }
+    plan_add_part(plan, shape, shm_plan_part_size(shape, 1), round,
+                  SHM_PLAN_POST);
 }
 
 const struct algorithm algorithm_allgather_flat = {

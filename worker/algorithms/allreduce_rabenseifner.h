@@ -1,7 +1,7 @@
 /*
  * algorithms/allreduce_rabenseifner.h - where the two halves of the plan meet
  *
- * algorithms/hierarchy.h inserts another algorithm between the two halves. Rounds
+ * algorithms/hierarchical.c inserts another algorithm between the two halves. Rounds
  * before the middle round compute the sums; from the middle round on, ranks
  * only distribute finished blocks.
  */

@@ -23,34 +23,42 @@ direct_n_rounds(const struct plan_shape *shape)
     return shm_plan_direct_round_count(shape, n_parts(shape));
 }
 
+/* The other ranks offer a part, the root combines it. */
 static void
-direct_plan_round(struct plan *plan,
-                  const struct plan_shape *shape,
-                  uint32_t round)
+plan_add_part(struct plan *plan,
+              const struct plan_shape *shape,
+              size_t n_part,
+              uint32_t round,
+              enum shm_plan_offer offer)
 {
-    assert(shape->root < shape->size);
-    assert(round < direct_n_rounds(shape));
-
-    const bool is_root = shape->rank == shape->root;
-    const size_t n_part = shm_plan_direct_part_size(shape, 1);
     const struct plan_span own = shm_plan_part_span(
         whole_buffer_span(shape, shm_plan_source_buffer(shape)), n_part, round);
     const struct plan_span to = shm_plan_part_span(
         whole_buffer_span(shape, PLAN_OUTPUT), n_part, round);
 
-    if (round == n_parts(shape)) {
-        if (!is_root)
-            plan_add_await(plan, shape->root);
-        return;
-    }
-    if (!is_root) {
-        plan_add_expose(plan, 0, own);
+    assert(shape->root < shape->size);
+    if (shape->rank != shape->root) {
+        shm_plan_add_offer(plan, offer, own);
         return;
     }
     if (!shape->is_in_place)
         plan_add_copy(plan, own, to);
     for (uint32_t i = 0; i + 1 < shape->size; i++)
         shm_plan_add_combine(plan, shape, i, 0, to);
+}
+
+static void
+direct_plan_round(struct plan *plan,
+                  const struct plan_shape *shape,
+                  uint32_t round)
+{
+    assert(round < direct_n_rounds(shape));
+
+    if (round < n_parts(shape))
+        plan_add_part(plan, shape, shm_plan_direct_part_size(shape, 1), round,
+                      SHM_PLAN_EXPOSE);
+    else if (shape->rank != shape->root)
+        plan_add_await(plan, shape->root);
 }
 
 const struct algorithm algorithm_reduce_direct = {
@@ -84,23 +92,9 @@ flat_plan_round(struct plan *plan,
                 const struct plan_shape *shape,
                 uint32_t round)
 {
-    assert(shape->root < shape->size);
     assert(round < flat_n_rounds(shape));
 
-    const size_t n_part = part_element_count(shape);
-    const struct plan_span own = shm_plan_part_span(
-        whole_buffer_span(shape, shm_plan_source_buffer(shape)), n_part, round);
-    const struct plan_span to = shm_plan_part_span(
-        whole_buffer_span(shape, PLAN_OUTPUT), n_part, round);
-
-    if (shape->rank != shape->root) {
-        plan_add_post(plan, own);
-        return;
-    }
-    if (!shape->is_in_place)
-        plan_add_copy(plan, own, to);
-    for (uint32_t i = 0; i + 1 < shape->size; i++)
-        shm_plan_add_combine(plan, shape, i, 0, to);
+    plan_add_part(plan, shape, part_element_count(shape), round, SHM_PLAN_POST);
 }
 
 const struct algorithm algorithm_reduce_flat = {

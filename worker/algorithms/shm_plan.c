@@ -66,6 +66,17 @@ shm_plan_nearest_peer(const struct plan_shape *shape, uint32_t i)
 }
 
 void
+shm_plan_add_offer(struct plan *plan,
+                   enum shm_plan_offer offer,
+                   struct plan_span from)
+{
+    if (offer == SHM_PLAN_EXPOSE)
+        plan_add_expose(plan, 0, from);
+    else
+        plan_add_post(plan, from);
+}
+
+void
 shm_plan_add_await_all(struct plan *plan, const struct plan_shape *shape)
 {
     for (uint32_t i = 0; i + 1 < shape->size; i++)

@@ -64,6 +64,17 @@ shm_plan_nearest_peer(const struct plan_shape *shape, uint32_t i);
 uint32_t
 shm_plan_direct_round_count(const struct plan_shape *shape, uint32_t n_parts);
 
+/* How a rank lets others have a span in a round. */
+enum shm_plan_offer {
+    SHM_PLAN_POST,
+    SHM_PLAN_EXPOSE, /* as message 0; only in a direct plan */
+};
+
+void
+shm_plan_add_offer(struct plan *plan,
+                   enum shm_plan_offer offer,
+                   struct plan_span from);
+
 /* Wait until all other ranks have published the round. Ends a direct plan. */
 void
 shm_plan_add_await_all(struct plan *plan, const struct plan_shape *shape);

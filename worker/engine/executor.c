@@ -210,9 +210,8 @@ op_current_shape(const struct op *op)
 static enum hoop_status
 scratch_ensure(struct op *op, const struct plan_shape *shape)
 {
-    const struct algorithm *algorithm = op_current_algorithm(op);
     const size_t n_elements =
-        algorithm->n_scratch ? algorithm->n_scratch(shape) : 0;
+        algorithm_n_scratch(op_current_algorithm(op), shape);
     const size_t n_bytes = n_elements * op->element_size;
 
     if (n_bytes <= op->scratch_capacity)

@@ -81,13 +81,13 @@ rank_workload_count(const struct algorithm *algorithm,
     struct plan plan = {0};
 
     middle.rank = (shape->size / 2) | 1;
-    const uint32_t n_rounds = algorithm->n_rounds(&middle);
+    const uint32_t n_rounds = algorithm_n_rounds(algorithm, &middle);
     const uint32_t n_counted =
         n_rounds < WORKLOAD_ROUNDS_MAX ? n_rounds : WORKLOAD_ROUNDS_MAX;
     for (uint32_t i = 0; i < n_counted; i++) {
         plan_clear(&plan);
-        algorithm->plan_round(&plan, &middle,
-                              (uint32_t)((uint64_t)n_rounds * i / n_counted));
+        algorithm_plan_round(algorithm, &plan, &middle,
+                             (uint32_t)((uint64_t)n_rounds * i / n_counted));
         for (size_t j = 0; j < plan.n_steps; j++)
             rank_step_workload.n_elements +=
                 (double)(plan.steps[j].from.count > plan.steps[j].to.count
@@ -317,11 +317,11 @@ estimate_combined_share(const struct estimate_environment *place,
     double n_elements = 0;
 
     for (shape.rank = 0; shape.rank < shape.size; shape.rank++) {
-        const uint32_t n_rounds = algorithm->n_rounds(&shape);
+        const uint32_t n_rounds = algorithm_n_rounds(algorithm, &shape);
 
         for (uint32_t round = 0; round < n_rounds; round++) {
             plan_clear(&plan);
-            algorithm->plan_round(&plan, &shape, round);
+            algorithm_plan_round(algorithm, &plan, &shape, round);
             n_elements += combined_elements_in_round(&plan);
         }
     }

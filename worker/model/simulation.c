@@ -40,7 +40,7 @@ simulated_round_count(const struct simulation_setup *setup)
     struct plan_shape shape = *setup->mapping->shape;
 
     shape.rank = 0;
-    return setup->algorithm->n_rounds(&shape);
+    return algorithm_n_rounds(setup->algorithm, &shape);
 }
 
 /* The steps of one rank in all rounds. */
@@ -49,13 +49,13 @@ rank_step_count(const struct algorithm *algorithm,
                 const struct plan_shape *shape,
                 uint64_t *out_n_steps)
 {
-    const uint32_t n_rounds = algorithm->n_rounds(shape);
+    const uint32_t n_rounds = algorithm_n_rounds(algorithm, shape);
     struct plan plan = {0};
     uint64_t n_steps = n_rounds; /* even an empty round takes time */
 
     for (uint32_t round = 0; round < n_rounds; round++) {
         plan_clear(&plan);
-        algorithm->plan_round(&plan, shape, round);
+        algorithm_plan_round(algorithm, &plan, shape, round);
         n_steps += plan.n_steps;
     }
 

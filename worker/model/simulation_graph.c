@@ -191,7 +191,8 @@ graph_vrank_init(struct simulation_graph *graph, uint32_t vrank)
 
     graph->shape.rank = simulation_mapping_rank_of(graph->setup.mapping, vrank);
 
-    const uint32_t n_rounds = graph->setup.algorithm->n_rounds(&graph->shape);
+    const uint32_t n_rounds =
+        algorithm_n_rounds(graph->setup.algorithm, &graph->shape);
 
     graph->vranks[vrank] = (struct simulation_vrank){
         .n_rounds = n_rounds < rounds->end ? n_rounds : rounds->end,
@@ -344,22 +345,6 @@ span_range(const struct plan_span *span)
     return (struct simulation_range){span->first, span->first + span->count};
 }
 
-static enum plan_buffer
-span_buffer(const struct simulation_graph *graph, const struct plan_span *span)
-{
-    const bool is_alias =
-        span->buffer == PLAN_INPUT && graph->shape.is_in_place;
-
-    return is_alias ? PLAN_OUTPUT : span->buffer;
-}
-
-static bool
-is_same_range(const struct simulation_range *one,
-              const struct simulation_range *other)
-{
-    return one->begin == other->begin && one->end == other->end;
-}
-
 /* Does the step sum in scratch which, for all ranks of the node together, does
  * not fit the cache? */
 static bool
@@ -379,13 +364,18 @@ step_exceeds_cache(const struct simulation_graph *graph,
            n_bytes > (double)cache_bytes;
 }
 
-/* A range that is both read and written counts as written only. */
 static struct simulation_step
 simulation_step_make(const struct simulation_graph *graph,
                      uint32_t vrank,
                      const struct plan_step *plan_step)
 {
+    const struct plan_access access =
+        plan_step_access(plan_step, &graph->shape);
+    const size_t count = plan_step->kind == PLAN_SEND ? plan_step->from.count
+                                                      : plan_step->to.count;
     struct simulation_step step = {
+        .reads = span_range(&access.reads),
+        .writes = span_range(&access.writes),
         .vrank = vrank,
         .round = graph->vranks[vrank].round_next,
         .peer = plan_step->peer,
@@ -393,20 +383,10 @@ simulation_step_make(const struct simulation_graph *graph,
         .followers = SIMULATION_LIST_END,
         .next = SIMULATION_LIST_END,
         .kind = (uint8_t)plan_step->kind,
-        .reads_from = (uint8_t)span_buffer(graph, &plan_step->from),
-        .writes_to = (uint8_t)span_buffer(graph, &plan_step->to),
+        .reads_from = (uint8_t)access.reads.buffer,
+        .writes_to = (uint8_t)access.writes.buffer,
     };
-    size_t count = plan_step->to.count;
 
-    if (plan_step->kind != PLAN_STORE)
-        step.reads = span_range(&plan_step->from);
-    if (plan_step->kind != PLAN_SEND)
-        step.writes = span_range(&plan_step->to);
-    else
-        count = plan_step->from.count;
-    if (step.reads_from == step.writes_to &&
-        is_same_range(&step.reads, &step.writes))
-        step.reads = (struct simulation_range){0};
     step.flow =
         simulation_flow_make(graph->setup.machine, plan_step->kind,
                              (double)count * (double)graph->setup.element_size);
@@ -494,8 +474,8 @@ simulation_graph_open_round(struct simulation_graph *graph,
     round_slot_clear(graph, vrank);
     plan_clear(&graph->plan);
     graph->shape.rank = simulation_mapping_rank_of(graph->setup.mapping, vrank);
-    graph->setup.algorithm->plan_round(&graph->plan, &graph->shape,
-                                       at->round_next);
+    algorithm_plan_round(graph->setup.algorithm, &graph->plan, &graph->shape,
+                         at->round_next);
     status = plan_status(&graph->plan);
     for (size_t i = graph->plan.n_steps; status == HOOP_OK && i > 0; i--)
         status = step_add_to_round(graph, vrank, &graph->plan.steps[i - 1]);

@@ -170,13 +170,13 @@ rank_traffic_count(const struct algorithm *algorithm,
                    const struct plan_shape *shape,
                    struct rank_traffic *out_part)
 {
-    const uint32_t n_rounds = algorithm->n_rounds(shape);
+    const uint32_t n_rounds = algorithm_n_rounds(algorithm, shape);
     struct plan plan = {0};
 
     *out_part = (struct rank_traffic){0};
     for (uint32_t round = 0; round < n_rounds; round++) {
         plan_clear(&plan);
-        algorithm->plan_round(&plan, shape, round);
+        algorithm_plan_round(algorithm, &plan, shape, round);
         for (size_t i = 0; i < plan.n_steps; i++)
             rank_traffic_add_step(out_part, shape, &plan.steps[i]);
     }

@@ -150,6 +150,32 @@ plan_add_await(struct plan *plan, uint32_t peer)
                      &(struct plan_step){.kind = PLAN_FETCH, .peer = peer});
 }
 
+static struct plan_span
+span_without_alias(struct plan_span span, const struct plan_shape *shape)
+{
+    if (span.buffer == PLAN_INPUT && shape->is_in_place)
+        span.buffer = PLAN_OUTPUT;
+    return span;
+}
+
+struct plan_access
+plan_step_access(const struct plan_step *step, const struct plan_shape *shape)
+{
+    struct plan_access access = {
+        .reads = span_without_alias(step->from, shape),
+        .writes = span_without_alias(step->to, shape),
+    };
+
+    if (step->kind == PLAN_SEND)
+        access.writes = (struct plan_span){0};
+    if (step->kind == PLAN_STORE ||
+        (access.reads.buffer == access.writes.buffer &&
+         access.reads.first == access.writes.first &&
+         access.reads.count == access.writes.count))
+        access.reads = (struct plan_span){0};
+    return access;
+}
+
 enum hoop_status
 plan_status(const struct plan *plan)
 {

@@ -175,9 +175,22 @@ plan_add_fetch(struct plan *plan,
 void
 plan_add_await(struct plan *plan, uint32_t peer);
 
+/* The elements that a step reads and those that it writes, which decide what it
+ * depends on. Elements that it reads and writes count as written only. count is
+ * 0 where there are none; an in-place call's input is its output. */
+struct plan_access {
+    struct plan_span reads;
+    struct plan_span writes;
+};
+
+struct plan_access
+plan_step_access(const struct plan_step *step, const struct plan_shape *shape);
+
 /* Returns HOOP_OK or the first failure since plan_clear(). */
 enum hoop_status
 plan_status(const struct plan *plan);
+
+struct hierarchy; /* defined in plan/composition.h */
 
 struct algorithm {
     const char *name; /* "ring" */
@@ -188,11 +201,28 @@ struct algorithm {
                        uint32_t round);
     /* Elements of PLAN_SCRATCH that the plan needs; NULL: none. */
     size_t (*n_scratch)(const struct plan_shape *shape);
+    /* Instead of the three functions: the algorithm consists of others. Not of a
+     * shared-memory plan. */
+    const struct hierarchy *compose;
     /* A shared-memory plan; usable only if shape->slot_capacity is not 0. */
     bool is_shm;
     /* A direct plan; is_shm is set too; usable only if shape->has_cma. */
     bool is_direct;
 };
+
+/* Ask any algorithm, composed or not. algorithm_n_scratch() returns 0 if the
+ * plan needs none. */
+uint32_t
+algorithm_n_rounds(const struct algorithm *algorithm,
+                   const struct plan_shape *shape);
+size_t
+algorithm_n_scratch(const struct algorithm *algorithm,
+                    const struct plan_shape *shape);
+void
+algorithm_plan_round(const struct algorithm *algorithm,
+                     struct plan *plan,
+                     const struct plan_shape *shape,
+                     uint32_t round);
 
 /* Returns whether ranks that share shm_region can run algorithm. */
 bool

@@ -151,37 +151,25 @@ tracked_step_depend_on(struct tracked_step *tracked_step,
 static struct tracked_step_range
 tracker_span_range(const struct tracker *tracker, const struct plan_span *span)
 {
-    const bool is_alias =
-        span->buffer == PLAN_INPUT && tracker->shape.is_in_place;
-
     return (struct tracked_step_range){
-        .buffer = is_alias ? PLAN_OUTPUT : span->buffer,
+        .buffer = span->buffer,
         .begin = span->first * tracker->element_size,
         .end = (span->first + span->count) * tracker->element_size,
     };
 }
 
-/* A span that is both read and written counts as written only. */
 static void
 tracker_set_step_ranges(const struct tracker *tracker,
                         struct tracked_step *tracked_step)
 {
     const struct plan_step *step = &tracked_step->step;
+    const struct plan_access access = plan_step_access(step, &tracker->shape);
 
-    tracked_step->reads = tracker_span_range(tracker, &step->from);
-    tracked_step->writes = tracker_span_range(tracker, &step->to);
-    if (step->kind == PLAN_SEND)
-        tracked_step->writes = (struct tracked_step_range){0};
-    if (step->kind == PLAN_STORE)
-        tracked_step->reads = (struct tracked_step_range){0};
-    if (tracked_step->reads.buffer == tracked_step->writes.buffer &&
-        tracked_step->reads.begin == tracked_step->writes.begin &&
-        tracked_step->reads.end == tracked_step->writes.end)
-        tracked_step->reads = (struct tracked_step_range){0};
+    tracked_step->reads = tracker_span_range(tracker, &access.reads);
+    tracked_step->writes = tracker_span_range(tracker, &access.writes);
     tracked_step->total =
-        step->kind == PLAN_SEND
-            ? tracked_step->reads.end - tracked_step->reads.begin
-            : tracked_step->writes.end - tracked_step->writes.begin;
+        (step->kind == PLAN_SEND ? step->from.count : step->to.count) *
+        tracker->element_size;
 }
 
 static bool
@@ -226,7 +214,7 @@ tracker_init(struct tracker *tracker,
     tracker->element_size = element_size;
     tracker->round_next = 0;
     if (tracker->n_cached == 0)
-        tracker->n_rounds = algorithm->n_rounds(shape);
+        tracker->n_rounds = algorithm_n_rounds(algorithm, shape);
     tracker->n_active = 0;
 }
 
@@ -302,7 +290,8 @@ tracker_plan_round(struct tracker *tracker)
     enum hoop_status status;
 
     plan_clear(plan);
-    tracker->algorithm->plan_round(plan, &tracker->shape, tracker->round_next);
+    algorithm_plan_round(tracker->algorithm, plan, &tracker->shape,
+                         tracker->round_next);
     status = plan_status(plan);
     if (status != HOOP_OK)
         return error_pass(status);

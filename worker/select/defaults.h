@@ -3,12 +3,10 @@
  *
  * If ranks outnumber processors, wake-ups decide which algorithm is fastest,
  * and no model predicts these. For hosts with as many processors as the one
- * that hoop was measured on, select/defaults_tcp.c, defaults_shm.c and
- * defaults_direct.c list what was fastest there in many jobs: a set of rules
- * for each number of ranks, with a row for each collective. Those rows replace
- * the model's choices, so that the first job chooses well and later jobs choose
- * the same, whatever they measure of their links. Everything else is left to
- * the model.
+ * that hoop was measured on, select/defaults_rows.c lists what was fastest there
+ * in many jobs. These rows replace the model's choices, so that the first job
+ * chooses well and later jobs choose the same, whatever they measure of their
+ * links. Everything else is left to the model.
  */
 
 #ifndef SELECT_DEFAULTS_H
@@ -22,36 +20,21 @@
 #include "plan/plan.h"
 #include "select/table.h"
 
-struct defaults_switch_point {
-    uint64_t up_to_bytes; /* UINT64_MAX in the last point */
-    const struct algorithm *algorithm;
-};
-
-/* For ranks on one node. A row without points means that nothing was
- * measured. */
-struct defaults_ruleset {
+/* For ranks on one node. The rows of one kind, number of processors, number of
+ * ranks and collective are adjacent and ascend; the last one has UINT64_MAX. */
+struct defaults_row {
     enum defaults_kind kind;
     uint32_t n_processors;
     uint32_t n_ranks;
-    struct defaults_switch_point rows[COLLECTIVE_KINDS]
-                                     [TABLE_SWITCH_POINTS_MAX];
+    enum collective_kind collective;
+    uint64_t up_to_bytes;
+    const char *algorithm;
 };
 
-/* All rule sets of one kind. */
-struct defaults_collection {
-    const struct defaults_ruleset *rulesets;
-    size_t n_rulesets;
-};
+const struct defaults_row *
+defaults_all_rows(size_t *out_n_rows);
 
-extern const struct defaults_collection defaults_tcp;
-extern const struct defaults_collection defaults_shm;
-extern const struct defaults_collection defaults_direct;
-
-/* Returns NULL for DEFAULTS_NONE. */
-const struct defaults_collection *
-defaults_collection_of(enum defaults_kind kind);
-
-/* Replace the rows of table by the measured ones, if there are any for place.
+/* Apply the rows that were measured for place, if there are any, to table.
  * DEFAULTS_SHM applies to ranks that share a region, DEFAULTS_TCP to others.
  * DEFAULTS_DIRECT without measured rows acts like DEFAULTS_SHM, except that
  * large calls use direct algorithms. */

@@ -11,97 +11,49 @@
 
 /* The registry's collective that a call belongs to. */
 
+static const struct {
+    enum collective_kind collective;
+    enum {
+        BLOCKS_NONE, /* the call is not a collective */
+        BLOCKS_EVEN,
+        BLOCKS_MAY_DIFFER,
+    } blocks;
+} calls[CALL_RECV_OBJECT + 1] = {
+    [CALL_ALLREDUCE] = {COLLECTIVE_ALLREDUCE, BLOCKS_EVEN},
+    [CALL_ALLREDUCE_COALESCED] = {COLLECTIVE_ALLREDUCE, BLOCKS_EVEN},
+    [CALL_REDUCE] = {COLLECTIVE_REDUCE, BLOCKS_EVEN},
+    [CALL_BROADCAST] = {COLLECTIVE_BROADCAST, BLOCKS_EVEN},
+    [CALL_BROADCAST_OBJECT] = {COLLECTIVE_BROADCAST, BLOCKS_EVEN},
+    [CALL_AGREE] = {COLLECTIVE_BROADCAST, BLOCKS_EVEN},
+    [CALL_ALLGATHER] = {COLLECTIVE_ALLGATHER, BLOCKS_EVEN},
+    [CALL_ALLGATHERV] = {COLLECTIVE_ALLGATHER, BLOCKS_MAY_DIFFER},
+    [CALL_ALLGATHER_OBJECT] = {COLLECTIVE_ALLGATHER, BLOCKS_MAY_DIFFER},
+    [CALL_REDUCE_SCATTER] = {COLLECTIVE_REDUCE_SCATTER, BLOCKS_EVEN},
+    [CALL_REDUCE_SCATTERV] = {COLLECTIVE_REDUCE_SCATTER, BLOCKS_MAY_DIFFER},
+    [CALL_GATHER] = {COLLECTIVE_GATHER, BLOCKS_EVEN},
+    [CALL_GATHERV] = {COLLECTIVE_GATHER, BLOCKS_MAY_DIFFER},
+    [CALL_GATHER_OBJECT] = {COLLECTIVE_GATHER, BLOCKS_MAY_DIFFER},
+    [CALL_SCATTER] = {COLLECTIVE_SCATTER, BLOCKS_EVEN},
+    [CALL_SCATTERV] = {COLLECTIVE_SCATTER, BLOCKS_MAY_DIFFER},
+    [CALL_SCATTER_OBJECT] = {COLLECTIVE_SCATTER, BLOCKS_MAY_DIFFER},
+    [CALL_ALLTOALL] = {COLLECTIVE_ALLTOALL, BLOCKS_EVEN},
+    [CALL_ALLTOALLV] = {COLLECTIVE_ALLTOALL, BLOCKS_MAY_DIFFER},
+    [CALL_SCAN] = {COLLECTIVE_SCAN, BLOCKS_EVEN},
+    [CALL_EXSCAN] = {COLLECTIVE_EXSCAN, BLOCKS_EVEN},
+    [CALL_BARRIER] = {COLLECTIVE_BARRIER, BLOCKS_EVEN},
+};
+
 enum collective_kind
 collective_kind_of(enum call_name name)
 {
-    switch (name) {
-    case CALL_ALLREDUCE:
-    case CALL_ALLREDUCE_COALESCED:
-        return COLLECTIVE_ALLREDUCE;
-    case CALL_REDUCE:
-        return COLLECTIVE_REDUCE;
-    case CALL_BROADCAST:
-    case CALL_BROADCAST_OBJECT:
-    case CALL_AGREE:
-        return COLLECTIVE_BROADCAST;
-    case CALL_ALLGATHER:
-    case CALL_ALLGATHERV:
-    case CALL_ALLGATHER_OBJECT:
-        return COLLECTIVE_ALLGATHER;
-    case CALL_REDUCE_SCATTER:
-    case CALL_REDUCE_SCATTERV:
-        return COLLECTIVE_REDUCE_SCATTER;
-    case CALL_GATHER:
-    case CALL_GATHERV:
-    case CALL_GATHER_OBJECT:
-        return COLLECTIVE_GATHER;
-    case CALL_SCATTER:
-    case CALL_SCATTERV:
-    case CALL_SCATTER_OBJECT:
-        return COLLECTIVE_SCATTER;
-    case CALL_ALLTOALL:
-    case CALL_ALLTOALLV:
-        return COLLECTIVE_ALLTOALL;
-    case CALL_SCAN:
-        return COLLECTIVE_SCAN;
-    case CALL_EXSCAN:
-        return COLLECTIVE_EXSCAN;
-    case CALL_BARRIER:
-        return COLLECTIVE_BARRIER;
-    case CALL_UNKNOWN:
-    case CALL_SEND:
-    case CALL_RECV:
-    case CALL_SEND_TENSOR:
-    case CALL_RECV_TENSOR:
-    case CALL_RECV_ANY_TENSOR:
-    case CALL_SEND_OBJECT:
-    case CALL_RECV_OBJECT:
-    case CALL_REDISTRIBUTE:
-        break;
-    }
-    assert(!"not a collective");
-    return COLLECTIVE_BARRIER;
+    assert(calls[name].blocks != BLOCKS_NONE);
+    return calls[name].collective;
 }
 
 bool
 collective_has_uneven_blocks(enum call_name name)
 {
-    switch (name) {
-    case CALL_ALLGATHERV:
-    case CALL_ALLGATHER_OBJECT:
-    case CALL_REDUCE_SCATTERV:
-    case CALL_GATHERV:
-    case CALL_GATHER_OBJECT:
-    case CALL_SCATTERV:
-    case CALL_SCATTER_OBJECT:
-    case CALL_ALLTOALLV:
-        return true;
-    case CALL_UNKNOWN:
-    case CALL_ALLREDUCE:
-    case CALL_ALLREDUCE_COALESCED:
-    case CALL_REDUCE:
-    case CALL_BROADCAST:
-    case CALL_BROADCAST_OBJECT:
-    case CALL_AGREE:
-    case CALL_ALLGATHER:
-    case CALL_REDUCE_SCATTER:
-    case CALL_BARRIER:
-    case CALL_SEND:
-    case CALL_RECV:
-    case CALL_SEND_TENSOR:
-    case CALL_RECV_TENSOR:
-    case CALL_RECV_ANY_TENSOR:
-    case CALL_SEND_OBJECT:
-    case CALL_RECV_OBJECT:
-    case CALL_REDISTRIBUTE:
-    case CALL_GATHER:
-    case CALL_SCATTER:
-    case CALL_ALLTOALL:
-    case CALL_SCAN:
-    case CALL_EXSCAN:
-        break;
-    }
-    return false;
+    return calls[name].blocks == BLOCKS_MAY_DIFFER;
 }
 
 /* Parse, check and drop overrides. */

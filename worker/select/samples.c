@@ -146,36 +146,31 @@ sample_range_at(const struct samples *samples, size_t first)
         .samples = samples, .first = first, .end = end};
 }
 
-struct size_interval {
-    uint64_t after_bytes;
-    uint64_t up_to_bytes;
-};
-
-/* The sizes that the set at index at stands for. */
-static struct size_interval
-size_interval_of_set(const struct sample_range *sample_range,
+/* A rule for the sizes that the set at index at stands for, without entry. */
+static struct tuning_rule
+rule_for_size_of_set(const struct sample_range *sample_range,
                      size_t at,
                      const struct sample_set *sample_set)
 {
     const struct sample *all = sample_range->samples->all;
     const uint64_t n_bytes = all[at].n_bytes;
-    struct size_interval size_interval = {n_bytes / SAMPLE_SIZE_RATIO_MAX,
-                                          n_bytes * SAMPLE_SIZE_RATIO_MAX};
+    struct tuning_rule rule = {n_bytes / SAMPLE_SIZE_RATIO_MAX,
+                               n_bytes * SAMPLE_SIZE_RATIO_MAX, NULL};
 
     if (at > sample_range->first) {
         const uint64_t middle = geometric_mean_of(all[at - 1].n_bytes, n_bytes);
 
-        if (size_interval.after_bytes < middle)
-            size_interval.after_bytes = middle;
+        if (rule.after_bytes < middle)
+            rule.after_bytes = middle;
     }
     if (at + sample_set->n < sample_range->end) {
         const uint64_t middle =
             geometric_mean_of(n_bytes, all[at + sample_set->n].n_bytes);
 
-        if (size_interval.up_to_bytes > middle)
-            size_interval.up_to_bytes = middle;
+        if (rule.up_to_bytes > middle)
+            rule.up_to_bytes = middle;
     }
-    return size_interval;
+    return rule;
 }
 
 static void
@@ -185,31 +180,20 @@ table_row_apply_samples(const struct sample_range *sample_range,
 {
     const struct sample *all = sample_range->samples->all;
     const enum collective_kind collective = all[sample_range->first].collective;
-    const struct tuning_table_row model = table->rows[collective][form];
-    struct tuning_table_row row = {.n_points = 0};
-    uint64_t up_to_bytes = 0; /* up to which size the row is complete */
 
     for (size_t at = sample_range->first; at < sample_range->end;) {
         struct sample_set sample_set = sample_set_at(sample_range->samples, at);
-        const struct size_interval size_interval =
-            size_interval_of_set(sample_range, at, &sample_set);
+        struct tuning_rule rule =
+            rule_for_size_of_set(sample_range, at, &sample_set);
         const struct registry_algorithm *holder = tuning_table_find_algorithm(
             table, collective, form, all[at].n_bytes);
 
         sample_set.shm_region = sample_range->shm_region;
-        const struct registry_algorithm *winner =
-            fastest_algorithm_of_set(&sample_set, holder, form);
-
+        rule.entry = fastest_algorithm_of_set(&sample_set, holder, form);
+        if (rule.entry != holder)
+            tuning_table_row_apply_rule(&table->rows[collective][form], &rule);
         at += sample_set.n;
-        if (winner == holder)
-            continue;
-        tuning_table_row_copy(&row, &model, up_to_bytes,
-                              size_interval.after_bytes);
-        tuning_table_row_append(&row, size_interval.up_to_bytes, winner);
-        up_to_bytes = size_interval.up_to_bytes;
     }
-    tuning_table_row_copy(&row, &model, up_to_bytes, UINT64_MAX);
-    table->rows[collective][form] = row;
 }
 
 void

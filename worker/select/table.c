@@ -28,10 +28,12 @@ tuning_table_row_set(struct tuning_table_row *row,
     };
 }
 
-void
-tuning_table_row_append(struct tuning_table_row *row,
-                        uint64_t up_to_bytes,
-                        const struct registry_algorithm *entry)
+/* Append a point: entry applies from the end of the row to up_to_bytes. If the
+ * row is full, its last point is extended instead. */
+static void
+row_append(struct tuning_table_row *row,
+           uint64_t up_to_bytes,
+           const struct registry_algorithm *entry)
 {
     const uint32_t n = row->n_points;
 
@@ -43,11 +45,12 @@ tuning_table_row_append(struct tuning_table_row *row,
             (struct tuning_table_switch_point){up_to_bytes, entry};
 }
 
-void
-tuning_table_row_copy(struct tuning_table_row *row,
-                      const struct tuning_table_row *other,
-                      uint64_t after_bytes,
-                      uint64_t up_to_bytes)
+/* Append the points of other for sizes above after_bytes, up to up_to_bytes. */
+static void
+row_append_part(struct tuning_table_row *row,
+                const struct tuning_table_row *other,
+                uint64_t after_bytes,
+                uint64_t up_to_bytes)
 {
     for (uint32_t i = 0; i < other->n_points && after_bytes < up_to_bytes;
          i++) {
@@ -57,9 +60,30 @@ tuning_table_row_copy(struct tuning_table_row *row,
 
         if (end_bytes <= after_bytes)
             continue;
-        tuning_table_row_append(row, end_bytes, other->points[i].entry);
+        row_append(row, end_bytes, other->points[i].entry);
         after_bytes = end_bytes;
     }
+}
+
+void
+tuning_table_row_apply_rule(struct tuning_table_row *row,
+                            const struct tuning_rule *rule)
+{
+    const struct tuning_table_row before = *row;
+
+    row->n_points = 0;
+    row_append_part(row, &before, 0, rule->after_bytes);
+    row_append(row, rule->up_to_bytes, rule->entry);
+    row_append_part(row, &before, rule->up_to_bytes, UINT64_MAX);
+}
+
+void
+tuning_table_apply_rule(struct table *table, const struct tuning_rule *rule)
+{
+    for (unsigned form = 0; form < N_TABLE_FORMS; form++)
+        if (entry_supports_form(rule->entry, form))
+            tuning_table_row_apply_rule(
+                &table->rows[rule->entry->collective][form], rule);
 }
 
 void
@@ -89,10 +113,9 @@ tuning_table_apply_overrides(struct table *table,
         if (!entry)
             continue;
         table->overrides.entries[i] = entry;
-        tuning_table_row_set(&table->rows[i][TABLE_FORM_EVEN_BLOCKS], entry);
-        if (entry_supports_form(entry, TABLE_FORM_UNEVEN_BLOCKS))
-            tuning_table_row_set(&table->rows[i][TABLE_FORM_UNEVEN_BLOCKS],
-                                 entry);
+        tuning_table_apply_rule(
+            table,
+            &(struct tuning_rule){.up_to_bytes = UINT64_MAX, .entry = entry});
     }
 }
 

@@ -81,22 +81,23 @@ void
 tuning_table_row_set(struct tuning_table_row *row,
                      const struct registry_algorithm *entry);
 
-/* Append a point: entry applies from the end of the row to up_to_bytes. If the
- * row is full, its last point is extended instead. */
-void
-tuning_table_row_append(struct tuning_table_row *row,
-                        uint64_t up_to_bytes,
-                        const struct registry_algorithm *entry);
+/* What a source of choices says: calls of more than after_bytes, up to
+ * up_to_bytes, use this algorithm of its collective. */
+struct tuning_rule {
+    uint64_t after_bytes; /* 0: also calls of no bytes */
+    uint64_t up_to_bytes; /* UINT64_MAX: no bound */
+    const struct registry_algorithm *entry;
+};
 
-/* Append the points of other for sizes above after_bytes, up to up_to_bytes. */
+/* A later rule replaces what earlier ones said of the same sizes. If a row
+ * becomes full, its last point is extended. */
 void
-tuning_table_row_copy(struct tuning_table_row *row,
-                      const struct tuning_table_row *other,
-                      uint64_t after_bytes,
-                      uint64_t up_to_bytes);
-
-/* Replace the rows of overridden collectives. An algorithm for even blocks only
- * leaves the row for uneven blocks as it is. */
+tuning_table_row_apply_rule(struct tuning_table_row *row,
+                            const struct tuning_rule *rule);
+/* Apply to both rows of the collective. An algorithm for even blocks only leaves
+ * the row for uneven blocks as it is. */
+void
+tuning_table_apply_rule(struct table *table, const struct tuning_rule *rule);
 void
 tuning_table_apply_overrides(struct table *table,
                              const struct overrides *overrides);

@@ -389,6 +389,7 @@ table_build_or_get_cached(struct tuner *tuner,
     struct cached_table *cached_table = cached_table_find(tuner, layout);
 
     if (!cached_table) {
+        /* Each source replaces what those before it say. */
         const enum hoop_status status = builder_build_table(&place, out_table);
 
         if (status != HOOP_OK)

@@ -556,10 +556,10 @@ line_plan_count_sent(const struct redistribution *redistribution,
     struct plan plan = {0};
     uint64_t n_sent = 0;
 
-    const uint32_t n_rounds = algorithm->n_rounds(&shape);
+    const uint32_t n_rounds = algorithm_n_rounds(algorithm, &shape);
     for (uint32_t round = 0; round < n_rounds; round++) {
         plan_clear(&plan);
-        algorithm->plan_round(&plan, &shape, round);
+        algorithm_plan_round(algorithm, &plan, &shape, round);
         for (size_t i = 0; i < plan.n_steps; i++) {
             if (plan.steps[i].kind == PLAN_SEND)
                 n_sent += plan.steps[i].from.count;

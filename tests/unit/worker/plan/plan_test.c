@@ -176,6 +176,36 @@ nodes_of_one_rank_are_one(void **state)
     plan_nodes_destroy(NULL);
 }
 
+static void
+access_of_a_step_names_what_it_waits_for(void **state)
+{
+    const struct plan_shape shape = {.size = 2, .is_in_place = true};
+    struct plan_step step = {
+        .kind = PLAN_REDUCE,
+        .from = {PLAN_INPUT, 3, 4},
+        .to = {PLAN_OUTPUT, 7, 4},
+    };
+    struct plan_access access = plan_step_access(&step, &shape);
+
+    (void)state;
+    assert_int_equal(access.reads.buffer, PLAN_OUTPUT);
+    assert_int_equal(access.reads.first, 3);
+    assert_int_equal(access.writes.first, 7);
+    step.to.first = 3;
+    access = plan_step_access(&step, &shape);
+    assert_int_equal(access.reads.count, 0);
+    assert_int_equal(access.writes.count, 4);
+    step.kind = PLAN_SEND;
+    access = plan_step_access(&step, &(struct plan_shape){.size = 2});
+    assert_int_equal(access.reads.buffer, PLAN_INPUT);
+    assert_int_equal(access.reads.count, 4);
+    assert_int_equal(access.writes.count, 0);
+    step.kind = PLAN_STORE;
+    access = plan_step_access(&step, &shape);
+    assert_int_equal(access.reads.count, 0);
+    assert_int_equal(access.writes.count, 4);
+}
+
 int
 main(void)
 {
@@ -189,6 +219,7 @@ main(void)
         cmocka_unit_test(nodes_are_numbered_by_their_lowest_rank),
         cmocka_unit_test(nodes_with_as_many_ranks_each_are_even),
         cmocka_unit_test(nodes_of_one_rank_are_one),
+        cmocka_unit_test(access_of_a_step_names_what_it_waits_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

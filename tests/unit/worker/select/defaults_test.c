@@ -1,4 +1,4 @@
-/* tests/unit/worker/select/defaults_test.c - select/defaults.c, tune/defaults_*.c */
+/* tests/unit/worker/select/defaults_test.c - select/defaults.c */
 
 #include "base/cleanup.h"
 #include "check.h"
@@ -35,7 +35,7 @@ static const struct plan_shm_region open = {.slot_capacity = 1 << 16,
                                             .has_cma = true};
 
 static struct table
-table_of_sheet(const struct defaults_ruleset *ruleset)
+table_of_row(const struct defaults_row *row)
 {
     const struct plan_shm_region *regions[] = {
         [DEFAULTS_TCP] = &none,
@@ -44,25 +44,19 @@ table_of_sheet(const struct defaults_ruleset *ruleset)
     };
     static const uint32_t names[64] = {0};
 
-    assert_in_range(ruleset->n_ranks, 2, COUNT_OF(names));
-    return table_recorded(ruleset->kind, ruleset->n_processors, names,
-                          ruleset->n_ranks, regions[ruleset->kind]);
+    assert_in_range(row->n_ranks, 2, COUNT_OF(names));
+    return table_recorded(row->kind, row->n_processors, names, row->n_ranks,
+                          regions[row->kind]);
 }
 
-/* All, one after the other. NULL: there are no more. */
-static const struct defaults_ruleset *
-sheet_at(size_t number)
+static bool
+rows_have_same_key(const struct defaults_row *one,
+                   const struct defaults_row *other)
 {
-    for (enum defaults_kind kind = DEFAULTS_TCP; kind <= DEFAULTS_DIRECT;
-         kind++) {
-        const struct defaults_collection *collection =
-            defaults_collection_of(kind);
-
-        if (number < collection->n_rulesets)
-            return &collection->rulesets[number];
-        number -= collection->n_rulesets;
-    }
-    return NULL;
+    return one->kind == other->kind &&
+           one->n_processors == other->n_processors &&
+           one->n_ranks == other->n_ranks &&
+           one->collective == other->collective;
 }
 
 static bool
@@ -82,78 +76,71 @@ is_untouched(const struct table *table)
 }
 
 static void
-row_check(const struct defaults_ruleset *ruleset,
-          enum collective_kind collective)
+row_check(const struct defaults_row *row)
 {
-    const struct defaults_switch_point *points = ruleset->rows[collective];
-    uint64_t before = 0;
+    const struct registry_algorithm *entry =
+        registry_find_algorithm(row->collective, row->algorithm);
 
-    for (size_t i = 0; before < UINT64_MAX; i++) {
-        assert_in_range(i, 0, TABLE_SWITCH_POINTS_MAX - 1);
-        const struct registry_algorithm *entry =
-            registry_entry_of_algorithm(points[i].algorithm);
-
-        assert_non_null(entry);
-        assert_int_equal(entry->collective, collective);
-        assert_true(ruleset->kind != DEFAULTS_TCP || !entry->algorithm->is_shm);
-        assert_true(ruleset->kind == DEFAULTS_DIRECT ||
-                    !entry->algorithm->is_direct);
-        assert_true(points[i].up_to_bytes > before);
-        before = points[i].up_to_bytes;
-    }
+    assert_non_null(entry);
+    assert_int_not_equal(row->kind, DEFAULTS_NONE);
+    assert_true(row->n_processors > 0);
+    assert_true(row->kind != DEFAULTS_TCP || !entry->algorithm->is_shm);
+    assert_true(row->kind == DEFAULTS_DIRECT || !entry->algorithm->is_direct);
 }
 
 /* It is written by a program: nobody else looks. */
 static void
 rows_ascend_and_name_algorithms_of_their_collective(void **state)
 {
-    const struct defaults_ruleset *ruleset;
-    size_t n_rows = 0;
+    size_t n_rows;
+    const struct defaults_row *rows = defaults_all_rows(&n_rows);
+    size_t n_of_key = 0;
 
     (void)state;
-    for (size_t i = 0; (ruleset = sheet_at(i)); i++) {
-        assert_int_not_equal(ruleset->kind, DEFAULTS_NONE);
-        assert_true(ruleset->n_processors > 0);
-        for (unsigned j = 0; j < COLLECTIVE_KINDS; j++) {
-            if (!ruleset->rows[j][0].algorithm)
-                continue;
-            row_check(ruleset, j);
-            n_rows++;
-        }
-    }
     assert_true(n_rows > 0);
+    for (size_t i = 0; i < n_rows; i++) {
+        row_check(&rows[i]);
+        n_of_key++;
+        assert_in_range(n_of_key, 1, TABLE_SWITCH_POINTS_MAX);
+        if (rows[i].up_to_bytes < UINT64_MAX) {
+            assert_true(i + 1 < n_rows &&
+                        rows_have_same_key(&rows[i], &rows[i + 1]));
+            assert_true(rows[i + 1].up_to_bytes > rows[i].up_to_bytes);
+            continue;
+        }
+        n_of_key = 0;
+        for (size_t j = i + 1; j < n_rows; j++)
+            assert_false(rows_have_same_key(&rows[i], &rows[j]));
+    }
 }
 
 static void
 recorded_algorithm_is_taken_up_to_its_size(void **state)
 {
-    const struct defaults_ruleset *ruleset;
+    size_t n_rows;
+    const struct defaults_row *rows = defaults_all_rows(&n_rows);
 
     (void)state;
-    for (size_t i = 0; (ruleset = sheet_at(i)); i++) {
-        const struct table table = table_of_sheet(ruleset);
+    for (size_t i = 0; i < n_rows; i++) {
+        const struct table table = table_of_row(&rows[i]);
 
-        for (unsigned j = 0; j < COLLECTIVE_KINDS; j++)
-            for (const struct defaults_switch_point *point = ruleset->rows[j];
-                 point < ruleset->rows[j] + TABLE_SWITCH_POINTS_MAX &&
-                 point->algorithm;
-                 point++)
-                assert_ptr_equal(
-                    tuning_table_find_algorithm(
-                        &table, j, TABLE_FORM_EVEN_BLOCKS, point->up_to_bytes)
-                        ->algorithm,
-                    point->algorithm);
+        assert_ptr_equal(
+            tuning_table_find_algorithm(&table, rows[i].collective,
+                                        TABLE_FORM_EVEN_BLOCKS,
+                                        rows[i].up_to_bytes),
+            registry_find_algorithm(rows[i].collective, rows[i].algorithm));
     }
 }
 
 static void
 uneven_blocks_keep_what_can_do_them(void **state)
 {
-    const struct defaults_ruleset *ruleset;
+    size_t n_rows;
+    const struct defaults_row *rows = defaults_all_rows(&n_rows);
 
     (void)state;
-    for (size_t i = 0; (ruleset = sheet_at(i)); i++) {
-        const struct table table = table_of_sheet(ruleset);
+    for (size_t i = 0; i < n_rows; i++) {
+        const struct table table = table_of_row(&rows[i]);
 
         for (unsigned j = 0; j < COLLECTIVE_KINDS; j++) {
             const struct tuning_table_row *row =
@@ -172,7 +159,8 @@ other_places_are_left_to_the_model(void **state)
 {
     static const uint32_t near[9] = {0};
     static const uint32_t apart[4] = {0, 1, 0, 1};
-    const uint32_t n_processors = sheet_at(0)->n_processors;
+    size_t n_rows;
+    const uint32_t n_processors = defaults_all_rows(&n_rows)->n_processors;
 
     (void)state;
     const struct table tables[] = {
@@ -218,13 +206,15 @@ static void
 ranks_that_do_not_read_have_the_other_record(void **state)
 {
     static const uint32_t names[2] = {0};
-    const struct defaults_ruleset *ruleset =
-        defaults_collection_of(DEFAULTS_SHM)->rulesets;
-    const struct table read =
-        table_recorded(DEFAULTS_DIRECT, ruleset->n_processors, names,
-                       ruleset->n_ranks, &closed);
-    const struct table shared = table_recorded(
-        DEFAULTS_SHM, ruleset->n_processors, names, ruleset->n_ranks, &closed);
+    size_t n_rows;
+    const struct defaults_row *row = defaults_all_rows(&n_rows);
+
+    while (row->kind != DEFAULTS_SHM)
+        row++;
+    const struct table read = table_recorded(DEFAULTS_DIRECT, row->n_processors,
+                                             names, row->n_ranks, &closed);
+    const struct table shared = table_recorded(DEFAULTS_SHM, row->n_processors,
+                                               names, row->n_ranks, &closed);
 
     (void)state;
     for (uint64_t n_bytes = 8; n_bytes < 1 << 30; n_bytes *= 2)

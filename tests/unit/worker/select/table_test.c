@@ -72,6 +72,49 @@ size_on_the_point_belongs_below_it(void **state)
 }
 
 static void
+rule_replaces_what_others_said_of_its_sizes(void **state)
+{
+    const struct registry_algorithm outer = {.collective = COLLECTIVE_REDUCE};
+    const struct registry_algorithm inner = {.collective = COLLECTIVE_REDUCE};
+    const struct tuning_table_row *row;
+    struct table table;
+
+    (void)state;
+    tuning_table_init(&table);
+    row = &table.rows[COLLECTIVE_REDUCE][TABLE_FORM_UNEVEN_BLOCKS];
+    tuning_table_apply_rule(&table, &(struct tuning_rule){0, 1000, &outer});
+    tuning_table_apply_rule(&table, &(struct tuning_rule){100, 200, &inner});
+    assert_int_equal(row->n_points, 4);
+    assert_int_equal(row->points[0].up_to_bytes, 100);
+    assert_ptr_equal(row->points[0].entry, &outer);
+    assert_int_equal(row->points[1].up_to_bytes, 200);
+    assert_ptr_equal(row->points[1].entry, &inner);
+    assert_int_equal(row->points[2].up_to_bytes, 1000);
+    assert_ptr_equal(row->points[3].entry, first_of(COLLECTIVE_REDUCE));
+    tuning_table_apply_rule(&table,
+                            &(struct tuning_rule){50, UINT64_MAX, &outer});
+    assert_int_equal(row->n_points, 1);
+}
+
+static void
+rule_beyond_a_full_row_extends_its_last_point(void **state)
+{
+    const struct registry_algorithm one = {.collective = COLLECTIVE_REDUCE};
+    const struct tuning_table_row *row;
+    struct table table;
+
+    (void)state;
+    tuning_table_init(&table);
+    row = &table.rows[COLLECTIVE_REDUCE][TABLE_FORM_EVEN_BLOCKS];
+    for (uint64_t i = 0; i < TABLE_SWITCH_POINTS_MAX; i++)
+        tuning_table_apply_rule(
+            &table, &(struct tuning_rule){20 * i + 10, 20 * i + 20, &one});
+    assert_int_equal(row->n_points, TABLE_SWITCH_POINTS_MAX);
+    assert_true(row->points[TABLE_SWITCH_POINTS_MAX - 1].up_to_bytes ==
+                UINT64_MAX);
+}
+
+static void
 overrides_algorithm_does_all_sizes(void **state)
 {
     const struct registry_algorithm wanted = {.collective = COLLECTIVE_REDUCE};
@@ -372,6 +415,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(new_table_takes_the_first_of_each),
         cmocka_unit_test(size_on_the_point_belongs_below_it),
+        cmocka_unit_test(rule_replaces_what_others_said_of_its_sizes),
+        cmocka_unit_test(rule_beyond_a_full_row_extends_its_last_point),
         cmocka_unit_test(overrides_algorithm_does_all_sizes),
         cmocka_unit_test(
             overrides_algorithm_for_even_blocks_leaves_uneven_ones),

@@ -1,24 +1,12 @@
 /*
- * algorithms/hierarchy.h - collectives in three parts: inside nodes, between, inside
+ * plan/composition.h - a plan made of other plans, each run by a team of ranks
  *
- * Each node has a leader: the root on its own node, the first rank on any other
- * node. First each node collects its data at its leader, then the leaders run
- * the collective among themselves, and last each leader distributes the result
- * in its node. Data therefore crosses the network once per node.
- *
- * The caller chooses the algorithm of each part: trees for small buffers,
- * chains and rings for large ones. The functions fill in a composition, which
- * must be zeroed except for its shape.
- *
- * Order of a reduction: first the ranks of each node, in the order of the
- * algorithm used inside, then the nodes, by their lowest rank, in the order of
- * the algorithm used between. Lower ranks are thus on the left if the ranks of
- * each node are contiguous; otherwise they are ordered by node first. The order
- * is the same on all ranks.
+ * An algorithm for several nodes consists of algorithms that run inside the
+ * nodes and between them; algorithms/hierarchical.c lists them as data.
  */
 
-#ifndef ALGORITHMS_HIERARCHY_H
-#define ALGORITHMS_HIERARCHY_H
+#ifndef PLAN_COMPOSITION_H
+#define PLAN_COMPOSITION_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -185,63 +173,28 @@ composition_plan_round(const struct composition *composition,
                        struct plan *plan,
                        uint32_t round);
 
-/* The algorithms of the parts; NULL where a collective has no such part. */
+/* An all-reduce that can be interrupted: after its rounds before the middle
+ * round, each rank holds one finished block. */
+struct halved_allreduce {
+    const struct algorithm *algorithm;
+    uint32_t (*middle_round)(const struct plan_shape *shape);
+    /* This rank's finished block, in the output. */
+    struct plan_span (*own_block)(const struct plan_shape *shape);
+};
+
+/* The algorithms that run inside nodes and between them, and the order in which
+ * they do. Members that a collective does not need are NULL. */
 struct hierarchy {
-    const struct algorithm *intra_node_first_algorithm;
+    /* Adds the parts to a composition that is zeroed except for its shape. */
+    void (*add_parts)(struct composition *composition,
+                      const struct hierarchy *hierarchy);
+    const struct algorithm *inside_first;
     const struct algorithm *between;
-    const struct algorithm *intra_node_last_algorithm;
+    const struct algorithm *inside_last;
+    /* An all-reduce for nodes of equal sizes; it and between do everything. */
+    const struct halved_allreduce *halves;
+    /* On a single node, this algorithm does everything. */
+    const struct algorithm *single_node;
 };
-
-/* For a single node: algorithm does everything. */
-void
-hierarchy_compose_single_node(struct composition *composition,
-                              const struct algorithm *algorithm);
-
-/* The parts are a reduce, an all-reduce and a broadcast. */
-void
-hierarchy_compose_allreduce(struct composition *composition,
-                            const struct hierarchy *hierarchy);
-
-/*
- * An all-reduce that can be interrupted: after its rounds before middle, each
- * rank of the node holds one finished block.
- */
-struct hierarchy_halved_allreduce {
-    const struct algorithm *inside;
-    uint32_t middle;
-    struct plan_span block; /* this rank's finished block, in the output */
-    const struct algorithm *between;
-};
-
-/* The shape that algorithms inside the rank's node see. */
-struct plan_shape
-hierarchy_node_shape(const struct plan_shape *shape);
-
-/*
- * For nodes of equal sizes; uses no leaders. The first half of the all-reduce
- * runs inside each node, then the ranks that hold the same block, one per node,
- * all-reduce it, then the second half runs inside each node.
- */
-void
-hierarchy_compose_halves(struct composition *composition,
-                         const struct hierarchy_halved_allreduce *halves);
-
-/* The parts are a gather, an all-gather and a broadcast. The first two must
- * take even blocks, send them from their final positions and use no scratch. */
-void
-hierarchy_compose_allgather(struct composition *composition,
-                            const struct hierarchy *hierarchy);
-
-/* There is no first part; the others are broadcasts. */
-void
-hierarchy_compose_broadcast(struct composition *composition,
-                            const struct hierarchy *hierarchy);
-
-/* The first two parts are reduces; there is no last part. A leader that is not
- * the root keeps its node's sum in scratch, so that only the root's buffer
- * changes. */
-void
-hierarchy_compose_reduce(struct composition *composition,
-                         const struct hierarchy *hierarchy);
 
 #endif
