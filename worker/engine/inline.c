@@ -318,6 +318,20 @@ inline_release_progress(struct comm_context *context)
     progress_release(context->engine);
 }
 
+/* There is no memory for an operation, but the call has its number and may have
+ * posted: it fails on all members, which would wait for this rank. */
+static enum hoop_status
+inline_fail(struct comm_context *context)
+{
+    static const char why[] = "no memory for an operation";
+
+    shm_executor_abort(context->cached_op);
+    context_fail_numbered_call(context, context->cached_op->number,
+                               HOOP_E_EXHAUSTED, why);
+    progress_release(context->engine);
+    return error_raise(HOOP_E_EXHAUSTED, "%s", why);
+}
+
 /* Continue as an ordinary operation, with the number that the call has. */
 static enum hoop_status
 inline_continue_as_op(struct comm_context *context,
@@ -325,18 +339,14 @@ inline_continue_as_op(struct comm_context *context,
 {
     struct op *cached_op = context->cached_op;
     struct op *op = op_alloc(context, collective->algorithm);
-    enum hoop_status status = HOOP_OK;
 
     shm_executor_wake_peers(cached_op);
-    if (op) {
-        op->label.faults = cached_op->label.faults;
-        status = op_set_collective(op, collective);
-    }
-    if (!op || status != HOOP_OK) {
-        progress_release(context->engine);
-        if (op)
-            op_free(op);
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for an operation");
+    if (!op)
+        return inline_fail(context);
+    op->label.faults = cached_op->label.faults;
+    if (op_set_collective(op, collective) != HOOP_OK) {
+        op_free(op);
+        return inline_fail(context);
     }
     op->is_message = false;
     op->chain = collective->chain;

@@ -462,6 +462,13 @@ failure_notice_on_ended(struct comm_context *context,
  * change. Returns the status of both. */
 enum hoop_status
 failure_notice_apply_deferred(struct op *op, enum hoop_status status);
+/* The collective that has that number cannot begin on this rank: record it as
+ * if it had begun and failed, and make it fail on all members. */
+void
+context_fail_numbered_call(struct comm_context *context,
+                           uint64_t number,
+                           enum hoop_status status,
+                           const char *why);
 /* A peer's failure notice on a message that this rank sent to it, or on a
  * collective. */
 void

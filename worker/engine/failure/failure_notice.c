@@ -410,35 +410,45 @@ failure_notice_defer(struct comm_context *context,
     context->deferred_failure = *failure_notice;
 }
 
-/* The collective is recorded as if it had begun and failed. */
+void
+context_fail_numbered_call(struct comm_context *context,
+                           uint64_t number,
+                           enum hoop_status status,
+                           const char *why)
+{
+    struct engine *engine = context->engine;
+    const struct op_history_entry ended_op = {.number = number,
+                                              .has_failed = true};
+    char name[ROSTER_NAME_MAX];
+
+    context->next_op_number_to_begin = number + 1;
+    context->n_polls_pending_shm = POLLS_AFTER_OP;
+    context->n_polls_pending = POLLS_AFTER_OP;
+    if (context->first_failed_op_number == 0)
+        context->first_failed_op_number = number;
+    op_history_add(&context->op_history, &ended_op);
+    transport_drop_op_unexpected(engine->transport, context->id, number);
+    free(failure_notice_take_early(context, number));
+
+    const struct failure_notice failure_notice = failure_notice_make(
+        status, engine->roster->rank, "%s cannot take part: %.700s",
+        roster_format_name(engine->roster, engine->roster->rank, name), why);
+    failure_notice_record(context, number, &failure_notice);
+    engine->must_flush = true;
+    failure_notice_send_all(engine, context, number, &failure_notice);
+}
+
 void
 context_fail_next_execute(struct comm_context *context,
                           enum hoop_status status,
                           const char *why)
 {
     struct engine *engine = context->engine;
-    struct op_history_entry ended_op = {.has_failed = true};
-    char name[ROSTER_NAME_MAX];
 
     pthread_mutex_lock(&engine->lock);
-    ended_op.number = atomic_fetch_add(&context->next_op_number, 1);
+    const uint64_t number = atomic_fetch_add(&context->next_op_number, 1);
     pthread_mutex_unlock(&engine->lock);
-    context->next_op_number_to_begin = ended_op.number + 1;
-    context->n_polls_pending_shm = POLLS_AFTER_OP;
-    context->n_polls_pending = POLLS_AFTER_OP;
-    if (context->first_failed_op_number == 0)
-        context->first_failed_op_number = ended_op.number;
-    op_history_add(&context->op_history, &ended_op);
-    transport_drop_op_unexpected(engine->transport, context->id,
-                                 ended_op.number);
-    free(failure_notice_take_early(context, ended_op.number));
-
-    const struct failure_notice failure_notice = failure_notice_make(
-        status, engine->roster->rank, "%s cannot take part: %.700s",
-        roster_format_name(engine->roster, engine->roster->rank, name), why);
-    failure_notice_record(context, ended_op.number, &failure_notice);
-    engine->must_flush = true;
-    failure_notice_send_all(engine, context, ended_op.number, &failure_notice);
+    context_fail_numbered_call(context, number, status, why);
 }
 
 enum hoop_status
