@@ -51,7 +51,7 @@ context_allows_inline(const struct comm_context *context)
            !atomic_load_explicit(&engine->has_commands, memory_order_relaxed) &&
            TAILQ_EMPTY(&engine->running) && !engine->is_leaving &&
            engine->n_lost == 0 && engine->n_left == 0 &&
-           !context->has_deferred_failure && !context->is_revoked;
+           !context->failure.has_deferred && !context->failure.is_revoked;
 }
 
 /* Returns whether the cached plan fits. The fields not compared here are the
@@ -106,7 +106,7 @@ inline_try_begin(struct comm_context *context, const struct call *call)
 
     pthread_mutex_lock(&engine->lock);
     const bool is_free = context_allows_inline(context) &&
-                         context->n_early_failures == 0 &&
+                         TAILQ_EMPTY(&context->failure.pending) &&
                          context->n_final_states == 0 &&
                          (has_root || context->n_polls_pending_shm == 0);
     if (is_free)
@@ -191,7 +191,7 @@ static bool
 inline_must_continue_as_op(const struct comm_context *context)
 {
     return context->cached_op->rounds.is_mismatched ||
-           context->has_deferred_failure ||
+           context->failure.has_deferred ||
            atomic_load_explicit(&context->engine->has_commands,
                                 memory_order_relaxed);
 }
@@ -263,7 +263,7 @@ inline_await_round(struct comm_context *context)
         if (is_done)
             break;
         if (context->cached_op->rounds.is_mismatched ||
-            context->has_deferred_failure ||
+            context->failure.has_deferred ||
             (i % inline_message_polls_max == 0 &&
              (inline_must_continue_as_op(context) ||
               !inline_backoff(context, &backoff))))
