@@ -94,9 +94,8 @@ context_create(struct engine *engine, const struct context_options *options)
     context->n_polls_pending = POLLS_AFTER_OP;
     TAILQ_INIT(&context->residuals.list);
     TAILQ_INIT(&context->shm_ops);
-    TAILQ_INIT(&context->early_failures);
     TAILQ_INIT(&context->final_states);
-    TAILQ_INIT(&context->failed_sends);
+    TAILQ_INIT(&context->failure.pending);
     return context;
 }
 
@@ -161,19 +160,14 @@ void
 context_destroy(struct comm_context *context)
 {
     struct engine *engine = context->engine;
-    struct early_failure *early;
 
     pthread_mutex_lock(&engine->lock);
     TAILQ_REMOVE(&engine->contexts, context, link);
     engine->gone[engine->n_closed_context_ids++ % COUNT_OF(engine->gone)] =
         context->id;
     pthread_mutex_unlock(&engine->lock);
-    while ((early = TAILQ_FIRST(&context->early_failures))) {
-        TAILQ_REMOVE(&context->early_failures, early, link);
-        free(early);
-    }
     state_query_clear_final(context);
-    failed_sends_clear(context);
+    pending_failures_clear(context);
     residuals_clear(context);
     if (context->cached_op)
         op_destroy(context->cached_op);

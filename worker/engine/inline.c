@@ -51,7 +51,7 @@ context_allows_inline(const struct comm_context *context)
            !atomic_load_explicit(&engine->has_commands, memory_order_relaxed) &&
            TAILQ_EMPTY(&engine->running) && !engine->is_leaving &&
            engine->n_lost == 0 && engine->n_left == 0 &&
-           !context->has_deferred_failure && !context->is_revoked;
+           !context->failure.has_deferred && !context->failure.is_revoked;
 }
 
 /* Returns whether the cached plan fits. The fields not compared here are the
@@ -106,7 +106,7 @@ inline_try_begin(struct comm_context *context, const struct call *call)
 
     pthread_mutex_lock(&engine->lock);
     const bool is_free = context_allows_inline(context) &&
-                         context->n_early_failures == 0 &&
+                         TAILQ_EMPTY(&context->failure.pending) &&
                          context->n_final_states == 0 &&
                          (has_root || context->n_polls_pending_shm == 0);
     if (is_free)
@@ -191,7 +191,7 @@ static bool
 inline_must_continue_as_op(const struct comm_context *context)
 {
     return context->cached_op->rounds.is_mismatched ||
-           context->has_deferred_failure ||
+           context->failure.has_deferred ||
            atomic_load_explicit(&context->engine->has_commands,
                                 memory_order_relaxed);
 }
@@ -263,7 +263,7 @@ inline_await_round(struct comm_context *context)
         if (is_done)
             break;
         if (context->cached_op->rounds.is_mismatched ||
-            context->has_deferred_failure ||
+            context->failure.has_deferred ||
             (i % inline_message_polls_max == 0 &&
              (inline_must_continue_as_op(context) ||
               !inline_backoff(context, &backoff))))
@@ -318,6 +318,20 @@ inline_release_progress(struct comm_context *context)
     progress_release(context->engine);
 }
 
+/* There is no memory for an operation, but the call has its number and may have
+ * posted: it fails on all members, which would wait for this rank. */
+static enum hoop_status
+inline_fail(struct comm_context *context)
+{
+    static const char why[] = "no memory for an operation";
+
+    shm_executor_abort(context->cached_op);
+    context_fail_numbered_call(context, context->cached_op->number,
+                               HOOP_E_EXHAUSTED, why);
+    progress_release(context->engine);
+    return error_raise(HOOP_E_EXHAUSTED, "%s", why);
+}
+
 /* Continue as an ordinary operation, with the number that the call has. */
 static enum hoop_status
 inline_continue_as_op(struct comm_context *context,
@@ -325,18 +339,14 @@ inline_continue_as_op(struct comm_context *context,
 {
     struct op *cached_op = context->cached_op;
     struct op *op = op_alloc(context, collective->algorithm);
-    enum hoop_status status = HOOP_OK;
 
     shm_executor_wake_peers(cached_op);
-    if (op) {
-        op->label.faults = cached_op->label.faults;
-        status = op_set_collective(op, collective);
-    }
-    if (!op || status != HOOP_OK) {
-        progress_release(context->engine);
-        if (op)
-            op_free(op);
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for an operation");
+    if (!op)
+        return inline_fail(context);
+    op->label.faults = cached_op->label.faults;
+    if (op_set_collective(op, collective) != HOOP_OK) {
+        op_free(op);
+        return inline_fail(context);
     }
     op->is_message = false;
     op->chain = collective->chain;

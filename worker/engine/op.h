@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "dtype/reduction.h"
 #include "engine/engine.h"
+#include "engine/failure/failure_record.h"
 #include "fault/fault.h"
 #include "plan/tracker.h"
 #include "transport/flow.h"
@@ -73,13 +74,6 @@ enum op_state {
     OP_NEW,
     OP_RUNNING,
     OP_ENDED,
-};
-
-/* How an operation fails: with which status, because of which rank, and why. */
-struct failure_notice {
-    enum hoop_status status;
-    uint32_t rank; /* world rank at fault, or HOOP_NO_RANK */
-    char why[LIMIT_ERROR_TEXT];
 };
 
 struct waiter {

@@ -412,7 +412,7 @@ shm_executor_try_round(struct op *op, bool *out_is_done)
             return error_pass(status);
     }
     if (!are_posts_ready(op, sequence) ||
-        (op->is_inline && op->context->has_deferred_failure))
+        (op->is_inline && op->context->failure.has_deferred))
         return HOOP_OK;
     if (rounds->round + 1 < rounds->n_rounds)
         prefetch_prepare(op);

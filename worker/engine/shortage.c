@@ -132,9 +132,8 @@ engine_report_shortage(struct engine *engine,
     engine_post_notice(engine, &notice);
 }
 
-/* Returns whether op is the receive of a message from source with that tag. */
-static bool
-op_matches_message(const struct op *op, uint32_t source, uint64_t tag)
+bool
+op_receives_from(const struct op *op, uint32_t source, uint64_t tag)
 {
     const struct recv_request *in = &op->message.in;
 
@@ -143,50 +142,24 @@ op_matches_message(const struct op *op, uint32_t source, uint64_t tag)
            (in->key.peer == source || in->key.peer == FLOW_ANY_PEER);
 }
 
-/* No receive has been made for it yet. Equal failures are counted. */
+/* No receive has been made for it yet. */
 static void
 failed_send_record(struct comm_context *context,
                    const struct frame *frame,
                    const char *text)
 {
-    const struct failure_notice failure_notice =
-        failure_notice_decode(context->engine, frame, text);
-    struct failed_send *failed;
+    const struct pending_failure failed = {
+        .source = frame->step,
+        .tag = frame->op,
+        .notice = failure_notice_decode(context->engine, frame, text),
+    };
 
-    TAILQ_FOREACH(failed, &context->failed_sends, link)
-    {
-        if (failed->source == frame->step && failed->tag == frame->op &&
-            failed->failure_notice.status == failure_notice.status &&
-            strcmp(failed->failure_notice.why, failure_notice.why) == 0) {
-            failed->n++;
-            return;
-        }
-    }
-    failed = context->n_failed_sends < LIMIT_EARLY_FAILURES
-                 ? malloc(sizeof(*failed))
-                 : NULL;
-    if (!failed) {
+    if (pending_failure_add(context, &failed) == PENDING_FAILURE_NO_ROOM)
         log_warning(
             "engine",
             "no room to remember that a message of tag %llu has failed: "
             "its receive ends at its deadline (%s)",
             (unsigned long long)frame->op, text);
-        return;
-    }
-    failed->n = 1;
-    failed->source = frame->step;
-    failed->tag = frame->op;
-    failed->failure_notice = failure_notice;
-    TAILQ_INSERT_TAIL(&context->failed_sends, failed, link);
-    context->n_failed_sends++;
-}
-
-static void
-failed_send_forget(struct comm_context *context, struct failed_send *failed)
-{
-    TAILQ_REMOVE(&context->failed_sends, failed, link);
-    context->n_failed_sends--;
-    free(failed);
 }
 
 /* Numbers of failed sends that have been reported: the highest one and, in a
@@ -342,7 +315,7 @@ failed_send_report_forward(struct engine *engine,
     TAILQ_FOREACH(op, &engine->running, link)
     {
         if (op->context == context &&
-            op_matches_message(op, frame->step, frame->op)) {
+            op_receives_from(op, frame->step, frame->op)) {
             const struct failure_notice failure_notice =
                 failure_notice_decode(engine, frame, text);
 
@@ -366,30 +339,4 @@ failed_send_report_receive(struct engine *engine,
     else if (frame->step != engine->roster->rank &&
              failed_send_is_new(&engine->lost[frame->step], frame->offset))
         failed_send_report_forward(engine, peer, frame, text);
-}
-
-bool
-op_fail_if_send_failed(struct op *op)
-{
-    struct comm_context *context = op->context;
-    struct failed_send *failed;
-
-    TAILQ_FOREACH(failed, &context->failed_sends, link)
-    {
-        if (op_matches_message(op, failed->source, failed->tag))
-            break;
-    }
-    if (!failed)
-        return false;
-    op_fail_without_notice(op, &failed->failure_notice);
-    if (--failed->n == 0)
-        failed_send_forget(context, failed);
-    return true;
-}
-
-void
-failed_sends_clear(struct comm_context *context)
-{
-    while (!TAILQ_EMPTY(&context->failed_sends))
-        failed_send_forget(context, TAILQ_FIRST(&context->failed_sends));
 }

@@ -84,15 +84,6 @@ enum {
     POLLS_AFTER_OP = 2
 };
 
-/* A failure notice on an operation that has not begun here. */
-struct early_failure {
-    TAILQ_ENTRY(early_failure) link;
-    uint64_t op;
-    struct failure_notice failure_notice;
-};
-
-TAILQ_HEAD(early_failure_list, early_failure);
-
 /* A collective that a departed rank had entered and this rank has not. */
 struct final_state {
     TAILQ_ENTRY(final_state) link;
@@ -101,7 +92,6 @@ struct final_state {
 };
 
 TAILQ_HEAD(final_state_list, final_state);
-TAILQ_HEAD(failed_send_list, failed_send);
 
 /* The most recently used residual is first. */
 struct residuals {
@@ -146,46 +136,19 @@ struct comm_context {
     bool is_cached_op_without_counts;
     unsigned
         n_rounds_since_socket_poll; /* inline rounds since sockets were polled */
-    /* A failure notice is passed on once: see failure_notice_on_ended(). */
-    struct early_failure_list early_failures;
-    unsigned n_early_failures;
     struct final_state_list final_states;
     unsigned n_final_states;
     /* Collectives that the check of deadlines at checked_ns has seen. */
     unsigned n_checked_collectives;
     uint64_t checked_ns;
-    struct failed_send_list failed_sends;
-    unsigned n_failed_sends;
     struct op_history op_history;
-    /* The last failure notice on an operation that has ended, kept for ranks
-     * that ask. */
-    uint64_t failed_op;
-    struct failure_notice failed;
-    uint64_t
-        first_failed_op_number; /* number of the first that failed here; 0: none */
-    /* A member has revoked the context: revocation.c. */
-    bool is_revoked;
-    struct failure_notice revoked;
+    struct failure_record failure;
     bool must_revoke_on_loss; /* revoke it when a member is lost */
     bool is_watched; /* somebody waits for members without an operation */
     TAILQ_ENTRY(comm_context) watched_link; /* while is_watched */
-    /* An operation that returned success here failed elsewhere: the next call
-     * to end reports it. */
-    bool has_deferred_failure;
-    struct failure_notice deferred_failure;
 };
 
 TAILQ_HEAD(context_command_list, context_command);
-
-/* A send to this rank that failed at its sender, which others have told this
- * rank: the receive that it was for fails, too. */
-struct failed_send {
-    TAILQ_ENTRY(failed_send) link;
-    uint64_t n;      /* how many alike */
-    uint32_t source; /* a world rank */
-    uint64_t tag;
-    struct failure_notice failure_notice;
-};
 
 struct rank_liveness {
     bool is_lost;
@@ -448,10 +411,6 @@ failure_notice_send_all(struct engine *engine,
 /* Tell a peer to which goodbye is being said of all lost ranks. */
 void
 failure_notice_send_lost_ranks(struct engine *engine, uint32_t peer);
-/* Remove and return the failure notice that came before operation number began,
- * for the caller to free; NULL: none came. */
-struct early_failure *
-failure_notice_take_early(struct comm_context *context, uint64_t number);
 /* Operation number, which has ended here, failed elsewhere: pass the notice on
  * if it is new. The next call of context that ends reports a mismatch. */
 void
@@ -462,6 +421,13 @@ failure_notice_on_ended(struct comm_context *context,
  * change. Returns the status of both. */
 enum hoop_status
 failure_notice_apply_deferred(struct op *op, enum hoop_status status);
+/* The collective that has that number cannot begin on this rank: record it as
+ * if it had begun and failed, and make it fail on all members. */
+void
+context_fail_numbered_call(struct comm_context *context,
+                           uint64_t number,
+                           enum hoop_status status,
+                           const char *why);
 /* A peer's failure notice on a message that this rank sent to it, or on a
  * collective. */
 void
@@ -548,13 +514,10 @@ failed_send_report_receive(struct engine *engine,
                            uint32_t peer,
                            const struct frame *frame,
                            const char *text);
-/* op is beginning. If it receives a message whose send is known to have failed,
- * it ends; returns whether it did. */
+/* Returns whether op is the receive of a message from source with that tag that
+ * has not been matched. */
 bool
-op_fail_if_send_failed(struct op *op);
-/* Forget the failed sends of a context that ends. */
-void
-failed_sends_clear(struct comm_context *context);
+op_receives_from(const struct op *op, uint32_t source, uint64_t tag);
 
 /* state_query.c, by the progress owner. */
 

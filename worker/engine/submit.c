@@ -341,17 +341,7 @@ op_refuse_start(struct op *op)
     }
     if (op_fail_if_cancelled(op) || op_fail_if_revoked(op))
         return true;
-    if (!TAILQ_EMPTY(&op->context->failed_sends) && op_fail_if_send_failed(op))
-        return true;
-    struct early_failure *early =
-        op->is_message ? NULL
-                       : failure_notice_take_early(op->context, op->number);
-    if (early) {
-        op_fail_without_notice(op, &early->failure_notice);
-        free(early);
-        return true;
-    }
-    return false;
+    return op_fail_if_pending(op);
 }
 
 /* Returns whether op has ended because ranks it needs are gone, or had called

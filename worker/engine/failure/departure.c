@@ -51,12 +51,13 @@ shm_departure_write_context(const struct comm_context *context)
         };
     }
     departure->n_calls = n_calls;
-    departure->failed_op = context->failed_op;
-    departure->failed_status = context->failed.status;
-    departure->failed_rank = failure_notice_pack_rank(context->failed.rank);
+    departure->failed_op = context->failure.number;
+    departure->failed_status = context->failure.notice.status;
+    departure->failed_rank =
+        failure_notice_pack_rank(context->failure.notice.rank);
     snprintf(departure->failed_text, sizeof(departure->failed_text), "%s",
-             lost_rank_describe_to_others(context->engine, context->failed.why,
-                                          told));
+             lost_rank_describe_to_others(context->engine,
+                                          context->failure.notice.why, told));
     atomic_store_explicit(&departure->has_left, 1, memory_order_release);
 }
 

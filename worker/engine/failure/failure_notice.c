@@ -177,9 +177,9 @@ op_end(struct op *op, enum hoop_status status)
     op->is_dirty = false;
     op->state = OP_ENDED;
     if (!op->is_message && op->has_failed &&
-        (op->context->first_failed_op_number == 0 ||
-         op->number < op->context->first_failed_op_number))
-        op->context->first_failed_op_number = op->number;
+        (op->context->failure.first_number == 0 ||
+         op->number < op->context->failure.first_number))
+        op->context->failure.first_number = op->number;
     if (!op->is_message)
         op_history_add_ended(op);
     else if (!op->message.is_receive)
@@ -212,16 +212,6 @@ op_fail_as_partner(struct op *op)
     op_end(op, op->partner->status);
 }
 
-/* Keep a failure for ranks that ask about it later. */
-static void
-failure_notice_record(struct comm_context *context,
-                      uint64_t number,
-                      const struct failure_notice *failure_notice)
-{
-    context->failed_op = number;
-    context->failed = *failure_notice;
-}
-
 uint32_t
 failure_notice_pack_rank(uint32_t rank)
 {
@@ -247,51 +237,6 @@ failure_notice_send_all(struct engine *engine,
     transport_broadcast_control(
         engine->transport, engine->roster->rank, &frame,
         lost_rank_describe_to_others(engine, failure_notice->why, told));
-}
-
-static struct early_failure *
-early_failure_find(const struct comm_context *context, uint64_t number)
-{
-    struct early_failure *early;
-
-    TAILQ_FOREACH(early, &context->early_failures, link)
-    {
-        if (early->op == number)
-            break;
-    }
-    return early;
-}
-
-struct early_failure *
-failure_notice_take_early(struct comm_context *context, uint64_t number)
-{
-    struct early_failure *early = early_failure_find(context, number);
-
-    if (early) {
-        TAILQ_REMOVE(&context->early_failures, early, link);
-        context->n_early_failures--;
-    }
-    return early;
-}
-
-/* Keep a failure notice on an operation that has not begun here. Returns
- * whether it is new and was kept. */
-static bool
-failure_notice_keep_early(struct comm_context *context,
-                          uint64_t number,
-                          const struct failure_notice *failure_notice)
-{
-    if (context->n_early_failures == LIMIT_EARLY_FAILURES ||
-        early_failure_find(context, number))
-        return false;
-    struct early_failure *early = malloc(sizeof(*early));
-    if (!early)
-        return false;
-    early->op = number;
-    early->failure_notice = *failure_notice;
-    TAILQ_INSERT_TAIL(&context->early_failures, early, link);
-    context->n_early_failures++;
-    return true;
 }
 
 _Static_assert(sizeof(((struct hoop_failure *)0)->host) == LIMIT_NAME &&
@@ -373,7 +318,7 @@ op_fail_without_notice(struct op *op,
     log_debug("engine", "%s", op->text);
     /* A rank that closes says goodbye, which is enough. */
     if (!op->is_message && failure_notice->status != HOOP_E_CLOSED)
-        failure_notice_record(op->context, op->number, failure_notice);
+        failure_record_set(op->context, op->number, failure_notice);
     op_end(op, failure_notice->status);
 }
 
@@ -404,41 +349,51 @@ static void
 failure_notice_defer(struct comm_context *context,
                      const struct failure_notice *failure_notice)
 {
-    if (context->has_deferred_failure)
+    if (context->failure.has_deferred)
         return;
-    context->has_deferred_failure = true;
-    context->deferred_failure = *failure_notice;
+    context->failure.has_deferred = true;
+    context->failure.deferred = *failure_notice;
 }
 
-/* The collective is recorded as if it had begun and failed. */
+void
+context_fail_numbered_call(struct comm_context *context,
+                           uint64_t number,
+                           enum hoop_status status,
+                           const char *why)
+{
+    struct engine *engine = context->engine;
+    const struct op_history_entry ended_op = {.number = number,
+                                              .has_failed = true};
+    char name[ROSTER_NAME_MAX];
+
+    context->next_op_number_to_begin = number + 1;
+    context->n_polls_pending_shm = POLLS_AFTER_OP;
+    context->n_polls_pending = POLLS_AFTER_OP;
+    if (context->failure.first_number == 0)
+        context->failure.first_number = number;
+    op_history_add(&context->op_history, &ended_op);
+    transport_drop_op_unexpected(engine->transport, context->id, number);
+    pending_failure_drop(context, number);
+
+    const struct failure_notice failure_notice = failure_notice_make(
+        status, engine->roster->rank, "%s cannot take part: %.700s",
+        roster_format_name(engine->roster, engine->roster->rank, name), why);
+    failure_record_set(context, number, &failure_notice);
+    engine->must_flush = true;
+    failure_notice_send_all(engine, context, number, &failure_notice);
+}
+
 void
 context_fail_next_execute(struct comm_context *context,
                           enum hoop_status status,
                           const char *why)
 {
     struct engine *engine = context->engine;
-    struct op_history_entry ended_op = {.has_failed = true};
-    char name[ROSTER_NAME_MAX];
 
     pthread_mutex_lock(&engine->lock);
-    ended_op.number = atomic_fetch_add(&context->next_op_number, 1);
+    const uint64_t number = atomic_fetch_add(&context->next_op_number, 1);
     pthread_mutex_unlock(&engine->lock);
-    context->next_op_number_to_begin = ended_op.number + 1;
-    context->n_polls_pending_shm = POLLS_AFTER_OP;
-    context->n_polls_pending = POLLS_AFTER_OP;
-    if (context->first_failed_op_number == 0)
-        context->first_failed_op_number = ended_op.number;
-    op_history_add(&context->op_history, &ended_op);
-    transport_drop_op_unexpected(engine->transport, context->id,
-                                 ended_op.number);
-    free(failure_notice_take_early(context, ended_op.number));
-
-    const struct failure_notice failure_notice = failure_notice_make(
-        status, engine->roster->rank, "%s cannot take part: %.700s",
-        roster_format_name(engine->roster, engine->roster->rank, name), why);
-    failure_notice_record(context, ended_op.number, &failure_notice);
-    engine->must_flush = true;
-    failure_notice_send_all(engine, context, ended_op.number, &failure_notice);
+    context_fail_numbered_call(context, number, status, why);
 }
 
 enum hoop_status
@@ -447,27 +402,27 @@ failure_notice_apply_deferred(struct op *op, enum hoop_status status)
     struct comm_context *context = op->context;
     char call[CALL_TEXT_MAX];
 
-    if (!context->has_deferred_failure || status == HOOP_E_CLOSED)
+    if (!context->failure.has_deferred || status == HOOP_E_CLOSED)
         return status;
-    context->has_deferred_failure = false;
+    context->failure.has_deferred = false;
     const size_t n_own = status == HOOP_OK ? 0 : strlen(op->text);
-    const char *verb = context->deferred_failure.status == HOOP_E_MISMATCH
+    const char *verb = context->failure.deferred.status == HOOP_E_MISMATCH
                            ? "differed"
                            : "failed";
     call_describe(&op->call, op->is_message ? 0 : op_user_number(op), call);
     if (n_own == 0)
         snprintf(op->text, sizeof(op->text),
                  "%s is done, but an earlier call %s: %.700s", call, verb,
-                 context->deferred_failure.why);
+                 context->failure.deferred.why);
     else
         snprintf(op->text + n_own, sizeof(op->text) - n_own,
                  "; and an earlier call %s: %s", verb,
-                 context->deferred_failure.why);
+                 context->failure.deferred.why);
     op->failure =
         op_failure_details(op, op->is_message ? 0 : op_user_number(op),
-                           &context->deferred_failure);
+                           &context->failure.deferred);
     log_debug("engine", "%s", op->text);
-    return context->deferred_failure.status;
+    return context->failure.deferred.status;
 }
 
 static enum hoop_status
@@ -530,7 +485,7 @@ failure_notice_on_ended(struct comm_context *context,
 {
     if (!op_history_mark_failed(&context->op_history, number))
         return;
-    failure_notice_record(context, number, failure_notice);
+    failure_record_set(context, number, failure_notice);
     failure_notice_send_all(context->engine, context, number, failure_notice);
     /* The ranks that know of it are about to leave, or to call something else,
      * so the next call here must report it. */
@@ -556,6 +511,9 @@ failure_notice_on_op(struct engine *engine,
         op_fail(op, &failure_notice);
     else if (frame->op < context->next_op_number_to_begin)
         failure_notice_on_ended(context, frame->op, &failure_notice);
-    else if (failure_notice_keep_early(context, frame->op, &failure_notice))
+    else if (pending_failure_add(
+                 context, &(struct pending_failure){
+                              .number = frame->op,
+                              .notice = failure_notice}) == PENDING_FAILURE_NEW)
         failure_notice_send_all(engine, context, frame->op, &failure_notice);
 }

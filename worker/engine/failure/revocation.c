@@ -20,8 +20,8 @@ revocation_frame(const struct comm_context *context)
         .epoch = context->engine->roster->epoch,
         .comm = context->id,
         .op = FAILURE_OP_NUMBER_WHOLE_COMM,
-        .tag = context->revoked.status,
-        .call.root = failure_notice_pack_rank(context->revoked.rank),
+        .tag = context->failure.notice.status,
+        .call.root = failure_notice_pack_rank(context->failure.notice.rank),
     };
 }
 
@@ -32,12 +32,12 @@ revocation_send_if_revoked(const struct comm_context *context,
     const struct frame failure_notice = revocation_frame(context);
     char told[LIMIT_ERROR_TEXT];
 
-    if (context->is_revoked)
+    if (context->failure.is_revoked)
         transport_send_control(
             context->engine->transport, world_rank, &failure_notice,
-            lost_rank_describe_to_others(context->engine, context->revoked.why,
-                                         told));
-    return context->is_revoked;
+            lost_rank_describe_to_others(context->engine,
+                                         context->failure.notice.why, told));
+    return context->failure.is_revoked;
 }
 
 /* Connects to members that are not connected yet. */
@@ -48,7 +48,7 @@ revocation_send_all(const struct comm_context *context)
     const struct frame failure_notice = revocation_frame(context);
     char told[LIMIT_ERROR_TEXT];
     const char *text =
-        lost_rank_describe_to_others(engine, context->revoked.why, told);
+        lost_rank_describe_to_others(engine, context->failure.notice.why, told);
 
     for (uint32_t i = 0; i < context->size; i++) {
         const uint32_t rank = context->ranks[i];
@@ -66,15 +66,15 @@ context_revoke_by_notice(struct comm_context *context,
     struct engine *engine = context->engine;
     struct op *next;
 
-    if (context->is_revoked || engine->is_leaving)
+    if (context->failure.is_revoked || engine->is_leaving)
         return;
-    context->is_revoked = true;
-    context->revoked = *failure_notice;
+    context->failure.is_revoked = true;
+    context->failure.notice = *failure_notice;
     revocation_send_all(context);
     for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
         next = TAILQ_NEXT(op, link);
         if (op->context == context)
-            op_fail_without_notice(op, &context->revoked);
+            op_fail_without_notice(op, &context->failure.notice);
     }
 }
 
@@ -86,7 +86,7 @@ revocation_execute(struct comm_context *context, const char *why)
     struct failure_notice failure_notice;
     char name[ROSTER_NAME_MAX];
 
-    if (context->is_revoked)
+    if (context->failure.is_revoked)
         return;
     if (!context_has_lost_member(context, &failure_notice))
         failure_notice = failure_notice_make(
@@ -100,9 +100,9 @@ op_fail_if_revoked(struct op *op)
 {
     const struct comm_context *context = op->context;
 
-    if (!context->is_revoked)
+    if (!context->failure.is_revoked)
         return false;
-    op_fail_without_notice(op, &context->revoked);
+    op_fail_without_notice(op, &context->failure.notice);
     return true;
 }
 
@@ -137,8 +137,8 @@ revoke_with_original_cause(struct comm_context *context)
     if (context_has_lost_member(context, &failure_notice) ||
         context_has_departed_member(context, &failure_notice))
         context_revoke_by_notice(context, &failure_notice);
-    else if (context->failed_op > 0)
-        context_revoke_by_notice(context, &context->failed);
+    else if (context->failure.number > 0)
+        context_revoke_by_notice(context, &context->failure.notice);
     else
         revocation_execute(context, "it has failed and is shrunk");
 }
@@ -149,12 +149,12 @@ revocation_execute_if_failed(struct comm_context *context)
 {
     struct failure_notice failure_notice;
 
-    if (context->first_failed_op_number ||
+    if (context->failure.first_number ||
         context_has_lost_member(context, &failure_notice))
         revoke_with_original_cause(context);
     return context_user_call_number(
-        context, context->first_failed_op_number
-                     ? context->first_failed_op_number
+        context, context->failure.first_number
+                     ? context->failure.first_number
                      : atomic_load(&context->next_op_number));
 }
 

@@ -139,23 +139,24 @@ send_ended_answer(const struct comm_context *context,
 {
     const struct op_history_entry *ended_op =
         op_history_find(&context->op_history, number);
-    const bool is_noted = context->failed_op == number;
+    const bool is_noted = context->failure.number == number;
     const struct frame failure_notice = {
         .kind = FRAME_FAILURE_NOTICE,
         .epoch = context->engine->roster->epoch,
         .comm = context->id,
         .op = number,
-        .tag = is_noted ? context->failed.status : HOOP_E_ABORTED,
+        .tag = is_noted ? context->failure.notice.status : HOOP_E_ABORTED,
         .call.root =
-            is_noted ? failure_notice_pack_rank(context->failed.rank) : 0,
+            is_noted ? failure_notice_pack_rank(context->failure.notice.rank)
+                     : 0,
     };
     char told[LIMIT_ERROR_TEXT];
 
     if (op_history_has_failed(&context->op_history, number))
         transport_send_control(
             context->engine->transport, peer, &failure_notice,
-            is_noted ? lost_rank_describe_to_others(context->engine,
-                                                    context->failed.why, told)
+            is_noted ? lost_rank_describe_to_others(
+                           context->engine, context->failure.notice.why, told)
                      : "it has failed on another rank");
     else
         final_states_send_to_peer(
@@ -369,7 +370,7 @@ final_state_send(const struct comm_context *context, uint32_t peer)
     for (uint64_t number = first; number < next; number++) {
         /* Failures have been told to the ranks that were connected at that
          * time. */
-        if (context->failed_op == number ||
+        if (context->failure.number == number ||
             !op_history_has_failed(&context->op_history, number))
             send_ended_answer(context, peer, number);
     }

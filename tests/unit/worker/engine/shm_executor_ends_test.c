@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "algorithms/algorithms.h"
+#include "allocation.h"
 #include "base/clock.h"
 #include "check.h"
 #include "engine/state.h"
@@ -366,6 +367,45 @@ who_dies_telling_of_another_is_read_to_its_end(void **state)
     assert_in_range(atomic_load(&sides[0].n_lost), 1, 2);
 }
 
+/* Rank 0 waits so long inline that it needs an operation, which finds no
+ * memory. It had posted, but no rank may take that for its part. The next call
+ * succeeds. */
+static void
+call_without_memory_for_an_operation_fails_on_all_members(void **state)
+{
+    const struct side *sides = engine_pair.sides;
+    int32_t values[2] = {41, 42};
+    struct op *ops[2] = {NULL, NULL};
+
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++)
+        progress_poll(sides[i].engine, 0);
+    calloc_refuse_nth(1);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct comm_context *context = sides[i].comms[0].context;
+        const struct engine_collective sum =
+            flat_sum_of(context, &values[i], 1);
+
+        assert_int_equal(engine_run_collective(context, &sum),
+                         HOOP_E_EXHAUSTED);
+        assert_true(says("no memory for an operation"));
+        assert_int_equal(says("rank 0 (host:40) cannot take part"), i == 1);
+        assert_int_equal(values[i], 41 + i);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        struct comm_context *context = sides[i].comms[0].context;
+        const struct engine_collective sum =
+            flat_sum_of(context, &values[i], 1);
+
+        assert_int_equal(engine_start_collective(context, &sum, &ops[i]),
+                         HOOP_OK);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(engine_wait(ops[i], patience()), HOOP_OK);
+        assert_int_equal(values[i], 83);
+    }
+}
+
 int
 main(void)
 {
@@ -400,6 +440,9 @@ main(void)
                                         engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(
             who_dies_telling_of_another_is_read_to_its_end,
+            engine_pair_set_up_idle, engine_pair_tear_down),
+        cmocka_unit_test_setup_teardown(
+            call_without_memory_for_an_operation_fails_on_all_members,
             engine_pair_set_up_idle, engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(context_is_closed_amid_a_round,
                                         engine_pair_set_up,

@@ -153,7 +153,7 @@ each_failed_send_is_told_once_whatever_its_number(void **state)
             assert_int_equal(receive_begun(side, number), HOOP_E_EXHAUSTED);
         /* Not to be kept: the receive of nobody. */
         else
-            failed_sends_clear(side->comms[0].context);
+            pending_failures_clear(side->comms[0].context);
         if (is_looked_at)
             assert_int_equal(receive_begun(side, number), HOOP_E_PENDING);
     }
@@ -202,7 +202,7 @@ forged_numbers_silence_no_other_rank(void **state)
             for (unsigned at = 0; at < COUNT_OF(forged); at++)
                 news_come(side, forged[at], 0);
         }
-        failed_sends_clear(side->comms[0].context);
+        pending_failures_clear(side->comms[0].context);
         number++;
         news_come(side, number, 9);
         news_come(side, number, 9);
@@ -224,7 +224,7 @@ news_that_come_again_much_later_are_not_told(void **state)
         for (uint64_t number = first; number < first + n; number++) {
             news_come(side, number, 9);
             if (pass == 0)
-                failed_sends_clear(side->comms[0].context);
+                pending_failures_clear(side->comms[0].context);
         }
         assert_int_equal(receive_begun(side, 9), HOOP_E_PENDING);
     }
