@@ -16,7 +16,7 @@
 static bool
 can_send_inline(const struct peer *peer, const struct send_request *flow)
 {
-    return peer->state == PEER_READY && peer->fd >= 0 && !peer->is_blocked &&
+    return peer->send_state == SEND_OPEN && !peer->is_blocked &&
            !peer->deferred_failure && peer->n_frames == 0 &&
            peer->n_early_grants == 0 && TAILQ_EMPTY(&peer->send_requests) &&
            TAILQ_EMPTY(&peer->rendezvous_pending) &&
@@ -47,7 +47,7 @@ transport_send_inline(struct transport *transport,
     transport->in_progress_call = true;
     (void)peer_write(peer);
     transport->in_progress_call = false;
-    if (peer->state != PEER_READY)
+    if (!peer_is_connected(peer))
         return false;
     if (flow->is_queued) {
         peer_unqueue_send(peer, flow);
@@ -76,9 +76,8 @@ transport_can_receive_inline(const struct transport *transport, uint32_t rank)
 {
     const struct peer *peer = &transport->peers[rank];
 
-    return peer->segment && peer->state == PEER_READY &&
-           !peer->is_reading_payload && !peer->has_ended &&
-           !transport->has_frame_checksums &&
+    return peer->segment && peer_is_connected(peer) &&
+           !peer->is_reading_payload && !transport->has_frame_checksums &&
            TAILQ_EMPTY(&peer->unexpected_messages) &&
            TAILQ_EMPTY(&peer->recv_requests) &&
            TAILQ_EMPTY(&transport->posted) &&

@@ -2,7 +2,6 @@
 
 #include "transport/peer.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
@@ -11,28 +10,24 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
-#include "base/state.h"
 #include "net/socket.h"
 
 enum {
     SENT_REPORT_CHUNK = 64 * 1024,
 };
 
-static const struct state_table_row peer_states[] = {
-    [PEER_NEW] = {"new", SM_TO(PEER_CONNECTING) | SM_TO(PEER_READY) |
-                             SM_TO(PEER_LEFT) | SM_TO(PEER_LOST)},
-    [PEER_CONNECTING] = {"connecting", SM_TO(PEER_NEW) | SM_TO(PEER_READY) |
-                                           SM_TO(PEER_LEFT) | SM_TO(PEER_LOST)},
-    [PEER_READY] = {"ready", SM_TO(PEER_LEFT) | SM_TO(PEER_LOST)},
-    [PEER_LEFT] = {"left", SM_TO(PEER_LOST)},
-    [PEER_LOST] = {"lost", 0},
-};
+void
+peer_set_send_state(struct peer *peer, enum send_state next)
+{
+    peer->send_state = (enum send_state)state_transition(
+        send_state_table, "peer", peer->send_state, next);
+}
 
 void
-peer_set_state(struct peer *peer, enum peer_state next)
+peer_set_receive_state(struct peer *peer, enum receive_state next)
 {
-    peer->state = (enum peer_state)state_transition(peer_states, "peer",
-                                                    peer->state, next);
+    peer->receive_state = (enum receive_state)state_transition(
+        receive_state_table, "peer", peer->receive_state, next);
 }
 
 /* Most ranks of a large job never exchange a message. For those, no page of
@@ -66,7 +61,7 @@ peer_choose_expected_list(const struct peer *peer)
 {
     struct transport *transport = peer->transport;
 
-    if (peer->state != PEER_READY)
+    if (!peer_is_connected(peer))
         return NULL;
     if (!TAILQ_EMPTY(&peer->recv_requests))
         return &transport->expected;
@@ -99,6 +94,7 @@ peer_disconnect(struct peer *peer)
         peer->tls = NULL;
         socket_close(peer->fd);
         peer->fd = -1;
+        peer->transport->n_connected--;
         if (peer->segment)
             TAILQ_REMOVE(&peer->transport->shm_peers, peer, shm_link);
     }
@@ -115,9 +111,7 @@ peer_disconnect(struct peer *peer)
 void
 peer_mark_dirty(struct peer *peer)
 {
-    if (peer->is_dirty || peer->is_blocked)
-        return;
-    if (peer->state != PEER_READY && peer->state != PEER_LEFT)
+    if (peer->is_dirty || peer->is_blocked || peer->fd < 0)
         return;
     peer->is_dirty = true;
     TAILQ_INSERT_TAIL(&peer->transport->dirty, peer, dirty_link);
@@ -138,22 +132,8 @@ transport_send_control_connect(struct transport *transport,
     struct peer *peer = peer_get_or_init(transport, rank);
 
     transport_request_connect(transport, rank);
-    if (peer->state == PEER_CONNECTING || peer->state == PEER_READY)
+    if (peer->send_state != SEND_NEW)
         peer_queue_control(peer, frame, text);
-}
-
-/* peer has ended in good order, so transport_start_shutdown() need not wait for
- * it any more. */
-static void
-peer_mark_shutdown_done(struct peer *peer)
-{
-    struct transport *transport = peer->transport;
-
-    if (peer->is_shutdown_pending) {
-        assert(transport->n_pending_shutdowns > 0);
-        transport->n_pending_shutdowns--;
-    }
-    peer->is_shutdown_pending = false;
 }
 
 static uint64_t
@@ -174,16 +154,15 @@ peer_lose(struct peer *peer, const char *why)
 {
     struct transport *transport = peer->transport;
 
-    if (peer->state == PEER_LOST)
+    if (peer->receive_state == RECEIVE_LOST)
         return;
-    if (peer->state == PEER_READY)
+    if (peer_is_connected(peer))
         counter_add(&transport->counters.connections, UINT64_MAX);
-    if (peer->state == PEER_READY || peer->state == PEER_LEFT)
-        peer_mark_shutdown_done(peer);
     peer_receive_clear(peer);
     peer->silent_ms_when_lost = peer_silence_ms(peer);
     peer_disconnect(peer);
-    peer_set_state(peer, PEER_LOST);
+    peer_set_send_state(peer, SEND_LOST);
+    peer_set_receive_state(peer, RECEIVE_LOST);
     transport->events->on_lost(transport->owner, peer->rank, why);
 }
 
@@ -205,14 +184,22 @@ peer_defer_protocol_failure(struct peer *peer, const char *why)
 void
 peer_close_departed(struct peer *peer)
 {
-    if (peer->state == PEER_READY)
-        counter_add(&peer->transport->counters.connections, UINT64_MAX);
-    peer_mark_shutdown_done(peer);
     peer_disconnect(peer);
-    if (peer->state != PEER_LEFT)
-        peer_set_state(peer, PEER_LEFT);
+    if (peer->send_state != SEND_ENDED)
+        peer_set_send_state(peer, SEND_ENDED);
+    if (peer->receive_state != RECEIVE_ENDED)
+        peer_set_receive_state(peer, RECEIVE_ENDED);
     /* Frames that are not written by now never will be. */
     peer->transport->events->on_closed(peer->transport->owner, peer->rank);
+}
+
+void
+peer_on_send_broken(struct peer *peer)
+{
+    if (peer->send_state != SEND_BROKEN)
+        peer_set_send_state(peer, SEND_BROKEN);
+    if (connection_is_over(peer->send_state, peer->receive_state))
+        peer_close_departed(peer);
 }
 
 void
@@ -223,33 +210,17 @@ peer_on_stream_end(struct peer *peer, int error)
     const bool is_reset = error == 0 || error == ECONNRESET || error == EPIPE ||
                           error == ENOTCONN;
 
-    if (peer->has_left && !peer->is_reading_payload) {
-        peer->has_ended = true;
-        const bool is_broken =
-            peer->segment ? peer->has_fd_ended
-                          : peer->is_blocked && !peer->is_write_watched;
-        if (is_broken || (peer->n_frames == 0 && TAILQ_EMPTY(&peer->controls) &&
-                          !striping_has_unsent(peer)))
-            peer_close_departed(peer);
-        else if (peer->segment)
-            peer_mark_dirty(peer);
-        else
-            peer_await_writable(peer);
+    if (peer->receive_state != RECEIVE_GOODBYE || peer->is_reading_payload) {
+        peer_lose(peer, is_reset ? "connection reset" : strerror(error));
         return;
     }
-    peer_lose(peer, is_reset ? "connection reset" : strerror(error));
-}
-
-void
-peer_mark_left(struct peer *peer)
-{
-    struct transport *transport = peer->transport;
-
-    counter_add(&transport->counters.connections, UINT64_MAX);
-    peer_set_state(peer, PEER_LEFT);
-    peer_update_expected(peer);
-    peer_mark_dirty(peer);
-    transport->events->on_goodbye_received(transport->owner, peer->rank);
+    peer_set_receive_state(peer, RECEIVE_ENDED);
+    if (connection_is_over(peer->send_state, peer->receive_state))
+        peer_close_departed(peer);
+    else if (peer->segment)
+        peer_mark_dirty(peer);
+    else
+        peer_await_writable(peer);
 }
 
 /* Returns the bytes that the sockets still hold; 0 if they do not tell. */
@@ -342,10 +313,10 @@ transport_silence_ms(const struct transport *transport, uint32_t rank)
 {
     const struct peer *peer = &transport->peers[rank];
 
-    if (peer->state == PEER_READY)
+    if (peer_is_connected(peer))
         return peer_silence_ms(peer);
-    return peer->state == PEER_LOST ? peer->silent_ms_when_lost
-                                    : TRANSPORT_SILENCE_UNKNOWN;
+    return peer->receive_state == RECEIVE_LOST ? peer->silent_ms_when_lost
+                                               : TRANSPORT_SILENCE_UNKNOWN;
 }
 
 uint32_t
@@ -354,8 +325,7 @@ transport_round_trip_ms(const struct transport *transport, uint32_t rank)
     const struct peer *peer = &transport->peers[rank];
     struct path_sample sample;
 
-    if (peer->state != PEER_READY || peer->fd < 0 ||
-        !path_sample_read(peer->fd, &sample))
+    if (!peer_is_connected(peer) || !path_sample_read(peer->fd, &sample))
         return 0;
     return path_round_trip_ms_max(&sample);
 }
@@ -371,12 +341,11 @@ transport_is_disconnected(const struct transport *transport, uint32_t rank)
 {
     const struct peer *peer = &transport->peers[rank];
 
-    return (peer->state == PEER_LEFT || peer->state == PEER_LOST) &&
-           peer->fd < 0;
+    return peer->receive_state >= RECEIVE_GOODBYE && peer->fd < 0;
 }
 
 bool
 transport_is_connected(const struct transport *transport, uint32_t rank)
 {
-    return transport->peers[rank].state == PEER_READY;
+    return peer_is_connected(&transport->peers[rank]);
 }

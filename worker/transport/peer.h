@@ -26,30 +26,12 @@
 #include "net/poller.h"
 #include "net/tls.h"
 #include "transport/flow.h"
+#include "transport/half_connection.h"
 #include "transport/shm/segment.h"
 #include "transport/tcp/stream_group.h"
 #include "transport/transport.h"
 #include "transport/unexpected_queue.h"
 #include "wire/frame_header_cache.h"
-
-/*
- * NEW <-> CONNECTING -> READY -> LEFT
- *   \________\____________\______\__> LOST (final)
- *
- * A peer returns to NEW when one of the two ranks has no descriptor for a
- * connection now.
- *
- * A peer is LEFT once either side has said goodbye: nothing new is sent, and
- * the end of the stream is awaited and is no failure. A process that comes
- * again is a new peer with a new incarnation.
- */
-enum peer_state {
-    PEER_NEW,
-    PEER_CONNECTING,
-    PEER_READY,
-    PEER_LEFT,
-    PEER_LOST,
-};
 
 enum {
     PEER_FRAMES_MAX = 8, /* frames that are cut and not wholly written */
@@ -131,13 +113,13 @@ struct peer {
     TAILQ_ENTRY(peer) expected_link;
     TAILQ_ENTRY(peer) shm_link;
     uint32_t rank;
-    enum peer_state state;
+    enum send_state send_state;
+    enum receive_state receive_state;
     int fd;
     /* Memory shared with the peer; NULL: fd carries frames. */
     struct segment *segment;
-    struct tls *tls;   /* encrypts fd; NULL: fd is plain */
-    bool is_reading;   /* segment is being read, so must not be unmapped */
-    bool has_fd_ended; /* fd has ended, whatever segment still holds */
+    struct tls *tls; /* encrypts fd; NULL: fd is plain */
+    bool is_reading; /* segment is being read, so must not be unmapped */
     /* Why the next write will lose the peer; NULL: nothing. */
     const char *deferred_failure;
     bool
@@ -149,12 +131,8 @@ struct peer {
     struct peer_list *expected_peer_list;
     uint32_t
         n_posted_receives; /* posted receives from it that nothing has come for */
-    bool is_shutdown_pending; /* counted in transport.n_pending_shutdowns */
-    bool is_goodbye_sent;     /* we said goodbye: no frame may follow */
-    bool has_left;            /* it said goodbye */
-    bool has_ended;           /* its stream has ended */
-    uint64_t n_reads;         /* how often something has come */
-    bool is_unplugged;        /* an injected fault stops all traffic */
+    uint64_t n_reads;      /* how often something has come */
+    bool is_unplugged;     /* an injected fault stops all traffic */
     uint64_t
         last_shm_read_ns; /* when bytes last came through segment; 0: never */
     uint64_t
@@ -260,8 +238,8 @@ struct transport {
     struct faults *faults;    /* NULL: none */
     uint64_t unexpected_next;
     bool is_leaving;
-    size_t n_early_grants;        /* of all peers together */
-    uint32_t n_pending_shutdowns; /* peers whose end of stream is awaited */
+    size_t n_early_grants; /* of all peers together */
+    uint32_t n_connected;  /* peers with an open descriptor */
     struct peer_list dirty;
     struct peer_list expected;
     /* Peers that owe only a message or a grant, maybe for long. */
@@ -297,9 +275,24 @@ struct transport {
 /* Returns the peer of rank, initialised if this is the first time. */
 struct peer *
 peer_get_or_init(struct transport *transport, uint32_t rank);
-/* Change the state of peer. Every change goes through here. */
+/* Change the state of one half of the connection. Every change goes through
+ * here. */
 void
-peer_set_state(struct peer *peer, enum peer_state next);
+peer_set_send_state(struct peer *peer, enum send_state next);
+void
+peer_set_receive_state(struct peer *peer, enum receive_state next);
+/* Returns whether peer is connected and has not said goodbye. */
+static inline bool
+peer_is_connected(const struct peer *peer)
+{
+    return peer->receive_state == RECEIVE_OPEN;
+}
+/* Returns whether a connection to peer may still be made. */
+static inline bool
+peer_is_unconnected(const struct peer *peer)
+{
+    return peer->send_state <= SEND_CONNECTING;
+}
 /* Close the connection, but keep what came over it. */
 void
 peer_disconnect(struct peer *peer);
@@ -321,18 +314,18 @@ peer_defer_protocol_failure(struct peer *peer, const char *why);
  * how many still wait in them. */
 uint64_t
 peer_sent_bytes(const struct peer *peer, uint64_t *out_n_queued);
-/* The stream of peer has ended where it may: close the connection and call
- * on_closed(). */
+/* The peer has said goodbye: close the connection and call on_closed(). */
 void
 peer_close_departed(struct peer *peer);
+/* The peer reads no more. What it sent is still to be read, unless its stream
+ * has ended. */
+void
+peer_on_send_broken(struct peer *peer);
 /* The stream of peer has ended, in order if error is 0, otherwise by that
  * errno. After the peer's goodbye this ends the connection once all is
  * written; before it the peer is lost. */
 void
 peer_on_stream_end(struct peer *peer, int error);
-/* The goodbye of peer has come: nothing new is sent to it or expected of it. */
-void
-peer_mark_left(struct peer *peer);
 void
 peer_update_expected(struct peer *peer);
 

@@ -12,7 +12,6 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/state.h"
 #include "net/socket.h"
 #include "transport/flow.h"
 #include "transport/match.h"
@@ -94,8 +93,6 @@ peer_start_shutdown(struct peer *peer)
 
     peer->transport->events->on_before_goodbye_sent(peer->transport->owner,
                                                     peer->rank);
-    peer->transport->n_pending_shutdowns++;
-    peer->is_shutdown_pending = true;
     peer_queue_control(peer, &goodbye, NULL);
 }
 
@@ -114,7 +111,7 @@ transport_add_shm_connection(struct transport *transport,
     struct peer *peer = peer_get_or_init(transport, rank);
     const struct poller_interest reads = {.reads = true};
 
-    if (peer->state != PEER_NEW && peer->state != PEER_CONNECTING) {
+    if (!peer_is_unconnected(peer)) {
         socket_close(fd);
         segment_destroy(segment);
         return;
@@ -126,12 +123,14 @@ transport_add_shm_connection(struct transport *transport,
         peer_lose(peer, error_text());
         return;
     }
+    transport->n_connected++;
     peer->fd = fd;
     peer->segment = segment;
     peer->is_same_host = segment || socket_is_local(fd);
     if (segment)
         TAILQ_INSERT_TAIL(&transport->shm_peers, peer, shm_link);
-    peer_set_state(peer, PEER_READY);
+    peer_set_send_state(peer, SEND_OPEN);
+    peer_set_receive_state(peer, RECEIVE_OPEN);
     counter_add(&transport->counters.connections, 1);
     peer_update_expected(peer);
     peer_mark_dirty(peer);
@@ -149,7 +148,7 @@ transport_mark_unreachable(struct transport *transport,
 {
     struct peer *peer = peer_get_or_init(transport, rank);
 
-    if (peer->state == PEER_NEW || peer->state == PEER_CONNECTING)
+    if (peer_is_unconnected(peer))
         peer_lose(peer, why);
 }
 
@@ -158,11 +157,11 @@ transport_give_up_connecting(struct transport *transport, uint32_t rank)
 {
     struct peer *peer = peer_get_or_init(transport, rank);
 
-    if (peer->state != PEER_NEW && peer->state != PEER_CONNECTING)
+    if (!peer_is_unconnected(peer))
         return false;
     peer_clear_controls(peer);
-    if (peer->state == PEER_CONNECTING)
-        peer_set_state(peer, PEER_NEW);
+    if (peer->send_state == SEND_CONNECTING)
+        peer_set_send_state(peer, SEND_NEW);
     return true;
 }
 
@@ -171,9 +170,9 @@ transport_request_connect(struct transport *transport, uint32_t rank)
 {
     struct peer *peer = peer_get_or_init(transport, rank);
 
-    if (peer->state != PEER_NEW || peer_is_self(peer))
+    if (peer->send_state != SEND_NEW || peer_is_self(peer))
         return;
-    peer_set_state(peer, PEER_CONNECTING);
+    peer_set_send_state(peer, SEND_CONNECTING);
     transport->events->on_connection_needed(transport->owner, rank);
 }
 
@@ -209,7 +208,7 @@ transport_send_cancel(struct transport *transport, struct send_request *flow)
     if (is_own)
         loopback_cancel(transport, flow);
     if (is_half_sent && flow->key.kind == FLOW_MESSAGE &&
-        peer->state == PEER_READY)
+        peer_is_connected(peer))
         peer_send_withdrawal(peer, flow);
 }
 
@@ -288,7 +287,7 @@ transport_send_control(struct transport *transport,
 {
     struct peer *peer = peer_get_or_init(transport, rank);
 
-    if (peer->state == PEER_READY)
+    if (peer_is_connected(peer))
         peer_queue_control(peer, frame, text);
 }
 
@@ -314,7 +313,7 @@ transport_defer_failure(struct transport *transport,
 {
     struct peer *peer = peer_get_or_init(transport, rank);
 
-    if (peer->state == PEER_READY)
+    if (peer_is_connected(peer))
         peer_defer_protocol_failure(peer, why);
 }
 
@@ -326,24 +325,16 @@ transport_start_shutdown(struct transport *transport)
     transport->is_leaving = true;
     TAILQ_FOREACH(peer, &transport->known, known_link)
     {
-        if (peer->state != PEER_READY && peer->fd < 0)
-            continue;
-        if (peer->state == PEER_READY) {
+        /* The answer to a peer that left first is queued already. */
+        if (peer_is_connected(peer))
             peer_start_shutdown(peer);
-            continue;
-        }
-        /* The answer to a peer that left first is still queued and must be
-         * sent. */
-        transport->n_pending_shutdowns++;
-        peer->is_shutdown_pending = true;
-        peer_mark_dirty(peer);
     }
 }
 
 bool
 transport_is_shut_down(const struct transport *transport)
 {
-    return transport->is_leaving && transport->n_pending_shutdowns == 0;
+    return transport->is_leaving && transport->n_connected == 0;
 }
 
 void

@@ -129,11 +129,13 @@ peer_shm_read(struct peer *peer)
 {
     struct ring_reader *ring = &peer->segment->in;
 
-    if (peer->has_ended || (FAULT_IS_BUILT && peer->is_unplugged))
+    if (peer->receive_state == RECEIVE_ENDED ||
+        (FAULT_IS_BUILT && peer->is_unplugged))
         return false;
     /* This is asked first, so that nothing can follow what is read
      * afterwards. */
-    const bool is_last = ring_has_ended(ring) || peer->has_fd_ended;
+    const bool is_last =
+        ring_has_ended(ring) || peer->send_state == SEND_BROKEN;
     const size_t n_read = ring_read_available(peer);
 
     if (n_read > 0) {
@@ -163,11 +165,7 @@ peer_shm_drain_wakeups(struct peer *peer)
 
     if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
         return;
-    peer->has_fd_ended = true;
-    /* The peer has ended in good order before, so nothing more is written to
-     * it. */
-    if (peer->has_ended)
-        peer_close_departed(peer);
+    peer_on_send_broken(peer);
 }
 
 bool
@@ -212,7 +210,8 @@ can_sleep(struct peer *peer)
 
     if (FAULT_IS_BUILT && peer->is_unplugged)
         return true;
-    if (!peer->has_ended && !ring_reader_prepare_sleep(&segment->in))
+    if (peer->receive_state != RECEIVE_ENDED &&
+        !ring_reader_prepare_sleep(&segment->in))
         return false;
     return !peer->is_blocked || ring_writer_prepare_sleep(&segment->out);
 }

@@ -288,7 +288,7 @@ peer_return_credit(struct peer *peer, const struct frame *frame)
     const struct frame credit = {.kind = FRAME_CREDIT,
                                  .epoch = peer->transport->roster->epoch,
                                  .total = peer->unreturned_credit};
-    if (peer->state != PEER_READY)
+    if (!peer_is_connected(peer))
         return;
     peer->unreturned_credit = 0;
     peer_queue_control(peer, &credit, NULL);
@@ -332,8 +332,7 @@ peer_send_grant(struct peer *peer, struct recv_request *flow)
         .call = flow->label->call,
     };
     /* Without a connection, the grant waits for one. */
-    if (peer->state < PEER_LEFT)
-        peer_queue_control(peer, &grant, NULL);
+    peer_queue_control(peer, &grant, NULL);
 }
 
 static struct send_request *
@@ -508,12 +507,15 @@ receive_shutdown(struct peer *peer)
     const struct frame goodbye = {.kind = FRAME_GOODBYE,
                                   .epoch = transport->roster->epoch};
 
-    if (peer->has_left)
+    if (!peer_is_connected(peer))
         return;
-    peer->has_left = true;
     if (!transport->is_leaving)
         peer_queue_control(peer, &goodbye, NULL);
-    peer_mark_left(peer);
+    counter_add(&transport->counters.connections, UINT64_MAX);
+    peer_set_receive_state(peer, RECEIVE_GOODBYE);
+    peer_update_expected(peer);
+    peer_mark_dirty(peer);
+    transport->events->on_goodbye_received(transport->owner, peer->rank);
 }
 
 void

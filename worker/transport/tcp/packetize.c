@@ -39,7 +39,7 @@ can_queue_control(struct peer *peer, size_t cost)
 {
     if (peer->n_queued_control_bytes + cost <= LIMIT_CONTROL_FRAME_BYTES)
         return true;
-    if (peer->state == PEER_READY)
+    if (peer_is_connected(peer))
         peer_defer_protocol_failure(
             peer, "it does not read the frames that it asked for, or needs");
     return false;
@@ -64,7 +64,7 @@ control_enqueue(struct peer *peer, const struct frame *frame, const char *text)
     const size_t n_text = text ? strlen(text) : 0;
     const size_t cost = control_cost(frame->kind, n_text);
 
-    if (peer->is_goodbye_sent || peer->deferred_failure ||
+    if (peer->send_state > SEND_OPEN || peer->deferred_failure ||
         is_repeated_heartbeat(peer, frame) || !can_queue_control(peer, cost))
         return NULL;
     struct control *control = malloc(sizeof(*control) + n_text);
@@ -83,7 +83,8 @@ control_enqueue(struct peer *peer, const struct frame *frame, const char *text)
         memcpy(control->text, text, n_text);
     TAILQ_INSERT_TAIL(&peer->controls, control, link);
     peer->n_queued_control_bytes += cost;
-    peer->is_goodbye_sent = frame->kind == FRAME_GOODBYE;
+    if (frame->kind == FRAME_GOODBYE)
+        peer_set_send_state(peer, SEND_GOODBYE);
     peer_mark_dirty(peer);
     return control;
 }
@@ -452,7 +453,7 @@ peer_packetize(struct peer *peer)
 
     struct outbound_frame *out = peer_queued_frame(peer, peer->n_frames);
     if (!packetize_control(peer, out) &&
-        (peer->state == PEER_LEFT || !packetize_next_flow(peer, out)))
+        (peer->send_state != SEND_OPEN || !packetize_next_flow(peer, out)))
         return false;
     out->n_padded_payload = frame_padded(out->n_stored);
     peer->n_frames++;

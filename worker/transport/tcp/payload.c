@@ -132,7 +132,7 @@ peer_lose_corrupted(struct peer *peer)
     snprintf(why, sizeof(why), "%s", error_text());
     if (transport->events->on_corrupted)
         transport->events->on_corrupted(transport->owner, peer->rank, why);
-    if (peer->state != PEER_LOST)
+    if (peer->receive_state != RECEIVE_LOST)
         (void)peer_write(peer);
     peer_lose(peer, why);
 }

@@ -376,7 +376,7 @@ read_socket(struct peer *peer)
 {
     size_t n_total = 0;
 
-    while (peer->fd >= 0 && !peer->has_ended &&
+    while (peer->fd >= 0 && peer->receive_state != RECEIVE_ENDED &&
            (n_total < PEER_PROGRESS_BYTES || striping_is_readable(peer))) {
         size_t n_direct;
         const ssize_t n_read = socket_read_more(peer, &n_direct);

@@ -218,7 +218,8 @@ watch_writable(struct peer *peer, bool is_wanted)
 static void
 on_last_byte_sent(struct peer *peer)
 {
-    if (peer->has_ended)
+    peer_set_send_state(peer, SEND_ENDED);
+    if (connection_is_over(peer->send_state, peer->receive_state))
         peer_close_departed(peer);
     else if (peer->segment)
         peer_shm_shutdown(peer);
@@ -238,8 +239,7 @@ on_write_failed(struct peer *peer)
      * will tell of its end. */
     if (errno == EPIPE || errno == ECONNRESET) {
         peer->is_blocked = true;
-        if (peer->has_ended)
-            peer_close_departed(peer);
+        peer_on_send_broken(peer);
         return;
     }
     peer_lose(peer, strerror(errno));
@@ -284,8 +284,7 @@ peer_write(struct peer *peer)
         return true;
     }
     watch_writable(peer, false);
-    if (peer->fd >= 0 &&
-        (peer->transport->is_leaving || peer->state == PEER_LEFT))
+    if (peer->send_state == SEND_GOODBYE)
         on_last_byte_sent(peer);
     return n_total > 0;
 }

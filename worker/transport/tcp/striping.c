@@ -34,7 +34,7 @@ peer_stream_poll_interest(const struct peer *peer, unsigned stream)
                                 : stream == 0;
 
     return (struct poller_interest){
-        .reads = !peer->has_ended && stream == awaited,
+        .reads = peer->receive_state != RECEIVE_ENDED && stream == awaited,
         .writes = peer->is_write_watched && is_blocked,
     };
 }
@@ -72,7 +72,7 @@ stream_group_set_first_fd(struct peer *peer)
 static bool
 can_stripe(const struct peer *peer)
 {
-    return peer->state == PEER_READY && !peer->segment;
+    return peer_is_connected(peer) && !peer->segment;
 }
 
 static bool
@@ -311,7 +311,7 @@ striping_check_broken(struct peer *peer)
         return;
     if (!striping_is_receiving(peer) && peer->n_streams_announced == 0)
         peer_close_broken_streams(peer, breaks);
-    else if (peer->has_left)
+    else if (!peer_is_connected(peer))
         peer_close_departed(peer);
     else
         peer_lose(peer, "one of its connections has broken");
@@ -343,7 +343,7 @@ peer_attach_stream(struct peer *peer, unsigned stream, int fd, struct tls *tls)
     struct poller *poller = peer->transport->poller;
     const struct poller_interest nothing = {0};
 
-    if (peer->state > PEER_READY || peer->segment ||
+    if (peer->receive_state > RECEIVE_OPEN || peer->segment ||
         !stream_group_ensure(peer) ||
         !stream_group_add_tls(peer->stream_group, stream, fd, tls)) {
         close_refused_connection(fd, tls);
@@ -379,7 +379,7 @@ transport_add_tls_connection(struct transport *transport,
         peer_attach_stream(peer, stream, fd, tls);
         return;
     }
-    if (peer->state != PEER_NEW && peer->state != PEER_CONNECTING) {
+    if (!peer_is_unconnected(peer)) {
         close_refused_connection(fd, tls);
         return;
     }
