@@ -33,7 +33,7 @@ peer_is_fault_due(struct peer *peer, const struct send_request *flow)
 {
     const struct fault_event event = send_request_fault_event(flow);
 
-    return peer->n_frames > 0 &&
+    return peer->send.n_frames > 0 &&
            faults_are_due(peer->transport->faults, flow->label->faults, &event);
 }
 
@@ -73,7 +73,7 @@ frame_drop(struct peer *peer,
     const struct transport *transport = peer->transport;
     const size_t n_raw = out->n_raw;
 
-    peer->n_frames--;
+    peer->send.n_frames--;
     out->flow = NULL;
     peer_mark_dirty(peer);
     flow->handed += n_raw;
@@ -112,13 +112,14 @@ charge_duplicate_frame_credit(struct peer *peer,
 
     if (frame_decode(out->header, &frame) == HOOP_OK &&
         frame.flags & FRAME_EAGER)
-        peer->credit -= n_taken < peer->credit ? n_taken : peer->credit;
+        peer->send.credit -=
+            n_taken < peer->send.credit ? n_taken : peer->send.credit;
 }
 
 static void
 frame_duplicate(struct peer *peer, struct outbound_frame *out)
 {
-    struct outbound_frame *copy = peer_queued_frame(peer, peer->n_frames);
+    struct outbound_frame *copy = peer_queued_frame(peer, peer->send.n_frames);
 
     memcpy(copy->header, out->header, sizeof(copy->header));
     copy->n_stored = out->n_stored;
@@ -131,7 +132,7 @@ frame_duplicate(struct peer *peer, struct outbound_frame *out)
     copy->payload = copy->owned;
     if (out->n_stored > 0)
         memcpy(copy->owned, out->payload, out->n_stored);
-    peer->n_frames++;
+    peer->send.n_frames++;
     charge_duplicate_frame_credit(peer, out);
 }
 
@@ -148,7 +149,7 @@ static void
 peer_unplug_by_fault(struct peer *peer)
 {
     peer->is_unplugged = true;
-    peer->is_write_watched = false;
+    peer->send.is_write_watched = false;
     poller_remove(peer->transport->poller, peer->fd);
 }
 

@@ -117,7 +117,7 @@ posted_receive_count_add(struct transport *transport,
     }
     struct peer *peer = peer_get_or_init(transport, flow->key.peer);
 
-    peer->n_posted_receives += change;
+    peer->receive.n_posted += change;
     peer_update_expected(peer);
 }
 
@@ -152,22 +152,24 @@ static uint64_t
 unexpected_received_bytes(const struct peer *peer,
                           const struct unexpected *unexpected)
 {
+    const struct receive_half *receive = &peer->receive;
     const struct fragment *last = TAILQ_LAST(&unexpected->parts, fragment_list);
 
-    if (peer->is_reading_payload && peer->unexpected == unexpected)
-        return peer->frame.offset + peer->frame.raw;
+    if (receive->is_reading_payload && receive->unexpected == unexpected)
+        return receive->frame.offset + receive->frame.raw;
     return last ? last->frame.offset + last->frame.raw : 0;
 }
 
 uint64_t
 match_received_bytes(const struct peer *peer, const struct recv_request *flow)
 {
+    const struct receive_half *receive = &peer->receive;
     const uint64_t n_before =
         flow->unexpected ? unexpected_received_bytes(peer, flow->unexpected)
                          : 0;
 
-    if (peer->is_reading_payload && peer->flow == flow)
-        return peer->frame.offset + peer->frame.raw;
+    if (receive->is_reading_payload && receive->flow == flow)
+        return receive->frame.offset + receive->frame.raw;
     return n_before > flow->arrived ? n_before : flow->arrived;
 }
 
@@ -178,7 +180,7 @@ unexpected_find_unclaimed(const struct peer *peer, uint64_t comm, uint64_t tag)
 {
     struct unexpected *unexpected;
 
-    TAILQ_FOREACH(unexpected, &peer->unexpected_messages, link)
+    TAILQ_FOREACH(unexpected, &peer->receive.unexpected_messages, link)
     {
         if (unexpected->key.kind == FLOW_MESSAGE &&
             unexpected->key.comm == comm && unexpected->first.tag == tag &&
@@ -250,7 +252,7 @@ is_tensor_list_leftover(const struct peer *peer,
 
     if (!is_list_tensor(tensor) || frame_part_index(tensor->part) == 0)
         return false;
-    TAILQ_FOREACH_REVERSE(unexpected, &peer->unexpected_messages,
+    TAILQ_FOREACH_REVERSE(unexpected, &peer->receive.unexpected_messages,
                           unexpected_list, link)
     {
         if (unexpected->key.kind == FLOW_MESSAGE && !unexpected->is_dropped &&
@@ -272,7 +274,7 @@ drop_unwanted_message(struct peer *peer,
     const struct transport *transport = peer->transport;
     const struct flow_key key = match_frame_key(peer, frame);
 
-    peer->has_refused_current_message = true;
+    peer->receive.has_refused_message = true;
     if (frame->total > 0)
         match_drop_future_frames(peer, &key);
     transport->events->on_surplus_list_tensor(transport->owner, peer->rank,
@@ -290,7 +292,7 @@ bind_recv_to_message(struct peer *peer,
     const struct frame *frame = first_frame_content->frame;
 
     match_unpost_receive(transport, flow);
-    TAILQ_INSERT_TAIL(&peer->recv_requests, flow, link);
+    TAILQ_INSERT_TAIL(&peer->receive.requests, flow, link);
     flow->key = *key;
     flow->is_matched = true;
     peer_update_expected(peer);
@@ -324,7 +326,7 @@ match_find_bound(struct peer *peer, const struct frame *frame)
 
     /* The frame before was most likely of the same flow, which is near the
      * front. */
-    TAILQ_FOREACH(flow, &peer->recv_requests, link)
+    TAILQ_FOREACH(flow, &peer->receive.requests, link)
     {
         if (key_equal(&flow->key, &key))
             break;
@@ -381,7 +383,7 @@ bind_posted_recv_to_frame(struct peer *peer,
         report_tensor_list_ended(peer->transport, flow, &first_frame_content);
     if (flow && (!tensor || tensor_list_compare_position(flow, tensor) == 0)) {
         bind_recv_to_message(peer, flow, &key, &first_frame_content);
-        peer->has_refused_current_message = !flow->is_open;
+        peer->receive.has_refused_message = !flow->is_open;
         return flow->is_open ? flow : NULL;
     }
     if (flow || is_tensor_list_leftover(peer, frame, tensor))
@@ -396,7 +398,7 @@ match_find_receive(struct peer *peer,
 {
     struct recv_request *flow = match_find_bound(peer, frame);
 
-    peer->has_refused_current_message = false;
+    peer->receive.has_refused_message = false;
     return flow ? flow : bind_posted_recv_to_frame(peer, frame, tensor);
 }
 
@@ -416,7 +418,7 @@ bool
 match_is_refused_empty_message(const struct peer *peer,
                                const struct frame *frame)
 {
-    return peer->has_refused_current_message && frame->total == 0;
+    return peer->receive.has_refused_message && frame->total == 0;
 }
 
 struct unexpected *
@@ -438,7 +440,7 @@ match_unexpected_add(struct peer *peer,
 
     if (unexpected)
         return unexpected;
-    if (peer->n_unexpected_messages >= LIMIT_UNEXPECTED)
+    if (peer->receive.n_unexpected_messages >= LIMIT_UNEXPECTED)
         return NULL;
     unexpected = unexpected_queue_add(peer->transport, &key, tensor ? 1 : 0);
     if (!unexpected)
@@ -447,8 +449,8 @@ match_unexpected_add(struct peer *peer,
         unexpected->tensors[0] = *tensor;
     unexpected->first = *frame;
     unexpected->sequence = peer->transport->unexpected_next++;
-    TAILQ_INSERT_TAIL(&peer->unexpected_messages, unexpected, link);
-    peer->n_unexpected_messages++;
+    TAILQ_INSERT_TAIL(&peer->receive.unexpected_messages, unexpected, link);
+    peer->receive.n_unexpected_messages++;
     if (unexpected->key.kind == FLOW_COLLECTIVE)
         unexpected_index_add(&peer->transport->unexpected_index, unexpected);
     return unexpected;
@@ -457,24 +459,25 @@ match_unexpected_add(struct peer *peer,
 void
 match_unexpected_destroy(struct peer *peer, struct unexpected *unexpected)
 {
+    struct receive_half *receive = &peer->receive;
     struct fragment *part;
 
-    if (peer->is_reading_payload && peer->unexpected == unexpected) {
-        peer->unexpected = NULL;
-        peer->target = READ_INTO_DISCARD_BUFFER;
-        peer->n_unexpected_bytes -=
-            eager_window_frame_cost(&peer->fragment->frame);
-        unexpected_fragment_free(peer->transport, peer->fragment);
-        peer->fragment = NULL;
+    if (receive->is_reading_payload && receive->unexpected == unexpected) {
+        receive->unexpected = NULL;
+        receive->target = READ_INTO_DISCARD_BUFFER;
+        receive->n_unexpected_bytes -=
+            eager_window_frame_cost(&receive->fragment->frame);
+        unexpected_fragment_free(peer->transport, receive->fragment);
+        receive->fragment = NULL;
     }
     while ((part = TAILQ_FIRST(&unexpected->parts))) {
         TAILQ_REMOVE(&unexpected->parts, part, link);
-        peer->n_unexpected_bytes -= eager_window_frame_cost(&part->frame);
+        receive->n_unexpected_bytes -= eager_window_frame_cost(&part->frame);
         peer_return_credit(peer, &part->frame);
         unexpected_fragment_free(peer->transport, part);
     }
-    TAILQ_REMOVE(&peer->unexpected_messages, unexpected, link);
-    peer->n_unexpected_messages--;
+    TAILQ_REMOVE(&receive->unexpected_messages, unexpected, link);
+    receive->n_unexpected_messages--;
     if (unexpected->key.kind == FLOW_COLLECTIVE)
         unexpected_index_remove(&peer->transport->unexpected_index, unexpected);
     unexpected_queue_remove(peer->transport, unexpected);
@@ -489,7 +492,7 @@ peer_earlier_unexpected_match(struct peer *peer,
 {
     struct unexpected *unexpected;
 
-    TAILQ_FOREACH(unexpected, &peer->unexpected_messages, link)
+    TAILQ_FOREACH(unexpected, &peer->receive.unexpected_messages, link)
     {
         if (unexpected->key.kind != FLOW_MESSAGE || unexpected->is_dropped ||
             unexpected->is_claimed ||
@@ -583,7 +586,8 @@ unexpected_free_if_done(struct peer *peer, struct recv_request *flow)
     struct unexpected *unexpected = flow->unexpected;
 
     if (!TAILQ_EMPTY(&unexpected->parts) ||
-        (peer->is_reading_payload && peer->unexpected == unexpected))
+        (peer->receive.is_reading_payload &&
+         peer->receive.unexpected == unexpected))
         return;
     flow->unexpected = NULL;
     match_unexpected_destroy(peer, unexpected);
@@ -649,7 +653,8 @@ match_drain_unexpected(struct transport *transport, struct recv_request *flow)
             return;
         peer_report_encoded(peer, flow, &part->frame, part->bytes);
         TAILQ_REMOVE(&flow->unexpected->parts, part, link);
-        peer->n_unexpected_bytes -= eager_window_frame_cost(&part->frame);
+        peer->receive.n_unexpected_bytes -=
+            eager_window_frame_cost(&part->frame);
         peer_return_credit(peer, &part->frame);
         /* peer_deliver_payload() may close flow, so nothing of the part may be
          * left to take by then. */
@@ -679,7 +684,7 @@ match_early_grant_add(struct peer *peer, const struct frame *frame)
 {
     struct early_grant *early_grant = NULL;
 
-    if (peer->n_early_grants < LIMIT_UNEXPECTED)
+    if (peer->send.n_early_grants < LIMIT_UNEXPECTED)
         early_grant = calloc(1, sizeof(*early_grant));
     if (!early_grant) {
         peer_lose_protocol_error(peer,
@@ -688,16 +693,16 @@ match_early_grant_add(struct peer *peer, const struct frame *frame)
     }
     early_grant->key = match_frame_key(peer, frame);
     early_grant->granted = frame->offset;
-    TAILQ_INSERT_TAIL(&peer->early_grants, early_grant, link);
-    peer->n_early_grants++;
+    TAILQ_INSERT_TAIL(&peer->send.early_grants, early_grant, link);
+    peer->send.n_early_grants++;
     peer->transport->n_early_grants++;
 }
 
 void
 match_early_grant_destroy(struct peer *peer, struct early_grant *early_grant)
 {
-    TAILQ_REMOVE(&peer->early_grants, early_grant, link);
-    peer->n_early_grants--;
+    TAILQ_REMOVE(&peer->send.early_grants, early_grant, link);
+    peer->send.n_early_grants--;
     peer->transport->n_early_grants--;
     free(early_grant);
 }
@@ -708,7 +713,7 @@ match_early_grant_take(struct peer *peer, const struct send_request *flow)
     struct early_grant *next;
     uint64_t granted = 0;
 
-    for (struct early_grant *at = TAILQ_FIRST(&peer->early_grants); at;
+    for (struct early_grant *at = TAILQ_FIRST(&peer->send.early_grants); at;
          at = next) {
         next = TAILQ_NEXT(at, link);
         if (!key_equal(&at->key, &flow->key))
@@ -729,13 +734,14 @@ match_drop_unwanted_comms(struct peer *peer,
     struct early_grant *early_grant_next;
 
     for (struct unexpected *unexpected =
-             TAILQ_FIRST(&peer->unexpected_messages);
+             TAILQ_FIRST(&peer->receive.unexpected_messages);
          unexpected; unexpected = unexpected_next) {
         unexpected_next = TAILQ_NEXT(unexpected, link);
         if (!unexpected->is_claimed && !wants(owner, unexpected->key.comm))
             match_unexpected_destroy(peer, unexpected);
     }
-    for (struct early_grant *early_grant = TAILQ_FIRST(&peer->early_grants);
+    for (struct early_grant *early_grant =
+             TAILQ_FIRST(&peer->send.early_grants);
          early_grant; early_grant = early_grant_next) {
         early_grant_next = TAILQ_NEXT(early_grant, link);
         if (!wants(owner, early_grant->key.comm))

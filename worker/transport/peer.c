@@ -19,15 +19,15 @@ enum {
 void
 peer_set_send_state(struct peer *peer, enum send_state next)
 {
-    peer->send_state = (enum send_state)state_transition(
-        send_state_table, "peer", peer->send_state, next);
+    peer->send.state = (enum send_state)state_transition(
+        send_state_table, "peer", peer->send.state, next);
 }
 
 void
 peer_set_receive_state(struct peer *peer, enum receive_state next)
 {
-    peer->receive_state = (enum receive_state)state_transition(
-        receive_state_table, "peer", peer->receive_state, next);
+    peer->receive.state = (enum receive_state)state_transition(
+        receive_state_table, "peer", peer->receive.state, next);
 }
 
 /* Most ranks of a large job never exchange a message. For those, no page of
@@ -42,14 +42,14 @@ peer_get_or_init(struct transport *transport, uint32_t rank)
     peer->transport = transport;
     peer->rank = rank;
     peer->fd = -1;
-    peer->credit = transport->window;
-    TAILQ_INIT(&peer->send_requests);
-    TAILQ_INIT(&peer->rendezvous_pending);
-    TAILQ_INIT(&peer->unconfirmed);
-    TAILQ_INIT(&peer->controls);
-    TAILQ_INIT(&peer->early_grants);
-    TAILQ_INIT(&peer->recv_requests);
-    TAILQ_INIT(&peer->unexpected_messages);
+    peer->send.credit = transport->window;
+    TAILQ_INIT(&peer->send.requests);
+    TAILQ_INIT(&peer->send.rendezvous_pending);
+    TAILQ_INIT(&peer->send.unconfirmed);
+    TAILQ_INIT(&peer->send.controls);
+    TAILQ_INIT(&peer->send.early_grants);
+    TAILQ_INIT(&peer->receive.requests);
+    TAILQ_INIT(&peer->receive.unexpected_messages);
     TAILQ_INSERT_TAIL(&transport->known, peer, known_link);
     return peer;
 }
@@ -63,9 +63,9 @@ peer_choose_expected_list(const struct peer *peer)
 
     if (!peer_is_connected(peer))
         return NULL;
-    if (!TAILQ_EMPTY(&peer->recv_requests))
+    if (!TAILQ_EMPTY(&peer->receive.requests))
         return &transport->expected;
-    if (peer->n_posted_receives == 0 && TAILQ_EMPTY(&peer->unconfirmed))
+    if (peer->receive.n_posted == 0 && TAILQ_EMPTY(&peer->send.unconfirmed))
         return NULL;
     return peer->segment ? &transport->expected
                          : &transport->expected_later_peers;
@@ -74,13 +74,13 @@ peer_choose_expected_list(const struct peer *peer)
 static void
 peer_set_expected_list(struct peer *peer, struct peer_list *list)
 {
-    if (list == peer->expected_peer_list)
+    if (list == peer->expected_list)
         return;
-    if (peer->expected_peer_list)
-        TAILQ_REMOVE(peer->expected_peer_list, peer, expected_link);
+    if (peer->expected_list)
+        TAILQ_REMOVE(peer->expected_list, peer, expected_link);
     if (list)
         TAILQ_INSERT_TAIL(list, peer, expected_link);
-    peer->expected_peer_list = list;
+    peer->expected_list = list;
 }
 
 void
@@ -98,22 +98,22 @@ peer_disconnect(struct peer *peer)
         if (peer->segment)
             TAILQ_REMOVE(&peer->transport->shm_peers, peer, shm_link);
     }
-    if (peer->segment && !peer->is_reading) {
+    if (peer->segment && !peer->receive.is_ring_in_use) {
         segment_destroy(peer->segment);
         peer->segment = NULL;
     }
-    if (peer->is_dirty)
+    if (peer->send.is_dirty)
         TAILQ_REMOVE(&peer->transport->dirty, peer, dirty_link);
-    peer->is_dirty = false;
+    peer->send.is_dirty = false;
     peer_set_expected_list(peer, NULL);
 }
 
 void
 peer_mark_dirty(struct peer *peer)
 {
-    if (peer->is_dirty || peer->is_blocked || peer->fd < 0)
+    if (peer->send.is_dirty || peer->send.is_blocked || peer->fd < 0)
         return;
-    peer->is_dirty = true;
+    peer->send.is_dirty = true;
     TAILQ_INSERT_TAIL(&peer->transport->dirty, peer, dirty_link);
 }
 
@@ -132,7 +132,7 @@ transport_send_control_connect(struct transport *transport,
     struct peer *peer = peer_get_or_init(transport, rank);
 
     transport_request_connect(transport, rank);
-    if (peer->send_state != SEND_NEW)
+    if (peer->send.state != SEND_NEW)
         peer_queue_control(peer, frame, text);
 }
 
@@ -141,8 +141,9 @@ peer_silence_ms(const struct peer *peer)
 {
     uint64_t n_ms;
 
-    if (peer->segment && peer->last_shm_read_ns > 0)
-        return (clock_coarse_ns() - peer->last_shm_read_ns) / CLOCK_NS_PER_MS;
+    if (peer->segment && peer->receive.last_shm_read_ns > 0)
+        return (clock_coarse_ns() - peer->receive.last_shm_read_ns) /
+               CLOCK_NS_PER_MS;
     return peer->fd >= 0 && !peer->segment &&
                    socket_get_silent_ms(peer->fd, &n_ms)
                ? n_ms
@@ -154,7 +155,7 @@ peer_lose(struct peer *peer, const char *why)
 {
     struct transport *transport = peer->transport;
 
-    if (peer->receive_state == RECEIVE_LOST)
+    if (peer->receive.state == RECEIVE_LOST)
         return;
     if (peer_is_connected(peer))
         counter_add(&transport->counters.connections, UINT64_MAX);
@@ -169,15 +170,15 @@ peer_lose(struct peer *peer, const char *why)
 void
 peer_defer_failure(struct peer *peer, const char *why)
 {
-    peer->deferred_failure = why;
-    peer->is_blocked = false;
+    peer->failure.why = why;
+    peer->send.is_blocked = false;
     peer_mark_dirty(peer);
 }
 
 void
 peer_defer_protocol_failure(struct peer *peer, const char *why)
 {
-    peer->is_peer_at_fault = true;
+    peer->failure.is_peer_at_fault = true;
     peer_defer_failure(peer, why);
 }
 
@@ -185,9 +186,9 @@ void
 peer_close_departed(struct peer *peer)
 {
     peer_disconnect(peer);
-    if (peer->send_state != SEND_ENDED)
+    if (peer->send.state != SEND_ENDED)
         peer_set_send_state(peer, SEND_ENDED);
-    if (peer->receive_state != RECEIVE_ENDED)
+    if (peer->receive.state != RECEIVE_ENDED)
         peer_set_receive_state(peer, RECEIVE_ENDED);
     /* Frames that are not written by now never will be. */
     peer->transport->events->on_closed(peer->transport->owner, peer->rank);
@@ -196,9 +197,9 @@ peer_close_departed(struct peer *peer)
 void
 peer_on_send_broken(struct peer *peer)
 {
-    if (peer->send_state != SEND_BROKEN)
+    if (peer->send.state != SEND_BROKEN)
         peer_set_send_state(peer, SEND_BROKEN);
-    if (connection_is_over(peer->send_state, peer->receive_state))
+    if (connection_is_over(peer->send.state, peer->receive.state))
         peer_close_departed(peer);
 }
 
@@ -210,12 +211,13 @@ peer_on_stream_end(struct peer *peer, int error)
     const bool is_reset = error == 0 || error == ECONNRESET || error == EPIPE ||
                           error == ENOTCONN;
 
-    if (peer->receive_state != RECEIVE_GOODBYE || peer->is_reading_payload) {
+    if (peer->receive.state != RECEIVE_GOODBYE ||
+        peer->receive.is_reading_payload) {
         peer_lose(peer, is_reset ? "connection reset" : strerror(error));
         return;
     }
     peer_set_receive_state(peer, RECEIVE_ENDED);
-    if (connection_is_over(peer->send_state, peer->receive_state))
+    if (connection_is_over(peer->send.state, peer->receive.state))
         peer_close_departed(peer);
     else if (peer->segment)
         peer_mark_dirty(peer);
@@ -230,7 +232,8 @@ socket_queued_bytes(const struct peer *peer)
     uint64_t n_bytes = 0;
 
     for (unsigned i = 0; i < STREAM_GROUP_N_FDS; i++) {
-        const int other = peer->stream_group ? peer->stream_group->fds[i] : -1;
+        const int other =
+            peer->striping.group ? peer->striping.group->fds[i] : -1;
         const int fd = i == 0 ? peer->fd : other;
         int n_here = 0;
 
@@ -245,8 +248,9 @@ peer_sent_bytes(const struct peer *peer, uint64_t *out_n_queued)
 {
     const uint64_t n_queued = socket_queued_bytes(peer);
 
-    *out_n_queued = n_queued < peer->n_written ? n_queued : peer->n_written;
-    return peer->n_written - *out_n_queued;
+    *out_n_queued =
+        n_queued < peer->send.n_written ? n_queued : peer->send.n_written;
+    return peer->send.n_written - *out_n_queued;
 }
 
 /* A question to a peer waits behind what is under way to it, for seconds on a
@@ -260,14 +264,15 @@ transport_activity_count(const struct transport *transport, uint32_t rank)
     uint64_t n_queued;
 
     if (peer->segment || peer->fd < 0)
-        return peer->n_reads;
-    return peer->n_reads + peer_sent_bytes(peer, &n_queued) / SENT_REPORT_CHUNK;
+        return peer->receive.n_reads;
+    return peer->receive.n_reads +
+           peer_sent_bytes(peer, &n_queued) / SENT_REPORT_CHUNK;
 }
 
 uint64_t
 transport_read_count(const struct transport *transport, uint32_t rank)
 {
-    return transport->peers[rank].n_reads;
+    return transport->peers[rank].receive.n_reads;
 }
 
 /* Returns the current state of the path to rank, or NULL if there is no TCP
@@ -315,7 +320,7 @@ transport_silence_ms(const struct transport *transport, uint32_t rank)
 
     if (peer_is_connected(peer))
         return peer_silence_ms(peer);
-    return peer->receive_state == RECEIVE_LOST ? peer->silent_ms_when_lost
+    return peer->receive.state == RECEIVE_LOST ? peer->silent_ms_when_lost
                                                : TRANSPORT_SILENCE_UNKNOWN;
 }
 
@@ -341,7 +346,7 @@ transport_is_disconnected(const struct transport *transport, uint32_t rank)
 {
     const struct peer *peer = &transport->peers[rank];
 
-    return peer->receive_state >= RECEIVE_GOODBYE && peer->fd < 0;
+    return peer->receive.state >= RECEIVE_GOODBYE && peer->fd < 0;
 }
 
 bool

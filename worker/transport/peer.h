@@ -100,113 +100,139 @@ struct unexpected {
 
 enum peer_target {
     READ_INTO_USER_BUFFER, /* read into flow->place */
-    READ_INTO_PIECE_BUFFER, /* read into peer->piece and reported as whole elements */
-    READ_INTO_ENCODED_BUFFER, /* read into peer->encoded, then checked and decoded */
+    READ_INTO_PIECE_BUFFER, /* read into receive.piece and reported as whole elements */
+    READ_INTO_ENCODED_BUFFER, /* read into receive.encoded, then checked and decoded */
     READ_INTO_UNEXPECTED_FRAGMENT,
     READ_INTO_DISCARD_BUFFER,
 };
 
-struct peer {
-    struct transport *transport;
-    TAILQ_ENTRY(peer) known_link;
-    TAILQ_ENTRY(peer) dirty_link;
-    TAILQ_ENTRY(peer) expected_link;
-    TAILQ_ENTRY(peer) shm_link;
-    uint32_t rank;
-    enum send_state send_state;
-    enum receive_state receive_state;
-    int fd;
-    /* Memory shared with the peer; NULL: fd carries frames. */
-    struct segment *segment;
-    struct tls *tls; /* encrypts fd; NULL: fd is plain */
-    bool is_reading; /* segment is being read, so must not be unmapped */
-    /* Why the next write will lose the peer; NULL: nothing. */
-    const char *deferred_failure;
-    bool
-        is_peer_at_fault; /* the peer caused deferred_failure and is to be told */
-    bool is_dirty;        /* in transport.dirty: it has something to write */
-    bool is_blocked;      /* the socket or ring is full */
-    bool is_write_watched; /* the poller reports when a socket is writable */
-    /* The list in which transport_spin_once() finds it, or NULL. */
-    struct peer_list *expected_peer_list;
-    uint32_t
-        n_posted_receives; /* posted receives from it that nothing has come for */
-    uint64_t n_reads;      /* how often something has come */
-    bool is_unplugged;     /* an injected fault stops all traffic */
-    uint64_t
-        last_shm_read_ns; /* when bytes last came through segment; 0: never */
-    uint64_t
-        silent_ms_when_lost; /* how long it had been silent when it was lost */
-    struct path path;        /* losses and round trip of fd */
-    /* Several connections to the peer (tcp/striping.c). */
-    struct stream_group *stream_group; /* NULL: there is only fd */
-    unsigned n_streams_wanted;         /* 0: only fd is wanted */
-    unsigned n_streams_announced;
-    /* Our first SPREAD frame is cut. Nothing more may be cut until it is
-     * written. */
-    bool is_striping_pending;
-    struct stream_autotune stream_autotune;
+struct peer;
+TAILQ_HEAD(peer_list, peer);
 
-    /* Sending. */
-    struct send_request_list send_requests;
+/* The stream to the peer: what is queued for it, cut and written. */
+struct send_half {
+    enum send_state state;
+    bool is_dirty;         /* in transport.dirty: it has something to write */
+    bool is_blocked;       /* the socket or ring is full */
+    bool is_write_watched; /* the poller reports when a socket is writable */
+    struct send_request_list requests;
     /* Announced by an ANNOUNCE frame, not granted yet. */
     struct send_request_list rendezvous_pending;
+    size_t n_rendezvous_pending;
     /* Confirmed tensors that are cut to the end, not granted yet. */
     struct send_request_list unconfirmed;
     struct control_list controls;
-    /* Memory of controls, as control_cost() counts it. */
-    size_t n_queued_control_bytes;
+    size_t n_control_bytes; /* of controls, as control_cost() counts them */
     struct early_grant_list early_grants;
     size_t n_early_grants;
     struct outbound_frame frames[PEER_FRAMES_MAX];
-    unsigned frames_first_index;
+    unsigned first_frame;
     unsigned n_frames;
-    size_t
-        frame_offset; /* bytes of frames[frames_first_index] that are written */
+    size_t frame_offset;   /* bytes of frames[first_frame] that are written */
     uint64_t n_packetized; /* frames cut for this peer so far */
-    struct frame_header_cache header_cache_out;
-    uint64_t credit; /* what is left of the eager window */
-    size_t n_rendezvous_pending;
-    bool is_same_host;  /* the peer is on this host: no codec would pay */
+    struct frame_header_cache header_cache;
+    uint64_t credit;    /* what is left of the eager window */
     uint64_t n_written; /* bytes that its sockets or its ring took */
     /* CODEC_AUTO: decides whether encoding pays. */
     struct codec_autotune codec_autotune;
+};
 
-    /* Receiving. */
-    struct recv_request_list recv_requests;     /* open and matched */
+/* The stream from the peer: the frame that is being read, what came before it
+ * was wanted, and the requests that wait for more. */
+struct receive_half {
+    enum receive_state state;
+    struct recv_request_list requests; /* open and matched */
+    uint32_t n_posted; /* posted receives from it that nothing has come for */
     struct unexpected_list unexpected_messages; /* in order of arrival */
     size_t n_unexpected_messages;
     uint64_t n_unexpected_bytes; /* what they hold of the peer's eager window */
     /* Window credit that is not returned to the peer yet. */
     uint64_t unreturned_credit;
-    size_t inbound_unread_first;
-    size_t inbound_end;
+    uint64_t n_reads;          /* how often something has come */
+    uint64_t last_shm_read_ns; /* when bytes came through segment; 0: never */
+    bool is_ring_in_use;       /* it is being read, so must not be unmapped */
+
     bool is_reading_payload;
-    uint64_t
-        n_inbound_frames_begun; /* frames begun so far, including the current one */
-    struct frame_header_cache header_cache_in;
+    uint64_t n_frames_begun; /* including the current one */
+    struct frame_header_cache header_cache;
     struct frame frame;
     /* Valid if frame has FRAME_TENSOR, while frame begins. */
     struct frame_tensor tensor;
-    /* The message that frame begins fits no receive request. */
-    bool has_refused_current_message;
+    bool has_refused_message; /* what frame begins fits no receive request */
     enum peer_target target;
     /* The request that frame belongs to; NULL: cancelled, or none. */
     struct recv_request *flow;
-    struct fragment
-        *fragment; /* READ_INTO_UNEXPECTED_FRAGMENT: what is being filled */
+    /* READ_INTO_UNEXPECTED_FRAGMENT: what is being filled */
+    struct fragment *fragment;
     /* The message that fragment belongs to; NULL: a failure notice. */
     struct unexpected *unexpected;
-    size_t n_stored; /* payload bytes of frame that are read */
-    size_t padding_bytes_left;
-    size_t piece_reported_bytes; /* bytes of piece that are reported */
+    size_t n_stored;         /* payload bytes of frame that are read */
+    size_t n_piece_reported; /* bytes of piece that are reported */
     uint8_t *piece;
     uint8_t *encoded;
-    /* Aligned so that the elements of a payload that is read ahead are, too. */
-    _Alignas(16) uint8_t inbound[LIMIT_READ_AHEAD];
+
+    size_t ahead_first;
+    size_t ahead_end;
+    /* What is read ahead. Aligned so that the elements of a payload are,
+     * too. */
+    _Alignas(16) uint8_t ahead[LIMIT_READ_AHEAD];
 };
 
-TAILQ_HEAD(peer_list, peer);
+/* Returns how much payload of the current frame is to be read. */
+static inline size_t
+receive_payload_left(const struct receive_half *receive)
+{
+    return receive->is_reading_payload
+               ? receive->frame.stored - receive->n_stored
+               : 0;
+}
+
+/* Returns how many bytes of padding follow the payload of the current
+ * frame. */
+static inline size_t
+receive_padding(const struct receive_half *receive)
+{
+    return frame_padded(receive->frame.stored) - receive->frame.stored;
+}
+
+/* Several connections to the peer (tcp/striping.c). */
+struct striping {
+    struct stream_group *group; /* NULL: there is only the first connection */
+    unsigned n_wanted;          /* 0: only the first is wanted */
+    unsigned n_announced;
+    struct stream_autotune autotune;
+};
+
+/* Why the next write will lose a peer. */
+struct deferred_failure {
+    const char *why;       /* NULL: nothing */
+    bool is_peer_at_fault; /* the peer caused it and is to be told */
+};
+
+struct peer {
+    struct transport *transport;
+    uint32_t rank;
+    TAILQ_ENTRY(peer) known_link;
+    TAILQ_ENTRY(peer) dirty_link;
+    TAILQ_ENTRY(peer) expected_link;
+    TAILQ_ENTRY(peer) shm_link;
+    /* The list in which transport_spin_once() finds it, or NULL. */
+    struct peer_list *expected_list;
+
+    int fd;
+    struct tls *tls; /* encrypts fd; NULL: fd is plain */
+    /* Memory shared with the peer; NULL: fd carries frames. */
+    struct segment *segment;
+    bool is_same_host; /* no codec would pay */
+    struct path path;  /* losses and round trip of fd */
+    bool is_unplugged; /* an injected fault stops all traffic */
+    struct deferred_failure failure;
+    uint64_t silent_ms_when_lost; /* how long nothing had come by then */
+
+    struct striping striping;
+    struct send_half send;
+    struct receive_half receive;
+};
 
 /* Written by the progress owner, read by any thread. */
 struct counters {
@@ -285,13 +311,13 @@ peer_set_receive_state(struct peer *peer, enum receive_state next);
 static inline bool
 peer_is_connected(const struct peer *peer)
 {
-    return peer->receive_state == RECEIVE_OPEN;
+    return peer->receive.state == RECEIVE_OPEN;
 }
 /* Returns whether a connection to peer may still be made. */
 static inline bool
 peer_is_unconnected(const struct peer *peer)
 {
-    return peer->send_state <= SEND_CONNECTING;
+    return peer->send.state <= SEND_CONNECTING;
 }
 /* Close the connection, but keep what came over it. */
 void
@@ -371,12 +397,12 @@ peer_header_write(struct peer *peer,
                   struct outbound_frame *out,
                   struct frame *frame,
                   const struct frame_tensor *tensor);
-/* Decode peer->frame from peer->inbound. Call once per frame, since it counts
+/* Decode peer->receive.frame from peer->receive.ahead. Call once per frame, since it counts
  * frames. Handle: HOOP_E_DATA_LOSS (also if earlier frames are missing),
  * HOOP_E_UNIMPLEMENTED (another version of the wire). */
 enum hoop_status
 peer_header_read(struct peer *peer);
-/* Check the checksum of the payload of peer->frame, which has come completely,
+/* Check the checksum of the payload of peer->receive.frame, which has come completely,
  * if the payload was stored to be used. Handle: HOOP_E_DATA_LOSS. */
 enum hoop_status
 peer_check_payload_checksum(const struct peer *peer);
@@ -467,7 +493,7 @@ striping_on_packetized(struct peer *peer, const struct frame *frame);
  * yet. */
 bool
 striping_must_hold_sends(struct peer *peer);
-/* Handle peer->frame, a SPREAD frame of the peer. */
+/* Handle peer->receive.frame, a SPREAD frame of the peer. */
 void
 striping_on_announcement(struct peer *peer);
 /* Return whether frames of this direction go over several connections by
@@ -510,7 +536,7 @@ peer_send_grant(struct peer *peer, struct recv_request *flow);
 /* Tell the receiver of flow, a message, that the rest of it will not come. */
 void
 peer_send_withdrawal(struct peer *peer, const struct send_request *flow);
-/* Handle peer->frame, which belongs to no flow, and choose where its payload
+/* Handle peer->receive.frame, which belongs to no flow, and choose where its payload
  * goes. */
 void
 peer_receive_control(struct peer *peer);
@@ -521,7 +547,7 @@ bool
 peer_check_message_size(struct peer *peer,
                         const struct frame *frame,
                         const struct recv_request *flow);
-/* Ask the engine whether to keep peer->frame, which no receive request
+/* Ask the engine whether to keep peer->receive.frame, which no receive request
  * expects. Reports a mismatch. */
 bool
 peer_ask_keep_unexpected(struct peer *peer);
@@ -532,16 +558,16 @@ peer_ask_keep_unexpected(struct peer *peer);
  * Returns whether anything moved. */
 bool
 peer_read(struct peer *peer);
-/* Take the header in peer->inbound and decide where its payload goes. Returns
+/* Take the header in peer->receive.ahead and decide where its payload goes. Returns
  * false if this lost or closed the peer. */
 bool
 peer_begin_frame(struct peer *peer);
 void
 peer_end_frame(struct peer *peer);
-/* Returns what peer->frame, which has just begun, says of a tensor, or NULL. */
+/* Returns what peer->receive.frame, which has just begun, says of a tensor, or NULL. */
 const struct frame_tensor *
 peer_frame_tensor(const struct peer *peer);
-/* Returns room for the payload of peer->frame. NULL if there is no memory,
+/* Returns room for the payload of peer->receive.frame. NULL if there is no memory,
  * which loses peer. */
 struct fragment *
 peer_fragment_alloc(struct peer *peer);

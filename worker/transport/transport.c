@@ -74,8 +74,8 @@ transport_destroy(struct transport *transport)
     {
         peer_receive_clear(peer);
         peer_disconnect(peer);
-        free(peer->piece);
-        free(peer->encoded);
+        free(peer->receive.piece);
+        free(peer->receive.encoded);
     }
     unexpected_queue_deinit(transport);
     poller_destroy(transport->poller);
@@ -160,7 +160,7 @@ transport_give_up_connecting(struct transport *transport, uint32_t rank)
     if (!peer_is_unconnected(peer))
         return false;
     peer_clear_controls(peer);
-    if (peer->send_state == SEND_CONNECTING)
+    if (peer->send.state == SEND_CONNECTING)
         peer_set_send_state(peer, SEND_NEW);
     return true;
 }
@@ -170,7 +170,7 @@ transport_request_connect(struct transport *transport, uint32_t rank)
 {
     struct peer *peer = peer_get_or_init(transport, rank);
 
-    if (peer->send_state != SEND_NEW || peer_is_self(peer))
+    if (peer->send.state != SEND_NEW || peer_is_self(peer))
         return;
     peer_set_send_state(peer, SEND_CONNECTING);
     transport->events->on_connection_needed(transport->owner, rank);
@@ -222,7 +222,7 @@ transport_receive(struct transport *transport, struct recv_request *flow)
         struct peer *peer = peer_get_or_init(transport, flow->key.peer);
 
         flow->is_matched = true;
-        TAILQ_INSERT_TAIL(&peer->recv_requests, flow, link);
+        TAILQ_INSERT_TAIL(&peer->receive.requests, flow, link);
         transport_request_connect(transport, flow->key.peer);
         peer_update_expected(peer);
     }
@@ -266,13 +266,13 @@ transport_receive_cancel(struct transport *transport, struct recv_request *flow)
     const bool has_rest = flow->key.kind == FLOW_MESSAGE &&
                           flow->arrived < flow->total &&
                           match_received_bytes(peer, flow) < flow->total;
-    TAILQ_REMOVE(&peer->recv_requests, flow, link);
+    TAILQ_REMOVE(&peer->receive.requests, flow, link);
     if (flow->unexpected)
         match_unexpected_destroy(peer, flow->unexpected);
     flow->unexpected = NULL;
-    if (peer->is_reading_payload && peer->flow == flow) {
-        peer->flow = NULL;
-        peer->target = READ_INTO_DISCARD_BUFFER;
+    if (peer->receive.is_reading_payload && peer->receive.flow == flow) {
+        peer->receive.flow = NULL;
+        peer->receive.target = READ_INTO_DISCARD_BUFFER;
     }
     if (has_rest)
         match_drop_future_frames(peer, &flow->key);
@@ -421,7 +421,7 @@ write_dirty_peers(struct transport *transport)
     struct peer *peer;
     while ((peer = TAILQ_FIRST(&dirty))) {
         TAILQ_REMOVE(&dirty, peer, dirty_link);
-        peer->is_dirty = false;
+        peer->send.is_dirty = false;
         has_moved |= peer_write(peer);
     }
     return has_moved;
@@ -441,8 +441,8 @@ poll_sockets(struct transport *transport, int timeout_ms)
     for (size_t i = 0; i < n_events; i++) {
         struct peer *peer = events[i].owner;
 
-        if (events[i].can_write && peer->is_blocked) {
-            peer->is_blocked = false;
+        if (events[i].can_write && peer->send.is_blocked) {
+            peer->send.is_blocked = false;
             has_moved |= peer_write(peer);
         }
         if (events[i].can_read && peer->segment)
@@ -516,7 +516,7 @@ read_expected_peers(struct peer_list *list)
             continue;
         /* The end of an empty frame in shared memory may have moved the peer
          * to another list. */
-        if (peer->expected_peer_list == list) {
+        if (peer->expected_list == list) {
             TAILQ_REMOVE(list, peer, expected_link);
             TAILQ_INSERT_TAIL(list, peer, expected_link);
         }
@@ -561,7 +561,7 @@ loopback_finish_send(struct peer *peer, struct send_request *flow)
 {
     const struct transport *transport = peer->transport;
 
-    TAILQ_REMOVE(&peer->send_requests, flow, link);
+    TAILQ_REMOVE(&peer->send.requests, flow, link);
     flow->is_queued = false;
     flow->is_first_frame_cut = true;
     /* If the receive does not fit, this rank learns it from the receive
@@ -580,7 +580,7 @@ loopback_queue_copy(struct peer *peer,
 {
     const uint64_t n_cost = LIMIT_FRAME_HEADER + flow->total;
 
-    if (flow->total > LIMIT_EAGER_MESSAGE || peer->credit < n_cost)
+    if (flow->total > LIMIT_EAGER_MESSAGE || peer->send.credit < n_cost)
         return false;
     struct unexpected *unexpected =
         match_unexpected_add(peer, frame, flow->label->tensor);
@@ -590,7 +590,7 @@ loopback_queue_copy(struct peer *peer,
         unexpected_fragment_free(peer->transport, part);
         return false;
     }
-    peer->credit -= n_cost;
+    peer->send.credit -= n_cost;
     frame->flags |= FRAME_EAGER;
     frame->raw = (uint32_t)flow->total;
     frame->stored = (uint32_t)flow->total;
@@ -651,7 +651,7 @@ loopback_progress(struct transport *transport)
     struct send_request *next;
     bool has_moved = false;
 
-    for (struct send_request *flow = TAILQ_FIRST(&peer->send_requests); flow;
+    for (struct send_request *flow = TAILQ_FIRST(&peer->send.requests); flow;
          flow = next) {
         next = TAILQ_NEXT(flow, link);
         has_moved |= loopback_try_send(peer, flow);

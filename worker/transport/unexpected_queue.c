@@ -63,7 +63,7 @@ peer_drop_early_grants(struct peer *peer, uint64_t comm, uint64_t op)
 {
     struct early_grant *next;
 
-    for (struct early_grant *at = TAILQ_FIRST(&peer->early_grants); at;
+    for (struct early_grant *at = TAILQ_FIRST(&peer->send.early_grants); at;
          at = next) {
         next = TAILQ_NEXT(at, link);
         if (is_flow_key_of_op(&at->key, comm, op))

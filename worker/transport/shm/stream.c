@@ -80,18 +80,19 @@ peer_shm_release_read_bytes(struct peer *peer)
 static bool
 ring_read_next_item(struct peer *peer)
 {
+    struct receive_half *receive = &peer->receive;
     struct ring_reader *ring = &peer->segment->in;
     size_t n_ahead;
     const uint8_t *bytes = ring_peek(ring, &n_ahead);
-    const size_t n_left =
-        peer->is_reading_payload ? peer->frame.stored - peer->n_stored : 0;
+    const size_t n_left = receive_payload_left(receive);
+    const size_t n_padding = receive_padding(receive);
 
-    if (!peer->is_reading_payload) {
+    if (!receive->is_reading_payload) {
         if (n_ahead < LIMIT_FRAME_HEADER)
             return false;
-        memcpy(peer->inbound, bytes, LIMIT_FRAME_HEADER);
+        memcpy(receive->ahead, bytes, LIMIT_FRAME_HEADER);
         ring_consume(ring, LIMIT_FRAME_HEADER);
-        peer->inbound_unread_first = 0;
+        receive->ahead_first = 0;
         return peer_begin_frame(peer);
     }
     if (n_left > 0) {
@@ -102,9 +103,9 @@ ring_read_next_item(struct peer *peer)
         ring_consume(ring, n_bytes);
         return n_bytes > 0;
     }
-    if (n_ahead < peer->padding_bytes_left)
+    if (n_ahead < n_padding)
         return false;
-    ring_consume(ring, peer->padding_bytes_left);
+    ring_consume(ring, n_padding);
     peer_end_frame(peer);
     return true;
 }
@@ -116,11 +117,11 @@ ring_read_available(struct peer *peer)
     struct ring_reader *ring = &peer->segment->in;
     const uint64_t first = ring->read;
 
-    peer->is_reading = true;
+    peer->receive.is_ring_in_use = true;
     while (peer->fd >= 0 && ring->read - first < PEER_PROGRESS_BYTES &&
            ring_read_next_item(peer))
         ;
-    peer->is_reading = false;
+    peer->receive.is_ring_in_use = false;
     return (size_t)(ring->read - first);
 }
 
@@ -129,18 +130,18 @@ peer_shm_read(struct peer *peer)
 {
     struct ring_reader *ring = &peer->segment->in;
 
-    if (peer->receive_state == RECEIVE_ENDED ||
+    if (peer->receive.state == RECEIVE_ENDED ||
         (FAULT_IS_BUILT && peer->is_unplugged))
         return false;
     /* This is asked first, so that nothing can follow what is read
      * afterwards. */
     const bool is_last =
-        ring_has_ended(ring) || peer->send_state == SEND_BROKEN;
+        ring_has_ended(ring) || peer->send.state == SEND_BROKEN;
     const size_t n_read = ring_read_available(peer);
 
     if (n_read > 0) {
-        peer->n_reads++;
-        peer->last_shm_read_ns = clock_coarse_ns();
+        peer->receive.n_reads++;
+        peer->receive.last_shm_read_ns = clock_coarse_ns();
     }
 
     if (peer->fd < 0) {
@@ -179,10 +180,10 @@ shm_peers_write(struct transport *transport)
     for (struct peer *peer = TAILQ_FIRST(&transport->shm_peers); peer;
          peer = next) {
         next = TAILQ_NEXT(peer, shm_link);
-        if (peer->fd < 0 || !peer->is_blocked ||
+        if (peer->fd < 0 || !peer->send.is_blocked ||
             !ring_has_room(&peer->segment->out))
             continue;
-        peer->is_blocked = false;
+        peer->send.is_blocked = false;
         has_moved |= peer_write(peer);
     }
     return has_moved;
@@ -210,10 +211,10 @@ can_sleep(struct peer *peer)
 
     if (FAULT_IS_BUILT && peer->is_unplugged)
         return true;
-    if (peer->receive_state != RECEIVE_ENDED &&
+    if (peer->receive.state != RECEIVE_ENDED &&
         !ring_reader_prepare_sleep(&segment->in))
         return false;
-    return !peer->is_blocked || ring_writer_prepare_sleep(&segment->out);
+    return !peer->send.is_blocked || ring_writer_prepare_sleep(&segment->out);
 }
 
 bool

@@ -91,11 +91,11 @@ peer_header_write(struct peer *peer,
                   const struct frame_tensor *tensor)
 {
     if (!tensor && can_compress_header(peer, frame)) {
-        frame_header_cache_encode(&peer->header_cache_out, frame, out->header);
+        frame_header_cache_encode(&peer->send.header_cache, frame, out->header);
         return;
     }
     if (is_sequenced_frame(frame))
-        frame->tag = peer->n_packetized + 1;
+        frame->tag = peer->send.n_packetized + 1;
     if (peer->transport->has_frame_checksums) {
         frame->checksum =
             (uint64_t)checksum_32_bits(out->payload, out->n_stored)
@@ -108,7 +108,7 @@ peer_header_write(struct peer *peer,
 const struct frame_tensor *
 peer_frame_tensor(const struct peer *peer)
 {
-    return frame_is_tensor(&peer->frame) ? &peer->tensor : NULL;
+    return frame_is_tensor(&peer->receive.frame) ? &peer->receive.tensor : NULL;
 }
 
 /* Read the tensor's shape and check that its size is the frame's total, in
@@ -117,21 +117,22 @@ peer_frame_tensor(const struct peer *peer)
 static enum hoop_status
 frame_tensor_decode(struct peer *peer, const uint8_t *header)
 {
-    const size_t size = dtype_size((enum hoop_dtype)peer->frame.call.dtype);
+    struct receive_half *receive = &peer->receive;
+    const size_t size = dtype_size((enum hoop_dtype)receive->frame.call.dtype);
     size_t count;
     size_t n_bytes;
 
-    enum hoop_status status = frame_tensor_read(header, &peer->tensor);
+    enum hoop_status status = frame_tensor_read(header, &receive->tensor);
     if (status == HOOP_OK)
-        status = shape_count(&peer->tensor.shape, &count);
+        status = shape_count(&receive->tensor.shape, &count);
     if (status != HOOP_OK)
         return error_pass(status);
     if (size > 0 && (__builtin_mul_overflow(count, size, &n_bytes) ||
-                     n_bytes != peer->frame.total))
+                     n_bytes != receive->frame.total))
         return error_raise(HOOP_E_DATA_LOSS,
                            "a tensor of shape %s has not the size it came with",
-                           shape_text(&peer->tensor.shape).text);
-    peer->frame.call.count = count;
+                           shape_text(&receive->tensor.shape).text);
+    receive->frame.call.count = count;
     return HOOP_OK;
 }
 
@@ -171,13 +172,14 @@ peer_raise_corruption(const struct peer *peer, const char *what)
 static enum hoop_status
 check_frame_sequence(struct peer *peer)
 {
-    const uint64_t n_inbound_frames_begun = peer->n_inbound_frames_begun;
-    const uint64_t n_sent = peer->frame.tag;
+    struct receive_half *receive = &peer->receive;
+    const uint64_t n_inbound_frames_begun = receive->n_frames_begun;
+    const uint64_t n_sent = receive->frame.tag;
     char way[CONNECTION_TEXT_BYTES];
 
-    if (!is_sequenced_frame(&peer->frame) || n_sent == 0)
+    if (!is_sequenced_frame(&receive->frame) || n_sent == 0)
         return HOOP_OK;
-    peer->n_inbound_frames_begun = n_sent;
+    receive->n_frames_begun = n_sent;
     if (n_inbound_frames_begun >= n_sent)
         return HOOP_OK;
     return error_raise(
@@ -191,7 +193,7 @@ check_frame_sequence(struct peer *peer)
 static enum hoop_status
 check_header_checksum(struct peer *peer)
 {
-    struct frame frame = peer->frame;
+    struct frame frame = peer->receive.frame;
 
     if (frame.checksum == 0 && !peer->transport->has_frame_checksums)
         return HOOP_OK;
@@ -202,7 +204,7 @@ check_header_checksum(struct peer *peer)
                            peer->transport->roster->rank);
     frame.checksum &= (uint64_t)UINT32_MAX << CHECKSUM_HALF_BITS;
     if (header_checksum(&frame, peer_frame_tensor(peer)) ==
-        peer->frame.checksum)
+        peer->receive.frame.checksum)
         return HOOP_OK;
     return peer_raise_corruption(peer, "the checksum of a header");
 }
@@ -210,16 +212,18 @@ check_header_checksum(struct peer *peer)
 enum hoop_status
 peer_check_payload_checksum(const struct peer *peer)
 {
+    const struct receive_half *receive = &peer->receive;
     const uint8_t *payload = NULL;
 
-    if (peer->frame.checksum == 0)
+    if (receive->frame.checksum == 0)
         return HOOP_OK;
-    if (peer->target == READ_INTO_ENCODED_BUFFER)
-        payload = peer->encoded;
-    else if (peer->target == READ_INTO_UNEXPECTED_FRAGMENT)
-        payload = peer->fragment->bytes;
-    if (!payload || checksum_32_bits(payload, peer->frame.stored) ==
-                        (uint32_t)(peer->frame.checksum >> CHECKSUM_HALF_BITS))
+    if (receive->target == READ_INTO_ENCODED_BUFFER)
+        payload = receive->encoded;
+    else if (receive->target == READ_INTO_UNEXPECTED_FRAGMENT)
+        payload = receive->fragment->bytes;
+    if (!payload ||
+        checksum_32_bits(payload, receive->frame.stored) ==
+            (uint32_t)(receive->frame.checksum >> CHECKSUM_HALF_BITS))
         return HOOP_OK;
     return peer_raise_corruption(peer, "the checksum of a payload");
 }
@@ -237,27 +241,28 @@ is_loss_permitted(const struct frame *frame)
 enum hoop_status
 peer_header_read(struct peer *peer)
 {
-    const uint8_t *header = peer->inbound + peer->inbound_unread_first;
+    struct receive_half *receive = &peer->receive;
+    const uint8_t *header = receive->ahead + receive->ahead_first;
     enum hoop_status status =
         peer->transport->has_frame_checksums
-            ? frame_decode(header, &peer->frame)
-            : frame_header_cache_decode(&peer->header_cache_in, header,
-                                        &peer->frame);
+            ? frame_decode(header, &receive->frame)
+            : frame_header_cache_decode(&receive->header_cache, header,
+                                        &receive->frame);
 
     if (status == HOOP_OK && peer_frame_tensor(peer))
         status = frame_tensor_decode(peer, header);
     if (status == HOOP_OK)
         status = check_header_checksum(peer);
-    peer->n_inbound_frames_begun++;
+    receive->n_frames_begun++;
     if (status == HOOP_OK)
         status = check_frame_sequence(peer);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (!is_loss_permitted(&peer->frame))
+    if (!is_loss_permitted(&receive->frame))
         return error_raise(HOOP_E_DATA_LOSS,
                            "a payload has codec %u, which loses bits of what "
                            "is to keep them",
-                           peer->frame.codec);
+                           receive->frame.codec);
     return HOOP_OK;
 }
 
@@ -275,22 +280,24 @@ static const uint64_t GRANT_INCREMENT_MIN = 256 * (uint64_t)1024;
 void
 peer_return_credit(struct peer *peer, const struct frame *frame)
 {
+    struct receive_half *receive = &peer->receive;
+
     if (!(frame->flags & FRAME_EAGER))
         return;
     if (peer_is_self(peer)) {
-        peer->credit += LIMIT_FRAME_HEADER + frame->stored;
+        peer->send.credit += LIMIT_FRAME_HEADER + frame->stored;
         return;
     }
-    peer->unreturned_credit += LIMIT_FRAME_HEADER + frame->stored;
-    if (peer->unreturned_credit < peer->transport->window / 4)
+    receive->unreturned_credit += LIMIT_FRAME_HEADER + frame->stored;
+    if (receive->unreturned_credit < peer->transport->window / 4)
         return;
 
     const struct frame credit = {.kind = FRAME_CREDIT,
                                  .epoch = peer->transport->roster->epoch,
-                                 .total = peer->unreturned_credit};
+                                 .total = receive->unreturned_credit};
     if (!peer_is_connected(peer))
         return;
-    peer->unreturned_credit = 0;
+    receive->unreturned_credit = 0;
     peer_queue_control(peer, &credit, NULL);
 }
 
@@ -355,12 +362,13 @@ find_send_request(const struct peer *peer, const struct frame *frame)
 {
     const struct flow_key key = match_frame_key(peer, frame);
     struct send_request *flow =
-        send_request_find_by_key(&peer->unconfirmed, &key);
+        send_request_find_by_key(&peer->send.unconfirmed, &key);
 
     if (!flow)
-        flow = send_request_find_by_key(&peer->send_requests, &key);
-    return flow ? flow
-                : send_request_find_by_key(&peer->rendezvous_pending, &key);
+        flow = send_request_find_by_key(&peer->send.requests, &key);
+    return flow
+               ? flow
+               : send_request_find_by_key(&peer->send.rendezvous_pending, &key);
 }
 
 bool
@@ -369,11 +377,11 @@ peer_ask_keep_unexpected(struct peer *peer)
     struct transport *transport = peer->transport;
     const enum transport_unexpected_action action =
         transport->events->on_unexpected(transport->owner, peer->rank,
-                                         &peer->frame);
+                                         &peer->receive.frame);
 
     if (action == TRANSPORT_MISMATCH)
         transport->events->on_mismatch(transport->owner, peer->rank,
-                                       &peer->frame, NULL);
+                                       &peer->receive.frame, NULL);
     return action == TRANSPORT_KEEP;
 }
 
@@ -384,11 +392,11 @@ check_same_collective_call(struct peer *peer, const struct flow_label *label)
 {
     struct transport *transport = peer->transport;
 
-    if (match_frame_key(peer, &peer->frame).kind == FLOW_MESSAGE ||
-        peer->frame.signature == label->signature)
+    if (match_frame_key(peer, &peer->receive.frame).kind == FLOW_MESSAGE ||
+        peer->receive.frame.signature == label->signature)
         return true;
-    transport->events->on_mismatch(transport->owner, peer->rank, &peer->frame,
-                                   NULL);
+    transport->events->on_mismatch(transport->owner, peer->rank,
+                                   &peer->receive.frame, NULL);
     return false;
 }
 
@@ -413,7 +421,7 @@ static bool
 check_same_size(struct peer *peer, const struct send_request *flow)
 {
     const struct transport *transport = peer->transport;
-    const struct frame frame = peer->frame;
+    const struct frame frame = peer->receive.frame;
 
     if (flow->key.kind == FLOW_MESSAGE || frame.total == flow->total)
         return true;
@@ -425,17 +433,18 @@ check_same_size(struct peer *peer, const struct send_request *flow)
 static void
 receive_grant(struct peer *peer)
 {
-    struct send_request *flow = find_send_request(peer, &peer->frame);
+    struct receive_half *receive = &peer->receive;
+    struct send_request *flow = find_send_request(peer, &receive->frame);
 
     if (flow && check_same_collective_call(peer, flow->label) &&
         check_same_size(peer, flow))
-        peer_apply_grant(peer, flow, peer->frame.offset);
+        peer_apply_grant(peer, flow, receive->frame.offset);
     /* A message is sent before it is granted, so the one without a flow was
      * cancelled. */
-    if (flow || (peer->frame.flags & FRAME_POINT_TO_POINT))
+    if (flow || (receive->frame.flags & FRAME_POINT_TO_POINT))
         return;
     if (peer_ask_keep_unexpected(peer))
-        match_early_grant_add(peer, &peer->frame);
+        match_early_grant_add(peer, &receive->frame);
 }
 
 void
@@ -456,7 +465,7 @@ static void
 receive_withdrawal(struct peer *peer)
 {
     struct transport *transport = peer->transport;
-    const struct frame frame = peer->frame;
+    const struct frame frame = peer->receive.frame;
 
     if (!(frame.flags & FRAME_POINT_TO_POINT))
         return;
@@ -473,26 +482,29 @@ receive_withdrawal(struct peer *peer)
 static void
 receive_rts(struct peer *peer)
 {
-    if (peer->frame.flags & FRAME_WITHDRAWN) {
+    struct receive_half *receive = &peer->receive;
+
+    if (receive->frame.flags & FRAME_WITHDRAWN) {
         receive_withdrawal(peer);
         return;
     }
     const struct frame_tensor *tensor = peer_frame_tensor(peer);
-    struct recv_request *flow = match_find_receive(peer, &peer->frame, tensor);
+    struct recv_request *flow =
+        match_find_receive(peer, &receive->frame, tensor);
 
     if (flow) {
         if (!check_same_collective_call(peer, flow->label) ||
-            !peer_check_message_size(peer, &peer->frame, flow))
+            !peer_check_message_size(peer, &receive->frame, flow))
             return;
         flow->has_rts = true;
         peer_send_grant(peer, flow);
         return;
     }
     if (!peer_ask_keep_unexpected(peer) ||
-        match_is_refused_empty_message(peer, &peer->frame))
+        match_is_refused_empty_message(peer, &receive->frame))
         return;
     struct unexpected *unexpected =
-        match_unexpected_add(peer, &peer->frame, tensor);
+        match_unexpected_add(peer, &receive->frame, tensor);
     if (!unexpected) {
         peer_lose_protocol_error(peer, "more announcements than the limit");
         return;
@@ -521,8 +533,10 @@ receive_shutdown(struct peer *peer)
 void
 peer_receive_control(struct peer *peer)
 {
-    peer->target = READ_INTO_DISCARD_BUFFER;
-    switch ((enum frame_kind)peer->frame.kind) {
+    struct receive_half *receive = &peer->receive;
+
+    receive->target = READ_INTO_DISCARD_BUFFER;
+    switch ((enum frame_kind)receive->frame.kind) {
     case FRAME_ANNOUNCE:
         receive_rts(peer);
         return;
@@ -530,17 +544,18 @@ peer_receive_control(struct peer *peer)
         receive_grant(peer);
         return;
     case FRAME_CREDIT:
-        if (peer->frame.total > peer->transport->window - peer->credit) {
+        if (receive->frame.total >
+            peer->transport->window - peer->send.credit) {
             peer_lose_protocol_error(peer,
                                      "back more of the window than it had");
             return;
         }
-        peer->credit += peer->frame.total;
+        peer->send.credit += receive->frame.total;
         peer_mark_dirty(peer);
         return;
     case FRAME_FAILURE_NOTICE:
-        peer->fragment = peer_fragment_alloc(peer);
-        peer->target = READ_INTO_UNEXPECTED_FRAGMENT;
+        receive->fragment = peer_fragment_alloc(peer);
+        receive->target = READ_INTO_UNEXPECTED_FRAGMENT;
         return;
     case FRAME_GOODBYE:
         receive_shutdown(peer);
@@ -550,7 +565,7 @@ peer_receive_control(struct peer *peer)
         return;
     case FRAME_HEARTBEAT:
         peer->transport->events->on_heartbeat(peer->transport->owner,
-                                              peer->rank, &peer->frame);
+                                              peer->rank, &receive->frame);
         return;
     case FRAME_COLLECTIVE:
     case FRAME_MESSAGE:

@@ -37,7 +37,7 @@ control_cost(uint32_t kind, size_t n_text)
 static bool
 can_queue_control(struct peer *peer, size_t cost)
 {
-    if (peer->n_queued_control_bytes + cost <= LIMIT_CONTROL_FRAME_BYTES)
+    if (peer->send.n_control_bytes + cost <= LIMIT_CONTROL_FRAME_BYTES)
         return true;
     if (peer_is_connected(peer))
         peer_defer_protocol_failure(
@@ -49,7 +49,7 @@ can_queue_control(struct peer *peer, size_t cost)
 static bool
 is_repeated_heartbeat(const struct peer *peer, const struct frame *frame)
 {
-    const struct control *last = TAILQ_LAST(&peer->controls, control_list);
+    const struct control *last = TAILQ_LAST(&peer->send.controls, control_list);
 
     return last && frame->kind == FRAME_HEARTBEAT && frame->comm == 0 &&
            last->frame.kind == FRAME_HEARTBEAT && last->frame.comm == 0 &&
@@ -64,7 +64,7 @@ control_enqueue(struct peer *peer, const struct frame *frame, const char *text)
     const size_t n_text = text ? strlen(text) : 0;
     const size_t cost = control_cost(frame->kind, n_text);
 
-    if (peer->send_state > SEND_OPEN || peer->deferred_failure ||
+    if (peer->send.state > SEND_OPEN || peer->failure.why ||
         is_repeated_heartbeat(peer, frame) || !can_queue_control(peer, cost))
         return NULL;
     struct control *control = malloc(sizeof(*control) + n_text);
@@ -81,8 +81,8 @@ control_enqueue(struct peer *peer, const struct frame *frame, const char *text)
     control->n_text = n_text;
     if (n_text)
         memcpy(control->text, text, n_text);
-    TAILQ_INSERT_TAIL(&peer->controls, control, link);
-    peer->n_queued_control_bytes += cost;
+    TAILQ_INSERT_TAIL(&peer->send.controls, control, link);
+    peer->send.n_control_bytes += cost;
     if (frame->kind == FRAME_GOODBYE)
         peer_set_send_state(peer, SEND_GOODBYE);
     peer_mark_dirty(peer);
@@ -122,7 +122,7 @@ outbound_frame_ensure_room(struct outbound_frame *out, size_t n_bytes)
 static bool
 packetize_control(struct peer *peer, struct outbound_frame *out)
 {
-    struct control *control = TAILQ_FIRST(&peer->controls);
+    struct control *control = TAILQ_FIRST(&peer->send.controls);
 
     if (!control)
         return false;
@@ -142,8 +142,8 @@ packetize_control(struct peer *peer, struct outbound_frame *out)
         striping_on_packetized(peer, &control->frame);
     out->n_raw = 0;
     out->flow = NULL;
-    TAILQ_REMOVE(&peer->controls, control, link);
-    peer->n_queued_control_bytes -=
+    TAILQ_REMOVE(&peer->send.controls, control, link);
+    peer->send.n_control_bytes -=
         control_cost(control->frame.kind, control->n_text);
     free(control);
     return true;
@@ -161,7 +161,8 @@ eager_end_offset(const struct peer *peer, const struct send_request *flow)
     if (flow->total <= LIMIT_EAGER_MESSAGE)
         return flow->total;
     return flow->total <= eager_whole_message_max(window) &&
-                   peer->credit >= eager_window_small_reserve(window) + n_needed
+                   peer->send.credit >=
+                       eager_window_small_reserve(window) + n_needed
                ? flow->total
                : LIMIT_EAGER_MESSAGE;
 }
@@ -179,7 +180,7 @@ eager_bytes_allowed_now(const struct peer *peer,
 
     if (flow->framed > end || (flow->framed == end && flow->total > 0))
         return 0;
-    if (peer->credit < n_left + FRAME_COST)
+    if (peer->send.credit < n_left + FRAME_COST)
         return 0;
     const uint64_t ready = flow->ready < end ? flow->ready : end;
     return ready > flow->framed ? ready - flow->framed : 0;
@@ -221,7 +222,7 @@ plan_next_packet(const struct peer *peer, const struct send_request *flow)
     packet.is_wanted = packet.n_bytes > 0;
     if (flow->total == 0 && !flow->is_first_frame_cut) {
         packet.is_eager = !flow->is_granted;
-        packet.is_wanted = flow->is_granted || peer->credit >= FRAME_COST;
+        packet.is_wanted = flow->is_granted || peer->send.credit >= FRAME_COST;
     }
     return packet;
 }
@@ -252,9 +253,9 @@ end_rendezvous_pending(struct peer *peer, struct send_request *flow)
     if (!flow->is_awaiting_rendezvous_grant)
         return;
     flow->is_awaiting_rendezvous_grant = false;
-    peer->n_rendezvous_pending--;
-    TAILQ_REMOVE(&peer->rendezvous_pending, flow, link);
-    TAILQ_INSERT_HEAD(&peer->send_requests, flow, link);
+    peer->send.n_rendezvous_pending--;
+    TAILQ_REMOVE(&peer->send.rendezvous_pending, flow, link);
+    TAILQ_INSERT_HEAD(&peer->send.requests, flow, link);
 }
 
 /*
@@ -270,7 +271,7 @@ flow_queue_position(const struct peer *peer, const struct send_request *flow)
 
     if (flow->key.kind == FLOW_MESSAGE || flow->ready == flow->total)
         return NULL;
-    TAILQ_FOREACH(other, &peer->send_requests, link)
+    TAILQ_FOREACH(other, &peer->send.requests, link)
     {
         if (other->key.kind == flow->key.kind &&
             other->key.op == flow->key.op &&
@@ -290,14 +291,14 @@ peer_queue_send(struct peer *peer, struct send_request *flow)
     if (behind)
         TAILQ_INSERT_BEFORE(behind, flow, link);
     else
-        TAILQ_INSERT_TAIL(&peer->send_requests, flow, link);
+        TAILQ_INSERT_TAIL(&peer->send.requests, flow, link);
 }
 
 void
 peer_unqueue_send(struct peer *peer, struct send_request *flow)
 {
     end_rendezvous_pending(peer, flow);
-    TAILQ_REMOVE(&peer->send_requests, flow, link);
+    TAILQ_REMOVE(&peer->send.requests, flow, link);
     flow->is_queued = false;
     encoded_payload_clear(flow);
 }
@@ -310,7 +311,7 @@ send_request_end_packetizing(struct peer *peer, struct send_request *flow)
     if (!flow->label->needs_receiver_confirmation || flow->is_granted)
         return;
     flow->is_awaiting_confirmation = true;
-    TAILQ_INSERT_TAIL(&peer->unconfirmed, flow, link);
+    TAILQ_INSERT_TAIL(&peer->send.unconfirmed, flow, link);
     peer_update_expected(peer);
 }
 
@@ -320,7 +321,7 @@ peer_end_unconfirmed(struct peer *peer, struct send_request *flow)
     if (!flow->is_awaiting_confirmation)
         return;
     flow->is_awaiting_confirmation = false;
-    TAILQ_REMOVE(&peer->unconfirmed, flow, link);
+    TAILQ_REMOVE(&peer->send.unconfirmed, flow, link);
     peer_update_expected(peer);
 }
 
@@ -339,7 +340,7 @@ packetize_frame(struct peer *peer,
         return false;
     if (packet.is_eager) {
         frame.flags |= FRAME_EAGER;
-        peer->credit -= FRAME_COST + out->n_stored;
+        peer->send.credit -= FRAME_COST + out->n_stored;
     }
     peer_header_write(peer, out, &frame, flow->label->tensor);
 
@@ -364,9 +365,9 @@ send_rts(struct peer *peer, struct send_request *flow)
         frame.flags |= FRAME_POINT_TO_POINT;
     flow->has_rts = true;
     flow->is_awaiting_rendezvous_grant = true;
-    TAILQ_REMOVE(&peer->send_requests, flow, link);
-    TAILQ_INSERT_TAIL(&peer->rendezvous_pending, flow, link);
-    peer->n_rendezvous_pending++;
+    TAILQ_REMOVE(&peer->send.requests, flow, link);
+    TAILQ_INSERT_TAIL(&peer->send.rendezvous_pending, flow, link);
+    peer->send.n_rendezvous_pending++;
     peer_queue_rts(peer, &frame, flow->label->tensor);
 }
 
@@ -420,7 +421,7 @@ packetize_next_flow(struct peer *peer, struct outbound_frame *out)
     struct send_request *flow;
     bool is_held = false;
 
-    TAILQ_FOREACH(flow, &peer->send_requests, link)
+    TAILQ_FOREACH(flow, &peer->send.requests, link)
     {
         if (is_held && flow->key.kind == FLOW_MESSAGE &&
             !flow->is_first_frame_cut)
@@ -432,7 +433,7 @@ packetize_next_flow(struct peer *peer, struct outbound_frame *out)
                    packetize_frame(peer, out, flow, packet);
         if (!needs_rts(flow))
             continue;
-        if (peer->n_rendezvous_pending < LIMIT_RENDEZVOUS_PENDING) {
+        if (peer->send.n_rendezvous_pending < LIMIT_RENDEZVOUS_PENDING) {
             send_rts(peer, flow);
             return packetize_control(peer, out);
         }
@@ -444,20 +445,22 @@ packetize_next_flow(struct peer *peer, struct outbound_frame *out)
 bool
 peer_packetize(struct peer *peer)
 {
+    struct send_half *send = &peer->send;
+
     /* A short way out: for one small message, peer_write() asks twice more
      * after its last frame. */
-    if (TAILQ_EMPTY(&peer->send_requests) && TAILQ_EMPTY(&peer->controls))
+    if (TAILQ_EMPTY(&send->requests) && TAILQ_EMPTY(&send->controls))
         return false;
-    if (peer->n_frames == PEER_FRAMES_MAX || striping_must_hold_sends(peer))
+    if (send->n_frames == PEER_FRAMES_MAX || striping_must_hold_sends(peer))
         return false;
 
-    struct outbound_frame *out = peer_queued_frame(peer, peer->n_frames);
+    struct outbound_frame *out = peer_queued_frame(peer, send->n_frames);
     if (!packetize_control(peer, out) &&
-        (peer->send_state != SEND_OPEN || !packetize_next_flow(peer, out)))
+        (send->state != SEND_OPEN || !packetize_next_flow(peer, out)))
         return false;
     out->n_padded_payload = frame_padded(out->n_stored);
-    peer->n_frames++;
-    peer->n_packetized++;
+    send->n_frames++;
+    send->n_packetized++;
     if (FAULT_IS_BUILT && out->flow && out->flow->label->faults)
         peer_inject_fault(peer, out, out->flow);
     return true;

@@ -31,25 +31,27 @@ enum {
 static void
 receive_failure_notice(struct peer *peer)
 {
+    struct receive_half *receive = &peer->receive;
     struct transport *transport = peer->transport;
     char text[LIMIT_ERROR_TEXT];
-    const size_t n_text =
-        peer->frame.raw < sizeof(text) - 1 ? peer->frame.raw : sizeof(text) - 1;
+    const size_t n_text = receive->frame.raw < sizeof(text) - 1
+                              ? receive->frame.raw
+                              : sizeof(text) - 1;
 
-    memcpy(text, peer->fragment->bytes, n_text);
+    memcpy(text, receive->fragment->bytes, n_text);
     text[n_text] = '\0';
     transport->events->on_failure_notice(transport->owner, peer->rank,
-                                         &peer->frame, text);
+                                         &receive->frame, text);
 }
 
 struct fragment *
 peer_fragment_alloc(struct peer *peer)
 {
     struct fragment *fragment =
-        unexpected_fragment_alloc(peer->transport, peer->frame.stored);
+        unexpected_fragment_alloc(peer->transport, peer->receive.frame.stored);
 
     if (fragment)
-        fragment->frame = peer->frame;
+        fragment->frame = peer->receive.frame;
     else
         peer_lose(peer, "no memory for unexpected messages");
     return fragment;
@@ -60,14 +62,16 @@ peer_fragment_alloc(struct peer *peer)
 static bool
 is_frame_in_eager_window(const struct peer *peer)
 {
-    return peer->n_unexpected_bytes + peer->unreturned_credit +
-               eager_window_frame_cost(&peer->frame) <=
+    return peer->receive.n_unexpected_bytes + peer->receive.unreturned_credit +
+               eager_window_frame_cost(&peer->receive.frame) <=
            peer->transport->window;
 }
 
 static void
 begin_unexpected(struct peer *peer, struct recv_request *flow)
 {
+    struct receive_half *receive = &peer->receive;
+
     if (!is_frame_in_eager_window(peer)) {
         peer_lose_protocol_error(
             peer, "more bytes than its window permits without a grant");
@@ -76,7 +80,8 @@ begin_unexpected(struct peer *peer, struct recv_request *flow)
     struct unexpected *unexpected =
         flow && flow->unexpected
             ? flow->unexpected
-            : match_unexpected_add(peer, &peer->frame, peer_frame_tensor(peer));
+            : match_unexpected_add(peer, &receive->frame,
+                                   peer_frame_tensor(peer));
 
     if (!unexpected) {
         peer_lose_protocol_error(peer,
@@ -87,12 +92,12 @@ begin_unexpected(struct peer *peer, struct recv_request *flow)
         flow->unexpected = unexpected;
         unexpected->is_claimed = true;
     }
-    peer->fragment = peer_fragment_alloc(peer);
-    if (!peer->fragment)
+    receive->fragment = peer_fragment_alloc(peer);
+    if (!receive->fragment)
         return;
-    peer->unexpected = unexpected;
-    peer->n_unexpected_bytes += eager_window_frame_cost(&peer->frame);
-    peer->target = READ_INTO_UNEXPECTED_FRAGMENT;
+    receive->unexpected = unexpected;
+    receive->n_unexpected_bytes += eager_window_frame_cost(&receive->frame);
+    receive->target = READ_INTO_UNEXPECTED_FRAGMENT;
 }
 
 static uint8_t *
@@ -108,19 +113,21 @@ frame_buffer_ensure(struct peer *peer, uint8_t **buffer)
 static void
 frame_begin_expected(struct peer *peer, struct recv_request *flow)
 {
-    if (peer->frame.codec != CODEC_NONE ||
-        (peer->frame.checksum && peer->frame.raw > 0)) {
-        if (!frame_buffer_ensure(peer, &peer->encoded))
+    struct receive_half *receive = &peer->receive;
+
+    if (receive->frame.codec != CODEC_NONE ||
+        (receive->frame.checksum && receive->frame.raw > 0)) {
+        if (!frame_buffer_ensure(peer, &receive->encoded))
             return;
-        peer->target = READ_INTO_ENCODED_BUFFER;
+        receive->target = READ_INTO_ENCODED_BUFFER;
     } else if (flow->place) {
-        peer->target = READ_INTO_USER_BUFFER;
+        receive->target = READ_INTO_USER_BUFFER;
     } else {
-        if (!frame_buffer_ensure(peer, &peer->piece))
+        if (!frame_buffer_ensure(peer, &receive->piece))
             return;
-        peer->target = READ_INTO_PIECE_BUFFER;
+        receive->target = READ_INTO_PIECE_BUFFER;
     }
-    peer->flow = flow;
+    receive->flow = flow;
 }
 
 static bool
@@ -143,7 +150,7 @@ is_next_frame_of_message(const struct recv_request *flow,
 static bool
 is_dropped_message(struct peer *peer)
 {
-    const struct frame *frame = &peer->frame;
+    const struct frame *frame = &peer->receive.frame;
     struct unexpected *unexpected = frame->kind == FRAME_MESSAGE
                                         ? match_find_unexpected(peer, frame)
                                         : NULL;
@@ -160,11 +167,11 @@ static void
 payload_target_choose(struct peer *peer)
 {
     struct transport *transport = peer->transport;
-    const struct frame *frame = &peer->frame;
+    const struct frame *frame = &peer->receive.frame;
     struct recv_request *flow =
         match_find_receive(peer, frame, peer_frame_tensor(peer));
 
-    peer->target = READ_INTO_DISCARD_BUFFER;
+    peer->receive.target = READ_INTO_DISCARD_BUFFER;
     counter_add(&transport->counters.bytes_received, frame->raw);
     if (!flow && !peer_ask_keep_unexpected(peer))
         return;
@@ -198,25 +205,24 @@ payload_target_choose(struct peer *peer)
 bool
 peer_begin_frame(struct peer *peer)
 {
+    struct receive_half *receive = &peer->receive;
     const enum hoop_status status = peer_header_read(peer);
 
     if (status != HOOP_OK) {
         peer_lose_corrupted(peer);
         return false;
     }
-    peer->inbound_unread_first += LIMIT_FRAME_HEADER;
-    peer->n_stored = 0;
-    peer->piece_reported_bytes = 0;
-    peer->flow = NULL;
-    peer->fragment = NULL;
-    peer->unexpected = NULL;
-    peer->is_reading_payload = true;
-    peer->padding_bytes_left =
-        frame_padded(peer->frame.stored) - peer->frame.stored;
-    if (peer->frame.epoch != peer->transport->roster->epoch)
-        peer->target = READ_INTO_DISCARD_BUFFER;
-    else if (peer->frame.kind == FRAME_COLLECTIVE ||
-             peer->frame.kind == FRAME_MESSAGE)
+    receive->ahead_first += LIMIT_FRAME_HEADER;
+    receive->n_stored = 0;
+    receive->n_piece_reported = 0;
+    receive->flow = NULL;
+    receive->fragment = NULL;
+    receive->unexpected = NULL;
+    receive->is_reading_payload = true;
+    if (receive->frame.epoch != peer->transport->roster->epoch)
+        receive->target = READ_INTO_DISCARD_BUFFER;
+    else if (receive->frame.kind == FRAME_COLLECTIVE ||
+             receive->frame.kind == FRAME_MESSAGE)
         payload_target_choose(peer);
     else
         peer_receive_control(peer);
@@ -226,49 +232,51 @@ peer_begin_frame(struct peer *peer)
 static void
 end_encoded_payload(struct peer *peer)
 {
+    struct receive_half *receive = &peer->receive;
     struct transport *transport = peer->transport;
-    struct recv_request *flow = peer->flow;
-    const struct codec_span encoded = {peer->encoded, peer->frame.stored};
+    struct recv_request *flow = receive->flow;
+    const struct codec_span encoded = {receive->encoded, receive->frame.stored};
 
-    if (peer->frame.codec == CODEC_NONE) {
-        peer_deliver_payload(peer, flow, peer->encoded, peer->frame.raw);
+    if (receive->frame.codec == CODEC_NONE) {
+        peer_deliver_payload(peer, flow, receive->encoded, receive->frame.raw);
         return;
     }
     uint8_t *raw = flow->place ? flow->place + flow->arrived
-                               : frame_buffer_ensure(peer, &peer->piece);
+                               : frame_buffer_ensure(peer, &receive->piece);
     if (!raw)
         return;
-    if (codec_decode(transport->codec, peer->frame.codec, encoded, raw,
-                     peer->frame.raw) != HOOP_OK) {
+    if (codec_decode(transport->codec, receive->frame.codec, encoded, raw,
+                     receive->frame.raw) != HOOP_OK) {
         peer_lose_corrupted(peer);
         return;
     }
-    peer_report_encoded(peer, flow, &peer->frame, peer->encoded);
-    flow->arrived += peer->frame.raw;
+    peer_report_encoded(peer, flow, &receive->frame, receive->encoded);
+    flow->arrived += receive->frame.raw;
     transport->events->on_arrived(transport->owner, flow,
-                                  flow->place ? NULL : raw, peer->frame.raw);
+                                  flow->place ? NULL : raw, receive->frame.raw);
 }
 
 static void
 end_unexpected_fragment(struct peer *peer)
 {
-    struct unexpected *unexpected = peer->unexpected;
-    struct fragment *fragment = peer->fragment;
+    struct receive_half *receive = &peer->receive;
+    struct unexpected *unexpected = receive->unexpected;
+    struct fragment *fragment = receive->fragment;
     struct recv_request *flow;
 
     if (!unexpected) {
         receive_failure_notice(peer);
         unexpected_fragment_free(peer->transport, fragment);
-        peer->fragment = NULL;
+        receive->fragment = NULL;
         return;
     }
     TAILQ_INSERT_TAIL(&unexpected->parts, fragment, link);
-    peer->fragment = NULL;
-    peer->unexpected = NULL;
+    receive->fragment = NULL;
+    receive->unexpected = NULL;
     /* The receive request may have been there, or have come while the frame
      * was read. The next frame may be placed directly, so nothing of this one
      * may be left in its way. */
-    TAILQ_FOREACH(flow, &peer->recv_requests, link)
+    TAILQ_FOREACH(flow, &receive->requests, link)
     {
         if (flow->unexpected == unexpected) {
             match_drain_unexpected(peer->transport, flow);
@@ -280,52 +288,56 @@ end_unexpected_fragment(struct peer *peer)
 void
 peer_end_frame(struct peer *peer)
 {
+    struct receive_half *receive = &peer->receive;
+
     /* Wherever an empty payload would have gone, none of its bytes is
      * reported. */
-    const bool is_empty_message = peer->frame.raw == 0 && peer->flow &&
-                                  (peer->target == READ_INTO_USER_BUFFER ||
-                                   peer->target == READ_INTO_PIECE_BUFFER);
+    const bool is_empty_message = receive->frame.raw == 0 && receive->flow &&
+                                  (receive->target == READ_INTO_USER_BUFFER ||
+                                   receive->target == READ_INTO_PIECE_BUFFER);
 
-    peer->is_reading_payload = false;
+    receive->is_reading_payload = false;
     if (peer_check_payload_checksum(peer) != HOOP_OK) {
         peer_lose_corrupted(peer);
         return;
     }
-    if (peer->target == READ_INTO_ENCODED_BUFFER)
+    if (receive->target == READ_INTO_ENCODED_BUFFER)
         end_encoded_payload(peer);
-    else if (peer->target == READ_INTO_UNEXPECTED_FRAGMENT)
+    else if (receive->target == READ_INTO_UNEXPECTED_FRAGMENT)
         end_unexpected_fragment(peer);
-    if (peer->target != READ_INTO_UNEXPECTED_FRAGMENT)
-        peer_return_credit(peer, &peer->frame);
+    if (receive->target != READ_INTO_UNEXPECTED_FRAGMENT)
+        peer_return_credit(peer, &receive->frame);
     if (is_empty_message)
-        peer->transport->events->on_arrived(peer->transport->owner, peer->flow,
-                                            NULL, 0);
-    peer->flow = NULL;
+        peer->transport->events->on_arrived(peer->transport->owner,
+                                            receive->flow, NULL, 0);
+    receive->flow = NULL;
 }
 
 /* Use what has been read ahead. Returns false if more must be read. */
 static bool
 parse_read_ahead(struct peer *peer)
 {
-    const size_t n_ahead = peer->inbound_end - peer->inbound_unread_first;
+    struct receive_half *receive = &peer->receive;
+    const size_t n_ahead = receive->ahead_end - receive->ahead_first;
 
-    if (!peer->is_reading_payload)
+    if (!receive->is_reading_payload)
         return n_ahead >= LIMIT_FRAME_HEADER && peer_begin_frame(peer);
 
-    const size_t n_left = peer->frame.stored - peer->n_stored;
+    const size_t n_left = receive_payload_left(receive);
     if (n_left > 0) {
         const size_t n_bytes = n_left < n_ahead ? n_left : n_ahead;
 
         if (n_bytes == 0)
             return false;
-        const uint8_t *ahead = peer->inbound + peer->inbound_unread_first;
-        peer->inbound_unread_first += n_bytes;
+        const uint8_t *ahead = receive->ahead + receive->ahead_first;
+        receive->ahead_first += n_bytes;
         peer_payload_consume_all(peer, ahead, n_bytes);
         return peer->fd >= 0;
     }
-    if (n_ahead < peer->padding_bytes_left)
+    const size_t n_padding = receive_padding(receive);
+    if (n_ahead < n_padding)
         return false;
-    peer->inbound_unread_first += peer->padding_bytes_left;
+    receive->ahead_first += n_padding;
     peer_end_frame(peer);
     return peer->fd >= 0;
 }
@@ -333,21 +345,21 @@ parse_read_ahead(struct peer *peer)
 static ssize_t
 socket_read_more(struct peer *peer, size_t *out_direct)
 {
-    const size_t n_left =
-        peer->is_reading_payload ? peer->frame.stored - peer->n_stored : 0;
-    const size_t n_ahead = peer->inbound_end - peer->inbound_unread_first;
+    struct receive_half *receive = &peer->receive;
+    const size_t n_left = receive_payload_left(receive);
+    const size_t n_ahead = receive->ahead_end - receive->ahead_first;
 
-    memmove(peer->inbound, peer->inbound + peer->inbound_unread_first, n_ahead);
-    peer->inbound_unread_first = 0;
-    peer->inbound_end = n_ahead;
+    memmove(receive->ahead, receive->ahead + receive->ahead_first, n_ahead);
+    receive->ahead_first = 0;
+    receive->ahead_end = n_ahead;
 
     /* Read no more than its padding and one header behind a large payload, so
      * that the next payload is not copied. */
-    const size_t n_room = n_left ? peer->padding_bytes_left + LIMIT_FRAME_HEADER
+    const size_t n_room = n_left ? receive_padding(receive) + LIMIT_FRAME_HEADER
                                  : LIMIT_READ_AHEAD - n_ahead;
     const struct iovec spans[2] = {
         {n_left ? peer_payload_target(peer) : NULL, n_left},
-        {peer->inbound + n_ahead, n_room},
+        {receive->ahead + n_ahead, n_room},
     };
     const ssize_t n_read = striping_read(peer, spans);
     *out_direct = n_read > 0 && (size_t)n_read > n_left ? n_left
@@ -376,7 +388,7 @@ read_socket(struct peer *peer)
 {
     size_t n_total = 0;
 
-    while (peer->fd >= 0 && peer->receive_state != RECEIVE_ENDED &&
+    while (peer->fd >= 0 && peer->receive.state != RECEIVE_ENDED &&
            (n_total < PEER_PROGRESS_BYTES || striping_is_readable(peer))) {
         size_t n_direct;
         const ssize_t n_read = socket_read_more(peer, &n_direct);
@@ -389,7 +401,7 @@ read_socket(struct peer *peer)
         }
         n_total += (size_t)n_read;
         striping_autotune_record(peer, (size_t)n_read);
-        peer->inbound_end += (size_t)n_read - n_direct;
+        peer->receive.ahead_end += (size_t)n_read - n_direct;
         peer_payload_advance(peer, n_direct);
         while (peer->fd >= 0 && parse_read_ahead(peer))
             ;
@@ -409,7 +421,7 @@ peer_read(struct peer *peer)
         return peer_shm_read(peer);
     const size_t n_total = read_socket(peer);
 
-    peer->n_reads += n_total > 0;
+    peer->receive.n_reads += n_total > 0;
     if (peer->fd < 0 || !striping_is_receiving(peer) ||
         striping_update_watch(peer))
         return n_total > 0;
@@ -420,25 +432,26 @@ peer_read(struct peer *peer)
 void
 peer_receive_clear(struct peer *peer)
 {
+    struct receive_half *receive = &peer->receive;
     struct unexpected *unexpected;
 
-    unexpected_fragment_free(peer->transport, peer->fragment);
-    peer->fragment = NULL;
-    peer->is_reading_payload = false;
-    peer->flow = NULL;
-    peer->inbound_unread_first = 0;
-    peer->inbound_end = 0;
-    while (!TAILQ_EMPTY(&peer->early_grants))
-        match_early_grant_destroy(peer, TAILQ_FIRST(&peer->early_grants));
-    while ((unexpected = TAILQ_FIRST(&peer->unexpected_messages))) {
+    unexpected_fragment_free(peer->transport, receive->fragment);
+    receive->fragment = NULL;
+    receive->is_reading_payload = false;
+    receive->flow = NULL;
+    receive->ahead_first = 0;
+    receive->ahead_end = 0;
+    while (!TAILQ_EMPTY(&peer->send.early_grants))
+        match_early_grant_destroy(peer, TAILQ_FIRST(&peer->send.early_grants));
+    while ((unexpected = TAILQ_FIRST(&receive->unexpected_messages))) {
         struct recv_request *flow;
 
-        TAILQ_FOREACH(flow, &peer->recv_requests, link)
+        TAILQ_FOREACH(flow, &receive->requests, link)
         {
             if (flow->unexpected == unexpected)
                 flow->unexpected = NULL;
         }
         match_unexpected_destroy(peer, unexpected);
     }
-    peer->n_unexpected_bytes = 0;
+    receive->n_unexpected_bytes = 0;
 }

@@ -29,7 +29,7 @@ static const uint8_t padding[LIMIT_FRAME_PAD];
 struct outbound_frame *
 peer_queued_frame(struct peer *peer, unsigned i)
 {
-    return &peer->frames[(peer->frames_first_index + i) % PEER_FRAMES_MAX];
+    return &peer->send.frames[(peer->send.first_frame + i) % PEER_FRAMES_MAX];
 }
 
 /* Skip what is written already. Returns the first span that is left. */
@@ -100,7 +100,7 @@ write_frames(struct peer *peer)
     struct iovec iov[PEER_FRAMES_MAX * IOV_PER_FRAME];
     size_t n_iov = 0;
 
-    for (unsigned i = 0; i < peer->n_frames; i++) {
+    for (unsigned i = 0; i < peer->send.n_frames; i++) {
         struct outbound_frame *out = peer_queued_frame(peer, i);
 
         iov[n_iov++] = (struct iovec){out->header, LIMIT_FRAME_HEADER};
@@ -112,14 +112,14 @@ write_frames(struct peer *peer)
                 (struct iovec){(void *)(uintptr_t)padding,
                                out->n_padded_payload - out->n_stored};
     }
-    const size_t first = iov_skip(iov, n_iov, peer->frame_offset);
+    const size_t first = iov_skip(iov, n_iov, peer->send.frame_offset);
 
     if (FAULT_IS_BUILT && peer->is_unplugged)
         return iov_discard_by_fault(iov + first, n_iov - first);
     if (peer->segment)
         return peer_shm_send(peer, iov + first, n_iov - first);
     if (striping_is_sending(peer))
-        return stream_group_send(peer->stream_group, iov + first,
+        return stream_group_send(peer->striping.group, iov + first,
                                  n_iov - first);
     if (peer->tls)
         return tls_send(peer->tls, iov + first, n_iov - first);
@@ -169,21 +169,22 @@ report_payload_bytes_sent(struct peer *peer,
 static void
 written(struct peer *peer, size_t n_bytes)
 {
+    struct send_half *send = &peer->send;
+
     while (n_bytes > 0) {
         struct outbound_frame *out = peer_queued_frame(peer, 0);
         const size_t n_frame = LIMIT_FRAME_HEADER + out->n_padded_payload;
-        const size_t from = peer->frame_offset;
+        const size_t from = send->frame_offset;
         const size_t n_here =
             n_bytes < n_frame - from ? n_bytes : n_frame - from;
 
         n_bytes -= n_here;
-        peer->frame_offset += n_here;
-        const bool is_complete = peer->frame_offset == n_frame;
+        send->frame_offset += n_here;
+        const bool is_complete = send->frame_offset == n_frame;
         if (is_complete) {
-            peer->frame_offset = 0;
-            peer->frames_first_index =
-                (peer->frames_first_index + 1) % PEER_FRAMES_MAX;
-            peer->n_frames--;
+            send->frame_offset = 0;
+            send->first_frame = (send->first_frame + 1) % PEER_FRAMES_MAX;
+            send->n_frames--;
         }
         report_payload_bytes_sent(peer, out, from, from + n_here);
         if (peer->fd < 0)
@@ -205,10 +206,11 @@ peer_await_writable(struct peer *peer)
 static void
 watch_writable(struct peer *peer, bool is_wanted)
 {
-    if ((peer->is_write_watched == is_wanted && !striping_is_sending(peer)) ||
+    if ((peer->send.is_write_watched == is_wanted &&
+         !striping_is_sending(peer)) ||
         peer->segment)
         return;
-    peer->is_write_watched = is_wanted;
+    peer->send.is_write_watched = is_wanted;
     if (!striping_update_watch(peer))
         peer_lose(peer, error_text());
 }
@@ -219,7 +221,7 @@ static void
 on_last_byte_sent(struct peer *peer)
 {
     peer_set_send_state(peer, SEND_ENDED);
-    if (connection_is_over(peer->send_state, peer->receive_state))
+    if (connection_is_over(peer->send.state, peer->receive.state))
         peer_close_departed(peer);
     else if (peer->segment)
         peer_shm_shutdown(peer);
@@ -231,14 +233,14 @@ static void
 on_write_failed(struct peer *peer)
 {
     if (errno == EAGAIN || errno == EWOULDBLOCK) {
-        peer->is_blocked = true;
+        peer->send.is_blocked = true;
         watch_writable(peer, true);
         return;
     }
     /* What the peer sent before it went away is still to be read, and reading
      * will tell of its end. */
     if (errno == EPIPE || errno == ECONNRESET) {
-        peer->is_blocked = true;
+        peer->send.is_blocked = true;
         peer_on_send_broken(peer);
         return;
     }
@@ -248,22 +250,23 @@ on_write_failed(struct peer *peer)
 bool
 peer_write(struct peer *peer)
 {
+    struct send_half *send = &peer->send;
     size_t n_total = 0;
 
-    if (peer->deferred_failure) {
+    if (peer->failure.why) {
         const struct transport_events *events = peer->transport->events;
 
-        if (peer->is_peer_at_fault && events->on_corrupted)
+        if (peer->failure.is_peer_at_fault && events->on_corrupted)
             events->on_corrupted(peer->transport->owner, peer->rank,
-                                 peer->deferred_failure);
-        peer_lose(peer, peer->deferred_failure);
+                                 peer->failure.why);
+        peer_lose(peer, peer->failure.why);
         return true;
     }
     while (peer->fd >= 0 && n_total < PEER_PROGRESS_BYTES) {
         for (unsigned i = 0;
              i < PEER_SENDMSG_FRAMES_MAX && peer_packetize(peer); i++)
             ;
-        if (peer->n_frames == 0 && !striping_has_unsent(peer))
+        if (send->n_frames == 0 && !striping_has_unsent(peer))
             break;
 
         const ssize_t n_written = write_frames(peer);
@@ -272,19 +275,19 @@ peer_write(struct peer *peer)
             return n_total > 0;
         }
         n_total += (size_t)n_written;
-        peer->n_written += (size_t)n_written;
+        send->n_written += (size_t)n_written;
         striping_autotune_record(peer, (size_t)n_written);
         written(peer, (size_t)n_written);
     }
     if (peer->fd < 0)
         return true;
     /* This progress call is over, but there is more to write. */
-    if (peer->n_frames > 0 || n_total >= PEER_PROGRESS_BYTES) {
+    if (send->n_frames > 0 || n_total >= PEER_PROGRESS_BYTES) {
         peer_mark_dirty(peer);
         return true;
     }
     watch_writable(peer, false);
-    if (peer->send_state == SEND_GOODBYE)
+    if (send->state == SEND_GOODBYE)
         on_last_byte_sent(peer);
     return n_total > 0;
 }
@@ -296,7 +299,7 @@ peer_cancel_send(struct peer *peer, struct send_request *flow)
         peer_unqueue_send(peer, flow);
     peer_end_unconfirmed(peer, flow);
 
-    for (unsigned i = 0; i < peer->n_frames; i++) {
+    for (unsigned i = 0; i < peer->send.n_frames; i++) {
         struct outbound_frame *out = peer_queued_frame(peer, i);
 
         if (out->flow != flow)
@@ -319,31 +322,32 @@ peer_clear_controls(struct peer *peer)
 {
     struct control *control;
 
-    while ((control = TAILQ_FIRST(&peer->controls))) {
-        TAILQ_REMOVE(&peer->controls, control, link);
+    while ((control = TAILQ_FIRST(&peer->send.controls))) {
+        TAILQ_REMOVE(&peer->send.controls, control, link);
         free(control);
     }
-    peer->n_queued_control_bytes = 0;
+    peer->send.n_control_bytes = 0;
 }
 
 void
 peer_send_clear(struct peer *peer)
 {
+    struct send_half *send = &peer->send;
     struct send_request *flow;
 
     peer_clear_controls(peer);
-    while ((flow = TAILQ_FIRST(&peer->rendezvous_pending)))
+    while ((flow = TAILQ_FIRST(&send->rendezvous_pending)))
         peer_unqueue_send(peer, flow);
-    while ((flow = TAILQ_FIRST(&peer->send_requests)))
+    while ((flow = TAILQ_FIRST(&send->requests)))
         peer_unqueue_send(peer, flow);
-    while ((flow = TAILQ_FIRST(&peer->unconfirmed)))
+    while ((flow = TAILQ_FIRST(&send->unconfirmed)))
         peer_end_unconfirmed(peer, flow);
     for (unsigned i = 0; i < PEER_FRAMES_MAX; i++) {
-        peer->frames[i].flow = NULL;
-        free(peer->frames[i].owned);
-        peer->frames[i].owned = NULL;
-        peer->frames[i].payload_copy_capacity = 0;
+        send->frames[i].flow = NULL;
+        free(send->frames[i].owned);
+        send->frames[i].owned = NULL;
+        send->frames[i].payload_copy_capacity = 0;
     }
-    peer->n_frames = 0;
-    peer->frame_offset = 0;
+    send->n_frames = 0;
+    send->frame_offset = 0;
 }
