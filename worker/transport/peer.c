@@ -1,15 +1,12 @@
-/* transport/peer.c - one peer's connection: its states, from new to lost */
+/* transport/peer.c - one peer: its states, its lists, and how its path is */
 
 #include "transport/peer.h"
 
 #include <errno.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 
-#include "base/clock.h"
 #include "net/socket.h"
 
 enum {
@@ -61,7 +58,7 @@ peer_choose_expected_list(const struct peer *peer)
 {
     struct transport *transport = peer->transport;
 
-    if (!peer_is_connected(peer))
+    if (peer->fd < 0 || !peer_is_connected(peer))
         return NULL;
     if (!TAILQ_EMPTY(&peer->receive.requests))
         return &transport->expected;
@@ -84,31 +81,6 @@ peer_set_expected_list(struct peer *peer, struct peer_list *list)
 }
 
 void
-peer_disconnect(struct peer *peer)
-{
-    peer_send_clear(peer);
-    striping_close(peer);
-    if (peer->fd >= 0) {
-        poller_remove(peer->transport->poller, peer->fd);
-        tls_destroy(peer->tls);
-        peer->tls = NULL;
-        socket_close(peer->fd);
-        peer->fd = -1;
-        peer->transport->n_connected--;
-        if (peer->segment)
-            TAILQ_REMOVE(&peer->transport->shm_peers, peer, shm_link);
-    }
-    if (peer->segment && !peer->receive.is_ring_in_use) {
-        segment_destroy(peer->segment);
-        peer->segment = NULL;
-    }
-    if (peer->send.is_dirty)
-        TAILQ_REMOVE(&peer->transport->dirty, peer, dirty_link);
-    peer->send.is_dirty = false;
-    peer_set_expected_list(peer, NULL);
-}
-
-void
 peer_mark_dirty(struct peer *peer)
 {
     if (peer->send.is_dirty || peer->send.is_blocked || peer->fd < 0)
@@ -124,50 +96,6 @@ peer_update_expected(struct peer *peer)
 }
 
 void
-transport_send_control_connect(struct transport *transport,
-                               uint32_t rank,
-                               const struct frame *frame,
-                               const char *text)
-{
-    struct peer *peer = peer_get_or_init(transport, rank);
-
-    transport_request_connect(transport, rank);
-    if (peer->send.state != SEND_NEW)
-        peer_queue_control(peer, frame, text);
-}
-
-static uint64_t
-peer_silence_ms(const struct peer *peer)
-{
-    uint64_t n_ms;
-
-    if (peer->segment && peer->receive.last_shm_read_ns > 0)
-        return (clock_coarse_ns() - peer->receive.last_shm_read_ns) /
-               CLOCK_NS_PER_MS;
-    return peer->fd >= 0 && !peer->segment &&
-                   socket_get_silent_ms(peer->fd, &n_ms)
-               ? n_ms
-               : TRANSPORT_SILENCE_UNKNOWN;
-}
-
-void
-peer_lose(struct peer *peer, const char *why)
-{
-    struct transport *transport = peer->transport;
-
-    if (peer->receive.state == RECEIVE_LOST)
-        return;
-    if (peer_is_connected(peer))
-        counter_add(&transport->counters.connections, UINT64_MAX);
-    peer_receive_clear(peer);
-    peer->silent_ms_when_lost = peer_silence_ms(peer);
-    peer_disconnect(peer);
-    peer_set_send_state(peer, SEND_LOST);
-    peer_set_receive_state(peer, RECEIVE_LOST);
-    transport->events->on_lost(transport->owner, peer->rank, why);
-}
-
-void
 peer_defer_failure(struct peer *peer, const char *why)
 {
     peer->failure.why = why;
@@ -180,49 +108,6 @@ peer_defer_protocol_failure(struct peer *peer, const char *why)
 {
     peer->failure.is_peer_at_fault = true;
     peer_defer_failure(peer, why);
-}
-
-void
-peer_close_departed(struct peer *peer)
-{
-    peer_disconnect(peer);
-    if (peer->send.state != SEND_ENDED)
-        peer_set_send_state(peer, SEND_ENDED);
-    if (peer->receive.state != RECEIVE_ENDED)
-        peer_set_receive_state(peer, RECEIVE_ENDED);
-    /* Frames that are not written by now never will be. */
-    peer->transport->events->on_closed(peer->transport->owner, peer->rank);
-}
-
-void
-peer_on_send_broken(struct peer *peer)
-{
-    if (peer->send.state != SEND_BROKEN)
-        peer_set_send_state(peer, SEND_BROKEN);
-    if (connection_is_over(peer->send.state, peer->receive.state))
-        peer_close_departed(peer);
-}
-
-void
-peer_on_stream_end(struct peer *peer, int error)
-{
-    /* Which of these errors it is depends on what the peer had left unread,
-     * not on how it ended. */
-    const bool is_reset = error == 0 || error == ECONNRESET || error == EPIPE ||
-                          error == ENOTCONN;
-
-    if (peer->receive.state != RECEIVE_GOODBYE ||
-        peer->receive.is_reading_payload) {
-        peer_lose(peer, is_reset ? "connection reset" : strerror(error));
-        return;
-    }
-    peer_set_receive_state(peer, RECEIVE_ENDED);
-    if (connection_is_over(peer->send.state, peer->receive.state))
-        peer_close_departed(peer);
-    else if (peer->segment)
-        peer_mark_dirty(peer);
-    else
-        peer_await_writable(peer);
 }
 
 /* Returns the bytes that the sockets still hold; 0 if they do not tell. */
@@ -311,17 +196,6 @@ transport_is_path_lossy(struct transport *transport,
     const struct path *path = peer_sample_tcp_path(transport, rank, now_ns);
 
     return path && path_has_loss(path);
-}
-
-uint64_t
-transport_silence_ms(const struct transport *transport, uint32_t rank)
-{
-    const struct peer *peer = &transport->peers[rank];
-
-    if (peer_is_connected(peer))
-        return peer_silence_ms(peer);
-    return peer->receive.state == RECEIVE_LOST ? peer->silent_ms_when_lost
-                                               : TRANSPORT_SILENCE_UNKNOWN;
 }
 
 uint32_t

@@ -296,6 +296,10 @@ struct transport {
     struct peer_list known;
 };
 
+/*
+ * What each file has for the others. A file calls only those above it.
+ */
+
 /* peer.c */
 
 /* Returns the peer of rank, initialised if this is the first time. */
@@ -319,16 +323,13 @@ peer_is_unconnected(const struct peer *peer)
 {
     return peer->send.state <= SEND_CONNECTING;
 }
-/* Close the connection, but keep what came over it. */
-void
-peer_disconnect(struct peer *peer);
+bool
+peer_is_self(const struct peer *peer);
 /* Queue peer to be written to by the next progress call. */
 void
 peer_mark_dirty(struct peer *peer);
-/* Close the connection and report the loss by on_lost(). Does nothing if peer
- * is already lost. */
 void
-peer_lose(struct peer *peer, const char *why);
+peer_update_expected(struct peer *peer);
 /* Call peer_lose() at the next write. For a caller in the middle of ending or
  * reporting something. Nothing more is written to peer. why must stay valid. */
 void
@@ -340,53 +341,6 @@ peer_defer_protocol_failure(struct peer *peer, const char *why);
  * how many still wait in them. */
 uint64_t
 peer_sent_bytes(const struct peer *peer, uint64_t *out_n_queued);
-/* The peer has said goodbye: close the connection and call on_closed(). */
-void
-peer_close_departed(struct peer *peer);
-/* The peer reads no more. What it sent is still to be read, unless its stream
- * has ended. */
-void
-peer_on_send_broken(struct peer *peer);
-/* The stream of peer has ended, in order if error is 0, otherwise by that
- * errno. After the peer's goodbye this ends the connection once all is
- * written; before it the peer is lost. */
-void
-peer_on_stream_end(struct peer *peer, int error);
-void
-peer_update_expected(struct peer *peer);
-
-/* tcp/packetize.c */
-
-/* Cut one more frame, to be written behind the others. Returns false if there
- * is none to cut or no room for it. */
-bool
-peer_packetize(struct peer *peer);
-/* Let frames of flow be cut after those of other flows, or before those whose
- * data has long been ready if flow forwards data. */
-void
-peer_queue_send(struct peer *peer, struct send_request *flow);
-/* Let no more frames of flow be cut, because it is cut to its end or
- * cancelled. */
-void
-peer_unqueue_send(struct peer *peer, struct send_request *flow);
-/* Stop waiting for the grant of flow, if it is unconfirmed. */
-void
-peer_end_unconfirmed(struct peer *peer, struct send_request *flow);
-/* Returns room of n_bytes that out owns, for a payload; NULL if there is no
- * memory. */
-uint8_t *
-outbound_frame_ensure_room(struct outbound_frame *out, size_t n_bytes);
-
-/* tcp/payload.c */
-
-/* Store the next out->n_raw bytes of flow as the payload of out: encoded in
- * room that out owns, or where they lie. Returns false if there was no memory,
- * which loses peer at its next write. */
-bool
-peer_encode_payload(struct peer *peer,
-                    struct outbound_frame *out,
-                    struct frame *frame,
-                    struct send_request *flow);
 
 /* tcp/header.c */
 
@@ -402,81 +356,135 @@ peer_header_write(struct peer *peer,
  * HOOP_E_UNIMPLEMENTED (another version of the wire). */
 enum hoop_status
 peer_header_read(struct peer *peer);
+/* Returns what peer->receive.frame, which has just begun, says of a tensor, or NULL. */
+const struct frame_tensor *
+peer_frame_tensor(const struct peer *peer);
 /* Check the checksum of the payload of peer->receive.frame, which has come completely,
  * if the payload was stored to be used. Handle: HOOP_E_DATA_LOSS. */
 enum hoop_status
 peer_check_payload_checksum(const struct peer *peer);
-
 /* Raise HOOP_E_DATA_LOSS with a text that says what is wrong, and between
  * which addresses. */
 enum hoop_status
 peer_raise_corruption(const struct peer *peer, const char *what);
 
-/* tcp/send.c */
+/* tcp/payload.c; more in transport/tcp/payload.h */
 
-/* Returns the i-th frame that is cut and not wholly written. */
-struct outbound_frame *
-peer_queued_frame(struct peer *peer, unsigned i);
-/* Returns the header of flow's next frame, without what depends on its
- * payload. */
-struct frame
-send_request_frame(const struct send_request *flow);
-
-/* Cut and write frames until the socket or ring is full, nothing is left, or
- * PEER_PROGRESS_BYTES are written. Returns whether anything moved. */
+/* Returns room of n_bytes that out owns, for a payload; NULL if there is no
+ * memory. */
+uint8_t *
+outbound_frame_ensure_room(struct outbound_frame *out, size_t n_bytes);
+/* Store the next out->n_raw bytes of flow as the payload of out: encoded in
+ * room that out owns, or where they lie. Returns false if there was no memory,
+ * which loses peer at its next write. */
 bool
-peer_write(struct peer *peer);
+peer_encode_payload(struct peer *peer,
+                    struct outbound_frame *out,
+                    struct frame *frame,
+                    struct send_request *flow);
+
+/* shm/stream.c */
+
+/* As sendmsg(2), into the ring; errno is EAGAIN if the ring is full. */
+ssize_t
+peer_shm_send(struct peer *peer, const struct iovec *spans, size_t n_spans);
+/* End our stream to the peer, which will still read what is written. */
+void
+peer_shm_shutdown(struct peer *peer);
+/* Let the peer write over what has been read. */
+void
+peer_shm_release_read_bytes(struct peer *peer);
+/* Ask all peers with a segment to wake this rank. Returns false if there is
+ * already something to read, or room to write. */
+bool
+shm_peers_prepare_sleep(struct transport *transport);
+void
+shm_peers_stop_sleeping(struct transport *transport);
+
+/* send_queue.c */
+
 /* Queue a control frame, with text as its payload unless text is NULL. Nothing
  * is queued if frame repeats a sign of life, or no frame may follow. */
 void
 peer_queue_control(struct peer *peer,
                    const struct frame *frame,
                    const char *text);
-/* The same for the ANNOUNCE frame of a tensor, which is copied. tensor may be
- * NULL. */
+/* Free control, a frame that is queued. */
 void
-peer_queue_rts(struct peer *peer,
-               const struct frame *frame,
-               const struct frame_tensor *tensor);
+peer_remove_control(struct peer *peer, struct control *control);
+/* Free the control frames that are not cut yet. */
+void
+peer_clear_controls(struct peer *peer);
+/* Returns the header of flow's next frame, without what depends on its
+ * payload. */
+struct frame
+send_request_frame(const struct send_request *flow);
+/* Let frames of flow be cut after those of other flows, or before those whose
+ * data has long been ready if flow forwards data. */
+void
+peer_queue_send(struct peer *peer, struct send_request *flow);
+/* Let no more frames of flow be cut, because it is cut to its end or
+ * cancelled. */
+void
+peer_unqueue_send(struct peer *peer, struct send_request *flow);
+/* The window does not permit flow, which is queued, so ask for a grant. */
+void
+peer_announce_send(struct peer *peer, struct send_request *flow);
+/* flow is not queued any more. Wait for its grant. */
+void
+peer_await_confirmation(struct peer *peer, struct send_request *flow);
+/* Stop waiting for the grant of flow, if it is unconfirmed. */
+void
+peer_end_unconfirmed(struct peer *peer, struct send_request *flow);
 /* The peer has granted flow up to this many bytes. */
 void
 peer_apply_grant(struct peer *peer,
                  struct send_request *flow,
                  uint64_t granted);
-void
-peer_await_writable(struct peer *peer);
+/* Returns the i-th frame that is cut and not wholly written. */
+struct outbound_frame *
+peer_queued_frame(struct peer *peer, unsigned i);
 /* Stop reading the buffer of flow. */
 void
 peer_cancel_send(struct peer *peer, struct send_request *flow);
 void
 peer_send_clear(struct peer *peer);
-/* Free the control frames that are not cut yet. */
+
+/* flow_control.c */
+
+/* The payload of frame has been used. If frame was eager, return its window
+ * credit to peer, collected into few CREDIT frames. */
 void
-peer_clear_controls(struct peer *peer);
-
-/* fault_inject.c */
-
-/* Returns whether a fault rule applies to the next frame of flow, which must
- * then wait until the frames before it are written. */
-bool
-peer_is_fault_due(struct peer *peer, const struct send_request *flow);
-/* Apply a fault to out, which has just been cut from flow and is the only
- * frame not written. The fault may change out or remove it. */
+peer_return_credit(struct peer *peer, const struct frame *frame);
+/* Grant the peer what flow permits, if the peer waits for a grant. */
 void
-peer_inject_fault(struct peer *peer,
-                  struct outbound_frame *out,
-                  struct send_request *flow);
-
-/* transport.c */
-
-/* Move messages that this rank sends to itself. Returns whether any moved. */
-bool
-loopback_progress(struct transport *transport);
-/* flow is not queued any more: forget its announcement. */
+peer_send_grant(struct peer *peer, struct recv_request *flow);
+/* Tell the receiver of flow, a message, that the rest of it will not come. */
 void
-loopback_cancel(struct transport *transport, const struct send_request *flow);
-bool
-peer_is_self(const struct peer *peer);
+peer_send_withdrawal(struct peer *peer, const struct send_request *flow);
+
+/* unexpected_queue.c, see transport/unexpected_queue.h */
+
+/* disconnect.c */
+
+void
+peer_receive_clear(struct peer *peer);
+/* Close the connection, but keep what came over it. */
+void
+peer_disconnect(struct peer *peer);
+/* Close the connection and report the loss by on_lost(). Does nothing if peer
+ * is already lost. */
+void
+peer_lose(struct peer *peer, const char *why);
+/* The peer has said goodbye: close the connection and call on_closed(). */
+void
+peer_close_departed(struct peer *peer);
+/* The peer reads no more. What it sent is still to be read, unless its stream
+ * has ended. */
+void
+peer_on_send_broken(struct peer *peer);
+
+/* match.c, see transport/match.h */
 
 /* tcp/striping.c */
 
@@ -521,70 +529,67 @@ striping_update_watch(struct peer *peer);
  * or ends it, if one of its connections is broken and needed. */
 void
 striping_check_broken(struct peer *peer);
+/* As transport_attach_stream(). tls encrypts fd; NULL: fd is plain. */
 void
-striping_close(struct peer *peer);
+striping_attach_stream(struct peer *peer,
+                       unsigned stream,
+                       int fd,
+                       struct tls *tls);
 
-/* tcp/header.c: frames that speak of other frames. */
+/* fault_inject.c */
 
-/* The payload of frame has been used. If frame was eager, return its window
- * credit to peer, collected into few CREDIT frames. */
-void
-peer_return_credit(struct peer *peer, const struct frame *frame);
-/* Grant the peer what flow permits, if the peer waits for a grant. */
-void
-peer_send_grant(struct peer *peer, struct recv_request *flow);
-/* Tell the receiver of flow, a message, that the rest of it will not come. */
-void
-peer_send_withdrawal(struct peer *peer, const struct send_request *flow);
-/* Handle peer->receive.frame, which belongs to no flow, and choose where its payload
- * goes. */
-void
-peer_receive_control(struct peer *peer);
-/* Returns whether frame agrees with flow about the length of a collective's
- * message; reports it if not. True for a point-to-point message, which has the
- * length that it comes with. */
+/* Returns whether a fault rule applies to the next frame of flow, which must
+ * then wait until the frames before it are written. */
 bool
-peer_check_message_size(struct peer *peer,
-                        const struct frame *frame,
-                        const struct recv_request *flow);
-/* Ask the engine whether to keep peer->receive.frame, which no receive request
- * expects. Reports a mismatch. */
+peer_is_fault_due(struct peer *peer, const struct send_request *flow);
+/* Apply a fault to out, which has just been cut from flow and is the only
+ * frame not written. The fault may change out or remove it. */
+void
+peer_inject_fault(struct peer *peer,
+                  struct outbound_frame *out,
+                  struct send_request *flow);
+
+/* tcp/packetize.c */
+
+/* Cut one more frame, to be written behind the others. Returns false if there
+ * is none to cut or no room for it. */
 bool
-peer_ask_keep_unexpected(struct peer *peer);
+peer_packetize(struct peer *peer);
+
+/* tcp/send.c */
+
+/* Cut and write frames until the socket or ring is full, nothing is left, or
+ * PEER_PROGRESS_BYTES are written. Returns whether anything moved. */
+bool
+peer_write(struct peer *peer);
+/* Lose peer because its bytes cannot be used, for the reason in this thread's
+ * last error, or because "it sent" what. on_corrupted() precedes on_lost(), so
+ * that the peer can be told why, and does not only see its connection end. */
+void
+peer_lose_corrupted(struct peer *peer);
+void
+peer_lose_protocol_error(struct peer *peer, const char *what);
 
 /* tcp/receive.c */
 
-/* Read until the socket or ring is empty, or PEER_PROGRESS_BYTES are read.
- * Returns whether anything moved. */
-bool
-peer_read(struct peer *peer);
 /* Take the header in peer->receive.ahead and decide where its payload goes. Returns
  * false if this lost or closed the peer. */
 bool
 peer_begin_frame(struct peer *peer);
 void
 peer_end_frame(struct peer *peer);
-/* Returns what peer->receive.frame, which has just begun, says of a tensor, or NULL. */
-const struct frame_tensor *
-peer_frame_tensor(const struct peer *peer);
-/* Returns room for the payload of peer->receive.frame. NULL if there is no memory,
- * which loses peer. */
-struct fragment *
-peer_fragment_alloc(struct peer *peer);
+/* The stream of peer has ended, in order if error is 0, otherwise by that
+ * errno. After the peer's goodbye this ends the connection once all is
+ * written; before it the peer is lost. */
 void
-peer_receive_clear(struct peer *peer);
+peer_on_stream_end(struct peer *peer, int error);
+/* Read until the socket or ring is empty, or PEER_PROGRESS_BYTES are read.
+ * Returns whether anything moved. */
+bool
+peer_read(struct peer *peer);
 
-/* shm/stream.c */
+/* shm/progress.c */
 
-/* As sendmsg(2), into the ring; errno is EAGAIN if the ring is full. */
-ssize_t
-peer_shm_send(struct peer *peer, const struct iovec *spans, size_t n_spans);
-/* End our stream to the peer, which will still read what is written. */
-void
-peer_shm_shutdown(struct peer *peer);
-/* Let the peer write over what has been read. */
-void
-peer_shm_release_read_bytes(struct peer *peer);
 bool
 peer_shm_read(struct peer *peer);
 /* Drain fd, which is readable: the peer wakes this rank, or has hung up. */
@@ -596,11 +601,14 @@ shm_peers_progress(struct transport *transport);
 /* The same, but only write. */
 bool
 shm_peers_write(struct transport *transport);
-/* Ask all peers with a segment to wake this rank. Returns false if there is
- * already something to read, or room to write. */
+
+/* loopback.c */
+
+/* Move messages that this rank sends to itself. Returns whether any moved. */
 bool
-shm_peers_prepare_sleep(struct transport *transport);
+loopback_progress(struct transport *transport);
+/* flow is not queued any more: forget its announcement. */
 void
-shm_peers_stop_sleeping(struct transport *transport);
+loopback_cancel(struct transport *transport, const struct send_request *flow);
 
 #endif

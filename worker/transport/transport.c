@@ -142,6 +142,28 @@ transport_add_shm_connection(struct transport *transport,
 }
 
 void
+transport_add_tls_connection(struct transport *transport,
+                             uint32_t rank,
+                             unsigned stream,
+                             int fd,
+                             struct tls *tls)
+{
+    struct peer *peer = peer_get_or_init(transport, rank);
+
+    if (stream > 0) {
+        striping_attach_stream(peer, stream, fd, tls);
+        return;
+    }
+    if (!peer_is_unconnected(peer)) {
+        tls_destroy(tls);
+        socket_close(fd);
+        return;
+    }
+    peer->tls = tls;
+    transport_add_connection(transport, rank, fd);
+}
+
+void
 transport_mark_unreachable(struct transport *transport,
                            uint32_t rank,
                            const char *why)
@@ -182,7 +204,7 @@ transport_send(struct transport *transport, struct send_request *flow)
     struct peer *peer = peer_get_or_init(transport, flow->key.peer);
 
     transport_request_connect(transport, flow->key.peer);
-    flow->granted = match_early_grant_take(peer, flow);
+    flow->granted = early_grant_take(peer, flow);
     peer_queue_send(peer, flow);
     peer_mark_dirty(peer);
 }
@@ -247,39 +269,6 @@ transport_receive_buffer_grew(struct transport *transport,
 }
 
 void
-transport_receive_cancel(struct transport *transport, struct recv_request *flow)
-{
-    if (!flow->is_open)
-        return;
-    flow->is_open = false;
-    if (flow->is_draining)
-        TAILQ_REMOVE(&transport->drains, flow, drain_link);
-    flow->is_draining = false;
-    if (!flow->is_matched) {
-        match_unpost_receive(transport, flow);
-        return;
-    }
-
-    struct peer *peer = peer_get_or_init(transport, flow->key.peer);
-    /* Further frames that nobody takes must be dropped, not queued. No mark is
-     * needed if all of them have come. */
-    const bool has_rest = flow->key.kind == FLOW_MESSAGE &&
-                          flow->arrived < flow->total &&
-                          match_received_bytes(peer, flow) < flow->total;
-    TAILQ_REMOVE(&peer->receive.requests, flow, link);
-    if (flow->unexpected)
-        match_unexpected_destroy(peer, flow->unexpected);
-    flow->unexpected = NULL;
-    if (peer->receive.is_reading_payload && peer->receive.flow == flow) {
-        peer->receive.flow = NULL;
-        peer->receive.target = READ_INTO_DISCARD_BUFFER;
-    }
-    if (has_rest)
-        match_drop_future_frames(peer, &flow->key);
-    peer_update_expected(peer);
-}
-
-void
 transport_send_control(struct transport *transport,
                        uint32_t rank,
                        const struct frame *frame,
@@ -288,6 +277,19 @@ transport_send_control(struct transport *transport,
     struct peer *peer = peer_get_or_init(transport, rank);
 
     if (peer_is_connected(peer))
+        peer_queue_control(peer, frame, text);
+}
+
+void
+transport_send_control_connect(struct transport *transport,
+                               uint32_t rank,
+                               const struct frame *frame,
+                               const char *text)
+{
+    struct peer *peer = peer_get_or_init(transport, rank);
+
+    transport_request_connect(transport, rank);
+    if (peer->send.state != SEND_NEW)
         peer_queue_control(peer, frame, text);
 }
 
@@ -403,7 +405,9 @@ drain_unexpected_of_requests(struct transport *transport)
     while ((flow = TAILQ_FIRST(&transport->drains))) {
         TAILQ_REMOVE(&transport->drains, flow, drain_link);
         flow->is_draining = false;
-        match_drain_unexpected(transport, flow);
+        struct peer *peer = peer_get_or_init(transport, flow->key.peer);
+        if (match_drain_unexpected(peer, flow) != HOOP_OK)
+            peer_lose_corrupted(peer);
         has_moved = true;
     }
     return has_moved;
@@ -425,6 +429,13 @@ write_dirty_peers(struct transport *transport)
         has_moved |= peer_write(peer);
     }
     return has_moved;
+}
+
+/* Returns whether anything moved. */
+static bool
+read_peer(struct peer *peer)
+{
+    return peer->segment ? peer_shm_read(peer) : peer_read(peer);
 }
 
 static bool
@@ -449,7 +460,7 @@ poll_sockets(struct transport *transport, int timeout_ms)
             peer_shm_drain_wakeups(peer);
         if (!events[i].can_read)
             continue;
-        if (peer->fd >= 0 && peer_read(peer))
+        if (peer->fd >= 0 && read_peer(peer))
             has_moved = true;
         else
             striping_check_broken(peer);
@@ -510,7 +521,7 @@ read_expected_peers(struct peer_list *list)
     for (struct peer *peer = TAILQ_FIRST(list); peer; peer = next) {
         next = TAILQ_NEXT(peer, expected_link);
         /* Callbacks of the read may change the list. */
-        if (peer_read(peer))
+        if (read_peer(peer))
             return true;
         if (peer->segment || ++n_asked < SPIN_SOCKET_READS_MAX)
             continue;
@@ -544,117 +555,5 @@ transport_spin_once(struct transport *transport)
                                              ? &transport->expected_later_peers
                                              : &transport->expected);
     transport->in_progress_call = was_in_progress_call;
-    return has_moved;
-}
-
-/*
- * Messages of a rank to itself.
- *
- * There is no connection, but the rules are the same. A message meets its
- * posted receive; or a copy of it waits in the unexpected-message queue,
- * charged to the window; or, if it is too large for that, it is announced
- * and stays where it is.
- */
-
-static void
-loopback_finish_send(struct peer *peer, struct send_request *flow)
-{
-    const struct transport *transport = peer->transport;
-
-    TAILQ_REMOVE(&peer->send.requests, flow, link);
-    flow->is_queued = false;
-    flow->is_first_frame_cut = true;
-    /* If the receive does not fit, this rank learns it from the receive
-     * itself. */
-    flow->is_granted = true;
-    flow->framed = flow->total;
-    flow->handed = flow->total;
-    transport->events->on_bytes_sent(transport->owner, flow, flow->total);
-}
-
-/* Queue a copy of the message if the window has room. */
-static bool
-loopback_queue_copy(struct peer *peer,
-                    struct frame *frame,
-                    const struct send_request *flow)
-{
-    const uint64_t n_cost = LIMIT_FRAME_HEADER + flow->total;
-
-    if (flow->total > LIMIT_EAGER_MESSAGE || peer->send.credit < n_cost)
-        return false;
-    struct unexpected *unexpected =
-        match_unexpected_add(peer, frame, flow->label->tensor);
-    struct fragment *part =
-        unexpected_fragment_alloc(peer->transport, flow->total);
-    if (!unexpected || !part) {
-        unexpected_fragment_free(peer->transport, part);
-        return false;
-    }
-    peer->send.credit -= n_cost;
-    frame->flags |= FRAME_EAGER;
-    frame->raw = (uint32_t)flow->total;
-    frame->stored = (uint32_t)flow->total;
-    part->frame = *frame;
-    if (flow->total > 0)
-        memcpy(part->bytes, flow->bytes, flow->total);
-    TAILQ_INSERT_TAIL(&unexpected->parts, part, link);
-    return true;
-}
-
-/* Returns whether flow has ended. */
-static bool
-loopback_try_send(struct peer *peer, struct send_request *flow)
-{
-    struct transport *transport = peer->transport;
-    struct frame frame = send_request_frame(flow);
-    struct recv_request *target =
-        match_find_receive(peer, &frame, flow->label->tensor);
-
-    /* The message and its receive do not fit each other: both have been
-     * cancelled. */
-    if (!flow->is_queued)
-        return true;
-    if (target && !target->unexpected) {
-        if (flow->total > 0)
-            memcpy(target->place, flow->bytes, flow->total);
-        target->arrived = flow->total;
-        loopback_finish_send(peer, flow);
-        transport->events->on_arrived(transport->owner, target, NULL,
-                                      flow->total);
-        return true;
-    }
-    if (target || match_find_unexpected(peer, &frame))
-        return false;
-    if (loopback_queue_copy(peer, &frame, flow)) {
-        loopback_finish_send(peer, flow);
-        return true;
-    }
-    match_unexpected_add(peer, &frame, flow->label->tensor);
-    return false;
-}
-
-void
-loopback_cancel(struct transport *transport, const struct send_request *flow)
-{
-    struct peer *peer = peer_get_or_init(transport, transport->roster->rank);
-    const struct frame frame = send_request_frame(flow);
-    struct unexpected *unexpected = match_find_unexpected(peer, &frame);
-
-    if (unexpected && !match_find_bound(peer, &frame))
-        match_unexpected_destroy(peer, unexpected);
-}
-
-bool
-loopback_progress(struct transport *transport)
-{
-    struct peer *peer = peer_get_or_init(transport, transport->roster->rank);
-    struct send_request *next;
-    bool has_moved = false;
-
-    for (struct send_request *flow = TAILQ_FIRST(&peer->send.requests); flow;
-         flow = next) {
-        next = TAILQ_NEXT(flow, link);
-        has_moved |= loopback_try_send(peer, flow);
-    }
     return has_moved;
 }

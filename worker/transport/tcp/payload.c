@@ -7,13 +7,11 @@
 
 #include "transport/tcp/payload.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/limits.h"
 #include "dtype/dtype.h"
 #include "transport/peer.h"
@@ -126,27 +124,6 @@ peer_payload_consume_all(struct peer *peer,
         return;
     memcpy(peer_payload_target(peer), bytes + n_used, n_bytes - n_used);
     peer_payload_advance(peer, n_bytes - n_used);
-}
-
-void
-peer_lose_corrupted(struct peer *peer)
-{
-    const struct transport *transport = peer->transport;
-    char why[LIMIT_ERROR_TEXT];
-
-    snprintf(why, sizeof(why), "%s", error_text());
-    if (transport->events->on_corrupted)
-        transport->events->on_corrupted(transport->owner, peer->rank, why);
-    if (peer->receive.state != RECEIVE_LOST)
-        (void)peer_write(peer);
-    peer_lose(peer, why);
-}
-
-void
-peer_lose_protocol_error(struct peer *peer, const char *what)
-{
-    (void)error_raise(HOOP_E_DATA_LOSS, "it sent %s", what);
-    peer_lose_corrupted(peer);
 }
 
 /* The encoded payloads that a send request keeps. */
@@ -288,6 +265,17 @@ frame_codec_block(const struct send_request *flow,
         .n_bytes = out->n_raw,
         .word_size = dtype_float_size(dtype),
     };
+}
+
+uint8_t *
+outbound_frame_ensure_room(struct outbound_frame *out, size_t n_bytes)
+{
+    if (out->payload_copy_capacity < n_bytes) {
+        free(out->owned);
+        out->owned = malloc(n_bytes);
+        out->payload_copy_capacity = out->owned ? n_bytes : 0;
+    }
+    return out->owned;
 }
 
 /* Encode block by codec id. Returns 0 if that makes it no smaller. */

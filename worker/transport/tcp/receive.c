@@ -8,7 +8,6 @@
  * beforehand.
  */
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,8 +43,10 @@ receive_failure_notice(struct peer *peer)
                                          &receive->frame, text);
 }
 
-struct fragment *
-peer_fragment_alloc(struct peer *peer)
+/* Returns room for the payload of the frame. NULL if there is no memory, which
+ * loses peer. */
+static struct fragment *
+fragment_alloc_for_frame(struct peer *peer)
 {
     struct fragment *fragment =
         unexpected_fragment_alloc(peer->transport, peer->receive.frame.stored);
@@ -55,6 +56,22 @@ peer_fragment_alloc(struct peer *peer)
     else
         peer_lose(peer, "no memory for unexpected messages");
     return fragment;
+}
+
+/* Ask the engine whether to keep the frame, which no receive request expects.
+ * Reports a mismatch. */
+static bool
+ask_keep_unexpected(struct peer *peer)
+{
+    struct transport *transport = peer->transport;
+    const enum transport_unexpected_action action =
+        transport->events->on_unexpected(transport->owner, peer->rank,
+                                         &peer->receive.frame);
+
+    if (action == TRANSPORT_MISMATCH)
+        transport->events->on_mismatch(transport->owner, peer->rank,
+                                       &peer->receive.frame, NULL);
+    return action == TRANSPORT_KEEP;
 }
 
 /* Returns whether the frame fits the peer's window. The peer counts in the
@@ -80,8 +97,7 @@ begin_unexpected(struct peer *peer, struct recv_request *flow)
     struct unexpected *unexpected =
         flow && flow->unexpected
             ? flow->unexpected
-            : match_unexpected_add(peer, &receive->frame,
-                                   peer_frame_tensor(peer));
+            : unexpected_add(peer, &receive->frame, peer_frame_tensor(peer));
 
     if (!unexpected) {
         peer_lose_protocol_error(peer,
@@ -92,7 +108,7 @@ begin_unexpected(struct peer *peer, struct recv_request *flow)
         flow->unexpected = unexpected;
         unexpected->is_claimed = true;
     }
-    receive->fragment = peer_fragment_alloc(peer);
+    receive->fragment = fragment_alloc_for_frame(peer);
     if (!receive->fragment)
         return;
     receive->unexpected = unexpected;
@@ -151,14 +167,13 @@ static bool
 is_dropped_message(struct peer *peer)
 {
     const struct frame *frame = &peer->receive.frame;
-    struct unexpected *unexpected = frame->kind == FRAME_MESSAGE
-                                        ? match_find_unexpected(peer, frame)
-                                        : NULL;
+    struct unexpected *unexpected =
+        frame->kind == FRAME_MESSAGE ? unexpected_find(peer, frame) : NULL;
 
     if (!unexpected || !unexpected->is_dropped)
         return false;
     if (frame->offset + frame->raw == frame->total)
-        match_unexpected_destroy(peer, unexpected);
+        unexpected_destroy(peer, unexpected);
     return true;
 }
 
@@ -173,7 +188,7 @@ payload_target_choose(struct peer *peer)
 
     peer->receive.target = READ_INTO_DISCARD_BUFFER;
     counter_add(&transport->counters.bytes_received, frame->raw);
-    if (!flow && !peer_ask_keep_unexpected(peer))
+    if (!flow && !ask_keep_unexpected(peer))
         return;
     if (!flow && (match_is_refused_empty_message(peer, frame) ||
                   is_dropped_message(peer)))
@@ -184,7 +199,7 @@ payload_target_choose(struct peer *peer)
                                        flow);
         return;
     }
-    if (flow && !peer_check_message_size(peer, frame, flow))
+    if (flow && !match_check_size(peer, frame, flow))
         return;
     if (flow && !is_next_frame_of_message(flow, frame)) {
         peer_lose_protocol_error(peer, "bytes out of order");
@@ -200,6 +215,202 @@ payload_target_choose(struct peer *peer)
         begin_unexpected(peer, flow);
     else if (flow)
         peer_lose_protocol_error(peer, "bytes that were not granted");
+}
+
+/*
+ * Frames that speak of other frames, or of the peer.
+ *
+ * They belong to no receive request.
+ */
+
+static struct send_request *
+send_request_find_by_key(const struct send_request_list *flows,
+                         const struct flow_key *key)
+{
+    struct send_request *flow;
+
+    TAILQ_FOREACH(flow, flows, link)
+    {
+        if (flow_key_equal(&flow->key, key))
+            return flow;
+    }
+    return NULL;
+}
+
+static struct send_request *
+find_send_request(const struct peer *peer, const struct frame *frame)
+{
+    const struct flow_key key = flow_key_of_frame(frame, peer->rank);
+    struct send_request *flow =
+        send_request_find_by_key(&peer->send.unconfirmed, &key);
+
+    if (!flow)
+        flow = send_request_find_by_key(&peer->send.requests, &key);
+    return flow
+               ? flow
+               : send_request_find_by_key(&peer->send.rendezvous_pending, &key);
+}
+
+/* Returns whether the peer means the collective that this rank called; reports
+ * a mismatch. */
+static bool
+check_same_collective_call(struct peer *peer, const struct flow_label *label)
+{
+    struct transport *transport = peer->transport;
+
+    if (flow_key_of_frame(&peer->receive.frame, peer->rank).kind ==
+            FLOW_MESSAGE ||
+        peer->receive.frame.signature == label->signature)
+        return true;
+    transport->events->on_mismatch(transport->owner, peer->rank,
+                                   &peer->receive.frame, NULL);
+    return false;
+}
+
+/* Returns whether the peer expects as many bytes as flow has; reports a
+ * mismatch. */
+static bool
+check_same_size(struct peer *peer, const struct send_request *flow)
+{
+    const struct transport *transport = peer->transport;
+    const struct frame frame = peer->receive.frame;
+
+    if (flow->key.kind == FLOW_MESSAGE || frame.total == flow->total)
+        return true;
+    transport->events->on_size_mismatch(transport->owner, peer->rank, &frame,
+                                        flow->total);
+    return false;
+}
+
+static void
+receive_grant(struct peer *peer)
+{
+    struct receive_half *receive = &peer->receive;
+    struct send_request *flow = find_send_request(peer, &receive->frame);
+
+    if (flow && check_same_collective_call(peer, flow->label) &&
+        check_same_size(peer, flow))
+        peer_apply_grant(peer, flow, receive->frame.offset);
+    /* A message is sent before it is granted, so the one without a flow was
+     * cancelled. */
+    if (flow || (receive->frame.flags & FRAME_POINT_TO_POINT))
+        return;
+    if (ask_keep_unexpected(peer) && !early_grant_add(peer, &receive->frame))
+        peer_lose_protocol_error(peer,
+                                 "more grants than there is room to remember");
+}
+
+static void
+receive_withdrawal(struct peer *peer)
+{
+    struct transport *transport = peer->transport;
+    const struct frame frame = peer->receive.frame;
+
+    if (!(frame.flags & FRAME_POINT_TO_POINT))
+        return;
+    struct recv_request *flow = match_find_bound(peer, &frame);
+    if (flow)
+        transport->events->on_send_withdrawn(transport->owner, flow);
+    /* This also removes the mark that the rest is to be dropped, since there
+     * is no rest. */
+    struct unexpected *unexpected = unexpected_find(peer, &frame);
+    if (unexpected)
+        unexpected_destroy(peer, unexpected);
+}
+
+static void
+receive_rts(struct peer *peer)
+{
+    struct receive_half *receive = &peer->receive;
+
+    if (receive->frame.flags & FRAME_WITHDRAWN) {
+        receive_withdrawal(peer);
+        return;
+    }
+    const struct frame_tensor *tensor = peer_frame_tensor(peer);
+    struct recv_request *flow =
+        match_find_receive(peer, &receive->frame, tensor);
+
+    if (flow) {
+        if (!check_same_collective_call(peer, flow->label) ||
+            !match_check_size(peer, &receive->frame, flow))
+            return;
+        flow->has_rts = true;
+        peer_send_grant(peer, flow);
+        return;
+    }
+    if (!ask_keep_unexpected(peer) ||
+        match_is_refused_empty_message(peer, &receive->frame))
+        return;
+    struct unexpected *unexpected =
+        unexpected_add(peer, &receive->frame, tensor);
+    if (!unexpected) {
+        peer_lose_protocol_error(peer, "more announcements than the limit");
+        return;
+    }
+    unexpected->has_rts = true;
+}
+
+static void
+receive_shutdown(struct peer *peer)
+{
+    struct transport *transport = peer->transport;
+    const struct frame goodbye = {.kind = FRAME_GOODBYE,
+                                  .epoch = transport->roster->epoch};
+
+    if (!peer_is_connected(peer))
+        return;
+    if (!transport->is_leaving)
+        peer_queue_control(peer, &goodbye, NULL);
+    counter_add(&transport->counters.connections, UINT64_MAX);
+    peer_set_receive_state(peer, RECEIVE_GOODBYE);
+    peer_update_expected(peer);
+    peer_mark_dirty(peer);
+    transport->events->on_goodbye_received(transport->owner, peer->rank);
+}
+
+/* Handle the frame, and choose where its payload goes. */
+static void
+receive_control(struct peer *peer)
+{
+    struct receive_half *receive = &peer->receive;
+
+    receive->target = READ_INTO_DISCARD_BUFFER;
+    switch ((enum frame_kind)receive->frame.kind) {
+    case FRAME_ANNOUNCE:
+        receive_rts(peer);
+        return;
+    case FRAME_GRANT:
+        receive_grant(peer);
+        return;
+    case FRAME_CREDIT:
+        if (receive->frame.total >
+            peer->transport->window - peer->send.credit) {
+            peer_lose_protocol_error(peer,
+                                     "back more of the window than it had");
+            return;
+        }
+        peer->send.credit += receive->frame.total;
+        peer_mark_dirty(peer);
+        return;
+    case FRAME_FAILURE_NOTICE:
+        receive->fragment = fragment_alloc_for_frame(peer);
+        receive->target = READ_INTO_UNEXPECTED_FRAGMENT;
+        return;
+    case FRAME_GOODBYE:
+        receive_shutdown(peer);
+        return;
+    case FRAME_STRIPED:
+        striping_on_announcement(peer);
+        return;
+    case FRAME_HEARTBEAT:
+        peer->transport->events->on_heartbeat(peer->transport->owner,
+                                              peer->rank, &receive->frame);
+        return;
+    case FRAME_COLLECTIVE:
+    case FRAME_MESSAGE:
+        return;
+    }
 }
 
 bool
@@ -225,7 +436,7 @@ peer_begin_frame(struct peer *peer)
              receive->frame.kind == FRAME_MESSAGE)
         payload_target_choose(peer);
     else
-        peer_receive_control(peer);
+        receive_control(peer);
     return peer->fd >= 0;
 }
 
@@ -279,7 +490,8 @@ end_unexpected_fragment(struct peer *peer)
     TAILQ_FOREACH(flow, &receive->requests, link)
     {
         if (flow->unexpected == unexpected) {
-            match_drain_unexpected(peer->transport, flow);
+            if (match_drain_unexpected(peer, flow) != HOOP_OK)
+                peer_lose_corrupted(peer);
             return;
         }
     }
@@ -368,6 +580,28 @@ socket_read_more(struct peer *peer, size_t *out_direct)
     return n_read;
 }
 
+void
+peer_on_stream_end(struct peer *peer, int error)
+{
+    /* Which of these errors it is depends on what the peer had left unread,
+     * not on how it ended. */
+    const bool is_reset = error == 0 || error == ECONNRESET || error == EPIPE ||
+                          error == ENOTCONN;
+
+    if (peer->receive.state != RECEIVE_GOODBYE ||
+        peer->receive.is_reading_payload) {
+        peer_lose(peer, is_reset ? "connection reset" : strerror(error));
+        return;
+    }
+    peer_set_receive_state(peer, RECEIVE_ENDED);
+    if (connection_is_over(peer->send.state, peer->receive.state))
+        peer_close_departed(peer);
+    else if (peer->segment || striping_update_watch(peer))
+        peer_mark_dirty(peer);
+    else
+        peer_lose(peer, error_text());
+}
+
 static void
 on_stream_error(struct peer *peer, int error)
 {
@@ -417,8 +651,6 @@ read_socket(struct peer *peer)
 bool
 peer_read(struct peer *peer)
 {
-    if (peer->segment)
-        return peer_shm_read(peer);
     const size_t n_total = read_socket(peer);
 
     peer->receive.n_reads += n_total > 0;
@@ -427,31 +659,4 @@ peer_read(struct peer *peer)
         return n_total > 0;
     peer_lose(peer, error_text());
     return true;
-}
-
-void
-peer_receive_clear(struct peer *peer)
-{
-    struct receive_half *receive = &peer->receive;
-    struct unexpected *unexpected;
-
-    unexpected_fragment_free(peer->transport, receive->fragment);
-    receive->fragment = NULL;
-    receive->is_reading_payload = false;
-    receive->flow = NULL;
-    receive->ahead_first = 0;
-    receive->ahead_end = 0;
-    while (!TAILQ_EMPTY(&peer->send.early_grants))
-        match_early_grant_destroy(peer, TAILQ_FIRST(&peer->send.early_grants));
-    while ((unexpected = TAILQ_FIRST(&receive->unexpected_messages))) {
-        struct recv_request *flow;
-
-        TAILQ_FOREACH(flow, &receive->requests, link)
-        {
-            if (flow->unexpected == unexpected)
-                flow->unexpected = NULL;
-        }
-        match_unexpected_destroy(peer, unexpected);
-    }
-    receive->n_unexpected_bytes = 0;
 }

@@ -6,9 +6,8 @@
  * small amount is sent from a copy.
  */
 
-#include <assert.h>
 #include <errno.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -25,12 +24,6 @@ enum {
 };
 
 static const uint8_t padding[LIMIT_FRAME_PAD];
-
-struct outbound_frame *
-peer_queued_frame(struct peer *peer, unsigned i)
-{
-    return &peer->send.frames[(peer->send.first_frame + i) % PEER_FRAMES_MAX];
-}
 
 /* Skip what is written already. Returns the first span that is left. */
 static size_t
@@ -192,17 +185,6 @@ written(struct peer *peer, size_t n_bytes)
     }
 }
 
-/* The end of the peer's stream has been read: only what is left to write
- * matters. */
-void
-peer_await_writable(struct peer *peer)
-{
-    if (striping_update_watch(peer))
-        peer_mark_dirty(peer);
-    else
-        peer_lose(peer, error_text());
-}
-
 static void
 watch_writable(struct peer *peer, bool is_wanted)
 {
@@ -293,61 +275,22 @@ peer_write(struct peer *peer)
 }
 
 void
-peer_cancel_send(struct peer *peer, struct send_request *flow)
+peer_lose_corrupted(struct peer *peer)
 {
-    if (flow->is_queued)
-        peer_unqueue_send(peer, flow);
-    peer_end_unconfirmed(peer, flow);
+    const struct transport *transport = peer->transport;
+    char why[LIMIT_ERROR_TEXT];
 
-    for (unsigned i = 0; i < peer->send.n_frames; i++) {
-        struct outbound_frame *out = peer_queued_frame(peer, i);
-
-        if (out->flow != flow)
-            continue;
-        out->flow = NULL;
-        if (out->payload == out->owned || out->n_stored == 0)
-            continue;
-        const uint8_t *bytes = out->payload;
-        if (!outbound_frame_ensure_room(out, out->n_stored)) {
-            peer_defer_failure(peer, "no memory to end a half-sent frame");
-            return;
-        }
-        memcpy(out->owned, bytes, out->n_stored);
-        out->payload = out->owned;
-    }
+    snprintf(why, sizeof(why), "%s", error_text());
+    if (transport->events->on_corrupted)
+        transport->events->on_corrupted(transport->owner, peer->rank, why);
+    if (peer->receive.state != RECEIVE_LOST)
+        (void)peer_write(peer);
+    peer_lose(peer, why);
 }
 
 void
-peer_clear_controls(struct peer *peer)
+peer_lose_protocol_error(struct peer *peer, const char *what)
 {
-    struct control *control;
-
-    while ((control = TAILQ_FIRST(&peer->send.controls))) {
-        TAILQ_REMOVE(&peer->send.controls, control, link);
-        free(control);
-    }
-    peer->send.n_control_bytes = 0;
-}
-
-void
-peer_send_clear(struct peer *peer)
-{
-    struct send_half *send = &peer->send;
-    struct send_request *flow;
-
-    peer_clear_controls(peer);
-    while ((flow = TAILQ_FIRST(&send->rendezvous_pending)))
-        peer_unqueue_send(peer, flow);
-    while ((flow = TAILQ_FIRST(&send->requests)))
-        peer_unqueue_send(peer, flow);
-    while ((flow = TAILQ_FIRST(&send->unconfirmed)))
-        peer_end_unconfirmed(peer, flow);
-    for (unsigned i = 0; i < PEER_FRAMES_MAX; i++) {
-        send->frames[i].flow = NULL;
-        free(send->frames[i].owned);
-        send->frames[i].owned = NULL;
-        send->frames[i].payload_copy_capacity = 0;
-    }
-    send->n_frames = 0;
-    send->frame_offset = 0;
+    (void)error_raise(HOOP_E_DATA_LOSS, "it sent %s", what);
+    peer_lose_corrupted(peer);
 }

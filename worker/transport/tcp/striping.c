@@ -319,20 +319,6 @@ striping_check_broken(struct peer *peer)
         peer_lose(peer, "one of its connections has broken");
 }
 
-void
-striping_close(struct peer *peer)
-{
-    if (!peer->striping.group)
-        return;
-    for (unsigned i = 1; i < STREAM_GROUP_N_FDS; i++) {
-        if (peer->striping.group->fds[i] >= 0)
-            poller_remove(peer->transport->poller,
-                          peer->striping.group->fds[i]);
-    }
-    stream_group_destroy(peer->striping.group);
-    peer->striping.group = NULL;
-}
-
 static void
 close_refused_connection(int fd, struct tls *tls)
 {
@@ -340,8 +326,11 @@ close_refused_connection(int fd, struct tls *tls)
     socket_close(fd);
 }
 
-static void
-peer_attach_stream(struct peer *peer, unsigned stream, int fd, struct tls *tls)
+void
+striping_attach_stream(struct peer *peer,
+                       unsigned stream,
+                       int fd,
+                       struct tls *tls)
 {
     struct poller *poller = peer->transport->poller;
     const struct poller_interest nothing = {0};
@@ -366,26 +355,5 @@ transport_attach_stream(struct transport *transport,
                         unsigned stream,
                         int fd)
 {
-    peer_attach_stream(peer_get_or_init(transport, rank), stream, fd, NULL);
-}
-
-void
-transport_add_tls_connection(struct transport *transport,
-                             uint32_t rank,
-                             unsigned stream,
-                             int fd,
-                             struct tls *tls)
-{
-    struct peer *peer = peer_get_or_init(transport, rank);
-
-    if (stream > 0) {
-        peer_attach_stream(peer, stream, fd, tls);
-        return;
-    }
-    if (!peer_is_unconnected(peer)) {
-        close_refused_connection(fd, tls);
-        return;
-    }
-    peer->tls = tls;
-    transport_add_connection(transport, rank, fd);
+    striping_attach_stream(peer_get_or_init(transport, rank), stream, fd, NULL);
 }
