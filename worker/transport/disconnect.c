@@ -104,7 +104,8 @@ peer_lose(struct peer *peer, const char *why)
     peer_disconnect(peer);
     peer_set_send_state(peer, SEND_LOST);
     peer_set_receive_state(peer, RECEIVE_LOST);
-    transport->events->on_lost(transport->owner, peer->rank, why);
+    transport->events->on_peer_event(transport->owner, peer->rank,
+                                     TRANSPORT_LOST, why);
 }
 
 void
@@ -116,7 +117,8 @@ peer_close_departed(struct peer *peer)
     if (peer->receive.state != RECEIVE_ENDED)
         peer_set_receive_state(peer, RECEIVE_ENDED);
     /* Frames that are not written by now never will be. */
-    peer->transport->events->on_closed(peer->transport->owner, peer->rank);
+    peer->transport->events->on_peer_event(peer->transport->owner, peer->rank,
+                                           TRANSPORT_CLOSED, NULL);
 }
 
 void

@@ -44,13 +44,21 @@ flow_key_equal(const struct flow_key *a, const struct flow_key *b)
            a->kind == b->kind && a->peer == b->peer;
 }
 
+/* Returns whether frame speaks of a point-to-point message, not of a
+ * collective. */
+static inline bool
+frame_is_of_message(const struct frame *frame)
+{
+    return frame->kind == FRAME_MESSAGE ||
+           (frame->kind != FRAME_COLLECTIVE &&
+            (frame->flags & FRAME_POINT_TO_POINT));
+}
+
 /* Returns the key that a frame from peer carries. */
 static inline struct flow_key
 flow_key_of_frame(const struct frame *frame, uint32_t peer)
 {
-    const bool is_message =
-        frame->kind == FRAME_MESSAGE || (frame->kind != FRAME_COLLECTIVE &&
-                                         (frame->flags & FRAME_POINT_TO_POINT));
+    const bool is_message = frame_is_of_message(frame);
 
     return (struct flow_key){
         .comm = frame->comm,

@@ -174,11 +174,26 @@ unexpected_tensor(const struct unexpected *unexpected)
     return unexpected->n_tensors > 0 ? unexpected->tensors : NULL;
 }
 
+static void
+report_surplus_list_tensor(const struct peer *peer,
+                           const struct frame *frame,
+                           const struct frame_tensor *tensor)
+{
+    const struct transport *transport = peer->transport;
+
+    transport->events->on_mismatch(transport->owner,
+                                   &(struct transport_mismatch){
+                                       .kind = TRANSPORT_SURPLUS_LIST_TENSOR,
+                                       .peer = peer->rank,
+                                       .frame = frame,
+                                       .tensor = tensor,
+                                   });
+}
+
 /* unexpected belongs to a list for which no receive is left. */
 static void
 drop_unexpected(struct peer *peer, struct unexpected *unexpected)
 {
-    const struct transport *transport = peer->transport;
     const struct flow_key key = unexpected->key;
     const struct frame first = unexpected->first;
     const struct frame_tensor tensor = unexpected->tensors[0];
@@ -188,8 +203,7 @@ drop_unexpected(struct peer *peer, struct unexpected *unexpected)
     unexpected_destroy(peer, unexpected);
     if (!is_whole)
         match_drop_future_frames(peer, &key);
-    transport->events->on_surplus_list_tensor(transport->owner, peer->rank,
-                                              &first, &tensor);
+    report_surplus_list_tensor(peer, &first, &tensor);
 }
 
 static bool
@@ -249,14 +263,12 @@ drop_unwanted_message(struct peer *peer,
                       const struct frame *frame,
                       const struct frame_tensor *tensor)
 {
-    const struct transport *transport = peer->transport;
     const struct flow_key key = flow_key_of_frame(frame, peer->rank);
 
     peer->receive.has_refused_message = true;
     if (frame->total > 0)
         match_drop_future_frames(peer, &key);
-    transport->events->on_surplus_list_tensor(transport->owner, peer->rank,
-                                              frame, tensor);
+    report_surplus_list_tensor(peer, frame, tensor);
 }
 
 /* Let flow receive the message that begins with first_frame_content. */
@@ -283,8 +295,14 @@ bind_recv_to_message(struct peer *peer,
         const bool is_other_list =
             tensor_list_length_differs(flow, first_frame_content->tensor);
 
-        transport->events->on_receive_mismatch(transport->owner, flow, frame,
-                                               first_frame_content->tensor);
+        transport->events->on_mismatch(
+            transport->owner, &(struct transport_mismatch){
+                                  .kind = TRANSPORT_MESSAGE_DOES_NOT_FIT,
+                                  .peer = peer->rank,
+                                  .frame = frame,
+                                  .tensor = first_frame_content->tensor,
+                                  .flow = flow,
+                              });
         if (is_other_list)
             tensor_list_drop_unexpected_rest(peer, &first);
         return;
@@ -363,15 +381,22 @@ transport_receive_cancel(struct transport *transport, struct recv_request *flow)
 
 /* The sender has ended the list that flow belongs to, and begun the next. */
 static void
-report_tensor_list_ended(struct transport *transport,
+report_tensor_list_ended(struct peer *peer,
                          struct recv_request *flow,
                          const struct first_frame_content *first_frame_content)
 {
+    struct transport *transport = peer->transport;
     const struct frame frame = *first_frame_content->frame;
     const struct frame_tensor tensor = *first_frame_content->tensor;
 
-    transport->events->on_tensor_list_ended_early(transport->owner, flow,
-                                                  &frame, &tensor);
+    transport->events->on_mismatch(transport->owner,
+                                   &(struct transport_mismatch){
+                                       .kind = TRANSPORT_LIST_ENDED_EARLY,
+                                       .peer = peer->rank,
+                                       .frame = &frame,
+                                       .tensor = &tensor,
+                                       .flow = flow,
+                                   });
     /* The callback should have cancelled flow; it must not be found again. */
     if (flow->is_open)
         transport_receive_cancel(transport, flow);
@@ -391,7 +416,7 @@ bind_posted_recv_to_frame(struct peer *peer,
         return NULL;
     while ((flow = posted_receive_find(peer->transport, &key, frame)) &&
            tensor && tensor_list_compare_position(flow, tensor) < 0)
-        report_tensor_list_ended(peer->transport, flow, &first_frame_content);
+        report_tensor_list_ended(peer, flow, &first_frame_content);
     if (flow && (!tensor || tensor_list_compare_position(flow, tensor) == 0)) {
         bind_recv_to_message(peer, flow, &key, &first_frame_content);
         peer->receive.has_refused_message = !flow->is_open;
@@ -503,7 +528,7 @@ recv_match_unexpected(struct transport *transport, struct recv_request *flow)
         return;
     if (tensor_list_compare_position(flow, unexpected_tensor(best)) < 0)
         report_tensor_list_ended(
-            transport, flow,
+            peer_get_or_init(transport, best->key.peer), flow,
             &(struct first_frame_content){&best->first, best->tensors});
     else
         bind_recv_to_unexpected(transport, flow, best);
@@ -558,40 +583,35 @@ fragment_decode(struct transport *transport, const struct fragment *part)
 }
 
 bool
-match_check_size(struct peer *peer,
+match_check_call(struct peer *peer,
                  const struct frame *frame,
-                 const struct recv_request *flow)
+                 const struct flow_label *label,
+                 uint64_t total,
+                 struct recv_request *flow)
 {
     const struct transport *transport = peer->transport;
-    const struct frame copy = *frame;
+    const bool is_same_call = frame->signature == label->signature;
 
-    if (flow->key.kind == FLOW_MESSAGE || frame->total == flow->total)
+    if (frame_is_of_message(frame) || (is_same_call && frame->total == total))
         return true;
-    transport->events->on_size_mismatch(transport->owner, peer->rank, &copy,
-                                        flow->total);
-    return false;
-}
-
-/* Returns whether what was queued before flow was opened belongs to the same
- * call; reports it if not. */
-static bool
-is_of_same_call(struct peer *peer, struct recv_request *flow)
-{
-    struct transport *transport = peer->transport;
-    const struct frame *first = &flow->unexpected->first;
-    const struct frame frame = *first;
-
-    if (flow->key.kind == FLOW_MESSAGE ||
-        first->signature == flow->label->signature)
-        return match_check_size(peer, &frame, flow);
-    transport->events->on_mismatch(transport->owner, peer->rank, &frame, flow);
+    /* The callback may free what frame lies in. */
+    const struct frame copy = *frame;
+    const struct transport_mismatch mismatch = {
+        .kind = is_same_call ? TRANSPORT_SIZE_DIFFERS : TRANSPORT_CALL_DIFFERS,
+        .peer = peer->rank,
+        .frame = &copy,
+        .flow = flow,
+        .total = total,
+    };
+    transport->events->on_mismatch(transport->owner, &mismatch);
     return false;
 }
 
 enum hoop_status
 match_drain_unexpected(struct peer *peer, struct recv_request *flow)
 {
-    if (flow->unexpected && !is_of_same_call(peer, flow))
+    if (flow->unexpected && !match_check_call(peer, &flow->unexpected->first,
+                                              flow->label, flow->total, flow))
         return HOOP_OK;
     while (flow->is_open && flow->unexpected) {
         struct fragment *part = TAILQ_FIRST(&flow->unexpected->parts);

@@ -17,7 +17,7 @@ match_find_bound(struct peer *peer, const struct frame *frame);
 /* Returns the open receive request that frame belongs to, or NULL. If frame is
  * the first of its message, the oldest posted receive that wants it is bound
  * to it. tensor is what frame says of a tensor, or NULL. May call back
- * on_matched(), on_receive_mismatch(), on_tensor_list_ended_early() or on_surplus_list_tensor(). */
+ * on_matched() or on_mismatch(). */
 struct recv_request *
 match_find_receive(struct peer *peer,
                    const struct frame *frame,
@@ -54,13 +54,16 @@ match_unpost_receive(struct transport *transport, struct recv_request *flow);
 void
 match_open_receive(struct transport *transport, struct recv_request *flow);
 
-/* Returns whether frame agrees with flow about the length of a collective's
- * message; reports it if not. True for a point-to-point message, which has the
- * length that it comes with. */
+/* Returns whether frame, which speaks of a collective, is of the call of label
+ * and of a message of total bytes; reports it if not. flow is the receive
+ * request that expects frame, or NULL. True for a frame that speaks of a
+ * point-to-point message, which has the length that it comes with. */
 bool
-match_check_size(struct peer *peer,
+match_check_call(struct peer *peer,
                  const struct frame *frame,
-                 const struct recv_request *flow);
+                 const struct flow_label *label,
+                 uint64_t total,
+                 struct recv_request *flow);
 
 /* Hand to flow, a request for messages of peer, those of its unexpected frames
  * that flow->allowed permits. Handle: HOOP_E_DATA_LOSS (peer is to be lost with

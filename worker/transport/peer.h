@@ -334,7 +334,8 @@ peer_update_expected(struct peer *peer);
  * reporting something. Nothing more is written to peer. why must stay valid. */
 void
 peer_defer_failure(struct peer *peer, const char *why);
-/* The same when the peer is at fault: on_corrupted() precedes on_lost(). */
+/* The same when the peer is at fault: TRANSPORT_CORRUPTED precedes the
+ * loss. */
 void
 peer_defer_protocol_failure(struct peer *peer, const char *why);
 /* Returns how many bytes the network has taken from its sockets, and writes
@@ -472,11 +473,11 @@ peer_receive_clear(struct peer *peer);
 /* Close the connection, but keep what came over it. */
 void
 peer_disconnect(struct peer *peer);
-/* Close the connection and report the loss by on_lost(). Does nothing if peer
+/* Close the connection and report the loss. Does nothing if peer
  * is already lost. */
 void
 peer_lose(struct peer *peer, const char *why);
-/* The peer has said goodbye: close the connection and call on_closed(). */
+/* The peer has said goodbye: close the connection, and report that. */
 void
 peer_close_departed(struct peer *peer);
 /* The peer reads no more. What it sent is still to be read, unless its stream
@@ -563,7 +564,7 @@ peer_packetize(struct peer *peer);
 bool
 peer_write(struct peer *peer);
 /* Lose peer because its bytes cannot be used, for the reason in this thread's
- * last error, or because "it sent" what. on_corrupted() precedes on_lost(), so
+ * last error, or because "it sent" what. TRANSPORT_CORRUPTED is reported first, so
  * that the peer can be told why, and does not only see its connection end. */
 void
 peer_lose_corrupted(struct peer *peer);

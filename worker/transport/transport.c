@@ -91,8 +91,8 @@ peer_start_shutdown(struct peer *peer)
     const struct frame goodbye = {.kind = FRAME_GOODBYE,
                                   .epoch = peer->transport->roster->epoch};
 
-    peer->transport->events->on_before_goodbye_sent(peer->transport->owner,
-                                                    peer->rank);
+    peer->transport->events->on_peer_event(peer->transport->owner, peer->rank,
+                                           TRANSPORT_GOODBYE_DUE, NULL);
     peer_queue_control(peer, &goodbye, NULL);
 }
 
@@ -195,7 +195,7 @@ transport_request_connect(struct transport *transport, uint32_t rank)
     if (peer->send.state != SEND_NEW || peer_is_self(peer))
         return;
     peer_set_send_state(peer, SEND_CONNECTING);
-    transport->events->on_connection_needed(transport->owner, rank);
+    transport->events->on_connection_needed(transport->owner, rank, 0);
 }
 
 void

@@ -39,8 +39,8 @@ receive_failure_notice(struct peer *peer)
 
     memcpy(text, receive->fragment->bytes, n_text);
     text[n_text] = '\0';
-    transport->events->on_failure_notice(transport->owner, peer->rank,
-                                         &receive->frame, text);
+    transport->events->on_control(transport->owner, peer->rank, &receive->frame,
+                                  text);
 }
 
 /* Returns room for the payload of the frame. NULL if there is no memory, which
@@ -69,8 +69,12 @@ ask_keep_unexpected(struct peer *peer)
                                          &peer->receive.frame);
 
     if (action == TRANSPORT_MISMATCH)
-        transport->events->on_mismatch(transport->owner, peer->rank,
-                                       &peer->receive.frame, NULL);
+        transport->events->on_mismatch(transport->owner,
+                                       &(struct transport_mismatch){
+                                           .kind = TRANSPORT_CALL_DIFFERS,
+                                           .peer = peer->rank,
+                                           .frame = &peer->receive.frame,
+                                       });
     return action == TRANSPORT_KEEP;
 }
 
@@ -193,13 +197,7 @@ payload_target_choose(struct peer *peer)
     if (!flow && (match_is_refused_empty_message(peer, frame) ||
                   is_dropped_message(peer)))
         return;
-    if (flow && frame->kind == FRAME_COLLECTIVE &&
-        frame->signature != flow->label->signature) {
-        transport->events->on_mismatch(transport->owner, peer->rank, frame,
-                                       flow);
-        return;
-    }
-    if (flow && !match_check_size(peer, frame, flow))
+    if (flow && !match_check_call(peer, frame, flow->label, flow->total, flow))
         return;
     if (flow && !is_next_frame_of_message(flow, frame)) {
         peer_lose_protocol_error(peer, "bytes out of order");
@@ -251,45 +249,14 @@ find_send_request(const struct peer *peer, const struct frame *frame)
                : send_request_find_by_key(&peer->send.rendezvous_pending, &key);
 }
 
-/* Returns whether the peer means the collective that this rank called; reports
- * a mismatch. */
-static bool
-check_same_collective_call(struct peer *peer, const struct flow_label *label)
-{
-    struct transport *transport = peer->transport;
-
-    if (flow_key_of_frame(&peer->receive.frame, peer->rank).kind ==
-            FLOW_MESSAGE ||
-        peer->receive.frame.signature == label->signature)
-        return true;
-    transport->events->on_mismatch(transport->owner, peer->rank,
-                                   &peer->receive.frame, NULL);
-    return false;
-}
-
-/* Returns whether the peer expects as many bytes as flow has; reports a
- * mismatch. */
-static bool
-check_same_size(struct peer *peer, const struct send_request *flow)
-{
-    const struct transport *transport = peer->transport;
-    const struct frame frame = peer->receive.frame;
-
-    if (flow->key.kind == FLOW_MESSAGE || frame.total == flow->total)
-        return true;
-    transport->events->on_size_mismatch(transport->owner, peer->rank, &frame,
-                                        flow->total);
-    return false;
-}
-
 static void
 receive_grant(struct peer *peer)
 {
     struct receive_half *receive = &peer->receive;
     struct send_request *flow = find_send_request(peer, &receive->frame);
 
-    if (flow && check_same_collective_call(peer, flow->label) &&
-        check_same_size(peer, flow))
+    if (flow &&
+        match_check_call(peer, &receive->frame, flow->label, flow->total, NULL))
         peer_apply_grant(peer, flow, receive->frame.offset);
     /* A message is sent before it is granted, so the one without a flow was
      * cancelled. */
@@ -332,8 +299,8 @@ receive_rts(struct peer *peer)
         match_find_receive(peer, &receive->frame, tensor);
 
     if (flow) {
-        if (!check_same_collective_call(peer, flow->label) ||
-            !match_check_size(peer, &receive->frame, flow))
+        if (!match_check_call(peer, &receive->frame, flow->label, flow->total,
+                              flow))
             return;
         flow->has_rts = true;
         peer_send_grant(peer, flow);
@@ -366,7 +333,8 @@ receive_shutdown(struct peer *peer)
     peer_set_receive_state(peer, RECEIVE_GOODBYE);
     peer_update_expected(peer);
     peer_mark_dirty(peer);
-    transport->events->on_goodbye_received(transport->owner, peer->rank);
+    transport->events->on_peer_event(transport->owner, peer->rank,
+                                     TRANSPORT_GOODBYE_RECEIVED, NULL);
 }
 
 /* Handle the frame, and choose where its payload goes. */
@@ -404,8 +372,8 @@ receive_control(struct peer *peer)
         striping_on_announcement(peer);
         return;
     case FRAME_HEARTBEAT:
-        peer->transport->events->on_heartbeat(peer->transport->owner,
-                                              peer->rank, &receive->frame);
+        peer->transport->events->on_control(peer->transport->owner, peer->rank,
+                                            &receive->frame, NULL);
         return;
     case FRAME_COLLECTIVE:
     case FRAME_MESSAGE:

@@ -238,9 +238,9 @@ peer_write(struct peer *peer)
     if (peer->failure.why) {
         const struct transport_events *events = peer->transport->events;
 
-        if (peer->failure.is_peer_at_fault && events->on_corrupted)
-            events->on_corrupted(peer->transport->owner, peer->rank,
-                                 peer->failure.why);
+        if (peer->failure.is_peer_at_fault)
+            events->on_peer_event(peer->transport->owner, peer->rank,
+                                  TRANSPORT_CORRUPTED, peer->failure.why);
         peer_lose(peer, peer->failure.why);
         return true;
     }
@@ -281,8 +281,8 @@ peer_lose_corrupted(struct peer *peer)
     char why[LIMIT_ERROR_TEXT];
 
     snprintf(why, sizeof(why), "%s", error_text());
-    if (transport->events->on_corrupted)
-        transport->events->on_corrupted(transport->owner, peer->rank, why);
+    transport->events->on_peer_event(transport->owner, peer->rank,
+                                     TRANSPORT_CORRUPTED, why);
     if (peer->receive.state != RECEIVE_LOST)
         (void)peer_write(peer);
     peer_lose(peer, why);

@@ -111,10 +111,9 @@ striping_set_streams(struct peer *peer, unsigned n_streams)
 
     peer->striping.n_wanted = n_streams;
     for (unsigned i = 1; i <= n_streams; i++) {
-        if (transport->events->on_stream_needed &&
-            (!peer->striping.group || peer->striping.group->fds[i] < 0))
-            transport->events->on_stream_needed(transport->owner, peer->rank,
-                                                i);
+        if (!peer->striping.group || peer->striping.group->fds[i] < 0)
+            transport->events->on_connection_needed(transport->owner,
+                                                    peer->rank, i);
     }
     striping_announce(peer);
 }
