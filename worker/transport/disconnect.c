@@ -104,8 +104,7 @@ peer_lose(struct peer *peer, const char *why)
     peer_disconnect(peer);
     peer_set_send_state(peer, SEND_LOST);
     peer_set_receive_state(peer, RECEIVE_LOST);
-    transport->events->on_peer_event(transport->owner, peer->rank,
-                                     TRANSPORT_LOST, why);
+    peer_report_event(peer, TRANSPORT_LOST, why);
 }
 
 void
@@ -117,8 +116,7 @@ peer_close_departed(struct peer *peer)
     if (peer->receive.state != RECEIVE_ENDED)
         peer_set_receive_state(peer, RECEIVE_ENDED);
     /* Frames that are not written by now never will be. */
-    peer->transport->events->on_peer_event(peer->transport->owner, peer->rank,
-                                           TRANSPORT_CLOSED, NULL);
+    peer_report_event(peer, TRANSPORT_CLOSED, NULL);
 }
 
 void

@@ -37,22 +37,6 @@ peer_is_fault_due(struct peer *peer, const struct send_request *flow)
            faults_are_due(peer->transport->faults, flow->label->faults, &event);
 }
 
-/* Let out own a copy of its payload, to be changed. Returns false if there is
- * no payload or no memory. */
-static bool
-frame_copy_payload(struct outbound_frame *out)
-{
-    const uint8_t *bytes = out->payload;
-
-    if (out->n_stored == 0 || bytes == out->owned)
-        return out->n_stored > 0;
-    if (!outbound_frame_ensure_room(out, out->n_stored))
-        return false;
-    memcpy(out->owned, bytes, out->n_stored);
-    out->payload = out->owned;
-    return true;
-}
-
 static void
 frame_corrupt_bit(struct outbound_frame *out, uint64_t bit)
 {
@@ -60,7 +44,7 @@ frame_corrupt_bit(struct outbound_frame *out, uint64_t bit)
 
     if (bit < HEADER_BITS)
         out->header[bit / 8] ^= mask;
-    else if (frame_copy_payload(out))
+    else if (out->n_stored > 0 && outbound_frame_own_payload(out))
         out->owned[(bit - HEADER_BITS) / 8 % out->n_stored] ^= mask;
 }
 
@@ -70,14 +54,10 @@ frame_drop(struct peer *peer,
            struct outbound_frame *out,
            struct send_request *flow)
 {
-    const struct transport *transport = peer->transport;
-    const size_t n_raw = out->n_raw;
-
     peer->send.n_frames--;
     out->flow = NULL;
     peer_mark_dirty(peer);
-    flow->handed += n_raw;
-    transport->events->on_bytes_sent(transport->owner, flow, n_raw);
+    peer_report_sent(peer, flow, out->n_raw);
 }
 
 /* End the stream in the middle of the frame, which is the only one. */

@@ -17,8 +17,6 @@
 static void
 loopback_finish_send(struct peer *peer, struct send_request *flow)
 {
-    const struct transport *transport = peer->transport;
-
     TAILQ_REMOVE(&peer->send.requests, flow, link);
     flow->is_queued = false;
     flow->is_first_frame_cut = true;
@@ -26,8 +24,7 @@ loopback_finish_send(struct peer *peer, struct send_request *flow)
      * itself. */
     flow->is_granted = true;
     flow->framed = flow->total;
-    flow->handed = flow->total;
-    transport->events->on_bytes_sent(transport->owner, flow, flow->total);
+    peer_report_sent(peer, flow, flow->total);
 }
 
 /* Queue a copy of the message if the window has room. */

@@ -296,6 +296,42 @@ struct transport {
     struct peer_list known;
 };
 
+static inline void
+peer_report_event(const struct peer *peer,
+                  enum transport_peer_event event,
+                  const char *why)
+{
+    const struct transport *transport = peer->transport;
+
+    transport->events->on_peer_event(transport->owner, peer->rank, event, why);
+}
+
+/* The kernel, or whoever else reads flow, has taken n_bytes more of it. */
+static inline void
+peer_report_sent(const struct peer *peer,
+                 struct send_request *flow,
+                 uint64_t n_bytes)
+{
+    const struct transport *transport = peer->transport;
+
+    flow->handed += n_bytes;
+    transport->events->on_bytes_sent(transport->owner, flow, n_bytes);
+}
+
+/* n_bytes more of flow have arrived, at piece or, if piece is NULL, at
+ * flow->place. */
+static inline void
+peer_report_arrived(const struct peer *peer,
+                    struct recv_request *flow,
+                    const uint8_t *piece,
+                    size_t n_bytes)
+{
+    const struct transport *transport = peer->transport;
+
+    flow->arrived += n_bytes;
+    transport->events->on_arrived(transport->owner, flow, piece, n_bytes);
+}
+
 /*
  * What each file has for the others. A file calls only those above it.
  */
@@ -375,6 +411,9 @@ peer_raise_corruption(const struct peer *peer, const char *what);
  * memory. */
 uint8_t *
 outbound_frame_ensure_room(struct outbound_frame *out, size_t n_bytes);
+/* Let out own a copy of its payload. Returns false if there is no memory. */
+bool
+outbound_frame_own_payload(struct outbound_frame *out);
 /* Store the next out->n_raw bytes of flow as the payload of out: encoded in
  * room that out owns, or where they lie. Returns false if there was no memory,
  * which loses peer at its next write. */
@@ -404,9 +443,10 @@ shm_peers_stop_sleeping(struct transport *transport);
 
 /* send_queue.c */
 
-/* Queue a control frame, with text as its payload unless text is NULL. Nothing
- * is queued if frame repeats a sign of life, or no frame may follow. */
-void
+/* Queue a control frame, with text as its payload unless text is NULL. Returns
+ * NULL, and queues nothing, if frame repeats a sign of life, no frame may
+ * follow, or there is no memory. */
+struct control *
 peer_queue_control(struct peer *peer,
                    const struct frame *frame,
                    const char *text);

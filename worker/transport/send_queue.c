@@ -52,10 +52,10 @@ is_repeated_heartbeat(const struct peer *peer, const struct frame *frame)
            last->frame.flags == frame->flags;
 }
 
-/* Queue a control frame. Returns NULL if there is no memory, the frame is not
- * needed, or no frame may follow. */
-static struct control *
-control_enqueue(struct peer *peer, const struct frame *frame, const char *text)
+struct control *
+peer_queue_control(struct peer *peer,
+                   const struct frame *frame,
+                   const char *text)
 {
     const size_t n_text = text ? strlen(text) : 0;
     const size_t cost = control_cost(frame->kind, n_text);
@@ -83,14 +83,6 @@ control_enqueue(struct peer *peer, const struct frame *frame, const char *text)
         peer_set_send_state(peer, SEND_GOODBYE);
     peer_mark_dirty(peer);
     return control;
-}
-
-void
-peer_queue_control(struct peer *peer,
-                   const struct frame *frame,
-                   const char *text)
-{
-    (void)control_enqueue(peer, frame, text);
 }
 
 void
@@ -199,7 +191,7 @@ peer_announce_send(struct peer *peer, struct send_request *flow)
     TAILQ_REMOVE(&peer->send.requests, flow, link);
     TAILQ_INSERT_TAIL(&peer->send.rendezvous_pending, flow, link);
     peer->send.n_rendezvous_pending++;
-    struct control *control = control_enqueue(peer, &frame, NULL);
+    struct control *control = peer_queue_control(peer, &frame, NULL);
     if (control && flow->label->tensor)
         control->tensor = *flow->label->tensor;
 }
@@ -225,8 +217,6 @@ peer_end_unconfirmed(struct peer *peer, struct send_request *flow)
 void
 peer_apply_grant(struct peer *peer, struct send_request *flow, uint64_t granted)
 {
-    const struct transport *transport = peer->transport;
-
     end_rendezvous_pending(peer, flow);
     flow->is_granted = true;
     if (granted > flow->granted)
@@ -237,7 +227,7 @@ peer_apply_grant(struct peer *peer, struct send_request *flow, uint64_t granted)
     }
     peer_end_unconfirmed(peer, flow);
     if (flow->handed == flow->total)
-        transport->events->on_bytes_sent(transport->owner, flow, 0);
+        peer_report_sent(peer, flow, 0);
 }
 
 struct outbound_frame *
@@ -259,15 +249,10 @@ peer_cancel_send(struct peer *peer, struct send_request *flow)
         if (out->flow != flow)
             continue;
         out->flow = NULL;
-        if (out->payload == out->owned || out->n_stored == 0)
-            continue;
-        const uint8_t *bytes = out->payload;
-        if (!outbound_frame_ensure_room(out, out->n_stored)) {
+        if (!outbound_frame_own_payload(out)) {
             peer_defer_failure(peer, "no memory to end a half-sent frame");
             return;
         }
-        memcpy(out->owned, bytes, out->n_stored);
-        out->payload = out->owned;
     }
 }
 

@@ -91,8 +91,7 @@ peer_start_shutdown(struct peer *peer)
     const struct frame goodbye = {.kind = FRAME_GOODBYE,
                                   .epoch = peer->transport->roster->epoch};
 
-    peer->transport->events->on_peer_event(peer->transport->owner, peer->rank,
-                                           TRANSPORT_GOODBYE_DUE, NULL);
+    peer_report_event(peer, TRANSPORT_GOODBYE_DUE, NULL);
     peer_queue_control(peer, &goodbye, NULL);
 }
 

@@ -25,13 +25,9 @@ peer_deliver_payload(struct peer *peer,
                      const uint8_t *raw,
                      size_t n_bytes)
 {
-    const struct transport *transport = peer->transport;
-
     if (flow->place)
         memcpy(flow->place + flow->arrived, raw, n_bytes);
-    flow->arrived += n_bytes;
-    transport->events->on_arrived(transport->owner, flow,
-                                  flow->place ? NULL : raw, n_bytes);
+    peer_report_arrived(peer, flow, flow->place ? NULL : raw, n_bytes);
 }
 
 uint8_t *
@@ -58,15 +54,13 @@ void
 peer_payload_advance(struct peer *peer, size_t n_bytes)
 {
     struct receive_half *receive = &peer->receive;
-    const struct transport *transport = peer->transport;
     struct recv_request *flow = receive->flow;
 
     receive->n_stored += n_bytes;
     if (n_bytes == 0)
         return;
     if (receive->target == READ_INTO_USER_BUFFER) {
-        flow->arrived += n_bytes;
-        transport->events->on_arrived(transport->owner, flow, NULL, n_bytes);
+        peer_report_arrived(peer, flow, NULL, n_bytes);
     } else if (receive->target == READ_INTO_PIECE_BUFFER) {
         const uint8_t *piece = receive->piece + receive->n_piece_reported;
         const size_t n_whole = (receive->n_stored - receive->n_piece_reported) /
@@ -75,8 +69,7 @@ peer_payload_advance(struct peer *peer, size_t n_bytes)
         if (n_whole == 0)
             return;
         receive->n_piece_reported += n_whole;
-        flow->arrived += n_whole;
-        transport->events->on_arrived(transport->owner, flow, piece, n_whole);
+        peer_report_arrived(peer, flow, piece, n_whole);
     }
 }
 
@@ -95,7 +88,6 @@ can_consume_in_place(const struct peer *peer, const uint8_t *bytes)
 size_t
 peer_payload_consume(struct peer *peer, const uint8_t *bytes, size_t n_bytes)
 {
-    const struct transport *transport = peer->transport;
     struct recv_request *flow = peer->receive.flow;
 
     if (!can_consume_in_place(peer, bytes)) {
@@ -108,8 +100,7 @@ peer_payload_consume(struct peer *peer, const uint8_t *bytes, size_t n_bytes)
         return 0;
     peer->receive.n_stored += n_whole;
     peer->receive.n_piece_reported += n_whole;
-    flow->arrived += n_whole;
-    transport->events->on_arrived(transport->owner, flow, bytes, n_whole);
+    peer_report_arrived(peer, flow, bytes, n_whole);
     return n_whole;
 }
 
@@ -276,6 +267,20 @@ outbound_frame_ensure_room(struct outbound_frame *out, size_t n_bytes)
         out->payload_copy_capacity = out->owned ? n_bytes : 0;
     }
     return out->owned;
+}
+
+bool
+outbound_frame_own_payload(struct outbound_frame *out)
+{
+    const uint8_t *bytes = out->payload;
+
+    if (out->n_stored == 0 || bytes == out->owned)
+        return true;
+    if (!outbound_frame_ensure_room(out, out->n_stored))
+        return false;
+    memcpy(out->owned, bytes, out->n_stored);
+    out->payload = out->owned;
+    return true;
 }
 
 /* Encode block by codec id. Returns 0 if that makes it no smaller. */

@@ -333,8 +333,7 @@ receive_shutdown(struct peer *peer)
     peer_set_receive_state(peer, RECEIVE_GOODBYE);
     peer_update_expected(peer);
     peer_mark_dirty(peer);
-    transport->events->on_peer_event(transport->owner, peer->rank,
-                                     TRANSPORT_GOODBYE_RECEIVED, NULL);
+    peer_report_event(peer, TRANSPORT_GOODBYE_RECEIVED, NULL);
 }
 
 /* Handle the frame, and choose where its payload goes. */
@@ -430,9 +429,8 @@ end_encoded_payload(struct peer *peer)
         return;
     }
     peer_report_encoded(peer, flow, &receive->frame, receive->encoded);
-    flow->arrived += receive->frame.raw;
-    transport->events->on_arrived(transport->owner, flow,
-                                  flow->place ? NULL : raw, receive->frame.raw);
+    peer_report_arrived(peer, flow, flow->place ? NULL : raw,
+                        receive->frame.raw);
 }
 
 static void
@@ -488,8 +486,7 @@ peer_end_frame(struct peer *peer)
     if (receive->target != READ_INTO_UNEXPECTED_FRAGMENT)
         peer_return_credit(peer, &receive->frame);
     if (is_empty_message)
-        peer->transport->events->on_arrived(peer->transport->owner,
-                                            receive->flow, NULL, 0);
+        peer_report_arrived(peer, receive->flow, NULL, 0);
     receive->flow = NULL;
 }
 

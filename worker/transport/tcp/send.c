@@ -140,7 +140,6 @@ report_payload_bytes_sent(struct peer *peer,
                           size_t to)
 {
     struct send_request *flow = out->flow;
-    const struct transport *transport = peer->transport;
 
     if (!flow)
         return;
@@ -155,8 +154,7 @@ report_payload_bytes_sent(struct peer *peer,
     if (n_bytes == out->n_raw ||
         payload_bytes_in_prefix(out, to) == out->n_stored)
         out->flow = NULL;
-    flow->handed += n_bytes;
-    transport->events->on_bytes_sent(transport->owner, flow, n_bytes);
+    peer_report_sent(peer, flow, n_bytes);
 }
 
 static void
@@ -236,11 +234,8 @@ peer_write(struct peer *peer)
     size_t n_total = 0;
 
     if (peer->failure.why) {
-        const struct transport_events *events = peer->transport->events;
-
         if (peer->failure.is_peer_at_fault)
-            events->on_peer_event(peer->transport->owner, peer->rank,
-                                  TRANSPORT_CORRUPTED, peer->failure.why);
+            peer_report_event(peer, TRANSPORT_CORRUPTED, peer->failure.why);
         peer_lose(peer, peer->failure.why);
         return true;
     }
@@ -277,12 +272,10 @@ peer_write(struct peer *peer)
 void
 peer_lose_corrupted(struct peer *peer)
 {
-    const struct transport *transport = peer->transport;
     char why[LIMIT_ERROR_TEXT];
 
     snprintf(why, sizeof(why), "%s", error_text());
-    transport->events->on_peer_event(transport->owner, peer->rank,
-                                     TRANSPORT_CORRUPTED, why);
+    peer_report_event(peer, TRANSPORT_CORRUPTED, why);
     if (peer->receive.state != RECEIVE_LOST)
         (void)peer_write(peer);
     peer_lose(peer, why);
