@@ -189,71 +189,55 @@ on_unexpected(void *owner, uint32_t peer, const struct frame *frame)
     return frame->kind == FRAME_GRANT ? TRANSPORT_DROP : TRANSPORT_MISMATCH;
 }
 
-static void
-on_mismatch(void *owner,
-            uint32_t peer,
-            const struct frame *frame,
-            struct recv_request *in)
-{
-    struct comm_context *context = engine_find_context(owner, frame->comm);
-
-    (void)in;
-    if (context)
-        mismatch_report_calls(context, peer, frame);
-}
-
-static void
-on_receive_mismatch(void *owner,
-                    struct recv_request *in,
-                    const struct frame *frame,
-                    const struct frame_tensor *tensor)
-{
-    const struct step_flow *flow = in->owner;
-
-    (void)owner;
-    receive_mismatch_report_type(flow->op, frame, tensor);
-}
-
-static void
-on_surplus_list_tensor(void *owner,
-                       uint32_t peer,
-                       const struct frame *frame,
-                       const struct frame_tensor *tensor)
-{
-    receive_mismatch_report_extra(owner, peer, frame, tensor);
-}
-
-static void
-on_tensor_list_ended_early(void *owner,
-                           struct recv_request *in,
-                           const struct frame *frame,
-                           const struct frame_tensor *tensor)
-{
-    const struct step_flow *flow = in->owner;
-
-    (void)owner;
-    receive_mismatch_report_list(flow->op, frame, tensor);
-}
-
 /* The calls are the same, but the lengths differ. */
 static void
-on_size_mismatch(void *owner,
-                 uint32_t peer,
-                 const struct frame *frame,
-                 uint64_t total)
+report_size_mismatch(struct comm_context *context,
+                     const struct transport_mismatch *mismatch)
 {
-    struct comm_context *context = engine_find_context(owner, frame->comm);
+    const struct frame *frame = mismatch->frame;
+    const uint64_t total = mismatch->total;
     const bool is_sent = frame->kind == FRAME_GRANT;
 
-    if (context)
-        mismatch_report_size(context, peer,
-                             &(struct size_mismatch){
-                                 .number = frame->op,
-                                 .call = &frame->call,
-                                 .n_expected = is_sent ? frame->total : total,
-                                 .n_sent = is_sent ? total : frame->total,
-                                 .is_sent = is_sent,
-                             });
+    mismatch_report_size(context, mismatch->peer,
+                         &(struct size_mismatch){
+                             .number = frame->op,
+                             .call = &frame->call,
+                             .n_expected = is_sent ? frame->total : total,
+                             .n_sent = is_sent ? total : frame->total,
+                             .is_sent = is_sent,
+                         });
+}
+
+static void
+on_mismatch(void *owner, const struct transport_mismatch *mismatch)
+{
+    const struct frame *frame = mismatch->frame;
+    const struct step_flow *flow =
+        mismatch->flow ? mismatch->flow->owner : NULL;
+    struct comm_context *context;
+
+    switch (mismatch->kind) {
+    case TRANSPORT_CALL_DIFFERS:
+        context = engine_find_context(owner, frame->comm);
+        if (context)
+            mismatch_report_calls(context, mismatch->peer, frame);
+        return;
+    case TRANSPORT_SIZE_DIFFERS:
+        context = engine_find_context(owner, frame->comm);
+        if (context)
+            report_size_mismatch(context, mismatch);
+        return;
+    case TRANSPORT_MESSAGE_DOES_NOT_FIT:
+        receive_mismatch_report_type(flow->op, frame, mismatch->tensor);
+        return;
+    case TRANSPORT_SURPLUS_LIST_TENSOR:
+        receive_mismatch_report_extra(owner, mismatch->peer, frame,
+                                      mismatch->tensor);
+        return;
+    case TRANSPORT_LIST_ENDED_EARLY:
+        receive_mismatch_report_list(flow->op, frame, mismatch->tensor);
+        return;
+    }
 }
 
 static void
@@ -289,19 +273,6 @@ on_failure_notice(void *owner,
 }
 
 static void
-on_lost(void *owner, uint32_t peer, const char *why)
-{
-    engine_suspect_rank(owner, peer, EVIDENCE_BROKEN, why);
-}
-
-/* Both ends live, and only this one knows that the connection is corrupted. */
-static void
-on_corrupted(void *owner, uint32_t peer, const char *why)
-{
-    engine_mark_lost(owner, peer, EVIDENCE_CLOSED, why);
-}
-
-static void
 on_heartbeat(void *owner, uint32_t peer, const struct frame *frame)
 {
     struct comm_context *context = engine_find_context(owner, frame->comm);
@@ -319,12 +290,15 @@ on_heartbeat(void *owner, uint32_t peer, const struct frame *frame)
 }
 
 static void
-on_before_goodbye_sent(void *owner, uint32_t peer)
+on_control(void *owner,
+           uint32_t peer,
+           const struct frame *frame,
+           const char *text)
 {
-    /* Send the reasons first: a peer that connected later has not heard
-     * them. */
-    failure_notice_send_lost_ranks(owner, peer);
-    state_query_answer_before_leave(owner, peer);
+    if (frame->kind == FRAME_FAILURE_NOTICE)
+        on_failure_notice(owner, peer, frame, text);
+    else
+        on_heartbeat(owner, peer, frame);
 }
 
 /* A rank that leaves has ended its own operations. Operations here that still
@@ -355,35 +329,48 @@ engine_mark_left(struct engine *engine, uint32_t rank)
 }
 
 static void
-on_goodbye_received(void *owner, uint32_t peer)
-{
-    engine_mark_left(owner, peer);
-}
-
-static void
-on_closed(void *owner, uint32_t peer)
+on_peer_event(void *owner,
+              uint32_t peer,
+              enum transport_peer_event event,
+              const char *why)
 {
     struct engine *engine = owner;
 
-    if (!engine->is_leaving && engine->lost[peer].has_left)
-        fail_ops_waiting_for_departed(engine);
+    switch (event) {
+    case TRANSPORT_GOODBYE_DUE:
+        /* Send the reasons first: a peer that connected later has not heard
+         * them. */
+        failure_notice_send_lost_ranks(engine, peer);
+        state_query_answer_before_leave(engine, peer);
+        return;
+    case TRANSPORT_GOODBYE_RECEIVED:
+        engine_mark_left(engine, peer);
+        return;
+    case TRANSPORT_CLOSED:
+        if (!engine->is_leaving && engine->lost[peer].has_left)
+            fail_ops_waiting_for_departed(engine);
+        return;
+    case TRANSPORT_CORRUPTED:
+        /* Both ends live, and only this one knows that the connection is
+         * corrupted. */
+        engine_mark_lost(engine, peer, EVIDENCE_CLOSED, why);
+        return;
+    case TRANSPORT_LOST:
+        engine_suspect_rank(engine, peer, EVIDENCE_BROKEN, why);
+        return;
+    }
 }
 
 static void
-on_connection_needed(void *owner, uint32_t peer)
+on_connection_needed(void *owner, uint32_t peer, unsigned stream)
 {
     const struct engine *engine = owner;
+    const struct engine_options *options = &engine->options;
 
-    engine->options.on_connection_needed(engine->options.owner, peer);
-}
-
-static void
-on_stream_needed(void *owner, uint32_t peer, unsigned stream)
-{
-    const struct engine *engine = owner;
-
-    if (engine->options.on_stream_needed)
-        engine->options.on_stream_needed(engine->options.owner, peer, stream);
+    if (stream == 0)
+        options->on_connection_needed(options->owner, peer);
+    else if (options->on_stream_needed)
+        options->on_stream_needed(options->owner, peer, stream);
 }
 
 const struct transport_events engine_events = {
@@ -394,17 +381,7 @@ const struct transport_events engine_events = {
     .on_send_withdrawn = on_send_withdrawn,
     .on_unexpected = on_unexpected,
     .on_mismatch = on_mismatch,
-    .on_receive_mismatch = on_receive_mismatch,
-    .on_surplus_list_tensor = on_surplus_list_tensor,
-    .on_tensor_list_ended_early = on_tensor_list_ended_early,
-    .on_size_mismatch = on_size_mismatch,
-    .on_failure_notice = on_failure_notice,
-    .on_heartbeat = on_heartbeat,
-    .on_before_goodbye_sent = on_before_goodbye_sent,
-    .on_lost = on_lost,
-    .on_corrupted = on_corrupted,
-    .on_goodbye_received = on_goodbye_received,
-    .on_closed = on_closed,
+    .on_control = on_control,
+    .on_peer_event = on_peer_event,
     .on_connection_needed = on_connection_needed,
-    .on_stream_needed = on_stream_needed,
 };

@@ -33,24 +33,8 @@ peer_is_fault_due(struct peer *peer, const struct send_request *flow)
 {
     const struct fault_event event = send_request_fault_event(flow);
 
-    return peer->n_frames > 0 &&
+    return peer->send.n_frames > 0 &&
            faults_are_due(peer->transport->faults, flow->label->faults, &event);
-}
-
-/* Let out own a copy of its payload, to be changed. Returns false if there is
- * no payload or no memory. */
-static bool
-frame_copy_payload(struct outbound_frame *out)
-{
-    const uint8_t *bytes = out->payload;
-
-    if (out->n_stored == 0 || bytes == out->owned)
-        return out->n_stored > 0;
-    if (!outbound_frame_ensure_room(out, out->n_stored))
-        return false;
-    memcpy(out->owned, bytes, out->n_stored);
-    out->payload = out->owned;
-    return true;
 }
 
 static void
@@ -60,7 +44,7 @@ frame_corrupt_bit(struct outbound_frame *out, uint64_t bit)
 
     if (bit < HEADER_BITS)
         out->header[bit / 8] ^= mask;
-    else if (frame_copy_payload(out))
+    else if (out->n_stored > 0 && outbound_frame_own_payload(out))
         out->owned[(bit - HEADER_BITS) / 8 % out->n_stored] ^= mask;
 }
 
@@ -70,14 +54,10 @@ frame_drop(struct peer *peer,
            struct outbound_frame *out,
            struct send_request *flow)
 {
-    const struct transport *transport = peer->transport;
-    const size_t n_raw = out->n_raw;
-
-    peer->n_frames--;
+    peer->send.n_frames--;
     out->flow = NULL;
     peer_mark_dirty(peer);
-    flow->handed += n_raw;
-    transport->events->on_bytes_sent(transport->owner, flow, n_raw);
+    peer_report_sent(peer, flow, out->n_raw);
 }
 
 /* End the stream in the middle of the frame, which is the only one. */
@@ -112,13 +92,14 @@ charge_duplicate_frame_credit(struct peer *peer,
 
     if (frame_decode(out->header, &frame) == HOOP_OK &&
         frame.flags & FRAME_EAGER)
-        peer->credit -= n_taken < peer->credit ? n_taken : peer->credit;
+        peer->send.credit -=
+            n_taken < peer->send.credit ? n_taken : peer->send.credit;
 }
 
 static void
 frame_duplicate(struct peer *peer, struct outbound_frame *out)
 {
-    struct outbound_frame *copy = peer_queued_frame(peer, peer->n_frames);
+    struct outbound_frame *copy = peer_queued_frame(peer, peer->send.n_frames);
 
     memcpy(copy->header, out->header, sizeof(copy->header));
     copy->n_stored = out->n_stored;
@@ -131,7 +112,7 @@ frame_duplicate(struct peer *peer, struct outbound_frame *out)
     copy->payload = copy->owned;
     if (out->n_stored > 0)
         memcpy(copy->owned, out->payload, out->n_stored);
-    peer->n_frames++;
+    peer->send.n_frames++;
     charge_duplicate_frame_credit(peer, out);
 }
 
@@ -148,7 +129,7 @@ static void
 peer_unplug_by_fault(struct peer *peer)
 {
     peer->is_unplugged = true;
-    peer->is_write_watched = false;
+    peer->send.is_write_watched = false;
     poller_remove(peer->transport->poller, peer->fd);
 }
 

@@ -37,6 +37,38 @@ struct flow_key {
     uint32_t unused;
 };
 
+static inline bool
+flow_key_equal(const struct flow_key *a, const struct flow_key *b)
+{
+    return a->op == b->op && a->step == b->step && a->comm == b->comm &&
+           a->kind == b->kind && a->peer == b->peer;
+}
+
+/* Returns whether frame speaks of a point-to-point message, not of a
+ * collective. */
+static inline bool
+frame_is_of_message(const struct frame *frame)
+{
+    return frame->kind == FRAME_MESSAGE ||
+           (frame->kind != FRAME_COLLECTIVE &&
+            (frame->flags & FRAME_POINT_TO_POINT));
+}
+
+/* Returns the key that a frame from peer carries. */
+static inline struct flow_key
+flow_key_of_frame(const struct frame *frame, uint32_t peer)
+{
+    const bool is_message = frame_is_of_message(frame);
+
+    return (struct flow_key){
+        .comm = frame->comm,
+        .op = frame->op,
+        .step = is_message ? 0 : frame->step,
+        .peer = peer,
+        .kind = is_message ? FLOW_MESSAGE : FLOW_COLLECTIVE,
+    };
+}
+
 /* What every frame of an operation says about it. Its flows borrow it. */
 struct flow_label {
     uint64_t epoch;

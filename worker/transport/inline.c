@@ -16,12 +16,14 @@
 static bool
 can_send_inline(const struct peer *peer, const struct send_request *flow)
 {
-    return peer->state == PEER_READY && peer->fd >= 0 && !peer->is_blocked &&
-           !peer->deferred_failure && peer->n_frames == 0 &&
-           peer->n_early_grants == 0 && TAILQ_EMPTY(&peer->send_requests) &&
-           TAILQ_EMPTY(&peer->rendezvous_pending) &&
+    const struct send_half *send = &peer->send;
+
+    return send->state == SEND_OPEN && !send->is_blocked &&
+           !peer->failure.why && send->n_frames == 0 &&
+           send->n_early_grants == 0 && TAILQ_EMPTY(&send->requests) &&
+           TAILQ_EMPTY(&send->rendezvous_pending) &&
            flow->total <= LIMIT_EAGER_MESSAGE &&
-           peer->credit >= flow->total + LIMIT_FRAME_HEADER;
+           send->credit >= flow->total + LIMIT_FRAME_HEADER;
 }
 
 /* Returns whether frames of peer, or bytes between its frames and the kernel,
@@ -29,7 +31,8 @@ can_send_inline(const struct peer *peer, const struct send_request *flow)
 static bool
 peer_has_unsent(const struct peer *peer)
 {
-    return peer->fd >= 0 && (peer->n_frames > 0 || striping_has_unsent(peer));
+    return peer->fd >= 0 &&
+           (peer->send.n_frames > 0 || striping_has_unsent(peer));
 }
 
 /* A peer that has hung up, which nobody has read yet, accepts the message as
@@ -47,7 +50,7 @@ transport_send_inline(struct transport *transport,
     transport->in_progress_call = true;
     (void)peer_write(peer);
     transport->in_progress_call = false;
-    if (peer->state != PEER_READY)
+    if (!peer_is_connected(peer))
         return false;
     if (flow->is_queued) {
         peer_unqueue_send(peer, flow);
@@ -76,11 +79,11 @@ transport_can_receive_inline(const struct transport *transport, uint32_t rank)
 {
     const struct peer *peer = &transport->peers[rank];
 
-    return peer->segment && peer->state == PEER_READY &&
-           !peer->is_reading_payload && !peer->has_ended &&
+    return peer->segment && peer_is_connected(peer) &&
+           !peer->receive.is_reading_payload &&
            !transport->has_frame_checksums &&
-           TAILQ_EMPTY(&peer->unexpected_messages) &&
-           TAILQ_EMPTY(&peer->recv_requests) &&
+           TAILQ_EMPTY(&peer->receive.unexpected_messages) &&
+           TAILQ_EMPTY(&peer->receive.requests) &&
            TAILQ_EMPTY(&transport->posted) &&
            !(FAULT_IS_BUILT && peer->is_unplugged);
 }
@@ -118,9 +121,9 @@ receive_frame_inline(struct peer *peer,
     flow->key.op = frame->op;
     flow->total = frame->total;
     flow->arrived = frame->total;
-    peer->n_inbound_frames_begun++;
-    peer->n_reads++;
-    peer->last_shm_read_ns = clock_coarse_ns();
+    peer->receive.n_frames_begun++;
+    peer->receive.n_reads++;
+    peer->receive.last_shm_read_ns = clock_coarse_ns();
     counter_add(&peer->transport->counters.bytes_received, frame->raw);
     peer_return_credit(peer, frame);
     peer_shm_release_read_bytes(peer);
@@ -143,8 +146,8 @@ transport_receive_inline(struct transport *transport, struct recv_request *flow)
     memcpy(header, bytes, sizeof(header));
     /* Decoding the header again would give the same result, so other paths may
      * still do so. */
-    if (frame_header_cache_decode(&peer->header_cache_in, header, &frame) !=
-            HOOP_OK ||
+    if (frame_header_cache_decode(&peer->receive.header_cache, header,
+                                  &frame) != HOOP_OK ||
         !is_inline_frame(peer, &frame, flow))
         return TRANSPORT_INLINE_NEEDS_PROGRESS;
     if (n_ahead - sizeof(header) < frame_padded(frame.stored))

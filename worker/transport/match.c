@@ -5,34 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "dtype/dtype.h"
 #include "tensor/layout.h"
 #include "transport/flow.h"
 #include "transport/tcp/payload.h"
 #include "transport/unexpected_queue.h"
-
-static bool
-key_equal(const struct flow_key *a, const struct flow_key *b)
-{
-    return a->op == b->op && a->step == b->step && a->comm == b->comm &&
-           a->kind == b->kind && a->peer == b->peer;
-}
-
-struct flow_key
-match_frame_key(const struct peer *peer, const struct frame *frame)
-{
-    const bool is_message =
-        frame->kind == FRAME_MESSAGE || (frame->kind != FRAME_COLLECTIVE &&
-                                         (frame->flags & FRAME_POINT_TO_POINT));
-
-    return (struct flow_key){
-        .comm = frame->comm,
-        .op = frame->op,
-        .step = is_message ? 0 : frame->step,
-        .peer = peer->rank,
-        .kind = is_message ? FLOW_MESSAGE : FLOW_COLLECTIVE,
-    };
-}
 
 static bool
 posted_receive_matches(const struct recv_request *flow,
@@ -117,7 +95,7 @@ posted_receive_count_add(struct transport *transport,
     }
     struct peer *peer = peer_get_or_init(transport, flow->key.peer);
 
-    peer->n_posted_receives += change;
+    peer->receive.n_posted += change;
     peer_update_expected(peer);
 }
 
@@ -140,7 +118,7 @@ match_drop_future_frames(struct peer *peer, const struct flow_key *key)
 {
     const struct frame frame = {
         .kind = FRAME_MESSAGE, .comm = key->comm, .op = key->op};
-    struct unexpected *unexpected = match_unexpected_add(peer, &frame, NULL);
+    struct unexpected *unexpected = unexpected_add(peer, &frame, NULL);
 
     if (unexpected)
         unexpected->is_dropped = true;
@@ -152,22 +130,24 @@ static uint64_t
 unexpected_received_bytes(const struct peer *peer,
                           const struct unexpected *unexpected)
 {
+    const struct receive_half *receive = &peer->receive;
     const struct fragment *last = TAILQ_LAST(&unexpected->parts, fragment_list);
 
-    if (peer->is_reading_payload && peer->unexpected == unexpected)
-        return peer->frame.offset + peer->frame.raw;
+    if (receive->is_reading_payload && receive->unexpected == unexpected)
+        return receive->frame.offset + receive->frame.raw;
     return last ? last->frame.offset + last->frame.raw : 0;
 }
 
 uint64_t
 match_received_bytes(const struct peer *peer, const struct recv_request *flow)
 {
+    const struct receive_half *receive = &peer->receive;
     const uint64_t n_before =
         flow->unexpected ? unexpected_received_bytes(peer, flow->unexpected)
                          : 0;
 
-    if (peer->is_reading_payload && peer->flow == flow)
-        return peer->frame.offset + peer->frame.raw;
+    if (receive->is_reading_payload && receive->flow == flow)
+        return receive->frame.offset + receive->frame.raw;
     return n_before > flow->arrived ? n_before : flow->arrived;
 }
 
@@ -178,7 +158,7 @@ unexpected_find_unclaimed(const struct peer *peer, uint64_t comm, uint64_t tag)
 {
     struct unexpected *unexpected;
 
-    TAILQ_FOREACH(unexpected, &peer->unexpected_messages, link)
+    TAILQ_FOREACH(unexpected, &peer->receive.unexpected_messages, link)
     {
         if (unexpected->key.kind == FLOW_MESSAGE &&
             unexpected->key.comm == comm && unexpected->first.tag == tag &&
@@ -194,22 +174,36 @@ unexpected_tensor(const struct unexpected *unexpected)
     return unexpected->n_tensors > 0 ? unexpected->tensors : NULL;
 }
 
+static void
+report_surplus_list_tensor(const struct peer *peer,
+                           const struct frame *frame,
+                           const struct frame_tensor *tensor)
+{
+    const struct transport *transport = peer->transport;
+
+    transport->events->on_mismatch(transport->owner,
+                                   &(struct transport_mismatch){
+                                       .kind = TRANSPORT_SURPLUS_LIST_TENSOR,
+                                       .peer = peer->rank,
+                                       .frame = frame,
+                                       .tensor = tensor,
+                                   });
+}
+
 /* unexpected belongs to a list for which no receive is left. */
 static void
 drop_unexpected(struct peer *peer, struct unexpected *unexpected)
 {
-    const struct transport *transport = peer->transport;
     const struct flow_key key = unexpected->key;
     const struct frame first = unexpected->first;
     const struct frame_tensor tensor = unexpected->tensors[0];
     const bool is_whole =
         unexpected_received_bytes(peer, unexpected) == first.total;
 
-    match_unexpected_destroy(peer, unexpected);
+    unexpected_destroy(peer, unexpected);
     if (!is_whole)
         match_drop_future_frames(peer, &key);
-    transport->events->on_surplus_list_tensor(transport->owner, peer->rank,
-                                              &first, &tensor);
+    report_surplus_list_tensor(peer, &first, &tensor);
 }
 
 static bool
@@ -250,7 +244,7 @@ is_tensor_list_leftover(const struct peer *peer,
 
     if (!is_list_tensor(tensor) || frame_part_index(tensor->part) == 0)
         return false;
-    TAILQ_FOREACH_REVERSE(unexpected, &peer->unexpected_messages,
+    TAILQ_FOREACH_REVERSE(unexpected, &peer->receive.unexpected_messages,
                           unexpected_list, link)
     {
         if (unexpected->key.kind == FLOW_MESSAGE && !unexpected->is_dropped &&
@@ -269,14 +263,12 @@ drop_unwanted_message(struct peer *peer,
                       const struct frame *frame,
                       const struct frame_tensor *tensor)
 {
-    const struct transport *transport = peer->transport;
-    const struct flow_key key = match_frame_key(peer, frame);
+    const struct flow_key key = flow_key_of_frame(frame, peer->rank);
 
-    peer->has_refused_current_message = true;
+    peer->receive.has_refused_message = true;
     if (frame->total > 0)
         match_drop_future_frames(peer, &key);
-    transport->events->on_surplus_list_tensor(transport->owner, peer->rank,
-                                              frame, tensor);
+    report_surplus_list_tensor(peer, frame, tensor);
 }
 
 /* Let flow receive the message that begins with first_frame_content. */
@@ -290,7 +282,7 @@ bind_recv_to_message(struct peer *peer,
     const struct frame *frame = first_frame_content->frame;
 
     match_unpost_receive(transport, flow);
-    TAILQ_INSERT_TAIL(&peer->recv_requests, flow, link);
+    TAILQ_INSERT_TAIL(&peer->receive.requests, flow, link);
     flow->key = *key;
     flow->is_matched = true;
     peer_update_expected(peer);
@@ -303,8 +295,14 @@ bind_recv_to_message(struct peer *peer,
         const bool is_other_list =
             tensor_list_length_differs(flow, first_frame_content->tensor);
 
-        transport->events->on_receive_mismatch(transport->owner, flow, frame,
-                                               first_frame_content->tensor);
+        transport->events->on_mismatch(
+            transport->owner, &(struct transport_mismatch){
+                                  .kind = TRANSPORT_MESSAGE_DOES_NOT_FIT,
+                                  .peer = peer->rank,
+                                  .frame = frame,
+                                  .tensor = first_frame_content->tensor,
+                                  .flow = flow,
+                              });
         if (is_other_list)
             tensor_list_drop_unexpected_rest(peer, &first);
         return;
@@ -319,14 +317,14 @@ bind_recv_to_message(struct peer *peer,
 struct recv_request *
 match_find_bound(struct peer *peer, const struct frame *frame)
 {
-    const struct flow_key key = match_frame_key(peer, frame);
+    const struct flow_key key = flow_key_of_frame(frame, peer->rank);
     struct recv_request *flow;
 
     /* The frame before was most likely of the same flow, which is near the
      * front. */
-    TAILQ_FOREACH(flow, &peer->recv_requests, link)
+    TAILQ_FOREACH(flow, &peer->receive.requests, link)
     {
-        if (key_equal(&flow->key, &key))
+        if (flow_key_equal(&flow->key, &key))
             break;
     }
     return flow;
@@ -348,17 +346,57 @@ posted_receive_find(const struct transport *transport,
     return flow;
 }
 
+void
+transport_receive_cancel(struct transport *transport, struct recv_request *flow)
+{
+    if (!flow->is_open)
+        return;
+    flow->is_open = false;
+    if (flow->is_draining)
+        TAILQ_REMOVE(&transport->drains, flow, drain_link);
+    flow->is_draining = false;
+    if (!flow->is_matched) {
+        match_unpost_receive(transport, flow);
+        return;
+    }
+
+    struct peer *peer = peer_get_or_init(transport, flow->key.peer);
+    /* Further frames that nobody takes must be dropped, not queued. No mark is
+     * needed if all of them have come. */
+    const bool has_rest = flow->key.kind == FLOW_MESSAGE &&
+                          flow->arrived < flow->total &&
+                          match_received_bytes(peer, flow) < flow->total;
+    TAILQ_REMOVE(&peer->receive.requests, flow, link);
+    if (flow->unexpected)
+        unexpected_destroy(peer, flow->unexpected);
+    flow->unexpected = NULL;
+    if (peer->receive.is_reading_payload && peer->receive.flow == flow) {
+        peer->receive.flow = NULL;
+        peer->receive.target = READ_INTO_DISCARD_BUFFER;
+    }
+    if (has_rest)
+        match_drop_future_frames(peer, &flow->key);
+    peer_update_expected(peer);
+}
+
 /* The sender has ended the list that flow belongs to, and begun the next. */
 static void
-report_tensor_list_ended(struct transport *transport,
+report_tensor_list_ended(struct peer *peer,
                          struct recv_request *flow,
                          const struct first_frame_content *first_frame_content)
 {
+    struct transport *transport = peer->transport;
     const struct frame frame = *first_frame_content->frame;
     const struct frame_tensor tensor = *first_frame_content->tensor;
 
-    transport->events->on_tensor_list_ended_early(transport->owner, flow,
-                                                  &frame, &tensor);
+    transport->events->on_mismatch(transport->owner,
+                                   &(struct transport_mismatch){
+                                       .kind = TRANSPORT_LIST_ENDED_EARLY,
+                                       .peer = peer->rank,
+                                       .frame = &frame,
+                                       .tensor = &tensor,
+                                       .flow = flow,
+                                   });
     /* The callback should have cancelled flow; it must not be found again. */
     if (flow->is_open)
         transport_receive_cancel(transport, flow);
@@ -370,18 +408,18 @@ bind_posted_recv_to_frame(struct peer *peer,
                           const struct frame *frame,
                           const struct frame_tensor *tensor)
 {
-    const struct flow_key key = match_frame_key(peer, frame);
+    const struct flow_key key = flow_key_of_frame(frame, peer->rank);
     const struct first_frame_content first_frame_content = {frame, tensor};
     struct recv_request *flow;
 
-    if (key.kind != FLOW_MESSAGE || match_find_unexpected(peer, frame))
+    if (key.kind != FLOW_MESSAGE || unexpected_find(peer, frame))
         return NULL;
     while ((flow = posted_receive_find(peer->transport, &key, frame)) &&
            tensor && tensor_list_compare_position(flow, tensor) < 0)
-        report_tensor_list_ended(peer->transport, flow, &first_frame_content);
+        report_tensor_list_ended(peer, flow, &first_frame_content);
     if (flow && (!tensor || tensor_list_compare_position(flow, tensor) == 0)) {
         bind_recv_to_message(peer, flow, &key, &first_frame_content);
-        peer->has_refused_current_message = !flow->is_open;
+        peer->receive.has_refused_message = !flow->is_open;
         return flow->is_open ? flow : NULL;
     }
     if (flow || is_tensor_list_leftover(peer, frame, tensor))
@@ -396,7 +434,7 @@ match_find_receive(struct peer *peer,
 {
     struct recv_request *flow = match_find_bound(peer, frame);
 
-    peer->has_refused_current_message = false;
+    peer->receive.has_refused_message = false;
     return flow ? flow : bind_posted_recv_to_frame(peer, frame, tensor);
 }
 
@@ -416,68 +454,7 @@ bool
 match_is_refused_empty_message(const struct peer *peer,
                                const struct frame *frame)
 {
-    return peer->has_refused_current_message && frame->total == 0;
-}
-
-struct unexpected *
-match_find_unexpected(struct peer *peer, const struct frame *frame)
-{
-    const struct flow_key key = match_frame_key(peer, frame);
-
-    return unexpected_queue_find(peer->transport, &key);
-}
-
-struct unexpected *
-match_unexpected_add(struct peer *peer,
-                     const struct frame *frame,
-                     const struct frame_tensor *tensor)
-{
-    const struct flow_key key = match_frame_key(peer, frame);
-    struct unexpected *unexpected =
-        unexpected_queue_find(peer->transport, &key);
-
-    if (unexpected)
-        return unexpected;
-    if (peer->n_unexpected_messages >= LIMIT_UNEXPECTED)
-        return NULL;
-    unexpected = unexpected_queue_add(peer->transport, &key, tensor ? 1 : 0);
-    if (!unexpected)
-        return NULL;
-    if (tensor)
-        unexpected->tensors[0] = *tensor;
-    unexpected->first = *frame;
-    unexpected->sequence = peer->transport->unexpected_next++;
-    TAILQ_INSERT_TAIL(&peer->unexpected_messages, unexpected, link);
-    peer->n_unexpected_messages++;
-    if (unexpected->key.kind == FLOW_COLLECTIVE)
-        unexpected_index_add(&peer->transport->unexpected_index, unexpected);
-    return unexpected;
-}
-
-void
-match_unexpected_destroy(struct peer *peer, struct unexpected *unexpected)
-{
-    struct fragment *part;
-
-    if (peer->is_reading_payload && peer->unexpected == unexpected) {
-        peer->unexpected = NULL;
-        peer->target = READ_INTO_DISCARD_BUFFER;
-        peer->n_unexpected_bytes -=
-            eager_window_frame_cost(&peer->fragment->frame);
-        unexpected_fragment_free(peer->transport, peer->fragment);
-        peer->fragment = NULL;
-    }
-    while ((part = TAILQ_FIRST(&unexpected->parts))) {
-        TAILQ_REMOVE(&unexpected->parts, part, link);
-        peer->n_unexpected_bytes -= eager_window_frame_cost(&part->frame);
-        peer_return_credit(peer, &part->frame);
-        unexpected_fragment_free(peer->transport, part);
-    }
-    TAILQ_REMOVE(&peer->unexpected_messages, unexpected, link);
-    peer->n_unexpected_messages--;
-    if (unexpected->key.kind == FLOW_COLLECTIVE)
-        unexpected_index_remove(&peer->transport->unexpected_index, unexpected);
-    unexpected_queue_remove(peer->transport, unexpected);
+    return peer->receive.has_refused_message && frame->total == 0;
 }
 
 /* Returns the earlier of best and the first message of peer that flow wants
@@ -489,7 +466,7 @@ peer_earlier_unexpected_match(struct peer *peer,
 {
     struct unexpected *unexpected;
 
-    TAILQ_FOREACH(unexpected, &peer->unexpected_messages, link)
+    TAILQ_FOREACH(unexpected, &peer->receive.unexpected_messages, link)
     {
         if (unexpected->key.kind != FLOW_MESSAGE || unexpected->is_dropped ||
             unexpected->is_claimed ||
@@ -551,7 +528,7 @@ recv_match_unexpected(struct transport *transport, struct recv_request *flow)
         return;
     if (tensor_list_compare_position(flow, unexpected_tensor(best)) < 0)
         report_tensor_list_ended(
-            transport, flow,
+            peer_get_or_init(transport, best->key.peer), flow,
             &(struct first_frame_content){&best->first, best->tensors});
     else
         bind_recv_to_unexpected(transport, flow, best);
@@ -583,80 +560,86 @@ unexpected_free_if_done(struct peer *peer, struct recv_request *flow)
     struct unexpected *unexpected = flow->unexpected;
 
     if (!TAILQ_EMPTY(&unexpected->parts) ||
-        (peer->is_reading_payload && peer->unexpected == unexpected))
+        (peer->receive.is_reading_payload &&
+         peer->receive.unexpected == unexpected))
         return;
     flow->unexpected = NULL;
-    match_unexpected_destroy(peer, unexpected);
+    unexpected_destroy(peer, unexpected);
 }
 
+/* Returns the bytes of part before they were encoded, or NULL if they cannot be
+ * decoded. */
 static const uint8_t *
-fragment_decode(struct peer *peer, const struct fragment *part)
+fragment_decode(struct transport *transport, const struct fragment *part)
 {
-    struct transport *transport = peer->transport;
+    const struct codec_span stored = {part->bytes, part->frame.stored};
 
     if (part->frame.codec == CODEC_NONE)
         return part->bytes;
-    const enum hoop_status status =
-        codec_decode(transport->codec, part->frame.codec,
-                     (struct codec_span){part->bytes, part->frame.stored},
-                     transport->sink, part->frame.raw);
-    if (status == HOOP_OK)
-        return transport->sink;
-    peer_lose_corrupted(peer);
-    return NULL;
+    return codec_decode(transport->codec, part->frame.codec, stored,
+                        transport->sink, part->frame.raw) == HOOP_OK
+               ? transport->sink
+               : NULL;
 }
 
-/* Returns whether what was queued before flow was opened belongs to the same
- * call; reports it if not. */
-static bool
-is_of_same_call(struct transport *transport, struct recv_request *flow)
+bool
+match_check_call(struct peer *peer,
+                 const struct frame *frame,
+                 const struct flow_label *label,
+                 uint64_t total,
+                 struct recv_request *flow)
 {
-    const struct frame *first = &flow->unexpected->first;
-    const struct frame frame = *first;
+    const struct transport *transport = peer->transport;
+    const bool is_same_call = frame->signature == label->signature;
 
-    if (flow->key.kind == FLOW_MESSAGE ||
-        first->signature == flow->label->signature)
-        return peer_check_message_size(
-            peer_get_or_init(transport, flow->key.peer), &frame, flow);
-    transport->events->on_mismatch(transport->owner, flow->key.peer, &frame,
-                                   flow);
+    if (frame_is_of_message(frame) || (is_same_call && frame->total == total))
+        return true;
+    /* The callback may free what frame lies in. */
+    const struct frame copy = *frame;
+    const struct transport_mismatch mismatch = {
+        .kind = is_same_call ? TRANSPORT_SIZE_DIFFERS : TRANSPORT_CALL_DIFFERS,
+        .peer = peer->rank,
+        .frame = &copy,
+        .flow = flow,
+        .total = total,
+    };
+    transport->events->on_mismatch(transport->owner, &mismatch);
     return false;
 }
 
-void
-match_drain_unexpected(struct transport *transport, struct recv_request *flow)
+enum hoop_status
+match_drain_unexpected(struct peer *peer, struct recv_request *flow)
 {
-    struct peer *peer = peer_get_or_init(transport, flow->key.peer);
-
-    if (flow->unexpected && !is_of_same_call(transport, flow))
-        return;
+    if (flow->unexpected && !match_check_call(peer, &flow->unexpected->first,
+                                              flow->label, flow->total, flow))
+        return HOOP_OK;
     while (flow->is_open && flow->unexpected) {
         struct fragment *part = TAILQ_FIRST(&flow->unexpected->parts);
 
         if (!part) {
             unexpected_free_if_done(peer, flow);
-            return;
+            return HOOP_OK;
         }
         if (part->frame.total != flow->total ||
-            part->frame.offset != flow->arrived) {
-            peer_lose_protocol_error(peer, "bytes out of order");
-            return;
-        }
+            part->frame.offset != flow->arrived)
+            return error_raise(HOOP_E_DATA_LOSS, "it sent bytes out of order");
         if (part->frame.offset + part->frame.raw > flow->allowed)
-            return;
-        const uint8_t *raw = fragment_decode(peer, part);
+            return HOOP_OK;
+        const uint8_t *raw = fragment_decode(peer->transport, part);
         if (!raw)
-            return;
+            return HOOP_E_DATA_LOSS;
         peer_report_encoded(peer, flow, &part->frame, part->bytes);
         TAILQ_REMOVE(&flow->unexpected->parts, part, link);
-        peer->n_unexpected_bytes -= eager_window_frame_cost(&part->frame);
+        peer->receive.n_unexpected_bytes -=
+            eager_window_frame_cost(&part->frame);
         peer_return_credit(peer, &part->frame);
         /* peer_deliver_payload() may close flow, so nothing of the part may be
          * left to take by then. */
         unexpected_free_if_done(peer, flow);
         peer_deliver_payload(peer, flow, raw, part->frame.raw);
-        unexpected_fragment_free(transport, part);
+        unexpected_fragment_free(peer->transport, part);
     }
+    return HOOP_OK;
 }
 
 bool
@@ -672,73 +655,4 @@ transport_has_all_bytes(const struct recv_request *flow)
         n_here += part->frame.raw;
     }
     return n_here == flow->total;
-}
-
-void
-match_early_grant_add(struct peer *peer, const struct frame *frame)
-{
-    struct early_grant *early_grant = NULL;
-
-    if (peer->n_early_grants < LIMIT_UNEXPECTED)
-        early_grant = calloc(1, sizeof(*early_grant));
-    if (!early_grant) {
-        peer_lose_protocol_error(peer,
-                                 "more grants than there is room to remember");
-        return;
-    }
-    early_grant->key = match_frame_key(peer, frame);
-    early_grant->granted = frame->offset;
-    TAILQ_INSERT_TAIL(&peer->early_grants, early_grant, link);
-    peer->n_early_grants++;
-    peer->transport->n_early_grants++;
-}
-
-void
-match_early_grant_destroy(struct peer *peer, struct early_grant *early_grant)
-{
-    TAILQ_REMOVE(&peer->early_grants, early_grant, link);
-    peer->n_early_grants--;
-    peer->transport->n_early_grants--;
-    free(early_grant);
-}
-
-uint64_t
-match_early_grant_take(struct peer *peer, const struct send_request *flow)
-{
-    struct early_grant *next;
-    uint64_t granted = 0;
-
-    for (struct early_grant *at = TAILQ_FIRST(&peer->early_grants); at;
-         at = next) {
-        next = TAILQ_NEXT(at, link);
-        if (!key_equal(&at->key, &flow->key))
-            continue;
-        if (at->granted > granted)
-            granted = at->granted;
-        match_early_grant_destroy(peer, at);
-    }
-    return granted;
-}
-
-void
-match_drop_unwanted_comms(struct peer *peer,
-                          bool (*wants)(void *owner, uint64_t comm))
-{
-    void *owner = peer->transport->owner;
-    struct unexpected *unexpected_next;
-    struct early_grant *early_grant_next;
-
-    for (struct unexpected *unexpected =
-             TAILQ_FIRST(&peer->unexpected_messages);
-         unexpected; unexpected = unexpected_next) {
-        unexpected_next = TAILQ_NEXT(unexpected, link);
-        if (!unexpected->is_claimed && !wants(owner, unexpected->key.comm))
-            match_unexpected_destroy(peer, unexpected);
-    }
-    for (struct early_grant *early_grant = TAILQ_FIRST(&peer->early_grants);
-         early_grant; early_grant = early_grant_next) {
-        early_grant_next = TAILQ_NEXT(early_grant, link);
-        if (!wants(owner, early_grant->key.comm))
-            match_early_grant_destroy(peer, early_grant);
-    }
 }

@@ -1,38 +1,30 @@
-/* transport/peer.c - one peer's connection: its states, from new to lost */
+/* transport/peer.c - one peer: its states, its lists, and how its path is */
 
 #include "transport/peer.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 
-#include "base/clock.h"
-#include "base/state.h"
 #include "net/socket.h"
 
 enum {
     SENT_REPORT_CHUNK = 64 * 1024,
 };
 
-static const struct state_table_row peer_states[] = {
-    [PEER_NEW] = {"new", SM_TO(PEER_CONNECTING) | SM_TO(PEER_READY) |
-                             SM_TO(PEER_LEFT) | SM_TO(PEER_LOST)},
-    [PEER_CONNECTING] = {"connecting", SM_TO(PEER_NEW) | SM_TO(PEER_READY) |
-                                           SM_TO(PEER_LEFT) | SM_TO(PEER_LOST)},
-    [PEER_READY] = {"ready", SM_TO(PEER_LEFT) | SM_TO(PEER_LOST)},
-    [PEER_LEFT] = {"left", SM_TO(PEER_LOST)},
-    [PEER_LOST] = {"lost", 0},
-};
+void
+peer_set_send_state(struct peer *peer, enum send_state next)
+{
+    peer->send.state = (enum send_state)state_transition(
+        send_state_table, "peer", peer->send.state, next);
+}
 
 void
-peer_set_state(struct peer *peer, enum peer_state next)
+peer_set_receive_state(struct peer *peer, enum receive_state next)
 {
-    peer->state = (enum peer_state)state_transition(peer_states, "peer",
-                                                    peer->state, next);
+    peer->receive.state = (enum receive_state)state_transition(
+        receive_state_table, "peer", peer->receive.state, next);
 }
 
 /* Most ranks of a large job never exchange a message. For those, no page of
@@ -47,14 +39,14 @@ peer_get_or_init(struct transport *transport, uint32_t rank)
     peer->transport = transport;
     peer->rank = rank;
     peer->fd = -1;
-    peer->credit = transport->window;
-    TAILQ_INIT(&peer->send_requests);
-    TAILQ_INIT(&peer->rendezvous_pending);
-    TAILQ_INIT(&peer->unconfirmed);
-    TAILQ_INIT(&peer->controls);
-    TAILQ_INIT(&peer->early_grants);
-    TAILQ_INIT(&peer->recv_requests);
-    TAILQ_INIT(&peer->unexpected_messages);
+    peer->send.credit = transport->window;
+    TAILQ_INIT(&peer->send.requests);
+    TAILQ_INIT(&peer->send.rendezvous_pending);
+    TAILQ_INIT(&peer->send.unconfirmed);
+    TAILQ_INIT(&peer->send.controls);
+    TAILQ_INIT(&peer->send.early_grants);
+    TAILQ_INIT(&peer->receive.requests);
+    TAILQ_INIT(&peer->receive.unexpected_messages);
     TAILQ_INSERT_TAIL(&transport->known, peer, known_link);
     return peer;
 }
@@ -66,11 +58,11 @@ peer_choose_expected_list(const struct peer *peer)
 {
     struct transport *transport = peer->transport;
 
-    if (peer->state != PEER_READY)
+    if (peer->fd < 0 || !peer_is_connected(peer))
         return NULL;
-    if (!TAILQ_EMPTY(&peer->recv_requests))
+    if (!TAILQ_EMPTY(&peer->receive.requests))
         return &transport->expected;
-    if (peer->n_posted_receives == 0 && TAILQ_EMPTY(&peer->unconfirmed))
+    if (peer->receive.n_posted == 0 && TAILQ_EMPTY(&peer->send.unconfirmed))
         return NULL;
     return peer->segment ? &transport->expected
                          : &transport->expected_later_peers;
@@ -79,47 +71,21 @@ peer_choose_expected_list(const struct peer *peer)
 static void
 peer_set_expected_list(struct peer *peer, struct peer_list *list)
 {
-    if (list == peer->expected_peer_list)
+    if (list == peer->expected_list)
         return;
-    if (peer->expected_peer_list)
-        TAILQ_REMOVE(peer->expected_peer_list, peer, expected_link);
+    if (peer->expected_list)
+        TAILQ_REMOVE(peer->expected_list, peer, expected_link);
     if (list)
         TAILQ_INSERT_TAIL(list, peer, expected_link);
-    peer->expected_peer_list = list;
-}
-
-void
-peer_disconnect(struct peer *peer)
-{
-    peer_send_clear(peer);
-    striping_close(peer);
-    if (peer->fd >= 0) {
-        poller_remove(peer->transport->poller, peer->fd);
-        tls_destroy(peer->tls);
-        peer->tls = NULL;
-        socket_close(peer->fd);
-        peer->fd = -1;
-        if (peer->segment)
-            TAILQ_REMOVE(&peer->transport->shm_peers, peer, shm_link);
-    }
-    if (peer->segment && !peer->is_reading) {
-        segment_destroy(peer->segment);
-        peer->segment = NULL;
-    }
-    if (peer->is_dirty)
-        TAILQ_REMOVE(&peer->transport->dirty, peer, dirty_link);
-    peer->is_dirty = false;
-    peer_set_expected_list(peer, NULL);
+    peer->expected_list = list;
 }
 
 void
 peer_mark_dirty(struct peer *peer)
 {
-    if (peer->is_dirty || peer->is_blocked)
+    if (peer->send.is_dirty || peer->send.is_blocked || peer->fd < 0)
         return;
-    if (peer->state != PEER_READY && peer->state != PEER_LEFT)
-        return;
-    peer->is_dirty = true;
+    peer->send.is_dirty = true;
     TAILQ_INSERT_TAIL(&peer->transport->dirty, peer, dirty_link);
 }
 
@@ -130,126 +96,18 @@ peer_update_expected(struct peer *peer)
 }
 
 void
-transport_send_control_connect(struct transport *transport,
-                               uint32_t rank,
-                               const struct frame *frame,
-                               const char *text)
-{
-    struct peer *peer = peer_get_or_init(transport, rank);
-
-    transport_request_connect(transport, rank);
-    if (peer->state == PEER_CONNECTING || peer->state == PEER_READY)
-        peer_queue_control(peer, frame, text);
-}
-
-/* peer has ended in good order, so transport_start_shutdown() need not wait for
- * it any more. */
-static void
-peer_mark_shutdown_done(struct peer *peer)
-{
-    struct transport *transport = peer->transport;
-
-    if (peer->is_shutdown_pending) {
-        assert(transport->n_pending_shutdowns > 0);
-        transport->n_pending_shutdowns--;
-    }
-    peer->is_shutdown_pending = false;
-}
-
-static uint64_t
-peer_silence_ms(const struct peer *peer)
-{
-    uint64_t n_ms;
-
-    if (peer->segment && peer->last_shm_read_ns > 0)
-        return (clock_coarse_ns() - peer->last_shm_read_ns) / CLOCK_NS_PER_MS;
-    return peer->fd >= 0 && !peer->segment &&
-                   socket_get_silent_ms(peer->fd, &n_ms)
-               ? n_ms
-               : TRANSPORT_SILENCE_UNKNOWN;
-}
-
-void
-peer_lose(struct peer *peer, const char *why)
-{
-    struct transport *transport = peer->transport;
-
-    if (peer->state == PEER_LOST)
-        return;
-    if (peer->state == PEER_READY)
-        counter_add(&transport->counters.connections, UINT64_MAX);
-    if (peer->state == PEER_READY || peer->state == PEER_LEFT)
-        peer_mark_shutdown_done(peer);
-    peer_receive_clear(peer);
-    peer->silent_ms_when_lost = peer_silence_ms(peer);
-    peer_disconnect(peer);
-    peer_set_state(peer, PEER_LOST);
-    transport->events->on_lost(transport->owner, peer->rank, why);
-}
-
-void
 peer_defer_failure(struct peer *peer, const char *why)
 {
-    peer->deferred_failure = why;
-    peer->is_blocked = false;
+    peer->failure.why = why;
+    peer->send.is_blocked = false;
     peer_mark_dirty(peer);
 }
 
 void
 peer_defer_protocol_failure(struct peer *peer, const char *why)
 {
-    peer->is_peer_at_fault = true;
+    peer->failure.is_peer_at_fault = true;
     peer_defer_failure(peer, why);
-}
-
-void
-peer_close_departed(struct peer *peer)
-{
-    if (peer->state == PEER_READY)
-        counter_add(&peer->transport->counters.connections, UINT64_MAX);
-    peer_mark_shutdown_done(peer);
-    peer_disconnect(peer);
-    if (peer->state != PEER_LEFT)
-        peer_set_state(peer, PEER_LEFT);
-    /* Frames that are not written by now never will be. */
-    peer->transport->events->on_closed(peer->transport->owner, peer->rank);
-}
-
-void
-peer_on_stream_end(struct peer *peer, int error)
-{
-    /* Which of these errors it is depends on what the peer had left unread,
-     * not on how it ended. */
-    const bool is_reset = error == 0 || error == ECONNRESET || error == EPIPE ||
-                          error == ENOTCONN;
-
-    if (peer->has_left && !peer->is_reading_payload) {
-        peer->has_ended = true;
-        const bool is_broken =
-            peer->segment ? peer->has_fd_ended
-                          : peer->is_blocked && !peer->is_write_watched;
-        if (is_broken || (peer->n_frames == 0 && TAILQ_EMPTY(&peer->controls) &&
-                          !striping_has_unsent(peer)))
-            peer_close_departed(peer);
-        else if (peer->segment)
-            peer_mark_dirty(peer);
-        else
-            peer_await_writable(peer);
-        return;
-    }
-    peer_lose(peer, is_reset ? "connection reset" : strerror(error));
-}
-
-void
-peer_mark_left(struct peer *peer)
-{
-    struct transport *transport = peer->transport;
-
-    counter_add(&transport->counters.connections, UINT64_MAX);
-    peer_set_state(peer, PEER_LEFT);
-    peer_update_expected(peer);
-    peer_mark_dirty(peer);
-    transport->events->on_goodbye_received(transport->owner, peer->rank);
 }
 
 /* Returns the bytes that the sockets still hold; 0 if they do not tell. */
@@ -259,7 +117,8 @@ socket_queued_bytes(const struct peer *peer)
     uint64_t n_bytes = 0;
 
     for (unsigned i = 0; i < STREAM_GROUP_N_FDS; i++) {
-        const int other = peer->stream_group ? peer->stream_group->fds[i] : -1;
+        const int other =
+            peer->striping.group ? peer->striping.group->fds[i] : -1;
         const int fd = i == 0 ? peer->fd : other;
         int n_here = 0;
 
@@ -274,8 +133,9 @@ peer_sent_bytes(const struct peer *peer, uint64_t *out_n_queued)
 {
     const uint64_t n_queued = socket_queued_bytes(peer);
 
-    *out_n_queued = n_queued < peer->n_written ? n_queued : peer->n_written;
-    return peer->n_written - *out_n_queued;
+    *out_n_queued =
+        n_queued < peer->send.n_written ? n_queued : peer->send.n_written;
+    return peer->send.n_written - *out_n_queued;
 }
 
 /* A question to a peer waits behind what is under way to it, for seconds on a
@@ -289,14 +149,15 @@ transport_activity_count(const struct transport *transport, uint32_t rank)
     uint64_t n_queued;
 
     if (peer->segment || peer->fd < 0)
-        return peer->n_reads;
-    return peer->n_reads + peer_sent_bytes(peer, &n_queued) / SENT_REPORT_CHUNK;
+        return peer->receive.n_reads;
+    return peer->receive.n_reads +
+           peer_sent_bytes(peer, &n_queued) / SENT_REPORT_CHUNK;
 }
 
 uint64_t
 transport_read_count(const struct transport *transport, uint32_t rank)
 {
-    return transport->peers[rank].n_reads;
+    return transport->peers[rank].receive.n_reads;
 }
 
 /* Returns the current state of the path to rank, or NULL if there is no TCP
@@ -337,25 +198,13 @@ transport_is_path_lossy(struct transport *transport,
     return path && path_has_loss(path);
 }
 
-uint64_t
-transport_silence_ms(const struct transport *transport, uint32_t rank)
-{
-    const struct peer *peer = &transport->peers[rank];
-
-    if (peer->state == PEER_READY)
-        return peer_silence_ms(peer);
-    return peer->state == PEER_LOST ? peer->silent_ms_when_lost
-                                    : TRANSPORT_SILENCE_UNKNOWN;
-}
-
 uint32_t
 transport_round_trip_ms(const struct transport *transport, uint32_t rank)
 {
     const struct peer *peer = &transport->peers[rank];
     struct path_sample sample;
 
-    if (peer->state != PEER_READY || peer->fd < 0 ||
-        !path_sample_read(peer->fd, &sample))
+    if (!peer_is_connected(peer) || !path_sample_read(peer->fd, &sample))
         return 0;
     return path_round_trip_ms_max(&sample);
 }
@@ -371,12 +220,11 @@ transport_is_disconnected(const struct transport *transport, uint32_t rank)
 {
     const struct peer *peer = &transport->peers[rank];
 
-    return (peer->state == PEER_LEFT || peer->state == PEER_LOST) &&
-           peer->fd < 0;
+    return peer->receive.state >= RECEIVE_GOODBYE && peer->fd < 0;
 }
 
 bool
 transport_is_connected(const struct transport *transport, uint32_t rank)
 {
-    return transport->peers[rank].state == PEER_READY;
+    return peer_is_connected(&transport->peers[rank]);
 }

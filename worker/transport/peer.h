@@ -26,30 +26,12 @@
 #include "net/poller.h"
 #include "net/tls.h"
 #include "transport/flow.h"
+#include "transport/half_connection.h"
 #include "transport/shm/segment.h"
 #include "transport/tcp/stream_group.h"
 #include "transport/transport.h"
 #include "transport/unexpected_queue.h"
 #include "wire/frame_header_cache.h"
-
-/*
- * NEW <-> CONNECTING -> READY -> LEFT
- *   \________\____________\______\__> LOST (final)
- *
- * A peer returns to NEW when one of the two ranks has no descriptor for a
- * connection now.
- *
- * A peer is LEFT once either side has said goodbye: nothing new is sent, and
- * the end of the stream is awaited and is no failure. A process that comes
- * again is a new peer with a new incarnation.
- */
-enum peer_state {
-    PEER_NEW,
-    PEER_CONNECTING,
-    PEER_READY,
-    PEER_LEFT,
-    PEER_LOST,
-};
 
 enum {
     PEER_FRAMES_MAX = 8, /* frames that are cut and not wholly written */
@@ -118,117 +100,139 @@ struct unexpected {
 
 enum peer_target {
     READ_INTO_USER_BUFFER, /* read into flow->place */
-    READ_INTO_PIECE_BUFFER, /* read into peer->piece and reported as whole elements */
-    READ_INTO_ENCODED_BUFFER, /* read into peer->encoded, then checked and decoded */
+    READ_INTO_PIECE_BUFFER, /* read into receive.piece and reported as whole elements */
+    READ_INTO_ENCODED_BUFFER, /* read into receive.encoded, then checked and decoded */
     READ_INTO_UNEXPECTED_FRAGMENT,
     READ_INTO_DISCARD_BUFFER,
 };
 
-struct peer {
-    struct transport *transport;
-    TAILQ_ENTRY(peer) known_link;
-    TAILQ_ENTRY(peer) dirty_link;
-    TAILQ_ENTRY(peer) expected_link;
-    TAILQ_ENTRY(peer) shm_link;
-    uint32_t rank;
-    enum peer_state state;
-    int fd;
-    /* Memory shared with the peer; NULL: fd carries frames. */
-    struct segment *segment;
-    struct tls *tls;   /* encrypts fd; NULL: fd is plain */
-    bool is_reading;   /* segment is being read, so must not be unmapped */
-    bool has_fd_ended; /* fd has ended, whatever segment still holds */
-    /* Why the next write will lose the peer; NULL: nothing. */
-    const char *deferred_failure;
-    bool
-        is_peer_at_fault; /* the peer caused deferred_failure and is to be told */
-    bool is_dirty;        /* in transport.dirty: it has something to write */
-    bool is_blocked;      /* the socket or ring is full */
-    bool is_write_watched; /* the poller reports when a socket is writable */
-    /* The list in which transport_spin_once() finds it, or NULL. */
-    struct peer_list *expected_peer_list;
-    uint32_t
-        n_posted_receives; /* posted receives from it that nothing has come for */
-    bool is_shutdown_pending; /* counted in transport.n_pending_shutdowns */
-    bool is_goodbye_sent;     /* we said goodbye: no frame may follow */
-    bool has_left;            /* it said goodbye */
-    bool has_ended;           /* its stream has ended */
-    uint64_t n_reads;         /* how often something has come */
-    bool is_unplugged;        /* an injected fault stops all traffic */
-    uint64_t
-        last_shm_read_ns; /* when bytes last came through segment; 0: never */
-    uint64_t
-        silent_ms_when_lost; /* how long it had been silent when it was lost */
-    struct path path;        /* losses and round trip of fd */
-    /* Several connections to the peer (tcp/striping.c). */
-    struct stream_group *stream_group; /* NULL: there is only fd */
-    unsigned n_streams_wanted;         /* 0: only fd is wanted */
-    unsigned n_streams_announced;
-    /* Our first SPREAD frame is cut. Nothing more may be cut until it is
-     * written. */
-    bool is_striping_pending;
-    struct stream_autotune stream_autotune;
+struct peer;
+TAILQ_HEAD(peer_list, peer);
 
-    /* Sending. */
-    struct send_request_list send_requests;
+/* The stream to the peer: what is queued for it, cut and written. */
+struct send_half {
+    enum send_state state;
+    bool is_dirty;         /* in transport.dirty: it has something to write */
+    bool is_blocked;       /* the socket or ring is full */
+    bool is_write_watched; /* the poller reports when a socket is writable */
+    struct send_request_list requests;
     /* Announced by an ANNOUNCE frame, not granted yet. */
     struct send_request_list rendezvous_pending;
+    size_t n_rendezvous_pending;
     /* Confirmed tensors that are cut to the end, not granted yet. */
     struct send_request_list unconfirmed;
     struct control_list controls;
-    /* Memory of controls, as control_cost() counts it. */
-    size_t n_queued_control_bytes;
+    size_t n_control_bytes; /* of controls, as control_cost() counts them */
     struct early_grant_list early_grants;
     size_t n_early_grants;
     struct outbound_frame frames[PEER_FRAMES_MAX];
-    unsigned frames_first_index;
+    unsigned first_frame;
     unsigned n_frames;
-    size_t
-        frame_offset; /* bytes of frames[frames_first_index] that are written */
+    size_t frame_offset;   /* bytes of frames[first_frame] that are written */
     uint64_t n_packetized; /* frames cut for this peer so far */
-    struct frame_header_cache header_cache_out;
-    uint64_t credit; /* what is left of the eager window */
-    size_t n_rendezvous_pending;
-    bool is_same_host;  /* the peer is on this host: no codec would pay */
+    struct frame_header_cache header_cache;
+    uint64_t credit;    /* what is left of the eager window */
     uint64_t n_written; /* bytes that its sockets or its ring took */
     /* CODEC_AUTO: decides whether encoding pays. */
     struct codec_autotune codec_autotune;
+};
 
-    /* Receiving. */
-    struct recv_request_list recv_requests;     /* open and matched */
+/* The stream from the peer: the frame that is being read, what came before it
+ * was wanted, and the requests that wait for more. */
+struct receive_half {
+    enum receive_state state;
+    struct recv_request_list requests; /* open and matched */
+    uint32_t n_posted; /* posted receives from it that nothing has come for */
     struct unexpected_list unexpected_messages; /* in order of arrival */
     size_t n_unexpected_messages;
     uint64_t n_unexpected_bytes; /* what they hold of the peer's eager window */
     /* Window credit that is not returned to the peer yet. */
     uint64_t unreturned_credit;
-    size_t inbound_unread_first;
-    size_t inbound_end;
+    uint64_t n_reads;          /* how often something has come */
+    uint64_t last_shm_read_ns; /* when bytes came through segment; 0: never */
+    bool is_ring_in_use;       /* it is being read, so must not be unmapped */
+
     bool is_reading_payload;
-    uint64_t
-        n_inbound_frames_begun; /* frames begun so far, including the current one */
-    struct frame_header_cache header_cache_in;
+    uint64_t n_frames_begun; /* including the current one */
+    struct frame_header_cache header_cache;
     struct frame frame;
     /* Valid if frame has FRAME_TENSOR, while frame begins. */
     struct frame_tensor tensor;
-    /* The message that frame begins fits no receive request. */
-    bool has_refused_current_message;
+    bool has_refused_message; /* what frame begins fits no receive request */
     enum peer_target target;
     /* The request that frame belongs to; NULL: cancelled, or none. */
     struct recv_request *flow;
-    struct fragment
-        *fragment; /* READ_INTO_UNEXPECTED_FRAGMENT: what is being filled */
+    /* READ_INTO_UNEXPECTED_FRAGMENT: what is being filled */
+    struct fragment *fragment;
     /* The message that fragment belongs to; NULL: a failure notice. */
     struct unexpected *unexpected;
-    size_t n_stored; /* payload bytes of frame that are read */
-    size_t padding_bytes_left;
-    size_t piece_reported_bytes; /* bytes of piece that are reported */
+    size_t n_stored;         /* payload bytes of frame that are read */
+    size_t n_piece_reported; /* bytes of piece that are reported */
     uint8_t *piece;
     uint8_t *encoded;
-    /* Aligned so that the elements of a payload that is read ahead are, too. */
-    _Alignas(16) uint8_t inbound[LIMIT_READ_AHEAD];
+
+    size_t ahead_first;
+    size_t ahead_end;
+    /* What is read ahead. Aligned so that the elements of a payload are,
+     * too. */
+    _Alignas(16) uint8_t ahead[LIMIT_READ_AHEAD];
 };
 
-TAILQ_HEAD(peer_list, peer);
+/* Returns how much payload of the current frame is to be read. */
+static inline size_t
+receive_payload_left(const struct receive_half *receive)
+{
+    return receive->is_reading_payload
+               ? receive->frame.stored - receive->n_stored
+               : 0;
+}
+
+/* Returns how many bytes of padding follow the payload of the current
+ * frame. */
+static inline size_t
+receive_padding(const struct receive_half *receive)
+{
+    return frame_padded(receive->frame.stored) - receive->frame.stored;
+}
+
+/* Several connections to the peer (tcp/striping.c). */
+struct striping {
+    struct stream_group *group; /* NULL: there is only the first connection */
+    unsigned n_wanted;          /* 0: only the first is wanted */
+    unsigned n_announced;
+    struct stream_autotune autotune;
+};
+
+/* Why the next write will lose a peer. */
+struct deferred_failure {
+    const char *why;       /* NULL: nothing */
+    bool is_peer_at_fault; /* the peer caused it and is to be told */
+};
+
+struct peer {
+    struct transport *transport;
+    uint32_t rank;
+    TAILQ_ENTRY(peer) known_link;
+    TAILQ_ENTRY(peer) dirty_link;
+    TAILQ_ENTRY(peer) expected_link;
+    TAILQ_ENTRY(peer) shm_link;
+    /* The list in which transport_spin_once() finds it, or NULL. */
+    struct peer_list *expected_list;
+
+    int fd;
+    struct tls *tls; /* encrypts fd; NULL: fd is plain */
+    /* Memory shared with the peer; NULL: fd carries frames. */
+    struct segment *segment;
+    bool is_same_host; /* no codec would pay */
+    struct path path;  /* losses and round trip of fd */
+    bool is_unplugged; /* an injected fault stops all traffic */
+    struct deferred_failure failure;
+    uint64_t silent_ms_when_lost; /* how long nothing had come by then */
+
+    struct striping striping;
+    struct send_half send;
+    struct receive_half receive;
+};
 
 /* Written by the progress owner, read by any thread. */
 struct counters {
@@ -260,8 +264,8 @@ struct transport {
     struct faults *faults;    /* NULL: none */
     uint64_t unexpected_next;
     bool is_leaving;
-    size_t n_early_grants;        /* of all peers together */
-    uint32_t n_pending_shutdowns; /* peers whose end of stream is awaited */
+    size_t n_early_grants; /* of all peers together */
+    uint32_t n_connected;  /* peers with an open descriptor */
     struct peer_list dirty;
     struct peer_list expected;
     /* Peers that owe only a message or a grant, maybe for long. */
@@ -292,82 +296,88 @@ struct transport {
     struct peer_list known;
 };
 
+static inline void
+peer_report_event(const struct peer *peer,
+                  enum transport_peer_event event,
+                  const char *why)
+{
+    const struct transport *transport = peer->transport;
+
+    transport->events->on_peer_event(transport->owner, peer->rank, event, why);
+}
+
+/* The kernel, or whoever else reads flow, has taken n_bytes more of it. */
+static inline void
+peer_report_sent(const struct peer *peer,
+                 struct send_request *flow,
+                 uint64_t n_bytes)
+{
+    const struct transport *transport = peer->transport;
+
+    flow->handed += n_bytes;
+    transport->events->on_bytes_sent(transport->owner, flow, n_bytes);
+}
+
+/* n_bytes more of flow have arrived, at piece or, if piece is NULL, at
+ * flow->place. */
+static inline void
+peer_report_arrived(const struct peer *peer,
+                    struct recv_request *flow,
+                    const uint8_t *piece,
+                    size_t n_bytes)
+{
+    const struct transport *transport = peer->transport;
+
+    flow->arrived += n_bytes;
+    transport->events->on_arrived(transport->owner, flow, piece, n_bytes);
+}
+
+/*
+ * What each file has for the others. A file calls only those above it.
+ */
+
 /* peer.c */
 
 /* Returns the peer of rank, initialised if this is the first time. */
 struct peer *
 peer_get_or_init(struct transport *transport, uint32_t rank);
-/* Change the state of peer. Every change goes through here. */
+/* Change the state of one half of the connection. Every change goes through
+ * here. */
 void
-peer_set_state(struct peer *peer, enum peer_state next);
-/* Close the connection, but keep what came over it. */
+peer_set_send_state(struct peer *peer, enum send_state next);
 void
-peer_disconnect(struct peer *peer);
+peer_set_receive_state(struct peer *peer, enum receive_state next);
+/* Returns whether peer is connected and has not said goodbye. */
+static inline bool
+peer_is_connected(const struct peer *peer)
+{
+    return peer->receive.state == RECEIVE_OPEN;
+}
+/* Returns whether a connection to peer may still be made. */
+static inline bool
+peer_is_unconnected(const struct peer *peer)
+{
+    return peer->send.state <= SEND_CONNECTING;
+}
+bool
+peer_is_self(const struct peer *peer);
 /* Queue peer to be written to by the next progress call. */
 void
 peer_mark_dirty(struct peer *peer);
-/* Close the connection and report the loss by on_lost(). Does nothing if peer
- * is already lost. */
 void
-peer_lose(struct peer *peer, const char *why);
+peer_update_expected(struct peer *peer);
 /* Call peer_lose() at the next write. For a caller in the middle of ending or
  * reporting something. Nothing more is written to peer. why must stay valid. */
 void
 peer_defer_failure(struct peer *peer, const char *why);
-/* The same when the peer is at fault: on_corrupted() precedes on_lost(). */
+/* The same when the peer is at fault: TRANSPORT_CORRUPTED precedes the
+ * loss. */
 void
 peer_defer_protocol_failure(struct peer *peer, const char *why);
 /* Returns how many bytes the network has taken from its sockets, and writes
  * how many still wait in them. */
 uint64_t
 peer_sent_bytes(const struct peer *peer, uint64_t *out_n_queued);
-/* The stream of peer has ended where it may: close the connection and call
- * on_closed(). */
-void
-peer_close_departed(struct peer *peer);
-/* The stream of peer has ended, in order if error is 0, otherwise by that
- * errno. After the peer's goodbye this ends the connection once all is
- * written; before it the peer is lost. */
-void
-peer_on_stream_end(struct peer *peer, int error);
-/* The goodbye of peer has come: nothing new is sent to it or expected of it. */
-void
-peer_mark_left(struct peer *peer);
-void
-peer_update_expected(struct peer *peer);
-
-/* tcp/packetize.c */
-
-/* Cut one more frame, to be written behind the others. Returns false if there
- * is none to cut or no room for it. */
-bool
-peer_packetize(struct peer *peer);
-/* Let frames of flow be cut after those of other flows, or before those whose
- * data has long been ready if flow forwards data. */
-void
-peer_queue_send(struct peer *peer, struct send_request *flow);
-/* Let no more frames of flow be cut, because it is cut to its end or
- * cancelled. */
-void
-peer_unqueue_send(struct peer *peer, struct send_request *flow);
-/* Stop waiting for the grant of flow, if it is unconfirmed. */
-void
-peer_end_unconfirmed(struct peer *peer, struct send_request *flow);
-/* Returns room of n_bytes that out owns, for a payload; NULL if there is no
- * memory. */
-uint8_t *
-outbound_frame_ensure_room(struct outbound_frame *out, size_t n_bytes);
-
-/* tcp/payload.c */
-
-/* Store the next out->n_raw bytes of flow as the payload of out: encoded in
- * room that out owns, or where they lie. Returns false if there was no memory,
- * which loses peer at its next write. */
-bool
-peer_encode_payload(struct peer *peer,
-                    struct outbound_frame *out,
-                    struct frame *frame,
-                    struct send_request *flow);
 
 /* tcp/header.c */
 
@@ -378,86 +388,144 @@ peer_header_write(struct peer *peer,
                   struct outbound_frame *out,
                   struct frame *frame,
                   const struct frame_tensor *tensor);
-/* Decode peer->frame from peer->inbound. Call once per frame, since it counts
+/* Decode peer->receive.frame from peer->receive.ahead. Call once per frame, since it counts
  * frames. Handle: HOOP_E_DATA_LOSS (also if earlier frames are missing),
  * HOOP_E_UNIMPLEMENTED (another version of the wire). */
 enum hoop_status
 peer_header_read(struct peer *peer);
-/* Check the checksum of the payload of peer->frame, which has come completely,
+/* Returns what peer->receive.frame, which has just begun, says of a tensor, or NULL. */
+const struct frame_tensor *
+peer_frame_tensor(const struct peer *peer);
+/* Check the checksum of the payload of peer->receive.frame, which has come completely,
  * if the payload was stored to be used. Handle: HOOP_E_DATA_LOSS. */
 enum hoop_status
 peer_check_payload_checksum(const struct peer *peer);
-
 /* Raise HOOP_E_DATA_LOSS with a text that says what is wrong, and between
  * which addresses. */
 enum hoop_status
 peer_raise_corruption(const struct peer *peer, const char *what);
 
-/* tcp/send.c */
+/* tcp/payload.c; more in transport/tcp/payload.h */
 
-/* Returns the i-th frame that is cut and not wholly written. */
-struct outbound_frame *
-peer_queued_frame(struct peer *peer, unsigned i);
+/* Returns room of n_bytes that out owns, for a payload; NULL if there is no
+ * memory. */
+uint8_t *
+outbound_frame_ensure_room(struct outbound_frame *out, size_t n_bytes);
+/* Let out own a copy of its payload. Returns false if there is no memory. */
+bool
+outbound_frame_own_payload(struct outbound_frame *out);
+/* Store the next out->n_raw bytes of flow as the payload of out: encoded in
+ * room that out owns, or where they lie. Returns false if there was no memory,
+ * which loses peer at its next write. */
+bool
+peer_encode_payload(struct peer *peer,
+                    struct outbound_frame *out,
+                    struct frame *frame,
+                    struct send_request *flow);
+
+/* shm/stream.c */
+
+/* As sendmsg(2), into the ring; errno is EAGAIN if the ring is full. */
+ssize_t
+peer_shm_send(struct peer *peer, const struct iovec *spans, size_t n_spans);
+/* End our stream to the peer, which will still read what is written. */
+void
+peer_shm_shutdown(struct peer *peer);
+/* Let the peer write over what has been read. */
+void
+peer_shm_release_read_bytes(struct peer *peer);
+/* Ask all peers with a segment to wake this rank. Returns false if there is
+ * already something to read, or room to write. */
+bool
+shm_peers_prepare_sleep(struct transport *transport);
+void
+shm_peers_stop_sleeping(struct transport *transport);
+
+/* send_queue.c */
+
+/* Queue a control frame, with text as its payload unless text is NULL. Returns
+ * NULL, and queues nothing, if frame repeats a sign of life, no frame may
+ * follow, or there is no memory. */
+struct control *
+peer_queue_control(struct peer *peer,
+                   const struct frame *frame,
+                   const char *text);
+/* Free control, a frame that is queued. */
+void
+peer_remove_control(struct peer *peer, struct control *control);
+/* Free the control frames that are not cut yet. */
+void
+peer_clear_controls(struct peer *peer);
 /* Returns the header of flow's next frame, without what depends on its
  * payload. */
 struct frame
 send_request_frame(const struct send_request *flow);
-
-/* Cut and write frames until the socket or ring is full, nothing is left, or
- * PEER_PROGRESS_BYTES are written. Returns whether anything moved. */
-bool
-peer_write(struct peer *peer);
-/* Queue a control frame, with text as its payload unless text is NULL. Nothing
- * is queued if frame repeats a sign of life, or no frame may follow. */
+/* Let frames of flow be cut after those of other flows, or before those whose
+ * data has long been ready if flow forwards data. */
 void
-peer_queue_control(struct peer *peer,
-                   const struct frame *frame,
-                   const char *text);
-/* The same for the ANNOUNCE frame of a tensor, which is copied. tensor may be
- * NULL. */
+peer_queue_send(struct peer *peer, struct send_request *flow);
+/* Let no more frames of flow be cut, because it is cut to its end or
+ * cancelled. */
 void
-peer_queue_rts(struct peer *peer,
-               const struct frame *frame,
-               const struct frame_tensor *tensor);
+peer_unqueue_send(struct peer *peer, struct send_request *flow);
+/* The window does not permit flow, which is queued, so ask for a grant. */
+void
+peer_announce_send(struct peer *peer, struct send_request *flow);
+/* flow is not queued any more. Wait for its grant. */
+void
+peer_await_confirmation(struct peer *peer, struct send_request *flow);
+/* Stop waiting for the grant of flow, if it is unconfirmed. */
+void
+peer_end_unconfirmed(struct peer *peer, struct send_request *flow);
 /* The peer has granted flow up to this many bytes. */
 void
 peer_apply_grant(struct peer *peer,
                  struct send_request *flow,
                  uint64_t granted);
-void
-peer_await_writable(struct peer *peer);
+/* Returns the i-th frame that is cut and not wholly written. */
+struct outbound_frame *
+peer_queued_frame(struct peer *peer, unsigned i);
 /* Stop reading the buffer of flow. */
 void
 peer_cancel_send(struct peer *peer, struct send_request *flow);
 void
 peer_send_clear(struct peer *peer);
-/* Free the control frames that are not cut yet. */
+
+/* flow_control.c */
+
+/* The payload of frame has been used. If frame was eager, return its window
+ * credit to peer, collected into few CREDIT frames. */
 void
-peer_clear_controls(struct peer *peer);
-
-/* fault_inject.c */
-
-/* Returns whether a fault rule applies to the next frame of flow, which must
- * then wait until the frames before it are written. */
-bool
-peer_is_fault_due(struct peer *peer, const struct send_request *flow);
-/* Apply a fault to out, which has just been cut from flow and is the only
- * frame not written. The fault may change out or remove it. */
+peer_return_credit(struct peer *peer, const struct frame *frame);
+/* Grant the peer what flow permits, if the peer waits for a grant. */
 void
-peer_inject_fault(struct peer *peer,
-                  struct outbound_frame *out,
-                  struct send_request *flow);
-
-/* transport.c */
-
-/* Move messages that this rank sends to itself. Returns whether any moved. */
-bool
-loopback_progress(struct transport *transport);
-/* flow is not queued any more: forget its announcement. */
+peer_send_grant(struct peer *peer, struct recv_request *flow);
+/* Tell the receiver of flow, a message, that the rest of it will not come. */
 void
-loopback_cancel(struct transport *transport, const struct send_request *flow);
-bool
-peer_is_self(const struct peer *peer);
+peer_send_withdrawal(struct peer *peer, const struct send_request *flow);
+
+/* unexpected_queue.c, see transport/unexpected_queue.h */
+
+/* disconnect.c */
+
+void
+peer_receive_clear(struct peer *peer);
+/* Close the connection, but keep what came over it. */
+void
+peer_disconnect(struct peer *peer);
+/* Close the connection and report the loss. Does nothing if peer
+ * is already lost. */
+void
+peer_lose(struct peer *peer, const char *why);
+/* The peer has said goodbye: close the connection, and report that. */
+void
+peer_close_departed(struct peer *peer);
+/* The peer reads no more. What it sent is still to be read, unless its stream
+ * has ended. */
+void
+peer_on_send_broken(struct peer *peer);
+
+/* match.c, see transport/match.h */
 
 /* tcp/striping.c */
 
@@ -474,7 +542,7 @@ striping_on_packetized(struct peer *peer, const struct frame *frame);
  * yet. */
 bool
 striping_must_hold_sends(struct peer *peer);
-/* Handle peer->frame, a SPREAD frame of the peer. */
+/* Handle peer->receive.frame, a SPREAD frame of the peer. */
 void
 striping_on_announcement(struct peer *peer);
 /* Return whether frames of this direction go over several connections by
@@ -502,70 +570,67 @@ striping_update_watch(struct peer *peer);
  * or ends it, if one of its connections is broken and needed. */
 void
 striping_check_broken(struct peer *peer);
+/* As transport_attach_stream(). tls encrypts fd; NULL: fd is plain. */
 void
-striping_close(struct peer *peer);
+striping_attach_stream(struct peer *peer,
+                       unsigned stream,
+                       int fd,
+                       struct tls *tls);
 
-/* tcp/header.c: frames that speak of other frames. */
+/* fault_inject.c */
 
-/* The payload of frame has been used. If frame was eager, return its window
- * credit to peer, collected into few CREDIT frames. */
-void
-peer_return_credit(struct peer *peer, const struct frame *frame);
-/* Grant the peer what flow permits, if the peer waits for a grant. */
-void
-peer_send_grant(struct peer *peer, struct recv_request *flow);
-/* Tell the receiver of flow, a message, that the rest of it will not come. */
-void
-peer_send_withdrawal(struct peer *peer, const struct send_request *flow);
-/* Handle peer->frame, which belongs to no flow, and choose where its payload
- * goes. */
-void
-peer_receive_control(struct peer *peer);
-/* Returns whether frame agrees with flow about the length of a collective's
- * message; reports it if not. True for a point-to-point message, which has the
- * length that it comes with. */
+/* Returns whether a fault rule applies to the next frame of flow, which must
+ * then wait until the frames before it are written. */
 bool
-peer_check_message_size(struct peer *peer,
-                        const struct frame *frame,
-                        const struct recv_request *flow);
-/* Ask the engine whether to keep peer->frame, which no receive request
- * expects. Reports a mismatch. */
+peer_is_fault_due(struct peer *peer, const struct send_request *flow);
+/* Apply a fault to out, which has just been cut from flow and is the only
+ * frame not written. The fault may change out or remove it. */
+void
+peer_inject_fault(struct peer *peer,
+                  struct outbound_frame *out,
+                  struct send_request *flow);
+
+/* tcp/packetize.c */
+
+/* Cut one more frame, to be written behind the others. Returns false if there
+ * is none to cut or no room for it. */
 bool
-peer_ask_keep_unexpected(struct peer *peer);
+peer_packetize(struct peer *peer);
+
+/* tcp/send.c */
+
+/* Cut and write frames until the socket or ring is full, nothing is left, or
+ * PEER_PROGRESS_BYTES are written. Returns whether anything moved. */
+bool
+peer_write(struct peer *peer);
+/* Lose peer because its bytes cannot be used, for the reason in this thread's
+ * last error, or because "it sent" what. TRANSPORT_CORRUPTED is reported first, so
+ * that the peer can be told why, and does not only see its connection end. */
+void
+peer_lose_corrupted(struct peer *peer);
+void
+peer_lose_protocol_error(struct peer *peer, const char *what);
 
 /* tcp/receive.c */
 
-/* Read until the socket or ring is empty, or PEER_PROGRESS_BYTES are read.
- * Returns whether anything moved. */
-bool
-peer_read(struct peer *peer);
-/* Take the header in peer->inbound and decide where its payload goes. Returns
+/* Take the header in peer->receive.ahead and decide where its payload goes. Returns
  * false if this lost or closed the peer. */
 bool
 peer_begin_frame(struct peer *peer);
 void
 peer_end_frame(struct peer *peer);
-/* Returns what peer->frame, which has just begun, says of a tensor, or NULL. */
-const struct frame_tensor *
-peer_frame_tensor(const struct peer *peer);
-/* Returns room for the payload of peer->frame. NULL if there is no memory,
- * which loses peer. */
-struct fragment *
-peer_fragment_alloc(struct peer *peer);
+/* The stream of peer has ended, in order if error is 0, otherwise by that
+ * errno. After the peer's goodbye this ends the connection once all is
+ * written; before it the peer is lost. */
 void
-peer_receive_clear(struct peer *peer);
+peer_on_stream_end(struct peer *peer, int error);
+/* Read until the socket or ring is empty, or PEER_PROGRESS_BYTES are read.
+ * Returns whether anything moved. */
+bool
+peer_read(struct peer *peer);
 
-/* shm/stream.c */
+/* shm/progress.c */
 
-/* As sendmsg(2), into the ring; errno is EAGAIN if the ring is full. */
-ssize_t
-peer_shm_send(struct peer *peer, const struct iovec *spans, size_t n_spans);
-/* End our stream to the peer, which will still read what is written. */
-void
-peer_shm_shutdown(struct peer *peer);
-/* Let the peer write over what has been read. */
-void
-peer_shm_release_read_bytes(struct peer *peer);
 bool
 peer_shm_read(struct peer *peer);
 /* Drain fd, which is readable: the peer wakes this rank, or has hung up. */
@@ -577,11 +642,14 @@ shm_peers_progress(struct transport *transport);
 /* The same, but only write. */
 bool
 shm_peers_write(struct transport *transport);
-/* Ask all peers with a segment to wake this rank. Returns false if there is
- * already something to read, or room to write. */
+
+/* loopback.c */
+
+/* Move messages that this rank sends to itself. Returns whether any moved. */
 bool
-shm_peers_prepare_sleep(struct transport *transport);
+loopback_progress(struct transport *transport);
+/* flow is not queued any more: forget its announcement. */
 void
-shm_peers_stop_sleeping(struct transport *transport);
+loopback_cancel(struct transport *transport, const struct send_request *flow);
 
 #endif

@@ -12,7 +12,6 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/state.h"
 #include "net/socket.h"
 #include "transport/flow.h"
 #include "transport/match.h"
@@ -75,8 +74,8 @@ transport_destroy(struct transport *transport)
     {
         peer_receive_clear(peer);
         peer_disconnect(peer);
-        free(peer->piece);
-        free(peer->encoded);
+        free(peer->receive.piece);
+        free(peer->receive.encoded);
     }
     unexpected_queue_deinit(transport);
     poller_destroy(transport->poller);
@@ -92,10 +91,7 @@ peer_start_shutdown(struct peer *peer)
     const struct frame goodbye = {.kind = FRAME_GOODBYE,
                                   .epoch = peer->transport->roster->epoch};
 
-    peer->transport->events->on_before_goodbye_sent(peer->transport->owner,
-                                                    peer->rank);
-    peer->transport->n_pending_shutdowns++;
-    peer->is_shutdown_pending = true;
+    peer_report_event(peer, TRANSPORT_GOODBYE_DUE, NULL);
     peer_queue_control(peer, &goodbye, NULL);
 }
 
@@ -114,7 +110,7 @@ transport_add_shm_connection(struct transport *transport,
     struct peer *peer = peer_get_or_init(transport, rank);
     const struct poller_interest reads = {.reads = true};
 
-    if (peer->state != PEER_NEW && peer->state != PEER_CONNECTING) {
+    if (!peer_is_unconnected(peer)) {
         socket_close(fd);
         segment_destroy(segment);
         return;
@@ -126,12 +122,14 @@ transport_add_shm_connection(struct transport *transport,
         peer_lose(peer, error_text());
         return;
     }
+    transport->n_connected++;
     peer->fd = fd;
     peer->segment = segment;
     peer->is_same_host = segment || socket_is_local(fd);
     if (segment)
         TAILQ_INSERT_TAIL(&transport->shm_peers, peer, shm_link);
-    peer_set_state(peer, PEER_READY);
+    peer_set_send_state(peer, SEND_OPEN);
+    peer_set_receive_state(peer, RECEIVE_OPEN);
     counter_add(&transport->counters.connections, 1);
     peer_update_expected(peer);
     peer_mark_dirty(peer);
@@ -143,13 +141,35 @@ transport_add_shm_connection(struct transport *transport,
 }
 
 void
+transport_add_tls_connection(struct transport *transport,
+                             uint32_t rank,
+                             unsigned stream,
+                             int fd,
+                             struct tls *tls)
+{
+    struct peer *peer = peer_get_or_init(transport, rank);
+
+    if (stream > 0) {
+        striping_attach_stream(peer, stream, fd, tls);
+        return;
+    }
+    if (!peer_is_unconnected(peer)) {
+        tls_destroy(tls);
+        socket_close(fd);
+        return;
+    }
+    peer->tls = tls;
+    transport_add_connection(transport, rank, fd);
+}
+
+void
 transport_mark_unreachable(struct transport *transport,
                            uint32_t rank,
                            const char *why)
 {
     struct peer *peer = peer_get_or_init(transport, rank);
 
-    if (peer->state == PEER_NEW || peer->state == PEER_CONNECTING)
+    if (peer_is_unconnected(peer))
         peer_lose(peer, why);
 }
 
@@ -158,11 +178,11 @@ transport_give_up_connecting(struct transport *transport, uint32_t rank)
 {
     struct peer *peer = peer_get_or_init(transport, rank);
 
-    if (peer->state != PEER_NEW && peer->state != PEER_CONNECTING)
+    if (!peer_is_unconnected(peer))
         return false;
     peer_clear_controls(peer);
-    if (peer->state == PEER_CONNECTING)
-        peer_set_state(peer, PEER_NEW);
+    if (peer->send.state == SEND_CONNECTING)
+        peer_set_send_state(peer, SEND_NEW);
     return true;
 }
 
@@ -171,10 +191,10 @@ transport_request_connect(struct transport *transport, uint32_t rank)
 {
     struct peer *peer = peer_get_or_init(transport, rank);
 
-    if (peer->state != PEER_NEW || peer_is_self(peer))
+    if (peer->send.state != SEND_NEW || peer_is_self(peer))
         return;
-    peer_set_state(peer, PEER_CONNECTING);
-    transport->events->on_connection_needed(transport->owner, rank);
+    peer_set_send_state(peer, SEND_CONNECTING);
+    transport->events->on_connection_needed(transport->owner, rank, 0);
 }
 
 void
@@ -183,7 +203,7 @@ transport_send(struct transport *transport, struct send_request *flow)
     struct peer *peer = peer_get_or_init(transport, flow->key.peer);
 
     transport_request_connect(transport, flow->key.peer);
-    flow->granted = match_early_grant_take(peer, flow);
+    flow->granted = early_grant_take(peer, flow);
     peer_queue_send(peer, flow);
     peer_mark_dirty(peer);
 }
@@ -209,7 +229,7 @@ transport_send_cancel(struct transport *transport, struct send_request *flow)
     if (is_own)
         loopback_cancel(transport, flow);
     if (is_half_sent && flow->key.kind == FLOW_MESSAGE &&
-        peer->state == PEER_READY)
+        peer_is_connected(peer))
         peer_send_withdrawal(peer, flow);
 }
 
@@ -223,7 +243,7 @@ transport_receive(struct transport *transport, struct recv_request *flow)
         struct peer *peer = peer_get_or_init(transport, flow->key.peer);
 
         flow->is_matched = true;
-        TAILQ_INSERT_TAIL(&peer->recv_requests, flow, link);
+        TAILQ_INSERT_TAIL(&peer->receive.requests, flow, link);
         transport_request_connect(transport, flow->key.peer);
         peer_update_expected(peer);
     }
@@ -248,39 +268,6 @@ transport_receive_buffer_grew(struct transport *transport,
 }
 
 void
-transport_receive_cancel(struct transport *transport, struct recv_request *flow)
-{
-    if (!flow->is_open)
-        return;
-    flow->is_open = false;
-    if (flow->is_draining)
-        TAILQ_REMOVE(&transport->drains, flow, drain_link);
-    flow->is_draining = false;
-    if (!flow->is_matched) {
-        match_unpost_receive(transport, flow);
-        return;
-    }
-
-    struct peer *peer = peer_get_or_init(transport, flow->key.peer);
-    /* Further frames that nobody takes must be dropped, not queued. No mark is
-     * needed if all of them have come. */
-    const bool has_rest = flow->key.kind == FLOW_MESSAGE &&
-                          flow->arrived < flow->total &&
-                          match_received_bytes(peer, flow) < flow->total;
-    TAILQ_REMOVE(&peer->recv_requests, flow, link);
-    if (flow->unexpected)
-        match_unexpected_destroy(peer, flow->unexpected);
-    flow->unexpected = NULL;
-    if (peer->is_reading_payload && peer->flow == flow) {
-        peer->flow = NULL;
-        peer->target = READ_INTO_DISCARD_BUFFER;
-    }
-    if (has_rest)
-        match_drop_future_frames(peer, &flow->key);
-    peer_update_expected(peer);
-}
-
-void
 transport_send_control(struct transport *transport,
                        uint32_t rank,
                        const struct frame *frame,
@@ -288,7 +275,20 @@ transport_send_control(struct transport *transport,
 {
     struct peer *peer = peer_get_or_init(transport, rank);
 
-    if (peer->state == PEER_READY)
+    if (peer_is_connected(peer))
+        peer_queue_control(peer, frame, text);
+}
+
+void
+transport_send_control_connect(struct transport *transport,
+                               uint32_t rank,
+                               const struct frame *frame,
+                               const char *text)
+{
+    struct peer *peer = peer_get_or_init(transport, rank);
+
+    transport_request_connect(transport, rank);
+    if (peer->send.state != SEND_NEW)
         peer_queue_control(peer, frame, text);
 }
 
@@ -314,7 +314,7 @@ transport_defer_failure(struct transport *transport,
 {
     struct peer *peer = peer_get_or_init(transport, rank);
 
-    if (peer->state == PEER_READY)
+    if (peer_is_connected(peer))
         peer_defer_protocol_failure(peer, why);
 }
 
@@ -326,24 +326,16 @@ transport_start_shutdown(struct transport *transport)
     transport->is_leaving = true;
     TAILQ_FOREACH(peer, &transport->known, known_link)
     {
-        if (peer->state != PEER_READY && peer->fd < 0)
-            continue;
-        if (peer->state == PEER_READY) {
+        /* The answer to a peer that left first is queued already. */
+        if (peer_is_connected(peer))
             peer_start_shutdown(peer);
-            continue;
-        }
-        /* The answer to a peer that left first is still queued and must be
-         * sent. */
-        transport->n_pending_shutdowns++;
-        peer->is_shutdown_pending = true;
-        peer_mark_dirty(peer);
     }
 }
 
 bool
 transport_is_shut_down(const struct transport *transport)
 {
-    return transport->is_leaving && transport->n_pending_shutdowns == 0;
+    return transport->is_leaving && transport->n_connected == 0;
 }
 
 void
@@ -412,7 +404,9 @@ drain_unexpected_of_requests(struct transport *transport)
     while ((flow = TAILQ_FIRST(&transport->drains))) {
         TAILQ_REMOVE(&transport->drains, flow, drain_link);
         flow->is_draining = false;
-        match_drain_unexpected(transport, flow);
+        struct peer *peer = peer_get_or_init(transport, flow->key.peer);
+        if (match_drain_unexpected(peer, flow) != HOOP_OK)
+            peer_lose_corrupted(peer);
         has_moved = true;
     }
     return has_moved;
@@ -430,10 +424,17 @@ write_dirty_peers(struct transport *transport)
     struct peer *peer;
     while ((peer = TAILQ_FIRST(&dirty))) {
         TAILQ_REMOVE(&dirty, peer, dirty_link);
-        peer->is_dirty = false;
+        peer->send.is_dirty = false;
         has_moved |= peer_write(peer);
     }
     return has_moved;
+}
+
+/* Returns whether anything moved. */
+static bool
+read_peer(struct peer *peer)
+{
+    return peer->segment ? peer_shm_read(peer) : peer_read(peer);
 }
 
 static bool
@@ -450,15 +451,15 @@ poll_sockets(struct transport *transport, int timeout_ms)
     for (size_t i = 0; i < n_events; i++) {
         struct peer *peer = events[i].owner;
 
-        if (events[i].can_write && peer->is_blocked) {
-            peer->is_blocked = false;
+        if (events[i].can_write && peer->send.is_blocked) {
+            peer->send.is_blocked = false;
             has_moved |= peer_write(peer);
         }
         if (events[i].can_read && peer->segment)
             peer_shm_drain_wakeups(peer);
         if (!events[i].can_read)
             continue;
-        if (peer->fd >= 0 && peer_read(peer))
+        if (peer->fd >= 0 && read_peer(peer))
             has_moved = true;
         else
             striping_check_broken(peer);
@@ -519,13 +520,13 @@ read_expected_peers(struct peer_list *list)
     for (struct peer *peer = TAILQ_FIRST(list); peer; peer = next) {
         next = TAILQ_NEXT(peer, expected_link);
         /* Callbacks of the read may change the list. */
-        if (peer_read(peer))
+        if (read_peer(peer))
             return true;
         if (peer->segment || ++n_asked < SPIN_SOCKET_READS_MAX)
             continue;
         /* The end of an empty frame in shared memory may have moved the peer
          * to another list. */
-        if (peer->expected_peer_list == list) {
+        if (peer->expected_list == list) {
             TAILQ_REMOVE(list, peer, expected_link);
             TAILQ_INSERT_TAIL(list, peer, expected_link);
         }
@@ -553,117 +554,5 @@ transport_spin_once(struct transport *transport)
                                              ? &transport->expected_later_peers
                                              : &transport->expected);
     transport->in_progress_call = was_in_progress_call;
-    return has_moved;
-}
-
-/*
- * Messages of a rank to itself.
- *
- * There is no connection, but the rules are the same. A message meets its
- * posted receive; or a copy of it waits in the unexpected-message queue,
- * charged to the window; or, if it is too large for that, it is announced
- * and stays where it is.
- */
-
-static void
-loopback_finish_send(struct peer *peer, struct send_request *flow)
-{
-    const struct transport *transport = peer->transport;
-
-    TAILQ_REMOVE(&peer->send_requests, flow, link);
-    flow->is_queued = false;
-    flow->is_first_frame_cut = true;
-    /* If the receive does not fit, this rank learns it from the receive
-     * itself. */
-    flow->is_granted = true;
-    flow->framed = flow->total;
-    flow->handed = flow->total;
-    transport->events->on_bytes_sent(transport->owner, flow, flow->total);
-}
-
-/* Queue a copy of the message if the window has room. */
-static bool
-loopback_queue_copy(struct peer *peer,
-                    struct frame *frame,
-                    const struct send_request *flow)
-{
-    const uint64_t n_cost = LIMIT_FRAME_HEADER + flow->total;
-
-    if (flow->total > LIMIT_EAGER_MESSAGE || peer->credit < n_cost)
-        return false;
-    struct unexpected *unexpected =
-        match_unexpected_add(peer, frame, flow->label->tensor);
-    struct fragment *part =
-        unexpected_fragment_alloc(peer->transport, flow->total);
-    if (!unexpected || !part) {
-        unexpected_fragment_free(peer->transport, part);
-        return false;
-    }
-    peer->credit -= n_cost;
-    frame->flags |= FRAME_EAGER;
-    frame->raw = (uint32_t)flow->total;
-    frame->stored = (uint32_t)flow->total;
-    part->frame = *frame;
-    if (flow->total > 0)
-        memcpy(part->bytes, flow->bytes, flow->total);
-    TAILQ_INSERT_TAIL(&unexpected->parts, part, link);
-    return true;
-}
-
-/* Returns whether flow has ended. */
-static bool
-loopback_try_send(struct peer *peer, struct send_request *flow)
-{
-    struct transport *transport = peer->transport;
-    struct frame frame = send_request_frame(flow);
-    struct recv_request *target =
-        match_find_receive(peer, &frame, flow->label->tensor);
-
-    /* The message and its receive do not fit each other: both have been
-     * cancelled. */
-    if (!flow->is_queued)
-        return true;
-    if (target && !target->unexpected) {
-        if (flow->total > 0)
-            memcpy(target->place, flow->bytes, flow->total);
-        target->arrived = flow->total;
-        loopback_finish_send(peer, flow);
-        transport->events->on_arrived(transport->owner, target, NULL,
-                                      flow->total);
-        return true;
-    }
-    if (target || match_find_unexpected(peer, &frame))
-        return false;
-    if (loopback_queue_copy(peer, &frame, flow)) {
-        loopback_finish_send(peer, flow);
-        return true;
-    }
-    match_unexpected_add(peer, &frame, flow->label->tensor);
-    return false;
-}
-
-void
-loopback_cancel(struct transport *transport, const struct send_request *flow)
-{
-    struct peer *peer = peer_get_or_init(transport, transport->roster->rank);
-    const struct frame frame = send_request_frame(flow);
-    struct unexpected *unexpected = match_find_unexpected(peer, &frame);
-
-    if (unexpected && !match_find_bound(peer, &frame))
-        match_unexpected_destroy(peer, unexpected);
-}
-
-bool
-loopback_progress(struct transport *transport)
-{
-    struct peer *peer = peer_get_or_init(transport, transport->roster->rank);
-    struct send_request *next;
-    bool has_moved = false;
-
-    for (struct send_request *flow = TAILQ_FIRST(&peer->send_requests); flow;
-         flow = next) {
-        next = TAILQ_NEXT(flow, link);
-        has_moved |= loopback_try_send(peer, flow);
-    }
     return has_moved;
 }

@@ -41,6 +41,58 @@ enum transport_unexpected_action {
     TRANSPORT_MISMATCH, /* it should not exist: ranks call different things */
 };
 
+/* What differs between ranks, or between a message and its receive. */
+enum transport_mismatch_kind {
+    /* The peer called something else. flow is the receive request that
+     * expected the frame; it may be NULL. */
+    TRANSPORT_CALL_DIFFERS,
+    /* The peer called the same operation, but its message to us (or, in a
+     * GRANT, the message it expects of us) has another length than total. */
+    TRANSPORT_SIZE_DIFFERS,
+    /* The message that begins with frame does not fit flow, a FLOW_MESSAGE
+     * receive request. */
+    TRANSPORT_MESSAGE_DOES_NOT_FIT,
+    /* The peer sent a tensor of a list, not its first, for which the
+     * receiver's list has no receive left. The transport drops it. */
+    TRANSPORT_SURPLUS_LIST_TENSOR,
+    /* flow waits for a tensor of a list, not its first, but the sender has
+     * gone on to the next list, which begins with tensor: the engine must
+     * cancel flow. */
+    TRANSPORT_LIST_ENDED_EARLY,
+};
+
+struct transport_mismatch {
+    enum transport_mismatch_kind kind;
+    uint32_t peer;
+    const struct frame *frame;
+    const struct frame_tensor *tensor; /* NULL: the message is not a tensor */
+    struct recv_request *flow;
+    uint64_t total;
+};
+
+enum transport_peer_event {
+    /* The transport is about to say goodbye. This is the last chance to tell
+     * the peer anything. */
+    TRANSPORT_GOODBYE_DUE,
+    TRANSPORT_GOODBYE_RECEIVED,
+    /* The connection to a peer that has left is closed; nothing more is
+     * written to it. */
+    TRANSPORT_CLOSED,
+    /* The bytes that came from the peer are not what it sent, or break the
+     * protocol. What the callback queues for the peer, to tell it so, is still
+     * sent. TRANSPORT_LOST follows. */
+    TRANSPORT_CORRUPTED,
+    TRANSPORT_LOST, /* the connection is gone */
+};
+
+/*
+ * What the transport reports to the engine, and asks it.
+ *
+ * Thread: the progress owner, within a call of the transport: a progress call
+ * (transport_progress(), transport_spin_once(), transport_flush() or one of the
+ * inline path), or another where the callback says so. A callback may call the
+ * transport, but not make progress. Pointers are valid during the call.
+ */
 struct transport_events {
     /* The kernel has taken n_bytes more of flow, which the engine may now
      * overwrite. n_bytes is 0 when the receiver has granted a flow that is
@@ -49,8 +101,7 @@ struct transport_events {
                           struct send_request *flow,
                           uint64_t n_bytes);
     /* n_bytes more of flow have arrived. They are at flow->place if it is set;
-     * otherwise they are at piece, which holds whole elements and is valid
-     * during the call. */
+     * otherwise they are at piece, which holds whole elements. */
     void (*on_arrived)(void *owner,
                        struct recv_request *flow,
                        const uint8_t *piece,
@@ -58,15 +109,14 @@ struct transport_events {
     /* A payload of the flow that flow_owner owns exists in encoded form,
      * received or just encoded to be sent. The engine may pass it to
      * encoded_payload_add() of any request that will send the same bytes. The
-     * call precedes on_arrived(); encoded is valid during the call. The
-     * callback may be NULL. */
+     * call precedes on_arrived(). The callback may be NULL. */
     void (*on_encoded)(void *owner,
                        void *flow_owner,
                        const struct encoded *encoded);
     /* flow, a FLOW_MESSAGE receive request, has met its message: flow->key and
      * flow->total are known. If flow accepts any shape, the callback must set
-     * flow->place and flow->element_size, or cancel flow. tensor is valid
-     * during the call, NULL if the message is not a tensor. */
+     * flow->place and flow->element_size, or cancel flow. tensor is NULL if the
+     * message is not a tensor. Also within transport_receive(). */
     void (*on_matched)(void *owner,
                        struct recv_request *flow,
                        const struct frame *frame,
@@ -75,69 +125,29 @@ struct transport_events {
     void (*on_send_withdrawn)(void *owner, struct recv_request *flow);
     enum transport_unexpected_action (
         *on_unexpected)(void *owner, uint32_t peer, const struct frame *frame);
-    /* The peer called something else. flow is the receive request that
-     * expected the frame; it may be NULL. */
-    void (*on_mismatch)(void *owner,
-                        uint32_t peer,
-                        const struct frame *frame,
-                        struct recv_request *flow);
-    /* The message that begins with frame does not fit flow, a FLOW_MESSAGE
-     * receive request. tensor is as for on_matched(). */
-    void (*on_receive_mismatch)(void *owner,
-                                struct recv_request *flow,
-                                const struct frame *frame,
-                                const struct frame_tensor *tensor);
-    /* The peer sent a tensor of a list, not its first, for which the
-     * receiver's list has no receive left. The transport drops it. tensor is
-     * as for on_matched(). */
-    void (*on_surplus_list_tensor)(void *owner,
-                                   uint32_t peer,
-                                   const struct frame *frame,
-                                   const struct frame_tensor *tensor);
-    /* flow waits for a tensor of a list, not its first, but the sender has
-     * gone on to the next list, which begins with tensor: the engine must
-     * cancel flow. */
-    void (*on_tensor_list_ended_early)(void *owner,
-                                       struct recv_request *flow,
-                                       const struct frame *frame,
-                                       const struct frame_tensor *tensor);
-    /* The peer called the same operation, but its message to us (or, in a
-     * GRANT, the message it expects of us) has another length. total is the
-     * length here. */
-    void (*on_size_mismatch)(void *owner,
-                             uint32_t peer,
-                             const struct frame *frame,
-                             uint64_t total);
-    /* The peer says that an operation or a rank has failed; text says why. */
-    void (*on_failure_notice)(void *owner,
-                              uint32_t peer,
-                              const struct frame *frame,
-                              const char *text);
-    /* The peer asks whether an operation has been called, or says that it
-     * has. */
-    void (*on_heartbeat)(void *owner, uint32_t peer, const struct frame *frame);
-    /* The transport is about to say goodbye to peer. This is the last chance
-     * to tell peer anything. */
-    void (*on_before_goodbye_sent)(void *owner, uint32_t peer);
-    /* The connection is gone. why is a phrase such as "connection reset". */
-    void (*on_lost)(void *owner, uint32_t peer, const char *why);
-    /* The bytes that came from peer are not what peer sent, or break the
-     * protocol. What the callback queues for peer, to tell it so, is still
-     * sent. on_lost() follows. The callback may be NULL. */
-    void (*on_corrupted)(void *owner, uint32_t peer, const char *why);
-    /* The peer has said goodbye. */
-    void (*on_goodbye_received)(void *owner, uint32_t peer);
-    /* The connection to a peer that has left is closed; nothing more is
-     * written to it. */
-    void (*on_closed)(void *owner, uint32_t peer);
-    /* A connection to peer is needed. The owner answers later by
+    /* Also within transport_receive(). */
+    void (*on_mismatch)(void *owner, const struct transport_mismatch *mismatch);
+    /* A FAILURE_NOTICE frame, which says that an operation or a rank has
+     * failed, and in text why; or a HEARTBEAT frame, which asks whether an
+     * operation has been called, or says that it has. */
+    void (*on_control)(void *owner,
+                       uint32_t peer,
+                       const struct frame *frame,
+                       const char *text);
+    /* why is a phrase such as "connection reset"; NULL unless the peer is
+     * corrupted or lost. Also within calls that add a connection, say that
+     * there is none, or shut down. */
+    void (*on_peer_event)(void *owner,
+                          uint32_t peer,
+                          enum transport_peer_event event,
+                          const char *why);
+    /* A connection to peer is needed: the first if stream is 0, otherwise the
+     * one with this number beside it. The owner answers for the first by
      * transport_add_connection() (or one of its siblings) or
-     * transport_mark_unreachable(). */
-    void (*on_connection_needed)(void *owner, uint32_t peer);
-    /* A further connection to peer, number stream, is needed;
-     * transport_attach_stream() may follow. The callback is NULL if there are
-     * none. */
-    void (*on_stream_needed)(void *owner, uint32_t peer, unsigned stream);
+     * transport_mark_unreachable(), and may add the others by
+     * transport_attach_stream(). Also within calls that need the
+     * connection. */
+    void (*on_connection_needed)(void *owner, uint32_t peer, unsigned stream);
 };
 
 struct transport_options {
@@ -370,7 +380,7 @@ transport_broadcast_control(struct transport *transport,
                             const char *text);
 
 /* Lose peer, if it is connected, at its next write, because it has broken the
- * protocol. on_corrupted() and on_lost() are told why, which must stay
+ * protocol. on_peer_event() is told why, which must stay
  * valid. */
 void
 transport_defer_failure(struct transport *transport,

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "transport/match.h"
 #include "transport/peer.h"
 
 /* The index of unexpected messages by operation number. */
@@ -63,11 +62,11 @@ peer_drop_early_grants(struct peer *peer, uint64_t comm, uint64_t op)
 {
     struct early_grant *next;
 
-    for (struct early_grant *at = TAILQ_FIRST(&peer->early_grants); at;
+    for (struct early_grant *at = TAILQ_FIRST(&peer->send.early_grants); at;
          at = next) {
         next = TAILQ_NEXT(at, link);
         if (is_flow_key_of_op(&at->key, comm, op))
-            match_early_grant_destroy(peer, at);
+            early_grant_destroy(peer, at);
     }
 }
 
@@ -129,8 +128,31 @@ transport_drop_op_unexpected(struct transport *transport,
     for (struct unexpected *at = TAILQ_FIRST(list); at; at = next) {
         next = TAILQ_NEXT(at, index_link);
         if (is_flow_key_of_op(&at->key, comm, op))
-            match_unexpected_destroy(peer_get_or_init(transport, at->key.peer),
-                                     at);
+            unexpected_destroy(peer_get_or_init(transport, at->key.peer), at);
+    }
+}
+
+static void
+peer_drop_unwanted_comms(struct peer *peer,
+                         bool (*wants)(void *owner, uint64_t comm))
+{
+    void *owner = peer->transport->owner;
+    struct unexpected *unexpected_next;
+    struct early_grant *early_grant_next;
+
+    for (struct unexpected *unexpected =
+             TAILQ_FIRST(&peer->receive.unexpected_messages);
+         unexpected; unexpected = unexpected_next) {
+        unexpected_next = TAILQ_NEXT(unexpected, link);
+        if (!unexpected->is_claimed && !wants(owner, unexpected->key.comm))
+            unexpected_destroy(peer, unexpected);
+    }
+    for (struct early_grant *early_grant =
+             TAILQ_FIRST(&peer->send.early_grants);
+         early_grant; early_grant = early_grant_next) {
+        early_grant_next = TAILQ_NEXT(early_grant, link);
+        if (!wants(owner, early_grant->key.comm))
+            early_grant_destroy(peer, early_grant);
     }
 }
 
@@ -141,7 +163,7 @@ transport_drop_unwanted_comms(struct transport *transport,
     struct peer *peer;
 
     TAILQ_FOREACH(peer, &transport->known, known_link)
-    match_drop_unwanted_comms(peer, wants);
+    peer_drop_unwanted_comms(peer, wants);
 }
 
 /* The table of unexpected messages by key, and memory kept for more. */
@@ -302,4 +324,112 @@ unexpected_fragment_free(struct transport *transport, struct fragment *fragment)
     }
     TAILQ_INSERT_HEAD(&transport->free_fragments, fragment, link);
     transport->n_free_fragments++;
+}
+
+/* The unexpected messages of one peer, and its early grants. */
+
+struct unexpected *
+unexpected_find(struct peer *peer, const struct frame *frame)
+{
+    const struct flow_key key = flow_key_of_frame(frame, peer->rank);
+
+    return unexpected_queue_find(peer->transport, &key);
+}
+
+struct unexpected *
+unexpected_add(struct peer *peer,
+               const struct frame *frame,
+               const struct frame_tensor *tensor)
+{
+    const struct flow_key key = flow_key_of_frame(frame, peer->rank);
+    struct unexpected *unexpected =
+        unexpected_queue_find(peer->transport, &key);
+
+    if (unexpected)
+        return unexpected;
+    if (peer->receive.n_unexpected_messages >= LIMIT_UNEXPECTED)
+        return NULL;
+    unexpected = unexpected_queue_add(peer->transport, &key, tensor ? 1 : 0);
+    if (!unexpected)
+        return NULL;
+    if (tensor)
+        unexpected->tensors[0] = *tensor;
+    unexpected->first = *frame;
+    unexpected->sequence = peer->transport->unexpected_next++;
+    TAILQ_INSERT_TAIL(&peer->receive.unexpected_messages, unexpected, link);
+    peer->receive.n_unexpected_messages++;
+    if (unexpected->key.kind == FLOW_COLLECTIVE)
+        unexpected_index_add(&peer->transport->unexpected_index, unexpected);
+    return unexpected;
+}
+
+void
+unexpected_destroy(struct peer *peer, struct unexpected *unexpected)
+{
+    struct receive_half *receive = &peer->receive;
+    struct fragment *part;
+
+    if (receive->is_reading_payload && receive->unexpected == unexpected) {
+        receive->unexpected = NULL;
+        receive->target = READ_INTO_DISCARD_BUFFER;
+        receive->n_unexpected_bytes -=
+            eager_window_frame_cost(&receive->fragment->frame);
+        unexpected_fragment_free(peer->transport, receive->fragment);
+        receive->fragment = NULL;
+    }
+    while ((part = TAILQ_FIRST(&unexpected->parts))) {
+        TAILQ_REMOVE(&unexpected->parts, part, link);
+        receive->n_unexpected_bytes -= eager_window_frame_cost(&part->frame);
+        peer_return_credit(peer, &part->frame);
+        unexpected_fragment_free(peer->transport, part);
+    }
+    TAILQ_REMOVE(&receive->unexpected_messages, unexpected, link);
+    receive->n_unexpected_messages--;
+    if (unexpected->key.kind == FLOW_COLLECTIVE)
+        unexpected_index_remove(&peer->transport->unexpected_index, unexpected);
+    unexpected_queue_remove(peer->transport, unexpected);
+}
+
+bool
+early_grant_add(struct peer *peer, const struct frame *frame)
+{
+    struct early_grant *early_grant = NULL;
+
+    if (peer->send.n_early_grants < LIMIT_UNEXPECTED)
+        early_grant = calloc(1, sizeof(*early_grant));
+    if (!early_grant)
+        return false;
+    early_grant->key = flow_key_of_frame(frame, peer->rank);
+    early_grant->granted = frame->offset;
+    TAILQ_INSERT_TAIL(&peer->send.early_grants, early_grant, link);
+    peer->send.n_early_grants++;
+    peer->transport->n_early_grants++;
+    return true;
+}
+
+void
+early_grant_destroy(struct peer *peer, struct early_grant *early_grant)
+{
+    TAILQ_REMOVE(&peer->send.early_grants, early_grant, link);
+    peer->send.n_early_grants--;
+    peer->transport->n_early_grants--;
+    free(early_grant);
+}
+
+uint64_t
+early_grant_take(struct peer *peer, const struct send_request *flow)
+{
+    struct early_grant *next;
+    uint64_t granted = 0;
+
+    for (struct early_grant *at = TAILQ_FIRST(&peer->send.early_grants); at;
+         at = next) {
+        next = TAILQ_NEXT(at, link);
+        if (!flow_key_equal(&at->key, &flow->key))
+            continue;
+        if (at->granted > granted)
+            granted = at->granted;
+        early_grant_destroy(peer, at);
+    }
+    return granted;
 }

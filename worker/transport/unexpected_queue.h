@@ -16,7 +16,11 @@
 
 #include "transport/flow.h"
 
+struct early_grant;
 struct fragment;
+struct frame;
+struct frame_tensor;
+struct peer;
 struct transport;
 struct unexpected;
 
@@ -75,5 +79,34 @@ unexpected_fragment_alloc(struct transport *transport, size_t n_bytes);
 void
 unexpected_fragment_free(struct transport *transport,
                          struct fragment *fragment);
+
+/*
+ * The unexpected messages of one peer, and its grants for steps that have not
+ * begun here.
+ */
+
+/* Returns the unexpected message that frame belongs to, or NULL if there is
+ * none. */
+struct unexpected *
+unexpected_find(struct peer *peer, const struct frame *frame);
+/* Returns the unexpected message that frame belongs to, made if there is none.
+ * NULL if memory or the limit of unexpected messages is exhausted. */
+struct unexpected *
+unexpected_add(struct peer *peer,
+               const struct frame *frame,
+               const struct frame_tensor *tensor);
+void
+unexpected_destroy(struct peer *peer, struct unexpected *unexpected);
+
+/* Keep the grant in frame, whose send request is not open yet, until
+ * early_grant_take() asks for it. Returns false if there is no room for it. */
+bool
+early_grant_add(struct peer *peer, const struct frame *frame);
+/* Returns how many bytes the peer granted to flow before it was opened, and
+ * forgets those grants. */
+uint64_t
+early_grant_take(struct peer *peer, const struct send_request *flow);
+void
+early_grant_destroy(struct peer *peer, struct early_grant *early_grant);
 
 #endif

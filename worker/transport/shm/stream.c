@@ -1,30 +1,18 @@
 /*
  * transport/shm/stream.c - the stream of frames through shared memory
  *
- * The frames are the same as over a socket, so all layers above are the same.
- * What must be combined is reported where it lies in the ring, without a copy.
- * The TCP connection stays: one byte over it wakes a sleeping peer, and its
+ * The frames are the same as over a socket, so what cuts and takes them is the
+ * same. The TCP connection stays: one byte over it wakes a sleeping peer, and its
  * end tells of the peer's end. A goodbye is answered in the ring, so the
  * connection can carry wake-ups to the last; it is closed when both sides have
  * ended.
- *
- * The other side may write anything at any time. Headers are copied before
- * they are looked at, and nothing in a payload is believed.
  */
 
 #include <errno.h>
-#include <string.h>
 #include <sys/socket.h>
 
-#include "base/clock.h"
 #include "fault/fault.h"
 #include "transport/peer.h"
-#include "transport/tcp/payload.h"
-
-enum {
-    /* More wake-ups than can be waiting, since each follows a flag. */
-    RINGS_MAX = 64,
-};
 
 /* Send one byte. This fails only if the peer is gone, or already has bytes
  * that wake it. */
@@ -76,135 +64,6 @@ peer_shm_release_read_bytes(struct peer *peer)
         peer_send_shm_wakeup(peer);
 }
 
-/* Read one header, piece or padding. Returns whether there was one. */
-static bool
-ring_read_next_item(struct peer *peer)
-{
-    struct ring_reader *ring = &peer->segment->in;
-    size_t n_ahead;
-    const uint8_t *bytes = ring_peek(ring, &n_ahead);
-    const size_t n_left =
-        peer->is_reading_payload ? peer->frame.stored - peer->n_stored : 0;
-
-    if (!peer->is_reading_payload) {
-        if (n_ahead < LIMIT_FRAME_HEADER)
-            return false;
-        memcpy(peer->inbound, bytes, LIMIT_FRAME_HEADER);
-        ring_consume(ring, LIMIT_FRAME_HEADER);
-        peer->inbound_unread_first = 0;
-        return peer_begin_frame(peer);
-    }
-    if (n_left > 0) {
-        size_t n_bytes = n_left < n_ahead ? n_left : n_ahead;
-
-        n_bytes = n_bytes < RING_PIECE_BYTES ? n_bytes : RING_PIECE_BYTES;
-        n_bytes = n_bytes > 0 ? peer_payload_consume(peer, bytes, n_bytes) : 0;
-        ring_consume(ring, n_bytes);
-        return n_bytes > 0;
-    }
-    if (n_ahead < peer->padding_bytes_left)
-        return false;
-    ring_consume(ring, peer->padding_bytes_left);
-    peer_end_frame(peer);
-    return true;
-}
-
-/* Read at most about PEER_PROGRESS_BYTES. Returns how many bytes were read. */
-static size_t
-ring_read_available(struct peer *peer)
-{
-    struct ring_reader *ring = &peer->segment->in;
-    const uint64_t first = ring->read;
-
-    peer->is_reading = true;
-    while (peer->fd >= 0 && ring->read - first < PEER_PROGRESS_BYTES &&
-           ring_read_next_item(peer))
-        ;
-    peer->is_reading = false;
-    return (size_t)(ring->read - first);
-}
-
-bool
-peer_shm_read(struct peer *peer)
-{
-    struct ring_reader *ring = &peer->segment->in;
-
-    if (peer->has_ended || (FAULT_IS_BUILT && peer->is_unplugged))
-        return false;
-    /* This is asked first, so that nothing can follow what is read
-     * afterwards. */
-    const bool is_last = ring_has_ended(ring) || peer->has_fd_ended;
-    const size_t n_read = ring_read_available(peer);
-
-    if (n_read > 0) {
-        peer->n_reads++;
-        peer->last_shm_read_ns = clock_coarse_ns();
-    }
-
-    if (peer->fd < 0) {
-        peer_disconnect(peer);
-        return true;
-    }
-    peer_shm_release_read_bytes(peer);
-    if (ring->is_broken)
-        peer_lose(peer, "its shared memory is broken");
-    else if (is_last && n_read < PEER_PROGRESS_BYTES)
-        peer_on_stream_end(peer, 0);
-    else
-        return n_read > 0;
-    return true;
-}
-
-void
-peer_shm_drain_wakeups(struct peer *peer)
-{
-    uint8_t rings[RINGS_MAX];
-    const ssize_t n = recv(peer->fd, rings, sizeof(rings), MSG_DONTWAIT);
-
-    if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
-        return;
-    peer->has_fd_ended = true;
-    /* The peer has ended in good order before, so nothing more is written to
-     * it. */
-    if (peer->has_ended)
-        peer_close_departed(peer);
-}
-
-bool
-shm_peers_write(struct transport *transport)
-{
-    bool has_moved = false;
-    struct peer *next; /* a peer that is lost meanwhile stays in memory */
-
-    if (transport->is_sleep_wakeup_armed)
-        shm_peers_stop_sleeping(transport);
-    for (struct peer *peer = TAILQ_FIRST(&transport->shm_peers); peer;
-         peer = next) {
-        next = TAILQ_NEXT(peer, shm_link);
-        if (peer->fd < 0 || !peer->is_blocked ||
-            !ring_has_room(&peer->segment->out))
-            continue;
-        peer->is_blocked = false;
-        has_moved |= peer_write(peer);
-    }
-    return has_moved;
-}
-
-bool
-shm_peers_progress(struct transport *transport)
-{
-    bool has_moved = shm_peers_write(transport);
-    struct peer *next;
-
-    for (struct peer *peer = TAILQ_FIRST(&transport->shm_peers); peer;
-         peer = next) {
-        next = TAILQ_NEXT(peer, shm_link);
-        if (peer->fd >= 0)
-            has_moved |= peer_shm_read(peer);
-    }
-    return has_moved;
-}
-
 static bool
 can_sleep(struct peer *peer)
 {
@@ -212,9 +71,10 @@ can_sleep(struct peer *peer)
 
     if (FAULT_IS_BUILT && peer->is_unplugged)
         return true;
-    if (!peer->has_ended && !ring_reader_prepare_sleep(&segment->in))
+    if (peer->receive.state != RECEIVE_ENDED &&
+        !ring_reader_prepare_sleep(&segment->in))
         return false;
-    return !peer->is_blocked || ring_writer_prepare_sleep(&segment->out);
+    return !peer->send.is_blocked || ring_writer_prepare_sleep(&segment->out);
 }
 
 bool

@@ -1,6 +1,5 @@
 /*
- * transport/tcp/header.c - the header of a frame, the checksums, and frames
- * about frames
+ * transport/tcp/header.c - the header of a frame and the checksums
  *
  * With HOOP_CHECKSUM, the upper half of a checksum is of the payload as it is
  * stored, the lower half of the header with that upper half in it. A header is
@@ -22,10 +21,7 @@
 #include "net/address.h"
 #include "net/socket.h"
 #include "tensor/layout.h"
-#include "transport/flow.h"
-#include "transport/match.h"
 #include "transport/peer.h"
-#include "transport/tcp/payload.h"
 
 enum {
     CHECKSUM_HALF_BITS = 32,
@@ -91,11 +87,11 @@ peer_header_write(struct peer *peer,
                   const struct frame_tensor *tensor)
 {
     if (!tensor && can_compress_header(peer, frame)) {
-        frame_header_cache_encode(&peer->header_cache_out, frame, out->header);
+        frame_header_cache_encode(&peer->send.header_cache, frame, out->header);
         return;
     }
     if (is_sequenced_frame(frame))
-        frame->tag = peer->n_packetized + 1;
+        frame->tag = peer->send.n_packetized + 1;
     if (peer->transport->has_frame_checksums) {
         frame->checksum =
             (uint64_t)checksum_32_bits(out->payload, out->n_stored)
@@ -108,7 +104,7 @@ peer_header_write(struct peer *peer,
 const struct frame_tensor *
 peer_frame_tensor(const struct peer *peer)
 {
-    return frame_is_tensor(&peer->frame) ? &peer->tensor : NULL;
+    return frame_is_tensor(&peer->receive.frame) ? &peer->receive.tensor : NULL;
 }
 
 /* Read the tensor's shape and check that its size is the frame's total, in
@@ -117,21 +113,22 @@ peer_frame_tensor(const struct peer *peer)
 static enum hoop_status
 frame_tensor_decode(struct peer *peer, const uint8_t *header)
 {
-    const size_t size = dtype_size((enum hoop_dtype)peer->frame.call.dtype);
+    struct receive_half *receive = &peer->receive;
+    const size_t size = dtype_size((enum hoop_dtype)receive->frame.call.dtype);
     size_t count;
     size_t n_bytes;
 
-    enum hoop_status status = frame_tensor_read(header, &peer->tensor);
+    enum hoop_status status = frame_tensor_read(header, &receive->tensor);
     if (status == HOOP_OK)
-        status = shape_count(&peer->tensor.shape, &count);
+        status = shape_count(&receive->tensor.shape, &count);
     if (status != HOOP_OK)
         return error_pass(status);
     if (size > 0 && (__builtin_mul_overflow(count, size, &n_bytes) ||
-                     n_bytes != peer->frame.total))
+                     n_bytes != receive->frame.total))
         return error_raise(HOOP_E_DATA_LOSS,
                            "a tensor of shape %s has not the size it came with",
-                           shape_text(&peer->tensor.shape).text);
-    peer->frame.call.count = count;
+                           shape_text(&receive->tensor.shape).text);
+    receive->frame.call.count = count;
     return HOOP_OK;
 }
 
@@ -171,13 +168,14 @@ peer_raise_corruption(const struct peer *peer, const char *what)
 static enum hoop_status
 check_frame_sequence(struct peer *peer)
 {
-    const uint64_t n_inbound_frames_begun = peer->n_inbound_frames_begun;
-    const uint64_t n_sent = peer->frame.tag;
+    struct receive_half *receive = &peer->receive;
+    const uint64_t n_inbound_frames_begun = receive->n_frames_begun;
+    const uint64_t n_sent = receive->frame.tag;
     char way[CONNECTION_TEXT_BYTES];
 
-    if (!is_sequenced_frame(&peer->frame) || n_sent == 0)
+    if (!is_sequenced_frame(&receive->frame) || n_sent == 0)
         return HOOP_OK;
-    peer->n_inbound_frames_begun = n_sent;
+    receive->n_frames_begun = n_sent;
     if (n_inbound_frames_begun >= n_sent)
         return HOOP_OK;
     return error_raise(
@@ -191,7 +189,7 @@ check_frame_sequence(struct peer *peer)
 static enum hoop_status
 check_header_checksum(struct peer *peer)
 {
-    struct frame frame = peer->frame;
+    struct frame frame = peer->receive.frame;
 
     if (frame.checksum == 0 && !peer->transport->has_frame_checksums)
         return HOOP_OK;
@@ -202,7 +200,7 @@ check_header_checksum(struct peer *peer)
                            peer->transport->roster->rank);
     frame.checksum &= (uint64_t)UINT32_MAX << CHECKSUM_HALF_BITS;
     if (header_checksum(&frame, peer_frame_tensor(peer)) ==
-        peer->frame.checksum)
+        peer->receive.frame.checksum)
         return HOOP_OK;
     return peer_raise_corruption(peer, "the checksum of a header");
 }
@@ -210,16 +208,18 @@ check_header_checksum(struct peer *peer)
 enum hoop_status
 peer_check_payload_checksum(const struct peer *peer)
 {
+    const struct receive_half *receive = &peer->receive;
     const uint8_t *payload = NULL;
 
-    if (peer->frame.checksum == 0)
+    if (receive->frame.checksum == 0)
         return HOOP_OK;
-    if (peer->target == READ_INTO_ENCODED_BUFFER)
-        payload = peer->encoded;
-    else if (peer->target == READ_INTO_UNEXPECTED_FRAGMENT)
-        payload = peer->fragment->bytes;
-    if (!payload || checksum_32_bits(payload, peer->frame.stored) ==
-                        (uint32_t)(peer->frame.checksum >> CHECKSUM_HALF_BITS))
+    if (receive->target == READ_INTO_ENCODED_BUFFER)
+        payload = receive->encoded;
+    else if (receive->target == READ_INTO_UNEXPECTED_FRAGMENT)
+        payload = receive->fragment->bytes;
+    if (!payload ||
+        checksum_32_bits(payload, receive->frame.stored) ==
+            (uint32_t)(receive->frame.checksum >> CHECKSUM_HALF_BITS))
         return HOOP_OK;
     return peer_raise_corruption(peer, "the checksum of a payload");
 }
@@ -237,321 +237,27 @@ is_loss_permitted(const struct frame *frame)
 enum hoop_status
 peer_header_read(struct peer *peer)
 {
-    const uint8_t *header = peer->inbound + peer->inbound_unread_first;
+    struct receive_half *receive = &peer->receive;
+    const uint8_t *header = receive->ahead + receive->ahead_first;
     enum hoop_status status =
         peer->transport->has_frame_checksums
-            ? frame_decode(header, &peer->frame)
-            : frame_header_cache_decode(&peer->header_cache_in, header,
-                                        &peer->frame);
+            ? frame_decode(header, &receive->frame)
+            : frame_header_cache_decode(&receive->header_cache, header,
+                                        &receive->frame);
 
     if (status == HOOP_OK && peer_frame_tensor(peer))
         status = frame_tensor_decode(peer, header);
     if (status == HOOP_OK)
         status = check_header_checksum(peer);
-    peer->n_inbound_frames_begun++;
+    receive->n_frames_begun++;
     if (status == HOOP_OK)
         status = check_frame_sequence(peer);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (!is_loss_permitted(&peer->frame))
+    if (!is_loss_permitted(&receive->frame))
         return error_raise(HOOP_E_DATA_LOSS,
                            "a payload has codec %u, which loses bits of what "
                            "is to keep them",
-                           peer->frame.codec);
+                           receive->frame.codec);
     return HOOP_OK;
-}
-
-/*
- * Frames that speak of other frames.
- *
- * A CREDIT frame returns a part of the eager window. An ANNOUNCE frame asks
- * for a grant, and a GRANT frame permits what is larger than the window or
- * did not fit it. A GOODBYE frame ends the stream.
- */
-
-/* Grants of a flow that grows in small steps are collected up to this size. */
-static const uint64_t GRANT_INCREMENT_MIN = 256 * (uint64_t)1024;
-
-void
-peer_return_credit(struct peer *peer, const struct frame *frame)
-{
-    if (!(frame->flags & FRAME_EAGER))
-        return;
-    if (peer_is_self(peer)) {
-        peer->credit += LIMIT_FRAME_HEADER + frame->stored;
-        return;
-    }
-    peer->unreturned_credit += LIMIT_FRAME_HEADER + frame->stored;
-    if (peer->unreturned_credit < peer->transport->window / 4)
-        return;
-
-    const struct frame credit = {.kind = FRAME_CREDIT,
-                                 .epoch = peer->transport->roster->epoch,
-                                 .total = peer->unreturned_credit};
-    if (peer->state != PEER_READY)
-        return;
-    peer->unreturned_credit = 0;
-    peer_queue_control(peer, &credit, NULL);
-}
-
-void
-peer_send_grant(struct peer *peer, struct recv_request *flow)
-{
-    const bool is_asked =
-        flow->total > eager_whole_message_max(peer->transport->window) ||
-        flow->has_rts || flow->is_begun_unasked ||
-        flow->label->needs_receiver_confirmation;
-    const bool is_worth_it =
-        flow->allowed == flow->total ||
-        flow->allowed >= flow->granted + GRANT_INCREMENT_MIN;
-
-    /* A grant of no bytes is given only once. */
-    const bool is_empty =
-        flow->total == 0 &&
-        (flow->has_rts ||
-         (flow->label->needs_receiver_confirmation && !flow->is_granted));
-
-    if (!is_asked || !is_worth_it || peer_is_self(peer) ||
-        (flow->allowed <= flow->granted && !is_empty))
-        return;
-    flow->granted = flow->allowed;
-    flow->is_granted = true;
-    flow->has_rts = flow->has_rts && !is_empty;
-
-    const struct frame grant = {
-        .kind = FRAME_GRANT,
-        .flags = flow->label->flags |
-                 (flow->key.kind == FLOW_MESSAGE ? FRAME_POINT_TO_POINT : 0),
-        .epoch = peer->transport->roster->epoch,
-        .comm = flow->key.comm,
-        .op = flow->key.op,
-        .step = flow->key.step,
-        .offset = flow->granted,
-        .signature = flow->label->signature,
-        .total = flow->total,
-        .call = flow->label->call,
-    };
-    /* Without a connection, the grant waits for one. */
-    if (peer->state < PEER_LEFT)
-        peer_queue_control(peer, &grant, NULL);
-}
-
-static struct send_request *
-send_request_find_by_key(const struct send_request_list *flows,
-                         const struct flow_key *key)
-{
-    struct send_request *flow;
-
-    TAILQ_FOREACH(flow, flows, link)
-    {
-        if (flow->key.op == key->op && flow->key.comm == key->comm &&
-            flow->key.kind == key->kind && flow->key.step == key->step)
-            return flow;
-    }
-    return NULL;
-}
-
-static struct send_request *
-find_send_request(const struct peer *peer, const struct frame *frame)
-{
-    const struct flow_key key = match_frame_key(peer, frame);
-    struct send_request *flow =
-        send_request_find_by_key(&peer->unconfirmed, &key);
-
-    if (!flow)
-        flow = send_request_find_by_key(&peer->send_requests, &key);
-    return flow ? flow
-                : send_request_find_by_key(&peer->rendezvous_pending, &key);
-}
-
-bool
-peer_ask_keep_unexpected(struct peer *peer)
-{
-    struct transport *transport = peer->transport;
-    const enum transport_unexpected_action action =
-        transport->events->on_unexpected(transport->owner, peer->rank,
-                                         &peer->frame);
-
-    if (action == TRANSPORT_MISMATCH)
-        transport->events->on_mismatch(transport->owner, peer->rank,
-                                       &peer->frame, NULL);
-    return action == TRANSPORT_KEEP;
-}
-
-/* Returns whether the peer means the collective that this rank called; reports
- * a mismatch. */
-static bool
-check_same_collective_call(struct peer *peer, const struct flow_label *label)
-{
-    struct transport *transport = peer->transport;
-
-    if (match_frame_key(peer, &peer->frame).kind == FLOW_MESSAGE ||
-        peer->frame.signature == label->signature)
-        return true;
-    transport->events->on_mismatch(transport->owner, peer->rank, &peer->frame,
-                                   NULL);
-    return false;
-}
-
-bool
-peer_check_message_size(struct peer *peer,
-                        const struct frame *frame,
-                        const struct recv_request *flow)
-{
-    const struct transport *transport = peer->transport;
-    const struct frame copy = *frame;
-
-    if (flow->key.kind == FLOW_MESSAGE || frame->total == flow->total)
-        return true;
-    transport->events->on_size_mismatch(transport->owner, peer->rank, &copy,
-                                        flow->total);
-    return false;
-}
-
-/* Returns whether the peer expects as many bytes as flow has; reports a
- * mismatch. */
-static bool
-check_same_size(struct peer *peer, const struct send_request *flow)
-{
-    const struct transport *transport = peer->transport;
-    const struct frame frame = peer->frame;
-
-    if (flow->key.kind == FLOW_MESSAGE || frame.total == flow->total)
-        return true;
-    transport->events->on_size_mismatch(transport->owner, peer->rank, &frame,
-                                        flow->total);
-    return false;
-}
-
-static void
-receive_grant(struct peer *peer)
-{
-    struct send_request *flow = find_send_request(peer, &peer->frame);
-
-    if (flow && check_same_collective_call(peer, flow->label) &&
-        check_same_size(peer, flow))
-        peer_apply_grant(peer, flow, peer->frame.offset);
-    /* A message is sent before it is granted, so the one without a flow was
-     * cancelled. */
-    if (flow || (peer->frame.flags & FRAME_POINT_TO_POINT))
-        return;
-    if (peer_ask_keep_unexpected(peer))
-        match_early_grant_add(peer, &peer->frame);
-}
-
-void
-peer_send_withdrawal(struct peer *peer, const struct send_request *flow)
-{
-    const struct frame withdrawal = {
-        .kind = FRAME_ANNOUNCE,
-        .flags = FRAME_POINT_TO_POINT | FRAME_WITHDRAWN,
-        .epoch = peer->transport->roster->epoch,
-        .comm = flow->key.comm,
-        .op = flow->key.op,
-    };
-
-    peer_queue_control(peer, &withdrawal, NULL);
-}
-
-static void
-receive_withdrawal(struct peer *peer)
-{
-    struct transport *transport = peer->transport;
-    const struct frame frame = peer->frame;
-
-    if (!(frame.flags & FRAME_POINT_TO_POINT))
-        return;
-    struct recv_request *flow = match_find_bound(peer, &frame);
-    if (flow)
-        transport->events->on_send_withdrawn(transport->owner, flow);
-    /* This also removes the mark that the rest is to be dropped, since there
-     * is no rest. */
-    struct unexpected *unexpected = match_find_unexpected(peer, &frame);
-    if (unexpected)
-        match_unexpected_destroy(peer, unexpected);
-}
-
-static void
-receive_rts(struct peer *peer)
-{
-    if (peer->frame.flags & FRAME_WITHDRAWN) {
-        receive_withdrawal(peer);
-        return;
-    }
-    const struct frame_tensor *tensor = peer_frame_tensor(peer);
-    struct recv_request *flow = match_find_receive(peer, &peer->frame, tensor);
-
-    if (flow) {
-        if (!check_same_collective_call(peer, flow->label) ||
-            !peer_check_message_size(peer, &peer->frame, flow))
-            return;
-        flow->has_rts = true;
-        peer_send_grant(peer, flow);
-        return;
-    }
-    if (!peer_ask_keep_unexpected(peer) ||
-        match_is_refused_empty_message(peer, &peer->frame))
-        return;
-    struct unexpected *unexpected =
-        match_unexpected_add(peer, &peer->frame, tensor);
-    if (!unexpected) {
-        peer_lose_protocol_error(peer, "more announcements than the limit");
-        return;
-    }
-    unexpected->has_rts = true;
-}
-
-static void
-receive_shutdown(struct peer *peer)
-{
-    struct transport *transport = peer->transport;
-    const struct frame goodbye = {.kind = FRAME_GOODBYE,
-                                  .epoch = transport->roster->epoch};
-
-    if (peer->has_left)
-        return;
-    peer->has_left = true;
-    if (!transport->is_leaving)
-        peer_queue_control(peer, &goodbye, NULL);
-    peer_mark_left(peer);
-}
-
-void
-peer_receive_control(struct peer *peer)
-{
-    peer->target = READ_INTO_DISCARD_BUFFER;
-    switch ((enum frame_kind)peer->frame.kind) {
-    case FRAME_ANNOUNCE:
-        receive_rts(peer);
-        return;
-    case FRAME_GRANT:
-        receive_grant(peer);
-        return;
-    case FRAME_CREDIT:
-        if (peer->frame.total > peer->transport->window - peer->credit) {
-            peer_lose_protocol_error(peer,
-                                     "back more of the window than it had");
-            return;
-        }
-        peer->credit += peer->frame.total;
-        peer_mark_dirty(peer);
-        return;
-    case FRAME_FAILURE_NOTICE:
-        peer->fragment = peer_fragment_alloc(peer);
-        peer->target = READ_INTO_UNEXPECTED_FRAGMENT;
-        return;
-    case FRAME_GOODBYE:
-        receive_shutdown(peer);
-        return;
-    case FRAME_STRIPED:
-        striping_on_announcement(peer);
-        return;
-    case FRAME_HEARTBEAT:
-        peer->transport->events->on_heartbeat(peer->transport->owner,
-                                              peer->rank, &peer->frame);
-        return;
-    case FRAME_COLLECTIVE:
-    case FRAME_MESSAGE:
-        return;
-    }
 }

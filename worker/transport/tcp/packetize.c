@@ -7,7 +7,6 @@
  * window is announced.
  */
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "fault/fault.h"
@@ -17,111 +16,12 @@
 
 enum {
     FRAME_COST = LIMIT_FRAME_HEADER,
-    GRANT_COST_DIVISOR = 16,
 };
-
-/* Returns what a control frame counts against LIMIT_CONTROL_FRAME_BYTES. Grants are at
- * most as many as the peer's announced messages, which have a limit of their
- * own, so they count less. */
-static size_t
-control_cost(uint32_t kind, size_t n_text)
-{
-    const size_t n_bytes = sizeof(struct control) + n_text;
-
-    return kind == FRAME_GRANT ? n_bytes / GRANT_COST_DIVISOR : n_bytes;
-}
-
-/* A peer that reads nothing must not make this process grow: if it is
- * connected, it is lost. A peer that is not connected yet is told only what
- * fits. */
-static bool
-can_queue_control(struct peer *peer, size_t cost)
-{
-    if (peer->n_queued_control_bytes + cost <= LIMIT_CONTROL_FRAME_BYTES)
-        return true;
-    if (peer->state == PEER_READY)
-        peer_defer_protocol_failure(
-            peer, "it does not read the frames that it asked for, or needs");
-    return false;
-}
-
-/* Two general heartbeats in a row say no more than one. */
-static bool
-is_repeated_heartbeat(const struct peer *peer, const struct frame *frame)
-{
-    const struct control *last = TAILQ_LAST(&peer->controls, control_list);
-
-    return last && frame->kind == FRAME_HEARTBEAT && frame->comm == 0 &&
-           last->frame.kind == FRAME_HEARTBEAT && last->frame.comm == 0 &&
-           last->frame.flags == frame->flags;
-}
-
-/* Queue a control frame. Returns NULL if there is no memory, the frame is not
- * needed, or no frame may follow. */
-static struct control *
-control_enqueue(struct peer *peer, const struct frame *frame, const char *text)
-{
-    const size_t n_text = text ? strlen(text) : 0;
-    const size_t cost = control_cost(frame->kind, n_text);
-
-    if (peer->is_goodbye_sent || peer->deferred_failure ||
-        is_repeated_heartbeat(peer, frame) || !can_queue_control(peer, cost))
-        return NULL;
-    struct control *control = malloc(sizeof(*control) + n_text);
-
-    if (!control) {
-        peer_defer_failure(peer, "no memory for a control frame");
-        return NULL;
-    }
-    control->frame = *frame;
-    control->frame.raw = (uint32_t)n_text;
-    control->frame.stored = (uint32_t)n_text;
-    if (n_text)
-        control->frame.total = n_text;
-    control->n_text = n_text;
-    if (n_text)
-        memcpy(control->text, text, n_text);
-    TAILQ_INSERT_TAIL(&peer->controls, control, link);
-    peer->n_queued_control_bytes += cost;
-    peer->is_goodbye_sent = frame->kind == FRAME_GOODBYE;
-    peer_mark_dirty(peer);
-    return control;
-}
-
-void
-peer_queue_control(struct peer *peer,
-                   const struct frame *frame,
-                   const char *text)
-{
-    (void)control_enqueue(peer, frame, text);
-}
-
-void
-peer_queue_rts(struct peer *peer,
-               const struct frame *frame,
-               const struct frame_tensor *tensor)
-{
-    struct control *control = control_enqueue(peer, frame, NULL);
-
-    if (control && tensor)
-        control->tensor = *tensor;
-}
-
-uint8_t *
-outbound_frame_ensure_room(struct outbound_frame *out, size_t n_bytes)
-{
-    if (out->payload_copy_capacity < n_bytes) {
-        free(out->owned);
-        out->owned = malloc(n_bytes);
-        out->payload_copy_capacity = out->owned ? n_bytes : 0;
-    }
-    return out->owned;
-}
 
 static bool
 packetize_control(struct peer *peer, struct outbound_frame *out)
 {
-    struct control *control = TAILQ_FIRST(&peer->controls);
+    struct control *control = TAILQ_FIRST(&peer->send.controls);
 
     if (!control)
         return false;
@@ -141,10 +41,7 @@ packetize_control(struct peer *peer, struct outbound_frame *out)
         striping_on_packetized(peer, &control->frame);
     out->n_raw = 0;
     out->flow = NULL;
-    TAILQ_REMOVE(&peer->controls, control, link);
-    peer->n_queued_control_bytes -=
-        control_cost(control->frame.kind, control->n_text);
-    free(control);
+    peer_remove_control(peer, control);
     return true;
 }
 
@@ -160,7 +57,8 @@ eager_end_offset(const struct peer *peer, const struct send_request *flow)
     if (flow->total <= LIMIT_EAGER_MESSAGE)
         return flow->total;
     return flow->total <= eager_whole_message_max(window) &&
-                   peer->credit >= eager_window_small_reserve(window) + n_needed
+                   peer->send.credit >=
+                       eager_window_small_reserve(window) + n_needed
                ? flow->total
                : LIMIT_EAGER_MESSAGE;
 }
@@ -178,7 +76,7 @@ eager_bytes_allowed_now(const struct peer *peer,
 
     if (flow->framed > end || (flow->framed == end && flow->total > 0))
         return 0;
-    if (peer->credit < n_left + FRAME_COST)
+    if (peer->send.credit < n_left + FRAME_COST)
         return 0;
     const uint64_t ready = flow->ready < end ? flow->ready : end;
     return ready > flow->framed ? ready - flow->framed : 0;
@@ -220,85 +118,9 @@ plan_next_packet(const struct peer *peer, const struct send_request *flow)
     packet.is_wanted = packet.n_bytes > 0;
     if (flow->total == 0 && !flow->is_first_frame_cut) {
         packet.is_eager = !flow->is_granted;
-        packet.is_wanted = flow->is_granted || peer->credit >= FRAME_COST;
+        packet.is_wanted = flow->is_granted || peer->send.credit >= FRAME_COST;
     }
     return packet;
-}
-
-struct frame
-send_request_frame(const struct send_request *flow)
-{
-    return (struct frame){
-        .kind =
-            flow->key.kind == FLOW_MESSAGE ? FRAME_MESSAGE : FRAME_COLLECTIVE,
-        .flags = flow->label->flags | (flow->label->tensor ? FRAME_TENSOR : 0),
-        .epoch = flow->label->epoch,
-        .comm = flow->key.comm,
-        .op = flow->key.op,
-        .signature = flow->label->signature,
-        .tag = flow->label->tag,
-        .step = flow->key.step,
-        .offset = flow->framed,
-        .total = flow->total,
-        .call = flow->label->call,
-    };
-}
-
-/* Queue flow before the others, since it has waited longer. */
-static void
-end_rendezvous_pending(struct peer *peer, struct send_request *flow)
-{
-    if (!flow->is_awaiting_rendezvous_grant)
-        return;
-    flow->is_awaiting_rendezvous_grant = false;
-    peer->n_rendezvous_pending--;
-    TAILQ_REMOVE(&peer->rendezvous_pending, flow, link);
-    TAILQ_INSERT_HEAD(&peer->send_requests, flow, link);
-}
-
-/*
- * Returns the flow before which flow is queued, or NULL if it goes behind all
- * others. Forwarded data goes before data that has been ready since its
- * operation began: it has just been combined and is in the cache, and its
- * receiver has just read there.
- */
-static struct send_request *
-flow_queue_position(const struct peer *peer, const struct send_request *flow)
-{
-    struct send_request *other;
-
-    if (flow->key.kind == FLOW_MESSAGE || flow->ready == flow->total)
-        return NULL;
-    TAILQ_FOREACH(other, &peer->send_requests, link)
-    {
-        if (other->key.kind == flow->key.kind &&
-            other->key.op == flow->key.op &&
-            other->key.comm == flow->key.comm && other->ready == other->total)
-            return other;
-    }
-    return NULL;
-}
-
-void
-peer_queue_send(struct peer *peer, struct send_request *flow)
-{
-    struct send_request *behind = flow_queue_position(peer, flow);
-
-    encoded_payload_cache_init(flow);
-    flow->is_queued = true;
-    if (behind)
-        TAILQ_INSERT_BEFORE(behind, flow, link);
-    else
-        TAILQ_INSERT_TAIL(&peer->send_requests, flow, link);
-}
-
-void
-peer_unqueue_send(struct peer *peer, struct send_request *flow)
-{
-    end_rendezvous_pending(peer, flow);
-    TAILQ_REMOVE(&peer->send_requests, flow, link);
-    flow->is_queued = false;
-    encoded_payload_clear(flow);
 }
 
 /* All of flow is in frames. A confirmed tensor still waits for its grant. */
@@ -308,19 +130,7 @@ send_request_end_packetizing(struct peer *peer, struct send_request *flow)
     peer_unqueue_send(peer, flow);
     if (!flow->label->needs_receiver_confirmation || flow->is_granted)
         return;
-    flow->is_awaiting_confirmation = true;
-    TAILQ_INSERT_TAIL(&peer->unconfirmed, flow, link);
-    peer_update_expected(peer);
-}
-
-void
-peer_end_unconfirmed(struct peer *peer, struct send_request *flow)
-{
-    if (!flow->is_awaiting_confirmation)
-        return;
-    flow->is_awaiting_confirmation = false;
-    TAILQ_REMOVE(&peer->unconfirmed, flow, link);
-    peer_update_expected(peer);
+    peer_await_confirmation(peer, flow);
 }
 
 static bool
@@ -338,7 +148,7 @@ packetize_frame(struct peer *peer,
         return false;
     if (packet.is_eager) {
         frame.flags |= FRAME_EAGER;
-        peer->credit -= FRAME_COST + out->n_stored;
+        peer->send.credit -= FRAME_COST + out->n_stored;
     }
     peer_header_write(peer, out, &frame, flow->label->tensor);
 
@@ -349,42 +159,6 @@ packetize_frame(struct peer *peer,
     counter_add(&peer->transport->counters.bytes_sent, out->n_raw);
     counter_add(&peer->transport->counters.wire_sent, out->n_stored);
     return true;
-}
-
-/* The window does not permit flow, so ask for a grant. */
-static void
-send_rts(struct peer *peer, struct send_request *flow)
-{
-    struct frame frame = send_request_frame(flow);
-
-    frame.kind = FRAME_ANNOUNCE;
-    frame.offset = 0;
-    if (flow->key.kind == FLOW_MESSAGE)
-        frame.flags |= FRAME_POINT_TO_POINT;
-    flow->has_rts = true;
-    flow->is_awaiting_rendezvous_grant = true;
-    TAILQ_REMOVE(&peer->send_requests, flow, link);
-    TAILQ_INSERT_TAIL(&peer->rendezvous_pending, flow, link);
-    peer->n_rendezvous_pending++;
-    peer_queue_rts(peer, &frame, flow->label->tensor);
-}
-
-void
-peer_apply_grant(struct peer *peer, struct send_request *flow, uint64_t granted)
-{
-    const struct transport *transport = peer->transport;
-
-    end_rendezvous_pending(peer, flow);
-    flow->is_granted = true;
-    if (granted > flow->granted)
-        flow->granted = granted;
-    if (!flow->is_awaiting_confirmation) {
-        peer_mark_dirty(peer);
-        return;
-    }
-    peer_end_unconfirmed(peer, flow);
-    if (flow->handed == flow->total)
-        transport->events->on_bytes_sent(transport->owner, flow, 0);
 }
 
 /* Returns whether flow has bytes that only a grant permits to send, and nobody
@@ -419,7 +193,7 @@ packetize_next_flow(struct peer *peer, struct outbound_frame *out)
     struct send_request *flow;
     bool is_held = false;
 
-    TAILQ_FOREACH(flow, &peer->send_requests, link)
+    TAILQ_FOREACH(flow, &peer->send.requests, link)
     {
         if (is_held && flow->key.kind == FLOW_MESSAGE &&
             !flow->is_first_frame_cut)
@@ -431,8 +205,8 @@ packetize_next_flow(struct peer *peer, struct outbound_frame *out)
                    packetize_frame(peer, out, flow, packet);
         if (!needs_rts(flow))
             continue;
-        if (peer->n_rendezvous_pending < LIMIT_RENDEZVOUS_PENDING) {
-            send_rts(peer, flow);
+        if (peer->send.n_rendezvous_pending < LIMIT_RENDEZVOUS_PENDING) {
+            peer_announce_send(peer, flow);
             return packetize_control(peer, out);
         }
         is_held = true;
@@ -443,20 +217,22 @@ packetize_next_flow(struct peer *peer, struct outbound_frame *out)
 bool
 peer_packetize(struct peer *peer)
 {
+    struct send_half *send = &peer->send;
+
     /* A short way out: for one small message, peer_write() asks twice more
      * after its last frame. */
-    if (TAILQ_EMPTY(&peer->send_requests) && TAILQ_EMPTY(&peer->controls))
+    if (TAILQ_EMPTY(&send->requests) && TAILQ_EMPTY(&send->controls))
         return false;
-    if (peer->n_frames == PEER_FRAMES_MAX || striping_must_hold_sends(peer))
+    if (send->n_frames == PEER_FRAMES_MAX || striping_must_hold_sends(peer))
         return false;
 
-    struct outbound_frame *out = peer_queued_frame(peer, peer->n_frames);
+    struct outbound_frame *out = peer_queued_frame(peer, send->n_frames);
     if (!packetize_control(peer, out) &&
-        (peer->state == PEER_LEFT || !packetize_next_flow(peer, out)))
+        (send->state != SEND_OPEN || !packetize_next_flow(peer, out)))
         return false;
     out->n_padded_payload = frame_padded(out->n_stored);
-    peer->n_frames++;
-    peer->n_packetized++;
+    send->n_frames++;
+    send->n_packetized++;
     if (FAULT_IS_BUILT && out->flow && out->flow->label->faults)
         peer_inject_fault(peer, out, out->flow);
     return true;

@@ -7,13 +7,11 @@
 
 #include "transport/tcp/payload.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/limits.h"
 #include "dtype/dtype.h"
 #include "transport/peer.h"
@@ -27,27 +25,25 @@ peer_deliver_payload(struct peer *peer,
                      const uint8_t *raw,
                      size_t n_bytes)
 {
-    const struct transport *transport = peer->transport;
-
     if (flow->place)
         memcpy(flow->place + flow->arrived, raw, n_bytes);
-    flow->arrived += n_bytes;
-    transport->events->on_arrived(transport->owner, flow,
-                                  flow->place ? NULL : raw, n_bytes);
+    peer_report_arrived(peer, flow, flow->place ? NULL : raw, n_bytes);
 }
 
 uint8_t *
 peer_payload_target(struct peer *peer)
 {
-    switch (peer->target) {
+    struct receive_half *receive = &peer->receive;
+
+    switch (receive->target) {
     case READ_INTO_USER_BUFFER:
-        return peer->flow->place + peer->frame.offset + peer->n_stored;
+        return receive->flow->place + receive->frame.offset + receive->n_stored;
     case READ_INTO_PIECE_BUFFER:
-        return peer->piece + peer->n_stored;
+        return receive->piece + receive->n_stored;
     case READ_INTO_ENCODED_BUFFER:
-        return peer->encoded + peer->n_stored;
+        return receive->encoded + receive->n_stored;
     case READ_INTO_UNEXPECTED_FRAGMENT:
-        return peer->fragment->bytes + peer->n_stored;
+        return receive->fragment->bytes + receive->n_stored;
     case READ_INTO_DISCARD_BUFFER:
         break;
     }
@@ -57,25 +53,23 @@ peer_payload_target(struct peer *peer)
 void
 peer_payload_advance(struct peer *peer, size_t n_bytes)
 {
-    const struct transport *transport = peer->transport;
-    struct recv_request *flow = peer->flow;
+    struct receive_half *receive = &peer->receive;
+    struct recv_request *flow = receive->flow;
 
-    peer->n_stored += n_bytes;
+    receive->n_stored += n_bytes;
     if (n_bytes == 0)
         return;
-    if (peer->target == READ_INTO_USER_BUFFER) {
-        flow->arrived += n_bytes;
-        transport->events->on_arrived(transport->owner, flow, NULL, n_bytes);
-    } else if (peer->target == READ_INTO_PIECE_BUFFER) {
-        const uint8_t *piece = peer->piece + peer->piece_reported_bytes;
-        const size_t n_whole = (peer->n_stored - peer->piece_reported_bytes) /
+    if (receive->target == READ_INTO_USER_BUFFER) {
+        peer_report_arrived(peer, flow, NULL, n_bytes);
+    } else if (receive->target == READ_INTO_PIECE_BUFFER) {
+        const uint8_t *piece = receive->piece + receive->n_piece_reported;
+        const size_t n_whole = (receive->n_stored - receive->n_piece_reported) /
                                flow->element_size * flow->element_size;
 
         if (n_whole == 0)
             return;
-        peer->piece_reported_bytes += n_whole;
-        flow->arrived += n_whole;
-        transport->events->on_arrived(transport->owner, flow, piece, n_whole);
+        receive->n_piece_reported += n_whole;
+        peer_report_arrived(peer, flow, piece, n_whole);
     }
 }
 
@@ -83,17 +77,18 @@ peer_payload_advance(struct peer *peer, size_t n_bytes)
 static bool
 can_consume_in_place(const struct peer *peer, const uint8_t *bytes)
 {
-    return peer->target == READ_INTO_PIECE_BUFFER &&
-           peer->flow->element_size <= ELEMENT_MAX &&
-           peer->piece_reported_bytes == peer->n_stored &&
-           (uintptr_t)bytes % peer->flow->element_size == 0;
+    const struct receive_half *receive = &peer->receive;
+
+    return receive->target == READ_INTO_PIECE_BUFFER &&
+           receive->flow->element_size <= ELEMENT_MAX &&
+           receive->n_piece_reported == receive->n_stored &&
+           (uintptr_t)bytes % receive->flow->element_size == 0;
 }
 
 size_t
 peer_payload_consume(struct peer *peer, const uint8_t *bytes, size_t n_bytes)
 {
-    const struct transport *transport = peer->transport;
-    struct recv_request *flow = peer->flow;
+    struct recv_request *flow = peer->receive.flow;
 
     if (!can_consume_in_place(peer, bytes)) {
         memcpy(peer_payload_target(peer), bytes, n_bytes);
@@ -103,10 +98,9 @@ peer_payload_consume(struct peer *peer, const uint8_t *bytes, size_t n_bytes)
     const size_t n_whole = n_bytes - n_bytes % flow->element_size;
     if (n_whole == 0)
         return 0;
-    peer->n_stored += n_whole;
-    peer->piece_reported_bytes += n_whole;
-    flow->arrived += n_whole;
-    transport->events->on_arrived(transport->owner, flow, bytes, n_whole);
+    peer->receive.n_stored += n_whole;
+    peer->receive.n_piece_reported += n_whole;
+    peer_report_arrived(peer, flow, bytes, n_whole);
     return n_whole;
 }
 
@@ -121,27 +115,6 @@ peer_payload_consume_all(struct peer *peer,
         return;
     memcpy(peer_payload_target(peer), bytes + n_used, n_bytes - n_used);
     peer_payload_advance(peer, n_bytes - n_used);
-}
-
-void
-peer_lose_corrupted(struct peer *peer)
-{
-    const struct transport *transport = peer->transport;
-    char why[LIMIT_ERROR_TEXT];
-
-    snprintf(why, sizeof(why), "%s", error_text());
-    if (transport->events->on_corrupted)
-        transport->events->on_corrupted(transport->owner, peer->rank, why);
-    if (peer->state != PEER_LOST)
-        (void)peer_write(peer);
-    peer_lose(peer, why);
-}
-
-void
-peer_lose_protocol_error(struct peer *peer, const char *what)
-{
-    (void)error_raise(HOOP_E_DATA_LOSS, "it sent %s", what);
-    peer_lose_corrupted(peer);
 }
 
 /* The encoded payloads that a send request keeps. */
@@ -285,6 +258,31 @@ frame_codec_block(const struct send_request *flow,
     };
 }
 
+uint8_t *
+outbound_frame_ensure_room(struct outbound_frame *out, size_t n_bytes)
+{
+    if (out->payload_copy_capacity < n_bytes) {
+        free(out->owned);
+        out->owned = malloc(n_bytes);
+        out->payload_copy_capacity = out->owned ? n_bytes : 0;
+    }
+    return out->owned;
+}
+
+bool
+outbound_frame_own_payload(struct outbound_frame *out)
+{
+    const uint8_t *bytes = out->payload;
+
+    if (out->n_stored == 0 || bytes == out->owned)
+        return true;
+    if (!outbound_frame_ensure_room(out, out->n_stored))
+        return false;
+    memcpy(out->owned, bytes, out->n_stored);
+    out->payload = out->owned;
+    return true;
+}
+
 /* Encode block by codec id. Returns 0 if that makes it no smaller. */
 static size_t
 block_encode(struct transport *transport,
@@ -319,7 +317,7 @@ codec_autotune_observe_send(struct peer *peer, uint64_t now_ns)
     uint64_t n_queued;
     const uint64_t n_gone = peer_sent_bytes(peer, &n_queued);
 
-    codec_autotune_observe(&peer->codec_autotune,
+    codec_autotune_observe(&peer->send.codec_autotune,
                            &(struct codec_autotune_sample){
                                .now_ns = now_ns,
                                .n_gone = n_gone,
@@ -353,7 +351,7 @@ is_sample_smaller(struct peer *peer,
     const size_t n_stored =
         block_encode(peer->transport, flow, id, sample, out);
 
-    return codec_autotune_pays(&peer->codec_autotune, n_unpacked_bytes,
+    return codec_autotune_pays(&peer->send.codec_autotune, n_unpacked_bytes,
                                n_stored > 0 ? n_stored : n_unpacked_bytes);
 }
 
@@ -370,7 +368,7 @@ codec_choose(struct peer *peer,
     if (peer->is_same_host || block.n_bytes < CODEC_AUTO_BYTES_MIN)
         return CODEC_NONE;
     codec_autotune_observe_send(peer, clock_now_ns());
-    return codec_autotune_wants_trial(&peer->codec_autotune) &&
+    return codec_autotune_wants_trial(&peer->send.codec_autotune) &&
                    is_sample_smaller(peer, flow, id, block, out)
                ? id
                : CODEC_NONE;
@@ -412,7 +410,7 @@ block_encode_timed(struct peer *peer,
     const uint64_t begun_ns = thread_cpu_ns();
     const size_t n_stored = block_encode(peer->transport, flow, id, block, out);
 
-    codec_autotune_learn(&peer->codec_autotune,
+    codec_autotune_learn(&peer->send.codec_autotune,
                          unencoded_bytes(flow, block.n_bytes),
                          thread_cpu_ns() - begun_ns);
     return n_stored;

@@ -39,14 +39,6 @@ peer_deliver_payload(struct peer *peer,
                      const uint8_t *raw,
                      size_t n_bytes);
 
-/* Lose peer because its bytes cannot be used, for the reason in this thread's
- * last error, or because "it sent" what. on_corrupted() precedes on_lost(), so
- * that the peer can be told why, and does not only see its connection end. */
-void
-peer_lose_corrupted(struct peer *peer);
-void
-peer_lose_protocol_error(struct peer *peer, const char *what);
-
 /*
  * The encoded payloads that a send request keeps.
  *

@@ -8,7 +8,6 @@
  * beforehand.
  */
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,28 +30,52 @@ enum {
 static void
 receive_failure_notice(struct peer *peer)
 {
+    struct receive_half *receive = &peer->receive;
     struct transport *transport = peer->transport;
     char text[LIMIT_ERROR_TEXT];
-    const size_t n_text =
-        peer->frame.raw < sizeof(text) - 1 ? peer->frame.raw : sizeof(text) - 1;
+    const size_t n_text = receive->frame.raw < sizeof(text) - 1
+                              ? receive->frame.raw
+                              : sizeof(text) - 1;
 
-    memcpy(text, peer->fragment->bytes, n_text);
+    memcpy(text, receive->fragment->bytes, n_text);
     text[n_text] = '\0';
-    transport->events->on_failure_notice(transport->owner, peer->rank,
-                                         &peer->frame, text);
+    transport->events->on_control(transport->owner, peer->rank, &receive->frame,
+                                  text);
 }
 
-struct fragment *
-peer_fragment_alloc(struct peer *peer)
+/* Returns room for the payload of the frame. NULL if there is no memory, which
+ * loses peer. */
+static struct fragment *
+fragment_alloc_for_frame(struct peer *peer)
 {
     struct fragment *fragment =
-        unexpected_fragment_alloc(peer->transport, peer->frame.stored);
+        unexpected_fragment_alloc(peer->transport, peer->receive.frame.stored);
 
     if (fragment)
-        fragment->frame = peer->frame;
+        fragment->frame = peer->receive.frame;
     else
         peer_lose(peer, "no memory for unexpected messages");
     return fragment;
+}
+
+/* Ask the engine whether to keep the frame, which no receive request expects.
+ * Reports a mismatch. */
+static bool
+ask_keep_unexpected(struct peer *peer)
+{
+    struct transport *transport = peer->transport;
+    const enum transport_unexpected_action action =
+        transport->events->on_unexpected(transport->owner, peer->rank,
+                                         &peer->receive.frame);
+
+    if (action == TRANSPORT_MISMATCH)
+        transport->events->on_mismatch(transport->owner,
+                                       &(struct transport_mismatch){
+                                           .kind = TRANSPORT_CALL_DIFFERS,
+                                           .peer = peer->rank,
+                                           .frame = &peer->receive.frame,
+                                       });
+    return action == TRANSPORT_KEEP;
 }
 
 /* Returns whether the frame fits the peer's window. The peer counts in the
@@ -60,14 +83,16 @@ peer_fragment_alloc(struct peer *peer)
 static bool
 is_frame_in_eager_window(const struct peer *peer)
 {
-    return peer->n_unexpected_bytes + peer->unreturned_credit +
-               eager_window_frame_cost(&peer->frame) <=
+    return peer->receive.n_unexpected_bytes + peer->receive.unreturned_credit +
+               eager_window_frame_cost(&peer->receive.frame) <=
            peer->transport->window;
 }
 
 static void
 begin_unexpected(struct peer *peer, struct recv_request *flow)
 {
+    struct receive_half *receive = &peer->receive;
+
     if (!is_frame_in_eager_window(peer)) {
         peer_lose_protocol_error(
             peer, "more bytes than its window permits without a grant");
@@ -76,7 +101,7 @@ begin_unexpected(struct peer *peer, struct recv_request *flow)
     struct unexpected *unexpected =
         flow && flow->unexpected
             ? flow->unexpected
-            : match_unexpected_add(peer, &peer->frame, peer_frame_tensor(peer));
+            : unexpected_add(peer, &receive->frame, peer_frame_tensor(peer));
 
     if (!unexpected) {
         peer_lose_protocol_error(peer,
@@ -87,12 +112,12 @@ begin_unexpected(struct peer *peer, struct recv_request *flow)
         flow->unexpected = unexpected;
         unexpected->is_claimed = true;
     }
-    peer->fragment = peer_fragment_alloc(peer);
-    if (!peer->fragment)
+    receive->fragment = fragment_alloc_for_frame(peer);
+    if (!receive->fragment)
         return;
-    peer->unexpected = unexpected;
-    peer->n_unexpected_bytes += eager_window_frame_cost(&peer->frame);
-    peer->target = READ_INTO_UNEXPECTED_FRAGMENT;
+    receive->unexpected = unexpected;
+    receive->n_unexpected_bytes += eager_window_frame_cost(&receive->frame);
+    receive->target = READ_INTO_UNEXPECTED_FRAGMENT;
 }
 
 static uint8_t *
@@ -108,19 +133,21 @@ frame_buffer_ensure(struct peer *peer, uint8_t **buffer)
 static void
 frame_begin_expected(struct peer *peer, struct recv_request *flow)
 {
-    if (peer->frame.codec != CODEC_NONE ||
-        (peer->frame.checksum && peer->frame.raw > 0)) {
-        if (!frame_buffer_ensure(peer, &peer->encoded))
+    struct receive_half *receive = &peer->receive;
+
+    if (receive->frame.codec != CODEC_NONE ||
+        (receive->frame.checksum && receive->frame.raw > 0)) {
+        if (!frame_buffer_ensure(peer, &receive->encoded))
             return;
-        peer->target = READ_INTO_ENCODED_BUFFER;
+        receive->target = READ_INTO_ENCODED_BUFFER;
     } else if (flow->place) {
-        peer->target = READ_INTO_USER_BUFFER;
+        receive->target = READ_INTO_USER_BUFFER;
     } else {
-        if (!frame_buffer_ensure(peer, &peer->piece))
+        if (!frame_buffer_ensure(peer, &receive->piece))
             return;
-        peer->target = READ_INTO_PIECE_BUFFER;
+        receive->target = READ_INTO_PIECE_BUFFER;
     }
-    peer->flow = flow;
+    receive->flow = flow;
 }
 
 static bool
@@ -143,15 +170,14 @@ is_next_frame_of_message(const struct recv_request *flow,
 static bool
 is_dropped_message(struct peer *peer)
 {
-    const struct frame *frame = &peer->frame;
-    struct unexpected *unexpected = frame->kind == FRAME_MESSAGE
-                                        ? match_find_unexpected(peer, frame)
-                                        : NULL;
+    const struct frame *frame = &peer->receive.frame;
+    struct unexpected *unexpected =
+        frame->kind == FRAME_MESSAGE ? unexpected_find(peer, frame) : NULL;
 
     if (!unexpected || !unexpected->is_dropped)
         return false;
     if (frame->offset + frame->raw == frame->total)
-        match_unexpected_destroy(peer, unexpected);
+        unexpected_destroy(peer, unexpected);
     return true;
 }
 
@@ -160,24 +186,18 @@ static void
 payload_target_choose(struct peer *peer)
 {
     struct transport *transport = peer->transport;
-    const struct frame *frame = &peer->frame;
+    const struct frame *frame = &peer->receive.frame;
     struct recv_request *flow =
         match_find_receive(peer, frame, peer_frame_tensor(peer));
 
-    peer->target = READ_INTO_DISCARD_BUFFER;
+    peer->receive.target = READ_INTO_DISCARD_BUFFER;
     counter_add(&transport->counters.bytes_received, frame->raw);
-    if (!flow && !peer_ask_keep_unexpected(peer))
+    if (!flow && !ask_keep_unexpected(peer))
         return;
     if (!flow && (match_is_refused_empty_message(peer, frame) ||
                   is_dropped_message(peer)))
         return;
-    if (flow && frame->kind == FRAME_COLLECTIVE &&
-        frame->signature != flow->label->signature) {
-        transport->events->on_mismatch(transport->owner, peer->rank, frame,
-                                       flow);
-        return;
-    }
-    if (flow && !peer_check_message_size(peer, frame, flow))
+    if (flow && !match_check_call(peer, frame, flow->label, flow->total, flow))
         return;
     if (flow && !is_next_frame_of_message(flow, frame)) {
         peer_lose_protocol_error(peer, "bytes out of order");
@@ -195,83 +215,249 @@ payload_target_choose(struct peer *peer)
         peer_lose_protocol_error(peer, "bytes that were not granted");
 }
 
+/*
+ * Frames that speak of other frames, or of the peer.
+ *
+ * They belong to no receive request.
+ */
+
+static struct send_request *
+send_request_find_by_key(const struct send_request_list *flows,
+                         const struct flow_key *key)
+{
+    struct send_request *flow;
+
+    TAILQ_FOREACH(flow, flows, link)
+    {
+        if (flow_key_equal(&flow->key, key))
+            return flow;
+    }
+    return NULL;
+}
+
+static struct send_request *
+find_send_request(const struct peer *peer, const struct frame *frame)
+{
+    const struct flow_key key = flow_key_of_frame(frame, peer->rank);
+    struct send_request *flow =
+        send_request_find_by_key(&peer->send.unconfirmed, &key);
+
+    if (!flow)
+        flow = send_request_find_by_key(&peer->send.requests, &key);
+    return flow
+               ? flow
+               : send_request_find_by_key(&peer->send.rendezvous_pending, &key);
+}
+
+static void
+receive_grant(struct peer *peer)
+{
+    struct receive_half *receive = &peer->receive;
+    struct send_request *flow = find_send_request(peer, &receive->frame);
+
+    if (flow &&
+        match_check_call(peer, &receive->frame, flow->label, flow->total, NULL))
+        peer_apply_grant(peer, flow, receive->frame.offset);
+    /* A message is sent before it is granted, so the one without a flow was
+     * cancelled. */
+    if (flow || (receive->frame.flags & FRAME_POINT_TO_POINT))
+        return;
+    if (ask_keep_unexpected(peer) && !early_grant_add(peer, &receive->frame))
+        peer_lose_protocol_error(peer,
+                                 "more grants than there is room to remember");
+}
+
+static void
+receive_withdrawal(struct peer *peer)
+{
+    struct transport *transport = peer->transport;
+    const struct frame frame = peer->receive.frame;
+
+    if (!(frame.flags & FRAME_POINT_TO_POINT))
+        return;
+    struct recv_request *flow = match_find_bound(peer, &frame);
+    if (flow)
+        transport->events->on_send_withdrawn(transport->owner, flow);
+    /* This also removes the mark that the rest is to be dropped, since there
+     * is no rest. */
+    struct unexpected *unexpected = unexpected_find(peer, &frame);
+    if (unexpected)
+        unexpected_destroy(peer, unexpected);
+}
+
+static void
+receive_rts(struct peer *peer)
+{
+    struct receive_half *receive = &peer->receive;
+
+    if (receive->frame.flags & FRAME_WITHDRAWN) {
+        receive_withdrawal(peer);
+        return;
+    }
+    const struct frame_tensor *tensor = peer_frame_tensor(peer);
+    struct recv_request *flow =
+        match_find_receive(peer, &receive->frame, tensor);
+
+    if (flow) {
+        if (!match_check_call(peer, &receive->frame, flow->label, flow->total,
+                              flow))
+            return;
+        flow->has_rts = true;
+        peer_send_grant(peer, flow);
+        return;
+    }
+    if (!ask_keep_unexpected(peer) ||
+        match_is_refused_empty_message(peer, &receive->frame))
+        return;
+    struct unexpected *unexpected =
+        unexpected_add(peer, &receive->frame, tensor);
+    if (!unexpected) {
+        peer_lose_protocol_error(peer, "more announcements than the limit");
+        return;
+    }
+    unexpected->has_rts = true;
+}
+
+static void
+receive_shutdown(struct peer *peer)
+{
+    struct transport *transport = peer->transport;
+    const struct frame goodbye = {.kind = FRAME_GOODBYE,
+                                  .epoch = transport->roster->epoch};
+
+    if (!peer_is_connected(peer))
+        return;
+    if (!transport->is_leaving)
+        peer_queue_control(peer, &goodbye, NULL);
+    counter_add(&transport->counters.connections, UINT64_MAX);
+    peer_set_receive_state(peer, RECEIVE_GOODBYE);
+    peer_update_expected(peer);
+    peer_mark_dirty(peer);
+    peer_report_event(peer, TRANSPORT_GOODBYE_RECEIVED, NULL);
+}
+
+/* Handle the frame, and choose where its payload goes. */
+static void
+receive_control(struct peer *peer)
+{
+    struct receive_half *receive = &peer->receive;
+
+    receive->target = READ_INTO_DISCARD_BUFFER;
+    switch ((enum frame_kind)receive->frame.kind) {
+    case FRAME_ANNOUNCE:
+        receive_rts(peer);
+        return;
+    case FRAME_GRANT:
+        receive_grant(peer);
+        return;
+    case FRAME_CREDIT:
+        if (receive->frame.total >
+            peer->transport->window - peer->send.credit) {
+            peer_lose_protocol_error(peer,
+                                     "back more of the window than it had");
+            return;
+        }
+        peer->send.credit += receive->frame.total;
+        peer_mark_dirty(peer);
+        return;
+    case FRAME_FAILURE_NOTICE:
+        receive->fragment = fragment_alloc_for_frame(peer);
+        receive->target = READ_INTO_UNEXPECTED_FRAGMENT;
+        return;
+    case FRAME_GOODBYE:
+        receive_shutdown(peer);
+        return;
+    case FRAME_STRIPED:
+        striping_on_announcement(peer);
+        return;
+    case FRAME_HEARTBEAT:
+        peer->transport->events->on_control(peer->transport->owner, peer->rank,
+                                            &receive->frame, NULL);
+        return;
+    case FRAME_COLLECTIVE:
+    case FRAME_MESSAGE:
+        return;
+    }
+}
+
 bool
 peer_begin_frame(struct peer *peer)
 {
+    struct receive_half *receive = &peer->receive;
     const enum hoop_status status = peer_header_read(peer);
 
     if (status != HOOP_OK) {
         peer_lose_corrupted(peer);
         return false;
     }
-    peer->inbound_unread_first += LIMIT_FRAME_HEADER;
-    peer->n_stored = 0;
-    peer->piece_reported_bytes = 0;
-    peer->flow = NULL;
-    peer->fragment = NULL;
-    peer->unexpected = NULL;
-    peer->is_reading_payload = true;
-    peer->padding_bytes_left =
-        frame_padded(peer->frame.stored) - peer->frame.stored;
-    if (peer->frame.epoch != peer->transport->roster->epoch)
-        peer->target = READ_INTO_DISCARD_BUFFER;
-    else if (peer->frame.kind == FRAME_COLLECTIVE ||
-             peer->frame.kind == FRAME_MESSAGE)
+    receive->ahead_first += LIMIT_FRAME_HEADER;
+    receive->n_stored = 0;
+    receive->n_piece_reported = 0;
+    receive->flow = NULL;
+    receive->fragment = NULL;
+    receive->unexpected = NULL;
+    receive->is_reading_payload = true;
+    if (receive->frame.epoch != peer->transport->roster->epoch)
+        receive->target = READ_INTO_DISCARD_BUFFER;
+    else if (receive->frame.kind == FRAME_COLLECTIVE ||
+             receive->frame.kind == FRAME_MESSAGE)
         payload_target_choose(peer);
     else
-        peer_receive_control(peer);
+        receive_control(peer);
     return peer->fd >= 0;
 }
 
 static void
 end_encoded_payload(struct peer *peer)
 {
+    struct receive_half *receive = &peer->receive;
     struct transport *transport = peer->transport;
-    struct recv_request *flow = peer->flow;
-    const struct codec_span encoded = {peer->encoded, peer->frame.stored};
+    struct recv_request *flow = receive->flow;
+    const struct codec_span encoded = {receive->encoded, receive->frame.stored};
 
-    if (peer->frame.codec == CODEC_NONE) {
-        peer_deliver_payload(peer, flow, peer->encoded, peer->frame.raw);
+    if (receive->frame.codec == CODEC_NONE) {
+        peer_deliver_payload(peer, flow, receive->encoded, receive->frame.raw);
         return;
     }
     uint8_t *raw = flow->place ? flow->place + flow->arrived
-                               : frame_buffer_ensure(peer, &peer->piece);
+                               : frame_buffer_ensure(peer, &receive->piece);
     if (!raw)
         return;
-    if (codec_decode(transport->codec, peer->frame.codec, encoded, raw,
-                     peer->frame.raw) != HOOP_OK) {
+    if (codec_decode(transport->codec, receive->frame.codec, encoded, raw,
+                     receive->frame.raw) != HOOP_OK) {
         peer_lose_corrupted(peer);
         return;
     }
-    peer_report_encoded(peer, flow, &peer->frame, peer->encoded);
-    flow->arrived += peer->frame.raw;
-    transport->events->on_arrived(transport->owner, flow,
-                                  flow->place ? NULL : raw, peer->frame.raw);
+    peer_report_encoded(peer, flow, &receive->frame, receive->encoded);
+    peer_report_arrived(peer, flow, flow->place ? NULL : raw,
+                        receive->frame.raw);
 }
 
 static void
 end_unexpected_fragment(struct peer *peer)
 {
-    struct unexpected *unexpected = peer->unexpected;
-    struct fragment *fragment = peer->fragment;
+    struct receive_half *receive = &peer->receive;
+    struct unexpected *unexpected = receive->unexpected;
+    struct fragment *fragment = receive->fragment;
     struct recv_request *flow;
 
     if (!unexpected) {
         receive_failure_notice(peer);
         unexpected_fragment_free(peer->transport, fragment);
-        peer->fragment = NULL;
+        receive->fragment = NULL;
         return;
     }
     TAILQ_INSERT_TAIL(&unexpected->parts, fragment, link);
-    peer->fragment = NULL;
-    peer->unexpected = NULL;
+    receive->fragment = NULL;
+    receive->unexpected = NULL;
     /* The receive request may have been there, or have come while the frame
      * was read. The next frame may be placed directly, so nothing of this one
      * may be left in its way. */
-    TAILQ_FOREACH(flow, &peer->recv_requests, link)
+    TAILQ_FOREACH(flow, &receive->requests, link)
     {
         if (flow->unexpected == unexpected) {
-            match_drain_unexpected(peer->transport, flow);
+            if (match_drain_unexpected(peer, flow) != HOOP_OK)
+                peer_lose_corrupted(peer);
             return;
         }
     }
@@ -280,52 +466,55 @@ end_unexpected_fragment(struct peer *peer)
 void
 peer_end_frame(struct peer *peer)
 {
+    struct receive_half *receive = &peer->receive;
+
     /* Wherever an empty payload would have gone, none of its bytes is
      * reported. */
-    const bool is_empty_message = peer->frame.raw == 0 && peer->flow &&
-                                  (peer->target == READ_INTO_USER_BUFFER ||
-                                   peer->target == READ_INTO_PIECE_BUFFER);
+    const bool is_empty_message = receive->frame.raw == 0 && receive->flow &&
+                                  (receive->target == READ_INTO_USER_BUFFER ||
+                                   receive->target == READ_INTO_PIECE_BUFFER);
 
-    peer->is_reading_payload = false;
+    receive->is_reading_payload = false;
     if (peer_check_payload_checksum(peer) != HOOP_OK) {
         peer_lose_corrupted(peer);
         return;
     }
-    if (peer->target == READ_INTO_ENCODED_BUFFER)
+    if (receive->target == READ_INTO_ENCODED_BUFFER)
         end_encoded_payload(peer);
-    else if (peer->target == READ_INTO_UNEXPECTED_FRAGMENT)
+    else if (receive->target == READ_INTO_UNEXPECTED_FRAGMENT)
         end_unexpected_fragment(peer);
-    if (peer->target != READ_INTO_UNEXPECTED_FRAGMENT)
-        peer_return_credit(peer, &peer->frame);
+    if (receive->target != READ_INTO_UNEXPECTED_FRAGMENT)
+        peer_return_credit(peer, &receive->frame);
     if (is_empty_message)
-        peer->transport->events->on_arrived(peer->transport->owner, peer->flow,
-                                            NULL, 0);
-    peer->flow = NULL;
+        peer_report_arrived(peer, receive->flow, NULL, 0);
+    receive->flow = NULL;
 }
 
 /* Use what has been read ahead. Returns false if more must be read. */
 static bool
 parse_read_ahead(struct peer *peer)
 {
-    const size_t n_ahead = peer->inbound_end - peer->inbound_unread_first;
+    struct receive_half *receive = &peer->receive;
+    const size_t n_ahead = receive->ahead_end - receive->ahead_first;
 
-    if (!peer->is_reading_payload)
+    if (!receive->is_reading_payload)
         return n_ahead >= LIMIT_FRAME_HEADER && peer_begin_frame(peer);
 
-    const size_t n_left = peer->frame.stored - peer->n_stored;
+    const size_t n_left = receive_payload_left(receive);
     if (n_left > 0) {
         const size_t n_bytes = n_left < n_ahead ? n_left : n_ahead;
 
         if (n_bytes == 0)
             return false;
-        const uint8_t *ahead = peer->inbound + peer->inbound_unread_first;
-        peer->inbound_unread_first += n_bytes;
+        const uint8_t *ahead = receive->ahead + receive->ahead_first;
+        receive->ahead_first += n_bytes;
         peer_payload_consume_all(peer, ahead, n_bytes);
         return peer->fd >= 0;
     }
-    if (n_ahead < peer->padding_bytes_left)
+    const size_t n_padding = receive_padding(receive);
+    if (n_ahead < n_padding)
         return false;
-    peer->inbound_unread_first += peer->padding_bytes_left;
+    receive->ahead_first += n_padding;
     peer_end_frame(peer);
     return peer->fd >= 0;
 }
@@ -333,27 +522,49 @@ parse_read_ahead(struct peer *peer)
 static ssize_t
 socket_read_more(struct peer *peer, size_t *out_direct)
 {
-    const size_t n_left =
-        peer->is_reading_payload ? peer->frame.stored - peer->n_stored : 0;
-    const size_t n_ahead = peer->inbound_end - peer->inbound_unread_first;
+    struct receive_half *receive = &peer->receive;
+    const size_t n_left = receive_payload_left(receive);
+    const size_t n_ahead = receive->ahead_end - receive->ahead_first;
 
-    memmove(peer->inbound, peer->inbound + peer->inbound_unread_first, n_ahead);
-    peer->inbound_unread_first = 0;
-    peer->inbound_end = n_ahead;
+    memmove(receive->ahead, receive->ahead + receive->ahead_first, n_ahead);
+    receive->ahead_first = 0;
+    receive->ahead_end = n_ahead;
 
     /* Read no more than its padding and one header behind a large payload, so
      * that the next payload is not copied. */
-    const size_t n_room = n_left ? peer->padding_bytes_left + LIMIT_FRAME_HEADER
+    const size_t n_room = n_left ? receive_padding(receive) + LIMIT_FRAME_HEADER
                                  : LIMIT_READ_AHEAD - n_ahead;
     const struct iovec spans[2] = {
         {n_left ? peer_payload_target(peer) : NULL, n_left},
-        {peer->inbound + n_ahead, n_room},
+        {receive->ahead + n_ahead, n_room},
     };
     const ssize_t n_read = striping_read(peer, spans);
     *out_direct = n_read > 0 && (size_t)n_read > n_left ? n_left
                   : n_read > 0                          ? (size_t)n_read
                                                         : 0;
     return n_read;
+}
+
+void
+peer_on_stream_end(struct peer *peer, int error)
+{
+    /* Which of these errors it is depends on what the peer had left unread,
+     * not on how it ended. */
+    const bool is_reset = error == 0 || error == ECONNRESET || error == EPIPE ||
+                          error == ENOTCONN;
+
+    if (peer->receive.state != RECEIVE_GOODBYE ||
+        peer->receive.is_reading_payload) {
+        peer_lose(peer, is_reset ? "connection reset" : strerror(error));
+        return;
+    }
+    peer_set_receive_state(peer, RECEIVE_ENDED);
+    if (connection_is_over(peer->send.state, peer->receive.state))
+        peer_close_departed(peer);
+    else if (peer->segment || striping_update_watch(peer))
+        peer_mark_dirty(peer);
+    else
+        peer_lose(peer, error_text());
 }
 
 static void
@@ -376,7 +587,7 @@ read_socket(struct peer *peer)
 {
     size_t n_total = 0;
 
-    while (peer->fd >= 0 && !peer->has_ended &&
+    while (peer->fd >= 0 && peer->receive.state != RECEIVE_ENDED &&
            (n_total < PEER_PROGRESS_BYTES || striping_is_readable(peer))) {
         size_t n_direct;
         const ssize_t n_read = socket_read_more(peer, &n_direct);
@@ -389,7 +600,7 @@ read_socket(struct peer *peer)
         }
         n_total += (size_t)n_read;
         striping_autotune_record(peer, (size_t)n_read);
-        peer->inbound_end += (size_t)n_read - n_direct;
+        peer->receive.ahead_end += (size_t)n_read - n_direct;
         peer_payload_advance(peer, n_direct);
         while (peer->fd >= 0 && parse_read_ahead(peer))
             ;
@@ -405,40 +616,12 @@ read_socket(struct peer *peer)
 bool
 peer_read(struct peer *peer)
 {
-    if (peer->segment)
-        return peer_shm_read(peer);
     const size_t n_total = read_socket(peer);
 
-    peer->n_reads += n_total > 0;
+    peer->receive.n_reads += n_total > 0;
     if (peer->fd < 0 || !striping_is_receiving(peer) ||
         striping_update_watch(peer))
         return n_total > 0;
     peer_lose(peer, error_text());
     return true;
-}
-
-void
-peer_receive_clear(struct peer *peer)
-{
-    struct unexpected *unexpected;
-
-    unexpected_fragment_free(peer->transport, peer->fragment);
-    peer->fragment = NULL;
-    peer->is_reading_payload = false;
-    peer->flow = NULL;
-    peer->inbound_unread_first = 0;
-    peer->inbound_end = 0;
-    while (!TAILQ_EMPTY(&peer->early_grants))
-        match_early_grant_destroy(peer, TAILQ_FIRST(&peer->early_grants));
-    while ((unexpected = TAILQ_FIRST(&peer->unexpected_messages))) {
-        struct recv_request *flow;
-
-        TAILQ_FOREACH(flow, &peer->recv_requests, link)
-        {
-            if (flow->unexpected == unexpected)
-                flow->unexpected = NULL;
-        }
-        match_unexpected_destroy(peer, unexpected);
-    }
-    peer->n_unexpected_bytes = 0;
 }

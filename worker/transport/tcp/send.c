@@ -6,9 +6,8 @@
  * small amount is sent from a copy.
  */
 
-#include <assert.h>
 #include <errno.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -25,12 +24,6 @@ enum {
 };
 
 static const uint8_t padding[LIMIT_FRAME_PAD];
-
-struct outbound_frame *
-peer_queued_frame(struct peer *peer, unsigned i)
-{
-    return &peer->frames[(peer->frames_first_index + i) % PEER_FRAMES_MAX];
-}
 
 /* Skip what is written already. Returns the first span that is left. */
 static size_t
@@ -100,7 +93,7 @@ write_frames(struct peer *peer)
     struct iovec iov[PEER_FRAMES_MAX * IOV_PER_FRAME];
     size_t n_iov = 0;
 
-    for (unsigned i = 0; i < peer->n_frames; i++) {
+    for (unsigned i = 0; i < peer->send.n_frames; i++) {
         struct outbound_frame *out = peer_queued_frame(peer, i);
 
         iov[n_iov++] = (struct iovec){out->header, LIMIT_FRAME_HEADER};
@@ -112,14 +105,14 @@ write_frames(struct peer *peer)
                 (struct iovec){(void *)(uintptr_t)padding,
                                out->n_padded_payload - out->n_stored};
     }
-    const size_t first = iov_skip(iov, n_iov, peer->frame_offset);
+    const size_t first = iov_skip(iov, n_iov, peer->send.frame_offset);
 
     if (FAULT_IS_BUILT && peer->is_unplugged)
         return iov_discard_by_fault(iov + first, n_iov - first);
     if (peer->segment)
         return peer_shm_send(peer, iov + first, n_iov - first);
     if (striping_is_sending(peer))
-        return stream_group_send(peer->stream_group, iov + first,
+        return stream_group_send(peer->striping.group, iov + first,
                                  n_iov - first);
     if (peer->tls)
         return tls_send(peer->tls, iov + first, n_iov - first);
@@ -147,7 +140,6 @@ report_payload_bytes_sent(struct peer *peer,
                           size_t to)
 {
     struct send_request *flow = out->flow;
-    const struct transport *transport = peer->transport;
 
     if (!flow)
         return;
@@ -162,28 +154,28 @@ report_payload_bytes_sent(struct peer *peer,
     if (n_bytes == out->n_raw ||
         payload_bytes_in_prefix(out, to) == out->n_stored)
         out->flow = NULL;
-    flow->handed += n_bytes;
-    transport->events->on_bytes_sent(transport->owner, flow, n_bytes);
+    peer_report_sent(peer, flow, n_bytes);
 }
 
 static void
 written(struct peer *peer, size_t n_bytes)
 {
+    struct send_half *send = &peer->send;
+
     while (n_bytes > 0) {
         struct outbound_frame *out = peer_queued_frame(peer, 0);
         const size_t n_frame = LIMIT_FRAME_HEADER + out->n_padded_payload;
-        const size_t from = peer->frame_offset;
+        const size_t from = send->frame_offset;
         const size_t n_here =
             n_bytes < n_frame - from ? n_bytes : n_frame - from;
 
         n_bytes -= n_here;
-        peer->frame_offset += n_here;
-        const bool is_complete = peer->frame_offset == n_frame;
+        send->frame_offset += n_here;
+        const bool is_complete = send->frame_offset == n_frame;
         if (is_complete) {
-            peer->frame_offset = 0;
-            peer->frames_first_index =
-                (peer->frames_first_index + 1) % PEER_FRAMES_MAX;
-            peer->n_frames--;
+            send->frame_offset = 0;
+            send->first_frame = (send->first_frame + 1) % PEER_FRAMES_MAX;
+            send->n_frames--;
         }
         report_payload_bytes_sent(peer, out, from, from + n_here);
         if (peer->fd < 0)
@@ -191,24 +183,14 @@ written(struct peer *peer, size_t n_bytes)
     }
 }
 
-/* The end of the peer's stream has been read: only what is left to write
- * matters. */
-void
-peer_await_writable(struct peer *peer)
-{
-    if (striping_update_watch(peer))
-        peer_mark_dirty(peer);
-    else
-        peer_lose(peer, error_text());
-}
-
 static void
 watch_writable(struct peer *peer, bool is_wanted)
 {
-    if ((peer->is_write_watched == is_wanted && !striping_is_sending(peer)) ||
+    if ((peer->send.is_write_watched == is_wanted &&
+         !striping_is_sending(peer)) ||
         peer->segment)
         return;
-    peer->is_write_watched = is_wanted;
+    peer->send.is_write_watched = is_wanted;
     if (!striping_update_watch(peer))
         peer_lose(peer, error_text());
 }
@@ -218,7 +200,8 @@ watch_writable(struct peer *peer, bool is_wanted)
 static void
 on_last_byte_sent(struct peer *peer)
 {
-    if (peer->has_ended)
+    peer_set_send_state(peer, SEND_ENDED);
+    if (connection_is_over(peer->send.state, peer->receive.state))
         peer_close_departed(peer);
     else if (peer->segment)
         peer_shm_shutdown(peer);
@@ -230,16 +213,15 @@ static void
 on_write_failed(struct peer *peer)
 {
     if (errno == EAGAIN || errno == EWOULDBLOCK) {
-        peer->is_blocked = true;
+        peer->send.is_blocked = true;
         watch_writable(peer, true);
         return;
     }
     /* What the peer sent before it went away is still to be read, and reading
      * will tell of its end. */
     if (errno == EPIPE || errno == ECONNRESET) {
-        peer->is_blocked = true;
-        if (peer->has_ended)
-            peer_close_departed(peer);
+        peer->send.is_blocked = true;
+        peer_on_send_broken(peer);
         return;
     }
     peer_lose(peer, strerror(errno));
@@ -248,22 +230,20 @@ on_write_failed(struct peer *peer)
 bool
 peer_write(struct peer *peer)
 {
+    struct send_half *send = &peer->send;
     size_t n_total = 0;
 
-    if (peer->deferred_failure) {
-        const struct transport_events *events = peer->transport->events;
-
-        if (peer->is_peer_at_fault && events->on_corrupted)
-            events->on_corrupted(peer->transport->owner, peer->rank,
-                                 peer->deferred_failure);
-        peer_lose(peer, peer->deferred_failure);
+    if (peer->failure.why) {
+        if (peer->failure.is_peer_at_fault)
+            peer_report_event(peer, TRANSPORT_CORRUPTED, peer->failure.why);
+        peer_lose(peer, peer->failure.why);
         return true;
     }
     while (peer->fd >= 0 && n_total < PEER_PROGRESS_BYTES) {
         for (unsigned i = 0;
              i < PEER_SENDMSG_FRAMES_MAX && peer_packetize(peer); i++)
             ;
-        if (peer->n_frames == 0 && !striping_has_unsent(peer))
+        if (send->n_frames == 0 && !striping_has_unsent(peer))
             break;
 
         const ssize_t n_written = write_frames(peer);
@@ -272,79 +252,38 @@ peer_write(struct peer *peer)
             return n_total > 0;
         }
         n_total += (size_t)n_written;
-        peer->n_written += (size_t)n_written;
+        send->n_written += (size_t)n_written;
         striping_autotune_record(peer, (size_t)n_written);
         written(peer, (size_t)n_written);
     }
     if (peer->fd < 0)
         return true;
     /* This progress call is over, but there is more to write. */
-    if (peer->n_frames > 0 || n_total >= PEER_PROGRESS_BYTES) {
+    if (send->n_frames > 0 || n_total >= PEER_PROGRESS_BYTES) {
         peer_mark_dirty(peer);
         return true;
     }
     watch_writable(peer, false);
-    if (peer->fd >= 0 &&
-        (peer->transport->is_leaving || peer->state == PEER_LEFT))
+    if (send->state == SEND_GOODBYE)
         on_last_byte_sent(peer);
     return n_total > 0;
 }
 
 void
-peer_cancel_send(struct peer *peer, struct send_request *flow)
+peer_lose_corrupted(struct peer *peer)
 {
-    if (flow->is_queued)
-        peer_unqueue_send(peer, flow);
-    peer_end_unconfirmed(peer, flow);
+    char why[LIMIT_ERROR_TEXT];
 
-    for (unsigned i = 0; i < peer->n_frames; i++) {
-        struct outbound_frame *out = peer_queued_frame(peer, i);
-
-        if (out->flow != flow)
-            continue;
-        out->flow = NULL;
-        if (out->payload == out->owned || out->n_stored == 0)
-            continue;
-        const uint8_t *bytes = out->payload;
-        if (!outbound_frame_ensure_room(out, out->n_stored)) {
-            peer_defer_failure(peer, "no memory to end a half-sent frame");
-            return;
-        }
-        memcpy(out->owned, bytes, out->n_stored);
-        out->payload = out->owned;
-    }
+    snprintf(why, sizeof(why), "%s", error_text());
+    peer_report_event(peer, TRANSPORT_CORRUPTED, why);
+    if (peer->receive.state != RECEIVE_LOST)
+        (void)peer_write(peer);
+    peer_lose(peer, why);
 }
 
 void
-peer_clear_controls(struct peer *peer)
+peer_lose_protocol_error(struct peer *peer, const char *what)
 {
-    struct control *control;
-
-    while ((control = TAILQ_FIRST(&peer->controls))) {
-        TAILQ_REMOVE(&peer->controls, control, link);
-        free(control);
-    }
-    peer->n_queued_control_bytes = 0;
-}
-
-void
-peer_send_clear(struct peer *peer)
-{
-    struct send_request *flow;
-
-    peer_clear_controls(peer);
-    while ((flow = TAILQ_FIRST(&peer->rendezvous_pending)))
-        peer_unqueue_send(peer, flow);
-    while ((flow = TAILQ_FIRST(&peer->send_requests)))
-        peer_unqueue_send(peer, flow);
-    while ((flow = TAILQ_FIRST(&peer->unconfirmed)))
-        peer_end_unconfirmed(peer, flow);
-    for (unsigned i = 0; i < PEER_FRAMES_MAX; i++) {
-        peer->frames[i].flow = NULL;
-        free(peer->frames[i].owned);
-        peer->frames[i].owned = NULL;
-        peer->frames[i].payload_copy_capacity = 0;
-    }
-    peer->n_frames = 0;
-    peer->frame_offset = 0;
+    (void)error_raise(HOOP_E_DATA_LOSS, "it sent %s", what);
+    peer_lose_corrupted(peer);
 }

@@ -25,7 +25,7 @@
 static struct poller_interest
 peer_stream_poll_interest(const struct peer *peer, unsigned stream)
 {
-    const struct stream_group *stream_group = peer->stream_group;
+    const struct stream_group *stream_group = peer->striping.group;
     const unsigned awaited = stream_group && stream_group->is_receiving
                                  ? stream_group_next_read(stream_group)
                                  : 0;
@@ -34,8 +34,8 @@ peer_stream_poll_interest(const struct peer *peer, unsigned stream)
                                 : stream == 0;
 
     return (struct poller_interest){
-        .reads = !peer->has_ended && stream == awaited,
-        .writes = peer->is_write_watched && is_blocked,
+        .reads = peer->receive.state != RECEIVE_ENDED && stream == awaited,
+        .writes = peer->send.is_write_watched && is_blocked,
     };
 }
 
@@ -49,22 +49,22 @@ poller_interest_to_bits(struct poller_interest interest)
 static struct stream_group *
 stream_group_ensure(struct peer *peer)
 {
-    if (peer->stream_group)
-        return peer->stream_group;
+    if (peer->striping.group)
+        return peer->striping.group;
     const uint8_t watched =
         poller_interest_to_bits(peer_stream_poll_interest(peer, 0));
 
-    peer->stream_group = stream_group_create();
-    if (peer->stream_group)
-        peer->stream_group->watched[0] = watched;
-    return peer->stream_group;
+    peer->striping.group = stream_group_create();
+    if (peer->striping.group)
+        peer->striping.group->watched[0] = watched;
+    return peer->striping.group;
 }
 
 static void
 stream_group_set_first_fd(struct peer *peer)
 {
-    peer->stream_group->fds[0] = peer->fd;
-    peer->stream_group->tls[0] = peer->tls;
+    peer->striping.group->fds[0] = peer->fd;
+    peer->striping.group->tls[0] = peer->tls;
 }
 
 /* Returns whether there is a connection that can be striped: not over shared
@@ -72,7 +72,7 @@ stream_group_set_first_fd(struct peer *peer)
 static bool
 can_stripe(const struct peer *peer)
 {
-    return peer->state == PEER_READY && !peer->segment;
+    return peer_is_connected(peer) && !peer->segment;
 }
 
 static bool
@@ -87,19 +87,21 @@ striping_announce(struct peer *peer)
 {
     const struct frame frame = {.kind = FRAME_STRIPED,
                                 .epoch = peer->transport->roster->epoch,
-                                .total = peer->n_streams_wanted};
+                                .total = peer->striping.n_wanted};
 
     if (!can_stripe(peer) ||
-        peer->n_streams_wanted == peer->n_streams_announced ||
+        peer->striping.n_wanted == peer->striping.n_announced ||
         !stream_group_ensure(peer) ||
-        !stream_group_is_complete(peer->stream_group, peer->n_streams_wanted))
+        !stream_group_is_complete(peer->striping.group,
+                                  peer->striping.n_wanted))
         return;
-    peer->n_streams_announced = peer->n_streams_wanted;
+    peer->striping.n_announced = peer->striping.n_wanted;
     log_debug("peer", "rank %u: %u streams", peer->rank,
-              peer->n_streams_wanted);
+              peer->striping.n_wanted);
     peer_queue_control(peer, &frame, NULL);
     if (is_striping_leader(peer))
-        stream_autotune_begin(&peer->stream_autotune, peer->n_streams_wanted);
+        stream_autotune_begin(&peer->striping.autotune,
+                              peer->striping.n_wanted);
 }
 
 static void
@@ -107,12 +109,11 @@ striping_set_streams(struct peer *peer, unsigned n_streams)
 {
     const struct transport *transport = peer->transport;
 
-    peer->n_streams_wanted = n_streams;
+    peer->striping.n_wanted = n_streams;
     for (unsigned i = 1; i <= n_streams; i++) {
-        if (transport->events->on_stream_needed &&
-            (!peer->stream_group || peer->stream_group->fds[i] < 0))
-            transport->events->on_stream_needed(transport->owner, peer->rank,
-                                                i);
+        if (!peer->striping.group || peer->striping.group->fds[i] < 0)
+            transport->events->on_connection_needed(transport->owner,
+                                                    peer->rank, i);
     }
     striping_announce(peer);
 }
@@ -122,14 +123,14 @@ striping_on_connected(struct peer *peer)
 {
     const unsigned n_streams = peer->transport->n_streams;
 
-    if (peer->stream_group)
+    if (peer->striping.group)
         stream_group_set_first_fd(peer);
     /* Within one machine a single thread copies everything, however many
      * connections there are. */
-    peer->stream_autotune.is_settled =
+    peer->striping.autotune.is_settled =
         n_streams > 0 || peer->segment || !is_striping_leader(peer) ||
         roster_is_local(peer->transport->roster, peer->rank);
-    stream_autotune_begin(&peer->stream_autotune, 1);
+    stream_autotune_begin(&peer->striping.autotune, 1);
     if (n_streams > 1 && is_striping_leader(peer) && can_stripe(peer))
         striping_set_streams(peer, n_streams);
     else
@@ -139,41 +140,40 @@ striping_on_connected(struct peer *peer)
 void
 striping_autotune_record(struct peer *peer, size_t n_bytes)
 {
-    if (peer->stream_autotune.is_settled || !can_stripe(peer))
+    if (peer->striping.autotune.is_settled || !can_stripe(peer))
         return;
     const unsigned n_streams = stream_autotune_record_bytes(
-        &peer->stream_autotune, n_bytes, clock_now_ns);
-    if (n_streams != peer->stream_autotune.n_streams &&
-        n_streams != peer->n_streams_wanted)
+        &peer->striping.autotune, n_bytes, clock_now_ns);
+    if (n_streams != peer->striping.autotune.n_streams &&
+        n_streams != peer->striping.n_wanted)
         striping_set_streams(peer, n_streams);
 }
 
 void
 striping_on_packetized(struct peer *peer, const struct frame *frame)
 {
-    struct stream_group *stream_group = peer->stream_group;
-
-    stream_group->n_streams = (unsigned)frame->total;
-    peer->is_striping_pending = !stream_group->is_sending;
+    peer->striping.group->n_streams = (unsigned)frame->total;
 }
 
 bool
 striping_must_hold_sends(struct peer *peer)
 {
-    if (!peer->is_striping_pending)
+    struct stream_group *group = peer->striping.group;
+
+    if (!group || group->n_streams == 0 || group->is_sending)
         return false;
-    if (peer->n_frames > 0)
+    if (peer->send.n_frames > 0)
         return true;
-    peer->is_striping_pending = false;
     stream_group_set_first_fd(peer);
-    peer->stream_group->is_sending = true;
+    group->is_sending = true;
     return false;
 }
 
 void
 striping_on_announcement(struct peer *peer)
 {
-    const uint64_t n_streams = peer->frame.total;
+    struct receive_half *receive = &peer->receive;
+    const uint64_t n_streams = receive->frame.total;
 
     if (peer->segment || n_streams < 1 || n_streams > LIMIT_STREAMS) {
         peer_lose(peer, "it wants streams that there cannot be");
@@ -184,15 +184,15 @@ striping_on_announcement(struct peer *peer)
         return;
     }
     stream_group_set_first_fd(peer);
-    if (!peer->stream_group->is_receiving) {
-        stream_group_start_receiving(
-            peer->stream_group, peer->inbound + peer->inbound_unread_first,
-            peer->inbound_end - peer->inbound_unread_first);
-        peer->inbound_unread_first = peer->inbound_end;
+    if (!peer->striping.group->is_receiving) {
+        stream_group_start_receiving(peer->striping.group,
+                                     receive->ahead + receive->ahead_first,
+                                     receive->ahead_end - receive->ahead_first);
+        receive->ahead_first = receive->ahead_end;
     }
     if (is_striping_leader(peer))
         return;
-    peer->n_streams_wanted = (unsigned)n_streams;
+    peer->striping.n_wanted = (unsigned)n_streams;
     striping_announce(peer);
 }
 
@@ -207,7 +207,7 @@ striping_read(struct peer *peer, const struct iovec spans[2])
         return -1;
     }
     if (striping_is_receiving(peer))
-        return stream_group_receive(peer->stream_group, spans + first,
+        return stream_group_receive(peer->striping.group, spans + first,
                                     2 - first);
     if (peer->tls)
         return tls_receive(peer->tls, spans + first, 2 - first);
@@ -222,28 +222,28 @@ striping_read(struct peer *peer, const struct iovec spans[2])
 bool
 striping_is_receiving(const struct peer *peer)
 {
-    return peer->stream_group && peer->stream_group->is_receiving;
+    return peer->striping.group && peer->striping.group->is_receiving;
 }
 
 bool
 striping_is_readable(const struct peer *peer)
 {
     if (striping_is_receiving(peer))
-        return stream_group_is_readable(peer->stream_group);
+        return stream_group_is_readable(peer->striping.group);
     return peer->tls && tls_has_buffered(peer->tls);
 }
 
 bool
 striping_is_sending(const struct peer *peer)
 {
-    return peer->stream_group && peer->stream_group->is_sending;
+    return peer->striping.group && peer->striping.group->is_sending;
 }
 
 bool
 striping_has_unsent(const struct peer *peer)
 {
     if (striping_is_sending(peer))
-        return stream_group_has_unsent(peer->stream_group);
+        return stream_group_has_unsent(peer->striping.group);
     return peer->tls && tls_has_unsent(peer->tls);
 }
 
@@ -255,15 +255,15 @@ static bool
 peer_watch_stream(struct peer *peer, unsigned stream)
 {
     struct poller *poller = peer->transport->poller;
-    const int fd = peer->stream_group->fds[stream];
+    const int fd = peer->striping.group->fds[stream];
     const struct poller_interest interest =
         peer_stream_poll_interest(peer, stream);
     const uint8_t bits = poller_interest_to_bits(interest);
-    const uint8_t known = peer->stream_group->watched[stream];
+    const uint8_t known = peer->striping.group->watched[stream];
 
     if (known == bits)
         return true;
-    peer->stream_group->watched[stream] = bits;
+    peer->striping.group->watched[stream] = bits;
     if (stream > 0 || (known > 0 && bits > 0))
         return poller_change(poller, fd, interest, peer) == HOOP_OK;
     if (bits > 0)
@@ -275,13 +275,13 @@ peer_watch_stream(struct peer *peer, unsigned stream)
 bool
 striping_update_watch(struct peer *peer)
 {
-    if (!peer->stream_group)
+    if (!peer->striping.group)
         return poller_change(peer->transport->poller, peer->fd,
                              peer_stream_poll_interest(peer, 0),
                              peer) == HOOP_OK;
     stream_group_set_first_fd(peer);
     for (unsigned i = 0; i < STREAM_GROUP_N_FDS; i++) {
-        if (peer->stream_group->fds[i] >= 0 && !peer_watch_stream(peer, i))
+        if (peer->striping.group->fds[i] >= 0 && !peer_watch_stream(peer, i))
             return false;
     }
     return true;
@@ -296,38 +296,26 @@ peer_close_broken_streams(struct peer *peer, uint32_t breaks)
         if (!(breaks & 1u << i))
             continue;
         log_debug("peer", "rank %u: stream %u has broken", peer->rank, i);
-        poller_remove(peer->transport->poller, peer->stream_group->fds[i]);
-        stream_group_close_stream(peer->stream_group, i);
+        poller_remove(peer->transport->poller, peer->striping.group->fds[i]);
+        stream_group_close_stream(peer->striping.group, i);
     }
 }
 
 void
 striping_check_broken(struct peer *peer)
 {
-    const uint32_t breaks =
-        peer->stream_group ? stream_group_find_broken(peer->stream_group) : 0;
+    const uint32_t breaks = peer->striping.group
+                                ? stream_group_find_broken(peer->striping.group)
+                                : 0;
 
     if (breaks == 0)
         return;
-    if (!striping_is_receiving(peer) && peer->n_streams_announced == 0)
+    if (!striping_is_receiving(peer) && peer->striping.n_announced == 0)
         peer_close_broken_streams(peer, breaks);
-    else if (peer->has_left)
+    else if (!peer_is_connected(peer))
         peer_close_departed(peer);
     else
         peer_lose(peer, "one of its connections has broken");
-}
-
-void
-striping_close(struct peer *peer)
-{
-    if (!peer->stream_group)
-        return;
-    for (unsigned i = 1; i < STREAM_GROUP_N_FDS; i++) {
-        if (peer->stream_group->fds[i] >= 0)
-            poller_remove(peer->transport->poller, peer->stream_group->fds[i]);
-    }
-    stream_group_destroy(peer->stream_group);
-    peer->stream_group = NULL;
 }
 
 static void
@@ -337,15 +325,18 @@ close_refused_connection(int fd, struct tls *tls)
     socket_close(fd);
 }
 
-static void
-peer_attach_stream(struct peer *peer, unsigned stream, int fd, struct tls *tls)
+void
+striping_attach_stream(struct peer *peer,
+                       unsigned stream,
+                       int fd,
+                       struct tls *tls)
 {
     struct poller *poller = peer->transport->poller;
     const struct poller_interest nothing = {0};
 
-    if (peer->state > PEER_READY || peer->segment ||
+    if (peer->receive.state > RECEIVE_OPEN || peer->segment ||
         !stream_group_ensure(peer) ||
-        !stream_group_add_tls(peer->stream_group, stream, fd, tls)) {
+        !stream_group_add_tls(peer->striping.group, stream, fd, tls)) {
         close_refused_connection(fd, tls);
         return;
     }
@@ -363,26 +354,5 @@ transport_attach_stream(struct transport *transport,
                         unsigned stream,
                         int fd)
 {
-    peer_attach_stream(peer_get_or_init(transport, rank), stream, fd, NULL);
-}
-
-void
-transport_add_tls_connection(struct transport *transport,
-                             uint32_t rank,
-                             unsigned stream,
-                             int fd,
-                             struct tls *tls)
-{
-    struct peer *peer = peer_get_or_init(transport, rank);
-
-    if (stream > 0) {
-        peer_attach_stream(peer, stream, fd, tls);
-        return;
-    }
-    if (peer->state != PEER_NEW && peer->state != PEER_CONNECTING) {
-        close_refused_connection(fd, tls);
-        return;
-    }
-    peer->tls = tls;
-    transport_add_connection(transport, rank, fd);
+    striping_attach_stream(peer_get_or_init(transport, rank), stream, fd, NULL);
 }

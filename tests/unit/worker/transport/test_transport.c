@@ -103,91 +103,49 @@ on_unexpected(void *owner, uint32_t peer, const struct frame *frame)
 }
 
 static void
-on_mismatch(void *owner,
-            uint32_t peer,
-            const struct frame *frame,
-            struct recv_request *flow)
+on_mismatch(void *owner, const struct transport_mismatch *mismatch)
 {
     struct test_transport *test_transport = owner;
 
-    test_transport->n_mismatches++;
-    test_transport->peer = peer;
-    test_transport->frame = *frame;
-    test_transport->mismatched = flow;
+    if (mismatch->kind != TRANSPORT_LIST_ENDED_EARLY) {
+        test_transport->peer = mismatch->peer;
+        test_transport->frame = *mismatch->frame;
+    }
+    if (mismatch->kind == TRANSPORT_MESSAGE_DOES_NOT_FIT)
+        note_tensor(owner, mismatch->tensor);
+    switch (mismatch->kind) {
+    case TRANSPORT_MESSAGE_DOES_NOT_FIT:
+    case TRANSPORT_CALL_DIFFERS:
+        test_transport->n_mismatches++;
+        test_transport->mismatched = mismatch->flow;
+        break;
+    case TRANSPORT_SIZE_DIFFERS:
+        test_transport->n_size_mismatches++;
+        test_transport->mismatch_total = mismatch->total;
+        return;
+    case TRANSPORT_SURPLUS_LIST_TENSOR:
+        test_transport->n_extra_tensors++;
+        test_transport->extra_part = mismatch->tensor->part;
+        break;
+    case TRANSPORT_LIST_ENDED_EARLY:
+        test_transport->n_lists_ended++;
+        break;
+    }
     /* As the engine does: what failed is over. */
-    if (flow)
-        transport_receive_cancel(test_transport->transport, flow);
+    if (mismatch->flow)
+        transport_receive_cancel(test_transport->transport, mismatch->flow);
 }
 
 static void
-on_receive_mismatch(void *owner,
-                    struct recv_request *flow,
-                    const struct frame *frame,
-                    const struct frame_tensor *tensor)
-{
-    note_tensor(owner, tensor);
-    on_mismatch(owner, flow->key.peer, frame, flow);
-}
-
-static void
-on_size_mismatch(void *owner,
-                 uint32_t peer,
-                 const struct frame *frame,
-                 uint64_t total)
+on_control(void *owner,
+           uint32_t peer,
+           const struct frame *frame,
+           const char *text)
 {
     struct test_transport *test_transport = owner;
 
-    test_transport->n_size_mismatches++;
-    test_transport->peer = peer;
-    test_transport->frame = *frame;
-    test_transport->mismatch_total = total;
-}
-
-static void
-on_before_goodbye_sent(void *owner, uint32_t peer)
-{
-    struct test_transport *test_transport = owner;
-
-    test_transport->n_leaving++;
-    test_transport->peer = peer;
-}
-
-static void
-on_surplus_list_tensor(void *owner,
-                       uint32_t peer,
-                       const struct frame *frame,
-                       const struct frame_tensor *tensor)
-{
-    struct test_transport *test_transport = owner;
-
-    test_transport->n_extra_tensors++;
-    test_transport->peer = peer;
-    test_transport->frame = *frame;
-    test_transport->extra_part = tensor->part;
-}
-
-static void
-on_tensor_list_ended_early(void *owner,
-                           struct recv_request *flow,
-                           const struct frame *frame,
-                           const struct frame_tensor *tensor)
-{
-    struct test_transport *test_transport = owner;
-
-    (void)frame;
-    (void)tensor;
-    test_transport->n_lists_ended++;
-    transport_receive_cancel(test_transport->transport, flow);
-}
-
-static void
-on_failure_notice(void *owner,
-                  uint32_t peer,
-                  const struct frame *frame,
-                  const char *text)
-{
-    struct test_transport *test_transport = owner;
-
+    if (frame->kind != FRAME_FAILURE_NOTICE)
+        return;
     test_transport->n_failure_notices++;
     test_transport->peer = peer;
     test_transport->frame = *frame;
@@ -195,53 +153,31 @@ on_failure_notice(void *owner,
 }
 
 static void
-on_lost(void *owner, uint32_t peer, const char *why)
+on_peer_event(void *owner,
+              uint32_t peer,
+              enum transport_peer_event event,
+              const char *why)
 {
     struct test_transport *test_transport = owner;
 
-    test_transport->n_lost++;
+    if (event == TRANSPORT_CLOSED)
+        return;
     test_transport->peer = peer;
-    snprintf(test_transport->text, sizeof(test_transport->text), "%s", why);
+    test_transport->n_leaving += event == TRANSPORT_GOODBYE_DUE;
+    test_transport->n_left += event == TRANSPORT_GOODBYE_RECEIVED;
+    test_transport->n_damaged += event == TRANSPORT_CORRUPTED && why[0] != '\0';
+    test_transport->n_lost += event == TRANSPORT_LOST;
+    if (event == TRANSPORT_LOST)
+        snprintf(test_transport->text, sizeof(test_transport->text), "%s", why);
 }
 
 static void
-on_corrupted(void *owner, uint32_t peer, const char *why)
+on_connection_needed(void *owner, uint32_t peer, unsigned stream)
 {
     struct test_transport *test_transport = owner;
 
-    test_transport->peer = peer;
-    test_transport->n_damaged += why[0] != '\0';
-}
-
-static void
-on_heartbeat(void *owner, uint32_t peer, const struct frame *frame)
-{
-    (void)owner;
-    (void)peer;
-    (void)frame;
-}
-
-static void
-on_closed(void *owner, uint32_t peer)
-{
-    (void)owner;
-    (void)peer;
-}
-
-static void
-on_goodbye_received(void *owner, uint32_t peer)
-{
-    struct test_transport *test_transport = owner;
-
-    test_transport->n_left++;
-    test_transport->peer = peer;
-}
-
-static void
-on_connection_needed(void *owner, uint32_t peer)
-{
-    struct test_transport *test_transport = owner;
-
+    if (stream > 0)
+        return;
     test_transport->n_needed++;
     test_transport->peer = peer;
 }
@@ -253,17 +189,8 @@ static const struct transport_events events = {
     .on_send_withdrawn = on_send_withdrawn,
     .on_unexpected = on_unexpected,
     .on_mismatch = on_mismatch,
-    .on_receive_mismatch = on_receive_mismatch,
-    .on_surplus_list_tensor = on_surplus_list_tensor,
-    .on_tensor_list_ended_early = on_tensor_list_ended_early,
-    .on_size_mismatch = on_size_mismatch,
-    .on_before_goodbye_sent = on_before_goodbye_sent,
-    .on_failure_notice = on_failure_notice,
-    .on_lost = on_lost,
-    .on_corrupted = on_corrupted,
-    .on_goodbye_received = on_goodbye_received,
-    .on_closed = on_closed,
-    .on_heartbeat = on_heartbeat,
+    .on_control = on_control,
+    .on_peer_event = on_peer_event,
     .on_connection_needed = on_connection_needed,
 };
 

@@ -302,8 +302,8 @@ loss_is_told_with_its_evidence(void **state)
     engine_pair_close(&engine_pair);
 
     open_with(NULL);
-    engine_events.on_corrupted(engine_pair.sides[0].engine, 1,
-                               "no frame of ours");
+    engine_events.on_peer_event(engine_pair.sides[0].engine, 1,
+                                TRANSPORT_CORRUPTED, "no frame of ours");
     assert_int_equal(engine_pair.sides[0].evidence, EVIDENCE_CLOSED);
     engine_declare_dead(engine_pair.sides[0].engine, 2, "gone");
     engine_progress_background(engine_pair.sides[0].engine);

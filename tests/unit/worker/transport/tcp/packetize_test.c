@@ -42,7 +42,7 @@ static void
 window_set(uint64_t n_bytes)
 {
     tcp_fixture.test_transport.transport->window = n_bytes;
-    peer_of()->credit = n_bytes;
+    peer_of()->send.credit = n_bytes;
 }
 
 static struct send_request *
@@ -71,7 +71,7 @@ expect_eager(uint64_t offset, uint64_t n_bytes)
 static void
 expect_rest_when_granted(const struct send_request *flow, uint64_t offset)
 {
-    const uint64_t credit = peer_of()->credit;
+    const uint64_t credit = peer_of()->send.credit;
     struct frame grant = frame_collective(flow->total, 0, flow->total);
 
     assert_false(tcp_fixture_next_frame());
@@ -84,7 +84,7 @@ expect_rest_when_granted(const struct send_request *flow, uint64_t offset)
     assert_int_equal(tcp_fixture.frame.offset, offset);
     assert_int_equal(tcp_fixture.frame.raw, flow->total - offset);
     assert_int_equal(flow->handed, flow->total);
-    assert_int_equal(peer_of()->credit, credit);
+    assert_int_equal(peer_of()->send.credit, credit);
     assert_false(tcp_fixture_next_frame());
 }
 
@@ -180,11 +180,11 @@ message_that_is_ready_too_late_waits_for_its_grant(void **state)
 
         expect_eager(0, readies[i]);
         assert_false(tcp_fixture_next_frame());
-        peer_of()->credit = 0;
+        peer_of()->send.credit = 0;
         flow->ready = flow->total;
         transport_send_data_ready(tcp_fixture.test_transport.transport, flow);
         expect_rest_when_granted(flow, readies[i]);
-        peer_of()->credit = LIMIT_EAGER_WINDOW;
+        peer_of()->send.credit = LIMIT_EAGER_WINDOW;
     }
 }
 

@@ -62,13 +62,13 @@ streams_join(void)
 static const struct stream_group *
 stream_group_at(const struct test_transport *test_transport, uint32_t peer)
 {
-    return test_transport->transport->peers[peer].stream_group;
+    return test_transport->transport->peers[peer].striping.group;
 }
 
 static unsigned
 n_wanted(const struct test_transport *test_transport, uint32_t peer)
 {
-    return test_transport->transport->peers[peer].n_streams_wanted;
+    return test_transport->transport->peers[peer].striping.n_wanted;
 }
 
 /* A turn would find work. */
@@ -370,7 +370,8 @@ is_measured(const char *first, const char *second)
                          HOOP_OK);
     }
     test_transport_attach(&one, 1);
-    const bool is_settled = one.transport->peers[1].stream_autotune.is_settled;
+    const bool is_settled =
+        one.transport->peers[1].striping.autotune.is_settled;
     test_transport_close(&one);
     return !is_settled;
 }
