@@ -36,11 +36,11 @@ empty_body_descriptor(void)
       "leave the job in good order")                                           \
     X(METHOD_RENDEZVOUS_RENEW, "hoop.v1.Rendezvous/Renew", METHOD_REPEATS,     \
       METHOD_AT_ONCE, ROLE_WORKER, renew_request, lease_reply,                 \
-      "renew the lease, and say whom the caller hears when all are asked")            \
+      "renew the lease, and say whom the caller hears when all are asked")     \
     X(METHOD_RENDEZVOUS_REPORT, "hoop.v1.Rendezvous/Report", METHOD_REPEATS,   \
       METHOD_AT_ONCE, ROLE_WORKER, report_request, lease_reply,                \
       "report another member as lost, or the caller itself if it cannot go "   \
-      "on; or complain that a member is not heard")                             \
+      "on; or complain that a member is not heard")                            \
     X(METHOD_RENDEZVOUS_WATCH, "hoop.v1.Rendezvous/Watch", METHOD_READS,       \
       METHOD_LONG_POLL, ROLE_OPERATOR, watch_request, watch_reply,             \
       "changes of the membership after a revision")                            \
@@ -98,7 +98,7 @@ empty_body_descriptor(void)
     X(METHOD_STATUS_JOB, "hoop.v1.Status/Job", METHOD_READS, METHOD_LONG_POLL, \
       ROLE_OPERATOR, job_request, job_reply,                                   \
       "one job: its members, epoch and store, at once; which calls its ranks " \
-      "are in, within a second")                                                   \
+      "are in, within a second")                                               \
     X(METHOD_AUTH_CHALLENGE, "hoop.v1.Auth/Challenge", METHOD_REPEATS,         \
       METHOD_AT_ONCE, ROLE_ANYBODY, auth_challenge_request,                    \
       auth_challenge_reply,                                                    \

@@ -45,60 +45,12 @@ prove(struct checker_case scenario)
              (unsigned long long)scenario.seed, error_text());
 }
 
-static enum proof_place
-place_of(const struct registry_algorithm *entry)
-{
-    if (entry->algorithm->is_direct)
-        return PROOF_DIRECT;
-    if (entry->algorithm->is_shm)
-        return PROOF_SHM;
-    return entry->needs_nodes ? PROOF_NODES : PROOF_MESSAGES;
-}
-
-void
-proof_each(enum collective_kind collective,
-           enum proof_place place,
-           void (*prove_entry)(const struct registry_algorithm *entry))
-{
-    size_t n_entries;
-    size_t n_proved = 0;
-    const struct registry_algorithm *entries =
-        registry_collective_entries(collective, &n_entries);
-
-    for (size_t i = 0; i < n_entries; i++)
-        if (place_of(&entries[i]) == place) {
-            prove_entry(&entries[i]);
-            n_proved++;
-        }
-    assert_true(n_proved > 0);
-}
-
-static enum checker_collective
-goal_of(enum collective_kind collective)
-{
-    static const enum checker_collective goals[COLLECTIVE_KINDS] = {
-        [COLLECTIVE_ALLREDUCE] = CHECKER_ALLREDUCE,
-        [COLLECTIVE_REDUCE] = CHECKER_REDUCE,
-        [COLLECTIVE_BROADCAST] = CHECKER_BROADCAST,
-        [COLLECTIVE_ALLGATHER] = CHECKER_ALLGATHER,
-        [COLLECTIVE_REDUCE_SCATTER] = CHECKER_REDUCE_SCATTER,
-        [COLLECTIVE_GATHER] = CHECKER_GATHER,
-        [COLLECTIVE_SCATTER] = CHECKER_SCATTER,
-        [COLLECTIVE_ALLTOALL] = CHECKER_ALLTOALL,
-        [COLLECTIVE_SCAN] = CHECKER_SCAN,
-        [COLLECTIVE_EXSCAN] = CHECKER_EXSCAN,
-        [COLLECTIVE_BARRIER] = CHECKER_BARRIER,
-    };
-
-    return goals[collective];
-}
-
 struct checker_case
-plan_case(const struct registry_algorithm *entry)
+plan_case(const struct algorithm *algorithm, enum checker_collective goal)
 {
     return (struct checker_case){
-        .algorithm = entry->algorithm,
-        .goal = goal_of(entry->collective),
+        .algorithm = algorithm,
+        .goal = goal,
         .shape = {.granule = 1},
     };
 }

@@ -10,28 +10,12 @@
 
 #include <stddef.h>
 
-#include "algorithms/registry.h"
 #include "checker/checker.h"
 
 enum {
     PROOF_SIZE_MAX = 33,
     PROOF_COUNT_MAX = 40,
 };
-
-/* Where an algorithm runs. */
-enum proof_place {
-    PROOF_MESSAGES,
-    PROOF_NODES, /* it is made of others, inside nodes and between them */
-    PROOF_SHM,
-    PROOF_DIRECT,
-};
-
-/* Call prove for each algorithm of the collective in the registry that runs at
- * the place. There must be one. */
-void
-proof_each(enum collective_kind collective,
-           enum proof_place place,
-           void (*prove)(const struct registry_algorithm *entry));
 
 /* Of the counts (or patterns of counts) from 0 to PROOF_COUNT_MAX. */
 struct plan_case_counts {
@@ -43,7 +27,7 @@ extern const struct plan_case_counts plan_case_all_counts;
 
 /* Size, and what else the shape has, is the caller's to fill in. */
 struct checker_case
-plan_case(const struct registry_algorithm *entry);
+plan_case(const struct algorithm *algorithm, enum checker_collective goal);
 
 void
 plan_case_both_places(struct checker_case scenario);
