@@ -23,7 +23,6 @@ struct cluster;
 struct job;
 struct member;
 
-
 /* Declare an active member lost in all worlds of its job. reason is copied. */
 void
 membership_declare_lost(struct cluster *cluster,

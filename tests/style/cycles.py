@@ -18,8 +18,6 @@ FILES = 3
 KNOWN = {
     'worker/engine': 15,
     'worker/engine/failure': 8,
-    'worker/transport': 4,
-    'worker/transport/tcp': 6,
 }
 CALL = re.compile(r'\b([A-Za-z_]\w*)\s*\(')
 

@@ -326,6 +326,17 @@ engine_start_message_pair(struct comm_context *context,
 }
 
 static bool
+op_fail_if_pending(struct op *op)
+{
+    struct failure_notice notice;
+
+    if (!op_take_pending_failure(op, &notice))
+        return false;
+    op_fail_without_notice(op, &notice);
+    return true;
+}
+
+static bool
 op_refuse_start(struct op *op)
 {
     if (op->engine->is_leaving) {
@@ -339,9 +350,8 @@ op_refuse_start(struct op *op)
         op_fail_as_partner(op);
         return true;
     }
-    if (op_fail_if_cancelled(op) || op_fail_if_revoked(op))
-        return true;
-    return op_fail_if_pending(op);
+    return op_fail_if_cancelled(op) || op_fail_if_revoked(op) ||
+           op_fail_if_pending(op);
 }
 
 /* Returns whether op has ended because ranks it needs are gone, or had called

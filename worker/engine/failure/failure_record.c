@@ -98,7 +98,7 @@ is_failure_of_op(const struct pending_failure *pending, const struct op *op)
 }
 
 bool
-op_fail_if_pending(struct op *op)
+op_take_pending_failure(const struct op *op, struct failure_notice *out_notice)
 {
     struct comm_context *context = op->context;
     struct pending_failure *pending;
@@ -110,7 +110,7 @@ op_fail_if_pending(struct op *op)
     }
     if (!pending)
         return false;
-    op_fail_without_notice(op, &pending->notice);
+    *out_notice = pending->notice;
     if (!op->is_message || --pending->n_alike == 0)
         pending_failure_free(context, pending);
     return true;

@@ -83,9 +83,9 @@ pending_failure_drop(struct comm_context *context, uint64_t number);
 /* Forget all failures of a context that ends. */
 void
 pending_failures_clear(struct comm_context *context);
-/* op is beginning. If its failure is pending, it ends; returns whether it
- * did. */
+/* op is beginning. Returns whether its failure is pending, which then no longer
+ * is: the caller ends op with *out_notice. */
 bool
-op_fail_if_pending(struct op *op);
+op_take_pending_failure(const struct op *op, struct failure_notice *out_notice);
 
 #endif

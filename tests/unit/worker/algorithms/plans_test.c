@@ -134,12 +134,11 @@ rank_write(FILE *out,
            const struct plan_shape *shape)
 {
     struct plan plan = {0};
-    const size_t n_scratch =
-        algorithm->n_scratch ? algorithm->n_scratch(shape) : 0;
+    const size_t n_scratch = algorithm_n_scratch(algorithm, shape);
 
-    for (uint32_t i = 0; i < algorithm->n_rounds(shape); i++) {
+    for (uint32_t i = 0; i < algorithm_n_rounds(algorithm, shape); i++) {
         plan_clear(&plan);
-        algorithm->plan_round(&plan, shape, i);
+        algorithm_plan_round(algorithm, &plan, shape, i);
         assert_int_equal(plan_status(&plan), HOOP_OK);
         fprintf(out, "%s", i > 0 ? " |" : "");
         for (size_t j = 0; j < plan.n_steps; j++) {
@@ -261,8 +260,8 @@ whole_plan_of(const struct algorithm *algorithm, const struct plan_shape *shape)
 {
     struct plan plan = {0};
 
-    for (uint32_t i = 0; i < algorithm->n_rounds(shape); i++)
-        algorithm->plan_round(&plan, shape, i);
+    for (uint32_t i = 0; i < algorithm_n_rounds(algorithm, shape); i++)
+        algorithm_plan_round(algorithm, &plan, shape, i);
     return plan;
 }
 
@@ -359,16 +358,14 @@ cost_of(const struct registry_algorithm *entry, uint32_t size)
         };
         struct plan plan = whole_plan_of(algorithm, &shape);
 
-        raise_to(&cost.n_rounds, algorithm->n_rounds(&shape));
+        raise_to(&cost.n_rounds, algorithm_n_rounds(algorithm, &shape));
         const size_t n_elements = steps_count(&cost, &plan, &shape, are_joined);
         cost.n_elements += n_elements;
         raise_to(&cost.n_elements_most, n_elements);
-        if (algorithm->n_scratch) {
-            raise_to(&cost.n_scratch_most, algorithm->n_scratch(&shape));
-            shape.is_in_place = true;
-            raise_to(&cost.n_scratch_most_in_place,
-                     algorithm->n_scratch(&shape));
-        }
+        raise_to(&cost.n_scratch_most, algorithm_n_scratch(algorithm, &shape));
+        shape.is_in_place = true;
+        raise_to(&cost.n_scratch_most_in_place,
+                 algorithm_n_scratch(algorithm, &shape));
         plan_deinit(&plan);
     }
     plan_nodes_destroy(nodes);
