@@ -61,11 +61,11 @@ alike_hides(struct alike *alike,
     if (++kind->n_lines <= ALIKE_SHOWN)
         return false;
     if (kind->n_hidden++ == 0)
-        kind->least_accepted_rank = kind->rank_max = rank;
-    if (rank < kind->least_accepted_rank)
-        kind->least_accepted_rank = rank;
-    if (rank > kind->rank_max)
-        kind->rank_max = rank;
+        kind->lowest_rank = kind->highest_rank = rank;
+    if (rank < kind->lowest_rank)
+        kind->lowest_rank = rank;
+    if (rank > kind->highest_rank)
+        kind->highest_rank = rank;
     return true;
 }
 

@@ -25,11 +25,11 @@ enum {
 
 struct alike_kind {
     uint64_t digest;
-    uint64_t seen;                /* value of alike.n_lines at the last line */
-    uint32_t n_lines;             /* written or counted; 0: unused */
-    uint32_t n_hidden;            /* counted, not yet reported */
-    uint32_t least_accepted_rank; /* of the ranks whose lines were counted */
-    uint32_t rank_max;
+    uint64_t seen;        /* value of alike.n_lines at the last line */
+    uint32_t n_lines;     /* written or counted; 0: unused */
+    uint32_t n_hidden;    /* counted, not yet reported */
+    uint32_t lowest_rank; /* of the ranks whose lines were counted */
+    uint32_t highest_rank;
     char text[ALIKE_TEXT]; /* the beginning of the last line */
 };
 

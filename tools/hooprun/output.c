@@ -134,8 +134,8 @@ alike_tell(struct output *output)
         char first[RANK_TEXT];
         char last[RANK_TEXT];
 
-        rank_describe(output, kind.least_accepted_rank, first);
-        rank_describe(output, kind.rank_max, last);
+        rank_describe(output, kind.lowest_rank, first);
+        rank_describe(output, kind.highest_rank, last);
         output_clear_progress(output);
         if (kind.n_hidden == 1)
             warnx("1 more line, from rank %s, is like: %s", first, kind.text);

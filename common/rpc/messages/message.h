@@ -2,7 +2,7 @@
  * rpc/messages/message.h - bodies of requests and replies, one table each
  *
  * A body is one msgpack array. Below each struct stands the list of its fields
- * in the order on the wire; a test compares them with docs/rpc.md.
+ * in the order on the wire, which docs/rpc.md describes.
  *
  *   struct store_add_request {
  *       char key[LIMIT_STORE_KEY + 1];

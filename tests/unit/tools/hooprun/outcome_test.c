@@ -277,15 +277,15 @@ lines_that_differ_in_numbers_are_counted_behind_the_first(void **state)
     assert_true(alike_next(&alike, &kind));
     assert_string_equal(kind.text, "rank 1023 (vm:1032) is lost");
     assert_int_equal(kind.n_hidden, 1024 - ALIKE_SHOWN);
-    assert_int_equal(kind.least_accepted_rank, 0);
-    assert_int_equal(kind.rank_max, 1023);
+    assert_int_equal(kind.lowest_rank, 0);
+    assert_int_equal(kind.highest_rank, 1023);
     assert_false(alike_next(&alike, &kind));
     /* It is known still, and counted anew. */
     assert_true(alike_hides(&alike, 5, "rank 5 (vm:14) is lost", 22));
     assert_true(alike_next(&alike, &kind));
     assert_int_equal(kind.n_hidden, 1);
-    assert_int_equal(kind.least_accepted_rank, 5);
-    assert_int_equal(kind.rank_max, 5);
+    assert_int_equal(kind.lowest_rank, 5);
+    assert_int_equal(kind.highest_rank, 5);
     /* Lists of ranks are numbers, too. */
     assert_false(hides(&alike, "waiting for ranks 3, 5-7, 9"));
     assert_true(hides(&alike, "waiting for ranks 5-9"));
