@@ -49,13 +49,13 @@ static size_t n_faults;
 static uint32_t
 faulty_n_rounds(const struct plan_shape *shape)
 {
-    return fault.algorithm->n_rounds(shape);
+    return algorithm_n_rounds(fault.algorithm, shape);
 }
 
 static size_t
 faulty_n_scratch(const struct plan_shape *shape)
 {
-    return fault.algorithm->n_scratch ? fault.algorithm->n_scratch(shape) : 0;
+    return algorithm_n_scratch(fault.algorithm, shape);
 }
 
 static void
@@ -124,7 +124,7 @@ faulty_plan_round(struct plan *plan,
 {
     struct plan right = {0};
 
-    fault.algorithm->plan_round(&right, shape, round);
+    algorithm_plan_round(fault.algorithm, &right, shape, round);
     for (size_t i = 0; i < right.n_steps; i++) {
         if (shape->rank == fault.rank && round == fault.round &&
             i == fault.step)
@@ -185,7 +185,8 @@ faults_of_case(const struct checker_case *scenario)
     for (fault.rank = 0; fault.rank < scenario->shape.size; fault.rank++) {
         const struct plan_shape shape =
             expectation_shape_of_rank(scenario, fault.rank);
-        const uint32_t n_rounds = scenario->algorithm->n_rounds(&shape);
+        const uint32_t n_rounds =
+            algorithm_n_rounds(scenario->algorithm, &shape);
         for (fault.round = 0; fault.round < n_rounds; fault.round++)
             faults_of_round(scenario);
     }
