@@ -239,7 +239,8 @@ enum {
      * behind another. */
     LIMIT_ENCODED_PAYLOADS = 16,
 
-    /* Operations of a communicator known to fail before they are called. */
+    /* Collectives of a communicator known to fail before they are called; and as
+     * many receives. */
     LIMIT_EARLY_FAILURES = 1024,
 
     /* Communicators known to be closed: late frames for them arrive soon

@@ -106,7 +106,7 @@ inline_try_begin(struct comm_context *context, const struct call *call)
 
     pthread_mutex_lock(&engine->lock);
     const bool is_free = context_allows_inline(context) &&
-                         TAILQ_EMPTY(&context->failure.pending) &&
+                         context->failure.n_pending_collectives == 0 &&
                          context->n_final_states == 0 &&
                          (has_root || context->n_polls_pending_shm == 0);
     if (is_free)

@@ -621,13 +621,14 @@ match_drain_unexpected(struct peer *peer, struct recv_request *flow)
             return HOOP_OK;
         }
         if (part->frame.total != flow->total ||
-            part->frame.offset != flow->arrived)
+            part->frame.offset != flow->arrived ||
+            part->frame.raw % flow->element_size != 0)
             return error_raise(HOOP_E_DATA_LOSS, "it sent bytes out of order");
         if (part->frame.offset + part->frame.raw > flow->allowed)
             return HOOP_OK;
         const uint8_t *raw = fragment_decode(peer->transport, part);
         if (!raw)
-            return HOOP_E_DATA_LOSS;
+            return error_pass(HOOP_E_DATA_LOSS);
         peer_report_encoded(peer, flow, &part->frame, part->bytes);
         TAILQ_REMOVE(&flow->unexpected->parts, part, link);
         peer->receive.n_unexpected_bytes -=

@@ -535,14 +535,14 @@ striping_on_connected(struct peer *peer);
 /* n_bytes more were read or written. Decides whether to use more streams. */
 void
 striping_autotune_record(struct peer *peer, size_t n_bytes);
-/* frame, a SPREAD frame of ours, has been cut. */
+/* frame, a STRIPED frame of ours, has been cut. */
 void
 striping_on_packetized(struct peer *peer, const struct frame *frame);
-/* Returns whether no frame may be cut, because a SPREAD frame is not written
+/* Returns whether no frame may be cut, because a STRIPED frame is not written
  * yet. */
 bool
 striping_must_hold_sends(struct peer *peer);
-/* Handle peer->receive.frame, a SPREAD frame of the peer. */
+/* Handle peer->receive.frame, a STRIPED frame of the peer. */
 void
 striping_on_announcement(struct peer *peer);
 /* Return whether frames of this direction go over several connections by

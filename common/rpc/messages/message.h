@@ -24,7 +24,8 @@
  * bytes before memory is allocated. Spans in a decoded message point into those
  * bytes and live as long as they do; texts are copied.
  *
- * Handle (all decoders): HOOP_E_DATA_LOSS (not such a message). *out is written
+ * Handle (all decoders): HOOP_E_DATA_LOSS (not such a message),
+ * HOOP_E_EXHAUSTED (no memory for a list). *out is written
  * only on HOOP_OK. Thread: any.
  */
 

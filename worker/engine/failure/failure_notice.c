@@ -495,6 +495,30 @@ failure_notice_on_ended(struct comm_context *context,
         failure_notice_defer(context, failure_notice);
 }
 
+/* Collective number has failed, which this rank has not begun yet. */
+static void
+failure_notice_on_early(struct comm_context *context,
+                        uint64_t number,
+                        const struct failure_notice *failure_notice)
+{
+    const struct pending_failure pending = {.number = number,
+                                            .notice = *failure_notice};
+
+    switch (pending_failure_add(context, &pending)) {
+    case PENDING_FAILURE_NEW:
+        failure_notice_send_all(context->engine, context, number,
+                                failure_notice);
+        return;
+    case PENDING_FAILURE_KNOWN:
+        return;
+    case PENDING_FAILURE_NO_ROOM:
+        log_error("engine",
+                  "no memory to keep that a later operation has failed: %s",
+                  failure_notice->why);
+        return;
+    }
+}
+
 void
 failure_notice_on_op(struct engine *engine,
                      struct comm_context *context,
@@ -511,9 +535,6 @@ failure_notice_on_op(struct engine *engine,
         op_fail(op, &failure_notice);
     else if (frame->op < context->next_op_number_to_begin)
         failure_notice_on_ended(context, frame->op, &failure_notice);
-    else if (pending_failure_add(
-                 context, &(struct pending_failure){
-                              .number = frame->op,
-                              .notice = failure_notice}) == PENDING_FAILURE_NEW)
-        failure_notice_send_all(engine, context, frame->op, &failure_notice);
+    else
+        failure_notice_on_early(context, frame->op, &failure_notice);
 }

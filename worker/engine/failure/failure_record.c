@@ -15,8 +15,7 @@ failure_record_set(struct comm_context *context,
     struct failure_record *failure = &context->failure;
 
     failure->number = number;
-    if (!failure->is_revoked)
-        failure->notice = *notice;
+    failure->notice = *notice;
 }
 
 /* Returns whether known is the failure that content says again. Sends of one
@@ -32,11 +31,21 @@ is_same_failure(const struct pending_failure *known,
            strcmp(known->notice.why, content->notice.why) == 0;
 }
 
+/* The number of failures of the same kind, collective or receive. */
+static unsigned *
+pending_failure_count(struct failure_record *failure,
+                      const struct pending_failure *pending)
+{
+    return pending->number > 0 ? &failure->n_pending_collectives
+                               : &failure->n_pending_receives;
+}
+
 enum pending_failure_result
 pending_failure_add(struct comm_context *context,
                     const struct pending_failure *content)
 {
     struct failure_record *failure = &context->failure;
+    unsigned *n_known = pending_failure_count(failure, content);
     struct pending_failure *pending;
 
     TAILQ_FOREACH(pending, &failure->pending, link)
@@ -46,15 +55,13 @@ pending_failure_add(struct comm_context *context,
             return PENDING_FAILURE_KNOWN;
         }
     }
-    pending = failure->n_pending < LIMIT_EARLY_FAILURES
-                  ? malloc(sizeof(*pending))
-                  : NULL;
+    pending = *n_known < LIMIT_EARLY_FAILURES ? malloc(sizeof(*pending)) : NULL;
     if (!pending)
         return PENDING_FAILURE_NO_ROOM;
     *pending = *content;
     pending->n_alike = 1;
     TAILQ_INSERT_TAIL(&failure->pending, pending, link);
-    failure->n_pending++;
+    (*n_known)++;
     return PENDING_FAILURE_NEW;
 }
 
@@ -63,7 +70,7 @@ pending_failure_free(struct comm_context *context,
                      struct pending_failure *pending)
 {
     TAILQ_REMOVE(&context->failure.pending, pending, link);
-    context->failure.n_pending--;
+    (*pending_failure_count(&context->failure, pending))--;
     free(pending);
 }
 

@@ -1,6 +1,7 @@
 /*
- * engine/failure/failure_record.h - what a context knows of its failures; private to
- * engine/
+ * engine/failure/failure_record.h - what a context knows of its failures
+ *
+ * Private to engine/.
  *
  * Some failures belong to a call that this rank has not begun yet: a collective
  * that has failed elsewhere, or a receive whose send has failed. They are
@@ -46,18 +47,20 @@ struct failure_record {
     /* The first collective that failed here; 0: none. */
     uint64_t first_number;
     /* The last collective that is known to have failed (0: none), and why. Kept
-     * for ranks that ask. The reason of a revoked context is that of its
-     * revocation. */
+     * for ranks that ask. */
     uint64_t number;
     struct failure_notice notice;
-    bool is_revoked; /* by a member: revocation.c */
+    bool is_revoked;                  /* by a member: revocation.c */
+    struct failure_notice revocation; /* why it is revoked */
     /* An operation that returned success here failed elsewhere: the next call
      * to end reports it. It may report a revocation as well, so the reason is
      * kept apart. */
     bool has_deferred;
     struct failure_notice deferred;
     struct pending_failure_list pending;
-    unsigned n_pending;
+    /* Of collectives, and of receives; each at most LIMIT_EARLY_FAILURES. */
+    unsigned n_pending_collectives;
+    unsigned n_pending_receives;
 };
 
 /* Collective number has failed, as notice says. */

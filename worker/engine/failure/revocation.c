@@ -1,7 +1,7 @@
 /*
  * engine/failure/revocation.c - communicators that no member may use any more
  *
- * A rank that finds that a communicator must be last_announced_failed_op tells all members,
+ * A rank that finds that a communicator must be given up tells all members,
  * which pass it on: running operations end, and later calls fail with the same
  * text. So all members come to the point where they decide what to do,
  * including those that wait for a rank that waits elsewhere, and those that
@@ -20,8 +20,8 @@ revocation_frame(const struct comm_context *context)
         .epoch = context->engine->roster->epoch,
         .comm = context->id,
         .op = FAILURE_OP_NUMBER_WHOLE_COMM,
-        .tag = context->failure.notice.status,
-        .call.root = failure_notice_pack_rank(context->failure.notice.rank),
+        .tag = context->failure.revocation.status,
+        .call.root = failure_notice_pack_rank(context->failure.revocation.rank),
     };
 }
 
@@ -35,8 +35,8 @@ revocation_send_if_revoked(const struct comm_context *context,
     if (context->failure.is_revoked)
         transport_send_control(
             context->engine->transport, world_rank, &failure_notice,
-            lost_rank_describe_to_others(context->engine,
-                                         context->failure.notice.why, told));
+            lost_rank_describe_to_others(
+                context->engine, context->failure.revocation.why, told));
     return context->failure.is_revoked;
 }
 
@@ -47,8 +47,8 @@ revocation_send_all(const struct comm_context *context)
     struct engine *engine = context->engine;
     const struct frame failure_notice = revocation_frame(context);
     char told[LIMIT_ERROR_TEXT];
-    const char *text =
-        lost_rank_describe_to_others(engine, context->failure.notice.why, told);
+    const char *text = lost_rank_describe_to_others(
+        engine, context->failure.revocation.why, told);
 
     for (uint32_t i = 0; i < context->size; i++) {
         const uint32_t rank = context->ranks[i];
@@ -69,12 +69,12 @@ context_revoke_by_notice(struct comm_context *context,
     if (context->failure.is_revoked || engine->is_leaving)
         return;
     context->failure.is_revoked = true;
-    context->failure.notice = *failure_notice;
+    context->failure.revocation = *failure_notice;
     revocation_send_all(context);
     for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
         next = TAILQ_NEXT(op, link);
         if (op->context == context)
-            op_fail_without_notice(op, &context->failure.notice);
+            op_fail_without_notice(op, &context->failure.revocation);
     }
 }
 
@@ -102,7 +102,7 @@ op_fail_if_revoked(struct op *op)
 
     if (!context->failure.is_revoked)
         return false;
-    op_fail_without_notice(op, &context->failure.notice);
+    op_fail_without_notice(op, &context->failure.revocation);
     return true;
 }
 

@@ -3,9 +3,9 @@
  *
  * Both sides begin with one connection. The lower rank decides how many there
  * will be. It asks for the connections (transport/connect/connector.h), and
- * once all are here it sends a SPREAD frame, the last frame of its direction
+ * once all are here it sends a STRIPED frame, the last frame of its direction
  * that does not go through the stream group. The other side answers with its
- * own SPREAD frame. If HOOP_STREAMS leaves the number open,
+ * own STRIPED frame. If HOOP_STREAMS leaves the number open,
  * transport/tcp/stream_group.h decides it.
  */
 
@@ -81,7 +81,7 @@ is_striping_leader(const struct peer *peer)
     return peer->transport->roster->rank < peer->rank;
 }
 
-/* Send a SPREAD frame as soon as all streams that it announces are here. */
+/* Send a STRIPED frame as soon as all streams that it announces are here. */
 static void
 striping_announce(struct peer *peer)
 {

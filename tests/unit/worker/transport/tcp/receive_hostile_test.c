@@ -365,6 +365,22 @@ half_elements_lose_the_peer(void **state)
 }
 
 static void
+half_elements_that_came_early_lose_the_peer(void **state)
+{
+    struct recv_request flow = recv_request_collective(1, NULL, SMALL);
+    const struct frame frame = tcp_fixture_eager_frame(0, 20, SMALL);
+
+    (void)state;
+    flow.element_size = 8;
+    tcp_fixture_feed(&frame);
+    assert_int_equal(tcp_fixture.test_transport.n_lost, 0);
+    transport_receive(tcp_fixture.test_transport.transport, &flow);
+    test_transport_settle(&tcp_fixture.test_transport);
+    assert_lost("out of order");
+    transport_receive_cancel(tcp_fixture.test_transport.transport, &flow);
+}
+
+static void
 call_of_another_signature_is_a_mismatch_and_touches_nothing(void **state)
 {
     struct recv_request flow =
@@ -675,6 +691,7 @@ main(void)
             message_of_another_size_is_a_misfit_and_touches_nothing),
         TCP_FIXTURE_TEST(announcement_of_another_size_is_a_misfit),
         TCP_FIXTURE_TEST(half_elements_lose_the_peer),
+        TCP_FIXTURE_TEST(half_elements_that_came_early_lose_the_peer),
         TCP_FIXTURE_TEST(
             call_of_another_signature_is_a_mismatch_and_touches_nothing),
         TCP_FIXTURE_TEST(announcement_of_another_call_is_a_mismatch),
