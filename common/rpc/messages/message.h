@@ -205,12 +205,13 @@ message_deinit(const struct message_descriptor *descriptor, void *at);
 
 #define MESSAGE(x, ...)                                                        \
     MESSAGE_PART(x, x, __VA_ARGS__)                                            \
-    static inline void x##_encode(const struct x *message, struct pack *pack)  \
+    __attribute__((unused)) static inline void x##_encode(                     \
+        const struct x *message, struct pack *pack)                            \
     {                                                                          \
         message_encode(x##_descriptor(), message, pack);                       \
     }                                                                          \
-    static inline enum hoop_status x##_decode(struct message_span in,          \
-                                              struct x *out)                   \
+    __attribute__((unused)) static inline enum hoop_status x##_decode(         \
+        struct message_span in, struct x *out)                                 \
     {                                                                          \
         struct x message = {0};                                                \
         const enum hoop_status status =                                        \
@@ -219,11 +220,12 @@ message_deinit(const struct message_descriptor *descriptor, void *at);
             *out = message;                                                    \
         return status;                                                         \
     }                                                                          \
-    static inline void x##_deinit(struct x *message)                           \
+    __attribute__((unused)) static inline void x##_deinit(struct x *message)   \
     {                                                                          \
         message_deinit(x##_descriptor(), message);                             \
     }                                                                          \
-    static inline void x##_deinit_at(struct x *message)                        \
+    __attribute__((unused)) static inline void x##_deinit_at(                  \
+        struct x *message)                                                     \
     {                                                                          \
         message_deinit(x##_descriptor(), message);                             \
     }
