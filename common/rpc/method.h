@@ -18,7 +18,11 @@
 #include "rpc/messages/status_messages.h"
 #include "rpc/messages/store_messages.h"
 
-/* The descriptor of a body that is not there. */
+/* A body that is not there, and its descriptor. */
+struct empty_body {
+    char unused;
+};
+
 static inline const struct message_descriptor *
 empty_body_descriptor(void)
 {

@@ -40,7 +40,7 @@ enum request_scope {
  * - VOTE, until all survivors have called;
  * - STORE_WAIT, until all keys exist;
  * - JOB, while members are asked.
- * JOBS ignores the job, and the token unless one is configured.
+ * JOBS names no job; its token is checked only if hoopd has one for all jobs.
  */
 #define CLUSTER_REQUESTS(X)                                                    \
     /* join -> WORLD */                                                        \

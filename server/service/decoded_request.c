@@ -371,9 +371,8 @@ body_decode(struct decoded_request *decoded_request,
 {
     if (!descriptor || body_is_left_out(descriptor, body))
         return HOOP_OK;
-    assert(descriptor->n_bytes <= sizeof(decoded_request->body));
     const enum hoop_status status =
-        message_decode(descriptor, body, decoded_request->body);
+        message_decode(descriptor, body, &decoded_request->body);
     if (status != HOOP_OK)
         return error_pass(status);
     decoded_request->descriptor = descriptor;
@@ -400,7 +399,7 @@ decoded_request_to_event(struct decoded_request *decoded_request,
         decoded_request, method_by_id(method)->request(), envelope->body);
     if (status != HOOP_OK)
         return error_pass(status);
-    decoded_request_rows[method].read(decoded_request->body, event);
+    decoded_request_rows[method].read(&decoded_request->body, event);
     return HOOP_OK;
 }
 
@@ -432,6 +431,6 @@ void
 decoded_request_deinit(struct decoded_request *decoded_request)
 {
     if (decoded_request->descriptor)
-        message_deinit(decoded_request->descriptor, decoded_request->body);
+        message_deinit(decoded_request->descriptor, &decoded_request->body);
     decoded_request->descriptor = NULL;
 }

@@ -18,14 +18,17 @@
 #include "rpc/envelope.h"
 #include "rpc/method.h"
 
-enum {
-    DECODED_REQUEST_BYTES = 4096, /* the largest struct of a request's body */
+/* The body of any request. */
+#define REQUEST_BODY(number, name, effect, answer, role, request, reply, text) \
+    struct request number##_body;
+union request_body {
+    METHODS(REQUEST_BODY)
 };
 
 /* A decoded body, which the event borrows. Zeroed memory is empty. */
 struct decoded_request {
     const struct message_descriptor *descriptor; /* NULL: nothing to free */
-    _Alignas(max_align_t) uint8_t body[DECODED_REQUEST_BYTES];
+    union request_body body;
 };
 
 /*

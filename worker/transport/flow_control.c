@@ -19,10 +19,10 @@ peer_return_credit(struct peer *peer, const struct frame *frame)
     if (!(frame->flags & FRAME_EAGER))
         return;
     if (peer_is_self(peer)) {
-        peer->send.credit += LIMIT_FRAME_HEADER + frame->stored;
+        peer->send.credit += eager_window_frame_cost(frame);
         return;
     }
-    receive->unreturned_credit += LIMIT_FRAME_HEADER + frame->stored;
+    receive->unreturned_credit += eager_window_frame_cost(frame);
     if (receive->unreturned_credit < peer->transport->window / 4)
         return;
 

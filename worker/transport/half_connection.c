@@ -2,8 +2,8 @@
 
 #include "transport/half_connection.h"
 
-/* OPEN becomes ENDED if there was no memory for our GOODBYE frame when the
- * peer left. */
+/* A socket that took no more (BROKEN) becomes ENDED when all is closed. OPEN
+ * becomes ENDED if our GOODBYE frame could not be queued when the peer left. */
 const struct state_table_row send_state_table[SEND_STATES] = {
     [SEND_NEW] = {"send new",
                   SM_TO(SEND_CONNECTING) | SM_TO(SEND_OPEN) | SM_TO(SEND_LOST)},

@@ -394,7 +394,8 @@ transport_send_control_connect(struct transport *transport,
                                const struct frame *frame,
                                const char *text);
 
-/* Say goodbye to every connected peer, after what is queued for it. */
+/* Say goodbye to every connected peer, after the control frames and the messages
+ * that are partly sent. Other messages that are queued are not sent any more. */
 void
 transport_start_shutdown(struct transport *transport);
 /* Returns whether every goodbye has been sent and answered. */

@@ -119,9 +119,11 @@ message_deinit(const struct message_descriptor *descriptor, void *at);
  * which. */
 #define FIELD(member) FIELD_WITH(member, .max = 0)
 /* An uint32_t above most is refused. */
-#define FIELD_MAX(member, most) FIELD_WITH(member, .max = (most))
+#define FIELD_MAX(member, most)                                                \
+    FIELD_WITH(member, .max = _Generic(self->member, uint32_t : (most)))
 /* An uint64_t that has another value than 0 when it is missing. */
-#define FIELD_OR(member, value) FIELD_WITH(member, .missing = (value))
+#define FIELD_OR(member, value)                                                \
+    FIELD_WITH(member, .missing = _Generic(self->member, uint64_t : (value)))
 #define FIELD_WITH(member, more)                                               \
     {                                                                          \
         .name = #member, .kind = FIELD_KIND(self->member),                     \
@@ -150,7 +152,7 @@ message_deinit(const struct message_descriptor *descriptor, void *at);
         .name = #member, .kind = FIELD_LIST,                                   \
         .element = FIELD_KIND(*self->member), .offset = MEMBER_OFFSET(member), \
         .element_bytes = sizeof(*self->member),                                \
-        .n_offset = MEMBER_OFFSET(n_member), .limit = (most)                   \
+        .n_offset = COUNT_OFFSET(n_member), .limit = (most)                    \
     }
 /* A list of structs, at most so many. */
 #define FIELD_STRUCTS(member, n_member, type, most)                            \
@@ -167,7 +169,7 @@ message_deinit(const struct message_descriptor *descriptor, void *at);
         .name = #member, .kind = FIELD_LIST, .element = FIELD_RECORD,          \
         .offset = MEMBER_OFFSET(member),                                       \
         .element_bytes = sizeof(*self->member),                                \
-        .n_offset = MEMBER_OFFSET(n_member), .limit = (most),                  \
+        .n_offset = COUNT_OFFSET(n_member), .limit = (most),                   \
         .record = type##_descriptor, more                                      \
     }
 /* The next n fields may be missing, but only all together. */
@@ -175,13 +177,17 @@ message_deinit(const struct message_descriptor *descriptor, void *at);
     {                                                                          \
         .kind = FIELD_OPTIONAL, .limit = (n)                                   \
     }
-/* A char *: memory for the keys of a decoded message. */
+/* A char *: memory for the keys of a decoded message. It is the first row of a
+ * message with keys, which has no more than one list of them. */
 #define ROOM(member)                                                           \
     {                                                                          \
         .kind = FIELD_ROOM, .offset = MEMBER_OFFSET(member)                    \
     }
 
 #define MEMBER_OFFSET(member) offsetof(__typeof__(*self), member)
+/* The number of a list's elements is a size_t. */
+#define COUNT_OFFSET(member)                                                   \
+    _Generic(self->member, size_t : MEMBER_OFFSET(member))
 #define FIELD_KIND(member)                                                     \
     _Generic((member), uint32_t                                                \
              : FIELD_U32, uint64_t                                             \
