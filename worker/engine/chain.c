@@ -11,14 +11,14 @@
 uint32_t
 op_stage(const struct op *op)
 {
-    return op->is_call_check_stage ? STAGE_CALL_CHECK : op->stage;
+    return op->run.is_call_check_stage ? STAGE_CALL_CHECK : op->run.stage;
 }
 
 /* All ranks have made the same call: now execute it. */
 static enum hoop_status
 start_after_call_check(struct op *op, bool *out_has_next)
 {
-    op->is_call_check_stage = false;
+    op->run.is_call_check_stage = false;
     op_set_reduction_kernels(op);
     *out_has_next = true;
     return executor_begin(op);
@@ -31,18 +31,18 @@ chain_start_next_stage(struct op *op, bool *out_has_next)
     struct engine_collective next = {.algorithm = NULL};
 
     *out_has_next = false;
-    if (!op->chain.next)
+    if (!op->run.chain.next)
         return HOOP_OK;
     enum hoop_status status =
-        op->chain.next(op->chain.owner, op->stage + 1, &next);
+        op->run.chain.next(op->run.chain.owner, op->run.stage + 1, &next);
     if (status != HOOP_OK)
         return error_pass(status);
     if (!next.algorithm) {
-        op->chain.next = NULL;
+        op->run.chain.next = NULL;
         return HOOP_OK;
     }
-    op->stage++;
-    assert(op->stage < STAGES_MAX);
+    op->run.stage++;
+    assert(op->run.stage < STAGES_MAX);
     residual_return_to_context(op);
     status = op_set_collective(op, &next);
     if (status != HOOP_OK)
@@ -62,7 +62,7 @@ op_chain_advance(struct op *op, bool *out_is_complete)
         if (status == HOOP_OK && !*out_is_complete)
             return HOOP_OK;
         if (status == HOOP_OK)
-            status = op->is_call_check_stage
+            status = op->run.is_call_check_stage
                          ? start_after_call_check(op, &has_next)
                          : chain_start_next_stage(op, &has_next);
         if (status != HOOP_OK)
@@ -74,9 +74,11 @@ op_chain_advance(struct op *op, bool *out_is_complete)
 enum hoop_status
 op_chain_finish(struct op *op)
 {
-    if (op->status != HOOP_OK)
-        return error_raise_failure(&op->failure, "%s", op->text);
-    return op->chain.finish ? op->chain.finish(op->chain.owner) : HOOP_OK;
+    if (op->run.status != HOOP_OK)
+        return error_raise_failure(&op->failure.details, "%s",
+                                   op->failure.text);
+    return op->run.chain.finish ? op->run.chain.finish(op->run.chain.owner)
+                                : HOOP_OK;
 }
 
 void

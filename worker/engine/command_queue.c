@@ -124,7 +124,7 @@ engine_cancel_op(struct op *op)
     if (!engine)
         return;
     pthread_mutex_lock(&engine->lock);
-    atomic_store(&op->is_cancelled, true);
+    atomic_store(&op->run.is_cancelled, true);
     engine->has_cancelled = true;
     atomic_store(&engine->has_commands, true);
     const bool is_progress_owned = engine->is_progress_owned;
@@ -139,7 +139,7 @@ op_fail_if_cancelled(struct op *op)
     const struct roster *roster = op->engine->roster;
     char name[ROSTER_NAME_MAX];
 
-    if (!atomic_load(&op->is_cancelled))
+    if (!atomic_load(&op->run.is_cancelled))
         return false;
     const struct failure_notice failure_notice = failure_notice_make(
         HOOP_E_CANCELLED, roster->rank, "it was given up by %s",

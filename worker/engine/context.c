@@ -191,11 +191,11 @@ context_fail_running_ops(struct comm_context *context)
 
     for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
         next = TAILQ_NEXT(op, link);
-        if (op->context != context)
+        if (op->run.context != context)
             continue;
         op_fail(op, &here);
-        if (!op->is_message)
-            failure_notice_send_all(engine, context, op->number, &there);
+        if (!op_is_message(op))
+            failure_notice_send_all(engine, context, op->run.number, &there);
     }
 }
 

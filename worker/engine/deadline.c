@@ -30,9 +30,9 @@ query_all_peers(struct op *op)
 {
     struct step_flow *flow;
 
-    TAILQ_FOREACH(flow, &op->step_flows, link)
+    TAILQ_FOREACH(flow, &op->run.step_flows, link)
     {
-        const struct step_flow *other = TAILQ_FIRST(&op->step_flows);
+        const struct step_flow *other = TAILQ_FIRST(&op->run.step_flows);
 
         while (other != flow &&
                (step_flow_peer(other) != step_flow_peer(flow) ||
@@ -55,18 +55,18 @@ op_extend_deadline(struct op *op, uint64_t now_ns)
 {
     struct step_flow *flow;
 
-    if (op->is_message || op->n_deadline_extensions == 2 ||
-        (op->n_deadline_extensions == 1 && !have_all_peers_called(op)))
+    if (op_is_message(op) || op->run.wait.n_deadline_extensions == 2 ||
+        (op->run.wait.n_deadline_extensions == 1 && !have_all_peers_called(op)))
         return false;
-    if (op->n_deadline_extensions++ == 0) {
-        TAILQ_FOREACH(flow, &op->step_flows, link)
+    if (op->run.wait.n_deadline_extensions++ == 0) {
+        TAILQ_FOREACH(flow, &op->run.step_flows, link)
         {
             flow->has_peer_called = false;
             flow->is_peer_in_other_call = false;
         }
         query_all_peers(op);
     }
-    op->deadline_ns = now_ns + OP_QUERY_ANSWER_WAIT_NS;
+    op->run.wait.deadline_ns = now_ns + OP_QUERY_ANSWER_WAIT_NS;
     return true;
 }
 
@@ -82,7 +82,8 @@ op_fail_timeout(struct op *op, uint64_t now_ns)
         HOOP_E_TIMEOUT, op_awaited_rank(op),
         "%s timed out after %.1f s, waiting for %.500s",
         roster_format_name(roster, roster->rank, name),
-        (double)(now_ns - op->started_ns) / (double)CLOCK_NS_PER_S, whom);
+        (double)(now_ns - op->run.wait.started_ns) / (double)CLOCK_NS_PER_S,
+        whom);
     op_fail(op, &failure_notice);
 }
 
@@ -90,7 +91,7 @@ op_fail_timeout(struct op *op, uint64_t now_ns)
 static uint64_t
 query_time_before_ns(const struct op *op, uint64_t when_ns)
 {
-    const uint64_t n_ns = when_ns - op->started_ns;
+    const uint64_t n_ns = when_ns - op->run.wait.started_ns;
 
     return when_ns - (n_ns < 2 * OP_QUERY_ANSWER_WAIT_NS
                           ? n_ns / 2
@@ -100,7 +101,8 @@ query_time_before_ns(const struct op *op, uint64_t when_ns)
 uint64_t
 message_next_query_ns(const struct op *op, uint64_t now_ns)
 {
-    const uint64_t whens_ns[] = {op->straggler_warning_ns, op->deadline_ns};
+    const uint64_t whens_ns[] = {op->run.wait.straggler_warning_ns,
+                                 op->run.wait.deadline_ns};
     uint64_t asks_ns = CLOCK_NEVER;
 
     for (size_t i = 0; i < COUNT_OF(whens_ns); i++) {
@@ -118,9 +120,9 @@ message_next_query_ns(const struct op *op, uint64_t now_ns)
 static bool
 is_among_oldest_ops(const struct op *op, uint64_t now_ns)
 {
-    struct comm_context *context = op->context;
+    struct comm_context *context = op->run.context;
 
-    if (op->is_message)
+    if (op_is_message(op))
         return true;
     if (context->checked_ns != now_ns)
         context->n_checked_collectives = 0;
@@ -132,7 +134,7 @@ is_among_oldest_ops(const struct op *op, uint64_t now_ns)
 static void
 op_defer_query(struct op *op, uint64_t now_ns)
 {
-    op->next_query_ns =
+    op->run.wait.next_query_ns =
         (now_ns / OP_QUERY_INTERVAL_MAX_NS + 1) * OP_QUERY_INTERVAL_MAX_NS;
 }
 
@@ -147,36 +149,38 @@ op_query_awaited_peers(struct op *op, uint64_t now_ns)
     struct step_flow *flow;
     bool has_moved = false;
 
-    if (op->is_message) {
-        op->next_query_ns = message_next_query_ns(op, now_ns);
-        state_query_send(&op->message);
+    if (op_is_message(op)) {
+        op->run.wait.next_query_ns = message_next_query_ns(op, now_ns);
+        state_query_send(&op->message.flow);
         return;
     }
-    op->query_interval_ns *= 2;
-    if (op->query_interval_ns > OP_QUERY_INTERVAL_MAX_NS)
-        op->query_interval_ns = OP_QUERY_INTERVAL_MAX_NS;
-    op->next_query_ns = now_ns + op->query_interval_ns;
-    TAILQ_FOREACH(flow, &op->step_flows, link)
+    op->run.wait.query_interval_ns *= 2;
+    if (op->run.wait.query_interval_ns > OP_QUERY_INTERVAL_MAX_NS)
+        op->run.wait.query_interval_ns = OP_QUERY_INTERVAL_MAX_NS;
+    op->run.wait.next_query_ns = now_ns + op->run.wait.query_interval_ns;
+    TAILQ_FOREACH(flow, &op->run.step_flows, link)
     {
         has_moved |=
             step_flow_done_bytes(flow) != flow->n_done_bytes_at_last_check;
         flow->n_done_bytes_at_last_check = step_flow_done_bytes(flow);
     }
     /* Ask before a warning, so that it can include the answers. */
-    if (!has_moved ||
-        op->straggler_warning_ns <= op->next_query_ns + OP_QUERY_ANSWER_WAIT_NS)
+    if (!has_moved || op->run.wait.straggler_warning_ns <=
+                          op->run.wait.next_query_ns + OP_QUERY_ANSWER_WAIT_NS)
         query_all_peers(op);
 }
 
 uint64_t
 op_next_check_ns(const struct op *op)
 {
-    const uint64_t due_ns = op->next_query_ns < op->straggler_warning_ns
-                                ? op->next_query_ns
-                                : op->straggler_warning_ns;
+    const uint64_t due_ns =
+        op->run.wait.next_query_ns < op->run.wait.straggler_warning_ns
+            ? op->run.wait.next_query_ns
+            : op->run.wait.straggler_warning_ns;
 
-    if (op->n_deadline_extensions > 0 || due_ns > op->deadline_ns)
-        return op->deadline_ns;
+    if (op->run.wait.n_deadline_extensions > 0 ||
+        due_ns > op->run.wait.deadline_ns)
+        return op->run.wait.deadline_ns;
     return due_ns;
 }
 
@@ -190,13 +194,14 @@ engine_check_deadlines(struct engine *engine, uint64_t now_ns)
         const bool is_old = is_among_oldest_ops(op, now_ns);
 
         next = TAILQ_NEXT(op, link);
-        if (op->is_shm && op_next_check_ns(op) <= now_ns)
+        if (op_is_shm(op) && op_next_check_ns(op) <= now_ns)
             shm_executor_list_awaited(op);
-        if (op->deadline_ns <= now_ns && !op_extend_deadline(op, now_ns)) {
+        if (op->run.wait.deadline_ns <= now_ns &&
+            !op_extend_deadline(op, now_ns)) {
             op_fail_timeout(op, now_ns);
             continue;
         }
-        if (op->straggler_warning_ns <= now_ns)
+        if (op->run.wait.straggler_warning_ns <= now_ns)
             straggler_warn(op, now_ns);
         if (op_next_check_ns(op) <= now_ns && is_old)
             op_query_awaited_peers(op, now_ns);

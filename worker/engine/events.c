@@ -15,7 +15,7 @@ on_bytes_sent(void *owner, struct send_request *out, uint64_t n_bytes)
     /* An inline message has no flow. */
     if (!flow)
         return;
-    if (!flow->op->is_message)
+    if (!op_is_message(flow->op))
         executor_on_sent(flow, n_bytes);
     else if (send_request_is_done(out))
         op_mark_dirty(flow->op);
@@ -24,17 +24,18 @@ on_bytes_sent(void *owner, struct send_request *out, uint64_t n_bytes)
 static void
 message_receive_complete(struct op *op)
 {
-    const struct recv_request *in = &op->message.in;
+    const struct recv_request *in = &op->message.flow.in;
 
-    if (op->received) {
-        const struct comm_context *context = op->context;
+    if (op->message.received) {
+        const struct comm_context *context = op->run.context;
         uint32_t source = 0;
 
         /* A process that is not a member may know the id, but has no rank. */
         while (source < context->size && context->ranks[source] != in->key.peer)
             source++;
-        op->received->source = source < context->size ? source : HOOP_NO_RANK;
-        op->received->count = in->total / op->element_size;
+        op->message.received->source =
+            source < context->size ? source : HOOP_NO_RANK;
+        op->message.received->count = in->total / op->run.element_size;
     }
     op_mark_dirty(op);
 }
@@ -46,10 +47,11 @@ flow_inject_fault(const struct step_flow *flow)
     const struct fault_event event = {
         .point = FAULT_AT_RECEIVE,
         .peer = flow->in.key.peer,
-        .round = flow->op->is_message ? 1 : flow->tracked_step->round + 1,
+        .round = op_is_message(flow->op) ? 1 : flow->tracked_step->round + 1,
     };
 
-    faults_trigger(flow->op->engine->faults, flow->op->label.faults, &event);
+    faults_trigger(flow->op->engine->faults, flow->op->run.label.faults,
+                   &event);
 }
 
 static void
@@ -61,9 +63,9 @@ on_arrived(void *owner,
     struct step_flow *flow = in->owner;
 
     (void)owner;
-    if (FAULT_IS_BUILT && flow->op->label.faults)
+    if (FAULT_IS_BUILT && flow->op->run.label.faults)
         flow_inject_fault(flow);
-    if (!flow->op->is_message)
+    if (!op_is_message(flow->op))
         executor_on_received(flow, piece, n_bytes);
     else if (in->arrived == in->total)
         message_receive_complete(flow->op);
@@ -75,7 +77,7 @@ on_encoded(void *owner, void *flow_owner, const struct encoded *encoded)
     struct step_flow *flow = flow_owner;
 
     (void)owner;
-    if (!flow->op->is_message)
+    if (!op_is_message(flow->op))
         executor_on_encoded(flow, encoded);
 }
 
@@ -88,7 +90,7 @@ on_matched(void *owner,
     const struct step_flow *flow = in->owner;
 
     (void)owner;
-    if (call_allocates_receive(flow->op->call.name))
+    if (call_allocates_receive(flow->op->run.label.call.name))
         receive_allocation_make(flow->op, frame, tensor);
 }
 
@@ -102,11 +104,11 @@ on_send_withdrawn(void *owner, struct recv_request *in)
 
     /* A rank that gave up because a third rank was lost has reported the loss
      * first. */
-    if (!context_has_lost_member(flow->op->context, &failure_notice))
+    if (!context_has_lost_member(flow->op->run.context, &failure_notice))
         failure_notice = failure_notice_make(
             HOOP_E_TIMEOUT, in->key.peer, "%s gave up its send%s",
             roster_format_name(engine->roster, in->key.peer, name),
-            flow->op->is_message
+            op_is_message(flow->op)
                 ? ": its deadline passed, or it was half of a sendrecv whose "
                   "other half failed; its own error says which"
                 : "");
@@ -139,10 +141,10 @@ unexpected_action_for_running(const struct frame *frame, const struct op *op)
 
     const bool is_check = stage == STAGE_CALL_CHECK;
 
-    if (stage < op->stage || (is_check && !op->is_call_check_stage))
-        return unexpected_action_for_ended(frame, op->signatures);
-    return (stage > op->stage && !is_check) ||
-                   frame->signature == op->label.signature
+    if (stage < op->run.stage || (is_check && !op->run.is_call_check_stage))
+        return unexpected_action_for_ended(frame, op->run.signatures);
+    return (stage > op->run.stage && !is_check) ||
+                   frame->signature == op->run.label.signature
                ? TRANSPORT_KEEP
                : TRANSPORT_MISMATCH;
 }
@@ -170,8 +172,8 @@ on_unexpected(void *owner, uint32_t peer, const struct frame *frame)
     pthread_mutex_lock(&engine->lock);
     TAILQ_FOREACH(op, &engine->submit_queue, link)
     {
-        if (op->context == context && !op->is_message &&
-            op->number == frame->op)
+        if (op->run.context == context && !op_is_message(op) &&
+            op->run.number == frame->op)
             break;
     }
     pthread_mutex_unlock(&engine->lock);

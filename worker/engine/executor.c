@@ -29,28 +29,28 @@ enum {
 uint8_t *
 op_span_address(const struct op *op, const struct plan_span *span)
 {
-    const size_t offset = span->first * op->element_size;
+    const size_t offset = span->first * op->run.element_size;
 
     switch (span->buffer) {
     case PLAN_INPUT:
         /* Nobody writes through this: no plan names the input as a target. */
-        return (uint8_t *)(uintptr_t)(op->input + offset);
+        return (uint8_t *)(uintptr_t)(op->run.input + offset);
     case PLAN_OUTPUT:
-        return op->output + offset;
+        return op->run.output + offset;
     case PLAN_SCRATCH:
         break;
     }
-    return op->scratch + offset;
+    return op->cache.scratch + offset;
 }
 
 /* Returns a flow whose out or in the caller must set. */
 static struct step_flow *
 flow_alloc(struct op *op)
 {
-    struct step_flow *flow = TAILQ_FIRST(&op->free_flows);
+    struct step_flow *flow = TAILQ_FIRST(&op->cache.free_flows);
 
     if (flow)
-        TAILQ_REMOVE(&op->free_flows, flow, link);
+        TAILQ_REMOVE(&op->cache.free_flows, flow, link);
     else
         flow = malloc(sizeof(*flow));
     if (!flow)
@@ -60,7 +60,7 @@ flow_alloc(struct op *op)
     flow->has_peer_called = false;
     flow->is_peer_in_other_call = false;
     flow->n_done_bytes_at_last_check = 0;
-    TAILQ_INSERT_TAIL(&op->step_flows, flow, link);
+    TAILQ_INSERT_TAIL(&op->run.step_flows, flow, link);
     return flow;
 }
 
@@ -80,18 +80,18 @@ op_flow_alloc(struct op *op)
 void
 op_flow_free(struct step_flow *flow)
 {
-    TAILQ_REMOVE(&flow->op->step_flows, flow, link);
-    TAILQ_INSERT_HEAD(&flow->op->free_flows, flow, link);
+    TAILQ_REMOVE(&flow->op->run.step_flows, flow, link);
+    TAILQ_INSERT_HEAD(&flow->op->cache.free_flows, flow, link);
 }
 
 uint32_t
 op_member_world_rank(const struct op *op, uint32_t rank)
 {
-    const struct comm_context *context = op->context;
+    const struct comm_context *context = op->run.context;
 
     /* All members of the context take part in the check of a call. */
-    return op->members && !op->is_call_check_stage
-               ? context->ranks[op->members[rank]]
+    return op->run.members && !op->run.is_call_check_stage
+               ? context->ranks[op->run.members[rank]]
                : context->ranks[rank];
 }
 
@@ -100,8 +100,8 @@ step_flow_key(const struct op *op, const struct plan_step *step)
 {
     assert(step->message >> STAGE_IN_STEP_SHIFT == 0);
     return (struct flow_key){
-        .comm = op->context->id,
-        .op = op->number,
+        .comm = op->run.context->id,
+        .op = op->run.number,
         .step = op_stage(op) << STAGE_IN_STEP_SHIFT | step->message,
         .peer = op_member_world_rank(op, step->peer),
         .kind = FLOW_COLLECTIVE,
@@ -112,7 +112,8 @@ step_flow_key(const struct op *op, const struct plan_step *step)
 static uint64_t
 send_ready_bytes(const struct op *op, const struct tracked_step *tracked_step)
 {
-    const uint64_t limit = tracker_step_limit_bytes(&op->tracker, tracked_step);
+    const uint64_t limit =
+        tracker_step_limit_bytes(&op->cache.tracker, tracked_step);
     const bool is_oversubscribed =
         atomic_load_explicit(&op->engine->host_wait_policy,
                              memory_order_relaxed) != WAIT_POLICY_SPIN;
@@ -131,7 +132,7 @@ post_send(struct op *op, struct step_flow *flow)
 
     flow->out = (struct send_request){
         .key = step_flow_key(op, &tracked_step->step),
-        .label = &op->label,
+        .label = &op->run.label,
         .bytes = op_span_address(op, &tracked_step->step.from),
         .round = tracked_step->round,
         .loss = op_wire_loss(op),
@@ -150,13 +151,13 @@ post_receive(struct op *op, struct step_flow *flow)
     flow->is_receive = true;
     flow->in = (struct recv_request){
         .key = step_flow_key(op, &tracked_step->step),
-        .label = &op->label,
+        .label = &op->run.label,
         .place = tracked_step->step.kind == PLAN_STORE
                      ? op_span_address(op, &tracked_step->step.to)
                      : NULL,
-        .element_size = op->element_size,
+        .element_size = op->run.element_size,
         .total = tracked_step->total,
-        .allowed = tracker_step_limit_bytes(&op->tracker, tracked_step),
+        .allowed = tracker_step_limit_bytes(&op->cache.tracker, tracked_step),
         .owner = flow,
     };
     transport_receive(op->engine->transport, &flow->in);
@@ -194,17 +195,17 @@ post_steps(struct op *op, struct tracked_step *first)
 static const struct algorithm *
 op_current_algorithm(const struct op *op)
 {
-    return op->is_call_check_stage ? &algorithm_barrier_dissemination
-                                   : op->algorithm;
+    return op->run.is_call_check_stage ? &algorithm_barrier_dissemination
+                                       : op->run.algorithm;
 }
 
 static struct plan_shape
 op_current_shape(const struct op *op)
 {
-    return op->is_call_check_stage
-               ? (struct plan_shape){.rank = op->context->rank,
-                                     .size = op->context->size}
-               : op->shape;
+    return op->run.is_call_check_stage
+               ? (struct plan_shape){.rank = op->run.context->rank,
+                                     .size = op->run.context->size}
+               : op->run.shape;
 }
 
 static enum hoop_status
@@ -212,20 +213,20 @@ scratch_ensure(struct op *op, const struct plan_shape *shape)
 {
     const size_t n_elements =
         algorithm_n_scratch(op_current_algorithm(op), shape);
-    const size_t n_bytes = n_elements * op->element_size;
+    const size_t n_bytes = n_elements * op->run.element_size;
 
-    if (n_bytes <= op->scratch_capacity)
+    if (n_bytes <= op->cache.scratch_capacity)
         return HOOP_OK;
-    free(op->scratch);
-    op->scratch_capacity = 0;
+    free(op->cache.scratch);
+    op->cache.scratch_capacity = 0;
     /* Page-aligned like large user buffers, so that copies stay in phase. */
-    op->scratch = aligned_alloc(4096, (n_bytes + 4095) / 4096 * 4096);
-    if (!op->scratch)
+    op->cache.scratch = aligned_alloc(4096, (n_bytes + 4095) / 4096 * 4096);
+    if (!op->cache.scratch)
         return error_raise(HOOP_E_EXHAUSTED,
                            "no memory for %zu bytes of scratch", n_bytes);
-    op->scratch_capacity = n_bytes;
+    op->cache.scratch_capacity = n_bytes;
     /* A barrier sends the first byte, which must not be old memory. */
-    op->scratch[0] = 0;
+    op->cache.scratch[0] = 0;
     return HOOP_OK;
 }
 
@@ -238,12 +239,11 @@ executor_begin(struct op *op)
     enum hoop_status status = scratch_ensure(op, &shape);
     if (status != HOOP_OK)
         return error_pass(status);
-    op->is_shm = op_current_algorithm(op)->is_shm;
-    if (op->is_shm)
+    if (op_is_shm(op))
         return shm_executor_begin(op);
-    tracker_init(&op->tracker, op_current_algorithm(op), &shape,
-                 op->element_size);
-    status = tracker_activate_rounds(&op->tracker, &first);
+    tracker_init(&op->cache.tracker, op_current_algorithm(op), &shape,
+                 op->run.element_size);
+    status = tracker_activate_rounds(&op->cache.tracker, &first);
     if (status != HOOP_OK)
         return error_pass(status);
     return post_steps(op, first);
@@ -262,7 +262,7 @@ combine_arrived(struct op *op,
         op_span_address(op, is_combine ? &step->to : &step->from) +
         tracked_step->done;
     uint8_t *to = op_span_address(op, &step->to) + tracked_step->done;
-    const size_t count = n_bytes / op->element_size;
+    const size_t count = n_bytes / op->run.element_size;
 
     const bool is_left = step->side == PLAN_RECEIVED_IS_LEFT_OPERAND;
     const struct wire_rounding_operands operands = {
@@ -275,9 +275,9 @@ combine_arrived(struct op *op,
     if (is_lossy)
         wire_rounding_combine(op, &operands, to, count);
     else
-        op->reduce(to, operands.left, operands.right, count);
-    if (step->is_final && op->divide)
-        op->divide(to, count, op->shape.size);
+        op->run.reduce(to, operands.left, operands.right, count);
+    if (step->is_final && op->run.divide)
+        op->run.divide(to, count, op->run.shape.size);
     if (step->is_final && is_lossy)
         wire_rounding_finish_block(op, to, count);
 }
@@ -299,7 +299,7 @@ advance_local_step(struct op *op,
                 from, n_bytes);
     else
         combine_arrived(op, tracked_step, from, n_bytes);
-    tracker_advance_step(&op->tracker, tracked_step, n_bytes);
+    tracker_advance_step(&op->cache.tracker, tracked_step, n_bytes);
     return true;
 }
 
@@ -311,10 +311,11 @@ advance_step(struct op *op, struct tracked_step *tracked_step)
     if (is_local_plan_step(tracked_step))
         return advance_local_step(
             op, tracked_step,
-            tracker_step_limit_bytes(&op->tracker, tracked_step));
+            tracker_step_limit_bytes(&op->cache.tracker, tracked_step));
     const uint64_t limit =
-        flow->is_receive ? tracker_step_limit_bytes(&op->tracker, tracked_step)
-                         : send_ready_bytes(op, tracked_step);
+        flow->is_receive
+            ? tracker_step_limit_bytes(&op->cache.tracker, tracked_step)
+            : send_ready_bytes(op, tracked_step);
     if (flow->is_receive && limit > flow->in.allowed) {
         flow->in.allowed = limit;
         transport_receive_buffer_grew(op->engine->transport, &flow->in);
@@ -331,12 +332,12 @@ executor_can_progress(const struct op *op)
 {
     const struct tracked_step *tracked_step;
 
-    if (op->is_shm || op->tracker.n_active == 0)
+    if (op_is_shm(op) || op->cache.tracker.n_active == 0)
         return true;
-    TAILQ_FOREACH(tracked_step, &op->tracker.active, link)
+    TAILQ_FOREACH(tracked_step, &op->cache.tracker.active, link)
     {
         if (is_local_plan_step(tracked_step) &&
-            tracker_step_limit_bytes(&op->tracker, tracked_step) >
+            tracker_step_limit_bytes(&op->cache.tracker, tracked_step) >
                 tracked_step->done)
             return true;
     }
@@ -348,12 +349,12 @@ executor_can_progress(const struct op *op)
 static size_t
 uncombined_prefix_count(const struct op *op)
 {
-    const struct plan_shape *shape = &op->shape;
-    bool is_of_one = call_is_reduction(&op->call) && shape->size == 1;
+    const struct plan_shape *shape = &op->run.shape;
+    bool is_of_one = call_is_reduction(&op->run.label.call) && shape->size == 1;
 
-    if (op->call.name == CALL_SCAN)
+    if (op->run.label.call.name == CALL_SCAN)
         is_of_one = shape->rank == 0;
-    if (op->call.name == CALL_EXSCAN)
+    if (op->run.label.call.name == CALL_EXSCAN)
         is_of_one = shape->rank == 1;
     if (!is_of_one)
         return 0;
@@ -365,11 +366,11 @@ uncombined_prefix_count(const struct op *op)
 static void
 finish_result(struct op *op)
 {
-    if (op->is_call_check_stage)
+    if (op->run.is_call_check_stage)
         return;
-    if (op->loss != LOSS_NONE)
+    if (op->run.loss != LOSS_NONE)
         wire_rounding_finish(op);
-    reduction_of_one((enum hoop_dtype)op->call.dtype, op->output,
+    reduction_of_one((enum hoop_dtype)op->run.label.call.dtype, op->run.output,
                      uncombined_prefix_count(op));
 }
 
@@ -378,7 +379,7 @@ executor_advance(struct op *op, bool *out_is_complete)
 {
     bool has_moved = true;
 
-    if (op->is_shm)
+    if (op_is_shm(op))
         return shm_executor_advance(op, out_is_complete);
     while (has_moved) {
         struct tracked_step *next;
@@ -386,21 +387,22 @@ executor_advance(struct op *op, bool *out_is_complete)
 
         has_moved = false;
         for (struct tracked_step *tracked_step =
-                 TAILQ_FIRST(&op->tracker.active);
+                 TAILQ_FIRST(&op->cache.tracker.active);
              tracked_step; tracked_step = next) {
             next = TAILQ_NEXT(tracked_step, link);
             has_moved |= advance_step(op, tracked_step);
         }
-        enum hoop_status status = tracker_activate_rounds(&op->tracker, &first);
+        enum hoop_status status =
+            tracker_activate_rounds(&op->cache.tracker, &first);
         if (status == HOOP_OK)
             status = post_steps(op, first);
         if (status != HOOP_OK)
             return error_pass(status);
         has_moved |= first != NULL;
     }
-    *out_is_complete = tracker_is_done(&op->tracker);
+    *out_is_complete = tracker_is_done(&op->cache.tracker);
     if (*out_is_complete &&
-        (op->loss != LOSS_NONE || op->call.dtype == HOOP_BOOL))
+        (op->run.loss != LOSS_NONE || op->run.label.call.dtype == HOOP_BOOL))
         finish_result(op);
     return HOOP_OK;
 }
@@ -410,7 +412,7 @@ executor_abort(struct op *op)
 {
     struct step_flow *flow;
 
-    while ((flow = TAILQ_FIRST(&op->step_flows))) {
+    while ((flow = TAILQ_FIRST(&op->run.step_flows))) {
         if (flow->is_receive)
             transport_receive_cancel(op->engine->transport, &flow->in);
         else
@@ -424,7 +426,7 @@ executor_on_sent(struct step_flow *flow, uint64_t n_bytes)
 {
     struct op *op = flow->op;
 
-    if (tracker_advance_step(&op->tracker, flow->tracked_step, n_bytes))
+    if (tracker_advance_step(&op->cache.tracker, flow->tracked_step, n_bytes))
         op_flow_free(flow);
     op_mark_dirty(op);
 }
@@ -438,7 +440,7 @@ executor_on_received(struct step_flow *flow,
 
     if (piece)
         combine_arrived(op, flow->tracked_step, piece, n_bytes);
-    if (tracker_advance_step(&op->tracker, flow->tracked_step, n_bytes)) {
+    if (tracker_advance_step(&op->cache.tracker, flow->tracked_step, n_bytes)) {
         transport_receive_cancel(op->engine->transport, &flow->in);
         op_flow_free(flow);
     }
@@ -453,7 +455,7 @@ is_range_still_written(const struct op *op,
 {
     const struct tracked_step *tracked_step;
 
-    TAILQ_FOREACH(tracked_step, &op->tracker.active, link)
+    TAILQ_FOREACH(tracked_step, &op->cache.tracker.active, link)
     {
         if (tracked_step != by &&
             tracked_step->writes.buffer == range->buffer &&
@@ -494,7 +496,7 @@ executor_on_encoded(struct step_flow *flow, const struct encoded *encoded)
         encoded_range_of(op, flow->tracked_step, encoded);
     struct step_flow *other;
 
-    TAILQ_FOREACH(other, &op->step_flows, link)
+    TAILQ_FOREACH(other, &op->run.step_flows, link)
     {
         if (other == flow || other->is_receive || !other->out.is_queued ||
             other->tracked_step->reads.buffer != range.buffer ||
@@ -512,13 +514,13 @@ executor_deinit(struct op *op)
 {
     struct step_flow *flow;
 
-    while ((flow = TAILQ_FIRST(&op->free_flows))) {
-        TAILQ_REMOVE(&op->free_flows, flow, link);
+    while ((flow = TAILQ_FIRST(&op->cache.free_flows))) {
+        TAILQ_REMOVE(&op->cache.free_flows, flow, link);
         free(flow);
     }
-    tracker_deinit(&op->tracker);
-    plan_deinit(&op->rounds.plan);
-    plan_deinit(&op->rounds.next);
-    free(op->scratch);
-    free(op->counts);
+    tracker_deinit(&op->cache.tracker);
+    plan_deinit(&op->cache.round_plan);
+    plan_deinit(&op->cache.next_round_plan);
+    free(op->cache.scratch);
+    free(op->cache.counts);
 }

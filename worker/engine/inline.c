@@ -60,11 +60,12 @@ static bool
 is_cached_plan_reusable(const struct op *op,
                         const struct engine_collective *collective)
 {
-    const struct plan_shape *old = &op->shape;
+    const struct plan_shape *old = &op->run.shape;
     const struct plan_shape *new = &collective->shape;
 
-    return op->algorithm == collective->algorithm && old->count == new->count &&
-           old->root == new->root && old->is_in_place == new->is_in_place &&
+    return op->run.algorithm == collective->algorithm &&
+           old->count == new->count && old->root == new->root &&
+           old->is_in_place == new->is_in_place &&
            old->slot_capacity == new->slot_capacity &&
            old->granule == new->granule;
 }
@@ -110,7 +111,7 @@ inline_try_begin(struct comm_context *context, const struct call *call)
                          context->n_final_states == 0 &&
                          (has_root || context->n_polls_pending_shm == 0);
     if (is_free)
-        context->cached_op->number =
+        context->cached_op->run.number =
             atomic_fetch_add(&context->next_op_number, 1);
     else
         pthread_mutex_unlock(&engine->lock);
@@ -125,24 +126,10 @@ inline_take_progress(struct engine *engine)
     pthread_mutex_unlock(&engine->lock);
 }
 
-struct op *
-cached_op_create(struct comm_context *context)
-{
-    struct op *op = op_alloc(context, NULL);
-
-    if (!op)
-        return NULL;
-    op->algorithm = NULL;
-    op->is_message = false;
-    op->is_shm = true;
-    op->is_inline = true;
-    return op;
-}
-
 static bool
 is_cached_op_of_same_call(const struct op *op, const struct call *call)
 {
-    const struct frame_call *old = &op->call;
+    const struct frame_call *old = &op->run.label.call;
 
     return old->name == (uint32_t)call->name &&
            old->dtype == (uint32_t)call->dtype &&
@@ -154,8 +141,8 @@ is_cached_op_of_same_call(const struct op *op, const struct call *call)
 static void
 inline_update_buffers(struct op *op, const struct engine_collective *collective)
 {
-    op->input = collective->input;
-    op->output = collective->output;
+    op->run.input = collective->input;
+    op->run.output = collective->output;
 }
 
 /* Prepare the cached operation for this call, reusing all that is the same. */
@@ -171,26 +158,26 @@ inline_prepare(struct comm_context *context,
     enum hoop_status status = HOOP_OK;
 
     context->is_cached_op_without_counts = collective->call.n_counts == 0;
-    op->rounds.is_mismatched = false;
-    op->rounds.is_posted = false;
+    op->run.rounds.is_mismatched = false;
+    op->run.rounds.is_posted = false;
     if (is_again)
         inline_update_buffers(op, collective);
     else
         status = op_set_collective(op, collective);
-    if (status == HOOP_OK && is_same && op->rounds.n_rounds == 1)
+    if (status == HOOP_OK && is_same && op->run.rounds.n_rounds == 1)
         shm_executor_restart(op);
     else if (status == HOOP_OK)
         status = shm_executor_begin(op);
     /* The plan is incomplete: the next call must not reuse it. */
     if (status != HOOP_OK)
-        op->algorithm = NULL;
+        op->run.algorithm = NULL;
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static bool
 inline_must_continue_as_op(const struct comm_context *context)
 {
-    return context->cached_op->rounds.is_mismatched ||
+    return context->cached_op->run.rounds.is_mismatched ||
            context->failure.has_deferred ||
            atomic_load_explicit(&context->engine->has_commands,
                                 memory_order_relaxed);
@@ -213,16 +200,16 @@ inline_try_round(struct comm_context *context)
     struct op *op = context->cached_op;
     bool is_done = false;
 
-    if (op->rounds.n_rounds > 1)
+    if (op->run.rounds.n_rounds > 1)
         return false;
-    op->is_under_lock = true;
+    context->is_inline_under_lock = true;
     for (unsigned i = inline_polls_before_command_check(context->engine);
-         i > 0 && !is_done && !op->rounds.is_mismatched; i--) {
+         i > 0 && !is_done && !op->run.rounds.is_mismatched; i--) {
         if (shm_executor_try_round(op, &is_done) != HOOP_OK)
             break;
     }
-    op->is_under_lock = false;
-    op->rounds.is_mismatched = false;
+    context->is_inline_under_lock = false;
+    op->run.rounds.is_mismatched = false;
     return is_done;
 }
 
@@ -262,7 +249,7 @@ inline_await_round(struct comm_context *context)
             return false;
         if (is_done)
             break;
-        if (context->cached_op->rounds.is_mismatched ||
+        if (context->cached_op->run.rounds.is_mismatched ||
             context->failure.has_deferred ||
             (i % inline_message_polls_max == 0 &&
              (inline_must_continue_as_op(context) ||
@@ -278,7 +265,7 @@ inline_await_round(struct comm_context *context)
 static bool
 inline_run_rounds(struct comm_context *context)
 {
-    const struct shm_execution *rounds = &context->cached_op->rounds;
+    const struct shm_execution *rounds = &context->cached_op->run.rounds;
     bool is_well = inline_await_round(context);
 
     while (is_well && rounds->round < rounds->n_rounds)
@@ -295,17 +282,17 @@ inline_record_end(struct comm_context *context)
     struct engine *engine = context->engine;
     const struct op *op = context->cached_op;
 
-    if (FAULT_IS_BUILT && op->label.faults)
+    if (FAULT_IS_BUILT && op->run.label.faults)
         op_inject_fault(op, FAULT_AT_END, 0);
-    context->next_op_number_to_begin = op->number + 1;
-    if (call_has_root(&op->call))
+    context->next_op_number_to_begin = op->run.number + 1;
+    if (call_has_root(&op->run.label.call))
         context->n_polls_pending_shm = POLLS_AFTER_OP;
-    if (!call_needs_all_ranks(&op->call))
+    if (!call_needs_all_ranks(&op->run.label.call))
         context->n_polls_pending = POLLS_AFTER_OP;
-    op_history_add_call(&context->op_history, op->number, op->signatures[0],
-                        &op->first_call);
+    op_history_add_call(&context->op_history, op->run.number,
+                        op->run.signatures[0], &op->run.first_call);
     engine_count_ended_op(engine);
-    context->n_rounds_since_socket_poll += op->rounds.n_rounds;
+    context->n_rounds_since_socket_poll += op->run.rounds.n_rounds;
 }
 
 static void
@@ -326,7 +313,7 @@ inline_fail(struct comm_context *context)
     static const char why[] = "no memory for an operation";
 
     shm_executor_abort(context->cached_op);
-    context_fail_numbered_call(context, context->cached_op->number,
+    context_fail_numbered_call(context, context->cached_op->run.number,
                                HOOP_E_EXHAUSTED, why);
     progress_release(context->engine);
     return error_raise(HOOP_E_EXHAUSTED, "%s", why);
@@ -343,17 +330,16 @@ inline_continue_as_op(struct comm_context *context,
     shm_executor_wake_peers(cached_op);
     if (!op)
         return inline_fail(context);
-    op->label.faults = cached_op->label.faults;
+    op->run.label.faults = cached_op->run.label.faults;
     if (op_set_collective(op, collective) != HOOP_OK) {
         op_free(op);
         return inline_fail(context);
     }
-    op->is_message = false;
-    op->chain = collective->chain;
-    op->number = cached_op->number;
-    op->rounds.n_rounds_done_inline = cached_op->rounds.round;
-    op->rounds.was_next_round_posted = cached_op->rounds.is_posted;
-    op->is_begun_by_waiter = true;
+    op->run.chain = collective->chain;
+    op->run.number = cached_op->run.number;
+    op->run.rounds.n_rounds_done_inline = cached_op->run.rounds.round;
+    op->run.rounds.was_next_round_posted = cached_op->run.rounds.is_posted;
+    op->run.is_begun_by_waiter = true;
     return engine_wait_no_cancel(op, CLOCK_NEVER);
 }
 
@@ -406,7 +392,7 @@ engine_run_collective(struct comm_context *context,
 
     if (can_run_inline(context, collective) &&
         inline_try_begin(context, &collective->call)) {
-        context->cached_op->label.faults = faults;
+        context->cached_op->run.label.faults = faults;
         return inline_execute(context, collective);
     }
     const enum hoop_status status =
@@ -546,8 +532,8 @@ message_continue_as_op(struct comm_context *context,
         progress_release(context->engine);
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a message");
     }
-    op->number = number;
-    op->is_begun_by_waiter = true;
+    op->run.number = number;
+    op->run.is_begun_by_waiter = true;
     return engine_wait_no_cancel(op, CLOCK_NEVER);
 }
 

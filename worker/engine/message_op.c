@@ -85,13 +85,13 @@ received_tensor_deliver(void *owner)
 {
     struct op *op = owner;
 
-    if (op->object.bytes) {
-        *op->object.bytes = op->made.data;
-        *op->object.n_bytes = op->made.shape.dims[0];
+    if (op->message.object.bytes) {
+        *op->message.object.bytes = op->message.made.data;
+        *op->message.object.n_bytes = op->message.made.shape.dims[0];
     } else {
-        *op->out = op->made;
+        *op->message.out = op->message.made;
     }
-    op->made.data = NULL;
+    op->message.made.data = NULL;
     return HOOP_OK;
 }
 
@@ -100,24 +100,24 @@ received_tensor_free(void *owner)
 {
     struct op *op = owner;
 
-    if (op->is_received_tensor_owned)
-        free(op->made.data);
-    op->made.data = NULL;
+    if (op->message.is_made_owned)
+        free(op->message.made.data);
+    op->message.made.data = NULL;
 }
 
 /* The receive op will hand out what it receives where message says. */
 static void
 receive_allocation_init(struct op *op, const struct engine_message *message)
 {
-    op->out = message->out;
-    op->object = message->object;
-    op->made = (struct hoop_tensor){.data = message->bytes,
-                                    .dtype = message->tensor->dtype,
-                                    .shape = message->tensor->shape};
-    op->is_received_tensor_owned = message->is_owned || message->object.bytes;
-    op->chain = (struct chain){.finish = received_tensor_deliver,
-                               .destroy = received_tensor_free,
-                               .owner = op};
+    op->message.out = message->out;
+    op->message.object = message->object;
+    op->message.made = (struct hoop_tensor){.data = message->bytes,
+                                            .dtype = message->tensor->dtype,
+                                            .shape = message->tensor->shape};
+    op->message.is_made_owned = message->is_owned || message->object.bytes;
+    op->run.chain = (struct chain){.finish = received_tensor_deliver,
+                                   .destroy = received_tensor_free,
+                                   .owner = op};
 }
 
 static void
@@ -125,13 +125,14 @@ message_set_tensor(struct op *op, const struct engine_message *message)
 {
     if (!message->tensor)
         return;
-    op->tensor = (struct frame_tensor){message->part, message->tensor->shape};
-    op->label.tensor = &op->tensor;
-    op->is_error_text_payload = message->is_error_text_payload;
-    op->received_part = message->received_part;
+    op->message.tensor =
+        (struct frame_tensor){message->part, message->tensor->shape};
+    op->run.label.tensor = &op->message.tensor;
+    op->message.is_error_text_payload = message->is_error_text_payload;
+    op->message.received_part = message->received_part;
     /* The receiver of an object accepts any length, so the sender needs no
      * confirmation. */
-    op->label.needs_receiver_confirmation =
+    op->run.label.needs_receiver_confirmation =
         message->call.name != CALL_SEND_OBJECT &&
         message->call.name != CALL_RECV_OBJECT;
     if (message->out || message->object.bytes)
@@ -141,20 +142,20 @@ message_set_tensor(struct op *op, const struct engine_message *message)
 static void
 message_set_flow(struct op *op, const struct engine_message *message)
 {
-    struct comm_context *context = op->context;
+    struct comm_context *context = op->run.context;
+    struct step_flow *flow = &op->message.flow;
 
-    memset(&op->message, 0, sizeof(op->message));
-    op->message.op = op;
-    op->message.is_receive = message_is_receive(message);
-    if (op->message.is_receive) {
-        op->received = message->received;
-        op->number = 0;
-        op->message.in = message_recv_request(context, message, &op->label);
-        op->message.in.owner = &op->message;
+    flow->op = op;
+    flow->is_receive = message_is_receive(message);
+    if (flow->is_receive) {
+        op->message.received = message->received;
+        flow->in = message_recv_request(context, message, &op->run.label);
+        flow->in.owner = flow;
     } else {
-        op->next_message_number = &context->next_message_number[message->peer];
-        op->message.out = message_send_request(context, message, &op->label);
-        op->message.out.owner = &op->message;
+        op->message.next_message_number =
+            &context->next_message_number[message->peer];
+        flow->out = message_send_request(context, message, &op->run.label);
+        flow->out.owner = flow;
     }
 }
 
@@ -166,18 +167,19 @@ message_op_create(struct comm_context *context,
 
     if (!op)
         return NULL;
-    op->is_message = true;
-    if (op->purpose) {
-        op->purpose = NULL;
+    memset(&op->message, 0, sizeof(op->message));
+    if (op->run.wait.purpose) {
+        op->run.wait.purpose = NULL;
         straggler_warning_plan(op);
     }
-    op->next_query_ns = message_next_query_ns(op, op->started_ns);
-    op->element_size = dtype_size(message->call.dtype);
-    op->label = message_flow_label(context, message);
-    op->call = op->label.call;
+    op->run.wait.next_query_ns =
+        message_next_query_ns(op, op->run.wait.started_ns);
+    op->run.element_size = dtype_size(message->call.dtype);
+    op->run.label = message_flow_label(context, message);
     /* Fault rules do not count the library's own messages. */
     if (message->tag != CALL_TAG_LIBRARY_INTERNAL)
-        op->label.faults = faults_of_call(context->engine, message->call.name);
+        op->run.label.faults =
+            faults_of_call(context->engine, message->call.name);
     message_set_tensor(op, message);
     message_set_flow(op, message);
     return op;
@@ -192,7 +194,7 @@ allocate_received(struct op *op,
         return error_raise(HOOP_E_EXHAUSTED,
                            "hoop allocates 2^40 bytes at most");
     return result_allocate((enum hoop_dtype)frame->call.dtype, &tensor->shape,
-                           &op->made);
+                           &op->message.made);
 }
 
 void
@@ -200,14 +202,14 @@ receive_allocation_make(struct op *op,
                         const struct frame *frame,
                         const struct frame_tensor *tensor)
 {
-    struct recv_request *in = &op->message.in;
+    struct recv_request *in = &op->message.flow.in;
     const enum hoop_status status = allocate_received(op, frame, tensor);
 
     if (status != HOOP_OK) {
         receive_mismatch_report_memory(op, frame, tensor, error_text());
         return;
     }
-    op->element_size = dtype_size(op->made.dtype);
-    in->element_size = op->element_size;
-    in->place = op->made.data;
+    op->run.element_size = dtype_size(op->message.made.dtype);
+    in->element_size = op->run.element_size;
+    in->place = op->message.made.data;
 }

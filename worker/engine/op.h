@@ -67,13 +67,14 @@ static const uint64_t OP_QUERY_INTERVAL_MAX_NS = 1000000000;
 static const uint64_t OP_QUERY_ANSWER_WAIT_NS = 250000000;
 
 /*
- * NEW -> RUNNING -> ENDED
- *   \_________________/     refused before it began
+ * NEW -> RUNNING -> ENDED or FAILED
+ *   \__________________________/     refused before it began
  */
 enum op_state {
     OP_NEW,
     OP_RUNNING,
     OP_ENDED,
+    OP_FAILED, /* itself; the status of others may report an earlier call */
 };
 
 struct waiter {
@@ -85,9 +86,7 @@ struct waiter {
 
 /* How far a shared-memory plan has been executed. */
 struct shm_execution {
-    struct plan plan; /* of the current round */
-    struct plan next; /* of the next round, if is_next_round_planned */
-    bool is_next_round_planned;
+    bool is_next_round_planned; /* cache.next_round_plan is valid */
     /* Slot in which the next round's posts will be published, already partly
      * written; NULL: nothing has been prefetched. prefetch_offset_bytes is the offset of
      * the prefetched post in bytes, prefetch_post_index its index, and
@@ -115,82 +114,94 @@ struct shm_execution {
     uint32_t retracted_by; /* that peer's rank in the context */
 };
 
-struct op {
-    TAILQ_ENTRY(op) link; /* in the submit queue, running, ended or pooled */
-    TAILQ_ENTRY(op) dirty_link; /* while is_dirty: progress was made */
-    struct engine *engine;
-    struct comm_context *context;
-    uint64_t context_id; /* stays valid after the context is gone */
-    uint64_t number;     /* of the collective or the message */
-    /* Of a send: where its number comes from, under the lock. */
-    uint64_t *next_message_number;
+/* How long an operation may take, and who is told. Set by the caller that
+ * starts it, then the progress owner's. */
+struct op_wait {
     uint64_t started_ns;
+    uint64_t time_limit_ns; /* as it was set, from started_ns */
     uint64_t deadline_ns;
-    uint64_t time_limit_ns; /* the time limit as it was set, from started_ns */
+    unsigned n_deadline_extensions; /* how often the deadline was extended */
+    uint64_t next_query_ns;         /* when to ask the awaited peers next */
+    uint64_t query_interval_ns;    /* interval before the question after that */
     uint64_t straggler_warning_ns; /* when the straggler warning is due */
     /* Library call of which this collective is a step; NULL: a program's own
      * call. It gives notice of its waits through notice. */
     const char *purpose;
     struct wait_notice notice;
-    struct flow_label label;
-    struct frame_call call;
-    struct frame_call first_call; /* the first stage's */
-    enum op_state state;
-    bool is_dirty;
-    bool is_message;
-    bool
-        is_begun_by_waiter; /* the waiter owns progress already and begins it */
-    bool is_call_check_stage; /* the ranks first agree on the call */
-    /* The operation itself failed. Its status may also report the failure of an
-     * earlier call. */
-    bool has_failed;
-    uint64_t next_query_ns;     /* when to ask the awaited peers next */
-    uint64_t query_interval_ns; /* interval before the question after that */
-    unsigned n_deadline_extensions; /* how often its deadline was extended */
-    atomic_bool is_cancelled;       /* its caller has cancelled it */
-    atomic_bool is_done; /* status and text are final and the waiter's */
-    enum hoop_status status;
-    struct waiter *waiter; /* protected by the lock */
-    int notified_fd;       /* under the lock; written to at the end; -1: none */
-    struct op *partner;    /* is waited for and freed with it; NULL: none */
-    char text[LIMIT_ERROR_TEXT];
-    /* The same facts as text, if status is not OK. */
-    struct hoop_failure failure;
+};
 
-    /* Of a collective: */
-    struct tracker tracker;
-    struct shm_execution rounds;    /* used instead of tracker if is_shm */
-    TAILQ_ENTRY(op) shm_queue_link; /* while is_shm_queued */
-    bool is_shm;                    /* the current stage uses shared memory */
-    /* The context's cached operation, which inline.c uses. It is in no list. */
-    bool is_inline;
-    /* The inline path holds the lock, so that no operation may end
-     * meanwhile. */
-    bool is_under_lock;
-    /* It is in the context's shared-memory run queue. */
-    bool is_shm_queued;
-    struct plan_shape shape;
-    const struct algorithm *algorithm;
-    const uint32_t *members; /* NULL: all of the context's */
+/* All of the current call. It is zeroed in one statement when the operation is
+ * taken: op_alloc(). */
+struct op_run {
+    /* Set by the caller that starts the operation, before other threads see
+     * it. */
+    struct comm_context *context;
+    struct op *partner; /* is waited for and freed with it; NULL: none */
+    uint64_t number;    /* of the collective or the message; under the lock */
     struct chain chain;
-    uint32_t stage;                  /* the current one */
+    bool is_begun_by_waiter; /* who owns progress already */
+
+    /* The current stage: set by that caller and, of later stages, by the
+     * progress owner. */
+    const struct algorithm *algorithm; /* NULL: a message */
+    struct plan_shape shape;
+    const uint32_t *members; /* NULL: all of the context's */
+    struct flow_label label;
+    struct frame_call first_call;    /* the first stage's */
     uint64_t signatures[STAGES_MAX]; /* of all stages up to the current one */
-    size_t *counts;                  /* copies of the shape's */
-    size_t counts_capacity;
-    size_t element_size;
+    uint32_t stage;
+    bool is_call_check_stage; /* the ranks first agree on the call */
     enum codec_loss loss;
     struct residual *residual; /* NULL: no error feedback */
     const uint8_t *input;
     uint8_t *output;
-    uint8_t *scratch;
-    size_t scratch_capacity;
+    size_t element_size;
     reduction_fn *reduce;
     division_fn *divide; /* NULL: the reduction is not an average */
-    struct step_flow_list step_flows;
-    struct step_flow_list free_flows;
 
-    /* Of a message: */
-    struct step_flow message;
+    /* The progress owner's: */
+    enum op_state state;
+    bool is_dirty;              /* progress was made */
+    TAILQ_ENTRY(op) dirty_link; /* while is_dirty */
+    /* In the context's shared-memory run queue. */
+    bool is_shm_queued;
+    TAILQ_ENTRY(op) shm_queue_link; /* while is_shm_queued */
+    struct step_flow_list step_flows;
+    struct shm_execution
+        rounds; /* used instead of the tracker if op_is_shm() */
+    struct op_wait wait;
+    enum hoop_status status;
+
+    /* Written by any thread: */
+    atomic_bool is_cancelled; /* its caller has cancelled it */
+    struct waiter *waiter;    /* protected by the lock */
+    int notified_fd; /* under the lock; written to at the end; -1: none */
+    /* Written last by the progress owner: status and failure are final and the
+     * waiter's. */
+    atomic_bool is_done;
+};
+
+/* What the next like call reuses. The waiter returns it to the pool, and the
+ * next caller or the progress owner uses it. */
+struct op_cache {
+    uint64_t context_id; /* stays valid after the context is gone */
+    const struct algorithm *algorithm; /* the last collective's; NULL: none */
+    struct tracker tracker;
+    struct plan round_plan;      /* of the current round in shared memory */
+    struct plan next_round_plan; /* if rounds.is_next_round_planned */
+    struct step_flow_list free_flows;
+    size_t *counts; /* copies of the shape's */
+    size_t counts_capacity;
+    uint8_t *scratch;
+    size_t scratch_capacity;
+};
+
+/* Of a message; zeroed by message_op_create(), which writes it before other
+ * threads see the operation. */
+struct op_message {
+    struct step_flow flow; /* the progress owner's from then on */
+    /* Of a send: where its number comes from, under the lock. */
+    uint64_t *next_message_number;
     struct hoop_received *received;
     struct frame_tensor tensor; /* label.tensor points here, if set */
     bool is_error_text_payload; /* bytes is an error text for the sender */
@@ -200,8 +211,38 @@ struct op {
     struct hoop_tensor *out;         /* the caller's, for the received tensor */
     struct engine_object_out object; /* where an object's bytes are returned */
     struct hoop_tensor made;         /* the received tensor */
-    bool is_received_tensor_owned;   /* its data are freed unless returned */
+    bool is_made_owned;              /* its data are freed unless returned */
 };
+
+/* How an operation has failed. Written by the progress owner if status is not
+ * OK, and not zeroed because it is large. */
+struct op_failure {
+    char text[LIMIT_ERROR_TEXT];
+    struct hoop_failure details; /* the same facts */
+};
+
+struct op {
+    TAILQ_ENTRY(op) link; /* in the submit queue, running, ended or pooled */
+    struct engine *engine;
+    struct op_run run;
+    struct op_cache cache;
+    struct op_message message;
+    struct op_failure failure;
+};
+
+static inline bool
+op_is_message(const struct op *op)
+{
+    return !op->run.algorithm;
+}
+
+/* Returns whether the current stage of a collective uses shared memory. */
+static inline bool
+op_is_shm(const struct op *op)
+{
+    return op->run.algorithm && op->run.algorithm->is_shm &&
+           !op->run.is_call_check_stage;
+}
 
 /* executor.c executes collectives. All its functions are called by the progress
  * owner. */
@@ -308,13 +349,6 @@ enum {
  * the number of bytes exposed. */
 size_t
 shm_direct_publish_addresses(const struct op *op, uint8_t *line);
-
-/* inline.c */
-
-/* Create the cached operation of a context with a shared region. Returns NULL
- * if there is no memory. */
-struct op *
-cached_op_create(struct comm_context *context);
 
 /* op_pool.c */
 

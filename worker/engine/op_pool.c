@@ -28,7 +28,8 @@ op_pool_find(const struct engine *engine,
     struct op *op = TAILQ_FIRST(&engine->op_pool);
 
     for (unsigned i = 0; op && i < OP_POOL_SEARCH_MAX; i++) {
-        if (op->algorithm == algorithm && op->context_id == context->id)
+        if (op->cache.algorithm == algorithm &&
+            op->cache.context_id == context->id)
             return op;
         op = TAILQ_NEXT(op, link);
     }
@@ -60,7 +61,8 @@ op_pool_take_last(const struct comm_context *context,
 
     /* A message needs no plan and leaves it in place. */
     if (!op || !algorithm ||
-        (op->algorithm == algorithm && op->context_id == context->id))
+        (op->cache.algorithm == algorithm &&
+         op->cache.context_id == context->id))
         return op;
     if (!op_pool_put(engine, op))
         op_destroy(op);
@@ -95,41 +97,28 @@ op_alloc(struct comm_context *context, const struct algorithm *algorithm)
         op = calloc(1, sizeof(*op));
         if (!op)
             return NULL;
-        TAILQ_INIT(&op->step_flows);
-        TAILQ_INIT(&op->free_flows);
+        op->engine = context->engine;
+        TAILQ_INIT(&op->cache.free_flows);
     }
     /* Another context's members may have lain at the same address. */
-    if (op->context_id != context->id)
-        tracker_invalidate_plan(&op->tracker);
-    op->engine = context->engine;
-    op->context = context;
-    op->context_id = context->id;
-    op->state = OP_NEW;
-    op->n_deadline_extensions = 0;
-    op->status = HOOP_OK;
-    op->waiter = NULL;
-    op->notified_fd = -1;
-    op->partner = NULL;
-    op->received = NULL;
-    op->label.faults = 0;
-    op->stage = 0;
-    op->is_begun_by_waiter = false;
-    op->is_call_check_stage = false;
-    op->is_shm = false;
-    op->is_inline = false;
-    op->rounds.n_rounds_done_inline = 0;
-    op->rounds.was_next_round_posted = false;
-    op->rounds.is_wake_pending = false;
-    atomic_init(&op->is_cancelled, false);
-    memset(op->signatures, 0, sizeof(op->signatures));
-    op->started_ns = clock_now_ns();
-    op->query_interval_ns = OP_QUERY_INTERVAL_FIRST_NS;
-    op->next_query_ns = op->started_ns + op->query_interval_ns;
-    op->time_limit_ns = atomic_load(&context->timeout_ms) * CLOCK_NS_PER_MS;
-    op->deadline_ns = op->started_ns + op->time_limit_ns;
-    op->purpose = atomic_load(&context->purpose);
+    if (op->cache.context_id != context->id)
+        tracker_invalidate_plan(&op->cache.tracker);
+    op->cache.context_id = context->id;
+    const uint64_t now_ns = clock_now_ns();
+    const uint64_t time_limit_ns =
+        atomic_load(&context->timeout_ms) * CLOCK_NS_PER_MS;
+    op->run = (struct op_run){
+        .context = context,
+        .step_flows = TAILQ_HEAD_INITIALIZER(op->run.step_flows),
+        .wait = {.started_ns = now_ns,
+                 .time_limit_ns = time_limit_ns,
+                 .deadline_ns = now_ns + time_limit_ns,
+                 .next_query_ns = now_ns + OP_QUERY_INTERVAL_FIRST_NS,
+                 .query_interval_ns = OP_QUERY_INTERVAL_FIRST_NS,
+                 .purpose = atomic_load(&context->purpose)},
+        .notified_fd = -1,
+    };
     straggler_warning_plan(op);
-    atomic_init(&op->is_done, false);
     return op;
 }
 
@@ -147,11 +136,13 @@ op_free(struct op *op)
     struct engine *engine = op->engine;
     struct op *none = NULL;
 
-    op_chain_deinit(&op->chain);
-    if (op->status == HOOP_OK)
+    op_chain_deinit(&op->run.chain);
+    if (!op_is_message(op))
+        op->cache.algorithm = op->run.algorithm;
+    if (op->run.status == HOOP_OK)
         residual_return_to_context(op);
     residual_drop(op);
-    if (op->scratch_capacity <= LIMIT_POOLED_SCRATCH &&
+    if (op->cache.scratch_capacity <= LIMIT_POOLED_SCRATCH &&
         (atomic_compare_exchange_strong(&engine->kept, &none, op) ||
          op_pool_put(engine, op)))
         return;

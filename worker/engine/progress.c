@@ -52,13 +52,13 @@ static const uint64_t BACKGROUND_PROGRESS_TURN_NS = 1000000;
 static bool
 must_poll_before_end(const struct op *op)
 {
-    if (op->is_message || call_has_root(&op->call) ||
+    if (op_is_message(op) || call_has_root(&op->run.label.call) ||
         transport_is_in_progress(op->engine->transport))
         return false;
-    return op->is_shm
-               ? op->context->n_polls_pending_shm > 0
-               : op->engine->may_poll_idle_sockets && op->context->size > 2 &&
-                     op->context->n_polls_pending > 0;
+    return op_is_shm(op) ? op->run.context->n_polls_pending_shm > 0
+                         : op->engine->may_poll_idle_sockets &&
+                               op->run.context->size > 2 &&
+                               op->run.context->n_polls_pending > 0;
 }
 
 void
@@ -70,7 +70,7 @@ op_poll_and_complete(struct op *op)
         engine->may_poll_idle_sockets = false;
         transport_progress(engine->transport, 0);
     }
-    if (op->state == OP_RUNNING)
+    if (op->run.state == OP_RUNNING)
         op_complete(op);
 }
 
@@ -81,13 +81,13 @@ progress_advance_ops(struct engine *engine)
     bool has_moved = false;
 
     while ((op = TAILQ_FIRST(&engine->dirty))) {
-        bool is_complete = op->is_message;
+        bool is_complete = op_is_message(op);
         enum hoop_status status = HOOP_OK;
 
-        TAILQ_REMOVE(&engine->dirty, op, dirty_link);
-        op->is_dirty = false;
+        TAILQ_REMOVE(&engine->dirty, op, run.dirty_link);
+        op->run.is_dirty = false;
         has_moved = true;
-        if (!op->is_message)
+        if (!op_is_message(op))
             status = op_chain_advance(op, &is_complete);
         if (op_has_failed_partner(op))
             op_fail_as_partner(op);
@@ -106,12 +106,12 @@ publish_op_of_progress_owner(struct engine *engine)
 {
     struct op *op = engine->own;
 
-    if (!op || op->state != OP_ENDED)
+    if (!op || op->run.state < OP_ENDED)
         return;
-    assert(!atomic_load(&op->is_done));
+    assert(!atomic_load(&op->run.is_done));
     engine->own = NULL;
     TAILQ_REMOVE(&engine->ended, op, link);
-    atomic_store_explicit(&op->is_done, true, memory_order_relaxed);
+    atomic_store_explicit(&op->run.is_done, true, memory_order_relaxed);
 }
 
 /* Write to a descriptor that a program waits on. The reader checks all its
@@ -151,14 +151,14 @@ progress_publish_ended(struct engine *engine)
         return;
     pthread_mutex_lock(&engine->lock);
     while ((op = TAILQ_FIRST(&engine->ended))) {
-        struct waiter *waiter = op->waiter;
+        struct waiter *waiter = op->run.waiter;
 
         TAILQ_REMOVE(&engine->ended, op, link);
-        if (op->notified_fd >= 0)
-            notification_fd_write(op->notified_fd);
+        if (op->run.notified_fd >= 0)
+            notification_fd_write(op->run.notified_fd);
         /* From here on op may be freed, but its waiter cannot free it before
          * the lock is released. */
-        atomic_store(&op->is_done, true);
+        atomic_store(&op->run.is_done, true);
         if (waiter)
             pthread_cond_signal(&waiter->cond);
     }
@@ -236,7 +236,7 @@ elect_next_progress_owner(struct engine *engine)
     TAILQ_FOREACH(waiter, &engine->waiters, link)
     {
         if (waiter->is_elected ||
-            (waiter->op && atomic_load(&waiter->op->is_done)))
+            (waiter->op && atomic_load(&waiter->op->run.is_done)))
             continue;
         waiter->is_elected = true;
         pthread_cond_signal(&waiter->cond);
@@ -350,12 +350,12 @@ progress_until_done(struct engine *engine, struct op *op, uint64_t deadline_ns)
     struct progress_wait wait = {.deadline_ns = deadline_ns};
 
     engine->own = op;
-    if (op->is_begun_by_waiter)
+    if (op->run.is_begun_by_waiter)
         op_begin_by_waiter(op);
     if (clock_is_past(deadline_ns)) {
         progress_poll(engine, 0);
     } else {
-        while (!atomic_load(&op->is_done)) {
+        while (!atomic_load(&op->run.is_done)) {
             progress_wait_once(engine, &wait);
             if (clock_is_past(deadline_ns))
                 break;
@@ -403,8 +403,8 @@ await_done_or_ownership(struct op *op, uint64_t deadline_ns)
     bool is_in_time = true;
 
     pthread_mutex_lock(&engine->lock);
-    if (!engine->is_progress_owned || atomic_load(&op->is_done)) {
-        const bool owns_progress = !atomic_load(&op->is_done);
+    if (!engine->is_progress_owned || atomic_load(&op->run.is_done)) {
+        const bool owns_progress = !atomic_load(&op->run.is_done);
 
         engine->is_progress_owned |= owns_progress;
         pthread_mutex_unlock(&engine->lock);
@@ -412,10 +412,10 @@ await_done_or_ownership(struct op *op, uint64_t deadline_ns)
     }
     waiter_init(&waiter, op);
     TAILQ_INSERT_TAIL(&engine->waiters, &waiter, link);
-    op->waiter = &waiter;
-    while (is_in_time && !waiter.is_elected && !atomic_load(&op->is_done))
+    op->run.waiter = &waiter;
+    while (is_in_time && !waiter.is_elected && !atomic_load(&op->run.is_done))
         is_in_time = waiter_sleep(engine, &waiter, deadline_ns);
-    op->waiter = NULL;
+    op->run.waiter = NULL;
     TAILQ_REMOVE(&engine->waiters, &waiter, link);
     pthread_mutex_unlock(&engine->lock);
     pthread_cond_destroy(&waiter.cond);
@@ -490,10 +490,11 @@ context_command_submit_and_wait(struct engine *engine,
 static bool
 op_await_until(struct op *op, uint64_t deadline_ns)
 {
-    while (!atomic_load(&op->is_done)) {
-        if (op->is_begun_by_waiter || await_done_or_ownership(op, deadline_ns))
+    while (!atomic_load(&op->run.is_done)) {
+        if (op->run.is_begun_by_waiter ||
+            await_done_or_ownership(op, deadline_ns))
             progress_until_done(op->engine, op, deadline_ns);
-        if (!atomic_load(&op->is_done) && clock_is_past(deadline_ns))
+        if (!atomic_load(&op->run.is_done) && clock_is_past(deadline_ns))
             return false;
     }
     return true;
@@ -527,7 +528,7 @@ engine_null_op(void)
 __attribute__((always_inline)) static inline enum hoop_status
 wait_no_cancel(struct op *op, uint64_t deadline_ns)
 {
-    struct op *partner = op->partner;
+    struct op *partner = op->run.partner;
     enum hoop_status status = engine_check_not_forked(op->engine);
 
     if (status != HOOP_OK)
@@ -572,11 +573,11 @@ engine_notify_fd_at_end(struct op *op, int fd)
         if (status != HOOP_OK)
             return error_pass(status);
         pthread_mutex_lock(&engine->lock);
-        op->notified_fd = fd;
-        is_done = atomic_load(&op->is_done);
-        if (op->partner) {
-            op->partner->notified_fd = fd;
-            is_done |= atomic_load(&op->partner->is_done);
+        op->run.notified_fd = fd;
+        is_done = atomic_load(&op->run.is_done);
+        if (op->run.partner) {
+            op->run.partner->run.notified_fd = fd;
+            is_done |= atomic_load(&op->run.partner->run.is_done);
         }
         pthread_mutex_unlock(&engine->lock);
     }
@@ -595,8 +596,9 @@ engine_is_op_done(struct op *op)
     struct engine *engine = op->engine;
 
     pthread_mutex_lock(&engine->lock);
-    const bool is_done = atomic_load(&op->is_done) &&
-                         (!op->partner || atomic_load(&op->partner->is_done));
+    const bool is_done =
+        atomic_load(&op->run.is_done) &&
+        (!op->run.partner || atomic_load(&op->run.partner->run.is_done));
     pthread_mutex_unlock(&engine->lock);
     return is_done;
 }

@@ -50,14 +50,15 @@ _Static_assert((int)OP_HISTORY_ENTRIES > SHM_REGION_AHEAD_OPS,
 static uint64_t
 op_round_sequence(const struct op *op)
 {
-    return sequence_make(op->number, op->stage, op->rounds.round);
+    return sequence_make(op->run.number, op->run.stage, op->run.rounds.round);
 }
 
 /* Count the steps of the round. Posts come first in a plan. */
 static void
-round_count_steps(struct shm_execution *rounds)
+round_count_steps(struct op *op)
 {
-    const struct plan *plan = &rounds->plan;
+    struct shm_execution *rounds = &op->run.rounds;
+    const struct plan *plan = &op->cache.round_plan;
     size_t i = 0;
 
     rounds->n_posted_elements = 0;
@@ -75,41 +76,42 @@ round_count_steps(struct shm_execution *rounds)
 static size_t
 round_post_bytes(const struct op *op)
 {
-    return op->algorithm->is_direct
+    return op->run.algorithm->is_direct
                ? SHM_DIRECT_LINE_BYTES
-               : op->rounds.n_posted_elements * op->element_size;
+               : op->run.rounds.n_posted_elements * op->run.element_size;
 }
 
 static enum hoop_status
 round_plan(struct op *op)
 {
-    struct shm_execution *rounds = &op->rounds;
+    struct shm_execution *rounds = &op->run.rounds;
 
     rounds->is_posted = false;
     rounds->n_steps_with_published_peers = 0;
     if (rounds->round == rounds->n_rounds)
         return HOOP_OK;
     if (rounds->is_next_round_planned) {
-        const struct plan plan = rounds->plan;
+        const struct plan plan = op->cache.round_plan;
 
-        rounds->plan = rounds->next;
-        rounds->next = plan;
+        op->cache.round_plan = op->cache.next_round_plan;
+        op->cache.next_round_plan = plan;
     } else {
-        plan_clear(&rounds->plan);
-        op->algorithm->plan_round(&rounds->plan, &op->shape, rounds->round);
+        plan_clear(&op->cache.round_plan);
+        op->run.algorithm->plan_round(&op->cache.round_plan, &op->run.shape,
+                                      rounds->round);
     }
     rounds->is_next_round_planned = false;
-    round_count_steps(rounds);
-    return plan_status(&rounds->plan);
+    round_count_steps(op);
+    return plan_status(&op->cache.round_plan);
 }
 
 enum hoop_status
 shm_executor_begin(struct op *op)
 {
-    struct shm_execution *rounds = &op->rounds;
+    struct shm_execution *rounds = &op->run.rounds;
 
-    assert(op->context->shm_region);
-    rounds->n_rounds = op->algorithm->n_rounds(&op->shape);
+    assert(op->run.context->shm_region);
+    rounds->n_rounds = op->run.algorithm->n_rounds(&op->run.shape);
     rounds->round = rounds->n_rounds_done_inline;
     rounds->n_rounds_done_inline = 0;
     rounds->is_next_round_planned = false;
@@ -124,20 +126,20 @@ shm_executor_begin(struct op *op)
 void
 shm_executor_restart(struct op *op)
 {
-    assert(op->rounds.n_rounds == 1);
-    op->rounds.round = 0;
-    op->rounds.is_posted = false;
-    op->rounds.n_steps_with_published_peers = 0;
-    op->rounds.is_retracted = false;
+    assert(op->run.rounds.n_rounds == 1);
+    op->run.rounds.round = 0;
+    op->run.rounds.is_posted = false;
+    op->run.rounds.n_steps_with_published_peers = 0;
+    op->run.rounds.is_retracted = false;
 }
 
 void
 shm_executor_wake_peers(struct op *op)
 {
-    if (!op->rounds.is_wake_pending)
+    if (!op->run.rounds.is_wake_pending)
         return;
-    op->rounds.is_wake_pending = false;
-    shm_queue_wake_peers(op->context);
+    op->run.rounds.is_wake_pending = false;
+    shm_queue_wake_peers(op->run.context);
 }
 
 /* Copy the round's posts, one after another, to their place in the region, or
@@ -146,46 +148,46 @@ shm_executor_wake_peers(struct op *op)
 static size_t
 posts_copy_to_slot(struct op *op, uint8_t *to)
 {
-    struct shm_execution *rounds = &op->rounds;
+    struct shm_execution *rounds = &op->run.rounds;
 
-    if (op->algorithm->is_direct)
+    if (op->run.algorithm->is_direct)
         return shm_direct_publish_addresses(op, to);
     const size_t n_there =
         rounds->prefetch == to ? rounds->prefetch_post_index : rounds->n_posts;
 
     for (size_t i = 0; i < rounds->n_posts; i++) {
-        const struct plan_span *from = &rounds->plan.steps[i].from;
-        const size_t n_bytes = from->count * op->element_size;
+        const struct plan_span *from = &op->cache.round_plan.steps[i].from;
+        const size_t n_bytes = from->count * op->run.element_size;
 
         if (i != n_there)
             copy_bytes(to, op_span_address(op, from), n_bytes);
         to += n_bytes;
     }
     rounds->prefetch = NULL;
-    return rounds->n_posted_elements * op->element_size;
+    return rounds->n_posted_elements * op->run.element_size;
 }
 
 static enum hoop_status
 round_publish_post(struct op *op, uint64_t sequence)
 {
-    struct shm_region *shm_region = op->context->shm_region;
-    struct shm_execution *rounds = &op->rounds;
+    struct shm_region *shm_region = op->run.context->shm_region;
+    struct shm_execution *rounds = &op->run.rounds;
     const size_t n_bytes = round_post_bytes(op);
     const struct shm_region_header header = {
         .sequence = sequence,
-        .signature = op->label.signature,
-        .count = op->call.count,
-        .failed = op->context->op_history.failed_newest,
-        .root = op->call.root,
-        .name = (uint8_t)op->call.name,
-        .dtype = (uint8_t)op->call.dtype,
-        .reduce_op = (uint8_t)op->call.reduce_op,
-        .flags = (uint8_t)(op->label.flags & FRAME_CHECKED),
+        .signature = op->run.label.signature,
+        .count = op->run.label.call.count,
+        .failed = op->run.context->op_history.failed_newest,
+        .root = op->run.label.call.root,
+        .name = (uint8_t)op->run.label.call.name,
+        .dtype = (uint8_t)op->run.label.call.dtype,
+        .reduce_op = (uint8_t)op->run.label.call.reduce_op,
+        .flags = (uint8_t)(op->run.label.flags & FRAME_CHECKED),
     };
 
     assert(n_bytes <= shm_region_bytes_per_slot(shm_region));
-    if (FAULT_IS_BUILT && op->label.faults)
-        op_inject_fault(op, FAULT_AT_SEND, op->rounds.round);
+    if (FAULT_IS_BUILT && op->run.label.faults)
+        op_inject_fault(op, FAULT_AT_SEND, op->run.rounds.round);
     uint8_t *place = shm_region_reserve(shm_region, sequence, n_bytes);
     if (!place)
         return error_pass(HOOP_E_EXHAUSTED);
@@ -255,24 +257,24 @@ mismatch_check_unread_post(struct comm_context *context, uint32_t rank)
 static bool
 is_post_of_same_call(struct op *op, uint32_t rank)
 {
-    struct comm_context *context = op->context;
+    struct comm_context *context = op->run.context;
     const struct shm_region_header *header =
         shm_region_header_without_call(context->shm_region, rank);
 
-    if (header->signature != op->label.signature) {
-        if (!op->is_inline)
+    if (header->signature != op->run.label.signature) {
+        if (!op_is_inline(op))
             round_report_mismatch(
                 context, rank,
                 shm_region_header_with_call(context->shm_region, rank));
         return false;
     }
-    if (op->is_under_lock &&
+    if (context->is_inline_under_lock &&
         shm_region_has_unseen_post(context->shm_region, rank))
         return false;
     mismatch_check_unread_post(context, rank);
     /* The failure notice on rank's earlier operation is on its way by a socket,
      * and must be handled first. */
-    return header->failed == 0 || header->failed >= op->number ||
+    return header->failed == 0 || header->failed >= op->run.number ||
            op_history_has_failed(&context->op_history, header->failed);
 }
 
@@ -281,13 +283,13 @@ is_post_of_same_call(struct op *op, uint32_t rank)
 static bool
 are_posts_ready(struct op *op, uint64_t sequence)
 {
-    struct shm_region *shm_region = op->context->shm_region;
-    struct shm_execution *rounds = &op->rounds;
+    struct shm_region *shm_region = op->run.context->shm_region;
+    struct shm_execution *rounds = &op->run.rounds;
 
-    for (; rounds->n_steps_with_published_peers < rounds->plan.n_steps;
+    for (; rounds->n_steps_with_published_peers < op->cache.round_plan.n_steps;
          rounds->n_steps_with_published_peers++) {
         const struct plan_step *step =
-            &rounds->plan.steps[rounds->n_steps_with_published_peers];
+            &op->cache.round_plan.steps[rounds->n_steps_with_published_peers];
 
         if (!step_reads_post(step))
             continue;
@@ -308,7 +310,7 @@ is_round_post_slot_free(const struct op *op,
                         uint64_t sequence,
                         uint32_t *out_rank)
 {
-    return shm_region_can_publish(op->context->shm_region, sequence,
+    return shm_region_can_publish(op->run.context->shm_region, sequence,
                                   round_post_bytes(op), out_rank);
 }
 
@@ -349,21 +351,22 @@ span_final_writer(const struct plan *plan, const struct plan_span *span)
 static size_t
 prefetch_find_combine(struct op *op)
 {
-    struct shm_execution *rounds = &op->rounds;
+    struct shm_execution *rounds = &op->run.rounds;
     size_t n_posted_elements = 0;
 
-    rounds->prefetch_combine_step = rounds->plan.n_steps;
-    for (size_t i = 0; i < rounds->next.n_steps; i++) {
-        const struct plan_step *step = &rounds->next.steps[i];
+    rounds->prefetch_combine_step = op->cache.round_plan.n_steps;
+    for (size_t i = 0; i < op->cache.next_round_plan.n_steps; i++) {
+        const struct plan_step *step = &op->cache.next_round_plan.steps[i];
 
         if (step->kind != PLAN_POST_TO_SLOT)
             break;
-        const size_t maker = span_final_writer(&rounds->plan, &step->from);
-        if (maker < rounds->plan.n_steps) {
+        const size_t maker =
+            span_final_writer(&op->cache.round_plan, &step->from);
+        if (maker < op->cache.round_plan.n_steps) {
             rounds->prefetch_combine_step = maker;
             rounds->prefetch_post_index = i;
             rounds->prefetch_offset_bytes =
-                n_posted_elements * op->element_size;
+                n_posted_elements * op->run.element_size;
         }
         n_posted_elements += step->from.count;
     }
@@ -376,17 +379,18 @@ prefetch_find_combine(struct op *op)
 static void
 prefetch_prepare(struct op *op)
 {
-    struct shm_region *shm_region = op->context->shm_region;
-    struct shm_execution *rounds = &op->rounds;
+    struct shm_region *shm_region = op->run.context->shm_region;
+    struct shm_execution *rounds = &op->run.rounds;
     const uint64_t sequence =
-        sequence_make(op->number, op->stage, rounds->round + 1);
+        sequence_make(op->run.number, op->run.stage, rounds->round + 1);
     uint32_t late;
 
-    plan_clear(&rounds->next);
-    op->algorithm->plan_round(&rounds->next, &op->shape, rounds->round + 1);
+    plan_clear(&op->cache.next_round_plan);
+    op->run.algorithm->plan_round(&op->cache.next_round_plan, &op->run.shape,
+                                  rounds->round + 1);
     rounds->is_next_round_planned = true;
-    const size_t n_bytes = prefetch_find_combine(op) * op->element_size;
-    if (rounds->prefetch_combine_step < rounds->plan.n_steps &&
+    const size_t n_bytes = prefetch_find_combine(op) * op->run.element_size;
+    if (rounds->prefetch_combine_step < op->cache.round_plan.n_steps &&
         shm_region_can_publish(shm_region, sequence, n_bytes, &late))
         rounds->prefetch = shm_region_reserve(shm_region, sequence, n_bytes);
 }
@@ -394,8 +398,8 @@ prefetch_prepare(struct op *op)
 enum hoop_status
 shm_executor_try_round(struct op *op, bool *out_is_done)
 {
-    struct shm_execution *rounds = &op->rounds;
-    struct shm_region *shm_region = op->context->shm_region;
+    struct shm_execution *rounds = &op->run.rounds;
+    struct shm_region *shm_region = op->run.context->shm_region;
     const uint64_t sequence = op_round_sequence(op);
     enum hoop_status status = HOOP_OK;
     uint32_t late;
@@ -412,7 +416,7 @@ shm_executor_try_round(struct op *op, bool *out_is_done)
             return error_pass(status);
     }
     if (!are_posts_ready(op, sequence) ||
-        (op->is_inline && op->context->failure.has_deferred))
+        (op_is_inline(op) && op->run.context->failure.has_deferred))
         return HOOP_OK;
     if (rounds->round + 1 < rounds->n_rounds)
         prefetch_prepare(op);
@@ -435,15 +439,15 @@ wait_description_flows_drop(struct op *op)
 {
     struct step_flow *flow;
 
-    while ((flow = TAILQ_FIRST(&op->step_flows)))
+    while ((flow = TAILQ_FIRST(&op->run.step_flows)))
         op_flow_free(flow);
 }
 
 enum hoop_status
 shm_executor_advance(struct op *op, bool *out_is_complete)
 {
-    struct shm_execution *rounds = &op->rounds;
-    bool is_done = shm_queue_first(op->context) == op;
+    struct shm_execution *rounds = &op->run.rounds;
+    bool is_done = shm_queue_first(op->run.context) == op;
 
     *out_is_complete = false;
     for (unsigned i = 0; is_done && rounds->round < rounds->n_rounds; i++) {
@@ -465,7 +469,7 @@ shm_executor_advance(struct op *op, bool *out_is_complete)
 bool
 shm_executor_can_progress(const struct op *op)
 {
-    const struct shm_execution *rounds = &op->rounds;
+    const struct shm_execution *rounds = &op->run.rounds;
     uint32_t late;
 
     if (rounds->round == rounds->n_rounds)
@@ -474,10 +478,10 @@ shm_executor_can_progress(const struct op *op)
         return false;
     if (!rounds->is_posted)
         return is_round_post_slot_free(op, op_round_sequence(op), &late);
-    assert(rounds->n_steps_with_published_peers < rounds->plan.n_steps);
+    assert(rounds->n_steps_with_published_peers < op->cache.round_plan.n_steps);
     return shm_region_poll(
-        op->context->shm_region,
-        rounds->plan.steps[rounds->n_steps_with_published_peers].peer,
+        op->run.context->shm_region,
+        op->cache.round_plan.steps[rounds->n_steps_with_published_peers].peer,
         op_round_sequence(op));
 }
 
@@ -485,18 +489,19 @@ shm_executor_can_progress(const struct op *op)
 uint64_t
 shm_executor_work_ns(const struct op *op)
 {
-    return op->is_shm ? op->rounds.n_touched_elements * op->element_size *
-                            WORK_ESTIMATE_NS_PER_BYTE
-                      : 0;
+    return op_is_shm(op) ? op->run.rounds.n_touched_elements *
+                               op->run.element_size * WORK_ESTIMATE_NS_PER_BYTE
+                         : 0;
 }
 
 void
 shm_executor_abort(struct op *op)
 {
     /* A peer that comes later must not find the posts of a failed operation. */
-    shm_region_retract_posts(op->context->shm_region, op->number);
-    shm_region_mark_finished(op->context->shm_region, sequence_end(op->number));
-    shm_queue_wake_peers(op->context);
+    shm_region_retract_posts(op->run.context->shm_region, op->run.number);
+    shm_region_mark_finished(op->run.context->shm_region,
+                             sequence_end(op->run.number));
+    shm_queue_wake_peers(op->run.context);
 }
 
 /* Returns whether op waits for rank, and *out_n_bytes, the bytes it waits
@@ -504,7 +509,7 @@ shm_executor_abort(struct op *op)
 static bool
 op_awaits_rank_in_shm(const struct op *op, uint32_t rank, uint64_t *out_n_bytes)
 {
-    const struct shm_execution *rounds = &op->rounds;
+    const struct shm_execution *rounds = &op->run.rounds;
     uint32_t late = rank;
 
     *out_n_bytes = 0;
@@ -513,18 +518,18 @@ op_awaits_rank_in_shm(const struct op *op, uint32_t rank, uint64_t *out_n_bytes)
         return false;
     if (rounds->is_retracted)
         return rank == rounds->retracted_by;
-    if (!rounds->is_posted && shm_queue_first(op->context) == op &&
+    if (!rounds->is_posted && shm_queue_first(op->run.context) == op &&
         !is_round_post_slot_free(op, op_round_sequence(op), &late))
         return late == rank;
     for (size_t i = rounds->n_steps_with_published_peers;
-         i < rounds->plan.n_steps; i++) {
-        const struct plan_step *step = &rounds->plan.steps[i];
+         i < op->cache.round_plan.n_steps; i++) {
+        const struct plan_step *step = &op->cache.round_plan.steps[i];
 
         if (step_reads_post(step) && step->peer == rank)
-            *out_n_bytes += step->from.count * op->element_size;
+            *out_n_bytes += step->from.count * op->run.element_size;
         else
             continue;
-        if (shm_region_has_posted(op->context->shm_region, rank,
+        if (shm_region_has_posted(op->run.context->shm_region, rank,
                                   op_round_sequence(op)))
             return false;
         late = UINT32_MAX;
@@ -537,7 +542,7 @@ op_find_flow_to_rank(const struct op *op, uint32_t world_rank)
 {
     struct step_flow *flow;
 
-    TAILQ_FOREACH(flow, &op->step_flows, link)
+    TAILQ_FOREACH(flow, &op->run.step_flows, link)
     {
         if (step_flow_peer(flow) == world_rank)
             break;
@@ -550,10 +555,10 @@ shm_executor_awaited_rank(const struct op *op)
 {
     uint64_t n_bytes;
 
-    for (uint32_t rank = 0; rank < op->context->size; rank++) {
-        if (rank != op->context->rank &&
+    for (uint32_t rank = 0; rank < op->run.context->size; rank++) {
+        if (rank != op->run.context->rank &&
             op_awaits_rank_in_shm(op, rank, &n_bytes))
-            return op->context->ranks[rank];
+            return op->run.context->ranks[rank];
     }
     return HOOP_NO_RANK;
 }
@@ -563,10 +568,10 @@ shm_executor_list_awaited(struct op *op)
 {
     uint64_t n_bytes;
 
-    for (uint32_t rank = 0; rank < op->context->size; rank++) {
-        const uint32_t world_rank = op->context->ranks[rank];
+    for (uint32_t rank = 0; rank < op->run.context->size; rank++) {
+        const uint32_t world_rank = op->run.context->ranks[rank];
         struct step_flow *flow = op_find_flow_to_rank(op, world_rank);
-        const bool is_wanted = rank != op->context->rank &&
+        const bool is_wanted = rank != op->run.context->rank &&
                                op_awaits_rank_in_shm(op, rank, &n_bytes);
 
         if (flow && !is_wanted)
@@ -578,8 +583,8 @@ shm_executor_list_awaited(struct op *op)
         /* A connection is needed to ask the peer what it has called. */
         transport_request_connect(op->engine->transport, world_rank);
         flow->is_receive = true;
-        flow->in.key = (struct flow_key){.comm = op->context->id,
-                                         .op = op->number,
+        flow->in.key = (struct flow_key){.comm = op->run.context->id,
+                                         .op = op->run.number,
                                          .peer = world_rank,
                                          .kind = FLOW_COLLECTIVE};
         flow->in.total = n_bytes;

@@ -20,29 +20,30 @@ shm_queue_first(const struct comm_context *context)
 void
 shm_queue_add(struct op *op)
 {
-    struct comm_context *context = op->context;
+    struct comm_context *context = op->run.context;
     struct engine *engine = op->engine;
 
-    if (!context->shm_region || (!op->algorithm->is_shm && !op->chain.next))
+    if (!context->shm_region ||
+        (!op->run.algorithm->is_shm && !op->run.chain.next))
         return;
     if (TAILQ_EMPTY(&context->shm_ops))
         TAILQ_INSERT_TAIL(&engine->shm_contexts, context, shm_contexts_link);
-    TAILQ_INSERT_TAIL(&context->shm_ops, op, shm_queue_link);
-    op->is_shm_queued = true;
+    TAILQ_INSERT_TAIL(&context->shm_ops, op, run.shm_queue_link);
+    op->run.is_shm_queued = true;
 }
 
 void
 shm_queue_remove(struct op *op)
 {
-    struct comm_context *context = op->context;
+    struct comm_context *context = op->run.context;
 
-    if (!op->is_shm_queued)
+    if (!op->run.is_shm_queued)
         return;
-    op->is_shm_queued = false;
+    op->run.is_shm_queued = false;
     /* An operation that ended well has finished its last round. */
-    if (shm_queue_first(context) == op && op->status != HOOP_OK)
+    if (shm_queue_first(context) == op && op->run.status != HOOP_OK)
         shm_executor_abort(op);
-    TAILQ_REMOVE(&context->shm_ops, op, shm_queue_link);
+    TAILQ_REMOVE(&context->shm_ops, op, run.shm_queue_link);
     if (TAILQ_EMPTY(&context->shm_ops)) {
         TAILQ_REMOVE(&op->engine->shm_contexts, context, shm_contexts_link);
         shm_region_clear_sleeping(context->shm_region);
@@ -56,7 +57,7 @@ can_first_op_progress(const struct comm_context *context)
 {
     const struct op *op = shm_queue_first(context);
 
-    return op->is_shm && op->state == OP_RUNNING &&
+    return op_is_shm(op) && op->run.state == OP_RUNNING &&
            shm_executor_can_progress(op);
 }
 
@@ -101,12 +102,12 @@ shm_queue_prepare_sleep(struct engine *engine)
 void
 shm_queue_skip_failed(const struct op *op)
 {
-    struct comm_context *context = op->context;
+    struct comm_context *context = op->run.context;
 
     if (context->op_history.failed_newest <= context->last_announced_failed_op)
         return;
-    context->last_announced_failed_op = op->number - 1;
-    shm_region_skip_to_op(context->shm_region, op->number);
+    context->last_announced_failed_op = op->run.number - 1;
+    shm_region_skip_to_op(context->shm_region, op->run.number);
     shm_queue_wake_peers(context);
 }
 
@@ -167,7 +168,7 @@ void
 context_set_shm_region(struct comm_context *context,
                        struct shm_region *shm_region)
 {
-    context->cached_op = cached_op_create(context);
+    context->cached_op = op_alloc(context, NULL);
     /* The progress owner may be looking for departed peers:
      * engine/failure/departure.c. */
     pthread_mutex_lock(&context->engine->lock);

@@ -37,9 +37,9 @@ step_source_address(const struct op *op, const struct plan_step *step)
 {
     if (!step_reads_post(step))
         return op_span_address(op, &step->from);
-    return shm_region_payload(op->context->shm_region, step->peer,
-                              step->from.first * op->element_size,
-                              step->from.count * op->element_size);
+    return shm_region_payload(op->run.context->shm_region, step->peer,
+                              step->from.first * op->run.element_size,
+                              step->from.count * op->run.element_size);
 }
 
 /* to = own (op) arrived, in the order that side says. */
@@ -52,11 +52,11 @@ shm_reduce_combine(const struct op *op,
     uint8_t *to = op_span_address(op, &step->to);
 
     if (step->side == PLAN_RECEIVED_IS_LEFT_OPERAND)
-        op->reduce(to, arrived, own, step->to.count);
+        op->run.reduce(to, arrived, own, step->to.count);
     else
-        op->reduce(to, own, arrived, step->to.count);
-    if (step->is_final && op->divide)
-        op->divide(to, step->to.count, op->shape.size);
+        op->run.reduce(to, own, arrived, step->to.count);
+    if (step->is_final && op->run.divide)
+        op->run.divide(to, step->to.count, op->run.shape.size);
 }
 
 /* Like shm_reduce_combine(), but also copy each result to where the next round
@@ -67,14 +67,15 @@ combine_and_prefetch(const struct op *op,
                      const uint8_t *own,
                      const uint8_t *arrived)
 {
-    const size_t n_tile = FETCH_TILE_BYTES / op->element_size;
-    uint8_t *prefetch = op->rounds.prefetch + op->rounds.prefetch_offset_bytes;
+    const size_t n_tile = FETCH_TILE_BYTES / op->run.element_size;
+    uint8_t *prefetch =
+        op->run.rounds.prefetch + op->run.rounds.prefetch_offset_bytes;
     struct plan_step tile = *step;
 
     for (size_t n_left = step->to.count; n_left > 0;) {
         tile.to.count = n_left < n_tile ? n_left : n_tile;
         shm_reduce_combine(op, &tile, own, arrived);
-        const size_t n_bytes = tile.to.count * op->element_size;
+        const size_t n_bytes = tile.to.count * op->run.element_size;
         copy_bytes(prefetch, op_span_address(op, &tile.to), n_bytes);
         prefetch += n_bytes;
         own += n_bytes;
@@ -90,10 +91,10 @@ combine(const struct op *op,
         const uint8_t *own,
         const uint8_t *arrived)
 {
-    const struct shm_execution *rounds = &op->rounds;
+    const struct shm_execution *rounds = &op->run.rounds;
 
     if (rounds->prefetch &&
-        step == &rounds->plan.steps[rounds->prefetch_combine_step])
+        step == &op->cache.round_plan.steps[rounds->prefetch_combine_step])
         combine_and_prefetch(op, step, own, arrived);
     else
         shm_reduce_combine(op, step, own, arrived);
@@ -122,7 +123,7 @@ raise_post_corrupt(const struct op *op, const struct plan_step *step)
                        "what %s says of its part in the shared memory cannot "
                        "be",
                        roster_format_name(op->engine->roster,
-                                          op->context->ranks[step->peer],
+                                          op->run.context->ranks[step->peer],
                                           name));
 }
 
@@ -132,12 +133,12 @@ raise_post_corrupt(const struct op *op, const struct plan_step *step)
 static bool
 is_larger_than_caches(const struct op *op)
 {
-    const struct shm_execution *rounds = &op->rounds;
+    const struct shm_execution *rounds = &op->run.rounds;
     const size_t n_bytes = rounds->n_touched_elements * rounds->n_rounds *
-                           op->element_size * op->shape.size;
+                           op->run.element_size * op->run.shape.size;
 
     return n_bytes > LAST_LEVEL_CACHE_BYTES_ASSUMED &&
-           (!op->shape.is_in_place || rounds->n_posts == 0);
+           (!op->run.shape.is_in_place || rounds->n_posts == 0);
 }
 
 /* Copy what step copies, which stands at from. */
@@ -146,7 +147,7 @@ shm_reduce_copy(const struct op *op,
                 const struct plan_step *step,
                 const uint8_t *from)
 {
-    const size_t n_bytes = step->to.count * op->element_size;
+    const size_t n_bytes = step->to.count * op->run.element_size;
 
     if (is_larger_than_caches(op))
         copy_bytes_nontemporal(op_span_address(op, &step->to), from, n_bytes);
@@ -185,7 +186,7 @@ shm_step_execute(const struct op *op,
 size_t
 shm_direct_publish_addresses(const struct op *op, uint8_t *line)
 {
-    const struct plan *plan = &op->rounds.plan;
+    const struct plan *plan = &op->cache.round_plan;
     uint64_t addresses[PLAN_EXPOSED_MAX] = {0};
     size_t n_shown = 0;
 
@@ -198,7 +199,7 @@ shm_direct_publish_addresses(const struct op *op, uint8_t *line)
         n_shown += step->from.count;
     }
     memcpy(line, addresses, sizeof(addresses));
-    return n_shown * op->element_size;
+    return n_shown * op->run.element_size;
 }
 
 /* Returns the address, in the peer's memory, of what step fetches. */
@@ -206,12 +207,12 @@ static uint64_t
 peer_buffer_address(const struct op *op, const struct plan_step *step)
 {
     uint64_t addresses[PLAN_EXPOSED_MAX] = {0};
-    const uint8_t *line = shm_region_payload(op->context->shm_region,
+    const uint8_t *line = shm_region_payload(op->run.context->shm_region,
                                              step->peer, 0, sizeof(addresses));
 
     if (line)
         memcpy(addresses, line, sizeof(addresses));
-    return addresses[step->message] + step->from.first * op->element_size;
+    return addresses[step->message] + step->from.first * op->run.element_size;
 }
 
 /* A fetch step and where its data begin in the peer's memory. */
@@ -227,11 +228,11 @@ raise_fetch_error(const struct shm_fetch *fetch, enum hoop_status status)
     const struct op *op = fetch->op;
     char name[ROSTER_NAME_MAX];
 
-    return error_raise(status, "what %s shows cannot be read: %s",
-                       roster_format_name(op->engine->roster,
-                                          op->context->ranks[fetch->step->peer],
-                                          name),
-                       error_text());
+    return error_raise(
+        status, "what %s shows cannot be read: %s",
+        roster_format_name(op->engine->roster,
+                           op->run.context->ranks[fetch->step->peer], name),
+        error_text());
 }
 
 static enum hoop_status
@@ -241,10 +242,10 @@ shm_fetch_read(const struct shm_fetch *fetch,
                size_t n_bytes)
 {
     struct op *op = fetch->op;
-    struct shm_region *shm_region = op->context->shm_region;
+    struct shm_region *shm_region = op->run.context->shm_region;
     const uint32_t peer = fetch->step->peer;
     const uint64_t sequence =
-        sequence_make(op->number, op->stage, op->rounds.round);
+        sequence_make(op->run.number, op->run.stage, op->run.rounds.round);
     const enum hoop_status status = shm_region_cma_read(
         shm_region, peer, fetch->address + offset, to, n_bytes);
 
@@ -252,8 +253,8 @@ shm_fetch_read(const struct shm_fetch *fetch,
     atomic_thread_fence(memory_order_acquire);
     if (status == HOOP_E_PEER_LOST ||
         !shm_region_has_posted(shm_region, peer, sequence)) {
-        op->rounds.is_retracted = true;
-        op->rounds.retracted_by = peer;
+        op->run.rounds.is_retracted = true;
+        op->run.rounds.retracted_by = peer;
         return HOOP_OK;
     }
     return status == HOOP_OK ? HOOP_OK : raise_fetch_error(fetch, status);
@@ -265,20 +266,21 @@ static enum hoop_status
 shm_fetch_combine(const struct shm_fetch *fetch, const uint8_t *own)
 {
     const struct op *op = fetch->op;
-    uint8_t *piece = shm_region_cma_buffer(op->context->shm_region);
+    uint8_t *piece = shm_region_cma_buffer(op->run.context->shm_region);
     struct plan_step tile = *fetch->step;
     size_t n_left = tile.to.count;
     size_t offset = 0;
 
     while (n_left > 0) {
-        const size_t n_most = SHM_REGION_CMA_BUFFER_BYTES / op->element_size;
+        const size_t n_most =
+            SHM_REGION_CMA_BUFFER_BYTES / op->run.element_size;
 
         tile.to.count = n_left < n_most ? n_left : n_most;
-        const size_t n_bytes = tile.to.count * op->element_size;
+        const size_t n_bytes = tile.to.count * op->run.element_size;
         const enum hoop_status status =
             shm_fetch_read(fetch, offset, piece, n_bytes);
 
-        if (status != HOOP_OK || op->rounds.is_retracted)
+        if (status != HOOP_OK || op->run.rounds.is_retracted)
             return status == HOOP_OK ? HOOP_OK : error_pass(status);
         shm_reduce_combine(op, &tile, own + offset, piece);
         offset += n_bytes;
@@ -301,7 +303,7 @@ shm_step_fetch(struct op *op, const struct plan_step *step, const uint8_t *own)
                                    own ? own : op_span_address(op, &step->to));
     else
         status = shm_fetch_read(&fetch, 0, op_span_address(op, &step->to),
-                                step->to.count * op->element_size);
+                                step->to.count * op->run.element_size);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -310,7 +312,7 @@ shm_step_fetch(struct op *op, const struct plan_step *step, const uint8_t *own)
 static enum hoop_status
 shm_direct_run(struct op *op, size_t *out_n_fetched)
 {
-    const struct plan *plan = &op->rounds.plan;
+    const struct plan *plan = &op->cache.round_plan;
     const uint8_t *own = NULL;
 
     for (size_t i = 0; i < plan->n_steps; i++) {
@@ -323,9 +325,9 @@ shm_direct_run(struct op *op, size_t *out_n_fetched)
         if (!from) {
             const enum hoop_status status = shm_step_fetch(op, step, own);
 
-            if (status != HOOP_OK || op->rounds.is_retracted)
+            if (status != HOOP_OK || op->run.rounds.is_retracted)
                 return status == HOOP_OK ? HOOP_OK : error_pass(status);
-            *out_n_fetched += step->to.count * op->element_size;
+            *out_n_fetched += step->to.count * op->run.element_size;
             own = NULL;
         } else if (i + 1 < plan->n_steps && can_fuse_steps(step, step + 1)) {
             own = from;
@@ -339,17 +341,17 @@ shm_direct_run(struct op *op, size_t *out_n_fetched)
 enum hoop_status
 shm_reduce_run(struct op *op)
 {
-    const struct plan *plan = &op->rounds.plan;
+    const struct plan *plan = &op->cache.round_plan;
     size_t n_fetched = 0;
     enum hoop_status status = HOOP_OK;
 
-    if (FAULT_IS_BUILT && op->label.faults)
-        op_inject_fault(op, FAULT_AT_RECEIVE, op->rounds.round);
-    if (op->algorithm->is_direct)
+    if (FAULT_IS_BUILT && op->run.label.faults)
+        op_inject_fault(op, FAULT_AT_RECEIVE, op->run.rounds.round);
+    if (op->run.algorithm->is_direct)
         status = shm_direct_run(op, &n_fetched);
     if (status != HOOP_OK)
         return error_pass(status);
-    for (size_t i = 0; i < plan->n_steps && !op->algorithm->is_direct;) {
+    for (size_t i = 0; i < plan->n_steps && !op->run.algorithm->is_direct;) {
         const size_t n_done =
             shm_step_execute(op, &plan->steps[i], plan->n_steps - i);
 
@@ -357,8 +359,8 @@ shm_reduce_run(struct op *op)
             return raise_post_corrupt(op, &plan->steps[i]);
         for (size_t end = i + n_done; i < end; i++) {
             if (step_reads_post(&plan->steps[i]) &&
-                plan->steps[i].peer != op->context->rank)
-                n_fetched += plan->steps[i].to.count * op->element_size;
+                plan->steps[i].peer != op->run.context->rank)
+                n_fetched += plan->steps[i].to.count * op->run.element_size;
         }
     }
     transport_count_bytes(op->engine->transport, 0, n_fetched);

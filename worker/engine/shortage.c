@@ -57,9 +57,9 @@ op_waits_for_rank(const struct op *op, uint32_t rank)
 {
     const struct step_flow *flow;
 
-    if (op->is_message)
-        return step_flow_peer(&op->message) == rank;
-    TAILQ_FOREACH(flow, &op->step_flows, link)
+    if (op_is_message(op))
+        return step_flow_peer(&op->message.flow) == rank;
+    TAILQ_FOREACH(flow, &op->run.step_flows, link)
     {
         if (step_flow_peer(flow) == rank)
             return true;
@@ -77,9 +77,9 @@ send_failure_broadcast(const struct op *op, const struct failure_notice *failed)
         .kind = FRAME_FAILURE_NOTICE,
         .flags = FRAME_POINT_TO_POINT | FRAME_WITHDRAWN,
         .epoch = engine->roster->epoch,
-        .comm = op->context->id,
-        .op = op->label.tag,
-        .signature = op->message.out.key.peer,
+        .comm = op->run.context->id,
+        .op = op->run.label.tag,
+        .signature = op->message.flow.out.key.peer,
         .tag = failed->status,
         .step = self,
         .offset = ++engine->n_failed_sends_broadcast,
@@ -111,7 +111,7 @@ shortage_apply(struct engine *engine, const struct notice *notice)
         next = TAILQ_NEXT(op, link);
         if (!op_waits_for_rank(op, notice->rank))
             continue;
-        if (op->is_message && !op->message.is_receive)
+        if (op_is_message(op) && !op->message.flow.is_receive)
             send_failure_broadcast(op, &failure_notice);
         op_fail(op, &failure_notice);
     }
@@ -135,10 +135,10 @@ engine_report_shortage(struct engine *engine,
 bool
 op_receives_from(const struct op *op, uint32_t source, uint64_t tag)
 {
-    const struct recv_request *in = &op->message.in;
+    const struct recv_request *in = &op->message.flow.in;
 
-    return op->is_message && op->message.is_receive && !in->is_matched &&
-           op->label.tag == tag &&
+    return op_is_message(op) && op->message.flow.is_receive &&
+           !in->is_matched && op->run.label.tag == tag &&
            (in->key.peer == source || in->key.peer == FLOW_ANY_PEER);
 }
 
@@ -314,7 +314,7 @@ failed_send_report_forward(struct engine *engine,
         return;
     TAILQ_FOREACH(op, &engine->running, link)
     {
-        if (op->context == context &&
+        if (op->run.context == context &&
             op_receives_from(op, frame->step, frame->op)) {
             const struct failure_notice failure_notice =
                 failure_notice_decode(engine, frame, text);

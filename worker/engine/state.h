@@ -134,6 +134,9 @@ struct comm_context {
     struct op *cached_op;
     /* The cached operation's last call had no counts. */
     bool is_cached_op_without_counts;
+    /* The inline path holds the lock, so that no operation may end
+     * meanwhile. */
+    bool is_inline_under_lock;
     unsigned
         n_rounds_since_socket_poll; /* inline rounds since sockets were polled */
     struct final_state_list final_states;
@@ -274,6 +277,13 @@ struct engine {
     /* Sockets that nothing waits for may be polled before an operation ends. */
     bool may_poll_idle_sockets;
 };
+
+/* Returns whether op is its context's cached operation, which is in no list. */
+static inline bool
+op_is_inline(const struct op *op)
+{
+    return op == op->run.context->cached_op;
+}
 
 /* The progress owner counts an operation that ended well. There is one writer,
  * so that no locked instruction is needed. */

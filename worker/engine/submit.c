@@ -37,11 +37,12 @@ op_inject_fault(const struct op *op, enum fault_point point, uint32_t round)
 {
     const struct fault_event event = {
         .point = point,
-        .peer = op->is_message ? step_flow_peer(&op->message) : FAULT_ANY_RANK,
+        .peer = op_is_message(op) ? step_flow_peer(&op->message.flow)
+                                  : FAULT_ANY_RANK,
         .round = round + 1,
     };
 
-    faults_trigger(op->engine->faults, op->label.faults, &event);
+    faults_trigger(op->engine->faults, op->run.label.faults, &event);
 }
 
 static void
@@ -50,15 +51,14 @@ op_set_label(struct op *op, const struct call *call)
     const bool is_checked = op->engine->options.checking == ENGINE_CHECK_FIRST;
     const uint32_t flags = is_checked ? FRAME_CHECKED : 0;
 
-    op->call = call_to_frame_call(call);
-    op->label = (struct flow_label){
+    op->run.label = (struct flow_label){
         .epoch = op->engine->roster->epoch,
         /* All ranks must check first, or none. */
         .signature = call_signature(call) ^ flags,
         .flags = flags,
         /* The fault rules stay the same for all stages. */
-        .faults = op->label.faults,
-        .call = op->call,
+        .faults = op->run.label.faults,
+        .call = call_to_frame_call(call),
     };
 }
 
@@ -66,8 +66,9 @@ op_set_label(struct op *op, const struct call *call)
 static bool
 needs_call_check(const struct op *op)
 {
-    return (op->label.flags & FRAME_CHECKED) && op->context->size > 1 &&
-           op->call.name != CALL_BARRIER && op->call.name != CALL_AGREE;
+    return (op->run.label.flags & FRAME_CHECKED) && op->run.context->size > 1 &&
+           op->run.label.call.name != CALL_BARRIER &&
+           op->run.label.call.name != CALL_AGREE;
 }
 
 /* A caller that waits at once begins its operations itself if progress
@@ -81,7 +82,7 @@ ops_try_own_progress(struct op *const *ops, enum engine_start_mode mode)
                                     !engine->is_progress_owned &&
                                     !atomic_load(&engine->has_commands);
 
-    ops[0]->is_begun_by_waiter = is_begun_by_waiter;
+    ops[0]->run.is_begun_by_waiter = is_begun_by_waiter;
     engine->is_progress_owned |= is_begun_by_waiter;
     return is_begun_by_waiter;
 }
@@ -91,13 +92,13 @@ ops_try_own_progress(struct op *const *ops, enum engine_start_mode mode)
 static void
 op_assign_number(struct op *op)
 {
-    _Atomic uint64_t *next = &op->context->next_op_number;
+    _Atomic uint64_t *next = &op->run.context->next_op_number;
 
-    if (!op->is_message) {
-        op->number = atomic_load_explicit(next, memory_order_relaxed);
-        atomic_store_explicit(next, op->number + 1, memory_order_release);
-    } else if (!op->message.is_receive) {
-        op->number = (*op->next_message_number)++;
+    if (!op_is_message(op)) {
+        op->run.number = atomic_load_explicit(next, memory_order_relaxed);
+        atomic_store_explicit(next, op->run.number + 1, memory_order_release);
+    } else if (!op->message.flow.is_receive) {
+        op->run.number = (*op->message.next_message_number)++;
     }
 }
 
@@ -144,11 +145,11 @@ ops_submit(struct op *const *ops, size_t n_ops, enum engine_start_mode mode)
 void
 op_begin_by_waiter(struct op *op)
 {
-    assert(op->is_begun_by_waiter);
-    op->is_begun_by_waiter = false;
+    assert(op->run.is_begun_by_waiter);
+    op->run.is_begun_by_waiter = false;
     op_begin(op);
-    if (op->partner)
-        op_begin(op->partner);
+    if (op->run.partner)
+        op_begin(op->run.partner);
 }
 
 static enum hoop_status
@@ -156,25 +157,27 @@ counts_copy(struct op *op, const struct plan_shape *shape)
 {
     const size_t n_counts = 2 * (size_t)shape->size;
 
-    op->shape = *shape;
+    op->run.shape = *shape;
     if (!shape->counts)
         return HOOP_OK;
-    if (op->counts_capacity < n_counts) {
-        size_t *counts = reallocarray(op->counts, n_counts, sizeof(*counts));
+    if (op->cache.counts_capacity < n_counts) {
+        size_t *counts =
+            reallocarray(op->cache.counts, n_counts, sizeof(*counts));
 
         if (!counts)
             return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu counts",
                                n_counts);
-        op->counts = counts;
-        op->counts_capacity = n_counts;
+        op->cache.counts = counts;
+        op->cache.counts_capacity = n_counts;
     }
-    memcpy(op->counts, shape->counts, shape->size * sizeof(*op->counts));
-    op->shape.counts = op->counts;
+    memcpy(op->cache.counts, shape->counts,
+           shape->size * sizeof(*op->cache.counts));
+    op->run.shape.counts = op->cache.counts;
     if (!shape->recv_counts)
         return HOOP_OK;
-    memcpy(op->counts + shape->size, shape->recv_counts,
-           shape->size * sizeof(*op->counts));
-    op->shape.recv_counts = op->counts + shape->size;
+    memcpy(op->cache.counts + shape->size, shape->recv_counts,
+           shape->size * sizeof(*op->cache.counts));
+    op->run.shape.recv_counts = op->cache.counts + shape->size;
     return HOOP_OK;
 }
 
@@ -182,32 +185,32 @@ void
 op_set_reduction_kernels(struct op *op)
 {
     const bool is_bytes =
-        op->is_call_check_stage || op->call.name == CALL_BARRIER;
+        op->run.is_call_check_stage || op->run.label.call.name == CALL_BARRIER;
     const enum hoop_dtype dtype =
-        is_bytes ? HOOP_UINT8 : (enum hoop_dtype)op->call.dtype;
+        is_bytes ? HOOP_UINT8 : (enum hoop_dtype)op->run.label.call.dtype;
     const enum hoop_reduce_op reduce_op =
-        is_bytes ? HOOP_BOR : (enum hoop_reduce_op)op->call.reduce_op;
+        is_bytes ? HOOP_BOR : (enum hoop_reduce_op)op->run.label.call.reduce_op;
 
-    op->element_size = dtype_size(dtype);
-    op->reduce = reduction_find(dtype, reduce_op);
-    op->divide = reduce_op == HOOP_AVG ? division_find(dtype) : NULL;
+    op->run.element_size = dtype_size(dtype);
+    op->run.reduce = reduction_find(dtype, reduce_op);
+    op->run.divide = reduce_op == HOOP_AVG ? division_find(dtype) : NULL;
 }
 
 enum hoop_status
 op_set_collective(struct op *op, const struct engine_collective *collective)
 {
-    op->algorithm = collective->algorithm;
-    op->members = collective->members;
-    op->loss = collective->loss;
-    op->input = collective->input;
-    op->output = collective->output;
+    op->run.algorithm = collective->algorithm;
+    op->run.members = collective->members;
+    op->run.loss = collective->loss;
+    op->run.input = collective->input;
+    op->run.output = collective->output;
     op_set_label(op, &collective->call);
     op_set_reduction_kernels(op);
-    op->signatures[op->stage] = op->label.signature;
-    if (op->stage == 0)
-        op->first_call = op->call;
+    op->run.signatures[op->run.stage] = op->run.label.signature;
+    if (op->run.stage == 0)
+        op->run.first_call = op->run.label.call;
     enum hoop_status status = counts_copy(op, &collective->shape);
-    if (status == HOOP_OK && op->loss == LOSS_INT8)
+    if (status == HOOP_OK && op->run.loss == LOSS_INT8)
         status = residual_apply_to_input(
             op, collective->place ? collective->place : collective->input);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -226,17 +229,16 @@ collective_create_and_submit(struct comm_context *context,
     struct op *op = op_alloc(context, collective->algorithm);
     if (!op)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for an operation");
-    op->is_message = false;
-    op->label.faults = faults;
+    op->run.label.faults = faults;
     status = op_set_collective(op, collective);
     if (status != HOOP_OK) {
         op_destroy(op);
         return error_pass(status);
     }
-    op->is_call_check_stage = needs_call_check(op);
-    if (op->is_call_check_stage)
+    op->run.is_call_check_stage = needs_call_check(op);
+    if (op->run.is_call_check_stage)
         op_set_reduction_kernels(op);
-    op->chain = collective->chain;
+    op->run.chain = collective->chain;
     ops_submit(&op, 1, collective->mode);
     *out_op = op;
     return HOOP_OK;
@@ -318,8 +320,8 @@ engine_start_message_pair(struct comm_context *context,
 
     if (status != HOOP_OK)
         return error_pass(status);
-    ops[0]->partner = ops[1];
-    ops[1]->partner = ops[0];
+    ops[0]->run.partner = ops[1];
+    ops[1]->run.partner = ops[0];
     ops_submit(ops, 2, pair[0].mode);
     *out_op = ops[0];
     return HOOP_OK;
@@ -362,15 +364,15 @@ op_cannot_succeed(struct op *op)
 {
     struct failure_notice failure_notice;
 
-    if (!op->is_message)
+    if (!op_is_message(op))
         mismatch_check_early_frames(op);
-    if (!op->is_message && op->state == OP_RUNNING)
+    if (!op_is_message(op) && op->run.state == OP_RUNNING)
         state_query_apply_final(op);
-    if (op->state == OP_RUNNING &&
-        !(op->is_message && op->message.is_receive) &&
+    if (op->run.state == OP_RUNNING &&
+        !(op_is_message(op) && op->message.flow.is_receive) &&
         op_cannot_end(op, &failure_notice))
         op_fail(op, &failure_notice);
-    return op->state != OP_RUNNING;
+    return op->run.state != OP_RUNNING;
 }
 
 static void
@@ -378,11 +380,11 @@ op_begin_message(struct op *op)
 {
     struct transport *transport = op->engine->transport;
 
-    if (op->message.is_receive) {
-        transport_receive(transport, &op->message.in);
+    if (op->message.flow.is_receive) {
+        transport_receive(transport, &op->message.flow.in);
     } else {
-        op->message.out.key.op = op->number;
-        transport_send(transport, &op->message.out);
+        op->message.flow.out.key.op = op->run.number;
+        transport_send(transport, &op->message.flow.out);
     }
 }
 
@@ -407,7 +409,8 @@ begin_collective(struct op *op)
 static uint64_t
 op_first_check_ns(const struct op *op)
 {
-    const uint64_t look_ns = op->started_ns + OP_QUERY_INTERVAL_FIRST_NS;
+    const uint64_t look_ns =
+        op->run.wait.started_ns + OP_QUERY_INTERVAL_FIRST_NS;
     const uint64_t due_ns = op_next_check_ns(op);
 
     return due_ns < look_ns ? due_ns : look_ns;
@@ -419,21 +422,21 @@ op_begin(struct op *op)
     struct engine *engine = op->engine;
     struct failure_notice failure_notice;
 
-    if (!op->is_message)
-        op->context->next_op_number_to_begin = op->number + 1;
+    if (!op_is_message(op))
+        op->run.context->next_op_number_to_begin = op->run.number + 1;
     if (op_refuse_start(op))
         return;
-    op->state = OP_RUNNING;
+    op->run.state = OP_RUNNING;
     TAILQ_INSERT_TAIL(&engine->running, op, link);
     if (op_first_check_ns(op) < engine->deadline_ns)
         engine->deadline_ns = op_first_check_ns(op);
     if (op_cannot_succeed(op))
         return;
-    if (op->is_message)
+    if (op_is_message(op))
         op_begin_message(op);
     else
         begin_collective(op);
-    if (op->state == OP_RUNNING && op_cannot_end(op, &failure_notice))
+    if (op->run.state == OP_RUNNING && op_cannot_end(op, &failure_notice))
         op_fail(op, &failure_notice);
 }
 

@@ -41,16 +41,17 @@ residual_destroy(struct residual *residual)
 static bool
 is_allreduce(const struct op *op)
 {
-    return op->call.name == CALL_ALLREDUCE ||
-           op->call.name == CALL_ALLREDUCE_COALESCED;
+    return op->run.label.call.name == CALL_ALLREDUCE ||
+           op->run.label.call.name == CALL_ALLREDUCE_COALESCED;
 }
 
 /* Returns the block of the reduction that rank owns. */
 static struct plan_span
 op_reduction_block_of_rank(const struct op *op, uint32_t rank)
 {
-    return is_allreduce(op) ? partition_block_span(&op->shape, PLAN_INPUT, rank)
-                            : caller_block_span(&op->shape, PLAN_INPUT, rank);
+    return is_allreduce(op)
+               ? partition_block_span(&op->run.shape, PLAN_INPUT, rank)
+               : caller_block_span(&op->run.shape, PLAN_INPUT, rank);
 }
 
 /* Zeroed: nothing has been lost yet. */
@@ -58,18 +59,19 @@ static struct residual *
 residual_create(const struct op *op, const void *place)
 {
     const struct plan_span last =
-        op_reduction_block_of_rank(op, op->shape.size - 1);
+        op_reduction_block_of_rank(op, op->run.shape.size - 1);
     struct residual *residual = calloc(1, sizeof(*residual));
 
     if (!residual)
         return NULL;
     residual->place = place;
-    residual->name = (enum call_name)op->call.name;
-    residual->signature = op->label.signature;
+    residual->name = (enum call_name)op->run.label.call.name;
+    residual->signature = op->run.label.signature;
     residual->n_input_residuals = last.first + last.count;
     residual->n_output_residuals =
-        is_allreduce(op) ? op_reduction_block_of_rank(op, op->shape.rank).count
-                         : 0;
+        is_allreduce(op)
+            ? op_reduction_block_of_rank(op, op->run.shape.rank).count
+            : 0;
     residual->given = calloc(1, residual_bytes(residual) + 1);
     residual->made =
         residual->given + residual->n_input_residuals * sizeof(float);
@@ -96,20 +98,20 @@ residual_take(const struct op *op,
               const void *place,
               struct residual **out_stale)
 {
-    struct residuals *residuals = &op->context->residuals;
+    struct residuals *residuals = &op->run.context->residuals;
     struct residual *residual;
 
     TAILQ_FOREACH(residual, &residuals->list, link)
     {
         if (residual->place == place &&
-            residual->name == (enum call_name)op->call.name)
+            residual->name == (enum call_name)op->run.label.call.name)
             break;
     }
     *out_stale = NULL;
     if (!residual)
         return NULL;
     residual_remove(residuals, residual);
-    if (residual->signature == op->label.signature)
+    if (residual->signature == op->run.label.signature)
         return residual;
     *out_stale = residual;
     return NULL;
@@ -120,17 +122,17 @@ residual_take(const struct op *op,
 static void
 residual_compute_sent(const struct op *op, struct residual *residual)
 {
-    for (uint32_t rank = 0; rank < op->shape.size; rank++) {
+    for (uint32_t rank = 0; rank < op->run.shape.size; rank++) {
         const struct plan_span block = op_reduction_block_of_rank(op, rank);
         const size_t at = block.first * sizeof(float);
 
         if (block.count == 0)
             continue;
-        if (rank == op->shape.rank)
-            memcpy(residual->given + at, op->input + at,
+        if (rank == op->run.shape.rank)
+            memcpy(residual->given + at, op->run.input + at,
                    block.count * sizeof(float));
         else
-            error_feedback_apply(op->loss, op->input + at, block.count,
+            error_feedback_apply(op->run.loss, op->run.input + at, block.count,
                                  residual->given + at);
     }
 }
@@ -150,11 +152,11 @@ residual_apply_to_input(struct op *op, const void *place)
     if (!residual)
         return error_raise(HOOP_E_EXHAUSTED,
                            "no memory to keep what %zu floats lose",
-                           op->shape.count);
+                           op->run.shape.count);
     residual_compute_sent(op, residual);
-    op->residual = residual;
-    op->input = residual->given;
-    op->shape.is_in_place = false;
+    op->run.residual = residual;
+    op->run.input = residual->given;
+    op->run.shape.is_in_place = false;
     return HOOP_OK;
 }
 
@@ -163,15 +165,16 @@ residual_apply_to_input(struct op *op, const void *place)
 static void
 residual_finish_block(const struct op *op, uint8_t *to, size_t count)
 {
-    const struct residual *residual = op->residual;
+    const struct residual *residual = op->run.residual;
     const size_t first =
-        op_reduction_block_of_rank(op, op->shape.rank).first * sizeof(float);
-    const size_t at = (size_t)(to - op->output) - first;
+        op_reduction_block_of_rank(op, op->run.shape.rank).first *
+        sizeof(float);
+    const size_t at = (size_t)(to - op->run.output) - first;
 
     if (residual->n_output_residuals == 0)
         return;
-    error_feedback_apply(op->loss, to, count, residual->made + at);
-    loss_round(op->loss, residual->made + at, count, to);
+    error_feedback_apply(op->run.loss, to, count, residual->made + at);
+    loss_round(op->run.loss, residual->made + at, count, to);
 }
 
 /* Remove and return the least recently used residual if there are too many;
@@ -196,7 +199,7 @@ op_open_context(const struct op *op)
 
     TAILQ_FOREACH(context, &op->engine->contexts, link)
     {
-        if (context->id == op->context_id)
+        if (context->id == op->cache.context_id)
             return context;
     }
     return NULL;
@@ -234,15 +237,15 @@ residual_return_to_context(struct op *op)
 {
     struct residual_list dropped = TAILQ_HEAD_INITIALIZER(dropped);
 
-    if (!op->residual)
+    if (!op->run.residual)
         return;
     pthread_mutex_lock(&op->engine->lock);
     struct comm_context *context = op_open_context(op);
     if (context)
-        residual_insert(&context->residuals, op->residual, &dropped);
+        residual_insert(&context->residuals, op->run.residual, &dropped);
     pthread_mutex_unlock(&op->engine->lock);
     if (context)
-        op->residual = NULL;
+        op->run.residual = NULL;
     residual_drop(op);
     residuals_destroy(&dropped);
 }
@@ -250,8 +253,8 @@ residual_return_to_context(struct op *op)
 void
 residual_drop(struct op *op)
 {
-    residual_destroy(op->residual);
-    op->residual = NULL;
+    residual_destroy(op->run.residual);
+    op->run.residual = NULL;
 }
 
 void
@@ -275,7 +278,7 @@ struct wire_rounding_part {
 enum codec_loss
 op_wire_loss(const struct op *op)
 {
-    return op->is_call_check_stage ? LOSS_NONE : op->loss;
+    return op->run.is_call_check_stage ? LOSS_NONE : op->run.loss;
 }
 
 /* Returns the part of operand rounded in room, or as it is if it arrived
@@ -288,7 +291,7 @@ rounded(const struct op *op,
 {
     if (operand == operands->arrived)
         return operand + part->at;
-    loss_round(op->loss, operand + part->at, part->count, part->room);
+    loss_round(op->run.loss, operand + part->at, part->count, part->room);
     return part->room;
 }
 
@@ -303,8 +306,8 @@ wire_rounding_combine(const struct op *op,
 
     /* What arrived is rounded already, and what lies here is never sent as it
      * is. */
-    if (op->loss == LOSS_INT8) {
-        op->reduce(to, operands->left, operands->right, count);
+    if (op->run.loss == LOSS_INT8) {
+        op->run.reduce(to, operands->left, operands->right, count);
         return;
     }
     for (size_t i = 0; i < count; i += ROUNDING_CHUNK_ELEMENTS) {
@@ -313,37 +316,39 @@ wire_rounding_combine(const struct op *op,
                              : ROUNDING_CHUNK_ELEMENTS;
         const size_t at = i * sizeof(float);
 
-        op->reduce(to + at,
-                   rounded(op, operands, operands->left,
-                           &(struct wire_rounding_part){at, n, left}),
-                   rounded(op, operands, operands->right,
-                           &(struct wire_rounding_part){at, n, right}),
-                   n);
+        op->run.reduce(to + at,
+                       rounded(op, operands, operands->left,
+                               &(struct wire_rounding_part){at, n, left}),
+                       rounded(op, operands, operands->right,
+                               &(struct wire_rounding_part){at, n, right}),
+                       n);
     }
 }
 
 void
 wire_rounding_finish_block(const struct op *op, uint8_t *to, size_t count)
 {
-    if (op->loss == LOSS_INT8)
+    if (op->run.loss == LOSS_INT8)
         residual_finish_block(op, to, count);
-    else if (op->call.name == CALL_ALLREDUCE ||
-             op->call.name == CALL_ALLREDUCE_COALESCED)
-        loss_round(op->loss, to, count, to);
+    else if (op->run.label.call.name == CALL_ALLREDUCE ||
+             op->run.label.call.name == CALL_ALLREDUCE_COALESCED)
+        loss_round(op->run.loss, to, count, to);
 }
 
 void
 wire_rounding_finish(const struct op *op)
 {
-    const struct plan_shape *shape = &op->shape;
+    const struct plan_shape *shape = &op->run.shape;
     const size_t *counts = shape->counts;
     size_t first = counts ? 0 : shape->rank * shape->count;
 
-    if (op->call.name != CALL_ALLGATHER && op->call.name != CALL_ALLGATHERV)
+    if (op->run.label.call.name != CALL_ALLGATHER &&
+        op->run.label.call.name != CALL_ALLGATHERV)
         return;
     for (uint32_t rank = 0; counts && rank < shape->rank; rank++)
         first += counts[rank];
 
-    uint8_t *own = op->output + first * sizeof(float);
-    loss_round(op->loss, own, counts ? counts[shape->rank] : shape->count, own);
+    uint8_t *own = op->run.output + first * sizeof(float);
+    loss_round(op->run.loss, own, counts ? counts[shape->rank] : shape->count,
+               own);
 }

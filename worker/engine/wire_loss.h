@@ -42,7 +42,7 @@ struct wire_rounding_operands {
 enum codec_loss
 op_wire_loss(const struct op *op);
 
-/* Combine count elements with op->reduce after rounding the operands, which may
+/* Combine count elements with op->run.reduce after rounding the operands, which may
  * lie where the result goes. */
 void
 wire_rounding_combine(const struct op *op,

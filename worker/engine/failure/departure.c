@@ -202,11 +202,12 @@ have_all_sources_left(const struct op *op)
     const struct engine *engine = op->engine;
 
     /* A single rank never had any source but itself. */
-    if (op->message.in.key.peer != FLOW_ANY_PEER || op->context->size == 1)
+    if (op->message.flow.in.key.peer != FLOW_ANY_PEER ||
+        op->run.context->size == 1)
         return false;
-    for (uint32_t i = 0; i < op->context->size; i++) {
-        if (i != op->context->rank &&
-            !engine->lost[op->context->ranks[i]].has_left)
+    for (uint32_t i = 0; i < op->run.context->size; i++) {
+        if (i != op->run.context->rank &&
+            !engine->lost[op->run.context->ranks[i]].has_left)
             return false;
     }
     return true;
@@ -243,16 +244,18 @@ op_waits_for_departed(struct op *op, struct failure_notice *out_notice)
 
     if (engine->n_left == 0)
         return false;
-    if (op->is_shm)
+    if (op_is_shm(op))
         shm_executor_list_awaited(op);
-    const struct step_flow *flow =
-        op->is_message ? &op->message : TAILQ_FIRST(&op->step_flows);
-    if (op->is_message && op->message.is_receive && have_all_sources_left(op)) {
+    const struct step_flow *flow = op_is_message(op)
+                                       ? &op->message.flow
+                                       : TAILQ_FIRST(&op->run.step_flows);
+    if (op_is_message(op) && op->message.flow.is_receive &&
+        have_all_sources_left(op)) {
         *out_notice = failure_notice_make(HOOP_E_PEER_LOST, HOOP_NO_RANK,
                                           "every other rank has left the job");
         return true;
     }
-    for (; flow; flow = op->is_message ? NULL : TAILQ_NEXT(flow, link)) {
+    for (; flow; flow = op_is_message(op) ? NULL : TAILQ_NEXT(flow, link)) {
         if (!flow_waits_for_departed(engine, flow))
             continue;
         *out_notice = departed_failure_make(engine, step_flow_peer(flow));

@@ -66,12 +66,13 @@ context_has_member(const struct comm_context *context, uint32_t world_rank)
 static bool
 op_needs_rank(const struct op *op, uint32_t world_rank)
 {
-    if (!op->is_message || world_rank == op->engine->roster->rank)
-        return context_has_member(op->context, world_rank);
+    if (!op_is_message(op) || world_rank == op->engine->roster->rank)
+        return context_has_member(op->run.context, world_rank);
 
-    const uint32_t peer = step_flow_peer(&op->message);
-    return peer == world_rank || (peer == FLOW_ANY_PEER &&
-                                  context_has_member(op->context, world_rank));
+    const uint32_t peer = step_flow_peer(&op->message.flow);
+    return peer == world_rank ||
+           (peer == FLOW_ANY_PEER &&
+            context_has_member(op->run.context, world_rank));
 }
 
 static void
@@ -338,7 +339,7 @@ find_running_shm_op(const struct engine *engine, uint32_t rank)
 
     TAILQ_FOREACH(op, &engine->running, link)
     {
-        if (op->is_shm && context_has_member(op->context, rank))
+        if (op_is_shm(op) && context_has_member(op->run.context, rank))
             break;
     }
     return op;
@@ -350,10 +351,10 @@ has_no_data_arrived_from(struct op *op, uint32_t rank)
 {
     const struct step_flow *flow;
 
-    if (op->rounds.round > 0)
+    if (op->run.rounds.round > 0)
         return false;
     shm_executor_list_awaited(op);
-    TAILQ_FOREACH(flow, &op->step_flows, link)
+    TAILQ_FOREACH(flow, &op->run.step_flows, link)
     {
         if (step_flow_peer(flow) == rank)
             break;
@@ -378,7 +379,7 @@ silence_describe(const struct engine *engine,
     if (op)
         snprintf(text, SILENCE_TEXT_MAX, ", %s than %.3f s after its last byte",
                  has_no_data_arrived_from(op, rank) ? "more" : "less",
-                 (double)(clock_now_ns() - op->started_ns) /
+                 (double)(clock_now_ns() - op->run.wait.started_ns) /
                      (double)CLOCK_NS_PER_S);
     else if (n_ms != TRANSPORT_SILENCE_UNKNOWN)
         snprintf(text, SILENCE_TEXT_MAX, ", %.3f s after its last byte",
@@ -635,8 +636,8 @@ op_cannot_end(struct op *op, struct failure_notice *out_notice)
 {
     const struct engine *engine = op->engine;
 
-    for (uint32_t i = 0; engine->n_lost > 0 && i < op->context->size; i++) {
-        const uint32_t rank = op->context->ranks[i];
+    for (uint32_t i = 0; engine->n_lost > 0 && i < op->run.context->size; i++) {
+        const uint32_t rank = op->run.context->ranks[i];
 
         if (!engine->lost[rank].is_lost || !op_needs_rank(op, rank))
             continue;

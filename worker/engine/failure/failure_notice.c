@@ -61,10 +61,10 @@ engine_find_context(struct engine *engine, uint64_t id)
 void
 op_mark_dirty(struct op *op)
 {
-    if (op->is_dirty || op->state != OP_RUNNING)
+    if (op->run.is_dirty || op->run.state != OP_RUNNING)
         return;
-    op->is_dirty = true;
-    TAILQ_INSERT_TAIL(&op->engine->dirty, op, dirty_link);
+    op->run.is_dirty = true;
+    TAILQ_INSERT_TAIL(&op->engine->dirty, op, run.dirty_link);
 }
 
 /* Update the poll passes still needed after op. If op needed all ranks and
@@ -76,14 +76,16 @@ static void
 context_schedule_polls_after_op(struct comm_context *context,
                                 const struct op *op)
 {
-    const bool is_heard = op->status == HOOP_OK && !op->members &&
-                          op->stage == 0 && call_needs_all_ranks(&op->call);
+    const bool is_heard = op->run.status == HOOP_OK && !op->run.members &&
+                          op->run.stage == 0 &&
+                          call_needs_all_ranks(&op->run.label.call);
 
     if (!is_heard)
         context->n_polls_pending = POLLS_AFTER_OP;
-    else if (context->n_polls_pending > 0 && !op->is_shm)
+    else if (context->n_polls_pending > 0 && !op_is_shm(op))
         context->n_polls_pending--;
-    if (op->status != HOOP_OK || !op->is_shm || call_has_root(&op->call))
+    if (op->run.status != HOOP_OK || !op_is_shm(op) ||
+        call_has_root(&op->run.label.call))
         context->n_polls_pending_shm = POLLS_AFTER_OP;
     else if (context->n_polls_pending_shm > 0 &&
              !transport_is_in_progress(context->engine->transport))
@@ -94,15 +96,15 @@ static void
 op_history_add_ended(const struct op *op)
 {
     struct op_history_entry ended_op = {
-        .number = op->number,
-        .call = op->first_call,
-        .flags = op->label.flags,
-        .has_failed = op->status != HOOP_OK,
+        .number = op->run.number,
+        .call = op->run.first_call,
+        .flags = op->run.label.flags,
+        .has_failed = op->run.status != HOOP_OK,
     };
 
-    memcpy(ended_op.signatures, op->signatures, sizeof(op->signatures));
-    op_history_add(&op->context->op_history, &ended_op);
-    context_schedule_polls_after_op(op->context, op);
+    memcpy(ended_op.signatures, op->run.signatures, sizeof(op->run.signatures));
+    op_history_add(&op->run.context->op_history, &ended_op);
+    context_schedule_polls_after_op(op->run.context, op);
 }
 
 /* Collectives begin in the order of their numbers, and the list is in the order
@@ -114,8 +116,9 @@ context_find_running_op(const struct comm_context *context, uint64_t number)
 
     TAILQ_FOREACH(op, &context->engine->running, link)
     {
-        if (op->context == context && !op->is_message && op->number >= number)
-            return op->number == number ? op : NULL;
+        if (op->run.context == context && !op_is_message(op) &&
+            op->run.number >= number)
+            return op->run.number == number ? op : NULL;
     }
     return NULL;
 }
@@ -125,25 +128,26 @@ op_close_flows(struct op *op)
 {
     struct transport *transport = op->engine->transport;
 
-    if (!op->is_message) {
+    if (!op_is_message(op)) {
         shm_queue_remove(op);
         executor_abort(op);
-        if (op->status != HOOP_OK)
-            transport_drop_op_unexpected(transport, op->context->id,
-                                         op->number);
+        if (op->run.status != HOOP_OK)
+            transport_drop_op_unexpected(transport, op->run.context->id,
+                                         op->run.number);
         else
-            transport_drop_early_grants(transport, op->context->id, op->number);
-    } else if (op->message.is_receive) {
-        transport_receive_cancel(transport, &op->message.in);
+            transport_drop_early_grants(transport, op->run.context->id,
+                                        op->run.number);
+    } else if (op->message.flow.is_receive) {
+        transport_receive_cancel(transport, &op->message.flow.in);
     } else {
-        transport_send_cancel(transport, &op->message.out);
+        transport_send_cancel(transport, &op->message.flow.out);
     }
 }
 
 void
 op_complete(struct op *op)
 {
-    if (op->is_message || !mismatch_check_surplus(op))
+    if (op_is_message(op) || !mismatch_check_surplus(op))
         op_end(op, HOOP_OK);
 }
 
@@ -151,8 +155,9 @@ op_complete(struct op *op)
 static bool
 is_internal_op(const struct op *op)
 {
-    return op->call.name == CALL_AGREE ||
-           (op->is_message && op->label.tag == CALL_TAG_LIBRARY_INTERNAL);
+    return op->run.label.call.name == CALL_AGREE ||
+           (op_is_message(op) &&
+            op->run.label.tag == CALL_TAG_LIBRARY_INTERNAL);
 }
 
 void
@@ -160,56 +165,56 @@ op_end(struct op *op, enum hoop_status status)
 {
     struct engine *engine = op->engine;
 
-    if (FAULT_IS_BUILT && op->label.faults && status == HOOP_OK)
+    if (FAULT_IS_BUILT && op->run.label.faults && status == HOOP_OK)
         op_inject_fault(op, FAULT_AT_END, 0);
-    op->status = status;
-    op->has_failed = status != HOOP_OK;
-    if (op->state == OP_RUNNING) {
+    op->run.status = status;
+    if (op->run.state == OP_RUNNING) {
         op_close_flows(op);
         TAILQ_REMOVE(&engine->running, op, link);
     }
     /* Drop the frames that came for op before it was refused. */
-    if (op->state == OP_NEW && !op->is_message)
-        transport_drop_op_unexpected(engine->transport, op->context->id,
-                                     op->number);
-    if (op->is_dirty)
-        TAILQ_REMOVE(&engine->dirty, op, dirty_link);
-    op->is_dirty = false;
-    op->state = OP_ENDED;
-    if (!op->is_message && op->has_failed &&
-        (op->context->failure.first_number == 0 ||
-         op->number < op->context->failure.first_number))
-        op->context->failure.first_number = op->number;
-    if (!op->is_message)
+    if (op->run.state == OP_NEW && !op_is_message(op))
+        transport_drop_op_unexpected(engine->transport, op->run.context->id,
+                                     op->run.number);
+    if (op->run.is_dirty)
+        TAILQ_REMOVE(&engine->dirty, op, run.dirty_link);
+    op->run.is_dirty = false;
+    op->run.state = status == HOOP_OK ? OP_ENDED : OP_FAILED;
+    if (!op_is_message(op) && status != HOOP_OK &&
+        (op->run.context->failure.first_number == 0 ||
+         op->run.number < op->run.context->failure.first_number))
+        op->run.context->failure.first_number = op->run.number;
+    if (!op_is_message(op))
         op_history_add_ended(op);
-    else if (!op->message.is_receive)
-        op->context->n_polls_pending_shm = POLLS_AFTER_OP;
-    if (op->is_message)
-        op->context->n_polls_pending = POLLS_AFTER_OP;
+    else if (!op->message.flow.is_receive)
+        op->run.context->n_polls_pending_shm = POLLS_AFTER_OP;
+    if (op_is_message(op))
+        op->run.context->n_polls_pending = POLLS_AFTER_OP;
     if (status == HOOP_OK && !is_internal_op(op))
         engine_count_ended_op(engine);
-    op->status = failure_notice_apply_deferred(op, status);
+    op->run.status = failure_notice_apply_deferred(op, status);
     TAILQ_INSERT_TAIL(&engine->ended, op, link);
     /* The partner is ended later, because the caller may be walking the list
      * that it stands in. */
-    if (status != HOOP_OK && op->partner)
-        op_mark_dirty(op->partner);
+    if (status != HOOP_OK && op->run.partner)
+        op_mark_dirty(op->run.partner);
 }
 
 bool
 op_has_failed_partner(const struct op *op)
 {
-    const struct op *partner = op->partner;
+    const struct op *partner = op->run.partner;
 
-    return partner && partner->state == OP_ENDED && partner->has_failed;
+    return partner && partner->run.state == OP_FAILED;
 }
 
 void
 op_fail_as_partner(struct op *op)
 {
-    memcpy(op->text, op->partner->text, sizeof(op->text));
-    op->failure = op->partner->failure;
-    op_end(op, op->partner->status);
+    memcpy(op->failure.text, op->run.partner->failure.text,
+           sizeof(op->failure.text));
+    op->failure.details = op->run.partner->failure.details;
+    op_end(op, op->run.partner->run.status);
 }
 
 uint32_t
@@ -266,13 +271,14 @@ failure_to_hoop_failure(const struct roster *roster,
 static uint64_t
 op_user_bytes(const struct op *op)
 {
-    const struct step_flow *flow = &op->message;
+    const struct step_flow *flow = &op->message.flow;
 
-    if (op->is_message)
+    if (op_is_message(op))
         return flow->is_receive ? flow->in.total : flow->out.total;
-    if (op->call.name == CALL_BARRIER)
+    if (op->run.label.call.name == CALL_BARRIER)
         return 0;
-    return op->call.count * dtype_size((enum hoop_dtype)op->call.dtype);
+    return op->run.label.call.count *
+           dtype_size((enum hoop_dtype)op->run.label.call.dtype);
 }
 
 /* Returns the details of op's failure. number is the one users know. */
@@ -285,14 +291,16 @@ op_failure_details(const struct op *op,
     struct hoop_failure failure =
         failure_to_hoop_failure(roster, failure_notice);
 
-    failure.operation = call_name_to_string((enum call_name)op->call.name);
+    failure.operation =
+        call_name_to_string((enum call_name)op->run.label.call.name);
     failure.sequence = number;
-    context_copy_name(op->context, failure.communicator);
+    context_copy_name(op->run.context, failure.communicator);
     failure.n_bytes = op_user_bytes(op);
-    failure.elapsed_ms = (clock_now_ns() - op->started_ns) / CLOCK_NS_PER_MS;
-    failure.allowed_ms = op->time_limit_ns / CLOCK_NS_PER_MS;
+    failure.elapsed_ms =
+        (clock_now_ns() - op->run.wait.started_ns) / CLOCK_NS_PER_MS;
+    failure.allowed_ms = op->run.wait.time_limit_ns / CLOCK_NS_PER_MS;
     /* A failure of this rank itself waited for nobody. */
-    if (op->state == OP_RUNNING && failure_notice->rank != roster->rank)
+    if (op->run.state == OP_RUNNING && failure_notice->rank != roster->rank)
         failure.waited_for = op_awaited_rank(op);
     return failure;
 }
@@ -300,8 +308,9 @@ op_failure_details(const struct op *op,
 static uint64_t
 op_user_number(const struct op *op)
 {
-    return op->is_message ? message_user_number(op->number)
-                          : context_user_call_number(op->context, op->number);
+    return op_is_message(op)
+               ? message_user_number(op->run.number)
+               : context_user_call_number(op->run.context, op->run.number);
 }
 
 void
@@ -310,15 +319,16 @@ op_fail_without_notice(struct op *op,
 {
     char call[CALL_TEXT_MAX];
 
-    call_describe(&op->call, op_user_number(op), call);
-    snprintf(op->text, sizeof(op->text), "%s: %.820s", call,
+    call_describe(&op->run.label.call, op_user_number(op), call);
+    snprintf(op->failure.text, sizeof(op->failure.text), "%s: %.820s", call,
              failure_notice->why);
     op_append_wait_text(op, failure_notice);
-    op->failure = op_failure_details(op, op_user_number(op), failure_notice);
-    log_debug("engine", "%s", op->text);
+    op->failure.details =
+        op_failure_details(op, op_user_number(op), failure_notice);
+    log_debug("engine", "%s", op->failure.text);
     /* A rank that closes says goodbye, which is enough. */
-    if (!op->is_message && failure_notice->status != HOOP_E_CLOSED)
-        failure_record_set(op->context, op->number, failure_notice);
+    if (!op_is_message(op) && failure_notice->status != HOOP_E_CLOSED)
+        failure_record_set(op->run.context, op->run.number, failure_notice);
     op_end(op, failure_notice->status);
 }
 
@@ -329,8 +339,8 @@ op_fail(struct op *op, const struct failure_notice *failure_notice)
     /* Send the notices before the caller learns of the failure, because it may
      * tell other ranks by other means. */
     op->engine->must_flush = true;
-    if (!op->is_message && failure_notice->status != HOOP_E_CLOSED)
-        failure_notice_send_all(op->engine, op->context, op->number,
+    if (!op_is_message(op) && failure_notice->status != HOOP_E_CLOSED)
+        failure_notice_send_all(op->engine, op->run.context, op->run.number,
                                 failure_notice);
 }
 
@@ -399,29 +409,30 @@ context_fail_next_execute(struct comm_context *context,
 enum hoop_status
 failure_notice_apply_deferred(struct op *op, enum hoop_status status)
 {
-    struct comm_context *context = op->context;
+    struct comm_context *context = op->run.context;
     char call[CALL_TEXT_MAX];
 
     if (!context->failure.has_deferred || status == HOOP_E_CLOSED)
         return status;
     context->failure.has_deferred = false;
-    const size_t n_own = status == HOOP_OK ? 0 : strlen(op->text);
+    const size_t n_own = status == HOOP_OK ? 0 : strlen(op->failure.text);
     const char *verb = context->failure.deferred.status == HOOP_E_MISMATCH
                            ? "differed"
                            : "failed";
-    call_describe(&op->call, op->is_message ? 0 : op_user_number(op), call);
+    call_describe(&op->run.label.call,
+                  op_is_message(op) ? 0 : op_user_number(op), call);
     if (n_own == 0)
-        snprintf(op->text, sizeof(op->text),
+        snprintf(op->failure.text, sizeof(op->failure.text),
                  "%s is done, but an earlier call %s: %.700s", call, verb,
                  context->failure.deferred.why);
     else
-        snprintf(op->text + n_own, sizeof(op->text) - n_own,
+        snprintf(op->failure.text + n_own, sizeof(op->failure.text) - n_own,
                  "; and an earlier call %s: %s", verb,
                  context->failure.deferred.why);
-    op->failure =
-        op_failure_details(op, op->is_message ? 0 : op_user_number(op),
+    op->failure.details =
+        op_failure_details(op, op_is_message(op) ? 0 : op_user_number(op),
                            &context->failure.deferred);
-    log_debug("engine", "%s", op->text);
+    log_debug("engine", "%s", op->failure.text);
     return context->failure.deferred.status;
 }
 
@@ -461,9 +472,9 @@ failure_notice_on_message(struct comm_context *context,
 
     TAILQ_FOREACH(op, &context->engine->running, link)
     {
-        if (op->is_message && op->context == context &&
-            !op->message.is_receive && op->number == frame->op &&
-            op->message.out.key.peer == peer) {
+        if (op_is_message(op) && op->run.context == context &&
+            !op->message.flow.is_receive && op->run.number == frame->op &&
+            op->message.flow.out.key.peer == peer) {
             op_fail(op, &failure_notice);
             return;
         }

@@ -98,16 +98,16 @@ pending_failures_clear(struct comm_context *context)
 static bool
 is_failure_of_op(const struct pending_failure *pending, const struct op *op)
 {
-    return op->is_message
+    return op_is_message(op)
                ? pending->number == 0 &&
                      op_receives_from(op, pending->source, pending->tag)
-               : pending->number == op->number;
+               : pending->number == op->run.number;
 }
 
 bool
 op_take_pending_failure(const struct op *op, struct failure_notice *out_notice)
 {
-    struct comm_context *context = op->context;
+    struct comm_context *context = op->run.context;
     struct pending_failure *pending;
 
     TAILQ_FOREACH(pending, &context->failure.pending, link)
@@ -118,7 +118,7 @@ op_take_pending_failure(const struct op *op, struct failure_notice *out_notice)
     if (!pending)
         return false;
     *out_notice = pending->notice;
-    if (!op->is_message || --pending->n_alike == 0)
+    if (!op_is_message(op) || --pending->n_alike == 0)
         pending_failure_free(context, pending);
     return true;
 }

@@ -320,18 +320,19 @@ op_find_dead_peer(struct op *op, uint64_t n_ns, uint32_t *out_rank)
     struct engine *engine = op->engine;
     struct step_flow *flow;
 
-    if (op->is_message && step_flow_peer(&op->message) == FLOW_ANY_PEER) {
-        for (uint32_t i = 0; i < op->context->size; i++) {
-            *out_rank = op->context->ranks[i];
-            if (i != op->context->rank &&
+    if (op_is_message(op) &&
+        step_flow_peer(&op->message.flow) == FLOW_ANY_PEER) {
+        for (uint32_t i = 0; i < op->run.context->size; i++) {
+            *out_rank = op->run.context->ranks[i];
+            if (i != op->run.context->rank &&
                 heartbeat_check(engine, *out_rank, n_ns))
                 return true;
         }
         return false;
     }
-    if (op->is_message)
-        return is_awaited_peer_dead(engine, &op->message, n_ns, out_rank);
-    TAILQ_FOREACH(flow, &op->step_flows, link)
+    if (op_is_message(op))
+        return is_awaited_peer_dead(engine, &op->message.flow, n_ns, out_rank);
+    TAILQ_FOREACH(flow, &op->run.step_flows, link)
     {
         if (is_awaited_peer_dead(engine, flow, n_ns, out_rank))
             return true;

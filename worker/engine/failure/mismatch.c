@@ -29,11 +29,12 @@ op_history_note_failure(struct op_history *op_history, uint64_t number)
 }
 
 void
-op_history_add(struct op_history *op_history, const struct op_history_entry *op)
+op_history_add(struct op_history *op_history,
+               const struct op_history_entry *entry)
 {
-    op_history->ops[op->number % OP_HISTORY_ENTRIES] = *op;
-    if (op->has_failed)
-        op_history_note_failure(op_history, op->number);
+    op_history->ops[entry->number % OP_HISTORY_ENTRIES] = *entry;
+    if (entry->has_failed)
+        op_history_note_failure(op_history, entry->number);
 }
 
 void
@@ -49,29 +50,30 @@ op_history_add_call(struct op_history *op_history,
 const struct op_history_entry *
 op_history_find(const struct op_history *op_history, uint64_t number)
 {
-    const struct op_history_entry *op =
+    const struct op_history_entry *entry =
         &op_history->ops[number % OP_HISTORY_ENTRIES];
 
-    return op->number == number ? op : NULL;
+    return entry->number == number ? entry : NULL;
 }
 
 bool
 op_history_has_failed(const struct op_history *op_history, uint64_t number)
 {
-    const struct op_history_entry *op = op_history_find(op_history, number);
+    const struct op_history_entry *entry = op_history_find(op_history, number);
 
-    return op ? op->has_failed : number <= op_history->failed_newest;
+    return entry ? entry->has_failed : number <= op_history->failed_newest;
 }
 
 bool
 op_history_mark_failed(struct op_history *op_history, uint64_t number)
 {
-    struct op_history_entry *op = &op_history->ops[number % OP_HISTORY_ENTRIES];
+    struct op_history_entry *entry =
+        &op_history->ops[number % OP_HISTORY_ENTRIES];
 
     if (op_history_has_failed(op_history, number))
         return false;
-    if (op->number == number)
-        op->has_failed = true;
+    if (entry->number == number)
+        entry->has_failed = true;
     op_history_note_failure(op_history, number);
     return true;
 }
@@ -256,7 +258,7 @@ mismatch_report_calls(struct comm_context *context,
     const struct op *op = context_find_running_op(context, frame->op);
     const struct op_history_entry *ended_op =
         op_history_find(&context->op_history, frame->op);
-    const uint64_t *signatures = op         ? op->signatures
+    const uint64_t *signatures = op         ? op->run.signatures
                                  : ended_op ? ended_op->signatures
                                             : NULL;
     struct local_call own = {0};
@@ -267,8 +269,9 @@ mismatch_report_calls(struct comm_context *context,
         return;
     }
     if (op) {
-        own.call = frame->kind == FRAME_HEARTBEAT ? &op->first_call : &op->call;
-        own.flags = op->label.flags;
+        own.call = frame->kind == FRAME_HEARTBEAT ? &op->run.first_call
+                                                  : &op->run.label.call;
+        own.flags = op->run.label.flags;
     } else if (ended_op) {
         own.call = &ended_op->call;
         own.flags = ended_op->flags;
@@ -286,11 +289,11 @@ find_mismatched_frame(const struct op *op,
 {
     const uint32_t step_first = stage << STAGE_IN_STEP_SHIFT;
     const struct transport_unexpected_filter wanted = {
-        .comm = op->context->id,
-        .op = op->number,
+        .comm = op->run.context->id,
+        .op = op->run.number,
         .step_first = step_first,
         .step_last = step_first + (((uint32_t)1 << STAGE_IN_STEP_SHIFT) - 1),
-        .except = op->label.signature,
+        .except = op->run.label.signature,
     };
 
     return transport_find_unexpected(op->engine->transport, &wanted, out_peer,
@@ -303,23 +306,23 @@ mismatch_check_early_frames(struct op *op)
     uint32_t peer;
     struct frame frame;
 
-    if (!transport_has_unexpected(op->engine->transport, op->number))
+    if (!transport_has_unexpected(op->engine->transport, op->run.number))
         return;
     /* Signatures of later stages may differ from the first one's. */
     if (find_mismatched_frame(op, 0, &peer, &frame) ||
         find_mismatched_frame(op, STAGE_CALL_CHECK, &peer, &frame))
-        mismatch_report_calls(op->context, peer, &frame);
+        mismatch_report_calls(op->run.context, peer, &frame);
 }
 
 bool
 mismatch_check_surplus(struct op *op)
 {
-    if (!transport_has_unexpected(op->engine->transport, op->number))
+    if (!transport_has_unexpected(op->engine->transport, op->run.number))
         return false;
 
     const struct transport_unexpected_filter wanted = {
-        .comm = op->context->id,
-        .op = op->number,
+        .comm = op->run.context->id,
+        .op = op->run.number,
         .step_last = UINT32_MAX,
     };
     uint32_t peer;
@@ -328,7 +331,7 @@ mismatch_check_surplus(struct op *op)
     if (!transport_find_unexpected(op->engine->transport, &wanted, &peer,
                                    &frame))
         return false;
-    mismatch_report_calls(op->context, peer, &frame);
+    mismatch_report_calls(op->run.context, peer, &frame);
     return true;
 }
 
@@ -363,7 +366,7 @@ mismatched_receive_fail(struct op *op,
                         enum hoop_status status,
                         const char *text)
 {
-    const uint32_t peer = op->message.in.key.peer;
+    const uint32_t peer = op->message.flow.in.key.peer;
     const struct failure_notice failure_notice =
         failure_notice_make(status, peer, "%s", text);
 
@@ -388,10 +391,11 @@ describe_both_ends(const struct op *op,
     struct mismatch_names ends;
 
     roster_format_name(roster, roster->rank, ends.name);
-    roster_format_name(roster, op->message.in.key.peer, ends.peer_name);
+    roster_format_name(roster, op->message.flow.in.key.peer, ends.peer_name);
     const uint64_t number = message_user_number(frame->op);
 
-    call_describe_message(&op->call, number, op->label.tensor, ends.call);
+    call_describe_message(&op->run.label.call, number, op->run.label.tensor,
+                          ends.call);
     call_describe_message(&frame->call, number, tensor, ends.peer_call);
     return ends;
 }
@@ -401,16 +405,16 @@ receive_mismatch_report_type(struct op *op,
                              const struct frame *frame,
                              const struct frame_tensor *tensor)
 {
-    const struct frame_tensor *expected = op->label.tensor;
+    const struct frame_tensor *expected = op->run.label.tensor;
     const bool are_tensors = expected && tensor;
 
-    if (are_tensors && op->is_error_text_payload) {
+    if (are_tensors && op->message.is_error_text_payload) {
         mismatched_receive_fail(op, frame, HOOP_E_MISMATCH,
-                                (const char *)op->message.in.place);
+                                (const char *)op->message.flow.in.place);
         return;
     }
-    if (are_tensors && op->received_part)
-        *op->received_part = tensor->part;
+    if (are_tensors && op->message.received_part)
+        *op->message.received_part = tensor->part;
     const bool is_one_shared =
         are_tensors && (expected->part ^ tensor->part) & FRAME_PART_IN_SHARES;
     const struct mismatch_names ends = describe_both_ends(op, frame, tensor);
@@ -466,7 +470,7 @@ receive_mismatch_report_list(struct op *op,
 {
     const struct mismatch_names ends = describe_both_ends(op, frame, tensor);
     const struct failure_notice failure_notice = failure_notice_make(
-        HOOP_E_MISMATCH, op->message.in.key.peer,
+        HOOP_E_MISMATCH, op->message.flow.in.key.peer,
         "%s called %s, but %s sent fewer tensors, or gave up, and "
         "has gone on with %s",
         ends.name, ends.call, ends.peer_name, ends.peer_call);

@@ -73,7 +73,7 @@ context_revoke_by_notice(struct comm_context *context,
     revocation_send_all(context);
     for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
         next = TAILQ_NEXT(op, link);
-        if (op->context == context)
+        if (op->run.context == context)
             op_fail_without_notice(op, &context->failure.revocation);
     }
 }
@@ -98,7 +98,7 @@ revocation_execute(struct comm_context *context, const char *why)
 bool
 op_fail_if_revoked(struct op *op)
 {
-    const struct comm_context *context = op->context;
+    const struct comm_context *context = op->run.context;
 
     if (!context->failure.is_revoked)
         return false;

@@ -54,14 +54,15 @@ state_query_send(const struct step_flow *flow)
     if (step_flow_peer(flow) == FLOW_ANY_PEER)
         return;
     final_states_send_to_peer(
-        op->context, step_flow_peer(flow),
+        op->run.context, step_flow_peer(flow),
         (struct frame){
-            .flags = FRAME_ASKS | (op->is_message ? FRAME_POINT_TO_POINT : 0) |
-                     op->label.flags,
-            .op = op->is_message ? 0 : op->number,
-            .signature = op->signatures[0],
+            .flags = FRAME_ASKS |
+                     (op_is_message(op) ? FRAME_POINT_TO_POINT : 0) |
+                     op->run.label.flags,
+            .op = op_is_message(op) ? 0 : op->run.number,
+            .signature = op->run.signatures[0],
             .total = flow_awaited_bytes(flow),
-            .call = op->is_message ? op->call : op->first_call,
+            .call = op_is_message(op) ? op->run.label.call : op->run.first_call,
         });
 }
 
@@ -69,11 +70,13 @@ static struct frame
 running_op_answer(const struct op *op)
 {
     return (struct frame){
-        .flags = op->label.flags,
-        .op = op->number,
-        .step = op->is_call_check_stage ? 0 : op->stage << STAGE_IN_STEP_SHIFT,
-        .signature = op->signatures[0],
-        .call = op->first_call,
+        .flags = op->run.label.flags,
+        .op = op->run.number,
+        .step = op->run.is_call_check_stage
+                    ? 0
+                    : op->run.stage << STAGE_IN_STEP_SHIFT,
+        .signature = op->run.signatures[0],
+        .call = op->run.first_call,
     };
 }
 
@@ -98,7 +101,7 @@ find_oldest_running_op(const struct comm_context *context)
 
     TAILQ_FOREACH(op, &context->engine->running, link)
     {
-        if (op->context == context)
+        if (op->run.context == context)
             return op;
         if (!other)
             other = op;
@@ -122,12 +125,13 @@ send_busy_answer(const struct comm_context *context,
     const struct op *op = find_oldest_running_op(context);
 
     if (op) {
-        answer.call = op->call;
-        answer.offset = op->is_message ? 0 : op->number;
+        answer.call = op->run.label.call;
+        answer.offset = op_is_message(op) ? 0 : op->run.number;
     }
-    if (op && op->context != context) {
-        answer.total = op->context->id;
-        answer.offset = context_user_call_number(op->context, answer.offset);
+    if (op && op->run.context != context) {
+        answer.total = op->run.context->id;
+        answer.offset =
+            context_user_call_number(op->run.context, answer.offset);
     }
     final_states_send_to_peer(context, peer, answer);
 }
@@ -171,10 +175,11 @@ alltoallv_send_bytes_to_peer(const struct op *op, uint32_t peer)
 {
     uint32_t rank = 0;
 
-    while (rank < op->shape.size && op_member_world_rank(op, rank) != peer)
+    while (rank < op->run.shape.size && op_member_world_rank(op, rank) != peer)
         rank++;
-    return rank < op->shape.size ? op->shape.counts[rank] * op->element_size
-                                 : 0;
+    return rank < op->run.shape.size
+               ? op->run.shape.counts[rank] * op->run.element_size
+               : 0;
 }
 
 void
@@ -196,14 +201,14 @@ state_query_receive(struct comm_context *context,
         return;
     }
     /* If this rank sends peer nothing, the mismatch never shows otherwise. */
-    if (op && op->shape.recv_counts && is_in_first_stage(op) &&
-        frame->total > 0 && frame->signature == op->signatures[0] &&
+    if (op && op->run.shape.recv_counts && is_in_first_stage(op) &&
+        frame->total > 0 && frame->signature == op->run.signatures[0] &&
         frame->total != alltoallv_send_bytes_to_peer(op, peer)) {
         mismatch_report_size(
             context, peer,
             &(struct size_mismatch){
-                .number = op->number,
-                .call = &op->call,
+                .number = op->run.number,
+                .call = &op->run.label.call,
                 .n_expected = frame->total,
                 .n_sent = alltoallv_send_bytes_to_peer(op, peer),
                 .is_sent = true,
@@ -242,7 +247,7 @@ static bool
 has_finished_stage(const struct op *op, const struct frame *answer)
 {
     return (answer->flags & FRAME_ENDED) ||
-           answer->step >> STAGE_IN_STEP_SHIFT > op->stage;
+           answer->step >> STAGE_IN_STEP_SHIFT > op->run.stage;
 }
 
 /* peer has finished op. Returns whether op still waits for data on flow, which
@@ -255,8 +260,8 @@ is_missing_data(const struct step_flow *flow,
     const bool is_receive = flow->is_receive;
 
     *out_mismatch = (struct size_mismatch){
-        .number = op->number,
-        .call = &op->call,
+        .number = op->run.number,
+        .call = &op->run.label.call,
         .n_expected = is_receive ? flow->in.total : flow->out.framed,
         .n_sent = is_receive ? flow->in.arrived : flow->out.total,
         .is_sent = !is_receive,
@@ -282,13 +287,13 @@ collective_apply_answer(struct op *op, uint32_t peer, const struct frame *frame)
     struct step_flow *flow;
     struct size_mismatch size_mismatch;
 
-    if (frame->signature != 0 && frame->signature != op->signatures[0]) {
-        mismatch_report_calls(op->context, peer, frame);
+    if (frame->signature != 0 && frame->signature != op->run.signatures[0]) {
+        mismatch_report_calls(op->run.context, peer, frame);
         return;
     }
-    if (op->is_shm)
+    if (op_is_shm(op))
         shm_executor_list_awaited(op);
-    TAILQ_FOREACH(flow, &op->step_flows, link)
+    TAILQ_FOREACH(flow, &op->run.step_flows, link)
     {
         if (step_flow_peer(flow) != peer)
             continue;
@@ -301,7 +306,7 @@ collective_apply_answer(struct op *op, uint32_t peer, const struct frame *frame)
         if (frame->flags & FRAME_WITHDRAWN)
             op_fail_peer_freed_comm(op, peer);
         else
-            mismatch_report_size(op->context, peer, &size_mismatch);
+            mismatch_report_size(op->run.context, peer, &size_mismatch);
         return;
     }
 }
@@ -317,11 +322,11 @@ messages_apply_answer(struct comm_context *context,
 
     TAILQ_FOREACH(op, &context->engine->running, link)
     {
-        if (op->context != context || !op->is_message ||
-            step_flow_peer(&op->message) != peer)
+        if (op->run.context != context || !op_is_message(op) ||
+            step_flow_peer(&op->message.flow) != peer)
             continue;
-        op->message.is_peer_in_other_call = true;
-        op->message.current_peer_call = *frame;
+        op->message.flow.is_peer_in_other_call = true;
+        op->message.flow.current_peer_call = *frame;
     }
 }
 
@@ -411,16 +416,16 @@ final_state_destroy(struct comm_context *context,
 void
 state_query_apply_final(struct op *op)
 {
-    struct comm_context *context = op->context;
+    struct comm_context *context = op->run.context;
     struct final_state *next;
 
     for (struct final_state *at = TAILQ_FIRST(&context->final_states); at;
          at = next) {
         next = TAILQ_NEXT(at, link);
-        if (at->frame.op > op->number)
+        if (at->frame.op > op->run.number)
             continue;
-        if (at->frame.op == op->number && op->state == OP_RUNNING &&
-            at->frame.signature != op->signatures[0])
+        if (at->frame.op == op->run.number && op->run.state == OP_RUNNING &&
+            at->frame.signature != op->run.signatures[0])
             mismatch_report_calls(context, at->peer, &at->frame);
         final_state_destroy(context, at);
     }

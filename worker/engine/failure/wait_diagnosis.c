@@ -46,9 +46,9 @@ has_data_from(const struct op *op, uint32_t peer)
 {
     const struct step_flow *flow;
 
-    if (op->is_message)
-        return op->message.is_receive && op->message.in.arrived > 0;
-    TAILQ_FOREACH(flow, &op->step_flows, link)
+    if (op_is_message(op))
+        return op->message.flow.is_receive && op->message.flow.in.arrived > 0;
+    TAILQ_FOREACH(flow, &op->run.step_flows, link)
     {
         if (flow->is_receive && step_flow_peer(flow) == peer &&
             flow->in.arrived > 0)
@@ -70,14 +70,14 @@ op_awaited_flow(const struct op *op)
 {
     const struct step_flow *flow;
 
-    if (op->is_message)
-        return &op->message;
-    TAILQ_FOREACH(flow, &op->step_flows, link)
+    if (op_is_message(op))
+        return &op->message.flow;
+    TAILQ_FOREACH(flow, &op->run.step_flows, link)
     {
         if (!step_flow_peer_has_called(flow))
             return flow;
     }
-    return TAILQ_FIRST(&op->step_flows);
+    return TAILQ_FIRST(&op->run.step_flows);
 }
 
 uint32_t
@@ -85,7 +85,7 @@ op_awaited_rank(const struct op *op)
 {
     const struct step_flow *flow = op_awaited_flow(op);
 
-    if (!flow && op->is_shm)
+    if (!flow && op_is_shm(op))
         return shm_executor_awaited_rank(op);
     return flow && step_flow_peer(flow) != FLOW_ANY_PEER ? step_flow_peer(flow)
                                                          : HOOP_NO_RANK;
@@ -135,17 +135,17 @@ describe_busy(const struct op *op,
 {
     const struct frame *busy = &flow->current_peer_call;
     const char *verb =
-        op->is_message ? "it is in " : "it has not called this, but ";
+        op_is_message(op) ? "it is in " : "it has not called this, but ";
     char call[CALL_TEXT_MAX];
     char comm[COMM_TEXT_MAX];
 
     if (busy->call.name == CALL_UNKNOWN) {
         snprintf(text, PEER_STATE_TEXT_MAX, "; %s",
-                 op->is_message ? "it is in no call"
-                                : "it has not called this");
-    } else if (busy->total == 0 || busy->total == op->context->id) {
+                 op_is_message(op) ? "it is in no call"
+                                   : "it has not called this");
+    } else if (busy->total == 0 || busy->total == op->run.context->id) {
         call_describe(&busy->call,
-                      context_user_call_number(op->context, busy->offset),
+                      context_user_call_number(op->run.context, busy->offset),
                       call);
         snprintf(text, PEER_STATE_TEXT_MAX, "; %s%s", verb, call);
     } else {
@@ -164,7 +164,7 @@ describe_progress(const struct op *op,
 {
     const uint64_t n_ms =
         transport_silence_ms(op->engine->transport, step_flow_peer(flow));
-    const double n_s = ns_to_seconds(clock_now_ns() - op->started_ns);
+    const double n_s = ns_to_seconds(clock_now_ns() - op->run.wait.started_ns);
     char since[48] = "";
 
     if (n_ms != TRANSPORT_SILENCE_UNKNOWN)
@@ -189,7 +189,7 @@ describe_peer(const struct op *op,
         describe_busy(op, flow, text);
     else if (has_data_from(op, step_flow_peer(flow)))
         describe_progress(op, flow, text);
-    else if (!op->is_message && !step_flow_peer_has_called(flow))
+    else if (!op_is_message(op) && !step_flow_peer_has_called(flow))
         snprintf(text, PEER_STATE_TEXT_MAX,
                  "; it does not answer whether it has called this");
 }
@@ -211,8 +211,8 @@ describe_flow(const struct op *op,
     }
     const uint64_t total = flow->is_receive ? flow->in.total : flow->out.total;
     /* Tags of the library's own messages mean nothing to users. */
-    if (op->is_message && op->label.tag <= (uint64_t)1 << 62)
-        snprintf(tag, sizeof(tag), ", tag %" PRIu64, op->label.tag);
+    if (op_is_message(op) && op->run.label.tag <= (uint64_t)1 << 62)
+        snprintf(tag, sizeof(tag), ", tag %" PRIu64, op->run.label.tag);
     snprintf(text, LIMIT_ERROR_TEXT,
              "%s %s (%" PRIu64 " of %" PRIu64 " bytes%s%s)",
              roster_format_name(op->engine->roster, step_flow_peer(flow), name),
@@ -238,8 +238,8 @@ op_deadline_origin(const struct op *op)
     const uint64_t session_ns =
         op->engine->options.timeout_ms * CLOCK_NS_PER_MS;
 
-    return op->time_limit_ns == session_ns ? "HOOP_TIMEOUT"
-                                           : "its communicator";
+    return op->run.wait.time_limit_ns == session_ns ? "HOOP_TIMEOUT"
+                                                    : "its communicator";
 }
 
 /* Describe how much time has passed: "0.310 s of the 600 s that HOOP_TIMEOUT
@@ -247,10 +247,10 @@ op_deadline_origin(const struct op *op)
 static void
 op_describe_time(const struct op *op, char text[WAIT_TIME_TEXT_MAX])
 {
-    const uint64_t n_ns = op->time_limit_ns;
+    const uint64_t n_ns = op->run.wait.time_limit_ns;
 
     snprintf(text, WAIT_TIME_TEXT_MAX, "%.3f s of the %.*f s that %s allows",
-             ns_to_seconds(clock_now_ns() - op->started_ns),
+             ns_to_seconds(clock_now_ns() - op->run.wait.started_ns),
              n_ns % CLOCK_NS_PER_S > 0 ? 2 : 0, ns_to_seconds(n_ns),
              op_deadline_origin(op));
 }
@@ -271,8 +271,8 @@ op_append_wait_text(struct op *op, const struct failure_notice *failure_notice)
 {
     const enum hoop_status status = failure_notice->status;
     const struct roster *roster = op->engine->roster;
-    const size_t n_text = strlen(op->text);
-    const bool waits = op->state == OP_RUNNING && op_awaited_flow(op) &&
+    const size_t n_text = strlen(op->failure.text);
+    const bool waits = op->run.state == OP_RUNNING && op_awaited_flow(op) &&
                        status != HOOP_E_MISMATCH &&
                        !is_wait_described(op, failure_notice->why);
     char whom[LIMIT_ERROR_TEXT];
@@ -285,12 +285,12 @@ op_append_wait_text(struct op *op, const struct failure_notice *failure_notice)
     /* The peer's state is left out, because it may never have been asked. */
     describe_flow(op, op_awaited_flow(op), "", whom);
     if (waits)
-        snprintf(op->text + n_text, sizeof(op->text) - n_text,
+        snprintf(op->failure.text + n_text, sizeof(op->failure.text) - n_text,
                  "; %s waited for %.300s; after %s",
                  roster_format_name(roster, roster->rank, name), whom, time);
     else
-        snprintf(op->text + n_text, sizeof(op->text) - n_text, "; after %s",
-                 time);
+        snprintf(op->failure.text + n_text, sizeof(op->failure.text) - n_text,
+                 "; after %s", time);
 }
 
 void
@@ -300,14 +300,15 @@ straggler_warning_plan(struct op *op)
     const uint64_t n_ms = op->engine->options.late_warning_ms;
 
     if (notice_ms == 0)
-        op->purpose = NULL;
-    op->straggler_warning_ns =
-        n_ms > 0 ? op->started_ns + n_ms * CLOCK_NS_PER_MS : CLOCK_NEVER;
-    if (!op->purpose)
+        op->run.wait.purpose = NULL;
+    op->run.wait.straggler_warning_ns =
+        n_ms > 0 ? op->run.wait.started_ns + n_ms * CLOCK_NS_PER_MS
+                 : CLOCK_NEVER;
+    if (!op->run.wait.purpose)
         return;
-    wait_notice_begin(&op->notice, notice_ms, op_deadline_origin(op),
-                      op->time_limit_ns / CLOCK_NS_PER_MS);
-    op->straggler_warning_ns = op->notice.due_ns;
+    wait_notice_begin(&op->run.wait.notice, notice_ms, op_deadline_origin(op),
+                      op->run.wait.time_limit_ns / CLOCK_NS_PER_MS);
+    op->run.wait.straggler_warning_ns = op->run.wait.notice.due_ns;
 }
 
 /* Returns what the heartbeat says of the rank that op waits for, as text. */
@@ -349,10 +350,10 @@ wait_notice_print(struct op *op)
     char text[LIMIT_ERROR_TEXT];
 
     op_describe_wait(op, whom);
-    snprintf(text, sizeof(text), "%s waits for %.700s%s", op->purpose, whom,
-             awaited_peer_liveness(op));
-    wait_notice_log(&op->notice, text);
-    op->straggler_warning_ns = op->notice.due_ns;
+    snprintf(text, sizeof(text), "%s waits for %.700s%s", op->run.wait.purpose,
+             whom, awaited_peer_liveness(op));
+    wait_notice_log(&op->run.wait.notice, text);
+    op->run.wait.straggler_warning_ns = op->run.wait.notice.due_ns;
 }
 
 void
@@ -366,21 +367,22 @@ straggler_warn(struct op *op, uint64_t now_ns)
     char time[WAIT_TIME_TEXT_MAX];
     char others[64];
 
-    if (op->purpose) {
+    if (op->run.wait.purpose) {
         wait_notice_print(op);
         return;
     }
-    op->straggler_warning_ns = CLOCK_NEVER;
+    op->run.wait.straggler_warning_ns = CLOCK_NEVER;
     if (engine->last_straggler_warning_ns > 0 &&
         now_ns - engine->last_straggler_warning_ns < CLOCK_NS_PER_S) {
         engine->n_suppressed_warnings++;
         return;
     }
     engine->last_straggler_warning_ns = now_ns;
-    call_describe(
-        &op->call,
-        op->is_message ? 0 : context_user_call_number(op->context, op->number),
-        call);
+    call_describe(&op->run.label.call,
+                  op_is_message(op) ? 0
+                                    : context_user_call_number(op->run.context,
+                                                               op->run.number),
+                  call);
     op_describe_wait(op, whom);
     op_describe_time(op, time);
     suppressed_ops_describe(engine, others);
@@ -400,7 +402,7 @@ oldest_running_op(const struct engine *engine, uint32_t *out_n_calls)
     TAILQ_FOREACH(op, &engine->running, link)
     {
         n_calls++;
-        if (!oldest || op->started_ns < oldest->started_ns)
+        if (!oldest || op->run.wait.started_ns < oldest->run.wait.started_ns)
             oldest = op;
     }
     *out_n_calls = n_calls;
@@ -417,16 +419,18 @@ activity_report(struct engine *engine, uint64_t query)
     if (!engine->options.on_activity)
         return;
     if (op) {
-        if (op->is_shm)
+        if (op_is_shm(op))
             shm_executor_list_awaited(op);
-        if (!op->is_message)
-            activity.number = context_user_call_number(op->context, op->number);
-        call_describe(&op->call, activity.number, activity.call);
-        context_copy_name(op->context, activity.communicator);
+        if (!op_is_message(op))
+            activity.number =
+                context_user_call_number(op->run.context, op->run.number);
+        call_describe(&op->run.label.call, activity.number, activity.call);
+        context_copy_name(op->run.context, activity.communicator);
         op_describe_wait(op, whom);
         snprintf(activity.waits_for, sizeof(activity.waits_for), "%.200s%s",
                  whom, awaited_peer_liveness(op));
-        activity.age_ms = (clock_now_ns() - op->started_ns) / CLOCK_NS_PER_MS;
+        activity.age_ms =
+            (clock_now_ns() - op->run.wait.started_ns) / CLOCK_NS_PER_MS;
     }
     engine->options.on_activity(engine->options.owner, query, &activity);
 }

@@ -68,7 +68,7 @@ objects_outlive_their_communicator(struct side *side)
 
     SIDE_CHECK(hoop_allgather_object_start(send, side->rank == 0 ? 0 : 5,
                                            &objects, &comm, &op) == HOOP_OK);
-    while (!atomic_load(&((struct op *)op)->is_done)) {
+    while (!atomic_load(&((struct op *)op)->run.is_done)) {
         SIDE_CHECK(!clock_is_past(deadline_ns));
         engine_progress_background(side->engine);
     }

@@ -337,9 +337,9 @@ await_done(const struct op *op)
 {
     const uint64_t until_ns = patience();
 
-    while (!atomic_load(&op->is_done) && !clock_is_past(until_ns))
+    while (!atomic_load(&op->run.is_done) && !clock_is_past(until_ns))
         sched_yield();
-    assert_true(atomic_load(&op->is_done));
+    assert_true(atomic_load(&op->run.is_done));
 }
 
 static void
@@ -413,7 +413,7 @@ side_alternate(struct side *side)
         SIDE_CHECK(sum_start(side->comms[1].context, &value, 1, &op) ==
                    HOOP_OK);
         const uint64_t until_ns = patience();
-        while (!atomic_load(&op->is_done) && !clock_is_past(until_ns))
+        while (!atomic_load(&op->run.is_done) && !clock_is_past(until_ns))
             sched_yield();
         SIDE_CHECK(engine_wait(op, 0) == HOOP_OK);
         SIDE_CHECK(value == 4);

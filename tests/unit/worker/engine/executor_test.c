@@ -421,7 +421,7 @@ operations_are_numbered_in_the_order_of_their_start(void **state)
     (void)state;
     for (uint64_t i = 0; i < 5; i++) {
         assert_int_equal(sum_start(alone, &value, 1, &ops[i]), HOOP_OK);
-        assert_int_equal(ops[i]->number, i + 1);
+        assert_int_equal(ops[i]->run.number, i + 1);
     }
     for (unsigned i = 0; i < 5; i++)
         assert_int_equal(engine_wait(ops[i], patience()), HOOP_OK);
@@ -439,8 +439,8 @@ messages_are_numbered_apart_from_collectives(void **state)
     (void)state;
     assert_int_equal(send_start(context, "a", 1, 1, &first), HOOP_OK);
     assert_int_equal(send_start(context, "b", 1, 2, &second), HOOP_OK);
-    assert_int_equal(message_user_number(first->number), 1);
-    assert_int_equal(message_user_number(second->number), 2);
+    assert_int_equal(message_user_number(first->run.number), 1);
+    assert_int_equal(message_user_number(second->run.number), 2);
     assert_int_equal(engine_wait(first, patience()), HOOP_OK);
     assert_int_equal(engine_wait(second, patience()), HOOP_OK);
 
@@ -462,7 +462,7 @@ operation_that_needs_nobody_is_done_when_its_start_returns(void **state)
 
     (void)state;
     assert_int_equal(sum_start(alone, &value, 1, &op), HOOP_OK);
-    assert_true(atomic_load(&op->is_done));
+    assert_true(atomic_load(&op->run.is_done));
     assert_int_equal(engine_wait(op, 0), HOOP_OK);
     assert_int_equal(value, 3);
 }
@@ -492,7 +492,7 @@ counts_are_copied_when_an_operation_starts(void **state)
     assert_int_equal(engine_start_collective(engine_pair.sides[0].alone.context,
                                              &gather, &op),
                      HOOP_OK);
-    assert_false(atomic_load(&op->is_done));
+    assert_false(atomic_load(&op->run.is_done));
     counts[0] = SIZE_MAX;
     assert_int_equal(engine_wait(op, patience()), HOOP_OK);
     assert_int_equal(output[0], 7);

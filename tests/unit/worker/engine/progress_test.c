@@ -304,9 +304,9 @@ op_handed_in_at_the_end_of_an_idle_turn_is_begun(void **state)
         for (volatile unsigned k = 0; k < i % 97; k++)
             ;
         assert_int_equal(sum_start(alone, &value, 1, &op), HOOP_OK);
-        while (!atomic_load(&op->is_done) && !clock_is_past(until_ns))
+        while (!atomic_load(&op->run.is_done) && !clock_is_past(until_ns))
             ;
-        is_begun = atomic_load(&op->is_done);
+        is_begun = atomic_load(&op->run.is_done);
         assert_int_equal(engine_wait(op, patience()), HOOP_OK);
     }
     atomic_store(&idler.is_over, true);
