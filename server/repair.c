@@ -192,8 +192,8 @@ data_is_intact(const char *folder)
 }
 
 static void
-repair_report_loss(const struct repair *repair,
-                   const struct commit_record *written)
+repair_print_lost_records(const struct repair *repair,
+                          const struct commit_record *written)
 {
     if (repair->n_damaged_places > REPAIR_REPORT_LINES_MAX)
         fprintf(repair->out, "damaged: %" PRIu64 " more\n",
@@ -236,7 +236,7 @@ data_folder_repair(const char *folder, struct repair *repair)
                 folder, repair->n_read);
         return HOOP_OK;
     }
-    repair_report_loss(repair, &written);
+    repair_print_lost_records(repair, &written);
     status = database_replace_file(folder, &kept, former);
     if (status != HOOP_OK)
         return error_pass(status);

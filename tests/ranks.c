@@ -169,7 +169,7 @@ machine_start(struct machine *machine, const struct world *world)
         .roster = world->roster,
         .timeout_ms = SESSION_MS,
         .codec = codec,
-        .checking = world->options->is_checked ? ENGINE_CHECK_FIRST
+        .checking = world->options->is_checked ? ENGINE_CHECK_BEFORE_DATA
                                                : world->path.checking,
         .spinning = world->path.spinning,
         .n_streams = segments_streams(),

@@ -138,7 +138,8 @@ action_list_add_notice(struct action_list *action_list,
 struct cluster_journal_record *
 action_list_add_record(struct action_list *action_list)
 {
-    return &action_list_append(action_list, CLUSTER_JOURNAL_RECORD)->record;
+    return &action_list_append(action_list, CLUSTER_ACTION_STORE_RECORD)
+                ->record;
 }
 
 void *

@@ -18,8 +18,8 @@
 
 enum cluster_action_kind {
     CLUSTER_REPLY,
-    CLUSTER_LOG_NOTICE,     /* a line for the log */
-    CLUSTER_JOURNAL_RECORD, /* a record to store; see core/journal.h */
+    CLUSTER_LOG_NOTICE,          /* a line for the log */
+    CLUSTER_ACTION_STORE_RECORD, /* a record to store; see core/journal.h */
 };
 
 enum cluster_reply_kind {

@@ -203,7 +203,7 @@ membership_changes_reply(const struct job *job,
         .world_epoch = job->epoch,
         .revision = since + n_items,
         .question = job->suspicion.number,
-        .activity_query = job_open_activity_query(job),
+        .activity_query = job_pending_query_number(job),
         .items = n_items ? job->changes + since : NULL,
         .n_items = n_items,
     };
@@ -223,7 +223,7 @@ watch_has_new_query(const struct job *job,
                     uint64_t activity_query)
 {
     return query_is_new(job->suspicion.number, question) ||
-           query_is_new(job_open_activity_query(job), activity_query);
+           query_is_new(job_pending_query_number(job), activity_query);
 }
 
 enum hoop_status
@@ -271,11 +271,11 @@ changes_answer_watches(struct cluster *cluster, struct job *job)
 
     if (job->n_changes_answered == job->n_changes &&
         job->asked == job->suspicion.number &&
-        job->announced_activity_query == job_open_activity_query(job))
+        job->announced_activity_query == job_pending_query_number(job))
         return;
     job->n_changes_answered = job->n_changes;
     job->asked = job->suspicion.number;
-    job->announced_activity_query = job_open_activity_query(job);
+    job->announced_activity_query = job_pending_query_number(job);
     while (waiter) {
         struct waiter *next = TAILQ_NEXT(waiter, link);
         const uint64_t since = waiter->since;

@@ -46,7 +46,7 @@ enum {
 static const struct request_handler {
     request_handler_fn *answer;
     enum request_scope scope;
-} request_handlers[] = {CLUSTER_REQUESTS(REQUEST_HANDLER)};
+} request_handlers[] = {CLUSTER_REQUEST_LIST(REQUEST_HANDLER)};
 
 static enum hoop_status
 cluster_options_check(const struct cluster_options *options)

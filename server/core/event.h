@@ -42,7 +42,7 @@ enum request_scope {
  * - JOB, while members are asked.
  * JOBS names no job; its token is checked only if hoopd has one for all jobs.
  */
-#define CLUSTER_REQUESTS(X)                                                    \
+#define CLUSTER_REQUEST_LIST(X)                                                \
     /* join -> WORLD */                                                        \
     X(CLUSTER_JOIN, admission_handle_join, REQUEST_MAY_CREATE_JOB)             \
     /* renewal -> LEASE */                                                     \
@@ -98,7 +98,7 @@ enum cluster_event_kind {
                            tickets */
     CLUSTER_DRAIN,      /* refuse joins and answer all parked requests */
 
-    CLUSTER_REQUESTS(CLUSTER_REQUEST_KIND)
+    CLUSTER_REQUEST_LIST(CLUSTER_REQUEST_KIND)
 };
 
 /*

@@ -23,6 +23,6 @@ request_handler_fn(struct cluster *cluster,
 
 #define REQUEST_HANDLER_DECLARE(kind, handler, scope)                          \
     request_handler_fn handler;
-CLUSTER_REQUESTS(REQUEST_HANDLER_DECLARE)
+CLUSTER_REQUEST_LIST(REQUEST_HANDLER_DECLARE)
 
 #endif

@@ -427,7 +427,7 @@ job_find_active_member(struct job *job,
 }
 
 uint64_t
-job_open_activity_query(const struct job *job)
+job_pending_query_number(const struct job *job)
 {
     return job->activities.answers ? job->activities.query : 0;
 }

@@ -303,6 +303,6 @@ job_find_active_member(struct job *job,
 
 /* Return the number of the open query; 0: none is open. */
 uint64_t
-job_open_activity_query(const struct job *job);
+job_pending_query_number(const struct job *job);
 
 #endif

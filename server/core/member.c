@@ -457,7 +457,7 @@ worker_newest_living(const struct worker *worker)
 }
 
 const struct member *
-worker_newest_active(const struct worker *worker)
+worker_newest_active_member(const struct worker *worker)
 {
     const struct member *member = NULL;
 

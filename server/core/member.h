@@ -300,6 +300,6 @@ worker_newest_living(const struct worker *worker);
 
 /* Return its newest active membership, or NULL. */
 const struct member *
-worker_newest_active(const struct worker *worker);
+worker_newest_active_member(const struct worker *worker);
 
 #endif

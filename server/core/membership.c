@@ -135,7 +135,7 @@ membership_declare_lost(struct cluster *cluster,
                         const char *reason)
 {
     const struct worker *worker = member->worker;
-    const struct member *newest = worker_newest_active(worker);
+    const struct member *newest = worker_newest_active_member(worker);
     const struct cluster_log_notice notice =
         member_log_notice(newest, CLUSTER_NOTICE_LOST);
     struct member *living = NULL;

@@ -413,7 +413,7 @@ lease_check_record_read(struct job *job, struct unpack *unpack)
 
     if (recovery_finish_reading_value(unpack, 1, n_fields) != HOOP_OK)
         return error_pass(HOOP_E_DATA_LOSS);
-    const enum hoop_status status = recovery_lease_check_restore(
+    const enum hoop_status status = lease_grace_restore(
         job, n_grace_parts_passed.bytes, n_grace_parts_passed.n_bytes);
 
     return status == HOOP_OK ? HOOP_OK : error_pass(status);

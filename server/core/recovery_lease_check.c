@@ -152,9 +152,9 @@ recovery_lease_check_on_timer(struct cluster *cluster, struct job *job)
 }
 
 enum hoop_status
-recovery_lease_check_restore(struct job *job,
-                             const uint8_t *n_grace_parts_passed,
-                             size_t n_bytes)
+lease_grace_restore(struct job *job,
+                    const uint8_t *n_grace_parts_passed,
+                    size_t n_bytes)
 {
     if (n_bytes != (job->ranks ? job->size : 1))
         return error_raise(

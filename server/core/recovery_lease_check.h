@@ -63,8 +63,8 @@ recovery_lease_check_confirm(struct cluster *cluster, struct member *member);
 /* Restore the counts of passed parts, before recovery_lease_check_begin(): one for each
  * rank if the world has formed, else a single one. Handle: HOOP_E_DATA_LOSS. */
 enum hoop_status
-recovery_lease_check_restore(struct job *job,
-                             const uint8_t *n_grace_parts_passed,
-                             size_t n_bytes);
+lease_grace_restore(struct job *job,
+                    const uint8_t *n_grace_parts_passed,
+                    size_t n_bytes);
 
 #endif

@@ -31,7 +31,7 @@ archive_store_step_records(struct storage *storage,
                            const struct cluster_actions *actions)
 {
     for (size_t i = 0; i < actions->n_items; i++) {
-        if (actions->items[i].kind == CLUSTER_JOURNAL_RECORD)
+        if (actions->items[i].kind == CLUSTER_ACTION_STORE_RECORD)
             archive_put_record(storage, &actions->items[i].record);
     }
 }

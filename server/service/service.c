@@ -213,7 +213,7 @@ cluster_actions_execute(struct service *service,
             client_notice_log(&service->notices, &action->notice, actions->role,
                               peer);
             break;
-        case CLUSTER_JOURNAL_RECORD: /* stored by archive_store_step_records() */
+        case CLUSTER_ACTION_STORE_RECORD: /* stored by archive_store_step_records() */
             break;
         }
     }

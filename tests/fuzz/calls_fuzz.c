@@ -434,7 +434,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     }
     steps_read(&input, is_checked_first);
     engine_pair_open_checking(&engine_pair, is_checked_first
-                                                ? ENGINE_CHECK_FIRST
+                                                ? ENGINE_CHECK_BEFORE_DATA
                                                 : ENGINE_CHECK_FRAMES);
     engine_pair_connect(&engine_pair);
     engine_pair_start_backgrounds(&engine_pair);

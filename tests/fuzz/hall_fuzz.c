@@ -265,7 +265,7 @@ engine_play(struct input *input, uint8_t kind)
     struct wakeup_handle bell;
     struct cma_address place;
 
-    engine_pair_open_checking(&engine_pair, kind & 1 ? ENGINE_CHECK_FIRST
+    engine_pair_open_checking(&engine_pair, kind & 1 ? ENGINE_CHECK_BEFORE_DATA
                                                      : ENGINE_CHECK_FRAMES);
     struct engine *engine = engine_pair.sides[0].engine;
     struct comm_context *context = engine_pair.sides[0].comms[0].context;

@@ -318,7 +318,7 @@ event_step(struct coordinator *coordinator, struct cluster_event *event)
         cluster_step(coordinator->cluster, event);
 
     for (size_t i = 0; i < actions.n_items; i++)
-        if (actions.items[i].kind == CLUSTER_JOURNAL_RECORD)
+        if (actions.items[i].kind == CLUSTER_ACTION_STORE_RECORD)
             record_keep(coordinator, &actions.items[i].record);
     for (size_t i = 0; i < actions.n_items; i++)
         if (actions.items[i].kind == CLUSTER_LOG_NOTICE)

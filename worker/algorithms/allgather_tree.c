@@ -38,7 +38,7 @@ n_rounds(const struct plan_shape *shape)
 static bool
 is_leaf(const struct plan_shape *shape)
 {
-    return binomial_edge_at(shape, 0).end == BINOMIAL_CHILD_END;
+    return binomial_edge_at(shape, 0).end == BINOMIAL_CHILD_SIDE;
 }
 
 static void
@@ -51,12 +51,12 @@ plan_add_tree_up(struct plan *plan,
         caller_block_run_span(shape, PLAN_OUTPUT, edge.beyond.first,
                               edge.beyond.end - edge.beyond.first);
 
-    if (edge.end == BINOMIAL_CHILD_END)
+    if (edge.end == BINOMIAL_CHILD_SIDE)
         plan_add_send(plan, edge.peer, level,
                       is_leaf(shape) && !shape->is_in_place
                           ? (struct plan_span){PLAN_INPUT, 0, beyond.count}
                           : beyond);
-    if (edge.end == BINOMIAL_PARENT_END)
+    if (edge.end == BINOMIAL_PARENT_SIDE)
         plan_add_store(plan, edge.peer, level, beyond);
 }
 
@@ -70,9 +70,9 @@ plan_add_tree_down(struct plan *plan,
     const struct plan_span all =
         caller_block_run_span(shape, PLAN_OUTPUT, 0, shape->size);
 
-    if (edge.end == BINOMIAL_PARENT_END)
+    if (edge.end == BINOMIAL_PARENT_SIDE)
         plan_add_send(plan, edge.peer, message, all);
-    if (edge.end == BINOMIAL_CHILD_END)
+    if (edge.end == BINOMIAL_CHILD_SIDE)
         plan_add_store(plan, edge.peer, message, all);
 }
 

@@ -226,9 +226,9 @@ plan_add_first_combine(struct plan *plan,
 }
 
 static void
-flat_plan_round(struct plan *plan,
-                const struct plan_shape *shape,
-                uint32_t round)
+shm_plan_round(struct plan *plan,
+               const struct plan_shape *shape,
+               uint32_t round)
 {
     assert(round < flat_n_rounds(shape));
 
@@ -249,7 +249,7 @@ flat_plan_round(struct plan *plan,
 const struct algorithm algorithm_allreduce_flat = {
     .name = "flat",
     .n_rounds = flat_n_rounds,
-    .plan_round = flat_plan_round,
+    .plan_round = shm_plan_round,
     .is_shm = true,
 };
 

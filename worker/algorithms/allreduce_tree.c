@@ -58,7 +58,7 @@ static bool
 receives_at_levels(const struct plan_shape *shape, uint32_t first, uint32_t end)
 {
     for (uint32_t level = first; level < end; level++) {
-        if (binomial_edge_at(shape, level).end == BINOMIAL_PARENT_END)
+        if (binomial_edge_at(shape, level).end == BINOMIAL_PARENT_SIDE)
             return true;
     }
     return false;
@@ -103,10 +103,10 @@ plan_add_tree_up(struct plan *plan,
         is_at_tree_top(shape) &&
         !receives_at_levels(shape, level + 1, tree_top_level(shape));
 
-    if (edge.end == BINOMIAL_CHILD_END)
+    if (edge.end == BINOMIAL_CHILD_SIDE)
         plan_add_send(plan, edge.peer, level,
                       partial_sum_before_level(shape, level));
-    if (edge.end == BINOMIAL_PARENT_END)
+    if (edge.end == BINOMIAL_PARENT_SIDE)
         plan_add_step(plan,
                       &(struct plan_step){
                           .kind = PLAN_REDUCE,
@@ -126,8 +126,8 @@ top_exchange_side(const struct plan_shape *shape)
     const struct binomial_edge edge =
         binomial_edge_at(shape, tree_top_level(shape));
 
-    return edge.end == BINOMIAL_PARENT_END ? PLAN_OWN_IS_LEFT_OPERAND
-                                           : PLAN_RECEIVED_IS_LEFT_OPERAND;
+    return edge.end == BINOMIAL_PARENT_SIDE ? PLAN_OWN_IS_LEFT_OPERAND
+                                            : PLAN_RECEIVED_IS_LEFT_OPERAND;
 }
 
 static void
@@ -177,9 +177,9 @@ plan_add_tree_down(struct plan *plan,
     const struct plan_span result = whole_buffer_span(shape, PLAN_OUTPUT);
     const uint32_t message = tree_top_level(shape) + 1 + level;
 
-    if (edge.end == BINOMIAL_PARENT_END)
+    if (edge.end == BINOMIAL_PARENT_SIDE)
         plan_add_send(plan, edge.peer, message, result);
-    if (edge.end == BINOMIAL_CHILD_END)
+    if (edge.end == BINOMIAL_CHILD_SIDE)
         plan_add_store(plan, edge.peer, message, result);
 }
 

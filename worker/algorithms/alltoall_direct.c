@@ -148,9 +148,9 @@ flat_round_part_span(const struct plan_shape *shape,
 }
 
 static void
-flat_plan_round(struct plan *plan,
-                const struct plan_shape *shape,
-                uint32_t round)
+shm_plan_round(struct plan *plan,
+               const struct plan_shape *shape,
+               uint32_t round)
 {
     assert(!shape->counts && !shape->recv_counts);
     assert(round < flat_n_rounds(shape));
@@ -179,6 +179,6 @@ flat_plan_round(struct plan *plan,
 const struct algorithm algorithm_alltoall_flat = {
     .name = "flat",
     .n_rounds = flat_n_rounds,
-    .plan_round = flat_plan_round,
+    .plan_round = shm_plan_round,
     .is_shm = true,
 };

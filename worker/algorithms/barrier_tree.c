@@ -41,7 +41,7 @@ received_message_count(const struct plan_shape *shape, uint32_t end)
     size_t n = 0;
 
     for (uint32_t level = 0; level < end; level++)
-        n += binomial_edge_at(shape, level).end == BINOMIAL_PARENT_END;
+        n += binomial_edge_at(shape, level).end == BINOMIAL_PARENT_SIDE;
     return n;
 }
 
@@ -64,9 +64,9 @@ plan_add_tree_up(struct plan *plan,
     const struct plan_span heard = {PLAN_SCRATCH,
                                     received_message_count(shape, level), 1};
 
-    if (edge.end == BINOMIAL_CHILD_END)
+    if (edge.end == BINOMIAL_CHILD_SIDE)
         plan_add_send(plan, edge.peer, level, heard);
-    if (edge.end == BINOMIAL_PARENT_END)
+    if (edge.end == BINOMIAL_PARENT_SIDE)
         plan_add_step(plan, &(struct plan_step){
                                 .kind = PLAN_REDUCE,
                                 .peer = edge.peer,
@@ -85,9 +85,9 @@ plan_add_tree_down(struct plan *plan,
     const struct binomial_edge edge = binomial_edge_at(shape, level);
     const struct plan_span all = {PLAN_SCRATCH, n_scratch(shape) - 1, 1};
 
-    if (edge.end == BINOMIAL_PARENT_END)
+    if (edge.end == BINOMIAL_PARENT_SIDE)
         plan_add_send(plan, edge.peer, depth + level, all);
-    if (edge.end == BINOMIAL_CHILD_END)
+    if (edge.end == BINOMIAL_CHILD_SIDE)
         plan_add_store(plan, edge.peer, depth + level, all);
 }
 

@@ -68,9 +68,9 @@ binomial_edge_at(const struct plan_shape *shape, uint32_t level)
     const uint32_t near_representative = rank_range_representative(shape, near);
 
     if (shape->rank == near_representative)
-        return (struct binomial_edge){BINOMIAL_PARENT_END, far.first, far};
+        return (struct binomial_edge){BINOMIAL_PARENT_SIDE, far.first, far};
     if (shape->rank == far.first)
-        return (struct binomial_edge){BINOMIAL_CHILD_END, near_representative,
+        return (struct binomial_edge){BINOMIAL_CHILD_SIDE, near_representative,
                                       far};
     return (struct binomial_edge){.end = BINOMIAL_NO_EDGE};
 }
@@ -83,7 +83,7 @@ binomial_subtree(const struct plan_shape *shape)
     for (uint32_t level = 0; level < depth; level++) {
         const struct binomial_edge edge = binomial_edge_at(shape, level);
 
-        if (edge.end == BINOMIAL_CHILD_END)
+        if (edge.end == BINOMIAL_CHILD_SIDE)
             return edge.beyond;
     }
     return (struct rank_range){0, shape->size};

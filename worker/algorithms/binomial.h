@@ -31,9 +31,9 @@ struct rank_range {
 
 /* Which end of an edge a rank is at. */
 enum binomial_edge_end {
-    BINOMIAL_NO_EDGE,    /* no edge at this level */
-    BINOMIAL_PARENT_END, /* the end on the root's side */
-    BINOMIAL_CHILD_END,
+    BINOMIAL_NO_EDGE,     /* no edge at this level */
+    BINOMIAL_PARENT_SIDE, /* the end on the root's side */
+    BINOMIAL_CHILD_SIDE,
 };
 
 struct binomial_edge {

@@ -44,9 +44,9 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
 
     if (is_from_input && round == 0)
         plan_add_copy(plan, from, output);
-    if (edge.end == BINOMIAL_PARENT_END)
+    if (edge.end == BINOMIAL_PARENT_SIDE)
         plan_add_send(plan, edge.peer, 0, from);
-    if (edge.end == BINOMIAL_CHILD_END)
+    if (edge.end == BINOMIAL_CHILD_SIDE)
         plan_add_store(plan, edge.peer, 0, output);
 }
 

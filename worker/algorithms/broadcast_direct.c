@@ -91,9 +91,9 @@ flat_n_rounds(const struct plan_shape *shape)
 }
 
 static void
-flat_plan_round(struct plan *plan,
-                const struct plan_shape *shape,
-                uint32_t round)
+shm_plan_round(struct plan *plan,
+               const struct plan_shape *shape,
+               uint32_t round)
 {
     assert(round < flat_n_rounds(shape));
 
@@ -103,6 +103,6 @@ flat_plan_round(struct plan *plan,
 const struct algorithm algorithm_broadcast_flat = {
     .name = "flat",
     .n_rounds = flat_n_rounds,
-    .plan_round = flat_plan_round,
+    .plan_round = shm_plan_round,
     .is_shm = true,
 };

@@ -62,10 +62,10 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     if (round == 0 &&
         (is_root ? !shape->is_in_place : binomial_scratch_count(shape) > 0))
         plan_add_copy(plan, own, kept);
-    if (edge.end == BINOMIAL_PARENT_END)
+    if (edge.end == BINOMIAL_PARENT_SIDE)
         plan_add_store(plan, edge.peer, 0,
                        binomial_blocks_span(shape, PLAN_OUTPUT, edge.beyond));
-    if (edge.end == BINOMIAL_CHILD_END)
+    if (edge.end == BINOMIAL_CHILD_SIDE)
         plan_add_send(plan, edge.peer, 0, subtree_blocks_span(shape, own));
 }
 

@@ -54,7 +54,7 @@ static struct plan_span
 partial_sum_before_level(const struct plan_shape *shape, uint32_t level)
 {
     for (uint32_t i = 0; i < level; i++) {
-        if (binomial_edge_at(shape, i).end == BINOMIAL_PARENT_END)
+        if (binomial_edge_at(shape, i).end == BINOMIAL_PARENT_SIDE)
             return whole_buffer_span(shape, is_root(shape) ? PLAN_OUTPUT
                                                            : PLAN_SCRATCH);
     }
@@ -93,9 +93,9 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     if (shape->size == 1 && !shape->is_in_place)
         plan_add_copy(plan, whole_buffer_span(shape, PLAN_INPUT),
                       whole_buffer_span(shape, PLAN_OUTPUT));
-    if (edge.end == BINOMIAL_PARENT_END)
+    if (edge.end == BINOMIAL_PARENT_SIDE)
         plan_add_receive(plan, shape, round, edge.peer);
-    if (edge.end == BINOMIAL_CHILD_END)
+    if (edge.end == BINOMIAL_CHILD_SIDE)
         plan_add_send(plan, edge.peer, 0,
                       partial_sum_before_level(shape, round));
 }

@@ -188,9 +188,9 @@ plan_add_part_combine(struct plan *plan,
 }
 
 static void
-flat_plan_round(struct plan *plan,
-                const struct plan_shape *shape,
-                uint32_t round)
+shm_plan_round(struct plan *plan,
+               const struct plan_shape *shape,
+               uint32_t round)
 {
     assert(round < flat_n_rounds(shape));
 
@@ -214,7 +214,7 @@ flat_plan_round(struct plan *plan,
 const struct algorithm algorithm_reduce_scatter_flat = {
     .name = "flat",
     .n_rounds = flat_n_rounds,
-    .plan_round = flat_plan_round,
+    .plan_round = shm_plan_round,
     .n_scratch = flat_n_scratch,
     .is_shm = true,
 };

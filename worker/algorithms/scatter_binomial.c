@@ -54,10 +54,10 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
      * this last one. */
     if (level == 0 && (is_root ? !shape->is_in_place : is_inner))
         plan_add_copy(plan, kept, result);
-    if (edge.end == BINOMIAL_PARENT_END)
+    if (edge.end == BINOMIAL_PARENT_SIDE)
         plan_add_send(plan, edge.peer, 0,
                       binomial_blocks_span(shape, whole, edge.beyond));
-    if (edge.end == BINOMIAL_CHILD_END)
+    if (edge.end == BINOMIAL_CHILD_SIDE)
         plan_add_store(plan, edge.peer, 0,
                        is_inner
                            ? binomial_blocks_span(shape, whole, edge.beyond)

@@ -41,7 +41,7 @@ struct op;
  * use the same setting. */
 enum engine_call_checking {
     ENGINE_CHECK_FRAMES, /* when a frame of one call meets the other call */
-    ENGINE_CHECK_FIRST,  /* before a collective touches a buffer */
+    ENGINE_CHECK_BEFORE_DATA, /* before a collective touches a buffer */
 };
 
 /* Whether a waiter polls for a while before it sleeps. */

@@ -275,7 +275,7 @@ on_failure_notice(void *owner,
 }
 
 static void
-on_heartbeat(void *owner, uint32_t peer, const struct frame *frame)
+on_heartbeat_frame(void *owner, uint32_t peer, const struct frame *frame)
 {
     struct comm_context *context = engine_find_context(owner, frame->comm);
 
@@ -300,7 +300,7 @@ on_control(void *owner,
     if (frame->kind == FRAME_FAILURE_NOTICE)
         on_failure_notice(owner, peer, frame, text);
     else
-        on_heartbeat(owner, peer, frame);
+        on_heartbeat_frame(owner, peer, frame);
 }
 
 /* A rank that leaves has ended its own operations. Operations here that still

@@ -48,7 +48,8 @@ op_inject_fault(const struct op *op, enum fault_point point, uint32_t round)
 static void
 op_set_label(struct op *op, const struct call *call)
 {
-    const bool is_checked = op->engine->options.checking == ENGINE_CHECK_FIRST;
+    const bool is_checked =
+        op->engine->options.checking == ENGINE_CHECK_BEFORE_DATA;
     const uint32_t flags = is_checked ? FRAME_CHECKED : 0;
 
     op->run.label = (struct flow_label){

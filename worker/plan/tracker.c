@@ -51,7 +51,7 @@ tracked_step_destroy(struct tracked_step *tracked_step)
 }
 
 static struct tracked_step *
-tracked_step_create(void)
+tracker_step_create(void)
 {
     struct tracked_step *tracked_step = calloc(1, sizeof(*tracked_step));
 
@@ -247,7 +247,7 @@ tracker_take_spare_step(struct tracker *tracker)
     struct tracked_step *tracked_step = TAILQ_FIRST(&tracker->spare);
 
     if (!tracked_step)
-        return tracked_step_create();
+        return tracker_step_create();
     TAILQ_REMOVE(&tracker->spare, tracked_step, link);
     return tracked_step;
 }

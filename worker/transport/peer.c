@@ -54,7 +54,7 @@ peer_get_or_init(struct transport *transport, uint32_t rank)
 /* Looking at shared memory costs next to nothing. A socket that may be silent
  * for long is read only while no other socket is expected to have something. */
 static struct peer_list *
-peer_choose_expected_list(const struct peer *peer)
+peer_choose_poll_list(const struct peer *peer)
 {
     struct transport *transport = peer->transport;
 
@@ -92,7 +92,7 @@ peer_mark_dirty(struct peer *peer)
 void
 peer_update_expected(struct peer *peer)
 {
-    peer_set_expected_list(peer, peer_choose_expected_list(peer));
+    peer_set_expected_list(peer, peer_choose_poll_list(peer));
 }
 
 void

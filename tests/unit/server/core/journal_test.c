@@ -10,7 +10,8 @@ records(const struct fixture *fixture)
     size_t n_records = 0;
 
     for (size_t i = 0; i < fixture->actions.n_items; i++)
-        n_records += fixture->actions.items[i].kind == CLUSTER_JOURNAL_RECORD;
+        n_records +=
+            fixture->actions.items[i].kind == CLUSTER_ACTION_STORE_RECORD;
     return n_records;
 }
 

@@ -136,7 +136,7 @@ record_store_apply(struct record_store *record_store,
     for (size_t i = 0; i < fixture->actions.n_items; i++) {
         const struct cluster_action *action = &fixture->actions.items[i];
 
-        if (action->kind != CLUSTER_JOURNAL_RECORD)
+        if (action->kind != CLUSTER_ACTION_STORE_RECORD)
             continue;
         if (action->record.kind == CLUSTER_RECORD_PUT)
             record_store_put(record_store, &action->record);

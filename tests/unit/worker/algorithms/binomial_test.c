@@ -34,9 +34,9 @@ binomial_edges_of_six_around_three(void **state)
     assert_int_equal(binomial_edge_at(&three, 1).beyond.end, 2);
     assert_int_equal(binomial_edge_at(&three, 2).peer, 4);
     assert_int_equal(binomial_edge_at(&three, 2).beyond.end, 6);
-    assert_int_equal(binomial_edge_at(&four, 0).end, BINOMIAL_PARENT_END);
+    assert_int_equal(binomial_edge_at(&four, 0).end, BINOMIAL_PARENT_SIDE);
     assert_int_equal(binomial_edge_at(&four, 1).end, BINOMIAL_NO_EDGE);
-    assert_int_equal(binomial_edge_at(&four, 2).end, BINOMIAL_CHILD_END);
+    assert_int_equal(binomial_edge_at(&four, 2).end, BINOMIAL_CHILD_SIDE);
     assert_int_equal(binomial_edge_at(&four, 2).peer, 3);
 }
 
@@ -55,7 +55,7 @@ edge_check(const struct plan_shape *shape, uint32_t level)
 
     assert_int_equal(other.peer, shape->rank);
     assert_int_equal(edge.end + other.end,
-                     BINOMIAL_PARENT_END + BINOMIAL_CHILD_END);
+                     BINOMIAL_PARENT_SIDE + BINOMIAL_CHILD_SIDE);
     assert_int_equal(edge.beyond.first, other.beyond.first);
     assert_int_equal(edge.beyond.end, other.beyond.end);
     assert_false(edge.beyond.first <= shape->root &&
@@ -73,7 +73,7 @@ edges_check(const struct plan_shape *shape)
 
         edge_check(shape, level);
         assert_true(n_far == 0 || end == BINOMIAL_NO_EDGE);
-        n_far += end == BINOMIAL_CHILD_END ? 1 : 0;
+        n_far += end == BINOMIAL_CHILD_SIDE ? 1 : 0;
     }
     return n_far;
 }
@@ -101,7 +101,7 @@ subtree_check(const struct plan_shape *shape)
     for (uint32_t level = 0; level < binomial_tree_depth(shape); level++) {
         const struct binomial_edge edge = binomial_edge_at(shape, level);
 
-        if (edge.end != BINOMIAL_PARENT_END)
+        if (edge.end != BINOMIAL_PARENT_SIDE)
             continue;
         assert_true(edge.beyond.first >= subtree.first);
         assert_true(edge.beyond.end <= subtree.end);

@@ -101,7 +101,7 @@ int
 engine_pair_set_up_checked(void **state)
 {
     (void)state;
-    engine_pair_begin(ENGINE_CHECK_FIRST);
+    engine_pair_begin(ENGINE_CHECK_BEFORE_DATA);
     engine_pair_start_backgrounds(&engine_pair);
     return 0;
 }

@@ -95,7 +95,7 @@ config_options_win_over_the_environment(void **state)
     assert_int_equal(config.ports.first, 77);
     assert_int_equal(config.ports.last, 77);
     assert_int_equal(config.codec, CODEC_ZSTD);
-    assert_int_equal(config.checking, ENGINE_CHECK_FIRST);
+    assert_int_equal(config.checking, ENGINE_CHECK_BEFORE_DATA);
 }
 
 /* An item over a member, a member over a variable, a variable over a default. */

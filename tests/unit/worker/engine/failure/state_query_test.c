@@ -263,7 +263,7 @@ rank_that_is_still_checking_is_no_mismatch(void **state)
     struct relay relay;
 
     (void)state;
-    engine_pair_open_checking(&engine_pair, ENGINE_CHECK_FIRST);
+    engine_pair_open_checking(&engine_pair, ENGINE_CHECK_BEFORE_DATA);
     relay_open(&relay);
     exchange_start(&engine_pair.sides[0], sent[0], received[0], &ops[0]);
     await_bytes_of(&relay, 0);
