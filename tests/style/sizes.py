@@ -1,9 +1,11 @@
-"""tests/style/sizes.py - files, functions and parameter lists stay small
+"""tests/style/sizes.py - files, functions, parameter lists and structs stay small
 
-Functions are found by universal-ctags. The public collectives keep MPI's long
-positional order instead.
+Functions and members are found by universal-ctags. The public collectives keep
+MPI's long positional order instead. A larger struct is grouped by who writes its
+members, each group a struct of its own.
 """
 
+import collections
 import re
 import shutil
 import subprocess
@@ -12,24 +14,31 @@ import sys
 FILE_LINES = 800
 FUNCTION_LINES = 60
 PARAMETERS = 5
+MEMBERS = 35
 POSITIONAL = ('worker/api/', 'worker/mesh/', 'worker/parameters/',
               'worker/pipeline/', 'worker/tensor_parallel/',
               'worker/data_parallel/', 'bindings/')
 
 
-def functions(root, paths):
-    """(path, name, line, number of lines, signature) as ctags sees them."""
+def tags(root, paths, kind, fields):
+    """(path, name, {field: text}) of each tag of this kind."""
     output = subprocess.run(
-        ['ctags', '-f', '-', '--languages=C', '--map-C=+.h', '--kinds-C=f',
-         '--fields=neS', '-L', '-'],
+        ['ctags', '-f', '-', '--languages=C', '--map-C=+.h',
+         f'--kinds-C={kind}', f'--fields={fields}', '-L', '-'],
         input='\n'.join(paths), text=True, capture_output=True, check=True,
         cwd=root).stdout
     for row in output.splitlines():
         cells = row.split('\t')
-        fields = dict(cell.split(':', 1) for cell in cells[3:] if ':' in cell)
+        yield (cells[1], cells[0],
+               dict(cell.split(':', 1) for cell in cells[3:] if ':' in cell))
+
+
+def functions(root, paths):
+    """(path, name, line, number of lines, signature) as ctags sees them."""
+    for path, name, fields in tags(root, paths, 'f', 'neS'):
         if 'line' in fields and 'end' in fields:
             first, last = int(fields['line']), int(fields['end'])
-            yield (cells[1], cells[0], first, last - first + 1,
+            yield (path, name, first, last - first + 1,
                    fields.get('signature', '()'))
 
 
@@ -59,8 +68,18 @@ def complaints(tree):
             yield (f'{path}:{line}: {name} has {n_parameters} parameters, '
                    f'more than {PARAMETERS}')
 
+    sizes = collections.Counter(
+        (path, fields['struct'])
+        for path, _, fields in tags(tree.root, paths, 'm', 's')
+        if 'struct' in fields)
+    for (path, name), n_members in sizes.items():
+        if n_members > MEMBERS:
+            yield (f'{path}: struct {name} has {n_members} members, '
+                   f'more than {MEMBERS}')
+
 
 LONG = 'int\nlong_one(void)\n{\n' + '    x();\n' * 58 + '}\n'
+WIDE = 'struct wide {\n' + ''.join(f'    int m{i};\n' for i in range(36)) + '};\n'
 SIX = '(int a, int b, int c, void (*d)(int, int), int e, int f)\n{\n}\n'
 
 GOOD = [
@@ -71,9 +90,11 @@ GOOD = [
                         '{\n}\n'},
     {'worker/api/a.c': 'void\nhoop_f' + SIX},
     {'common/base/a.c': '\n' * 800},
+    {'common/base/a.h': WIDE.replace('    int m0;\n', '')},
 ]
 BAD = [
     ({'common/base/a.c': '\n' * 801}, '801 lines, more than 800'),
+    ({'common/base/a.h': WIDE}, 'struct wide has 36 members'),
     ({'common/base/a.c': LONG}, 'a.c:2: long_one has 61 lines'),
     ({'common/base/a.h': 'static inline ' + LONG}, 'long_one has 61 lines'),
     ({'common/base/a.c': 'void\nf' + SIX}, 'f has 6 parameters'),
