@@ -150,10 +150,11 @@ ended_members_declare_lost(struct cluster *cluster,
                            struct job *job,
                            const struct cluster_join *join)
 {
-    if (join->ended_epoch != job->epoch || join->pid_namespace_id == 0)
+    if (join->ended_epoch != job->world.epoch || join->pid_namespace_id == 0)
         return;
-    for (uint32_t rank = 0; rank < job->size && rank < join->n_ended; rank++) {
-        struct member *member = job->ranks[rank];
+    for (uint32_t rank = 0; rank < job->world.size && rank < join->n_ended;
+         rank++) {
+        struct member *member = job->world.ranks[rank];
         struct text_buffer reason = {0};
 
         if (!join->ended[rank] || member->state != CLUSTER_MEMBER_ACTIVE ||
@@ -194,8 +195,8 @@ active_members_describe(struct text_buffer *text_buffer,
 {
     uint32_t n_named = 0;
 
-    for (uint32_t rank = 0; rank < job->size; rank++) {
-        const struct member *member = job->ranks[rank];
+    for (uint32_t rank = 0; rank < job->world.size; rank++) {
+        const struct member *member = job->world.ranks[rank];
 
         if (member->state != CLUSTER_MEMBER_ACTIVE ||
             (liveness_filter == INCLUDE_UNRESPONSIVE_ONLY &&
@@ -217,8 +218,8 @@ job_raise_full(const struct job *job, enum hoop_status status, const char *why)
     return error_raise(status,
                        "job \"%s\" is full: %u of %u ranks have joined, epoch "
                        "%llu (%u active, %u left, %u lost)%s",
-                       job_public_name(job), job->size, job->size,
-                       (unsigned long long)job->epoch, job->n_members,
+                       job_public_name(job), job->world.size, job->world.size,
+                       (unsigned long long)job->world.epoch, job->n_members,
                        job->n_left, job->n_lost, why);
 }
 
@@ -246,16 +247,17 @@ join_refuse_formed_world(struct cluster *cluster,
                                names.text);
         return job_raise_full(job, HOOP_E_UNAVAILABLE, why.text);
     }
-    if (join->rank < job->size &&
-        member_seems_alive(cluster, job->ranks[join->rank]))
-        return member_raise_rank_taken(job->ranks[join->rank]);
+    if (join->rank < job->world.size &&
+        member_seems_alive(cluster, job->world.ranks[join->rank]))
+        return member_raise_rank_taken(job->world.ranks[join->rank]);
     if (active_members_describe(&names, cluster, job,
                                 INCLUDE_UNRESPONSIVE_ONLY) == 0) {
         text_buffer_append(&why, "; it takes others when its members call "
                                  "hoop_comm_grow()");
         return job_raise_full(job,
-                              job->size < job->size_max ? HOOP_E_UNAVAILABLE
-                                                        : HOOP_E_PRECONDITION,
+                              job->world.size < job->world.size_max
+                                  ? HOOP_E_UNAVAILABLE
+                                  : HOOP_E_PRECONDITION,
                               why.text);
     }
     text_buffer_append(
@@ -380,16 +382,17 @@ join_add_member(struct cluster *cluster,
     HASH_ADD(hh, job->members, incarnation, sizeof(member->incarnation),
              member);
     if (member->rank != CLUSTER_RANK_ANY)
-        HASH_ADD(hh_rank, job->requests, rank, sizeof(member->rank), member);
+        HASH_ADD(hh_rank, job->joins.requests, rank, sizeof(member->rank),
+                 member);
     job_recount_table_bytes(job);
     TAILQ_INSERT_TAIL(&job->arrivals, member, arrival);
     requested_size_add_member(job, member);
     timer_heap_remove(&cluster->timer_heap, &job->grace);
     job->n_members++;
-    job->n_newcomers += member->is_newcomer;
+    job->joins.n_newcomers += member->is_newcomer;
     worker_add_member(cluster, member, growth_worker_id(job, join));
-    job->seed ^= event->join.seed;
-    job->last_join_ns = cluster->now_ns;
+    job->world.seed ^= event->join.seed;
+    job->joins.last_ns = cluster->now_ns;
     member_notice_add(cluster, member, CLUSTER_NOTICE_JOINED);
     forming_form_if_full(cluster, job);
     return HOOP_OK;
@@ -488,11 +491,11 @@ admission_withdraw_join(struct cluster *cluster, struct member *member)
     assert(!member->waiter);
     HASH_DEL(job->members, member);
     if (member->rank != CLUSTER_RANK_ANY)
-        HASH_DELETE(hh_rank, job->requests, member);
+        HASH_DELETE(hh_rank, job->joins.requests, member);
     job_recount_table_bytes(job);
     TAILQ_REMOVE(&job->arrivals, member, arrival);
     job->n_members--;
-    job->n_newcomers -= member->is_newcomer;
+    job->joins.n_newcomers -= member->is_newcomer;
     worker_end_member(cluster, member);
     requested_size_remove_member(cluster, job, member);
     member_notice_add(cluster, member, CLUSTER_NOTICE_WITHDRAWN);
@@ -518,7 +521,7 @@ refusal_remember(const struct cluster *cluster,
     uint32_t n_free = 0;
 
     for (uint32_t i = 0; i < JOB_REFUSED_WORKERS_MAX; i++) {
-        struct refused_worker *refused = &job->refused[i];
+        struct refused_worker *refused = &job->joins.refused[i];
 
         if (refused->incarnation == incarnation) {
             refused->when_ns = cluster->now_ns;

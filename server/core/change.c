@@ -144,13 +144,14 @@ membership_change_append(struct cluster *cluster,
                          struct job *job,
                          enum cluster_membership_change_kind kind)
 {
-    struct cluster_membership_change *change = &job->changes[job->n_changes++];
+    struct cluster_membership_change *change =
+        &job->world.changes[job->world.n_changes++];
 
-    assert(job->n_changes <= 1 + (size_t)job->size);
-    job->membership_epoch = ++cluster->last_epoch;
-    change->revision = job->n_changes;
+    assert(job->world.n_changes <= 1 + (size_t)job->world.size);
+    job->world.membership_epoch = ++cluster->last_epoch;
+    change->revision = job->world.n_changes;
     change->kind = kind;
-    change->membership_epoch = job->membership_epoch;
+    change->membership_epoch = job->world.membership_epoch;
     change->when_ns = cluster->now_ns;
     change->host = "";
     change->reason = "";
@@ -165,7 +166,7 @@ change_add_world_formed(struct cluster *cluster, struct job *job)
     struct cluster_membership_change *change =
         membership_change_append(cluster, job, CLUSTER_CHANGE_FORMED);
 
-    change->rank = job->size;
+    change->rank = job->world.size;
     journal_write_membership_change(cluster, job, change);
 }
 
@@ -194,17 +195,17 @@ membership_changes_reply(const struct job *job,
                          uint64_t since,
                          struct cluster_reply *reply)
 {
-    size_t n_items = job->n_changes - (size_t)since;
+    size_t n_items = job->world.n_changes - (size_t)since;
 
     if (n_items > LIMIT_LIST_PAGE_ENTRIES)
         n_items = LIMIT_LIST_PAGE_ENTRIES;
     reply->kind = CLUSTER_REPLY_CHANGES;
     reply->changes = (struct cluster_membership_changes){
-        .world_epoch = job->epoch,
+        .world_epoch = job->world.epoch,
         .revision = since + n_items,
         .question = job->suspicion.number,
         .activity_query = job_pending_query_number(job),
-        .items = n_items ? job->changes + since : NULL,
+        .items = n_items ? job->world.changes + since : NULL,
         .n_items = n_items,
     };
 }
@@ -234,19 +235,19 @@ change_watch_request(struct cluster *cluster,
     const struct cluster_change_watch *watch = &event->watch;
     struct waiter *waiter = NULL;
 
-    if (watch->epoch && watch->epoch != job->epoch)
+    if (watch->epoch && watch->epoch != job->world.epoch)
         return error_raise(HOOP_E_PRECONDITION,
                            "the world of epoch %llu has ended: job \"%s\" is "
                            "at epoch %llu",
                            (unsigned long long)watch->epoch, job->name,
-                           (unsigned long long)job->epoch);
-    if (watch->since > job->n_changes)
+                           (unsigned long long)job->world.epoch);
+    if (watch->since > job->world.n_changes)
         return error_raise(HOOP_E_RANGE,
                            "job \"%s\" is at revision %zu, before revision "
                            "%llu to watch from",
-                           job->name, job->n_changes,
+                           job->name, job->world.n_changes,
                            (unsigned long long)watch->since);
-    if (watch->since < job->n_changes ||
+    if (watch->since < job->world.n_changes ||
         watch_has_new_query(job, watch->question, watch->activity_query)) {
         membership_changes_reply(
             job, watch->since,
@@ -269,11 +270,11 @@ changes_answer_watches(struct cluster *cluster, struct job *job)
 {
     struct waiter *waiter = TAILQ_FIRST(&job->waiters);
 
-    if (job->n_changes_answered == job->n_changes &&
+    if (job->world.n_changes_answered == job->world.n_changes &&
         job->asked == job->suspicion.number &&
         job->announced_activity_query == job_pending_query_number(job))
         return;
-    job->n_changes_answered = job->n_changes;
+    job->world.n_changes_answered = job->world.n_changes;
     job->asked = job->suspicion.number;
     job->announced_activity_query = job_pending_query_number(job);
     while (waiter) {
@@ -281,7 +282,7 @@ changes_answer_watches(struct cluster *cluster, struct job *job)
         const uint64_t since = waiter->since;
 
         if (waiter->kind == WAITER_MEMBERSHIP_WATCH &&
-            (since < job->n_changes ||
+            (since < job->world.n_changes ||
              watch_has_new_query(job, waiter->question,
                                  waiter->activity_query)))
             membership_changes_reply(job, since,

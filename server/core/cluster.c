@@ -110,7 +110,7 @@ job_destroy(struct job *job)
     struct member *member = TAILQ_FIRST(&job->arrivals);
 
     HASH_CLEAR(hh, job->members);
-    HASH_CLEAR(hh_rank, job->requests);
+    HASH_CLEAR(hh_rank, job->joins.requests);
     while (member) {
         struct member *next = TAILQ_NEXT(member, arrival);
 
@@ -124,10 +124,10 @@ job_destroy(struct job *job)
     memory_free_charged(&job->memory, job->suspicion.views);
     memory_free_charged(&job->memory, job->suspicion.ranks);
     activities_deinit(job);
-    memory_free_charged(&job->memory, job->ranks);
-    memory_free_charged(&job->memory, job->roster);
-    memory_free_charged(&job->memory, job->join_timeout_text);
-    memory_free_charged(&job->memory, job->changes);
+    memory_free_charged(&job->memory, job->world.ranks);
+    memory_free_charged(&job->memory, job->world.roster);
+    memory_free_charged(&job->memory, job->joins.timeout_text);
+    memory_free_charged(&job->memory, job->world.changes);
 
     struct memory_account memory = job->memory;
 
@@ -140,9 +140,9 @@ job_add_to_ended(struct cluster *cluster, const struct job *job)
 {
     struct ended_job ended_job = {
         .when_ns = cluster->now_ns,
-        .epoch = job->epoch,
-        .size = job->size,
-        .n_joined = job->size,
+        .epoch = job->world.epoch,
+        .size = job->world.size,
+        .n_joined = job->world.size,
         .n_left = job->n_workers_left,
         .n_lost = job->n_workers_lost,
     };
@@ -159,23 +159,23 @@ job_log_end(struct cluster *cluster, const struct job *job)
         &cluster->action_list,
         &(struct cluster_log_notice){.kind = CLUSTER_NOTICE_ENDED,
                                      .job = job->name,
-                                     .epoch = job->epoch,
+                                     .epoch = job->world.epoch,
                                      .rank = CLUSTER_RANK_ANY},
         "job \"%s\" has ended, epoch %llu: %u of %u left, %u lost", job->name,
-        (unsigned long long)job->epoch, job->n_workers_left,
+        (unsigned long long)job->world.epoch, job->n_workers_left,
         job->n_workers_left + job->n_workers_lost, job->n_workers_lost);
 }
 
 static void
 job_end_and_retire(struct cluster *cluster, struct job *job)
 {
-    if (job->epoch && !job->root) {
+    if (job->world.epoch && !job->root) {
         job_add_to_ended(cluster, job);
         job_log_end(cluster, job);
     }
     waiters_fail_all(cluster, job, HOOP_E_NOT_FOUND, "job \"%s\" has ended",
                      job->name);
-    timer_heap_remove(&cluster->timer_heap, &job->settle);
+    timer_heap_remove(&cluster->timer_heap, &job->joins.settle);
     timer_heap_remove(&cluster->timer_heap, &job->grace);
     timer_heap_remove(&cluster->timer_heap, &job->lease_check.entry);
     suspicion_close_query(cluster, job);
@@ -313,7 +313,8 @@ expired_timer_handle(struct cluster *cluster, struct timer_entry *due)
                                     CONTAINER_OF(due, struct member, lease));
         return;
     case TIMER_SETTLE:
-        forming_on_settle_timer(cluster, CONTAINER_OF(due, struct job, settle));
+        forming_on_settle_timer(cluster,
+                                CONTAINER_OF(due, struct job, joins.settle));
         return;
     case TIMER_KEY_EXPIRY:
         store_on_key_expired(cluster,

@@ -113,11 +113,11 @@ growth_log_begin(struct cluster *cluster, const struct job *job)
 static bool
 world_has_newcomer_room(const struct job *job)
 {
-    const uint32_t size = job->requested_sizes[MEMBER_REQUEST_SIZE].value;
+    const uint32_t size = job->joins.sizes[MEMBER_REQUEST_SIZE].value;
 
     return job->state == CLUSTER_JOB_FORMING &&
            growth_needed_members(job) > 0 &&
-           growth_needed_members(job) + job->n_newcomers < size;
+           growth_needed_members(job) + job->joins.n_newcomers < size;
 }
 
 struct job *
@@ -142,7 +142,7 @@ static enum hoop_status
 growth_rank_check(const struct job *job, uint32_t rank)
 {
     const uint32_t n_members = growth_needed_members(job);
-    const uint32_t size = job->requested_sizes[MEMBER_REQUEST_SIZE].value;
+    const uint32_t size = job->joins.sizes[MEMBER_REQUEST_SIZE].value;
     const struct member *holder = job_find_rank_requester(job, rank);
 
     if (rank >= size)
@@ -222,8 +222,8 @@ growth_fail_joins(struct cluster *cluster, struct job *job, const char *text)
 void
 growth_fail_memberless(struct cluster *cluster, struct job *job)
 {
-    if (job->state == CLUSTER_JOB_FORMING && job->n_newcomers > 0 &&
-        job->n_members == job->n_newcomers)
+    if (job->state == CLUSTER_JOB_FORMING && job->joins.n_newcomers > 0 &&
+        job->n_members == job->joins.n_newcomers)
         growth_fail_joins(cluster, job,
                           "the members who wanted the job to grow have gone");
 }
@@ -275,11 +275,11 @@ rank_requests_resolve(struct job *job)
 {
     struct member *member = NULL;
 
-    HASH_CLEAR(hh_rank, job->requests);
+    HASH_CLEAR(hh_rank, job->joins.requests);
     job_recount_table_bytes(job);
     TAILQ_FOREACH(member, &job->arrivals, arrival)
     {
-        if (member->rank >= job->size)
+        if (member->rank >= job->world.size)
             member->rank = CLUSTER_RANK_ANY;
     }
 }
@@ -299,8 +299,8 @@ ranks_assign_members(struct job *job)
     TAILQ_FOREACH(member, &job->arrivals, arrival)
     {
         member->rank = assigned[n_given++].rank;
-        assert(!job->ranks[member->rank]);
-        job->ranks[member->rank] = member;
+        assert(!job->world.ranks[member->rank]);
+        job->world.ranks[member->rank] = member;
     }
     free(hosts);
     free(assigned);
@@ -312,15 +312,15 @@ members_activate(struct cluster *cluster, struct job *job)
 {
     const uint64_t lease_ns = cluster->lease_ms * CLOCK_NS_PER_MS;
 
-    for (uint32_t rank = 0; rank < job->size; rank++) {
-        struct member *member = job->ranks[rank];
+    for (uint32_t rank = 0; rank < job->world.size; rank++) {
+        struct member *member = job->world.ranks[rank];
 
         member_set_state(member, CLUSTER_MEMBER_ACTIVE);
         member->renewed_ns = cluster->now_ns;
         timer_heap_set(&cluster->timer_heap, &member->lease,
                        cluster->now_ns + lease_ns);
-        job->roster[rank] = member_public_view(member, cluster->now_ns);
-        job->roster[rank].lease_left_ns = lease_ns;
+        job->world.roster[rank] = member_public_view(member, cluster->now_ns);
+        job->world.roster[rank].lease_left_ns = lease_ns;
         journal_write_member(cluster, member);
     }
 }
@@ -338,23 +338,23 @@ joins_answer_world(struct cluster *cluster, struct job *job)
 static void
 world_form(struct cluster *cluster, struct job *job)
 {
-    job->size = job->n_members;
-    job->size_max = job_max_world_size(cluster, job);
-    job->ranks =
-        memory_alloc_charged(&job->memory, job->size, sizeof(struct member *));
-    job->roster =
-        memory_alloc_charged(&job->memory, job->size, sizeof(*job->roster));
-    job->changes = memory_alloc_charged(&job->memory, 1 + (size_t)job->size,
-                                        sizeof(*job->changes));
+    job->world.size = job->n_members;
+    job->world.size_max = job_max_world_size(cluster, job);
+    job->world.ranks = memory_alloc_charged(&job->memory, job->world.size,
+                                            sizeof(struct member *));
+    job->world.roster = memory_alloc_charged(&job->memory, job->world.size,
+                                             sizeof(*job->world.roster));
+    job->world.changes = memory_alloc_charged(
+        &job->memory, 1 + (size_t)job->world.size, sizeof(*job->world.changes));
 
     rank_requests_resolve(job);
     const uint32_t n_hosts = ranks_assign_members(job);
 
-    timer_heap_remove(&cluster->timer_heap, &job->settle);
+    timer_heap_remove(&cluster->timer_heap, &job->joins.settle);
     recovery_lease_check_end(cluster, job);
     job_set_state(job, CLUSTER_JOB_RUNNING);
     change_add_world_formed(cluster, job);
-    job->epoch = job->membership_epoch;
+    job->world.epoch = job->world.membership_epoch;
     journal_write_job(cluster, job);
     members_activate(cluster, job);
     joins_answer_world(cluster, job);
@@ -363,12 +363,12 @@ world_form(struct cluster *cluster, struct job *job)
         &cluster->action_list,
         &(struct cluster_log_notice){.kind = CLUSTER_NOTICE_FORMED,
                                      .job = job_public_name(job),
-                                     .epoch = job->epoch,
+                                     .epoch = job->world.epoch,
                                      .rank = CLUSTER_RANK_ANY},
         "job \"%s\" has %s: %u %s on %u %s, epoch %llu", job_public_name(job),
-        job->root ? "grown" : "formed", job->size,
-        job->size == 1 ? "rank" : "ranks", n_hosts,
-        n_hosts == 1 ? "host" : "hosts", (unsigned long long)job->epoch);
+        job->root ? "grown" : "formed", job->world.size,
+        job->world.size == 1 ? "rank" : "ranks", n_hosts,
+        n_hosts == 1 ? "host" : "hosts", (unsigned long long)job->world.epoch);
 }
 
 /* Return the first rank that no member requested. */
@@ -392,7 +392,7 @@ world_can_form(const struct cluster *cluster, const struct job *job)
 
     if (!size_min || job->n_members < size_min || !growth_has_all_members(job))
         return false;
-    for (const struct member *member = job->requests; member;
+    for (const struct member *member = job->joins.requests; member;
          member = member->hh_rank.next)
         if (member->rank >= job->n_members &&
             (!member->least_accepted_rank ||
@@ -411,18 +411,18 @@ forming_fail_join(struct cluster *cluster,
 
     HASH_DEL(job->members, member);
     if (member->rank != CLUSTER_RANK_ANY)
-        HASH_DELETE(hh_rank, job->requests, member);
+        HASH_DELETE(hh_rank, job->joins.requests, member);
     job_recount_table_bytes(job);
     TAILQ_REMOVE(&job->arrivals, member, arrival);
     requested_size_remove_member(cluster, job, member);
     action_list_fail_reply(&cluster->action_list,
                            waiter_end_with_reply(cluster, member->waiter),
                            status, "%s", text);
-    job->n_newcomers -= member->is_newcomer;
+    job->joins.n_newcomers -= member->is_newcomer;
     worker_end_member(cluster, member);
     member_destroy(member);
     job->n_members--;
-    job->n_joins_timed_out++;
+    job->joins.n_timed_out++;
     cluster->counters.replies_expired += status == HOOP_E_TIMEOUT;
 }
 
@@ -436,15 +436,15 @@ failed_attempt_remember(struct cluster *cluster,
     ended_job->when_ns = cluster->now_ns;
     ended_jobs_add(&cluster->ended_jobs, ended_job);
     journal_write_ended_job(cluster, ended_job);
-    timer_heap_remove(&cluster->timer_heap, &job->settle);
+    timer_heap_remove(&cluster->timer_heap, &job->joins.settle);
     cluster->counters.worlds_failed++;
 }
 
 void
 forming_clear_timeout_text(struct job *job)
 {
-    memory_free_charged(&job->memory, job->join_timeout_text);
-    job->join_timeout_text = NULL;
+    memory_free_charged(&job->memory, job->joins.timeout_text);
+    job->joins.timeout_text = NULL;
 }
 
 /* Workers that give up together get the same text, which counts all of them as
@@ -452,16 +452,16 @@ forming_clear_timeout_text(struct job *job)
 static const char *
 join_timeout_text(const struct cluster *cluster, struct job *job)
 {
-    if (cluster->now_ns - job->last_join_timeout_ns >
+    if (cluster->now_ns - job->joins.last_timeout_ns >
         JOIN_TIMEOUT_TEXT_SHARED_NS)
         forming_clear_timeout_text(job);
-    if (!job->join_timeout_text) {
+    if (!job->joins.timeout_text) {
         const struct text_buffer why = roster_text_summary(cluster, job);
 
-        job->last_join_timeout_ns = cluster->now_ns;
-        job->join_timeout_text = memory_strdup_charged(&job->memory, why.text);
+        job->joins.last_timeout_ns = cluster->now_ns;
+        job->joins.timeout_text = memory_strdup_charged(&job->memory, why.text);
     }
-    return job->join_timeout_text;
+    return job->joins.timeout_text;
 }
 
 /* Fail the joins whose deadline has passed, all with the same text. The others
@@ -522,16 +522,16 @@ forming_set_settle_timer(struct cluster *cluster, struct job *job)
     const uint32_t size_min = job_min_world_size(cluster, job);
 
     if (size_min && job->n_members >= size_min)
-        timer_heap_set(&cluster->timer_heap, &job->settle,
-                       job->last_join_ns + job_settle_time_ns(cluster, job));
+        timer_heap_set(&cluster->timer_heap, &job->joins.settle,
+                       job->joins.last_ns + job_settle_time_ns(cluster, job));
     else
-        timer_heap_remove(&cluster->timer_heap, &job->settle);
+        timer_heap_remove(&cluster->timer_heap, &job->joins.settle);
 }
 
 void
 forming_on_settle_timer(struct cluster *cluster, struct job *job)
 {
-    timer_heap_remove(&cluster->timer_heap, &job->settle);
+    timer_heap_remove(&cluster->timer_heap, &job->joins.settle);
     if (world_can_form(cluster, job))
         world_form(cluster, job);
 }
@@ -555,12 +555,12 @@ forming_fill_world_reply(struct cluster *cluster,
     reply->kind = CLUSTER_REPLY_WORLD;
     reply->world = (struct cluster_join_result){
         .rank = member->rank,
-        .size = job->size,
-        .epoch = job->epoch,
-        .revision = job->n_changes,
-        .seed = job->seed,
+        .size = job->world.size,
+        .epoch = job->world.epoch,
+        .revision = job->world.n_changes,
+        .seed = job->world.seed,
         .lease_ms = cluster->lease_ms,
-        .roster = job->roster,
+        .roster = job->world.roster,
         .job = job->name,
     };
 }

@@ -89,14 +89,14 @@ group_find(const struct job *job, const char *key)
 static enum hoop_status
 group_rank_check(const struct job *job, uint32_t rank, bool *is_named)
 {
-    if (rank >= job->size)
+    if (rank >= job->world.size)
         return error_raise(HOOP_E_INVALID,
                            "a group has rank %u, but job \"%s\" %u ranks", rank,
-                           job->name, job->size);
+                           job->name, job->world.size);
     if (is_named[rank])
         return error_raise(HOOP_E_INVALID, "a group has rank %u twice", rank);
 
-    const struct member *member = job->ranks[rank];
+    const struct member *member = job->world.ranks[rank];
 
     if (member->state != CLUSTER_MEMBER_ACTIVE)
         return error_raise(
@@ -111,12 +111,12 @@ group_check_ranks(const struct job *job, const struct cluster_group_call *call)
 {
     enum hoop_status status = HOOP_OK;
 
-    if (!call->n_ranks || call->n_ranks > job->size)
+    if (!call->n_ranks || call->n_ranks > job->world.size)
         return error_raise(HOOP_E_INVALID,
                            "a group of job \"%s\" has 1 to %u ranks, not %u",
-                           job->name, job->size, call->n_ranks);
+                           job->name, job->world.size, call->n_ranks);
 
-    bool *is_named = memory_calloc(job->size, sizeof(*is_named));
+    bool *is_named = memory_calloc(job->world.size, sizeof(*is_named));
 
     for (uint32_t i = 0; i < call->n_ranks && status == HOOP_OK; i++)
         status = group_rank_check(job, call->ranks[i], is_named);
@@ -202,15 +202,15 @@ group_record_check(const struct job *job,
                    uint64_t communicator)
 {
     for (uint32_t i = 0; i < call->n_ranks; i++) {
-        if (call->ranks[i] >= job->size)
+        if (call->ranks[i] >= job->world.size)
             return error_raise(HOOP_E_DATA_LOSS,
                                "a group has rank %u of %u ranks",
-                               call->ranks[i], job->size);
+                               call->ranks[i], job->world.size);
     }
     if (!communicator || communicator > job->groups.communicator)
         return error_raise(HOOP_E_DATA_LOSS,
                            "a group has a communicator that was never given");
-    if (!call->n_ranks || call->n_ranks > job->size ||
+    if (!call->n_ranks || call->n_ranks > job->world.size ||
         group_find(job, call->key))
         return error_raise(HOOP_E_DATA_LOSS,
                            "a group is there twice, or has no ranks");

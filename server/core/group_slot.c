@@ -133,7 +133,7 @@ group_create_with_slots(struct job *job,
         struct group_slot *group_slot = &group->slots[i];
 
         group_slot->group = group;
-        group_slot->member = job->ranks[call->ranks[i]];
+        group_slot->member = job->world.ranks[call->ranks[i]];
         TAILQ_INSERT_TAIL(&group_slot->member->pending, group_slot, link);
     }
     *out_group_slot = group_slot_of_member(group, member);
@@ -274,7 +274,7 @@ group_slots_mark_taken(struct group *group, const uint64_t *numbers)
         struct group_slot *group_slot = &group->slots[i];
 
         group_slot->group = group;
-        group_slot->member = group->job->ranks[group->ranks[i]];
+        group_slot->member = group->job->world.ranks[group->ranks[i]];
         group_slot->number = numbers[i];
         group_slot->has_ever_joined = true;
         group_slot_set_state(group_slot, GROUP_SLOT_TAKEN);

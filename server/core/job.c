@@ -83,7 +83,7 @@ job_recover(struct cluster *cluster,
     job->number = number;
     job->state = CLUSTER_JOB_FORMING;
     job->job_created_ns = cluster->now_ns;
-    job->settle.kind = TIMER_SETTLE;
+    job->joins.settle.kind = TIMER_SETTLE;
     job->grace.kind = TIMER_RECOVERY_GRACE;
     TAILQ_INIT(&job->arrivals);
     TAILQ_INIT(&job->waiters);
@@ -140,7 +140,7 @@ job_find_rank_requester(const struct job *job, uint32_t rank)
 {
     const struct member *member = NULL;
 
-    HASH_FIND(hh_rank, job->requests, &rank, sizeof(rank), member);
+    HASH_FIND(hh_rank, job->joins.requests, &rank, sizeof(rank), member);
     return member;
 }
 
@@ -185,7 +185,8 @@ job_recount_table_bytes(struct job *job)
 {
     const size_t n_bytes =
         hash_table_bytes(job->members ? &job->members->hh : NULL) +
-        hash_table_bytes(job->requests ? &job->requests->hh_rank : NULL) +
+        hash_table_bytes(job->joins.requests ? &job->joins.requests->hh_rank
+                                             : NULL) +
         hash_table_bytes(job->groups.group_table ? &job->groups.group_table->hh
                                                  : NULL) +
         hash_table_bytes(job->votes ? &job->votes->hh : NULL) +
@@ -210,7 +211,7 @@ static uint32_t
 requested_size_value(const struct job *job,
                      enum member_requested_value requested_size)
 {
-    return job->requested_sizes[requested_size].value;
+    return job->joins.sizes[requested_size].value;
 }
 
 uint32_t
@@ -262,7 +263,7 @@ requested_size_check_same(const struct job *job,
                        "this worker says that the %s of job \"%s\" is %u, but "
                        "%s said %u: use one value for all workers",
                        names[requested_size], job->name, value,
-                       job->requested_sizes[requested_size].source.text, said);
+                       job->joins.sizes[requested_size].source.text, said);
 }
 
 /* Check that the members that joined before the size was known fit into it. */
@@ -274,7 +275,7 @@ requested_size_check_members(const struct job *job, uint32_t size)
                            "this worker says that the world size of job "
                            "\"%s\" is %u, but %u workers wait in it already",
                            job->name, size, job->n_members);
-    for (const struct member *member = job->requests; member;
+    for (const struct member *member = job->joins.requests; member;
          member = member->hh_rank.next)
         if (member->rank >= size)
             return error_raise(HOOP_E_PRECONDITION,
@@ -315,7 +316,7 @@ requested_size_adopt(struct job *job,
                      const struct member *member,
                      enum member_requested_value requested_size)
 {
-    struct requested_size *taken = &job->requested_sizes[requested_size];
+    struct requested_size *taken = &job->joins.sizes[requested_size];
 
     if (taken->value || !member->requested_sizes[requested_size])
         return;
@@ -337,21 +338,21 @@ requested_size_recompute(const struct cluster *cluster,
                          struct job *job,
                          enum member_requested_value requested_size)
 {
-    const struct requested_size former = job->requested_sizes[requested_size];
+    const struct requested_size former = job->joins.sizes[requested_size];
     const struct member *member = NULL;
 
-    job->requested_sizes[requested_size] = (struct requested_size){0};
+    job->joins.sizes[requested_size] = (struct requested_size){0};
     TAILQ_FOREACH(member, &job->arrivals, arrival)
     {
         requested_size_adopt(job, member, requested_size);
-        if (job->requested_sizes[requested_size].value)
+        if (job->joins.sizes[requested_size].value)
             return;
     }
 
     const uint32_t size = job_max_world_size(cluster, job);
 
     if (size && requested_size_check_members(job, size) != HOOP_OK)
-        job->requested_sizes[requested_size] = former;
+        job->joins.sizes[requested_size] = former;
 }
 
 void
@@ -369,8 +370,7 @@ requested_size_remove_member(const struct cluster *cluster,
 uint32_t
 growth_needed_members(const struct job *job)
 {
-    const uint32_t size_min =
-        job->requested_sizes[MEMBER_REQUEST_SIZE_MIN].value;
+    const uint32_t size_min = job->joins.sizes[MEMBER_REQUEST_SIZE_MIN].value;
 
     return job->root && size_min > 0 ? size_min - 1 : 0;
 }
@@ -378,7 +378,8 @@ growth_needed_members(const struct job *job)
 bool
 growth_has_all_members(const struct job *job)
 {
-    return job->n_members - job->n_newcomers >= growth_needed_members(job);
+    return job->n_members - job->joins.n_newcomers >=
+           growth_needed_members(job);
 }
 
 enum hoop_status
@@ -386,13 +387,13 @@ job_find_member_by_id(struct job *job,
                       const struct cluster_member_id *id,
                       struct member **out_member)
 {
-    if (job->state != CLUSTER_JOB_RUNNING || id->epoch != job->epoch)
+    if (job->state != CLUSTER_JOB_RUNNING || id->epoch != job->world.epoch)
         return error_raise(HOOP_E_PRECONDITION,
                            "the world of epoch %llu has ended: job \"%s\" is "
                            "%s, epoch %llu",
                            (unsigned long long)id->epoch, job_public_name(job),
                            cluster_job_state_name(job->state),
-                           (unsigned long long)job->epoch);
+                           (unsigned long long)job->world.epoch);
     struct member *member = job_find_member(job, id->incarnation);
     if (!member)
         return error_raise(HOOP_E_PRECONDITION,

@@ -95,6 +95,39 @@ struct requested_size {
     struct member_label source;
 };
 
+/* What has come of joins, until the world has formed. */
+struct job_joins {
+    struct member *requests; /* hash by requested rank */
+    struct requested_size sizes[MEMBER_N_REQUESTED_VALUES];
+    uint32_t n_newcomers; /* joining workers that are not members of root; 0
+                             without a root */
+    uint32_t
+        n_timed_out; /* joins whose deadline passed before a world formed */
+    /* The failure text shared by joins that expire together, until another
+     * worker joins; owned, or NULL. */
+    char *timeout_text;
+    uint64_t last_timeout_ns;
+    struct timer_entry settle;
+    uint64_t last_ns; /* time of the last join */
+    struct refused_worker refused[JOB_REFUSED_WORKERS_MAX];
+};
+
+/* Set once the world has formed. */
+struct job_world {
+    uint64_t epoch;
+    uint64_t membership_epoch; /* raised by every change */
+    uint32_t size;
+    uint32_t size_max; /* the largest size that was requested before the world
+                          formed */
+    uint64_t seed;
+    struct member **ranks; /* [size] */
+    struct cluster_member *roster;
+    /* [1 + size]: the world forms, and each member ends once. */
+    struct cluster_membership_change *changes;
+    size_t n_changes;
+    size_t n_changes_answered; /* changes that parked watches have been told */
+};
+
 struct job {
     char name[LIMIT_NAME];
     uint64_t number;         /* never given twice */
@@ -115,41 +148,16 @@ struct job {
     size_t n_table_bytes; /* the part of memory that hash tables take */
 
     struct member *members;      /* hash by incarnation */
-    struct member *requests;     /* hash by requested rank, while forming */
     struct member_list arrivals; /* all members, in the order of their joins */
-    struct requested_size requested_sizes[MEMBER_N_REQUESTED_VALUES];
-    uint32_t n_members;   /* joining or active */
-    uint32_t n_newcomers; /* joining workers that are not members of root; 0
-                            without a root */
-    uint32_t
-        n_joins_timed_out; /* joins whose deadline passed before a world formed */
-    /* The failure text shared by joins that expire together, until another
-     * worker joins; owned, or NULL. */
-    char *join_timeout_text;
-    uint64_t last_join_timeout_ns;
+    uint32_t n_members;          /* joining or active */
     uint32_t n_left;
     uint32_t n_lost;
-    struct timer_entry settle;
     struct timer_entry grace; /* recovered, and no worker has joined again
                                  yet */
     struct lease_check lease_check;
-    uint64_t last_join_ns; /* time of the last join */
-    struct refused_worker refused[JOB_REFUSED_WORKERS_MAX];
+    struct job_joins joins;
+    struct job_world world;
 
-    /* The fields below are set once the world has formed. */
-    uint64_t epoch;            /* epoch of the world */
-    uint64_t membership_epoch; /* raised by every change */
-    uint32_t size;
-    uint32_t size_max; /* the largest size that was requested before the
-                          world formed */
-    uint64_t seed;
-    struct member **ranks; /* [size] */
-    struct cluster_member *roster;
-    struct cluster_membership_change
-        *changes; /* [1 + size]: the world forms, and each
-                                       member ends once */
-    size_t n_changes;
-    size_t n_changes_answered; /* changes that parked watches have been told */
     struct suspicion suspicion;
     uint64_t asked; /* number of the last question that parked watches were
                        told */

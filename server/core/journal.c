@@ -191,13 +191,13 @@ journal_write_job(struct cluster *cluster, const struct job *job)
     pack_str(&pack, job->token.texts[ROLE_WORKER]);
     pack_uint(&pack, job->state);
     wall_time_pack(cluster, job->job_created_ns, &pack);
-    pack_uint(&pack, job->epoch);
-    pack_uint(&pack, job->membership_epoch);
-    pack_uint(&pack, job->size);
-    pack_uint(&pack, job->seed);
+    pack_uint(&pack, job->world.epoch);
+    pack_uint(&pack, job->world.membership_epoch);
+    pack_uint(&pack, job->world.size);
+    pack_uint(&pack, job->world.seed);
     pack_uint(&pack, job->groups.communicator);
     pack_str(&pack, job->root ? job->root->name : "");
-    pack_uint(&pack, job->size_max);
+    pack_uint(&pack, job->world.size_max);
     pack_uint(&pack, job->n_workers_left);
     pack_uint(&pack, job->n_workers_lost);
     journal_add_put(cluster, &key, &pack);

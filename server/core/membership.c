@@ -46,8 +46,8 @@ lease_reply_add(struct cluster *cluster,
     reply->kind = CLUSTER_REPLY_LEASE;
     reply->lease = (struct cluster_lease_result){
         .lease_ms = cluster->lease_ms,
-        .revision = job->n_changes,
-        .membership_epoch = job->membership_epoch,
+        .revision = job->world.n_changes,
+        .membership_epoch = job->world.membership_epoch,
     };
 }
 
@@ -107,7 +107,7 @@ member_log_notice(const struct member *member,
     return (struct cluster_log_notice){
         .kind = kind,
         .job = job_public_name(member->job),
-        .epoch = member->job->epoch,
+        .epoch = member->job->world.epoch,
         .rank = member->rank,
     };
 }
@@ -148,7 +148,7 @@ membership_declare_lost(struct cluster *cluster,
         &cluster->action_list, &notice, "%s of job \"%s\" %s: %s; epoch %llu",
         member_label(newest).text, job_public_name(newest->job),
         newest->has_reported_own_failure ? "has given up" : "is lost", reason,
-        (unsigned long long)newest->job->membership_epoch);
+        (unsigned long long)newest->job->world.membership_epoch);
 }
 
 /* The worker is lost in this world but stays in the other worlds of the job. */
@@ -226,18 +226,18 @@ report_find_suspected_member(struct job *job,
                              const struct cluster_failure_report *report,
                              struct member **out_member)
 {
-    if (report->rank >= job->size)
+    if (report->rank >= job->world.size)
         return error_raise(HOOP_E_INVALID,
                            "the report names rank %u of %u ranks", report->rank,
-                           job->size);
-    const uint64_t incarnation = job->ranks[report->rank]->incarnation;
+                           job->world.size);
+    const uint64_t incarnation = job->world.ranks[report->rank]->incarnation;
 
     if (identity_of_incarnation(incarnation) != report->identity)
         return error_raise(HOOP_E_INVALID,
                            "the report names rank %u with an incarnation that "
                            "it never had in epoch %llu",
-                           report->rank, (unsigned long long)job->epoch);
-    *out_member = job->ranks[report->rank];
+                           report->rank, (unsigned long long)job->world.epoch);
+    *out_member = job->world.ranks[report->rank];
     return HOOP_OK;
 }
 

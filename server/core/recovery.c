@@ -105,7 +105,7 @@ member_record_read(struct cluster *cluster,
                                       n_fields) != HOOP_OK)
         return error_pass(HOOP_E_DATA_LOSS);
     if (job_find_member(job, join.incarnation) ||
-        state == CLUSTER_MEMBER_JOINING || join.rank >= job->size)
+        state == CLUSTER_MEMBER_JOINING || join.rank >= job->world.size)
         return recovery_raise_mismatch(
             job, "a member is there twice, or has no rank");
 
@@ -164,7 +164,8 @@ change_record_read(struct cluster *cluster,
     change.when_ns = recovery_read_time(cluster, unpack);
     if (recovery_finish_reading_value(unpack, 5, n_fields) != HOOP_OK)
         return error_pass(HOOP_E_DATA_LOSS);
-    if (change.revision != job->n_changes + 1 || job->n_changes > job->size)
+    if (change.revision != job->world.n_changes + 1 ||
+        job->world.n_changes > job->world.size)
         return recovery_raise_mismatch(
             job, "a change is missing, or there are too many");
 
@@ -172,9 +173,10 @@ change_record_read(struct cluster *cluster,
 
     if (status != HOOP_OK)
         return error_pass(status);
-    job->changes = memory_realloc_charged(
-        &job->memory, job->changes, job->n_changes + 1, sizeof(*job->changes));
-    job->changes[job->n_changes++] = change;
+    job->world.changes = memory_realloc_charged(
+        &job->memory, job->world.changes, job->world.n_changes + 1,
+        sizeof(*job->world.changes));
+    job->world.changes[job->world.n_changes++] = change;
     return HOOP_OK;
 }
 
@@ -184,14 +186,14 @@ restored_world_check(const struct job *job)
 {
     const uint32_t n_ended = job->n_left + job->n_lost;
 
-    if (job->n_members + n_ended != job->size)
+    if (job->n_members + n_ended != job->world.size)
         return recovery_raise_mismatch(
             job, "there are not as many members as ranks");
-    if (job->n_changes != 1 + (size_t)n_ended)
+    if (job->world.n_changes != 1 + (size_t)n_ended)
         return recovery_raise_mismatch(
             job, "there are not as many ends as members that ended");
-    if (job->changes[job->n_changes - 1].membership_epoch !=
-        job->membership_epoch)
+    if (job->world.changes[job->world.n_changes - 1].membership_epoch !=
+        job->world.membership_epoch)
         return recovery_raise_mismatch(
             job, "its epoch is not that of its last change");
     return HOOP_OK;
@@ -207,22 +209,23 @@ recovered_world_build(const struct cluster *cluster, struct job *job)
 
     if (status != HOOP_OK)
         return error_pass(status);
-    job->ranks =
-        memory_alloc_charged(&job->memory, job->size, sizeof(struct member *));
-    job->roster =
-        memory_alloc_charged(&job->memory, job->size, sizeof(*job->roster));
-    job->changes =
-        memory_realloc_charged(&job->memory, job->changes,
-                               1 + (size_t)job->size, sizeof(*job->changes));
-    job->n_changes_answered = job->n_changes;
+    job->world.ranks = memory_alloc_charged(&job->memory, job->world.size,
+                                            sizeof(struct member *));
+    job->world.roster = memory_alloc_charged(&job->memory, job->world.size,
+                                             sizeof(*job->world.roster));
+    job->world.changes = memory_realloc_charged(
+        &job->memory, job->world.changes, 1 + (size_t)job->world.size,
+        sizeof(*job->world.changes));
+    job->world.n_changes_answered = job->world.n_changes;
     TAILQ_FOREACH(member, &job->arrivals, arrival)
     {
-        if (job->ranks[member->rank])
+        if (job->world.ranks[member->rank])
             return recovery_raise_mismatch(job, "two members have one rank");
-        job->ranks[member->rank] = member;
-        job->roster[member->rank] = member_public_view(member, cluster->now_ns);
-        job->roster[member->rank].state = CLUSTER_MEMBER_ACTIVE;
-        job->roster[member->rank].lease_left_ns = lease_ns;
+        job->world.ranks[member->rank] = member;
+        job->world.roster[member->rank] =
+            member_public_view(member, cluster->now_ns);
+        job->world.roster[member->rank].state = CLUSTER_MEMBER_ACTIVE;
+        job->world.roster[member->rank].lease_left_ns = lease_ns;
     }
     return HOOP_OK;
 }
@@ -388,7 +391,7 @@ vote_record_read(struct cluster *cluster,
 
     const size_t n_ranks = unpack_array(unpack, 0);
 
-    if (unpack_status(unpack) != HOOP_OK || n_ranks > job->size)
+    if (unpack_status(unpack) != HOOP_OK || n_ranks > job->world.size)
         return recovery_raise_mismatch(job, "an outcome cannot be read");
 
     CLEANUP(free) uint32_t *ranks = memory_calloc(n_ranks, sizeof(*ranks));
@@ -431,10 +434,10 @@ recovery_read_job_part(struct cluster *cluster,
     if (part >= JOURNAL_MEMBER && part != JOURNAL_STORE_ENTRY &&
         part != JOURNAL_LEASE_CHECK && !is_running)
         return recovery_raise_mismatch(job, "it has members without a world");
-    if (part <= JOURNAL_MEMBERSHIP_CHANGE && job->ranks)
+    if (part <= JOURNAL_MEMBERSHIP_CHANGE && job->world.ranks)
         return recovery_raise_bad_key();
     if (part >= JOURNAL_GROUP && part != JOURNAL_STORE_ENTRY && is_running &&
-        !job->ranks) {
+        !job->world.ranks) {
         const enum hoop_status status = recovered_world_build(cluster, job);
 
         if (status != HOOP_OK)
@@ -477,7 +480,7 @@ recovery_job_finish(struct cluster *cluster, struct job *job)
     struct member *member = NULL;
     enum hoop_status status = HOOP_OK;
 
-    if (is_running && !job->ranks)
+    if (is_running && !job->world.ranks)
         status = recovered_world_build(cluster, job);
     if (status == HOOP_OK && is_running && !job->n_members &&
         LIST_EMPTY(&job->grown))
@@ -648,20 +651,21 @@ job_head_read(struct cluster *cluster, uint64_t number, struct unpack *unpack)
     job->state =
         (enum cluster_job_state)unpack_uint(unpack, CLUSTER_JOB_RUNNING);
     job->job_created_ns = recovery_read_time(cluster, unpack);
-    job->epoch = unpack_uint(unpack, cluster->last_epoch);
-    job->membership_epoch = unpack_uint(unpack, cluster->last_epoch);
-    job->size = (uint32_t)unpack_uint(unpack, LIMIT_RANKS);
-    job->seed = unpack_uint(unpack, UINT64_MAX);
+    job->world.epoch = unpack_uint(unpack, cluster->last_epoch);
+    job->world.membership_epoch = unpack_uint(unpack, cluster->last_epoch);
+    job->world.size = (uint32_t)unpack_uint(unpack, LIMIT_RANKS);
+    job->world.seed = unpack_uint(unpack, UINT64_MAX);
     job->groups.communicator = unpack_uint(unpack, UINT64_MAX);
     /* Records of earlier versions end here. */
     if (n_fields > 9) {
         unpack_text(unpack, root, sizeof(root));
-        job->size_max = (uint32_t)unpack_uint(unpack, LIMIT_RANKS);
+        job->world.size_max = (uint32_t)unpack_uint(unpack, LIMIT_RANKS);
         job->n_workers_left = (uint32_t)unpack_uint(unpack, UINT32_MAX);
         job->n_workers_lost = (uint32_t)unpack_uint(unpack, UINT32_MAX);
     }
     if (unpack_status(unpack) == HOOP_OK &&
-        (job->state == CLUSTER_JOB_RUNNING) != (job->size > 0 && job->epoch))
+        (job->state == CLUSTER_JOB_RUNNING) !=
+            (job->world.size > 0 && job->world.epoch))
         return recovery_raise_mismatch(
             job, "it runs without a world, or does not with one");
     if (unpack_status(unpack) == HOOP_OK && root[0] &&

@@ -112,12 +112,13 @@ recovery_lease_count_part(struct job *job, bool has_passed)
 static void
 recovery_lease_write_record(struct cluster *cluster, const struct job *job)
 {
-    const size_t n_bytes = job->ranks ? job->size : 1;
+    const size_t n_bytes = job->world.ranks ? job->world.size : 1;
     CLEANUP(free) uint8_t *n_grace_parts_passed = memory_calloc(n_bytes, 1);
 
     n_grace_parts_passed[0] = job->lease_check.n_grace_parts_passed;
-    for (uint32_t rank = 0; job->ranks && rank < job->size; rank++)
-        n_grace_parts_passed[rank] = job->ranks[rank]->n_grace_parts_passed;
+    for (uint32_t rank = 0; job->world.ranks && rank < job->world.size; rank++)
+        n_grace_parts_passed[rank] =
+            job->world.ranks[rank]->n_grace_parts_passed;
     journal_write_recovery_leases(cluster, job, n_grace_parts_passed, n_bytes);
 }
 
@@ -156,7 +157,7 @@ lease_grace_restore(struct job *job,
                     const uint8_t *n_grace_parts_passed,
                     size_t n_bytes)
 {
-    if (n_bytes != (job->ranks ? job->size : 1))
+    if (n_bytes != (job->world.ranks ? job->world.size : 1))
         return error_raise(
             HOOP_E_DATA_LOSS,
             "job \"%s\": ranks are waited for that are not its members",
@@ -168,8 +169,9 @@ lease_grace_restore(struct job *job,
                 "job \"%s\": a rank is waited for beyond the limit", job->name);
     }
     job->lease_check.n_grace_parts_passed = n_grace_parts_passed[0];
-    for (uint32_t rank = 0; job->ranks && rank < job->size; rank++)
-        job->ranks[rank]->n_grace_parts_passed = n_grace_parts_passed[rank];
+    for (uint32_t rank = 0; job->world.ranks && rank < job->world.size; rank++)
+        job->world.ranks[rank]->n_grace_parts_passed =
+            n_grace_parts_passed[rank];
     job->lease_check.is_recorded = true;
     return HOOP_OK;
 }

@@ -85,7 +85,7 @@ highest_requested_rank(const struct job *job)
 {
     uint32_t highest = 0;
 
-    for (const struct member *member = job->requests; member;
+    for (const struct member *member = job->joins.requests; member;
          member = member->hh_rank.next)
         if (member->rank > highest)
             highest = member->rank;
@@ -97,7 +97,7 @@ roster_text_add_missing_ranks(struct text_buffer *text_buffer,
                               const struct job *job,
                               uint32_t size)
 {
-    const uint32_t n_requests = HASH_CNT(hh_rank, job->requests);
+    const uint32_t n_requests = HASH_CNT(hh_rank, job->joins.requests);
     const uint32_t n_missing = size - job->n_members;
 
     if (!n_requests) {
@@ -236,12 +236,12 @@ roster_text_summary(const struct cluster *cluster, const struct job *job)
                        " %s joined: ", job->n_members == 1 ? "has" : "have");
     roster_text_add_present(&text_buffer, job);
 
-    if (job->n_joins_timed_out)
+    if (job->joins.n_timed_out)
         text_buffer_append(&text_buffer,
                            "; %u gave up before, at %s own deadline%s",
-                           job->n_joins_timed_out,
-                           job->n_joins_timed_out == 1 ? "its" : "their",
-                           plural_suffix(job->n_joins_timed_out));
+                           job->joins.n_timed_out,
+                           job->joins.n_timed_out == 1 ? "its" : "their",
+                           plural_suffix(job->joins.n_timed_out));
     text_buffer_append(&text_buffer, "; missing: ");
     if (!size)
         text_buffer_append(&text_buffer,
@@ -272,7 +272,7 @@ static bool
 activities_can_query(const struct job *job)
 {
     return job->state == CLUSTER_JOB_RUNNING &&
-           job->size <= ACTIVITY_QUERY_RANKS_MAX;
+           job->world.size <= ACTIVITY_QUERY_RANKS_MAX;
 }
 
 void
@@ -280,7 +280,7 @@ activities_deinit(struct job *job)
 {
     struct activity_answer *answers = job->activities.answers;
 
-    for (uint32_t rank = 0; answers && rank < job->size; rank++) {
+    for (uint32_t rank = 0; answers && rank < job->world.size; rank++) {
         const struct cluster_member_activity *activity =
             &answers[rank].activity;
 
@@ -333,7 +333,7 @@ activities_query_members(struct cluster *cluster,
     activities_deinit(job);
     job->activities.query_started_ns = query_started_ns;
     job->activities.answers = memory_alloc_charged(
-        &job->memory, job->size, sizeof(struct activity_answer));
+        &job->memory, job->world.size, sizeof(struct activity_answer));
     /* Use a number that no earlier life of the coordinator can have used. */
     job->activities.query = cluster->last_activity_query < cluster->now_ns
                                 ? cluster->now_ns
@@ -407,15 +407,15 @@ comm_setup_describe(struct cluster *cluster,
     activity->n_calls = 1;
 }
 
-/* Return [job->size] activities; they live in the action list. */
+/* Return [job->world.size] activities; they live in the action list. */
 static struct cluster_member_activity *
 activities_collect(struct cluster *cluster, const struct job *job)
 {
     struct cluster_member_activity *activities = action_list_alloc(
-        &cluster->action_list, job->size, sizeof(*activities));
+        &cluster->action_list, job->world.size, sizeof(*activities));
 
-    for (uint32_t rank = 0; rank < job->size; rank++) {
-        const struct member *member = job->ranks[rank];
+    for (uint32_t rank = 0; rank < job->world.size; rank++) {
+        const struct member *member = job->world.ranks[rank];
         const struct cluster_member_activity *told =
             &job->activities.answers[rank].activity;
         const bool has_told = job->activities.answers[rank].has_reported &&
@@ -476,9 +476,9 @@ activity_waiters_answer(struct cluster *cluster, struct job *job)
 static bool
 all_members_answered(const struct job *job)
 {
-    for (uint32_t rank = 0; rank < job->size; rank++) {
+    for (uint32_t rank = 0; rank < job->world.size; rank++) {
         if (!job->activities.answers[rank].has_reported &&
-            job->ranks[rank]->state == CLUSTER_MEMBER_ACTIVE)
+            job->world.ranks[rank]->state == CLUSTER_MEMBER_ACTIVE)
             return false;
     }
     return true;
@@ -541,8 +541,9 @@ job_summarize(const struct cluster *cluster, struct job *job)
     return (struct cluster_job_summary){
         .name = job_public_name(job),
         .state = job->state,
-        .epoch = present->epoch,
-        .size = job->epoch ? present->size : job_max_world_size(cluster, job),
+        .epoch = present->world.epoch,
+        .size = job->world.epoch ? present->world.size
+                                 : job_max_world_size(cluster, job),
         .n_members = job->root ? job->n_members : job->n_workers,
         .n_lost = job->root ? job->n_lost : job->n_workers_lost,
         .n_left = job->root ? job->n_left : job->n_workers_left,
@@ -600,9 +601,9 @@ job_detail_fill_members(const struct cluster *cluster,
     size_t n_members = 0;
 
     if (job->state == CLUSTER_JOB_RUNNING)
-        for (; n_members < job->size; n_members++)
-            members[n_members] =
-                member_public_view(job->ranks[n_members], cluster->now_ns);
+        for (; n_members < job->world.size; n_members++)
+            members[n_members] = member_public_view(job->world.ranks[n_members],
+                                                    cluster->now_ns);
     else
         TAILQ_FOREACH(member, &job->arrivals, arrival)
     members[n_members++] = member_public_view(member, cluster->now_ns);
@@ -625,34 +626,35 @@ job_detail_fill_forming(struct cluster *cluster,
 
 void
 status_query_fill_reply(struct cluster *cluster,
-                        struct job *world,
+                        struct job *present,
                         enum cluster_job_view view,
                         struct cluster_reply *reply)
 {
-    struct job *job = world->epoch ? job_root(world) : world;
+    struct job *job = present->world.epoch ? job_root(present) : present;
     const bool is_brief = view == CLUSTER_VIEW_BRIEF;
-    const size_t n_all = world->epoch ? world->size : world->n_members;
+    const size_t n_all =
+        present->world.epoch ? present->world.size : present->n_members;
     struct cluster_member *members = action_list_alloc(
         &cluster->action_list, is_brief ? 0 : n_all, sizeof(*members));
     const size_t n_members =
-        is_brief ? 0 : job_detail_fill_members(cluster, world, members);
+        is_brief ? 0 : job_detail_fill_members(cluster, present, members);
 
     reply->kind = CLUSTER_REPLY_JOB;
     reply->job = (struct cluster_job_detail){
         .line = job_summarize(cluster, job),
-        .membership_epoch = world->membership_epoch,
-        .revision = world->n_changes,
+        .membership_epoch = present->world.membership_epoch,
+        .revision = present->world.n_changes,
         .members = members,
         .n_members = n_members,
-        .n_groups = world->groups.n_groups,
-        .n_keys = job_root(world)->store.n_keys,
-        .n_store_bytes = job_root(world)->store.n_bytes,
-        .n_waiters = world->n_waiters,
+        .n_groups = present->groups.n_groups,
+        .n_keys = job_root(present)->store.n_keys,
+        .n_store_bytes = job_root(present)->store.n_bytes,
+        .n_waiters = present->n_waiters,
         .missing = "",
         .hosts = "",
     };
-    if (world->state == CLUSTER_JOB_FORMING)
-        job_detail_fill_forming(cluster, world, &reply->job);
+    if (present->state == CLUSTER_JOB_FORMING)
+        job_detail_fill_forming(cluster, present, &reply->job);
 }
 
 enum hoop_status
@@ -660,16 +662,16 @@ status_query_job(struct cluster *cluster,
                  struct job *job,
                  const struct cluster_event *event)
 {
-    struct job *world = job_newest_world(job);
+    struct job *present = job_newest_world(job);
 
-    if (event->view == CLUSTER_VIEW_ACTIVITY && activities_can_query(world)) {
+    if (event->view == CLUSTER_VIEW_ACTIVITY && activities_can_query(present)) {
         const enum hoop_status status =
-            activities_query_members(cluster, world, event);
+            activities_query_members(cluster, present, event);
 
         return status == HOOP_OK ? HOOP_OK : error_pass(status);
     }
     status_query_fill_reply(
-        cluster, world, event->view,
+        cluster, present, event->view,
         action_list_add_reply(&cluster->action_list, event->ticket));
     return HOOP_OK;
 }

@@ -16,12 +16,12 @@ struct cluster;
 struct cluster_reply;
 struct job;
 
-/* Fill in reply with the job of world. The members are those of that world;
- * everything else is the root job's if world has formed. Activities are left
+/* Fill in reply with the job that present is a world of. The members are those
+ * of present; everything else is the root job's if present has formed. Activities are left
  * out. */
 void
 status_query_fill_reply(struct cluster *cluster,
-                        struct job *world,
+                        struct job *present,
                         enum cluster_job_view view,
                         struct cluster_reply *reply);
 

@@ -66,15 +66,15 @@ suspicion_open_query(struct cluster *cluster,
                      uint64_t query_close_ns)
 {
     struct suspicion *suspicion = &job->suspicion;
-    const size_t n_views = (size_t)job->size * job->size;
+    const size_t n_views = (size_t)job->world.size * job->world.size;
 
     if (suspicion->number == 0) {
         suspicion->views = memory_alloc_charged(&job->memory, n_views, 1);
-        suspicion->ranks = memory_alloc_charged(&job->memory, job->size,
+        suspicion->ranks = memory_alloc_charged(&job->memory, job->world.size,
                                                 sizeof(*suspicion->ranks));
     }
     memset(suspicion->views, VIEW_NONE, n_views);
-    memset(suspicion->ranks, 0, job->size * sizeof(*suspicion->ranks));
+    memset(suspicion->ranks, 0, job->world.size * sizeof(*suspicion->ranks));
     /* Use a number that no earlier life of the coordinator can have used. */
     suspicion->number = cluster->last_suspicion_query < cluster->now_ns
                             ? cluster->now_ns
@@ -109,13 +109,13 @@ ranks_describe(struct text_buffer *text_buffer,
     uint32_t n_left = 0;
     uint32_t first = 0;
 
-    for (uint32_t rank = job->size; rank-- > 0;) {
+    for (uint32_t rank = job->world.size; rank-- > 0;) {
         n_named += is_named[rank];
         first = is_named[rank] ? rank : first;
     }
     if (n_named == 1) {
         text_buffer_append(text_buffer, "%s",
-                           member_label(job->ranks[first]).text);
+                           member_label(job->world.ranks[first]).text);
         return;
     }
     n_left = n_named;
@@ -154,13 +154,13 @@ complaint_describe(struct text_buffer *text_buffer,
 static uint8_t
 suspicion_view_of(const struct job *job, uint32_t from, uint32_t of)
 {
-    return job->suspicion.views[(uint64_t)from * job->size + of];
+    return job->suspicion.views[(uint64_t)from * job->world.size + of];
 }
 
 static bool
 rank_is_active(const struct job *job, uint32_t rank)
 {
-    return job->ranks[rank]->state == CLUSTER_MEMBER_ACTIVE;
+    return job->world.ranks[rank]->state == CLUSTER_MEMBER_ACTIVE;
 }
 
 /* Return whether a connection of the rank broke and the coordinator has not
@@ -170,7 +170,7 @@ rank_may_have_ended(const struct job *job, uint32_t rank)
 {
     bool is_broken = false;
 
-    for (uint32_t from = 0; from < job->size; from++)
+    for (uint32_t from = 0; from < job->world.size; from++)
         is_broken |= suspicion_view_of(job, from, rank) == VIEW_BROKEN;
     return is_broken && !job->suspicion.ranks[rank].is_heard_by_coordinator;
 }
@@ -178,13 +178,14 @@ rank_may_have_ended(const struct job *job, uint32_t rank)
 static bool
 ranks_share_host(const struct job *job, uint32_t rank, uint32_t other)
 {
-    return strcmp(job->ranks[rank]->host_id, job->ranks[other]->host_id) == 0;
+    return strcmp(job->world.ranks[rank]->host_id,
+                  job->world.ranks[other]->host_id) == 0;
 }
 
 /* A set of ranks, usually those of one host, in the range from first to before
  * end. */
 struct rank_set {
-    bool *is_in_set; /* [job->size] */
+    bool *is_in_set; /* [job->world.size] */
     uint32_t first;
     uint32_t end;
     uint32_t n;
@@ -204,7 +205,7 @@ rank_takes_part_in_query(const struct job *job, uint32_t rank)
 static void
 host_ranks_collect(const struct job *job, uint32_t rank, struct rank_set *host)
 {
-    for (uint32_t i = 0; i < job->size; i++) {
+    for (uint32_t i = 0; i < job->world.size; i++) {
         host->is_in_set[i] =
             rank_takes_part_in_query(job, i) && ranks_share_host(job, i, rank);
         if (!host->is_in_set[i])
@@ -245,7 +246,7 @@ host_is_cut_off(const struct job *job, const struct rank_set *host)
     for (uint32_t rank = host->first; rank < host->end; rank++)
         if (host->is_in_set[rank] && rank_may_have_ended(job, rank))
             return false;
-    for (uint32_t i = 0; i < job->size; i++) {
+    for (uint32_t i = 0; i < job->world.size; i++) {
         if (!rank_is_active(job, i) || host->is_in_set[i])
             continue;
         if (!host_is_unheard_by(job, i, host))
@@ -267,7 +268,7 @@ host_cut_off_describe(struct text_buffer *reason,
             host->is_in_set[rank] &&
             job->suspicion.ranks[rank].is_heard_by_coordinator;
     text_buffer_append(reason, "no rank of another host hears host %.40s (",
-                       job->ranks[host->first]->host);
+                       job->world.ranks[host->first]->host);
     ranks_describe(reason, job, host->is_in_set);
     text_buffer_append(reason,
                        "): %sis there a firewall, or a cut link? If so, %s",
@@ -302,8 +303,8 @@ host_deafness_describe(struct text_buffer *reason,
         reason,
         " (host %.40s) %s not hear host %.40s: is there a firewall, "
         "or a cut link? If so, %s",
-        job->ranks[host->first]->host, host->n > 1 ? "do" : "does",
-        job->ranks[other->first]->host, advice);
+        job->world.ranks[host->first]->host, host->n > 1 ? "do" : "does",
+        job->world.ranks[other->first]->host, advice);
 }
 
 /* Collect the ranks that rank does not hear, and return the reason of a
@@ -315,7 +316,7 @@ unheard_ranks_collect(const struct job *job,
 {
     const char *why = "";
 
-    for (uint32_t of = job->size; of-- > 0;) {
+    for (uint32_t of = job->world.size; of-- > 0;) {
         unheard->is_in_set[of] =
             suspicion_view_of(job, rank, of) > VIEW_HEARD &&
             rank_is_active(job, of);
@@ -337,13 +338,13 @@ rank_deafness_describe(struct text_buffer *reason,
                        uint32_t rank,
                        const struct rank_set *host)
 {
-    bool *flags = memory_calloc(2 * (size_t)job->size, sizeof(*flags));
+    bool *flags = memory_calloc(2 * (size_t)job->world.size, sizeof(*flags));
     struct rank_set unheard = {.is_in_set = flags};
-    struct rank_set other = {.is_in_set = flags + job->size};
+    struct rank_set other = {.is_in_set = flags + job->world.size};
     const char *why = unheard_ranks_collect(job, rank, &unheard);
     bool is_alone = true;
 
-    for (uint32_t from = 0; from < job->size; from++)
+    for (uint32_t from = 0; from < job->world.size; from++)
         for (uint32_t of = unheard.first; is_alone && of < unheard.end; of++)
             is_alone = from == rank || !rank_takes_part_in_query(job, from) ||
                        !unheard.is_in_set[of] ||
@@ -368,13 +369,13 @@ static struct text_buffer
 loss_reason_describe(const struct job *job, uint32_t rank)
 {
     const struct suspicion *suspicion = &job->suspicion;
-    bool *flags = memory_calloc(2 * (size_t)job->size, sizeof(*flags));
-    struct rank_set host = {.is_in_set = flags + job->size};
+    bool *flags = memory_calloc(2 * (size_t)job->world.size, sizeof(*flags));
+    struct rank_set host = {.is_in_set = flags + job->world.size};
     struct text_buffer reason = {0};
     bool is_complained_of = false;
     bool is_broken = false;
 
-    for (uint32_t from = 0; from < job->size; from++) {
+    for (uint32_t from = 0; from < job->world.size; from++) {
         const uint8_t view = suspicion_view_of(job, from, rank);
 
         flags[from] = rank_is_active(job, from) && view_is_complaint(view);
@@ -404,14 +405,15 @@ static void
 suspicion_declare_lost(struct cluster *cluster, struct job *job)
 {
     struct suspicion *suspicion = &job->suspicion;
-    bool *flags = memory_calloc(4 * (size_t)job->size, sizeof(*flags));
-    struct suspicion_count *counts = memory_calloc(job->size, sizeof(*counts));
+    bool *flags = memory_calloc(4 * (size_t)job->world.size, sizeof(*flags));
+    struct suspicion_count *counts =
+        memory_calloc(job->world.size, sizeof(*counts));
     bool *is_living = flags;
-    bool *is_heard_by_coordinator = flags + job->size;
-    bool *has_answered = is_heard_by_coordinator + job->size;
-    bool *has_complained_or_answered = has_answered + job->size;
+    bool *is_heard_by_coordinator = flags + job->world.size;
+    bool *has_answered = is_heard_by_coordinator + job->world.size;
+    bool *has_complained_or_answered = has_answered + job->world.size;
     const struct suspicion_reports words = {
-        .n_ranks = job->size,
+        .n_ranks = job->world.size,
         .views = suspicion->views,
         .is_living = is_living,
         .is_heard_by_coordinator = is_heard_by_coordinator,
@@ -421,8 +423,9 @@ suspicion_declare_lost(struct cluster *cluster, struct job *job)
     bool is_settled = false;
     uint32_t rank;
 
-    for (rank = 0; rank < job->size; rank++) {
-        is_living[rank] = job->ranks[rank]->state == CLUSTER_MEMBER_ACTIVE;
+    for (rank = 0; rank < job->world.size; rank++) {
+        is_living[rank] =
+            job->world.ranks[rank]->state == CLUSTER_MEMBER_ACTIVE;
         is_heard_by_coordinator[rank] =
             suspicion->ranks[rank].is_heard_by_coordinator;
         has_answered[rank] = suspicion->ranks[rank].has_answered;
@@ -437,7 +440,7 @@ suspicion_declare_lost(struct cluster *cluster, struct job *job)
 
         is_living[rank] = false;
         suspicion_count_remove_rank(&words, rank, counts);
-        membership_declare_lost(cluster, job->ranks[rank], reason.text);
+        membership_declare_lost(cluster, job->world.ranks[rank], reason.text);
     }
     if (rank == SUSPICION_NO_RANK)
         suspicion->decision_deadline_ns = UINT64_MAX;
@@ -453,12 +456,12 @@ suspicion_can_decide(const struct cluster *cluster, const struct job *job)
 
     if (suspicion->decision_deadline_ns == UINT64_MAX)
         return false;
-    if (job->size <= EAGER_RULE_RANKS_MAX ||
+    if (job->world.size <= EAGER_RULE_RANKS_MAX ||
         cluster->now_ns >= suspicion->decision_deadline_ns)
         return true;
-    for (uint32_t rank = 0; rank < job->size; rank++) {
+    for (uint32_t rank = 0; rank < job->world.size; rank++) {
         if (!suspicion->ranks[rank].has_answered &&
-            job->ranks[rank]->state == CLUSTER_MEMBER_ACTIVE)
+            job->world.ranks[rank]->state == CLUSTER_MEMBER_ACTIVE)
             return false;
     }
     return true;
@@ -500,14 +503,15 @@ suspicion_add_complaint(struct cluster *cluster,
     const uint64_t decision_deadline_ns =
         cluster->now_ns + (EVIDENCE_DECIDE_MS + slack_ms) * CLOCK_NS_PER_MS;
 
-    if (job->size > SUSPICION_QUERY_RANKS_MAX)
+    if (job->world.size > SUSPICION_QUERY_RANKS_MAX)
         return false;
     if (suspicion->number == 0 ||
         suspicion->decision_deadline_ns == UINT64_MAX) {
         suspicion_open_query(cluster, job, decision_deadline_ns);
         suspicion->decision_deadline_ns = decision_deadline_ns;
     }
-    suspicion->views[(uint64_t)reporter->rank * job->size + accused->rank] =
+    suspicion
+        ->views[(uint64_t)reporter->rank * job->world.size + accused->rank] =
         call->evidence == EVIDENCE_SILENT ? VIEW_SILENT : VIEW_BROKEN;
     suspicion->ranks[reporter->rank].is_heard_by_coordinator = true;
     suspicion->ranks[reporter->rank].has_complained_or_answered = true;
@@ -531,10 +535,11 @@ suspicion_add_answer(struct cluster *cluster,
     if (suspicion->number == 0 || call->question != suspicion->number)
         return;
     suspicion->ranks[member->rank].is_heard_by_coordinator = true;
-    if (call->n_views != job->size)
+    if (call->n_views != job->world.size)
         return;
-    uint8_t *views = suspicion->views + (uint64_t)member->rank * job->size;
-    for (uint32_t rank = 0; rank < job->size; rank++) {
+    uint8_t *views =
+        suspicion->views + (uint64_t)member->rank * job->world.size;
+    for (uint32_t rank = 0; rank < job->world.size; rank++) {
         views[rank] = call->views[rank] < VIEW_KINDS && rank != member->rank
                           ? call->views[rank]
                           : VIEW_NONE;
@@ -543,7 +548,7 @@ suspicion_add_answer(struct cluster *cluster,
                    views[rank] == VIEW_BROKEN ? "its connection broke"
                                               : "frozen or unreachable");
         if (views[rank] == VIEW_HEARD)
-            membership_on_vouched(cluster, job->ranks[rank], member);
+            membership_on_vouched(cluster, job->world.ranks[rank], member);
     }
     suspicion->ranks[member->rank].has_answered = true;
     suspicion->ranks[member->rank].has_complained_or_answered = true;
@@ -557,13 +562,14 @@ member_find_hearer(const struct job *job, const struct member *member)
 {
     const struct suspicion *suspicion = &job->suspicion;
 
-    for (uint32_t rank = 0; rank < job->size; rank++) {
-        const uint8_t *views = suspicion->views + (uint64_t)rank * job->size;
+    for (uint32_t rank = 0; rank < job->world.size; rank++) {
+        const uint8_t *views =
+            suspicion->views + (uint64_t)rank * job->world.size;
 
         if (suspicion->ranks[rank].has_answered &&
-            job->ranks[rank]->state == CLUSTER_MEMBER_ACTIVE &&
+            job->world.ranks[rank]->state == CLUSTER_MEMBER_ACTIVE &&
             views[member->rank] == VIEW_HEARD)
-            return job->ranks[rank];
+            return job->world.ranks[rank];
     }
     return NULL;
 }
@@ -595,7 +601,7 @@ suspicion_query_ranks(struct cluster *cluster, const struct member *member)
             waiter->question != CLUSTER_NO_QUESTION)
             break;
     }
-    if (!waiter || job->size > SUSPICION_QUERY_RANKS_MAX)
+    if (!waiter || job->world.size > SUSPICION_QUERY_RANKS_MAX)
         return false;
     const struct member *by = NULL;
     if (suspicion_query_is_pending(cluster, job))
@@ -603,7 +609,7 @@ suspicion_query_ranks(struct cluster *cluster, const struct member *member)
     else
         suspicion_open_query(cluster, job, query_close_ns);
     if (by)
-        membership_on_vouched(cluster, job->ranks[member->rank], by);
+        membership_on_vouched(cluster, job->world.ranks[member->rank], by);
     else
         suspicion_extend_query(cluster, job, query_close_ns);
     return true;

@@ -53,7 +53,7 @@ vote_find_voter(struct vote *vote, const struct member *member)
 static struct vote *
 vote_create(struct job *job, const struct vote_key *key, struct group *group)
 {
-    const uint32_t n_voters = group ? group->shown.n_ranks : job->size;
+    const uint32_t n_voters = group ? group->shown.n_ranks : job->world.size;
     struct vote *vote = memory_alloc_charged(
         &job->memory, 1, sizeof(*vote) + n_voters * sizeof(*vote->slots));
 
@@ -65,7 +65,8 @@ vote_create(struct job *job, const struct vote_key *key, struct group *group)
     vote->n_voters = n_voters;
     for (uint32_t i = 0; i < n_voters; i++) {
         vote->slots[i].vote = vote;
-        vote->slots[i].member = group ? group->slots[i].member : job->ranks[i];
+        vote->slots[i].member =
+            group ? group->slots[i].member : job->world.ranks[i];
     }
     HASH_ADD(hh, job->votes, key, sizeof(vote->key), vote);
     job_recount_table_bytes(job);
@@ -102,7 +103,7 @@ vote_check_and_create(struct job *job,
                                job->name, key->communicator);
     }
 
-    const uint32_t n_voters = group ? group->shown.n_ranks : job->size;
+    const uint32_t n_voters = group ? group->shown.n_ranks : job->world.size;
     const enum hoop_status status = memory_check_limit(
         &job->memory, sizeof(struct vote) +
                           n_voters * (sizeof(struct voter) + sizeof(uint32_t)));
@@ -259,7 +260,7 @@ vote_outcome_compute(struct cluster *cluster, struct vote *vote)
             outcome->least = voter->least;
         vote->ranks[outcome->n_ranks++] = voter->member->rank;
     }
-    outcome->membership_epoch = vote->job->membership_epoch;
+    outcome->membership_epoch = vote->job->world.membership_epoch;
     if (vote->key.kind == CLUSTER_VOTE_SHRINK)
         survivors_create_group(cluster, vote);
 }
