@@ -77,6 +77,32 @@ method_roles_are_these(void **state)
     }
 }
 
+/* A full disk refuses what adds to the data, and nothing that a member needs in
+ * order to continue. */
+static void
+methods_that_a_full_disk_refuses_are_these(void **state)
+{
+    static const enum method_id adding[] = {
+        METHOD_RENDEZVOUS_JOIN,   METHOD_STORE_SET,    METHOD_STORE_ADD,
+        METHOD_STORE_COMPARE_SET, METHOD_STORE_DELETE, METHOD_GROUPS_CREATE,
+        METHOD_GROUPS_JOIN,
+    };
+
+    (void)state;
+    for (size_t i = 0; i < METHOD_COUNT; i++) {
+        const struct method *method = method_by_id((enum method_id)i);
+        enum method_need expected = METHOD_NEEDED;
+
+        for (size_t j = 0; j < COUNT_OF(adding); j++) {
+            if (adding[j] == method->id)
+                expected = METHOD_DEFERRABLE;
+        }
+        assert_int_equal(method->need, expected);
+        if (expected == METHOD_DEFERRABLE)
+            assert_int_not_equal(method->effect, METHOD_READS);
+    }
+}
+
 /* What a message has, also in its records and in the elements of its lists. */
 struct message_contents {
     size_t n_rooms;
@@ -154,6 +180,7 @@ main(void)
         cmocka_unit_test(method_names_are_well_formed_and_unlike),
         cmocka_unit_test(method_that_polls_changes_nothing_for_good),
         cmocka_unit_test(method_roles_are_these),
+        cmocka_unit_test(methods_that_a_full_disk_refuses_are_these),
         cmocka_unit_test(message_with_keys_begins_with_room_and_has_one_list),
         cmocka_unit_test(method_unknown_is_not_found),
     };
