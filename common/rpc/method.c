@@ -5,16 +5,19 @@
 #include <assert.h>
 #include <string.h>
 
-#define METHOD_ROW(number, name, effect, answer, role, request, reply, text)   \
+#define METHOD_ROW(number, name, effect, need, answer, role, request, reply,   \
+                   text, event)                                                \
     [number] = {number,                                                        \
                 name,                                                          \
                 effect,                                                        \
+                need,                                                          \
                 answer,                                                        \
                 role,                                                          \
                 request##_descriptor,                                          \
                 reply##_descriptor,                                            \
                 text},
-static const struct method methods[METHOD_COUNT] = {METHODS(METHOD_ROW)};
+static const struct method methods[METHOD_COUNT] = {
+    METHODS(METHOD_ROW, METHOD_ROW)};
 
 const struct method *
 method_find(const char *name, size_t n_name)

@@ -29,93 +29,119 @@ empty_body_descriptor(void)
     return NULL;
 }
 
-/* X(number, name, effect, answer, the least privileged role that may call it,
- *   body of the request, body of the reply, one line that describes it) */
-#define METHODS(X)                                                             \
-    X(METHOD_RENDEZVOUS_JOIN, "hoop.v1.Rendezvous/Join", METHOD_REPEATS,       \
-      METHOD_LONG_POLL, ROLE_WORKER, join_request, join_reply,                 \
-      "become a member; answered when the world has formed")                   \
-    X(METHOD_RENDEZVOUS_LEAVE, "hoop.v1.Rendezvous/Leave", METHOD_CHANGES,     \
-      METHOD_AT_ONCE, ROLE_WORKER, member_request, empty_body,                 \
-      "leave the job in good order")                                           \
-    X(METHOD_RENDEZVOUS_RENEW, "hoop.v1.Rendezvous/Renew", METHOD_REPEATS,     \
-      METHOD_AT_ONCE, ROLE_WORKER, renew_request, lease_reply,                 \
-      "renew the lease, and say whom the caller hears when all are asked")     \
-    X(METHOD_RENDEZVOUS_REPORT, "hoop.v1.Rendezvous/Report", METHOD_REPEATS,   \
-      METHOD_AT_ONCE, ROLE_WORKER, report_request, lease_reply,                \
-      "report another member as lost, or the caller itself if it cannot go "   \
-      "on; or complain that a member is not heard")                            \
-    X(METHOD_RENDEZVOUS_WATCH, "hoop.v1.Rendezvous/Watch", METHOD_READS,       \
-      METHOD_LONG_POLL, ROLE_OPERATOR, watch_request, watch_reply,             \
-      "changes of the membership after a revision")                            \
-    X(METHOD_RENDEZVOUS_MEMBERS, "hoop.v1.Rendezvous/Members", METHOD_READS,   \
-      METHOD_LONG_POLL, ROLE_OPERATOR, job_request, job_reply,                 \
-      "the members of the job")                                                \
-    X(METHOD_STORE_SET, "hoop.v1.Store/Set", METHOD_CHANGES, METHOD_AT_ONCE,   \
-      ROLE_WORKER, store_set_request, store_reply, "write a value")            \
-    X(METHOD_STORE_GET, "hoop.v1.Store/Get", METHOD_READS, METHOD_AT_ONCE,     \
-      ROLE_WORKER, store_keys_request, store_reply, "read a value")            \
-    X(METHOD_STORE_WAIT, "hoop.v1.Store/Wait", METHOD_READS, METHOD_LONG_POLL, \
-      ROLE_WORKER, store_keys_request, store_reply,                            \
-      "read values as soon as all their keys exist")                           \
-    X(METHOD_STORE_ADD, "hoop.v1.Store/Add", METHOD_CHANGES, METHOD_AT_ONCE,   \
-      ROLE_WORKER, store_add_request, store_reply, "add to a counter")         \
-    X(METHOD_STORE_COMPARE_SET, "hoop.v1.Store/CompareSet", METHOD_CHANGES,    \
-      METHOD_AT_ONCE, ROLE_WORKER, store_swap_request, store_reply,            \
-      "write a value if the present one is as expected")                       \
-    X(METHOD_STORE_DELETE, "hoop.v1.Store/Delete", METHOD_CHANGES,             \
-      METHOD_AT_ONCE, ROLE_WORKER, store_keys_request, store_reply,            \
-      "delete keys")                                                           \
-    X(METHOD_STORE_MULTI_GET, "hoop.v1.Store/MultiGet", METHOD_READS,          \
-      METHOD_AT_ONCE, ROLE_WORKER, store_keys_request, store_reply,            \
-      "read several values at one moment")                                     \
-    X(METHOD_STORE_LIST, "hoop.v1.Store/List", METHOD_READS, METHOD_AT_ONCE,   \
-      ROLE_WORKER, store_list_request, store_reply,                            \
-      "a page of the keys with a prefix")                                      \
-    X(METHOD_STORE_WATCH, "hoop.v1.Store/Watch", METHOD_READS,                 \
-      METHOD_LONG_POLL, ROLE_WORKER, store_watch_request, store_watch_reply,   \
-      "changes of keys with a prefix after a revision")                        \
-    X(METHOD_GROUPS_CREATE, "hoop.v1.Groups/Create", METHOD_REPEATS,           \
-      METHOD_AT_ONCE, ROLE_WORKER, group_create_request, groups_reply,         \
-      "name an ordered set of ranks")                                          \
-    X(METHOD_GROUPS_GET, "hoop.v1.Groups/Get", METHOD_READS, METHOD_AT_ONCE,   \
-      ROLE_OPERATOR, group_key_request, groups_reply, "the ranks of a group")  \
-    X(METHOD_GROUPS_LIST, "hoop.v1.Groups/List", METHOD_READS, METHOD_AT_ONCE, \
-      ROLE_OPERATOR, group_key_request, groups_reply, "the groups of the job") \
-    X(METHOD_GROUPS_JOIN, "hoop.v1.Groups/Join", METHOD_REPEATS,               \
-      METHOD_LONG_POLL, ROLE_WORKER, group_join_request, group_join_reply,     \
-      "form a communicator; answered when all have joined")                    \
-    X(METHOD_GROUPS_LEAVE, "hoop.v1.Groups/Leave", METHOD_REPEATS,             \
-      METHOD_AT_ONCE, ROLE_WORKER, group_leave_request, empty_body,            \
-      "leave communicators that were joined")                                  \
-    X(METHOD_GROUPS_AGREE, "hoop.v1.Groups/Agree", METHOD_REPEATS,             \
-      METHOD_LONG_POLL, ROLE_WORKER, group_agree_request, group_agree_reply,   \
-      "what the survivors of a communicator agree on")                         \
-    X(METHOD_GROUPS_AWAITED, "hoop.v1.Groups/Awaited", METHOD_READS,           \
-      METHOD_AT_ONCE, ROLE_WORKER, group_awaited_request, group_awaited_reply, \
-      "for whom a join or an agreement of the member waits")                   \
-    X(METHOD_HEALTH_CHECK, "hoop.v1.Health/Check", METHOD_READS,               \
-      METHOD_AT_ONCE, ROLE_ANYBODY, health_request, health_reply,              \
-      "SERVING or NOT_SERVING")                                                \
-    X(METHOD_STATUS_JOBS, "hoop.v1.Status/Jobs", METHOD_READS, METHOD_AT_ONCE, \
-      ROLE_METRICS, empty_body, jobs_reply, "all jobs of the coordinator")     \
-    X(METHOD_STATUS_JOB, "hoop.v1.Status/Job", METHOD_READS, METHOD_LONG_POLL, \
-      ROLE_OPERATOR, job_request, job_reply,                                   \
-      "one job: its members, epoch and store, at once; which calls its ranks " \
-      "are in, within a second")                                               \
-    X(METHOD_AUTH_CHALLENGE, "hoop.v1.Auth/Challenge", METHOD_REPEATS,         \
-      METHOD_AT_ONCE, ROLE_ANYBODY, auth_challenge_request,                    \
-      auth_challenge_reply,                                                    \
-      "begin to prove a token; answered with the coordinator's proof")         \
-    X(METHOD_AUTH_PROVE, "hoop.v1.Auth/Prove", METHOD_REPEATS, METHOD_AT_ONCE, \
-      ROLE_ANYBODY, auth_prove_request, empty_body,                            \
-      "prove the token, for all requests of the connection")
+/*
+ * CORE(number, name, effect, need, answer, the least privileged role that may
+ *      call it, body of the request, body of the reply, one line that describes
+ *      it, kind of the event that the request becomes (server/core/event.h)):
+ *      a method that hoopd answers with its core
+ * OTHER(the same, but NO_EVENT): one that it answers without
+ */
+#define METHODS(CORE, OTHER)                                                   \
+    CORE(METHOD_RENDEZVOUS_JOIN, "hoop.v1.Rendezvous/Join", METHOD_REPEATS,    \
+         METHOD_DEFERRABLE, METHOD_LONG_POLL, ROLE_WORKER, join_request,       \
+         join_reply, "become a member; answered when the world has formed",    \
+         CLUSTER_JOIN)                                                         \
+    CORE(METHOD_RENDEZVOUS_LEAVE, "hoop.v1.Rendezvous/Leave", METHOD_CHANGES,  \
+         METHOD_NEEDED, METHOD_AT_ONCE, ROLE_WORKER, member_request,           \
+         empty_body, "leave the job in good order", CLUSTER_LEAVE)             \
+    CORE(METHOD_RENDEZVOUS_RENEW, "hoop.v1.Rendezvous/Renew", METHOD_REPEATS,  \
+         METHOD_NEEDED, METHOD_AT_ONCE, ROLE_WORKER, renew_request,            \
+         lease_reply,                                                          \
+         "renew the lease, and say whom the caller hears when all are asked",  \
+         CLUSTER_RENEW)                                                        \
+    CORE(METHOD_RENDEZVOUS_REPORT, "hoop.v1.Rendezvous/Report",                \
+         METHOD_REPEATS, METHOD_NEEDED, METHOD_AT_ONCE, ROLE_WORKER,           \
+         report_request, lease_reply,                                          \
+         "report another member as lost, or the caller itself if it cannot "   \
+         "go on; or complain that a member is not heard",                      \
+         CLUSTER_REPORT)                                                       \
+    CORE(METHOD_RENDEZVOUS_WATCH, "hoop.v1.Rendezvous/Watch", METHOD_READS,    \
+         METHOD_NEEDED, METHOD_LONG_POLL, ROLE_OPERATOR, watch_request,        \
+         watch_reply, "changes of the membership after a revision",            \
+         CLUSTER_WATCH)                                                        \
+    CORE(METHOD_RENDEZVOUS_MEMBERS, "hoop.v1.Rendezvous/Members",              \
+         METHOD_READS, METHOD_NEEDED, METHOD_LONG_POLL, ROLE_OPERATOR,         \
+         job_request, job_reply, "the members of the job", CLUSTER_JOB)        \
+    CORE(METHOD_STORE_SET, "hoop.v1.Store/Set", METHOD_CHANGES,                \
+         METHOD_DEFERRABLE, METHOD_AT_ONCE, ROLE_WORKER, store_set_request,    \
+         store_reply, "write a value", CLUSTER_STORE_SET)                      \
+    CORE(METHOD_STORE_GET, "hoop.v1.Store/Get", METHOD_READS, METHOD_NEEDED,   \
+         METHOD_AT_ONCE, ROLE_WORKER, store_keys_request, store_reply,         \
+         "read a value", CLUSTER_STORE_GET)                                    \
+    CORE(METHOD_STORE_WAIT, "hoop.v1.Store/Wait", METHOD_READS, METHOD_NEEDED, \
+         METHOD_LONG_POLL, ROLE_WORKER, store_keys_request, store_reply,       \
+         "read values as soon as all their keys exist", CLUSTER_STORE_WAIT)    \
+    CORE(METHOD_STORE_ADD, "hoop.v1.Store/Add", METHOD_CHANGES,                \
+         METHOD_DEFERRABLE, METHOD_AT_ONCE, ROLE_WORKER, store_add_request,    \
+         store_reply, "add to a counter", CLUSTER_STORE_ADD)                   \
+    CORE(METHOD_STORE_COMPARE_SET, "hoop.v1.Store/CompareSet", METHOD_CHANGES, \
+         METHOD_DEFERRABLE, METHOD_AT_ONCE, ROLE_WORKER, store_swap_request,   \
+         store_reply, "write a value if the present one is as expected",       \
+         CLUSTER_STORE_SWAP)                                                   \
+    CORE(METHOD_STORE_DELETE, "hoop.v1.Store/Delete", METHOD_CHANGES,          \
+         METHOD_DEFERRABLE, METHOD_AT_ONCE, ROLE_WORKER, store_keys_request,   \
+         store_reply, "delete keys", CLUSTER_STORE_DELETE)                     \
+    CORE(METHOD_STORE_MULTI_GET, "hoop.v1.Store/MultiGet", METHOD_READS,       \
+         METHOD_NEEDED, METHOD_AT_ONCE, ROLE_WORKER, store_keys_request,       \
+         store_reply, "read several values at one moment", CLUSTER_STORE_GET)  \
+    CORE(METHOD_STORE_LIST, "hoop.v1.Store/List", METHOD_READS, METHOD_NEEDED, \
+         METHOD_AT_ONCE, ROLE_WORKER, store_list_request, store_reply,         \
+         "a page of the keys with a prefix", CLUSTER_STORE_LIST)               \
+    CORE(METHOD_STORE_WATCH, "hoop.v1.Store/Watch", METHOD_READS,              \
+         METHOD_NEEDED, METHOD_LONG_POLL, ROLE_WORKER, store_watch_request,    \
+         store_watch_reply, "changes of keys with a prefix after a revision",  \
+         CLUSTER_STORE_WATCH)                                                  \
+    CORE(METHOD_GROUPS_CREATE, "hoop.v1.Groups/Create", METHOD_REPEATS,        \
+         METHOD_DEFERRABLE, METHOD_AT_ONCE, ROLE_WORKER, group_create_request, \
+         groups_reply, "name an ordered set of ranks", CLUSTER_GROUP_CREATE)   \
+    CORE(METHOD_GROUPS_GET, "hoop.v1.Groups/Get", METHOD_READS, METHOD_NEEDED, \
+         METHOD_AT_ONCE, ROLE_OPERATOR, group_key_request, groups_reply,       \
+         "the ranks of a group", CLUSTER_GROUP_GET)                            \
+    CORE(METHOD_GROUPS_LIST, "hoop.v1.Groups/List", METHOD_READS,              \
+         METHOD_NEEDED, METHOD_AT_ONCE, ROLE_OPERATOR, group_key_request,      \
+         groups_reply, "the groups of the job", CLUSTER_GROUP_LIST)            \
+    CORE(METHOD_GROUPS_JOIN, "hoop.v1.Groups/Join", METHOD_REPEATS,            \
+         METHOD_DEFERRABLE, METHOD_LONG_POLL, ROLE_WORKER, group_join_request, \
+         group_join_reply,                                                     \
+         "form a communicator; answered when all have joined",                 \
+         CLUSTER_GROUP_JOIN)                                                   \
+    CORE(METHOD_GROUPS_LEAVE, "hoop.v1.Groups/Leave", METHOD_REPEATS,          \
+         METHOD_NEEDED, METHOD_AT_ONCE, ROLE_WORKER, group_leave_request,      \
+         empty_body, "leave communicators that were joined",                   \
+         CLUSTER_GROUP_LEAVE)                                                  \
+    CORE(METHOD_GROUPS_AGREE, "hoop.v1.Groups/Agree", METHOD_REPEATS,          \
+         METHOD_NEEDED, METHOD_LONG_POLL, ROLE_WORKER, group_agree_request,    \
+         group_agree_reply, "what the survivors of a communicator agree on",   \
+         CLUSTER_VOTE)                                                         \
+    CORE(METHOD_GROUPS_AWAITED, "hoop.v1.Groups/Awaited", METHOD_READS,        \
+         METHOD_NEEDED, METHOD_AT_ONCE, ROLE_WORKER, group_awaited_request,    \
+         group_awaited_reply,                                                  \
+         "for whom a join or an agreement of the member waits",                \
+         CLUSTER_QUERY_MISSING)                                                \
+    OTHER(METHOD_HEALTH_CHECK, "hoop.v1.Health/Check", METHOD_READS,           \
+          METHOD_NEEDED, METHOD_AT_ONCE, ROLE_ANYBODY, health_request,         \
+          health_reply, "SERVING or NOT_SERVING", NO_EVENT)                    \
+    CORE(METHOD_STATUS_JOBS, "hoop.v1.Status/Jobs", METHOD_READS,              \
+         METHOD_NEEDED, METHOD_AT_ONCE, ROLE_METRICS, empty_body, jobs_reply,  \
+         "all jobs of the coordinator", CLUSTER_JOBS)                          \
+    CORE(METHOD_STATUS_JOB, "hoop.v1.Status/Job", METHOD_READS, METHOD_NEEDED, \
+         METHOD_LONG_POLL, ROLE_OPERATOR, job_request, job_reply,              \
+         "one job: its members, epoch and store, at once; which calls its "    \
+         "ranks are in, within a second",                                      \
+         CLUSTER_JOB)                                                          \
+    OTHER(METHOD_AUTH_CHALLENGE, "hoop.v1.Auth/Challenge", METHOD_REPEATS,     \
+          METHOD_NEEDED, METHOD_AT_ONCE, ROLE_ANYBODY, auth_challenge_request, \
+          auth_challenge_reply,                                                \
+          "begin to prove a token; answered with the coordinator's proof",     \
+          NO_EVENT)                                                            \
+    OTHER(METHOD_AUTH_PROVE, "hoop.v1.Auth/Prove", METHOD_REPEATS,             \
+          METHOD_NEEDED, METHOD_AT_ONCE, ROLE_ANYBODY, auth_prove_request,     \
+          empty_body, "prove the token, for all requests of the connection",   \
+          NO_EVENT)
 
-#define METHOD_NUMBER(number, name, effect, answer, role, request, reply,      \
-                      text)                                                    \
-    number,
+#define METHOD_NUMBER(number, ...) number,
 enum method_id {
-    METHODS(METHOD_NUMBER) METHOD_COUNT
+    METHODS(METHOD_NUMBER, METHOD_NUMBER) METHOD_COUNT
 };
 
 /* What happens if a request arrives twice because the client has sent it
@@ -128,6 +154,14 @@ enum method_effect {
                        again */
 };
 
+/* Whether a request is refused while hoopd cannot write its data. */
+enum method_need {
+    METHOD_NEEDED,     /* no: a member needs it in order to continue or to
+                          leave, or it stores nothing */
+    METHOD_DEFERRABLE, /* yes: it adds to the data, and can be asked again
+                          later */
+};
+
 enum method_answer {
     METHOD_AT_ONCE,
     METHOD_LONG_POLL, /* may be parked until the request's deadline */
@@ -137,6 +171,7 @@ struct method {
     enum method_id id;
     const char *name; /* "hoop.v1.<Service>/<Method>" */
     enum method_effect effect;
+    enum method_need need;
     enum method_answer answer;
     enum role role; /* the least privileged role that may call it */
     message_descriptor_fn *request; /* of the bodies */

@@ -8,7 +8,8 @@
  * run out.
  *
  * Each connection is an entry of the pool, which decides which one makes room,
- * and has an account to which the bytes held for it are charged.
+ * and has an account to which the bytes held for it are charged. What happens
+ * to a request after its arrival is in rpc/rpc_exchange.c.
  */
 
 #include "rpc/rpc_listener.h"
@@ -30,22 +31,17 @@
 #include "rpc/connection_pool.h"
 #include "rpc/coordinator_connection.h"
 #include "rpc/rpc_exchange.h"
-#include "rpc/rpc_fault.h"
 
 enum {
     BACKLOG = 4096,
     ACCEPTS_MAX = 64, /* per turn of the loop */
-    /* Charge for an exchange and its request besides the bodies. */
-    EXCHANGE_COST = 1024,
 };
 
 TAILQ_HEAD(connection_list, coordinator_connection);
 
 struct rpc_listener {
-    struct rpc_listener_events events;
-    void *owner;
     struct connection_options options; /* options of its connections */
-    struct faults *faults;             /* NULL: none */
+    struct rpc_exchange_table exchanges;
     struct connection_pool *pool;
     struct budget budget;
     struct socket_listeners sockets;
@@ -54,86 +50,33 @@ struct rpc_listener {
     struct loop_timer *resume;          /* ends a pause of accepting */
     struct loop_timer *handshake_timer; /* time limit of the first connection in
                                     handshaking_connections */
-    struct loop_timer *notice;          /* reports a dropped reply by on_sent */
 
     struct connection_list
         handshaking_connections; /* connections that are not READY */
     struct connection_list ready;
-    struct rpc_exchanges orphans; /* exchanges of connections that have ended */
     size_t n_hello;
     size_t n_ready;
-    size_t n_exchanges;
-    size_t n_sending;
     uint32_t last_id;
-    struct rpc_exchange *in_request; /* the exchange whose on_exchange runs;
-                                        NULL: none */
-    struct log_quota quota;          /* for lines about refused connections */
-    struct log_quota closings;       /* for lines about closed connections */
+    struct log_quota quota;    /* for lines about refused connections */
+    struct log_quota closings; /* for lines about closed connections */
 };
 
-/* ---- Exchanges. */
-
-/* Change what is charged for the exchange. Only growth can fail. */
-static enum hoop_status
-exchange_charge(struct rpc_exchange *exchange, size_t n_bytes)
-{
-    if (!exchange->connection)
-        return HOOP_OK;
-    struct budget_account *account = &exchange->connection->account;
-    if (n_bytes > exchange->n_charged) {
-        const enum hoop_status status =
-            budget_charge(account, n_bytes - exchange->n_charged);
-        if (status != HOOP_OK)
-            return error_pass(status);
-    } else {
-        budget_release(account, exchange->n_charged - n_bytes);
-    }
-    exchange->n_charged = n_bytes;
-    return HOOP_OK;
-}
-
-void
-rpc_exchange_drop(struct rpc_exchange *exchange)
-{
-    struct rpc_listener *listener = exchange->listener;
-
-    (void)exchange_charge(exchange, 0);
-    LIST_REMOVE(exchange, link);
-    if (exchange->connection) {
-        exchange->connection->n_exchanges--;
-        exchange->connection->n_uncharged -= exchange->is_uncharged;
-    }
-    if (listener->in_request == exchange)
-        listener->in_request = NULL;
-    listener->n_exchanges--;
-    free(exchange->reply);
-    free(exchange);
-}
+/* ---- Requests. */
 
 static enum hoop_status
-exchange_create(struct coordinator_connection *connection,
-                uint32_t frame_id,
-                struct rpc_exchange **out_exchange)
+request_begin(struct coordinator_connection *connection,
+              uint32_t frame_id,
+              struct rpc_exchange **out_exchange)
 {
     struct rpc_listener *listener = connection->listener;
 
-    if (listener->n_exchanges >= EXCHANGES_MAX ||
-        connection->n_exchanges >= SIBLINGS_MAX)
-        return error_raise(HOOP_E_EXHAUSTED, "it asks too much");
-
-    struct rpc_exchange *exchange = calloc(1, sizeof(*exchange));
-    if (!exchange)
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for a request");
-    exchange->listener = listener;
-    exchange->connection = connection;
-    exchange->arrived_ns = clock_now_ns();
-    exchange->frame_id = frame_id;
-    LIST_INSERT_HEAD(&connection->exchanges, exchange, link);
-    connection->n_exchanges++;
-    listener->n_exchanges++;
-    log_quota_report(&listener->quota, "rpc", exchange->arrived_ns);
-    log_quota_report(&listener->closings, "rpc", exchange->arrived_ns);
-    *out_exchange = exchange;
+    const enum hoop_status status = rpc_exchange_create(
+        &listener->exchanges, connection, frame_id, out_exchange);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    const uint64_t now_ns = (*out_exchange)->arrived_ns;
+    log_quota_report(&listener->quota, "rpc", now_ns);
+    log_quota_report(&listener->closings, "rpc", now_ns);
     return HOOP_OK;
 }
 
@@ -141,11 +84,11 @@ exchange_create(struct coordinator_connection *connection,
 static void
 exchange_refuse(struct rpc_exchange *exchange)
 {
-    const struct rpc_listener *listener = exchange->listener;
+    const struct rpc_exchange_table *table = exchange->table;
     char text[LIMIT_ERROR_TEXT];
 
     snprintf(text, sizeof(text), "%s", error_text());
-    listener->events.on_refused(listener->owner, exchange, text);
+    table->events.on_refused(table->owner, exchange, text);
 }
 
 static enum hoop_status
@@ -154,7 +97,7 @@ on_skipped(struct coordinator_connection *connection, uint32_t frame_id)
     struct rpc_exchange *exchange = NULL;
 
     const enum hoop_status status =
-        exchange_create(connection, frame_id, &exchange);
+        request_begin(connection, frame_id, &exchange);
     if (status != HOOP_OK)
         return error_pass(status);
     exchange_refuse(exchange);
@@ -166,180 +109,31 @@ on_request(struct coordinator_connection *connection,
            const struct sp_frame *frame)
 {
     struct rpc_exchange *exchange = NULL;
-    struct rpc_listener *listener = connection->listener;
+    struct rpc_exchange_table *table = &connection->listener->exchanges;
 
     const enum hoop_status status =
-        exchange_create(connection, frame->id, &exchange);
+        request_begin(connection, frame->id, &exchange);
     if (status != HOOP_OK)
         return error_pass(status);
     exchange->message = frame->body;
-    listener->in_request = exchange;
-    if (exchange_charge(exchange, EXCHANGE_COST + frame->body.n_bytes) ==
-        HOOP_OK)
-        listener->events.on_exchange(listener->owner, exchange);
+    table->in_request = exchange;
+    if (rpc_exchange_reserve(exchange, frame->body.n_bytes) == HOOP_OK)
+        table->events.on_exchange(table->owner, exchange);
     else
         exchange_refuse(exchange);
     /* The reader's memory is reused after this. */
-    if (listener->in_request)
-        listener->in_request->message = (struct message_span){0};
-    listener->in_request = NULL;
+    if (table->in_request)
+        table->in_request->message = (struct message_span){0};
+    table->in_request = NULL;
     return HOOP_OK;
 }
 
 static void
 listener_report_sent(void *owner)
 {
-    struct rpc_listener *listener = owner;
+    const struct rpc_listener *listener = owner;
 
-    listener->events.on_sent(listener->owner);
-}
-
-static void
-on_sent(struct rpc_exchange *exchange)
-{
-    struct rpc_listener *listener = exchange->listener;
-
-    rpc_fault_inject(exchange, FAULT_AT_END);
-    listener->n_sending--;
-    rpc_exchange_drop(exchange);
-    listener_report_sent(listener);
-}
-
-/* ---- Functions of an exchange for the owner. */
-
-struct message_span
-rpc_exchange_message(const struct rpc_exchange *exchange)
-{
-    return exchange->message;
-}
-
-uint32_t
-rpc_exchange_connection(const struct rpc_exchange *exchange)
-{
-    return exchange->connection ? exchange->connection->id : 0;
-}
-
-uint64_t
-rpc_exchange_arrived_ns(const struct rpc_exchange *exchange)
-{
-    return exchange->arrived_ns;
-}
-
-const char *
-rpc_exchange_peer(const struct rpc_exchange *exchange)
-{
-    return exchange->connection ? exchange->connection->peer : "";
-}
-
-size_t
-rpc_exchange_n_on_connection(const struct rpc_exchange *exchange)
-{
-    return exchange->connection ? exchange->connection->n_exchanges : 0;
-}
-
-enum hoop_status
-rpc_exchange_set_role(struct rpc_exchange *exchange, enum role role)
-{
-    struct coordinator_connection *connection = exchange->connection;
-
-    if (!connection || connection->entry.state != POOL_ENTRY_UNAUTHENTICATED)
-        return HOOP_OK;
-    const enum hoop_status status = connection_pool_set_role(
-        exchange->listener->pool, &connection->entry, role);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    budget_account_move(&connection->account, role);
-    return HOOP_OK;
-}
-
-enum hoop_status
-rpc_exchange_reserve(struct rpc_exchange *exchange, size_t n_bytes)
-{
-    return exchange_charge(exchange, EXCHANGE_COST + n_bytes);
-}
-
-enum hoop_status
-rpc_exchange_defer(struct rpc_exchange *exchange, struct message_span bytes)
-{
-    uint8_t *reply = exchange->connection ? malloc(bytes.n_bytes + 1) : NULL;
-
-    if (exchange->connection && !reply)
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for a reply");
-    if (reply)
-        memcpy(reply, bytes.bytes, bytes.n_bytes);
-    free(exchange->reply);
-    exchange->reply = reply;
-    exchange->n_reply = bytes.n_bytes;
-    return HOOP_OK;
-}
-
-void
-rpc_exchange_send_deferred(struct rpc_exchange *exchange)
-{
-    struct rpc_listener *listener = exchange->listener;
-
-    if (rpc_fault_inject(exchange, FAULT_AT_SEND)) {
-        rpc_exchange_drop(exchange);
-        return;
-    }
-    /* Without a connection or memory, treat it as a lost connection. */
-    if (!exchange->connection || !exchange->reply) {
-        rpc_exchange_abort(exchange);
-        loop_timer_start(listener->notice, 0);
-        return;
-    }
-    listener->n_sending++;
-    coordinator_connection_reply(exchange->connection, exchange);
-}
-
-void
-rpc_exchange_reply(struct rpc_exchange *exchange, struct message_span bytes)
-{
-    /* Only a refusal can be without room; until it is sent, do not read. */
-    if (exchange->connection &&
-        rpc_exchange_reserve(exchange, bytes.n_bytes) != HOOP_OK) {
-        exchange->is_uncharged = true;
-        exchange->connection->n_uncharged++;
-    }
-    /* Without memory for the reply, close the connection. */
-    if (rpc_exchange_defer(exchange, bytes) != HOOP_OK)
-        rpc_exchange_shutdown(exchange);
-    rpc_exchange_send_deferred(exchange);
-}
-
-void
-rpc_exchange_shutdown(const struct rpc_exchange *exchange)
-{
-    if (exchange->connection)
-        coordinator_connection_shutdown(exchange->connection);
-}
-
-void
-rpc_exchange_abort(struct rpc_exchange *exchange)
-{
-    rpc_exchange_shutdown(exchange);
-    rpc_exchange_drop(exchange);
-}
-
-struct authentication *
-rpc_exchange_authentication(struct rpc_exchange *exchange)
-{
-    return exchange->connection ? &exchange->connection->auth : NULL;
-}
-
-enum role
-rpc_exchange_role(const struct rpc_exchange *exchange)
-{
-    return exchange->connection &&
-                   exchange->connection->auth.stage == AUTH_PROVED
-               ? exchange->connection->auth.role
-               : ROLE_ANYBODY;
-}
-
-struct faults *
-rpc_listener_faults(struct rpc_listener *listener)
-{
-    return listener->faults;
+    listener->exchanges.events.on_sent(listener->exchanges.owner);
 }
 
 /* ---- Connections. */
@@ -370,30 +164,6 @@ unproved_log(struct rpc_listener *listener,
                     connection->peer);
 }
 
-/* The connection ends: drop its replies and detach its exchanges. */
-static void
-exchanges_detach(struct rpc_listener *listener,
-                 struct coordinator_connection *connection)
-{
-    struct rpc_exchange *exchange;
-
-    if (connection->leaving)
-        STAILQ_INSERT_HEAD(&connection->replies, connection->leaving, queued);
-    while ((exchange = STAILQ_FIRST(&connection->replies))) {
-        STAILQ_REMOVE_HEAD(&connection->replies, queued);
-        listener->n_sending--;
-        rpc_exchange_drop(exchange);
-        loop_timer_start(listener->notice, 0);
-    }
-    while ((exchange = LIST_FIRST(&connection->exchanges))) {
-        LIST_REMOVE(exchange, link);
-        (void)exchange_charge(exchange, 0);
-        free(STEAL(exchange->reply));
-        exchange->connection = NULL;
-        LIST_INSERT_HEAD(&listener->orphans, exchange, link);
-    }
-}
-
 static void
 hello_timer_arm(struct rpc_listener *listener)
 {
@@ -418,8 +188,9 @@ on_end(struct coordinator_connection *connection, enum hoop_status status)
         unproved_log(listener, connection);
         TAILQ_REMOVE(&listener->ready, connection, link);
         listener->n_ready--;
-        listener->events.on_disconnect(listener->owner, connection->id);
-        exchanges_detach(listener, connection);
+        listener->exchanges.events.on_disconnect(listener->exchanges.owner,
+                                                 connection->id);
+        rpc_exchanges_detach(&listener->exchanges, connection);
     } else {
         unauthenticated_log(listener, connection, status);
         TAILQ_REMOVE(&listener->handshaking_connections, connection, link);
@@ -665,16 +436,16 @@ rpc_listener_destroy(struct rpc_listener *listener)
         return;
     connections_free(listener, &listener->handshaking_connections);
     connections_free(listener, &listener->ready);
-    while ((exchange = LIST_FIRST(&listener->orphans)))
+    while ((exchange = LIST_FIRST(&listener->exchanges.orphans)))
         rpc_exchange_drop(exchange);
     for (size_t i = 0; i < listener->sockets.n; i++)
         loop_watch_destroy(listener->watches[i]);
     loop_timer_destroy(listener->resume);
     loop_timer_destroy(listener->handshake_timer);
-    loop_timer_destroy(listener->notice);
+    loop_timer_destroy(listener->exchanges.notice);
     socket_listeners_close(&listener->sockets);
     connection_pool_destroy(listener->pool);
-    faults_destroy(listener->faults);
+    faults_destroy(listener->exchanges.faults);
     free(listener);
 }
 
@@ -685,7 +456,7 @@ static const struct connection_events connection_events = {
     .on_request = on_request,
     .on_skipped = on_skipped,
     .on_heard = on_heard,
-    .on_sent = on_sent,
+    .on_sent = rpc_exchange_end_sent,
     .on_end = on_end,
 };
 
@@ -698,7 +469,7 @@ timers_create(struct rpc_listener *listener)
     } timers[] = {
         {on_resume, &listener->resume},
         {on_hello_timeout, &listener->handshake_timer},
-        {listener_report_sent, &listener->notice},
+        {listener_report_sent, &listener->exchanges.notice},
     };
 
     for (size_t i = 0; i < COUNT_OF(timers); i++) {
@@ -737,9 +508,10 @@ listener_open(struct rpc_listener *listener,
         .close = on_pool_close,
     };
 
-    enum hoop_status status = rpc_faults_create(&listener->faults);
+    enum hoop_status status = rpc_faults_create(&listener->exchanges.faults);
     if (status == HOOP_OK)
         status = connection_pool_create(&pool, &listener->pool);
+    listener->exchanges.pool = listener->pool;
     if (status == HOOP_OK)
         status = timers_create(listener);
     if (status == HOOP_OK)
@@ -756,8 +528,8 @@ rpc_listener_create(const struct rpc_listener_options *options,
 
     if (!listener)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a listener");
-    listener->events = options->events;
-    listener->owner = options->owner;
+    listener->exchanges.events = options->events;
+    listener->exchanges.owner = options->owner;
     listener->options = (struct connection_options){
         .loop = options->loop,
         .rpc_tls = options->rpc_tls,
@@ -771,7 +543,7 @@ rpc_listener_create(const struct rpc_listener_options *options,
         budget_init_open(&listener->budget);
     TAILQ_INIT(&listener->handshaking_connections);
     TAILQ_INIT(&listener->ready);
-    LIST_INIT(&listener->orphans);
+    LIST_INIT(&listener->exchanges.orphans);
 
     const enum hoop_status status = listener_open(listener, options);
     if (status != HOOP_OK)
@@ -792,7 +564,7 @@ rpc_listener_counters(const struct rpc_listener *listener)
     return (struct rpc_listener_counters){
         .n_ready = listener->n_ready,
         .n_closed = connection_pool_n_closed(listener->pool),
-        .n_sending = listener->n_sending,
+        .n_sending = listener->exchanges.n_sending,
         .n_bytes = budget_n_bytes(&listener->budget),
     };
 }

@@ -35,7 +35,7 @@ text_or_null(const char *text)
 }
 
 static void
-join_to_event(const void *body, struct cluster_event *event)
+join_request_to_event(const void *body, struct cluster_event *event)
 {
     const struct join_request *request = body;
     const uint64_t wanted_ns = request->deadline_ms * CLOCK_NS_PER_MS;
@@ -65,7 +65,7 @@ join_to_event(const void *body, struct cluster_event *event)
 }
 
 static void
-member_to_event(const void *body, struct cluster_event *event)
+member_request_to_event(const void *body, struct cluster_event *event)
 {
     const struct member_request *request = body;
 
@@ -73,7 +73,7 @@ member_to_event(const void *body, struct cluster_event *event)
 }
 
 static void
-renew_to_event(const void *body, struct cluster_event *event)
+renew_request_to_event(const void *body, struct cluster_event *event)
 {
     const struct renew_request *request = body;
 
@@ -93,7 +93,7 @@ renew_to_event(const void *body, struct cluster_event *event)
 }
 
 static void
-report_to_event(const void *body, struct cluster_event *event)
+report_request_to_event(const void *body, struct cluster_event *event)
 {
     const struct report_request *request = body;
 
@@ -108,7 +108,7 @@ report_to_event(const void *body, struct cluster_event *event)
 }
 
 static void
-rendezvous_watch_to_event(const void *body, struct cluster_event *event)
+watch_request_to_event(const void *body, struct cluster_event *event)
 {
     const struct watch_request *request = body;
 
@@ -121,7 +121,7 @@ rendezvous_watch_to_event(const void *body, struct cluster_event *event)
 }
 
 static void
-store_set_to_event(const void *body, struct cluster_event *event)
+store_set_request_to_event(const void *body, struct cluster_event *event)
 {
     const struct store_set_request *request = body;
 
@@ -134,7 +134,7 @@ store_set_to_event(const void *body, struct cluster_event *event)
 }
 
 static void
-store_add_to_event(const void *body, struct cluster_event *event)
+store_add_request_to_event(const void *body, struct cluster_event *event)
 {
     const struct store_add_request *request = body;
 
@@ -146,7 +146,7 @@ store_add_to_event(const void *body, struct cluster_event *event)
 }
 
 static void
-store_swap_to_event(const void *body, struct cluster_event *event)
+store_swap_request_to_event(const void *body, struct cluster_event *event)
 {
     const struct store_swap_request *request = body;
 
@@ -163,7 +163,7 @@ store_swap_to_event(const void *body, struct cluster_event *event)
 }
 
 static void
-store_keys_to_event(const void *body, struct cluster_event *event)
+store_keys_request_to_event(const void *body, struct cluster_event *event)
 {
     const struct store_keys_request *request = body;
 
@@ -174,7 +174,7 @@ store_keys_to_event(const void *body, struct cluster_event *event)
 }
 
 static void
-store_list_to_event(const void *body, struct cluster_event *event)
+store_list_request_to_event(const void *body, struct cluster_event *event)
 {
     const struct store_list_request *request = body;
 
@@ -187,7 +187,7 @@ store_list_to_event(const void *body, struct cluster_event *event)
 }
 
 static void
-store_watch_to_event(const void *body, struct cluster_event *event)
+store_watch_request_to_event(const void *body, struct cluster_event *event)
 {
     const struct store_watch_request *request = body;
 
@@ -199,7 +199,7 @@ store_watch_to_event(const void *body, struct cluster_event *event)
 }
 
 static void
-group_create_to_event(const void *body, struct cluster_event *event)
+group_create_request_to_event(const void *body, struct cluster_event *event)
 {
     const struct group_create_request *request = body;
 
@@ -212,7 +212,7 @@ group_create_to_event(const void *body, struct cluster_event *event)
 }
 
 static void
-group_join_to_event(const void *body, struct cluster_event *event)
+group_join_request_to_event(const void *body, struct cluster_event *event)
 {
     const struct group_join_request *request = body;
 
@@ -225,7 +225,7 @@ group_join_to_event(const void *body, struct cluster_event *event)
 }
 
 static void
-group_leave_to_event(const void *body, struct cluster_event *event)
+group_leave_request_to_event(const void *body, struct cluster_event *event)
 {
     const struct group_leave_request *request = body;
 
@@ -238,7 +238,7 @@ group_leave_to_event(const void *body, struct cluster_event *event)
 }
 
 static void
-group_agree_to_event(const void *body, struct cluster_event *event)
+group_agree_request_to_event(const void *body, struct cluster_event *event)
 {
     const struct group_agree_request *request = body;
 
@@ -254,7 +254,7 @@ group_agree_to_event(const void *body, struct cluster_event *event)
 }
 
 static void
-group_awaited_to_event(const void *body, struct cluster_event *event)
+group_awaited_request_to_event(const void *body, struct cluster_event *event)
 {
     const struct group_awaited_request *request = body;
 
@@ -265,7 +265,7 @@ group_awaited_to_event(const void *body, struct cluster_event *event)
 }
 
 static void
-group_key_to_event(const void *body, struct cluster_event *event)
+group_key_request_to_event(const void *body, struct cluster_event *event)
 {
     const struct group_key_request *request = body;
 
@@ -275,7 +275,7 @@ group_key_to_event(const void *body, struct cluster_event *event)
 }
 
 static void
-job_to_event(const void *body, struct cluster_event *event)
+job_request_to_event(const void *body, struct cluster_event *event)
 {
     const struct job_request *request = body;
 
@@ -293,68 +293,18 @@ empty_body_to_event(const void *body, struct cluster_event *event)
     (void)event;
 }
 
-enum decoded_request_effect {
-    REQUEST_NEEDED_TO_CONTINUE, /* a member needs it in order to continue */
-    REQUEST_STORES_DATA, /* stores something, and can be asked again later */
-};
-
-struct decoded_request_method_row {
+struct event_row {
     enum cluster_event_kind kind;
-    request_to_event_fn *read; /* NULL: the core does not serve it */
-    enum decoded_request_effect effect;
+    request_to_event_fn *read; /* NULL: the core does not serve the method */
 };
 
-static const struct decoded_request_method_row decoded_request_rows[] = {
-    [METHOD_RENDEZVOUS_JOIN] = {CLUSTER_JOIN, join_to_event,
-                                REQUEST_STORES_DATA},
-    [METHOD_RENDEZVOUS_LEAVE] = {CLUSTER_LEAVE, member_to_event,
-                                 REQUEST_NEEDED_TO_CONTINUE},
-    [METHOD_RENDEZVOUS_RENEW] = {CLUSTER_RENEW, renew_to_event,
-                                 REQUEST_NEEDED_TO_CONTINUE},
-    [METHOD_RENDEZVOUS_REPORT] = {CLUSTER_REPORT, report_to_event,
-                                  REQUEST_NEEDED_TO_CONTINUE},
-    [METHOD_RENDEZVOUS_WATCH] = {CLUSTER_WATCH, rendezvous_watch_to_event,
-                                 REQUEST_NEEDED_TO_CONTINUE},
-    [METHOD_RENDEZVOUS_MEMBERS] = {CLUSTER_JOB, job_to_event,
-                                   REQUEST_NEEDED_TO_CONTINUE},
-    [METHOD_STORE_SET] = {CLUSTER_STORE_SET, store_set_to_event,
-                          REQUEST_STORES_DATA},
-    [METHOD_STORE_GET] = {CLUSTER_STORE_GET, store_keys_to_event,
-                          REQUEST_NEEDED_TO_CONTINUE},
-    [METHOD_STORE_WAIT] = {CLUSTER_STORE_WAIT, store_keys_to_event,
-                           REQUEST_NEEDED_TO_CONTINUE},
-    [METHOD_STORE_ADD] = {CLUSTER_STORE_ADD, store_add_to_event,
-                          REQUEST_STORES_DATA},
-    [METHOD_STORE_COMPARE_SET] = {CLUSTER_STORE_SWAP, store_swap_to_event,
-                                  REQUEST_STORES_DATA},
-    [METHOD_STORE_DELETE] = {CLUSTER_STORE_DELETE, store_keys_to_event,
-                             REQUEST_STORES_DATA},
-    [METHOD_STORE_MULTI_GET] = {CLUSTER_STORE_GET, store_keys_to_event,
-                                REQUEST_NEEDED_TO_CONTINUE},
-    [METHOD_STORE_LIST] = {CLUSTER_STORE_LIST, store_list_to_event,
-                           REQUEST_NEEDED_TO_CONTINUE},
-    [METHOD_STORE_WATCH] = {CLUSTER_STORE_WATCH, store_watch_to_event,
-                            REQUEST_NEEDED_TO_CONTINUE},
-    [METHOD_GROUPS_CREATE] = {CLUSTER_GROUP_CREATE, group_create_to_event,
-                              REQUEST_STORES_DATA},
-    [METHOD_GROUPS_GET] = {CLUSTER_GROUP_GET, group_key_to_event,
-                           REQUEST_NEEDED_TO_CONTINUE},
-    [METHOD_GROUPS_LIST] = {CLUSTER_GROUP_LIST, group_key_to_event,
-                            REQUEST_NEEDED_TO_CONTINUE},
-    [METHOD_GROUPS_JOIN] = {CLUSTER_GROUP_JOIN, group_join_to_event,
-                            REQUEST_STORES_DATA},
-    [METHOD_GROUPS_LEAVE] = {CLUSTER_GROUP_LEAVE, group_leave_to_event,
-                             REQUEST_NEEDED_TO_CONTINUE},
-    [METHOD_GROUPS_AGREE] = {CLUSTER_VOTE, group_agree_to_event,
-                             REQUEST_NEEDED_TO_CONTINUE},
-    [METHOD_GROUPS_AWAITED] = {CLUSTER_QUERY_MISSING, group_awaited_to_event,
-                               REQUEST_NEEDED_TO_CONTINUE},
-    [METHOD_HEALTH_CHECK] = {0},
-    [METHOD_STATUS_JOBS] = {CLUSTER_JOBS, empty_body_to_event,
-                            REQUEST_NEEDED_TO_CONTINUE},
-    [METHOD_STATUS_JOB] = {CLUSTER_JOB, job_to_event,
-                           REQUEST_NEEDED_TO_CONTINUE},
-};
+/* The name of a body's function follows from the name of its struct. */
+#define EVENT_ROW(number, name, effect, need, answer, role, request, reply,    \
+                  text, event)                                                 \
+    [number] = {event, request##_to_event},
+#define NO_EVENT_ROW(...)
+static const struct event_row event_rows[METHOD_COUNT] = {
+    METHODS(EVENT_ROW, NO_EVENT_ROW)};
 
 /* A body of which every field may be missing may be missing itself. */
 static bool
@@ -385,13 +335,12 @@ decoded_request_to_event(struct decoded_request *decoded_request,
                          const struct envelope_request *envelope,
                          struct cluster_event *event)
 {
-    if ((size_t)method >= COUNT_OF(decoded_request_rows) ||
-        !decoded_request_rows[method].read)
+    if (!event_rows[method].read)
         return error_raise(HOOP_E_UNIMPLEMENTED,
                            "this coordinator does not serve %s",
                            envelope->method);
 
-    event->kind = decoded_request_rows[method].kind;
+    event->kind = event_rows[method].kind;
     event->job = decoded_request_job_name(envelope);
     event->role = method_by_id(method)->role;
 
@@ -399,7 +348,7 @@ decoded_request_to_event(struct decoded_request *decoded_request,
         decoded_request, method_by_id(method)->request(), envelope->body);
     if (status != HOOP_OK)
         return error_pass(status);
-    decoded_request_rows[method].read(&decoded_request->body, event);
+    event_rows[method].read(&decoded_request->body, event);
     return HOOP_OK;
 }
 
@@ -407,13 +356,6 @@ const char *
 decoded_request_job_name(const struct envelope_request *envelope)
 {
     return envelope->job[0] ? envelope->job : "default";
-}
-
-bool
-decoded_request_is_storing(enum method_id method)
-{
-    return (size_t)method < COUNT_OF(decoded_request_rows) &&
-           decoded_request_rows[method].effect == REQUEST_STORES_DATA;
 }
 
 uint64_t

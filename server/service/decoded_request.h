@@ -1,8 +1,8 @@
 /*
  * service/decoded_request.h - turn a request into an event of the core
  *
- * A table has a row for each method that the core serves. The core decides what
- * is allowed.
+ * The list of methods (rpc/method.h) says to which kind of event. The core
+ * decides what is allowed.
  */
 
 #ifndef SERVICE_DECODED_REQUEST_H
@@ -19,10 +19,10 @@
 #include "rpc/method.h"
 
 /* The body of any request. */
-#define REQUEST_BODY(number, name, effect, answer, role, request, reply, text) \
+#define REQUEST_BODY(number, name, effect, need, answer, role, request, ...)   \
     struct request number##_body;
 union request_body {
-    METHODS(REQUEST_BODY)
+    METHODS(REQUEST_BODY, REQUEST_BODY)
 };
 
 /* A decoded body, which the event borrows. Zeroed memory is empty. */
@@ -47,12 +47,6 @@ decoded_request_to_event(struct decoded_request *decoded_request,
 /* Return the job of a request, or the default job if it names none. */
 const char *
 decoded_request_job_name(const struct envelope_request *envelope);
-
-/* Return whether the method makes the coordinator store more and can be
- * asked again later. False for what a member needs in order to continue or
- * to leave. */
-bool
-decoded_request_is_storing(enum method_id method);
 
 /* Return when a parked reply must leave in order to arrive by deadline_ns. */
 uint64_t

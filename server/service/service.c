@@ -322,7 +322,7 @@ request_check_storage_room(struct service *service, struct rpc_request *request)
 {
     const struct method *method = rpc_request_method(request);
 
-    if (!service->storage || !decoded_request_is_storing(method->id) ||
+    if (!service->storage || method->need == METHOD_NEEDED ||
         storage_has_room(service->storage))
         return true;
     metrics_count_reply(service->metrics, method->id, HOOP_E_EXHAUSTED);

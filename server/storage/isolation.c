@@ -152,6 +152,6 @@ isolation_run_in_child(isolation_fn *fn, void *owner, uint64_t timeout_ms)
         continue;
     if (isolated_child_result.status == HOOP_OK)
         return HOOP_OK;
-    return error_raise((enum hoop_status)isolated_child_result.status, "%s",
+    return error_raise(status_from_peer(isolated_child_result.status), "%s",
                        isolated_child_result.text);
 }

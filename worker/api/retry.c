@@ -375,6 +375,13 @@ vote_all_in_call_finished(uint64_t flags)
            (alike & VOTE_CALL_NUMBER_MASK) == VOTE_CALL_NUMBER_MASK;
 }
 
+/* The outcome that another rank has sent. */
+static enum hoop_status
+outcome_from_peer(uint64_t number)
+{
+    return number == HOOP_OK ? HOOP_OK : status_from_peer(number);
+}
+
 struct retry_vote_result
 retry_vote_decide(const struct retry_vote *retry_vote,
                   struct retry_vote_word word)
@@ -390,8 +397,8 @@ retry_vote_decide(const struct retry_vote *retry_vote,
          * this rank. */
         result.outcome =
             n_furthest == retry_vote->n_calls + 1
-                ? (enum hoop_status)(word.least >> VOTE_OUTCOME_SHIFT &
-                                     VOTE_OUTCOME_MASK)
+                ? outcome_from_peer(word.least >> VOTE_OUTCOME_SHIFT &
+                                    VOTE_OUTCOME_MASK)
                 : HOOP_E_TIMEOUT;
         result.is_next_call_over = !(word.least & 1);
         return result;
@@ -438,7 +445,7 @@ outcomes_agree_on_worst(hoop_comm_t *comm, enum hoop_status mine)
         return error_raise(mine, "%s", text);
     if (status != HOOP_OK)
         return error_pass(status);
-    const enum hoop_status worst = (enum hoop_status)(word >> 32);
+    const enum hoop_status worst = outcome_from_peer(word >> 32);
     if (worst == HOOP_OK)
         return HOOP_OK;
     if (worst == mine)

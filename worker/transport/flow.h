@@ -106,7 +106,7 @@ struct send_request {
     bool is_queued;
     bool is_first_frame_cut; /* its first frame has been cut */
     bool is_granted;         /* the receiver has granted it, if only 0 bytes */
-    bool has_rts;            /* it has asked for a grant by an ANNOUNCE frame */
+    bool is_announced;       /* it has asked for a grant by an ANNOUNCE frame */
     /* It waits for that grant in a list of its own. */
     bool is_awaiting_rendezvous_grant;
     /* A tensor that is sent whole and whose grant is awaited. */
@@ -133,7 +133,7 @@ struct recv_request {
     struct unexpected *unexpected;
     bool is_open;
     bool is_matched;
-    bool has_rts; /* the sender has announced it and waits for a grant */
+    bool is_announced; /* the sender has announced it and waits for a grant */
     bool
         is_begun_unasked; /* part of it came unasked; the sender will need a grant */
     bool is_granted;      /* a grant has been sent, if only of 0 bytes */

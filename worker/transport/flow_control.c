@@ -40,7 +40,7 @@ peer_send_grant(struct peer *peer, struct recv_request *flow)
 {
     const bool is_asked =
         flow->total > eager_whole_message_max(peer->transport->window) ||
-        flow->has_rts || flow->is_begun_unasked ||
+        flow->is_announced || flow->is_begun_unasked ||
         flow->label->needs_receiver_confirmation;
     const bool is_worth_it =
         flow->allowed == flow->total ||
@@ -49,7 +49,7 @@ peer_send_grant(struct peer *peer, struct recv_request *flow)
     /* A grant of no bytes is given only once. */
     const bool is_empty =
         flow->total == 0 &&
-        (flow->has_rts ||
+        (flow->is_announced ||
          (flow->label->needs_receiver_confirmation && !flow->is_granted));
 
     if (!is_asked || !is_worth_it || peer_is_self(peer) ||
@@ -57,7 +57,7 @@ peer_send_grant(struct peer *peer, struct recv_request *flow)
         return;
     flow->granted = flow->allowed;
     flow->is_granted = true;
-    flow->has_rts = flow->has_rts && !is_empty;
+    flow->is_announced = flow->is_announced && !is_empty;
 
     const struct frame grant = {
         .kind = FRAME_GRANT,

@@ -497,7 +497,7 @@ bind_recv_to_unexpected(struct transport *transport,
     }
     unexpected->is_claimed = true;
     flow->unexpected = unexpected;
-    flow->has_rts = unexpected->has_rts;
+    flow->is_announced = unexpected->is_announced;
     bind_recv_to_message(peer, flow, &key, &first_frame_content);
 }
 
@@ -548,7 +548,7 @@ match_open_receive(struct transport *transport, struct recv_request *flow)
     if (!unexpected)
         return;
     flow->unexpected = unexpected;
-    flow->has_rts = unexpected->has_rts;
+    flow->is_announced = unexpected->is_announced;
     unexpected->is_claimed = true;
 }
 

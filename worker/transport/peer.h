@@ -91,7 +91,7 @@ struct unexpected {
     struct flow_key key;
     struct frame first; /* header of its first frame: label and total */
     uint64_t sequence;  /* order of arrival over all peers */
-    bool has_rts;
+    bool is_announced;
     bool is_claimed;    /* a receive request is bound to it */
     bool is_dropped;    /* nobody wants it: its further frames are dropped */
     unsigned n_tensors; /* 1 if the message is a tensor, otherwise 0 */

@@ -186,7 +186,7 @@ peer_announce_send(struct peer *peer, struct send_request *flow)
     frame.offset = 0;
     if (flow->key.kind == FLOW_MESSAGE)
         frame.flags |= FRAME_POINT_TO_POINT;
-    flow->has_rts = true;
+    flow->is_announced = true;
     flow->is_awaiting_rendezvous_grant = true;
     TAILQ_REMOVE(&peer->send.requests, flow, link);
     TAILQ_INSERT_TAIL(&peer->send.rendezvous_pending, flow, link);

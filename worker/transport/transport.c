@@ -222,7 +222,7 @@ transport_send_cancel(struct transport *transport, struct send_request *flow)
     struct peer *peer = peer_get_or_init(transport, flow->key.peer);
     const bool is_half_sent =
         flow->is_awaiting_confirmation ||
-        (flow->is_queued && (flow->has_rts || flow->is_first_frame_cut));
+        (flow->is_queued && (flow->is_announced || flow->is_first_frame_cut));
     const bool is_own = flow->is_queued && peer_is_self(peer);
 
     peer_cancel_send(peer, flow);

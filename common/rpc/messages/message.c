@@ -2,6 +2,7 @@
 
 #include "rpc/messages/message.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -184,6 +185,7 @@ room_create(struct reader *reader, size_t n)
     const size_t n_whole = reader->n_bytes + n;
     const size_t n_bytes = n_longest < n_whole ? n_longest : n_whole;
 
+    assert(!*reader->room); /* one list per message with keys */
     *reader->room = malloc(n_bytes > 0 ? n_bytes : 1);
     if (!*reader->room)
         return error_raise(HOOP_E_EXHAUSTED,

@@ -178,7 +178,7 @@ message_deinit(const struct message_descriptor *descriptor, void *at);
         .kind = FIELD_OPTIONAL, .limit = (n)                                   \
     }
 /* A char *: memory for the keys of a decoded message. It is the first row of a
- * message with keys, which has no more than one list of them. */
+ * message with keys, which has one list; all its keys are in that list. */
 #define ROOM(member)                                                           \
     {                                                                          \
         .kind = FIELD_ROOM, .offset = MEMBER_OFFSET(member)                    \

@@ -164,14 +164,14 @@ packetize_frame(struct peer *peer,
 /* Returns whether flow has bytes that only a grant permits to send, and nobody
  * will grant them unasked. */
 static bool
-needs_rts(const struct send_request *flow)
+needs_announce(const struct send_request *flow)
 {
     const bool has_bytes = flow->framed < flow->ready ||
                            (flow->total == 0 && !flow->is_first_frame_cut);
     const bool is_granted_unasked =
         flow->is_first_frame_cut && flow->total > LIMIT_EAGER_MESSAGE;
 
-    return has_bytes && !flow->has_rts && !is_granted_unasked;
+    return has_bytes && !flow->is_announced && !is_granted_unasked;
 }
 
 /* Returns whether a fault is due at the next frame of flow, while frames
@@ -203,7 +203,7 @@ packetize_next_flow(struct peer *peer, struct outbound_frame *out)
         if (packet.is_wanted)
             return !is_fault_due(peer, flow) &&
                    packetize_frame(peer, out, flow, packet);
-        if (!needs_rts(flow))
+        if (!needs_announce(flow))
             continue;
         if (peer->send.n_rendezvous_pending < LIMIT_RENDEZVOUS_PENDING) {
             peer_announce_send(peer, flow);

@@ -286,7 +286,7 @@ receive_withdrawal(struct peer *peer)
 }
 
 static void
-receive_rts(struct peer *peer)
+receive_announce(struct peer *peer)
 {
     struct receive_half *receive = &peer->receive;
 
@@ -302,7 +302,7 @@ receive_rts(struct peer *peer)
         if (!match_check_call(peer, &receive->frame, flow->label, flow->total,
                               flow))
             return;
-        flow->has_rts = true;
+        flow->is_announced = true;
         peer_send_grant(peer, flow);
         return;
     }
@@ -315,7 +315,7 @@ receive_rts(struct peer *peer)
         peer_lose_protocol_error(peer, "more announcements than the limit");
         return;
     }
-    unexpected->has_rts = true;
+    unexpected->is_announced = true;
 }
 
 static void
@@ -345,7 +345,7 @@ receive_control(struct peer *peer)
     receive->target = READ_INTO_DISCARD_BUFFER;
     switch ((enum frame_kind)receive->frame.kind) {
     case FRAME_ANNOUNCE:
-        receive_rts(peer);
+        receive_announce(peer);
         return;
     case FRAME_GRANT:
         receive_grant(peer);

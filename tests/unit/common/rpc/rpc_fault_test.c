@@ -1,4 +1,4 @@
-/* tests/unit/common/rpc/rpc_fault_test.c - rpc/rpc_fault.c */
+/* tests/unit/common/rpc/rpc_fault_test.c - faults of rpc/rpc_exchange.c */
 
 #include <poll.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "check.h"
 #include "fault/fault.h"
-#include "rpc/rpc_fault.h"
+#include "rpc/rpc_exchange.h"
 #include "rpc_bench.h"
 #include "rpc_raw.h"
 

@@ -274,31 +274,6 @@ every_method_that_is_the_cores_has_a_reader(void **state)
 }
 
 static void
-what_has_to_be_kept_is_said_of_each_method(void **state)
-{
-    static const enum method_id adding[] = {
-        METHOD_RENDEZVOUS_JOIN,   METHOD_STORE_SET,    METHOD_STORE_ADD,
-        METHOD_STORE_COMPARE_SET, METHOD_STORE_DELETE, METHOD_GROUPS_CREATE,
-        METHOD_GROUPS_JOIN,
-    };
-
-    (void)state;
-    for (size_t i = 0; i < METHOD_COUNT; i++) {
-        bool expected = false;
-
-        for (size_t j = 0; j < COUNT_OF(adding); j++)
-            expected =
-                expected || adding[j] == method_by_id((enum method_id)i)->id;
-        assert_int_equal(
-            decoded_request_is_storing(method_by_id((enum method_id)i)->id),
-            expected);
-        if (expected)
-            assert_int_not_equal(method_by_id((enum method_id)i)->effect,
-                                 METHOD_READS);
-    }
-}
-
-static void
 request_needs_the_role_of_its_method(void **state)
 {
     static const enum method_id bodiless[] = {
@@ -345,7 +320,6 @@ main(void)
         cmocka_unit_test(group_slot_carries_its_member_and_numbers),
         cmocka_unit_test(body_of_another_method_is_refused),
         cmocka_unit_test(every_method_that_is_the_cores_has_a_reader),
-        cmocka_unit_test(what_has_to_be_kept_is_said_of_each_method),
         cmocka_unit_test(request_needs_the_role_of_its_method),
         cmocka_unit_test(parked_reply_leaves_before_its_deadline),
     };

@@ -99,6 +99,25 @@ call_ends_as_whoever_is_ahead_says(void **state)
     }
 }
 
+/* A byte from another process is no status before it has been checked. */
+static void
+outcome_that_is_no_status_is_lost_data(void **state)
+{
+    static const unsigned unknown[] = {17, HOOP_E_PENDING,
+                                       HOOP_E_RANK_FAILED + 1, 255};
+    const struct retry_vote behind = {3, HOOP_OK, RETRY_VOTE_FINISHED, false};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(unknown); i++) {
+        const struct retry_vote ahead = {4, (enum hoop_status)unknown[i],
+                                         RETRY_VOTE_UNFINISHED, false};
+
+        require_over(&behind, &ahead,
+                     (struct retry_vote_result){.outcome = HOOP_E_DATA_LOSS,
+                                                .n_ended_calls = 4});
+    }
+}
+
 /* Calls have timed out without one that is late, however many. */
 static void
 calls_between_have_timed_out(void **state)
@@ -245,6 +264,7 @@ main(void)
         cmocka_unit_test(call_that_all_have_finished_is_over),
         cmocka_unit_test(call_that_one_has_not_finished_is_made_again_by_all),
         cmocka_unit_test(call_ends_as_whoever_is_ahead_says),
+        cmocka_unit_test(outcome_that_is_no_status_is_lost_data),
         cmocka_unit_test(calls_between_have_timed_out),
         cmocka_unit_test(call_that_went_well_for_one_that_is_ahead_did),
         cmocka_unit_test(call_whose_root_is_lost_ends_for_who_is_behind_too),
