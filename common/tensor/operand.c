@@ -2,6 +2,8 @@
 
 #include "tensor/operand.h"
 
+#include <stdint.h>
+
 #include "base/error.h"
 #include "dtype/dtype.h"
 #include "tensor/layout.h"
@@ -98,4 +100,17 @@ size_t
 operand_bytes(const struct hoop_tensor *tensor)
 {
     return operand_count(tensor) * dtype_size(tensor->dtype);
+}
+
+bool
+operands_overlap(const struct hoop_tensor *one, const struct hoop_tensor *other)
+{
+    const uintptr_t one_begin = (uintptr_t)one->data;
+    const uintptr_t other_begin = (uintptr_t)other->data;
+    const size_t one_bytes = operand_bytes(one);
+    const size_t other_bytes = operand_bytes(other);
+
+    return one_bytes > 0 && other_bytes > 0 &&
+           one_begin < other_begin + other_bytes &&
+           other_begin < one_begin + one_bytes;
 }

@@ -3,6 +3,7 @@
 #ifndef TENSOR_OPERAND_H
 #define TENSOR_OPERAND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "hoop/tensor.h"
@@ -22,5 +23,10 @@ size_t
 operand_count(const struct hoop_tensor *tensor);
 size_t
 operand_bytes(const struct hoop_tensor *tensor);
+
+/* Return whether two checked, dense tensors have a byte in common. */
+bool
+operands_overlap(const struct hoop_tensor *one,
+                 const struct hoop_tensor *other);
 
 #endif

@@ -386,7 +386,7 @@ join_add_member(struct cluster *cluster,
                  member);
     job_recount_table_bytes(job);
     TAILQ_INSERT_TAIL(&job->arrivals, member, arrival);
-    requested_size_add_member(job, member);
+    job_add_requested_sizes(job, member);
     timer_heap_remove(&cluster->timer_heap, &job->grace);
     job->n_members++;
     job->joins.n_newcomers += member->is_newcomer;
@@ -408,7 +408,7 @@ join_check_and_add(struct cluster *cluster,
 {
     const struct cluster_join *join = &event->join;
     enum hoop_status status =
-        job ? requested_size_check_join(cluster, job, join) : HOOP_OK;
+        job ? job_check_requested_sizes(cluster, job, join) : HOOP_OK;
 
     if (status == HOOP_OK)
         status = join_rank_check(cluster, job, join);
@@ -497,7 +497,7 @@ admission_withdraw_join(struct cluster *cluster, struct member *member)
     job->n_members--;
     job->joins.n_newcomers -= member->is_newcomer;
     worker_end_member(cluster, member);
-    requested_size_remove_member(cluster, job, member);
+    job_remove_requested_sizes(cluster, job, member);
     member_notice_add(cluster, member, CLUSTER_NOTICE_WITHDRAWN);
     member_destroy(member);
     job_mark_touched(cluster, job);

@@ -107,7 +107,7 @@ growth_log_begin(struct cluster *cluster, const struct job *job)
                                      .job = job_public_name(job),
                                      .rank = CLUSTER_RANK_ANY},
         "job \"%s\" is to grow from %u to %u ranks", job_public_name(job),
-        growth_needed_members(job), job_max_world_size(cluster, job));
+        job_growth_needed_members(job), job_max_world_size(cluster, job));
 }
 
 static bool
@@ -116,8 +116,8 @@ world_has_newcomer_room(const struct job *job)
     const uint32_t size = job->joins.sizes[MEMBER_REQUEST_SIZE].value;
 
     return job->state == CLUSTER_JOB_FORMING &&
-           growth_needed_members(job) > 0 &&
-           growth_needed_members(job) + job->joins.n_newcomers < size;
+           job_growth_needed_members(job) > 0 &&
+           job_growth_needed_members(job) + job->joins.n_newcomers < size;
 }
 
 struct job *
@@ -141,7 +141,7 @@ growth_find_world(const struct job *root, uint64_t incarnation)
 static enum hoop_status
 growth_rank_check(const struct job *job, uint32_t rank)
 {
-    const uint32_t n_members = growth_needed_members(job);
+    const uint32_t n_members = job_growth_needed_members(job);
     const uint32_t size = job->joins.sizes[MEMBER_REQUEST_SIZE].value;
     const struct member *holder = job_find_rank_requester(job, rank);
 
@@ -390,7 +390,8 @@ world_can_form(const struct cluster *cluster, const struct job *job)
     const uint32_t size_min = job_min_world_size(cluster, job);
     const uint32_t first_free = first_unrequested_rank(job);
 
-    if (!size_min || job->n_members < size_min || !growth_has_all_members(job))
+    if (!size_min || job->n_members < size_min ||
+        !job_growth_has_all_members(job))
         return false;
     for (const struct member *member = job->joins.requests; member;
          member = member->hh_rank.next)
@@ -414,7 +415,7 @@ forming_fail_join(struct cluster *cluster,
         HASH_DELETE(hh_rank, job->joins.requests, member);
     job_recount_table_bytes(job);
     TAILQ_REMOVE(&job->arrivals, member, arrival);
-    requested_size_remove_member(cluster, job, member);
+    job_remove_requested_sizes(cluster, job, member);
     action_list_fail_reply(&cluster->action_list,
                            waiter_end_with_reply(cluster, member->waiter),
                            status, "%s", text);

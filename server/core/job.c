@@ -286,7 +286,7 @@ requested_size_check_members(const struct job *job, uint32_t size)
 }
 
 enum hoop_status
-requested_size_check_join(const struct cluster *cluster,
+job_check_requested_sizes(const struct cluster *cluster,
                           const struct job *job,
                           const struct cluster_join *join)
 {
@@ -325,7 +325,7 @@ requested_size_adopt(struct job *job,
 }
 
 void
-requested_size_add_member(struct job *job, const struct member *member)
+job_add_requested_sizes(struct job *job, const struct member *member)
 {
     for (unsigned int requested_size = 0;
          requested_size < MEMBER_N_REQUESTED_VALUES; requested_size++)
@@ -356,9 +356,9 @@ requested_size_recompute(const struct cluster *cluster,
 }
 
 void
-requested_size_remove_member(const struct cluster *cluster,
-                             struct job *job,
-                             const struct member *gone)
+job_remove_requested_sizes(const struct cluster *cluster,
+                           struct job *job,
+                           const struct member *gone)
 {
     for (unsigned int requested_size = 0;
          requested_size < MEMBER_N_REQUESTED_VALUES; requested_size++)
@@ -368,7 +368,7 @@ requested_size_remove_member(const struct cluster *cluster,
 }
 
 uint32_t
-growth_needed_members(const struct job *job)
+job_growth_needed_members(const struct job *job)
 {
     const uint32_t size_min = job->joins.sizes[MEMBER_REQUEST_SIZE_MIN].value;
 
@@ -376,10 +376,10 @@ growth_needed_members(const struct job *job)
 }
 
 bool
-growth_has_all_members(const struct job *job)
+job_growth_has_all_members(const struct job *job)
 {
     return job->n_members - job->joins.n_newcomers >=
-           growth_needed_members(job);
+           job_growth_needed_members(job);
 }
 
 enum hoop_status

@@ -265,13 +265,13 @@ job_settle_time_ns(const struct cluster *cluster, const struct job *job);
  * Handle: HOOP_E_PRECONDITION (the text names both workers).
  */
 enum hoop_status
-requested_size_check_join(const struct cluster *cluster,
+job_check_requested_sizes(const struct cluster *cluster,
                           const struct job *job,
                           const struct cluster_join *join);
 
 /* Take over the requests of a member that has joined. */
 void
-requested_size_add_member(struct job *job, const struct member *member);
+job_add_requested_sizes(struct job *job, const struct member *member);
 
 /*
  * Drop the requests of a member that has been removed from the job. A value
@@ -279,18 +279,18 @@ requested_size_add_member(struct job *job, const struct member *member);
  * would then not fit.
  */
 void
-requested_size_remove_member(const struct cluster *cluster,
-                             struct job *job,
-                             const struct member *gone);
+job_remove_requested_sizes(const struct cluster *cluster,
+                           struct job *job,
+                           const struct member *gone);
 
 /* Return how many members of the job the new world needs; 0: job is not a world
  * by which another grows. */
 uint32_t
-growth_needed_members(const struct job *job);
+job_growth_needed_members(const struct job *job);
 
 /* Return whether all of the needed members wait. */
 bool
-growth_has_all_members(const struct job *job);
+job_growth_has_all_members(const struct job *job);
 
 /* Find a member of the world that has formed, in any state. id is checked.
  * Handle: HOOP_E_PRECONDITION (another epoch, or not a member). */

@@ -122,10 +122,10 @@ roster_text_add_missing(struct text_buffer *text_buffer,
     const uint32_t size = job_max_world_size(cluster, job);
     const uint32_t size_min = job_min_world_size(cluster, job);
 
-    if (!growth_has_all_members(job)) {
+    if (!job_growth_has_all_members(job)) {
         text_buffer_append(text_buffer, "rank ");
         roster_text_add_free_ranks(text_buffer, job,
-                                   growth_needed_members(job));
+                                   job_growth_needed_members(job));
     } else if (size_min == size)
         roster_text_add_missing_ranks(text_buffer, job, size);
     else if (job->n_members < size_min)
@@ -150,7 +150,7 @@ roster_text_missing(const struct cluster *cluster, const struct job *job)
 
     if (!size_min)
         return text_buffer;
-    if (job->n_members < size_min || !growth_has_all_members(job) ||
+    if (job->n_members < size_min || !job_growth_has_all_members(job) ||
         highest_requested_rank(job) >= job->n_members)
         roster_text_add_missing(&text_buffer, cluster, job);
     else if (job->root)

@@ -27,16 +27,25 @@ p2p_ops_tensors(const struct hoop_p2p_ops *ops)
     }};
 }
 
-struct p2p_posting
-p2p_posting_default(const struct hoop_p2p *p2p)
+/* One tensor in each direction. */
+static struct p2p_posting
+p2p_posting_of_tensors(struct neighbours neighbours,
+                       uint32_t rank,
+                       enum neighbour_order order)
 {
     return (struct p2p_posting){
-        .neighbours = p2p->neighbours,
-        .rank = p2p->rank,
-        .order = p2p->order,
+        .neighbours = neighbours,
+        .rank = rank,
+        .order = order,
         .tags = TAG_P2P,
         .part = frame_part_numbered(1, 0),
     };
+}
+
+struct p2p_posting
+p2p_posting_default(const struct hoop_p2p *p2p)
+{
+    return p2p_posting_of_tensors(p2p->neighbours, p2p->rank, p2p->order);
 }
 
 /* The messages of a call, in the order in which they are posted. */
@@ -185,13 +194,9 @@ p2p_start_with_neighbours(const struct hoop_p2p_neighbours *neighbours,
         return HOOP_OK;
     }
     const struct p2p_tensors tensors = p2p_ops_tensors(ops);
-    const struct p2p_posting posting = {
-        .neighbours = {comm, neighbours->prev, neighbours->next},
-        .rank = hoop_comm_rank(neighbours->group),
-        .order = order,
-        .tags = TAG_P2P,
-        .part = frame_part_numbered(1, 0),
-    };
+    const struct p2p_posting posting = p2p_posting_of_tensors(
+        (struct neighbours){comm, neighbours->prev, neighbours->next},
+        hoop_comm_rank(neighbours->group), order);
     enum hoop_status status = p2p_neighbours_check(neighbours, ops, comm);
     if (status == HOOP_OK)
         status = p2p_requests_start(&posting, &tensors, out_requests);

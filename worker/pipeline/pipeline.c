@@ -532,20 +532,6 @@ hoop_recv_tensor_meta(hoop_pipeline_t *pipeline,
 
 /* Every rank sends its tensor to the next rank. */
 
-/* The input must remain unchanged. */
-static enum hoop_status
-tensors_check_disjoint(const struct hoop_tensor *tensor,
-                       const struct hoop_tensor *out)
-{
-    const uintptr_t from = (uintptr_t)tensor->data;
-    const uintptr_t to = (uintptr_t)out->data;
-    const size_t n_bytes = operand_bytes(tensor);
-
-    if (n_bytes > 0 && from < to + n_bytes && to < from + n_bytes)
-        return error_raise(HOOP_E_INVALID, "out and tensor overlap");
-    return HOOP_OK;
-}
-
 static enum hoop_status
 ring_shift_tensor(const struct hoop_tensor *tensor,
                   struct hoop_tensor *out,
@@ -581,7 +567,9 @@ hoop_ring_forward(const struct hoop_tensor *tensor,
             result_prepare(out, "out", tensor->dtype, &tensor->shape, &result);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = tensors_check_disjoint(tensor, out);
+    /* The input must remain unchanged. */
+    if (operands_overlap(tensor, out))
+        status = error_raise(HOOP_E_INVALID, "out and tensor overlap");
     if (status == HOOP_OK)
         status = ring_shift_tensor(tensor, out, comm);
     if (status == HOOP_OK)

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "algorithms/registry.h"
-#include "model/estimate.h"
+#include "select/estimate.h"
 #include "plan/plan.h"
 #include "select/table.h"
 

@@ -20,7 +20,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "engine/engine.h"
-#include "model/estimate.h"
+#include "select/estimate.h"
 #include "select/benchmark.h"
 #include "select/link.h"
 #include "select/link_probe.h"

@@ -111,15 +111,9 @@ tensors_check_disjoint(const struct hoop_tensor *tensor,
                        const struct hoop_tensor *out,
                        const struct hoop_shape *shape)
 {
-    const uintptr_t from = (uintptr_t)tensor->data;
-    const uintptr_t to = (uintptr_t)out->data;
-    const size_t n_from = operand_bytes(tensor);
-    const size_t n_to = operand_bytes(out);
-
-    if (n_from == 0 || n_to == 0 ||
-        (from == to && shape_equal(&tensor->shape, shape)))
+    if (tensor->data == out->data && shape_equal(&tensor->shape, shape))
         return HOOP_OK;
-    if (from < to + n_to && to < from + n_from)
+    if (operands_overlap(tensor, out))
         return error_raise(HOOP_E_INVALID,
                            "the result overlaps the tensor: give it memory of "
                            "its own, or none");

@@ -233,21 +233,6 @@ redistribute_call_in_place(const struct redistribute_call_arguments *call,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-static enum hoop_status
-tensors_check_disjoint(const struct hoop_tensor *from,
-                       const struct hoop_tensor *to)
-{
-    const uintptr_t from_begin = (uintptr_t)from->data;
-    const uintptr_t to_begin = (uintptr_t)to->data;
-
-    if (from->data && to->data && from_begin < to_begin + operand_bytes(to) &&
-        to_begin < from_begin + operand_bytes(from))
-        return error_raise(HOOP_E_INVALID,
-                           "out overlaps the tensor: give it memory of its "
-                           "own, or none");
-    return HOOP_OK;
-}
-
 /* Redistributes to memory of the caller by the rule of hoop/tensor.h. Nothing
  * is written on ranks outside the spec's mesh. */
 static enum hoop_status
@@ -275,7 +260,10 @@ redistribute_call_into_tensor(const struct redistribute_call_arguments *call,
                             &result);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = tensors_check_disjoint(&call->from->local, out);
+    if (operands_overlap(&call->from->local, out))
+        status = error_raise(HOOP_E_INVALID,
+                             "out overlaps the tensor: give it memory of its "
+                             "own, or none");
     if (status == HOOP_OK)
         status = redistribute_call_run(STEAL(redistribute_call), call, out);
     if (status == HOOP_OK)

@@ -10,7 +10,7 @@
 #include "dtype/dtype.h"
 #include "mesh/redistribute/mesh_step.h"
 #include "mesh/sharding.h"
-#include "model/estimate.h"
+#include "select/estimate.h"
 #include "plan/nodes.h"
 #include "select/link.h"
 #include "select/overrides.h"

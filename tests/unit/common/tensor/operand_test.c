@@ -69,12 +69,38 @@ bad_tensors_are_named(void **state)
     assert_refused(operand_check_strided(&tensor, "grad"), "of dim 1");
 }
 
+static void
+tensors_overlap_where_they_share_a_byte(void **state)
+{
+    const struct hoop_tensor four = {values + 4, HOOP_FLOAT32, {1, {4}}, NULL};
+    const struct hoop_tensor none = {values + 6, HOOP_FLOAT32, {1, {0}}, NULL};
+    const size_t n_before = 4;
+
+    (void)state;
+    for (size_t first = 0; first < 12; first++) {
+        for (size_t n_bytes = 1; n_bytes <= 9; n_bytes++) {
+            const struct hoop_tensor other = {
+                (char *)(values + first), HOOP_INT8, {1, {n_bytes}}, NULL};
+            bool is_shared = false;
+
+            for (size_t byte = 4 * first; byte < 4 * first + n_bytes; byte++)
+                is_shared =
+                    is_shared || (byte >= 4 * n_before && byte < 8 * n_before);
+            assert_int_equal(operands_overlap(&four, &other), is_shared);
+            assert_int_equal(operands_overlap(&other, &four), is_shared);
+        }
+    }
+    assert_false(operands_overlap(&four, &none));
+    assert_false(operands_overlap(&none, &four));
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_tensors_are_accepted),
         cmocka_unit_test(bad_tensors_are_named),
+        cmocka_unit_test(tensors_overlap_where_they_share_a_byte),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,6 +36,28 @@ entries_of_one_collective_stand_side_by_side(void **state)
         assert_true(all[i].collective >= all[i - 1].collective);
 }
 
+/* The engine and the model call the functions of a shared-memory plan directly,
+ * and a composed algorithm has none. */
+static void
+composed_algorithm_has_no_functions_and_is_no_shared_memory_plan(void **state)
+{
+    size_t n_all = 0;
+    const struct registry_algorithm *all = registry_all_entries(&n_all);
+
+    (void)state;
+    for (size_t i = 0; i < n_all; i++) {
+        const struct algorithm *algorithm = all[i].algorithm;
+
+        assert_int_equal(algorithm->n_rounds == NULL,
+                         algorithm->compose != NULL);
+        assert_int_equal(algorithm->plan_round == NULL,
+                         algorithm->compose != NULL);
+        assert_false(algorithm->compose && algorithm->is_shm);
+        assert_false(algorithm->compose && algorithm->n_scratch);
+        assert_false(algorithm->is_direct && !algorithm->is_shm);
+    }
+}
+
 /* Whoever finds no other way takes the first. */
 static void
 first_of_each_collective_suits_everything(void **state)
@@ -174,6 +196,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(entries_of_one_collective_stand_side_by_side),
+        cmocka_unit_test(
+            composed_algorithm_has_no_functions_and_is_no_shared_memory_plan),
         cmocka_unit_test(first_of_each_collective_suits_everything),
         cmocka_unit_test(entry_for_even_blocks_does_not_suit_counts),
         cmocka_unit_test(

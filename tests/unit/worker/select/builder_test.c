@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "check.h"
-#include "model/estimate.h"
+#include "select/estimate.h"
 #include "select/builder.h"
 #include "select/link.h"
 
