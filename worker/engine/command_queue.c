@@ -12,7 +12,13 @@
 #include <stdlib.h>
 
 #include "engine/context_command.h"
+#include "engine/failure/failure_detector.h"
+#include "engine/failure/failure_notice.h"
+#include "engine/failure/heartbeat.h"
+#include "engine/failure/lost_rank.h"
+#include "engine/failure/revocation.h"
 #include "engine/failure/wait_diagnosis.h"
+#include "engine/operation_end.h"
 #include "engine/state.h"
 #include "net/socket.h"
 #include "net/tls.h"

@@ -23,6 +23,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "engine/failure/op_history.h"
+#include "engine/operation_end.h"
 #include "engine/state.h"
 #include "fault/fault.h"
 #include "transport/shm/region.h"

@@ -15,6 +15,8 @@
 
 #include "base/error.h"
 #include "dtype/dtype.h"
+#include "engine/deadline.h"
+#include "engine/failure/mismatch.h"
 #include "engine/failure/wait_diagnosis.h"
 #include "engine/state.h"
 #include "tensor/operand.h"

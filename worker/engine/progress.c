@@ -22,7 +22,8 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "engine/context_command.h"
-#include "engine/failure/wait_diagnosis.h"
+#include "engine/deadline.h"
+#include "engine/operation_end.h"
 #include "engine/state.h"
 
 enum {
