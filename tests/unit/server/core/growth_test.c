@@ -66,6 +66,35 @@ newcomers_get_what_they_wish_and_what_is_left(void **state)
     fixture_deinit(&f);
 }
 
+/* The older world is full when it comes, and has room when it asks again. */
+static void
+newcomer_that_asks_again_stays_in_its_world(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
+    fixture_world(&f, 2);
+    fixture_step(&f, member_event(11, 1, 2));
+    fixture_step(&f, newcomer_event(3, CLUSTER_RANK_ANY));
+    fixture_step(&f, newcomer_event(4, CLUSTER_RANK_ANY));
+    struct cluster_event member = member_event(21, 1, 2);
+    member.job = "a+2";
+    fixture_step(&f, member);
+    fixture_step(&f, newcomer_event(5, CLUSTER_RANK_ANY));
+    fixture_step(
+        &f, (struct cluster_event){.kind = CLUSTER_DISCONNECT, .client = 3});
+    const uint64_t again =
+        fixture_step(&f, newcomer_event(5, CLUSTER_RANK_ANY));
+    member = member_event(22, 2, 2);
+    member.job = "a+2";
+    fixture_step(&f, member);
+    fixture_next(&f);
+    assert_string_equal(fixture_reply(&f, again)->world.job, "a+2");
+    assert_int_equal(fixture_reply(&f, again)->world.size, 3);
+    fixture_deinit(&f);
+}
+
 static void
 ranks_that_others_have_are_refused(void **state)
 {
@@ -597,6 +626,7 @@ main(void)
         cmocka_unit_test(
             activities_have_the_members_of_the_world_that_was_asked),
         cmocka_unit_test(newcomers_get_what_they_wish_and_what_is_left),
+        cmocka_unit_test(newcomer_that_asks_again_stays_in_its_world),
         cmocka_unit_test(ranks_that_others_have_are_refused),
         cmocka_unit_test(those_who_come_are_bounded),
         cmocka_unit_test(members_go_on_with_those_who_are_there_in_time),

@@ -15,7 +15,10 @@ add(struct fixture *f, const char *key, int64_t delta)
 }
 
 static uint64_t
-swap(struct fixture *f, const char *expected, const char *value)
+swap_bytes(struct fixture *f,
+           const char *expected,
+           size_t n_expected,
+           const char *value)
 {
     return fixture_step(
         f, (struct cluster_event){
@@ -26,7 +29,13 @@ swap(struct fixture *f, const char *expected, const char *value)
                          .expect = expected ? CLUSTER_EXPECT_VALUE
                                             : CLUSTER_EXPECT_ABSENT,
                          .expected = expected,
-                         .n_expected = expected ? strlen(expected) : 0}});
+                         .n_expected = n_expected}});
+}
+
+static uint64_t
+swap(struct fixture *f, const char *expected, const char *value)
+{
+    return swap_bytes(f, expected, expected ? strlen(expected) : 0, value);
 }
 
 static void
@@ -98,8 +107,12 @@ swap_only_what_is_expected(void **state)
                         1);
     ticket = swap(&f, "a", "bb");
     assert_int_equal(fixture_reply(&f, ticket)->status, HOOP_OK);
-    ticket = swap(&f, "b", "c");
-    fixture_refused(&f, ticket, HOOP_E_ABORTED, "another value");
+    /* Values that begin alike are different, whatever is behind the end. */
+    for (size_t n_expected = 0; n_expected < 4; n_expected++) {
+        if (n_expected != 2)
+            fixture_refused(&f, swap_bytes(&f, "bbb", n_expected, "c"),
+                            HOOP_E_ABORTED, "another value");
+    }
     fixture_deinit(&f);
 }
 

@@ -165,27 +165,46 @@ shrink_gives_the_survivors_a_communicator(void **state)
     fixture_deinit(&f);
 }
 
-/* As n_groups() of the job: nothing is left of communicators that all freed. */
+/* Nothing is left of communicators that all freed, nor of votes on them: as
+ * n_groups() of the job says, and the records after each. */
 static void
 freed_communicators_leave_nothing(void **state)
 {
+    struct record_store record_store = {0};
     struct fixture f;
+    size_t n_rows = 0;
 
     (void)state;
-    fixture_init(&f, &(struct cluster_options){0});
+    record_store_begin(&f);
     const uint64_t epoch = fixture_world(&f, 2);
     for (uint64_t turn = 1; turn < 6; turn++) {
         shrink(&f, epoch, 1, turn);
+        record_store_apply(&record_store, &f);
         const uint64_t ticket = shrink(&f, epoch, 2, turn);
+        record_store_apply(&record_store, &f);
         assert_int_equal(outcome(&f, ticket)->n_ranks, 2);
-        for (uint64_t worker = 1; worker < 3; worker++)
+        const struct cluster_vote_call on_it = {
+            .communicator = outcome(&f, ticket)->communicator,
+            .kind = CLUSTER_VOTE_AGREE,
+            .turn = 1,
+        };
+        for (uint64_t worker = 1; worker < 3; worker++) {
+            fixture_step(&f, call(epoch, worker, on_it));
+            record_store_apply(&record_store, &f);
+        }
+        for (uint64_t worker = 1; worker < 3; worker++) {
             leave(&f, epoch, worker, 7 + turn);
+            record_store_apply(&record_store, &f);
+        }
+        assert_true(turn == 1 || record_store.n_rows == n_rows);
+        n_rows = record_store.n_rows;
     }
     const uint64_t job =
         fixture_step(&f, (struct cluster_event){.kind = CLUSTER_JOB});
     assert_int_equal(fixture_reply(&f, job)->job.n_groups, 0);
     assert_int_equal(fixture_reply(&f, job)->job.n_waiters, 0);
     fixture_deinit(&f);
+    record_store_deinit(&record_store);
 }
 
 /* The first worker had given up when it was decided. It asks again, and what it

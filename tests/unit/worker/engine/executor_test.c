@@ -198,12 +198,15 @@ static const struct algorithm there_and_back = {
 };
 
 static struct op *
-there_and_back_start(struct side *side, uint8_t *bytes, size_t count)
+plan_start(struct side *side,
+           const struct algorithm *algorithm,
+           uint8_t *bytes,
+           size_t count)
 {
     struct op *op = NULL;
     const struct engine_collective collective = {
         .call = {.name = CALL_ALLGATHER, .dtype = HOOP_UINT8, .count = count},
-        .algorithm = &there_and_back,
+        .algorithm = algorithm,
         .shape = {.rank = side->rank, .size = 2, .count = count, .granule = 1},
         .input = bytes,
         .output = bytes,
@@ -227,10 +230,10 @@ bytes_sent_ahead(size_t count)
     bytes[0][count - 1] = 5;
     bytes[1][2 * count - 1] = 6;
     struct op *op =
-        there_and_back_start(&engine_pair.sides[0], bytes[0], count);
+        plan_start(&engine_pair.sides[0], &there_and_back, bytes[0], count);
     engine_stats(engine_pair.sides[0].engine, &stats);
     struct op *other =
-        there_and_back_start(&engine_pair.sides[1], bytes[1], count);
+        plan_start(&engine_pair.sides[1], &there_and_back, bytes[1], count);
     while (engine_wait(op, 0) == HOOP_E_PENDING)
         (void)engine_wait(other, 0);
     assert_int_equal(engine_wait(other, patience()), HOOP_OK);
@@ -239,6 +242,52 @@ bytes_sent_ahead(size_t count)
     free(bytes[0]);
     free(bytes[1]);
     return stats.transport.bytes_sent;
+}
+
+/* Rank 1 gives a block, and gets it back. */
+static void
+echo_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    const struct plan_span block = {PLAN_OUTPUT, 0, shape->count};
+
+    if ((round == 0) == (shape->rank == 1))
+        plan_add_send(plan, 1 - shape->rank, round, block);
+    else
+        plan_add_store(plan, 1 - shape->rank, round, block);
+}
+
+static const struct algorithm echo = {
+    .name = "echo",
+    .n_rounds = there_and_back_n_rounds,
+    .plan_round = echo_round,
+};
+
+/* Also where one byte alone becomes ready at the end. */
+static void
+every_byte_that_arrived_is_passed_on(void **state)
+{
+    static const size_t counts[] = {1, 2, LIMIT_FRAME_PAYLOAD + 1};
+    const uint64_t until_ns = patience();
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        uint8_t *bytes[2] = {calloc(1, counts[i]), calloc(1, counts[i])};
+
+        bytes[1][counts[i] - 1] = 7;
+        struct op *op =
+            plan_start(&engine_pair.sides[0], &echo, bytes[0], counts[i]);
+        struct op *other =
+            plan_start(&engine_pair.sides[1], &echo, bytes[1], counts[i]);
+        while (engine_wait(other, 0) == HOOP_E_PENDING) {
+            (void)engine_progress_background(engine_pair.sides[0].engine);
+            assert_false(clock_is_past(until_ns));
+        }
+        assert_int_equal(engine_wait(op, until_ns), HOOP_OK);
+        assert_int_equal(bytes[0][counts[i] - 1], 7);
+        assert_memory_equal(bytes[0], bytes[1], counts[i]);
+        free(bytes[0]);
+        free(bytes[1]);
+    }
 }
 
 static void
@@ -557,6 +606,7 @@ main(void)
         ENGINE_PAIR_TEST(average_out_of_place_divides_once_and_keeps_the_input),
         ENGINE_PAIR_TEST(many_operations_on_one_context_run_at_once),
         ENGINE_PAIR_TEST(operation_cut_off_in_the_middle_frees_everything),
+        ENGINE_PAIR_TEST(every_byte_that_arrived_is_passed_on),
         ENGINE_PAIR_TEST(little_message_leaves_when_it_is_complete),
         ENGINE_PAIR_TEST(large_message_leaves_as_far_as_it_is_ready),
         ENGINE_PAIR_TEST(rank_alone_copies_or_does_nothing),

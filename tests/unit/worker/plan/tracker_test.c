@@ -5,6 +5,8 @@
  * each.
  */
 
+#include <stdlib.h>
+
 #include "algorithms/algorithms.h"
 #include "base/limits.h"
 #include "check.h"
@@ -47,18 +49,27 @@ static const struct algorithm algorithm_script = {
 
 /* tracks[i] becomes the tracked_step of the i-th step. */
 static void
-script_start(struct tracker *tracker,
-             const struct plan_shape *shape,
-             struct tracked_step **tracks)
+script_start_elements(struct tracker *tracker,
+                      const struct plan_shape *shape,
+                      size_t element_size,
+                      struct tracked_step **tracks)
 {
     struct tracked_step *tracked_step = NULL;
     uint32_t n = 0;
 
-    tracker_init(tracker, &algorithm_script, shape, ELEMENT);
+    tracker_init(tracker, &algorithm_script, shape, element_size);
     assert_int_equal(tracker_activate_rounds(tracker, &tracked_step), HOOP_OK);
     for (; tracked_step; tracked_step = TAILQ_NEXT(tracked_step, link))
         tracks[n++] = tracked_step;
     assert_int_equal(n, script_steps);
+}
+
+static void
+script_start(struct tracker *tracker,
+             const struct plan_shape *shape,
+             struct tracked_step **tracks)
+{
+    script_start_elements(tracker, shape, ELEMENT, tracks);
 }
 
 static void
@@ -292,6 +303,138 @@ tracker_edge_to_reused_memory_is_void(void **state)
     tracker_deinit(&tracker);
 }
 
+enum {
+    RANDOM_SCRIPTS = 3000,
+    RANDOM_STEPS = 6,
+};
+
+/* Returns whether step touches this byte by its span, and sets where in it. */
+static bool
+span_has(const struct plan_span *span, size_t byte, uint64_t *out_at)
+{
+    *out_at = byte - span->first;
+    return byte >= span->first && byte < span->first + span->count;
+}
+
+/* Whether the earlier step, after done bytes, still has to pass this byte
+ * before another one may read or, if is_write, write it. */
+static bool
+step_blocks(const struct plan_step *earlier,
+            uint64_t done,
+            const struct plan_span *span,
+            size_t byte,
+            bool is_write)
+{
+    uint64_t at;
+
+    if (earlier->kind != PLAN_SEND && earlier->to.buffer == span->buffer &&
+        span_has(&earlier->to, byte, &at) && at >= done)
+        return true;
+    return is_write && earlier->kind != PLAN_STORE &&
+           earlier->from.buffer == span->buffer &&
+           span_has(&earlier->from, byte, &at) && at >= done;
+}
+
+/* How far later may move before earlier, which has done bytes, moves on. */
+static uint64_t
+limit_before(const struct plan_step *earlier,
+             uint64_t done,
+             const struct plan_step *later)
+{
+    const bool has_write = later->kind != PLAN_SEND;
+    const bool has_read = later->kind != PLAN_STORE;
+    const uint64_t total = has_write ? later->to.count : later->from.count;
+    uint64_t x = 0;
+
+    while (x < total &&
+           !(has_write && step_blocks(earlier, done, &later->to,
+                                      later->to.first + x, true)) &&
+           !(has_read && step_blocks(earlier, done, &later->from,
+                                     later->from.first + x, false)))
+        x++;
+    return x;
+}
+
+/* How far step number may move, found by looking at every byte and at every
+ * step of an earlier round. */
+static uint64_t
+expected_limit(const uint64_t *done, uint32_t number)
+{
+    const struct plan_step *step = &script[number];
+    uint64_t least =
+        step->kind == PLAN_SEND ? step->from.count : step->to.count;
+
+    for (uint32_t i = 0; i < number; i++) {
+        const uint64_t limit = limit_before(&script[i], done[i], step);
+
+        if (script_rounds[i] < script_rounds[number] && limit < least)
+            least = limit;
+    }
+    return least > done[number] ? least : done[number];
+}
+
+static void
+random_script_fill(struct plan_step *steps, uint32_t *rounds)
+{
+    static const enum plan_step_type kinds[] = {PLAN_SEND, PLAN_STORE,
+                                                PLAN_COPY};
+
+    for (uint32_t i = 0; i < RANDOM_STEPS; i++) {
+        const size_t count = 1 + (size_t)rand() % 4;
+
+        steps[i] = (struct plan_step){
+            .kind = kinds[rand() % 3], .peer = 1, .message = i};
+        if (steps[i].kind != PLAN_STORE)
+            steps[i].from =
+                (struct plan_span){PLAN_OUTPUT, (size_t)rand() % 6, count};
+        if (steps[i].kind != PLAN_SEND)
+            steps[i].to =
+                (struct plan_span){rand() % 4 ? PLAN_OUTPUT : PLAN_SCRATCH,
+                                   (size_t)rand() % 6, count};
+        rounds[i] = i;
+        /* Steps of a round do not wait for each other, so none conflict. */
+        if (i > 0 && rounds[i - 1] == i - 1 &&
+            limit_before(&steps[i - 1], 0, &steps[i]) ==
+                limit_before(&steps[i - 1], 4, &steps[i]))
+            rounds[i] = i - 1;
+    }
+}
+
+/* Elements are bytes: an overlap of a single byte is the smallest. */
+static void
+tracker_limits_of_random_steps_are_those_of_every_byte(void **state)
+{
+    struct plan_step steps[RANDOM_STEPS];
+    uint32_t rounds[RANDOM_STEPS];
+
+    (void)state;
+    srand(1);
+    for (int n = 0; n < RANDOM_SCRIPTS; n++) {
+        struct tracker tracker = {0};
+        struct tracked_step *tracks[RANDOM_STEPS];
+        uint64_t done[RANDOM_STEPS] = {0};
+
+        random_script_fill(steps, rounds);
+        script_set(steps, rounds, RANDOM_STEPS);
+        script_start_elements(&tracker, &pair, 1, tracks);
+        while (!tracker_is_done(&tracker)) {
+            const uint32_t i = (uint32_t)rand() % RANDOM_STEPS;
+            const uint64_t limit = expected_limit(done, i);
+
+            if (done[i] == tracks[i]->total)
+                continue;
+            assert_int_equal(tracker_step_limit_bytes(&tracker, tracks[i]),
+                             limit);
+            if (limit == done[i])
+                continue;
+            const uint64_t n_bytes = 1 + (uint64_t)rand() % (limit - done[i]);
+            done[i] += n_bytes;
+            tracker_advance_step(&tracker, tracks[i], n_bytes);
+        }
+        tracker_deinit(&tracker);
+    }
+}
+
 static void
 tracker_refill_nothing_new_gives_null(void **state)
 {
@@ -481,6 +624,8 @@ main(void)
         cmocka_unit_test(tracker_chain_of_steps_stays_in_order),
         cmocka_unit_test(tracker_write_waits_for_every_read),
         cmocka_unit_test(tracker_edge_to_reused_memory_is_void),
+        cmocka_unit_test(
+            tracker_limits_of_random_steps_are_those_of_every_byte),
         cmocka_unit_test(tracker_refill_nothing_new_gives_null),
         cmocka_unit_test(tracker_plan_of_empty_rounds_is_done_after_refill),
         cmocka_unit_test(tracker_window_bounds_the_rounds_under_way),
