@@ -231,7 +231,6 @@ groups_run(const enum membership *members, uint32_t n)
 static void
 results_between_any_groups_come_from_one_replica(void **state)
 {
-    (void)state;
     for (uint32_t n = 1; n <= RANKS; n++) {
         listing_fill(&sources[n], n, HOLDS_ADDENDS + 1);
         listing_fill(&targets[n], n, LEAVES + 1);

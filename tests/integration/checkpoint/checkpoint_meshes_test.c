@@ -294,7 +294,6 @@ checkpoint_loaded_while_it_is_replaced_is_whole(
 static void
 checkpoint_of_any_mesh_loads_on_any_other(void **state)
 {
-    (void)state;
     assert_int_equal(mesh_processes_run(2, 2, 0, kinds_body), 0);
     /* The third save, of two ranks; nothing is left of the first two. */
     assert_int_equal(case_count_files(case_folder, ".part"), 2);
@@ -305,7 +304,6 @@ checkpoint_of_any_mesh_loads_on_any_other(void **state)
 static void
 checkpoint_by_chance_loads_by_chance(void **state)
 {
-    (void)state;
     assert_int_equal(mesh_processes_run(2, 2, 0, chance_body), 0);
     assert_int_equal(hoop_checkpoint_verify(case_folder), HOOP_OK);
 }
@@ -316,7 +314,6 @@ checkpoint_list_says_what_was_saved(void **state)
 {
     struct hoop_checkpoint_contents *contents = NULL;
 
-    (void)state;
     assert_int_equal(hoop_checkpoint_list(case_folder, &contents), HOOP_OK);
     assert_int_equal(contents->generation, 3);
     assert_int_equal(contents->n_tensors, COUNT_OF(kinds));

@@ -323,7 +323,6 @@ every_call_gives_what_plain_loops_give(void **state)
 {
     static const uint32_t sizes[] = {1, 2, 3, 4, 5, 8};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(sizes); i++)
         assert_int_equal(ranks_run_all(sizes[i], body), 0);
 }
@@ -333,7 +332,6 @@ every_algorithm_gives_the_same(void **state)
 {
     static const uint32_t sizes[] = {2, 3, 4, 5, 8};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(sizes); i++)
         assert_int_equal(ranks_run(&(struct ranks_options){
                              .size = sizes[i],

@@ -612,7 +612,6 @@ groups_body(struct mesh_process *mesh_process)
 static void
 results_between_all_groups_come_from_one_replica(void **state)
 {
-    (void)state;
     n_pairs_parts = number_from("REPLICAS_STEP", STEP) < PARTS ? PARTS : 1;
     for (pairs_part = 0; pairs_part < n_pairs_parts; pairs_part++)
         assert_int_equal(mesh_processes_run(2, 4, 0, groups_body), 0);

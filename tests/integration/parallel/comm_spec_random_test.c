@@ -422,28 +422,24 @@ cases_body(struct mesh_process *mesh_process)
 static void
 specs_on_one_rank_follow_the_formulas(void **state)
 {
-    (void)state;
     assert_int_equal(mesh_processes_run(1, 1, 0, cases_body), 0);
 }
 
 static void
 specs_on_1x2_follow_the_formulas(void **state)
 {
-    (void)state;
     assert_int_equal(mesh_processes_run(1, 2, 0, cases_body), 0);
 }
 
 static void
 specs_on_2x2_follow_the_formulas(void **state)
 {
-    (void)state;
     assert_int_equal(mesh_processes_run(2, 2, 0, cases_body), 0);
 }
 
 static void
 specs_on_2x4_follow_the_formulas(void **state)
 {
-    (void)state;
     assert_int_equal(mesh_processes_run(2, 4, 0, cases_body), 0);
 }
 

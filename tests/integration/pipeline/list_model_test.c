@@ -484,7 +484,6 @@ calls_end_as_the_model_says(void **state)
     const char *given = getenv("HOOP_TEST_SEED");
     uint64_t seed = given ? strtoull(given, NULL, 10) : 1;
 
-    (void)state;
     for (uint32_t size = 2; size <= 4; size++, seed++) {
         printf("%u ranks, seed %" PRIu64 "\n", size, seed);
         assert_int_equal(ranks_run(&(struct ranks_options){

@@ -386,14 +386,12 @@ storm(uint32_t size)
 static void
 two_stages_never_cross(void **state)
 {
-    (void)state;
     storm(2);
 }
 
 static void
 three_stages_never_cross(void **state)
 {
-    (void)state;
     storm(3);
 }
 

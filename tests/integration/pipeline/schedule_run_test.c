@@ -159,7 +159,6 @@ run_under_random_delays_computes_the_same(void **state)
 {
     const uint64_t n_rounds = number_of("SCHEDULE_RUN_ROUNDS", n_rounds_usual);
 
-    (void)state;
     for (uint32_t size = 2; size <= 3; size++)
         assert_int_equal(ranks_run(&(struct ranks_options){
                              .size = size,
@@ -267,7 +266,6 @@ failing_callback_ends_the_run_everywhere(void **state)
 {
     struct loss loss = {.bad_task = {.micro_batch = 2}};
 
-    (void)state;
     for (uint32_t size = 1; size <= 4; size++) {
         for (uint32_t kind = 0; kind <= HOOP_INTERLEAVED; kind++) {
             loss.shape = (struct hoop_schedule_options){
@@ -329,7 +327,6 @@ killed_stage_ends_the_run_of_all_others(void **state)
         .bad_task = {HOOP_TASK_BACKWARD, 5, 1},
     };
 
-    (void)state;
     for (loss.bad_stage = 0; loss.bad_stage < 4; loss.bad_stage++)
         assert_int_equal(ranks_run(&(struct ranks_options){
                              .size = 4, .body = dying_body, .input = &loss}),
@@ -371,7 +368,6 @@ different_schedules_are_told_to_all(void **state)
         {HOOP_INTERLEAVED, 0, 5, 2},
     };
 
-    (void)state;
     for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         for (uint32_t size = 2; size <= 4; size++)
             assert_int_equal(
@@ -388,8 +384,6 @@ give_back(void *owner,
           const struct hoop_tensor *input,
           struct hoop_tensor *out)
 {
-    (void)owner;
-    (void)task;
     if (input)
         *out = *input;
     return HOOP_OK;
@@ -402,11 +396,6 @@ make_nothing(void *owner,
              const struct hoop_tensor *output_grad,
              struct hoop_tensor *out_input_grad)
 {
-    (void)owner;
-    (void)task;
-    (void)input;
-    (void)output_grad;
-    (void)out_input_grad;
     return HOOP_OK;
 }
 
@@ -469,7 +458,6 @@ giving_back_body(struct rank *rank)
 static void
 careless_callback_is_told_what_it_made(void **state)
 {
-    (void)state;
     for (uint32_t size = 2; size <= 3; size++)
         assert_int_equal(ranks_run_all(size, careless_body), 0);
     for (uint32_t size = 1; size <= 3; size++)

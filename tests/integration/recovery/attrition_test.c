@@ -228,7 +228,6 @@ who_is_left_goes_on_and_counts_nobody_else(void **state)
     unsigned int n_jobs = 0;
     size_t n_descriptors = 0;
 
-    (void)state;
     seed = number_of("ATTRITION_SEED", clock_now_ns()) | 1;
     printf("ATTRITION_SEED=%" PRIu64 "\n", seed);
     do {

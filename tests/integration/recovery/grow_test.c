@@ -119,7 +119,6 @@ newcomer_takes_the_place_of_a_dead_rank(void **state)
 {
     uint64_t room[WORKERS_ROOM];
 
-    (void)state;
     assert_int_equal(workers_run(hoopd.address, 4, replaced_body, room), 0);
     assert_int_equal(room[PLACE_GROWN], 3);
 }
@@ -189,7 +188,6 @@ one_that_is_left_grows_twice(void **state)
 {
     uint64_t room[WORKERS_ROOM];
 
-    (void)state;
     assert_int_equal(workers_run(hoopd.address, 5, again_body, room), 0);
     assert_int_equal(room[PLACE_GROWN], 3);
 }
@@ -302,7 +300,6 @@ place_of_a_dead_newcomer_is_another_ones(void **state)
 {
     uint64_t room[WORKERS_ROOM];
 
-    (void)state;
     assert_int_equal(workers_run(hoopd.address, 5, heir_body, room), 0);
     assert_int_equal(room[PLACE_GROWN], 3);
 }
@@ -339,7 +336,6 @@ newcomers_that_live_are_taken_in_without_the_dead(void **state)
 {
     uint64_t room[WORKERS_ROOM];
 
-    (void)state;
     assert_int_equal(workers_run(hoopd.address, 4, half_body, room), 0);
     assert_int_equal(room[PLACE_GROWN], 2);
 }
@@ -376,7 +372,6 @@ job_that_lost_nobody_grows(void **state)
 {
     uint64_t room[WORKERS_ROOM];
 
-    (void)state;
     assert_int_equal(workers_run(hoopd.address, 3, intact_body, room), 0);
     assert_int_equal(room[PLACE_GROWN], 3);
 }
@@ -420,7 +415,6 @@ job_below_its_largest_size_grows(void **state)
         "--world-size", "3", "--world-size-min", "2", "--settle", "0.2", NULL};
     uint64_t room[WORKERS_ROOM];
 
-    (void)state;
     daemon_teardown(NULL);
     daemon_start(&hoopd, arguments);
     assert_int_equal(workers_run(hoopd.address, 3, smaller_body, room), 0);
@@ -461,7 +455,6 @@ wishes_of_newcomers_are_honoured(void **state)
 {
     uint64_t room[WORKERS_ROOM];
 
-    (void)state;
     assert_int_equal(workers_run(hoopd.address, 5, wishes_body, room), 0);
     assert_int_equal(room[PLACE_GROWN], 5);
 }
@@ -512,7 +505,6 @@ rank_of_a_member_is_refused_to_a_newcomer(void **state)
 {
     uint64_t room[WORKERS_ROOM];
 
-    (void)state;
     assert_int_equal(workers_run(hoopd.address, 4, refused_body, room), 0);
     assert_int_equal(room[PLACE_GROWN], 4);
 }
@@ -568,7 +560,6 @@ name_is_kept_while_a_newcomer_lives(void **state)
 {
     uint64_t room[WORKERS_ROOM];
 
-    (void)state;
     assert_int_equal(workers_run(hoopd.address, 4, kept_body, room), 0);
     assert_int_equal(room[PLACE_GROWN], 2);
 }
@@ -668,7 +659,6 @@ told_body(const struct worker *worker)
 static void
 death_in_a_job_that_has_grown_is_told_once(void **state)
 {
-    (void)state;
     assert_int_equal(workers_run(hoopd.address, 3, told_body, NULL), 0);
     daemon_expect_log(&hoopd, "job \"test\" has ended");
     assert_int_equal(log_count("leaves job", ""), 2);

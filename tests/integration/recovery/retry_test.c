@@ -369,7 +369,6 @@ scenes_play(const struct retry_scene *scenes, size_t n_scenes, uint32_t n_dead)
 static void
 nobody_dies(void **state)
 {
-    (void)state;
     scenes_play(&(struct retry_scene){3, ""}, 1, 0);
 }
 
@@ -384,7 +383,6 @@ one_dies_wherever_it_is(void **state)
         {8, "rank=5,op=allreduce,seq=9,at=receive,do=kill"},
     };
 
-    (void)state;
     scenes_play(scenes, COUNT_OF(scenes) - N_LARGE_LEFT_OUT, 1);
 }
 
@@ -397,7 +395,6 @@ first_rank_dies(void **state)
         {4, "rank=0,op=reduce,seq=1,at=end,do=kill"},
     };
 
-    (void)state;
     scenes_play(scenes, COUNT_OF(scenes), 1);
 }
 
@@ -415,7 +412,6 @@ two_die_one_after_another(void **state)
             "rank=4,op=allreduce,seq=8,at=receive,do=kill"},
     };
 
-    (void)state;
     scenes_play(scenes, COUNT_OF(scenes) - N_LARGE_LEFT_OUT, 2);
 }
 
@@ -427,7 +423,6 @@ root_dies_between_two_calls(void **state)
     static const struct retry_scene one = {
         4, "rank=0,op=allreduce,seq=6,round=2,at=send,do=kill"};
 
-    (void)state;
     assert_int_equal(setenv("HOOP_TRANSPORT", "tcp", 1), 0);
     scenes_play(&one, 1, 1);
     assert_int_equal(unsetenv("HOOP_TRANSPORT"), 0);
@@ -471,7 +466,6 @@ some_die_by_chance(void **state)
     const unsigned n_rounds = rounds ? (unsigned)atoi(rounds) : 2;
     char text[1024];
 
-    (void)state;
     chance = seed ? strtoull(seed, NULL, 10) : 1;
     for (unsigned i = 0; i < n_rounds; i++) {
         const uint32_t n_workers =
@@ -598,7 +592,6 @@ poor_survivor_body(const struct worker *worker)
 static void
 rank_without_memory_fails_the_call_for_all(void **state)
 {
-    (void)state;
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
     assert_int_equal(workers_run(hoopd.address, 3, poor_body, NULL), 0);
 #endif
@@ -607,7 +600,6 @@ rank_without_memory_fails_the_call_for_all(void **state)
 static void
 rank_without_memory_goes_on_with_the_survivors(void **state)
 {
-    (void)state;
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
     assert_int_equal(workers_run(hoopd.address, 3, poor_survivor_body, NULL),
                      0);
@@ -705,7 +697,6 @@ late_body(const struct worker *worker)
 static void
 late_rank_ends_the_calls_that_timed_out_without_it(void **state)
 {
-    (void)state;
     for (n_missed = 1; n_missed <= MISSED_MAX; n_missed++)
         assert_int_equal(workers_run(hoopd.address, N_WORKERS, late_body, NULL),
                          0);
@@ -734,7 +725,6 @@ rank_without_an_answer_ends_the_call_that_others_repeat(void **state)
 {
     struct daemon other;
 
-    (void)state;
     if (!FAULT_IS_BUILT)
         skip();
     assert_int_equal(setenv("HOOP_DEBUG_FAULT",

@@ -109,7 +109,6 @@ status_shows_the_job_in_both_forms(void **state)
     json_t *object = run_json("--json status");
     json_t *job = json_array_get(json_object_get(object, "jobs"), 0);
 
-    (void)state;
     assert_string_equal(json_string_value(json_object_get(job, "name")),
                         "train");
     assert_string_equal(json_string_value(json_object_get(job, "state")),
@@ -125,7 +124,6 @@ ranks_show_every_member(void **state)
     json_t *object = run_json("ranks --json");
     json_t *ranks = json_object_get(object, "ranks");
 
-    (void)state;
     assert_int_equal(json_array_size(ranks), 2);
     for (size_t i = 0; i < 2; i++) {
         json_t *rank = json_array_get(ranks, i);
@@ -187,7 +185,6 @@ store_watch_tells_what_happens(void **state)
     struct program *watch = program_start(arguments, NULL);
     struct pollfd said = {.fd = watch->out.fd, .events = POLLIN};
 
-    (void)state;
     while (poll(&said, 1, 0) == 0)
         assert_says("store set seen/1 x", 0, "");
     program_await(watch, "set seen/1\n");
@@ -213,7 +210,6 @@ store_watch_that_nobody_reads_ends(void **state)
     struct program *watch = program_start(arguments, NULL);
     struct pollfd end = {.fd = watch->err.fd, .events = POLLIN};
 
-    (void)state;
     while (poll(&end, 1, 0) == 0)
         assert_says("store set seen x", 0, "");
     assert_int_equal(program_wait(watch), 1);
@@ -225,7 +221,6 @@ store_watch_that_nobody_reads_ends(void **state)
 static void
 store_values_go_in_and_out(void **state)
 {
-    (void)state;
     assert_says("store set color blue", 0, "");
     assert_says("store get color", 0, "blue\n");
     assert_says("store set colors/2 red", 0, "");
@@ -257,7 +252,6 @@ groups_and_health_answer(void **state)
 {
     json_t *object = run_json("--json groups");
 
-    (void)state;
     assert_int_equal(json_array_size(json_object_get(object, "groups")), 0);
     json_decref(object);
     assert_says("health", 0, "serves");
@@ -270,7 +264,6 @@ tokens_that_allow_less_are_made_and_refused_more(void **state)
     char token[256];
     int code = 0;
 
-    (void)state;
     program = run("token operator", &code);
     assert_int_equal(code, 0);
     assert_int_equal(sscanf(program->out.text, "%255s", token), 1);
@@ -292,7 +285,6 @@ tokens_that_allow_less_are_made_and_refused_more(void **state)
 static void
 errors_are_told_with_their_reason(void **state)
 {
-    (void)state;
     assert_says("--job other ranks", 1, "other");
     assert_says("--coordinator 127.0.0.1:1 --timeout 0.5 status", 69,
                 "127.0.0.1:1");

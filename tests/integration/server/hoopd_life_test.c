@@ -90,7 +90,6 @@ strangers_on_the_port_disturb_nobody(void **state)
     struct coordinator_clients coordinator_clients;
     uint8_t noise[4096];
 
-    (void)state;
     daemon_start(&daemon, NULL);
     const int silent = address_connect(daemon.address);
     for (int i = 0; i < 50; i++)
@@ -120,7 +119,6 @@ check_tells_a_serving_daemon_from_none(void **state)
 {
     struct daemon daemon;
 
-    (void)state;
     daemon_start(&daemon, NULL);
     assert_int_equal(daemon_check(daemon.address), 0);
     assert_int_equal(daemon_check(daemon.http_address), 1);
@@ -135,7 +133,6 @@ sigterm_answers_who_waits_and_exits_with_0(void **state)
     struct joiner joiner;
     struct coordinator_clients coordinator_clients;
 
-    (void)state;
     daemon_start(&daemon, NULL);
     job_open(&coordinator_clients, &daemon, 1);
     joiner_init(&joiner, coordinator_clients.clients[0], 2);
@@ -151,8 +148,6 @@ sigterm_answers_who_waits_and_exits_with_0(void **state)
 static void
 on_nothing(void *owner, const struct rpc_answer *answer)
 {
-    (void)owner;
-    (void)answer;
 }
 
 static void
@@ -226,7 +221,6 @@ client_that_goes_when_the_time_of_its_calls_is_up_disturbs_nobody(void **state)
     struct joiner joiner;
     struct coordinator_clients coordinator_clients;
 
-    (void)state;
     if (!FAULT_IS_BUILT)
         skip();
     assert_int_equal(setenv("HOOP_DEBUG_FAULT",
@@ -278,7 +272,6 @@ silent_member_is_lost_and_the_watch_tells(void **state)
     struct joiner joiners[2];
     struct coordinator_clients coordinator_clients;
 
-    (void)state;
     daemon_start(&daemon, arguments);
     job_open(&coordinator_clients, &daemon, 2);
     joiner_init(&joiners[0], coordinator_clients.clients[0], 2);
@@ -311,7 +304,6 @@ member_that_left_is_told_to_the_others(void **state)
     struct joiner joiners[2];
     struct coordinator_clients coordinator_clients;
 
-    (void)state;
     daemon_start(&daemon, NULL);
     job_open(&coordinator_clients, &daemon, 2);
     joiner_init(&joiners[0], coordinator_clients.clients[0], 2);
@@ -342,7 +334,6 @@ reported_member_is_lost_with_the_reporter_named(void **state)
     struct joiner joiners[2];
     struct coordinator_clients coordinator_clients;
 
-    (void)state;
     daemon_start(&daemon, NULL);
     job_open(&coordinator_clients, &daemon, 2);
     joiner_init(&joiners[0], coordinator_clients.clients[0], 2);
@@ -392,7 +383,6 @@ metrics_count_what_happened(void **state)
     size_t n_text = 0;
     ssize_t n = 0;
 
-    (void)state;
     daemon_start(&daemon, NULL);
     job_open(&coordinator_clients, &daemon, 1);
     joiner_init(&joiner, coordinator_clients.clients[0], 1);
@@ -424,7 +414,6 @@ daemon_for_other_hosts_without_a_token_says_so(void **state)
         "--listen", "0.0.0.0:0", "--insecure-open", "--token-file=", NULL};
     struct daemon daemon;
 
-    (void)state;
     daemon_start(&daemon, arguments);
     daemon_expect_log(&daemon, "anybody who can connect");
     daemon_stop(&daemon);
@@ -435,7 +424,6 @@ daemon_names_a_misspelt_setting(void **state)
 {
     struct daemon daemon;
 
-    (void)state;
     assert_int_equal(setenv("HOOP_LEESE", "5", 1), 0);
     daemon_start(&daemon, NULL);
     assert_int_equal(unsetenv("HOOP_LEESE"), 0);
@@ -594,14 +582,12 @@ coordinated_run(uint32_t n_workers, worker_fn *body)
 static void
 communicators_outlive_the_coordinator(void **state)
 {
-    (void)state;
     coordinated_run(WORKERS, return_body);
 }
 
 static void
 reason_that_was_not_heard_is_told_again(void **state)
 {
-    (void)state;
     coordinated_run(2, unheard_body);
 }
 

@@ -462,7 +462,6 @@ storm_of_groups_and_threads_is_weathered(void **state)
 {
     uint64_t room[WORKERS_ROOM];
 
-    (void)state;
     seed = number_of("STORM_SEED", clock_now_ns());
     printf("STORM_SEED=%" PRIu64 "\n", seed);
     workers_allow((uint32_t)number_of("STORM_SECONDS", 5) + 100);

@@ -93,7 +93,6 @@ codec_names_parse_and_print(void **state)
 {
     enum codec_id id = CODEC_NONE;
 
-    (void)state;
     assert_int_equal(codec_parse("zstd", &id), HOOP_OK);
     assert_int_equal(id, CODEC_ZSTD);
     assert_string_equal(codec_name(id), "zstd");
@@ -108,7 +107,6 @@ codec_names_parse_and_print(void **state)
 static void
 codec_destroy_accepts_null(void **state)
 {
-    (void)state;
     codec_destroy(NULL);
 }
 

@@ -20,14 +20,12 @@ static uint8_t stored[LIMIT_FRAME_PAYLOAD];
 static int
 codec_open(void **state)
 {
-    (void)state;
     return codec_create(&codec) == HOOP_OK ? 0 : -1;
 }
 
 static int
 codec_close(void **state)
 {
-    (void)state;
     codec_destroy(codec);
     return 0;
 }
@@ -91,7 +89,6 @@ planes_come_back_for_every_word_and_share_of_zeros(void **state)
 {
     static const unsigned zeros[] = {0, 2, 5, 30, 99, 100};
 
-    (void)state;
     for (size_t word_size = 1; word_size <= 8; word_size *= 2) {
         for (size_t i = 0; i < COUNT_OF(zeros); i++) {
             fill_floats(LIMIT_FRAME_PAYLOAD, zeros[i]);
@@ -108,7 +105,6 @@ planes_come_back_for_every_small_count(void **state)
 {
     uint8_t *out;
 
-    (void)state;
     fill_floats(8192, 50);
     for (size_t n_words = 1; n_words < 200; n_words++) {
         const size_t n_stored = encode(4 * n_words, 4);
@@ -126,7 +122,6 @@ planes_come_back_for_every_small_count(void **state)
 static void
 planes_store_exponents_and_zeros_in_little(void **state)
 {
-    (void)state;
     fill_floats(LIMIT_FRAME_PAYLOAD, 0);
     assert_in_range(encode(LIMIT_FRAME_PAYLOAD, 4), 1,
                     LIMIT_FRAME_PAYLOAD * 100 / 133);
@@ -140,7 +135,6 @@ planes_of_odd_or_random_bytes_are_not_made(void **state)
 {
     uint32_t seed = 5;
 
-    (void)state;
     for (size_t i = 0; i < 65536; i++)
         raw[i] = (uint8_t)random_next(&seed);
     assert_int_equal(encode(65536, 4), 0);
@@ -163,7 +157,6 @@ require_refused(uint32_t id, size_t n_stored, size_t n_raw)
 static void
 planes_that_lie_are_refused(void **state)
 {
-    (void)state;
     fill_floats(8192, 40);
     const size_t n_stored = encode(8192, 4);
     require_comes_back(n_stored, 8192);
@@ -193,7 +186,6 @@ damaged_planes_do_no_harm(void **state)
 {
     uint32_t seed = 11;
 
-    (void)state;
     fill_floats(8192, 40);
     const size_t n_stored = encode(8192, 4);
     for (unsigned run = 0; run < 2000; run++) {
@@ -215,7 +207,6 @@ lossy_payloads_come_back_rounded(void **state)
     uint8_t *out;
     uint32_t id;
 
-    (void)state;
     fill_floats(sizeof(rounded), 40);
     for (enum codec_loss loss = LOSS_BF16; loss <= LOSS_INT8; loss++) {
         for (enum codec_id packing = CODEC_NONE; packing <= CODEC_PLANES;

@@ -87,7 +87,6 @@ tiers_do_the_same(void **state)
     const struct tier *best = tier_get(0);
     const struct tier *tier;
 
-    (void)state;
     assert_non_null(best);
     for (unsigned run = 0; run < 200; run++) {
         fill(run);

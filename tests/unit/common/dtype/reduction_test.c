@@ -177,7 +177,6 @@ pair_check(enum hoop_dtype dtype, enum hoop_reduce_op op)
 static void
 reduction_every_pair_and_level_equals_reference(void **state)
 {
-    (void)state;
     for (int dtype = 0; dtype < DTYPE_COUNT; dtype++)
         for (int op = 0; op < REDUCE_OP_COUNT; op++)
             if (reference_has((enum hoop_dtype)dtype, (enum hoop_reduce_op)op))
@@ -187,7 +186,6 @@ reduction_every_pair_and_level_equals_reference(void **state)
 static void
 reduction_of_nothing_takes_null(void **state)
 {
-    (void)state;
     for (int dtype = 0; dtype < DTYPE_COUNT; dtype++) {
         division_fn *const divide = division_find((enum hoop_dtype)dtype);
 
@@ -202,7 +200,6 @@ reduction_of_nothing_takes_null(void **state)
 static void
 reduction_meaningless_pair_is_null(void **state)
 {
-    (void)state;
     for (int i = 0; i < DTYPE_COUNT; i++)
         for (int j = -1; j <= REDUCE_OP_COUNT; j++) {
             const enum hoop_dtype dtype = (enum hoop_dtype)i;
@@ -216,7 +213,6 @@ reduction_meaningless_pair_is_null(void **state)
 static void
 reduction_unknown_value_is_null(void **state)
 {
-    (void)state;
     assert_null(reduction_find((enum hoop_dtype)DTYPE_COUNT, HOOP_SUM));
     assert_null(reduction_find((enum hoop_dtype) - 1, HOOP_SUM));
     assert_null(reduction_find(HOOP_INT8, (enum hoop_reduce_op)1000));
@@ -230,7 +226,6 @@ reduction_level_not_run_here_is_null(void **state)
     const enum reduction_level above =
         (enum reduction_level)((int)reduction_level_best() + 1);
 
-    (void)state;
     assert_null(reduction_find_at(above, HOOP_INT8, HOOP_SUM));
     assert_null(division_find_at(above, HOOP_INT8));
     assert_null(division_find_at((enum reduction_level) - 1, HOOP_INT8));
@@ -241,7 +236,6 @@ reduction_find_takes_the_best_level(void **state)
 {
     const enum reduction_level best = reduction_level_best();
 
-    (void)state;
     assert_ptr_equal(reduction_find(HOOP_FLOAT32, HOOP_SUM),
                      reduction_find_at(best, HOOP_FLOAT32, HOOP_SUM));
     assert_ptr_equal(division_find(HOOP_FLOAT32),
@@ -270,7 +264,6 @@ division_every_dtype_and_level_equals_reference(void **state)
                                   256, 32769, 65537, 1u << 31, UINT32_MAX};
     const int best = (int)reduction_level_best();
 
-    (void)state;
     for (int level = 0; level <= best; level++)
         for (int dtype = 0; dtype < HOOP_BOOL; dtype++)
             for (size_t i = 0; i < COUNT_OF(ns); i++)
@@ -306,7 +299,6 @@ division_of_integers_next_to_multiples_equals_reference(void **state)
 {
     const int best = (int)reduction_level_best();
 
-    (void)state;
     for (int level = 0; level <= best; level++)
         for (int dtype = 0; dtype <= HOOP_UINT64; dtype++)
             for (uint32_t n = 1; n < 1u << 31; n += n < 70 ? 1 : n / 2)
@@ -361,14 +353,12 @@ halves_all_at_every_level(enum hoop_dtype dtype)
 static void
 float16_all_values_keep_their_bits_and_round_to_even(void **state)
 {
-    (void)state;
     halves_all_at_every_level(HOOP_FLOAT16);
 }
 
 static void
 bfloat16_all_values_keep_their_bits_and_round_to_even(void **state)
 {
-    (void)state;
     halves_all_at_every_level(HOOP_BFLOAT16);
 }
 
@@ -380,7 +370,6 @@ float32_min_and_max_do_not_depend_on_order(void **state)
                                       0xff800000, 0x00000001, 0x3f800000};
     static const enum hoop_reduce_op ops[] = {HOOP_MIN, HOOP_MAX};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(values) * COUNT_OF(values) * 2; i++) {
         const uint32_t *const a = &values[i / 2 % COUNT_OF(values)];
         const uint32_t *const b = &values[i / 2 / COUNT_OF(values)];
@@ -408,7 +397,6 @@ int64_three_ranks_give_known_results(void **state)
         {HOOP_BXOR, {0, 7, 14}},  {HOOP_AVG, {4, -3, 10}},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         reduction_fn *const combine = reduction_find(HOOP_INT64, rows[i].op);
         int64_t values[3];
@@ -428,7 +416,6 @@ int32_average_truncates_toward_zero(void **state)
     int32_t values[] = {-3, 3, 5, -1};
     const int32_t zeros[4] = {0};
 
-    (void)state;
     reduction_find(HOOP_INT32, HOOP_AVG)(values, values, zeros, 4);
     division_find(HOOP_INT32)(values, 4, 2);
     assert_memory_equal(values, expected, sizeof(values));
@@ -440,7 +427,6 @@ uint8_average_is_of_the_wrapped_sum(void **state)
     const uint8_t more = 100;
     uint8_t value = 200;
 
-    (void)state;
     reduction_find(HOOP_UINT8, HOOP_SUM)(&value, &value, &more, 1);
     assert_int_equal(value, 44);
     division_find(HOOP_UINT8)(&value, 1, 3);
@@ -453,7 +439,6 @@ float32_average_divides_once(void **state)
     const float five = 5;
     float value = 0;
 
-    (void)state;
     reduction_find(HOOP_FLOAT32, HOOP_AVG)(&value, &value, &five, 1);
     division_find(HOOP_FLOAT32)(&value, 1, 3);
     assert_true(value == 1.6666666f);
@@ -468,7 +453,6 @@ reduction_of_one_makes_bools_0_or_1_and_keeps_all_else(void **state)
     uint8_t values[sizeof(given)];
     uint32_t bits = nan;
 
-    (void)state;
     for (size_t n = 0; n <= sizeof(given); n++) {
         memcpy(values, given, sizeof(values));
         reduction_of_one(HOOP_BOOL, values, n);

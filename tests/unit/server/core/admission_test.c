@@ -11,7 +11,6 @@ join_wrong_version_names_both(void **state)
     struct fixture f;
     struct cluster_event event = fixture_join_event(1, 0, 2);
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     event.join.protocol_version = CLUSTER_PROTOCOL_VERSION + 6;
     const uint64_t ticket = fixture_step(&f, event);
@@ -28,7 +27,6 @@ join_taken_rank_names_the_holder(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_join(&f, 11, 1, 3);
     const uint64_t ticket = fixture_join(&f, 12, 1, 3);
@@ -55,7 +53,6 @@ join_past_its_deadline_is_told_what_it_would_have_been_before(void **state)
                  .address = "h:1"},
     };
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     event.deadline_ns = f.now_ns;
     fixture_join(&f, 11, 1, 2);
@@ -76,7 +73,6 @@ join_rank_out_of_range_is_refused(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.world_size = 2});
     fixture_refused(&f, fixture_join(&f, 1, 4, 4), HOOP_E_INVALID,
                     "rank 4 is out of range");
@@ -90,7 +86,6 @@ join_least_rank_above_the_rank_is_refused(void **state)
     const uint32_t ranks[] = {1, CLUSTER_RANK_ANY};
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     for (uint32_t i = 0; i < 2; i++) {
         struct cluster_event event = fixture_join_event(1, ranks[i], 4);
@@ -121,7 +116,6 @@ join_fifth_of_four_is_refused(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 4);
     char part[64];
@@ -141,7 +135,6 @@ join_of_a_job_that_ends_is_to_be_tried_again(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
     fixture_member(&f, CLUSTER_LEAVE, epoch, 1);
@@ -159,7 +152,6 @@ join_for_a_place_whose_holder_is_not_connected_is_to_be_tried_again(
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 7);
 
@@ -196,7 +188,6 @@ join_for_a_place_whose_holder_is_silent_is_to_be_tried_again(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 10000});
     watches_park(&f, fixture_world(&f, 2), 1, 2);
     f.now_ns += 4999 * CLOCK_NS_PER_MS;
@@ -235,7 +226,6 @@ join_after_processes_that_have_ended_loses_those_it_can_see(void **state)
     const uint8_t ended[] = {1, 1, 1, 1};
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = spaced_world(&f);
     struct cluster_event event = spaced_join_event(4, 7);
@@ -273,7 +263,6 @@ join_after_all_have_ended_finds_the_name_free(void **state)
     const uint8_t ended[] = {1};
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     struct cluster_event event = spaced_join_event(1, 7);
 
@@ -299,7 +288,6 @@ join_again_replaces_the_parked_one(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t first = fixture_join(&f, 1, 0, 2);
     const uint64_t again = fixture_join(&f, 1, 0, 2);
@@ -321,7 +309,6 @@ join_of_the_lost_is_aborted(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
 
@@ -337,7 +324,6 @@ join_bad_fields_are_refused(void **state)
     struct fixture f;
     struct cluster_event event = fixture_join_event(1, 0, 2);
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     event.join.host = "a\tb";
     fixture_refused(&f, fixture_step(&f, event), HOOP_E_INVALID, "host");
@@ -361,7 +347,6 @@ join_past_its_deadline_is_refused_alone(void **state)
     struct fixture f;
     struct cluster_event event = fixture_join_event(2, 1, 3);
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t first = fixture_join(&f, 1, 0, 3);
 
@@ -377,7 +362,6 @@ join_disconnect_withdraws_it(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_join(&f, 1, 0, 2);
     fixture_step(

@@ -16,7 +16,6 @@ cluster_create_contradicting_options_is_refused(void **state)
     struct cluster *cluster = NULL;
     char token[LIMIT_TOKEN + 1];
 
-    (void)state;
     assert_int_equal(cluster_create(&(struct cluster_options){.world_size = 2,
                                                               .size_min = 3},
                                     &cluster),
@@ -35,7 +34,6 @@ request_unknown_job_is_not_found(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_refused(&f, fixture_set(&f, "k", "v"), HOOP_E_NOT_FOUND,
                     "no job \"a\"");
@@ -48,7 +46,6 @@ request_bad_job_name_is_refused(void **state)
     struct fixture f;
     struct cluster_event event = fixture_join_event(1, 0, 1);
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     event.job = "a\nb";
     fixture_refused(&f, fixture_step(&f, event), HOOP_E_INVALID, "name");
@@ -62,7 +59,6 @@ token_first_join_sets_it_others_must_have_it(void **state)
     struct fixture f;
     struct cluster_event event = fixture_join_event(1, 0, 2);
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     event.token = "secret";
     assert_false(cluster_accepts_token(f.cluster, "a", "secret", ROLE_WORKER));
@@ -96,7 +92,6 @@ token_configured_is_that_of_every_job(void **state)
     struct fixture f;
     struct cluster_event event = fixture_join_event(1, 0, 1);
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.token = "t"});
     fixture_refused(&f, fixture_step(&f, event), HOOP_E_UNAUTHENTICATED, "");
     fixture_refused(&f, fixture_set(&f, "k", "v"), HOOP_E_UNAUTHENTICATED,
@@ -132,7 +127,6 @@ role_that_is_lesser_is_denied_what_needs_more(void **state)
     struct fixture f;
     struct cluster_event event = fixture_join_event(1, 0, 1);
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.token = "t"});
     event.token = "t";
     fixture_step(&f, event);
@@ -157,7 +151,6 @@ role_that_is_lesser_joins_nothing(void **state)
     char token[LIMIT_TOKEN];
     struct cluster_event event = fixture_join_event(1, 0, 2);
 
-    (void)state;
     assert_int_equal(role_derive_token(ROLE_OPERATOR, "t", token), HOOP_OK);
     event.token = token;
     fixture_init(&f, &(struct cluster_options){0});
@@ -184,7 +177,6 @@ drain_parked_are_answered_and_joins_refused(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 1);
     const uint64_t wait = fixture_key(&f, CLUSTER_STORE_WAIT, "k");
@@ -212,7 +204,6 @@ disconnect_parked_are_dropped_members_live(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     const char *key = "k";
@@ -236,7 +227,6 @@ cancel_unknown_ticket_is_nothing(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_step(&f,
                  (struct cluster_event){.kind = CLUSTER_CANCEL, .ticket = 5});
@@ -253,7 +243,6 @@ cancel_at_the_deadline_of_a_request_answers_it_once(void **state)
     struct fixture f;
     size_t n_replies = 0;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 1);
     const uint64_t ticket = fixture_step(
@@ -280,7 +269,6 @@ step_late_leases_are_extended(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 1000});
     const uint64_t epoch = fixture_world(&f, 1);
 
@@ -299,7 +287,6 @@ token_only_the_same_text_matches(void **state)
     static const char *const texts[] = {"", "a", "b", "ab", "aB", "abc"};
     struct token token;
 
-    (void)state;
     for (size_t i = 0; i < 6; i++)
         for (size_t j = 0; j < 6; j++) {
             assert_int_equal(token_derive_roles(&token, texts[i]), HOOP_OK);
@@ -313,7 +300,6 @@ token_null_is_empty(void **state)
 {
     struct token token;
 
-    (void)state;
     assert_int_equal(token_derive_roles(&token, NULL), HOOP_OK);
     assert_int_equal(token_find_role(&token, ""), ROLE_WORKER);
     assert_int_equal(token_find_role(&token, NULL), ROLE_WORKER);
@@ -326,7 +312,6 @@ token_too_long_is_refused_and_never_matches(void **state)
     struct token token;
     char text[LIMIT_TOKEN + 1] = {0};
 
-    (void)state;
     memset(text, 'x', LIMIT_TOKEN - 1);
     assert_int_equal(token_derive_roles(&token, text), HOOP_OK);
     assert_int_equal(token_find_role(&token, text), ROLE_WORKER);
@@ -349,7 +334,6 @@ token_matches_reads_on_where_they_differ(void **state)
     /* But for its last byte. */
     struct token *part = fence_before(sizeof(*part) - 1);
 
-    (void)state;
     assert_int_equal(token_derive_roles(&whole, "right"), HOOP_OK);
     memcpy(part, &whole, sizeof(*part) - 1);
     assert_true(fence_stops(tokens_compare, part, "wrong"));
@@ -363,7 +347,6 @@ token_of_a_lesser_role_is_known_and_no_secret(void **state)
     struct token other;
     char text[LIMIT_TOKEN];
 
-    (void)state;
     assert_int_equal(token_derive_roles(&token, "secret"), HOOP_OK);
     for (enum role role = ROLE_OPERATOR; role < ROLE_ANYBODY; role++) {
         assert_int_equal(role_derive_token(role, "secret", text), HOOP_OK);
@@ -379,7 +362,6 @@ action_list_many_actions_keep_their_texts(void **state)
 {
     struct action_list action_list = {0};
 
-    (void)state;
     for (unsigned int i = 0; i < 5000; i++)
         action_list_fail_reply(&action_list,
                                action_list_add_reply(&action_list, i),
@@ -400,7 +382,6 @@ action_list_memory_is_zeroed_and_aligned(void **state)
 {
     struct action_list action_list = {0};
 
-    (void)state;
     for (size_t n_bytes = 0; n_bytes < 40000; n_bytes += 997) {
         char *memory = action_list_alloc(&action_list, n_bytes, 1);
 
@@ -419,7 +400,6 @@ action_list_notice_copies_job_and_text(void **state)
     struct action_list action_list = {0};
     char job[] = "a";
 
-    (void)state;
     action_list_add_notice(&action_list,
                            &(struct cluster_log_notice){.job = job, .rank = 3},
                            "rank %u", 3U);

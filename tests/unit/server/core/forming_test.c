@@ -15,7 +15,6 @@ form_last_join_completes_the_world(void **state)
     struct fixture f;
     uint64_t tickets[3];
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 700});
     for (uint32_t i = 0; i < 3; i++)
         tickets[i] = fixture_join(&f, 10 + i, i == 0 ? 2 : CLUSTER_RANK_ANY, 3);
@@ -50,7 +49,6 @@ form_hosts_are_neighbours(void **state)
     struct fixture f;
     uint64_t tickets[4];
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     for (uint32_t i = 0; i < 4; i++) {
         struct cluster_event event =
@@ -70,7 +68,6 @@ form_deadline_fails_the_attempt_for_all(void **state)
     struct fixture f;
     uint64_t tickets[3];
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     for (uint32_t i = 0; i < 3; i++)
         tickets[i] = fixture_join(&f, 1 + i, i, 4);
@@ -103,7 +100,6 @@ form_deadline_of_one_fails_its_join_alone(void **state)
     struct fixture f;
     uint64_t tickets[4];
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t begin_ns = f.now_ns;
 
@@ -150,7 +146,6 @@ form_last_one_that_waits_ends_the_attempt(void **state)
     struct fixture f;
     uint64_t tickets[2];
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     tickets[0] = join_until(&f, 0, f.now_ns + FIXTURE_S);
     tickets[1] = join_until(&f, 1, f.now_ns + 2 * FIXTURE_S);
@@ -169,7 +164,6 @@ form_late_fourth_is_told_of_the_failed_attempt(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     for (uint32_t i = 0; i < 3; i++)
         fixture_join(&f, 1 + i, i, 4);
@@ -189,7 +183,6 @@ form_failed_attempt_without_a_size_is_told_without_one(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_join(&f, 1, 0, 0);
     fixture_next(&f);
@@ -209,7 +202,6 @@ form_range_waits_for_the_settle_time(void **state)
     const struct cluster_options options = {
         .world_size = 4, .size_min = 2, .settle_ms = 500};
 
-    (void)state;
     fixture_init(&f, &options);
     const uint64_t first = fixture_join(&f, 1, CLUSTER_RANK_ANY, 0);
 
@@ -229,7 +221,6 @@ form_range_with_a_high_request_waits(void **state)
     struct fixture f;
     const struct cluster_options options = {.world_size = 4, .size_min = 2};
 
-    (void)state;
     fixture_init(&f, &options);
     fixture_join(&f, 1, 3, 0);
     const uint64_t ticket = fixture_join(&f, 2, CLUSTER_RANK_ANY, 0);
@@ -264,7 +255,6 @@ form_place_of_one_who_is_gone_is_a_later_ones(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t last = grow_join(&f, (uint32_t[]){1, 0, 3});
 
@@ -284,7 +274,6 @@ form_place_of_a_member_is_nobody_elses(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t last = grow_join(&f, (uint32_t[]){0, 2, 3});
 
@@ -299,7 +288,6 @@ form_later_one_stays_where_the_gone_one_is_replaced(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t last = grow_join(&f, (uint32_t[]){0, 1, 3});
 
@@ -319,7 +307,6 @@ form_name_is_used_again_with_a_later_epoch(void **state)
     struct fixture f;
     uint64_t last = 0;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     for (uint32_t life = 0; life < 5; life++) {
         const uint64_t epoch = fixture_world(&f, 2);
@@ -409,7 +396,6 @@ assign_no_requests_leaves_each_host_once(void **state)
     struct member_placement after[SIZE_MAX_TRIED];
     uint32_t hosts[SIZE_MAX_TRIED];
 
-    (void)state;
     for (uint32_t n = 1; n <= SIZE_MAX_TRIED; n++)
         for (unsigned int number = 0; number < power(n, n); number++) {
             if (!hosts_fill(before, n, number))
@@ -482,7 +468,6 @@ assign_requests_are_kept_and_gaps_filled_well(void **state)
     unsigned int n_cases = 0;
     unsigned int n_best = 0;
 
-    (void)state;
     for (uint32_t n = 1; n <= 5; n++)
         for (unsigned int number = 0; number < power(n, n) << n; number++) {
             if (!hosts_fill(before, n, number >> n))
@@ -519,7 +504,6 @@ assign_gap_beside_request_takes_its_host(void **state)
         {.host = 0, .rank = CLUSTER_RANK_ANY},
     };
 
-    (void)state;
     assign_ranks(members, COUNT_OF(members));
     assert_int_equal(members[2].rank, 1);
     assert_int_equal(members[0].rank, 2);
@@ -531,7 +515,6 @@ wish_disagreement_is_refused_to_the_later(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_join(&f, 1, 0, 4);
     const uint64_t ticket = fixture_join(&f, 2, 1, 5);
@@ -546,7 +529,6 @@ wish_nobody_says_comes_from_the_options(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.world_size = 2});
     fixture_join(&f, 1, CLUSTER_RANK_ANY, 0);
     const uint64_t ticket = fixture_join(&f, 2, CLUSTER_RANK_ANY, 0);
@@ -560,7 +542,6 @@ wish_of_a_worker_comes_before_the_options(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.world_size = 2});
     fixture_join(&f, 1, CLUSTER_RANK_ANY, 3);
     assert_null(fixture_find(&f, fixture_join(&f, 2, CLUSTER_RANK_ANY, 0)));
@@ -575,7 +556,6 @@ wish_too_small_for_those_who_wait_is_refused(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_join(&f, 1, 7, 0);
     fixture_refused(&f, fixture_join(&f, 2, 0, 4), HOOP_E_PRECONDITION,
@@ -591,7 +571,6 @@ wish_of_the_withdrawn_is_forgotten_if_all_fit(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.world_size = 3});
     fixture_join(&f, 1, CLUSTER_RANK_ANY, 8);
     fixture_join(&f, 2, CLUSTER_RANK_ANY, 0);
@@ -609,7 +588,6 @@ wish_of_the_withdrawn_stays_if_others_need_it(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.world_size = 2});
     fixture_join(&f, 1, CLUSTER_RANK_ANY, 4);
     for (uint32_t number = 2; number <= 4; number++) {

@@ -86,7 +86,6 @@ join_of_the_last_tells_all_the_same_id(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
     const uint64_t first = join(&f, epoch, (struct join){1, 1, trio, 3});
@@ -107,7 +106,6 @@ join_is_withdrawn_until_its_group_has_formed(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
     const uint64_t early = join(&f, epoch, (struct join){1, 1, pair, 2});
@@ -133,7 +131,6 @@ join_with_another_order_is_another_group(void **state)
     static const uint32_t riap[] = {1, 0};
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
     const uint64_t first = join(&f, epoch, (struct join){1, 1, pair, 2});
@@ -158,7 +155,6 @@ join_that_gave_up_is_told_from_one_that_never_came(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
     const uint64_t first = join(&f, epoch, (struct join){1, 1, trio, 3});
@@ -183,7 +179,6 @@ join_of_the_same_list_again_is_another_generation(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
     /* One of them is two communicators ahead. */
@@ -204,7 +199,6 @@ join_repeated_is_the_same_join(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
     const uint64_t first = join(&f, epoch, (struct join){1, 1, pair, 2});
@@ -226,7 +220,6 @@ join_given_up_frees_its_seat_for_the_next(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
 
@@ -251,7 +244,6 @@ leave_while_others_are_missing_takes_the_join_back(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
     const uint64_t parked = join(&f, epoch, (struct join){1, 1, pair, 2});
@@ -270,7 +262,6 @@ group_all_have_left_is_forgotten_and_its_id_not_reused(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
 
@@ -293,7 +284,6 @@ member_that_is_lost_ends_what_waits_for_it(void **state)
     static const uint32_t others[] = {0, 2};
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
     const uint64_t waits = join(&f, epoch, (struct join){1, 1, trio, 3});
@@ -324,7 +314,6 @@ member_that_leaves_has_left_its_groups(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
     const uint64_t waits = join(&f, epoch, (struct join){1, 1, trio, 3});
@@ -349,7 +338,6 @@ join_of_a_bad_list_is_refused(void **state)
     static const uint32_t without[] = {1, 2};
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
     const struct {
@@ -377,7 +365,6 @@ list_goes_on_behind_a_group_that_is_gone(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
 
@@ -412,7 +399,6 @@ join_that_waits_can_be_asked_for_whom(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
     join(&f, epoch, (struct join){1, 7, trio, 3});
@@ -441,7 +427,6 @@ vote_call_that_waits_can_be_asked_for_whom(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
     fixture_step(&f, (struct cluster_event){.kind = CLUSTER_VOTE,

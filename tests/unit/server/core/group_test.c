@@ -19,7 +19,6 @@ group_create_same_key_is_the_same(void **state)
     static const uint32_t ranks[] = {2, 0};
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
 
@@ -50,7 +49,6 @@ group_create_bad_ranks_are_refused(void **state)
     static const uint32_t last[] = {2};
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
 
@@ -86,7 +84,6 @@ group_list_pages_until_the_limit(void **state)
     char key[16];
     size_t n_listed = 0;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 1);
 

@@ -45,7 +45,6 @@ newcomers_get_what_they_wish_and_what_is_left(void **state)
     uint64_t members[2];
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     growing_begin(&f, members);
     const uint64_t third = fixture_step(&f, newcomer_event(3, 3));
@@ -72,7 +71,6 @@ ranks_that_others_have_are_refused(void **state)
     uint64_t members[2];
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     growing_begin(&f, members);
     fixture_refused(&f, fixture_step(&f, newcomer_event(3, 1)), HOOP_E_EXISTS,
@@ -99,7 +97,6 @@ those_who_come_are_bounded(void **state)
     uint64_t members[2];
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 2);
     members[0] = fixture_step(&f, member_event(11, 1, 2));
@@ -120,7 +117,6 @@ members_go_on_with_those_who_are_there_in_time(void **state)
     uint64_t members[2];
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
     growing_begin(&f, members);
     const uint64_t third =
@@ -138,7 +134,6 @@ members_that_are_not_all_there_give_up_together(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
     fixture_world(&f, 2);
     struct cluster_event event = member_event(11, 1, 2);
@@ -166,7 +161,6 @@ newcomers_do_not_stand_for_a_member(void **state)
     uint64_t tickets[5];
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
     fixture_world(&f, 4);
     for (uint32_t i = 0; i < 3; i++) {
@@ -193,7 +187,6 @@ newcomer_is_no_member_by_its_own_word(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 2);
     const uint64_t member = fixture_step(&f, member_event(11, 1, 2));
@@ -216,7 +209,6 @@ newcomers_are_told_when_all_members_have_gone(void **state)
     uint64_t members[2];
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     growing_begin(&f, members);
     const uint64_t third =
@@ -237,7 +229,6 @@ only_members_make_a_job_grow(void **state)
     struct fixture f;
     struct cluster_event event;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     event = member_event(11, 1, 2);
     fixture_refused(&f, fixture_step(&f, event), HOOP_E_NOT_FOUND,
@@ -276,7 +267,6 @@ token_of_the_job_is_needed_to_make_it_grow(void **state)
     struct fixture f;
     struct cluster_event event;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     event = fixture_join_event(1, 0, 1);
     event.token = "t";
@@ -346,7 +336,6 @@ name_is_kept_while_a_newcomer_is_there(void **state)
     struct record_store record_store = {0};
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     name_is_kept(&f, &record_store);
     fixture_deinit(&f);
@@ -359,7 +348,6 @@ name_is_kept_when_the_coordinator_is_another(void **state)
     struct record_store record_store = {0};
     struct fixture f;
 
-    (void)state;
     record_store_begin(&f);
     name_is_kept(&f, &record_store);
     fixture_deinit(&f);
@@ -372,7 +360,6 @@ refusal_of_one_who_tries_again_is_told_once(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 2);
     for (unsigned int i = 0; i < 3; i++) {
@@ -398,7 +385,6 @@ refusals_of_many_who_try_again_are_told_once(void **state)
     struct fixture f;
     uint32_t n_told = 0;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 1000000});
     fixture_world(&f, 2);
     for (uint32_t i = 0; i < 3 * MANY; i++) {
@@ -430,7 +416,6 @@ newcomer_that_has_ended_is_told_of_its_job(void **state)
     uint64_t members[2];
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     growing_begin(&f, members);
     fixture_step(&f, newcomer_event(3, 2));
@@ -452,7 +437,6 @@ newcomer_whose_time_is_up_is_told_so(void **state)
     struct fixture f;
     struct cluster_event newcomer = newcomer_event(3, CLUSTER_RANK_ANY);
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
     fixture_world(&f, 2);
     fixture_step(&f, member_event(11, 1, 2));
@@ -473,7 +457,6 @@ worlds_that_one_job_grows_by_are_bounded(void **state)
     char name[16];
     uint64_t ticket = 0;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
     fixture_world(&f, 2);
     for (uint32_t i = 0; i <= LIMIT_JOB_WORLDS; i++) {
@@ -504,7 +487,6 @@ job_grows_where_no_other_has_room(void **state)
     struct fixture f;
     char name[16];
 
-    (void)state;
     record_store_begin(&f);
     for (uint32_t rank = 0; rank < 2; rank++)
         followed_step(&f, &record_store, fixture_join_event(1 + rank, rank, 2));
@@ -535,7 +517,6 @@ job_below_its_largest_size_is_worth_another_try(void **state)
     const struct cluster_options options = {.world_size = 3, .size_min = 2};
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &options);
     fixture_join(&f, 1, 0, 0);
     fixture_join(&f, 2, 1, 0);
@@ -570,7 +551,6 @@ activities_have_the_members_of_the_world_that_was_asked(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 2);
     fixture_set(&f, "key", "value");

@@ -11,7 +11,6 @@ job_names_are_checked(void **state)
 {
     char name[LIMIT_NAME + 1] = {0};
 
-    (void)state;
     assert_true(job_name_is_valid("default"));
     assert_true(job_name_is_valid("a/B-3.x_y:z@q+1"));
     assert_false(job_name_is_valid(NULL));
@@ -31,7 +30,6 @@ jobs_have_their_own_members_and_stores(void **state)
     struct fixture f;
     struct cluster_event join = fixture_join_event(1, 0, 1);
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     fixture_set(&f, "k", "v");
@@ -57,7 +55,6 @@ jobs_over_the_limit_are_refused_until_one_ends(void **state)
     char name[16];
     uint64_t ticket = 0;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     join.job = name;
     for (int i = 0; i <= LIMIT_JOBS; i++) {
@@ -78,7 +75,6 @@ jobs_that_end_leave_little_behind(void **state)
     struct fixture f;
     char name[32];
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     for (int i = 0; i < 3 * LIMIT_JOBS; i++) {
         struct cluster_event join = fixture_join_event(1, 0, 1);
@@ -114,7 +110,6 @@ watch_from_the_beginning_sees_all(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
 
@@ -138,7 +133,6 @@ watch_parked_is_answered_by_the_next_change(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
     const uint64_t ticket = watch(&f, 0, 1);
@@ -155,7 +149,6 @@ watch_parked_sees_the_end_of_the_job(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 1);
     const uint64_t ticket = watch(&f, epoch, 1);
@@ -173,7 +166,6 @@ watch_deadline_is_an_empty_answer(void **state)
     struct fixture f;
     struct cluster_event event = {.kind = CLUSTER_WATCH, .watch.since = 1};
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     event.deadline_ns = f.now_ns + FIXTURE_S;
@@ -191,7 +183,6 @@ watch_of_another_world_is_refused(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 1);
 

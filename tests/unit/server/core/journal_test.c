@@ -33,7 +33,6 @@ cluster_without_keeping_writes_no_record(void **state)
 {
     struct fixture fixture;
 
-    (void)state;
     fixture_init(&fixture, &(struct cluster_options){0});
     fixture_world(&fixture, 2);
     assert_int_equal(records(&fixture), 0);
@@ -48,7 +47,6 @@ world_formed_is_head_members_and_change(void **state)
     struct fixture fixture;
     struct record_store record_store = {0};
 
-    (void)state;
     record_store_begin(&fixture);
     fixture_join(&fixture, 1, 0, 2);
     record_store_apply(&record_store, &fixture);
@@ -67,7 +65,6 @@ reading_and_renewing_write_nothing(void **state)
 {
     struct fixture fixture;
 
-    (void)state;
     record_store_begin(&fixture);
     const uint64_t epoch = fixture_world(&fixture, 1);
     fixture_key(&fixture, CLUSTER_STORE_GET, "k");
@@ -83,7 +80,6 @@ key_written_and_deleted_leaves_the_revision(void **state)
     struct fixture fixture;
     struct record_store record_store = {0};
 
-    (void)state;
     record_store_begin(&fixture);
     fixture_world(&fixture, 1);
     record_store_apply(&record_store, &fixture);
@@ -121,7 +117,6 @@ communicator_is_written_when_it_has_formed(void **state)
     struct record_store record_store = {0};
     const uint64_t number = 7;
 
-    (void)state;
     record_store_begin(&fixture);
     const uint64_t epoch = fixture_world(&fixture, 2);
     record_store_apply(&record_store, &fixture);
@@ -153,7 +148,6 @@ job_ended_leaves_its_ending_alone(void **state)
     struct fixture fixture;
     struct record_store record_store = {0};
 
-    (void)state;
     record_store_begin(&fixture);
     const uint64_t epoch = fixture_world(&fixture, 1);
     record_store_apply(&record_store, &fixture);

@@ -34,7 +34,6 @@ add_counts_in_decimal_text(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     assert_int_equal(fixture_reply(&f, add(&f, "k", 5))->store.counter, 5);
@@ -64,7 +63,6 @@ add_to_no_number_or_over_64_bits_is_refused(void **state)
                                         "1111111111111111111111111111"};
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
@@ -81,7 +79,6 @@ swap_only_what_is_expected(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     uint64_t ticket = swap(&f, "a", "b");
@@ -109,7 +106,6 @@ get_many_shows_the_missing_ones(void **state)
     static const char *const keys[] = {"x", "y", "x"};
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     fixture_set(&f, "x", "1");
@@ -133,7 +129,6 @@ get_too_many_keys_is_refused(void **state)
     struct cluster_event event = {.kind = CLUSTER_STORE_GET,
                                   .keys = {.keys = keys}};
 
-    (void)state;
     for (size_t i = 0; i <= LIMIT_STORE_KEYS_CALL; i++)
         keys[i] = "k";
     fixture_init(&f, &(struct cluster_options){0});
@@ -163,7 +158,6 @@ delete_counts_those_that_existed(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     fixture_set(&f, "k", "1");
@@ -192,7 +186,6 @@ wait_is_answered_when_the_last_key_comes(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     const uint64_t ticket = wait_both(&f);
@@ -216,7 +209,6 @@ wait_a_key_that_went_away_is_missing_again(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     fixture_set(&f, "x", "1");
@@ -236,7 +228,6 @@ wait_deadline_names_the_key(void **state)
     struct fixture f;
     const char *key = "x";
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     const uint64_t ticket = fixture_step(
@@ -261,7 +252,6 @@ scan_pages_are_sorted_and_complete(void **state)
     int n_listed = 0;
     uint32_t n_more = 1;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     for (int i = 0; i < 100; i++) {
@@ -293,7 +283,6 @@ scan_of_nothing_is_empty(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     const uint64_t ticket =
@@ -316,7 +305,6 @@ watch_prefix_sees_changes_since(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     fixture_set(&f, "a/1", "x");
@@ -340,7 +328,6 @@ watch_key_ignores_longer_ones(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     const uint64_t ticket =
@@ -360,7 +347,6 @@ watch_sees_a_key_expire(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     fixture_step(&f, (struct cluster_event){
@@ -381,7 +367,6 @@ watch_many_changes_come_in_pages(void **state)
     uint64_t since = 0;
     char key[16];
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     for (int i = 0; i < 2 * LIMIT_LIST_PAGE_ENTRIES + 3; i++) {
@@ -406,7 +391,6 @@ watch_from_a_forgotten_revision_is_refused(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     for (int i = 0; i < LIMIT_STORE_HISTORY + 2; i++)
@@ -428,7 +412,6 @@ watch_parked_sees_more_expire_than_a_history_holds(void **state)
     struct fixture f;
     char key[16];
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     for (int i = 0; i < LIMIT_STORE_HISTORY + 100; i++) {

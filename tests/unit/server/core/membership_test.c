@@ -19,7 +19,6 @@ lease_expired_is_a_verdict(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 1000});
     const uint64_t epoch = fixture_world(&f, 2);
 
@@ -50,7 +49,6 @@ lease_renewed_lives_on(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 1000});
     const uint64_t epoch = fixture_world(&f, 1);
 
@@ -70,7 +68,6 @@ lease_that_ends_while_nobody_looks_waits_a_little(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 1000});
     const uint64_t epoch = fixture_world(&f, 2);
 
@@ -98,7 +95,6 @@ renew_by_strangers_is_refused(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 1);
 
@@ -114,7 +110,6 @@ report_first_verdict_stays(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
     const uint64_t ticket =
@@ -158,7 +153,6 @@ report_of_oneself_tells_the_others(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
     const uint64_t ticket =
@@ -181,7 +175,6 @@ report_of_oneself_tells_the_others(void **state)
 static void
 report_that_one_gives_up_is_told_in_its_words(void **state)
 {
-    (void)state;
     for (uint64_t is_told = 0; is_told < 2; is_told++) {
         struct fixture f;
 
@@ -225,7 +218,6 @@ reporter_is_who_it_proved_to_be(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
 
@@ -262,7 +254,6 @@ report_of_nobody_is_refused(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
     const struct {
@@ -295,7 +286,6 @@ leave_twice_is_fine(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
 
@@ -389,7 +379,6 @@ dead_member_is_lost_however_often_the_coordinator_dies(void **state)
 {
     static const uint64_t lives_ms[] = {400, 1000, 5000, 11000};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(lives_ms) / sizeof(*lives_ms); i++) {
         struct life life;
         uint64_t up_ms = 0;
@@ -414,7 +403,6 @@ member_that_gives_a_sign_in_each_life_stays(void **state)
 {
     static const uint64_t signs_ms[] = {10, 370, 380, 390};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(signs_ms) / sizeof(*signs_ms); i++) {
         struct life life;
 
@@ -433,7 +421,6 @@ record_goes_when_all_have_come_back(void **state)
 {
     struct life life;
 
-    (void)state;
     life_begin(&life, 2);
     record_store_restart(&life.record_store, &life.fixture);
     life_live(&life, 1000, 1, 100);
@@ -458,7 +445,6 @@ forming_job_ends_however_often_the_coordinator_dies(void **state)
     uint64_t up_ms = 0;
     enum hoop_status status = HOOP_OK;
 
-    (void)state;
     life_begin(&life, 0);
     fixture_join(&life.fixture, 1, 0, 2);
     record_store_apply(&life.record_store, &life.fixture);
@@ -489,7 +475,6 @@ record_that_does_not_fit_is_damage(void **state)
     };
     static const size_t sizes[] = {4, 5, 6, 3};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         struct life life;
         struct cluster *cluster = NULL;

@@ -17,7 +17,6 @@ lease_after_revival_begins_anew(void **state)
     struct fixture fixture;
     struct record_store record_store = {0};
 
-    (void)state;
     record_store_begin(&fixture);
     fixture_world(&fixture, 2);
     record_store_apply(&record_store, &fixture);
@@ -44,7 +43,6 @@ forming_job_waits_for_its_workers(void **state)
     struct fixture fixture;
     struct record_store record_store = {0};
 
-    (void)state;
     record_store_begin(&fixture);
     fixture_join(&fixture, 1, 0, 2);
     record_store_apply(&record_store, &fixture);
@@ -73,7 +71,6 @@ key_has_its_whole_life_anew(void **state)
     struct fixture fixture;
     struct record_store record_store = {0};
 
-    (void)state;
     record_store_begin(&fixture);
     fixture_world(&fixture, 1);
     record_store_apply(&record_store, &fixture);
@@ -109,7 +106,6 @@ watch_of_keys_behind_a_revival_is_told_to_list_again(void **state)
         .scan = {.prefix = ""},
     };
 
-    (void)state;
     record_store_begin(&fixture);
     fixture_world(&fixture, 1);
     record_store_apply(&record_store, &fixture);
@@ -168,7 +164,6 @@ record_missing_or_damaged_is_found_or_harmless(void **state)
     struct fixture fixture;
     struct record_store record_store = {0};
 
-    (void)state;
     record_store_fill(&fixture, &record_store);
     assert_int_equal(record_store_try(&record_store, fixture.now_ns), HOOP_OK);
     for (size_t i = 0; i < record_store.n_rows; i++) {
@@ -222,7 +217,6 @@ record_of_another_version_says_so(void **state)
     static const uint8_t value[] = {0x94, JOURNAL_VERSION + 1, 0, 0, 0};
     struct record_store record_store = {0};
 
-    (void)state;
     record_store_put(&record_store, &(struct cluster_journal_record){
                                         .key = key,
                                         .n_key_bytes = sizeof(key),
@@ -598,7 +592,6 @@ life_step(struct twins *twins, struct life *life)
 static void
 cluster_revived_at_any_time_answers_the_same(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 3; seed++) {
         struct twins twins;
         struct life lives[] = {{.job = "a"}, {.job = "b"}};

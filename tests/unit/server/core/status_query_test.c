@@ -12,7 +12,6 @@ status_query_shows_jobs_that_live_and_that_ended(void **state)
     struct fixture f;
     struct cluster_event join = fixture_join_event(9, 0, 5);
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 1);
 
@@ -41,7 +40,6 @@ status_query_shows_members_of_a_job(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 4000});
     const uint64_t epoch = fixture_world(&f, 2);
 
@@ -69,7 +67,6 @@ status_query_shows_who_waits_for_a_world(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_join(&f, 1, CLUSTER_RANK_ANY, 2);
     const uint64_t ticket =
@@ -88,7 +85,6 @@ status_query_of_a_job_that_forms_says_who_is_missing(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_join(&f, 1, 1, 4);
     fixture_join(&f, 2, 2, 4);
@@ -111,7 +107,6 @@ status_query_of_a_job_that_runs_misses_nobody(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_join(&f, 1, 0, 1);
     const uint64_t ticket =
@@ -131,7 +126,6 @@ status_query_needs_a_configured_token(void **state)
     struct fixture f;
     struct cluster_event event = {.kind = CLUSTER_JOBS};
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.token = "t"});
     fixture_refused(&f, fixture_step(&f, event), HOOP_E_UNAUTHENTICATED, "");
     event.token = "t";
@@ -153,7 +147,6 @@ roster_text_no_requests_counts_workers(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     for (uint32_t i = 1; i < 3; i++)
         fixture_join(&f, i, CLUSTER_RANK_ANY, 4);
@@ -168,7 +161,6 @@ roster_text_some_requests_name_the_free_ranks(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_join(&f, 1, 1, 5);
     roster_text_expect(&f, fixture_join(&f, 2, CLUSTER_RANK_ANY, 5),
@@ -182,7 +174,6 @@ roster_text_unknown_size_says_how_to_give_it(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     roster_text_expect(&f, fixture_join(&f, 1, 0, 0), "HOOP_WORLD_SIZE");
     fixture_deinit(&f);
@@ -193,7 +184,6 @@ roster_text_range_says_how_many_are_enough(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.world_size = 8, .size_min = 3});
     roster_text_expect(
         &f, fixture_join(&f, 1, 7, 0),
@@ -208,7 +198,6 @@ roster_text_many_are_not_all_named(void **state)
     struct fixture f;
     uint64_t ticket = 0;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     for (uint32_t i = 0; i < 20; i++)
         ticket = fixture_join(&f, 1 + i, 2 * i, 100);
@@ -235,7 +224,6 @@ roster_text_before_the_deadline_says_for_whom_it_waits(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){
                          .world_size = 8, .size_min = 3, .settle_ms = 2500});
     fixture_join(&f, 1, CLUSTER_RANK_ANY, 0);
@@ -257,7 +245,6 @@ roster_text_without_a_size_misses_the_size(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_join(&f, 1, 1, 0);
     assert_string_equal(job_ask(&f)->missing, "");
@@ -273,7 +260,6 @@ roster_text_names_each_host_once_and_not_all(void **state)
     struct fixture f;
     char host[8];
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.world_size = 100});
     for (uint32_t i = 0; i < 20; i++) {
         snprintf(host, sizeof(host), "n%u", i / 2);
@@ -355,7 +341,6 @@ members_that_watch_are_asked_and_their_answers_told(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
     const uint64_t parked = watch(&f, epoch, 1, 0);
@@ -395,7 +380,6 @@ members_that_do_not_answer_are_told_with_the_reason(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 5);
 
@@ -421,7 +405,6 @@ impatience_of_one_is_not_that_of_others(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 1);
     const uint64_t parked = watch(&f, epoch, 1, 0);
@@ -450,7 +433,6 @@ member_of_an_earlier_version_is_told_as_such(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 1);
 
@@ -467,7 +449,6 @@ answer_to_a_query_that_is_over_is_passed_over(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 1);
     const uint64_t parked = watch(&f, epoch, 1, 0);
@@ -493,7 +474,6 @@ members_are_asked_no_longer_when_the_asker_is_gone(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 1);
 
@@ -517,7 +497,6 @@ asker_is_answered_when_the_last_that_is_silent_leaves(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
     const uint64_t parked = watch(&f, epoch, 1, 0);
@@ -539,7 +518,6 @@ members_that_set_up_communicators_are_told_to_wait(void **state)
     static const uint32_t ranks[] = {0, 2};
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
 
@@ -579,7 +557,6 @@ job_that_forms_is_told_without(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_join(&f, 1, 0, 2);
     assert_null(activities_of(&f, ask(&f)));
@@ -591,7 +568,6 @@ endings_only_the_last_are_known(void **state)
 {
     static struct ended_jobs ended_jobs;
 
-    (void)state;
     assert_null(ended_jobs_find(&ended_jobs, "0"));
     for (unsigned int i = 0; i < LIMIT_ENDED_JOBS + 10; i++) {
         struct ended_job ended_job = {.epoch = i};

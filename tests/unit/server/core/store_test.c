@@ -19,7 +19,6 @@ store_values_over_the_limits_are_refused(void **state)
     char key[32];
     uint64_t ticket = 0;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     event.write = (struct cluster_store_write){
@@ -50,7 +49,6 @@ store_keys_over_the_limit_are_refused(void **state)
     struct fixture f;
     char key[32];
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     for (int i = 0; i < LIMIT_STORE_KEYS; i++) {
@@ -70,7 +68,6 @@ store_bad_keys_are_refused(void **state)
     struct fixture f;
     char key[LIMIT_STORE_KEY + 1] = {0};
 
-    (void)state;
     memset(key, 'k', LIMIT_STORE_KEY);
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
@@ -90,7 +87,6 @@ store_key_with_a_life_expires(void **state)
         .kind = CLUSTER_STORE_SET,
         .write = {.key = "k", .value = "v", .n_bytes = 1, .ttl_ms = 500}};
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     fixture_step(&f, event);
@@ -124,7 +120,6 @@ history_revisions_are_consecutive_and_the_oldest_forgotten(void **state)
     struct history history = {.memory = &memory};
     char key[16];
 
-    (void)state;
     assert_int_equal(history_first_revision(&history), 1);
     for (unsigned int i = 1; i <= LIMIT_STORE_HISTORY + 5; i++) {
         snprintf(key, sizeof(key), "%u", i);
@@ -147,7 +142,6 @@ history_of_long_keys_is_shorter(void **state)
     struct history history = {.memory = &memory};
     char key[1000];
 
-    (void)state;
     memset(key, 'k', sizeof(key));
     key[sizeof(key) - 1] = 0;
     for (unsigned int i = 1; i <= 10000; i++) {

@@ -152,7 +152,6 @@ complaint_of_all_is_a_verdict_at_once(void **state)
 {
     struct world world;
 
-    (void)state;
     world_open(&world);
     complain(&world, 0, 3, EVIDENCE_BROKEN);
     expect_nobody_lost(&world);
@@ -173,7 +172,6 @@ verdict_comes_in_100_ms_whoever_is_silent(void **state)
 {
     struct world world;
 
-    (void)state;
     world_open(&world);
     complain(&world, 2, 1, EVIDENCE_BROKEN);
     world_pass(&world, EVIDENCE_DECIDE_MS - 1);
@@ -191,7 +189,6 @@ rank_that_is_cut_off_expels_nobody(void **state)
 {
     struct world world;
 
-    (void)state;
     world_open(&world);
     complain(&world, 0, 3, EVIDENCE_SILENT);
     question_take(&world);
@@ -214,7 +211,6 @@ rank_that_is_not_alone_is_not_said_to_be(void **state)
 {
     struct world world;
 
-    (void)state;
     world_open(&world);
     complain(&world, 0, 3, EVIDENCE_SILENT);
     question_take(&world);
@@ -234,7 +230,6 @@ host_that_is_cut_off_is_named(void **state)
 {
     struct world world;
 
-    (void)state;
     world_open_on(&world, "aabb");
     complain(&world, 0, 2, EVIDENCE_SILENT);
     question_take(&world);
@@ -260,7 +255,6 @@ host_that_does_not_hear_another_is_named(void **state)
 {
     struct world world;
 
-    (void)state;
     world_open_on(&world, "aabb");
     complain_that(&world, 3, 0, EVIDENCE_SILENT, "frozen or unreachable");
     question_take(&world);
@@ -291,7 +285,6 @@ host_that_is_cut_off_by_a_setting_has_it_named(void **state)
 {
     struct world world;
 
-    (void)state;
     world_open_on(&world, "aabb");
     complain_that(&world, 0, 3, EVIDENCE_BROKEN, "set HOOP_ADVERTISE there");
     question_take(&world);
@@ -312,7 +305,6 @@ host_that_nobody_hears_may_be_down(void **state)
 {
     struct world world;
 
-    (void)state;
     world_open_on(&world, "aabb");
     complain(&world, 0, 2, EVIDENCE_SILENT);
     question_take(&world);
@@ -331,7 +323,6 @@ host_that_nobody_hears_may_be_down(void **state)
 static void
 host_is_not_named_for_a_process_or_a_pair(void **state)
 {
-    (void)state;
     for (int is_pair = 0; is_pair < 2; is_pair++) {
         struct world world;
 
@@ -357,7 +348,6 @@ host_is_not_named_for_a_process_or_a_pair(void **state)
 static void
 broken_link_costs_the_higher_rank(void **state)
 {
-    (void)state;
     for (uint32_t first = 1; first < 3; first++) {
         struct world world;
 
@@ -385,7 +375,6 @@ broken_link_costs_the_higher_rank_though_the_lower_is_late(void **state)
 {
     struct world world;
 
-    (void)state;
     world_open(&world);
     complain(&world, 1, 2, EVIDENCE_BROKEN);
     question_take(&world);
@@ -405,7 +394,6 @@ complaint_is_taken_back_by_who_hears_again(void **state)
 {
     struct world world;
 
-    (void)state;
     world_open(&world);
     complain(&world, 0, 3, EVIDENCE_SILENT);
     question_take(&world);
@@ -427,7 +415,6 @@ slow_networks_have_more_time(void **state)
 {
     struct world world;
 
-    (void)state;
     world_open(&world);
     fixture_step(&world.f,
                  (struct cluster_event){
@@ -452,7 +439,6 @@ answer_that_makes_no_sense_says_nothing(void **state)
     static const uint8_t views[RANKS + 1] = {9, 9, 9, 9, 9};
     struct world world;
 
-    (void)state;
     world_open(&world);
     complain(&world, 0, 3, EVIDENCE_BROKEN);
     question_take(&world);
@@ -490,7 +476,6 @@ member_that_a_peer_hears_outlives_its_lease(void **state)
 {
     struct world world;
 
-    (void)state;
     world_open(&world);
     for (int turn = 0; turn < 3; turn++) {
         lease_of_3_expire(&world);
@@ -513,7 +498,6 @@ lease_that_ends_amid_a_question_counts_its_answers(void **state)
 {
     struct world world;
 
-    (void)state;
     world_open(&world);
     world_pass(&world, 1000);
     for (uint32_t rank = 0; rank < 3; rank++)
@@ -547,7 +531,6 @@ leases_that_end_in_turn_are_asked_about_once(void **state)
 {
     struct world world;
 
-    (void)state;
     world_open(&world);
     world_pass(&world, 1);
     answer(&world, 2, "----");
@@ -574,7 +557,6 @@ old_answers_keep_nobody(void **state)
 {
     struct world world;
 
-    (void)state;
     world_open(&world);
     world_pass(&world, EVIDENCE_LEASE_MS / 2);
     answer(&world, 2, "----");
@@ -595,7 +577,6 @@ member_that_nobody_hears_is_lost_with_its_lease(void **state)
 {
     struct world world;
 
-    (void)state;
     world_open(&world);
     lease_of_3_expire(&world);
     answer(&world, 0, "-hhu");
@@ -614,7 +595,6 @@ watch_without_questions_sleeps_on(void **state)
 {
     struct world world;
 
-    (void)state;
     world_open(&world);
     const uint64_t ticket =
         fixture_step(&world.f, (struct cluster_event){

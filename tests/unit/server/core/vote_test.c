@@ -73,7 +73,6 @@ agreement_has_what_all_have(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
     const uint64_t first = agree(&f, epoch, 2, 7);
@@ -98,7 +97,6 @@ who_is_lost_after_its_call_does_not_count(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
     const uint64_t lost = agree(&f, epoch, 1, 0);
@@ -119,7 +117,6 @@ end_of_the_last_that_is_awaited_decides(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
     const uint64_t one = agree(&f, epoch, 1, 3);
@@ -135,7 +132,6 @@ shrink_gives_the_survivors_a_communicator(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 4);
     report(&f, epoch, 1, 1);
@@ -171,7 +167,6 @@ freed_communicators_leave_nothing(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
     for (uint64_t turn = 1; turn < 6; turn++) {
@@ -196,7 +191,6 @@ shrink_that_was_asked_for_again_is_not_taken_back(void **state)
     struct record_store record_store = {0};
     struct fixture f;
 
-    (void)state;
     record_store_begin(&f);
     uint64_t epoch = 0;
     for (uint32_t rank = 0; rank < 2; rank++) {
@@ -247,7 +241,6 @@ shrink_interrupts_those_who_want_to_grow(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
     const uint64_t epoch = fixture_world(&f, 3);
     const uint64_t waits = grow(&f, epoch, 1);
@@ -270,7 +263,6 @@ deadline_says_where_who_is_missing_waits(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
     const uint64_t epoch = fixture_world(&f, 2);
     const uint64_t early = shrink(&f, epoch, 1, 1);
@@ -290,7 +282,6 @@ deadline_names_who_is_missing_and_takes_the_call_back(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
     const uint64_t epoch = fixture_world(&f, 3);
     const uint64_t early = agree(&f, epoch, 1, 1);
@@ -309,7 +300,6 @@ call_that_was_cut_off_counts_still(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
     agree(&f, epoch, 1, 5);
@@ -326,7 +316,6 @@ nonsense_is_refused(void **state)
     struct fixture f;
     struct cluster_vote_call said = {.kind = CLUSTER_VOTE_AGREE, .turn = 1};
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
     said.communicator = 77;
@@ -355,7 +344,6 @@ outcome_outlives_the_coordinator(void **state)
     struct record_store record_store = {0};
     struct fixture f;
 
-    (void)state;
     record_store_begin(&f);
     uint64_t epoch = 0;
     for (uint32_t rank = 0; rank < 3; rank++) {
@@ -395,7 +383,6 @@ older_call_does_not_replace_the_one_that_waits(void **state)
     struct fixture f;
     uint64_t tickets[4];
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
     for (unsigned i = 0; i < 4; i++) {

@@ -74,7 +74,6 @@ wrong_lists_and_options_are_invalid(void **state)
     hoop_gradients_t *gradients = NULL;
     struct model model;
 
-    (void)state;
     model_init(&model);
     assert_invalid(hoop_gradients_create(model.list, 4, &options, NULL),
                    "out_gradients is NULL");
@@ -114,7 +113,6 @@ buckets_are_as_many_as_their_size_says(void **state)
         size_t n_buckets;
     } rows[] = {{0, 1}, {44, 1}, {43, 2}, {20, 2}, {16, 3}, {4, 3}, {1, 3}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct model model;
         hoop_gradients_t *gradients =
@@ -133,7 +131,6 @@ wrong_calls_do_not_end_a_step(void **state)
     struct model model;
     hoop_gradients_t *gradients = create(&model, 8, alone());
 
-    (void)state;
     model_fill(&model, 0, 1);
     assert_invalid(hoop_gradients_ready(gradients, 4),
                    "there is no gradient 4: 4 were given");
@@ -160,7 +157,6 @@ many_missing_gradients_are_counted(void **state)
     float values[20] = {0};
     hoop_gradients_t *gradients = NULL;
 
-    (void)state;
     for (size_t i = 0; i < 20; i++)
         list[i] =
             (struct hoop_tensor){&values[i], HOOP_FLOAT32, {.n_dims = 0}, NULL};
@@ -200,7 +196,6 @@ side_steps(struct side *side)
 static void
 steps_sum_whatever_the_orders(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_steps);
 }
 
@@ -245,7 +240,6 @@ side_other_shapes(struct side *side)
 static void
 other_shapes_are_a_mismatch_on_both(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_other_shapes);
 }
 
@@ -272,7 +266,6 @@ side_nothing_first(struct side *side)
 static void
 empty_gradients_hide_no_mismatch(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_nothing_first);
 }
 
@@ -288,7 +281,6 @@ side_other_buckets(struct side *side)
 static void
 other_bucket_sizes_are_a_mismatch_on_both(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_other_buckets);
 }
 
@@ -310,7 +302,6 @@ side_free(struct side *side)
 static void
 free_waits_for_what_is_under_way(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_free);
 }
 
@@ -320,7 +311,6 @@ no_member_keeps_its_own(void **state)
     struct model model;
     hoop_gradients_t *gradients = create(&model, 16, foreign());
 
-    (void)state;
     for (int32_t step = 0; step < 2; step++) {
         model_fill(&model, 0, 1);
         assert_int_equal(ready_all(gradients), HOOP_OK);
@@ -337,7 +327,6 @@ no_gradients_are_a_step_of_nothing(void **state)
     const struct hoop_gradients_options options = {.comm = both()};
     hoop_gradients_t *gradients = NULL;
 
-    (void)state;
     assert_int_equal(hoop_gradients_create(NULL, 0, &options, &gradients),
                      HOOP_OK);
     assert_int_equal(hoop_gradients_n_buckets(gradients), 0);

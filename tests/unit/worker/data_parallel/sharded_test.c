@@ -40,7 +40,6 @@ wrong_arguments_are_invalid(void **state)
     struct model model;
     struct model other;
 
-    (void)state;
     model_init(&model);
     assert_invalid(hoop_sharded_create(model.list, 3, both(), NULL),
                    "out_sharded is NULL");
@@ -81,7 +80,6 @@ parts_are_equal_but_the_last(void **state)
     hoop_sharded_t *sharded = create(&model, both());
     struct hoop_shard shard = hoop_sharded_part(sharded, 0);
 
-    (void)state;
     assert_int_equal(shard.offset, 0);
     assert_int_equal(shard.count, 4);
     shard = hoop_sharded_part(sharded, 1);
@@ -133,7 +131,6 @@ side_steps(struct side *side)
 static void
 steps_change_all_parameters(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_steps);
 }
 
@@ -163,7 +160,6 @@ side_given_up(struct side *side)
 static void
 a_step_can_be_given_up(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_given_up);
 }
 
@@ -193,7 +189,6 @@ side_other_shapes(struct side *side)
 static void
 other_shapes_are_a_mismatch_on_both(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_other_shapes);
 }
 
@@ -205,7 +200,6 @@ no_member_has_no_shard(void **state)
     struct model model;
     hoop_sharded_t *sharded = create(&model, foreign());
 
-    (void)state;
     assert_int_equal(hoop_sharded_reduce(sharded, model.list, HOOP_SUM,
                                          &gradient, &parameter),
                      HOOP_OK);

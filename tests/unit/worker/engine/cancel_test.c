@@ -54,7 +54,6 @@ side_receive(struct side *side)
 static void
 cancelled_receive_takes_nothing(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_receive);
 }
 
@@ -88,7 +87,6 @@ side_send(struct side *side)
 static void
 cancelled_send_is_not_received(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_send);
 }
 
@@ -133,7 +131,6 @@ side_interrupt(struct side *side)
 static void
 interrupted_call_ends_on_all_ranks(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_interrupt);
 }
 
@@ -145,7 +142,6 @@ wait_with_a_timeout_is_not_interrupted(void **state)
     int n_asked = 1;
     struct op *op = NULL;
 
-    (void)state;
     assert_int_equal(receive_start(context, large[0], 1, 1, &op), HOOP_OK);
     interrupt_set(is_second, &n_asked);
     assert_int_equal(engine_wait(op, clock_deadline_ns(120)), HOOP_E_PENDING);
@@ -162,7 +158,6 @@ what_has_ended_is_not_cancelled(void **state)
     int32_t value = 3;
     struct op *op = NULL;
 
-    (void)state;
     assert_int_equal(sum_start(context, &value, 1, &op), HOOP_OK);
     assert_int_equal(cancel(op), HOOP_OK);
     assert_int_equal(cancel(engine_null_op()), HOOP_OK);
@@ -183,7 +178,6 @@ operation_without_a_connection_times_out_by_itself(void **state)
     const uint64_t begin_ns = clock_now_ns();
     int32_t value = 1;
 
-    (void)state;
     assert_int_equal(sum_run(short_context(0), &value, 1), HOOP_E_TIMEOUT);
     assert_true(clock_now_ns() - begin_ns >= 60 * CLOCK_NS_PER_MS);
     assert_non_null(strstr(error_text(), "allreduce #1 (int32, 1 elements"));
@@ -198,7 +192,6 @@ receive_tells_whom_it_waited_for(void **state)
     char bytes[4];
     struct op *op = NULL;
 
-    (void)state;
     engine_pair_connect(&engine_pair);
     assert_int_equal(receive_start(short_context(0), bytes, 4, 1, &op),
                      HOOP_OK);
@@ -215,7 +208,6 @@ receive_tells_its_tag(void **state)
     char bytes[4];
     struct op *op = NULL;
 
-    (void)state;
     engine_pair_connect(&engine_pair);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(
@@ -236,7 +228,6 @@ receive_from_any_tells_so(void **state)
         .bytes = bytes,
     };
 
-    (void)state;
     engine_pair_connect(&engine_pair);
     assert_int_equal(engine_start_messages(short_context(0), &message, 1, &op),
                      HOOP_OK);
@@ -251,7 +242,6 @@ deadline_of_the_wait_is_not_the_operations(void **state)
     char bytes[4];
     struct op *op = NULL;
 
-    (void)state;
     engine_pair_connect(&engine_pair);
     /* On a busy machine the first wait may take its time, and the operation
      * must not end in it. */
@@ -269,7 +259,6 @@ timeout_is_the_one_at_the_start(void **state)
     struct op *op = NULL;
     struct op *sent = NULL;
 
-    (void)state;
     engine_pair_connect(&engine_pair);
     context_set_timeout(context, 30000);
     assert_int_equal(receive_start(context, bytes, 4, 1, &op), HOOP_OK);
@@ -289,7 +278,6 @@ timeout_here_is_a_verdict_there(void **state)
 {
     int32_t value = 1;
 
-    (void)state;
     engine_pair_connect(&engine_pair);
     engine_pair_start_backgrounds(&engine_pair);
     assert_int_equal(sum_run(short_context(0), &value, 1), HOOP_E_TIMEOUT);
@@ -325,7 +313,6 @@ side_late(struct side *side)
 static void
 who_is_late_is_asked_and_waited_for(void **state)
 {
-    (void)state;
     engine_pair_connect(&engine_pair);
     engine_pair_run(&engine_pair, side_late);
     engine_pair_run(&engine_pair, side_late);
@@ -351,7 +338,6 @@ operations_end_while_nobody_waits(void **state)
     static int32_t values[2][COUNT];
     struct op *ops[2] = {NULL, NULL};
 
-    (void)state;
     for (uint32_t rank = 0; rank < 2; rank++) {
         for (int32_t i = 0; i < COUNT; i++)
             values[rank][i] = i;
@@ -375,7 +361,6 @@ deadline_passes_while_nobody_waits(void **state)
     char bytes[4];
     struct op *op = NULL;
 
-    (void)state;
     context_set_timeout(context, 30);
     assert_int_equal(receive_start(context, bytes, 4, 1, &op), HOOP_OK);
     await_done(op);
@@ -387,7 +372,6 @@ dead_peer_is_noticed_between_operations(void **state)
 {
     const uint64_t until_ns = patience();
 
-    (void)state;
     assert_int_equal(engine_connect(engine_pair.sides[0].engine, 1, patience()),
                      HOOP_OK);
     engine_report_unreachable(engine_pair.sides[1].engine, 0, "not asked for");
@@ -424,14 +408,12 @@ side_alternate(struct side *side)
 static void
 callers_and_background_take_turns(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_alternate);
 }
 
 static void
 destroy_of_none_is_fine(void **state)
 {
-    (void)state;
     background_progress_destroy(NULL);
 }
 

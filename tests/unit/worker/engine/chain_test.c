@@ -126,7 +126,6 @@ side_two_stages(struct side *side)
 static void
 second_stage_follows_from_the_first(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_two_stages);
 }
 
@@ -160,7 +159,6 @@ side_crossed(struct side *side)
 static void
 stages_do_not_mix_with_what_is_called_in_between(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_crossed);
 }
 
@@ -185,7 +183,6 @@ side_refused(struct side *side)
 static void
 stage_that_cannot_begin_ends_it_on_all_ranks(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_refused);
 }
 
@@ -196,7 +193,6 @@ failing_finish_is_the_status(void **state)
                               .count = 4,
                               .finished_with = HOOP_E_EXHAUSTED};
 
-    (void)state;
     assert_int_equal(growing_run(&growing), HOOP_E_EXHAUSTED);
     assert_int_equal(growing.n_finished, 1);
     assert_int_equal(growing.n_destroyed, 1);
@@ -208,7 +204,6 @@ start_that_fails_takes_the_owner_too(void **state)
     struct growing growing = {.context = engine_pair.sides[0].alone.context};
     struct op *op = NULL;
 
-    (void)state;
     engine_mark_forked_child(engine_pair.sides[0].engine);
     assert_int_equal(growing_start(&growing, ENGINE_START, &op), HOOP_E_CLOSED);
     assert_int_equal(growing.n_destroyed, 1);
@@ -279,7 +274,6 @@ side_turning(struct side *side)
 static void
 members_change_from_stage_to_stage(void **state)
 {
-    (void)state;
     assert_int_equal(STAGES_MAX, 12);
     engine_pair_run(&engine_pair, side_turning);
 }
@@ -302,7 +296,6 @@ side_mismatch(struct side *side)
 static void
 mismatch_leaves_the_numbers_in_step(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_mismatch);
 }
 

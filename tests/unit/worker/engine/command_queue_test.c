@@ -18,16 +18,12 @@ on_suspected(void *owner,
              uint32_t rank,
              const struct engine_suspicion *suspicion)
 {
-    (void)owner;
-    (void)rank;
-    (void)suspicion;
     n_complaints++;
 }
 
 static int
 engine_pair_set_up(void **state)
 {
-    (void)state;
     engine_pair_open(&engine_pair);
     return 0;
 }
@@ -35,7 +31,6 @@ engine_pair_set_up(void **state)
 static int
 engine_pair_tear_down(void **state)
 {
-    (void)state;
     engine_pair_close(&engine_pair);
     return 0;
 }
@@ -69,7 +64,6 @@ verdict_arrives_without_memory(void **state)
 {
     struct op *op = call_begun();
 
-    (void)state;
     malloc_refuse();
     engine_declare_dead(engine_pair.sides[0].engine, 1,
                         "its lease has expired");
@@ -82,7 +76,6 @@ unreachable_rank_is_known_without_memory(void **state)
 {
     struct op *op = call_begun();
 
-    (void)state;
     malloc_refuse();
     engine_report_unreachable(engine_pair.sides[0].engine, 1,
                               "connection refused");
@@ -95,7 +88,6 @@ shortage_is_known_without_memory(void **state)
 {
     struct op *op = call_begun();
 
-    (void)state;
     malloc_refuse();
     engine_report_shortage(engine_pair.sides[0].engine,
                            &(struct connector_shortage){
@@ -114,7 +106,6 @@ shortage_is_known_without_memory(void **state)
 static void
 absence_of_a_decision_is_known_without_memory(void **state)
 {
-    (void)state;
     n_complaints = 0;
     engine_pair_open_with(
         &engine_pair, &(struct engine_options){.on_suspected = on_suspected});
@@ -142,7 +133,6 @@ connection_without_memory_loses_its_rank(void **state)
     struct op *op = call_begun();
     char byte;
 
-    (void)state;
     malloc_refuse();
     engine_add_connection(engine_pair.sides[0].engine, 1, engine_pair.fds[0]);
     malloc_allow();
@@ -174,7 +164,6 @@ communicator_that_is_given_up_is_swept_without_memory(void **state)
     struct op *op = NULL;
     char bytes[4];
 
-    (void)state;
     engine_pair_connect(&engine_pair);
     struct comm_context *sender = context_new(0);
     engine_expect_context(engine);
@@ -200,7 +189,6 @@ communicator_that_is_given_up_is_swept_without_memory(void **state)
 static void
 connection_is_asked_for_without_memory(void **state)
 {
-    (void)state;
     malloc_refuse();
     const enum hoop_status status =
         engine_connect(engine_pair.sides[0].engine, 1, clock_now_ns());
@@ -245,7 +233,6 @@ notices_of_several_ranks_are_all_told(void **state)
 {
     const struct engine *engine = engine_pair.sides[0].engine;
 
-    (void)state;
     engine_declare_dead(engine_pair.sides[0].engine, 2, "of 2");
     engine_declare_dead(engine_pair.sides[0].engine, 1, "of 1");
     engine_progress_background(engine_pair.sides[0].engine);

@@ -16,7 +16,6 @@ static struct engine_pair engine_pair;
 static inline int
 engine_pair_set_up_unconnected(void **state)
 {
-    (void)state;
     engine_pair_open(&engine_pair);
     return 0;
 }
@@ -40,7 +39,6 @@ engine_pair_set_up_background(void **state)
 static inline int
 engine_pair_tear_down(void **state)
 {
-    (void)state;
     engine_pair_close(&engine_pair);
     return 0;
 }

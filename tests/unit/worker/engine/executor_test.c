@@ -44,7 +44,6 @@ side_sums(struct side *side)
 static void
 sums_of_every_size_are_right(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_sums);
 }
 
@@ -81,7 +80,6 @@ side_average(struct side *side)
 static void
 average_out_of_place_divides_once_and_keeps_the_input(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_average);
 }
 
@@ -115,7 +113,6 @@ side_many(struct side *side)
 static void
 many_operations_on_one_context_run_at_once(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_many);
 }
 
@@ -131,7 +128,6 @@ operation_cut_off_in_the_middle_frees_everything(void **state)
     struct op *op = NULL;
     struct op *other_op = NULL;
 
-    (void)state;
     assert_int_equal(
         sum_start(engine_pair.sides[0].comms[0].context, values, COUNT, &op),
         HOOP_OK);
@@ -158,7 +154,6 @@ rank_alone_copies_or_does_nothing(void **state)
     struct comm_context *alone = engine_pair.sides[1].alone.context;
     int32_t values[] = {4, 5, 6};
 
-    (void)state;
     assert_int_equal(sum_run(alone, values, 3), HOOP_OK);
     assert_int_equal(values[0], 4);
     assert_int_equal(values[2], 6);
@@ -170,7 +165,6 @@ rank_alone_copies_or_does_nothing(void **state)
 static uint32_t
 there_and_back_n_rounds(const struct plan_shape *shape)
 {
-    (void)shape;
     return 2;
 }
 
@@ -244,14 +238,12 @@ bytes_sent_ahead(size_t count)
 static void
 little_message_leaves_when_it_is_complete(void **state)
 {
-    (void)state;
     assert_int_equal(bytes_sent_ahead(4096), 0);
 }
 
 static void
 large_message_leaves_as_far_as_it_is_ready(void **state)
 {
-    (void)state;
     assert_true(bytes_sent_ahead(100000) > 0);
 }
 
@@ -276,7 +268,6 @@ receive_from_any_tells_source_and_count(void **state)
         .bytes = (void *)(uintptr_t)sent,
     };
 
-    (void)state;
     assert_int_equal(engine_start_messages(
                          engine_pair.sides[1].comms[0].context, &out, 1, &op),
                      HOOP_OK);
@@ -301,7 +292,6 @@ message_of_no_member_has_no_rank(void **state)
     char bytes[4] = "";
     struct op *op = NULL;
 
-    (void)state;
     for (uint32_t i = 0; i < 2; i++) {
         const struct context_options options = {.id = 77,
                                                 .rank = i,
@@ -335,7 +325,6 @@ message_of_nothing_arrives_with_and_without_a_buffer(void **state)
     struct op *op = NULL;
     struct op *sent = NULL;
 
-    (void)state;
     for (unsigned i = 0; i < 4; i++) {
         char *place = i % 2 ? bytes : NULL;
         struct comm_context *from = engine_pair.sides[1].comms[0].context;
@@ -363,7 +352,6 @@ collective_that_the_other_began_earlier_is_joined(void **state)
     struct op *op = NULL;
     struct op *other = NULL;
 
-    (void)state;
     assert_int_equal(
         sum_start(engine_pair.sides[1].comms[0].context, &first, 1, &op),
         HOOP_OK);
@@ -407,7 +395,6 @@ side_mixed(struct side *side)
 static void
 messages_and_collectives_share_a_context(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_mixed);
 }
 
@@ -418,7 +405,6 @@ operations_are_numbered_in_the_order_of_their_start(void **state)
     struct op *ops[5];
     int32_t value = 1;
 
-    (void)state;
     for (uint64_t i = 0; i < 5; i++) {
         assert_int_equal(sum_start(alone, &value, 1, &ops[i]), HOOP_OK);
         assert_int_equal(ops[i]->run.number, i + 1);
@@ -436,7 +422,6 @@ messages_are_numbered_apart_from_collectives(void **state)
     struct op *receive = NULL;
     char bytes[4];
 
-    (void)state;
     assert_int_equal(send_start(context, "a", 1, 1, &first), HOOP_OK);
     assert_int_equal(send_start(context, "b", 1, 2, &second), HOOP_OK);
     assert_int_equal(message_user_number(first->run.number), 1);
@@ -460,7 +445,6 @@ operation_that_needs_nobody_is_done_when_its_start_returns(void **state)
     struct op *op = NULL;
     int32_t value = 3;
 
-    (void)state;
     assert_int_equal(sum_start(alone, &value, 1, &op), HOOP_OK);
     assert_true(atomic_load(&op->run.is_done));
     assert_int_equal(engine_wait(op, 0), HOOP_OK);
@@ -488,7 +472,6 @@ counts_are_copied_when_an_operation_starts(void **state)
         .mode = ENGINE_START_AND_WAIT,
     };
 
-    (void)state;
     assert_int_equal(engine_start_collective(engine_pair.sides[0].alone.context,
                                              &gather, &op),
                      HOOP_OK);
@@ -507,7 +490,6 @@ spare_operation_begins_anew(void **state)
     struct op *op = NULL;
     int32_t value = 3;
 
-    (void)state;
     context_set_timeout(context, 20);
     assert_int_equal(sum_run(context, &value, 1), HOOP_E_TIMEOUT);
     for (unsigned i = 0; i < 3; i++) {
@@ -545,7 +527,6 @@ side_ping_pong(struct side *side)
 static void
 messages_cross_in_both_directions(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_ping_pong);
 }
 

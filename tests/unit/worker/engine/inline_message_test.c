@@ -94,7 +94,6 @@ message_needs_no_operation(void **state)
     struct engine_message message =
         message_of(sides[1].comms[0].context, CALL_RECV, got, 4);
 
-    (void)state;
     message.received = &received;
     /* Each takes what the other one's connection is, first. */
     progress_poll(sides[0].engine, 0);
@@ -145,7 +144,6 @@ side_play(struct side *side)
 static void
 either_side_goes_either_way(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_play);
 }
 
@@ -184,7 +182,6 @@ side_order(struct side *side)
 static void
 messages_of_other_tags_are_kept_apart(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_order);
 }
 
@@ -214,7 +211,6 @@ side_stream(struct side *side)
 static void
 stream_of_messages_keeps_its_order(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_stream);
 }
 
@@ -231,7 +227,6 @@ rest_of_a_message_is_left_to_the_background(void **state)
     static int32_t values[COUNT];
     int32_t n_sent = 0;
 
-    (void)state;
     progress_poll(sides[0].engine, 0);
     const unsigned n_before = atomic_load(&sides[0].n_abandoned);
     while (n_sent < MESSAGES &&
@@ -263,7 +258,6 @@ rest_of_a_message_is_left_to_the_background(void **state)
 static int
 engine_pair_set_up_coding(void **state)
 {
-    (void)state;
     engine_pair_open_with(&engine_pair, &(struct engine_options){
                                             .checking = ENGINE_CHECK_FRAMES,
                                             .codec = CODEC_ZSTD,
@@ -284,7 +278,6 @@ message_is_coded_as_any_other(void **state)
     static int32_t got[COUNT];
     struct engine_stats stats;
 
-    (void)state;
     for (size_t i = 0; i < COUNT; i++)
         sent[i] = (int32_t)(i / 100);
     progress_poll(sides[0].engine, 0);
@@ -304,7 +297,6 @@ message_that_does_not_fit_is_refused(void **state)
     int32_t sent[2] = {7, 8};
     int32_t got[2] = {0};
 
-    (void)state;
     assert_int_equal(send_run(sides[0].comms[0].context, sent, 2), HOOP_OK);
     assert_int_equal(receive_run(sides[1].comms[0].context, got, 1),
                      HOOP_E_MISMATCH);
@@ -321,7 +313,6 @@ nobody_there_is_an_error_as_ever(void **state)
     struct comm_context *context = engine_pair.sides[0].comms[0].context;
     int32_t value = 1;
 
-    (void)state;
     progress_poll(engine_pair.sides[0].engine, 0);
     engine_report_unreachable(engine_pair.sides[0].engine, 1,
                               "connection reset");
@@ -335,7 +326,6 @@ receive_gives_up_in_time(void **state)
     struct comm_context *context = engine_pair.sides[0].comms[0].context;
     int32_t value = 1;
 
-    (void)state;
     context_set_timeout(context, 20);
     assert_int_equal(receive_run(context, &value, 1), HOOP_E_TIMEOUT);
 }

@@ -175,7 +175,6 @@ side_unfit(struct side *side)
 static void
 what_is_not_expected_is_told_to_both(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_unfit);
 }
 
@@ -255,7 +254,6 @@ side_large(struct side *side)
 static void
 any_shape_gets_memory_of_its_size(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_large);
 }
 
@@ -267,7 +265,6 @@ ended_receive_hands_out_nothing(void **state)
     struct hoop_tensor tensor = {.dtype = HOOP_BOOL};
     struct op *op = NULL;
 
-    (void)state;
     context_set_timeout(context, 20);
     assert_int_equal(any_start(context, &tensor, &op), HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_TIMEOUT);
@@ -307,7 +304,6 @@ side_enormous(struct side *side)
 static void
 more_than_the_limit_is_told_to_both(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_enormous);
 }
 

@@ -76,7 +76,6 @@ side_sums(struct side *side)
 static void
 sums_of_shown_buffers_are_right(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_sums);
 }
 
@@ -103,7 +102,6 @@ side_exchanges(struct side *side)
 static void
 blocks_of_shown_buffers_arrive(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_exchanges);
 }
 
@@ -156,7 +154,6 @@ side_is_late(struct side *side)
 static void
 buffer_that_was_shown_is_given_back_with_the_error(void **state)
 {
-    (void)state;
     atomic_store(&is_told, false);
     engine_pair_run(&engine_pair, side_is_late);
 }
@@ -183,7 +180,6 @@ side_shows_nothing(struct side *side)
 static void
 buffer_that_cannot_be_read_ends_it_everywhere(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_shows_nothing);
 }
 
@@ -216,7 +212,6 @@ side_is_torn(struct side *side)
 static void
 round_that_is_torn_never_ends_well(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_is_torn);
 }
 

@@ -71,7 +71,6 @@ engine_pair_begin(enum engine_call_checking checking)
 int
 engine_pair_set_up_unconnected(void **state)
 {
-    (void)state;
     engine_pair_open(&engine_pair);
     halls_enter(false);
     return 0;
@@ -80,7 +79,6 @@ engine_pair_set_up_unconnected(void **state)
 int
 engine_pair_set_up_open(void **state)
 {
-    (void)state;
     engine_pair_open(&engine_pair);
     engine_pair_connect(&engine_pair);
     halls_enter(true);
@@ -91,7 +89,6 @@ engine_pair_set_up_open(void **state)
 int
 engine_pair_set_up(void **state)
 {
-    (void)state;
     engine_pair_begin(ENGINE_CHECK_FRAMES);
     engine_pair_start_backgrounds(&engine_pair);
     return 0;
@@ -100,7 +97,6 @@ engine_pair_set_up(void **state)
 int
 engine_pair_set_up_checked(void **state)
 {
-    (void)state;
     engine_pair_begin(ENGINE_CHECK_BEFORE_DATA);
     engine_pair_start_backgrounds(&engine_pair);
     return 0;
@@ -109,7 +105,6 @@ engine_pair_set_up_checked(void **state)
 int
 engine_pair_set_up_idle(void **state)
 {
-    (void)state;
     engine_pair_begin(ENGINE_CHECK_FRAMES);
     return 0;
 }
@@ -117,7 +112,6 @@ engine_pair_set_up_idle(void **state)
 int
 engine_pair_tear_down(void **state)
 {
-    (void)state;
     engine_pair_close(&engine_pair);
     return 0;
 }

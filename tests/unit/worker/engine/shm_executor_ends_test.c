@@ -36,7 +36,6 @@ side_differs(struct side *side)
 static void
 other_call_is_named_and_nothing_written(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_differs);
 }
 
@@ -60,7 +59,6 @@ side_differs_in_kind(struct side *side)
 static void
 call_that_is_not_flat_is_named_too(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_differs_in_kind);
 }
 
@@ -84,7 +82,6 @@ side_looks_twice(struct side *side)
 static void
 two_calls_behind_one_by_frames_look_at_sockets(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_looks_twice);
 }
 
@@ -124,7 +121,6 @@ side_roots(struct side *side)
 static void
 two_roots_are_found_out(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_roots);
 }
 
@@ -158,7 +154,6 @@ side_is_alone(struct side *side)
 static void
 rank_that_never_comes_is_named(void **state)
 {
-    (void)state;
     atomic_store(&is_told, false);
     engine_pair_run(&engine_pair, side_is_alone);
 }
@@ -212,7 +207,6 @@ side_is_late(struct side *side)
 static void
 slots_of_what_failed_are_free_for_the_next(void **state)
 {
-    (void)state;
     atomic_store(&is_told, false);
     engine_pair_run(&engine_pair, side_is_late);
 }
@@ -249,7 +243,6 @@ side_cancels(struct side *side)
 static void
 one_that_is_cancelled_lets_the_next_go_on(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_cancels);
 }
 
@@ -273,7 +266,6 @@ side_leaves(struct side *side)
 static void
 rank_that_left_is_named(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_leaves);
 }
 
@@ -284,7 +276,6 @@ what_was_posted_before_the_end_counts(void **state)
     struct op *ops[2];
     int32_t values[2] = {1, 1};
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         struct comm_context *context = engine_pair.sides[i].comms[0].context;
         const struct engine_collective sum =
@@ -330,7 +321,6 @@ side_is_freed(struct side *side)
 static void
 context_is_closed_amid_a_round(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_is_freed);
 }
 
@@ -345,7 +335,6 @@ who_dies_telling_of_another_is_read_to_its_end(void **state)
     int32_t values[2] = {1, 2};
     struct op *ops[2] = {NULL, NULL};
 
-    (void)state;
     progress_poll(sides[0].engine, 0);
     progress_poll(sides[1].engine, 0);
     contexts[0]->n_polls_pending_shm = POLLS_AFTER_OP;
@@ -377,7 +366,6 @@ call_without_memory_for_an_operation_fails_on_all_members(void **state)
     int32_t values[2] = {41, 42};
     struct op *ops[2] = {NULL, NULL};
 
-    (void)state;
     for (uint32_t i = 0; i < 2; i++)
         progress_poll(sides[i].engine, 0);
     calloc_refuse_nth(1);

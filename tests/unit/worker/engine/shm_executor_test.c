@@ -46,7 +46,6 @@ sums_of_any_size_are_right(void **state)
 {
     struct engine_stats stats;
 
-    (void)state;
     engine_pair_run(&engine_pair, side_sums);
     engine_stats(engine_pair.sides[0].engine, &stats);
     assert_int_equal(stats.operations, N_TIMES + N_TIMES / 5);
@@ -84,7 +83,6 @@ side_starts(struct side *side)
 static void
 many_that_are_started_run_in_order(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_starts);
 }
 
@@ -132,7 +130,6 @@ side_waits(struct side *side)
 static void
 who_sleeps_in_a_hall_is_woken(void **state)
 {
-    (void)state;
     atomic_store(&n_begun, 0);
     engine_pair_run(&engine_pair, side_waits);
 }
@@ -161,7 +158,6 @@ side_goes_round(struct side *side)
 static void
 operation_may_have_any_number_of_rounds(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_goes_round);
 }
 
@@ -194,7 +190,6 @@ side_averages(struct side *side)
 static void
 what_a_round_makes_is_posted_by_the_next(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_averages);
 }
 

@@ -26,7 +26,6 @@ fall_short(struct side *side, uint32_t of)
 static int
 engine_pair_set_up(void **state)
 {
-    (void)state;
     engine_pair_open(&engine_pair);
     return 0;
 }
@@ -34,7 +33,6 @@ engine_pair_set_up(void **state)
 static int
 engine_pair_tear_down(void **state)
 {
-    (void)state;
     engine_pair_close(&engine_pair);
     return 0;
 }
@@ -46,7 +44,6 @@ collective_fails_and_names_who_is_short_of_what(void **state)
     int32_t value = 1;
     struct op *op = NULL;
 
-    (void)state;
     assert_int_equal(sum_start(side->comms[0].context, &value, 1, &op),
                      HOOP_OK);
     fall_short(side, 1);
@@ -64,7 +61,6 @@ connection_is_asked_for_again_by_the_next_call(void **state)
     int32_t value = 1;
     struct op *op = NULL;
 
-    (void)state;
     assert_int_equal(sum_start(side->comms[0].context, &value, 1, &op),
                      HOOP_OK);
     assert_int_equal(atomic_load(&side->n_needed), 1);
@@ -84,7 +80,6 @@ send_and_receive_fail_alike(void **state)
     char byte = 0;
     struct op *ops[2] = {NULL};
 
-    (void)state;
     assert_int_equal(send_start(side->comms[0].context, &byte, 1, 9, &ops[0]),
                      HOOP_OK);
     assert_int_equal(
@@ -142,7 +137,6 @@ each_failed_send_is_told_once_whatever_its_number(void **state)
 {
     struct side *side = &engine_pair.sides[0];
 
-    (void)state;
     for (uint64_t number = 1; number < 2 * BORDER; number++) {
         const bool is_looked_at = number % PERIOD == 0 ||
                                   (number > BORDER - 3 && number < BORDER + 3);
@@ -167,7 +161,6 @@ news_that_overtake_each_other_are_all_told(void **state)
     const uint64_t firsts[] = {1, LIMIT_FAILED_SENDS / 2,
                                BORDER - LIMIT_FAILED_SENDS / 2};
 
-    (void)state;
     for (unsigned i = 0; i < COUNT_OF(firsts); i++) {
         const uint64_t n =
             i == 0 ? LIMIT_FAILED_SENDS / 2 - 1 : LIMIT_FAILED_SENDS;
@@ -192,7 +185,6 @@ forged_numbers_silence_no_other_rank(void **state)
     struct side *side = &engine_pair.sides[0];
     uint64_t number = 0;
 
-    (void)state;
     for (unsigned i = 0; i < 20; i++) {
         for (uint64_t step = 1; step <= i; step++) {
             const uint64_t forged[] = {UINT64_MAX - i * step,
@@ -219,7 +211,6 @@ news_that_come_again_much_later_are_not_told(void **state)
     const uint64_t first = 3;
     const uint64_t n = 5 * LIMIT_FAILED_SENDS;
 
-    (void)state;
     for (unsigned pass = 0; pass < 2; pass++) {
         for (uint64_t number = first; number < first + n; number++) {
             news_come(side, number, 9);
@@ -237,7 +228,6 @@ failed_sends_of_one_tag_all_fail_their_receives(void **state)
     struct side *side = &engine_pair.sides[0];
     const uint64_t n = 2 * LIMIT_EARLY_FAILURES;
 
-    (void)state;
     for (uint64_t number = 1; number <= n; number++)
         news_come(side, number, 9);
     for (uint64_t number = 1; number <= n; number++)
@@ -289,7 +279,6 @@ numbers_of_a_connected_rank_follow_each_other(void **state)
         {2, {UINT64_MAX, 7}, NULL},
     };
 
-    (void)state;
     for (unsigned i = 0; i < COUNT_OF(rows); i++) {
         engine_pair_open(&engine_pair);
         engine_pair_connect(&engine_pair);

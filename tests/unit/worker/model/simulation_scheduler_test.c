@@ -37,7 +37,6 @@ setup_of(const struct simulation_mapping *mapping,
 static uint32_t
 one_round(const struct plan_shape *shape)
 {
-    (void)shape;
     return 1;
 }
 
@@ -64,7 +63,6 @@ ranks_that_wait_for_ever_are_named(void **state)
     const struct simulation_setup setup = setup_of(&mapping, &deaf);
     struct simulation_scheduler_result result;
 
-    (void)state;
     assert_int_equal(simulation_scheduler_run(&setup, &result),
                      HOOP_E_INTERNAL);
     assert_non_null(strstr(error_text(), "deaf: in round 0 rank "));
@@ -80,7 +78,6 @@ message_from_rounds_left_out_is_left_out(void **state)
     struct simulation_setup setup = setup_of(&mapping, &deaf);
     struct simulation_scheduler_result result;
 
-    (void)state;
     setup.rounds.end = 1;
     assert_int_equal(simulation_scheduler_run(&setup, &result), HOOP_OK);
     assert_int_equal(result.n_unpaired_messages, 2);
@@ -98,7 +95,6 @@ half_of_the_rounds_has_its_own_end(void **state)
     struct simulation_setup part = setup;
     struct simulation_scheduler_result result;
 
-    (void)state;
     part.rounds = (struct simulation_round_range){2, 6};
     assert_int_equal(simulation_scheduler_run(&part, &result), HOOP_OK);
     assert_near(result.half_ns, 2 * 130.0);
@@ -117,7 +113,6 @@ entries_come_out_by_time(void **state)
     struct simulation_heap heap = {0};
     uint32_t last = 0;
 
-    (void)state;
     for (uint32_t i = 0; i < 1000; i++) {
         const uint32_t at = i * 7919 % 1000;
 
@@ -136,7 +131,6 @@ entries_of_one_time_come_out_as_they_went_in(void **state)
 {
     struct simulation_heap heap = {0};
 
-    (void)state;
     for (uint32_t i = 0; i < 300; i++)
         assert_int_equal(simulation_heap_push(&heap, i % 3, i), HOOP_OK);
     for (uint32_t i = 0; i < 300; i++)

@@ -22,7 +22,6 @@ static unsigned n_planned; /* rounds */
 static uint32_t
 script_n_rounds(const struct plan_shape *shape)
 {
-    (void)shape;
     return script_steps ? script_rounds[script_steps - 1] + 1 : 0;
 }
 
@@ -31,7 +30,6 @@ script_plan_round(struct plan *plan,
                   const struct plan_shape *shape,
                   uint32_t round)
 {
-    (void)shape;
     n_planned++;
     for (uint32_t i = 0; i < script_steps; i++) {
         if (script_rounds[i] == round)
@@ -83,7 +81,6 @@ tracker_read_after_write_follows_byte_by_element(void **state)
     struct tracker tracker = {0};
     struct tracked_step *tracks[2];
 
-    (void)state;
     script_set(steps, (const uint32_t[]){0, 1}, 2);
     script_start(&tracker, &pair, tracks);
 
@@ -115,7 +112,6 @@ tracker_write_after_read_waits_for_the_send(void **state)
     struct tracker tracker = {0};
     struct tracked_step *tracks[2];
 
-    (void)state;
     script_set(steps, (const uint32_t[]){0, 1}, 2);
     script_start(&tracker, &pair, tracks);
 
@@ -139,7 +135,6 @@ tracker_write_after_write_keeps_order(void **state)
     struct tracker tracker = {0};
     struct tracked_step *tracks[2];
 
-    (void)state;
     script_set(steps, (const uint32_t[]){0, 1}, 2);
     script_start(&tracker, &pair, tracks);
 
@@ -163,7 +158,6 @@ tracker_reads_do_not_wait_for_reads(void **state)
     struct tracker tracker = {0};
     struct tracked_step *tracks[2];
 
-    (void)state;
     script_set(steps, (const uint32_t[]){0, 1}, 2);
     script_start(&tracker, &pair, tracks);
     assert_int_equal(tracker_step_limit_bytes(&tracker, tracks[1]),
@@ -182,7 +176,6 @@ tracker_input_is_output_in_place_only(void **state)
     struct tracker tracker = {0};
     struct tracked_step *tracks[2];
 
-    (void)state;
     script_set(steps, (const uint32_t[]){0, 1}, 2);
     script_start(&tracker, &shape, tracks);
     assert_int_equal(tracker_step_limit_bytes(&tracker, tracks[1]),
@@ -213,7 +206,6 @@ tracker_chain_of_steps_stays_in_order(void **state)
     struct tracker tracker = {0};
     struct tracked_step *tracks[4];
 
-    (void)state;
     script_set(steps, (const uint32_t[]){0, 1, 2, 3}, 4);
     script_start(&tracker, &pair, tracks);
     assert_int_equal(tracks[2]->n_edges, 1);
@@ -241,7 +233,6 @@ tracker_write_waits_for_every_read(void **state)
     struct tracker tracker = {0};
     struct tracked_step *tracks[3];
 
-    (void)state;
     script_set(steps, (const uint32_t[]){0, 1, 2}, 3);
     script_start(&tracker, &pair, tracks);
     assert_int_equal(tracker_step_limit_bytes(&tracker, tracks[1]),
@@ -266,7 +257,6 @@ tracker_edge_to_reused_memory_is_void(void **state)
     struct tracker tracker = {0};
     struct tracked_step *tracked_step = NULL;
 
-    (void)state;
     for (uint32_t i = 0; i < N; i++) {
         steps[i] = (struct plan_step){
             .kind = PLAN_STORE, .message = i, .to = {PLAN_OUTPUT, 10 + i, 1}};
@@ -302,7 +292,6 @@ tracker_refill_nothing_new_gives_null(void **state)
     struct tracked_step *tracks[1];
     struct tracked_step *tracked_step;
 
-    (void)state;
     script_set(steps, (const uint32_t[]){0}, 1);
     script_start(&tracker, &pair, tracks);
     assert_int_equal(tracker_activate_rounds(&tracker, &tracked_step), HOOP_OK);
@@ -318,7 +307,6 @@ tracker_plan_of_empty_rounds_is_done_after_refill(void **state)
     struct tracker tracker = {0};
     struct tracked_step *tracked_step;
 
-    (void)state;
     tracker_init(&tracker, &algorithm_allreduce_ring, &shape, ELEMENT);
     assert_false(tracker_is_done(&tracker));
     assert_int_equal(tracker_activate_rounds(&tracker, &tracked_step), HOOP_OK);
@@ -334,7 +322,6 @@ tracker_window_bounds_the_rounds_under_way(void **state)
     struct tracker tracker = {0};
     struct tracked_step *tracked_step;
 
-    (void)state;
     tracker_init(&tracker, &algorithm_allreduce_ring, &shape, ELEMENT);
     assert_int_equal(tracker_activate_rounds(&tracker, &tracked_step), HOOP_OK);
     assert_int_equal(tracker.round_next, LIMIT_TRACKER_ROUNDS);
@@ -351,7 +338,6 @@ tracker_init_again_allocates_no_tracks(void **state)
     struct tracked_step *tracked_step;
     size_t n_spare = 0;
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         tracker_init(&tracker, &algorithm_allreduce_ring, &shape, ELEMENT);
         assert_int_equal(tracker.n_active, 0);
@@ -391,7 +377,6 @@ tracker_init_of_the_same_shape_does_not_plan_again(void **state)
     struct tracker tracker = {0};
     struct tracked_step *tracks[2];
 
-    (void)state;
     relay_set();
     for (unsigned i = 0; i < 4; i++) {
         script_start(&tracker, &pair, tracks);
@@ -421,7 +406,6 @@ tracker_init_of_another_shape_plans_anew(void **state)
     struct tracker tracker = {0};
     struct tracked_step *tracks[2];
 
-    (void)state;
     relay_set();
     script_start(&tracker, &pair, tracks);
     other.root = 1;
@@ -448,7 +432,6 @@ tracker_init_of_a_plan_beyond_the_window_plans_anew(void **state)
     struct tracker tracker = {0};
     struct tracked_step *tracked_step;
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         tracker_init(&tracker, &algorithm_allreduce_ring, &shape, ELEMENT);
         assert_int_equal(tracker_activate_rounds(&tracker, &tracked_step),
@@ -464,7 +447,6 @@ tracker_deinit_of_zeroed_memory_is_fine(void **state)
 {
     struct tracker tracker = {0};
 
-    (void)state;
     tracker_deinit(&tracker);
     tracker_deinit(&tracker);
 }

@@ -39,7 +39,6 @@ side_races(struct side *side)
 static void
 all_benchmark_and_rank_0_has_the_lines(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_races);
 }
 
@@ -64,7 +63,6 @@ side_alone(struct side *side)
 static void
 missing_rank_is_a_timeout(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_alone);
 }
 

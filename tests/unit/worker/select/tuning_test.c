@@ -55,7 +55,6 @@ side_mixed(struct side *side)
 static void
 settings_of_rank_0_count_for_all(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_mixed);
 }
 
@@ -98,7 +97,6 @@ side_raced(struct side *side)
 static void
 samples_that_rank_0_read_count_for_all(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_raced);
 }
 
@@ -140,7 +138,6 @@ first_worlds_benchmark_and_keep_it(void **state)
     char parent[TEMPORARY_FILE];
     char *path = NULL;
 
-    (void)state;
     assert_non_null(temporary_folder(folder, sizeof(folder)));
     setenv("XDG_CACHE_HOME", folder, 1);
     engine_pair_run(&engine_pair, side_automatic);
@@ -175,7 +172,6 @@ side_alone(struct side *side)
 static void
 one_rank_alone_does_not_communicate(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_alone);
 }
 
@@ -216,7 +212,6 @@ side_waiting(struct side *side)
 static void
 missing_rank_0_is_a_timeout(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_waiting);
 }
 
@@ -260,7 +255,6 @@ side_nonsense(struct side *side)
 static void
 nonsense_from_rank_0_is_refused(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_nonsense);
 }
 
@@ -297,7 +291,6 @@ side_forcing(struct side *side)
 static void
 overrides_anew_all_follow_rank_0(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_forcing);
 }
 
@@ -336,7 +329,6 @@ side_explaining(struct side *side)
 static void
 choice_is_explained_by_what_was_agreed_on(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_explaining);
 }
 
@@ -345,7 +337,6 @@ without_a_tuning_the_first_of_each_is_found(void **state)
 {
     size_t n_entries;
 
-    (void)state;
     assert_ptr_equal(
         tuning_find_algorithm(NULL, CALL_ALLGATHERV, 1 << 20),
         registry_collective_entries(COLLECTIVE_ALLGATHER, &n_entries)

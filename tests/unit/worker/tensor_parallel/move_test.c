@@ -85,7 +85,6 @@ side_packed(struct side *side)
 static void
 moves_that_sort_give_the_same_in_both_forms(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_packed);
 }
 
@@ -113,7 +112,6 @@ side_in_place(struct side *side)
 static void
 moves_that_keep_the_shape_work_in_place(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_in_place);
 }
 
@@ -124,7 +122,6 @@ moves_of_one_rank_copy(void **state)
     int32_t values[4];
     const struct hoop_tensor tensor = square(values, 1);
 
-    (void)state;
     for (enum move move = MOVE_COPY; move <= MOVE_COLUMNS_TO_ROWS; move++) {
         struct hoop_tensor out = {.data = NULL};
 
@@ -149,7 +146,6 @@ results_of_one_rank_must_not_overlap(void **state)
     struct hoop_tensor out = {
         .data = values + 1, .dtype = HOOP_INT32, .shape = {2, {2, 2}}};
 
-    (void)state;
     assert_invalid(run(MOVE_ALL_REDUCE, &tensor, &out, alone()), "overlap");
     assert_invalid(start(MOVE_ALL_REDUCE, &tensor, &out, alone(), &op),
                    "overlap");
@@ -163,7 +159,6 @@ moves_of_no_member_touch_nothing(void **state)
     int32_t values[4];
     const struct hoop_tensor tensor = square(values, 0);
 
-    (void)state;
     for (enum move move = MOVE_COPY; move <= MOVE_COLUMNS_TO_ROWS; move++) {
         struct hoop_tensor out = {.data = NULL};
 
@@ -183,7 +178,6 @@ wrong_arguments_are_invalid_and_hand_out_nothing(void **state)
     int32_t values[4];
     struct hoop_tensor tensor = square(values, 0);
 
-    (void)state;
     assert_invalid(run(MOVE_ALL_REDUCE, &tensor, &out, NULL), "comm is NULL");
     assert_invalid(run(MOVE_ALL_REDUCE, NULL, &out, both()),
                    "the tensor is NULL");
@@ -216,7 +210,6 @@ results_too_large_for_memory_are_refused(void **state)
     struct hoop_tensor out = {.data = NULL};
     hoop_op_t *op = NULL;
 
-    (void)state;
     assert_int_equal(run(MOVE_GATHER_FIRST, &tensor, &out, both()),
                      HOOP_E_EXHAUSTED);
     assert_int_equal(start(MOVE_SPLIT_LAST, &tensor, &out, both(), &op),
@@ -245,7 +238,6 @@ side_mismatch(struct side *side)
 static void
 moves_of_other_shapes_fail_on_both_and_hand_out_nothing(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_mismatch);
 }
 
@@ -288,7 +280,6 @@ side_scratch(struct side *side)
 static void
 moves_into_a_scratch_use_it_in_turn(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_scratch);
 }
 

@@ -27,7 +27,6 @@ static struct tcp_fixture tcp_fixture;
 static int
 tcp_fixture_open(void **state)
 {
-    (void)state;
     memset(&tcp_fixture, GUARD, sizeof(tcp_fixture));
     test_transport_open(&tcp_fixture.test_transport, 0, CODEC_NONE);
     test_transport_attach(&tcp_fixture.test_transport, 1);
@@ -39,7 +38,6 @@ tcp_fixture_open(void **state)
 static int
 tcp_fixture_close(void **state)
 {
-    (void)state;
     test_transport_close(&tcp_fixture.test_transport);
     return 0;
 }
@@ -106,7 +104,6 @@ grant_before_its_flow_is_remembered(void **state)
     struct send_request again =
         send_request_collective(1, tcp_fixture.sent, SMALL);
 
-    (void)state;
     grant.kind = FRAME_GRANT;
     test_transport_feed(&tcp_fixture.test_transport, 1, &grant, NULL);
     grant.offset = 200;
@@ -130,7 +127,6 @@ forgotten_operation_leaves_nothing(void **state)
     struct recv_request in =
         recv_request_collective(1, tcp_fixture.received[0], 100);
 
-    (void)state;
     grant.kind = FRAME_GRANT;
     frame.flags = FRAME_EAGER;
     test_transport_feed(&tcp_fixture.test_transport, 1, &grant, NULL);
@@ -164,7 +160,6 @@ early_frames_of_another_call_are_a_mismatch(void **state)
     struct recv_request in =
         recv_request_collective(1, tcp_fixture.received[0], 100);
 
-    (void)state;
     frame.flags = FRAME_EAGER;
     frame.signature++;
     test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
@@ -219,7 +214,6 @@ early_frames_are_found_by_their_operation(void **state)
     const uint64_t last = 3 * (uint64_t)UNEXPECTED_INDEX_LISTS;
     uint32_t peer = 0;
 
-    (void)state;
     feed_many(last);
     for (uint64_t op = 1; op <= last; op++) {
         assert_int_equal(finds(op, 0, &peer), op != last - 1);
@@ -250,7 +244,6 @@ early_frames_out_of_order_lose_the_peer(void **state)
     struct recv_request in =
         recv_request_collective(1, tcp_fixture.received[0], 100);
 
-    (void)state;
     frame.flags = FRAME_EAGER;
     test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
                         tcp_fixture.sent);
@@ -269,7 +262,6 @@ early_half_and_late_half_make_one_message(void **state)
         recv_request_collective(1, tcp_fixture.received[0], 100);
     uint8_t bytes[512];
 
-    (void)state;
     frame.flags = FRAME_EAGER;
     test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
                         tcp_fixture.sent);
@@ -295,7 +287,6 @@ early_bytes_wait_for_what_is_allowed(void **state)
     struct recv_request in =
         recv_request_collective(1, tcp_fixture.received[0], 100);
 
-    (void)state;
     frame.flags = FRAME_EAGER;
     test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
                         tcp_fixture.sent);
@@ -330,7 +321,6 @@ promises_beyond_the_limit_lose_the_peer(void **state)
     static uint8_t bytes[N_EACH * LIMIT_FRAME_HEADER];
     unsigned n_sent = 0;
 
-    (void)state;
     grant.kind = FRAME_GRANT;
     for (unsigned i = 0; i < N_EACH; i++) {
         grant.op = 100 + i;
@@ -362,7 +352,6 @@ message_withdrawn_before_its_receive_is_forgotten(void **state)
     const struct frame half = frame_message(1, 0, 100, 200);
     struct recv_request flow = posted(1, 0, 0);
 
-    (void)state;
     test_transport_feed(&tcp_fixture.test_transport, 1, &half,
                         tcp_fixture.sent);
     feed_withdrawal(1);
@@ -382,7 +371,6 @@ message_withdrawn_from_its_receive_is_told(void **state)
     struct recv_request flow = posted(1, 0, 0);
     struct recv_request next = posted(1, 0, 1);
 
-    (void)state;
     receive(&flow);
     receive(&next);
     test_transport_feed(&tcp_fixture.test_transport, 1, &half,

@@ -34,7 +34,6 @@ static const struct frame_tensor any = {0, {HOOP_ANY_SHAPE, {0}}};
 static int
 tcp_fixture_open(void **state)
 {
-    (void)state;
     memset(&tcp_fixture, GUARD, sizeof(tcp_fixture));
     test_transport_open(&tcp_fixture.test_transport, 0, CODEC_NONE);
     test_transport_attach(&tcp_fixture.test_transport, 1);
@@ -45,7 +44,6 @@ tcp_fixture_open(void **state)
 static int
 tcp_fixture_close(void **state)
 {
-    (void)state;
     test_transport_close(&tcp_fixture.test_transport);
     return 0;
 }
@@ -123,14 +121,12 @@ expect_tensor(const struct frame_tensor *expected)
 static void
 tensor_that_is_expected_is_received(void **state)
 {
-    (void)state;
     expect_tensor(&table);
 }
 
 static void
 tensor_of_any_shape_is_placed_where_the_owner_says(void **state)
 {
-    (void)state;
     expect_tensor(&any);
 }
 
@@ -141,7 +137,6 @@ tensor_is_announced_granted_and_received(void **state)
     struct recv_request flow = posted(&any, 0);
     struct frame frame = frame_message(1, 0, 0, LARGE);
 
-    (void)state;
     tcp_fixture.test_transport.room = tcp_fixture.room;
     frame.kind = FRAME_ANNOUNCE;
     frame.flags = FRAME_POINT_TO_POINT | FRAME_TENSOR;
@@ -176,7 +171,6 @@ tensor_without_room_is_dropped(void **state)
 {
     struct recv_request flow = posted(&any, 0);
 
-    (void)state;
     tcp_fixture.test_transport.room = NULL;
     transport_receive(tcp_fixture.test_transport.transport, &flow);
     feed(1, &table);
@@ -206,7 +200,6 @@ what_differs_is_a_mismatch_and_gone(void **state)
     };
     uint64_t op = 1;
 
-    (void)state;
     tcp_fixture.test_transport.room = tcp_fixture.room;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct recv_request flow = posted(cases[i].expected, BYTES);
@@ -245,7 +238,6 @@ rest_of_a_longer_list_is_dropped(void **state)
 {
     uint64_t op = 1;
 
-    (void)state;
     tcp_fixture.test_transport.room = tcp_fixture.room;
     for (unsigned n_early = 0; n_early <= 3; n_early++) {
         const struct frame_tensor only = listed(1, 0);
@@ -286,7 +278,6 @@ receive_behind_a_shorter_list_fails(void **state)
     struct flow_label labels[COUNT_OF(parts)];
     struct recv_request flows[COUNT_OF(parts)];
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
         flows[i] = posted(&parts[i], BYTES);
         expected[i] = parts[i];
@@ -308,7 +299,6 @@ tensor_that_is_taken_is_granted(void **state)
 {
     static const struct frame_tensor none = {0, {1, {0}}};
 
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         const struct frame_tensor *sent = i == 1 ? &none : &table;
         const uint32_t n_bytes = i == 1 ? 0 : BYTES;
@@ -346,7 +336,6 @@ empty_message_that_differs_is_gone(void **state)
     struct recv_request flow = posted(&table, BYTES);
     struct frame frame = frame_message(1, 0, 0, 0);
 
-    (void)state;
     frame.call.dtype = DTYPE;
     frame.flags |= FRAME_TENSOR;
     transport_receive(tcp_fixture.test_transport.transport, &flow);
@@ -388,7 +377,6 @@ forged_sizes_lose_the_peer(void **state)
         {0, {2, {((size_t)1 << 63) + BYTES / 2, 2}}},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(forged); i++) {
         struct recv_request flow;
 
@@ -410,7 +398,6 @@ flag_without_a_shape_loses_the_peer(void **state)
 {
     struct frame frame = frame_message(1, 0, BYTES, BYTES);
 
-    (void)state;
     frame.flags |= FRAME_TENSOR;
     test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
                         tcp_fixture.sent);
@@ -447,7 +434,6 @@ sent_tensor_has_its_shape_in_each_frame(void **state)
                           .total = LARGE};
     uint64_t n_bytes = 0;
 
-    (void)state;
     transport_send(tcp_fixture.test_transport.transport, &flow);
     while (n_bytes < LARGE) {
         memset(&test_transport_next_tensor, 0,
@@ -476,7 +462,6 @@ announced_tensor_has_its_shape(void **state)
     struct send_request flows[LIMIT_EAGER_WINDOW / 60000 + 2] = {0};
     size_t n_announced = 0;
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(flows); i++) {
         flows[i] = (struct send_request){
             .key = {.comm = TEST_TRANSPORT_COMM,

@@ -26,7 +26,6 @@ static struct tcp_fixture tcp_fixture;
 static int
 tcp_fixture_open(void **state)
 {
-    (void)state;
     memset(&tcp_fixture, GUARD, sizeof(tcp_fixture));
     test_transport_open(&tcp_fixture.test_transport, 0, CODEC_NONE);
     test_transport_attach(&tcp_fixture.test_transport, 1);
@@ -38,7 +37,6 @@ tcp_fixture_open(void **state)
 static int
 tcp_fixture_close(void **state)
 {
-    (void)state;
     test_transport_close(&tcp_fixture.test_transport);
     return 0;
 }
@@ -109,7 +107,6 @@ messages_match_in_the_order_of_their_posting(void **state)
     struct recv_request first = posted(1, 0, 0);
     struct recv_request second = posted(1, 0, 1);
 
-    (void)state;
     receive(&first);
     receive(&second);
     feed_message(1, 1, 0, 0);
@@ -128,7 +125,6 @@ early_messages_match_in_the_order_of_their_sending(void **state)
     struct recv_request first = posted(1, 0, 0);
     struct recv_request second = posted(1, 0, 1);
 
-    (void)state;
     feed_message(1, 1, 0, 0);
     feed_message(1, 2, 0, 200);
     receive(&first);
@@ -145,7 +141,6 @@ tags_never_cross(void **state)
     struct recv_request zero = posted(1, 0, 0);
     struct recv_request one = posted(1, 1, 1);
 
-    (void)state;
     receive(&zero);
     feed_message(1, 1, 1, 0);
     assert_false(zero.is_matched);
@@ -163,7 +158,6 @@ sources_and_communicators_never_cross(void **state)
     struct recv_request flow = posted(1, 0, 0);
     struct frame frame = frame_message(1, 0, 100, 100);
 
-    (void)state;
     receive(&flow);
     feed_message(2, 1, 0, 0);
     frame.comm++;
@@ -181,7 +175,6 @@ any_source_takes_what_came_first(void **state)
     struct recv_request flows[3];
     static const uint32_t ranks[] = {2, 1, 2};
 
-    (void)state;
     feed_message(2, 1, 0, 0);
     feed_message(1, 1, 0, 100);
     feed_message(2, 2, 0, 200);
@@ -199,7 +192,6 @@ any_source_that_waits_takes_the_next_to_come(void **state)
     struct recv_request any = posted(FLOW_ANY_PEER, 0, 0);
     struct recv_request named = posted(2, 0, 1);
 
-    (void)state;
     receive(&any);
     receive(&named);
     feed_message(2, 1, 0, 0);
@@ -216,7 +208,6 @@ receive_cancelled_before_its_message_leaves_it_to_the_next(void **state)
     struct recv_request gone = posted(1, 0, 0);
     struct recv_request there = posted(1, 0, 1);
 
-    (void)state;
     receive(&gone);
     cancel(&gone);
     feed_message(1, 1, 0, 0);
@@ -233,7 +224,6 @@ rest_of_a_cancelled_message_is_dropped_alone(void **state)
     struct recv_request there = posted(1, 0, 1);
     struct frame frame = frame_message(1, 0, 100, 300);
 
-    (void)state;
     receive(&gone);
     test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
                         tcp_fixture.sent);
@@ -259,7 +249,6 @@ early_message_that_is_cancelled_does_not_match_again(void **state)
     struct recv_request there = posted(1, 0, 1);
     struct frame frame = frame_message(1, 0, 100, 200);
 
-    (void)state;
     test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
                         tcp_fixture.sent);
     transport_receive(tcp_fixture.test_transport.transport, &gone);
@@ -279,7 +268,6 @@ message_that_does_not_fit_is_a_mismatch(void **state)
     struct recv_request flow = posted(1, 0, 0);
     struct recv_request after = posted(1, 0, 1);
 
-    (void)state;
     flow.total = 99;
     receive(&flow);
     feed_message(1, 1, 0, 0);
@@ -300,7 +288,6 @@ message_for_no_room_at_all_is_a_mismatch_once(void **state)
     struct recv_request flow = posted(1, 0, 0);
     struct recv_request after = posted(1, 0, 1);
 
-    (void)state;
     flow.total = 0;
     receive(&flow);
     feed_message(1, 1, 0, 0);
@@ -316,7 +303,6 @@ message_of_another_dtype_is_a_mismatch(void **state)
     struct recv_request flow = posted(1, 0, 0);
     struct frame frame = frame_message(1, 0, 100, 100);
 
-    (void)state;
     frame.call.dtype = 2;
     test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
                         tcp_fixture.sent);
@@ -332,7 +318,6 @@ announced_message_is_granted_when_it_is_received(void **state)
     struct recv_request flow = posted(FLOW_ANY_PEER, 1, 0);
     struct frame frame = frame_message(9, 1, 0, 100);
 
-    (void)state;
     frame.kind = FRAME_ANNOUNCE;
     frame.flags = FRAME_POINT_TO_POINT;
     test_transport_feed(&tcp_fixture.test_transport, 2, &frame, NULL);
@@ -362,7 +347,6 @@ announced_message_is_taken_by_one_receive_only(void **state)
     struct recv_request second = posted(1, 0, 1);
     struct frame frame = frame_message(1, 0, 0, 100);
 
-    (void)state;
     frame.kind = FRAME_ANNOUNCE;
     frame.flags = FRAME_POINT_TO_POINT;
     test_transport_feed(&tcp_fixture.test_transport, 1, &frame, NULL);
@@ -389,7 +373,6 @@ message_that_may_go_whole_is_granted_when_it_does_not(void **state)
     };
     static uint8_t bytes[2][LARGE];
 
-    (void)state;
     pattern_fill(bytes[0], LARGE, 1);
     for (unsigned i = 0; i < 4; i++) {
         const bool is_early = i % 2;

@@ -39,7 +39,6 @@ open_with(enum codec_id codec)
 static int
 test_transports_open(void **state)
 {
-    (void)state;
     open_with(CODEC_NONE);
     return 0;
 }
@@ -47,7 +46,6 @@ test_transports_open(void **state)
 static int
 test_transports_close(void **state)
 {
-    (void)state;
     test_transport_close(&here);
     test_transport_close(&there);
     return 0;
@@ -64,7 +62,6 @@ large_messages_cross_in_both_directions_at_once(void **state)
                                  recv_request_collective(0, received[1], BIG)};
     struct transport_stats stats;
 
-    (void)state;
     pattern_fill(sent, BIG, 8);
     transport_receive(here.transport, &in[0]);
     transport_receive(there.transport, &in[1]);
@@ -93,7 +90,6 @@ connection_is_asked_for_once_and_flows_wait_for_it(void **state)
     struct send_request out = send_request_collective(2, bytes, SMALL);
     struct recv_request in = recv_request_collective(2, NULL, SMALL);
 
-    (void)state;
     transport_send(here.transport, &out);
     transport_receive(here.transport, &in);
     transport_request_connect(here.transport, 2);
@@ -117,7 +113,6 @@ second_connection_is_closed(void **state)
     int fds[2];
     char byte;
 
-    (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds),
                      0);
     transport_add_connection(here.transport, 1, fds[0]);
@@ -130,7 +125,6 @@ second_connection_is_closed(void **state)
 static void
 unreachable_peer_is_lost_once(void **state)
 {
-    (void)state;
     transport_mark_unreachable(here.transport, 2, "connection refused");
     assert_int_equal(here.n_lost, 1);
     assert_int_equal(here.peer, 2);
@@ -156,7 +150,6 @@ tell_all_reaches_all_but_one(void **state)
     struct frame frame;
     uint8_t payload[256];
 
-    (void)state;
     test_transport_attach(&here, 2);
     transport_broadcast_control(here.transport, 2, &verdict, "why");
     test_transports_settle(&here, &there);
@@ -183,7 +176,6 @@ turn_that_waits_is_woken_by_another_thread(void **state)
     pthread_t thread;
     bool was_asleep = false;
 
-    (void)state;
     const uint64_t begin_ns = clock_now_ns();
     assert_int_equal(pthread_create(&thread, NULL, wake_asleep, &was_asleep),
                      0);
@@ -201,7 +193,6 @@ fd_is_readable_when_something_has_come(void **state)
     struct pollfd poll_fd = {.fd = transport_fd(here.transport),
                              .events = POLLIN};
 
-    (void)state;
     assert_true(transport_prepare_sleep(here.transport));
     assert_int_equal(poll(&poll_fd, 1, 0), 0);
     transport_send(there.transport, &out);
@@ -219,7 +210,6 @@ spin_reads_who_is_waited_for(void **state)
     struct send_request out = send_request_collective(0, bytes, SMALL);
     struct recv_request in = recv_request_collective(1, received, SMALL);
 
-    (void)state;
     transport_send(there.transport, &out);
     test_transport_settle(&there);
     assert_false(transport_spin_once(here.transport));
@@ -239,7 +229,6 @@ spin_reads_who_may_send_a_message(void **state)
     const uint32_t sources[] = {1, FLOW_ANY_PEER};
     const size_t n_sources = segments_mode() == SHM_MODE_NEVER ? 1 : 2;
 
-    (void)state;
     for (size_t i = 0; i < n_sources; i++) {
         uint8_t received[SMALL] = "";
         struct send_request out = send_request_collective(0, bytes, SMALL);
@@ -413,7 +402,6 @@ peer_that_takes_much_is_heard(void **state)
     struct frame frame = frame_collective(BIG, 0, BIG);
     uint8_t *bytes = calloc(1, BIG);
 
-    (void)state;
     assert_non_null(bytes);
     flow = send_request_collective(1, bytes, BIG);
     frame.kind = FRAME_GRANT;
@@ -436,7 +424,6 @@ peer_that_takes_much_is_heard(void **state)
 static void
 random_traffic_arrives_as_it_was_sent(void **state)
 {
-    (void)state;
     for (uint32_t seed = 1; seed <= SEEDS; seed++) {
         print_message("seed %u\n", seed);
         traffic_run(seed, seed % 3 == 0 ? CODEC_ZSTD : CODEC_NONE);
@@ -451,7 +438,6 @@ destroy_with_everything_under_way_is_fine(void **state)
     struct send_request out = send_request_collective(1, bytes, BIG);
     struct recv_request in = recv_request_collective(0, received, BIG);
 
-    (void)state;
     open_with(CODEC_NONE);
     transport_receive(there.transport, &in);
     transport_send(here.transport, &out);

@@ -19,7 +19,6 @@ static uint8_t received[LARGE];
 static int
 test_transports_open(void **state)
 {
-    (void)state;
     test_transport_open(&here, 0, CODEC_NONE);
     test_transport_open(&there, 1, CODEC_NONE);
     test_transport_connect(&here, &there);
@@ -31,7 +30,6 @@ test_transports_open(void **state)
 static int
 test_transports_close(void **state)
 {
-    (void)state;
     test_transport_close(&here);
     test_transport_close(&there);
     return 0;
@@ -67,7 +65,6 @@ send_given_up_half_way_leaves_its_receive_to_the_next(void **state)
     struct send_request second = message_out(2);
     struct recv_request in = message_in();
 
-    (void)state;
     transport_send(here.transport, &first);
     test_transports_settle(&here, &there);
     assert_int_equal(first.handed, LIMIT_EAGER_MESSAGE);
@@ -91,7 +88,6 @@ send_given_up_while_it_is_received_is_told(void **state)
     struct send_request out = message_out(1);
     struct recv_request in = message_in();
 
-    (void)state;
     transport_receive(there.transport, &in);
     out.ready = 100;
     transport_send(here.transport, &out);
@@ -110,7 +106,6 @@ send_that_nobody_knows_of_is_given_up_in_silence(void **state)
     struct send_request out = message_out(1);
     struct recv_request in = message_in();
 
-    (void)state;
     transport_receive(there.transport, &in);
     transport_send(here.transport, &out);
     transport_send_cancel(here.transport, &out);
@@ -124,7 +119,6 @@ send_that_nobody_knows_of_is_given_up_in_silence(void **state)
 static void
 sends_given_up_give_their_window_back(void **state)
 {
-    (void)state;
     for (uint64_t op = 1; op <= 100; op++) {
         struct send_request out = message_out(op);
 

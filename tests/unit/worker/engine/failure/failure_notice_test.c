@@ -15,7 +15,6 @@ static struct engine_pair engine_pair;
 static int
 engine_pair_set_up(void **state)
 {
-    (void)state;
     engine_pair_open(&engine_pair);
     engine_pair_connect(&engine_pair);
     /* A failure notice is on its way when the operation has ended: somebody must
@@ -27,7 +26,6 @@ engine_pair_set_up(void **state)
 static int
 engine_pair_tear_down(void **state)
 {
-    (void)state;
     engine_pair_close(&engine_pair);
     return 0;
 }
@@ -57,7 +55,6 @@ side_mismatch(struct side *side)
 static void
 mismatch_names_both_calls_on_both_sides(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_mismatch);
 }
 
@@ -77,7 +74,6 @@ side_mismatch_then_match(struct side *side)
 static void
 mismatch_on_one_context_spares_the_others(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_mismatch_then_match);
 }
 
@@ -106,7 +102,6 @@ side_long_message(struct side *side)
 static void
 message_that_does_not_fit_fails_its_receive(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_long_message);
 }
 
@@ -118,7 +113,6 @@ connection_that_ends_fails_what_waits_for_it(void **state)
     struct op *sum = NULL;
     int32_t value = 1;
 
-    (void)state;
     engine_pair_open(&engine_pair);
     engine_add_connection(engine_pair.sides[0].engine, 1, engine_pair.fds[0]);
     engine_pair.fds[0] = -1;
@@ -155,7 +149,6 @@ rank_that_is_lost_itself_accuses_nobody(void **state)
     struct side *side = &engine_pair.sides[1];
     int32_t value = 1;
 
-    (void)state;
     engine_pair_open(&engine_pair);
     engine_declare_dead(side->engine, 1, "frozen");
     engine_declare_dead(side->engine, 0, "connection reset");
@@ -193,7 +186,6 @@ rank_that_gives_up_says_why(void **state)
     struct wait own = {0};
     int32_t value = 1;
 
-    (void)state;
     assert_int_equal(sum_start(sides[0].comms[0].context, &value, 1, &others),
                      HOOP_OK);
     assert_int_equal(sum_start(sides[1].comms[1].context, &value, 1, &own.op),
@@ -230,7 +222,6 @@ rank_that_has_given_up_is_told_of(void **state)
     struct side *side = &engine_pair.sides[0];
     int32_t value = 1;
 
-    (void)state;
     engine_pair_open(&engine_pair);
     engine_report_given_up(side->engine, 1, "raised ValueError: x");
     engine_declare_dead(side->engine, 1, "frozen");
@@ -247,7 +238,6 @@ rank_that_is_lost_is_not_believed(void **state)
 {
     struct side *sides = engine_pair.sides;
 
-    (void)state;
     engine_pair_open(&engine_pair);
     engine_pair_connect(&engine_pair);
     engine_declare_dead(sides[0].engine, 1, "frozen");
@@ -270,7 +260,6 @@ what_was_sent_before_the_end_is_still_received(void **state)
     char bytes[8] = "";
     struct op *op = NULL;
 
-    (void)state;
     assert_int_equal(
         send_start(engine_pair.sides[1].comms[0].context, "last", 4, 1, &op),
         HOOP_OK);
@@ -299,7 +288,6 @@ collective_with_one_that_left_fails_at_once(void **state)
     int32_t value = 1;
     struct op *op = NULL;
 
-    (void)state;
     assert_int_equal(
         sum_start(engine_pair.sides[0].comms[0].context, &value, 1, &op),
         HOOP_OK);
@@ -318,7 +306,6 @@ rank_that_leaves_says_who_was_lost(void **state)
     int32_t value = 1;
     struct op *op = NULL;
 
-    (void)state;
     engine_pair_open(&engine_pair);
     engine_declare_dead(engine_pair.sides[1].engine, 2, "killed by signal 9");
     engine_progress_background(engine_pair.sides[1].engine);
@@ -351,7 +338,6 @@ rank_alone_hears_itself_when_others_have_left(void **state)
          .bytes = copy},
     };
 
-    (void)state;
     engine_shutdown(engine_pair.sides[1].engine, 0);
     assert_int_equal(sum_run(engine_pair.sides[0].comms[0].context, &value, 1),
                      HOOP_E_PEER_LOST);

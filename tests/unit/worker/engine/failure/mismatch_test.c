@@ -59,7 +59,6 @@ side_calls(struct side *side)
 static void
 mismatch_of_operations_names_both(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_calls);
 }
 
@@ -84,7 +83,6 @@ side_habits(struct side *side)
 static void
 mismatch_of_settings_names_them_and_both_ranks(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_habits);
 }
 
@@ -109,7 +107,6 @@ side_counts(struct side *side)
 static void
 mismatch_of_counts_of_one_sum_is_told_as_such(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_counts);
 }
 
@@ -137,7 +134,6 @@ side_lengths(struct side *side)
 static void
 misfit_of_one_message_names_both_lengths(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_lengths);
 }
 
@@ -160,7 +156,6 @@ side_grant(struct side *side)
 static void
 misfit_of_a_large_message_is_found_too(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_grant);
 }
 

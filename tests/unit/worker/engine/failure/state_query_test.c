@@ -68,7 +68,6 @@ side_two_roots(struct side *side)
 static void
 ranks_that_both_wait_find_out(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_two_roots);
 }
 
@@ -101,7 +100,6 @@ side_nothing(struct side *side)
 static void
 rank_that_had_nothing_to_send_is_found_out(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_nothing);
 }
 
@@ -112,7 +110,6 @@ rank_that_has_left_is_found_out(void **state)
     struct comm_context *context = engine_pair.sides[0].comms[0].context;
     int32_t values[4] = {1, 2, 3, 4};
 
-    (void)state;
     assert_int_equal(sum_run(engine_pair.sides[1].comms[0].context, values, 0),
                      HOOP_OK);
     engine_shutdown(engine_pair.sides[1].engine, clock_deadline_ns(100));
@@ -131,7 +128,6 @@ rank_that_leaves_meanwhile_is_found_out(void **state)
     int32_t values[4] = {1, 2, 3, 4};
     struct op *op = NULL;
 
-    (void)state;
     assert_int_equal(sum_start(context, values, 4, &op), HOOP_OK);
     assert_int_equal(sum_run(engine_pair.sides[1].comms[0].context, values, 0),
                      HOOP_OK);
@@ -151,7 +147,6 @@ deadline_tells_what_the_other_is_in(void **state)
     struct op *sum = NULL;
     struct op *message = NULL;
 
-    (void)state;
     context_set_timeout(first, ASKED_MS);
     context_set_timeout(second, ASKED_MS);
     assert_int_equal(receive_start(first, bytes, 4, 9, &message), HOOP_OK);
@@ -170,7 +165,6 @@ deadline_tells_of_a_rank_that_is_in_no_call(void **state)
     char bytes[4];
     struct op *op = NULL;
 
-    (void)state;
     context_set_timeout(context, ASKED_MS);
     assert_int_equal(receive_start(context, bytes, 4, 9, &op), HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_TIMEOUT);
@@ -262,7 +256,6 @@ rank_that_is_still_checking_is_no_mismatch(void **state)
     struct op *ops[2];
     struct relay relay;
 
-    (void)state;
     engine_pair_open_checking(&engine_pair, ENGINE_CHECK_BEFORE_DATA);
     relay_open(&relay);
     exchange_start(&engine_pair.sides[0], sent[0], received[0], &ops[0]);
@@ -317,7 +310,6 @@ rank_that_opens_what_is_revoked_finds_out(void **state)
     int32_t value = 1;
     char byte;
 
-    (void)state;
     contexts[0] = late_context_open(&engine_pair.sides[0]);
     context_revoke(contexts[0], "enough of it");
     /* Behind it on the same way. */
@@ -335,7 +327,6 @@ rank_that_opens_what_is_revoked_finds_out(void **state)
 static void
 rank_that_has_no_such_communicator_is_found_out(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         const bool was_open = i == 1;
         const uint64_t begin_ns = clock_now_ns();
@@ -360,7 +351,6 @@ rank_that_still_forms_a_communicator_is_waited_for(void **state)
     int32_t values[] = {1, 2};
     struct op *op = NULL;
 
-    (void)state;
     engine_expect_context(engine_pair.sides[0].engine);
     contexts[1] = late_context_open(&engine_pair.sides[1]);
     assert_int_equal(sum_start(contexts[1], &values[1], 1, &op), HOOP_OK);

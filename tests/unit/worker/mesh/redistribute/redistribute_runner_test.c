@@ -124,7 +124,6 @@ side_both_forms(struct side *side)
 static void
 redistribute_runner_in_both_forms_brings_what_is_wanted(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_both_forms);
 }
 
@@ -151,7 +150,6 @@ side_mismatch(struct side *side)
 static void
 redistribute_runner_that_others_mean_otherwise_is_a_mismatch(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_mismatch);
 }
 
@@ -172,7 +170,6 @@ side_finish_fails(struct side *side)
 static void
 redistribute_runner_whose_finish_fails_fails(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_finish_fails);
 }
 
@@ -183,7 +180,6 @@ redistribute_runner_that_sends_nothing_is_done_at_once(void **state)
     struct errand errand;
     hoop_op_t *op = NULL;
 
-    (void)state;
     assert_int_equal(errand_init(&errand, &engine_pair.sides[1], WHOLE, PARTS),
                      0);
     errand.request.comm = NULL;
@@ -211,7 +207,6 @@ redistribute_runner_of_nothing_new_copies_unless_it_is_there(void **state)
 {
     struct errand errand;
 
-    (void)state;
     assert_int_equal(errand_init(&errand, &engine_pair.sides[0], PARTS, PARTS),
                      0);
     assert_int_equal(redistribute_runner_run(&errand.request, NULL), HOOP_OK);
@@ -228,7 +223,6 @@ redistribute_runner_that_cannot_start_destroys_its_hooks(void **state)
 {
     struct errand errand;
 
-    (void)state;
     assert_int_equal(errand_init(&errand, &engine_pair.sides[0], PARTS, WHOLE),
                      0);
     engine_mark_forked_child(engine_pair.sides[0].engine);
