@@ -164,7 +164,7 @@ in_place_twice_is_invalid(void **state)
 
 /* Nothing was sent, no number drawn: the next call still fits the other's. */
 static int
-side_sum_after_refusal(struct side *side)
+refused_call_has_no_consequence(struct side *side)
 {
     int32_t value = 4;
 
@@ -175,12 +175,6 @@ side_sum_after_refusal(struct side *side)
                               &side->comms[0]) == HOOP_OK);
     SIDE_CHECK(value == 8);
     return 0;
-}
-
-static void
-refused_call_has_no_consequence(void **state)
-{
-    engine_pair_run(&engine_pair, side_sum_after_refusal);
 }
 
 static void
@@ -331,7 +325,7 @@ who_is_no_member_is_told_nothing(void **state)
 }
 
 static int
-side_asks(struct side *side)
+members_ask_and_force(struct side *side)
 {
     const struct tuner_options options = {
         .roster = side->roster,
@@ -363,12 +357,6 @@ side_asks(struct side *side)
     return 0;
 }
 
-static void
-members_ask_and_force(void **state)
-{
-    engine_pair_run(&engine_pair, side_asks);
-}
-
 int
 main(void)
 {
@@ -383,7 +371,8 @@ main(void)
         ZEROED_TEST(missing_counts_are_invalid),
         ZEROED_TEST(null_buffers_are_invalid_unless_they_are_empty),
         ZEROED_TEST(in_place_twice_is_invalid),
-        ZEROED_TEST(refused_call_has_no_consequence),
+        SIDES_TEST_WITH(engine_pair_set_up_zeroed,
+                        refused_call_has_no_consequence),
         ZEROED_TEST(success_leaves_no_error_text),
         ENGINE_PAIR_TEST(two_buffers_are_read_and_written),
         ENGINE_PAIR_TEST(one_buffer_is_in_place_however_it_is_said),
@@ -392,8 +381,7 @@ main(void)
         SIDES_TEST(adjacent_buffers_do_not_overlap),
         cmocka_unit_test(algorithms_are_listed_by_collective),
         cmocka_unit_test(who_is_no_member_is_told_nothing),
-        cmocka_unit_test_setup_teardown(
-            members_ask_and_force, engine_pair_set_up, engine_pair_tear_down),
+        SIDES_TEST(members_ask_and_force),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -170,7 +170,7 @@ many_missing_gradients_are_counted(void **state)
 }
 
 static int
-side_steps(struct side *side)
+steps_sum_whatever_the_orders(struct side *side)
 {
     static const size_t orders[2][N_GRADIENTS] = {{0, 2, 1, 3}, {3, 1, 0, 2}};
     static const size_t sizes[] = {1, 4, 16, 20, 43, 44, 0};
@@ -191,12 +191,6 @@ side_steps(struct side *side)
         hoop_gradients_free(gradients);
     }
     return 0;
-}
-
-static void
-steps_sum_whatever_the_orders(void **state)
-{
-    engine_pair_run(&engine_pair, side_steps);
 }
 
 /* Both are told once, cannot go on with the gradients, but with comm. */
@@ -220,7 +214,7 @@ differs(struct side *side, hoop_gradients_t *gradients)
 }
 
 static int
-side_other_shapes(struct side *side)
+other_shapes_are_a_mismatch_on_both(struct side *side)
 {
     const struct hoop_gradients_options options = {
         .comm = &side->comms[0], .op = HOOP_SUM, .bucket_bytes = 4};
@@ -237,15 +231,9 @@ side_other_shapes(struct side *side)
     return differs(side, gradients);
 }
 
-static void
-other_shapes_are_a_mismatch_on_both(void **state)
-{
-    engine_pair_run(&engine_pair, side_other_shapes);
-}
-
 /* The first bucket is empty but for what follows. */
 static int
-side_nothing_first(struct side *side)
+empty_gradients_hide_no_mismatch(struct side *side)
 {
     const struct hoop_gradients_options options = {
         .comm = &side->comms[0], .op = HOOP_SUM, .bucket_bytes = 4};
@@ -263,14 +251,8 @@ side_nothing_first(struct side *side)
     return differs(side, gradients);
 }
 
-static void
-empty_gradients_hide_no_mismatch(void **state)
-{
-    engine_pair_run(&engine_pair, side_nothing_first);
-}
-
 static int
-side_other_buckets(struct side *side)
+other_bucket_sizes_are_a_mismatch_on_both(struct side *side)
 {
     struct model model = {.values = {0}};
 
@@ -278,15 +260,9 @@ side_other_buckets(struct side *side)
                    create(&model, side->rank == 0 ? 1 : 16, &side->comms[0]));
 }
 
-static void
-other_bucket_sizes_are_a_mismatch_on_both(void **state)
-{
-    engine_pair_run(&engine_pair, side_other_buckets);
-}
-
 /* Given up in the middle of a step, by both. */
 static int
-side_free(struct side *side)
+free_waits_for_what_is_under_way(struct side *side)
 {
     struct model model;
     hoop_gradients_t *gradients = create(&model, 16, &side->comms[0]);
@@ -297,12 +273,6 @@ side_free(struct side *side)
     SIDE_CHECK(hoop_gradients_ready(gradients, 2) == HOOP_OK);
     hoop_gradients_free(gradients);
     return 0;
-}
-
-static void
-free_waits_for_what_is_under_way(void **state)
-{
-    engine_pair_run(&engine_pair, side_free);
 }
 
 static void
@@ -343,11 +313,11 @@ main(void)
         ENGINE_PAIR_TEST(buckets_are_as_many_as_their_size_says),
         ENGINE_PAIR_TEST(wrong_calls_do_not_end_a_step),
         ENGINE_PAIR_TEST(many_missing_gradients_are_counted),
-        ENGINE_PAIR_TEST(steps_sum_whatever_the_orders),
-        ENGINE_PAIR_TEST(other_shapes_are_a_mismatch_on_both),
-        ENGINE_PAIR_TEST(empty_gradients_hide_no_mismatch),
-        ENGINE_PAIR_TEST(other_bucket_sizes_are_a_mismatch_on_both),
-        ENGINE_PAIR_TEST(free_waits_for_what_is_under_way),
+        SIDES_TEST(steps_sum_whatever_the_orders),
+        SIDES_TEST(other_shapes_are_a_mismatch_on_both),
+        SIDES_TEST(empty_gradients_hide_no_mismatch),
+        SIDES_TEST(other_bucket_sizes_are_a_mismatch_on_both),
+        SIDES_TEST(free_waits_for_what_is_under_way),
         ENGINE_PAIR_TEST(no_member_keeps_its_own),
         ENGINE_PAIR_TEST(no_gradients_are_a_step_of_nothing),
     };

@@ -91,7 +91,7 @@ parts_are_equal_but_the_last(void **state)
 }
 
 static int
-side_steps(struct side *side)
+steps_change_all_parameters(struct side *side)
 {
     struct model model;
     struct model grads;
@@ -128,14 +128,8 @@ side_steps(struct side *side)
     return 0;
 }
 
-static void
-steps_change_all_parameters(void **state)
-{
-    engine_pair_run(&engine_pair, side_steps);
-}
-
 static int
-side_given_up(struct side *side)
+a_step_can_be_given_up(struct side *side)
 {
     struct hoop_tensor gradient;
     struct hoop_tensor parameter;
@@ -157,15 +151,9 @@ side_given_up(struct side *side)
     return 0;
 }
 
-static void
-a_step_can_be_given_up(void **state)
-{
-    engine_pair_run(&engine_pair, side_given_up);
-}
-
 /* As many elements, but in other shapes. */
 static int
-side_other_shapes(struct side *side)
+other_shapes_are_a_mismatch_on_both(struct side *side)
 {
     struct hoop_tensor gradient = {.data = NULL};
     struct hoop_tensor parameter = {.data = NULL};
@@ -184,12 +172,6 @@ side_other_shapes(struct side *side)
     hoop_sharded_free(sharded);
     SIDE_CHECK(hoop_barrier(&side->comms[0]) == HOOP_OK);
     return 0;
-}
-
-static void
-other_shapes_are_a_mismatch_on_both(void **state)
-{
-    engine_pair_run(&engine_pair, side_other_shapes);
 }
 
 static void
@@ -217,9 +199,9 @@ main(void)
     const struct CMUnitTest tests[] = {
         ENGINE_PAIR_TEST(wrong_arguments_are_invalid),
         ENGINE_PAIR_TEST(parts_are_equal_but_the_last),
-        ENGINE_PAIR_TEST(steps_change_all_parameters),
-        ENGINE_PAIR_TEST(a_step_can_be_given_up),
-        ENGINE_PAIR_TEST(other_shapes_are_a_mismatch_on_both),
+        SIDES_TEST(steps_change_all_parameters),
+        SIDES_TEST(a_step_can_be_given_up),
+        SIDES_TEST(other_shapes_are_a_mismatch_on_both),
         ENGINE_PAIR_TEST(no_member_has_no_shard),
     };
 

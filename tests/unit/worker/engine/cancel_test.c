@@ -27,7 +27,7 @@ cancel(struct op *op)
 
 /* Rank 0 gives up its receive; what comes later is for the next. */
 static int
-side_receive(struct side *side)
+cancelled_receive_takes_nothing(struct side *side)
 {
     struct comm_context *context = side->comms[0].context;
     int32_t value = 1;
@@ -51,15 +51,9 @@ side_receive(struct side *side)
     return 0;
 }
 
-static void
-cancelled_receive_takes_nothing(void **state)
-{
-    engine_pair_run(&engine_pair, side_receive);
-}
-
 /* Rank 0 gives up a send that is announced; the next one is received. */
 static int
-side_send(struct side *side)
+cancelled_send_is_not_received(struct side *side)
 {
     struct comm_context *context = side->comms[0].context;
     int32_t value = (int32_t)side->rank;
@@ -84,12 +78,6 @@ side_send(struct side *side)
     return 0;
 }
 
-static void
-cancelled_send_is_not_received(void **state)
-{
-    engine_pair_run(&engine_pair, side_send);
-}
-
 /* The first time it is asked it lets the call go on. */
 static bool
 is_second(void *context)
@@ -101,7 +89,7 @@ is_second(void *context)
 
 /* Rank 0's sum is interrupted before rank 1 calls it; then both go on. */
 static int
-side_interrupt(struct side *side)
+interrupted_call_ends_on_all_ranks(struct side *side)
 {
     struct comm_context *context = side->comms[0].context;
     int32_t value = 1;
@@ -126,12 +114,6 @@ side_interrupt(struct side *side)
     SIDE_CHECK(sum_run(context, &value, 1) == HOOP_OK);
     SIDE_CHECK(value == 2);
     return 0;
-}
-
-static void
-interrupted_call_ends_on_all_ranks(void **state)
-{
-    engine_pair_run(&engine_pair, side_interrupt);
 }
 
 /* Who says how long to wait is not asked. */
@@ -383,7 +365,7 @@ dead_peer_is_noticed_between_operations(void **state)
 }
 
 static int
-side_alternate(struct side *side)
+callers_and_background_take_turns(struct side *side)
 {
     int32_t value;
 
@@ -406,12 +388,6 @@ side_alternate(struct side *side)
 }
 
 static void
-callers_and_background_take_turns(void **state)
-{
-    engine_pair_run(&engine_pair, side_alternate);
-}
-
-static void
 destroy_of_none_is_fine(void **state)
 {
     background_progress_destroy(NULL);
@@ -421,21 +397,11 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(cancelled_receive_takes_nothing,
-                                        engine_pair_set_up,
-                                        engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(cancelled_send_is_not_received,
-                                        engine_pair_set_up,
-                                        engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(interrupted_call_ends_on_all_ranks,
-                                        engine_pair_set_up,
-                                        engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(wait_with_a_timeout_is_not_interrupted,
-                                        engine_pair_set_up,
-                                        engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(what_has_ended_is_not_cancelled,
-                                        engine_pair_set_up,
-                                        engine_pair_tear_down),
+        SIDES_TEST(cancelled_receive_takes_nothing),
+        SIDES_TEST(cancelled_send_is_not_received),
+        SIDES_TEST(interrupted_call_ends_on_all_ranks),
+        ENGINE_PAIR_TEST(wait_with_a_timeout_is_not_interrupted),
+        ENGINE_PAIR_TEST(what_has_ended_is_not_cancelled),
         ENGINE_PAIR_UNCONNECTED_TEST(
             operation_without_a_connection_times_out_by_itself),
         ENGINE_PAIR_UNCONNECTED_TEST(receive_tells_whom_it_waited_for),
@@ -449,7 +415,7 @@ main(void)
         ENGINE_PAIR_BACKGROUND_TEST(operations_end_while_nobody_waits),
         ENGINE_PAIR_BACKGROUND_TEST(deadline_passes_while_nobody_waits),
         ENGINE_PAIR_BACKGROUND_TEST(dead_peer_is_noticed_between_operations),
-        ENGINE_PAIR_BACKGROUND_TEST(callers_and_background_take_turns),
+        SIDES_BACKGROUND_TEST(callers_and_background_take_turns),
         cmocka_unit_test(destroy_of_none_is_fine),
     };
 

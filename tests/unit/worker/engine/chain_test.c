@@ -108,7 +108,7 @@ growing_run(struct growing *growing)
 }
 
 static int
-side_two_stages(struct side *side)
+second_stage_follows_from_the_first(struct side *side)
 {
     for (int32_t count = 0; count < 100000; count = 10 * count + 1) {
         struct growing growing = {.context = side->comms[0].context,
@@ -123,14 +123,8 @@ side_two_stages(struct side *side)
     return 0;
 }
 
-static void
-second_stage_follows_from_the_first(void **state)
-{
-    engine_pair_run(&engine_pair, side_two_stages);
-}
-
 static int
-side_crossed(struct side *side)
+stages_do_not_mix_with_what_is_called_in_between(struct side *side)
 {
     struct growing growing[8];
     struct op *ops[8];
@@ -156,14 +150,8 @@ side_crossed(struct side *side)
     return 0;
 }
 
-static void
-stages_do_not_mix_with_what_is_called_in_between(void **state)
-{
-    engine_pair_run(&engine_pair, side_crossed);
-}
-
 static int
-side_refused(struct side *side)
+stage_that_cannot_begin_ends_it_on_all_ranks(struct side *side)
 {
     struct growing growing = {.context = side->comms[0].context,
                               .count = 1000,
@@ -178,12 +166,6 @@ side_refused(struct side *side)
     SIDE_CHECK(sum_run(side->comms[0].context, &value, 1) == HOOP_OK);
     SIDE_CHECK(value == 2);
     return 0;
-}
-
-static void
-stage_that_cannot_begin_ends_it_on_all_ranks(void **state)
-{
-    engine_pair_run(&engine_pair, side_refused);
 }
 
 static void
@@ -280,7 +262,7 @@ members_change_from_stage_to_stage(void **state)
 
 /* Rank 1 calls something else: rank 0 is told in its first stage. */
 static int
-side_mismatch(struct side *side)
+mismatch_leaves_the_numbers_in_step(struct side *side)
 {
     struct growing growing = {.context = side->comms[0].context, .count = 3};
     int32_t values[2] = {0, 0};
@@ -293,23 +275,17 @@ side_mismatch(struct side *side)
     return 0;
 }
 
-static void
-mismatch_leaves_the_numbers_in_step(void **state)
-{
-    engine_pair_run(&engine_pair, side_mismatch);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        ENGINE_PAIR_TEST(second_stage_follows_from_the_first),
-        ENGINE_PAIR_TEST(stages_do_not_mix_with_what_is_called_in_between),
-        ENGINE_PAIR_TEST(stage_that_cannot_begin_ends_it_on_all_ranks),
+        SIDES_TEST(second_stage_follows_from_the_first),
+        SIDES_TEST(stages_do_not_mix_with_what_is_called_in_between),
+        SIDES_TEST(stage_that_cannot_begin_ends_it_on_all_ranks),
         ENGINE_PAIR_TEST(failing_finish_is_the_status),
         ENGINE_PAIR_TEST(start_that_fails_takes_the_owner_too),
         ENGINE_PAIR_TEST(members_change_from_stage_to_stage),
-        ENGINE_PAIR_TEST(mismatch_leaves_the_numbers_in_step),
+        SIDES_TEST(mismatch_leaves_the_numbers_in_step),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,11 +6,9 @@
 #include "allocation.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "check.h"
 #include "engine/state.h"
-#include "engine_pair.h"
+#include "engine_pair_fixture.h"
 
-static struct engine_pair engine_pair;
 static unsigned n_complaints;
 
 static void
@@ -19,20 +17,6 @@ on_suspected(void *owner,
              const struct engine_suspicion *suspicion)
 {
     n_complaints++;
-}
-
-static int
-engine_pair_set_up(void **state)
-{
-    engine_pair_open(&engine_pair);
-    return 0;
-}
-
-static int
-engine_pair_tear_down(void **state)
-{
-    engine_pair_close(&engine_pair);
-    return 0;
 }
 
 /* A call of rank 0 that waits for rank 1. */
@@ -223,7 +207,7 @@ gravest_of_several_notices_is_told(void **state)
         call_ends(op, HOOP_E_PEER_LOST, "its lease has expired");
         assert_int_equal(atomic_load(&engine_pair.sides[0].n_lost), 1);
         engine_pair_tear_down(state);
-        engine_pair_set_up(state);
+        engine_pair_set_up_unconnected(state);
         engine = engine_pair.sides[0].engine;
     }
 }
@@ -242,23 +226,20 @@ notices_of_several_ranks_are_all_told(void **state)
     }
 }
 
-#define CASE(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, engine_pair_set_up,                  \
-                                    engine_pair_tear_down)
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(verdict_arrives_without_memory),
-        CASE(unreachable_rank_is_known_without_memory),
-        CASE(shortage_is_known_without_memory),
+        ENGINE_PAIR_UNCONNECTED_TEST(verdict_arrives_without_memory),
+        ENGINE_PAIR_UNCONNECTED_TEST(unreachable_rank_is_known_without_memory),
+        ENGINE_PAIR_UNCONNECTED_TEST(shortage_is_known_without_memory),
         cmocka_unit_test(absence_of_a_decision_is_known_without_memory),
-        CASE(connection_without_memory_loses_its_rank),
-        CASE(communicator_that_is_given_up_is_swept_without_memory),
-        CASE(connection_is_asked_for_without_memory),
-        CASE(gravest_of_several_notices_is_told),
-        CASE(notices_of_several_ranks_are_all_told),
+        ENGINE_PAIR_UNCONNECTED_TEST(connection_without_memory_loses_its_rank),
+        ENGINE_PAIR_UNCONNECTED_TEST(
+            communicator_that_is_given_up_is_swept_without_memory),
+        ENGINE_PAIR_UNCONNECTED_TEST(connection_is_asked_for_without_memory),
+        ENGINE_PAIR_UNCONNECTED_TEST(gravest_of_several_notices_is_told),
+        ENGINE_PAIR_UNCONNECTED_TEST(notices_of_several_ranks_are_all_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,25 +9,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "engine/state.h"
-#include "engine_pair.h"
+#include "engine_pair_fixture.h"
 
-static struct engine_pair engine_pair;
 static atomic_uint_fast64_t ids = 1000; /* of open_and_close() */
-
-static int
-setup(void **state)
-{
-    engine_pair_open(&engine_pair);
-    engine_pair_connect(&engine_pair);
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    engine_pair_close(&engine_pair);
-    return 0;
-}
 
 static struct comm_context *
 context_new(int side, uint64_t id)
@@ -333,29 +317,18 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            what_comes_for_an_expected_context_is_kept, setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            what_comes_for_an_unknown_context_is_dropped, setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            what_was_kept_goes_when_none_is_expected_any_more, setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            what_comes_after_the_close_is_dropped_while_others_are_expected,
-            setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            what_was_not_received_goes_with_the_context, setup, teardown),
-        cmocka_unit_test_setup_teardown(close_ends_what_runs_for_its_waiter,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(close_in_a_collective_is_told, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(call_that_a_rank_declines_fails_on_all,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            close_while_another_thread_drives_is_done_by_it, setup, teardown),
-        cmocka_unit_test_setup_teardown(id_that_is_in_use_is_refused, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(contexts_of_several_threads_come_and_go,
-                                        setup, teardown),
+        ENGINE_PAIR_TEST(what_comes_for_an_expected_context_is_kept),
+        ENGINE_PAIR_TEST(what_comes_for_an_unknown_context_is_dropped),
+        ENGINE_PAIR_TEST(what_was_kept_goes_when_none_is_expected_any_more),
+        ENGINE_PAIR_TEST(
+            what_comes_after_the_close_is_dropped_while_others_are_expected),
+        ENGINE_PAIR_TEST(what_was_not_received_goes_with_the_context),
+        ENGINE_PAIR_TEST(close_ends_what_runs_for_its_waiter),
+        ENGINE_PAIR_TEST(close_in_a_collective_is_told),
+        ENGINE_PAIR_TEST(call_that_a_rank_declines_fails_on_all),
+        ENGINE_PAIR_TEST(close_while_another_thread_drives_is_done_by_it),
+        ENGINE_PAIR_TEST(id_that_is_in_use_is_refused),
+        ENGINE_PAIR_TEST(contexts_of_several_threads_come_and_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

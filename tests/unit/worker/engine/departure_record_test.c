@@ -101,7 +101,7 @@ end_of_a_connection_is_no_loss_after_it_left(void **state)
 }
 
 #define APART_TEST(name)                                                       \
-    cmocka_unit_test_setup_teardown(name, engine_pair_set_up_unconnected,      \
+    cmocka_unit_test_setup_teardown(name, shm_pair_set_up_unconnected,         \
                                     engine_pair_tear_down)
 
 int

@@ -29,7 +29,7 @@ sum_of(struct side *side, size_t count)
 }
 
 static int
-side_sums(struct side *side)
+sums_of_every_size_are_right(struct side *side)
 {
     static const size_t counts[] = {0,  1,   2,    15,    16,    17,
                                     31, 255, 4097, 20000, 500001};
@@ -41,14 +41,8 @@ side_sums(struct side *side)
     return 0;
 }
 
-static void
-sums_of_every_size_are_right(void **state)
-{
-    engine_pair_run(&engine_pair, side_sums);
-}
-
 static int
-side_average(struct side *side)
+average_out_of_place_divides_once_and_keeps_the_input(struct side *side)
 {
     float input[1000];
     float output[1000];
@@ -77,19 +71,13 @@ side_average(struct side *side)
     return 0;
 }
 
-static void
-average_out_of_place_divides_once_and_keeps_the_input(void **state)
-{
-    engine_pair_run(&engine_pair, side_average);
-}
-
 enum {
     N_OPS = 20,
     N_VALUES = 3000,
 };
 
 static int
-side_many(struct side *side)
+many_operations_on_one_context_run_at_once(struct side *side)
 {
     static int32_t values[2][N_OPS][N_VALUES];
     struct op *ops[N_OPS];
@@ -108,12 +96,6 @@ side_many(struct side *side)
             SIDE_CHECK(values[side->rank][k][i] == 2 * (i + (int32_t)k));
     }
     return 0;
-}
-
-static void
-many_operations_on_one_context_run_at_once(void **state)
-{
-    engine_pair_run(&engine_pair, side_many);
 }
 
 /* The sanitizer watches what is freed, and that nobody writes later. */
@@ -368,7 +350,7 @@ collective_that_the_other_began_earlier_is_joined(void **state)
 }
 
 static int
-side_mixed(struct side *side)
+messages_and_collectives_share_a_context(struct side *side)
 {
     static const char text[100000] = "a long one";
     static char bytes[2][100000];
@@ -390,12 +372,6 @@ side_mixed(struct side *side)
         SIDE_CHECK(memcmp(bytes[side->rank], text, sizeof(text)) == 0);
     }
     return 0;
-}
-
-static void
-messages_and_collectives_share_a_context(void **state)
-{
-    engine_pair_run(&engine_pair, side_mixed);
 }
 
 static void
@@ -504,7 +480,7 @@ spare_operation_begins_anew(void **state)
 }
 
 static int
-side_ping_pong(struct side *side)
+messages_cross_in_both_directions(struct side *side)
 {
     struct comm_context *context = side->comms[2].context;
 
@@ -524,19 +500,13 @@ side_ping_pong(struct side *side)
     return 0;
 }
 
-static void
-messages_cross_in_both_directions(void **state)
-{
-    engine_pair_run(&engine_pair, side_ping_pong);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        ENGINE_PAIR_TEST(sums_of_every_size_are_right),
-        ENGINE_PAIR_TEST(average_out_of_place_divides_once_and_keeps_the_input),
-        ENGINE_PAIR_TEST(many_operations_on_one_context_run_at_once),
+        SIDES_TEST(sums_of_every_size_are_right),
+        SIDES_TEST(average_out_of_place_divides_once_and_keeps_the_input),
+        SIDES_TEST(many_operations_on_one_context_run_at_once),
         ENGINE_PAIR_TEST(operation_cut_off_in_the_middle_frees_everything),
         ENGINE_PAIR_TEST(little_message_leaves_when_it_is_complete),
         ENGINE_PAIR_TEST(large_message_leaves_as_far_as_it_is_ready),
@@ -545,14 +515,14 @@ main(void)
         ENGINE_PAIR_TEST(message_of_no_member_has_no_rank),
         ENGINE_PAIR_TEST(message_of_nothing_arrives_with_and_without_a_buffer),
         ENGINE_PAIR_TEST(collective_that_the_other_began_earlier_is_joined),
-        ENGINE_PAIR_TEST(messages_and_collectives_share_a_context),
+        SIDES_TEST(messages_and_collectives_share_a_context),
         ENGINE_PAIR_TEST(operations_are_numbered_in_the_order_of_their_start),
         ENGINE_PAIR_TEST(messages_are_numbered_apart_from_collectives),
         ENGINE_PAIR_TEST(
             operation_that_needs_nobody_is_done_when_its_start_returns),
         ENGINE_PAIR_TEST(counts_are_copied_when_an_operation_starts),
         ENGINE_PAIR_TEST(spare_operation_begins_anew),
-        ENGINE_PAIR_TEST(messages_cross_in_both_directions),
+        SIDES_TEST(messages_cross_in_both_directions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

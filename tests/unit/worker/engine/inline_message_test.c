@@ -118,7 +118,7 @@ message_needs_no_operation(void **state)
 }
 
 static int
-side_play(struct side *side)
+either_side_goes_either_way(struct side *side)
 {
     struct comm_context *context = side->comms[2].context;
 
@@ -141,15 +141,9 @@ side_play(struct side *side)
     return 0;
 }
 
-static void
-either_side_goes_either_way(void **state)
-{
-    engine_pair_run(&engine_pair, side_play);
-}
-
 /* Behind it another, of another tag, which an ordinary one has asked for. */
 static int
-side_order(struct side *side)
+messages_of_other_tags_are_kept_apart(struct side *side)
 {
     struct comm_context *context = side->comms[1].context;
     char bytes[4] = "";
@@ -179,16 +173,10 @@ side_order(struct side *side)
     return 0;
 }
 
-static void
-messages_of_other_tags_are_kept_apart(void **state)
-{
-    engine_pair_run(&engine_pair, side_order);
-}
-
 /* Sends go before anybody receives: as many as the window lets go, then one
  * after the other. */
 static int
-side_stream(struct side *side)
+stream_of_messages_keeps_its_order(struct side *side)
 {
     struct comm_context *context = side->comms[3].context;
     static const size_t COUNT = 4000;
@@ -206,12 +194,6 @@ side_stream(struct side *side)
             SIDE_CHECK(values[k] == i + (int32_t)k);
     }
     return 0;
-}
-
-static void
-stream_of_messages_keeps_its_order(void **state)
-{
-    engine_pair_run(&engine_pair, side_stream);
 }
 
 /* More than a socket takes, but not than the window lets go: nobody waits for
@@ -335,10 +317,10 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         ENGINE_PAIR_TEST(message_needs_no_operation),
-        ENGINE_PAIR_TEST(either_side_goes_either_way),
-        ENGINE_PAIR_BACKGROUND_TEST(either_side_goes_either_way),
-        ENGINE_PAIR_TEST(messages_of_other_tags_are_kept_apart),
-        ENGINE_PAIR_BACKGROUND_TEST(stream_of_messages_keeps_its_order),
+        SIDES_TEST(either_side_goes_either_way),
+        SIDES_BACKGROUND_TEST(either_side_goes_either_way),
+        SIDES_TEST(messages_of_other_tags_are_kept_apart),
+        SIDES_BACKGROUND_TEST(stream_of_messages_keeps_its_order),
         ENGINE_PAIR_TEST(rest_of_a_message_is_left_to_the_background),
         cmocka_unit_test_setup_teardown(message_is_coded_as_any_other,
                                         engine_pair_set_up_coding,

@@ -11,8 +11,6 @@
 #include "check.h"
 #include "transport/shm/region.h"
 
-struct engine_pair engine_pair;
-
 /* Both are in this process. */
 static void
 halls_attach(struct shm_region *regions[2])
@@ -69,7 +67,7 @@ engine_pair_begin(enum engine_call_checking checking)
 }
 
 int
-engine_pair_set_up_unconnected(void **state)
+shm_pair_set_up_unconnected(void **state)
 {
     engine_pair_open(&engine_pair);
     halls_enter(false);
@@ -77,7 +75,7 @@ engine_pair_set_up_unconnected(void **state)
 }
 
 int
-engine_pair_set_up_open(void **state)
+shm_pair_set_up_open(void **state)
 {
     engine_pair_open(&engine_pair);
     engine_pair_connect(&engine_pair);
@@ -87,7 +85,7 @@ engine_pair_set_up_open(void **state)
 }
 
 int
-engine_pair_set_up(void **state)
+shm_pair_set_up(void **state)
 {
     engine_pair_begin(ENGINE_CHECK_FRAMES);
     engine_pair_start_backgrounds(&engine_pair);
@@ -95,7 +93,7 @@ engine_pair_set_up(void **state)
 }
 
 int
-engine_pair_set_up_checked(void **state)
+shm_pair_set_up_checked(void **state)
 {
     engine_pair_begin(ENGINE_CHECK_BEFORE_DATA);
     engine_pair_start_backgrounds(&engine_pair);
@@ -103,16 +101,9 @@ engine_pair_set_up_checked(void **state)
 }
 
 int
-engine_pair_set_up_idle(void **state)
+shm_pair_set_up_idle(void **state)
 {
     engine_pair_begin(ENGINE_CHECK_FRAMES);
-    return 0;
-}
-
-int
-engine_pair_tear_down(void **state)
-{
-    engine_pair_close(&engine_pair);
     return 0;
 }
 

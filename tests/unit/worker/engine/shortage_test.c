@@ -3,11 +3,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "check.h"
 #include "engine/state.h"
-#include "engine_pair.h"
-
-static struct engine_pair engine_pair;
+#include "engine_pair_fixture.h"
 
 /* This rank, or the other, has no descriptor for a connection to the other. */
 static void
@@ -21,20 +18,6 @@ fall_short(struct side *side, uint32_t of)
                                .why = "its process may open 17 files",
                            });
     engine_progress_background(side->engine);
-}
-
-static int
-engine_pair_set_up(void **state)
-{
-    engine_pair_open(&engine_pair);
-    return 0;
-}
-
-static int
-engine_pair_tear_down(void **state)
-{
-    engine_pair_close(&engine_pair);
-    return 0;
 }
 
 static void
@@ -300,30 +283,20 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            collective_fails_and_names_who_is_short_of_what, engine_pair_set_up,
-            engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(
-            connection_is_asked_for_again_by_the_next_call, engine_pair_set_up,
-            engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(send_and_receive_fail_alike,
-                                        engine_pair_set_up,
-                                        engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(
-            each_failed_send_is_told_once_whatever_its_number,
-            engine_pair_set_up, engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(
-            news_that_overtake_each_other_are_all_told, engine_pair_set_up,
-            engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(
-            failed_sends_of_one_tag_all_fail_their_receives, engine_pair_set_up,
-            engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(forged_numbers_silence_no_other_rank,
-                                        engine_pair_set_up,
-                                        engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(
-            news_that_come_again_much_later_are_not_told, engine_pair_set_up,
-            engine_pair_tear_down),
+        ENGINE_PAIR_UNCONNECTED_TEST(
+            collective_fails_and_names_who_is_short_of_what),
+        ENGINE_PAIR_UNCONNECTED_TEST(
+            connection_is_asked_for_again_by_the_next_call),
+        ENGINE_PAIR_UNCONNECTED_TEST(send_and_receive_fail_alike),
+        ENGINE_PAIR_UNCONNECTED_TEST(
+            each_failed_send_is_told_once_whatever_its_number),
+        ENGINE_PAIR_UNCONNECTED_TEST(
+            news_that_overtake_each_other_are_all_told),
+        ENGINE_PAIR_UNCONNECTED_TEST(
+            failed_sends_of_one_tag_all_fail_their_receives),
+        ENGINE_PAIR_UNCONNECTED_TEST(forged_numbers_silence_no_other_rank),
+        ENGINE_PAIR_UNCONNECTED_TEST(
+            news_that_come_again_much_later_are_not_told),
         cmocka_unit_test(numbers_of_a_connected_rank_follow_each_other),
     };
 

@@ -223,7 +223,7 @@ side_between(struct side *side)
 }
 
 static int
-side_declines(struct side *side)
+rank_0_may_decline(struct side *side)
 {
     return side_measures(side, 1, LINK_PROBE_SKIPS);
 }
@@ -233,12 +233,6 @@ partners_measure_inside_a_node_and_between(void **state)
 {
     engine_pair_run(&engine_pair, side_inside);
     engine_pair_run(&engine_pair, side_between);
-}
-
-static void
-rank_0_may_decline(void **state)
-{
-    engine_pair_run(&engine_pair, side_declines);
 }
 
 int
@@ -255,7 +249,7 @@ main(void)
         cmocka_unit_test(row_on_a_slow_line_is_short),
         cmocka_unit_test(row_goes_on_while_messages_become_faster),
         ENGINE_PAIR_TEST(partners_measure_inside_a_node_and_between),
-        ENGINE_PAIR_TEST(rank_0_may_decline),
+        SIDES_TEST(rank_0_may_decline),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

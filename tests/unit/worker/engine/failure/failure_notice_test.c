@@ -7,31 +7,10 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "check.h"
-#include "unit/worker/engine/engine_pair.h"
-
-static struct engine_pair engine_pair;
+#include "unit/worker/engine/engine_pair_fixture.h"
 
 static int
-engine_pair_set_up(void **state)
-{
-    engine_pair_open(&engine_pair);
-    engine_pair_connect(&engine_pair);
-    /* A failure notice is on its way when the operation has ended: somebody must
-     * drive on. */
-    engine_pair_start_backgrounds(&engine_pair);
-    return 0;
-}
-
-static int
-engine_pair_tear_down(void **state)
-{
-    engine_pair_close(&engine_pair);
-    return 0;
-}
-
-static int
-side_mismatch(struct side *side)
+mismatch_names_both_calls_on_both_sides(struct side *side)
 {
     int32_t values[20] = {0};
     struct comm_context *context = side->comms[0].context;
@@ -52,17 +31,11 @@ side_mismatch(struct side *side)
     return 0;
 }
 
-static void
-mismatch_names_both_calls_on_both_sides(void **state)
-{
-    engine_pair_run(&engine_pair, side_mismatch);
-}
-
 static int
-side_mismatch_then_match(struct side *side)
+mismatch_on_one_context_spares_the_others(struct side *side)
 {
     int32_t values[20] = {0};
-    const int line = side_mismatch(side);
+    const int line = mismatch_names_both_calls_on_both_sides(side);
 
     SIDE_CHECK(line == 0);
     values[0] = 7;
@@ -71,15 +44,9 @@ side_mismatch_then_match(struct side *side)
     return 0;
 }
 
-static void
-mismatch_on_one_context_spares_the_others(void **state)
-{
-    engine_pair_run(&engine_pair, side_mismatch_then_match);
-}
-
 /* Rank 0 has a receive of 3 bytes, rank 1 sends 4. */
 static int
-side_long_message(struct side *side)
+message_that_does_not_fit_fails_its_receive(struct side *side)
 {
     char bytes[4] = "abc";
     struct comm_context *context = side->comms[0].context;
@@ -97,12 +64,6 @@ side_long_message(struct side *side)
     const enum hoop_status status = engine_wait(op, patience());
     SIDE_CHECK(status == HOOP_OK || status == HOOP_E_MISMATCH);
     return 0;
-}
-
-static void
-message_that_does_not_fit_fails_its_receive(void **state)
-{
-    engine_pair_run(&engine_pair, side_long_message);
 }
 
 static void
@@ -346,26 +307,27 @@ rank_alone_hears_itself_when_others_have_left(void **state)
     assert_string_equal(copy, "abc");
 }
 
-#define ENGINE_PAIR_TEST(name)                                                 \
-    cmocka_unit_test_setup_teardown(name, engine_pair_set_up,                  \
-                                    engine_pair_tear_down)
-
+/* A failure notice is on its way when the operation has ended: the backgrounds
+ * drive on. */
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        ENGINE_PAIR_TEST(mismatch_names_both_calls_on_both_sides),
-        ENGINE_PAIR_TEST(mismatch_on_one_context_spares_the_others),
-        ENGINE_PAIR_TEST(message_that_does_not_fit_fails_its_receive),
+        SIDES_BACKGROUND_TEST(mismatch_names_both_calls_on_both_sides),
+        SIDES_BACKGROUND_TEST(mismatch_on_one_context_spares_the_others),
+        SIDES_BACKGROUND_TEST(message_that_does_not_fit_fails_its_receive),
         cmocka_unit_test(connection_that_ends_fails_what_waits_for_it),
-        ENGINE_PAIR_TEST(what_was_sent_before_the_end_is_still_received),
-        ENGINE_PAIR_TEST(collective_with_one_that_left_fails_at_once),
+        ENGINE_PAIR_BACKGROUND_TEST(
+            what_was_sent_before_the_end_is_still_received),
+        ENGINE_PAIR_BACKGROUND_TEST(
+            collective_with_one_that_left_fails_at_once),
         cmocka_unit_test(rank_that_leaves_says_who_was_lost),
         cmocka_unit_test(rank_that_is_lost_itself_accuses_nobody),
-        ENGINE_PAIR_TEST(rank_that_gives_up_says_why),
+        ENGINE_PAIR_BACKGROUND_TEST(rank_that_gives_up_says_why),
         cmocka_unit_test(rank_that_has_given_up_is_told_of),
         cmocka_unit_test(rank_that_is_lost_is_not_believed),
-        ENGINE_PAIR_TEST(rank_alone_hears_itself_when_others_have_left),
+        ENGINE_PAIR_BACKGROUND_TEST(
+            rank_alone_hears_itself_when_others_have_left),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

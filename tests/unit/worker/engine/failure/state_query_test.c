@@ -53,7 +53,7 @@ reduce_run(struct side *side, int32_t *value, uint32_t root)
 
 /* Both only receive. */
 static int
-side_two_roots(struct side *side)
+ranks_that_both_wait_find_out(struct side *side)
 {
     const uint64_t begin_ns = clock_now_ns();
     int32_t value = 1;
@@ -65,15 +65,9 @@ side_two_roots(struct side *side)
     return 0;
 }
 
-static void
-ranks_that_both_wait_find_out(void **state)
-{
-    engine_pair_run(&engine_pair, side_two_roots);
-}
-
 /* Rank 1 has nothing to send: its call ends at once, its next one tells. */
 static int
-side_nothing(struct side *side)
+rank_that_had_nothing_to_send_is_found_out(struct side *side)
 {
     const uint64_t begin_ns = clock_now_ns();
     struct comm_context *context = side->comms[0].context;
@@ -95,12 +89,6 @@ side_nothing(struct side *side)
     SIDE_CHECK(clock_now_ns() - begin_ns < SOON_NS);
     SIDE_CHECK(sum_run(context, values, 4) == HOOP_OK);
     return 0;
-}
-
-static void
-rank_that_had_nothing_to_send_is_found_out(void **state)
-{
-    engine_pair_run(&engine_pair, side_nothing);
 }
 
 /* Before rank 0 has called, rank 1 has returned and left. */
@@ -367,8 +355,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        ENGINE_PAIR_BACKGROUND_TEST(ranks_that_both_wait_find_out),
-        ENGINE_PAIR_BACKGROUND_TEST(rank_that_had_nothing_to_send_is_found_out),
+        SIDES_BACKGROUND_TEST(ranks_that_both_wait_find_out),
+        SIDES_BACKGROUND_TEST(rank_that_had_nothing_to_send_is_found_out),
         ENGINE_PAIR_BACKGROUND_TEST(rank_that_has_left_is_found_out),
         ENGINE_PAIR_BACKGROUND_TEST(rank_that_leaves_meanwhile_is_found_out),
         ENGINE_PAIR_BACKGROUND_TEST(deadline_tells_what_the_other_is_in),

@@ -99,7 +99,7 @@ errand_init(struct errand *errand,
 }
 
 static int
-side_both_forms(struct side *side)
+redistribute_runner_in_both_forms_brings_what_is_wanted(struct side *side)
 {
     static const int32_t gathered[] = {0, 1, 10, 11};
     const int32_t summed = side->rank == 0 ? 10 : 14;
@@ -121,15 +121,9 @@ side_both_forms(struct side *side)
     return 0;
 }
 
-static void
-redistribute_runner_in_both_forms_brings_what_is_wanted(void **state)
-{
-    engine_pair_run(&engine_pair, side_both_forms);
-}
-
 /* Each means something else: both are told, and go on. */
 static int
-side_mismatch(struct side *side)
+redistribute_runner_that_others_mean_otherwise_is_a_mismatch(struct side *side)
 {
     const enum layout to = side->rank == 0 ? WHOLE : PARTS;
     struct errand errand;
@@ -147,14 +141,8 @@ side_mismatch(struct side *side)
     return 0;
 }
 
-static void
-redistribute_runner_that_others_mean_otherwise_is_a_mismatch(void **state)
-{
-    engine_pair_run(&engine_pair, side_mismatch);
-}
-
 static int
-side_finish_fails(struct side *side)
+redistribute_runner_whose_finish_fails_fails(struct side *side)
 {
     struct errand errand;
 
@@ -165,12 +153,6 @@ side_finish_fails(struct side *side)
     SIDE_CHECK(strstr(error_text(), "finish says no"));
     SIDE_CHECK(errand.n_finished == 1 && errand.n_destroyed == 1);
     return 0;
-}
-
-static void
-redistribute_runner_whose_finish_fails_fails(void **state)
-{
-    engine_pair_run(&engine_pair, side_finish_fails);
 }
 
 /* Nobody else is there to wait for. */
@@ -236,11 +218,10 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        ENGINE_PAIR_TEST(
-            redistribute_runner_in_both_forms_brings_what_is_wanted),
-        ENGINE_PAIR_TEST(
+        SIDES_TEST(redistribute_runner_in_both_forms_brings_what_is_wanted),
+        SIDES_TEST(
             redistribute_runner_that_others_mean_otherwise_is_a_mismatch),
-        ENGINE_PAIR_TEST(redistribute_runner_whose_finish_fails_fails),
+        SIDES_TEST(redistribute_runner_whose_finish_fails_fails),
         ENGINE_PAIR_TEST(
             redistribute_runner_that_sends_nothing_is_done_at_once),
         ENGINE_PAIR_TEST(
