@@ -3,32 +3,11 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "check.h"
-#include "test_transport.h"
+#include "transport_pair.h"
 
 enum {
     SMALL = 1000,
 };
-
-static struct test_transport here; /* rank 0 */
-static struct test_transport there;
-
-static int
-test_transports_open(void **state)
-{
-    test_transport_open(&here, 0, CODEC_NONE);
-    test_transport_open(&there, 1, CODEC_NONE);
-    test_transport_connect(&here, &there);
-    return 0;
-}
-
-static int
-test_transports_close(void **state)
-{
-    test_transport_close(&here);
-    test_transport_close(&there);
-    return 0;
-}
 
 static void
 goodbyes_end_both_sides_without_a_loss(void **state)
@@ -156,21 +135,19 @@ peer_that_left_and_went_away_does_not_hold_up_leaving(void **state)
     assert_true(transport_is_shut_down(here.transport));
 }
 
-#define STATIONS_TEST(name)                                                    \
-    cmocka_unit_test_setup_teardown(name, test_transports_open,                \
-                                    test_transports_close)
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        STATIONS_TEST(goodbyes_end_both_sides_without_a_loss),
-        STATIONS_TEST(nothing_is_told_after_the_goodbye),
-        STATIONS_TEST(peer_that_connects_to_a_leaving_rank_hears_its_goodbye),
-        STATIONS_TEST(both_may_leave_at_once),
-        STATIONS_TEST(answer_to_a_goodbye_goes_before_its_rank_leaves),
-        STATIONS_TEST(peer_that_dies_does_not_hold_up_leaving),
-        STATIONS_TEST(peer_that_left_and_went_away_does_not_hold_up_leaving),
+        TRANSPORT_PAIR_TEST(goodbyes_end_both_sides_without_a_loss),
+        TRANSPORT_PAIR_TEST(nothing_is_told_after_the_goodbye),
+        TRANSPORT_PAIR_TEST(
+            peer_that_connects_to_a_leaving_rank_hears_its_goodbye),
+        TRANSPORT_PAIR_TEST(both_may_leave_at_once),
+        TRANSPORT_PAIR_TEST(answer_to_a_goodbye_goes_before_its_rank_leaves),
+        TRANSPORT_PAIR_TEST(peer_that_dies_does_not_hold_up_leaving),
+        TRANSPORT_PAIR_TEST(
+            peer_that_left_and_went_away_does_not_hold_up_leaving),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,10 +9,9 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "check.h"
 #include "proc_state.h"
 #include "segments.h"
-#include "test_transport.h"
+#include "transport_pair.h"
 
 enum {
     BIG = 3 << 20,
@@ -24,32 +23,6 @@ enum {
     SEEDS = 12,
 #endif
 };
-
-static struct test_transport here; /* rank 0 */
-static struct test_transport there;
-
-static void
-open_with(enum codec_id codec)
-{
-    test_transport_open(&here, 0, codec);
-    test_transport_open(&there, 1, codec);
-    test_transport_connect(&here, &there);
-}
-
-static int
-test_transports_open(void **state)
-{
-    open_with(CODEC_NONE);
-    return 0;
-}
-
-static int
-test_transports_close(void **state)
-{
-    test_transport_close(&here);
-    test_transport_close(&there);
-    return 0;
-}
 
 static void
 large_messages_cross_in_both_directions_at_once(void **state)
@@ -358,7 +331,7 @@ traffic_run(uint32_t seed, enum codec_id codec)
 {
     static struct traffic ways[2];
 
-    open_with(codec);
+    transport_pair_open_with(codec);
     random_state = seed;
     memset(ways, 0, sizeof(ways));
     ways[0].from = ways[1].to = &here;
@@ -438,7 +411,7 @@ destroy_with_everything_under_way_is_fine(void **state)
     struct send_request out = send_request_collective(1, bytes, BIG);
     struct recv_request in = recv_request_collective(0, received, BIG);
 
-    open_with(CODEC_NONE);
+    transport_pair_open_with(CODEC_NONE);
     transport_receive(there.transport, &in);
     transport_send(here.transport, &out);
     for (int i = 0; i < 3; i++) {
@@ -453,23 +426,19 @@ destroy_with_everything_under_way_is_fine(void **state)
     transport_destroy(NULL);
 }
 
-#define STATIONS_TEST(name)                                                    \
-    cmocka_unit_test_setup_teardown(name, test_transports_open,                \
-                                    test_transports_close)
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        STATIONS_TEST(large_messages_cross_in_both_directions_at_once),
-        STATIONS_TEST(connection_is_asked_for_once_and_flows_wait_for_it),
-        STATIONS_TEST(second_connection_is_closed),
-        STATIONS_TEST(unreachable_peer_is_lost_once),
-        STATIONS_TEST(tell_all_reaches_all_but_one),
-        STATIONS_TEST(turn_that_waits_is_woken_by_another_thread),
-        STATIONS_TEST(fd_is_readable_when_something_has_come),
-        STATIONS_TEST(spin_reads_who_is_waited_for),
-        STATIONS_TEST(spin_reads_who_may_send_a_message),
+        TRANSPORT_PAIR_TEST(large_messages_cross_in_both_directions_at_once),
+        TRANSPORT_PAIR_TEST(connection_is_asked_for_once_and_flows_wait_for_it),
+        TRANSPORT_PAIR_TEST(second_connection_is_closed),
+        TRANSPORT_PAIR_TEST(unreachable_peer_is_lost_once),
+        TRANSPORT_PAIR_TEST(tell_all_reaches_all_but_one),
+        TRANSPORT_PAIR_TEST(turn_that_waits_is_woken_by_another_thread),
+        TRANSPORT_PAIR_TEST(fd_is_readable_when_something_has_come),
+        TRANSPORT_PAIR_TEST(spin_reads_who_is_waited_for),
+        TRANSPORT_PAIR_TEST(spin_reads_who_may_send_a_message),
         cmocka_unit_test(peer_that_takes_much_is_heard),
         cmocka_unit_test(random_traffic_arrives_as_it_was_sent),
         cmocka_unit_test(destroy_with_everything_under_way_is_fine),

@@ -7,11 +7,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "check.h"
 #include "segments.h"
 #include "transport/peer.h"
 #include "transport/tcp/stream_group.h"
-#include "unit/worker/transport/test_transport.h"
+#include "unit/worker/transport/transport_pair.h"
 #include "wire/frame.h"
 
 enum {
@@ -19,26 +18,13 @@ enum {
     STREAMS = 3,
 };
 
-static struct test_transport here;  /* rank 0, which says how many */
-static struct test_transport there; /* rank 1 */
-static int others[2];               /* the last stream's ends */
+static int others[2]; /* the last stream's ends */
 
 static int
-test_transports_open(void **state)
+three_streams_open(void **state)
 {
     setenv("HOOP_STREAMS", "3", 1);
-    test_transport_open(&here, 0, CODEC_NONE);
-    test_transport_open(&there, 1, CODEC_NONE);
-    test_transport_connect(&here, &there);
-    return 0;
-}
-
-static int
-test_transports_close(void **state)
-{
-    test_transport_close(&here);
-    test_transport_close(&there);
-    return 0;
+    return transport_pair_open(state);
 }
 
 static void
@@ -372,8 +358,8 @@ streams_are_measured_between_hosts_alone(void **state)
 }
 
 #define SPREAD_TEST(name)                                                      \
-    cmocka_unit_test_setup_teardown(name, test_transports_open,                \
-                                    test_transports_close)
+    cmocka_unit_test_setup_teardown(name, three_streams_open,                  \
+                                    transport_pair_close)
 
 int
 main(void)
