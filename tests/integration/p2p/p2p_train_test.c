@@ -384,27 +384,10 @@ finish_all(struct storm *storm)
 static int
 exchange_all(struct storm *storm)
 {
-    const struct rank *rank = storm->rank;
     const struct hoop_shape shape = shape_of(1, 1, 1);
-    const int64_t mine = 2 * (int64_t)rank->rank;
-    struct hoop_tensor output = tensor_filled(&shape, mine + 1, 0);
-    struct hoop_tensor input_grad = tensor_filled(&shape, mine + 2, 0);
-    struct hoop_tensor input = tensor_awaited(&shape);
-    struct hoop_tensor output_grad = tensor_awaited(&shape);
-    const struct hoop_p2p_ops ops = {&input_grad,  &input, &output,
-                                     &output_grad, &input, &output_grad};
 
     pause_by_chance(storm);
-    RANK_CHECK(hoop_p2p_exchange_all(storm->p2p, &ops) == HOOP_OK);
-    RANK_CHECK(tensor_is(&input, &shape,
-                         2 * (int64_t)hoop_p2p_prev(storm->p2p) + 1, 0));
-    RANK_CHECK(tensor_is(&output_grad, &shape,
-                         2 * (int64_t)hoop_p2p_next(storm->p2p) + 2, 0));
-    hoop_tensor_free(&output);
-    hoop_tensor_free(&input_grad);
-    hoop_tensor_free(&input);
-    hoop_tensor_free(&output_grad);
-    return 0;
+    return p2p_exchange_check(storm->rank, storm->p2p, &shape, &shape);
 }
 
 static int

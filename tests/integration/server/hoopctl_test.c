@@ -18,44 +18,24 @@
 
 static const char *hoopctl;
 
-struct fixture {
-    struct daemon daemon;
-    struct coordinator_clients coordinator_clients;
-    struct joiner joiners[2];
-};
-
 static int
 setup(void **state)
 {
-    static struct fixture fixture;
+    static struct joined_pair pair;
 
-    daemon_start(&fixture.daemon, NULL);
-    coordinator_clients_open(
-        &fixture.coordinator_clients,
-        &(struct coordinator_clients_options){.address = fixture.daemon.address,
-                                              .job = "train",
-                                              .token = "secret",
-                                              .n_clients = 2});
-    for (int i = 0; i < 2; i++)
-        joiner_init(&fixture.joiners[i], fixture.coordinator_clients.clients[i],
-                    2);
-    joiners_run(fixture.joiners, 2);
-    assert_int_equal(setenv("HOOP_COORDINATOR", fixture.daemon.address, 1), 0);
+    joined_pair_start(
+        &pair, &(struct joined_pair_options){.job = "train", .n_clients = 2});
+    assert_int_equal(setenv("HOOP_COORDINATOR", pair.daemon.address, 1), 0);
     assert_int_equal(setenv("HOOP_JOB", "train", 1), 0);
     assert_int_equal(setenv("HOOP_TOKEN", "secret", 1), 0);
-    *state = &fixture;
+    *state = &pair;
     return 0;
 }
 
 static int
 teardown(void **state)
 {
-    struct fixture *fixture = *state;
-
-    joiner_deinit(&fixture->joiners[0]);
-    joiner_deinit(&fixture->joiners[1]);
-    coordinator_clients_close(&fixture->coordinator_clients);
-    daemon_stop(&fixture->daemon);
+    joined_pair_stop(*state);
     return 0;
 }
 
@@ -141,28 +121,28 @@ ranks_show_every_member(void **state)
 static void
 ranks_of_a_job_that_forms_say_who_is_missing(void **state)
 {
-    struct fixture *fixture = *state;
+    struct joined_pair *pair = *state;
     struct joiner joiners[3];
     struct coordinator_clients coordinator_clients;
 
-    coordinator_clients_open(&coordinator_clients,
-                             &(struct coordinator_clients_options){
-                                 .address = fixture->daemon.address,
-                                 .job = "forming",
-                                 .token = "secret",
-                                 .n_clients = 3});
+    coordinator_clients_open(
+        &coordinator_clients,
+        &(struct coordinator_clients_options){.address = pair->daemon.address,
+                                              .job = "forming",
+                                              .token = "secret",
+                                              .n_clients = 3});
     for (int i = 0; i < 3; i++)
         joiner_init(&joiners[i], coordinator_clients.clients[i], 0);
     joiners[0].request.rank = 1;
     joiner_start(&joiners[0]);
-    daemon_expect_log(&fixture->daemon, "joins job \"forming\"");
+    daemon_expect_log(&pair->daemon, "joins job \"forming\"");
     assert_says("--job forming ranks", 0,
                 "\nwaiting for the world size, which nobody has given; 1 here: "
                 "testhost\n");
     joiners[1].request.world_size = 3;
     joiners[1].request.rank = 2;
     joiner_start(&joiners[1]);
-    daemon_expect_log(&fixture->daemon, "job \"forming\": 2 there");
+    daemon_expect_log(&pair->daemon, "job \"forming\": 2 there");
     assert_says("--job forming ranks", 0,
                 "\nwaiting for rank 0; 2 of 3 here: testhost\n");
     json_t *object = run_json("--json --job forming ranks");
