@@ -183,6 +183,25 @@ reduction_every_pair_and_level_equals_reference(void **state)
                 pair_check((enum hoop_dtype)dtype, (enum hoop_reduce_op)op);
 }
 
+/* One element is less than a vector register holds. Its product at the best level is
+ * rounded as at the plain one: a * c - b * d in three steps. */
+static void
+complex_product_is_not_fused(void **state)
+{
+    const double left[2] = {-1.5335365441303109e-223, 2032.25};
+    const double right[2] = {1.8551992788515435e+219, -9.910047550973804e-24};
+    double expected[2];
+
+    reference_combine(expected, left, right, HOOP_COMPLEX128, HOOP_PRODUCT);
+    for (int level = 0; level <= (int)reduction_level_best(); level++) {
+        double out[2];
+
+        reduction_find_at((enum reduction_level)level, HOOP_COMPLEX128,
+                          HOOP_PRODUCT)(out, left, right, 1);
+        assert_memory_equal(out, expected, sizeof(out));
+    }
+}
+
 static void
 reduction_of_nothing_takes_null(void **state)
 {
@@ -474,6 +493,7 @@ main(void)
         cmocka_unit_test(
             reduction_of_one_makes_bools_0_or_1_and_keeps_all_else),
         cmocka_unit_test(reduction_every_pair_and_level_equals_reference),
+        cmocka_unit_test(complex_product_is_not_fused),
         cmocka_unit_test(reduction_of_nothing_takes_null),
         cmocka_unit_test(reduction_meaningless_pair_is_null),
         cmocka_unit_test(reduction_unknown_value_is_null),
