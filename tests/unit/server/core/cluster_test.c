@@ -32,31 +32,29 @@ cluster_create_contradicting_options_is_refused(void **state)
 static void
 request_unknown_job_is_not_found(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     fixture_refused(&f, fixture_set(&f, "k", "v"), HOOP_E_NOT_FOUND,
                     "no job \"a\"");
-    fixture_deinit(&f);
 }
 
 static void
 request_bad_job_name_is_refused(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     struct cluster_event event = fixture_join_event(1, 0, 1);
 
     fixture_init(&f, &(struct cluster_options){0});
     event.job = "a\nb";
     fixture_refused(&f, fixture_step(&f, event), HOOP_E_INVALID, "name");
     assert_int_equal(cluster_counters(f.cluster)->jobs, 0);
-    fixture_deinit(&f);
 }
 
 static void
 token_first_join_sets_it_others_must_have_it(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     struct cluster_event event = fixture_join_event(1, 0, 2);
 
     fixture_init(&f, &(struct cluster_options){0});
@@ -83,13 +81,12 @@ token_first_join_sets_it_others_must_have_it(void **state)
                     "token");
     assert_int_equal(cluster_counters(f.cluster)->tokens_refused, 3);
     assert_int_equal(cluster_counters(f.cluster)->joins_refused, 2);
-    fixture_deinit(&f);
 }
 
 static void
 token_configured_is_that_of_every_job(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     struct cluster_event event = fixture_join_event(1, 0, 1);
 
     fixture_init(&f, &(struct cluster_options){.token = "t"});
@@ -99,7 +96,6 @@ token_configured_is_that_of_every_job(void **state)
     event.token = "t";
     assert_int_equal(fixture_reply(&f, fixture_step(&f, event))->status,
                      HOOP_OK);
-    fixture_deinit(&f);
 }
 
 /* A question for role, with the token of shown: its status. */
@@ -124,7 +120,7 @@ ask_as(struct fixture *f, enum role role, enum role shown)
 static void
 role_that_is_lesser_is_denied_what_needs_more(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     struct cluster_event event = fixture_join_event(1, 0, 1);
 
     fixture_init(&f, &(struct cluster_options){.token = "t"});
@@ -141,7 +137,6 @@ role_that_is_lesser_is_denied_what_needs_more(void **state)
     assert_int_equal(cluster_counters(f.cluster)->tokens_refused, 3);
     fixture_tick(&f);
     assert_int_equal(f.actions.role, ROLE_ANYBODY);
-    fixture_deinit(&f);
 }
 
 static void
@@ -175,7 +170,7 @@ role_that_is_lesser_joins_nothing(void **state)
 static void
 drain_parked_are_answered_and_joins_refused(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 1);
@@ -196,13 +191,12 @@ drain_parked_are_answered_and_joins_refused(void **state)
     const uint64_t leave = fixture_member(&f, CLUSTER_LEAVE, epoch, 1);
 
     assert_int_equal(fixture_reply(&f, leave)->status, HOOP_OK);
-    fixture_deinit(&f);
 }
 
 static void
 disconnect_parked_are_dropped_members_live(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
@@ -219,20 +213,18 @@ disconnect_parked_are_dropped_members_live(void **state)
     assert_int_equal(cluster_counters(f.cluster)->members, 1);
     fixture_set(&f, "k", "v");
     assert_null(fixture_find(&f, wait));
-    fixture_deinit(&f);
 }
 
 static void
 cancel_unknown_ticket_is_nothing(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     fixture_step(&f,
                  (struct cluster_event){.kind = CLUSTER_CANCEL, .ticket = 5});
     assert_int_equal(f.actions.n_items, 0);
     assert_true(cluster_next_deadline_ns(f.cluster) == UINT64_MAX);
-    fixture_deinit(&f);
 }
 
 /* What the step answers first, since its time has come, is not left for who
@@ -240,7 +232,7 @@ cancel_unknown_ticket_is_nothing(void **state)
 static void
 cancel_at_the_deadline_of_a_request_answers_it_once(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     size_t n_replies = 0;
 
     fixture_init(&f, &(struct cluster_options){0});
@@ -261,13 +253,12 @@ cancel_at_the_deadline_of_a_request_answers_it_once(void **state)
     assert_int_equal(n_replies, 1);
     assert_int_equal(cluster_counters(f.cluster)->waiters, 0);
     assert_int_equal(cluster_counters(f.cluster)->replies_dropped, 0);
-    fixture_deinit(&f);
 }
 
 static void
 step_late_leases_are_extended(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){.lease_ms = 1000});
     const uint64_t epoch = fixture_world(&f, 1);
@@ -278,7 +269,6 @@ step_late_leases_are_extended(void **state)
     assert_int_equal(fixture_reply(&f, renew)->status, HOOP_OK);
     assert_non_null(fixture_notice(&f, CLUSTER_NOTICE_STEPPED_LATE));
     assert_null(fixture_notice(&f, CLUSTER_NOTICE_LOST));
-    fixture_deinit(&f);
 }
 
 static void

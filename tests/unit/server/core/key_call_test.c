@@ -32,7 +32,7 @@ swap(struct fixture *f, const char *expected, const char *value)
 static void
 add_counts_in_decimal_text(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
@@ -46,7 +46,6 @@ add_counts_in_decimal_text(void **state)
     assert_int_equal(entry->n_bytes, 2);
     assert_memory_equal(entry->value, "-2", 2);
     assert_int_equal(entry->revision, 2);
-    fixture_deinit(&f);
 }
 
 static void
@@ -61,7 +60,7 @@ add_to_no_number_or_over_64_bits_is_refused(void **state)
                                         "-",
                                         "9223372036854775808",
                                         "1111111111111111111111111111"};
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
@@ -71,13 +70,12 @@ add_to_no_number_or_over_64_bits_is_refused(void **state)
     }
     fixture_set(&f, "k", "9223372036854775807");
     fixture_refused(&f, add(&f, "k", 1), HOOP_E_RANGE, "64 bits");
-    fixture_deinit(&f);
 }
 
 static void
 swap_only_what_is_expected(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
@@ -97,14 +95,13 @@ swap_only_what_is_expected(void **state)
     assert_int_equal(fixture_reply(&f, ticket)->status, HOOP_OK);
     ticket = swap(&f, "b", "c");
     fixture_refused(&f, ticket, HOOP_E_ABORTED, "another value");
-    fixture_deinit(&f);
 }
 
 static void
 get_many_shows_the_missing_ones(void **state)
 {
     static const char *const keys[] = {"x", "y", "x"};
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
@@ -118,7 +115,6 @@ get_many_shows_the_missing_ones(void **state)
     assert_string_equal(store->entries[1].key, "y");
     assert_null(store->entries[1].value);
     assert_memory_equal(store->entries[2].value, "1", 1);
-    fixture_deinit(&f);
 }
 
 static void
@@ -156,7 +152,7 @@ get_too_many_keys_is_refused(void **state)
 static void
 delete_counts_those_that_existed(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
@@ -168,7 +164,6 @@ delete_counts_those_that_existed(void **state)
     ticket = fixture_key(&f, CLUSTER_STORE_DELETE, "k");
     assert_int_equal(fixture_reply(&f, ticket)->store.counter, 0);
     assert_int_equal(fixture_reply(&f, ticket)->store.revision, 2);
-    fixture_deinit(&f);
 }
 
 static uint64_t
@@ -184,7 +179,7 @@ wait_both(struct fixture *f)
 static void
 wait_is_answered_when_the_last_key_comes(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
@@ -201,13 +196,12 @@ wait_is_answered_when_the_last_key_comes(void **state)
     assert_memory_equal(fixture_reply(&f, ticket)->store.entries[1].value, "2",
                         1);
     assert_int_equal(fixture_reply(&f, wait_both(&f))->status, HOOP_OK);
-    fixture_deinit(&f);
 }
 
 static void
 wait_a_key_that_went_away_is_missing_again(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
@@ -219,13 +213,12 @@ wait_a_key_that_went_away_is_missing_again(void **state)
     assert_null(fixture_find(&f, ticket));
     fixture_set(&f, "x", "3");
     assert_int_equal(fixture_reply(&f, ticket)->status, HOOP_OK);
-    fixture_deinit(&f);
 }
 
 static void
 wait_deadline_names_the_key(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     const char *key = "x";
 
     fixture_init(&f, &(struct cluster_options){0});
@@ -238,13 +231,12 @@ wait_deadline_names_the_key(void **state)
     fixture_next(&f);
     fixture_refused(&f, ticket, HOOP_E_TIMEOUT, "nobody has set key \"x\"");
     assert_int_equal(cluster_counters(f.cluster)->replies_expired, 1);
-    fixture_deinit(&f);
 }
 
 static void
 scan_pages_are_sorted_and_complete(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     struct cluster_event event = {.kind = CLUSTER_STORE_LIST,
                                   .scan = {.prefix = "p", .n_max = 7}};
     char key[32];
@@ -275,13 +267,12 @@ scan_pages_are_sorted_and_complete(void **state)
         assert_int_equal(n_more, 50 - n_listed);
     }
     assert_int_equal(n_listed, 50);
-    fixture_deinit(&f);
 }
 
 static void
 scan_of_nothing_is_empty(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
@@ -290,7 +281,6 @@ scan_of_nothing_is_empty(void **state)
 
     assert_int_equal(fixture_reply(&f, ticket)->store.n_entries, 0);
     assert_int_equal(fixture_reply(&f, ticket)->store.n_more, 0);
-    fixture_deinit(&f);
 }
 
 static uint64_t
@@ -303,7 +293,7 @@ watch(struct fixture *f, struct cluster_store_scan scan)
 static void
 watch_prefix_sees_changes_since(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
@@ -320,13 +310,12 @@ watch_prefix_sees_changes_since(void **state)
     assert_int_equal(seen->items[0].revision, 1);
     assert_int_equal(seen->items[1].kind, CLUSTER_KEY_DELETED);
     assert_int_equal(seen->revision, 3);
-    fixture_deinit(&f);
 }
 
 static void
 watch_key_ignores_longer_ones(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
@@ -339,13 +328,12 @@ watch_key_ignores_longer_ones(void **state)
     fixture_set(&f, "a", "x");
     assert_int_equal(fixture_reply(&f, ticket)->key_changes.items[0].revision,
                      2);
-    fixture_deinit(&f);
 }
 
 static void
 watch_sees_a_key_expire(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
@@ -357,13 +345,12 @@ watch_sees_a_key_expire(void **state)
     fixture_next(&f);
     assert_int_equal(fixture_reply(&f, ticket)->key_changes.items[0].kind,
                      CLUSTER_KEY_EXPIRED);
-    fixture_deinit(&f);
 }
 
 static void
 watch_many_changes_come_in_pages(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     uint64_t since = 0;
     char key[16];
 
@@ -383,13 +370,12 @@ watch_many_changes_come_in_pages(void **state)
         since = seen->revision;
         n_left -= seen->n_items;
     }
-    fixture_deinit(&f);
 }
 
 static void
 watch_from_a_forgotten_revision_is_refused(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
@@ -403,13 +389,12 @@ watch_from_a_forgotten_revision_is_refused(void **state)
         HOOP_OK);
     fixture_refused(&f, watch(&f, (struct cluster_store_scan){.since = 99999}),
                     HOOP_E_RANGE, "before revision");
-    fixture_deinit(&f);
 }
 
 static void
 watch_parked_sees_more_expire_than_a_history_holds(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     char key[16];
 
     fixture_init(&f, &(struct cluster_options){0});
@@ -427,7 +412,6 @@ watch_parked_sees_more_expire_than_a_history_holds(void **state)
     assert_int_equal(fixture_reply(&f, ticket)->status, HOOP_OK);
     assert_int_equal(fixture_reply(&f, ticket)->key_changes.items[0].revision,
                      LIMIT_STORE_HISTORY + 101);
-    fixture_deinit(&f);
 }
 
 int

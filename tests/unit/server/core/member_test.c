@@ -70,7 +70,7 @@ member_states_have_names(void **state)
 static void
 waiter_key_bytes_over_the_limit_are_refused(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     static char text[LIMIT_STORE_KEY];
     const char *keys[LIMIT_STORE_KEYS_CALL];
     uint64_t ticket = 0;
@@ -97,7 +97,6 @@ waiter_key_bytes_over_the_limit_are_refused(void **state)
     assert_int_equal(f.actions.n_items, n_parked - 1);
     assert_int_equal(cluster_counters(f.cluster)->waiters, 0);
     assert_null(fixture_find(&f, fixture_key(&f, CLUSTER_STORE_WAIT, "k")));
-    fixture_deinit(&f);
 }
 
 static uint64_t
@@ -112,7 +111,7 @@ watch_as(struct fixture *f, const char *token)
 static void
 waiters_of_operators_leave_room_for_workers(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     struct cluster_event event = fixture_join_event(1, 0, 1);
     char operator[LIMIT_TOKEN];
     uint64_t first = 0;
@@ -141,13 +140,12 @@ waiters_of_operators_leave_room_for_workers(void **state)
     fixture_next(&f);
     assert_int_equal(cluster_counters(f.cluster)->waiters, 0);
     assert_null(fixture_find(&f, watch_as(&f, operator)));
-    fixture_deinit(&f);
 }
 
 static void
 waiter_cancelled_is_never_answered(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
@@ -159,13 +157,12 @@ waiter_cancelled_is_never_answered(void **state)
     fixture_set(&f, "k", "v");
     assert_null(fixture_find(&f, ticket));
     assert_int_equal(cluster_counters(f.cluster)->replies_dropped, 1);
-    fixture_deinit(&f);
 }
 
 static void
 waiter_of_a_job_that_ends_is_told(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 1);
@@ -173,7 +170,6 @@ waiter_of_a_job_that_ends_is_told(void **state)
 
     fixture_member(&f, CLUSTER_LEAVE, epoch, 1);
     fixture_refused(&f, ticket, HOOP_E_NOT_FOUND, "has ended");
-    fixture_deinit(&f);
 }
 
 /* Whichever of them was answered before. */

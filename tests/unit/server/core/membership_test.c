@@ -17,7 +17,7 @@ report(struct fixture *f, struct cluster_failure_report report)
 static void
 lease_expired_is_a_verdict(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){.lease_ms = 1000});
     const uint64_t epoch = fixture_world(&f, 2);
@@ -41,13 +41,12 @@ lease_expired_is_a_verdict(void **state)
     fixture_refused(&f, fixture_member(&f, CLUSTER_LEAVE, epoch, 2),
                     HOOP_E_ABORTED, "declared lost");
     assert_int_equal(cluster_counters(f.cluster)->leases_expired, 1);
-    fixture_deinit(&f);
 }
 
 static void
 lease_renewed_lives_on(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){.lease_ms = 1000});
     const uint64_t epoch = fixture_world(&f, 1);
@@ -59,14 +58,13 @@ lease_renewed_lives_on(void **state)
         assert_int_equal(fixture_reply(&f, ticket)->lease.lease_ms, 1000);
         assert_int_equal(fixture_reply(&f, ticket)->lease.revision, 1);
     }
-    fixture_deinit(&f);
 }
 
 /* Stopped for some time, it finds the lease over and the renewal behind it. */
 static void
 lease_that_ends_while_nobody_looks_waits_a_little(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){.lease_ms = 1000});
     const uint64_t epoch = fixture_world(&f, 2);
@@ -87,13 +85,12 @@ lease_that_ends_while_nobody_looks_waits_a_little(void **state)
             break;
     }
     assert_int_equal(cluster_counters(f.cluster)->leases_expired, 2);
-    fixture_deinit(&f);
 }
 
 static void
 renew_by_strangers_is_refused(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 1);
@@ -102,13 +99,12 @@ renew_by_strangers_is_refused(void **state)
                     HOOP_E_PRECONDITION, "epoch");
     fixture_refused(&f, fixture_member(&f, CLUSTER_RENEW, epoch, 77),
                     HOOP_E_PRECONDITION, "no member");
-    fixture_deinit(&f);
 }
 
 static void
 report_first_verdict_stays(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
@@ -144,14 +140,13 @@ report_first_verdict_stays(void **state)
                                                    0}),
         HOOP_E_ABORTED, "lost");
     assert_int_equal(cluster_counters(f.cluster)->verdicts, 1);
-    fixture_deinit(&f);
 }
 
 /* It cannot be a member, and the others are told why. */
 static void
 report_of_oneself_tells_the_others(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
@@ -168,7 +163,6 @@ report_of_oneself_tells_the_others(void **state)
                            "it may open 17 files, reported by rank 1 (h:2)"));
     fixture_refused(&f, fixture_member(&f, CLUSTER_RENEW, epoch, 2),
                     HOOP_E_ABORTED, "17 files");
-    fixture_deinit(&f);
 }
 
 /* Whoever tells of it first. */
@@ -216,7 +210,7 @@ report_that_one_gives_up_is_told_in_its_words(void **state)
 static void
 reporter_is_who_it_proved_to_be(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
@@ -246,13 +240,12 @@ reporter_is_who_it_proved_to_be(void **state)
         &f,
         fixture_member(&f, CLUSTER_LEAVE, epoch, identity_of_incarnation(1)),
         HOOP_E_PRECONDITION, "no member");
-    fixture_deinit(&f);
 }
 
 static void
 report_of_nobody_is_refused(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
@@ -278,13 +271,12 @@ report_of_nobody_is_refused(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         fixture_refused(&f, report(&f, cases[i].report), cases[i].status, "");
     assert_int_equal(cluster_counters(f.cluster)->members, 2);
-    fixture_deinit(&f);
 }
 
 static void
 leave_twice_is_fine(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
@@ -297,7 +289,6 @@ leave_twice_is_fine(void **state)
     assert_int_equal(cluster_counters(f.cluster)->leaves, 1);
     fixture_refused(&f, fixture_member(&f, CLUSTER_RENEW, epoch, 2),
                     HOOP_E_PRECONDITION, "has left");
-    fixture_deinit(&f);
 }
 
 /* Part of a key, behind kind and number. */

@@ -159,7 +159,7 @@ job_end(struct fixture *f, const char *job)
 static void
 assert_is_charged(add_fn *add)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     char job[32];
 
     fixture_init(&f, &(struct cluster_options){.lease_ms = 3600000});
@@ -196,7 +196,6 @@ assert_is_charged(add_fn *add)
     }
     forget_answers(&f);
     assert_int_equal(charged(&f), 0);
-    fixture_deinit(&f);
 }
 
 static void
@@ -259,7 +258,7 @@ assert_all_refused(struct fixture *f, uint64_t epoch, const char *words)
 static void
 full_accounts_refuse_and_stay_as_they_are(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
@@ -286,7 +285,6 @@ full_accounts_refuse_and_stay_as_they_are(void **state)
     fixture_member(&f, CLUSTER_LEAVE, epoch, 2);
     forget_answers(&f);
     assert_int_equal(charged(&f), 0);
-    fixture_deinit(&f);
 }
 
 static void

@@ -14,7 +14,7 @@ static const uint32_t pair[] = {0, 1};
 static void
 lease_after_revival_begins_anew(void **state)
 {
-    struct fixture fixture;
+    CLEANUP(fixture_deinit) struct fixture fixture;
     struct record_store record_store = {0};
 
     record_store_begin(&fixture);
@@ -33,14 +33,13 @@ lease_after_revival_begins_anew(void **state)
     fixture_tick(&fixture);
     assert_non_null(fixture_notice(&fixture, CLUSTER_NOTICE_LOST));
     record_store_deinit(&record_store);
-    fixture_deinit(&fixture);
 }
 
 /* Its keys were acknowledged, its joins were not. */
 static void
 forming_job_waits_for_its_workers(void **state)
 {
-    struct fixture fixture;
+    CLEANUP(fixture_deinit) struct fixture fixture;
     struct record_store record_store = {0};
 
     record_store_begin(&fixture);
@@ -62,13 +61,12 @@ forming_job_waits_for_its_workers(void **state)
     const uint64_t late = fixture_key(&fixture, CLUSTER_STORE_GET, "k");
     fixture_refused(&fixture, late, HOOP_E_NOT_FOUND, "no job");
     record_store_deinit(&record_store);
-    fixture_deinit(&fixture);
 }
 
 static void
 key_has_its_whole_life_anew(void **state)
 {
-    struct fixture fixture;
+    CLEANUP(fixture_deinit) struct fixture fixture;
     struct record_store record_store = {0};
 
     record_store_begin(&fixture);
@@ -93,13 +91,12 @@ key_has_its_whole_life_anew(void **state)
     const uint64_t ticket = fixture_key(&fixture, CLUSTER_STORE_GET, "k");
     assert_false(fixture_reply(&fixture, ticket)->store.entries[0].revision);
     record_store_deinit(&record_store);
-    fixture_deinit(&fixture);
 }
 
 static void
 watch_of_keys_behind_a_revival_is_told_to_list_again(void **state)
 {
-    struct fixture fixture;
+    CLEANUP(fixture_deinit) struct fixture fixture;
     struct record_store record_store = {0};
     struct cluster_event watch = {
         .kind = CLUSTER_STORE_WATCH,
@@ -120,7 +117,6 @@ watch_of_keys_behind_a_revival_is_told_to_list_again(void **state)
     fixture_set(&fixture, "k", "w");
     assert_int_equal(fixture_reply(&fixture, ticket)->key_changes.n_items, 1);
     record_store_deinit(&record_store);
-    fixture_deinit(&fixture);
 }
 
 /* A cluster with something of every kind. */
@@ -161,7 +157,7 @@ record_store_try(const struct record_store *record_store, uint64_t now_ns)
 static void
 record_missing_or_damaged_is_found_or_harmless(void **state)
 {
-    struct fixture fixture;
+    CLEANUP(fixture_deinit) struct fixture fixture;
     struct record_store record_store = {0};
 
     record_store_fill(&fixture, &record_store);
@@ -207,7 +203,6 @@ record_missing_or_damaged_is_found_or_harmless(void **state)
         record_store_deinit(&less);
     }
     record_store_deinit(&record_store);
-    fixture_deinit(&fixture);
 }
 
 static void

@@ -9,7 +9,7 @@
 static void
 status_query_shows_jobs_that_live_and_that_ended(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     struct cluster_event join = fixture_join_event(9, 0, 5);
 
     fixture_init(&f, &(struct cluster_options){0});
@@ -32,13 +32,12 @@ status_query_shows_jobs_that_live_and_that_ended(void **state)
     assert_int_equal(jobs->items[1].state, CLUSTER_JOB_ENDED);
     assert_int_equal(jobs->items[1].n_left, 1);
     assert_int_equal(jobs->items[1].age_ns, FIXTURE_S);
-    fixture_deinit(&f);
 }
 
 static void
 status_query_shows_members_of_a_job(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){.lease_ms = 4000});
     const uint64_t epoch = fixture_world(&f, 2);
@@ -59,13 +58,12 @@ status_query_shows_members_of_a_job(void **state)
     assert_int_equal(job->n_keys, 1);
     assert_int_equal(job->n_store_bytes, 8);
     assert_int_equal(job->revision, 2);
-    fixture_deinit(&f);
 }
 
 static void
 status_query_shows_who_waits_for_a_world(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     fixture_join(&f, 1, CLUSTER_RANK_ANY, 2);
@@ -77,13 +75,12 @@ status_query_shows_who_waits_for_a_world(void **state)
     assert_int_equal(job->members[0].rank, CLUSTER_RANK_ANY);
     assert_int_equal(job->members[0].lease_left_ns, 60 * FIXTURE_S);
     assert_int_equal(job->n_waiters, 1);
-    fixture_deinit(&f);
 }
 
 static void
 status_query_of_a_job_that_forms_says_who_is_missing(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     fixture_join(&f, 1, 1, 4);
@@ -99,13 +96,12 @@ status_query_of_a_job_that_forms_says_who_is_missing(void **state)
     assert_int_equal(job->size_min, 4);
     assert_string_equal(job->missing, "ranks 0, 3");
     assert_string_equal(job->hosts, "h");
-    fixture_deinit(&f);
 }
 
 static void
 status_query_of_a_job_that_runs_misses_nobody(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     fixture_join(&f, 1, 0, 1);
@@ -117,13 +113,12 @@ status_query_of_a_job_that_runs_misses_nobody(void **state)
     assert_int_equal(job->size_min, 0);
     assert_string_equal(job->missing, "");
     assert_string_equal(job->hosts, "");
-    fixture_deinit(&f);
 }
 
 static void
 status_query_needs_a_configured_token(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     struct cluster_event event = {.kind = CLUSTER_JOBS};
 
     fixture_init(&f, &(struct cluster_options){.token = "t"});
@@ -131,7 +126,6 @@ status_query_needs_a_configured_token(void **state)
     event.token = "t";
     assert_int_equal(fixture_reply(&f, fixture_step(&f, event))->status,
                      HOOP_OK);
-    fixture_deinit(&f);
 }
 
 /* The text when nobody else comes. */
@@ -145,7 +139,7 @@ roster_text_expect(struct fixture *f, uint64_t ticket, const char *part)
 static void
 roster_text_no_requests_counts_workers(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     for (uint32_t i = 1; i < 3; i++)
@@ -153,49 +147,45 @@ roster_text_no_requests_counts_workers(void **state)
     roster_text_expect(
         &f, fixture_join(&f, 3, CLUSTER_RANK_ANY, 4),
         "3 of 4 have joined: h:1, h:2, h:3; missing: 1 more worker");
-    fixture_deinit(&f);
 }
 
 static void
 roster_text_some_requests_name_the_free_ranks(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     fixture_join(&f, 1, 1, 5);
     roster_text_expect(&f, fixture_join(&f, 2, CLUSTER_RANK_ANY, 5),
                        "2 of 5 have joined: rank 1 (h:1), h:2; missing: 3 more "
                        "workers for the ranks 0, 2-4");
-    fixture_deinit(&f);
 }
 
 static void
 roster_text_unknown_size_says_how_to_give_it(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     roster_text_expect(&f, fixture_join(&f, 1, 0, 0), "HOOP_WORLD_SIZE");
-    fixture_deinit(&f);
 }
 
 static void
 roster_text_range_says_how_many_are_enough(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){.world_size = 8, .size_min = 3});
     roster_text_expect(
         &f, fixture_join(&f, 1, 7, 0),
         "1 of 3 to 8 has joined: rank 7 (h:1); missing: at least 2 "
         "more workers");
-    fixture_deinit(&f);
 }
 
 static void
 roster_text_many_are_not_all_named(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     uint64_t ticket = 0;
 
     fixture_init(&f, &(struct cluster_options){0});
@@ -205,7 +195,6 @@ roster_text_many_are_not_all_named(void **state)
     fixture_refused(&f, ticket, HOOP_E_TIMEOUT, "and 12 more");
     fixture_refused(&f, ticket, HOOP_E_TIMEOUT,
                     "1, 3, 5, 7, 9, 11, 13, 15, ...");
-    fixture_deinit(&f);
 }
 
 /* Of job "a". */
@@ -222,7 +211,7 @@ job_ask(struct fixture *f)
 static void
 roster_text_before_the_deadline_says_for_whom_it_waits(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){
                          .world_size = 8, .size_min = 3, .settle_ms = 2500});
@@ -237,13 +226,12 @@ roster_text_before_the_deadline_says_for_whom_it_waits(void **state)
     fixture_join(&f, 4, 5, 0);
     assert_string_equal(job_ask(&f)->missing,
                         "2 more workers for the ranks 0-4");
-    fixture_deinit(&f);
 }
 
 static void
 roster_text_without_a_size_misses_the_size(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     fixture_join(&f, 1, 1, 0);
@@ -251,13 +239,12 @@ roster_text_without_a_size_misses_the_size(void **state)
     assert_int_equal(job_ask(&f)->line.size, 0);
     fixture_join(&f, 2, 0, 3);
     assert_string_equal(job_ask(&f)->missing, "rank 2");
-    fixture_deinit(&f);
 }
 
 static void
 roster_text_names_each_host_once_and_not_all(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     char host[8];
 
     fixture_init(&f, &(struct cluster_options){.world_size = 100});
@@ -277,7 +264,6 @@ roster_text_names_each_host_once_and_not_all(void **state)
     }
     assert_string_equal(job_ask(&f)->hosts,
                         "n0, n1, n2, n3, n4, n5, n6, n7, ...");
-    fixture_deinit(&f);
 }
 
 static const uint64_t TIME_NS = 800 * CLOCK_NS_PER_MS;
@@ -339,7 +325,7 @@ activities_of(const struct fixture *f, uint64_t ticket)
 static void
 members_that_watch_are_asked_and_their_answers_told(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
@@ -372,13 +358,12 @@ members_that_watch_are_asked_and_their_answers_told(void **state)
     assert_string_equal(activities_of(&f, again)[0].call, "allreduce #7");
     /* Nobody is asked any more. */
     assert_null(fixture_find(&f, watch(&f, epoch, 1, 0)));
-    fixture_deinit(&f);
 }
 
 static void
 members_that_do_not_answer_are_told_with_the_reason(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 5);
@@ -396,14 +381,13 @@ members_that_do_not_answer_are_told_with_the_reason(void **state)
                         "no answer within 0.8 s: stopped, dead or cut off? Its "
                         "last sign of life came 1.8 s ago");
     assert_string_equal(activities[3].silence, "it has left the job");
-    fixture_deinit(&f);
 }
 
 /* Whoever waits for less time takes none from the others. */
 static void
 impatience_of_one_is_not_that_of_others(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 1);
@@ -425,13 +409,12 @@ impatience_of_one_is_not_that_of_others(void **state)
                         "last sign of life came 0.0 s ago");
     tell(&f, epoch, 1, query, "allreduce #7");
     assert_string_equal(activities_of(&f, asked)[0].call, "allreduce #7");
-    fixture_deinit(&f);
 }
 
 static void
 member_of_an_earlier_version_is_told_as_such(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 1);
@@ -441,13 +424,12 @@ member_of_an_earlier_version_is_told_as_such(void **state)
     fixture_next(&f);
     assert_string_equal(activities_of(&f, asked)[0].silence,
                         "its version of hoop does not tell");
-    fixture_deinit(&f);
 }
 
 static void
 answer_to_a_query_that_is_over_is_passed_over(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 1);
@@ -465,14 +447,13 @@ answer_to_a_query_that_is_over_is_passed_over(void **state)
     assert_string_equal(activities_of(&f, asked)[0].call, "new");
     tell(&f, epoch, 1, query + 1, "late");
     fixture_member(&f, CLUSTER_LEAVE, epoch, 1);
-    fixture_deinit(&f);
 }
 
 /* An operator who goes away leaves no question behind. */
 static void
 members_are_asked_no_longer_when_the_asker_is_gone(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 1);
@@ -489,13 +470,12 @@ members_are_asked_no_longer_when_the_asker_is_gone(void **state)
         fixture_step(&f, (struct cluster_event){.kind = CLUSTER_CANCEL,
                                                 .ticket = parked});
     }
-    fixture_deinit(&f);
 }
 
 static void
 asker_is_answered_when_the_last_that_is_silent_leaves(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
@@ -508,7 +488,6 @@ asker_is_answered_when_the_last_that_is_silent_leaves(void **state)
     assert_string_equal(activities_of(&f, asked)[0].call, "x");
     assert_string_equal(activities_of(&f, asked)[1].silence,
                         "it has left the job");
-    fixture_deinit(&f);
 }
 
 /* They wait here, and their engines know of nothing. */
@@ -516,7 +495,7 @@ static void
 members_that_set_up_communicators_are_told_to_wait(void **state)
 {
     static const uint32_t ranks[] = {0, 2};
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
@@ -549,18 +528,16 @@ members_that_set_up_communicators_are_told_to_wait(void **state)
     assert_string_equal(activities[1].waits_for, "rank 0 (h:1), rank 2 (h:3)");
     assert_int_equal(activities[1].age_ms, 1000);
     assert_string_equal(activities[2].call, "");
-    fixture_deinit(&f);
 }
 
 static void
 job_that_forms_is_told_without(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
     fixture_init(&f, &(struct cluster_options){0});
     fixture_join(&f, 1, 0, 2);
     assert_null(activities_of(&f, ask(&f)));
-    fixture_deinit(&f);
 }
 
 static void

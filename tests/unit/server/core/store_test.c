@@ -46,7 +46,7 @@ store_values_over_the_limits_are_refused(void **state)
 static void
 store_keys_over_the_limit_are_refused(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     char key[32];
 
     fixture_init(&f, &(struct cluster_options){0});
@@ -59,13 +59,12 @@ store_keys_over_the_limit_are_refused(void **state)
                     "keys, the limit");
     assert_int_equal(fixture_reply(&f, fixture_set(&f, "0", "x"))->status,
                      HOOP_OK);
-    fixture_deinit(&f);
 }
 
 static void
 store_bad_keys_are_refused(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     char key[LIMIT_STORE_KEY + 1] = {0};
 
     memset(key, 'k', LIMIT_STORE_KEY);
@@ -76,13 +75,12 @@ store_bad_keys_are_refused(void **state)
     key[LIMIT_STORE_KEY - 1] = 0;
     assert_int_equal(fixture_reply(&f, fixture_set(&f, key, "v"))->status,
                      HOOP_OK);
-    fixture_deinit(&f);
 }
 
 static void
 store_key_with_a_life_expires(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     struct cluster_event event = {
         .kind = CLUSTER_STORE_SET,
         .write = {.key = "k", .value = "v", .n_bytes = 1, .ttl_ms = 500}};
@@ -109,7 +107,6 @@ store_key_with_a_life_expires(void **state)
     f.now_ns += FIXTURE_S;
     ticket = fixture_key(&f, CLUSTER_STORE_GET, "k");
     assert_non_null(fixture_reply(&f, ticket)->store.entries[0].value);
-    fixture_deinit(&f);
 }
 
 static void
