@@ -37,16 +37,6 @@ run_start(const char *n_ranks, const char *line)
 }
 
 static size_t
-times_in(const char *text, const char *part)
-{
-    size_t n = 0;
-
-    for (; (text = strstr(text, part)); text++)
-        n++;
-    return n;
-}
-
-static size_t
 entries_in(const char *path)
 {
     DIR *entries = opendir(path);

@@ -16,6 +16,7 @@
 #include "check.h"
 #include "integration/program.h"
 #include "temporary.h"
+#include "words.h"
 
 enum {
     STEPS_MAX = 50,
@@ -210,16 +211,6 @@ loss_does_not_depend_on_interleaving(void **state)
 
     runs_check("--blocks 8 --micro-batches 6 --windows 1", runs,
                sizeof(runs) / sizeof(runs[0]));
-}
-
-static size_t
-times_in(const char *text, const char *part)
-{
-    size_t n = 0;
-
-    for (; (text = strstr(text, part)); text++)
-        n++;
-    return n;
 }
 
 /* Rank 0 alone says what is wrong, once; nobody ends well. */

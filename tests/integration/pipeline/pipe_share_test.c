@@ -14,6 +14,7 @@
 #include "check.h"
 #include "integration/pipeline/pipe_case.h"
 #include "integration/reference.h"
+#include "pseudo_random.h"
 
 struct grid {
     uint32_t n_ranks; /* T */
@@ -492,8 +493,7 @@ model_body(struct rank *rank)
 static void
 calls_end_as_the_model_says(void **state)
 {
-    const char *given = getenv("HOOP_TEST_SEED");
-    uint64_t seed = given ? strtoull(given, NULL, 10) : 1;
+    uint64_t seed = number_from_environment("HOOP_TEST_SEED", 1);
 
     for (uint32_t size = 4; size <= 6; size += 2, seed++) {
         printf("%u ranks, seed %" PRIu64 "\n", size, seed);

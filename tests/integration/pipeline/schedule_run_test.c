@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "check.h"
 #include "integration/pipeline/chain.h"
+#include "pseudo_random.h"
 #include "ranks.h"
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
@@ -120,21 +121,14 @@ run_of_every_kind_computes_what_one_process_does(struct rank *rank)
     return 0;
 }
 
-static uint64_t
-number_of(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-
-    return text ? strtoull(text, NULL, 10) : otherwise;
-}
-
 /* All micro-batches are in flight with GPipe; interleaved, both directions and
  * the way round the ring are. */
 static int
 delayed_body(struct rank *rank)
 {
-    const uint64_t n_rounds = number_of("SCHEDULE_RUN_ROUNDS", n_rounds_usual);
-    const uint64_t seed = number_of("SCHEDULE_RUN_SEED", 1);
+    const uint64_t n_rounds =
+        number_from_environment("SCHEDULE_RUN_ROUNDS", n_rounds_usual);
+    const uint64_t seed = number_from_environment("SCHEDULE_RUN_SEED", 1);
     hoop_pipeline_t *pipeline;
 
     RANK_CHECK(hoop_pipeline_create(rank->comm, NULL, &pipeline) == HOOP_OK);
@@ -157,7 +151,8 @@ delayed_body(struct rank *rank)
 static void
 run_under_random_delays_computes_the_same(void **state)
 {
-    const uint64_t n_rounds = number_of("SCHEDULE_RUN_ROUNDS", n_rounds_usual);
+    const uint64_t n_rounds =
+        number_from_environment("SCHEDULE_RUN_ROUNDS", n_rounds_usual);
 
     for (uint32_t size = 2; size <= 3; size++)
         assert_int_equal(ranks_run(&(struct ranks_options){

@@ -13,6 +13,7 @@
 #include "check.h"
 #include "fault/fault.h"
 #include "integration/daemon.h"
+#include "pseudo_random.h"
 
 /*
  * Workers that make calls, and die.
@@ -430,13 +431,6 @@ root_dies_between_two_calls(void **state)
 
 static uint64_t chance;
 
-static uint32_t
-chance_draw(uint32_t n)
-{
-    chance = chance * 6364136223846793005 + 1442695040888963407;
-    return (uint32_t)(chance >> 33) % n;
-}
-
 /* Another rank of all that die, wherever; or nowhere, when it is never there. */
 static void
 deaths_draw(char *text, size_t n_bytes, uint32_t n_workers)
@@ -444,16 +438,17 @@ deaths_draw(char *text, size_t n_bytes, uint32_t n_workers)
     static const char *const ops[] = {"allreduce", "allreduce", "allgather",
                                       "reduce_scatter", "reduce"};
     static const char *const places[] = {"begin", "send", "receive", "end"};
-    const uint32_t n_deaths = 1 + chance_draw(n_workers - 1);
-    const uint32_t first = chance_draw(n_workers);
+    const uint32_t n_deaths = 1 + random_below(&chance, n_workers - 1);
+    const uint32_t first = random_below(&chance, n_workers);
     size_t n_written = 0;
 
     for (uint32_t i = 0; i < n_deaths; i++)
         n_written += (size_t)snprintf(
             text + n_written, n_bytes - n_written,
             "%srank=%u,op=%s,seq=%u,at=%s,do=kill", i > 0 ? ";" : "",
-            (first + i) % n_workers, ops[chance_draw(COUNT_OF(ops))],
-            1 + chance_draw(12), places[chance_draw(COUNT_OF(places))]);
+            (first + i) % n_workers, ops[random_below(&chance, COUNT_OF(ops))],
+            1 + random_below(&chance, 12),
+            places[random_below(&chance, COUNT_OF(places))]);
 }
 
 /* RETRY_ROUNDS of RETRY_SEED, for more of them. */
@@ -461,12 +456,10 @@ static void
 some_die_by_chance(void **state)
 {
     static const uint32_t sizes[] = {3, 4, 8};
-    const char *rounds = getenv("RETRY_ROUNDS");
-    const char *seed = getenv("RETRY_SEED");
-    const unsigned n_rounds = rounds ? (unsigned)atoi(rounds) : 2;
+    const uint64_t n_rounds = number_from_environment("RETRY_ROUNDS", 2);
     char text[1024];
 
-    chance = seed ? strtoull(seed, NULL, 10) : 1;
+    chance = number_from_environment("RETRY_SEED", 1);
     for (unsigned i = 0; i < n_rounds; i++) {
         const uint32_t n_workers =
             sizes[i % (COUNT_OF(sizes) - N_LARGE_LEFT_OUT)];

@@ -13,6 +13,7 @@
 #include "check.h"
 #include "dtype/dtype.h"
 #include "dtype/reduction.h"
+#include "pseudo_random.h"
 #include "reference.h"
 
 enum {
@@ -45,15 +46,6 @@ struct offsets {
 
 static uint64_t random_state = 88172645463325252;
 
-static uint64_t
-random_next(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
-
 /* Random bits, and often enough the numbers where arithmetic has corners. */
 static void
 element_make(char *out, enum hoop_dtype dtype)
@@ -66,8 +58,8 @@ element_make(char *out, enum hoop_dtype dtype)
         0,         1,         UINT64_MAX, INT64_MAX, (uint64_t)INT64_MIN,
         INT32_MAX, 0x8080,    0x80,       0x7f,      0x80008000,
         0x7fff,    UINT32_MAX};
-    const uint64_t bits = random_next();
-    const uint64_t draw = random_next();
+    const uint64_t bits = random_next(&random_state);
+    const uint64_t draw = random_next(&random_state);
 
     if (draw % 3 == 0)
         memcpy(out, &bits, dtype_size(dtype));
@@ -300,8 +292,9 @@ quotients_check(enum reduction_level level, enum hoop_dtype dtype, uint32_t n)
     const size_t size = dtype_size(dtype);
 
     for (size_t i = 0; i < COUNT_MOST; i++) {
-        const uint64_t wide = random_next() >> random_next() % 64;
-        const uint64_t near = wide / n * n + random_next() % 3 - 1;
+        const uint64_t wide =
+            random_next(&random_state) >> random_next(&random_state) % 64;
+        const uint64_t near = wide / n * n + random_next(&random_state) % 3 - 1;
         const uint64_t value = i < 256 ? i : near;
 
         memcpy((char *)values + i * size, &value, size);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "unit/common/wire/frame_fields.h"
 #include "wire/frame_header_cache.h"
 #include "wire/schema.h"
 
@@ -46,14 +47,6 @@ frame_of(uint64_t op)
         .stored = 8,
         .call = {1, 10, 0, 0, 2},
     };
-}
-
-static void
-assert_frames_equal(const struct frame *left, const struct frame *right)
-{
-#define FIELD_COMPARE(field, type, max)                                        \
-    assert_true(left->field == right->field);
-    FRAME_FIELDS(FIELD_COMPARE)
 }
 
 static void

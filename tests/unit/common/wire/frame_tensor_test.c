@@ -5,16 +5,9 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "check.h"
+#include "unit/common/wire/frame_fields.h"
 #include "wire/frame_tensor.h"
 #include "wire/schema.h"
-
-static void
-assert_frames_equal(const struct frame *left, const struct frame *right)
-{
-#define FIELD_COMPARE(field, type, max)                                        \
-    assert_true(left->field == right->field);
-    FRAME_FIELDS(FIELD_COMPARE)
-}
 
 static struct frame
 frame_of_tensor(void)

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "check.h"
+#include "unit/common/wire/frame_fields.h"
 #include "wire/frame.h"
 #include "wire/pack.h"
 #include "wire/schema.h"
@@ -23,14 +24,6 @@ enum {
 static const uint64_t maxima[N_FIELDS] = {
 #define FIELD_MAX(field, type, max) (max),
     FRAME_FIELDS(FIELD_MAX)};
-
-static void
-assert_frames_equal(const struct frame *left, const struct frame *right)
-{
-#define FIELD_COMPARE(field, type, max)                                        \
-    assert_true(left->field == right->field);
-    FRAME_FIELDS(FIELD_COMPARE)
-}
 
 static struct frame
 frame_of_collective(void)

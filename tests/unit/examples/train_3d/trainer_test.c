@@ -122,16 +122,6 @@ trainer_of_another_seed_has_another_loss(void **state)
 
 /* These cases test train_3d/timeline.c. */
 
-static size_t
-times_in(const char *text, const char *part)
-{
-    size_t n = 0;
-
-    for (; (text = strstr(text, part)); text++)
-        n++;
-    return n;
-}
-
 /* The caller frees it. */
 static char *
 drawing_of(const struct hoop_objects *stages)

@@ -4,21 +4,10 @@
 #include "check.h"
 #include "model/simulation_graph.h"
 #include "plan/tracker.h"
+#include "pseudo_random.h"
+#include "unit/worker/model/model_fixture.h"
 
 static const struct simulation_machine machine = {.n_processors = 1};
-
-static struct simulation_setup
-setup_of(const struct simulation_mapping *mapping,
-         const struct algorithm *algorithm)
-{
-    return (struct simulation_setup){
-        .mapping = mapping,
-        .algorithm = algorithm,
-        .machine = &machine,
-        .element_size = 4,
-        .rounds = {.end = UINT32_MAX},
-    };
-}
 
 /* One after the other, the steps that vrank may open now. */
 static void
@@ -53,7 +42,8 @@ shape_compare(const struct algorithm *algorithm, const struct plan_shape *shape)
 {
     const struct simulation_mapping mapping =
         simulation_mapping_make_full(shape);
-    const struct simulation_setup setup = setup_of(&mapping, algorithm);
+    const struct simulation_setup setup =
+        setup_of(&mapping, algorithm, &machine);
     struct simulation_graph graph;
 
     assert_int_equal(simulation_graph_init(&graph, &setup), HOOP_OK);
@@ -143,21 +133,15 @@ struct placed {
     struct simulation_range range;
 };
 
-static uint64_t
-draw(uint64_t *seed, uint64_t below)
-{
-    *seed = *seed * UINT64_C(6364136223846793005) + 1442695040888963407;
-    return (*seed >> 33) % below;
-}
-
 static struct placed
 placed_draw(uint64_t *seed)
 {
-    const size_t begin = draw(seed, SPAN);
+    const size_t begin = random_below(seed, SPAN);
 
     return (struct placed){
-        .buffer = (enum plan_buffer)draw(seed, 3),
-        .range = {begin, begin + draw(seed, draw(seed, 10) ? 20 : 400)},
+        .buffer = (enum plan_buffer)random_below(seed, 3),
+        .range = {begin, begin + random_below(
+                                     seed, random_below(seed, 10) ? 20 : 400)},
     };
 }
 

@@ -3,21 +3,9 @@
 #include "base/limits.h"
 #include "check.h"
 #include "model/simulation_graph.h"
+#include "unit/worker/model/model_fixture.h"
 
 static const struct simulation_machine one_processor = {.n_processors = 1};
-
-static struct simulation_setup
-setup_of(const struct simulation_mapping *mapping,
-         const struct algorithm *algorithm)
-{
-    return (struct simulation_setup){
-        .mapping = mapping,
-        .algorithm = algorithm,
-        .machine = &one_processor,
-        .element_size = 4,
-        .rounds = {.end = UINT32_MAX},
-    };
-}
 
 /* Round r copies element r to element r+1: each waits for the one before. */
 static uint32_t
@@ -47,7 +35,8 @@ rounds_are_opened_as_those_before_are_settled(void **state)
     const struct plan_shape shape = {.size = 1, .granule = 1};
     const struct simulation_mapping mapping =
         simulation_mapping_make_full(&shape);
-    const struct simulation_setup setup = setup_of(&mapping, &staircase);
+    const struct simulation_setup setup =
+        setup_of(&mapping, &staircase, &one_processor);
     struct simulation_graph graph;
     uint32_t first = SIMULATION_LIST_END;
     uint32_t step = SIMULATION_LIST_END;
@@ -84,7 +73,8 @@ part_of_the_rounds_begins_without_a_past(void **state)
     const struct plan_shape shape = {.size = 1, .granule = 1};
     const struct simulation_mapping mapping =
         simulation_mapping_make_full(&shape);
-    struct simulation_setup setup = setup_of(&mapping, &staircase);
+    struct simulation_setup setup =
+        setup_of(&mapping, &staircase, &one_processor);
     struct simulation_graph graph;
     uint32_t step = SIMULATION_LIST_END;
 
@@ -100,13 +90,6 @@ part_of_the_rounds_begins_without_a_past(void **state)
 }
 
 static const struct simulation_flow_overlap whole = {0, 1, 0, 1};
-
-static void
-assert_near(double value, double expected)
-{
-    if (value < expected - 1e-3 || value > expected + 1e-3)
-        fail_msg("%f is not %f", value, expected);
-}
 
 /* Settled, at a processor that does nothing else. */
 static struct simulation_flow

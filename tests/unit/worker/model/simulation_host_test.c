@@ -3,6 +3,7 @@
 #include "check.h"
 #include "model/simulation_host.h"
 #include "plan/nodes.h"
+#include "unit/worker/model/model_fixture.h"
 
 static const struct simulation_machine machine = {
     .latency_inside_ns = 100,
@@ -12,13 +13,6 @@ static const struct simulation_machine machine = {
     .wait_ns = 40,
     .n_processors = 2,
 };
-
-static void
-assert_near(double value, double expected)
-{
-    if (value < expected - 1e-3 || value > expected + 1e-3)
-        fail_msg("%f is not %f", value, expected);
-}
 
 struct fixture {
     struct plan_nodes *nodes;

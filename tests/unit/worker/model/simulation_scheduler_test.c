@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "check.h"
 #include "model/simulation_scheduler.h"
+#include "unit/worker/model/model_fixture.h"
 
 static const struct simulation_machine machine = {
     .send_ns = 10,
@@ -13,26 +14,6 @@ static const struct simulation_machine machine = {
     .latency_inside_ns = 100,
     .n_processors = 8,
 };
-
-static void
-assert_near(double value, double expected)
-{
-    if (value < expected - 1e-3 || value > expected + 1e-3)
-        fail_msg("%f is not %f", value, expected);
-}
-
-static struct simulation_setup
-setup_of(const struct simulation_mapping *mapping,
-         const struct algorithm *algorithm)
-{
-    return (struct simulation_setup){
-        .mapping = mapping,
-        .algorithm = algorithm,
-        .machine = &machine,
-        .element_size = 4,
-        .rounds = {.end = UINT32_MAX},
-    };
-}
 
 static uint32_t
 one_round(const struct plan_shape *shape)
@@ -60,7 +41,7 @@ ranks_that_wait_for_ever_are_named(void **state)
     const struct plan_shape shape = {.size = 2, .granule = 1};
     const struct simulation_mapping mapping =
         simulation_mapping_make_full(&shape);
-    const struct simulation_setup setup = setup_of(&mapping, &deaf);
+    const struct simulation_setup setup = setup_of(&mapping, &deaf, &machine);
     struct simulation_scheduler_result result;
 
     assert_int_equal(simulation_scheduler_run(&setup, &result),
@@ -75,7 +56,7 @@ message_from_rounds_left_out_is_left_out(void **state)
     const struct plan_shape shape = {.size = 2, .granule = 1};
     const struct simulation_mapping mapping =
         simulation_mapping_make_full(&shape);
-    struct simulation_setup setup = setup_of(&mapping, &deaf);
+    struct simulation_setup setup = setup_of(&mapping, &deaf, &machine);
     struct simulation_scheduler_result result;
 
     setup.rounds.end = 1;
@@ -91,7 +72,7 @@ half_of_the_rounds_has_its_own_end(void **state)
     const struct simulation_mapping mapping =
         simulation_mapping_make_full(&shape);
     const struct simulation_setup setup =
-        setup_of(&mapping, &algorithm_allreduce_ring);
+        setup_of(&mapping, &algorithm_allreduce_ring, &machine);
     struct simulation_setup part = setup;
     struct simulation_scheduler_result result;
 

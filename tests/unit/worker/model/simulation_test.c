@@ -9,6 +9,7 @@
 #include "model/simulation_graph.h"
 #include "model/simulation_shm.h"
 #include "plan/nodes.h"
+#include "unit/worker/model/model_fixture.h"
 
 enum {
     RANKS_MAX = 4096,
@@ -29,13 +30,6 @@ static const struct simulation_machine machine = {
     .reduce_byte_ns = 0.25,
     .n_processors = 64,
 };
-
-static void
-assert_near(double value, double expected)
-{
-    if (value < expected - 1e-3 || value > expected + 1e-3)
-        fail_msg("%f is not %f", value, expected);
-}
 
 static void
 assert_within(double value, double expected, double part)

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "proc_state.h"
+#include "pseudo_random.h"
 #include "segments.h"
 #include "transport_pair.h"
 
@@ -244,23 +245,15 @@ struct traffic {
     bool is_received[N_FLOWS];
 };
 
-static uint32_t random_state;
-
-static uint32_t
-random_below(uint32_t n)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 17;
-    random_state ^= random_state << 5;
-    return random_state % n;
-}
+static uint64_t random_state;
 
 static uint64_t
 random_total(void)
 {
     static const uint32_t bounds[] = {1, 64, 1000, 70000, FLOW_BYTES_MAX / 8};
 
-    return 8 * (uint64_t)random_below(bounds[random_below(5)]);
+    return 8 * (uint64_t)random_below(&random_state,
+                                      bounds[random_below(&random_state, 5)]);
 }
 
 static void
@@ -271,45 +264,50 @@ traffic_prepare(struct traffic *traffic, unsigned i)
     traffic->sent[i] = malloc(total + 1);
     traffic->received[i] = calloc(1, total + 1);
     for (uint64_t k = 0; k < total; k++)
-        traffic->sent[i][k] = (uint8_t)random_below(1 + random_below(256));
+        traffic->sent[i][k] = (uint8_t)random_below(
+            &random_state, 1 + random_below(&random_state, 256));
     traffic->sinks[i] = (struct sink){.bytes = traffic->received[i]};
     traffic->out[i] = send_request_collective(traffic->to->roster->rank,
                                               traffic->sent[i], total);
     traffic->in[i] = recv_request_collective(
         traffic->from->roster->rank,
-        random_below(2) ? traffic->received[i] : NULL, total);
+        random_below(&random_state, 2) ? traffic->received[i] : NULL, total);
     traffic->in[i].element_size = 8;
     traffic->in[i].owner = &traffic->sinks[i];
     traffic->out[i].key.op = traffic->in[i].key.op = 10 + i;
-    traffic->out[i].ready = total ? 8 * random_below((uint32_t)total / 8) : 0;
-    traffic->in[i].allowed = total ? 8 * random_below((uint32_t)total / 8) : 0;
+    traffic->out[i].ready =
+        total ? 8 * random_below(&random_state, (uint32_t)total / 8) : 0;
+    traffic->in[i].allowed =
+        total ? 8 * random_below(&random_state, (uint32_t)total / 8) : 0;
 }
 
 static void
 traffic_step(struct traffic *traffic)
 {
-    const unsigned i = random_below(N_FLOWS);
+    const unsigned i = random_below(&random_state, N_FLOWS);
     struct send_request *out = &traffic->out[i];
     struct recv_request *in = &traffic->in[i];
 
-    if (random_below(2)) {
+    if (random_below(&random_state, 2)) {
         if (!traffic->is_sent[i])
             transport_send(traffic->from->transport, out);
         else
-            out->ready = random_below(3) ? out->total : out->ready;
+            out->ready =
+                random_below(&random_state, 3) ? out->total : out->ready;
         traffic->is_sent[i] = true;
         transport_send_data_ready(traffic->from->transport, out);
     } else {
         if (!traffic->is_received[i])
             transport_receive(traffic->to->transport, in);
         else
-            in->allowed = random_below(3) ? in->total : in->allowed;
+            in->allowed =
+                random_below(&random_state, 3) ? in->total : in->allowed;
         traffic->is_received[i] = true;
         transport_receive_buffer_grew(traffic->to->transport, in);
     }
-    if (random_below(3) == 0)
+    if (random_below(&random_state, 3) == 0)
         transport_progress(traffic->from->transport, 0);
-    if (random_below(3) == 0)
+    if (random_below(&random_state, 3) == 0)
         transport_progress(traffic->to->transport, 0);
 }
 
@@ -341,7 +339,7 @@ traffic_run(uint32_t seed, enum codec_id codec)
         traffic_prepare(&ways[1], i);
     }
     for (unsigned i = 0; i < N_FLOWS * 40; i++)
-        traffic_step(&ways[random_below(2)]);
+        traffic_step(&ways[random_below(&random_state, 2)]);
     /* Whatever was left over. */
     for (unsigned i = 0; i < N_FLOWS; i++) {
         for (unsigned w = 0; w < 2; w++) {
