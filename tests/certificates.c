@@ -195,7 +195,6 @@ certificates_set_clock(int64_t ahead_s)
 int
 certificates_make(void **state)
 {
-    (void)state;
     assert_non_null(temporary_folder(folder, sizeof(folder)));
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct certificate_order order = {
@@ -214,7 +213,6 @@ certificates_make(void **state)
 int
 certificates_remove(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         unlink(certificates_path(rows[i].name, "pem"));
         unlink(certificates_path(rows[i].name, "key"));

@@ -1,8 +1,13 @@
-/* tests/proc_state.h - the letter of a process or thread: R, S, T, Z, as ps(1) has it */
+/*
+ * tests/proc_state.h - what /proc says of a process: its state, its descriptors
+ *
+ * The state is the letter that ps(1) shows: R, S, T, Z; also of a thread.
+ */
 
 #ifndef TESTS_PROC_STATE_H
 #define TESTS_PROC_STATE_H
 
+#include <dirent.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -45,6 +50,22 @@ proc_state_await(pid_t pid, char letter)
         sched_yield();
     }
     return true;
+}
+
+/* Open descriptors of a process, and two more for the folder's own entries. */
+static inline size_t
+descriptors_count(pid_t pid)
+{
+    char path[64];
+    size_t n = 0;
+
+    snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+    DIR *directory = opendir(path);
+    while (directory && readdir(directory))
+        n++;
+    if (directory)
+        closedir(directory);
+    return n;
 }
 
 #endif

@@ -111,10 +111,6 @@ on_encrypted(void *owner,
 static void
 on_lost(void *owner, uint32_t rank, enum evidence evidence, const char *why)
 {
-    (void)owner;
-    (void)rank;
-    (void)evidence;
-    (void)why;
 }
 
 static void

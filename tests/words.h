@@ -1,5 +1,5 @@
 /*
- * tests/words.h - a command line as words
+ * tests/words.h - a command line as words, and phrases counted in a text
  */
 
 #ifndef TESTS_WORDS_H
@@ -24,6 +24,17 @@ words_cut(char *text, char **words, size_t n_max)
         words[n_words++] = word;
     }
     return n_words;
+}
+
+/* How often text has the phrase. */
+static inline size_t
+times_in(const char *text, const char *phrase)
+{
+    size_t n = 0;
+
+    for (; (text = strstr(text, phrase)); text++)
+        n++;
+    return n;
 }
 
 #endif

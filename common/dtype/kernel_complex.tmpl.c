@@ -51,18 +51,6 @@ sum(void *out, const void *left, const void *right, size_t count)
     loop_combine(out, left, right, 2 * count, complex_sum);
 }
 
-static void
-product_of_one(stored *out, const stored *left, const stored *right)
-{
-    const T a = left[0];
-    const T b = left[1];
-    const T c = right[0];
-    const T d = right[1];
-
-    out[0] = complex_quiet(a * c - b * d);
-    out[1] = complex_quiet(a * d + b * c);
-}
-
 /* The same as complex_quiet(). */
 static inline void
 lanes_quiet(lanes *values)
@@ -96,6 +84,19 @@ product_of_lanes(char *out, const char *left, const char *right)
     memcpy(out, &x, sizeof(x));
 }
 
+/* Less than lanes; a formula for one element would be fused, too. */
+static void
+product_of_rest(char *out, const char *left, const char *right, size_t n_bytes)
+{
+    char lefts[sizeof(lanes)] = {0};
+    char rights[sizeof(lanes)] = {0};
+
+    memcpy(lefts, left, n_bytes);
+    memcpy(rights, right, n_bytes);
+    product_of_lanes(lefts, lefts, rights);
+    memcpy(out, lefts, n_bytes);
+}
+
 static void
 product(void *out, const void *left, const void *right, size_t count)
 {
@@ -107,9 +108,9 @@ product(void *out, const void *left, const void *right, size_t count)
 
     for (size_t i = 0; i < n_whole; i += sizeof(lanes))
         product_of_lanes(results + i, lefts + i, rights + i);
-    for (size_t i = n_whole; i < n_bytes; i += 2 * sizeof(T))
-        product_of_one((stored *)(results + i), (const stored *)(lefts + i),
-                       (const stored *)(rights + i));
+    if (n_whole < n_bytes)
+        product_of_rest(results + n_whole, lefts + n_whole, rights + n_whole,
+                        n_bytes - n_whole);
 }
 
 static void

@@ -17,7 +17,6 @@ static const struct checker_case gather = {
 static void
 checker_verify_right_algorithm_is_ok(void **state)
 {
-    (void)state;
     assert_int_equal(checker_verify_algorithm(&gather), HOOP_OK);
 }
 
@@ -26,7 +25,6 @@ checker_verify_algorithm_for_another_goal_is_refused(void **state)
 {
     struct checker_case scenario = gather;
 
-    (void)state;
     scenario.goal = CHECKER_ALLREDUCE;
     assert_int_equal(checker_verify_algorithm(&scenario), HOOP_E_INTERNAL);
     assert_non_null(strstr(error_text(), "leaves its buffer"));
@@ -37,7 +35,6 @@ checker_verify_no_steps_at_all_is_refused(void **state)
 {
     struct checker_case scenario = gather;
 
-    (void)state;
     scenario.algorithm = &algorithm_barrier_dissemination;
     scenario.goal = CHECKER_BROADCAST;
     assert_int_equal(checker_verify_algorithm(&scenario), HOOP_E_INTERNAL);
@@ -51,7 +48,6 @@ static size_t script_steps;
 static uint32_t
 script_n_rounds(const struct plan_shape *shape)
 {
-    (void)shape;
     return 1;
 }
 
@@ -60,7 +56,6 @@ script_plan_round(struct plan *plan,
                   const struct plan_shape *shape,
                   uint32_t round)
 {
-    (void)round;
     for (size_t i = 0; i < script_steps; i++) {
         struct plan_step step = script[i];
 
@@ -98,7 +93,6 @@ checker_messages_build_lists_messages_and_finds_them(void **state)
     const struct plan_step step = {.kind = PLAN_STORE, .peer = 2, .message = 1};
     struct checker_messages checker_messages = {0};
 
-    (void)state;
     assert_int_equal(checker_messages_build(&checker_messages, &gather),
                      HOOP_OK);
     assert_int_equal(checker_messages.sends.n_messages, 6);
@@ -124,7 +118,6 @@ checker_messages_build_message_without_other_end_is_refused(void **state)
     const struct plan_step store[] = {
         {.kind = PLAN_STORE, .peer = 1, .to = {PLAN_OUTPUT, 0, 2}}};
 
-    (void)state;
     script_is_refused(send, 1, "sent but not taken");
     script_is_refused(store, 1, "taken but not sent");
 }
@@ -136,7 +129,6 @@ checker_messages_build_message_of_two_sizes_is_refused(void **state)
         {.kind = PLAN_SEND, .peer = 1, .from = {PLAN_INPUT, 0, 2}},
         {.kind = PLAN_STORE, .peer = 2, .to = {PLAN_OUTPUT, 0, 1}}};
 
-    (void)state;
     script_is_refused(steps, 2, "another size");
 }
 
@@ -147,7 +139,6 @@ checker_messages_build_message_twice_is_refused(void **state)
         {.kind = PLAN_SEND, .peer = 1, .from = {PLAN_INPUT, 0, 1}},
         {.kind = PLAN_SEND, .peer = 1, .from = {PLAN_INPUT, 1, 1}}};
 
-    (void)state;
     script_is_refused(steps, 2, "sent twice");
 }
 
@@ -157,7 +148,6 @@ checker_messages_build_message_to_itself_is_refused(void **state)
     const struct plan_step steps[] = {
         {.kind = PLAN_SEND, .peer = 0, .from = {PLAN_INPUT, 0, 1}}};
 
-    (void)state;
     script_is_refused(steps, 1, "no peer");
 }
 
@@ -168,7 +158,6 @@ checker_messages_build_conflict_in_a_round_is_refused(void **state)
         {.kind = PLAN_SEND, .peer = 1, .from = {PLAN_OUTPUT, 0, 2}},
         {.kind = PLAN_STORE, .peer = 2, .to = {PLAN_OUTPUT, 1, 2}}};
 
-    (void)state;
     script_is_refused(steps, 2, "same elements");
 }
 
@@ -185,7 +174,6 @@ checker_messages_build_unsound_spans_are_refused(void **state)
     const struct plan_step outside[] = {
         {.kind = PLAN_STORE, .peer = 1, .to = {PLAN_OUTPUT, 5, 2}}};
 
-    (void)state;
     script_is_refused(half, 1, "overlap");
     script_is_refused(sizes, 1, "differ in size");
     script_is_refused(outside, 1, "leaves its buffer");
@@ -203,7 +191,6 @@ checker_run_run_any_buffer_and_seed_ends_right(void **state)
     struct checker_run *checker_run = NULL;
     struct checker_messages checker_messages = {0};
 
-    (void)state;
     assert_int_equal(checker_messages_build(&checker_messages, &sum), HOOP_OK);
     assert_int_equal(checker_run_create(&sum, &checker_messages, &checker_run),
                      HOOP_OK);
@@ -222,7 +209,6 @@ checker_run_run_any_buffer_and_seed_ends_right(void **state)
 static void
 checker_run_destroy_null_is_fine(void **state)
 {
-    (void)state;
     checker_run_destroy(NULL);
 }
 

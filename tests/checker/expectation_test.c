@@ -16,7 +16,6 @@ expectation_size_is_what_each_rank_has(void **state)
 {
     struct checker_case scenario = gather;
 
-    (void)state;
     assert_int_equal(expectation_buffer_bytes(&scenario, 1, PLAN_INPUT), 4);
     assert_int_equal(expectation_buffer_bytes(&scenario, 1, PLAN_OUTPUT), 12);
     assert_int_equal(expectation_buffer_bytes(&scenario, 1, PLAN_SCRATCH), 0);
@@ -37,7 +36,6 @@ expectation_check_gathered_blocks_are_right(void **state)
     uint64_t input[4];
     uint64_t output[12];
 
-    (void)state;
     for (uint32_t rank = 0; rank < 3; rank++) {
         expectation_fill_buffer(&gather, rank, PLAN_INPUT, input);
         for (size_t i = 0; i < 4; i++)
@@ -57,7 +55,6 @@ expectation_gather_only_the_root_receives(void **state)
     uint64_t own[4];
     uint64_t output[12];
 
-    (void)state;
     scenario.goal = CHECKER_GATHER;
     scenario.shape.root = 1;
     assert_int_equal(expectation_buffer_bytes(&scenario, 0, PLAN_OUTPUT), 0);
@@ -87,7 +84,6 @@ expectation_scatter_root_keeps_all_in_place(void **state)
     struct checker_case scenario = gather;
     uint64_t all[12];
 
-    (void)state;
     scenario.goal = CHECKER_SCATTER;
     scenario.shape.root = 1;
     assert_int_equal(expectation_buffer_bytes(&scenario, 0, PLAN_INPUT), 0);
@@ -115,7 +111,6 @@ expectation_check_sum_holds_each_rank_once(void **state)
     uint64_t sum[4] = {0};
     uint64_t final[4];
 
-    (void)state;
     scenario.goal = CHECKER_ALLREDUCE;
     for (uint32_t rank = 0; rank < 3; rank++) {
         expectation_fill_buffer(&scenario, rank, PLAN_INPUT, input);
@@ -139,7 +134,6 @@ expectation_check_input_must_survive(void **state)
 {
     uint64_t input[4];
 
-    (void)state;
     expectation_fill_buffer(&gather, 1, PLAN_INPUT, input);
     assert_int_equal(expectation_check_content(&gather, 1, PLAN_INPUT, input),
                      HOOP_OK);
@@ -165,7 +159,6 @@ expectation_check_exchanged_blocks_are_packed(void **state)
     uint64_t sent[6];
     uint64_t output[6];
 
-    (void)state;
     assert_int_equal(expectation_buffer_bytes(&scenario, 0, PLAN_OUTPUT), 6);
     assert_int_equal(expectation_buffer_bytes(&scenario, 1, PLAN_OUTPUT), 6);
     expectation_fill_buffer(&scenario, 0, PLAN_OUTPUT, sent);
@@ -190,7 +183,6 @@ expectation_check_scan_holds_the_ranks_before(void **state)
     uint64_t sum[4] = {0};
     uint64_t input[4];
 
-    (void)state;
     for (uint32_t rank = 0; rank < 2; rank++) {
         expectation_fill_buffer(&gather, rank, PLAN_INPUT, input);
         for (size_t i = 0; i < 4; i++)
@@ -230,7 +222,6 @@ arithmetic_sum_knows_no_order(void **state)
 {
     uint64_t three[2];
 
-    (void)state;
     combine_three(ARITHMETIC_SUM, three);
     assert_true(three[0] == three[1]);
     assert_true(arithmetic_combine(ARITHMETIC_SUM, a, b) ==
@@ -242,7 +233,6 @@ arithmetic_compose_knows_left_from_right_only(void **state)
 {
     uint64_t three[2];
 
-    (void)state;
     combine_three(ARITHMETIC_COMPOSE, three);
     assert_true(three[0] == three[1]);
     assert_true(arithmetic_combine(ARITHMETIC_COMPOSE, a, b) !=
@@ -254,7 +244,6 @@ arithmetic_hash_knows_brackets(void **state)
 {
     uint64_t three[2];
 
-    (void)state;
     combine_three(ARITHMETIC_HASH, three);
     assert_true(three[0] != three[1]);
     assert_true(arithmetic_combine(ARITHMETIC_HASH, a, b) !=

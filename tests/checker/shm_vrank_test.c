@@ -15,14 +15,12 @@ static size_t n_steps;
 static uint32_t
 one_round(const struct plan_shape *shape)
 {
-    (void)shape;
     return 1;
 }
 
 static void
 given_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
 {
-    (void)round;
     for (size_t i = 0; i < n_steps && shape->rank == 0; i++)
         plan_add_step(plan, &steps[i]);
 }
@@ -54,7 +52,6 @@ expect_refused(size_t n, const char *why)
 static void
 shm_vrank_steps_that_cannot_be_are_refused(void **state)
 {
-    (void)state;
     steps[0] = (struct plan_step){.kind = PLAN_POST_TO_SLOT,
                                   .from = {PLAN_INPUT, 2, 5}};
     expect_refused(1, "reads beyond its buffer");
@@ -80,7 +77,6 @@ shm_vrank_steps_that_cannot_be_are_refused(void **state)
 static void
 shm_vrank_post_behind_other_steps_is_refused(void **state)
 {
-    (void)state;
     steps[0] = (struct plan_step){.kind = PLAN_COPY,
                                   .from = {PLAN_INPUT, 0, 3},
                                   .to = {PLAN_OUTPUT, 0, 3}};
@@ -92,7 +88,6 @@ shm_vrank_post_behind_other_steps_is_refused(void **state)
 static void
 shm_vrank_fetch_of_what_is_not_posted_is_refused(void **state)
 {
-    (void)state;
     steps[0] = (struct plan_step){.kind = PLAN_FETCH,
                                   .peer = 1,
                                   .from = {.count = 1},
@@ -105,7 +100,6 @@ shm_vrank_fetch_of_what_is_not_posted_is_refused(void **state)
 static void
 shm_vrank_fetch_of_the_same_again_is_refused(void **state)
 {
-    (void)state;
     steps[0] = (struct plan_step){.kind = PLAN_POST_TO_SLOT,
                                   .from = {PLAN_INPUT, 0, 1}};
     steps[1] = (struct plan_step){
@@ -118,7 +112,6 @@ shm_vrank_fetch_of_the_same_again_is_refused(void **state)
 static void
 shm_vrank_post_that_nobody_fetches_is_refused(void **state)
 {
-    (void)state;
     steps[0] = (struct plan_step){.kind = PLAN_POST_TO_SLOT,
                                   .from = {PLAN_INPUT, 0, 1}};
     expect_refused(1, "fetched by nobody");
@@ -134,7 +127,6 @@ static const struct checker_case sum = {
 static void
 checker_shm_run_right_plan_is_proved(void **state)
 {
-    (void)state;
     assert_int_equal(checker_shm_run_verify_algorithm(&sum), HOOP_OK);
 }
 
@@ -150,7 +142,6 @@ checker_shm_run_ranks_with_unequal_rounds_are_refused(void **state)
     struct algorithm algorithm = algorithm_allreduce_flat;
     struct checker_case scenario = sum;
 
-    (void)state;
     algorithm.n_rounds = rounds_by_rank;
     scenario.algorithm = &algorithm;
     assert_int_equal(checker_shm_run_verify_algorithm(&scenario),
@@ -181,7 +172,6 @@ checker_shm_run_other_brackets_on_one_rank_are_found(void **state)
     struct algorithm algorithm = algorithm_allreduce_flat;
     struct checker_case scenario = sum;
 
-    (void)state;
     algorithm.plan_round = other_brackets;
     scenario.algorithm = &algorithm;
     assert_int_equal(checker_shm_run_verify_algorithm(&scenario), HOOP_OK);

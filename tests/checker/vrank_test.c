@@ -57,7 +57,6 @@ vrank_move_without_buffer_waits_for_both_sides(void **state)
     const struct vrank_move_limits pace = {.move_bytes_max = 9};
     struct stage stage = {0};
 
-    (void)state;
     stage_start(&stage);
     struct tracked_step *send = vrank_first(&stage.vranks[1]);
     assert_int_equal(vrank_advance_step(&stage.vranks[1], send, &pace), 0);
@@ -77,7 +76,6 @@ vrank_move_half_an_element_is_not_combined(void **state)
                                            .socket_buffer_bytes = 1};
     struct stage stage = {0};
 
-    (void)state;
     stage_start(&stage);
     struct tracked_step *send = vrank_first(&stage.vranks[1]);
     struct tracked_step *reduce = vrank_first(&stage.vranks[0]);
@@ -97,7 +95,6 @@ vrank_check_before_the_end_is_refused(void **state)
 {
     struct stage stage = {0};
 
-    (void)state;
     stage_start(&stage);
     assert_int_equal(vrank_check_result(&stage.vranks[0]), HOOP_E_INTERNAL);
     stage_stop(&stage);

@@ -243,7 +243,6 @@ scene_play(enum way way, const char *transport)
 static void
 child_of_a_fork_holds_no_peer(void **state)
 {
-    (void)state;
     scene_play(WAY_FORK, "tcp");
     scene_play(WAY_FORK, "shm");
 }
@@ -251,7 +250,6 @@ child_of_a_fork_holds_no_peer(void **state)
 static void
 program_of_a_fork_holds_no_peer(void **state)
 {
-    (void)state;
     scene_play(WAY_EXEC, "tcp");
     scene_play(WAY_EXEC, "shm");
 }
@@ -259,7 +257,6 @@ program_of_a_fork_holds_no_peer(void **state)
 static void
 program_that_is_spawned_holds_no_peer(void **state)
 {
-    (void)state;
     scene_play(WAY_SPAWN, "tcp");
     scene_play(WAY_SPAWN, "shm");
 }
@@ -268,7 +265,6 @@ program_that_is_spawned_holds_no_peer(void **state)
 static void
 child_that_holds_all_hides_no_death(void **state)
 {
-    (void)state;
     scene_play(WAY_BARE, "shm");
 }
 
@@ -276,7 +272,6 @@ child_that_holds_all_hides_no_death(void **state)
 static void
 child_that_holds_all_gives_no_sign_of_life(void **state)
 {
-    (void)state;
     scene_play(WAY_BARE, "tcp");
 }
 
@@ -286,7 +281,6 @@ daemon_begin(void **state)
 {
     static const char *const arguments[] = {"--lease=100", NULL};
 
-    (void)state;
     daemon_start(&hoopd, arguments);
     return 0;
 }

@@ -170,6 +170,33 @@ joiners_run(struct joiner *joiners, size_t n_joiners)
     }
 }
 
+void
+joined_pair_start(struct joined_pair *joined_pair,
+                  const struct joined_pair_options *options)
+{
+    struct coordinator_clients *clients = &joined_pair->coordinator_clients;
+
+    daemon_start(&joined_pair->daemon, options->arguments);
+    coordinator_clients_open(clients,
+                             &(struct coordinator_clients_options){
+                                 .address = joined_pair->daemon.address,
+                                 .job = options->job,
+                                 .token = "secret",
+                                 .n_clients = options->n_clients});
+    for (size_t i = 0; i < 2; i++)
+        joiner_init(&joined_pair->joiners[i], clients->clients[i], 2);
+    joiners_run(joined_pair->joiners, 2);
+}
+
+void
+joined_pair_stop(struct joined_pair *joined_pair)
+{
+    joiner_deinit(&joined_pair->joiners[0]);
+    joiner_deinit(&joined_pair->joiners[1]);
+    coordinator_clients_close(&joined_pair->coordinator_clients);
+    daemon_stop(&joined_pair->daemon);
+}
+
 uint64_t
 store_set(struct rpc_client *client, const struct store_text *text)
 {

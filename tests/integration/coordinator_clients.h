@@ -15,6 +15,7 @@
 #include "hoop/status.h"
 
 #include "base/limits.h"
+#include "integration/daemon.h"
 #include "rpc/messages/message.h"
 #include "rpc/messages/rendezvous_messages.h"
 #include "rpc/messages/status_messages.h"
@@ -83,6 +84,26 @@ joiner_deinit(struct joiner *joiner);
 /* n of them at once, all of which must succeed. */
 void
 joiners_run(struct joiner *joiners, size_t n_joiners);
+
+/* A hoopd and a job of two members, each with a client; the other clients are mere
+ * callers. */
+struct joined_pair {
+    struct daemon daemon;
+    struct coordinator_clients coordinator_clients;
+    struct joiner joiners[2];
+};
+
+struct joined_pair_options {
+    const char *const *arguments; /* of hoopd, see daemon_start() */
+    const char *job;
+    size_t n_clients;
+};
+
+void
+joined_pair_start(struct joined_pair *joined_pair,
+                  const struct joined_pair_options *options);
+void
+joined_pair_stop(struct joined_pair *joined_pair);
 
 /* Typed calls, which must succeed unless a status is returned. */
 struct store_text {

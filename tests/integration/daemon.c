@@ -300,7 +300,6 @@ struct daemon hoopd;
 int
 daemon_setup(void **state)
 {
-    (void)state;
     daemon_start(&hoopd, (const char *[]){NULL});
     return 0;
 }
@@ -308,7 +307,6 @@ daemon_setup(void **state)
 int
 daemon_teardown(void **state)
 {
-    (void)state;
     daemon_stop(&hoopd);
     return 0;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "pseudo_random.h"
 
 /* How elements of a type are read. */
 enum kind {
@@ -38,17 +39,6 @@ static const struct {
     [HOOP_COMPLEX128] = {KIND_COMPLEX, 16, 0x1p-52},
     [HOOP_BOOL] = {KIND_BOOL, 1, 0},
 };
-
-/* splitmix64 */
-uint64_t
-reference_random(uint64_t *seed)
-{
-    uint64_t z = *seed += 0x9e3779b97f4a7c15u;
-
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
 
 /* Whatever the bits of 0.5 to 2 and of either sign are. */
 static void
@@ -109,7 +99,7 @@ reference_fill(void *elements, enum hoop_dtype dtype, size_t n, uint64_t seed)
     uint8_t *at = elements;
 
     for (size_t i = 0; i < n; i++, at += size) {
-        const uint64_t random = reference_random(&seed);
+        const uint64_t random = random_next(&seed);
 
         switch (types[dtype].kind) {
         case KIND_SIGNED:
@@ -343,7 +333,7 @@ draw_name(enum draw_kind kind)
 size_t
 draw_below(uint64_t *seed, size_t bound)
 {
-    return (size_t)(reference_random(seed) % bound);
+    return (size_t)(random_next(seed) % bound);
 }
 
 /* Small ones more often: every bit length is as likely. */

@@ -21,10 +21,6 @@
 void
 reference_fill(void *elements, enum hoop_dtype dtype, size_t n, uint64_t seed);
 
-/* Next number of a seed, which it changes. */
-uint64_t
-reference_random(uint64_t *seed);
-
 /* Whether the operator has a meaning for the type. */
 bool
 reference_is_defined(enum hoop_dtype dtype, enum hoop_reduce_op op);

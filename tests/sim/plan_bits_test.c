@@ -83,7 +83,6 @@ allreduce_any_algorithm_has_the_same_bits_on_all_ranks(void **state)
     const struct registry_algorithm *entries =
         registry_collective_entries(COLLECTIVE_ALLREDUCE, &n);
 
-    (void)state;
     for (size_t i = 0; i < n; i++) {
         const struct checker_case scenario = {
             .algorithm = entries[i].algorithm,
@@ -116,7 +115,6 @@ some_algorithms_combine_in_the_order_of_ranks(void **state)
          ARITHMETIC_COMPOSE, .n_schedules = 1},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(proofs); i++)
         prove_sizes(&proofs[i], LAYOUT_BESIDE);
 }
@@ -147,7 +145,6 @@ wrong_side_on_one_rank_is_found(void **state)
         .n_schedules = 1,
     };
 
-    (void)state;
     algorithm.plan_round = sided_plan_round;
     assert_int_equal(checker_verify_algorithm(&scenario), HOOP_OK);
     scenario.arithmetic = ARITHMETIC_COMPOSE;

@@ -306,7 +306,6 @@ slot_that_is_not_waited_for_is_found(void **state)
     static const enum checker_planted_fault faults[] = {CHECKER_UNWAITED_WRITE,
                                                         CHECKER_UNWAITED_READ};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(faults); i++) {
         const struct checker_case scenario = {
             .algorithm = &algorithm_broadcast_flat,

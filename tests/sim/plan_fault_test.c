@@ -262,56 +262,48 @@ faults_of_collective(enum collective_kind collective,
 static void
 faults_in_allreduce_are_found(void **state)
 {
-    (void)state;
     faults_of_collective(COLLECTIVE_ALLREDUCE, CHECKER_ALLREDUCE);
 }
 
 static void
 faults_in_reduce_are_found(void **state)
 {
-    (void)state;
     faults_of_collective(COLLECTIVE_REDUCE, CHECKER_REDUCE);
 }
 
 static void
 faults_in_broadcast_are_found(void **state)
 {
-    (void)state;
     faults_of_collective(COLLECTIVE_BROADCAST, CHECKER_BROADCAST);
 }
 
 static void
 faults_in_allgather_are_found(void **state)
 {
-    (void)state;
     faults_of_collective(COLLECTIVE_ALLGATHER, CHECKER_ALLGATHER);
 }
 
 static void
 faults_in_reduce_scatter_are_found(void **state)
 {
-    (void)state;
     faults_of_collective(COLLECTIVE_REDUCE_SCATTER, CHECKER_REDUCE_SCATTER);
 }
 
 static void
 faults_in_gather_are_found(void **state)
 {
-    (void)state;
     faults_of_collective(COLLECTIVE_GATHER, CHECKER_GATHER);
 }
 
 static void
 faults_in_scatter_are_found(void **state)
 {
-    (void)state;
     faults_of_collective(COLLECTIVE_SCATTER, CHECKER_SCATTER);
 }
 
 static void
 faults_in_alltoall_are_found(void **state)
 {
-    (void)state;
     faults_of_collective(COLLECTIVE_ALLTOALL, CHECKER_ALLTOALL);
 }
 
@@ -328,7 +320,6 @@ faults_in_alltoallv_are_found(void **state)
         .from_each = from_each,
     };
 
-    (void)state;
     fault.algorithm = scenario.algorithm;
     faults_of_case(&scenario);
     scenario.shape.is_in_place = true;
@@ -338,21 +329,18 @@ faults_in_alltoallv_are_found(void **state)
 static void
 faults_in_scan_are_found(void **state)
 {
-    (void)state;
     faults_of_collective(COLLECTIVE_SCAN, CHECKER_SCAN);
 }
 
 static void
 faults_in_exscan_are_found(void **state)
 {
-    (void)state;
     faults_of_collective(COLLECTIVE_EXSCAN, CHECKER_EXSCAN);
 }
 
 static void
 faults_in_barrier_are_found(void **state)
 {
-    (void)state;
     faults_of_collective(COLLECTIVE_BARRIER, CHECKER_BARRIER);
 }
 

@@ -19,7 +19,6 @@
 static uint32_t
 swap_n_rounds(const struct plan_shape *shape)
 {
-    (void)shape;
     return 2;
 }
 
@@ -56,7 +55,6 @@ receive_behind_the_send_of_its_peer_is_a_deadlock(void **state)
         .n_schedules = 1,
     };
 
-    (void)state;
     /* Seeds 0, 1, 2: nothing, a byte, all is buffered. */
     assert_int_equal(checker_verify_algorithm(&scenario), HOOP_E_INTERNAL);
     assert_non_null(strstr(error_text(), "deadlock"));
@@ -94,7 +92,6 @@ right_messages_of_wrong_blocks_are_found(void **state)
         .n_schedules = 3,
     };
 
-    (void)state;
     assert_int_equal(checker_verify_algorithm(&scenario), HOOP_OK);
     algorithm.plan_round = early_plan_round;
     assert_int_equal(checker_verify_algorithm(&scenario), HOOP_E_INTERNAL);
@@ -123,7 +120,6 @@ final_mark_on_the_wrong_steps_is_found(void **state)
         .n_schedules = 1,
     };
 
-    (void)state;
     algorithm.plan_round = unfinal_plan_round;
     assert_int_equal(checker_verify_algorithm(&scenario), HOOP_E_INTERNAL);
 }
@@ -156,7 +152,6 @@ allreduce_ring_three_ranks_follow_trace_v24(void **state)
         {2, 0, 1}, /* all-gather */
     };
 
-    (void)state;
     for (uint32_t round = 0; round < 4; round++) {
         for (uint32_t rank = 0; rank < 3; rank++)
             assert_int_equal(block_sent(rank, round), trace[round][rank]);

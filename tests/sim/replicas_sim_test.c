@@ -20,6 +20,7 @@
 #include "check.h"
 #include "mesh/redistribute/participants.h"
 #include "mesh/redistribute/redistribution.h"
+#include "pseudo_random.h"
 #include "replica_oracle.h"
 #include "tokens.h"
 
@@ -181,21 +182,13 @@ ranks_number(const enum membership *members,
     return n_sources;
 }
 
-static uint64_t
-number_from(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-
-    return text ? strtoull(text, NULL, 10) : otherwise;
-}
-
 /* From each layout of one group to each of the other, and back. */
 static void
 groups_run(const enum membership *members, uint32_t n)
 {
     static const struct hoop_shape shapes[] = {{2, {4, 6}}, {2, {3, 5}}};
-    const uint64_t step = number_from("REPLICAS_STEP", STEP);
-    const uint64_t seed = number_from("REPLICAS_SEED", 0);
+    const uint64_t step = number_from_environment("REPLICAS_STEP", STEP);
+    const uint64_t seed = number_from_environment("REPLICAS_SEED", 0);
     uint32_t ranks[RANKS];
     const uint32_t n_sources = ranks_number(members, n, ranks);
     uint32_t n_targets = 0;
@@ -231,7 +224,6 @@ groups_run(const enum membership *members, uint32_t n)
 static void
 results_between_any_groups_come_from_one_replica(void **state)
 {
-    (void)state;
     for (uint32_t n = 1; n <= RANKS; n++) {
         listing_fill(&sources[n], n, HOLDS_ADDENDS + 1);
         listing_fill(&targets[n], n, LEAVES + 1);

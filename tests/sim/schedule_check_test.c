@@ -105,21 +105,18 @@ case_prove(const struct hoop_schedule_options *options)
 static void
 schedule_of_every_shape_is_proved_gpipe(void **state)
 {
-    (void)state;
     each_case(HOOP_GPIPE, case_prove);
 }
 
 static void
 schedule_of_every_shape_is_proved_1f1b(void **state)
 {
-    (void)state;
     each_case(HOOP_1F1B, case_prove);
 }
 
 static void
 schedule_of_every_shape_is_proved_interleaved(void **state)
 {
-    (void)state;
     each_case(HOOP_INTERLEAVED, case_prove);
 }
 
@@ -181,14 +178,12 @@ faults_are_found(fault_fn *fault)
 static void
 dropped_task_is_found(void **state)
 {
-    (void)state;
     faults_are_found(task_drop);
 }
 
 static void
 doubled_task_is_found(void **state)
 {
-    (void)state;
     faults_are_found(task_double);
 }
 
@@ -203,7 +198,6 @@ swap_matters(const struct hoop_task *a, const struct hoop_task *b)
 static void
 swapped_messages_are_found(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(small_cases); i++) {
         CLEANUP(hoop_schedule_free) struct hoop_schedule *schedule = NULL;
         size_t n_swapped = 0;
@@ -243,7 +237,6 @@ send_before_receive_waits_for_ever_and_is_found(void **state)
     CLEANUP(hoop_schedule_free) struct hoop_schedule *schedule = NULL;
     size_t at = 0;
 
-    (void)state;
     assert_int_equal(hoop_schedule_create(&options, &schedule), HOOP_OK);
     /* Stage 1 receives micro-batch 1 behind its gradients of 0 ... */
     for (at = schedule->firsts[1];

@@ -304,7 +304,6 @@ survivors_hear_the_same_whoever_dies(void **state)
 {
     struct game *game = malloc(sizeof(*game));
 
-    (void)state;
     assert_non_null(game);
     for (uint64_t i = 0; i < SEEDS; i++) {
         if (first_seed > 1)

@@ -64,7 +64,6 @@ methods_are_those_of_the_table_in_its_order(void **state)
     char expected[LINE_BYTES];
     size_t n_methods = 0;
 
-    (void)state;
     while (fgets(line, sizeof(line), file)) {
         if (strncmp(line, "| `hoop.v1.", 11) != 0)
             continue;
@@ -87,7 +86,6 @@ status_codes_are_the_seventeen(void **state)
     char expected[LINE_BYTES];
     int code = 0;
 
-    (void)state;
     while (fgets(line, sizeof(line), file) && strcmp(line, "## Status\n") != 0)
         continue;
     while (fgets(line, sizeof(line), file) && code <= 16) {
@@ -142,7 +140,6 @@ golden_request_is_what_a_client_sends(void **state)
     struct envelope_request request;
     size_t n_again = 0;
 
-    (void)state;
     const size_t n_frame = block_read("```golden request\n", frame);
     const struct message_span message = {frame + SP_HEADER_BYTES,
                                          n_frame - SP_HEADER_BYTES};
@@ -165,7 +162,6 @@ golden_reply_is_what_a_coordinator_sends(void **state)
     struct envelope_reply reply;
     size_t n_again = 0;
 
-    (void)state;
     const size_t n_frame = block_read("```golden reply\n", frame);
     const struct message_span message = {frame + SP_HEADER_BYTES,
                                          n_frame - SP_HEADER_BYTES};
@@ -213,7 +209,6 @@ golden_proofs_are_what_both_sides_send(void **state)
     uint8_t golden[3][HMAC_BYTES];
     char token[LIMIT_TOKEN];
 
-    (void)state;
     proofs_read(golden);
     assert_int_equal(role_derive_token(ROLE_OPERATOR, "secret", token),
                      HOOP_OK);

@@ -204,7 +204,6 @@ golden_frames_of_the_document_decode_and_encode(void **state)
 {
     size_t n_frames = 0;
 
-    (void)state;
     blocks_read(on_frame_block, &n_frames);
     assert_int_equal(n_frames, 22);
 }
@@ -239,7 +238,6 @@ golden_handshake_of_the_document_is_accepted(void **state)
     struct handshake dialer = {.key = &key, .roster = &roster, .peer = 1};
     enum handshake_answer answer = HANDSHAKE_REFUSED;
 
-    (void)state;
     blocks_read(on_handshake_block, messages);
     assert_int_equal(handshake_key_init(&key, "secret", &roster), HOOP_OK);
     memcpy(dialer.hello, messages[0], HANDSHAKE_MESSAGE_BYTES);
@@ -289,7 +287,6 @@ golden_int8_blocks_of_the_document_are_stored(void **state)
 {
     size_t n_blocks = 0;
 
-    (void)state;
     blocks_read(on_int8_block, &n_blocks);
     assert_int_equal(n_blocks, 1);
 }
@@ -328,7 +325,6 @@ field_table_of_the_document_is_the_schema(void **state)
     char line[LINE_MAX_BYTES] = "";
     size_t n_fields = 0;
 
-    (void)state;
     open_document(&file);
     while (strncmp(line, "| # | field | greatest |", 24) != 0)
         assert_non_null(fgets(line, sizeof(line), file));

@@ -119,7 +119,6 @@ away_body(const struct worker *worker)
 static void
 only_what_needs_it_waits_for_the_coordinator(void **state)
 {
-    (void)state;
     assert_int_equal(run(away_body, NULL), 0);
 }
 
@@ -174,7 +173,6 @@ death_without_a_coordinator_is_told_alike_and_decided_by_nobody(void **state)
 {
     uint64_t room[WORKERS_ROOM];
 
-    (void)state;
     assert_int_equal(run(death_body, room), 0);
     assert_int_not_equal(room[PLACE_TOLD], 0);
     assert_int_equal(room[PLACE_TOLD], room[PLACE_TOLD + 2]);
@@ -246,7 +244,6 @@ body(const struct worker *worker)
 static void
 nearest_deadline_ends_a_call_and_is_named(void **state)
 {
-    (void)state;
     assert_int_equal(workers_run(hoopd.address, 2, body, NULL), 0);
 }
 

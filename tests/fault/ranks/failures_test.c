@@ -184,7 +184,6 @@ mismatch_body(struct rank *rank)
 static void
 different_calls_are_named_on_all_ranks(void **state)
 {
-    (void)state;
     for (int difference = 0; difference < DIFFERENCES; difference++) {
         for (uint32_t size = 2; size <= 4; size++)
             assert_int_equal(
@@ -221,7 +220,6 @@ late_body(struct rank *rank)
 static void
 late_rank_ends_the_wait_at_the_deadline(void **state)
 {
-    (void)state;
     /* Long enough for the others to have called, on a busy machine, too. */
     for (uint32_t size = 2; size <= 5; size++)
         assert_int_equal(ranks_run(&(struct ranks_options){.size = size,
@@ -244,7 +242,6 @@ left_body(struct rank *rank)
 static void
 rank_that_left_is_named(void **state)
 {
-    (void)state;
     assert_int_equal(ranks_run_all(2, left_body), 0);
     assert_int_equal(ranks_run_all(3, left_body), 0);
 }
@@ -320,7 +317,6 @@ abandoned_body(struct rank *rank)
 static void
 operations_that_fail_together_are_told_once(void **state)
 {
-    (void)state;
     assert_int_equal(ranks_run(&(struct ranks_options){.size = 3,
                                                        .body = abandoned_body,
                                                        .timeout_ms = 1000,

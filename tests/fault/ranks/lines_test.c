@@ -209,7 +209,6 @@ crossed_body(struct rank *rank)
 static void
 lines_move_what_their_members_have(void **state)
 {
-    (void)state;
     for (uint32_t size = 2; size <= 8; size += 2)
         assert_int_equal(ranks_run_all(size, crossed_body), 0);
     assert_int_equal(ranks_run(&(struct ranks_options){
@@ -246,7 +245,6 @@ late_body(struct rank *rank)
 static void
 late_rank_is_waited_for(void **state)
 {
-    (void)state;
     run_both(late_body, 0);
 }
 
@@ -270,7 +268,6 @@ absent_body(struct rank *rank)
 static void
 rank_that_does_not_come_is_named_by_all(void **state)
 {
-    (void)state;
     /* Long enough for the others to have called, on a busy machine, too. */
     run_both(absent_body, 1000);
 }
@@ -292,7 +289,6 @@ refused_body(struct rank *rank)
 static void
 stage_in_the_middle_that_fails_is_told_to_all(void **state)
 {
-    (void)state;
     run_both(refused_body, 0);
 }
 
@@ -312,7 +308,6 @@ killed_body(struct rank *rank)
 static void
 rank_killed_in_the_middle_is_named_by_all(void **state)
 {
-    (void)state;
     run_both(killed_body, 0);
 }
 
@@ -333,7 +328,6 @@ other_body(struct rank *rank)
 static void
 rank_that_means_another_is_named_by_all(void **state)
 {
-    (void)state;
     run_both(other_body, 0);
 }
 

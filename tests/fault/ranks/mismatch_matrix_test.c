@@ -468,14 +468,12 @@ run_matrix(const struct slice *kind, uint32_t smallest)
 static void
 differing_calls_are_told_to_every_rank(void **state)
 {
-    (void)state;
     run_matrix(&(struct slice){0}, 2);
 }
 
 static void
 differing_calls_of_trees_are_told_to_every_rank(void **state)
 {
-    (void)state;
     /* Of fewer ranks trees are stars. */
     run_matrix(&(struct slice){.algorithms = trees}, 4);
 }
@@ -483,7 +481,6 @@ differing_calls_of_trees_are_told_to_every_rank(void **state)
 static void
 calls_that_are_checked_first_touch_nothing(void **state)
 {
-    (void)state;
     run_matrix(&(struct slice){.is_checked = true}, 2);
 }
 

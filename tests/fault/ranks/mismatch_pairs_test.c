@@ -132,7 +132,6 @@ lengths_body(struct rank *rank)
 static void
 alltoallv_of_other_lengths_names_both(void **state)
 {
-    (void)state;
     for (uint32_t size = 2; size <= MATRIX_RANKS; size++) {
         assert_int_equal(ranks_run_all(size, lengths_body), 0);
         assert_int_equal(ranks_run(&(struct ranks_options){
@@ -342,7 +341,6 @@ leaving_body(struct rank *rank)
 static void
 ranks_that_leave_at_once_are_told_apart_from_lost_ones(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < n_matrix_calls; i++) {
         const size_t first = (i + 1) % 2 + 2 * (i % (EVERY / 2));
 

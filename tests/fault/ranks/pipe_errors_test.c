@@ -121,7 +121,6 @@ missing_body(struct rank *rank)
 static void
 missing_peer_ends_the_wait_at_the_deadline(void **state)
 {
-    (void)state;
     for (uint32_t size = 1; size <= 3; size++)
         assert_int_equal(ranks_run(&(struct ranks_options){
                              .size = size,
@@ -230,7 +229,6 @@ share_that_fails_is_told_to_who_gathers(void **state)
 {
     static const enum hoop_status all[] = {HOOP_E_MISMATCH, HOOP_E_PEER_LOST};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(all); i++)
         assert_int_equal(ranks_run(&(struct ranks_options){
                              .size = 4,

@@ -286,7 +286,6 @@ reuse_body(struct rank *rank)
 static void
 what_is_expected_serves_again(void **state)
 {
-    (void)state;
     assert_int_equal(ranks_run_all(2, chunks_body), 0);
     assert_int_equal(ranks_run_all(2, reuse_body), 0);
 }

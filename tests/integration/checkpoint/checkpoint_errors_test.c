@@ -358,7 +358,6 @@ run_good(void)
 static void
 failure_of_one_rank_is_that_of_all(void **state)
 {
-    (void)state;
     run_good();
     assert_int_equal(mesh_processes_run(1, RANKS, 0, one_fails_body), 0);
     assert_int_equal(mesh_processes_run(1, RANKS, 0, no_space_body), 0);
@@ -370,7 +369,6 @@ failure_of_one_rank_is_that_of_all(void **state)
 static void
 save_of_replicas_that_differ_is_refused(void **state)
 {
-    (void)state;
     run_good();
     assert_int_equal(mesh_processes_run(RANKS, 1, 0, differ_body), 0);
 }
@@ -380,7 +378,6 @@ save_beside_another_is_refused(void **state)
 {
     char path[CASE_PATH + 16];
 
-    (void)state;
     run_good();
     snprintf(path, sizeof(path), "%s/hoop.lock", case_folder);
     const int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -394,7 +391,6 @@ save_beside_another_is_refused(void **state)
 static void
 wrong_requests_are_refused_alike(void **state)
 {
-    (void)state;
     run_good();
     assert_int_equal(mesh_processes_run(1, RANKS, 0, wrong_tensors_body), 0);
     assert_int_equal(mesh_processes_run(1, RANKS, 0, wrong_loads_body), 0);
@@ -427,7 +423,6 @@ damaged_files_are_named(void **state)
 {
     char path[256];
 
-    (void)state;
     run_good();
     find_part(2, path, sizeof(path));
     int fd = open(path, O_WRONLY);
@@ -450,7 +445,6 @@ damaged_index_is_not_replaced(void **state)
     char path[CASE_PATH + 16];
     struct hoop_checkpoint_contents *contents = NULL;
 
-    (void)state;
     snprintf(path, sizeof(path), "%s/index.json", case_folder);
     unlink(path);
     assert_int_equal(mesh_processes_run(1, RANKS, 0, missing_index_body), 0);
@@ -469,7 +463,6 @@ damaged_index_is_not_replaced(void **state)
 static void
 calls_outside_the_mesh_are_local(void **state)
 {
-    (void)state;
     assert_int_equal(mesh_processes_run(1, RANKS, 1, outside_body), 0);
     assert_int_equal(hoop_checkpoint_verify("/nowhere/hoop"), HOOP_E_NOT_FOUND);
     assert_int_equal(hoop_checkpoint_verify(NULL), HOOP_E_INVALID);
@@ -535,7 +528,6 @@ save_in_haste(const char *job)
 static void
 failure_is_told_to_all_before_one_ends(void **state)
 {
-    (void)state;
     scene.path = "/nowhere/hoop";
     scene.name_of_odd = "t";
     scene.expected = HOOP_E_NOT_FOUND;
@@ -546,7 +538,6 @@ failure_is_told_to_all_before_one_ends(void **state)
 static void
 difference_is_told_to_all_before_one_ends(void **state)
 {
-    (void)state;
     scene.path = case_folder;
     scene.name_of_odd = "u";
     scene.expected = HOOP_E_MISMATCH;

@@ -278,14 +278,12 @@ kill_everywhere(uint32_t victim, unsigned n_calls_least)
 static void
 save_killed_anywhere_on_the_first_rank_is_whole_or_not_there(void **state)
 {
-    (void)state;
     kill_everywhere(0, 12);
 }
 
 static void
 save_killed_anywhere_on_another_rank_is_whole_or_not_there(void **state)
 {
-    (void)state;
     kill_everywhere(1, 4);
 }
 

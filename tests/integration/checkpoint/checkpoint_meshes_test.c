@@ -13,6 +13,7 @@
 #include "check.h"
 #include "integration/checkpoint/checkpoint_case.h"
 #include "integration/daemon.h"
+#include "pseudo_random.h"
 
 enum {
     ROUNDS = 16,
@@ -164,23 +165,15 @@ kinds_body(struct mesh_process *mesh_process)
     return failure;
 }
 
-/* The same numbers on all ranks. */
-static uint32_t
-draw(uint64_t *state, uint32_t n)
-{
-    *state = *state * 6364136223846793005 + 1442695040888963407;
-    return (uint32_t)(*state >> 33) % n;
-}
-
 /* Each axis cuts some dimension, or none. */
 static struct hoop_sharding
 draw_sharding(uint64_t *state, uint32_t n_dims)
 {
     struct hoop_sharding sharding = {.is_uneven = true};
-    const uint32_t first = draw(state, 2);
+    const uint32_t first = random_below(state, 2);
 
     for (uint32_t i = 0; i < 2; i++) {
-        const uint32_t dim = draw(state, n_dims + 1);
+        const uint32_t dim = random_below(state, n_dims + 1);
         struct hoop_axes *axes = &sharding.dims[dim];
 
         if (dim < n_dims)
@@ -193,10 +186,11 @@ static struct hoop_shape
 draw_shape(uint64_t *state)
 {
     static const size_t sizes[] = {1, 2, 3, 5, 8, 17, 64, 0};
-    struct hoop_shape shape = {.n_dims = draw(state, 4)};
+    struct hoop_shape shape = {.n_dims = random_below(state, 4)};
 
     for (uint32_t i = 0; i < shape.n_dims; i++)
-        shape.dims[i] = sizes[draw(state, draw(state, 4) == 0 ? 8 : 7)];
+        shape.dims[i] =
+            sizes[random_below(state, random_below(state, 4) == 0 ? 8 : 7)];
     return shape;
 }
 
@@ -205,8 +199,8 @@ chance_round(hoop_mesh_t *const *meshes, uint64_t *state)
 {
     static const char *const names[MANY] = {"a", "b", "c", "d", "e"};
     struct hoop_named_dtensor tensors[MANY];
-    hoop_mesh_t *mesh = meshes[draw(state, 3)];
-    const uint64_t content = draw(state, 1000);
+    hoop_mesh_t *mesh = meshes[random_below(state, 3)];
+    const uint64_t content = random_below(state, 1000);
 
     for (size_t i = 0; i < MANY; i++) {
         const struct hoop_shape shape = draw_shape(state);
@@ -214,15 +208,15 @@ chance_round(hoop_mesh_t *const *meshes, uint64_t *state)
             mesh, draw_sharding(state, shape.n_dims), NULL};
 
         tensors[i] = (struct hoop_named_dtensor){
-            names[i],
-            case_tensor(draw(state, HOOP_BOOL), &shape, &spec, content + i)};
+            names[i], case_tensor(random_below(state, HOOP_BOOL), &shape, &spec,
+                                  content + i)};
         WORKER_CHECK(tensors[i].dtensor);
     }
     WORKER_CHECK(hoop_checkpoint_save(case_folder, tensors, MANY) == HOOP_OK);
     for (size_t i = 0; i < MANY; i++) {
         const uint32_t n_dims = hoop_dtensor_shape(tensors[i].dtensor)->n_dims;
         const struct hoop_tensor_spec spec = {
-            meshes[draw(state, 3)], draw_sharding(state, n_dims), NULL};
+            meshes[random_below(state, 3)], draw_sharding(state, n_dims), NULL};
         hoop_dtensor_t *loaded = NULL;
 
         WORKER_CHECK(hoop_checkpoint_load(case_folder, names[i], &spec,
@@ -294,7 +288,6 @@ checkpoint_loaded_while_it_is_replaced_is_whole(
 static void
 checkpoint_of_any_mesh_loads_on_any_other(void **state)
 {
-    (void)state;
     assert_int_equal(mesh_processes_run(2, 2, 0, kinds_body), 0);
     /* The third save, of two ranks; nothing is left of the first two. */
     assert_int_equal(case_count_files(case_folder, ".part"), 2);
@@ -305,7 +298,6 @@ checkpoint_of_any_mesh_loads_on_any_other(void **state)
 static void
 checkpoint_by_chance_loads_by_chance(void **state)
 {
-    (void)state;
     assert_int_equal(mesh_processes_run(2, 2, 0, chance_body), 0);
     assert_int_equal(hoop_checkpoint_verify(case_folder), HOOP_OK);
 }
@@ -316,7 +308,6 @@ checkpoint_list_says_what_was_saved(void **state)
 {
     struct hoop_checkpoint_contents *contents = NULL;
 
-    (void)state;
     assert_int_equal(hoop_checkpoint_list(case_folder, &contents), HOOP_OK);
     assert_int_equal(contents->generation, 3);
     assert_int_equal(contents->n_tensors, COUNT_OF(kinds));

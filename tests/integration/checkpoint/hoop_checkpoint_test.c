@@ -66,7 +66,6 @@ run(const char *option, const char *where, const char *words)
 static void
 hoop_checkpoint_prints_what_was_saved(void **state)
 {
-    (void)state;
     case_folder_make(path);
     save("a\033name");
     assert_int_equal(
@@ -85,7 +84,6 @@ hoop_checkpoint_says_what_is_damaged(void **state)
 {
     char name[CASE_PATH + 64];
 
-    (void)state;
     case_folder_make(path);
     assert_int_equal(run("--verify", path, "NOT_FOUND: there is no"), 1);
     save("t");
@@ -102,7 +100,6 @@ hoop_checkpoint_says_what_is_damaged(void **state)
 static void
 hoop_checkpoint_explains_a_wrong_command_line(void **state)
 {
-    (void)state;
     assert_int_equal(run("--help", "x", "read all files and compare"), 0);
     assert_int_equal(run("--verify", NULL, "which folder?"), 64);
     assert_int_equal(run("a", "b", "one folder"), 64);

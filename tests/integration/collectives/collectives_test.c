@@ -31,7 +31,6 @@ counts_of(const struct rank *rank)
 #else
     const size_t n_left_out = 0;
 
-    (void)rank;
 #endif
     return COUNT_OF(counts) - n_left_out;
 }
@@ -260,7 +259,6 @@ all_body(struct rank *rank)
 static void
 collectives_are_right_for_one_to_five_ranks(void **state)
 {
-    (void)state;
     for (uint32_t size = 1; size <= 5; size++)
         assert_int_equal(ranks_run_all(size, all_body), 0);
 }
@@ -268,7 +266,6 @@ collectives_are_right_for_one_to_five_ranks(void **state)
 static void
 collectives_are_right_when_coded(void **state)
 {
-    (void)state;
     assert_int_equal(ranks_run(&(struct ranks_options){
                          .size = 3, .body = all_body, .codec = "zstd"}),
                      0);
@@ -303,7 +300,6 @@ barrier_body(struct rank *rank)
 static void
 barrier_holds_everybody(void **state)
 {
-    (void)state;
     assert_int_equal(ranks_run_all(2, barrier_body), 0);
     assert_int_equal(ranks_run_all(5, barrier_body), 0);
 }
@@ -347,7 +343,6 @@ started_body(struct rank *rank)
 static void
 started_operations_end_in_any_order(void **state)
 {
-    (void)state;
     assert_int_equal(ranks_run_all(2, started_body), 0);
     assert_int_equal(ranks_run_all(4, started_body), 0);
 }
@@ -380,7 +375,6 @@ background_body(struct rank *rank)
 static void
 background_drives_what_nobody_waits_for(void **state)
 {
-    (void)state;
     assert_int_equal(ranks_run_all(2, background_body), 0);
 }
 

@@ -268,21 +268,18 @@ run(enum codec_loss loss, const char *codec, uint32_t largest)
 static void
 bf16_leaves_all_ranks_the_same_bits(void **state)
 {
-    (void)state;
     run(LOSS_BF16, "none", 8);
 }
 
 static void
 fp16_and_planes_leave_all_ranks_the_same_bits(void **state)
 {
-    (void)state;
     run(LOSS_FP16, "planes", 3);
 }
 
 static void
 int8_leaves_all_ranks_the_same_bits(void **state)
 {
-    (void)state;
     run(LOSS_INT8, "none", 8);
     run(LOSS_INT8, "planes", 3);
 }
@@ -293,7 +290,6 @@ path_leaves_all_ranks_the_same_bits(void **state)
 {
     struct path path;
 
-    (void)state;
     path_read(&path);
     run(path.loss, NULL, 8);
 }

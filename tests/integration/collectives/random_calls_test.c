@@ -18,10 +18,12 @@
 #include "integration/collectives/lossy_job.h"
 #include "integration/reference.h"
 #include "path.h"
+#include "pseudo_random.h"
 #include "ranks.h"
 #include "session/comm.h"
 
 enum {
+    FIRST_SEED = 20260901,
 #if defined(__SANITIZE_THREAD__)
     N_CASES = 75,
 #elif defined(__SANITIZE_ADDRESS__)
@@ -245,14 +247,6 @@ one_call(struct rank *rank, const struct draw *draw)
     return 0;
 }
 
-static uint64_t
-first_seed(void)
-{
-    const char *given = getenv("HOOP_TEST_SEED");
-
-    return given ? strtoull(given, NULL, 0) : 20260901;
-}
-
 /* Whichever does the next call. Returns its name. */
 static const char *
 choose(struct rank *rank, const struct draw *draw, uint64_t seed)
@@ -275,10 +269,10 @@ choose(struct rank *rank, const struct draw *draw, uint64_t seed)
 static int
 calls(struct rank *rank, bool chooses)
 {
-    uint64_t seed = first_seed();
+    uint64_t seed = number_from_environment("HOOP_TEST_SEED", FIRST_SEED);
 
     for (unsigned i = 0; i < N_CASES; i++) {
-        const uint64_t own = reference_random(&seed);
+        const uint64_t own = random_next(&seed);
         const char *algorithm = "default";
         struct draw draw;
 
@@ -290,10 +284,11 @@ calls(struct rank *rank, bool chooses)
             fprintf(stderr,
                     "HOOP_TEST_SEED=%" PRIu64 ", call %u of %u ranks: %s%s "
                     "(%s, %s, root %u, %zu elements%s) by %s\n",
-                    first_seed(), i, rank->size, draw_name(draw.kind),
-                    draw.is_even ? "" : "v", hoop_dtype_name(draw.dtype),
-                    hoop_reduce_op_name(draw.op), draw.root, draw.count,
-                    draw.is_in_place ? ", in place" : "", algorithm);
+                    number_from_environment("HOOP_TEST_SEED", FIRST_SEED), i,
+                    rank->size, draw_name(draw.kind), draw.is_even ? "" : "v",
+                    hoop_dtype_name(draw.dtype), hoop_reduce_op_name(draw.op),
+                    draw.root, draw.count, draw.is_in_place ? ", in place" : "",
+                    algorithm);
         draw_deinit(&draw);
         RANK_CHECK(result == 0);
     }
@@ -323,7 +318,6 @@ every_call_gives_what_plain_loops_give(void **state)
 {
     static const uint32_t sizes[] = {1, 2, 3, 4, 5, 8};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(sizes); i++)
         assert_int_equal(ranks_run_all(sizes[i], body), 0);
 }
@@ -333,7 +327,6 @@ every_algorithm_gives_the_same(void **state)
 {
     static const uint32_t sizes[] = {2, 3, 4, 5, 8};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(sizes); i++)
         assert_int_equal(ranks_run(&(struct ranks_options){
                              .size = sizes[i],

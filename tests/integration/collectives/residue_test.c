@@ -123,7 +123,6 @@ drift(struct rank *rank)
 static void
 sums_of_many_steps_are_off_by_one_loss(void **state)
 {
-    (void)state;
     lossy_job_run(drift, NULL, "none", RANKS);
 }
 
@@ -156,7 +155,6 @@ scatter(struct rank *rank)
 static void
 scattered_sums_of_many_steps_are_off_by_one_loss(void **state)
 {
-    (void)state;
     lossy_job_run(scatter, NULL, "none", 3);
 }
 
@@ -196,7 +194,6 @@ change(struct rank *rank)
 static void
 another_count_forgets_what_was_lost(void **state)
 {
-    (void)state;
     lossy_job_run(change, NULL, "none", 2);
 }
 
@@ -244,7 +241,6 @@ several(struct rank *rank)
 static void
 several_at_a_time_and_packed_ones_are_kept_apart(void **state)
 {
-    (void)state;
     lossy_job_run(several, NULL, "planes", 3);
 }
 
@@ -291,7 +287,6 @@ extremes(struct rank *rank)
 static void
 no_number_spoils_the_next_step(void **state)
 {
-    (void)state;
     lossy_job_run(extremes, NULL, "none", 3);
 }
 

@@ -348,7 +348,6 @@ nodes_body(struct rank *rank)
 static void
 every_reduction_gives_truth_values(void **state)
 {
-    (void)state;
     for (uint32_t size = 1; size <= LARGEST; size++)
         assert_int_equal(ranks_run_all(size, nodes_body), 0);
 }
@@ -358,7 +357,6 @@ every_reduction_gives_truth_values_when_coded_or_checked(void **state)
 {
     static const char *const codecs[] = {"zstd", "planes"};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(codecs); i++) {
         for (uint32_t size = 1; size <= 3; size++)
             assert_int_equal(ranks_run(&(struct ranks_options){
@@ -454,7 +452,6 @@ a_rank_alone_loses_no_bits(void **state)
     static const enum codec_loss losses[] = {LOSS_NONE, LOSS_BF16, LOSS_FP16,
                                              LOSS_INT8};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(losses); i++)
         assert_int_equal(
             ranks_run(&(struct ranks_options){

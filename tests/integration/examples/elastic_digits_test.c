@@ -47,7 +47,6 @@ training_that_loses_two_and_gains_one_learns_as_much(void **state)
     struct program *calm;
     struct program *disturbed;
 
-    (void)state;
     const double wanted = run("--calm", &calm);
     assert_non_null(strstr(calm->out.text, "done by 4 workers"));
     assert_true(wanted > 95);

@@ -37,16 +37,6 @@ run_start(const char *n_ranks, const char *line)
 }
 
 static size_t
-times_in(const char *text, const char *part)
-{
-    size_t n = 0;
-
-    for (; (text = strstr(text, part)); text++)
-        n++;
-    return n;
-}
-
-static size_t
 entries_in(const char *path)
 {
     DIR *entries = opendir(path);
@@ -81,7 +71,6 @@ run_check(const char *n_ranks, const char *line, size_t n_hashes)
 static void
 any_number_of_ranks_has_layouts_that_fit(void **state)
 {
-    (void)state;
     run_check("8", "--size 1M", 4);
     run_check("3", "--size 300K --dtype complex128", 4);
     run_check("1", "--size 1M", 4);
@@ -91,7 +80,6 @@ any_number_of_ranks_has_layouts_that_fit(void **state)
 static void
 any_layout_becomes_any_other(void **state)
 {
-    (void)state;
     run_check("8",
               "--shape 12x10x7 --dtype uint8 --from 2x2@4:S1,R,S0+uneven "
               "--to 4:R,S0,R+uneven --to 2x2x2:S2,S10,R+uneven --to 2@6:R,S0,R "
@@ -105,7 +93,6 @@ a_hash_that_differs_is_told(void **state)
 {
     struct program *program = run_start("3", "--size 64K --damage");
 
-    (void)state;
     assert_int_equal(program_wait(program), 1);
     assert_int_equal(times_in(program->out.text, " DIFFERS\n"), 2);
     assert_int_equal(times_in(program->out.text, "  the same\n"), 2);
@@ -140,7 +127,6 @@ what_makes_no_sense_is_told_once(void **state)
         {"2", "--size 1K --folder /proc", "/proc"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct program *program = run_start(cases[i].n_ranks, cases[i].line);
 
@@ -158,7 +144,6 @@ command_line_is_told_of_once(void **state)
 {
     struct program *program = run_start("3", "--help");
 
-    (void)state;
     assert_int_equal(program_wait(program), 0);
     assert_int_equal(times_in(program->out.text, "Usage: reshard"), 1);
     program_destroy(program);
@@ -191,7 +176,6 @@ folder_that_is_named_stays(void **state)
     char folder[sizeof(directory) + 16];
     char line[256];
 
-    (void)state;
     snprintf(folder, sizeof(folder), "%s/kept", directory);
     snprintf(line, sizeof(line), "--size 8K --folder %s", folder);
     for (int i = 0; i < 2; i++) {
@@ -211,7 +195,6 @@ temporary_folder_stays_if_asked_for(void **state)
     struct program *program = run_start("2", "--size 8K --keep");
     char folder[256] = "";
 
-    (void)state;
     assert_int_equal(program_wait(program), 0);
     const char *line = strstr(program->out.text, "The checkpoint is in ");
     assert_non_null(line);
@@ -229,7 +212,6 @@ dtensor_cuts_and_sums(void **state)
                                      "4",     dtensor,       NULL};
     struct program *program = program_start(arguments, NULL);
 
-    (void)state;
     if (program_wait(program) != 0 ||
         !strstr(program->out.text, "rank 0 has 256 x 1024, the first is 1\n") ||
         !strstr(program->out.text, "rank 0 has 512 x 512, the first is 2\n"))
@@ -240,7 +222,6 @@ dtensor_cuts_and_sums(void **state)
 static int
 directory_create(void **state)
 {
-    (void)state;
     /* Nothing else is to be said, however long ranks take to start. */
     if (setenv("HOOP_WAIT_NOTICE", "0", 1) != 0)
         return -1;
@@ -252,7 +233,6 @@ directory_create(void **state)
 static int
 directory_end(void **state)
 {
-    (void)state;
     return rmdir(directory);
 }
 

@@ -16,6 +16,7 @@
 #include "check.h"
 #include "integration/program.h"
 #include "temporary.h"
+#include "words.h"
 
 enum {
     STEPS_MAX = 50,
@@ -181,7 +182,6 @@ loss_of_eight_processes_is_that_of_one(void **state)
         {"8", "--dp 2 --tp 2 --pp 2 --sharded"},
     };
 
-    (void)state;
     runs_check("", runs, sizeof(runs) / sizeof(runs[0]));
 }
 
@@ -196,7 +196,6 @@ loss_does_not_depend_on_the_division(void **state)
         {"4", "--tp 2 --pp 2 --replicated-rows"},
     };
 
-    (void)state;
     runs_check("--micro-batches 6 --windows 1", runs,
                sizeof(runs) / sizeof(runs[0]));
 }
@@ -210,19 +209,8 @@ loss_does_not_depend_on_interleaving(void **state)
         {"4", "--pp 4 --schedule interleaved"},
     };
 
-    (void)state;
     runs_check("--blocks 8 --micro-batches 6 --windows 1", runs,
                sizeof(runs) / sizeof(runs[0]));
-}
-
-static size_t
-times_in(const char *text, const char *part)
-{
-    size_t n = 0;
-
-    for (; (text = strstr(text, part)); text++)
-        n++;
-    return n;
 }
 
 /* Rank 0 alone says what is wrong, once; nobody ends well. */
@@ -243,7 +231,6 @@ sizes_that_do_not_fit_are_told_once(void **state)
         {{"2", "--pp 2 --out /dev/null"}, "cannot write into /dev/null"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(misfits) / sizeof(misfits[0]); i++) {
         struct program *program = run_start(&misfits[i].run, "/tmp");
 
@@ -266,7 +253,6 @@ progress_is_shown_on_a_terminal(void **state)
         "3",     "--positions", positions, "--out",  directory, NULL};
     struct program *program = program_start_on_terminal(arguments);
 
-    (void)state;
     assert_int_equal(program_wait(program), 0);
     assert_non_null(strstr(program->out.text, "step 3/3"));
     program_destroy(program);

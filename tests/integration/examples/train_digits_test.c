@@ -104,7 +104,6 @@ digits_curve_does_not_depend_on_workers(void **state)
     static const char *const ranks[] = {"1", "2", "3", "4"};
     struct curve curves[4];
 
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         curve_train(ranks[i], &curves[i]);
         assert_int_equal(curves[i].n_epochs, EPOCHS);

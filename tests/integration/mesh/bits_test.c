@@ -120,7 +120,6 @@ all_ranks_end_with_the_same_bits(void **state)
 {
     static const uint32_t sizes[] = {2, 3, 4, 8};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(sizes); i++)
         assert_int_equal(ranks_run_all(sizes[i], body), 0);
 }

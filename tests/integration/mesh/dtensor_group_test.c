@@ -94,7 +94,6 @@ axes_body(struct mesh_process *mesh_process)
 static void
 spec_of_a_group_has_its_rows_and_the_axes_of_a_row(void **state)
 {
-    (void)state;
     assert_int_equal(mesh_processes_run(2, 2, 0, specs_body), 0);
     assert_int_equal(mesh_processes_run(2, 2, 0, axes_body), 0);
 }
@@ -192,7 +191,6 @@ rules_body(struct mesh_process *mesh_process)
 static void
 process_group_of_a_tensor_changes_by_the_rules(void **state)
 {
-    (void)state;
     assert_int_equal(mesh_processes_run(2, 2, 0, same_body), 0);
     assert_int_equal(mesh_processes_run(2, 2, 0, rules_body), 0);
 }
@@ -310,7 +308,6 @@ compute_body(struct mesh_process *mesh_process)
 static void
 tensor_is_redistributed_over_its_own_group(void **state)
 {
-    (void)state;
     assert_int_equal(mesh_processes_run(1, 4, 0, own_group_body), 0);
     assert_int_equal(mesh_processes_run(1, 4, 0, compute_body), 0);
 }
@@ -379,7 +376,6 @@ label_body(struct mesh_process *mesh_process)
 static void
 tensor_knows_the_group_that_it_went_to(void **state)
 {
-    (void)state;
     assert_int_equal(mesh_processes_run(2, 2, 0, other_group_body), 0);
     assert_int_equal(mesh_processes_run(2, 2, 0, label_body), 0);
 }

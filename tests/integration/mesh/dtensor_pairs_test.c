@@ -193,14 +193,12 @@ pairs_body(struct mesh_process *mesh_process)
 static void
 all_pairs_on_two_by_two(void **state)
 {
-    (void)state;
     assert_int_equal(mesh_processes_run(2, 2, 0, pairs_body), 0);
 }
 
 static void
 all_pairs_on_two_by_four(void **state)
 {
-    (void)state;
     assert_int_equal(mesh_processes_run(2, 4, 0, pairs_body), 0);
 }
 

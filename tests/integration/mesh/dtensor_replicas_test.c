@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "check.h"
 #include "integration/daemon.h"
+#include "pseudo_random.h"
 
 enum {
     RANKS = 8,
@@ -532,14 +533,6 @@ move_go(const struct move *move)
     return 1;
 }
 
-static uint64_t
-number_from(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-
-    return text ? strtoull(text, NULL, 10) : otherwise;
-}
-
 /* Which of how many parts of the pairs workers take. */
 static size_t pairs_part;
 static size_t n_pairs_parts;
@@ -548,8 +541,8 @@ static size_t n_pairs_parts;
 static int
 pairs_go(struct move *move, const struct members *groups, size_t *number)
 {
-    const size_t step = (size_t)number_from("REPLICAS_STEP", STEP);
-    const size_t seed = (size_t)number_from("REPLICAS_SEED", 0);
+    const size_t step = (size_t)number_from_environment("REPLICAS_STEP", STEP);
+    const size_t seed = (size_t)number_from_environment("REPLICAS_SEED", 0);
     static struct layout from[LAYOUTS_MAX];
     static struct layout to[LAYOUTS_MAX];
     const size_t n_from = layouts_list(&groups[0], from);
@@ -612,8 +605,8 @@ groups_body(struct mesh_process *mesh_process)
 static void
 results_between_all_groups_come_from_one_replica(void **state)
 {
-    (void)state;
-    n_pairs_parts = number_from("REPLICAS_STEP", STEP) < PARTS ? PARTS : 1;
+    n_pairs_parts =
+        number_from_environment("REPLICAS_STEP", STEP) < PARTS ? PARTS : 1;
     for (pairs_part = 0; pairs_part < n_pairs_parts; pairs_part++)
         assert_int_equal(mesh_processes_run(2, 4, 0, groups_body), 0);
 }

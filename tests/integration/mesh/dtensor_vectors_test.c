@@ -230,7 +230,6 @@ placements_body(struct mesh_process *mesh_process)
 static void
 placements_of_four_become_each_other(void **state)
 {
-    (void)state;
     assert_int_equal(mesh_processes_run(2, 2, 0, placements_body), 0);
     assert_int_equal(mesh_processes_run(2, 4, 0, placements_body), 0);
 }

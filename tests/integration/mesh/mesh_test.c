@@ -317,7 +317,6 @@ body(const struct worker *worker)
 static void
 part_of_a_process_is_that_of_its_place(void **state)
 {
-    (void)state;
     assert_int_equal(workers_run(hoopd.address, OUTSIDE + 1, body, NULL), 0);
 }
 

@@ -321,7 +321,6 @@ degrees_body(const struct worker *worker)
 static void
 groups_of_all_degrees_have_their_communicators(void **state)
 {
-    (void)state;
     assert_int_equal(run_on_sizes(degrees_body), 0);
 }
 
@@ -368,7 +367,6 @@ defaults_body(const struct worker *worker)
 static void
 groups_without_options_have_all_ranks(void **state)
 {
-    (void)state;
     assert_int_equal(run_on_sizes(defaults_body), 0);
 }
 
@@ -495,7 +493,6 @@ wrong_body(const struct worker *worker)
 static void
 groups_that_are_wrong_are_refused_on_all_ranks(void **state)
 {
-    (void)state;
     assert_int_equal(run_on_sizes(wrong_body), 0);
 }
 

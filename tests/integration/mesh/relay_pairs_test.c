@@ -707,28 +707,24 @@ run_on_one(uint32_t n_rows, uint32_t n_columns)
 static void
 mesh_of_one_rank(void **state)
 {
-    (void)state;
     run_on_one(1, 1);
 }
 
 static void
 mesh_of_one_row(void **state)
 {
-    (void)state;
     run_on_one(1, 2);
 }
 
 static void
 mesh_of_two_by_two(void **state)
 {
-    (void)state;
     run_on_one(2, 2);
 }
 
 static void
 mesh_of_two_by_four(void **state)
 {
-    (void)state;
     run_on_one(2, 4);
 }
 
@@ -737,7 +733,6 @@ mesh_to_one_of_the_same_ranks(void **state)
 {
     static const uint32_t turned[] = {3, 1, 4, 0, 5, 7, 2, 6};
 
-    (void)state;
     run_on(8, (struct plot){.from = {.mesh = {2, {2, 4}}},
                             .to = {.mesh = {2, {4, 2}}, .ranks = turned}});
     run_on(8, (struct plot){.from = {.mesh = {2, {2, 4}}, .ranks = turned},
@@ -750,7 +745,6 @@ mesh_to_one_of_other_ranks(void **state)
 {
     static const uint32_t behind[] = {5, 7, 6};
 
-    (void)state;
     run_on(8, (struct plot){.from = {.mesh = {2, {2, 2}}},
                             .to = {.mesh = {2, {1, 3}}, .ranks = behind}});
 }
@@ -761,7 +755,6 @@ mesh_to_one_that_shares_ranks(void **state)
     static const uint32_t three[] = {5, 0, 3};
     static const uint32_t four[] = {3, 2, 5, 4};
 
-    (void)state;
     run_on(6, (struct plot){.from = {.mesh = {2, {2, 2}}, .ranks = four},
                             .to = {.mesh = {2, {2, 3}}}});
     run_on(6, (struct plot){.from = {.mesh = {2, {3, 1}}, .ranks = three},

@@ -156,7 +156,6 @@ body(struct mesh_process *mesh_process)
 static void
 sums_along_axes_of_one_and_of_two_ranks_are_truth_values(void **state)
 {
-    (void)state;
     assert_int_equal(mesh_processes_run(1, 1, 0, body), 0);
     assert_int_equal(mesh_processes_run(1, 2, 0, body), 0);
     assert_int_equal(mesh_processes_run(2, 1, 0, body), 0);

@@ -88,7 +88,6 @@ large_body(struct rank *rank)
 static void
 large_messages_cross(void **state)
 {
-    (void)state;
     assert_int_equal(ranks_run_all(2, large_body), 0);
     assert_int_equal(ranks_run(&(struct ranks_options){
                          .size = 2, .body = large_body, .codec = "zstd"}),
@@ -178,7 +177,6 @@ any_source_body(struct rank *rank)
 static void
 any_source_takes_what_comes_first(void **state)
 {
-    (void)state;
     assert_int_equal(ranks_run_all(2, any_source_body), 0);
     assert_int_equal(ranks_run_all(5, any_source_body), 0);
 }
@@ -292,7 +290,6 @@ self_body(struct rank *rank)
 static void
 rank_sends_to_itself(void **state)
 {
-    (void)state;
     assert_int_equal(ranks_run_all(1, self_body), 0);
     assert_int_equal(ranks_run_all(2, self_body), 0);
 }

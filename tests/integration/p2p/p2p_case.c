@@ -131,6 +131,37 @@ is_grad(const struct hoop_tensor *tensor, uint32_t of)
 }
 
 int
+p2p_exchange_check(const struct rank *rank,
+                   hoop_p2p_t *p2p,
+                   const struct hoop_shape *out,
+                   const struct hoop_shape *in)
+{
+    const int64_t mine = 2 * (int64_t)rank->rank;
+    const int64_t prev =
+        2 * (int64_t)((rank->rank + rank->size - 1) % rank->size);
+    const int64_t next = 2 * (int64_t)((rank->rank + 1) % rank->size);
+    struct hoop_tensor output = tensor_filled(out, mine + 1, 1);
+    struct hoop_tensor input_grad = tensor_filled(in, mine + 2, -1);
+    struct hoop_tensor input = tensor_awaited(out);
+    struct hoop_tensor output_grad = tensor_awaited(in);
+    const struct hoop_p2p_ops ops = {.send_next = &output,
+                                     .send_prev = &input_grad,
+                                     .recv_prev = &input,
+                                     .received_prev = &input,
+                                     .recv_next = &output_grad,
+                                     .received_next = &output_grad};
+
+    RANK_CHECK(hoop_p2p_exchange_all(p2p, &ops) == HOOP_OK);
+    RANK_CHECK(tensor_is(&input, out, prev + 1, 1));
+    RANK_CHECK(tensor_is(&output_grad, in, next + 2, -1));
+    hoop_tensor_free(&output);
+    hoop_tensor_free(&input_grad);
+    hoop_tensor_free(&input);
+    hoop_tensor_free(&output_grad);
+    return 0;
+}
+
+int
 p2p_case_run(const struct rank_case *cases, size_t n_cases, uint32_t deadline_s)
 {
     static const uint32_t sizes[] = {1, 2, 3, 4};

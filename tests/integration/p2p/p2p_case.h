@@ -70,6 +70,14 @@ is_act(const struct hoop_tensor *tensor, uint32_t of);
 bool
 is_grad(const struct hoop_tensor *tensor, uint32_t of);
 
+/* Hand a tensor of shape out on and one of shape in back, all in one call, and
+ * check what comes; 0 when all is well. */
+int
+p2p_exchange_check(const struct rank *rank,
+                   hoop_p2p_t *p2p,
+                   const struct hoop_shape *out,
+                   const struct hoop_shape *in);
+
 /* The main of a test program: each case on 1, 2, 3 and 4 stages. */
 int
 p2p_case_run(const struct rank_case *cases,

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "integration/p2p/p2p_case.h"
+#include "pseudo_random.h"
 
 enum {
     N_BATCHES = 8
@@ -262,28 +263,11 @@ struct storm {
     struct transfer transfers[N_WAYS][STORM_N_BATCHES];
 };
 
-static uint32_t
-from_environment(const char *name, uint32_t otherwise)
-{
-    const char *text = getenv(name);
-
-    return text ? (uint32_t)strtoul(text, NULL, 10) : otherwise;
-}
-
-static uint32_t
-below(uint64_t *chance, uint32_t bound)
-{
-    *chance ^= *chance << 13;
-    *chance ^= *chance >> 7;
-    *chance ^= *chance << 17;
-    return (uint32_t)(*chance >> 33) % bound;
-}
-
 static void
 pause_by_chance(struct storm *storm)
 {
-    if (below(&storm->chance, 8) == 0)
-        usleep(below(&storm->chance, 200));
+    if (random_below(&storm->chance, 8) == 0)
+        usleep(random_below(&storm->chance, 200));
 }
 
 /* Some more than is sent unasked, some with nothing in it; all stages know. */
@@ -333,7 +317,7 @@ start_all(struct storm *storm)
 
     while (n_started[FORWARD] + n_started[BACKWARD] <
            N_WAYS * STORM_N_BATCHES) {
-        enum way way = (enum way)below(&storm->chance, N_WAYS);
+        enum way way = (enum way)random_below(&storm->chance, N_WAYS);
 
         if (n_started[way] == STORM_N_BATCHES)
             way = way == FORWARD ? BACKWARD : FORWARD;
@@ -369,7 +353,7 @@ finish_all(struct storm *storm)
     for (uint32_t i = 0; i < COUNT_OF(order); i++)
         order[i] = i;
     for (uint32_t n = COUNT_OF(order); n > 0; n--) {
-        const uint32_t i = below(&storm->chance, n);
+        const uint32_t i = random_below(&storm->chance, n);
         const uint32_t chosen = order[i];
 
         order[i] = order[n - 1];
@@ -384,34 +368,17 @@ finish_all(struct storm *storm)
 static int
 exchange_all(struct storm *storm)
 {
-    const struct rank *rank = storm->rank;
     const struct hoop_shape shape = shape_of(1, 1, 1);
-    const int64_t mine = 2 * (int64_t)rank->rank;
-    struct hoop_tensor output = tensor_filled(&shape, mine + 1, 0);
-    struct hoop_tensor input_grad = tensor_filled(&shape, mine + 2, 0);
-    struct hoop_tensor input = tensor_awaited(&shape);
-    struct hoop_tensor output_grad = tensor_awaited(&shape);
-    const struct hoop_p2p_ops ops = {&input_grad,  &input, &output,
-                                     &output_grad, &input, &output_grad};
 
     pause_by_chance(storm);
-    RANK_CHECK(hoop_p2p_exchange_all(storm->p2p, &ops) == HOOP_OK);
-    RANK_CHECK(tensor_is(&input, &shape,
-                         2 * (int64_t)hoop_p2p_prev(storm->p2p) + 1, 0));
-    RANK_CHECK(tensor_is(&output_grad, &shape,
-                         2 * (int64_t)hoop_p2p_next(storm->p2p) + 2, 0));
-    hoop_tensor_free(&output);
-    hoop_tensor_free(&input_grad);
-    hoop_tensor_free(&input);
-    hoop_tensor_free(&output_grad);
-    return 0;
+    return p2p_exchange_check(storm->rank, storm->p2p, &shape, &shape);
 }
 
 static int
 storm_body(struct rank *rank)
 {
-    const uint32_t seed = from_environment("P2P_SEED", 1);
-    const uint32_t n_rounds = from_environment("P2P_ROUNDS", N_ROUNDS);
+    const uint64_t seed = number_from_environment("P2P_SEED", 1);
+    const uint64_t n_rounds = number_from_environment("P2P_ROUNDS", N_ROUNDS);
     CLEANUP(free) struct storm *storm = calloc(1, sizeof(*storm));
 
     storm->rank = rank;

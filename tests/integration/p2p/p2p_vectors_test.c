@@ -166,28 +166,9 @@ open_chain_turns(struct stage *stage)
 static int
 all_directions_do_not_cross(struct stage *stage)
 {
-    const struct rank *rank = stage->rank;
     const struct hoop_shape one = shape_of(1, 1, 1);
-    const int64_t mine = 2 * (int64_t)rank->rank;
-    struct hoop_tensor output = tensor_filled(&one, mine + 1, 0);
-    struct hoop_tensor input_grad = tensor_filled(&one, mine + 2, 0);
-    struct hoop_tensor input = tensor_awaited(&one);
-    struct hoop_tensor output_grad = tensor_awaited(&one);
-    const struct hoop_p2p_ops ops = {.send_next = &output,
-                                     .send_prev = &input_grad,
-                                     .recv_prev = &input,
-                                     .received_prev = &input,
-                                     .recv_next = &output_grad,
-                                     .received_next = &output_grad};
 
-    RANK_CHECK(hoop_p2p_exchange_all(stage->p2p, &ops) == HOOP_OK);
-    RANK_CHECK(tensor_is(&input, &one, 2 * (int64_t)stage->prev + 1, 0));
-    RANK_CHECK(tensor_is(&output_grad, &one, 2 * (int64_t)stage->next + 2, 0));
-    hoop_tensor_free(&output);
-    hoop_tensor_free(&input_grad);
-    hoop_tensor_free(&input);
-    hoop_tensor_free(&output_grad);
-    return 0;
+    return p2p_exchange_check(stage->rank, stage->p2p, &one, &one);
 }
 
 /* The same with shapes of which each direction has its own. */
@@ -199,8 +180,6 @@ shapes_do_not_cross(struct stage *stage)
     const struct hoop_shape in = shape_of(3, 1, 2);
     struct hoop_tensor output = tensor_filled(&out, rank->rank, 1);
     struct hoop_tensor input_grad = tensor_filled(&in, rank->rank, -1);
-    struct hoop_tensor input = tensor_awaited(&out);
-    struct hoop_tensor output_grad = tensor_awaited(&in);
     const struct hoop_p2p_exchange exchange = {
         .send_next = &output,
         .send_prev = &input_grad,
@@ -213,20 +192,9 @@ shapes_do_not_cross(struct stage *stage)
     RANK_CHECK(hoop_p2p_exchange_shapes(stage->p2p, &exchange, &prev, &next) ==
                HOOP_OK);
     RANK_CHECK(hoop_shape_equal(&prev, &out) && hoop_shape_equal(&next, &in));
-    const struct hoop_p2p_ops ops = {.send_next = &output,
-                                     .send_prev = &input_grad,
-                                     .recv_prev = &input,
-                                     .received_prev = &input,
-                                     .recv_next = &output_grad,
-                                     .received_next = &output_grad};
-    RANK_CHECK(hoop_p2p_exchange_all(stage->p2p, &ops) == HOOP_OK);
-    RANK_CHECK(tensor_is(&input, &out, stage->prev, 1));
-    RANK_CHECK(tensor_is(&output_grad, &in, stage->next, -1));
     hoop_tensor_free(&output);
     hoop_tensor_free(&input_grad);
-    hoop_tensor_free(&input);
-    hoop_tensor_free(&output_grad);
-    return 0;
+    return p2p_exchange_check(stage->rank, stage->p2p, &out, &in);
 }
 
 static int
@@ -539,7 +507,24 @@ mismatch_is_told_to_all(struct stage *stage,
     return 0;
 }
 
-/* One edge only: the sender is told as well as the receiver. */
+/* The sender is told as well as the receiver. */
+static int
+first_edge_mismatches(struct stage *stage,
+                      const struct hoop_tensors *send,
+                      struct hoop_tensors *receive)
+{
+    const struct rank *rank = stage->rank;
+
+    if (rank->rank == 0)
+        RANK_CHECK(hoop_p2p_send_forward(stage->p2p, send, 0) ==
+                   HOOP_E_MISMATCH);
+    if (rank->rank == 1)
+        RANK_CHECK(hoop_p2p_recv_forward(stage->p2p, receive, 0) ==
+                   HOOP_E_MISMATCH);
+    return 0;
+}
+
+/* One edge only. */
 static int
 mismatch_is_told_to_both(struct stage *stage, const struct hoop_shape *expected)
 {
@@ -550,12 +535,7 @@ mismatch_is_told_to_both(struct stage *stage, const struct hoop_shape *expected)
     const struct hoop_tensors send = {1, &output, NULL, 0};
     struct hoop_tensors receive = {1, &got, &got, 0};
 
-    if (rank->rank == 0)
-        RANK_CHECK(hoop_p2p_send_forward(stage->p2p, &send, 0) ==
-                   HOOP_E_MISMATCH);
-    if (rank->rank == 1)
-        RANK_CHECK(hoop_p2p_recv_forward(stage->p2p, &receive, 0) ==
-                   HOOP_E_MISMATCH);
+    RANK_CHECK(first_edge_mismatches(stage, &send, &receive) == 0);
     RANK_CHECK(got.data == NULL && receive.n_tensors == 1);
     hoop_tensor_free(&output);
     return 0;
@@ -574,12 +554,7 @@ failed_list_hands_out_nothing(struct stage *stage)
     const struct hoop_tensors send = {3, mine, NULL, 0};
     struct hoop_tensors receive = {3, theirs, theirs, 0};
 
-    if (rank->rank == 0)
-        RANK_CHECK(hoop_p2p_send_forward(stage->p2p, &send, 0) ==
-                   HOOP_E_MISMATCH);
-    if (rank->rank == 1)
-        RANK_CHECK(hoop_p2p_recv_forward(stage->p2p, &receive, 0) ==
-                   HOOP_E_MISMATCH);
+    RANK_CHECK(first_edge_mismatches(stage, &send, &receive) == 0);
     RANK_CHECK(receive.n_tensors == 3);
     for (size_t i = 0; i < 3; i++)
         RANK_CHECK(theirs[i].data == NULL && theirs[i].dtype == HOOP_UINT8);

@@ -168,7 +168,6 @@ large_body(struct rank *rank)
 static void
 large_tensors_cross(void **state)
 {
-    (void)state;
     assert_int_equal(ranks_run_all(2, large_body), 0);
     assert_int_equal(ranks_run(&(struct ranks_options){
                          .size = 2, .body = large_body, .codec = "zstd"}),
@@ -316,7 +315,6 @@ killed_body(struct rank *rank)
 static void
 death_of_the_sender_hands_out_nothing(void **state)
 {
-    (void)state;
     assert_int_equal(ranks_run_all(2, killed_body), 0);
     assert_int_equal(ranks_run(&(struct ranks_options){
                          .size = 2, .body = killed_body, .input = ""}),

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "check.h"
 #include "integration/daemon.h"
+#include "pseudo_random.h"
 
 enum {
     CASES = 300,
@@ -24,14 +25,6 @@ enum {
 
 static const enum hoop_dtype dtypes[] = {HOOP_INT64, HOOP_FLOAT32,
                                          HOOP_BFLOAT16};
-
-/* A number below bound, the same on all ranks. */
-static uint32_t
-below(uint64_t *seed, uint32_t bound)
-{
-    *seed = *seed * 6364136223846793005U + 1442695040888963407U;
-    return (uint32_t)(*seed >> 33) % bound;
-}
 
 /* Element i of a rank's tensor. */
 static int64_t
@@ -111,15 +104,16 @@ draw_axes(struct drawn *drawn, uint64_t *seed)
     struct hoop_comm_spec *spec = &drawn->spec;
 
     if (spec->pattern == HOOP_COMM_MIX_GATHER) {
-        spec->axes = (struct hoop_axes){2, {below(seed, 2), below(seed, 2)}};
+        spec->axes = (struct hoop_axes){
+            2, {random_below(seed, 2), random_below(seed, 2)}};
         if (drawn->shape.n_dims == 1)
             spec->axes.axes[1] = spec->axes.axes[0];
-    } else if (below(seed, 3) == 0) {
-        const uint32_t first = below(seed, 2);
+    } else if (random_below(seed, 3) == 0) {
+        const uint32_t first = random_below(seed, 2);
 
         spec->axes = (struct hoop_axes){2, {first, 1 - first}};
     } else {
-        spec->axes = (struct hoop_axes){1, {below(seed, 2)}};
+        spec->axes = (struct hoop_axes){1, {random_below(seed, 2)}};
     }
 }
 
@@ -127,8 +121,8 @@ static struct hoop_comm_dims
 draw_dim(const struct drawn *drawn, uint64_t *seed)
 {
     const uint32_t n_dims = drawn->shape.n_dims;
-    const int32_t dim = (int32_t)below(seed, n_dims);
-    const bool is_from_end = below(seed, 2) == 1;
+    const int32_t dim = (int32_t)random_below(seed, n_dims);
+    const bool is_from_end = random_below(seed, 2) == 1;
 
     return (struct hoop_comm_dims){1,
                                    {is_from_end ? dim - (int32_t)n_dims : dim}};
@@ -140,20 +134,21 @@ draw(uint64_t seed, const struct mesh_process *mesh_process)
     struct drawn drawn = {.seed = seed * 1000003};
     uint64_t *at = &drawn.seed;
 
-    drawn.spec.pattern = (enum hoop_comm_pattern)below(at, N_PATTERNS);
-    drawn.dtype = dtypes[below(at, COUNT_OF(dtypes))];
-    drawn.starts = below(at, 2) == 1;
-    drawn.shape.n_dims = 1 + below(at, DIMS);
+    drawn.spec.pattern = (enum hoop_comm_pattern)random_below(at, N_PATTERNS);
+    drawn.dtype = dtypes[random_below(at, COUNT_OF(dtypes))];
+    drawn.starts = random_below(at, 2) == 1;
+    drawn.shape.n_dims = 1 + random_below(at, DIMS);
     draw_axes(&drawn, at);
     for (uint32_t i = 0; i < drawn.shape.n_dims; i++)
-        drawn.shape.dims[i] = below(at, 12) == 0 ? 0 : 1 + below(at, 3);
+        drawn.shape.dims[i] =
+            random_below(at, 12) == 0 ? 0 : 1 + random_below(at, 3);
     drawn.spec.gather_dim = draw_dim(&drawn, at);
     drawn.spec.shard_dim = drawn.spec.gather_dim;
     if (drawn.spec.pattern == HOOP_COMM_ALL_TO_ALL)
         drawn.spec.shard_dim = draw_dim(&drawn, at);
     if (drawn.spec.pattern == HOOP_COMM_MIX_GATHER &&
         drawn.spec.axes.axes[0] != drawn.spec.axes.axes[1]) {
-        const int32_t first = (int32_t)below(at, drawn.shape.n_dims);
+        const int32_t first = (int32_t)random_below(at, drawn.shape.n_dims);
 
         drawn.spec.gather_dim = (struct hoop_comm_dims){
             2, {first, (first + 1) % (int32_t)drawn.shape.n_dims}};
@@ -422,28 +417,24 @@ cases_body(struct mesh_process *mesh_process)
 static void
 specs_on_one_rank_follow_the_formulas(void **state)
 {
-    (void)state;
     assert_int_equal(mesh_processes_run(1, 1, 0, cases_body), 0);
 }
 
 static void
 specs_on_1x2_follow_the_formulas(void **state)
 {
-    (void)state;
     assert_int_equal(mesh_processes_run(1, 2, 0, cases_body), 0);
 }
 
 static void
 specs_on_2x2_follow_the_formulas(void **state)
 {
-    (void)state;
     assert_int_equal(mesh_processes_run(2, 2, 0, cases_body), 0);
 }
 
 static void
 specs_on_2x4_follow_the_formulas(void **state)
 {
-    (void)state;
     assert_int_equal(mesh_processes_run(2, 4, 0, cases_body), 0);
 }
 

@@ -357,35 +357,30 @@ run(uint32_t first, rank_fn *body)
 static void
 models_are_reduced_in_any_order(void **state)
 {
-    (void)state;
     run(1, random_body);
 }
 
 static void
 large_buckets_are_what_allreduce_gives(void **state)
 {
-    (void)state;
     run(1, large_body);
 }
 
 static void
 wrong_calls_are_refused_on_all_ranks(void **state)
 {
-    (void)state;
     run(1, wrong_calls_body);
 }
 
 static void
 other_lists_are_a_mismatch_on_all_ranks(void **state)
 {
-    (void)state;
     run(1, other_lists_body);
 }
 
 static void
 killed_rank_ends_the_step_of_all(void **state)
 {
-    (void)state;
     run(2, killed_body);
 }
 
@@ -637,28 +632,24 @@ sharded_killed_body(struct rank *rank)
 static void
 models_are_reduced_and_gathered(void **state)
 {
-    (void)state;
     run(1, sharded_random_body);
 }
 
 static void
 optimizer_in_shards_is_that_of_the_whole(void **state)
 {
-    (void)state;
     run(1, momentum_body);
 }
 
 static void
 wrong_calls_fail_on_all_ranks(void **state)
 {
-    (void)state;
     run(1, sharded_wrong_calls_body);
 }
 
 static void
 sharded_killed_rank_ends_the_step_of_all(void **state)
 {
-    (void)state;
     run(2, sharded_killed_body);
 }
 

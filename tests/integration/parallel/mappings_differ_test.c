@@ -175,7 +175,6 @@ differences_body(struct rank *rank)
 static void
 ranks_that_differ_are_all_told_once(void **state)
 {
-    (void)state;
     for (uint32_t size = 2; size <= RANKS_ALL; size++)
         assert_int_equal(ranks_run(&(struct ranks_options){
                              .size = size,
@@ -287,7 +286,6 @@ wrong_alone_is_told_to_the_others_by_deadline_or_end(void **state)
 {
     static const bool ways[] = {false, true};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(ways); i++)
         assert_int_equal(ranks_run(&(struct ranks_options){
                              .size = 2,

@@ -15,6 +15,7 @@
 #include "engine/engine.h"
 #include "integration/parallel/mapping_cases.h"
 #include "integration/reference.h"
+#include "pseudo_random.h"
 #include "ranks.h"
 
 enum {
@@ -120,7 +121,7 @@ fill(struct hoop_tensor *tensor, uint64_t seed)
     if (hoop_shape_count(&tensor->shape, &n) != HOOP_OK || n > N_ELEMENTS_MAX)
         abort();
     for (size_t i = 0; i < n; i++)
-        values[i] = (int64_t)(reference_random(&seed) % 2001) - 1000;
+        values[i] = (int64_t)(random_next(&seed) % 2001) - 1000;
 }
 
 static size_t

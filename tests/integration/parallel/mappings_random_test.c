@@ -19,6 +19,7 @@
 #include "check.h"
 #include "integration/parallel/mapping_cases.h"
 #include "integration/reference.h"
+#include "pseudo_random.h"
 #include "ranks.h"
 
 /*
@@ -56,7 +57,7 @@ struct mapping_case_origin {
 static size_t
 below(uint64_t *seed, size_t bound)
 {
-    return (size_t)(reference_random(seed) % bound);
+    return (size_t)(random_next(seed) % bound);
 }
 
 static size_t
@@ -419,6 +420,7 @@ mapping_case_draw_origin(const struct mapping_case_draw *draw,
 
 enum {
     N_CASES = 600,
+    FIRST_SEED = 20261121,
     GUARD_BYTES = 64,
 };
 
@@ -563,21 +565,13 @@ one_call(struct rank *rank, const struct trial *trial)
     return 0;
 }
 
-static uint64_t
-first_seed(void)
-{
-    const char *given = getenv("HOOP_TEST_SEED");
-
-    return given ? strtoull(given, NULL, 0) : 20261121;
-}
-
 static int
 trials(struct rank *rank, uint8_t *bytes, hoop_scratch_t *scratch)
 {
-    uint64_t seed = first_seed();
+    uint64_t seed = number_from_environment("HOOP_TEST_SEED", FIRST_SEED);
 
     for (unsigned i = 0; i < N_CASES; i++) {
-        const uint64_t own = reference_random(&seed);
+        const uint64_t own = random_next(&seed);
         struct mapping_case_draw draw;
         struct hoop_shape result;
 
@@ -597,7 +591,8 @@ trials(struct rank *rank, uint8_t *bytes, hoop_scratch_t *scratch)
             fprintf(stderr,
                     "HOOP_TEST_SEED=%" PRIu64 ", call %u of %u ranks: %s "
                     "(%s, memory %d): %s\n",
-                    first_seed(), i, rank->size, draw.mapping_case->name,
+                    number_from_environment("HOOP_TEST_SEED", FIRST_SEED), i,
+                    rank->size, draw.mapping_case->name,
                     hoop_dtype_name(draw.dtype), trial.memory,
                     hoop_error_text());
         mapping_case_draw_deinit(&draw);

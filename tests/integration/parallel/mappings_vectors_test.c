@@ -225,7 +225,6 @@ examples_body(struct rank *rank)
 static void
 each_example_gives_what_is_written(void **state)
 {
-    (void)state;
     assert_int_equal(ranks_run_all(RANKS, examples_body), 0);
     assert_int_equal(ranks_run(&(struct ranks_options){
                          .size = RANKS,
@@ -330,7 +329,6 @@ what_cannot_be_cut_is_refused_on_every_rank(struct rank *rank)
 static void
 each_function_has_an_example(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < n_mapping_cases; i++) {
         bool is_found = false;
 

@@ -132,7 +132,6 @@ outside_body(struct mesh_process *mesh_process)
 static void
 param_with_a_spec_is_a_label(void **state)
 {
-    (void)state;
     assert_int_equal(mesh_processes_run(2, 2, 0, label_body), 0);
     assert_int_equal(mesh_processes_run(2, 2, 0, empty_body), 0);
     assert_int_equal(mesh_processes_run(2, 2, 0, outside_body), 0);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "pseudo_random.h"
+
 static const uint64_t PRIME = 1000003;
 
 /* What goes from virtual stage at to the next, of a micro-batch. */
@@ -139,8 +141,8 @@ chain_delay(struct chain *chain)
 {
     if (chain->delay_us == 0)
         return;
-    chain->chance = chain->chance * 6364136223846793005u + 1442695040888963407u;
-    const uint64_t us = (chain->chance >> 33) % chain->delay_us;
+    const uint32_t us = random_below(&chain->chance, chain->delay_us);
+
     nanosleep(&(struct timespec){.tv_nsec = (long)(1000 * us)}, NULL);
 }
 

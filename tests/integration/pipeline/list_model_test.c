@@ -20,6 +20,7 @@
 #include "check.h"
 #include "integration/pipeline/pipe_case.h"
 #include "integration/reference.h"
+#include "pseudo_random.h"
 
 enum {
 #if defined(__SANITIZE_THREAD__)
@@ -481,10 +482,8 @@ model_body(struct rank *rank)
 static void
 calls_end_as_the_model_says(void **state)
 {
-    const char *given = getenv("HOOP_TEST_SEED");
-    uint64_t seed = given ? strtoull(given, NULL, 10) : 1;
+    uint64_t seed = number_from_environment("HOOP_TEST_SEED", 1);
 
-    (void)state;
     for (uint32_t size = 2; size <= 4; size++, seed++) {
         printf("%u ranks, seed %" PRIu64 "\n", size, seed);
         assert_int_equal(ranks_run(&(struct ranks_options){

@@ -14,6 +14,7 @@
 #include "check.h"
 #include "integration/pipeline/pipe_case.h"
 #include "integration/reference.h"
+#include "pseudo_random.h"
 
 struct grid {
     uint32_t n_ranks; /* T */
@@ -164,7 +165,6 @@ cases_body(struct rank *rank)
 static void
 shares_are_sent_and_gathered(void **state)
 {
-    (void)state;
     assert_int_equal(ranks_run_all(4, cases_body), 0);
     assert_int_equal(ranks_run_all(6, cases_body), 0);
 }
@@ -211,7 +211,6 @@ mixed_body(struct rank *rank)
 static void
 each_tensor_of_a_list_is_cut_or_not(void **state)
 {
-    (void)state;
     assert_int_equal(ranks_run_all(4, mixed_body), 0);
     assert_int_equal(ranks_run_all(8, mixed_body), 0);
 }
@@ -494,10 +493,8 @@ model_body(struct rank *rank)
 static void
 calls_end_as_the_model_says(void **state)
 {
-    const char *given = getenv("HOOP_TEST_SEED");
-    uint64_t seed = given ? strtoull(given, NULL, 10) : 1;
+    uint64_t seed = number_from_environment("HOOP_TEST_SEED", 1);
 
-    (void)state;
     for (uint32_t size = 4; size <= 6; size += 2, seed++) {
         printf("%u ranks, seed %" PRIu64 "\n", size, seed);
         assert_int_equal(ranks_run(&(struct ranks_options){

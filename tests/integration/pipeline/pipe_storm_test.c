@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "check.h"
 #include "integration/pipeline/pipe_case.h"
+#include "pseudo_random.h"
 
 enum {
     N_BATCHES = 64,
@@ -53,16 +54,6 @@ struct player {
     int result;
 };
 
-static uint64_t
-draw(uint64_t *state)
-{
-    uint64_t z = (*state += 0x9e3779b97f4a7c15);
-
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-}
-
 /* The same on all ranks: what is drawn for a batch in a round. */
 static uint64_t
 drawn_for(const struct player *player, uint64_t what)
@@ -70,14 +61,14 @@ drawn_for(const struct player *player, uint64_t what)
     uint64_t state =
         seed ^ player->round << 20 ^ (uint64_t)player->batch << 4 ^ what << 48;
 
-    return draw(&state);
+    return random_next(&state);
 }
 
 /* Every other call is late. */
 static void
 delay(struct player *player)
 {
-    const uint64_t number = draw(&player->chance);
+    const uint64_t number = random_next(&player->chance);
 
     if (number % 2 == 0)
         usleep((useconds_t)(number / 2 % DELAY_MAX_US));
@@ -386,14 +377,12 @@ storm(uint32_t size)
 static void
 two_stages_never_cross(void **state)
 {
-    (void)state;
     storm(2);
 }
 
 static void
 three_stages_never_cross(void **state)
 {
-    (void)state;
     storm(3);
 }
 
@@ -404,13 +393,9 @@ main(void)
         cmocka_unit_test(two_stages_never_cross),
         cmocka_unit_test(three_stages_never_cross),
     };
-    const char *rounds = getenv("PIPE_STORM_ROUNDS");
-    const char *first = getenv("PIPE_STORM_SEED");
 
-    if (rounds)
-        n_rounds = strtoull(rounds, NULL, 10);
-    if (first)
-        seed = strtoull(first, NULL, 10);
+    n_rounds = number_from_environment("PIPE_STORM_ROUNDS", n_rounds);
+    seed = number_from_environment("PIPE_STORM_SEED", seed);
     printf("PIPE_STORM_ROUNDS=%llu PIPE_STORM_SEED=%llu\n",
            (unsigned long long)n_rounds, (unsigned long long)seed);
     return cmocka_run_group_tests(tests, NULL, NULL);

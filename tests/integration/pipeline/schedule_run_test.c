@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "check.h"
 #include "integration/pipeline/chain.h"
+#include "pseudo_random.h"
 #include "ranks.h"
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
@@ -120,21 +121,14 @@ run_of_every_kind_computes_what_one_process_does(struct rank *rank)
     return 0;
 }
 
-static uint64_t
-number_of(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-
-    return text ? strtoull(text, NULL, 10) : otherwise;
-}
-
 /* All micro-batches are in flight with GPipe; interleaved, both directions and
  * the way round the ring are. */
 static int
 delayed_body(struct rank *rank)
 {
-    const uint64_t n_rounds = number_of("SCHEDULE_RUN_ROUNDS", n_rounds_usual);
-    const uint64_t seed = number_of("SCHEDULE_RUN_SEED", 1);
+    const uint64_t n_rounds =
+        number_from_environment("SCHEDULE_RUN_ROUNDS", n_rounds_usual);
+    const uint64_t seed = number_from_environment("SCHEDULE_RUN_SEED", 1);
     hoop_pipeline_t *pipeline;
 
     RANK_CHECK(hoop_pipeline_create(rank->comm, NULL, &pipeline) == HOOP_OK);
@@ -157,9 +151,9 @@ delayed_body(struct rank *rank)
 static void
 run_under_random_delays_computes_the_same(void **state)
 {
-    const uint64_t n_rounds = number_of("SCHEDULE_RUN_ROUNDS", n_rounds_usual);
+    const uint64_t n_rounds =
+        number_from_environment("SCHEDULE_RUN_ROUNDS", n_rounds_usual);
 
-    (void)state;
     for (uint32_t size = 2; size <= 3; size++)
         assert_int_equal(ranks_run(&(struct ranks_options){
                              .size = size,
@@ -267,7 +261,6 @@ failing_callback_ends_the_run_everywhere(void **state)
 {
     struct loss loss = {.bad_task = {.micro_batch = 2}};
 
-    (void)state;
     for (uint32_t size = 1; size <= 4; size++) {
         for (uint32_t kind = 0; kind <= HOOP_INTERLEAVED; kind++) {
             loss.shape = (struct hoop_schedule_options){
@@ -329,7 +322,6 @@ killed_stage_ends_the_run_of_all_others(void **state)
         .bad_task = {HOOP_TASK_BACKWARD, 5, 1},
     };
 
-    (void)state;
     for (loss.bad_stage = 0; loss.bad_stage < 4; loss.bad_stage++)
         assert_int_equal(ranks_run(&(struct ranks_options){
                              .size = 4, .body = dying_body, .input = &loss}),
@@ -371,7 +363,6 @@ different_schedules_are_told_to_all(void **state)
         {HOOP_INTERLEAVED, 0, 5, 2},
     };
 
-    (void)state;
     for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         for (uint32_t size = 2; size <= 4; size++)
             assert_int_equal(
@@ -388,8 +379,6 @@ give_back(void *owner,
           const struct hoop_tensor *input,
           struct hoop_tensor *out)
 {
-    (void)owner;
-    (void)task;
     if (input)
         *out = *input;
     return HOOP_OK;
@@ -402,11 +391,6 @@ make_nothing(void *owner,
              const struct hoop_tensor *output_grad,
              struct hoop_tensor *out_input_grad)
 {
-    (void)owner;
-    (void)task;
-    (void)input;
-    (void)output_grad;
-    (void)out_input_grad;
     return HOOP_OK;
 }
 
@@ -469,7 +453,6 @@ giving_back_body(struct rank *rank)
 static void
 careless_callback_is_told_what_it_made(void **state)
 {
-    (void)state;
     for (uint32_t size = 2; size <= 3; size++)
         assert_int_equal(ranks_run_all(size, careless_body), 0);
     for (uint32_t size = 1; size <= 3; size++)

@@ -78,7 +78,6 @@ ordinary_body(const struct worker *worker)
 static void
 rank_that_gives_up_is_named_with_its_first_reason(void **state)
 {
-    (void)state;
     assert_int_equal(workers_run(hoopd.address, MEMBERS, ordinary_body, NULL),
                      0);
     daemon_expect_log(&hoopd, reason);
@@ -322,7 +321,6 @@ unheard_body(const struct worker *worker)
 static void
 silent_coordinator_is_waited_for_once(void **state)
 {
-    (void)state;
     daemon_start(&away, NULL);
     assert_int_equal(workers_run(away.address, 4, unheard_body, NULL), 0);
     daemon_stop(&away);

@@ -11,7 +11,6 @@
  * kill it, too (tests/fault/recovery/attrition_deaths.py).
  */
 
-#include <dirent.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
@@ -23,6 +22,8 @@
 #include "base/clock.h"
 #include "check.h"
 #include "integration/daemon.h"
+#include "proc_state.h"
+#include "pseudo_random.h"
 
 enum {
     N_WORKERS = 6,
@@ -47,15 +48,6 @@ static uint64_t seed;
 /* Another each time: a leave that hoopd did not live to hear of keeps a name
  * until the leases end. */
 static char job[32];
-
-static uint64_t
-chance_below(uint64_t n)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return (seed >> 11) % n;
-}
 
 /* Dies when its time has come, whatever it is doing. */
 static void *
@@ -165,7 +157,7 @@ attrition_body(const struct worker *worker)
         usleep(500);
     }
     for (uint32_t i = 0; i <= worker->index; i++)
-        moment_us = worker->index * APART_US + chance_below(APART_US);
+        moment_us = worker->index * APART_US + random_below(&seed, APART_US);
     if (worker->index > 0 && worker->index < worker->n_workers - 1)
         WORKER_CHECK(pthread_create(&killer, NULL, killer_main, &moment_us) ==
                      0);
@@ -181,21 +173,6 @@ attrition_body(const struct worker *worker)
     return 0;
 }
 
-static size_t
-descriptors_count(pid_t pid)
-{
-    char path[64];
-    size_t n = 0;
-
-    snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-    DIR *directory = opendir(path);
-    while (directory && readdir(directory))
-        n++;
-    if (directory)
-        closedir(directory);
-    return n;
-}
-
 /* Connections of the dead are closed soon after. */
 static void
 descriptors_await(size_t n_most)
@@ -207,20 +184,13 @@ descriptors_await(size_t n_most)
     assert_true(descriptors_count(hoopd.pid) <= n_most);
 }
 
-static uint64_t
-number_of(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-
-    return text ? strtoull(text, NULL, 0) : otherwise;
-}
-
 static void
 who_is_left_goes_on_and_counts_nobody_else(void **state)
 {
     const char *given = getenv("ATTRITION_COORDINATOR");
     const char *coordinator = given ? given : hoopd.address;
-    const uint64_t seconds = number_of("ATTRITION_SECONDS", SECONDS);
+    const uint64_t seconds =
+        number_from_environment("ATTRITION_SECONDS", SECONDS);
     const uint64_t deadline_ns = clock_deadline_ns(seconds * 1000);
     uint64_t room[WORKERS_ROOM];
     uint64_t n_results = 0;
@@ -228,13 +198,12 @@ who_is_left_goes_on_and_counts_nobody_else(void **state)
     unsigned int n_jobs = 0;
     size_t n_descriptors = 0;
 
-    (void)state;
-    seed = number_of("ATTRITION_SEED", clock_now_ns()) | 1;
+    seed = number_from_environment("ATTRITION_SEED", clock_now_ns()) | 1;
     printf("ATTRITION_SEED=%" PRIu64 "\n", seed);
     do {
         snprintf(job, sizeof(job), "attrition-%u", n_jobs);
         /* Workers draw from copies. */
-        chance_below(2);
+        random_below(&seed, 2);
         assert_int_equal(
             workers_run(coordinator, N_WORKERS, attrition_body, room), 0);
         n_results += room[PLACE_RESULTS];

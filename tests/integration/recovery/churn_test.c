@@ -7,7 +7,6 @@
  * fewer of them.
  */
 
-#include <dirent.h>
 #include <inttypes.h>
 #include <malloc.h>
 #include <stdio.h>
@@ -21,6 +20,7 @@
 #include "base/clock.h"
 #include "check.h"
 #include "integration/daemon.h"
+#include "proc_state.h"
 
 enum {
     WARM_UP = 500,
@@ -86,21 +86,6 @@ rss_kib(pid_t pid)
     if (file)
         fclose(file);
     return kib;
-}
-
-static uint64_t
-descriptors_count(pid_t pid)
-{
-    char path[64];
-    uint64_t n = 0;
-
-    snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-    DIR *directory = opendir(path);
-    while (directory && readdir(directory))
-        n++;
-    if (directory)
-        closedir(directory);
-    return n;
 }
 
 static struct footprint

@@ -60,26 +60,63 @@ grown_use(const struct worker *worker, hoop_comm_t *grown, uint32_t size)
     return 0;
 }
 
-/* Workers 0 and 2 stay, 1 dies, 3 comes. */
+/* Use what has grown, and leave. */
 static int
-newcomer_body(const struct worker *worker)
+grown_leave(const struct worker *worker, hoop_comm_t *grown, uint32_t size)
 {
-    struct hoop_join_options options = worker_options(worker);
-    hoop_session_t *session = NULL;
+    hoop_session_t *session = hoop_comm_session(grown);
 
-    room_await(worker, PLACE_SHRUNK);
-    options.rank = NULL;
-    options.world_size = MEMBERS;
-    WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
-    WORKER_CHECK(hoop_comm_rank(hoop_world(session)) == 2);
-    if (grown_use(worker, hoop_world(session), 3) != 0)
+    if (grown_use(worker, grown, size) != 0)
         return 1;
     hoop_leave(session);
     return 0;
 }
 
+/* Join a job that grows; rank NULL: any. */
 static int
-replaced_body(const struct worker *worker)
+newcomer_join(const struct worker *worker,
+              uint32_t world_size,
+              const uint32_t *rank,
+              hoop_session_t **out_session)
+{
+    struct hoop_join_options options = worker_options(worker);
+
+    options.rank = rank;
+    options.world_size = world_size;
+    options.join_timeout_ms = GROW_MS;
+    WORKER_CHECK(hoop_join(&options, out_session) == HOOP_OK);
+    return 0;
+}
+
+/* Workers 0 and 1 join, and take in n_more. */
+static int
+pair_grow(const struct worker *worker,
+          uint32_t n_more,
+          hoop_session_t **out_session,
+          hoop_comm_t **out_grown)
+{
+    if (worker_join(worker, 2, PLACE_JOINED, out_session) != 0)
+        return 1;
+    WORKER_CHECK(hoop_comm_grow(hoop_world(*out_session), n_more, GROW_MS,
+                                out_grown) == HOOP_OK);
+    return 0;
+}
+
+/* Workers 0 and 2 stay, 1 dies, 3 comes. */
+static int
+newcomer_body(const struct worker *worker)
+{
+    hoop_session_t *session = NULL;
+
+    room_await(worker, PLACE_SHRUNK);
+    if (newcomer_join(worker, MEMBERS, NULL, &session) != 0)
+        return 1;
+    WORKER_CHECK(hoop_comm_rank(hoop_world(session)) == 2);
+    return grown_leave(worker, hoop_world(session), 3);
+}
+
+static int
+newcomer_takes_the_place_of_a_dead_rank(const struct worker *worker)
 {
     hoop_session_t *session = NULL;
     hoop_comm_t *shrunk = NULL;
@@ -114,39 +151,24 @@ replaced_body(const struct worker *worker)
     return 0;
 }
 
-static void
-newcomer_takes_the_place_of_a_dead_rank(void **state)
-{
-    uint64_t room[WORKERS_ROOM];
-
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 4, replaced_body, room), 0);
-    assert_int_equal(room[PLACE_GROWN], 3);
-}
-
 /* Two newcomers, one after the other: what has grown grows again. */
 static int
 late_body(const struct worker *worker)
 {
-    struct hoop_join_options options = worker_options(worker);
     hoop_session_t *session = NULL;
     hoop_comm_t *grown = NULL;
 
     room_await(worker, PLACE_SHRUNK);
-    options.rank = NULL;
-    options.world_size = MEMBERS;
-    WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    if (newcomer_join(worker, MEMBERS, NULL, &session) != 0)
+        return 1;
     hoop_comm_t *world = hoop_world(session);
     if (hoop_comm_size(world) == 2)
         WORKER_CHECK(hoop_comm_grow(world, 1, GROW_MS, &grown) == HOOP_OK);
-    if (grown_use(worker, grown ? grown : world, 3) != 0)
-        return 1;
-    hoop_leave(session);
-    return 0;
+    return grown_leave(worker, grown ? grown : world, 3);
 }
 
 static int
-again_body(const struct worker *worker)
+one_that_is_left_grows_twice(const struct worker *worker)
 {
     hoop_session_t *session = NULL;
     hoop_comm_t *comm = NULL;
@@ -178,20 +200,7 @@ again_body(const struct worker *worker)
         hoop_comm_free(comm);
         comm = grown;
     }
-    if (grown_use(worker, comm, 3) != 0)
-        return 1;
-    hoop_leave(session);
-    return 0;
-}
-
-static void
-one_that_is_left_grows_twice(void **state)
-{
-    uint64_t room[WORKERS_ROOM];
-
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 5, again_body, room), 0);
-    assert_int_equal(room[PLACE_GROWN], 3);
+    return grown_leave(worker, comm, 3);
 }
 
 /* How many workers wait for the world that job "test" grows by, as the log tells.
@@ -273,112 +282,62 @@ heir_prepare(const struct worker *worker)
 
 /* Worker 0 stays, 1 dies. */
 static int
-heir_body(const struct worker *worker)
+heirs_come(const struct worker *worker, uint32_t timeout_ms, uint32_t size)
 {
-    struct hoop_join_options options = worker_options(worker);
     hoop_session_t *session = NULL;
     hoop_comm_t *grown = NULL;
 
-    if (worker->index < 2) {
-        if (remnant_grow(worker, GROW_MS, &session, &grown) != 0)
-            return 1;
-    } else {
-        room_await(worker, PLACE_SHRUNK);
-        if (heir_prepare(worker) != 0)
-            return 1;
-        options.rank = NULL;
-        options.world_size = 2;
-        options.join_timeout_ms = GROW_MS;
-        WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
-    }
-    if (grown_use(worker, grown ? grown : hoop_world(session), 3) != 0)
+    if (worker->index < 2)
+        return remnant_grow(worker, timeout_ms, &session, &grown) != 0
+                   ? 1
+                   : grown_leave(worker, grown, size);
+    room_await(worker, PLACE_SHRUNK);
+    if (heir_prepare(worker) != 0 ||
+        newcomer_join(worker, 2, NULL, &session) != 0)
         return 1;
-    hoop_leave(session);
-    return 0;
+    WORKER_CHECK(hoop_comm_rank(hoop_world(session)) >= 1);
+    return grown_leave(worker, hoop_world(session), size);
 }
 
-static void
-place_of_a_dead_newcomer_is_another_ones(void **state)
-{
-    uint64_t room[WORKERS_ROOM];
-
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 5, heir_body, room), 0);
-    assert_int_equal(room[PLACE_GROWN], 3);
-}
-
-/* Worker 0 stays, 1 dies; 2 has a place and dies, 3 comes in then. */
 static int
-half_body(const struct worker *worker)
+place_of_a_dead_newcomer_is_another_ones(const struct worker *worker)
 {
-    struct hoop_join_options options = worker_options(worker);
-    hoop_session_t *session = NULL;
-    hoop_comm_t *grown = NULL;
-
-    if (worker->index < 2) {
-        if (remnant_grow(worker, HALF_MS, &session, &grown) != 0)
-            return 1;
-    } else {
-        room_await(worker, PLACE_SHRUNK);
-        if (heir_prepare(worker) != 0)
-            return 1;
-        options.rank = NULL;
-        options.world_size = 2;
-        options.join_timeout_ms = GROW_MS;
-        WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
-        WORKER_CHECK(hoop_comm_rank(hoop_world(session)) == 1);
-    }
-    if (grown_use(worker, grown ? grown : hoop_world(session), 2) != 0)
-        return 1;
-    hoop_leave(session);
-    return 0;
+    return heirs_come(worker, GROW_MS, 3);
 }
 
-static void
-newcomers_that_live_are_taken_in_without_the_dead(void **state)
+/* Only worker 3 comes in. */
+static int
+newcomers_that_live_are_taken_in_without_the_dead(const struct worker *worker)
 {
-    uint64_t room[WORKERS_ROOM];
+    return heirs_come(worker, HALF_MS, 2);
+}
 
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 4, half_body, room), 0);
-    assert_int_equal(room[PLACE_GROWN], 2);
+/* Workers 0 and 1 join and take in 2; *out_world is what has grown. */
+static int
+two_and_one_join(const struct worker *worker,
+                 hoop_session_t **out_session,
+                 hoop_comm_t **out_world)
+{
+    if (worker->index < 2)
+        return pair_grow(worker, 1, out_session, out_world);
+    WORKER_CHECK(arrivals_await(1, "is to grow from 2 to 3") == 0);
+    if (newcomer_join(worker, 2, NULL, out_session) != 0)
+        return 1;
+    *out_world = hoop_world(*out_session);
+    return 0;
 }
 
 /* Nobody is lost: the members take in who comes while they wait. */
 static int
-intact_body(const struct worker *worker)
+job_that_lost_nobody_grows(const struct worker *worker)
 {
-    struct hoop_join_options options = worker_options(worker);
     hoop_session_t *session = NULL;
-    hoop_comm_t *grown = NULL;
+    hoop_comm_t *world = NULL;
 
-    if (worker->index < 2) {
-        if (worker_join(worker, 2, PLACE_JOINED, &session) != 0)
-            return 1;
-        WORKER_CHECK(hoop_comm_grow(hoop_world(session), 1, GROW_MS, &grown) ==
-                     HOOP_OK);
-        WORKER_CHECK(hoop_comm_rank(grown) == worker->index);
-    } else {
-        WORKER_CHECK(arrivals_await(1, "is to grow from 2 to 3") == 0);
-        options.rank = NULL;
-        options.world_size = 2;
-        WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
-        WORKER_CHECK(hoop_comm_rank(hoop_world(session)) == 2);
-    }
-    if (grown_use(worker, grown ? grown : hoop_world(session), 3) != 0)
+    if (two_and_one_join(worker, &session, &world) != 0)
         return 1;
-    hoop_leave(session);
-    return 0;
-}
-
-static void
-job_that_lost_nobody_grows(void **state)
-{
-    uint64_t room[WORKERS_ROOM];
-
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 3, intact_body, room), 0);
-    assert_int_equal(room[PLACE_GROWN], 3);
+    WORKER_CHECK(hoop_comm_rank(world) == worker->index);
+    return grown_leave(worker, world, 3);
 }
 
 /* hoopd says two to three: two come, then the third. */
@@ -407,10 +366,7 @@ smaller_body(const struct worker *worker)
         WORKER_CHECK(hoop_comm_grow(world, 1, GROW_MS, &grown) == HOOP_OK);
         WORKER_CHECK(hoop_comm_rank(grown) == hoop_comm_rank(world));
     }
-    if (grown_use(worker, grown ? grown : world, 3) != 0)
-        return 1;
-    hoop_leave(session);
-    return 0;
+    return grown_leave(worker, grown ? grown : world, 3);
 }
 
 static void
@@ -420,7 +376,6 @@ job_below_its_largest_size_grows(void **state)
         "--world-size", "3", "--world-size-min", "2", "--settle", "0.2", NULL};
     uint64_t room[WORKERS_ROOM];
 
-    (void)state;
     daemon_teardown(NULL);
     daemon_start(&hoopd, arguments);
     assert_int_equal(workers_run(hoopd.address, 3, smaller_body, room), 0);
@@ -429,46 +384,30 @@ job_below_its_largest_size_grows(void **state)
 
 /* Worker 2 wants rank 4 and comes first, 3 wants none, 4 wants 2. */
 static int
-wishes_body(const struct worker *worker)
+wishes_of_newcomers_are_honoured(const struct worker *worker)
 {
     static const uint32_t wishes[] = {0, 0, 4, 3, 2};
-    struct hoop_join_options options = worker_options(worker);
+    const uint32_t *wish = worker->index == 3 ? NULL : &wishes[worker->index];
     hoop_session_t *session = NULL;
     hoop_comm_t *grown = NULL;
 
     if (worker->index < 2) {
-        if (worker_join(worker, 2, PLACE_JOINED, &session) != 0)
+        if (pair_grow(worker, 3, &session, &grown) != 0)
             return 1;
-        WORKER_CHECK(hoop_comm_grow(hoop_world(session), 3, GROW_MS, &grown) ==
-                     HOOP_OK);
     } else {
         WORKER_CHECK(arrivals_await(1, "is to grow from 2 to 5") == 0);
-        options.rank = worker->index == 3 ? NULL : &wishes[worker->index];
-        options.world_size = 5;
-        WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+        if (newcomer_join(worker, 5, wish, &session) != 0)
+            return 1;
     }
     hoop_comm_t *world = grown ? grown : hoop_world(session);
     WORKER_CHECK(hoop_comm_rank(world) ==
                  (worker->index < 2 ? worker->index : wishes[worker->index]));
-    if (grown_use(worker, world, 5) != 0)
-        return 1;
-    hoop_leave(session);
-    return 0;
-}
-
-static void
-wishes_of_newcomers_are_honoured(void **state)
-{
-    uint64_t room[WORKERS_ROOM];
-
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 5, wishes_body, room), 0);
-    assert_int_equal(room[PLACE_GROWN], 5);
+    return grown_leave(worker, world, 5);
 }
 
 /* Worker 2 wants ranks that it cannot have, one after the other, then none. */
 static int
-refused_body(const struct worker *worker)
+rank_of_a_member_is_refused_to_a_newcomer(const struct worker *worker)
 {
     static const uint32_t member = 1;
     static const uint32_t nowhere = 7;
@@ -477,10 +416,8 @@ refused_body(const struct worker *worker)
     hoop_comm_t *grown = NULL;
 
     if (worker->index < 2) {
-        if (worker_join(worker, 2, PLACE_JOINED, &session) != 0)
+        if (pair_grow(worker, 2, &session, &grown) != 0)
             return 1;
-        WORKER_CHECK(hoop_comm_grow(hoop_world(session), 2, GROW_MS, &grown) ==
-                     HOOP_OK);
         WORKER_CHECK(hoop_comm_rank(grown) == worker->index);
     } else {
         WORKER_CHECK(arrivals_await(1, "is to grow from 2 to 4") == 0);
@@ -501,48 +438,31 @@ refused_body(const struct worker *worker)
         options.rank = NULL;
         WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
     }
-    if (grown_use(worker, grown ? grown : hoop_world(session), 4) != 0)
-        return 1;
-    hoop_leave(session);
-    return 0;
-}
-
-static void
-rank_of_a_member_is_refused_to_a_newcomer(void **state)
-{
-    uint64_t room[WORKERS_ROOM];
-
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 4, refused_body, room), 0);
-    assert_int_equal(room[PLACE_GROWN], 4);
+    return grown_leave(worker, grown ? grown : hoop_world(session), 4);
 }
 
 /* Workers 0 and 1 take in 2 and leave; 3 wants a job of that name, and of one
  * rank: 2 takes it in. */
 static int
-kept_body(const struct worker *worker)
+name_is_kept_while_a_newcomer_lives(const struct worker *worker)
 {
-    struct hoop_join_options options = worker_options(worker);
     hoop_session_t *session = NULL;
     hoop_comm_t *grown = NULL;
 
     if (worker->index < 2) {
-        if (worker_join(worker, 2, PLACE_JOINED, &session) != 0)
+        if (pair_grow(worker, 1, &session, &grown) != 0)
             return 1;
-        WORKER_CHECK(hoop_comm_grow(hoop_world(session), 1, GROW_MS, &grown) ==
-                     HOOP_OK);
         WORKER_CHECK(hoop_barrier(grown) == HOOP_OK);
         hoop_leave(session);
         count(worker, PLACE_SHRUNK);
         return 0;
     }
-    options.rank = NULL;
-    options.world_size = worker->index == 2 ? 2 : 1;
     if (worker->index == 2)
         WORKER_CHECK(arrivals_await(1, "is to grow from 2 to 3") == 0);
     else
         room_await_count(worker, PLACE_SHRUNK, 2);
-    WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    if (newcomer_join(worker, worker->index == 2 ? 2 : 1, NULL, &session) != 0)
+        return 1;
     hoop_comm_t *world = hoop_world(session);
     if (worker->index == 2) {
         WORKER_CHECK(hoop_barrier(world) == HOOP_OK);
@@ -557,20 +477,7 @@ kept_body(const struct worker *worker)
         WORKER_CHECK(hoop_comm_grow(grown, 1, GROW_MS, &world) == HOOP_OK);
     }
     WORKER_CHECK(hoop_comm_rank(world) == worker->index - 2);
-    if (grown_use(worker, world, 2) != 0)
-        return 1;
-    hoop_leave(session);
-    return 0;
-}
-
-static void
-name_is_kept_while_a_newcomer_lives(void **state)
-{
-    uint64_t room[WORKERS_ROOM];
-
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 4, kept_body, room), 0);
-    assert_int_equal(room[PLACE_GROWN], 2);
+    return grown_leave(worker, world, 2);
 }
 
 /* Lines of the log with both texts. */
@@ -618,24 +525,13 @@ job_is_one(const struct worker *worker, uint32_t n_members, uint32_t n_lost)
 static int
 told_body(const struct worker *worker)
 {
-    struct hoop_join_options options = worker_options(worker);
     hoop_session_t *session = NULL;
     hoop_comm_t *left = NULL;
     hoop_comm_t *world = NULL;
     char victim[KEY_MAX];
 
-    if (worker->index < 2) {
-        if (worker_join(worker, 2, PLACE_JOINED, &session) != 0)
-            return 1;
-        WORKER_CHECK(hoop_comm_grow(hoop_world(session), 1, GROW_MS, &world) ==
-                     HOOP_OK);
-    } else {
-        WORKER_CHECK(arrivals_await(1, "is to grow from 2 to 3") == 0);
-        options.rank = NULL;
-        options.world_size = 2;
-        WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
-        world = hoop_world(session);
-    }
+    if (two_and_one_join(worker, &session, &world) != 0)
+        return 1;
     if (worker->index == 1)
         room_set(worker, PLACE_VICTIM, (uint64_t)getpid());
     snprintf(victim, sizeof(victim), ":%u)",
@@ -668,41 +564,55 @@ told_body(const struct worker *worker)
 static void
 death_in_a_job_that_has_grown_is_told_once(void **state)
 {
-    (void)state;
     assert_int_equal(workers_run(hoopd.address, 3, told_body, NULL), 0);
     daemon_expect_log(&hoopd, "job \"test\" has ended");
     assert_int_equal(log_count("leaves job", ""), 2);
     assert_int_equal(log_count("job \"test\" has ended", ""), 1);
 }
 
+struct grow_test {
+    worker_fn *body;
+    uint32_t n_workers;
+    uint64_t n_grown; /* workers that have used a world that has grown */
+};
+
+static void
+grow_test_run(void **state)
+{
+    const struct grow_test *test = *state;
+    uint64_t room[WORKERS_ROOM];
+
+    assert_int_equal(
+        workers_run(hoopd.address, test->n_workers, test->body, room), 0);
+    assert_int_equal(room[PLACE_GROWN], test->n_grown);
+}
+
+#define GROW_TEST(body, n_workers, n_grown)                                    \
+    {                                                                          \
+        .name = #body, .test_func = grow_test_run, .setup_func = daemon_setup, \
+        .teardown_func = daemon_teardown, .initial_state = &(struct grow_test) \
+        {                                                                      \
+            body, n_workers, n_grown                                           \
+        }                                                                      \
+    }
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(newcomer_takes_the_place_of_a_dead_rank,
-                                        daemon_setup, daemon_teardown),
-        cmocka_unit_test_setup_teardown(one_that_is_left_grows_twice,
-                                        daemon_setup, daemon_teardown),
-        cmocka_unit_test_setup_teardown(
-            place_of_a_dead_newcomer_is_another_ones, daemon_setup,
-            daemon_teardown),
-        cmocka_unit_test_setup_teardown(
-            newcomers_that_live_are_taken_in_without_the_dead, daemon_setup,
-            daemon_teardown),
-        cmocka_unit_test_setup_teardown(job_that_lost_nobody_grows,
-                                        daemon_setup, daemon_teardown),
+        GROW_TEST(newcomer_takes_the_place_of_a_dead_rank, 4, 3),
+        GROW_TEST(one_that_is_left_grows_twice, 5, 3),
+        GROW_TEST(place_of_a_dead_newcomer_is_another_ones, 5, 3),
+        GROW_TEST(newcomers_that_live_are_taken_in_without_the_dead, 4, 2),
+        GROW_TEST(job_that_lost_nobody_grows, 3, 3),
         cmocka_unit_test_setup_teardown(job_below_its_largest_size_grows,
                                         daemon_setup, daemon_teardown),
-        cmocka_unit_test_setup_teardown(wishes_of_newcomers_are_honoured,
-                                        daemon_setup, daemon_teardown),
-        cmocka_unit_test_setup_teardown(
-            rank_of_a_member_is_refused_to_a_newcomer, daemon_setup,
-            daemon_teardown),
+        GROW_TEST(wishes_of_newcomers_are_honoured, 5, 5),
+        GROW_TEST(rank_of_a_member_is_refused_to_a_newcomer, 4, 4),
         cmocka_unit_test_setup_teardown(
             death_in_a_job_that_has_grown_is_told_once, daemon_setup,
             daemon_teardown),
-        cmocka_unit_test_setup_teardown(name_is_kept_while_a_newcomer_lives,
-                                        daemon_setup, daemon_teardown),
+        GROW_TEST(name_is_kept_while_a_newcomer_lives, 4, 2),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,7 @@
 #include "check.h"
 #include "fault/fault.h"
 #include "integration/daemon.h"
+#include "pseudo_random.h"
 
 /*
  * Workers that make calls, and die.
@@ -369,7 +370,6 @@ scenes_play(const struct retry_scene *scenes, size_t n_scenes, uint32_t n_dead)
 static void
 nobody_dies(void **state)
 {
-    (void)state;
     scenes_play(&(struct retry_scene){3, ""}, 1, 0);
 }
 
@@ -384,7 +384,6 @@ one_dies_wherever_it_is(void **state)
         {8, "rank=5,op=allreduce,seq=9,at=receive,do=kill"},
     };
 
-    (void)state;
     scenes_play(scenes, COUNT_OF(scenes) - N_LARGE_LEFT_OUT, 1);
 }
 
@@ -397,7 +396,6 @@ first_rank_dies(void **state)
         {4, "rank=0,op=reduce,seq=1,at=end,do=kill"},
     };
 
-    (void)state;
     scenes_play(scenes, COUNT_OF(scenes), 1);
 }
 
@@ -415,7 +413,6 @@ two_die_one_after_another(void **state)
             "rank=4,op=allreduce,seq=8,at=receive,do=kill"},
     };
 
-    (void)state;
     scenes_play(scenes, COUNT_OF(scenes) - N_LARGE_LEFT_OUT, 2);
 }
 
@@ -427,20 +424,12 @@ root_dies_between_two_calls(void **state)
     static const struct retry_scene one = {
         4, "rank=0,op=allreduce,seq=6,round=2,at=send,do=kill"};
 
-    (void)state;
     assert_int_equal(setenv("HOOP_TRANSPORT", "tcp", 1), 0);
     scenes_play(&one, 1, 1);
     assert_int_equal(unsetenv("HOOP_TRANSPORT"), 0);
 }
 
 static uint64_t chance;
-
-static uint32_t
-chance_draw(uint32_t n)
-{
-    chance = chance * 6364136223846793005 + 1442695040888963407;
-    return (uint32_t)(chance >> 33) % n;
-}
 
 /* Another rank of all that die, wherever; or nowhere, when it is never there. */
 static void
@@ -449,16 +438,17 @@ deaths_draw(char *text, size_t n_bytes, uint32_t n_workers)
     static const char *const ops[] = {"allreduce", "allreduce", "allgather",
                                       "reduce_scatter", "reduce"};
     static const char *const places[] = {"begin", "send", "receive", "end"};
-    const uint32_t n_deaths = 1 + chance_draw(n_workers - 1);
-    const uint32_t first = chance_draw(n_workers);
+    const uint32_t n_deaths = 1 + random_below(&chance, n_workers - 1);
+    const uint32_t first = random_below(&chance, n_workers);
     size_t n_written = 0;
 
     for (uint32_t i = 0; i < n_deaths; i++)
         n_written += (size_t)snprintf(
             text + n_written, n_bytes - n_written,
             "%srank=%u,op=%s,seq=%u,at=%s,do=kill", i > 0 ? ";" : "",
-            (first + i) % n_workers, ops[chance_draw(COUNT_OF(ops))],
-            1 + chance_draw(12), places[chance_draw(COUNT_OF(places))]);
+            (first + i) % n_workers, ops[random_below(&chance, COUNT_OF(ops))],
+            1 + random_below(&chance, 12),
+            places[random_below(&chance, COUNT_OF(places))]);
 }
 
 /* RETRY_ROUNDS of RETRY_SEED, for more of them. */
@@ -466,13 +456,10 @@ static void
 some_die_by_chance(void **state)
 {
     static const uint32_t sizes[] = {3, 4, 8};
-    const char *rounds = getenv("RETRY_ROUNDS");
-    const char *seed = getenv("RETRY_SEED");
-    const unsigned n_rounds = rounds ? (unsigned)atoi(rounds) : 2;
+    const uint64_t n_rounds = number_from_environment("RETRY_ROUNDS", 2);
     char text[1024];
 
-    (void)state;
-    chance = seed ? strtoull(seed, NULL, 10) : 1;
+    chance = number_from_environment("RETRY_SEED", 1);
     for (unsigned i = 0; i < n_rounds; i++) {
         const uint32_t n_workers =
             sizes[i % (COUNT_OF(sizes) - N_LARGE_LEFT_OUT)];
@@ -598,7 +585,6 @@ poor_survivor_body(const struct worker *worker)
 static void
 rank_without_memory_fails_the_call_for_all(void **state)
 {
-    (void)state;
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
     assert_int_equal(workers_run(hoopd.address, 3, poor_body, NULL), 0);
 #endif
@@ -607,7 +593,6 @@ rank_without_memory_fails_the_call_for_all(void **state)
 static void
 rank_without_memory_goes_on_with_the_survivors(void **state)
 {
-    (void)state;
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
     assert_int_equal(workers_run(hoopd.address, 3, poor_survivor_body, NULL),
                      0);
@@ -705,7 +690,6 @@ late_body(const struct worker *worker)
 static void
 late_rank_ends_the_calls_that_timed_out_without_it(void **state)
 {
-    (void)state;
     for (n_missed = 1; n_missed <= MISSED_MAX; n_missed++)
         assert_int_equal(workers_run(hoopd.address, N_WORKERS, late_body, NULL),
                          0);
@@ -734,7 +718,6 @@ rank_without_an_answer_ends_the_call_that_others_repeat(void **state)
 {
     struct daemon other;
 
-    (void)state;
     if (!FAULT_IS_BUILT)
         skip();
     assert_int_equal(setenv("HOOP_DEBUG_FAULT",

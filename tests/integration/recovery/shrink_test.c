@@ -227,7 +227,6 @@ inside_body_later(const struct worker *worker)
 static void
 death_inside_a_shrink_is_left_out_too(void **state)
 {
-    (void)state;
     assert_int_equal(workers_run(hoopd.address, 4, inside_body_at_once, NULL),
                      0);
     assert_int_equal(workers_run(hoopd.address, 4, inside_body_later, NULL), 0);

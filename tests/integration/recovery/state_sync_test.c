@@ -133,14 +133,12 @@ struct scene {
 static uint32_t
 seed_same(const struct rank *rank)
 {
-    (void)rank;
     return 0;
 }
 
 static uint64_t
 version_seven(const struct rank *rank)
 {
-    (void)rank;
     return 7;
 }
 
@@ -253,7 +251,6 @@ all_ranks_have_the_newest(void **state)
 {
     static const uint32_t worlds[] = {1, 2, 3, 4, 8};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(worlds); i++)
         assert_int_equal(ranks_run_all(worlds[i], scenes_body), 0);
 }
@@ -496,7 +493,6 @@ death_body(struct rank *rank)
 static void
 death_of_a_source_is_told_and_spares_the_others(void **state)
 {
-    (void)state;
     if (!FAULT_IS_BUILT)
         skip();
     assert_int_equal(
@@ -556,7 +552,6 @@ finished_body(struct rank *rank)
 static void
 who_has_finished_goes_on_when_another_finds_a_loss(void **state)
 {
-    (void)state;
     if (!FAULT_IS_BUILT)
         skip();
     assert_int_equal(setenv("HOOP_TRANSPORT", "tcp", 1), 0);

@@ -111,7 +111,6 @@ worker_killed_in_an_allreduce_is_named_at_once(void **state)
 {
     uint64_t room[WORKERS_ROOM];
 
-    (void)state;
     assert_int_equal(workers_run(hoopd.address, 4, killed_body, room), 0);
     assert_int_equal(room[PLACE_NOTICED], 3);
     daemon_expect_log(&hoopd, "is lost");
@@ -144,7 +143,6 @@ worker_that_computes_for_many_leases_is_not_lost(void **state)
     const char *arguments[] = {lease, NULL};
     struct daemon hasty;
 
-    (void)state;
     snprintf(lease, sizeof(lease), "--lease=%dms", CALM_LEASE_MS);
     daemon_start(&hasty, arguments);
     const uint32_t n_bad = workers_run(hasty.address, 2, computing_body, NULL);
@@ -204,7 +202,6 @@ worker_that_is_stopped_is_lost_by_its_silence(void **state)
 {
     uint64_t room[WORKERS_ROOM];
 
-    (void)state;
     assert_int_equal(workers_run(hoopd.address, 4, silent_body, room), 0);
     assert_int_equal(room[PLACE_NOTICED], 3);
 }
@@ -244,7 +241,6 @@ worker_that_is_stopped_is_lost_with_its_lease(void **state)
     uint64_t room[WORKERS_ROOM];
     struct daemon hasty;
 
-    (void)state;
     snprintf(lease, sizeof(lease), "--lease=%dms", LEASE_MS);
     daemon_start(&hasty, arguments);
     const uint32_t n_bad = workers_run(hasty.address, 2, stopped_body, room);
@@ -303,7 +299,6 @@ forked_child_is_refused_and_holds_no_peer(void **state)
 {
     uint64_t room[WORKERS_ROOM];
 
-    (void)state;
     assert_int_equal(workers_run(hoopd.address, 2, forking_body, room), 0);
     assert_int_equal(room[PLACE_NOTICED], 1);
     assert_int_equal(room[PLACE_CHILD], 1);
@@ -341,7 +336,6 @@ joining_child_body(const struct worker *worker)
 static void
 forked_child_may_join_for_itself(void **state)
 {
-    (void)state;
     if (!has_threads_after_fork)
         skip();
     assert_int_equal(workers_run(hoopd.address, 2, joining_child_body, NULL),

@@ -18,44 +18,24 @@
 
 static const char *hoopctl;
 
-struct fixture {
-    struct daemon daemon;
-    struct coordinator_clients coordinator_clients;
-    struct joiner joiners[2];
-};
-
 static int
 setup(void **state)
 {
-    static struct fixture fixture;
+    static struct joined_pair pair;
 
-    daemon_start(&fixture.daemon, NULL);
-    coordinator_clients_open(
-        &fixture.coordinator_clients,
-        &(struct coordinator_clients_options){.address = fixture.daemon.address,
-                                              .job = "train",
-                                              .token = "secret",
-                                              .n_clients = 2});
-    for (int i = 0; i < 2; i++)
-        joiner_init(&fixture.joiners[i], fixture.coordinator_clients.clients[i],
-                    2);
-    joiners_run(fixture.joiners, 2);
-    assert_int_equal(setenv("HOOP_COORDINATOR", fixture.daemon.address, 1), 0);
+    joined_pair_start(
+        &pair, &(struct joined_pair_options){.job = "train", .n_clients = 2});
+    assert_int_equal(setenv("HOOP_COORDINATOR", pair.daemon.address, 1), 0);
     assert_int_equal(setenv("HOOP_JOB", "train", 1), 0);
     assert_int_equal(setenv("HOOP_TOKEN", "secret", 1), 0);
-    *state = &fixture;
+    *state = &pair;
     return 0;
 }
 
 static int
 teardown(void **state)
 {
-    struct fixture *fixture = *state;
-
-    joiner_deinit(&fixture->joiners[0]);
-    joiner_deinit(&fixture->joiners[1]);
-    coordinator_clients_close(&fixture->coordinator_clients);
-    daemon_stop(&fixture->daemon);
+    joined_pair_stop(*state);
     return 0;
 }
 
@@ -109,7 +89,6 @@ status_shows_the_job_in_both_forms(void **state)
     json_t *object = run_json("--json status");
     json_t *job = json_array_get(json_object_get(object, "jobs"), 0);
 
-    (void)state;
     assert_string_equal(json_string_value(json_object_get(job, "name")),
                         "train");
     assert_string_equal(json_string_value(json_object_get(job, "state")),
@@ -125,7 +104,6 @@ ranks_show_every_member(void **state)
     json_t *object = run_json("ranks --json");
     json_t *ranks = json_object_get(object, "ranks");
 
-    (void)state;
     assert_int_equal(json_array_size(ranks), 2);
     for (size_t i = 0; i < 2; i++) {
         json_t *rank = json_array_get(ranks, i);
@@ -143,28 +121,28 @@ ranks_show_every_member(void **state)
 static void
 ranks_of_a_job_that_forms_say_who_is_missing(void **state)
 {
-    struct fixture *fixture = *state;
+    struct joined_pair *pair = *state;
     struct joiner joiners[3];
     struct coordinator_clients coordinator_clients;
 
-    coordinator_clients_open(&coordinator_clients,
-                             &(struct coordinator_clients_options){
-                                 .address = fixture->daemon.address,
-                                 .job = "forming",
-                                 .token = "secret",
-                                 .n_clients = 3});
+    coordinator_clients_open(
+        &coordinator_clients,
+        &(struct coordinator_clients_options){.address = pair->daemon.address,
+                                              .job = "forming",
+                                              .token = "secret",
+                                              .n_clients = 3});
     for (int i = 0; i < 3; i++)
         joiner_init(&joiners[i], coordinator_clients.clients[i], 0);
     joiners[0].request.rank = 1;
     joiner_start(&joiners[0]);
-    daemon_expect_log(&fixture->daemon, "joins job \"forming\"");
+    daemon_expect_log(&pair->daemon, "joins job \"forming\"");
     assert_says("--job forming ranks", 0,
                 "\nwaiting for the world size, which nobody has given; 1 here: "
                 "testhost\n");
     joiners[1].request.world_size = 3;
     joiners[1].request.rank = 2;
     joiner_start(&joiners[1]);
-    daemon_expect_log(&fixture->daemon, "job \"forming\": 2 there");
+    daemon_expect_log(&pair->daemon, "job \"forming\": 2 there");
     assert_says("--job forming ranks", 0,
                 "\nwaiting for rank 0; 2 of 3 here: testhost\n");
     json_t *object = run_json("--json --job forming ranks");
@@ -187,7 +165,6 @@ store_watch_tells_what_happens(void **state)
     struct program *watch = program_start(arguments, NULL);
     struct pollfd said = {.fd = watch->out.fd, .events = POLLIN};
 
-    (void)state;
     while (poll(&said, 1, 0) == 0)
         assert_says("store set seen/1 x", 0, "");
     program_await(watch, "set seen/1\n");
@@ -213,7 +190,6 @@ store_watch_that_nobody_reads_ends(void **state)
     struct program *watch = program_start(arguments, NULL);
     struct pollfd end = {.fd = watch->err.fd, .events = POLLIN};
 
-    (void)state;
     while (poll(&end, 1, 0) == 0)
         assert_says("store set seen x", 0, "");
     assert_int_equal(program_wait(watch), 1);
@@ -225,7 +201,6 @@ store_watch_that_nobody_reads_ends(void **state)
 static void
 store_values_go_in_and_out(void **state)
 {
-    (void)state;
     assert_says("store set color blue", 0, "");
     assert_says("store get color", 0, "blue\n");
     assert_says("store set colors/2 red", 0, "");
@@ -257,7 +232,6 @@ groups_and_health_answer(void **state)
 {
     json_t *object = run_json("--json groups");
 
-    (void)state;
     assert_int_equal(json_array_size(json_object_get(object, "groups")), 0);
     json_decref(object);
     assert_says("health", 0, "serves");
@@ -270,7 +244,6 @@ tokens_that_allow_less_are_made_and_refused_more(void **state)
     char token[256];
     int code = 0;
 
-    (void)state;
     program = run("token operator", &code);
     assert_int_equal(code, 0);
     assert_int_equal(sscanf(program->out.text, "%255s", token), 1);
@@ -292,7 +265,6 @@ tokens_that_allow_less_are_made_and_refused_more(void **state)
 static void
 errors_are_told_with_their_reason(void **state)
 {
-    (void)state;
     assert_says("--job other ranks", 1, "other");
     assert_says("--coordinator 127.0.0.1:1 --timeout 0.5 status", 69,
                 "127.0.0.1:1");

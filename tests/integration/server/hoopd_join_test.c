@@ -283,42 +283,21 @@ sixty_four_join_at_once(void **state)
 
 /* These cases test the store and the groups of a real hoopd. */
 
-/* A job of two members, each with a client; [2] and [3] are mere callers. */
-struct fixture {
-    struct daemon daemon;
-    struct coordinator_clients coordinator_clients;
-    struct joiner joiners[2];
-};
-
 static int
 store_setup(void **state)
 {
-    static struct fixture fixture;
+    static struct joined_pair pair;
 
-    daemon_start(&fixture.daemon, NULL);
-    coordinator_clients_open(
-        &fixture.coordinator_clients,
-        &(struct coordinator_clients_options){.address = fixture.daemon.address,
-                                              .job = "store",
-                                              .token = "secret",
-                                              .n_clients = 4});
-    for (int i = 0; i < 2; i++)
-        joiner_init(&fixture.joiners[i], fixture.coordinator_clients.clients[i],
-                    2);
-    joiners_run(fixture.joiners, 2);
-    *state = &fixture;
+    joined_pair_start(
+        &pair, &(struct joined_pair_options){.job = "store", .n_clients = 4});
+    *state = &pair;
     return 0;
 }
 
 static int
 store_teardown(void **state)
 {
-    struct fixture *fixture = *state;
-
-    joiner_deinit(&fixture->joiners[0]);
-    joiner_deinit(&fixture->joiners[1]);
-    coordinator_clients_close(&fixture->coordinator_clients);
-    daemon_stop(&fixture->daemon);
+    joined_pair_stop(*state);
     return 0;
 }
 
@@ -373,9 +352,9 @@ keys_ask(struct rpc_client *client,
 static struct rpc_client *
 caller(void **state)
 {
-    const struct fixture *fixture = *state;
+    const struct joined_pair *pair = *state;
 
-    return fixture->coordinator_clients.clients[2];
+    return pair->coordinator_clients.clients[2];
 }
 
 static void
@@ -406,7 +385,7 @@ value_that_is_set_is_got(void **state)
 static void
 counter_adds_from_several_clients(void **state)
 {
-    const struct fixture *fixture = *state;
+    const struct joined_pair *pair = *state;
     CLEANUP(store_answer_deinit) struct store_answer answer = {0};
     CLEANUP(pack_deinit) struct pack pack;
 
@@ -414,7 +393,7 @@ counter_adds_from_several_clients(void **state)
     for (size_t i = 0; i < 4; i++) {
         store_add_request_encode(&(struct store_add_request){"counter", 5, 0},
                                  &pack);
-        assert_int_equal(store_ask(fixture->coordinator_clients.clients[i],
+        assert_int_equal(store_ask(pair->coordinator_clients.clients[i],
                                    METHOD_STORE_ADD, &pack, &answer),
                          HOOP_OK);
         assert_int_equal(answer.reply.counter, 5 * (i + 1));
@@ -532,8 +511,8 @@ wait_run(void *owner)
 static void
 wait_is_answered_when_the_key_is_set(void **state)
 {
-    const struct fixture *fixture = *state;
-    struct parked parked = {.client = fixture->coordinator_clients.clients[3]};
+    const struct joined_pair *pair = *state;
+    struct parked parked = {.client = pair->coordinator_clients.clients[3]};
 
     assert_int_equal(pthread_create(&parked.thread, NULL, wait_run, &parked),
                      0);
@@ -544,31 +523,41 @@ wait_is_answered_when_the_key_is_set(void **state)
     store_answer_deinit_at(&parked.answer);
 }
 
+/* Exactly one event has come. */
+static void
+watch_one(struct rpc_client *client,
+          const struct store_watch_request *request,
+          struct store_watch_reply *out_reply)
+{
+    CLEANUP(pack_deinit) struct pack pack;
+    struct coordinator_clients_answer answer;
+
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    store_watch_request_encode(request, &pack);
+    assert_int_equal(
+        coordinator_clients_call(client, METHOD_STORE_WATCH, &pack, &answer),
+        HOOP_OK);
+    assert_int_equal(
+        store_watch_reply_decode(
+            (struct message_span){answer.body, answer.n_body}, out_reply),
+        HOOP_OK);
+    assert_int_equal(out_reply->n_events, 1);
+    free(answer.body);
+}
+
 static void
 watch_tells_the_changes_since(void **state)
 {
-    CLEANUP(pack_deinit) struct pack pack;
     CLEANUP(store_watch_reply_deinit) struct store_watch_reply reply = {0};
-    struct coordinator_clients_answer answer;
 
     const uint64_t before =
         store_set(caller(state), &(struct store_text){"watch/a", "1"});
     store_set(caller(state), &(struct store_text){"other", "1"});
     store_set(caller(state), &(struct store_text){"watch/b", "2"});
-    pack_init(&pack, LIMIT_RPC_MESSAGE);
-    store_watch_request_encode(
-        &(struct store_watch_request){"watch/", false, before}, &pack);
-    assert_int_equal(coordinator_clients_call(caller(state), METHOD_STORE_WATCH,
-                                              &pack, &answer),
-                     HOOP_OK);
-    assert_int_equal(
-        store_watch_reply_decode(
-            (struct message_span){answer.body, answer.n_body}, &reply),
-        HOOP_OK);
-    assert_int_equal(reply.n_events, 1);
+    watch_one(caller(state),
+              &(struct store_watch_request){"watch/", false, before}, &reply);
     assert_int_equal(reply.events[0].kind, STORE_EVENT_SET);
     assert_string_equal(reply.events[0].key, "watch/b");
-    free(answer.body);
 }
 
 static void
@@ -578,36 +567,26 @@ key_with_a_time_to_live_expires_and_the_watch_tells(void **state)
     CLEANUP(pack_deinit) struct pack pack;
     CLEANUP(store_watch_reply_deinit) struct store_watch_reply reply = {0};
     struct store_set_request request = {.key = "brief", .ttl_ms = 50};
-    struct coordinator_clients_answer answer;
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     store_set_request_encode(&request, &pack);
     assert_int_equal(store_ask(caller(state), METHOD_STORE_SET, &pack, &set),
                      HOOP_OK);
-    store_watch_request_encode(
-        &(struct store_watch_request){"brief", true, set.reply.revision},
-        &pack);
-    assert_int_equal(coordinator_clients_call(caller(state), METHOD_STORE_WATCH,
-                                              &pack, &answer),
-                     HOOP_OK);
-    assert_int_equal(
-        store_watch_reply_decode(
-            (struct message_span){answer.body, answer.n_body}, &reply),
-        HOOP_OK);
-    assert_int_equal(reply.n_events, 1);
+    watch_one(caller(state),
+              &(struct store_watch_request){"brief", true, set.reply.revision},
+              &reply);
     assert_int_equal(reply.events[0].kind, STORE_EVENT_EXPIRED);
-    free(answer.body);
 }
 
 static void
 group_is_the_same_for_all_who_create_it(void **state)
 {
-    const struct fixture *fixture = *state;
+    const struct joined_pair *pair = *state;
     uint32_t ranks[] = {1, 0};
     uint64_t communicators[2] = {0};
 
     for (int i = 0; i < 2; i++) {
-        const struct joiner *joiner = &fixture->joiners[i];
+        const struct joiner *joiner = &pair->joiners[i];
         CLEANUP(pack_deinit) struct pack pack;
         CLEANUP(groups_reply_deinit) struct groups_reply reply = {0};
         struct coordinator_clients_answer answer;

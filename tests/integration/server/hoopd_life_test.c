@@ -90,7 +90,6 @@ strangers_on_the_port_disturb_nobody(void **state)
     struct coordinator_clients coordinator_clients;
     uint8_t noise[4096];
 
-    (void)state;
     daemon_start(&daemon, NULL);
     const int silent = address_connect(daemon.address);
     for (int i = 0; i < 50; i++)
@@ -120,7 +119,6 @@ check_tells_a_serving_daemon_from_none(void **state)
 {
     struct daemon daemon;
 
-    (void)state;
     daemon_start(&daemon, NULL);
     assert_int_equal(daemon_check(daemon.address), 0);
     assert_int_equal(daemon_check(daemon.http_address), 1);
@@ -135,7 +133,6 @@ sigterm_answers_who_waits_and_exits_with_0(void **state)
     struct joiner joiner;
     struct coordinator_clients coordinator_clients;
 
-    (void)state;
     daemon_start(&daemon, NULL);
     job_open(&coordinator_clients, &daemon, 1);
     joiner_init(&joiner, coordinator_clients.clients[0], 2);
@@ -151,8 +148,6 @@ sigterm_answers_who_waits_and_exits_with_0(void **state)
 static void
 on_nothing(void *owner, const struct rpc_answer *answer)
 {
-    (void)owner;
-    (void)answer;
 }
 
 static void
@@ -226,7 +221,6 @@ client_that_goes_when_the_time_of_its_calls_is_up_disturbs_nobody(void **state)
     struct joiner joiner;
     struct coordinator_clients coordinator_clients;
 
-    (void)state;
     if (!FAULT_IS_BUILT)
         skip();
     assert_int_equal(setenv("HOOP_DEBUG_FAULT",
@@ -248,18 +242,21 @@ client_that_goes_when_the_time_of_its_calls_is_up_disturbs_nobody(void **state)
     daemon_stop(&daemon);
 }
 
+/* What a member learns next of its world. */
 static void
-watch_next(struct rpc_client *client,
-           const struct watch_request *request,
-           struct watch_reply *out_reply)
+watch_next(const struct joiner *joiner, struct watch_reply *out_reply)
 {
     CLEANUP(pack_deinit) struct pack pack;
     struct coordinator_clients_answer answer;
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
-    watch_request_encode(request, &pack);
-    assert_int_equal(coordinator_clients_call(client, METHOD_RENDEZVOUS_WATCH,
-                                              &pack, &answer),
+    watch_request_encode(
+        &(struct watch_request){joiner->reply.epoch, joiner->reply.revision,
+                                WATCH_NO_QUESTION, WATCH_NO_QUESTION},
+        &pack);
+    assert_int_equal(coordinator_clients_call(joiner->client,
+                                              METHOD_RENDEZVOUS_WATCH, &pack,
+                                              &answer),
                      HOOP_OK);
     assert_int_equal(
         watch_reply_decode((struct message_span){answer.body, answer.n_body},
@@ -274,62 +271,39 @@ silent_member_is_lost_and_the_watch_tells(void **state)
 {
     const char *arguments[] = {"--lease=1500ms", NULL};
     CLEANUP(watch_reply_deinit) struct watch_reply changes = {0};
-    struct daemon daemon;
-    struct joiner joiners[2];
-    struct coordinator_clients coordinator_clients;
+    struct joined_pair pair;
+    const struct joiner *joiners = pair.joiners;
 
-    (void)state;
-    daemon_start(&daemon, arguments);
-    job_open(&coordinator_clients, &daemon, 2);
-    joiner_init(&joiners[0], coordinator_clients.clients[0], 2);
-    joiner_init(&joiners[1], coordinator_clients.clients[1], 2);
-    joiners_run(joiners, 2);
+    joined_pair_start(
+        &pair, &(struct joined_pair_options){
+                   .arguments = arguments, .job = "life", .n_clients = 2});
     assert_int_equal(joiners[0].reply.lease_ms, 1500);
 
     /* Nobody renews: the watch itself is parked until the first verdict. */
-    watch_next(coordinator_clients.clients[0],
-               &(struct watch_request){joiners[0].reply.epoch,
-                                       joiners[0].reply.revision,
-                                       WATCH_NO_QUESTION, WATCH_NO_QUESTION},
-               &changes);
+    watch_next(&joiners[0], &changes);
     assert_true(changes.n_events >= 1);
     assert_int_equal(changes.events[0].kind, WATCH_LOST);
     assert_non_null(strstr(changes.events[0].reason, "lease"));
     assert_int_equal(changes.events[0].pid, 4711);
-    daemon_expect_log(&daemon, "lost");
-    joiner_deinit(&joiners[0]);
-    joiner_deinit(&joiners[1]);
-    coordinator_clients_close(&coordinator_clients);
-    daemon_stop(&daemon);
+    daemon_expect_log(&pair.daemon, "lost");
+    joined_pair_stop(&pair);
 }
 
 static void
 member_that_left_is_told_to_the_others(void **state)
 {
     CLEANUP(watch_reply_deinit) struct watch_reply changes = {0};
-    struct daemon daemon;
-    struct joiner joiners[2];
-    struct coordinator_clients coordinator_clients;
+    struct joined_pair pair;
+    const struct joiner *joiners = pair.joiners;
 
-    (void)state;
-    daemon_start(&daemon, NULL);
-    job_open(&coordinator_clients, &daemon, 2);
-    joiner_init(&joiners[0], coordinator_clients.clients[0], 2);
-    joiner_init(&joiners[1], coordinator_clients.clients[1], 2);
-    joiners_run(joiners, 2);
+    joined_pair_start(
+        &pair, &(struct joined_pair_options){.job = "life", .n_clients = 2});
     assert_int_equal(member_leave(&joiners[1]), HOOP_OK);
-    watch_next(coordinator_clients.clients[0],
-               &(struct watch_request){joiners[0].reply.epoch,
-                                       joiners[0].reply.revision,
-                                       WATCH_NO_QUESTION, WATCH_NO_QUESTION},
-               &changes);
+    watch_next(&joiners[0], &changes);
     assert_int_equal(changes.n_events, 1);
     assert_int_equal(changes.events[0].kind, WATCH_LEFT);
     assert_int_equal(changes.events[0].rank, joiners[1].reply.rank);
-    joiner_deinit(&joiners[0]);
-    joiner_deinit(&joiners[1]);
-    coordinator_clients_close(&coordinator_clients);
-    daemon_stop(&daemon);
+    joined_pair_stop(&pair);
 }
 
 static void
@@ -338,16 +312,11 @@ reported_member_is_lost_with_the_reporter_named(void **state)
     CLEANUP(watch_reply_deinit) struct watch_reply changes = {0};
     CLEANUP(pack_deinit) struct pack pack;
     struct coordinator_clients_answer answer;
-    struct daemon daemon;
-    struct joiner joiners[2];
-    struct coordinator_clients coordinator_clients;
+    struct joined_pair pair;
+    const struct joiner *joiners = pair.joiners;
 
-    (void)state;
-    daemon_start(&daemon, NULL);
-    job_open(&coordinator_clients, &daemon, 2);
-    joiner_init(&joiners[0], coordinator_clients.clients[0], 2);
-    joiner_init(&joiners[1], coordinator_clients.clients[1], 2);
-    joiners_run(joiners, 2);
+    joined_pair_start(
+        &pair, &(struct joined_pair_options){.job = "life", .n_clients = 2});
     struct report_request report = {
         .reporter = {joiners[0].reply.epoch, joiners[0].request.incarnation},
         .rank = joiners[1].reply.rank,
@@ -356,28 +325,21 @@ reported_member_is_lost_with_the_reporter_named(void **state)
     };
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     report_request_encode(&report, &pack);
-    assert_int_equal(coordinator_clients_call(coordinator_clients.clients[0],
+    assert_int_equal(coordinator_clients_call(joiners[0].client,
                                               METHOD_RENDEZVOUS_REPORT, &pack,
                                               &answer),
                      HOOP_OK);
     free(answer.body);
-    watch_next(coordinator_clients.clients[0],
-               &(struct watch_request){joiners[0].reply.epoch,
-                                       joiners[0].reply.revision,
-                                       WATCH_NO_QUESTION, WATCH_NO_QUESTION},
-               &changes);
+    watch_next(&joiners[0], &changes);
     assert_int_equal(changes.n_events, 1);
     assert_int_equal(changes.events[0].kind, WATCH_LOST);
     assert_int_equal(changes.events[0].rank, report.rank);
     assert_non_null(strstr(changes.events[0].reason, "connection reset"));
-    daemon_expect_log(&daemon, "connection reset");
+    daemon_expect_log(&pair.daemon, "connection reset");
 
     /* Who is lost is told so when it comes back to life. */
     assert_int_not_equal(member_renew(&joiners[1]), HOOP_OK);
-    joiner_deinit(&joiners[0]);
-    joiner_deinit(&joiners[1]);
-    coordinator_clients_close(&coordinator_clients);
-    daemon_stop(&daemon);
+    joined_pair_stop(&pair);
 }
 
 static void
@@ -392,7 +354,6 @@ metrics_count_what_happened(void **state)
     size_t n_text = 0;
     ssize_t n = 0;
 
-    (void)state;
     daemon_start(&daemon, NULL);
     job_open(&coordinator_clients, &daemon, 1);
     joiner_init(&joiner, coordinator_clients.clients[0], 1);
@@ -424,7 +385,6 @@ daemon_for_other_hosts_without_a_token_says_so(void **state)
         "--listen", "0.0.0.0:0", "--insecure-open", "--token-file=", NULL};
     struct daemon daemon;
 
-    (void)state;
     daemon_start(&daemon, arguments);
     daemon_expect_log(&daemon, "anybody who can connect");
     daemon_stop(&daemon);
@@ -435,7 +395,6 @@ daemon_names_a_misspelt_setting(void **state)
 {
     struct daemon daemon;
 
-    (void)state;
     assert_int_equal(setenv("HOOP_LEESE", "5", 1), 0);
     daemon_start(&daemon, NULL);
     assert_int_equal(unsetenv("HOOP_LEESE"), 0);
@@ -594,14 +553,12 @@ coordinated_run(uint32_t n_workers, worker_fn *body)
 static void
 communicators_outlive_the_coordinator(void **state)
 {
-    (void)state;
     coordinated_run(WORKERS, return_body);
 }
 
 static void
 reason_that_was_not_heard_is_told_again(void **state)
 {
-    (void)state;
     coordinated_run(2, unheard_body);
 }
 

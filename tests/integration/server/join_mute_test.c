@@ -142,7 +142,6 @@ daemon_set_up(void **state)
     /* It is not the lease that ends it. */
     const char *arguments[] = {"--lease=60", NULL};
 
-    (void)state;
     daemon_start(&hoopd, arguments);
     return 0;
 }

@@ -123,7 +123,6 @@ member_renew(struct member *member, rpc_answer_fn *on_answer);
 static void
 on_kept(void *owner, const struct rpc_answer *answer)
 {
-    (void)owner;
     must(answer->status, "renew", answer->message);
 }
 

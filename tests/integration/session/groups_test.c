@@ -578,7 +578,6 @@ who_waits_for_others_says_for_whom(void **state)
 {
     const int fd = temporary_file(notices, sizeof(notices));
 
-    (void)state;
     assert_true(fd >= 0);
     close(fd);
     const uint32_t n_bad = workers_run(hoopd.address, 2, notice_body, NULL);

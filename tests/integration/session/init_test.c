@@ -61,7 +61,6 @@ life_body(const struct worker *worker)
 static void
 init_is_once_until_shutdown(void **state)
 {
-    (void)state;
     assert_int_equal(workers_run(hoopd.address, 2, life_body, NULL), 0);
 }
 
@@ -195,7 +194,6 @@ fork_body(const struct worker *worker)
 static void
 child_shuts_down_and_begins_anew(void **state)
 {
-    (void)state;
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
     /* The one does not let the child of a process with threads start any; the
      * other's allocator may be locked for ever in it. */
@@ -434,7 +432,6 @@ body(const struct worker *worker)
 static void
 null_is_the_default_groups_global_communicator(void **state)
 {
-    (void)state;
     for (uint32_t size = 1; size <= LARGEST; size++)
         assert_int_equal(workers_run(hoopd.address, size, body, NULL), 0);
 }
@@ -464,7 +461,6 @@ null_without_a_default_group_is_refused(void **state)
     int64_t x = 1;
     hoop_op_t *op = NULL;
 
-    (void)state;
     assert_int_equal(hoop_allreduce(&x, &x, 1, HOOP_INT64, HOOP_SUM, NULL),
                      HOOP_E_INVALID);
     assert_non_null(strstr(hoop_error_text(), "hoop_init()"));

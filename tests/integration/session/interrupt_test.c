@@ -37,14 +37,12 @@ static uint64_t signalled_ns;
 static void
 on_signal(int number)
 {
-    (void)number;
     was_signalled = 1;
 }
 
 static bool
 is_interrupted(void *context)
 {
-    (void)context;
     if (!was_signalled) {
         signalled_ns = clock_now_ns();
         raise(SIGINT);
@@ -460,7 +458,6 @@ mute_coordinator_is_not_waited_for(void **state)
     char address[64];
     const int fd = mute_listen(address);
 
-    (void)state;
     assert_int_equal(workers_run(address, 1, mute_body, NULL), 0);
     close(fd);
 }

@@ -272,14 +272,12 @@ logged_run(worker_fn *body)
 static void
 threads_are_ranks_of_one_world(void **state)
 {
-    (void)state;
     logged_run(one_world_body);
 }
 
 static void
 threads_join_several_worlds_and_fail_beside(void **state)
 {
-    (void)state;
     logged_run(several_worlds_body);
 }
 
@@ -461,7 +459,6 @@ body(const struct worker *worker)
 static void
 thread_with_a_small_stack_is_told_so(void **state)
 {
-    (void)state;
     assert_int_equal(workers_run(hoopd.address, 2, body, NULL), 0);
 }
 

@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "check.h"
 #include "integration/daemon.h"
+#include "pseudo_random.h"
 
 enum {
     PROCESSES = 16,
@@ -419,14 +420,6 @@ strand_close(struct strand *strand)
     hoop_comm_free(strand->pulse);
 }
 
-static uint64_t
-number_of(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-
-    return text && *text ? strtoull(text, NULL, 10) : otherwise;
-}
-
 static uint64_t seed;
 
 static int
@@ -443,7 +436,8 @@ storm_body(const struct worker *worker)
     for (uint32_t i = 0; i < THREADS; i++)
         WORKER_CHECK(strand_open(&strands[i], &storm, i) == 0);
     /* However long it took to come together. */
-    storm.end_ns = clock_deadline_ns(1000 * number_of("STORM_SECONDS", 5));
+    storm.end_ns =
+        clock_deadline_ns(1000 * number_from_environment("STORM_SECONDS", 5));
     for (uint32_t i = 0; i < THREADS; i++)
         WORKER_CHECK(
             pthread_create(&threads[i], NULL, strand_main, &strands[i]) == 0);
@@ -462,10 +456,9 @@ storm_of_groups_and_threads_is_weathered(void **state)
 {
     uint64_t room[WORKERS_ROOM];
 
-    (void)state;
-    seed = number_of("STORM_SEED", clock_now_ns());
+    seed = number_from_environment("STORM_SEED", clock_now_ns());
     printf("STORM_SEED=%" PRIu64 "\n", seed);
-    workers_allow((uint32_t)number_of("STORM_SECONDS", 5) + 100);
+    workers_allow((uint32_t)number_from_environment("STORM_SECONDS", 5) + 100);
     daemon_start(&hoopd, (const char *[]){NULL});
     assert_int_equal(workers_run(hoopd.address, PROCESSES, storm_body, room),
                      0);

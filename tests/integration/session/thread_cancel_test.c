@@ -287,7 +287,6 @@ victim_body(const struct worker *worker)
 static void
 cancelled_call_ends_at_its_deadline_and_disturbs_nobody(void **state)
 {
-    (void)state;
     for (place_now = 0; place_now < N_PLACES; place_now++) {
         if (workers_run(hoopd.address, N_WORKERS, victim_body, NULL) != 0)
             fail_msg("place %d", (int)place_now);
@@ -485,7 +484,6 @@ no_call_asks_the_kernel_where_it_could_be_cancelled(void **state)
     static const char *const transports[] = {"auto", "shm", "tcp"};
     char command[192];
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(transports); i++) {
         strcpy(folder_name, "hoop-cancel-XXXXXX");
         assert_non_null(temporary_folder(folder_name, sizeof(folder_name)));

@@ -42,7 +42,6 @@ workers_join_reduce_and_leave(void **state)
 {
     static const uint32_t sizes[] = {1, 2, 4};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(sizes); i++)
         assert_int_equal(workers_run(hoopd.address, sizes[i], whole_body, NULL),
                          0);
@@ -185,7 +184,6 @@ missing_body(const struct worker *worker)
 static void
 join_at_its_deadline_names_the_missing_rank(void **state)
 {
-    (void)state;
     assert_int_equal(workers_run(hoopd.address, 3, missing_body, NULL), 0);
     daemon_expect_log(&hoopd, "incomplete");
 }
@@ -213,7 +211,6 @@ join_with_a_rank_that_is_taken_is_refused(void **state)
 {
     uint64_t room[WORKERS_ROOM];
 
-    (void)state;
     assert_int_equal(workers_run(hoopd.address, 2, taken_body, room), 0);
     assert_int_equal(room[0], 1);
 }
@@ -239,7 +236,6 @@ join_with_a_wrong_token_is_refused(void **state)
     const int fd = temporary_file(path, sizeof(path));
     struct daemon strict;
 
-    (void)state;
     assert_int_equal(write(fd, "secret\n", 7), 7);
     close(fd);
     snprintf(argument, sizeof(argument), "--token-file=%s", path);
@@ -290,7 +286,6 @@ checking_body(const struct worker *worker)
 static void
 ranks_must_all_check_or_none(void **state)
 {
-    (void)state;
     assert_int_equal(workers_run(hoopd.address, 2, checking_body, NULL), 0);
     assert_int_equal(workers_run(hoopd.address, 3, checking_body, NULL), 0);
 }
@@ -321,7 +316,6 @@ retrying_apart_body(const struct worker *worker)
 static void
 ranks_must_all_retry_or_none(void **state)
 {
-    (void)state;
     for (uint32_t n = 2; n < 4; n++) {
         assert_int_equal(workers_run(hoopd.address, n, retrying_body, NULL), 0);
         assert_int_equal(

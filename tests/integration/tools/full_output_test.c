@@ -37,7 +37,6 @@ assert_fails(const char *command, const char *path)
 static void
 tools_without_room_for_their_output_fail(void **state)
 {
-    (void)state;
     for (size_t i = 0; programs[i]; i++) {
         assert_fails("exec \"$0\" --help >/dev/full", programs[i]);
         assert_fails("exec \"$0\" --version >/dev/full", programs[i]);
@@ -61,7 +60,6 @@ short_option_run(const char *path, const char *option)
 static void
 tools_know_short_options_for_help_and_version(void **state)
 {
-    (void)state;
     for (size_t i = 0; programs[i]; i++) {
         const char *slash = strrchr(programs[i], '/');
         const char *name = slash ? slash + 1 : programs[i];
@@ -84,7 +82,6 @@ tools_know_short_options_for_help_and_version(void **state)
 static void
 tools_with_a_closed_output_fail(void **state)
 {
-    (void)state;
     for (size_t i = 0; programs[i]; i++)
         assert_fails("exec \"$0\" --help >&-", programs[i]);
 }
@@ -92,7 +89,6 @@ tools_with_a_closed_output_fail(void **state)
 static void
 hooprun_lines_that_cannot_be_written_are_a_failure(void **state)
 {
-    (void)state;
     assert_fails("exec \"$0\" -n 2 echo line >/dev/full", programs[0]);
     assert_fails("exec \"$0\" -n 2 echo line >&-", programs[0]);
     assert_fails("exec \"$0\" --settings >/dev/full", programs[0]);

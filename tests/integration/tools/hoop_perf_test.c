@@ -68,7 +68,6 @@ perf_every_operation_is_right(void **state)
     static const char *const ranks[] = {"1", "2", "3", "4"};
     static const char *const dtypes[] = {"f32", "bf16", "i64"};
 
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         for (size_t j = 0; j < 3; j++)
             all_check(ranks[i], dtypes[j], NULL);
@@ -78,7 +77,6 @@ perf_every_operation_is_right(void **state)
 static void
 perf_every_operation_in_place_is_right(void **state)
 {
-    (void)state;
     all_check("3", "f32", "--inplace");
     all_check("4", "i8", "--inplace");
 }
@@ -175,7 +173,6 @@ perf_forced_measures_all_but_what_is_chosen(void **state)
 static void
 perf_every_algorithm_is_right(void **state)
 {
-    (void)state;
     algorithms_check("2", "1");
     algorithms_check("5", "1");
     algorithms_check("6", "3");
@@ -338,7 +335,6 @@ perf_runs_under_a_file_size_limit(void **state)
         "64",
     };
 
-    (void)state;
     if (getenv("COUNTS_LINES"))
         skip();
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
@@ -400,7 +396,6 @@ perf_wrong_command_lines_are_refused(void **state)
         {hoop_perf, "--algorithms", "rung"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct program *program = program_start(cases[i], NULL);
         assert_int_equal(program_wait(program), 64);

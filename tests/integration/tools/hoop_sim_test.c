@@ -177,7 +177,6 @@ sim_wrong_command_line_is_refused(void **state)
         {"--element", "x", "--element x: a whole number"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
         const struct refusal *refusal = &refusals[i];
         const char *const options[] = {refusal->option, refusal->value, NULL};
@@ -201,7 +200,6 @@ sim_what_cannot_be_is_said(void **state)
                                             "/nonexistent/picture", NULL};
     struct program *program = sim_start(many);
 
-    (void)state;
     assert_int_equal(program_wait(program), 1);
     assert_non_null(strstr(program->err.text,
                            "allreduce with 1073741824 ranks: cannot simulate"));

@@ -555,7 +555,6 @@ hooprun_wrong_command_lines_are_refused(void **state)
         {launcher, "-n", "1", "--prefix", "/usr", "true"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *arguments[7] = {NULL};
 
@@ -590,7 +589,6 @@ hooprun_short_options_say_what_long_ones_do(void **state)
     static const char *const pairs[][2] = {{"-h", "--help"},
                                            {"-v", "--version"}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
         const char *const brief[] = {launcher, pairs[i][0], NULL};
         const char *const full[] = {launcher, pairs[i][1], NULL};

@@ -28,7 +28,6 @@ bound_addresses_are_told(void **state)
     CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *coordinator = NULL;
     unsigned port = 0;
 
-    (void)state;
     assert_int_equal(hoop_coordinator_start(&local, &coordinator), HOOP_OK);
     assert_int_equal(
         sscanf(hoop_coordinator_address(coordinator), "127.0.0.1:%u", &port),
@@ -47,7 +46,6 @@ default_address_is_any_port_of_loopback(void **state)
     const struct hoop_coordinator_options options = {0};
     unsigned port = 0;
 
-    (void)state;
     assert_int_equal(hoop_coordinator_start(&options, &coordinator), HOOP_OK);
     assert_int_equal(
         sscanf(hoop_coordinator_address(coordinator), "127.0.0.1:%u", &port),
@@ -64,7 +62,6 @@ coordinator_serves_until_it_is_stopped(void **state)
 {
     CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *coordinator = NULL;
 
-    (void)state;
     assert_int_equal(hoop_coordinator_start(&local, &coordinator), HOOP_OK);
     assert_int_equal(
         coordinator_probe_run(hoop_coordinator_address(coordinator), NULL),
@@ -80,7 +77,6 @@ two_live_in_one_process(void **state)
     CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *second = NULL;
     struct hoop_coordinator_options options = {.listen = "127.0.0.1:0"};
 
-    (void)state;
     assert_int_equal(hoop_coordinator_start(&options, &first), HOOP_OK);
     assert_int_equal(hoop_coordinator_start(&options, &second), HOOP_OK);
     assert_string_not_equal(hoop_coordinator_address(first),
@@ -97,7 +93,6 @@ address_in_use_is_unavailable(void **state)
     CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *first = NULL;
     hoop_coordinator_t *second = NULL;
 
-    (void)state;
     assert_int_equal(hoop_coordinator_start(&local, &first), HOOP_OK);
     const struct hoop_coordinator_options same = {
         .listen = hoop_coordinator_address(first)};
@@ -113,7 +108,6 @@ http_address_in_use_is_unavailable(void **state)
     CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *first = NULL;
     hoop_coordinator_t *second = NULL;
 
-    (void)state;
     assert_int_equal(hoop_coordinator_start(&local, &first), HOOP_OK);
     const struct hoop_coordinator_options same = {
         .listen = "127.0.0.1:0",
@@ -132,7 +126,6 @@ second_on_the_same_data_is_refused(void **state)
     char folder[TEMPORARY_PATH] = "hoop-data.XXXXXX";
     char path[TEMPORARY_FILE];
 
-    (void)state;
     assert_non_null(temporary_folder(folder, sizeof(folder)));
     const struct hoop_coordinator_options options = {.listen = "127.0.0.1:0",
                                                      .data_dir = folder};
@@ -158,7 +151,6 @@ options_with_a_bad_address_are_invalid(void **state)
 {
     hoop_coordinator_t *coordinator = NULL;
 
-    (void)state;
     assert_int_equal(hoop_coordinator_start(NULL, &coordinator),
                      HOOP_E_INVALID);
     assert_int_equal(
@@ -178,7 +170,6 @@ under_tls_it_serves_who_knows_the_token(void **state)
         .listen = "127.0.0.1:0", .token = "secret", .tls = "on"};
     struct hoop_coordinator_options other = options;
 
-    (void)state;
     other.token = "other";
     assert_int_equal(hoop_coordinator_start(&options, &coordinator), HOOP_OK);
     const char *address = hoop_coordinator_address(coordinator);
@@ -203,7 +194,6 @@ under_tls_it_serves_who_has_a_certificate(void **state)
     };
     struct hoop_coordinator_options other = options;
 
-    (void)state;
     assert_int_equal(hoop_coordinator_start(&options, &coordinator), HOOP_OK);
     const char *address = hoop_coordinator_address(coordinator);
     assert_int_equal(coordinator_probe_run(address, &options), HOOP_OK);
@@ -220,7 +210,6 @@ tls_of_nothing_is_refused(void **state)
                                                .tls = "on"};
     hoop_coordinator_t *coordinator = NULL;
 
-    (void)state;
     assert_int_equal(hoop_coordinator_start(&options, &coordinator),
                      HOOP_E_INVALID);
     assert_non_null(strstr(hoop_coordinator_error_text(), "token"));
@@ -243,7 +232,6 @@ callers_signals_are_as_before(void **state)
     sigset_t before;
     sigset_t after;
 
-    (void)state;
     pthread_sigmask(SIG_SETMASK, NULL, &before);
     assert_int_equal(hoop_coordinator_start(&local, &coordinator), HOOP_OK);
     pthread_sigmask(SIG_SETMASK, NULL, &after);
@@ -261,7 +249,6 @@ coordinator_on_localhost_serves_both_loopbacks(void **state)
     CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *coordinator = NULL;
     char both[2 * LIMIT_ADDRESS];
 
-    (void)state;
     assert_int_equal(hoop_coordinator_start(&options, &coordinator), HOOP_OK);
     snprintf(both, sizeof(both), "%s", hoop_coordinator_address(coordinator));
     char *second = strchr(both, ',');
@@ -281,7 +268,6 @@ coordinator_without_a_token_is_not_for_other_hosts(void **state)
     struct hoop_coordinator_options options = {.listen = "0.0.0.0:0"};
     hoop_coordinator_t *coordinator = NULL;
 
-    (void)state;
     assert_int_equal(hoop_coordinator_start(&options, &coordinator),
                      HOOP_E_DENIED);
     assert_non_null(strstr(hoop_coordinator_error_text(), "0.0.0.0:0"));

@@ -38,7 +38,6 @@ expect(int n_days, int64_t left_s, const char *text)
 static void
 expiry_is_told_in_the_last_third_and_30_days(void **state)
 {
-    (void)state;
     expect(400, 30 * DAY_S, NULL);
     expect(400, 30 * DAY_S - 1,
            "certificate /etc/host.pem expires in 29 days (2027-01-15 08:00:00 "
@@ -95,7 +94,6 @@ watch_tells_at_the_start_and_daily(void **state)
     char other[TEMPORARY_PATH + 32];
     struct cert_expiry_watch watch;
 
-    (void)state;
     assert_non_null(temporary_folder(folder, sizeof(folder)));
     static const char *const names[] = {"host", "http"};
     for (size_t i = 0; i < 2; i++)

@@ -35,7 +35,6 @@ addresses_of_other_hosts_need_a_token_a_ca_or_a_word(void **state)
         {{.listen = "nonsense"}, HOOP_E_INVALID},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++)
         assert_int_equal(options_check_listen_exposure(&cases[i].options),
                          cases[i].status);
@@ -48,7 +47,6 @@ refusal_names_the_address_and_what_to_set(void **state)
                                         "--token-file", "--insecure-open",
                                         "HOOP_INSECURE_OPEN=1"};
 
-    (void)state;
     assert_int_equal(
         options_check_listen_exposure(&(struct hoop_coordinator_options){
             .listen = "localhost:7", .http = "10.0.0.1:7"}),

@@ -38,7 +38,6 @@ defaults_serve(void **state)
 {
     CLEANUP(options_deinit) struct options options = {0};
 
-    (void)state;
     assert_int_equal(read_options((const char *const[]){NULL}, &options),
                      HOOP_OK);
     assert_int_equal(options.task, OPTIONS_TASK_SERVE);
@@ -55,7 +54,6 @@ command_line_wins_over_environment_over_file(void **state)
     CLEANUP(options_deinit) struct options options = {0};
     char path[TEMPORARY_PATH];
 
-    (void)state;
     file_make(path, "lease = 1\nsettle = 2\nworld_size = 3\n");
     setenv("HOOP_LEASE", "4", 1);
     setenv("HOOP_SETTLE", "5", 1);
@@ -77,7 +75,6 @@ repair_needs_the_folder(void **state)
     CLEANUP(options_deinit) struct options options = {0};
     CLEANUP(options_deinit) struct options nowhere = {0};
 
-    (void)state;
     assert_int_equal(read_options((const char *const[]){"--data-repair",
                                                         "--data-dir=/d", NULL},
                                   &options),
@@ -98,7 +95,6 @@ data_are_for_the_disk_and_a_standby_needs_them(void **state)
     CLEANUP(options_deinit) struct options standby = {0};
     CLEANUP(options_deinit) struct options memory = {0};
 
-    (void)state;
     assert_int_equal(
         read_options((const char *const[]){"--data-dir=/d", NULL}, &options),
         HOOP_OK);
@@ -128,7 +124,6 @@ token_comes_from_its_file(void **state)
     CLEANUP(options_deinit) struct options options = {0};
     char path[TEMPORARY_PATH];
 
-    (void)state;
     file_make(path, "secret\n");
     assert_int_equal(
         read_options((const char *const[]){"--token-file", path, NULL},
@@ -147,7 +142,6 @@ token_of_the_environment_is_taken_unless_the_command_line_names_a_file(
     CLEANUP(options_deinit) struct options named = {0};
     char path[TEMPORARY_PATH];
 
-    (void)state;
     file_make(path, "of the file\n");
     setenv("HOOP_TOKEN", "of the environment", 1);
     assert_int_equal(read_options((const char *const[]){NULL}, &plain),
@@ -188,7 +182,6 @@ assert_listens(const char *variable, const char *option, const char *host)
 static void
 listens_on_loopback_unless_strangers_are_kept_out_or_let_in(void **state)
 {
-    (void)state;
     assert_listens(NULL, NULL, "localhost");
     assert_listens(NULL, "--tls=off", "localhost");
     assert_listens(NULL, "--insecure-open=off", "localhost");
@@ -208,7 +201,6 @@ missing_files_are_not_found(void **state)
     CLEANUP(options_deinit) struct options first = {0};
     CLEANUP(options_deinit) struct options second = {0};
 
-    (void)state;
     assert_int_equal(
         read_options((const char *const[]){"--token-file=/nowhere", NULL},
                      &first),
@@ -223,7 +215,6 @@ http_none_is_none(void **state)
 {
     CLEANUP(options_deinit) struct options options = {0};
 
-    (void)state;
     assert_int_equal(
         read_options((const char *const[]){"--http=none", NULL}, &options),
         HOOP_OK);
@@ -237,7 +228,6 @@ check_asks_ourselves_unless_told(void **state)
     CLEANUP(options_deinit) struct options own = {0};
     CLEANUP(options_deinit) struct options other = {0};
 
-    (void)state;
     assert_int_equal(
         read_options((const char *const[]){"--listen=*:7000", "--check", NULL},
                      &any),

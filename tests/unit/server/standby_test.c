@@ -16,7 +16,6 @@ first_member_has_time_to_come(void **state)
 {
     struct idle_shutdown idle_shutdown;
 
-    (void)state;
     idle_shutdown_init(&idle_shutdown, 5, -1);
     const uint64_t now_ns = clock_now_ns();
     assert_false(idle_shutdown_is_due(&idle_shutdown, &nobody_came, now_ns));
@@ -29,7 +28,6 @@ last_member_ends_it(void **state)
 {
     struct idle_shutdown idle_shutdown;
 
-    (void)state;
     idle_shutdown_init(&idle_shutdown, 5, -1);
     const uint64_t now_ns = clock_now_ns();
     assert_false(idle_shutdown_is_due(&idle_shutdown, &some,
@@ -43,7 +41,6 @@ starter_that_holds_the_input_keeps_it(void **state)
     struct idle_shutdown idle_shutdown;
     int ends[2];
 
-    (void)state;
     assert_int_equal(pipe(ends), 0);
     idle_shutdown_init(&idle_shutdown, 1, ends[0]);
     const uint64_t late_ns = clock_now_ns() + 3600 * CLOCK_NS_PER_S;
@@ -63,7 +60,6 @@ input_that_is_no_pipe_says_nothing(void **state)
 {
     struct idle_shutdown idle_shutdown;
 
-    (void)state;
     const int fd = open("/dev/null", O_RDONLY);
     assert_true(fd >= 0);
     idle_shutdown_init(&idle_shutdown, 1, fd);

@@ -43,7 +43,6 @@ copy_with(copy_fn *copy)
 static void
 what_is_copied_is_the_same(void **state)
 {
-    (void)state;
     copy_with(copy_bytes);
     copy_with(copy_bytes_nontemporal);
 }
@@ -62,7 +61,6 @@ copy_lines_of(uint8_t *to, const uint8_t *from, size_t n_bytes)
 static void
 what_is_copied_by_lines_is_the_same(void **state)
 {
-    (void)state;
     copy_with(copy_lines_of);
 }
 #endif

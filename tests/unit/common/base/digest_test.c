@@ -28,7 +28,6 @@ digest_of(const uint8_t *bytes, size_t n_bytes, size_t n_piece)
 static void
 digest_of_nothing_is_xxh3s(void **state)
 {
-    (void)state;
     assert_int_equal(digest_of(NULL, 0, 1), 0x2d06800538d394c2);
 }
 
@@ -38,7 +37,6 @@ digest_in_pieces_is_that_of_the_whole(void **state)
     static const size_t pieces[] = {1, 7, 64, 1000};
     uint8_t bytes[ROOM];
 
-    (void)state;
     for (size_t i = 0; i < ROOM; i++)
         bytes[i] = (uint8_t)(i * 37);
     for (size_t i = 0; i < COUNT_OF(pieces); i++)
@@ -52,7 +50,6 @@ digest_of_every_changed_byte_differs(void **state)
     uint8_t bytes[300] = {0};
     const uint64_t before = digest_of(bytes, sizeof(bytes), sizeof(bytes));
 
-    (void)state;
     for (size_t i = 0; i < sizeof(bytes); i++) {
         bytes[i] = 1;
         assert_int_not_equal(digest_of(bytes, sizeof(bytes), sizeof(bytes)),
@@ -66,7 +63,6 @@ digest_goes_on_after_its_value(void **state)
 {
     struct digest *digest = NULL;
 
-    (void)state;
     assert_int_equal(digest_create(&digest), HOOP_OK);
     digest_add(digest, "ab", 2);
     assert_int_equal(digest_value(digest),
@@ -85,7 +81,6 @@ digest_of_elements_adds_up_however_they_are_cut(void **state)
     static const size_t sizes[] = {1, 2, 3, 4, 8, 16};
     uint8_t bytes[100 * 16];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(bytes); i++)
         bytes[i] = (uint8_t)(i * i + i / 7);
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
@@ -106,7 +101,6 @@ digest_of_elements_knows_their_places(void **state)
     struct digest_run run = {values, sizeof(*values), 100, 7};
     const uint64_t whole = digest_elements(&run);
 
-    (void)state;
     run.first = 8;
     assert_int_not_equal(digest_elements(&run), whole);
     run.first = 7;
@@ -125,7 +119,6 @@ digest_wide_is_xxh3s_of_128_bits(void **state)
     const struct digest_128 nothing = digest_128_bytes(NULL, 0);
     const struct digest_128 before = digest_128_bytes(bytes, sizeof(bytes));
 
-    (void)state;
     assert_int_equal(nothing.low, 0x6001c324468d497f);
     assert_int_equal(nothing.high, 0x99aa06d3014798d8);
     bytes[999] = 1;

@@ -27,7 +27,6 @@ outer(void)
 static void
 error_raise_and_pass_record_text_and_path(void **state)
 {
-    (void)state;
     assert_int_equal(outer(), HOOP_E_NOT_FOUND);
     assert_string_equal(error_text(), "no rank 7");
     assert_non_null(strstr(error_call_path(), "inner (base/error_test.c:"));
@@ -37,7 +36,6 @@ error_raise_and_pass_record_text_and_path(void **state)
 static void
 error_clear_forgets(void **state)
 {
-    (void)state;
     assert_int_equal(outer(), HOOP_E_NOT_FOUND);
     error_clear();
     assert_string_equal(error_text(), "");
@@ -47,7 +45,6 @@ error_clear_forgets(void **state)
 static void
 error_text_may_quote_the_former_text(void **state)
 {
-    (void)state;
     assert_int_equal(outer(), HOOP_E_NOT_FOUND);
     assert_int_equal(
         error_raise(HOOP_E_ABORTED, "while closing: %s", error_text()),
@@ -60,7 +57,6 @@ error_record_is_cut_not_overrun(void **state)
 {
     char text[2 * LIMIT_ERROR_TEXT];
 
-    (void)state;
     memset(text, 'x', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
     assert_int_equal(error_raise(HOOP_E_INVALID, "%s", text), HOOP_E_INVALID);
@@ -81,7 +77,6 @@ failure_stays_with_its_status(void **state)
                                       .host = "a",
                                       .pid = 70};
 
-    (void)state;
     error_clear();
     assert_int_equal(error_failure_details()->status, HOOP_OK);
     assert_int_equal(error_failure_details()->rank, HOOP_NO_RANK);
@@ -107,7 +102,6 @@ failure_stays_with_its_status(void **state)
 static void
 status_from_peer_is_a_known_failure(void **state)
 {
-    (void)state;
     assert_int_equal(status_from_peer(HOOP_OK), HOOP_E_UNKNOWN);
     assert_int_equal(status_from_peer(HOOP_E_UNKNOWN), HOOP_E_UNKNOWN);
     assert_int_equal(status_from_peer(HOOP_E_UNAUTHENTICATED),

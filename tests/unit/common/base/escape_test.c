@@ -29,7 +29,6 @@ escape_leaves_ordinary_text_of_any_language(void **state)
         "\xf0\x9f\x98\x80 \xc2\xa0.",
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         assert_shown(texts[i], texts[i]);
 }
@@ -37,7 +36,6 @@ escape_leaves_ordinary_text_of_any_language(void **state)
 static void
 escape_spells_out_what_moves_the_cursor_or_turns_letters(void **state)
 {
-    (void)state;
     assert_shown("a\nb\x1b[2J\x7f", "a\\u000ab\\u001b[2J\\u007f");
     /* C1: CSI as one character. */
     assert_shown("\xc2\x9b"
@@ -58,7 +56,6 @@ escape_spells_out_what_moves_the_cursor_or_turns_letters(void **state)
 static void
 escape_spells_out_each_byte_that_is_no_utf_8(void **state)
 {
-    (void)state;
     assert_shown("\xff|\xc3|\xc0\x80|\xed\xa0\x80|\xf4\x90\x80\x80|\xe2\x82",
                  "\\xff|\\xc3|\\xc0\\x80|\\xed\\xa0\\x80|"
                  "\\xf4\\x90\\x80\\x80|\\xe2\\x82");
@@ -73,7 +70,6 @@ escape_cuts_between_characters(void **state)
     static const size_t ends[] = {0, 1, 7, 9};
     char shown[sizeof(whole) + 8];
 
-    (void)state;
     for (size_t n = 1; n < sizeof(shown); n++) {
         size_t n_expected = 0;
 
@@ -90,7 +86,6 @@ escape_cuts_between_characters(void **state)
 static void
 error_text_has_no_character_that_is_unsafe(void **state)
 {
-    (void)state;
     error_raise(HOOP_E_INVALID, "no job '%s'", "a\n\xe2\x80\xae\xc2\x9b\xff");
     assert_string_equal(error_text(), "no job 'a\\u000a\\u202e\\u009b\\xff'");
 }

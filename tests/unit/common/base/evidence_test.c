@@ -40,7 +40,6 @@ judge_name(enum evidence_decider decider)
 static void
 page_shows_each_row(void **state)
 {
-    (void)state;
     for (int i = 0; i < EVIDENCE_KINDS; i++) {
         const struct evidence_row *row = &evidence_rows[i];
         char when[64];
@@ -72,7 +71,6 @@ page_has_the_times_of_the_decision(void **state)
         {"without a decision", EVIDENCE_UNDECIDED_MS},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
         char line[128];
 
@@ -87,7 +85,6 @@ page_has_the_times_of_the_decision(void **state)
 static void
 times_leave_room_for_the_decision(void **state)
 {
-    (void)state;
     for (int i = 0; i < EVIDENCE_KINDS; i++) {
         const struct evidence_row *row = &evidence_rows[i];
 

@@ -16,7 +16,6 @@ answer(void *context)
 static int
 tear_down(void **state)
 {
-    (void)state;
     interrupt_set(NULL, NULL);
     return 0;
 }
@@ -24,7 +23,6 @@ tear_down(void **state)
 static void
 nobody_is_asked_at_first(void **state)
 {
-    (void)state;
     assert_true(interrupt_due_ns() == CLOCK_NEVER);
     assert_false(interrupt_check_now());
 }
@@ -34,7 +32,6 @@ first_question_comes_after_a_pause(void **state)
 {
     bool is_over = false;
 
-    (void)state;
     const uint64_t before_ns = clock_now_ns();
     interrupt_set(answer, &is_over);
     assert_true(interrupt_due_ns() >= before_ns + 50 * CLOCK_NS_PER_MS);
@@ -48,7 +45,6 @@ after_yes_the_next_question_comes_at_once(void **state)
 {
     bool is_over = true;
 
-    (void)state;
     interrupt_set(answer, &is_over);
     assert_true(interrupt_check_now());
     assert_true(clock_is_past(interrupt_due_ns()));
@@ -63,7 +59,6 @@ who_is_set_anew_has_not_answered(void **state)
 {
     bool is_over = true;
 
-    (void)state;
     interrupt_set(answer, &is_over);
     assert_true(interrupt_check_now());
     interrupt_set(answer, &is_over);
@@ -73,7 +68,6 @@ who_is_set_anew_has_not_answered(void **state)
 static void
 interrupted_wait_is_cancelled(void **state)
 {
-    (void)state;
     assert_int_equal(interrupt_raise(), HOOP_E_CANCELLED);
     assert_non_null(strstr(error_text(), "interrupted by this program"));
 }

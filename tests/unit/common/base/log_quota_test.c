@@ -40,7 +40,6 @@ quota_lets_the_first_lines_through(void **state)
     struct log_quota quota = {0};
     uint64_t now_ns = CLOCK_NS_PER_S;
 
-    (void)state;
     for (int period = 0; period < 3; period++) {
         for (int i = 0; i < LIMIT_UNAUTHENTICATED_LINES; i++)
             assert_true(log_quota_take(&quota, "rpc", now_ns + (uint64_t)i));
@@ -55,7 +54,6 @@ quota_counts_the_rest_and_tells_it_once(void **state)
     struct log_quota quota = {0};
     const uint64_t now_ns = CLOCK_NS_PER_S;
 
-    (void)state;
     for (int i = 0; i < LIMIT_UNAUTHENTICATED_LINES + 1000; i++)
         assert_int_equal(log_quota_take(&quota, "rpc", now_ns),
                          i < LIMIT_UNAUTHENTICATED_LINES);

@@ -108,7 +108,6 @@ log_below_its_level_does_not_look_at_its_arguments(void **state)
 {
     int n_asked = 0;
 
-    (void)state;
     log_configure(LOG_INFO, LOG_TEXT);
     log_debug("test", "%d", ++n_asked);
     assert_int_equal(n_asked, 0);
@@ -250,7 +249,6 @@ log_levels_and_formats_parse_by_name(void **state)
     enum log_level level = LOG_OFF;
     enum log_format format = LOG_TEXT;
 
-    (void)state;
     assert_int_equal(log_level_parse("debug", &level), HOOP_OK);
     assert_int_equal(level, LOG_DEBUG);
     assert_int_equal(log_level_parse("off", &level), HOOP_OK);

@@ -53,7 +53,6 @@ opened(const char *path)
 static int
 folder_make(void **state)
 {
-    (void)state;
     return temporary_folder(folder, sizeof(folder)) ? 0 : -1;
 }
 
@@ -62,7 +61,6 @@ folder_remove(void **state)
 {
     char command[256];
 
-    (void)state;
     snprintf(command, sizeof(command), "rm -rf %s", folder);
     return system(command);
 }
@@ -73,7 +71,6 @@ private_file_modes_that_are_taken(void **state)
 {
     const unsigned forbidden = geteuid() == 0 ? 027 : 077;
 
-    (void)state;
     for (unsigned mode = 0; mode <= 0777; mode++) {
         /* Who is not root cannot open what it may not read itself. */
         if (geteuid() != 0 && !(mode & 0400))
@@ -89,7 +86,6 @@ private_file_refusal_says_what_to_run(void **state)
 {
     char command[256];
 
-    (void)state;
     file_make("token", 0644);
     snprintf(command, sizeof(command), "chmod 600 %s", file);
     assert_int_equal(opened(file), HOOP_E_DENIED);
@@ -100,7 +96,6 @@ private_file_refusal_says_what_to_run(void **state)
 static void
 private_file_that_is_not_there_is_not_found(void **state)
 {
-    (void)state;
     assert_int_equal(opened("/nowhere/token"), HOOP_E_NOT_FOUND);
     assert_non_null(strstr(error_text(), "/nowhere/token"));
     assert_int_equal(opened("/"), HOOP_E_NOT_FOUND);
@@ -114,7 +109,6 @@ private_file_links_of_ones_own_are_followed(void **state)
 {
     char path[192];
 
-    (void)state;
     snprintf(path, sizeof(path), "%s/..2026", folder);
     assert_int_equal(mkdir(path, 0755), 0);
     file_make("..2026/linked", 0600);
@@ -139,7 +133,6 @@ private_file_of_another_user_is_refused(void **state)
     char path[192];
     char second[192];
 
-    (void)state;
     if (geteuid() != 0)
         skip(); /* Only root can give a file away. */
     file_make("given", 0600);
@@ -168,7 +161,6 @@ private_file_may_be_a_pipe(void **state)
     char path[192];
     int ends[2];
 
-    (void)state;
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(write(ends[1], "secret", 6), 6);
     snprintf(path, sizeof(path), "/dev/fd/%d", ends[0]);
@@ -190,7 +182,6 @@ private_folder_that_others_write_is_refused(void **state)
 {
     char path[192];
 
-    (void)state;
     snprintf(path, sizeof(path), "%s/data", folder);
     assert_int_equal(mkdir(path, 0700), 0);
     for (unsigned mode = 0700; mode <= 01777; mode++) {
@@ -219,7 +210,6 @@ private_file_of_ones_own_has_mode_600_and_is_no_link(void **state)
 {
     char path[192];
 
-    (void)state;
     for (unsigned mode = 0; mode <= 0777; mode++) {
         file_make("own", (mode_t)mode);
         assert_int_equal(private_file_check_own("data file", file),

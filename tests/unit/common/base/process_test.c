@@ -21,7 +21,6 @@ process_that_is_stopped_is_seen(void **state)
     const pid_t child = fork();
     int how;
 
-    (void)state;
     if (child == 0) {
         pause();
         _exit(0);
@@ -43,7 +42,6 @@ process_that_has_ended_is_seen(void **state)
     const pid_t child = fork();
     siginfo_t ended;
 
-    (void)state;
     if (child == 0)
         _exit(0);
     assert_int_equal(waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT), 0);
@@ -64,7 +62,6 @@ process_that_proc_hides_has_not_ended(void **state)
     const pid_t child = fork();
     int how;
 
-    (void)state;
     if (child == 0) {
         uint32_t shown = (uint32_t)getppid();
 
@@ -114,7 +111,6 @@ process_whose_first_thread_has_ended_runs(void **state)
     siginfo_t ended;
     int how;
 
-    (void)state;
     assert_true(proc_state_await(child, 'Z'));
     assert_int_equal(process_get_state((uint32_t)child), PROCESS_RUNS);
     assert_false(process_has_ended((uint32_t)child));
@@ -162,7 +158,6 @@ space_of_child(int flags)
 static void
 space_is_shared_by_those_who_number_alike(void **state)
 {
-    (void)state;
     assert_int_not_equal(pid_namespace_id(), 0);
     assert_int_equal(pid_namespace_id(), space_of_child(0));
 }
@@ -170,14 +165,12 @@ space_is_shared_by_those_who_number_alike(void **state)
 static void
 space_is_unknown_where_proc_shows_another(void **state)
 {
-    (void)state;
     assert_int_equal(space_of_child(CLONE_NEWPID), 0);
 }
 
 static void
 this_process_and_none_are_not_stopped(void **state)
 {
-    (void)state;
     assert_false(process_is_stopped((uint32_t)getpid()));
     assert_false(process_is_stopped(0));
     assert_false(process_is_stopped(UINT32_MAX));
@@ -192,7 +185,6 @@ process_that_waits_for_a_processor_is_delayed(void **state)
     pid_t children[2];
     struct process_cpu_time share = {0};
 
-    (void)state;
     /* A kernel that does not count. */
     if (access("/proc/self/schedstat", R_OK) != 0)
         skip();
@@ -241,7 +233,6 @@ proc_that_hides_processes_is_known(void **state)
 {
     int how = 0;
 
-    (void)state;
     const pid_t child = fork();
     if (child == 0)
         _exit(hidepid_child());

@@ -11,7 +11,6 @@ random_fill_touches_every_byte_and_no_other(void **state)
     uint8_t seen[1000] = {0};
     uint8_t bytes[1002] = {0};
 
-    (void)state;
     /* A byte stays 0 in all of 16 rounds once in 2^128. */
     for (int round = 0; round < 16; round++) {
         assert_int_equal(random_fill(bytes + 1, 1000), HOOP_OK);
@@ -29,7 +28,6 @@ random_fill_of_two_nonces_differs(void **state)
     uint8_t left[32];
     uint8_t right[32];
 
-    (void)state;
     assert_int_equal(random_fill(left, sizeof(left)), HOOP_OK);
     assert_int_equal(random_fill(right, sizeof(right)), HOOP_OK);
     assert_memory_not_equal(left, right, sizeof(left));
@@ -38,7 +36,6 @@ random_fill_of_two_nonces_differs(void **state)
 static void
 random_fill_of_nothing_is_ok(void **state)
 {
-    (void)state;
     assert_int_equal(random_fill(NULL, 0), HOOP_OK);
 }
 

@@ -26,7 +26,6 @@ full_table_of_files_names_the_limit_and_its_value(void **state)
     int fds[N_FILES];
     int n = 0;
 
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     const struct rlimit lower = {low.rlim_cur, before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &lower), 0);
@@ -52,7 +51,6 @@ mapping_beyond_the_address_space_names_the_limit(void **state)
     char text[RESOURCE_LIMIT_TEXT];
     struct rlimit before;
 
-    (void)state;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     skip(); /* Shadow memory takes more than any limit. */
 #endif
@@ -79,7 +77,6 @@ limits_of_the_host_are_named_with_their_values(void **state)
 {
     char text[RESOURCE_LIMIT_TEXT];
 
-    (void)state;
     resource_error_describe(RESOURCE_CONNECT, EADDRNOTAVAIL, text);
     assert_non_null(strstr(text, ", net.ipv4.ip_local_port_range"));
     resource_error_describe(RESOURCE_DESCRIPTOR, ENFILE, text);
@@ -100,7 +97,6 @@ limits_whose_values_cannot_be_read_are_named_without(void **state)
     char text[RESOURCE_LIMIT_TEXT];
     char ports[RESOURCE_LIMIT_TEXT];
 
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(
         setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, before.rlim_max}), 0);
@@ -118,7 +114,6 @@ failures_that_others_may_cause_are_no_limits(void **state)
                                  EHOSTUNREACH, ENETUNREACH};
     char text[RESOURCE_LIMIT_TEXT];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
         assert_int_equal(resource_error_status(RESOURCE_CONNECT, errors[i]),
                          HOOP_E_UNAVAILABLE);

@@ -13,7 +13,6 @@ role_tokens_are_those_of_the_document(void **state)
 {
     char token[LIMIT_TOKEN];
 
-    (void)state;
     assert_int_equal(role_derive_token(ROLE_WORKER, "secret", token), HOOP_OK);
     assert_string_equal(token, "secret");
     assert_int_equal(role_derive_token(ROLE_OPERATOR, "secret", token),
@@ -35,7 +34,6 @@ role_tokens_of_another_secret_are_others(void **state)
     static const char *const secrets[] = {"", "s", "secret", "secret "};
     char tokens[2 * COUNT_OF(secrets)][LIMIT_TOKEN];
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(tokens); i++)
         assert_int_equal(role_derive_token(i % 2 ? ROLE_OPERATOR : ROLE_METRICS,
                                            secrets[i / 2], tokens[i]),
@@ -52,7 +50,6 @@ role_token_is_no_secret_of_others(void **state)
     char token[LIMIT_TOKEN];
     char again[LIMIT_TOKEN];
 
-    (void)state;
     assert_int_equal(role_of_token("secret"), ROLE_WORKER);
     assert_int_equal(role_of_token("hoop-operators"), ROLE_WORKER);
     for (enum role role = ROLE_OPERATOR; role <= ROLE_METRICS; role++) {
@@ -70,7 +67,6 @@ role_of_too_long_a_secret_is_none(void **state)
     char secret[LIMIT_TOKEN + 1];
     char token[LIMIT_TOKEN];
 
-    (void)state;
     memset(secret, 'x', LIMIT_TOKEN);
     secret[LIMIT_TOKEN] = '\0';
     assert_int_equal(role_derive_token(ROLE_OPERATOR, secret, token),
@@ -86,7 +82,6 @@ role_names_are_read_again(void **state)
 {
     enum role found = ROLE_ANYBODY;
 
-    (void)state;
     for (enum role role = ROLE_WORKER; role < ROLE_ANYBODY; role++) {
         assert_int_equal(role_parse(role_name(role), &found), HOOP_OK);
         assert_int_equal(found, role);

@@ -30,7 +30,6 @@ worker_destroy(void **state)
 static void
 every_name_is_found(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < SETTING_COUNT; i++) {
         const struct setting *row = setting_row((enum setting_id)i);
         const enum setting_user user = row->users & SETTING_USER_WORKER
@@ -73,7 +72,6 @@ wrong_names_are_refused_with_the_right_one(void **state)
     };
     enum setting_id id = SETTING_COUNT;
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         assert_int_equal(setting_find("here", rows[i].name, rows[i].user, &id),
                          HOOP_E_INVALID);
@@ -133,7 +131,6 @@ wrong_items_are_refused(void **state)
     };
     char expected[256];
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const char *const list[] = {"job=mine", rows[i][0], NULL};
         CLEANUP(settings_destroy) struct settings *settings = NULL;

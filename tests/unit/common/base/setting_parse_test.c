@@ -43,7 +43,6 @@ setting_parse_duration_knows_units(void **state)
         {"0.5m", 30000}, {"007", 7000},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         uint64_t number = 0;
 
@@ -59,7 +58,6 @@ setting_parse_duration_refuses_what_is_none(void **state)
     static const char *const texts[] = {"ten", "-1",  "1.",  ".5", "5 s",
                                         "5x",  "1.s", "1e3", "+1", "1.2.3"};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         assert_refused(SETTING_TIMEOUT, texts[i],
                        "give seconds, or a number with ms, s, m or h");
@@ -68,7 +66,6 @@ setting_parse_duration_refuses_what_is_none(void **state)
 static void
 setting_parse_duration_is_bounded(void **state)
 {
-    (void)state;
     assert_refused(SETTING_TIMEOUT, "0", "too small for timeout: 1 ms to ");
     assert_refused(SETTING_TIMEOUT, "99999999999", "too large");
     assert_refused(SETTING_TIMEOUT, "18446744073709551615h", "too large");
@@ -80,7 +77,6 @@ setting_parse_uint_takes_its_bounds(void **state)
 {
     uint64_t number = 7;
 
-    (void)state;
     assert_int_equal(parse(SETTING_RANK, "0", &number), HOOP_OK);
     assert_int_equal(number, 0);
     assert_int_equal(parse(SETTING_CONNECTIONS_PER_ADDRESS, "1", &number),
@@ -96,7 +92,6 @@ setting_parse_uint_refuses_what_is_none(void **state)
 {
     static const char *const texts[] = {"x", "-1", "1x", "0x10", " 1", "1.0"};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         assert_refused(SETTING_RANK, texts[i], "give a whole number");
 }
@@ -117,7 +112,6 @@ setting_parse_ports_are_one_or_a_range(void **state)
         {"1-65535", 1, 65535},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         CLEANUP(settings_destroy) struct settings *settings = NULL;
 
@@ -143,7 +137,6 @@ setting_parse_ports_refuse_what_is_none(void **state)
         "5000:5063", "5000 ", "ten",   "5000,5001",
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         assert_refused(SETTING_PORT, texts[i],
                        "is no value for port: give a port, or a range such as "
@@ -158,7 +151,6 @@ setting_parse_choice_is_its_index(void **state)
 {
     uint64_t number = 7;
 
-    (void)state;
     assert_int_equal(parse(SETTING_CODEC, "zstd", &number), HOOP_OK);
     assert_int_equal(number, 1);
     assert_refused(SETTING_CODEC, "lz4",
@@ -177,7 +169,6 @@ setting_parse_text_is_bounded(void **state)
     char text[LIMIT_NAME + 1];
     uint64_t number;
 
-    (void)state;
     memset(text, 'x', LIMIT_NAME);
     text[LIMIT_NAME] = '\0';
     assert_refused(SETTING_JOB, text, "has 128 bytes, more than 127");
@@ -188,7 +179,6 @@ setting_parse_text_is_bounded(void **state)
 static void
 setting_parse_empty_is_refused_for_every_setting(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < SETTING_COUNT; i++)
         assert_refused((enum setting_id)i, "", "has no value");
 }
@@ -199,7 +189,6 @@ setting_parse_does_not_quote_a_token(void **state)
 {
     char text[LIMIT_TOKEN + 1];
 
-    (void)state;
     memset(text, 's', LIMIT_TOKEN);
     text[LIMIT_TOKEN] = '\0';
     assert_refused(SETTING_TOKEN, text, "more than 255");
@@ -229,7 +218,6 @@ setting_parse_codec_names_the_present_settings(void **state)
     };
     uint64_t number;
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const struct setting_input input = {
             .origin = rows[i].origin,

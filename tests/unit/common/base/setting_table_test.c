@@ -18,7 +18,6 @@ row(size_t i)
 static void
 setting_table_rows_are_whole(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < SETTING_COUNT; i++) {
         assert_non_null(row(i)->name);
         assert_non_null(row(i)->environment);
@@ -37,7 +36,6 @@ setting_table_rows_are_whole(void **state)
 static void
 setting_table_option_is_name_with_dashes(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < SETTING_COUNT; i++) {
         const char *name = row(i)->name;
         const char *option = row(i)->option;
@@ -52,7 +50,6 @@ setting_table_option_is_name_with_dashes(void **state)
 static void
 setting_table_names_are_unique(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < SETTING_COUNT; i++) {
         for (size_t j = 0; j < i; j++) {
             assert_string_not_equal(row(i)->name, row(j)->name);
@@ -66,7 +63,6 @@ setting_table_names_are_unique(void **state)
 static void
 setting_table_texts_fit_their_value(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < SETTING_COUNT; i++) {
         if (row(i)->type == SETTING_TYPE_TEXT)
             assert_true(row(i)->max < LIMIT_SETTING);
@@ -81,7 +77,6 @@ setting_table_choices_match_their_enums(void **state)
     const char *const *levels = setting_row(SETTING_LOG)->choices;
     const char *const *formats = setting_row(SETTING_LOG_FORMAT)->choices;
 
-    (void)state;
     for (size_t i = 0; levels[i]; i++) {
         assert_int_equal(log_level_parse(levels[i], &level), HOOP_OK);
         assert_int_equal(level, i);
@@ -111,7 +106,6 @@ setting_describe_says_help_choices_default_and_variable(void **state)
 {
     char text[512];
 
-    (void)state;
     setting_describe(setting_row(SETTING_CODEC), text, sizeof(text));
     assert_string_equal(text, "lossless compression of payloads on the wire: "
                               "none, zstd, planes or auto (default none; "
@@ -131,7 +125,6 @@ setting_describe_is_cut_to_its_room(void **state)
 {
     char text[16];
 
-    (void)state;
     setting_describe(setting_row(SETTING_LOG), text, sizeof(text));
     assert_string_equal(text, "what the librar");
 }
@@ -140,7 +133,6 @@ setting_describe_is_cut_to_its_room(void **state)
 static void
 setting_table_debug_settings_are_internal(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < SETTING_COUNT; i++) {
         const bool is_debug =
             strncmp(row(i)->environment, "HOOP_DEBUG_", 11) == 0;
@@ -155,7 +147,6 @@ setting_table_debug_settings_are_internal(void **state)
 static void
 setting_table_former_names_are_free(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < SETTING_COUNT; i++) {
         for (size_t j = 0; j < SETTING_COUNT && row(i)->former; j++)
             assert_string_not_equal(row(i)->former, row(j)->environment);
@@ -165,7 +156,6 @@ setting_table_former_names_are_free(void **state)
 static void
 setting_users_are_named(void **state)
 {
-    (void)state;
     assert_string_equal(setting_users_name(SETTING_USER_HOOPD), "hoopd");
     assert_string_equal(setting_users_name(SETTING_USER_WORKER), "workers");
     assert_string_equal(

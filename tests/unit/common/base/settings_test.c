@@ -11,7 +11,6 @@
 static int
 environment_empty(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < SETTING_COUNT; i++)
         unsetenv(setting_row((enum setting_id)i)->environment);
     unsetenv("CI");
@@ -45,7 +44,6 @@ settings_begin_at_their_defaults(void **state)
     CLEANUP(settings_destroy)
     struct settings *settings = created(SETTING_USER_WORKER);
 
-    (void)state;
     assert_string_equal(settings_text(settings, SETTING_JOB), "default");
     assert_int_equal(settings_number(settings, SETTING_TIMEOUT), 600000);
     assert_int_equal(settings_number(settings, SETTING_JOIN_TIMEOUT), 60000);
@@ -60,7 +58,6 @@ settings_stronger_origin_stays_in_any_order(void **state)
     CLEANUP(settings_destroy)
     struct settings *settings = created(SETTING_USER_HOOPD);
 
-    (void)state;
     assert_int_equal(set(settings, SETTING_FROM_ENVIRONMENT, "2"), HOOP_OK);
     assert_int_equal(set(settings, SETTING_FROM_FILE, "3"), HOOP_OK);
     assert_int_equal(settings_number(settings, SETTING_LEASE), 2000);
@@ -77,7 +74,6 @@ settings_last_of_one_origin_wins(void **state)
     CLEANUP(settings_destroy)
     struct settings *settings = created(SETTING_USER_HOOPD);
 
-    (void)state;
     assert_int_equal(set(settings, SETTING_FROM_CALLER, "2"), HOOP_OK);
     assert_int_equal(set(settings, SETTING_FROM_CALLER, "3"), HOOP_OK);
     assert_int_equal(settings_number(settings, SETTING_LEASE), 3000);
@@ -89,7 +85,6 @@ settings_bad_value_is_refused_and_changes_nothing(void **state)
     CLEANUP(settings_destroy)
     struct settings *settings = created(SETTING_USER_HOOPD);
 
-    (void)state;
     assert_int_equal(set(settings, SETTING_FROM_CALLER, "2"), HOOP_OK);
     assert_int_equal(set(settings, SETTING_FROM_CALLER, "no"), HOOP_E_INVALID);
     /* Even where it would not have counted. */
@@ -103,7 +98,6 @@ settings_set_number_is_the_callers(void **state)
     CLEANUP(settings_destroy)
     struct settings *settings = created(SETTING_USER_WORKER);
 
-    (void)state;
     assert_int_equal(settings_set_number(settings, SETTING_TIMEOUT, 1234),
                      HOOP_OK);
     assert_int_equal(settings_number(settings, SETTING_TIMEOUT), 1234);
@@ -123,7 +117,6 @@ settings_environment_is_taken_empty_is_not(void **state)
     CLEANUP(settings_destroy)
     struct settings *settings = created(SETTING_USER_WORKER);
 
-    (void)state;
     setenv("HOOP_JOB", "night", 1);
     setenv("HOOP_CODEC", "", 1);
     setenv("HOOP_LEASE", "hoopd alone reads this", 1);
@@ -139,7 +132,6 @@ settings_environment_bad_value_names_the_variable(void **state)
     CLEANUP(settings_destroy)
     struct settings *settings = created(SETTING_USER_WORKER);
 
-    (void)state;
     setenv("HOOP_TIMEOUT", "soon", 1);
     assert_int_equal(settings_read_environment(settings), HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "HOOP_TIMEOUT: 'soon' is no value"));
@@ -151,7 +143,6 @@ settings_in_ci_have_other_defaults(void **state)
     CLEANUP(settings_destroy)
     struct settings *settings = created(SETTING_USER_WORKER);
 
-    (void)state;
     setenv("CI", "true", 1);
     assert_int_equal(settings_read_environment(settings), HOOP_OK);
     assert_int_equal(settings_number(settings, SETTING_TIMEOUT), 60000);
@@ -171,7 +162,6 @@ settings_users_share_a_variable(void **state)
     CLEANUP(settings_destroy)
     struct settings *worker = created(SETTING_USER_WORKER);
 
-    (void)state;
     assert_string_equal(settings_text(hoopd, SETTING_LOG_LEVEL), "info");
     assert_string_equal(settings_text(worker, SETTING_LOG), "off");
     setenv("HOOP_LOG", "debug", 1);
@@ -191,7 +181,6 @@ settings_environment_refuses_former_names(void **state)
         {"HOOP_FAULT", "HOOP_FAULT is named HOOP_DEBUG_FAULT now"},
     };
 
-    (void)state;
     setenv("HOOP_DEBUG_SPIN", "never", 1);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         CLEANUP(settings_destroy)

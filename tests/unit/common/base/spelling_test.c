@@ -44,7 +44,6 @@ misspelt_settings_are_told_with_the_nearest(void **state)
     char variable[64];
     char expected[128];
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(pairs); i++) {
         snprintf(variable, sizeof(variable), "%s=1", pairs[i][0]);
         snprintf(expected, sizeof(expected),
@@ -81,7 +80,6 @@ settings_and_what_others_set_are_let_be(void **state)
     };
     char variable[64];
 
-    (void)state;
     for (int id = 0; id < SETTING_COUNT; id++) {
         snprintf(variable, sizeof(variable), "%s=1",
                  setting_row((enum setting_id)id)->environment);
@@ -98,7 +96,6 @@ warning_comes_once(void **state)
     char text[512];
     int pipes[2];
 
-    (void)state;
     assert_int_equal(setenv("HOOP_TIMEOT", "5", 1), 0);
     assert_int_equal(unsetenv("HOOP_LOG"), 0);
     assert_int_equal(pipe(pipes), 0);

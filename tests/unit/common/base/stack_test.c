@@ -31,7 +31,6 @@ go_deeper(void)
 static void *
 measure(void *unused)
 {
-    (void)unused;
     left_here = stack_bytes_left();
     go_deeper();
     return NULL;
@@ -53,7 +52,6 @@ thread_run(void *(*run)(void *), size_t n_stack)
 static void
 stack_left_is_less_than_the_thread_has_and_less_when_deeper(void **state)
 {
-    (void)state;
     thread_run(measure, SMALL);
     assert_in_range(left_here, SMALL / 2, SMALL);
     assert_in_range(left_deeper, 1, left_here - DEEP);
@@ -62,7 +60,6 @@ stack_left_is_less_than_the_thread_has_and_less_when_deeper(void **state)
 static void
 stack_left_of_the_main_thread_is_large(void **state)
 {
-    (void)state;
     assert_true(stack_bytes_left() > LIMIT_STACK);
 }
 
@@ -80,7 +77,6 @@ stack_left_of_a_stack_of_the_programs_own_is_unknown(void **state)
     void *bytes = malloc(SMALL);
     ucontext_t inside;
 
-    (void)state;
     assert_non_null(bytes);
     assert_int_equal(getcontext(&inside), 0);
     inside.uc_stack.ss_sp = bytes;
@@ -98,7 +94,6 @@ static char text[LIMIT_ERROR_TEXT];
 static void *
 begin_call(void *unused)
 {
-    (void)unused;
     is_large = error_begin_call();
     strcpy(text, error_text());
     return NULL;
@@ -107,7 +102,6 @@ begin_call(void *unused)
 static void
 call_on_a_small_stack_does_not_begin(void **state)
 {
-    (void)state;
     thread_run(begin_call, SMALL);
     assert_false(is_large);
     assert_non_null(strstr(text, "bytes of stack left"));

@@ -23,7 +23,6 @@ static const struct state_table_row doors[] = {
 static void
 state_move_in_the_table_returns_next(void **state)
 {
-    (void)state;
     assert_int_equal(state_transition(doors, "door", DOOR_OPEN, DOOR_SHUT),
                      DOOR_SHUT);
     assert_int_equal(state_transition(doors, "door", DOOR_SHUT, DOOR_GONE),
@@ -53,7 +52,6 @@ assert_aborts(enum door now, enum door next)
 static void
 state_move_not_in_the_table_aborts(void **state)
 {
-    (void)state;
     assert_aborts(DOOR_OPEN, DOOR_GONE);
     assert_aborts(DOOR_OPEN, DOOR_OPEN);
     assert_aborts(DOOR_GONE, DOOR_OPEN);

@@ -26,7 +26,6 @@ status_grpc_codes_have_grpcs_names(void **state)
         "UNAUTHENTICATED",
     };
 
-    (void)state;
     for (unsigned code = 0; code <= HOOP_E_UNAUTHENTICATED; code++)
         assert_string_equal(status_name((enum hoop_status)code), names[code]);
 }
@@ -34,7 +33,6 @@ status_grpc_codes_have_grpcs_names(void **state)
 static void
 status_own_codes_have_names(void **state)
 {
-    (void)state;
     assert_string_equal(status_name(HOOP_E_PENDING), "PENDING");
     assert_string_equal(status_name(HOOP_E_PEER_LOST), "PEER_LOST");
     assert_string_equal(status_name(HOOP_E_MISMATCH), "MISMATCH");
@@ -44,7 +42,6 @@ status_own_codes_have_names(void **state)
 static void
 status_that_is_none_is_unknown(void **state)
 {
-    (void)state;
     assert_string_equal(status_name((enum hoop_status)31), "UNKNOWN");
 }
 

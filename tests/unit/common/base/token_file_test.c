@@ -19,14 +19,12 @@ file_create(void **state)
 {
     const int fd = temporary_file(path, sizeof(path));
 
-    (void)state;
     return fd < 0 ? -1 : close(fd);
 }
 
 static int
 file_remove(void **state)
 {
-    (void)state;
     return unlink(path);
 }
 
@@ -46,7 +44,6 @@ token_file_newline_and_blanks_do_not_count(void **state)
 {
     char token[LIMIT_TOKEN];
 
-    (void)state;
     assert_int_equal(read_back("secret", 6, token), HOOP_OK);
     assert_string_equal(token, "secret");
     assert_int_equal(read_back(" two words\r\n\n", 13, token), HOOP_OK);
@@ -66,7 +63,6 @@ token_file_leaves_no_copy_in_freed_memory(void **state)
     char token[LIMIT_TOKEN];
     const int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 
-    (void)state;
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);
     close(fd);
@@ -83,7 +79,6 @@ token_file_empty_is_refused(void **state)
 {
     char token[LIMIT_TOKEN];
 
-    (void)state;
     assert_int_equal(read_back("", 0, token), HOOP_E_INVALID);
     assert_int_equal(read_back(" \n\n", 3, token), HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "is empty"));
@@ -94,7 +89,6 @@ token_file_several_lines_or_binary_are_refused(void **state)
 {
     char token[LIMIT_TOKEN];
 
-    (void)state;
     assert_int_equal(read_back("one\ntwo", 7, token), HOOP_E_INVALID);
     assert_int_equal(read_back("one\0two", 7, token), HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "not one line"));
@@ -107,7 +101,6 @@ token_file_long_is_refused(void **state)
     char text[8 * LIMIT_TOKEN];
     char token[LIMIT_TOKEN];
 
-    (void)state;
     memset(text, 'x', sizeof(text));
     assert_int_equal(read_back(text, LIMIT_TOKEN - 1, token), HOOP_OK);
     assert_int_equal(strlen(token), LIMIT_TOKEN - 1);
@@ -125,7 +118,6 @@ token_file_missing_is_named(void **state)
 {
     char token[LIMIT_TOKEN];
 
-    (void)state;
     assert_int_equal(token_file_read("/nowhere/token", LIMIT_TOKEN, token),
                      HOOP_E_NOT_FOUND);
     assert_non_null(strstr(error_text(), "/nowhere/token"));

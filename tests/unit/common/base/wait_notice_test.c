@@ -34,7 +34,6 @@ wait_notice_tells_since_when_and_until_when(void **state)
     struct wait_notice notice;
     char text[LIMIT_ERROR_TEXT];
 
-    (void)state;
     wait_notice_begin(&notice, 1000, "HOOP_JOIN_TIMEOUT", 60000);
     wait_notice_format(&notice, notice.began_ns + CLOCK_NS_PER_S,
                        "waiting for hoopd", text);
@@ -57,7 +56,6 @@ wait_notice_that_is_too_long_still_ends(void **state)
     char what[2000];
     char text[LIMIT_ERROR_TEXT];
 
-    (void)state;
     memset(what, 'x', sizeof(what));
     what[sizeof(what) - 1] = '\0';
     wait_notice_begin(&notice, 1, "HOOP_TIMEOUT", 1000);
@@ -71,7 +69,6 @@ wait_notice_is_one_line_of_the_log(void **state)
     struct wait_notice notice;
     char line[512];
 
-    (void)state;
     wait_notice_begin(&notice, 1, "HOOP_JOIN_TIMEOUT", 60000);
     said(&notice, "two\nlines", line);
     assert_non_null(
@@ -87,7 +84,6 @@ wait_notice_comes_ever_more_rarely(void **state)
     struct wait_notice notice;
     char line[512];
 
-    (void)state;
     wait_notice_begin(&notice, 1000, "HOOP_JOIN_TIMEOUT", 60000);
     assert_int_equal(notice.due_ns, notice.began_ns + CLOCK_NS_PER_S);
     for (size_t i = 0; i < sizeof(pauses_s) / sizeof(pauses_s[0]); i++) {
@@ -105,7 +101,6 @@ wait_notice_that_nobody_wants_is_never_due(void **state)
 {
     struct wait_notice notice;
 
-    (void)state;
     wait_notice_begin(&notice, 0, "HOOP_JOIN_TIMEOUT", 60000);
     assert_int_equal(wait_notice_left_ms(&notice), -1);
     wait_notice_begin(&notice, 60000, "HOOP_JOIN_TIMEOUT", 60000);

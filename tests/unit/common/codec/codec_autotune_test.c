@@ -45,7 +45,6 @@ judge_that_has_seen_nothing_asks_for_nothing(void **state)
 {
     struct codec_autotune codec_autotune = {0};
 
-    (void)state;
     assert_false(codec_autotune_wants_trial(&codec_autotune));
     codec_autotune_observe(&codec_autotune, &(struct codec_autotune_sample){
                                                 .now_ns = MS, .n_gone = 1});
@@ -57,7 +56,6 @@ judge_learns_what_the_link_does(void **state)
 {
     struct link link = link_of(8);
 
-    (void)state;
     assert_true(link.codec_autotune.link_ns > 7.9 &&
                 link.codec_autotune.link_ns < 8.1);
     link.byte_ns = 0.8;
@@ -76,7 +74,6 @@ judge_does_not_count_time_in_which_nothing_waits(void **state)
 {
     struct link link = link_of(8);
 
-    (void)state;
     for (unsigned i = 0; i < 1000; i++) {
         codec_autotune_observe(&link.codec_autotune,
                                &(struct codec_autotune_sample){
@@ -106,7 +103,6 @@ slow_link_takes_what_becomes_smaller(void **state)
 {
     struct link link = link_of(8); /* 1 Gbit/s */
 
-    (void)state;
     codec_autotune_learn(&link.codec_autotune, BLOCK, BLOCK);
     assert_true(codec_autotune_wants_trial(&link.codec_autotune));
     assert_true(codec_autotune_pays(&link.codec_autotune, BLOCK, BLOCK / 2));
@@ -124,7 +120,6 @@ little_is_not_saved_on_a_link_that_is_about_as_fast_as_the_codec(void **state)
 {
     struct link link = link_of(2.2);
 
-    (void)state;
     codec_autotune_learn(&link.codec_autotune, BLOCK, BLOCK / 2);
     assert_true(codec_autotune_wants_trial(&link.codec_autotune));
     assert_false(
@@ -137,7 +132,6 @@ fast_link_is_not_even_asked(void **state)
 {
     struct link link = link_of(0.3);
 
-    (void)state;
     codec_autotune_learn(&link.codec_autotune, BLOCK, BLOCK);
     for (unsigned i = 0; i < 1000; i++)
         assert_false(codec_autotune_wants_trial(&link.codec_autotune));
@@ -160,7 +154,6 @@ samples_that_do_not_pay_become_rare_and_do_not_end(void **state)
     unsigned n_asked = 0;
     unsigned n_more = 0;
 
-    (void)state;
     for (unsigned i = 0; i < 1000; i++) {
         if (!codec_autotune_wants_trial(&link.codec_autotune))
             continue;
@@ -181,7 +174,6 @@ ratio_that_pays_grows_with_the_link(void **state)
     struct link slow = link_of(8);
     struct link fast = link_of(3.5); /* 2 Gbit/s */
 
-    (void)state;
     codec_autotune_learn(&slow.codec_autotune, BLOCK, BLOCK);
     codec_autotune_learn(&fast.codec_autotune, BLOCK, BLOCK);
     /* A quarter of 1.7 ns there and back: of 8 saves 1.2, of 3.5 0.5. */

@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "check.h"
 #include "codec/codec.h"
+#include "pseudo_random.h"
 
 static struct codec *codec;
 static uint8_t raw[LIMIT_FRAME_PAYLOAD];
@@ -20,39 +21,35 @@ static uint8_t stored[LIMIT_FRAME_PAYLOAD];
 static int
 codec_open(void **state)
 {
-    (void)state;
     return codec_create(&codec) == HOOP_OK ? 0 : -1;
 }
 
 static int
 codec_close(void **state)
 {
-    (void)state;
     codec_destroy(codec);
     return 0;
-}
-
-static uint32_t
-random_next(uint32_t *seed)
-{
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 17;
-    *seed ^= *seed << 5;
-    return *seed;
 }
 
 /* Floats between 1 and 2, so many of a hundred of them 0. */
 static void
 fill_floats(size_t n_bytes, unsigned zeros)
 {
-    uint32_t seed = 3;
+    uint64_t seed = 3;
 
     for (size_t i = 0; i + 4 <= n_bytes; i += 4) {
-        const uint32_t word = random_next(&seed) >> 9 | 0x3f800000;
+        const uint32_t word = random_word(&seed) >> 9 | 0x3f800000;
 
         memcpy(raw + i,
-               random_next(&seed) % 100 < zeros ? &(uint32_t){0} : &word, 4);
+               random_word(&seed) % 100 < zeros ? &(uint32_t){0} : &word, 4);
     }
+}
+
+/* A last word of 0 is only left out: one word less would be a payload, too. */
+static void
+last_word_set(size_t n_bytes)
+{
+    raw[n_bytes - 1] = 0x3f;
 }
 
 static size_t
@@ -91,7 +88,6 @@ planes_come_back_for_every_word_and_share_of_zeros(void **state)
 {
     static const unsigned zeros[] = {0, 2, 5, 30, 99, 100};
 
-    (void)state;
     for (size_t word_size = 1; word_size <= 8; word_size *= 2) {
         for (size_t i = 0; i < COUNT_OF(zeros); i++) {
             fill_floats(LIMIT_FRAME_PAYLOAD, zeros[i]);
@@ -108,7 +104,6 @@ planes_come_back_for_every_small_count(void **state)
 {
     uint8_t *out;
 
-    (void)state;
     fill_floats(8192, 50);
     for (size_t n_words = 1; n_words < 200; n_words++) {
         const size_t n_stored = encode(4 * n_words, 4);
@@ -126,7 +121,6 @@ planes_come_back_for_every_small_count(void **state)
 static void
 planes_store_exponents_and_zeros_in_little(void **state)
 {
-    (void)state;
     fill_floats(LIMIT_FRAME_PAYLOAD, 0);
     assert_in_range(encode(LIMIT_FRAME_PAYLOAD, 4), 1,
                     LIMIT_FRAME_PAYLOAD * 100 / 133);
@@ -138,11 +132,10 @@ planes_store_exponents_and_zeros_in_little(void **state)
 static void
 planes_of_odd_or_random_bytes_are_not_made(void **state)
 {
-    uint32_t seed = 5;
+    uint64_t seed = 5;
 
-    (void)state;
     for (size_t i = 0; i < 65536; i++)
-        raw[i] = (uint8_t)random_next(&seed);
+        raw[i] = (uint8_t)random_word(&seed);
     assert_int_equal(encode(65536, 4), 0);
     memset(raw, 0, 4096);
     assert_int_equal(encode(4095, 4), 0);
@@ -163,8 +156,8 @@ require_refused(uint32_t id, size_t n_stored, size_t n_raw)
 static void
 planes_that_lie_are_refused(void **state)
 {
-    (void)state;
     fill_floats(8192, 40);
+    last_word_set(8192);
     const size_t n_stored = encode(8192, 4);
     require_comes_back(n_stored, 8192);
     for (size_t n = 0; n < n_stored; n++)
@@ -191,17 +184,16 @@ planes_that_lie_are_refused(void **state)
 static void
 damaged_planes_do_no_harm(void **state)
 {
-    uint32_t seed = 11;
+    uint64_t seed = 11;
 
-    (void)state;
     fill_floats(8192, 40);
     const size_t n_stored = encode(8192, 4);
     for (unsigned run = 0; run < 2000; run++) {
-        const size_t at = random_next(&seed) % n_stored;
+        const size_t at = random_word(&seed) % n_stored;
         const uint8_t right = stored[at];
         uint8_t *out;
 
-        stored[at] = (uint8_t)random_next(&seed);
+        stored[at] = (uint8_t)random_word(&seed);
         (void)decode(CODEC_PLANES, n_stored, 8192, &out);
         free(out);
         stored[at] = right;
@@ -215,8 +207,8 @@ lossy_payloads_come_back_rounded(void **state)
     uint8_t *out;
     uint32_t id;
 
-    (void)state;
     fill_floats(sizeof(rounded), 40);
+    last_word_set(sizeof(rounded));
     for (enum codec_loss loss = LOSS_BF16; loss <= LOSS_INT8; loss++) {
         for (enum codec_id packing = CODEC_NONE; packing <= CODEC_PLANES;
              packing++) {

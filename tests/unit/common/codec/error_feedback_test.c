@@ -41,7 +41,6 @@ what_is_lost_comes_later(void **state)
     double worst = 0;
     double worst_without = 0;
 
-    (void)state;
     memset(residual, 0, sizeof(residual));
     for (unsigned step = 0; step < STEPS; step++) {
         for (size_t i = 0; i < COUNT; i++)
@@ -66,7 +65,6 @@ what_is_lost_comes_later(void **state)
 static void
 what_is_no_number_leaves_nothing(void **state)
 {
-    (void)state;
     memset(residual, 0, sizeof(residual));
     for (size_t i = 0; i < COUNT; i++)
         floats[i] = i % 3 == 0 ? NAN : i % 3 == 1 ? -INFINITY : 0.3F;
@@ -88,7 +86,6 @@ largest_and_smallest_stay_finite(void **state)
     static const float values[] = {FLT_MAX, -FLT_MAX,    FLT_MIN, FLT_MIN / 4,
                                    0,       FLT_MAX / 2, 1};
 
-    (void)state;
     memset(residual, 0, sizeof(residual));
     for (unsigned step = 0; step < 50; step++) {
         for (size_t i = 0; i < COUNT; i++)
@@ -109,7 +106,6 @@ largest_and_smallest_stay_finite(void **state)
 static void
 nothing_held_changes_nothing(void **state)
 {
-    (void)state;
     memset(residual, 0, sizeof(residual));
     for (size_t i = 0; i < COUNT; i++)
         floats[i] = small_float(i);

@@ -106,7 +106,6 @@ require_all_come_back(enum codec_loss loss, double (*definition)(uint16_t))
 static void
 halves_come_back_all(void **state)
 {
-    (void)state;
     require_all_come_back(LOSS_BF16, bf16_definition);
     require_all_come_back(LOSS_FP16, fp16_definition);
 }
@@ -135,7 +134,6 @@ require_rounds_to_nearest(enum codec_loss loss, uint16_t infinity)
 static void
 halves_round_to_nearest_even(void **state)
 {
-    (void)state;
     require_rounds_to_nearest(LOSS_BF16, 0x7f80);
     require_rounds_to_nearest(LOSS_FP16, 0x7c00);
 }
@@ -143,7 +141,6 @@ halves_round_to_nearest_even(void **state)
 static void
 special_floats_are_as_documented(void **state)
 {
-    (void)state;
     assert_true(isinf(round_one(LOSS_FP16, 65520)));
     assert_true(round_one(LOSS_FP16, 65519) == 65504);
     assert_true(round_one(LOSS_FP16, -1e9F) == -INFINITY);
@@ -190,7 +187,6 @@ int8_blocks_are_near_and_do_not_change_again(void **state)
     };
     uint32_t seed = 1;
 
-    (void)state;
     for (unsigned run = 0; run < 400; run++) {
         float floats[COUNT];
         float rounded[COUNT];
@@ -224,7 +220,6 @@ int8_of_extremes_does_not_change_again(void **state)
                                     0x00000001, 0x80000000, 0x00800000};
     uint32_t seed = 7;
 
-    (void)state;
     for (unsigned run = 0; run < 2000; run++) {
         float floats[LOSS_BLOCK];
         float once[LOSS_BLOCK];
@@ -247,7 +242,6 @@ int8_of_extremes_does_not_change_again(void **state)
 static void
 sizes_and_names_are_as_documented(void **state)
 {
-    (void)state;
     assert_int_equal(loss_n_stored(LOSS_BF16, 7), 14);
     assert_int_equal(loss_n_stored(LOSS_FP16, 0), 0);
     assert_int_equal(loss_n_stored(LOSS_INT8, 64), 65);

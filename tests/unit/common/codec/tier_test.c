@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "codec/tier.h"
+#include "pseudo_random.h"
 
 enum {
     COUNT = 3 * LOSS_BLOCK + 29,
@@ -12,24 +13,15 @@ enum {
 
 static uint8_t raw[N_BYTES];
 
-static uint32_t
-random_next(uint32_t *seed)
-{
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 17;
-    *seed ^= *seed << 5;
-    return *seed;
-}
-
 /* Any bits in some runs, in others floats of like size, and zeros. */
 static void
 fill(unsigned run)
 {
-    static uint32_t seed = 7;
+    static uint64_t seed = 7;
 
     for (size_t i = 0; i < COUNT; i++) {
-        const uint32_t bits = random_next(&seed);
-        const uint32_t word = random_next(&seed) % 8 < run % 4 ? 0
+        const uint32_t bits = random_word(&seed);
+        const uint32_t word = random_word(&seed) % 8 < run % 4 ? 0
                               : run % 2 == 0                   ? bits
                                              : (bits & 0x83ffffff) | 0x3c000000;
 
@@ -87,7 +79,6 @@ tiers_do_the_same(void **state)
     const struct tier *best = tier_get(0);
     const struct tier *tier;
 
-    (void)state;
     assert_non_null(best);
     for (unsigned run = 0; run < 200; run++) {
         fill(run);

@@ -25,7 +25,6 @@ dtype_known_has_size_and_name(void **state)
         {HOOP_BOOL, 1, "bool"},
     };
 
-    (void)state;
     assert_int_equal(COUNT_OF(rows), DTYPE_COUNT);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         assert_int_equal(dtype_size(rows[i].dtype), rows[i].size);
@@ -38,7 +37,6 @@ dtype_unknown_has_no_size_and_is_called_unknown(void **state)
 {
     static const int unknown[] = {-1, DTYPE_COUNT, 255, INT32_MAX, INT32_MIN};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(unknown); i++) {
         const enum hoop_dtype dtype = (enum hoop_dtype)unknown[i];
         assert_int_equal(dtype_size(dtype), 0);
@@ -49,7 +47,6 @@ dtype_unknown_has_no_size_and_is_called_unknown(void **state)
 static void
 reduce_op_known_has_name(void **state)
 {
-    (void)state;
     assert_string_equal(reduce_op_name(HOOP_SUM), "sum");
     assert_string_equal(reduce_op_name(HOOP_PRODUCT), "product");
     assert_string_equal(reduce_op_name(HOOP_MIN), "min");
@@ -65,7 +62,6 @@ reduce_op_gap_and_unknown_are_called_unknown(void **state)
 {
     static const int unknown[] = {4, 5, 6, REDUCE_OP_COUNT, -1, INT32_MAX};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(unknown); i++)
         assert_string_equal(reduce_op_name((enum hoop_reduce_op)unknown[i]),
                             "unknown");

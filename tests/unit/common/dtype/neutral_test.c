@@ -69,7 +69,6 @@ neutral_of_every_type_and_operator_changes_nothing(void **state)
                                               HOOP_BAND, HOOP_BXOR};
     int n_pairs = 0;
 
-    (void)state;
     for (int dtype = 0; dtype < DTYPE_COUNT; dtype++) {
         for (size_t i = 0; i < COUNT_OF(ops); i++) {
             const bool exists = neutral_exists((enum hoop_dtype)dtype, ops[i]);
@@ -88,7 +87,6 @@ neutral_of_every_type_and_operator_changes_nothing(void **state)
 static void
 neutral_of_extremes_and_means_does_not_exist(void **state)
 {
-    (void)state;
     for (int dtype = 0; dtype < DTYPE_COUNT; dtype++) {
         assert_false(neutral_exists((enum hoop_dtype)dtype, HOOP_MIN));
         assert_false(neutral_exists((enum hoop_dtype)dtype, HOOP_MAX));

@@ -20,7 +20,6 @@ rule_of_all_keys_is_parsed(void **state)
 {
     struct fault_rule rule;
 
-    (void)state;
     assert_int_equal(parse("rank=1,peer=7,op=allreduce,seq=3,round=2,segment=4,"
                            "at=receive,note=9,do=delay:5s",
                            &rule),
@@ -43,7 +42,6 @@ rule_of_an_action_alone_is_about_all(void **state)
 {
     struct fault_rule rule;
 
-    (void)state;
     assert_int_equal(parse("do=kill", &rule), HOOP_OK);
     assert_true(rule.rank == FAULT_ANY_RANK && rule.peer == FAULT_ANY_RANK);
     assert_string_equal(rule.op, "");
@@ -65,7 +63,6 @@ moment_that_is_not_said_follows_from_the_rest(void **state)
         {"do=stop,at=end", FAULT_AT_END},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct fault_rule rule;
 
@@ -77,7 +74,6 @@ moment_that_is_not_said_follows_from_the_rest(void **state)
 static void
 every_action_is_known_by_its_name(void **state)
 {
-    (void)state;
     for (int i = FAULT_KILL; i < FAULT_ACTIONS; i++) {
         const enum fault_action action = (enum fault_action)i;
         struct fault_rule rule;
@@ -111,7 +107,6 @@ amounts_are_read_with_their_units(void **state)
         {"do=delay:3600s", 3600 * UINT64_C(1000000000)},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct fault_rule rule;
 
@@ -136,7 +131,6 @@ rule_of_the_coordinator_has_its_own_moments(void **state)
          FAULT_AT_SEND},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct fault_rule rule;
 
@@ -190,7 +184,6 @@ text_that_makes_no_sense_is_refused_with_its_place(void **state)
         {"rank=coordinator,at=end,do=drop", "cannot be dropped"},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct fault_rule rule = {.n_pieces = 77};
 
@@ -206,7 +199,6 @@ operations_are_counted_by_name(void **state)
 {
     struct fault_rule rule;
 
-    (void)state;
     assert_int_equal(parse("op=barrier,seq=2,do=kill", &rule), HOOP_OK);
     assert_false(fault_rule_begin(&rule, "barrier"));
     assert_false(fault_rule_begin(&rule, "allreduce"));
@@ -264,7 +256,6 @@ jitter_is_drawn_by_seed_and_rank(void **state)
     uint64_t delays[2][JITTER_DELAYS];
     unsigned n_late = 0;
 
-    (void)state;
     for (unsigned seed = 0; seed < 50; seed++) {
         const uint64_t total = jitter_draw(seed, 2, delays[0]);
 
@@ -284,7 +275,6 @@ jitter_of_a_call_does_not_depend_on_pieces_before(void **state)
     static const struct fault_event piece = {.point = FAULT_AT_SEND};
     struct fault_rule rules[2];
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(parse("do=jitter:3", &rules[i]), HOOP_OK);
         /* One of those that are late. */
@@ -363,7 +353,6 @@ rule_strikes_once_where_it_says(void **state)
 {
     static const uint32_t peers[] = {0, 1, FAULT_ANY_RANK};
 
-    (void)state;
     for (unsigned i = 0; i < 4 * 5 * 3 * 2; i++) {
         const bool tampers = i % 2;
         const struct place place = {

@@ -36,7 +36,6 @@ faults_of(const char *text, uint32_t rank)
 static void
 nothing_asked_for_is_no_faults(void **state)
 {
-    (void)state;
     assert_null(faults_of(NULL, 0));
     assert_null(faults_of("", 0));
     assert_null(faults_of("rank=1,do=kill", 0));
@@ -51,7 +50,6 @@ rules_of_others_are_left_out(void **state)
                   "do=reset",
                   0);
 
-    (void)state;
     assert_int_equal(faults_begin(faults, "barrier"), 1);
     assert_int_equal(faults_begin(faults, "allreduce"), 2);
     assert_int_equal(faults_trigger(faults, 2, &frame_event).action,
@@ -74,7 +72,6 @@ rules_of_the_coordinator_are_its_own(void **state)
                                "op=barrier,do=drop";
     struct faults *faults = faults_of(text, 0);
 
-    (void)state;
     assert_int_equal(faults_begin(faults, "dance"), 0);
     assert_int_equal(faults_begin(faults, "barrier"), 1);
     faults_destroy(faults);
@@ -95,7 +92,6 @@ two_that_are_due_strike_one_after_the_other(void **state)
 {
     struct faults *faults = faults_of("do=drop;do=corrupt:9", 3);
 
-    (void)state;
     assert_int_equal(faults_begin(faults, "barrier"), 3);
     assert_int_equal(faults_trigger(faults, 3, &frame_event).action,
                      FAULT_DROP);
@@ -110,7 +106,6 @@ wrong_rule_is_refused_with_its_number(void **state)
 {
     struct faults *faults = NULL;
 
-    (void)state;
     assert_int_equal(faults_parse("do=kill;do=fly", 0, knows, &faults),
                      HOOP_E_INVALID);
     assert_non_null(
@@ -131,7 +126,6 @@ more_rules_than_the_limit_are_refused(void **state)
     char text[LIMIT_FAULTS * 8 + 16] = "do=kill";
     struct faults *faults = NULL;
 
-    (void)state;
     for (int i = 1; i < LIMIT_FAULTS; i++)
         strcat(text, ";do=kill");
     faults_destroy(faults_of(text, 0));
@@ -145,7 +139,6 @@ environment_is_read_where_faults_are_built(void **state)
 {
     struct faults *faults = NULL;
 
-    (void)state;
     unsetenv("HOOP_DEBUG_FAULT");
     assert_int_equal(faults_create(NULL, 0, knows, &faults), HOOP_OK);
     assert_null(faults);
@@ -187,7 +180,6 @@ fate_of(const char *text)
 static void
 process_ends_as_it_is_told(void **state)
 {
-    (void)state;
     int how = fate_of("do=kill");
     assert_true(WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL);
     how = fate_of("do=stop");
@@ -209,7 +201,6 @@ jitter_leaves_other_rules_what_they_are(void **state)
                                           "do=drop;do=jitter:%d"};
     char text[64];
 
-    (void)state;
     for (int seed = 1; seed <= 4; seed++) {
         for (unsigned i = 0; i < 3; i++) {
             snprintf(text, sizeof(text), texts[i], seed);
@@ -236,7 +227,6 @@ note_says_when_it_struck_and_where(void **state)
     char text[64];
     struct fault_note notes[2];
 
-    (void)state;
     assert_int_equal(pipe(ends), 0);
     snprintf(text, sizeof(text), "do=drop,note=%d", ends[1]);
     struct faults *faults = faults_of(text, 0);
@@ -259,7 +249,6 @@ delay_takes_its_time(void **state)
     struct faults *faults = faults_of("do=delay:20ms", 0);
     const uint64_t begin_ns = clock_now_ns();
 
-    (void)state;
     faults_begin(faults, "barrier");
     assert_true(clock_now_ns() - begin_ns >= 20 * CLOCK_NS_PER_MS);
     faults_destroy(faults);

@@ -22,7 +22,6 @@ released_build_cannot_be_told_to_fail(void **state)
 {
     struct faults *faults = NULL;
 
-    (void)state;
     assert_false(FAULT_IS_BUILT);
     setenv("HOOP_DEBUG_FAULT", "op=allreduce,do=kill", 1);
     assert_int_equal(faults_create(NULL, 0, knows, &faults), HOOP_E_INVALID);

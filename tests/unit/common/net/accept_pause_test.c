@@ -59,7 +59,6 @@ pause_is_needed_where_nothing_can_be_accepted(void **state)
     static const int needed[] = {EMFILE, ENFILE, ENOBUFS, ENOMEM};
     static const int others[] = {0, EAGAIN, EINTR, ECONNABORTED, EPERM};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
         assert_true(accept_pause_is_needed(needed[i]));
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
@@ -80,7 +79,6 @@ pauses_of_two_hours_log_one_line_a_minute(void **state)
     const uint64_t end_ns = (uint64_t)MINUTES * 60 * CLOCK_NS_PER_S;
     uint64_t now_ns = 1;
 
-    (void)state;
     while (now_ns < end_ns) {
         const uint64_t ms =
             accept_pause_begin(&pause, "RPC port", strerror(EMFILE), now_ns);
@@ -104,7 +102,6 @@ pause_line_names_the_limit_of_descriptors(void **state)
     struct rlimit limit;
     char text[512];
 
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &former), 0);
     limit = former;
     limit.rlim_cur = 321;

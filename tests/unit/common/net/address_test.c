@@ -21,7 +21,6 @@ assert_formats_as(const char *text, const char *expected)
 static void
 address_text_is_parsed_and_formatted(void **state)
 {
-    (void)state;
     assert_formats_as("10.0.0.1:7000", "10.0.0.1:7000");
     assert_formats_as("[::1]:7000", "[::1]:7000");
     assert_formats_as("[fe80:0:0::0:1]:65535", "[fe80::1]:65535");
@@ -53,7 +52,6 @@ address_bad_text_is_refused_by_name(void **state)
     };
     struct address address;
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         assert_int_equal(address_parse(bad[i], &address), HOOP_E_INVALID);
         assert_int_equal(address_resolve(bad[i], &address), HOOP_E_INVALID);
@@ -67,7 +65,6 @@ address_text_too_long_is_refused(void **state)
     char text[2 * LIMIT_ADDRESS];
     struct address address;
 
-    (void)state;
     memset(text, 'a', sizeof(text));
     memcpy(text + sizeof(text) - 4, ":70", 4);
     assert_int_equal(address_resolve(text, &address), HOOP_E_INVALID);
@@ -78,7 +75,6 @@ address_parse_never_looks_up_a_name(void **state)
 {
     struct address address;
 
-    (void)state;
     assert_int_equal(address_parse("localhost:7000", &address), HOOP_E_INVALID);
 }
 
@@ -87,7 +83,6 @@ address_resolve_finds_localhost(void **state)
 {
     struct address address;
 
-    (void)state;
     assert_int_equal(address_resolve("localhost:7000", &address), HOOP_OK);
     assert_true(address_is_loopback(&address));
     assert_int_equal(address_port(&address), 7000);
@@ -99,7 +94,6 @@ address_resolve_all_gives_no_more_than_asked(void **state)
     struct address addresses[2];
     size_t n = 0;
 
-    (void)state;
     assert_int_equal(address_resolve_all("localhost:7", addresses, 1, &n),
                      HOOP_OK);
     assert_int_equal(n, 1);
@@ -116,7 +110,6 @@ address_list_gives_those_of_all_its_names(void **state)
     char text[LIMIT_ADDRESS];
     size_t n = 0;
 
-    (void)state;
     assert_int_equal(
         address_resolve_all("127.0.0.1:7,[::1]:8", addresses, 4, &n), HOOP_OK);
     assert_int_equal(n, 2);
@@ -140,7 +133,6 @@ address_unknown_name_is_unavailable(void **state)
 {
     struct address address;
 
-    (void)state;
     const enum hoop_status status =
         address_resolve("no-such-host.invalid:7000", &address);
 
@@ -155,7 +147,6 @@ address_questions_are_answered(void **state)
     struct address a;
     struct address b;
 
-    (void)state;
     assert_int_equal(address_parse("127.1.2.3:1", &a), HOOP_OK);
     assert_true(address_is_loopback(&a));
     assert_false(address_is_any(&a));
@@ -184,7 +175,6 @@ address_unmap_turns_mapped_into_ipv4(void **state)
     struct address mapped;
     struct address plain;
 
-    (void)state;
     assert_int_equal(address_parse("[::ffff:10.0.0.1]:9", &mapped), HOOP_OK);
     assert_int_equal(address_parse("10.0.0.1:9", &plain), HOOP_OK);
     address_unmap_ipv4(&mapped);
@@ -209,7 +199,6 @@ are_one_network(const char *left, const char *right)
 static void
 address_network_is_an_ipv4_address_or_64_bits_of_ipv6(void **state)
 {
-    (void)state;
     assert_true(are_one_network("10.0.0.1:7", "10.0.0.1:8"));
     assert_false(are_one_network("10.0.0.1:7", "10.0.0.2:7"));
     assert_true(are_one_network("[::ffff:10.0.0.1]:7", "10.0.0.1:7"));
@@ -227,7 +216,6 @@ address_of_interface_finds_loopback_only_by_name(void **state)
 {
     struct address address;
 
-    (void)state;
     assert_int_equal(address_of_interface("lo", &address), HOOP_OK);
     assert_true(address_is_loopback(&address));
     assert_int_equal(address_port(&address), 0);
@@ -252,7 +240,6 @@ assert_listens_on(const char *text, const char *expected)
 static void
 address_localhost_to_listen_on_is_both_loopbacks(void **state)
 {
-    (void)state;
     assert_listens_on("localhost:7000", "127.0.0.1:7000,[::1]:7000");
     assert_listens_on("LocalHost:0", "127.0.0.1:0,[::1]:0");
     assert_listens_on("10.0.0.1:7000", "10.0.0.1:7000");
@@ -274,7 +261,6 @@ address_bad_list_to_listen_on_is_refused(void **state)
         "127.0.0.1:6,127.0.0.1:7,localhost:8"};
     struct address_list list;
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(bad); i++)
         assert_int_equal(address_resolve_listen(bad[i], &list), HOOP_E_INVALID);
 }
@@ -305,7 +291,6 @@ address_list_is_loopback_if_all_of_it_is(void **state)
     };
     struct address_list list;
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         assert_int_equal(address_resolve_listen(cases[i].text, &list), HOOP_OK);
         assert_int_equal(address_list_is_loopback(&list), cases[i].is_loopback);

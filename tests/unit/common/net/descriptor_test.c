@@ -20,7 +20,6 @@ descriptor_close_all_closes_what_is_tracked(void **state)
     const int users = dup(1);
     const int high = fcntl(1, F_DUPFD, 700);
 
-    (void)state;
     descriptor_track(ours);
     descriptor_track(high);
     descriptor_lock();
@@ -37,7 +36,6 @@ descriptor_that_is_closed_is_not_ours_any_more(void **state)
 {
     const int ours = dup(1);
 
-    (void)state;
     descriptor_track(ours);
     descriptor_close(ours);
     assert_false(is_open(ours));
@@ -54,7 +52,6 @@ descriptor_that_is_closed_is_not_ours_any_more(void **state)
 static void
 descriptor_none_is_fine(void **state)
 {
-    (void)state;
     descriptor_track(-1);
     descriptor_close(-1);
     descriptor_close(fcntl(1, F_DUPFD, 900));

@@ -17,7 +17,6 @@ headcount_counts_who_entered(void **state)
 {
     int fds[MANY];
 
-    (void)state;
     for (unsigned i = 0; i < MANY; i++)
         assert_true((fds[i] = host_ranks_register()) >= 0);
     assert_true(host_ranks_count() >= MANY);
@@ -32,7 +31,6 @@ headcount_enter_counts_a_process_until_it_ends(void **state)
     int entered[2];
     char said;
 
-    (void)state;
     const int fd = host_ranks_register();
     assert_true(fd >= 0);
     assert_int_equal(pipe(entered), 0);

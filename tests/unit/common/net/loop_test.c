@@ -45,7 +45,6 @@ struct post_number {
 static void
 watchdog_bite(void *owner)
 {
-    (void)owner;
     fail_msg("nothing happened for %d ms", WATCHDOG_MS);
 }
 
@@ -355,7 +354,6 @@ watch_destroy_itself(void *owner, enum loop_interest ready)
 {
     struct bench *bench = owner;
 
-    (void)ready;
     bench->n_calls++;
     loop_watch_destroy(bench->watch);
     bench->watch = NULL;
@@ -396,7 +394,6 @@ watch_sees_a_hang_up(void **state)
 static void
 destroy_of_none_is_fine(void **state)
 {
-    (void)state;
     loop_timer_destroy(NULL);
     loop_watch_destroy(NULL);
     loop_destroy(NULL);

@@ -47,7 +47,6 @@ chance_of_silence(const struct path *path, uint64_t n_ns)
 static void
 silence_is_longer_than_chance_makes_it(void **state)
 {
-    (void)state;
     for (uint64_t round_trip_ms = 0; round_trip_ms <= 300;
          round_trip_ms += 20) {
         uint64_t before_ns = 0;
@@ -73,7 +72,6 @@ path_without_loss_adds_nothing(void **state)
     const struct path good = path_of(0.0, 300);
     const struct path unknown = {0};
 
-    (void)state;
     assert_int_equal(path_max_silence_ns(&good), 0);
     assert_int_equal(path_max_silence_ns(&unknown), 0);
 }
@@ -91,7 +89,6 @@ late_acknowledgements_are_no_part_of_a_round_trip(void **state)
         {60, 30, 20, 0},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const struct path_sample sample = {
             .round_trip_ns = rows[i].round_trip_us * 1000,
@@ -136,7 +133,6 @@ loss_rises_at_once_and_falls_slowly(void **state)
         .now_ns = CLOCK_NS_PER_S,
     };
 
-    (void)state;
     assert_true(observe_acknowledged(&observed) == 0.0);
     observed.sample.n_sent += 20;
     observed.sample.n_resent += 4;
@@ -165,7 +161,6 @@ few_packets_are_counted_with_the_next(void **state)
         .now_ns = CLOCK_NS_PER_S,
     };
 
-    (void)state;
     (void)observe_acknowledged(&observed);
     observed.sample.n_sent += 5;
     observed.sample.n_resent += 1;
@@ -181,7 +176,6 @@ few_packets_are_counted_with_the_next(void **state)
 static void
 cut_is_no_loss(void **state)
 {
-    (void)state;
     for (unsigned is_seen = 0; is_seen < 2; is_seen++) {
         struct observed observed = {
             .sample = {.n_sent = 20, .resend_ns = 300 * MS},
@@ -216,7 +210,6 @@ what_had_arrived_was_not_lost(void **state)
         .now_ns = CLOCK_NS_PER_S,
     };
 
-    (void)state;
     assert_true(observe_acknowledged(&observed) == 0.0);
     observed.sample.n_sent += 20;
     observed.sample.n_resent += 2;
@@ -240,7 +233,6 @@ what_had_arrived_is_told_before_it_counts(void **state)
         .now_ns = CLOCK_NS_PER_S,
     };
 
-    (void)state;
     for (unsigned i = 0; i < 5; i++) {
         observed.sample.n_sent += 10;
         observed.sample.n_resent += i == 2 ? 2 : 0;
@@ -261,7 +253,6 @@ loss_of_before_is_known_at_once(void **state)
                    .resend_ns = 300 * MS},
     };
 
-    (void)state;
     const double loss = observe(&observed);
     assert_true(loss > 0.09 && loss < 0.11);
 }
@@ -272,7 +263,6 @@ loss_of_what_comes_is_seen_by_its_order(void **state)
     struct path path = {0};
     struct path_sample sample = {.n_received = 50, .resend_ns = 300 * MS};
 
-    (void)state;
     path_add_sample(&path, &sample, CLOCK_NS_PER_S);
     sample.n_received += 100;
     sample.n_disordered += 10;
@@ -316,7 +306,6 @@ process_that_runs_answers(void **state)
     struct probe probe = {.fd = -1};
     char byte;
 
-    (void)state;
     path_probe_start(&probe, &listener.address);
     assert_int_equal(probe_await(&probe, PROBE_REACHED), PROBE_REACHED);
     /* It sees the end, and closes. */
@@ -337,7 +326,6 @@ process_that_is_stopped_is_reached_only(void **state)
     struct listener listener = listener_open(8);
     struct probe probe = {.fd = -1};
 
-    (void)state;
     path_probe_start(&probe, &listener.address);
     assert_int_equal(probe_await(&probe, PROBE_REACHED), PROBE_REACHED);
     assert_int_equal(probe_await(&probe, PROBE_ANSWERED), PROBE_REACHED);
@@ -352,7 +340,6 @@ nobody_answers_where_nobody_listens(void **state)
     const struct address none = {0};
     struct probe probe = {.fd = -1};
 
-    (void)state;
     socket_close(listener.fd);
     path_probe_start(&probe, &listener.address);
     assert_int_not_equal(probe_await(&probe, PROBE_ANSWERED), PROBE_ANSWERED);
@@ -370,7 +357,6 @@ sample_is_of_tcp_only(void **state)
     int pair[2];
     int fd;
 
-    (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
     assert_false(path_sample_read(pair[0], &sample));
     close(pair[0]);

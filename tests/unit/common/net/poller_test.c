@@ -221,7 +221,6 @@ poller_many_ready_are_all_seen_by_small_waits(void **state)
 static void
 poller_destroy_of_none_is_fine(void **state)
 {
-    (void)state;
     poller_destroy(NULL);
 }
 

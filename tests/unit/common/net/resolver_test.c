@@ -53,7 +53,6 @@ resolver_finds_localhost_on_the_loop(void **state)
 {
     struct question question;
 
-    (void)state;
     question_ask(&question, "localhost:7000");
     loop_run(question.loop);
     assert_int_equal(question.n_calls, 1);
@@ -68,7 +67,6 @@ resolver_unknown_name_gives_no_address(void **state)
 {
     struct question question;
 
-    (void)state;
     question_ask(&question, "no-such-host.invalid:7000");
     loop_run(question.loop);
     assert_int_equal(question.n_calls, 1);
@@ -83,7 +81,6 @@ resolver_destroyed_early_calls_nobody(void **state)
 {
     struct question question;
 
-    (void)state;
     question_ask(&question, "localhost:7000");
     resolver_destroy(question.resolver);
     loop_stop(question.loop);
@@ -136,7 +133,6 @@ resolver_wait_is_interrupted_or_answered(void **state)
     size_t n = 0;
     int n_asked = 0;
 
-    (void)state;
     assert_int_equal(sem_init(&answered, 0, 0), 0);
     assert_int_equal(loop_create(&loop), HOOP_OK);
     interrupt_set(is_second, &n_asked);

@@ -98,7 +98,6 @@ socket_pair_is_tuned_and_knows_its_ends(void **state)
     struct address remote;
     char byte = 'x';
 
-    (void)state;
     pair_open(&pair, "127.0.0.1:0", "127.0.0.1:0");
     assert_is_tuned(pair.client);
     assert_is_tuned(pair.server);
@@ -124,7 +123,6 @@ socket_silence_is_since_the_last_byte(void **state)
     char byte = 0;
     int ends[2];
 
-    (void)state;
     pair_open(&pair, "127.0.0.1:0", "127.0.0.1:0");
     assert_int_equal(send(pair.client, "x", 1, MSG_NOSIGNAL), 1);
     wait_for(pair.server, POLLIN);
@@ -148,7 +146,6 @@ socket_any_listener_serves_both_families(void **state)
     struct pair pair;
     struct address ipv4;
 
-    (void)state;
     pair_open(&pair, "*:0", "127.0.0.1:0");
     assert_int_equal(address_parse("127.0.0.1:0", &ipv4), HOOP_OK);
     assert_true(address_same_host(&pair.peer, &ipv4));
@@ -169,7 +166,6 @@ socket_listen_on_taken_port_is_unavailable(void **state)
     int other = -1;
     char text[LIMIT_ADDRESS];
 
-    (void)state;
     const int fd = listener_open("127.0.0.1:0", &address);
     assert_int_equal(socket_listen(&address, 16, &other), HOOP_E_UNAVAILABLE);
     address_format(&address, text);
@@ -186,7 +182,6 @@ socket_accept_without_a_peer_is_pending(void **state)
     struct address peer;
     int fd = -1;
 
-    (void)state;
     const int listener = listener_open("127.0.0.1:0", &address);
     assert_int_equal(socket_accept(listener, &fd, &peer), HOOP_E_PENDING);
     assert_int_equal(fd, -1);
@@ -202,7 +197,6 @@ socket_accept_without_descriptors_is_exhausted(void **state)
     int client;
     int fd = -1;
 
-    (void)state;
     const int listener = listener_open("127.0.0.1:0", &address);
     assert_int_equal(socket_connect(&address, &client), HOOP_OK);
     wait_for(listener, POLLIN);
@@ -226,7 +220,6 @@ socket_connect_to_nobody_is_unavailable(void **state)
     struct address address;
     int fd = -1;
 
-    (void)state;
     /* The port was ours a moment ago: nobody else listens there. */
     socket_close(listener_open("127.0.0.1:0", &address));
 
@@ -245,7 +238,6 @@ socket_that_meets_itself_is_not_connected(void **state)
 {
     struct address address;
 
-    (void)state;
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(address_parse("127.0.0.1:0", &address), HOOP_OK);
     assert_int_equal(
@@ -297,7 +289,6 @@ socket_pair_inside_a_host_is_not_paced(void **state)
 {
     struct pair pair;
 
-    (void)state;
     pair_open(&pair, "127.0.0.1:0", "127.0.0.1:0");
     assert_is_unpaced(pair.client);
     assert_is_unpaced(pair.server);
@@ -311,7 +302,6 @@ socket_listener_is_not_paced(void **state)
 {
     struct address address;
 
-    (void)state;
     const int listener = listener_open("127.0.0.1:0", &address);
     assert_is_unpaced(listener);
     socket_close(listener);
@@ -325,7 +315,6 @@ socket_pair_of_two_hosts_has_the_systems_choice(void **state)
     char system[16];
     char here[16];
 
-    (void)state;
     congestion_of_system(system);
     pair_open(&pair, "127.0.0.2:0", "127.0.0.2:0");
     assert_false(socket_is_local(pair.client));
@@ -344,7 +333,6 @@ socket_listen_all_serves_each_address_at_one_port(void **state)
     static const char *const texts[] = {"127.0.0.1:0", "[::1]:0"};
     struct socket_listeners listeners;
 
-    (void)state;
     assert_int_equal(socket_listen_all("localhost:0", 16, &listeners), HOOP_OK);
     assert_int_equal(listeners.n, COUNT_OF(texts));
     const uint16_t port = address_port(&listeners.addresses.items[0]);
@@ -377,7 +365,6 @@ socket_listen_all_or_none(void **state)
     char text[LIMIT_ADDRESS];
     int fd = -1;
 
-    (void)state;
     const int listener = listener_open("127.0.0.1:0", &taken);
     address_format(&taken, text);
     snprintf(both, sizeof(both), "127.0.0.2:%u,%s", address_port(&taken), text);
@@ -394,7 +381,6 @@ socket_listen_all_or_none(void **state)
 static void
 socket_close_of_none_is_fine(void **state)
 {
-    (void)state;
     socket_close(-1);
 }
 

@@ -151,7 +151,6 @@ key_both_know_is_enough_and_the_server_learns_who_calls(void **state)
 {
     uint8_t bindings[2][TLS_BINDING_BYTES];
 
-    (void)state;
     rig_open_by_key();
     assert_string_equal(tls_identity(rig.ends[1]), "rank 0 to 1");
     for (int i = 0; i < 2; i++)
@@ -171,7 +170,6 @@ stream_carries_all_sizes_both_ways(void **state)
     static const size_t sizes[] = {1,     127,    16384,  16385, 50000,
                                    65536, 131072, 262145, LARGE};
 
-    (void)state;
     rig_open_by_key();
     for (int i = 0; i < 2; i++)
         assert_int_equal(tls_allow_read_ahead(rig.ends[i]), HOOP_OK);
@@ -190,7 +188,6 @@ nothing_is_read_ahead_before_the_stream(void **state)
     const struct iovec span = {bytes, 5};
     const struct iovec room = {bytes, sizeof(bytes)};
 
-    (void)state;
     rig_open_by_key();
     assert_int_equal(tls_send(rig.ends[0], &span, 1), 5);
     assert_int_equal(send(rig.fds[0], "plain", 5, 0), 5);
@@ -209,7 +206,6 @@ full_socket_is_owed_what_was_taken(void **state)
     size_t n_sent = 0;
     ssize_t n;
 
-    (void)state;
     rig_open_by_key();
     assert_int_equal(tls_allow_read_ahead(rig.ends[1]), HOOP_OK);
     while ((n = tls_send(rig.ends[0], &span, 1)) > 0)
@@ -233,7 +229,6 @@ flipped_bit_is_no_tls_of_this_connection(void **state)
     const struct iovec room = {record, sizeof(record)};
     int fds[2];
 
-    (void)state;
     rig_open_by_key();
     assert_int_equal(tls_allow_read_ahead(rig.ends[1]), HOOP_OK);
     assert_int_equal(tls_send(rig.ends[0], &span, 1), 100);
@@ -258,7 +253,6 @@ end_of_the_stream_is_the_sockets(void **state)
     uint8_t bytes[100];
     const struct iovec span = {bytes, sizeof(bytes)};
 
-    (void)state;
     rig_open_by_key();
     assert_int_equal(tls_allow_read_ahead(rig.ends[1]), HOOP_OK);
     assert_int_equal(tls_send(rig.ends[0], &span, 1), 100);
@@ -299,7 +293,6 @@ other_key_is_refused(void **state)
     const struct tls_options right = {.key = right_key};
     const struct tls_options wrong = {.key = wrong_key};
 
-    (void)state;
     assert_refused(&wrong, &right, "binder does not verify");
 }
 
@@ -309,7 +302,6 @@ certificates_of_one_ca_are_believed(void **state)
     const struct tls_options options = {.files = certificates_of("good", "ca")};
     enum hoop_status outcomes[2];
 
-    (void)state;
     rig_open(&options, &options);
     shake(outcomes);
     assert_int_equal(outcomes[0], HOOP_OK);
@@ -341,7 +333,6 @@ certificates_that_are_not_good_are_refused(void **state)
     const struct tls_options none = {.files = certificates_of(NULL, "ca")};
     const struct tls_options key = {.key = right_key};
 
-    (void)state;
     assert_refused(&late, &good, "certificate has expired");
     assert_refused(&foreign, &good, "unable to get local issuer certificate");
     assert_refused(&none, &good, "peer did not return a certificate");
@@ -360,7 +351,6 @@ certificate_of_a_server_is_looked_at(void **state)
                                          .name = "bad"};
     enum hoop_status outcomes[2];
 
-    (void)state;
     assert_refused(&good, &late, "alert certificate expired");
     assert_refused(&misnamed, &good, "alert");
     rig_open(&named, &good);
@@ -419,7 +409,6 @@ own_certificate_that_is_not_valid_now_is_told_with_its_dates(void **state)
          -DAY_S},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const struct tls_options options = {.files = rows[i].files};
         struct tls_context *context = NULL;
@@ -442,7 +431,6 @@ certificate_for_anybody_that_has_expired_is_told(void **state)
                                         .clients = TLS_CLIENTS_ANYBODY};
     struct tls_context *context = NULL;
 
-    (void)state;
     assert_int_equal(tls_context_create(&options, &context), HOOP_E_INVALID);
     assert_dates(error_text(), "late", -DAY_S, 0);
 }
@@ -457,7 +445,6 @@ both_sides_tell_the_dates_of_a_certificate_that_is_refused(void **state)
     const struct iovec room = {&byte, 1};
     enum hoop_status outcomes[2];
 
-    (void)state;
     rig_open(&late, &good);
     shake(outcomes);
     assert_int_equal(outcomes[1], HOOP_E_UNAUTHENTICATED);
@@ -487,7 +474,6 @@ side_without_tls_is_named(void **state)
 {
     const struct tls_options options = {.key = right_key};
 
-    (void)state;
     rig_open(&options, &options);
     assert_int_equal(tls_handshake(rig.ends[0]), HOOP_E_PENDING);
     close(rig.fds[1]);
@@ -532,7 +518,6 @@ files_that_cannot_be_used_are_named(void **state)
                   .key = certificates_path("ca", "key"),
                   .ca = certificates_path("ca", "pem")}};
 
-    (void)state;
     assert_no_context(&nothing, HOOP_E_INVALID, "needs a job token");
     assert_no_context(&half, HOOP_E_INVALID, "HOOP_TLS_KEY");
     assert_no_context(&no_ca, HOOP_E_INVALID, "HOOP_TLS_CA");

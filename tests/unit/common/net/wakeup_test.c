@@ -26,7 +26,6 @@ bell_rings_until_it_is_silenced(void **state)
 {
     int fds[2];
 
-    (void)state;
     assert_int_equal(wakeup_open(fds), HOOP_OK);
     assert_false(is_heard(fds[0], 0));
     wakeup_signal(fds[1]);
@@ -49,7 +48,6 @@ other_process_rings_by_the_place(void **state)
     int status = -1;
     int fds[2];
 
-    (void)state;
     assert_int_equal(wakeup_open(fds), HOOP_OK);
     assert_int_equal(wakeup_export(fds, &place), HOOP_OK);
     assert_int_equal(place.pid, getpid());
@@ -76,7 +74,6 @@ bell_of_the_dead_may_be_rung(void **state)
     int fds[2];
     int fd = -1;
 
-    (void)state;
     assert_int_equal(wakeup_open(fds), HOOP_OK);
     assert_int_equal(wakeup_export(fds, &place), HOOP_OK);
     assert_int_equal(wakeup_import(&place, &fd), HOOP_OK);
@@ -93,7 +90,6 @@ place_of_something_else_is_out_of_reach(void **state)
     int fds[2];
     int fd = -1;
 
-    (void)state;
     assert_int_equal(wakeup_open(fds), HOOP_OK);
     assert_int_equal(wakeup_export(fds, &place), HOOP_OK);
     place.inode++;

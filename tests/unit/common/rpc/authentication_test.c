@@ -58,7 +58,6 @@ talk_verify(struct talk *talk)
 static void
 both_sides_prove_each_role(void **state)
 {
-    (void)state;
     for (enum role role = ROLE_WORKER; role < ROLE_ANYBODY; role++) {
         struct talk talk;
         char token[LIMIT_TOKEN];
@@ -81,7 +80,6 @@ token_is_in_no_message(void **state)
     static const char token[] = "a token of 32 letters, as long as";
     struct talk talk;
 
-    (void)state;
     talk_init(&talk, token, token);
     talk_challenge(&talk);
     assert_int_equal(talk_prove(&talk), HOOP_OK);
@@ -106,7 +104,6 @@ coordinator_with_another_token_is_told_nothing(void **state)
     const uint8_t zeros[HMAC_BYTES] = {0};
     struct talk talk;
 
-    (void)state;
     talk_init(&talk, "secret", "other");
     talk_challenge(&talk);
     assert_int_equal(talk_prove(&talk), HOOP_E_UNAUTHENTICATED);
@@ -120,7 +117,6 @@ client_with_another_token_is_refused(void **state)
     struct talk honest;
     struct talk talk;
 
-    (void)state;
     /* It skips the check of what the coordinator proves. */
     talk_init(&talk, "other", "secret");
     talk_challenge(&talk);
@@ -146,7 +142,6 @@ replayed_proof_is_refused(void **state)
     struct talk first;
     struct talk second;
 
-    (void)state;
     talk_init(&first, "secret", "secret");
     talk_challenge(&first);
     assert_int_equal(talk_prove(&first), HOOP_OK);
@@ -175,7 +170,6 @@ reflected_proof_is_refused(void **state)
 {
     struct talk talk;
 
-    (void)state;
     talk_init(&talk, "secret", "secret");
     talk_challenge(&talk);
     memcpy(talk.proof.proof, talk.reply.proof, HMAC_BYTES);
@@ -195,7 +189,6 @@ proof_of_one_role_is_none_of_another(void **state)
     struct talk talk;
     char token[LIMIT_TOKEN];
 
-    (void)state;
     assert_int_equal(role_derive_token(ROLE_METRICS, "secret", token), HOOP_OK);
     talk_init(&talk, token, "secret");
     talk_challenge(&talk);
@@ -219,7 +212,6 @@ proof_of_one_tls_connection_is_none_of_another(void **state)
 {
     struct talk talk;
 
-    (void)state;
     for (int side = 0; side < 3; side++) {
         talk_init(&talk, "secret", "secret");
         talk.client.n_binding = side == 1 ? 0 : AUTH_BINDING_MAX;
@@ -236,7 +228,6 @@ proof_with_any_bit_inverted_is_refused(void **state)
 {
     struct talk talk;
 
-    (void)state;
     for (size_t i = 0; i < 8 * HMAC_BYTES; i++) {
         talk_init(&talk, "secret", "secret");
         talk_challenge(&talk);
@@ -255,7 +246,6 @@ challenge_is_good_for_one_attempt(void **state)
 {
     struct talk talk;
 
-    (void)state;
     talk_init(&talk, "secret", "secret");
     talk_challenge(&talk);
     assert_int_equal(talk_prove(&talk), HOOP_OK);
@@ -272,7 +262,6 @@ proof_without_a_challenge_is_refused(void **state)
 {
     struct talk talk;
 
-    (void)state;
     talk_init(&talk, "secret", "secret");
     assert_int_equal(talk_verify(&talk), HOOP_E_PRECONDITION);
 }
@@ -283,7 +272,6 @@ what_was_proved_is_not_proved_again(void **state)
 {
     struct talk talk;
 
-    (void)state;
     talk_init(&talk, "secret", "secret");
     talk_challenge(&talk);
     assert_int_equal(talk_prove(&talk), HOOP_OK);
@@ -300,7 +288,6 @@ coordinator_without_a_token_says_so(void **state)
 {
     static const char *const none[] = {NULL, ""};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(none); i++) {
         struct talk talk;
 
@@ -324,7 +311,6 @@ secret_that_is_a_lesser_token_is_denied(void **state)
     struct auth_keys keys;
     char token[LIMIT_TOKEN];
 
-    (void)state;
     assert_int_equal(role_derive_token(ROLE_OPERATOR, "secret", token),
                      HOOP_OK);
     assert_int_equal(auth_keys_init_coordinator(&keys, token), HOOP_E_DENIED);

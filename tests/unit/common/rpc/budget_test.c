@@ -26,7 +26,6 @@ connection_holds_what_it_may_and_no_more(void **state)
     struct budget budget;
     struct budget_account account;
 
-    (void)state;
     for (int role = 0; role < BUDGET_ROLES; role++) {
         budget_init(&budget);
         account_init(&account, &budget, role);
@@ -52,7 +51,6 @@ role_uses_up_its_own_share_only(void **state)
     struct budget_account other;
     struct budget budget;
 
-    (void)state;
     for (int role = 0; role < BUDGET_ROLES; role++) {
         size_t n = 0;
 
@@ -87,7 +85,6 @@ refusal_names_the_limit_and_what_is_held(void **state)
     struct budget budget;
     struct budget_account account;
 
-    (void)state;
     budget_init(&budget);
     account_init(&account, &budget, ROLE_OPERATOR);
     assert_int_equal(budget_charge(&account, 8388600), HOOP_OK);
@@ -109,7 +106,6 @@ bytes_move_with_their_connection(void **state)
     struct budget budget;
     struct budget_account account;
 
-    (void)state;
     budget_init(&budget);
     budget_account_init(&account, &budget);
     assert_int_equal(budget_charge(&account, 1000), HOOP_OK);
@@ -127,7 +123,6 @@ strangers_may_send_little_where_tokens_are_known(void **state)
     struct budget budget;
     struct budget_account account;
 
-    (void)state;
     budget_init(&budget);
     budget_account_init(&account, &budget);
     assert_int_equal(budget_account_limits(&account)->message, 64 * 1024);

@@ -122,7 +122,6 @@ silence(const struct fixture *fixture)
 {
     const uint64_t deadline_ns = clock_deadline_ns(SILENCE_MS + 1);
 
-    (void)fixture;
     while (!clock_is_past(deadline_ns))
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
@@ -145,7 +144,6 @@ too_many_of_one_address_cost_its_longest_silent_strangers(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, (struct connection_pool_limits){.n_network_max = 3});
     enter(&f, 0, "10.0.0.2:1");
     for (size_t i = 1; i < 4; i++)
@@ -165,7 +163,6 @@ those_heard_just_now_are_not_displaced(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, (struct connection_pool_limits){.n_network_max = 2,
                                                      .n_all_max = 3,
                                                      .silence_ms = 60000});
@@ -188,7 +185,6 @@ addresses_of_one_ipv6_network_count_as_one(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, (struct connection_pool_limits){.n_network_max = 2,
                                                      .silence_ms = 60000});
     enter(&f, 0, "[2001:db8:0:1::1]:1");
@@ -206,7 +202,6 @@ known_ones_never_make_room(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, (struct connection_pool_limits){.n_network_max = 1,
                                                      .n_all_max = 3});
     for (size_t i = 0; i < 3; i++) {
@@ -232,7 +227,6 @@ own_host_has_a_bound_of_its_own(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, (struct connection_pool_limits){.n_network_max = 1,
                                                      .n_loopback_max = 2,
                                                      .silence_ms = 60000});
@@ -250,7 +244,6 @@ too_many_in_all_cost_the_longest_silent_of_all(void **state)
     struct fixture f;
     char text[32];
 
-    (void)state;
     fixture_init(&f, (struct connection_pool_limits){.n_all_max = 4});
     for (size_t i = 0; i < 4; i++) {
         snprintf(text, sizeof(text), "10.0.0.%zu:1", i);
@@ -290,7 +283,6 @@ silence_before_it_was_accepted_counts(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, (struct connection_pool_limits){.n_all_max = 3,
                                                      .silence_ms = 60000});
     enter(&f, 0, "10.0.0.1:1");
@@ -310,7 +302,6 @@ crowd_of_one_network_displaces_itself(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, (struct connection_pool_limits){.n_all_max = 5,
                                                      .silence_ms = 60000});
     enter_silent(&f, 0, "10.0.0.1:1", 200000);
@@ -340,7 +331,6 @@ few_of_many_are_no_crowd(void **state)
     struct fixture f;
     char text[32];
 
-    (void)state;
     fixture_init(&f, (struct connection_pool_limits){.n_all_max = 1000,
                                                      .silence_ms = 60000});
     struct pool_entry *others = calloc(100, sizeof(*others));
@@ -369,7 +359,6 @@ lesser_roles_leave_room_for_workers(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, (struct connection_pool_limits){.n_all_max = 8});
     for (size_t i = 0; i < 3; i++)
         enter(&f, i, "10.0.0.1:1");
@@ -396,7 +385,6 @@ who_shows_nothing_is_closed_after_a_while(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, (struct connection_pool_limits){.auth_timeout_ms = 30});
     for (size_t i = 0; i < 3; i++)
         enter(&f, i, "10.0.0.1:1");
@@ -415,7 +403,6 @@ who_has_left_is_not_closed(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, (struct connection_pool_limits){.n_network_max = 1});
     enter(&f, 0, "10.0.0.1:1");
     connection_pool_remove(f.pool, &f.connections[0].entry);
@@ -437,7 +424,6 @@ server_closes_who_does_not_prove_itself(void **state)
     const struct raw_request get = {"hoop.v1.Store/Get", 2, 5000};
     uint8_t header[SP_HEADER_BYTES];
 
-    (void)state;
     bench_server_start(&server, 0);
     const int member = raw_greet(&server);
     raw_ask(member, &add);

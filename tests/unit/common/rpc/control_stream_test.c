@@ -127,7 +127,6 @@ control_stream_plain_carries_all(void **state)
 {
     struct rig rig;
 
-    (void)state;
     rig_open(&rig);
     carry(&rig);
     assert_end(&rig);
@@ -139,7 +138,6 @@ control_stream_sealed_carries_all(void **state)
 {
     struct rig rig;
 
-    (void)state;
     rig_open_sealed(&rig);
     carry(&rig);
     assert_end(&rig);
@@ -154,7 +152,6 @@ control_stream_sealed_tells_of_what_tls_holds(void **state)
     struct rig rig;
     size_t n;
 
-    (void)state;
     rig_open_sealed(&rig);
     assert_int_equal(control_stream_send(&rig.ends[0], &span, 1, &n), HOOP_OK);
     assert_int_equal(control_stream_receive(&rig.ends[1], bytes, 10, &n),
@@ -179,7 +176,6 @@ control_stream_sealed_ends_where_bytes_are_inserted(void **state)
     struct rig rig;
     size_t n;
 
-    (void)state;
     rig_open_sealed(&rig);
     assert_int_equal(send(rig.ends[0].fd, record, sizeof(record) - 1, 0),
                      sizeof(record) - 1);

@@ -60,7 +60,6 @@ envelope_request_is_the_golden_one(void **state)
     const struct envelope_request request = request_sample();
     size_t n_bytes = 0;
 
-    (void)state;
     assert_int_equal(envelope_request_encode(&request, &bytes, &n_bytes),
                      HOOP_OK);
     assert_int_equal(n_bytes, sizeof(golden_request));
@@ -73,7 +72,6 @@ envelope_request_comes_back(void **state)
     const struct envelope_request expected = request_sample();
     struct envelope_request request;
 
-    (void)state;
     assert_int_equal(
         envelope_request_decode(
             (struct message_span){golden_request, sizeof(golden_request)},
@@ -97,7 +95,6 @@ envelope_reply_is_the_golden_one_and_comes_back(void **state)
     struct envelope_reply reply;
     size_t n_bytes = 0;
 
-    (void)state;
     assert_int_equal(envelope_reply_encode(&expected, &bytes, &n_bytes),
                      HOOP_OK);
     assert_int_equal(n_bytes, sizeof(golden_reply));
@@ -119,7 +116,6 @@ envelope_cut_anywhere_is_refused(void **state)
     struct envelope_request request;
     struct envelope_reply reply;
 
-    (void)state;
     for (size_t n = 0; n < sizeof(golden_request); n++)
         assert_int_equal(
             envelope_request_decode((struct message_span){golden_request, n},
@@ -137,7 +133,6 @@ envelope_with_bytes_behind_is_refused(void **state)
     uint8_t longer[sizeof(golden_request) + 1] = {0};
     struct envelope_request request;
 
-    (void)state;
     memcpy(longer, golden_request, sizeof(golden_request));
     assert_int_equal(
         envelope_request_decode((struct message_span){longer, sizeof(longer)},
@@ -153,7 +148,6 @@ envelope_of_another_version_gives_its_id(void **state)
     struct envelope_request request;
     struct envelope_reply reply;
 
-    (void)state;
     memcpy(other, golden_request, sizeof(other));
     other[1] = 0x03;
     assert_int_equal(envelope_request_decode(
@@ -217,7 +211,6 @@ request_judge(size_t n_metadata, size_t n_extra)
 static void
 envelope_skips_what_it_does_not_know(void **state)
 {
-    (void)state;
     assert_int_equal(request_judge(4, 0), HOOP_OK);
     assert_int_equal(request_judge(0, 3), HOOP_OK);
     assert_int_equal(request_judge(2 * LIMIT_RPC_METADATA, 0), HOOP_OK);
@@ -226,7 +219,6 @@ envelope_skips_what_it_does_not_know(void **state)
 static void
 envelope_metadata_is_bounded_pairs(void **state)
 {
-    (void)state;
     assert_int_equal(request_judge(3, 0), HOOP_E_DATA_LOSS);
     assert_int_equal(request_judge(2 * LIMIT_RPC_METADATA + 2, 0),
                      HOOP_E_DATA_LOSS);
@@ -239,7 +231,6 @@ envelope_status_inside_a_process_travels_as_unknown(void **state)
     struct envelope_reply reply = {.id = 1, .status = HOOP_E_PEER_LOST};
     size_t n_bytes = 0;
 
-    (void)state;
     assert_int_equal(envelope_reply_encode(&reply, &bytes, &n_bytes), HOOP_OK);
     assert_int_equal(
         envelope_reply_decode((struct message_span){bytes, n_bytes}, &reply),
@@ -255,7 +246,6 @@ envelope_too_large_is_exhausted(void **state)
     CLEANUP(free) uint8_t *big = calloc(1, LIMIT_RPC_MESSAGE);
     struct envelope_request request = request_sample();
 
-    (void)state;
     request.body = (struct message_span){big, LIMIT_RPC_MESSAGE};
     assert_int_equal(envelope_request_encode(&request, &bytes, &n_bytes),
                      HOOP_E_EXHAUSTED);
@@ -270,7 +260,6 @@ envelope_of_version_1_is_refused_by_name(void **state)
     struct envelope_request request;
     struct envelope_reply reply;
 
-    (void)state;
     memcpy(old, golden_request, sizeof(old));
     old[1] = 0x01;
     assert_int_equal(envelope_request_decode(
@@ -298,7 +287,6 @@ envelope_reply_can_be_of_another_version(void **state)
     struct envelope_reply reply = reply_sample();
     size_t n_bytes = 0;
 
-    (void)state;
     reply.version = 1;
     assert_int_equal(envelope_reply_encode(&reply, &bytes, &n_bytes), HOOP_OK);
     assert_int_equal(bytes[1], 1);
@@ -314,7 +302,6 @@ envelope_request_that_carries_a_token_is_refused(void **state)
     struct envelope_request request = {0};
     size_t n_bytes = 0;
 
-    (void)state;
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     pack_array(&pack, 7);
     pack_uint(&pack, ENVELOPE_VERSION);

@@ -10,7 +10,6 @@
 static void
 method_table_is_in_the_order_of_its_ids(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < METHOD_COUNT; i++)
         assert_int_equal(method_by_id((enum method_id)i)->id, i);
 }
@@ -18,7 +17,6 @@ method_table_is_in_the_order_of_its_ids(void **state)
 static void
 method_names_are_well_formed_and_unlike(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < METHOD_COUNT; i++) {
         const char *name = method_by_id((enum method_id)i)->name;
 
@@ -33,7 +31,6 @@ method_names_are_well_formed_and_unlike(void **state)
 static void
 method_that_polls_changes_nothing_for_good(void **state)
 {
-    (void)state;
     /* A reply that is kept must not wait for somebody else. */
     for (size_t i = 0; i < METHOD_COUNT; i++) {
         if (method_by_id((enum method_id)i)->answer == METHOD_LONG_POLL)
@@ -61,7 +58,6 @@ method_roles_are_these(void **state)
         {METHOD_AUTH_PROVE, ROLE_ANYBODY},
     };
 
-    (void)state;
     for (size_t i = 0; i < METHOD_COUNT; i++) {
         enum role expected = ROLE_WORKER;
 
@@ -164,7 +160,6 @@ message_with_keys_begins_with_room_and_has_one_list(void **state)
 static void
 method_unknown_is_not_found(void **state)
 {
-    (void)state;
     assert_null(method_find("", 0));
     assert_null(method_find("hoop.v1.Store/Ge", 16));
     assert_null(method_find("hoop.v1.Store/Get\0", 18));

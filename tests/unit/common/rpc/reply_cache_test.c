@@ -395,14 +395,12 @@ expect_counted(storage_read_fn *keep)
 static void
 cache_counts_what_is_allocated(void **state)
 {
-    (void)state;
     expect_counted(reply_finish);
 }
 
 static void
 cache_revived_counts_what_is_allocated(void **state)
 {
-    (void)state;
     expect_counted(reply_revive);
 }
 
@@ -492,7 +490,6 @@ cache_revived_at_any_time_lets_nothing_be_applied_twice(void **state)
     bool is_running[3][N_IDS] = {0};
     unsigned seed = 54321;
 
-    (void)state;
     for (int turn = 0; turn < N_TURNS; turn++) {
         const unsigned client = (unsigned)rand_r(&seed) % 3;
         const uint64_t id = 1 + (uint64_t)rand_r(&seed) % (N_IDS - 1);
@@ -524,7 +521,6 @@ cache_revived_keeps_replies_their_whole_term_anew(void **state)
     struct reply_cache_key key = key_of(1, 1);
     struct reply_cache_found found;
 
-    (void)state;
     key.due_ms = 1000;
     key.term_ms = 900;
     assert_int_equal(reply_cache_begin(cache, &key, &owner, &found),
@@ -552,7 +548,6 @@ cache_revived_keeps_a_floor_for_the_longest_term(void **state)
     struct reply_cache *cache = copy_revive(&copy);
     struct reply_cache_found found;
 
-    (void)state;
     for (uint64_t id = 1; id <= small.n_replies_max + 1; id++) {
         struct reply_cache_key key = key_of(1, id);
 

@@ -17,7 +17,6 @@ server_repeats_the_reply_to_a_request_sent_again(void **state)
     const struct raw_request add = {"hoop.v1.Store/Add", 1, 5000};
     const struct raw_request next = {"hoop.v1.Store/Add", 2, 5000};
 
-    (void)state;
     bench_server_start(&server, 0);
     int fd = raw_greet(&server);
     raw_ask(fd, &add);
@@ -44,7 +43,6 @@ server_keeps_no_reply_to_whoever_is_not_believed(void **state)
     const struct raw_request add = {"hoop.v1.Store/Add", 1, 5000};
     const char *const bodies[] = {"1", "2", "3", "3"};
 
-    (void)state;
     bench_server_start(&server, 0);
     const int fd = raw_greet(&server);
     for (size_t i = 0; i < COUNT_OF(bodies); i++) {
@@ -76,7 +74,6 @@ server_attaches_a_request_sent_again_to_the_running_one(void **state)
     const struct raw_request slow = {"hoop.v1.Store/Delete", 1, 5000};
     const struct raw_request set = {"hoop.v1.Store/Set", 2, 5000};
 
-    (void)state;
     bench_server_start(&server, 0);
     ask_and_leave(&server, &slow);
     const int second = raw_greet(&server);
@@ -97,7 +94,6 @@ server_keeps_the_reply_that_nobody_waited_for(void **state)
     const struct raw_request slow = {"hoop.v1.Store/Delete", 1, 5000};
     const struct raw_request set = {"hoop.v1.Store/Set", 2, 5000};
 
-    (void)state;
     bench_server_start(&server, 0);
     ask_and_leave(&server, &slow);
     const int second = raw_greet(&server);
@@ -118,7 +114,6 @@ server_full_of_parked_requests_repeats_replies(void **state)
     const struct raw_request add = {"hoop.v1.Store/Add", 1, 5000};
     const struct raw_request more = {"hoop.v1.Store/Add", 9, 5000};
 
-    (void)state;
     bench_server_start(&server, 0);
     const int fd = raw_greet(&server);
     raw_ask(fd, &add);

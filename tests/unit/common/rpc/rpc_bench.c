@@ -121,7 +121,6 @@ bench_is_allowed(void *owner, const struct rpc_request *request)
 {
     struct bench_server *bench = owner;
 
-    (void)request;
     return !atomic_load(&bench->is_doubtful);
 }
 

@@ -20,7 +20,6 @@ client_call_is_answered(void **state)
     struct bench_client client;
     char out[64];
 
-    (void)state;
     bench_server_start(&server, 0);
     bench_client_start(&client, server.address);
     assert_int_equal(bench_call(&client, "hoop.v1.Store/Get", "hello", out),
@@ -103,7 +102,6 @@ client_many_calls_are_outstanding_at_once(void **state)
     struct bench_server server = {0};
     struct tally tally;
 
-    (void)state;
     bench_server_start(&server, 0);
     tally_init(&tally, server.address, LIMIT_RPC_CALLS);
     for (int i = 0; i < LIMIT_RPC_CALLS; i++)
@@ -127,7 +125,6 @@ client_deadline_passes_while_the_server_parks(void **state)
     struct bench_server server = {0};
     struct tally tally;
 
-    (void)state;
     bench_server_start(&server, 0);
     tally_init(&tally, server.address, 2);
     assert_int_equal(tally_call(&tally, "hoop.v1.Store/Wait", 80, NULL),
@@ -159,7 +156,6 @@ client_without_a_server_says_why(void **state)
     struct bench_server server = {0};
     struct tally tally = {.status = HOOP_OK};
 
-    (void)state;
     /* A port that was free a moment ago; others may take it, or a busy machine
      * the time: once more. */
     for (uint64_t timeout_ms = 150;
@@ -197,7 +193,6 @@ client_call_that_was_not_sent_has_no_grace(void **state)
         .owner = &tally,
     };
 
-    (void)state;
     tally_init(&tally, "127.0.0.1:1", 1);
     assert_int_equal(rpc_client_call(tally.client, &call, NULL), HOOP_OK);
     loop_run(tally.loop);
@@ -220,7 +215,6 @@ client_call_that_was_sent_has_its_grace(void **state)
         .owner = &tally,
     };
 
-    (void)state;
     bench_server_start(&server, 0);
     tally_init(&tally, server.address, 1);
     const uint64_t begin_ns = clock_now_ns();
@@ -244,7 +238,6 @@ client_call_that_tries_once_fails_when_refused(void **state)
         .owner = &tally,
     };
 
-    (void)state;
     tally_init(&tally, "127.0.0.1:1", 1);
     assert_int_equal(tally_call(&tally, "hoop.v1.Store/Add", 86400000, NULL),
                      HOOP_OK);
@@ -267,7 +260,6 @@ client_without_descriptors_names_the_limit_and_tries_on(void **state)
     struct rlimit before;
     char limit[64];
 
-    (void)state;
     bench_server_start(&server, 0);
     tally_init(&tally, server.address, 1);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -316,7 +308,6 @@ client_cancelled_call_is_not_answered(void **state)
     struct tally tally;
     uint64_t id = 0;
 
-    (void)state;
     bench_server_start(&server, 0);
     tally_init(&tally, server.address, 1);
     assert_int_equal(
@@ -350,7 +341,6 @@ client_destroyed_within_an_answer_answers_the_rest(void **state)
     struct bench_server server = {0};
     struct tally tally;
 
-    (void)state;
     bench_server_start(&server, 0);
     tally_init(&tally, server.address, 3);
     const struct rpc_call call = {
@@ -378,7 +368,6 @@ client_body_too_large_is_refused(void **state)
     struct tally tally;
     uint8_t byte = 0;
 
-    (void)state;
     tally_init(&tally, "127.0.0.1:1", 1);
     const struct rpc_call call = {
         .method = "hoop.v1.Store/Set",
@@ -400,7 +389,6 @@ client_largest_body_goes_and_comes(void **state)
     uint8_t *received = NULL;
     size_t n_received = 0;
 
-    (void)state;
     assert_non_null(sent);
     for (size_t i = 0; i < LIMIT_RPC_BODY; i++)
         sent[i] = (uint8_t)(i * 31 >> 3);
@@ -429,7 +417,6 @@ client_bad_options_are_refused(void **state)
     struct rpc_client *client = NULL;
     char text[LIMIT_TOKEN + 1];
 
-    (void)state;
     memset(text, 'x', sizeof(text));
     text[LIMIT_TOKEN] = '\0';
     assert_int_equal(loop_create(&loop), HOOP_OK);
@@ -474,7 +461,6 @@ client_calls_of_four_threads_are_all_answered(void **state)
     struct bench_client client;
     struct add_thread adders[N_ADD_THREADS];
 
-    (void)state;
     bench_server_start(&server, 0);
     bench_client_start(&client, server.address);
     for (int i = 0; i < N_ADD_THREADS; i++) {
@@ -507,7 +493,6 @@ client_destroyed_wakes_who_waits(void **state)
     struct bench_client client;
     struct add_thread waiter = {.client = &client};
 
-    (void)state;
     bench_server_start(&server, 0);
     bench_client_start(&client, server.address);
     assert_int_equal(pthread_create(&waiter.thread, NULL, wait_run, &waiter),
@@ -529,7 +514,6 @@ client_survives_a_server_that_dies_and_returns(void **state)
     struct add_thread waiter = {.client = &client};
     char out[64];
 
-    (void)state;
     bench_server_start(&server, 0);
     bench_client_start(&client, server.address);
     assert_int_equal(bench_call(&client, "hoop.v1.Store/Add", "", out),
@@ -562,7 +546,6 @@ client_by_name_finds_a_server_that_comes_late(void **state)
     struct add_thread waiter = {.client = &client};
     char name[64];
 
-    (void)state;
     bench_server_start(&server, 0);
     const uint16_t port = bench_server_port(&server);
     bench_server_stop(&server);
@@ -590,7 +573,6 @@ client_by_name_finds_a_server_that_comes_late(void **state)
 static bool
 is_over(void *context)
 {
-    (void)context;
     return true;
 }
 
@@ -601,7 +583,6 @@ client_interrupted_waits_leave_no_calls(void **state)
     struct bench_server server = {0};
     struct bench_client client;
 
-    (void)state;
     bench_server_start(&server, 0);
     bench_client_start(&client, server.address);
     interrupt_set(is_over, NULL);
@@ -637,7 +618,6 @@ client_interrupted_wait_takes_the_answer_that_comes(void **state)
     };
     enum hoop_status status = HOOP_E_CANCELLED;
 
-    (void)state;
     bench_server_start(&server, 0);
     bench_client_start(&client, server.address);
     for (int i = 0; i < 50 && status == HOOP_E_CANCELLED; i++) {
@@ -660,7 +640,6 @@ end_on_third(void *owner)
 static int
 due_at_once(const void *owner)
 {
-    (void)owner;
     return 0;
 }
 
@@ -678,7 +657,6 @@ client_wait_is_ended_by_what_is_due(void **state)
         .owner = &n_due,
     };
 
-    (void)state;
     bench_server_start(&server, 0);
     bench_client_start(&client, server.address);
     assert_int_equal(rpc_client_call_wait(client.client, &call, NULL, NULL),

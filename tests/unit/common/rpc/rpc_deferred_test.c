@@ -14,7 +14,6 @@ server_replies_wait_for_their_release(void **state)
     const struct raw_request add = {"hoop.v1.Store/Add", 1, 5000};
     const struct raw_request get = {"hoop.v1.Store/Get", 2, 5000};
 
-    (void)state;
     bench_server_start(&server, 0);
     const int fd = raw_greet(&server);
     struct pollfd readable = {.fd = fd, .events = POLLIN};
@@ -47,7 +46,6 @@ server_refusals_wait_for_nothing(void **state)
     struct bench_server server = {0};
     const struct raw_request unknown = {"hoop.v1.Store/Burn", 1, 5000};
 
-    (void)state;
     bench_server_start(&server, 0);
     const int fd = raw_greet(&server);
     atomic_store(&server.barrier, 1);

@@ -54,7 +54,6 @@ call_that_is_lost_was_never_made(void **state)
 {
     struct bench_server server = {0};
 
-    (void)state;
     server_start(&server, "rank=coordinator,op=store_add,at=begin,do=drop");
     const int fd = raw_greet(&server);
     raw_ask(fd, &add);
@@ -70,7 +69,6 @@ answer_that_is_lost_is_given_again(void **state)
 {
     struct bench_server server = {0};
 
-    (void)state;
     server_start(&server, "rank=coordinator,op=store_add,do=drop");
     const int fd = raw_greet(&server);
     raw_ask(fd, &add);
@@ -94,7 +92,6 @@ connection_ends_before_or_behind_an_answer(void **state)
         {"rank=coordinator,op=store_add,at=end,do=reset", 1, true},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct bench_server server = {0};
 
@@ -116,7 +113,6 @@ calls_are_counted_by_method(void **state)
     struct bench_server server = {0};
     const struct raw_request third = {"hoop.v1.Store/Add", 3, 5000};
 
-    (void)state;
     server_start(&server, "rank=coordinator,op=store_add,seq=2,do=reset;"
                           "rank=0,op=allreduce,do=kill;do=kill");
     const int fd = raw_greet(&server);
@@ -135,7 +131,6 @@ delayed_answer_comes_later(void **state)
     const uint64_t begin_ns = clock_now_ns();
     struct bench_server server = {0};
 
-    (void)state;
     server_start(&server, "rank=coordinator,op=store_get,do=delay:50ms");
     const int fd = raw_greet(&server);
     raw_ask(fd, &get);
@@ -161,7 +156,6 @@ names_of_methods_are_known(void **state)
         {"rank=1,op=allreduce,do=kill", HOOP_OK},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct faults *faults = NULL;
 

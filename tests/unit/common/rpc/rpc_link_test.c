@@ -101,7 +101,6 @@ link_names_a_false_server(void **state)
     static const char no_envelope[] = "\0SP\0\0\x31\0\0"
                                       "\0\0\0\0\0\0\0\x05\x80\0\0\1\xc1";
 
-    (void)state;
     assert_server_is_refused(http, sizeof(http) - 1, "no hoop coordinator");
     assert_server_is_refused(other_protocol, sizeof(other_protocol) - 1,
                              "no hoop coordinator");
@@ -115,7 +114,6 @@ link_names_a_false_server(void **state)
 static void
 link_to_a_silent_server_runs_into_the_deadline(void **state)
 {
-    (void)state;
     assert_server_is_refused("", 0,
                              "it accepts connections but does not say "
                              "hello: is a hoop coordinator there?; "
@@ -213,7 +211,6 @@ link_with_a_token_tells_an_impostor_nothing(void **state)
     uint8_t *body = NULL;
     size_t n_body = 0;
 
-    (void)state;
     memset(&guess, 7, sizeof(guess));
     pack_init(&pack, LIMIT_RPC_BODY);
     auth_challenge_reply_encode(&guess, &pack);
@@ -239,7 +236,6 @@ link_with_a_token_is_not_talked_out_of_it(void **state)
     static const char *const words[] = {"has no token", "no such method",
                                         "version 1", "version 3"};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(replies); i++)
         assert_impostor_learns_nothing(&replies[i], words[i]);
 }

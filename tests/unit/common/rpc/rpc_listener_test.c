@@ -71,7 +71,6 @@ listener_serves_who_knows_the_token(void **state)
     struct bench_server server;
     char token[LIMIT_TOKEN];
 
-    (void)state;
     server_start(&server, &by_token, "secret");
     assert_int_equal(call_as(&server, &by_token, "secret"), HOOP_OK);
     assert_int_equal(role_derive_token(ROLE_OPERATOR, "secret", token),
@@ -93,7 +92,6 @@ listener_refuses_another_token(void **state)
 {
     struct bench_server server;
 
-    (void)state;
     server_start(&server, &by_token, "secret");
     assert_int_equal(call_as(&server, &by_token, "other"),
                      HOOP_E_UNAUTHENTICATED);
@@ -110,7 +108,6 @@ listener_refuses_bad_certificates(void **state)
     const struct tls_files bad = certificates_of("stranger", "ca");
     struct bench_server server;
 
-    (void)state;
     server_start(&server, &good, "secret");
     assert_int_equal(call_as(&server, &bad, "secret"), HOOP_E_UNAUTHENTICATED);
     assert_words("certificate");
@@ -127,7 +124,6 @@ listener_with_a_bad_certificate_is_told_nothing(void **state)
     const struct tls_files bad = certificates_of("stranger", "ca");
     struct bench_server server;
 
-    (void)state;
     server_start(&server, &bad, "secret");
     assert_int_equal(call_as(&server, &good, "secret"), HOOP_E_UNAUTHENTICATED);
     bench_server_stop(&server);
@@ -146,7 +142,6 @@ listener_refuses_a_client_without_tls(void **state)
     struct bench_server server;
     uint8_t heard[sizeof(alert)];
 
-    (void)state;
     server_start(&server, &by_token, "secret");
     assert_int_equal(call_as(&server, NULL, "secret"), HOOP_E_UNAUTHENTICATED);
     assert_words("set HOOP_TLS=on here, too");
@@ -164,7 +159,6 @@ client_under_tls_refuses_a_server_without(void **state)
 {
     struct bench_server server = {0};
 
-    (void)state;
     bench_tls = NULL;
     bench_server_start(&server, 0);
     assert_int_equal(call_as(&server, &by_token, "secret"),
@@ -190,7 +184,6 @@ listener_survives_strangers(void **state)
     };
     struct bench_server server;
 
-    (void)state;
     server_start(&server, &by_token, "secret");
     for (size_t i = 0; i < COUNT_OF(said); i++) {
         const int fd = raw_connect(&server);
@@ -224,7 +217,6 @@ listener_full_of_strangers_ends_one_of_them(void **state)
 {
     struct bench_server server;
 
-    (void)state;
     server_start(&server, &by_token, "secret");
     assert_crowd_loses_one(&server);
     assert_int_equal(call_as(&server, &by_token, "secret"), HOOP_OK);
@@ -263,7 +255,6 @@ listener_holds_one_refusal_for_who_reads_none(void **state)
     struct bench_server server = {.auth_timeout_ms = 60000};
     struct rpc_server_counters counters;
 
-    (void)state;
     bench_tls = NULL;
     bench_server_start(&server, 0);
     const int fd = raw_greet(&server);
@@ -382,7 +373,6 @@ listener_full_of_handshakes_ends_one_of_them(void **state)
     struct bench_server server;
     struct hand hand;
 
-    (void)state;
     server_start(&server, &by_token, "secret");
     hand_open(&hand, &server);
     hand_hello(&hand);
@@ -518,7 +508,6 @@ listener_answers_out_of_order(void **state)
     struct hand hand;
     size_t n;
 
-    (void)state;
     hand_begin(&hand, &server);
     hand_ask(&hand, 1, "hoop.v1.Store/Wait", 4);
     hand_ask(&hand, 2, "hoop.v1.Store/Get", 5);
@@ -539,7 +528,6 @@ listener_keeps_replies_for_a_slow_reader(void **state)
     struct bench_server server;
     struct hand hand;
 
-    (void)state;
     hand_begin(&hand, &server);
     hand_ask_much(&hand, &server, 1);
     assert_int_equal(call_as(&server, &by_token, "secret"), HOOP_OK);
@@ -559,7 +547,6 @@ listener_forgets_a_client_that_leaves(void **state)
     struct bench_server server;
     struct hand hand;
 
-    (void)state;
     hand_begin(&hand, &server);
     hand_ask(&hand, 1, "hoop.v1.Store/Wait", 4);
     bench_wait_for(&server.n_parked, 1);
@@ -579,7 +566,6 @@ listener_reply_to_nobody_is_dropped(void **state)
     struct bench_server server;
     struct hand hand;
 
-    (void)state;
     hand_begin(&hand, &server);
     atomic_store(&server.barrier, 1);
     hand_ask(&hand, 1, "hoop.v1.Store/Get", 4);
@@ -600,7 +586,6 @@ listener_closes_a_client_that_speaks_otherwise(void **state)
     struct bench_server server;
     struct hand hand;
 
-    (void)state;
     server_start(&server, &by_token, "secret");
     hand_open(&hand, &server);
     hand_send(&hand, "GET / HTTP/1.1\r\n\r\n", 18);

@@ -201,7 +201,6 @@ server_answers_nngs_own_client(void **state)
 {
     struct bench_server server = {0};
 
-    (void)state;
     bench_server_start(&server, 0);
     nng_socket socket = nng_open(&server);
     for (uint64_t id = 1; id <= 3; id++)
@@ -219,7 +218,6 @@ server_takes_large_bodies_of_nngs_client_that_has_proved(void **state)
                                    65537, 262144, 1048576, LIMIT_RPC_BODY};
     struct bench_server server = {0};
 
-    (void)state;
     bench_server_start(&server, 0);
     nng_socket socket = nng_open(&server);
     nng_prove(socket, "secret");
@@ -240,7 +238,6 @@ server_answers_pipelined_requests_of_nngs_client(void **state)
     struct bench_server server = {.secret = ""};
     nng_ctx contexts[CONTEXTS];
 
-    (void)state;
     bench_server_start(&server, 0);
     nng_socket socket = nng_open(&server);
     for (uint64_t i = 0; i < CONTEXTS; i++) {
@@ -274,7 +271,6 @@ server_serves_nngs_client_that_comes_back(void **state)
 {
     struct bench_server server = {0};
 
-    (void)state;
     bench_server_start(&server, 0);
     const uint16_t port = bench_server_port(&server);
     nng_socket socket = nng_open(&server);
@@ -302,7 +298,6 @@ server_takes_a_hello_however_it_is_cut(void **state)
     struct bench_server server = {0};
     uint8_t hello[SP_HELLO_BYTES];
 
-    (void)state;
     bench_server_start(&server, 0);
     for (size_t n = 1; n < SP_HELLO_BYTES; n++) {
         const int fd = raw_connect(&server);
@@ -330,7 +325,6 @@ server_skips_what_a_stranger_may_not_send(void **state)
     uint8_t header[SP_HEADER_BYTES];
     const struct raw_request get = {"hoop.v1.Store/Get", 1, 5000};
 
-    (void)state;
     bench_server_start(&server, 0);
     const int fd = raw_greet(&server);
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
@@ -364,7 +358,6 @@ server_refuses_what_it_would_have_to_park_beyond_its_limit(void **state)
     };
     CLEANUP(free) uint8_t *body = calloc(1, BODY);
 
-    (void)state;
     bench_server_start(&server, 0);
     const int fd = raw_greet(&server);
     for (uint64_t id = 1; id <= ASKED; id++) {
@@ -406,7 +399,6 @@ server_answers_requests_of_one_connection_out_of_order(void **state)
     const struct raw_request get = {"hoop.v1.Store/Get", 2, 5000};
     const struct raw_request set = {"hoop.v1.Store/Set", 3, 5000};
 
-    (void)state;
     bench_server_start(&server, 0);
     const int fd = raw_greet(&server);
     raw_ask(fd, &wait);
@@ -439,7 +431,6 @@ server_survives_strangers(void **state)
     };
     struct bench_server server = {0};
 
-    (void)state;
     bench_server_start(&server, 0);
     for (size_t i = 0; i < COUNT_OF(strangers); i++) {
         const int fd = raw_connect(&server);
@@ -462,7 +453,6 @@ server_answers_garbage_with_invalid_argument(void **state)
     struct bench_server server = {0};
     uint8_t header[SP_HEADER_BYTES];
 
-    (void)state;
     bench_server_start(&server, 0);
     const int fd = raw_greet(&server);
     sp_header_encode(17, 4, header);
@@ -485,7 +475,6 @@ server_answers_unknown_methods_by_name(void **state)
     struct bench_server server = {0};
     const struct raw_request ask = {"hoop.v2.Store/Get", 4, 5000};
 
-    (void)state;
     bench_server_start(&server, 0);
     const int fd = raw_greet(&server);
     raw_ask(fd, &ask);
@@ -506,7 +495,6 @@ server_releases_many_parked_requests_at_once(void **state)
     const struct raw_request set = {"hoop.v1.Store/Set", N_WAITERS + 1, 5000};
     bool is_answered[N_WAITERS + 2] = {false};
 
-    (void)state;
     bench_server_start(&server, 0);
     const int fd = raw_greet(&server);
     for (uint64_t i = 1; i <= N_WAITERS; i++)
@@ -531,7 +519,6 @@ server_gives_up_what_a_lost_connection_waited_for(void **state)
 {
     struct bench_server server = {0};
 
-    (void)state;
     bench_server_start(&server, 0);
     const int fd = raw_greet(&server);
     for (uint64_t i = 1; i <= 10; i++)
@@ -551,7 +538,6 @@ server_full_of_parked_requests_says_so(void **state)
     struct bench_server server = {.n_requests_max = 3};
     const struct raw_request more = {"hoop.v1.Store/Get", 9, 5000};
 
-    (void)state;
     bench_server_start(&server, 0);
     const int fd = raw_greet(&server);
     for (uint64_t i = 1; i <= 3; i++)
@@ -574,7 +560,6 @@ server_drops_a_request_that_comes_too_late(void **state)
     struct bench_server server = {0};
     const struct raw_request late = {"hoop.v1.Store/Add", 1, 0};
 
-    (void)state;
     bench_server_start(&server, 0);
     const int fd = raw_greet(&server);
     raw_ask(fd, &late);
@@ -593,7 +578,6 @@ server_drain_answers_who_waits_and_refuses_who_comes(void **state)
 {
     struct bench_server server = {0};
 
-    (void)state;
     bench_server_start(&server, 0);
     const int fd = raw_greet(&server);
     for (uint64_t i = 1; i <= 3; i++)
@@ -664,7 +648,6 @@ race_run(struct bench_server *server, struct race *race)
 static void
 server_lingers_only_where_somebody_is_connected(void **state)
 {
-    (void)state;
     for (int is_connected = 0; is_connected <= 1; is_connected++) {
         struct bench_server server = {0};
         struct race race = {.n_over = 0};
@@ -688,7 +671,6 @@ server_stops_while_requests_are_parked(void **state)
 {
     struct bench_server server = {.secret = ""};
 
-    (void)state;
     bench_server_start(&server, 0);
     const int fd = raw_greet(&server);
     for (uint64_t i = 1; i <= 100; i++)
@@ -701,8 +683,6 @@ server_stops_while_requests_are_parked(void **state)
 static void
 nothing_comes(void *owner, struct rpc_request *request)
 {
-    (void)owner;
-    (void)request;
     fail();
 }
 
@@ -720,7 +700,6 @@ server_any_address_serves_both_families(void **state)
     struct rpc_server *server;
     pthread_t thread;
 
-    (void)state;
     assert_int_equal(loop_create(&loop), HOOP_OK);
     const struct rpc_server_options options = {
         .loop = loop,
@@ -751,7 +730,6 @@ server_on_a_taken_port_is_unavailable(void **state)
     struct bench_server first = {0};
     struct rpc_server *second = NULL;
 
-    (void)state;
     bench_server_start(&first, 0);
     struct rpc_server_options options = {
         .address = first.address,

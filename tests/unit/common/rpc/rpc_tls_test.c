@@ -77,7 +77,6 @@ seal_by_token_is_of_every_role(void **state)
 {
     struct pair pair;
 
-    (void)state;
     for (enum role role = ROLE_WORKER; role < ROLE_ANYBODY; role++) {
         char token[LIMIT_TOKEN];
 
@@ -94,7 +93,6 @@ seal_by_another_token_is_refused(void **state)
     struct pair pair;
     char token[LIMIT_TOKEN];
 
-    (void)state;
     pair_create(&pair, &none, "other", "secret");
     assert_int_equal(pair_shake(&pair), HOOP_E_UNAUTHENTICATED);
     assert_words("token");
@@ -112,7 +110,6 @@ seal_without_token_and_certificate_is_not_made(void **state)
     struct tls_files files = certificates_of(NULL, "ca");
     struct rpc_tls *rpc_tls = NULL;
 
-    (void)state;
     assert_int_equal(rpc_tls_create_server(&none, NULL, &rpc_tls),
                      HOOP_E_INVALID);
     assert_words("token");
@@ -138,7 +135,6 @@ seal_without_any_token_is_by_certificates(void **state)
     const struct tls_files good = certificates_of("good", "ca");
     struct pair pair;
 
-    (void)state;
     pair_create(&pair, &good, NULL, NULL);
     assert_int_equal(pair_shake(&pair), HOOP_OK);
     pair_close(&pair);
@@ -151,7 +147,6 @@ seal_foreign_and_late_certificates_are_refused(void **state)
     const struct tls_files good = certificates_of("good", "ca");
     struct pair pair;
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         const struct tls_files bad = certificates_of(names[i], "ca");
 
@@ -175,7 +170,6 @@ seal_of_one_side_with_certificates_is_refused(void **state)
     const struct tls_files good = certificates_of("good", "ca");
     struct pair pair = {0};
 
-    (void)state;
     assert_int_equal(rpc_tls_create_client(&good, "secret", &pair.seals[0]),
                      HOOP_OK);
     assert_int_equal(rpc_tls_create_server(&none, "secret", &pair.seals[1]),
@@ -193,7 +187,6 @@ seal_names_who_speaks_no_tls(void **state)
     static const char http[] = "HTTP/1.1 400 Bad Request\r\n\r\n";
     struct pair pair;
 
-    (void)state;
     pair_create(&pair, &none, "secret", "secret");
     assert_int_equal(send(pair.fds[1], sp_hello_reply, SP_HELLO_BYTES, 0),
                      SP_HELLO_BYTES);

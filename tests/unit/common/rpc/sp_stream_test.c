@@ -36,7 +36,6 @@ sp_header_is_as_documented(void **state)
 {
     uint8_t header[SP_HEADER_BYTES];
 
-    (void)state;
     sp_header_encode(0x0102, 3, header);
     assert_memory_equal(header, frame_bytes, sizeof(header));
     assert_memory_equal(sp_hello_request, "\0SP\0\0\x30\0\0", SP_HELLO_BYTES);
@@ -48,7 +47,6 @@ sp_frames_come_out_however_they_are_cut(void **state)
 {
     uint8_t stream[sizeof(hello) + 3 * sizeof(frame_bytes)];
 
-    (void)state;
     memcpy(stream, hello, sizeof(hello));
     for (size_t i = 0; i < 3; i++)
         memcpy(stream + sizeof(hello) + i * sizeof(frame_bytes), frame_bytes,
@@ -82,7 +80,6 @@ sp_frames_come_out_however_they_are_cut(void **state)
 static void
 sp_wrong_hello_is_refused_at_its_first_wrong_byte(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(hello); i++) {
         struct sp_reader reader = {0};
         uint8_t wrong[sizeof(hello)];
@@ -117,7 +114,6 @@ header_judge(uint64_t size, uint8_t mark)
 static void
 sp_impossible_headers_are_refused(void **state)
 {
-    (void)state;
     assert_int_equal(header_judge(4, 0x80), HOOP_OK);
     assert_int_equal(header_judge(4, 0x00), HOOP_E_DATA_LOSS);
     assert_int_equal(header_judge(3, 0x80), HOOP_E_DATA_LOSS);

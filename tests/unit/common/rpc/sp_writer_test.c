@@ -21,7 +21,6 @@ pair_open(void **state)
 {
     int fds[2];
 
-    (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds),
                      0);
     control_stream = (struct control_stream){.fd = fds[0]};
@@ -32,7 +31,6 @@ pair_open(void **state)
 static int
 pair_close(void **state)
 {
-    (void)state;
     control_stream_close(&control_stream);
     close(other);
     return 0;
@@ -57,7 +55,6 @@ writer_sends_hello_raw_and_frame(void **state)
     struct sp_writer writer = {0};
     uint8_t heard[64];
 
-    (void)state;
     assert_true(sp_writer_is_idle(&writer));
     sp_writer_set_hello(&writer, sp_hello_request);
     assert_false(sp_writer_is_idle(&writer));
@@ -81,7 +78,6 @@ writer_goes_on_where_the_socket_stopped(void **state)
     size_t n_heard = 0;
     enum hoop_status status;
 
-    (void)state;
     sp_writer_set_frame(&writer, 1, bytes_make(LARGE), LARGE);
     status = sp_writer_send(&writer, &control_stream);
     assert_int_equal(status, HOOP_E_PENDING);
@@ -100,7 +96,6 @@ writer_to_nobody_fails(void **state)
 {
     struct sp_writer writer = {0};
 
-    (void)state;
     shutdown(other, SHUT_RDWR);
     sp_writer_set_frame(&writer, 1, bytes_make(8), 8);
     assert_int_equal(sp_writer_send(&writer, &control_stream),

@@ -28,7 +28,6 @@ axis_is_before_at_and_behind(void **state)
     const struct hoop_shape shape = {3, {2, 3, 4}};
     struct axis axis;
 
-    (void)state;
     assert_int_equal(axis_of(&shape, 1, HOOP_INT16, &axis), HOOP_OK);
     assert_int_equal(axis.n_outer, 2);
     assert_int_equal(axis.length, 3);
@@ -49,7 +48,6 @@ axis_of_nothing_is_invalid(void **state)
     const struct hoop_shape scalar = {.n_dims = 0};
     struct axis axis;
 
-    (void)state;
     assert_int_equal(axis_of(NULL, 0, HOOP_INT8, &axis), HOOP_E_INVALID);
     assert_int_equal(axis_of(&shape, 2, HOOP_INT8, &axis), HOOP_E_INVALID);
     assert_int_equal(axis_of(&shape, -3, HOOP_INT8, &axis), HOOP_E_INVALID);
@@ -143,7 +141,6 @@ parts_are_where_the_indices_say(void **state)
     const enum hoop_dtype dtypes[] = {HOOP_INT8, HOOP_BFLOAT16, HOOP_FLOAT32,
                                       HOOP_INT64, HOOP_COMPLEX128};
 
-    (void)state;
     for (size_t i = 0; i < BYTES_MAX; i++)
         whole[i] = (uint8_t)(i * 7 % 223);
     for (unsigned i = 0; i < 5 * 5 * 4 * 3 * 4; i++) {
@@ -165,7 +162,6 @@ many_rows_are_done_in_turns(void **state)
     int32_t *sorted = malloc(count * sizeof(*sorted));
     struct axis axis;
 
-    (void)state;
     assert_true(large && sorted);
     for (size_t i = 0; i < count; i++)
         large[i] = (int32_t)i;
@@ -190,7 +186,6 @@ parts_of_nothing_need_no_address(void **state)
     const struct hoop_shape shape = {2, {SIZE_MAX / 4, 0}};
     struct axis axis;
 
-    (void)state;
     assert_int_equal(axis_of(&shape, 1, HOOP_INT8, &axis), HOOP_OK);
     axis_take(&axis, NULL, 0, 0, NULL);
     axis_put(&axis, NULL, 0, 0, NULL);

@@ -35,7 +35,6 @@ dense_is_what_strides_of_ones_do_not_hide(void **state)
     const struct hoop_shape ones = {3, {1, 3, 1}};
     const struct hoop_shape empty = {3, {2, 0, 4}};
 
-    (void)state;
     assert_true(is_dense(shape, NULL));
     assert_true(is_dense(shape, (size_t[]){12, 4, 1}));
     assert_false(is_dense(shape, (size_t[]){12, 1, 3}));
@@ -99,7 +98,6 @@ copy_puts_each_element_at_its_place(void **state)
         {32, 8, 1}, {4, 1, 12}, {20, 1, 4},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(source); i++)
         source[i] = (uint8_t)(i * 7 % 223);
     for (unsigned d = 0; d < 5; d++) {
@@ -118,7 +116,6 @@ copy_takes_any_number_of_dimensions(void **state)
 {
     const struct hoop_shape eight = {8, {2, 1, 2, 2, 1, 2, 2, 2}};
 
-    (void)state;
     check_copy(HOOP_INT16, eight, (size_t[]){1, 9, 2, 4, 9, 8, 16, 32}, NULL);
     check_copy(HOOP_INT16, eight, NULL, (size_t[]){1, 9, 2, 4, 9, 8, 16, 32});
     check_copy(HOOP_INT16, (struct hoop_shape){0, {0}}, NULL, (size_t[]){3});
@@ -138,7 +135,6 @@ copy_of_nothing_touches_nothing(void **state)
     const struct hoop_tensor to =
         tensor_of(NULL, HOOP_INT8, &shape, (size_t[]){1, 2, 3});
 
-    (void)state;
     layout_copy(&from, &to);
 }
 

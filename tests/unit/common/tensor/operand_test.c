@@ -25,7 +25,6 @@ good_tensors_are_accepted(void **state)
     const struct hoop_tensor nothing = {NULL, HOOP_INT8, {2, {0, 4}}, NULL};
     const struct hoop_tensor scalar = {values, HOOP_FLOAT64, {0, {0}}, NULL};
 
-    (void)state;
     assert_int_equal(operand_check(&tensor, "input"), HOOP_OK);
     assert_int_equal(operand_count(&tensor), 24);
     assert_int_equal(operand_bytes(&tensor), 96);
@@ -48,7 +47,6 @@ bad_tensors_are_named(void **state)
     const size_t too_far[] = {1, INT64_MAX / 4};
     struct hoop_tensor tensor = {NULL, HOOP_FLOAT32, {2, {2, 3}}, NULL};
 
-    (void)state;
     assert_refused(operand_check(NULL, "input"), "input is NULL");
     assert_refused(operand_check(&tensor, "input"), "input has no data");
     tensor.data = values;

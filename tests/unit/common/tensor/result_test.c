@@ -18,7 +18,6 @@ without_memory_it_is_allocated(void **state)
     struct hoop_tensor out = {.dtype = HOOP_INT8, .shape = {1, {7}}};
     struct result result;
 
-    (void)state;
     assert_int_equal(
         result_prepare(&out, "out", HOOP_FLOAT32, &shape_23, &result), HOOP_OK);
     assert_non_null(out.data);
@@ -47,7 +46,6 @@ memory_of_the_caller_must_fit(void **state)
     struct hoop_tensor out = {values, HOOP_FLOAT32, shape_23, NULL};
     struct result result;
 
-    (void)state;
     assert_int_equal(
         result_prepare(&out, "out", HOOP_FLOAT32, &shape_23, &result), HOOP_OK);
     assert_ptr_equal(out.data, values);
@@ -79,7 +77,6 @@ what_cannot_be_allocated_leaves_nothing(void **state)
     struct hoop_tensor out = {.dtype = HOOP_INT8};
     struct result result = {.out = NULL};
 
-    (void)state;
     assert_int_equal(
         result_prepare(NULL, "grad", HOOP_INT8, &shape_23, &result),
         HOOP_E_INVALID);

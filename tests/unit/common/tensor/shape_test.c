@@ -22,7 +22,6 @@ count_is_the_product_of_the_sizes(void **state)
 {
     size_t count = 77;
 
-    (void)state;
     assert_int_equal(shape_count(&scalar, &count), HOOP_OK);
     assert_int_equal(count, 1);
     assert_int_equal(shape_count(SHAPE(2, 3, 4), &count), HOOP_OK);
@@ -42,7 +41,6 @@ count_too_large_is_invalid(void **state)
     const struct hoop_shape nine = {.n_dims = 9};
     size_t count = 77;
 
-    (void)state;
     assert_int_equal(shape_count(NULL, &count), HOOP_E_INVALID);
     assert_int_equal(shape_count(&nine, &count), HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "9 dimensions"));
@@ -62,7 +60,6 @@ equal_wants_the_same_dimensions(void **state)
 {
     struct hoop_shape a = *(SHAPE(2, 3));
 
-    (void)state;
     a.dims[2] = 99; /* does not count */
     assert_true(shape_equal(&a, SHAPE(2, 3)));
     assert_true(shape_equal(&scalar, &scalar));
@@ -78,7 +75,6 @@ dim_counts_from_either_end(void **state)
 {
     uint32_t at = 77;
 
-    (void)state;
     for (int32_t dim = 0; dim < 3; dim++) {
         assert_int_equal(shape_dim(SHAPE(4, 5, 6), dim, &at), HOOP_OK);
         assert_int_equal(at, dim);
@@ -104,7 +100,6 @@ text_has_room_for_every_shape(void **state)
                                               SIZE_MAX, SIZE_MAX}};
     const struct hoop_shape any = {.n_dims = UINT32_MAX};
 
-    (void)state;
     assert_string_equal(shape_text(SHAPE(2, 3)).text, "[2, 3]");
     assert_string_equal(shape_text(&scalar).text, "[]");
     assert_string_equal(shape_text(&any).text, "[any]");

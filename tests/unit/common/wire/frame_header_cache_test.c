@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "unit/common/wire/frame_fields.h"
 #include "wire/frame_header_cache.h"
 #include "wire/schema.h"
 
@@ -49,14 +50,6 @@ frame_of(uint64_t op)
 }
 
 static void
-assert_frames_equal(const struct frame *left, const struct frame *right)
-{
-#define FIELD_COMPARE(field, type, max)                                        \
-    assert_true(left->field == right->field);
-    FRAME_FIELDS(FIELD_COMPARE)
-}
-
-static void
 assert_encodes_alike(struct frame_header_cache *cache,
                      const struct frame *frame)
 {
@@ -84,7 +77,6 @@ assert_decodes_alike(struct frame_header_cache *cache,
 static void
 memo_of_any_two_numbers_makes_the_same_bytes(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < N_NUMBERS; i++) {
         for (size_t j = 0; j < N_NUMBERS; j++) {
             const struct frame first = frame_of(numbers[i]);
@@ -106,7 +98,6 @@ memo_of_a_frame_that_differs_elsewhere_is_not_used(void **state)
     struct frame_header_cache out = {0};
     struct frame_header_cache in = {0};
 
-    (void)state;
     for (int i = 0; i < 8; i++) {
         struct frame frame = frame_of(1000 + (uint64_t)i);
 
@@ -133,7 +124,6 @@ memo_of_a_damaged_header_fails_as_without(void **state)
     uint8_t good[LIMIT_FRAME_HEADER];
     struct frame back;
 
-    (void)state;
     frame_encode(&frame, good);
     for (size_t i = 0; i < LIMIT_FRAME_HEADER; i++) {
         struct frame_header_cache cache = {0};
@@ -161,7 +151,6 @@ memo_of_a_signed_number_is_not_kept(void **state)
     uint8_t header[LIMIT_FRAME_HEADER];
     struct frame back;
 
-    (void)state;
     frame_encode(&frame, header);
     /* kind, flags and epoch take a byte, comm three. */
     uint8_t *op = header + PREAMBLE_BYTES + ARRAY_HEAD_BYTES + 3 + 3;

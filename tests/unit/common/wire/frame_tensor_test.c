@@ -5,16 +5,9 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "check.h"
+#include "unit/common/wire/frame_fields.h"
 #include "wire/frame_tensor.h"
 #include "wire/schema.h"
-
-static void
-assert_frames_equal(const struct frame *left, const struct frame *right)
-{
-#define FIELD_COMPARE(field, type, max)                                        \
-    assert_true(left->field == right->field);
-    FRAME_FIELDS(FIELD_COMPARE)
-}
 
 static struct frame
 frame_of_tensor(void)
@@ -51,7 +44,6 @@ frame_tensor_of_every_rank_passes(void **state)
     const struct frame frame = frame_of_tensor();
     struct frame_tensor tensor = {0};
 
-    (void)state;
     for (uint32_t n = 0; n <= HOOP_MAX_DIMS; n++) {
         tensor.part = n << 16 | 1;
         tensor.shape.n_dims = n;
@@ -68,7 +60,6 @@ place_in_shares_is_the_same_place(void **state)
     const uint32_t parts[] = {frame_part(1, 0), frame_part(3, 2),          last,
                               FRAME_PART_EMPTY, frame_part_numbered(7, 3), 0};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
         const uint32_t shared = parts[i] | FRAME_PART_IN_SHARES;
 
@@ -97,7 +88,6 @@ frame_tensor_of_greatest_sizes_fits(void **state)
         FRAME_FIELDS(FIELD_GREATEST_OF_TENSOR)};
     struct frame_tensor tensor = {UINT32_MAX, {HOOP_MAX_DIMS, {0}}};
 
-    (void)state;
     frame.kind = FRAME_MESSAGE;
     frame.offset = frame.total - frame.raw;
     frame.signature = 0;
@@ -126,7 +116,6 @@ frame_tensor_is_one_only_where_it_says_something(void **state)
     const uint32_t announced = FRAME_TENSOR | FRAME_POINT_TO_POINT;
     struct frame frame = frame_of_tensor();
 
-    (void)state;
     assert_true(frame_is_tensor(&frame));
     frame.flags = FRAME_EAGER;
     assert_false(frame_is_tensor(&frame));
@@ -150,7 +139,6 @@ frame_tensor_that_is_damaged_is_refused(void **state)
     uint8_t whole[LIMIT_FRAME_HEADER];
     struct frame_tensor back = {.part = 77};
 
-    (void)state;
     frame_encode(&frame, bytes);
     const uint8_t n_without = bytes[6];
     assert_int_equal(frame_tensor_read(bytes, &back), HOOP_E_DATA_LOSS);

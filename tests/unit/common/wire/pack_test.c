@@ -21,7 +21,6 @@ pack_makes_msgpack_in_its_shortest_form(void **state)
     CLEANUP(free) uint8_t *bytes = NULL;
     size_t n_bytes = 0;
 
-    (void)state;
     pack_init(&pack, 100);
     pack_array(&pack, 7);
     pack_uint(&pack, 5);
@@ -43,7 +42,6 @@ pack_take_leaves_an_empty_pack_to_use_again(void **state)
 {
     CLEANUP(pack_deinit) struct pack pack;
 
-    (void)state;
     pack_init(&pack, 100);
     for (int i = 0; i < 2; i++) {
         CLEANUP(free) uint8_t *bytes = NULL;
@@ -63,7 +61,6 @@ pack_over_its_limit_is_exhausted_once_and_for_all(void **state)
     uint8_t *bytes = NULL;
     size_t n_bytes = 77;
 
-    (void)state;
     pack_init(&pack, 4);
     pack_str(&pack, "abc");
     assert_int_equal(pack_status(&pack), HOOP_OK);
@@ -83,7 +80,6 @@ pack_head_fits_but_body_does_not_is_exhausted(void **state)
 {
     CLEANUP(pack_deinit) struct pack pack;
 
-    (void)state;
     pack_init(&pack, 10);
     pack_str(&pack, "1234567890");
     assert_int_equal(pack_status(&pack), HOOP_E_EXHAUSTED);
@@ -94,7 +90,6 @@ pack_incomplete_array_is_found(void **state)
 {
     CLEANUP(pack_deinit) struct pack pack;
 
-    (void)state;
     pack_init(&pack, 100);
     pack_array(&pack, 2);
     pack_array(&pack, 1);
@@ -110,7 +105,6 @@ pack_deeper_than_readers_accept_is_found(void **state)
 {
     CLEANUP(pack_deinit) struct pack pack;
 
-    (void)state;
     pack_init(&pack, 100);
     for (int i = 0; i < LIMIT_MESSAGE_DEPTH; i++)
         pack_array(&pack, 1);
@@ -128,7 +122,6 @@ pack_null_text_is_empty(void **state)
 {
     CLEANUP(pack_deinit) struct pack pack;
 
-    (void)state;
     pack_init(&pack, 100);
     pack_str(&pack, NULL);
     pack_bin(&pack, NULL, 0);
@@ -158,7 +151,6 @@ pack_and_unpack_agree_on_numbers_of_every_width(void **state)
     CLEANUP(pack_deinit) struct pack pack;
     struct unpack unpack;
 
-    (void)state;
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     for (unsigned bit = 0; bit < 64; bit++) {
         pack_numbers(&pack, (uint64_t)1 << bit);
@@ -183,7 +175,6 @@ pack_and_unpack_agree_on_sizes_of_every_head(void **state)
     CLEANUP(pack_deinit) struct pack pack;
     struct unpack unpack;
 
-    (void)state;
     memset(text, 'x', 65536);
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {

@@ -25,7 +25,6 @@ unpack_reads_every_type_in_order(void **state)
                                   "hi\xc4\x03\x01\x00\x02\xc0\x91\x05";
     struct unpack unpack = unpack_of(message, sizeof(message));
 
-    (void)state;
     assert_int_equal(unpack_array(&unpack, 7), 7);
     assert_int_equal(unpack_uint(&unpack, UINT64_MAX), 0x1234);
     assert_int_equal(unpack_int(&unpack), -1);
@@ -53,7 +52,6 @@ unpack_of_nothing_is_at_its_end(void **state)
 {
     struct unpack unpack;
 
-    (void)state;
     unpack_init(&unpack, NULL, 0, 0);
     assert_int_equal(unpack_status(&unpack), HOOP_OK);
     assert_true(unpack_is_end(&unpack));
@@ -69,7 +67,6 @@ unpack_int_reads_the_extremes(void **state)
         "\xe0\xcf\x80\0\0\0\0\0\0\0";
     struct unpack unpack = unpack_of(message, sizeof(message));
 
-    (void)state;
     assert_true(unpack_int(&unpack) == INT64_MIN);
     assert_true(unpack_int(&unpack) == INT64_MAX);
     assert_int_equal(unpack_int(&unpack), -128);
@@ -85,7 +82,6 @@ unpack_uint_takes_signed_forms_that_are_not_negative(void **state)
     static const char message[] = "\xd1\x01\x00\xd3\0\0\0\0\0\0\0\x09\xff";
     struct unpack unpack = unpack_of(message, sizeof(message));
 
-    (void)state;
     assert_int_equal(unpack_uint(&unpack, 256), 256);
     assert_int_equal(unpack_uint(&unpack, 9), 9);
     assert_int_equal(unpack_uint(&unpack, UINT64_MAX), 0);
@@ -99,7 +95,6 @@ unpack_first_failure_is_kept_and_the_rest_is_zero(void **state)
     struct unpack unpack = unpack_of(message, sizeof(message));
     char text[4] = "abc";
 
-    (void)state;
     assert_int_equal(unpack_array(&unpack, 3), 3);
     assert_false(unpack_bool(&unpack));
     assert_non_null(strstr(error_text(), "byte 1"));
@@ -124,7 +119,6 @@ unpack_value_over_its_bound_fails(void **state)
 {
     struct unpack unpack = unpack_of("\x07", 2);
 
-    (void)state;
     assert_int_equal(unpack_uint(&unpack, 6), 0);
     assert_int_equal(unpack_status(&unpack), HOOP_E_DATA_LOSS);
 
@@ -147,7 +141,6 @@ unpack_text_ends_with_zero_and_refuses_zero_inside(void **state)
     struct unpack unpack = unpack_of("\xa3xyz", 5);
     char text[4];
 
-    (void)state;
     unpack_text(&unpack, text, sizeof(text));
     assert_string_equal(text, "xyz");
     assert_int_equal(unpack_status(&unpack), HOOP_OK);
@@ -169,7 +162,6 @@ unpack_skip_steps_over_whole_arrays(void **state)
     static const char message[] = "\x94\x01\x92\x02\x91\xa1x\x03\x04\x05";
     struct unpack unpack = unpack_of(message, sizeof(message));
 
-    (void)state;
     assert_int_equal(unpack_array(&unpack, 1), 4);
     unpack_skip(&unpack, 2);
     assert_int_equal(unpack_uint(&unpack, 9), 3);
@@ -207,7 +199,6 @@ unpack_init_refuses_what_is_torn_or_foreign(void **state)
         {"\x01\xc1", 2},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(messages); i++) {
         struct unpack unpack;
 
@@ -222,7 +213,6 @@ unpack_init_refuses_more_than_the_limit(void **state)
 {
     struct unpack unpack;
 
-    (void)state;
     unpack_init(&unpack, "\x01\x02\x03", 3, 2);
     assert_int_equal(unpack_status(&unpack), HOOP_E_DATA_LOSS);
     unpack_init(&unpack, "\x01\x02\x03", 3, 3);
@@ -235,7 +225,6 @@ unpack_init_bounds_the_depth(void **state)
     uint8_t bytes[LIMIT_MESSAGE_DEPTH + 1];
     struct unpack unpack;
 
-    (void)state;
     memset(bytes, 0x91, sizeof(bytes));
     bytes[LIMIT_MESSAGE_DEPTH] = 0x01;
     unpack_init(&unpack, bytes, sizeof(bytes), 100);

@@ -45,7 +45,6 @@ static const struct {
 static void
 value_of_every_form_is_read(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(known); i++) {
         const struct value value = value_read(known[i].bytes, known[i].n_bytes);
 
@@ -59,7 +58,6 @@ value_of_every_form_is_read(void **state)
 static void
 value_that_is_cut_off_is_none(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(known); i++)
         for (size_t n = 0; n < known[i].n_bytes; n++)
             assert_int_equal(value_read(known[i].bytes, n).type, VALUE_NONE);
@@ -72,7 +70,6 @@ value_of_foreign_types_is_none(void **state)
                                       0xd5, 0xd6, 0xd7, 0xd8, 0xde, 0xdf};
     uint8_t bytes[32] = {0};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(foreign); i++) {
         bytes[0] = foreign[i];
         assert_int_equal(value_read(bytes, sizeof(bytes)).type, VALUE_NONE);
@@ -86,7 +83,6 @@ value_of_foreign_types_is_none(void **state)
 static void
 value_names_are_for_readers(void **state)
 {
-    (void)state;
     assert_string_equal(value_name(VALUE_ARRAY), "array");
     assert_string_equal(value_name(VALUE_NONE), "nothing");
 }

@@ -38,7 +38,6 @@ layout_in_words_is_the_layout(void **state)
          "1x1x1x1x1x1x1x1 [R, R, R, R, R, R, R, S01234567]", 1},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct layout layout = layout_of(cases[i].text);
 
@@ -83,7 +82,6 @@ layout_that_is_none_says_what_is_expected(void **state)
         {"2:S0+", "\"+\" is not known"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct problem problem = {""};
         struct layout layout = {.n_ranks = 77};
@@ -118,7 +116,6 @@ layout_that_does_not_fit_says_why(void **state)
     };
     const struct hoop_shape shape = {2, {6, 8}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct layout layout = layout_of(cases[i].text);
         struct problem problem = {""};
@@ -143,7 +140,6 @@ layout_bytes_count_what_every_rank_has(void **state)
     };
     const struct hoop_shape shape = {2, {6, 8}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct layout layout = layout_of(cases[i].text);
 
@@ -208,7 +204,6 @@ content_of_a_part_is_that_of_the_whole(void **state)
     };
     const struct hoop_shape shape = {3, {6, 6, 4}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
         const struct hoop_shape small = {3, {3, 4, 5}};
 
@@ -227,7 +222,6 @@ content_has_no_element_twice(void **state)
     const struct hoop_part all = {.shape = shape};
     static uint64_t elements[ELEMENTS_MAX];
 
-    (void)state;
     content_fill(&all, &shape,
                  &(struct hoop_tensor){.data = elements, .dtype = HOOP_INT64});
     for (size_t i = 0; i < ELEMENTS_MAX; i++)
@@ -242,7 +236,6 @@ content_of_nothing_touches_nothing(void **state)
     const struct hoop_part all = {.shape = shape};
     const struct hoop_tensor none = {.data = NULL, .dtype = HOOP_FLOAT32};
 
-    (void)state;
     content_fill(&all, &shape, &none);
 }
 
@@ -263,7 +256,6 @@ amount_bytes_with_a_unit_are_multiplied(void **state)
         {"1024G", (uint64_t)1 << 40},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         uint64_t n_bytes = 0;
 
@@ -279,7 +271,6 @@ amount_bytes_that_are_none_are_refused(void **state)
         "",   "0",  "-1",   "K",    "1T",    "1KK",
         " 1", "1 ", "0x10", "1.5M", "1025G", "99999999999999999999999"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         uint64_t n_bytes = 7;
 
@@ -294,7 +285,6 @@ amount_list_ends_where_the_numbers_do(void **state)
     struct amount_list list;
     const char *rest = NULL;
 
-    (void)state;
     assert_true(amount_list_parse("2x4:S0", &list, &rest));
     assert_int_equal(list.n_numbers, 2);
     assert_int_equal(list.numbers[0], 2);
@@ -314,7 +304,6 @@ amount_list_that_is_none_is_refused(void **state)
                                         "2x0",   "1x2x3x4x5x6x7x8x9",
                                         "2xx2",  "99999999999999"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct amount_list list;
         const char *rest = NULL;
@@ -327,7 +316,6 @@ amount_list_that_is_none_is_refused(void **state)
 static void
 amount_describe_takes_the_largest_unit(void **state)
 {
-    (void)state;
     assert_string_equal(amount_describe(0).text, "0 B");
     assert_string_equal(amount_describe(1023).text, "1023 B");
     assert_string_equal(amount_describe(1024).text, "1 KiB");

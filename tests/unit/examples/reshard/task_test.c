@@ -72,7 +72,6 @@ options_without_any_reshard_256_mib_on_all_ranks(void **state)
          {"3x4 [S0, S1] uneven", "4x3 [S01, R] uneven", "3 [S0, R] uneven"}},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct task task = task_of("", cases[i].n_ranks);
 
@@ -91,7 +90,6 @@ options_without_any_reshard_256_mib_on_all_ranks(void **state)
 static void
 size_becomes_whole_rows(void **state)
 {
-    (void)state;
     shape_check("--size 256M", (struct hoop_shape){2, {8192, 8192}});
     shape_check("--size 1000 --dtype uint8", (struct hoop_shape){2, {62, 16}});
     shape_check("--size 512M --dtype complex64",
@@ -112,7 +110,6 @@ layouts_not_said_follow_those_that_are(void **state)
 {
     struct task task = task_of("--to 4x2:S0,R,S1 --to 8:R,S0,R", 8);
 
-    (void)state;
     assert_string_equal(layout_describe(&task.from).text, "2x4 [S0, S1, R]");
     assert_int_equal(task.n_to, 2);
     task = task_of("--from 2x2@4:S0", 8);
@@ -152,7 +149,6 @@ options_that_make_no_sense_say_why(void **state)
         {"--dtype unknown", "--dtype unknown: there is none of that name"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct options options = line_parse(cases[i].line);
         struct problem problem = {""};
@@ -170,7 +166,6 @@ options_say_where_and_whether_to_keep(void **state)
     const struct options options = line_parse("--folder /x --keep --damage");
     const struct options none = line_parse("");
 
-    (void)state;
     assert_string_equal(options.folder, "/x");
     assert_true(options.is_kept && options.is_damaged);
     assert_null(none.folder);
@@ -184,7 +179,6 @@ problem_that_is_too_long_is_cut(void **state)
 {
     struct problem problem;
 
-    (void)state;
     assert_false(problem_say(&problem, "%s %d", "ranks:", 3));
     assert_string_equal(problem.text, "ranks: 3");
     assert_false(problem_say(&problem, "%0600d", 7));
@@ -204,7 +198,6 @@ table_rows_stand_below_their_columns(void **state)
     size_t n_bytes = 0;
     FILE *file = open_memstream(&text, &n_bytes);
 
-    (void)state;
     assert_non_null(file);
     table_begin(file);
     table_add(&rows[0], file);

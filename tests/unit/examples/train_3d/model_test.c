@@ -309,7 +309,6 @@ activation_of(float x)
 static void
 activation_keeps_large_and_drops_small(void **state)
 {
-    (void)state;
     assert_true(activation_of(0) == 0);
     assert_true(fabsf(activation_of(20) - 20) < 1e-5F);
     assert_true(fabsf(activation_of(-200)) < 1e-5F);
@@ -319,7 +318,6 @@ activation_keeps_large_and_drops_small(void **state)
 static void
 activation_gradient_is_the_slope(void **state)
 {
-    (void)state;
     for (float x = -4; x <= 4; x += 0.5F) {
         const float step = 0.01F;
         const float seen =
@@ -405,7 +403,6 @@ attention_gradient_is_the_slope(void **state)
     const struct slope slope = {fixture_loss, &fixture, fixture.input, gradient,
                                 0.01F};
 
-    (void)state;
     fixture_loss(&fixture);
     attention_backward(
         &shape, &(struct attention_tape){fixture.input, fixture.weights.at},
@@ -422,7 +419,6 @@ attention_looks_at_its_own_past_only(void **state)
     struct fixture fixture = fixture_make();
     const struct matrix before = matrix_create(ROWS, HEADS * WIDTH);
 
-    (void)state;
     fixture_loss(&fixture);
     matrix_copy(fixture.out, before);
 
@@ -447,7 +443,6 @@ attention_weights_of_a_position_sum_to_one(void **state)
 {
     struct fixture fixture = fixture_make();
 
-    (void)state;
     fixture_loss(&fixture);
     for (size_t i = 0; i < attention_weights(&shape); i += 5) {
         float sum = 0;
@@ -518,7 +513,6 @@ norm_rows_have_the_length_of_their_gain(void **state)
 {
     struct norm_fixture norm_fixture = norm_fixture_make();
 
-    (void)state;
     for (size_t i = 0; i < COLUMNS; i++)
         norm_fixture.gain.at[i] = 2;
     norm_fixture_loss(&norm_fixture);
@@ -539,7 +533,6 @@ norm_gradients_are_slopes(void **state)
     struct slope slope = {norm_fixture_loss, &norm_fixture, norm_fixture.input,
                           gradients.input, 0.01F};
 
-    (void)state;
     norm_backward(norm_fixture.input, norm_fixture.gain, norm_fixture.weights,
                   gradients);
     assert_true(slope_error(&slope) < 1e-3);
@@ -562,7 +555,6 @@ norm_backward_in_place_is_the_same(void **state)
     struct norm_gradients same = {norm_fixture.weights,
                                   matrix_create(1, COLUMNS)};
 
-    (void)state;
     norm_backward(norm_fixture.input, norm_fixture.gain, norm_fixture.weights,
                   apart);
     norm_backward(norm_fixture.input, norm_fixture.gain, norm_fixture.weights,
@@ -599,7 +591,6 @@ loss_of_equal_scores_is_the_logarithm(void **state)
     const float scores[BYTES] = {1000, 1000, 1000, 1000};
     float gradient[BYTES];
 
-    (void)state;
     assert_true(fabs(loss_of(scores, 2, gradient) - log(4)) < 1e-6);
     assert_true(gradient[2] == 0.5F * (0.25F - 1));
     assert_true(gradient[3] == 0.5F * 0.25F);
@@ -613,7 +604,6 @@ loss_gradient_is_the_slope_times_factor(void **state)
     float gradient[BYTES];
     float ignored[BYTES];
 
-    (void)state;
     loss_of(scores, 1, gradient);
     for (size_t i = 0; i < BYTES; i++) {
         const float kept = scores[i];
@@ -635,7 +625,6 @@ loss_of_rows_adds_up(void **state)
     const struct token tokens[] = {{.next = 0}, {.next = 3}};
     float ignored[BYTES];
 
-    (void)state;
     const double both =
         loss_of(&scores[0], 0, ignored) + loss_of(&scores[BYTES], 3, ignored);
     const double sum = loss_take((struct matrix){scores, 2, BYTES}, tokens, 1);
@@ -651,7 +640,6 @@ dot_of_any_length_is_the_sum_of_products(void **state)
     float a[21];
     float b[21];
 
-    (void)state;
     for (size_t n = 0; n <= 21; n++) {
         float expected = 0;
 
@@ -672,7 +660,6 @@ linear_forward_multiplies_by_the_transposed_weight(void **state)
     const float expected[] = {-2, 12, 2, 3, -2, 30, 5, 9};
     float out[8];
 
-    (void)state;
     linear_forward((struct matrix){input, 2, 3}, (struct matrix){weight, 4, 3},
                    (struct matrix){out, 2, 4});
     for (size_t i = 0; i < 8; i++)
@@ -690,7 +677,6 @@ linear_backward_gives_both_gradients(void **state)
     const float expected_input[] = {11, 14, 3, 4};
     const float expected_weight[] = {2, 3, 4, 5, 3, 5};
 
-    (void)state;
     linear_backward((struct matrix){out_grad, 2, 3},
                     (struct matrix){weight, 3, 2},
                     (struct matrix){input_grad, 2, 2});
@@ -708,7 +694,6 @@ matrix_of_nothing_is_fine(void **state)
 {
     const struct matrix none = matrix_create(0, 7);
 
-    (void)state;
     assert_int_equal(matrix_count(none), 0);
     matrix_free(none);
     matrix_free((struct matrix){0});

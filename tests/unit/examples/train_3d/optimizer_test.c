@@ -147,7 +147,6 @@ adam_first_step_is_the_rate(void **state)
     float values[] = {1, 1, 1};
     struct adam adam;
 
-    (void)state;
     adam_init(&adam, 3, 0.5F);
     adam_step(
         &adam, 1,
@@ -168,7 +167,6 @@ adam_parts_make_the_whole(void **state)
     struct adam a;
     struct adam b;
 
-    (void)state;
     adam_init(&a, 3, 0.1F);
     adam_init(&b, 3, 0.1F);
     for (size_t step = 1; step <= 3; step++) {
@@ -189,7 +187,6 @@ adam_finds_the_lowest_point(void **state)
     float value = 3;
     struct adam adam;
 
-    (void)state;
     adam_init(&adam, 1, 0.05F);
     for (size_t step = 1; step <= 500; step++) {
         const float gradient = 2 * (value - 1);
@@ -223,7 +220,6 @@ parameter_parts_are_those_of_the_whole(void **state)
 {
     struct parameter whole = part_make(span_all(6), span_all(4));
 
-    (void)state;
     assert_true(whole.is_whole);
     for (size_t part = 0; part < 2; part++) {
         struct parameter rows = part_make(span_part(6, part, 2), span_all(4));
@@ -248,7 +244,6 @@ parameter_values_are_around_the_middle(void **state)
 {
     struct parameter gain;
 
-    (void)state;
     parameter_init(&gain, &(struct parameter_options){
                               .name = "",
                               .rows = span_all(1),
@@ -318,7 +313,6 @@ noise_is_a_function_of_seed_name_and_index(void **state)
 {
     const struct noise noise = {1, "a"};
 
-    (void)state;
     assert_true(noise_signed(noise, 5) ==
                 noise_signed((struct noise){1, "a"}, 5));
     assert_true(noise_signed(noise, 5) != noise_signed(noise, 6));
@@ -335,7 +329,6 @@ noise_signed_fills_its_range_evenly(void **state)
     double sum = 0;
     double squares = 0;
 
-    (void)state;
     for (size_t i = 0; i < N; i++) {
         const double value = (double)noise_signed(noise, i);
 
@@ -353,7 +346,6 @@ noise_below_reaches_all_and_no_more(void **state)
     const struct noise noise = {7, "below"};
     size_t n_of[5] = {0};
 
-    (void)state;
     for (size_t i = 0; i < N; i++) {
         const size_t value = noise_below(noise, i, 5);
 

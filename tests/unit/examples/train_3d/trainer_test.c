@@ -122,16 +122,6 @@ trainer_of_another_seed_has_another_loss(void **state)
 
 /* These cases test train_3d/timeline.c. */
 
-static size_t
-times_in(const char *text, const char *part)
-{
-    size_t n = 0;
-
-    for (; (text = strstr(text, part)); text++)
-        n++;
-    return n;
-}
-
 /* The caller frees it. */
 static char *
 drawing_of(const struct hoop_objects *stages)
@@ -151,7 +141,6 @@ timeline_events_count_from_its_begin(void **state)
 {
     struct timeline timeline;
 
-    (void)state;
     timeline_init(&timeline, 2);
     timeline_begin(&timeline);
     const uint64_t begin_ns = timeline.begin_ns;
@@ -188,7 +177,6 @@ timeline_drawing_has_a_bar_for_each_event(void **state)
                                           {events, sizeof(events[0])}};
     char *text = drawing_of(&(struct hoop_objects){2, objects});
 
-    (void)state;
     assert_ptr_equal(strstr(text, "<svg "), text);
     assert_non_null(strstr(text, "</svg>\n"));
     assert_int_equal(times_in(text, "stroke-width=\"0.5\""), 4);
@@ -204,7 +192,6 @@ timeline_of_no_events_is_a_drawing(void **state)
     const struct hoop_object none = {NULL, 0};
     char *text = drawing_of(&(struct hoop_objects){1, &none});
 
-    (void)state;
     assert_non_null(strstr(text, "</svg>\n"));
     assert_null(strstr(text, "nan"));
     assert_null(strstr(text, "inf"));
@@ -239,7 +226,6 @@ options_without_any_are_one_rank(void **state)
     const struct options options = line_parse("");
     char problem[PROBLEM_BYTES];
 
-    (void)state;
     assert_true(options_fit(&options, 1, problem));
     assert_int_equal(options.n_steps, 50);
     assert_int_equal(options.trainer.schedule, HOOP_1F1B);
@@ -254,7 +240,6 @@ options_say_how_to_divide(void **state)
         "--dp 2 --tp 4 --pp 2 --schedule interleaved --sharded --seed 9");
     char problem[PROBLEM_BYTES];
 
-    (void)state;
     assert_true(options_fit(&options, 16, problem));
     assert_int_equal(options.trainer.sizes.data, 2);
     assert_int_equal(options.trainer.sizes.tensor, 4);
@@ -289,7 +274,6 @@ static const struct {
 static void
 options_that_do_not_fit_say_why(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(misfits) / sizeof(misfits[0]); i++) {
         const struct options options = line_parse(misfits[i].line);
         char problem[PROBLEM_BYTES] = "";
@@ -321,7 +305,6 @@ text_shipped_file_is_whole(void **state)
 {
     struct text text = {0};
 
-    (void)state;
     assert_int_equal(text_load(DEVILS_DICTIONARY, &text), HOOP_OK);
     assert_in_range(text.n_bytes, 300000, 500000);
     assert_memory_equal(text.bytes, "PREFACE\n", 8);
@@ -333,7 +316,6 @@ text_that_cannot_be_learnt_is_refused(void **state)
 {
     struct text text = {0};
 
-    (void)state;
     assert_int_equal(bytes_load("", 0, &text), HOOP_E_INVALID);
     assert_int_equal(bytes_load("caf\xc3\xa9", 5, &text), HOOP_E_INVALID);
     assert_int_equal(text_load("/nowhere/text", &text), HOOP_E_NOT_FOUND);
@@ -348,7 +330,6 @@ text_windows_are_pieces_of_it(void **state)
     struct text text = {0};
     struct token tokens[12];
 
-    (void)state;
     assert_int_equal(bytes_load("abcdefg", 7, &text), HOOP_OK);
     text_cut(&text, &windows, span_all(12), tokens);
     for (size_t i = 0; i < 12; i++) {
@@ -372,7 +353,6 @@ text_rows_do_not_depend_on_who_asks(void **state)
     struct token all[12];
     struct token some[6];
 
-    (void)state;
     assert_int_equal(bytes_load("abcdefghijklmn", 14, &text), HOOP_OK);
     text_cut(&text, &windows, span_all(12), all);
     text_cut(&text, &windows, span_part(12, 1, 2), some);

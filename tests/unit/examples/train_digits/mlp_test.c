@@ -42,7 +42,6 @@ mlp_gradient_is_the_slope_of_the_loss(void **state)
     const struct image image = image_make(3, 4);
     struct mlp mlp;
 
-    (void)state;
     assert_int_equal(mlp_init(&mlp, HIDDEN, 1), HOOP_OK);
     double *gradient = calloc(mlp.n_parameters, sizeof(double));
     double *scratch = calloc(mlp.n_parameters, sizeof(double));
@@ -70,7 +69,6 @@ mlp_gradients_of_images_add_up(void **state)
     const struct image images[] = {image_make(1, 0), image_make(2, 9)};
     struct mlp mlp;
 
-    (void)state;
     assert_int_equal(mlp_init(&mlp, HIDDEN, 1), HOOP_OK);
     double *apart = calloc(2 * mlp.n_parameters, sizeof(double));
     double *together = calloc(mlp.n_parameters, sizeof(double));
@@ -97,7 +95,6 @@ mlp_steps_learn_an_image(void **state)
     struct mlp mlp;
     double last = INFINITY;
 
-    (void)state;
     assert_int_equal(mlp_init(&mlp, HIDDEN, 1), HOOP_OK);
     for (size_t i = 0; i < 50; i++) {
         double *gradient = calloc(mlp.n_parameters, sizeof(double));
@@ -117,7 +114,6 @@ mlp_same_seed_gives_same_weights(void **state)
     struct mlp a;
     struct mlp b;
 
-    (void)state;
     assert_int_equal(mlp_init(&a, HIDDEN, 9), HOOP_OK);
     assert_int_equal(mlp_init(&b, HIDDEN, 9), HOOP_OK);
     assert_int_equal(a.n_parameters, HIDDEN * 65 + 10 * (HIDDEN + 1));
@@ -161,7 +157,6 @@ digits_shipped_file_is_whole(void **state)
     struct digits digits = {0};
     size_t n_of[DIGITS_CLASSES] = {0};
 
-    (void)state;
     assert_int_equal(digits_load(DIGITS_CSV, &digits), HOOP_OK);
     assert_int_equal(digits.n_images, 1797);
     for (size_t i = 0; i < digits.n_images; i++) {
@@ -183,7 +178,6 @@ digits_pixels_are_scaled(void **state)
     struct digits digits = {0};
     char line[512];
 
-    (void)state;
     line_print(line, sizeof(line), 16, "7\n");
     assert_int_equal(text_load(line, &digits), HOOP_OK);
     assert_int_equal(digits.n_images, 1);
@@ -199,7 +193,6 @@ digits_damaged_lines_are_refused(void **state)
     struct digits digits = {0};
     char line[512];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rests) / sizeof(rests[0]); i++) {
         line_print(line, sizeof(line), 3, rests[i]);
         assert_int_equal(text_load(line, &digits), HOOP_E_INVALID);
@@ -215,7 +208,6 @@ digits_missing_file_is_not_found(void **state)
 {
     struct digits digits = {0};
 
-    (void)state;
     assert_int_equal(digits_load("/nowhere/digits.csv", &digits),
                      HOOP_E_NOT_FOUND);
 }
@@ -228,7 +220,6 @@ random_signed_stays_in_its_range(void **state)
     struct random random = {1};
     double sum = 0;
 
-    (void)state;
     for (int i = 0; i < 10000; i++) {
         const double value = random_signed(&random);
         assert_true(value >= -1 && value < 1);
@@ -245,7 +236,6 @@ random_shuffle_keeps_every_index(void **state)
     size_t n_seen[100] = {0};
     size_t n_moved = 0;
 
-    (void)state;
     for (size_t i = 0; i < 100; i++)
         indices[i] = i;
     random_shuffle(&random, indices, 100);
@@ -264,7 +254,6 @@ random_same_seed_gives_same_order(void **state)
     struct random a = {3};
     struct random b = {3};
 
-    (void)state;
     for (int i = 0; i < 100; i++)
         assert_int_equal(random_below(&a, 1000), random_below(&b, 1000));
 }
@@ -311,7 +300,6 @@ chart_has_a_point_for_each_value(void **state)
     const double values[] = {2.3, 1.1, 0.5, 0.25};
     char *text = chart_text(values, 4);
 
-    (void)state;
     assert_ptr_equal(strstr(text, "<svg "), text);
     assert_non_null(strstr(text, "</svg>\n"));
     assert_int_equal(points_count(text), 4);
@@ -324,7 +312,6 @@ chart_of_one_or_no_value_is_finite(void **state)
 {
     static const double zero[] = {0};
 
-    (void)state;
     for (size_t n = 0; n < 2; n++) {
         char *text = chart_text(zero, n);
         assert_int_equal(points_count(text), n);

@@ -8,10 +8,9 @@
 static void
 join_wrong_version_names_both(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     struct cluster_event event = fixture_join_event(1, 0, 2);
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     event.join.protocol_version = CLUSTER_PROTOCOL_VERSION + 6;
     const uint64_t ticket = fixture_step(&f, event);
@@ -20,15 +19,13 @@ join_wrong_version_names_both(void **state)
     fixture_refused(&f, ticket, HOOP_E_PRECONDITION, "version 1");
     assert_non_null(fixture_notice(&f, CLUSTER_NOTICE_REFUSED));
     assert_int_equal(cluster_counters(f.cluster)->jobs, 0);
-    fixture_deinit(&f);
 }
 
 static void
 join_taken_rank_names_the_holder(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_join(&f, 11, 1, 3);
     const uint64_t ticket = fixture_join(&f, 12, 1, 3);
@@ -36,14 +33,13 @@ join_taken_rank_names_the_holder(void **state)
     fixture_refused(&f, ticket, HOOP_E_EXISTS, "rank 1 is taken by h:11");
     assert_non_null(strstr(fixture_notice(&f, CLUSTER_NOTICE_REFUSED)->text,
                            "rank 1 is taken by h:11"));
-    fixture_deinit(&f);
 }
 
 /* Whoever asks again until its deadline must not learn of the deadline alone. */
 static void
 join_past_its_deadline_is_told_what_it_would_have_been_before(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     struct cluster_event event = {
         .kind = CLUSTER_JOIN,
         .join = {.incarnation = 12,
@@ -55,7 +51,6 @@ join_past_its_deadline_is_told_what_it_would_have_been_before(void **state)
                  .address = "h:1"},
     };
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     event.deadline_ns = f.now_ns;
     fixture_join(&f, 11, 1, 2);
@@ -68,29 +63,25 @@ join_past_its_deadline_is_told_what_it_would_have_been_before(void **state)
     fixture_join(&f, 10, 0, 2);
     fixture_refused(&f, fixture_step(&f, event), HOOP_E_UNAVAILABLE,
                     "job \"a\" is full: 2 of 2 ranks have joined");
-    fixture_deinit(&f);
 }
 
 static void
 join_rank_out_of_range_is_refused(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.world_size = 2});
     fixture_refused(&f, fixture_join(&f, 1, 4, 4), HOOP_E_INVALID,
                     "rank 4 is out of range");
     fixture_refused(&f, fixture_join(&f, 1, 2, 0), HOOP_E_INVALID, "0 to 1");
-    fixture_deinit(&f);
 }
 
 static void
 join_least_rank_above_the_rank_is_refused(void **state)
 {
     const uint32_t ranks[] = {1, CLUSTER_RANK_ANY};
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     for (uint32_t i = 0; i < 2; i++) {
         struct cluster_event event = fixture_join_event(1, ranks[i], 4);
@@ -99,7 +90,6 @@ join_least_rank_above_the_rank_is_refused(void **state)
         fixture_refused(&f, fixture_step(&f, event), HOOP_E_INVALID,
                         "a least rank of 2");
     }
-    fixture_deinit(&f);
 }
 
 /* Over their connections members wait for changes. */
@@ -119,9 +109,8 @@ watches_park(struct fixture *f, uint64_t epoch, uint32_t first, uint32_t last)
 static void
 join_fifth_of_four_is_refused(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 4);
     char part[64];
@@ -133,15 +122,13 @@ join_fifth_of_four_is_refused(void **state)
              (unsigned int)epoch);
     fixture_refused(&f, fifth, HOOP_E_PRECONDITION, part);
     assert_non_null(fixture_notice(&f, CLUSTER_NOTICE_REFUSED));
-    fixture_deinit(&f);
 }
 
 static void
 join_of_a_job_that_ends_is_to_be_tried_again(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
     fixture_member(&f, CLUSTER_LEAVE, epoch, 1);
@@ -150,16 +137,14 @@ join_of_a_job_that_ends_is_to_be_tried_again(void **state)
                     "; it ends when these have left, too: rank 1 (h:2)");
     fixture_member(&f, CLUSTER_LEAVE, epoch, 2);
     assert_null(fixture_find(&f, fixture_join(&f, 3, CLUSTER_RANK_ANY, 2)));
-    fixture_deinit(&f);
 }
 
 static void
 join_for_a_place_whose_holder_is_not_connected_is_to_be_tried_again(
     void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 7);
 
@@ -187,16 +172,14 @@ join_for_a_place_whose_holder_is_not_connected_is_to_be_tried_again(
     watches_park(&f, epoch, 30, 30);
     fixture_refused(&f, fixture_join(&f, 8, 2, 7), HOOP_E_EXISTS,
                     "rank 2 is taken by h:3");
-    fixture_deinit(&f);
 }
 
 /* Nobody closes the connections of a host whose power fails. */
 static void
 join_for_a_place_whose_holder_is_silent_is_to_be_tried_again(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 10000});
     watches_park(&f, fixture_world(&f, 2), 1, 2);
     f.now_ns += 4999 * CLOCK_NS_PER_MS;
@@ -204,7 +187,6 @@ join_for_a_place_whose_holder_is_silent_is_to_be_tried_again(void **state)
     f.now_ns += CLOCK_NS_PER_MS;
     fixture_refused(&f, fixture_join(&f, 3, 1, 2), HOOP_E_UNAVAILABLE,
                     "not connected");
-    fixture_deinit(&f);
 }
 
 /* Without a requested_size, of the PID namespace space. */
@@ -233,9 +215,8 @@ static void
 join_after_processes_that_have_ended_loses_those_it_can_see(void **state)
 {
     const uint8_t ended[] = {1, 1, 1, 1};
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = spaced_world(&f);
     struct cluster_event event = spaced_join_event(4, 7);
@@ -264,16 +245,14 @@ join_after_processes_that_have_ended_loses_those_it_can_see(void **state)
     fixture_refused(&f, fixture_step(&f, event), HOOP_E_UNAVAILABLE,
                     "1 active, 0 left, 2 lost); it ends when these have left, "
                     "too: rank 2 (h:3)");
-    fixture_deinit(&f);
 }
 
 static void
 join_after_all_have_ended_finds_the_name_free(void **state)
 {
     const uint8_t ended[] = {1};
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     struct cluster_event event = spaced_join_event(1, 7);
 
@@ -291,15 +270,13 @@ join_after_all_have_ended_finds_the_name_free(void **state)
     const uint64_t again = fixture_step(&f, event);
     assert_true(fixture_reply(&f, again)->world.epoch > epoch);
     assert_int_equal(fixture_reply(&f, again)->world.size, 1);
-    fixture_deinit(&f);
 }
 
 static void
 join_again_replaces_the_parked_one(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t first = fixture_join(&f, 1, 0, 2);
     const uint64_t again = fixture_join(&f, 1, 0, 2);
@@ -313,31 +290,27 @@ join_again_replaces_the_parked_one(void **state)
 
     assert_int_equal(fixture_reply(&f, late)->world.epoch, epoch);
     assert_int_equal(fixture_reply(&f, late)->world.rank, 0);
-    fixture_deinit(&f);
 }
 
 static void
 join_of_the_lost_is_aborted(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
 
     fixture_member(&f, CLUSTER_LEAVE, epoch, 2);
     fixture_refused(&f, fixture_join(&f, 2, 1, 2), HOOP_E_ABORTED,
                     "must join anew");
-    fixture_deinit(&f);
 }
 
 static void
 join_bad_fields_are_refused(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     struct cluster_event event = fixture_join_event(1, 0, 2);
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     event.join.host = "a\tb";
     fixture_refused(&f, fixture_step(&f, event), HOOP_E_INVALID, "host");
@@ -352,16 +325,14 @@ join_bad_fields_are_refused(void **state)
     event = fixture_join_event(1, 0, LIMIT_RANKS + 1);
     fixture_refused(&f, fixture_step(&f, event), HOOP_E_INVALID, "limit");
     assert_int_equal(cluster_counters(f.cluster)->joins_refused, 5);
-    fixture_deinit(&f);
 }
 
 static void
 join_past_its_deadline_is_refused_alone(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     struct cluster_event event = fixture_join_event(2, 1, 3);
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t first = fixture_join(&f, 1, 0, 3);
 
@@ -369,15 +340,13 @@ join_past_its_deadline_is_refused_alone(void **state)
     fixture_refused(&f, fixture_step(&f, event), HOOP_E_TIMEOUT, "passed");
     assert_null(fixture_find(&f, first));
     assert_int_equal(cluster_counters(f.cluster)->members, 1);
-    fixture_deinit(&f);
 }
 
 static void
 join_disconnect_withdraws_it(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_join(&f, 1, 0, 2);
     fixture_step(
@@ -385,7 +354,6 @@ join_disconnect_withdraws_it(void **state)
     assert_non_null(fixture_notice(&f, CLUSTER_NOTICE_WITHDRAWN));
     assert_int_equal(cluster_counters(f.cluster)->jobs, 0);
     assert_true(cluster_next_deadline_ns(f.cluster) == UINT64_MAX);
-    fixture_deinit(&f);
 }
 
 int

@@ -16,7 +16,6 @@ cluster_create_contradicting_options_is_refused(void **state)
     struct cluster *cluster = NULL;
     char token[LIMIT_TOKEN + 1];
 
-    (void)state;
     assert_int_equal(cluster_create(&(struct cluster_options){.world_size = 2,
                                                               .size_min = 3},
                                     &cluster),
@@ -33,36 +32,31 @@ cluster_create_contradicting_options_is_refused(void **state)
 static void
 request_unknown_job_is_not_found(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_refused(&f, fixture_set(&f, "k", "v"), HOOP_E_NOT_FOUND,
                     "no job \"a\"");
-    fixture_deinit(&f);
 }
 
 static void
 request_bad_job_name_is_refused(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     struct cluster_event event = fixture_join_event(1, 0, 1);
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     event.job = "a\nb";
     fixture_refused(&f, fixture_step(&f, event), HOOP_E_INVALID, "name");
     assert_int_equal(cluster_counters(f.cluster)->jobs, 0);
-    fixture_deinit(&f);
 }
 
 static void
 token_first_join_sets_it_others_must_have_it(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     struct cluster_event event = fixture_join_event(1, 0, 2);
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     event.token = "secret";
     assert_false(cluster_accepts_token(f.cluster, "a", "secret", ROLE_WORKER));
@@ -87,16 +81,14 @@ token_first_join_sets_it_others_must_have_it(void **state)
                     "token");
     assert_int_equal(cluster_counters(f.cluster)->tokens_refused, 3);
     assert_int_equal(cluster_counters(f.cluster)->joins_refused, 2);
-    fixture_deinit(&f);
 }
 
 static void
 token_configured_is_that_of_every_job(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     struct cluster_event event = fixture_join_event(1, 0, 1);
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.token = "t"});
     fixture_refused(&f, fixture_step(&f, event), HOOP_E_UNAUTHENTICATED, "");
     fixture_refused(&f, fixture_set(&f, "k", "v"), HOOP_E_UNAUTHENTICATED,
@@ -104,7 +96,6 @@ token_configured_is_that_of_every_job(void **state)
     event.token = "t";
     assert_int_equal(fixture_reply(&f, fixture_step(&f, event))->status,
                      HOOP_OK);
-    fixture_deinit(&f);
 }
 
 /* A question for role, with the token of shown: its status. */
@@ -129,10 +120,9 @@ ask_as(struct fixture *f, enum role role, enum role shown)
 static void
 role_that_is_lesser_is_denied_what_needs_more(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     struct cluster_event event = fixture_join_event(1, 0, 1);
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.token = "t"});
     event.token = "t";
     fixture_step(&f, event);
@@ -147,7 +137,6 @@ role_that_is_lesser_is_denied_what_needs_more(void **state)
     assert_int_equal(cluster_counters(f.cluster)->tokens_refused, 3);
     fixture_tick(&f);
     assert_int_equal(f.actions.role, ROLE_ANYBODY);
-    fixture_deinit(&f);
 }
 
 static void
@@ -157,7 +146,6 @@ role_that_is_lesser_joins_nothing(void **state)
     char token[LIMIT_TOKEN];
     struct cluster_event event = fixture_join_event(1, 0, 2);
 
-    (void)state;
     assert_int_equal(role_derive_token(ROLE_OPERATOR, "t", token), HOOP_OK);
     event.token = token;
     fixture_init(&f, &(struct cluster_options){0});
@@ -182,9 +170,8 @@ role_that_is_lesser_joins_nothing(void **state)
 static void
 drain_parked_are_answered_and_joins_refused(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 1);
     const uint64_t wait = fixture_key(&f, CLUSTER_STORE_WAIT, "k");
@@ -204,15 +191,13 @@ drain_parked_are_answered_and_joins_refused(void **state)
     const uint64_t leave = fixture_member(&f, CLUSTER_LEAVE, epoch, 1);
 
     assert_int_equal(fixture_reply(&f, leave)->status, HOOP_OK);
-    fixture_deinit(&f);
 }
 
 static void
 disconnect_parked_are_dropped_members_live(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     const char *key = "k";
@@ -228,21 +213,18 @@ disconnect_parked_are_dropped_members_live(void **state)
     assert_int_equal(cluster_counters(f.cluster)->members, 1);
     fixture_set(&f, "k", "v");
     assert_null(fixture_find(&f, wait));
-    fixture_deinit(&f);
 }
 
 static void
 cancel_unknown_ticket_is_nothing(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_step(&f,
                  (struct cluster_event){.kind = CLUSTER_CANCEL, .ticket = 5});
     assert_int_equal(f.actions.n_items, 0);
     assert_true(cluster_next_deadline_ns(f.cluster) == UINT64_MAX);
-    fixture_deinit(&f);
 }
 
 /* What the step answers first, since its time has come, is not left for who
@@ -250,10 +232,9 @@ cancel_unknown_ticket_is_nothing(void **state)
 static void
 cancel_at_the_deadline_of_a_request_answers_it_once(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     size_t n_replies = 0;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 1);
     const uint64_t ticket = fixture_step(
@@ -272,15 +253,13 @@ cancel_at_the_deadline_of_a_request_answers_it_once(void **state)
     assert_int_equal(n_replies, 1);
     assert_int_equal(cluster_counters(f.cluster)->waiters, 0);
     assert_int_equal(cluster_counters(f.cluster)->replies_dropped, 0);
-    fixture_deinit(&f);
 }
 
 static void
 step_late_leases_are_extended(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 1000});
     const uint64_t epoch = fixture_world(&f, 1);
 
@@ -290,7 +269,6 @@ step_late_leases_are_extended(void **state)
     assert_int_equal(fixture_reply(&f, renew)->status, HOOP_OK);
     assert_non_null(fixture_notice(&f, CLUSTER_NOTICE_STEPPED_LATE));
     assert_null(fixture_notice(&f, CLUSTER_NOTICE_LOST));
-    fixture_deinit(&f);
 }
 
 static void
@@ -299,7 +277,6 @@ token_only_the_same_text_matches(void **state)
     static const char *const texts[] = {"", "a", "b", "ab", "aB", "abc"};
     struct token token;
 
-    (void)state;
     for (size_t i = 0; i < 6; i++)
         for (size_t j = 0; j < 6; j++) {
             assert_int_equal(token_derive_roles(&token, texts[i]), HOOP_OK);
@@ -313,7 +290,6 @@ token_null_is_empty(void **state)
 {
     struct token token;
 
-    (void)state;
     assert_int_equal(token_derive_roles(&token, NULL), HOOP_OK);
     assert_int_equal(token_find_role(&token, ""), ROLE_WORKER);
     assert_int_equal(token_find_role(&token, NULL), ROLE_WORKER);
@@ -326,7 +302,6 @@ token_too_long_is_refused_and_never_matches(void **state)
     struct token token;
     char text[LIMIT_TOKEN + 1] = {0};
 
-    (void)state;
     memset(text, 'x', LIMIT_TOKEN - 1);
     assert_int_equal(token_derive_roles(&token, text), HOOP_OK);
     assert_int_equal(token_find_role(&token, text), ROLE_WORKER);
@@ -349,7 +324,6 @@ token_matches_reads_on_where_they_differ(void **state)
     /* But for its last byte. */
     struct token *part = fence_before(sizeof(*part) - 1);
 
-    (void)state;
     assert_int_equal(token_derive_roles(&whole, "right"), HOOP_OK);
     memcpy(part, &whole, sizeof(*part) - 1);
     assert_true(fence_stops(tokens_compare, part, "wrong"));
@@ -363,7 +337,6 @@ token_of_a_lesser_role_is_known_and_no_secret(void **state)
     struct token other;
     char text[LIMIT_TOKEN];
 
-    (void)state;
     assert_int_equal(token_derive_roles(&token, "secret"), HOOP_OK);
     for (enum role role = ROLE_OPERATOR; role < ROLE_ANYBODY; role++) {
         assert_int_equal(role_derive_token(role, "secret", text), HOOP_OK);
@@ -379,7 +352,6 @@ action_list_many_actions_keep_their_texts(void **state)
 {
     struct action_list action_list = {0};
 
-    (void)state;
     for (unsigned int i = 0; i < 5000; i++)
         action_list_fail_reply(&action_list,
                                action_list_add_reply(&action_list, i),
@@ -400,7 +372,6 @@ action_list_memory_is_zeroed_and_aligned(void **state)
 {
     struct action_list action_list = {0};
 
-    (void)state;
     for (size_t n_bytes = 0; n_bytes < 40000; n_bytes += 997) {
         char *memory = action_list_alloc(&action_list, n_bytes, 1);
 
@@ -419,7 +390,6 @@ action_list_notice_copies_job_and_text(void **state)
     struct action_list action_list = {0};
     char job[] = "a";
 
-    (void)state;
     action_list_add_notice(&action_list,
                            &(struct cluster_log_notice){.job = job, .rank = 3},
                            "rank %u", 3U);

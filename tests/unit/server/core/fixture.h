@@ -11,6 +11,7 @@
 /* after cmocka */
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "core/cluster.h"
 
@@ -34,6 +35,12 @@ static inline void
 fixture_deinit(struct fixture *fixture)
 {
     cluster_destroy(fixture->cluster);
+}
+
+static inline void
+fixture_deinit_at(struct fixture *fixture)
+{
+    fixture_deinit(fixture);
 }
 
 /* Fills in what is not given: time, ticket, job "a", a deadline in 60 s. */

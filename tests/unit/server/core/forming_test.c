@@ -12,10 +12,9 @@
 static void
 form_last_join_completes_the_world(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     uint64_t tickets[3];
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 700});
     for (uint32_t i = 0; i < 3; i++)
         tickets[i] = fixture_join(&f, 10 + i, i == 0 ? 2 : CLUSTER_RANK_ANY, 3);
@@ -39,7 +38,6 @@ form_last_join_completes_the_world(void **state)
     assert_non_null(fixture_notice(&f, CLUSTER_NOTICE_FORMED));
     assert_true(cluster_next_deadline_ns(f.cluster) ==
                 f.now_ns + 700 * FIXTURE_S / 1000);
-    fixture_deinit(&f);
 }
 
 static void
@@ -47,10 +45,9 @@ form_hosts_are_neighbours(void **state)
 {
     static const char *const hosts[] = {"x", "y", "x", "y"};
     static const uint32_t ranks[] = {0, 2, 1, 3};
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     uint64_t tickets[4];
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     for (uint32_t i = 0; i < 4; i++) {
         struct cluster_event event =
@@ -61,16 +58,14 @@ form_hosts_are_neighbours(void **state)
     }
     for (uint32_t i = 0; i < 4; i++)
         assert_int_equal(fixture_reply(&f, tickets[i])->world.rank, ranks[i]);
-    fixture_deinit(&f);
 }
 
 static void
 form_deadline_fails_the_attempt_for_all(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     uint64_t tickets[3];
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     for (uint32_t i = 0; i < 3; i++)
         tickets[i] = fixture_join(&f, 1 + i, i, 4);
@@ -84,7 +79,6 @@ form_deadline_fails_the_attempt_for_all(void **state)
     assert_int_equal(cluster_counters(f.cluster)->jobs, 0);
     assert_int_equal(cluster_counters(f.cluster)->members, 0);
     assert_true(cluster_next_deadline_ns(f.cluster) == UINT64_MAX);
-    fixture_deinit(&f);
 }
 
 static uint64_t
@@ -100,10 +94,9 @@ join_until(struct fixture *f, uint32_t rank, uint64_t deadline_ns)
 static void
 form_deadline_of_one_fails_its_join_alone(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     uint64_t tickets[4];
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t begin_ns = f.now_ns;
 
@@ -141,16 +134,14 @@ form_deadline_of_one_fails_its_join_alone(void **state)
     tickets[3] = join_until(&f, 3, begin_ns + 90 * FIXTURE_S);
     for (uint32_t i = 0; i < 4; i++)
         assert_int_equal(fixture_reply(&f, tickets[i])->world.rank, i);
-    fixture_deinit(&f);
 }
 
 static void
 form_last_one_that_waits_ends_the_attempt(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     uint64_t tickets[2];
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     tickets[0] = join_until(&f, 0, f.now_ns + FIXTURE_S);
     tickets[1] = join_until(&f, 1, f.now_ns + 2 * FIXTURE_S);
@@ -161,15 +152,13 @@ form_last_one_that_waits_ends_the_attempt(void **state)
     assert_int_equal(cluster_counters(f.cluster)->jobs, 0);
     assert_int_equal(cluster_counters(f.cluster)->worlds_failed, 1);
     assert_true(cluster_next_deadline_ns(f.cluster) == UINT64_MAX);
-    fixture_deinit(&f);
 }
 
 static void
 form_late_fourth_is_told_of_the_failed_attempt(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     for (uint32_t i = 0; i < 3; i++)
         fixture_join(&f, 1 + i, i, 4);
@@ -181,15 +170,13 @@ form_late_fourth_is_told_of_the_failed_attempt(void **state)
     fixture_refused(&f, late, HOOP_E_TIMEOUT, "missing: ranks 0-2");
     fixture_refused(&f, late, HOOP_E_TIMEOUT,
                     "an earlier attempt, with 3 of 4, gave up 2.0 s before");
-    fixture_deinit(&f);
 }
 
 static void
 form_failed_attempt_without_a_size_is_told_without_one(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_join(&f, 1, 0, 0);
     fixture_next(&f);
@@ -199,17 +186,15 @@ form_failed_attempt_without_a_size_is_told_without_one(void **state)
     fixture_next(&f);
     fixture_refused(&f, late, HOOP_E_TIMEOUT,
                     "an earlier attempt, with 1, gave up 2.0 s before");
-    fixture_deinit(&f);
 }
 
 static void
 form_range_waits_for_the_settle_time(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     const struct cluster_options options = {
         .world_size = 4, .size_min = 2, .settle_ms = 500};
 
-    (void)state;
     fixture_init(&f, &options);
     const uint64_t first = fixture_join(&f, 1, CLUSTER_RANK_ANY, 0);
 
@@ -220,16 +205,14 @@ form_range_waits_for_the_settle_time(void **state)
                 f.now_ns + FIXTURE_S / 2);
     fixture_next(&f);
     assert_int_equal(fixture_reply(&f, first)->world.size, 3);
-    fixture_deinit(&f);
 }
 
 static void
 form_range_with_a_high_request_waits(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     const struct cluster_options options = {.world_size = 4, .size_min = 2};
 
-    (void)state;
     fixture_init(&f, &options);
     fixture_join(&f, 1, 3, 0);
     const uint64_t ticket = fixture_join(&f, 2, CLUSTER_RANK_ANY, 0);
@@ -239,7 +222,6 @@ form_range_with_a_high_request_waits(void **state)
     fixture_next(&f);
     fixture_refused(&f, ticket, HOOP_E_TIMEOUT,
                     "2 more workers for the ranks 0-2");
-    fixture_deinit(&f);
 }
 
 /* Two members and two newcomers, who take ranks from 2 on; the last ticket. */
@@ -262,9 +244,8 @@ grow_join(struct fixture *f, const uint32_t ranks[3])
 static void
 form_place_of_one_who_is_gone_is_a_later_ones(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t last = grow_join(&f, (uint32_t[]){1, 0, 3});
 
@@ -276,30 +257,26 @@ form_place_of_one_who_is_gone_is_a_later_ones(void **state)
     assert_int_equal(world->roster[0].incarnation, 2);
     assert_int_equal(world->roster[1].incarnation, 1);
     assert_int_equal(world->roster[2].incarnation, 3);
-    fixture_deinit(&f);
 }
 
 static void
 form_place_of_a_member_is_nobody_elses(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t last = grow_join(&f, (uint32_t[]){0, 2, 3});
 
     fixture_next(&f);
     fixture_refused(&f, last, HOOP_E_TIMEOUT, "missing: rank 1");
-    fixture_deinit(&f);
 }
 
 /* A place may be taken anew as long as there is time. */
 static void
 form_later_one_stays_where_the_gone_one_is_replaced(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t last = grow_join(&f, (uint32_t[]){0, 1, 3});
 
@@ -310,16 +287,14 @@ form_later_one_stays_where_the_gone_one_is_replaced(void **state)
     fixture_step(&f, event);
     assert_int_equal(fixture_reply(&f, last)->world.size, 4);
     assert_int_equal(fixture_reply(&f, last)->world.rank, 3);
-    fixture_deinit(&f);
 }
 
 static void
 form_name_is_used_again_with_a_later_epoch(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     uint64_t last = 0;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     for (uint32_t life = 0; life < 5; life++) {
         const uint64_t epoch = fixture_world(&f, 2);
@@ -333,7 +308,6 @@ form_name_is_used_again_with_a_later_epoch(void **state)
         assert_int_equal(cluster_counters(f.cluster)->keys, 0);
         last = epoch;
     }
-    fixture_deinit(&f);
 }
 
 enum {
@@ -409,7 +383,6 @@ assign_no_requests_leaves_each_host_once(void **state)
     struct member_placement after[SIZE_MAX_TRIED];
     uint32_t hosts[SIZE_MAX_TRIED];
 
-    (void)state;
     for (uint32_t n = 1; n <= SIZE_MAX_TRIED; n++)
         for (unsigned int number = 0; number < power(n, n); number++) {
             if (!hosts_fill(before, n, number))
@@ -482,7 +455,6 @@ assign_requests_are_kept_and_gaps_filled_well(void **state)
     unsigned int n_cases = 0;
     unsigned int n_best = 0;
 
-    (void)state;
     for (uint32_t n = 1; n <= 5; n++)
         for (unsigned int number = 0; number < power(n, n) << n; number++) {
             if (!hosts_fill(before, n, number >> n))
@@ -519,7 +491,6 @@ assign_gap_beside_request_takes_its_host(void **state)
         {.host = 0, .rank = CLUSTER_RANK_ANY},
     };
 
-    (void)state;
     assign_ranks(members, COUNT_OF(members));
     assert_int_equal(members[2].rank, 1);
     assert_int_equal(members[0].rank, 2);
@@ -529,53 +500,46 @@ assign_gap_beside_request_takes_its_host(void **state)
 static void
 wish_disagreement_is_refused_to_the_later(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_join(&f, 1, 0, 4);
     const uint64_t ticket = fixture_join(&f, 2, 1, 5);
 
     fixture_refused(&f, ticket, HOOP_E_PRECONDITION, "is 5");
     fixture_refused(&f, ticket, HOOP_E_PRECONDITION, "rank 0 (h:1) said 4");
-    fixture_deinit(&f);
 }
 
 static void
 wish_nobody_says_comes_from_the_options(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.world_size = 2});
     fixture_join(&f, 1, CLUSTER_RANK_ANY, 0);
     const uint64_t ticket = fixture_join(&f, 2, CLUSTER_RANK_ANY, 0);
 
     assert_int_equal(fixture_reply(&f, ticket)->world.size, 2);
-    fixture_deinit(&f);
 }
 
 static void
 wish_of_a_worker_comes_before_the_options(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.world_size = 2});
     fixture_join(&f, 1, CLUSTER_RANK_ANY, 3);
     assert_null(fixture_find(&f, fixture_join(&f, 2, CLUSTER_RANK_ANY, 0)));
     const uint64_t ticket = fixture_join(&f, 3, CLUSTER_RANK_ANY, 0);
 
     assert_int_equal(fixture_reply(&f, ticket)->world.size, 3);
-    fixture_deinit(&f);
 }
 
 static void
 wish_too_small_for_those_who_wait_is_refused(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_join(&f, 1, 7, 0);
     fixture_refused(&f, fixture_join(&f, 2, 0, 4), HOOP_E_PRECONDITION,
@@ -583,15 +547,13 @@ wish_too_small_for_those_who_wait_is_refused(void **state)
     fixture_join(&f, 3, 1, 0);
     fixture_refused(&f, fixture_join(&f, 4, 0, 2), HOOP_E_PRECONDITION,
                     "2 workers wait");
-    fixture_deinit(&f);
 }
 
 static void
 wish_of_the_withdrawn_is_forgotten_if_all_fit(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.world_size = 3});
     fixture_join(&f, 1, CLUSTER_RANK_ANY, 8);
     fixture_join(&f, 2, CLUSTER_RANK_ANY, 0);
@@ -601,15 +563,13 @@ wish_of_the_withdrawn_is_forgotten_if_all_fit(void **state)
     const uint64_t ticket = fixture_join(&f, 4, CLUSTER_RANK_ANY, 0);
 
     assert_int_equal(fixture_reply(&f, ticket)->world.size, 3);
-    fixture_deinit(&f);
 }
 
 static void
 wish_of_the_withdrawn_stays_if_others_need_it(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.world_size = 2});
     fixture_join(&f, 1, CLUSTER_RANK_ANY, 4);
     for (uint32_t number = 2; number <= 4; number++) {
@@ -621,7 +581,6 @@ wish_of_the_withdrawn_stays_if_others_need_it(void **state)
     const uint64_t ticket = fixture_join(&f, 5, CLUSTER_RANK_ANY, 0);
 
     assert_int_equal(fixture_reply(&f, ticket)->world.size, 4);
-    fixture_deinit(&f);
 }
 
 int

@@ -84,9 +84,8 @@ communicator(const struct fixture *f, uint64_t ticket)
 static void
 join_of_the_last_tells_all_the_same_id(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
     const uint64_t first = join(&f, epoch, (struct join){1, 1, trio, 3});
@@ -99,15 +98,13 @@ join_of_the_last_tells_all_the_same_id(void **state)
     assert_int_equal(communicator(&f, second), 1);
     assert_int_equal(communicator(&f, third), 1);
     assert_int_equal(n_groups(&f), 1);
-    fixture_deinit(&f);
 }
 
 static void
 join_is_withdrawn_until_its_group_has_formed(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
     const uint64_t early = join(&f, epoch, (struct join){1, 1, pair, 2});
@@ -124,16 +121,14 @@ join_is_withdrawn_until_its_group_has_formed(void **state)
     assert_int_equal(n_groups(&f), 1);
     leave(&f, epoch, 1, 2);
     assert_int_equal(n_groups(&f), 0);
-    fixture_deinit(&f);
 }
 
 static void
 join_with_another_order_is_another_group(void **state)
 {
     static const uint32_t riap[] = {1, 0};
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
     const uint64_t first = join(&f, epoch, (struct join){1, 1, pair, 2});
@@ -149,16 +144,14 @@ join_with_another_order_is_another_group(void **state)
     fixture_refused(&f, first, HOOP_E_TIMEOUT, "by rank 1 (h:2)");
     fixture_refused(&f, second, HOOP_E_TIMEOUT, "by rank 0 (h:1)");
     assert_int_equal(n_groups(&f), 0);
-    fixture_deinit(&f);
 }
 
 /* Who asked, and has only less patience, is not said not to have asked. */
 static void
 join_that_gave_up_is_told_from_one_that_never_came(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
     const uint64_t first = join(&f, epoch, (struct join){1, 1, trio, 3});
@@ -175,15 +168,13 @@ join_that_gave_up_is_told_from_one_that_never_came(void **state)
     fixture_next(&f);
     fixture_refused(&f, second, HOOP_E_TIMEOUT,
                     "by rank 2 (h:3); given up by rank 0 (h:1)");
-    fixture_deinit(&f);
 }
 
 static void
 join_of_the_same_list_again_is_another_generation(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
     /* One of them is two communicators ahead. */
@@ -196,15 +187,13 @@ join_of_the_same_list_again_is_another_generation(void **state)
     const uint64_t other_two = join(&f, epoch, (struct join){2, 9, pair, 2});
     assert_int_equal(communicator(&f, two), 2);
     assert_int_equal(communicator(&f, other_two), 2);
-    fixture_deinit(&f);
 }
 
 static void
 join_repeated_is_the_same_join(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
     const uint64_t first = join(&f, epoch, (struct join){1, 1, pair, 2});
@@ -218,15 +207,13 @@ join_repeated_is_the_same_join(void **state)
     assert_int_equal(
         communicator(&f, join(&f, epoch, (struct join){2, 1, pair, 2})), 1);
     assert_int_equal(n_groups(&f), 1);
-    fixture_deinit(&f);
 }
 
 static void
 join_given_up_frees_its_seat_for_the_next(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
 
@@ -243,15 +230,13 @@ join_given_up_frees_its_seat_for_the_next(void **state)
     assert_int_equal(n_groups(&f), 1);
     leave(&f, epoch, 1, 2);
     assert_int_equal(n_groups(&f), 0);
-    fixture_deinit(&f);
 }
 
 static void
 leave_while_others_are_missing_takes_the_join_back(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
     const uint64_t parked = join(&f, epoch, (struct join){1, 1, pair, 2});
@@ -262,15 +247,13 @@ leave_while_others_are_missing_takes_the_join_back(void **state)
     assert_int_equal(n_groups(&f), 0);
     assert_int_equal(fixture_reply(&f, leave(&f, epoch, 1, 7))->status,
                      HOOP_OK);
-    fixture_deinit(&f);
 }
 
 static void
 group_all_have_left_is_forgotten_and_its_id_not_reused(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
 
@@ -284,16 +267,14 @@ group_all_have_left_is_forgotten_and_its_id_not_reused(void **state)
         leave(&f, epoch, 2 - round % 2, round);
         assert_int_equal(n_groups(&f), 0);
     }
-    fixture_deinit(&f);
 }
 
 static void
 member_that_is_lost_ends_what_waits_for_it(void **state)
 {
     static const uint32_t others[] = {0, 2};
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
     const uint64_t waits = join(&f, epoch, (struct join){1, 1, trio, 3});
@@ -316,15 +297,13 @@ member_that_is_lost_ends_what_waits_for_it(void **state)
     assert_int_equal(n_groups(&f), 1);
     fixture_refused(&f, join(&f, epoch, (struct join){1, 3, pair, 2}),
                     HOOP_E_ABORTED, "rank 1 (h:2), who is lost");
-    fixture_deinit(&f);
 }
 
 static void
 member_that_leaves_has_left_its_groups(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
     const uint64_t waits = join(&f, epoch, (struct join){1, 1, trio, 3});
@@ -338,7 +317,6 @@ member_that_leaves_has_left_its_groups(void **state)
     /* The list still points to it when the last member goes, in one step. */
     leave(&f, epoch, 1, 2);
     assert_int_equal(n_groups(&f), 0);
-    fixture_deinit(&f);
 }
 
 static void
@@ -347,9 +325,8 @@ join_of_a_bad_list_is_refused(void **state)
     static const uint32_t twice[] = {1, 1};
     static const uint32_t outside[] = {0, 3};
     static const uint32_t without[] = {1, 2};
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
     const struct {
@@ -368,16 +345,14 @@ join_of_a_bad_list_is_refused(void **state)
         fixture_refused(&f, join(&f, epoch, cases[i].call), cases[i].status,
                         cases[i].part);
     assert_int_equal(n_groups(&f), 0);
-    fixture_deinit(&f);
 }
 
 /* hoopctl's pages go on where they were, though groups go meanwhile. */
 static void
 list_goes_on_behind_a_group_that_is_gone(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
 
@@ -396,7 +371,6 @@ list_goes_on_behind_a_group_that_is_gone(void **state)
         &f, (struct cluster_event){.kind = CLUSTER_GROUP_CREATE,
                                    .group = {{epoch, 1}, "@3", pair, 2}});
     fixture_refused(&f, created, HOOP_E_INVALID, "begin with '@'");
-    fixture_deinit(&f);
 }
 
 static uint64_t
@@ -410,9 +384,8 @@ pending(struct fixture *f, uint64_t epoch, uint64_t worker, uint64_t number)
 static void
 join_that_waits_can_be_asked_for_whom(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
     join(&f, epoch, (struct join){1, 7, trio, 3});
@@ -433,15 +406,13 @@ join_that_waits_can_be_asked_for_whom(void **state)
                         "rank 2 (h:3)");
     join(&f, epoch, (struct join){3, 1, trio, 3});
     fixture_refused(&f, pending(&f, epoch, 1, 7), HOOP_E_NOT_FOUND, "");
-    fixture_deinit(&f);
 }
 
 static void
 vote_call_that_waits_can_be_asked_for_whom(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
     fixture_step(&f, (struct cluster_event){.kind = CLUSTER_VOTE,
@@ -458,7 +429,6 @@ vote_call_that_waits_can_be_asked_for_whom(void **state)
     assert_int_equal(told->n_ranks, 3);
     assert_int_equal(told->n_present_ranks, 1);
     fixture_refused(&f, pending(&f, epoch, 1, 5), HOOP_E_NOT_FOUND, "");
-    fixture_deinit(&f);
 }
 
 int

@@ -17,9 +17,8 @@ static void
 group_create_same_key_is_the_same(void **state)
 {
     static const uint32_t ranks[] = {2, 0};
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
 
@@ -39,7 +38,6 @@ group_create_same_key_is_the_same(void **state)
         group(&f, CLUSTER_GROUP_CREATE,
               (struct cluster_group_call){{epoch, 1}, "g", ranks, 1}),
         HOOP_E_EXISTS, "\"g\" of 2 ranks");
-    fixture_deinit(&f);
 }
 
 static void
@@ -48,9 +46,8 @@ group_create_bad_ranks_are_refused(void **state)
     static const uint32_t twice[] = {1, 1};
     static const uint32_t outside[] = {0, 3};
     static const uint32_t last[] = {2};
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
 
@@ -75,18 +72,16 @@ group_create_bad_ranks_are_refused(void **state)
         &f,
         group(&f, CLUSTER_GROUP_GET, (struct cluster_group_call){.key = "g"}),
         HOOP_E_NOT_FOUND, "");
-    fixture_deinit(&f);
 }
 
 static void
 group_list_pages_until_the_limit(void **state)
 {
     static const uint32_t ranks[] = {0};
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     char key[16];
     size_t n_listed = 0;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 1);
 
@@ -111,7 +106,6 @@ group_list_pages_until_the_limit(void **state)
         snprintf(key, sizeof(key), "%s", page->items[page->n_items - 1].key);
     }
     assert_int_equal(n_listed, LIMIT_GROUPS);
-    fixture_deinit(&f);
 }
 
 int

@@ -43,9 +43,8 @@ static void
 newcomers_get_what_they_wish_and_what_is_left(void **state)
 {
     uint64_t members[2];
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     growing_begin(&f, members);
     const uint64_t third = fixture_step(&f, newcomer_event(3, 3));
@@ -63,7 +62,6 @@ newcomers_get_what_they_wish_and_what_is_left(void **state)
     const uint64_t again = fixture_step(&f, newcomer_event(3, 3));
     assert_int_equal(fixture_reply(&f, again)->world.rank, 3);
     assert_string_equal(fixture_reply(&f, again)->world.job, GROWN);
-    fixture_deinit(&f);
 }
 
 /* The older world is full when it comes, and has room when it asks again. */
@@ -99,9 +97,8 @@ static void
 ranks_that_others_have_are_refused(void **state)
 {
     uint64_t members[2];
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     growing_begin(&f, members);
     fixture_refused(&f, fixture_step(&f, newcomer_event(3, 1)), HOOP_E_EXISTS,
@@ -119,16 +116,14 @@ ranks_that_others_have_are_refused(void **state)
     const uint64_t ticket = fixture_step(&f, event);
 
     assert_int_equal(fixture_reply(&f, ticket)->world.rank, 3);
-    fixture_deinit(&f);
 }
 
 static void
 those_who_come_are_bounded(void **state)
 {
     uint64_t members[2];
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 2);
     members[0] = fixture_step(&f, member_event(11, 1, 2));
@@ -140,16 +135,14 @@ those_who_come_are_bounded(void **state)
     assert_null(fixture_find(&f, members[0]));
     fixture_step(&f, member_event(12, 2, 2));
     assert_int_equal(fixture_reply(&f, members[0])->world.size, 4);
-    fixture_deinit(&f);
 }
 
 static void
 members_go_on_with_those_who_are_there_in_time(void **state)
 {
     uint64_t members[2];
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
     growing_begin(&f, members);
     const uint64_t third =
@@ -158,16 +151,14 @@ members_go_on_with_those_who_are_there_in_time(void **state)
     fixture_next(&f);
     assert_int_equal(fixture_reply(&f, members[0])->world.size, 3);
     assert_int_equal(fixture_reply(&f, third)->world.rank, 2);
-    fixture_deinit(&f);
 }
 
 /* The second member does not come. */
 static void
 members_that_are_not_all_there_give_up_together(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
     fixture_world(&f, 2);
     struct cluster_event event = member_event(11, 1, 2);
@@ -184,7 +175,6 @@ members_that_are_not_all_there_give_up_together(void **state)
                     "job \"a\" has not grown in time: ");
     fixture_refused(&f, third, HOOP_E_UNAVAILABLE, "has not grown");
     fixture_refused(&f, fourth, HOOP_E_UNAVAILABLE, "has not grown");
-    fixture_deinit(&f);
 }
 
 /* The third of four members does not come, but as many newcomers as there are
@@ -193,9 +183,8 @@ static void
 newcomers_do_not_stand_for_a_member(void **state)
 {
     uint64_t tickets[5];
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
     fixture_world(&f, 4);
     for (uint32_t i = 0; i < 3; i++) {
@@ -213,16 +202,14 @@ newcomers_do_not_stand_for_a_member(void **state)
     for (uint32_t i = 3; i < 5; i++)
         fixture_refused(&f, tickets[i], HOOP_E_UNAVAILABLE, "missing: rank 2");
     fixture_tick(&f);
-    fixture_deinit(&f);
 }
 
 /* Nor does one that says it is a member, and not of which job. */
 static void
 newcomer_is_no_member_by_its_own_word(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 2);
     const uint64_t member = fixture_step(&f, member_event(11, 1, 2));
@@ -236,16 +223,14 @@ newcomer_is_no_member_by_its_own_word(void **state)
     fixture_refused(&f, fixture_step(&f, newcomer_event(5, CLUSTER_RANK_ANY)),
                     HOOP_E_UNAVAILABLE, "is full: 2 of 2");
     assert_null(fixture_find(&f, member));
-    fixture_deinit(&f);
 }
 
 static void
 newcomers_are_told_when_all_members_have_gone(void **state)
 {
     uint64_t members[2];
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     growing_begin(&f, members);
     const uint64_t third =
@@ -257,16 +242,14 @@ newcomers_are_told_when_all_members_have_gone(void **state)
                                                 .client = client});
     }
     fixture_refused(&f, third, HOOP_E_UNAVAILABLE, "have gone");
-    fixture_deinit(&f);
 }
 
 static void
 only_members_make_a_job_grow(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     struct cluster_event event;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     event = member_event(11, 1, 2);
     fixture_refused(&f, fixture_step(&f, event), HOOP_E_NOT_FOUND,
@@ -296,16 +279,14 @@ only_members_make_a_job_grow(void **state)
     stranger.job = GROWN;
     fixture_refused(&f, fixture_step(&f, stranger), HOOP_E_PRECONDITION,
                     "is a world of job \"a\": join that");
-    fixture_deinit(&f);
 }
 
 static void
 token_of_the_job_is_needed_to_make_it_grow(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     struct cluster_event event;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     event = fixture_join_event(1, 0, 1);
     event.token = "t";
@@ -316,7 +297,6 @@ token_of_the_job_is_needed_to_make_it_grow(void **state)
                     "the token is not that of job \"a\"");
     event.token = "t";
     assert_null(fixture_find(&f, fixture_step(&f, event)));
-    fixture_deinit(&f);
 }
 
 /* The step, and its records. */
@@ -375,7 +355,6 @@ name_is_kept_while_a_newcomer_is_there(void **state)
     struct record_store record_store = {0};
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     name_is_kept(&f, &record_store);
     fixture_deinit(&f);
@@ -388,7 +367,6 @@ name_is_kept_when_the_coordinator_is_another(void **state)
     struct record_store record_store = {0};
     struct fixture f;
 
-    (void)state;
     record_store_begin(&f);
     name_is_kept(&f, &record_store);
     fixture_deinit(&f);
@@ -399,9 +377,8 @@ name_is_kept_when_the_coordinator_is_another(void **state)
 static void
 refusal_of_one_who_tries_again_is_told_once(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 2);
     for (unsigned int i = 0; i < 3; i++) {
@@ -413,7 +390,6 @@ refusal_of_one_who_tries_again_is_told_once(void **state)
     fixture_step(&f, newcomer_event(4, 0));
     assert_non_null(fixture_notice(&f, CLUSTER_NOTICE_REFUSED));
     assert_int_equal(cluster_counters(f.cluster)->joins_refused, 4);
-    fixture_deinit(&f);
 }
 
 /* However many they are; and of more than can be known nothing is said. */
@@ -424,10 +400,9 @@ refusals_of_many_who_try_again_are_told_once(void **state)
         MANY = 100,
         KNOWN = 64
     };
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     uint32_t n_told = 0;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 1000000});
     fixture_world(&f, 2);
     for (uint32_t i = 0; i < 3 * MANY; i++) {
@@ -449,7 +424,6 @@ refusals_of_many_who_try_again_are_told_once(void **state)
     f.now_ns += 11 * FIXTURE_S;
     fixture_step(&f, newcomer_event(3 + MANY, 0));
     assert_non_null(fixture_notice(&f, CLUSTER_NOTICE_REFUSED));
-    fixture_deinit(&f);
 }
 
 /* By the name that people know. */
@@ -457,9 +431,8 @@ static void
 newcomer_that_has_ended_is_told_of_its_job(void **state)
 {
     uint64_t members[2];
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     growing_begin(&f, members);
     fixture_step(&f, newcomer_event(3, 2));
@@ -471,17 +444,15 @@ newcomer_that_has_ended_is_told_of_its_job(void **state)
                                             .member = {epoch, 3}});
     fixture_refused(&f, fixture_step(&f, newcomer_event(3, 2)), HOOP_E_ABORTED,
                     "rank 2 (h:3) has left job \"a\" and must join anew");
-    fixture_deinit(&f);
 }
 
 /* At its own deadline, before a member's. */
 static void
 newcomer_whose_time_is_up_is_told_so(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     struct cluster_event newcomer = newcomer_event(3, CLUSTER_RANK_ANY);
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
     fixture_world(&f, 2);
     fixture_step(&f, member_event(11, 1, 2));
@@ -491,18 +462,16 @@ newcomer_whose_time_is_up_is_told_so(void **state)
     fixture_next(&f);
     fixture_refused(&f, ticket, HOOP_E_TIMEOUT,
                     "job \"a\" has not grown in time: 2 of");
-    fixture_deinit(&f);
 }
 
 static void
 worlds_that_one_job_grows_by_are_bounded(void **state)
 {
     struct cluster_event event;
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     char name[16];
     uint64_t ticket = 0;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
     fixture_world(&f, 2);
     for (uint32_t i = 0; i <= LIMIT_JOB_WORLDS; i++) {
@@ -522,7 +491,6 @@ worlds_that_one_job_grows_by_are_bounded(void **state)
     event.job = "a+another";
     event.join.incarnation = 99;
     assert_null(fixture_find(&f, fixture_step(&f, event)));
-    fixture_deinit(&f);
 }
 
 /* It is no new job, and its members are no new workers; also for the next coordinator. */
@@ -533,7 +501,6 @@ job_grows_where_no_other_has_room(void **state)
     struct fixture f;
     char name[16];
 
-    (void)state;
     record_store_begin(&f);
     for (uint32_t rank = 0; rank < 2; rank++)
         followed_step(&f, &record_store, fixture_join_event(1 + rank, rank, 2));
@@ -562,9 +529,8 @@ static void
 job_below_its_largest_size_is_worth_another_try(void **state)
 {
     const struct cluster_options options = {.world_size = 3, .size_min = 2};
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &options);
     fixture_join(&f, 1, 0, 0);
     fixture_join(&f, 2, 1, 0);
@@ -580,7 +546,6 @@ job_below_its_largest_size_is_worth_another_try(void **state)
     fixture_refused(&f, fixture_join(&f, 3, CLUSTER_RANK_ANY, 0),
                     HOOP_E_UNAVAILABLE,
                     "takes others when its members call hoop_comm_grow()");
-    fixture_deinit(&f);
 }
 
 static uint64_t
@@ -597,9 +562,8 @@ activities_ask(struct fixture *f)
 static void
 activities_have_the_members_of_the_world_that_was_asked(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 2);
     fixture_set(&f, "key", "value");
@@ -616,7 +580,6 @@ activities_have_the_members_of_the_world_that_was_asked(void **state)
     /* The keys are the job's. */
     assert_int_equal(fixture_reply(&f, first)->job.n_keys, 1);
     assert_int_equal(fixture_reply(&f, second)->job.n_keys, 1);
-    fixture_deinit(&f);
 }
 
 int

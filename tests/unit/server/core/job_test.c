@@ -11,7 +11,6 @@ job_names_are_checked(void **state)
 {
     char name[LIMIT_NAME + 1] = {0};
 
-    (void)state;
     assert_true(job_name_is_valid("default"));
     assert_true(job_name_is_valid("a/B-3.x_y:z@q+1"));
     assert_false(job_name_is_valid(NULL));
@@ -28,10 +27,9 @@ job_names_are_checked(void **state)
 static void
 jobs_have_their_own_members_and_stores(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     struct cluster_event join = fixture_join_event(1, 0, 1);
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     fixture_set(&f, "k", "v");
@@ -46,18 +44,16 @@ jobs_have_their_own_members_and_stores(void **state)
                                    .keys = {.keys = &key, .n_keys = 1}});
 
     assert_null(fixture_reply(&f, get)->store.entries[0].value);
-    fixture_deinit(&f);
 }
 
 static void
 jobs_over_the_limit_are_refused_until_one_ends(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     struct cluster_event join = fixture_join_event(1, 0, 2);
     char name[16];
     uint64_t ticket = 0;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     join.job = name;
     for (int i = 0; i <= LIMIT_JOBS; i++) {
@@ -69,16 +65,14 @@ jobs_over_the_limit_are_refused_until_one_ends(void **state)
     fixture_step(
         &f, (struct cluster_event){.kind = CLUSTER_DISCONNECT, .client = 5});
     assert_null(fixture_find(&f, fixture_step(&f, join)));
-    fixture_deinit(&f);
 }
 
 static void
 jobs_that_end_leave_little_behind(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     char name[32];
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     for (int i = 0; i < 3 * LIMIT_JOBS; i++) {
         struct cluster_event join = fixture_join_event(1, 0, 1);
@@ -98,7 +92,6 @@ jobs_that_end_leave_little_behind(void **state)
     assert_int_equal(fixture_reply(&f, ticket)->jobs.n_items, LIMIT_ENDED_JOBS);
     assert_int_equal(cluster_counters(f.cluster)->jobs, 0);
     assert_string_equal(cluster_job_state_name(CLUSTER_JOB_ENDED), "ended");
-    fixture_deinit(&f);
 }
 
 static uint64_t
@@ -112,9 +105,8 @@ watch(struct fixture *f, uint64_t epoch, uint64_t since)
 static void
 watch_from_the_beginning_sees_all(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
 
@@ -130,15 +122,13 @@ watch_from_the_beginning_sees_all(void **state)
     assert_int_equal(seen->items[1].kind, CLUSTER_CHANGE_LEFT);
     assert_int_equal(seen->items[1].rank, 1);
     assert_true(seen->items[1].membership_epoch > epoch);
-    fixture_deinit(&f);
 }
 
 static void
 watch_parked_is_answered_by_the_next_change(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
     const uint64_t ticket = watch(&f, 0, 1);
@@ -147,15 +137,13 @@ watch_parked_is_answered_by_the_next_change(void **state)
     fixture_member(&f, CLUSTER_LEAVE, epoch, 1);
     assert_int_equal(fixture_reply(&f, ticket)->changes.items[0].revision, 2);
     assert_int_equal(fixture_reply(&f, ticket)->changes.n_items, 1);
-    fixture_deinit(&f);
 }
 
 static void
 watch_parked_sees_the_end_of_the_job(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 1);
     const uint64_t ticket = watch(&f, epoch, 1);
@@ -164,16 +152,14 @@ watch_parked_sees_the_end_of_the_job(void **state)
     assert_int_equal(fixture_reply(&f, ticket)->changes.items[0].kind,
                      CLUSTER_CHANGE_LEFT);
     assert_string_equal(fixture_reply(&f, ticket)->changes.items[0].host, "h");
-    fixture_deinit(&f);
 }
 
 static void
 watch_deadline_is_an_empty_answer(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     struct cluster_event event = {.kind = CLUSTER_WATCH, .watch.since = 1};
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     event.deadline_ns = f.now_ns + FIXTURE_S;
@@ -183,21 +169,18 @@ watch_deadline_is_an_empty_answer(void **state)
     assert_int_equal(fixture_reply(&f, ticket)->status, HOOP_OK);
     assert_int_equal(fixture_reply(&f, ticket)->changes.n_items, 0);
     assert_int_equal(fixture_reply(&f, ticket)->changes.revision, 1);
-    fixture_deinit(&f);
 }
 
 static void
 watch_of_another_world_is_refused(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 1);
 
     fixture_refused(&f, watch(&f, epoch + 1, 0), HOOP_E_PRECONDITION, "epoch");
     fixture_refused(&f, watch(&f, epoch, 2), HOOP_E_RANGE, "revision");
-    fixture_deinit(&f);
 }
 
 int

@@ -31,24 +31,21 @@ rows(const struct record_store *record_store, enum journal_job_part part)
 static void
 cluster_without_keeping_writes_no_record(void **state)
 {
-    struct fixture fixture;
+    CLEANUP(fixture_deinit) struct fixture fixture;
 
-    (void)state;
     fixture_init(&fixture, &(struct cluster_options){0});
     fixture_world(&fixture, 2);
     assert_int_equal(records(&fixture), 0);
     fixture_set(&fixture, "k", "v");
     assert_int_equal(records(&fixture), 0);
-    fixture_deinit(&fixture);
 }
 
 static void
 world_formed_is_head_members_and_change(void **state)
 {
-    struct fixture fixture;
+    CLEANUP(fixture_deinit) struct fixture fixture;
     struct record_store record_store = {0};
 
-    (void)state;
     record_store_begin(&fixture);
     fixture_join(&fixture, 1, 0, 2);
     record_store_apply(&record_store, &fixture);
@@ -59,31 +56,27 @@ world_formed_is_head_members_and_change(void **state)
     assert_int_equal(rows(&record_store, JOURNAL_MEMBER), 2);
     assert_int_equal(rows(&record_store, JOURNAL_MEMBERSHIP_CHANGE), 1);
     record_store_deinit(&record_store);
-    fixture_deinit(&fixture);
 }
 
 static void
 reading_and_renewing_write_nothing(void **state)
 {
-    struct fixture fixture;
+    CLEANUP(fixture_deinit) struct fixture fixture;
 
-    (void)state;
     record_store_begin(&fixture);
     const uint64_t epoch = fixture_world(&fixture, 1);
     fixture_key(&fixture, CLUSTER_STORE_GET, "k");
     assert_int_equal(records(&fixture), 0);
     fixture_member(&fixture, CLUSTER_RENEW, epoch, 1);
     assert_int_equal(records(&fixture), 0);
-    fixture_deinit(&fixture);
 }
 
 static void
 key_written_and_deleted_leaves_the_revision(void **state)
 {
-    struct fixture fixture;
+    CLEANUP(fixture_deinit) struct fixture fixture;
     struct record_store record_store = {0};
 
-    (void)state;
     record_store_begin(&fixture);
     fixture_world(&fixture, 1);
     record_store_apply(&record_store, &fixture);
@@ -97,7 +90,6 @@ key_written_and_deleted_leaves_the_revision(void **state)
     assert_int_equal(rows(&record_store, JOURNAL_STORE_ENTRY), 0);
     assert_int_equal(rows(&record_store, JOURNAL_STORE_REVISION), 1);
     record_store_deinit(&record_store);
-    fixture_deinit(&fixture);
 }
 
 static void
@@ -117,11 +109,10 @@ group_join(struct fixture *fixture, uint64_t epoch, uint64_t incarnation)
 static void
 communicator_is_written_when_it_has_formed(void **state)
 {
-    struct fixture fixture;
+    CLEANUP(fixture_deinit) struct fixture fixture;
     struct record_store record_store = {0};
     const uint64_t number = 7;
 
-    (void)state;
     record_store_begin(&fixture);
     const uint64_t epoch = fixture_world(&fixture, 2);
     record_store_apply(&record_store, &fixture);
@@ -144,16 +135,14 @@ communicator_is_written_when_it_has_formed(void **state)
                          incarnation == 1 ? 2 : 0);
     }
     record_store_deinit(&record_store);
-    fixture_deinit(&fixture);
 }
 
 static void
 job_ended_leaves_its_ending_alone(void **state)
 {
-    struct fixture fixture;
+    CLEANUP(fixture_deinit) struct fixture fixture;
     struct record_store record_store = {0};
 
-    (void)state;
     record_store_begin(&fixture);
     const uint64_t epoch = fixture_world(&fixture, 1);
     record_store_apply(&record_store, &fixture);
@@ -166,7 +155,6 @@ job_ended_leaves_its_ending_alone(void **state)
     assert_int_equal(record_store.rows[0].key[0], JOURNAL_CLUSTER);
     assert_int_equal(record_store.rows[1].key[0], JOURNAL_ENDED_JOB);
     record_store_deinit(&record_store);
-    fixture_deinit(&fixture);
 }
 
 int

@@ -41,9 +41,8 @@ swap(struct fixture *f, const char *expected, const char *value)
 static void
 add_counts_in_decimal_text(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     assert_int_equal(fixture_reply(&f, add(&f, "k", 5))->store.counter, 5);
@@ -56,7 +55,6 @@ add_counts_in_decimal_text(void **state)
     assert_int_equal(entry->n_bytes, 2);
     assert_memory_equal(entry->value, "-2", 2);
     assert_int_equal(entry->revision, 2);
-    fixture_deinit(&f);
 }
 
 static void
@@ -71,9 +69,8 @@ add_to_no_number_or_over_64_bits_is_refused(void **state)
                                         "-",
                                         "9223372036854775808",
                                         "1111111111111111111111111111"};
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
@@ -82,15 +79,13 @@ add_to_no_number_or_over_64_bits_is_refused(void **state)
     }
     fixture_set(&f, "k", "9223372036854775807");
     fixture_refused(&f, add(&f, "k", 1), HOOP_E_RANGE, "64 bits");
-    fixture_deinit(&f);
 }
 
 static void
 swap_only_what_is_expected(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     uint64_t ticket = swap(&f, "a", "b");
@@ -113,16 +108,14 @@ swap_only_what_is_expected(void **state)
             fixture_refused(&f, swap_bytes(&f, "bbb", n_expected, "c"),
                             HOOP_E_ABORTED, "another value");
     }
-    fixture_deinit(&f);
 }
 
 static void
 get_many_shows_the_missing_ones(void **state)
 {
     static const char *const keys[] = {"x", "y", "x"};
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     fixture_set(&f, "x", "1");
@@ -135,7 +128,6 @@ get_many_shows_the_missing_ones(void **state)
     assert_string_equal(store->entries[1].key, "y");
     assert_null(store->entries[1].value);
     assert_memory_equal(store->entries[2].value, "1", 1);
-    fixture_deinit(&f);
 }
 
 static void
@@ -146,7 +138,6 @@ get_too_many_keys_is_refused(void **state)
     struct cluster_event event = {.kind = CLUSTER_STORE_GET,
                                   .keys = {.keys = keys}};
 
-    (void)state;
     for (size_t i = 0; i <= LIMIT_STORE_KEYS_CALL; i++)
         keys[i] = "k";
     fixture_init(&f, &(struct cluster_options){0});
@@ -174,9 +165,8 @@ get_too_many_keys_is_refused(void **state)
 static void
 delete_counts_those_that_existed(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     fixture_set(&f, "k", "1");
@@ -187,7 +177,6 @@ delete_counts_those_that_existed(void **state)
     ticket = fixture_key(&f, CLUSTER_STORE_DELETE, "k");
     assert_int_equal(fixture_reply(&f, ticket)->store.counter, 0);
     assert_int_equal(fixture_reply(&f, ticket)->store.revision, 2);
-    fixture_deinit(&f);
 }
 
 static uint64_t
@@ -203,9 +192,8 @@ wait_both(struct fixture *f)
 static void
 wait_is_answered_when_the_last_key_comes(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     const uint64_t ticket = wait_both(&f);
@@ -221,15 +209,13 @@ wait_is_answered_when_the_last_key_comes(void **state)
     assert_memory_equal(fixture_reply(&f, ticket)->store.entries[1].value, "2",
                         1);
     assert_int_equal(fixture_reply(&f, wait_both(&f))->status, HOOP_OK);
-    fixture_deinit(&f);
 }
 
 static void
 wait_a_key_that_went_away_is_missing_again(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     fixture_set(&f, "x", "1");
@@ -240,16 +226,14 @@ wait_a_key_that_went_away_is_missing_again(void **state)
     assert_null(fixture_find(&f, ticket));
     fixture_set(&f, "x", "3");
     assert_int_equal(fixture_reply(&f, ticket)->status, HOOP_OK);
-    fixture_deinit(&f);
 }
 
 static void
 wait_deadline_names_the_key(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     const char *key = "x";
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     const uint64_t ticket = fixture_step(
@@ -260,13 +244,12 @@ wait_deadline_names_the_key(void **state)
     fixture_next(&f);
     fixture_refused(&f, ticket, HOOP_E_TIMEOUT, "nobody has set key \"x\"");
     assert_int_equal(cluster_counters(f.cluster)->replies_expired, 1);
-    fixture_deinit(&f);
 }
 
 static void
 scan_pages_are_sorted_and_complete(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     struct cluster_event event = {.kind = CLUSTER_STORE_LIST,
                                   .scan = {.prefix = "p", .n_max = 7}};
     char key[32];
@@ -274,7 +257,6 @@ scan_pages_are_sorted_and_complete(void **state)
     int n_listed = 0;
     uint32_t n_more = 1;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     for (int i = 0; i < 100; i++) {
@@ -298,15 +280,13 @@ scan_pages_are_sorted_and_complete(void **state)
         assert_int_equal(n_more, 50 - n_listed);
     }
     assert_int_equal(n_listed, 50);
-    fixture_deinit(&f);
 }
 
 static void
 scan_of_nothing_is_empty(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     const uint64_t ticket =
@@ -314,7 +294,6 @@ scan_of_nothing_is_empty(void **state)
 
     assert_int_equal(fixture_reply(&f, ticket)->store.n_entries, 0);
     assert_int_equal(fixture_reply(&f, ticket)->store.n_more, 0);
-    fixture_deinit(&f);
 }
 
 static uint64_t
@@ -327,9 +306,8 @@ watch(struct fixture *f, struct cluster_store_scan scan)
 static void
 watch_prefix_sees_changes_since(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     fixture_set(&f, "a/1", "x");
@@ -345,15 +323,13 @@ watch_prefix_sees_changes_since(void **state)
     assert_int_equal(seen->items[0].revision, 1);
     assert_int_equal(seen->items[1].kind, CLUSTER_KEY_DELETED);
     assert_int_equal(seen->revision, 3);
-    fixture_deinit(&f);
 }
 
 static void
 watch_key_ignores_longer_ones(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     const uint64_t ticket =
@@ -365,15 +341,13 @@ watch_key_ignores_longer_ones(void **state)
     fixture_set(&f, "a", "x");
     assert_int_equal(fixture_reply(&f, ticket)->key_changes.items[0].revision,
                      2);
-    fixture_deinit(&f);
 }
 
 static void
 watch_sees_a_key_expire(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     fixture_step(&f, (struct cluster_event){
@@ -384,17 +358,15 @@ watch_sees_a_key_expire(void **state)
     fixture_next(&f);
     assert_int_equal(fixture_reply(&f, ticket)->key_changes.items[0].kind,
                      CLUSTER_KEY_EXPIRED);
-    fixture_deinit(&f);
 }
 
 static void
 watch_many_changes_come_in_pages(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     uint64_t since = 0;
     char key[16];
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     for (int i = 0; i < 2 * LIMIT_LIST_PAGE_ENTRIES + 3; i++) {
@@ -411,15 +383,13 @@ watch_many_changes_come_in_pages(void **state)
         since = seen->revision;
         n_left -= seen->n_items;
     }
-    fixture_deinit(&f);
 }
 
 static void
 watch_from_a_forgotten_revision_is_refused(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     for (int i = 0; i < LIMIT_STORE_HISTORY + 2; i++)
@@ -432,16 +402,14 @@ watch_from_a_forgotten_revision_is_refused(void **state)
         HOOP_OK);
     fixture_refused(&f, watch(&f, (struct cluster_store_scan){.since = 99999}),
                     HOOP_E_RANGE, "before revision");
-    fixture_deinit(&f);
 }
 
 static void
 watch_parked_sees_more_expire_than_a_history_holds(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     char key[16];
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     for (int i = 0; i < LIMIT_STORE_HISTORY + 100; i++) {
@@ -457,7 +425,6 @@ watch_parked_sees_more_expire_than_a_history_holds(void **state)
     assert_int_equal(fixture_reply(&f, ticket)->status, HOOP_OK);
     assert_int_equal(fixture_reply(&f, ticket)->key_changes.items[0].revision,
                      LIMIT_STORE_HISTORY + 101);
-    fixture_deinit(&f);
 }
 
 int

@@ -30,7 +30,6 @@ member_label_names_rank_host_and_pid(void **state)
     struct job job = {.memory.all = &all};
     struct member *member = member_create(&job, &join);
 
-    (void)state;
     assert_string_equal(member_label(member).text, "rank 3 (node1:42)");
     member->rank = CLUSTER_RANK_ANY;
     assert_string_equal(member_label(member).text, "node1:42");
@@ -48,7 +47,6 @@ member_view_shows_the_lease_left(void **state)
     struct job job = {.memory.all = &all};
     struct member *member = member_create(&job, &join);
 
-    (void)state;
     assert_int_equal(member_public_view(member, 100).lease_left_ns, 0);
     member_set_state(member, CLUSTER_MEMBER_ACTIVE);
     member->lease.place = 1;
@@ -64,7 +62,6 @@ member_view_shows_the_lease_left(void **state)
 static void
 member_states_have_names(void **state)
 {
-    (void)state;
     assert_string_equal(cluster_member_state_name(CLUSTER_MEMBER_JOINING),
                         "joining");
     assert_string_equal(cluster_member_state_name(CLUSTER_MEMBER_LOST), "lost");
@@ -73,13 +70,12 @@ member_states_have_names(void **state)
 static void
 waiter_key_bytes_over_the_limit_are_refused(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     static char text[LIMIT_STORE_KEY];
     const char *keys[LIMIT_STORE_KEYS_CALL];
     uint64_t ticket = 0;
     size_t n_parked = 0;
 
-    (void)state;
     memset(text, 'k', sizeof(text) - 1);
     for (size_t i = 0; i < LIMIT_STORE_KEYS_CALL; i++)
         keys[i] = text;
@@ -101,7 +97,6 @@ waiter_key_bytes_over_the_limit_are_refused(void **state)
     assert_int_equal(f.actions.n_items, n_parked - 1);
     assert_int_equal(cluster_counters(f.cluster)->waiters, 0);
     assert_null(fixture_find(&f, fixture_key(&f, CLUSTER_STORE_WAIT, "k")));
-    fixture_deinit(&f);
 }
 
 static uint64_t
@@ -116,12 +111,11 @@ watch_as(struct fixture *f, const char *token)
 static void
 waiters_of_operators_leave_room_for_workers(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     struct cluster_event event = fixture_join_event(1, 0, 1);
     char operator[LIMIT_TOKEN];
     uint64_t first = 0;
 
-    (void)state;
     assert_int_equal(role_derive_token(ROLE_OPERATOR, "t", operator), HOOP_OK);
     fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
     event.token = "t";
@@ -146,15 +140,13 @@ waiters_of_operators_leave_room_for_workers(void **state)
     fixture_next(&f);
     assert_int_equal(cluster_counters(f.cluster)->waiters, 0);
     assert_null(fixture_find(&f, watch_as(&f, operator)));
-    fixture_deinit(&f);
 }
 
 static void
 waiter_cancelled_is_never_answered(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     const uint64_t ticket = fixture_key(&f, CLUSTER_STORE_WAIT, "k");
@@ -165,29 +157,25 @@ waiter_cancelled_is_never_answered(void **state)
     fixture_set(&f, "k", "v");
     assert_null(fixture_find(&f, ticket));
     assert_int_equal(cluster_counters(f.cluster)->replies_dropped, 1);
-    fixture_deinit(&f);
 }
 
 static void
 waiter_of_a_job_that_ends_is_told(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 1);
     const uint64_t ticket = fixture_key(&f, CLUSTER_STORE_WAIT, "k");
 
     fixture_member(&f, CLUSTER_LEAVE, epoch, 1);
     fixture_refused(&f, ticket, HOOP_E_NOT_FOUND, "has ended");
-    fixture_deinit(&f);
 }
 
 /* Whichever of them was answered before. */
 static void
 disconnect_ends_all_that_wait_on_the_connection(void **state)
 {
-    (void)state;
     for (uint32_t answered = 0; answered <= 3; answered++) {
         struct fixture f;
         uint64_t tickets[3];
@@ -348,7 +336,6 @@ death_in_one_world_is_one_in_all(void **state)
     uint64_t epochs[2];
     struct run run;
 
-    (void)state;
     run_begin(&run, epochs);
     death_is_told_once_and_holds_everywhere(&run, epochs);
     run_end(&run);
@@ -360,7 +347,6 @@ death_is_told_once_by_another_coordinator_too(void **state)
     uint64_t epochs[2];
     struct run run;
 
-    (void)state;
     run_begin(&run, epochs);
     record_store_restart(&run.record_store, &run.f);
     assert_int_equal(line_of_a(&run)->n_members, 3);
@@ -382,7 +368,6 @@ worker_leaves_when_it_leaves_its_last_world(void **state)
     uint64_t epochs[2];
     struct run run;
 
-    (void)state;
     run_begin(&run, epochs);
     run_step(&run, of_grown(leave_event(epochs[1], 11)));
     assert_int_equal(run.n_left, 0);
@@ -408,7 +393,6 @@ members_of_a_job_are_those_of_its_present_world(void **state)
     uint64_t epochs[2];
     struct run run;
 
-    (void)state;
     run_begin(&run, epochs);
     const uint64_t ticket =
         run_step(&run, (struct cluster_event){.kind = CLUSTER_JOB});
@@ -428,7 +412,6 @@ worker_that_cannot_be_in_a_world_stays_in_the_others(void **state)
     uint64_t epochs[2];
     struct run run;
 
-    (void)state;
     run_begin(&run, epochs);
     run_step(&run, of_grown(report_event(epochs[1], 12, 1, 12)));
     assert_int_equal(line_of_a(&run)->n_members, 3);
@@ -453,7 +436,6 @@ lease_that_ends_in_one_world_is_not_the_end_of_a_worker(void **state)
     uint64_t epochs[2];
     struct run run;
 
-    (void)state;
     run_begin(&run, epochs);
     for (unsigned i = 0; i < 8; i++) {
         run.f.now_ns += LEASE_NS / 4;
@@ -480,7 +462,6 @@ leases_that_end_in_all_worlds_are_one_death(void **state)
     uint64_t epochs[2];
     struct run run;
 
-    (void)state;
     run_begin(&run, epochs);
     run.f.now_ns += LEASE_NS / 4;
     renew(&run, NULL, epochs[0], 1);
@@ -503,7 +484,6 @@ death_of_one_who_waits_to_grow_ends_its_join(void **state)
     uint64_t epochs[2];
     struct run run;
 
-    (void)state;
     run_begin(&run, epochs);
     run_step(&run, of_grown(leave_event(epochs[1], 12)));
     struct cluster_event event = member_event(22, 2);

@@ -17,9 +17,8 @@ report(struct fixture *f, struct cluster_failure_report report)
 static void
 lease_expired_is_a_verdict(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 1000});
     const uint64_t epoch = fixture_world(&f, 2);
 
@@ -42,15 +41,13 @@ lease_expired_is_a_verdict(void **state)
     fixture_refused(&f, fixture_member(&f, CLUSTER_LEAVE, epoch, 2),
                     HOOP_E_ABORTED, "declared lost");
     assert_int_equal(cluster_counters(f.cluster)->leases_expired, 1);
-    fixture_deinit(&f);
 }
 
 static void
 lease_renewed_lives_on(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 1000});
     const uint64_t epoch = fixture_world(&f, 1);
 
@@ -61,16 +58,14 @@ lease_renewed_lives_on(void **state)
         assert_int_equal(fixture_reply(&f, ticket)->lease.lease_ms, 1000);
         assert_int_equal(fixture_reply(&f, ticket)->lease.revision, 1);
     }
-    fixture_deinit(&f);
 }
 
 /* Stopped for some time, it finds the lease over and the renewal behind it. */
 static void
 lease_that_ends_while_nobody_looks_waits_a_little(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 1000});
     const uint64_t epoch = fixture_world(&f, 2);
 
@@ -90,15 +85,13 @@ lease_that_ends_while_nobody_looks_waits_a_little(void **state)
             break;
     }
     assert_int_equal(cluster_counters(f.cluster)->leases_expired, 2);
-    fixture_deinit(&f);
 }
 
 static void
 renew_by_strangers_is_refused(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 1);
 
@@ -106,15 +99,13 @@ renew_by_strangers_is_refused(void **state)
                     HOOP_E_PRECONDITION, "epoch");
     fixture_refused(&f, fixture_member(&f, CLUSTER_RENEW, epoch, 77),
                     HOOP_E_PRECONDITION, "no member");
-    fixture_deinit(&f);
 }
 
 static void
 report_first_verdict_stays(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
     const uint64_t ticket =
@@ -149,16 +140,14 @@ report_first_verdict_stays(void **state)
                                                    0}),
         HOOP_E_ABORTED, "lost");
     assert_int_equal(cluster_counters(f.cluster)->verdicts, 1);
-    fixture_deinit(&f);
 }
 
 /* It cannot be a member, and the others are told why. */
 static void
 report_of_oneself_tells_the_others(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
     const uint64_t ticket =
@@ -174,14 +163,12 @@ report_of_oneself_tells_the_others(void **state)
                            "it may open 17 files, reported by rank 1 (h:2)"));
     fixture_refused(&f, fixture_member(&f, CLUSTER_RENEW, epoch, 2),
                     HOOP_E_ABORTED, "17 files");
-    fixture_deinit(&f);
 }
 
 /* Whoever tells of it first. */
 static void
 report_that_one_gives_up_is_told_in_its_words(void **state)
 {
-    (void)state;
     for (uint64_t is_told = 0; is_told < 2; is_told++) {
         struct fixture f;
 
@@ -223,9 +210,8 @@ report_that_one_gives_up_is_told_in_its_words(void **state)
 static void
 reporter_is_who_it_proved_to_be(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
 
@@ -254,15 +240,13 @@ reporter_is_who_it_proved_to_be(void **state)
         &f,
         fixture_member(&f, CLUSTER_LEAVE, epoch, identity_of_incarnation(1)),
         HOOP_E_PRECONDITION, "no member");
-    fixture_deinit(&f);
 }
 
 static void
 report_of_nobody_is_refused(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
     const struct {
@@ -287,15 +271,13 @@ report_of_nobody_is_refused(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         fixture_refused(&f, report(&f, cases[i].report), cases[i].status, "");
     assert_int_equal(cluster_counters(f.cluster)->members, 2);
-    fixture_deinit(&f);
 }
 
 static void
 leave_twice_is_fine(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
 
@@ -307,7 +289,6 @@ leave_twice_is_fine(void **state)
     assert_int_equal(cluster_counters(f.cluster)->leaves, 1);
     fixture_refused(&f, fixture_member(&f, CLUSTER_RENEW, epoch, 2),
                     HOOP_E_PRECONDITION, "has left");
-    fixture_deinit(&f);
 }
 
 /* Part of a key, behind kind and number. */
@@ -389,7 +370,6 @@ dead_member_is_lost_however_often_the_coordinator_dies(void **state)
 {
     static const uint64_t lives_ms[] = {400, 1000, 5000, 11000};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(lives_ms) / sizeof(*lives_ms); i++) {
         struct life life;
         uint64_t up_ms = 0;
@@ -414,7 +394,6 @@ member_that_gives_a_sign_in_each_life_stays(void **state)
 {
     static const uint64_t signs_ms[] = {10, 370, 380, 390};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(signs_ms) / sizeof(*signs_ms); i++) {
         struct life life;
 
@@ -433,7 +412,6 @@ record_goes_when_all_have_come_back(void **state)
 {
     struct life life;
 
-    (void)state;
     life_begin(&life, 2);
     record_store_restart(&life.record_store, &life.fixture);
     life_live(&life, 1000, 1, 100);
@@ -458,7 +436,6 @@ forming_job_ends_however_often_the_coordinator_dies(void **state)
     uint64_t up_ms = 0;
     enum hoop_status status = HOOP_OK;
 
-    (void)state;
     life_begin(&life, 0);
     fixture_join(&life.fixture, 1, 0, 2);
     record_store_apply(&life.record_store, &life.fixture);
@@ -489,7 +466,6 @@ record_that_does_not_fit_is_damage(void **state)
     };
     static const size_t sizes[] = {4, 5, 6, 3};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         struct life life;
         struct cluster *cluster = NULL;

@@ -51,9 +51,6 @@ add_fn(struct fixture *f, const char *job, uint64_t epoch);
 static void
 add_nothing(struct fixture *f, const char *job, uint64_t epoch)
 {
-    (void)f;
-    (void)job;
-    (void)epoch;
 }
 
 static void
@@ -108,7 +105,6 @@ add_watches(struct fixture *f, const char *job, uint64_t epoch)
 {
     static const char *const keys[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
 
-    (void)epoch;
     for (int i = 0; i < WATCHES; i++) {
         fixture_step(f, (struct cluster_event){
                             .kind = CLUSTER_STORE_WATCH,
@@ -163,7 +159,7 @@ job_end(struct fixture *f, const char *job)
 static void
 assert_is_charged(add_fn *add)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     char job[32];
 
     fixture_init(&f, &(struct cluster_options){.lease_ms = 3600000});
@@ -200,34 +196,29 @@ assert_is_charged(add_fn *add)
     }
     forget_answers(&f);
     assert_int_equal(charged(&f), 0);
-    fixture_deinit(&f);
 }
 
 static void
 members_are_charged(void **state)
 {
-    (void)state;
     assert_is_charged(add_nothing);
 }
 
 static void
 groups_are_charged(void **state)
 {
-    (void)state;
     assert_is_charged(add_groups);
 }
 
 static void
 communicators_and_votes_are_charged(void **state)
 {
-    (void)state;
     assert_is_charged(add_communicators);
 }
 
 static void
 parked_requests_are_charged(void **state)
 {
-    (void)state;
     assert_is_charged(add_watches);
 }
 
@@ -267,9 +258,8 @@ assert_all_refused(struct fixture *f, uint64_t epoch, const char *words)
 static void
 full_accounts_refuse_and_stay_as_they_are(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
     struct memory_account *all = &f.cluster->memory;
@@ -295,7 +285,6 @@ full_accounts_refuse_and_stay_as_they_are(void **state)
     fixture_member(&f, CLUSTER_LEAVE, epoch, 2);
     forget_answers(&f);
     assert_int_equal(charged(&f), 0);
-    fixture_deinit(&f);
 }
 
 static void
@@ -303,7 +292,6 @@ text_buffer_parts_are_joined(void **state)
 {
     struct text_buffer text_buffer = {0};
 
-    (void)state;
     text_buffer_append(&text_buffer, "%d of %d", 3, 4);
     text_buffer_append(&text_buffer, "; %s", "rank 3");
     assert_string_equal(text_buffer.text, "3 of 4; rank 3");
@@ -314,7 +302,6 @@ text_buffer_too_long_is_cut_and_says_so(void **state)
 {
     struct text_buffer text_buffer = {0};
 
-    (void)state;
     for (int i = 0; i < 500; i++)
         text_buffer_append(&text_buffer, "part %d, ", i);
     assert_int_equal(strlen(text_buffer.text), LIMIT_ERROR_TEXT - 1);
@@ -344,7 +331,6 @@ timer_heap_random_moves_keep_the_soonest_first(void **state)
     struct timer_entry entries[N_ENTRIES];
     uint32_t random = 1;
 
-    (void)state;
     memset(entries, 0, sizeof(entries));
     for (int turn = 0; turn < 20000; turn++) {
         struct timer_entry *entry = &entries[random % N_ENTRIES];
@@ -371,7 +357,6 @@ timer_heap_never_takes_off(void **state)
     struct timer_heap timer_heap = {0};
     struct timer_entry entry = {0};
 
-    (void)state;
     timer_heap_set(&timer_heap, &entry, 5);
     assert_ptr_equal(timer_heap_first(&timer_heap), &entry);
     timer_heap_set(&timer_heap, &entry, UINT64_MAX);

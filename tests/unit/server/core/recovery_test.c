@@ -14,10 +14,9 @@ static const uint32_t pair[] = {0, 1};
 static void
 lease_after_revival_begins_anew(void **state)
 {
-    struct fixture fixture;
+    CLEANUP(fixture_deinit) struct fixture fixture;
     struct record_store record_store = {0};
 
-    (void)state;
     record_store_begin(&fixture);
     fixture_world(&fixture, 2);
     record_store_apply(&record_store, &fixture);
@@ -34,17 +33,15 @@ lease_after_revival_begins_anew(void **state)
     fixture_tick(&fixture);
     assert_non_null(fixture_notice(&fixture, CLUSTER_NOTICE_LOST));
     record_store_deinit(&record_store);
-    fixture_deinit(&fixture);
 }
 
 /* Its keys were acknowledged, its joins were not. */
 static void
 forming_job_waits_for_its_workers(void **state)
 {
-    struct fixture fixture;
+    CLEANUP(fixture_deinit) struct fixture fixture;
     struct record_store record_store = {0};
 
-    (void)state;
     record_store_begin(&fixture);
     fixture_join(&fixture, 1, 0, 2);
     record_store_apply(&record_store, &fixture);
@@ -64,16 +61,14 @@ forming_job_waits_for_its_workers(void **state)
     const uint64_t late = fixture_key(&fixture, CLUSTER_STORE_GET, "k");
     fixture_refused(&fixture, late, HOOP_E_NOT_FOUND, "no job");
     record_store_deinit(&record_store);
-    fixture_deinit(&fixture);
 }
 
 static void
 key_has_its_whole_life_anew(void **state)
 {
-    struct fixture fixture;
+    CLEANUP(fixture_deinit) struct fixture fixture;
     struct record_store record_store = {0};
 
-    (void)state;
     record_store_begin(&fixture);
     fixture_world(&fixture, 1);
     record_store_apply(&record_store, &fixture);
@@ -96,20 +91,18 @@ key_has_its_whole_life_anew(void **state)
     const uint64_t ticket = fixture_key(&fixture, CLUSTER_STORE_GET, "k");
     assert_false(fixture_reply(&fixture, ticket)->store.entries[0].revision);
     record_store_deinit(&record_store);
-    fixture_deinit(&fixture);
 }
 
 static void
 watch_of_keys_behind_a_revival_is_told_to_list_again(void **state)
 {
-    struct fixture fixture;
+    CLEANUP(fixture_deinit) struct fixture fixture;
     struct record_store record_store = {0};
     struct cluster_event watch = {
         .kind = CLUSTER_STORE_WATCH,
         .scan = {.prefix = ""},
     };
 
-    (void)state;
     record_store_begin(&fixture);
     fixture_world(&fixture, 1);
     record_store_apply(&record_store, &fixture);
@@ -124,7 +117,6 @@ watch_of_keys_behind_a_revival_is_told_to_list_again(void **state)
     fixture_set(&fixture, "k", "w");
     assert_int_equal(fixture_reply(&fixture, ticket)->key_changes.n_items, 1);
     record_store_deinit(&record_store);
-    fixture_deinit(&fixture);
 }
 
 /* A cluster with something of every kind. */
@@ -165,10 +157,9 @@ record_store_try(const struct record_store *record_store, uint64_t now_ns)
 static void
 record_missing_or_damaged_is_found_or_harmless(void **state)
 {
-    struct fixture fixture;
+    CLEANUP(fixture_deinit) struct fixture fixture;
     struct record_store record_store = {0};
 
-    (void)state;
     record_store_fill(&fixture, &record_store);
     assert_int_equal(record_store_try(&record_store, fixture.now_ns), HOOP_OK);
     for (size_t i = 0; i < record_store.n_rows; i++) {
@@ -212,7 +203,6 @@ record_missing_or_damaged_is_found_or_harmless(void **state)
         record_store_deinit(&less);
     }
     record_store_deinit(&record_store);
-    fixture_deinit(&fixture);
 }
 
 static void
@@ -222,7 +212,6 @@ record_of_another_version_says_so(void **state)
     static const uint8_t value[] = {0x94, JOURNAL_VERSION + 1, 0, 0, 0};
     struct record_store record_store = {0};
 
-    (void)state;
     record_store_put(&record_store, &(struct cluster_journal_record){
                                         .key = key,
                                         .n_key_bytes = sizeof(key),
@@ -598,7 +587,6 @@ life_step(struct twins *twins, struct life *life)
 static void
 cluster_revived_at_any_time_answers_the_same(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 3; seed++) {
         struct twins twins;
         struct life lives[] = {{.job = "a"}, {.job = "b"}};

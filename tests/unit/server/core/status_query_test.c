@@ -9,10 +9,9 @@
 static void
 status_query_shows_jobs_that_live_and_that_ended(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     struct cluster_event join = fixture_join_event(9, 0, 5);
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 1);
 
@@ -33,15 +32,13 @@ status_query_shows_jobs_that_live_and_that_ended(void **state)
     assert_int_equal(jobs->items[1].state, CLUSTER_JOB_ENDED);
     assert_int_equal(jobs->items[1].n_left, 1);
     assert_int_equal(jobs->items[1].age_ns, FIXTURE_S);
-    fixture_deinit(&f);
 }
 
 static void
 status_query_shows_members_of_a_job(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 4000});
     const uint64_t epoch = fixture_world(&f, 2);
 
@@ -61,15 +58,13 @@ status_query_shows_members_of_a_job(void **state)
     assert_int_equal(job->n_keys, 1);
     assert_int_equal(job->n_store_bytes, 8);
     assert_int_equal(job->revision, 2);
-    fixture_deinit(&f);
 }
 
 static void
 status_query_shows_who_waits_for_a_world(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_join(&f, 1, CLUSTER_RANK_ANY, 2);
     const uint64_t ticket =
@@ -80,15 +75,13 @@ status_query_shows_who_waits_for_a_world(void **state)
     assert_int_equal(job->members[0].rank, CLUSTER_RANK_ANY);
     assert_int_equal(job->members[0].lease_left_ns, 60 * FIXTURE_S);
     assert_int_equal(job->n_waiters, 1);
-    fixture_deinit(&f);
 }
 
 static void
 status_query_of_a_job_that_forms_says_who_is_missing(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_join(&f, 1, 1, 4);
     fixture_join(&f, 2, 2, 4);
@@ -103,15 +96,13 @@ status_query_of_a_job_that_forms_says_who_is_missing(void **state)
     assert_int_equal(job->size_min, 4);
     assert_string_equal(job->missing, "ranks 0, 3");
     assert_string_equal(job->hosts, "h");
-    fixture_deinit(&f);
 }
 
 static void
 status_query_of_a_job_that_runs_misses_nobody(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_join(&f, 1, 0, 1);
     const uint64_t ticket =
@@ -122,22 +113,19 @@ status_query_of_a_job_that_runs_misses_nobody(void **state)
     assert_int_equal(job->size_min, 0);
     assert_string_equal(job->missing, "");
     assert_string_equal(job->hosts, "");
-    fixture_deinit(&f);
 }
 
 static void
 status_query_needs_a_configured_token(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     struct cluster_event event = {.kind = CLUSTER_JOBS};
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.token = "t"});
     fixture_refused(&f, fixture_step(&f, event), HOOP_E_UNAUTHENTICATED, "");
     event.token = "t";
     assert_int_equal(fixture_reply(&f, fixture_step(&f, event))->status,
                      HOOP_OK);
-    fixture_deinit(&f);
 }
 
 /* The text when nobody else comes. */
@@ -151,64 +139,55 @@ roster_text_expect(struct fixture *f, uint64_t ticket, const char *part)
 static void
 roster_text_no_requests_counts_workers(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     for (uint32_t i = 1; i < 3; i++)
         fixture_join(&f, i, CLUSTER_RANK_ANY, 4);
     roster_text_expect(
         &f, fixture_join(&f, 3, CLUSTER_RANK_ANY, 4),
         "3 of 4 have joined: h:1, h:2, h:3; missing: 1 more worker");
-    fixture_deinit(&f);
 }
 
 static void
 roster_text_some_requests_name_the_free_ranks(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_join(&f, 1, 1, 5);
     roster_text_expect(&f, fixture_join(&f, 2, CLUSTER_RANK_ANY, 5),
                        "2 of 5 have joined: rank 1 (h:1), h:2; missing: 3 more "
                        "workers for the ranks 0, 2-4");
-    fixture_deinit(&f);
 }
 
 static void
 roster_text_unknown_size_says_how_to_give_it(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     roster_text_expect(&f, fixture_join(&f, 1, 0, 0), "HOOP_WORLD_SIZE");
-    fixture_deinit(&f);
 }
 
 static void
 roster_text_range_says_how_many_are_enough(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.world_size = 8, .size_min = 3});
     roster_text_expect(
         &f, fixture_join(&f, 1, 7, 0),
         "1 of 3 to 8 has joined: rank 7 (h:1); missing: at least 2 "
         "more workers");
-    fixture_deinit(&f);
 }
 
 static void
 roster_text_many_are_not_all_named(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     uint64_t ticket = 0;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     for (uint32_t i = 0; i < 20; i++)
         ticket = fixture_join(&f, 1 + i, 2 * i, 100);
@@ -216,7 +195,6 @@ roster_text_many_are_not_all_named(void **state)
     fixture_refused(&f, ticket, HOOP_E_TIMEOUT, "and 12 more");
     fixture_refused(&f, ticket, HOOP_E_TIMEOUT,
                     "1, 3, 5, 7, 9, 11, 13, 15, ...");
-    fixture_deinit(&f);
 }
 
 /* Of job "a". */
@@ -233,9 +211,8 @@ job_ask(struct fixture *f)
 static void
 roster_text_before_the_deadline_says_for_whom_it_waits(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){
                          .world_size = 8, .size_min = 3, .settle_ms = 2500});
     fixture_join(&f, 1, CLUSTER_RANK_ANY, 0);
@@ -249,31 +226,27 @@ roster_text_before_the_deadline_says_for_whom_it_waits(void **state)
     fixture_join(&f, 4, 5, 0);
     assert_string_equal(job_ask(&f)->missing,
                         "2 more workers for the ranks 0-4");
-    fixture_deinit(&f);
 }
 
 static void
 roster_text_without_a_size_misses_the_size(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_join(&f, 1, 1, 0);
     assert_string_equal(job_ask(&f)->missing, "");
     assert_int_equal(job_ask(&f)->line.size, 0);
     fixture_join(&f, 2, 0, 3);
     assert_string_equal(job_ask(&f)->missing, "rank 2");
-    fixture_deinit(&f);
 }
 
 static void
 roster_text_names_each_host_once_and_not_all(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     char host[8];
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.world_size = 100});
     for (uint32_t i = 0; i < 20; i++) {
         snprintf(host, sizeof(host), "n%u", i / 2);
@@ -291,7 +264,6 @@ roster_text_names_each_host_once_and_not_all(void **state)
     }
     assert_string_equal(job_ask(&f)->hosts,
                         "n0, n1, n2, n3, n4, n5, n6, n7, ...");
-    fixture_deinit(&f);
 }
 
 static const uint64_t TIME_NS = 800 * CLOCK_NS_PER_MS;
@@ -353,9 +325,8 @@ activities_of(const struct fixture *f, uint64_t ticket)
 static void
 members_that_watch_are_asked_and_their_answers_told(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
     const uint64_t parked = watch(&f, epoch, 1, 0);
@@ -387,15 +358,13 @@ members_that_watch_are_asked_and_their_answers_told(void **state)
     assert_string_equal(activities_of(&f, again)[0].call, "allreduce #7");
     /* Nobody is asked any more. */
     assert_null(fixture_find(&f, watch(&f, epoch, 1, 0)));
-    fixture_deinit(&f);
 }
 
 static void
 members_that_do_not_answer_are_told_with_the_reason(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 5);
 
@@ -412,16 +381,14 @@ members_that_do_not_answer_are_told_with_the_reason(void **state)
                         "no answer within 0.8 s: stopped, dead or cut off? Its "
                         "last sign of life came 1.8 s ago");
     assert_string_equal(activities[3].silence, "it has left the job");
-    fixture_deinit(&f);
 }
 
 /* Whoever waits for less time takes none from the others. */
 static void
 impatience_of_one_is_not_that_of_others(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 1);
     const uint64_t parked = watch(&f, epoch, 1, 0);
@@ -442,15 +409,13 @@ impatience_of_one_is_not_that_of_others(void **state)
                         "last sign of life came 0.0 s ago");
     tell(&f, epoch, 1, query, "allreduce #7");
     assert_string_equal(activities_of(&f, asked)[0].call, "allreduce #7");
-    fixture_deinit(&f);
 }
 
 static void
 member_of_an_earlier_version_is_told_as_such(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 1);
 
@@ -459,15 +424,13 @@ member_of_an_earlier_version_is_told_as_such(void **state)
     fixture_next(&f);
     assert_string_equal(activities_of(&f, asked)[0].silence,
                         "its version of hoop does not tell");
-    fixture_deinit(&f);
 }
 
 static void
 answer_to_a_query_that_is_over_is_passed_over(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 1);
     const uint64_t parked = watch(&f, epoch, 1, 0);
@@ -484,16 +447,14 @@ answer_to_a_query_that_is_over_is_passed_over(void **state)
     assert_string_equal(activities_of(&f, asked)[0].call, "new");
     tell(&f, epoch, 1, query + 1, "late");
     fixture_member(&f, CLUSTER_LEAVE, epoch, 1);
-    fixture_deinit(&f);
 }
 
 /* An operator who goes away leaves no question behind. */
 static void
 members_are_asked_no_longer_when_the_asker_is_gone(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 1);
 
@@ -509,15 +470,13 @@ members_are_asked_no_longer_when_the_asker_is_gone(void **state)
         fixture_step(&f, (struct cluster_event){.kind = CLUSTER_CANCEL,
                                                 .ticket = parked});
     }
-    fixture_deinit(&f);
 }
 
 static void
 asker_is_answered_when_the_last_that_is_silent_leaves(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
     const uint64_t parked = watch(&f, epoch, 1, 0);
@@ -529,7 +488,6 @@ asker_is_answered_when_the_last_that_is_silent_leaves(void **state)
     assert_string_equal(activities_of(&f, asked)[0].call, "x");
     assert_string_equal(activities_of(&f, asked)[1].silence,
                         "it has left the job");
-    fixture_deinit(&f);
 }
 
 /* They wait here, and their engines know of nothing. */
@@ -537,9 +495,8 @@ static void
 members_that_set_up_communicators_are_told_to_wait(void **state)
 {
     static const uint32_t ranks[] = {0, 2};
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
 
@@ -571,19 +528,16 @@ members_that_set_up_communicators_are_told_to_wait(void **state)
     assert_string_equal(activities[1].waits_for, "rank 0 (h:1), rank 2 (h:3)");
     assert_int_equal(activities[1].age_ms, 1000);
     assert_string_equal(activities[2].call, "");
-    fixture_deinit(&f);
 }
 
 static void
 job_that_forms_is_told_without(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_join(&f, 1, 0, 2);
     assert_null(activities_of(&f, ask(&f)));
-    fixture_deinit(&f);
 }
 
 static void
@@ -591,7 +545,6 @@ endings_only_the_last_are_known(void **state)
 {
     static struct ended_jobs ended_jobs;
 
-    (void)state;
     assert_null(ended_jobs_find(&ended_jobs, "0"));
     for (unsigned int i = 0; i < LIMIT_ENDED_JOBS + 10; i++) {
         struct ended_job ended_job = {.epoch = i};

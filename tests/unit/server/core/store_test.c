@@ -19,7 +19,6 @@ store_values_over_the_limits_are_refused(void **state)
     char key[32];
     uint64_t ticket = 0;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     event.write = (struct cluster_store_write){
@@ -47,10 +46,9 @@ store_values_over_the_limits_are_refused(void **state)
 static void
 store_keys_over_the_limit_are_refused(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     char key[32];
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     for (int i = 0; i < LIMIT_STORE_KEYS; i++) {
@@ -61,16 +59,14 @@ store_keys_over_the_limit_are_refused(void **state)
                     "keys, the limit");
     assert_int_equal(fixture_reply(&f, fixture_set(&f, "0", "x"))->status,
                      HOOP_OK);
-    fixture_deinit(&f);
 }
 
 static void
 store_bad_keys_are_refused(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     char key[LIMIT_STORE_KEY + 1] = {0};
 
-    (void)state;
     memset(key, 'k', LIMIT_STORE_KEY);
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
@@ -79,18 +75,16 @@ store_bad_keys_are_refused(void **state)
     key[LIMIT_STORE_KEY - 1] = 0;
     assert_int_equal(fixture_reply(&f, fixture_set(&f, key, "v"))->status,
                      HOOP_OK);
-    fixture_deinit(&f);
 }
 
 static void
 store_key_with_a_life_expires(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     struct cluster_event event = {
         .kind = CLUSTER_STORE_SET,
         .write = {.key = "k", .value = "v", .n_bytes = 1, .ttl_ms = 500}};
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_world(&f, 1);
     fixture_step(&f, event);
@@ -113,7 +107,6 @@ store_key_with_a_life_expires(void **state)
     f.now_ns += FIXTURE_S;
     ticket = fixture_key(&f, CLUSTER_STORE_GET, "k");
     assert_non_null(fixture_reply(&f, ticket)->store.entries[0].value);
-    fixture_deinit(&f);
 }
 
 static void
@@ -124,7 +117,6 @@ history_revisions_are_consecutive_and_the_oldest_forgotten(void **state)
     struct history history = {.memory = &memory};
     char key[16];
 
-    (void)state;
     assert_int_equal(history_first_revision(&history), 1);
     for (unsigned int i = 1; i <= LIMIT_STORE_HISTORY + 5; i++) {
         snprintf(key, sizeof(key), "%u", i);
@@ -147,7 +139,6 @@ history_of_long_keys_is_shorter(void **state)
     struct history history = {.memory = &memory};
     char key[1000];
 
-    (void)state;
     memset(key, 'k', sizeof(key));
     key[sizeof(key) - 1] = 0;
     for (unsigned int i = 1; i <= 10000; i++) {

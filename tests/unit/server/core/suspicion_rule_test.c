@@ -217,7 +217,6 @@ small_worlds_are_as_the_rule_says(void **state)
     static const uint8_t kinds[] = {VIEW_HEARD, VIEW_BROKEN, VIEW_UNANSWERED,
                                     VIEW_SILENT, VIEW_NONE};
 
-    (void)state;
     for (uint32_t n = 2; n <= 3; n++) {
         struct table table = table_of(n);
 
@@ -235,7 +234,6 @@ four_ranks_are_as_the_rule_says(void **state)
     static const uint8_t kinds[] = {VIEW_HEARD, VIEW_BROKEN, VIEW_UNANSWERED};
     struct table table = table_of(4);
 
-    (void)state;
     for (uint64_t i = 0; i < power(3, 12); i++) {
         views_set(&table, i, kinds, 3);
         orders_compare(&table);
@@ -249,7 +247,6 @@ five_ranks_are_as_the_rule_says(void **state)
     static const uint8_t kinds[] = {VIEW_HEARD, VIEW_BROKEN};
     struct table table = table_of(5);
 
-    (void)state;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     const uint64_t step = 37;
 #else
@@ -268,7 +265,6 @@ silent_ranks_are_as_the_rule_says(void **state)
     static const uint8_t kinds[] = {VIEW_HEARD, VIEW_SILENT};
     bool is_settled;
 
-    (void)state;
     for (uint32_t heard = 0; heard < 16; heard++) {
         for (uint64_t i = 0; i < power(2, 12); i++) {
             struct table table = table_of(4);
@@ -314,7 +310,6 @@ counts_that_are_discounted_are_those_counted_anew(void **state)
                                     VIEW_SILENT, VIEW_NONE};
     const uint32_t n_sets = 1u << 4;
 
-    (void)state;
     for (uint64_t i = 0; i < power(5, 12); i += 40009) {
         for (uint32_t set = 0; set < n_sets; set++) {
             struct table table = table_of(4);
@@ -350,7 +345,6 @@ large_world_that_parts_is_decided_in_few_steps(void **state)
                                             flags, flags, flags};
     bool is_settled;
 
-    (void)state;
     assert_true(views && flags && is_living && counts);
     memset(flags, true, n);
     memset(is_living, true, n);
@@ -388,7 +382,6 @@ cut(struct table *table, uint32_t from, uint32_t of)
 static void
 rank_that_is_cut_off_goes_alone(void **state)
 {
-    (void)state;
     for (uint32_t n = 3; n <= 5; n++) {
         for (uint32_t rank = 0; rank < n; rank++) {
             const uint32_t all = (1u << n) - 1;
@@ -413,7 +406,6 @@ rank_that_is_cut_off_goes_alone(void **state)
 static void
 parted_world_keeps_one_part(void **state)
 {
-    (void)state;
     for (uint32_t n = 2; n <= 5; n++) {
         for (uint32_t part = 1; part < (1u << n) - 1; part++) {
             const uint32_t rest = ((1u << n) - 1) & ~part;
@@ -439,7 +431,6 @@ first_complaint_of_who_is_cut_off_hurts_nobody(void **state)
 {
     bool is_settled;
 
-    (void)state;
     for (uint32_t accused = 1; accused < 4; accused++) {
         struct table table = table_of(4);
 
@@ -458,7 +449,6 @@ of_two_the_silent_or_the_higher_goes(void **state)
 {
     bool is_settled;
 
-    (void)state;
     for (uint32_t from = 0; from < 2; from++) {
         struct table table = table_of(2);
 
@@ -496,7 +486,6 @@ main(int argc, char **argv)
         cmocka_unit_test(of_two_the_silent_or_the_higher_goes),
     };
 
-    (void)argv;
     if (argc > 1)
         return cmocka_run_group_tests(large, NULL, NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);

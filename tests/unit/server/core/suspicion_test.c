@@ -34,6 +34,12 @@ world_watch(struct world *world, uint32_t rank)
                                 });
 }
 
+static void
+world_deinit_at(struct world *world)
+{
+    fixture_deinit(&world->f);
+}
+
 /* hosts: of each rank, a letter. */
 static void
 world_open_on(struct world *world, const char *hosts)
@@ -150,9 +156,8 @@ expect_nobody_lost(const struct world *world)
 static void
 complaint_of_all_is_a_verdict_at_once(void **state)
 {
-    struct world world;
+    CLEANUP(world_deinit) struct world world;
 
-    (void)state;
     world_open(&world);
     complain(&world, 0, 3, EVIDENCE_BROKEN);
     expect_nobody_lost(&world);
@@ -165,15 +170,13 @@ complaint_of_all_is_a_verdict_at_once(void **state)
     expect_lost(&world, "rank 3 (h:4) of job \"a\" is lost: connection reset "
                         "(inferred: dead, stopped or cut off), reported by "
                         "ranks 0, 1 and 2");
-    fixture_deinit(&world.f);
 }
 
 static void
 verdict_comes_in_100_ms_whoever_is_silent(void **state)
 {
-    struct world world;
+    CLEANUP(world_deinit) struct world world;
 
-    (void)state;
     world_open(&world);
     complain(&world, 2, 1, EVIDENCE_BROKEN);
     world_pass(&world, EVIDENCE_DECIDE_MS - 1);
@@ -182,16 +185,14 @@ verdict_comes_in_100_ms_whoever_is_silent(void **state)
     expect_lost(&world, "rank 1 (h:2) of job \"a\" is lost: connection reset "
                         "(inferred: dead, stopped or cut off), reported by "
                         "rank 2 (h:3)");
-    fixture_deinit(&world.f);
 }
 
 /* The first complaint is that of the one that is cut off. */
 static void
 rank_that_is_cut_off_expels_nobody(void **state)
 {
-    struct world world;
+    CLEANUP(world_deinit) struct world world;
 
-    (void)state;
     world_open(&world);
     complain(&world, 0, 3, EVIDENCE_SILENT);
     question_take(&world);
@@ -205,16 +206,14 @@ rank_that_is_cut_off_expels_nobody(void **state)
                         "it is cut off: " ADVICE "), as the others told the "
                         "coordinator");
     assert_int_equal(cluster_counters(world.f.cluster)->verdicts, 1);
-    fixture_deinit(&world.f);
 }
 
 /* Another does not hear them either, but has waited for a shorter time. */
 static void
 rank_that_is_not_alone_is_not_said_to_be(void **state)
 {
-    struct world world;
+    CLEANUP(world_deinit) struct world world;
 
-    (void)state;
     world_open(&world);
     complain(&world, 0, 3, EVIDENCE_SILENT);
     question_take(&world);
@@ -226,15 +225,13 @@ rank_that_is_not_alone_is_not_said_to_be(void **state)
                 "rank 0 (h:1) of job \"a\" is lost: it does not hear "
                 "ranks 2 and 3: frozen or unreachable (inferred: it is cut "
                 "off: " ADVICE "), as it told the coordinator");
-    fixture_deinit(&world.f);
 }
 
 static void
 host_that_is_cut_off_is_named(void **state)
 {
-    struct world world;
+    CLEANUP(world_deinit) struct world world;
 
-    (void)state;
     world_open_on(&world, "aabb");
     complain(&world, 0, 2, EVIDENCE_SILENT);
     question_take(&world);
@@ -250,7 +247,6 @@ host_that_is_cut_off_is_named(void **state)
         "so, " ADVICE ", reported by rank 0 (a:1)");
     /* The other one, for the same cause. */
     assert_int_equal(cluster_counters(world.f.cluster)->verdicts, 2);
-    fixture_deinit(&world.f);
 }
 
 /* What one host sends does not arrive; what comes back does. Of both that go the same
@@ -258,9 +254,8 @@ host_that_is_cut_off_is_named(void **state)
 static void
 host_that_does_not_hear_another_is_named(void **state)
 {
-    struct world world;
+    CLEANUP(world_deinit) struct world world;
 
-    (void)state;
     world_open_on(&world, "aabb");
     complain_that(&world, 3, 0, EVIDENCE_SILENT, "frozen or unreachable");
     question_take(&world);
@@ -282,16 +277,14 @@ host_that_does_not_hear_another_is_named(void **state)
             strstr(action->notice.text, "is lost: ranks 2 and 3 (host b)");
     }
     assert_int_equal(n_lost, 2);
-    fixture_deinit(&world.f);
 }
 
 /* Who knows which setting is wrong is believed. */
 static void
 host_that_is_cut_off_by_a_setting_has_it_named(void **state)
 {
-    struct world world;
+    CLEANUP(world_deinit) struct world world;
 
-    (void)state;
     world_open_on(&world, "aabb");
     complain_that(&world, 0, 3, EVIDENCE_BROKEN, "set HOOP_ADVERTISE there");
     question_take(&world);
@@ -303,16 +296,14 @@ host_that_is_cut_off_by_a_setting_has_it_named(void **state)
                 "rank 3 (b:4) of job \"a\" is lost: set HOOP_ADVERTISE "
                 "there (inferred: it lives, and cannot be reached: " ADVICE
                 "), reported by ranks 0 and 1");
-    fixture_deinit(&world.f);
 }
 
 /* Neither peers nor the coordinator hear it. */
 static void
 host_that_nobody_hears_may_be_down(void **state)
 {
-    struct world world;
+    CLEANUP(world_deinit) struct world world;
 
-    (void)state;
     world_open_on(&world, "aabb");
     complain(&world, 0, 2, EVIDENCE_SILENT);
     question_take(&world);
@@ -324,16 +315,14 @@ host_that_nobody_hears_may_be_down(void **state)
         "rank 3 (b:4) of job \"a\" is lost: no rank of another host "
         "hears host b (ranks 2 and 3): is it down, is there a firewall, "
         "or a cut link? If so, " ADVICE ", reported by ranks 0 and 1");
-    fixture_deinit(&world.f);
 }
 
 /* Whoever has ended says nothing of a host, nor does a single pair. */
 static void
 host_is_not_named_for_a_process_or_a_pair(void **state)
 {
-    (void)state;
     for (int is_pair = 0; is_pair < 2; is_pair++) {
-        struct world world;
+        CLEANUP(world_deinit) struct world world;
 
         world_open_on(&world, "aaab");
         complain(&world, 0, 3, EVIDENCE_BROKEN);
@@ -349,7 +338,6 @@ host_is_not_named_for_a_process_or_a_pair(void **state)
                                   "by rank 0 (a:1)"
                                 : "connection reset (inferred: dead, stopped "
                                   "or cut off), reported by ranks 0, 1 and 2");
-        fixture_deinit(&world.f);
     }
 }
 
@@ -357,9 +345,8 @@ host_is_not_named_for_a_process_or_a_pair(void **state)
 static void
 broken_link_costs_the_higher_rank(void **state)
 {
-    (void)state;
     for (uint32_t first = 1; first < 3; first++) {
-        struct world world;
+        CLEANUP(world_deinit) struct world world;
 
         world_open(&world);
         complain(&world, first, 3 - first, EVIDENCE_BROKEN);
@@ -374,7 +361,6 @@ broken_link_costs_the_higher_rank(void **state)
                     "), reported by rank 1 (h:2)");
         world_pass(&world, EVIDENCE_DECIDE_MS);
         assert_int_equal(cluster_counters(world.f.cluster)->verdicts, 1);
-        fixture_deinit(&world.f);
     }
 }
 
@@ -383,9 +369,8 @@ broken_link_costs_the_higher_rank(void **state)
 static void
 broken_link_costs_the_higher_rank_though_the_lower_is_late(void **state)
 {
-    struct world world;
+    CLEANUP(world_deinit) struct world world;
 
-    (void)state;
     world_open(&world);
     complain(&world, 1, 2, EVIDENCE_BROKEN);
     question_take(&world);
@@ -397,15 +382,13 @@ broken_link_costs_the_higher_rank_though_the_lower_is_late(void **state)
     world_pass(&world, EVIDENCE_DECIDE_MS);
     expect_lost(&world, "rank 2 (h:3) of job \"a\" is lost: ");
     assert_int_equal(cluster_counters(world.f.cluster)->verdicts, 1);
-    fixture_deinit(&world.f);
 }
 
 static void
 complaint_is_taken_back_by_who_hears_again(void **state)
 {
-    struct world world;
+    CLEANUP(world_deinit) struct world world;
 
-    (void)state;
     world_open(&world);
     complain(&world, 0, 3, EVIDENCE_SILENT);
     question_take(&world);
@@ -419,15 +402,13 @@ complaint_is_taken_back_by_who_hears_again(void **state)
     assert_true(world.question > former);
     world_pass(&world, EVIDENCE_DECIDE_MS);
     expect_lost(&world, "rank 3");
-    fixture_deinit(&world.f);
 }
 
 static void
 slow_networks_have_more_time(void **state)
 {
-    struct world world;
+    CLEANUP(world_deinit) struct world world;
 
-    (void)state;
     world_open(&world);
     fixture_step(&world.f,
                  (struct cluster_event){
@@ -443,16 +424,14 @@ slow_networks_have_more_time(void **state)
     expect_nobody_lost(&world);
     world_pass(&world, 1);
     expect_lost(&world, "rank 1");
-    fixture_deinit(&world.f);
 }
 
 static void
 answer_that_makes_no_sense_says_nothing(void **state)
 {
     static const uint8_t views[RANKS + 1] = {9, 9, 9, 9, 9};
-    struct world world;
+    CLEANUP(world_deinit) struct world world;
 
-    (void)state;
     world_open(&world);
     complain(&world, 0, 3, EVIDENCE_BROKEN);
     question_take(&world);
@@ -470,7 +449,6 @@ answer_that_makes_no_sense_says_nothing(void **state)
     }
     world_pass(&world, EVIDENCE_DECIDE_MS);
     expect_lost(&world, "rank 3");
-    fixture_deinit(&world.f);
 }
 
 /* All but rank 3 renew their leases. */
@@ -488,9 +466,8 @@ lease_of_3_expire(struct world *world)
 static void
 member_that_a_peer_hears_outlives_its_lease(void **state)
 {
-    struct world world;
+    CLEANUP(world_deinit) struct world world;
 
-    (void)state;
     world_open(&world);
     for (int turn = 0; turn < 3; turn++) {
         lease_of_3_expire(&world);
@@ -504,16 +481,14 @@ member_that_a_peer_hears_outlives_its_lease(void **state)
     }
     answer(&world, 3, "hhh-");
     assert_int_equal(cluster_counters(world.f.cluster)->verdicts, 0);
-    fixture_deinit(&world.f);
 }
 
 /* What is asked about others was answered before, and nobody is asked again. */
 static void
 lease_that_ends_amid_a_question_counts_its_answers(void **state)
 {
-    struct world world;
+    CLEANUP(world_deinit) struct world world;
 
-    (void)state;
     world_open(&world);
     world_pass(&world, 1000);
     for (uint32_t rank = 0; rank < 3; rank++)
@@ -537,7 +512,6 @@ lease_that_ends_amid_a_question_counts_its_answers(void **state)
     assert_true(
         fixture_notice(&world.f, CLUSTER_NOTICE_LOST) == NULL ||
         !strstr(fixture_notice(&world.f, CLUSTER_NOTICE_LOST)->text, "rank 3"));
-    fixture_deinit(&world.f);
 }
 
 /* All of a rack are cut off from the coordinator, and their leases end one by one:
@@ -545,9 +519,8 @@ lease_that_ends_amid_a_question_counts_its_answers(void **state)
 static void
 leases_that_end_in_turn_are_asked_about_once(void **state)
 {
-    struct world world;
+    CLEANUP(world_deinit) struct world world;
 
-    (void)state;
     world_open(&world);
     world_pass(&world, 1);
     answer(&world, 2, "----");
@@ -565,16 +538,14 @@ leases_that_end_in_turn_are_asked_about_once(void **state)
         answer(&world, rank, "----");
     world_pass(&world, EVIDENCE_LEASE_MS);
     expect_nobody_lost(&world);
-    fixture_deinit(&world.f);
 }
 
 /* ... but whose lease ends much later is asked about anew. */
 static void
 old_answers_keep_nobody(void **state)
 {
-    struct world world;
+    CLEANUP(world_deinit) struct world world;
 
-    (void)state;
     world_open(&world);
     world_pass(&world, EVIDENCE_LEASE_MS / 2);
     answer(&world, 2, "----");
@@ -587,15 +558,13 @@ old_answers_keep_nobody(void **state)
     world_pass(&world, EVIDENCE_LEASE_MS / 2);
     expect_nobody_lost(&world);
     question_take(&world);
-    fixture_deinit(&world.f);
 }
 
 static void
 member_that_nobody_hears_is_lost_with_its_lease(void **state)
 {
-    struct world world;
+    CLEANUP(world_deinit) struct world world;
 
-    (void)state;
     world_open(&world);
     lease_of_3_expire(&world);
     answer(&world, 0, "-hhu");
@@ -605,16 +574,14 @@ member_that_nobody_hears_is_lost_with_its_lease(void **state)
     expect_lost(&world, "rank 3 (h:4) of job \"a\" is lost: its lease expired "
                         "3.0 s after its last sign of life, and no rank hears "
                         "it");
-    fixture_deinit(&world.f);
 }
 
 /* What does not ask what is asked, an operator's tool say, is not woken. */
 static void
 watch_without_questions_sleeps_on(void **state)
 {
-    struct world world;
+    CLEANUP(world_deinit) struct world world;
 
-    (void)state;
     world_open(&world);
     const uint64_t ticket =
         fixture_step(&world.f, (struct cluster_event){
@@ -627,7 +594,6 @@ watch_without_questions_sleeps_on(void **state)
 
     complain(&world, 0, 3, EVIDENCE_BROKEN);
     assert_null(fixture_find(&world.f, ticket));
-    fixture_deinit(&world.f);
 }
 
 int

@@ -71,9 +71,8 @@ outcome(const struct fixture *f, uint64_t ticket)
 static void
 agreement_has_what_all_have(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
     const uint64_t first = agree(&f, epoch, 2, 7);
@@ -90,15 +89,13 @@ agreement_has_what_all_have(void **state)
     }
     /* The answer was lost: it is the same, and nobody is waited for. */
     assert_int_equal(outcome(&f, agree(&f, epoch, 3, 0))->flags, 4);
-    fixture_deinit(&f);
 }
 
 static void
 who_is_lost_after_its_call_does_not_count(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
     const uint64_t lost = agree(&f, epoch, 1, 0);
@@ -111,15 +108,13 @@ who_is_lost_after_its_call_does_not_count(void **state)
     assert_int_equal(outcome(&f, last)->ranks[0], 1);
     fixture_refused(&f, agree(&f, epoch, 1, 0), HOOP_E_ABORTED,
                     "declared lost: reset");
-    fixture_deinit(&f);
 }
 
 static void
 end_of_the_last_that_is_awaited_decides(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
     const uint64_t one = agree(&f, epoch, 1, 3);
@@ -127,15 +122,13 @@ end_of_the_last_that_is_awaited_decides(void **state)
     report(&f, epoch, 1, 2);
     assert_int_equal(outcome(&f, one)->flags, 2);
     assert_int_equal(outcome(&f, two)->n_ranks, 2);
-    fixture_deinit(&f);
 }
 
 static void
 shrink_gives_the_survivors_a_communicator(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 4);
     report(&f, epoch, 1, 1);
@@ -162,7 +155,6 @@ shrink_gives_the_survivors_a_communicator(void **state)
     assert_true(outcome(&f, ticket)->communicator > first.communicator);
     fixture_refused(&f, fixture_step(&f, call(epoch, 4, again)),
                     HOOP_E_PRECONDITION, "has freed it");
-    fixture_deinit(&f);
 }
 
 /* Nothing is left of communicators that all freed, nor of votes on them: as
@@ -171,10 +163,9 @@ static void
 freed_communicators_leave_nothing(void **state)
 {
     struct record_store record_store = {0};
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     size_t n_rows = 0;
 
-    (void)state;
     record_store_begin(&f);
     const uint64_t epoch = fixture_world(&f, 2);
     for (uint64_t turn = 1; turn < 6; turn++) {
@@ -203,7 +194,6 @@ freed_communicators_leave_nothing(void **state)
         fixture_step(&f, (struct cluster_event){.kind = CLUSTER_JOB});
     assert_int_equal(fixture_reply(&f, job)->job.n_groups, 0);
     assert_int_equal(fixture_reply(&f, job)->job.n_waiters, 0);
-    fixture_deinit(&f);
     record_store_deinit(&record_store);
 }
 
@@ -215,7 +205,6 @@ shrink_that_was_asked_for_again_is_not_taken_back(void **state)
     struct record_store record_store = {0};
     struct fixture f;
 
-    (void)state;
     record_store_begin(&f);
     uint64_t epoch = 0;
     for (uint32_t rank = 0; rank < 2; rank++) {
@@ -264,9 +253,8 @@ grow(struct fixture *f, uint64_t epoch, uint64_t worker)
 static void
 shrink_interrupts_those_who_want_to_grow(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
     const uint64_t epoch = fixture_world(&f, 3);
     const uint64_t waits = grow(&f, epoch, 1);
@@ -281,15 +269,13 @@ shrink_interrupts_those_who_want_to_grow(void **state)
     grow(&f, epoch, 1);
     grow(&f, epoch, 2);
     assert_int_equal(outcome(&f, grow(&f, epoch, 3))->n_ranks, 3);
-    fixture_deinit(&f);
 }
 
 static void
 deadline_says_where_who_is_missing_waits(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
     const uint64_t epoch = fixture_world(&f, 2);
     const uint64_t early = shrink(&f, epoch, 1, 1);
@@ -301,15 +287,13 @@ deadline_says_where_who_is_missing_waits(void **state)
                     "hoop_comm_shrink: the survivors of 2 ranks have not come "
                     "together before the deadline: not asked for by rank 1 "
                     "(h:2); rank 1 (h:2) waits in hoop_comm_agree");
-    fixture_deinit(&f);
 }
 
 static void
 deadline_names_who_is_missing_and_takes_the_call_back(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
     const uint64_t epoch = fixture_world(&f, 3);
     const uint64_t early = agree(&f, epoch, 1, 1);
@@ -320,15 +304,13 @@ deadline_names_who_is_missing_and_takes_the_call_back(void **state)
     const uint64_t late = agree(&f, epoch, 3, 3);
     assert_null(fixture_find(&f, late));
     assert_int_equal(outcome(&f, agree(&f, epoch, 1, 2))->flags, 2);
-    fixture_deinit(&f);
 }
 
 static void
 call_that_was_cut_off_counts_still(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
     agree(&f, epoch, 1, 5);
@@ -336,16 +318,14 @@ call_that_was_cut_off_counts_still(void **state)
         &f, (struct cluster_event){.kind = CLUSTER_DISCONNECT, .client = 1});
     assert_int_equal(outcome(&f, agree(&f, epoch, 2, 6))->flags, 4);
     assert_int_equal(outcome(&f, agree(&f, epoch, 1, 5))->flags, 4);
-    fixture_deinit(&f);
 }
 
 static void
 nonsense_is_refused(void **state)
 {
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     struct cluster_vote_call said = {.kind = CLUSTER_VOTE_AGREE, .turn = 1};
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
     said.communicator = 77;
@@ -364,7 +344,6 @@ nonsense_is_refused(void **state)
     said.turn = 5;
     fixture_refused(&f, fixture_step(&f, call(epoch, 2, said)), HOOP_E_ABORTED,
                     "that of the others is 1");
-    fixture_deinit(&f);
 }
 
 /* One member has heard, the coordinator dies, and the other asks again. */
@@ -374,7 +353,6 @@ outcome_outlives_the_coordinator(void **state)
     struct record_store record_store = {0};
     struct fixture f;
 
-    (void)state;
     record_store_begin(&f);
     uint64_t epoch = 0;
     for (uint32_t rank = 0; rank < 3; rank++) {
@@ -411,10 +389,9 @@ static void
 older_call_does_not_replace_the_one_that_waits(void **state)
 {
     static const uint64_t numbers[] = {8, 7, 8, 9};
-    struct fixture f;
+    CLEANUP(fixture_deinit) struct fixture f;
     uint64_t tickets[4];
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 2);
     for (unsigned i = 0; i < 4; i++) {
@@ -433,7 +410,6 @@ older_call_does_not_replace_the_one_that_waits(void **state)
     const uint64_t last = agree(&f, epoch, 2, 3);
     assert_int_equal(outcome(&f, tickets[3])->flags, 3);
     assert_int_equal(outcome(&f, last)->flags, 3);
-    fixture_deinit(&f);
 }
 
 int

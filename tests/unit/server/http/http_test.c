@@ -37,7 +37,6 @@ fixture_unready_text(void *owner)
 static void
 fixture_write_metrics(void *owner, FILE *out)
 {
-    (void)owner;
     fprintf(out, "hoop_jobs 3\n");
 }
 

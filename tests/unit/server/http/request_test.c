@@ -56,7 +56,6 @@ request_is_taken_apart(void **state)
          NULL, false},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const struct http_request request =
             parsed(cases[i].text, strlen(cases[i].text));
@@ -111,7 +110,6 @@ what_is_no_request_is_refused_with_its_status(void **state)
          HTTP_STATUS_NOT_IMPLEMENTED},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++)
         assert_int_equal(parsed(cases[i].text, strlen(cases[i].text)).status,
                          cases[i].status);
@@ -126,7 +124,6 @@ request_in_pieces_is_incomplete_until_its_last_byte(void **state)
     static const char text[] = "GET /readyz HTTP/1.1\r\nA: b\r\n\r\n";
     struct http_request request;
 
-    (void)state;
     for (size_t n = 0; n < sizeof(text) - 1; n++) {
         /* Of its own size, for the sanitizer. */
         char *piece = malloc(n + 1);
@@ -147,7 +144,6 @@ head_without_an_end_is_too_large(void **state)
     struct http_request request;
     char text[HEAD_MAX];
 
-    (void)state;
     memset(text, 'x', sizeof(text));
     assert_false(
         http_request_parse(text, sizeof(text) - 1, HEAD_MAX, &request));
@@ -173,7 +169,6 @@ every_status_has_a_reason(void **state)
         HTTP_STATUS_VERSION_UNSUPPORTED,
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(all); i++)
         assert_true(http_status_reason(all[i])[0] != '\0');
 }

@@ -30,8 +30,6 @@ struct coordinator {
 static void
 on_durable(void *owner, uint64_t number)
 {
-    (void)owner;
-    (void)number;
 }
 
 static void
@@ -112,7 +110,6 @@ core_and_answers_come_back(void **state)
     struct reply_cache_found found = {0};
     int running = 0;
 
-    (void)state;
     assert_non_null(temporary_folder(folder, sizeof(folder)));
     coordinator_open(&coordinator, folder);
     assert_int_equal(
@@ -152,7 +149,6 @@ records_that_fit_nothing_are_refused(void **state)
     char folder[TEMPORARY_PATH] = "hoop-archive.XXXXXX";
     struct coordinator coordinator;
 
-    (void)state;
     assert_non_null(temporary_folder(folder, sizeof(folder)));
     coordinator_open(&coordinator, folder);
     storage_put(coordinator.storage, STORAGE_OWNER_CORE,

@@ -59,7 +59,6 @@ join_carries_who_and_brings_its_deadline_closer(void **state)
 {
     CLEANUP(fixture_deinit) struct fixture fixture;
 
-    (void)state;
     fixture_init(&fixture);
     join_request_encode(&(struct join_request){.incarnation = 9,
                                                .protocol = 1,
@@ -96,7 +95,6 @@ request_without_a_job_is_for_the_default_one(void **state)
 {
     CLEANUP(fixture_deinit) struct fixture fixture;
 
-    (void)state;
     fixture_init(&fixture);
     fixture.envelope.job[0] = '\0';
     assert_int_equal(fixture_read(&fixture, METHOD_STATUS_JOB), HOOP_OK);
@@ -108,7 +106,6 @@ job_is_viewed_with_its_members_unless_asked_otherwise(void **state)
 {
     CLEANUP(fixture_deinit) struct fixture fixture;
 
-    (void)state;
     fixture_init(&fixture);
     assert_int_equal(fixture_read(&fixture, METHOD_RENDEZVOUS_MEMBERS),
                      HOOP_OK);
@@ -124,7 +121,6 @@ join_deadline_beyond_the_call_does_not_extend_it(void **state)
 {
     CLEANUP(fixture_deinit) struct fixture fixture;
 
-    (void)state;
     fixture_init(&fixture);
     join_request_encode(
         &(struct join_request){.incarnation = 9, .deadline_ms = UINT32_MAX},
@@ -143,7 +139,6 @@ swap_says_what_it_expects(void **state)
         .value = {(const uint8_t *)"new", 3},
     };
 
-    (void)state;
     fixture_init(&fixture);
     store_swap_request_encode(&swap, &fixture.pack);
     assert_int_equal(fixture_read(&fixture, METHOD_STORE_COMPARE_SET), HOOP_OK);
@@ -160,7 +155,6 @@ keys_are_texts(void **state)
     const char *keys[] = {"a", "b/c"};
     CLEANUP(fixture_deinit) struct fixture fixture;
 
-    (void)state;
     fixture_init(&fixture);
     store_keys_request_encode(
         &(struct store_keys_request){.n_keys = 2, .keys = keys}, &fixture.pack);
@@ -176,7 +170,6 @@ group_carries_its_creator_and_ranks(void **state)
     uint32_t ranks[] = {2, 0};
     CLEANUP(fixture_deinit) struct fixture fixture;
 
-    (void)state;
     fixture_init(&fixture);
     group_create_request_encode(
         &(struct group_create_request){{5, 9}, "row", 2, ranks}, &fixture.pack);
@@ -193,7 +186,6 @@ vote_carries_what_its_member_says(void **state)
 {
     CLEANUP(fixture_deinit) struct fixture fixture;
 
-    (void)state;
     fixture_init(&fixture);
     group_agree_request_encode(
         &(struct group_agree_request){{5, 9}, 4, GROUP_CONFIRM, 2, 6, 7, 8},
@@ -218,7 +210,6 @@ group_slot_carries_its_member_and_numbers(void **state)
     CLEANUP(fixture_deinit) struct fixture joins;
     CLEANUP(fixture_deinit) struct fixture leaves;
 
-    (void)state;
     fixture_init(&joins);
     group_join_request_encode(&(struct group_join_request){{5, 9}, 3, 2, ranks},
                               &joins.pack);
@@ -246,7 +237,6 @@ body_of_another_method_is_refused(void **state)
 {
     CLEANUP(fixture_deinit) struct fixture fixture;
 
-    (void)state;
     fixture_init(&fixture);
     group_key_request_encode(&(struct group_key_request){"row"}, &fixture.pack);
     assert_int_equal(fixture_read(&fixture, METHOD_RENDEZVOUS_RENEW),
@@ -257,7 +247,6 @@ body_of_another_method_is_refused(void **state)
 static void
 every_method_that_is_the_cores_has_a_reader(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < METHOD_COUNT; i++) {
         CLEANUP(fixture_deinit) struct fixture fixture;
         const enum method_id id = method_by_id((enum method_id)i)->id;
@@ -279,7 +268,6 @@ request_needs_the_role_of_its_method(void **state)
     static const enum method_id bodiless[] = {
         METHOD_RENDEZVOUS_MEMBERS, METHOD_STATUS_JOBS, METHOD_STATUS_JOB};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(bodiless); i++) {
         CLEANUP(fixture_deinit) struct fixture fixture;
 
@@ -294,7 +282,6 @@ parked_reply_leaves_before_its_deadline(void **state)
 {
     const uint64_t now_ns = CLOCK_NS_PER_S;
 
-    (void)state;
     assert_true(decoded_request_reply_by_ns(CLOCK_NEVER, now_ns) ==
                 CLOCK_NEVER);
     assert_true(decoded_request_reply_by_ns(now_ns - 1, now_ns) == now_ns - 1);

@@ -38,7 +38,6 @@ replies_are_counted_by_method_and_status(void **state)
 {
     CLEANUP(metrics_destroy) struct metrics *metrics = NULL;
 
-    (void)state;
     assert_int_equal(metrics_create(&metrics), HOOP_OK);
     metrics_count_reply(metrics, METHOD_STORE_GET, HOOP_OK);
     metrics_count_reply(metrics, METHOD_STORE_GET, HOOP_OK);
@@ -56,7 +55,6 @@ times_fall_into_cumulative_buckets(void **state)
 {
     CLEANUP(metrics_destroy) struct metrics *metrics = NULL;
 
-    (void)state;
     assert_int_equal(metrics_create(&metrics), HOOP_OK);
     metrics_record_latency(metrics, 10000);       /* at the edge: inside */
     metrics_record_latency(metrics, 10001);       /* the next one */
@@ -74,7 +72,6 @@ figures_of_core_and_server_are_shown(void **state)
 {
     CLEANUP(metrics_destroy) struct metrics *metrics = NULL;
 
-    (void)state;
     assert_int_equal(metrics_create(&metrics), HOOP_OK);
     metrics_set_counters(metrics,
                          &(struct cluster_counters){.joins = 4, .members = 3},
@@ -100,7 +97,6 @@ counting_while_writing_loses_nothing(void **state)
     CLEANUP(metrics_destroy) struct metrics *metrics = NULL;
     pthread_t thread;
 
-    (void)state;
     assert_int_equal(metrics_create(&metrics), HOOP_OK);
     assert_int_equal(pthread_create(&thread, NULL, counting, metrics), 0);
     for (int i = 0; i < 20; i++)

@@ -66,7 +66,6 @@ notices_of_jobs_are_all_told(void **state)
         .text = "h:1 joins",
     };
 
-    (void)state;
     catcher_start(&catcher);
     for (int i = 0; i < 2 * LIMIT_UNAUTHENTICATED_LINES; i++)
         client_notice_log(&notices, &notice, ROLE_ANYBODY, "10.0.0.1:2");
@@ -86,7 +85,6 @@ refusals_of_a_flood_are_counted(void **state)
         .text = "a wrong token",
     };
 
-    (void)state;
     catcher_start(&catcher);
     client_notice_log(&notices, &notice, ROLE_ANYBODY, "10.0.0.1:2");
     (void)error_raise(HOOP_E_INVALID, "no such body");

@@ -76,7 +76,6 @@ world_has_its_roster(void **state)
     CLEANUP(body_deinit) struct body body = {0};
     CLEANUP(join_reply_deinit) struct join_reply decoded = {0};
 
-    (void)state;
     assert_int_equal(join_reply_decode(body_encode(&reply, &body), &decoded),
                      HOOP_OK);
     assert_int_equal(decoded.rank, 1);
@@ -100,7 +99,6 @@ roster_is_packed_once_for_each_world(void **state)
     };
     const void *packed = NULL;
 
-    (void)state;
     for (unsigned i = 0; i < 4; i++) {
         const struct cluster_reply reply = {
             .kind = CLUSTER_REPLY_WORLD,
@@ -142,7 +140,6 @@ verdict_has_its_age(void **state)
     CLEANUP(body_deinit) struct body body = {0};
     CLEANUP(watch_reply_deinit) struct watch_reply decoded = {0};
 
-    (void)state;
     assert_int_equal(watch_reply_decode(body_encode(&reply, &body), &decoded),
                      HOOP_OK);
     assert_int_equal(decoded.n_events, 1);
@@ -165,7 +162,6 @@ lost_compare_and_set_is_an_answer(void **state)
     CLEANUP(body_deinit) struct body body = {0};
     CLEANUP(store_reply_deinit) struct store_reply decoded = {0};
 
-    (void)state;
     assert_int_equal(reply_encode_status(&reply), HOOP_OK);
     assert_int_equal(store_reply_decode(body_encode(&reply, &body), &decoded),
                      HOOP_OK);
@@ -184,7 +180,6 @@ other_failures_keep_their_status_and_have_no_body(void **state)
     };
     CLEANUP(body_deinit) struct body body = {0};
 
-    (void)state;
     assert_int_equal(reply_encode_status(&reply), HOOP_E_ABORTED);
     assert_int_equal(body_encode(&reply, &body).n_bytes, 0);
 }
@@ -206,7 +201,6 @@ jobs_come_with_what_the_core_cannot_know(void **state)
     CLEANUP(body_deinit) struct body body = {0};
     CLEANUP(jobs_reply_deinit) struct jobs_reply decoded = {0};
 
-    (void)state;
     assert_int_equal(jobs_reply_decode(body_encode(&reply, &body), &decoded),
                      HOOP_OK);
     assert_string_equal(decoded.version, "1.2.3");
@@ -228,7 +222,6 @@ group_slot_has_its_communicator(void **state)
     CLEANUP(body_deinit) struct body body = {0};
     struct group_join_reply decoded;
 
-    (void)state;
     assert_int_equal(
         group_join_reply_decode(body_encode(&reply, &body), &decoded), HOOP_OK);
     assert_int_equal(decoded.communicator, 70000);
@@ -250,7 +243,6 @@ outcome_has_its_survivors(void **state)
     CLEANUP(body_deinit) struct body body = {0};
     CLEANUP(group_agree_reply_deinit) struct group_agree_reply decoded = {0};
 
-    (void)state;
     assert_int_equal(
         group_agree_reply_decode(body_encode(&reply, &body), &decoded),
         HOOP_OK);
@@ -274,7 +266,6 @@ groups_have_their_ranks_and_who_joined(void **state)
     CLEANUP(body_deinit) struct body body = {0};
     CLEANUP(groups_reply_deinit) struct groups_reply decoded = {0};
 
-    (void)state;
     assert_int_equal(groups_reply_decode(body_encode(&reply, &body), &decoded),
                      HOOP_OK);
     assert_int_equal(decoded.n_more, 2);

@@ -38,7 +38,6 @@ changes_come_back_in_order(void **state)
     size_t at = 0;
     struct change change;
 
-    (void)state;
     assert_false(changeset_next(&changes, &at, &change));
     changeset_put(&changes, 'a', text("one"), text("1"));
     changeset_erase(&changes, 'b', text(""));
@@ -56,7 +55,6 @@ list_moved_comes_behind_the_other(void **state)
     CLEANUP(changeset_deinit) struct changeset from = {0};
     size_t at = 0;
 
-    (void)state;
     changeset_put(&from, 'a', text("1"), text("x"));
     changeset_append_and_clear(&to, &from);
     assert_int_equal(from.n_bytes, 0);
@@ -76,7 +74,6 @@ large_values_fit_and_their_memory_goes(void **state)
     struct change change;
     size_t at = 0;
 
-    (void)state;
     memset(value, 'v', sizeof(value));
     for (int i = 0; i < 3; i++)
         changeset_put(&changes, 'a', text("k"),
@@ -98,7 +95,6 @@ seal_is_what_was_encoded(void **state)
     uint8_t bytes[COMMIT_RECORD_BYTES];
     struct commit_record read = {0};
 
-    (void)state;
     commit_record_encode(&commit_record, bytes);
     assert_true(commit_record_decode(
         (struct storage_span){bytes, sizeof(bytes)}, &read));
@@ -113,7 +109,6 @@ seal_is_what_was_encoded(void **state)
 static void
 seal_key_is_before_all_others(void **state)
 {
-    (void)state;
     assert_true(commit_record_is_key(commit_record_key()));
     assert_false(commit_record_is_key((struct storage_span){"\1", 1}));
     assert_false(commit_record_is_key((struct storage_span){"\0a", 2}));
@@ -130,7 +125,6 @@ record_with_any_bit_changed_is_not_opened(void **state)
     struct storage_span value;
     uint64_t sum;
 
-    (void)state;
     memcpy(stored + RECORD_CHECKSUM_BYTES, "value", 5);
     sum = record_checksum(
         name, (struct storage_span){stored + RECORD_CHECKSUM_BYTES, 5});

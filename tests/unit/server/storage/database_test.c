@@ -64,7 +64,6 @@ records_outlive_their_database(void **state)
     struct folder folder;
     struct database *database = NULL;
 
-    (void)state;
     folder_make(&folder);
     for (int durability = STORAGE_SURVIVES_PROCESS_CRASH;
          durability <= STORAGE_SURVIVES_MACHINE_CRASH; durability++) {
@@ -92,7 +91,6 @@ erasing_takes_all_that_begin_so(void **state)
     struct database *database = NULL;
     char key[32];
 
-    (void)state;
     folder_make(&folder);
     assert_int_equal(
         database_open(folder.path, STORAGE_SURVIVES_PROCESS_CRASH, &database),
@@ -135,7 +133,6 @@ foreign_file_is_refused(void **state)
     struct folder folder;
     char text[8192];
 
-    (void)state;
     folder_make(&folder);
     memset(text, 'x', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
@@ -173,7 +170,6 @@ file_cut_short_is_found(void **state)
 {
     struct folder folder;
 
-    (void)state;
     folder_make(&folder);
     for (int part = 1; part < 4; part++) {
         const off_t n_bytes = file_fill(&folder);
@@ -193,7 +189,6 @@ value_changed_on_disk_is_found(void **state)
     struct folder folder;
     static char bytes[1 << 20];
 
-    (void)state;
     folder_make(&folder);
     file_fill(&folder);
     const int fd = open(folder_file(&folder, "hoopd.mdb"), O_RDWR | O_CLOEXEC);
@@ -218,7 +213,6 @@ write_that_fails_changes_nothing(void **state)
     struct database *database = NULL;
     struct rlimit former;
 
-    (void)state;
     folder_make(&folder);
     assert_int_equal(
         database_open(folder.path, STORAGE_SURVIVES_PROCESS_CRASH, &database),
@@ -271,7 +265,6 @@ library_that_has_given_up_is_opened_anew(void **state)
     struct folder folder;
     struct database *database = NULL;
 
-    (void)state;
     folder_make(&folder);
     assert_int_equal(
         database_open(folder.path, STORAGE_SURVIVES_MACHINE_CRASH, &database),
@@ -302,7 +295,6 @@ library_that_cannot_be_opened_is_tried_again(void **state)
     struct database *database = NULL;
     char aside[512];
 
-    (void)state;
     folder_make(&folder);
     assert_int_equal(
         database_open(folder.path, STORAGE_SURVIVES_MACHINE_CRASH, &database),

@@ -28,7 +28,6 @@ second_claim_is_refused_and_names_the_first(void **state)
     struct folder_lock *folder_lock = NULL;
     char pid[32];
 
-    (void)state;
     folder_make(&folder);
     assert_false(folder_lock_is_held(folder.path));
     assert_int_equal(folder_lock_take(folder.path,
@@ -56,7 +55,6 @@ holder_killed_holds_no_more(void **state)
     int ready[2];
     char byte = 0;
 
-    (void)state;
     folder_make(&folder);
     assert_int_equal(pipe(ready), 0);
     const pid_t child = fork();
@@ -91,7 +89,6 @@ folder_is_made_for_its_user_alone(void **state)
     struct folder_lock *folder_lock = NULL;
     struct stat made;
 
-    (void)state;
     folder_make(&folder);
     snprintf(inner.path, sizeof(inner.path), "%.40s/inner", folder.path);
     assert_int_equal(folder_lock_take(inner.path,
@@ -114,7 +111,6 @@ file_for_a_folder_is_refused(void **state)
     struct folder folder;
     struct folder file;
 
-    (void)state;
     folder_make(&folder);
     folder_write(&folder, "hoopd.mdb", "");
     snprintf(file.path, sizeof(file.path), "%.40s/hoopd.mdb", folder.path);
@@ -131,7 +127,6 @@ machine_that_went_down_under_process_is_told(void **state)
     struct folder_lock *folder_lock = NULL;
     char text[128];
 
-    (void)state;
     folder_make(&folder);
     snprintf(text, sizeof(text), "%sprocess\nin use\n", former);
     folder_write(&folder, "hoopd.lock", text);

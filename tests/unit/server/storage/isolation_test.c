@@ -28,7 +28,6 @@ child_succeed(void *owner)
 static enum hoop_status
 child_fail(void *owner)
 {
-    (void)owner;
     return error_raise(HOOP_E_PRECONDITION, "page %d is odd", 7);
 }
 
@@ -46,14 +45,12 @@ child_end_by(void *owner)
 static enum hoop_status
 child_exit(void *owner)
 {
-    (void)owner;
     _exit(0);
 }
 
 static enum hoop_status
 child_sleep(void *owner)
 {
-    (void)owner;
     poll(NULL, 0, -1);
     return HOOP_OK;
 }
@@ -61,7 +58,6 @@ child_sleep(void *owner)
 static void
 verdict_comes_from_the_child(void **state)
 {
-    (void)state;
     assert_int_equal(
         isolation_run_in_child(child_succeed, &touched, DEADLINE_MS), HOOP_OK);
     assert_int_equal(touched, 0);
@@ -79,7 +75,6 @@ signal_that_ends_the_child_is_named(void **state)
     } ends[] = {{SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {SIGABRT, "SIGABRT"}};
     int killing = SIGKILL;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
         int number = ends[i].number;
 
@@ -102,7 +97,6 @@ signal_that_ends_the_child_is_named(void **state)
 static void
 child_that_does_not_end_is_ended(void **state)
 {
-    (void)state;
     assert_int_equal(isolation_run_in_child(child_sleep, NULL, 10),
                      HOOP_E_TIMEOUT);
     assert_non_null(strstr(error_text(), "in time"));
@@ -115,7 +109,6 @@ program_that_ignores_its_children_hears_of_them(void **state)
 {
     int number = SIGSEGV;
 
-    (void)state;
     signal(SIGCHLD, SIG_IGN);
     assert_int_equal(
         isolation_run_in_child(child_succeed, &touched, DEADLINE_MS), HOOP_OK);

@@ -200,7 +200,6 @@ every_commit_leaves_a_sound_file(void **state)
     struct database *database = NULL;
     unsigned seed = 99;
 
-    (void)state;
     assert_non_null(written);
     folder_make(&written->folder);
     assert_int_equal(database_open(written->folder.path,

@@ -78,8 +78,6 @@ count(void *owner, struct storage_span key, struct storage_span value)
 {
     size_t *n_records = owner;
 
-    (void)key;
-    (void)value;
     ++*n_records;
     return HOOP_OK;
 }
@@ -101,7 +99,6 @@ pieces_are_told_when_they_are_durable(void **state)
     struct user user;
     char key[16];
 
-    (void)state;
     folder_make(&user.folder);
     user_open(&user);
     assert_int_equal(storage_batch_number(user.storage), 0);
@@ -134,7 +131,6 @@ flush_waits_and_tells(void **state)
 {
     struct user user;
 
-    (void)state;
     folder_make(&user.folder);
     user_open(&user);
     storage_put(user.storage, STORAGE_OWNER_CORE, text("k"), text("v"));
@@ -150,7 +146,6 @@ every_opening_is_a_new_generation(void **state)
 {
     struct user user;
 
-    (void)state;
     folder_make(&user.folder);
     user_open(&user);
     const struct storage_term first = storage_term(user.storage);
@@ -196,7 +191,6 @@ killed_writer_has_kept_what_it_told(void **state)
     uint64_t n_told = 0;
     int pipes[2];
 
-    (void)state;
     folder_make(&user.folder);
     assert_int_equal(pipe(pipes), 0);
     const pid_t child = fork();
@@ -226,7 +220,6 @@ write_that_fails_is_done_later(void **state)
     struct user user;
     struct rlimit former;
 
-    (void)state;
     folder_make(&user.folder);
     user_open(&user);
     signal(SIGXFSZ, SIG_IGN);
@@ -258,7 +251,6 @@ room_ends_with_the_disk_and_comes_back(void **state)
     struct rlimit former;
     unsigned n_put = 0;
 
-    (void)state;
     folder_make(&user.folder);
     user_open(&user);
     signal(SIGXFSZ, SIG_IGN);
@@ -291,7 +283,6 @@ data_of_others_is_refused(void **state)
     struct user user;
     struct database *database = NULL;
 
-    (void)state;
     folder_make(&user.folder);
     assert_int_equal(loop_create(&user.loop), HOOP_OK);
     assert_int_equal(database_open(user.folder.path,

@@ -19,7 +19,6 @@ operation_names_are_found(void **state)
         "alltoallv",       "scan",      "exscan",     "sendrecv",
         "barrier"};
 
-    (void)state;
     for (size_t i = 0; i < OPERATION_COUNT; i++)
         assert_ptr_equal(operation_find(names[i]), &operations[i]);
     assert_null(operation_find("alltoallw"));
@@ -29,7 +28,6 @@ operation_names_are_found(void **state)
 static void
 operation_size_is_the_whole_buffers(void **state)
 {
-    (void)state;
     const struct extent all =
         operation_extent(operation_find("allreduce"), 4096, 4, 4);
     assert_int_equal(all.n_bytes, 4096);
@@ -57,7 +55,6 @@ operation_size_is_the_whole_buffers(void **state)
 static void
 operation_size_is_cut_to_whole_parts(void **state)
 {
-    (void)state;
     const struct extent gather =
         operation_extent(operation_find("allgather"), 100, 8, 5);
     assert_int_equal(gather.count, 2);
@@ -77,7 +74,6 @@ operation_size_is_cut_to_whole_parts(void **state)
 static void
 operation_barrier_has_no_elements(void **state)
 {
-    (void)state;
     const struct extent none =
         operation_extent(operation_find("barrier"), 4096, 4, 4);
     assert_int_equal(none.n_bytes, 0);
@@ -87,7 +83,6 @@ operation_barrier_has_no_elements(void **state)
 static void
 operation_bus_factors_are_nccl_tests(void **state)
 {
-    (void)state;
     assert_true(operation_bus_factor(operation_find("allreduce"), 4) == 1.5);
     assert_true(operation_bus_factor(operation_find("allreduce"), 1) == 0);
     assert_true(operation_bus_factor(operation_find("allgather"), 4) == 0.75);
@@ -105,7 +100,6 @@ operation_bus_factors_are_nccl_tests(void **state)
 static void
 operation_knows_whether_it_reduces(void **state)
 {
-    (void)state;
     assert_true(operation_reduces(operation_find("allreduce")));
     assert_true(operation_reduces(operation_find("reduce_scatterv")));
     assert_true(operation_reduces(operation_find("exscan")));
@@ -123,7 +117,6 @@ static const char *const names[] = {"i8",  "u8",  "i16", "u16",  "i32",
 static void
 element_short_and_long_names_are_known(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         enum hoop_dtype dtype = HOOP_INT8;
 
@@ -142,7 +135,6 @@ element_unknown_names_are_refused(void **state)
     enum hoop_dtype dtype = HOOP_BOOL;
     enum hoop_reduce_op op = HOOP_AVG;
 
-    (void)state;
     assert_int_equal(element_parse_dtype("f8", &dtype), HOOP_E_INVALID);
     assert_int_equal(element_parse_dtype("", &dtype), HOOP_E_INVALID);
     assert_int_equal(element_parse_reduce_op("plus", &op), HOOP_E_INVALID);
@@ -156,7 +148,6 @@ element_reduce_ops_are_known(void **state)
 {
     enum hoop_reduce_op op = HOOP_SUM;
 
-    (void)state;
     assert_int_equal(element_parse_reduce_op("prod", &op), HOOP_OK);
     assert_int_equal(op, HOOP_PRODUCT);
     assert_int_equal(element_parse_reduce_op("bxor", &op), HOOP_OK);
@@ -178,7 +169,6 @@ half_value(uint16_t bits)
 static void
 element_halves_are_exact_up_to_their_max(void **state)
 {
-    (void)state;
     for (int64_t i = 0; i <= element_exact_max(HOOP_FLOAT16); i++) {
         uint16_t bits = 0;
 
@@ -192,7 +182,6 @@ element_halves_are_exact_up_to_their_max(void **state)
 static void
 element_bfloats_are_exact_up_to_their_max(void **state)
 {
-    (void)state;
     for (int64_t i = 0; i <= element_exact_max(HOOP_BFLOAT16); i++) {
         uint16_t bits[2] = {0, 0}; /* the upper half of a float */
         float value = 0;
@@ -210,7 +199,6 @@ element_integers_are_cut_to_their_width(void **state)
     int32_t medium = 0;
     int64_t large = 0;
 
-    (void)state;
     element_encode(HOOP_UINT8, (struct number){257, 0}, &small);
     element_encode(HOOP_INT32, (struct number){-5, 0}, &medium);
     element_encode(HOOP_INT64, (struct number){INT64_MAX, 0}, &large);
@@ -226,7 +214,6 @@ element_complex_has_both_parts(void **state)
     double wide[2] = {0, 0};
     uint8_t truth = 0;
 
-    (void)state;
     element_encode(HOOP_COMPLEX64, (struct number){3, -4}, single);
     element_encode(HOOP_COMPLEX128, (struct number){5, 6}, wide);
     element_encode(HOOP_BOOL, (struct number){256, 0}, &truth);
@@ -268,7 +255,6 @@ pattern_sums_stay_exact_in_every_dtype(void **state)
 {
     static const enum hoop_reduce_op ops[] = {HOOP_SUM, HOOP_AVG};
 
-    (void)state;
     for (int dtype = 0; dtype < N_DTYPES; dtype++) {
         for (size_t i = 0; i < 2 * sizeof(sizes) / sizeof(sizes[0]); i++) {
             const struct pattern pattern = {PATTERN_REDUCED,
@@ -284,7 +270,6 @@ pattern_sums_stay_exact_in_every_dtype(void **state)
 static void
 pattern_average_is_whole(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         const struct pattern pattern = {PATTERN_REDUCED, HOOP_BFLOAT16,
                                         HOOP_AVG, sizes[i]};
@@ -302,7 +287,6 @@ pattern_average_is_whole(void **state)
 static void
 pattern_products_stay_small(void **state)
 {
-    (void)state;
     for (int dtype = 0; dtype < N_DTYPES; dtype++) {
         for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
             const struct pattern pattern = {PATTERN_REDUCED,
@@ -321,7 +305,6 @@ pattern_products_stay_small(void **state)
 static void
 pattern_depends_on_rank_and_index(void **state)
 {
-    (void)state;
     for (int dtype = 0; dtype < N_DTYPES; dtype++) {
         const struct pattern pattern = {PATTERN_MOVED, (enum hoop_dtype)dtype,
                                         HOOP_SUM, 4};
@@ -343,7 +326,6 @@ pattern_prefix_combines_the_first_ranks(void **state)
 {
     const struct pattern pattern = {PATTERN_REDUCED, HOOP_INT32, HOOP_SUM, 4};
 
-    (void)state;
     for (size_t i = 0; i < INDICES; i++) {
         const int64_t first = pattern_input(&pattern, 0, i).real;
         const int64_t second = pattern_input(&pattern, 1, i).real;
@@ -362,7 +344,6 @@ pattern_output_combines_all_ranks(void **state)
     const struct pattern min = {PATTERN_REDUCED, HOOP_INT32, HOOP_MIN, 3};
     const struct pattern bxor = {PATTERN_REDUCED, HOOP_INT32, HOOP_BXOR, 3};
 
-    (void)state;
     for (size_t i = 0; i < INDICES; i++) {
         int64_t a = pattern_input(&sum, 0, i).real;
         int64_t b = pattern_input(&sum, 1, i).real;
@@ -385,7 +366,6 @@ period_filled_buffer_has_no_wrong_element(void **state)
     static float buffer[3 * PATTERN_PERIOD];
     const struct pattern pattern = {PATTERN_MOVED, HOOP_FLOAT32, HOOP_SUM, 4};
 
-    (void)state;
     period_of_input(&pattern, 3, &period);
     for (size_t first = 0; first < 3 * PATTERN_PERIOD; first += 1000) {
         const size_t count = 3 * PATTERN_PERIOD - first % 7;
@@ -407,7 +387,6 @@ period_each_falsified_element_is_counted(void **state)
                                     4};
     const size_t count = 2 * PATTERN_PERIOD;
 
-    (void)state;
     period_of_output(&pattern, &period);
     period_fill(&period, 5, count, buffer);
     buffer[0] ^= 1;
@@ -425,7 +404,6 @@ period_displaced_block_is_wrong(void **state)
     const struct pattern pattern = {PATTERN_MOVED, HOOP_INT64, HOOP_SUM, 4};
     const size_t block = 1 << 13;
 
-    (void)state;
     period_of_input(&pattern, 0, &period);
     period_fill(&period, 0, 2 * block, buffer);
     memcpy(&buffer[block], buffer, block * sizeof(buffer[0]));

@@ -23,7 +23,6 @@ options_sizes_multiply_up_to_max(void **state)
 {
     size_t sizes[OPTIONS_SIZES_MAX];
 
-    (void)state;
     assert_int_equal(sizes_of(8, 512, sizes), 3);
     assert_int_equal(sizes[0], 8);
     assert_int_equal(sizes[2], 512);
@@ -36,7 +35,6 @@ options_sizes_from_zero_and_to_the_end_are_bounded(void **state)
 {
     size_t sizes[OPTIONS_SIZES_MAX];
 
-    (void)state;
     assert_int_equal(sizes_of(0, 8, sizes), 3);
     assert_int_equal(sizes[1], 1);
     assert_int_equal(sizes_of(0, 0, sizes), 1);
@@ -64,7 +62,6 @@ options_are_taken_from_the_command_line(void **state)
                          NULL};
     struct options options;
 
-    (void)state;
     options_parse(14, arguments, &options);
     assert_int_equal(options.n_chosen, 2);
     assert_string_equal(options.chosen[0]->name, "reduce");
@@ -86,7 +83,6 @@ options_of_comparing_are_taken(void **state)
     char *none[] = {"hoop-perf", NULL};
     struct options options;
 
-    (void)state;
     options_parse(6, arguments, &options);
     assert_string_equal(options.algorithms, "auto,ring");
     assert_int_equal(options.n_rounds, 3);
@@ -104,7 +100,6 @@ options_all_is_every_operation(void **state)
     char *arguments[] = {"hoop-perf", "-o", all, NULL};
     struct options options;
 
-    (void)state;
     options_parse(3, arguments, &options);
     assert_int_equal(options.n_chosen, OPERATION_COUNT);
 }
@@ -117,7 +112,6 @@ options_tune_measures_all_that_have_a_choice(void **state)
     char *arguments[] = {"hoop-perf", "-o", all, "--tune", file, NULL};
     struct options options;
 
-    (void)state;
     options_parse(5, arguments, &options);
     assert_string_equal(options.tune, "times");
     assert_string_equal(options.algorithms, "all");
@@ -144,7 +138,6 @@ byte_size_units_multiply(void **state)
         {"12B", 12},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         size_t n_bytes = 1;
         assert_int_equal(byte_size_parse(cases[i].text, &n_bytes), HOOP_OK);
@@ -158,7 +151,6 @@ byte_size_nonsense_is_refused(void **state)
     static const char *const cases[] = {"",   "K",  "-1",  "8X",  "8KK",
                                         "1 ", " 1", "0x8", "8Kq", "1.5M"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         size_t n_bytes = 77;
         assert_int_equal(byte_size_parse(cases[i], &n_bytes), HOOP_E_INVALID);
@@ -171,7 +163,6 @@ byte_size_overflow_is_refused(void **state)
 {
     size_t n_bytes = 0;
 
-    (void)state;
     assert_int_equal(byte_size_parse("99999999999999999999", &n_bytes),
                      HOOP_E_RANGE);
     assert_int_equal(byte_size_parse("18446744073709551615K", &n_bytes),
@@ -183,7 +174,6 @@ byte_size_format_is_shortest_and_exact(void **state)
 {
     char text[BYTE_SIZE_TEXT];
 
-    (void)state;
     byte_size_format(0, text);
     assert_string_equal(text, "0");
     byte_size_format(1000, text);

@@ -16,7 +16,6 @@ timing_one_iteration_is_every_percentile(void **state)
     double times[] = {3};
     const struct timing timing = timing_of(times, 1, 3);
 
-    (void)state;
     assert_true(timing.mean_us == 3);
     assert_true(timing.p50_us == 3);
     assert_true(timing.p99_us == 3);
@@ -27,7 +26,6 @@ timing_percentiles_are_times_that_occurred(void **state)
 {
     double times[200];
 
-    (void)state;
     for (size_t i = 0; i < 200; i++)
         times[i] = (double)(200 - i);
     const struct timing timing = timing_of(times, 200, 40000);
@@ -42,7 +40,6 @@ timing_few_iterations_have_the_worst_as_p99(void **state)
     double times[] = {5, 1, 9};
     const struct timing timing = timing_of(times, 3, 15);
 
-    (void)state;
     assert_true(timing.p50_us == 5);
     assert_true(timing.p99_us == 9);
 }
@@ -52,7 +49,6 @@ timing_clock_does_not_go_back(void **state)
 {
     const double before_us = timing_now_us();
 
-    (void)state;
     assert_true(timing_now_us() >= before_us);
 }
 
@@ -61,7 +57,6 @@ timing_clock_does_not_go_back(void **state)
 static void
 operations_with_a_choice_are_taken(void **state)
 {
-    (void)state;
     assert_true(race_log_takes(operation_find("allreduce")));
     assert_true(race_log_takes(operation_find("alltoall")));
     assert_false(race_log_takes(operation_find("alltoallv")));
@@ -110,7 +105,6 @@ lines_are_added_behind_those_of_before(void **state)
     char text[256] = "";
     const int fd = temporary_file(path, sizeof(path));
 
-    (void)state;
     assert_true(fd >= 0);
     assert_int_equal(write(fd, "# mine\n", 7), 7);
     struct race_log log = log_of(path);
@@ -129,7 +123,6 @@ no_file_is_no_log(void **state)
 {
     struct race_log log = log_of(NULL);
 
-    (void)state;
     race_log_add(&log, operation_find("allreduce"), NULL, NULL);
     assert_int_equal(race_log_close(&log), HOOP_OK);
 }
@@ -139,7 +132,6 @@ files_that_cannot_be_written_are_an_error(void **state)
 {
     struct race_log log;
 
-    (void)state;
     assert_int_equal(race_log_open(&log, "/nowhere/times", NULL),
                      HOOP_E_UNAVAILABLE);
     log = log_of("/dev/full");

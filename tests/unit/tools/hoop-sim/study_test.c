@@ -38,7 +38,6 @@ fastest_of_a_group_is_marked(void **state)
     size_t first = 1;
     size_t n_best = 0;
 
-    (void)state;
     assert_int_equal(study_add(&study, &options, &small, &first), HOOP_OK);
     assert_int_equal(first, 0);
     assert_int_equal(study_add(&study, &options, &large, &first), HOOP_OK);
@@ -63,7 +62,6 @@ only_what_was_chosen_is_run(void **state)
     struct study study = {0};
     size_t first = 0;
 
-    (void)state;
     options.algorithms[options.n_algorithms++] = "ring";
     assert_int_equal(study_add(&study, &options, &asked, &first), HOOP_OK);
     assert_int_equal(study.n_points, 1);
@@ -81,7 +79,6 @@ what_the_simulator_refuses_is_passed_on(void **state)
     struct study study = {0};
     size_t first = 0;
 
-    (void)state;
     assert_int_equal(study_add(&study, &options, &asked, &first),
                      HOOP_E_INVALID);
     assert_non_null(strstr(hoop_error_text(), "cannot simulate"));
@@ -96,7 +93,6 @@ places_are_even_for_equal_factors(void **state)
     const struct log_scale scale = {
         .low = 1, .high = 10000, .begin = 300, .end = 100};
 
-    (void)state;
     assert_true(fabs(log_scale_place(&scale, 1) - 300) < 1e-6);
     assert_true(fabs(log_scale_place(&scale, 10) - 250) < 1e-6);
     assert_true(fabs(log_scale_place(&scale, 10000) - 100) < 1e-6);
@@ -108,14 +104,12 @@ single_value_stands_in_the_middle(void **state)
     const struct log_scale scale = {
         .low = 7, .high = 7, .begin = 0, .end = 100};
 
-    (void)state;
     assert_true(fabs(log_scale_place(&scale, 7) - 50) < 1e-6);
 }
 
 static void
 decades_enclose_a_value(void **state)
 {
-    (void)state;
     assert_true(fabs(log_scale_decade_below(47) - 10) < 1e-6);
     assert_true(fabs(log_scale_decade_above(47) - 100) < 1e-6);
     assert_true(fabs(log_scale_decade_below(1000) - 1000) < 1e-6);
@@ -128,7 +122,6 @@ times_and_counts_have_short_names(void **state)
 {
     char text[LOG_SCALE_TEXT];
 
-    (void)state;
     log_scale_time_text(0.1, text);
     assert_string_equal(text, "0.1 us");
     log_scale_time_text(pow(10, 3), text);
@@ -157,7 +150,6 @@ expect(const char *text, const size_t *numbers, size_t n_numbers)
 static void
 numbers_and_ranges_are_listed_in_order(void **state)
 {
-    (void)state;
     expect("7", (const size_t[]){7}, 1);
     expect("2,1K", (const size_t[]){2, 1024}, 2);
     expect("8..64", (const size_t[]){8, 16, 32, 64}, 4);
@@ -168,7 +160,6 @@ numbers_and_ranges_are_listed_in_order(void **state)
 static void
 end_of_a_range_is_always_included(void **state)
 {
-    (void)state;
     expect("8..100:4", (const size_t[]){8, 32, 100}, 3);
     expect("3..4", (const size_t[]){3, 4}, 2);
 }
@@ -183,7 +174,6 @@ what_is_no_list_is_refused(void **state)
     };
     struct number_list list = {.n_numbers = 77};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
         if (number_list_parse(wrong[i], &list) != HOOP_E_INVALID)
             fail_msg("accepted: %s", wrong[i]);
@@ -195,7 +185,6 @@ too_many_numbers_are_refused(void **state)
 {
     struct number_list list = {0};
 
-    (void)state;
     assert_int_equal(number_list_parse("1..1G,1..1G,1..1G", &list),
                      HOOP_E_RANGE);
     assert_int_equal(number_list_parse("99999999999999999999", &list),

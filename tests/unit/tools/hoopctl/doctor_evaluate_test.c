@@ -63,7 +63,6 @@ doctor_of_a_good_host_finds_nothing_wrong(void **state)
     const struct doctor_facts facts = facts_of_a_good_host();
     struct told told = {0};
 
-    (void)state;
     doctor_evaluate(&facts, line_keep, &told);
     assert_string_equal(
         told.text,
@@ -84,7 +83,6 @@ doctor_says_what_to_change_for_names(void **state)
 {
     struct doctor_facts facts = facts_of_a_good_host();
 
-    (void)state;
     strcpy(facts.own_error, "Name or service not known");
     facts_say(&facts,
               "note own name: node1 has no address: Name or service not known; "
@@ -134,7 +132,6 @@ doctor_says_what_to_change_for_the_coordinator(void **state)
 {
     struct doctor_facts facts = facts_of_a_good_host();
 
-    (void)state;
     facts.clock_ahead_ms = 100000;
     facts_say(&facts,
               "wrong clock: hoopd's is 100.0 s ahead of this host's: "
@@ -155,7 +152,6 @@ doctor_says_what_to_change_for_limits(void **state)
 {
     struct doctor_facts facts = facts_of_a_good_host();
 
-    (void)state;
     facts.n_files = 256;
     facts.n_files_most = 4096;
     facts_say(&facts, "wrong files: 256 may be open, and a rank needs some for "
@@ -191,7 +187,6 @@ doctor_names_what_is_between_two_hosts(void **state)
     };
     struct told told = {0};
 
-    (void)state;
     doctor_evaluate_peer(&peer, line_keep, &told);
     assert_string_equal(
         told.text,
@@ -237,7 +232,6 @@ free_ports_are_counted(void **state)
 {
     struct doctor_facts facts = facts_of_a_good_host();
 
-    (void)state;
     snprintf(facts.ports, sizeof(facts.ports), "5000-5063");
     facts.n_ports = 64;
     facts.n_ports_free = 62;
@@ -255,7 +249,6 @@ no_peer_is_a_note(void **state)
 {
     struct told told = {0};
 
-    (void)state;
     doctor_evaluate_peer(NULL, line_keep, &told);
     assert_string_equal(told.text,
                         "note other hosts: none was tried: hoopctl doctor "

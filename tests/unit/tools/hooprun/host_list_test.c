@@ -40,7 +40,6 @@ list_is(const char *text, const char *expected)
 static void
 host_list_has_slots_and_without_them_one(void **state)
 {
-    (void)state;
     list_is("a:4,b:2", "a:4 b:2");
     list_is("a,b", "a:1 b:1");
     list_is("a,b,a:2", "a:3 b:1");
@@ -50,7 +49,6 @@ host_list_has_slots_and_without_them_one(void **state)
 static void
 host_list_takes_ipv6_in_brackets_and_without(void **state)
 {
-    (void)state;
     list_is("[fd00::1]:4,[fd00::2]", "fd00::1:4 fd00::2:1");
     list_is("me@[fd00::1]:4", "me@fd00::1:4");
     list_is("fd00::1", "fd00::1:1");
@@ -65,7 +63,6 @@ host_list_refuses_what_is_no_host(void **state)
         "a;b",  "a:5000", "$(a)",  "a\nb", "[fd00::1]:",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         struct host_list list = {0};
         char error[HOST_ERROR_BYTES] = "";
@@ -83,7 +80,6 @@ host_list_is_filled_from_the_first_on(void **state)
     char error[HOST_ERROR_BYTES];
     char found[256];
 
-    (void)state;
     assert_true(host_list_add(&list, "a:4,b:4,c:4", error));
     assert_int_equal(host_list_fill(&list, 0), 12);
     assert_int_equal(host_list_fill(&list, 6), 6);
@@ -104,7 +100,6 @@ host_file_of_open_mpi_and_of_mpich_is_read(void **state)
     char found[256];
     const int fd = temporary_file(path, sizeof(path));
 
-    (void)state;
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
     assert_true(host_list_read(&list, path, error));
     list_text(&list, found);
@@ -149,7 +144,6 @@ run_arrives_as_it_was_described(void **state)
     struct host_run run;
     size_t n_bytes = 0;
 
-    (void)state;
     memcpy(second, awkward, sizeof(awkward));
     assert_int_equal(setenv("HOST_TEXT_TEST", awkward, 1), 0);
     assert_int_equal(setenv("HOOP_CODEC", "zstd", 1), 0);
@@ -201,7 +195,6 @@ folder_of_a_run_does_not_depend_on_where_it_arrives(void **state)
     char *text =
         host_text_encode(&setup, &(struct host_place){0, 1, 0, 1}, &n_bytes);
 
-    (void)state;
     assert_true(host_text_decode(text, n_bytes, &run));
     assert_memory_equal(run.folder, own, strlen(own));
     assert_string_equal(run.folder + strlen(own), "/down/here");
@@ -224,7 +217,6 @@ run_that_is_cut_is_refused(void **state)
     char whole[] = "n_ranks=1\0job=a\0folder=/\0coordinator=b:1\0word=c";
     struct host_run run;
 
-    (void)state;
     for (size_t n_bytes = 0; n_bytes < sizeof(whole); n_bytes++) {
         char text[sizeof(whole)];
 
@@ -252,7 +244,6 @@ command_is(const struct options *options, const char *expected)
 static void
 command_for_ssh_asks_nothing(void **state)
 {
-    (void)state;
     command_is(&(struct options){.rsh = "ssh -p 22"},
                "ssh|-p|22|-o|BatchMode=yes|-o|ConnectTimeout=20|-o|"
                "ControlMaster=no|-T|me@b|hooprun|--agent|");
@@ -290,7 +281,6 @@ failure_to_reach_a_host_names_its_cause_first(void **state)
 {
     const int refused = W_EXITCODE(255, 0);
 
-    (void)state;
     rsh = "ssh";
     failure_is(HOST_NOT_REACHED, W_EXITCODE(127, 0),
                "hooprun: cannot run 'ssh': No such file or directory\n",
@@ -332,7 +322,6 @@ failure_to_reach_a_host_names_its_cause_first(void **state)
 static void
 failure_names_what_was_run(void **state)
 {
-    (void)state;
     rsh = "/usr/bin/ssh -p 9";
     failure_is(HOST_NOT_REACHED, W_EXITCODE(255, 0),
                "ssh: connect to host b port 9: Connection refused\n",
@@ -370,7 +359,6 @@ failure_names_what_was_run(void **state)
 static void
 failure_of_an_agent_says_what_to_do(void **state)
 {
-    (void)state;
     rsh = "ssh";
     failure_is(HOST_LATE, 0, "",
                "host b: hooprun has not come up there within 60 s; does 'ssh b "

@@ -67,7 +67,6 @@ link_hands_on_what_was_sent(void **state)
 {
     struct link *link = link_to_itself();
 
-    (void)state;
     link_send_number(link, FRAME_ENDED, 70000, 0x81020304);
     assert_int_equal(link_receive(link, frame_keep, &received), LINK_OPEN);
     assert_int_equal(received.n_frames, 1);
@@ -85,7 +84,6 @@ link_queues_what_does_not_fit(void **state)
     const size_t n_bytes = sizeof(received.bytes);
     char *bytes = malloc(n_bytes);
 
-    (void)state;
     for (size_t i = 0; i < n_bytes; i++)
         bytes[i] = (char)(i * 7 + i / 251);
     link_send_all(link, FRAME_SETUP, bytes, n_bytes);
@@ -107,7 +105,6 @@ link_waits_for_the_rest_of_a_frame(void **state)
     static const char frame[] = {FRAME_OUTPUT, 1, 2, 0, 3, 0, 0, 0, 'h', 'i'};
     struct link *link = link_to_itself();
 
-    (void)state;
     for (size_t i = 0; i < sizeof(frame); i++) {
         assert_int_equal(received.n_frames, 0);
         assert_int_equal(write(link->out_fd, frame + i, 1), 1);
@@ -125,7 +122,6 @@ link_that_ended_and_one_that_is_damaged_are_told(void **state)
     static const char huge[LINK_HEADER_BYTES] = {FRAME_OUTPUT, 1, -1, -1};
     struct link *link = link_to_itself();
 
-    (void)state;
     assert_int_equal(write(link->out_fd, huge, sizeof(huge)), sizeof(huge));
     assert_int_equal(link_receive(link, frame_keep, &received), LINK_DAMAGED);
     link->n_in = 0;
@@ -141,7 +137,6 @@ link_without_a_reader_raises_no_signal(void **state)
 {
     struct link *link = link_to_itself();
 
-    (void)state;
     assert_true(signal(SIGPIPE, SIG_DFL) != SIG_ERR);
     close(link->in_fd);
     link->in_fd = -1;
@@ -180,7 +175,6 @@ address_that_answers_is_taken_and_its_own_side_told(void **state)
     int port;
     const int fd = listener_open(&port);
 
-    (void)state;
     snprintf(list, sizeof(list), "127.0.0.1:1,127.0.0.1:%d,[::1]:1", port);
     assert_true(reach_first(list, "", 10000, &reached, text));
     snprintf(text, sizeof(text), "127.0.0.1:%d", port);
@@ -195,7 +189,6 @@ addresses_that_do_not_answer_are_named(void **state)
     char text[REACH_TEXT_BYTES];
     struct reached reached;
 
-    (void)state;
     assert_false(
         reach_first("127.0.0.1:1,127.0.0.2:1", "", 10000, &reached, text));
     assert_string_equal(text, "127.0.0.1:1: Connection refused; "
@@ -212,7 +205,6 @@ name_is_tried_at_all_its_addresses(void **state)
     int port;
     const int fd = listener_open(&port);
 
-    (void)state;
     snprintf(list, sizeof(list), "localhost:%d", port);
     assert_true(reach_first(list, "", 10000, &reached, text));
     assert_string_equal(reached.own, "127.0.0.1");
@@ -233,7 +225,6 @@ loopback_is_known_by_its_name_and_numbers(void **state)
 {
     char host[REACH_HOST_BYTES];
 
-    (void)state;
     assert_true(reach_is_loopback("localhost:4667", host));
     assert_string_equal(host, "localhost");
     assert_true(reach_is_loopback("10.0.0.1:1,127.9.9.9:4667", host));
@@ -250,7 +241,6 @@ expanded_addresses_have_the_port_and_no_loopback_but_alone(void **state)
 {
     char list[REACH_LIST_BYTES];
 
-    (void)state;
     reach_expand("0.0.0.0:4000", list);
     assert_non_null(strstr(list, ":4000"));
     if (strcmp(list, "127.0.0.1:4000") != 0)
@@ -263,7 +253,6 @@ free_port_can_be_listened_on(void **state)
 {
     const uint16_t port = reach_free_port("127.0.0.1");
 
-    (void)state;
     assert_true(port > 0);
     assert_int_equal(reach_free_port("192.0.2.1"), 0);
 }

@@ -36,7 +36,6 @@ outcome_without_failure_is_zero(void **state)
 {
     struct outcome outcome = {0};
 
-    (void)state;
     outcome_note(&outcome, &good);
     assert_false(outcome.has_failed);
     assert_int_equal(outcome_exit_code(&outcome), 0);
@@ -47,7 +46,6 @@ outcome_is_the_first_failures(void **state)
 {
     struct outcome outcome = {0};
 
-    (void)state;
     outcome_note(&outcome, &good);
     outcome_note(&outcome, &exits_3);
     outcome_note(&outcome, &exits_1);
@@ -62,7 +60,6 @@ outcome_first_end_is_first_whatever_follows(void **state)
 {
     struct outcome outcome = {0};
 
-    (void)state;
     assert_false(outcome_note(&outcome, &good));
     assert_true(outcome_note(&outcome, &exits_1));
     assert_true(outcome_note(&outcome, &killed));
@@ -77,7 +74,6 @@ outcome_of_survivors_is_that_of_the_last_that_count(void **state)
 {
     struct outcome outcome = {.is_forgiving = true};
 
-    (void)state;
     outcome_note(&outcome, &killed);
     assert_int_equal(outcome_exit_code(&outcome), 128 + SIGKILL);
     outcome_note(&outcome, &good);
@@ -92,7 +88,6 @@ outcome_after_passed_signal_is_the_signals(void **state)
 {
     struct outcome outcome = {.passed_signal = SIGINT};
 
-    (void)state;
     outcome_note(&outcome, &good);
     assert_int_equal(outcome_exit_code(&outcome), 0);
     outcome_note(&outcome, &exits_1);
@@ -104,7 +99,6 @@ outcome_after_timeout_is_124(void **state)
 {
     struct outcome outcome = {.has_timed_out = true};
 
-    (void)state;
     outcome_note(&outcome, &killed);
     assert_int_equal(outcome_exit_code(&outcome), 124);
 }
@@ -114,7 +108,6 @@ outcome_text_names_rank_pid_and_reason(void **state)
 {
     char text[200];
 
-    (void)state;
     outcome_describe(&killed, text, sizeof(text));
     assert_string_equal(text,
                         "rank 3 (pid 33) was killed by signal 9 (Killed)");
@@ -137,7 +130,6 @@ outcome_text_names_another_host(void **state)
     };
     char text[200];
 
-    (void)state;
     outcome_describe(&ending, text, sizeof(text));
     assert_string_equal(text, "rank 4 (host b, pid 44) exited with code 3");
     ending.is_lost = true;
@@ -180,7 +172,6 @@ ends_are_told_in_their_order(void **state)
     struct ends ends;
     pid_t pids[N_CHILDREN];
 
-    (void)state;
     ends_open(&ends);
     for (uint32_t i = 0; i < N_CHILDREN; i++) {
         pids[i] = child_start();
@@ -203,7 +194,6 @@ ends_without_a_descriptor_are_not_told(void **state)
 {
     struct ends ends = {-1};
 
-    (void)state;
     ends_add(&ends, 0, getpid());
     assert_int_equal(ends_next(&ends), -1);
     ends_close(&ends);
@@ -222,7 +212,6 @@ exit_report_tells_how_each_has_ended(void **state)
     struct exit_report exit_report;
     char text[256] = "";
 
-    (void)state;
     exit_report_open(&exit_report);
     assert_true(exit_report.fd >= 0);
     exit_report_write(&exit_report, &endings[0]);
@@ -246,7 +235,6 @@ exit_report_that_is_none_is_not_written(void **state)
 {
     struct exit_report exit_report = {.fd = -1};
 
-    (void)state;
     exit_report_write(&exit_report, &(struct ending){.pid = 1});
     exit_report_close(&exit_report);
     assert_int_equal(exit_report.fd, -1);
@@ -267,7 +255,6 @@ lines_that_differ_in_numbers_are_counted_behind_the_first(void **state)
     struct alike_kind kind;
     char line[64];
 
-    (void)state;
     for (unsigned rank = 0; rank < 1024; rank++) {
         snprintf(line, sizeof(line), "rank %u (vm:%u) is lost", rank, 9 + rank);
         assert_int_equal(alike_hides(&alike, rank ^ 8, line, strlen(line)),
@@ -298,7 +285,6 @@ kinds_without_end_hide_nothing_else(void **state)
     struct alike_kind kind;
     char line[300];
 
-    (void)state;
     for (unsigned i = 0; i <= ALIKE_SHOWN; i++)
         assert_int_equal(hides(&alike, "the same"), i == ALIKE_SHOWN);
     for (size_t n = 1; n < sizeof(line); n++) {
@@ -317,7 +303,6 @@ log_of_the_library_is_told_from_the_program_s(void **state)
     static const char log[] =
         "2026-11-26T02:43:34.816Z rank 1 warning late: recv waits";
 
-    (void)state;
     assert_true(alike_is_log(log, sizeof(log) - 1));
     assert_false(alike_is_log(log + 1, sizeof(log) - 2));
     assert_false(alike_is_log(log, 30));

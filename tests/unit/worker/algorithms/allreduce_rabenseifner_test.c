@@ -32,7 +32,6 @@ rabenseifner_power_of_two_combines_as_recursive_doubling(void **state)
 {
     struct plan_shape shape = {.count = 32, .granule = 1};
 
-    (void)state;
     for (shape.size = 2; shape.size <= 32; shape.size *= 2) {
         for (shape.rank = 0; shape.rank < shape.size; shape.rank++) {
             struct plan_step these[5];
@@ -55,7 +54,6 @@ rabenseifner_power_of_two_combines_as_recursive_doubling(void **state)
 static void
 rabenseifner_each_block_is_finished_in_the_middle(void **state)
 {
-    (void)state;
     for (uint32_t size = 2; size <= 9; size++) {
         uint32_t finished = 0;
 

@@ -12,7 +12,6 @@ binomial_depth_is_the_rounded_up_logarithm(void **state)
     static const uint32_t depths[] = {0, 1, 2, 2, 3, 3, 4, 10, 11};
     struct plan_shape shape = {.count = 1};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         shape.size = sizes[i];
         assert_int_equal(binomial_tree_depth(&shape), depths[i]);
@@ -28,7 +27,6 @@ binomial_edges_of_six_around_three(void **state)
     const struct plan_shape three = {.rank = 3, .size = 6, .root = 3};
     const struct plan_shape four = {.rank = 4, .size = 6, .root = 3};
 
-    (void)state;
     assert_int_equal(binomial_edge_at(&three, 0).peer, 2);
     assert_int_equal(binomial_edge_at(&three, 1).peer, 0);
     assert_int_equal(binomial_edge_at(&three, 1).beyond.end, 2);
@@ -83,7 +81,6 @@ binomial_edges_join_each_rank_to_the_root_once(void **state)
 {
     struct plan_shape shape = {.count = 1};
 
-    (void)state;
     for (shape.size = 1; shape.size <= size_max; shape.size++)
         for (shape.root = 0; shape.root < shape.size; shape.root++)
             for (shape.rank = 0; shape.rank < shape.size; shape.rank++)
@@ -116,7 +113,6 @@ binomial_subtree_is_neighbours_and_the_root_has_all(void **state)
 {
     struct plan_shape shape = {.count = 1};
 
-    (void)state;
     for (shape.size = 1; shape.size <= size_max; shape.size++)
         for (shape.root = 0; shape.root < shape.size; shape.root++)
             for (shape.rank = 0; shape.rank < shape.size; shape.rank++)
@@ -136,7 +132,6 @@ binomial_blocks_begin_with_the_own_one_in_scratch(void **state)
         .rank = 4, .size = 6, .root = 3, .counts = counts};
     struct plan_span span = binomial_blocks_span(&shape, PLAN_OUTPUT, last);
 
-    (void)state;
     assert_int_equal(binomial_scratch_count(&shape), 6);
     assert_int_equal(span.buffer, PLAN_SCRATCH);
     assert_int_equal(span.first, 0);

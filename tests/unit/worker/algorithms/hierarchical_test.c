@@ -65,7 +65,6 @@ traffic_of(const struct algorithm *algorithm)
 static void
 hierarchy_broadcast_reaches_each_node_once(void **state)
 {
-    (void)state;
     assert_int_equal(traffic_of(&algorithm_broadcast_hierarchical).n_messages,
                      2);
     assert_int_equal(
@@ -76,7 +75,6 @@ hierarchy_broadcast_reaches_each_node_once(void **state)
 static void
 hierarchy_reduce_leaves_each_node_once(void **state)
 {
-    (void)state;
     assert_int_equal(traffic_of(&algorithm_reduce_hierarchical).n_messages, 2);
     assert_int_equal(traffic_of(&algorithm_reduce_hierarchical_tree).n_messages,
                      2);
@@ -86,7 +84,6 @@ hierarchy_reduce_leaves_each_node_once(void **state)
 static void
 hierarchy_allgather_brings_each_block_once(void **state)
 {
-    (void)state;
     assert_int_equal(traffic_of(&algorithm_allgather_hierarchical).n_elements,
                      2 * SIZE * COUNT);
     assert_int_equal(
@@ -100,7 +97,6 @@ hierarchy_allgather_brings_each_block_once(void **state)
 static void
 hierarchy_allreduce_is_that_of_the_nodes(void **state)
 {
-    (void)state;
     assert_int_equal(traffic_of(&algorithm_allreduce_hierarchical).n_elements,
                      2 * 2 * COUNT);
     assert_int_equal(
@@ -144,7 +140,6 @@ sent_between(uint32_t rank, uint32_t n_each, size_t count)
 static void
 allreduce_hierarchical_each_rank_sends_its_share(void **state)
 {
-    (void)state;
     for (uint32_t rank = 0; rank < 8; rank++)
         assert_int_equal(sent_between(rank, 4, 80), 20);
     assert_int_equal(sent_between(0, 1, 80), 80);
@@ -158,7 +153,6 @@ allreduce_hierarchical_is_final_between_nodes_only(void **state)
     struct plan_nodes *nodes = NULL;
     size_t n_final = 0;
 
-    (void)state;
     assert_int_equal(plan_nodes_create(names, 4, &nodes), HOOP_OK);
     for (uint32_t rank = 0; rank < 4; rank++) {
         const struct plan_shape shape = {

@@ -57,7 +57,6 @@ reduce_binomial_result_is_the_same_for_every_root(void **state)
     char first[TEXT_SIZE];
     char text[TEXT_SIZE];
 
-    (void)state;
     spell(text, 6, 3);
     assert_string_equal(text, "(((AB)(CD))(EF))");
     for (uint32_t size = 2; size <= SIZE_MAX_SPELLED; size++) {
@@ -74,7 +73,6 @@ reduce_binomial_lower_ranks_stand_left(void **state)
 {
     char text[TEXT_SIZE];
 
-    (void)state;
     for (uint32_t size = 2; size <= SIZE_MAX_SPELLED; size++) {
         char next = 'A';
 

@@ -14,7 +14,6 @@ entries_of_one_collective_stand_side_by_side(void **state)
     size_t n_found = 0;
     const struct registry_algorithm *all = registry_all_entries(&n_all);
 
-    (void)state;
     for (int i = 0; i < COLLECTIVE_KINDS; i++) {
         const enum collective_kind collective = (enum collective_kind)i;
         size_t n = 0;
@@ -66,7 +65,6 @@ first_of_each_collective_suits_everything(void **state)
     const struct plan_shape shape = {
         .size = 2, .granule = 1, .counts = counts, .recv_counts = counts};
 
-    (void)state;
     for (int i = 0; i < COLLECTIVE_KINDS; i++) {
         size_t n = 0;
         const struct registry_algorithm *first =
@@ -87,7 +85,6 @@ entry_for_even_blocks_does_not_suit_counts(void **state)
     };
     struct plan_shape shape = {.size = 2, .granule = 1, .count = 1};
 
-    (void)state;
     assert_true(registry_algorithm_suits_shape(&entry, &shape));
     shape.counts = counts;
     assert_false(registry_algorithm_suits_shape(&entry, &shape));
@@ -120,7 +117,6 @@ entry_for_nodes_needs_several_and_one_of_several_ranks(void **state)
 {
     const struct plan_shape unknown = {.size = 3, .granule = 1};
 
-    (void)state;
     assert_false(registry_algorithm_suits_shape(&for_nodes, &unknown));
     assert_false(nodes_suit(&for_nodes, (const uint32_t[]){4, 4, 4}, 3));
     assert_false(nodes_suit(&for_nodes, (const uint32_t[]){4, 5, 6}, 3));
@@ -134,7 +130,6 @@ entry_for_nodes_may_suit_one_node_too(void **state)
     const struct plan_shape unknown = {.size = 3, .granule = 1};
     struct registry_algorithm entry = for_nodes;
 
-    (void)state;
     entry.suits_one_node = true;
     assert_true(registry_algorithm_suits_shape(&entry, &unknown));
     assert_true(nodes_suit(&entry, (const uint32_t[]){4, 4, 4}, 3));
@@ -149,7 +144,6 @@ entry_that_is_flat_needs_a_slot_for_all_ranks(void **state)
                                                  &algorithm_barrier_flat};
     struct plan_shape shape = {.size = 3, .granule = 1};
 
-    (void)state;
     assert_false(registry_algorithm_suits_shape(&entry, &shape));
     shape.slot_capacity = 2;
     assert_false(registry_algorithm_suits_shape(&entry, &shape));
@@ -160,7 +154,6 @@ entry_that_is_flat_needs_a_slot_for_all_ranks(void **state)
 static void
 names_are_read_back(void **state)
 {
-    (void)state;
     for (int i = 0; i < COLLECTIVE_KINDS; i++) {
         enum collective_kind read = COLLECTIVE_BARRIER;
 
@@ -175,7 +168,6 @@ name_that_is_none_is_refused(void **state)
 {
     enum collective_kind collective = COLLECTIVE_SCAN;
 
-    (void)state;
     assert_false(registry_parse_collective("allgatherv", &collective));
     assert_int_equal(collective, COLLECTIVE_SCAN);
     assert_null(registry_find_algorithm(COLLECTIVE_ALLREDUCE, "dissemination"));
@@ -184,7 +176,6 @@ name_that_is_none_is_refused(void **state)
 static void
 blockwise_are_those_whose_count_is_a_block(void **state)
 {
-    (void)state;
     assert_true(registry_is_blockwise(COLLECTIVE_ALLTOALL));
     assert_true(registry_is_blockwise(COLLECTIVE_GATHER));
     assert_false(registry_is_blockwise(COLLECTIVE_ALLREDUCE));

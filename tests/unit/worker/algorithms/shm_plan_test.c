@@ -9,7 +9,6 @@ shm_plan_part_count_is_of_whole_granules_if_one_fits(void **state)
     const struct plan_shape shape = {
         .size = 3, .granule = 4, .slot_capacity = 30};
 
-    (void)state;
     assert_int_equal(shm_plan_part_size(&shape, 1), 28);
     assert_int_equal(shm_plan_part_size(&shape, 2), 12);
     assert_int_equal(shm_plan_part_size(&shape, 10), 3);
@@ -18,7 +17,6 @@ shm_plan_part_count_is_of_whole_granules_if_one_fits(void **state)
 static void
 shm_plan_rounds_are_as_many_as_parts(void **state)
 {
-    (void)state;
     assert_int_equal(shm_plan_round_count(0, 4), 0);
     assert_int_equal(shm_plan_round_count(1, 4), 1);
     assert_int_equal(shm_plan_round_count(4, 4), 1);
@@ -30,7 +28,6 @@ shm_plan_part_last_one_is_short_and_the_next_is_empty(void **state)
 {
     const struct plan_span whole = {PLAN_OUTPUT, 100, 10};
 
-    (void)state;
     assert_int_equal(shm_plan_part_span(whole, 4, 1).first, 104);
     assert_int_equal(shm_plan_part_span(whole, 4, 1).count, 4);
     assert_int_equal(shm_plan_part_span(whole, 4, 2).first, 108);
@@ -46,7 +43,6 @@ shm_plan_next_and_nearest_name_all_others_once(void **state)
     static const uint32_t nearest[] = {1, 0, 3, 4};
     const struct plan_shape shape = {.rank = 2, .size = 5};
 
-    (void)state;
     for (uint32_t i = 0; i < 4; i++) {
         assert_int_equal(shm_plan_next_peer(&shape, i), nexts[i]);
         assert_int_equal(shm_plan_nearest_peer(&shape, i), nearest[i]);
@@ -60,7 +56,6 @@ shm_plan_combine_lower_ranks_stand_left_and_the_last_is_final(void **state)
     const struct plan_span to = {PLAN_OUTPUT, 6, 2};
     struct plan plan = {0};
 
-    (void)state;
     shm_plan_add_combine(&plan, &shape, 0, 4, to);
     shm_plan_add_combine(&plan, &shape, 1, 5, to);
 
@@ -80,7 +75,6 @@ shm_plan_combine_lower_ranks_stand_left_and_the_last_is_final(void **state)
 static void
 shm_plan_source_is_output_in_place(void **state)
 {
-    (void)state;
     assert_int_equal(
         shm_plan_source_buffer(&(struct plan_shape){.is_in_place = true}),
         PLAN_OUTPUT);

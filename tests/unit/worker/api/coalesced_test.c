@@ -14,7 +14,6 @@ wrong_arguments_are_invalid(void **state)
     const struct hoop_piece many[] = {{values, values, SIZE_MAX}, fine};
     hoop_op_t *op = NULL;
 
-    (void)state;
     assert_invalid(
         hoop_allreduce_coalesced(&fine, 1, HOOP_INT32, HOOP_SUM, NULL),
         "comm is NULL");
@@ -55,7 +54,6 @@ no_member_has_nothing_to_reduce(void **state)
     const struct hoop_piece piece = {HOOP_IN_PLACE, &value, 1};
     hoop_op_t *op = NULL;
 
-    (void)state;
     assert_int_equal(
         hoop_allreduce_coalesced(&piece, 1, HOOP_INT32, HOOP_SUM, foreign()),
         HOOP_OK);

@@ -27,7 +27,6 @@ engine_pair_set_up_zeroed(void **state)
 static void
 null_communicator_is_invalid(void **state)
 {
-    (void)state;
     assert_invalid(hoop_allreduce(here, there, 1, HOOP_INT32, HOOP_SUM, NULL),
                    "comm is NULL");
     assert_invalid(hoop_barrier(NULL), "comm is NULL");
@@ -39,7 +38,6 @@ no_member_has_nothing_to_call(void **state)
     struct hoop_comm foreign = {.context = NULL};
     hoop_op_t *op = NULL;
 
-    (void)state;
     there[0] = 5;
     assert_int_equal(
         hoop_allreduce(here, there, 1, HOOP_INT32, HOOP_SUM, &foreign),
@@ -55,7 +53,6 @@ no_member_has_nothing_to_call(void **state)
 static void
 null_operation_is_invalid(void **state)
 {
-    (void)state;
     assert_invalid(hoop_barrier_start(both(), NULL), "out_op is NULL");
     assert_invalid(hoop_allreduce_start(here, there, 1, HOOP_INT32, HOOP_SUM,
                                         both(), NULL),
@@ -65,7 +62,6 @@ null_operation_is_invalid(void **state)
 static void
 unknown_dtype_is_invalid(void **state)
 {
-    (void)state;
     assert_invalid(hoop_allgather(here, there, 1, (enum hoop_dtype)15, both()),
                    "dtype 15");
     assert_invalid(
@@ -76,7 +72,6 @@ unknown_dtype_is_invalid(void **state)
 static void
 reduction_without_a_meaning_is_invalid(void **state)
 {
-    (void)state;
     assert_invalid(
         hoop_allreduce(here, there, 1, HOOP_FLOAT32, HOOP_BAND, both()),
         "band of float32 has no meaning");
@@ -93,7 +88,6 @@ reduction_without_a_meaning_is_invalid(void **state)
 static void
 root_outside_is_invalid(void **state)
 {
-    (void)state;
     assert_invalid(hoop_broadcast(here, there, 1, HOOP_INT32, 2, both()),
                    "root 2 is not below the communicator's size, 2");
     assert_invalid(
@@ -109,7 +103,6 @@ counts_that_overflow_are_invalid(void **state)
     const size_t counts[] = {SIZE_MAX, 1};
     const size_t large[] = {SIZE_MAX / 8, 9};
 
-    (void)state;
     assert_invalid(
         hoop_allreduce(here, there, SIZE_MAX, HOOP_INT32, HOOP_SUM, both()),
         "too many");
@@ -130,7 +123,6 @@ missing_counts_are_invalid(void **state)
 {
     hoop_op_t *op = NULL;
 
-    (void)state;
     assert_invalid(hoop_allgatherv(here, there, NULL, HOOP_INT32, both()),
                    "counts is NULL");
     assert_invalid(
@@ -148,7 +140,6 @@ missing_counts_are_invalid(void **state)
 static void
 null_buffers_are_invalid_unless_they_are_empty(void **state)
 {
-    (void)state;
     assert_invalid(hoop_allreduce(NULL, there, 1, HOOP_INT32, HOOP_SUM, both()),
                    "send is NULL on rank 0");
     assert_invalid(hoop_allreduce(here, NULL, 1, HOOP_INT32, HOOP_SUM, both()),
@@ -163,7 +154,6 @@ null_buffers_are_invalid_unless_they_are_empty(void **state)
 static void
 in_place_twice_is_invalid(void **state)
 {
-    (void)state;
     assert_invalid(hoop_allreduce(HOOP_IN_PLACE, HOOP_IN_PLACE, 1, HOOP_INT32,
                                   HOOP_SUM, both()),
                    "cannot both be HOOP_IN_PLACE");
@@ -174,7 +164,7 @@ in_place_twice_is_invalid(void **state)
 
 /* Nothing was sent, no number drawn: the next call still fits the other's. */
 static int
-side_sum_after_refusal(struct side *side)
+refused_call_has_no_consequence(struct side *side)
 {
     int32_t value = 4;
 
@@ -188,16 +178,8 @@ side_sum_after_refusal(struct side *side)
 }
 
 static void
-refused_call_has_no_consequence(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_sum_after_refusal);
-}
-
-static void
 success_leaves_no_error_text(void **state)
 {
-    (void)state;
     assert_invalid(hoop_barrier(NULL), "comm");
     assert_int_equal(hoop_barrier(alone()), HOOP_OK);
     assert_string_equal(hoop_error_text(), "");
@@ -232,7 +214,6 @@ two_buffers_are_read_and_written(void **state)
     const struct collective_buffers two =
         buffers(COLL_RECV_ALL, buffers_here, buffers_there, 0);
 
-    (void)state;
     assert_ptr_equal(two.input, buffers_here);
     assert_ptr_equal(two.output, buffers_there);
     assert_false(two.is_in_place);
@@ -249,7 +230,6 @@ one_buffer_is_in_place_however_it_is_said(void **state)
         buffers(COLL_SEND_ALL, buffers_here, HOOP_IN_PLACE, 0),
     };
 
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         assert_true(ways[i].is_in_place);
         assert_ptr_equal(ways[i].input, buffers_here);
@@ -268,7 +248,6 @@ only_one_buffer_matters_away_from_the_root(void **state)
         buffers(COLL_HAS_ROOT | COLL_RECV_AT_ROOT | COLL_RECV_ALL, buffers_here,
                 NULL, 1);
 
-    (void)state;
     assert_ptr_equal(out.input, buffers_there);
     assert_int_equal(out.n_input, 0);
     assert_ptr_equal(in.output, buffers_here);
@@ -282,7 +261,6 @@ overlapping_buffers_are_invalid(void **state)
     const char *why = "overlap on rank 0 and are not the same: use "
                       "HOOP_IN_PLACE or two buffers";
 
-    (void)state;
     assert_invalid(
         hoop_allreduce(values, values + 1, 2, HOOP_INT32, HOOP_SUM, both()),
         why);
@@ -313,7 +291,6 @@ adjacent_buffers_do_not_overlap(struct side *side)
 static void
 algorithms_are_listed_by_collective(void **state)
 {
-    (void)state;
     assert_string_equal(hoop_algorithm_name("allreduce", 0), "ring");
     assert_string_equal(hoop_algorithm_name("allreduce_coalesced", 0), "ring");
     assert_null(hoop_algorithm_name("allreduce", 1000));
@@ -332,7 +309,6 @@ who_is_no_member_is_told_nothing(void **state)
     struct hoop_comm stranger = {.context = NULL};
     struct hoop_choice choice;
 
-    (void)state;
     assert_null(hoop_comm_algorithm(NULL, "allreduce", 8));
     assert_null(hoop_comm_algorithm(&stranger, "allreduce", 8));
     assert_int_equal(hoop_comm_nodes(NULL), 0);
@@ -349,7 +325,7 @@ who_is_no_member_is_told_nothing(void **state)
 }
 
 static int
-side_asks(struct side *side)
+members_ask_and_force(struct side *side)
 {
     const struct tuner_options options = {
         .roster = side->roster,
@@ -381,13 +357,6 @@ side_asks(struct side *side)
     return 0;
 }
 
-static void
-members_ask_and_force(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_asks);
-}
-
 int
 main(void)
 {
@@ -402,7 +371,8 @@ main(void)
         ZEROED_TEST(missing_counts_are_invalid),
         ZEROED_TEST(null_buffers_are_invalid_unless_they_are_empty),
         ZEROED_TEST(in_place_twice_is_invalid),
-        ZEROED_TEST(refused_call_has_no_consequence),
+        SIDES_TEST_WITH(engine_pair_set_up_zeroed,
+                        refused_call_has_no_consequence),
         ZEROED_TEST(success_leaves_no_error_text),
         ENGINE_PAIR_TEST(two_buffers_are_read_and_written),
         ENGINE_PAIR_TEST(one_buffer_is_in_place_however_it_is_said),
@@ -411,8 +381,7 @@ main(void)
         SIDES_TEST(adjacent_buffers_do_not_overlap),
         cmocka_unit_test(algorithms_are_listed_by_collective),
         cmocka_unit_test(who_is_no_member_is_told_nothing),
-        cmocka_unit_test_setup_teardown(
-            members_ask_and_force, engine_pair_set_up, engine_pair_tear_down),
+        SIDES_TEST(members_ask_and_force),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

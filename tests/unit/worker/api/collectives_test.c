@@ -16,7 +16,6 @@ one_rank_alone_has_its_input(void **state)
     const int16_t mine[2] = {7, -7};
     int16_t result[2] = {0, 0};
 
-    (void)state;
     assert_int_equal(hoop_allreduce(mine, result, 2, HOOP_INT16, HOOP_AVG,
                                     &engine_pair.sides[0].alone),
                      HOOP_OK);
@@ -26,7 +25,6 @@ one_rank_alone_has_its_input(void **state)
 static void
 one_rank_alone_waits_for_nobody(void **state)
 {
-    (void)state;
     assert_int_equal(hoop_barrier(&engine_pair.sides[0].alone), HOOP_OK);
 }
 
@@ -35,7 +33,6 @@ root_without_a_buffer_is_invalid(void **state)
 {
     int32_t result = 0;
 
-    (void)state;
     assert_int_equal(hoop_broadcast(NULL, &result, 1, HOOP_INT32, 0,
                                     &engine_pair.sides[0].comms[0]),
                      HOOP_E_INVALID);
@@ -50,7 +47,6 @@ average_is_invalid(void **state)
 {
     int32_t values[2] = {0};
 
-    (void)state;
     assert_invalid(
         hoop_scan(HOOP_IN_PLACE, values, 2, HOOP_INT32, HOOP_AVG, both()),
         "a scan has no avg: use HOOP_SUM and divide");
@@ -67,7 +63,6 @@ counts_that_cannot_be_are_invalid(void **state)
     const size_t in[2] = {3, 1};
     const size_t large[2] = {1, SIZE_MAX};
 
-    (void)state;
     assert_invalid(hoop_alltoallv(values, NULL, values, in, HOOP_INT32, both()),
                    "counts is NULL");
     assert_invalid(

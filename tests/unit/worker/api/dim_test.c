@@ -14,7 +14,6 @@ wrong_arguments_are_invalid(void **state)
     const struct hoop_shape scalar = {.n_dims = 0};
     hoop_op_t *op = NULL;
 
-    (void)state;
     assert_invalid(
         hoop_allgather_dim(values, result, &shape_232, 0, HOOP_INT32, NULL),
         "comm is NULL");
@@ -61,7 +60,6 @@ no_member_has_nothing_to_sort(void **state)
     int32_t result = 3;
     hoop_op_t *op = NULL;
 
-    (void)state;
     assert_int_equal(hoop_allgather_dim(values, &result, &shape_232, 1,
                                         HOOP_INT32, foreign()),
                      HOOP_OK);
@@ -98,7 +96,6 @@ tensors_of_nothing_and_ranks_alone_work(void **state)
     const struct hoop_shape nothing = {3, {2, 0, 3}};
     int32_t result[12] = {0};
 
-    (void)state;
     assert_int_equal(
         hoop_allgather_dim(NULL, NULL, &nothing, 2, HOOP_INT32, alone()),
         HOOP_OK);

@@ -15,30 +15,6 @@
 #include "check.h"
 #include "engine_pair_fixture.h"
 
-/* A test of cmocka's: body on both sides at once. */
-struct sides_test {
-    side_fn *body;
-};
-
-static inline void
-sides_test_run(void **state)
-{
-    const struct sides_test *test = *state;
-
-    engine_pair_run(&engine_pair, test->body);
-}
-
-#define SIDES_TEST(body)                                                       \
-    {                                                                          \
-        .name = #body, .test_func = sides_test_run,                            \
-        .setup_func = engine_pair_set_up,                                      \
-        .teardown_func = engine_pair_tear_down,                                \
-        .initial_state = &(struct sides_test)                                  \
-        {                                                                      \
-            body                                                               \
-        }                                                                      \
-    }
-
 /* Rank 0's communicator of both. */
 static inline hoop_comm_t *
 both(void)

@@ -12,7 +12,6 @@ wrong_arguments_are_invalid(void **state)
     struct hoop_objects objects;
     hoop_op_t *op = NULL;
 
-    (void)state;
     assert_invalid(hoop_allgather_object("", 0, &objects, NULL),
                    "comm is NULL");
     assert_invalid(hoop_allgather_object(NULL, 1, &objects, both()),
@@ -38,7 +37,6 @@ no_member_gets_nothing(void **state)
     struct hoop_objects objects = {.n_objects = 7};
     hoop_op_t *op = NULL;
 
-    (void)state;
     assert_int_equal(hoop_allgather_object("", 0, &objects, foreign()),
                      HOOP_OK);
     assert_int_equal(hoop_gather_object_start("", 0, NULL, 3, foreign(), &op),
@@ -86,7 +84,6 @@ broadcast_object_wrong_arguments_are_invalid(void **state)
     size_t n_bytes = 0;
     hoop_op_t *op = NULL;
 
-    (void)state;
     assert_invalid(hoop_broadcast_object("", 0, NULL, NULL, 0, NULL),
                    "comm is NULL");
     assert_invalid(hoop_broadcast_object(NULL, 1, NULL, NULL, 0, both()),
@@ -113,7 +110,6 @@ broadcast_object_no_member_gets_nothing(void **state)
     size_t n_bytes = 7;
     hoop_op_t *op = NULL;
 
-    (void)state;
     assert_int_equal(
         hoop_broadcast_object(NULL, 0, NULL, &n_bytes, 0, foreign()), HOOP_OK);
     assert_int_equal(
@@ -131,7 +127,6 @@ scatter_object_wrong_arguments_are_invalid(void **state)
     size_t n_bytes;
     hoop_op_t *op = NULL;
 
-    (void)state;
     assert_invalid(hoop_scatter_object(objects, &bytes, &n_bytes, 0, NULL),
                    "comm is NULL");
     assert_invalid(hoop_scatter_object(NULL, &bytes, &n_bytes, 0, both()),
@@ -164,7 +159,6 @@ scatter_object_no_member_gets_nothing(void **state)
     size_t n_bytes = 7;
     hoop_op_t *op = NULL;
 
-    (void)state;
     assert_int_equal(hoop_scatter_object(NULL, &bytes, &n_bytes, 0, foreign()),
                      HOOP_OK);
     assert_int_equal(
@@ -183,7 +177,6 @@ object_p2p_wrong_arguments_are_invalid(void **state)
     size_t n_bytes;
     hoop_op_t *op = NULL;
 
-    (void)state;
     assert_invalid(hoop_send_object("", 0, 1, 0, NULL), "comm is NULL");
     assert_invalid(hoop_send_object(NULL, 1, 1, 0, both()), "buffer is NULL");
     assert_invalid(hoop_send_object("", ((size_t)1 << 40) + 1, 1, 0, both()),
@@ -214,7 +207,6 @@ object_p2p_no_member_gets_nothing(void **state)
     size_t n_bytes = 7;
     hoop_op_t *op = NULL;
 
-    (void)state;
     assert_int_equal(hoop_send_object("", 0, 9, 0, foreign()), HOOP_OK);
     assert_int_equal(hoop_recv_object(&bytes, &n_bytes, 9, 0, foreign(), NULL),
                      HOOP_OK);

@@ -14,7 +14,6 @@ wrong_arguments_are_invalid(void **state)
     int32_t value = 0;
     hoop_op_t *op = NULL;
 
-    (void)state;
     assert_invalid(hoop_send(&value, 1, HOOP_INT32, 1, 0, NULL), "comm");
     assert_invalid(hoop_send(&value, 1, HOOP_INT32, 2, 0, comm),
                    "rank 2 is not below the communicator's size, 2");
@@ -64,7 +63,6 @@ sendrecv_wrong_arguments_are_invalid(void **state)
     const struct hoop_message any_out =
         message(HOOP_SEND, &values[0], HOOP_ANY_SOURCE);
 
-    (void)state;
     assert_invalid(hoop_sendrecv(&out, &in, NULL, NULL), "comm is NULL");
     assert_invalid(hoop_sendrecv(NULL, &in, both(), NULL), "send is NULL");
     assert_invalid(hoop_sendrecv(&out, NULL, both(), NULL), "recv is NULL");
@@ -88,7 +86,6 @@ no_member_has_nothing_to_exchange(void **state)
     const struct hoop_message in = message(HOOP_RECV, &values[1], 1);
     hoop_op_t *op = NULL;
 
-    (void)state;
     assert_int_equal(hoop_sendrecv(&out, &in, foreign(), NULL), HOOP_OK);
     assert_int_equal(hoop_sendrecv_start(&out, &in, foreign(), NULL, &op),
                      HOOP_OK);
@@ -127,7 +124,6 @@ message_to_oneself_is_one_operation_too(void **state)
     const struct hoop_message out = message(HOOP_SEND, &values[0], 0);
     const struct hoop_message in = message(HOOP_RECV, &values[1], 0);
 
-    (void)state;
     assert_int_equal(hoop_sendrecv(&out, &in, both(), NULL), HOOP_OK);
     assert_int_equal(values[1], 7);
 }
@@ -166,7 +162,6 @@ half_that_waits_is_pending(void **state)
     const struct hoop_message in = message(HOOP_RECV, &values[1], 0);
     hoop_op_t *op = NULL;
 
-    (void)state;
     assert_int_equal(hoop_sendrecv_start(&out, &in, both(), NULL, &op),
                      HOOP_OK);
     assert_int_equal(hoop_test(op), HOOP_E_PENDING);
@@ -184,7 +179,6 @@ batch_wrong_arguments_are_invalid(void **state)
     struct hoop_message messages[2] = {message(HOOP_SEND, &value, 1),
                                        message(HOOP_RECV, &value, 1)};
 
-    (void)state;
     assert_invalid(hoop_batch(messages, 2, NULL), "comm is NULL");
     assert_invalid(hoop_batch(NULL, 2, both()), "messages is NULL");
     assert_invalid(hoop_batch_start(messages, 2, both(), NULL),
@@ -203,7 +197,6 @@ batch_wrong_arguments_are_invalid(void **state)
 static void
 empty_list_is_done(void **state)
 {
-    (void)state;
     assert_int_equal(hoop_batch(NULL, 0, both()), HOOP_OK);
     assert_int_equal(hoop_batch_start(NULL, 0, both(), NULL), HOOP_OK);
 }
@@ -216,7 +209,6 @@ no_member_gets_operations_that_are_done(void **state)
     const struct hoop_message messages[2] = {message(HOOP_RECV, &value, 1),
                                              message(HOOP_RECV, &value, 7)};
 
-    (void)state;
     assert_int_equal(hoop_batch(messages, 2, foreign()), HOOP_OK);
     assert_int_equal(hoop_batch_start(messages, 2, foreign(), ops), HOOP_OK);
     assert_int_equal(hoop_wait(ops[0], HOOP_FOREVER), HOOP_OK);
@@ -287,7 +279,6 @@ refused_list_sends_nothing(void **state)
     struct hoop_message messages[2] = {message(HOOP_SEND, &values[0], 0),
                                        message(HOOP_SEND, &values[1], 9)};
 
-    (void)state;
     assert_invalid(hoop_batch(messages, 2, both()), "message 1 of the batch");
     messages[0].buffer = &values[1];
     assert_int_equal(hoop_batch(messages, 1, both()), HOOP_OK);

@@ -51,7 +51,6 @@ require_over(const struct retry_vote *mine,
 static void
 call_that_all_have_finished_is_over(void **state)
 {
-    (void)state;
     for (uint64_t call = 0; call < CALLS; call++) {
         const struct retry_vote done = {call, HOOP_E_MISMATCH,
                                         RETRY_VOTE_FINISHED, false};
@@ -64,7 +63,6 @@ call_that_all_have_finished_is_over(void **state)
 static void
 call_that_one_has_not_finished_is_made_again_by_all(void **state)
 {
-    (void)state;
     for (uint64_t call = 0; call < CALLS; call++) {
         const struct retry_vote done = {call, HOOP_OK, RETRY_VOTE_FINISHED,
                                         false};
@@ -84,7 +82,6 @@ call_ends_as_whoever_is_ahead_says(void **state)
                                                 HOOP_E_CLOSED};
     static const enum hoop_status before[] = {HOOP_OK, HOOP_E_TIMEOUT};
 
-    (void)state;
     for (uint64_t call = 0; call < CALLS * COUNT_OF(outcomes); call++) {
         const enum hoop_status outcome = outcomes[call % COUNT_OF(outcomes)];
         const struct retry_vote behind = {call, before[call % 2],
@@ -125,7 +122,6 @@ calls_between_have_timed_out(void **state)
     static const uint64_t distances[] = {2, 3, 4, 32, 1000};
     const struct retry_vote behind = {7, HOOP_OK, RETRY_VOTE_FINISHED, false};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(distances); i++) {
         const uint64_t n_calls = 7 + distances[i];
         const struct retry_vote ahead = {n_calls, HOOP_E_UNAVAILABLE,
@@ -158,7 +154,6 @@ call_that_went_well_for_one_that_is_ahead_did(void **state)
                                             retry_vote_word(&other)};
     struct retry_vote_word all = {UINT64_MAX, UINT64_MAX};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(words); i++) {
         all.flags &= words[i].flags;
         all.least = words[i].least < all.least ? words[i].least : all.least;
@@ -173,7 +168,6 @@ call_that_went_well_for_one_that_is_ahead_did(void **state)
 static void
 call_whose_root_is_lost_ends_for_who_is_behind_too(void **state)
 {
-    (void)state;
     for (uint64_t call = 0; call < CALLS; call++) {
         const struct retry_vote behind = {call, HOOP_OK, RETRY_VOTE_FINISHED,
                                           true};
@@ -196,7 +190,6 @@ call_whose_root_is_lost_ends_for_who_is_behind_too(void **state)
 static void
 names_of_the_known_are_told(void **state)
 {
-    (void)state;
     assert_string_equal(hoop_dtype_name(HOOP_BFLOAT16), "bfloat16");
     assert_int_equal(hoop_dtype_size(HOOP_COMPLEX128), 16);
     assert_string_equal(hoop_reduce_op_name(HOOP_AVG), "avg");
@@ -209,7 +202,6 @@ names_of_the_unknown_are_never_null(void **state)
 {
     static const int values[] = {-1, 4, 17, 31, 99, 1 << 30};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         assert_non_null(hoop_status_name((enum hoop_status)values[i]));
         assert_non_null(hoop_dtype_name((enum hoop_dtype)values[i]));
@@ -223,7 +215,6 @@ names_of_the_unknown_are_never_null(void **state)
 static void
 error_text_and_path_are_this_threads_last(void **state)
 {
-    (void)state;
     error_clear();
     assert_string_equal(hoop_error_text(), "");
     assert_int_equal(error_raise(HOOP_E_INVALID, "rank %d", 9), HOOP_E_INVALID);
@@ -236,7 +227,6 @@ without_a_table_the_first_of_each_is_taken(void **state)
 {
     const struct hoop_comm comm = {0};
 
-    (void)state;
     assert_ptr_equal(select_algorithm(&comm, CALL_ALLREDUCE, 8),
                      &algorithm_allreduce_ring);
     assert_ptr_equal(select_algorithm(&comm, CALL_REDUCE, 8),
@@ -250,7 +240,6 @@ even_and_uneven_forms_share_their_algorithm(void **state)
 {
     const struct hoop_comm comm = {0};
 
-    (void)state;
     assert_ptr_equal(select_algorithm(&comm, CALL_ALLGATHER, 8),
                      select_algorithm(&comm, CALL_ALLGATHERV, 8));
     assert_ptr_equal(select_algorithm(&comm, CALL_REDUCE_SCATTER, 8),

@@ -26,7 +26,6 @@ wrong_arguments_are_invalid(void **state)
         {HOOP_RECV, &received, 1, 0, &received},
         {HOOP_SEND, &sent, 1, 0, NULL}};
 
-    (void)state;
     assert_invalid(hoop_batch_tensors(messages, 2, NULL), "comm is NULL");
     assert_invalid(hoop_batch_tensors(NULL, 2, both()), "messages is NULL");
     assert_invalid(hoop_batch_tensors_start(messages, 2, both(), NULL),
@@ -50,7 +49,6 @@ wrong_arguments_are_invalid(void **state)
 static void
 empty_list_is_done(void **state)
 {
-    (void)state;
     assert_int_equal(hoop_batch_tensors(NULL, 0, both()), HOOP_OK);
     assert_int_equal(hoop_batch_tensors_start(NULL, 0, both(), NULL), HOOP_OK);
 }
@@ -63,7 +61,6 @@ no_member_gets_operations_that_are_done(void **state)
                                                 &received};
     hoop_op_t *op = NULL;
 
-    (void)state;
     assert_int_equal(hoop_batch_tensors(&message, 1, foreign()), HOOP_OK);
     assert_int_equal(
         finish(hoop_batch_tensors_start(&message, 1, foreign(), &op), &op),
@@ -231,7 +228,6 @@ tensor_p2p_wrong_arguments_are_invalid(void **state)
     struct hoop_tensor tensor = row(values, 2);
     hoop_op_t *op = NULL;
 
-    (void)state;
     assert_invalid(hoop_send_tensor(&tensor, 1, 0, NULL), "comm is NULL");
     assert_invalid(hoop_send_tensor(NULL, 1, 0, both()), "tensor is NULL");
     assert_invalid(hoop_recv_tensor(NULL, 1, 0, both(), NULL),
@@ -266,7 +262,6 @@ refused_receive_keeps_no_memory(void **state)
     struct hoop_tensor tensor = row(NULL, 2);
     hoop_op_t *op = NULL;
 
-    (void)state;
     assert_invalid(hoop_recv_tensor_start(&tensor, 7, 0, both(), &tensor, &op),
                    "rank 7");
     assert_null(tensor.data);
@@ -282,7 +277,6 @@ no_member_is_done_at_once(void **state)
     struct hoop_tensor tensor = row(NULL, 2);
     hoop_op_t *op = NULL;
 
-    (void)state;
     assert_int_equal(hoop_recv_tensor(&tensor, 9, -5, foreign(), &tensor),
                      HOOP_OK);
     assert_int_equal(hoop_send_tensor(&tensor, 9, -5, foreign()), HOOP_OK);

@@ -15,7 +15,6 @@ shapes_are_counted_and_compared(void **state)
 {
     size_t count = 0;
 
-    (void)state;
     assert_int_equal(hoop_shape_count(&shape_23, &count), HOOP_OK);
     assert_int_equal(count, 6);
     assert_int_equal(hoop_shape_count(NULL, &count), HOOP_E_INVALID);
@@ -29,7 +28,6 @@ created_tensors_are_zero_and_freed_once(void **state)
 {
     struct hoop_tensor tensor;
 
-    (void)state;
     assert_int_equal(hoop_tensor_create(HOOP_INT32, &shape_23, &tensor),
                      HOOP_OK);
     for (size_t i = 0; i < 6; i++)
@@ -50,7 +48,6 @@ nothing_is_not_dense(void **state)
 {
     const struct hoop_tensor many = {.shape = {.n_dims = UINT32_MAX}};
 
-    (void)state;
     assert_false(hoop_tensor_is_dense(NULL));
     assert_false(hoop_tensor_is_dense(&many));
 }
@@ -66,7 +63,6 @@ copies_pack_and_unpack(void **state)
     struct hoop_tensor unpacked = {again, HOOP_INT32, shape_23, strides};
     struct hoop_tensor packed = {.data = NULL};
 
-    (void)state;
     assert_false(hoop_tensor_is_dense(&turned));
     assert_int_equal(hoop_tensor_copy(&turned, &packed), HOOP_OK);
     assert_true(hoop_tensor_is_dense(&packed));
@@ -84,7 +80,6 @@ copies_of_wrong_tensors_are_invalid(void **state)
     const struct hoop_tensor tensor = {values, HOOP_INT32, shape_23, NULL};
     struct hoop_tensor out = {values, HOOP_INT32, shape_32, NULL};
 
-    (void)state;
     assert_int_equal(hoop_tensor_copy(NULL, &out), HOOP_E_INVALID);
     assert_int_equal(hoop_tensor_copy(&tensor, NULL), HOOP_E_INVALID);
     assert_int_equal(hoop_tensor_copy(&tensor, &out), HOOP_E_INVALID);

@@ -47,7 +47,6 @@ receive_on_0(char *byte, int64_t tag)
 static void
 null_is_invalid(void **state)
 {
-    (void)state;
     assert_int_equal(hoop_wait(NULL, 0), HOOP_E_INVALID);
     assert_string_equal(hoop_error_text(), "op is NULL");
     assert_int_equal(hoop_test(NULL), HOOP_E_INVALID);
@@ -65,7 +64,6 @@ test_is_pending_until_it_has_come(void **state)
     char byte = 0;
     hoop_op_t *op = receive_on_0(&byte, 1);
 
-    (void)state;
     assert_int_equal(hoop_test(op), HOOP_E_PENDING);
     assert_non_null(strstr(hoop_error_text(), "still under way"));
     assert_int_equal(hoop_wait(op, 5), HOOP_E_PENDING);
@@ -85,7 +83,6 @@ wait_all_frees_what_has_ended_and_keeps_the_rest(void **state)
                          receive_on_0(&bytes[1], 2),
                          receive_on_0(&bytes[2], 3)};
 
-    (void)state;
     send_from_1(1);
     send_from_1(3);
     /* As soon as they have come. */
@@ -107,7 +104,6 @@ wait_all_tells_the_first_failure_before_what_is_pending(void **state)
     char bytes[2] = {0};
     hoop_op_t *ops[2] = {receive_on_0(&bytes[0], 1), NULL};
 
-    (void)state;
     hoop_comm_set_timeout(comm_of(0), 30);
     ops[1] = receive_on_0(&bytes[1], 2);
     /* The second times out while the first is waited for. */
@@ -139,7 +135,6 @@ notify_tells_of_the_end_without_a_waiter(void **state)
     hoop_op_t *ops[2] = {receive_on_0(&bytes[0], 1),
                          receive_on_0(&bytes[1], 2)};
 
-    (void)state;
     assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(hoop_op_notify(ops[i], ends[1]), HOOP_OK);
@@ -165,7 +160,6 @@ notify_of_what_has_ended_tells_at_once(void **state)
     CLEANUP(pipe_close) int ends[2] = {-1, -1};
     hoop_op_t *op = NULL;
 
-    (void)state;
     assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
     assert_int_equal(hoop_send_start("x", 1, HOOP_UINT8, 0, 7, comm_of(0), &op),
                      HOOP_OK);
@@ -199,7 +193,6 @@ notify_tells_of_the_end_of_both_halves(void **state)
                                       .peer = 1};
     hoop_op_t *op = NULL;
 
-    (void)state;
     assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
     assert_int_equal(hoop_sendrecv_start(&send, &recv, comm_of(0), NULL, &op),
                      HOOP_OK);
@@ -228,7 +221,6 @@ notify_that_finds_no_room_does_not_wait(void **state)
     hoop_op_t *ops[2] = {receive_on_0(&bytes[0], 1),
                          receive_on_0(&bytes[1], 2)};
 
-    (void)state;
     assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
     while (write(ends[1], page, sizeof(page)) > 0)
         continue;
@@ -247,7 +239,6 @@ notify_refuses_what_cannot_be_written_to_at_once(void **state)
     char byte = 0;
     hoop_op_t *op = receive_on_0(&byte, 1);
 
-    (void)state;
     assert_int_equal(pipe2(ends, 0), 0);
     assert_int_equal(hoop_op_notify(op, ends[1]), HOOP_E_INVALID);
     assert_non_null(strstr(hoop_error_text(), "may block: set O_NONBLOCK"));
@@ -264,7 +255,6 @@ static volatile sig_atomic_t n_broken;
 static void
 on_broken(int number)
 {
-    (void)number;
     n_broken++;
 }
 
@@ -278,7 +268,6 @@ notify_of_a_pipe_without_a_reader_raises_no_signal(void **state)
     char byte = 0;
     hoop_op_t *op = receive_on_0(&byte, 1);
 
-    (void)state;
     assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
     assert_int_equal(close(ends[0]), 0);
     ends[0] = -1;

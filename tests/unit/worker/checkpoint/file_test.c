@@ -58,7 +58,6 @@ file_reader_of_ranges_writes_them_alone(void **state)
 {
     struct folder *folder = place_case_create();
 
-    (void)state;
     place_case_write(folder, "a", FILE_BYTES);
     require_strided(folder, 1, 2);
     require_strided(folder, 8, 8);
@@ -75,7 +74,6 @@ file_reader_of_one_range_to_many_places(void **state)
 {
     struct folder *folder = place_case_create();
 
-    (void)state;
     place_case_write(folder, "a", FILE_BYTES);
     struct file_reader *file_reader = file_reader_of(folder);
     for (size_t i = 0; i < 5000; i++) {
@@ -100,7 +98,6 @@ file_reader_of_a_wrong_file_is_refused(void **state)
     struct folder *folder = place_case_create();
     struct file_reader *file_reader = NULL;
 
-    (void)state;
     assert_int_equal(file_reader_create(folder, &file, &file_reader),
                      HOOP_E_DATA_LOSS);
     assert_non_null(strstr(error_text(), "/a is missing"));
@@ -125,7 +122,6 @@ file_reader_past_the_end_is_an_error(void **state)
     struct folder *folder = place_case_create();
     const struct file_range range = {FILE_BYTES - 2, memory, 4};
 
-    (void)state;
     place_case_write(folder, "a", FILE_BYTES);
     struct file_reader *file_reader = file_reader_of(folder);
     assert_int_equal(file_reader_add_range(file_reader, &range), HOOP_OK);
@@ -144,7 +140,6 @@ file_name_reads_what_it_wrote(void **state)
         {FILE_NAME_INDEX, 12, 0xabc, 0},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         char text[FILE_NAME_BUFFER_BYTES];
         struct file_name again;
@@ -165,7 +160,6 @@ file_name_is_as_documented(void **state)
     const struct file_name index = {FILE_NAME_INDEX, 12, 0x0123456789abcdef, 0};
     char text[FILE_NAME_BUFFER_BYTES];
 
-    (void)state;
     file_name_format(&part, text);
     assert_string_equal(text, "hoop-12-0123456789abcdef-3.part");
     file_name_format(&index, text);
@@ -196,7 +190,6 @@ file_name_of_others_is_left_alone(void **state)
     };
     struct file_name name;
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         assert_false(file_name_parse(texts[i], &name));
 }
@@ -218,7 +211,6 @@ file_writer_leaves_a_file_and_its_digest(void **state)
     struct file_writer *file_writer = NULL;
     struct written_file written;
 
-    (void)state;
     assert_int_equal(file_writer_create(folder, "a", &file_writer), HOOP_OK);
     assert_int_equal(file_writer_pad(file_writer, 64), HOOP_OK);
     assert_int_equal(file_writer_append(file_writer, "abc", 3), HOOP_OK);
@@ -247,7 +239,6 @@ file_writer_of_more_than_a_chunk_is_whole(void **state)
     struct file_writer *file_writer = NULL;
     struct written_file written;
 
-    (void)state;
     assert_non_null(bytes);
     assert_int_equal(file_writer_create(folder, "a", &file_writer), HOOP_OK);
     assert_int_equal(file_writer_append(file_writer, bytes, n_bytes), HOOP_OK);
@@ -266,7 +257,6 @@ file_writer_abandoned_leaves_nothing(void **state)
     struct file_writer *file_writer = NULL;
     struct written_file written;
 
-    (void)state;
     assert_int_equal(file_writer_create(folder, "a", &file_writer), HOOP_OK);
     file_writer_discard(file_writer);
     assert_false(place_case_has(folder, "a"));
@@ -286,7 +276,6 @@ file_writer_over_a_file_is_refused(void **state)
     struct folder *folder = place_case_create();
     struct file_writer *file_writer = NULL;
 
-    (void)state;
     place_case_write(folder, "a", 5);
     assert_int_not_equal(file_writer_create(folder, "a", &file_writer),
                          HOOP_OK);
@@ -305,7 +294,6 @@ file_writer_past_the_limit_of_the_process_is_an_error(void **state)
     uint8_t bytes[5000] = {0};
     sigset_t pending;
 
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     const struct rlimit limit = {4096, before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);

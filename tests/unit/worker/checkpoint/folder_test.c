@@ -16,7 +16,6 @@ folder_that_is_not_there_is_not_found(void **state)
 {
     struct folder folder;
 
-    (void)state;
     assert_int_equal(folder_open("/nowhere/hoop", &folder), HOOP_E_NOT_FOUND);
     assert_non_null(strstr(error_text(), "/nowhere/hoop"));
     assert_int_equal(folder_open("/etc/passwd", &folder), HOOP_E_NOT_FOUND);
@@ -34,7 +33,6 @@ folder_committed_says_what_was_committed(void **state)
     struct checkpoint_manifest *again = NULL;
     enum folder_commit_outcome outcome;
 
-    (void)state;
     assert_int_equal(folder_load_manifest(folder, &again), HOOP_E_NOT_FOUND);
     assert_int_equal(folder_commit(folder, manifest, &outcome), HOOP_OK);
     assert_int_equal(outcome, FOLDER_COMMIT_DONE);
@@ -53,7 +51,6 @@ folder_commit_that_fails_leaves_the_index(void **state)
     struct checkpoint_manifest *manifest = manifest_case_two();
     enum folder_commit_outcome outcome;
 
-    (void)state;
     place_case_write_text(folder, "index.json", "before");
     place_case_write_text(folder, "hoop-7-1f2e3d4c5b6a7988.index",
                           "in the way");
@@ -74,7 +71,6 @@ folder_locked_is_locked_for_others(void **state)
     struct folder *folder = place_case_create();
     struct folder other;
 
-    (void)state;
     assert_int_equal(folder_open(folder->path, &other), HOOP_OK);
     assert_int_equal(folder_lock(folder), HOOP_OK);
     assert_int_equal(folder_lock(&other), HOOP_E_PRECONDITION);
@@ -94,7 +90,6 @@ folder_clean_removes_only_our_leftovers(void **state)
     struct folder *folder = place_case_create();
     struct checkpoint_manifest *manifest = manifest_case_two();
 
-    (void)state;
     place_case_write(folder, "hoop-7-1f2e3d4c5b6a7988-0.part", 1);
     place_case_write(folder, "hoop-7-1f2e3d4c5b6a7989-0.part", 1);
     place_case_write(folder, "hoop-8-1f2e3d4c5b6a7988-0.part", 1);
@@ -121,7 +116,6 @@ folder_with_a_wrong_index_says_so(void **state)
     struct folder *folder = place_case_create();
     struct checkpoint_manifest *manifest = NULL;
 
-    (void)state;
     place_case_write_text(folder, "index.json", "{}");
     assert_int_equal(folder_load_manifest(folder, &manifest), HOOP_E_DATA_LOSS);
     assert_non_null(strstr(error_text(), "/index.json: format is missing"));
@@ -140,7 +134,6 @@ folder_without_a_part_is_noticed(void **state)
     struct folder *folder = place_case_create();
     struct checkpoint_manifest *manifest = manifest_case_two();
 
-    (void)state;
     for (uint32_t i = 0; i < 4; i++)
         place_case_write(folder, manifest->files[i].name,
                          manifest->files[i].n_bytes);

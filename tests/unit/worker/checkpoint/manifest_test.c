@@ -24,7 +24,6 @@ manifest_of_two_tensors_is_good(void **state)
     struct checkpoint_manifest *manifest = manifest_case_two();
     size_t number = 0;
 
-    (void)state;
     assert_int_equal(manifest_check(manifest), HOOP_OK);
     assert_int_equal(manifest_find_tensor(manifest, "b", &number), HOOP_OK);
     assert_int_equal(number, 1);
@@ -46,7 +45,6 @@ manifest_with_a_wrong_tensor_is_refused(void **state)
     struct hoop_checkpoint_tensor *tensor = &manifest->tensors[1];
     const struct hoop_checkpoint_tensor before = *tensor;
 
-    (void)state;
     tensor->dtype = (enum hoop_dtype)99;
     require_refused(manifest, "dtype");
     *tensor = before;
@@ -76,7 +74,6 @@ manifest_with_too_many_bytes_is_refused(void **state)
 {
     struct checkpoint_manifest *manifest = manifest_case_two();
 
-    (void)state;
     manifest->tensors[0].shape = (struct hoop_shape){1, {INT64_MAX}};
     require_refused(manifest, "bytes");
     manifest->tensors[0].dtype = HOOP_INT8;
@@ -93,7 +90,6 @@ manifest_with_a_wrong_name_is_refused(void **state)
     const char *const before = manifest->tensors[1].name;
     char text[LIMIT_CHECKPOINT_NAME + 1];
 
-    (void)state;
     memset(text, 'x', sizeof(text));
     text[LIMIT_CHECKPOINT_NAME] = '\0';
     manifest->tensors[1].name = text;
@@ -128,7 +124,6 @@ manifest_digest_tells_every_field(void **state)
     const uint64_t before = digest_of(manifest);
     struct hoop_checkpoint_tensor *tensor = &manifest->tensors[0];
 
-    (void)state;
     manifest->token++;
     assert_int_not_equal(digest_of(manifest), before);
     manifest->token--;
@@ -176,7 +171,6 @@ manifest_comes_back_as_it_was(void **state)
     struct checkpoint_manifest *again = NULL;
     char *text = text_of(manifest);
 
-    (void)state;
     assert_int_equal(manifest_decode(text, strlen(text), &again), HOOP_OK);
     assert_int_equal(manifest_verify_digest(again), HOOP_OK);
     assert_int_equal(again->contents.generation, 7);
@@ -198,7 +192,6 @@ manifest_is_a_tensor_a_line(void **state)
     struct checkpoint_manifest *manifest = manifest_case_two();
     char *text = text_of(manifest);
 
-    (void)state;
     assert_non_null(strstr(text, "\n{\"name\":\"w\",\"dtype\":\"float32\","
                                  "\"shape\":[6,10],\"mesh\":[2,2],"
                                  "\"cuts\":[[1,0],[]],\"uneven\":true},\n"));
@@ -282,7 +275,6 @@ manifest_with_a_fault_is_refused_with_its_place(void **state)
     struct checkpoint_manifest *manifest = manifest_case_two();
     char *text = text_of(manifest);
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(faults); i++)
         manifest_json_require_refused(text, faults[i].from, faults[i].to,
                                       faults[i].words);
@@ -298,7 +290,6 @@ manifest_of_another_version_is_left_alone(void **state)
         "{\"format\": \"hoop-checkpoint\", \"version\": 2}";
     struct checkpoint_manifest *manifest = NULL;
 
-    (void)state;
     assert_int_equal(manifest_decode(text, strlen(text), &manifest),
                      HOOP_E_UNIMPLEMENTED);
     assert_non_null(strstr(error_text(), "version 2"));
@@ -311,7 +302,6 @@ manifest_that_was_changed_is_not_proved(void **state)
     struct checkpoint_manifest *again = NULL;
     char *text = text_of(manifest);
 
-    (void)state;
     strstr(text, "\"name\":\"w\"")[8] = 'x';
     assert_int_equal(manifest_decode(text, strlen(text), &again), HOOP_OK);
     assert_int_equal(manifest_verify_digest(again), HOOP_E_DATA_LOSS);

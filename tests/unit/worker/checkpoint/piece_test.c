@@ -55,7 +55,6 @@ pieces_of_all_shardings_are_each_element_once(void **state)
     static const struct hoop_axes cuts[] = {
         {0}, {1, {0}}, {1, {1}}, {2, {0, 1}}, {2, {1, 0}}};
 
-    (void)state;
     for (uint32_t n = 0; n < 9 * 25 * 36; n++) {
         const struct hoop_mesh_shape mesh = {2, {n % 3 + 1, n / 3 % 3 + 1}};
         const struct hoop_sharding sharding = {
@@ -85,7 +84,6 @@ piece_of_replicas_is_spread_evenly(void **state)
                       &(struct hoop_sharding){.is_uneven = false});
     size_t next = 0;
 
-    (void)state;
     for (uint32_t place = 0; place < 7; place++) {
         const struct tensor_piece piece =
             tensor_piece_of_place(manifest, 0, place);
@@ -106,7 +104,6 @@ piece_of_small_replicas_goes_around(void **state)
     struct checkpoint_manifest *manifest = NULL;
     uint64_t offsets[8];
 
-    (void)state;
     assert_int_equal(manifest_create(8, 4, &manifest), HOOP_OK);
     for (size_t i = 0; i < 8; i++) {
         manifest->tensors[i].dtype = HOOP_INT32;
@@ -127,7 +124,6 @@ piece_first_place_is_the_lowest_of_the_same_part(void **state)
         {0}, {1, {0}}, {1, {1}}, {2, {0, 1}}, {2, {1, 0}}};
     const struct hoop_shape shape = {2, {12, 12}};
 
-    (void)state;
     for (uint32_t n = 0; n < 9 * 25; n++) {
         const struct hoop_mesh_shape mesh = {2, {n % 3 + 1, n / 3 % 3 + 1}};
         const struct hoop_sharding sharding = {
@@ -159,7 +155,6 @@ piece_offsets_are_aligned_and_rising(void **state)
     struct checkpoint_manifest *manifest = manifest_case_two();
     uint64_t offsets[2];
 
-    (void)state;
     for (uint32_t place = 0; place < 4; place++) {
         const uint64_t end = piece_file_offsets(manifest, place, offsets);
 
@@ -274,7 +269,6 @@ overlap_of_all_boxes_is_that_of_their_elements(void **state)
 {
     static const uint32_t n_boxes[] = {1, 6, 36, 216};
 
-    (void)state;
     for (uint32_t n_dims = 0; n_dims <= 3; n_dims++) {
         for (uint32_t n = 0; n < n_boxes[n_dims] * n_boxes[n_dims]; n++) {
             const struct hoop_part part = box(n_dims, n / n_boxes[n_dims]);
@@ -300,7 +294,6 @@ overlap_of_equal_boxes_is_one_run(void **state)
     struct overlap overlap = overlap_of_piece_and_part(&piece, &part);
     struct overlap_run run;
 
-    (void)state;
     assert_true(overlap_next_run(&overlap, &run));
     assert_int_equal(run.from, 0);
     assert_int_equal(run.to, 3);

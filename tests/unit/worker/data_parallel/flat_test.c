@@ -40,7 +40,6 @@ flat_knows_counts_and_shapes(void **state)
     const size_t shapes[] = {2, 2, 3, 1, 0, 3, 2, 1, 2};
     struct flat *flat = flat_of_list();
 
-    (void)state;
     assert_int_equal(flat->count, 10);
     assert_int_equal(flat->element_size, 4);
     assert_int_equal(flat->n_shape_entries, 9);
@@ -62,7 +61,6 @@ wrong_lists_are_invalid(void **state)
     struct hoop_tensor wrong[3];
     struct flat *flat = NULL;
 
-    (void)state;
     assert_refused(flat_tensors_create(NULL, 3, "thing", &flat),
                    "the list of things is NULL");
     assert_refused(flat_tensors_create(list, SIZE_MAX, "thing", &flat),
@@ -87,7 +85,6 @@ others_must_have_the_same_shapes(void **state)
     struct flat *flat = flat_of_list();
     struct hoop_tensor other[3];
 
-    (void)state;
     assert_int_equal(flat_tensors_check_match(flat, list, "grad"), HOOP_OK);
     assert_refused(flat_tensors_check_match(flat, NULL, "grad"), "NULL");
     memcpy(other, list, sizeof(other));
@@ -108,7 +105,6 @@ any_part_can_be_read(void **state)
 {
     struct flat *flat = flat_of_list();
 
-    (void)state;
     for (size_t from = 0; from <= 10; from++) {
         for (size_t count = 0; from + count <= 10; count++) {
             int32_t part[11];
@@ -130,7 +126,6 @@ writing_fills_all(void **state)
     int32_t values[10];
     int32_t before[10];
 
-    (void)state;
     flat_tensors_pack_range(flat, 0, 10, before);
     for (int32_t i = 0; i < 10; i++)
         values[i] = 100 + i;
@@ -165,7 +160,6 @@ last_gradients_come_first(void **state)
 {
     const size_t counts[] = {4, 3, 2, 1};
 
-    (void)state;
     check_cut(counts, 4, 5,
               (const struct bucket[]){{2, 4, 3}, {1, 2, 3}, {0, 1, 4}}, 3);
     check_cut(counts, 4, 6, (const struct bucket[]){{1, 4, 6}, {0, 1, 4}}, 2);
@@ -178,7 +172,6 @@ large_gradients_are_alone(void **state)
 {
     const size_t counts[] = {1, 9, 1, 1, 9};
 
-    (void)state;
     check_cut(
         counts, 5, 5,
         (const struct bucket[]){{4, 5, 9}, {2, 4, 2}, {1, 2, 9}, {0, 1, 1}}, 4);
@@ -194,7 +187,6 @@ gradients_of_nothing_go_along(void **state)
 {
     const size_t counts[] = {0, 5, 0, 5, 0};
 
-    (void)state;
     check_cut(counts, 5, 5, (const struct bucket[]){{2, 5, 5}, {0, 2, 5}}, 2);
     /* Nor are they alone while there is something behind them. */
     check_cut((const size_t[]){5, 0, 0}, 3, 2,
@@ -210,7 +202,6 @@ buckets_cover_all_and_are_full(void **state)
 {
     uint32_t seed = 1;
 
-    (void)state;
     for (unsigned round = 0; round < 2000; round++) {
         struct bucket buckets[16];
         size_t counts[16];

@@ -74,7 +74,6 @@ wrong_lists_and_options_are_invalid(void **state)
     hoop_gradients_t *gradients = NULL;
     struct model model;
 
-    (void)state;
     model_init(&model);
     assert_invalid(hoop_gradients_create(model.list, 4, &options, NULL),
                    "out_gradients is NULL");
@@ -114,7 +113,6 @@ buckets_are_as_many_as_their_size_says(void **state)
         size_t n_buckets;
     } rows[] = {{0, 1}, {44, 1}, {43, 2}, {20, 2}, {16, 3}, {4, 3}, {1, 3}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct model model;
         hoop_gradients_t *gradients =
@@ -133,7 +131,6 @@ wrong_calls_do_not_end_a_step(void **state)
     struct model model;
     hoop_gradients_t *gradients = create(&model, 8, alone());
 
-    (void)state;
     model_fill(&model, 0, 1);
     assert_invalid(hoop_gradients_ready(gradients, 4),
                    "there is no gradient 4: 4 were given");
@@ -160,7 +157,6 @@ many_missing_gradients_are_counted(void **state)
     float values[20] = {0};
     hoop_gradients_t *gradients = NULL;
 
-    (void)state;
     for (size_t i = 0; i < 20; i++)
         list[i] =
             (struct hoop_tensor){&values[i], HOOP_FLOAT32, {.n_dims = 0}, NULL};
@@ -174,7 +170,7 @@ many_missing_gradients_are_counted(void **state)
 }
 
 static int
-side_steps(struct side *side)
+steps_sum_whatever_the_orders(struct side *side)
 {
     static const size_t orders[2][N_GRADIENTS] = {{0, 2, 1, 3}, {3, 1, 0, 2}};
     static const size_t sizes[] = {1, 4, 16, 20, 43, 44, 0};
@@ -195,13 +191,6 @@ side_steps(struct side *side)
         hoop_gradients_free(gradients);
     }
     return 0;
-}
-
-static void
-steps_sum_whatever_the_orders(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_steps);
 }
 
 /* Both are told once, cannot go on with the gradients, but with comm. */
@@ -225,7 +214,7 @@ differs(struct side *side, hoop_gradients_t *gradients)
 }
 
 static int
-side_other_shapes(struct side *side)
+other_shapes_are_a_mismatch_on_both(struct side *side)
 {
     const struct hoop_gradients_options options = {
         .comm = &side->comms[0], .op = HOOP_SUM, .bucket_bytes = 4};
@@ -242,16 +231,9 @@ side_other_shapes(struct side *side)
     return differs(side, gradients);
 }
 
-static void
-other_shapes_are_a_mismatch_on_both(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_other_shapes);
-}
-
 /* The first bucket is empty but for what follows. */
 static int
-side_nothing_first(struct side *side)
+empty_gradients_hide_no_mismatch(struct side *side)
 {
     const struct hoop_gradients_options options = {
         .comm = &side->comms[0], .op = HOOP_SUM, .bucket_bytes = 4};
@@ -269,15 +251,8 @@ side_nothing_first(struct side *side)
     return differs(side, gradients);
 }
 
-static void
-empty_gradients_hide_no_mismatch(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_nothing_first);
-}
-
 static int
-side_other_buckets(struct side *side)
+other_bucket_sizes_are_a_mismatch_on_both(struct side *side)
 {
     struct model model = {.values = {0}};
 
@@ -285,16 +260,9 @@ side_other_buckets(struct side *side)
                    create(&model, side->rank == 0 ? 1 : 16, &side->comms[0]));
 }
 
-static void
-other_bucket_sizes_are_a_mismatch_on_both(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_other_buckets);
-}
-
 /* Given up in the middle of a step, by both. */
 static int
-side_free(struct side *side)
+free_waits_for_what_is_under_way(struct side *side)
 {
     struct model model;
     hoop_gradients_t *gradients = create(&model, 16, &side->comms[0]);
@@ -308,19 +276,11 @@ side_free(struct side *side)
 }
 
 static void
-free_waits_for_what_is_under_way(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_free);
-}
-
-static void
 no_member_keeps_its_own(void **state)
 {
     struct model model;
     hoop_gradients_t *gradients = create(&model, 16, foreign());
 
-    (void)state;
     for (int32_t step = 0; step < 2; step++) {
         model_fill(&model, 0, 1);
         assert_int_equal(ready_all(gradients), HOOP_OK);
@@ -337,7 +297,6 @@ no_gradients_are_a_step_of_nothing(void **state)
     const struct hoop_gradients_options options = {.comm = both()};
     hoop_gradients_t *gradients = NULL;
 
-    (void)state;
     assert_int_equal(hoop_gradients_create(NULL, 0, &options, &gradients),
                      HOOP_OK);
     assert_int_equal(hoop_gradients_n_buckets(gradients), 0);
@@ -354,11 +313,11 @@ main(void)
         ENGINE_PAIR_TEST(buckets_are_as_many_as_their_size_says),
         ENGINE_PAIR_TEST(wrong_calls_do_not_end_a_step),
         ENGINE_PAIR_TEST(many_missing_gradients_are_counted),
-        ENGINE_PAIR_TEST(steps_sum_whatever_the_orders),
-        ENGINE_PAIR_TEST(other_shapes_are_a_mismatch_on_both),
-        ENGINE_PAIR_TEST(empty_gradients_hide_no_mismatch),
-        ENGINE_PAIR_TEST(other_bucket_sizes_are_a_mismatch_on_both),
-        ENGINE_PAIR_TEST(free_waits_for_what_is_under_way),
+        SIDES_TEST(steps_sum_whatever_the_orders),
+        SIDES_TEST(other_shapes_are_a_mismatch_on_both),
+        SIDES_TEST(empty_gradients_hide_no_mismatch),
+        SIDES_TEST(other_bucket_sizes_are_a_mismatch_on_both),
+        SIDES_TEST(free_waits_for_what_is_under_way),
         ENGINE_PAIR_TEST(no_member_keeps_its_own),
         ENGINE_PAIR_TEST(no_gradients_are_a_step_of_nothing),
     };

@@ -40,7 +40,6 @@ wrong_arguments_are_invalid(void **state)
     struct model model;
     struct model other;
 
-    (void)state;
     model_init(&model);
     assert_invalid(hoop_sharded_create(model.list, 3, both(), NULL),
                    "out_sharded is NULL");
@@ -81,7 +80,6 @@ parts_are_equal_but_the_last(void **state)
     hoop_sharded_t *sharded = create(&model, both());
     struct hoop_shard shard = hoop_sharded_part(sharded, 0);
 
-    (void)state;
     assert_int_equal(shard.offset, 0);
     assert_int_equal(shard.count, 4);
     shard = hoop_sharded_part(sharded, 1);
@@ -93,7 +91,7 @@ parts_are_equal_but_the_last(void **state)
 }
 
 static int
-side_steps(struct side *side)
+steps_change_all_parameters(struct side *side)
 {
     struct model model;
     struct model grads;
@@ -130,15 +128,8 @@ side_steps(struct side *side)
     return 0;
 }
 
-static void
-steps_change_all_parameters(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_steps);
-}
-
 static int
-side_given_up(struct side *side)
+a_step_can_be_given_up(struct side *side)
 {
     struct hoop_tensor gradient;
     struct hoop_tensor parameter;
@@ -160,16 +151,9 @@ side_given_up(struct side *side)
     return 0;
 }
 
-static void
-a_step_can_be_given_up(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_given_up);
-}
-
 /* As many elements, but in other shapes. */
 static int
-side_other_shapes(struct side *side)
+other_shapes_are_a_mismatch_on_both(struct side *side)
 {
     struct hoop_tensor gradient = {.data = NULL};
     struct hoop_tensor parameter = {.data = NULL};
@@ -191,13 +175,6 @@ side_other_shapes(struct side *side)
 }
 
 static void
-other_shapes_are_a_mismatch_on_both(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_other_shapes);
-}
-
-static void
 no_member_has_no_shard(void **state)
 {
     struct hoop_tensor gradient;
@@ -205,7 +182,6 @@ no_member_has_no_shard(void **state)
     struct model model;
     hoop_sharded_t *sharded = create(&model, foreign());
 
-    (void)state;
     assert_int_equal(hoop_sharded_reduce(sharded, model.list, HOOP_SUM,
                                          &gradient, &parameter),
                      HOOP_OK);
@@ -223,9 +199,9 @@ main(void)
     const struct CMUnitTest tests[] = {
         ENGINE_PAIR_TEST(wrong_arguments_are_invalid),
         ENGINE_PAIR_TEST(parts_are_equal_but_the_last),
-        ENGINE_PAIR_TEST(steps_change_all_parameters),
-        ENGINE_PAIR_TEST(a_step_can_be_given_up),
-        ENGINE_PAIR_TEST(other_shapes_are_a_mismatch_on_both),
+        SIDES_TEST(steps_change_all_parameters),
+        SIDES_TEST(a_step_can_be_given_up),
+        SIDES_TEST(other_shapes_are_a_mismatch_on_both),
         ENGINE_PAIR_TEST(no_member_has_no_shard),
     };
 

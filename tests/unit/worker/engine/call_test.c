@@ -30,7 +30,6 @@ assert_described(struct call call, const char *expected)
 static void
 call_describe_names_what_each_call_has(void **state)
 {
-    (void)state;
     assert_described(allreduce, "allreduce #3 (float32, 1024 elements, sum)");
     assert_described((struct call){.name = CALL_REDUCE,
                                    .dtype = HOOP_INT8,
@@ -62,7 +61,6 @@ call_describe_without_a_number_leaves_it_out(void **state)
     const struct frame_call barrier = {.name = CALL_BARRIER};
     char text[CALL_TEXT_MAX];
 
-    (void)state;
     call_describe(&receive, 0, text);
     assert_string_equal(text, "recv (float64, 0 elements)");
     call_describe(&barrier, 0, text);
@@ -81,7 +79,6 @@ call_describe_of_nonsense_stays_in_bounds(void **state)
     struct frame_call half = nonsense;
     char text[CALL_TEXT_MAX];
 
-    (void)state;
     call_describe(&nonsense, UINT64_MAX, text);
     assert_string_equal(text, "nothing known #18446744073709551615");
     half.name = CALL_REDUCE;
@@ -105,7 +102,6 @@ call_describe_message_says_how_long_an_object_is(void **state)
     const struct frame_tensor any = {0, {.n_dims = HOOP_ANY_SHAPE}};
     char text[CALL_TEXT_MAX];
 
-    (void)state;
     call_describe_message(&sent, 3, &object, text);
     assert_string_equal(text, "send_object #3 (14 bytes)");
     call_describe_message(&sent, 0, &object, text);
@@ -124,7 +120,6 @@ call_frame_carries_every_field(void **state)
                               .count = 77};
     const struct frame_call frame = call_to_frame_call(&call);
 
-    (void)state;
     assert_int_equal(frame.name, CALL_REDUCE);
     assert_int_equal(frame.dtype, HOOP_INT64);
     assert_int_equal(frame.reduce_op, HOOP_BXOR);
@@ -139,7 +134,6 @@ call_signature_differs_in_each_field(void **state)
     const size_t others[] = {1, 3, 2};
     struct call calls[9];
 
-    (void)state;
     for (size_t i = 0; i < 9; i++)
         calls[i] = allreduce;
     calls[1].name = CALL_REDUCE;
@@ -167,7 +161,6 @@ call_signature_is_of_the_values_alone(void **state)
     struct call one = allreduce;
     struct call other = allreduce;
 
-    (void)state;
     one.counts = counts;
     other.counts = copies;
     one.n_counts = other.n_counts = 3;
@@ -182,7 +175,6 @@ call_signature_of_alltoallv_has_what_all_agree_on_only(void **state)
     struct call one = {.name = CALL_ALLTOALLV, .count = 3};
     struct call other = {.name = CALL_ALLTOALLV, .count = 4};
 
-    (void)state;
     assert_true(call_signature(&one) == call_signature(&other));
     one.counts = agreed;
     other.counts = agreed;
@@ -205,7 +197,6 @@ call_has_root_where_it_is_named_one(void **state)
         {CALL_ALLTOALL, false},  {(enum call_name)1000, false},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const struct frame_call call = {.name = cases[i].name};
 
@@ -229,7 +220,6 @@ call_that_needs_all_has_something_from_each(void **state)
         {(enum call_name)1000, 1, false},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const struct frame_call call = {.name = cases[i].name,
                                         .count = cases[i].count};
@@ -245,7 +235,6 @@ reason_that_fits_is_left_whole(void **state)
 {
     char out[LOST_REASON_TEXT_MAX];
 
-    (void)state;
     reason_write_truncated("connection reset", tail, out);
     assert_string_equal(out, "connection reset, reported by rank 0 (host:40)");
     /* Where it is. */
@@ -269,7 +258,6 @@ long_reason_is_cut_at_a_word_and_keeps_its_tail(void **state)
     char what[2 * LOST_REASON_TEXT_MAX];
     char out[LOST_REASON_TEXT_MAX];
 
-    (void)state;
     for (unsigned n_words = 1; n_words < 90; n_words++) {
         words_write(n_words, what);
         const size_t n_what = strlen(what);
@@ -295,7 +283,6 @@ endless_word_is_cut_anywhere(void **state)
     char what[2 * LOST_REASON_TEXT_MAX] = {0};
     char out[LOST_REASON_TEXT_MAX];
 
-    (void)state;
     memset(what, 'x', sizeof(what) - 1);
     reason_write_truncated(what, tail, out);
     assert_int_equal(strlen(out), LOST_REASON_TEXT_MAX - 1);
@@ -310,7 +297,6 @@ tail_that_leaves_no_room_is_whole(void **state)
     char longest[LOST_REASON_TEXT_MAX] = {0};
     char out[LOST_REASON_TEXT_MAX];
 
-    (void)state;
     memset(longest, 'y', LOST_REASON_TEXT_MAX - 5);
     reason_write_truncated("connection reset", longest, out);
     assert_int_equal(strlen(out), LOST_REASON_TEXT_MAX - 1);
@@ -323,7 +309,6 @@ backoff_spins_for_a_while_and_sleeps_then(void **state)
     struct backoff backoff = {0};
     const uint64_t begin_ns = clock_now_ns();
 
-    (void)state;
     assert_int_equal(backoff_next_action(&backoff, WAIT_POLICY_SPIN, 0),
                      WAIT_ACTION_POLL);
     while (backoff_next_action(&backoff, WAIT_POLICY_SPIN, 0) ==
@@ -343,7 +328,6 @@ backoff_yields_for_a_while_and_sleeps_then(void **state)
     struct backoff backoff = {0};
     const uint64_t begin_ns = clock_now_ns();
 
-    (void)state;
     while (backoff_next_action(&backoff, WAIT_POLICY_YIELD, 0) ==
            WAIT_ACTION_YIELD)
         ;
@@ -361,7 +345,6 @@ backoff_lasts_longer_where_others_have_work(void **state)
     static const enum wait_policy rules[] = {WAIT_POLICY_SPIN,
                                              WAIT_POLICY_YIELD};
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         struct backoff backoff = {0};
         const uint64_t begin_ns = clock_now_ns();
@@ -379,7 +362,6 @@ backoff_yields_a_few_times_whatever_they_take(void **state)
 {
     struct backoff backoff = {0};
 
-    (void)state;
     for (unsigned i = 0; i < 4; i++) {
         const uint64_t begin_ns = clock_now_ns();
 
@@ -398,7 +380,6 @@ backoff_of_very_many_yields_briefly(void **state)
     static const enum wait_policy rules[] = {WAIT_POLICY_YIELD,
                                              WAIT_POLICY_YIELD_BRIEFLY};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(rules); i++) {
         struct backoff backoff = {0};
 
@@ -420,7 +401,6 @@ backoff_that_sleeps_never_looks(void **state)
 {
     struct backoff backoff = {0};
 
-    (void)state;
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(backoff_next_action(&backoff, WAIT_POLICY_SLEEP, 0),
                          WAIT_ACTION_SLEEP);

@@ -27,7 +27,7 @@ cancel(struct op *op)
 
 /* Rank 0 gives up its receive; what comes later is for the next. */
 static int
-side_receive(struct side *side)
+cancelled_receive_takes_nothing(struct side *side)
 {
     struct comm_context *context = side->comms[0].context;
     int32_t value = 1;
@@ -51,16 +51,9 @@ side_receive(struct side *side)
     return 0;
 }
 
-static void
-cancelled_receive_takes_nothing(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_receive);
-}
-
 /* Rank 0 gives up a send that is announced; the next one is received. */
 static int
-side_send(struct side *side)
+cancelled_send_is_not_received(struct side *side)
 {
     struct comm_context *context = side->comms[0].context;
     int32_t value = (int32_t)side->rank;
@@ -85,13 +78,6 @@ side_send(struct side *side)
     return 0;
 }
 
-static void
-cancelled_send_is_not_received(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_send);
-}
-
 /* The first time it is asked it lets the call go on. */
 static bool
 is_second(void *context)
@@ -103,7 +89,7 @@ is_second(void *context)
 
 /* Rank 0's sum is interrupted before rank 1 calls it; then both go on. */
 static int
-side_interrupt(struct side *side)
+interrupted_call_ends_on_all_ranks(struct side *side)
 {
     struct comm_context *context = side->comms[0].context;
     int32_t value = 1;
@@ -130,13 +116,6 @@ side_interrupt(struct side *side)
     return 0;
 }
 
-static void
-interrupted_call_ends_on_all_ranks(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_interrupt);
-}
-
 /* Who says how long to wait is not asked. */
 static void
 wait_with_a_timeout_is_not_interrupted(void **state)
@@ -145,7 +124,6 @@ wait_with_a_timeout_is_not_interrupted(void **state)
     int n_asked = 1;
     struct op *op = NULL;
 
-    (void)state;
     assert_int_equal(receive_start(context, large[0], 1, 1, &op), HOOP_OK);
     interrupt_set(is_second, &n_asked);
     assert_int_equal(engine_wait(op, clock_deadline_ns(120)), HOOP_E_PENDING);
@@ -162,7 +140,6 @@ what_has_ended_is_not_cancelled(void **state)
     int32_t value = 3;
     struct op *op = NULL;
 
-    (void)state;
     assert_int_equal(sum_start(context, &value, 1, &op), HOOP_OK);
     assert_int_equal(cancel(op), HOOP_OK);
     assert_int_equal(cancel(engine_null_op()), HOOP_OK);
@@ -183,7 +160,6 @@ operation_without_a_connection_times_out_by_itself(void **state)
     const uint64_t begin_ns = clock_now_ns();
     int32_t value = 1;
 
-    (void)state;
     assert_int_equal(sum_run(short_context(0), &value, 1), HOOP_E_TIMEOUT);
     assert_true(clock_now_ns() - begin_ns >= 60 * CLOCK_NS_PER_MS);
     assert_non_null(strstr(error_text(), "allreduce #1 (int32, 1 elements"));
@@ -198,7 +174,6 @@ receive_tells_whom_it_waited_for(void **state)
     char bytes[4];
     struct op *op = NULL;
 
-    (void)state;
     engine_pair_connect(&engine_pair);
     assert_int_equal(receive_start(short_context(0), bytes, 4, 1, &op),
                      HOOP_OK);
@@ -215,7 +190,6 @@ receive_tells_its_tag(void **state)
     char bytes[4];
     struct op *op = NULL;
 
-    (void)state;
     engine_pair_connect(&engine_pair);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(
@@ -236,7 +210,6 @@ receive_from_any_tells_so(void **state)
         .bytes = bytes,
     };
 
-    (void)state;
     engine_pair_connect(&engine_pair);
     assert_int_equal(engine_start_messages(short_context(0), &message, 1, &op),
                      HOOP_OK);
@@ -251,7 +224,6 @@ deadline_of_the_wait_is_not_the_operations(void **state)
     char bytes[4];
     struct op *op = NULL;
 
-    (void)state;
     engine_pair_connect(&engine_pair);
     /* On a busy machine the first wait may take its time, and the operation
      * must not end in it. */
@@ -269,7 +241,6 @@ timeout_is_the_one_at_the_start(void **state)
     struct op *op = NULL;
     struct op *sent = NULL;
 
-    (void)state;
     engine_pair_connect(&engine_pair);
     context_set_timeout(context, 30000);
     assert_int_equal(receive_start(context, bytes, 4, 1, &op), HOOP_OK);
@@ -289,7 +260,6 @@ timeout_here_is_a_verdict_there(void **state)
 {
     int32_t value = 1;
 
-    (void)state;
     engine_pair_connect(&engine_pair);
     engine_pair_start_backgrounds(&engine_pair);
     assert_int_equal(sum_run(short_context(0), &value, 1), HOOP_E_TIMEOUT);
@@ -325,7 +295,6 @@ side_late(struct side *side)
 static void
 who_is_late_is_asked_and_waited_for(void **state)
 {
-    (void)state;
     engine_pair_connect(&engine_pair);
     engine_pair_run(&engine_pair, side_late);
     engine_pair_run(&engine_pair, side_late);
@@ -351,7 +320,6 @@ operations_end_while_nobody_waits(void **state)
     static int32_t values[2][COUNT];
     struct op *ops[2] = {NULL, NULL};
 
-    (void)state;
     for (uint32_t rank = 0; rank < 2; rank++) {
         for (int32_t i = 0; i < COUNT; i++)
             values[rank][i] = i;
@@ -375,7 +343,6 @@ deadline_passes_while_nobody_waits(void **state)
     char bytes[4];
     struct op *op = NULL;
 
-    (void)state;
     context_set_timeout(context, 30);
     assert_int_equal(receive_start(context, bytes, 4, 1, &op), HOOP_OK);
     await_done(op);
@@ -387,7 +354,6 @@ dead_peer_is_noticed_between_operations(void **state)
 {
     const uint64_t until_ns = patience();
 
-    (void)state;
     assert_int_equal(engine_connect(engine_pair.sides[0].engine, 1, patience()),
                      HOOP_OK);
     engine_report_unreachable(engine_pair.sides[1].engine, 0, "not asked for");
@@ -399,7 +365,7 @@ dead_peer_is_noticed_between_operations(void **state)
 }
 
 static int
-side_alternate(struct side *side)
+callers_and_background_take_turns(struct side *side)
 {
     int32_t value;
 
@@ -422,16 +388,8 @@ side_alternate(struct side *side)
 }
 
 static void
-callers_and_background_take_turns(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_alternate);
-}
-
-static void
 destroy_of_none_is_fine(void **state)
 {
-    (void)state;
     background_progress_destroy(NULL);
 }
 
@@ -439,21 +397,11 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(cancelled_receive_takes_nothing,
-                                        engine_pair_set_up,
-                                        engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(cancelled_send_is_not_received,
-                                        engine_pair_set_up,
-                                        engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(interrupted_call_ends_on_all_ranks,
-                                        engine_pair_set_up,
-                                        engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(wait_with_a_timeout_is_not_interrupted,
-                                        engine_pair_set_up,
-                                        engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(what_has_ended_is_not_cancelled,
-                                        engine_pair_set_up,
-                                        engine_pair_tear_down),
+        SIDES_TEST(cancelled_receive_takes_nothing),
+        SIDES_TEST(cancelled_send_is_not_received),
+        SIDES_TEST(interrupted_call_ends_on_all_ranks),
+        ENGINE_PAIR_TEST(wait_with_a_timeout_is_not_interrupted),
+        ENGINE_PAIR_TEST(what_has_ended_is_not_cancelled),
         ENGINE_PAIR_UNCONNECTED_TEST(
             operation_without_a_connection_times_out_by_itself),
         ENGINE_PAIR_UNCONNECTED_TEST(receive_tells_whom_it_waited_for),
@@ -467,7 +415,7 @@ main(void)
         ENGINE_PAIR_BACKGROUND_TEST(operations_end_while_nobody_waits),
         ENGINE_PAIR_BACKGROUND_TEST(deadline_passes_while_nobody_waits),
         ENGINE_PAIR_BACKGROUND_TEST(dead_peer_is_noticed_between_operations),
-        ENGINE_PAIR_BACKGROUND_TEST(callers_and_background_take_turns),
+        SIDES_BACKGROUND_TEST(callers_and_background_take_turns),
         cmocka_unit_test(destroy_of_none_is_fine),
     };
 

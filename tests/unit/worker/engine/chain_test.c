@@ -108,7 +108,7 @@ growing_run(struct growing *growing)
 }
 
 static int
-side_two_stages(struct side *side)
+second_stage_follows_from_the_first(struct side *side)
 {
     for (int32_t count = 0; count < 100000; count = 10 * count + 1) {
         struct growing growing = {.context = side->comms[0].context,
@@ -123,15 +123,8 @@ side_two_stages(struct side *side)
     return 0;
 }
 
-static void
-second_stage_follows_from_the_first(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_two_stages);
-}
-
 static int
-side_crossed(struct side *side)
+stages_do_not_mix_with_what_is_called_in_between(struct side *side)
 {
     struct growing growing[8];
     struct op *ops[8];
@@ -157,15 +150,8 @@ side_crossed(struct side *side)
     return 0;
 }
 
-static void
-stages_do_not_mix_with_what_is_called_in_between(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_crossed);
-}
-
 static int
-side_refused(struct side *side)
+stage_that_cannot_begin_ends_it_on_all_ranks(struct side *side)
 {
     struct growing growing = {.context = side->comms[0].context,
                               .count = 1000,
@@ -183,20 +169,12 @@ side_refused(struct side *side)
 }
 
 static void
-stage_that_cannot_begin_ends_it_on_all_ranks(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_refused);
-}
-
-static void
 failing_finish_is_the_status(void **state)
 {
     struct growing growing = {.context = engine_pair.sides[0].alone.context,
                               .count = 4,
                               .finished_with = HOOP_E_EXHAUSTED};
 
-    (void)state;
     assert_int_equal(growing_run(&growing), HOOP_E_EXHAUSTED);
     assert_int_equal(growing.n_finished, 1);
     assert_int_equal(growing.n_destroyed, 1);
@@ -208,7 +186,6 @@ start_that_fails_takes_the_owner_too(void **state)
     struct growing growing = {.context = engine_pair.sides[0].alone.context};
     struct op *op = NULL;
 
-    (void)state;
     engine_mark_forked_child(engine_pair.sides[0].engine);
     assert_int_equal(growing_start(&growing, ENGINE_START, &op), HOOP_E_CLOSED);
     assert_int_equal(growing.n_destroyed, 1);
@@ -279,14 +256,13 @@ side_turning(struct side *side)
 static void
 members_change_from_stage_to_stage(void **state)
 {
-    (void)state;
     assert_int_equal(STAGES_MAX, 12);
     engine_pair_run(&engine_pair, side_turning);
 }
 
 /* Rank 1 calls something else: rank 0 is told in its first stage. */
 static int
-side_mismatch(struct side *side)
+mismatch_leaves_the_numbers_in_step(struct side *side)
 {
     struct growing growing = {.context = side->comms[0].context, .count = 3};
     int32_t values[2] = {0, 0};
@@ -299,24 +275,17 @@ side_mismatch(struct side *side)
     return 0;
 }
 
-static void
-mismatch_leaves_the_numbers_in_step(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_mismatch);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        ENGINE_PAIR_TEST(second_stage_follows_from_the_first),
-        ENGINE_PAIR_TEST(stages_do_not_mix_with_what_is_called_in_between),
-        ENGINE_PAIR_TEST(stage_that_cannot_begin_ends_it_on_all_ranks),
+        SIDES_TEST(second_stage_follows_from_the_first),
+        SIDES_TEST(stages_do_not_mix_with_what_is_called_in_between),
+        SIDES_TEST(stage_that_cannot_begin_ends_it_on_all_ranks),
         ENGINE_PAIR_TEST(failing_finish_is_the_status),
         ENGINE_PAIR_TEST(start_that_fails_takes_the_owner_too),
         ENGINE_PAIR_TEST(members_change_from_stage_to_stage),
-        ENGINE_PAIR_TEST(mismatch_leaves_the_numbers_in_step),
+        SIDES_TEST(mismatch_leaves_the_numbers_in_step),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,11 +6,9 @@
 #include "allocation.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "check.h"
 #include "engine/state.h"
-#include "engine_pair.h"
+#include "engine_pair_fixture.h"
 
-static struct engine_pair engine_pair;
 static unsigned n_complaints;
 
 static void
@@ -18,26 +16,7 @@ on_suspected(void *owner,
              uint32_t rank,
              const struct engine_suspicion *suspicion)
 {
-    (void)owner;
-    (void)rank;
-    (void)suspicion;
     n_complaints++;
-}
-
-static int
-engine_pair_set_up(void **state)
-{
-    (void)state;
-    engine_pair_open(&engine_pair);
-    return 0;
-}
-
-static int
-engine_pair_tear_down(void **state)
-{
-    (void)state;
-    engine_pair_close(&engine_pair);
-    return 0;
 }
 
 /* A call of rank 0 that waits for rank 1. */
@@ -69,7 +48,6 @@ verdict_arrives_without_memory(void **state)
 {
     struct op *op = call_begun();
 
-    (void)state;
     malloc_refuse();
     engine_declare_dead(engine_pair.sides[0].engine, 1,
                         "its lease has expired");
@@ -82,7 +60,6 @@ unreachable_rank_is_known_without_memory(void **state)
 {
     struct op *op = call_begun();
 
-    (void)state;
     malloc_refuse();
     engine_report_unreachable(engine_pair.sides[0].engine, 1,
                               "connection refused");
@@ -95,7 +72,6 @@ shortage_is_known_without_memory(void **state)
 {
     struct op *op = call_begun();
 
-    (void)state;
     malloc_refuse();
     engine_report_shortage(engine_pair.sides[0].engine,
                            &(struct connector_shortage){
@@ -114,7 +90,6 @@ shortage_is_known_without_memory(void **state)
 static void
 absence_of_a_decision_is_known_without_memory(void **state)
 {
-    (void)state;
     n_complaints = 0;
     engine_pair_open_with(
         &engine_pair, &(struct engine_options){.on_suspected = on_suspected});
@@ -142,7 +117,6 @@ connection_without_memory_loses_its_rank(void **state)
     struct op *op = call_begun();
     char byte;
 
-    (void)state;
     malloc_refuse();
     engine_add_connection(engine_pair.sides[0].engine, 1, engine_pair.fds[0]);
     malloc_allow();
@@ -174,7 +148,6 @@ communicator_that_is_given_up_is_swept_without_memory(void **state)
     struct op *op = NULL;
     char bytes[4];
 
-    (void)state;
     engine_pair_connect(&engine_pair);
     struct comm_context *sender = context_new(0);
     engine_expect_context(engine);
@@ -200,7 +173,6 @@ communicator_that_is_given_up_is_swept_without_memory(void **state)
 static void
 connection_is_asked_for_without_memory(void **state)
 {
-    (void)state;
     malloc_refuse();
     const enum hoop_status status =
         engine_connect(engine_pair.sides[0].engine, 1, clock_now_ns());
@@ -235,7 +207,7 @@ gravest_of_several_notices_is_told(void **state)
         call_ends(op, HOOP_E_PEER_LOST, "its lease has expired");
         assert_int_equal(atomic_load(&engine_pair.sides[0].n_lost), 1);
         engine_pair_tear_down(state);
-        engine_pair_set_up(state);
+        engine_pair_set_up_unconnected(state);
         engine = engine_pair.sides[0].engine;
     }
 }
@@ -245,7 +217,6 @@ notices_of_several_ranks_are_all_told(void **state)
 {
     const struct engine *engine = engine_pair.sides[0].engine;
 
-    (void)state;
     engine_declare_dead(engine_pair.sides[0].engine, 2, "of 2");
     engine_declare_dead(engine_pair.sides[0].engine, 1, "of 1");
     engine_progress_background(engine_pair.sides[0].engine);
@@ -255,23 +226,20 @@ notices_of_several_ranks_are_all_told(void **state)
     }
 }
 
-#define CASE(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, engine_pair_set_up,                  \
-                                    engine_pair_tear_down)
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(verdict_arrives_without_memory),
-        CASE(unreachable_rank_is_known_without_memory),
-        CASE(shortage_is_known_without_memory),
+        ENGINE_PAIR_UNCONNECTED_TEST(verdict_arrives_without_memory),
+        ENGINE_PAIR_UNCONNECTED_TEST(unreachable_rank_is_known_without_memory),
+        ENGINE_PAIR_UNCONNECTED_TEST(shortage_is_known_without_memory),
         cmocka_unit_test(absence_of_a_decision_is_known_without_memory),
-        CASE(connection_without_memory_loses_its_rank),
-        CASE(communicator_that_is_given_up_is_swept_without_memory),
-        CASE(connection_is_asked_for_without_memory),
-        CASE(gravest_of_several_notices_is_told),
-        CASE(notices_of_several_ranks_are_all_told),
+        ENGINE_PAIR_UNCONNECTED_TEST(connection_without_memory_loses_its_rank),
+        ENGINE_PAIR_UNCONNECTED_TEST(
+            communicator_that_is_given_up_is_swept_without_memory),
+        ENGINE_PAIR_UNCONNECTED_TEST(connection_is_asked_for_without_memory),
+        ENGINE_PAIR_UNCONNECTED_TEST(gravest_of_several_notices_is_told),
+        ENGINE_PAIR_UNCONNECTED_TEST(notices_of_several_ranks_are_all_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

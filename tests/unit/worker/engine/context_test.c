@@ -9,27 +9,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "engine/state.h"
-#include "engine_pair.h"
+#include "engine_pair_fixture.h"
 
-static struct engine_pair engine_pair;
 static atomic_uint_fast64_t ids = 1000; /* of open_and_close() */
-
-static int
-setup(void **state)
-{
-    (void)state;
-    engine_pair_open(&engine_pair);
-    engine_pair_connect(&engine_pair);
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    (void)state;
-    engine_pair_close(&engine_pair);
-    return 0;
-}
 
 static struct comm_context *
 context_new(int side, uint64_t id)
@@ -94,7 +76,6 @@ what_comes_for_an_expected_context_is_kept(void **state)
     struct comm_context *sender = context_new(0, 50);
     char bytes[4] = "";
 
-    (void)state;
     engine_expect_context(engine_pair.sides[1].engine);
     send_unasked(sender);
     assert_int_equal(receive_now(context_new(1, 50), bytes), HOOP_OK);
@@ -108,7 +89,6 @@ what_comes_for_an_unknown_context_is_dropped(void **state)
     struct comm_context *sender = context_new(0, 51);
     char bytes[4] = "";
 
-    (void)state;
     send_unasked(sender);
     assert_int_equal(receive_now(context_new(1, 51), bytes), HOOP_E_PENDING);
     context_close(sender);
@@ -120,7 +100,6 @@ what_was_kept_goes_when_none_is_expected_any_more(void **state)
     struct comm_context *sender = context_new(0, 52);
     char bytes[4] = "";
 
-    (void)state;
     engine_expect_context(engine_pair.sides[1].engine);
     engine_expect_context(engine_pair.sides[1].engine);
     send_unasked(sender);
@@ -138,7 +117,6 @@ what_comes_after_the_close_is_dropped_while_others_are_expected(void **state)
     struct comm_context *sender = context_new(0, 53);
     char bytes[4] = "";
 
-    (void)state;
     engine_expect_context(engine_pair.sides[1].engine);
     context_close(context_new(1, 53));
     engine_expect_context(engine_pair.sides[1].engine);
@@ -153,7 +131,6 @@ what_was_not_received_goes_with_the_context(void **state)
     struct comm_context *sender = context_new(0, 54);
     struct comm_context *receiver = context_new(1, 54);
 
-    (void)state;
     send_unasked(sender);
     context_close(receiver);
     /* An id is never used twice, unless by who looks for what is left. */
@@ -170,7 +147,6 @@ close_ends_what_runs_for_its_waiter(void **state)
     int32_t value = 1;
     char bytes[4];
 
-    (void)state;
     assert_int_equal(sum_start(context, &value, 1, &ops[0]), HOOP_OK);
     assert_int_equal(receive_start(context, bytes, 4, 1, &ops[1]), HOOP_OK);
     context_close(context);
@@ -204,7 +180,6 @@ close_while_another_thread_drives_is_done_by_it(void **state)
     char bytes[4];
     bool is_progress_owned = false;
 
-    (void)state;
     assert_int_equal(
         receive_start(engine_pair.sides[0].comms[0].context, bytes, 4, 1, &op),
         HOOP_OK);
@@ -256,7 +231,6 @@ id_that_is_in_use_is_refused(void **state)
     struct comm_context *former = context_new(0, 77);
     struct comm_context *context = NULL;
 
-    (void)state;
     engine_expect_context(engine_pair.sides[0].engine);
     assert_int_equal(
         context_open(engine_pair.sides[0].engine, &options, &context),
@@ -273,7 +247,6 @@ contexts_of_several_threads_come_and_go(void **state)
 {
     pthread_t threads[4];
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(threads); i++)
         assert_int_equal(pthread_create(&threads[i], NULL, open_and_close,
                                         engine_pair.sides[0].engine),
@@ -296,7 +269,6 @@ close_in_a_collective_is_told(void **state)
     int32_t value = 1;
     struct op *op = NULL;
 
-    (void)state;
     assert_int_equal(sum_start(contexts[0], &value, 1, &op), HOOP_OK);
     context_close(contexts[0]);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_CLOSED);
@@ -315,7 +287,6 @@ call_that_a_rank_declines_fails_on_all(void **state)
     struct op *ops[2] = {NULL, NULL};
     int32_t values[] = {1, 2};
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         const bool is_early = i == 0;
 
@@ -346,29 +317,18 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            what_comes_for_an_expected_context_is_kept, setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            what_comes_for_an_unknown_context_is_dropped, setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            what_was_kept_goes_when_none_is_expected_any_more, setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            what_comes_after_the_close_is_dropped_while_others_are_expected,
-            setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            what_was_not_received_goes_with_the_context, setup, teardown),
-        cmocka_unit_test_setup_teardown(close_ends_what_runs_for_its_waiter,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(close_in_a_collective_is_told, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(call_that_a_rank_declines_fails_on_all,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            close_while_another_thread_drives_is_done_by_it, setup, teardown),
-        cmocka_unit_test_setup_teardown(id_that_is_in_use_is_refused, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(contexts_of_several_threads_come_and_go,
-                                        setup, teardown),
+        ENGINE_PAIR_TEST(what_comes_for_an_expected_context_is_kept),
+        ENGINE_PAIR_TEST(what_comes_for_an_unknown_context_is_dropped),
+        ENGINE_PAIR_TEST(what_was_kept_goes_when_none_is_expected_any_more),
+        ENGINE_PAIR_TEST(
+            what_comes_after_the_close_is_dropped_while_others_are_expected),
+        ENGINE_PAIR_TEST(what_was_not_received_goes_with_the_context),
+        ENGINE_PAIR_TEST(close_ends_what_runs_for_its_waiter),
+        ENGINE_PAIR_TEST(close_in_a_collective_is_told),
+        ENGINE_PAIR_TEST(call_that_a_rank_declines_fails_on_all),
+        ENGINE_PAIR_TEST(close_while_another_thread_drives_is_done_by_it),
+        ENGINE_PAIR_TEST(id_that_is_in_use_is_refused),
+        ENGINE_PAIR_TEST(contexts_of_several_threads_come_and_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

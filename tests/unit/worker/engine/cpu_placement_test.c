@@ -31,7 +31,6 @@ cpu_placement_find_puts_neighbours_together(void **state)
 {
     const cpu_set_t two = processors((const int[]){0, 1}, 2);
 
-    (void)state;
     for (uint32_t local_rank = 0; local_rank < 8; local_rank++)
         assert_int_equal(cpu_placement_of(local_rank, 8, &two), local_rank / 4);
 }
@@ -41,7 +40,6 @@ cpu_placement_find_among_some_processors_keeps_to_them(void **state)
 {
     const cpu_set_t three = processors((const int[]){2, 5, 9}, 3);
 
-    (void)state;
     assert_int_equal(cpu_placement_of(0, 4, &three), 2);
     assert_int_equal(cpu_placement_of(1, 4, &three), 2);
     assert_int_equal(cpu_placement_of(2, 4, &three), 5);
@@ -54,7 +52,6 @@ cpu_placement_find_gives_every_processor_as_many_ranks(void **state)
     const cpu_set_t four = processors((const int[]){0, 1, 2, 3}, 4);
     unsigned n_ranks[4] = {0};
 
-    (void)state;
     for (uint32_t local_rank = 0; local_rank < 10; local_rank++)
         n_ranks[cpu_placement_of(local_rank, 10, &four)]++;
     for (unsigned i = 0; i < 4; i++)
@@ -67,7 +64,6 @@ cpu_placement_find_with_more_processors_than_ranks_leaves_it_to_the_kernel(
 {
     const cpu_set_t two = processors((const int[]){0, 1}, 2);
 
-    (void)state;
     assert_int_equal(cpu_placement_of(0, 1, &two), -1);
     assert_int_equal(cpu_placement_of(0, 0, &two), -1);
 }
@@ -82,7 +78,6 @@ cpu_placement_take_moves_and_binds_nobody(void **state)
     cpu_set_t after;
     bool is_there = false;
 
-    (void)state;
     assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
     const uint32_t n_processors = (uint32_t)CPU_COUNT(&before);
     while (!is_there && !clock_is_past(deadline_ns)) {
@@ -105,7 +100,6 @@ cpu_placement_take_comes_again_after_a_sleep_but_not_soon(void **state)
     struct cpu_placement cpu_placement = {.local_rank = 0,
                                           .n_ranks = CPU_SETSIZE};
 
-    (void)state;
     cpu_placement_apply(&cpu_placement);
     assert_true(cpu_placement.is_thread_on_processor);
     cpu_placement_invalidate(&cpu_placement);
@@ -126,7 +120,6 @@ cpu_placement_return_goes_back_but_not_soon(void **state)
     cpu_set_t elsewhere;
     bool is_back = false;
 
-    (void)state;
     assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
     cpu_placement_apply(&cpu_placement);
     assert_true(cpu_placement.is_thread_on_processor);

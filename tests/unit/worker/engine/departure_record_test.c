@@ -25,7 +25,6 @@ rank_that_left_unconnected_is_not_lost(void **state)
 {
     int32_t value = 41;
 
-    (void)state;
     assert_int_equal(sum_after_leave(&value), HOOP_E_PEER_LOST);
     assert_true(says("rank 1 (host:41) has left the job"));
     assert_int_equal(value, 41);
@@ -39,7 +38,6 @@ what_it_had_called_is_compared(void **state)
 {
     int32_t value = 41;
 
-    (void)state;
     /* Through frames, of which there are none. */
     assert_int_equal(sum_run(engine_pair.sides[1].comms[0].context, &value, 0),
                      HOOP_OK);
@@ -53,7 +51,6 @@ what_had_failed_there_fails_here(void **state)
 {
     int32_t value = 41;
 
-    (void)state;
     context_set_timeout(engine_pair.sides[1].comms[0].context, 300);
     assert_int_equal(flat_sum(engine_pair.sides[1].comms[0].context, &value, 1),
                      HOOP_E_TIMEOUT);
@@ -68,7 +65,6 @@ what_it_had_posted_counts(void **state)
     int32_t values[2] = {1, 1};
     struct op *ops[2];
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         const struct engine_collective sum =
             flat_sum_of(engine_pair.sides[i].comms[0].context, &values[i], 1);
@@ -92,7 +88,6 @@ end_of_a_connection_is_no_loss_after_it_left(void **state)
 {
     int32_t value = 1;
 
-    (void)state;
     engine_shutdown(engine_pair.sides[1].engine, clock_deadline_ns(0));
     /* It came too late for a goodbye. */
     engine_add_connection(engine_pair.sides[0].engine, 1, engine_pair.fds[0]);
@@ -106,7 +101,7 @@ end_of_a_connection_is_no_loss_after_it_left(void **state)
 }
 
 #define APART_TEST(name)                                                       \
-    cmocka_unit_test_setup_teardown(name, engine_pair_set_up_unconnected,      \
+    cmocka_unit_test_setup_teardown(name, shm_pair_set_up_unconnected,         \
                                     engine_pair_tear_down)
 
 int

@@ -18,7 +18,6 @@ on_connection_needed(void *owner, uint32_t rank)
 {
     struct side *side = owner;
 
-    (void)rank;
     atomic_fetch_add(&side->n_needed, 1);
 }
 
@@ -27,7 +26,6 @@ on_lost(void *owner, uint32_t rank, enum evidence evidence, const char *why)
 {
     struct side *side = owner;
 
-    (void)rank;
     side->evidence = evidence;
     snprintf(side->why, sizeof(side->why), "%s", why);
     atomic_fetch_add(&side->n_lost, 1);

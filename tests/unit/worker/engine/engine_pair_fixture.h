@@ -2,7 +2,8 @@
  * tests/unit/worker/engine/engine_pair_fixture.h - the pair of engines that a test begins with
  *
  * Each test gets two engines of its own, see engine_pair.h: apart, connected, or with
- * backgrounds that drive them, too.
+ * backgrounds that drive them, too. A case is a function of cmocka, or a body that both
+ * sides run at once.
  */
 
 #ifndef TESTS_UNIT_WORKER_ENGINE_ENGINE_PAIR_FIXTURE_H
@@ -11,39 +12,16 @@
 #include "check.h"
 #include "engine_pair.h"
 
-static struct engine_pair engine_pair;
+extern struct engine_pair engine_pair;
 
-static inline int
-engine_pair_set_up_unconnected(void **state)
-{
-    (void)state;
-    engine_pair_open(&engine_pair);
-    return 0;
-}
-
-static inline int
-engine_pair_set_up(void **state)
-{
-    engine_pair_set_up_unconnected(state);
-    engine_pair_connect(&engine_pair);
-    return 0;
-}
-
-static inline int
-engine_pair_set_up_background(void **state)
-{
-    engine_pair_set_up(state);
-    engine_pair_start_backgrounds(&engine_pair);
-    return 0;
-}
-
-static inline int
-engine_pair_tear_down(void **state)
-{
-    (void)state;
-    engine_pair_close(&engine_pair);
-    return 0;
-}
+int
+engine_pair_set_up_unconnected(void **state);
+int
+engine_pair_set_up(void **state);
+int
+engine_pair_set_up_background(void **state);
+int
+engine_pair_tear_down(void **state);
 
 #define ENGINE_PAIR_TEST(name)                                                 \
     cmocka_unit_test_setup_teardown(name, engine_pair_set_up,                  \
@@ -54,5 +32,25 @@ engine_pair_tear_down(void **state)
 #define ENGINE_PAIR_BACKGROUND_TEST(name)                                      \
     cmocka_unit_test_setup_teardown(name, engine_pair_set_up_background,       \
                                     engine_pair_tear_down)
+
+struct sides_test {
+    side_fn *body;
+};
+
+void
+sides_test_run(void **state);
+
+#define SIDES_TEST(body) SIDES_TEST_WITH(engine_pair_set_up, body)
+#define SIDES_BACKGROUND_TEST(body)                                            \
+    SIDES_TEST_WITH(engine_pair_set_up_background, body)
+#define SIDES_TEST_WITH(set_up, body)                                          \
+    {                                                                          \
+        .name = #body, .test_func = sides_test_run, .setup_func = (set_up),    \
+        .teardown_func = engine_pair_tear_down,                                \
+        .initial_state = &(struct sides_test)                                  \
+        {                                                                      \
+            body                                                               \
+        }                                                                      \
+    }
 
 #endif

@@ -20,7 +20,6 @@ context_at(uint32_t rank, unsigned i)
 static void
 connect_returns_when_the_connection_is_there(void **state)
 {
-    (void)state;
     engine_pair_connect(&engine_pair);
     assert_int_equal(engine_connect(engine_pair.sides[0].engine, 1, patience()),
                      HOOP_OK);
@@ -30,7 +29,6 @@ connect_returns_when_the_connection_is_there(void **state)
 static void
 connect_in_vain_is_a_timeout_that_names_the_rank(void **state)
 {
-    (void)state;
     assert_int_equal(
         engine_connect(engine_pair.sides[0].engine, 1, clock_deadline_ns(10)),
         HOOP_E_TIMEOUT);
@@ -41,7 +39,6 @@ connect_in_vain_is_a_timeout_that_names_the_rank(void **state)
 static void
 connect_to_the_unreachable_says_why(void **state)
 {
-    (void)state;
     engine_report_unreachable(engine_pair.sides[0].engine, 1,
                               "connection refused");
     assert_int_equal(engine_connect(engine_pair.sides[0].engine, 1, patience()),
@@ -60,7 +57,6 @@ rank_declared_dead_ends_what_needs_it_and_what_comes(void **state)
     int32_t value = 1;
     struct op *op = NULL;
 
-    (void)state;
     engine_pair_connect(&engine_pair);
     assert_int_equal(sum_start(context_at(0, 0), &value, 1, &op), HOOP_OK);
     engine_declare_dead(engine, 1, "its lease has expired");
@@ -84,7 +80,6 @@ leave_ends_what_runs_and_what_comes(void **state)
     int32_t value = 1;
     struct op *op = NULL;
 
-    (void)state;
     engine_pair_connect(&engine_pair);
     assert_int_equal(receive_start(context_at(0, 0), bytes, 4, 1, &op),
                      HOOP_OK);
@@ -119,7 +114,6 @@ side_sum_and_leave(struct side *side)
 static void
 both_leave_in_good_order(void **state)
 {
-    (void)state;
     engine_pair_connect(&engine_pair);
     engine_pair_run(&engine_pair, side_sum_and_leave);
 }
@@ -143,7 +137,6 @@ side_connect_late(struct side *side)
 static void
 connect_to_one_that_has_left_is_no_failure(void **state)
 {
-    (void)state;
     engine_pair_connect(&engine_pair);
     engine_pair_run(&engine_pair, side_connect_late);
 }
@@ -151,7 +144,6 @@ connect_to_one_that_has_left_is_no_failure(void **state)
 static void
 context_tells_what_it_was_opened_with(void **state)
 {
-    (void)state;
     assert_int_equal(context_rank(context_at(1, 0)), 1);
     assert_int_equal(context_size(context_at(1, 0)), 2);
     assert_int_equal(context_size(engine_pair.sides[1].alone.context), 1);
@@ -165,7 +157,6 @@ context_with_nothing_running_may_close(void **state)
         .id = 77, .rank = 0, .size = 2, .ranks = ranks, .timeout_ms = 1000};
     struct comm_context *context = NULL;
 
-    (void)state;
     assert_int_equal(
         context_open(engine_pair.sides[0].engine, &options, &context), HOOP_OK);
     context_close(context);
@@ -176,7 +167,6 @@ engine_destroyed_early_closes_what_it_was_given(void **state)
 {
     char byte;
 
-    (void)state;
     engine_pair_open(&engine_pair);
     engine_add_connection(engine_pair.sides[0].engine, 1, engine_pair.fds[0]);
     engine_pair.fds[0] = -1;
@@ -196,7 +186,6 @@ engine_without_memory_leaves_all_as_it_was(void **state)
     struct engine *engine = NULL;
     enum hoop_status status = HOOP_E_EXHAUSTED;
 
-    (void)state;
     assert_int_equal(roster_create(3, &roster), HOOP_OK);
     for (unsigned n = 1; status != HOOP_OK; n++) {
         calloc_refuse_nth(n);
@@ -218,7 +207,6 @@ forked_child_refuses_everything(void **state)
     int32_t value = 1;
     struct op *op = NULL;
 
-    (void)state;
     engine_mark_forked_child(engine_pair.sides[0].engine);
     assert_int_equal(sum_start(context_at(0, 0), &value, 1, &op),
                      HOOP_E_CLOSED);
@@ -248,7 +236,6 @@ side_count(struct side *side)
 static void
 stats_count_what_ended_well(void **state)
 {
-    (void)state;
     engine_pair_connect(&engine_pair);
     engine_pair_run(&engine_pair, side_count);
 }

@@ -29,7 +29,7 @@ sum_of(struct side *side, size_t count)
 }
 
 static int
-side_sums(struct side *side)
+sums_of_every_size_are_right(struct side *side)
 {
     static const size_t counts[] = {0,  1,   2,    15,    16,    17,
                                     31, 255, 4097, 20000, 500001};
@@ -41,15 +41,8 @@ side_sums(struct side *side)
     return 0;
 }
 
-static void
-sums_of_every_size_are_right(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_sums);
-}
-
 static int
-side_average(struct side *side)
+average_out_of_place_divides_once_and_keeps_the_input(struct side *side)
 {
     float input[1000];
     float output[1000];
@@ -78,20 +71,13 @@ side_average(struct side *side)
     return 0;
 }
 
-static void
-average_out_of_place_divides_once_and_keeps_the_input(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_average);
-}
-
 enum {
     N_OPS = 20,
     N_VALUES = 3000,
 };
 
 static int
-side_many(struct side *side)
+many_operations_on_one_context_run_at_once(struct side *side)
 {
     static int32_t values[2][N_OPS][N_VALUES];
     struct op *ops[N_OPS];
@@ -112,13 +98,6 @@ side_many(struct side *side)
     return 0;
 }
 
-static void
-many_operations_on_one_context_run_at_once(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_many);
-}
-
 /* The sanitizer watches what is freed, and that nobody writes later. */
 static void
 operation_cut_off_in_the_middle_frees_everything(void **state)
@@ -131,7 +110,6 @@ operation_cut_off_in_the_middle_frees_everything(void **state)
     struct op *op = NULL;
     struct op *other_op = NULL;
 
-    (void)state;
     assert_int_equal(
         sum_start(engine_pair.sides[0].comms[0].context, values, COUNT, &op),
         HOOP_OK);
@@ -158,7 +136,6 @@ rank_alone_copies_or_does_nothing(void **state)
     struct comm_context *alone = engine_pair.sides[1].alone.context;
     int32_t values[] = {4, 5, 6};
 
-    (void)state;
     assert_int_equal(sum_run(alone, values, 3), HOOP_OK);
     assert_int_equal(values[0], 4);
     assert_int_equal(values[2], 6);
@@ -170,7 +147,6 @@ rank_alone_copies_or_does_nothing(void **state)
 static uint32_t
 there_and_back_n_rounds(const struct plan_shape *shape)
 {
-    (void)shape;
     return 2;
 }
 
@@ -293,14 +269,12 @@ every_byte_that_arrived_is_passed_on(void **state)
 static void
 little_message_leaves_when_it_is_complete(void **state)
 {
-    (void)state;
     assert_int_equal(bytes_sent_ahead(4096), 0);
 }
 
 static void
 large_message_leaves_as_far_as_it_is_ready(void **state)
 {
-    (void)state;
     assert_true(bytes_sent_ahead(100000) > 0);
 }
 
@@ -325,7 +299,6 @@ receive_from_any_tells_source_and_count(void **state)
         .bytes = (void *)(uintptr_t)sent,
     };
 
-    (void)state;
     assert_int_equal(engine_start_messages(
                          engine_pair.sides[1].comms[0].context, &out, 1, &op),
                      HOOP_OK);
@@ -350,7 +323,6 @@ message_of_no_member_has_no_rank(void **state)
     char bytes[4] = "";
     struct op *op = NULL;
 
-    (void)state;
     for (uint32_t i = 0; i < 2; i++) {
         const struct context_options options = {.id = 77,
                                                 .rank = i,
@@ -384,7 +356,6 @@ message_of_nothing_arrives_with_and_without_a_buffer(void **state)
     struct op *op = NULL;
     struct op *sent = NULL;
 
-    (void)state;
     for (unsigned i = 0; i < 4; i++) {
         char *place = i % 2 ? bytes : NULL;
         struct comm_context *from = engine_pair.sides[1].comms[0].context;
@@ -412,7 +383,6 @@ collective_that_the_other_began_earlier_is_joined(void **state)
     struct op *op = NULL;
     struct op *other = NULL;
 
-    (void)state;
     assert_int_equal(
         sum_start(engine_pair.sides[1].comms[0].context, &first, 1, &op),
         HOOP_OK);
@@ -429,7 +399,7 @@ collective_that_the_other_began_earlier_is_joined(void **state)
 }
 
 static int
-side_mixed(struct side *side)
+messages_and_collectives_share_a_context(struct side *side)
 {
     static const char text[100000] = "a long one";
     static char bytes[2][100000];
@@ -454,20 +424,12 @@ side_mixed(struct side *side)
 }
 
 static void
-messages_and_collectives_share_a_context(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_mixed);
-}
-
-static void
 operations_are_numbered_in_the_order_of_their_start(void **state)
 {
     struct comm_context *alone = engine_pair.sides[0].alone.context;
     struct op *ops[5];
     int32_t value = 1;
 
-    (void)state;
     for (uint64_t i = 0; i < 5; i++) {
         assert_int_equal(sum_start(alone, &value, 1, &ops[i]), HOOP_OK);
         assert_int_equal(ops[i]->run.number, i + 1);
@@ -485,7 +447,6 @@ messages_are_numbered_apart_from_collectives(void **state)
     struct op *receive = NULL;
     char bytes[4];
 
-    (void)state;
     assert_int_equal(send_start(context, "a", 1, 1, &first), HOOP_OK);
     assert_int_equal(send_start(context, "b", 1, 2, &second), HOOP_OK);
     assert_int_equal(message_user_number(first->run.number), 1);
@@ -509,7 +470,6 @@ operation_that_needs_nobody_is_done_when_its_start_returns(void **state)
     struct op *op = NULL;
     int32_t value = 3;
 
-    (void)state;
     assert_int_equal(sum_start(alone, &value, 1, &op), HOOP_OK);
     assert_true(atomic_load(&op->run.is_done));
     assert_int_equal(engine_wait(op, 0), HOOP_OK);
@@ -537,7 +497,6 @@ counts_are_copied_when_an_operation_starts(void **state)
         .mode = ENGINE_START_AND_WAIT,
     };
 
-    (void)state;
     assert_int_equal(engine_start_collective(engine_pair.sides[0].alone.context,
                                              &gather, &op),
                      HOOP_OK);
@@ -556,7 +515,6 @@ spare_operation_begins_anew(void **state)
     struct op *op = NULL;
     int32_t value = 3;
 
-    (void)state;
     context_set_timeout(context, 20);
     assert_int_equal(sum_run(context, &value, 1), HOOP_E_TIMEOUT);
     for (unsigned i = 0; i < 3; i++) {
@@ -571,7 +529,7 @@ spare_operation_begins_anew(void **state)
 }
 
 static int
-side_ping_pong(struct side *side)
+messages_cross_in_both_directions(struct side *side)
 {
     struct comm_context *context = side->comms[2].context;
 
@@ -591,20 +549,13 @@ side_ping_pong(struct side *side)
     return 0;
 }
 
-static void
-messages_cross_in_both_directions(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_ping_pong);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        ENGINE_PAIR_TEST(sums_of_every_size_are_right),
-        ENGINE_PAIR_TEST(average_out_of_place_divides_once_and_keeps_the_input),
-        ENGINE_PAIR_TEST(many_operations_on_one_context_run_at_once),
+        SIDES_TEST(sums_of_every_size_are_right),
+        SIDES_TEST(average_out_of_place_divides_once_and_keeps_the_input),
+        SIDES_TEST(many_operations_on_one_context_run_at_once),
         ENGINE_PAIR_TEST(operation_cut_off_in_the_middle_frees_everything),
         ENGINE_PAIR_TEST(every_byte_that_arrived_is_passed_on),
         ENGINE_PAIR_TEST(little_message_leaves_when_it_is_complete),
@@ -614,14 +565,14 @@ main(void)
         ENGINE_PAIR_TEST(message_of_no_member_has_no_rank),
         ENGINE_PAIR_TEST(message_of_nothing_arrives_with_and_without_a_buffer),
         ENGINE_PAIR_TEST(collective_that_the_other_began_earlier_is_joined),
-        ENGINE_PAIR_TEST(messages_and_collectives_share_a_context),
+        SIDES_TEST(messages_and_collectives_share_a_context),
         ENGINE_PAIR_TEST(operations_are_numbered_in_the_order_of_their_start),
         ENGINE_PAIR_TEST(messages_are_numbered_apart_from_collectives),
         ENGINE_PAIR_TEST(
             operation_that_needs_nobody_is_done_when_its_start_returns),
         ENGINE_PAIR_TEST(counts_are_copied_when_an_operation_starts),
         ENGINE_PAIR_TEST(spare_operation_begins_anew),
-        ENGINE_PAIR_TEST(messages_cross_in_both_directions),
+        SIDES_TEST(messages_cross_in_both_directions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,7 +94,6 @@ message_needs_no_operation(void **state)
     struct engine_message message =
         message_of(sides[1].comms[0].context, CALL_RECV, got, 4);
 
-    (void)state;
     message.received = &received;
     /* Each takes what the other one's connection is, first. */
     progress_poll(sides[0].engine, 0);
@@ -119,7 +118,7 @@ message_needs_no_operation(void **state)
 }
 
 static int
-side_play(struct side *side)
+either_side_goes_either_way(struct side *side)
 {
     struct comm_context *context = side->comms[2].context;
 
@@ -142,16 +141,9 @@ side_play(struct side *side)
     return 0;
 }
 
-static void
-either_side_goes_either_way(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_play);
-}
-
 /* Behind it another, of another tag, which an ordinary one has asked for. */
 static int
-side_order(struct side *side)
+messages_of_other_tags_are_kept_apart(struct side *side)
 {
     struct comm_context *context = side->comms[1].context;
     char bytes[4] = "";
@@ -181,17 +173,10 @@ side_order(struct side *side)
     return 0;
 }
 
-static void
-messages_of_other_tags_are_kept_apart(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_order);
-}
-
 /* Sends go before anybody receives: as many as the window lets go, then one
  * after the other. */
 static int
-side_stream(struct side *side)
+stream_of_messages_keeps_its_order(struct side *side)
 {
     struct comm_context *context = side->comms[3].context;
     static const size_t COUNT = 4000;
@@ -211,13 +196,6 @@ side_stream(struct side *side)
     return 0;
 }
 
-static void
-stream_of_messages_keeps_its_order(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_stream);
-}
-
 /* More than a socket takes, but not than the window lets go: nobody waits for
  * what is left, so somebody is told of it. */
 static void
@@ -231,7 +209,6 @@ rest_of_a_message_is_left_to_the_background(void **state)
     static int32_t values[COUNT];
     int32_t n_sent = 0;
 
-    (void)state;
     progress_poll(sides[0].engine, 0);
     const unsigned n_before = atomic_load(&sides[0].n_abandoned);
     while (n_sent < MESSAGES &&
@@ -263,7 +240,6 @@ rest_of_a_message_is_left_to_the_background(void **state)
 static int
 engine_pair_set_up_coding(void **state)
 {
-    (void)state;
     engine_pair_open_with(&engine_pair, &(struct engine_options){
                                             .checking = ENGINE_CHECK_FRAMES,
                                             .codec = CODEC_ZSTD,
@@ -284,7 +260,6 @@ message_is_coded_as_any_other(void **state)
     static int32_t got[COUNT];
     struct engine_stats stats;
 
-    (void)state;
     for (size_t i = 0; i < COUNT; i++)
         sent[i] = (int32_t)(i / 100);
     progress_poll(sides[0].engine, 0);
@@ -304,7 +279,6 @@ message_that_does_not_fit_is_refused(void **state)
     int32_t sent[2] = {7, 8};
     int32_t got[2] = {0};
 
-    (void)state;
     assert_int_equal(send_run(sides[0].comms[0].context, sent, 2), HOOP_OK);
     assert_int_equal(receive_run(sides[1].comms[0].context, got, 1),
                      HOOP_E_MISMATCH);
@@ -321,7 +295,6 @@ nobody_there_is_an_error_as_ever(void **state)
     struct comm_context *context = engine_pair.sides[0].comms[0].context;
     int32_t value = 1;
 
-    (void)state;
     progress_poll(engine_pair.sides[0].engine, 0);
     engine_report_unreachable(engine_pair.sides[0].engine, 1,
                               "connection reset");
@@ -335,7 +308,6 @@ receive_gives_up_in_time(void **state)
     struct comm_context *context = engine_pair.sides[0].comms[0].context;
     int32_t value = 1;
 
-    (void)state;
     context_set_timeout(context, 20);
     assert_int_equal(receive_run(context, &value, 1), HOOP_E_TIMEOUT);
 }
@@ -345,12 +317,12 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         ENGINE_PAIR_TEST(message_needs_no_operation),
-        ENGINE_PAIR_TEST(either_side_goes_either_way),
-        ENGINE_PAIR_BACKGROUND_TEST(either_side_goes_either_way),
+        SIDES_TEST(either_side_goes_either_way),
+        SIDES_BACKGROUND_TEST(either_side_goes_either_way),
         /* The sender ends first: what did not fit into the memory is left to the
          * background. */
-        ENGINE_PAIR_BACKGROUND_TEST(messages_of_other_tags_are_kept_apart),
-        ENGINE_PAIR_BACKGROUND_TEST(stream_of_messages_keeps_its_order),
+        SIDES_BACKGROUND_TEST(messages_of_other_tags_are_kept_apart),
+        SIDES_BACKGROUND_TEST(stream_of_messages_keeps_its_order),
         ENGINE_PAIR_TEST(rest_of_a_message_is_left_to_the_background),
         cmocka_unit_test_setup_teardown(message_is_coded_as_any_other,
                                         engine_pair_set_up_coding,

@@ -31,7 +31,6 @@ wait_that_is_too_short_is_pending_and_the_op_lives_on(void **state)
     char text[8] = "";
     struct op *op = NULL;
 
-    (void)state;
     assert_int_equal(receive_start(context_at(0, 0), text, 7, 1, &op), HOOP_OK);
     assert_int_equal(engine_wait(op, 0), HOOP_E_PENDING);
     assert_int_equal(engine_wait(op, clock_deadline_ns(5)), HOOP_E_PENDING);
@@ -48,7 +47,6 @@ wait_of_none_moves_what_can_move(void **state)
     struct op *op = NULL;
     enum hoop_status status = HOOP_E_PENDING;
 
-    (void)state;
     send_small(1, 1, "here");
     assert_int_equal(receive_start(context_at(0, 0), text, 7, 1, &op), HOOP_OK);
     while (status == HOOP_E_PENDING && !clock_is_past(until_ns))
@@ -63,7 +61,6 @@ work_that_is_left_behind_is_told(void **state)
     char text[8] = "";
     struct op *op = NULL;
 
-    (void)state;
     assert_int_equal(engine_progress_background(engine_pair.sides[0].engine),
                      ENGINE_PROGRESS_NONE);
     atomic_store(&engine_pair.sides[0].n_abandoned, 0);
@@ -106,7 +103,6 @@ driver_that_gives_up_names_a_successor(void **state)
     struct waiting waits[ENGINE_PAIR_CONTEXTS] = {0};
     char texts[ENGINE_PAIR_CONTEXTS][8] = {0};
 
-    (void)state;
     for (unsigned i = 0; i < ENGINE_PAIR_CONTEXTS; i++) {
         assert_int_equal(
             receive_start(context_at(0, 0), texts[i], 7, i, &waits[i].op),
@@ -194,7 +190,6 @@ four_waiting_threads_hand_the_right_to_each_other(void **state)
 {
     struct engine_stats stats;
 
-    (void)state;
     run_workers();
     engine_stats(engine_pair.sides[0].engine, &stats);
     assert_int_equal(stats.operations, N_ROUNDS * ENGINE_PAIR_CONTEXTS);
@@ -203,7 +198,6 @@ four_waiting_threads_hand_the_right_to_each_other(void **state)
 static void
 four_waiting_threads_get_on_with_a_background(void **state)
 {
-    (void)state;
     engine_pair_start_backgrounds(&engine_pair);
     run_workers();
 }
@@ -241,7 +235,6 @@ submit_queue_takes_what_four_threads_hand_in(void **state)
     struct worker posters[4];
     char text[64];
 
-    (void)state;
     for (unsigned i = 0; i < 4; i++) {
         posters[i].context = context_at(0, i % 2);
         assert_int_equal(
@@ -294,7 +287,6 @@ op_handed_in_at_the_end_of_an_idle_turn_is_begun(void **state)
     bool is_begun = true;
     int32_t value = 1;
 
-    (void)state;
     assert_int_equal(pthread_create(&idler.thread, NULL, idler_run, &idler), 0);
     for (unsigned i = 0; i < 20000 && is_begun; i++) {
         const uint64_t until_ns = clock_deadline_ns(5000);

@@ -143,7 +143,7 @@ names_both(size_t i)
 /* A tensor's send waits for that. A small one of bytes has returned: no other call
  * tells of it. */
 static int
-side_unfit(struct side *side)
+what_is_not_expected_is_told_to_both(struct side *side)
 {
     uint8_t byte = 5;
     struct op *op = NULL;
@@ -170,13 +170,6 @@ side_unfit(struct side *side)
         SIDE_CHECK(byte == 5);
     }
     return 0;
-}
-
-static void
-what_is_not_expected_is_told_to_both(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_unfit);
 }
 
 enum {
@@ -224,7 +217,7 @@ any_start(struct comm_context *context,
 }
 
 static int
-side_large(struct side *side)
+any_shape_gets_memory_of_its_size(struct side *side)
 {
     struct comm_context *context = side->comms[0].context;
     struct hoop_tensor tensor = {.dtype = HOOP_INT16,
@@ -252,13 +245,6 @@ side_large(struct side *side)
     return 0;
 }
 
-static void
-any_shape_gets_memory_of_its_size(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_large);
-}
-
 /* Nothing comes, or its sender goes: what was NULL is NULL. */
 static void
 ended_receive_hands_out_nothing(void **state)
@@ -267,7 +253,6 @@ ended_receive_hands_out_nothing(void **state)
     struct hoop_tensor tensor = {.dtype = HOOP_BOOL};
     struct op *op = NULL;
 
-    (void)state;
     context_set_timeout(context, 20);
     assert_int_equal(any_start(context, &tensor, &op), HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_TIMEOUT);
@@ -283,7 +268,7 @@ ended_receive_hands_out_nothing(void **state)
 
 /* The sender says so, and has begun to send; it never gets further. */
 static int
-side_enormous(struct side *side)
+more_than_the_limit_is_told_to_both(struct side *side)
 {
     static uint8_t bytes[LIMIT_EAGER_MESSAGE];
     struct comm_context *context = side->comms[0].context;
@@ -304,21 +289,14 @@ side_enormous(struct side *side)
     return 0;
 }
 
-static void
-more_than_the_limit_is_told_to_both(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_enormous);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        ENGINE_PAIR_TEST(what_is_not_expected_is_told_to_both),
-        ENGINE_PAIR_TEST(any_shape_gets_memory_of_its_size),
+        SIDES_TEST(what_is_not_expected_is_told_to_both),
+        SIDES_TEST(any_shape_gets_memory_of_its_size),
         ENGINE_PAIR_TEST(ended_receive_hands_out_nothing),
-        ENGINE_PAIR_TEST(more_than_the_limit_is_told_to_both),
+        SIDES_TEST(more_than_the_limit_is_told_to_both),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

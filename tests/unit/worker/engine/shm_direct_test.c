@@ -50,7 +50,7 @@ buffers_set(struct engine_collective *collective, uint32_t rank, int turn)
 }
 
 static int
-side_sums(struct side *side)
+sums_of_shown_buffers_are_right(struct side *side)
 {
     struct comm_context *context = side->comms[0].context;
     struct engine_collective sum =
@@ -73,15 +73,8 @@ side_sums(struct side *side)
     return 0;
 }
 
-static void
-sums_of_shown_buffers_are_right(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_sums);
-}
-
 static int
-side_exchanges(struct side *side)
+blocks_of_shown_buffers_arrive(struct side *side)
 {
     struct comm_context *context = side->comms[0].context;
     struct engine_collective exchange =
@@ -98,13 +91,6 @@ side_exchanges(struct side *side)
                            1000000 * (k / N_VALUES));
     }
     return 0;
-}
-
-static void
-blocks_of_shown_buffers_arrive(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_exchanges);
 }
 
 static enum hoop_status
@@ -156,14 +142,13 @@ side_is_late(struct side *side)
 static void
 buffer_that_was_shown_is_given_back_with_the_error(void **state)
 {
-    (void)state;
     atomic_store(&is_told, false);
     engine_pair_run(&engine_pair, side_is_late);
 }
 
 /* The root's own program must not read it either. */
 static int
-side_shows_nothing(struct side *side)
+buffer_that_cannot_be_read_ends_it_everywhere(struct side *side)
 {
     const size_t n_bytes = N_VALUES * sizeof(int32_t);
     int32_t *values = mmap(NULL, n_bytes,
@@ -180,20 +165,13 @@ side_shows_nothing(struct side *side)
     return 0;
 }
 
-static void
-buffer_that_cannot_be_read_ends_it_everywhere(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_shows_nothing);
-}
-
 /* Rank 1's shared region takes rank 0 for a process that is no more. */
 static int
-engine_pair_set_up_torn(void **state)
+shm_pair_set_up_torn(void **state)
 {
     const struct cma_address nowhere = {0};
 
-    engine_pair_set_up_open(state);
+    shm_pair_set_up_open(state);
     assert_int_equal(
         shm_region_cma_attach(engine_pair.sides[1].comms[0].context->shm_region,
                               0, INT32_MAX, &nowhere),
@@ -202,7 +180,7 @@ engine_pair_set_up_torn(void **state)
 }
 
 static int
-side_is_torn(struct side *side)
+round_that_is_torn_never_ends_well(struct side *side)
 {
     static int32_t values[2][N_VALUES];
 
@@ -213,32 +191,19 @@ side_is_torn(struct side *side)
     return 0;
 }
 
-static void
-round_that_is_torn_never_ends_well(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_is_torn);
-}
-
 int
 main(void)
 {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(sums_of_shown_buffers_are_right,
-                                        engine_pair_set_up_open,
-                                        engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(blocks_of_shown_buffers_arrive,
-                                        engine_pair_set_up_open,
-                                        engine_pair_tear_down),
+    const struct CMUnitTest tests[] = {
+        SIDES_TEST_WITH(shm_pair_set_up_open, sums_of_shown_buffers_are_right),
+        SIDES_TEST_WITH(shm_pair_set_up_open, blocks_of_shown_buffers_arrive),
         cmocka_unit_test_setup_teardown(
             buffer_that_was_shown_is_given_back_with_the_error,
-            engine_pair_set_up_open, engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(
-            buffer_that_cannot_be_read_ends_it_everywhere,
-            engine_pair_set_up_open, engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(round_that_is_torn_never_ends_well,
-                                        engine_pair_set_up_torn,
-                                        engine_pair_tear_down),
+            shm_pair_set_up_open, engine_pair_tear_down),
+        SIDES_TEST_WITH(shm_pair_set_up_open,
+                        buffer_that_cannot_be_read_ends_it_everywhere),
+        SIDES_TEST_WITH(shm_pair_set_up_torn,
+                        round_that_is_torn_never_ends_well),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,8 +11,6 @@
 #include "check.h"
 #include "transport/shm/region.h"
 
-struct engine_pair engine_pair;
-
 /* Both are in this process. */
 static void
 halls_attach(struct shm_region *regions[2])
@@ -69,18 +67,16 @@ engine_pair_begin(enum engine_call_checking checking)
 }
 
 int
-engine_pair_set_up_unconnected(void **state)
+shm_pair_set_up_unconnected(void **state)
 {
-    (void)state;
     engine_pair_open(&engine_pair);
     halls_enter(false);
     return 0;
 }
 
 int
-engine_pair_set_up_open(void **state)
+shm_pair_set_up_open(void **state)
 {
-    (void)state;
     engine_pair_open(&engine_pair);
     engine_pair_connect(&engine_pair);
     halls_enter(true);
@@ -89,36 +85,25 @@ engine_pair_set_up_open(void **state)
 }
 
 int
-engine_pair_set_up(void **state)
+shm_pair_set_up(void **state)
 {
-    (void)state;
     engine_pair_begin(ENGINE_CHECK_FRAMES);
     engine_pair_start_backgrounds(&engine_pair);
     return 0;
 }
 
 int
-engine_pair_set_up_checked(void **state)
+shm_pair_set_up_checked(void **state)
 {
-    (void)state;
     engine_pair_begin(ENGINE_CHECK_BEFORE_DATA);
     engine_pair_start_backgrounds(&engine_pair);
     return 0;
 }
 
 int
-engine_pair_set_up_idle(void **state)
+shm_pair_set_up_idle(void **state)
 {
-    (void)state;
     engine_pair_begin(ENGINE_CHECK_FRAMES);
-    return 0;
-}
-
-int
-engine_pair_tear_down(void **state)
-{
-    (void)state;
-    engine_pair_close(&engine_pair);
     return 0;
 }
 

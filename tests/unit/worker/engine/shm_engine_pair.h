@@ -7,32 +7,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine_pair.h"
+#include "engine_pair_fixture.h"
 
 enum {
     FLAT_SLOT = 4096, /* bytes */
 };
 
-/* Its contexts 0 and 1 have shared regions. */
-extern struct engine_pair engine_pair;
-
-/* With backgrounds. */
+/* Contexts 0 and 1 of engine_pair have shared regions. With backgrounds. */
 int
-engine_pair_set_up(void **state);
+shm_pair_set_up(void **state);
 /* And the two may read each other's memory. */
 int
-engine_pair_set_up_open(void **state);
+shm_pair_set_up_open(void **state);
 /* All calls are compared before anything else. */
 int
-engine_pair_set_up_checked(void **state);
+shm_pair_set_up_checked(void **state);
 /* Without backgrounds. */
 int
-engine_pair_set_up_idle(void **state);
+shm_pair_set_up_idle(void **state);
 /* ... and not connected. */
 int
-engine_pair_set_up_unconnected(void **state);
-int
-engine_pair_tear_down(void **state);
+shm_pair_set_up_unconnected(void **state);
 
 /* The last error does. */
 bool

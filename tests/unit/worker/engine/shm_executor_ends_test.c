@@ -20,7 +20,7 @@ enum {
 
 /* Alike but for the count; nothing is written. */
 static int
-side_differs(struct side *side)
+other_call_is_named_and_nothing_written(struct side *side)
 {
     int32_t values[2] = {41, 42};
 
@@ -33,16 +33,9 @@ side_differs(struct side *side)
     return 0;
 }
 
-static void
-other_call_is_named_and_nothing_written(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_differs);
-}
-
 /* One is flat, the other goes through frames. */
 static int
-side_differs_in_kind(struct side *side)
+call_that_is_not_flat_is_named_too(struct side *side)
 {
     struct comm_context *context = side->comms[0].context;
     int32_t values[2] = {41, 42};
@@ -57,17 +50,10 @@ side_differs_in_kind(struct side *side)
     return 0;
 }
 
-static void
-call_that_is_not_flat_is_named_too(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_differs_in_kind);
-}
-
 /* What was sent for a call that frames carry may lie in sockets still, and then
  * what those who find it say of it: nobody's two next may pass by that. */
 static int
-side_looks_twice(struct side *side)
+two_calls_behind_one_by_frames_look_at_sockets(struct side *side)
 {
     struct comm_context *context = side->comms[0].context;
     int32_t value = 1;
@@ -81,16 +67,9 @@ side_looks_twice(struct side *side)
     return 0;
 }
 
-static void
-two_calls_behind_one_by_frames_look_at_sockets(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_looks_twice);
-}
-
 /* A root that only posts is through before the others come. */
 static int
-side_roots(struct side *side)
+two_roots_are_found_out(struct side *side)
 {
     struct comm_context *context = side->comms[0].context;
     int32_t value = (int32_t)side->rank;
@@ -119,13 +98,6 @@ side_roots(struct side *side)
     SIDE_CHECK(says("root 0") && says("root 1"));
     SIDE_CHECK(value == (int32_t)side->rank);
     return 0;
-}
-
-static void
-two_roots_are_found_out(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_roots);
 }
 
 /* Rank 0 has been told that its time was up, or something else. */
@@ -158,7 +130,6 @@ side_is_alone(struct side *side)
 static void
 rank_that_never_comes_is_named(void **state)
 {
-    (void)state;
     atomic_store(&is_told, false);
     engine_pair_run(&engine_pair, side_is_alone);
 }
@@ -212,13 +183,12 @@ side_is_late(struct side *side)
 static void
 slots_of_what_failed_are_free_for_the_next(void **state)
 {
-    (void)state;
     atomic_store(&is_told, false);
     engine_pair_run(&engine_pair, side_is_late);
 }
 
 static int
-side_cancels(struct side *side)
+one_that_is_cancelled_lets_the_next_go_on(struct side *side)
 {
     struct comm_context *context = side->comms[0].context;
     int32_t values[2] = {1, 1};
@@ -246,16 +216,9 @@ side_cancels(struct side *side)
     return 0;
 }
 
-static void
-one_that_is_cancelled_lets_the_next_go_on(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_cancels);
-}
-
 /* Rank 1 leaves; what it had published before is good. */
 static int
-side_leaves(struct side *side)
+rank_that_left_is_named(struct side *side)
 {
     int32_t value = 1;
 
@@ -270,13 +233,6 @@ side_leaves(struct side *side)
     return 0;
 }
 
-static void
-rank_that_left_is_named(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_leaves);
-}
-
 /* It died before it could wake anybody. */
 static void
 what_was_posted_before_the_end_counts(void **state)
@@ -284,7 +240,6 @@ what_was_posted_before_the_end_counts(void **state)
     struct op *ops[2];
     int32_t values[2] = {1, 1};
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         struct comm_context *context = engine_pair.sides[i].comms[0].context;
         const struct engine_collective sum =
@@ -303,7 +258,7 @@ what_was_posted_before_the_end_counts(void **state)
 }
 
 static int
-side_is_freed(struct side *side)
+context_is_closed_amid_a_round(struct side *side)
 {
     struct comm_context *context = side->comms[1].context;
     int32_t value = 1;
@@ -327,13 +282,6 @@ side_is_freed(struct side *side)
     return 0;
 }
 
-static void
-context_is_closed_amid_a_round(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_is_freed);
-}
-
 /* It told of a third rank's end before its own. What it is waited for is there,
  * and would look at the sockets once more, amid the turn that reads of the end. */
 static void
@@ -345,7 +293,6 @@ who_dies_telling_of_another_is_read_to_its_end(void **state)
     int32_t values[2] = {1, 2};
     struct op *ops[2] = {NULL, NULL};
 
-    (void)state;
     progress_poll(sides[0].engine, 0);
     progress_poll(sides[1].engine, 0);
     contexts[0]->n_polls_pending_shm = POLLS_AFTER_OP;
@@ -377,7 +324,6 @@ call_without_memory_for_an_operation_fails_on_all_members(void **state)
     int32_t values[2] = {41, 42};
     struct op *ops[2] = {NULL, NULL};
 
-    (void)state;
     for (uint32_t i = 0; i < 2; i++)
         progress_poll(sides[i].engine, 0);
     calloc_refuse_nth(1);
@@ -410,43 +356,32 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(other_call_is_named_and_nothing_written,
-                                        engine_pair_set_up,
-                                        engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(call_that_is_not_flat_is_named_too,
-                                        engine_pair_set_up,
-                                        engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(call_that_is_not_flat_is_named_too,
-                                        engine_pair_set_up_checked,
-                                        engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(
-            two_calls_behind_one_by_frames_look_at_sockets, engine_pair_set_up,
-            engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(
-            two_roots_are_found_out, engine_pair_set_up, engine_pair_tear_down),
+        SIDES_TEST_WITH(shm_pair_set_up,
+                        other_call_is_named_and_nothing_written),
+        SIDES_TEST_WITH(shm_pair_set_up, call_that_is_not_flat_is_named_too),
+        SIDES_TEST_WITH(shm_pair_set_up_checked,
+                        call_that_is_not_flat_is_named_too),
+        SIDES_TEST_WITH(shm_pair_set_up,
+                        two_calls_behind_one_by_frames_look_at_sockets),
+        SIDES_TEST_WITH(shm_pair_set_up, two_roots_are_found_out),
         cmocka_unit_test_setup_teardown(rank_that_never_comes_is_named,
-                                        engine_pair_set_up,
-                                        engine_pair_tear_down),
+                                        shm_pair_set_up, engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(
-            slots_of_what_failed_are_free_for_the_next, engine_pair_set_up,
+            slots_of_what_failed_are_free_for_the_next, shm_pair_set_up,
             engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(
-            one_that_is_cancelled_lets_the_next_go_on, engine_pair_set_up,
-            engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(
-            rank_that_left_is_named, engine_pair_set_up, engine_pair_tear_down),
+        SIDES_TEST_WITH(shm_pair_set_up,
+                        one_that_is_cancelled_lets_the_next_go_on),
+        SIDES_TEST_WITH(shm_pair_set_up, rank_that_left_is_named),
         cmocka_unit_test_setup_teardown(what_was_posted_before_the_end_counts,
-                                        engine_pair_set_up_idle,
+                                        shm_pair_set_up_idle,
                                         engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(
             who_dies_telling_of_another_is_read_to_its_end,
-            engine_pair_set_up_idle, engine_pair_tear_down),
+            shm_pair_set_up_idle, engine_pair_tear_down),
         cmocka_unit_test_setup_teardown(
             call_without_memory_for_an_operation_fails_on_all_members,
-            engine_pair_set_up_idle, engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(context_is_closed_amid_a_round,
-                                        engine_pair_set_up,
-                                        engine_pair_tear_down),
+            shm_pair_set_up_idle, engine_pair_tear_down),
+        SIDES_TEST_WITH(shm_pair_set_up, context_is_closed_amid_a_round),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

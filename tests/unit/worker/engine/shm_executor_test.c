@@ -46,7 +46,6 @@ sums_of_any_size_are_right(void **state)
 {
     struct engine_stats stats;
 
-    (void)state;
     engine_pair_run(&engine_pair, side_sums);
     engine_stats(engine_pair.sides[0].engine, &stats);
     assert_int_equal(stats.operations, N_TIMES + N_TIMES / 5);
@@ -57,7 +56,7 @@ sums_of_any_size_are_right(void **state)
 
 /* Started at once, and waited for backwards; rank 1 is late. */
 static int
-side_starts(struct side *side)
+many_that_are_started_run_in_order(struct side *side)
 {
     int32_t values[N_STARTED][FLAT_SLOT / 4];
     struct op *ops[N_STARTED];
@@ -79,13 +78,6 @@ side_starts(struct side *side)
         SIDE_CHECK(values[i][0] == 2 * i);
     }
     return 0;
-}
-
-static void
-many_that_are_started_run_in_order(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_starts);
 }
 
 /* Calls that rank 0 has begun. */
@@ -132,14 +124,13 @@ side_waits(struct side *side)
 static void
 who_sleeps_in_a_hall_is_woken(void **state)
 {
-    (void)state;
     atomic_store(&n_begun, 0);
     engine_pair_run(&engine_pair, side_waits);
 }
 
 /* More rounds than a sequence counts: a slot holds one element. */
 static int
-side_goes_round(struct side *side)
+operation_may_have_any_number_of_rounds(struct side *side)
 {
     enum {
         N_ROUNDS = 3 * SEQUENCE_N_ROUNDS + 5
@@ -158,16 +149,9 @@ side_goes_round(struct side *side)
     return 0;
 }
 
-static void
-operation_may_have_any_number_of_rounds(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_goes_round);
-}
-
 /* What a round has combined is posted by the next: all ranks have it. */
 static int
-side_averages(struct side *side)
+what_a_round_makes_is_posted_by_the_next(struct side *side)
 {
     int32_t own[N_VALUES];
     int32_t results[N_VALUES];
@@ -191,35 +175,21 @@ side_averages(struct side *side)
     return 0;
 }
 
-static void
-what_a_round_makes_is_posted_by_the_next(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_averages);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(sums_of_any_size_are_right,
-                                        engine_pair_set_up,
-                                        engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(many_that_are_started_run_in_order,
-                                        engine_pair_set_up,
-                                        engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(many_that_are_started_run_in_order,
-                                        engine_pair_set_up_checked,
-                                        engine_pair_tear_down),
+                                        shm_pair_set_up, engine_pair_tear_down),
+        SIDES_TEST_WITH(shm_pair_set_up, many_that_are_started_run_in_order),
+        SIDES_TEST_WITH(shm_pair_set_up_checked,
+                        many_that_are_started_run_in_order),
         cmocka_unit_test_setup_teardown(who_sleeps_in_a_hall_is_woken,
-                                        engine_pair_set_up,
-                                        engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(
-            what_a_round_makes_is_posted_by_the_next, engine_pair_set_up,
-            engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(operation_may_have_any_number_of_rounds,
-                                        engine_pair_set_up,
-                                        engine_pair_tear_down),
+                                        shm_pair_set_up, engine_pair_tear_down),
+        SIDES_TEST_WITH(shm_pair_set_up,
+                        what_a_round_makes_is_posted_by_the_next),
+        SIDES_TEST_WITH(shm_pair_set_up,
+                        operation_may_have_any_number_of_rounds),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

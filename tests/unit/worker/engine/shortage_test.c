@@ -3,11 +3,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "check.h"
 #include "engine/state.h"
-#include "engine_pair.h"
-
-static struct engine_pair engine_pair;
+#include "engine_pair_fixture.h"
 
 /* This rank, or the other, has no descriptor for a connection to the other. */
 static void
@@ -23,22 +20,6 @@ fall_short(struct side *side, uint32_t of)
     engine_progress_background(side->engine);
 }
 
-static int
-engine_pair_set_up(void **state)
-{
-    (void)state;
-    engine_pair_open(&engine_pair);
-    return 0;
-}
-
-static int
-engine_pair_tear_down(void **state)
-{
-    (void)state;
-    engine_pair_close(&engine_pair);
-    return 0;
-}
-
 static void
 collective_fails_and_names_who_is_short_of_what(void **state)
 {
@@ -46,7 +27,6 @@ collective_fails_and_names_who_is_short_of_what(void **state)
     int32_t value = 1;
     struct op *op = NULL;
 
-    (void)state;
     assert_int_equal(sum_start(side->comms[0].context, &value, 1, &op),
                      HOOP_OK);
     fall_short(side, 1);
@@ -64,7 +44,6 @@ connection_is_asked_for_again_by_the_next_call(void **state)
     int32_t value = 1;
     struct op *op = NULL;
 
-    (void)state;
     assert_int_equal(sum_start(side->comms[0].context, &value, 1, &op),
                      HOOP_OK);
     assert_int_equal(atomic_load(&side->n_needed), 1);
@@ -84,7 +63,6 @@ send_and_receive_fail_alike(void **state)
     char byte = 0;
     struct op *ops[2] = {NULL};
 
-    (void)state;
     assert_int_equal(send_start(side->comms[0].context, &byte, 1, 9, &ops[0]),
                      HOOP_OK);
     assert_int_equal(
@@ -142,7 +120,6 @@ each_failed_send_is_told_once_whatever_its_number(void **state)
 {
     struct side *side = &engine_pair.sides[0];
 
-    (void)state;
     for (uint64_t number = 1; number < 2 * BORDER; number++) {
         const bool is_looked_at = number % PERIOD == 0 ||
                                   (number > BORDER - 3 && number < BORDER + 3);
@@ -167,7 +144,6 @@ news_that_overtake_each_other_are_all_told(void **state)
     const uint64_t firsts[] = {1, LIMIT_FAILED_SENDS / 2,
                                BORDER - LIMIT_FAILED_SENDS / 2};
 
-    (void)state;
     for (unsigned i = 0; i < COUNT_OF(firsts); i++) {
         const uint64_t n =
             i == 0 ? LIMIT_FAILED_SENDS / 2 - 1 : LIMIT_FAILED_SENDS;
@@ -192,7 +168,6 @@ forged_numbers_silence_no_other_rank(void **state)
     struct side *side = &engine_pair.sides[0];
     uint64_t number = 0;
 
-    (void)state;
     for (unsigned i = 0; i < 20; i++) {
         for (uint64_t step = 1; step <= i; step++) {
             const uint64_t forged[] = {UINT64_MAX - i * step,
@@ -219,7 +194,6 @@ news_that_come_again_much_later_are_not_told(void **state)
     const uint64_t first = 3;
     const uint64_t n = 5 * LIMIT_FAILED_SENDS;
 
-    (void)state;
     for (unsigned pass = 0; pass < 2; pass++) {
         for (uint64_t number = first; number < first + n; number++) {
             news_come(side, number, 9);
@@ -237,7 +211,6 @@ failed_sends_of_one_tag_all_fail_their_receives(void **state)
     struct side *side = &engine_pair.sides[0];
     const uint64_t n = 2 * LIMIT_EARLY_FAILURES;
 
-    (void)state;
     for (uint64_t number = 1; number <= n; number++)
         news_come(side, number, 9);
     for (uint64_t number = 1; number <= n; number++)
@@ -289,7 +262,6 @@ numbers_of_a_connected_rank_follow_each_other(void **state)
         {2, {UINT64_MAX, 7}, NULL},
     };
 
-    (void)state;
     for (unsigned i = 0; i < COUNT_OF(rows); i++) {
         engine_pair_open(&engine_pair);
         engine_pair_connect(&engine_pair);
@@ -311,30 +283,20 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            collective_fails_and_names_who_is_short_of_what, engine_pair_set_up,
-            engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(
-            connection_is_asked_for_again_by_the_next_call, engine_pair_set_up,
-            engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(send_and_receive_fail_alike,
-                                        engine_pair_set_up,
-                                        engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(
-            each_failed_send_is_told_once_whatever_its_number,
-            engine_pair_set_up, engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(
-            news_that_overtake_each_other_are_all_told, engine_pair_set_up,
-            engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(
-            failed_sends_of_one_tag_all_fail_their_receives, engine_pair_set_up,
-            engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(forged_numbers_silence_no_other_rank,
-                                        engine_pair_set_up,
-                                        engine_pair_tear_down),
-        cmocka_unit_test_setup_teardown(
-            news_that_come_again_much_later_are_not_told, engine_pair_set_up,
-            engine_pair_tear_down),
+        ENGINE_PAIR_UNCONNECTED_TEST(
+            collective_fails_and_names_who_is_short_of_what),
+        ENGINE_PAIR_UNCONNECTED_TEST(
+            connection_is_asked_for_again_by_the_next_call),
+        ENGINE_PAIR_UNCONNECTED_TEST(send_and_receive_fail_alike),
+        ENGINE_PAIR_UNCONNECTED_TEST(
+            each_failed_send_is_told_once_whatever_its_number),
+        ENGINE_PAIR_UNCONNECTED_TEST(
+            news_that_overtake_each_other_are_all_told),
+        ENGINE_PAIR_UNCONNECTED_TEST(
+            failed_sends_of_one_tag_all_fail_their_receives),
+        ENGINE_PAIR_UNCONNECTED_TEST(forged_numbers_silence_no_other_rank),
+        ENGINE_PAIR_UNCONNECTED_TEST(
+            news_that_come_again_much_later_are_not_told),
         cmocka_unit_test(numbers_of_a_connected_rank_follow_each_other),
     };
 

@@ -72,7 +72,6 @@ late_rank_is_named_once(void **state)
         "waits for rank 1 (host:41) to send (0 of 4 bytes; it has not called "
         "this); it lives; ";
 
-    (void)state;
     wait_in_vain(LATE_MS, LONG_MS);
     const char *told = strstr(said, text);
     assert_non_null(told);
@@ -85,7 +84,6 @@ late_rank_is_named_once(void **state)
 static void
 nobody_is_named_where_nobody_asks(void **state)
 {
-    (void)state;
     wait_in_vain(0, OP_MS);
     assert_string_equal(said, "");
 }
@@ -93,7 +91,6 @@ nobody_is_named_where_nobody_asks(void **state)
 static void
 nobody_is_named_before_the_time(void **state)
 {
-    (void)state;
     wait_in_vain(OP_MS + 1000, OP_MS);
     assert_string_equal(said, "");
 }
@@ -101,7 +98,6 @@ nobody_is_named_before_the_time(void **state)
 static void
 names_of_operations_and_recoveries_are_known(void **state)
 {
-    (void)state;
     assert_true(fault_call_name_exists("shrink"));
     assert_true(fault_call_name_exists("agree"));
     assert_true(fault_call_name_exists("grow"));
@@ -157,7 +153,6 @@ process_ends_where_the_rule_says(void **state)
         {"op=shrink,do=reset", 0}, /* there is no frame */
     };
 
-    (void)state;
     if (!FAULT_IS_BUILT)
         skip();
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

@@ -22,7 +22,6 @@ static unsigned n_complaints;
 static void
 on_views(void *owner, uint64_t question, const uint8_t *views)
 {
-    (void)owner;
     answered = question;
     memcpy(seen, views, sizeof(seen));
 }
@@ -32,8 +31,6 @@ on_suspected(void *owner,
              uint32_t rank,
              const struct engine_suspicion *suspicion)
 {
-    (void)owner;
-    (void)rank;
     n_complaints += suspicion->evidence == EVIDENCE_BROKEN;
 }
 
@@ -69,7 +66,6 @@ ask(unsigned n_drivers)
 static void
 peer_that_drives_is_heard(void **state)
 {
-    (void)state;
     open();
     engine_pair_connect(&engine_pair);
     ask(2);
@@ -80,7 +76,6 @@ peer_that_drives_is_heard(void **state)
 static void
 peer_that_stands_still_has_not_answered(void **state)
 {
-    (void)state;
     open();
     engine_pair_connect(&engine_pair);
     assert_true(ask(1) >= EVIDENCE_ANSWER_MS * CLOCK_NS_PER_MS);
@@ -91,7 +86,6 @@ peer_that_stands_still_has_not_answered(void **state)
 static void
 peer_that_is_not_connected_is_nobody(void **state)
 {
-    (void)state;
     open();
     ask(1);
     assert_int_equal(seen[1], VIEW_NONE);
@@ -104,7 +98,6 @@ peer_whose_connection_broke_is_told_as_that(void **state)
 {
     const uint64_t deadline_ns = clock_deadline_ns(10000);
 
-    (void)state;
     open();
     engine_add_connection(engine_pair.sides[0].engine, 1, engine_pair.fds[0]);
     engine_pair.fds[0] = -1;
@@ -125,7 +118,6 @@ question_that_finds_no_memory_is_answered(void **state)
 {
     const uint64_t deadline_ns = clock_deadline_ns(10000);
 
-    (void)state;
     open();
     engine_pair_connect(&engine_pair);
     malloc_refuse();
@@ -141,7 +133,6 @@ question_that_finds_no_memory_is_answered(void **state)
 static void
 question_replaces_the_one_before(void **state)
 {
-    (void)state;
     open();
     engine_pair_connect(&engine_pair);
     engine_request_peer_views(engine_pair.sides[0].engine, QUESTION - 2);

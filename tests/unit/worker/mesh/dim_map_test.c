@@ -87,7 +87,6 @@ normalize_gives_the_worked_values(void **state)
         {2, 0, {PAIR(0, 0)}, 0, {PAIR(0, 0)}},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct room room;
 
@@ -115,7 +114,6 @@ merge_gives_the_worked_values(void **state)
         {1, 0, {PAIR(0, 0)}, 0, {PAIR(0, 0)}},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
         struct room room;
         struct room out;
@@ -245,7 +243,6 @@ check_one(int32_t n_dims, const int32_t *dims, uint32_t n_pairs)
 static void
 all_small_maps_are_as_dictionaries_are(void **state)
 {
-    (void)state;
     for (int32_t n_dims = 1; n_dims <= DIMS_TRIED; n_dims++) {
         int32_t dims[3];
 
@@ -287,7 +284,6 @@ wrong_maps_are_refused_untouched(void **state)
     struct hoop_dim_map nowhere = {1, NULL};
     const struct hoop_dim_axes eight = PAIR(0, 0, 1, 2, 3, 4, 5, 6, 7);
 
-    (void)state;
     assert_int_equal(hoop_dim_map_normalize(2, NULL), HOOP_E_INVALID);
     assert_int_equal(hoop_dim_map_normalize(2, &nowhere), HOOP_E_INVALID);
     room_set(&room, (struct hoop_dim_axes[]){eight, PAIR(-1, 0)}, 2);
@@ -306,7 +302,6 @@ wrong_pairs_are_refused_untouched(void **state)
 {
     struct hoop_dim_axes nine = PAIR(0, 0, 1, 2, 3, 4, 5, 6, 7);
 
-    (void)state;
     nine.axes.n_axes = 9;
     refused(2, PAIR(2, 0), "no dimension 2");
     refused(2, PAIR(-3, 0), "no dimension -3");
@@ -378,7 +373,6 @@ check_list(const struct hoop_partitions *partitions)
 static void
 parts_are_those_of_the_rule_of_slices(void **state)
 {
-    (void)state;
     for (uint32_t n = 1; n <= LISTED_MAX; n++) {
         for (uint32_t i = 0; i < 6 * 6 * 6 * 64; i++) {
             const int32_t dims[LISTED_MAX] = {(int32_t)(i % 6) - 3,
@@ -421,7 +415,6 @@ four_by_four_over_four_ranks_lies_as_in_the_example(void **state)
     const size_t rows_first[4][2] = {{0, 0}, {0, 2}, {2, 0}, {2, 2}};
     const size_t columns_first[4][2] = {{0, 0}, {2, 0}, {0, 2}, {2, 2}};
 
-    (void)state;
     offsets_are((int32_t[]){0}, (uint32_t[]){4}, 1, rows);
     offsets_are((int32_t[]){-1}, (uint32_t[]){4}, 1, columns);
     offsets_are((int32_t[]){0, 1}, (uint32_t[]){2, 2}, 2, rows_first);
@@ -435,7 +428,6 @@ replica_is_all_on_each_rank(void **state)
     struct hoop_group_sharding spec;
     struct hoop_part part;
 
-    (void)state;
     assert_int_equal(hoop_sharding_replica(3, &spec), HOOP_OK);
     assert_int_equal(
         hoop_sharding_part(&spec.sharding, &spec.mesh, &shape, 2, &part),
@@ -466,7 +458,6 @@ shard_that_is_wrong_is_refused(void **state)
     static const uint32_t large[] = {1U << 31, 1U << 31};
     struct hoop_group_sharding spec;
 
-    (void)state;
     shard_is_refused(&(struct hoop_partitions){dims, 2, parts, 1},
                      "2 dims, but 1 partitions");
     shard_is_refused(&(struct hoop_partitions){dims, 1, parts, 1},

@@ -68,7 +68,6 @@ check_places(const struct grid *grid)
 static void
 grid_places_are_row_major(void **state)
 {
-    (void)state;
     for_all_grids(check_places);
 }
 
@@ -128,7 +127,6 @@ check_lines(const struct grid *grid)
 static void
 grid_lines_have_the_places_along_their_axes(void **state)
 {
-    (void)state;
     for_all_grids(check_lines);
 }
 
@@ -140,7 +138,6 @@ grid_axes_of_one_place_do_not_count(void **state)
     const struct grid grid = grid_make(sizes);
     struct hoop_axes longer;
 
-    (void)state;
     assert_int_equal(grid_axes_check(&grid, axes, 3, &longer), HOOP_OK);
     assert_int_equal(longer.n_axes, 2);
     assert_int_equal(longer.axes[0], 2);
@@ -159,7 +156,6 @@ grid_wrong_axes_are_refused(void **state)
     struct hoop_axes longer;
     uint32_t place;
 
-    (void)state;
     assert_int_equal(grid_axes_check(&grid, outside, 2, &longer),
                      HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "axis 3"));
@@ -173,7 +169,6 @@ grid_too_large_is_refused(void **state)
 {
     struct grid grid = {0};
 
-    (void)state;
     assert_int_equal(grid_add_axis(&grid, 0), HOOP_E_INVALID);
     assert_int_equal(grid_add_axis(&grid, 65536), HOOP_OK);
     assert_int_equal(grid_add_axis(&grid, 65536), HOOP_E_INVALID);
@@ -187,7 +182,6 @@ grid_too_large_is_refused(void **state)
 static void
 tiles_of_any_size_cover_it_in_order(void **state)
 {
-    (void)state;
     for (size_t size = 0; size < 40; size++) {
         for (uint32_t n = 1; n < 12; n++) {
             size_t at = 0;
@@ -213,7 +207,6 @@ tile_of_a_place_is_its_part(void **state)
         .dims = {{2, {2, 0}}, {1, {1}}}, .is_uneven = true};
     struct tiling tiling;
 
-    (void)state;
     tiling_init(&tiling, &sharding, &mesh, &shape);
     assert_int_equal(tiling.cutting, 7);
     assert_int_equal(tiling.n_tiles[0], 6);
@@ -243,7 +236,6 @@ parts_that_overlap_meet(void **state)
     const struct hoop_part empty = {{1, 3}, {2, {0, 1}}};
     struct hoop_part both;
 
-    (void)state;
     assert_true(part_intersect(&one, &other, &both));
     assert_int_equal(both.offset[0], 3);
     assert_int_equal(both.offset[1], 2);
@@ -273,7 +265,6 @@ degrees_that_are_left_out_follow(void **state)
         {1, {0, 0}, {1, 1}}, {6, {3, 2}, {3, 2}},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct degrees degrees;
 
@@ -301,7 +292,6 @@ degrees_that_do_not_fit_are_refused(void **state)
         {4, {0x80000002, 0x80000002}, "is not 4"},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct degrees degrees = {7, 7};
 
@@ -318,7 +308,6 @@ degrees_that_do_not_fit_are_refused(void **state)
 static void
 all_small_degrees_are_as_the_table_says(void **state)
 {
-    (void)state;
     for (uint32_t n = 1; n <= RANKS_TRIED; n++) {
         for (uint32_t pair = 0; pair < (n + 2) * (n + 2); pair++) {
             const struct degrees given = {pair / (n + 2), pair % (n + 2)};
@@ -364,7 +353,6 @@ degrees_check_places(const struct degrees *degrees)
 static void
 places_are_in_one_row_and_one_column(void **state)
 {
-    (void)state;
     for (uint32_t tp = 1; tp <= RANKS_TRIED; tp++) {
         for (uint32_t dp = 1; tp * dp <= RANKS_TRIED; dp++)
             degrees_check_places(&(struct degrees){tp, dp});

@@ -185,7 +185,6 @@ check_case(const struct uses *uses,
 static void
 parts_tile_the_tensor_once_in_each_replica(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(meshes) * COUNT_OF(shapes) * N_ORDERS;
          i++) {
         const struct hoop_mesh_shape *mesh = &meshes[i % COUNT_OF(meshes)];
@@ -233,7 +232,6 @@ axes_that_come_first_count_most(void **state)
     const struct hoop_sharding s01 = {.dims = {{2, {0, 1}}}};
     const struct hoop_sharding s10 = {.dims = {{2, {1, 0}}}};
 
-    (void)state;
     part_is(&s0s1, &mesh, &shape, 5, &(struct hoop_part){{4, 2}, {2, {4, 2}}});
     part_is(&s1s0, &mesh, &shape, 1, &(struct hoop_part){{2, 0}, {2, {2, 4}}});
     part_is(&s1s0, &mesh, &shape, 5, &(struct hoop_part){{2, 4}, {2, {2, 4}}});
@@ -257,7 +255,6 @@ uneven_parts_are_larger_first(void **state)
     const size_t sizes[] = {3, 3, 2, 2};
     const size_t offsets[] = {0, 3, 6, 8};
 
-    (void)state;
     for (uint32_t place = 0; place < 4; place++) {
         part_is(&sharding, &mesh, &ten, place,
                 &(struct hoop_part){{offsets[place]}, {1, {sizes[place]}}});
@@ -275,7 +272,6 @@ sharding_without_axes_is_all_on_every_rank(void **state)
     const struct hoop_shape shape = {2, {3, 5}};
     const struct hoop_sharding replica = {.is_uneven = false};
 
-    (void)state;
     for (uint32_t place = 0; place < 3; place++) {
         part_is(&replica, &mesh, &shape, place,
                 &(struct hoop_part){.shape = shape});
@@ -335,7 +331,6 @@ sharding_that_is_wrong_says_what(void **state)
 {
     struct hoop_part part;
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(wrongs); i++) {
         const struct wrong *wrong = &wrongs[i];
 
@@ -358,7 +353,6 @@ null_and_places_outside_are_refused(void **state)
     const struct hoop_sharding replica = {.is_uneven = false};
     struct hoop_part part;
 
-    (void)state;
     assert_int_equal(hoop_sharding_check(NULL, &mesh, &shape), HOOP_E_INVALID);
     assert_int_equal(hoop_sharding_check(&replica, NULL, &shape),
                      HOOP_E_INVALID);
@@ -398,7 +392,6 @@ text_names_the_axes_of_each_dimension(void **state)
         .is_uneven = true,
     };
 
-    (void)state;
     text_is(&replica, 0, "[]");
     text_is(&replica, 2, "[R, R]");
     text_is(&cut, 3, "[S0, R, S12] partial(3)");
@@ -415,7 +408,6 @@ text_of_the_longest_fits(void **state)
     struct hoop_sharding sharding = {
         .partial = all, .partial_op = HOOP_PRODUCT, .is_uneven = true};
 
-    (void)state;
     for (uint32_t i = 0; i < HOOP_MAX_DIMS; i++)
         sharding.dims[i] = all;
     text_is(&sharding, 9,
@@ -430,7 +422,6 @@ equal_is_what_says_the_same(void **state)
     const struct hoop_sharding base = {.dims = {{2, {0, 1}}}};
     struct hoop_sharding other = base;
 
-    (void)state;
     assert_true(hoop_sharding_equal(&base, &base));
     /* Behind the axes that count, and without a partial one. */
     other.dims[0].axes[2] = 5;
@@ -455,7 +446,6 @@ equal_partial_sums_have_the_same_operator(void **state)
     const struct hoop_sharding base = {.partial = {1, {0}}};
     struct hoop_sharding other = base;
 
-    (void)state;
     other.partial_op = HOOP_MAX;
     assert_false(hoop_sharding_equal(&base, &other));
     other = base;

@@ -35,7 +35,6 @@ every_algorithm_that_is_named_is_run(void **state)
     const char *collective;
     size_t n_run = 0;
 
-    (void)state;
     for (size_t i = 0; (collective = hoop_simulate_collective(i)); i++) {
         const char *algorithm;
 
@@ -72,7 +71,6 @@ time_is_of_the_machine_that_was_described(void **state)
     const struct hoop_simulation together = broadcast_to(2, 2);
     struct hoop_simulated simulated;
 
-    (void)state;
     assert_int_equal(hoop_simulate(&apart, &machine, &simulated), HOOP_OK);
     assert_true(fabs(simulated.time_us - 107) < 1e-6);
     assert_int_equal(simulated.n_sent, 4000);
@@ -89,7 +87,6 @@ buffer_is_cut_down_to_equal_blocks(void **state)
     struct hoop_simulation simulation = broadcast_to(3, 1);
     struct hoop_simulated simulated;
 
-    (void)state;
     simulation.collective = "allgather";
     simulation.algorithm = "ring";
     assert_int_equal(hoop_simulate(&simulation, &machine, &simulated), HOOP_OK);
@@ -117,7 +114,6 @@ names_that_are_none_are_refused(void **state)
 {
     struct hoop_simulation simulation = broadcast_to(2, 1);
 
-    (void)state;
     assert_null(hoop_simulate_collective(1000));
     assert_null(hoop_simulate_algorithm("nothing", 0));
     assert_null(hoop_simulate_algorithm(NULL, 0));
@@ -146,7 +142,6 @@ numbers_that_are_none_are_refused(void **state)
     struct hoop_machine idle = machine;
     struct hoop_machine odd = machine;
 
-    (void)state;
     refuse(&nobody, &machine, "cannot simulate 0 ranks");
     refuse(&many, &machine, "cannot simulate 4294967295 ranks");
     refuse(&empty, &machine, "node with no ranks");

@@ -4,21 +4,10 @@
 #include "check.h"
 #include "model/simulation_graph.h"
 #include "plan/tracker.h"
+#include "pseudo_random.h"
+#include "unit/worker/model/model_fixture.h"
 
 static const struct simulation_machine machine = {.n_processors = 1};
-
-static struct simulation_setup
-setup_of(const struct simulation_mapping *mapping,
-         const struct algorithm *algorithm)
-{
-    return (struct simulation_setup){
-        .mapping = mapping,
-        .algorithm = algorithm,
-        .machine = &machine,
-        .element_size = 4,
-        .rounds = {.end = UINT32_MAX},
-    };
-}
 
 /* One after the other, the steps that vrank may open now. */
 static void
@@ -53,7 +42,8 @@ shape_compare(const struct algorithm *algorithm, const struct plan_shape *shape)
 {
     const struct simulation_mapping mapping =
         simulation_mapping_make_full(shape);
-    const struct simulation_setup setup = setup_of(&mapping, algorithm);
+    const struct simulation_setup setup =
+        setup_of(&mapping, algorithm, &machine);
     struct simulation_graph graph;
 
     assert_int_equal(simulation_graph_init(&graph, &setup), HOOP_OK);
@@ -77,7 +67,6 @@ steps_wait_where_the_tracker_has_them_wait(void **state)
     size_t n = 0;
     const struct registry_algorithm *entries = registry_all_entries(&n);
 
-    (void)state;
     for (size_t i = 0; i < n; i++)
         for (uint32_t size = 1; size <= 9 && !entries[i].algorithm->is_shm;
              size++) {
@@ -100,14 +89,12 @@ enum {
 static uint32_t
 crowd_rounds(const struct plan_shape *shape)
 {
-    (void)shape;
     return 6;
 }
 
 static void
 crowd_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
 {
-    (void)shape;
     for (size_t i = 0; i < CROWD; i++) {
         const size_t place = round % 2 ? CROWD - 1 - i : i;
 
@@ -131,7 +118,6 @@ steps_of_full_rounds_wait_as_those_of_others(void **state)
 {
     struct plan_shape shape = {.size = 1, .granule = 1};
 
-    (void)state;
     shape_compare(&crowd, &shape);
     shape.is_in_place = true;
     shape_compare(&crowd, &shape);
@@ -147,21 +133,15 @@ struct placed {
     struct simulation_range range;
 };
 
-static uint64_t
-draw(uint64_t *seed, uint64_t below)
-{
-    *seed = *seed * UINT64_C(6364136223846793005) + 1442695040888963407;
-    return (*seed >> 33) % below;
-}
-
 static struct placed
 placed_draw(uint64_t *seed)
 {
-    const size_t begin = draw(seed, SPAN);
+    const size_t begin = random_below(seed, SPAN);
 
     return (struct placed){
-        .buffer = (enum plan_buffer)draw(seed, 3),
-        .range = {begin, begin + draw(seed, draw(seed, 10) ? 20 : 400)},
+        .buffer = (enum plan_buffer)random_below(seed, 3),
+        .range = {begin, begin + random_below(
+                                     seed, random_below(seed, 10) ? 20 : 400)},
     };
 }
 
@@ -192,7 +172,6 @@ index_finds_all_that_meet_a_range(void **state)
     struct placed all[RANGES];
     uint64_t seed = 7;
 
-    (void)state;
     for (uint32_t i = 0; i < RANGES; i++) {
         all[i] = placed_draw(&seed);
         assert_int_equal(
@@ -223,7 +202,6 @@ empty_index_finds_nothing(void **state)
     const struct simulation_range empty = {5, 5};
     struct simulation_index index = {0};
 
-    (void)state;
     assert_int_equal(simulation_index_add_range(&index, PLAN_OUTPUT, &empty, 1),
                      HOOP_OK);
     simulation_index_sort(&index);
@@ -243,7 +221,6 @@ static const struct simulation_range all = {0, 100};
 static void
 ranges_meet_where_they_share_an_element(void **state)
 {
-    (void)state;
     assert_true(simulation_range_has_overlap(&low, &across));
     assert_true(simulation_range_has_overlap(&across, &high));
     assert_true(simulation_range_has_overlap(&low, &low));
@@ -255,7 +232,6 @@ ranges_meet_where_they_share_an_element(void **state)
 static void
 range_covers_what_is_inside_it(void **state)
 {
-    (void)state;
     assert_true(simulation_range_covers(&all, &low));
     assert_true(simulation_range_covers(&low, &low));
     assert_false(simulation_range_covers(&low, &across));
@@ -277,7 +253,6 @@ overlap_is_told_in_parts_of_each(void **state)
     const struct simulation_flow_overlap whole =
         simulation_range_overlap(&all, &high);
 
-    (void)state;
     assert_part(some.earlier_begin, 0.5);
     assert_part(some.earlier_end, 1);
     assert_part(some.later_begin, 0);

@@ -3,27 +3,14 @@
 #include "base/limits.h"
 #include "check.h"
 #include "model/simulation_graph.h"
+#include "unit/worker/model/model_fixture.h"
 
 static const struct simulation_machine one_processor = {.n_processors = 1};
-
-static struct simulation_setup
-setup_of(const struct simulation_mapping *mapping,
-         const struct algorithm *algorithm)
-{
-    return (struct simulation_setup){
-        .mapping = mapping,
-        .algorithm = algorithm,
-        .machine = &one_processor,
-        .element_size = 4,
-        .rounds = {.end = UINT32_MAX},
-    };
-}
 
 /* Round r copies element r to element r+1: each waits for the one before. */
 static uint32_t
 staircase_rounds(const struct plan_shape *shape)
 {
-    (void)shape;
     return 3 * LIMIT_TRACKER_ROUNDS;
 }
 
@@ -32,7 +19,6 @@ staircase_round(struct plan *plan,
                 const struct plan_shape *shape,
                 uint32_t round)
 {
-    (void)shape;
     plan_add_copy(plan, (struct plan_span){PLAN_OUTPUT, round, 1},
                   (struct plan_span){PLAN_OUTPUT, (size_t)round + 1, 1});
 }
@@ -49,12 +35,12 @@ rounds_are_opened_as_those_before_are_settled(void **state)
     const struct plan_shape shape = {.size = 1, .granule = 1};
     const struct simulation_mapping mapping =
         simulation_mapping_make_full(&shape);
-    const struct simulation_setup setup = setup_of(&mapping, &staircase);
+    const struct simulation_setup setup =
+        setup_of(&mapping, &staircase, &one_processor);
     struct simulation_graph graph;
     uint32_t first = SIMULATION_LIST_END;
     uint32_t step = SIMULATION_LIST_END;
 
-    (void)state;
     assert_int_equal(simulation_graph_init(&graph, &setup), HOOP_OK);
     for (int i = 0; i < LIMIT_TRACKER_ROUNDS; i++) {
         assert_true(simulation_graph_can_open_round(&graph, 0));
@@ -87,11 +73,11 @@ part_of_the_rounds_begins_without_a_past(void **state)
     const struct plan_shape shape = {.size = 1, .granule = 1};
     const struct simulation_mapping mapping =
         simulation_mapping_make_full(&shape);
-    struct simulation_setup setup = setup_of(&mapping, &staircase);
+    struct simulation_setup setup =
+        setup_of(&mapping, &staircase, &one_processor);
     struct simulation_graph graph;
     uint32_t step = SIMULATION_LIST_END;
 
-    (void)state;
     setup.rounds = (struct simulation_round_range){5, 7};
     assert_int_equal(simulation_graph_init(&graph, &setup), HOOP_OK);
     assert_int_equal(simulation_graph_open_round(&graph, 0, &step), HOOP_OK);
@@ -104,13 +90,6 @@ part_of_the_rounds_begins_without_a_past(void **state)
 }
 
 static const struct simulation_flow_overlap whole = {0, 1, 0, 1};
-
-static void
-assert_near(double value, double expected)
-{
-    if (value < expected - 1e-3 || value > expected + 1e-3)
-        fail_msg("%f is not %f", value, expected);
-}
 
 /* Settled, at a processor that does nothing else. */
 static struct simulation_flow
@@ -144,7 +123,6 @@ work_is_of_the_message_and_its_bytes(void **state)
         [PLAN_COMBINE] = 100 * 4,
     };
 
-    (void)state;
     for (int kind = PLAN_SEND; kind <= PLAN_COMBINE; kind++) {
         const struct simulation_flow flow =
             simulation_flow_make(&machine, (enum plan_step_type)kind, 100);
@@ -163,7 +141,6 @@ message_that_is_granted_costs_one_more_at_each_end(void **state)
         [PLAN_COPY] = 0,  [PLAN_COMBINE] = 0,
     };
 
-    (void)state;
     for (int kind = PLAN_SEND; kind <= PLAN_COMBINE; kind++) {
         const struct simulation_flow eager = simulation_flow_make(
             &machine, (enum plan_step_type)kind, LIMIT_EAGER_WHOLE_MESSAGE);
@@ -180,7 +157,6 @@ flow_of_one_piece_is_followed_at_its_end(void **state)
     const struct simulation_flow earlier = flow_at(1000, 500);
     struct simulation_flow later = {.bytes = 500, .byte_ns = 1};
 
-    (void)state;
     simulation_flow_delay_after(&later, &earlier, &whole);
     assert_near(later.start_ns, 1510);
     assert_near(later.end_ns, 2010);
@@ -193,7 +169,6 @@ flow_of_many_pieces_is_followed_at_its_first(void **state)
     const struct simulation_flow earlier = flow_at(1000, bytes);
     struct simulation_flow later = {.bytes = bytes, .byte_ns = 2};
 
-    (void)state;
     simulation_flow_delay_after(&later, &earlier, &whole);
     assert_near(simulation_flow_first_piece_ns(&earlier),
                 1010 + SIMULATION_PIECE_BYTES);
@@ -210,7 +185,6 @@ flow_that_meets_late_may_begin_early(void **state)
     const struct simulation_flow earlier = flow_at(0, bytes);
     struct simulation_flow later = {.bytes = bytes, .byte_ns = 0.125};
 
-    (void)state;
     simulation_flow_delay_after(&later, &earlier, &overlap);
     assert_near(later.start_ns,
                 10 + SIMULATION_PIECE_BYTES - 0.5 * bytes * later.byte_ns);
@@ -227,7 +201,6 @@ flow_that_meets_early_has_half_its_own_work_after(void **state)
     const struct simulation_flow earlier = flow_at(0, bytes);
     struct simulation_flow later = {.bytes = bytes, .byte_ns = 1};
 
-    (void)state;
     simulation_flow_delay_after(&later, &earlier, &overlap);
     assert_near(later.start_ns,
                 earlier.end_ns / 2 + 10 + SIMULATION_PIECE_BYTES);
@@ -242,7 +215,6 @@ bounds_are_only_raised(void **state)
     struct simulation_flow later = {
         .start_ns = 1000, .end_ns = 5000, .bytes = 10, .byte_ns = 1};
 
-    (void)state;
     simulation_flow_delay_after(&later, &earlier, &whole);
     simulation_flow_delay_to_arrival(&later, 10, 20);
     assert_near(later.start_ns, 1000);
@@ -256,7 +228,6 @@ arrival_of_one_piece_is_taken_when_all_is_there(void **state)
     struct simulation_flow many = {.bytes = 2 * SIMULATION_PIECE_BYTES,
                                    .byte_ns = 1};
 
-    (void)state;
     simulation_flow_delay_to_arrival(&one, 100, 200);
     assert_near(one.start_ns, 200);
     assert_near(one.end_ns, 210);

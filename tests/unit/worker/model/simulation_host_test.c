@@ -3,6 +3,7 @@
 #include "check.h"
 #include "model/simulation_host.h"
 #include "plan/nodes.h"
+#include "unit/worker/model/model_fixture.h"
 
 static const struct simulation_machine machine = {
     .latency_inside_ns = 100,
@@ -12,13 +13,6 @@ static const struct simulation_machine machine = {
     .wait_ns = 40,
     .n_processors = 2,
 };
-
-static void
-assert_near(double value, double expected)
-{
-    if (value < expected - 1e-3 || value > expected + 1e-3)
-        fail_msg("%f is not %f", value, expected);
-}
 
 struct fixture {
     struct plan_nodes *nodes;
@@ -243,7 +237,6 @@ vrank_works_for_those_behind_it(void **state)
     };
     struct fixture fixture;
 
-    (void)state;
     assert_int_equal(simulation_hosts_init(&fixture.hosts, &machine, &mapping),
                      HOOP_OK);
     assert_near(work(&fixture, 0, 0, 100), 300);
@@ -275,7 +268,6 @@ message_posted_first_is_there(void **state)
     struct simulation_arrival_times arrival;
     bool is_here = false;
 
-    (void)state;
     post(&match_queue, 5, SIMULATION_NO_STEP);
     assert_int_equal(simulation_match_queue_await(&match_queue, &address, 7,
                                                   &arrival, &is_here),
@@ -293,7 +285,6 @@ message_awaited_first_finds_who_waits(void **state)
     struct simulation_arrival_times arrival;
     bool is_here = true;
 
-    (void)state;
     assert_int_equal(simulation_match_queue_await(&match_queue, &address, 7,
                                                   &arrival, &is_here),
                      HOOP_OK);
@@ -308,7 +299,6 @@ messages_of_one_address_are_taken_in_order(void **state)
 {
     struct simulation_match_queue match_queue = {0};
 
-    (void)state;
     for (int i = 0; i < 1000; i++)
         post(&match_queue, i, SIMULATION_NO_STEP);
     for (int i = 0; i < 1000; i++) {
@@ -337,7 +327,6 @@ messages_of_other_addresses_are_not_taken(void **state)
     struct simulation_arrival_times arrival;
     bool is_here = false;
 
-    (void)state;
     post(&match_queue, 5, SIMULATION_NO_STEP);
     for (uint32_t i = 0; i < 4; i++) {
         assert_int_equal(simulation_match_queue_await(&match_queue, &others[i],
@@ -357,7 +346,6 @@ release_gives_everybody_who_waits_once(void **state)
     bool seen[600] = {0};
     bool is_here = false;
 
-    (void)state;
     for (uint32_t i = 0; i < 600; i++) {
         const struct simulation_message_address one = {.from = i};
 

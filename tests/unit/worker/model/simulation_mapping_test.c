@@ -43,7 +43,6 @@ full_mapping_has_everybody(void **state)
     const struct simulation_mapping mapping =
         simulation_mapping_make_full(&shape);
 
-    (void)state;
     assert_int_equal(mapping.n_vranks, 6);
     assert_int_equal(mapping.n_nodes, 3);
     for (uint32_t rank = 0; rank < 6; rank++) {
@@ -62,7 +61,6 @@ ring_on_one_node_needs_one_vrank(void **state)
     const struct plan_shape shape = {.size = 12, .granule = 1, .count = 120};
     struct simulation_mapping mapping;
 
-    (void)state;
     assert_true(is_fair(&algorithm_allreduce_ring, &shape, &mapping));
     assert_int_equal(mapping.n_vranks, 1);
     assert_int_equal(mapping.n_represented_ranks, 12);
@@ -78,7 +76,6 @@ ring_on_lonely_nodes_needs_one_vrank(void **state)
         .size = 12, .granule = 1, .count = 120, .nodes = nodes};
     struct simulation_mapping mapping;
 
-    (void)state;
     assert_true(is_fair(&algorithm_allreduce_ring, &shape, &mapping));
     assert_int_equal(mapping.n_vranks, 1);
     assert_int_equal(mapping.n_represented_ranks, 1);
@@ -94,7 +91,6 @@ ring_on_equal_nodes_needs_one_node(void **state)
         .size = 12, .granule = 1, .count = 120, .nodes = nodes};
     struct simulation_mapping mapping;
 
-    (void)state;
     assert_true(is_fair(&algorithm_allreduce_ring, &shape, &mapping));
     assert_int_equal(mapping.n_vranks, 4);
     assert_int_equal(mapping.n_nodes, 1);
@@ -116,7 +112,6 @@ address_of_both_ends_is_the_same(void **state)
         .kind = PLAN_STORE, .peer = 11, .message = 9};
     struct simulation_mapping mapping;
 
-    (void)state;
     assert_true(is_fair(&algorithm_allreduce_ring, &shape, &mapping));
 
     const struct simulation_message_address from =
@@ -142,7 +137,6 @@ unequal_nodes_have_no_small_mapping(void **state)
         .size = 11, .granule = 1, .count = 110, .nodes = nodes};
     struct simulation_mapping mapping;
 
-    (void)state;
     assert_false(is_fair(&algorithm_allreduce_ring, &shape, &mapping));
     plan_nodes_destroy(nodes);
 }
@@ -153,7 +147,6 @@ roots_and_leftovers_have_no_small_mapping(void **state)
     struct plan_shape shape = {.size = 12, .granule = 1, .count = 120};
     struct simulation_mapping mapping;
 
-    (void)state;
     for (shape.root = 0; shape.root < 12; shape.root++) {
         assert_false(is_fair(&algorithm_broadcast_chain, &shape, &mapping));
         assert_false(is_fair(&algorithm_broadcast_binomial, &shape, &mapping));
@@ -172,7 +165,6 @@ blocks_may_differ_by_a_granule_but_not_be_missing(void **state)
     struct plan_shape shape = {.size = 12, .granule = 4, .count = 150};
     struct simulation_mapping mapping;
 
-    (void)state;
     assert_true(is_fair(&algorithm_allreduce_ring, &shape, &mapping));
     shape.count = 20;
     assert_false(is_fair(&algorithm_allreduce_ring, &shape, &mapping));

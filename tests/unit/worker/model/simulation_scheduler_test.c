@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "check.h"
 #include "model/simulation_scheduler.h"
+#include "unit/worker/model/model_fixture.h"
 
 static const struct simulation_machine machine = {
     .send_ns = 10,
@@ -14,30 +15,9 @@ static const struct simulation_machine machine = {
     .n_processors = 8,
 };
 
-static void
-assert_near(double value, double expected)
-{
-    if (value < expected - 1e-3 || value > expected + 1e-3)
-        fail_msg("%f is not %f", value, expected);
-}
-
-static struct simulation_setup
-setup_of(const struct simulation_mapping *mapping,
-         const struct algorithm *algorithm)
-{
-    return (struct simulation_setup){
-        .mapping = mapping,
-        .algorithm = algorithm,
-        .machine = &machine,
-        .element_size = 4,
-        .rounds = {.end = UINT32_MAX},
-    };
-}
-
 static uint32_t
 one_round(const struct plan_shape *shape)
 {
-    (void)shape;
     return 1;
 }
 
@@ -61,10 +41,9 @@ ranks_that_wait_for_ever_are_named(void **state)
     const struct plan_shape shape = {.size = 2, .granule = 1};
     const struct simulation_mapping mapping =
         simulation_mapping_make_full(&shape);
-    const struct simulation_setup setup = setup_of(&mapping, &deaf);
+    const struct simulation_setup setup = setup_of(&mapping, &deaf, &machine);
     struct simulation_scheduler_result result;
 
-    (void)state;
     assert_int_equal(simulation_scheduler_run(&setup, &result),
                      HOOP_E_INTERNAL);
     assert_non_null(strstr(error_text(), "deaf: in round 0 rank "));
@@ -77,10 +56,9 @@ message_from_rounds_left_out_is_left_out(void **state)
     const struct plan_shape shape = {.size = 2, .granule = 1};
     const struct simulation_mapping mapping =
         simulation_mapping_make_full(&shape);
-    struct simulation_setup setup = setup_of(&mapping, &deaf);
+    struct simulation_setup setup = setup_of(&mapping, &deaf, &machine);
     struct simulation_scheduler_result result;
 
-    (void)state;
     setup.rounds.end = 1;
     assert_int_equal(simulation_scheduler_run(&setup, &result), HOOP_OK);
     assert_int_equal(result.n_unpaired_messages, 2);
@@ -94,11 +72,10 @@ half_of_the_rounds_has_its_own_end(void **state)
     const struct simulation_mapping mapping =
         simulation_mapping_make_full(&shape);
     const struct simulation_setup setup =
-        setup_of(&mapping, &algorithm_allreduce_ring);
+        setup_of(&mapping, &algorithm_allreduce_ring, &machine);
     struct simulation_setup part = setup;
     struct simulation_scheduler_result result;
 
-    (void)state;
     part.rounds = (struct simulation_round_range){2, 6};
     assert_int_equal(simulation_scheduler_run(&part, &result), HOOP_OK);
     assert_near(result.half_ns, 2 * 130.0);
@@ -117,7 +94,6 @@ entries_come_out_by_time(void **state)
     struct simulation_heap heap = {0};
     uint32_t last = 0;
 
-    (void)state;
     for (uint32_t i = 0; i < 1000; i++) {
         const uint32_t at = i * 7919 % 1000;
 
@@ -136,7 +112,6 @@ entries_of_one_time_come_out_as_they_went_in(void **state)
 {
     struct simulation_heap heap = {0};
 
-    (void)state;
     for (uint32_t i = 0; i < 300; i++)
         assert_int_equal(simulation_heap_push(&heap, i % 3, i), HOOP_OK);
     for (uint32_t i = 0; i < 300; i++)

@@ -9,6 +9,7 @@
 #include "model/simulation_graph.h"
 #include "model/simulation_shm.h"
 #include "plan/nodes.h"
+#include "unit/worker/model/model_fixture.h"
 
 enum {
     RANKS_MAX = 4096,
@@ -29,13 +30,6 @@ static const struct simulation_machine machine = {
     .reduce_byte_ns = 0.25,
     .n_processors = 64,
 };
-
-static void
-assert_near(double value, double expected)
-{
-    if (value < expected - 1e-3 || value > expected + 1e-3)
-        fail_msg("%f is not %f", value, expected);
-}
 
 static void
 assert_within(double value, double expected, double part)
@@ -84,7 +78,6 @@ message_of_one_piece_takes_the_sum_of_its_way(void **state)
     const struct simulation_result result =
         run(&algorithm_broadcast_chain, &shape);
 
-    (void)state;
     assert_near(result.time_ns, 10 + bytes / 4 + bytes + 100 + 20 + bytes / 2);
     assert_int_equal(result.bytes, 4000);
     assert_int_equal(result.messages, 1);
@@ -102,7 +95,6 @@ message_between_nodes_takes_the_other_way(void **state)
                                      .is_in_place = true,
                                      .nodes = nodes};
 
-    (void)state;
     assert_near(run(&algorithm_broadcast_chain, &shape).time_ns,
                 10 + bytes / 4 + bytes * 2 + 1000 + 20 + bytes / 2);
     plan_nodes_destroy(nodes);
@@ -120,7 +112,6 @@ large_message_takes_its_slowest_part(void **state)
                                      .count = (size_t)bytes / ELEMENT,
                                      .is_in_place = true};
 
-    (void)state;
     assert_near(run(&algorithm_broadcast_chain, &shape).time_ns,
                 10 + 30 + piece / 4 + bytes + 100 + piece / 2);
 }
@@ -139,7 +130,6 @@ chain_moves_large_messages_on_while_they_come(void **state)
                                      .count = (size_t)bytes / ELEMENT,
                                      .is_in_place = true};
 
-    (void)state;
     assert_near(run_on(&wire, &algorithm_broadcast_chain, &shape).time_ns,
                 bytes + 7 * 100 + 6.0 * SIMULATION_PIECE_BYTES);
     assert_within(run_on(&copies, &algorithm_broadcast_chain, &shape).time_ns,
@@ -149,7 +139,6 @@ chain_moves_large_messages_on_while_they_come(void **state)
 static void
 ring_sends_what_its_formula_says(void **state)
 {
-    (void)state;
     for (uint32_t size = 2; size <= 16; size++) {
         const struct plan_shape shape = {
             .size = size, .granule = 1, .count = (size_t)size * 100};
@@ -170,7 +159,6 @@ recursive_doubling_takes_log_rounds(void **state)
 {
     const double round_ns = 10 + 1 + 4 + 100 + 20 + 2 + 1;
 
-    (void)state;
     for (uint32_t levels = 1; levels <= 6; levels++) {
         const struct plan_shape shape = {.size = UINT32_C(1) << levels,
                                          .granule = 1,
@@ -191,7 +179,6 @@ binomial_takes_log_rounds(void **state)
 {
     const double hop_ns = 10 + 1 + 4 + 100 + 20 + 2;
 
-    (void)state;
     for (uint32_t levels = 1; levels <= 6; levels++) {
         const struct plan_shape shape = {.size = UINT32_C(1) << levels,
                                          .granule = 1,
@@ -210,7 +197,6 @@ dissemination_takes_a_latency_for_each_round(void **state)
                                             .n_processors = 64};
     const uint32_t rounds[] = {[2] = 1, [3] = 2, [4] = 2, [5] = 3, [9] = 4};
 
-    (void)state;
     for (uint32_t size = 2; size <= 9; size++) {
         const struct plan_shape shape = {.size = size, .granule = 1};
 
@@ -231,7 +217,6 @@ ranks_share_the_processors_of_their_node(void **state)
     struct plan_shape shape = {
         .size = 8, .granule = 1, .count = 8 * 1000, .is_in_place = true};
 
-    (void)state;
     const double alone_ns =
         run_on(&copies, &algorithm_allreduce_ring, &shape).time_ns;
 
@@ -259,7 +244,6 @@ ranks_share_the_network_interface_of_their_node(void **state)
     struct plan_nodes *pairs = nodes_of(8, 4);
     struct plan_shape shape = {.size = 8, .granule = 1, .count = 1000};
 
-    (void)state;
     shape.nodes = apart;
     assert_near(run_on(&wire, &algorithm_alltoall_pairwise, &shape).time_ns,
                 7 * 4000.0);
@@ -282,7 +266,6 @@ same_question_has_the_same_answer(void **state)
                                      .nodes = nodes,
                                      .slot_capacity = 50};
 
-    (void)state;
     for (size_t i = 0; i < n; i++) {
         const struct simulation_result one = run(entries[i].algorithm, &shape);
         const struct simulation_result other =
@@ -340,7 +323,6 @@ estimate_agrees_with_the_whole(void **state)
     } crowds[] = {{64, 1}, {64, 64}, {64, 8}, {60, 4}};
     struct simulation_machine few = machine;
 
-    (void)state;
     few.n_processors = 2;
     for (size_t i = 0; i < 4; i++) {
         struct plan_nodes *nodes =
@@ -372,7 +354,6 @@ part_of_the_rounds_stands_for_all(void **state)
         run(&algorithm_allreduce_ring, &shape);
     const double hop_ns = 10 + 1 + 8 + 1000 + 20 + 2;
 
-    (void)state;
     assert_true(result.is_extrapolated);
     assert_within(result.time_ns, 2 * 2999 * hop_ns, 0.02);
     assert_within((double)result.messages, 2 * 2999, 0.01);
@@ -389,7 +370,6 @@ one_node_stands_for_all_where_ranks_are_many(void **state)
         run(&algorithm_allreduce_ring, &shape);
     const double hop_ns = 10 + 1 + 8 + 1000 + 20 + 2;
 
-    (void)state;
     assert_true(result.is_extrapolated);
     assert_int_equal(result.messages, UINT64_C(2) * 4095 * 4096);
     /* Seven hops of eight are short. */
@@ -405,7 +385,6 @@ rank_alone_takes_no_time_in_place(void **state)
     const struct simulation_result result =
         run(&algorithm_allreduce_ring, &shape);
 
-    (void)state;
     assert_near(result.time_ns, 0);
     assert_int_equal(result.messages, 0);
 }
@@ -418,7 +397,6 @@ sums_that_the_cache_cannot_hold_take_longer(void **state)
         .size = 4, .count = 1 << 20, .granule = 16};
     struct simulation_machine small = machine;
 
-    (void)state;
     small.memory_byte_ns = 0.5;
     small.cache_bytes = (uint64_t)64 << 20;
     assert_near(
@@ -463,7 +441,6 @@ few_bytes_cost_a_round(void **state)
                                             &algorithm_allreduce_flat, 2, 1)
                           .time_ns;
 
-    (void)state;
     assert_true(ns > 50 && ns < 500);
 }
 
@@ -476,7 +453,6 @@ bytes_are_copied_and_combined(void **state)
                                             &algorithm_allreduce_flat, 2, count)
                           .time_ns;
 
-    (void)state;
     /* A post and a combination, out of a cache. */
     assert_true(ns > bytes * 0.19 && ns < bytes * 0.21 + 1000);
 }
@@ -492,7 +468,6 @@ many_rounds_cost_in_proportion(void **state)
         &simulation_shm_machine, &algorithm_allreduce_flat_blocks, 4,
         (size_t)1 << 22);
 
-    (void)state;
     assert_true(many.time_ns > 15 * few.time_ns);
     assert_true(many.time_ns < 16.5 * few.time_ns);
     assert_true(many.bytes > 15 * few.bytes && many.bytes < 17 * few.bytes);
@@ -504,7 +479,6 @@ every_rank_needs_a_processor(void **state)
 {
     struct simulation_machine crowded = simulation_shm_machine;
 
-    (void)state;
     crowded.n_processors = 2;
     assert_true(simulation_shm_run_on(
                     &crowded, &algorithm_allreduce_flat_blocks, 8, 1 << 16)
@@ -524,7 +498,6 @@ what_does_not_fit_the_cache_comes_from_memory(void **state)
                               &algorithm_broadcast_flat, 2, 1 << 20)
             .time_ns;
 
-    (void)state;
     cached.cache_bytes = 1 << 20;
     assert_true(
         simulation_shm_run_on(&cached, &algorithm_broadcast_flat, 2, 1 << 20)
@@ -543,7 +516,6 @@ some_ranks_stand_for_many(void **state)
     const struct simulation_result many = simulation_shm_run_on(
         &simulation_shm_machine, &algorithm_reduce_flat, 64, 1 << 10);
 
-    (void)state;
     assert_false(few.is_extrapolated);
     assert_true(many.is_extrapolated);
     assert_true(many.time_ns > 4 * few.time_ns);

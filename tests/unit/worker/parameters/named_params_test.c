@@ -55,7 +55,6 @@ expect_names(const struct hoop_module *module,
 static void
 names_have_prefix_path_and_order(void **state)
 {
-    (void)state;
     expect_names(&root, "m", HOOP_NAMED_ALL, "m.w m.fc.weight m.fc.bias");
     expect_names(&root, "m", HOOP_NAMED_OWN, "m.w");
     expect_names(&root, NULL, HOOP_NAMED_ALL, "w fc.weight fc.bias");
@@ -70,7 +69,6 @@ module_of_nothing_has_no_names(void **state)
 {
     const struct hoop_module empty = {0};
 
-    (void)state;
     expect_names(&empty, "m", HOOP_NAMED_ALL, "");
     hoop_named_params_free(NULL);
 }
@@ -88,7 +86,6 @@ shared_tensors_are_named_once_where_they_are_met(void **state)
                                       .n_children = 3};
     struct hoop_module named = model;
 
-    (void)state;
     expect_names(&model, NULL, HOOP_NAMED_ALL, "w encoder.weight encoder.bias");
     named.name = "model";
     const struct hoop_module *const inner[] = {&named};
@@ -119,7 +116,6 @@ registered_tensors_are_listed_last_whatever_their_kind(void **state)
                                       .children = children,
                                       .n_children = 1};
 
-    (void)state;
     expect_names(&module, "m", HOOP_NAMED_OWN,
                  "m.loose m.tensor m.bias m.plain");
     expect_names(&model, NULL, HOOP_NAMED_ALL,
@@ -141,7 +137,6 @@ many_tensors_are_all_there(void **state)
     const struct hoop_module module = {.params = pointers,
                                        .n_params = N_MANY + N_MANY / 2};
 
-    (void)state;
     for (size_t i = 0; i < N_MANY; i++) {
         snprintf(names[i], sizeof(names[i]), "p%zu", i);
         many[i] =
@@ -182,7 +177,6 @@ tree_that_is_wrong_is_refused(void **state)
     struct hoop_module module = {.params = params, .n_params = 2};
     volatile int outside = 2;
 
-    (void)state;
     refused(&module, "params[1] of a module has no name");
     module.params = &params[2];
     module.n_params = 1;
@@ -210,7 +204,6 @@ module_in_itself_is_refused(void **state)
     struct hoop_module loop = {.name = "loop"};
     const struct hoop_module *const children[] = {&loop};
 
-    (void)state;
     loop.children = children;
     loop.n_children = 1;
     refused(&loop, "more than 64 deep");
@@ -221,7 +214,6 @@ compute_spec_replicates_its_output(void **state)
 {
     struct hoop_compute spec = {HOOP_COMPUTE_TP1D, false};
 
-    (void)state;
     for (int pattern = 0; pattern < 4; pattern++) {
         assert_int_equal(
             hoop_compute_spec((enum hoop_compute_pattern)pattern, &spec),
@@ -242,7 +234,6 @@ compute_spec_of_no_pattern_is_refused(void **state)
     volatile int outside = 4;
     struct hoop_compute spec = {HOOP_COMPUTE_TP3D, false};
 
-    (void)state;
     assert_int_equal(
         hoop_compute_spec((enum hoop_compute_pattern)outside, &spec),
         HOOP_E_INVALID);
@@ -260,7 +251,6 @@ param_is_a_view_of_its_tensor(void **state)
         .data = values, .dtype = HOOP_FLOAT32, .shape = {2, {2, 3}}};
     struct hoop_param param;
 
-    (void)state;
     assert_int_equal(HOOP_PARAM_MODEL, 0);
     assert_int_equal(HOOP_PARAM_NONMODEL, 1);
     assert_int_equal(hoop_param_init("weight", &tensor, &param), HOOP_OK);
@@ -279,7 +269,6 @@ param_without_a_tensor_is_empty(void **state)
     struct hoop_param param;
     size_t count = 1;
 
-    (void)state;
     assert_int_equal(hoop_param_init(NULL, NULL, &param), HOOP_OK);
     assert_null(param.tensor.data);
     assert_int_equal(hoop_shape_count(&param.tensor.shape, &count), HOOP_OK);
@@ -293,7 +282,6 @@ param_that_is_wrong_is_refused(void **state)
     const struct hoop_tensor deep = {.shape = {.n_dims = HOOP_MAX_DIMS + 1}};
     struct hoop_param param = {.kind = HOOP_PARAM_NONMODEL};
 
-    (void)state;
     assert_int_equal(hoop_param_init("w", NULL, NULL), HOOP_E_INVALID);
     assert_int_equal(hoop_param_init("w", &deep, &param), HOOP_E_INVALID);
     assert_int_equal(param.kind, HOOP_PARAM_NONMODEL);
@@ -366,7 +354,6 @@ operands_are_listed_in_order(void **state)
         {"(01)2(10)", "0110", {5, 4, 5}},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct pool pool = {0};
         struct hoop_operand *operands;
@@ -395,7 +382,6 @@ operands_that_nest_too_deep_are_refused(void **state)
     struct hoop_operand endless = {.n_items = 1};
     struct param_operand_counts counts;
 
-    (void)state;
     lists[0].param = &params[0];
     for (size_t i = 1; i < COUNT_OF(lists); i++)
         lists[i] = (struct hoop_operand){.items = &lists[i - 1], .n_items = 1};
@@ -420,7 +406,6 @@ operands_that_are_wrong_are_refused(void **state)
     const struct hoop_operand nowhere = {.n_items = 2};
     struct param_operand_counts counts = {7, 7, 7};
 
-    (void)state;
     assert_int_equal(param_operands_check_count(&both, 1, &counts),
                      HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "operand 0 is both"));

@@ -22,7 +22,6 @@ setup(void **state)
 {
     static const char *const texts[] = {"X", "Y", "Z"};
 
-    (void)state;
     trace.text[0] = '\0';
     own = (struct trace_op){"OP", &trace, HOOP_OK};
     for (size_t i = 0; i < 3; i++) {
@@ -65,7 +64,6 @@ override_of_a_name_counts_until_it_is_released(void **state)
     const struct hoop_param_op other = op_named("conv");
     const struct hoop_param_op nameless = op_named(NULL);
 
-    (void)state;
     expect_both(&op, "OP OP' ");
     assert_int_equal(hoop_op_override(&overrides[0]), HOOP_OK);
     expect_both(&op, "X X' ");
@@ -87,7 +85,6 @@ overrides_are_released_in_any_order(void **state)
     static const char *const texts[] = {"OP OP' ", "X X' ", "Y Y' ", "Z Z' "};
     const struct hoop_param_op op = op_named("linear");
 
-    (void)state;
     for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
         size_t left[4] = {0, 1, 1, 1};
 
@@ -111,7 +108,6 @@ override_of_one_direction_leaves_the_other(void **state)
 {
     const struct hoop_param_op op = op_named("linear");
 
-    (void)state;
     overrides[0].backward = NULL;
     overrides[1].forward = NULL;
     assert_int_equal(hoop_op_override(&overrides[0]), HOOP_OK);
@@ -128,7 +124,6 @@ override_wants_a_tensor_among_the_operands(void **state)
 {
     struct hoop_param_op op = op_named("linear");
 
-    (void)state;
     assert_int_equal(hoop_op_override(&overrides[0]), HOOP_OK);
     w.kind = HOOP_PARAM_NONMODEL;
     expect_both(&op, "X X' ");
@@ -144,7 +139,6 @@ hooks_are_around_an_override(void **state)
     struct hoop_param_hooks scope;
     struct trace_hook a;
 
-    (void)state;
     trace_hook_init(&a, "A", &trace);
     const hoop_param_hook_t *const hooks[] = {&a.hook};
     assert_int_equal(hoop_op_override(&overrides[2]), HOOP_OK);
@@ -160,7 +154,6 @@ override_that_is_wrong_is_refused(void **state)
 {
     struct hoop_op_replacement nameless = {.forward = trace_op_forward};
 
-    (void)state;
     assert_int_equal(hoop_op_override(NULL), HOOP_E_INVALID);
     assert_int_equal(hoop_op_override(&nameless), HOOP_E_INVALID);
     assert_int_equal(hoop_op_override_release(NULL), HOOP_E_INVALID);
@@ -191,7 +184,6 @@ override_is_its_threads_own(void **state)
     void *wrong = NULL;
     pthread_t thread;
 
-    (void)state;
     assert_int_equal(hoop_op_override(&overrides[0]), HOOP_OK);
     assert_int_equal(pthread_create(&thread, NULL, look, &op), 0);
     assert_int_equal(pthread_join(thread, &wrong), 0);
@@ -212,7 +204,6 @@ static const struct hoop_param_list two = {2, weights};
 static int
 param_hooks_setup(void **state)
 {
-    (void)state;
     param_hooks_trace.text[0] = '\0';
     trace_hook_init(&a, "A", &param_hooks_trace);
     trace_hook_init(&b, "B", &param_hooks_trace);
@@ -233,7 +224,6 @@ hooks_are_called_in_their_order_in_all_phases(void **state)
     const hoop_param_hook_t *const hooks[] = {&b.hook, &a.hook};
     struct hoop_param_hooks scope;
 
-    (void)state;
     assert_int_equal(hoop_param_hooks_use(&scope, hooks, 2), HOOP_OK);
     for (int phase = PARAM_PRE_FORWARD; phase <= PARAM_POST_BACKWARD; phase++)
         assert_int_equal(param_hooks_call((enum param_phase)phase, &two, "op"),
@@ -253,7 +243,6 @@ scope_replaces_and_its_release_restores(void **state)
     const hoop_param_hook_t *const only_b[] = {&b.hook};
     struct hoop_param_hooks scopes[3];
 
-    (void)state;
     expect_active("");
     assert_int_equal(hoop_param_hooks_use(&scopes[0], only_a, 1), HOOP_OK);
     expect_active("A.pre_fwd(w) ");
@@ -279,7 +268,6 @@ release_in_the_wrong_order_changes_nothing(void **state)
     const hoop_param_hook_t *const only_a[] = {&a.hook};
     struct hoop_param_hooks scopes[3];
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(scopes); i++)
         assert_int_equal(hoop_param_hooks_use(&scopes[i], only_a, i % 2),
                          HOOP_OK);
@@ -302,7 +290,6 @@ hook_that_fails_ends_the_call_and_not_the_scope(void **state)
     struct hoop_param_hooks outer;
     struct hoop_param_hooks scope;
 
-    (void)state;
     a.fails_at = "post_fwd";
     assert_int_equal(hoop_param_hooks_use(&outer, &hooks[1], 1), HOOP_OK);
     assert_int_equal(hoop_param_hooks_use(&scope, hooks, 2), HOOP_OK);
@@ -323,7 +310,6 @@ hook_without_a_phase_is_passed_over(void **state)
     const hoop_param_hook_t *const hooks[] = {&a.hook, &b.hook};
     struct hoop_param_hooks scope;
 
-    (void)state;
     a.hook.pre_forward = NULL;
     assert_int_equal(hoop_param_hooks_use(&scope, hooks, 2), HOOP_OK);
     expect_active("B.pre_fwd(w) ");
@@ -336,7 +322,6 @@ scope_that_is_wrong_is_refused(void **state)
     const hoop_param_hook_t *const hooks[] = {&a.hook, NULL};
     struct hoop_param_hooks scope;
 
-    (void)state;
     assert_int_equal(hoop_param_hooks_use(NULL, hooks, 1), HOOP_E_INVALID);
     assert_int_equal(hoop_param_hooks_use(&scope, NULL, 1), HOOP_E_INVALID);
     assert_int_equal(hoop_param_hooks_use(&scope, hooks, 2), HOOP_E_INVALID);
@@ -394,7 +379,6 @@ threads_have_hooks_of_their_own(void **state)
     struct hoop_param_hooks scope;
     pthread_t threads[N_THREADS];
 
-    (void)state;
     assert_int_equal(hoop_param_hooks_use(&scope, only_a, 1), HOOP_OK);
     for (int i = 0; i < N_THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, thread_body, &scope),

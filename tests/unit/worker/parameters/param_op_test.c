@@ -43,7 +43,6 @@ static const struct hoop_operand nested[] = {
 static int
 setup(void **state)
 {
-    (void)state;
     trace.text[0] = '\0';
     trace_hook_init(&a, "A", &trace);
     trace_hook_init(&b, "B", &trace);
@@ -88,7 +87,6 @@ operation_has_its_hooks_around_it(void **state)
     const struct hoop_param_op op = op_of(w_and_x, 2);
     struct hoop_param_hooks scope;
 
-    (void)state;
     assert_int_equal(hoop_param_hooks_use(&scope, both, 2), HOOP_OK);
     expect_forward(&op, "A.pre_fwd(w) B.pre_fwd(w) OP "
                         "A.post_fwd(w) B.post_fwd(w) ");
@@ -104,7 +102,6 @@ chained_operations_go_back_in_reverse(void **state)
     struct hoop_param_op op2 = op_of(nested, 1);
     struct hoop_param_hooks scope;
 
-    (void)state;
     op2.owner = &work2;
     assert_int_equal(hoop_param_hooks_use(&scope, both, 2), HOOP_OK);
     assert_int_equal(hoop_param_op_forward(&op1), HOOP_OK);
@@ -126,7 +123,6 @@ nested_lists_are_laid_out_with_duplicates(void **state)
     const struct hoop_param_op op = op_of(nested, COUNT_OF(nested));
     struct hoop_param_hooks scope;
 
-    (void)state;
     assert_int_equal(hoop_param_hooks_use(&scope, both, 1), HOOP_OK);
     expect_forward(&op, "A.pre_fwd(v,w,v,w) OP A.post_fwd(v,w,v,w) ");
     assert_int_equal(hoop_param_hooks_release(&scope), HOOP_OK);
@@ -139,7 +135,6 @@ inner_scope_without_hooks_is_silent(void **state)
     struct hoop_param_hooks outer;
     struct hoop_param_hooks inner;
 
-    (void)state;
     assert_int_equal(hoop_param_hooks_use(&outer, both, 1), HOOP_OK);
     assert_int_equal(hoop_param_hooks_use(&inner, NULL, 0), HOOP_OK);
     expect_forward(&op, "OP ");
@@ -154,7 +149,6 @@ backward_has_the_hooks_of_its_own_time(void **state)
     const struct hoop_param_op op = op_of(w_and_x, 2);
     struct hoop_param_hooks scope;
 
-    (void)state;
     assert_int_equal(hoop_param_hooks_use(&scope, both, 1), HOOP_OK);
     expect_forward(&op, "A.pre_fwd(w) OP A.post_fwd(w) ");
     assert_int_equal(hoop_param_hooks_release(&scope), HOOP_OK);
@@ -173,7 +167,6 @@ operation_without_parameters_is_silent(void **state)
     struct hoop_param_op nameless = internal;
     struct hoop_param_hooks scope;
 
-    (void)state;
     internal.name = "__set__";
     nameless.name = NULL;
     x.requires_grad = true;
@@ -194,7 +187,6 @@ backward_without_gradients_is_silent(void **state)
     const struct hoop_param_op op = op_of(w_and_x, 2);
     struct hoop_param_hooks scope;
 
-    (void)state;
     w.requires_grad = false;
     assert_int_equal(hoop_param_hooks_use(&scope, both, 1), HOOP_OK);
     expect_forward(&op, "A.pre_fwd(w) OP A.post_fwd(w) ");
@@ -222,7 +214,6 @@ failure_ends_the_operation(void **state)
     const struct hoop_param_op op = op_of(w_and_x, 2);
     struct hoop_param_hooks scope;
 
-    (void)state;
     assert_int_equal(hoop_param_hooks_use(&scope, both, 2), HOOP_OK);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         b.fails_at = rows[i].fails_at;
@@ -248,7 +239,6 @@ operation_that_is_wrong_calls_nothing(void **state)
     struct hoop_param_op empty = op_of(w_and_x, 2);
     struct hoop_param_hooks scope;
 
-    (void)state;
     empty.forward = NULL;
     empty.backward = NULL;
     assert_int_equal(hoop_param_hooks_use(&scope, both, 2), HOOP_OK);

@@ -23,7 +23,6 @@ activation_store_has_a_place_for_each(void **state)
 {
     struct activation_store activation_store;
 
-    (void)state;
     assert_int_equal(activation_store_init(&activation_store, &shape), HOOP_OK);
     for (unsigned i = 0; i < ACTIVATION_N_KINDS * 2 * 3; i++) {
         struct activation_slot *place = activation_store_slot(
@@ -43,7 +42,6 @@ activation_store_move_empties_the_place(void **state)
 {
     struct activation_store activation_store;
 
-    (void)state;
     assert_int_equal(activation_store_init(&activation_store, &shape), HOOP_OK);
     struct activation_slot *from =
         activation_store_slot(&activation_store, ACTIVATION_OUTPUT, 0, 1);
@@ -68,7 +66,6 @@ abort_message_comes_out_as_it_went_in(void **state)
     uint8_t bytes[ABORT_MESSAGE_BYTES];
     struct abort_message heard;
 
-    (void)state;
     const struct hoop_tensor tensor = abort_message_pack(&abort_message, bytes);
     assert_true(hoop_tensor_is_dense(&tensor));
     assert_true(abort_message_unpack(&tensor, &heard));
@@ -83,7 +80,6 @@ abort_message_is_no_other_tensor(void **state)
     uint8_t bytes[ABORT_MESSAGE_BYTES];
     struct abort_message heard;
 
-    (void)state;
     struct hoop_tensor tensor = abort_message_pack(&abort_message, bytes);
     tensor.dtype = HOOP_INT8;
     assert_false(abort_message_unpack(&tensor, &heard));
@@ -103,7 +99,6 @@ abort_message_from_outside_is_a_failure_whose_text_ends(void **state)
     uint8_t bytes[ABORT_MESSAGE_BYTES];
     struct abort_message heard;
 
-    (void)state;
     const struct hoop_tensor tensor = abort_message_pack(&abort_message, bytes);
     memset(bytes + ABORT_MESSAGE_MAGIC_BYTES + 4, 'x',
            LIMIT_ABORT_MESSAGE_TEXT);
@@ -142,7 +137,6 @@ abort_message_with_unknown_status_is_data_loss(void **state)
     };
     struct abort_message heard;
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         unpack_with_status(rows[i].first, rows[i].last, &heard);
         assert_int_equal(heard.status, HOOP_E_DATA_LOSS);

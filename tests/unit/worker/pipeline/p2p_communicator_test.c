@@ -13,7 +13,6 @@ wrong_options_are_invalid(void **state)
     struct hoop_p2p_options options = {.stages = both()};
     hoop_p2p_t *p2p = NULL;
 
-    (void)state;
     assert_invalid(hoop_p2p_create(NULL, &p2p), "options is NULL");
     assert_invalid(hoop_p2p_create(&options, NULL), "out_p2p is NULL");
     options.dtype = &unknown;
@@ -40,7 +39,6 @@ neighbours_of(hoop_comm_t *comm, uint32_t next, uint32_t prev)
 static void
 neighbours_wrap_around(void **state)
 {
-    (void)state;
     neighbours_of(both(), 1, 1);
     neighbours_of(alone(), 0, 0);
 }
@@ -48,7 +46,6 @@ neighbours_wrap_around(void **state)
 static void
 no_member_has_no_neighbours(void **state)
 {
-    (void)state;
     neighbours_of(foreign(), HOOP_NO_RANK, HOOP_NO_RANK);
     assert_int_equal(hoop_p2p_next(NULL), HOOP_NO_RANK);
     assert_int_equal(hoop_p2p_prev(NULL), HOOP_NO_RANK);
@@ -63,7 +60,6 @@ shape_is_its_three_sizes(void **state)
     int64_t sizes[P2P_SHAPES_DIMS] = {0};
     struct hoop_shape shape;
 
-    (void)state;
     assert_int_equal(sizeof(sizes), 24);
     assert_int_equal(p2p_shapes_pack(&three, "x", sizes), HOOP_OK);
     assert_memory_equal(sizes, expected, sizeof(expected));
@@ -77,7 +73,6 @@ other_number_of_dims_is_invalid(void **state)
     static const uint32_t n_dims[] = {0, 1, 2, 4, 8, HOOP_ANY_SHAPE};
     int64_t sizes[P2P_SHAPES_DIMS];
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(n_dims); i++) {
         struct hoop_shape shape = three;
 
@@ -99,7 +94,6 @@ sizes_that_no_tensor_has_are_refused(void **state)
     };
     struct hoop_shape shape = three;
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         assert_int_equal(p2p_shapes_unpack(wrong[i], 5, &shape),
                          HOOP_E_MISMATCH);
@@ -122,7 +116,6 @@ wrong_arguments_are_invalid(void **state)
     struct hoop_shape next;
     hoop_p2p_t *p2p = NULL;
 
-    (void)state;
     assert_int_equal(hoop_p2p_create(&options, &p2p), HOOP_OK);
     assert_invalid(hoop_p2p_exchange_shapes(NULL, &exchange, &prev, &next),
                    "p2p is NULL");
@@ -148,7 +141,6 @@ alone_what_is_sent_must_be_received(void **state)
     struct hoop_shape next;
     hoop_p2p_t *p2p = NULL;
 
-    (void)state;
     assert_int_equal(hoop_p2p_create(&options, &p2p), HOOP_OK);
     assert_invalid(hoop_p2p_exchange_shapes(p2p, &exchange, &prev, &next),
                    "alone in the pipeline");
@@ -168,7 +160,6 @@ no_member_gets_nothing(void **state)
     struct hoop_shape next = three;
     hoop_p2p_t *p2p = NULL;
 
-    (void)state;
     assert_int_equal(hoop_p2p_create(&options, &p2p), HOOP_OK);
     assert_int_equal(hoop_p2p_exchange_shapes(p2p, &exchange, &prev, &next),
                      HOOP_OK);

@@ -51,7 +51,6 @@ receive_without_dtype_is_invalid(void **state)
                                      .received_next = &input};
     hoop_p2p_t *p2p = of(both(), 0);
 
-    (void)state;
     assert_invalid(hoop_p2p_recv_forward(p2p, &list, 0), "without a dtype");
     assert_invalid(hoop_p2p_recv_backward(p2p, &list, 0), "without a dtype");
     assert_invalid(
@@ -75,7 +74,6 @@ receive_without_shape_is_invalid(void **state)
     const struct hoop_p2p_exchange exchange = {.recv_prev = true};
     hoop_p2p_t *p2p = of(both(), WITH_DTYPE);
 
-    (void)state;
     assert_invalid(hoop_p2p_recv_forward(p2p, &list, 0),
                    "tensor 0 to receive has no shape");
     assert_invalid(
@@ -101,7 +99,6 @@ tensor_with_data_cannot_vary(void **state)
     struct hoop_tensors list = {1, &input, &input, 0};
     hoop_p2p_t *p2p = of(both(), WITH_DTYPE | VARIABLE);
 
-    (void)state;
     assert_invalid(hoop_p2p_recv_forward(p2p, &list, 0), "set data to NULL");
     hoop_p2p_free(p2p);
 }
@@ -117,7 +114,6 @@ wrong_tensors_are_invalid(void **state)
     struct hoop_tensors receive = {1, &tensor, &tensor, 0};
     hoop_p2p_t *p2p = of(both(), WITH_DTYPE);
 
-    (void)state;
     tensor.strides = strides;
     assert_invalid(hoop_p2p_send_forward(p2p, &list, 0), "tensor 0 to send");
     assert_invalid(hoop_p2p_recv_forward(p2p, &receive, 0), "dense");
@@ -143,7 +139,6 @@ batch_cannot_overlap(void **state)
     const struct hoop_p2p_exchange exchange = {.recv_prev = true};
     hoop_p2p_t *p2p = of(both(), WITH_DTYPE);
 
-    (void)state;
     assert_invalid(
         hoop_p2p_communicate(p2p, &exchange, &pair, &received, &requests),
         "cannot overlap");
@@ -168,7 +163,6 @@ failed_start_changes_nothing(void **state)
     struct hoop_tensor wrong = {.dtype = HOOP_INT64, .shape = pair};
     hoop_p2p_t *p2p = of(both(), WITH_DTYPE | UNBATCHED);
 
-    (void)state;
     assert_invalid(hoop_p2p_send_forward_recv_forward(p2p, &wrong, &input,
                                                       &input, &requests),
                    "what goes to next");
@@ -184,7 +178,6 @@ null_arguments_are_invalid(void **state)
     const struct hoop_p2p_exchange exchange = {.recv_prev = true};
     hoop_p2p_t *p2p = of(both(), WITH_DTYPE);
 
-    (void)state;
     assert_invalid(
         hoop_p2p_communicate(NULL, &exchange, &pair, &received, NULL),
         "p2p is NULL");
@@ -207,7 +200,6 @@ alone_what_is_sent_must_be_received(void **state)
     struct hoop_tensors inputs = {1, &input, &input, 0};
     hoop_p2p_t *p2p = of(alone(), WITH_DTYPE);
 
-    (void)state;
     assert_invalid(hoop_p2p_send_forward(p2p, &outputs, 0), "alone");
     assert_invalid(hoop_p2p_recv_backward(p2p, &inputs, 0), "alone");
     assert_invalid(
@@ -237,7 +229,6 @@ no_member_touches_nothing(void **state)
     const struct hoop_p2p_exchange exchange = {.recv_prev = true};
     hoop_p2p_t *p2p = of(foreign(), WITH_DTYPE | VARIABLE | UNBATCHED);
 
-    (void)state;
     assert_int_equal(hoop_p2p_recv_forward(p2p, &list, 0), HOOP_OK);
     assert_int_equal(hoop_p2p_recv_forward(p2p, &list, HOOP_P2P_STAGE_FIRST),
                      HOOP_OK);
@@ -283,7 +274,6 @@ wrong_arguments_are_invalid(void **state)
     struct hoop_p2p_requests requests = {.n_requests = 9};
     hoop_p2p_t *p2p = p2p_requests_of(both());
 
-    (void)state;
     assert_invalid(hoop_p2p_ops_batched(NULL, &ops, &requests), "p2p is NULL");
     assert_invalid(hoop_p2p_ops_batched(p2p, NULL, &requests), "ops is NULL");
     assert_invalid(hoop_p2p_ops_unbatched(p2p, &ops, NULL),
@@ -305,7 +295,6 @@ wrong_tensor_starts_nothing(void **state)
     struct hoop_p2p_requests requests = {.n_requests = 7};
     hoop_p2p_t *p2p = p2p_requests_of(both());
 
-    (void)state;
     wrong.strides = strides;
     assert_invalid(hoop_p2p_ops_unbatched(p2p, &ops, &requests), "dense");
     wrong = tensor_at(NULL);
@@ -333,7 +322,6 @@ alone_ways_do_not_cross(void **state)
     struct hoop_p2p_requests requests;
     hoop_p2p_t *p2p = p2p_requests_of(alone());
 
-    (void)state;
     assert_int_equal(hoop_p2p_ops_batched(p2p, &ops, &requests), HOOP_OK);
     assert_int_equal(requests.n_requests, 4);
     assert_int_equal(hoop_p2p_wait(&requests, 20000), HOOP_OK);
@@ -360,7 +348,6 @@ pending_request_stays(void **state)
     struct hoop_p2p_requests second;
     hoop_p2p_t *p2p = p2p_requests_of(alone());
 
-    (void)state;
     assert_int_equal(hoop_p2p_ops_batched(p2p, &receive, &first), HOOP_OK);
     assert_int_equal(hoop_p2p_wait(&first, 0), HOOP_E_PENDING);
     assert_non_null(first.requests[0].op);
@@ -381,7 +368,6 @@ no_member_starts_nothing(void **state)
     struct hoop_p2p_requests requests = {.n_requests = 7};
     hoop_p2p_t *p2p = p2p_requests_of(foreign());
 
-    (void)state;
     assert_int_equal(hoop_p2p_ops_batched(p2p, &ops, &requests), HOOP_OK);
     assert_int_equal(requests.n_requests, 0);
     assert_int_equal(hoop_p2p_wait(&requests, HOOP_FOREVER), HOOP_OK);

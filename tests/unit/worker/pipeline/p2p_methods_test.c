@@ -41,7 +41,6 @@ lists_of_different_lengths_are_invalid(void **state)
     const struct hoop_tensors send = {2, full, NULL, 0};
     struct hoop_tensors receive = {3, empty, empty, 0};
 
-    (void)state;
     assert_invalid(hoop_p2p_send_forward_recv_backward(p2p, &send, &receive, 0),
                    "2 tensors to send, but 3 to receive");
     assert_invalid(hoop_p2p_send_backward_recv_forward(p2p, &send, &receive, 0),
@@ -57,7 +56,6 @@ wrong_last_tensor_is_found_first(void **state)
     const struct hoop_tensors send = {3, full, NULL, 0};
     struct hoop_tensors receive = {3, empty, empty, 0};
 
-    (void)state;
     full[2].dtype = (enum hoop_dtype)99;
     assert_invalid(hoop_p2p_send_forward(p2p, &send, 0),
                    "tensor 2 to send: dtype 99");
@@ -73,7 +71,6 @@ missing_lists_are_invalid(void **state)
     const struct hoop_tensors none = {2, NULL, NULL, 0};
     struct hoop_tensors receive = {2, NULL, NULL, 0};
 
-    (void)state;
     assert_invalid(hoop_p2p_send_forward(p2p, NULL, 0), "no list");
     assert_invalid(hoop_p2p_recv_backward(p2p, NULL, 0), "no list");
     assert_invalid(hoop_p2p_send_backward(p2p, &none, 0), "no tensors");
@@ -89,7 +86,6 @@ missing_communicator_is_invalid(void **state)
     const struct hoop_p2p_ops ops = {.recv_prev = empty,
                                      .received_prev = empty};
 
-    (void)state;
     assert_invalid(hoop_p2p_recv_forward(NULL, &receive, 0), "p2p is NULL");
     assert_invalid(hoop_p2p_recv_backward(NULL, &receive, 0), "p2p is NULL");
     assert_invalid(hoop_p2p_send_forward(NULL, &send, 0), "p2p is NULL");
@@ -115,7 +111,6 @@ unknown_stage_is_invalid(void **state)
     const struct hoop_tensors send = {1, full, NULL, 0};
     struct hoop_tensors receive = {1, empty, empty, 0};
 
-    (void)state;
     assert_invalid(hoop_p2p_send_forward(p2p, &send, 4), "stage 0x4");
     assert_invalid(hoop_p2p_recv_forward(p2p, &receive, 8 | 1), "stage 0x9");
 }
@@ -127,7 +122,6 @@ ends_move_nothing(void **state)
     const struct hoop_tensors send = {2, full, NULL, 0};
     struct hoop_tensors receive = {3, empty, empty, 0};
 
-    (void)state;
     assert_int_equal(hoop_p2p_recv_forward(p2p, &receive, HOOP_P2P_STAGE_FIRST),
                      HOOP_OK);
     assert_int_equal(receive.n_received, 0);
@@ -158,7 +152,6 @@ nothing_to_exchange_is_done(void **state)
 {
     const struct hoop_p2p_ops ops = {0};
 
-    (void)state;
     assert_int_equal(hoop_p2p_exchange_all(p2p, &ops), HOOP_OK);
     assert_int_equal(
         hoop_p2p_send_forward_recv_forward(p2p, NULL, NULL, NULL, NULL),

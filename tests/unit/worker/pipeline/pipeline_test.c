@@ -9,7 +9,6 @@ wrong_arguments_are_invalid(void **state)
 {
     hoop_pipeline_t *pipeline = NULL;
 
-    (void)state;
     assert_invalid(hoop_pipeline_create(NULL, NULL, &pipeline),
                    "stages is NULL");
     assert_invalid(hoop_pipeline_create(both(), NULL, NULL),
@@ -24,7 +23,6 @@ neighbours_wrap_around(void **state)
 {
     hoop_pipeline_t *pipeline = NULL;
 
-    (void)state;
     for (uint32_t rank = 0; rank < 2; rank++) {
         hoop_comm_t *comm = &engine_pair.sides[rank].comms[0];
 
@@ -45,7 +43,6 @@ stage_alone_is_first_and_last(void **state)
 {
     hoop_pipeline_t *pipeline = NULL;
 
-    (void)state;
     assert_int_equal(hoop_pipeline_create(alone(), NULL, &pipeline), HOOP_OK);
     assert_int_equal(hoop_pipeline_next(pipeline), 0);
     assert_int_equal(hoop_pipeline_prev(pipeline), 0);
@@ -60,7 +57,6 @@ chunk_decides_who_is_first_and_last(void **state)
 {
     hoop_pipeline_t *pipeline = NULL;
 
-    (void)state;
     assert_int_equal(hoop_pipeline_create(alone(), NULL, &pipeline), HOOP_OK);
     for (uint32_t chunk = 0; chunk < 3; chunk++) {
         assert_int_equal(hoop_pipeline_set_chunk(pipeline, chunk, 3), HOOP_OK);
@@ -78,7 +74,6 @@ no_member_has_no_stage(void **state)
 {
     hoop_pipeline_t *pipeline = NULL;
 
-    (void)state;
     assert_int_equal(hoop_pipeline_create(foreign(), NULL, &pipeline), HOOP_OK);
     assert_int_equal(hoop_pipeline_stage(pipeline), HOOP_NO_RANK);
     assert_int_equal(hoop_pipeline_size(pipeline), 0);
@@ -130,7 +125,6 @@ null_is_invalid(void **state)
     struct hoop_tensors list = {1, &tensor, &tensor, 0};
     const struct hoop_pipe_exchange none = {0};
 
-    (void)state;
     assert_invalid(hoop_pipe_recv_forward(NULL, &list, NULL),
                    "pipeline is NULL");
     assert_invalid(hoop_pipe_exchange_all(pipeline, NULL, NULL),
@@ -174,7 +168,6 @@ wrong_options_are_invalid(void **state)
         {{.flags = 6}, "flags 0x6 are not known"},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         assert_invalid(
             hoop_pipe_send_forward(pipeline, &list, &cases[i].options),
@@ -196,7 +189,6 @@ wrong_tensors_are_invalid(void **state)
     const struct hoop_pipe_options shares = {.flags = HOOP_PIPE_SCATTER_GATHER};
     struct hoop_tensor *wrong = &tensors[1];
 
-    (void)state;
     wrong->data = NULL;
     assert_invalid(hoop_pipe_send_forward(pipeline, &list, NULL), "output[1]");
     *wrong = one();
@@ -227,7 +219,6 @@ refused_receive_hands_out_nothing(void **state)
     struct hoop_tensor tensors[] = {one(), one()};
     struct hoop_tensors list = {2, tensors, tensors, 0};
 
-    (void)state;
     tensors[0].data = NULL;
     tensors[1].dtype = 99;
     assert_invalid(hoop_pipe_recv_backward(pipeline, &list, NULL), "dtype 99");
@@ -240,7 +231,6 @@ too_long_a_list_is_invalid(void **state)
 {
     struct hoop_tensor tensor = one();
 
-    (void)state;
     assert_invalid(
         hoop_pipe_send_forward(
             pipeline, &(struct hoop_tensors){32768, &tensor, &tensor, 0}, NULL),
@@ -254,7 +244,6 @@ nothing_is_received_from_nobody(void **state)
     struct hoop_tensor tensor = one();
     struct hoop_tensors list = {1, &tensor, &tensor, 0};
 
-    (void)state;
     assert_int_equal(hoop_pipe_send_backward(pipeline, NULL, NULL), HOOP_OK);
     assert_int_equal(
         hoop_pipe_send_backward_recv_forward(pipeline, NULL, &list, NULL),

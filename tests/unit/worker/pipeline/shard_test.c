@@ -7,7 +7,6 @@
 static void
 only_what_has_equal_parts_is_cut(void **state)
 {
-    (void)state;
     assert_true(shard_can_split(6, 2));
     assert_true(shard_can_split(4, 4));
     assert_false(shard_can_split(5, 2));
@@ -27,7 +26,6 @@ shares_are_equal_runs(void **state)
         .shape = {2, {2, 3}},
     };
 
-    (void)state;
     for (uint32_t rank = 0; rank < 3; rank++) {
         const struct hoop_tensor shard = shard_of_rank(&tensor, rank, 3);
 
@@ -42,7 +40,6 @@ shares_are_equal_runs(void **state)
 static void
 shapes_of_shares_have_the_right_count(void **state)
 {
-    (void)state;
     for (uint32_t n_ranks = 2; n_ranks <= 12; n_ranks++) {
         for (size_t a = 1; a <= 12; a++) {
             for (size_t b = 1; b <= 12; b++) {
@@ -72,7 +69,6 @@ shapes_that_differ_have_shares_that_differ(void **state)
     const struct hoop_shape other = shard_of_rank(&b, 0, 2).shape;
     const struct hoop_tensor none = shard_make_empty(HOOP_INT8);
 
-    (void)state;
     assert_false(shape_equal(&shard, &other));
     assert_false(shape_equal(&shard, &none.shape));
 }
@@ -89,7 +85,6 @@ tensors_that_are_not_cut_say_their_sizes(void **state)
 
     struct hoop_tensor shard = shard_placeholder(&tensor);
 
-    (void)state;
     assert_true(shape_equal(&shard.shape, &greatest));
     tensor.shape.n_dims = 1;
     shard = shard_placeholder(&tensor);

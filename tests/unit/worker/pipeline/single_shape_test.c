@@ -27,7 +27,6 @@ integers_are_a_shape(void **state)
     const struct hoop_variant three = list_of(integers, 3);
     const struct hoop_variant one = list_of(integers, 1); /* also [True] */
 
-    (void)state;
     assert_true(hoop_is_single_shape(&three));
     assert_true(hoop_is_single_shape(&one));
 }
@@ -38,7 +37,6 @@ size_of_any_length_is_a_shape(void **state)
     struct hoop_variant size = {
         .kind = HOOP_VARIANT_SIZE, .n_items = 3, .items = integers};
 
-    (void)state;
     assert_true(hoop_is_single_shape(&size));
     size.n_items = 0;
     size.items = NULL;
@@ -50,7 +48,6 @@ empty_list_is_no_shape(void **state)
 {
     const struct hoop_variant empty = list_of(NULL, 0);
 
-    (void)state;
     assert_false(hoop_is_single_shape(&empty));
 }
 
@@ -63,7 +60,6 @@ list_of_shapes_is_no_shape(void **state)
     const struct hoop_variant lists = list_of(pairs, 2);
     const struct hoop_variant objects = list_of(sizes, 1);
 
-    (void)state;
     assert_false(hoop_is_single_shape(&lists));
     assert_false(hoop_is_single_shape(&objects));
 }
@@ -75,7 +71,6 @@ mixed_list_is_no_shape(void **state)
                                          {.kind = HOOP_VARIANT_TEXT}};
     const struct hoop_variant mixed = list_of(items, 2);
 
-    (void)state;
     assert_false(hoop_is_single_shape(&mixed));
 }
 
@@ -85,7 +80,6 @@ anything_else_is_no_shape(void **state)
     static const enum hoop_variant_kind kinds[] = {
         HOOP_VARIANT_NONE, HOOP_VARIANT_INTEGER, HOOP_VARIANT_TEXT};
 
-    (void)state;
     assert_false(hoop_is_single_shape(NULL));
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         const struct hoop_variant variant = {.kind = kinds[i]};
@@ -208,7 +202,6 @@ completes(enum neighbour_order order,
 static void
 unbatched_order_never_blocks(void **state)
 {
-    (void)state;
     for (uint32_t size = 2; size <= PIPELINE_STAGES_MAX; size++) {
         for (uint32_t set = 0; set < 1U << 2 * size; set++)
             assert_true(completes(NEIGHBOUR_ORDER_UNBATCHED, size,
@@ -220,7 +213,6 @@ unbatched_order_never_blocks(void **state)
 static void
 batched_order_would_block_on_a_ring(void **state)
 {
-    (void)state;
     for (uint32_t size = 2; size <= PIPELINE_STAGES_MAX; size++) {
         const uint32_t all = (1U << size) - 1;
 
@@ -233,7 +225,6 @@ batched_order_would_block_on_a_ring(void **state)
 static void
 alone_each_send_has_its_receive(void **state)
 {
-    (void)state;
     for (uint32_t i = 0; i < NEIGHBOUR_N_DIRECTIONS; i++)
         assert_int_equal(neighbour_rank((enum hoop_p2p_direction)i, 0, 1), 0);
     assert_int_equal(neighbour_directions[HOOP_P2P_SEND_NEXT].pass,
@@ -254,7 +245,6 @@ orders_are_megatrons(void **state)
          HOOP_P2P_SEND_PREV},
     };
 
-    (void)state;
     for (uint32_t rank = 0; rank < PIPELINE_STAGES_MAX; rank++) {
         assert_memory_equal(
             neighbour_order_directions(NEIGHBOUR_ORDER_BATCHED, rank),
@@ -328,7 +318,6 @@ two_stages_never_cross(void **state)
     static const enum neighbour_order orders[] = {NEIGHBOUR_ORDER_BATCHED,
                                                   NEIGHBOUR_ORDER_UNBATCHED};
 
-    (void)state;
     for (uint32_t rank = 0; rank < 2; rank++) {
         for (size_t i = 0; i < COUNT_OF(orders); i++)
             expect_ways_pair(orders[i], rank);

@@ -192,7 +192,6 @@ team_of_node_is_who_shares_it(void **state)
     const struct plan_shape shape = {.rank = 2, .size = 6, .nodes = nodes};
     const struct team team = team_of_node(&shape);
 
-    (void)state;
     team_check(&team, (const uint32_t[]){1, 2, 5}, 3);
     assert_int_equal(team_own_index(&team), 1);
     plan_nodes_destroy(nodes);
@@ -205,7 +204,6 @@ team_of_leaders_has_the_root(void **state)
     const struct plan_shape shape = {.rank = 1, .size = 6, .nodes = nodes};
     struct team team = team_of_leaders(&shape, 0);
 
-    (void)state;
     team_check(&team, (const uint32_t[]){0, 1, 4}, 3);
     assert_int_equal(team_own_index(&team), 1);
     assert_int_equal(team_leader_local_index(&shape, 0), 0);
@@ -221,7 +219,6 @@ team_of_local_rank_has_one_of_each_node(void **state)
 {
     struct plan_nodes *nodes = NULL;
 
-    (void)state;
     assert_int_equal(
         plan_nodes_create((const uint32_t[]){0, 1, 1, 0}, 4, &nodes), HOOP_OK);
     const struct plan_shape shape = {.rank = 2, .size = 4, .nodes = nodes};
@@ -237,7 +234,6 @@ team_nodes_are_equal_tells_sizes(void **state)
     struct plan_nodes *nodes = team_nodes_create();
     struct plan_shape shape = {.size = 6, .nodes = nodes};
 
-    (void)state;
     assert_false(team_nodes_have_equal_size(&shape));
     shape.nodes = NULL;
     assert_true(team_nodes_have_equal_size(&shape));
@@ -250,7 +246,6 @@ team_without_nodes_is_everybody(void **state)
     const struct plan_shape shape = {.rank = 2, .size = 3};
     struct team team = team_of_node(&shape);
 
-    (void)state;
     assert_int_equal(team_n_nodes(&shape), 1);
     team_check(&team, (const uint32_t[]){0, 1, 2}, 3);
     assert_int_equal(team_own_index(&team), 2);
@@ -269,7 +264,6 @@ team_share_is_a_node_or_a_rank(void **state)
     struct team team = team_of_leaders(&shape, 0);
     struct team_represented_ranks share = team_represented_ranks(&team, 1, 2);
 
-    (void)state;
     assert_int_equal(share.first, 2);
     assert_int_equal(share.end, 6);
     assert_int_equal(team_rank_in_node_order(&shape, 4), 5);

@@ -12,7 +12,6 @@ plan_send_store_copy_append_in_order(void **state)
     const struct plan_span output = {PLAN_OUTPUT, 7, 5};
     struct plan plan = {0};
 
-    (void)state;
     plan_add_send(&plan, 1, 10, input);
     plan_add_store(&plan, 2, 20, output);
     plan_add_copy(&plan, input, output);
@@ -40,7 +39,6 @@ plan_post_fetch_append_in_order(void **state)
     const struct plan_span output = {PLAN_OUTPUT, 7, 4};
     struct plan plan = {0};
 
-    (void)state;
     plan_add_post(&plan, input);
     plan_add_fetch(&plan, 2, 11, output);
 
@@ -60,7 +58,6 @@ plan_await_is_kept_though_it_has_no_elements(void **state)
 {
     struct plan plan = {0};
 
-    (void)state;
     plan_add_await(&plan, 3);
     assert_int_equal(plan.n_steps, 1);
     assert_int_equal(plan.steps[0].kind, PLAN_FETCH);
@@ -75,7 +72,6 @@ plan_add_step_of_no_elements_is_left_out(void **state)
     const struct plan_span empty = {PLAN_OUTPUT, 4, 0};
     struct plan plan = {0};
 
-    (void)state;
     plan_add_send(&plan, 1, 0, empty);
     plan_add_store(&plan, 1, 1, empty);
     plan_add_copy(&plan, empty, empty);
@@ -94,7 +90,6 @@ plan_clear_keeps_memory(void **state)
     const struct plan_span span = {PLAN_OUTPUT, 0, 1};
     struct plan plan = {0};
 
-    (void)state;
     for (uint32_t i = 0; i < 1000; i++)
         plan_add_send(&plan, 1, i, span);
     assert_int_equal(plan.n_steps, 1000);
@@ -115,7 +110,6 @@ plan_failure_is_latched_until_clear(void **state)
     const struct plan_span span = {PLAN_OUTPUT, 0, 1};
     struct plan plan = {.status = HOOP_E_EXHAUSTED};
 
-    (void)state;
     plan_add_send(&plan, 1, 0, span);
     assert_int_equal(plan.n_steps, 0);
     assert_int_equal(plan_status(&plan), HOOP_E_EXHAUSTED);
@@ -132,7 +126,6 @@ nodes_are_numbered_by_their_lowest_rank(void **state)
     const uint32_t local_of[] = {0, 0, 1, 0, 1};
     struct plan_nodes *nodes = NULL;
 
-    (void)state;
     assert_int_equal(plan_nodes_create(names, 5, &nodes), HOOP_OK);
     assert_int_equal(nodes->n_nodes, 3);
     for (uint32_t rank = 0; rank < 5; rank++) {
@@ -154,7 +147,6 @@ nodes_with_as_many_ranks_each_are_even(void **state)
     const uint32_t names[] = {7, 5, 7, 9, 5, 9};
     struct plan_nodes *nodes = NULL;
 
-    (void)state;
     assert_int_equal(plan_nodes_create(names, 6, &nodes), HOOP_OK);
     assert_true(nodes->is_even);
     plan_nodes_destroy(nodes);
@@ -169,7 +161,6 @@ nodes_of_one_rank_are_one(void **state)
     const uint32_t name = UINT32_MAX;
     struct plan_nodes *nodes = NULL;
 
-    (void)state;
     assert_int_equal(plan_nodes_create(&name, 1, &nodes), HOOP_OK);
     assert_int_equal(nodes->n_nodes, 1);
     assert_int_equal(plan_nodes_member_rank(nodes, 0, 0), 0);
@@ -188,7 +179,6 @@ access_of_a_step_names_what_it_waits_for(void **state)
     };
     struct plan_access access = plan_step_access(&step, &shape);
 
-    (void)state;
     assert_int_equal(access.reads.buffer, PLAN_OUTPUT);
     assert_int_equal(access.reads.first, 3);
     assert_int_equal(access.writes.first, 7);

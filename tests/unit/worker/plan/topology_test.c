@@ -10,7 +10,6 @@ ring_neighbours_wrap_around(void **state)
     const struct plan_shape last = {.rank = 4, .size = 5};
     const struct plan_shape alone = {.rank = 0, .size = 1};
 
-    (void)state;
     assert_int_equal(ring_next(&first), 1);
     assert_int_equal(ring_prev(&first), 4);
     assert_int_equal(ring_next(&last), 0);
@@ -24,7 +23,6 @@ ring_back_any_distance_counts_modulo_size(void **state)
 {
     const struct plan_shape shape = {.rank = 1, .size = 3};
 
-    (void)state;
     assert_int_equal(ring_rank_before(&shape, 0), 1);
     assert_int_equal(ring_rank_before(&shape, 1), 0);
     assert_int_equal(ring_rank_before(&shape, 2), 2);
@@ -37,7 +35,6 @@ ring_side_own_is_left_at_rank_zero_only(void **state)
 {
     struct plan_shape shape = {.size = 4};
 
-    (void)state;
     assert_int_equal(ring_operand_side(&shape), PLAN_OWN_IS_LEFT_OPERAND);
     for (shape.rank = 1; shape.rank < shape.size; shape.rank++)
         assert_int_equal(ring_operand_side(&shape),
@@ -51,7 +48,6 @@ doubling_count_is_log2_rounded_up(void **state)
     static const uint32_t counts[] = {0, 1, 2, 2, 3, 3, 4, 10, 11, 16};
     struct plan_shape shape = {0};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         shape.size = sizes[i];
         assert_int_equal(doubling_round_count(&shape), counts[i]);
@@ -67,7 +63,6 @@ fold_six_ranks_pair_the_first_four(void **state)
     static const uint32_t partners[] = {1, 0, 3, 2, 4, 5};
     struct plan_shape shape = {.size = 6};
 
-    (void)state;
     assert_int_equal(fold_level_count(&shape), 2);
     for (shape.rank = 0; shape.rank < shape.size; shape.rank++) {
         assert_int_equal(fold_is_active(&shape), is_active[shape.rank]);
@@ -83,7 +78,6 @@ fold_power_of_two_has_no_pairs(void **state)
 {
     struct plan_shape shape = {.rank = 5, .size = 8};
 
-    (void)state;
     assert_int_equal(fold_level_count(&shape), 3);
     assert_true(fold_is_active(&shape));
     assert_int_equal(fold_partner(&shape), 5);
@@ -100,7 +94,6 @@ fold_any_size_pairs_the_active_ranks(void **state)
 {
     struct plan_shape shape = {0};
 
-    (void)state;
     for (shape.size = 1; shape.size <= 70; shape.size++) {
         const uint32_t levels = fold_level_count(&shape);
         uint32_t n_active = 0;
@@ -150,7 +143,6 @@ block_cut_all_small_shapes_tile_the_buffer(void **state)
 {
     struct plan_shape shape = {0};
 
-    (void)state;
     for (shape.size = 1; shape.size <= 9; shape.size++) {
         for (shape.count = 0; shape.count <= 100; shape.count++) {
             for (shape.granule = 1; shape.granule <= 64; shape.granule *= 4)
@@ -165,7 +157,6 @@ block_cut_largest_count_does_not_wrap(void **state)
     const struct plan_shape shape = {
         .size = 7, .count = SIZE_MAX / 16, .granule = 64};
 
-    (void)state;
     cut_check(&shape);
 }
 
@@ -174,7 +165,6 @@ block_cut_run_joins_neighbours(void **state)
 {
     struct plan_shape shape = {.size = 5, .granule = 4};
 
-    (void)state;
     for (shape.count = 0; shape.count <= 50; shape.count++) {
         for (uint32_t first = 0; first < 5; first++) {
             size_t count = 0;
@@ -202,7 +192,6 @@ block_given_even_is_count_for_each(void **state)
     const struct plan_shape shape = {.size = 3, .count = 5};
     const struct plan_span span = caller_block_span(&shape, PLAN_INPUT, 2);
 
-    (void)state;
     assert_int_equal(span.buffer, PLAN_INPUT);
     assert_int_equal(span.first, 10);
     assert_int_equal(span.count, 5);
@@ -216,7 +205,6 @@ block_given_uneven_follows_the_counts(void **state)
     static const size_t firsts[] = {0, 3, 3, 12};
     const struct plan_shape shape = {.size = 4, .count = 77, .counts = counts};
 
-    (void)state;
     for (uint32_t block = 0; block < 4; block++) {
         const struct plan_span span =
             caller_block_span(&shape, PLAN_OUTPUT, block);
@@ -234,7 +222,6 @@ block_received_follows_the_other_counts(void **state)
     const size_t recv_counts[] = {4, 0, 3};
     struct plan_shape shape = {.size = 3, .count = 2};
 
-    (void)state;
     assert_int_equal(recv_block_span(&shape, PLAN_OUTPUT, 2).first, 4);
     assert_int_equal(recv_block_span(&shape, PLAN_OUTPUT, 2).count, 2);
     shape.counts = counts;
@@ -250,7 +237,6 @@ block_given_run_joins_neighbours(void **state)
     static const size_t counts[] = {3, 0, 9, 2};
     struct plan_shape shape = {.size = 4, .count = 77, .counts = counts};
 
-    (void)state;
     for (uint32_t first = 0; first < 4; first++) {
         size_t count = 0;
 
@@ -280,7 +266,6 @@ block_whole_is_all_elements(void **state)
     const struct plan_shape shape = {.size = 4, .count = 77};
     const struct plan_span span = whole_buffer_span(&shape, PLAN_OUTPUT);
 
-    (void)state;
     assert_int_equal(span.buffer, PLAN_OUTPUT);
     assert_int_equal(span.first, 0);
     assert_int_equal(span.count, 77);

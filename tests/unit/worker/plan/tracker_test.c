@@ -24,7 +24,6 @@ static unsigned n_planned; /* rounds */
 static uint32_t
 script_n_rounds(const struct plan_shape *shape)
 {
-    (void)shape;
     return script_steps ? script_rounds[script_steps - 1] + 1 : 0;
 }
 
@@ -33,7 +32,6 @@ script_plan_round(struct plan *plan,
                   const struct plan_shape *shape,
                   uint32_t round)
 {
-    (void)shape;
     n_planned++;
     for (uint32_t i = 0; i < script_steps; i++) {
         if (script_rounds[i] == round)
@@ -94,7 +92,6 @@ tracker_read_after_write_follows_byte_by_element(void **state)
     struct tracker tracker = {0};
     struct tracked_step *tracks[2];
 
-    (void)state;
     script_set(steps, (const uint32_t[]){0, 1}, 2);
     script_start(&tracker, &pair, tracks);
 
@@ -126,7 +123,6 @@ tracker_write_after_read_waits_for_the_send(void **state)
     struct tracker tracker = {0};
     struct tracked_step *tracks[2];
 
-    (void)state;
     script_set(steps, (const uint32_t[]){0, 1}, 2);
     script_start(&tracker, &pair, tracks);
 
@@ -150,7 +146,6 @@ tracker_write_after_write_keeps_order(void **state)
     struct tracker tracker = {0};
     struct tracked_step *tracks[2];
 
-    (void)state;
     script_set(steps, (const uint32_t[]){0, 1}, 2);
     script_start(&tracker, &pair, tracks);
 
@@ -174,7 +169,6 @@ tracker_reads_do_not_wait_for_reads(void **state)
     struct tracker tracker = {0};
     struct tracked_step *tracks[2];
 
-    (void)state;
     script_set(steps, (const uint32_t[]){0, 1}, 2);
     script_start(&tracker, &pair, tracks);
     assert_int_equal(tracker_step_limit_bytes(&tracker, tracks[1]),
@@ -193,7 +187,6 @@ tracker_input_is_output_in_place_only(void **state)
     struct tracker tracker = {0};
     struct tracked_step *tracks[2];
 
-    (void)state;
     script_set(steps, (const uint32_t[]){0, 1}, 2);
     script_start(&tracker, &shape, tracks);
     assert_int_equal(tracker_step_limit_bytes(&tracker, tracks[1]),
@@ -224,7 +217,6 @@ tracker_chain_of_steps_stays_in_order(void **state)
     struct tracker tracker = {0};
     struct tracked_step *tracks[4];
 
-    (void)state;
     script_set(steps, (const uint32_t[]){0, 1, 2, 3}, 4);
     script_start(&tracker, &pair, tracks);
     assert_int_equal(tracks[2]->n_edges, 1);
@@ -252,7 +244,6 @@ tracker_write_waits_for_every_read(void **state)
     struct tracker tracker = {0};
     struct tracked_step *tracks[3];
 
-    (void)state;
     script_set(steps, (const uint32_t[]){0, 1, 2}, 3);
     script_start(&tracker, &pair, tracks);
     assert_int_equal(tracker_step_limit_bytes(&tracker, tracks[1]),
@@ -277,7 +268,6 @@ tracker_edge_to_reused_memory_is_void(void **state)
     struct tracker tracker = {0};
     struct tracked_step *tracked_step = NULL;
 
-    (void)state;
     for (uint32_t i = 0; i < N; i++) {
         steps[i] = (struct plan_step){
             .kind = PLAN_STORE, .message = i, .to = {PLAN_OUTPUT, 10 + i, 1}};
@@ -445,7 +435,6 @@ tracker_refill_nothing_new_gives_null(void **state)
     struct tracked_step *tracks[1];
     struct tracked_step *tracked_step;
 
-    (void)state;
     script_set(steps, (const uint32_t[]){0}, 1);
     script_start(&tracker, &pair, tracks);
     assert_int_equal(tracker_activate_rounds(&tracker, &tracked_step), HOOP_OK);
@@ -461,7 +450,6 @@ tracker_plan_of_empty_rounds_is_done_after_refill(void **state)
     struct tracker tracker = {0};
     struct tracked_step *tracked_step;
 
-    (void)state;
     tracker_init(&tracker, &algorithm_allreduce_ring, &shape, ELEMENT);
     assert_false(tracker_is_done(&tracker));
     assert_int_equal(tracker_activate_rounds(&tracker, &tracked_step), HOOP_OK);
@@ -477,7 +465,6 @@ tracker_window_bounds_the_rounds_under_way(void **state)
     struct tracker tracker = {0};
     struct tracked_step *tracked_step;
 
-    (void)state;
     tracker_init(&tracker, &algorithm_allreduce_ring, &shape, ELEMENT);
     assert_int_equal(tracker_activate_rounds(&tracker, &tracked_step), HOOP_OK);
     assert_int_equal(tracker.round_next, LIMIT_TRACKER_ROUNDS);
@@ -494,7 +481,6 @@ tracker_init_again_allocates_no_tracks(void **state)
     struct tracked_step *tracked_step;
     size_t n_spare = 0;
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         tracker_init(&tracker, &algorithm_allreduce_ring, &shape, ELEMENT);
         assert_int_equal(tracker.n_active, 0);
@@ -534,7 +520,6 @@ tracker_init_of_the_same_shape_does_not_plan_again(void **state)
     struct tracker tracker = {0};
     struct tracked_step *tracks[2];
 
-    (void)state;
     relay_set();
     for (unsigned i = 0; i < 4; i++) {
         script_start(&tracker, &pair, tracks);
@@ -564,7 +549,6 @@ tracker_init_of_another_shape_plans_anew(void **state)
     struct tracker tracker = {0};
     struct tracked_step *tracks[2];
 
-    (void)state;
     relay_set();
     script_start(&tracker, &pair, tracks);
     other.root = 1;
@@ -591,7 +575,6 @@ tracker_init_of_a_plan_beyond_the_window_plans_anew(void **state)
     struct tracker tracker = {0};
     struct tracked_step *tracked_step;
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         tracker_init(&tracker, &algorithm_allreduce_ring, &shape, ELEMENT);
         assert_int_equal(tracker_activate_rounds(&tracker, &tracked_step),
@@ -607,7 +590,6 @@ tracker_deinit_of_zeroed_memory_is_fine(void **state)
 {
     struct tracker tracker = {0};
 
-    (void)state;
     tracker_deinit(&tracker);
     tracker_deinit(&tracker);
 }

@@ -10,7 +10,7 @@
 
 /* Each is a line that can be read, of two algorithms at least. */
 static int
-side_races(struct side *side)
+all_benchmark_and_rank_0_has_the_lines(struct side *side)
 {
     const uint32_t names[2] = {0, 0};
     struct plan_nodes *nodes = NULL;
@@ -36,15 +36,8 @@ side_races(struct side *side)
     return 0;
 }
 
-static void
-all_benchmark_and_rank_0_has_the_lines(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_races);
-}
-
 static int
-side_alone(struct side *side)
+missing_rank_is_a_timeout(struct side *side)
 {
     const uint32_t names[2] = {0, 0};
     struct plan_nodes *nodes = NULL;
@@ -61,19 +54,12 @@ side_alone(struct side *side)
     return 0;
 }
 
-static void
-missing_rank_is_a_timeout(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_alone);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        ENGINE_PAIR_TEST(all_benchmark_and_rank_0_has_the_lines),
-        ENGINE_PAIR_TEST(missing_rank_is_a_timeout),
+        SIDES_TEST(all_benchmark_and_rank_0_has_the_lines),
+        SIDES_TEST(missing_rank_is_a_timeout),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,7 +66,6 @@ small_ones_save_messages_and_large_ones_bytes(void **state)
     struct plan_nodes *nodes = nodes_of(8, 1);
     const struct table table = table_of(nodes, "");
 
-    (void)state;
     assert_string_equal(name_of(&table, COLLECTIVE_ALLREDUCE, 8),
                         "recursive_doubling");
     assert_string_not_equal(name_of(&table, COLLECTIVE_ALLREDUCE, 64 << 20),
@@ -91,7 +90,6 @@ ranks_that_share_processors_avoid_waiting(void **state)
     const struct table of_six = table_of(six, crowded);
     const struct table of_eight = table_of(eight, crowded);
 
-    (void)state;
     assert_string_equal(name_of(&of_six, COLLECTIVE_REDUCE_SCATTER, 2097144),
                         "halving");
     assert_string_equal(name_of(&of_eight, COLLECTIVE_ALLREDUCE, 4096),
@@ -112,7 +110,6 @@ what_takes_as_long_combines_less_unless_compressed(void **state)
     const struct table plain = table_of(two, wire);
     const struct table coded = coded_table_of(two, wire, true);
 
-    (void)state;
     assert_string_equal(name_of(&plain, COLLECTIVE_ALLREDUCE, 8),
                         "recursive_doubling");
     assert_string_not_equal(name_of(&plain, COLLECTIVE_ALLREDUCE, 4 << 20),
@@ -135,7 +132,6 @@ slower_messages_move_the_switch_up(void **state)
         far.rows[COLLECTIVE_ALLREDUCE],
     };
 
-    (void)state;
     assert_true(rows[0]->n_points > 1);
     assert_true(rows[1]->n_points > 1);
     assert_true(rows[1]->points[0].up_to_bytes >
@@ -155,7 +151,6 @@ choice_is_about_the_best(void **state)
     size_t n_entries;
     const struct registry_algorithm *entries = registry_all_entries(&n_entries);
 
-    (void)state;
     for (uint64_t n_bytes = 96; n_bytes <= 96 << 20; n_bytes *= 4) {
         for (size_t i = 0; i < n_entries; i++) {
             const struct registry_algorithm *chosen =
@@ -186,7 +181,6 @@ uneven_rows_have_nothing_for_even_blocks_only(void **state)
     struct plan_nodes *nodes = nodes_of(8, 1);
     const struct table table = table_of(nodes, "");
 
-    (void)state;
     for (uint64_t n_bytes = 1; n_bytes < 1 << 30; n_bytes *= 2)
         assert_string_equal(
             tuning_table_find_algorithm(&table, COLLECTIVE_ALLTOALL,
@@ -201,7 +195,6 @@ rows_ascend_to_the_largest_size(void **state)
 {
     static const uint32_t sizes[] = {1, 2, 3, 5, 16, 64, 100};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         struct plan_nodes *nodes = nodes_of(sizes[i], 4);
         const struct table table = table_of(nodes, "");
@@ -226,7 +219,6 @@ one_sample_is_the_same_everywhere(void **state)
 {
     struct curve curve = {.n_samples = 0};
 
-    (void)state;
     curve_add_sample(&curve, 64, 10);
     assert_true(curve_cost_at(&curve, 0) == 10);
     assert_true(curve_cost_at(&curve, 1e9) == 10);
@@ -237,7 +229,6 @@ lines_go_through_the_samples_and_on(void **state)
 {
     struct curve curve = {.n_samples = 0};
 
-    (void)state;
     curve_add_sample(&curve, 300, 50); /* in any order */
     curve_add_sample(&curve, 100, 10);
     curve_add_sample(&curve, 200, 20);
@@ -255,7 +246,6 @@ same_size_is_sampled_once(void **state)
 {
     struct curve curve = {.n_samples = 0};
 
-    (void)state;
     curve_add_sample(&curve, 8, 1);
     curve_add_sample(&curve, 8, 2);
     assert_int_equal(curve.n_samples, 1);
@@ -267,7 +257,6 @@ full_curve_takes_no_more(void **state)
 {
     struct curve curve = {.n_samples = 0};
 
-    (void)state;
     for (unsigned i = 0; i < 2 * CURVE_SAMPLES; i++)
         curve_add_sample(&curve, i, i);
     assert_int_equal(curve.n_samples, CURVE_SAMPLES);

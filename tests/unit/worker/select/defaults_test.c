@@ -96,7 +96,6 @@ rows_ascend_and_name_algorithms_of_their_collective(void **state)
     const struct defaults_row *rows = defaults_all_rows(&n_rows);
     size_t n_of_key = 0;
 
-    (void)state;
     assert_true(n_rows > 0);
     for (size_t i = 0; i < n_rows; i++) {
         row_check(&rows[i]);
@@ -120,7 +119,6 @@ recorded_algorithm_is_taken_up_to_its_size(void **state)
     size_t n_rows;
     const struct defaults_row *rows = defaults_all_rows(&n_rows);
 
-    (void)state;
     for (size_t i = 0; i < n_rows; i++) {
         const struct table table = table_of_row(&rows[i]);
 
@@ -138,7 +136,6 @@ uneven_blocks_keep_what_can_do_them(void **state)
     size_t n_rows;
     const struct defaults_row *rows = defaults_all_rows(&n_rows);
 
-    (void)state;
     for (size_t i = 0; i < n_rows; i++) {
         const struct table table = table_of_row(&rows[i]);
 
@@ -162,7 +159,6 @@ other_places_are_left_to_the_model(void **state)
     size_t n_rows;
     const uint32_t n_processors = defaults_all_rows(&n_rows)->n_processors;
 
-    (void)state;
     const struct table tables[] = {
         table_recorded(DEFAULTS_NONE, n_processors, near, 4, &none),
         table_recorded(DEFAULTS_NONE, n_processors, near, 4, &closed),
@@ -192,7 +188,6 @@ large_ones_are_direct_where_nothing_was_recorded(void **state)
     const struct table table =
         table_recorded(DEFAULTS_DIRECT, 1000, names, 60, &open);
 
-    (void)state;
     assert_false(allgather_of(&table, 1024)->is_direct);
     assert_true(allgather_of(&table, 1 << 20)->is_direct);
     assert_false(tuning_table_find_algorithm(&table, COLLECTIVE_ALLTOALL,
@@ -216,7 +211,6 @@ ranks_that_do_not_read_have_the_other_record(void **state)
     const struct table shared = table_recorded(DEFAULTS_SHM, row->n_processors,
                                                names, row->n_ranks, &closed);
 
-    (void)state;
     for (uint64_t n_bytes = 8; n_bytes < 1 << 30; n_bytes *= 2)
         assert_ptr_equal(allgather_of(&read, n_bytes),
                          allgather_of(&shared, n_bytes));

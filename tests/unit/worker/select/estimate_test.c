@@ -46,7 +46,6 @@ every_algorithm_has_a_cost_at_every_size(void **state)
     size_t n_entries;
     const struct registry_algorithm *entries = registry_all_entries(&n_entries);
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         struct plan_nodes *nodes = nodes_of(sizes[i], 8);
 
@@ -72,7 +71,6 @@ cost_grows_with_the_ranks_of_a_ring(void **state)
         registry_find_algorithm(COLLECTIVE_ALLREDUCE, "ring");
     double before_ns = 0;
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         struct plan_nodes *nodes = nodes_of(sizes[i], 1);
         const double ns = cost_of(nodes, ring, 1 << 16);
@@ -99,7 +97,6 @@ chain_of_thousands_is_as_long_as_its_ranks(void **state)
     struct plan_nodes *many = nodes_of(6000, 1);
     const double ratio = cost_of(many, chain, 64) / cost_of(few, chain, 64);
 
-    (void)state;
     assert_true(ratio > 5 && ratio < 7);
     plan_nodes_destroy(few);
     plan_nodes_destroy(many);
@@ -117,7 +114,6 @@ algorithms_for_nodes_need_some(void **state)
     struct plan_nodes *one = nodes_of(8, 8);
     struct plan_nodes *two = nodes_of(8, 4);
 
-    (void)state;
     assert_false(estimate_can_choose(
         &(struct estimate_environment){.nodes = one, .machine = &machine},
         &entry));

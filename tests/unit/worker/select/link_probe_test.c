@@ -38,7 +38,6 @@ times_inside_and_between_say_their_parts(void **state)
 {
     struct simulation_machine machine = link_typical_machine();
 
-    (void)state;
     link_probe_apply_times(&near, &far, 2, &machine);
     assert_about(way_inside(&machine), 10e3);
     assert_about(machine.send_byte_ns, 0.2);
@@ -56,7 +55,6 @@ crowded_node_wakes_more_than_it_works(void **state)
     struct simulation_machine alone = {.n_processors = 4};
     struct simulation_machine crowded = {.n_processors = 4};
 
-    (void)state;
     link_probe_apply_times(&near, NULL, 4, &alone);
     link_probe_apply_times(&near, NULL, 5, &crowded);
     assert_about(way_inside(&alone), way_inside(&crowded));
@@ -73,7 +71,6 @@ message_through_memory_wakes_whom_a_crowd_lets_sleep(void **state)
     struct simulation_machine alone = {.n_processors = 2};
     struct simulation_machine crowded = {.n_processors = 2};
 
-    (void)state;
     link_probe_apply_times(&memory, NULL, 2, &alone);
     assert_about(way_inside(&alone), 500);
     link_probe_apply_times(&memory, NULL, 3, &crowded);
@@ -91,7 +88,6 @@ message_through_memory_is_little_work(void **state)
     struct simulation_machine crowded = {.n_processors = 2};
     struct simulation_machine shared = {.n_processors = 2};
 
-    (void)state;
     memory.is_memory = true;
     link_probe_apply_times(&near, NULL, 3, &crowded);
     link_probe_apply_times(&memory, NULL, 3, &shared);
@@ -106,7 +102,6 @@ without_a_partner_the_usual_stands(void **state)
     const struct simulation_machine usual = link_typical_machine();
     struct simulation_machine machine = usual;
 
-    (void)state;
     link_probe_apply_times(NULL, NULL, 2, &machine);
     assert_true(machine.latency_inside_ns == usual.latency_inside_ns);
     link_probe_apply_times(NULL, &far, 2, &machine);
@@ -126,7 +121,6 @@ few_per_cent_change_nothing_and_nonsense_is_bounded(void **state)
     struct simulation_machine one = link_typical_machine();
     struct simulation_machine other = link_typical_machine();
 
-    (void)state;
     link_probe_apply_times(&near, NULL, 2, &one);
     link_probe_apply_times(&again, NULL, 2, &other);
     assert_true(one.latency_inside_ns == other.latency_inside_ns);
@@ -163,7 +157,6 @@ row_outlasts_what_a_line_has_saved(void **state)
 {
     unsigned n_times;
 
-    (void)state;
     /* 1 Gbit/s and 256 KiB, 10 Gbit/s and 1 MiB */
     assert_about(settled_behind(8, 256 << 10, &n_times),
                  80e3 + 8.0 * LINK_PROBE_LARGE_BYTES);
@@ -178,7 +171,6 @@ row_on_a_slow_line_is_short(void **state)
 {
     unsigned n_times;
 
-    (void)state;
     assert_about(settled_behind(80, 256 << 10, &n_times),
                  80e3 + 80.0 * LINK_PROBE_LARGE_BYTES);
     assert_int_equal(n_times, 2);
@@ -191,7 +183,6 @@ row_goes_on_while_messages_become_faster(void **state)
 {
     const double opening_ns[] = {120e6, 40e6, 24e6, 23e6};
 
-    (void)state;
     assert_true(link_probe_needs_more(opening_ns, 1));
     assert_true(link_probe_needs_more(opening_ns, 2));
     assert_true(link_probe_needs_more(opening_ns, 3));
@@ -232,7 +223,7 @@ side_between(struct side *side)
 }
 
 static int
-side_declines(struct side *side)
+rank_0_may_decline(struct side *side)
 {
     return side_measures(side, 1, LINK_PROBE_SKIPS);
 }
@@ -240,16 +231,8 @@ side_declines(struct side *side)
 static void
 partners_measure_inside_a_node_and_between(void **state)
 {
-    (void)state;
     engine_pair_run(&engine_pair, side_inside);
     engine_pair_run(&engine_pair, side_between);
-}
-
-static void
-rank_0_may_decline(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_declines);
 }
 
 int
@@ -266,7 +249,7 @@ main(void)
         cmocka_unit_test(row_on_a_slow_line_is_short),
         cmocka_unit_test(row_goes_on_while_messages_become_faster),
         ENGINE_PAIR_TEST(partners_measure_inside_a_node_and_between),
-        ENGINE_PAIR_TEST(rank_0_may_decline),
+        SIDES_TEST(rank_0_may_decline),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,6 @@ usual_machine_has_all_it_needs(void **state)
 {
     const struct simulation_machine machine = link_typical_machine();
 
-    (void)state;
     assert_true(machine.n_processors >= 1);
     assert_true(machine.send_ns > 0);
     assert_true(machine.receive_ns > 0);
@@ -47,7 +46,6 @@ nothing_said_changes_nothing(void **state)
     const struct simulation_machine usual = link_typical_machine();
     struct simulation_machine machine = usual;
 
-    (void)state;
     assert_int_equal(link_parse_settings("here", "", &machine), HOOP_OK);
     assert_true(machine.latency_inside_ns == usual.latency_inside_ns);
     assert_true(machine.n_processors == usual.n_processors);
@@ -56,7 +54,6 @@ nothing_said_changes_nothing(void **state)
 static void
 times_and_rates_have_units(void **state)
 {
-    (void)state;
     assert_near(parsed("latency=20us").latency_inside_ns, 20e3);
     assert_near(parsed("latency=1.5ms").latency_between_ns, 1.5e6);
     assert_near(parsed("overhead=800ns").send_ns, 800);
@@ -77,7 +74,6 @@ each_name_says_its_part(void **state)
                "bandwidth_inside=5GB/s,bandwidth_between=2GB/s,socket=4GB/s,"
                "copy=20GB/s,reduce=10GB/s,wait=3us,processors=64");
 
-    (void)state;
     assert_near(machine.latency_inside_ns, 5e3);
     assert_near(machine.latency_between_ns, 50e3);
     assert_near(machine.send_ns, 2e3);
@@ -125,7 +121,6 @@ bad_lists_are_refused_and_change_nothing(void **state)
         {"copy=1GB/s,copy=2GB/s", "here: copy is said twice"},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct simulation_machine machine = {.latency_inside_ns = 7};
 
@@ -142,7 +137,6 @@ endless_list_is_refused(void **state)
     struct simulation_machine machine;
     char text[2 * LIMIT_SETTING];
 
-    (void)state;
     memset(text, '1', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
     assert_int_equal(link_parse_settings("here", text, &machine),

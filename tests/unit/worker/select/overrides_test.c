@@ -14,7 +14,6 @@ empty_list_forces_nothing(void **state)
 {
     struct overrides overrides;
 
-    (void)state;
     assert_int_equal(overrides_parse("here", "", &overrides), HOOP_OK);
     for (size_t i = 0; i < COLLECTIVE_KINDS; i++)
         assert_null(overrides.entries[i]);
@@ -25,7 +24,6 @@ list_names_one_algorithm_each(void **state)
 {
     struct overrides overrides;
 
-    (void)state;
     assert_int_equal(
         overrides_parse("here", "broadcast:chain,allreduce:ring", &overrides),
         HOOP_OK);
@@ -44,7 +42,6 @@ every_algorithm_of_the_registry_can_be_forced(void **state)
     struct overrides overrides;
     char text[LIMIT_NAME];
 
-    (void)state;
     for (size_t i = 0; i < n_entries; i++) {
         snprintf(text, sizeof(text), "%s:%s",
                  registry_collective_name(entries[i].collective),
@@ -62,7 +59,6 @@ flat_algorithms_need_a_hall_where_there_are_several_ranks(void **state)
     const struct plan_shm_region none = {0};
     struct overrides overrides;
 
-    (void)state;
     assert_int_equal(
         overrides_parse("here", "reduce:chain,allreduce:flat", &overrides),
         HOOP_OK);
@@ -84,7 +80,6 @@ direct_algorithms_need_ranks_that_read_each_others_memory(void **state)
     struct plan_shm_region shm_region = {.slot_capacity = 1 << 16};
     struct overrides overrides;
 
-    (void)state;
     assert_int_equal(overrides_parse("here", "allgather:direct", &overrides),
                      HOOP_OK);
     assert_int_equal(overrides_check_can_run(&overrides, &here, &shm_region),
@@ -124,7 +119,6 @@ bad_lists_are_refused_with_what_there_is(void **state)
     };
     struct overrides overrides = {{NULL}};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         assert_int_equal(overrides_parse("here", rows[i].text, &overrides),
                          HOOP_E_INVALID);
@@ -139,7 +133,6 @@ endless_list_is_refused(void **state)
     char text[2 * LIMIT_SETTING];
     struct overrides overrides;
 
-    (void)state;
     memset(text, 'a', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
     assert_int_equal(overrides_parse("here", text, &overrides), HOOP_E_INVALID);
@@ -148,7 +141,6 @@ endless_list_is_refused(void **state)
 static void
 every_collective_has_a_kind(void **state)
 {
-    (void)state;
     assert_int_equal(collective_kind_of(CALL_ALLREDUCE), COLLECTIVE_ALLREDUCE);
     assert_int_equal(collective_kind_of(CALL_REDUCE), COLLECTIVE_REDUCE);
     assert_int_equal(collective_kind_of(CALL_BROADCAST), COLLECTIVE_BROADCAST);
@@ -166,7 +158,6 @@ every_collective_has_a_kind(void **state)
 static void
 forms_share_their_kind(void **state)
 {
-    (void)state;
     assert_int_equal(collective_kind_of(CALL_ALLREDUCE_COALESCED),
                      COLLECTIVE_ALLREDUCE);
     assert_int_equal(collective_kind_of(CALL_BROADCAST_OBJECT),
@@ -186,7 +177,6 @@ forms_share_their_kind(void **state)
 static void
 only_forms_with_counts_are_uneven(void **state)
 {
-    (void)state;
     assert_true(collective_has_uneven_blocks(CALL_ALLTOALLV));
     assert_true(collective_has_uneven_blocks(CALL_GATHERV));
     assert_true(collective_has_uneven_blocks(CALL_SCATTERV));

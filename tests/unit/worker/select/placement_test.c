@@ -18,7 +18,6 @@ set_up(void **state)
     static const char *const hosts[N_RANKS] = {"b", "a", "b", "c", "a", "b"};
     struct engine_options options = {0};
 
-    (void)state;
     assert_int_equal(roster_create(N_RANKS, &roster), HOOP_OK);
     for (uint32_t rank = 0; rank < N_RANKS; rank++) {
         roster->members[rank].rank = rank;
@@ -32,7 +31,6 @@ set_up(void **state)
 static int
 tear_down(void **state)
 {
-    (void)state;
     engine_destroy(engine);
     roster_destroy(roster);
     return 0;
@@ -60,7 +58,6 @@ ranks_of_one_host_share_a_node(void **state)
     const uint32_t expected[N_RANKS] = {0, 1, 0, 2, 1, 0};
     struct plan_nodes *nodes = nodes_of(all, N_RANKS);
 
-    (void)state;
     assert_int_equal(nodes->n_nodes, 3);
     for (uint32_t rank = 0; rank < N_RANKS; rank++)
         assert_int_equal(nodes->node_of[rank], expected[rank]);
@@ -73,7 +70,6 @@ ranks_are_those_of_the_context(void **state)
     const uint32_t some[3] = {4, 3, 1};
     struct plan_nodes *nodes = nodes_of(some, 3);
 
-    (void)state;
     assert_int_equal(nodes->n_ranks, 3);
     assert_int_equal(nodes->n_nodes, 2);
     assert_int_equal(nodes->node_of[0], 0);

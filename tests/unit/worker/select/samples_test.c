@@ -31,7 +31,6 @@ lines_become_samples_in_order(void **state)
         "2 1 allreduce 8 ring=3";
     struct samples *samples = NULL;
 
-    (void)state;
     assert_int_equal(parse(text, &samples), HOOP_OK);
     assert_int_equal(samples->n, 3);
     assert_int_equal(samples->all[0].n_bytes, 8);
@@ -53,7 +52,6 @@ nothing_is_no_sample(void **state)
 {
     struct samples *samples = NULL;
 
-    (void)state;
     assert_int_equal(parse("", &samples), HOOP_OK);
     assert_int_equal(samples->n, 0);
     samples_destroy(samples);
@@ -85,7 +83,6 @@ bad_lines_are_refused_with_their_place(void **state)
         {"2 1 allreduce 8 ring=1 ring=2", "ring is said twice"},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct samples *samples = NULL;
 
@@ -101,7 +98,6 @@ what_is_no_text_is_refused(void **state)
     static char much[LIMIT_SAMPLE_FILE_BYTES + 1];
     struct samples *samples = NULL;
 
-    (void)state;
     assert_int_equal(samples_parse("times", "2\0 1", 4, &samples),
                      HOOP_E_INVALID);
     memset(much, ' ', sizeof(much));
@@ -125,7 +121,6 @@ files_are_read_or_named(void **state)
     const int fd = temporary_file(path, sizeof(path));
     struct samples *samples = NULL;
 
-    (void)state;
     assert_true(fd >= 0);
     assert_int_equal(write(fd, "2 1 scan 8 chain=5\nnonsense\n", 19), 19);
     assert_int_equal(samples_read(path, &samples), HOOP_OK);
@@ -146,7 +141,6 @@ files_are_read_or_named(void **state)
 static void
 every_algorithm_has_its_place(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < COLLECTIVE_KINDS; i++) {
         size_t n_entries;
 
@@ -162,7 +156,6 @@ static char folder[TEMPORARY_PATH] = "hoop-race-store-XXXXXX";
 static int
 folder_make(void **state)
 {
-    (void)state;
     strcpy(folder + strlen(folder) - 6, "XXXXXX");
     if (!temporary_folder(folder, sizeof(folder)))
         return -1;
@@ -186,7 +179,6 @@ path_tells_machine_and_transport(void **state)
     CLEANUP(free) char *other = path_of("shm");
     char *path = NULL;
 
-    (void)state;
     assert_string_equal(one, same);
     assert_string_not_equal(one, other);
     assert_ptr_equal(strstr(one, folder), one);
@@ -211,7 +203,6 @@ what_is_written_is_read_and_replaced(void **state)
     CLEANUP(free) char *path = path_of("tcp");
     char parent[192];
 
-    (void)state;
     assert_null(sample_store_read(path));
     for (size_t n = 1; n <= 2; n++) {
         char all[2 * sizeof(text)] = "";
@@ -237,7 +228,6 @@ nonsense_is_none_and_no_folder_is_told(void **state)
     CLEANUP(free) char *below = NULL;
     char parent[192];
 
-    (void)state;
     assert_int_equal(sample_store_write(path, "2 1 gossip 8 x=1\n", 17),
                      HOOP_OK);
     assert_null(sample_store_read(path));
@@ -311,7 +301,6 @@ winner_of_three_in_four_takes_the_sizes_around(void **state)
 {
     struct lines lines = {.n_bytes = 0};
 
-    (void)state;
     lines_add(&lines, "allreduce 4096 ring=200 recursive_doubling=100", 3);
     lines_add(&lines, "allreduce 4096 ring=100 recursive_doubling=200", 1);
     lines_add(&lines, "allreduce 65536 ring=100 recursive_doubling=200", 4);
@@ -330,7 +319,6 @@ winner_reaches_at_most_four_times_as_far(void **state)
 {
     struct lines lines = {.n_bytes = 0};
 
-    (void)state;
     lines_add(&lines, "allreduce 4096 ring=200 recursive_doubling=100", 3);
     const struct table table = table_after(&lines, 4);
     assert_choice(&table, COLLECTIVE_ALLREDUCE, 16384, "recursive_doubling");
@@ -342,7 +330,6 @@ flat_winner_counts_only_where_there_is_a_hall(void **state)
 {
     struct lines lines = {.n_bytes = 0};
 
-    (void)state;
     lines_add(&lines, "allreduce 4096 ring=200 flat=100", 3);
     const struct table apart = table_after(&lines, 4);
     const struct table together = table_in_hall(&lines, 4, 1 << 16);
@@ -355,7 +342,6 @@ too_few_samples_or_wins_change_nothing(void **state)
 {
     struct lines lines = {.n_bytes = 0};
 
-    (void)state;
     lines_add(&lines, "allreduce 8 ring=200 recursive_doubling=100", 2);
     lines_add(&lines, "allreduce 8 recursive_doubling=100", 2);
     lines_add(&lines, "allreduce 8 ring=100", 2);
@@ -371,7 +357,6 @@ samples_of_another_form_do_not_count(void **state)
 {
     struct lines lines = {.n_bytes = 0};
 
-    (void)state;
     lines_add(&lines, "allreduce 8 ring=200 recursive_doubling=100", 3);
     const struct table table = table_after(&lines, 5);
     assert_choice(&table, COLLECTIVE_ALLREDUCE, 8, "ring");
@@ -383,7 +368,6 @@ best_of_several_is_taken(void **state)
 {
     struct lines lines = {.n_bytes = 0};
 
-    (void)state;
     lines_add(&lines,
               "allreduce 8 ring=300 recursive_doubling=200 rabenseifner=100",
               3);
@@ -398,7 +382,6 @@ uneven_blocks_keep_what_can_do_them(void **state)
 {
     struct lines lines = {.n_bytes = 0};
 
-    (void)state;
     lines_add(&lines, "alltoall 8 pairwise=9 bruck=1", 3);
     lines_add(&lines, "allgather 8 ring=9 bruck=1", 3);
     const struct table table = table_after(&lines, 4);
@@ -424,7 +407,6 @@ full_row_ends_well(void **state)
     struct table back;
     char line[96];
 
-    (void)state;
     for (unsigned i = 0; i < 40; i++) {
         snprintf(line, sizeof(line), "broadcast %llu chain=%u binomial=%u",
                  1ull << i, 1 + i % 2, 2 - i % 2);
@@ -447,7 +429,6 @@ size_of_nothing_is_a_size(void **state)
 {
     struct lines lines = {.n_bytes = 0};
 
-    (void)state;
     lines_add(&lines, "allgather 0 ring=9 bruck=1", 3);
     lines_add(&lines, "allgather 1 ring=9 bruck=1", 3);
     const struct table table = table_after(&lines, 4);

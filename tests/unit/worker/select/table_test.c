@@ -25,7 +25,6 @@ new_table_takes_the_first_of_each(void **state)
 {
     struct table table;
 
-    (void)state;
     tuning_table_init(&table);
     for (unsigned i = 0; i < COLLECTIVE_KINDS; i++) {
         assert_ptr_equal(
@@ -49,7 +48,6 @@ size_on_the_point_belongs_below_it(void **state)
                                                  COLLECTIVE_ALLREDUCE};
     struct table table;
 
-    (void)state;
     tuning_table_init(&table);
     table.rows[COLLECTIVE_ALLREDUCE][TABLE_FORM_EVEN_BLOCKS] =
         (struct tuning_table_row){
@@ -79,7 +77,6 @@ rule_replaces_what_others_said_of_its_sizes(void **state)
     const struct tuning_table_row *row;
     struct table table;
 
-    (void)state;
     tuning_table_init(&table);
     row = &table.rows[COLLECTIVE_REDUCE][TABLE_FORM_UNEVEN_BLOCKS];
     tuning_table_apply_rule(&table, &(struct tuning_rule){0, 1000, &outer});
@@ -103,7 +100,6 @@ rule_beyond_a_full_row_extends_its_last_point(void **state)
     const struct tuning_table_row *row;
     struct table table;
 
-    (void)state;
     tuning_table_init(&table);
     row = &table.rows[COLLECTIVE_REDUCE][TABLE_FORM_EVEN_BLOCKS];
     for (uint64_t i = 0; i < TABLE_SWITCH_POINTS_MAX; i++)
@@ -122,7 +118,6 @@ overrides_algorithm_does_all_sizes(void **state)
         .entries = {[COLLECTIVE_REDUCE] = &wanted}};
     struct table table;
 
-    (void)state;
     tuning_table_init(&table);
     tuning_table_apply_overrides(&table, &overrides);
     assert_ptr_equal(tuning_table_find_algorithm(&table, COLLECTIVE_REDUCE,
@@ -147,7 +142,6 @@ overrides_algorithm_for_even_blocks_leaves_uneven_ones(void **state)
         .entries = {[COLLECTIVE_ALLGATHER] = &wanted}};
     struct table table;
 
-    (void)state;
     tuning_table_init(&table);
     tuning_table_apply_overrides(&table, &overrides);
     assert_ptr_equal(tuning_table_find_algorithm(&table, COLLECTIVE_ALLGATHER,
@@ -163,7 +157,6 @@ collective_without_points_is_not_found(void **state)
 {
     const struct table table = {.machine = {.n_processors = 1}};
 
-    (void)state;
     assert_null(tuning_table_find_algorithm(&table, COLLECTIVE_SCAN,
                                             TABLE_FORM_EVEN_BLOCKS, 8));
 }
@@ -227,7 +220,6 @@ table_comes_back_as_it_went(void **state)
     uint8_t again[LIMIT_TUNE_TABLE];
     struct table back;
 
-    (void)state;
     assert_int_equal(tuning_table_encode(&table, bytes), HOOP_OK);
     assert_int_equal(tuning_table_decode(bytes, &back), HOOP_OK);
     assert_rows_equal(&table, &back);
@@ -248,7 +240,6 @@ costs_are_rounded_once_and_bounded(void **state)
     struct table table;
     struct table back;
 
-    (void)state;
     tuning_table_init(&table);
     table.machine.reduce_byte_ns = 1.0 / 3;
     table.machine.latency_between_ns = 1e30;
@@ -267,7 +258,6 @@ uneven_row_of_its_own_travels(void **state)
     struct table back;
     size_t n_entries;
 
-    (void)state;
     table.rows[COLLECTIVE_ALLGATHER][TABLE_FORM_UNEVEN_BLOCKS] =
         (struct tuning_table_row){
             .n_points = 2,
@@ -368,7 +358,6 @@ bad_rows_are_refused(void **state)
          "does not say reduce"},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++)
         assert_refused(&cases[i].row, cases[i].why);
 }
@@ -379,7 +368,6 @@ other_bytes_are_refused(void **state)
     uint8_t bytes[LIMIT_TUNE_TABLE];
     struct table table = table_rich();
 
-    (void)state;
     memset(bytes, 0, sizeof(bytes));
     assert_int_equal(tuning_table_decode(bytes, &table), HOOP_E_DATA_LOSS);
     memset(bytes, 0xff, sizeof(bytes));

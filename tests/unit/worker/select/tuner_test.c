@@ -44,7 +44,6 @@ bad_texts_are_refused_by_the_name_of_the_setting(void **state)
 {
     struct tuner *tuner = NULL;
 
-    (void)state;
     assert_int_equal(check("", "", ""), HOOP_OK);
     assert_int_equal(check("allreduce:ring", "latency=1us", NULL), HOOP_OK);
     assert_int_equal(check("allreduce", "", NULL), HOOP_E_INVALID);
@@ -66,7 +65,6 @@ what_is_said_of_the_link_is_not_measured(void **state)
     struct tuner *silent = tuner_of("", "");
     const struct simulation_machine machine = link_typical_machine();
 
-    (void)state;
     assert_false(tuner_needs_machine_costs(said));
     assert_true(tuner_needs_machine_costs(silent));
     tuner_set_machine_costs(silent, &machine);
@@ -83,7 +81,6 @@ table_holds_what_was_said(void **state)
     struct tuner *tuner = tuner_of("allreduce:ring", "latency=1ms");
     struct table table;
 
-    (void)state;
     assert_int_equal(tuner_build_table(tuner, nodes, NULL, NULL, &table),
                      HOOP_OK);
     assert_string_equal(
@@ -107,7 +104,6 @@ flat_algorithm_is_forced_only_where_there_is_a_hall(void **state)
     const struct plan_shm_region shm_region = {.slot_capacity = 1 << 16};
     struct table table;
 
-    (void)state;
     assert_int_equal(tuner_build_table(tuner, nodes, NULL, NULL, &table),
                      HOOP_E_PRECONDITION);
     assert_int_equal(tuner_build_table(tuner, nodes, &shm_region, NULL, &table),
@@ -136,7 +132,6 @@ first_agreement_replaces_what_was_said(void **state)
     struct tuner *others = tuner_of("", "latency=3ms");
     struct table table;
 
-    (void)state;
     assert_int_equal(tuner_build_table(theirs, nodes, NULL, NULL, &table),
                      HOOP_OK);
     tuner_adopt_agreed_table(mine, &table);
@@ -162,7 +157,6 @@ tables_of_many_forms_are_kept_within_bounds(void **state)
     struct tuner *tuner = tuner_of("", "latency=1ms");
     struct table table;
 
-    (void)state;
     for (uint32_t round = 0; round < 2; round++) {
         for (uint32_t n = 1; n <= LIMIT_TUNE_TABLES + 2; n++) {
             struct plan_nodes *nodes = nodes_of(names, n);
@@ -200,7 +194,6 @@ table_of(const char *transport, const char *link, const char *samples)
 static void
 defaults_count_unless_links_or_the_model_are_asked_for(void **state)
 {
-    (void)state;
     assert_int_equal(table_of("tcp", "", "").defaults, DEFAULTS_TCP);
     assert_int_equal(table_of("shm", "", NULL).defaults, DEFAULTS_SHM);
     assert_int_equal(table_of(NULL, "", "").defaults, DEFAULTS_NONE);
@@ -221,7 +214,6 @@ defaults_of_rank_0_count_on_all_ranks(void **state)
     struct tuner *tuner = NULL;
     struct table table;
 
-    (void)state;
     assert_int_equal(tuner_create(&options, &tuner), HOOP_OK);
     tuner_adopt_agreed_table(tuner, &agreed);
     assert_int_equal(tuner_build_table(tuner, nodes, NULL, NULL, &table),
@@ -265,7 +257,6 @@ samples_change_tables_until_rank_0_agrees_on_none(void **state)
     struct table agreed;
     size_t n_bytes = 1;
 
-    (void)state;
     tuning_table_init(&agreed);
     agreed.machine = link_typical_machine();
     assert_string_equal(tuner_samples_text(tuner, &n_bytes), "");
@@ -297,7 +288,6 @@ automatic_samples_are_wanted_until_there_are_enough(void **state)
     struct tuner *tuner = NULL;
     char *path = NULL;
 
-    (void)state;
     assert_int_equal(tuner_options_check(&options), HOOP_OK);
     unsetenv("HOME");
     unsetenv("XDG_CACHE_HOME");

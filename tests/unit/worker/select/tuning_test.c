@@ -33,7 +33,7 @@ name_found(const struct tuning *tuning, enum call_name name, size_t n_bytes)
 }
 
 static int
-side_mixed(struct side *side)
+settings_of_rank_0_count_for_all(struct side *side)
 {
     struct tuner *tuner = tuner_of(
         side, side->rank == 0 ? "broadcast:chain" : "broadcast:binomial");
@@ -52,17 +52,10 @@ side_mixed(struct side *side)
     return 0;
 }
 
-static void
-settings_of_rank_0_count_for_all(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_mixed);
-}
-
 /* Rank 0 alone has read some; what they tell counts on all, and on a context
  * whose rank 0 is another one. */
 static int
-side_raced(struct side *side)
+samples_that_rank_0_read_count_for_all(struct side *side)
 {
     static const char text[] = "2 1 allreduce 64 ring=1 recursive_doubling=9\n"
                                "2 1 allreduce 64 ring=2 recursive_doubling=9\n"
@@ -93,13 +86,6 @@ side_raced(struct side *side)
     tuning_destroy(tunings[1]);
     tuner_destroy(tuner);
     return 0;
-}
-
-static void
-samples_that_rank_0_read_count_for_all(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_raced);
 }
 
 /* Told to rank 0 alone: three worlds form, and keep a sample each. The third one
@@ -140,7 +126,6 @@ first_worlds_benchmark_and_keep_it(void **state)
     char parent[TEMPORARY_FILE];
     char *path = NULL;
 
-    (void)state;
     assert_non_null(temporary_folder(folder, sizeof(folder)));
     setenv("XDG_CACHE_HOME", folder, 1);
     engine_pair_run(&engine_pair, side_automatic);
@@ -153,7 +138,7 @@ first_worlds_benchmark_and_keep_it(void **state)
 }
 
 static int
-side_alone(struct side *side)
+one_rank_alone_does_not_communicate(struct side *side)
 {
     struct tuner *tuner = tuner_of(side, "allreduce:ring");
     struct tuning *tuning = NULL;
@@ -172,13 +157,6 @@ side_alone(struct side *side)
     return 0;
 }
 
-static void
-one_rank_alone_does_not_communicate(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_alone);
-}
-
 /* As if the world had agreed. */
 static void
 tuner_settle(struct tuner *tuner)
@@ -191,7 +169,7 @@ tuner_settle(struct tuner *tuner)
 
 /* Rank 0 does not come, neither to measure nor to agree. */
 static int
-side_waiting(struct side *side)
+missing_rank_0_is_a_timeout(struct side *side)
 {
     struct tuner *tuner = tuner_of(side, "");
     struct tuning *tuning = NULL;
@@ -213,16 +191,9 @@ side_waiting(struct side *side)
     return 0;
 }
 
-static void
-missing_rank_0_is_a_timeout(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_waiting);
-}
-
 /* Rank 0 says something that is not a table. */
 static int
-side_nonsense(struct side *side)
+nonsense_from_rank_0_is_refused(struct side *side)
 {
     struct comm_context *context = side->comms[2].context;
     uint8_t bytes[LIMIT_TUNE_TABLE] = {0xff};
@@ -257,15 +228,8 @@ side_nonsense(struct side *side)
     return 0;
 }
 
-static void
-nonsense_from_rank_0_is_refused(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_nonsense);
-}
-
 static int
-side_forcing(struct side *side)
+overrides_anew_all_follow_rank_0(struct side *side)
 {
     struct tuner *tuner = tuner_of(side, "allreduce:ring");
     struct tuning *tuning = NULL;
@@ -294,15 +258,8 @@ side_forcing(struct side *side)
     return 0;
 }
 
-static void
-overrides_anew_all_follow_rank_0(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_forcing);
-}
-
 static int
-side_explaining(struct side *side)
+choice_is_explained_by_what_was_agreed_on(struct side *side)
 {
     struct tuner *tuner = tuner_of(side, "broadcast:chain");
     struct tuning *tuning = NULL;
@@ -334,18 +291,10 @@ side_explaining(struct side *side)
 }
 
 static void
-choice_is_explained_by_what_was_agreed_on(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_explaining);
-}
-
-static void
 without_a_tuning_the_first_of_each_is_found(void **state)
 {
     size_t n_entries;
 
-    (void)state;
     assert_ptr_equal(
         tuning_find_algorithm(NULL, CALL_ALLGATHERV, 1 << 20),
         registry_collective_entries(COLLECTIVE_ALLGATHER, &n_entries)
@@ -358,14 +307,14 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        ENGINE_PAIR_TEST(settings_of_rank_0_count_for_all),
-        ENGINE_PAIR_TEST(samples_that_rank_0_read_count_for_all),
+        SIDES_TEST(settings_of_rank_0_count_for_all),
+        SIDES_TEST(samples_that_rank_0_read_count_for_all),
         ENGINE_PAIR_TEST(first_worlds_benchmark_and_keep_it),
-        ENGINE_PAIR_TEST(one_rank_alone_does_not_communicate),
-        ENGINE_PAIR_TEST(missing_rank_0_is_a_timeout),
-        ENGINE_PAIR_TEST(nonsense_from_rank_0_is_refused),
-        ENGINE_PAIR_TEST(overrides_anew_all_follow_rank_0),
-        ENGINE_PAIR_TEST(choice_is_explained_by_what_was_agreed_on),
+        SIDES_TEST(one_rank_alone_does_not_communicate),
+        SIDES_TEST(missing_rank_0_is_a_timeout),
+        SIDES_TEST(nonsense_from_rank_0_is_refused),
+        SIDES_TEST(overrides_anew_all_follow_rank_0),
+        SIDES_TEST(choice_is_explained_by_what_was_agreed_on),
         cmocka_unit_test(without_a_tuning_the_first_of_each_is_found),
     };
 

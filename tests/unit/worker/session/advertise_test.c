@@ -37,7 +37,6 @@ told(const char *text)
 static void
 advertise_what_is_told_is_taken(void **state)
 {
-    (void)state;
     expect(&(struct advertise_options){"10.1.2.3", "lo", "127.0.0.1:1"},
            "10.1.2.3:0");
     struct advertise_options wanted = told("10.1.2.3:99");
@@ -56,7 +55,6 @@ advertise_nowhere_is_refused(void **state)
     struct advertised_address address;
     struct advertise_options wanted = told("0.0.0.0:99");
 
-    (void)state;
     assert_int_equal(advertised_address_find(&wanted, &address),
                      HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "HOOP_ADVERTISE"));
@@ -73,7 +71,6 @@ advertise_interface_gives_its_address(void **state)
     const struct advertise_options none = {"", "no such", "127.0.0.1:1"};
     struct advertised_address address;
 
-    (void)state;
     expect(&(struct advertise_options){"", "lo", "10.0.0.1:1"}, "127.0.0.1:0");
     assert_int_equal(advertised_address_find(&none, &address),
                      HOOP_E_NOT_FOUND);
@@ -82,7 +79,6 @@ advertise_interface_gives_its_address(void **state)
 static void
 advertise_loopback_is_for_a_coordinator_on_loopback(void **state)
 {
-    (void)state;
     expect(&(struct advertise_options){"", "", "127.0.0.1:4667"},
            "127.0.0.1:0");
     /* Of two names, and two loopback addresses, either will do. */
@@ -97,7 +93,6 @@ advertise_to_a_remote_coordinator_is_never_loopback(void **state)
     const struct advertise_options wanted = {"", "", "192.0.2.1:4667"};
     struct advertised_address advertised;
 
-    (void)state;
     /* A machine without any route says so instead. */
     if (advertised_address_find(&wanted, &advertised) == HOOP_OK)
         assert_false(address_is_loopback(&advertised.address));
@@ -142,7 +137,6 @@ advertise_listen_takes_the_first_free_port_of_a_range(void **state)
     uint16_t ports[3];
     int fds[3];
 
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         fds[i] = rank_listen(FIRST_PORT, FIRST_PORT + 2, &ports[i]);
         assert_true(fds[i] >= 0);
@@ -164,7 +158,6 @@ advertise_listen_without_a_port_takes_any(void **state)
     const int fds[] = {rank_listen(0, 0, &ports[0]),
                        rank_listen(0, 0, &ports[1])};
 
-    (void)state;
     assert_true(ports[0] > 0 && ports[1] > 0);
     assert_int_not_equal(ports[0], ports[1]);
     socket_close(fds[0]);
@@ -177,7 +170,6 @@ advertise_listen_on_a_port_in_use_advises_a_range(void **state)
     uint16_t port;
     const int fd = rank_listen(FIRST_PORT, FIRST_PORT, &port);
 
-    (void)state;
     assert_true(fd >= 0);
     assert_int_equal(rank_listen(FIRST_PORT, FIRST_PORT, &port), -1);
     assert_string_equal(
@@ -226,7 +218,6 @@ advertise_listen_names_who_has_all_ports_of_a_range(void **state)
     char text[LIMIT_ERROR_TEXT];
     uint16_t port;
 
-    (void)state;
     assert_int_equal(rank_listen(FIRST_PORT, FIRST_PORT + 4, &port), -1);
     snprintf(
         text, sizeof(text),

@@ -15,7 +15,6 @@
 static int
 environment_clear(void **state)
 {
-    (void)state;
     assert_int_equal(clearenv(), 0);
     return 0;
 }
@@ -32,7 +31,6 @@ resolved(const struct hoop_join_options *options)
 static void
 config_without_anything_are_the_defaults(void **state)
 {
-    (void)state;
     setenv("HOOP_COORDINATOR", "host:1", 1);
     const struct config config = resolved(NULL);
 
@@ -55,7 +53,6 @@ config_without_a_coordinator_are_refused(void **state)
 {
     struct config config;
 
-    (void)state;
     assert_int_equal(config_resolve(NULL, &config), HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "HOOP_COORDINATOR"));
 }
@@ -76,7 +73,6 @@ config_options_win_over_the_environment(void **state)
         .check = "full",
     };
 
-    (void)state;
     setenv("HOOP_COORDINATOR", "environment:1", 1);
     setenv("HOOP_JOB", "environment", 1);
     setenv("HOOP_RANK", "2", 1);
@@ -114,7 +110,6 @@ config_settings_win_over_members_and_the_environment(void **state)
         .settings = settings,
     };
 
-    (void)state;
     setenv("HOOP_COORDINATOR", "environment:1", 1);
     setenv("HOOP_JOB", "environment", 1);
     setenv("HOOP_TIMEOUT", "9", 1);
@@ -226,7 +221,6 @@ config_of_settings_are_those_of_the_environment(void **state)
     const char *settings[COUNT_OF(said) + 1] = {0};
     bool is_said[SETTING_COUNT] = {0};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(said); i++) {
         snprintf(items[i], sizeof(items[i]), "%s=%s",
                  setting_row(said[i].id)->name, said[i].value);
@@ -248,7 +242,6 @@ config_of_settings_are_those_of_the_environment(void **state)
 static void
 config_launcher_fills_what_was_not_said(void **state)
 {
-    (void)state;
     setenv("HOOP_COORDINATOR", "host:1", 1);
     setenv("SLURM_PROCID", "2", 1);
     setenv("SLURM_NTASKS", "4", 1);
@@ -265,7 +258,6 @@ config_launcher_fills_what_was_not_said(void **state)
 static void
 config_launcher_that_contradicts_is_not_believed(void **state)
 {
-    (void)state;
     setenv("HOOP_COORDINATOR", "host:1", 1);
     setenv("SLURM_PROCID", "0", 1);
     setenv("SLURM_NTASKS", "1", 1);
@@ -286,7 +278,6 @@ config_rank_beyond_the_size_is_refused(void **state)
 {
     struct config config;
 
-    (void)state;
     setenv("HOOP_COORDINATOR", "host:1", 1);
     setenv("HOOP_RANK", "4", 1);
     setenv("HOOP_WORLD_SIZE", "4", 1);
@@ -303,7 +294,6 @@ config_rank_of_a_launcher_beyond_its_size_is_refused(void **state)
 {
     struct config config;
 
-    (void)state;
     setenv("HOOP_COORDINATOR", "host:1", 1);
     setenv("RANK", "2", 1);
     setenv("WORLD_SIZE", "2", 1);
@@ -324,7 +314,6 @@ config_rank_of_a_launcher_beyond_its_size_is_refused(void **state)
 static void
 config_say_when_a_call_spins(void **state)
 {
-    (void)state;
     setenv("HOOP_COORDINATOR", "host:1", 1);
     setenv("HOOP_DEBUG_SPIN", "never", 1);
     assert_int_equal(resolved(NULL).spinning, ENGINE_SPIN_NEVER);
@@ -337,7 +326,6 @@ config_wrong_value_names_its_variable(void **state)
 {
     struct config config;
 
-    (void)state;
     setenv("HOOP_COORDINATOR", "host:1", 1);
     setenv("HOOP_CODEC", "gzip", 1);
     assert_int_equal(config_resolve(NULL, &config), HOOP_E_INVALID);
@@ -356,7 +344,6 @@ config_token_comes_from_its_file(void **state)
     char path[TEMPORARY_PATH] = "hoop_terms.XXXXXX";
     const int fd = temporary_file(path, sizeof(path));
 
-    (void)state;
     assert_int_equal(write(fd, "from the file\n", 14), 14);
     close(fd);
     setenv("HOOP_COORDINATOR", "host:1", 1);
@@ -382,7 +369,6 @@ config_deinit_wipes_the_token(void **state)
     };
     struct config config = resolved(&options);
 
-    (void)state;
     assert_string_equal(config.token, "secret");
     config_deinit(&config);
     for (size_t i = 0; i < sizeof(config.token); i++)
@@ -398,7 +384,6 @@ config_name_the_late_unless_silenced(void **state)
         uint32_t late_warning_ms;
     } rows[] = {{"off", 0}, {"error", 0}, {"warning", 2500}, {"debug", 2500}};
 
-    (void)state;
     setenv("HOOP_COORDINATOR", "host:1", 1);
     assert_int_equal(resolved(NULL).late_warning_ms, 10000);
     setenv("HOOP_LATE_WARNING", "2.5", 1);
@@ -422,7 +407,6 @@ wait_notice_of(const struct hoop_join_options *options)
 static void
 config_give_notice_of_a_wait_unless_silenced(void **state)
 {
-    (void)state;
     setenv("HOOP_COORDINATOR", "host:1", 1);
     assert_int_equal(wait_notice_of(NULL), 1000);
     setenv("HOOP_WAIT_NOTICE", "2.5", 1);
@@ -443,7 +427,6 @@ config_of_many_ranks_have_the_first_of_a_host_give_notice_first(void **state)
     struct hoop_join_options options = {
         .coordinator = "host:1", .world_size = 64, .rank = &ranks[1]};
 
-    (void)state;
     assert_int_equal(wait_notice_of(&options), 1000);
     options.world_size = 65;
     /* It may be the only one on its host. */
@@ -466,7 +449,6 @@ config_of_many_ranks_have_the_first_of_a_host_give_notice_first(void **state)
 static void
 config_of_what_a_job_grows_by_name_the_job(void **state)
 {
-    (void)state;
     assert_string_equal(config_job_name(&(struct config){.job = "train"}),
                         "train");
     assert_string_equal(config_job_name(&(struct config){.job = "train+1.1.1",

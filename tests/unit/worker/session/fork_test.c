@@ -47,7 +47,6 @@ fork_closes_and_tells_while_a_session_lives(void **state)
     struct fork_watch other = watch;
     const int fd = dup(1);
 
-    (void)state;
     descriptor_track(fd);
     assert_int_equal(child_sees(fd, &n_calls), 1);
 
@@ -69,7 +68,6 @@ host_name_is_not_empty(void **state)
 {
     char name[LIMIT_NAME];
 
-    (void)state;
     host_name(name);
     assert_true(name[0] != '\0');
 }
@@ -80,7 +78,6 @@ host_id_is_equal_in_another_process(void **state)
     char id[LIMIT_NAME];
     int how = 0;
 
-    (void)state;
     host_id("", id);
     assert_true(strlen(id) > 30);
     const pid_t child = fork();
@@ -103,7 +100,6 @@ host_id_differs_in_another_network_namespace(void **state)
     char id[LIMIT_NAME];
     int how = 0;
 
-    (void)state;
     host_id("", id);
     const pid_t child = fork();
     if (child == 0) {
@@ -125,7 +121,6 @@ host_id_is_what_the_user_says(void **state)
 {
     char id[LIMIT_NAME];
 
-    (void)state;
     host_id("node-7", id);
     assert_string_equal(id, "node-7");
 }

@@ -38,7 +38,6 @@ join_without_a_coordinator_says_why(void **state)
     };
     char text[LIMIT_ERROR_TEXT];
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         join_notice_describe_unreachable(&config, rows[i][0], text);
         assert_string_equal(text, rows[i][1]);
@@ -55,7 +54,6 @@ join_says_who_has_come_and_who_has_not(void **state)
         .hosts = "a, b",
     };
 
-    (void)state;
     assert_job(&config, &job,
                "joined job 'train' as rank 1; waiting for ranks 0, 3; 2 of 4 "
                "are here: hosts a, b");
@@ -72,7 +70,6 @@ join_of_an_older_coordinator_says_what_it_knows(void **state)
         .line = {.state = "forming", .size = 4, .n_members = 1},
     };
 
-    (void)state;
     assert_job(&config, &job,
                "joined job 'train' as rank 1; waiting for others; 1 of 4 is "
                "here");
@@ -86,7 +83,6 @@ join_without_a_size_says_how_to_give_one(void **state)
         .hosts = "a",
     };
 
-    (void)state;
     assert_job(&config, &job,
                "joined job 'train' as rank 1; nobody has given a world size "
                "yet: set HOOP_WORLD_SIZE, or world_size in the options of "
@@ -99,7 +95,6 @@ join_that_is_refused_for_now_says_why(void **state)
 {
     char text[LIMIT_ERROR_TEXT];
 
-    (void)state;
     join_notice_describe_refusal(&config, "job \"train\" is full", text);
     assert_string_equal(text,
                         "waiting to join job 'train': job \"train\" is full");
@@ -110,7 +105,6 @@ join_of_a_silent_coordinator_says_so(void **state)
 {
     char text[LIMIT_ERROR_TEXT];
 
-    (void)state;
     join_notice_describe_no_answer(&config, "", text);
     assert_string_equal(text, "waiting for hoopd at 10.0.0.1:4667: it is "
                               "connected, but does not answer");
@@ -142,7 +136,6 @@ join_that_is_refused_ends_at_its_deadline(void **state)
 {
     static const uint64_t deadlines_ms[] = {1, 49, 50, 51, 300, 3000, 15000};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(deadlines_ms) / sizeof(*deadlines_ms); i++) {
         for (uint64_t answer_ms = 0; answer_ms <= 60; answer_ms++) {
             const uint64_t ended_ms = end_ms(deadlines_ms[i], answer_ms);

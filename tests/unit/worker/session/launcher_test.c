@@ -57,7 +57,6 @@ expect_none(const char *environment)
 static void
 launcher_each_is_known(void **state)
 {
-    (void)state;
     expect("SLURM_PROCID=3 SLURM_NTASKS=4", "Slurm", 3, 4);
     expect("OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1", "Open MPI", 0, 1);
     expect("PMI_RANK=7 PMI_SIZE=64", "PMI", 7, 64);
@@ -70,7 +69,6 @@ launcher_each_is_known(void **state)
 static void
 launcher_innermost_wins(void **state)
 {
-    (void)state;
     expect("SLURM_PROCID=0 SLURM_NTASKS=2 PMI_RANK=1 PMI_SIZE=4", "PMI", 1, 4);
     expect("PMI_RANK=1 PMI_SIZE=4 OMPI_COMM_WORLD_RANK=2 "
            "OMPI_COMM_WORLD_SIZE=3",
@@ -82,7 +80,6 @@ launcher_innermost_wins(void **state)
 static void
 launcher_half_or_wrong_is_passed_over(void **state)
 {
-    (void)state;
     expect_none("");
     expect_none("RANK=1");
     expect_none("WORLD_SIZE=4");
@@ -109,7 +106,6 @@ launcher_tells_the_number_on_the_host(void **state)
     };
     uint32_t found;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         void *environment = (void *)(uintptr_t)rows[i].environment;
 
@@ -128,7 +124,6 @@ static char how[LIMIT_NAME];
 static int
 family_open(void **state)
 {
-    (void)state;
     assert_int_equal(roster_create(3, &roster), HOOP_OK);
     for (uint32_t rank = 0; rank < 3; rank++) {
         strcpy(roster->members[rank].host, rank < 2 ? "here" : "there");
@@ -153,7 +148,6 @@ family_open(void **state)
 static int
 family_close(void **state)
 {
-    (void)state;
     kill((pid_t)roster->members[1].pid, SIGKILL);
     waitpid((pid_t)roster->members[1].pid, NULL, 0);
     unlink(path);
@@ -187,7 +181,6 @@ fate_of_who_runs_or_stands_is_no_end(void **state)
 {
     int status;
 
-    (void)state;
     assert_int_equal(launcher_rank_process_status(roster, 1, path, how),
                      ENGINE_PROCESS_ALIVE);
     kill((pid_t)roster->members[1].pid, SIGSTOP);
@@ -199,7 +192,6 @@ fate_of_who_runs_or_stands_is_no_end(void **state)
 static void
 fate_of_who_is_elsewhere_is_unknown(void **state)
 {
-    (void)state;
     child_end();
     assert_int_equal(launcher_rank_process_status(roster, 2, path, how),
                      ENGINE_PROCESS_UNKNOWN);
@@ -217,7 +209,6 @@ fate_of_who_is_elsewhere_is_unknown(void **state)
 static void
 fate_of_who_was_never_seen_is_unknown(void **state)
 {
-    (void)state;
     roster->members[1].is_visible = false;
     assert_int_equal(launcher_rank_process_status(roster, 1, path, how),
                      ENGINE_PROCESS_UNKNOWN);
@@ -234,7 +225,6 @@ fate_of_the_dead_is_what_the_launcher_writes(void **state)
 {
     const uint32_t pid = roster->members[1].pid;
 
-    (void)state;
     child_end();
     assert_int_equal(launcher_rank_process_status(roster, 1, "", how),
                      ENGINE_PROCESS_DEAD);
@@ -254,7 +244,6 @@ fate_of_the_dead_is_what_the_launcher_writes(void **state)
 static void
 fate_without_the_file_is_awaited(void **state)
 {
-    (void)state;
     child_end();
     assert_int_equal(
         launcher_rank_process_status(roster, 1, "/nowhere/at/all", how),
@@ -283,7 +272,6 @@ exit_status_find_absent_names_a_rank_of_the_world(void **state)
         {"rank 2\033[2Jended\n", "rank 2"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
         char text[LIMIT_NAME] = "";
         FILE *file = fopen(path, "we");

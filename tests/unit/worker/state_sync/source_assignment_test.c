@@ -87,7 +87,6 @@ source_assignments_are_even_and_leave_nothing(void **state)
         state_case_of(tensor_sizes, COUNT_OF(tensor_sizes));
     uint32_t chance = 12345;
 
-    (void)state;
     for (unsigned round = 0; round < 200; round++) {
         uint8_t missing_blocks[MISSING_BYTES_MAX] = {0};
 
@@ -112,7 +111,6 @@ source_assignment_joins_what_lies_together(void **state)
     uint8_t missing_blocks[MISSING_BYTES_MAX];
     struct state_manifest_byte_range run;
 
-    (void)state;
     memset(missing_blocks, 0xff, sizeof(missing_blocks));
     struct source_assignment source_assignment = source_assignment_compute(
         tensor_manifest, missing_blocks, tensor_manifest->n_bytes,
@@ -137,7 +135,6 @@ source_assignment_of_much_is_cut_into_messages(void **state)
     struct state_manifest_byte_range run;
     uint64_t n_bytes = 0;
 
-    (void)state;
     assert_int_equal(state_manifest_create(&it, &tensor_manifest), HOOP_OK);
     uint8_t *missing_blocks =
         malloc(missing_blocks_bitmap_bytes(tensor_manifest));
@@ -168,7 +165,6 @@ source_assignment_of_large_blocks_is_one_by_one(void **state)
     struct state_manifest *tensor_manifest = NULL;
     struct state_manifest_byte_range run;
 
-    (void)state;
     assert_int_equal(state_manifest_create(&it, &tensor_manifest), HOOP_OK);
     struct source_assignment source_assignment = source_assignment_compute(
         tensor_manifest, missing_blocks, tensor_manifest->n_bytes,
@@ -190,7 +186,6 @@ missing_blocks_are_the_blocks_that_differ(void **state)
     struct digest_128 truth[12];
     uint8_t missing_blocks[2] = {0};
 
-    (void)state;
     assert_int_equal(tensor_manifest->n_blocks, 12);
     assert_int_equal(missing_blocks_bitmap_bytes(tensor_manifest), 2);
     (void)state_manifest_hash_blocks(tensor_manifest);

@@ -17,7 +17,6 @@ tensor_manifest_cuts_each_tensor_by_itself(void **state)
     struct state_manifest *tensor_manifest =
         state_case_of(sizes, COUNT_OF(sizes));
 
-    (void)state;
     assert_int_equal(tensor_manifest->n_blocks, 5);
     assert_int_equal(tensor_manifest->n_bytes, 3 * CASE_BLOCK + 2);
     for (size_t i = 0; i < COUNT_OF(sizes); i++)
@@ -52,7 +51,6 @@ tensor_manifest_digest_tells_every_byte(void **state)
         state_manifest_hash_blocks(tensor_manifest);
     struct digest_128 digests[3];
 
-    (void)state;
     memcpy(digests, tensor_manifest->digests, sizeof(digests));
     *state_case_at(2, 2) ^= 1;
     const struct digest_128 after = state_manifest_hash_blocks(tensor_manifest);
@@ -69,7 +67,6 @@ tensor_manifest_of_nothing_has_no_blocks(void **state)
 {
     struct state_manifest *tensor_manifest = state_case_of(NULL, 0);
 
-    (void)state;
     assert_int_equal(tensor_manifest->n_blocks, 0);
     (void)state_manifest_hash_blocks(tensor_manifest);
     state_manifest_destroy(tensor_manifest);
@@ -99,7 +96,6 @@ tensor_manifest_of_wrong_tensors_is_refused(void **state)
     };
     struct hoop_state wrong = {two, 2, 1, 0};
 
-    (void)state;
     memset(name, 'n', LIMIT_STATE_NAME);
     require_refused(NULL, "state is NULL");
     require_refused(&(struct hoop_state){NULL, 1, 1, 0}, "tensors is NULL");
@@ -158,7 +154,6 @@ manifest_text_of_the_same_in_another_order_is_the_same(void **state)
     struct manifest_text_bytes mine = manifest_text_of(three, 3, 4096);
     struct manifest_text_bytes theirs = manifest_text_of(turned, 3, 4096);
 
-    (void)state;
     assert_int_equal(mine.n_bytes, theirs.n_bytes);
     assert_memory_equal(mine.bytes, theirs.bytes, mine.n_bytes);
     assert_int_equal(manifest_text_compare(&mine, &theirs, 7), HOOP_OK);
@@ -173,7 +168,6 @@ manifest_text_that_differs_says_where(void **state)
     struct manifest_text_bytes mine = manifest_text_of(three, 3, 4096);
     struct manifest_text_bytes theirs = manifest_text_of(three, 3, 8192);
 
-    (void)state;
     require_difference(&mine, &theirs,
                        "blocks of 4096 bytes, but blocks of 8192 bytes on "
                        "rank 7");
@@ -204,7 +198,6 @@ manifest_text_that_is_cut_off_differs(void **state)
 {
     struct manifest_text_bytes mine = manifest_text_of(three, 3, 4096);
 
-    (void)state;
     for (size_t n_bytes = 0; n_bytes < mine.n_bytes; n_bytes++) {
         const struct manifest_text_bytes part = {malloc(n_bytes + 1), n_bytes};
 

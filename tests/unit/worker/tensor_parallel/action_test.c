@@ -33,7 +33,6 @@ way_back_of_all_to_all_keeps_the_group(void **state)
     const struct action there = action_make(&spec, COMM_ACTION_FORWARD);
     const struct action back = action_make(&spec, COMM_ACTION_BACKWARD);
 
-    (void)state;
     assert_int_equal(there.kind, COMM_ACTION_ALL_TO_ALL);
     assert_int_equal(there.n_ranks, 8);
     assert_int_equal(back.n_ranks, 8);
@@ -56,7 +55,6 @@ mix_gather_counts_along_its_first_axis_first(void **state)
     const uint32_t at[] = {1, 2};
     struct action action = action_make(&spec, COMM_ACTION_FORWARD);
 
-    (void)state;
     assert_int_equal(comm_action_block_index(&action, &plane, at), 1 * 4 + 2);
     assert_int_equal(action.join.cuts[0].n_parts, 4);
     assert_int_equal(action.join.cuts[1].n_parts, 2);
@@ -122,7 +120,6 @@ result_has_the_shape_of_the_pattern(void **state)
     const struct hoop_shape shape = {2, {8, 16}};
     struct hoop_shape result;
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(shaped); i++) {
         assert_int_equal(
             hoop_comm_spec_result(&shaped[i].spec, &plane, &shape, &result),
@@ -228,7 +225,6 @@ spec_that_is_wrong_says_what(void **state)
     const struct hoop_shape shape = {2, {5, 8}};
     struct hoop_shape result;
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(wrongs); i++) {
         assert_int_equal(hoop_comm_spec_result(&wrongs[i].spec, &wrongs[i].mesh,
                                                &shape, &result),
@@ -254,7 +250,6 @@ forward_only_has_no_backward(void **state)
 {
     struct action action;
 
-    (void)state;
     assert_int_equal(comm_action_init(&action, &shaped[1].spec, &plane, 2,
                                       COMM_ACTION_BACKWARD),
                      HOOP_E_INVALID);
@@ -311,7 +306,6 @@ fill(int16_t whole[COUNT], int16_t parts[COUNT], const struct cuts *cuts)
 static void
 blocks_are_where_the_formula_says(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const struct cuts *cuts = &cases[i];
         const uint32_t n_parts = cuts_n_blocks(cuts);
@@ -348,7 +342,6 @@ blocks_interleave_unless_they_are_rows(void **state)
 {
     const struct hoop_shape flat = {2, {1, 6}};
 
-    (void)state;
     assert_false(
         cuts_is_noncontiguous(&(struct cuts){1, {{0, 2}}}, &cube_shape));
     assert_false(
@@ -369,7 +362,6 @@ shapes_are_divided_and_multiplied(void **state)
     const struct hoop_shape large = {2, {SIZE_MAX / 2, 3}};
     struct hoop_shape part = cube_shape;
 
-    (void)state;
     assert_int_equal(cuts_divide_shape(&cuts, &part), HOOP_OK);
     assert_true(
         hoop_shape_equal(&part, &(struct hoop_shape){3, {2, 2, DEPTH}}));
@@ -390,7 +382,6 @@ nothing_is_copied_of_nothing(void **state)
     const struct cuts cuts = {2, {{0, 2}, {1, 2}}};
     const struct hoop_tensor none = {.dtype = HOOP_INT64, .shape = {2, {0, 4}}};
 
-    (void)state;
     cuts_pack_all_blocks(&cuts, &none, NULL);
     cuts_unpack_all_blocks(&cuts, &none, NULL);
     cuts_copy_block_to_part(&cuts, &none, 3, NULL);
@@ -463,7 +454,6 @@ row_holds(const struct row *row, const struct hoop_mesh_links *links)
 static void
 collectives_cost_what_the_table_says(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(table); i++) {
         const struct row *row = &table[i];
         const struct hoop_mesh_links links = {{row->alpha}, {row->beta}};
@@ -499,7 +489,6 @@ reshard_in_three_steps_costs_the_sum_of_them(void **state)
     struct hoop_comm_cost sum = {0, 0, 0};
     double forward_only = 0;
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(steps); i++) {
         const struct hoop_comm_cost cost = cost_of(&steps[i], &mesh, NULL);
 
@@ -527,7 +516,6 @@ all_ranks_have_the_dearest_of_the_axes(void **state)
                                   .axes = {2, {1, 0}},
                                   .shape = {1, {64}}};
 
-    (void)state;
     is_close(cost_of(&spec, &mesh, &links).forward,
              3 + 2 * 0.5 * 7 / 8 * 64 + 0.01);
     spec.axes = (struct hoop_axes){1, {0}};
@@ -555,7 +543,6 @@ uneven_parts_cost_as_the_largest(void **state)
         .shape = {1, {13}},
     };
 
-    (void)state;
     is_close(cost_of(&spec, &mesh, NULL).forward, 1 + 3.0 / 4 * 4 + 0.1);
 }
 
@@ -566,7 +553,6 @@ cost_of_what_is_wrong_is_refused(void **state)
     struct hoop_comm_spec spec = {.axes = {1, {0}}, .shape = {1, {5}}};
     struct hoop_comm_cost cost;
 
-    (void)state;
     spec.sharding.dims[0] = (struct hoop_axes){1, {1}};
     assert_int_equal(hoop_comm_spec_cost(&spec, &mesh, NULL, &cost),
                      HOOP_E_INVALID);

@@ -53,7 +53,6 @@ even_moves_change_one_dimension_or_two(void **state)
         {MOVE_SPLIT_FIRST, {2, {0, 4}}, {2, {0, 4}}, 0},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const struct even_case *at = &cases[i];
         struct measure m;
@@ -86,7 +85,6 @@ lists_of_rows_become_counts_of_elements(void **state)
     const size_t coming[3] = {1, 2, 0};
     struct measure m;
 
-    (void)state;
     assert_int_equal(measure(MOVE_GATHER_FIRST, &two_rows, sizes, NULL, &m),
                      HOOP_OK);
     assert_int_equal(m.result.dims[0], 6);
@@ -123,7 +121,6 @@ a_missing_list_means_equal_parts(void **state)
         .move = MOVE_ALL_TO_ALL, .tensor = &tensor, .coming = list};
     struct measure m;
 
-    (void)state;
     assert_int_equal(measure(MOVE_ALL_TO_ALL, &six_rows, list, NULL, &m),
                      HOOP_OK);
     assert_int_equal(m.result.dims[0], 6);
@@ -181,7 +178,6 @@ what_does_not_fit_is_invalid(void **state)
         {MOVE_SPLIT_FIRST, {1, {5}}, {2, 3, SIZE_MAX}, "sizes must be NULL"},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const struct wrong_case *at = &cases[i];
         const size_t *sizes = at->sizes[0] == SIZE_MAX ? NULL : at->sizes;

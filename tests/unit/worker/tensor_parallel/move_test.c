@@ -62,7 +62,7 @@ static const struct packed_case packed_cases[] = {
 };
 
 static int
-side_packed(struct side *side)
+moves_that_sort_give_the_same_in_both_forms(struct side *side)
 {
     for (size_t i = 0; i < COUNT_OF(packed_cases); i++) {
         const struct packed_case *at = &packed_cases[i];
@@ -82,15 +82,8 @@ side_packed(struct side *side)
     return 0;
 }
 
-static void
-moves_that_sort_give_the_same_in_both_forms(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_packed);
-}
-
 static int
-side_in_place(struct side *side)
+moves_that_keep_the_shape_work_in_place(struct side *side)
 {
     static const int32_t sums[4] = {10, 12, 14, 16};
     hoop_op_t *op = NULL;
@@ -111,20 +104,12 @@ side_in_place(struct side *side)
 }
 
 static void
-moves_that_keep_the_shape_work_in_place(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_in_place);
-}
-
-static void
 moves_of_one_rank_copy(void **state)
 {
     hoop_op_t *op = NULL;
     int32_t values[4];
     const struct hoop_tensor tensor = square(values, 1);
 
-    (void)state;
     for (enum move move = MOVE_COPY; move <= MOVE_COLUMNS_TO_ROWS; move++) {
         struct hoop_tensor out = {.data = NULL};
 
@@ -149,7 +134,6 @@ results_of_one_rank_must_not_overlap(void **state)
     struct hoop_tensor out = {
         .data = values + 1, .dtype = HOOP_INT32, .shape = {2, {2, 2}}};
 
-    (void)state;
     assert_invalid(run(MOVE_ALL_REDUCE, &tensor, &out, alone()), "overlap");
     assert_invalid(start(MOVE_ALL_REDUCE, &tensor, &out, alone(), &op),
                    "overlap");
@@ -163,7 +147,6 @@ moves_of_no_member_touch_nothing(void **state)
     int32_t values[4];
     const struct hoop_tensor tensor = square(values, 0);
 
-    (void)state;
     for (enum move move = MOVE_COPY; move <= MOVE_COLUMNS_TO_ROWS; move++) {
         struct hoop_tensor out = {.data = NULL};
 
@@ -183,7 +166,6 @@ wrong_arguments_are_invalid_and_hand_out_nothing(void **state)
     int32_t values[4];
     struct hoop_tensor tensor = square(values, 0);
 
-    (void)state;
     assert_invalid(run(MOVE_ALL_REDUCE, &tensor, &out, NULL), "comm is NULL");
     assert_invalid(run(MOVE_ALL_REDUCE, NULL, &out, both()),
                    "the tensor is NULL");
@@ -216,7 +198,6 @@ results_too_large_for_memory_are_refused(void **state)
     struct hoop_tensor out = {.data = NULL};
     hoop_op_t *op = NULL;
 
-    (void)state;
     assert_int_equal(run(MOVE_GATHER_FIRST, &tensor, &out, both()),
                      HOOP_E_EXHAUSTED);
     assert_int_equal(start(MOVE_SPLIT_LAST, &tensor, &out, both(), &op),
@@ -227,7 +208,7 @@ results_too_large_for_memory_are_refused(void **state)
 
 /* Rank 1 has another shape of as many elements. */
 static int
-side_mismatch(struct side *side)
+moves_of_other_shapes_fail_on_both_and_hand_out_nothing(struct side *side)
 {
     struct hoop_tensor out = {.data = NULL};
     int32_t values[4];
@@ -242,15 +223,8 @@ side_mismatch(struct side *side)
     return 0;
 }
 
-static void
-moves_of_other_shapes_fail_on_both_and_hand_out_nothing(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_mismatch);
-}
-
 static int
-side_scratch(struct side *side)
+moves_into_a_scratch_use_it_in_turn(struct side *side)
 {
     struct hoop_tensor first = {.data = NULL};
     struct hoop_tensor second = {.data = NULL};
@@ -285,27 +259,19 @@ side_scratch(struct side *side)
     return 0;
 }
 
-static void
-moves_into_a_scratch_use_it_in_turn(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_scratch);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        ENGINE_PAIR_TEST(moves_that_sort_give_the_same_in_both_forms),
-        ENGINE_PAIR_TEST(moves_that_keep_the_shape_work_in_place),
+        SIDES_TEST(moves_that_sort_give_the_same_in_both_forms),
+        SIDES_TEST(moves_that_keep_the_shape_work_in_place),
         ENGINE_PAIR_TEST(moves_of_one_rank_copy),
         ENGINE_PAIR_TEST(results_of_one_rank_must_not_overlap),
         ENGINE_PAIR_TEST(moves_of_no_member_touch_nothing),
         ENGINE_PAIR_TEST(wrong_arguments_are_invalid_and_hand_out_nothing),
         ENGINE_PAIR_TEST(results_too_large_for_memory_are_refused),
-        ENGINE_PAIR_TEST(
-            moves_of_other_shapes_fail_on_both_and_hand_out_nothing),
-        ENGINE_PAIR_TEST(moves_into_a_scratch_use_it_in_turn),
+        SIDES_TEST(moves_of_other_shapes_fail_on_both_and_hand_out_nothing),
+        SIDES_TEST(moves_into_a_scratch_use_it_in_turn),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -164,7 +164,6 @@ static const struct hoop_mesh_links links = {{5, 70, 0.5}, {2, 0.25, 0.01}};
 static void
 path_on_two_axes_is_the_cheapest(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(meshes); i++) {
         for (size_t j = 0; j < COUNT_OF(shapes); j++) {
             pairs_run(&meshes[i], &shapes[j], NULL, false);
@@ -179,7 +178,6 @@ path_on_three_axes_is_the_cheapest(void **state)
 {
     static const struct hoop_mesh_shape mesh = {3, {2, 2, 2}};
 
-    (void)state;
     pairs_run(&mesh, &shapes[0], &links, false);
     pairs_run(&mesh, &shapes[1], &links, true);
 }
@@ -201,7 +199,6 @@ path_of_worked_example_beats_its_three_steps(void **state)
     struct hoop_comm_path path;
     double total = 0;
 
-    (void)state;
     for (size_t i = 0; i + 1 < COUNT_OF(rows); i++)
         total += step_cost(&request, &rows[i], &rows[i + 1]);
     assert_true(fabs(total - 14028.202) < EPSILON * total);
@@ -233,7 +230,6 @@ path_on_many_axes_is_found(void **state)
         .from = &from, .to = &to, .mesh = &mesh, .shape = &shape};
     struct hoop_comm_path path;
 
-    (void)state;
     for (uint32_t axis = 0; axis < 8; axis++) {
         from.dims[axis] = (struct hoop_axes){1, {axis}};
         to.dims[0].axes[to.dims[0].n_axes++] = 7 - axis;
@@ -254,7 +250,6 @@ path_ignores_the_order_of_partial_axes(void **state)
         .from = &from, .to = &same, .mesh = &mesh, .shape = &shapes[1]};
     struct hoop_comm_path path;
 
-    (void)state;
     assert_int_equal(hoop_sharding_path(&request, &path), HOOP_OK);
     assert_int_equal(path.n_steps, 0);
     request.from = &three;
@@ -288,7 +283,6 @@ path_of_wrong_request_is_refused(void **state)
     struct hoop_path_request request = {
         .from = &whole, .to = &whole, .mesh = &mesh, .shape = &shape};
 
-    (void)state;
     check_refused(NULL, "request is NULL");
     assert_int_equal(hoop_sharding_path(&request, NULL), HOOP_E_INVALID);
     request.to = NULL;

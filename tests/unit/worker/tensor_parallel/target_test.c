@@ -43,7 +43,6 @@ target_without_memory_is_allocated_and_withdrawn(void **state)
     struct hoop_tensor out = {.dtype = HOOP_UINT8};
     struct target target;
 
-    (void)state;
     assert_int_equal(prepare(&out, &two_by_three, NULL, &target), HOOP_OK);
     assert_non_null(out.data);
     assert_int_equal(out.dtype, HOOP_INT32);
@@ -62,7 +61,6 @@ target_of_the_caller_is_kept(void **state)
         .data = own, .dtype = HOOP_INT32, .shape = two_by_three};
     struct target target;
 
-    (void)state;
     assert_int_equal(prepare(&out, &two_by_three, NULL, &target), HOOP_OK);
     output_target_withdraw(&target);
     assert_ptr_equal(out.data, own);
@@ -80,7 +78,6 @@ target_may_be_the_tensor_of_the_same_shape_only(void **state)
     struct hoop_tensor behind = four;
     struct target target;
 
-    (void)state;
     shifted.data = values + 3;
     behind.data = values + 4;
     assert_int_equal(prepare(&same, &four.shape, NULL, &target), HOOP_OK);
@@ -97,7 +94,6 @@ target_that_does_not_fit_is_refused(void **state)
     struct hoop_tensor out = {
         .data = own, .dtype = HOOP_FLOAT32, .shape = two_by_three};
 
-    (void)state;
     assert_refused(NULL, &two_by_three, NULL, "out is NULL");
     assert_refused(&out, &two_by_three, NULL, "float32");
     out.dtype = HOOP_INT32;
@@ -117,7 +113,6 @@ target_in_a_scratch_is_lent_and_returned(void **state)
     struct hoop_tensor given = four;
     struct target target;
 
-    (void)state;
     assert_int_equal(hoop_scratch_create(&scratch), HOOP_OK);
     assert_int_equal(prepare(&out, &two_by_three, scratch, &target), HOOP_OK);
     void *at = out.data;
@@ -151,7 +146,6 @@ scratch_grows_to_the_largest_and_stays(void **state)
     void *large = NULL;
     void *small = NULL;
 
-    (void)state;
     assert_int_equal(hoop_scratch_create(&scratch), HOOP_OK);
     assert_int_equal(scratch_acquire(scratch, 10, &tensor, &small), HOOP_OK);
     scratch_release(scratch);
@@ -176,7 +170,6 @@ scratch_of_nothing_is_lent(void **state)
     hoop_scratch_t *scratch = NULL;
     void *bytes = &scratch;
 
-    (void)state;
     assert_int_equal(hoop_scratch_create(&scratch), HOOP_OK);
     assert_int_equal(scratch_acquire(scratch, 0, &tensor, &bytes), HOOP_OK);
     assert_null(bytes);
@@ -193,7 +186,6 @@ scratch_that_is_lent_is_refused_until_it_is_returned(void **state)
     hoop_scratch_t *scratch = NULL;
     void *bytes = NULL;
 
-    (void)state;
     assert_int_equal(hoop_scratch_create(&scratch), HOOP_OK);
     assert_int_equal(scratch_acquire(scratch, 10, &tensor, &bytes), HOOP_OK);
     assert_int_equal(scratch_acquire(scratch, 10, &tensor, &bytes),
@@ -212,7 +204,6 @@ scratch_that_holds_what_is_moved_is_refused(void **state)
     hoop_scratch_t *scratch = NULL;
     void *bytes = NULL;
 
-    (void)state;
     assert_int_equal(hoop_scratch_create(&scratch), HOOP_OK);
     assert_int_equal(scratch_acquire(scratch, 64, &tensor, &bytes), HOOP_OK);
     scratch_release(scratch);
@@ -240,7 +231,6 @@ scratch_without_memory_stays_as_it_was(void **state)
     void *before = NULL;
     void *bytes = NULL;
 
-    (void)state;
     assert_int_equal(hoop_scratch_create(&scratch), HOOP_OK);
     assert_int_equal(scratch_acquire(scratch, 100, &tensor, &before), HOOP_OK);
     scratch_release(scratch);
@@ -255,7 +245,6 @@ scratch_without_memory_stays_as_it_was(void **state)
 static void
 scratch_create_without_a_place_is_invalid(void **state)
 {
-    (void)state;
     assert_int_equal(hoop_scratch_create(NULL), HOOP_E_INVALID);
 }
 

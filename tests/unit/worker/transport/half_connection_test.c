@@ -64,7 +64,6 @@ table_check(const struct state_table_row *table,
 static void
 table_allows_just_what_some_event_does(void **state)
 {
-    (void)state;
     table_check(send_state_table, SEND_STATES, send_events,
                 sizeof(send_events) / sizeof(send_events[0]));
     table_check(receive_state_table, RECEIVE_STATES, receive_events,
@@ -74,7 +73,6 @@ table_allows_just_what_some_event_does(void **state)
 static void
 nothing_follows_a_loss_and_each_state_can_be_lost(void **state)
 {
-    (void)state;
     assert_int_equal(send_state_table[SEND_LOST].allowed, 0);
     assert_int_equal(receive_state_table[RECEIVE_LOST].allowed, 0);
     for (unsigned now = 0; now < SEND_LOST; now++)
@@ -88,7 +86,6 @@ nothing_follows_a_loss_and_each_state_can_be_lost(void **state)
 static void
 no_frame_follows_a_goodbye(void **state)
 {
-    (void)state;
     for (unsigned now = SEND_GOODBYE; now < SEND_STATES; now++)
         assert_int_equal(
             send_state_table[now].allowed & (SM_TO(SEND_GOODBYE + 1) - 1), 0);
@@ -97,7 +94,6 @@ no_frame_follows_a_goodbye(void **state)
 static void
 connection_is_over_when_both_streams_are(void **state)
 {
-    (void)state;
     for (unsigned send = 0; send < SEND_STATES; send++) {
         for (unsigned receive = 0; receive < RECEIVE_STATES; receive++) {
             const bool is_over = receive == RECEIVE_ENDED &&
@@ -291,7 +287,6 @@ static const struct pair connected = {
 static void
 connection_ends_well_on_both_sides_whoever_leaves(void **state)
 {
-    (void)state;
     may_die = false;
     n_ends = 0;
     pair_walk(&connected);
@@ -301,7 +296,6 @@ connection_ends_well_on_both_sides_whoever_leaves(void **state)
 static void
 only_an_end_without_goodbye_is_a_loss(void **state)
 {
-    (void)state;
     may_die = true;
     n_ends = 0;
     pair_walk(&connected);

@@ -93,7 +93,6 @@ message_is_taken_where_it_lies(void **state)
     const struct frame frame = frame_message(6, TAG, SMALL, SMALL);
     struct recv_request in = inflow_message(SMALL + 1);
 
-    (void)state;
     assert_int_equal(look(&in), TRANSPORT_INLINE_NOT_ARRIVED);
     write_frame(&frame);
     assert_int_equal(look(&in), TRANSPORT_INLINE_DONE);
@@ -113,7 +112,6 @@ message_of_no_bytes_is_taken(void **state)
     const struct frame frame = frame_message(1, TAG, 0, 0);
     struct recv_request in = inflow_message(0);
 
-    (void)state;
     in.place = NULL;
     write_frame(&frame);
     assert_int_equal(look(&in), TRANSPORT_INLINE_DONE);
@@ -126,7 +124,6 @@ half_a_message_is_waited_for(void **state)
     const struct frame frame = frame_message(1, TAG, SMALL, SMALL);
     struct recv_request in = inflow_message(SMALL);
 
-    (void)state;
     write_part(&frame, 0, LIMIT_FRAME_HEADER);
     assert_int_equal(look(&in), TRANSPORT_INLINE_NOT_ARRIVED);
     write_part(&frame, LIMIT_FRAME_HEADER, RING_ALIGNMENT_BYTES);
@@ -160,7 +157,6 @@ what_is_not_looked_for_is_left(void **state)
     struct recv_request wanted = inflow_message(SMALL);
     struct flow_label other = label;
 
-    (void)state;
     wanted.label = &other;
     other.tag = TAG + 1;
     expect_left(frame, wanted);
@@ -187,7 +183,6 @@ large_message_is_left(void **state)
     struct frame frame = frame_message(1, TAG, SMALL, 2 * SMALL);
     struct recv_request in = inflow_message(2 * SMALL);
 
-    (void)state;
     write_frame(&frame);
     assert_int_equal(look(&in), TRANSPORT_INLINE_NEEDS_PROGRESS);
     shm_fixture_close(state);
@@ -210,7 +205,6 @@ what_the_peer_may_not_send_is_left_to_a_turn(void **state)
     struct frame frame = frame_message(1, TAG, SMALL, SMALL);
     struct recv_request in = inflow_message(SMALL);
 
-    (void)state;
     in.element_size = 3;
     write_frame(&frame);
     assert_int_equal(look(&in), TRANSPORT_INLINE_NEEDS_PROGRESS);
@@ -283,7 +277,6 @@ nothing_is_taken_past_what_came_before(void **state)
     const struct frame frame = frame_message(1, TAG, SMALL, SMALL);
     struct recv_request in = inflow_message(SMALL);
 
-    (void)state;
     assert_false(transport_can_receive_inline(transport, 0));
     assert_false(transport_can_receive_inline(transport, 2));
     /* Kept by a turn: it has the same tag. */
@@ -310,7 +303,6 @@ window_is_given_back(void **state)
     struct frame frame = frame_message(0, TAG, SMALL, SMALL);
     size_t n_bytes = 0;
 
-    (void)state;
     while (n_bytes == 0 && frame.op < LIMIT_EAGER_WINDOW / SMALL) {
         struct recv_request in = inflow_message(SMALL);
 
@@ -345,7 +337,6 @@ message_is_sent_at_once(void **state)
     struct send_request out = outflow_message(9, SMALL);
     size_t n_ahead;
 
-    (void)state;
     assert_true(send_at_once(&out));
     const struct frame frame = next_frame();
     assert_int_equal(frame.kind, FRAME_MESSAGE);
@@ -365,7 +356,6 @@ message_does_not_overtake(void **state)
         outflow_message(1, LIMIT_EAGER_WHOLE_MESSAGE + 1);
     struct send_request second = outflow_message(2, SMALL);
 
-    (void)state;
     transport_send(transport, &first);
     assert_false(send_at_once(&second));
     test_transport_settle(&shm_fixture.here);
@@ -381,7 +371,6 @@ message_that_must_ask_is_not_sent_at_once(void **state)
     struct send_request far = outflow_message(1, SMALL);
     uint64_t n_sent = 0;
 
-    (void)state;
     assert_false(send_at_once(&large));
     far.key.peer = 2;
     assert_false(send_at_once(&far));
@@ -408,7 +397,6 @@ rest_of_a_message_is_copied(void **state)
     bool has_rest = false;
     size_t n_done = 0;
 
-    (void)state;
     assert_true(
         transport_send_inline(shm_fixture.here.transport, &out, &has_rest));
     assert_true(has_rest);

@@ -4,109 +4,18 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "check.h"
-#include "test_transport.h"
+#include "match_fixture.h"
 #include "transport/unexpected_queue.h"
-
-enum {
-    SMALL = 1000,
-    GUARD = 0xA5,
-};
-
-/* Rank 0 is a test_transport, ranks 1 and 2 are the test itself. */
-struct tcp_fixture {
-    struct test_transport test_transport;
-    struct frame frame;
-    uint8_t sent[4 * SMALL];
-    uint8_t received[4][SMALL];
-    uint8_t payload[LIMIT_FRAME_PAYLOAD];
-};
-
-static struct tcp_fixture tcp_fixture;
-
-static int
-tcp_fixture_open(void **state)
-{
-    (void)state;
-    memset(&tcp_fixture, GUARD, sizeof(tcp_fixture));
-    test_transport_open(&tcp_fixture.test_transport, 0, CODEC_NONE);
-    test_transport_attach(&tcp_fixture.test_transport, 1);
-    test_transport_attach(&tcp_fixture.test_transport, 2);
-    pattern_fill(tcp_fixture.sent, sizeof(tcp_fixture.sent), 5);
-    return 0;
-}
-
-static int
-tcp_fixture_close(void **state)
-{
-    (void)state;
-    test_transport_close(&tcp_fixture.test_transport);
-    return 0;
-}
-
-/* The message is known by where in tcp_fixture.sent its bytes begin. */
-static void
-feed_message(uint32_t rank, uint64_t op, uint64_t tag, size_t from)
-{
-    const struct frame frame = frame_message(op, tag, 100, 100);
-
-    test_transport_feed(&tcp_fixture.test_transport, rank, &frame,
-                        tcp_fixture.sent + from);
-}
-
-static const struct flow_label labels[] = {
-    {.epoch = TEST_TRANSPORT_EPOCH, .tag = 0, .call = {.dtype = 1}},
-    {.epoch = TEST_TRANSPORT_EPOCH, .tag = 1, .call = {.dtype = 1}},
-};
-
-static struct recv_request
-posted(uint32_t peer, uint64_t tag, unsigned at)
-{
-    return (struct recv_request){
-        .key = {.comm = TEST_TRANSPORT_COMM,
-                .peer = peer,
-                .kind = FLOW_MESSAGE},
-        .label = &labels[tag],
-        .place = tcp_fixture.received[at],
-        .element_size = 1,
-        .total = SMALL,
-    };
-}
-
-static void
-expect_message(const struct recv_request *flow, uint32_t rank, size_t from)
-{
-    assert_true(flow->is_matched);
-    assert_int_equal(flow->key.peer, rank);
-    assert_int_equal(flow->total, 100);
-    assert_int_equal(flow->arrived, 100);
-    assert_memory_equal(flow->place, tcp_fixture.sent + from, 100);
-    assert_int_equal(flow->place[100], GUARD);
-}
-
-static void
-receive(struct recv_request *flow)
-{
-    transport_receive(tcp_fixture.test_transport.transport, flow);
-    test_transport_settle(&tcp_fixture.test_transport);
-}
-
-static void
-cancel(struct recv_request *flow)
-{
-    transport_receive_cancel(tcp_fixture.test_transport.transport, flow);
-}
 
 static void
 grant_before_its_flow_is_remembered(void **state)
 {
     struct frame grant = frame_collective(300, 0, SMALL);
     struct send_request flow =
-        send_request_collective(1, tcp_fixture.sent, SMALL);
+        send_request_collective(1, tcp_fixture.bytes, SMALL);
     struct send_request again =
-        send_request_collective(1, tcp_fixture.sent, SMALL);
+        send_request_collective(1, tcp_fixture.bytes, SMALL);
 
-    (void)state;
     grant.kind = FRAME_GRANT;
     test_transport_feed(&tcp_fixture.test_transport, 1, &grant, NULL);
     grant.offset = 200;
@@ -126,16 +35,15 @@ forgotten_operation_leaves_nothing(void **state)
     struct frame grant = frame_collective(300, 0, SMALL);
     struct frame frame = frame_collective(0, 100, 100);
     struct send_request out =
-        send_request_collective(1, tcp_fixture.sent, SMALL);
+        send_request_collective(1, tcp_fixture.bytes, SMALL);
     struct recv_request in =
-        recv_request_collective(1, tcp_fixture.received[0], 100);
+        recv_request_collective(1, tcp_fixture.received, 100);
 
-    (void)state;
     grant.kind = FRAME_GRANT;
     frame.flags = FRAME_EAGER;
     test_transport_feed(&tcp_fixture.test_transport, 1, &grant, NULL);
     test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
-                        tcp_fixture.sent);
+                        tcp_fixture.bytes);
     feed_message(1, 1, 0, 0);
     transport_drop_op_unexpected(tcp_fixture.test_transport.transport,
                                  TEST_TRANSPORT_COMM, 2);
@@ -162,19 +70,18 @@ early_frames_of_another_call_are_a_mismatch(void **state)
 {
     struct frame frame = frame_collective(0, 100, 100);
     struct recv_request in =
-        recv_request_collective(1, tcp_fixture.received[0], 100);
+        recv_request_collective(1, tcp_fixture.received, 100);
 
-    (void)state;
     frame.flags = FRAME_EAGER;
     frame.signature++;
     test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
-                        tcp_fixture.sent);
+                        tcp_fixture.bytes);
     receive(&in);
     assert_int_equal(tcp_fixture.test_transport.n_mismatches, 1);
     assert_ptr_equal(tcp_fixture.test_transport.mismatched, &in);
     assert_int_equal(tcp_fixture.test_transport.frame.signature,
                      TEST_TRANSPORT_SIGNATURE + 1);
-    assert_int_equal(tcp_fixture.received[0][0], GUARD);
+    assert_int_equal(tcp_fixture.received[0], TCP_FIXTURE_GUARD);
     cancel(&in);
 }
 
@@ -190,9 +97,9 @@ feed_many(uint64_t n_ops)
         frame.signature = TEST_TRANSPORT_SIGNATURE + (frame.op == n_ops);
         frame.comm = TEST_TRANSPORT_COMM + (frame.op == n_ops - 1);
         test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
-                            tcp_fixture.sent);
+                            tcp_fixture.bytes);
         test_transport_feed(&tcp_fixture.test_transport, 2, &frame,
-                            tcp_fixture.sent);
+                            tcp_fixture.bytes);
     }
 }
 
@@ -219,7 +126,6 @@ early_frames_are_found_by_their_operation(void **state)
     const uint64_t last = 3 * (uint64_t)UNEXPECTED_INDEX_LISTS;
     uint32_t peer = 0;
 
-    (void)state;
     feed_many(last);
     for (uint64_t op = 1; op <= last; op++) {
         assert_int_equal(finds(op, 0, &peer), op != last - 1);
@@ -248,15 +154,14 @@ early_frames_out_of_order_lose_the_peer(void **state)
 {
     struct frame frame = frame_collective(50, 50, 100);
     struct recv_request in =
-        recv_request_collective(1, tcp_fixture.received[0], 100);
+        recv_request_collective(1, tcp_fixture.received, 100);
 
-    (void)state;
     frame.flags = FRAME_EAGER;
     test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
-                        tcp_fixture.sent);
+                        tcp_fixture.bytes);
     receive(&in);
     assert_int_equal(tcp_fixture.test_transport.n_lost, 1);
-    assert_int_equal(tcp_fixture.received[0][0], GUARD);
+    assert_int_equal(tcp_fixture.received[0], TCP_FIXTURE_GUARD);
     cancel(&in);
 }
 
@@ -266,16 +171,15 @@ early_half_and_late_half_make_one_message(void **state)
 {
     struct frame frame = frame_collective(0, 40, 100);
     struct recv_request in =
-        recv_request_collective(1, tcp_fixture.received[0], 100);
+        recv_request_collective(1, tcp_fixture.received, 100);
     uint8_t bytes[512];
 
-    (void)state;
     frame.flags = FRAME_EAGER;
     test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
-                        tcp_fixture.sent);
+                        tcp_fixture.bytes);
     frame.offset = 40;
     frame.raw = frame.stored = 60;
-    const size_t n_bytes = frame_bytes(&frame, tcp_fixture.sent + 40, bytes);
+    const size_t n_bytes = frame_bytes(&frame, tcp_fixture.bytes + 40, bytes);
     test_transport_feed_bytes(&tcp_fixture.test_transport, 1,
                               (struct codec_span){bytes, 150}, 150);
     transport_receive(tcp_fixture.test_transport.transport, &in);
@@ -283,7 +187,7 @@ early_half_and_late_half_make_one_message(void **state)
                               (struct codec_span){bytes + 150, n_bytes - 150},
                               7);
     assert_int_equal(in.arrived, 100);
-    assert_memory_equal(tcp_fixture.received[0], tcp_fixture.sent, 100);
+    assert_memory_equal(tcp_fixture.received, tcp_fixture.bytes, 100);
     assert_int_equal(tcp_fixture.test_transport.n_lost, 0);
     cancel(&in);
 }
@@ -293,12 +197,11 @@ early_bytes_wait_for_what_is_allowed(void **state)
 {
     struct frame frame = frame_collective(0, 40, 100);
     struct recv_request in =
-        recv_request_collective(1, tcp_fixture.received[0], 100);
+        recv_request_collective(1, tcp_fixture.received, 100);
 
-    (void)state;
     frame.flags = FRAME_EAGER;
     test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
-                        tcp_fixture.sent);
+                        tcp_fixture.bytes);
     in.allowed = 39;
     receive(&in);
     assert_int_equal(in.arrived, 0);
@@ -307,7 +210,7 @@ early_bytes_wait_for_what_is_allowed(void **state)
     frame.offset = 40;
     frame.raw = frame.stored = 60;
     test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
-                        tcp_fixture.sent + 40);
+                        tcp_fixture.bytes + 40);
     transport_receive_buffer_grew(tcp_fixture.test_transport.transport, &in);
     test_transport_settle(&tcp_fixture.test_transport);
     assert_int_equal(in.arrived, 40);
@@ -315,7 +218,7 @@ early_bytes_wait_for_what_is_allowed(void **state)
     transport_receive_buffer_grew(tcp_fixture.test_transport.transport, &in);
     test_transport_settle(&tcp_fixture.test_transport);
     assert_int_equal(in.arrived, 100);
-    assert_memory_equal(tcp_fixture.received[0], tcp_fixture.sent, 100);
+    assert_memory_equal(tcp_fixture.received, tcp_fixture.bytes, 100);
     assert_int_equal(tcp_fixture.test_transport.n_lost, 0);
     cancel(&in);
 }
@@ -330,7 +233,6 @@ promises_beyond_the_limit_lose_the_peer(void **state)
     static uint8_t bytes[N_EACH * LIMIT_FRAME_HEADER];
     unsigned n_sent = 0;
 
-    (void)state;
     grant.kind = FRAME_GRANT;
     for (unsigned i = 0; i < N_EACH; i++) {
         grant.op = 100 + i;
@@ -362,9 +264,8 @@ message_withdrawn_before_its_receive_is_forgotten(void **state)
     const struct frame half = frame_message(1, 0, 100, 200);
     struct recv_request flow = posted(1, 0, 0);
 
-    (void)state;
     test_transport_feed(&tcp_fixture.test_transport, 1, &half,
-                        tcp_fixture.sent);
+                        tcp_fixture.bytes);
     feed_withdrawal(1);
     feed_withdrawal(77);
     receive(&flow);
@@ -382,11 +283,10 @@ message_withdrawn_from_its_receive_is_told(void **state)
     struct recv_request flow = posted(1, 0, 0);
     struct recv_request next = posted(1, 0, 1);
 
-    (void)state;
     receive(&flow);
     receive(&next);
     test_transport_feed(&tcp_fixture.test_transport, 1, &half,
-                        tcp_fixture.sent);
+                        tcp_fixture.bytes);
     feed_withdrawal(1);
     assert_int_equal(tcp_fixture.test_transport.n_retracted, 1);
     assert_false(flow.is_open);
@@ -395,23 +295,20 @@ message_withdrawn_from_its_receive_is_told(void **state)
     cancel(&next);
 }
 
-#define TCP_FIXTURE_TEST(name)                                                 \
-    cmocka_unit_test_setup_teardown(name, tcp_fixture_open, tcp_fixture_close)
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        TCP_FIXTURE_TEST(grant_before_its_flow_is_remembered),
-        TCP_FIXTURE_TEST(forgotten_operation_leaves_nothing),
-        TCP_FIXTURE_TEST(early_frames_of_another_call_are_a_mismatch),
-        TCP_FIXTURE_TEST(early_frames_are_found_by_their_operation),
-        TCP_FIXTURE_TEST(early_frames_out_of_order_lose_the_peer),
-        TCP_FIXTURE_TEST(early_half_and_late_half_make_one_message),
-        TCP_FIXTURE_TEST(early_bytes_wait_for_what_is_allowed),
-        TCP_FIXTURE_TEST(message_withdrawn_before_its_receive_is_forgotten),
-        TCP_FIXTURE_TEST(message_withdrawn_from_its_receive_is_told),
-        TCP_FIXTURE_TEST(promises_beyond_the_limit_lose_the_peer),
+        MATCH_TEST(grant_before_its_flow_is_remembered),
+        MATCH_TEST(forgotten_operation_leaves_nothing),
+        MATCH_TEST(early_frames_of_another_call_are_a_mismatch),
+        MATCH_TEST(early_frames_are_found_by_their_operation),
+        MATCH_TEST(early_frames_out_of_order_lose_the_peer),
+        MATCH_TEST(early_half_and_late_half_make_one_message),
+        MATCH_TEST(early_bytes_wait_for_what_is_allowed),
+        MATCH_TEST(message_withdrawn_before_its_receive_is_forgotten),
+        MATCH_TEST(message_withdrawn_from_its_receive_is_told),
+        MATCH_TEST(promises_beyond_the_limit_lose_the_peer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,49 +6,19 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "check.h"
-#include "test_transport.h"
+#include "tcp_fixture.h"
 
 enum {
     BYTES = 1200,
     LARGE = 2 * LIMIT_EAGER_WHOLE_MESSAGE,
-    GUARD = 0xA5,
     DTYPE = 1, /* of one byte, as test_transport_label has it */
 };
 
-/* Rank 0 is a test_transport, rank 1 is the test itself. */
-struct tcp_fixture {
-    struct test_transport test_transport;
-    struct frame frame;
-    struct flow_label label;
-    struct frame_tensor expected;
-    uint8_t sent[LARGE];
-    uint8_t room[LARGE];
-    uint8_t payload[LIMIT_FRAME_PAYLOAD];
-};
-
-static struct tcp_fixture tcp_fixture;
+static struct flow_label posted_label;
+static struct frame_tensor posted_tensor;
 
 static const struct frame_tensor table = {0, {2, {40, 30}}};
 static const struct frame_tensor any = {0, {HOOP_ANY_SHAPE, {0}}};
-
-static int
-tcp_fixture_open(void **state)
-{
-    (void)state;
-    memset(&tcp_fixture, GUARD, sizeof(tcp_fixture));
-    test_transport_open(&tcp_fixture.test_transport, 0, CODEC_NONE);
-    test_transport_attach(&tcp_fixture.test_transport, 1);
-    pattern_fill(tcp_fixture.sent, sizeof(tcp_fixture.sent), 3);
-    return 0;
-}
-
-static int
-tcp_fixture_close(void **state)
-{
-    (void)state;
-    test_transport_close(&tcp_fixture.test_transport);
-    return 0;
-}
 
 /* tensor NULL: bytes. */
 static struct recv_request
@@ -56,17 +26,17 @@ posted(const struct frame_tensor *tensor, uint64_t total)
 {
     const bool is_any = tensor && tensor->shape.n_dims == HOOP_ANY_SHAPE;
 
-    tcp_fixture.label = test_transport_label;
+    posted_label = test_transport_label;
     if (tensor) {
-        tcp_fixture.expected = *tensor;
-        tcp_fixture.label.tensor = &tcp_fixture.expected;
+        posted_tensor = *tensor;
+        posted_label.tensor = &posted_tensor;
     }
     if (is_any)
-        tcp_fixture.label.call.dtype = FRAME_ANY_DTYPE;
+        posted_label.call.dtype = FRAME_ANY_DTYPE;
     return (struct recv_request){
         .key = {.comm = TEST_TRANSPORT_COMM, .peer = 1, .kind = FLOW_MESSAGE},
-        .label = &tcp_fixture.label,
-        .place = is_any ? NULL : tcp_fixture.room,
+        .label = &posted_label,
+        .place = is_any ? NULL : tcp_fixture.received,
         .element_size = 1,
         .total = is_any ? 0 : total,
     };
@@ -81,7 +51,7 @@ feed(uint64_t op, const struct frame_tensor *tensor)
     if (tensor)
         frame.flags |= FRAME_TENSOR;
     test_transport_feed_tensor(&tcp_fixture.test_transport, 1, &frame, tensor,
-                               tcp_fixture.sent);
+                               tcp_fixture.bytes);
 }
 
 static void
@@ -90,8 +60,8 @@ assert_received(const struct recv_request *flow)
     assert_int_equal(tcp_fixture.test_transport.n_lost, 0);
     assert_int_equal(tcp_fixture.test_transport.n_mismatches, 0);
     assert_int_equal(flow->arrived, BYTES);
-    pattern_check(tcp_fixture.room, BYTES, 3);
-    assert_int_equal(tcp_fixture.room[BYTES], GUARD);
+    pattern_check(tcp_fixture.received, BYTES, 1);
+    assert_int_equal(tcp_fixture.received[BYTES], TCP_FIXTURE_GUARD);
     assert_true(tcp_fixture.test_transport.has_tensor);
     assert_memory_equal(&tcp_fixture.test_transport.tensor, &table,
                         sizeof(table));
@@ -103,14 +73,14 @@ expect_tensor(const struct frame_tensor *expected)
     struct transport *transport = tcp_fixture.test_transport.transport;
     struct recv_request flow = posted(expected, BYTES);
 
-    tcp_fixture.test_transport.room = tcp_fixture.room;
+    tcp_fixture.test_transport.room = tcp_fixture.received;
     transport_receive(transport, &flow);
     feed(1, &table);
     assert_received(&flow);
     transport_receive_cancel(transport, &flow);
 
     /* And when it is there before. */
-    memset(tcp_fixture.room, GUARD, sizeof(tcp_fixture.room));
+    memset(tcp_fixture.received, TCP_FIXTURE_GUARD, TCP_FIXTURE_BYTES);
     tcp_fixture.test_transport.has_tensor = false;
     feed(2, &table);
     flow = posted(expected, BYTES);
@@ -123,14 +93,12 @@ expect_tensor(const struct frame_tensor *expected)
 static void
 tensor_that_is_expected_is_received(void **state)
 {
-    (void)state;
     expect_tensor(&table);
 }
 
 static void
 tensor_of_any_shape_is_placed_where_the_owner_says(void **state)
 {
-    (void)state;
     expect_tensor(&any);
 }
 
@@ -141,22 +109,17 @@ tensor_is_announced_granted_and_received(void **state)
     struct recv_request flow = posted(&any, 0);
     struct frame frame = frame_message(1, 0, 0, LARGE);
 
-    (void)state;
-    tcp_fixture.test_transport.room = tcp_fixture.room;
+    tcp_fixture.test_transport.room = tcp_fixture.received;
     frame.kind = FRAME_ANNOUNCE;
     frame.flags = FRAME_POINT_TO_POINT | FRAME_TENSOR;
     frame.call.dtype = DTYPE;
     test_transport_feed_tensor(&tcp_fixture.test_transport, 1, &frame, &large,
                                NULL);
-    assert_false(test_transport_next_frame(&tcp_fixture.test_transport, 1,
-                                           &tcp_fixture.frame,
-                                           tcp_fixture.payload));
+    assert_false(tcp_fixture_next_frame());
     transport_receive(tcp_fixture.test_transport.transport, &flow);
     assert_memory_equal(&tcp_fixture.test_transport.tensor, &large,
                         sizeof(large));
-    assert_true(test_transport_next_frame(&tcp_fixture.test_transport, 1,
-                                          &tcp_fixture.frame,
-                                          tcp_fixture.payload));
+    assert_true(tcp_fixture_next_frame());
     assert_int_equal(tcp_fixture.frame.kind, FRAME_GRANT);
     assert_int_equal(tcp_fixture.frame.flags, FRAME_POINT_TO_POINT);
     assert_int_equal(tcp_fixture.frame.offset, LARGE);
@@ -164,9 +127,9 @@ tensor_is_announced_granted_and_received(void **state)
     frame.flags = FRAME_TENSOR;
     frame.call.dtype = DTYPE;
     test_transport_feed_tensor(&tcp_fixture.test_transport, 1, &frame, &large,
-                               tcp_fixture.sent);
+                               tcp_fixture.bytes);
     assert_int_equal(flow.arrived, LARGE);
-    pattern_check(tcp_fixture.room, LARGE, 3);
+    pattern_check(tcp_fixture.received, LARGE, 1);
     transport_receive_cancel(tcp_fixture.test_transport.transport, &flow);
 }
 
@@ -176,14 +139,13 @@ tensor_without_room_is_dropped(void **state)
 {
     struct recv_request flow = posted(&any, 0);
 
-    (void)state;
     tcp_fixture.test_transport.room = NULL;
     transport_receive(tcp_fixture.test_transport.transport, &flow);
     feed(1, &table);
     assert_false(flow.is_open);
     assert_int_equal(flow.arrived, 0);
     feed(2, &table);
-    tcp_fixture.test_transport.room = tcp_fixture.room;
+    tcp_fixture.test_transport.room = tcp_fixture.received;
     flow = posted(&any, 0);
     transport_receive(tcp_fixture.test_transport.transport, &flow);
     test_transport_settle(&tcp_fixture.test_transport);
@@ -206,8 +168,7 @@ what_differs_is_a_mismatch_and_gone(void **state)
     };
     uint64_t op = 1;
 
-    (void)state;
-    tcp_fixture.test_transport.room = tcp_fixture.room;
+    tcp_fixture.test_transport.room = tcp_fixture.received;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct recv_request flow = posted(cases[i].expected, BYTES);
         const bool is_first = i % 2 == 0;
@@ -223,7 +184,7 @@ what_differs_is_a_mismatch_and_gone(void **state)
         assert_int_equal(tcp_fixture.test_transport.has_tensor,
                          cases[i].sent != NULL);
         assert_false(flow.is_open);
-        assert_int_equal(tcp_fixture.room[0], GUARD);
+        assert_int_equal(tcp_fixture.received[0], TCP_FIXTURE_GUARD);
     }
     assert_int_equal(tcp_fixture.test_transport.n_lost, 0);
 }
@@ -245,8 +206,7 @@ rest_of_a_longer_list_is_dropped(void **state)
 {
     uint64_t op = 1;
 
-    (void)state;
-    tcp_fixture.test_transport.room = tcp_fixture.room;
+    tcp_fixture.test_transport.room = tcp_fixture.received;
     for (unsigned n_early = 0; n_early <= 3; n_early++) {
         const struct frame_tensor only = listed(1, 0);
         struct recv_request flow = posted(&only, BYTES);
@@ -286,11 +246,10 @@ receive_behind_a_shorter_list_fails(void **state)
     struct flow_label labels[COUNT_OF(parts)];
     struct recv_request flows[COUNT_OF(parts)];
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
         flows[i] = posted(&parts[i], BYTES);
         expected[i] = parts[i];
-        labels[i] = tcp_fixture.label;
+        labels[i] = posted_label;
         labels[i].tensor = &expected[i];
         flows[i].label = &labels[i];
         transport_receive(tcp_fixture.test_transport.transport, &flows[i]);
@@ -308,7 +267,6 @@ tensor_that_is_taken_is_granted(void **state)
 {
     static const struct frame_tensor none = {0, {1, {0}}};
 
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         const struct frame_tensor *sent = i == 1 ? &none : &table;
         const uint32_t n_bytes = i == 1 ? 0 : BYTES;
@@ -317,24 +275,19 @@ tensor_that_is_taken_is_granted(void **state)
 
         frame.call.dtype = DTYPE;
         frame.flags |= FRAME_TENSOR;
-        tcp_fixture.label.needs_receiver_confirmation = i < 2;
+        posted_label.needs_receiver_confirmation = i < 2;
         transport_receive(tcp_fixture.test_transport.transport, &flow);
         test_transport_feed_tensor(&tcp_fixture.test_transport, 1, &frame, sent,
-                                   tcp_fixture.sent);
+                                   tcp_fixture.bytes);
         assert_int_equal(flow.arrived, n_bytes);
-        assert_int_equal(test_transport_next_frame(&tcp_fixture.test_transport,
-                                                   1, &tcp_fixture.frame,
-                                                   tcp_fixture.payload),
-                         i < 2);
+        assert_int_equal(tcp_fixture_next_frame(), i < 2);
         if (i < 2) {
             assert_int_equal(tcp_fixture.frame.kind, FRAME_GRANT);
             assert_int_equal(tcp_fixture.frame.op, i + 1);
             assert_int_equal(tcp_fixture.frame.offset, n_bytes);
         }
         transport_receive_cancel(tcp_fixture.test_transport.transport, &flow);
-        assert_false(test_transport_next_frame(&tcp_fixture.test_transport, 1,
-                                               &tcp_fixture.frame,
-                                               tcp_fixture.payload));
+        assert_false(tcp_fixture_next_frame());
     }
 }
 
@@ -346,12 +299,11 @@ empty_message_that_differs_is_gone(void **state)
     struct recv_request flow = posted(&table, BYTES);
     struct frame frame = frame_message(1, 0, 0, 0);
 
-    (void)state;
     frame.call.dtype = DTYPE;
     frame.flags |= FRAME_TENSOR;
     transport_receive(tcp_fixture.test_transport.transport, &flow);
     test_transport_feed_tensor(&tcp_fixture.test_transport, 1, &frame, &none,
-                               tcp_fixture.sent);
+                               tcp_fixture.bytes);
     assert_int_equal(tcp_fixture.test_transport.n_mismatches, 1);
     assert_false(flow.is_open);
     frame = frame_message(2, 0, 0, 0);
@@ -361,7 +313,7 @@ empty_message_that_differs_is_gone(void **state)
     flow = posted(&table, BYTES);
     transport_receive(tcp_fixture.test_transport.transport, &flow);
     test_transport_feed_tensor(&tcp_fixture.test_transport, 1, &frame, &none,
-                               tcp_fixture.sent);
+                               tcp_fixture.bytes);
     assert_int_equal(tcp_fixture.test_transport.n_mismatches, 2);
     flow = posted(&table, BYTES);
     transport_receive(tcp_fixture.test_transport.transport, &flow);
@@ -388,7 +340,6 @@ forged_sizes_lose_the_peer(void **state)
         {0, {2, {((size_t)1 << 63) + BYTES / 2, 2}}},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(forged); i++) {
         struct recv_request flow;
 
@@ -410,10 +361,9 @@ flag_without_a_shape_loses_the_peer(void **state)
 {
     struct frame frame = frame_message(1, 0, BYTES, BYTES);
 
-    (void)state;
     frame.flags |= FRAME_TENSOR;
     test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
-                        tcp_fixture.sent);
+                        tcp_fixture.bytes);
     assert_int_equal(tcp_fixture.test_transport.n_lost, 1);
     assert_non_null(strstr(tcp_fixture.test_transport.text, "has no shape"));
 }
@@ -434,7 +384,7 @@ sent_tensor_has_its_shape_in_each_frame(void **state)
                 .peer = 1,
                 .kind = FLOW_MESSAGE},
         .label = &label,
-        .bytes = tcp_fixture.sent,
+        .bytes = tcp_fixture.bytes,
         .total = LARGE,
         .ready = LARGE,
     };
@@ -447,14 +397,11 @@ sent_tensor_has_its_shape_in_each_frame(void **state)
                           .total = LARGE};
     uint64_t n_bytes = 0;
 
-    (void)state;
     transport_send(tcp_fixture.test_transport.transport, &flow);
     while (n_bytes < LARGE) {
         memset(&test_transport_next_tensor, 0,
                sizeof(test_transport_next_tensor));
-        assert_true(test_transport_next_frame(&tcp_fixture.test_transport, 1,
-                                              &tcp_fixture.frame,
-                                              tcp_fixture.payload));
+        assert_true(tcp_fixture_next_frame());
         assert_true(frame_is_tensor(&tcp_fixture.frame));
         assert_memory_equal(&test_transport_next_tensor, &large, sizeof(large));
         assert_int_equal(tcp_fixture.frame.offset, n_bytes);
@@ -476,7 +423,6 @@ announced_tensor_has_its_shape(void **state)
     struct send_request flows[LIMIT_EAGER_WINDOW / 60000 + 2] = {0};
     size_t n_announced = 0;
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(flows); i++) {
         flows[i] = (struct send_request){
             .key = {.comm = TEST_TRANSPORT_COMM,
@@ -484,14 +430,13 @@ announced_tensor_has_its_shape(void **state)
                     .peer = 1,
                     .kind = FLOW_MESSAGE},
             .label = &label,
-            .bytes = tcp_fixture.sent,
+            .bytes = tcp_fixture.bytes,
             .total = 60000,
             .ready = 60000,
         };
         transport_send(tcp_fixture.test_transport.transport, &flows[i]);
     }
-    while (test_transport_next_frame(&tcp_fixture.test_transport, 1,
-                                     &tcp_fixture.frame, tcp_fixture.payload)) {
+    while (tcp_fixture_next_frame()) {
         assert_memory_equal(&test_transport_next_tensor, &table_large,
                             sizeof(table_large));
         if (tcp_fixture.frame.kind != FRAME_ANNOUNCE)
@@ -503,9 +448,6 @@ announced_tensor_has_its_shape(void **state)
     for (size_t i = 0; i < COUNT_OF(flows); i++)
         transport_send_cancel(tcp_fixture.test_transport.transport, &flows[i]);
 }
-
-#define TCP_FIXTURE_TEST(name)                                                 \
-    cmocka_unit_test_setup_teardown(name, tcp_fixture_open, tcp_fixture_close)
 
 int
 main(void)

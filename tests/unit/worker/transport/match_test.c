@@ -4,44 +4,7 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "check.h"
-#include "test_transport.h"
-
-enum {
-    SMALL = 1000,
-    GUARD = 0xA5,
-};
-
-/* Rank 0 is a test_transport, ranks 1 and 2 are the test itself. */
-struct tcp_fixture {
-    struct test_transport test_transport;
-    struct frame frame;
-    uint8_t sent[4 * SMALL];
-    uint8_t received[4][SMALL];
-    uint8_t payload[LIMIT_FRAME_PAYLOAD];
-};
-
-static struct tcp_fixture tcp_fixture;
-
-static int
-tcp_fixture_open(void **state)
-{
-    (void)state;
-    memset(&tcp_fixture, GUARD, sizeof(tcp_fixture));
-    test_transport_open(&tcp_fixture.test_transport, 0, CODEC_NONE);
-    test_transport_attach(&tcp_fixture.test_transport, 1);
-    test_transport_attach(&tcp_fixture.test_transport, 2);
-    pattern_fill(tcp_fixture.sent, sizeof(tcp_fixture.sent), 5);
-    return 0;
-}
-
-static int
-tcp_fixture_close(void **state)
-{
-    (void)state;
-    test_transport_close(&tcp_fixture.test_transport);
-    return 0;
-}
+#include "match_fixture.h"
 
 static bool
 next(uint32_t rank)
@@ -50,66 +13,12 @@ next(uint32_t rank)
                                      &tcp_fixture.frame, tcp_fixture.payload);
 }
 
-/* The message is known by where in tcp_fixture.sent its bytes begin. */
-static void
-feed_message(uint32_t rank, uint64_t op, uint64_t tag, size_t from)
-{
-    const struct frame frame = frame_message(op, tag, 100, 100);
-
-    test_transport_feed(&tcp_fixture.test_transport, rank, &frame,
-                        tcp_fixture.sent + from);
-}
-
-static const struct flow_label labels[] = {
-    {.epoch = TEST_TRANSPORT_EPOCH, .tag = 0, .call = {.dtype = 1}},
-    {.epoch = TEST_TRANSPORT_EPOCH, .tag = 1, .call = {.dtype = 1}},
-};
-
-static struct recv_request
-posted(uint32_t peer, uint64_t tag, unsigned at)
-{
-    return (struct recv_request){
-        .key = {.comm = TEST_TRANSPORT_COMM,
-                .peer = peer,
-                .kind = FLOW_MESSAGE},
-        .label = &labels[tag],
-        .place = tcp_fixture.received[at],
-        .element_size = 1,
-        .total = SMALL,
-    };
-}
-
-static void
-expect_message(const struct recv_request *flow, uint32_t rank, size_t from)
-{
-    assert_true(flow->is_matched);
-    assert_int_equal(flow->key.peer, rank);
-    assert_int_equal(flow->total, 100);
-    assert_int_equal(flow->arrived, 100);
-    assert_memory_equal(flow->place, tcp_fixture.sent + from, 100);
-    assert_int_equal(flow->place[100], GUARD);
-}
-
-static void
-receive(struct recv_request *flow)
-{
-    transport_receive(tcp_fixture.test_transport.transport, flow);
-    test_transport_settle(&tcp_fixture.test_transport);
-}
-
-static void
-cancel(struct recv_request *flow)
-{
-    transport_receive_cancel(tcp_fixture.test_transport.transport, flow);
-}
-
 static void
 messages_match_in_the_order_of_their_posting(void **state)
 {
     struct recv_request first = posted(1, 0, 0);
     struct recv_request second = posted(1, 0, 1);
 
-    (void)state;
     receive(&first);
     receive(&second);
     feed_message(1, 1, 0, 0);
@@ -128,7 +37,6 @@ early_messages_match_in_the_order_of_their_sending(void **state)
     struct recv_request first = posted(1, 0, 0);
     struct recv_request second = posted(1, 0, 1);
 
-    (void)state;
     feed_message(1, 1, 0, 0);
     feed_message(1, 2, 0, 200);
     receive(&first);
@@ -145,7 +53,6 @@ tags_never_cross(void **state)
     struct recv_request zero = posted(1, 0, 0);
     struct recv_request one = posted(1, 1, 1);
 
-    (void)state;
     receive(&zero);
     feed_message(1, 1, 1, 0);
     assert_false(zero.is_matched);
@@ -163,12 +70,11 @@ sources_and_communicators_never_cross(void **state)
     struct recv_request flow = posted(1, 0, 0);
     struct frame frame = frame_message(1, 0, 100, 100);
 
-    (void)state;
     receive(&flow);
     feed_message(2, 1, 0, 0);
     frame.comm++;
     test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
-                        tcp_fixture.sent);
+                        tcp_fixture.bytes);
     assert_false(flow.is_matched);
     feed_message(1, 2, 0, 300);
     expect_message(&flow, 1, 300);
@@ -181,7 +87,6 @@ any_source_takes_what_came_first(void **state)
     struct recv_request flows[3];
     static const uint32_t ranks[] = {2, 1, 2};
 
-    (void)state;
     feed_message(2, 1, 0, 0);
     feed_message(1, 1, 0, 100);
     feed_message(2, 2, 0, 200);
@@ -199,7 +104,6 @@ any_source_that_waits_takes_the_next_to_come(void **state)
     struct recv_request any = posted(FLOW_ANY_PEER, 0, 0);
     struct recv_request named = posted(2, 0, 1);
 
-    (void)state;
     receive(&any);
     receive(&named);
     feed_message(2, 1, 0, 0);
@@ -216,7 +120,6 @@ receive_cancelled_before_its_message_leaves_it_to_the_next(void **state)
     struct recv_request gone = posted(1, 0, 0);
     struct recv_request there = posted(1, 0, 1);
 
-    (void)state;
     receive(&gone);
     cancel(&gone);
     feed_message(1, 1, 0, 0);
@@ -233,18 +136,17 @@ rest_of_a_cancelled_message_is_dropped_alone(void **state)
     struct recv_request there = posted(1, 0, 1);
     struct frame frame = frame_message(1, 0, 100, 300);
 
-    (void)state;
     receive(&gone);
     test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
-                        tcp_fixture.sent);
+                        tcp_fixture.bytes);
     assert_int_equal(gone.arrived, 100);
     cancel(&gone);
     receive(&there);
     for (frame.offset = 100; frame.offset < 300; frame.offset += 100)
         test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
-                            tcp_fixture.sent + frame.offset);
+                            tcp_fixture.bytes + frame.offset);
     assert_false(there.is_matched);
-    assert_int_equal(tcp_fixture.received[0][100], GUARD);
+    assert_int_equal(tcp_fixture.received[100], TCP_FIXTURE_GUARD);
     feed_message(1, 2, 0, 700);
     expect_message(&there, 1, 700);
     assert_int_equal(tcp_fixture.test_transport.n_lost, 0);
@@ -259,16 +161,15 @@ early_message_that_is_cancelled_does_not_match_again(void **state)
     struct recv_request there = posted(1, 0, 1);
     struct frame frame = frame_message(1, 0, 100, 200);
 
-    (void)state;
     test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
-                        tcp_fixture.sent);
+                        tcp_fixture.bytes);
     transport_receive(tcp_fixture.test_transport.transport, &gone);
     cancel(&gone);
     receive(&there);
     assert_false(there.is_matched);
     frame.offset = 100;
     test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
-                        tcp_fixture.sent);
+                        tcp_fixture.bytes);
     assert_false(there.is_matched);
     cancel(&there);
 }
@@ -279,13 +180,12 @@ message_that_does_not_fit_is_a_mismatch(void **state)
     struct recv_request flow = posted(1, 0, 0);
     struct recv_request after = posted(1, 0, 1);
 
-    (void)state;
     flow.total = 99;
     receive(&flow);
     feed_message(1, 1, 0, 0);
     assert_int_equal(tcp_fixture.test_transport.n_mismatches, 1);
     assert_ptr_equal(tcp_fixture.test_transport.mismatched, &flow);
-    assert_int_equal(tcp_fixture.received[0][0], GUARD);
+    assert_int_equal(tcp_fixture.received[0], TCP_FIXTURE_GUARD);
     /* It is over: the next receive is for the next message. */
     receive(&after);
     assert_false(after.is_matched);
@@ -300,7 +200,6 @@ message_for_no_room_at_all_is_a_mismatch_once(void **state)
     struct recv_request flow = posted(1, 0, 0);
     struct recv_request after = posted(1, 0, 1);
 
-    (void)state;
     flow.total = 0;
     receive(&flow);
     feed_message(1, 1, 0, 0);
@@ -316,13 +215,12 @@ message_of_another_dtype_is_a_mismatch(void **state)
     struct recv_request flow = posted(1, 0, 0);
     struct frame frame = frame_message(1, 0, 100, 100);
 
-    (void)state;
     frame.call.dtype = 2;
     test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
-                        tcp_fixture.sent);
+                        tcp_fixture.bytes);
     receive(&flow);
     assert_int_equal(tcp_fixture.test_transport.n_mismatches, 1);
-    assert_int_equal(tcp_fixture.received[0][0], GUARD);
+    assert_int_equal(tcp_fixture.received[0], TCP_FIXTURE_GUARD);
     assert_false(flow.is_open);
 }
 
@@ -332,7 +230,6 @@ announced_message_is_granted_when_it_is_received(void **state)
     struct recv_request flow = posted(FLOW_ANY_PEER, 1, 0);
     struct frame frame = frame_message(9, 1, 0, 100);
 
-    (void)state;
     frame.kind = FRAME_ANNOUNCE;
     frame.flags = FRAME_POINT_TO_POINT;
     test_transport_feed(&tcp_fixture.test_transport, 2, &frame, NULL);
@@ -349,7 +246,7 @@ announced_message_is_granted_when_it_is_received(void **state)
     frame = frame_message(9, 1, 100, 100);
     frame.flags = 0;
     test_transport_feed(&tcp_fixture.test_transport, 2, &frame,
-                        tcp_fixture.sent);
+                        tcp_fixture.bytes);
     expect_message(&flow, 2, 0);
     cancel(&flow);
 }
@@ -362,7 +259,6 @@ announced_message_is_taken_by_one_receive_only(void **state)
     struct recv_request second = posted(1, 0, 1);
     struct frame frame = frame_message(1, 0, 0, 100);
 
-    (void)state;
     frame.kind = FRAME_ANNOUNCE;
     frame.flags = FRAME_POINT_TO_POINT;
     test_transport_feed(&tcp_fixture.test_transport, 1, &frame, NULL);
@@ -389,7 +285,6 @@ message_that_may_go_whole_is_granted_when_it_does_not(void **state)
     };
     static uint8_t bytes[2][LARGE];
 
-    (void)state;
     pattern_fill(bytes[0], LARGE, 1);
     for (unsigned i = 0; i < 4; i++) {
         const bool is_early = i % 2;
@@ -416,29 +311,25 @@ message_that_may_go_whole_is_granted_when_it_does_not(void **state)
     }
 }
 
-#define TCP_FIXTURE_TEST(name)                                                 \
-    cmocka_unit_test_setup_teardown(name, tcp_fixture_open, tcp_fixture_close)
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        TCP_FIXTURE_TEST(messages_match_in_the_order_of_their_posting),
-        TCP_FIXTURE_TEST(early_messages_match_in_the_order_of_their_sending),
-        TCP_FIXTURE_TEST(tags_never_cross),
-        TCP_FIXTURE_TEST(sources_and_communicators_never_cross),
-        TCP_FIXTURE_TEST(any_source_takes_what_came_first),
-        TCP_FIXTURE_TEST(any_source_that_waits_takes_the_next_to_come),
-        TCP_FIXTURE_TEST(
-            receive_cancelled_before_its_message_leaves_it_to_the_next),
-        TCP_FIXTURE_TEST(rest_of_a_cancelled_message_is_dropped_alone),
-        TCP_FIXTURE_TEST(early_message_that_is_cancelled_does_not_match_again),
-        TCP_FIXTURE_TEST(message_that_does_not_fit_is_a_mismatch),
-        TCP_FIXTURE_TEST(message_for_no_room_at_all_is_a_mismatch_once),
-        TCP_FIXTURE_TEST(message_of_another_dtype_is_a_mismatch),
-        TCP_FIXTURE_TEST(announced_message_is_taken_by_one_receive_only),
-        TCP_FIXTURE_TEST(announced_message_is_granted_when_it_is_received),
-        TCP_FIXTURE_TEST(message_that_may_go_whole_is_granted_when_it_does_not),
+        MATCH_TEST(messages_match_in_the_order_of_their_posting),
+        MATCH_TEST(early_messages_match_in_the_order_of_their_sending),
+        MATCH_TEST(tags_never_cross),
+        MATCH_TEST(sources_and_communicators_never_cross),
+        MATCH_TEST(any_source_takes_what_came_first),
+        MATCH_TEST(any_source_that_waits_takes_the_next_to_come),
+        MATCH_TEST(receive_cancelled_before_its_message_leaves_it_to_the_next),
+        MATCH_TEST(rest_of_a_cancelled_message_is_dropped_alone),
+        MATCH_TEST(early_message_that_is_cancelled_does_not_match_again),
+        MATCH_TEST(message_that_does_not_fit_is_a_mismatch),
+        MATCH_TEST(message_for_no_room_at_all_is_a_mismatch_once),
+        MATCH_TEST(message_of_another_dtype_is_a_mismatch),
+        MATCH_TEST(announced_message_is_taken_by_one_receive_only),
+        MATCH_TEST(announced_message_is_granted_when_it_is_received),
+        MATCH_TEST(message_that_may_go_whole_is_granted_when_it_does_not),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

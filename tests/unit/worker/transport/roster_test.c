@@ -13,7 +13,6 @@ roster_create_beyond_the_limits_is_refused(void **state)
 {
     struct roster *roster = NULL;
 
-    (void)state;
     assert_int_equal(roster_create(0, &roster), HOOP_E_EXHAUSTED);
     assert_int_equal(roster_create(LIMIT_RANKS + 1, &roster), HOOP_E_EXHAUSTED);
     assert_non_null(strstr(error_text(), "65537 ranks"));
@@ -26,7 +25,6 @@ roster_create_at_the_limit_is_zeroed(void **state)
     struct roster *roster = NULL;
     const struct member none = {0};
 
-    (void)state;
     assert_int_equal(roster_create(LIMIT_RANKS, &roster), HOOP_OK);
     assert_int_equal(roster->size, LIMIT_RANKS);
     assert_memory_equal(&roster->members[LIMIT_RANKS - 1], &none, sizeof(none));
@@ -40,7 +38,6 @@ roster_local_ranks_counts_those_of_the_same_host(void **state)
     static const char *const hosts[] = {"a", "b", "a", "ab", "a"};
     struct roster *roster = NULL;
 
-    (void)state;
     assert_int_equal(roster_create(5, &roster), HOOP_OK);
     for (uint32_t i = 0; i < 5; i++)
         snprintf(roster->members[i].host_id, LIMIT_NAME, "%s", hosts[i]);
@@ -79,7 +76,6 @@ roster_local_ranks_counts_containers_of_one_machine(void **state)
     static const uint32_t n_local[] = {2, 2, 1, 1, 1};
     struct roster *roster = NULL;
 
-    (void)state;
     assert_int_equal(roster_create(5, &roster), HOOP_OK);
     for (uint32_t i = 0; i < 5; i++) {
         char address[32];
@@ -106,7 +102,6 @@ roster_name_tells_rank_host_and_pid(void **state)
     struct roster *roster = NULL;
     char text[ROSTER_NAME_MAX];
 
-    (void)state;
     assert_int_equal(roster_create(2, &roster), HOOP_OK);
     snprintf(roster->members[1].host, LIMIT_NAME, "node7");
     roster->members[1].pid = 4711;
@@ -130,7 +125,6 @@ sequence_tells_its_number_and_stage(void **state)
     const uint64_t last = ((uint64_t)1 << 48) - 1;
     const uint32_t stage = SEQUENCE_N_STAGES - 2;
 
-    (void)state;
     assert_int_equal(sequence_number(sequence_make(1, 0, 0)), 1);
     assert_int_equal(sequence_stage(sequence_make(1, 0, 0)), 0);
     assert_int_equal(sequence_number(sequence_make(last, stage, UINT32_MAX)),
@@ -148,7 +142,6 @@ rounds_near_each_other_have_their_order(void **state)
     static const uint64_t firsts[] = {
         0, 1, 4094, 4095, 4096, (1u << 20), 1u << 24, 1u << 31, UINT32_MAX - 3};
 
-    (void)state;
     for (unsigned i = 0; i < sizeof(firsts) / sizeof(*firsts); i++) {
         for (uint32_t n = 1; n <= 3; n++) {
             const uint64_t one = sequence_make(7, 2, (uint32_t)firsts[i]);
@@ -170,7 +163,6 @@ stages_and_operations_have_their_order(void **state)
     static const uint32_t rounds[] = {0, 1, 2047, 2048, 4095, 4096, 1u << 31};
     const unsigned n = sizeof(rounds) / sizeof(*rounds);
 
-    (void)state;
     for (unsigned i = 0; i < n * n; i++) {
         const uint32_t one = rounds[i % n];
         const uint32_t two = rounds[i / n];
@@ -192,7 +184,6 @@ stages_and_operations_have_their_order(void **state)
 static void
 next_is_the_one_behind(void **state)
 {
-    (void)state;
     for (uint32_t round = 0; round < 3 * SEQUENCE_N_ROUNDS; round++)
         assert_int_equal(sequence_next(sequence_make(7, 2, round)),
                          sequence_make(7, 2, round + 1));

@@ -19,7 +19,6 @@ shm_fixture_open(void **state)
     struct segment *own;
     int fds[2];
 
-    (void)state;
     test_transport_open(&shm_fixture.here, 0, CODEC_NONE);
     assert_int_equal(segment_create(LIMIT_RING_MIN, &place, &own), HOOP_OK);
     assert_int_equal(segment_open(&place, &shm_fixture.peer), HOOP_OK);
@@ -35,7 +34,6 @@ shm_fixture_open(void **state)
 int
 shm_fixture_close(void **state)
 {
-    (void)state;
     test_transport_close(&shm_fixture.here);
     segment_destroy(shm_fixture.peer);
     if (shm_fixture.fd >= 0)

@@ -26,21 +26,18 @@ open_with(enum codec_id codec)
 int
 tcp_fixture_open(void **state)
 {
-    (void)state;
     return open_with(CODEC_NONE);
 }
 
 int
 tcp_fixture_open_zstd(void **state)
 {
-    (void)state;
     return open_with(CODEC_ZSTD);
 }
 
 int
 tcp_fixture_close(void **state)
 {
-    (void)state;
     test_transport_close(&tcp_fixture.test_transport);
     free(tcp_fixture.bytes);
     free(tcp_fixture.received);

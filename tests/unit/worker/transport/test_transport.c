@@ -23,7 +23,6 @@ const struct flow_label test_transport_label = {
 static void
 on_bytes_sent(void *owner, struct send_request *flow, uint64_t n_bytes)
 {
-    (void)owner;
     assert_true(n_bytes > 0 || flow->total == 0);
     assert_true(flow->handed <= flow->framed);
     assert_true(flow->framed <= flow->total);

@@ -3,34 +3,11 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "check.h"
-#include "test_transport.h"
+#include "transport_pair.h"
 
 enum {
     SMALL = 1000,
 };
-
-static struct test_transport here; /* rank 0 */
-static struct test_transport there;
-
-static int
-test_transports_open(void **state)
-{
-    (void)state;
-    test_transport_open(&here, 0, CODEC_NONE);
-    test_transport_open(&there, 1, CODEC_NONE);
-    test_transport_connect(&here, &there);
-    return 0;
-}
-
-static int
-test_transports_close(void **state)
-{
-    (void)state;
-    test_transport_close(&here);
-    test_transport_close(&there);
-    return 0;
-}
 
 static void
 goodbyes_end_both_sides_without_a_loss(void **state)
@@ -39,7 +16,6 @@ goodbyes_end_both_sides_without_a_loss(void **state)
     struct send_request out = send_request_collective(1, bytes, SMALL);
     struct transport_stats stats;
 
-    (void)state;
     /* What was sent before is delivered before. */
     transport_send(here.transport, &out);
     transport_progress(here.transport, 0);
@@ -68,7 +44,6 @@ nothing_is_told_after_the_goodbye(void **state)
                                          .comm = 7,
                                          .op = 8};
 
-    (void)state;
     transport_start_shutdown(here.transport);
     transport_progress(here.transport, 0);
     transport_send_control(here.transport, 1, &verdict, "too late");
@@ -85,7 +60,6 @@ peer_that_connects_to_a_leaving_rank_hears_its_goodbye(void **state)
     struct frame frame;
     uint8_t payload[SMALL];
 
-    (void)state;
     transport_start_shutdown(here.transport);
     test_transport_attach(&here, 2);
     assert_true(test_transport_next_frame(&here, 2, &frame, payload));
@@ -99,7 +73,6 @@ peer_that_connects_to_a_leaving_rank_hears_its_goodbye(void **state)
 static void
 both_may_leave_at_once(void **state)
 {
-    (void)state;
     transport_start_shutdown(here.transport);
     transport_start_shutdown(there.transport);
     test_transports_settle(&here, &there);
@@ -112,7 +85,6 @@ both_may_leave_at_once(void **state)
 static void
 answer_to_a_goodbye_goes_before_its_rank_leaves(void **state)
 {
-    (void)state;
     transport_start_shutdown(there.transport);
     transport_progress(there.transport, 0);
     transport_progress(here.transport, 0);
@@ -129,7 +101,6 @@ answer_to_a_goodbye_goes_before_its_rank_leaves(void **state)
 static void
 peer_that_dies_does_not_hold_up_leaving(void **state)
 {
-    (void)state;
     test_transport_attach(&here, 2);
     transport_start_shutdown(here.transport);
     test_transports_settle(&here, &there);
@@ -150,7 +121,6 @@ peer_that_left_and_went_away_does_not_hold_up_leaving(void **state)
                                          .epoch = TEST_TRANSPORT_EPOCH};
     static char text[1000];
 
-    (void)state;
     memset(text, 'x', sizeof(text) - 1);
     test_transport_attach(&here, 2);
     for (unsigned i = 0; i < 20000; i++)
@@ -165,21 +135,19 @@ peer_that_left_and_went_away_does_not_hold_up_leaving(void **state)
     assert_true(transport_is_shut_down(here.transport));
 }
 
-#define STATIONS_TEST(name)                                                    \
-    cmocka_unit_test_setup_teardown(name, test_transports_open,                \
-                                    test_transports_close)
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        STATIONS_TEST(goodbyes_end_both_sides_without_a_loss),
-        STATIONS_TEST(nothing_is_told_after_the_goodbye),
-        STATIONS_TEST(peer_that_connects_to_a_leaving_rank_hears_its_goodbye),
-        STATIONS_TEST(both_may_leave_at_once),
-        STATIONS_TEST(answer_to_a_goodbye_goes_before_its_rank_leaves),
-        STATIONS_TEST(peer_that_dies_does_not_hold_up_leaving),
-        STATIONS_TEST(peer_that_left_and_went_away_does_not_hold_up_leaving),
+        TRANSPORT_PAIR_TEST(goodbyes_end_both_sides_without_a_loss),
+        TRANSPORT_PAIR_TEST(nothing_is_told_after_the_goodbye),
+        TRANSPORT_PAIR_TEST(
+            peer_that_connects_to_a_leaving_rank_hears_its_goodbye),
+        TRANSPORT_PAIR_TEST(both_may_leave_at_once),
+        TRANSPORT_PAIR_TEST(answer_to_a_goodbye_goes_before_its_rank_leaves),
+        TRANSPORT_PAIR_TEST(peer_that_dies_does_not_hold_up_leaving),
+        TRANSPORT_PAIR_TEST(
+            peer_that_left_and_went_away_does_not_hold_up_leaving),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

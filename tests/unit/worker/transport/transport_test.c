@@ -9,10 +9,10 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "check.h"
 #include "proc_state.h"
+#include "pseudo_random.h"
 #include "segments.h"
-#include "test_transport.h"
+#include "transport_pair.h"
 
 enum {
     BIG = 3 << 20,
@@ -25,34 +25,6 @@ enum {
 #endif
 };
 
-static struct test_transport here; /* rank 0 */
-static struct test_transport there;
-
-static void
-open_with(enum codec_id codec)
-{
-    test_transport_open(&here, 0, codec);
-    test_transport_open(&there, 1, codec);
-    test_transport_connect(&here, &there);
-}
-
-static int
-test_transports_open(void **state)
-{
-    (void)state;
-    open_with(CODEC_NONE);
-    return 0;
-}
-
-static int
-test_transports_close(void **state)
-{
-    (void)state;
-    test_transport_close(&here);
-    test_transport_close(&there);
-    return 0;
-}
-
 static void
 large_messages_cross_in_both_directions_at_once(void **state)
 {
@@ -64,7 +36,6 @@ large_messages_cross_in_both_directions_at_once(void **state)
                                  recv_request_collective(0, received[1], BIG)};
     struct transport_stats stats;
 
-    (void)state;
     pattern_fill(sent, BIG, 8);
     transport_receive(here.transport, &in[0]);
     transport_receive(there.transport, &in[1]);
@@ -93,7 +64,6 @@ connection_is_asked_for_once_and_flows_wait_for_it(void **state)
     struct send_request out = send_request_collective(2, bytes, SMALL);
     struct recv_request in = recv_request_collective(2, NULL, SMALL);
 
-    (void)state;
     transport_send(here.transport, &out);
     transport_receive(here.transport, &in);
     transport_request_connect(here.transport, 2);
@@ -117,7 +87,6 @@ second_connection_is_closed(void **state)
     int fds[2];
     char byte;
 
-    (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds),
                      0);
     transport_add_connection(here.transport, 1, fds[0]);
@@ -130,7 +99,6 @@ second_connection_is_closed(void **state)
 static void
 unreachable_peer_is_lost_once(void **state)
 {
-    (void)state;
     transport_mark_unreachable(here.transport, 2, "connection refused");
     assert_int_equal(here.n_lost, 1);
     assert_int_equal(here.peer, 2);
@@ -156,7 +124,6 @@ tell_all_reaches_all_but_one(void **state)
     struct frame frame;
     uint8_t payload[256];
 
-    (void)state;
     test_transport_attach(&here, 2);
     transport_broadcast_control(here.transport, 2, &verdict, "why");
     test_transports_settle(&here, &there);
@@ -183,7 +150,6 @@ turn_that_waits_is_woken_by_another_thread(void **state)
     pthread_t thread;
     bool was_asleep = false;
 
-    (void)state;
     const uint64_t begin_ns = clock_now_ns();
     assert_int_equal(pthread_create(&thread, NULL, wake_asleep, &was_asleep),
                      0);
@@ -201,7 +167,6 @@ fd_is_readable_when_something_has_come(void **state)
     struct pollfd poll_fd = {.fd = transport_fd(here.transport),
                              .events = POLLIN};
 
-    (void)state;
     assert_true(transport_prepare_sleep(here.transport));
     assert_int_equal(poll(&poll_fd, 1, 0), 0);
     transport_send(there.transport, &out);
@@ -219,7 +184,6 @@ spin_reads_who_is_waited_for(void **state)
     struct send_request out = send_request_collective(0, bytes, SMALL);
     struct recv_request in = recv_request_collective(1, received, SMALL);
 
-    (void)state;
     transport_send(there.transport, &out);
     test_transport_settle(&there);
     assert_false(transport_spin_once(here.transport));
@@ -239,7 +203,6 @@ spin_reads_who_may_send_a_message(void **state)
     const uint32_t sources[] = {1, FLOW_ANY_PEER};
     const size_t n_sources = segments_mode() == SHM_MODE_NEVER ? 1 : 2;
 
-    (void)state;
     for (size_t i = 0; i < n_sources; i++) {
         uint8_t received[SMALL] = "";
         struct send_request out = send_request_collective(0, bytes, SMALL);
@@ -282,23 +245,15 @@ struct traffic {
     bool is_received[N_FLOWS];
 };
 
-static uint32_t random_state;
-
-static uint32_t
-random_below(uint32_t n)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 17;
-    random_state ^= random_state << 5;
-    return random_state % n;
-}
+static uint64_t random_state;
 
 static uint64_t
 random_total(void)
 {
     static const uint32_t bounds[] = {1, 64, 1000, 70000, FLOW_BYTES_MAX / 8};
 
-    return 8 * (uint64_t)random_below(bounds[random_below(5)]);
+    return 8 * (uint64_t)random_below(&random_state,
+                                      bounds[random_below(&random_state, 5)]);
 }
 
 static void
@@ -309,45 +264,50 @@ traffic_prepare(struct traffic *traffic, unsigned i)
     traffic->sent[i] = malloc(total + 1);
     traffic->received[i] = calloc(1, total + 1);
     for (uint64_t k = 0; k < total; k++)
-        traffic->sent[i][k] = (uint8_t)random_below(1 + random_below(256));
+        traffic->sent[i][k] = (uint8_t)random_below(
+            &random_state, 1 + random_below(&random_state, 256));
     traffic->sinks[i] = (struct sink){.bytes = traffic->received[i]};
     traffic->out[i] = send_request_collective(traffic->to->roster->rank,
                                               traffic->sent[i], total);
     traffic->in[i] = recv_request_collective(
         traffic->from->roster->rank,
-        random_below(2) ? traffic->received[i] : NULL, total);
+        random_below(&random_state, 2) ? traffic->received[i] : NULL, total);
     traffic->in[i].element_size = 8;
     traffic->in[i].owner = &traffic->sinks[i];
     traffic->out[i].key.op = traffic->in[i].key.op = 10 + i;
-    traffic->out[i].ready = total ? 8 * random_below((uint32_t)total / 8) : 0;
-    traffic->in[i].allowed = total ? 8 * random_below((uint32_t)total / 8) : 0;
+    traffic->out[i].ready =
+        total ? 8 * random_below(&random_state, (uint32_t)total / 8) : 0;
+    traffic->in[i].allowed =
+        total ? 8 * random_below(&random_state, (uint32_t)total / 8) : 0;
 }
 
 static void
 traffic_step(struct traffic *traffic)
 {
-    const unsigned i = random_below(N_FLOWS);
+    const unsigned i = random_below(&random_state, N_FLOWS);
     struct send_request *out = &traffic->out[i];
     struct recv_request *in = &traffic->in[i];
 
-    if (random_below(2)) {
+    if (random_below(&random_state, 2)) {
         if (!traffic->is_sent[i])
             transport_send(traffic->from->transport, out);
         else
-            out->ready = random_below(3) ? out->total : out->ready;
+            out->ready =
+                random_below(&random_state, 3) ? out->total : out->ready;
         traffic->is_sent[i] = true;
         transport_send_data_ready(traffic->from->transport, out);
     } else {
         if (!traffic->is_received[i])
             transport_receive(traffic->to->transport, in);
         else
-            in->allowed = random_below(3) ? in->total : in->allowed;
+            in->allowed =
+                random_below(&random_state, 3) ? in->total : in->allowed;
         traffic->is_received[i] = true;
         transport_receive_buffer_grew(traffic->to->transport, in);
     }
-    if (random_below(3) == 0)
+    if (random_below(&random_state, 3) == 0)
         transport_progress(traffic->from->transport, 0);
-    if (random_below(3) == 0)
+    if (random_below(&random_state, 3) == 0)
         transport_progress(traffic->to->transport, 0);
 }
 
@@ -369,7 +329,7 @@ traffic_run(uint32_t seed, enum codec_id codec)
 {
     static struct traffic ways[2];
 
-    open_with(codec);
+    transport_pair_open_with(codec);
     random_state = seed;
     memset(ways, 0, sizeof(ways));
     ways[0].from = ways[1].to = &here;
@@ -379,7 +339,7 @@ traffic_run(uint32_t seed, enum codec_id codec)
         traffic_prepare(&ways[1], i);
     }
     for (unsigned i = 0; i < N_FLOWS * 40; i++)
-        traffic_step(&ways[random_below(2)]);
+        traffic_step(&ways[random_below(&random_state, 2)]);
     /* Whatever was left over. */
     for (unsigned i = 0; i < N_FLOWS; i++) {
         for (unsigned w = 0; w < 2; w++) {
@@ -413,7 +373,6 @@ peer_that_takes_much_is_heard(void **state)
     struct frame frame = frame_collective(BIG, 0, BIG);
     uint8_t *bytes = calloc(1, BIG);
 
-    (void)state;
     assert_non_null(bytes);
     flow = send_request_collective(1, bytes, BIG);
     frame.kind = FRAME_GRANT;
@@ -436,7 +395,6 @@ peer_that_takes_much_is_heard(void **state)
 static void
 random_traffic_arrives_as_it_was_sent(void **state)
 {
-    (void)state;
     for (uint32_t seed = 1; seed <= SEEDS; seed++) {
         print_message("seed %u\n", seed);
         traffic_run(seed, seed % 3 == 0 ? CODEC_ZSTD : CODEC_NONE);
@@ -451,8 +409,7 @@ destroy_with_everything_under_way_is_fine(void **state)
     struct send_request out = send_request_collective(1, bytes, BIG);
     struct recv_request in = recv_request_collective(0, received, BIG);
 
-    (void)state;
-    open_with(CODEC_NONE);
+    transport_pair_open_with(CODEC_NONE);
     transport_receive(there.transport, &in);
     transport_send(here.transport, &out);
     for (int i = 0; i < 3; i++) {
@@ -467,23 +424,19 @@ destroy_with_everything_under_way_is_fine(void **state)
     transport_destroy(NULL);
 }
 
-#define STATIONS_TEST(name)                                                    \
-    cmocka_unit_test_setup_teardown(name, test_transports_open,                \
-                                    test_transports_close)
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        STATIONS_TEST(large_messages_cross_in_both_directions_at_once),
-        STATIONS_TEST(connection_is_asked_for_once_and_flows_wait_for_it),
-        STATIONS_TEST(second_connection_is_closed),
-        STATIONS_TEST(unreachable_peer_is_lost_once),
-        STATIONS_TEST(tell_all_reaches_all_but_one),
-        STATIONS_TEST(turn_that_waits_is_woken_by_another_thread),
-        STATIONS_TEST(fd_is_readable_when_something_has_come),
-        STATIONS_TEST(spin_reads_who_is_waited_for),
-        STATIONS_TEST(spin_reads_who_may_send_a_message),
+        TRANSPORT_PAIR_TEST(large_messages_cross_in_both_directions_at_once),
+        TRANSPORT_PAIR_TEST(connection_is_asked_for_once_and_flows_wait_for_it),
+        TRANSPORT_PAIR_TEST(second_connection_is_closed),
+        TRANSPORT_PAIR_TEST(unreachable_peer_is_lost_once),
+        TRANSPORT_PAIR_TEST(tell_all_reaches_all_but_one),
+        TRANSPORT_PAIR_TEST(turn_that_waits_is_woken_by_another_thread),
+        TRANSPORT_PAIR_TEST(fd_is_readable_when_something_has_come),
+        TRANSPORT_PAIR_TEST(spin_reads_who_is_waited_for),
+        TRANSPORT_PAIR_TEST(spin_reads_who_may_send_a_message),
         cmocka_unit_test(peer_that_takes_much_is_heard),
         cmocka_unit_test(random_traffic_arrives_as_it_was_sent),
         cmocka_unit_test(destroy_with_everything_under_way_is_fine),

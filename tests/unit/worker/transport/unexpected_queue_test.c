@@ -131,7 +131,6 @@ unexpected_queue_deinit_of_zeroed_memory_is_fine(void **state)
 {
     struct transport *transport = calloc(1, sizeof(*transport));
 
-    (void)state;
     assert_non_null(transport);
     unexpected_queue_deinit(transport);
     free(transport);

@@ -3,38 +3,22 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "check.h"
-#include "test_transport.h"
+#include "transport_pair.h"
 
 enum {
     LARGE = 2 * LIMIT_EAGER_WHOLE_MESSAGE,
     GUARD = 0xA5,
 };
 
-static struct test_transport here; /* rank 0 sends */
-static struct test_transport there;
 static uint8_t sent[LARGE];
 static uint8_t received[LARGE];
 
 static int
-test_transports_open(void **state)
+messages_open(void **state)
 {
-    (void)state;
-    test_transport_open(&here, 0, CODEC_NONE);
-    test_transport_open(&there, 1, CODEC_NONE);
-    test_transport_connect(&here, &there);
     pattern_fill(sent, LARGE, 4);
     memset(received, GUARD, LARGE);
-    return 0;
-}
-
-static int
-test_transports_close(void **state)
-{
-    (void)state;
-    test_transport_close(&here);
-    test_transport_close(&there);
-    return 0;
+    return transport_pair_open(state);
 }
 
 static struct send_request
@@ -67,7 +51,6 @@ send_given_up_half_way_leaves_its_receive_to_the_next(void **state)
     struct send_request second = message_out(2);
     struct recv_request in = message_in();
 
-    (void)state;
     transport_send(here.transport, &first);
     test_transports_settle(&here, &there);
     assert_int_equal(first.handed, LIMIT_EAGER_MESSAGE);
@@ -91,7 +74,6 @@ send_given_up_while_it_is_received_is_told(void **state)
     struct send_request out = message_out(1);
     struct recv_request in = message_in();
 
-    (void)state;
     transport_receive(there.transport, &in);
     out.ready = 100;
     transport_send(here.transport, &out);
@@ -110,7 +92,6 @@ send_that_nobody_knows_of_is_given_up_in_silence(void **state)
     struct send_request out = message_out(1);
     struct recv_request in = message_in();
 
-    (void)state;
     transport_receive(there.transport, &in);
     transport_send(here.transport, &out);
     transport_send_cancel(here.transport, &out);
@@ -124,7 +105,6 @@ send_that_nobody_knows_of_is_given_up_in_silence(void **state)
 static void
 sends_given_up_give_their_window_back(void **state)
 {
-    (void)state;
     for (uint64_t op = 1; op <= 100; op++) {
         struct send_request out = message_out(op);
 
@@ -138,18 +118,17 @@ sends_given_up_give_their_window_back(void **state)
     assert_int_equal(here.n_lost + there.n_lost, 0);
 }
 
-#define STATIONS_TEST(name)                                                    \
-    cmocka_unit_test_setup_teardown(name, test_transports_open,                \
-                                    test_transports_close)
+#define WITHDRAW_TEST(name)                                                    \
+    cmocka_unit_test_setup_teardown(name, messages_open, transport_pair_close)
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        STATIONS_TEST(send_given_up_half_way_leaves_its_receive_to_the_next),
-        STATIONS_TEST(send_given_up_while_it_is_received_is_told),
-        STATIONS_TEST(send_that_nobody_knows_of_is_given_up_in_silence),
-        STATIONS_TEST(sends_given_up_give_their_window_back),
+        WITHDRAW_TEST(send_given_up_half_way_leaves_its_receive_to_the_next),
+        WITHDRAW_TEST(send_given_up_while_it_is_received_is_told),
+        WITHDRAW_TEST(send_that_nobody_knows_of_is_given_up_in_silence),
+        WITHDRAW_TEST(sends_given_up_give_their_window_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

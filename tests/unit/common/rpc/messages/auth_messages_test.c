@@ -18,7 +18,6 @@ auth_bodies_hold_the_rules_of_bodies(void **state)
     struct auth_prove_request prove;
     CLEANUP(pack_deinit) struct pack pack;
 
-    (void)state;
     memset(challenge.nonce, 1, sizeof(challenge.nonce));
     memset(reply.nonce, 2, sizeof(reply.nonce));
     memset(reply.proof, 3, sizeof(reply.proof));
@@ -40,7 +39,6 @@ auth_bodies_with_wrong_fields_are_refused(void **state)
     uint8_t nonce[33] = {0};
     struct auth_challenge_request request;
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(sizes) + 1; i++) {
         CLEANUP(pack_deinit) struct pack pack;
         CLEANUP(free) uint8_t *bytes = NULL;

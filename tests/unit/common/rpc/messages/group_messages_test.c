@@ -23,7 +23,6 @@ groups_reply_travels_whole(void **state)
     CLEANUP(groups_reply_deinit) struct groups_reply reply = {0};
     size_t n_bytes = 0;
 
-    (void)state;
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     groups_reply_encode(&(struct groups_reply){5, 3, groups}, &pack);
     assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
@@ -47,7 +46,6 @@ group_leave_request_beyond_the_limit_is_refused(void **state)
     CLEANUP(free)
     uint64_t *numbers = calloc(LIMIT_GROUP_NUMBERS + 1, sizeof(*numbers));
 
-    (void)state;
     for (size_t n = LIMIT_GROUP_NUMBERS; n <= LIMIT_GROUP_NUMBERS + 1; n++) {
         CLEANUP(pack_deinit) struct pack pack;
         CLEANUP(free) uint8_t *bytes = NULL;
@@ -73,7 +71,6 @@ group_bodies_hold_the_rules_of_bodies(void **state)
                                    {"row/1", 2, COUNT_OF(ranks), ranks, 2}};
     CLEANUP(pack_deinit) struct pack pack;
 
-    (void)state;
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     group_create_request_encode(
         &(struct group_create_request){{3, 9}, "row/0", 3, ranks}, &pack);

@@ -60,7 +60,6 @@ unknown_fields_are_passed_over(void **state)
 {
     struct number number;
 
-    (void)state;
     assert_int_equal(number_decode(SPAN("\x93\1\2\3"), &number), HOOP_OK);
     assert_int_equal(number.value, 1);
 }
@@ -70,7 +69,6 @@ missing_field_is_refused(void **state)
 {
     struct number number = {7};
 
-    (void)state;
     assert_int_equal(number_decode(SPAN("\x90"), &number), HOOP_E_DATA_LOSS);
     assert_int_equal(number.value, 7);
 }
@@ -80,7 +78,6 @@ empty_body_is_refused(void **state)
 {
     struct number number;
 
-    (void)state;
     assert_int_equal(number_decode((struct message_span){0}, &number),
                      HOOP_E_DATA_LOSS);
 }
@@ -90,7 +87,6 @@ number_above_32_bits_is_refused(void **state)
 {
     struct number number;
 
-    (void)state;
     assert_int_equal(number_decode(SPAN("\x91\xcf\0\0\0\1\0\0\0\0"), &number),
                      HOOP_E_DATA_LOSS);
 }
@@ -100,7 +96,6 @@ list_above_its_bound_is_refused(void **state)
 {
     struct numbers numbers = {.n_items = 77};
 
-    (void)state;
     assert_int_equal(numbers_decode(SPAN("\x91\x94\1\2\3\4"), &numbers),
                      HOOP_E_DATA_LOSS);
     assert_int_equal(numbers.n_items, 77);
@@ -111,7 +106,6 @@ list_within_its_bound_is_read(void **state)
 {
     CLEANUP(numbers_deinit) struct numbers numbers = {0};
 
-    (void)state;
     assert_int_equal(numbers_decode(SPAN("\x91\x93\1\2\3"), &numbers), HOOP_OK);
     assert_int_equal(numbers.n_items, 3);
     assert_int_equal(numbers.items[2], 3);
@@ -122,7 +116,6 @@ texts_fill_their_room_exactly(void **state)
 {
     CLEANUP(words_deinit) struct words words = {0};
 
-    (void)state;
     assert_int_equal(words_decode(SPAN("\x91\x93\xa2"
                                        "ab\xa0\xa1"
                                        "c"),
@@ -139,7 +132,6 @@ missing_fields_have_their_value(void **state)
 {
     struct grown grown;
 
-    (void)state;
     assert_int_equal(grown_decode(SPAN("\x90"), &grown), HOOP_OK);
     assert_int_equal(grown.since, 77);
     assert_int_equal(grown_decode(SPAN("\x91\5"), &grown), HOOP_OK);
@@ -152,7 +144,6 @@ fields_that_are_missing_together_are_not_read_alone(void **state)
 {
     struct grown grown;
 
-    (void)state;
     assert_int_equal(grown_decode(SPAN("\x92\5\6"), &grown), HOOP_OK);
     assert_int_equal(grown.first, 0);
     assert_int_equal(grown.last, 0);
@@ -167,7 +158,6 @@ lists_in_lists_are_read_and_freed(void **state)
 {
     CLEANUP(table_deinit) struct table table = {0};
 
-    (void)state;
     assert_int_equal(
         table_decode(SPAN("\x92\x92\x91\x92\1\2\x91\x91\3\x92\x91\4\x91\5"),
                      &table),
@@ -187,7 +177,6 @@ parallel_list_is_as_long_as_the_other_or_empty(void **state)
     struct table refused;
     size_t n_bytes = 0;
 
-    (void)state;
     assert_int_equal(
         table_decode(SPAN("\x92\x91\x91\x91\1\x92\x91\4\x91\5"), &refused),
         HOOP_E_DATA_LOSS);

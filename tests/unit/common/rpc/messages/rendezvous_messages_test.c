@@ -58,7 +58,6 @@ join_request_travels_whole(void **state)
     struct join_request request;
     size_t n_bytes = 0;
 
-    (void)state;
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     join_request_encode(&sample_join, &pack);
     assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
@@ -94,7 +93,6 @@ join_reply_travels_whole(void **state)
     CLEANUP(join_reply_deinit) struct join_reply reply = {0};
     size_t n_bytes = 0;
 
-    (void)state;
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     join_reply_encode(&sample_reply, &pack);
     assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
@@ -125,7 +123,6 @@ join_request_without_a_least_rank_is_read(void **state)
     struct join_request request = sample_join;
     size_t n_bytes = 0;
 
-    (void)state;
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     pack_array(&pack, 11);
     for (int i = 0; i < 8; i++)
@@ -152,7 +149,6 @@ join_request_host_too_long_is_refused(void **state)
     struct join_request request = sample_join;
     size_t n_bytes = 0;
 
-    (void)state;
     memset(host, 'h', sizeof(host) - 1);
     host[sizeof(host) - 1] = '\0';
     pack_init(&pack, LIMIT_RPC_MESSAGE);
@@ -177,7 +173,6 @@ join_reply_roster_count_without_bytes_is_refused(void **state)
                                    0,    0xdd, 0xff, 0xff, 0xff, 0xff};
     struct join_reply reply;
 
-    (void)state;
     assert_int_equal(
         join_reply_decode((struct message_span){bomb, sizeof(bomb)}, &reply),
         HOOP_E_DATA_LOSS);
@@ -192,7 +187,6 @@ rendezvous_bodies_hold_the_rules_of_bodies(void **state)
     };
     CLEANUP(pack_deinit) struct pack pack;
 
-    (void)state;
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     join_request_encode(&sample_join, &pack);
     body_check("join_request", &pack);

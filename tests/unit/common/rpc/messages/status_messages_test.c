@@ -43,7 +43,6 @@ job_reply_travels_whole(void **state)
     CLEANUP(job_reply_deinit) struct job_reply reply = {0};
     size_t n_bytes = 0;
 
-    (void)state;
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     job_reply_encode(&sample_job, &pack);
     assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
@@ -87,7 +86,6 @@ job_reply_of_an_older_coordinator_says_less(void **state)
     CLEANUP(job_reply_deinit) struct job_reply reply = {0};
     size_t n_bytes = 0;
 
-    (void)state;
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     pack_array(&pack, 8);
     pack_array(&pack, 8);
@@ -114,7 +112,6 @@ operator_bodies_hold_the_rules_of_bodies(void **state)
     struct job_summary lines[] = {sample_job.line, sample_job.line};
     CLEANUP(pack_deinit) struct pack pack;
 
-    (void)state;
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     job_reply_encode(&sample_job, &pack);
     body_check("job_reply", &pack);

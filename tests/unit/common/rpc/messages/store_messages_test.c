@@ -24,7 +24,6 @@ store_reply_travels_whole(void **state)
     CLEANUP(store_reply_deinit) struct store_reply reply = {0};
     size_t n_bytes = 0;
 
-    (void)state;
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     store_reply_encode(&(struct store_reply){.revision = 8,
                                              .is_applied = true,
@@ -59,7 +58,6 @@ store_keys_of_greatest_size_travel(void **state)
     CLEANUP(store_keys_request_deinit) struct store_keys_request request = {0};
     size_t n_bytes = 0;
 
-    (void)state;
     memset(longest, 'k', sizeof(longest) - 1);
     longest[sizeof(longest) - 1] = '\0';
     pack_init(&pack, LIMIT_RPC_MESSAGE);
@@ -84,7 +82,6 @@ store_key_too_long_is_refused(void **state)
     struct store_set_request request;
     size_t n_bytes = 0;
 
-    (void)state;
     memset(key, 'k', sizeof(key) - 1);
     key[sizeof(key) - 1] = '\0';
     pack_init(&pack, LIMIT_RPC_MESSAGE);
@@ -106,7 +103,6 @@ store_keys_too_many_are_refused(void **state)
     struct store_keys_request request;
     size_t n_bytes = 0;
 
-    (void)state;
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     pack_array(&pack, 1);
     pack_array(&pack, LIMIT_STORE_KEYS_CALL + 1);
@@ -127,7 +123,6 @@ store_bodies_hold_the_rules_of_bodies(void **state)
                                    {STORE_EVENT_EXPIRED, 8, "b"}};
     CLEANUP(pack_deinit) struct pack pack;
 
-    (void)state;
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     store_set_request_encode(
         &(struct store_set_request){"k", SPAN("value"), 1000}, &pack);

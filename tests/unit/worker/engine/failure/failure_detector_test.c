@@ -19,9 +19,6 @@ static unsigned n_looks;
 static enum engine_process_status
 fate_alive(void *owner, uint32_t rank, char out_how[LIMIT_NAME])
 {
-    (void)owner;
-    (void)rank;
-    (void)out_how;
     return ENGINE_PROCESS_ALIVE;
 }
 
@@ -29,8 +26,6 @@ fate_alive(void *owner, uint32_t rank, char out_how[LIMIT_NAME])
 static enum engine_process_status
 fate_told(void *owner, uint32_t rank, char out_how[LIMIT_NAME])
 {
-    (void)owner;
-    (void)rank;
     if (++n_looks < 3)
         return ENGINE_PROCESS_DYING;
     strcpy(out_how, "killed by signal 9 (Killed)");
@@ -40,9 +35,6 @@ fate_told(void *owner, uint32_t rank, char out_how[LIMIT_NAME])
 static enum engine_process_status
 fate_untold(void *owner, uint32_t rank, char out_how[LIMIT_NAME])
 {
-    (void)owner;
-    (void)rank;
-    (void)out_how;
     n_looks++;
     return ENGINE_PROCESS_DYING;
 }
@@ -79,7 +71,6 @@ static void open_with(enum engine_process_status (*process_status_of)(void *,
 static void
 higher_rank_is_accused_by_the_lower_at_once(void **state)
 {
-    (void)state;
     open_with(NULL);
     break_link(0);
     assert_non_null(strstr(error_text(),
@@ -92,7 +83,6 @@ higher_rank_is_accused_by_the_lower_at_once(void **state)
 static void
 lower_rank_is_accused_after_a_while(void **state)
 {
-    (void)state;
     open_with(fate_alive);
     assert_true(break_link(1) >= 50 * CLOCK_NS_PER_MS);
     assert_non_null(strstr(error_text(),
@@ -104,7 +94,6 @@ lower_rank_is_accused_after_a_while(void **state)
 static void
 last_two_believe_the_lower_if_it_lives(void **state)
 {
-    (void)state;
     open_with(fate_alive);
     engine_declare_dead(engine_pair.sides[1].engine, 2, "gone");
     engine_progress_background(engine_pair.sides[1].engine);
@@ -130,7 +119,6 @@ expelled_rank_is_told_all_of_why(void **state)
     char text[LIMIT_ERROR_TEXT];
     int32_t value = 1;
 
-    (void)state;
     open_with(NULL);
     snprintf(text, sizeof(text), "%s%s", why, who);
     engine_declare_dead(engine_pair.sides[1].engine, 1, text);
@@ -145,7 +133,6 @@ expelled_rank_is_told_all_of_why(void **state)
 static void
 last_two_blame_the_other_if_it_may_be_dead(void **state)
 {
-    (void)state;
     open_with(NULL);
     engine_declare_dead(engine_pair.sides[1].engine, 2, "gone");
     engine_progress_background(engine_pair.sides[1].engine);
@@ -174,7 +161,6 @@ lose_for(uint32_t self, const char *why)
 static void
 advice_is_told_whole_and_by_whom(void **state)
 {
-    (void)state;
     open_with(NULL);
     lose_for(0, ADVICE);
     assert_non_null(strstr(error_text(), "rank 1 (host:41) is lost: " ADVICE
@@ -198,7 +184,6 @@ others_read_of_an_expelled_rank_by_its_name(void **state)
     struct op *op = NULL;
     int32_t value = 1;
 
-    (void)state;
     open_with(NULL);
     assert_int_equal(
         sum_start(engine_pair.sides[1].comms[0].context, &value, 1, &op),
@@ -224,7 +209,6 @@ others_read_of_an_expelled_rank_by_its_name(void **state)
 static void
 what_is_too_long_is_cut_before_who_tells_it(void **state)
 {
-    (void)state;
     open_with(NULL);
     lose_for(0, ADVICE "; " ADVICE "; " ADVICE "; " ADVICE "; " ADVICE);
     assert_non_null(strstr(error_text(), "rank 1 (host:41) is lost: " ADVICE));
@@ -235,7 +219,6 @@ what_is_too_long_is_cut_before_who_tells_it(void **state)
 static void
 dead_rank_is_told_with_how_it_ended(void **state)
 {
-    (void)state;
     for (uint32_t self = 0; self < 2; self++) {
         uint64_t took_ns = CLOCK_NEVER;
 
@@ -261,7 +244,6 @@ dead_rank_nobody_tells_of_is_lost_all_the_same(void **state)
 {
     unsigned n_looks_untold = 0;
 
-    (void)state;
     /* On a busy machine the launcher's time may be over at the second look:
      * once more. */
     for (unsigned i = 0; i < 20 && n_looks_untold <= 2; i++) {
@@ -283,7 +265,6 @@ dead_rank_nobody_tells_of_is_lost_all_the_same(void **state)
 static void
 loss_is_told_with_its_evidence(void **state)
 {
-    (void)state;
     open_with(fate_told);
     break_link(1);
     assert_int_equal(engine_pair.sides[1].evidence, EVIDENCE_ENDED);

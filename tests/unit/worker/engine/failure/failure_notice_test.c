@@ -7,33 +7,10 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "check.h"
-#include "unit/worker/engine/engine_pair.h"
-
-static struct engine_pair engine_pair;
+#include "unit/worker/engine/engine_pair_fixture.h"
 
 static int
-engine_pair_set_up(void **state)
-{
-    (void)state;
-    engine_pair_open(&engine_pair);
-    engine_pair_connect(&engine_pair);
-    /* A failure notice is on its way when the operation has ended: somebody must
-     * drive on. */
-    engine_pair_start_backgrounds(&engine_pair);
-    return 0;
-}
-
-static int
-engine_pair_tear_down(void **state)
-{
-    (void)state;
-    engine_pair_close(&engine_pair);
-    return 0;
-}
-
-static int
-side_mismatch(struct side *side)
+mismatch_names_both_calls_on_both_sides(struct side *side)
 {
     int32_t values[20] = {0};
     struct comm_context *context = side->comms[0].context;
@@ -54,18 +31,11 @@ side_mismatch(struct side *side)
     return 0;
 }
 
-static void
-mismatch_names_both_calls_on_both_sides(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_mismatch);
-}
-
 static int
-side_mismatch_then_match(struct side *side)
+mismatch_on_one_context_spares_the_others(struct side *side)
 {
     int32_t values[20] = {0};
-    const int line = side_mismatch(side);
+    const int line = mismatch_names_both_calls_on_both_sides(side);
 
     SIDE_CHECK(line == 0);
     values[0] = 7;
@@ -74,16 +44,9 @@ side_mismatch_then_match(struct side *side)
     return 0;
 }
 
-static void
-mismatch_on_one_context_spares_the_others(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_mismatch_then_match);
-}
-
 /* Rank 0 has a receive of 3 bytes, rank 1 sends 4. */
 static int
-side_long_message(struct side *side)
+message_that_does_not_fit_fails_its_receive(struct side *side)
 {
     char bytes[4] = "abc";
     struct comm_context *context = side->comms[0].context;
@@ -104,13 +67,6 @@ side_long_message(struct side *side)
 }
 
 static void
-message_that_does_not_fit_fails_its_receive(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_long_message);
-}
-
-static void
 connection_that_ends_fails_what_waits_for_it(void **state)
 {
     char bytes[4];
@@ -118,7 +74,6 @@ connection_that_ends_fails_what_waits_for_it(void **state)
     struct op *sum = NULL;
     int32_t value = 1;
 
-    (void)state;
     engine_pair_open(&engine_pair);
     engine_add_connection(engine_pair.sides[0].engine, 1, engine_pair.fds[0]);
     engine_pair.fds[0] = -1;
@@ -155,7 +110,6 @@ rank_that_is_lost_itself_accuses_nobody(void **state)
     struct side *side = &engine_pair.sides[1];
     int32_t value = 1;
 
-    (void)state;
     engine_pair_open(&engine_pair);
     engine_declare_dead(side->engine, 1, "frozen");
     engine_declare_dead(side->engine, 0, "connection reset");
@@ -193,7 +147,6 @@ rank_that_gives_up_says_why(void **state)
     struct wait own = {0};
     int32_t value = 1;
 
-    (void)state;
     assert_int_equal(sum_start(sides[0].comms[0].context, &value, 1, &others),
                      HOOP_OK);
     assert_int_equal(sum_start(sides[1].comms[1].context, &value, 1, &own.op),
@@ -230,7 +183,6 @@ rank_that_has_given_up_is_told_of(void **state)
     struct side *side = &engine_pair.sides[0];
     int32_t value = 1;
 
-    (void)state;
     engine_pair_open(&engine_pair);
     engine_report_given_up(side->engine, 1, "raised ValueError: x");
     engine_declare_dead(side->engine, 1, "frozen");
@@ -247,7 +199,6 @@ rank_that_is_lost_is_not_believed(void **state)
 {
     struct side *sides = engine_pair.sides;
 
-    (void)state;
     engine_pair_open(&engine_pair);
     engine_pair_connect(&engine_pair);
     engine_declare_dead(sides[0].engine, 1, "frozen");
@@ -270,7 +221,6 @@ what_was_sent_before_the_end_is_still_received(void **state)
     char bytes[8] = "";
     struct op *op = NULL;
 
-    (void)state;
     assert_int_equal(
         send_start(engine_pair.sides[1].comms[0].context, "last", 4, 1, &op),
         HOOP_OK);
@@ -299,7 +249,6 @@ collective_with_one_that_left_fails_at_once(void **state)
     int32_t value = 1;
     struct op *op = NULL;
 
-    (void)state;
     assert_int_equal(
         sum_start(engine_pair.sides[0].comms[0].context, &value, 1, &op),
         HOOP_OK);
@@ -318,7 +267,6 @@ rank_that_leaves_says_who_was_lost(void **state)
     int32_t value = 1;
     struct op *op = NULL;
 
-    (void)state;
     engine_pair_open(&engine_pair);
     engine_declare_dead(engine_pair.sides[1].engine, 2, "killed by signal 9");
     engine_progress_background(engine_pair.sides[1].engine);
@@ -351,7 +299,6 @@ rank_alone_hears_itself_when_others_have_left(void **state)
          .bytes = copy},
     };
 
-    (void)state;
     engine_shutdown(engine_pair.sides[1].engine, 0);
     assert_int_equal(sum_run(engine_pair.sides[0].comms[0].context, &value, 1),
                      HOOP_E_PEER_LOST);
@@ -360,26 +307,27 @@ rank_alone_hears_itself_when_others_have_left(void **state)
     assert_string_equal(copy, "abc");
 }
 
-#define ENGINE_PAIR_TEST(name)                                                 \
-    cmocka_unit_test_setup_teardown(name, engine_pair_set_up,                  \
-                                    engine_pair_tear_down)
-
+/* A failure notice is on its way when the operation has ended: the backgrounds
+ * drive on. */
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        ENGINE_PAIR_TEST(mismatch_names_both_calls_on_both_sides),
-        ENGINE_PAIR_TEST(mismatch_on_one_context_spares_the_others),
-        ENGINE_PAIR_TEST(message_that_does_not_fit_fails_its_receive),
+        SIDES_BACKGROUND_TEST(mismatch_names_both_calls_on_both_sides),
+        SIDES_BACKGROUND_TEST(mismatch_on_one_context_spares_the_others),
+        SIDES_BACKGROUND_TEST(message_that_does_not_fit_fails_its_receive),
         cmocka_unit_test(connection_that_ends_fails_what_waits_for_it),
-        ENGINE_PAIR_TEST(what_was_sent_before_the_end_is_still_received),
-        ENGINE_PAIR_TEST(collective_with_one_that_left_fails_at_once),
+        ENGINE_PAIR_BACKGROUND_TEST(
+            what_was_sent_before_the_end_is_still_received),
+        ENGINE_PAIR_BACKGROUND_TEST(
+            collective_with_one_that_left_fails_at_once),
         cmocka_unit_test(rank_that_leaves_says_who_was_lost),
         cmocka_unit_test(rank_that_is_lost_itself_accuses_nobody),
-        ENGINE_PAIR_TEST(rank_that_gives_up_says_why),
+        ENGINE_PAIR_BACKGROUND_TEST(rank_that_gives_up_says_why),
         cmocka_unit_test(rank_that_has_given_up_is_told_of),
         cmocka_unit_test(rank_that_is_lost_is_not_believed),
-        ENGINE_PAIR_TEST(rank_alone_hears_itself_when_others_have_left),
+        ENGINE_PAIR_BACKGROUND_TEST(
+            rank_alone_hears_itself_when_others_have_left),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

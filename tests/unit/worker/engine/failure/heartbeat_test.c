@@ -55,7 +55,6 @@ __wrap_transport_round_trip_ms(const struct transport *transport,
 uint32_t
 __wrap_transport_round_trip_ms(const struct transport *transport, uint32_t peer)
 {
-    (void)transport;
     if (peer == 1)
         round_trip_ms += round_trip_grows_ms;
     return round_trip_ms;
@@ -89,7 +88,6 @@ silent_rank_is_lost_after_the_failure_timeout(void **state)
 {
     const uint64_t begin_ns = clock_now_ns();
 
-    (void)state;
     open_with(FAILURE_MS, LONG_MS);
     assert_int_equal(wait_for_nobody(), HOOP_E_PEER_LOST);
     assert_true(clock_now_ns() - begin_ns >= FAILURE_MS * CLOCK_NS_PER_MS);
@@ -109,7 +107,6 @@ silent_sender_of_a_message_is_lost_as_soon(void **state)
     char bytes[4];
     struct op *op = NULL;
 
-    (void)state;
     open_with(FAILURE_MS, LONG_MS);
     engine_add_connection(side->engine, 1, engine_pair.fds[0]);
     engine_pair.fds[0] = -1;
@@ -129,7 +126,6 @@ on_suspected(void *owner,
              uint32_t rank,
              const struct engine_suspicion *suspicion)
 {
-    (void)rank;
     atomic_store(&slack_ms, suspicion->slack_ms);
     /* As the coordinator would decide. */
     engine_declare_dead(((struct side *)owner)->engine, 1, "frozen");
@@ -138,7 +134,6 @@ on_suspected(void *owner,
 static void
 way_to_a_silent_rank_is_as_long_as_while_it_spoke(void **state)
 {
-    (void)state;
     round_trip_ms = 0;
     round_trip_grows_ms = 7;
     engine_pair_open_with(
@@ -175,7 +170,6 @@ starved_rank_has_more_time(void **state)
     const int processor = sched_getcpu();
     pid_t spinners[4];
 
-    (void)state;
     if (process_get_cpu_time((uint32_t)getpid()).ran_ns == 0)
         skip();
     for (int i = 0; i < 4; i++)
@@ -238,7 +232,6 @@ starved_rank_has_so_much_more_time_and_no_more(void **state)
         {&idle, 1000, 1000, "(nothing has come from it for 1.0 s)"},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         /* A look to begin with, and the one at which the time is over. */
         const uint32_t looks_ms = 2 * cases[i].failure_timeout_ms / LOOKS + 1;
@@ -256,8 +249,6 @@ starved_rank_has_so_much_more_time_and_no_more(void **state)
 static enum engine_process_status
 fate_dead(void *owner, uint32_t rank, char out_how[LIMIT_NAME])
 {
-    (void)owner;
-    (void)rank;
     out_how[0] = '\0';
     return ENGINE_PROCESS_DEAD;
 }
@@ -272,7 +263,6 @@ dead_rank_whose_connection_lives_is_lost(void **state)
     };
     struct wakeup_handle place;
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         engine_pair_open_with(
             &engine_pair,
@@ -296,7 +286,6 @@ dead_rank_whose_connection_lives_is_lost(void **state)
 static void
 without_a_failure_timeout_silence_is_no_loss(void **state)
 {
-    (void)state;
     open_with(0, OP_MS);
     assert_int_equal(wait_for_nobody(), HOOP_E_TIMEOUT);
     engine_pair_close(&engine_pair);
@@ -308,7 +297,6 @@ rank_that_is_late_answers_and_lives(void **state)
 {
     int32_t value = 1;
 
-    (void)state;
     open_with(LIVING_FAILURE_MS, LIVING_OP_MS);
     engine_pair_connect(&engine_pair);
     engine_pair_start_backgrounds(&engine_pair);

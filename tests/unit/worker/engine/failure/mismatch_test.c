@@ -37,7 +37,7 @@ says(const char *phrase)
 }
 
 static int
-side_calls(struct side *side)
+mismatch_of_operations_names_both(struct side *side)
 {
     int32_t values[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     const struct call call = {
@@ -56,15 +56,8 @@ side_calls(struct side *side)
     return 0;
 }
 
-static void
-mismatch_of_operations_names_both(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_calls);
-}
-
 static int
-side_habits(struct side *side)
+mismatch_of_settings_names_them_and_both_ranks(struct side *side)
 {
     int32_t values[4] = {0};
     const struct call call = {
@@ -81,15 +74,8 @@ side_habits(struct side *side)
     return 0;
 }
 
-static void
-mismatch_of_settings_names_them_and_both_ranks(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_habits);
-}
-
 static int
-side_counts(struct side *side)
+mismatch_of_counts_of_one_sum_is_told_as_such(struct side *side)
 {
     const size_t counts[2][2] = {{3, 5}, {5, 3}};
     int32_t values[8] = {0};
@@ -106,16 +92,9 @@ side_counts(struct side *side)
     return 0;
 }
 
-static void
-mismatch_of_counts_of_one_sum_is_told_as_such(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_counts);
-}
-
 /* The counts of alltoallv are a matter of two ranks alone. */
 static int
-side_lengths(struct side *side)
+misfit_of_one_message_names_both_lengths(struct side *side)
 {
     int32_t values[40] = {7};
     const struct call call = {
@@ -134,17 +113,10 @@ side_lengths(struct side *side)
     return 0;
 }
 
-static void
-misfit_of_one_message_names_both_lengths(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_lengths);
-}
-
 /* Rank 1 has more elements than it is fit to say in 64 KiB, and rank 0 none:
  * its grants are compared, too. */
 static int
-side_grant(struct side *side)
+misfit_of_a_large_message_is_found_too(struct side *side)
 {
     static int32_t values[2][1 << 20];
     const size_t count = side->rank == 0 ? 1 << 19 : 1 << 20;
@@ -157,24 +129,15 @@ side_grant(struct side *side)
     return 0;
 }
 
-static void
-misfit_of_a_large_message_is_found_too(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_grant);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        ENGINE_PAIR_BACKGROUND_TEST(mismatch_of_operations_names_both),
-        ENGINE_PAIR_BACKGROUND_TEST(
-            mismatch_of_settings_names_them_and_both_ranks),
-        ENGINE_PAIR_BACKGROUND_TEST(
-            mismatch_of_counts_of_one_sum_is_told_as_such),
-        ENGINE_PAIR_BACKGROUND_TEST(misfit_of_one_message_names_both_lengths),
-        ENGINE_PAIR_BACKGROUND_TEST(misfit_of_a_large_message_is_found_too),
+        SIDES_BACKGROUND_TEST(mismatch_of_operations_names_both),
+        SIDES_BACKGROUND_TEST(mismatch_of_settings_names_them_and_both_ranks),
+        SIDES_BACKGROUND_TEST(mismatch_of_counts_of_one_sum_is_told_as_such),
+        SIDES_BACKGROUND_TEST(misfit_of_one_message_names_both_lengths),
+        SIDES_BACKGROUND_TEST(misfit_of_a_large_message_is_found_too),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,6 @@ static struct op_history op_history;
 static int
 op_history_set_up(void **state)
 {
-    (void)state;
     op_history = (struct op_history){0};
     return 0;
 }
@@ -26,7 +25,6 @@ add(uint64_t number, bool has_failed)
 static void
 op_history_keeps_the_last_operations(void **state)
 {
-    (void)state;
     assert_null(op_history_find(&op_history, 1));
     for (uint64_t number = 1; number <= OP_HISTORY_ENTRIES + 3; number++)
         add(number, false);
@@ -41,7 +39,6 @@ op_history_keeps_the_last_operations(void **state)
 static void
 op_history_learns_of_a_failure_once(void **state)
 {
-    (void)state;
     add(1, false);
     add(2, true);
     assert_false(op_history_has_failed(&op_history, 1));
@@ -55,7 +52,6 @@ op_history_learns_of_a_failure_once(void **state)
 static void
 op_history_that_is_forgotten_failed_at_most_once(void **state)
 {
-    (void)state;
     for (uint64_t number = 1; number <= 2 * OP_HISTORY_ENTRIES; number++)
         add(number, number == 5);
     /* Nothing is known of 4: all is said of what is not newer than 5. */

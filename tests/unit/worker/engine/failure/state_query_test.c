@@ -53,7 +53,7 @@ reduce_run(struct side *side, int32_t *value, uint32_t root)
 
 /* Both only receive. */
 static int
-side_two_roots(struct side *side)
+ranks_that_both_wait_find_out(struct side *side)
 {
     const uint64_t begin_ns = clock_now_ns();
     int32_t value = 1;
@@ -65,16 +65,9 @@ side_two_roots(struct side *side)
     return 0;
 }
 
-static void
-ranks_that_both_wait_find_out(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_two_roots);
-}
-
 /* Rank 1 has nothing to send: its call ends at once, its next one tells. */
 static int
-side_nothing(struct side *side)
+rank_that_had_nothing_to_send_is_found_out(struct side *side)
 {
     const uint64_t begin_ns = clock_now_ns();
     struct comm_context *context = side->comms[0].context;
@@ -98,13 +91,6 @@ side_nothing(struct side *side)
     return 0;
 }
 
-static void
-rank_that_had_nothing_to_send_is_found_out(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_nothing);
-}
-
 /* Before rank 0 has called, rank 1 has returned and left. */
 static void
 rank_that_has_left_is_found_out(void **state)
@@ -112,7 +98,6 @@ rank_that_has_left_is_found_out(void **state)
     struct comm_context *context = engine_pair.sides[0].comms[0].context;
     int32_t values[4] = {1, 2, 3, 4};
 
-    (void)state;
     assert_int_equal(sum_run(engine_pair.sides[1].comms[0].context, values, 0),
                      HOOP_OK);
     engine_shutdown(engine_pair.sides[1].engine, clock_deadline_ns(100));
@@ -131,7 +116,6 @@ rank_that_leaves_meanwhile_is_found_out(void **state)
     int32_t values[4] = {1, 2, 3, 4};
     struct op *op = NULL;
 
-    (void)state;
     assert_int_equal(sum_start(context, values, 4, &op), HOOP_OK);
     assert_int_equal(sum_run(engine_pair.sides[1].comms[0].context, values, 0),
                      HOOP_OK);
@@ -151,7 +135,6 @@ deadline_tells_what_the_other_is_in(void **state)
     struct op *sum = NULL;
     struct op *message = NULL;
 
-    (void)state;
     context_set_timeout(first, ASKED_MS);
     context_set_timeout(second, ASKED_MS);
     assert_int_equal(receive_start(first, bytes, 4, 9, &message), HOOP_OK);
@@ -170,7 +153,6 @@ deadline_tells_of_a_rank_that_is_in_no_call(void **state)
     char bytes[4];
     struct op *op = NULL;
 
-    (void)state;
     context_set_timeout(context, ASKED_MS);
     assert_int_equal(receive_start(context, bytes, 4, 9, &op), HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_TIMEOUT);
@@ -262,7 +244,6 @@ rank_that_is_still_checking_is_no_mismatch(void **state)
     struct op *ops[2];
     struct relay relay;
 
-    (void)state;
     engine_pair_open_checking(&engine_pair, ENGINE_CHECK_BEFORE_DATA);
     relay_open(&relay);
     exchange_start(&engine_pair.sides[0], sent[0], received[0], &ops[0]);
@@ -317,7 +298,6 @@ rank_that_opens_what_is_revoked_finds_out(void **state)
     int32_t value = 1;
     char byte;
 
-    (void)state;
     contexts[0] = late_context_open(&engine_pair.sides[0]);
     context_revoke(contexts[0], "enough of it");
     /* Behind it on the same way. */
@@ -335,7 +315,6 @@ rank_that_opens_what_is_revoked_finds_out(void **state)
 static void
 rank_that_has_no_such_communicator_is_found_out(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         const bool was_open = i == 1;
         const uint64_t begin_ns = clock_now_ns();
@@ -360,7 +339,6 @@ rank_that_still_forms_a_communicator_is_waited_for(void **state)
     int32_t values[] = {1, 2};
     struct op *op = NULL;
 
-    (void)state;
     engine_expect_context(engine_pair.sides[0].engine);
     contexts[1] = late_context_open(&engine_pair.sides[1]);
     assert_int_equal(sum_start(contexts[1], &values[1], 1, &op), HOOP_OK);
@@ -377,8 +355,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        ENGINE_PAIR_BACKGROUND_TEST(ranks_that_both_wait_find_out),
-        ENGINE_PAIR_BACKGROUND_TEST(rank_that_had_nothing_to_send_is_found_out),
+        SIDES_BACKGROUND_TEST(ranks_that_both_wait_find_out),
+        SIDES_BACKGROUND_TEST(rank_that_had_nothing_to_send_is_found_out),
         ENGINE_PAIR_BACKGROUND_TEST(rank_that_has_left_is_found_out),
         ENGINE_PAIR_BACKGROUND_TEST(rank_that_leaves_meanwhile_is_found_out),
         ENGINE_PAIR_BACKGROUND_TEST(deadline_tells_what_the_other_is_in),

@@ -15,7 +15,6 @@
 static int
 engine_pair_set_up_timed(void **state)
 {
-    (void)state;
     engine_pair_open_with(&engine_pair,
                           &(struct engine_options){.timeout_ms = 30000});
     return 0;
@@ -29,7 +28,6 @@ failure_tells_who_waited_for_whom_and_how_long(void **state)
     int32_t value = 1;
     struct op *op = NULL;
 
-    (void)state;
     engine_add_connection(side->engine, 1, engine_pair.fds[0]);
     engine_pair.fds[0] = -1;
     assert_int_equal(sum_start(side->comms[0].context, &value, 1, &op),
@@ -52,7 +50,6 @@ deadline_of_a_communicator_is_named_as_its(void **state)
     char bytes[4];
     struct op *op = NULL;
 
-    (void)state;
     context_set_timeout(context, 60);
     assert_int_equal(receive_start(context, bytes, 4, 1, &op), HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_TIMEOUT);
@@ -68,7 +65,6 @@ operation_that_was_given_up_has_no_deadline_to_tell(void **state)
     char bytes[4];
     struct op *op = NULL;
 
-    (void)state;
     assert_int_equal(
         receive_start(engine_pair.sides[0].comms[0].context, bytes, 4, 1, &op),
         HOOP_OK);
@@ -79,7 +75,7 @@ operation_that_was_given_up_has_no_deadline_to_tell(void **state)
 
 /* Rank 0 is in a sum of the first communicator, rank 1 in one of the second. */
 static int
-side_crossing(struct side *side)
+peer_in_another_communicator_is_said_to_be_there(struct side *side)
 {
     struct comm_context *context = side->comms[side->rank].context;
     int32_t value = 1;
@@ -102,16 +98,9 @@ side_crossing(struct side *side)
     return 0;
 }
 
-static void
-peer_in_another_communicator_is_said_to_be_there(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_crossing);
-}
-
 /* Rank 1 waits for a message of the second communicator. */
 static int
-side_messages(struct side *side)
+peer_in_a_message_of_another_communicator_is_said_to_be_there(struct side *side)
 {
     struct comm_context *context = side->comms[side->rank].context;
     char bytes[4];
@@ -123,13 +112,6 @@ side_messages(struct side *side)
     SIDE_CHECK(strstr(error_text(), "tag 7; it is in recv (uint8, 4 elements"));
     SIDE_CHECK(strstr(error_text(), " of another communicator of 2 ranks)"));
     return 0;
-}
-
-static void
-peer_in_a_message_of_another_communicator_is_said_to_be_there(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_messages);
 }
 
 enum {
@@ -264,7 +246,6 @@ peer_of_which_a_part_came_is_said_to_have_called(void **state)
 {
     struct relay relay;
 
-    (void)state;
     engine_pair_open_with(&engine_pair,
                           &(struct engine_options){.timeout_ms = 30000});
     relay_start(&relay);
@@ -288,9 +269,8 @@ main(void)
         TIMED_TEST(failure_tells_who_waited_for_whom_and_how_long),
         TIMED_TEST(deadline_of_a_communicator_is_named_as_its),
         TIMED_TEST(operation_that_was_given_up_has_no_deadline_to_tell),
-        ENGINE_PAIR_BACKGROUND_TEST(
-            peer_in_another_communicator_is_said_to_be_there),
-        ENGINE_PAIR_BACKGROUND_TEST(
+        SIDES_BACKGROUND_TEST(peer_in_another_communicator_is_said_to_be_there),
+        SIDES_BACKGROUND_TEST(
             peer_in_a_message_of_another_communicator_is_said_to_be_there),
         cmocka_unit_test(peer_of_which_a_part_came_is_said_to_have_called),
     };

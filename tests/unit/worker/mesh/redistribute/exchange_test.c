@@ -334,7 +334,6 @@ static const struct seating cube = {{3, {2, 2, 2}}, {0, 1, 2, 3, 4, 5, 6, 7}};
 static void
 exchange_of_one_mesh_gives_each_element_once(void **state)
 {
-    (void)state;
     scenes_check((struct scene){.from = rows, .to = rows}, 1);
     scenes_check((struct scene){.from = cube, .to = cube}, 7);
 }
@@ -344,7 +343,6 @@ exchange_of_meshes_that_share_ranks_gives_each_element_once(void **state)
 {
     static const struct seating mixed = {{2, {3, 2}}, {9, 3, 0, 7, 11, 4}};
 
-    (void)state;
     scenes_check((struct scene){.from = rows, .to = mixed}, 1);
     scenes_check((struct scene){.from = mixed, .to = cube}, 3);
 }
@@ -354,7 +352,6 @@ exchange_of_meshes_apart_gives_each_element_once(void **state)
 {
     static const struct seating apart = {{2, {2, 2}}, {8, 9, 10, 11}};
 
-    (void)state;
     scenes_check((struct scene){.from = rows, .to = apart}, 1);
     scenes_check((struct scene){.from = apart, .to = rows}, 1);
 }
@@ -370,7 +367,6 @@ exchange_stays_in_its_row(void **state)
     const struct exchange exchange = exchange_of(&scene, &before, &after);
     struct redistribution_piece piece;
 
-    (void)state;
     for (uint32_t i = 0; i < 8; i++) {
         for (uint32_t j = 0; j < 8; j++)
             assert_int_equal(exchange_find_piece(&exchange, i, j, &piece),
@@ -447,7 +443,6 @@ mesh_steps_between_all_layouts_are_listed_once(void **state)
                                                     {3, {2, 2, 2}}};
     static const struct hoop_shape shapes[] = {{1, {16}}, {2, {16, 8}}};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(meshes) * COUNT_OF(shapes) * 4; i++) {
         const struct mesh_step_rules rules = {
             .mesh = meshes[i % 2],
@@ -495,7 +490,6 @@ mesh_steps_of_unequal_parts_are_slices_of_whole_ones(void **state)
     const struct hoop_sharding uneven = {.dims = {{1, {1}}}, .is_uneven = true};
     const struct hoop_sharding addends = {.partial = {2, {0, 1}}};
 
-    (void)state;
     assert_int_equal(count_kind(&rules, &whole, HOOP_STEP_SLICE), 2);
     assert_int_equal(count_kind(&rules, &even, HOOP_STEP_SLICE), 0);
     assert_int_equal(count_kind(&rules, &even, HOOP_STEP_ALLGATHER), 1);
@@ -513,7 +507,6 @@ mesh_steps_use_axes_that_they_may(void **state)
                                           .n_axes_per_step_max = HOOP_MAX_AXES};
     const struct hoop_sharding addends = {.partial = {1, {1}}};
 
-    (void)state;
     assert_int_equal(count_kind(&rules, &addends, HOOP_STEP_SLICE), 2);
     assert_int_equal(count_kind(&rules, &addends, HOOP_STEP_ALLREDUCE), 0);
     assert_int_equal(count_kind(&rules, &addends, HOOP_STEP_REDUCE_SCATTER), 0);
@@ -533,7 +526,6 @@ plain_sharding_says_a_layout_in_one_way(void **state)
         .dims = {{1, {2}}}, .partial = {2, {0, 3}}, .partial_op = HOOP_MAX};
     struct hoop_sharding plain = sharding_canonical(&sharding, &mesh, &shape);
 
-    (void)state;
     assert_true(hoop_sharding_equal(&plain, &same));
     assert_int_equal(sharding_key(&plain), sharding_key(&same));
     assert_int_not_equal(sharding_key(&plain), sharding_key(&sharding));

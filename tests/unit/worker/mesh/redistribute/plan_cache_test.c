@@ -47,7 +47,6 @@ plan_of_a_request_is_kept(void **state)
     uint32_t copy[] = {1, 0, 3, 2};
     struct redistribution_request request = request_of(4);
 
-    (void)state;
     plan_cache_init(&cache);
     const struct redistribution *first = ask(&cache, &request);
     request.to.ranks = copy;
@@ -71,7 +70,6 @@ plan_of_every_other_request_is_another(void **state)
     struct redistribution_request requests[11];
     struct plan_cache cache;
 
-    (void)state;
     plan_cache_init(&cache);
     for (size_t i = 0; i < COUNT_OF(requests); i++)
         requests[i] = request_of(4);
@@ -102,7 +100,6 @@ plan_that_was_used_longest_ago_goes(void **state)
     struct redistribution *held = NULL;
     const struct redistribution_request first = request_of(4);
 
-    (void)state;
     plan_cache_init(&cache);
     assert_int_equal(plan_cache_get_or_create(&cache, &first, &held), HOOP_OK);
     const struct redistribution *before = held;
@@ -133,7 +130,6 @@ plan_of_a_wrong_request_is_not_kept(void **state)
     struct plan_cache cache;
     struct redistribution *plan = NULL;
 
-    (void)state;
     plan_cache_init(&cache);
     request.to.sharding.dims[1].axes[0] = 5;
     assert_int_equal(plan_cache_get_or_create(&cache, &request, &plan),

@@ -99,7 +99,7 @@ errand_init(struct errand *errand,
 }
 
 static int
-side_both_forms(struct side *side)
+redistribute_runner_in_both_forms_brings_what_is_wanted(struct side *side)
 {
     static const int32_t gathered[] = {0, 1, 10, 11};
     const int32_t summed = side->rank == 0 ? 10 : 14;
@@ -121,16 +121,9 @@ side_both_forms(struct side *side)
     return 0;
 }
 
-static void
-redistribute_runner_in_both_forms_brings_what_is_wanted(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_both_forms);
-}
-
 /* Each means something else: both are told, and go on. */
 static int
-side_mismatch(struct side *side)
+redistribute_runner_that_others_mean_otherwise_is_a_mismatch(struct side *side)
 {
     const enum layout to = side->rank == 0 ? WHOLE : PARTS;
     struct errand errand;
@@ -148,15 +141,8 @@ side_mismatch(struct side *side)
     return 0;
 }
 
-static void
-redistribute_runner_that_others_mean_otherwise_is_a_mismatch(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_mismatch);
-}
-
 static int
-side_finish_fails(struct side *side)
+redistribute_runner_whose_finish_fails_fails(struct side *side)
 {
     struct errand errand;
 
@@ -169,13 +155,6 @@ side_finish_fails(struct side *side)
     return 0;
 }
 
-static void
-redistribute_runner_whose_finish_fails_fails(void **state)
-{
-    (void)state;
-    engine_pair_run(&engine_pair, side_finish_fails);
-}
-
 /* Nobody else is there to wait for. */
 static void
 redistribute_runner_that_sends_nothing_is_done_at_once(void **state)
@@ -183,7 +162,6 @@ redistribute_runner_that_sends_nothing_is_done_at_once(void **state)
     struct errand errand;
     hoop_op_t *op = NULL;
 
-    (void)state;
     assert_int_equal(errand_init(&errand, &engine_pair.sides[1], WHOLE, PARTS),
                      0);
     errand.request.comm = NULL;
@@ -211,7 +189,6 @@ redistribute_runner_of_nothing_new_copies_unless_it_is_there(void **state)
 {
     struct errand errand;
 
-    (void)state;
     assert_int_equal(errand_init(&errand, &engine_pair.sides[0], PARTS, PARTS),
                      0);
     assert_int_equal(redistribute_runner_run(&errand.request, NULL), HOOP_OK);
@@ -228,7 +205,6 @@ redistribute_runner_that_cannot_start_destroys_its_hooks(void **state)
 {
     struct errand errand;
 
-    (void)state;
     assert_int_equal(errand_init(&errand, &engine_pair.sides[0], PARTS, WHOLE),
                      0);
     engine_mark_forked_child(engine_pair.sides[0].engine);
@@ -242,11 +218,10 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        ENGINE_PAIR_TEST(
-            redistribute_runner_in_both_forms_brings_what_is_wanted),
-        ENGINE_PAIR_TEST(
+        SIDES_TEST(redistribute_runner_in_both_forms_brings_what_is_wanted),
+        SIDES_TEST(
             redistribute_runner_that_others_mean_otherwise_is_a_mismatch),
-        ENGINE_PAIR_TEST(redistribute_runner_whose_finish_fails_fails),
+        SIDES_TEST(redistribute_runner_whose_finish_fails_fails),
         ENGINE_PAIR_TEST(
             redistribute_runner_that_sends_nothing_is_done_at_once),
         ENGINE_PAIR_TEST(

@@ -46,7 +46,6 @@ wrong_sharding_is_refused_with_its_side(void **state)
 {
     struct redistribution_request request = request_of();
 
-    (void)state;
     request.from.sharding.dims[2] = (struct hoop_axes){1, {1}};
     check_refused(&request, "the layout to come from: dim 2 is cut, but the "
                             "tensor has 2 dimensions");
@@ -80,7 +79,6 @@ addends_without_meaning_are_refused_forward(void **state)
 {
     struct redistribution_request request = request_of();
 
-    (void)state;
     request.from.sharding.partial = (struct hoop_axes){1, {1}};
     request.from.sharding.partial_op = HOOP_BXOR;
     check_refused(&request, "the layout to come from: bxor of float32 has no "
@@ -99,7 +97,6 @@ wrong_ranks_are_refused(void **state)
     static const uint32_t beyond[] = {0, 1, 4, 2};
     struct redistribution_request request = request_of();
 
-    (void)state;
     request.to.ranks = twice;
     check_refused(&request, "the layout to go to: rank 1 is in the mesh twice");
     request.to.ranks = NULL;
@@ -117,7 +114,6 @@ unknown_dtype_is_refused(void **state)
 {
     struct redistribution_request request = request_of();
 
-    (void)state;
     request.dtype = (enum hoop_dtype)99;
     check_refused(&request, "dtype 99 is not known to hoop");
 }

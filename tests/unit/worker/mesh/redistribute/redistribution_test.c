@@ -165,7 +165,6 @@ static const struct hoop_shape shapes[] = {{1, {8}},
 static void
 plans_of_all_pairs_lead_to_the_target(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(meshes); i++) {
         for (size_t j = 0; j < COUNT_OF(shapes); j++) {
             pairs_run(&meshes[i], &shapes[j], REDISTRIBUTION_FORWARD,
@@ -181,7 +180,6 @@ plans_on_three_axes_lead_to_the_target(void **state)
 {
     static const struct hoop_mesh_shape mesh = {3, {2, 2, 2}};
 
-    (void)state;
     pairs_run(&mesh, &shapes[0], REDISTRIBUTION_FORWARD, 1);
     pairs_run(&mesh, &shapes[1], REDISTRIBUTION_FORWARD, 37);
 }
@@ -233,7 +231,6 @@ plans_to_other_meshes_lead_to_the_target(void **state)
                                                         .mesh = {2, {2, 2}}};
     static const struct hoop_shape uneven = {2, {7, 5}};
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         const struct hoop_shape *shape = i == 0 ? &shapes[1] : &uneven;
 
@@ -283,7 +280,6 @@ signature_tells_requests_apart(void **state)
     const struct redistribution_request request = worked_request();
     struct redistribution_request others[7];
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(others); i++)
         others[i] = request;
     assert_true(same_signatures(&request, &others[0]));
@@ -311,7 +307,6 @@ plan_on_many_axes_leads_to_the_target(void **state)
     };
     CLEANUP(redistribution_unref) struct redistribution *plan = NULL;
 
-    (void)state;
     for (uint32_t axis = 0; axis < 7; axis++) {
         request.from.sharding.dims[axis] = (struct hoop_axes){1, {axis}};
         request.to.sharding.dims[0].axes[axis] = 7 - axis;
@@ -332,7 +327,6 @@ mean_of_integers_is_cut_off_once(void **state)
     CLEANUP(redistribution_unref) struct redistribution *plan = NULL;
     uint32_t n_reductions = 0;
 
-    (void)state;
     request.from.sharding =
         (struct hoop_sharding){.partial = {2, {0, 1}}, .partial_op = HOOP_AVG};
     request.shape = (struct hoop_shape){2, {1024, 1024}};

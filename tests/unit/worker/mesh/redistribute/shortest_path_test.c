@@ -43,7 +43,6 @@ hash_cost(enum hoop_step_kind kind,
 static enum hoop_status
 step_cost(void *owner, struct redistribution_step *step)
 {
-    (void)owner;
     step->time_ns = hash_cost(step->kind, &step->before, &step->after);
     return HOOP_OK;
 }
@@ -324,7 +323,6 @@ shortest_path_on_two_axes_is_the_cheapest(void **state)
 {
     static const struct hoop_mesh_shape meshes[] = {{2, {2, 2}}, {2, {2, 4}}};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(meshes); i++) {
         for (size_t j = 0; j < COUNT_OF(shapes); j++)
             pairs_run(&meshes[i], &shapes[j], j == 2 ? 5 : 1);
@@ -336,7 +334,6 @@ shortest_path_on_three_axes_is_the_cheapest(void **state)
 {
     static const struct hoop_mesh_shape mesh = {3, {2, 2, 2}};
 
-    (void)state;
     pairs_run(&mesh, &shapes[0], 5);
     pairs_run(&mesh, &shapes[1], 151);
 }
@@ -350,7 +347,6 @@ shortest_path_to_another_mesh_has_one_exchange(void **state)
     const uint32_t n = layouts_list(&mesh, 2, HOOP_SUM, layouts);
     const uint32_t n_targets = layouts_list(&other, 2, HOOP_SUM, targets);
 
-    (void)state;
     for (uint32_t i = 0; i < n * n_targets; i++) {
         struct shortest_path_request request =
             request_of(&mesh, &shapes[1], &layouts[i / n_targets],
@@ -392,7 +388,6 @@ shortest_path_on_many_axes_is_bounded(void **state)
     struct hoop_sharding to = {0};
     struct redistribution_steps path;
 
-    (void)state;
     for (uint32_t axis = 0; axis < 7; axis++) {
         from.dims[axis] = (struct hoop_axes){1, {axis}};
         to.dims[0].axes[to.dims[0].n_axes++] = 7 - axis;
@@ -407,8 +402,6 @@ shortest_path_on_many_axes_is_bounded(void **state)
 static enum hoop_status
 step_cost_fails(void *owner, struct redistribution_step *step)
 {
-    (void)owner;
-    (void)step;
     return error_raise(HOOP_E_EXHAUSTED, "no memory for a price");
 }
 
@@ -422,7 +415,6 @@ shortest_path_whose_cost_fails_fails(void **state)
         request_of(&mesh, &shapes[0], &from, &to);
     struct redistribution_steps path;
 
-    (void)state;
     request.cost = step_cost_fails;
     assert_int_equal(shortest_path_find(&request, &path), HOOP_E_EXHAUSTED);
     request.kind = SHORTEST_PATH_MESH_STEPS;

@@ -124,7 +124,6 @@ static const struct hoop_mesh_shape meshes[] = {
 static void
 step_cost_of_exchange_is_near_that_of_the_same_on_lines(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(meshes); i++) {
         for (size_t size = 8; size <= 4096; size *= 8) {
             const struct trial trial = {meshes[i], 0, size, NULL};
@@ -147,7 +146,6 @@ step_cost_grows_with_bytes_and_lines(void **state)
     const struct redistribution_step step = gather_along(0);
     double before_ns = 0;
 
-    (void)state;
     for (size_t size = 64; size <= 4096; size *= 2) {
         const struct trial alone = {meshes[0], 0, size, NULL};
         const struct trial beside = {meshes[4], 0, size, NULL};
@@ -170,7 +168,6 @@ step_cost_of_what_sends_nothing_is_a_copy(void **state)
                                        .axes = {1, {0}},
                                        .after = {.dims = {{1, {0}}}}};
 
-    (void)state;
     const struct prices slice = prices_of(&trial, &step);
     step.kind = HOOP_STEP_FILL;
     const struct prices fill = prices_of(&trial, &step);
@@ -205,7 +202,6 @@ step_cost_depends_on_the_order_of_axes(void **state)
     struct redistribution_step steps[2];
     double first_ns[2];
 
-    (void)state;
     roster = two_nodes_roster();
     const struct tuner_options options = {
         .roster = roster,
@@ -242,7 +238,6 @@ step_cost_follows_roster_and_settings(void **state)
     const struct redistribution_step along = gather_along(1);
     struct trial trial = {meshes[4], 0, 1024, NULL};
 
-    (void)state;
     roster = two_nodes_roster();
     const struct tuner_options options = {
         .roster = roster,

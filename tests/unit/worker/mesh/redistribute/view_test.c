@@ -37,7 +37,6 @@ view_of_whole_tensor_has_its_strides(void **state)
 {
     const struct view view = view_of_shape(&matrix_shape);
 
-    (void)state;
     assert_int_equal(view.first, 0);
     assert_int_equal(view.strides[0], 4);
     assert_int_equal(view.strides[1], 1);
@@ -52,7 +51,6 @@ view_of_no_dimensions_is_one_element(void **state)
     const struct hoop_part box = {.shape = none};
     size_t first;
 
-    (void)state;
     assert_int_equal(shape_n_elements(&view.shape), 1);
     assert_true(view_has_contiguous_boxes(&view, &box, 1, &first));
     assert_int_equal(first, 0);
@@ -67,7 +65,6 @@ cut_of_a_cut_adds_up(void **state)
     const struct view half = view_cut(&whole, &outer);
     const struct view cut = view_cut(&half, &inner);
 
-    (void)state;
     assert_int_equal(cut.first, 2 * 4 + 2);
     assert_int_equal(shape_n_elements(&cut.shape), 2);
     assert_int_equal(cut.strides[0], 4);
@@ -81,7 +78,6 @@ rows_are_a_run_and_columns_are_not(void **state)
     const struct view view = view_of_shape(&matrix_shape);
     size_t first = 77;
 
-    (void)state;
     assert_true(view_has_contiguous_boxes(&view, rows, 2, &first));
     assert_int_equal(first, 4);
     assert_false(view_has_contiguous_boxes(&view, columns, 2, &first));
@@ -97,7 +93,6 @@ run_minds_order_gaps_and_repetition(void **state)
     const struct view view = view_of_shape(&matrix_shape);
     size_t first;
 
-    (void)state;
     assert_false(view_has_contiguous_boxes(&view, turned, 2, &first));
     assert_false(view_has_contiguous_boxes(&view, apart, 2, &first));
     assert_false(view_has_contiguous_boxes(&view, twice, 2, &first));
@@ -113,7 +108,6 @@ run_skips_what_is_empty(void **state)
     const struct view view = view_of_shape(&matrix_shape);
     size_t first = 77;
 
-    (void)state;
     assert_true(
         view_has_contiguous_boxes(&view, boxes, COUNT_OF(boxes), &first));
     assert_int_equal(first, 4);
@@ -130,7 +124,6 @@ runs_may_lie_anywhere_and_overlap(void **state)
     const struct view view = view_of_shape(&matrix_shape);
     size_t firsts[4];
 
-    (void)state;
     assert_true(view_has_dense_boxes(&view, boxes, 4, firsts));
     assert_int_equal(firsts[0], 8);
     assert_int_equal(firsts[1], 0);
@@ -150,7 +143,6 @@ packed_columns_lie_one_behind_the_other(void **state)
     const struct view_memory memory = {HOOP_INT16, board.at};
     int16_t packed[COUNT_OF(expected)] = {0};
 
-    (void)state;
     view_pack(&view, &memory, boxes, COUNT_OF(boxes), packed);
     assert_memory_equal(packed, expected, sizeof(expected));
 }
@@ -164,7 +156,6 @@ unpacked_boxes_are_where_they_were(void **state)
     struct board other;
     int16_t packed[12];
 
-    (void)state;
     memset(&other, 0xff, sizeof(other));
     const struct view_memory memory = {HOOP_INT16, board.at};
     const struct view_memory other_memory = {HOOP_INT16, other.at};
@@ -186,7 +177,6 @@ copy_between_views_of_different_strides(void **state)
     struct board board = board_of_numbers();
     int16_t values[9];
 
-    (void)state;
     memset(values, 0xff, sizeof(values));
     view_copy(&from, &(struct view_memory){HOOP_INT16, board.at}, &to,
               &(struct view_memory){HOOP_INT16, values});
@@ -202,7 +192,6 @@ nothing_needs_no_memory(void **state)
     const struct view view = view_of_shape(&empty);
     const struct view_memory memory = {HOOP_FLOAT64, NULL};
 
-    (void)state;
     view_copy(&view, &memory, &view, &memory);
     view_pack(&view, &memory, boxes, 2, NULL);
     view_unpack(&view, &memory, boxes, 2, NULL);
@@ -274,7 +263,6 @@ static const struct hoop_shape large = {2, {1000, 2000}};
 static void
 no_steps_stay_in_the_input(void **state)
 {
-    (void)state;
     plan_way(&rows_sharding, &rows_sharding, &large);
     assert_int_equal(way.buffer_steps.n_buffer_steps, 0);
     assert_true(way.buffer_steps.is_local);
@@ -285,7 +273,6 @@ no_steps_stay_in_the_input(void **state)
 static void
 slice_is_a_view_of_the_input(void **state)
 {
-    (void)state;
     plan_way(&whole, &columns, &large);
     assert_true(way.buffer_steps.is_local);
     assert_false(has_buffers());
@@ -299,7 +286,6 @@ slice_is_a_view_of_the_input(void **state)
 static void
 rows_are_gathered_where_they_belong(void **state)
 {
-    (void)state;
     plan_way(&rows_sharding, &whole, &large);
     assert_int_equal(way.buffer_steps.n_buffer_steps, 1);
     assert_false(way.buffer_steps.is_local);
@@ -314,7 +300,6 @@ rows_are_gathered_where_they_belong(void **state)
 static void
 columns_that_are_gathered_are_sorted_behind(void **state)
 {
-    (void)state;
     plan_way(&columns, &whole, &large);
     assert_int_equal(way.buffer_steps.n_buffer_steps, 1);
     assert_int_equal(way.buffer_steps.buffer_steps[0].send_buffer, BUFFER_NONE);
@@ -331,7 +316,6 @@ columns_that_are_gathered_are_sorted_behind(void **state)
 static void
 rows_become_columns_with_one_buffer(void **state)
 {
-    (void)state;
     plan_way(&rows_sharding, &columns, &large);
     const struct local_step *local_step = &way.buffer_steps.buffer_steps[0];
     assert_int_equal(way.buffer_steps.n_buffer_steps, 1);
@@ -353,7 +337,6 @@ exchange_of_runs_needs_no_buffer(void **state)
                                         .is_uneven = true};
     const struct hoop_sharding all = {.is_uneven = true};
 
-    (void)state;
     plan_way(&parts, &all, &odd);
     const struct local_step *local_step = &way.buffer_steps.buffer_steps[0];
     assert_int_equal(local_step->step->kind, HOOP_STEP_EXCHANGE);
@@ -375,7 +358,6 @@ exchange_does_not_sort_what_stays(void **state)
     const struct hoop_sharding turned = {.dims = {{0}, {0}, {2, {0, 1}}},
                                          .is_uneven = true};
 
-    (void)state;
     plan_way(&middle, &turned, &cube);
     const struct local_step *local_step = &way.buffer_steps.buffer_steps[0];
     assert_int_equal(local_step->step->kind, HOOP_STEP_EXCHANGE);
@@ -398,7 +380,6 @@ line_that_sorts_on_both_sides_keeps_nothing_back(void **state)
     const struct hoop_sharding middle = {.dims = {{0}, {1, {1}}}};
     const struct hoop_sharding last = {.dims = {{0}, {0}, {1, {1}}}};
 
-    (void)state;
     plan_way_of(3, &middle, &last, &cube);
     const struct local_step *local_step = &way.buffer_steps.buffer_steps[0];
     assert_int_equal(local_step->send_buffer, BUFFER_FIRST);
@@ -412,7 +393,6 @@ line_that_sorts_on_both_sides_keeps_nothing_back(void **state)
 static void
 fill_goes_over_what_is_in_the_output(void **state)
 {
-    (void)state;
     plan_way(&addends, &other_addends, &large);
     const struct local_step *fill =
         &way.buffer_steps.buffer_steps[way.buffer_steps.n_buffer_steps - 1];
@@ -435,7 +415,6 @@ nothing_lies_nowhere(void **state)
 {
     const struct hoop_shape empty = {2, {0, 4}};
 
-    (void)state;
     plan_way(&whole, &columns, &empty);
     assert_int_equal(way.buffer_steps.last.buffer, BUFFER_NONE);
     assert_false(has_buffers());
@@ -462,7 +441,6 @@ refinement_has_the_borders_of_both(void **state)
         {{2, {3, 4}}, {2, {6, 2}}, {3, {3, 2, 2}}},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct hoop_mesh_shape fine = {0};
         struct hoop_mesh_shape again = {0};
@@ -490,7 +468,6 @@ refinement_of_grids_that_cross_does_not_exist(void **state)
     };
     struct hoop_mesh_shape fine = {0};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         assert_false(
             mesh_shapes_common_refinement(&rows[i][0], &rows[i][1], &fine));
@@ -539,7 +516,6 @@ sharding_that_is_refined_gives_the_same_parts(void **state)
     static const struct hoop_mesh_shape coarse[] = {{2, {4, 2}}, {2, {2, 4}}};
     static const struct hoop_mesh_shape fine = {3, {2, 2, 2}};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(shardings) * COUNT_OF(coarse); i++)
         parts_are_alike(&coarse[i % 2], &fine, &shardings[i / 2], 8);
 }
@@ -556,7 +532,6 @@ sharding_that_is_refined_names_all_axes(void **state)
     const struct hoop_sharding refined =
         refinement_refine_sharding(&coarse, &fine, &sharding);
 
-    (void)state;
     assert_true(hoop_sharding_equal(&refined, &expected));
 }
 

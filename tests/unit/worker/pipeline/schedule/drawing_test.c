@@ -40,7 +40,6 @@ text_has_a_line_for_each_stage(void **state)
     const struct hoop_schedule_options options = {HOOP_1F1B, 2, 3, 1};
     CLEANUP(free) char *text = drawn(&options, HOOP_DRAW_TEXT);
 
-    (void)state;
     assert_string_equal(
         text,
         "1F1B: 2 stages, 3 micro-batches; 12 units of time, 25.0 % bubble, 2 "
@@ -58,7 +57,6 @@ text_of_several_chunks_says_which(void **state)
     const struct hoop_schedule_options options = {HOOP_INTERLEAVED, 1, 1, 3};
     CLEANUP(free) char *text = drawn(&options, HOOP_DRAW_TEXT);
 
-    (void)state;
     assert_non_null(strstr(text, "interleaved 1F1B: 1 stage x 3 chunks, 1 "
                                  "micro-batch; 9 units"));
     assert_non_null(strstr(text, "stage   0 |000aaaaaa|\n"
@@ -71,7 +69,6 @@ svg_has_a_bar_for_each_computation(void **state)
     const struct hoop_schedule_options options = {HOOP_1F1B, 3, 4, 1};
     CLEANUP(free) char *text = drawn(&options, HOOP_DRAW_SVG);
 
-    (void)state;
     assert_int_equal(strncmp(text, "<svg ", 5), 0);
     assert_non_null(strstr(text, "</svg>\n"));
     /* one more each for the legend */
@@ -86,7 +83,6 @@ svg_shades_chunks(void **state)
     const struct hoop_schedule_options options = {HOOP_INTERLEAVED, 2, 2, 2};
     CLEANUP(free) char *text = drawn(&options, HOOP_DRAW_SVG);
 
-    (void)state;
     assert_int_equal(n_found(text, "fill=\"#2f6fb8\""), 2 * 2 + 1);
     assert_int_equal(n_found(text, "fill=\"#77a1d0\""), 2 * 2);
     assert_non_null(strstr(text, "the paler, the later the chunk"));
@@ -98,7 +94,6 @@ svg_of_a_long_schedule_stays_as_wide_as_a_page(void **state)
     const struct hoop_schedule_options options = {HOOP_1F1B, 4, 64, 1};
     CLEANUP(free) char *text = drawn(&options, HOOP_DRAW_SVG);
 
-    (void)state;
     assert_non_null(strstr(text, "width=\"1200\""));
 }
 
@@ -109,7 +104,6 @@ print_wrong_calls_are_refused(void **state)
     CLEANUP(hoop_schedule_free) hoop_schedule_t *schedule = NULL;
     FILE *full = fopen("/dev/full", "w");
 
-    (void)state;
     assert_non_null(full);
     assert_int_equal(hoop_schedule_create(&options, &schedule), HOOP_OK);
     assert_int_equal(hoop_schedule_print(NULL, HOOP_DRAW_TEXT, full),

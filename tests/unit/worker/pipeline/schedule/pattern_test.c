@@ -42,7 +42,6 @@ gpipe_goes_all_forward_then_all_backward(void **state)
     const struct hoop_schedule_options options = {HOOP_GPIPE, 2, 3, 1};
     char text[TEXT_MAX];
 
-    (void)state;
     assert_string_equal(list_text(&options, 0, text), "F0 F1 F2 B0 B1 B2");
     assert_string_equal(list_text(&options, 1, text), "F0 F1 F2 B0 B1 B2");
     assert_int_equal(pattern_n_live_activations(&options, 0), 3);
@@ -54,7 +53,6 @@ one_f_one_b_warms_up_by_stages_behind(void **state)
     const struct hoop_schedule_options options = {HOOP_1F1B, 3, 4, 1};
     char text[TEXT_MAX];
 
-    (void)state;
     assert_string_equal(list_text(&options, 0, text),
                         "F0 F1 F2 B0 F3 B1 B2 B3");
     assert_string_equal(list_text(&options, 1, text),
@@ -72,7 +70,6 @@ one_f_one_b_with_few_micro_batches_keeps_no_more_than_there_are(void **state)
     const struct hoop_schedule_options options = {HOOP_1F1B, 8, 2, 1};
     char text[TEXT_MAX];
 
-    (void)state;
     assert_string_equal(list_text(&options, 0, text), "F0 F1 B0 B1");
     assert_int_equal(pattern_n_live_activations(&options, 0), 2);
 }
@@ -83,7 +80,6 @@ interleaved_takes_groups_through_all_chunks(void **state)
     const struct hoop_schedule_options options = {HOOP_INTERLEAVED, 2, 4, 2};
     char text[TEXT_MAX];
 
-    (void)state;
     assert_string_equal(list_text(&options, 0, text),
                         "F0.0 F1.0 F0.1 F1.1 F2.0 B0.1 F3.0 B1.1 F2.1 B0.0 "
                         "F3.1 B1.0 B2.1 B3.1 B2.0 B3.0");
@@ -101,7 +97,6 @@ interleaved_left_over_micro_batch_makes_first_group_larger(void **state)
     const struct hoop_schedule_options options = {HOOP_INTERLEAVED, 2, 5, 2};
     char text[TEXT_MAX];
 
-    (void)state;
     assert_string_equal(list_text(&options, 1, text),
                         "F0.0 F1.0 F2.0 F0.1 B0.1 F1.1 B1.1 F2.1 B2.1 F3.0 "
                         "B0.0 F4.0 B1.0 F3.1 B2.0 F4.1 B3.1 B4.1 B3.0 B4.0");
@@ -113,14 +108,12 @@ interleaved_fewer_micro_batches_than_stages_are_one_group(void **state)
     const struct hoop_schedule_options options = {HOOP_INTERLEAVED, 4, 1, 2};
     char text[TEXT_MAX];
 
-    (void)state;
     assert_string_equal(list_text(&options, 3, text), "F0.0 F0.1 B0.1 B0.0");
 }
 
 static void
 pattern_of_no_kind_is_null(void **state)
 {
-    (void)state;
     assert_null(pattern_find((enum hoop_schedule_kind)7));
     assert_string_equal(pattern_find(HOOP_1F1B)->name, "1F1B");
 }

@@ -21,7 +21,6 @@ timetable_of_two_stages_is_known(void **state)
     CLEANUP(hoop_schedule_free) struct hoop_schedule *schedule = NULL;
     struct timetable timetable;
 
-    (void)state;
     assert_int_equal(schedule_create_compute_only(&two_by_two, &schedule),
                      HOOP_OK);
     assert_int_equal(
@@ -50,7 +49,6 @@ timetable_takes_the_units_it_is_given(void **state)
     CLEANUP(hoop_schedule_free) struct hoop_schedule *schedule = NULL;
     struct timetable timetable;
 
-    (void)state;
     assert_int_equal(schedule_create_compute_only(&two_by_two, &schedule),
                      HOOP_OK);
     assert_int_equal(timetable_init(&timetable, schedule, &units), HOOP_OK);
@@ -64,7 +62,6 @@ timetable_of_stages_that_wait_for_each_other_is_refused(void **state)
     CLEANUP(hoop_schedule_free) struct hoop_schedule *schedule = NULL;
     struct timetable timetable;
 
-    (void)state;
     assert_int_equal(schedule_create_compute_only(&two_by_two, &schedule),
                      HOOP_OK);
     /* stage 0 wants a gradient before it has sent what that comes of */
@@ -115,7 +112,6 @@ messages_of_a_middle_stage_go_both_ways(void **state)
 {
     const struct hoop_schedule_options options = {HOOP_1F1B, 3, 1, 1};
 
-    (void)state;
     stage_is(&options, 0, "F0.0 >0.0 [0.0 B0.0");
     stage_is(&options, 1, "]0.0 F0.0 >0.0 [0.0 B0.0 <0.0");
     stage_is(&options, 2, "]0.0 F0.0 B0.0 <0.0");
@@ -126,7 +122,6 @@ messages_of_last_and_first_stage_wrap_to_the_next_chunk(void **state)
 {
     const struct hoop_schedule_options options = {HOOP_INTERLEAVED, 2, 1, 2};
 
-    (void)state;
     stage_is(&options, 0, "F0.0 >0.0 ]0.1 F0.1 >0.1 [0.1 B0.1 <0.1 [0.0 B0.0");
     stage_is(&options, 1, "]0.0 F0.0 >0.0 ]0.1 F0.1 B0.1 <0.1 [0.0 B0.0 <0.0");
 }
@@ -136,7 +131,6 @@ messages_come_when_they_are_made_not_when_they_are_wanted(void **state)
 {
     const struct hoop_schedule_options options = {HOOP_1F1B, 2, 3, 1};
 
-    (void)state;
     /* activations of 1 are there before the backward of 0 begins */
     stage_is(&options, 1,
              "]0.0 F0.0 ]1.0 B0.0 <0.0 F1.0 B1.0 ]2.0 <1.0 F2.0 B2.0 <2.0");
@@ -149,7 +143,6 @@ messages_of_a_stage_alone_are_none(void **state)
 {
     const struct hoop_schedule_options options = {HOOP_INTERLEAVED, 1, 1, 3};
 
-    (void)state;
     stage_is(&options, 0, "F0.0 F0.1 F0.2 B0.2 B0.1 B0.0");
 }
 
@@ -158,7 +151,6 @@ messages_n_tasks_counts_both_sides(void **state)
 {
     const struct hoop_schedule_options options = {HOOP_INTERLEAVED, 3, 5, 2};
 
-    (void)state;
     assert_int_equal(messages_count_tasks(&options), (6 + 6 + 4 * 5) * 5);
 }
 
@@ -169,7 +161,6 @@ create_hands_out_options_and_lists(void **state)
     CLEANUP(hoop_schedule_free) hoop_schedule_t *schedule = NULL;
     size_t n_tasks = 0;
 
-    (void)state;
     assert_int_equal(hoop_schedule_create(&options, &schedule), HOOP_OK);
     assert_int_equal(hoop_schedule_shape(schedule)->n_stages, 3);
     assert_int_equal(hoop_schedule_shape(schedule)->n_micro_batches, 2);
@@ -190,7 +181,6 @@ ask_of_nothing_is_null(void **state)
 {
     size_t n_tasks;
 
-    (void)state;
     assert_null(hoop_schedule_shape(NULL));
     assert_null(hoop_schedule_tasks(NULL, 0, &n_tasks));
     hoop_schedule_free(NULL);
@@ -216,7 +206,6 @@ create_wrong_options_are_refused(void **state)
     };
     hoop_schedule_t *schedule = NULL;
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         assert_int_equal(hoop_schedule_create(&rows[i].options, &schedule),
                          HOOP_E_INVALID);
@@ -235,7 +224,6 @@ task_describe_names_kind_micro_batch_and_chunk(void **state)
     const struct hoop_task strange = {(enum hoop_task_kind)9, 3, 1};
     char text[TASK_TEXT_MAX];
 
-    (void)state;
     assert_string_equal(task_describe(&task, text),
                         "receive of the gradients of micro-batch 3, chunk 1");
     assert_string_equal(task_describe(&strange, text),

@@ -26,7 +26,6 @@ check_measures_makespan_bubble_and_memory(void **state)
     struct hoop_schedule *schedule = schedule_of(&options);
     struct hoop_schedule_cost cost = {0};
 
-    (void)state;
     assert_int_equal(hoop_schedule_check(schedule, &cost), HOOP_OK);
     assert_true(cost.forward == 1);
     assert_true(cost.backward == 2);
@@ -43,7 +42,6 @@ check_takes_the_times_it_is_given(void **state)
     struct hoop_schedule *schedule = schedule_of(&options);
     struct hoop_schedule_cost cost = {.forward = 3, .backward = 1};
 
-    (void)state;
     assert_int_equal(hoop_schedule_check(schedule, &cost), HOOP_OK);
     assert_true(cost.makespan == 44);
     assert_int_equal(cost.n_live, 8);
@@ -56,7 +54,6 @@ check_without_cost_proves_alone(void **state)
     CLEANUP(hoop_schedule_free)
     struct hoop_schedule *schedule = schedule_of(&options);
 
-    (void)state;
     assert_int_equal(hoop_schedule_check(schedule, NULL), HOOP_OK);
     schedule->tasks[0].micro_batch = 1;
     assert_int_equal(hoop_schedule_check(schedule, NULL), HOOP_E_INTERNAL);
@@ -72,7 +69,6 @@ check_wrong_arguments_are_refused(void **state)
     struct hoop_schedule_cost endless = {.backward = INFINITY};
     struct hoop_schedule_cost none = {.backward = NAN};
 
-    (void)state;
     assert_int_equal(hoop_schedule_check(NULL, NULL), HOOP_E_INVALID);
     assert_int_equal(hoop_schedule_check(schedule, &negative), HOOP_E_INVALID);
     assert_int_equal(hoop_schedule_check(schedule, &endless), HOOP_E_INVALID);
@@ -113,7 +109,6 @@ deadlock_check_of_one_order_succeeds(void **state)
         {HOOP_TASK_SEND_BACKWARD, 0, 0},
     };
 
-    (void)state;
     assert_int_equal(deadlock_check_of(first, 3, second, 2), HOOP_OK);
 }
 
@@ -129,7 +124,6 @@ deadlock_of_two_that_both_send_is_found(void **state)
         {HOOP_TASK_RECV_FORWARD, 1, 0},
     };
 
-    (void)state;
     assert_int_equal(deadlock_check_of(first, 2, second, 2), HOOP_E_INTERNAL);
     assert_string_equal(
         error_text(),
@@ -150,7 +144,6 @@ deadlock_out_of_order_is_found(void **state)
         {HOOP_TASK_RECV_FORWARD, 0, 0},
     };
 
-    (void)state;
     assert_int_equal(deadlock_check_of(first, 2, second, 2), HOOP_E_INTERNAL);
 }
 
@@ -159,7 +152,6 @@ deadlock_of_a_missing_partner_is_found(void **state)
 {
     const struct hoop_task second[] = {{HOOP_TASK_RECV_FORWARD, 0, 0}};
 
-    (void)state;
     assert_int_equal(deadlock_check_of(second, 0, second, 1), HOOP_E_INTERNAL);
     assert_non_null(strstr(error_text(), "which is at the end of its list"));
 }
@@ -208,7 +200,6 @@ stage_check_of_a_good_list_counts_what_is_kept(void **state)
     struct hoop_schedule *schedule = stage_check_schedule_of(HOOP_1F1B, 2);
     uint32_t n_live = 0;
 
-    (void)state;
     assert_int_equal(stage_check_run(schedule, 0, &n_live), HOOP_OK);
     assert_int_equal(n_live, 2);
     assert_int_equal(stage_check_run(schedule, 1, &n_live), HOOP_OK);
@@ -222,7 +213,6 @@ stage_check_doubled_task_is_found(void **state)
     struct hoop_schedule *schedule = stage_check_schedule_of(HOOP_1F1B, 2);
     const size_t i = index_of(schedule, 0, HOOP_TASK_SEND_FORWARD, 1);
 
-    (void)state;
     schedule->tasks[i].micro_batch = 0;
     assert_fault(schedule, 0,
                  "stage 0: send of the activations of micro-batch 0, chunk 0 "
@@ -235,7 +225,6 @@ stage_check_missing_task_is_found(void **state)
     CLEANUP(hoop_schedule_free)
     struct hoop_schedule *schedule = stage_check_schedule_of(HOOP_1F1B, 2);
 
-    (void)state;
     /* the last stage's last task is a send */
     schedule->firsts[2]--;
     assert_fault(schedule, 1,
@@ -251,7 +240,6 @@ stage_check_task_before_its_needs_is_found(void **state)
     const size_t i = index_of(schedule, 1, HOOP_TASK_RECV_FORWARD, 0);
     const struct hoop_task task = schedule->tasks[i];
 
-    (void)state;
     schedule->tasks[i] = schedule->tasks[i + 1];
     schedule->tasks[i + 1] = task;
     assert_fault(schedule, 1,
@@ -265,7 +253,6 @@ stage_check_backward_before_its_forward_is_found(void **state)
     CLEANUP(hoop_schedule_free)
     struct hoop_schedule *schedule = stage_check_schedule_of(HOOP_1F1B, 1);
 
-    (void)state;
     assert_int_equal(schedule->tasks[1].kind, HOOP_TASK_BACKWARD);
     schedule->tasks[0].kind = HOOP_TASK_BACKWARD;
     assert_fault(schedule, 0,
@@ -279,7 +266,6 @@ stage_check_of_strangers_is_found(void **state)
     CLEANUP(hoop_schedule_free)
     struct hoop_schedule *schedule = stage_check_schedule_of(HOOP_GPIPE, 2);
 
-    (void)state;
     schedule->tasks[0].kind = HOOP_TASK_RECV_FORWARD;
     assert_fault(schedule, 0, "is none of this stage's");
     schedule->tasks[0].kind = HOOP_TASK_FORWARD;
@@ -296,7 +282,6 @@ stage_check_micro_batches_out_of_order_are_found(void **state)
     CLEANUP(hoop_schedule_free)
     struct hoop_schedule *schedule = stage_check_schedule_of(HOOP_GPIPE, 1);
 
-    (void)state;
     schedule->tasks[0].micro_batch = 1;
     schedule->tasks[1].micro_batch = 0;
     assert_fault(schedule, 0, "comes out of the micro-batches' order");
@@ -308,7 +293,6 @@ stage_check_more_kept_than_promised_is_found(void **state)
     CLEANUP(hoop_schedule_free)
     struct hoop_schedule *schedule = stage_check_schedule_of(HOOP_GPIPE, 2);
 
-    (void)state;
     schedule->options.kind = HOOP_1F1B;
     assert_fault(schedule, 1,
                  "stage 1 keeps the activations of 3 micro-batches and chunks "

@@ -14,7 +14,6 @@ static struct test_cluster test_cluster;
 static void
 streams_are_dialed_beside_the_first(void **state)
 {
-    (void)state;
     test_cluster_open(&test_cluster);
     test_cluster_start(&test_cluster);
     test_cluster_connect(&test_cluster, 1, 0);
@@ -37,7 +36,6 @@ streams_are_dialed_beside_the_first(void **state)
 static void
 streams_are_refused_by_who_wants_none_and_from_above(void **state)
 {
-    (void)state;
     test_cluster_open(&test_cluster);
     test_cluster.test_nodes[2].refuses_streams = true;
     test_cluster_start(&test_cluster);
@@ -79,7 +77,6 @@ stream_that_could_not_be_had_is_dialed_again(void **state)
     struct address address;
     int listener = -1;
 
-    (void)state;
     assert_int_equal(address_parse("127.0.0.1:0", &address), HOOP_OK);
     assert_int_equal(socket_listen(&address, 1, &listener), HOOP_OK);
     assert_int_equal(socket_local_address(listener, &address), HOOP_OK);

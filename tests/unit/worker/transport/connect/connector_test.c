@@ -27,7 +27,6 @@ static struct test_cluster test_cluster;
 static int
 test_cluster_set_up(void **state)
 {
-    (void)state;
     test_cluster_open(&test_cluster);
     test_cluster_start(&test_cluster);
     return 0;
@@ -36,7 +35,6 @@ test_cluster_set_up(void **state)
 static int
 test_cluster_tear_down(void **state)
 {
-    (void)state;
     test_cluster_close(&test_cluster);
     return 0;
 }
@@ -48,7 +46,6 @@ static int stderr_fd;
 static int
 log_capture(void **state)
 {
-    (void)state;
     log_fd = memfd_create("log", 0);
     stderr_fd = dup(2);
     assert_true(log_fd >= 0 && stderr_fd >= 0);
@@ -62,7 +59,6 @@ log_release(void **state)
 {
     char text[4096] = "";
 
-    (void)state;
     test_cluster_close(&test_cluster);
     log_configure(LOG_OFF, LOG_TEXT);
     dup2(stderr_fd, 2);
@@ -85,7 +81,6 @@ assert_logged(const char *expected)
 static void
 dial_connects_both_sides_once(void **state)
 {
-    (void)state;
     test_cluster_connect(&test_cluster, 0, 1);
     test_cluster_connect(&test_cluster, 2, 0);
     /* Asking again changes nothing. */
@@ -119,7 +114,6 @@ both_dial(void)
 static void
 two_that_dial_each_other_have_one_connection(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < 20; i++) {
         test_cluster_open(&test_cluster);
         test_cluster_start(&test_cluster);
@@ -140,7 +134,6 @@ strangers_are_closed_without_an_answer(void **state)
     static const uint8_t tls[] = {0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3, 9};
     uint8_t random[300];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(random); i++)
         random[i] = (uint8_t)(37 * i + 5);
     stranger_await_end(stranger_open(&test_cluster, 1, http, sizeof(http) - 1));
@@ -157,7 +150,6 @@ silence_and_half_a_hello_disturb_nobody(void **state)
     uint8_t hello[HANDSHAKE_MESSAGE_BYTES] = "HOOPHELO";
     int fds[6];
 
-    (void)state;
     for (int i = 0; i < 6; i++)
         fds[i] = stranger_open(&test_cluster, 1, hello, (size_t)i * 20);
     test_cluster_connect(&test_cluster, 0, 1);
@@ -180,7 +172,6 @@ hello_of_nobody_learns_the_version_and_is_closed(void **state)
     uint8_t answer[HANDSHAKE_MESSAGE_BYTES];
     size_t n_bytes = 0;
 
-    (void)state;
     const int fd = stranger_open(&test_cluster, 1, hello, sizeof(hello));
     while (n_bytes < sizeof(answer)) {
         const ssize_t n =
@@ -200,7 +191,6 @@ hello_of_nobody_learns_the_version_and_is_closed(void **state)
 static void
 five_hundred_that_come_and_go_disturb_nobody(void **state)
 {
-    (void)state;
     for (int i = 0; i < 500; i++)
         close(stranger_open(&test_cluster, 1, "HOOP", (size_t)i % 5));
     test_cluster_connect(&test_cluster, 0, 1);
@@ -261,7 +251,6 @@ strangers_make_room_for_strangers_and_for_a_peer(void **state)
 {
     int fds[N_STRANGERS];
 
-    (void)state;
     if (!IS_TIMELY)
         return;
     for (int i = 0; i < N_STRANGERS; i++)
@@ -305,7 +294,6 @@ who_is_about_to_prove_itself_is_never_displaced(void **state)
     int fds[2 * N_STRANGERS];
     enum handshake_answer answer;
 
-    (void)state;
     if (!IS_TIMELY)
         return;
     slow.handshake =
@@ -359,7 +347,6 @@ dial_that_is_closed_in_the_handshake_is_tried_again(void **state)
 {
     pthread_t thread;
 
-    (void)state;
     test_cluster_open(&test_cluster);
     const int fd = test_cluster.test_nodes[1].listen_fd;
     test_cluster.test_nodes[1].listen_fd = -1;
@@ -423,7 +410,6 @@ dial_without_a_descriptor_names_the_limit_and_blames_nobody(void **state)
 {
     struct hoard hoard;
 
-    (void)state;
     hoard_take(&hoard, 0);
     connector_dial(test_cluster.test_nodes[0].connector, 1);
     test_cluster_await(&test_cluster, &test_cluster.test_nodes[0].n_short[1],
@@ -443,7 +429,6 @@ acceptor_without_a_descriptor_tells_who_dials_it(void **state)
 {
     struct hoard hoard;
 
-    (void)state;
     hoard_take(&hoard, 1);
     connector_dial(test_cluster.test_nodes[0].connector, 1);
     test_cluster_await(&test_cluster, &test_cluster.test_nodes[0].n_short[1],
@@ -461,7 +446,6 @@ acceptor_without_a_descriptor_tells_who_dials_it(void **state)
 static void
 refused_dial_is_unreachable_with_a_reason(void **state)
 {
-    (void)state;
     test_cluster_open(&test_cluster);
     /* Nobody listens there any more. */
     close(test_cluster.test_nodes[1].listen_fd);
@@ -497,7 +481,6 @@ dial_that_nothing_answers_is_told_while_it_lasts(void **state)
     int full_fd = -1;
     int queued[2];
 
-    (void)state;
     /* No room is left in its queue: what comes is dropped. */
     assert_int_equal(address_parse("127.0.0.1:0", address), HOOP_OK);
     assert_int_equal(socket_listen(address, 0, &full_fd), HOOP_OK);
@@ -527,7 +510,6 @@ dial_that_nothing_answers_is_told_while_it_lasts(void **state)
 static void
 wrong_token_is_refused_and_logged(void **state)
 {
-    (void)state;
     test_cluster.test_nodes[0].token = "guessed";
     test_cluster_start(&test_cluster);
     connector_dial(test_cluster.test_nodes[0].connector, 1);
@@ -543,7 +525,6 @@ wrong_token_is_refused_and_logged(void **state)
 static void
 another_epoch_is_refused_on_both_sides(void **state)
 {
-    (void)state;
     test_cluster.test_nodes[0].roster->epoch = 8;
     test_cluster_start(&test_cluster);
     connector_dial(test_cluster.test_nodes[0].connector, 1);
@@ -558,7 +539,6 @@ another_epoch_is_refused_on_both_sides(void **state)
 static void
 http_request_is_named_in_the_log(void **state)
 {
-    (void)state;
     test_cluster_start(&test_cluster);
     stranger_await_end(
         stranger_open(&test_cluster, 1, "GET / HTTP/1.0\r\n\r\n", 18));
@@ -582,7 +562,6 @@ want_of_descriptors_is_survived_in_peace(void **state)
     struct hoard hoard;
     int fds[3];
 
-    (void)state;
     test_cluster_start(&test_cluster);
     const struct address *address =
         &test_cluster.test_nodes[0].roster->members[1].address;
@@ -610,7 +589,6 @@ want_of_descriptors_is_survived_in_peace(void **state)
 static void
 two_of_a_node_share_memory_if_both_want(void **state)
 {
-    (void)state;
     test_cluster_open(&test_cluster);
     test_cluster.test_nodes[2].shm_negotiation = SHM_MODE_NEVER;
     test_cluster_start(&test_cluster);
@@ -629,7 +607,6 @@ two_of_a_node_share_memory_if_both_want(void **state)
 static void
 two_that_must_share_and_cannot_are_told_why(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < 4; i++) {
         test_cluster_open(&test_cluster);
         for (unsigned k = 0; k < 2; k++)
@@ -657,7 +634,6 @@ destroy_closes_what_is_under_way(void **state)
 {
     int fds[8];
 
-    (void)state;
     test_cluster_open(&test_cluster);
     test_cluster_start(&test_cluster);
     for (int i = 0; i < 8; i++)

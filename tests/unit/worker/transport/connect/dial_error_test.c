@@ -50,7 +50,6 @@ expect(const char *address, const char *host_id, int error, const char *text)
 static void
 every_cause_has_its_advice(void **state)
 {
-    (void)state;
     expect("127.0.0.1:50001", "b", ECONNREFUSED,
            "rank 1 advertises 127.0.0.1:50001, which only its own host "
            "reaches: correct HOOP_ADVERTISE there or, where it is not set, "
@@ -96,7 +95,6 @@ failure_after_the_connection_needs_no_advice(void **state)
         .was_connected = true,
     };
 
-    (void)state;
     assert_int_equal(dial_error_raise(roster, &failure), HOOP_E_TIMEOUT);
     assert_string_equal(
         error_text(), "no connection to 127.0.0.1:5000, advertised by rank 1: "

@@ -24,7 +24,6 @@ static sem_t may_go;
 static void
 loop_hold(void *owner)
 {
-    (void)owner;
     sem_post(&is_held);
     sem_wait(&may_go);
 }
@@ -71,7 +70,6 @@ dial_and_give_up(void)
 static void
 dialer_that_gave_up_may_come_again(void **state)
 {
-    (void)state;
     sem_init(&is_held, 0, 0);
     sem_init(&may_go, 0, 0);
     test_cluster_open(&test_cluster);
@@ -132,7 +130,6 @@ mute_peer_has_until_the_world_has_formed(void **state)
 {
     struct mutes mutes;
 
-    (void)state;
     mutes_open(&mutes);
     const int stranger = stranger_open(&test_cluster, 0, "HOOP", 4);
     const int forming = mute_dialed(&mutes, 1, 2);

@@ -77,7 +77,6 @@ connect_and_check(void)
 static void
 token_alone_encrypts_all_connections(void **state)
 {
-    (void)state;
     open_with(&by_token, &by_token);
     connect_and_check();
 }
@@ -87,7 +86,6 @@ certificates_encrypt_all_connections(void **state)
 {
     const struct tls_files good = certificates_of("good", "ca");
 
-    (void)state;
     open_with(&good, &good);
     connect_and_check();
 }
@@ -96,7 +94,6 @@ certificates_encrypt_all_connections(void **state)
 static void
 shared_memory_is_agreed_on_within(void **state)
 {
-    (void)state;
     open_with(&by_token, &by_token);
     for (unsigned i = 0; i < TEST_CLUSTER_RANKS; i++)
         test_cluster.test_nodes[i].shm_negotiation = SHM_MODE_ALWAYS;
@@ -110,7 +107,6 @@ shared_memory_is_agreed_on_within(void **state)
 static void
 two_that_dial_each_other_have_one_connection(void **state)
 {
-    (void)state;
     for (int i = 0; i < 5; i++) {
         open_with(&by_token, &by_token);
         test_cluster_start(&test_cluster);
@@ -128,7 +124,6 @@ two_that_dial_each_other_have_one_connection(void **state)
 static void
 peer_without_tls_and_peer_with_it_say_so(void **state)
 {
-    (void)state;
     open_with(&by_token, NULL);
     assert_apart("HOOP_TLS", "HOOP_TLS must be alike on all ranks");
     open_with(NULL, &by_token);
@@ -138,7 +133,6 @@ peer_without_tls_and_peer_with_it_say_so(void **state)
 static void
 other_token_is_refused(void **state)
 {
-    (void)state;
     open_with(&by_token, &by_token);
     test_cluster.test_nodes[0].token = "guess";
     assert_apart("no TLS with the other side", "no TLS with the other side");
@@ -151,7 +145,6 @@ expired_and_foreign_certificates_are_refused(void **state)
     const struct tls_files late = certificates_of("late", "ca");
     const struct tls_files foreign = certificates_of("stranger", "ca");
 
-    (void)state;
     open_with(&late, &good);
     assert_apart("certificate expired", "certificate has expired");
     open_with(&foreign, &good);
@@ -167,7 +160,6 @@ certificate_without_the_token_is_refused(void **state)
 {
     const struct tls_files good = certificates_of("good", "ca");
 
-    (void)state;
     open_with(&good, &good);
     test_cluster.test_nodes[0].token = "guess";
     assert_apart("during the handshake", "during the handshake");
@@ -180,7 +172,6 @@ strangers_disturb_nobody(void **state)
     static const uint8_t hello[TLS_HELLO_MIN] = {0x16, 3, 1, 2, 0, 1, 0, 1};
     int fds[4];
 
-    (void)state;
     open_with(&by_token, &by_token);
     test_cluster_start(&test_cluster);
     for (int i = 0; i < 4; i++)

@@ -67,7 +67,6 @@ bytes_of_another_process_are_read(void **state)
     pid_t pid;
     const struct cma_process other = child_offer(&pid);
 
-    (void)state;
     assert_int_equal(cma_read(&other, 0, NULL, 0), HOOP_OK);
     assert_int_equal(cma_read(&other, address_of(bytes), copy, N_BYTES),
                      HOOP_OK);
@@ -84,7 +83,6 @@ process_that_ended_is_lost(void **state)
     pid_t pid;
     const struct cma_process other = child_offer(&pid);
 
-    (void)state;
     child_end(pid);
     assert_int_equal(cma_read(&other, address_of(bytes), copy, N_BYTES),
                      HOOP_E_PEER_LOST);
@@ -98,7 +96,6 @@ process_with_another_word_is_lost(void **state)
     pid_t pid;
     struct cma_process other = child_offer(&pid);
 
-    (void)state;
     other.place.word++;
     assert_int_equal(cma_read(&other, 0, NULL, 0), HOOP_E_PEER_LOST);
     assert_int_equal(cma_read(&other, address_of(bytes), copy, N_BYTES),
@@ -114,7 +111,6 @@ address_of_nothing_is_refused(void **state)
     uint8_t *there = mmap(NULL, sizeof(copy), PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    (void)state;
     assert_ptr_not_equal(there, MAP_FAILED);
     memset(there, 1, sizeof(copy));
     assert_int_equal(munmap(there + PAGE, PAGE), 0);
@@ -149,7 +145,6 @@ process_of_another_user_is_refused(void **state)
     int status;
     const pid_t pid = child_fork();
 
-    (void)state;
     assert_true(pid >= 0);
     if (pid == 0)
         _exit(reads_of_the_first());

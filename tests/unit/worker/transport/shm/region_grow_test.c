@@ -20,7 +20,6 @@ halls_of_a_process_have_a_budget(void **state)
     struct shared_memory_handle place;
     size_t n_regions = 0;
 
-    (void)state;
     while (shm_region_create(2, LIMIT_SHM_REGION_SLOT_MAX, &place,
                              &shm_regions[n_regions]) == HOOP_OK)
         n_regions++;
@@ -89,7 +88,6 @@ memory_comes_with_use(void **state)
     struct shm_region *shm_regions[2];
     uint64_t op = 0;
 
-    (void)state;
     kernel_check();
     pair_enter(shm_regions);
     const size_t n_lines = bytes_there(shm_regions[0]);
@@ -133,7 +131,6 @@ hundredth_call_takes_no_page_faults(void **state)
     struct shm_region *shm_regions[2];
     uint64_t op = 0;
 
-    (void)state;
     pair_enter(shm_regions);
     while (op < 100)
         region_ranks_pass(shm_regions, 2, sequence_make(++op, 0, 0),

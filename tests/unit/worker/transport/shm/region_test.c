@@ -34,7 +34,6 @@ what_one_posts_all_find(void **state)
     struct shm_region *shm_regions[3];
     uint32_t late;
 
-    (void)state;
     region_ranks_open(shm_regions, 3);
     assert_int_equal(shm_region_bytes_per_slot(shm_regions[1]),
                      REGION_RANKS_SLOT);
@@ -69,7 +68,6 @@ slot_is_free_when_all_others_are_through(void **state)
     struct shm_region *shm_regions[3];
     uint32_t late = 9;
 
-    (void)state;
     region_ranks_open(shm_regions, 3);
     region_ranks_fill_ring(shm_regions, 3);
     for (uint64_t i = 1; i <= 4; i++)
@@ -105,7 +103,6 @@ who_only_posts_may_be_far_ahead(void **state)
     uint64_t n_ahead = 0;
     uint32_t late;
 
-    (void)state;
     region_ranks_open(shm_regions, 2);
     while (shm_region_can_publish(shm_regions[0],
                                   sequence_make(n_ahead + 1, 0, 0),
@@ -132,7 +129,6 @@ round_that_is_not_there_is_not_found(void **state)
 {
     struct shm_region *shm_regions[2];
 
-    (void)state;
     region_ranks_open(shm_regions, 2);
     region_rank_post(shm_regions[1], 5, "a", 1);
     assert_false(shm_region_poll(shm_regions[0], 1, 4));
@@ -150,7 +146,6 @@ what_is_withdrawn_is_not_found(void **state)
     struct shm_region_header header;
     uint32_t late;
 
-    (void)state;
     region_ranks_open(shm_regions, 2);
     region_rank_post(shm_regions[1], sequence_make(5, 0, 0), "a", 1);
     region_rank_post(shm_regions[1], sequence_make(6, 0, 0), "b", 1);
@@ -174,7 +169,6 @@ rounds_may_be_more_than_a_stamp_counts(void **state)
     struct shm_region *shm_regions[2];
     uint32_t late;
 
-    (void)state;
     region_ranks_open(shm_regions, 2);
     region_ranks_fill_ring(shm_regions, 2);
     for (uint32_t round = last - 1; round < last + 3; round++) {
@@ -212,7 +206,6 @@ what_is_read_stays_while_others_are_asked_for(void **state)
 {
     struct shm_region *shm_regions[2];
 
-    (void)state;
     region_ranks_open(shm_regions, 2);
     region_rank_post(shm_regions[1], 5, "a", 1);
     region_rank_post(shm_regions[1], 6, "b", 1);
@@ -229,7 +222,6 @@ what_was_not_fetched_is_found_later(void **state)
     struct shm_region *shm_regions[2];
     struct shm_region_header header;
 
-    (void)state;
     region_ranks_open(shm_regions, 2);
     region_rank_post(shm_regions[1], 5, "a", 1);
     region_rank_post(shm_regions[1], 6, "b", 1);
@@ -246,7 +238,6 @@ more_than_was_posted_is_not_there(void **state)
 {
     struct shm_region *shm_regions[2];
 
-    (void)state;
     region_ranks_open(shm_regions, 2);
     region_rank_post(shm_regions[0], 1, "in the line", 11);
     assert_true(shm_region_poll(shm_regions[1], 0, 1));
@@ -267,7 +258,6 @@ who_sleeps_is_woken_once(void **state)
 {
     struct shm_region *shm_regions[3];
 
-    (void)state;
     region_ranks_open(shm_regions, 3);
     assert_int_equal(shm_region_take_sleepers(shm_regions[0]), 0);
     shm_region_set_sleeping(shm_regions[0]);
@@ -309,7 +299,6 @@ memory_that_is_no_hall_is_refused(void **state)
     struct shm_region *maker;
     struct shm_region *taker = NULL;
 
-    (void)state;
     open_false_region(0);
     open_false_region(4096);
     open_false_region(4096 + 4 * 4096);
@@ -333,7 +322,6 @@ forked_child_does_not_have_it(void **state)
     uint32_t late;
     int status = -1;
 
-    (void)state;
     assert_int_equal(
         shm_region_create(2, REGION_RANKS_SLOT, &place, &shm_region), HOOP_OK);
     assert_true(
@@ -386,7 +374,6 @@ two_processes_read_what_was_meant(void **state)
     struct shm_region *shm_region;
     int status = -1;
 
-    (void)state;
     assert_int_equal(
         shm_region_create(2, REGION_RANKS_SLOT, &place, &shm_region), HOOP_OK);
     const pid_t pid = fork();

@@ -26,7 +26,6 @@ rings_open(void **state)
 {
     struct shared_memory_handle place;
 
-    (void)state;
     assert_int_equal(segment_create(N_RING, &place, &maker), HOOP_OK);
     assert_int_equal(segment_open(&place, &taker), HOOP_OK);
     for (size_t i = 0; i < sizeof(bytes); i++)
@@ -37,7 +36,6 @@ rings_open(void **state)
 static int
 rings_close(void **state)
 {
-    (void)state;
     segment_destroy(maker);
     segment_destroy(taker);
     return 0;
@@ -75,7 +73,6 @@ read_bytes(size_t first)
 static void
 write_is_read_in_order_round_and_round(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < 500; i++) {
         const size_t n_bytes = RING_ALIGNMENT_BYTES *
                                (1 + i * 37 % (N_RING / RING_ALIGNMENT_BYTES));
@@ -91,7 +88,6 @@ write_of_many_spans_is_one_stream(void **state)
     const struct iovec spans[] = {
         {bytes, 100}, {bytes + 100, 1}, {NULL, 0}, {bytes + 101, 27}};
 
-    (void)state;
     assert_int_equal(ring_write(&maker->out, spans, 4), 128);
     assert_int_equal(read_bytes(0), 128);
 }
@@ -99,7 +95,6 @@ write_of_many_spans_is_one_stream(void **state)
 static void
 write_beyond_the_room_is_cut(void **state)
 {
-    (void)state;
     assert_int_equal(write_bytes(sizeof(bytes)), N_RING);
     assert_false(ring_has_room(&maker->out));
     assert_int_equal(write_bytes(RING_ALIGNMENT_BYTES), 0);
@@ -115,7 +110,6 @@ what_is_taken_is_room_when_it_is_told(void **state)
 {
     size_t n_bytes;
 
-    (void)state;
     assert_int_equal(write_bytes(N_RING), N_RING);
     ring_peek(&taker->in, &n_bytes);
     ring_consume(&taker->in, N_RING / 2);
@@ -127,7 +121,6 @@ what_is_taken_is_room_when_it_is_told(void **state)
 static void
 reader_that_sleeps_is_woken_once(void **state)
 {
-    (void)state;
     assert_false(ring_must_wake_reader(&maker->out));
     assert_true(ring_reader_prepare_sleep(&taker->in));
     assert_int_equal(write_bytes(RING_ALIGNMENT_BYTES), RING_ALIGNMENT_BYTES);
@@ -144,7 +137,6 @@ reader_that_sleeps_is_woken_once(void **state)
 static void
 writer_that_sleeps_is_woken_once(void **state)
 {
-    (void)state;
     assert_int_equal(write_bytes(N_RING), N_RING);
     assert_true(ring_writer_prepare_sleep(&maker->out));
     assert_int_equal(read_bytes(0), N_RING);
@@ -158,7 +150,6 @@ writer_that_sleeps_is_woken_once(void **state)
 static void
 end_is_seen_and_keeps_the_reader_awake(void **state)
 {
-    (void)state;
     assert_int_equal(write_bytes(RING_ALIGNMENT_BYTES), RING_ALIGNMENT_BYTES);
     assert_false(ring_has_ended(&taker->in));
     ring_mark_end(&maker->out);
@@ -264,7 +255,6 @@ stream_write(void *owner)
 {
     size_t n_total = 0;
 
-    (void)owner;
     while (n_total < N_STREAM && !atomic_load(&bells.has_failed)) {
         const size_t n_wanted =
             RING_ALIGNMENT_BYTES * (1 + n_total / RING_ALIGNMENT_BYTES % 200);
@@ -300,7 +290,6 @@ two_that_sleep_when_they_may_miss_no_bell(void **state)
     pthread_t thread;
     size_t n_total = 0;
 
-    (void)state;
     assert_int_equal(pthread_create(&thread, NULL, stream_write, NULL), 0);
     while (n_total < N_STREAM && !atomic_load(&bells.has_failed)) {
         const size_t n_bytes = read_once();
@@ -324,7 +313,6 @@ static struct shm_negotiation sides[2];
 static int
 sides_open(void **state)
 {
-    (void)state;
     for (uint32_t i = 0; i < 2; i++) {
         assert_int_equal(roster_create(2, &rosters[i]), HOOP_OK);
         rosters[i]->rank = i;
@@ -337,7 +325,6 @@ sides_open(void **state)
 static int
 sides_close(void **state)
 {
-    (void)state;
     for (uint32_t i = 0; i < 2; i++) {
         shm_negotiation_deinit(&sides[i]);
         roster_destroy(rosters[i]);
@@ -376,7 +363,6 @@ assert_apart(enum shm_obstacle obstacle, bool has_failed)
 static void
 two_of_one_node_share(void **state)
 {
-    (void)state;
     sides_settle();
     for (unsigned i = 0; i < 2; i++) {
         assert_non_null(sides[i].segment);
@@ -389,7 +375,6 @@ two_of_one_node_share(void **state)
 static void
 two_of_different_nodes_do_not(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < 2; i++)
         snprintf(rosters[i]->members[1].host_id, LIMIT_NAME, "far");
     sides_settle();
@@ -417,7 +402,6 @@ one_that_wants_tcp_has_it(void **state)
 static void
 offer_that_cannot_be_reached_is_left(void **state)
 {
-    (void)state;
     shm_negotiation_offer(&sides[0], &handshakes[0]);
     memset(handshakes[0].offer + 2, 0x7f, 4);
     tell(0);
@@ -430,7 +414,6 @@ offer_that_cannot_be_reached_is_left(void **state)
 static void
 one_that_knows_nothing_of_it_is_left_in_peace(void **state)
 {
-    (void)state;
     memset(handshakes[1].offer, 0, HANDSHAKE_OFFER_BYTES);
     shm_negotiation_accept(&sides[1], &handshakes[1]);
     assert_null(sides[1].segment);
@@ -444,7 +427,6 @@ one_that_knows_nothing_of_it_is_left_in_peace(void **state)
 static void
 unknown_obstacle_is_one(void **state)
 {
-    (void)state;
     shm_negotiation_offer(&sides[0], &handshakes[0]);
     handshakes[0].offer[0] = 200;
     tell(0);

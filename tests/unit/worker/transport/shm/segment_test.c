@@ -24,7 +24,6 @@ two_ends_write_what_the_other_reads(void **state)
     struct shared_memory_handle place;
     size_t n_bytes;
 
-    (void)state;
     assert_int_equal(segment_create(LIMIT_RING_MAX, &place, &ends[0]), HOOP_OK);
     assert_int_equal(place.pid, getpid());
     assert_int_equal(segment_open(&place, &ends[1]), HOOP_OK);
@@ -46,7 +45,6 @@ segment_that_is_sealed_off_cannot_be_opened(void **state)
     struct segment *taker = NULL;
     struct shared_memory_handle place;
 
-    (void)state;
     assert_int_equal(segment_create(LIMIT_RING_MIN, &place, &maker), HOOP_OK);
     segment_close_fd(maker);
     assert_int_equal(segment_open(&place, &taker), HOOP_E_UNAVAILABLE);
@@ -62,7 +60,6 @@ segment_beyond_the_file_size_limit_is_an_error(void **state)
     struct shared_memory_handle place;
     struct rlimit before;
 
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     const struct rlimit less = {LIMIT_RING_MIN, before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &less), 0);
@@ -82,7 +79,6 @@ key_must_be_the_makers(void **state)
     struct segment *taker = NULL;
     struct shared_memory_handle place;
 
-    (void)state;
     assert_int_equal(segment_create(LIMIT_RING_MIN, &place, &maker), HOOP_OK);
     /* The part that is its name, and the part that is not. */
     place.key[0] ^= 1;
@@ -100,7 +96,6 @@ places_without_a_segment_are_out_of_reach(void **state)
     static const uint32_t pids[] = {0, 1, UINT32_MAX};
     struct segment *taker = NULL;
 
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         const struct shared_memory_handle place = {.pid = pids[i], .fd = 1};
 
@@ -133,7 +128,6 @@ memory_that_is_not_what_it_must_be_is_refused(void **state)
 {
     const int sealed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
-    (void)state;
     open_false_memory(4096 + 2 * LIMIT_RING_MIN, 0);
     open_false_memory(4096 + 2 * LIMIT_RING_MIN, F_SEAL_GROW | F_SEAL_SEAL);
     open_false_memory(0, sealed);
@@ -153,7 +147,6 @@ process_that_may_not_be_looked_into_is_out_of_reach(void **state)
     struct shared_memory_handle place;
     int status = -1;
 
-    (void)state;
     if (getuid() == 0)
         return; /* who may look into all */
     prctl(PR_SET_DUMPABLE, 0);
@@ -178,7 +171,6 @@ forked_child_does_not_have_it(void **state)
     unsigned char residency;
     int status = -1;
 
-    (void)state;
     assert_int_equal(segment_create(LIMIT_RING_MIN, &place, &maker), HOOP_OK);
     const pid_t pid = fork();
     if (pid == 0)
@@ -191,7 +183,6 @@ forked_child_does_not_have_it(void **state)
 static void
 rings_are_smaller_where_many_share_a_host(void **state)
 {
-    (void)state;
     assert_int_equal(segment_ring_bytes(2), LIMIT_RING_MAX);
     assert_int_equal(segment_ring_bytes(LIMIT_RANKS), LIMIT_RING_MIN);
     for (uint32_t n = 2; n < 64; n++)

@@ -38,7 +38,6 @@ message_is_placed_from_the_ring(void **state)
     struct recv_request in = recv_request_collective(1, shm_fixture.got, LARGE);
     const struct frame frame = frame_collective(0, LARGE, LARGE);
 
-    (void)state;
     transport_receive(shm_fixture.here.transport, &in);
     shm_fixture_feed_frame(&frame, shm_fixture.bytes);
     assert_int_equal(in.arrived, LARGE);
@@ -75,7 +74,6 @@ message_that_comes_early_is_kept(void **state)
     struct recv_request in = recv_request_collective(1, shm_fixture.got, SMALL);
     struct frame frame = frame_collective(0, SMALL, SMALL);
 
-    (void)state;
     frame.flags = FRAME_EAGER;
     shm_fixture_feed_frame(&frame, shm_fixture.bytes);
     transport_receive(shm_fixture.here.transport, &in);
@@ -92,7 +90,6 @@ ring_that_is_full_is_written_on_when_it_is_read(void **state)
     size_t n_total = 0;
     size_t n_bytes;
 
-    (void)state;
     transport_send(shm_fixture.here.transport, &out);
     out.granted = LARGE;
     test_transport_settle(&shm_fixture.here);
@@ -118,7 +115,6 @@ reader_is_rung_only_when_it_sleeps(void **state)
         send_request_collective(1, shm_fixture.bytes, SMALL);
     size_t n_bytes;
 
-    (void)state;
     transport_send(shm_fixture.here.transport, &first);
     test_transport_settle(&shm_fixture.here);
     assert_int_equal(bells_heard(), 0);
@@ -158,7 +154,6 @@ turn_that_sleeps_is_woken_by_the_bell(void **state)
     pthread_t thread;
     unsigned n_rings = 0;
 
-    (void)state;
     transport_receive(shm_fixture.here.transport, &in);
     test_transport_settle(&shm_fixture.here);
     while (bells_heard() > 0)
@@ -181,7 +176,6 @@ peer_that_dies_is_lost_after_what_it_wrote(void **state)
     const struct iovec span = {stream,
                                frame_bytes(&frame, shm_fixture.bytes, stream)};
 
-    (void)state;
     transport_receive(shm_fixture.here.transport, &in);
     assert_int_equal(ring_write(&shm_fixture.peer->out, &span, 1),
                      span.iov_len);
@@ -201,7 +195,6 @@ peer_that_dies_amid_a_frame_is_lost(void **state)
     uint8_t stream[LIMIT_FRAME_HEADER + SMALL + LIMIT_FRAME_PAD];
     struct recv_request in = recv_request_collective(1, shm_fixture.got, SMALL);
 
-    (void)state;
     transport_receive(shm_fixture.here.transport, &in);
     frame_bytes(&frame, shm_fixture.bytes, stream);
     shm_fixture_feed(stream, LIMIT_FRAME_HEADER + RING_ALIGNMENT_BYTES);
@@ -219,7 +212,6 @@ peer_that_leaves_is_no_loss(void **state)
     const struct frame goodbye = {.kind = FRAME_GOODBYE,
                                   .epoch = TEST_TRANSPORT_EPOCH};
 
-    (void)state;
     shm_fixture_feed_frame(&goodbye, NULL);
     assert_int_equal(shm_fixture.here.n_left, 1);
     ring_mark_end(&shm_fixture.peer->out);
@@ -255,7 +247,6 @@ counts_that_cannot_be_lose_the_peer(void **state)
 static void
 garbage_loses_the_peer(void **state)
 {
-    (void)state;
     shm_fixture_feed(shm_fixture.bytes,
                      LARGE / RING_ALIGNMENT_BYTES * RING_ALIGNMENT_BYTES);
     assert_int_equal(shm_fixture.here.n_lost, 1);

@@ -129,7 +129,6 @@ inflow_open(struct test_transport *test_transport, enum way way)
         flow.label = &tensor_label;
     }
     memset(received, GUARD, SMALL);
-    (void)test_transport;
     return flow;
 }
 
@@ -173,7 +172,6 @@ flipped_bit_is_never_delivered(void **state)
                                     WAY_TENSOR};
     struct wire wire;
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
         wire_record(ways[i] == WAY_TENSOR ? ask_tensor : ask_collective, &wire);
         assert_true(arrives(&wire, ways[i]));
@@ -196,7 +194,6 @@ flipped_bit_of_a_verdict_is_not_believed(void **state)
 {
     struct wire wire;
 
-    (void)state;
     wire_record(ask_verdict, &wire);
     for (size_t bit = 0; bit < 8 * wire.n_bytes; bit++) {
         struct test_transport test_transport;
@@ -220,7 +217,6 @@ damage_names_the_connection(void **state)
     struct test_transport test_transport;
     struct wire wire;
 
-    (void)state;
     wire_record(ask_verdict, &wire);
     summing_open(&test_transport, 1, CODEC_NONE);
     test_transport_attach(&test_transport, 0);
@@ -238,7 +234,6 @@ frame_without_checksum_is_refused_where_all_have_them(void **state)
     const struct frame frame = frame_collective(0, SMALL, SMALL);
     struct test_transport test_transport;
 
-    (void)state;
     summing_open(&test_transport, 0, CODEC_NONE);
     test_transport_attach(&test_transport, 1);
     test_transport_feed(&test_transport, 1, &frame, sent);
@@ -255,7 +250,6 @@ checksum_is_checked_wherever_there_is_one(void **state)
     struct test_transport test_transport;
     struct wire wire;
 
-    (void)state;
     wire_record(ask_verdict, &wire);
     test_transport_open(&test_transport, 1, CODEC_NONE);
     test_transport_attach(&test_transport, 0);
@@ -272,7 +266,6 @@ large_message_with_checksums_comes_whole(void **state)
 {
     static const enum codec_id codecs[] = {CODEC_NONE, CODEC_ZSTD};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(codecs); i++) {
         struct send_request send_request =
             send_request_collective(1, sent, LARGE);
@@ -307,7 +300,6 @@ sign_of_life_says_which_frame_it_is(void **state)
     struct test_transport test_transport;
     struct frame frame;
 
-    (void)state;
     test_transport_open(&test_transport, 0, CODEC_NONE);
     test_transport_attach(&test_transport, 1);
     transport_send(test_transport.transport, &flow);
@@ -352,7 +344,6 @@ frame_that_is_missing_before_a_sign_of_life_loses_the_link(void **state)
     static const enum frame_kind kinds[] = {FRAME_HEARTBEAT, FRAME_GOODBYE};
     struct test_transport test_transport;
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         third_frame_play(kinds[i], 3, &test_transport);
         assert_int_equal(test_transport.n_lost, 0);

@@ -94,7 +94,6 @@ message_that_needs_no_grant_goes_whole(void **state)
     const struct send_request *flow =
         send_of(0, LIMIT_EAGER_WHOLE_MESSAGE, LIMIT_EAGER_WHOLE_MESSAGE);
 
-    (void)state;
     expect_eager(0, LIMIT_EAGER_WHOLE_MESSAGE);
     assert_false(tcp_fixture_next_frame());
     assert_int_equal(flow->handed, flow->total);
@@ -107,7 +106,6 @@ message_that_needs_a_grant_begins_with_little(void **state)
     const struct send_request *flow = send_of(0, LIMIT_EAGER_WHOLE_MESSAGE + 1,
                                               LIMIT_EAGER_WHOLE_MESSAGE + 1);
 
-    (void)state;
     expect_eager(0, LIMIT_EAGER_MESSAGE);
     expect_rest_when_granted(flow, LIMIT_EAGER_MESSAGE);
 }
@@ -119,7 +117,6 @@ whole_messages_leave_a_quarter_of_the_window_to_others(void **state)
     size_t n_whole = 0;
     size_t n_begun = 0;
 
-    (void)state;
     for (size_t i = 0; i < N_FLOWS; i++)
         send_of(i, LIMIT_EAGER_WHOLE_MESSAGE, LIMIT_EAGER_WHOLE_MESSAGE);
     while (tcp_fixture_next_frame() &&
@@ -145,7 +142,6 @@ small_window_begins_what_it_has_no_room_for(void **state)
 {
     const struct send_request *flow;
 
-    (void)state;
     window_set(LIMIT_EAGER_WHOLE_MESSAGE);
     flow = send_of(0, LIMIT_EAGER_WHOLE_MESSAGE, LIMIT_EAGER_WHOLE_MESSAGE);
     expect_eager(0, LIMIT_EAGER_MESSAGE);
@@ -158,7 +154,6 @@ smaller_window_asks_first(void **state)
 {
     const struct send_request *flow;
 
-    (void)state;
     window_set(LIMIT_EAGER_MESSAGE);
     flow = send_of(0, LIMIT_EAGER_WHOLE_MESSAGE, LIMIT_EAGER_WHOLE_MESSAGE);
     assert_true(tcp_fixture_next_frame());
@@ -173,7 +168,6 @@ message_that_is_ready_too_late_waits_for_its_grant(void **state)
     static const uint64_t readies[] = {1000, LIMIT_EAGER_MESSAGE,
                                        LIMIT_EAGER_MESSAGE + 1000};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(readies); i++) {
         struct send_request *flow =
             send_of(i, LIMIT_EAGER_WHOLE_MESSAGE, readies[i]);
@@ -201,7 +195,6 @@ what_goes_whole_depends_on_the_share_of_the_window(void **state)
                  {192, LIMIT_EAGER_MESSAGE},
                  {2000, LIMIT_EAGER_MESSAGE}};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++)
         assert_int_equal(
             eager_whole_message_max(eager_window_per_rank(cases[i].n_ranks)),

@@ -47,7 +47,6 @@ bytes_beyond_the_window_lose_the_peer(void **state)
     struct frame frame = tcp_fixture_eager_frame(0, CHUNK, CHUNK);
     uint64_t n_taken = 0;
 
-    (void)state;
     while (tcp_fixture.test_transport.n_lost == 0 && n_taken <= window) {
         frame.op++;
         frame.comm = TEST_TRANSPORT_COMM + frame.op % 3;
@@ -68,7 +67,6 @@ empty_messages_without_end_lose_the_peer(void **state)
     struct frame frame = frame_message(1, 9, 0, 0);
     unsigned n_sent = 0;
 
-    (void)state;
     frame.flags = FRAME_EAGER;
     for (; tcp_fixture.test_transport.n_lost == 0 && n_sent < 100000;
          n_sent++) {
@@ -90,7 +88,6 @@ window_that_is_given_back_is_used_again(void **state)
     struct frame frame = tcp_fixture_eager_frame(0, CHUNK, CHUNK);
     struct frame answer;
 
-    (void)state;
     for (uint64_t n = 0; n < 4 * window; n += CHUNK) {
         struct recv_request flow =
             recv_request_collective(1, tcp_fixture.received, CHUNK);
@@ -139,7 +136,6 @@ announcements_without_end_lose_the_peer(void **state)
 {
     struct frame frame = frame_message(1, 9, 0, SMALL);
 
-    (void)state;
     frame.kind = FRAME_ANNOUNCE;
     frame.flags = FRAME_POINT_TO_POINT;
     feed_many(&frame);
@@ -154,7 +150,6 @@ credit_that_wraps_around_loses_the_peer(void **state)
                                 .epoch = TEST_TRANSPORT_EPOCH,
                                 .total = UINT64_MAX};
 
-    (void)state;
     tcp_fixture_feed(&frame);
     assert_lost("more of the window than it had");
 }
@@ -170,7 +165,6 @@ peer_that_reads_nothing_is_lost_before_memory_is(void **state)
                                   .op = 1};
     char text[LIMIT_NAME];
 
-    (void)state;
     memset(text, 'x', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
     for (unsigned i = 0; i < 1000000 && tcp_fixture.test_transport.n_lost == 0;
@@ -193,7 +187,6 @@ signs_of_life_do_not_pile_up(void **state)
     const struct frame sign = {.kind = FRAME_HEARTBEAT,
                                .epoch = TEST_TRANSPORT_EPOCH};
 
-    (void)state;
     for (unsigned i = 0; i < 100000; i++) {
         transport_send_control(tcp_fixture.test_transport.transport, 1, &sign,
                                NULL);
@@ -209,7 +202,6 @@ garbage_loses_the_peer_with_a_reason(void **state)
 {
     uint8_t garbage[256];
 
-    (void)state;
     memset(garbage, 'x', sizeof(garbage));
     test_transport_feed_bytes(&tcp_fixture.test_transport, 1,
                               (struct codec_span){garbage, sizeof(garbage)},
@@ -228,7 +220,6 @@ frame_of_another_epoch_is_dropped_and_paid_for(void **state)
     struct frame old = tcp_fixture_eager_frame(0, SMALL, SMALL);
     const struct frame now = tcp_fixture_eager_frame(0, SMALL, SMALL);
 
-    (void)state;
     old.epoch = TEST_TRANSPORT_EPOCH - 1;
     transport_receive(tcp_fixture.test_transport.transport, &flow);
     tcp_fixture_feed(&old);
@@ -255,7 +246,6 @@ bytes_that_were_not_granted_lose_the_peer(void **state)
         recv_request_collective(1, tcp_fixture.received, BIG);
     const struct frame frame = frame_collective(0, SMALL, BIG);
 
-    (void)state;
     flow.allowed = SMALL - 1;
     transport_receive(tcp_fixture.test_transport.transport, &flow);
     tcp_fixture_feed(&frame);
@@ -271,7 +261,6 @@ bytes_out_of_order_lose_the_peer(void **state)
         recv_request_collective(1, tcp_fixture.received, SMALL);
     const struct frame frame = tcp_fixture_eager_frame(10, 20, SMALL);
 
-    (void)state;
     transport_receive(tcp_fixture.test_transport.transport, &flow);
     tcp_fixture_feed(&frame);
     assert_lost("out of order");
@@ -287,7 +276,6 @@ bytes_out_of_order_that_came_early_lose_the_peer(void **state)
         recv_request_collective(1, tcp_fixture.received, SMALL);
     const struct frame frame = tcp_fixture_eager_frame(0, 20, SMALL);
 
-    (void)state;
     tcp_fixture_feed(&frame);
     tcp_fixture_feed(&frame);
     assert_int_equal(tcp_fixture.test_transport.n_lost, 0);
@@ -306,7 +294,6 @@ bytes_sent_twice_lose_the_peer(void **state)
         recv_request_collective(1, tcp_fixture.received, SMALL);
     const struct frame frame = tcp_fixture_eager_frame(0, 20, SMALL);
 
-    (void)state;
     transport_receive(tcp_fixture.test_transport.transport, &flow);
     tcp_fixture_feed(&frame);
     tcp_fixture_feed(&frame);
@@ -321,7 +308,6 @@ message_of_another_size_is_a_misfit_and_touches_nothing(void **state)
         recv_request_collective(1, tcp_fixture.received, SMALL);
     const struct frame frame = tcp_fixture_eager_frame(0, 20, SMALL + 1);
 
-    (void)state;
     transport_receive(tcp_fixture.test_transport.transport, &flow);
     tcp_fixture_feed(&frame);
     assert_int_equal(tcp_fixture.test_transport.n_size_mismatches, 1);
@@ -341,7 +327,6 @@ announcement_of_another_size_is_a_misfit(void **state)
         recv_request_collective(1, tcp_fixture.received, SMALL);
     struct frame announcement = frame_collective(0, 0, SMALL + 1);
 
-    (void)state;
     announcement.kind = FRAME_ANNOUNCE;
     transport_receive(tcp_fixture.test_transport.transport, &flow);
     tcp_fixture_feed(&announcement);
@@ -356,7 +341,6 @@ half_elements_lose_the_peer(void **state)
     struct recv_request flow = recv_request_collective(1, NULL, SMALL);
     const struct frame frame = tcp_fixture_eager_frame(0, 20, SMALL);
 
-    (void)state;
     flow.element_size = 8;
     transport_receive(tcp_fixture.test_transport.transport, &flow);
     tcp_fixture_feed(&frame);
@@ -370,7 +354,6 @@ half_elements_that_came_early_lose_the_peer(void **state)
     struct recv_request flow = recv_request_collective(1, NULL, SMALL);
     const struct frame frame = tcp_fixture_eager_frame(0, 20, SMALL);
 
-    (void)state;
     flow.element_size = 8;
     tcp_fixture_feed(&frame);
     assert_int_equal(tcp_fixture.test_transport.n_lost, 0);
@@ -387,7 +370,6 @@ call_of_another_signature_is_a_mismatch_and_touches_nothing(void **state)
         recv_request_collective(1, tcp_fixture.received, SMALL);
     struct frame frame = tcp_fixture_eager_frame(0, SMALL, SMALL);
 
-    (void)state;
     frame.signature++;
     transport_receive(tcp_fixture.test_transport.transport, &flow);
     tcp_fixture_feed(&frame);
@@ -407,7 +389,6 @@ announcement_of_another_call_is_a_mismatch(void **state)
         recv_request_collective(1, tcp_fixture.received, SMALL);
     struct frame announcement = frame_collective(0, 0, SMALL);
 
-    (void)state;
     announcement.kind = FRAME_ANNOUNCE;
     announcement.signature++;
     transport_receive(tcp_fixture.test_transport.transport, &flow);
@@ -423,7 +404,6 @@ credit_beyond_the_window_loses_the_peer(void **state)
     const struct frame frame = {
         .kind = FRAME_CREDIT, .epoch = TEST_TRANSPORT_EPOCH, .total = 1};
 
-    (void)state;
     tcp_fixture_feed(&frame);
     assert_lost("back more of the window");
 }
@@ -431,7 +411,6 @@ credit_beyond_the_window_loses_the_peer(void **state)
 static void
 end_of_stream_without_goodbye_is_a_loss(void **state)
 {
-    (void)state;
     test_transport_hang_up(&tcp_fixture.test_transport, 1);
     assert_lost("connection reset");
 }
@@ -444,7 +423,6 @@ death_within_a_frame_is_a_loss(void **state)
     const struct frame frame = tcp_fixture_eager_frame(0, SMALL, SMALL);
     static uint8_t bytes[4096];
 
-    (void)state;
     frame_bytes(&frame, tcp_fixture.bytes, bytes);
     transport_receive(tcp_fixture.test_transport.transport, &flow);
     test_transport_feed_bytes(&tcp_fixture.test_transport, 1,
@@ -464,7 +442,6 @@ death_after_goodbye_within_a_frame_is_a_loss(void **state)
     const struct frame frame = tcp_fixture_eager_frame(0, SMALL, SMALL);
     static uint8_t bytes[4096];
 
-    (void)state;
     tcp_fixture_feed(&goodbye);
     assert_true(tcp_fixture_next_frame());
     frame_bytes(&frame, tcp_fixture.bytes, bytes);
@@ -499,7 +476,6 @@ damaged_code_loses_the_peer(void **state)
         recv_request_collective(1, tcp_fixture.received, 4096);
     const struct frame frame = coded_frame();
 
-    (void)state;
     transport_receive(tcp_fixture.test_transport.transport, &flow);
     tcp_fixture.payload[0] ^= 0xff;
     test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
@@ -518,7 +494,6 @@ lossy_code_of_what_keeps_its_bits_loses_the_peer(void **state)
         recv_request_collective(1, tcp_fixture.received, 4096);
     struct frame frame = tcp_fixture_eager_frame(0, 4096, 4096);
 
-    (void)state;
     transport_receive(tcp_fixture.test_transport.transport, &flow);
     frame.codec = codec_with_loss(CODEC_NONE, LOSS_BF16);
     frame.stored = 2048;
@@ -538,7 +513,6 @@ lossy_code_of_another_length_loses_the_peer(void **state)
         recv_request_collective(1, tcp_fixture.received, 4096);
     struct frame frame = tcp_fixture_eager_frame(0, 4096, 4096);
 
-    (void)state;
     transport_receive(tcp_fixture.test_transport.transport, &flow);
     frame.codec = codec_with_loss(CODEC_NONE, LOSS_FP16);
     frame.stored = 2044;
@@ -557,7 +531,6 @@ damaged_code_that_came_early_loses_the_peer(void **state)
         recv_request_collective(1, tcp_fixture.received, 4096);
     const struct frame frame = coded_frame();
 
-    (void)state;
     tcp_fixture.payload[0] ^= 0xff;
     test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
                         tcp_fixture.payload);
@@ -581,7 +554,6 @@ coded_payload_is_decoded_into_place_or_pieces(void **state)
         recv_request_collective(1, tcp_fixture.received + 16384, 4096);
     struct frame frame = coded_frame();
 
-    (void)state;
     transport_receive(tcp_fixture.test_transport.transport, &placed);
     test_transport_feed(&tcp_fixture.test_transport, 1, &frame,
                         tcp_fixture.payload);
@@ -619,7 +591,6 @@ grant_of_another_length_is_a_misfit(void **state)
         send_request_collective(1, tcp_fixture.bytes, CONTROL_BIG);
     struct frame frame = frame_collective(CONTROL_BIG, 0, CONTROL_BIG + 1);
 
-    (void)state;
     frame.kind = FRAME_GRANT;
     transport_send(tcp_fixture.test_transport.transport, &flow);
     assert_true(tcp_fixture_next_frame());
@@ -638,7 +609,6 @@ peer_that_is_doomed_is_lost_with_the_next_turn(void **state)
     struct send_request flow =
         send_request_collective(1, tcp_fixture.bytes, CONTROL_SMALL);
 
-    (void)state;
     transport_send(tcp_fixture.test_transport.transport, &flow);
     peer_defer_failure(&tcp_fixture.test_transport.transport->peers[1],
                        "no memory");
@@ -657,7 +627,6 @@ grant_of_another_call_is_a_mismatch(void **state)
         send_request_collective(1, tcp_fixture.bytes, CONTROL_BIG);
     struct frame frame = frame_collective(CONTROL_BIG, 0, CONTROL_BIG);
 
-    (void)state;
     frame.kind = FRAME_GRANT;
     frame.signature++;
     transport_send(tcp_fixture.test_transport.transport, &flow);

@@ -19,7 +19,6 @@ payload_of_an_open_flow_lands_in_its_place(void **state)
     const struct frame first = tcp_fixture_eager_frame(0, 300, SMALL);
     const struct frame second = tcp_fixture_eager_frame(300, 700, SMALL);
 
-    (void)state;
     transport_receive(tcp_fixture.test_transport.transport, &flow);
     tcp_fixture_feed(&first);
     assert_int_equal(flow.arrived, 300);
@@ -68,7 +67,6 @@ bytes_that_come_one_by_one_arrive_all_the_same(void **state)
 {
     static const size_t n_each[] = {1, 3, 7, 63, 127, 129, 1000, 8192};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(n_each) / sizeof(n_each[0]); i++) {
         dribble(n_each[i], 1, tcp_fixture.received);
         dribble(n_each[i], 8, NULL);
@@ -91,7 +89,6 @@ empty_message_completes_its_receive(void **state)
     const struct frame first = frame_message(1, 0, 0, 0);
     const struct frame second = frame_message(2, 0, 0, 0);
 
-    (void)state;
     nowhere.place = NULL;
     nowhere.total = 0;
     transport_receive(tcp_fixture.test_transport.transport, &placed);
@@ -114,7 +111,6 @@ unexpected_frame_has_the_fate_it_is_given(void **state)
     const struct frame first = tcp_fixture_eager_frame(0, 400, SMALL);
     const struct frame second = tcp_fixture_eager_frame(400, 600, SMALL);
 
-    (void)state;
     tcp_fixture.test_transport.action = TRANSPORT_DROP;
     tcp_fixture_feed(&first);
     assert_int_equal(tcp_fixture.test_transport.n_unexpected, 1);
@@ -167,7 +163,6 @@ receive_cancel_leaves_the_buffer_alone(void **state)
         recv_request_collective(1, tcp_fixture.received + SMALL, SMALL);
     struct frame frame = tcp_fixture_eager_frame(0, SMALL, SMALL);
 
-    (void)state;
     cancel_halfway(&flow);
     assert_untouched(480);
 
@@ -186,7 +181,6 @@ receive_cancel_of_pieces_hands_on_nothing_more(void **state)
     struct sink sink = {.bytes = tcp_fixture.received};
     struct recv_request flow = recv_request_collective(1, NULL, SMALL);
 
-    (void)state;
     flow.owner = &sink;
     flow.element_size = 8;
     cancel_halfway(&flow);
@@ -209,7 +203,6 @@ receive_may_be_cancelled_as_it_arrives(void **state)
     static uint8_t bytes[4096];
     const size_t n_bytes = frame_bytes(&frame, tcp_fixture.bytes, bytes);
 
-    (void)state;
     tcp_fixture.test_transport.arrived_hook = cancel_within;
     transport_receive(tcp_fixture.test_transport.transport, &flow);
     test_transport_feed_bytes(&tcp_fixture.test_transport, 1,
@@ -238,7 +231,6 @@ feed_verdict(size_t n_text)
 static void
 verdict_is_told_with_a_bounded_text(void **state)
 {
-    (void)state;
     feed_verdict(0);
     assert_int_equal(tcp_fixture.test_transport.n_failure_notices, 1);
     assert_string_equal(tcp_fixture.test_transport.text, "");
@@ -257,7 +249,6 @@ goodbye_is_answered_and_the_end_is_no_loss(void **state)
     const struct frame goodbye = {.kind = FRAME_GOODBYE,
                                   .epoch = TEST_TRANSPORT_EPOCH};
 
-    (void)state;
     tcp_fixture_feed(&goodbye);
     assert_int_equal(tcp_fixture.test_transport.n_left, 1);
     assert_true(tcp_fixture_next_frame());
@@ -279,7 +270,6 @@ credit_comes_back_for_every_byte_that_was_consumed(void **state)
     struct frame frame = tcp_fixture_eager_frame(0, SMALL, SMALL);
     uint64_t n_back = 0;
 
-    (void)state;
     for (unsigned i = 0; i < N_FRAMES; i++) {
         /* Every sixth is kept, till it is forgotten; the others are dropped. */
         tcp_fixture.test_transport.action =
@@ -317,7 +307,6 @@ grants_follow_what_is_allowed_by_and_by(void **state)
     struct recv_request flow =
         recv_request_collective(1, tcp_fixture.received, BIG);
 
-    (void)state;
     flow.allowed = 100;
     transport_receive(tcp_fixture.test_transport.transport, &flow);
     assert_false(tcp_fixture_next_frame());
@@ -343,7 +332,6 @@ small_flow_is_granted_only_when_it_is_announced(void **state)
         recv_request_collective(1, tcp_fixture.received, SMALL);
     struct frame announcement = frame_collective(0, 0, SMALL);
 
-    (void)state;
     announcement.kind = FRAME_ANNOUNCE;
     transport_receive(tcp_fixture.test_transport.transport, &flow);
     assert_false(tcp_fixture_next_frame());

@@ -49,7 +49,6 @@ send_of_little_goes_eagerly_in_one_frame(void **state)
         send_request_collective(1, tcp_fixture.bytes, SMALL);
     struct transport_stats stats;
 
-    (void)state;
     transport_send(tcp_fixture.test_transport.transport, &flow);
     assert_int_equal(flow.handed, 0);
     expect_payload(0, SMALL);
@@ -70,7 +69,6 @@ send_of_nothing_is_one_empty_frame(void **state)
 {
     struct send_request flow = send_request_collective(1, NULL, 0);
 
-    (void)state;
     transport_send(tcp_fixture.test_transport.transport, &flow);
     assert_true(tcp_fixture_next_frame());
     assert_int_equal(tcp_fixture.frame.raw, 0);
@@ -85,7 +83,6 @@ send_of_much_waits_for_grants_and_stays_within(void **state)
     struct send_request flow =
         send_request_collective(1, tcp_fixture.bytes, BIG);
 
-    (void)state;
     transport_send(tcp_fixture.test_transport.transport, &flow);
     expect_payload(0, LIMIT_EAGER_MESSAGE);
     assert_int_equal(tcp_fixture.frame.flags & FRAME_EAGER, FRAME_EAGER);
@@ -112,7 +109,6 @@ grant_of_all_lets_all_go(void **state)
         send_request_collective(1, tcp_fixture.bytes, BIG);
     uint64_t n_bytes = 0;
 
-    (void)state;
     transport_send(tcp_fixture.test_transport.transport, &flow);
     expect_payload(0, LIMIT_EAGER_MESSAGE);
     n_bytes = LIMIT_EAGER_MESSAGE;
@@ -134,7 +130,6 @@ send_stays_within_what_is_ready(void **state)
     struct send_request flow =
         send_request_collective(1, tcp_fixture.bytes, SMALL);
 
-    (void)state;
     flow.ready = 0;
     transport_send(tcp_fixture.test_transport.transport, &flow);
     assert_false(tcp_fixture_next_frame());
@@ -155,7 +150,6 @@ send_of_what_is_forwarded_goes_first(void **state)
         send_request_collective(1, tcp_fixture.bytes, SMALL);
     struct send_request forwarded = own;
 
-    (void)state;
     forwarded.key.step++;
     forwarded.ready = 0;
     transport_send(tcp_fixture.test_transport.transport, &own);
@@ -189,7 +183,6 @@ window_is_never_exceeded_and_returned_credit_is_used(void **state)
     struct send_request *flows = calloc(N_FLOWS, sizeof(*flows));
     unsigned n_eager = 0;
 
-    (void)state;
     for (unsigned i = 0; i < N_FLOWS; i++) {
         flows[i] = send_request_collective(1, tcp_fixture.bytes, SMALL);
         flows[i].key.op = i;
@@ -249,7 +242,6 @@ send_cancel_copies_the_rest_of_a_half_sent_frame(void **state)
         send_request_collective(1, tcp_fixture.bytes, SMALL);
     uint64_t n_bytes = 0;
 
-    (void)state;
     fill_socket(&flow);
     const uint64_t n_framed = flow.framed;
     uint8_t *before = malloc(BIG);
@@ -281,7 +273,6 @@ send_cancel_of_what_has_not_begun_sends_nothing(void **state)
     struct send_request flow =
         send_request_collective(1, tcp_fixture.bytes, SMALL);
 
-    (void)state;
     transport_send(tcp_fixture.test_transport.transport, &flow);
     transport_send_cancel(tcp_fixture.test_transport.transport, &flow);
     assert_false(tcp_fixture_next_frame());
@@ -295,7 +286,6 @@ send_is_handed_when_the_kernel_has_it(void **state)
         send_request_collective(1, tcp_fixture.bytes, BIG);
     uint64_t n_read = 0;
 
-    (void)state;
     fill_socket(&flow);
     assert_true(flow.handed < BIG);
     while (tcp_fixture_next_frame())
@@ -314,7 +304,6 @@ verdict_goes_before_the_data_with_its_text(void **state)
                                   .comm = TEST_TRANSPORT_COMM,
                                   .op = 3};
 
-    (void)state;
     transport_send(tcp_fixture.test_transport.transport, &flow);
     transport_send_control(tcp_fixture.test_transport.transport, 1, &verdict,
                            "rank 2 is gone");
@@ -338,7 +327,6 @@ send_codes_what_shrinks_and_hands_it_at_once(void **state)
     struct codec *codec = NULL;
     uint8_t *raw = malloc(50000);
 
-    (void)state;
     memset(tcp_fixture.bytes, 7, 50000);
     transport_send(tcp_fixture.test_transport.transport, &flow);
     assert_true(tcp_fixture_next_frame());
@@ -366,7 +354,6 @@ send_leaves_uncoded_what_is_small_or_dense(void **state)
         send_request_collective(1, tcp_fixture.bytes, 50000);
     uint32_t random = 1;
 
-    (void)state;
     dense.key.op = 2;
     memset(tcp_fixture.bytes, 7, 512);
     for (size_t i = 512; i < 50000; i++) {
@@ -389,7 +376,6 @@ send_cancel_of_coded_frames_ends_them(void **state)
         send_request_collective(1, tcp_fixture.bytes, BIG);
     uint32_t random = 9;
 
-    (void)state;
     for (size_t i = 0; i < BIG; i++) {
         random = random * 1664525 + 1013904223;
         tcp_fixture.bytes[i] = (uint8_t)(random >> 25);
@@ -415,7 +401,6 @@ send_to_a_peer_that_is_gone_loses_it(void **state)
     struct send_request flow =
         send_request_collective(1, tcp_fixture.bytes, SMALL);
 
-    (void)state;
     test_transport_hang_up(&tcp_fixture.test_transport, 1);
     assert_int_equal(tcp_fixture.test_transport.n_lost, 1);
     assert_string_equal(tcp_fixture.test_transport.text, "connection reset");
@@ -432,7 +417,6 @@ peer_that_dies_while_the_socket_is_full_is_lost(void **state)
     struct send_request flow =
         send_request_collective(1, tcp_fixture.bytes, BIG);
 
-    (void)state;
     fill_socket(&flow);
     test_transport_hang_up(&tcp_fixture.test_transport, 1);
     assert_int_equal(tcp_fixture.test_transport.n_lost, 1);

@@ -46,7 +46,6 @@ more_are_added_while_they_bring_more(void **state)
 {
     struct stream_autotune stream_autotune = stream_autotune_new();
 
-    (void)state;
     assert_int_equal(phase_run(&stream_autotune, 100), 2);
     stream_autotune_begin(&stream_autotune, 2);
     assert_int_equal(phase_run(&stream_autotune, 190), 4);
@@ -62,7 +61,6 @@ one_stays_where_two_bring_nothing(void **state)
 {
     struct stream_autotune stream_autotune = stream_autotune_new();
 
-    (void)state;
     assert_int_equal(phase_run(&stream_autotune, 100), 2);
     stream_autotune_begin(&stream_autotune, 2);
     assert_int_equal(phase_run(&stream_autotune, 105), 1);
@@ -75,7 +73,6 @@ there_is_an_end_to_it(void **state)
     struct stream_autotune stream_autotune = stream_autotune_new();
     unsigned n_streams = 1;
 
-    (void)state;
     for (uint64_t rate = 10; !stream_autotune.is_settled; rate *= 2) {
         stream_autotune_begin(&stream_autotune, n_streams);
         n_streams = phase_run(&stream_autotune, rate);
@@ -89,7 +86,6 @@ pauses_do_not_count(void **state)
 {
     struct stream_autotune stream_autotune = stream_autotune_new();
 
-    (void)state;
     for (unsigned i = 0; i < 60; i++) {
         now_ns += i % 10 == 5 ? 1000000000u : 10000000u;
         assert_int_equal(
@@ -108,7 +104,6 @@ it_asks_once(void **state)
 {
     struct stream_autotune stream_autotune = stream_autotune_new();
 
-    (void)state;
     assert_int_equal(phase_run(&stream_autotune, 100), 2);
     for (unsigned i = 0; i < 200; i++) {
         now_ns += 1000000;
@@ -143,7 +138,6 @@ payload_is_found_where_the_next_frame_begins(void **state)
 {
     struct send_request flow = flow_new();
 
-    (void)state;
     encoded_payload_cache_init(&flow);
     assert_int_equal(encoded_payload_next_frame_bytes(&flow, 900), 900);
     assert_null(encoded_payload_next(&flow, 900));
@@ -169,7 +163,6 @@ what_was_passed_is_forgotten(void **state)
 {
     struct send_request flow = flow_new();
 
-    (void)state;
     encoded_payload_cache_init(&flow);
     add(&flow, 0, 512, 1);
     add(&flow, 512, 512, 2);
@@ -188,7 +181,6 @@ what_comes_late_or_too_much_is_not_kept(void **state)
 {
     struct send_request flow = flow_new();
 
-    (void)state;
     encoded_payload_cache_init(&flow);
     flow.framed = 64;
     add(&flow, 0, 128, 1);
@@ -209,7 +201,6 @@ what_is_larger_coded_is_not_kept(void **state)
 {
     struct send_request flow = flow_new();
 
-    (void)state;
     encoded_payload_cache_init(&flow);
     add(&flow, 0, 2, 1);
     assert_int_equal(flow.n_encoded_payloads, 0);

@@ -43,7 +43,6 @@ stream_add(unsigned stream)
 static int
 rig_open(void **state)
 {
-    (void)state;
     rig = (struct rig){.out = stream_group_create(),
                        .in = stream_group_create(),
                        .sent = malloc(LARGE),
@@ -63,7 +62,6 @@ rig_open(void **state)
 static int
 rig_close(void **state)
 {
-    (void)state;
     stream_group_destroy(rig.out);
     stream_group_destroy(rig.in);
     close(rig.first[0]);
@@ -123,7 +121,6 @@ all_goes(size_t n_each, size_t n_each_read)
 static void
 bytes_come_out_as_they_went_in(void **state)
 {
-    (void)state;
     all_goes(1 << 20, 300000);
 }
 
@@ -132,7 +129,6 @@ bytes_of_any_size_come_out_as_they_went_in(void **state)
 {
     unsigned seed = 1;
 
-    (void)state;
     while (rig.n_got < LARGE) {
         seed = seed * 1103515245u + 12345u;
         const size_t n_bytes =
@@ -158,7 +154,6 @@ waiting(int fd)
 static void
 little_goes_behind_its_mark(void **state)
 {
-    (void)state;
     assert_int_equal(send_some(LITTLE), LITTLE);
     assert_int_equal(waiting(rig.in->fds[0]), STREAM_GROUP_MARK_BYTES + LITTLE);
     assert_int_equal(stream_group_next_read(rig.in), 0);
@@ -172,7 +167,6 @@ little_goes_behind_its_mark(void **state)
 static void
 much_goes_over_all_and_only_its_marks_over_the_first(void **state)
 {
-    (void)state;
     const ssize_t n_sent = send_some(210000);
     size_t n_waiting = 0;
 
@@ -191,7 +185,6 @@ full_connection_is_passed_over(void **state)
 {
     static uint8_t junk[1 << 16];
 
-    (void)state;
     while (send(rig.out->fds[2], junk, sizeof(junk),
                 MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
         continue;
@@ -203,7 +196,6 @@ full_connection_is_passed_over(void **state)
 static void
 marks_that_find_no_room_are_owed(void **state)
 {
-    (void)state;
     while (send_some(LITTLE) > 0)
         continue;
     assert_int_equal(errno, EAGAIN);
@@ -222,7 +214,6 @@ mark_of_a_connection_that_is_not_here_waits_for_it(void **state)
 {
     int fds[2];
 
-    (void)state;
     pair_open(fds);
     assert_false(stream_group_is_complete(rig.out, 4));
     assert_true(stream_group_add(rig.out, 4, fds[0]));
@@ -242,7 +233,6 @@ mark_of_a_connection_that_is_not_here_waits_for_it(void **state)
 static void
 connection_is_added_once(void **state)
 {
-    (void)state;
     assert_false(stream_group_add(rig.in, 1, rig.first[0]));
     assert_false(stream_group_add(rig.in, 0, rig.first[0]));
     assert_false(stream_group_add(rig.in, LIMIT_STREAMS + 1, rig.first[0]));
@@ -254,7 +244,6 @@ what_is_no_mark_is_refused(void **state)
     static const uint8_t marks[][STREAM_GROUP_MARK_BYTES] = {
         {9, 0, 0, 0, 1}, {1, 1, 0, 0, 1}, {1, 0, 0, 0, 0}, {0}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
         stream_group_start_receiving(rig.in, marks[i], STREAM_GROUP_MARK_BYTES);
         for (unsigned k = 0; k < 2; k++) {
@@ -267,7 +256,6 @@ what_is_no_mark_is_refused(void **state)
 static void
 ends_are_told_apart(void **state)
 {
-    (void)state;
     assert_int_equal(stream_group_find_broken(rig.in), 0);
     assert_true(send_some(200000) > 0);
     shutdown(rig.first[0], SHUT_WR);
@@ -289,7 +277,6 @@ dropped_connection_is_not_waited_for(void **state)
 {
     static const uint8_t mark[STREAM_GROUP_MARK_BYTES] = {2, 0, 0, 0, 1};
 
-    (void)state;
     stream_group_start_receiving(rig.in, mark, sizeof(mark));
     stream_group_close_stream(rig.in, 2);
     assert_false(stream_group_is_complete(rig.in, 2));
@@ -303,7 +290,6 @@ end_of_one_beside_the_first_is_a_loss(void **state)
 {
     static const uint8_t mark[STREAM_GROUP_MARK_BYTES] = {2, 0, 0, 0, 1};
 
-    (void)state;
     stream_group_start_receiving(rig.in, mark, sizeof(mark));
     shutdown(rig.out->fds[2], SHUT_WR);
     assert_int_equal(receive_some(10), -1);

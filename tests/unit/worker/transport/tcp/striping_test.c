@@ -7,11 +7,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "check.h"
 #include "segments.h"
 #include "transport/peer.h"
 #include "transport/tcp/stream_group.h"
-#include "unit/worker/transport/test_transport.h"
+#include "unit/worker/transport/transport_pair.h"
 #include "wire/frame.h"
 
 enum {
@@ -19,28 +18,13 @@ enum {
     STREAMS = 3,
 };
 
-static struct test_transport here;  /* rank 0, which says how many */
-static struct test_transport there; /* rank 1 */
-static int others[2];               /* the last stream's ends */
+static int others[2]; /* the last stream's ends */
 
 static int
-test_transports_open(void **state)
+three_streams_open(void **state)
 {
-    (void)state;
     setenv("HOOP_STREAMS", "3", 1);
-    test_transport_open(&here, 0, CODEC_NONE);
-    test_transport_open(&there, 1, CODEC_NONE);
-    test_transport_connect(&here, &there);
-    return 0;
-}
-
-static int
-test_transports_close(void **state)
-{
-    (void)state;
-    test_transport_close(&here);
-    test_transport_close(&there);
-    return 0;
+    return transport_pair_open(state);
 }
 
 static void
@@ -113,7 +97,6 @@ exchange(unsigned seed)
 static void
 both_directions_are_spread_once_all_are_there(void **state)
 {
-    (void)state;
     assert_int_equal(n_wanted(&here, 1), STREAMS);
     assert_int_equal(n_wanted(&there, 0), 0);
     exchange(10);
@@ -138,7 +121,6 @@ streams_may_come_before_the_first_connection(void **state)
 {
     int fds[2];
 
-    (void)state;
     for (unsigned i = 1; i <= STREAMS; i++) {
         pair_open(fds);
         transport_attach_stream(here.transport, 2, i, fds[0]);
@@ -153,7 +135,6 @@ streams_may_come_before_the_first_connection(void **state)
 static void
 goodbyes_end_a_bundle_without_a_loss(void **state)
 {
-    (void)state;
     streams_join();
     exchange(20);
     transport_start_shutdown(here.transport);
@@ -169,7 +150,6 @@ goodbyes_end_a_bundle_without_a_loss(void **state)
 static void
 end_of_one_stream_is_the_peers(void **state)
 {
-    (void)state;
     streams_join();
     exchange(30);
     shutdown(others[1], SHUT_RDWR);
@@ -187,7 +167,6 @@ broken_stream_that_is_not_used_yet_is_let_go(void **state)
     const struct frame spread = {
         .kind = FRAME_STRIPED, .epoch = TEST_TRANSPORT_EPOCH, .total = 1};
 
-    (void)state;
     for (unsigned has_first = 0; has_first < 2; has_first++) {
         struct test_transport test_transport;
         int fds[2];
@@ -240,7 +219,6 @@ first_connection_is_let_be_while_another_is_awaited(void **state)
     struct test_transport test_transport;
     int fd;
 
-    (void)state;
     stream_group_open(&test_transport, &fd);
     for (unsigned i = 0; i < 2; i++)
         test_transport_feed_bytes(
@@ -263,7 +241,6 @@ goodbye_behind_the_end_of_the_first_is_heard(void **state)
     struct test_transport test_transport;
     int fd;
 
-    (void)state;
     stream_group_open(&test_transport, &fd);
     transport_start_shutdown(test_transport.transport);
     test_transport_feed_bytes(
@@ -288,7 +265,6 @@ spread_over_what_cannot_be_is_refused(void **state)
 {
     static const uint64_t wrong[] = {0, LIMIT_STREAMS + 1};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         struct test_transport test_transport;
         const struct frame frame = {.kind = FRAME_STRIPED,
@@ -316,7 +292,6 @@ marks_behind_the_frame_are_read(void **state)
     uint8_t bytes[2 * LIMIT_FRAME_HEADER + STREAM_GROUP_MARK_BYTES];
     struct test_transport test_transport;
 
-    (void)state;
     frame_encode(&spread, bytes);
     memcpy(bytes + LIMIT_FRAME_HEADER, mark, sizeof(mark));
     frame_encode(&goodbye, bytes + LIMIT_FRAME_HEADER + sizeof(mark));
@@ -336,7 +311,6 @@ nothing_is_spread_over_shared_memory(void **state)
     struct test_transport one;
     struct test_transport other;
 
-    (void)state;
     setenv("HOOP_TRANSPORT", "shm", 1);
     test_transport_open(&one, 0, CODEC_NONE);
     test_transport_open(&other, 1, CODEC_NONE);
@@ -379,14 +353,13 @@ is_measured(const char *first, const char *second)
 static void
 streams_are_measured_between_hosts_alone(void **state)
 {
-    (void)state;
     assert_true(is_measured("10.0.0.1:1", "10.0.0.2:1"));
     assert_false(is_measured("127.0.0.1:1", "127.0.0.1:2"));
 }
 
 #define SPREAD_TEST(name)                                                      \
-    cmocka_unit_test_setup_teardown(name, test_transports_open,                \
-                                    test_transports_close)
+    cmocka_unit_test_setup_teardown(name, three_streams_open,                  \
+                                    transport_pair_close)
 
 int
 main(void)
