@@ -224,8 +224,10 @@ enum {
     /* Of one rank with all others of its host, roughly. */
     LIMIT_RING_TOTAL = 16 * 1024 * 1024,
 
-    /* Shared region of a communicator: a slot, of which each rank has four; all
-     * slots; and all regions of a process. */
+    /* Shared region of a communicator: its ranks, one bit of a word for each;
+     * the slots of a rank; a slot; all slots; and all regions of a process. */
+    LIMIT_SHM_REGION_RANKS = 64,
+    LIMIT_SHM_REGION_RANK_SLOTS = 4,
     LIMIT_SHM_REGION_SLOT_MAX = 256 * 1024,
     LIMIT_SHM_REGION_SLOT_MIN = 32 * 1024,
     LIMIT_SHM_REGION = 8 * 1024 * 1024,

@@ -14,7 +14,9 @@ class Layer:
     def __init__(self, cells):
         self.level = int(cells[0].lstrip('L'))
         self.folder = cells[1]
-        self.allowed = cells[3].split()
+        self.allowed, _, excepted = cells[3].partition(' except ')
+        self.allowed = self.allowed.split()
+        self.excepted = excepted.split()
         self.side = self.folder.split('/')[0]
 
 
@@ -45,6 +47,8 @@ def target_of(tree, path, name):
 def may_include(layer, target):
     if target is layer or target.folder == 'include/hoop':
         return True
+    if target.folder.rsplit('/', 1)[-1] in layer.excepted:
+        return False
     if layer.allowed == ['below']:
         sides = {layer.side, target.side}
         return target.level < layer.level and sides != {'worker', 'server'}
@@ -55,7 +59,7 @@ def table_faults(table):
     if len(table) < 2:
         yield f'{DOCUMENT}: no layer table'
     for layer in table.values():
-        for name in layer.allowed:
+        for name in layer.allowed + layer.excepted:
             if name not in ('below', 'hoop') and not any(
                     other.folder.endswith('/' + name) and
                     other.level < layer.level for other in table.values()):
@@ -89,7 +93,10 @@ TABLE = '''
 |-------|--------|-------|-------------|
 | L9 | tools | x | hoop |
 | L7 | server | x | below |
+| L8 | worker/api | x | below except model |
+| L7 | worker/select | x | below |
 | L6 | worker/engine | x | below |
+| L6 | worker/model | x | plan |
 | L5 | worker/plan | x | base |
 | L5 | worker/transport | x | below |
 | L5 | server/core | x | base |
@@ -101,6 +108,8 @@ HEADERS = {
     'include/hoop/hoop.h': '',
     'common/base/error.h': '#include <stdio.h>\n',
     'worker/engine/engine.h': '',
+    'worker/model/simulation.h': '',
+    'worker/select/estimate.h': '',
     'worker/plan/plan.h': '',
     'worker/transport/transport.h': '',
     'server/core/cluster.h': '',
@@ -118,6 +127,8 @@ GOOD = [
     plus('tools/perf/a.c', '#include "hoop/hoop.h"\n#include "b.h"\n'
          ) | {'tools/perf/b.h': ''},
     plus('server/main.c', '#include "core/cluster.h"\n'),
+    plus('worker/select/a.c', '#include "model/simulation.h"\n'),
+    plus('worker/api/a.c', '#include "select/estimate.h"\n'),
 ]
 BAD = [
     (plus('worker/plan/a.c', '#include "engine/engine.h"\n'),
@@ -134,6 +145,10 @@ BAD = [
      'no file "../plan/plan.h"'),
     (plus('tools/a.c', '#include "base/error.h"\n'),
      'tools (L9) includes common/base (L1)'),
+    (plus('worker/api/a.c', '#include "model/simulation.h"\n'),
+     'worker/api/a.c:1: worker/api (L8) includes worker/model (L6)'),
+    ({DOCUMENT: TABLE.replace('except model', 'except models')},
+     'models is not below worker/api'),
     (plus('include/hoop/a.h', '#include <base/error.h>\n'),
      'include/hoop (L0) includes common/base (L1)'),
     (plus('common/misc/a.c', ''), 'its folder is not in the layer table'),

@@ -1,8 +1,8 @@
 /*
  * api/collective.c - the code that all collectives share
  *
- * Also the public calls that only forward to the base layer: names, sizes, the
- * last error and interrupts.
+ * Also the public calls that only forward to the base layer: names, sizes and
+ * interrupts.
  */
 
 #include "api/collective.h"
@@ -218,12 +218,6 @@ hoop_reduce_op_name(enum hoop_reduce_op op)
     return reduce_op_name(op);
 }
 
-const char *
-hoop_status_name(enum hoop_status status)
-{
-    return status_name(status);
-}
-
 void
 hoop_escape(const char *text, char *out, size_t n_bytes)
 {
@@ -231,28 +225,10 @@ hoop_escape(const char *text, char *out, size_t n_bytes)
         escape_text(text ? text : "", out, n_bytes);
 }
 
-const char *
-hoop_error_text(void)
-{
-    return error_text();
-}
-
-const char *
-hoop_error_path(void)
-{
-    return error_call_path();
-}
-
 struct hoop_interrupt
 hoop_set_interrupt(hoop_interrupt_check_t *check, void *context)
 {
     return interrupt_set(check, context);
-}
-
-const struct hoop_failure *
-hoop_error_failure(void)
-{
-    return error_failure_details();
 }
 
 /* Check a call, convert it to the engine's request, and run it. */

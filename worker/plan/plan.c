@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/limits.h"
 
 enum {
     PLAN_CAPACITY_MIN = 16
@@ -180,6 +181,17 @@ enum hoop_status
 plan_status(const struct plan *plan)
 {
     return plan->status;
+}
+
+size_t
+plan_shm_region_slot_bytes(uint32_t n_ranks)
+{
+    size_t n_bytes = LIMIT_SHM_REGION_SLOT_MAX;
+
+    while (n_bytes > LIMIT_SHM_REGION_SLOT_MIN &&
+           LIMIT_SHM_REGION_RANK_SLOTS * n_bytes * n_ranks > LIMIT_SHM_REGION)
+        n_bytes /= 2;
+    return n_bytes;
 }
 
 bool

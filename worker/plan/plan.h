@@ -224,6 +224,10 @@ algorithm_plan_round(const struct algorithm *algorithm,
                      const struct plan_shape *shape,
                      uint32_t round);
 
+/* Returns the bytes of a slot in a region that n_ranks ranks share. */
+size_t
+plan_shm_region_slot_bytes(uint32_t n_ranks);
+
 /* Returns whether ranks that share shm_region can run algorithm. */
 bool
 plan_shm_region_can_run(const struct plan_shm_region *shm_region,

@@ -16,7 +16,7 @@
 
 #include "hoop/status.h"
 
-#include "model/estimate.h"
+#include "select/estimate.h"
 #include "select/table.h"
 
 /* Fill in the rows of *out_table for place. Handle: none (HOOP_E_EXHAUSTED). */

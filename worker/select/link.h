@@ -22,7 +22,7 @@
 
 #include "hoop/status.h"
 
-#include "model/simulation.h"
+#include "model/machine.h"
 
 /* A machine with a typical 10 Gbit/s network and this host's processors. */
 struct simulation_machine

@@ -21,7 +21,7 @@
 #include "hoop/status.h"
 
 #include "engine/engine.h"
-#include "model/simulation.h"
+#include "model/machine.h"
 #include "plan/nodes.h"
 
 enum {

@@ -104,7 +104,7 @@ shm_offer_fill(struct shm_region_setup *shm_region_setup,
     enum hoop_status status =
         engine_wakeup_handle(shm_region_setup->engine, &shm_offer->wakeup);
     if (status == HOOP_OK && context_rank(shm_region_setup->context) == 0)
-        status = shm_region_create(size, shm_region_default_slot_bytes(size),
+        status = shm_region_create(size, plan_shm_region_slot_bytes(size),
                                    &shm_offer->shm_region,
                                    &shm_region_setup->shm_region);
     shm_offer->shm_is_usable = status == HOOP_OK;
@@ -207,7 +207,7 @@ region_setup_agree(struct shm_region_setup *shm_region_setup)
     const uint32_t size = context_size(shm_region_setup->context);
     CLEANUP(free)
     struct shm_offer *shm_offers = calloc(size, sizeof(*shm_offers));
-    uint8_t answers[SHM_REGION_RANKS_MAX];
+    uint8_t answers[LIMIT_SHM_REGION_RANKS];
     struct shm_offer shm_offer = {0};
 
     if (!shm_offers)
@@ -244,7 +244,7 @@ shm_region_negotiate(struct engine *engine,
     const uint32_t timeout_ms = context_timeout(context);
     struct shm_region_setup shm_region_setup = {engine, context, modes, NULL};
 
-    if (size == 1 || size > SHM_REGION_RANKS_MAX ||
+    if (size == 1 || size > LIMIT_SHM_REGION_RANKS ||
         !is_on_one_host(context, roster))
         return HOOP_OK;
     /* The context's own timeout is for the user's calls. */

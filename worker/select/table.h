@@ -20,7 +20,7 @@
 #include "algorithms/registry.h"
 #include "base/limits.h"
 #include "codec/loss.h"
-#include "model/simulation.h"
+#include "model/machine.h"
 #include "select/overrides.h"
 
 enum {

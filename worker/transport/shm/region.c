@@ -407,7 +407,7 @@ shm_region_take_sleepers(struct shm_region *shm_region)
 {
     const uint64_t own = (uint64_t)1 << shm_region->rank;
     const uint64_t all =
-        UINT64_MAX >> (SHM_REGION_RANKS_MAX - shm_region->n_ranks);
+        UINT64_MAX >> (LIMIT_SHM_REGION_RANKS - shm_region->n_ranks);
 
     atomic_thread_fence(memory_order_seq_cst);
     if (!(atomic_load(&shm_region->control->sleepers) & all & ~own))

@@ -46,7 +46,6 @@
 #include "transport/shm/segment.h"
 
 enum {
-    SHM_REGION_RANKS_MAX = 64,      /* one bit of a word for each */
     SHM_REGION_INLINE_BYTES = 24,   /* bytes that a line holds itself */
     SHM_REGION_SMALL_BYTES = 1024,  /* bytes that fit beside a line */
     SHM_REGION_DEPARTURE_CALLS = 8, /* that a departure record holds */
@@ -80,9 +79,6 @@ shm_region_close_fd(struct shm_region *shm_region);
 void
 shm_region_destroy(struct shm_region *shm_region);
 
-/* Returns the size of a slot in a region of n_ranks ranks. */
-size_t
-shm_region_default_slot_bytes(uint32_t n_ranks);
 size_t
 shm_region_bytes_per_slot(const struct shm_region *shm_region);
 
@@ -239,10 +235,10 @@ enum {
     SHM_REGION_LATER_ROUND_LINES = 4,
     SHM_REGION_N_LINES =
         SHM_REGION_FIRST_ROUND_LINES + SHM_REGION_LATER_ROUND_LINES,
-    SHM_REGION_N_SLOTS = 4,
     SHM_REGION_CELLS_PER_SLOT = 16,
     /* Cells of the ring. */
-    SHM_REGION_N_CELLS = SHM_REGION_N_SLOTS * SHM_REGION_CELLS_PER_SLOT,
+    SHM_REGION_N_CELLS =
+        LIMIT_SHM_REGION_RANK_SLOTS * SHM_REGION_CELLS_PER_SLOT,
     SHM_REGION_RANK_SMALL_BYTES =
         SHM_REGION_N_LINES * SHM_REGION_SMALL_BYTES, /* bytes */
     /* Cells of the ring at first, enough for a rank to be one call ahead. */

@@ -15,17 +15,6 @@
 /* "HHALL004" in memory order */
 static const uint64_t SHM_REGION_MAGIC = 0x3430304c4c414848;
 
-size_t
-shm_region_default_slot_bytes(uint32_t n_ranks)
-{
-    size_t n_bytes = LIMIT_SHM_REGION_SLOT_MAX;
-
-    while (n_bytes > LIMIT_SHM_REGION_SLOT_MIN &&
-           SHM_REGION_N_SLOTS * n_bytes * n_ranks > LIMIT_SHM_REGION)
-        n_bytes /= 2;
-    return n_bytes;
-}
-
 void
 shm_region_close_fd(struct shm_region *shm_region)
 {
@@ -62,7 +51,7 @@ shm_region_mapped_bytes(uint32_t n_ranks, size_t slot_capacity)
 {
     return rank_controls_end(n_ranks) +
            n_ranks * (SHM_REGION_RANK_SMALL_BYTES +
-                      SHM_REGION_N_SLOTS * slot_capacity);
+                      LIMIT_SHM_REGION_RANK_SLOTS * slot_capacity);
 }
 
 /* The least size is charged to the budget of all regions; what the region
@@ -117,8 +106,8 @@ shm_region_init(struct shm_region *shm_region,
     shm_region->rank = rank;
     shm_region->n_ranks = n_ranks;
     shm_region->slot_capacity = slot_capacity;
-    shm_region->n_area =
-        SHM_REGION_RANK_SMALL_BYTES + SHM_REGION_N_SLOTS * slot_capacity;
+    shm_region->n_area = SHM_REGION_RANK_SMALL_BYTES +
+                         LIMIT_SHM_REGION_RANK_SLOTS * slot_capacity;
     shm_region->areas = shm_region->base + rank_controls_end(n_ranks);
 }
 
@@ -164,10 +153,10 @@ region_file_slot_size(size_t n_bytes, uint32_t n_ranks)
     if (n_area <= SHM_REGION_RANK_SMALL_BYTES ||
         n_area > SHM_REGION_RANK_SMALL_BYTES + LIMIT_SHM_REGION ||
         (n_area - SHM_REGION_RANK_SMALL_BYTES) %
-                ((size_t)SHM_REGION_N_SLOTS * MEMORY_PAGE_BYTES) !=
+                ((size_t)LIMIT_SHM_REGION_RANK_SLOTS * MEMORY_PAGE_BYTES) !=
             0)
         return 0;
-    return (n_area - SHM_REGION_RANK_SMALL_BYTES) / SHM_REGION_N_SLOTS;
+    return (n_area - SHM_REGION_RANK_SMALL_BYTES) / LIMIT_SHM_REGION_RANK_SLOTS;
 }
 
 static enum hoop_status

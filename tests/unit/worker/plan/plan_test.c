@@ -1,5 +1,6 @@
 /* tests/unit/worker/plan/plan_test.c - plan/plan.c */
 
+#include "base/limits.h"
 #include "check.h"
 #include "plan/nodes.h"
 #include "plan/plan.h"
@@ -206,6 +207,17 @@ access_of_a_step_names_what_it_waits_for(void **state)
     assert_int_equal(access.writes.count, 4);
 }
 
+static void
+slots_are_smaller_where_many_share(void **state)
+{
+    (void)state;
+    assert_int_equal(plan_shm_region_slot_bytes(2), LIMIT_SHM_REGION_SLOT_MAX);
+    assert_int_equal(plan_shm_region_slot_bytes(LIMIT_SHM_REGION_RANKS),
+                     LIMIT_SHM_REGION_SLOT_MIN);
+    for (uint32_t n = 2; n <= LIMIT_SHM_REGION_RANKS; n++)
+        assert_true(4 * n * plan_shm_region_slot_bytes(n) <= LIMIT_SHM_REGION);
+}
+
 int
 main(void)
 {
@@ -220,6 +232,7 @@ main(void)
         cmocka_unit_test(nodes_with_as_many_ranks_each_are_even),
         cmocka_unit_test(nodes_of_one_rank_are_one),
         cmocka_unit_test(access_of_a_step_names_what_it_waits_for),
+        cmocka_unit_test(slots_are_smaller_where_many_share),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,7 +21,7 @@ halls_of_a_process_have_a_budget(void **state)
     size_t n_regions = 0;
 
     (void)state;
-    while (shm_region_create(2, shm_region_default_slot_bytes(2), &place,
+    while (shm_region_create(2, LIMIT_SHM_REGION_SLOT_MAX, &place,
                              &shm_regions[n_regions]) == HOOP_OK)
         n_regions++;
     assert_in_range(n_regions, N_REGIONS_MAX / 2, N_REGIONS_MAX - 1);
@@ -113,7 +113,7 @@ memory_comes_with_use(void **state)
                           SHM_REGION_SMALL_BYTES + 1);
     assert_int_equal(bytes_there(shm_regions[0]),
                      n_lines + SHM_REGION_RANK_SMALL_BYTES +
-                         SHM_REGION_N_SLOTS * slot_capacity);
+                         LIMIT_SHM_REGION_RANK_SLOTS * slot_capacity);
     region_ranks_close(shm_regions, 2);
 }
 

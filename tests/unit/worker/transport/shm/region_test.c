@@ -326,19 +326,6 @@ memory_that_is_no_hall_is_refused(void **state)
 }
 
 static void
-slots_are_smaller_where_many_share(void **state)
-{
-    (void)state;
-    assert_int_equal(shm_region_default_slot_bytes(2),
-                     LIMIT_SHM_REGION_SLOT_MAX);
-    assert_int_equal(shm_region_default_slot_bytes(SHM_REGION_RANKS_MAX),
-                     LIMIT_SHM_REGION_SLOT_MIN);
-    for (uint32_t n = 2; n <= SHM_REGION_RANKS_MAX; n++)
-        assert_true(4 * n * shm_region_default_slot_bytes(n) <=
-                    LIMIT_SHM_REGION);
-}
-
-static void
 forked_child_does_not_have_it(void **state)
 {
     struct shared_memory_handle place;
@@ -431,7 +418,6 @@ main(void)
         cmocka_unit_test(more_than_was_posted_is_not_there),
         cmocka_unit_test(who_sleeps_is_woken_once),
         cmocka_unit_test(memory_that_is_no_hall_is_refused),
-        cmocka_unit_test(slots_are_smaller_where_many_share),
         cmocka_unit_test(forked_child_does_not_have_it),
         cmocka_unit_test(two_processes_read_what_was_meant),
     };

@@ -1,11 +1,11 @@
-/* tests/unit/worker/model/estimate_test.c - model/estimate.c */
+/* tests/unit/worker/select/estimate_test.c - select/estimate.c */
 
 #include <stdlib.h>
 
 #include "algorithms/algorithms.h"
 #include "base/cleanup.h"
 #include "check.h"
-#include "model/estimate.h"
+#include "select/estimate.h"
 #include "select/link.h"
 
 static struct plan_nodes *

@@ -1,4 +1,4 @@
-/* tests/unit/worker/api/simulate_test.c - the simulator as users call it */
+/* tests/unit/worker/model/simulate_test.c - the simulator as users call it */
 
 #include <math.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /*
- * model/estimate.h - estimates what one algorithm costs at one size
+ * select/estimate.h - estimates what one algorithm costs at one size
  *
  * Assumes elements of four bytes and rank 0 as root, because a table does not
  * distinguish more.
  */
 
-#ifndef MODEL_ESTIMATE_H
-#define MODEL_ESTIMATE_H
+#ifndef SELECT_ESTIMATE_H
+#define SELECT_ESTIMATE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 #include "hoop/status.h"
 
 #include "algorithms/registry.h"
-#include "model/simulation.h"
+#include "model/machine.h"
 #include "plan/nodes.h"
 
 /* Where the algorithm would run. */

@@ -1,5 +1,5 @@
 /*
- * model/estimate.c - estimates what one algorithm costs at one size
+ * select/estimate.c - estimates what one algorithm costs at one size
  *
  * For large communicators, only the first ranks are simulated:
  *
@@ -13,12 +13,13 @@
  * multiplied accordingly.
  */
 
-#include "model/estimate.h"
+#include "select/estimate.h"
 
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "model/simulation.h"
 
 enum {
     ELEMENT_BYTES = 4,
