@@ -16,8 +16,8 @@
 #include <stdint.h>
 
 #include "algorithms/registry.h"
-#include "select/estimate.h"
 #include "plan/plan.h"
+#include "select/estimate.h"
 #include "select/table.h"
 
 /* For ranks on one node. The rows of one kind, number of processors, number of

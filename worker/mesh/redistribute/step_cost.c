@@ -10,8 +10,8 @@
 #include "dtype/dtype.h"
 #include "mesh/redistribute/mesh_step.h"
 #include "mesh/sharding.h"
-#include "select/estimate.h"
 #include "plan/nodes.h"
+#include "select/estimate.h"
 #include "select/link.h"
 #include "select/overrides.h"
 

@@ -5,8 +5,8 @@
 
 #include "base/cleanup.h"
 #include "check.h"
-#include "select/estimate.h"
 #include "select/builder.h"
+#include "select/estimate.h"
 #include "select/link.h"
 
 static struct plan_nodes *
