@@ -19,10 +19,9 @@ _tellers: list[Callable[[BaseException], None]] = []
 
 
 def reason(error: BaseException) -> str | None:
-    """What others are told of it, behind this rank's name; None: nothing.
+    """Return what the other ranks are told of an exception, behind this rank's name; None tells nothing.
 
-    Nothing is said of an exit that reports success, nor of a failure of another
-    rank that is lost, which all know.
+    An exit that reports success is not told, nor is the loss of another rank, which all ranks know.
     """
     if isinstance(error, (GeneratorExit, RankLost)):
         return None
@@ -38,7 +37,7 @@ def reason(error: BaseException) -> str | None:
 
 
 def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """As sys.excepthook: say it before the traceback is shown, which may wait for a debugger."""
+    """Handle an uncaught exception in place of sys.excepthook: tell it before the traceback is shown."""
     # At a prompt the program goes on.
     if not sys.flags.interactive and not hasattr(sys, "ps1"):
         for tell in _tellers:
@@ -47,7 +46,7 @@ def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackT
 
 
 def watch(tell: Callable[[BaseException], None]) -> None:
-    """Call tell with an exception that nobody catches in the main thread. A second time does nothing."""
+    """Call tell with each exception that nobody catches in the main thread. A second call does nothing."""
     if tell not in _tellers:
         _tellers.append(tell)
     if not _hooks:

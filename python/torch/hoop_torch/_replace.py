@@ -1,7 +1,7 @@
-"""python/torch/hoop_torch/_replace.py - hoop in place of the backends that a script asks for
+"""python/torch/hoop_torch/_replace.py - puts hoop in place of the backends that a script asks for
 
-The names stay: get_backend() says "nccl" where the script said so. What a script asks
-of CUDA goes to the CPU where that makes sense; the first time it is told in one line.
+Names stay: get_backend() returns "nccl" if the script asked for it. Requests for CUDA go to
+the CPU where that makes sense; one line says so the first time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ _is_told = False
 
 
 def parse(names: str) -> list[str]:
-    """The names of "nccl,gloo". ValueError: one that hoop does not replace."""
+    """Return the names in text such as "nccl,gloo".
+
+    It raises ValueError if hoop cannot replace one of them.
+    """
     found = [name.strip().lower() for name in names.split(",") if name.strip()]
     for name in found or [names]:
         if name not in NAMES:
@@ -34,7 +37,7 @@ def parse(names: str) -> list[str]:
 
 
 def _tell(what: str) -> None:
-    """Once: of the first thing that has no meaning here; not on each rank."""
+    """Print once, on rank 0, what has no meaning without CUDA."""
     global _is_told
     if not _is_told and os.environ.get("RANK", "0") == "0":
         print(f"hoop_torch: {what} has no meaning here: everything runs on the CPU, over hoop", file=sys.stderr)
@@ -42,7 +45,7 @@ def _tell(what: str) -> None:
 
 
 def _is_cuda(device: Any) -> bool:
-    """Whether a device is asked for that is not there; a number is one of CUDA's."""
+    """Return whether device means a CUDA device. A number does."""
     if isinstance(device, torch.device):
         return device.type == "cuda"
     return (isinstance(device, str) and device.partition(":")[0] == "cuda") or type(device) is int
@@ -164,9 +167,9 @@ def _replace_cuda() -> None:
 
 
 def replace(names: str) -> None:
-    """Have hoop take the place of these backends, as "nccl,gloo", in this process.
+    """Put hoop in place of the backends in names, for example "nccl,gloo", in this process.
 
-    ValueError: a name that hoop does not replace.
+    It raises ValueError if hoop cannot replace one of them.
     """
     new = set(parse(names)) - _names
     if not _names:
