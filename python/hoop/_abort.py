@@ -13,7 +13,7 @@ from typing import Any
 
 from hoop._error import RankLost
 
-# What sys.excepthook was before; empty: it has not been replaced.
+# The former sys.excepthook; the list is empty until it has been replaced.
 _hooks: list[Any] = []
 _tellers: list[Callable[[BaseException], None]] = []
 
@@ -29,7 +29,7 @@ def reason(error: BaseException) -> str | None:
         return "was interrupted"
     if isinstance(error, SystemExit):
         code = error.code
-        if isinstance(code, int):  # a bool, too
+        if isinstance(code, int):  # bool is an int
             return f"exited with code {int(code)}" if code else None
         return None if code is None else f"exited: {str(code).strip().partition(chr(10))[0]}"
     text = str(error).strip().partition("\n")[0]
@@ -38,7 +38,7 @@ def reason(error: BaseException) -> str | None:
 
 def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Handle an uncaught exception in place of sys.excepthook: tell it before the traceback is shown."""
-    # At a prompt the program goes on.
+    # At an interactive prompt the program goes on after an exception.
     if not sys.flags.interactive and not hasattr(sys, "ps1"):
         for tell in _tellers:
             tell(error)

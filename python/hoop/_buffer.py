@@ -32,9 +32,9 @@ class DLPack(Protocol):
 Buffer = Union[bytes, bytearray, memoryview, ArrayInterface, DLPack]
 Op = Union[ReduceOp, str]
 
-# A pointer that keeps alive what it points to, a number of elements, their type.
+# A pointer that keeps its memory alive, the number of elements, and their dtype.
 Place = tuple[Any, int, int]
-# send, recv, elements of a block, type
+# send, recv, the number of elements of a block, and their dtype.
 Operands = tuple[Any, Any, int, int]
 
 NULL = ffi.NULL
@@ -42,13 +42,13 @@ IN_PLACE = ffi.cast("void *", -1)
 _from_buffer = ffi.from_buffer
 _CHARS = ffi.typeof("char[]")
 _POINTER = ffi.typeof("void *")
-# What the short way does not know, or will not do: the long way says why.
+# Errors of the fast path; the slow path then handles the array, or says what is wrong.
 _MISSED = (AttributeError, KeyError, TypeError, ValueError, BufferError)
 
 _NAMES: dict[str, int] = {dtype.name.lower(): int(dtype) for dtype in DType}
-# By the dtype objects that were met; several of them may mean the same.
+# Numbers by dtype object; several objects may mean the same dtype.
 _dtypes: dict[Any, int] = {}
-# The buffer protocol's: the kind of a format, and bytes of an element.
+# The kinds of elements by the format characters of the buffer protocol.
 _FORMATS = {
     **dict.fromkeys("bhilqn", "int"),
     **dict.fromkeys("BHILQNc", "uint"),
@@ -56,7 +56,7 @@ _FORMATS = {
     **dict.fromkeys(("Zf", "Zd", "F", "D"), "complex"),
     "?": "bool",
 }
-# DLPack's DLDataTypeCode and DLDeviceType.
+# The values of DLDataTypeCode and DLDeviceType in DLPack.
 _DLPACK_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
 _DLPACK_HOST = (1, 3)
 _DLPACK_DEVICES = {2: "CUDA", 4: "OpenCL", 7: "Vulkan", 8: "Metal", 10: "ROCm", 14: "oneAPI"}
@@ -145,9 +145,9 @@ def _by_dlpack(array: Any, is_output: bool) -> Place:
         raise TypeError(f"it lies on a device ({kind}), and hoop moves what is in the host's memory: copy it there")
     try:
         capsule = array.__dlpack__(max_version=(1, 0))
-    except TypeError:  # older than versions
+    except TypeError:  # a library older than versions of DLPack
         capsule = array.__dlpack__()
-    # Only here, since it takes a while.
+    # This import takes time, so it is made only here.
     import ctypes
 
     pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
@@ -168,7 +168,7 @@ def _by_dlpack(array: Any, is_output: bool) -> Place:
             step *= shape[i]
     dtype = _sized(_DLPACK_KINDS.get(tensor.code, "opaque"), tensor.bits // 8)
     address = int(ffi.cast("uintptr_t", tensor.data)) + tensor.byte_offset
-    # The capsule is not consumed: who made it frees what it holds when it goes.
+    # The capsule is not consumed, so its own destructor frees what it holds.
     return kept(address, (array, capsule)), _count(shape), dtype
 
 
@@ -182,7 +182,7 @@ def _by_torch(array: Any) -> Place | None:
             return None
         dtype = _dtypes.get(array.dtype)
         where = ffi.cast(_POINTER, array.data_ptr())
-    except (AttributeError, RuntimeError):  # another library's, or without memory of its own
+    except (AttributeError, RuntimeError):  # a tensor of another library, or one without memory
         return None
     return where, array.numel(), _dtype(array.dtype) if dtype is None else dtype
 
@@ -201,7 +201,7 @@ def _by_buffer(array: Any, is_output: bool) -> Place:
     _writable(not (is_output and view.readonly))
     where = _from_buffer(array)
     if isinstance(array, memoryview):
-        # Garbage collection that meets a view whose buffer is in use ends the process: so it is view that lives on.
+        # Collecting a view whose buffer is in use would end the process, so view is kept alive.
         where = kept(where, view)
     return where, view.nbytes // view.itemsize, dtype
 
@@ -223,7 +223,7 @@ def _describe(call: str, what: str, array: Any, is_output: bool) -> Place:
 def place(call: str, what: str, array: Any, is_output: bool) -> Place:
     """Return where array lies, its number of elements, and their dtype. Errors name the call and the argument."""
     try:
-        # In this order: a method named size belongs to what is no buffer.
+        # The order matters: an object whose size is a method is no buffer.
         return _from_buffer(_CHARS, array, is_output), array.size, _dtypes[array.dtype]
     except _MISSED:
         return _describe(call, what, array, is_output)
@@ -293,7 +293,7 @@ def even(call: str, send: Any, recv: Any, n_send: int, n_recv: int) -> Operands:
         buffer, what = (send, "send") if recv is None else (recv, "recv")
         if buffer is None:
             raise TypeError(f"{call}: neither send nor recv is given")
-        try:  # as place(), which takes 60 ns more
+        try:  # the same as place(), which takes 60 ns longer
             where, n, dtype = _from_buffer(_CHARS, buffer, True), buffer.size, _dtypes[buffer.dtype]
         except _MISSED:
             where, n, dtype = _describe(call, what, buffer, True)
@@ -342,13 +342,13 @@ def operands(
         if dtype != out_dtype:
             raise _misfit(call, n, dtype, n_out, out_dtype)
         return c_send, c_recv, 0, dtype
-    if recvs is False:  # what is received is not for this rank
+    if recvs is False:  # this rank receives nothing
         buffer, what, blocks, is_output = send, "send", n_send, False
     elif sends is False:
         buffer, what = (recv, "recv") if recv is not None else (send, "send")
         blocks, is_output = n_recv, True
     else:
-        # In place; root's buffer is only read where others receive what it has.
+        # The call is in place. root's buffer is only read if the other ranks receive its content.
         buffer, what = (send, "send") if recv is None else (recv, "recv")
         blocks, is_output = max(n_send, n_recv), sends is None
     if buffer is None:

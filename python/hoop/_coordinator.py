@@ -16,11 +16,11 @@ from hoop._error import Unavailable
 
 START_S = 30.0
 _HOOPD = os.path.join(os.path.dirname(__file__), "bin", "hoopd")
-# What hoopd reads of a worker's environment; the rest of it is about the worker.
+# The settings of a worker that hoopd reads, too; the other ones concern only the worker.
 _PASSED = ("HOOP_TLS", "HOOP_INSECURE_OPEN", "HOOP_LEASE")
 
 _started: list[Coordinator] = []
-# Of those that were let go of and may not have ended yet.
+# The pids of coordinators that were released and may not have ended yet.
 _children: list[int] = []
 
 
@@ -47,7 +47,7 @@ class Coordinator:
     def publish(self, path: str) -> None:
         """Write its address and token into a file, which appears as a whole and stays until withdraw()."""
         made = f"{path}.{os.urandom(8).hex()}"
-        # Others may write to the folder: what they have put there is not followed.
+        # Other users may write to the folder, so links that they have put there are not followed.
         with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "w") as file:
             file.write(f"{self.pid} {self.address} {self.token}")
         try:
@@ -114,7 +114,7 @@ def _read_line(fd: int, pid: int) -> str:
     It raises hoop.Unavailable if hoopd ends first, or is silent for too long.
     """
     said = b""
-    poller = select.poll()  # of any descriptor, unlike select()
+    poller = select.poll()  # it takes any descriptor, unlike select()
     poller.register(fd, select.POLLIN)
     while not said.endswith(b"\n"):
         ready = poller.poll(START_S * 1000)
@@ -160,7 +160,7 @@ def start(
     """
     _reap()
     token = token or token_of(environ) or os.urandom(32).hex()
-    # All of them are closed where another program is executed.
+    # These descriptors are closed in programs that are executed.
     input_end, held = os.pipe()
     output_end, said = os.pipe()
     arguments = ["hoopd", f"--until-empty={limit_s}", "--listen", listen, "--http", "none", "--log-level", "error"]
@@ -170,7 +170,7 @@ def start(
             arguments,
             _environment(environ, token),
             file_actions=[(os.POSIX_SPAWN_DUP2, input_end, 0), (os.POSIX_SPAWN_DUP2, said, 1)],
-            # Neither Ctrl-C nor the end of a terminal is for it.
+            # hoopd must not get the signals of Ctrl-C or of a closed terminal.
             setsid=True,
             setsigmask=[],
         )

@@ -169,7 +169,7 @@ CLASSES: dict[Status, type[Error]] = {
 }
 
 
-# What a repr does not tell: it is in the class, or for bug reports.
+# Attributes that repr() leaves out: the class shows them, or they are for bug reports.
 _UNSHOWN = ("status", "path", "__notes__")
 
 
@@ -195,7 +195,7 @@ def _describe(made: Error) -> None:
     made.allowed = failure.allowed_ms / 1000
 
 
-# Tracebacks name them as programs do.
+# Tracebacks show the names that programs use.
 for _class in {Error, *CLASSES.values()}:
     _class.__module__ = "hoop"
 

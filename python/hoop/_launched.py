@@ -23,9 +23,9 @@ from hoop._enums import Status
 from hoop._error import Refused, Timeout
 
 _LOOK_S = 0.01
-# What torchrun calls a run that it was given no name of.
+# The names that torchrun gives to runs without a name.
 _NAMELESS = ("", "none")
-# How often this process has met others; they have done so as often.
+# Counts the meetings of this process; all ranks of a run have had the same number.
 _meetings = itertools.count()
 # Innermost first, as the C library asks them (worker/session/launcher.c), by the
 # names of the rank, the size, the ranks on this host, and the run.
@@ -57,7 +57,7 @@ def launch_of(environ: Mapping[str, str]) -> Launch | None:
     """Return what the launcher has set in environ, or None if no launcher has started this process."""
     for launcher, rank, size, local_size, run in _LAUNCHERS:
         if launcher == "srun" and "SLURM_STEP_ID" not in environ:
-            continue  # a batch script, which has a rank, too
+            continue  # this is a batch script, which also has a rank
         if environ.get(rank, "").isdigit() and environ.get(size, "").isdigit():
             ranks = _number(environ[size])
             local = _number(environ.get(local_size, "0"))
@@ -81,7 +81,7 @@ def _file_of(launch: Launch, environ: Mapping[str, str], meeting: int) -> str:
     """Return the path of a file that all ranks of a run on this host share, and no other run uses."""
     said = [launch.run, environ.get("MASTER_PORT", ""), environ.get("TORCHELASTIC_RESTART_COUNT", ""), str(meeting)]
     if launch.run.partition(".")[0] in _NAMELESS or launch.launcher == "mpiexec":
-        # Then the launcher is the parent of all ranks: nothing is between it and them.
+        # The launcher is then the direct parent of all ranks.
         said.append(f"of-{os.getppid()}")
     safe = re.sub(r"[^\w.-]", "_", "-".join(said))
     return os.path.join(tempfile.gettempdir(), f"hoop-{os.getuid()}-{launch.launcher}-{safe}")
@@ -135,7 +135,7 @@ def _meet_in_store(
     from datetime import timedelta
 
     host = environ["MASTER_ADDR"]
-    # Who runs under torchrun has it.
+    # torch is installed if the program runs under torchrun.
     torch = importlib.import_module("torch.distributed")
     store = torch.TCPStore(host, int(environ["MASTER_PORT"]), None, False, timedelta(seconds=limit_s))
     key = f"hoop/{environ.get('TORCHELASTIC_RESTART_COUNT', '0')}/{meeting}"
@@ -144,7 +144,7 @@ def _meet_in_store(
         return {"coordinator": address, "token": token}, None
     is_alone = launch.size == launch.local_size
     coordinator = _coordinator.start("127.0.0.1:0" if is_alone else "0.0.0.0:0", limit_s=300, environ=environ)
-    # As the others have it: by where it is found a rank finds its own address.
+    # Use the same address as the other ranks, because a rank derives its own address from it.
     address = coordinator.address if is_alone else f"{host}:{coordinator.address.rpartition(':')[2]}"
     with _closing_on_error(coordinator):
         store.set(key, f"{address} {coordinator.token}")

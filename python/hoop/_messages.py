@@ -16,7 +16,7 @@ ANY_SOURCE = None
 _ANY = lib.HOOP_ANY_SOURCE
 _NULL = ffi.NULL
 _TAG_MAX = 2**62
-# More than any communicator has: of others C tells.
+# More ranks than any communicator has. C reports smaller ranks that do not exist.
 _RANKS_MAX = 2**31
 _RECEIVED = ffi.typeof("struct hoop_received *")
 _new = ffi.new

@@ -19,7 +19,7 @@ from hoop._work import Operations, Work, _raised
 
 _NULL = ffi.NULL
 _ALIGNMENT = 64
-# How the message ends: bytes of the pickle, and how many buffers there are.
+# The end of a message: the number of bytes of the pickle, and the number of buffers.
 _END = struct.Struct("<QQ")
 
 

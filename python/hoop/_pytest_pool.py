@@ -26,11 +26,11 @@ from hoop import _coordinator
 from hoop._pytest_rank import STACKS_SIGNAL, Debugger, Done, Failed, RankProcess, Run, rank_main
 from hoop._spawn import end_with_parent, how_ended
 
-# For the others to tell why they fail, once one has.
+# The time that other ranks have to report their failures after the first one.
 GRACE_S = 10.0
-# Instead of the rank that is debugged.
+# Values in place of the number of the rank that is debugged.
 NOBODY, DEBUGGED = -1, -2
-# For a process to write the stacks of its threads.
+# The time that a process has to write the stacks of its threads.
 STACKS_S = 2.0
 
 
@@ -49,7 +49,7 @@ class Result(NamedTuple):
     outcomes: list[Outcome]
     account: str
     time_s: float
-    # What was to be mended before.
+    # Notes about ranks that were replaced before the test.
     notes: tuple[str, ...] = ()
 
 
@@ -73,7 +73,7 @@ class Rank:
         end = time.monotonic() + STACKS_S
         last, same = before, 0
         while time.monotonic() < end and same < 3:
-            # It has no way to say that this was all.
+            # The rank cannot tell when it has written everything.
             time.sleep(0.02)
             found = self.stacks()
             same = same + 1 if found == last and found != before else 0
@@ -111,7 +111,7 @@ def _fork_ranks(session: pytest.Session, control: socket.socket, base: str, begi
 
 def _fork() -> int:
     with warnings.catch_warnings():
-        # Of threads, as BLAS has them, which see to it themselves.
+        # Threads such as those of BLAS are warned of; they handle a fork themselves.
         warnings.simplefilter("ignore", DeprecationWarning)
         return os.fork()
 
@@ -148,7 +148,7 @@ class Pool:
     def _ended(self, number: int) -> str:
         """Remove a rank that has ended, and return how it ended."""
         rank = self.ranks.pop(number)
-        # It was in all that are not too small for it.
+        # The rank was in the sessions of all jobs that have more ranks than its number.
         for n in [n for n in self._jobs if n > number]:
             del self._jobs[n]
         self._control.send(f"wait {rank.pid}".encode())
@@ -202,7 +202,7 @@ class Pool:
             if number not in self.ranks:
                 self.ranks[number] = self._start(number)
         for number in range(n):
-            # If it dies just now, that is seen below.
+            # If the rank dies at this moment, _collect() finds it.
             with contextlib.suppress(OSError):
                 self.ranks[number].link.send(Run(item, following(number), n, job, joining))
         return self._collect(n, limit_s, debug)._replace(notes=tuple(notes))
@@ -216,7 +216,7 @@ class Pool:
         if self._coordinator is not None:
             try:
                 has_ended = os.waitpid(self._coordinator.pid, os.WNOHANG)[0] != 0
-            except ChildProcessError:  # somebody else has waited for all children
+            except ChildProcessError:  # other code has waited for all children
                 has_ended = True
             if has_ended:
                 pid = self._coordinator.pid
@@ -245,7 +245,7 @@ class Pool:
             try:
                 ready: list[Any] = wait([*waits, *ends], None if debugging >= 0 or math.isinf(left) else left)
             except pytest.fail.Exception:
-                # Of a signal's handler, as pytest-timeout has one: that is a limit, too.
+                # A signal handler, such as that of pytest-timeout, has raised it: its limit counts, too.
                 end, debugging = -math.inf, min(debugging, NOBODY)
                 continue
             for source in ready:
@@ -280,7 +280,7 @@ class Pool:
             if rank.link.poll():
                 return rank.link.recv()
         except (EOFError, OSError):
-            # Its end is certain, but may not be visible yet.
+            # The rank has ended, but its pidfd may not show that yet.
             wait([rank.pid_fd], STACKS_S)
         return self._ended(number) if wait([rank.pid_fd], 0) else None
 

@@ -22,7 +22,7 @@ import pytest
 import hoop
 from hoop._spawn import end_with_parent
 
-# Writes the stacks of all threads where the main process looks for them.
+# This signal makes a rank write the stacks of all threads to the file that the main process reads.
 STACKS_SIGNAL = signal.SIGRTMAX - 2
 
 _last_resort = sys.__stderr__
@@ -80,7 +80,7 @@ class RankProcess:
         self.run: Run | None = None
         self.reports: list[pytest.TestReport] = []
         self.warnings: list[tuple[Any, str, str, Any]] = []
-        # By how many ranks they have, with the names of their jobs.
+        # Sessions by their number of ranks, with the names of their jobs.
         self._sessions: dict[int, tuple[str, hoop.Session]] = {}
         self._is_whole = True
 
@@ -97,9 +97,9 @@ class RankProcess:
             item = items[told.item]
             following: Any = None if told.following is None else items[told.following]
             if following is item:
-                # Again, with fixtures that are made anew; those of wider scopes stay.
+                # The test runs again with new fixtures; fixtures of wider scopes stay.
                 following = item.parent
-            # After a test that was not the one that was expected next.
+            # If another test was announced as the next one, fixtures kept for it are torn down now.
             self._teardown(item)
             try:
                 item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
@@ -113,7 +113,7 @@ class RankProcess:
             self.leave(n)
 
     def _teardown(self, following: pytest.Item | None) -> None:
-        # Also what the test has failed to tear down has been told by then.
+        # By then, failures to tear down have been reported, too.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -129,7 +129,7 @@ class RankProcess:
             self.leave(n)
             made = hoop.join(job=job, rank=self.number, world_size=n, **self.run.settings)
             self._sessions[n] = (job, made)
-            # Who fails and leaves from now on disturbs nobody's join.
+            # After this barrier, a rank that fails and leaves disturbs no other rank in its join.
             made.world.barrier()
         return self._sessions[n][1]
 
@@ -143,7 +143,7 @@ class RankProcess:
         if session._session is None or session._is_broken or session.world.failed():
             return True
         session._reap()
-        # The others may not even have called what goes on here.
+        # Other ranks may not have called the operations that still run here.
         return bool(session._abandoned)
 
     def leave(self, n: int) -> None:
@@ -232,7 +232,7 @@ def told_of(call: pytest.CallInfo[Any], when: float) -> list[Any]:
     lines = str(error).splitlines() or [""]
     where = call.excinfo.traceback[-1] if call.excinfo.traceback else None
     for entry in call.excinfo.traceback:
-        # The last line of the user's own.
+        # This ends with the last frame of the user's own code.
         if not {"hoop", "_pytest", "pluggy"} & set(str(entry.path).split(os.sep)):
             where = entry
     place = f"{os.path.relpath(str(where.path))}:{where.lineno + 1}: " if where else ""

@@ -84,7 +84,7 @@ def _merge(reports: dict[int, pytest.TestReport], n: int) -> pytest.TestReport:
     others = {number: report for number, report in reports.items() if not report.passed}
     xfailed = [number for number, report in others.items() if not report.failed and hasattr(report, "wasxfail")]
     if xfailed and all(_told(report)[0] for report in failed.values()):
-        # That was expected, and the failures are what others had from it.
+        # This was expected, and the failures of other ranks follow from it.
         failed = {}
     if failed:
         first = min(failed, key=lambda number: _told(failed[number])[:2])
@@ -93,7 +93,7 @@ def _merge(reports: dict[int, pytest.TestReport], n: int) -> pytest.TestReport:
     elif len(others) == len(reports):
         first = min(others)
     else:
-        # Skipped on some ranks only: it was run.
+        # The test was skipped on some ranks only, so it was run.
         first = min(number for number in reports if number not in others)
     merged = reports[first]
     merged.sections = _sections(reports)
@@ -202,7 +202,7 @@ def merged(item: pytest.Item, result: Result) -> list[pytest.TestReport]:
     verdicts = _verdicts(phases, result)
     reports = {phase: _merge(phases[phase], n) for phase in PHASES if phases[phase]}
     if "setup" in reports and not reports["setup"].passed and phases["call"]:
-        # Those that came as far could not go on without the others.
+        # Ranks that reached the call could not go on without the others.
         called = reports.pop("call")
         if reports["setup"].failed:
             _add(reports["setup"], "ranks that were set up", _grouped({r: verdicts[r] for r in phases["call"]}))
@@ -216,7 +216,7 @@ def merged(item: pytest.Item, result: Result) -> list[pytest.TestReport]:
         broken.sections = reports["call"].sections if "call" in reports else []
         broken.duration = reports["call"].duration if "call" in reports else result.time_s
         reports["call"] = broken
-    # A phase that only some have reached did not pass.
+    # A phase that only some ranks have reached did not pass.
     return [reports[phase] for phase in PHASES if phase in reports]
 
 

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from hoop._coordinator import Coordinator
     from hoop._settings import Settings
 
-# Until rank 0 has said where it has started the coordinator.
+# How long ranks wait until rank 0 has published the address of its coordinator.
 _JOIN_S = 60.0
-# Where a rank or a size is given a coordinator has to be, too.
+# If a rank or a size is given, a coordinator must be given, too.
 _PLACED = ("COORDINATOR", "RANK", "WORLD_SIZE")
 
 
@@ -70,9 +70,9 @@ class Session:
 
     def __init__(self, session: Any) -> None:
         self._session = session
-        # What there is to say where that is None.
+        # The text of the error when _session is None.
         self._gone = "session has been left"
-        # This process has aborted it, or revoked its world.
+        # Whether this process has aborted the session, or revoked its world.
         self._is_broken = False
         self._abandoned: deque[tuple[Any, Any]] = deque()
         self._coordinator: Coordinator | None = None
@@ -115,7 +115,7 @@ class Session:
         if self._session is not None:
             self._is_broken = True
             lib.hoop_abort(self._session, reason.encode("utf-8", "replace"))
-            # Ctrl-C meanwhile is not a later call's.
+            # A Ctrl-C during the call is raised here, and not in a later call.
             check_call(0, "abort")
 
     def leave(self) -> None:
@@ -128,7 +128,7 @@ class Session:
             self._store.close()
         self._forget()
         lib.hoop_leave(session)
-        # Nothing moves any more: what was pinned may go.
+        # No data moves any more, so the pinned buffers can be freed.
         self._abandoned.clear()
         session_left()
         if self._coordinator:
@@ -190,7 +190,7 @@ class Session:
         for _ in range(len(self._abandoned)):
             try:
                 op, kept = self._abandoned.popleft()
-            except IndexError:  # another thread does the same
+            except IndexError:  # another thread has taken the last one
                 return
             if lib.hoop_test(op) == _PENDING:
                 self._abandoned.append((op, kept))

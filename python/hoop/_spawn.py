@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-# What the others of a rank that failed have to tell why they fail, before they are ended.
+# The seconds that other ranks have to report their failures after the first one.
 _GRACE_S = 2.0
 _numbers = iter(range(sys.maxsize))
 
@@ -128,7 +128,7 @@ def _rank_main(
                 payload = pickle.dumps(function(session, *arguments), pickle.HIGHEST_PROTOCOL)
                 link.send(_Outcome(payload, None, "", time.monotonic()))
             except BaseException as error:
-                # Before the others learn that this rank goes.
+                # The outcome is sent before other ranks learn that this rank leaves.
                 _tell(link, error)
                 raise
     except SystemExit:
@@ -139,7 +139,7 @@ def _rank_main(
 
 
 def _tell(link: Connection, error: BaseException) -> None:
-    # An exit is no exception to its caller: what is told is its code.
+    # An exit is reported as its exit code, and not as an exception.
     if link.closed or isinstance(error, SystemExit):
         return
     import traceback
@@ -287,7 +287,7 @@ def spawn(
     context: Any = multiprocessing.get_context(start_method)
     is_forked = start_method == "fork"
     function, arguments = (fn, tuple(args)) if is_forked else (_packed(fn, args), ())
-    # The parent of a server's children is the server.
+    # With forkserver, the parent of the ranks is the server.
     parent = None if start_method == "forkserver" else os.getpid()
     job = f"spawn-{os.getpid()}-{next(_numbers)}"
     if settings.get("coordinator") and not (settings.get("job") or os.environ.get("HOOP_JOB")):

@@ -25,9 +25,9 @@ Key = Union[str, bytes]
 T = TypeVar("T")
 Value = Union[bytes, bytearray, memoryview, str, int]
 
-# Keys that one call of the C library takes.
+# The most keys that one call of the C library takes.
 _BATCH = 1024
-# One poll of a watch without a timeout: then it looks whether the store is closed.
+# How long a watch polls before it checks whether the store has been closed.
 _POLL_MS = 1000
 _MISSING: Any = object()
 
@@ -103,7 +103,7 @@ def _ttl(ttl: Seconds | None) -> int:
 
 
 def _text(text: Any) -> str:
-    # Programs in C may have stored what is not UTF-8; _key() takes it back.
+    # Programs in C may have stored a text that is not UTF-8; _key() accepts the escaped form.
     return ffi.string(text).decode(errors="surrogateescape")  # type: ignore[no-any-return]
 
 
@@ -140,7 +140,7 @@ class Store(MutableMapping[str, bytes]):
             return lib.hoop_control_create(options, out)  # type: ignore[no-any-return]
 
         self._begin(create)
-        # The address and the settings are looked at now.
+        # Creating a control now checks the address and the settings.
         self._give(self._take("Store"))
 
     @classmethod
@@ -162,7 +162,7 @@ class Store(MutableMapping[str, bytes]):
         if self._is_closed:
             raise closed("store has been closed, or its session left", operation)
         if self._pid != os.getpid():
-            # A forked child: the connections are its parent's.
+            # In a forked child, the connections belong to the parent.
             self._begin(self._create)
         try:
             return self._idle.pop()
@@ -186,7 +186,7 @@ class Store(MutableMapping[str, bytes]):
         while self._idle:
             try:
                 lib.hoop_control_destroy(self._idle.pop())
-            except IndexError:  # another thread does the same
+            except IndexError:  # another thread has taken the last one
                 return
 
     def close(self) -> None:
@@ -200,7 +200,7 @@ class Store(MutableMapping[str, bytes]):
             self._release()
 
     def __del__(self) -> None:
-        # Not where it has failed to begin, nor what is another process's.
+        # Nothing is released if __init__ has failed, or if another process owns the controls.
         if getattr(self, "_pid", None) == os.getpid():
             self._release()
 
@@ -354,7 +354,7 @@ class Store(MutableMapping[str, bytes]):
         for key in self:
             try:
                 del self[key]
-            except KeyError:  # another was faster
+            except KeyError:  # another client has deleted it
                 continue
 
     # Keys.

@@ -80,7 +80,7 @@ class _Loop:
 
 
 _loops: WeakKeyDictionary[AbstractEventLoop, _Loop] = WeakKeyDictionary()
-# A forked child has none of its parent's, but the same pipes.
+# A forked child has none of its parent's event loops, but inherits their pipes.
 os.register_at_fork(after_in_child=_loops.clear)
 
 

@@ -26,14 +26,14 @@ T = TypeVar("T")
 Seconds = Union[float, "timedelta"]
 
 _PENDING = int(Status.PENDING)
-# How long Ctrl-C may have to wait where the operation is to go on.
+# The longest delay of a Ctrl-C in a wait after which the operation goes on.
 _SLICE_MS = 50
-# The thread in which handlers of signals run.
+# The thread in which Python runs signal handlers.
 _MAIN = main_thread().ident
 _OUT_OP = ffi.typeof("hoop_op_t **")
 _new = ffi.new
 
-# What a signal's handler raised while the main thread waited.
+# Exceptions that a signal handler raised while the main thread waited.
 _raised: list[BaseException] = []
 
 
@@ -67,10 +67,10 @@ def watch() -> None:
         lib.hoop_set_interrupt(lib.hoop_py_is_interrupted, ffi.NULL)
 
 
-# Another thread may be the one that joins.
+# The main thread may import the package while another thread joins.
 watch()
 
-# What counts as not called where it is interrupted, as hoop/interrupt.h says.
+# Calls that count as not called if they are interrupted (hoop/interrupt.h).
 _UNCALLED = {"join", "create", "agree", "shrink", "grow"}
 
 
@@ -149,7 +149,7 @@ class Work(Generic[T]):
         self._op = op
         self._kept = kept
         self._name = name
-        # Makes what wait() returns, when the operation has ended well.
+        # Makes the result of wait() when the operation has succeeded.
         self._finish = finish
         self._result: Any = None
         self._error: BaseException | None = None
@@ -251,7 +251,7 @@ class Operations:
         comm = self._check(name)
         if self._abandoned:
             self._session._reap()
-        # One for each call: messages may be started by several threads at once.
+        # Each call has its own, since several threads may start messages at once.
         out = _new(_OUT_OP)
         status = start(*arguments, comm, out)
         if status:

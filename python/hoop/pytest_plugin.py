@@ -25,11 +25,11 @@ import pytest
 import hoop
 from hoop._pytest_rank import Debugger, RankProcess, now, told_of
 
-# Of this process, if it is a rank.
+# The rank that this process is; None in the main process.
 _rank: RankProcess | None = None
 
 _TIMEOUT_S = 60.0
-# Of a seed, as HOOP_DEBUG_FAULT takes it.
+# The greatest seed that HOOP_DEBUG_FAULT takes.
 _SEED_MAX = 2**32 - 1
 _MARK = (
     "ranks(n, ..., jitter=None, timeout=None): run the test on n ranks, once for each n; with the seed jitter "
@@ -161,11 +161,11 @@ def session() -> hoop.Session:
 @pytest.fixture
 def comm(request: pytest.FixtureRequest) -> Iterator[hoop.Comm]:
     """A communicator of all ranks that only this test uses, so that unfinished calls disturb no other test."""
-    # A fixture `session` may be the project's own.
+    # The fixture `session` may be one of the project.
     session = _own().session()
     made = session.world.create(range(session.world.size))
     made.set_name(request.node.name[:60])
-    # Who fails and leaves from now on disturbs nobody's create().
+    # After this barrier, a rank that fails and leaves disturbs no other rank in create().
     session.world.barrier()
     yield made
     made.free()
@@ -182,7 +182,7 @@ class Ranks:
         self.places: dict[str, int] = {}
         self.sizes: list[int | None] = []
         self.pdb: Any = None
-        # What a rank may name to the main process.
+        # Modules that the main process has imported, too, so that a rank may name their classes to it.
         self.modules: set[str] = set()
 
     @pytest.hookimpl(trylast=True)
@@ -334,7 +334,7 @@ class Ranks:
                 if report.failed or hasattr(report, "wasxfail"):
                     _rank.fail(call.excinfo.value)
                 elif report.skipped and not getattr(call.excinfo.value, "_use_item_location", False):
-                    # No failure, but others may wait for it, unless a marker skips all.
+                    # A skip is no failure, but other ranks may wait for this one, unless a marker skips it on all.
                     _rank.part(call.excinfo.value)
         return report
 
@@ -367,7 +367,7 @@ class Ranks:
                 )
                 pickle.loads(pickle.dumps(own))
                 told = own
-            except Exception:  # of a class that is made otherwise, or has no name
+            except Exception:  # its class has another constructor, or has no name
                 pass
         _rank.warnings.append((told, when, nodeid, location))
 

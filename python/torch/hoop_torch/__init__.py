@@ -37,7 +37,7 @@ def _check_torch() -> None:
         )
 
 
-# Where torch itself imports this, it is to be of use without it: then the first group is refused.
+# If torch itself imports this module, a wrong version must not break torch: the first group fails instead.
 if not getattr(torch.__spec__, "_initializing", False):
     _check_torch()
 
@@ -70,7 +70,7 @@ def _create(options: Any, _: object) -> Any:
     ranks = list(options.global_ranks_in_group)
     session = backend.world() if ranks else None
     if session is None:
-        # That of the default group, or of one whose default group has another backend.
+        # This is the default group, or a group whose default group has another backend.
         session = bootstrap.session_of(options.store, options.group_rank, options.group_size, options.timeout)
         if not ranks:
             backend.set_world(session)

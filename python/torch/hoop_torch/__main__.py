@@ -39,7 +39,7 @@ def main() -> None:
     _replace.replace(names)
     sys.argv = [given.script, *given.arguments]
     if given.is_module:
-        # As python -m has it.
+        # python -m sets the same path.
         sys.path[0] = os.getcwd()
         runpy.run_module(given.script, run_name="__main__", alter_sys=True)
     else:

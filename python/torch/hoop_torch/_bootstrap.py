@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 _LOOK_S = 0.01
 _CONNECT_S = 5.0
-# How long a coordinator waits for the first rank where it does not see this process.
+# The seconds that a coordinator waits for the first rank if it cannot watch this process.
 _LIMIT_S = 300
-# The most that hoop allows, as the session does: each group has a timeout of its own.
+# The longest timeout of hoop. The session uses it, because each group has its own.
 LONGEST = timedelta(weeks=1)
 # The jobs that this process has joined.
 _used: set[str] = set()
@@ -159,7 +159,7 @@ def join(store: Store, rank: int, size: int, timeout: timedelta, environ: Mappin
         session = Session(place.job, settings_of(place, rank, size, timeout))
     finally:
         if rank == 0:
-            # The store may be gone, of which the next call tells.
+            # The store may be gone; the next call then reports it.
             with contextlib.suppress(RuntimeError):
                 store.delete_key(key)
         if started is not None:

@@ -38,7 +38,7 @@ class ProcessGroupGloo(metaclass=_Replaced):
 
 def replace() -> None:
     """Make every ProcessGroupGloo that Python creates from now on a backend of hoop."""
-    # Programs make devices for a group, by its class or by the group itself.
+    # Programs create devices for a group by its class, or by the group itself.
     for name in ("create_device", "create_default_device"):
         setattr(_backend.Backend, name, staticmethod(getattr(_Gloo, name)))
     for module in (distributed_c10d, dist):

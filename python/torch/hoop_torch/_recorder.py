@@ -61,7 +61,7 @@ def install() -> None:
         wanted, only_active = _asked(given, named, ("includeCollectives", "onlyActive"))
         merged = _merged(json.loads(torchs_json(wanted, only_active)), wanted, False, only_active)
         for entry in merged.get("entries", []):
-            # As torch writes it there.
+            # torch writes 0 here, too.
             entry["time_discovered_completed_ns"] = entry["time_discovered_completed_ns"] or 0
         for status in merged["pg_status"].values():
             status.update({key: str(value) for key, value in status.items()})

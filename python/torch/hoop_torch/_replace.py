@@ -17,9 +17,9 @@ import torch.distributed as dist
 from torch.distributed import distributed_c10d
 
 NAMES = ("nccl", "gloo")
-# Much of it is not for others, and has no types.
+# Much of this module is internal to torch and has no types.
 c10d: Any = distributed_c10d
-# Those that hoop takes the place of.
+# The names of the backends that hoop replaces.
 _names: set[str] = set()
 _is_told = False
 
@@ -63,7 +63,7 @@ def _replace_groups() -> None:
             asked = self.device_backend_map
             if any(str(name) in _names for name in asked.values()):
                 made = {device: "hoop" if str(name) in _names else name for device, name in asked.items()}
-                # Tensors of a script for GPUs are on the CPU.
+                # The tensors of a script for GPUs are on the CPU here.
                 self.device_backend_map = {"cpu": "hoop", **made}
 
         return init
@@ -176,7 +176,7 @@ def replace(names: str) -> None:
         _replace_groups()
     if "nccl" in new:
         if c10d.default_pg_nccl_timeout is None:
-            # What torch has where it knows NCCL.
+            # The value that torch has if it was built with NCCL.
             c10d.default_pg_nccl_timeout = timedelta(minutes=10)
         if not torch.cuda.is_available():
             _replace_cuda()

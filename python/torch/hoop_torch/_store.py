@@ -18,16 +18,16 @@ from hoop_torch._backend import Session
 from hoop_torch._error import Error
 from hoop_torch._uncaught import watch
 
-# What torch waits where it says nothing.
+# The timeout of torch if the caller gives none.
 _TIMEOUT = timedelta(minutes=5)
-# C++ keeps no object of Python alive: that of the last group.
+# The store of the last group, because C++ does not keep Python objects alive.
 _stores: list[JobStore] = []
 
 
 class JobStore(Store):
     """The key-value store that the coordinator keeps for a job that this process has joined."""
 
-    # How long get() and wait() wait: torch keeps it, whose PrefixStore sets it without a call of Python's.
+    # The timeout of get() and wait(). torch keeps it, and its PrefixStore sets it without calling Python.
     timeout: timedelta
 
     def __init__(self, session: Session, store: hoop.Store, timeout: timedelta) -> None:
@@ -67,7 +67,7 @@ class JobStore(Store):
         desired = desired if isinstance(desired, str) else bytes(desired)
         found = self._store.compare_set(key, expected or None, desired).value
         if found == expected == b"":
-            # There is a key, whose value is "".
+            # The key exists, and its value is "".
             found = self._store.compare_set(key, expected, desired).value
         return expected if found is None else found
 
@@ -91,7 +91,7 @@ class JobStore(Store):
         except hoop.Timeout as error:
             raise dist.DistStoreError(str(error)) from None
 
-    # As C++ calls them.
+    # The names by which C++ calls these methods.
     compareSet = compare_set  # noqa: N815
     deleteKey = delete_key  # noqa: N815
     getNumKeys = num_keys  # noqa: N815
@@ -139,7 +139,7 @@ def rendezvous(url: str, timeout: timedelta = _TIMEOUT, **_: Any) -> Iterator[tu
     while _stores:
         _stores.pop().close()
     _stores.append(JobStore(session, store, timeout))
-    # It is the groups', not this frame's.
+    # The session must live as long as its groups, and not as long as this frame.
     del session
     yield _stores[0], rank, size
     raise RuntimeError("init_process_group: a group of hoop:// does not meet again; make another one")

@@ -11,7 +11,7 @@ from hoop import _abort
 from hoop_torch._backend import retire, world
 from hoop_torch._error import Error
 
-# The process that has asked for it.
+# The pid of the process that has called watch().
 _watched: list[int] = []
 
 
