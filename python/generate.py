@@ -34,8 +34,8 @@ HEADERS = [
     "control.h",
 ]
 
-# What is started and has a method written by hand, since a prototype says too little
-# of it; and what has none yet: messages that tell their shape.
+# BY_HAND are the started calls whose methods are written by hand, because their prototypes
+# say too little. LATER are calls without a method yet: messages that tell their shape.
 BY_HAND = {
     *("send", "recv", "sendrecv", "batch"),
     *("allgather_dim", "reduce_scatter_dim", "allreduce_coalesced"),
@@ -47,26 +47,26 @@ LATER = {"send_tensor", "recv_tensor", "batch_tensors"}
 # What each buffer holds: "one" block or "all" ranks' blocks of count elements, or,
 # in a v-form, "own" or "all" of counts; "@root": only root's is looked at.
 TABLE = {
-    "allreduce": ("one", "one", "Combine the ranks' buffers; every rank gets the result."),
-    "reduce": ("one", "one@root", "Combine the ranks' buffers; root gets the result."),
+    "allreduce": ("one", "one", "Combine the buffers of all ranks; every rank gets the result."),
+    "reduce": ("one", "one@root", "Combine the buffers of all ranks; root gets the result."),
     "broadcast": ("one@root", "one", "Give every rank a copy of root's buffer."),
-    "allgather": ("one", "all", "Give every rank the blocks of all, in rank order."),
-    "allgatherv": ("own", "all", "allgather() of counts[r] elements from rank r."),
-    "reduce_scatter": ("all", "one", "Combine the ranks' buffers; rank r gets block r of the result."),
-    "reduce_scatterv": ("all", "own", "reduce_scatter() that leaves counts[r] elements on rank r."),
-    "gather": ("one", "all@root", "Give root the blocks of all, in rank order."),
-    "gatherv": ("own", "all@root", "gather() of counts[r] elements from rank r."),
-    "scatter": ("all@root", "one", "Give rank r block r of root's buffer."),
-    "scatterv": ("all@root", "own", "scatter() of counts[r] elements to rank r."),
-    "alltoall": ("all", "all", "Give rank r this rank's block r; block s is what came from rank s."),
+    "allgather": ("one", "all", "Give every rank the blocks of all ranks, in rank order."),
+    "allgatherv": ("own", "all", "Make an allgather() of counts[r] elements from rank r."),
+    "reduce_scatter": ("all", "one", "Combine the buffers of all ranks; rank r gets block r of the result."),
+    "reduce_scatterv": ("all", "own", "Make a reduce_scatter() that leaves counts[r] elements on rank r."),
+    "gather": ("one", "all@root", "Give root the blocks of all ranks, in rank order."),
+    "gatherv": ("own", "all@root", "Make a gather() of counts[r] elements from rank r."),
+    "scatter": ("all@root", "one", "Give rank r the block r of root's buffer."),
+    "scatterv": ("all@root", "own", "Make a scatter() of counts[r] elements to rank r."),
+    "alltoall": ("all", "all", "Give rank r this rank's block r; block s of the result comes from rank s."),
     "alltoallv": (
         "sends",
         "receives",
-        "alltoall() of send_counts[r] elements to rank r and recv_counts[s] from rank s.",
+        "Make an alltoall() of send_counts[r] elements to rank r and recv_counts[s] from rank s.",
     ),
     "scan": ("one", "one", "Combine the buffers of ranks 0 to this one."),
-    "exscan": ("one", "one", "Combine the buffers of the ranks before this one; rank 0's recv is left as it was."),
-    "barrier": ("", "", "Return when every rank has called."),
+    "exscan": ("one", "one", "Combine the buffers of the ranks before this one; rank 0's recv is unchanged."),
+    "barrier": ("", "", "Wait until every rank has called it."),
 }
 
 # What DLPack's capsules hold, as its header has it; and where an object is handed out.
@@ -96,7 +96,7 @@ struct hoop_py_object {
 """
 
 HOLDS = {
-    "one": "one block, of as many elements on every rank",
+    "one": "one block, which has the same number of elements on every rank",
     "all": "one such block for each rank, in rank order",
     "own": "counts[rank] elements",
     "sends": "sum(send_counts) elements",
@@ -116,23 +116,24 @@ if send is not None and recv is not None:
 if c_send is None:
     {described}
 """
-IN_PLACE = "Both are of one dtype, the same on every rank. Where one is None the other stands for both."
+IN_PLACE = "send and recv have one dtype, the same on every rank. If one is None, the other stands for both."
 WHAT = {
-    "counts": "elements of each rank, the same on every rank.",
-    "send_counts": "elements for each rank.",
-    "recv_counts": "elements from each rank.",
-    "op": 'a hoop.ReduceOp, or its name in small letters, as "max".',
-    "root": "a rank of this communicator, the same on every rank.",
+    "counts": "lists the number of elements of each rank; it is the same on every rank.",
+    "send_counts": "lists the number of elements for each rank.",
+    "recv_counts": "lists the number of elements from each rank.",
+    "op": 'is a hoop.ReduceOp, or its name in small letters, for example "max".',
+    "root": "is a rank of this communicator, the same on every rank.",
 }
 ERRORS = (
-    "ValueError: a buffer is not C-contiguous or does not hold what it should.",
-    "TypeError: it is no buffer in this host's memory, or, to be written, read-only.",
-    "hoop.RankLost, hoop.Mismatch, hoop.Timeout: as the text says, who is at fault.",
+    "It raises ValueError if a buffer is not C-contiguous or does not hold what it should,",
+    "and TypeError if it is not a buffer in this host's memory, or is read-only but written to.",
+    "It raises hoop.RankLost, hoop.Mismatch or hoop.Timeout if another rank fails or calls",
+    "something else; the text names the rank.",
 )
 
 
 def declarations(folder: pathlib.Path) -> str:
-    """What the headers declare, as cffi reads it."""
+    """Return the declarations of the headers as cffi reads them."""
     text = ""
     for name in HEADERS:
         header = (folder / name).read_text(encoding="utf-8")
@@ -146,7 +147,7 @@ def declarations(folder: pathlib.Path) -> str:
 
 
 def enum(text: str, name: str, prefix: str) -> "list[tuple[str, int]]":
-    """The members of an enum, without their prefix."""
+    """Return the members of an enum, without their prefix, and their values."""
     body = re.search(rf"enum {name} \{{(.*?)\}}", text, re.S)
     assert body, name
     members = re.findall(rf"\b{prefix}(\w+) = (\d+)", body.group(1))
@@ -154,7 +155,7 @@ def enum(text: str, name: str, prefix: str) -> "list[tuple[str, int]]":
 
 
 def parameters(text: str, call: str) -> "list[str]":
-    """The names of a function's parameters, without the communicator's."""
+    """Return the names of a function's parameters, without the communicator's."""
     found = re.search(rf"\bhoop_{call}\((.*?)\);", text, re.S)
     assert found, call
     names = [part.split()[-1].lstrip("*") for part in found.group(1).split(",")]
@@ -162,7 +163,7 @@ def parameters(text: str, call: str) -> "list[str]":
 
 
 def write_binding(text: str, target: str) -> None:
-    """Writes the extension module's source."""
+    """Write the source of the extension module."""
     import cffi  # type: ignore[import-untyped,unused-ignore]
 
     ffi = cffi.FFI()
@@ -175,12 +176,12 @@ def write_binding(text: str, target: str) -> None:
 
 
 def enums(text: str) -> str:
-    """Integers with names."""
+    """Return the module with the enums as IntEnum."""
     out = '"""Made from the headers by python/generate.py."""\n\nfrom enum import IntEnum\n'
     for kind, name, prefix, doc in (
-        ("Status", "hoop_status", "HOOP_(?:E_)?", "What a call of the C library returned."),
-        ("DType", "hoop_dtype", "HOOP_", "Types of elements."),
-        ("ReduceOp", "hoop_reduce_op", "HOOP_", "How a reduction combines elements."),
+        ("Status", "hoop_status", "HOOP_(?:E_)?", "The status that a call of the C library returns."),
+        ("DType", "hoop_dtype", "HOOP_", "The types of elements."),
+        ("ReduceOp", "hoop_reduce_op", "HOOP_", "The operators with which a reduction combines elements."),
     ):
         out += f'\n\nclass {kind}(IntEnum):\n    """{doc}"""\n\n'
         out += "".join(f"    {member} = {value}\n" for member, value in enum(text, name, prefix))
@@ -188,25 +189,25 @@ def enums(text: str) -> str:
 
 
 def docstring(doc: str, holds: "tuple[str, str]", names: "list[str]", is_started: bool) -> str:
-    """What a method says of itself."""
+    """Return the docstring of a method."""
     lines = [doc, ""]
     for buffer, extent in zip(("send", "recv"), holds):
         if extent:
             what, _, root = extent.partition("@")
             text = HOLDS["sends" if what == "all" and "counts" in names else what]
             text = text.replace("send_counts", "counts") if "counts" in names else text
-            lines.append(f"{buffer}: {text}{', on root alone' if root else ''}.")
-    lines += [f"{name}: {WHAT[name]}" for name in names if name in WHAT]
+            lines.append(f"{buffer} holds {text}{'; it is used on root alone' if root else ''}.")
+    lines += [f"{name} {WHAT[name]}" for name in names if name in WHAT]
     if holds[0]:
         lines += [IN_PLACE, ""]
     if is_started:
-        lines += ["Returns at once; the buffers are hoop's until the Work has ended.", ""]
+        lines += ["It returns at once; the buffers belong to hoop until the Work has ended.", ""]
     lines += ERRORS[0 if holds[0] else 2 :]
     return "\n".join(lines)
 
 
 def method(text: str, name: str, is_started: bool) -> str:
-    """One method, blocking or started."""
+    """Return one method, in its blocking or its started form."""
     send, recv, doc = TABLE[name]
     names = parameters(text, name)
     assert parameters(text, name + "_start") == [*names, "out_op"], name
@@ -259,7 +260,7 @@ def method(text: str, name: str, is_started: bool) -> str:
 
 
 def calls(text: str) -> str:
-    """The collectives of a communicator."""
+    """Return the module with the collectives of a communicator."""
     declared = set(re.findall(r"\bhoop_(\w+)_start\(", text))
     known = {*TABLE, *BY_HAND, *LATER}
     assert declared == known, f"the headers and what is known of them differ: {declared ^ known}"
@@ -271,7 +272,7 @@ def calls(text: str) -> str:
     out += "from hoop._enums import ReduceOp\n"
     out += "from hoop._work import Operations, Work, _raised\n\n"
     out += "".join(f"_{name} = lib.hoop_{name}\n" for name in TABLE) + "\n\n"
-    out += 'class Collectives(Operations):\n    """The calls that all ranks of a communicator make."""\n'
+    out += 'class Collectives(Operations):\n    """The collectives: calls that all ranks of a communicator make."""\n'
     for name in TABLE:
         for is_started in (False, True):
             out += "\n" + textwrap.indent(method(text, name, is_started), "    ")
@@ -288,7 +289,7 @@ SETTING_TYPES = {
 
 
 def choice(choices: "list[str]") -> str:
-    """The type of a setting that is one of these."""
+    """Return the type of a setting that is one of these words."""
     words = "Literal[" + ", ".join(f'"{word}"' for word in choices) + "]"
     numbers = ", ".join(word for word in choices if word.isdigit())
     or_bool = "bool | " if {"on", "off"} <= set(choices) else ""
@@ -296,7 +297,7 @@ def choice(choices: "list[str]") -> str:
 
 
 def settings(folder: pathlib.Path) -> str:
-    """The settings of a worker that hoop(7) has."""
+    """Return the module with the settings of a worker that hoop(7) documents."""
     table = (folder / "setting_table.c").read_text(encoding="utf-8")
     words = (folder / "settings.c").read_text(encoding="utf-8")
     choices = {
@@ -306,7 +307,7 @@ def settings(folder: pathlib.Path) -> str:
     out = '"""Made from the table of settings by python/generate.py: for type checkers alone."""\n\n'
     out += "from __future__ import annotations\n\nimport os\nfrom datetime import timedelta\n"
     out += "from typing import Literal, TypedDict\n\n\nclass Settings(TypedDict, total=False):\n"
-    out += '    """What join() takes; None, or nothing: as the environment says, or by default."""\n'
+    out += '    """The settings of join(). Settings that are None or missing come from the environment."""\n'
     rows = re.findall(r"\[SETTING_\w+\] =\s*\{(.*?)\}(?:,|\n)", table, re.S)
     assert len(rows) > 30, rows
     for row in rows:
@@ -323,7 +324,7 @@ def settings(folder: pathlib.Path) -> str:
 
 
 def main() -> None:
-    """Writes the file that is asked for."""
+    """Write the file that the command line asks for."""
     kind, folder, target = sys.argv[1:]
     if kind == "settings":
         pathlib.Path(target).write_text(settings(pathlib.Path(folder)), encoding="utf-8")

@@ -14,6 +14,7 @@
 
 #include "codec/coder.h"
 #include "codec/planes.h"
+#include "codec/tier.h"
 
 enum {
     HEAD_BYTES = 4,
@@ -27,6 +28,25 @@ enum {
     SQUARES_RANDOM = SAMPLED * (SAMPLED / 256 + 1),
     PLANE_MIN = 64, /* smaller planes are not passed to zstd */
 };
+
+const struct planes_kernel *
+planes_find(size_t word_size)
+{
+    const struct tier *tier = tier_get(0);
+
+    switch (word_size) {
+    case 1:
+        return tier->planes[0];
+    case 2:
+        return tier->planes[1];
+    case 4:
+        return tier->planes[2];
+    case 8:
+        return tier->planes[3];
+    default:
+        return NULL;
+    }
+}
 
 /* The payload during encoding. */
 struct writing {

@@ -1,8 +1,9 @@
 /*
- * rpc/rpc_request.h - a request as the server keeps it while it is parked
+ * rpc/rpc_request.h - a request as the server keeps it while it is parked, and
+ * how it is answered
  *
  * A part of rpc_server.c. Handlers use rpc/rpc_server.h, which declares the
- * accessors.
+ * accessors and rpc_reply().
  */
 
 #ifndef RPC_RPC_REQUEST_H
@@ -11,9 +12,14 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "base/log.h"
+#include "rpc/authentication.h"
 #include "rpc/reply_cache.h"
+#include "rpc/rpc_deferred.h"
+#include "rpc/rpc_listener.h"
 #include "rpc/rpc_server.h"
 
+struct loop_timer;
 struct rpc_exchange;
 
 LIST_HEAD(requests, rpc_request);
@@ -44,6 +50,32 @@ struct rpc_request {
     char peer[REQUEST_PEER_TEXT];
 };
 
+enum server_stage {
+    SERVER_SERVING,
+    SERVER_DRAINING,
+};
+
+struct rpc_server {
+    struct rpc_server_options options;
+    enum server_stage stage;
+    struct rpc_listener *listener;
+    struct log_quota quota;
+    struct reply_cache *cache;
+    uint64_t swept_ns; /* when expired clients were last removed from the
+                          cache */
+    struct requests requests;
+    struct rpc_request *handling; /* the request whose on_request is running;
+                                     NULL: none */
+    struct rpc_deferred deferred;
+    struct auth_keys keys;
+    struct rpc_server_counters counters;
+
+    struct loop_timer *drained;
+    rpc_drained_fn *on_drained;
+    void *drain_owner;
+    uint64_t drain_deadline_ns;
+};
+
 /* Create a request without exchange and deadline. The body is borrowed. */
 enum hoop_status
 rpc_request_create(struct rpc_server *server,
@@ -68,5 +100,33 @@ rpc_request_due_ns(const struct rpc_exchange *exchange, uint64_t left_ms);
 
 struct reply_cache_key
 rpc_request_key(const struct rpc_request *request);
+
+/* An encoded reply. */
+struct rpc_encoded_answer {
+    struct message_span bytes;
+    uint64_t id;
+    enum method_effect effect;
+};
+
+struct envelope_reply
+rpc_answer_make(uint64_t id, enum hoop_status status, const char *message);
+
+/*
+ * Send a reply when the state that it reports is durable. Takes exchange. If no
+ * more bytes may be held for the client, a method that only reads is answered
+ * with a failure; for other methods the connection is closed, so that the
+ * client asks again.
+ */
+void
+rpc_answer_send(struct rpc_server *server,
+                struct rpc_exchange *exchange,
+                const struct rpc_encoded_answer *answer);
+
+/* Send a reply of the server itself, which reports no state and so leaves at
+ * once: a client that asks too much must not be held. Takes exchange. */
+void
+rpc_answer_refuse(struct rpc_server *server,
+                  struct rpc_exchange *exchange,
+                  const struct envelope_reply *reply);
 
 #endif

@@ -24,7 +24,6 @@
 #include "net/loop.h"
 #include "rpc/authentication.h"
 #include "rpc/reply_cache.h"
-#include "rpc/rpc_answer.h"
 #include "rpc/rpc_exchange.h"
 #include "rpc/rpc_request.h"
 #include "wire/pack.h"

@@ -28,7 +28,6 @@
 #include "rpc/messages/message.h"
 #include "rpc/method.h"
 #include "rpc/rpc_deferred.h"
-#include "rpc/rpc_request.h"
 
 struct loop;
 struct reply_cache;

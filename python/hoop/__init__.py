@@ -47,7 +47,7 @@ __version__: str
 
 
 def __getattr__(name: str) -> str:
-    """__version__, that of what pip has installed, which takes a while to find."""
+    """Return __version__, the version that pip has installed. It is looked up on first use, as that takes time."""
     if name == "__version__":
         from importlib.metadata import PackageNotFoundError, version
 

@@ -13,16 +13,15 @@ from typing import Any
 
 from hoop._error import RankLost
 
-# What sys.excepthook was before; empty: it has not been replaced.
+# The former sys.excepthook; the list is empty until it has been replaced.
 _hooks: list[Any] = []
 _tellers: list[Callable[[BaseException], None]] = []
 
 
 def reason(error: BaseException) -> str | None:
-    """What others are told of it, behind this rank's name; None: nothing.
+    """Return what the other ranks are told of an exception, behind this rank's name; None tells nothing.
 
-    Nothing is said of an exit that reports success, nor of a failure of another
-    rank that is lost, which all know.
+    An exit that reports success is not told, nor is the loss of another rank, which all ranks know.
     """
     if isinstance(error, (GeneratorExit, RankLost)):
         return None
@@ -30,7 +29,7 @@ def reason(error: BaseException) -> str | None:
         return "was interrupted"
     if isinstance(error, SystemExit):
         code = error.code
-        if isinstance(code, int):  # a bool, too
+        if isinstance(code, int):  # bool is an int
             return f"exited with code {int(code)}" if code else None
         return None if code is None else f"exited: {str(code).strip().partition(chr(10))[0]}"
     text = str(error).strip().partition("\n")[0]
@@ -38,8 +37,8 @@ def reason(error: BaseException) -> str | None:
 
 
 def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """As sys.excepthook: say it before the traceback is shown, which may wait for a debugger."""
-    # At a prompt the program goes on.
+    """Handle an uncaught exception in place of sys.excepthook: tell it before the traceback is shown."""
+    # At an interactive prompt the program goes on after an exception.
     if not sys.flags.interactive and not hasattr(sys, "ps1"):
         for tell in _tellers:
             tell(error)
@@ -47,7 +46,7 @@ def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackT
 
 
 def watch(tell: Callable[[BaseException], None]) -> None:
-    """Call tell with an exception that nobody catches in the main thread. A second time does nothing."""
+    """Call tell with each exception that nobody catches in the main thread. A second call does nothing."""
     if tell not in _tellers:
         _tellers.append(tell)
     if not _hooks:

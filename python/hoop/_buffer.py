@@ -1,8 +1,8 @@
-"""python/hoop/_buffer.py - where an array lies, how long it is and of what type
+"""python/hoop/_buffer.py - finds the memory, the length and the dtype of an array
 
-Three protocols say so without a copy and without importing any library of arrays:
-the buffer protocol (numpy, array, bytes), __array_interface__ (numpy of types that
-the former does not know, as ml_dtypes') and DLPack (torch, JAX).
+Three protocols tell these without a copy, and without importing any array library: the
+buffer protocol (numpy, array, bytes), __array_interface__ (numpy arrays of types that the
+buffer protocol does not know, such as those of ml_dtypes) and DLPack (torch, JAX).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from hoop._enums import DType, ReduceOp
 
 
 class ArrayInterface(Protocol):
-    """What numpy's arrays are, and others that can be seen as such."""
+    """The protocol of numpy arrays, and of others that can be viewed as such."""
 
     @property
     def __array_interface__(self) -> dict[str, Any]: ...
 
 
 class DLPack(Protocol):
-    """What torch's tensors are, and most other libraries'."""
+    """The protocol of torch tensors, and of those of most other libraries."""
 
     def __dlpack__(self, *, stream: Any = ...) -> Any: ...
 
@@ -32,9 +32,9 @@ class DLPack(Protocol):
 Buffer = Union[bytes, bytearray, memoryview, ArrayInterface, DLPack]
 Op = Union[ReduceOp, str]
 
-# A pointer that keeps alive what it points to, a number of elements, their type.
+# A pointer that keeps its memory alive, the number of elements, and their dtype.
 Place = tuple[Any, int, int]
-# send, recv, elements of a block, type
+# send, recv, the number of elements of a block, and their dtype.
 Operands = tuple[Any, Any, int, int]
 
 NULL = ffi.NULL
@@ -42,13 +42,13 @@ IN_PLACE = ffi.cast("void *", -1)
 _from_buffer = ffi.from_buffer
 _CHARS = ffi.typeof("char[]")
 _POINTER = ffi.typeof("void *")
-# What the short way does not know, or will not do: the long way says why.
+# Errors of the fast path; the slow path then handles the array, or says what is wrong.
 _MISSED = (AttributeError, KeyError, TypeError, ValueError, BufferError)
 
 _NAMES: dict[str, int] = {dtype.name.lower(): int(dtype) for dtype in DType}
-# By the dtype objects that were met; several of them may mean the same.
+# Numbers by dtype object; several objects may mean the same dtype.
 _dtypes: dict[Any, int] = {}
-# The buffer protocol's: the kind of a format, and bytes of an element.
+# The kinds of elements by the format characters of the buffer protocol.
 _FORMATS = {
     **dict.fromkeys("bhilqn", "int"),
     **dict.fromkeys("BHILQNc", "uint"),
@@ -56,14 +56,17 @@ _FORMATS = {
     **dict.fromkeys(("Zf", "Zd", "F", "D"), "complex"),
     "?": "bool",
 }
-# DLPack's DLDataTypeCode and DLDeviceType.
+# The values of DLDataTypeCode and DLDeviceType in DLPack.
 _DLPACK_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
 _DLPACK_HOST = (1, 3)
 _DLPACK_DEVICES = {2: "CUDA", 4: "OpenCL", 7: "Vulkan", 8: "Metal", 10: "ROCm", 14: "oneAPI"}
 
 
 def operator(op: Op) -> int:
-    """The number of an operator that may be given by its name."""
+    """Return the number of a reduction operator, which may be given by its name.
+
+    It raises ValueError if there is no such operator.
+    """
     try:
         return ReduceOp[op.upper()] if isinstance(op, str) else ReduceOp(op)
     except (KeyError, ValueError):
@@ -83,7 +86,7 @@ def _sized(kind: str, n_bytes: int) -> int:
 
 
 def _dtype(dtype: Any) -> int:
-    """Of a dtype object of numpy, ml_dtypes, torch or JAX."""
+    """Return the number of a dtype object of numpy, ml_dtypes, torch or JAX."""
     if getattr(dtype, "byteorder", "=") not in "=|<":
         raise TypeError(f"elements are {dtype}, of another byte order than this machine's")
     found = _named(getattr(dtype, "name", None) or str(dtype).rpartition(".")[2])
@@ -127,7 +130,7 @@ def _by_interface(array: Any, is_output: bool) -> Place:
 
 
 def kept(address: Any, owner: Any) -> Any:
-    """A pointer there, a number or another pointer; owner lives as long."""
+    """Return address, a number or a pointer, as a pointer that keeps owner alive."""
 
     def release(_: Any, owner: Any = owner) -> None:
         del owner
@@ -142,9 +145,9 @@ def _by_dlpack(array: Any, is_output: bool) -> Place:
         raise TypeError(f"it lies on a device ({kind}), and hoop moves what is in the host's memory: copy it there")
     try:
         capsule = array.__dlpack__(max_version=(1, 0))
-    except TypeError:  # older than versions
+    except TypeError:  # a library older than versions of DLPack
         capsule = array.__dlpack__()
-    # Only here, since it takes a while.
+    # This import takes time, so it is made only here.
     import ctypes
 
     pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
@@ -165,18 +168,21 @@ def _by_dlpack(array: Any, is_output: bool) -> Place:
             step *= shape[i]
     dtype = _sized(_DLPACK_KINDS.get(tensor.code, "opaque"), tensor.bits // 8)
     address = int(ffi.cast("uintptr_t", tensor.data)) + tensor.byte_offset
-    # The capsule is not consumed: who made it frees what it holds when it goes.
+    # The capsule is not consumed, so its own destructor frees what it holds.
     return kept(address, (array, capsule)), _count(shape), dtype
 
 
 def _by_torch(array: Any) -> Place | None:
-    """A tensor of torch's, of which DLPack tells in 15 us; where it says what is wrong: None."""
+    """Describe a torch tensor, because DLPack takes 15 us to do so.
+
+    It returns None if the tensor cannot be used; DLPack then says what is wrong.
+    """
     try:
         if not array.is_cpu or array.requires_grad or not array.is_contiguous() or array.is_conj() or array.is_neg():
             return None
         dtype = _dtypes.get(array.dtype)
         where = ffi.cast(_POINTER, array.data_ptr())
-    except (AttributeError, RuntimeError):  # another library's, or without memory of its own
+    except (AttributeError, RuntimeError):  # a tensor of another library, or one without memory
         return None
     return where, array.numel(), _dtype(array.dtype) if dtype is None else dtype
 
@@ -195,13 +201,13 @@ def _by_buffer(array: Any, is_output: bool) -> Place:
     _writable(not (is_output and view.readonly))
     where = _from_buffer(array)
     if isinstance(array, memoryview):
-        # Garbage collection that meets a view whose buffer is in use ends the process: so it is view that lives on.
+        # Collecting a view whose buffer is in use would end the process, so view is kept alive.
         where = kept(where, view)
     return where, view.nbytes // view.itemsize, dtype
 
 
 def _describe(call: str, what: str, array: Any, is_output: bool) -> Place:
-    """As any protocol tells; the errors say which argument of which call it is."""
+    """Describe array by any of the protocols. Errors name the call and the argument."""
     try:
         if hasattr(array, "__array_interface__"):
             return _by_interface(array, is_output)
@@ -215,16 +221,16 @@ def _describe(call: str, what: str, array: Any, is_output: bool) -> Place:
 
 
 def place(call: str, what: str, array: Any, is_output: bool) -> Place:
-    """Where array lies, its elements and their type; errors name the call and the argument."""
+    """Return where array lies, its number of elements, and their dtype. Errors name the call and the argument."""
     try:
-        # In this order: a method named size belongs to what is no buffer.
+        # The order matters: an object whose size is a method is no buffer.
         return _from_buffer(_CHARS, array, is_output), array.size, _dtypes[array.dtype]
     except _MISSED:
         return _describe(call, what, array, is_output)
 
 
 def shape(call: str, what: str, array: Any) -> tuple[int, ...]:
-    """The sizes of array's dimensions, outermost first."""
+    """Return the sizes of array's dimensions, outermost first."""
     found: Any = getattr(array, "shape", None)
     if found is None and hasattr(array, "__array_interface__"):
         found = array.__array_interface__["shape"]
@@ -237,14 +243,17 @@ def shape(call: str, what: str, array: Any) -> tuple[int, ...]:
 
 
 def is_root(comm: Any, call: str, root: int) -> bool:
-    """Whether this rank is the root; of one that comm does not have C tells."""
+    """Return whether this rank is the root. C reports a root that the communicator does not have."""
     if not 0 <= root < 2**31:
         raise ValueError(f"{call}: root is {root}; it is a rank, 0 or more")
     return bool(comm.rank == root)
 
 
 def sizes(comm: Any, what: str, counts: Sequence[int]) -> Any:
-    """counts as C has them."""
+    """Return counts as a C array.
+
+    It raises ValueError if counts does not have one entry for each rank.
+    """
     if len(counts) != comm.size and comm.size:
         raise ValueError(f"{what} has {len(counts)} entries, the communicator {comm.size} ranks")
     return ffi.new("size_t[]", list(counts))
@@ -257,7 +266,11 @@ def _misfit(call: str, n: int, dtype: int, n_out: int, out_dtype: int) -> ValueE
 
 
 def _blocks(call: str, what: str, n: int, blocks: int, is_exact: bool) -> int:
-    """Elements of a block; in a v-form blocks is how many elements there have to be."""
+    """Return the number of elements of a block of a buffer with n elements.
+
+    If is_exact is true, blocks is the number of elements that the buffer must have. It raises
+    ValueError if the elements do not fit.
+    """
     if is_exact:
         if n != blocks:
             raise ValueError(f"{call}: {what} has {n} elements, and {blocks} are needed")
@@ -271,15 +284,16 @@ def _blocks(call: str, what: str, n: int, blocks: int, is_exact: bool) -> int:
 
 
 def even(call: str, send: Any, recv: Any, n_send: int, n_recv: int) -> Operands:
-    """The two buffers as C takes them, the elements of a block, their type.
+    """Return the two buffers as C takes them, the number of elements of a block, and their dtype.
 
-    n_send, n_recv: how many blocks they hold.
+    n_send and n_recv say how many blocks send and recv hold. If one buffer is None, the call
+    is in place.
     """
     if send is None or recv is None:
         buffer, what = (send, "send") if recv is None else (recv, "recv")
         if buffer is None:
             raise TypeError(f"{call}: neither send nor recv is given")
-        try:  # as place(), which takes 60 ns more
+        try:  # the same as place(), which takes 60 ns longer
             where, n, dtype = _from_buffer(_CHARS, buffer, True), buffer.size, _dtypes[buffer.dtype]
         except _MISSED:
             where, n, dtype = _describe(call, what, buffer, True)
@@ -312,10 +326,11 @@ def operands(
     sends: bool | None = None,
     recvs: bool | None = None,
 ) -> Operands:
-    """even() of calls with a root, and of v-forms.
+    """Return what even() returns, for calls with a root and for calls with counts.
 
-    is_exact: n_send, n_recv are elements. sends: whether only root's send is looked
-    at, and this is root; recvs: likewise, of recv.
+    If is_exact is true, n_send and n_recv are numbers of elements. sends is None if every rank
+    has a send; otherwise only root has one, and sends says whether this rank is root. recvs
+    says the same of recv.
     """
     if send is not None and recv is not None and sends is not False and recvs is not False:
         if not is_exact:
@@ -327,13 +342,13 @@ def operands(
         if dtype != out_dtype:
             raise _misfit(call, n, dtype, n_out, out_dtype)
         return c_send, c_recv, 0, dtype
-    if recvs is False:  # what is received is not for this rank
+    if recvs is False:  # this rank receives nothing
         buffer, what, blocks, is_output = send, "send", n_send, False
     elif sends is False:
         buffer, what = (recv, "recv") if recv is not None else (send, "send")
         blocks, is_output = n_recv, True
     else:
-        # In place; root's buffer is only read where others receive what it has.
+        # The call is in place. root's buffer is only read if the other ranks receive its content.
         buffer, what = (send, "send") if recv is None else (recv, "recv")
         blocks, is_output = max(n_send, n_recv), sends is None
     if buffer is None:

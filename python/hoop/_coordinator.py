@@ -1,7 +1,7 @@
 """python/hoop/_coordinator.py - a coordinator that this process starts as its child
 
-hoopd then ends by itself: not before this process lets go of its standard input or
-ends, nor before the last member of its jobs, and in any case when nobody has come.
+hoopd then ends by itself, but not before this process closes hoopd's standard input or
+ends, and not before the last member of its jobs has left. If nobody joins, it ends, too.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from hoop._error import Unavailable
 
 START_S = 30.0
 _HOOPD = os.path.join(os.path.dirname(__file__), "bin", "hoopd")
-# What hoopd reads of a worker's environment; the rest of it is about the worker.
+# The settings of a worker that hoopd reads, too; the other ones concern only the worker.
 _PASSED = ("HOOP_TLS", "HOOP_INSECURE_OPEN", "HOOP_LEASE")
 
 _started: list[Coordinator] = []
-# Of those that were let go of and may not have ended yet.
+# The pids of coordinators that were released and may not have ended yet.
 _children: list[int] = []
 
 
 class Coordinator:
-    """A hoopd, until close() or the end of a with statement.
+    """A hoopd that this process has started. It runs until close() or the end of a with statement.
 
-    address: host:port, as HOOP_COORDINATOR wants it. token: of all of its jobs.
-    pid: of the process.
+    address is host:port, as in HOOP_COORDINATOR. token is the token of all its jobs. pid is the
+    id of its process.
     """
 
     def __init__(self, address: str, token: str, pid: int, held: int) -> None:
@@ -41,13 +41,13 @@ class Coordinator:
 
     @property
     def settings(self) -> dict[str, str]:
-        """What join() needs to find it, as keyword arguments."""
+        """The keyword arguments with which join() finds it."""
         return {"coordinator": self.address, "token": self.token}
 
     def publish(self, path: str) -> None:
-        """Write where it is into a file, all of which appears at once, until withdraw()."""
+        """Write its address and token into a file, which appears as a whole and stays until withdraw()."""
         made = f"{path}.{os.urandom(8).hex()}"
-        # Others may write to the folder: what they have put there is not followed.
+        # Other users may write to the folder, so links that they have put there are not followed.
         with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "w") as file:
             file.write(f"{self.pid} {self.address} {self.token}")
         try:
@@ -58,13 +58,16 @@ class Coordinator:
         self._path = path
 
     def withdraw(self) -> None:
-        """Remove the file, since all have come whom it was for."""
+        """Remove the file, because all ranks have read it."""
         path, self._path = self._path, None
         if path and os.path.exists(path):
             os.unlink(path)
 
     def close(self) -> None:
-        """Let go of it: it ends with its last member. Does not wait; a second time does nothing."""
+        """Release the coordinator: it ends with its last member.
+
+        The call does not wait. A second call does nothing.
+        """
         if self._held is None:
             return
         self.withdraw()
@@ -81,7 +84,7 @@ class Coordinator:
 
 
 def _forget_in_child() -> None:
-    """What a fork has copied is the parent's."""
+    """Release the coordinators in a forked child, since they belong to the parent."""
     for coordinator in list(_started):
         coordinator._path = None
         coordinator.close()
@@ -106,9 +109,12 @@ def _environment(environ: Mapping[str, str], token: str) -> dict[str, str]:
 
 
 def _read_line(fd: int, pid: int) -> str:
-    """What hoopd says when it listens."""
+    """Return the line that hoopd writes when it listens.
+
+    It raises hoop.Unavailable if hoopd ends first, or is silent for too long.
+    """
     said = b""
-    poller = select.poll()  # of any descriptor, unlike select()
+    poller = select.poll()  # it takes any descriptor, unlike select()
     poller.register(fd, select.POLLIN)
     while not said.endswith(b"\n"):
         ready = poller.poll(START_S * 1000)
@@ -123,7 +129,10 @@ def _read_line(fd: int, pid: int) -> str:
 
 
 def token_of(environ: Mapping[str, str]) -> str | None:
-    """The token that it says, or the file that it names; whether that is as it has to be the C library says."""
+    """Return the token that environ has, or that is in the file which it names; None: there is none.
+
+    The C library checks whether the token is valid.
+    """
     token, path = environ.get("HOOP_TOKEN"), environ.get("HOOP_TOKEN_FILE")
     if token or not path:
         return token or None
@@ -142,16 +151,16 @@ def start(
 ) -> Coordinator:
     """Start a hoopd and wait until it listens.
 
-    listen: host:port; the system chooses port 0. token: that of environ, or else a
-    random one. limit_s: seconds until somebody has to have joined, where hoopd cannot
-    see whether this process holds on to it; as a child of this one it can. environ: of
-    hoopd, with settings.
+    listen is host:port; with port 0 the system chooses one. token is by default that of environ,
+    or else random. limit_s is how many seconds hoopd waits for the first member if it cannot see
+    whether this process still holds it; as a child of this process it can. environ is hoopd's
+    environment, with its settings.
 
-    hoop.Unavailable: it did not start.
+    It raises hoop.Unavailable if hoopd did not start.
     """
     _reap()
     token = token or token_of(environ) or os.urandom(32).hex()
-    # All of them are closed where another program is executed.
+    # These descriptors are closed in programs that are executed.
     input_end, held = os.pipe()
     output_end, said = os.pipe()
     arguments = ["hoopd", f"--until-empty={limit_s}", "--listen", listen, "--http", "none", "--log-level", "error"]
@@ -161,7 +170,7 @@ def start(
             arguments,
             _environment(environ, token),
             file_actions=[(os.POSIX_SPAWN_DUP2, input_end, 0), (os.POSIX_SPAWN_DUP2, said, 1)],
-            # Neither Ctrl-C nor the end of a terminal is for it.
+            # hoopd must not get the signals of Ctrl-C or of a closed terminal.
             setsid=True,
             setsigmask=[],
         )

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 
 
 class StateReport(NamedTuple):
-    """What Comm.state_sync() has done; blocks are parts of tensors.
+    """What Comm.state_sync() has done. Tensors are compared and sent in blocks.
 
-    version: that every rank has now. n_sources: ranks that had it before.
-    n_blocks, n_bytes: of the state, of any rank's. blocks_needed, bytes_needed: those
-    of this rank that differed, and came. bytes_sent: by this rank. bytes_moved: by all.
+    version is the version that every rank has now, and n_sources the number of ranks that
+    had it before. n_blocks and n_bytes count the state of one rank. blocks_needed and
+    bytes_needed count the blocks of this rank that differed and were received. bytes_sent
+    counts what this rank sent, and bytes_moved what all ranks sent.
     """
 
     version: int
@@ -33,10 +34,10 @@ class StateReport(NamedTuple):
 
 
 class Elastic(Operations):
-    """Going on with those ranks that are left, or with more.
+    """The calls of a communicator with which a job goes on after it has lost ranks, or grows.
 
-    A call that needs a rank that is lost raises hoop.RankLost on all who wait for it.
-    Who wants to go on shrinks the communicator, as all survivors do:
+    A call that needs a lost rank raises hoop.RankLost on every rank that waits for it. To go
+    on, all survivors shrink the communicator:
 
         while True:
             try:
@@ -47,38 +48,40 @@ class Elastic(Operations):
     """
 
     def revoke(self) -> None:
-        """Interrupt it on all its members: what runs on it and is called later fails.
+        """Interrupt the communicator on all members: operations that run on it or are called later fail.
 
-        With hoop.RankLost where a member is lost, else hoop.Aborted. One rank calls it
-        and does not wait; then it can be agreed on, shrunk and freed.
-        hoop_comm_revoke(), MPIX_Comm_revoke().
+        They raise hoop.RankLost if a member is lost, and hoop.Aborted otherwise. One rank calls
+        it and does not wait. Afterwards, agree(), shrink() and free() still work.
+        It calls hoop_comm_revoke(); MPI calls this MPIX_Comm_revoke().
         """
         check(lib.hoop_comm_revoke(self._check("revoke")), "revoke")
         self._session._is_broken |= self is self._session.world
 
     def shrink(self) -> Comm:
-        """A communicator of those members that are left, in the same order; all that are left call it.
+        """Return a communicator of the members that are left, in the same order. All survivors call it.
 
-        It returns when all have called that are neither lost nor have left. The old one
-        is good for agree(), failed(), another shrink() and free().
-        hoop_comm_shrink(), MPIX_Comm_shrink().
+        It returns when every member has called it that is neither lost nor has left. On the old
+        communicator, agree(), failed(), another shrink() and free() still work.
+        It calls hoop_comm_shrink(); MPI calls this MPIX_Comm_shrink().
 
-        hoop.Timeout: the text names who has not called. hoop.Aborted: this rank has
-        itself been declared lost. hoop.Unavailable: there is no coordinator.
+        It raises hoop.Timeout if a survivor has not called it (the text names the rank),
+        hoop.Aborted if this rank itself has been declared lost, and hoop.Unavailable if there is
+        no coordinator.
         """
         return self._made("shrink", lib.hoop_comm_shrink)
 
     def grow(self, n_newcomers: int, timeout: Seconds) -> Comm:
-        """Take in up to n_newcomers that join the job meanwhile; all members call it.
+        """Return a communicator with up to n_newcomers workers that join the job meanwhile. All members call it.
 
-        Members keep their ranks, newcomers come behind them, to whom it is their
-        session's world. It returns as soon as n_newcomers are there, or after timeout
-        (seconds) with those that are. All members must be left: shrink() before.
-        hoop_comm_grow(), MPI_Comm_spawn() and MPI_Intercomm_merge().
+        Members keep their ranks, and newcomers get the ranks behind them; to a newcomer, the new
+        communicator is its session's world. It returns as soon as n_newcomers have come, or
+        after timeout (in seconds) with those that have. No member may be lost: call shrink()
+        first. It calls hoop_comm_grow(); MPI does this with MPI_Comm_spawn() and
+        MPI_Intercomm_merge().
 
-        hoop.Timeout: nobody has come, or a member has not called. hoop.RankLost: a
-        member is lost. hoop.Aborted: a member shrinks it, or this rank has been declared
-        lost. hoop.Unavailable: there is no coordinator.
+        It raises hoop.Timeout if nobody has come or a member has not called it, hoop.RankLost if
+        a member is lost, hoop.Aborted if a member shrinks the communicator or this rank has been
+        declared lost, and hoop.Unavailable if there is no coordinator.
         """
         return self._made("grow", lib.hoop_comm_grow, n_newcomers, milliseconds(timeout))
 
@@ -89,21 +92,25 @@ class Elastic(Operations):
 
     @property
     def unfinished(self) -> int:
-        """Of what shrink() made: the number, as errors name it, of the old one's first
-        collective that not all survivors have finished; the next one's, where all have.
-        0: it was not made so. hoop_comm_unfinished().
+        """The number of the first collective of the former communicator that not all survivors have finished.
+
+        It is known if shrink() has made this communicator. The number is the one that errors
+        use; if the survivors have finished all collectives, it is that of the next one. It is 0
+        for any other communicator. It calls hoop_comm_unfinished().
         """
         return int(lib.hoop_comm_unfinished(self._check("unfinished")))
 
     def agree(self, flags: int = 1) -> int:
-        """The bitwise and of the flags of all members that are left, the same on all.
+        """Return the bitwise and of the flags of all members that are left; it is the same on all of them.
 
-        flags: 64 bits, or True or False. Whoever dies meanwhile: it returns the same on
-        all to whom it returns. Also on what has failed or was revoked; it interrupts
-        nobody. hoop_comm_agree(), MPIX_Comm_agree().
+        flags are 64 bits, or True or False. If members die meanwhile, all ranks to which the call
+        returns get the same result. It also works on a communicator that has failed or was
+        revoked, and it interrupts nobody.
+        It calls hoop_comm_agree(); MPI calls this MPIX_Comm_agree().
 
-        hoop.Timeout: the text names who has not called; call it again. hoop.Aborted:
-        this rank has been declared lost. hoop.Unavailable: there is no coordinator.
+        It raises hoop.Timeout if a member has not called it (the text names the rank; call it
+        again), hoop.Aborted if this rank has been declared lost, and hoop.Unavailable if there is
+        no coordinator.
         """
         if not 0 <= flags < 2**64:
             raise ValueError(f"agree: flags are {flags}; they are 64 bits")
@@ -112,24 +119,25 @@ class Elastic(Operations):
         return int(out[0])
 
     def failed(self) -> list[int]:
-        """Its ranks that are lost or have left, as far as is known here, in ascending order.
+        """Return the ranks that are lost or have left, as far as this rank knows, in ascending order.
 
-        hoop_comm_failed(), MPIX_Comm_get_failed().
+        It calls hoop_comm_failed(); MPI calls this MPIX_Comm_get_failed().
         """
         return self._ranks("failed")
 
     def failed_agreed(self) -> list[int]:
-        """failed() as its last agree() or shrink() found it, alike on all members.
+        """Return the ranks that the last agree() or shrink() found failed; the list is the same on all members.
 
-        hoop_comm_failed_agreed(), MPIX_Comm_failure_get_acked().
+        It calls hoop_comm_failed_agreed(); MPI calls this MPIX_Comm_failure_get_acked().
         """
         return self._ranks("failed_agreed")
 
     def contributors(self) -> list[int]:
-        """With on_failure="retry": whose inputs are in the last call's result, the same on all.
+        """Return the ranks whose inputs are in the result of the last call; the list is the same on all members.
 
-        They are numbered as the world's ranks were at first. Before the first call, and
-        without that setting: the members. hoop_comm_contributors().
+        Ranks can be missing from it if the session was joined with on_failure="retry". They are
+        numbered as in the original world. Before the first call, and without that setting, the
+        list has all members. It calls hoop_comm_contributors().
         """
         return self._ranks("contributors")
 
@@ -144,19 +152,20 @@ class Elastic(Operations):
             capacity = out[0]
 
     def state_sync(self, tensors: Mapping[str, Buffer], version: int, *, block_bytes: int = 0) -> StateReport:
-        """Bring every rank the newest of their states, as newcomers need it; all ranks call it.
+        """Give every rank the newest state that any rank has, as newcomers need it. All ranks call it.
 
-        tensors: by name, of the same names, dtypes and shapes on all ranks, as torch's
-        state_dict(). version: of what they hold, as the number of the step; the highest
-        of all ranks counts, 0 is that of who has nothing. Those of ranks that have an
-        older one are written to. Only blocks whose hashes differ travel.
-        block_bytes: 1024 at least; 0: 256 KiB. hoop_state_sync().
+        tensors maps names to buffers, as torch's state_dict() does; names, dtypes and shapes are
+        the same on all ranks. version says which state the tensors hold, for example the number
+        of a training step; 0 means that this rank has no state. The highest version of all ranks
+        is distributed: tensors of ranks with an older one are overwritten. Only blocks whose
+        hashes differ are sent. block_bytes is at least 1024; 0 means 256 KiB.
+        It calls hoop_state_sync().
 
-        ValueError: a tensor is not C-contiguous. TypeError: it is no buffer in this
-        host's memory, or read-only. hoop.Mismatch: another tensor than rank 0's.
-        hoop.Refused: no rank has a version, or two have the newest and differ.
-        hoop.RankLost, hoop.Timeout: the tensors of ranks that were behind are then
-        unspecified: their version is 0.
+        It raises ValueError if a tensor is not C-contiguous, and TypeError if it is no writable
+        buffer in this host's memory. It raises hoop.Mismatch if a tensor differs from rank 0's in
+        name, dtype or shape, and hoop.Refused if no rank has a version, or if two ranks with the
+        newest version differ. After hoop.RankLost or hoop.Timeout, the tensors of ranks that
+        were behind are unspecified: treat them as version 0.
         """
         call = "state_sync"
         named = ffi.new("struct hoop_named_tensor[]", max(1, len(tensors)))

@@ -9,10 +9,10 @@ from hoop._enums import Status
 
 
 class Error(Exception):
-    """A call of hoop failed; the text says what, where, who and what to do.
+    """A call of hoop has failed. The text says what failed, where, on which rank, and what to do.
 
-    The attributes say the same to programs; None: it is not known, or there is no
-    such thing. Ranks are those of the session's world.
+    The attributes give the same facts to programs. An attribute is None if the fact is unknown
+    or does not apply. Ranks are those of the session's world.
     """
 
     status: Status
@@ -69,39 +69,43 @@ class Invalid(Error, ValueError):
 
 
 class Timeout(Error, TimeoutError):
-    """A deadline passed; the operation has ended and its buffers are the caller's."""
+    """A deadline has passed. The operation has ended, and its buffers belong to the caller again."""
 
 
 class Pending(Error, TimeoutError):
-    """Work.wait()'s own timeout passed: the operation goes on, its buffers are hoop's."""
+    """The timeout of Work.wait() has passed. The operation goes on, and its buffers still belong to hoop."""
 
 
 class NotFound(Error, LookupError):
-    """There is no such thing."""
+    """The thing that was asked for does not exist."""
 
 
 class Refused(Error):
-    """It is not in the state for that, e.g. the job is full, or a value of the store is no number."""
+    """The state does not allow the call: for example, the job is full, or a value of the store is no number."""
 
 
 class Exists(Refused):
-    """It is there already, e.g. the rank is taken."""
+    """The thing exists already: for example, the rank is taken."""
 
 
 class Denied(Refused):
-    """Who asks is known, but may not."""
+    """The caller is known, but not allowed to make the call."""
 
 
 class Unauthenticated(Refused):
-    """The job's token is wrong or missing."""
+    """The token of the job is wrong or missing."""
 
 
 class Exhausted(Error):
-    """A limit or memory is exhausted."""
+    """A limit was reached, or there is not enough memory."""
 
 
 class Aborted(Error):
-    """Another rank gave the call up, as where Ctrl-C interrupted it; the communicator was revoked; a race was lost."""
+    """The call was given up.
+
+    Another rank gave it up, for example after Ctrl-C, or the communicator was revoked, or
+    another caller won a race.
+    """
 
 
 class OutOfRange(Error):
@@ -109,11 +113,11 @@ class OutOfRange(Error):
 
 
 class Unimplemented(Error, NotImplementedError):
-    """hoop does not do this, or not with such settings."""
+    """hoop does not implement this, or not with these settings."""
 
 
 class Internal(Error):
-    """A bug in hoop; please report text and path."""
+    """This is a bug in hoop; please report text and path."""
 
 
 class Unavailable(Error, ConnectionError):
@@ -125,15 +129,15 @@ class DataLoss(Error):
 
 
 class RankLost(Error):
-    """A rank died or cannot be reached; the text names it."""
+    """A rank has died or cannot be reached; the text names it."""
 
 
 class RankFailed(RankLost):
-    """A rank has given up, as where it raised an exception; the text names it and says what it said."""
+    """A rank has given up, for example after an exception. The text names it and has the reason that it gave."""
 
 
 class Mismatch(Error):
-    """Ranks called different things; the text names both."""
+    """Ranks made different calls; the text names both."""
 
 
 class Closed(Error):
@@ -165,7 +169,7 @@ CLASSES: dict[Status, type[Error]] = {
 }
 
 
-# What a repr does not tell: it is in the class, or for bug reports.
+# Attributes that repr() leaves out: the class shows them, or they are for bug reports.
 _UNSHOWN = ("status", "path", "__notes__")
 
 
@@ -174,7 +178,7 @@ def _string(text: Any) -> str:
 
 
 def _describe(made: Error) -> None:
-    """Sets the attributes that are known of this thread's last failure."""
+    """Set the attributes of an error from what is known of this thread's last failure."""
     failure = lib.hoop_error_failure()
     if failure.rank != lib.HOOP_NO_RANK:
         made.rank = failure.rank
@@ -191,13 +195,13 @@ def _describe(made: Error) -> None:
     made.allowed = failure.allowed_ms / 1000
 
 
-# Tracebacks name them as programs do.
+# Tracebacks show the names that programs use.
 for _class in {Error, *CLASSES.values()}:
     _class.__module__ = "hoop"
 
 
 def error(status: int, operation: str) -> Error:
-    """What this thread's last call of the library failed with."""
+    """Return the error with which this thread's last call of the library failed."""
     known = Status(status)
     text, path = _string(lib.hoop_error_text()), _string(lib.hoop_error_path())
     made = CLASSES[known](text or known.name, known, operation, path)
@@ -206,16 +210,16 @@ def error(status: int, operation: str) -> Error:
 
 
 def fail(status: int, operation: str) -> NoReturn:
-    """Raises it."""
+    """Raise the error of a status."""
     raise error(status, operation)
 
 
 def check(status: int, operation: str) -> None:
-    """Raises it if there is one."""
+    """Raise the error of a status, unless the status is OK."""
     if status:
         raise error(status, operation)
 
 
 def closed(what: str, operation: str) -> Closed:
-    """What is said of a handle that is no more."""
+    """Return the error for a handle that has been closed."""
     return Closed(f"{operation}: the {what}", Status.CLOSED, operation)

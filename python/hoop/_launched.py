@@ -1,8 +1,8 @@
-"""python/hoop/_launched.py - where ranks meet that another launcher has started
+"""python/hoop/_launched.py - finds the coordinator for ranks that another launcher has started
 
-hooprun and spawn() say in the environment where the coordinator is. torchrun, srun
-and mpirun know nothing of one: rank 0 starts it, and the others find it by what
-their launcher says. A process that nobody has launched is a world of its own.
+hooprun and spawn() set the address of the coordinator in the environment. torchrun, srun
+and mpirun do not know of a coordinator: rank 0 starts it, and the other ranks find it by
+the variables of their launcher. A process without a launcher is a world of one.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from hoop._enums import Status
 from hoop._error import Refused, Timeout
 
 _LOOK_S = 0.01
-# What torchrun calls a run that it was given no name of.
+# The names that torchrun gives to runs without a name.
 _NAMELESS = ("", "none")
-# How often this process has met others; they have done so as often.
+# Counts the meetings of this process; all ranks of a run have had the same number.
 _meetings = itertools.count()
 # Innermost first, as the C library asks them (worker/session/launcher.c), by the
 # names of the rank, the size, the ranks on this host, and the run.
@@ -38,7 +38,7 @@ _LAUNCHERS = (
 
 
 class Launch(NamedTuple):
-    """What a launcher says of this process: its rank, of how many, of these on this host, of which run."""
+    """What a launcher tells this process: its rank, the number of ranks in all and on this host, and the run."""
 
     launcher: str
     rank: int
@@ -48,16 +48,16 @@ class Launch(NamedTuple):
 
 
 def _number(text: str) -> int:
-    """As in 4 or Slurm's 4(x2)."""
+    """Return the number with which text begins: 4 for "4", and for Slurm's "4(x2)"."""
     found = re.match(r"\d+", text)
     return int(found.group()) if found else 0
 
 
 def launch_of(environ: Mapping[str, str]) -> Launch | None:
-    """What the launcher says; None: nobody has launched this process."""
+    """Return what the launcher has set in environ, or None if no launcher has started this process."""
     for launcher, rank, size, local_size, run in _LAUNCHERS:
         if launcher == "srun" and "SLURM_STEP_ID" not in environ:
-            continue  # a batch script, which has a rank, too
+            continue  # this is a batch script, which also has a rank
         if environ.get(rank, "").isdigit() and environ.get(size, "").isdigit():
             ranks = _number(environ[size])
             local = _number(environ.get(local_size, "0"))
@@ -78,17 +78,17 @@ def _start(launch: Launch, environ: Mapping[str, str], listen: str) -> Coordinat
 
 
 def _file_of(launch: Launch, environ: Mapping[str, str], meeting: int) -> str:
-    """The same for all ranks of a run on this host, and no other's."""
+    """Return the path of a file that all ranks of a run on this host share, and no other run uses."""
     said = [launch.run, environ.get("MASTER_PORT", ""), environ.get("TORCHELASTIC_RESTART_COUNT", ""), str(meeting)]
     if launch.run.partition(".")[0] in _NAMELESS or launch.launcher == "mpiexec":
-        # Then the launcher is the parent of all ranks: nothing is between it and them.
+        # The launcher is then the direct parent of all ranks.
         said.append(f"of-{os.getppid()}")
     safe = re.sub(r"[^\w.-]", "_", "-".join(said))
     return os.path.join(tempfile.gettempdir(), f"hoop-{os.getuid()}-{launch.launcher}-{safe}")
 
 
 def _file_read(path: str) -> dict[str, str] | None:
-    """Where the coordinator is that its file names, if that runs."""
+    """Return the settings that a coordinator has published in a file, or None if it does not run."""
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)) as file:
             if os.fstat(file.fileno()).st_uid != os.getuid():
@@ -131,11 +131,11 @@ def _meet_on_host(
 def _meet_in_store(
     launch: Launch, environ: Mapping[str, str], limit_s: float, meeting: int
 ) -> tuple[dict[str, str], Coordinator | None]:
-    """By the store that torchrun's agent serves where MASTER_ADDR and MASTER_PORT say."""
+    """Meet by the store that torchrun's agent serves at MASTER_ADDR and MASTER_PORT."""
     from datetime import timedelta
 
     host = environ["MASTER_ADDR"]
-    # Who runs under torchrun has it.
+    # torch is installed if the program runs under torchrun.
     torch = importlib.import_module("torch.distributed")
     store = torch.TCPStore(host, int(environ["MASTER_PORT"]), None, False, timedelta(seconds=limit_s))
     key = f"hoop/{environ.get('TORCHELASTIC_RESTART_COUNT', '0')}/{meeting}"
@@ -144,7 +144,7 @@ def _meet_in_store(
         return {"coordinator": address, "token": token}, None
     is_alone = launch.size == launch.local_size
     coordinator = _coordinator.start("127.0.0.1:0" if is_alone else "0.0.0.0:0", limit_s=300, environ=environ)
-    # As the others have it: by where it is found a rank finds its own address.
+    # Use the same address as the other ranks, because a rank derives its own address from it.
     address = coordinator.address if is_alone else f"{host}:{coordinator.address.rpartition(':')[2]}"
     with _closing_on_error(coordinator):
         store.set(key, f"{address} {coordinator.token}")
@@ -158,7 +158,7 @@ def _meet_at(launch: Launch, environ: Mapping[str, str], address: str) -> tuple[
 
 
 def _slurm_address(environ: Mapping[str, str]) -> str:
-    """The host of rank 0, and a port that steps of other jobs there hardly have."""
+    """Return the host of rank 0, and a port that steps of other jobs on this host are unlikely to use."""
     nodes = environ.get("SLURM_STEP_NODELIST", "")
     found = re.match(r"([^\[,]+)(?:\[(\d+))?", nodes)
     if not found:
@@ -168,17 +168,17 @@ def _slurm_address(environ: Mapping[str, str]) -> str:
 
 
 def _known(settings: dict[str, str], environ: Mapping[str, str]) -> dict[str, str]:
-    """Without the token that a file has: then the C library reads that, and says what is wrong with it."""
+    """Remove the token if environ names a file that has it; the C library reads and checks that file."""
     if environ.get("HOOP_TOKEN") or not environ.get("HOOP_TOKEN_FILE"):
         return settings
     return {name: value for name, value in settings.items() if name != "token"}
 
 
 def meet(environ: Mapping[str, str], limit_s: float) -> tuple[dict[str, str], Coordinator | None]:
-    """The settings by which this process joins, where nothing says a coordinator.
+    """Return the settings with which this process joins if no setting names a coordinator.
 
-    Also the coordinator, where this process has started it.
-    limit_s: how long rank 0 has to say where the coordinator is.
+    It also returns the coordinator if this process has started one. limit_s is how many seconds
+    rank 0 has to publish the address of the coordinator.
     """
     launch = launch_of(environ)
     if launch is None or launch.size <= 1:

@@ -16,7 +16,7 @@ ANY_SOURCE = None
 _ANY = lib.HOOP_ANY_SOURCE
 _NULL = ffi.NULL
 _TAG_MAX = 2**62
-# More than any communicator has: of others C tells.
+# More ranks than any communicator has. C reports smaller ranks that do not exist.
 _RANKS_MAX = 2**31
 _RECEIVED = ffi.typeof("struct hoop_received *")
 _new = ffi.new
@@ -25,10 +25,11 @@ _recv = lib.hoop_recv
 
 
 class Received(NamedTuple):
-    """What a receive got.
+    """What a receive has received.
 
-    source: the rank that sent it; -1 where this process is no member of the communicator.
-    count: the elements that came, at most those of the buffer; of an object, its bytes.
+    source is the rank that sent the message, or -1 if this process is not a member of the
+    communicator. count is the number of received elements, at most that of the buffer; for an
+    object it is the number of bytes.
     """
 
     source: int
@@ -36,7 +37,7 @@ class Received(NamedTuple):
 
 
 class Send(NamedTuple):
-    """A message to be sent by Comm.batch(): buffer to rank dest."""
+    """A message for Comm.batch() that sends buffer to rank dest."""
 
     buffer: Buffer
     dest: int
@@ -44,7 +45,7 @@ class Send(NamedTuple):
 
 
 class Recv(NamedTuple):
-    """A message to be received by Comm.batch(): into buffer, from rank source or any."""
+    """A message for Comm.batch() that receives into buffer, from rank source or from any rank."""
 
     buffer: Buffer
     source: Optional[int] = ANY_SOURCE  # noqa: UP045
@@ -55,7 +56,10 @@ Message = Union[Send, Recv]
 
 
 def peer_of(call: str, what: str, rank: int | None, tag: int) -> int:
-    """A peer as C has it; tag is only looked at."""
+    """Return the number that C uses for a peer. It also checks tag.
+
+    It raises ValueError if rank or tag is out of range.
+    """
     if not 0 <= tag <= _TAG_MAX:
         raise ValueError(f"{call}: tag is {tag}; it is 0 to 2^62")
     if rank is None and what == "source":
@@ -66,17 +70,17 @@ def peer_of(call: str, what: str, rank: int | None, tag: int) -> int:
 
 
 def received_of(out: Any) -> Received:
-    """What C wrote; nothing where this process is no member."""
+    """Return what C has written to out; it has written nothing if this process is not a member."""
     return Received(-1 if out.source == _ANY else int(out.source), int(out.count))
 
 
 def new_received() -> Any:
-    """Where C writes what came."""
+    """Allocate the struct to which C writes what was received."""
     return _new(_RECEIVED, (_ANY, 0))
 
 
 def _message(call: str, message: Message) -> tuple[Any, Any]:
-    """struct hoop_message, and what it borrows until the message has ended."""
+    """Return a struct hoop_message, and the objects that it borrows until the message has ended."""
     is_receive = isinstance(message, Recv)
     if not isinstance(message, (Send, Recv)):
         raise TypeError(f"{call}: a message is {type(message).__name__}; it is a hoop.Send or a hoop.Recv")
@@ -90,25 +94,25 @@ def _message(call: str, message: Message) -> tuple[Any, Any]:
 
 
 class Messages(Operations):
-    """What two ranks of a communicator say to each other.
+    """Point-to-point messages between two ranks of a communicator.
 
-    Messages from one rank to another with one tag arrive in the order in which they
-    were sent; different tags never cross. Several threads may send and receive on one
-    communicator at once. A send has ended when its buffer may be used again; one of
-    more than 64 KiB may wait for its receive, so that ranks that all send first wait
-    for each other, where sendrecv(), batch() and the started forms do not.
+    Messages from one rank to another with the same tag arrive in the order in which they were
+    sent; messages with different tags never meet the same receive. Several threads may send
+    and receive on one communicator at once. When a send has ended, its buffer may be used
+    again. A send of more than 64 KiB may wait for its receive, so ranks that all send first
+    can block each other; sendrecv(), batch() and the calls that end with _start do not.
     """
 
     def send(self, buffer: Buffer, dest: int, tag: int = 0) -> None:
-        """Send buffer's elements to rank dest. hoop_send(), MPI_Send().
+        """Send the elements of buffer to rank dest. It calls hoop_send(); MPI calls this MPI_Send().
 
-        tag: 0 to 2^62, the same as the receive's.
+        tag is 0 to 2^62 and equals that of the receive.
 
-        ValueError: buffer is not C-contiguous, or dest or tag cannot be.
-        TypeError: it is no buffer in this host's memory; objects go by send_object().
-        hoop.Mismatch: the receive was shorter, or of another dtype; a small message
-        may have been sent before that is known.
-        hoop.RankLost, hoop.Timeout: as the text says, who is at fault.
+        It raises ValueError if buffer is not C-contiguous, or if dest or tag is out of range, and
+        TypeError if buffer is not a buffer in this host's memory; use send_object() for objects.
+        It raises hoop.Mismatch if the receive is shorter or of another dtype; a small message may
+        have been sent before that is known. It raises hoop.RankLost or hoop.Timeout if the other
+        rank fails; the text names it.
         """
         where, count, dtype = place("send", "buffer", buffer, False)
         if not (0 <= dest < _RANKS_MAX and 0 <= tag <= _TAG_MAX):
@@ -118,21 +122,25 @@ class Messages(Operations):
             self._check_call(status, "send")
 
     def send_start(self, buffer: Buffer, dest: int, tag: int = 0) -> Work[None]:
-        """send() that returns at once; buffer is hoop's until the Work has ended. MPI_Isend()."""
+        """Start a send() and return at once. buffer belongs to hoop until the Work has ended.
+
+        MPI calls this MPI_Isend().
+        """
         where, count, dtype = place("send", "buffer", buffer, False)
         dest = peer_of("send", "dest", dest, tag)
         return self._start("send", lib.hoop_send_start, (where, count, dtype, dest, tag), (buffer, where))
 
     def recv(self, buffer: Buffer, source: int | None = ANY_SOURCE, tag: int = 0) -> Received:
-        """Receive up to buffer's elements from rank source, or from any. hoop_recv(), MPI_Recv().
+        """Receive at most the elements of buffer from rank source, or from any rank.
 
-        buffer: of the sender's dtype; a shorter message leaves its end as it was.
-        source: None, which is hoop.ANY_SOURCE: whoever's message arrived first.
+        buffer has the dtype of the sender's; a shorter message leaves its end unchanged. If source
+        is None, which is hoop.ANY_SOURCE, the message that arrived first is received.
+        It calls hoop_recv(); MPI calls this MPI_Recv().
 
-        ValueError: buffer is not C-contiguous, or source or tag cannot be.
-        TypeError: it is no buffer in this host's memory, or read-only.
-        hoop.Mismatch: the message was longer, or of another dtype; it is gone.
-        hoop.RankLost, hoop.Timeout: as the text says, who is at fault.
+        It raises ValueError if buffer is not C-contiguous, or if source or tag is out of range, and
+        TypeError if buffer is not a writable buffer in this host's memory. It raises hoop.Mismatch
+        if the message is longer or of another dtype; the message is then lost. It raises
+        hoop.RankLost or hoop.Timeout if the other rank fails; the text names it.
         """
         where, count, dtype = place("recv", "buffer", buffer, True)
         source = peer_of("recv", "source", source, tag)
@@ -143,7 +151,10 @@ class Messages(Operations):
         return received_of(out)
 
     def recv_start(self, buffer: Buffer, source: int | None = ANY_SOURCE, tag: int = 0) -> Work[Received]:
-        """recv() that returns at once; buffer is hoop's until the Work has ended. MPI_Irecv()."""
+        """Start a recv() and return at once. buffer belongs to hoop until the Work has ended.
+
+        MPI calls this MPI_Irecv().
+        """
         where, count, dtype = place("recv", "buffer", buffer, True)
         source = peer_of("recv", "source", source, tag)
         out = new_received()
@@ -165,11 +176,12 @@ class Messages(Operations):
         send_tag: int = 0,
         recv_tag: int = 0,
     ) -> Received:
-        """Send to dest and receive from source at once. hoop_sendrecv(), MPI_Sendrecv().
+        """Send to dest and receive from source at the same time.
 
-        Ranks that shift values around cannot wait for each other so. The two may
-        differ in dtype and in elements, and must not overlap. When one half fails, the
-        other is given up. Errors as send()'s and recv()'s.
+        Ranks that pass values around in a ring cannot block each other with this call. The two
+        buffers may differ in dtype and number of elements, and must not overlap. If one half fails,
+        the other is given up. It raises the errors of send() and recv().
+        It calls hoop_sendrecv(); MPI calls this MPI_Sendrecv().
         """
         c_send, c_recv, out, kept = _pair(send, dest, recv, source, send_tag, recv_tag)
         status = lib.hoop_sendrecv(c_send, c_recv, self._comm or self._check("sendrecv"), out)
@@ -188,7 +200,7 @@ class Messages(Operations):
         send_tag: int = 0,
         recv_tag: int = 0,
     ) -> Work[Received]:
-        """sendrecv() that returns at once; the buffers are hoop's until the Work has ended."""
+        """Start a sendrecv() and return at once. The buffers belong to hoop until the Work has ended."""
         c_send, c_recv, out, kept = _pair(send, dest, recv, source, send_tag, recv_tag)
 
         def begin(comm: Any, out_op: Any) -> int:
@@ -197,15 +209,15 @@ class Messages(Operations):
         return self._start("sendrecv", begin, (), kept, lambda: received_of(out))
 
     def batch(self, messages: Sequence[Message]) -> list[Received | None]:
-        """Send and receive them all, and return when all have ended.
+        """Send and receive all messages, and return when all have ended.
 
-        messages: hoop.Send and hoop.Recv, in the order of the list as far as peer and
-        tag are the same. Returns what each receive got, and None for each send.
-        hoop_batch(), torch's batch_isend_irecv().
+        messages are hoop.Send and hoop.Recv; those with the same peer and tag keep their order. It
+        returns a list with a Received for each receive and None for each send.
+        It calls hoop_batch(); torch calls this batch_isend_irecv().
 
-        ValueError, TypeError, hoop.Invalid: one cannot be; nothing was sent.
-        Others as send()'s and recv()'s: the first failure in the order of the list is
-        raised, when all have ended.
+        It raises ValueError, TypeError or hoop.Invalid if a message is wrong; then nothing was
+        sent. It also raises the errors of send() and recv(): when all messages have ended, the
+        first failure in the order of the list is raised.
         """
         given = [_message("batch", message) for message in messages]
         listed = ffi.new("struct hoop_message[]", [message for message, _ in given])
@@ -215,7 +227,7 @@ class Messages(Operations):
         return [received_of(kept[2]) if kept[2] else None for _, kept in given]
 
     def batch_start(self, messages: Sequence[Message]) -> list[Work[Received | None]]:
-        """batch() that returns at once: a Work for each message, in the order of the list."""
+        """Start a batch() and return at once: a list with a Work for each message, in the same order."""
         given = [_message("batch", message) for message in messages]
         listed = ffi.new("struct hoop_message[]", [message for message, _ in given])
         ops = ffi.new("hoop_op_t *[]", max(1, len(given)))

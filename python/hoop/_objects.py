@@ -1,9 +1,9 @@
-"""python/hoop/_objects.py - any object that can be pickled, between ranks
+"""python/hoop/_objects.py - sends any object that can be pickled to other ranks
 
-An object travels as one message: its pickle (protocol 5), then the buffers that it
-would have had to copy, as arrays', each at a multiple of 64 bytes, then a table of
-their sizes. The sender copies a buffer once, into the message; who receives makes
-arrays of the memory in which it came.
+An object is sent as one message. It holds the pickle (protocol 5), then the buffers that
+the pickle would have had to copy, such as those of arrays, each at a multiple of 64 bytes,
+and then a table of their sizes. The sender copies each buffer once, into the message; the
+receiver makes arrays of the memory in which the message arrived.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from hoop._work import Operations, Work, _raised
 
 _NULL = ffi.NULL
 _ALIGNMENT = 64
-# How the message ends: bytes of the pickle, and how many buffers there are.
+# The end of a message: the number of bytes of the pickle, and the number of buffers.
 _END = struct.Struct("<QQ")
 
 
 def dumps(value: object) -> bytes:
-    """The message that value is sent as."""
+    """Return the message as which value is sent."""
     from pickle import PickleBuffer, dumps
 
     buffers: list[PickleBuffer] = []
@@ -43,7 +43,7 @@ def dumps(value: object) -> bytes:
 
 
 def loads(message: memoryview) -> Any:
-    """The object that message was made of; its arrays lie in message."""
+    """Return the object from which message was made. Its arrays lie in message."""
     from pickle import loads
 
     n_bytes = len(message) - _END.size
@@ -60,7 +60,7 @@ def loads(message: memoryview) -> Any:
 
 
 def _owned(address: Any, n_bytes: int, owner: Any) -> memoryview:
-    """The bytes there, as long as which owner lives."""
+    """Return a view of bytes that C owns; which owner keeps alive."""
     return memoryview(ffi.buffer(kept(address, owner), n_bytes))
 
 
@@ -69,7 +69,7 @@ def _free_object(out: Any) -> None:
 
 
 class _OneObject:
-    """Where C hands out one object; it goes when nothing of it is used any more."""
+    """The struct through which C hands out one object. Its memory is freed when nothing uses it any more."""
 
     def __init__(self) -> None:
         self.out = ffi.gc(ffi.new("struct hoop_py_object *"), _free_object)
@@ -77,20 +77,20 @@ class _OneObject:
         self.n_bytes = ffi.addressof(self.out, "n_bytes")
 
     def value(self) -> Any:
-        """The object; None on a communicator that this process is no member of."""
+        """Return the object, or None if this process is not a member of the communicator."""
         if self.out.bytes == _NULL:
             return None
         return loads(_owned(self.out.bytes, self.out.n_bytes, self.out))
 
 
 class _AllObjects:
-    """Where C hands out one object of each rank."""
+    """The struct through which C hands out one object of each rank."""
 
     def __init__(self) -> None:
         self.out = ffi.gc(ffi.new("struct hoop_objects *"), lib.hoop_objects_free)
 
     def value(self) -> list[Any]:
-        """The objects, in rank order."""
+        """Return the objects in rank order."""
         return [self._one(self.out.objects[i]) for i in range(self.out.n_objects)]
 
     def _one(self, item: Any) -> Any:
@@ -100,21 +100,20 @@ class _AllObjects:
 
 
 class Objects(Operations):
-    """Objects between the ranks of a communicator: whatever can be pickled.
+    """Calls that pass any object that can be pickled between the ranks of a communicator.
 
-    They are pickled by protocol 5: the bytes of numpy's arrays and the like are not
-    copied into the pickle, and where they come they are not copied at all. Only
-    between ranks that trust each other, as those of a job do: unpickling runs what the
-    sender says.
-    Errors of all: pickle's, hoop.RankLost, hoop.Mismatch, hoop.Timeout,
-    hoop.Exhausted (no memory for what comes, on all ranks that need it).
+    Objects are pickled by protocol 5: the bytes of numpy arrays and the like are not copied
+    into the pickle, and not copied at all where they arrive. Unpickling runs what the sender
+    says, so use these calls only between ranks that trust each other, as those of a job do.
+    All of them raise pickle's errors, hoop.RankLost, hoop.Mismatch, hoop.Timeout, and
+    hoop.Exhausted if a rank has no memory for what it receives, on all ranks that need it.
     """
 
     def send_object(self, value: object, dest: int, tag: int = 0) -> None:
-        """Send any object to rank dest, where recv_object() gets it. mpi4py's send().
+        """Send any object to rank dest, which receives it with recv_object(). mpi4py calls this send().
 
-        tag: 0 to 2^61; objects' are their own: an object never meets a recv().
-        hoop_send_object(), torch's send_object_list().
+        tag is 0 to 2^61. Objects have tags of their own: recv() never receives an object.
+        It calls hoop_send_object(); torch calls this send_object_list().
         """
         message = dumps(value)
         dest = peer_of("send_object", "dest", dest, tag)
@@ -124,16 +123,16 @@ class Objects(Operations):
             self._check_call(status, "send_object")
 
     def send_object_start(self, value: object, dest: int, tag: int = 0) -> Work[None]:
-        """send_object() that returns at once; value is pickled by then. mpi4py's isend()."""
+        """Start a send_object() and return at once. value has been pickled by then. mpi4py calls this isend()."""
         message = ffi.from_buffer(dumps(value))
         dest = peer_of("send_object", "dest", dest, tag)
         return self._start("send_object", lib.hoop_send_object_start, (message, len(message), dest, tag), message)
 
     def recv_object(self, source: int | None = ANY_SOURCE, tag: int = 0) -> Any:
-        """The next object from rank source, or from any. mpi4py's recv().
+        """Return the next object from rank source, or from any rank. mpi4py calls this recv().
 
-        source: None, which is hoop.ANY_SOURCE: whoever's arrived first.
-        hoop_recv_object(), torch's recv_object_list().
+        If source is None, which is hoop.ANY_SOURCE, it returns the object that arrived first.
+        It calls hoop_recv_object(); torch calls this recv_object_list().
         """
         source = peer_of("recv_object", "source", source, tag)
         got, comm = _OneObject(), self._comm or self._check("recv_object")
@@ -143,7 +142,10 @@ class Objects(Operations):
         return got.value()
 
     def recv_object_start(self, source: int | None = ANY_SOURCE, tag: int = 0) -> Work[Any]:
-        """recv_object() that returns at once; the Work's wait() returns the object. mpi4py's irecv()."""
+        """Start a recv_object() and return at once. wait() of the Work returns the object.
+
+        mpi4py calls this irecv().
+        """
         source = peer_of("recv_object", "source", source, tag)
         got = _OneObject()
 
@@ -154,15 +156,15 @@ class Objects(Operations):
         return self._start("recv_object", begin, (), got, got.value)
 
     def broadcast_object(self, value: object = None, root: int = 0) -> Any:
-        """root's value, on every rank; root gets value itself. mpi4py's bcast().
+        """Return root's value on every rank; root gets value itself. mpi4py calls this bcast().
 
-        value: looked at on root alone. hoop_broadcast_object(), torch's
+        value is ignored on other ranks. It calls hoop_broadcast_object(); torch calls this
         broadcast_object_list().
         """
         return self._broadcast_object(value, root, False)
 
     def broadcast_object_start(self, value: object = None, root: int = 0) -> Work[Any]:
-        """broadcast_object() that returns at once; the Work's wait() returns the object."""
+        """Start a broadcast_object() and return at once. wait() of the Work returns the object."""
         return self._broadcast_object(value, root, True)  # type: ignore[no-any-return]
 
     def _broadcast_object(self, value: object, root: int, is_started: bool) -> Any:
@@ -174,14 +176,14 @@ class Objects(Operations):
         return self._run("broadcast_object", given, (given, got), finish, is_started)
 
     def gather_object(self, value: object, root: int = 0) -> list[Any] | None:
-        """All ranks' values in a list, in rank order, on root; None elsewhere. mpi4py's gather().
+        """Return a list of the values of all ranks, in rank order, on root, and None elsewhere.
 
-        hoop_gather_object(), torch's gather_object().
+        It calls hoop_gather_object(); mpi4py calls this gather(), torch gather_object().
         """
         return self._gather_object(value, root, False)  # type: ignore[no-any-return]
 
     def gather_object_start(self, value: object, root: int = 0) -> Work[list[Any] | None]:
-        """gather_object() that returns at once; the Work's wait() returns the list, or None."""
+        """Start a gather_object() and return at once. wait() of the Work returns the list, or None."""
         return self._gather_object(value, root, True)  # type: ignore[no-any-return]
 
     def _gather_object(self, value: object, root: int, is_started: bool) -> Any:
@@ -191,14 +193,14 @@ class Objects(Operations):
         return self._run("gather_object", given, (given, got), got.value if is_own else lambda: None, is_started)
 
     def allgather_object(self, value: object) -> list[Any]:
-        """All ranks' values in a list, in rank order, on every rank. mpi4py's allgather().
+        """Return a list of the values of all ranks, in rank order, on every rank.
 
-        hoop_allgather_object(), torch's all_gather_object().
+        It calls hoop_allgather_object(); mpi4py calls this allgather(), torch all_gather_object().
         """
         return self._allgather_object(value, False)  # type: ignore[no-any-return]
 
     def allgather_object_start(self, value: object) -> Work[list[Any]]:
-        """allgather_object() that returns at once; the Work's wait() returns the list."""
+        """Start an allgather_object() and return at once. wait() of the Work returns the list."""
         return self._allgather_object(value, True)  # type: ignore[no-any-return]
 
     def _allgather_object(self, value: object, is_started: bool) -> Any:
@@ -207,16 +209,16 @@ class Objects(Operations):
         return self._run("allgather_object", given, (given, got), got.value, is_started)
 
     def scatter_object(self, values: Sequence[object] | None = None, root: int = 0) -> Any:
-        """values[rank] of root's. mpi4py's scatter().
+        """Return on each rank the value that root has for it: root's values[rank]. mpi4py calls this scatter().
 
-        values: one for each rank, looked at on root alone. hoop_scatter_object(),
-        torch's scatter_object_list().
-        ValueError: root has not as many values as there are ranks.
+        values has one entry for each rank; it is ignored on other ranks than root.
+        It calls hoop_scatter_object(); torch calls this scatter_object_list().
+        It raises ValueError if root does not have as many values as there are ranks.
         """
         return self._scatter_object(values, root, False)
 
     def scatter_object_start(self, values: Sequence[object] | None = None, root: int = 0) -> Work[Any]:
-        """scatter_object() that returns at once; the Work's wait() returns the object."""
+        """Start a scatter_object() and return at once. wait() of the Work returns the object."""
         return self._scatter_object(values, root, True)  # type: ignore[no-any-return]
 
     def _scatter_object(self, values: Sequence[object] | None, root: int, is_started: bool) -> Any:

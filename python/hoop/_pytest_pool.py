@@ -1,8 +1,8 @@
 """python/hoop/_pytest_pool.py - the processes of the pytest plugin's ranks
 
-Ranks are forked by a process that was itself forked when the tests had been
-collected, before any was run: so all of them begin with what was imported, and with
-no fixture of others. One that dies is forked again within milliseconds.
+Ranks are forked by a process that itself was forked after the tests had been collected
+and before the first was run. So every rank begins with the imported modules, and without
+the fixtures of other tests. A rank that dies is forked again within milliseconds.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from hoop import _coordinator
 from hoop._pytest_rank import STACKS_SIGNAL, Debugger, Done, Failed, RankProcess, Run, rank_main
 from hoop._spawn import end_with_parent, how_ended
 
-# For the others to tell why they fail, once one has.
+# The time that other ranks have to report their failures after the first one.
 GRACE_S = 10.0
-# Instead of the rank that is debugged.
+# Values in place of the number of the rank that is debugged.
 NOBODY, DEBUGGED = -1, -2
-# For a process to write the stacks of its threads.
+# The time that a process has to write the stacks of its threads.
 STACKS_S = 2.0
 
 
 class Outcome(NamedTuple):
-    """What came of a test on one rank. One of them: its reports, how its process ended, or where it hung."""
+    """The outcome of a test on one rank: either its reports, or how its process ended, or where it hung."""
 
     done: Done | None
     death: str
@@ -44,12 +44,12 @@ class Outcome(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What came of a test on all ranks, and what hoop says of those that hung: who waits for whom."""
+    """The outcome of a test on all ranks, and which ranks wait for which if some have hung."""
 
     outcomes: list[Outcome]
     account: str
     time_s: float
-    # What was to be mended before.
+    # Notes about ranks that were replaced before the test.
     notes: tuple[str, ...] = ()
 
 
@@ -63,17 +63,17 @@ class Rank:
         self.pid_fd = os.pidfd_open(pid)
 
     def stacks(self) -> str:
-        """What it has written of its stacks so far."""
+        """Return the stacks that the rank has written so far."""
         return os.pread(self.stacks_fd, 1 << 20, 0).decode("utf-8", "replace")
 
     def ask_stacks(self) -> str:
-        """Have it write them; waits until nothing more comes."""
+        """Make the rank write its stacks, and return them when nothing more is written."""
         before = self.stacks()
         signal.pidfd_send_signal(self.pid_fd, STACKS_SIGNAL)
         end = time.monotonic() + STACKS_S
         last, same = before, 0
         while time.monotonic() < end and same < 3:
-            # It has no way to say that this was all.
+            # The rank cannot tell when it has written everything.
             time.sleep(0.02)
             found = self.stacks()
             same = same + 1 if found == last and found != before else 0
@@ -81,14 +81,14 @@ class Rank:
         return last[len(before) :]
 
     def close(self) -> None:
-        """Give up what belongs to it; it has ended."""
+        """Close the descriptors of a rank that has ended."""
         self.link.close()
         os.close(self.pid_fd)
         os.close(self.stacks_fd)
 
 
 def _fork_ranks(session: pytest.Session, control: socket.socket, base: str, begin: Any) -> None:
-    """The process that forks: a rank for each message, and its status when asked. Does not return."""
+    """Run the process that forks a rank for each message, and returns a rank's status on request. Never returns."""
     try:
         while True:
             told, fds, _, _ = socket.recv_fds(control, 64, 2)
@@ -111,13 +111,13 @@ def _fork_ranks(session: pytest.Session, control: socket.socket, base: str, begi
 
 def _fork() -> int:
     with warnings.catch_warnings():
-        # Of threads, as BLAS has them, which see to it themselves.
+        # Threads such as those of BLAS are warned of; they handle a fork themselves.
         warnings.simplefilter("ignore", DeprecationWarning)
         return os.fork()
 
 
 class Pool:
-    """As many ranks as the largest test wants, and the coordinator of their jobs."""
+    """As many ranks as the largest test needs, and the coordinator of their jobs."""
 
     def __init__(self, session: pytest.Session, base: str, begin: Callable[[RankProcess], None]) -> None:
         self.ranks: dict[int, Rank] = {}
@@ -146,9 +146,9 @@ class Pool:
         return Rank(Connection(own.detach()), stacks_fd, pid)
 
     def _ended(self, number: int) -> str:
-        """How a rank has ended that has."""
+        """Remove a rank that has ended, and return how it ended."""
         rank = self.ranks.pop(number)
-        # It was in all that are not too small for it.
+        # The rank was in the sessions of all jobs that have more ranks than its number.
         for n in [n for n in self._jobs if n > number]:
             del self._jobs[n]
         self._control.send(f"wait {rank.pid}".encode())
@@ -164,16 +164,16 @@ class Pool:
 
     @property
     def coordinator(self) -> _coordinator.Coordinator:
-        """Started when the first test wants ranks."""
+        """The coordinator. It is started when the first test needs ranks."""
         if self._coordinator is None:
             self._coordinator = _coordinator.start()
         return self._coordinator
 
     def job(self, n: int, settings: dict[str, Any]) -> str:
-        """The job of the tests of n ranks; another one when settings are other ones.
+        """Return the job of the tests on n ranks. Other settings need another job.
 
-        Delays by a seed follow from the number of the call in its session, too: then it
-        is always another one.
+        Injected delays depend on a seed and on the number of a call in its session; with them,
+        each test has a job of its own.
         """
         if n not in self._jobs or self._jobs[n][1] != settings or "debug_fault" in settings:
             self._n_jobs += 1
@@ -189,11 +189,11 @@ class Pool:
         limit_s: float,
         debug: Callable[[Debugger, int], None] | None,
     ) -> Result:
-        """Run a test on n ranks. following: of a rank, the test after this one.
+        """Run a test on n ranks and return its result.
 
-        limit_s: math.inf is none.
-        debug: gives the terminal to a rank that asks for it, and takes it back; None:
-        nobody debugs.
+        following returns for a rank the test after this one. limit_s is the time limit; math.inf
+        means none. debug gives the terminal to a rank that asks for it, and takes it back; if it
+        is None, no rank debugs.
         """
         notes = self._mend(n)
         job = self.job(n, settings)
@@ -202,13 +202,13 @@ class Pool:
             if number not in self.ranks:
                 self.ranks[number] = self._start(number)
         for number in range(n):
-            # If it dies just now, that is seen below.
+            # If the rank dies at this moment, _collect() finds it.
             with contextlib.suppress(OSError):
                 self.ranks[number].link.send(Run(item, following(number), n, job, joining))
         return self._collect(n, limit_s, debug)._replace(notes=tuple(notes))
 
     def _mend(self, n: int) -> list[str]:
-        """Have others take the place of what has ended since the last test; what that was."""
+        """Remove ranks that have ended since the last test, so that others replace them. Returns notes about them."""
         notes = []
         for number in [r for r in range(n) if r in self.ranks and wait([self.ranks[r].pid_fd], 0)]:
             how = self._ended(number).splitlines()[0]
@@ -216,7 +216,7 @@ class Pool:
         if self._coordinator is not None:
             try:
                 has_ended = os.waitpid(self._coordinator.pid, os.WNOHANG)[0] != 0
-            except ChildProcessError:  # somebody else has waited for all children
+            except ChildProcessError:  # other code has waited for all children
                 has_ended = True
             if has_ended:
                 pid = self._coordinator.pid
@@ -245,7 +245,7 @@ class Pool:
             try:
                 ready: list[Any] = wait([*waits, *ends], None if debugging >= 0 or math.isinf(left) else left)
             except pytest.fail.Exception:
-                # Of a signal's handler, as pytest-timeout has one: that is a limit, too.
+                # A signal handler, such as that of pytest-timeout, has raised it: its limit counts, too.
                 end, debugging = -math.inf, min(debugging, NOBODY)
                 continue
             for source in ready:
@@ -274,13 +274,13 @@ class Pool:
         return Result([outcomes[r] for r in range(n)], "", time.monotonic() - begun)
 
     def _receive(self, number: int) -> Any:
-        """A message of a rank, or how it has ended; None: nothing yet."""
+        """Return a message of a rank, or how it has ended, or None if there is nothing yet."""
         rank = self.ranks[number]
         try:
             if rank.link.poll():
                 return rank.link.recv()
         except (EOFError, OSError):
-            # Its end is certain, but may not be visible yet.
+            # The rank has ended, but its pidfd may not show that yet.
             wait([rank.pid_fd], STACKS_S)
         return self._ended(number) if wait([rank.pid_fd], 0) else None
 
@@ -298,7 +298,7 @@ class Pool:
         return number if may else debugging
 
     def _give_up(self, late: list[int], outcomes: dict[int, Outcome]) -> None:
-        """End those that are late, with what they are at."""
+        """End the ranks that are late, and keep their stacks as outcomes."""
         for number in late:
             stacks = self.ranks[number].ask_stacks()
             outcomes[number] = Outcome(None, "", stacks or "(no stacks were written)", time.monotonic())
@@ -306,7 +306,7 @@ class Pool:
             self._kill(number)
 
     def _account(self, n: int) -> str:
-        """Who waits for whom, as the coordinator has it from the ranks."""
+        """Return which ranks wait for which, as the coordinator knows it."""
         if self._coordinator is None or n not in self._jobs:
             return ""
         hoopctl = os.path.join(os.path.dirname(__file__), "bin", "hoopctl")
@@ -330,7 +330,7 @@ class Pool:
         return done.stdout if done.returncode == 0 else ""
 
     def close(self) -> None:
-        """Have all tear down and end; those that do not are ended."""
+        """Make all ranks tear down and end. Ranks that do not end in time are killed."""
         for rank in self.ranks.values():
             with contextlib.suppress(OSError):
                 rank.link.send(None)

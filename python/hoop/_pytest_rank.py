@@ -1,8 +1,8 @@
-"""python/hoop/_pytest_rank.py - what a rank of the pytest plugin does
+"""python/hoop/_pytest_rank.py - the code that a rank of the pytest plugin runs
 
-A rank is a fork of the process that has collected the tests, and runs those that it
-is told to with all of pytest's hooks: fixtures, parameters, conftest and assertion
-rewriting are what they are without ranks.
+A rank is a fork of the process that has collected the tests. It runs the tests that it is
+told to run, with all of pytest's hooks: fixtures, parameters, conftest and assertion
+rewriting work as they do without ranks.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ import pytest
 import hoop
 from hoop._spawn import end_with_parent
 
-# Writes the stacks of all threads where the main process looks for them.
+# This signal makes a rank write the stacks of all threads to the file that the main process reads.
 STACKS_SIGNAL = signal.SIGRTMAX - 2
 
 _last_resort = sys.__stderr__
 
 
 class Run(NamedTuple):
-    """What a rank is told: the test and the one after it, as places among the items.
+    """The message that makes a rank run a test. item and following are positions in the list of items.
 
-    job, settings: of the session, which is another one when these are.
+    If job or settings differ from those of the present session, the rank joins another one.
     """
 
     item: int
@@ -42,9 +42,10 @@ class Run(NamedTuple):
 
 
 class Done(NamedTuple):
-    """What a rank tells when a test has ended: its reports, and warnings with where they came from.
+    """The message of a rank that has ended a test: its reports, and its warnings with their places.
 
-    is_whole: the next test can have the session. quits: why pytest.exit() was called.
+    is_whole says whether the next test can use the session. quits is the reason that
+    pytest.exit() was given.
     """
 
     reports: list[dict[str, Any]]
@@ -54,15 +55,15 @@ class Done(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """What a rank tells at once; the others may wait for it in vain."""
+    """The message of a rank that has just failed, so that other ranks may wait for it in vain."""
 
     what: str
 
 
 class Debugger(NamedTuple):
-    """A rank wants to begin or has ended to debug; the answer to the former says whether it may.
+    """The message of a rank that wants to debug, or has finished debugging.
 
-    quits: the tests are to end, too.
+    The answer to the former says whether it may. quits says whether the tests are to end.
     """
 
     begins: bool
@@ -70,7 +71,7 @@ class Debugger(NamedTuple):
 
 
 class RankProcess:
-    """A rank in its own process, for as long as that lives."""
+    """A rank, in its own process, for as long as the process lives."""
 
     def __init__(self, session: pytest.Session, link: Connection, number: int) -> None:
         self.pytest_session = session
@@ -79,12 +80,12 @@ class RankProcess:
         self.run: Run | None = None
         self.reports: list[pytest.TestReport] = []
         self.warnings: list[tuple[Any, str, str, Any]] = []
-        # By how many ranks they have, with the names of their jobs.
+        # Sessions by their number of ranks, with the names of their jobs.
         self._sessions: dict[int, tuple[str, hoop.Session]] = {}
         self._is_whole = True
 
     def serve(self) -> None:
-        """Until the main process says that it was all."""
+        """Run tests until the main process sends None."""
         config = self.pytest_session.config
         while True:
             told = self.link.recv()
@@ -96,9 +97,9 @@ class RankProcess:
             item = items[told.item]
             following: Any = None if told.following is None else items[told.following]
             if following is item:
-                # Again, with fixtures that are made anew; those of wider scopes stay.
+                # The test runs again with new fixtures; fixtures of wider scopes stay.
                 following = item.parent
-            # After a test that was not the one that was expected next.
+            # If another test was announced as the next one, fixtures kept for it are torn down now.
             self._teardown(item)
             try:
                 item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
@@ -112,7 +113,7 @@ class RankProcess:
             self.leave(n)
 
     def _teardown(self, following: pytest.Item | None) -> None:
-        # Also what the test has failed to tear down has been told by then.
+        # By then, failures to tear down have been reported, too.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -121,19 +122,19 @@ class RankProcess:
                 print(f"rank {self.number}: {type(error).__name__}: {error}", file=_last_resort)
 
     def session(self) -> hoop.Session:
-        """Of the ranks that run this test; kept for the next one of as many."""
+        """Return the session of the ranks that run this test. The next test on as many ranks uses it again."""
         assert self.run is not None
         job, n = self.run.job, self.run.n
         if n not in self._sessions or self._sessions[n][0] != job:
             self.leave(n)
             made = hoop.join(job=job, rank=self.number, world_size=n, **self.run.settings)
             self._sessions[n] = (job, made)
-            # Who fails and leaves from now on disturbs nobody's join.
+            # After this barrier, a rank that fails and leaves disturbs no other rank in its join.
             made.world.barrier()
         return self._sessions[n][1]
 
     def _is_broken(self) -> bool:
-        """Whether what the test has left of its session is not fit for the next test."""
+        """Return whether this test has left its session in a state that the next test cannot use."""
         assert self.run is not None
         kept = self._sessions.get(self.run.n)
         if kept is None:
@@ -142,7 +143,7 @@ class RankProcess:
         if session._session is None or session._is_broken or session.world.failed():
             return True
         session._reap()
-        # The others may not even have called what goes on here.
+        # Other ranks may not have called the operations that still run here.
         return bool(session._abandoned)
 
     def leave(self, n: int) -> None:
@@ -151,29 +152,29 @@ class RankProcess:
             self._sessions.pop(n)[1].leave()
 
     def fail(self, error: BaseException) -> None:
-        """What the others have to know, before this rank tears down."""
+        """Report a failure to the other ranks, before this rank tears down."""
         self.link.send(Failed(f"{type(error).__name__}: {error}"))
         self.part(error)
 
     def part(self, error: BaseException) -> None:
-        """End the session, so that nobody waits for this rank in vain."""
+        """End the session, so that no rank waits for this one in vain."""
         assert self.run is not None
         if self.run.n in self._sessions:
             self._is_whole = False
             self._sessions.pop(self.run.n)[1].__exit__(type(error), error, error.__traceback__)
 
     def may_debug(self) -> bool:
-        """Whether this rank is the one that gets the terminal."""
+        """Ask the main process for the terminal, and return whether this rank gets it."""
         self.link.send(Debugger(True))
         return bool(self.link.recv())
 
     def end_debugging(self, quits: bool) -> None:
-        """The terminal is the main process's again."""
+        """Give the terminal back to the main process."""
         self.link.send(Debugger(False, quits))
 
 
 def _own_output(config: pytest.Config) -> None:
-    """Files of its own instead of those that are shared with who was forked."""
+    """Capture output in files of this rank, instead of those shared with the process that forked it."""
     capture: Any = config.pluginmanager.getplugin("capturemanager")
     if capture is not None:
         capture.stop_global_capturing()
@@ -182,7 +183,7 @@ def _own_output(config: pytest.Config) -> None:
 
 
 def _own_folder(config: pytest.Config, number: int, base: str) -> None:
-    """What tmp_path makes lies in rankN of the run's folder."""
+    """Make tmp_path create its folders in rankN of the run's folder."""
     import pathlib
 
     factory: Any = getattr(config, "_tmp_path_factory", None)
@@ -195,7 +196,7 @@ def _own_folder(config: pytest.Config, number: int, base: str) -> None:
 def rank_main(
     session: pytest.Session, number: int, link_fd: int, stacks_fd: int, base: str, begin: Callable[[RankProcess], None]
 ) -> None:
-    """Of a process that was just forked; begin makes the rank known to the plugin. Does not return."""
+    """Run a rank in a process that was just forked. begin registers it with the plugin. Never returns."""
     code = 1
     try:
         end_with_parent(os.getppid())
@@ -225,13 +226,13 @@ def rank_main(
 
 
 def told_of(call: pytest.CallInfo[Any], when: float) -> list[Any]:
-    """What the main process has to know of a failure: whether others caused it, when it was, a line."""
+    """Return what the main process must know of a failure: whether hoop raised it, when, and a line of text."""
     assert call.excinfo is not None
     error = call.excinfo.value
     lines = str(error).splitlines() or [""]
     where = call.excinfo.traceback[-1] if call.excinfo.traceback else None
     for entry in call.excinfo.traceback:
-        # The last line of the user's own.
+        # This ends with the last frame of the user's own code.
         if not {"hoop", "_pytest", "pluggy"} & set(str(entry.path).split(os.sep)):
             where = entry
     place = f"{os.path.relpath(str(where.path))}:{where.lineno + 1}: " if where else ""
@@ -239,5 +240,5 @@ def told_of(call: pytest.CallInfo[Any], when: float) -> list[Any]:
 
 
 def now() -> float:
-    """The same clock in all processes of a host."""
+    """Return the time of a clock that all processes of a host share."""
     return time.monotonic()

@@ -1,4 +1,4 @@
-"""python/hoop/_pytest_reports.py - one report of a test for those of its ranks"""
+"""python/hoop/_pytest_reports.py - merges the reports of the ranks into one report of the test"""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ PHASES = ("setup", "call", "teardown")
 
 
 def _told(report: pytest.TestReport) -> tuple[bool, float, str]:
-    """What told_of() has said of a failure; of one that pytest itself has made, little."""
+    """Return what told_of() has found of a failure. For a failure that pytest itself reports, it is a guess."""
     is_verdict, when, line = getattr(report, "hoop_told", None) or (False, 0.0, "")
     return is_verdict, when, line or _first_line(str(report.longrepr))
 
 
 def _first_line(text: str) -> str:
-    """The line of a traceback that says what was raised."""
+    """Return the line of a traceback that says what was raised."""
     lines = [line[1:].strip() for line in text.splitlines() if line.startswith("E ")]
     return lines[0] if lines else (text.splitlines() or [""])[-1]
 
 
 def _ranks(numbers: list[int]) -> str:
-    """rank 2; ranks 0-2, 5."""
+    """Return numbers as text, for example "rank 2" or "ranks 0-2, 5"."""
     spans: list[list[int]] = []
     for number in numbers:
         if spans and spans[-1][1] == number - 1:
@@ -38,7 +38,7 @@ def _ranks(numbers: list[int]) -> str:
 
 
 def _grouped(lines: dict[int, str]) -> str:
-    """A line for all ranks that have the same."""
+    """Return the lines of the ranks, with one line for all ranks that have the same text."""
     by_line: dict[str, list[int]] = {}
     for number, line in sorted(lines.items()):
         by_line.setdefault(line, []).append(number)
@@ -46,7 +46,7 @@ def _grouped(lines: dict[int, str]) -> str:
 
 
 def _sections(reports: dict[int, pytest.TestReport]) -> list[tuple[str, str]]:
-    """What the ranks have captured, each kind of it by rank."""
+    """Return the captured output of the ranks, each kind of it by rank."""
     found: dict[str, dict[int, str]] = {}
     for number, report in sorted(reports.items()):
         for name, text in report.sections:
@@ -61,7 +61,7 @@ def _sections(reports: dict[int, pytest.TestReport]) -> list[tuple[str, str]]:
 
 
 def _add(report: pytest.TestReport, name: str, text: str) -> None:
-    """Below the traceback, whatever is shown of captured output."""
+    """Add a section below the traceback, which is shown whichever captured output is shown."""
     longrepr: Any = report.longrepr
     if hasattr(longrepr, "addsection"):
         longrepr.addsection(name, text)
@@ -70,7 +70,7 @@ def _add(report: pytest.TestReport, name: str, text: str) -> None:
 
 
 def _head(report: pytest.TestReport, head: str) -> None:
-    """What the summary's line says."""
+    """Set the text that the line of the summary shows."""
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is not None:
         crash.message = f"{head}: {crash.message}"
@@ -79,12 +79,12 @@ def _head(report: pytest.TestReport, head: str) -> None:
 
 
 def _merge(reports: dict[int, pytest.TestReport], n: int) -> pytest.TestReport:
-    """Of one phase."""
+    """Merge the reports of one phase."""
     failed = {number: report for number, report in reports.items() if report.failed}
     others = {number: report for number, report in reports.items() if not report.passed}
     xfailed = [number for number, report in others.items() if not report.failed and hasattr(report, "wasxfail")]
     if xfailed and all(_told(report)[0] for report in failed.values()):
-        # That was expected, and the failures are what others had from it.
+        # This was expected, and the failures of other ranks follow from it.
         failed = {}
     if failed:
         first = min(failed, key=lambda number: _told(failed[number])[:2])
@@ -93,7 +93,7 @@ def _merge(reports: dict[int, pytest.TestReport], n: int) -> pytest.TestReport:
     elif len(others) == len(reports):
         first = min(others)
     else:
-        # Skipped on some ranks only: it was run.
+        # The test was skipped on some ranks only, so it was run.
         first = min(number for number in reports if number not in others)
     merged = reports[first]
     merged.sections = _sections(reports)
@@ -114,7 +114,7 @@ def _merge(reports: dict[int, pytest.TestReport], n: int) -> pytest.TestReport:
 
 
 def _verdicts(phases: dict[str, dict[int, pytest.TestReport]], result: Result) -> dict[int, str]:
-    """How each rank has ended that has told."""
+    """Return how each rank has ended that has sent its reports."""
     lines = {}
     for number, outcome in enumerate(result.outcomes):
         if outcome.done is None:
@@ -127,7 +127,10 @@ def _verdicts(phases: dict[str, dict[int, pytest.TestReport]], result: Result) -
 
 
 def _broken(item: pytest.Item, text: str) -> pytest.TestReport:
-    """A failure that is no exception of the test's; the text's first line is what the summary says."""
+    """Return the report of a failure that is not an exception of the test.
+
+    The summary shows the first line of text.
+    """
     path, line, _ = item.location
     return pytest.TestReport(
         item.nodeid,
@@ -143,7 +146,7 @@ def _broken(item: pytest.Item, text: str) -> pytest.TestReport:
 
 
 def own_frames(stacks: str) -> str:
-    """Stacks as faulthandler writes them, without pytest's frames below those of a test."""
+    """Return stacks that faulthandler has written, without pytest's frames below those of the test."""
     kept, is_below = [], False
     for line in stacks.strip().splitlines():
         if not line.startswith("  "):
@@ -155,7 +158,7 @@ def own_frames(stacks: str) -> str:
 
 
 def _death(item: pytest.Item, result: Result, verdicts: dict[int, str]) -> pytest.TestReport | None:
-    """Of ranks whose processes have ended."""
+    """Return the report of ranks whose processes have ended, or None if none has."""
     dead = [number for number, outcome in enumerate(result.outcomes) if outcome.death]
     if not dead:
         return None
@@ -171,7 +174,7 @@ def _death(item: pytest.Item, result: Result, verdicts: dict[int, str]) -> pytes
 def _hang(
     item: pytest.Item, result: Result, verdicts: dict[int, str], report: pytest.TestReport | None
 ) -> pytest.TestReport:
-    """Of ranks that had to be ended; report is that of what failed before, if anything did."""
+    """Return the report of ranks that had to be ended. report is that of an earlier failure, if there is one."""
     late = [number for number, outcome in enumerate(result.outcomes) if outcome.stacks]
     n = len(result.outcomes)
     if report is None:
@@ -189,7 +192,7 @@ def _hang(
 
 
 def merged(item: pytest.Item, result: Result) -> list[pytest.TestReport]:
-    """A report for each phase, as of a test without ranks."""
+    """Return one report for each phase, as a test without ranks has."""
     config, n = item.config, len(result.outcomes)
     phases: dict[str, dict[int, pytest.TestReport]] = {phase: {} for phase in PHASES}
     for number, outcome in enumerate(result.outcomes):
@@ -199,7 +202,7 @@ def merged(item: pytest.Item, result: Result) -> list[pytest.TestReport]:
     verdicts = _verdicts(phases, result)
     reports = {phase: _merge(phases[phase], n) for phase in PHASES if phases[phase]}
     if "setup" in reports and not reports["setup"].passed and phases["call"]:
-        # Those that came as far could not go on without the others.
+        # Ranks that reached the call could not go on without the others.
         called = reports.pop("call")
         if reports["setup"].failed:
             _add(reports["setup"], "ranks that were set up", _grouped({r: verdicts[r] for r in phases["call"]}))
@@ -213,7 +216,7 @@ def merged(item: pytest.Item, result: Result) -> list[pytest.TestReport]:
         broken.sections = reports["call"].sections if "call" in reports else []
         broken.duration = reports["call"].duration if "call" in reports else result.time_s
         reports["call"] = broken
-    # A phase that only some have reached did not pass.
+    # A phase that only some ranks have reached did not pass.
     return [reports[phase] for phase in PHASES if phase in reports]
 
 

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from hoop._coordinator import Coordinator
     from hoop._settings import Settings
 
-# Until rank 0 has said where it has started the coordinator.
+# How long ranks wait until rank 0 has published the address of its coordinator.
 _JOIN_S = 60.0
-# Where a rank or a size is given a coordinator has to be, too.
+# If a rank or a size is given, a coordinator must be given, too.
 _PLACED = ("COORDINATOR", "RANK", "WORLD_SIZE")
 
 
 class Stats(NamedTuple):
-    """What this rank has moved so far; bytes are of payload, without headers."""
+    """What this rank has sent and received so far. Bytes are those of payload, without headers."""
 
     operations: int
     bytes_sent: int
@@ -57,23 +57,22 @@ os.register_at_fork(after_in_child=_forget_in_child)
 
 
 class Session:
-    """Membership of a job, from join() to leave() or the end of a with statement.
+    """The membership of a job, from join() to leave() or the end of a with statement.
 
-    It is that of the process that has joined: in a forked child calls raise
-    hoop.Closed, and the child can join a job itself.
+    It belongs to the process that has joined. In a forked child its calls raise hoop.Closed,
+    and the child can join a job itself.
 
-    An exception that leaves the with statement, or that nobody catches in the main
-    thread, ends the calls of the other ranks that wait for this one with
-    hoop.RankFailed: "rank 1 (host:pid) raised ValueError: ...". So do Ctrl-C and an
-    exit that reports a failure. An exception of another thread does not: that
-    thread may call abort().
+    If an exception leaves the with statement, or nobody catches it in the main thread, the
+    calls of other ranks that wait for this one end with hoop.RankFailed: "rank 1 (host:pid)
+    raised ValueError: ...". Ctrl-C and an exit that reports a failure have the same effect. An
+    exception in another thread does not; that thread may call abort().
     """
 
     def __init__(self, session: Any) -> None:
         self._session = session
-        # What there is to say where that is None.
+        # The text of the error when _session is None.
         self._gone = "session has been left"
-        # This process has aborted it, or revoked its world.
+        # Whether this process has aborted the session, or revoked its world.
         self._is_broken = False
         self._abandoned: deque[tuple[Any, Any]] = deque()
         self._coordinator: Coordinator | None = None
@@ -85,12 +84,12 @@ class Session:
 
     @property
     def world(self) -> Comm:
-        """All ranks of the job."""
+        """The communicator of all ranks of the job."""
         return self._world
 
     @property
     def store(self) -> Store:
-        """The key-value store of the job, which all its members see."""
+        """The key-value store of the job, which all members share."""
         self._check("store")
         if self._store is None:
             self._store = Store._of(self._session)
@@ -98,28 +97,29 @@ class Session:
 
     @property
     def stats(self) -> Stats:
-        """What this rank has moved so far."""
+        """What this rank has sent and received so far."""
         self._check("stats")
         out = ffi.new("struct hoop_stats *")
         lib.hoop_session_stats(self._session, out)
         return Stats(*(int(getattr(out, name)) for name in Stats._fields))
 
     def abort(self, reason: str) -> None:
-        """Give up, and say why: calls of other ranks that need this one end with hoop.RankFailed.
+        """Give up and say why: calls of other ranks that need this one end with hoop.RankFailed.
 
-        reason: what this rank did or met, behind its name, as "ran out of disk
-        space"; at most 255 bytes. Any thread may call it; what other threads wait
-        for ends so, too. Only leave() is of use then. Returns when the coordinator
-        knows, or after a second. A second time it is told what it has not heard. C: hoop_abort().
+        reason says what this rank did or met, for example "ran out of disk space"; it follows the
+        rank's name and has at most 255 bytes. Any thread may call it, and calls for which other
+        threads wait end, too. Afterwards, only leave() is useful. It returns when the coordinator
+        has been told, or after a second. A second call tells the coordinator only if the first did
+        not reach it. It calls hoop_abort().
         """
         if self._session is not None:
             self._is_broken = True
             lib.hoop_abort(self._session, reason.encode("utf-8", "replace"))
-            # Ctrl-C meanwhile is not a later call's.
+            # A Ctrl-C during the call is raised here, and not in a later call.
             check_call(0, "abort")
 
     def leave(self) -> None:
-        """Take leave of the job; what still runs is dropped. A second time does nothing."""
+        """Leave the job. Operations that still run are dropped. A second call does nothing."""
         if self._session is None:
             return
         self._reap()
@@ -128,7 +128,7 @@ class Session:
             self._store.close()
         self._forget()
         lib.hoop_leave(session)
-        # Nothing moves any more: what was pinned may go.
+        # No data moves any more, so the pinned buffers can be freed.
         self._abandoned.clear()
         session_left()
         if self._coordinator:
@@ -155,7 +155,7 @@ class Session:
         return f"<hoop.Session, rank {self.world.rank} of {self.world.size}>"
 
     def _fail(self, error: BaseException) -> None:
-        """Tell the others of an exception that ends this rank's part."""
+        """Tell the other ranks of an exception that ends this rank's part."""
         said = _abort.reason(error)
         if said is not None:
             self.abort(said)
@@ -165,14 +165,14 @@ class Session:
             raise closed(self._gone, operation)
 
     def _forget(self) -> None:
-        """It is no more, and neither are its communicators."""
+        """Mark the session and its communicators as closed."""
         self._session = None
         for comm in self._comms:
             comm._forget()
         self._comms.clear()
 
     def _forget_in_child(self) -> None:
-        """A fork has copied it; what it did is the parent's."""
+        """Mark the session as closed in a forked child, without touching what belongs to the parent."""
         self._gone = "session is that of the process that has forked; join in the child"
         self._forget()
         self._abandoned = deque()
@@ -186,32 +186,33 @@ class Session:
         return made
 
     def _reap(self) -> None:
-        """End what nobody waits for any more and is done."""
+        """Free the operations that nobody waits for any more and that have ended."""
         for _ in range(len(self._abandoned)):
             try:
                 op, kept = self._abandoned.popleft()
-            except IndexError:  # another thread does the same
+            except IndexError:  # another thread has taken the last one
                 return
             if lib.hoop_test(op) == _PENDING:
                 self._abandoned.append((op, kept))
 
 
 def join(**settings: Unpack[Settings]) -> Session:
-    """Join a job and wait until its world has formed.
+    """Join a job, and wait until its world has formed.
 
-    A setting is given by its name in hoop(7) without HOOP_, in small letters, as
-    coordinator="node0:4667", world_size=4, timeout=2.5; what is not given, or None,
-    comes from the environment. Times are seconds or timedelta, switches bool. Beside
-    this file, hoop/_settings.py has them all, with what each is.
+    A setting has its name in hoop(7), without HOOP_ and in small letters, for example
+    coordinator="node0:4667", world_size=4, timeout=2.5. A setting that is not given, or is
+    None, is taken from the environment. Times are seconds or timedelta, and switches are bool.
+    hoop/_settings.py, beside this file, describes all settings.
 
-    Where nothing says a coordinator, a process that nobody launched is a world of one;
-    of those that torchrun, srun or mpirun has launched rank 0 starts a coordinator, as
-    a child that ends with the last member. Ranks of several hosts meet there by
-    MASTER_ADDR and MASTER_PORT, and need HOOP_TOKEN, the same for all.
+    If no setting names a coordinator, a process that no launcher has started becomes a world
+    of one. Among processes that torchrun, srun or mpirun has launched, rank 0 starts a
+    coordinator as a child process, which ends with the last member. If the ranks are on
+    several hosts, they meet there with MASTER_ADDR and MASTER_PORT, and HOOP_TOKEN must be set
+    to the same value on all of them.
 
-    hoop.Invalid: a setting is wrong. hoop.Timeout: the text names the ranks that are
-    missing. hoop.Refused, hoop.Unauthenticated: the coordinator does not let it in.
-    hoop.Unavailable: there is no coordinator.
+    It raises hoop.Invalid if a setting is wrong, hoop.Timeout if ranks are missing (the text
+    names them), hoop.Refused or hoop.Unauthenticated if the coordinator does not admit the
+    process, and hoop.Unavailable if there is no coordinator.
     """
     given = cast("dict[str, Setting]", dict(settings))
     coordinator = None

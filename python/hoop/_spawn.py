@@ -1,7 +1,7 @@
-"""python/hoop/_spawn.py - run a function on ranks that are started for it
+"""python/hoop/_spawn.py - runs a function on ranks that are started for it
 
-For notebooks, scripts and tests: the ranks are processes of multiprocessing, on
-this host, and none outlives the call or the process that has called.
+It is for notebooks, scripts and tests. The ranks are processes of multiprocessing on this
+host. None of them outlives the call, or the process that has called.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-# What the others of a rank that failed have to tell why they fail, before they are ended.
+# The seconds that other ranks have to report their failures after the first one.
 _GRACE_S = 2.0
 _numbers = iter(range(sys.maxsize))
 
 
 class _RemoteTraceback(Exception):
-    """The cause of what spawn() raises: the text of the rank's own traceback."""
+    """The cause of an exception that spawn() raises. It holds the text of the rank's own traceback."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -44,7 +44,7 @@ class _RemoteTraceback(Exception):
 
 
 class _Outcome(NamedTuple):
-    """What a rank sends: its result, or what it raised, as bytes, and when."""
+    """What a rank sends when it ends: its result or its exception, as bytes, and the time."""
 
     payload: bytes | None
     error: BaseException | None
@@ -53,7 +53,7 @@ class _Outcome(NamedTuple):
 
 
 def end_with_parent(parent: int) -> None:
-    """Have the kernel end this process when its parent ends, however that happens."""
+    """Make the kernel end this process when its parent ends, in whatever way."""
     import ctypes
 
     pr_set_pdeathsig = 1
@@ -63,7 +63,10 @@ def end_with_parent(parent: int) -> None:
 
 
 def _end_with_caller() -> None:
-    """The same where the parent is a server, which lives as long as its children."""
+    """Make this process end when the caller of spawn() ends.
+
+    It is used if the parent is a server, which lives as long as its children.
+    """
     import multiprocessing
     import threading
     from multiprocessing.connection import wait
@@ -79,7 +82,7 @@ def _end_with_caller() -> None:
 
 
 def environment(settings: Mapping[str, str], job: str, rank: int, n: int) -> dict[str, str]:
-    """What hooprun says to a rank, in its words and torchrun's."""
+    """Return the variables that hooprun and torchrun set for a rank."""
     said = {
         "HOOP_COORDINATOR": settings["coordinator"],
         "HOOP_TOKEN": settings["token"],
@@ -93,7 +96,7 @@ def environment(settings: Mapping[str, str], job: str, rank: int, n: int) -> dic
 
 
 def _portable(error: BaseException) -> BaseException:
-    """It, or what says the same, if it cannot be sent."""
+    """Return error, or an exception with the same text if error cannot be pickled."""
     try:
         again = pickle.loads(pickle.dumps(error))
     except Exception:
@@ -111,7 +114,7 @@ def _rank_main(
     function: Any,
     arguments: Any,
 ) -> None:
-    """What a rank does."""
+    """Run the function on one rank, and send its outcome."""
     if parent is None:
         _end_with_caller()
     else:
@@ -125,7 +128,7 @@ def _rank_main(
                 payload = pickle.dumps(function(session, *arguments), pickle.HIGHEST_PROTOCOL)
                 link.send(_Outcome(payload, None, "", time.monotonic()))
             except BaseException as error:
-                # Before the others learn that this rank goes.
+                # The outcome is sent before other ranks learn that this rank leaves.
                 _tell(link, error)
                 raise
     except SystemExit:
@@ -136,7 +139,7 @@ def _rank_main(
 
 
 def _tell(link: Connection, error: BaseException) -> None:
-    # An exit is no exception to its caller: what is told is its code.
+    # An exit is reported as its exit code, and not as an exception.
     if link.closed or isinstance(error, SystemExit):
         return
     import traceback
@@ -147,7 +150,7 @@ def _tell(link: Connection, error: BaseException) -> None:
 
 
 def _packed(function: Any, arguments: Sequence[Any]) -> bytes:
-    """By cloudpickle, which takes what is defined in a notebook, if it is there."""
+    """Pickle with cloudpickle if it is installed, which can pickle what a notebook defines."""
     try:
         dumps: Callable[[Any], bytes] = importlib.import_module("cloudpickle").dumps
     except ImportError:
@@ -168,7 +171,7 @@ def _packed(function: Any, arguments: Sequence[Any]) -> bytes:
 
 
 def how_ended(code: int) -> str:
-    """An exit code of multiprocessing's, or -signal, in words."""
+    """Return in words how a process ended. An exit code is multiprocessing's, so -n means signal n."""
     if code >= 0:
         return f"exited with code {code}"
     try:
@@ -178,7 +181,7 @@ def how_ended(code: int) -> str:
 
 
 class _Ranks:
-    """The processes, and what has come of them."""
+    """The processes of the ranks, and their outcomes."""
 
     def __init__(self, processes: list[BaseProcess], links: list[Connection]) -> None:
         self.processes = processes
@@ -194,13 +197,16 @@ class _Ranks:
             pass
 
     def has_failed(self) -> bool:
-        """Whether a rank raised, or ended without a word."""
+        """Return whether a rank has raised an exception, or has ended without an outcome."""
         return any(rank not in self.outcomes for rank in self.ended) or any(
             outcome.payload is None for outcome in self.outcomes.values()
         )
 
     def wait(self, left: float | None) -> bool:
-        """Until all have ended, or one has failed and the others had time to tell; False: none did in time."""
+        """Wait until all ranks have ended, or one has failed and the others had time to report.
+
+        It returns False if timeout has passed before.
+        """
         from multiprocessing.connection import wait
 
         end = None if left is None else time.monotonic() + left
@@ -222,7 +228,7 @@ class _Ranks:
         return True
 
     def end(self) -> None:
-        """None is left when it returns."""
+        """End all ranks that still run, and wait for them."""
         for process in self.processes:
             if process.exitcode is None:
                 process.kill()
@@ -232,7 +238,7 @@ class _Ranks:
             link.close()
 
     def failure(self) -> BaseException | None:
-        """The first one, with its rank: a death before what it made others raise."""
+        """Return the first failure and its rank. The death of a rank counts before the errors that it caused."""
         n = len(self.processes)
         for rank in sorted(set(self.ended) - set(self.outcomes), key=self.ended.__getitem__):
             process = self.processes[rank]
@@ -260,20 +266,19 @@ def spawn(
     timeout: Seconds | None = None,
     **settings: Setting,
 ) -> list[Result]:
-    """Run fn(session, *args) on n ranks of this host; return what they returned, by rank.
+    """Run fn(session, *args) on n ranks of this host, and return their results by rank.
 
-    A coordinator is started for them, unless one is given as a setting (then job has to
-    be, too). settings: as for join(). start_method: multiprocessing's spawn, fork or
-    forkserver. By the first and the last fn and args are pickled, by cloudpickle if it
-    is installed, which takes functions of a notebook and lambdas; and a script guards
+    A coordinator is started for the ranks, unless settings name one; then they must also name
+    the job. settings are those of join(). start_method is one of multiprocessing: spawn, fork or
+    forkserver. With spawn and forkserver, fn and args are pickled: by cloudpickle if it is
+    installed, which can pickle lambdas and the functions of a notebook. A script must then guard
     its call by `if __name__ == "__main__":`. Results are pickled.
 
-    The first exception that a rank raises is raised here, its cause the traceback of
-    the rank; the others are ended, 2 s later at most. None outlives the call, nor this
-    process.
+    If ranks raise exceptions, the first one is raised here, with the rank's traceback as its
+    cause; the other ranks are ended within 2 s. No rank outlives the call or this process.
 
-    hoop.RankLost: a rank was killed or exited. hoop.Timeout: timeout seconds passed.
-    TypeError: fn or args cannot be sent.
+    It raises hoop.RankLost if a rank was killed or has exited, hoop.Timeout if timeout seconds
+    have passed, and TypeError if fn or args cannot be pickled.
     """
     import multiprocessing
 
@@ -282,7 +287,7 @@ def spawn(
     context: Any = multiprocessing.get_context(start_method)
     is_forked = start_method == "fork"
     function, arguments = (fn, tuple(args)) if is_forked else (_packed(fn, args), ())
-    # The parent of a server's children is the server.
+    # With forkserver, the parent of the ranks is the server.
     parent = None if start_method == "forkserver" else os.getpid()
     job = f"spawn-{os.getpid()}-{next(_numbers)}"
     if settings.get("coordinator") and not (settings.get("job") or os.environ.get("HOOP_JOB")):

@@ -1,7 +1,7 @@
 """python/hoop/_store.py - the store of a job: keys and values that all its members see
 
-It is kept by the coordinator. A control of the C library makes one call at a time, so
-that a store keeps as many as threads ask at once.
+The coordinator keeps the store. A control of the C library makes one call at a time, so a
+store has as many controls as threads call at once.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ Key = Union[str, bytes]
 T = TypeVar("T")
 Value = Union[bytes, bytearray, memoryview, str, int]
 
-# Keys that one call of the C library takes.
+# The most keys that one call of the C library takes.
 _BATCH = 1024
-# One poll of a watch without a timeout: then it looks whether the store is closed.
+# How long a watch polls before it checks whether the store has been closed.
 _POLL_MS = 1000
 _MISSING: Any = object()
 
 
 class StoreEvent(NamedTuple):
-    """A change of a key. Its value: get it, which may be newer already.
+    """A change of a key. It has no value: get the value, which may be newer already.
 
-    kind: "set", "deleted" or "expired". revision: of the change, one number for each.
+    kind is "set", "deleted" or "expired". Each change has its own revision.
     """
 
     kind: str
@@ -44,14 +44,18 @@ class StoreEvent(NamedTuple):
 
 
 class CompareSet(NamedTuple):
-    """Whether it was applied, and the value that the key has now; None: it is not there."""
+    """What compare_set() has done.
+
+    applied says whether the value was written. value is what the key has now; it is None if the
+    key does not exist.
+    """
 
     applied: bool
     value: bytes | None
 
 
 def _decoded(key: Key) -> str:
-    """As it comes back."""
+    """Return key as the str that the store returns for it."""
     try:
         return key if isinstance(key, str) else key.decode()
     except UnicodeDecodeError:
@@ -59,7 +63,7 @@ def _decoded(key: Key) -> str:
 
 
 def _key(key: Key) -> Any:
-    """As C has it."""
+    """Return key as a C string."""
     if isinstance(key, str):
         key = key.encode(errors="surrogateescape")
     elif not isinstance(key, bytes):
@@ -82,7 +86,7 @@ def _bytes(value: Value) -> bytes:
 
 
 def _value(value: Value, ttl: Seconds | None = None) -> tuple[Any, Any]:
-    """struct hoop_control_value, and what it borrows."""
+    """Return a struct hoop_control_value, and the bytes that it borrows."""
     given = _bytes(value)
     held = ffi.from_buffer(given)
     made = ffi.new("struct hoop_control_value *", {"bytes": held, "n_bytes": len(given), "ttl_ms": _ttl(ttl)})
@@ -99,7 +103,7 @@ def _ttl(ttl: Seconds | None) -> int:
 
 
 def _text(text: Any) -> str:
-    # Programs in C may have stored what is not UTF-8; _key() takes it back.
+    # Programs in C may have stored a text that is not UTF-8; _key() accepts the escaped form.
     return ffi.string(text).decode(errors="surrogateescape")  # type: ignore[no-any-return]
 
 
@@ -114,17 +118,17 @@ def _check_call(status: int, operation: str) -> None:
 class Store(MutableMapping[str, bytes]):
     """The key-value store of a job, as a mapping of str to bytes.
 
-    session.store is that of a session. hoop.Store(coordinator="node0:4667", job="ten")
-    is for who is no member: settings are those of join(), and come from the
-    environment where they are not given; timeout is how long a call may take.
+    session.store is the store of a session. hoop.Store(coordinator="node0:4667", job="ten")
+    opens one for a program that is not a member: its settings are those of join(), and a
+    setting that is not given comes from the environment. timeout is how long a call may take.
 
-    Keys are str, or their UTF-8 as bytes, of 1 to 1,024 bytes. Values are bytes, 1 MiB
-    at most; a str is stored as UTF-8, an int as decimal digits, as add() has them.
-    A call that writes does so at one moment; so do setdefault(), add() and
-    compare_set(), which no other can come between. Any thread may call.
+    A key is a str, or its UTF-8 as bytes, of 1 to 1,024 bytes. A value has at most 1 MiB of
+    bytes. A str is stored as UTF-8, and an int as decimal digits, as add() does. Each call that
+    writes is atomic, also setdefault(), add() and compare_set(). Any thread may call.
 
-    hoop.NotFound: there is no such job. hoop.Unavailable, hoop.Timeout: the coordinator
-    does not answer. hoop.Exhausted: a limit of the store. hoop.Closed: it was closed.
+    Calls raise hoop.NotFound if there is no such job, hoop.Unavailable or hoop.Timeout if the
+    coordinator does not answer, hoop.Exhausted if a limit of the store is reached, and
+    hoop.Closed if the store has been closed.
     """
 
     def __init__(self, *, timeout: Seconds = 5.0, **settings: Setting) -> None:
@@ -136,12 +140,12 @@ class Store(MutableMapping[str, bytes]):
             return lib.hoop_control_create(options, out)  # type: ignore[no-any-return]
 
         self._begin(create)
-        # The address and the settings are looked at now.
+        # Creating a control now checks the address and the settings.
         self._give(self._take("Store"))
 
     @classmethod
     def _of(cls, session: Any) -> Store:
-        """That of a C session, until close()."""
+        """Return the store of a C session. It is open until close()."""
         made = cls.__new__(cls)
         made._begin(lambda out: lib.hoop_session_control(session, out))
         return made
@@ -154,11 +158,11 @@ class Store(MutableMapping[str, bytes]):
         self._is_closed = False
 
     def _take(self, operation: str) -> Any:
-        """A control that nobody else uses."""
+        """Return a control that no other thread uses."""
         if self._is_closed:
             raise closed("store has been closed, or its session left", operation)
         if self._pid != os.getpid():
-            # A forked child: the connections are its parent's.
+            # In a forked child, the connections belong to the parent.
             self._begin(self._create)
         try:
             return self._idle.pop()
@@ -182,18 +186,21 @@ class Store(MutableMapping[str, bytes]):
         while self._idle:
             try:
                 lib.hoop_control_destroy(self._idle.pop())
-            except IndexError:  # another thread does the same
+            except IndexError:  # another thread has taken the last one
                 return
 
     def close(self) -> None:
-        """Close its connections; a call of another thread ends as it would. A second time does nothing."""
+        """Close the connections of the store. A second call does nothing.
+
+        A call that another thread makes at that moment still ends as it would have.
+        """
         with self._lock:
             self._is_closed = True
         if self._pid == os.getpid():
             self._release()
 
     def __del__(self) -> None:
-        # Not where it has failed to begin, nor what is another process's.
+        # Nothing is released if __init__ has failed, or if another process owns the controls.
         if getattr(self, "_pid", None) == os.getpid():
             self._release()
 
@@ -216,7 +223,7 @@ class Store(MutableMapping[str, bytes]):
     # Values.
 
     def _values(self, operation: str, keys: list[Key], timeout_ms: int) -> list[bytes | None]:
-        """What a call for several keys hands out; timeout_ms 0: as the store's."""
+        """Return the result of a call with several keys. If timeout_ms is 0, the store's timeout applies."""
         c_keys = [_key(key) for key in keys]
         call = lib.hoop_control_wait if timeout_ms else lib.hoop_control_multi_get
         out = ffi.new("const struct hoop_control_value **")
@@ -233,7 +240,7 @@ class Store(MutableMapping[str, bytes]):
         return found
 
     def _some(self, keys: list[str]) -> list[bytes | None]:
-        """multi_get() of values that may be too large for one answer."""
+        """Return the values of keys as multi_get() does, in parts if one answer cannot hold them."""
         try:
             return self._values("multi_get", list(keys), 0) if keys else []
         except Exhausted:
@@ -243,7 +250,7 @@ class Store(MutableMapping[str, bytes]):
             return self._some(keys[:half]) + self._some(keys[half:])
 
     def multi_get(self, keys: Iterable[Key]) -> list[bytes | None]:
-        """The values of several keys, in their order; None: it is not there."""
+        """Return the values of several keys in their order; None stands for a key that does not exist."""
         return self._values("multi_get", list(keys), 0)
 
     def __getitem__(self, key: Key) -> bytes:
@@ -256,7 +263,7 @@ class Store(MutableMapping[str, bytes]):
         return isinstance(key, (str, bytes)) and self._values("contains", [key], 0)[0] is not None
 
     def set(self, key: Key, value: Value, ttl: Seconds | None = None) -> None:
-        """Write a value; ttl: after so many seconds the key goes away, None: it stays."""
+        """Write a value. The key expires after ttl seconds; if ttl is None, it does not."""
         c_key, (c_value, held) = _key(key), _value(value, ttl)
         control = self._take("set")
         try:
@@ -280,10 +287,11 @@ class Store(MutableMapping[str, bytes]):
         raise KeyError(key)
 
     def add(self, key: Key, n: int = 1, ttl: Seconds | None = None) -> int:
-        """Add n to a counter, which is 0 where it is not there; the sum.
+        """Add n to a counter and return the sum. A key that does not exist counts as 0.
 
-        ttl: seconds until the key goes away; None: as it is.
-        hoop.Refused: the value is no number. hoop.OutOfRange: the sum has more than 64 bits.
+        The key expires after ttl seconds; if ttl is None, its lifetime is unchanged.
+        It raises hoop.Refused if the value is no number, and hoop.OutOfRange if the sum has more
+        than 64 bits.
         """
         c_key, out = _key(key), ffi.new("int64_t *")
         control = self._take("add")
@@ -300,7 +308,7 @@ class Store(MutableMapping[str, bytes]):
         value: Value,
         ttl: Seconds | None = None,
     ) -> CompareSet:
-        """Write value if the key has the expected one; None: if it is not there."""
+        """Write value if the key has the expected value; None expects that the key does not exist."""
         c_key, (c_value, held) = _key(key), _value(value, ttl)
         c_expected, _kept = _value(b"" if expected is None else expected)
         out = ffi.new("struct hoop_control_exchange *")
@@ -315,7 +323,7 @@ class Store(MutableMapping[str, bytes]):
             self._give(control)
 
     def setdefault(self, key: Key, default: Value = b"") -> bytes:
-        """The key's value; where it is not there, default, which it has then."""
+        """Return the value of the key. If the key does not exist, write default and return it."""
         value = self.compare_set(key, None, default).value
         assert value is not None
         return value
@@ -327,9 +335,10 @@ class Store(MutableMapping[str, bytes]):
     @overload
     def pop(self, key: Key, default: T) -> bytes | T: ...
     def pop(self, key: Key, default: Any = _MISSING) -> Any:
-        """Delete a key; the value that it had.
+        """Delete a key and return the value that it had.
 
-        Of several that pop it one alone has it. What is set between its two steps is lost.
+        If several callers pop a key, only one of them gets its value. A value that is set between
+        reading and deleting is lost.
         """
         try:
             value = self[key]
@@ -341,17 +350,17 @@ class Store(MutableMapping[str, bytes]):
         return value
 
     def clear(self) -> None:
-        """Delete every key that there is now."""
+        """Delete every key that exists now."""
         for key in self:
             try:
                 del self[key]
-            except KeyError:  # another was faster
+            except KeyError:  # another client has deleted it
                 continue
 
     # Keys.
 
     def _pages(self, prefix: Key) -> Iterator[tuple[list[str], int, int]]:
-        """Keys, how many more there are, and the store's revision."""
+        """Yield for each page its keys, the number of keys after it, and the revision of the store."""
         after: Any = ffi.NULL
         c_prefix = _key(prefix) if prefix else ffi.NULL
         out = ffi.new("const struct hoop_control_keys **")
@@ -371,30 +380,30 @@ class Store(MutableMapping[str, bytes]):
             after = _key(keys[-1])
 
     def __iter__(self) -> Iterator[str]:
-        """In the order of their bytes. What is set or deleted meanwhile may be met or not."""
+        """Iterate over the keys in the order of their bytes. It may or may not meet keys that change meanwhile."""
         return iter(self.keys())
 
     def __len__(self) -> int:
         return len(self.keys())
 
     def keys(self, prefix: Key = "") -> KeysView[str]:
-        """The keys that begin so: a view, asked anew each time."""
+        """Return a view of the keys that begin with prefix. Each use of the view reads the store again."""
         return _Keys(self, prefix)
 
     def items(self, prefix: Key = "") -> ItemsView[str, bytes]:
-        """The same with their values, some pages of keys at a time."""
+        """Return a view of the keys that begin with prefix and their values, read some pages at a time."""
         return _Items(self, prefix)
 
     def values(self, prefix: Key = "") -> ValuesView[bytes]:
-        """The values of keys that begin so."""
+        """Return a view of the values of the keys that begin with prefix."""
         return _Values(self, prefix)
 
     # Changes.
 
     def wait(self, keys: Key | Iterable[Key], timeout: Seconds = 600.0) -> dict[str, bytes]:
-        """The values of keys as soon as all of them are there.
+        """Wait until all keys exist, and return their values by key.
 
-        hoop.Timeout: they are not after so many seconds; the text names one.
+        It raises hoop.Timeout if they do not all exist after timeout seconds; the text names one.
         """
         wanted: list[Key] = [keys] if isinstance(keys, (str, bytes)) else list(keys)
         values = self._values("wait", wanted, max(1, milliseconds(timeout)))
@@ -402,16 +411,19 @@ class Store(MutableMapping[str, bytes]):
         return {name: value for name, value in zip(names, values) if value is not None}
 
     def watch(self, prefix: Key = "", timeout: Seconds | None = None) -> StoreWatch:
-        """Changes from now on of keys that begin so: an iterator of StoreEvent.
+        """Return an iterator over the changes, from now on, of keys that begin with prefix.
 
-        timeout: how long the iterator waits for the next one, in seconds; None: as
-        long as the store is open.
+        It yields StoreEvent. timeout is how many seconds the iterator waits for the next change;
+        if it is None, it waits as long as the store is open.
         """
         return StoreWatch(self, prefix, timeout)
 
 
 class StoreWatch(Iterator[StoreEvent]):
-    """Changes of keys with a prefix, in their order, without a gap. One thread at a time."""
+    """An iterator over the changes of keys with a prefix, in their order and without a gap.
+
+    One thread at a time uses it.
+    """
 
     def __init__(self, store: Store, prefix: Key, timeout: Seconds | None) -> None:
         self._store = store
@@ -426,17 +438,17 @@ class StoreWatch(Iterator[StoreEvent]):
         raise AssertionError
 
     def __next__(self) -> StoreEvent:
-        """The next change.
+        """Return the next change.
 
-        hoop.Timeout: there was none within the watch's timeout, or the coordinator does
-        not answer; another next() waits on.
-        hoop.OutOfRange: too many have passed unseen; another next() begins with what
-        comes then. hoop.Closed: the store has been closed.
+        It raises hoop.Timeout if there is none within the watch's timeout, or if the coordinator
+        does not answer; the next call then waits on. It raises hoop.OutOfRange if so many changes
+        have passed that some are lost; the next call then begins with changes from now on. It
+        raises hoop.Closed if the store has been closed.
         """
         return self.next(self._timeout)
 
     def next(self, timeout: Seconds | None = None) -> StoreEvent:
-        """The same with a timeout of its own, in seconds; 0: what is there already."""
+        """Return the next change within timeout seconds. With 0 it returns one that is there already."""
         left = None if timeout is None else max(1, milliseconds(timeout))
         while not self._events:
             ms = _POLL_MS if left is None else min(left, _POLL_MS)

@@ -18,7 +18,10 @@ def _c_shape(call: str, sizes: tuple[int, ...]) -> Any:
 
 
 def _along(call: str, dim: int, sizes: tuple[int, ...]) -> int:
-    """dim, counted from the first."""
+    """Return dim counted from the first dimension.
+
+    It raises ValueError if there is no such dimension.
+    """
     if not -len(sizes) <= dim < len(sizes):
         raise ValueError(f"{call}: dim is {dim}, and there are {len(sizes)} dimensions")
     return dim % len(sizes)
@@ -41,7 +44,7 @@ def _fit(call: str, found: tuple[int, ...], dtype: int, needed: tuple[int, ...],
 
 
 def _pieces(call: str, send: Sequence[Buffer], recv: Sequence[Buffer] | None) -> tuple[list[tuple[Any, Any, int]], int]:
-    """struct hoop_piece of each tensor, which live as long as these, and their type."""
+    """Return a struct hoop_piece for each tensor, which keep the buffers alive, and the dtype of the elements."""
     if recv is not None and len(recv) != len(send):
         raise ValueError(f"{call}: send has {len(send)} tensors, recv {len(recv)}")
     pieces, dtypes = [], {int(DType.UINT8)} if not send else set()
@@ -63,24 +66,26 @@ def _pieces(call: str, send: Sequence[Buffer], recv: Sequence[Buffer] | None) ->
 
 
 class Tensors(Operations):
-    """Collectives that look at the shape of a tensor, or take many of them."""
+    """Collectives that depend on the shape of a tensor, or that take many tensors."""
 
     def allgather_dim(self, send: Buffer | None, recv: Buffer, *, dim: int) -> None:
-        """Concatenate all ranks' tensors along dim, in rank order. hoop_allgather_dim().
+        """Concatenate the tensors of all ranks along dim, in rank order.
 
-        send: of one shape on all ranks. recv: that shape, but size times as long along
-        dim. Where send is None this rank's part already lies at its place in recv.
-        dim: negative counts from the end. Like numpy.concatenate(..., axis=dim).
+        send has the same shape on all ranks. recv has that shape, but is size times as long along
+        dim. If send is None, this rank's part already lies in its place in recv. A negative dim
+        counts from the end. The result is that of numpy.concatenate(..., axis=dim).
+        It calls hoop_allgather_dim().
 
-        ValueError: a tensor is not C-contiguous, or its shape or dtype does not fit.
-        TypeError: it is no buffer in this host's memory, or, to be written, read-only.
-        hoop.RankLost, hoop.Mismatch, hoop.Timeout: as the text says, who is at fault.
-        hoop.Exhausted: there is no memory to sort the blocks in.
+        It raises ValueError if a tensor is not C-contiguous, or if its shape or dtype does not fit,
+        and TypeError if a tensor is not a buffer in this host's memory, or recv is read-only.
+        It raises hoop.RankLost, hoop.Mismatch or hoop.Timeout if another rank fails or makes another
+        call; the text names it. It raises hoop.Exhausted if there is no memory in which to sort the
+        blocks.
         """
         self._allgather_dim(send, recv, dim, False)
 
     def allgather_dim_start(self, send: Buffer | None, recv: Buffer, *, dim: int) -> Work[None]:
-        """allgather_dim() that returns at once; the buffers are hoop's until the Work has ended."""
+        """Start an allgather_dim() and return at once. The buffers belong to hoop until the Work has ended."""
         return self._allgather_dim(send, recv, dim, True)  # type: ignore[no-any-return]
 
     def _allgather_dim(self, send: Buffer | None, recv: Buffer, dim: int, is_started: bool) -> Any:
@@ -99,18 +104,19 @@ class Tensors(Operations):
         return self._run(call, given, (send, recv, given), None, is_started)
 
     def reduce_scatter_dim(self, send: Buffer, recv: Buffer | None = None, *, dim: int, op: Op = ReduceOp.SUM) -> None:
-        """Combine all ranks' tensors; rank r gets the r-th of size equal parts along dim.
+        """Combine the tensors of all ranks; rank r gets the r-th of size equal parts along dim.
 
-        send: of one shape on all ranks. recv: that shape, but a size-th as long along
-        dim. Where recv is None the result lies at the beginning of send, densely, and
-        the rest stays as it was. hoop_reduce_scatter_dim(). Errors as allgather_dim()'s.
+        send has the same shape on all ranks. recv has that shape, but its length along dim is
+        divided by size. If recv is None, the result lies densely at the beginning of send, and the
+        rest of send is unchanged. It calls hoop_reduce_scatter_dim() and raises the errors of
+        allgather_dim().
         """
         self._reduce_scatter_dim(send, recv, dim, op, False)
 
     def reduce_scatter_dim_start(
         self, send: Buffer, recv: Buffer | None = None, *, dim: int, op: Op = ReduceOp.SUM
     ) -> Work[None]:
-        """reduce_scatter_dim() that returns at once; the buffers are hoop's until the Work has ended."""
+        """Start a reduce_scatter_dim() and return at once. The buffers belong to hoop until the Work has ended."""
         return self._reduce_scatter_dim(send, recv, dim, op, True)  # type: ignore[no-any-return]
 
     def _reduce_scatter_dim(self, send: Buffer, recv: Buffer | None, dim: int, op: Op, is_started: bool) -> Any:
@@ -130,19 +136,23 @@ class Tensors(Operations):
     def allreduce_coalesced(
         self, send: Sequence[Buffer], recv: Sequence[Buffer] | None = None, *, op: Op = ReduceOp.SUM
     ) -> None:
-        """allreduce() of many tensors in one exchange. torch's all_reduce_coalesced().
+        """Make an allreduce() of many tensors in one exchange, like torch's all_reduce_coalesced().
 
-        send, recv: tensors of one dtype, with the same numbers of elements in the same
-        order on all ranks; none may overlap another. Where recv is None the results
-        take the place of send's. hoop_allreduce_coalesced(). Errors as allreduce()'s;
-        hoop.Exhausted: there is no memory to pack them into.
+        send and recv are lists of tensors of one dtype, with the same numbers of elements in the
+        same order on all ranks; no tensor may overlap another. If recv is None, the results
+        replace the tensors of send. It calls hoop_allreduce_coalesced().
+        It raises the errors of allreduce(), and hoop.Exhausted if there is no memory in which to
+        pack the tensors.
         """
         self._allreduce_coalesced(send, recv, op, False)
 
     def allreduce_coalesced_start(
         self, send: Sequence[Buffer], recv: Sequence[Buffer] | None = None, *, op: Op = ReduceOp.SUM
     ) -> Work[None]:
-        """allreduce_coalesced() that returns at once; what is received is there when it was waited for."""
+        """Start an allreduce_coalesced() and return at once.
+
+        The results are in the buffers when the Work has been waited for.
+        """
         return self._allreduce_coalesced(send, recv, op, True)  # type: ignore[no-any-return]
 
     def _allreduce_coalesced(

@@ -1,7 +1,7 @@
-"""python/hoop/_waiting.py - many works at once, and works that coroutines wait for
+"""python/hoop/_waiting.py - waits for many works at once, and works that coroutines await
 
-C writes to a pipe when an operation ends, while its own thread moves the data. So
-neither does a thread stand for each work, nor is each asked again and again.
+C writes to a pipe when an operation ends, while its own thread moves the data. So no work
+needs a waiting thread, and none is polled.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PIPE_BYTES = 65536
 
 
 class _Pipe:
-    """Written to by C, read here; closed with the last that refers to it."""
+    """A pipe to which C writes and from which Python reads. It is closed with its last reference."""
 
     def __init__(self) -> None:
         self.read_fd, self.write_fd = os.pipe()
@@ -32,12 +32,12 @@ class _Pipe:
         os.set_blocking(self.write_fd, False)
 
     def drain(self) -> None:
-        """Forget how often it was written to."""
+        """Discard everything that was written to the pipe."""
         with contextlib.suppress(BlockingIOError):
             os.read(self.read_fd, _PIPE_BYTES)
 
     def wake(self) -> None:
-        """As C does."""
+        """Write to the pipe as C does, to wake its reader."""
         with contextlib.suppress(BlockingIOError):
             os.write(self.write_fd, bytes(8))
 
@@ -52,13 +52,13 @@ def _notify(work: Work[Any], fd: int) -> None:
 
 
 def _has_ended(work: Work[Any]) -> bool:
-    """Whether its wait() returns or raises at once."""
+    """Return whether wait() of the work would return or raise at once."""
     op = work._op
     return op is None or work._session._session is None or lib.hoop_op_has_ended(op)
 
 
 class _Loop:
-    """What the coroutines of one event loop wait for. No part of it refers to the loop."""
+    """The works for which coroutines of one event loop wait. It holds no reference to the loop."""
 
     def __init__(self, loop: AbstractEventLoop) -> None:
         self.pipe = _Pipe()
@@ -66,26 +66,26 @@ class _Loop:
         loop.add_reader(self.pipe.read_fd, self.look)
 
     def look(self) -> None:
-        """Something has ended."""
+        """Wake the coroutines whose works have ended; the loop calls it when the pipe can be read."""
         self.pipe.drain()
         for future, work in self.waiting.items():
             if not future.done() and _has_ended(work):
                 future.set_result(None)
 
     def leave(self, future: Future[None]) -> None:
-        """It waits no more; if it was cancelled nobody is to be told."""
+        """Remove a future that no longer waits. If its work has not ended, C need not report its end any more."""
         work = self.waiting.pop(future)
         if not _has_ended(work) and work not in self.waiting.values():
             _notify(work, -1)
 
 
 _loops: WeakKeyDictionary[AbstractEventLoop, _Loop] = WeakKeyDictionary()
-# A forked child has none of its parent's, but the same pipes.
+# A forked child has none of its parent's event loops, but inherits their pipes.
 os.register_at_fork(after_in_child=_loops.clear)
 
 
 async def wait_async(work: Work[Any]) -> None:
-    """Return when work has ended, or its session."""
+    """Wait in a coroutine until work or its session has ended."""
     import asyncio
 
     loop = asyncio.get_running_loop()
@@ -102,18 +102,18 @@ async def wait_async(work: Work[Any]) -> None:
 
 
 def session_left() -> None:
-    """Who waits for what will never end learns so."""
+    """Wake all coroutines, so that those whose session was left stop waiting."""
     for found in list(_loops.values()):
         found.pipe.wake()
 
 
 def wait_all(works: Iterable[Work[T]], timeout: Seconds | None = None) -> list[T]:
-    """Return when all works have ended, what their wait() returns, in their order.
+    """Wait until all works have ended, and return what their wait() returns, in the same order.
 
-    A failure, the first in their order, is raised when all have ended.
-    timeout: seconds for all of them together, or as long as their communicators allow.
-    hoop.Pending: timeout passed; those that have not ended go on.
-    hoop_wait_all(), MPI_Waitall().
+    If works fail, the first failure in that order is raised when all have ended.
+    timeout is in seconds for all works together; None waits as long as their communicators'
+    timeouts allow. It raises hoop.Pending if timeout has passed; works that have not ended go on.
+    It corresponds to hoop_wait_all() and MPI_Waitall().
     """
     listed = list(works)
     deadline = None if timeout is None else monotonic() + seconds(timeout)
@@ -135,11 +135,11 @@ def wait_all(works: Iterable[Work[T]], timeout: Seconds | None = None) -> list[T
 
 
 def wait_any(works: Sequence[Work[Any]], timeout: Seconds | None = None) -> int:
-    """Return when one of works has ended: its index. Its wait() then returns or raises at once.
+    """Wait until one of works has ended, and return its index. Its wait() then returns or raises at once.
 
-    timeout: seconds, or as long as the communicators allow.
-    hoop.Pending: timeout passed; none has ended. ValueError: there are no works.
-    MPI_Waitany().
+    timeout is in seconds; None waits as long as the communicators' timeouts allow.
+    It raises hoop.Pending if timeout has passed and no work has ended, and ValueError if
+    works is empty. MPI calls this MPI_Waitany().
     """
     if not works:
         raise ValueError("wait_any: there are no works")
@@ -158,7 +158,7 @@ def wait_any(works: Sequence[Work[Any]], timeout: Seconds | None = None) -> int:
 
 
 def _tested(work: Work[Any]) -> bool:
-    """test(), which leaves the failure to wait()."""
+    """Return whether a work has ended. Its failure is not raised here but by wait()."""
     try:
         return work.test()
     except Exception:

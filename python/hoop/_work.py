@@ -1,7 +1,8 @@
-"""python/hoop/_work.py - operations that have been started, and who waits for them
+"""python/hoop/_work.py - operations that have been started, and how a thread waits for them
 
-Python runs a signal's handler between two of its own steps. So who waits in C calls
-back from time to time, which is such a step, and ends the call if the handler raised.
+Python runs the handler of a signal between two steps of its interpreter. So a wait in C
+calls back into Python from time to time, which is such a step, and ends if a handler has
+raised an exception.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ T = TypeVar("T")
 Seconds = Union[float, "timedelta"]
 
 _PENDING = int(Status.PENDING)
-# How long Ctrl-C may have to wait where the operation is to go on.
+# The longest delay of a Ctrl-C in a wait after which the operation goes on.
 _SLICE_MS = 50
-# The thread in which handlers of signals run.
+# The thread in which Python runs signal handlers.
 _MAIN = main_thread().ident
 _OUT_OP = ffi.typeof("hoop_op_t **")
 _new = ffi.new
 
-# What a signal's handler raised while the main thread waited.
+# Exceptions that a signal handler raised while the main thread waited.
 _raised: list[BaseException] = []
 
 
@@ -43,14 +44,14 @@ def _keep(_: Any, error: BaseException, __: Any) -> bool:
 
 @ffi.def_extern(onerror=_keep)  # type: ignore[untyped-decorator]
 def hoop_py_is_interrupted(_: Any) -> bool:
-    """Give handlers an opportunity; _keep() ends the call if one raises."""
+    """Give signal handlers an opportunity to run. If one raises, _keep() makes the waiting call end."""
     for _ in range(2):
         pass
     return bool(_raised)
 
 
 def _forget_in_child() -> None:
-    """The thread that has forked is the child's only one."""
+    """Make the forked thread the main thread of the child, since it is the only one there."""
     global _MAIN
     _MAIN = get_ident()
     _raised.clear()
@@ -61,23 +62,24 @@ os.register_at_fork(after_in_child=_forget_in_child)
 
 
 def watch() -> None:
-    """Have this thread look for signals while it waits, if it is the one that gets them."""
+    """Have this thread check for signals while it waits in C, if it is the thread that handles them."""
     if get_ident() == _MAIN:
         lib.hoop_set_interrupt(lib.hoop_py_is_interrupted, ffi.NULL)
 
 
-# Another thread may be the one that joins.
+# The main thread may import the package while another thread joins.
 watch()
 
-# What counts as not called where it is interrupted, as hoop/interrupt.h says.
+# Calls that count as not called if they are interrupted (hoop/interrupt.h).
 _UNCALLED = {"join", "create", "agree", "shrink", "grow"}
 
 
 def check_call(status: int, name: str, undo: Callable[[], object] | None = None, adds_note: bool = True) -> None:
-    """Raises what a call failed with, or what interrupted it.
+    """Raise the failure of a call, or the exception that interrupted it.
 
-    undo: of what the call has made, if it ended well just before the interruption.
-    adds_note: whether a note says if the call counts; of split() that is not known.
+    undo takes back what the call has made, if the call succeeded just before the interruption.
+    If adds_note is true, a note says whether the call counts as called; for split() that is
+    unknown.
     """
     if _raised and get_ident() == _MAIN:
         error = _raised.pop()
@@ -92,12 +94,15 @@ def check_call(status: int, name: str, undo: Callable[[], object] | None = None,
 
 
 def seconds(time: Seconds) -> float:
-    """A float is seconds."""
+    """Return a time in seconds. A number is taken as seconds."""
     return time if isinstance(time, (int, float)) else time.total_seconds()
 
 
 def milliseconds(time: Seconds) -> int:
-    """Rounded up, so that none but 0 becomes 0."""
+    """Return a time in milliseconds, rounded up, so that only 0 becomes 0.
+
+    It raises ValueError if the time is negative or too long.
+    """
     ms = seconds(time) * 1000
     if not 0 <= ms < 2**31:
         raise ValueError(f"a timeout is {time!r}; it is 0 to {2**31 // 1000} seconds")
@@ -105,12 +110,15 @@ def milliseconds(time: Seconds) -> int:
 
 
 def pending(name: str, timeout: Seconds) -> Pending:
-    """What is raised when a wait's own timeout has passed."""
+    """Return the error to raise when a wait's own timeout has passed."""
     return Pending(f"{name} goes on; {seconds(timeout):g} s have passed", Status.PENDING, name)
 
 
 def _copied(error: BaseException) -> BaseException:
-    """Without the traceback, which holds what the callers have; itself, if its class makes no copies."""
+    """Return a copy of error without its traceback, which would keep the callers' variables alive.
+
+    If the class of error cannot be copied, it returns error itself.
+    """
     try:
         made = copy(error)
     except Exception:
@@ -121,10 +129,10 @@ def _copied(error: BaseException) -> BaseException:
 class Work(Generic[T]):
     """An operation that has been started.
 
-    Its buffers are hoop's until it has ended: what is received must not be touched,
-    what is sent not be changed. They live so long, whoever else forgets them.
-    One thread at a time waits for it. In a coroutine of asyncio, `await work` is wait()
-    that lets other tasks run; to cancel who awaits does not cancel the operation.
+    Its buffers belong to hoop until it has ended: do not touch a buffer that is received into,
+    and do not change one that is sent. The Work keeps them alive until then. One thread at a
+    time waits for a Work. In a coroutine of asyncio, `await work` waits as wait() does and lets
+    other tasks run; cancelling the awaiting task does not cancel the operation.
     """
 
     __slots__ = ("_session", "_op", "_kept", "_name", "_finish", "_result", "_error")
@@ -141,7 +149,7 @@ class Work(Generic[T]):
         self._op = op
         self._kept = kept
         self._name = name
-        # Makes what wait() returns, when the operation has ended well.
+        # Makes the result of wait() when the operation has succeeded.
         self._finish = finish
         self._result: Any = None
         self._error: BaseException | None = None
@@ -163,12 +171,12 @@ class Work(Generic[T]):
         return self._result  # type: ignore[no-any-return]
 
     def wait(self, timeout: Seconds | None = None) -> T:
-        """Return when the operation has ended, what it received; raise its failure.
+        """Wait until the operation has ended, and return its result or raise its failure.
 
-        That is Received of a message, the object or objects of an object call, and
-        None of all others. Once it has ended, it may be asked again.
-        timeout: seconds, or as long as the communicator allows.
-        hoop.Pending: timeout passed, the operation goes on.
+        The result is a Received for a message, the object or objects for a call with objects, and
+        None for all other calls. wait() may be called again after the operation has ended.
+        timeout is in seconds; None waits as long as the communicator's timeout allows.
+        It raises hoop.Pending if timeout has passed; the operation then goes on.
         """
         if self._op is None:
             return self._outcome()
@@ -185,9 +193,9 @@ class Work(Generic[T]):
                     raise pending(self._name, timeout)
 
     def test(self) -> bool:
-        """Whether the operation has ended; moves what can be moved now.
+        """Return whether the operation has ended, after moving the data that can be moved now.
 
-        Its failure is raised.
+        It raises the failure of the operation, if it has failed.
         """
         if self._op is None:
             self._outcome()
@@ -212,7 +220,7 @@ class Work(Generic[T]):
 
 
 class Operations:
-    """What starts operations: a communicator."""
+    """The base of a communicator: it starts operations."""
 
     _session: Session
     _comm: Any
@@ -224,13 +232,13 @@ class Operations:
 
     @property
     def rank(self) -> int:
-        """This process's rank; -1 where it is no member."""
+        """The rank of this process; -1 if it is not a member."""
         rank = lib.hoop_comm_rank(self._check())
         return -1 if rank == lib.HOOP_NO_RANK else int(rank)
 
     @property
     def size(self) -> int:
-        """How many ranks there are; 0 where this process is no member."""
+        """The number of ranks; 0 if this process is not a member."""
         return int(lib.hoop_comm_size(self._check()))
 
     def _check(self, operation: str = "a call") -> Any:
@@ -243,7 +251,7 @@ class Operations:
         comm = self._check(name)
         if self._abandoned:
             self._session._reap()
-        # One for each call: messages may be started by several threads at once.
+        # Each call has its own, since several threads may start messages at once.
         out = _new(_OUT_OP)
         status = start(*arguments, comm, out)
         if status:
@@ -268,7 +276,7 @@ class Operations:
         finish: Callable[[], Any] | None,
         is_started: bool,
     ) -> Any:
-        """A call in either form: what it returns is the result, or the Work."""
+        """Make a call in its blocking or its started form. It returns the result or a Work."""
         if is_started:
             return self._start(name, getattr(lib, f"hoop_{name}_start"), given, kept, finish)
         status = getattr(lib, f"hoop_{name}")(*given, self._comm or self._check(name))
@@ -277,7 +285,7 @@ class Operations:
         return finish() if finish is not None else None
 
     def _check_call(self, status: int, name: str) -> None:
-        """Behind a blocking call that failed, or where something else is to be done."""
+        """Handle the rest of a blocking call that failed, was interrupted, or has abandoned works to end."""
         try:
             check_call(status, name)
         finally:

@@ -1,4 +1,4 @@
-"""python/hoop/pytest_plugin.py - tests that run on several ranks
+"""python/hoop/pytest_plugin.py - runs tests on several ranks
 
     @pytest.mark.ranks(4)
     def test_sum(comm):
@@ -6,9 +6,9 @@
         comm.allreduce(x)
         assert x[0] == comm.size
 
-Each of the ranks is a process that runs the whole test, with the fixtures of its own;
-the test has one report, with the traceback of the rank that failed first. A fixture of
-a wider scope than a test is made once in each process.
+Each rank is a process that runs the whole test, with its own fixtures. The test has one
+report, with the traceback of the rank that failed first. A fixture whose scope is wider
+than a test is made once in each process.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ import pytest
 import hoop
 from hoop._pytest_rank import Debugger, RankProcess, now, told_of
 
-# Of this process, if it is a rank.
+# The rank that this process is; None in the main process.
 _rank: RankProcess | None = None
 
 _TIMEOUT_S = 60.0
-# Of a seed, as HOOP_DEBUG_FAULT takes it.
+# The greatest seed that HOOP_DEBUG_FAULT takes.
 _SEED_MAX = 2**32 - 1
 _MARK = (
     "ranks(n, ..., jitter=None, timeout=None): run the test on n ranks, once for each n; with the seed jitter "
@@ -38,7 +38,7 @@ _MARK = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """What the command line and the configuration can say."""
+    """Register the options of the command line and of the configuration."""
     group = parser.getgroup("hoop", "tests on several ranks (hoop)")
     group.addoption(
         "--jitter",
@@ -57,7 +57,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Say what the marker is."""
+    """Register the marker and the plugin's state."""
     config.addinivalue_line("markers", _MARK)
     _check_options(config)
     config.pluginmanager.register(Ranks(config), "hoop-ranks")
@@ -85,7 +85,7 @@ def _is_number(value: Any, kinds: Any, most: float) -> bool:
 
 
 def _sizes(mark: pytest.Mark) -> list[int]:
-    """Of a marker."""
+    """Return the numbers of ranks that a marker lists."""
     sizes = list(mark.args)
     seed, limit = mark.kwargs.get("jitter"), mark.kwargs.get("timeout")
     if (
@@ -100,7 +100,7 @@ def _sizes(mark: pytest.Mark) -> list[int]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """An item for each size, if there are several."""
+    """Generate an item for each number of ranks, if the marker lists several."""
     mark = metafunc.definition.get_closest_marker("ranks")
     if mark is None:
         return
@@ -111,7 +111,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def _size_of(item: pytest.Item) -> int | None:
-    """On how many ranks an item runs; None: it is a test like others."""
+    """Return the number of ranks of an item, or None if it is a test without ranks."""
     mark = item.get_closest_marker("ranks")
     if mark is None:
         return None
@@ -125,7 +125,7 @@ def _size_of(item: pytest.Item) -> int | None:
 
 
 def _size_told(item: pytest.Item) -> int | None:
-    """The same, where nothing has yet looked whether the marker is right."""
+    """Return the number of ranks of an item whose marker has not been checked yet."""
     try:
         return _size_of(item)
     except pytest.Collector.CollectError as error:
@@ -145,41 +145,44 @@ def _own() -> RankProcess:
 
 @pytest.fixture(scope="session")
 def rank() -> int:
-    """The number of this process among those that run the test."""
+    """The rank of this process among those that run the test."""
     return _own().number
 
 
 @pytest.fixture
 def session() -> hoop.Session:
-    """The session that the processes have joined; kept for the next test of as many, unless this one fails."""
+    """The session that the ranks have joined.
+
+    Unless this test fails, the next test on as many ranks uses it again.
+    """
     return _own().session()
 
 
 @pytest.fixture
 def comm(request: pytest.FixtureRequest) -> Iterator[hoop.Comm]:
-    """A communicator of all ranks, of this test alone: what it leaves undone is no other's."""
-    # A fixture `session` may be the project's own.
+    """A communicator of all ranks that only this test uses, so that unfinished calls disturb no other test."""
+    # The fixture `session` may be one of the project.
     session = _own().session()
     made = session.world.create(range(session.world.size))
     made.set_name(request.node.name[:60])
-    # Who fails and leaves from now on disturbs nobody's create().
+    # After this barrier, a rank that fails and leaves disturbs no other rank in create().
     session.world.barrier()
     yield made
     made.free()
 
 
 class Ranks:
-    """What a run has of this plugin."""
+    """The state of this plugin during a run."""
 
     def __init__(self, config: pytest.Config) -> None:
-        """Of a configuration."""
+        """Read the options of a configuration."""
         self.config = config
         self.pool: Any = None
         self.session: pytest.Session | None = None
         self.places: dict[str, int] = {}
         self.sizes: list[int | None] = []
         self.pdb: Any = None
-        # What a rank may name to the main process.
+        # Modules that the main process has imported, too, so that a rank may name their classes to it.
         self.modules: set[str] = set()
 
     @pytest.hookimpl(trylast=True)
@@ -199,14 +202,14 @@ class Ranks:
         self.pool = Pool(session, str(factory.getbasetemp()) if factory else "", self.begin)
 
     def begin(self, rank: RankProcess) -> None:
-        """This process is a rank from now on."""
+        """Make this process a rank."""
         global _rank
         _rank = rank
         self.pdb = self.config.pluginmanager.unregister(name="pdbinvoke") if self.config.option.usepdb else None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-        """Run a test on ranks; in one of them, run it and keep the reports."""
+        """Run a test on ranks. In a rank itself, run the test and keep its reports."""
         if _rank is not None:
             from _pytest.runner import runtestprotocol
 
@@ -222,7 +225,7 @@ class Ranks:
         return True
 
     def _teardown(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
-        """What this process has set up for tests before this one, and the next one does not want."""
+        """Tear down the fixtures of earlier tests in this process that the next test does not use."""
         call = pytest.CallInfo.from_call(lambda: item.session._setupstate.teardown_exact(nextitem), when="teardown")
         report: pytest.TestReport = item.ihook.pytest_runtest_makereport(item=item, call=call)
         if report.failed:
@@ -245,7 +248,7 @@ class Ranks:
         return float(told) or math.inf
 
     def _reports(self, item: pytest.Item) -> list[pytest.TestReport]:
-        """Of the first seed that fails, or the last one."""
+        """Return the reports of the first seed that fails, or of the last seed."""
         from hoop._pytest_reports import merged
 
         mark = item.get_closest_marker("ranks")
@@ -279,14 +282,14 @@ class Ranks:
         return reports
 
     def _following(self, number: int, place: int) -> int | None:
-        """The next test of a rank, whose fixtures it keeps."""
+        """Return the next test of a rank, for which it keeps its fixtures."""
         for i in range(place + 1, len(self.sizes)):
             if (self.sizes[i] or 0) > number:
                 return i
         return None
 
     def _warn(self, item: pytest.Item, result: Any) -> None:
-        """Hand on the warnings of the ranks, each once."""
+        """Repeat the warnings of the ranks, each once."""
         for text in result.notes:
             path, line, _ = item.location
             note = warnings.WarningMessage(RuntimeWarning(text), RuntimeWarning, path, (line or 0) + 1)
@@ -303,7 +306,7 @@ class Ranks:
                     )
 
     def _debug(self, told: Debugger, number: int) -> None:
-        """The terminal is a rank's, or this process's again."""
+        """Give the terminal to a rank, or take it back for this process."""
         import signal
 
         reporter: Any = self.config.pluginmanager.getplugin("terminalreporter")
@@ -322,7 +325,7 @@ class Ranks:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[Any]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Tell at once that a rank has failed or will not go on, so that others do not wait for it."""
+        """Report at once that a rank has failed or stops, so that other ranks do not wait for it."""
         report = yield
         if _rank is not None and call.excinfo is not None:
             if report.failed:
@@ -331,13 +334,13 @@ class Ranks:
                 if report.failed or hasattr(report, "wasxfail"):
                     _rank.fail(call.excinfo.value)
                 elif report.skipped and not getattr(call.excinfo.value, "_use_item_location", False):
-                    # No failure, but others may wait for it, unless a marker skips all.
+                    # A skip is no failure, but other ranks may wait for this one, unless a marker skips it on all.
                     _rank.part(call.excinfo.value)
         return report
 
     @pytest.hookimpl
     def pytest_exception_interact(self, node: Any, call: Any, report: Any) -> None:
-        """Of all ranks that fail one is debugged."""
+        """Start the debugger on only one of the ranks that fail."""
         if _rank is None or self.pdb is None or not isinstance(report, pytest.TestReport):
             return
         if _rank.may_debug():
@@ -352,7 +355,7 @@ class Ranks:
     def pytest_warning_recorded(
         self, warning_message: warnings.WarningMessage, when: Any, nodeid: str, location: Any
     ) -> None:
-        """Keep what the main process is to tell."""
+        """Keep a warning of a rank for the main process, which shows it."""
         if _rank is None:
             return
         message = warning_message
@@ -364,13 +367,13 @@ class Ranks:
                 )
                 pickle.loads(pickle.dumps(own))
                 told = own
-            except Exception:  # of a class that is made otherwise, or has no name
+            except Exception:  # its class has another constructor, or has no name
                 pass
         _rank.warnings.append((told, when, nodeid, location))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        """None of the ranks is left."""
+        """End all ranks."""
         if self.pool is not None and _rank is None:
             self.pool.close()
             self.pool = None

@@ -18,7 +18,6 @@
 #include "base/limits.h"
 #include "core/event.h"
 #include "core/forming.h"
-#include "core/handler.h"
 #include "core/job.h"
 #include "core/member.h"
 #include "core/membership.h"

@@ -13,7 +13,6 @@
 
 #include "base/error.h"
 #include "base/limits.h"
-#include "core/handler.h"
 #include "core/job.h"
 #include "core/journal.h"
 #include "core/memory.h"

@@ -25,7 +25,6 @@
 #include "core/forming.h"
 #include "core/group.h"
 #include "core/group_slot.h"
-#include "core/handler.h"
 #include "core/job.h"
 #include "core/journal.h"
 #include "core/key_call.h"

@@ -33,7 +33,7 @@ enum request_scope {
 
 /*
  * X(kind, handler, scope): the requests, with the function that answers or
- * parks each (core/handler.h). A comment shows the arguments in the event and
+ * parks each (core/job.h). A comment shows the arguments in the event and
  * the kind of the reply. What may be parked until deadline_ns:
  * - JOIN and all kinds of WATCH;
  * - GROUP_JOIN, until all have joined;

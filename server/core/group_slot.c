@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "core/group.h"
-#include "core/handler.h"
 #include "core/job.h"
 #include "core/journal.h"
 #include "core/memory.h"

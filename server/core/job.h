@@ -16,6 +16,7 @@
 #include <uthash.h>
 
 #include "base/limits.h"
+#include "base/role.h"
 #include "core/action.h"
 #include "core/change.h"
 #include "core/cluster.h"
@@ -29,7 +30,6 @@
 #include "core/status_query.h"
 #include "core/store.h"
 #include "core/suspicion.h"
-#include "core/token.h"
 #include "core/vote.h"
 
 struct job;
@@ -312,5 +312,18 @@ job_find_active_member(struct job *job,
 /* Return the number of the open query; 0: none is open. */
 uint64_t
 job_pending_query_number(const struct job *job);
+
+/* The functions that answer requests, as the list in core/event.h says. A
+ * handler answers or parks the request, or fails; then the reply is made from
+ * the error. job is the one that the event names, or NULL where the scope of
+ * the request allows it. */
+typedef enum hoop_status
+request_handler_fn(struct cluster *cluster,
+                   struct job *job,
+                   const struct cluster_event *event);
+
+#define REQUEST_HANDLER_DECLARE(kind, handler, scope)                          \
+    request_handler_fn handler;
+CLUSTER_REQUEST_LIST(REQUEST_HANDLER_DECLARE)
 
 #endif

@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/limits.h"
-#include "core/handler.h"
 #include "core/job.h"
 
 static enum hoop_status

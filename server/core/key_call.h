@@ -11,29 +11,16 @@
 
 struct cluster;
 struct job;
+struct waiter;
 
 /* Check the keys of a call. Handle: HOOP_E_INVALID (no keys, too many, or an
  * invalid one). */
 enum hoop_status
 store_keys_check(const struct cluster_store_keys *keys);
 
-struct cluster;
-struct job;
-
-struct cluster;
-struct job;
-struct store;
-struct waiter;
-
 /* The deadline of a wait has passed: fail it. */
 void
 key_wait_on_deadline(struct cluster *cluster, struct waiter *waiter);
-
-/* prefix */
-
-struct cluster;
-struct job;
-struct waiter;
 
 /* Answer the parked watches that match a new change. */
 void

@@ -15,7 +15,6 @@
 #include "core/change.h"
 #include "core/forming.h"
 #include "core/group_slot.h"
-#include "core/handler.h"
 #include "core/job.h"
 #include "core/journal.h"
 #include "core/member.h"

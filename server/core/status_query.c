@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "core/change.h"
-#include "core/handler.h"
 #include "core/job.h"
 #include "core/member.h"
 #include "core/memory.h"

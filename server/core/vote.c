@@ -11,7 +11,6 @@
 #include "base/limits.h"
 #include "core/group.h"
 #include "core/group_slot.h"
-#include "core/handler.h"
 #include "core/job.h"
 #include "core/journal.h"
 #include "core/memory.h"

@@ -103,7 +103,7 @@ MUTATIONS = [
      'if (job_find_member(job, incarnation))\n            return job;',
      'if (job_find_member(job, incarnation))\n            found = job;',
      'a newcomer that asks again is put into another world'),
-    ('server/core/token.c',
+    ('common/base/role.c',
      'difference |= (unsigned char)(left[i] ^ right[i]);',
      'difference &= (unsigned char)(left[i] ^ right[i]);',
      'every token is taken for the right one'),

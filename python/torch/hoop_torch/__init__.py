@@ -1,8 +1,7 @@
 """python/torch/hoop_torch/__init__.py - hoop as a backend of torch.distributed
 
-import hoop_torch, then torch.distributed.init_process_group("hoop"). An installed
-hoop_torch is imported by torch itself, so that all but the names is loaded when the
-first group is made.
+torch itself imports hoop_torch. So this module loads everything but the names only when
+the first group is made.
 """
 
 from __future__ import annotations
@@ -38,13 +37,13 @@ def _check_torch() -> None:
         )
 
 
-# Where torch itself imports this, it is to be of use without it: then the first group is refused.
+# If torch itself imports this module, a wrong version must not break torch: the first group fails instead.
 if not getattr(torch.__spec__, "_initializing", False):
     _check_torch()
 
 
 def _loaded(module: str) -> Any:
-    """A module of this package that needs the compiled one."""
+    """Import a module of this package that needs the compiled module."""
     _check_torch()
     return importlib.import_module(f"hoop_torch.{module}")
 
@@ -52,11 +51,11 @@ def _loaded(module: str) -> Any:
 def create(
     store: Store, rank: int, size: int, timeout: timedelta = timedelta(minutes=30), name: str = "hoop"
 ) -> Backend:
-    """The backend of a group of those who share store, size ranks.
+    """Return the backend of a group of size ranks that share store.
 
-    Where all of them are in one job already, the group is one of that job; else they
-    join one of their own. name: what torch calls the backend. hoop_torch.Error: not
-    all have come.
+    If all of them are in one job already, the group belongs to that job; otherwise they join a
+    job of their own. name is the name by which torch calls the backend.
+    It raises hoop_torch.Error if not all ranks have come.
     """
     session, ranks = _loaded("_bootstrap").meet(store, rank, size, timeout)
     made: Backend = _loaded("_backend").Backend(session, ranks, name, timeout)
@@ -64,14 +63,14 @@ def create(
 
 
 def _create(options: Any, _: object) -> Any:
-    """What torch calls for each group of the backend, of its members only."""
+    """Make the backend of a group. torch calls it on the members of each group."""
     bootstrap, backend = _loaded("_bootstrap"), _loaded("_backend")
     if get_debug_level() == DebugLevel.DETAIL:
         _loaded("_gloo").check_by_hoop()
     ranks = list(options.global_ranks_in_group)
     session = backend.world() if ranks else None
     if session is None:
-        # That of the default group, or of one whose default group has another backend.
+        # This is the default group, or a group whose default group has another backend.
         session = bootstrap.session_of(options.store, options.group_rank, options.group_size, options.timeout)
         if not ranks:
             backend.set_world(session)
@@ -80,20 +79,20 @@ def _create(options: Any, _: object) -> Any:
 
 
 def _meet(url: str, **options: Any) -> Iterator[Any]:
-    """What torch calls for an init_method that begins with hoop://."""
+    """Handle an init_method that begins with hoop://. torch calls it."""
     met: Iterator[Any] = _loaded("_store").rendezvous(url, **options)
     return met
 
 
 def replace_gloo() -> None:
-    """Have every ProcessGroupGloo that Python makes from now on be one of hoop's."""
+    """Make every ProcessGroupGloo that Python creates from now on a backend of hoop."""
     _loaded("_gloo").replace()
 
 
 def register() -> None:
-    """Make torch.distributed know the backend "hoop" and hoop://; importing hoop_torch does so.
+    """Register the backend "hoop" and the scheme hoop:// with torch.distributed.
 
-    Where HOOP_TORCH_AS names backends, hoop takes their place.
+    Importing hoop_torch calls it. If HOOP_TORCH_AS names backends, hoop replaces them.
     """
     if hasattr(dist.Backend, "HOOP"):
         return

@@ -1,11 +1,11 @@
-"""python/torch/hoop_torch/__main__.py - run a script with hoop in place of the backends that it asks for
+"""python/torch/hoop_torch/__main__.py - runs a script with hoop in place of the backends that it asks for
 
 python -m hoop_torch --as nccl,gloo SCRIPT ARGUMENT...
 python -m hoop_torch --as nccl,gloo -m MODULE ARGUMENT...
 torchrun ... -m hoop_torch --as nccl SCRIPT ARGUMENT...
 
-HOOP_TORCH_AS=nccl,gloo in the environment says the same where hoop_torch is
-installed; this sets it for child processes.
+If hoop_torch is installed, HOOP_TORCH_AS=nccl,gloo in the environment has the same effect;
+this program sets it for child processes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hoop_torch import _replace
 
 
 def main() -> None:
-    """Takes the script's place in sys.argv."""
+    """Run the script with sys.argv as the script expects it."""
     parser = argparse.ArgumentParser(
         prog="python -m hoop_torch",
         description="Run a script with hoop in place of the backends of torch.distributed that it asks for.",
@@ -39,7 +39,7 @@ def main() -> None:
     _replace.replace(names)
     sys.argv = [given.script, *given.arguments]
     if given.is_module:
-        # As python -m has it.
+        # python -m sets the same path.
         sys.path[0] = os.getcwd()
         runpy.run_module(given.script, run_name="__main__", alter_sys=True)
     else:

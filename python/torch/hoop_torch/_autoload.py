@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 def autoload() -> None:
-    """Importing the package was enough; or it is what imports torch, and goes on itself."""
+    """Do nothing: importing the package has registered the backend, or does so while it imports torch."""

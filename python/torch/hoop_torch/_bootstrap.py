@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 _LOOK_S = 0.01
 _CONNECT_S = 5.0
-# How long a coordinator waits for the first rank where it does not see this process.
+# The seconds that a coordinator waits for the first rank if it cannot watch this process.
 _LIMIT_S = 300
-# The most that hoop allows, as the session does: each group has a timeout of its own.
+# The longest timeout of hoop. The session uses it, because each group has its own.
 LONGEST = timedelta(weeks=1)
 # The jobs that this process has joined.
 _used: set[str] = set()
@@ -39,7 +39,7 @@ _recorder.install()
 
 
 class Place(NamedTuple):
-    """Where a group meets: its coordinator, its job, and the token; "": none."""
+    """Where a group meets: the coordinator's address, the job, and the token ("" if there is none)."""
 
     address: str
     job: str
@@ -47,7 +47,7 @@ class Place(NamedTuple):
 
 
 def settings_of(place: Place, rank: int, size: int, timeout: timedelta) -> list[str]:
-    """What hoop_join() takes."""
+    """Return the settings for hoop_join()."""
     settings = {
         "coordinator": place.address,
         "job": place.job,
@@ -65,14 +65,14 @@ def _is_loopback(host: str) -> bool:
 
 
 def _inner(store: Any) -> Any:
-    """Without the prefixes that torch puts around it."""
+    """Return the store without the prefixes that torch wraps around it."""
     while hasattr(store, "underlying_store"):
         store = store.underlying_store
     return store
 
 
 def _host_of(store: Store, size: int, environ: Mapping[str, str]) -> str | None:
-    """By which name all ranks reach rank 0's host; None: they are on one host."""
+    """Return the name by which all ranks reach rank 0's host, or None if they are all on that host."""
     launch = _launched.launch_of(environ)
     if launch is not None and launch.size == launch.local_size == size:
         return None
@@ -81,7 +81,7 @@ def _host_of(store: Store, size: int, environ: Mapping[str, str]) -> str | None:
 
 
 def _job(size: int, environ: Mapping[str, str]) -> str:
-    """The launcher's, whose members it watches, or else one that nobody has."""
+    """Return the launcher's job, whose members it watches, or a name that no other job has."""
     job = environ.get("HOOP_JOB", "")
     if job and job not in _used and environ.get("HOOP_WORLD_SIZE") == str(size):
         return job
@@ -89,7 +89,7 @@ def _job(size: int, environ: Mapping[str, str]) -> str:
 
 
 def _open(store: Store, size: int, environ: Mapping[str, str]) -> tuple[Place, _coordinator.Coordinator | None]:
-    """Rank 0's part: where all meet, and the coordinator if it has started one."""
+    """Do rank 0's part: return where all ranks meet, and the coordinator if this process has started it."""
     job = _job(size, environ)
     address = environ.get("HOOP_COORDINATOR", "")
     if address:
@@ -107,7 +107,7 @@ def _open(store: Store, size: int, environ: Mapping[str, str]) -> tuple[Place, _
 
 
 def _listens(address: str) -> bool:
-    """Whether there may be a coordinator; what is wrong with an address the C library says."""
+    """Return whether a coordinator may listen at address. The C library reports a malformed address."""
     host, _, port = address.rpartition(":")
     try:
         socket.create_connection((host.strip("[]"), int(port)), _CONNECT_S).close()
@@ -119,7 +119,7 @@ def _listens(address: str) -> bool:
 
 
 def _find(store: Store, key: str, rank: int, timeout: timedelta) -> Place:
-    """The others' part: what rank 0 says."""
+    """Do the part of the other ranks: return the place that rank 0 has published."""
     end = time.monotonic() + timeout.total_seconds()
     while True:
         left = max(0.001, end - time.monotonic())
@@ -142,9 +142,10 @@ def _find(store: Store, key: str, rank: int, timeout: timedelta) -> Place:
 
 
 def join(store: Store, rank: int, size: int, timeout: timedelta, environ: Mapping[str, str] = os.environ) -> Session:
-    """Join the job of those who share store: as rank, of size ranks.
+    """Join the job of the ranks that share store, as rank of size ranks.
 
-    hoop_torch.Error: not all have come within timeout, or there is no coordinator.
+    It raises hoop_torch.Error if not all ranks have come within timeout, or if there is no
+    coordinator.
     """
     timeout = min(timeout, LONGEST)
     key = f"hoop/{environ.get('TORCHELASTIC_RESTART_COUNT', '0')}"
@@ -158,7 +159,7 @@ def join(store: Store, rank: int, size: int, timeout: timedelta, environ: Mappin
         session = Session(place.job, settings_of(place, rank, size, timeout))
     finally:
         if rank == 0:
-            # The store may be gone, of which the next call tells.
+            # The store may be gone; the next call then reports it.
             with contextlib.suppress(RuntimeError):
                 store.delete_key(key)
         if started is not None:
@@ -169,17 +170,17 @@ def join(store: Store, rank: int, size: int, timeout: timedelta, environ: Mappin
 
 
 def session_of(store: Store, rank: int, size: int, timeout: timedelta) -> Session:
-    """That of those who share store: joined where hoop:// has made it, or else now."""
+    """Return the session of the ranks that share store: the one that hoop:// has joined, or a new one."""
     take = getattr(_inner(store), "take_session", None)
     session: Session | None = take() if take else None
     return session or join(store, rank, size, timeout)
 
 
 def meet(store: Store, rank: int, size: int, timeout: timedelta) -> tuple[Session, list[int]]:
-    """The session of those who share store, and their ranks in it.
+    """Return the session of the ranks that share store, and their ranks in it.
 
-    That of the default group where all of them have it; else they join a job of
-    their own, whose session becomes the default group's if there is none.
+    It is the default group's session if all of them have that session. Otherwise they join a
+    job of their own, whose session becomes that of the default group if it has none.
     """
     default = world()
     store.set(f"hoop/world/{rank}", f"{default.name} {default.rank}" if default else "none 0")

@@ -1,4 +1,4 @@
-"""python/torch/hoop_torch/_error.py - what calls of the backend raise"""
+"""python/torch/hoop_torch/_error.py - the errors that calls of the backend raise"""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from torch.distributed import DistBackendError
 
 
 class ArgumentError(ValueError, RuntimeError):
-    """A call was given what it cannot take; NCCL raises the one, and Gloo the other."""
+    """An argument is invalid. For such an error NCCL raises one of the two bases, and Gloo the other."""
 
 
 class Error(DistBackendError):
-    """A call of hoop's failed; the text says what, where, who, and what to do.
+    """A call of hoop has failed. The text says what failed, where, on which rank, and what to do.
 
-    status: the name of hoop's status, as "PEER_LOST". rank: of the world, at fault;
-    None: not known. host: its host, communicator: the name of the group; "": not known.
+    status is the name of hoop's status, for example "PEER_LOST". rank is the rank of the world at
+    fault, or None if it is unknown. host is its host, and communicator the name of the group; they
+    are "" if they are unknown.
     """
 
     def __init__(

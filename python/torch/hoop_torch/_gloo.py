@@ -19,7 +19,7 @@ _Gloo = distributed_c10d.ProcessGroupGloo
 
 
 class _Replaced(type):
-    """A class whose instances are backends of hoop."""
+    """The metaclass of a class whose instances are backends of hoop."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, (_backend.Backend, _Gloo))
@@ -33,12 +33,12 @@ class _Replaced(type):
 
 
 class ProcessGroupGloo(metaclass=_Replaced):
-    """What torch takes for its own class of that name."""
+    """The class that stands in for torch's class of the same name."""
 
 
 def replace() -> None:
-    """Have every ProcessGroupGloo that Python makes from now on be one of hoop's."""
-    # Programs make devices for a group, by its class or by the group itself.
+    """Make every ProcessGroupGloo that Python creates from now on a backend of hoop."""
+    # Programs create devices for a group by its class, or by the group itself.
     for name in ("create_device", "create_default_device"):
         setattr(_backend.Backend, name, staticmethod(getattr(_Gloo, name)))
     for module in (distributed_c10d, dist):
@@ -46,9 +46,9 @@ def replace() -> None:
 
 
 def check_by_hoop() -> None:
-    """Have the calls of groups of hoop be compared over hoop, too, where TORCH_DISTRIBUTED_DEBUG=DETAIL.
+    """Make torch compare the calls of hoop's groups over hoop if TORCH_DISTRIBUTED_DEBUG=DETAIL is set.
 
-    torch compares them over Gloo, which does not tell who is lost.
+    torch would compare them over Gloo, which does not say which rank is lost.
     """
     torchs: Any = distributed_c10d
     wrap = torchs._create_process_group_wrapper

@@ -16,13 +16,13 @@ _DEFAULTS = {"includeCollectives": True, "includeStackTraces": True, "onlyActive
 
 
 def _named(profiling_name: str) -> str:
-    """As torch's analyzer takes it: of a backend that it knows, and of what it knows to be a collective."""
+    """Return a name that torch's analyzer accepts: of a backend and a collective that it knows."""
     backend, _, name = profiling_name.partition(":")
     return f"{'gloo' if backend == 'hoop' else backend}:{name.removeprefix('sparse_')}"
 
 
 def _merged(dump: dict[str, Any], wanted: bool, stacks: bool, only_active: bool) -> dict[str, Any]:
-    """What torch has dumped, with what hoop has recorded."""
+    """Return torch's dump with the collectives that hoop has recorded."""
     recorded = _backend.recorded(stacks and wanted)
     if recorded is None:
         return dump
@@ -39,13 +39,13 @@ def _merged(dump: dict[str, Any], wanted: bool, stacks: bool, only_active: bool)
 
 
 def _asked(given: tuple[bool | None, ...], named: dict[str, bool | None], names: tuple[str, ...]) -> list[bool]:
-    """What the names are given, by position or name; nothing and None are torch's default."""
+    """Return the values of names, given by position or by name. None means torch's default."""
     said = {**dict(zip(names, given)), **named}
     return [_DEFAULTS[name] if said.get(name) is None else bool(said[name]) for name in names]
 
 
 def install() -> None:
-    """Have torch's two functions that dump the flight recorder dump hoop's collectives, too."""
+    """Make torch's two functions that dump the flight recorder dump hoop's collectives, too."""
     if hasattr(_c10d._dump_fr_trace, "__wrapped__"):
         return
     torchs, torchs_json = _c10d._dump_fr_trace, _c10d._dump_fr_trace_json
@@ -61,7 +61,7 @@ def install() -> None:
         wanted, only_active = _asked(given, named, ("includeCollectives", "onlyActive"))
         merged = _merged(json.loads(torchs_json(wanted, only_active)), wanted, False, only_active)
         for entry in merged.get("entries", []):
-            # As torch writes it there.
+            # torch writes 0 here, too.
             entry["time_discovered_completed_ns"] = entry["time_discovered_completed_ns"] or 0
         for status in merged["pg_status"].values():
             status.update({key: str(value) for key, value in status.items()})

@@ -1,7 +1,7 @@
-"""python/torch/hoop_torch/_replace.py - hoop in place of the backends that a script asks for
+"""python/torch/hoop_torch/_replace.py - puts hoop in place of the backends that a script asks for
 
-The names stay: get_backend() says "nccl" where the script said so. What a script asks
-of CUDA goes to the CPU where that makes sense; the first time it is told in one line.
+Names stay: get_backend() returns "nccl" if the script asked for it. Requests for CUDA go to
+the CPU where that makes sense; one line says so the first time.
 """
 
 from __future__ import annotations
@@ -17,15 +17,18 @@ import torch.distributed as dist
 from torch.distributed import distributed_c10d
 
 NAMES = ("nccl", "gloo")
-# Much of it is not for others, and has no types.
+# Much of this module is internal to torch and has no types.
 c10d: Any = distributed_c10d
-# Those that hoop takes the place of.
+# The names of the backends that hoop replaces.
 _names: set[str] = set()
 _is_told = False
 
 
 def parse(names: str) -> list[str]:
-    """The names of "nccl,gloo". ValueError: one that hoop does not replace."""
+    """Return the names in text such as "nccl,gloo".
+
+    It raises ValueError if hoop cannot replace one of them.
+    """
     found = [name.strip().lower() for name in names.split(",") if name.strip()]
     for name in found or [names]:
         if name not in NAMES:
@@ -34,7 +37,7 @@ def parse(names: str) -> list[str]:
 
 
 def _tell(what: str) -> None:
-    """Once: of the first thing that has no meaning here; not on each rank."""
+    """Print once, on rank 0, what has no meaning without CUDA."""
     global _is_told
     if not _is_told and os.environ.get("RANK", "0") == "0":
         print(f"hoop_torch: {what} has no meaning here: everything runs on the CPU, over hoop", file=sys.stderr)
@@ -42,7 +45,7 @@ def _tell(what: str) -> None:
 
 
 def _is_cuda(device: Any) -> bool:
-    """Whether a device is asked for that is not there; a number is one of CUDA's."""
+    """Return whether device means a CUDA device. A number does."""
     if isinstance(device, torch.device):
         return device.type == "cuda"
     return (isinstance(device, str) and device.partition(":")[0] == "cuda") or type(device) is int
@@ -60,7 +63,7 @@ def _replace_groups() -> None:
             asked = self.device_backend_map
             if any(str(name) in _names for name in asked.values()):
                 made = {device: "hoop" if str(name) in _names else name for device, name in asked.items()}
-                # Tensors of a script for GPUs are on the CPU.
+                # The tensors of a script for GPUs are on the CPU here.
                 self.device_backend_map = {"cpu": "hoop", **made}
 
         return init
@@ -164,16 +167,16 @@ def _replace_cuda() -> None:
 
 
 def replace(names: str) -> None:
-    """Have hoop take the place of these backends, as "nccl,gloo", in this process.
+    """Put hoop in place of the backends in names, for example "nccl,gloo", in this process.
 
-    ValueError: a name that hoop does not replace.
+    It raises ValueError if hoop cannot replace one of them.
     """
     new = set(parse(names)) - _names
     if not _names:
         _replace_groups()
     if "nccl" in new:
         if c10d.default_pg_nccl_timeout is None:
-            # What torch has where it knows NCCL.
+            # The value that torch has if it was built with NCCL.
             c10d.default_pg_nccl_timeout = timedelta(minutes=10)
         if not torch.cuda.is_available():
             _replace_cuda()

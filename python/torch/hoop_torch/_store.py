@@ -1,4 +1,4 @@
-"""python/torch/hoop_torch/_store.py - the store of a job as torch's, and init methods that begin with hoop://"""
+"""python/torch/hoop_torch/_store.py - the store of a job as a torch Store, and init methods with hoop://"""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from hoop_torch._backend import Session
 from hoop_torch._error import Error
 from hoop_torch._uncaught import watch
 
-# What torch waits where it says nothing.
+# The timeout of torch if the caller gives none.
 _TIMEOUT = timedelta(minutes=5)
-# C++ keeps no object of Python alive: that of the last group.
+# The store of the last group, because C++ does not keep Python objects alive.
 _stores: list[JobStore] = []
 
 
 class JobStore(Store):
-    """The key-value store that the coordinator keeps for a job, which this process has joined."""
+    """The key-value store that the coordinator keeps for a job that this process has joined."""
 
-    # How long get() and wait() wait: torch keeps it, whose PrefixStore sets it without a call of Python's.
+    # The timeout of get() and wait(). torch keeps it, and its PrefixStore sets it without calling Python.
     timeout: timedelta
 
     def __init__(self, session: Session, store: hoop.Store, timeout: timedelta) -> None:
@@ -37,58 +37,61 @@ class JobStore(Store):
         self.set_timeout(timeout)
 
     def take_session(self) -> Session | None:
-        """The session, which lives as long as its groups; None: another group has it."""
+        """Return the session, which lives as long as its groups, or None if another group has it."""
         session, self._session = self._session, None
         return session
 
     def close(self) -> None:
-        """Close its connections."""
+        """Close the store's connections."""
         self._store.close()
 
     def set(self, key: str, value: Any) -> None:
-        """Write it."""
+        """Write the value of key."""
         self._store.set(key, value if isinstance(value, str) else bytes(value))
 
     def get(self, key: str) -> bytes:
-        """Its value, as soon as it has one."""
+        """Wait until key exists, and return its value."""
         self.wait([key])
         return self._store[key]
 
     def add(self, key: str, amount: int) -> int:
-        """The sum, which the key then has; from 0 where there is none."""
+        """Add amount to the number at key, and return the sum. A key that does not exist counts as 0."""
         return self._store.add(key, amount)
 
     def compare_set(self, key: str, expected: Any, desired: Any) -> bytes:
-        """Write desired where the value is expected; "" is that of no key. The value then."""
+        """Write desired if key has the value expected; "" also expects that key does not exist.
+
+        It returns the value that key then has.
+        """
         expected = expected.encode() if isinstance(expected, str) else bytes(expected)
         desired = desired if isinstance(desired, str) else bytes(desired)
         found = self._store.compare_set(key, expected or None, desired).value
         if found == expected == b"":
-            # There is a key, whose value is "".
+            # The key exists, and its value is "".
             found = self._store.compare_set(key, expected, desired).value
         return expected if found is None else found
 
     def delete_key(self, key: str) -> bool:
-        """Whether there was one."""
+        """Delete key, and return whether it existed."""
         return self._store.pop(key, None) is not None
 
     def num_keys(self) -> int:
-        """Of all groups."""
+        """Return the number of keys, which counts those of all groups."""
         return len(self._store)
 
     def check(self, keys: list[str]) -> bool:
-        """Whether all are there."""
+        """Return whether all keys exist."""
         return all(key in self._store for key in keys)
 
     def wait(self, keys: list[str], timeout: timedelta | None = None) -> None:
-        """Until all are there."""
+        """Wait until all keys exist. It raises DistStoreError when timeout has passed."""
         limit = self.timeout if timeout is None else timeout
         try:
             self._store.wait(keys, timeout=min(limit, _bootstrap.LONGEST))
         except hoop.Timeout as error:
             raise dist.DistStoreError(str(error)) from None
 
-    # As C++ calls them.
+    # The names by which C++ calls these methods.
     compareSet = compare_set  # noqa: N815
     deleteKey = delete_key  # noqa: N815
     getNumKeys = num_keys  # noqa: N815
@@ -104,7 +107,7 @@ def _number(query: dict[str, list[str]], name: str, launched: int | None) -> int
 
 
 def _job_of(launch: _launched.Launch | None) -> str:
-    """A name that only the ranks of this run have."""
+    """Return a name for the job that only the ranks of this run have."""
     run = launch.run.strip(".") if launch else ""
     if run in ("", "none"):
         raise ValueError(
@@ -115,9 +118,9 @@ def _job_of(launch: _launched.Launch | None) -> str:
 
 
 def rendezvous(url: str, timeout: timedelta = _TIMEOUT, **_: Any) -> Iterator[tuple[Store, int, int]]:
-    """What torch calls for hoop://host:port: joins the job and hands out its store, this rank, and how many.
+    """Join a job for hoop://host:port, and yield its store, this rank, and the number of ranks.
 
-    The job is that of HOOP_JOB, or ?job=NAME of the address, or else the launcher's run.
+    torch calls it. The job is HOOP_JOB, or ?job=NAME of the address, or else the launcher's run.
     """
     parts = urlparse(url)
     query = parse_qs(parts.query)
@@ -136,7 +139,7 @@ def rendezvous(url: str, timeout: timedelta = _TIMEOUT, **_: Any) -> Iterator[tu
     while _stores:
         _stores.pop().close()
     _stores.append(JobStore(session, store, timeout))
-    # It is the groups', not this frame's.
+    # The session must live as long as its groups, and not as long as this frame.
     del session
     yield _stores[0], rank, size
     raise RuntimeError("init_process_group: a group of hoop:// does not meet again; make another one")

@@ -1,4 +1,4 @@
-"""python/torch/hoop_torch/_uncaught.py - an exception that ends this rank's program reaches the other ranks"""
+"""python/torch/hoop_torch/_uncaught.py - reports an exception that ends this rank's program to the other ranks"""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from hoop import _abort
 from hoop_torch._backend import retire, world
 from hoop_torch._error import Error
 
-# The process that has asked for it.
+# The pid of the process that has called watch().
 _watched: list[int] = []
 
 
 def _tell(error: BaseException) -> None:
-    """Unless it is the failure of another rank that is lost, which all know."""
+    """Report an exception, unless it says that another rank is lost, which all ranks know."""
     said = None if isinstance(error, Error) and error.status in ("PEER_LOST", "RANK_FAILED") else _abort.reason(error)
     session = world()
     if said is not None and session is not None:
@@ -24,10 +24,9 @@ def _tell(error: BaseException) -> None:
 
 
 def _at_exit() -> None:
-    """At the end of a child of multiprocessing: what ends it passes no excepthook.
+    """Report the exception with which a child of multiprocessing ends, since it reaches no excepthook.
 
-    torch.multiprocessing.spawn() exits with code 1 then, in the handler of the
-    exception.
+    torch.multiprocessing.spawn() then exits with code 1 in the handler of the exception.
     """
     error = sys.exc_info()[1]
     if isinstance(error, SystemExit) and error.code and error.__context__ is not None:
@@ -37,9 +36,9 @@ def _at_exit() -> None:
 
 
 def watch() -> None:
-    """Tell the other ranks of the default group of what ends this process's program.
+    """Report what ends this process's program to the other ranks of the default group.
 
-    And run no callbacks while Python ends, which would end the process by SIGABRT.
+    It also makes no callback run while Python ends, as that would end the process by SIGABRT.
     """
     _abort.watch(_tell)
     if os.getpid() not in _watched:

@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/role.h"
 #include "check.h"
 #include "core/action.h"
 #include "core/cluster.h"
-#include "core/token.h"
 #include "fence.h"
 #include "fixture.h"
 
