@@ -270,6 +270,33 @@ parts_of_one_node_form_in_any_order_of_threads(const struct worker *worker)
     return 0;
 }
 
+/* The second asks when the first has given up, and then both do. */
+static int
+part_that_did_not_form_may_be_asked_for_again(const struct worker *worker)
+{
+    static const struct expected both = {2, {0, 1}};
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    hoop_group_t *group = NULL;
+    hoop_comm_t *comm = NULL;
+
+    options.op_timeout_ms = 3000;
+    WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    WORKER_CHECK(hoop_group_create(session, NULL, 0, &group) == HOOP_OK);
+    if (worker->index == 0) {
+        WORKER_CHECK(hoop_group_global_comm(group, &comm) == HOOP_E_TIMEOUT);
+        WORKER_CHECK(!comm);
+        room_set(worker, 0, 1);
+    } else {
+        WORKER_CHECK(room_await(worker, 0));
+    }
+    WORKER_CHECK(part_is(group, hoop_group_global_comm, &both, worker->index) ==
+                 0);
+    hoop_group_free(group);
+    hoop_leave(session);
+    return 0;
+}
+
 int
 main(void)
 {
@@ -278,6 +305,7 @@ main(void)
         WORKERS_TEST(group_create_sorts_and_from_ranks_does_not, 4),
         WORKERS_TEST(parts_form_in_any_order_of_threads, 4),
         WORKERS_TEST(parts_of_one_node_form_in_any_order_of_threads, 4),
+        WORKERS_TEST(part_that_did_not_form_may_be_asked_for_again, 2),
     };
     return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);
 }

@@ -201,28 +201,35 @@ client_call_that_was_not_sent_has_no_grace(void **state)
     tally_deinit(&tally);
 }
 
-/* The server answers when the deadline has passed. */
+/* The server answers when the deadline has passed, or never: there is one
+ * grace. */
 static void
 client_call_that_was_sent_has_its_grace(void **state)
 {
+    static const char *const methods[] = {"hoop.v1.Store/Wait",
+                                          "hoop.v1.Store/Delete"};
     struct bench_server server = {0};
     struct tally tally;
-    const struct rpc_call call = {
-        .method = "hoop.v1.Store/Wait",
-        .timeout_ms = 50,
-        .grace_ms = 100,
-        .on_answer = tally_on_answer,
-        .owner = &tally,
-    };
 
     bench_server_start(&server, 0);
-    tally_init(&tally, server.address, 1);
-    const uint64_t begin_ns = clock_now_ns();
-    assert_int_equal(rpc_client_call(tally.client, &call, NULL), HOOP_OK);
-    loop_run(tally.loop);
-    if (tally.status == HOOP_E_TIMEOUT)
-        assert_true(clock_now_ns() - begin_ns >= 150 * CLOCK_NS_PER_MS);
-    tally_deinit(&tally);
+    for (unsigned i = 0; i < 2; i++) {
+        const struct rpc_call call = {
+            .method = methods[i],
+            .timeout_ms = 50,
+            .grace_ms = 100,
+            .on_answer = tally_on_answer,
+            .owner = &tally,
+        };
+
+        tally_init(&tally, server.address, 1);
+        const uint64_t begin_ns = clock_now_ns();
+        assert_int_equal(rpc_client_call(tally.client, &call, NULL), HOOP_OK);
+        loop_run(tally.loop);
+        if (tally.status == HOOP_E_TIMEOUT)
+            assert_true(clock_now_ns() - begin_ns >= 150 * CLOCK_NS_PER_MS);
+        assert_true(i == 0 || tally.status != HOOP_OK);
+        tally_deinit(&tally);
+    }
     bench_server_stop(&server);
 }
 

@@ -3,7 +3,9 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -91,6 +93,66 @@ records(struct user *user, enum storage_owner whose)
         storage_visit_records(user->storage, whose, count, &n_records),
         HOOP_OK);
     return n_records;
+}
+
+/* The writer thread stops here if the test says so. */
+static atomic_bool is_gate_shut;
+static sem_t gate_reached;
+static sem_t gate_passes;
+
+enum hoop_status
+__real_database_apply_changes(struct database *database,
+                              const struct changeset *changes);
+enum hoop_status
+__wrap_database_apply_changes(struct database *database,
+                              const struct changeset *changes);
+
+enum hoop_status
+__wrap_database_apply_changes(struct database *database,
+                              const struct changeset *changes)
+{
+    if (atomic_load(&is_gate_shut)) {
+        sem_post(&gate_reached);
+        sem_wait(&gate_passes);
+    }
+    return __real_database_apply_changes(database, changes);
+}
+
+static void
+user_commit(struct user *user, const char *key)
+{
+    storage_put(user->storage, STORAGE_OWNER_CORE, text(key), text("v"));
+    storage_commit(user->storage);
+}
+
+/* It is told when it has been written itself. */
+static void
+batch_that_comes_during_a_write_is_told_later(void **state)
+{
+    struct user user;
+
+    (void)state;
+    folder_make(&user.folder);
+    user_open(&user);
+    assert_int_equal(sem_init(&gate_reached, 0, 0), 0);
+    assert_int_equal(sem_init(&gate_passes, 0, 0), 0);
+    atomic_store(&is_gate_shut, true);
+    user_commit(&user, "one");
+    sem_wait(&gate_reached);
+    user_commit(&user, "two");
+    sem_post(&gate_passes);
+    user.n_wanted = 1;
+    loop_run(user.loop);
+    const uint64_t n_kept_first = user.n_kept;
+    atomic_store(&is_gate_shut, false);
+    sem_post(&gate_passes);
+    user.n_wanted = 2;
+    if (user.n_kept < 2)
+        loop_run(user.loop);
+    assert_int_equal(n_kept_first, 1);
+    assert_int_equal(user.n_kept, 2);
+    user_close(&user);
+    folder_remove(&user.folder);
 }
 
 static void
@@ -308,6 +370,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_are_told_when_they_are_durable),
+        cmocka_unit_test(batch_that_comes_during_a_write_is_told_later),
         cmocka_unit_test(flush_waits_and_tells),
         cmocka_unit_test(every_opening_is_a_new_generation),
         cmocka_unit_test(killed_writer_has_kept_what_it_told),

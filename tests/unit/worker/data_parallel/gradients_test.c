@@ -260,6 +260,42 @@ other_bucket_sizes_are_a_mismatch_on_both(struct side *side)
                    create(&model, side->rank == 0 ? 1 : 16, &side->comms[0]));
 }
 
+/* Three buckets of two gradients, whose bytes do not fill cache lines. */
+static int
+buckets_of_odd_sizes_do_not_overlap(struct side *side)
+{
+    enum {
+        N_ODD = 6,
+        N_EACH = 3,
+    };
+    int32_t values[N_ODD][N_EACH];
+    struct hoop_tensor list[N_ODD];
+    const struct hoop_gradients_options options = {.comm = &side->comms[0],
+                                                   .op = HOOP_SUM,
+                                                   .bucket_bytes =
+                                                       2 * sizeof(values[0])};
+    hoop_gradients_t *gradients = NULL;
+
+    for (unsigned i = 0; i < N_ODD; i++) {
+        list[i] =
+            (struct hoop_tensor){values[i], HOOP_INT32, {1, {N_EACH}}, NULL};
+        for (unsigned k = 0; k < N_EACH; k++)
+            values[i][k] = (int32_t)((100 * i + k) * (1 + side->rank));
+    }
+    SIDE_CHECK(hoop_gradients_create(list, N_ODD, &options, &gradients) ==
+               HOOP_OK);
+    SIDE_CHECK(hoop_gradients_n_buckets(gradients) == N_ODD / 2);
+    for (unsigned i = N_ODD; i > 0; i--)
+        SIDE_CHECK(hoop_gradients_ready(gradients, i - 1) == HOOP_OK);
+    SIDE_CHECK(hoop_gradients_wait(gradients) == HOOP_OK);
+    for (unsigned i = 0; i < N_ODD; i++) {
+        for (unsigned k = 0; k < N_EACH; k++)
+            SIDE_CHECK(values[i][k] == (int32_t)(3 * (100 * i + k)));
+    }
+    hoop_gradients_free(gradients);
+    return 0;
+}
+
 /* Given up in the middle of a step, by both. */
 static int
 free_waits_for_what_is_under_way(struct side *side)
@@ -314,6 +350,7 @@ main(void)
         ENGINE_PAIR_TEST(wrong_calls_do_not_end_a_step),
         ENGINE_PAIR_TEST(many_missing_gradients_are_counted),
         SIDES_TEST(steps_sum_whatever_the_orders),
+        SIDES_TEST(buckets_of_odd_sizes_do_not_overlap),
         SIDES_TEST(other_shapes_are_a_mismatch_on_both),
         SIDES_TEST(empty_gradients_hide_no_mismatch),
         SIDES_TEST(other_bucket_sizes_are_a_mismatch_on_both),

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "engine/op.h"
+#include "engine/state.h"
 #include "engine_pair_fixture.h"
 
 static struct comm_context *
@@ -123,6 +124,36 @@ driver_that_gives_up_names_a_successor(void **state)
     send_small(1, 0, "last");
     assert_int_equal(engine_wait(waits[0].op, patience()), HOOP_OK);
     assert_string_equal(texts[0], "last");
+}
+
+/* The owner sleeps, since nothing comes for it. */
+static void
+owner_that_sleeps_begins_what_another_thread_hands_in(void **state)
+{
+    struct engine *engine = engine_pair.sides[0].engine;
+    struct waiting waiting = {.deadline_ns = patience()};
+    const uint64_t until_ns = patience();
+    char text[8] = "";
+    int32_t value = 1;
+    struct op *op = NULL;
+
+    (void)state;
+    assert_int_equal(receive_start(context_at(0, 0), text, 7, 1, &waiting.op),
+                     HOOP_OK);
+    waiting_start(&waiting);
+    while (!atomic_load(&engine->is_sleeping))
+        assert_false(clock_is_past(until_ns));
+    assert_int_equal(
+        sum_start(engine_pair.sides[0].alone.context, &value, 1, &op), HOOP_OK);
+    const uint64_t begun_by_ns = clock_deadline_ns(10000);
+    while (!atomic_load(&op->run.is_done) && !clock_is_past(begun_by_ns))
+        ;
+    const bool is_begun = atomic_load(&op->run.is_done);
+    send_small(1, 1, "late");
+    pthread_join(waiting.thread, NULL);
+    assert_int_equal(waiting.status, HOOP_OK);
+    assert_int_equal(engine_wait(op, patience()), HOOP_OK);
+    assert_true(is_begun);
 }
 
 /* Four threads a side, each on a communicator of its own. */
@@ -314,6 +345,7 @@ main(void)
         ENGINE_PAIR_TEST(wait_of_none_moves_what_can_move),
         ENGINE_PAIR_TEST(work_that_is_left_behind_is_told),
         ENGINE_PAIR_TEST(driver_that_gives_up_names_a_successor),
+        ENGINE_PAIR_TEST(owner_that_sleeps_begins_what_another_thread_hands_in),
         ENGINE_PAIR_TEST(four_waiting_threads_hand_the_right_to_each_other),
         ENGINE_PAIR_TEST(four_waiting_threads_get_on_with_a_background),
         ENGINE_PAIR_TEST(submit_queue_takes_what_four_threads_hand_in),
