@@ -84,7 +84,7 @@ static bool
 is_frame_in_eager_window(const struct peer *peer)
 {
     return peer->receive.n_unexpected_bytes + peer->receive.unreturned_credit +
-               eager_window_frame_cost(&peer->receive.frame) <=
+               eager_window_frame_cost(peer->receive.frame.stored) <=
            peer->transport->window;
 }
 
@@ -116,7 +116,8 @@ begin_unexpected(struct peer *peer, struct recv_request *flow)
     if (!receive->fragment)
         return;
     receive->unexpected = unexpected;
-    receive->n_unexpected_bytes += eager_window_frame_cost(&receive->frame);
+    receive->n_unexpected_bytes +=
+        eager_window_frame_cost(receive->frame.stored);
     receive->target = READ_INTO_UNEXPECTED_FRAGMENT;
 }
 
