@@ -476,7 +476,8 @@ peer_end_frame(struct peer *peer)
                                    receive->target == READ_INTO_PIECE_BUFFER);
 
     receive->is_reading_payload = false;
-    if (peer_check_payload_checksum(peer) != HOOP_OK) {
+    if (receive->frame.checksum != 0 &&
+        peer_check_payload_checksum(peer) != HOOP_OK) {
         peer_lose_corrupted(peer);
         return;
     }
