@@ -17,6 +17,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCE = os.path.dirname(os.path.dirname(HERE))
 BOUNDS = os.path.join(HERE, 'bounds.txt')
 SKIPPED = 77
 N_BATCHES = 9
@@ -28,6 +29,10 @@ Call = collections.namedtuple('Call', 'name n_bytes n_ranks transport')
 ALLOCATIONS = ('malloc', 'calloc', 'realloc', 'reallocarray', 'aligned_alloc')
 LOCKS = ('pthread_mutex_lock',)
 CLOCKS = ('clock_gettime',)
+
+# A function is on the way of a call if it is entered at least this often per
+# call: some wait, or answer what came late, in a few calls only.
+USUAL = 0.75
 
 
 def calls_per_batch(call):
@@ -63,33 +68,83 @@ def run(build, call, tool, n_batches=N_BATCHES):
 
 
 def calls_of(path):
-    """{function: how often it was called} of callgrind's file."""
+    """{(caller, callee): how often} of callgrind's file.
+
+    It gives each name a number when the name first comes. Copies that the
+    compiler made of a part of a function count as the function.
+    """
     names = {}
-    counts = collections.Counter()
-    callee = None
+    calls = collections.Counter()
+    caller = callee = None
     with open(path, encoding='utf-8') as lines:
         for line in lines:
-            match = re.match(r'(c?fn)=\((\d+)\)(?: (\S+))?', line)
+            match = re.match(r'(c?)fn=\((\d+)\)(?: (\S+))?', line)
             if match and match[3]:
-                names[match[2]] = re.sub(r"[@'].*", '', match[3])
-            if match and match[1] == 'cfn':
-                callee = match[2]
+                names[match[2]] = re.sub(r"[@'.].*", '', match[3])
+            if match and match[1]:
+                callee = names[match[2]]
+            elif match:
+                caller = names[match[2]]
             match = re.match(r'calls=(\d+)', line)
             if match:
-                counts[names[callee]] += int(match[1])
-    return counts
+                calls[caller, callee] += int(match[1])
+    return calls
 
 
-def totals_of(folder):
-    """Instructions of each batch; the first file is of the warm-up."""
-    totals = {}
+def cheapest_batch(folder):
+    """The file and the instructions of one; the first is of the warm-up."""
+    batches = []
     for name in os.listdir(folder):
         match = re.fullmatch(r'callgrind\.(\d+)', name)
-        if match:
-            with open(os.path.join(folder, name), encoding='utf-8') as lines:
+        if match and match[1] != '1':
+            path = os.path.join(folder, name)
+            with open(path, encoding='utf-8') as lines:
                 found = re.search(r'^totals: (\d+)', lines.read(), re.M)
-            totals[int(match[1])] = int(found[1])
-    return [totals[part] for part in sorted(totals)][1:]
+            batches.append((int(found[1]), path))
+    return min(batches)
+
+
+def definitions():
+    """{function: its file below the source folder} of libhoop.
+
+    Static functions of several files that have one name count as one.
+    """
+    files = {}
+    for top in ('common', 'worker'):
+        for folder, _, names in os.walk(os.path.join(SOURCE, top)):
+            for name in names:
+                if name.endswith(('.c', '.h')):
+                    path = os.path.join(folder, name)
+                    with open(path, encoding='utf-8') as lines:
+                        found = re.findall(r'^(\w+)\([^;{]*\)\s*^\{',
+                                           lines.read(), re.M)
+                    path = os.path.relpath(path, SOURCE)
+                    files.update((function,
+                                  min(path, files.get(function, path)))
+                                 for function in found)
+    return files
+
+
+def way_of(calls, n_calls):
+    """What calls that are made again and again enter on their way."""
+    files = definitions()
+    entered = collections.Counter()
+    n_entries = 0
+
+    def folder_of(function):
+        return files.get(function, '').split('/')[:2]
+
+    for (caller, callee), n_times in calls.items():
+        if callee in files:
+            entered[callee] += n_times
+            n_entries += n_times * (folder_of(caller) != folder_of(callee))
+    usual = [function for function, n_times in entered.items()
+             if n_times >= USUAL * n_calls]
+    return {
+        'functions': len(usual),
+        'files': len({files[function] for function in usual}),
+        'folder_entries': n_entries / n_calls,
+    }
 
 
 def count_instructions(build, call, folder):
@@ -97,7 +152,17 @@ def count_instructions(build, call, folder):
     run(build, call, 'valgrind --tool=callgrind --toggle-collect=batch_run '
         f'--dump-before=batch_end --callgrind-out-file={base}')
     n_calls = calls_per_batch(call)
-    return {'instructions': min(totals_of(folder)) / n_calls}
+    total, path = cheapest_batch(folder)
+    return {'instructions': total / n_calls,
+            **way_of(calls_of(path), n_calls)}
+
+
+def times_of(path):
+    """{function: how often it was called} of callgrind's file."""
+    times = collections.Counter()
+    for (_, callee), n_times in calls_of(path).items():
+        times[callee] += n_times
+    return times
 
 
 def count_functions(build, call, folder):
@@ -107,7 +172,7 @@ def count_functions(build, call, folder):
     for n_batches in (1, N_BATCHES):
         run(build, call, 'valgrind --tool=callgrind --toggle-collect=batch_run '
             f'--callgrind-out-file={path}', n_batches)
-        counts = calls_of(path) - counts
+        counts = times_of(path) - counts
     n_calls = counts['call_' + call.name]
     return {
         name: sum(counts[function] for function in functions) / n_calls
@@ -167,6 +232,9 @@ def count_usage(build, call, _):
 
 COUNTERS = {
     'instructions': count_instructions,
+    'functions': count_instructions,
+    'files': count_instructions,
+    'folder_entries': count_instructions,
     'allocations': count_functions,
     'locks': count_functions,
     'clocks': count_functions,

@@ -28,8 +28,11 @@ clock_wall_ns(void);
 uint64_t
 clock_deadline_ns(uint64_t timeout_ms);
 
-bool
-clock_is_past(uint64_t deadline_ns);
+static inline bool
+clock_is_past(uint64_t deadline_ns)
+{
+    return deadline_ns != CLOCK_NEVER && clock_now_ns() >= deadline_ns;
+}
 
 /*
  * Return the milliseconds left, rounded up, for epoll and poll: 0 if past, -1

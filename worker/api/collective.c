@@ -129,7 +129,7 @@ buffers_set_pointers(const struct collective *collective,
                      const hoop_comm_t *comm,
                      struct collective_buffers *buffers)
 {
-    const bool is_root = context_rank(comm->context) == collective->root;
+    const unsigned at_root = COLL_SEND_AT_ROOT | COLL_RECV_AT_ROOT;
 
     buffers->input = collective->send;
     buffers->output = collective->recv;
@@ -138,13 +138,16 @@ buffers_set_pointers(const struct collective *collective,
     if (collective->recv == HOOP_IN_PLACE)
         buffers->output = (void *)(uintptr_t)collective->send;
     buffers->is_in_place = buffers->input == buffers->output;
+    if (!(collective->parts & at_root) ||
+        context_rank(comm->context) == collective->root)
+        return;
     /* On this rank only one buffer matters: the plan must not touch the
      * other. */
-    if ((collective->parts & COLL_SEND_AT_ROOT) && !is_root) {
+    if (collective->parts & COLL_SEND_AT_ROOT) {
         buffers->input = buffers->output;
         buffers->n_input = 0;
     }
-    if ((collective->parts & COLL_RECV_AT_ROOT) && !is_root) {
+    if (collective->parts & COLL_RECV_AT_ROOT) {
         buffers->output = (void *)(uintptr_t)buffers->input;
         buffers->n_output = 0;
     }
@@ -162,13 +165,15 @@ buffers_from_collective(const struct collective *collective,
 }
 
 static bool
-buffers_overlap(const struct collective_buffers *buffers, size_t element_size)
+buffers_overlap(const struct collective_buffers *buffers, enum hoop_dtype dtype)
 {
     const uintptr_t input = (uintptr_t)buffers->input;
     const uintptr_t output = (uintptr_t)buffers->output;
 
-    return input != output && buffers->n_input > 0 && buffers->n_output > 0 &&
-           input < output + buffers->n_output * element_size &&
+    if (input == output || buffers->n_input == 0 || buffers->n_output == 0)
+        return false;
+    const size_t element_size = dtype_size(dtype);
+    return input < output + buffers->n_output * element_size &&
            output < input + buffers->n_input * element_size;
 }
 
@@ -179,22 +184,22 @@ buffers_check(const struct collective *collective,
               const hoop_comm_t *comm,
               const struct collective_buffers *buffers)
 {
-    const uint32_t rank = context_rank(comm->context);
-
     if (collective->parts & COLL_NO_BUFFERS)
         return HOOP_OK;
     if (collective->send == HOOP_IN_PLACE && collective->recv == HOOP_IN_PLACE)
         return error_raise(HOOP_E_INVALID,
                            "send and recv cannot both be HOOP_IN_PLACE");
     if (!buffers->input && buffers->n_input > 0)
-        return error_raise(HOOP_E_INVALID, "send is NULL on rank %u", rank);
+        return error_raise(HOOP_E_INVALID, "send is NULL on rank %u",
+                           context_rank(comm->context));
     if (!buffers->output && buffers->n_output > 0)
-        return error_raise(HOOP_E_INVALID, "recv is NULL on rank %u", rank);
-    if (buffers_overlap(buffers, dtype_size(collective->dtype)))
+        return error_raise(HOOP_E_INVALID, "recv is NULL on rank %u",
+                           context_rank(comm->context));
+    if (buffers_overlap(buffers, collective->dtype))
         return error_raise(HOOP_E_INVALID,
                            "send and recv overlap on rank %u and are not the "
                            "same: use HOOP_IN_PLACE or two buffers",
-                           rank);
+                           context_rank(comm->context));
     return HOOP_OK;
 }
 

@@ -412,13 +412,6 @@ retry_vote_decide(const struct retry_vote *retry_vote,
 
 /* The calls themselves: attempt, shrink, vote, repeat or end. */
 
-static bool
-comm_retries_on_failure(const hoop_comm_t *comm)
-{
-    return comm->context && comm->domain &&
-           comm->domain->on_failure == COMM_POLICY_RETRY;
-}
-
 /* A rank is lost, or other ranks have found that and wait for this one. */
 static bool
 status_is_lost_rank(enum hoop_status status)
@@ -632,12 +625,10 @@ retry_run_on_default_comm(const struct collective *collective)
 }
 
 enum hoop_status
-retry_run_collective(const struct collective *collective, hoop_comm_t *comm)
+retry_run_by_policy(const struct collective *collective, hoop_comm_t *comm)
 {
-    if (!comm)
-        return retry_run_on_default_comm(collective);
-    return comm_retries_on_failure(comm) ? retry_check_and_run(collective, comm)
-                                         : collective_run(collective, comm);
+    return comm ? retry_check_and_run(collective, comm)
+                : retry_run_on_default_comm(collective);
 }
 
 enum hoop_status

@@ -21,9 +21,27 @@
 
 #include "api/collective.h"
 
-/* collective_run(), with retries if the session's policy asks for them. */
+/* Returns whether the session's policy asks for retries. */
+static inline bool
+comm_retries_on_failure(const hoop_comm_t *comm)
+{
+    return comm->context && comm->domain &&
+           comm->domain->on_failure == COMM_POLICY_RETRY;
+}
+
+/* retry_run_collective() on a comm with retries, or on the default group's
+ * (NULL). */
 enum hoop_status
-retry_run_collective(const struct collective *collective, hoop_comm_t *comm);
+retry_run_by_policy(const struct collective *collective, hoop_comm_t *comm);
+
+/* collective_run(), with retries if the session's policy asks for them. */
+static inline enum hoop_status
+retry_run_collective(const struct collective *collective, hoop_comm_t *comm)
+{
+    return comm && !comm_retries_on_failure(comm)
+               ? collective_run(collective, comm)
+               : retry_run_by_policy(collective, comm);
+}
 
 /* collective_start(). An operation that is only started is never retried.
  * Handle: also HOOP_E_UNIMPLEMENTED (the session's policy is to retry). */

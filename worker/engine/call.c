@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "dtype/dtype.h"
 #include "tensor/layout.h"
 
@@ -16,21 +15,7 @@ enum {
     CALL_PART_TEXT_MAX = 48
 };
 
-/* What a call has besides its name, dtype and count. */
-enum call_attribute {
-    CALL_HAS_REDUCE_OP = 1,
-    CALL_HAS_ROOT = 2,
-    CALL_HAS_NO_PARAMETERS = 4, /* not even a dtype and a count */
-    CALL_HAS_ROOT_ONLY = 8,
-    CALL_HAS_NO_COMMON_COUNT = 16, /* no count that all ranks agree on */
-    CALL_NEEDS_ALL_RANKS =
-        32, /* no rank finishes it before all have called it */
-};
-
-static const struct {
-    const char *text;
-    unsigned parts;
-} calls[] = {
+const struct call_row call_rows[CALL_NAMES] = {
     [CALL_UNKNOWN] = {"nothing known", CALL_HAS_NO_PARAMETERS},
     [CALL_ALLREDUCE] = {"allreduce", CALL_HAS_REDUCE_OP | CALL_NEEDS_ALL_RANKS},
     [CALL_REDUCE] = {"reduce", CALL_HAS_REDUCE_OP | CALL_HAS_ROOT},
@@ -71,8 +56,8 @@ call_describe(const struct frame_call *call,
               uint64_t number,
               char text[CALL_TEXT_MAX])
 {
-    const uint32_t name = call->name < COUNT_OF(calls) ? call->name : 0;
-    const unsigned parts = calls[name].parts;
+    const struct call_row *row = call_row(call->name);
+    const unsigned parts = row->parts;
     char place[24] = "";
     char count[40] = "";
     char op[32] = "";
@@ -81,12 +66,12 @@ call_describe(const struct frame_call *call,
     if (number > 0)
         snprintf(place, sizeof(place), " #%" PRIu64, number);
     if (parts & CALL_HAS_NO_PARAMETERS) {
-        snprintf(text, CALL_TEXT_MAX, "%s%s", calls[name].text, place);
+        snprintf(text, CALL_TEXT_MAX, "%s%s", row->text, place);
         return;
     }
     if (parts & CALL_HAS_ROOT_ONLY) {
-        snprintf(text, CALL_TEXT_MAX, "%s%s (root %" PRIu32 ")",
-                 calls[name].text, place, call->root);
+        snprintf(text, CALL_TEXT_MAX, "%s%s (root %" PRIu32 ")", row->text,
+                 place, call->root);
         return;
     }
     if (parts & CALL_HAS_REDUCE_OP)
@@ -96,7 +81,7 @@ call_describe(const struct frame_call *call,
         snprintf(root, sizeof(root), ", root %" PRIu32, call->root);
     if (!(parts & CALL_HAS_NO_COMMON_COUNT))
         snprintf(count, sizeof(count), ", %" PRIu64 " elements", call->count);
-    snprintf(text, CALL_TEXT_MAX, "%s%s (%s%s%s%s)", calls[name].text, place,
+    snprintf(text, CALL_TEXT_MAX, "%s%s (%s%s%s%s)", row->text, place,
              dtype_name((enum hoop_dtype)call->dtype), count, op, root);
 }
 
@@ -158,55 +143,17 @@ call_describe_message(const struct frame_call *call,
 const char *
 call_name_to_string(enum call_name name)
 {
-    return calls[name < COUNT_OF(calls) ? name : CALL_UNKNOWN].text;
+    return call_row(name)->text;
 }
 
 bool
 call_name_exists(const char *text)
 {
-    for (size_t i = CALL_UNKNOWN + 1; i < COUNT_OF(calls); i++) {
-        if (strcmp(calls[i].text, text) == 0)
+    for (size_t i = CALL_UNKNOWN + 1; i < CALL_NAMES; i++) {
+        if (strcmp(call_rows[i].text, text) == 0)
             return true;
     }
     return false;
-}
-
-bool
-call_has_root(const struct frame_call *call)
-{
-    const uint32_t name = call->name < COUNT_OF(calls) ? call->name : 0;
-
-    return calls[name].parts & (CALL_HAS_ROOT | CALL_HAS_ROOT_ONLY);
-}
-
-bool
-call_is_reduction(const struct frame_call *call)
-{
-    const uint32_t name = call->name < COUNT_OF(calls) ? call->name : 0;
-
-    return calls[name].parts & CALL_HAS_REDUCE_OP;
-}
-
-bool
-call_needs_all_ranks(const struct frame_call *call)
-{
-    const uint32_t name = call->name < COUNT_OF(calls) ? call->name : 0;
-
-    /* A call of no elements sends nothing. */
-    return (calls[name].parts & CALL_NEEDS_ALL_RANKS) &&
-           (call->count > 0 || call->name == CALL_BARRIER);
-}
-
-struct frame_call
-call_to_frame_call(const struct call *call)
-{
-    return (struct frame_call){
-        .name = call->name,
-        .dtype = call->dtype,
-        .reduce_op = call->reduce_op,
-        .root = call->root,
-        .count = call->count,
-    };
 }
 
 /* FNV-1a over 64-bit words, with a final mix. It does not resist an attacker,

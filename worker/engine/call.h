@@ -50,6 +50,35 @@ enum call_name {
     CALL_RECV_OBJECT = 30, /* of any length */
 };
 
+enum {
+    CALL_NAMES = CALL_RECV_OBJECT + 1
+};
+
+/* What a call has besides its name, dtype and count. */
+enum call_attribute {
+    CALL_HAS_REDUCE_OP = 1,
+    CALL_HAS_ROOT = 2,
+    CALL_HAS_NO_PARAMETERS = 4, /* not even a dtype and a count */
+    CALL_HAS_ROOT_ONLY = 8,
+    CALL_HAS_NO_COMMON_COUNT = 16, /* no count that all ranks agree on */
+    CALL_NEEDS_ALL_RANKS =
+        32, /* no rank finishes it before all have called it */
+};
+
+struct call_row {
+    const char *text;
+    unsigned parts;
+};
+
+extern const struct call_row call_rows[CALL_NAMES];
+
+/* name may have come from another process. */
+static inline const struct call_row *
+call_row(uint32_t name)
+{
+    return &call_rows[name < CALL_NAMES ? name : CALL_UNKNOWN];
+}
+
 /* Settings that all ranks must have alike. They travel as the root of
  * CALL_AGREE, so that ranks compare them when a communicator is formed. */
 enum call_setting {
@@ -98,20 +127,40 @@ call_name_exists(const char *text);
 
 /* Returns whether the call has a root: then the other ranks do not depend on
  * each other. */
-bool
-call_has_root(const struct frame_call *call);
+static inline bool
+call_has_root(const struct frame_call *call)
+{
+    return call_row(call->name)->parts & (CALL_HAS_ROOT | CALL_HAS_ROOT_ONLY);
+}
 
 /* Returns whether the call combines what ranks contribute. */
-bool
-call_is_reduction(const struct frame_call *call);
+static inline bool
+call_is_reduction(const struct frame_call *call)
+{
+    return call_row(call->name)->parts & CALL_HAS_REDUCE_OP;
+}
 
 /* Returns whether a rank that has finished the call knows that all ranks have
  * called it. */
-bool
-call_needs_all_ranks(const struct frame_call *call);
+static inline bool
+call_needs_all_ranks(const struct frame_call *call)
+{
+    /* A call of no elements sends nothing. */
+    return (call_row(call->name)->parts & CALL_NEEDS_ALL_RANKS) &&
+           (call->count > 0 || call->name == CALL_BARRIER);
+}
 
-struct frame_call
-call_to_frame_call(const struct call *call);
+static inline struct frame_call
+call_to_frame_call(const struct call *call)
+{
+    return (struct frame_call){
+        .name = call->name,
+        .dtype = call->dtype,
+        .reduce_op = call->reduce_op,
+        .root = call->root,
+        .count = call->count,
+    };
+}
 
 /* Returns a hash of what all ranks must agree on. */
 uint64_t

@@ -2,16 +2,21 @@
  * engine/inline.c - a caller executes a small shared-memory collective or
  * message inline
  *
- * If progress ownership is free, nothing is running or handed in and no rank is
- * known to be lost, a caller that waits at once needs no operation that other
- * threads could find. In any unusual case, and if the peers take too long, an
- * ordinary operation continues.
+ * The contract of every inline path, here and in transport/inline.c: the call may
+ * complete here. Otherwise nothing has happened but what is said below, and the
+ * caller continues with an ordinary operation, which begins from there. The call
+ * has the same number, result and failure either way, because it is taken here
+ * only if nothing stands before it: progress ownership is free, no operation
+ * runs or has been handed in, no rank is known to be lost or to have left, and
+ * no failure waits for a call of its kind. So no other thread needs to find an
+ * operation, and there is none.
  *
  * Collectives: the caller posts, polls until all peers have posted, and
  * fetches. The context keeps a cached operation for that, which is in no list
  * and keeps its plan for the next identical call. The first polls are made
  * under the lock, which keeps other threads out; later ones with progress
- * ownership. An ordinary operation continues from the current round.
+ * ownership. An ordinary operation continues with the number of the cached one
+ * from its current round, which may have been posted.
  *
  * Messages: the caller sends at once if no other message is queued before. It
  * looks for a message to receive at the head of the memory that it shares with
@@ -42,14 +47,16 @@ enum {
 };
 
 /* Returns whether progress ownership is free, nothing is running or handed in,
- * and no rank is known to be lost or to have left. The caller holds the
+ * no rank is known to be lost or to have left, and no failure waits for the
+ * call: n_pending_failures wait for calls of its kind. The caller holds the
  * lock. */
 static bool
-context_allows_inline(const struct comm_context *context)
+context_allows_inline(const struct comm_context *context,
+                      unsigned n_pending_failures)
 {
     const struct engine *engine = context->engine;
 
-    return !engine->is_progress_owned &&
+    return !engine->is_progress_owned && n_pending_failures == 0 &&
            !atomic_load_explicit(&engine->has_commands, memory_order_relaxed) &&
            TAILQ_EMPTY(&engine->running) && !engine->is_leaving &&
            engine->n_lost == 0 && engine->n_left == 0 &&
@@ -108,8 +115,8 @@ inline_try_begin(struct comm_context *context, const struct call *call)
     const bool has_root = call_has_root(&called);
 
     pthread_mutex_lock(&engine->lock);
-    const bool is_free = context_allows_inline(context) &&
-                         context->failure.n_pending_collectives == 0 &&
+    const bool is_free = context_allows_inline(
+                             context, context->failure.n_pending_collectives) &&
                          context->n_final_states == 0 &&
                          (has_root || context->n_polls_pending_shm == 0);
     if (is_free)
@@ -423,12 +430,14 @@ message_try_begin(struct comm_context *context,
                   uint64_t *out_number)
 {
     struct engine *engine = context->engine;
+    const bool is_receive = message_is_receive(message);
 
     pthread_mutex_lock(&engine->lock);
-    const bool is_free = context_allows_inline(context);
+    const bool is_free = context_allows_inline(
+        context, is_receive ? context->failure.n_pending_receives : 0);
     engine->is_progress_owned |= is_free;
     *out_number = 0;
-    if (is_free && !message_is_receive(message))
+    if (is_free && !is_receive)
         *out_number = context->next_message_number[message->peer]++;
     pthread_mutex_unlock(&engine->lock);
     return is_free;

@@ -248,10 +248,11 @@ is_post_of_same_call(struct op *op, uint32_t rank)
                 shm_region_header_with_call(context->shm_region, rank));
         return false;
     }
-    if (context->is_inline_under_lock &&
-        shm_region_has_unseen_post(context->shm_region, rank))
-        return false;
-    mismatch_check_unread_post(context, rank);
+    if (shm_region_has_unseen_post(context->shm_region, rank)) {
+        if (context->is_inline_under_lock)
+            return false;
+        mismatch_check_unread_post(context, rank);
+    }
     /* The failure notice on rank's earlier operation is on its way by a socket,
      * and must be handled first. */
     return header->failed == 0 || header->failed >= op->run.number ||

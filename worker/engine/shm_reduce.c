@@ -164,23 +164,23 @@ shm_step_execute(const struct op *op,
 {
     const uint8_t *from =
         step->kind == PLAN_POST_TO_SLOT ? NULL : step_source_address(op, step);
+    const bool is_fused = n_steps > 1 && can_fuse_steps(step, step + 1);
 
     if (step->kind == PLAN_POST_TO_SLOT || (from && step->to.count == 0))
         return 1;
     if (!from)
         return 0;
-    if (n_steps > 1 && can_fuse_steps(step, step + 1)) {
-        const uint8_t *other = step_source_address(op, step + 1);
-
-        if (other)
-            combine(op, step + 1, from, other);
-        return other ? 2 : 0;
-    }
-    if (step->kind == PLAN_FETCH || step->kind == PLAN_COPY)
+    if (!is_fused && (step->kind == PLAN_FETCH || step->kind == PLAN_COPY)) {
         shm_reduce_copy(op, step, from);
-    else
-        combine(op, step, op_span_address(op, &step->to), from);
-    return 1;
+        return 1;
+    }
+    const struct plan_step *reduce = is_fused ? step + 1 : step;
+    const uint8_t *own = is_fused ? from : op_span_address(op, &step->to);
+    const uint8_t *arrived = is_fused ? step_source_address(op, reduce) : from;
+    if (!arrived)
+        return 0;
+    combine(op, reduce, own, arrived);
+    return is_fused ? 2 : 1;
 }
 
 size_t

@@ -417,9 +417,3 @@ tracker_advance_step(struct tracker *tracker,
     tracker->n_active--;
     return true;
 }
-
-bool
-tracker_is_done(const struct tracker *tracker)
-{
-    return tracker->n_active == 0 && tracker->round_next == tracker->n_rounds;
-}

@@ -120,7 +120,10 @@ tracker_advance_step(struct tracker *tracker,
                      uint64_t n_bytes);
 
 /* Returns whether all steps of all rounds are done. */
-bool
-tracker_is_done(const struct tracker *tracker);
+static inline bool
+tracker_is_done(const struct tracker *tracker)
+{
+    return tracker->n_active == 0 && tracker->round_next == tracker->n_rounds;
+}
 
 #endif

@@ -87,7 +87,7 @@ static void
 charge_duplicate_frame_credit(struct peer *peer,
                               const struct outbound_frame *out)
 {
-    const uint64_t n_taken = LIMIT_FRAME_HEADER + out->n_stored;
+    const uint64_t n_taken = eager_window_frame_cost(out->n_stored);
     struct frame frame;
 
     if (frame_decode(out->header, &frame) == HOOP_OK &&

@@ -170,11 +170,11 @@ eager_window_per_rank(uint32_t n_ranks)
     return share < LIMIT_EAGER_WINDOW ? share : LIMIT_EAGER_WINDOW;
 }
 
-/* What an eager frame takes of the window. */
+/* What an eager frame with n_stored bytes of payload takes of the window. */
 static inline uint64_t
-eager_window_frame_cost(const struct frame *frame)
+eager_window_frame_cost(uint64_t n_stored)
 {
-    return LIMIT_FRAME_HEADER + (uint64_t)frame->stored;
+    return LIMIT_FRAME_HEADER + n_stored;
 }
 
 /* The part of the window that large eager messages leave for small ones. */
@@ -191,7 +191,7 @@ eager_whole_message_max(uint64_t window)
 {
     const uint64_t n_room = window - eager_window_small_reserve(window);
 
-    return n_room >= LIMIT_EAGER_WHOLE_MESSAGE + LIMIT_FRAME_HEADER
+    return n_room >= eager_window_frame_cost(LIMIT_EAGER_WHOLE_MESSAGE)
                ? LIMIT_EAGER_WHOLE_MESSAGE
                : LIMIT_EAGER_MESSAGE;
 }

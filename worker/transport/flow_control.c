@@ -19,10 +19,10 @@ peer_return_credit(struct peer *peer, const struct frame *frame)
     if (!(frame->flags & FRAME_EAGER))
         return;
     if (peer_is_self(peer)) {
-        peer->send.credit += eager_window_frame_cost(frame);
+        peer->send.credit += eager_window_frame_cost(frame->stored);
         return;
     }
-    receive->unreturned_credit += eager_window_frame_cost(frame);
+    receive->unreturned_credit += eager_window_frame_cost(frame->stored);
     if (receive->unreturned_credit < peer->transport->window / 4)
         return;
 

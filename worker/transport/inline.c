@@ -23,7 +23,7 @@ can_send_inline(const struct peer *peer, const struct send_request *flow)
            send->n_early_grants == 0 && TAILQ_EMPTY(&send->requests) &&
            TAILQ_EMPTY(&send->rendezvous_pending) &&
            flow->total <= LIMIT_EAGER_MESSAGE &&
-           send->credit >= flow->total + LIMIT_FRAME_HEADER;
+           send->credit >= eager_window_frame_cost(flow->total);
 }
 
 /* Returns whether frames of peer, or bytes between its frames and the kernel,

@@ -33,7 +33,7 @@ loopback_queue_copy(struct peer *peer,
                     struct frame *frame,
                     const struct send_request *flow)
 {
-    const uint64_t n_cost = LIMIT_FRAME_HEADER + flow->total;
+    const uint64_t n_cost = eager_window_frame_cost(flow->total);
 
     if (flow->total > LIMIT_EAGER_MESSAGE || peer->send.credit < n_cost)
         return false;

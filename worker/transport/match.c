@@ -632,7 +632,7 @@ match_drain_unexpected(struct peer *peer, struct recv_request *flow)
         peer_report_encoded(peer, flow, &part->frame, part->bytes);
         TAILQ_REMOVE(&flow->unexpected->parts, part, link);
         peer->receive.n_unexpected_bytes -=
-            eager_window_frame_cost(&part->frame);
+            eager_window_frame_cost(part->frame.stored);
         peer_return_credit(peer, &part->frame);
         /* peer_deliver_payload() may close flow, so nothing of the part may be
          * left to take by then. */

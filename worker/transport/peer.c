@@ -27,15 +27,11 @@ peer_set_receive_state(struct peer *peer, enum receive_state next)
         receive_state_table, "peer", peer->receive.state, next);
 }
 
-/* Most ranks of a large job never exchange a message. For those, no page of
- * memory is touched. */
 struct peer *
-peer_get_or_init(struct transport *transport, uint32_t rank)
+peer_init(struct transport *transport, uint32_t rank)
 {
     struct peer *peer = &transport->peers[rank];
 
-    if (peer->transport)
-        return peer;
     peer->transport = transport;
     peer->rank = rank;
     peer->fd = -1;
@@ -202,12 +198,6 @@ transport_round_trip_ms(const struct transport *transport, uint32_t rank)
     if (!peer_is_connected(peer) || !path_sample_read(peer->fd, &sample))
         return 0;
     return path_round_trip_ms_max(&sample);
-}
-
-bool
-peer_is_self(const struct peer *peer)
-{
-    return peer->rank == peer->transport->roster->rank;
 }
 
 bool

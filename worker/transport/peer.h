@@ -340,9 +340,19 @@ peer_report_arrived(const struct peer *peer,
 
 /* peer.c */
 
-/* Returns the peer of rank, initialised if this is the first time. */
+/* Make the peer of rank, which is all zero, known. */
 struct peer *
-peer_get_or_init(struct transport *transport, uint32_t rank);
+peer_init(struct transport *transport, uint32_t rank);
+/* Returns the peer of rank, initialised if this is the first time. Most ranks
+ * of a large job never exchange a message: for those, no page of memory is
+ * touched. */
+static inline struct peer *
+peer_get_or_init(struct transport *transport, uint32_t rank)
+{
+    struct peer *peer = &transport->peers[rank];
+
+    return peer->transport ? peer : peer_init(transport, rank);
+}
 /* Change the state of one half of the connection. Every change goes through
  * here. */
 void
@@ -361,8 +371,11 @@ peer_is_unconnected(const struct peer *peer)
 {
     return peer->send.state <= SEND_CONNECTING;
 }
-bool
-peer_is_self(const struct peer *peer);
+static inline bool
+peer_is_self(const struct peer *peer)
+{
+    return peer->rank == peer->transport->roster->rank;
+}
 /* Queue peer to be written to by the next progress call. */
 void
 peer_mark_dirty(struct peer *peer);
@@ -395,10 +408,14 @@ peer_header_write(struct peer *peer,
 enum hoop_status
 peer_header_read(struct peer *peer);
 /* Returns what peer->receive.frame, which has just begun, says of a tensor, or NULL. */
-const struct frame_tensor *
-peer_frame_tensor(const struct peer *peer);
-/* Check the checksum of the payload of peer->receive.frame, which has come completely,
- * if the payload was stored to be used. Handle: HOOP_E_DATA_LOSS. */
+static inline const struct frame_tensor *
+peer_frame_tensor(const struct peer *peer)
+{
+    return frame_is_tensor(&peer->receive.frame) ? &peer->receive.tensor : NULL;
+}
+/* Check the checksum of the payload of peer->receive.frame, which has one and
+ * has come completely, if the payload was stored to be used. Handle:
+ * HOOP_E_DATA_LOSS. */
 enum hoop_status
 peer_check_payload_checksum(const struct peer *peer);
 /* Raise HOOP_E_DATA_LOSS with a text that says what is wrong, and between
@@ -484,8 +501,11 @@ peer_apply_grant(struct peer *peer,
                  struct send_request *flow,
                  uint64_t granted);
 /* Returns the i-th frame that is cut and not wholly written. */
-struct outbound_frame *
-peer_queued_frame(struct peer *peer, unsigned i);
+static inline struct outbound_frame *
+peer_queued_frame(struct peer *peer, unsigned i)
+{
+    return &peer->send.frames[(peer->send.first_frame + i) % PEER_FRAMES_MAX];
+}
 /* Stop reading the buffer of flow. */
 void
 peer_cancel_send(struct peer *peer, struct send_request *flow);
@@ -533,9 +553,16 @@ peer_on_send_broken(struct peer *peer);
 /* The first connection to peer has been made. */
 void
 striping_on_connected(struct peer *peer);
-/* n_bytes more were read or written. Decides whether to use more streams. */
+/* n_bytes more were read or written. Decides whether to use more streams; once
+ * that is settled, nothing is measured. */
 void
-striping_autotune_record(struct peer *peer, size_t n_bytes);
+striping_autotune_measure(struct peer *peer, size_t n_bytes);
+static inline void
+striping_autotune_record(struct peer *peer, size_t n_bytes)
+{
+    if (!peer->striping.autotune.is_settled)
+        striping_autotune_measure(peer, n_bytes);
+}
 /* frame, a STRIPED frame of ours, has been cut. */
 void
 striping_on_packetized(struct peer *peer, const struct frame *frame);
@@ -548,21 +575,37 @@ void
 striping_on_announcement(struct peer *peer);
 /* Return whether frames of this direction go over several connections by
  * now. */
-bool
-striping_is_receiving(const struct peer *peer);
-bool
-striping_is_sending(const struct peer *peer);
+static inline bool
+striping_is_receiving(const struct peer *peer)
+{
+    return peer->striping.group && peer->striping.group->is_receiving;
+}
+static inline bool
+striping_is_sending(const struct peer *peer)
+{
+    return peer->striping.group && peer->striping.group->is_sending;
+}
 /* As readv(2), from whichever connections carry the stream. The first span,
  * which may be empty, is for the rest of a payload; the second is for what is
  * read ahead. */
 ssize_t
 striping_read(struct peer *peer, const struct iovec spans[2]);
 /* Returns whether there is something to read that no descriptor reports. */
-bool
-striping_is_readable(const struct peer *peer);
+static inline bool
+striping_is_readable(const struct peer *peer)
+{
+    if (striping_is_receiving(peer))
+        return stream_group_is_readable(peer->striping.group);
+    return peer->tls && tls_has_buffered(peer->tls);
+}
 /* Returns whether there is something to write besides frames. */
-bool
-striping_has_unsent(const struct peer *peer);
+static inline bool
+striping_has_unsent(const struct peer *peer)
+{
+    if (striping_is_sending(peer))
+        return stream_group_has_unsent(peer->striping.group);
+    return peer->tls && tls_has_unsent(peer->tls);
+}
 /* Let the poller watch every connection for just what is useful now. Returns
  * false if the poller fails. */
 bool

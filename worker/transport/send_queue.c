@@ -162,7 +162,6 @@ peer_queue_send(struct peer *peer, struct send_request *flow)
 {
     struct send_request *behind = flow_queue_position(peer, flow);
 
-    encoded_payload_cache_init(flow);
     flow->is_queued = true;
     if (behind)
         TAILQ_INSERT_BEFORE(behind, flow, link);
@@ -176,7 +175,8 @@ peer_unqueue_send(struct peer *peer, struct send_request *flow)
     end_rendezvous_pending(peer, flow);
     TAILQ_REMOVE(&peer->send.requests, flow, link);
     flow->is_queued = false;
-    encoded_payload_clear(flow);
+    if (flow->n_encoded_payloads > 0)
+        encoded_payload_clear(flow);
 }
 
 void
@@ -230,12 +230,6 @@ peer_apply_grant(struct peer *peer, struct send_request *flow, uint64_t granted)
     peer_end_unconfirmed(peer, flow);
     if (flow->handed == flow->total)
         peer_report_sent(peer, flow, 0);
-}
-
-struct outbound_frame *
-peer_queued_frame(struct peer *peer, unsigned i)
-{
-    return &peer->send.frames[(peer->send.first_frame + i) % PEER_FRAMES_MAX];
 }
 
 void

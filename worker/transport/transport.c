@@ -203,7 +203,8 @@ transport_send(struct transport *transport, struct send_request *flow)
     struct peer *peer = peer_get_or_init(transport, flow->key.peer);
 
     transport_request_connect(transport, flow->key.peer);
-    flow->granted = early_grant_take(peer, flow);
+    flow->granted =
+        peer->send.n_early_grants > 0 ? early_grant_take(peer, flow) : 0;
     peer_queue_send(peer, flow);
     peer_mark_dirty(peer);
 }
@@ -544,9 +545,10 @@ transport_spin_once(struct transport *transport)
     bool has_moved = drain_unexpected_of_requests(transport);
 
     has_moved |= write_dirty_peers(transport);
-    has_moved |= transport->n_posted_any_source > 0
-                     ? shm_peers_progress(transport)
-                     : shm_peers_write(transport);
+    if (!TAILQ_EMPTY(&transport->shm_peers))
+        has_moved |= transport->n_posted_any_source > 0
+                         ? shm_peers_progress(transport)
+                         : shm_peers_write(transport);
     /* Read at once even if something was written: the answer may already be
      * here. */
     if (!has_moved || TAILQ_EMPTY(&transport->dirty))

@@ -284,7 +284,8 @@ transport_receive_cancel(struct transport *transport,
                          struct recv_request *flow);
 
 /*
- * The inline path (transport/inline.c) sends and receives a message without
+ * The inline path (transport/inline.c) completes a message now, or does nothing
+ * and leaves it to an ordinary send or receive. It sends and receives without
  * opening flow, which the caller sets up as for transport_send() or
  * transport_receive(). Callbacks come as from transport_progress(), but only
  * on_bytes_sent() for flow, whose owner may be NULL.

@@ -373,13 +373,14 @@ unexpected_destroy(struct peer *peer, struct unexpected *unexpected)
         receive->unexpected = NULL;
         receive->target = READ_INTO_DISCARD_BUFFER;
         receive->n_unexpected_bytes -=
-            eager_window_frame_cost(&receive->fragment->frame);
+            eager_window_frame_cost(receive->fragment->frame.stored);
         unexpected_fragment_free(peer->transport, receive->fragment);
         receive->fragment = NULL;
     }
     while ((part = TAILQ_FIRST(&unexpected->parts))) {
         TAILQ_REMOVE(&unexpected->parts, part, link);
-        receive->n_unexpected_bytes -= eager_window_frame_cost(&part->frame);
+        receive->n_unexpected_bytes -=
+            eager_window_frame_cost(part->frame.stored);
         peer_return_credit(peer, &part->frame);
         unexpected_fragment_free(peer->transport, part);
     }

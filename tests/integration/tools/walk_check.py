@@ -32,32 +32,18 @@ def tables(page):
     return found
 
 
-def calls_of(path):
-    """{function: those that it calls} of a file of callgrind's, which gives each name a number when it first comes."""
-    names, calls = {}, collections.defaultdict(set)
-    caller = callee = None
-    for line in path.read_text(encoding="utf-8").splitlines():
-        match = re.match(r"(c?)fn=\((\d+)\)(?: ([^@']+))?", line)
-        if not match:
-            continue
-        name = names[match[2]] = match[3] or names[match[2]]
-        if match[1]:
-            callee = name
-            calls[caller].add(callee)
-        else:
-            caller = name
-    return calls
-
-
 def traced(transport):
-    """The calls of all batches."""
+    """{function: those that it calls} in all batches."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "calls"
         call = counting.Call("allreduce", 8, RANKS, transport)
         counting.run(
             str(BUILD), call, f"valgrind --tool=callgrind --toggle-collect=batch_run --callgrind-out-file={path}"
         )
-        return calls_of(path)
+        calls = collections.defaultdict(set)
+        for caller, callee in counting.calls_of(path):
+            calls[caller].add(callee)
+        return calls
 
 
 def reached(calls, function):

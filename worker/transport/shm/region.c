@@ -6,12 +6,6 @@
 
 #include "transport/sequence.h"
 
-size_t
-shm_region_bytes_per_slot(const struct shm_region *shm_region)
-{
-    return shm_region->slot_capacity;
-}
-
 /* This is a hint. Baseline x86-64 does not name the instruction, but all
  * processors accept it. */
 #ifdef __x86_64__
@@ -276,20 +270,6 @@ shm_region_has_posted(const struct shm_region *shm_region,
                               sequence_to_line_index(sequence)) == sequence;
 }
 
-static const struct shm_region_line *
-peer_line(const struct shm_region *shm_region, uint32_t rank)
-{
-    return &shm_region->control->rank_controls[rank]
-                .lines[shm_region->ranks[rank].line];
-}
-
-bool
-shm_region_has_unseen_post(const struct shm_region *shm_region, uint32_t rank)
-{
-    return peer_line(shm_region, rank)->previous_sequence !=
-           shm_region->ranks[rank].seen;
-}
-
 /* What was published before is in the line that was found, because its own
  * line may have been written over. */
 bool
@@ -301,7 +281,7 @@ shm_region_take_unseen_post(struct shm_region *shm_region,
 
     if (!shm_region_has_unseen_post(shm_region, rank))
         return false;
-    *out_header = peer_line(shm_region, rank)->before;
+    *out_header = shm_region_peer_line(shm_region, rank)->before;
     if (out_header->sequence == 0 || out_header->sequence == known->seen ||
         sequence_is_before(known->header.sequence, out_header->sequence))
         return false;
@@ -310,17 +290,11 @@ shm_region_take_unseen_post(struct shm_region *shm_region,
 }
 
 const struct shm_region_header *
-shm_region_header_without_call(const struct shm_region *shm_region,
-                               uint32_t rank)
-{
-    return &shm_region->ranks[rank].header;
-}
-
-const struct shm_region_header *
 shm_region_header_with_call(struct shm_region *shm_region, uint32_t rank)
 {
     struct shm_region_peer *known = &shm_region->ranks[rank];
-    const struct shm_region_call call = peer_line(shm_region, rank)->call;
+    const struct shm_region_call call =
+        shm_region_peer_line(shm_region, rank)->call;
 
     known->header.count = call.count;
     known->header.root = call.root;
@@ -377,7 +351,7 @@ shm_region_payload(struct shm_region *shm_region,
     if (offset > n_there || n_bytes > n_there - offset)
         return NULL;
     return offset + (known->where == SHM_PAYLOAD_IN_LINE
-                         ? peer_line(shm_region, rank)->payload
+                         ? shm_region_peer_line(shm_region, rank)->payload
                          : payload_map(shm_region, rank, offset + n_bytes));
 }
 

@@ -79,7 +79,7 @@ shm_region_close_fd(struct shm_region *shm_region);
 void
 shm_region_destroy(struct shm_region *shm_region);
 
-size_t
+static inline size_t
 shm_region_bytes_per_slot(const struct shm_region *shm_region);
 
 /* What a rank says of a round. Everything in it is the word of its writer. */
@@ -142,7 +142,7 @@ shm_region_has_posted(const struct shm_region *shm_region,
                       uint64_t sequence);
 /* Returns whether rank may have published something earlier that this rank has
  * not seen. */
-bool
+static inline bool
 shm_region_has_unseen_post(const struct shm_region *shm_region, uint32_t rank);
 /* Write what rank had published before the round that was polled last. Returns
  * false if there is nothing, or this rank has seen it. Even a call in which
@@ -155,7 +155,7 @@ const struct shm_region_header *
 shm_region_header_with_call(struct shm_region *shm_region, uint32_t rank);
 /* Returns the header of that round with only sequence, signature, failed and
  * flags set. This costs nothing. */
-const struct shm_region_header *
+static inline const struct shm_region_header *
 shm_region_header_without_call(const struct shm_region *shm_region,
                                uint32_t rank);
 /* Returns n_bytes from offset of what rank posted in that round; offset +
@@ -335,6 +335,34 @@ struct shm_region {
     size_t n_mapped;
     struct shm_region_peer ranks[];
 };
+
+static inline size_t
+shm_region_bytes_per_slot(const struct shm_region *shm_region)
+{
+    return shm_region->slot_capacity;
+}
+
+/* Returns the line of rank that was found last. */
+static inline const struct shm_region_line *
+shm_region_peer_line(const struct shm_region *shm_region, uint32_t rank)
+{
+    return &shm_region->control->rank_controls[rank]
+                .lines[shm_region->ranks[rank].line];
+}
+
+static inline bool
+shm_region_has_unseen_post(const struct shm_region *shm_region, uint32_t rank)
+{
+    return shm_region_peer_line(shm_region, rank)->previous_sequence !=
+           shm_region->ranks[rank].seen;
+}
+
+static inline const struct shm_region_header *
+shm_region_header_without_call(const struct shm_region *shm_region,
+                               uint32_t rank)
+{
+    return &shm_region->ranks[rank].header;
+}
 
 static inline size_t
 shm_region_cell_bytes(const struct shm_region *shm_region)

@@ -101,12 +101,6 @@ peer_header_write(struct peer *peer,
     header_encode(frame, tensor, out->header);
 }
 
-const struct frame_tensor *
-peer_frame_tensor(const struct peer *peer)
-{
-    return frame_is_tensor(&peer->receive.frame) ? &peer->receive.tensor : NULL;
-}
-
 /* Read the tensor's shape and check that its size is the frame's total, in
  * elements of the frame's dtype. A tensor of an unknown dtype is not checked;
  * it will fit no receive. */
@@ -163,8 +157,9 @@ peer_raise_corruption(const struct peer *peer, const char *what)
                        connection_describe(peer, way));
 }
 
-/* Check that all frames sent before this one have come. A frame that came
- * twice shows by its offset, or its operation, that it is one too many. */
+/* Check that all frames sent before this one, which says how many, have come. A
+ * frame that came twice shows by its offset, or its operation, that it is one
+ * too many. */
 static enum hoop_status
 check_frame_sequence(struct peer *peer)
 {
@@ -173,7 +168,7 @@ check_frame_sequence(struct peer *peer)
     const uint64_t n_sent = receive->frame.tag;
     char way[CONNECTION_TEXT_BYTES];
 
-    if (!is_sequenced_frame(&receive->frame) || n_sent == 0)
+    if (n_sent == 0)
         return HOOP_OK;
     receive->n_frames_begun = n_sent;
     if (n_inbound_frames_begun >= n_sent)
@@ -211,8 +206,6 @@ peer_check_payload_checksum(const struct peer *peer)
     const struct receive_half *receive = &peer->receive;
     const uint8_t *payload = NULL;
 
-    if (receive->frame.checksum == 0)
-        return HOOP_OK;
     if (receive->target == READ_INTO_ENCODED_BUFFER)
         payload = receive->encoded;
     else if (receive->target == READ_INTO_UNEXPECTED_FRAGMENT)
@@ -250,7 +243,7 @@ peer_header_read(struct peer *peer)
     if (status == HOOP_OK)
         status = check_header_checksum(peer);
     receive->n_frames_begun++;
-    if (status == HOOP_OK)
+    if (status == HOOP_OK && is_sequenced_frame(&receive->frame))
         status = check_frame_sequence(peer);
     if (status != HOOP_OK)
         return error_pass(status);

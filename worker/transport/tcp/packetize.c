@@ -14,10 +14,6 @@
 #include "transport/peer.h"
 #include "transport/tcp/payload.h"
 
-enum {
-    FRAME_COST = LIMIT_FRAME_HEADER,
-};
-
 static bool
 packetize_control(struct peer *peer, struct outbound_frame *out)
 {
@@ -52,7 +48,8 @@ static uint64_t
 eager_end_offset(const struct peer *peer, const struct send_request *flow)
 {
     const uint64_t window = peer->transport->window;
-    const uint64_t n_needed = flow->total - flow->framed + FRAME_COST;
+    const uint64_t n_needed =
+        eager_window_frame_cost(flow->total - flow->framed);
 
     if (flow->total <= LIMIT_EAGER_MESSAGE)
         return flow->total;
@@ -76,7 +73,7 @@ eager_bytes_allowed_now(const struct peer *peer,
 
     if (flow->framed > end || (flow->framed == end && flow->total > 0))
         return 0;
-    if (peer->send.credit < n_left + FRAME_COST)
+    if (peer->send.credit < eager_window_frame_cost(n_left))
         return 0;
     const uint64_t ready = flow->ready < end ? flow->ready : end;
     return ready > flow->framed ? ready - flow->framed : 0;
@@ -118,7 +115,8 @@ plan_next_packet(const struct peer *peer, const struct send_request *flow)
     packet.is_wanted = packet.n_bytes > 0;
     if (flow->total == 0 && !flow->is_first_frame_cut) {
         packet.is_eager = !flow->is_granted;
-        packet.is_wanted = flow->is_granted || peer->send.credit >= FRAME_COST;
+        packet.is_wanted =
+            flow->is_granted || peer->send.credit >= eager_window_frame_cost(0);
     }
     return packet;
 }
@@ -148,7 +146,7 @@ packetize_frame(struct peer *peer,
         return false;
     if (packet.is_eager) {
         frame.flags |= FRAME_EAGER;
-        peer->send.credit -= FRAME_COST + out->n_stored;
+        peer->send.credit -= eager_window_frame_cost(out->n_stored);
     }
     peer_header_write(peer, out, &frame, flow->label->tensor);
 

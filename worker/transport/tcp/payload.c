@@ -126,13 +126,6 @@ struct encoded_payload {
     uint8_t bytes[];
 };
 
-void
-encoded_payload_cache_init(struct send_request *flow)
-{
-    TAILQ_INIT(&flow->encoded_payloads);
-    flow->n_encoded_payloads = 0;
-}
-
 static void
 encoded_payload_remove(struct send_request *flow,
                        struct encoded_payload *encoded_payload)
@@ -182,6 +175,8 @@ encoded_payload_add(struct send_request *flow, const struct encoded *encoded)
     encoded_payload->encoded.stored.bytes = encoded_payload->bytes;
     memcpy(encoded_payload->bytes, encoded->stored.bytes,
            encoded->stored.n_bytes);
+    if (flow->n_encoded_payloads == 0)
+        TAILQ_INIT(&flow->encoded_payloads);
     TAILQ_INSERT_TAIL(&flow->encoded_payloads, encoded_payload, link);
     flow->n_encoded_payloads++;
 }

@@ -58,9 +58,6 @@ struct encoded {
     struct codec_span stored;
 };
 
-/* Call before anything else is done with flow. */
-void
-encoded_payload_cache_init(struct send_request *flow);
 /* Drop all encoded payloads of flow. */
 void
 encoded_payload_clear(struct send_request *flow);

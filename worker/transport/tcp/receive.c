@@ -95,7 +95,7 @@ static bool
 is_frame_in_eager_window(const struct peer *peer)
 {
     return peer->receive.n_unexpected_bytes + peer->receive.unreturned_credit +
-               eager_window_frame_cost(&peer->receive.frame) <=
+               eager_window_frame_cost(peer->receive.frame.stored) <=
            peer->transport->window;
 }
 
@@ -127,7 +127,8 @@ begin_unexpected(struct peer *peer, struct recv_request *flow)
     if (!receive->fragment)
         return;
     receive->unexpected = unexpected;
-    receive->n_unexpected_bytes += eager_window_frame_cost(&receive->frame);
+    receive->n_unexpected_bytes +=
+        eager_window_frame_cost(receive->frame.stored);
     receive->target = READ_INTO_UNEXPECTED_FRAGMENT;
 }
 
@@ -487,7 +488,8 @@ peer_end_frame(struct peer *peer)
                                    receive->target == READ_INTO_PIECE_BUFFER);
 
     receive->is_reading_payload = false;
-    if (peer_check_payload_checksum(peer) != HOOP_OK) {
+    if (receive->frame.checksum != 0 &&
+        peer_check_payload_checksum(peer) != HOOP_OK) {
         peer_lose_corrupted(peer);
         return;
     }

@@ -138,9 +138,9 @@ striping_on_connected(struct peer *peer)
 }
 
 void
-striping_autotune_record(struct peer *peer, size_t n_bytes)
+striping_autotune_measure(struct peer *peer, size_t n_bytes)
 {
-    if (peer->striping.autotune.is_settled || !can_stripe(peer))
+    if (!can_stripe(peer))
         return;
     const unsigned n_streams = stream_autotune_record_bytes(
         &peer->striping.autotune, n_bytes, clock_now_ns);
@@ -217,34 +217,6 @@ striping_read(struct peer *peer, const struct iovec spans[2])
                      : recv(peer->fd, spans[1].iov_base, spans[1].iov_len, 0);
     } while (n_read < 0 && errno == EINTR);
     return n_read;
-}
-
-bool
-striping_is_receiving(const struct peer *peer)
-{
-    return peer->striping.group && peer->striping.group->is_receiving;
-}
-
-bool
-striping_is_readable(const struct peer *peer)
-{
-    if (striping_is_receiving(peer))
-        return stream_group_is_readable(peer->striping.group);
-    return peer->tls && tls_has_buffered(peer->tls);
-}
-
-bool
-striping_is_sending(const struct peer *peer)
-{
-    return peer->striping.group && peer->striping.group->is_sending;
-}
-
-bool
-striping_has_unsent(const struct peer *peer)
-{
-    if (striping_is_sending(peer))
-        return stream_group_has_unsent(peer->striping.group);
-    return peer->tls && tls_has_unsent(peer->tls);
 }
 
 /* The first connection leaves the poller while nothing is wanted of it: both

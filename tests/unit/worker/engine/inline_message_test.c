@@ -302,6 +302,35 @@ nobody_there_is_an_error_as_ever(void **state)
     assert_int_equal(receive_run(context, &value, 1), HOOP_E_PEER_LOST);
 }
 
+/* An earlier send of the tag has failed, as the receiver has been told: the first
+ * receive ends with that, though the next message is there. */
+static void
+receive_ends_with_the_failure_that_waits_for_it(void **state)
+{
+    struct side *sides = engine_pair.sides;
+    struct comm_context *context = sides[1].comms[0].context;
+    const struct pending_failure failed = {
+        .source = context->ranks[0],
+        .tag = TAG,
+        .notice = {.status = HOOP_E_EXHAUSTED,
+                   .rank = HOOP_NO_RANK,
+                   .why = "no memory for the first message"},
+    };
+    int32_t sent = 7;
+    int32_t got = -1;
+
+    (void)state;
+    progress_poll(sides[0].engine, 0);
+    progress_poll(sides[1].engine, 0);
+    assert_int_equal(send_run(sides[0].comms[0].context, &sent, 1), HOOP_OK);
+    assert_int_equal(pending_failure_add(context, &failed),
+                     PENDING_FAILURE_NEW);
+    assert_int_equal(receive_run(context, &got, 1), HOOP_E_EXHAUSTED);
+    assert_int_equal(got, -1);
+    assert_int_equal(receive_run(context, &got, 1), HOOP_OK);
+    assert_int_equal(got, 7);
+}
+
 static void
 receive_gives_up_in_time(void **state)
 {
@@ -329,6 +358,7 @@ main(void)
                                         engine_pair_tear_down),
         ENGINE_PAIR_TEST(message_that_does_not_fit_is_refused),
         ENGINE_PAIR_UNCONNECTED_TEST(nobody_there_is_an_error_as_ever),
+        ENGINE_PAIR_TEST(receive_ends_with_the_failure_that_waits_for_it),
         ENGINE_PAIR_TEST(receive_gives_up_in_time),
     };
 

@@ -138,7 +138,6 @@ payload_is_found_where_the_next_frame_begins(void **state)
 {
     struct send_request flow = flow_new();
 
-    encoded_payload_cache_init(&flow);
     assert_int_equal(encoded_payload_next_frame_bytes(&flow, 900), 900);
     assert_null(encoded_payload_next(&flow, 900));
     add(&flow, 256, 512, 7);
@@ -163,7 +162,6 @@ what_was_passed_is_forgotten(void **state)
 {
     struct send_request flow = flow_new();
 
-    encoded_payload_cache_init(&flow);
     add(&flow, 0, 512, 1);
     add(&flow, 512, 512, 2);
     flow.framed = 100;
@@ -181,7 +179,6 @@ what_comes_late_or_too_much_is_not_kept(void **state)
 {
     struct send_request flow = flow_new();
 
-    encoded_payload_cache_init(&flow);
     flow.framed = 64;
     add(&flow, 0, 128, 1);
     assert_int_equal(flow.n_encoded_payloads, 0);
@@ -201,7 +198,6 @@ what_is_larger_coded_is_not_kept(void **state)
 {
     struct send_request flow = flow_new();
 
-    encoded_payload_cache_init(&flow);
     add(&flow, 0, 2, 1);
     assert_int_equal(flow.n_encoded_payloads, 0);
     add(&flow, 0, 3, 1);
