@@ -47,21 +47,24 @@ early_messages_match_in_the_order_of_their_sending(void **state)
     cancel(&second);
 }
 
+/* Neither of the larger nor of the smaller. */
 static void
 tags_never_cross(void **state)
 {
-    struct recv_request zero = posted(1, 0, 0);
-    struct recv_request one = posted(1, 1, 1);
+    for (uint64_t tag = 0; tag < 2; tag++) {
+        struct recv_request mine = posted(1, tag, 0);
+        struct recv_request other = posted(1, 1 - tag, 1);
 
-    receive(&zero);
-    feed_message(1, 1, 1, 0);
-    assert_false(zero.is_matched);
-    receive(&one);
-    expect_message(&one, 1, 0);
-    feed_message(1, 2, 0, 300);
-    expect_message(&zero, 1, 300);
-    cancel(&zero);
-    cancel(&one);
+        receive(&mine);
+        feed_message(1, 1 + 2 * tag, 1 - tag, 0);
+        assert_false(mine.is_matched);
+        receive(&other);
+        expect_message(&other, 1, 0);
+        feed_message(1, 2 + 2 * tag, tag, 300);
+        expect_message(&mine, 1, 300);
+        cancel(&mine);
+        cancel(&other);
+    }
 }
 
 static void
