@@ -19,6 +19,7 @@
 #include "hoop/status.h"
 #include "hoop/tensor.h"
 
+#include "base/config.h"
 #include "base/evidence.h"
 #include "base/limits.h"
 #include "codec/codec.h"
@@ -36,21 +37,6 @@ struct comm_context;
 struct engine_collective;
 struct shm_region;
 struct op;
-
-/* When ranks find out that they have called different things. All ranks must
- * use the same setting. */
-enum engine_call_checking {
-    ENGINE_CHECK_FRAMES, /* when a frame of one call meets the other call */
-    ENGINE_CHECK_BEFORE_DATA, /* before a collective touches a buffer */
-};
-
-/* Whether a waiter polls for a while before it sleeps. */
-enum engine_spinning {
-    /* While each rank has a processor: engine_update_wait_policy(). */
-    ENGINE_SPIN_AUTO,
-    ENGINE_SPIN_NEVER, /* it sleeps at once */
-    ENGINE_SPIN_ALWAYS,
-};
 
 /* What this host shows of a rank's process. */
 enum engine_process_status {

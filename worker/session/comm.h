@@ -12,6 +12,7 @@
 #include "hoop/comm.h"
 
 #include "base/cleanup.h"
+#include "base/config.h"
 #include "base/limits.h"
 #include "engine/engine.h"
 #include "select/shm_region_forming.h"
@@ -31,14 +32,6 @@ enum {
 };
 
 TAILQ_HEAD(comm_list, hoop_comm);
-
-/* What a collective does when a rank is lost (api/retry.h). It is the same for
- * all communicators of a session. The order is that of the setting's
- * choices. */
-enum comm_failure_policy {
-    COMM_POLICY_FAIL,
-    COMM_POLICY_RETRY,
-};
 
 /* What the communicators of one session share. Zeroed memory is an unopened
  * domain. */
