@@ -57,6 +57,7 @@ struct world {
 
 struct machine {
     struct loop *loop;
+    struct config config;
     struct engine *engine;
     struct connector *connector;
     struct background *background;
@@ -158,21 +159,31 @@ machine_loop(void *owner)
     return NULL;
 }
 
+/* The defaults, but for what the path and the options of the world say. */
+static void
+machine_configure(struct machine *machine, const struct world *world)
+{
+    struct config *config = &machine->config;
+
+    config_init(config);
+    config->op_timeout_ms = SESSION_MS;
+    config->failure_timeout_ms = 0;
+    config->codec = world->path.codec;
+    if (world->options->codec)
+        must(codec_parse(world->options->codec, &config->codec));
+    config->checking = world->options->is_checked ? ENGINE_CHECK_BEFORE_DATA
+                                                  : world->path.checking;
+    config->spinning = world->path.spinning;
+    config->n_streams = segments_streams();
+}
+
 static void
 machine_start(struct machine *machine, const struct world *world)
 {
-    enum codec_id codec = world->path.codec;
-
-    if (world->options->codec)
-        must(codec_parse(world->options->codec, &codec));
+    machine_configure(machine, world);
     const struct engine_options engine_options = {
         .roster = world->roster,
-        .timeout_ms = SESSION_MS,
-        .codec = codec,
-        .checking = world->options->is_checked ? ENGINE_CHECK_BEFORE_DATA
-                                               : world->path.checking,
-        .spinning = world->path.spinning,
-        .n_streams = segments_streams(),
+        .config = &machine->config,
         .on_connection_needed = on_connection_needed,
         .on_stream_needed = on_stream_needed,
         .on_lost = on_lost,

@@ -190,9 +190,7 @@ parts_open(struct session *session, const struct join_reply *reply)
 {
     const struct engine_options engine = {
         .roster = session->roster,
-        .timeout_ms = OP_MS,
-        .failure_timeout_ms = OP_MS,
-        .spinning = ENGINE_SPIN_ALWAYS,
+        .config = &session->config,
         .on_connection_needed = on_connection_needed,
         .on_lost = on_lost,
         .on_views = on_views,
@@ -432,6 +430,7 @@ session_open(struct session *session)
         .join_timeout_ms = JOIN_MS,
         .op_timeout_ms = OP_MS,
         .failure_timeout_ms = OP_MS,
+        .spinning = ENGINE_SPIN_ALWAYS,
         .shm_negotiation = SHM_MODE_NEVER,
     };
     fuzz_require(loop_create(&session->loop) == HOOP_OK);

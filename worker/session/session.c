@@ -352,20 +352,7 @@ session_create_engine(struct hoop_session *session)
 {
     const struct engine_options options = {
         .roster = session->roster,
-        .faults = session->config.faults,
-        .codec = session->config.codec,
-        .checking = session->config.checking,
-        .settings = session->config.on_failure == COMM_POLICY_RETRY
-                        ? CALL_SETTING_RETRIES
-                        : 0,
-        .has_frame_checksums = session->config.has_frame_checksums,
-        .spinning = session->config.spinning,
-        .n_streams = session->config.n_streams,
-        .failure_timeout_ms = session->config.failure_timeout_ms,
-        .is_failure_timeout_fixed = session->config.is_failure_timeout_fixed,
-        .timeout_ms = session->config.op_timeout_ms,
-        .late_warning_ms = session->config.late_warning_ms,
-        .wait_notice_ms = session->config.wait_notice_ms,
+        .config = &session->config,
         .process_status_of = session_process_status,
         .on_connection_needed = on_connection_needed,
         .on_stream_needed = session_on_stream_needed,

@@ -11,12 +11,12 @@ enum {
 
 static struct roster *roster;
 static struct engine *engine;
+static struct config config;
 
 static int
 set_up(void **state)
 {
     static const char *const hosts[N_RANKS] = {"b", "a", "b", "c", "a", "b"};
-    struct engine_options options = {0};
 
     (void)state;
     assert_int_equal(roster_create(N_RANKS, &roster), HOOP_OK);
@@ -24,7 +24,8 @@ set_up(void **state)
         roster->members[rank].rank = rank;
         snprintf(roster->members[rank].host_id, LIMIT_NAME, "%s", hosts[rank]);
     }
-    options.roster = roster;
+    config_init(&config);
+    const struct engine_options options = {.roster = roster, .config = &config};
     assert_int_equal(engine_create(&options, &engine), HOOP_OK);
     return 0;
 }
