@@ -175,6 +175,9 @@ machine_configure(struct machine *machine, const struct world *world)
                                                   : world->path.checking;
     config->spinning = world->path.spinning;
     config->n_streams = segments_streams();
+    config->shm_negotiation = segments_mode();
+    config->is_encrypted = segments_encrypted();
+    snprintf(config->token, sizeof(config->token), "secret");
 }
 
 static void
@@ -190,13 +193,10 @@ machine_start(struct machine *machine, const struct world *world)
         .on_progress_needed = on_progress_needed,
         .owner = machine,
     };
-    const struct tls_files by_token = {0};
     const struct connector_options connector_options = {
         .roster = world->roster,
-        .token = "secret",
+        .config = &machine->config,
         .listen_fd = world->listeners[world->roster->rank],
-        .shm_negotiation = segments_mode(),
-        .tls = segments_encrypted() ? &by_token : NULL,
         .on_connected = on_connected,
         .on_unreachable = on_unreachable,
         .on_shortage = on_shortage,
@@ -252,7 +252,6 @@ comm_tune(struct hoop_comm *comm,
         .link = "latency=1us",
         .loss = path->loss,
     };
-    const struct shm_region_modes modes = {.shm_negotiation = segments_mode()};
     const uint64_t deadline_ns = clock_deadline_ns(20000);
     struct tuner *tuner = NULL;
 
@@ -260,7 +259,7 @@ comm_tune(struct hoop_comm *comm,
         return NULL;
     must(tuner_create(&options, &tuner));
     must(shm_region_negotiate(machine->engine, comm->context, world->roster,
-                              &modes, deadline_ns));
+                              &machine->config, deadline_ns));
     must(tuning_agree(tuner, comm->context, deadline_ns, &comm->tuning));
     context_mark_formed(comm->context);
     return tuner;

@@ -202,6 +202,7 @@ parts_open(struct session *session, const struct join_reply *reply)
         .loop = session->loop,
         .client = session->client,
         .roster = session->roster,
+        .config = &session->config,
         .lease_ms = reply->lease_ms,
         .revision = reply->revision,
         .on_lost = on_condemned,

@@ -409,7 +409,7 @@ static bool
 comm_retries_on_failure(const hoop_comm_t *comm)
 {
     return comm->context && comm->domain &&
-           comm->domain->on_failure == COMM_POLICY_RETRY;
+           comm->domain->config->on_failure == COMM_POLICY_RETRY;
 }
 
 /* A rank is lost, or other ranks have found that and wait for this one. */

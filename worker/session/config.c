@@ -259,16 +259,6 @@ config_job_name(const struct config *config)
     return config->root[0] ? config->root : config->job;
 }
 
-struct tls_files
-config_tls_files(const struct config *config)
-{
-    return (struct tls_files){
-        .certificate = config->tls_cert,
-        .key = config->tls_key,
-        .ca = config->tls_ca,
-    };
-}
-
 void
 config_apply_log(const struct config *config)
 {

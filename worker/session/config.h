@@ -14,7 +14,6 @@
 #include "hoop/session.h"
 
 #include "base/config.h"
-#include "net/tls.h"
 #include "rpc/messages/rendezvous_messages.h"
 
 /*
@@ -38,9 +37,5 @@ config_apply_log(const struct config *config);
  * grown. Borrowed. */
 const char *
 config_job_name(const struct config *config);
-
-/* The paths of the TLS files. Borrowed. */
-struct tls_files
-config_tls_files(const struct config *config);
 
 #endif

@@ -328,15 +328,10 @@ session_rendezvous_run(struct hoop_session *session,
                        struct join_reply *out_reply)
 {
     const struct config *config = &session->config;
-    const struct advertise_options wanted = {
-        .advertise = config->advertise,
-        .interface = config->interface,
-        .coordinator = config->coordinator,
-    };
     const struct rendezvous rendezvous = session_rendezvous_params(session);
     struct advertised_address advertised;
 
-    enum hoop_status status = advertised_address_find(&wanted, &advertised);
+    enum hoop_status status = advertised_address_find(config, &advertised);
     if (status == HOOP_OK)
         status = peer_listener_open(config->ports, &advertised.address,
                                     &session->listen_fd);
@@ -374,18 +369,13 @@ session_create_engine(struct hoop_session *session)
 static enum hoop_status
 session_create_connector(struct hoop_session *session)
 {
-    const struct config *config = &session->config;
-    const struct tls_files files = config_tls_files(config);
     const struct connector_options options = {
         .loop = session->loop,
         .roster = session->roster,
-        .token = config->token,
+        .config = &session->config,
         .listen_fd = session->listen_fd,
         .forming_until_ns =
             session->forming_until_ns - PEERS_NOTIFY_MS * CLOCK_NS_PER_MS,
-        .wait_notice_ms = config->wait_notice_ms,
-        .shm_negotiation = config->shm_negotiation,
-        .tls = config->is_encrypted ? &files : NULL,
         .on_connected = session_on_peer_connected,
         .on_unreachable = session_on_peer_unreachable,
         .on_shortage = session_on_resource_shortage,
@@ -409,8 +399,7 @@ session_create_lease_client(struct hoop_session *session,
         .roster = session->roster,
         .lease_ms = reply->lease_ms,
         .revision = reply->revision,
-        .coordinator = session->config.coordinator,
-        .wait_notice_ms = session->config.wait_notice_ms,
+        .config = &session->config,
         .on_lost = session_on_declared_dead,
         .on_peer_views_query = session_query_peer_views,
         .on_activity_query = session_query_activity,
