@@ -168,6 +168,10 @@ machine_configure(struct machine *machine, const struct world *world)
     config_init(config);
     config->op_timeout_ms = SESSION_MS;
     config->failure_timeout_ms = 0;
+    snprintf(config->algorithms, sizeof(config->algorithms), "%s",
+             world->path.algorithms);
+    snprintf(config->link, sizeof(config->link), "latency=1us");
+    config->loss = world->path.loss;
     config->codec = world->path.codec;
     if (world->options->codec)
         must(codec_parse(world->options->codec, &config->codec));
@@ -245,19 +249,12 @@ comm_tune(struct hoop_comm *comm,
           const struct machine *machine,
           const struct world *world)
 {
-    const struct path *path = &world->path;
-    const struct tuner_options options = {
-        .roster = world->roster,
-        .algorithms = path->algorithms,
-        .link = "latency=1us",
-        .loss = path->loss,
-    };
     const uint64_t deadline_ns = clock_deadline_ns(20000);
     struct tuner *tuner = NULL;
 
-    if (!path->is_tuned)
+    if (!world->path.is_tuned)
         return NULL;
-    must(tuner_create(&options, &tuner));
+    must(tuner_create(world->roster, &machine->config, &tuner));
     must(shm_region_negotiate(machine->engine, comm->context, world->roster,
                               &machine->config, deadline_ns));
     must(tuning_agree(tuner, comm->context, deadline_ns, &comm->tuning));

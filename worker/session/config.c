@@ -196,12 +196,7 @@ config_check(const struct config *config)
                            "HOOP_RANK or HOOP_WORLD_SIZE, or what the program "
                            "says instead",
                            config->rank, config->world_size);
-    const struct tuner_options options = {
-        .algorithms = config->algorithms,
-        .link = config->link,
-        .samples = config->tuning,
-    };
-    const enum hoop_status status = tuner_options_check(&options);
+    const enum hoop_status status = tuner_config_check(config);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 

@@ -427,25 +427,6 @@ session_world_options(const struct hoop_session *session)
 }
 
 static enum hoop_status
-session_create_tuner(struct hoop_session *session)
-{
-    const struct tuner_options options = {
-        .roster = session->roster,
-        .algorithms = session->config.algorithms,
-        .link = session->config.link,
-        .loss = session->config.loss,
-        .is_coded = session->config.codec != CODEC_NONE,
-        .samples = session->roster->rank == 0 ? session->config.tuning : "",
-        .requires_cma = session->config.attaching == CMA_ALWAYS,
-        .transport =
-            session->config.shm_negotiation == SHM_MODE_NEVER ? "tcp" : "shm",
-    };
-    const enum hoop_status status = tuner_create(&options, &session->tuner);
-
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
-}
-
-static enum hoop_status
 session_create_components(struct hoop_session *session,
                           const struct join_reply *reply)
 {
@@ -465,7 +446,8 @@ session_create_components(struct hoop_session *session,
     if (status == HOOP_OK)
         status = session_create_lease_client(session, reply);
     if (status == HOOP_OK)
-        status = session_create_tuner(session);
+        status =
+            tuner_create(session->roster, &session->config, &session->tuner);
     if (status != HOOP_OK)
         return error_pass(status);
 
