@@ -57,6 +57,7 @@ struct world {
 
 struct machine {
     struct loop *loop;
+    struct config config;
     struct engine *engine;
     struct connector *connector;
     struct background *background;
@@ -154,34 +155,48 @@ machine_loop(void *owner)
     return NULL;
 }
 
+/* The defaults, but for what the path and the options of the world say. */
+static void
+machine_configure(struct machine *machine, const struct world *world)
+{
+    struct config *config = &machine->config;
+
+    config_init(config);
+    config->op_timeout_ms = SESSION_MS;
+    config->failure_timeout_ms = 0;
+    snprintf(config->algorithms, sizeof(config->algorithms), "%s",
+             world->path.algorithms);
+    snprintf(config->link, sizeof(config->link), "latency=1us");
+    config->loss = world->path.loss;
+    config->codec = world->path.codec;
+    if (world->options->codec)
+        must(codec_parse(world->options->codec, &config->codec));
+    config->checking = world->options->is_checked ? ENGINE_CHECK_BEFORE_DATA
+                                                  : world->path.checking;
+    config->spinning = world->path.spinning;
+    config->n_streams = segments_streams();
+    config->shm_negotiation = segments_mode();
+    config->is_encrypted = segments_encrypted();
+    snprintf(config->token, sizeof(config->token), "secret");
+}
+
 static void
 machine_start(struct machine *machine, const struct world *world)
 {
-    enum codec_id codec = world->path.codec;
-
-    if (world->options->codec)
-        must(codec_parse(world->options->codec, &codec));
+    machine_configure(machine, world);
     const struct engine_options engine_options = {
         .roster = world->roster,
-        .timeout_ms = SESSION_MS,
-        .codec = codec,
-        .checking = world->options->is_checked ? ENGINE_CHECK_BEFORE_DATA
-                                               : world->path.checking,
-        .spinning = world->path.spinning,
-        .n_streams = segments_streams(),
+        .config = &machine->config,
         .on_connection_needed = on_connection_needed,
         .on_stream_needed = on_stream_needed,
         .on_lost = on_lost,
         .on_progress_needed = on_progress_needed,
         .owner = machine,
     };
-    const struct tls_files by_token = {0};
     const struct connector_options connector_options = {
         .roster = world->roster,
-        .token = "secret",
+        .config = &machine->config,
         .listen_fd = world->listeners[world->roster->rank],
-        .shm_negotiation = segments_mode(),
-        .tls = segments_encrypted() ? &by_token : NULL,
         .on_connected = on_connected,
         .on_unreachable = on_unreachable,
         .on_shortage = on_shortage,
@@ -230,22 +245,14 @@ comm_tune(struct hoop_comm *comm,
           const struct machine *machine,
           const struct world *world)
 {
-    const struct path *path = &world->path;
-    const struct tuner_options options = {
-        .roster = world->roster,
-        .algorithms = path->algorithms,
-        .link = "latency=1us",
-        .loss = path->loss,
-    };
-    const struct shm_region_modes modes = {.shm_negotiation = segments_mode()};
     const uint64_t deadline_ns = clock_deadline_ns(20000);
     struct tuner *tuner = NULL;
 
-    if (!path->is_tuned)
+    if (!world->path.is_tuned)
         return NULL;
-    must(tuner_create(&options, &tuner));
+    must(tuner_create(world->roster, &machine->config, &tuner));
     must(shm_region_negotiate(machine->engine, comm->context, world->roster,
-                              &modes, deadline_ns));
+                              &machine->config, deadline_ns));
     must(tuning_agree(tuner, comm->context, deadline_ns, &comm->tuning));
     context_mark_formed(comm->context);
     return tuner;

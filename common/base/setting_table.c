@@ -1,12 +1,14 @@
 /*
  * base/setting_table.c - the rows of base/settings.h
  *
- * Reading, checking, --help and the man pages follow from a row. What else a
- * new setting needs, CONTRIBUTING.md lists. The default port 4667 spells HOOP
+ * Reading, checking, --help and the man pages follow from a row, and so does
+ * the value in its field of struct config. What else a new setting needs,
+ * CONTRIBUTING.md lists. The default port 4667 spells HOOP
  * on a telephone.
  */
 
 #include <assert.h>
+#include <stddef.h>
 
 #include "base/limits.h"
 #include "base/settings.h"
@@ -30,7 +32,8 @@ static const struct setting rows[SETTING_COUNT] = {
                                  "separated by commas, if it has standbys",
                              .type = SETTING_TYPE_TEXT,
                              .max = LIMIT_ADDRESS - 1,
-                             .users = WORKER},
+                             .users = WORKER,
+                             .field = offsetof(struct config, coordinator)},
     [SETTING_JOB] = {.name = "job",
                      .environment = "HOOP_JOB",
                      .option = "job",
@@ -39,7 +42,8 @@ static const struct setting rows[SETTING_COUNT] = {
                      .default_text = "default",
                      .type = SETTING_TYPE_TEXT,
                      .max = LIMIT_NAME - 1,
-                     .users = WORKER},
+                     .users = WORKER,
+                     .field = offsetof(struct config, job)},
     [SETTING_TOKEN] = {.name = "token",
                        .environment = "HOOP_TOKEN",
                        .option = "token",
@@ -48,6 +52,7 @@ static const struct setting rows[SETTING_COUNT] = {
                        .type = SETTING_TYPE_TEXT,
                        .max = LIMIT_TOKEN - 1,
                        .users = WORKER | HOOPD,
+                       .field = offsetof(struct config, token),
                        .is_secret = true},
     [SETTING_TOKEN_FILE] = {.name = "token_file",
                             .environment = "HOOP_TOKEN_FILE",
@@ -56,7 +61,8 @@ static const struct setting rows[SETTING_COUNT] = {
                             .help = "file whose first line is the token",
                             .type = SETTING_TYPE_TEXT,
                             .max = LIMIT_SETTING - 1,
-                            .users = WORKER | HOOPD},
+                            .users = WORKER | HOOPD,
+                            .field = offsetof(struct config, token_file)},
     [SETTING_RANK] = {.name = "rank",
                       .environment = "HOOP_RANK",
                       .option = "rank",
@@ -65,7 +71,8 @@ static const struct setting rows[SETTING_COUNT] = {
                           "rank to ask for; without it the coordinator chooses",
                       .type = SETTING_TYPE_UINT,
                       .max = LIMIT_RANKS - 1,
-                      .users = WORKER},
+                      .users = WORKER,
+                      .field = offsetof(struct config, rank)},
     [SETTING_WORLD_SIZE] =
         {.name = "world_size",
          .environment = "HOOP_WORLD_SIZE",
@@ -75,7 +82,8 @@ static const struct setting rows[SETTING_COUNT] = {
          .type = SETTING_TYPE_UINT,
          .min = 1,
          .max = LIMIT_RANKS,
-         .users = WORKER | HOOPD},
+         .users = WORKER | HOOPD,
+         .field = offsetof(struct config, world_size)},
     [SETTING_JOIN_TIMEOUT] =
         {.name = "join_timeout",
          .environment = "HOOP_JOIN_TIMEOUT",
@@ -86,7 +94,8 @@ static const struct setting rows[SETTING_COUNT] = {
          .type = SETTING_TYPE_DURATION,
          .min = 1,
          .max = MS_PER_WEEK,
-         .users = WORKER},
+         .users = WORKER,
+         .field = offsetof(struct config, join_timeout_ms)},
     [SETTING_TIMEOUT] =
         {.name = "timeout",
          .environment = "HOOP_TIMEOUT",
@@ -98,7 +107,8 @@ static const struct setting rows[SETTING_COUNT] = {
          .type = SETTING_TYPE_DURATION,
          .min = 1,
          .max = MS_PER_WEEK,
-         .users = WORKER},
+         .users = WORKER,
+         .field = offsetof(struct config, op_timeout_ms)},
     [SETTING_FAILURE_TIMEOUT] =
         {.name = "failure_timeout",
          .environment = "HOOP_FAILURE_TIMEOUT",
@@ -112,7 +122,8 @@ static const struct setting rows[SETTING_COUNT] = {
          .type = SETTING_TYPE_DURATION,
          .min = 50,
          .max = MS_PER_WEEK,
-         .users = WORKER},
+         .users = WORKER,
+         .field = offsetof(struct config, failure_timeout_ms)},
     [SETTING_LATE_WARNING] =
         {.name = "late_warning",
          .environment = "HOOP_LATE_WARNING",
@@ -124,7 +135,8 @@ static const struct setting rows[SETTING_COUNT] = {
          .default_text = "10",
          .type = SETTING_TYPE_DURATION,
          .max = MS_PER_WEEK,
-         .users = WORKER},
+         .users = WORKER,
+         .field = offsetof(struct config, late_warning_ms)},
     [SETTING_WAIT_NOTICE] =
         {.name = "wait_notice",
          .environment = "HOOP_WAIT_NOTICE",
@@ -138,7 +150,8 @@ static const struct setting rows[SETTING_COUNT] = {
          .default_text = "1",
          .type = SETTING_TYPE_DURATION,
          .max = MS_PER_WEEK,
-         .users = WORKER},
+         .users = WORKER,
+         .field = offsetof(struct config, wait_notice_ms)},
     [SETTING_ENDINGS] =
         {.name = "endings",
          .environment = "HOOP_ENDINGS",
@@ -149,6 +162,7 @@ static const struct setting rows[SETTING_COUNT] = {
          .type = SETTING_TYPE_TEXT,
          .max = LIMIT_SETTING - 1,
          .users = WORKER,
+         .field = offsetof(struct config, exit_status),
          .is_internal = true},
     [SETTING_ADVERTISE] = {.name = "advertise",
                            .environment = "HOOP_ADVERTISE",
@@ -158,7 +172,8 @@ static const struct setting rows[SETTING_COUNT] = {
                                    "instead of the detected one",
                            .type = SETTING_TYPE_TEXT,
                            .max = LIMIT_ADDRESS - 1,
-                           .users = WORKER},
+                           .users = WORKER,
+                           .field = offsetof(struct config, advertise)},
     [SETTING_INTERFACE] =
         {.name = "interface",
          .environment = "HOOP_INTERFACE",
@@ -167,7 +182,8 @@ static const struct setting rows[SETTING_COUNT] = {
          .help = "network interface whose address is advertised to the peers",
          .type = SETTING_TYPE_TEXT,
          .max = LIMIT_NAME - 1,
-         .users = WORKER},
+         .users = WORKER,
+         .field = offsetof(struct config, interface)},
     [SETTING_PORT] = {.name = "port",
                       .environment = "HOOP_PORT",
                       .option = "port",
@@ -178,7 +194,8 @@ static const struct setting rows[SETTING_COUNT] = {
                       .default_text = "0",
                       .type = SETTING_TYPE_PORTS,
                       .max = PORT_MAX,
-                      .users = WORKER},
+                      .users = WORKER,
+                      .field = offsetof(struct config, ports)},
     [SETTING_CODEC] = {.name = "codec",
                        .environment = "HOOP_CODEC",
                        .option = "codec",
@@ -187,7 +204,8 @@ static const struct setting rows[SETTING_COUNT] = {
                        .default_text = "none",
                        .choices = setting_choices_codecs,
                        .type = SETTING_TYPE_CHOICE,
-                       .users = WORKER},
+                       .users = WORKER,
+                       .field = offsetof(struct config, codec)},
     [SETTING_WIRE_DTYPE] =
         {.name = "wire_dtype",
          .environment = "HOOP_WIRE_DTYPE",
@@ -198,7 +216,8 @@ static const struct setting rows[SETTING_COUNT] = {
          .default_text = "none",
          .choices = setting_choices_wire_dtypes,
          .type = SETTING_TYPE_CHOICE,
-         .users = WORKER},
+         .users = WORKER,
+         .field = offsetof(struct config, loss)},
     [SETTING_CHECK] =
         {.name = "check",
          .environment = "HOOP_CHECK",
@@ -208,7 +227,8 @@ static const struct setting rows[SETTING_COUNT] = {
          .default_text = "frames",
          .choices = setting_choices_checks,
          .type = SETTING_TYPE_CHOICE,
-         .users = WORKER},
+         .users = WORKER,
+         .field = offsetof(struct config, checking)},
     [SETTING_ON_FAILURE] =
         {.name = "on_failure",
          .environment = "HOOP_ON_FAILURE",
@@ -220,7 +240,8 @@ static const struct setting rows[SETTING_COUNT] = {
          .default_text = "error",
          .choices = setting_choices_remedies,
          .type = SETTING_TYPE_CHOICE,
-         .users = WORKER},
+         .users = WORKER,
+         .field = offsetof(struct config, on_failure)},
     [SETTING_CHECKSUM] = {.name = "checksum",
                           .environment = "HOOP_CHECKSUM",
                           .option = "checksum",
@@ -231,7 +252,9 @@ static const struct setting rows[SETTING_COUNT] = {
                           .default_text = "off",
                           .choices = setting_choices_switches,
                           .type = SETTING_TYPE_CHOICE,
-                          .users = WORKER},
+                          .users = WORKER,
+                          .field =
+                              offsetof(struct config, has_frame_checksums)},
     [SETTING_TRANSPORT] =
         {.name = "transport",
          .environment = "HOOP_TRANSPORT",
@@ -241,7 +264,8 @@ static const struct setting rows[SETTING_COUNT] = {
          .default_text = "auto",
          .choices = setting_choices_transports,
          .type = SETTING_TYPE_CHOICE,
-         .users = WORKER},
+         .users = WORKER,
+         .field = offsetof(struct config, shm_negotiation)},
     [SETTING_CMA] =
         {.name = "cma",
          .environment = "HOOP_CMA",
@@ -252,7 +276,8 @@ static const struct setting rows[SETTING_COUNT] = {
          .default_text = "auto",
          .choices = setting_choices_attaching,
          .type = SETTING_TYPE_CHOICE,
-         .users = WORKER},
+         .users = WORKER,
+         .field = offsetof(struct config, attaching)},
     [SETTING_TLS] = {.name = "tls",
                      .environment = "HOOP_TLS",
                      .option = "tls",
@@ -262,7 +287,8 @@ static const struct setting rows[SETTING_COUNT] = {
                      .default_text = "off",
                      .choices = setting_choices_switches,
                      .type = SETTING_TYPE_CHOICE,
-                     .users = WORKER | HOOPD},
+                     .users = WORKER | HOOPD,
+                     .field = offsetof(struct config, is_encrypted)},
     [SETTING_TLS_CERT] =
         {.name = "tls_cert",
          .environment = "HOOP_TLS_CERT",
@@ -271,7 +297,8 @@ static const struct setting rows[SETTING_COUNT] = {
          .help = "certificate that is presented to the other side, in PEM",
          .type = SETTING_TYPE_TEXT,
          .max = LIMIT_SETTING - 1,
-         .users = WORKER | HOOPD},
+         .users = WORKER | HOOPD,
+         .field = offsetof(struct config, tls_cert)},
     [SETTING_TLS_KEY] = {.name = "tls_key",
                          .environment = "HOOP_TLS_KEY",
                          .option = "tls-key",
@@ -279,7 +306,8 @@ static const struct setting rows[SETTING_COUNT] = {
                          .help = "key of the certificate, in PEM",
                          .type = SETTING_TYPE_TEXT,
                          .max = LIMIT_SETTING - 1,
-                         .users = WORKER | HOOPD},
+                         .users = WORKER | HOOPD,
+                         .field = offsetof(struct config, tls_key)},
     [SETTING_TLS_CA] =
         {.name = "tls_ca",
          .environment = "HOOP_TLS_CA",
@@ -289,7 +317,8 @@ static const struct setting rows[SETTING_COUNT] = {
                  "certificates, a key derived from the token serves",
          .type = SETTING_TYPE_TEXT,
          .max = LIMIT_SETTING - 1,
-         .users = WORKER | HOOPD},
+         .users = WORKER | HOOPD,
+         .field = offsetof(struct config, tls_ca)},
     [SETTING_STREAMS] =
         {.name = "streams",
          .environment = "HOOP_STREAMS",
@@ -300,7 +329,8 @@ static const struct setting rows[SETTING_COUNT] = {
          .default_text = "auto",
          .choices = setting_choices_streams,
          .type = SETTING_TYPE_CHOICE,
-         .users = WORKER},
+         .users = WORKER,
+         .field = offsetof(struct config, n_streams)},
     [SETTING_NODE] = {.name = "node",
                       .environment = "HOOP_NODE",
                       .option = "node",
@@ -308,7 +338,8 @@ static const struct setting rows[SETTING_COUNT] = {
                       .help = "name of the node, instead of the host",
                       .type = SETTING_TYPE_TEXT,
                       .max = LIMIT_NAME - 1,
-                      .users = WORKER},
+                      .users = WORKER,
+                      .field = offsetof(struct config, node)},
     [SETTING_ALGORITHM] =
         {.name = "algorithm",
          .environment = "HOOP_ALGORITHM",
@@ -318,7 +349,8 @@ static const struct setting rows[SETTING_COUNT] = {
                  "0's list applies",
          .type = SETTING_TYPE_TEXT,
          .max = LIMIT_SETTING - 1,
-         .users = WORKER},
+         .users = WORKER,
+         .field = offsetof(struct config, algorithms)},
     [SETTING_TUNING] =
         {.name = "tuning",
          .environment = "HOOP_TUNING",
@@ -330,7 +362,8 @@ static const struct setting rows[SETTING_COUNT] = {
                  "model: by estimates alone; rank 0's value applies",
          .type = SETTING_TYPE_TEXT,
          .max = LIMIT_SETTING - 1,
-         .users = WORKER},
+         .users = WORKER,
+         .field = offsetof(struct config, tuning)},
     [SETTING_LOG] = {.name = "log",
                      .environment = "HOOP_LOG",
                      .option = "log",
@@ -339,7 +372,8 @@ static const struct setting rows[SETTING_COUNT] = {
                      .default_text = "off",
                      .choices = setting_choices_log_levels,
                      .type = SETTING_TYPE_CHOICE,
-                     .users = WORKER},
+                     .users = WORKER,
+                     .field = offsetof(struct config, log_level)},
     [SETTING_LOG_FORMAT] = {.name = "log_format",
                             .environment = "HOOP_LOG_FORMAT",
                             .option = "log-format",
@@ -348,7 +382,8 @@ static const struct setting rows[SETTING_COUNT] = {
                             .default_text = "text",
                             .choices = setting_choices_log_formats,
                             .type = SETTING_TYPE_CHOICE,
-                            .users = WORKER | HOOPD},
+                            .users = WORKER | HOOPD,
+                            .field = offsetof(struct config, log_format)},
     [SETTING_DEBUG_SPIN] =
         {.name = "debug_spin",
          .environment = "HOOP_DEBUG_SPIN",
@@ -360,6 +395,7 @@ static const struct setting rows[SETTING_COUNT] = {
          .choices = setting_choices_spins,
          .type = SETTING_TYPE_CHOICE,
          .users = WORKER,
+         .field = offsetof(struct config, spinning),
          .former = "HOOP_SPIN",
          .is_internal = true},
     [SETTING_DEBUG_LINK] =
@@ -372,6 +408,7 @@ static const struct setting rows[SETTING_COUNT] = {
          .type = SETTING_TYPE_TEXT,
          .max = 2 * LIMIT_NAME - 1,
          .users = WORKER,
+         .field = offsetof(struct config, link),
          .former = "HOOP_LINK",
          .is_internal = true},
     [SETTING_DEBUG_FAULT] = {.name = "debug_fault",
@@ -383,6 +420,7 @@ static const struct setting rows[SETTING_COUNT] = {
                              .type = SETTING_TYPE_TEXT,
                              .max = LIMIT_SETTING - 1,
                              .users = WORKER,
+                             .field = offsetof(struct config, faults),
                              .former = "HOOP_FAULT",
                              .is_internal = true},
     [SETTING_LISTEN] =

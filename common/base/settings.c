@@ -207,17 +207,22 @@ settings_number(const struct settings *settings, enum setting_id id)
 }
 
 struct port_range
-settings_port_range(const struct settings *settings, enum setting_id id)
+port_range_from_number(uint64_t number)
 {
-    const uint64_t number = settings_number(settings, id);
-
     return (struct port_range){
         .first = (uint16_t)(number & UINT16_MAX),
         .last = (uint16_t)(number >> 16),
     };
 }
 
-/* The words of the settings that have a fixed set of choices. */
+struct port_range
+settings_port_range(const struct settings *settings, enum setting_id id)
+{
+    return port_range_from_number(settings_number(settings, id));
+}
+
+/* The words of the settings that have a fixed set of choices; the enums are in
+ * base/config.h. */
 
 /* In the order of enum log_level and enum log_format (base/log.h). */
 const char *const setting_choices_log_levels[] = {
@@ -225,18 +230,18 @@ const char *const setting_choices_log_levels[] = {
 };
 const char *const setting_choices_log_formats[] = {"text", "json", NULL};
 
-/* In the order of enum codec_id (codec/codec.h). */
+/* In the order of enum codec_id. */
 const char *const setting_choices_codecs[] = {"none", "zstd", "planes", "auto",
                                               NULL};
 
-/* In the order of enum codec_loss (codec/loss.h). */
+/* In the order of enum codec_loss. */
 const char *const setting_choices_wire_dtypes[] = {"none", "bf16", "fp16",
                                                    "int8", NULL};
 
-/* In the order of enum engine_call_checking (engine/engine.h). */
+/* In the order of enum engine_call_checking. */
 const char *const setting_choices_checks[] = {"frames", "full", NULL};
 
-/* In the order of enum comm_failure_policy (session/comm.h). */
+/* In the order of enum comm_failure_policy. */
 const char *const setting_choices_remedies[] = {"error", "retry", NULL};
 
 /* false, true */
@@ -245,10 +250,10 @@ const char *const setting_choices_switches[] = {"off", "on", NULL};
 /* Odd indexes mean true. Also for settings that are options without a value. */
 const char *const setting_choices_flags[] = {"off", "on", "0", "1", NULL};
 
-/* In the order of enum shm_mode (transport/shm/negotiation.h). */
+/* In the order of enum shm_mode. */
 const char *const setting_choices_transports[] = {"auto", "tcp", "shm", NULL};
 
-/* In the order of enum cma_mode (transport/shm/cma.h). */
+/* In the order of enum cma_mode. */
 const char *const setting_choices_attaching[] = {"auto", "off", "on", NULL};
 
 _Static_assert(LIMIT_STREAMS == 8, "the largest of these choices");
@@ -257,7 +262,7 @@ const char *const setting_choices_streams[] = {
     "auto", "1", "2", "3", "4", "5", "6", "7", "8", NULL,
 };
 
-/* In the order of enum engine_spinning (engine/engine.h). */
+/* In the order of enum engine_spinning. */
 const char *const setting_choices_spins[] = {"auto", "never", "always", NULL};
 
 /* In the order of enum hoop_durability (hoop/coordinator.h). */

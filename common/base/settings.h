@@ -21,64 +21,7 @@
 #include "hoop/status.h"
 
 #include "base/cleanup.h"
-
-enum setting_id {
-    /* Of workers (libhoop). */
-    SETTING_COORDINATOR,
-    SETTING_JOB,
-    SETTING_TOKEN,      /* also of hoopd */
-    SETTING_TOKEN_FILE, /* also of hoopd */
-    SETTING_RANK,
-    SETTING_WORLD_SIZE, /* also of hoopd */
-    SETTING_JOIN_TIMEOUT,
-    SETTING_TIMEOUT,
-    SETTING_FAILURE_TIMEOUT,
-    SETTING_LATE_WARNING,
-    SETTING_WAIT_NOTICE,
-    SETTING_ENDINGS,
-    SETTING_ON_FAILURE,
-    SETTING_ADVERTISE,
-    SETTING_INTERFACE,
-    SETTING_PORT,
-    SETTING_CODEC,
-    SETTING_WIRE_DTYPE,
-    SETTING_CHECK,
-    SETTING_CHECKSUM,
-    SETTING_TRANSPORT,
-    SETTING_CMA,
-    SETTING_TLS,
-    SETTING_TLS_CERT,
-    SETTING_TLS_KEY,
-    SETTING_TLS_CA,
-    SETTING_STREAMS,
-    SETTING_NODE,
-    SETTING_ALGORITHM,
-    SETTING_TUNING,
-    SETTING_LOG,
-    SETTING_LOG_FORMAT, /* also of hoopd */
-    SETTING_DEBUG_SPIN,
-    SETTING_DEBUG_LINK,
-    SETTING_DEBUG_FAULT, /* hoopd reads the variable itself */
-
-    /* Of hoopd. */
-    SETTING_LISTEN,
-    SETTING_HTTP,
-    SETTING_HTTP_TLS,
-    SETTING_HTTP_TLS_CERT,
-    SETTING_HTTP_TLS_KEY,
-    SETTING_INSECURE_OPEN,
-    SETTING_WORLD_SIZE_MIN,
-    SETTING_SETTLE,
-    SETTING_LEASE,
-    SETTING_DATA_DIR,
-    SETTING_DURABILITY,
-    SETTING_STANDBY,
-    SETTING_CONNECTIONS_PER_ADDRESS,
-    SETTING_CONFIG,
-    SETTING_LOG_LEVEL,
-
-    SETTING_COUNT,
-};
+#include "base/config.h"
 
 enum setting_type {
     SETTING_TYPE_TEXT,
@@ -86,12 +29,6 @@ enum setting_type {
     SETTING_TYPE_DURATION, /* "10", "2.5s", "500ms", "5m", "1h"; in ms */
     SETTING_TYPE_CHOICE,   /* index into choices */
     SETTING_TYPE_PORTS,    /* "5000", "5000-5063"; settings_port_range() */
-};
-
-/* The ports from first to last; 0, 0: any port. */
-struct port_range {
-    uint16_t first;
-    uint16_t last;
 };
 
 /* Bits of setting.users. */
@@ -122,6 +59,7 @@ struct setting {
     uint64_t max;               /* of the number, or bytes of a text */
     enum setting_type type;
     unsigned users;
+    size_t field;       /* of workers: its offset in struct config */
     const char *former; /* former name of the variable; NULL: none */
     bool is_secret;     /* not an option of hoopd, because others can read a
                          command line */
@@ -266,6 +204,10 @@ settings_text(const struct settings *settings, enum setting_id id);
  * otherwise. */
 uint64_t
 settings_number(const struct settings *settings, enum setting_id id);
+
+/* Return the range that the number of a SETTING_TYPE_PORTS stands for. */
+struct port_range
+port_range_from_number(uint64_t number);
 
 /* Return the value of a SETTING_TYPE_PORTS. */
 struct port_range

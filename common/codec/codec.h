@@ -18,14 +18,8 @@
 
 #include "hoop/status.h"
 
+#include "base/config.h"
 #include "codec/loss.h"
-
-enum codec_id {
-    CODEC_NONE = 0,
-    CODEC_ZSTD = 1,
-    CODEC_PLANES = 2, /* byte planes of the words, each packed by zstd */
-    CODEC_AUTO = 3, /* not an id: the sender chooses (codec/codec_autotune.h) */
-};
 
 enum {
     CODEC_LOSS_SHIFT = 4, /* position of the upper part of an id on the wire */

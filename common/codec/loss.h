@@ -21,13 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* In the order of the setting. The numbers are used on the wire. */
-enum codec_loss {
-    LOSS_NONE,
-    LOSS_BF16,
-    LOSS_FP16,
-    LOSS_INT8,
-};
+#include "base/config.h"
 
 enum {
     LOSS_COUNT = LOSS_INT8 + 1,

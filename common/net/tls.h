@@ -24,6 +24,7 @@
 
 #include "base/hmac.h"
 
+struct config;
 struct tls;
 struct tls_context;
 
@@ -41,6 +42,10 @@ struct tls_files {
     const char *key;         /* private key of the certificate */
     const char *ca;          /* the authorities that are trusted */
 };
+
+/* The paths that the settings give. Borrowed from config. */
+struct tls_files
+config_tls_files(const struct config *config);
 
 /* Find the key of the clients with this identity. Returns false if there is
  * none. */

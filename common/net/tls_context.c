@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/config.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/private_file.h"
@@ -452,6 +453,16 @@ tls_context_create(const struct tls_options *options,
         return error_pass(status);
     *out_context = STEAL(context);
     return HOOP_OK;
+}
+
+struct tls_files
+config_tls_files(const struct config *config)
+{
+    return (struct tls_files){
+        .certificate = config->tls_cert,
+        .key = config->tls_key,
+        .ca = config->tls_ca,
+    };
 }
 
 struct tls_context *

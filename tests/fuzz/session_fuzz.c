@@ -190,9 +190,7 @@ parts_open(struct session *session, const struct join_reply *reply)
 {
     const struct engine_options engine = {
         .roster = session->roster,
-        .timeout_ms = OP_MS,
-        .failure_timeout_ms = OP_MS,
-        .spinning = ENGINE_SPIN_ALWAYS,
+        .config = &session->config,
         .on_connection_needed = on_connection_needed,
         .on_lost = on_lost,
         .on_views = on_views,
@@ -204,6 +202,7 @@ parts_open(struct session *session, const struct join_reply *reply)
         .loop = session->loop,
         .client = session->client,
         .roster = session->roster,
+        .config = &session->config,
         .lease_ms = reply->lease_ms,
         .revision = reply->revision,
         .on_lost = on_condemned,
@@ -212,16 +211,12 @@ parts_open(struct session *session, const struct join_reply *reply)
         .on_suspicion_undecided = on_suspicion_undecided,
         .owner = session,
     };
-    const struct tuner_options tuner = {
-        .roster = session->roster,
-        .algorithms = "",
-        .link = "latency=1us",
-    };
 
     fuzz_require(engine_create(&engine, &session->engine) == HOOP_OK);
     fuzz_require(lease_client_create(&lease_client, &session->lease_client) ==
                  HOOP_OK);
-    fuzz_require(tuner_create(&tuner, &session->tuner) == HOOP_OK);
+    fuzz_require(tuner_create(session->roster, &session->config,
+                              &session->tuner) == HOOP_OK);
     const struct world_options world = {
         .loop = session->loop,
         .client = session->client,
@@ -432,7 +427,9 @@ session_open(struct session *session)
         .join_timeout_ms = JOIN_MS,
         .op_timeout_ms = OP_MS,
         .failure_timeout_ms = OP_MS,
+        .spinning = ENGINE_SPIN_ALWAYS,
         .shm_negotiation = SHM_MODE_NEVER,
+        .link = "latency=1us",
     };
     fuzz_require(loop_create(&session->loop) == HOOP_OK);
     fuzz_require(

@@ -77,12 +77,6 @@ clock_deadline_ns(uint64_t timeout_ms)
                : now_ns + timeout_ms * CLOCK_NS_PER_MS;
 }
 
-bool
-clock_is_past(uint64_t deadline_ns)
-{
-    return deadline_ns != CLOCK_NEVER && now_ns >= deadline_ns;
-}
-
 int
 clock_left_ms(uint64_t deadline_ns)
 {

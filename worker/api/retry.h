@@ -26,7 +26,7 @@ static inline bool
 comm_retries_on_failure(const hoop_comm_t *comm)
 {
     return comm->context && comm->domain &&
-           comm->domain->on_failure == COMM_POLICY_RETRY;
+           comm->domain->config->on_failure == COMM_POLICY_RETRY;
 }
 
 /* retry_run_collective() on a comm with retries, or on the default group's

@@ -295,7 +295,9 @@ context_id(const struct comm_context *context)
 uint32_t
 context_agreed_settings(const struct comm_context *context)
 {
-    return context->engine->options.settings;
+    return context->engine->config->on_failure == COMM_POLICY_RETRY
+               ? CALL_SETTING_RETRIES
+               : 0;
 }
 
 uint32_t

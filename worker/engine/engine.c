@@ -75,7 +75,7 @@ engine_poll_divisor(const struct engine *engine)
 enum wait_policy
 engine_wait_policy(const struct engine *engine)
 {
-    switch (engine->options.spinning) {
+    switch (engine->config->spinning) {
     case ENGINE_SPIN_NEVER:
         return WAIT_POLICY_SLEEP;
     case ENGINE_SPIN_ALWAYS:
@@ -92,11 +92,9 @@ engine_init_resources(struct engine *engine)
 {
     const struct transport_options options = {
         .roster = engine->roster,
+        .config = engine->config,
         .events = &engine_events,
         .owner = engine,
-        .codec = engine->options.codec,
-        .has_frame_checksums = engine->options.has_frame_checksums,
-        .n_streams = engine->options.n_streams,
         .faults = engine->faults,
     };
 
@@ -125,6 +123,7 @@ engine_create(const struct engine_options *options, struct engine **out_engine)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for the engine");
     engine->options = *options;
     engine->roster = options->roster;
+    engine->config = options->config;
     engine->deadline_ns = CLOCK_NEVER;
     /* The first context is expected, because peers may be faster. */
     engine->n_expected = 1;
@@ -147,7 +146,7 @@ engine_create(const struct engine_options *options, struct engine **out_engine)
     engine_update_wait_policy(engine);
 
     enum hoop_status status =
-        faults_create(options->faults, engine->roster->rank,
+        faults_create(options->config->faults, engine->roster->rank,
                       fault_call_name_exists, &engine->faults);
     if (status == HOOP_OK)
         status = engine_init_resources(engine);

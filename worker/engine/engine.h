@@ -19,6 +19,7 @@
 #include "hoop/status.h"
 #include "hoop/tensor.h"
 
+#include "base/config.h"
 #include "base/evidence.h"
 #include "base/limits.h"
 #include "codec/codec.h"
@@ -36,21 +37,6 @@ struct comm_context;
 struct engine_collective;
 struct shm_region;
 struct op;
-
-/* When ranks find out that they have called different things. All ranks must
- * use the same setting. */
-enum engine_call_checking {
-    ENGINE_CHECK_FRAMES, /* when a frame of one call meets the other call */
-    ENGINE_CHECK_BEFORE_DATA, /* before a collective touches a buffer */
-};
-
-/* Whether a waiter polls for a while before it sleeps. */
-enum engine_spinning {
-    /* While each rank has a processor: engine_update_wait_policy(). */
-    ENGINE_SPIN_AUTO,
-    ENGINE_SPIN_NEVER, /* it sleeps at once */
-    ENGINE_SPIN_ALWAYS,
-};
 
 /* What this host shows of a rank's process. */
 enum engine_process_status {
@@ -80,28 +66,7 @@ struct engine_activity {
 
 struct engine_options {
     const struct roster *roster; /* borrowed for the engine's life */
-    /* Fault rules, borrowed for the call. NULL or "": those of the
-     * environment. */
-    const char *faults;
-    enum codec_id codec;
-    enum engine_call_checking checking;
-    enum engine_spinning spinning;
-    uint32_t settings;        /* enum call_setting, of this rank */
-    bool has_frame_checksums; /* frames carry checksums, and must carry them */
-    unsigned n_streams; /* connections per peer; 0: as many as are useful */
-    /* A rank that is waited for and gives no sign of life for this long is
-     * lost. 0: no limit. */
-    uint32_t failure_timeout_ms;
-    /* The user has set failure_timeout_ms: do not extend it where the network
-     * is bad. */
-    bool is_failure_timeout_fixed;
-    /* The session's time limit for an operation. Texts use it to tell whether
-     * HOOP_TIMEOUT or a communicator set an operation's limit. */
-    uint32_t timeout_ms;
-    /* A rank that is waited for this long is named on standard error. 0:
-     * never. */
-    uint32_t late_warning_ms;
-    uint32_t wait_notice_ms; /* base/log.h; 0: no notices */
+    const struct config *config; /* borrowed for the engine's life */
     /* Returns what is known of a rank's process. Called by the progress owner
      * when a connection has ended or is silent. out_how of a dead process says
      * how it ended: "killed by signal 9 (Killed)" or "". NULL: nothing is

@@ -98,7 +98,7 @@ can_run_inline(const struct comm_context *context,
            !collective->members && !collective->chain.owner &&
            !collective->chain.next && !collective->shape.counts &&
            !collective_needs_scratch(collective) &&
-           engine->options.checking == ENGINE_CHECK_FRAMES &&
+           engine->config->checking == ENGINE_CHECK_FRAMES &&
            !engine->is_forked_child &&
            (is_cached_plan_reusable(context->cached_op, collective) ||
             collective->algorithm->n_rounds(&collective->shape) > 0);

@@ -201,6 +201,7 @@ struct views {
 struct engine {
     struct engine_options options;
     const struct roster *roster;
+    const struct config *config;
     struct transport *transport;
     struct faults *faults; /* NULL: none */
     bool is_forked_child;  /* nothing else may be touched then */

@@ -55,7 +55,7 @@ static void
 op_set_label(struct op *op, const struct call *call)
 {
     const bool is_checked =
-        op->engine->options.checking == ENGINE_CHECK_BEFORE_DATA;
+        op->engine->config->checking == ENGINE_CHECK_BEFORE_DATA;
     const uint32_t flags = is_checked ? FRAME_CHECKED : 0;
 
     op->run.label = (struct flow_label){

@@ -40,7 +40,7 @@ enum shm_capability {
 struct shm_region_setup {
     struct engine *engine;
     struct comm_context *context;
-    const struct shm_region_modes *modes;
+    const struct config *config;
     /* NULL: the rank has none, or could not open it. */
     struct shm_region *shm_region;
 };
@@ -97,9 +97,12 @@ static void
 shm_offer_fill(struct shm_region_setup *shm_region_setup,
                struct shm_offer *shm_offer)
 {
+    const struct config *config = shm_region_setup->config;
     const uint32_t size = context_size(shm_region_setup->context);
 
-    if (shm_region_setup->modes->shm_negotiation == SHM_MODE_NEVER)
+    /* The data in a shared region have no checksums. */
+    if (config->shm_negotiation == SHM_MODE_NEVER ||
+        config->has_frame_checksums)
         return;
     enum hoop_status status =
         engine_wakeup_handle(shm_region_setup->engine, &shm_offer->wakeup);
@@ -108,7 +111,7 @@ shm_offer_fill(struct shm_region_setup *shm_region_setup,
                                    &shm_offer->shm_region,
                                    &shm_region_setup->shm_region);
     shm_offer->shm_is_usable = status == HOOP_OK;
-    if (shm_region_setup->modes->attaching != CMA_NEVER)
+    if (config->attaching != CMA_NEVER)
         shm_offer->can_read_by_cma =
             engine_publish_cma_address(shm_region_setup->engine,
                                        &shm_offer->attach) == HOOP_OK;
@@ -237,12 +240,12 @@ enum hoop_status
 shm_region_negotiate(struct engine *engine,
                      struct comm_context *context,
                      const struct roster *roster,
-                     const struct shm_region_modes *modes,
+                     const struct config *config,
                      uint64_t deadline_ns)
 {
     const uint32_t size = context_size(context);
     const uint32_t timeout_ms = context_timeout(context);
-    struct shm_region_setup shm_region_setup = {engine, context, modes, NULL};
+    struct shm_region_setup shm_region_setup = {engine, context, config, NULL};
 
     if (size == 1 || size > LIMIT_SHM_REGION_RANKS ||
         !is_on_one_host(context, roster))

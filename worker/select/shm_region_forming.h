@@ -15,25 +15,19 @@
 
 #include "hoop/status.h"
 
+#include "base/config.h"
 #include "engine/engine.h"
-#include "transport/shm/cma.h"
-#include "transport/shm/negotiation.h"
-
-struct shm_region_modes {
-    enum shm_mode shm_negotiation;
-    enum cma_mode attaching;
-};
 
 /*
- * All members call this before any operation that may use shared memory. The
- * modes are this rank's own.
+ * All members call this before any operation that may use shared memory.
+ * config is this rank's own.
  * Handle: none; it fails as an operation on context would.
  */
 enum hoop_status
 shm_region_negotiate(struct engine *engine,
                      struct comm_context *context,
                      const struct roster *roster,
-                     const struct shm_region_modes *modes,
+                     const struct config *config,
                      uint64_t deadline_ns);
 
 #endif

@@ -47,49 +47,48 @@ struct tuner {
     unsigned n_cached_tables;
 };
 
-/* Shall only the model choose? */
+/* Does HOOP_TUNING exclude all measurements? */
 static bool
-options_want_model_only(const struct tuner_options *options)
+tuning_is_model_only(const char *tuning)
 {
-    return options->samples && strcmp(options->samples, "model") == 0;
+    return strcmp(tuning, "model") == 0;
 }
 
 static bool
-options_have_samples(const struct tuner_options *options)
+tuning_is_automatic(const char *tuning)
 {
-    return options->samples && options->samples[0] &&
-           !options_want_model_only(options);
+    return strcmp(tuning, "auto") == 0;
 }
 
 static bool
-samples_are_automatic(const struct tuner_options *options)
+tuning_names_file(const char *tuning)
 {
-    return options_have_samples(options) &&
-           strcmp(options->samples, "auto") == 0;
+    return tuning[0] && !tuning_is_model_only(tuning) &&
+           !tuning_is_automatic(tuning);
 }
 
 /* A user who sets HOOP_DEBUG_LINK wants to see the choices that follow from
  * it. */
 static enum defaults_kind
-defaults_kind_of_options(const struct tuner_options *options)
+defaults_kind_of_config(const struct config *config, const char *tuning)
 {
-    if (!options->transport || options->link[0] ||
-        options_want_model_only(options))
+    if (config->link[0] || tuning_is_model_only(tuning))
         return DEFAULTS_NONE;
-    return strcmp(options->transport, "tcp") == 0 ? DEFAULTS_TCP : DEFAULTS_SHM;
+    return config->shm_negotiation == SHM_MODE_NEVER ? DEFAULTS_TCP
+                                                     : DEFAULTS_SHM;
 }
 
 /* If there is no folder to keep samples in, the job runs without; that is not
  * an error. */
 static enum hoop_status
-tuner_load_samples(struct tuner *tuner, const struct tuner_options *options)
+tuner_load_samples(struct tuner *tuner, const char *tuning)
 {
-    const char *transport = options->transport ? options->transport : "";
+    const char *transport = tuner->samples_may_be_shared ? "shm" : "tcp";
 
-    if (!options_have_samples(options))
+    if (tuning_names_file(tuning))
+        return samples_read(tuning, &tuner->samples);
+    if (!tuning_is_automatic(tuning))
         return HOOP_OK;
-    if (!samples_are_automatic(options))
-        return samples_read(options->samples, &tuner->samples);
     if (sample_store_path(transport, &tuner->store) == HOOP_OK)
         tuner->samples = sample_store_read(tuner->store);
     else
@@ -98,48 +97,48 @@ tuner_load_samples(struct tuner *tuner, const struct tuner_options *options)
 }
 
 enum hoop_status
-tuner_options_check(const struct tuner_options *options)
+tuner_config_check(const struct config *config)
 {
     CLEANUP(samples_destroy) struct samples *samples = NULL;
     struct simulation_machine machine = link_typical_machine();
     struct overrides overrides;
 
-    enum hoop_status status = overrides_parse(ALGORITHM_SETTING_NAME,
-                                              options->algorithms, &overrides);
+    enum hoop_status status =
+        overrides_parse(ALGORITHM_SETTING_NAME, config->algorithms, &overrides);
     if (status == HOOP_OK)
-        status =
-            link_parse_settings(LINK_SETTING_NAME, options->link, &machine);
-    if (status == HOOP_OK && options_have_samples(options) &&
-        !samples_are_automatic(options))
-        status = samples_read(options->samples, &samples);
+        status = link_parse_settings(LINK_SETTING_NAME, config->link, &machine);
+    if (status == HOOP_OK && tuning_names_file(config->tuning))
+        status = samples_read(config->tuning, &samples);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
-tuner_create(const struct tuner_options *options, struct tuner **out_tuner)
+tuner_create(const struct roster *roster,
+             const struct config *config,
+             struct tuner **out_tuner)
 {
+    const char *tuning = roster->rank == 0 ? config->tuning : "";
     CLEANUP(tuner_destroy) struct tuner *tuner = calloc(1, sizeof(*tuner));
 
     if (!tuner)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a tuner");
     pthread_mutex_init(&tuner->lock, NULL);
     TAILQ_INIT(&tuner->cached_table);
-    tuner->roster = options->roster;
+    tuner->roster = roster;
     tuner->machine = link_typical_machine();
-    tuner->loss = options->loss;
-    tuner->is_coded = options->is_coded;
-    tuner->samples_may_be_shared =
-        options->transport && strcmp(options->transport, "shm") == 0;
-    tuner->link_costs_are_known = options->link[0] != '\0';
-    tuner->defaults = defaults_kind_of_options(options);
-    tuner->requires_cma = options->requires_cma;
+    tuner->loss = config->loss;
+    tuner->is_coded = config->codec != CODEC_NONE;
+    tuner->samples_may_be_shared = config->shm_negotiation != SHM_MODE_NEVER;
+    tuner->link_costs_are_known = config->link[0] != '\0';
+    tuner->defaults = defaults_kind_of_config(config, tuning);
+    tuner->requires_cma = config->attaching == CMA_ALWAYS;
     enum hoop_status status = overrides_parse(
-        ALGORITHM_SETTING_NAME, options->algorithms, &tuner->overrides);
+        ALGORITHM_SETTING_NAME, config->algorithms, &tuner->overrides);
     if (status == HOOP_OK)
-        status = link_parse_settings(LINK_SETTING_NAME, options->link,
+        status = link_parse_settings(LINK_SETTING_NAME, config->link,
                                      &tuner->machine);
     if (status == HOOP_OK)
-        status = tuner_load_samples(tuner, options);
+        status = tuner_load_samples(tuner, tuning);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_tuner = STEAL(tuner);

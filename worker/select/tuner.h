@@ -16,6 +16,7 @@
 #include "hoop/status.h"
 
 #include "base/cleanup.h"
+#include "base/config.h"
 #include "codec/loss.h"
 #include "plan/nodes.h"
 #include "select/link_probe.h"
@@ -25,34 +26,21 @@
 
 struct tuner;
 
-struct tuner_options {
-    const struct roster *roster; /* borrowed until tuner_destroy() */
-    const char *algorithms;      /* HOOP_ALGORITHM; "": no overrides */
-    const char *link;            /* HOOP_DEBUG_LINK; "": to be measured */
-    enum codec_loss loss;        /* HOOP_WIRE_DTYPE */
-    bool is_coded;               /* HOOP_CODEC compresses payloads */
-    /* samples is HOOP_TUNING: a file to read, "auto", or "model", which
-     * excludes the measured defaults, too; NULL or "": no samples. transport is
-     * how ranks of a host exchange messages, "tcp" or "shm"; NULL: unknown, and
-     * then no measured defaults are used. */
-    const char *samples;
-    const char *transport;
-    /* HOOP_CMA=on: use each other's memory wherever that is possible. */
-    bool requires_cma;
-};
-
-/* Check the options before they are used; roster is ignored. Handle:
- * HOOP_E_INVALID (error_text() lists the valid values), HOOP_E_NOT_FOUND (the
- * file). */
+/* Check the settings of a tuner before they are used: HOOP_ALGORITHM,
+ * HOOP_DEBUG_LINK and HOOP_TUNING. Handle: HOOP_E_INVALID (error_text() lists
+ * the valid values), HOOP_E_NOT_FOUND (the file). */
 enum hoop_status
-tuner_options_check(const struct tuner_options *options);
+tuner_config_check(const struct config *config);
 
 /*
- * The caller destroys *out_tuner.
- * Handle: HOOP_E_INVALID, HOOP_E_NOT_FOUND (as tuner_options_check()).
+ * roster is borrowed until tuner_destroy(), which the caller calls. HOOP_TUNING
+ * is used only on rank 0.
+ * Handle: HOOP_E_INVALID, HOOP_E_NOT_FOUND (as tuner_config_check()).
  */
 enum hoop_status
-tuner_create(const struct tuner_options *options, struct tuner **out_tuner);
+tuner_create(const struct roster *roster,
+             const struct config *config,
+             struct tuner **out_tuner);
 
 /* tuner may be NULL. */
 void

@@ -16,11 +16,12 @@ enum {
     LISTEN_BACKLOG = 1024,
     PORT_HOLDERS_SHOWN_MAX = 3, /* holders of ports that an error text names */
     ADVISED_PORT_RANGE_SIZE = 64,
+    ADVERTISED_TEXT = LIMIT_ADDRESS + 4, /* with "[" and "]:0" */
 };
 
 /* "host:port", with port 0 if text has none. */
 static void
-address_text_add_default_port(const char *text, char out_text[LIMIT_ADDRESS])
+address_text_add_default_port(const char *text, char out_text[ADVERTISED_TEXT])
 {
     const char *colon = strchr(text, ':');
     const bool is_bracketed = text[0] == '[';
@@ -28,27 +29,27 @@ address_text_add_default_port(const char *text, char out_text[LIMIT_ADDRESS])
                                        : colon && !strchr(colon + 1, ':');
 
     if (has_port)
-        snprintf(out_text, LIMIT_ADDRESS, "%s", text);
+        snprintf(out_text, ADVERTISED_TEXT, "%s", text);
     else if (is_bracketed || !colon)
-        snprintf(out_text, LIMIT_ADDRESS, "%s:0", text);
+        snprintf(out_text, ADVERTISED_TEXT, "%s:0", text);
     else
-        snprintf(out_text, LIMIT_ADDRESS, "[%s]:0", text);
+        snprintf(out_text, ADVERTISED_TEXT, "[%s]:0", text);
 }
 
 static enum hoop_status
-configured_address_resolve(const struct advertise_options *wanted,
+configured_address_resolve(const struct config *config,
                            struct address *out_address)
 {
     struct address address;
-    char text[LIMIT_ADDRESS];
+    char text[ADVERTISED_TEXT];
     char why[LIMIT_ERROR_TEXT];
 
-    address_text_add_default_port(wanted->advertise, text);
+    address_text_add_default_port(config->advertise, text);
     const enum hoop_status status = address_resolve(text, &address);
     if (status != HOOP_OK) {
         snprintf(why, sizeof(why), "%s", error_text());
         return error_raise(status, "HOOP_ADVERTISE=%s: %.500s",
-                           wanted->advertise, why);
+                           config->advertise, why);
     }
     if (address_is_any(&address))
         return error_raise(HOOP_E_INVALID,
@@ -102,7 +103,7 @@ advertised_add_candidate(const struct address *candidate,
 }
 
 static enum hoop_status
-advertised_find_by_route(const struct advertise_options *wanted,
+advertised_find_by_route(const struct config *config,
                          struct advertised_address *out_advertised)
 {
     struct address remotes[LIMIT_RPC_ADDRESSES];
@@ -111,7 +112,7 @@ advertised_find_by_route(const struct advertise_options *wanted,
     size_t n_found = 0;
 
     enum hoop_status status = address_resolve_all(
-        wanted->coordinator, remotes, LIMIT_RPC_ADDRESSES, &n_remotes);
+        config->coordinator, remotes, LIMIT_RPC_ADDRESSES, &n_remotes);
     /* The name cannot be resolved now. The address by which the coordinator is
      * reached will replace this one. */
     if (status == HOOP_E_TIMEOUT) {
@@ -144,18 +145,18 @@ advertised_find_by_route(const struct advertise_options *wanted,
 }
 
 enum hoop_status
-advertised_address_find(const struct advertise_options *wanted,
+advertised_address_find(const struct config *config,
                         struct advertised_address *out_advertised)
 {
     struct advertised_address advertised = {.is_guess = false};
     enum hoop_status status = HOOP_OK;
 
-    if (wanted->advertise[0])
-        status = configured_address_resolve(wanted, &advertised.address);
-    else if (wanted->interface[0])
-        status = address_of_interface(wanted->interface, &advertised.address);
+    if (config->advertise[0])
+        status = configured_address_resolve(config, &advertised.address);
+    else if (config->interface[0])
+        status = address_of_interface(config->interface, &advertised.address);
     else
-        status = advertised_find_by_route(wanted, &advertised);
+        status = advertised_find_by_route(config, &advertised);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_advertised = advertised;

@@ -20,14 +20,8 @@
 
 #include "hoop/status.h"
 
-#include "base/settings.h"
+#include "base/config.h"
 #include "net/address.h"
-
-struct advertise_options {
-    const char *advertise;   /* "host" or "host:port"; "": not set */
-    const char *interface;   /* "": not set */
-    const char *coordinator; /* "host:port" */
-};
 
 struct advertised_address {
     struct address address;
@@ -41,7 +35,7 @@ struct advertised_address {
  * HOOP_E_UNAVAILABLE (unknown name, no route to the coordinator).
  */
 enum hoop_status
-advertised_address_find(const struct advertise_options *wanted,
+advertised_address_find(const struct config *config,
                         struct advertised_address *out_advertised);
 
 /*

@@ -174,7 +174,7 @@ comm_create_without_context(struct comm_domain *domain,
     if (!comm)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a communicator");
     comm->domain = domain;
-    comm->session_timeout_ms = domain->timeout_ms;
+    comm->session_timeout_ms = domain->config->op_timeout_ms;
     pthread_mutex_lock(&domain->lock);
     TAILQ_INSERT_TAIL(&domain->comms, comm, link);
     pthread_mutex_unlock(&domain->lock);
@@ -190,7 +190,7 @@ comm_context_open(struct hoop_comm *comm, const struct rank_list *list)
         .id = comm->group_membership->id,
         .size = list->n_ranks,
         .ranks = list->ranks,
-        .timeout_ms = domain->timeout_ms,
+        .timeout_ms = domain->config->op_timeout_ms,
     };
 
     while (list->ranks[options.rank] != domain->roster->rank)
@@ -210,7 +210,7 @@ comm_setup_resources(struct hoop_comm *comm,
     if (status == HOOP_OK)
         status =
             shm_region_negotiate(domain->engine, comm->context, domain->roster,
-                                 &domain->modes, deadline_ns);
+                                 domain->config, deadline_ns);
     if (status == HOOP_OK)
         status = tuning_agree(domain->tuner, comm->context, deadline_ns,
                               &comm->tuning);

@@ -12,6 +12,7 @@
 #include "hoop/comm.h"
 
 #include "base/cleanup.h"
+#include "base/config.h"
 #include "base/limits.h"
 #include "engine/engine.h"
 #include "select/shm_region_forming.h"
@@ -32,26 +33,16 @@ enum {
 
 TAILQ_HEAD(comm_list, hoop_comm);
 
-/* What a collective does when a rank is lost (api/retry.h). It is the same for
- * all communicators of a session. The order is that of the setting's
- * choices. */
-enum comm_failure_policy {
-    COMM_POLICY_FAIL,
-    COMM_POLICY_RETRY,
-};
-
 /* What the communicators of one session share. Zeroed memory is an unopened
  * domain. */
 struct comm_domain {
-    const struct roster *roster; /* borrowed for life, as the two below */
+    const struct roster *roster; /* borrowed for life, as the four below */
     struct engine *engine;
     struct tuner *tuner;
     struct group_client *group_client;
-    struct shm_region_modes modes;
-    uint32_t timeout_ms; /* what 0 means in hoop_comm_set_timeout() */
+    const struct config *config;
     /* The timeout for forming other communicators: the world communicator's. */
     _Atomic uint32_t forming_timeout_ms;
-    enum comm_failure_policy on_failure;
     pthread_mutex_t lock;
     struct comm_list comms;       /* all but the world; guarded by lock */
     struct hoop_session *session; /* borrowed; NULL in unit tests */

@@ -1,4 +1,4 @@
-/* session/config.c - the resolved configuration with which a session joins */
+/* session/config.c - resolves the configuration with which a session joins */
 
 #include "session/config.h"
 
@@ -129,62 +129,16 @@ config_apply_launcher(const struct settings *settings, struct config *config)
     return HOOP_OK;
 }
 
-static void
-config_copy_text_setting(const struct settings *settings,
-                         enum setting_id id,
-                         size_t n_bytes,
-                         char *out_text)
-{
-    const char *text = settings_text(settings, id);
-
-    snprintf(out_text, n_bytes, "%s", text ? text : "");
-}
-
-static void
-config_read_text_settings(const struct settings *settings,
-                          struct config *config)
-{
-    config_copy_text_setting(settings, SETTING_COORDINATOR,
-                             sizeof(config->coordinator), config->coordinator);
-    config_copy_text_setting(settings, SETTING_JOB, sizeof(config->job),
-                             config->job);
-    config->root[0] = '\0';
-    config_copy_text_setting(settings, SETTING_TOKEN, sizeof(config->token),
-                             config->token);
-    config_copy_text_setting(settings, SETTING_ADVERTISE,
-                             sizeof(config->advertise), config->advertise);
-    config_copy_text_setting(settings, SETTING_INTERFACE,
-                             sizeof(config->interface), config->interface);
-    config_copy_text_setting(settings, SETTING_NODE, sizeof(config->node),
-                             config->node);
-    config_copy_text_setting(settings, SETTING_ALGORITHM,
-                             sizeof(config->algorithms), config->algorithms);
-    config_copy_text_setting(settings, SETTING_DEBUG_LINK, sizeof(config->link),
-                             config->link);
-    config_copy_text_setting(settings, SETTING_ENDINGS,
-                             sizeof(config->exit_status), config->exit_status);
-    config_copy_text_setting(settings, SETTING_DEBUG_FAULT,
-                             sizeof(config->faults), config->faults);
-    config_copy_text_setting(settings, SETTING_TLS_CERT,
-                             sizeof(config->tls_cert), config->tls_cert);
-    config_copy_text_setting(settings, SETTING_TLS_KEY, sizeof(config->tls_key),
-                             config->tls_key);
-    config_copy_text_setting(settings, SETTING_TLS_CA, sizeof(config->tls_ca),
-                             config->tls_ca);
-    config_copy_text_setting(settings, SETTING_TUNING, sizeof(config->tuning),
-                             config->tuning);
-}
-
 /* A user who turns the log off does not want warnings. By default the log is
  * off, too, but then a job that seems to hang is worth a message. */
-static uint32_t
-config_read_warning_ms(const struct settings *settings, enum setting_id id)
+static void
+config_silence_warnings(const struct settings *settings, struct config *config)
 {
-    const bool is_silenced =
-        settings_is_set(settings, SETTING_LOG) &&
-        settings_number(settings, SETTING_LOG) < LOG_WARNING;
-
-    return is_silenced ? 0 : (uint32_t)settings_number(settings, id);
+    if (settings_is_set(settings, SETTING_LOG) &&
+        config->log_level < LOG_WARNING) {
+        config->late_warning_ms = 0;
+        config->wait_notice_ms = 0;
+    }
 }
 
 /* Where many ranks wait for the same, only the first of each host give notice
@@ -203,63 +157,28 @@ config_scale_wait_notice(struct config *config)
         config->wait_notice_ms *= NOTICE_DELAY_FACTOR;
 }
 
+/* Read what all sources together say. */
 static void
-config_read_number_settings(const struct settings *settings,
-                            struct config *config)
+config_read_settings(const struct settings *settings, struct config *config)
 {
-    config->rank = settings_is_set(settings, SETTING_RANK)
-                       ? (uint32_t)settings_number(settings, SETTING_RANK)
-                       : RENDEZVOUS_RANK_ANY;
-    config->world_size =
-        (uint32_t)settings_number(settings, SETTING_WORLD_SIZE);
+    config_init_from_settings(config, settings);
+    if (!settings_is_set(settings, SETTING_RANK))
+        config->rank = RENDEZVOUS_RANK_ANY;
     /* HOOP_ENDINGS is set by hooprun, which gives every worker a rank. */
     config->prefers_rank = settings_is_set(settings, SETTING_ENDINGS);
-    config->membership = 0;
-    config->size_min = 0;
-    config->settle_ms = 0;
-    config->join_timeout_ms =
-        (uint32_t)settings_number(settings, SETTING_JOIN_TIMEOUT);
-    config->op_timeout_ms =
-        (uint32_t)settings_number(settings, SETTING_TIMEOUT);
-    config->failure_timeout_ms =
-        (uint32_t)settings_number(settings, SETTING_FAILURE_TIMEOUT);
     config->is_failure_timeout_fixed =
         settings_is_set(settings, SETTING_FAILURE_TIMEOUT);
-    config->late_warning_ms =
-        config_read_warning_ms(settings, SETTING_LATE_WARNING);
-    config->wait_notice_ms =
-        config_read_warning_ms(settings, SETTING_WAIT_NOTICE);
-    config->on_failure =
-        (enum comm_failure_policy)settings_number(settings, SETTING_ON_FAILURE);
-    config->ports = settings_port_range(settings, SETTING_PORT);
-    config->codec = (enum codec_id)settings_number(settings, SETTING_CODEC);
-    config->loss =
-        (enum codec_loss)settings_number(settings, SETTING_WIRE_DTYPE);
-    config->checking =
-        (enum engine_call_checking)settings_number(settings, SETTING_CHECK);
-    config->shm_negotiation =
-        (enum shm_mode)settings_number(settings, SETTING_TRANSPORT);
-    config->attaching = (enum cma_mode)settings_number(settings, SETTING_CMA);
-    config->is_encrypted = settings_number(settings, SETTING_TLS) != 0;
-    config->has_frame_checksums =
-        settings_number(settings, SETTING_CHECKSUM) != 0;
-    config->n_streams = (unsigned)settings_number(settings, SETTING_STREAMS);
-    config->spinning =
-        (enum engine_spinning)settings_number(settings, SETTING_DEBUG_SPIN);
-    config->log_level = (enum log_level)settings_number(settings, SETTING_LOG);
-    config->log_format =
-        (enum log_format)settings_number(settings, SETTING_LOG_FORMAT);
+    config_silence_warnings(settings, config);
 }
 
 /* A token that is set directly takes precedence over a token file. */
 static enum hoop_status
-config_read_token(const struct settings *settings, struct config *config)
+config_read_token(struct config *config)
 {
-    const char *path = settings_text(settings, SETTING_TOKEN_FILE);
-
-    if (config->token[0] || !path)
+    if (config->token[0] || !config->token_file[0])
         return HOOP_OK;
-    return token_file_read(path, sizeof(config->token), config->token);
+    return token_file_read(config->token_file, sizeof(config->token),
+                           config->token);
 }
 
 static enum hoop_status
@@ -277,12 +196,7 @@ config_check(const struct config *config)
                            "HOOP_RANK or HOOP_WORLD_SIZE, or what the program "
                            "says instead",
                            config->rank, config->world_size);
-    const struct tuner_options options = {
-        .algorithms = config->algorithms,
-        .link = config->link,
-        .samples = config->tuning,
-    };
-    const enum hoop_status status = tuner_options_check(&options);
+    const enum hoop_status status = tuner_config_check(config);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -318,15 +232,14 @@ config_resolve(const struct hoop_join_options *options,
     if (status != HOOP_OK)
         return error_pass(status);
 
-    config_read_text_settings(settings, &config);
-    config_read_number_settings(settings, &config);
+    config_read_settings(settings, &config);
     status = config_apply_launcher(settings, &config);
     config_scale_wait_notice(&config);
     /* The file may exist on rank 0's host only. */
     if (config.rank > 0 && config.rank != RENDEZVOUS_RANK_ANY)
         config.tuning[0] = '\0';
     if (status == HOOP_OK)
-        status = config_read_token(settings, &config);
+        status = config_read_token(&config);
     if (status == HOOP_OK)
         status = config_check(&config);
     if (status == HOOP_OK)
@@ -339,22 +252,6 @@ const char *
 config_job_name(const struct config *config)
 {
     return config->root[0] ? config->root : config->job;
-}
-
-struct tls_files
-config_tls_files(const struct config *config)
-{
-    return (struct tls_files){
-        .certificate = config->tls_cert,
-        .key = config->tls_key,
-        .ca = config->tls_ca,
-    };
-}
-
-void
-config_deinit(struct config *config)
-{
-    explicit_bzero(config->token, sizeof(config->token));
 }
 
 void

@@ -170,16 +170,16 @@ group_wait_begin_notices(struct group_client_wait *wait,
                          struct rpc_call *call,
                          struct group_client *group_client)
 {
-    const struct group_client_options *options = &group_client->options;
+    const struct config *config = group_client->options.config;
     /* The timeout is smaller than the setting by what the call has used up. */
     const bool is_whole =
-        call->timeout_ms + WHOLE_TIMEOUT_TOLERANCE_MS > options->timeout_ms;
+        call->timeout_ms + WHOLE_TIMEOUT_TOLERANCE_MS > config->op_timeout_ms;
 
     wait->group_client = group_client;
     wait->deadline_ns = clock_deadline_ns(call->timeout_ms);
-    wait_notice_begin(&wait->notice, options->wait_notice_ms,
+    wait_notice_begin(&wait->notice, config->wait_notice_ms,
                       is_whole ? "HOOP_TIMEOUT" : "the call's deadline",
-                      is_whole ? options->timeout_ms : call->timeout_ms);
+                      is_whole ? config->op_timeout_ms : call->timeout_ms);
     call->due_ms = group_wait_notice_due_ms;
     call->on_due = group_wait_notice_on_due;
     call->on_interrupt = group_wait_on_interrupt;

@@ -16,6 +16,7 @@
 
 #include "hoop/status.h"
 
+#include "base/config.h"
 #include "net/loop.h"
 #include "rpc/messages/group_messages.h"
 #include "rpc/rpc_client.h"
@@ -24,11 +25,10 @@
 struct group_client;
 
 struct group_client_options {
-    struct loop *loop; /* borrowed for life, as the two below */
+    struct loop *loop; /* borrowed for life, as the three below */
     struct rpc_client *client;
     const struct roster *roster;
-    uint32_t wait_notice_ms; /* base/log.h; 0: no notices */
-    uint32_t timeout_ms;     /* HOOP_TIMEOUT; a single call may have less */
+    const struct config *config; /* a single call may have less time */
 };
 
 /* This member's registration in one communicator. */

@@ -101,12 +101,12 @@ static void
 lease_client_warn_job_forgotten(const struct lease_client *lease_client,
                                 const char *why)
 {
-    if (lease_client->options.wait_notice_ms > 0)
+    if (lease_client->options.config->wait_notice_ms > 0)
         log_write(LOG_WARNING, "wait",
                   "hoopd at %s is back, but does not know this job: %.300s; "
                   "collectives and messages go on, without leases and verdicts "
                   "on the dead; hoopd keeps its jobs with --data-dir",
-                  lease_client->options.coordinator, why);
+                  lease_client->options.config->coordinator, why);
 }
 
 static void
@@ -166,11 +166,13 @@ away_wait_begin(struct lease_client *lease_client)
 {
     const struct lease_client_options *options = &lease_client->options;
 
-    if (lease_client->is_coordinator_away || options->wait_notice_ms == 0)
+    if (lease_client->is_coordinator_away ||
+        options->config->wait_notice_ms == 0)
         return;
     lease_client->is_coordinator_away = true;
     lease_client->has_printed_away_notice = false;
-    wait_notice_begin(&lease_client->wait, options->wait_notice_ms, NULL, 0);
+    wait_notice_begin(&lease_client->wait, options->config->wait_notice_ms,
+                      NULL, 0);
     away_notice_schedule(lease_client);
 }
 
@@ -183,7 +185,7 @@ away_wait_end(struct lease_client *lease_client)
     loop_timer_stop(lease_client->notice);
     if (lease_client->has_printed_away_notice)
         log_write(LOG_WARNING, "wait", "hoopd at %s is back after %.1f s",
-                  lease_client->options.coordinator,
+                  lease_client->options.config->coordinator,
                   (double)(clock_now_ns() - lease_client->wait.began_ns) /
                       (double)CLOCK_NS_PER_S);
 }
@@ -201,7 +203,7 @@ away_notice_on_timer(void *owner)
     snprintf(text, sizeof(text),
              "waiting for hoopd at %s: %.500s; collectives and messages go on, "
              "what asks the coordinator waits",
-             lease_client->options.coordinator,
+             lease_client->options.config->coordinator,
              trouble ? trouble : "it is connected, but does not answer");
     lease_client->has_printed_away_notice = true;
     wait_notice_log(&lease_client->wait, text);

@@ -18,6 +18,7 @@
 
 #include "hoop/status.h"
 
+#include "base/config.h"
 #include "engine/engine.h"
 #include "net/loop.h"
 #include "rpc/rpc_client.h"
@@ -26,13 +27,12 @@
 struct lease_client;
 
 struct lease_client_options {
-    struct loop *loop; /* borrowed for life, as the two below */
+    struct loop *loop; /* borrowed for life, as the three below */
     struct rpc_client *client;
     const struct roster *roster;
+    const struct config *config;
     uint32_t lease_ms;
-    uint64_t revision;       /* of the last membership change known */
-    const char *coordinator; /* its address, for messages; borrowed for life */
-    uint32_t wait_notice_ms; /* base/log.h; 0: no notices */
+    uint64_t revision; /* of the last membership change known */
     /* The coordinator's failure notice: rank, which may be this one, is dead
      * (EVIDENCE_TOLD) or has given up (EVIDENCE_GIVEN_UP). Called once for each
      * rank. */

@@ -328,15 +328,10 @@ session_rendezvous_run(struct hoop_session *session,
                        struct join_reply *out_reply)
 {
     const struct config *config = &session->config;
-    const struct advertise_options wanted = {
-        .advertise = config->advertise,
-        .interface = config->interface,
-        .coordinator = config->coordinator,
-    };
     const struct rendezvous rendezvous = session_rendezvous_params(session);
     struct advertised_address advertised;
 
-    enum hoop_status status = advertised_address_find(&wanted, &advertised);
+    enum hoop_status status = advertised_address_find(config, &advertised);
     if (status == HOOP_OK)
         status = peer_listener_open(config->ports, &advertised.address,
                                     &session->listen_fd);
@@ -352,20 +347,7 @@ session_create_engine(struct hoop_session *session)
 {
     const struct engine_options options = {
         .roster = session->roster,
-        .faults = session->config.faults,
-        .codec = session->config.codec,
-        .checking = session->config.checking,
-        .settings = session->config.on_failure == COMM_POLICY_RETRY
-                        ? CALL_SETTING_RETRIES
-                        : 0,
-        .has_frame_checksums = session->config.has_frame_checksums,
-        .spinning = session->config.spinning,
-        .n_streams = session->config.n_streams,
-        .failure_timeout_ms = session->config.failure_timeout_ms,
-        .is_failure_timeout_fixed = session->config.is_failure_timeout_fixed,
-        .timeout_ms = session->config.op_timeout_ms,
-        .late_warning_ms = session->config.late_warning_ms,
-        .wait_notice_ms = session->config.wait_notice_ms,
+        .config = &session->config,
         .process_status_of = session_process_status,
         .on_connection_needed = on_connection_needed,
         .on_stream_needed = session_on_stream_needed,
@@ -387,18 +369,13 @@ session_create_engine(struct hoop_session *session)
 static enum hoop_status
 session_create_connector(struct hoop_session *session)
 {
-    const struct config *config = &session->config;
-    const struct tls_files files = config_tls_files(config);
     const struct connector_options options = {
         .loop = session->loop,
         .roster = session->roster,
-        .token = config->token,
+        .config = &session->config,
         .listen_fd = session->listen_fd,
         .forming_until_ns =
             session->forming_until_ns - PEERS_NOTIFY_MS * CLOCK_NS_PER_MS,
-        .wait_notice_ms = config->wait_notice_ms,
-        .shm_negotiation = config->shm_negotiation,
-        .tls = config->is_encrypted ? &files : NULL,
         .on_connected = session_on_peer_connected,
         .on_unreachable = session_on_peer_unreachable,
         .on_shortage = session_on_resource_shortage,
@@ -422,8 +399,7 @@ session_create_lease_client(struct hoop_session *session,
         .roster = session->roster,
         .lease_ms = reply->lease_ms,
         .revision = reply->revision,
-        .coordinator = session->config.coordinator,
-        .wait_notice_ms = session->config.wait_notice_ms,
+        .config = &session->config,
         .on_lost = session_on_declared_dead,
         .on_peer_views_query = session_query_peer_views,
         .on_activity_query = session_query_activity,
@@ -451,25 +427,6 @@ session_world_options(const struct hoop_session *session)
 }
 
 static enum hoop_status
-session_create_tuner(struct hoop_session *session)
-{
-    const struct tuner_options options = {
-        .roster = session->roster,
-        .algorithms = session->config.algorithms,
-        .link = session->config.link,
-        .loss = session->config.loss,
-        .is_coded = session->config.codec != CODEC_NONE,
-        .samples = session->roster->rank == 0 ? session->config.tuning : "",
-        .requires_cma = session->config.attaching == CMA_ALWAYS,
-        .transport =
-            session->config.shm_negotiation == SHM_MODE_NEVER ? "tcp" : "shm",
-    };
-    const enum hoop_status status = tuner_create(&options, &session->tuner);
-
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
-}
-
-static enum hoop_status
 session_create_components(struct hoop_session *session,
                           const struct join_reply *reply)
 {
@@ -489,7 +446,8 @@ session_create_components(struct hoop_session *session,
     if (status == HOOP_OK)
         status = session_create_lease_client(session, reply);
     if (status == HOOP_OK)
-        status = session_create_tuner(session);
+        status =
+            tuner_create(session->roster, &session->config, &session->tuner);
     if (status != HOOP_OK)
         return error_pass(status);
 

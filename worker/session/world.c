@@ -21,26 +21,15 @@ comm_domain_init(const struct world_options *options,
         .loop = options->loop,
         .client = options->client,
         .roster = options->roster,
-        .wait_notice_ms = options->config->wait_notice_ms,
-        .timeout_ms = options->config->op_timeout_ms,
+        .config = options->config,
     };
 
     *domain = (struct comm_domain){
         .roster = options->roster,
         .engine = options->engine,
         .tuner = options->tuner,
-        /* HOOP_CHECKSUM disables shared regions: their data have no
-         * checksums. */
-        .modes =
-            {
-                .shm_negotiation = options->config->has_frame_checksums
-                                       ? SHM_MODE_NEVER
-                                       : options->config->shm_negotiation,
-                .attaching = options->config->attaching,
-            },
-        .timeout_ms = options->config->op_timeout_ms,
+        .config = options->config,
         .forming_timeout_ms = options->config->op_timeout_ms,
-        .on_failure = options->config->on_failure,
     };
     pthread_mutex_init(&domain->lock, NULL);
     TAILQ_INIT(&domain->comms);
@@ -105,9 +94,9 @@ world_connect(const struct world_options *options,
     enum hoop_status status = ring_neighbours_connect(options, deadline_ns);
 
     if (status == HOOP_OK)
-        status = shm_region_negotiate(options->engine, world->comm.context,
-                                      options->roster, &world->domain.modes,
-                                      deadline_ns);
+        status =
+            shm_region_negotiate(options->engine, world->comm.context,
+                                 options->roster, options->config, deadline_ns);
     if (status == HOOP_OK)
         status = tuning_agree(options->tuner, world->comm.context, deadline_ns,
                               &world->comm.tuning);

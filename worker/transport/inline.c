@@ -81,7 +81,7 @@ transport_can_receive_inline(const struct transport *transport, uint32_t rank)
 
     return peer->segment && peer_is_connected(peer) &&
            !peer->receive.is_reading_payload &&
-           !transport->has_frame_checksums &&
+           !transport->config->has_frame_checksums &&
            TAILQ_EMPTY(&peer->receive.unexpected_messages) &&
            TAILQ_EMPTY(&peer->receive.requests) &&
            TAILQ_EMPTY(&transport->posted) &&

@@ -257,13 +257,11 @@ struct transport {
     const struct roster *roster;
     const struct transport_events *events;
     void *owner;
-    enum codec_id codec_id;
+    const struct config *config;
     struct codec *codec;
     struct poller *poller;
     uint64_t window;
-    bool has_frame_checksums; /* frames carry checksums in both directions */
-    unsigned n_streams;       /* to each peer; 0: as many as pay */
-    struct faults *faults;    /* NULL: none */
+    struct faults *faults; /* NULL: none */
     uint64_t unexpected_next;
     bool is_leaving;
     size_t n_early_grants; /* of all peers together */

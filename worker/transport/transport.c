@@ -30,9 +30,7 @@ transport_create(const struct transport_options *options,
     transport->roster = options->roster;
     transport->events = options->events;
     transport->owner = options->owner;
-    transport->codec_id = options->codec;
-    transport->has_frame_checksums = options->has_frame_checksums;
-    transport->n_streams = options->n_streams;
+    transport->config = options->config;
     transport->faults = options->faults;
     transport->window = eager_window_per_rank(size);
     TAILQ_INIT(&transport->known);

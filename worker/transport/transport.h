@@ -22,6 +22,7 @@
 
 #include "hoop/status.h"
 
+#include "base/config.h"
 #include "codec/codec.h"
 #include "net/wakeup.h"
 #include "transport/flow.h"
@@ -157,10 +158,8 @@ struct transport_options {
     const struct roster *roster; /* borrowed for life */
     const struct transport_events *events;
     void *owner;
-    enum codec_id codec;      /* for payloads that shrink enough */
-    bool has_frame_checksums; /* frames carry checksums, and must do so */
-    unsigned n_streams;       /* to each peer; 0: as many as pay */
-    struct faults *faults;    /* borrowed for life; NULL: none */
+    const struct config *config; /* borrowed for life */
+    struct faults *faults;       /* borrowed for life; NULL: none */
 };
 
 enum hoop_status

@@ -400,6 +400,7 @@ matrix_body(struct rank *rank)
     const struct slice *slice = rank->input;
     struct tuner *tuner = NULL;
     struct roster *roster = NULL;
+    struct config config;
 
     if (!slice->algorithms)
         return slice_play(rank);
@@ -407,11 +408,11 @@ matrix_body(struct rank *rank)
     roster->rank = rank->rank;
     for (uint32_t i = 0; i < rank->size; i++)
         snprintf(roster->members[i].host_id, LIMIT_NAME, "node");
-    RANK_CHECK(
-        tuner_create(&(struct tuner_options){.roster = roster,
-                                             .algorithms = slice->algorithms,
-                                             .link = "latency=20us"},
-                     &tuner) == HOOP_OK);
+    config_init(&config);
+    snprintf(config.algorithms, sizeof(config.algorithms), "%s",
+             slice->algorithms);
+    snprintf(config.link, sizeof(config.link), "latency=20us");
+    RANK_CHECK(tuner_create(roster, &config, &tuner) == HOOP_OK);
     tuning_destroy(rank->comm->tuning);
     RANK_CHECK(tuning_agree(tuner, rank->comm->context,
                             clock_deadline_ns(20000),

@@ -19,18 +19,16 @@ static struct roster *roster;
 int
 lossy_job_begin(struct rank *rank, enum codec_loss loss)
 {
-    struct tuner_options options = {
-        .algorithms = "",
-        .link = "latency=20us",
-        .loss = rank->rank == 0 ? loss : LOSS_NONE,
-    };
+    struct config config;
 
+    config_init(&config);
+    snprintf(config.link, sizeof(config.link), "latency=20us");
+    config.loss = rank->rank == 0 ? loss : LOSS_NONE;
     RANK_CHECK(roster_create(rank->size, &roster) == HOOP_OK);
     roster->rank = rank->rank;
     for (uint32_t i = 0; i < rank->size; i++)
         snprintf(roster->members[i].host_id, LIMIT_NAME, "node%u", i / 2);
-    options.roster = roster;
-    RANK_CHECK(tuner_create(&options, &tuner) == HOOP_OK);
+    RANK_CHECK(tuner_create(roster, &config, &tuner) == HOOP_OK);
     /* The path that is tested may have brought one. */
     tuning_destroy(rank->comm->tuning);
     rank->comm->tuning = NULL;

@@ -125,7 +125,7 @@ is_process_starved(const struct process_cpu_time *before,
 static unsigned
 grace_periods_max(const struct engine *engine)
 {
-    return engine->options.failure_timeout_ms < GRACE_LONG_TIMEOUT_MIN_MS
+    return engine->config->failure_timeout_ms < GRACE_LONG_TIMEOUT_MIN_MS
                ? GRACE_PERIODS_MAX_SHORT_TIMEOUT
                : GRACE_PERIODS_MAX_LONG_TIMEOUT;
 }
@@ -133,20 +133,20 @@ grace_periods_max(const struct engine *engine)
 static uint64_t
 half_failure_timeout_ns(const struct engine *engine)
 {
-    return engine->options.failure_timeout_ms * CLOCK_NS_PER_MS / 2;
+    return engine->config->failure_timeout_ms * CLOCK_NS_PER_MS / 2;
 }
 
 /* Returns how long rank may be silent. */
 static uint64_t
 failure_timeout_ns(struct engine *engine, uint32_t rank)
 {
-    const struct engine_options *options = &engine->options;
-    const uint64_t set_ns = options->failure_timeout_ms * CLOCK_NS_PER_MS;
+    const struct config *config = engine->config;
+    const uint64_t set_ns = config->failure_timeout_ms * CLOCK_NS_PER_MS;
     const uint64_t path_ns =
         transport_path_silence_ns(engine->transport, rank, engine->checked_ns);
 
-    return options->is_failure_timeout_fixed || path_ns < set_ns ? set_ns
-                                                                 : path_ns;
+    return config->is_failure_timeout_fixed || path_ns < set_ns ? set_ns
+                                                                : path_ns;
 }
 
 /* Take the baseline at half the timeout, by which a later check tells whether
@@ -293,7 +293,7 @@ heartbeat_has_timed_out(struct engine *engine, uint32_t peer)
 {
     const struct heartbeat *heartbeat = &engine->heartbeats[peer];
 
-    return engine->options.failure_timeout_ms > 0 &&
+    return engine->config->failure_timeout_ms > 0 &&
            is_rank_watched(engine, heartbeat) &&
            heartbeat->silent_ns >= failure_timeout_ns(engine, peer);
 }
@@ -302,7 +302,7 @@ enum heartbeat_state
 heartbeat_state_of(const struct engine *engine, uint32_t rank)
 {
     const struct heartbeat *heartbeat = &engine->heartbeats[rank];
-    const uint64_t period_ns = engine->options.failure_timeout_ms *
+    const uint64_t period_ns = engine->config->failure_timeout_ms *
                                CLOCK_NS_PER_MS / HEARTBEAT_CHECKS_PER_TIMEOUT;
 
     if (!is_rank_watched(engine, heartbeat))
@@ -425,7 +425,7 @@ heartbeat_check_awaited(struct engine *engine,
                         char out_why[LIMIT_REPORT_REASON])
 {
     const uint64_t timeout_ns =
-        engine->options.failure_timeout_ms * CLOCK_NS_PER_MS;
+        engine->config->failure_timeout_ms * CLOCK_NS_PER_MS;
     const uint64_t period_ns = timeout_ns / HEARTBEAT_CHECKS_PER_TIMEOUT;
 
     *out_rank = HOOP_NO_RANK;

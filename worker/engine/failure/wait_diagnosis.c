@@ -222,7 +222,7 @@ static const char *
 op_deadline_origin(const struct op *op)
 {
     const uint64_t session_ns =
-        op->engine->options.timeout_ms * CLOCK_NS_PER_MS;
+        op->engine->config->op_timeout_ms * CLOCK_NS_PER_MS;
 
     return op->run.wait.time_limit_ns == session_ns ? "HOOP_TIMEOUT"
                                                     : "its communicator";
@@ -282,8 +282,8 @@ op_append_wait_text(struct op *op, const struct failure_notice *failure_notice)
 void
 straggler_warning_plan(struct op *op)
 {
-    const uint32_t notice_ms = op->engine->options.wait_notice_ms;
-    const uint64_t n_ms = op->engine->options.late_warning_ms;
+    const uint32_t notice_ms = op->engine->config->wait_notice_ms;
+    const uint64_t n_ms = op->engine->config->late_warning_ms;
 
     if (notice_ms == 0)
         op->run.wait.purpose = NULL;

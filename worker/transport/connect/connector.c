@@ -387,7 +387,7 @@ connector_start_handshake(struct connector *connector,
         .address = *address,
         .handshake = {.key = &connector->key,
                       .roster = connector->options.roster},
-        .shm_negotiation = {.mode = connector->options.shm_negotiation},
+        .shm_negotiation = {.mode = connector->options.config->shm_negotiation},
         .until_ns = connector->options.forming_until_ns,
         .owner = connector,
         .on_handshake_peer_verified = on_handshake_peer_verified,
@@ -485,8 +485,9 @@ dial_notice_begin(const struct link *link)
 {
     struct connector *connector = link->connector;
 
-    wait_notice_begin(&connector->notice, connector->options.wait_notice_ms,
-                      "hoop", CONNECTOR_SILENT_MS);
+    wait_notice_begin(&connector->notice,
+                      connector->options.config->wait_notice_ms, "hoop",
+                      CONNECTOR_SILENT_MS);
     connector->notice.due_ns -= connector->notice.began_ns - began_ns(link);
     connector->notice.began_ns = began_ns(link);
 }
@@ -597,21 +598,20 @@ links_create(struct connector *connector)
 /* Without a token there is no key. A CA without a certificate of one's own is
  * meant for the coordinator. */
 static enum hoop_status
-tls_context_make(struct connector *connector,
-                 const struct connector_options *options)
+tls_context_make(struct connector *connector)
 {
+    const struct config *config = connector->options.config;
+    const struct tls_files files = config_tls_files(config);
     uint8_t key[TLS_KEY_BYTES];
 
     enum hoop_status status =
-        handshake_derive_tls_key(options->token, options->roster, key);
+        handshake_derive_tls_key(config->token, connector->options.roster, key);
     if (status != HOOP_OK)
         return error_pass(status);
-    const struct tls_files *files = options->tls;
-    const bool has_own = (files->certificate && *files->certificate) ||
-                         (files->key && *files->key);
+    const bool has_own = *files.certificate || *files.key;
     const struct tls_options tls = {
-        .files = has_own ? *files : (struct tls_files){0},
-        .key = *options->token ? key : NULL,
+        .files = has_own ? files : (struct tls_files){0},
+        .key = *config->token ? key : NULL,
     };
     status = tls_context_create(&tls, &connector->tls_context);
     explicit_bzero(key, sizeof(key));
@@ -627,17 +627,15 @@ connector_create(const struct connector_options *options,
     if (!connector)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for the connector");
     connector->options = *options;
-    connector->options.token = NULL;
-    connector->options.tls = NULL;
     connector->reserve_fd = -1;
     TAILQ_INIT(&connector->handshakers);
-    enum hoop_status status =
-        handshake_key_init(&connector->key, options->token, options->roster);
-    if (status == HOOP_OK && options->tls)
-        status = tls_context_make(connector, options);
+    enum hoop_status status = handshake_key_init(
+        &connector->key, options->config->token, options->roster);
+    if (status == HOOP_OK && options->config->is_encrypted)
+        status = tls_context_make(connector);
     if (status == HOOP_OK)
         status = links_create(connector);
-    if (status == HOOP_OK && options->wait_notice_ms > 0)
+    if (status == HOOP_OK && options->config->wait_notice_ms > 0)
         status = loop_timer_create(options->loop, dial_notice_on_timer,
                                    connector, &connector->notice_timer);
     if (status == HOOP_OK && options->listen_fd >= 0)

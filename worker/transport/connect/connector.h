@@ -46,18 +46,12 @@ struct connector_shortage {
 struct connector_options {
     struct loop *loop;           /* borrowed for life */
     const struct roster *roster; /* borrowed for life */
-    const char *token;           /* borrowed for the call */
+    const struct config *config; /* borrowed for life */
     int listen_fd;               /* borrowed for life; -1: only dial */
     /* Until when the world may form. A peer whose kernel answers has that long
      * to answer itself, if that is later than usual, or until
      * connector_end_forming(). 0: the usual time. */
     uint64_t forming_until_ns;
-    /* After how long to say which dial is not answered (base/log.h);
-     * 0: never. */
-    uint32_t wait_notice_ms;
-    enum shm_mode shm_negotiation;
-    /* The files of HOOP_TLS; NULL if it is off. Borrowed for the call. */
-    const struct tls_files *tls;
     /* A connection to rank is ready; the callback takes over fd, and segment,
      * the memory that both sides share, which may be NULL. All callbacks come
      * on the loop's thread. */

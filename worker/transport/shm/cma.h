@@ -22,12 +22,7 @@
 
 #include "hoop/status.h"
 
-/* In the order of the choices of HOOP_CMA (base/setting_table.c). */
-enum cma_mode {
-    CMA_AUTO, /* if possible and measured to be faster */
-    CMA_NEVER,
-    CMA_ALWAYS, /* whenever possible */
-};
+#include "base/config.h"
 
 /* A word of this process. It must be zeroed at first, and stay where it is as
  * long as others may read it. */

@@ -15,15 +15,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/config.h"
 #include "transport/connect/handshake.h"
 #include "transport/shm/segment.h"
-
-/* In the order of the choices of HOOP_TRANSPORT (base/setting_table.c). */
-enum shm_mode {
-    SHM_MODE_AUTO, /* if possible */
-    SHM_MODE_NEVER,
-    SHM_MODE_ALWAYS,
-};
 
 /* Why two ranks do not share memory; a value on the wire. */
 enum shm_obstacle {

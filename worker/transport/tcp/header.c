@@ -70,7 +70,7 @@ header_checksum(const struct frame *frame, const struct frame_tensor *tensor)
 static bool
 can_compress_header(const struct peer *peer, const struct frame *frame)
 {
-    return !peer->transport->has_frame_checksums &&
+    return !peer->transport->config->has_frame_checksums &&
            (frame->kind == FRAME_COLLECTIVE || frame->kind == FRAME_MESSAGE);
 }
 
@@ -92,7 +92,7 @@ peer_header_write(struct peer *peer,
     }
     if (is_sequenced_frame(frame))
         frame->tag = peer->send.n_packetized + 1;
-    if (peer->transport->has_frame_checksums) {
+    if (peer->transport->config->has_frame_checksums) {
         frame->checksum =
             (uint64_t)checksum_32_bits(out->payload, out->n_stored)
             << CHECKSUM_HALF_BITS;
@@ -186,7 +186,7 @@ check_header_checksum(struct peer *peer)
 {
     struct frame frame = peer->receive.frame;
 
-    if (frame.checksum == 0 && !peer->transport->has_frame_checksums)
+    if (frame.checksum == 0 && !peer->transport->config->has_frame_checksums)
         return HOOP_OK;
     if (frame.checksum == 0)
         return error_raise(HOOP_E_DATA_LOSS,
@@ -233,7 +233,7 @@ peer_header_read(struct peer *peer)
     struct receive_half *receive = &peer->receive;
     const uint8_t *header = receive->ahead + receive->ahead_first;
     enum hoop_status status =
-        peer->transport->has_frame_checksums
+        peer->transport->config->has_frame_checksums
             ? frame_decode(header, &receive->frame)
             : frame_header_cache_decode(&receive->header_cache, header,
                                         &receive->frame);

@@ -372,7 +372,7 @@ codec_choose(struct peer *peer,
 static bool
 is_worth_encoding(const struct peer *peer, size_t n_raw)
 {
-    switch (peer->transport->codec_id) {
+    switch (peer->transport->config->codec) {
     case CODEC_NONE:
         return false;
     case CODEC_ZSTD:
@@ -457,7 +457,7 @@ find_cached_encoding(struct peer *peer,
     if (!encoded || !is_cached_encoding_usable(peer, flow, encoded))
         return NULL;
     if (encoded->codec % (1 << CODEC_LOSS_SHIFT) != CODEC_NONE &&
-        peer->transport->codec_id == CODEC_AUTO)
+        peer->transport->config->codec == CODEC_AUTO)
         codec_autotune_observe_send(peer, clock_now_ns());
     return encoded;
 }
@@ -484,9 +484,9 @@ payload_encode_into(struct peer *peer,
         return encoded->stored.n_bytes;
     }
     if (is_worth_encoding(peer, out->n_raw))
-        id = transport->codec_id == CODEC_AUTO
+        id = transport->config->codec == CODEC_AUTO
                  ? codec_choose(peer, flow, block, room)
-                 : transport->codec_id;
+                 : transport->config->codec;
     if (id != CODEC_NONE)
         n_stored = block_encode_timed(peer, flow, id, block, room);
     if (n_stored > 0)

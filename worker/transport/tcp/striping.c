@@ -121,7 +121,7 @@ striping_set_streams(struct peer *peer, unsigned n_streams)
 void
 striping_on_connected(struct peer *peer)
 {
-    const unsigned n_streams = peer->transport->n_streams;
+    const unsigned n_streams = peer->transport->config->n_streams;
 
     if (peer->striping.group)
         stream_group_set_first_fd(peer);

@@ -327,16 +327,14 @@ who_is_no_member_is_told_nothing(void **state)
 static int
 members_ask_and_force(struct side *side)
 {
-    const struct tuner_options options = {
-        .roster = side->roster,
-        .algorithms = "",
-        .link = "latency=20us",
-    };
     struct hoop_comm *comm = &side->comms[0];
     struct tuner *tuner = NULL;
     struct hoop_choice choice;
+    struct config config;
 
-    SIDE_CHECK(tuner_create(&options, &tuner) == HOOP_OK);
+    config_init(&config);
+    snprintf(config.link, sizeof(config.link), "latency=20us");
+    SIDE_CHECK(tuner_create(side->roster, &config, &tuner) == HOOP_OK);
     SIDE_CHECK(tuning_agree(tuner, comm->context, patience(), &comm->tuning) ==
                HOOP_OK);
     SIDE_CHECK(hoop_comm_set_algorithms(comm, "allreduce:ring") == HOOP_OK);

@@ -84,6 +84,16 @@ side_open(struct side *side, uint32_t rank, const struct engine_options *wanted)
                      HOOP_OK);
 }
 
+struct config
+engine_pair_config(void)
+{
+    struct config config;
+
+    config_init(&config);
+    config.failure_timeout_ms = 0;
+    return config;
+}
+
 void
 engine_pair_open(struct engine_pair *engine_pair)
 {
@@ -94,17 +104,25 @@ void
 engine_pair_open_checking(struct engine_pair *engine_pair,
                           enum engine_call_checking checking)
 {
+    struct config config = engine_pair_config();
+
+    config.checking = checking;
     engine_pair_open_with(engine_pair,
-                          &(struct engine_options){.checking = checking});
+                          &(struct engine_options){.config = &config});
 }
 
 void
 engine_pair_open_with(struct engine_pair *engine_pair,
                       const struct engine_options *wanted)
 {
+    struct engine_options options = *wanted;
+
     memset(engine_pair, 0, sizeof(*engine_pair));
-    side_open(&engine_pair->sides[0], 0, wanted);
-    side_open(&engine_pair->sides[1], 1, wanted);
+    engine_pair->config =
+        wanted->config ? *wanted->config : engine_pair_config();
+    options.config = &engine_pair->config;
+    side_open(&engine_pair->sides[0], 0, &options);
+    side_open(&engine_pair->sides[1], 1, &options);
     assert_int_equal(
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, engine_pair->fds),
         0);

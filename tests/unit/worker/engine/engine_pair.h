@@ -39,6 +39,7 @@ struct side {
 };
 
 struct engine_pair {
+    struct config config; /* of both */
     struct side sides[2];
     int fds[2]; /* before they are connected */
 };
@@ -49,7 +50,11 @@ engine_pair_open(struct engine_pair *engine_pair);
 void
 engine_pair_open_checking(struct engine_pair *engine_pair,
                           enum engine_call_checking checking);
-/* ... with what else there is but its callbacks, and process_status_of. */
+/* The defaults, but no rank is lost because it is silent. */
+struct config
+engine_pair_config(void);
+/* ... with other callbacks than those of a pair, and a config of its own unless
+ * that is NULL. */
 void
 engine_pair_open_with(struct engine_pair *engine_pair,
                       const struct engine_options *wanted);

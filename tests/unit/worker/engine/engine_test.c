@@ -185,12 +185,14 @@ engine_without_memory_leaves_all_as_it_was(void **state)
     struct roster *roster = NULL;
     struct engine *engine = NULL;
     enum hoop_status status = HOOP_E_EXHAUSTED;
+    struct config config;
 
     assert_int_equal(roster_create(3, &roster), HOOP_OK);
+    config_init(&config);
     for (unsigned n = 1; status != HOOP_OK; n++) {
         calloc_refuse_nth(n);
         status = engine_create(
-            &(struct engine_options){.roster = roster, .on_lost = NULL},
+            &(struct engine_options){.roster = roster, .config = &config},
             &engine);
         calloc_refuse_nth(0);
         assert_true(status == HOOP_OK || status == HOOP_E_EXHAUSTED);

@@ -240,10 +240,10 @@ rest_of_a_message_is_left_to_the_background(void **state)
 static int
 engine_pair_set_up_coding(void **state)
 {
-    engine_pair_open_with(&engine_pair, &(struct engine_options){
-                                            .checking = ENGINE_CHECK_FRAMES,
-                                            .codec = CODEC_ZSTD,
-                                        });
+    struct config config = engine_pair_config();
+    config.codec = CODEC_ZSTD;
+    engine_pair_open_with(&engine_pair,
+                          &(struct engine_options){.config = &config});
     engine_pair_connect(&engine_pair);
     return 0;
 }

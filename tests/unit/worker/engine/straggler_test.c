@@ -38,12 +38,13 @@ wait_in_vain(uint32_t late_warning_ms, uint32_t op_ms)
     char bytes[4];
     const int before = dup(STDERR_FILENO);
     const int heard = memfd_create("heard", 0);
+    struct config config = engine_pair_config();
 
     dup2(heard, STDERR_FILENO);
-    engine_pair_open_with(&engine_pair, &(struct engine_options){
-                                            .failure_timeout_ms = FAILURE_MS,
-                                            .late_warning_ms = late_warning_ms,
-                                        });
+    config.failure_timeout_ms = FAILURE_MS;
+    config.late_warning_ms = late_warning_ms;
+    engine_pair_open_with(&engine_pair,
+                          &(struct engine_options){.config = &config});
     engine_pair_connect(&engine_pair);
     engine_pair_start_backgrounds(&engine_pair);
     for (unsigned i = 0; i < 3; i++) {

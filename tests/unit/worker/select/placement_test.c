@@ -11,19 +11,20 @@ enum {
 
 static struct roster *roster;
 static struct engine *engine;
+static struct config config;
 
 static int
 set_up(void **state)
 {
     static const char *const hosts[N_RANKS] = {"b", "a", "b", "c", "a", "b"};
-    struct engine_options options = {0};
 
     assert_int_equal(roster_create(N_RANKS, &roster), HOOP_OK);
     for (uint32_t rank = 0; rank < N_RANKS; rank++) {
         roster->members[rank].rank = rank;
         snprintf(roster->members[rank].host_id, LIMIT_NAME, "%s", hosts[rank]);
     }
-    options.roster = roster;
+    config_init(&config);
+    const struct engine_options options = {.roster = roster, .config = &config};
     assert_int_equal(engine_create(&options, &engine), HOOP_OK);
     return 0;
 }

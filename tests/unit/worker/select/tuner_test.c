@@ -12,14 +12,43 @@
 #include "select/tuner.h"
 #include "temporary.h"
 
+static struct roster *roster; /* of rank 0 */
+
+static int
+set_up(void **state)
+{
+    (void)state;
+    assert_int_equal(roster_create(3, &roster), HOOP_OK);
+    return 0;
+}
+
+static int
+tear_down(void **state)
+{
+    (void)state;
+    roster_destroy(roster);
+    return 0;
+}
+
+static struct config
+config_of(const char *algorithms, const char *link, const char *tuning)
+{
+    struct config config;
+
+    config_init(&config);
+    snprintf(config.algorithms, sizeof(config.algorithms), "%s", algorithms);
+    snprintf(config.link, sizeof(config.link), "%s", link);
+    snprintf(config.tuning, sizeof(config.tuning), "%s", tuning);
+    return config;
+}
+
 static struct tuner *
 tuner_of(const char *algorithms, const char *link)
 {
-    const struct tuner_options options = {.algorithms = algorithms,
-                                          .link = link};
+    const struct config config = config_of(algorithms, link, "");
     struct tuner *tuner = NULL;
 
-    assert_int_equal(tuner_create(&options, &tuner), HOOP_OK);
+    assert_int_equal(tuner_create(roster, &config, &tuner), HOOP_OK);
     return tuner;
 }
 
@@ -33,10 +62,11 @@ nodes_of(const uint32_t *names, uint32_t n_ranks)
 }
 
 static enum hoop_status
-check(const char *algorithms, const char *link, const char *samples)
+check(const char *algorithms, const char *link, const char *tuning)
 {
-    return tuner_options_check(&(struct tuner_options){
-        .algorithms = algorithms, .link = link, .samples = samples});
+    const struct config config = config_of(algorithms, link, tuning);
+
+    return tuner_config_check(&config);
 }
 
 static void
@@ -45,16 +75,16 @@ bad_texts_are_refused_by_the_name_of_the_setting(void **state)
     struct tuner *tuner = NULL;
 
     assert_int_equal(check("", "", ""), HOOP_OK);
-    assert_int_equal(check("allreduce:ring", "latency=1us", NULL), HOOP_OK);
-    assert_int_equal(check("allreduce", "", NULL), HOOP_E_INVALID);
+    assert_int_equal(check("allreduce:ring", "latency=1us", ""), HOOP_OK);
+    assert_int_equal(check("allreduce", "", ""), HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "HOOP_ALGORITHM: 'allreduce'"));
-    assert_int_equal(check("", "latency", NULL), HOOP_E_INVALID);
+    assert_int_equal(check("", "latency", ""), HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "HOOP_DEBUG_LINK: 'latency'"));
     assert_int_equal(check("", "", "/nowhere/times"), HOOP_E_NOT_FOUND);
     assert_non_null(strstr(error_text(), "HOOP_TUNING: cannot open"));
 
-    const struct tuner_options options = {.algorithms = "x", .link = ""};
-    assert_int_equal(tuner_create(&options, &tuner), HOOP_E_INVALID);
+    const struct config config = config_of("x", "", "");
+    assert_int_equal(tuner_create(roster, &config, &tuner), HOOP_E_INVALID);
     assert_null(tuner);
 }
 
@@ -171,19 +201,17 @@ tables_of_many_forms_are_kept_within_bounds(void **state)
     tuner_destroy(tuner);
 }
 
-/* What rank 0 of a tuner with these options tells the others. */
+/* What rank 0 of a tuner with these settings tells the others. */
 static struct table
-table_of(const char *transport, const char *link, const char *samples)
+table_of(enum shm_mode shm_negotiation, const char *link, const char *tuning)
 {
     struct plan_nodes *nodes = nodes_of((uint32_t[]){0, 0, 0}, 3);
-    const struct tuner_options options = {.algorithms = "",
-                                          .link = link,
-                                          .samples = samples,
-                                          .transport = transport};
+    struct config config = config_of("", link, tuning);
     struct tuner *tuner = NULL;
     struct table table;
 
-    assert_int_equal(tuner_create(&options, &tuner), HOOP_OK);
+    config.shm_negotiation = shm_negotiation;
+    assert_int_equal(tuner_create(roster, &config, &tuner), HOOP_OK);
     assert_int_equal(tuner_build_table(tuner, nodes, NULL, NULL, &table),
                      HOOP_OK);
     plan_nodes_destroy(nodes);
@@ -194,12 +222,13 @@ table_of(const char *transport, const char *link, const char *samples)
 static void
 defaults_count_unless_links_or_the_model_are_asked_for(void **state)
 {
-    assert_int_equal(table_of("tcp", "", "").defaults, DEFAULTS_TCP);
-    assert_int_equal(table_of("shm", "", NULL).defaults, DEFAULTS_SHM);
-    assert_int_equal(table_of(NULL, "", "").defaults, DEFAULTS_NONE);
-    assert_int_equal(table_of("tcp", "latency=1us", "").defaults,
+    assert_int_equal(table_of(SHM_MODE_NEVER, "", "").defaults, DEFAULTS_TCP);
+    assert_int_equal(table_of(SHM_MODE_ALWAYS, "", "").defaults, DEFAULTS_SHM);
+    assert_int_equal(table_of(SHM_MODE_AUTO, "", "").defaults, DEFAULTS_SHM);
+    assert_int_equal(table_of(SHM_MODE_NEVER, "latency=1us", "").defaults,
                      DEFAULTS_NONE);
-    assert_int_equal(table_of("tcp", "", "model").defaults, DEFAULTS_NONE);
+    assert_int_equal(table_of(SHM_MODE_NEVER, "", "model").defaults,
+                     DEFAULTS_NONE);
     assert_int_equal(check("", "", "model"), HOOP_OK);
 }
 
@@ -208,13 +237,13 @@ static void
 defaults_of_rank_0_count_on_all_ranks(void **state)
 {
     struct plan_nodes *nodes = nodes_of((uint32_t[]){0, 0, 0}, 3);
-    const struct table agreed = table_of("tcp", "", "model");
-    const struct tuner_options options = {
-        .algorithms = "", .link = "", .transport = "tcp"};
+    const struct table agreed = table_of(SHM_MODE_NEVER, "", "model");
+    struct config config = config_of("", "", "");
     struct tuner *tuner = NULL;
     struct table table;
 
-    assert_int_equal(tuner_create(&options, &tuner), HOOP_OK);
+    config.shm_negotiation = SHM_MODE_NEVER;
+    assert_int_equal(tuner_create(roster, &config, &tuner), HOOP_OK);
     tuner_adopt_agreed_table(tuner, &agreed);
     assert_int_equal(tuner_build_table(tuner, nodes, NULL, NULL, &table),
                      HOOP_OK);
@@ -283,27 +312,27 @@ automatic_samples_are_wanted_until_there_are_enough(void **state)
     const uint32_t names[2] = {0, 0};
     struct plan_nodes *nodes = nodes_of(names, 2);
     struct plan_nodes *lonely = nodes_of(names, 1);
-    const struct tuner_options options = {
-        .algorithms = "", .link = "", .samples = "auto", .transport = "tcp"};
+    struct config config = config_of("", "", "auto");
     struct tuner *tuner = NULL;
     char *path = NULL;
 
-    assert_int_equal(tuner_options_check(&options), HOOP_OK);
+    config.shm_negotiation = SHM_MODE_NEVER;
+    assert_int_equal(tuner_config_check(&config), HOOP_OK);
     unsetenv("HOME");
     unsetenv("XDG_CACHE_HOME");
-    assert_int_equal(tuner_create(&options, &tuner), HOOP_OK);
+    assert_int_equal(tuner_create(roster, &config, &tuner), HOOP_OK);
     assert_false(tuner_wants_samples(tuner, nodes));
     tuner_destroy(tuner);
     assert_non_null(temporary_folder(folder, sizeof(folder)));
     setenv("XDG_CACHE_HOME", folder, 1);
     for (size_t i = 0; i < LIMIT_BENCHMARK_JOBS; i++) {
-        assert_int_equal(tuner_create(&options, &tuner), HOOP_OK);
+        assert_int_equal(tuner_create(roster, &config, &tuner), HOOP_OK);
         assert_false(tuner_wants_samples(tuner, lonely));
         assert_true(tuner_wants_samples(tuner, nodes));
         tuner_add_samples(tuner, text);
         tuner_destroy(tuner);
     }
-    assert_int_equal(tuner_create(&options, &tuner), HOOP_OK);
+    assert_int_equal(tuner_create(roster, &config, &tuner), HOOP_OK);
     assert_false(tuner_wants_samples(tuner, nodes));
     tuner_destroy(tuner);
     assert_int_equal(sample_store_path("tcp", &path), HOOP_OK);
@@ -333,5 +362,5 @@ main(void)
         cmocka_unit_test(automatic_samples_are_wanted_until_there_are_enough),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -16,14 +16,14 @@
 static struct tuner *
 tuner_of(const struct side *side, const char *algorithms)
 {
-    const struct tuner_options options = {
-        .roster = side->roster,
-        .algorithms = algorithms,
-        .link = "latency=20us",
-    };
     struct tuner *tuner = NULL;
+    struct config config;
 
-    return tuner_create(&options, &tuner) == HOOP_OK ? tuner : NULL;
+    config_init(&config);
+    snprintf(config.algorithms, sizeof(config.algorithms), "%s", algorithms);
+    snprintf(config.link, sizeof(config.link), "latency=20us");
+    return tuner_create(side->roster, &config, &tuner) == HOOP_OK ? tuner
+                                                                  : NULL;
 }
 
 static const char *
@@ -94,20 +94,18 @@ static int
 side_automatic(struct side *side)
 {
     size_t n_before = 0;
+    struct config config;
 
+    config_init(&config);
+    snprintf(config.link, sizeof(config.link), "latency=20us");
+    snprintf(config.tuning, sizeof(config.tuning), "auto");
+    config.shm_negotiation = SHM_MODE_NEVER;
     for (size_t i = 0; i < 3; i++) {
-        const struct tuner_options options = {
-            .roster = side->roster,
-            .algorithms = "",
-            .link = "latency=20us",
-            .samples = side->rank == 0 ? "auto" : "",
-            .transport = "tcp",
-        };
         struct tuner *tuner = NULL;
         struct tuning *tuning = NULL;
         size_t n_bytes;
 
-        SIDE_CHECK(tuner_create(&options, &tuner) == HOOP_OK);
+        SIDE_CHECK(tuner_create(side->roster, &config, &tuner) == HOOP_OK);
         SIDE_CHECK(tuning_agree(tuner, side->comms[i].context, patience(),
                                 &tuning) == HOOP_OK);
         SIDE_CHECK(strncmp(tuner_samples_text(tuner, &n_bytes), "2 ", 2) == 0);

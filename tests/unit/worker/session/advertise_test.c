@@ -16,8 +16,20 @@ enum {
     FIRST_PORT = 23000, /* of addresses that only this process uses */
 };
 
+static struct config
+config_of(const char *advertise, const char *interface, const char *coordinator)
+{
+    struct config config;
+
+    config_init(&config);
+    snprintf(config.advertise, sizeof(config.advertise), "%s", advertise);
+    snprintf(config.interface, sizeof(config.interface), "%s", interface);
+    snprintf(config.coordinator, sizeof(config.coordinator), "%s", coordinator);
+    return config;
+}
+
 static void
-expect(const struct advertise_options *wanted, const char *text)
+expect(const struct config *wanted, const char *text)
 {
     struct advertised_address advertised;
     char found[LIMIT_ADDRESS];
@@ -28,18 +40,27 @@ expect(const struct advertise_options *wanted, const char *text)
     assert_string_equal(found, text);
 }
 
-static struct advertise_options
+/* As expect(), of what is advertised, the interface and the coordinator. */
+static void
+expect_of(const char *const wanted[3], const char *text)
+{
+    const struct config config = config_of(wanted[0], wanted[1], wanted[2]);
+
+    expect(&config, text);
+}
+
+static struct config
 told(const char *text)
 {
-    return (struct advertise_options){text, "", "127.0.0.1:1"};
+    return config_of(text, "", "127.0.0.1:1");
 }
 
 static void
 advertise_what_is_told_is_taken(void **state)
 {
-    expect(&(struct advertise_options){"10.1.2.3", "lo", "127.0.0.1:1"},
-           "10.1.2.3:0");
-    struct advertise_options wanted = told("10.1.2.3:99");
+    expect_of((const char *const[]){"10.1.2.3", "lo", "127.0.0.1:1"},
+              "10.1.2.3:0");
+    struct config wanted = told("10.1.2.3:99");
     expect(&wanted, "10.1.2.3:99");
     wanted = told("2001:db8::7");
     expect(&wanted, "[2001:db8::7]:0");
@@ -53,7 +74,7 @@ static void
 advertise_nowhere_is_refused(void **state)
 {
     struct advertised_address address;
-    struct advertise_options wanted = told("0.0.0.0:99");
+    struct config wanted = told("0.0.0.0:99");
 
     assert_int_equal(advertised_address_find(&wanted, &address),
                      HOOP_E_INVALID);
@@ -68,10 +89,10 @@ advertise_nowhere_is_refused(void **state)
 static void
 advertise_interface_gives_its_address(void **state)
 {
-    const struct advertise_options none = {"", "no such", "127.0.0.1:1"};
+    const struct config none = config_of("", "no such", "127.0.0.1:1");
     struct advertised_address address;
 
-    expect(&(struct advertise_options){"", "lo", "10.0.0.1:1"}, "127.0.0.1:0");
+    expect_of((const char *const[]){"", "lo", "10.0.0.1:1"}, "127.0.0.1:0");
     assert_int_equal(advertised_address_find(&none, &address),
                      HOOP_E_NOT_FOUND);
 }
@@ -79,18 +100,17 @@ advertise_interface_gives_its_address(void **state)
 static void
 advertise_loopback_is_for_a_coordinator_on_loopback(void **state)
 {
-    expect(&(struct advertise_options){"", "", "127.0.0.1:4667"},
-           "127.0.0.1:0");
+    expect_of((const char *const[]){"", "", "127.0.0.1:4667"}, "127.0.0.1:0");
     /* Of two names, and two loopback addresses, either will do. */
-    expect(&(struct advertise_options){"", "", "127.0.0.1:4667,127.0.0.2:4667"},
-           "127.0.0.1:0");
+    expect_of((const char *const[]){"", "", "127.0.0.1:4667,127.0.0.2:4667"},
+              "127.0.0.1:0");
 }
 
 /* 192.0.2.0/24 is nobody's; no packet is sent. */
 static void
 advertise_to_a_remote_coordinator_is_never_loopback(void **state)
 {
-    const struct advertise_options wanted = {"", "", "192.0.2.1:4667"};
+    const struct config wanted = config_of("", "", "192.0.2.1:4667");
     struct advertised_address advertised;
 
     /* A machine without any route says so instead. */

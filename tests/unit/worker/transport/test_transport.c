@@ -204,13 +204,15 @@ test_transport_open(struct test_transport *test_transport,
         roster_create(TEST_TRANSPORT_RANKS, &test_transport->roster), HOOP_OK);
     test_transport->roster->rank = rank;
     test_transport->roster->epoch = TEST_TRANSPORT_EPOCH;
+    config_init(&test_transport->config);
+    test_transport->config.codec = codec;
+    test_transport->config.n_streams = segments_streams();
 
     const struct transport_options options = {
         .roster = test_transport->roster,
         .events = &events,
         .owner = test_transport,
-        .codec = codec,
-        .n_streams = segments_streams(),
+        .config = &test_transport->config,
     };
     assert_int_equal(transport_create(&options, &test_transport->transport),
                      HOOP_OK);

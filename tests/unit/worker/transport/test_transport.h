@@ -24,6 +24,7 @@ enum {
 };
 
 struct test_transport {
+    struct config config; /* the defaults; the transport reads them */
     struct transport *transport;
     struct roster *roster;
     int raw

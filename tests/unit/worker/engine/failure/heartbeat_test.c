@@ -62,12 +62,22 @@ __wrap_transport_round_trip_ms(const struct transport *transport, uint32_t peer)
 
 static struct engine_pair engine_pair;
 
+static struct config
+config_with(uint32_t failure_timeout_ms)
+{
+    struct config config = engine_pair_config();
+
+    config.failure_timeout_ms = failure_timeout_ms;
+    return config;
+}
+
 static void
 open_with(uint32_t failure_timeout_ms, uint32_t op_ms)
 {
-    engine_pair_open_with(
-        &engine_pair,
-        &(struct engine_options){.failure_timeout_ms = failure_timeout_ms});
+    const struct config config = config_with(failure_timeout_ms);
+
+    engine_pair_open_with(&engine_pair,
+                          &(struct engine_options){.config = &config});
     context_set_timeout(engine_pair.sides[0].comms[0].context, op_ms);
 }
 
@@ -134,10 +144,11 @@ on_suspected(void *owner,
 static void
 way_to_a_silent_rank_is_as_long_as_while_it_spoke(void **state)
 {
+    const struct config config = config_with(FAILURE_MS);
     round_trip_ms = 0;
     round_trip_grows_ms = 7;
     engine_pair_open_with(
-        &engine_pair, &(struct engine_options){.failure_timeout_ms = FAILURE_MS,
+        &engine_pair, &(struct engine_options){.config = &config,
                                                .on_suspected = on_suspected});
     assert_int_equal(wait_for_nobody(), HOOP_E_PEER_LOST);
     assert_int_equal(atomic_load(&slack_ms), 7);
@@ -264,11 +275,13 @@ dead_rank_whose_connection_lives_is_lost(void **state)
     struct wakeup_handle place;
 
     for (unsigned i = 0; i < 2; i++) {
-        engine_pair_open_with(
-            &engine_pair,
-            &(struct engine_options){.failure_timeout_ms =
-                                         i == 0 ? LIVING_FAILURE_MS : SLOW_MS,
-                                     .process_status_of = fate_dead});
+        const struct config config =
+            config_with(i == 0 ? LIVING_FAILURE_MS : SLOW_MS);
+
+        engine_pair_open_with(&engine_pair, &(struct engine_options){
+                                                .config = &config,
+                                                .process_status_of = fate_dead,
+                                            });
         context_set_timeout(engine_pair.sides[0].comms[0].context, LONG_MS);
         assert_int_equal(
             engine_wakeup_handle(engine_pair.sides[1].engine, &place), HOOP_OK);

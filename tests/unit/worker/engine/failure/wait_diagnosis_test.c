@@ -12,11 +12,20 @@
 #include "base/error.h"
 #include "unit/worker/engine/engine_pair_fixture.h"
 
+static void
+open_timed(void)
+{
+    struct config config = engine_pair_config();
+
+    config.op_timeout_ms = 30000;
+    engine_pair_open_with(&engine_pair,
+                          &(struct engine_options){.config = &config});
+}
+
 static int
 engine_pair_set_up_timed(void **state)
 {
-    engine_pair_open_with(&engine_pair,
-                          &(struct engine_options){.timeout_ms = 30000});
+    open_timed();
     return 0;
 }
 
@@ -246,8 +255,7 @@ peer_of_which_a_part_came_is_said_to_have_called(void **state)
 {
     struct relay relay;
 
-    engine_pair_open_with(&engine_pair,
-                          &(struct engine_options){.timeout_ms = 30000});
+    open_timed();
     relay_start(&relay);
     for (uint32_t i = 0; i < 2; i++)
         engine_add_connection(engine_pair.sides[i].engine, 1 - i,

@@ -193,6 +193,21 @@ two_nodes_roster(void)
 
 /* On two nodes the order of a line's axes says which neighbours share one. What
  * has been asked before does not count. */
+/* Nodes are far apart, and an algorithm is forced. */
+static struct tuner *
+ring_tuner(const struct roster *roster)
+{
+    struct tuner *tuner = NULL;
+    struct config config;
+
+    config_init(&config);
+    snprintf(config.algorithms, sizeof(config.algorithms), "allgather:ring");
+    snprintf(config.link, sizeof(config.link),
+             "latency_between=5ms,bandwidth_between=0.01GB/s");
+    assert_int_equal(tuner_create(roster, &config, &tuner), HOOP_OK);
+    return tuner;
+}
+
 static void
 step_cost_depends_on_the_order_of_axes(void **state)
 {
@@ -203,12 +218,7 @@ step_cost_depends_on_the_order_of_axes(void **state)
     double first_ns[2];
 
     roster = two_nodes_roster();
-    const struct tuner_options options = {
-        .roster = roster,
-        .algorithms = "allgather:ring",
-        .link = "latency_between=5ms,bandwidth_between=0.01GB/s",
-    };
-    assert_int_equal(tuner_create(&options, &tuner), HOOP_OK);
+    tuner = ring_tuner(roster);
     const struct trial trial = {meshes[4], 0, 1024, tuner};
     for (size_t i = 0; i < COUNT_OF(orders); i++) {
         struct fixture fixture;
@@ -239,12 +249,7 @@ step_cost_follows_roster_and_settings(void **state)
     struct trial trial = {meshes[4], 0, 1024, NULL};
 
     roster = two_nodes_roster();
-    const struct tuner_options options = {
-        .roster = roster,
-        .algorithms = "allgather:ring",
-        .link = "latency_between=5ms,bandwidth_between=0.01GB/s",
-    };
-    assert_int_equal(tuner_create(&options, &tuner), HOOP_OK);
+    tuner = ring_tuner(roster);
     trial.tuner = tuner;
     const struct prices outside = prices_of(&trial, &across);
     trial.axis = 1;

@@ -487,7 +487,7 @@ dial_that_nothing_answers_is_told_while_it_lasts(void **state)
     assert_int_equal(socket_local_address(full_fd, address), HOOP_OK);
     for (int i = 0; i < 2; i++)
         assert_int_equal(socket_connect(address, &queued[i]), HOOP_OK);
-    test_cluster.test_nodes[0].wait_notice_ms = 50;
+    test_cluster.test_nodes[0].config.wait_notice_ms = 50;
     test_cluster_start(&test_cluster);
     connector_dial(test_cluster.test_nodes[0].connector, 1);
     address_format(address, at);
@@ -510,7 +510,7 @@ dial_that_nothing_answers_is_told_while_it_lasts(void **state)
 static void
 wrong_token_is_refused_and_logged(void **state)
 {
-    test_cluster.test_nodes[0].token = "guessed";
+    test_cluster.test_nodes[0].config.token[0] = 'S';
     test_cluster_start(&test_cluster);
     connector_dial(test_cluster.test_nodes[0].connector, 1);
     test_cluster_await(&test_cluster,
@@ -590,7 +590,7 @@ static void
 two_of_a_node_share_memory_if_both_want(void **state)
 {
     test_cluster_open(&test_cluster);
-    test_cluster.test_nodes[2].shm_negotiation = SHM_MODE_NEVER;
+    test_cluster.test_nodes[2].config.shm_negotiation = SHM_MODE_NEVER;
     test_cluster_start(&test_cluster);
     test_cluster_connect(&test_cluster, 0, 1);
     test_cluster_connect(&test_cluster, 2, 1);
@@ -612,7 +612,7 @@ two_that_must_share_and_cannot_are_told_why(void **state)
         for (unsigned k = 0; k < 2; k++)
             snprintf(test_cluster.test_nodes[k].roster->members[1].host_id,
                      LIMIT_NAME, "far");
-        test_cluster.test_nodes[i % 2].shm_negotiation = SHM_MODE_ALWAYS;
+        test_cluster.test_nodes[i % 2].config.shm_negotiation = SHM_MODE_ALWAYS;
         test_cluster_start(&test_cluster);
         connector_dial(test_cluster.test_nodes[i / 2].connector, 1 - i / 2);
         test_cluster_await(&test_cluster,

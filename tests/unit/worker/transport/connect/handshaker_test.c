@@ -74,7 +74,7 @@ dialer_that_gave_up_may_come_again(void **state)
     sem_init(&may_go, 0, 0);
     test_cluster_open(&test_cluster);
     for (unsigned i = 0; i < 2; i++)
-        test_cluster.test_nodes[i].shm_negotiation = SHM_MODE_ALWAYS;
+        test_cluster.test_nodes[i].config.shm_negotiation = SHM_MODE_ALWAYS;
     test_cluster_start(&test_cluster);
     dial_and_give_up();
     test_cluster_connect(&test_cluster, 0, 1);

@@ -121,7 +121,9 @@ test_cluster_open(struct test_cluster *test_cluster)
         struct test_node *test_node = &test_cluster->test_nodes[i];
 
         test_node->test_cluster = test_cluster;
-        test_node->token = "secret";
+        config_init(&test_node->config);
+        snprintf(test_node->config.token, sizeof(test_node->config.token),
+                 "secret");
         assert_int_equal(roster_create(TEST_CLUSTER_RANKS, &test_node->roster),
                          HOOP_OK);
         test_node->roster->rank = i;
@@ -149,12 +151,9 @@ test_cluster_start(struct test_cluster *test_cluster)
         const struct connector_options options = {
             .loop = test_cluster->loop,
             .roster = test_node->roster,
-            .token = test_node->token,
+            .config = &test_node->config,
             .listen_fd = test_node->listen_fd,
-            .shm_negotiation = test_node->shm_negotiation,
             .forming_until_ns = test_node->forming_until_ns,
-            .wait_notice_ms = test_node->wait_notice_ms,
-            .tls = test_node->tls,
             .on_connected = on_connected,
             .on_unreachable = on_unreachable,
             .on_shortage = on_shortage,

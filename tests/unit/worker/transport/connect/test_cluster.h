@@ -26,13 +26,10 @@ struct test_node {
     struct test_cluster *test_cluster;
     struct roster *roster;
     struct connector *connector;
-    const char *token;
-    enum shm_mode shm_negotiation; /* SHM_MODE_AUTO */
-    const struct tls_files *tls;
+    struct config config; /* the defaults, with the token of all */
     int listen_fd;
     bool refuses_streams;
     uint64_t forming_until_ns;
-    uint32_t wait_notice_ms;
     /* Under the test cluster's lock: by the other side's rank. */
     unsigned n_connected[TEST_CLUSTER_RANKS];
     unsigned n_streams[TEST_CLUSTER_RANKS];

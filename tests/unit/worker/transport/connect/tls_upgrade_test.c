@@ -19,14 +19,33 @@ enum {
 static struct test_cluster test_cluster;
 static const struct tls_files by_token = {0};
 
+static void
+path_set(char path[LIMIT_SETTING], const char *text)
+{
+    snprintf(path, LIMIT_SETTING, "%s", text ? text : "");
+}
+
+/* Without files, nothing is encrypted. */
+static void
+config_encrypt(struct config *config, const struct tls_files *files)
+{
+    config->is_encrypted = files != NULL;
+    if (!files)
+        return;
+    path_set(config->tls_cert, files->certificate);
+    path_set(config->tls_key, files->key);
+    path_set(config->tls_ca, files->ca);
+}
+
 /* Ranks 0 and 1 as they are said, rank 2 as rank 1. */
 static void
 open_with(const struct tls_files *first, const struct tls_files *others)
 {
     test_cluster_open(&test_cluster);
     for (unsigned i = 0; i < TEST_CLUSTER_RANKS; i++) {
-        test_cluster.test_nodes[i].tls = i == 0 ? first : others;
-        test_cluster.test_nodes[i].shm_negotiation = SHM_MODE_NEVER;
+        config_encrypt(&test_cluster.test_nodes[i].config,
+                       i == 0 ? first : others);
+        test_cluster.test_nodes[i].config.shm_negotiation = SHM_MODE_NEVER;
     }
 }
 
@@ -96,7 +115,7 @@ shared_memory_is_agreed_on_within(void **state)
 {
     open_with(&by_token, &by_token);
     for (unsigned i = 0; i < TEST_CLUSTER_RANKS; i++)
-        test_cluster.test_nodes[i].shm_negotiation = SHM_MODE_ALWAYS;
+        test_cluster.test_nodes[i].config.shm_negotiation = SHM_MODE_ALWAYS;
     test_cluster_start(&test_cluster);
     test_cluster_connect(&test_cluster, 0, 1);
     assert_non_null(test_cluster.test_nodes[0].segments[1]);
@@ -134,7 +153,7 @@ static void
 other_token_is_refused(void **state)
 {
     open_with(&by_token, &by_token);
-    test_cluster.test_nodes[0].token = "guess";
+    test_cluster.test_nodes[0].config.token[0] = 'S';
     assert_apart("no TLS with the other side", "no TLS with the other side");
 }
 
@@ -161,7 +180,7 @@ certificate_without_the_token_is_refused(void **state)
     const struct tls_files good = certificates_of("good", "ca");
 
     open_with(&good, &good);
-    test_cluster.test_nodes[0].token = "guess";
+    test_cluster.test_nodes[0].config.token[0] = 'S';
     assert_apart("during the handshake", "during the handshake");
 }
 

@@ -31,7 +31,7 @@ summing_open(struct test_transport *test_transport,
              enum codec_id codec)
 {
     test_transport_open(test_transport, rank, codec);
-    test_transport->transport->has_frame_checksums = true;
+    test_transport->config.has_frame_checksums = true;
 }
 
 /* All that rank 0 writes to rank 1 when it is told to by ask. */

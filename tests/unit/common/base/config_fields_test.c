@@ -1,0 +1,196 @@
+/* tests/unit/common/base/config_fields_test.c - base/config.c */
+
+#include <string.h>
+
+#include "base/config.h"
+#include "base/settings.h"
+#include "check.h"
+
+/* A value of each setting that is not its default. */
+static const char *const said[] = {
+    "coordinator=host:1",
+    "job=trial",
+    "token=secret",
+    "token_file=/nowhere",
+    "rank=7",
+    "world_size=9",
+    "join_timeout=5m",
+    "timeout=2.5",
+    "failure_timeout=700ms",
+    "late_warning=1",
+    "wait_notice=2",
+    "endings=/endings",
+    "on_failure=retry",
+    "advertise=node",
+    "interface=eth0",
+    "port=5000-5063",
+    "codec=auto",
+    "wire_dtype=int8",
+    "check=full",
+    "checksum=on",
+    "transport=tcp",
+    "cma=on",
+    "tls=on",
+    "tls_cert=/cert",
+    "tls_key=/key",
+    "tls_ca=/ca",
+    "streams=3",
+    "node=rack",
+    "algorithm=allreduce:ring",
+    "tuning=model",
+    "log=warning",
+    "log_format=json",
+    "debug_spin=always",
+    "debug_link=latency=20us",
+    "debug_fault=rank=1,do=kill",
+    NULL,
+};
+
+static struct settings *
+settings_of(const char *const *list)
+{
+    struct settings *settings = NULL;
+
+    assert_int_equal(settings_create(SETTING_USER_WORKER, &settings), HOOP_OK);
+    assert_int_equal(settings_read_list(settings, list), HOOP_OK);
+    return settings;
+}
+
+static void
+config_has_each_number_in_its_field(void **state)
+{
+    CLEANUP(settings_destroy) struct settings *settings = settings_of(said);
+    struct config config;
+
+    (void)state;
+    config_init_from_settings(&config, settings);
+    assert_int_equal(config.rank, 7);
+    assert_int_equal(config.world_size, 9);
+    assert_int_equal(config.join_timeout_ms, 300000);
+    assert_int_equal(config.op_timeout_ms, 2500);
+    assert_int_equal(config.failure_timeout_ms, 700);
+    assert_int_equal(config.late_warning_ms, 1000);
+    assert_int_equal(config.wait_notice_ms, 2000);
+    assert_int_equal(config.on_failure, COMM_POLICY_RETRY);
+    assert_int_equal(config.ports.first, 5000);
+    assert_int_equal(config.ports.last, 5063);
+    assert_int_equal(config.codec, CODEC_AUTO);
+    assert_int_equal(config.loss, LOSS_INT8);
+    assert_int_equal(config.checking, ENGINE_CHECK_BEFORE_DATA);
+    assert_true(config.has_frame_checksums);
+    assert_int_equal(config.shm_negotiation, SHM_MODE_NEVER);
+    assert_int_equal(config.attaching, CMA_ALWAYS);
+    assert_true(config.is_encrypted);
+    assert_int_equal(config.n_streams, 3);
+    assert_int_equal(config.log_level, LOG_WARNING);
+    assert_int_equal(config.log_format, LOG_JSON);
+    assert_int_equal(config.spinning, ENGINE_SPIN_ALWAYS);
+}
+
+static void
+config_has_each_text_in_its_field(void **state)
+{
+    CLEANUP(settings_destroy) struct settings *settings = settings_of(said);
+    struct config config;
+
+    (void)state;
+    config_init_from_settings(&config, settings);
+    assert_string_equal(config.coordinator, "host:1");
+    assert_string_equal(config.job, "trial");
+    assert_string_equal(config.token, "secret");
+    assert_string_equal(config.token_file, "/nowhere");
+    assert_string_equal(config.exit_status, "/endings");
+    assert_string_equal(config.advertise, "node");
+    assert_string_equal(config.interface, "eth0");
+    assert_string_equal(config.tls_cert, "/cert");
+    assert_string_equal(config.tls_key, "/key");
+    assert_string_equal(config.tls_ca, "/ca");
+    assert_string_equal(config.node, "rack");
+    assert_string_equal(config.algorithms, "allreduce:ring");
+    assert_string_equal(config.tuning, "model");
+    assert_string_equal(config.link, "latency=20us");
+    assert_string_equal(config.faults, "rank=1,do=kill");
+}
+
+/* Facts that no setting says are 0. */
+static void
+config_init_sets_the_defaults_of_the_table(void **state)
+{
+    CLEANUP(settings_destroy)
+    struct settings *settings = settings_of((const char *const[]){NULL});
+    struct config config;
+    struct config of_settings;
+
+    (void)state;
+    memset(&config, 0xff, sizeof(config));
+    memset(&of_settings, 0xff, sizeof(of_settings));
+    config_init(&config);
+    config_init_from_settings(&of_settings, settings);
+    assert_memory_equal(&config, &of_settings, sizeof(config));
+    assert_string_equal(config.job, "default");
+    assert_string_equal(config.coordinator, "");
+    assert_int_equal(config.failure_timeout_ms, 2000);
+    assert_int_equal(config.late_warning_ms, 10000);
+    assert_int_equal(config.n_streams, 0);
+    assert_false(config.is_encrypted);
+    assert_int_equal(config.membership, 0);
+}
+
+static size_t
+field_size(const struct setting *setting)
+{
+    if (setting->type == SETTING_TYPE_TEXT)
+        return setting->max + 1;
+    if (setting->type == SETTING_TYPE_PORTS)
+        return sizeof(struct port_range);
+    return setting->choices == setting_choices_switches ? sizeof(bool)
+                                                        : sizeof(uint32_t);
+}
+
+/* No two settings share a byte, whatever their values are. */
+static void
+config_fields_lie_apart(void **state)
+{
+    static bool is_taken[sizeof(struct config)];
+
+    (void)state;
+    for (size_t i = 0; i < SETTING_COUNT; i++) {
+        const struct setting *setting = setting_row((enum setting_id)i);
+
+        if (!(setting->users & SETTING_USER_WORKER))
+            continue;
+        assert_true(setting->field + field_size(setting) <=
+                    sizeof(struct config));
+        for (size_t at = 0; at < field_size(setting); at++) {
+            assert_false(is_taken[setting->field + at]);
+            is_taken[setting->field + at] = true;
+        }
+    }
+}
+
+static void
+config_deinit_wipes_the_token(void **state)
+{
+    CLEANUP(settings_destroy) struct settings *settings = settings_of(said);
+    struct config config;
+
+    (void)state;
+    config_init_from_settings(&config, settings);
+    config_deinit(&config);
+    for (size_t i = 0; i < sizeof(config.token); i++)
+        assert_int_equal(config.token[i], 0);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(config_has_each_number_in_its_field),
+        cmocka_unit_test(config_has_each_text_in_its_field),
+        cmocka_unit_test(config_init_sets_the_defaults_of_the_table),
+        cmocka_unit_test(config_fields_lie_apart),
+        cmocka_unit_test(config_deinit_wipes_the_token),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
