@@ -84,8 +84,8 @@ MUTATIONS = [
      'a lease is renewed once and never again'),
     # Failures.
     ('worker/engine/failure/heartbeat.c',
-     'options->is_failure_timeout_fixed || path_ns < set_ns ? set_ns',
-     'options->is_failure_timeout_fixed || path_ns > set_ns ? set_ns',
+     'config->is_failure_timeout_fixed || path_ns < set_ns ? set_ns',
+     'config->is_failure_timeout_fixed || path_ns > set_ns ? set_ns',
      'a lossy path gets the shorter failure timeout'),
     ('server/core/suspicion_rule.c',
      '.n_peers_it_cannot_hear = out > VIEW_HEARD,',
