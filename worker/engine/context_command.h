@@ -44,6 +44,12 @@ struct context_command {
     bool is_done;
 };
 
+/* Have the progress owner execute context_command, and wait until it is
+ * done. */
+void
+context_command_submit_and_wait(struct engine *engine,
+                                struct context_command *context_command);
+
 /* failure_notice.c, by the progress owner: make the next collective fail on all
  * members. */
 void

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "engine/failure/wait_diagnosis.h"
+#include "engine/shm_executor.h"
 #include "engine/state.h"
 
 enum {

@@ -1,9 +1,15 @@
 /* engine/events.c - passes what the transport reports on to the operations */
 
+#include "engine/events.h"
+
 #include "hoop/comm.h"
 
 #include "base/cleanup.h"
+#include "engine/context.h"
+#include "engine/executor.h"
 #include "engine/failure/wait_diagnosis.h"
+#include "engine/message_op.h"
+#include "engine/shortage.h"
 #include "engine/state.h"
 
 static void

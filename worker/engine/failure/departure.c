@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/shm_executor.h"
 #include "engine/state.h"
 #include "transport/sequence.h"
 #include "transport/shm/region.h"

@@ -26,7 +26,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/context_command.h"
+#include "engine/events.h"
 #include "engine/failure/wait_diagnosis.h"
+#include "engine/progress.h"
+#include "engine/shm_executor.h"
+#include "engine/shm_queue.h"
 #include "engine/state.h"
 
 /* Time an accusation needs from rank to rank, with a margin. */

@@ -23,8 +23,12 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "dtype/dtype.h"
+#include "engine/context.h"
 #include "engine/context_command.h"
+#include "engine/executor.h"
 #include "engine/failure/wait_diagnosis.h"
+#include "engine/fault_injection.h"
+#include "engine/shm_queue.h"
 #include "engine/state.h"
 
 struct failure_notice

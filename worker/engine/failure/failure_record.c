@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/shortage.h"
 #include "engine/state.h"
 
 void

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/context.h"
 #include "engine/state.h"
 
 /* The operations of a context that have ended here. */

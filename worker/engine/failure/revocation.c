@@ -9,6 +9,7 @@
  */
 
 #include "base/error.h"
+#include "engine/context.h"
 #include "engine/context_command.h"
 #include "engine/state.h"
 

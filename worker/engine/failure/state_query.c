@@ -12,7 +12,10 @@
 
 #include <stdlib.h>
 
+#include "engine/context.h"
 #include "engine/context_command.h"
+#include "engine/executor.h"
+#include "engine/shm_executor.h"
 #include "engine/state.h"
 
 enum {

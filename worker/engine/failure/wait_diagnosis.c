@@ -24,6 +24,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "engine/context.h"
+#include "engine/shm_executor.h"
 #include "engine/state.h"
 
 static double
