@@ -5,7 +5,8 @@
  * operations, and context commands, which run when all operations handed in
  * before have begun. A question of the coordinator replaces an unanswered one.
  * Cancelled operations are found by a flag. Only a connection needs memory:
- * what ends a wait must not be lost for lack of it.
+ * what ends a wait must not be lost for lack of it. A forked child can hand in
+ * nothing.
  */
 
 #include "engine/command_queue.h"

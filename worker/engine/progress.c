@@ -146,6 +146,7 @@ context_fail_running_ops(struct comm_context *context)
     }
 }
 
+/* End what runs on context and destroy it. */
 static void
 context_end_and_destroy(struct comm_context *context)
 {

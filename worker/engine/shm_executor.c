@@ -33,6 +33,7 @@
 #include "engine/fault_injection.h"
 #include "engine/shm_reduce.h"
 #include "engine/state.h"
+#include "net/wakeup.h"
 #include "transport/sequence.h"
 #include "transport/shm/region.h"
 
@@ -138,6 +139,7 @@ shm_executor_restart(struct op *op)
     op->run.rounds.is_retracted = false;
 }
 
+/* This rank has published or finished a round: wake the peers that sleep. */
 static void
 wake_sleeping_peers(const struct comm_context *context)
 {
@@ -414,6 +416,8 @@ prefetch_prepare(struct op *op)
         rounds->prefetch = shm_region_reserve(shm_region, sequence, n_bytes);
 }
 
+/* op is first in the queue: announce that this rank reads no posts of earlier
+ * operations that failed here, so that their slots become free. */
 static void
 skip_failed_ops(const struct op *op)
 {
