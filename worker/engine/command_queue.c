@@ -16,6 +16,8 @@
 
 #include "base/error.h"
 #include "engine/context_command.h"
+#include "engine/failure/lost_rank.h"
+#include "engine/state.h"
 #include "net/socket.h"
 #include "net/tls.h"
 #include "transport/shm/segment.h"

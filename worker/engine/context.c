@@ -19,6 +19,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "engine/command_queue.h"
+#include "engine/failure/state_query.h"
 #include "engine/op_pool.h"
 #include "engine/state.h"
 #include "engine/wire_loss.h"

@@ -17,6 +17,8 @@
 
 #include "base/error.h"
 #include "dtype/dtype.h"
+#include "engine/deadline.h"
+#include "engine/failure/mismatch.h"
 #include "engine/failure/wait_diagnosis.h"
 #include "engine/fault_injection.h"
 #include "engine/op_pool.h"

@@ -251,46 +251,4 @@ op_stage(const struct op *op)
     return op->run.is_call_check_stage ? STAGE_CALL_CHECK : op->run.stage;
 }
 
-/* failure_notice.c */
-
-struct failure_notice
-failure_notice_make(enum hoop_status status,
-                    uint32_t rank,
-                    const char *format,
-                    ...) __attribute__((format(printf, 3, 4)));
-/* Returns the details of a failure that belongs to no operation. */
-struct hoop_failure
-failure_to_hoop_failure(const struct roster *roster,
-                        const struct failure_notice *failure_notice);
-/* End op with a failure whose text begins with the call, and tell the other
- * ranks of the context. */
-void
-op_fail(struct op *op, const struct failure_notice *failure_notice);
-/* End op with this thread's last error, whose status is given; this rank is at
- * fault. */
-void
-op_fail_with_error(struct op *op, enum hoop_status status);
-/* End op with a failure that the other ranks know already. */
-void
-op_fail_without_notice(struct op *op,
-                       const struct failure_notice *failure_notice);
-/* End op with a status; its text and failure are set. */
-void
-op_end(struct op *op, enum hoop_status status);
-/* End op successfully, unless more data came for it than it takes. */
-void
-op_complete(struct op *op);
-/* Returns whether op's partner has failed, so that op must end in the same
- * way. */
-bool
-op_has_failed_partner(const struct op *op);
-void
-op_fail_as_partner(struct op *op);
-/* Have progress_advance_ops() look at op. */
-void
-op_mark_dirty(struct op *op);
-/* Returns when op must be looked at next even if nothing arrives. */
-uint64_t
-op_next_check_ns(const struct op *op);
-
 #endif

@@ -30,6 +30,8 @@
 #include "base/copy.h"
 #include "base/error.h"
 #include "engine/executor.h"
+#include "engine/failure/mismatch.h"
+#include "engine/failure/op_history.h"
 #include "engine/fault_injection.h"
 #include "engine/shm_reduce.h"
 #include "engine/state.h"
@@ -220,28 +222,6 @@ round_publish_post(struct op *op, uint64_t sequence)
     if (n_bytes > WAKE_DEFERRED_POST_BYTES_MAX)
         shm_executor_wake_peers(op);
     return HOOP_OK;
-}
-
-struct frame
-shm_header_to_frame(const struct comm_context *context,
-                    const struct shm_region_header *header)
-{
-    return (struct frame){
-        .kind = FRAME_COLLECTIVE,
-        .flags = header->flags & FRAME_CHECKED,
-        .comm = context->id,
-        .op = sequence_number(header->sequence),
-        .step = sequence_stage(header->sequence) << STAGE_IN_STEP_SHIFT,
-        .signature = header->signature,
-        .call =
-            {
-                .name = header->name,
-                .dtype = header->dtype,
-                .reduce_op = header->reduce_op,
-                .root = header->root,
-                .count = header->count,
-            },
-    };
 }
 
 /* rank published a round of another call: end the operation of that number. */

@@ -13,9 +13,6 @@
 
 #include "engine/op.h"
 
-struct comm_context;
-struct shm_region_header;
-
 /* Plan the first round of the current stage. */
 enum hoop_status
 shm_executor_begin(struct op *op);
@@ -59,10 +56,5 @@ shm_executor_list_awaited(struct op *op);
  * flows alone. */
 uint32_t
 shm_executor_awaited_rank(const struct op *op);
-
-/* Returns what the header of a post says, as a frame. */
-struct frame
-shm_header_to_frame(const struct comm_context *context,
-                    const struct shm_region_header *header);
 
 #endif

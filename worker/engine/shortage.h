@@ -29,9 +29,4 @@ failed_send_report_receive(struct engine *engine,
                            const struct frame *frame,
                            const char *text);
 
-/* Returns whether op is the receive of a message from source with that tag that
- * has not been matched. */
-bool
-op_receives_from(const struct op *op, uint32_t source, uint64_t tag);
-
 #endif

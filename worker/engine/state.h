@@ -14,12 +14,10 @@
 
 #include "base/process.h"
 #include "engine/engine.h"
-#include "engine/failure/mismatch.h"
+#include "engine/failure/op_history.h"
 #include "engine/op.h"
 #include "engine/wait_policy.h"
 #include "net/path.h"
-
-struct shm_region_header;
 
 TAILQ_HEAD(op_list, op);
 TAILQ_HEAD(waiter_list, waiter);
@@ -292,6 +290,16 @@ shm_queue_first(const struct comm_context *context)
     return TAILQ_FIRST(&context->shm_ops);
 }
 
+/* Have progress_advance_ops() look at op. */
+static inline void
+op_mark_dirty(struct op *op)
+{
+    if (op->run.is_dirty || op->run.state != OP_RUNNING)
+        return;
+    op->run.is_dirty = true;
+    TAILQ_INSERT_TAIL(&op->engine->dirty, op, run.dirty_link);
+}
+
 /* The progress owner counts an operation that ended well. There is one writer,
  * so that no locked instruction is needed. */
 static inline void
@@ -302,227 +310,5 @@ engine_count_ended_op(struct engine *engine)
 
     atomic_store_explicit(&engine->n_ended, n + 1, memory_order_relaxed);
 }
-
-/* The communicator id of failure notices on a rank; others are on an operation
- * of a communicator. */
-static const uint64_t FAILURE_COMM_ID_OF_LOST_RANK = 0;
-
-/* failure_detector.c */
-
-/* Write what and then tail to out. The tail says who found out, or who is
- * believed, and is never cut. What happened comes before it and loses its last
- * words, such as an address or advice, if there is no room. what may be out
- * itself; tail must not overlap out and must be shorter. Thread: any. */
-void
-reason_write_truncated(const char *what,
-                       const char *tail,
-                       char out[LOST_REASON_TEXT_MAX]);
-
-/* failure_notice.c and failure_detector.c, by the progress owner. */
-
-/* Record that rank, which may be this one, is certainly dead or gone by
- * evidence (EVIDENCE_TOLD: another rank has found out). Every operation that
- * needs it ends. */
-void
-engine_mark_lost(struct engine *engine,
-                 uint32_t rank,
-                 enum evidence evidence,
-                 const char *why);
-/* This rank has seen evidence that rank is dead. base/evidence.h says who may
- * conclude from which evidence; until then rank is only suspected. */
-void
-engine_suspect_rank(struct engine *engine,
-                    uint32_t rank,
-                    enum evidence evidence,
-                    const char *why);
-/* The coordinator will not decide about rank: apply the rule for ranks
- * alone. */
-void
-failure_detector_decide_now(struct engine *engine, uint32_t rank);
-/* Check all suspected ranks. Returns when to check again. */
-uint64_t
-engine_check_suspects(struct engine *engine, uint64_t now_ns);
-/* Returns text, the reason of a failure here, as other ranks should read it: if
- * this rank was declared lost, out_text names it. Returns text or out_text. */
-const char *
-lost_rank_describe_to_others(const struct engine *engine,
-                             const char *text,
-                             char out_text[LIMIT_ERROR_TEXT]);
-/* Returns whether world_rank is a member. */
-bool
-context_has_member(const struct comm_context *context, uint32_t world_rank);
-/* Returns whether op cannot end any more, and why: a member is lost, or one
- * that is still needed has left. */
-bool
-op_cannot_end(struct op *op, struct failure_notice *out_notice);
-/* Returns whether a member is lost, and which. */
-bool
-context_has_lost_member(const struct comm_context *context,
-                        struct failure_notice *out_notice);
-/* Returns the failure of operations that need rank, which is lost. */
-struct failure_notice
-lost_rank_failure(const struct engine *engine, uint32_t rank);
-/* Decode a peer's failure notice, whose payload is text. */
-struct failure_notice
-failure_notice_decode(const struct engine *engine,
-                      const struct frame *frame,
-                      const char *text);
-/* Pack the rank of a failure notice as VERDICT frames carry it in call.root. */
-uint32_t
-failure_notice_pack_rank(uint32_t rank);
-/* Tell every peer that an operation has failed. */
-void
-failure_notice_send_all(struct engine *engine,
-                        const struct comm_context *context,
-                        uint64_t number,
-                        const struct failure_notice *failure_notice);
-/* Tell a peer to which goodbye is being said of all lost ranks. */
-void
-failure_notice_send_lost_ranks(struct engine *engine, uint32_t peer);
-/* Operation number, which has ended here, failed elsewhere: pass the notice on
- * if it is new. The next call of context that ends reports a mismatch. */
-void
-failure_notice_on_ended(struct comm_context *context,
-                        uint64_t number,
-                        const struct failure_notice *failure_notice);
-/* Add a deferred failure of an earlier call to op's own end; op->text may
- * change. Returns the status of both. */
-enum hoop_status
-failure_notice_apply_deferred(struct op *op, enum hoop_status status);
-/* The collective that has that number cannot begin on this rank: record it as
- * if it had begun and failed, and make it fail on all members. */
-void
-context_fail_numbered_call(struct comm_context *context,
-                           uint64_t number,
-                           enum hoop_status status,
-                           const char *why);
-/* A peer's failure notice on a message that this rank sent to it, or on a
- * collective. */
-void
-failure_notice_on_message(struct comm_context *context,
-                          uint32_t peer,
-                          const struct frame *frame,
-                          const char *text);
-void
-failure_notice_on_op(struct engine *engine,
-                     struct comm_context *context,
-                     const struct frame *frame,
-                     const char *text);
-
-/* mismatch.c, by the progress owner. */
-
-/* How the two sides of a collective's message disagree about its length. */
-struct size_mismatch {
-    uint64_t number;
-    const struct frame_call *call;
-    uint64_t n_expected;
-    uint64_t n_sent;
-    bool is_sent; /* by this rank */
-};
-
-/* A frame of peer belongs to another call than this rank's of the same number:
- * both fail. */
-void
-mismatch_report_calls(struct comm_context *context,
-                      uint32_t peer,
-                      const struct frame *frame);
-/* The calls are the same, but the two sides disagree about the length of a
- * message. */
-void
-mismatch_report_size(struct comm_context *context,
-                     uint32_t peer,
-                     const struct size_mismatch *size_mismatch);
-/* Check that the frames that came before op began are of the same call; else op
- * ends. */
-void
-mismatch_check_early_frames(struct op *op);
-/* op has all it needs. Returns true if more data came, for which op has been
- * ended. */
-bool
-mismatch_check_surplus(struct op *op);
-
-/* The receive op has been matched with the message that frame begins (and
- * tensor describes, if it is one) but cannot take it. The receive and the send
- * end. */
-
-/* The message is not what op expects. */
-void
-receive_mismatch_report_type(struct op *op,
-                             const struct frame *frame,
-                             const struct frame_tensor *tensor);
-/* There is no memory for the message, as why says. */
-void
-receive_mismatch_report_memory(struct op *op,
-                               const struct frame *frame,
-                               const struct frame_tensor *tensor,
-                               const char *why);
-/* op waits for more parts of a list, but frame begins the sender's next list.
- * Only op ends. */
-void
-receive_mismatch_report_list(struct op *op,
-                             const struct frame *frame,
-                             const struct frame_tensor *tensor);
-/* No receive is left for a message: tell its sender. */
-void
-receive_mismatch_report_extra(struct engine *engine,
-                              uint32_t peer,
-                              const struct frame *frame,
-                              const struct frame_tensor *tensor);
-
-/* state_query.c, by the progress owner. */
-
-/* Ask flow's peer what it has called. */
-void
-state_query_send(const struct step_flow *flow);
-/* peer asks what this rank has called. */
-void
-state_query_receive(struct comm_context *context,
-                    uint32_t peer,
-                    const struct frame *frame);
-/* peer asks about a communicator that is not here and may never come. */
-void
-state_query_answer_unknown_comm(struct engine *engine,
-                                uint32_t peer,
-                                const struct frame *frame);
-/* peer answers this rank's question, or leaves and answers beforehand. */
-void
-state_query_apply_answer(struct comm_context *context,
-                         uint32_t peer,
-                         const struct frame *frame);
-/* This rank leaves: answer beforehand what peer cannot ask any more. */
-void
-state_query_answer_before_leave(struct engine *engine, uint32_t peer);
-/* This rank frees the communicator: answer beforehand what any peer may ask. */
-void
-state_query_answer_before_free(const struct comm_context *context);
-/* op has just begun: compare it with the final states of departed ranks. */
-void
-state_query_apply_final(struct op *op);
-/* Forget the final states of a context that ends. */
-void
-state_query_clear_final(struct comm_context *context);
-
-/* departure.c, by the progress owner. */
-
-/* Returns whether op waits for a member that has left. */
-bool
-op_waits_for_departed(struct op *op, struct failure_notice *out_notice);
-/* This rank leaves: record that in its shared regions. */
-void
-shm_departure_write(struct engine *engine);
-/* Returns whether rank has recorded its departure in a region that it shares
- * with this rank. */
-bool
-shm_departure_exists(struct engine *engine, uint32_t rank);
-/* Read the final states that rank left there. */
-void
-shm_departure_apply(struct engine *engine, uint32_t rank);
-
-/* Returns the open context of that id, or NULL. */
-struct comm_context *
-engine_find_context(struct engine *engine, uint64_t id);
-/* Returns the collective of that number that is running here, or NULL. */
-struct op *
-context_find_running_op(const struct comm_context *context, uint64_t number);
 
 #endif

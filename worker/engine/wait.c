@@ -251,16 +251,6 @@ context_command_submit_and_wait(struct engine *engine,
     pthread_cond_destroy(&waiter->cond);
 }
 
-void
-context_close(struct comm_context *context)
-{
-    struct engine *engine = context->engine;
-    struct context_command context_command = {.context = context};
-
-    if (!engine->is_forked_child)
-        context_command_submit_and_wait(engine, &context_command);
-}
-
 /* Returns false if the deadline passes before op is done. */
 static bool
 op_await_until(struct op *op, uint64_t deadline_ns)
