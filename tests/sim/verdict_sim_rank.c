@@ -12,7 +12,17 @@
 
 #include "base/clock.h"
 #include "engine/context_command.h"
+#include "engine/events.h"
+#include "engine/failure/departure.h"
+#include "engine/failure/failure_detector.h"
+#include "engine/failure/failure_notice.h"
+#include "engine/failure/heartbeat.h"
+#include "engine/failure/operations.h"
+#include "engine/failure/revocation.h"
 #include "engine/failure/wait_diagnosis.h"
+#include "engine/progress.h"
+#include "engine/shm_executor.h"
+#include "engine/shm_queue.h"
 #include "verdict_sim.h"
 
 static const uint64_t RENEW_NS = 1500 * SIM_MS;
@@ -182,13 +192,10 @@ op_fail(struct op *op, const struct failure_notice *failure_notice)
 }
 
 struct failure_notice
-failure_notice_make(enum hoop_status status,
-                    uint32_t rank,
-                    const char *format,
-                    ...)
+lost_rank_failure(const struct engine *engine, uint32_t rank)
 {
-    (void)format;
-    return (struct failure_notice){.status = status, .rank = rank};
+    (void)engine;
+    return (struct failure_notice){.status = HOOP_E_PEER_LOST, .rank = rank};
 }
 
 bool
@@ -199,18 +206,34 @@ op_waits_for_departed(struct op *op, struct failure_notice *out_notice)
     return false;
 }
 
-/* The engine's callbacks. */
-
-static enum engine_process_status
-process_status_of(void *owner, uint32_t rank, char out_how[LIMIT_NAME])
+/* The sim finds silence itself. */
+uint64_t
+heartbeat_check_awaited(struct engine *engine,
+                        uint64_t now_ns,
+                        uint32_t *out_rank,
+                        char out_why[LIMIT_REPORT_REASON])
 {
-    (void)owner;
-    out_how[0] = '\0';
+    (void)engine;
+    (void)now_ns;
+    *out_rank = HOOP_NO_RANK;
+    out_why[0] = '\0';
+    return CLOCK_NEVER;
+}
+
+enum engine_process_status
+engine_process_status_of(const struct engine *engine,
+                         uint32_t rank,
+                         char how[LIMIT_NAME])
+{
+    (void)engine;
+    how[0] = '\0';
     if (!sim->see_each_other || sim->still_until_ns[rank] > sim->now_ns)
         return ENGINE_PROCESS_UNKNOWN;
     return sim->ranks[rank].is_dead ? ENGINE_PROCESS_DEAD
                                     : ENGINE_PROCESS_ALIVE;
 }
+
+/* The engine's callbacks. */
 
 static void
 on_lost(void *owner, uint32_t rank, enum evidence evidence, const char *why)
@@ -330,7 +353,6 @@ sim_rank_create(uint32_t rank)
     sim_rank->engine.lost = sim_rank->lost;
     sim_rank->engine.transport = (struct transport *)(uintptr_t)sim_rank;
     sim_rank->engine.deadline_ns = CLOCK_NEVER;
-    sim_rank->engine.options.process_status_of = process_status_of;
     sim_rank->engine.options.on_lost = on_lost;
     sim_rank->engine.options.on_suspected = on_suspected;
     sim_rank->engine.options.owner = sim_rank;

@@ -11,10 +11,6 @@
 
 #include "engine/state.h"
 
-/* The operation number of a failure notice that is on the whole
- * communicator. */
-static const uint64_t FAILURE_OP_NUMBER_WHOLE_COMM = 0;
-
 enum context_control_kind {
     CONTEXT_CONTROL_END,
     CONTEXT_CONTROL_REVOKE,
@@ -43,53 +39,5 @@ struct context_command {
     struct waiter waiter;
     bool is_done;
 };
-
-/* failure_notice.c, by the progress owner: make the next collective fail on all
- * members. */
-void
-context_fail_next_execute(struct comm_context *context,
-                          enum hoop_status status,
-                          const char *why);
-
-/* failure_detector.c, by the progress owner: this rank gives up. Returns
- * whether it was neither lost nor leaving. */
-bool
-engine_give_up_execute(struct engine *engine, const char *why);
-
-/* revocation.c, by the progress owner. */
-
-/* A member or this rank has revoked context. Only the first call has an
- * effect. */
-void
-context_revoke_by_notice(struct comm_context *context,
-                         const struct failure_notice *failure_notice);
-/* A member asks about context, perhaps because it had not opened context when
- * the revocation was announced. Returns whether context is revoked; if so, the
- * member is told again. */
-bool
-revocation_send_if_revoked(const struct comm_context *context,
-                           uint32_t world_rank);
-/* Revoke context on behalf of this rank. */
-void
-revocation_execute(struct comm_context *context, const char *why);
-/* context_revoke_if_failed(), by the progress owner. */
-uint64_t
-revocation_execute_if_failed(struct comm_context *context);
-/* rank has been lost: revoke watched contexts of which it is a member. */
-void
-member_watch_on_loss(struct engine *engine, uint32_t rank);
-/* context_watch(), by the progress owner. */
-void
-member_watch_set(struct comm_context *context, enum context_watch watch);
-/* End op if its context was revoked before it began; returns whether it was. */
-bool
-op_fail_if_revoked(struct op *op);
-/* context_get_failed_members() and context_get_lost_members(), by the progress owner. */
-void
-context_list_failed_members(const struct comm_context *context,
-                            bool *out_has_failed);
-void
-context_list_lost_members(const struct comm_context *context,
-                          bool *out_is_lost);
 
 #endif

@@ -3,11 +3,19 @@
  * them
  */
 
+#include "engine/deadline.h"
+
 #include <stdio.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "engine/failure/failure_detector.h"
+#include "engine/failure/failure_notice.h"
+#include "engine/failure/heartbeat.h"
+#include "engine/failure/state_query.h"
 #include "engine/failure/wait_diagnosis.h"
+#include "engine/operation_end.h"
+#include "engine/shm_executor.h"
 #include "engine/state.h"
 
 enum {

@@ -1,9 +1,24 @@
 /* engine/events.c - passes what the transport reports on to the operations */
 
+#include "engine/events.h"
+
 #include "hoop/comm.h"
 
 #include "base/cleanup.h"
-#include "engine/failure/wait_diagnosis.h"
+#include "engine/context.h"
+#include "engine/executor.h"
+#include "engine/failure/departure.h"
+#include "engine/failure/failure_detector.h"
+#include "engine/failure/failure_notice.h"
+#include "engine/failure/heartbeat.h"
+#include "engine/failure/mismatch.h"
+#include "engine/failure/op_history.h"
+#include "engine/failure/operations.h"
+#include "engine/failure/revocation.h"
+#include "engine/failure/state_query.h"
+#include "engine/message_op.h"
+#include "engine/operation_end.h"
+#include "engine/shortage.h"
 #include "engine/state.h"
 
 static void
@@ -270,8 +285,10 @@ on_failure_notice(void *owner,
         return;
     if (frame->flags & FRAME_POINT_TO_POINT)
         failure_notice_on_message(context, peer, frame, text);
+    else if (frame->op == FAILURE_OP_NUMBER_WHOLE_COMM)
+        revocation_receive(context, frame, text);
     else
-        failure_notice_on_op(engine, context, frame, text);
+        failure_notice_on_op(context, frame, text);
 }
 
 static void
@@ -281,7 +298,8 @@ on_heartbeat_frame(void *owner, uint32_t peer, const struct frame *frame)
 
     if (frame->comm == FAILURE_COMM_ID_OF_LOST_RANK)
         heartbeat_receive(owner, peer, frame);
-    else if (!context && (frame->flags & FRAME_ASKS))
+    else if (!context && (frame->flags & FRAME_ASKS) &&
+             !engine_keeps_frames_of_context(owner, frame->comm))
         state_query_answer_unknown_comm(owner, peer, frame);
     if (!context)
         return;
@@ -301,33 +319,6 @@ on_control(void *owner,
         on_failure_notice(owner, peer, frame, text);
     else
         on_heartbeat_frame(owner, peer, frame);
-}
-
-/* A rank that leaves has ended its own operations. Operations here that still
- * need more from it than it sent before will never end. */
-static void
-fail_ops_waiting_for_departed(struct engine *engine)
-{
-    struct failure_notice failure_notice;
-    struct op *next;
-
-    for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
-        next = TAILQ_NEXT(op, link);
-        if (op_waits_for_departed(op, &failure_notice))
-            op_fail(op, &failure_notice);
-    }
-}
-
-void
-engine_mark_left(struct engine *engine, uint32_t rank)
-{
-    struct rank_liveness *lost = &engine->lost[rank];
-
-    if (engine->is_leaving || lost->is_lost || lost->has_left)
-        return;
-    lost->has_left = true;
-    engine->n_left++;
-    fail_ops_waiting_for_departed(engine);
 }
 
 static void

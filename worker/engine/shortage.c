@@ -10,6 +10,8 @@
  * passes on what is new to it.
  */
 
+#include "engine/shortage.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,11 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "engine/command_queue.h"
+#include "engine/failure/failure_notice.h"
+#include "engine/failure/lost_rank.h"
+#include "engine/failure/operations.h"
+#include "engine/operation_end.h"
 #include "engine/state.h"
 
 enum {
@@ -130,16 +137,6 @@ engine_report_shortage(struct engine *engine,
 
     reason_write_truncated(shortage->why, "", notice.why);
     engine_post_notice(engine, &notice);
-}
-
-bool
-op_receives_from(const struct op *op, uint32_t source, uint64_t tag)
-{
-    const struct recv_request *in = &op->message.flow.in;
-
-    return op_is_message(op) && op->message.flow.is_receive &&
-           !in->is_matched && op->run.label.tag == tag &&
-           (in->key.peer == source || in->key.peer == FLOW_ANY_PEER);
 }
 
 /* No receive has been made for it yet. */

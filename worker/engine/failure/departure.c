@@ -14,9 +14,18 @@
  * so.
  */
 
+#include "engine/failure/departure.h"
+
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/failure/failure_notice.h"
+#include "engine/failure/lost_rank.h"
+#include "engine/failure/mismatch.h"
+#include "engine/failure/op_history.h"
+#include "engine/failure/operations.h"
+#include "engine/failure/state_query.h"
+#include "engine/shm_executor.h"
 #include "engine/state.h"
 #include "transport/sequence.h"
 #include "transport/shm/region.h"
@@ -130,7 +139,7 @@ shm_departure_apply_failure(struct comm_context *context,
     memcpy(text, departure->failed_text, sizeof(text));
     text[sizeof(text) - 1] = '\0';
     if (failure_notice.op > 0)
-        failure_notice_on_op(context->engine, context, &failure_notice, text);
+        failure_notice_on_op(context, &failure_notice, text);
 }
 
 static void
@@ -262,4 +271,29 @@ op_waits_for_departed(struct op *op, struct failure_notice *out_notice)
         return true;
     }
     return false;
+}
+
+void
+fail_ops_waiting_for_departed(struct engine *engine)
+{
+    struct failure_notice failure_notice;
+    struct op *next;
+
+    for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
+        next = TAILQ_NEXT(op, link);
+        if (op_waits_for_departed(op, &failure_notice))
+            op_fail(op, &failure_notice);
+    }
+}
+
+void
+engine_mark_left(struct engine *engine, uint32_t rank)
+{
+    struct rank_liveness *lost = &engine->lost[rank];
+
+    if (engine->is_leaving || lost->is_lost || lost->has_left)
+        return;
+    lost->has_left = true;
+    engine->n_left++;
+    fail_ops_waiting_for_departed(engine);
 }

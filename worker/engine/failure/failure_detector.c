@@ -18,15 +18,22 @@
  * because no other rank will talk to it again.
  */
 
-#include <assert.h>
+#include "engine/failure/failure_detector.h"
+
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "engine/context_command.h"
-#include "engine/failure/wait_diagnosis.h"
+#include "engine/failure/departure.h"
+#include "engine/failure/failure_notice.h"
+#include "engine/failure/heartbeat.h"
+#include "engine/failure/lost_rank.h"
+#include "engine/failure/operations.h"
+#include "engine/failure/revocation.h"
+#include "engine/progress.h"
+#include "engine/shm_executor.h"
+#include "engine/shm_queue.h"
 #include "engine/state.h"
 
 /* Time an accusation needs from rank to rank, with a margin. */
@@ -49,32 +56,6 @@ enum {
 _Static_assert((int)REASON_TAIL_TEXT_MAX < (int)LOST_REASON_TEXT_MAX,
                "it is never cut");
 
-bool
-context_has_member(const struct comm_context *context, uint32_t world_rank)
-{
-    /* Fast path for the world's communicator and those that begin like it. */
-    if (world_rank < context->size && context->ranks[world_rank] == world_rank)
-        return true;
-    for (uint32_t i = 0; i < context->size; i++) {
-        if (context->ranks[i] == world_rank)
-            return true;
-    }
-    return false;
-}
-
-/* Returns whether op cannot end without world_rank. */
-static bool
-op_needs_rank(const struct op *op, uint32_t world_rank)
-{
-    if (!op_is_message(op) || world_rank == op->engine->roster->rank)
-        return context_has_member(op->run.context, world_rank);
-
-    const uint32_t peer = step_flow_peer(&op->message.flow);
-    return peer == world_rank ||
-           (peer == FLOW_ANY_PEER &&
-            context_has_member(op->run.context, world_rank));
-}
-
 static void
 fail_ops_needing(struct engine *engine, uint32_t world_rank)
 {
@@ -86,40 +67,6 @@ fail_ops_needing(struct engine *engine, uint32_t world_rank)
         next = TAILQ_NEXT(op, link);
         if (op_needs_rank(op, world_rank))
             op_fail(op, &failure_notice);
-    }
-}
-
-static enum hoop_status
-lost_rank_status(const struct engine *engine, uint32_t rank)
-{
-    return engine->lost[rank].has_given_up ? HOOP_E_RANK_FAILED
-                                           : HOOP_E_PEER_LOST;
-}
-
-static struct frame
-lost_rank_frame(const struct engine *engine, uint32_t rank)
-{
-    return (struct frame){
-        .kind = FRAME_FAILURE_NOTICE,
-        .epoch = engine->roster->epoch,
-        .comm = FAILURE_COMM_ID_OF_LOST_RANK,
-        .op = rank,
-        .signature = engine->roster->members[rank].incarnation,
-        .tag = lost_rank_status(engine, rank),
-    };
-}
-
-void
-failure_notice_send_lost_ranks(struct engine *engine, uint32_t peer)
-{
-    if (engine->n_lost == 0)
-        return;
-    for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
-        const struct frame failure_notice = lost_rank_frame(engine, rank);
-
-        if (engine->lost[rank].is_lost && rank != peer)
-            transport_send_control(engine->transport, peer, &failure_notice,
-                                   engine->lost[rank].why);
     }
 }
 
@@ -150,128 +97,6 @@ can_rank_be_marked_lost(struct engine *engine, uint32_t rank)
     shm_departure_apply(engine, rank);
     engine_mark_left(engine, rank);
     return false;
-}
-
-static const char ellipsis[] = " ...";
-
-/* Returns how many of the first n_room bytes of what to keep: whole words, or
- * all of them if it is one word. Punctuation before the ellipsis is dropped. */
-static size_t
-text_whole_words_prefix_bytes(const char *what, size_t n_room)
-{
-    static const char gaps[] = " ,;:(";
-    size_t n = n_room;
-
-    while (n > 0 && what[n] != ' ')
-        n--;
-    while (n > 0 && strchr(gaps, what[n - 1]))
-        n--;
-    return n > 0 ? n : n_room;
-}
-
-void
-reason_write_truncated(const char *what,
-                       const char *tail,
-                       char out[LOST_REASON_TEXT_MAX])
-{
-    const size_t n_tail = strlen(tail);
-    const size_t n_what = strlen(what);
-
-    assert(n_tail + sizeof(ellipsis) <= LOST_REASON_TEXT_MAX);
-    if (n_what + n_tail < LOST_REASON_TEXT_MAX) {
-        memmove(out, what, n_what);
-        memcpy(out + n_what, tail, n_tail + 1);
-        return;
-    }
-    const size_t n_kept = text_whole_words_prefix_bytes(
-        what, LOST_REASON_TEXT_MAX - n_tail - sizeof(ellipsis));
-    memmove(out, what, n_kept);
-    memcpy(out + n_kept, ellipsis, sizeof(ellipsis) - 1);
-    memcpy(out + n_kept + sizeof(ellipsis) - 1, tail, n_tail + 1);
-}
-
-static void
-time_format_utc(char text[32])
-{
-    struct timespec now;
-    struct tm parts;
-    char seconds[24];
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    gmtime_r(&now.tv_sec, &parts);
-    strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", &parts);
-    snprintf(text, 32, "%s.%03dZ", seconds, (int)(now.tv_nsec / 1000000));
-}
-
-static const char EXPELLED_PREFIX[] = "this rank was declared lost by ";
-/* Followed by what the rank said itself. */
-static const char GIVEN_UP[] = "this rank ";
-
-void
-engine_describe_expulsion(const char *why, char text[LIMIT_ERROR_TEXT])
-{
-    static const char word[] = ", reported by ";
-    const char *who = strstr(why, word);
-
-    snprintf(text, LIMIT_ERROR_TEXT, "%s%s (%.*s)", EXPELLED_PREFIX,
-             who ? who + strlen(word) : "the coordinator",
-             (int)(who ? who - why : (ptrdiff_t)strlen(why)), why);
-}
-
-/* Describe the loss of rank: "rank 2 (a:70) is lost: ...", or what it said when
- * it gave up. Of this rank it says that it was declared lost. */
-static const char *
-lost_rank_describe(const struct engine *engine,
-                   uint32_t rank,
-                   char text[LIMIT_ERROR_TEXT])
-{
-    const struct rank_liveness *lost = &engine->lost[rank];
-    char name[ROSTER_NAME_MAX];
-
-    if (rank != engine->roster->rank)
-        snprintf(text, LIMIT_ERROR_TEXT, "%s %s%s",
-                 roster_format_name(engine->roster, rank, name),
-                 lost->has_given_up ? "" : "is lost: ", lost->why);
-    else if (lost->has_given_up)
-        snprintf(text, LIMIT_ERROR_TEXT, "%s%s", GIVEN_UP, lost->why);
-    else
-        engine_describe_expulsion(lost->why, text);
-    return text;
-}
-
-const char *
-lost_rank_describe_to_others(const struct engine *engine,
-                             const char *text,
-                             char out_text[LIMIT_ERROR_TEXT])
-{
-    const uint32_t self = engine->roster->rank;
-    const struct rank_liveness *lost = &engine->lost[self];
-    const char *begin = lost->has_given_up ? GIVEN_UP : EXPELLED_PREFIX;
-    char name[ROSTER_NAME_MAX];
-
-    if (!lost->is_lost || strncmp(text, begin, strlen(begin)) != 0)
-        return text;
-    snprintf(out_text, LIMIT_ERROR_TEXT, "%s %s%s",
-             roster_format_name(engine->roster, self, name),
-             lost->has_given_up ? "" : "is lost: ", lost->why);
-    return out_text;
-}
-
-/* Insert the time into why, before the names of those who reported it. */
-static void
-expulsion_add_time(const char *why, char out_why[LOST_REASON_TEXT_MAX])
-{
-    const char *who = strstr(why, ", reported by ");
-    char when[32];
-    char head[LOST_REASON_TEXT_MAX];
-    char tail[LOST_REASON_TEXT_MAX / 2];
-
-    if (!who)
-        who = why + strlen(why);
-    time_format_utc(when);
-    snprintf(head, sizeof(head), "%.*s", (int)(who - why), why);
-    snprintf(tail, sizeof(tail), ", at %s%.90s", when, who);
-    reason_write_truncated(head, tail, out_why);
 }
 
 void
@@ -419,19 +244,6 @@ mark_self_lost_by_peer_rule(struct engine *engine, uint32_t rank)
     reason_write_truncated(engine->lost[rank].why, tail, why);
     clear_suspicion(engine, &engine->lost[rank]);
     engine_mark_lost(engine, engine->roster->rank, EVIDENCE_TOLD, why);
-}
-
-enum engine_process_status
-engine_process_status_of(const struct engine *engine,
-                         uint32_t rank,
-                         char how[LIMIT_NAME])
-{
-    const struct engine_options *options = &engine->options;
-
-    how[0] = '\0';
-    return options->process_status_of
-               ? options->process_status_of(options->owner, rank, how)
-               : ENGINE_PROCESS_UNKNOWN;
 }
 
 /* Returns for how long the lower rank may accuse first. */
@@ -606,6 +418,19 @@ failure_detector_decide_now(struct engine *engine, uint32_t rank)
 }
 
 uint64_t
+engine_check_heartbeats(struct engine *engine, uint64_t now_ns)
+{
+    uint32_t silent;
+    char why[LIMIT_REPORT_REASON];
+    const uint64_t next_ns =
+        heartbeat_check_awaited(engine, now_ns, &silent, why);
+
+    if (silent != HOOP_NO_RANK)
+        engine_suspect_rank(engine, silent, EVIDENCE_SILENT, why);
+    return next_ns;
+}
+
+uint64_t
 engine_check_suspects(struct engine *engine, uint64_t now_ns)
 {
     uint64_t next_ns = CLOCK_NEVER;
@@ -622,15 +447,6 @@ engine_check_suspects(struct engine *engine, uint64_t now_ns)
     return next_ns;
 }
 
-struct failure_notice
-lost_rank_failure(const struct engine *engine, uint32_t rank)
-{
-    char text[LIMIT_ERROR_TEXT];
-
-    return failure_notice_make(lost_rank_status(engine, rank), rank, "%s",
-                               lost_rank_describe(engine, rank, text));
-}
-
 bool
 op_cannot_end(struct op *op, struct failure_notice *out_notice)
 {
@@ -645,19 +461,4 @@ op_cannot_end(struct op *op, struct failure_notice *out_notice)
         return true;
     }
     return op_waits_for_departed(op, out_notice);
-}
-
-bool
-context_has_lost_member(const struct comm_context *context,
-                        struct failure_notice *out_notice)
-{
-    const struct engine *engine = context->engine;
-
-    for (uint32_t i = 0; engine->n_lost > 0 && i < context->size; i++) {
-        if (!engine->lost[context->ranks[i]].is_lost)
-            continue;
-        *out_notice = lost_rank_failure(engine, context->ranks[i]);
-        return true;
-    }
-    return false;
 }

@@ -1,30 +1,28 @@
 /*
- * engine/failure/failure_notice.c - how operations fail, and which ranks are told
+ * engine/failure/failure_notice.c - what ranks tell each other of failures
  *
  * One rank finds a failure first: a connection that ends, a call that does not
  * match, a deadline. It ends the affected operations here, names the culprit,
  * and sends a failure notice over every connection. Each rank passes on a
  * notice that is new to it, so that ranks which wait for a third rank end, too.
- *
- * The details of a failure are made from the same facts as its text, so that a
- * program which reacts to a failure need not parse texts.
  */
+
+#include "engine/failure/failure_notice.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "hoop/comm.h"
 
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "dtype/dtype.h"
-#include "engine/context_command.h"
-#include "engine/failure/wait_diagnosis.h"
+#include "engine/context.h"
+#include "engine/failure/lost_rank.h"
+#include "engine/failure/op_history.h"
+#include "engine/failure/operations.h"
 #include "engine/state.h"
 
 struct failure_notice
@@ -41,180 +39,6 @@ failure_notice_make(enum hoop_status status,
               arguments);
     va_end(arguments);
     return failure_notice;
-}
-
-struct comm_context *
-engine_find_context(struct engine *engine, uint64_t id)
-{
-    struct comm_context *context;
-
-    pthread_mutex_lock(&engine->lock);
-    TAILQ_FOREACH(context, &engine->contexts, link)
-    {
-        if (context->id == id)
-            break;
-    }
-    pthread_mutex_unlock(&engine->lock);
-    return context;
-}
-
-void
-op_mark_dirty(struct op *op)
-{
-    if (op->run.is_dirty || op->run.state != OP_RUNNING)
-        return;
-    op->run.is_dirty = true;
-    TAILQ_INSERT_TAIL(&op->engine->dirty, op, run.dirty_link);
-}
-
-/* Update the poll passes still needed after op. If op needed all ranks and
- * ended well, every rank is past its earlier calls: one poll finds what they
- * sent for those, the next what other ranks then said of it. Shared-memory
- * operations, which read no sockets otherwise, poll after an operation of
- * another kind. */
-static void
-context_schedule_polls_after_op(struct comm_context *context,
-                                const struct op *op)
-{
-    const bool is_heard = op->run.status == HOOP_OK && !op->run.members &&
-                          op->run.stage == 0 &&
-                          call_needs_all_ranks(&op->run.label.call);
-
-    if (!is_heard)
-        context->n_polls_pending = POLLS_AFTER_OP;
-    else if (context->n_polls_pending > 0 && !op_is_shm(op))
-        context->n_polls_pending--;
-    if (op->run.status != HOOP_OK || !op_is_shm(op) ||
-        call_has_root(&op->run.label.call))
-        context->n_polls_pending_shm = POLLS_AFTER_OP;
-    else if (context->n_polls_pending_shm > 0 &&
-             !transport_is_in_progress(context->engine->transport))
-        context->n_polls_pending_shm--;
-}
-
-static void
-op_history_add_ended(const struct op *op)
-{
-    struct op_history_entry ended_op = {
-        .number = op->run.number,
-        .call = op->run.first_call,
-        .flags = op->run.label.flags,
-        .has_failed = op->run.status != HOOP_OK,
-    };
-
-    memcpy(ended_op.signatures, op->run.signatures, sizeof(op->run.signatures));
-    op_history_add(&op->run.context->op_history, &ended_op);
-    context_schedule_polls_after_op(op->run.context, op);
-}
-
-/* Collectives begin in the order of their numbers, and the list is in the order
- * in which they began. */
-struct op *
-context_find_running_op(const struct comm_context *context, uint64_t number)
-{
-    struct op *op;
-
-    TAILQ_FOREACH(op, &context->engine->running, link)
-    {
-        if (op->run.context == context && !op_is_message(op) &&
-            op->run.number >= number)
-            return op->run.number == number ? op : NULL;
-    }
-    return NULL;
-}
-
-static void
-op_close_flows(struct op *op)
-{
-    struct transport *transport = op->engine->transport;
-
-    if (!op_is_message(op)) {
-        shm_queue_remove(op);
-        executor_abort(op);
-        if (op->run.status != HOOP_OK)
-            transport_drop_op_unexpected(transport, op->run.context->id,
-                                         op->run.number);
-        else
-            transport_drop_early_grants(transport, op->run.context->id,
-                                        op->run.number);
-    } else if (op->message.flow.is_receive) {
-        transport_receive_cancel(transport, &op->message.flow.in);
-    } else {
-        transport_send_cancel(transport, &op->message.flow.out);
-    }
-}
-
-void
-op_complete(struct op *op)
-{
-    if (op_is_message(op) || !mismatch_check_surplus(op))
-        op_end(op, HOOP_OK);
-}
-
-/* Returns whether op is the library's own and not a program's. */
-static bool
-is_internal_op(const struct op *op)
-{
-    return op->run.label.call.name == CALL_AGREE ||
-           (op_is_message(op) &&
-            op->run.label.tag == CALL_TAG_LIBRARY_INTERNAL);
-}
-
-void
-op_end(struct op *op, enum hoop_status status)
-{
-    struct engine *engine = op->engine;
-
-    if (FAULT_IS_BUILT && op->run.label.faults && status == HOOP_OK)
-        op_inject_fault(op, FAULT_AT_END, 0);
-    op->run.status = status;
-    if (op->run.state == OP_RUNNING) {
-        op_close_flows(op);
-        TAILQ_REMOVE(&engine->running, op, link);
-    }
-    /* Drop the frames that came for op before it was refused. */
-    if (op->run.state == OP_NEW && !op_is_message(op))
-        transport_drop_op_unexpected(engine->transport, op->run.context->id,
-                                     op->run.number);
-    if (op->run.is_dirty)
-        TAILQ_REMOVE(&engine->dirty, op, run.dirty_link);
-    op->run.is_dirty = false;
-    op->run.state = status == HOOP_OK ? OP_ENDED : OP_FAILED;
-    if (!op_is_message(op) && status != HOOP_OK &&
-        (op->run.context->failure.first_number == 0 ||
-         op->run.number < op->run.context->failure.first_number))
-        op->run.context->failure.first_number = op->run.number;
-    if (!op_is_message(op))
-        op_history_add_ended(op);
-    else if (!op->message.flow.is_receive)
-        op->run.context->n_polls_pending_shm = POLLS_AFTER_OP;
-    if (op_is_message(op))
-        op->run.context->n_polls_pending = POLLS_AFTER_OP;
-    if (status == HOOP_OK && !is_internal_op(op))
-        engine_count_ended_op(engine);
-    op->run.status = failure_notice_apply_deferred(op, status);
-    TAILQ_INSERT_TAIL(&engine->ended, op, link);
-    /* The partner is ended later, because the caller may be walking the list
-     * that it stands in. */
-    if (status != HOOP_OK && op->run.partner)
-        op_mark_dirty(op->run.partner);
-}
-
-bool
-op_has_failed_partner(const struct op *op)
-{
-    const struct op *partner = op->run.partner;
-
-    return partner && partner->run.state == OP_FAILED;
-}
-
-void
-op_fail_as_partner(struct op *op)
-{
-    memcpy(op->failure.text, op->run.partner->failure.text,
-           sizeof(op->failure.text));
-    op->failure.details = op->run.partner->failure.details;
-    op_end(op, op->run.partner->run.status);
 }
 
 uint32_t
@@ -244,6 +68,20 @@ failure_notice_send_all(struct engine *engine,
         lost_rank_describe_to_others(engine, failure_notice->why, told));
 }
 
+void
+failure_notice_send_lost_ranks(struct engine *engine, uint32_t peer)
+{
+    if (engine->n_lost == 0)
+        return;
+    for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
+        const struct frame failure_notice = lost_rank_frame(engine, rank);
+
+        if (engine->lost[rank].is_lost && rank != peer)
+            transport_send_control(engine->transport, peer, &failure_notice,
+                                   engine->lost[rank].why);
+    }
+}
+
 _Static_assert(sizeof(((struct hoop_failure *)0)->host) == LIMIT_NAME &&
                    sizeof(((struct hoop_failure *)0)->communicator) ==
                        LIMIT_NAME,
@@ -267,92 +105,6 @@ failure_to_hoop_failure(const struct roster *roster,
     return failure;
 }
 
-/* Returns the size as the caller counts it. */
-static uint64_t
-op_user_bytes(const struct op *op)
-{
-    const struct step_flow *flow = &op->message.flow;
-
-    if (op_is_message(op))
-        return flow->is_receive ? flow->in.total : flow->out.total;
-    if (op->run.label.call.name == CALL_BARRIER)
-        return 0;
-    return op->run.label.call.count *
-           dtype_size((enum hoop_dtype)op->run.label.call.dtype);
-}
-
-/* Returns the details of op's failure. number is the one users know. */
-static struct hoop_failure
-op_failure_details(const struct op *op,
-                   uint64_t number,
-                   const struct failure_notice *failure_notice)
-{
-    const struct roster *roster = op->engine->roster;
-    struct hoop_failure failure =
-        failure_to_hoop_failure(roster, failure_notice);
-
-    failure.operation =
-        call_name_to_string((enum call_name)op->run.label.call.name);
-    failure.sequence = number;
-    context_copy_name(op->run.context, failure.communicator);
-    failure.n_bytes = op_user_bytes(op);
-    failure.elapsed_ms =
-        (clock_now_ns() - op->run.wait.started_ns) / CLOCK_NS_PER_MS;
-    failure.allowed_ms = op->run.wait.time_limit_ns / CLOCK_NS_PER_MS;
-    /* A failure of this rank itself waited for nobody. */
-    if (op->run.state == OP_RUNNING && failure_notice->rank != roster->rank)
-        failure.waited_for = op_awaited_rank(op);
-    return failure;
-}
-
-static uint64_t
-op_user_number(const struct op *op)
-{
-    return op_is_message(op)
-               ? message_user_number(op->run.number)
-               : context_user_call_number(op->run.context, op->run.number);
-}
-
-void
-op_fail_without_notice(struct op *op,
-                       const struct failure_notice *failure_notice)
-{
-    char call[CALL_TEXT_MAX];
-
-    call_describe(&op->run.label.call, op_user_number(op), call);
-    snprintf(op->failure.text, sizeof(op->failure.text), "%s: %.820s", call,
-             failure_notice->why);
-    op_append_wait_text(op, failure_notice);
-    op->failure.details =
-        op_failure_details(op, op_user_number(op), failure_notice);
-    log_debug("engine", "%s", op->failure.text);
-    /* A rank that closes says goodbye, which is enough. */
-    if (!op_is_message(op) && failure_notice->status != HOOP_E_CLOSED)
-        failure_record_set(op->run.context, op->run.number, failure_notice);
-    op_end(op, failure_notice->status);
-}
-
-void
-op_fail(struct op *op, const struct failure_notice *failure_notice)
-{
-    op_fail_without_notice(op, failure_notice);
-    /* Send the notices before the caller learns of the failure, because it may
-     * tell other ranks by other means. */
-    op->engine->must_flush = true;
-    if (!op_is_message(op) && failure_notice->status != HOOP_E_CLOSED)
-        failure_notice_send_all(op->engine, op->run.context, op->run.number,
-                                failure_notice);
-}
-
-void
-op_fail_with_error(struct op *op, enum hoop_status status)
-{
-    const struct failure_notice failure_notice = failure_notice_make(
-        status, op->engine->roster->rank, "%s", error_text());
-
-    op_fail(op, &failure_notice);
-}
-
 /* An operation that returned success here failed elsewhere. The first such
  * failure is the cause. */
 static void
@@ -365,85 +117,16 @@ failure_notice_defer(struct comm_context *context,
     context->failure.deferred = *failure_notice;
 }
 
-void
-context_fail_numbered_call(struct comm_context *context,
-                           uint64_t number,
-                           enum hoop_status status,
-                           const char *why)
-{
-    struct engine *engine = context->engine;
-    const struct op_history_entry ended_op = {.number = number,
-                                              .has_failed = true};
-    char name[ROSTER_NAME_MAX];
-
-    context->next_op_number_to_begin = number + 1;
-    context->n_polls_pending_shm = POLLS_AFTER_OP;
-    context->n_polls_pending = POLLS_AFTER_OP;
-    if (context->failure.first_number == 0)
-        context->failure.first_number = number;
-    op_history_add(&context->op_history, &ended_op);
-    transport_drop_op_unexpected(engine->transport, context->id, number);
-    pending_failure_drop(context, number);
-
-    const struct failure_notice failure_notice = failure_notice_make(
-        status, engine->roster->rank, "%s cannot take part: %.700s",
-        roster_format_name(engine->roster, engine->roster->rank, name), why);
-    failure_record_set(context, number, &failure_notice);
-    engine->must_flush = true;
-    failure_notice_send_all(engine, context, number, &failure_notice);
-}
-
-void
-context_fail_next_execute(struct comm_context *context,
-                          enum hoop_status status,
-                          const char *why)
-{
-    struct engine *engine = context->engine;
-
-    pthread_mutex_lock(&engine->lock);
-    const uint64_t number = atomic_fetch_add(&context->next_op_number, 1);
-    pthread_mutex_unlock(&engine->lock);
-    context_fail_numbered_call(context, number, status, why);
-}
-
-enum hoop_status
-failure_notice_apply_deferred(struct op *op, enum hoop_status status)
-{
-    struct comm_context *context = op->run.context;
-    char call[CALL_TEXT_MAX];
-
-    if (!context->failure.has_deferred || status == HOOP_E_CLOSED)
-        return status;
-    context->failure.has_deferred = false;
-    const size_t n_own = status == HOOP_OK ? 0 : strlen(op->failure.text);
-    const char *verb = context->failure.deferred.status == HOOP_E_MISMATCH
-                           ? "differed"
-                           : "failed";
-    call_describe(&op->run.label.call,
-                  op_is_message(op) ? 0 : op_user_number(op), call);
-    if (n_own == 0)
-        snprintf(op->failure.text, sizeof(op->failure.text),
-                 "%s is done, but an earlier call %s: %.700s", call, verb,
-                 context->failure.deferred.why);
-    else
-        snprintf(op->failure.text + n_own, sizeof(op->failure.text) - n_own,
-                 "; and an earlier call %s: %s", verb,
-                 context->failure.deferred.why);
-    op->failure.details =
-        op_failure_details(op, op_is_message(op) ? 0 : op_user_number(op),
-                           &context->failure.deferred);
-    log_debug("engine", "%s", op->failure.text);
-    return context->failure.deferred.status;
-}
-
+/* Returns with what status a call fails here that has failed with status on
+ * another rank. A status that only that rank's own part of the call explains
+ * becomes HOOP_E_ABORTED. */
 static enum hoop_status
-status_from_frame(const struct frame *frame)
+status_for_other_ranks(enum hoop_status status)
 {
-    return frame->tag == HOOP_E_MISMATCH || frame->tag == HOOP_E_TIMEOUT ||
-                   frame->tag == HOOP_E_PEER_LOST ||
-                   frame->tag == HOOP_E_RANK_FAILED ||
-                   frame->tag == HOOP_E_EXHAUSTED || frame->tag == HOOP_E_DENIED
-               ? (enum hoop_status)frame->tag
+    return status == HOOP_E_MISMATCH || status == HOOP_E_TIMEOUT ||
+                   status == HOOP_E_PEER_LOST || status == HOOP_E_RANK_FAILED ||
+                   status == HOOP_E_EXHAUSTED || status == HOOP_E_DENIED
+               ? status
                : HOOP_E_ABORTED;
 }
 
@@ -455,9 +138,9 @@ failure_notice_decode(const struct engine *engine,
     const bool is_known =
         frame->call.root > 0 && frame->call.root <= engine->roster->size;
 
-    return failure_notice_make(status_from_frame(frame),
-                               is_known ? frame->call.root - 1 : HOOP_NO_RANK,
-                               "%s", text);
+    return failure_notice_make(
+        status_for_other_ranks(status_from_peer(frame->tag)),
+        is_known ? frame->call.root - 1 : HOOP_NO_RANK, "%s", text);
 }
 
 void
@@ -531,21 +214,42 @@ failure_notice_on_early(struct comm_context *context,
 }
 
 void
-failure_notice_on_op(struct engine *engine,
-                     struct comm_context *context,
+failure_notice_on_op(struct comm_context *context,
                      const struct frame *frame,
                      const char *text)
 {
     const struct failure_notice failure_notice =
-        failure_notice_decode(engine, frame, text);
+        failure_notice_decode(context->engine, frame, text);
     struct op *op = context_find_running_op(context, frame->op);
 
-    if (frame->op == FAILURE_OP_NUMBER_WHOLE_COMM)
-        context_revoke_by_notice(context, &failure_notice);
-    else if (op)
+    if (op)
         op_fail(op, &failure_notice);
     else if (frame->op < context->next_op_number_to_begin)
         failure_notice_on_ended(context, frame->op, &failure_notice);
     else
         failure_notice_on_early(context, frame->op, &failure_notice);
+}
+
+struct failure_notice
+lost_rank_failure(const struct engine *engine, uint32_t rank)
+{
+    char text[LIMIT_ERROR_TEXT];
+
+    return failure_notice_make(lost_rank_status(engine, rank), rank, "%s",
+                               lost_rank_describe(engine, rank, text));
+}
+
+bool
+context_has_lost_member(const struct comm_context *context,
+                        struct failure_notice *out_notice)
+{
+    const struct engine *engine = context->engine;
+
+    for (uint32_t i = 0; engine->n_lost > 0 && i < context->size; i++) {
+        if (!engine->lost[context->ranks[i]].is_lost)
+            continue;
+        *out_notice = lost_rank_failure(engine, context->ranks[i]);
+        return true;
+    }
+    return false;
 }

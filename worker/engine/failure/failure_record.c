@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/failure/operations.h"
 #include "engine/state.h"
 
 void

@@ -25,12 +25,13 @@
  * reports what came.
  */
 
+#include "engine/failure/heartbeat.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/process.h"
-#include "engine/failure/wait_diagnosis.h"
 #include "engine/state.h"
 
 enum {
@@ -77,6 +78,19 @@ heartbeat_receive(struct engine *engine,
 {
     if (frame->flags & FRAME_ASKS)
         heartbeat_send(engine, peer, 0);
+}
+
+enum engine_process_status
+engine_process_status_of(const struct engine *engine,
+                         uint32_t rank,
+                         char how[LIMIT_NAME])
+{
+    const struct engine_options *options = &engine->options;
+
+    how[0] = '\0';
+    return options->process_status_of
+               ? options->process_status_of(options->owner, rank, how)
+               : ENGINE_PROCESS_UNKNOWN;
 }
 
 /* Returns whether rank's process is on this node and can be inspected. */
@@ -372,8 +386,11 @@ find_dead_rank(struct engine *engine, uint64_t n_ns, uint32_t *out_rank)
     return member_watch_find_dead(engine, n_ns, out_rank);
 }
 
+/* Write what is known of rank, which has been silent for too long. */
 static void
-declare_rank_dead(struct engine *engine, uint32_t rank)
+silence_write_reason(struct engine *engine,
+                     uint32_t rank,
+                     char why[LIMIT_REPORT_REASON])
 {
     const uint32_t pid = engine->roster->members[rank].pid;
     const struct heartbeat *heartbeat = &engine->heartbeats[rank];
@@ -381,36 +398,37 @@ declare_rank_dead(struct engine *engine, uint32_t rank)
         (double)(failure_timeout_ns(engine, rank) +
                  heartbeat->n_grace_periods * half_failure_timeout_ns(engine)) /
         (double)CLOCK_NS_PER_S;
-    char why[LIMIT_REPORT_REASON];
 
-    if (engine->heartbeats[rank].ended_ns > 0)
-        snprintf(why, sizeof(why),
+    if (heartbeat->ended_ns > 0)
+        snprintf(why, LIMIT_REPORT_REASON,
                  "its process has ended (a child holds its connections)");
     else if (is_process_inspectable(engine, rank) && process_is_stopped(pid))
-        snprintf(why, sizeof(why),
+        snprintf(why, LIMIT_REPORT_REASON,
                  "stopped (nothing has come from it for %.1f s)", silent_s);
     else if (heartbeat->probe.state == PROBE_ANSWERED)
         snprintf(
-            why, sizeof(why),
+            why, LIMIT_REPORT_REASON,
             "nothing has come from it for %.1f s, but it answers new "
             "connections: large packets do not arrive (MTU?), or its program "
             "holds hoop up",
             silent_s);
     else
-        snprintf(why, sizeof(why),
+        snprintf(why, LIMIT_REPORT_REASON,
                  "frozen or unreachable (nothing has come from it for %.1f s)",
                  silent_s);
-    engine_suspect_rank(engine, rank, EVIDENCE_SILENT, why);
 }
 
 uint64_t
-engine_check_heartbeats(struct engine *engine, uint64_t now_ns)
+heartbeat_check_awaited(struct engine *engine,
+                        uint64_t now_ns,
+                        uint32_t *out_rank,
+                        char out_why[LIMIT_REPORT_REASON])
 {
     const uint64_t timeout_ns =
         engine->options.failure_timeout_ms * CLOCK_NS_PER_MS;
     const uint64_t period_ns = timeout_ns / HEARTBEAT_CHECKS_PER_TIMEOUT;
-    uint32_t dead;
 
+    *out_rank = HOOP_NO_RANK;
     if (timeout_ns == 0 ||
         (TAILQ_EMPTY(&engine->running) && TAILQ_EMPTY(&engine->watched)))
         return CLOCK_NEVER;
@@ -421,8 +439,10 @@ engine_check_heartbeats(struct engine *engine, uint64_t now_ns)
     engine->n_checks++;
     if (find_dead_rank(engine,
                        passed_ns < 2 * period_ns ? passed_ns : 2 * period_ns,
-                       &dead))
-        declare_rank_dead(engine, dead);
+                       out_rank))
+        silence_write_reason(engine, *out_rank, out_why);
+    else
+        *out_rank = HOOP_NO_RANK;
     return now_ns + period_ns;
 }
 

@@ -17,65 +17,34 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/context.h"
+#include "engine/failure/failure_notice.h"
+#include "engine/failure/op_history.h"
+#include "engine/failure/operations.h"
 #include "engine/state.h"
+#include "transport/sequence.h"
+#include "transport/shm/region.h"
 
-/* The operations of a context that have ended here. */
-
-static void
-op_history_note_failure(struct op_history *op_history, uint64_t number)
+struct frame
+shm_header_to_frame(const struct comm_context *context,
+                    const struct shm_region_header *header)
 {
-    if (number > op_history->failed_newest)
-        op_history->failed_newest = number;
-}
-
-void
-op_history_add(struct op_history *op_history,
-               const struct op_history_entry *entry)
-{
-    op_history->ops[entry->number % OP_HISTORY_ENTRIES] = *entry;
-    if (entry->has_failed)
-        op_history_note_failure(op_history, entry->number);
-}
-
-void
-op_history_add_call(struct op_history *op_history,
-                    uint64_t number,
-                    uint64_t signature,
-                    const struct frame_call *call)
-{
-    op_history->ops[number % OP_HISTORY_ENTRIES] = (struct op_history_entry){
-        .number = number, .signatures = {signature}, .call = *call};
-}
-
-const struct op_history_entry *
-op_history_find(const struct op_history *op_history, uint64_t number)
-{
-    const struct op_history_entry *entry =
-        &op_history->ops[number % OP_HISTORY_ENTRIES];
-
-    return entry->number == number ? entry : NULL;
-}
-
-bool
-op_history_has_failed(const struct op_history *op_history, uint64_t number)
-{
-    const struct op_history_entry *entry = op_history_find(op_history, number);
-
-    return entry ? entry->has_failed : number <= op_history->failed_newest;
-}
-
-bool
-op_history_mark_failed(struct op_history *op_history, uint64_t number)
-{
-    struct op_history_entry *entry =
-        &op_history->ops[number % OP_HISTORY_ENTRIES];
-
-    if (op_history_has_failed(op_history, number))
-        return false;
-    if (entry->number == number)
-        entry->has_failed = true;
-    op_history_note_failure(op_history, number);
-    return true;
+    return (struct frame){
+        .kind = FRAME_COLLECTIVE,
+        .flags = header->flags & FRAME_CHECKED,
+        .comm = context->id,
+        .op = sequence_number(header->sequence),
+        .step = sequence_stage(header->sequence) << STAGE_IN_STEP_SHIFT,
+        .signature = header->signature,
+        .call =
+            {
+                .name = header->name,
+                .dtype = header->dtype,
+                .reduce_op = header->reduce_op,
+                .root = header->root,
+                .count = header->count,
+            },
+    };
 }
 
 struct local_call {
@@ -367,8 +336,10 @@ mismatched_receive_fail(struct op *op,
                         const char *text)
 {
     const uint32_t peer = op->message.flow.in.key.peer;
-    const struct failure_notice failure_notice =
-        failure_notice_make(status, peer, "%s", text);
+    /* This rank lacks what the message needs, or the peer sent another. */
+    const struct failure_notice failure_notice = failure_notice_make(
+        status, status == HOOP_E_EXHAUSTED ? op->engine->roster->rank : peer,
+        "%s", text);
 
     fail_send_at_its_sender(op->engine, peer, frame, status, text);
     op_fail(op, &failure_notice);

@@ -1,9 +1,7 @@
 /*
- * engine/failure/mismatch.h - what ranks called before, to compare with what others call now
+ * engine/failure/mismatch.h - two ranks called different things: the failure names both
  *
- * A rank that only sends may return before the others know what it called.
- * Frames that arrive for such an operation later are compared with its entry
- * here. Pure.
+ * Private to engine/. Thread: the progress owner's.
  */
 
 #ifndef ENGINE_FAILURE_MISMATCH_H
@@ -12,49 +10,74 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "engine/engine.h"
 #include "wire/frame.h"
 
-enum {
-    /* More than the calls by which a rank can be ahead of its peers in a shared
-     * region. Over sockets it may get further ahead if it sends little. */
-    OP_HISTORY_ENTRIES = 128,
-};
+struct comm_context;
+struct engine;
+struct frame_tensor;
+struct op;
+struct shm_region_header;
 
-struct op_history_entry {
+/* How the two sides of a collective's message disagree about its length. */
+struct size_mismatch {
     uint64_t number;
-    uint64_t signatures[STAGES_MAX];
-    struct frame_call call;
-    uint32_t flags; /* of its frames */
-    bool has_failed;
+    const struct frame_call *call;
+    uint64_t n_expected;
+    uint64_t n_sent;
+    bool is_sent; /* by this rank */
 };
 
-struct op_history {
-    struct op_history_entry ops[OP_HISTORY_ENTRIES];
-    /* The newest operation that failed. An older one that has no entry any more
-     * counts as failed, too. */
-    uint64_t failed_newest;
-};
-
+/* A frame of peer belongs to another call than this rank's of the same number:
+ * both fail. */
 void
-op_history_add(struct op_history *op_history,
-               const struct op_history_entry *op);
-/* Add an operation of a single stage that ended well. */
+mismatch_report_calls(struct comm_context *context,
+                      uint32_t peer,
+                      const struct frame *frame);
+/* The calls are the same, but the two sides disagree about the length of a
+ * message. */
 void
-op_history_add_call(struct op_history *op_history,
-                    uint64_t number,
-                    uint64_t signature,
-                    const struct frame_call *call);
-/* Returns the entry of an operation, or NULL if it is too old or has not
+mismatch_report_size(struct comm_context *context,
+                     uint32_t peer,
+                     const struct size_mismatch *size_mismatch);
+/* Check that the frames that came before op began are of the same call; else op
+ * ends. */
+void
+mismatch_check_early_frames(struct op *op);
+/* op has all it needs. Returns true if more data came, for which op has been
  * ended. */
-const struct op_history_entry *
-op_history_find(const struct op_history *op_history, uint64_t number);
-/* Operation number ended well here but failed elsewhere. Returns false if that
- * is known already. */
 bool
-op_history_mark_failed(struct op_history *op_history, uint64_t number);
-/* Returns whether the operation failed, as far as is known. */
-bool
-op_history_has_failed(const struct op_history *op_history, uint64_t number);
+mismatch_check_surplus(struct op *op);
+/* Returns what the header of a post says, as a frame. */
+struct frame
+shm_header_to_frame(const struct comm_context *context,
+                    const struct shm_region_header *header);
+
+/* The receive op has been matched with the message that frame begins (and
+ * tensor describes, if it is one) but cannot take it. The receive and the send
+ * end. */
+
+/* The message is not what op expects. */
+void
+receive_mismatch_report_type(struct op *op,
+                             const struct frame *frame,
+                             const struct frame_tensor *tensor);
+/* There is no memory for the message, as why says. */
+void
+receive_mismatch_report_memory(struct op *op,
+                               const struct frame *frame,
+                               const struct frame_tensor *tensor,
+                               const char *why);
+/* op waits for more parts of a list, but frame begins the sender's next list.
+ * Only op ends. */
+void
+receive_mismatch_report_list(struct op *op,
+                             const struct frame *frame,
+                             const struct frame_tensor *tensor);
+/* No receive is left for a message: tell its sender. */
+void
+receive_mismatch_report_extra(struct engine *engine,
+                              uint32_t peer,
+                              const struct frame *frame,
+                              const struct frame_tensor *tensor);
 
 #endif

@@ -8,8 +8,13 @@
  * have noticed nothing.
  */
 
+#include "engine/failure/revocation.h"
+
 #include "base/error.h"
-#include "engine/context_command.h"
+#include "engine/context.h"
+#include "engine/failure/failure_notice.h"
+#include "engine/failure/lost_rank.h"
+#include "engine/failure/operations.h"
 #include "engine/state.h"
 
 static struct frame
@@ -76,6 +81,17 @@ context_revoke_by_notice(struct comm_context *context,
         if (op->run.context == context)
             op_fail_without_notice(op, &context->failure.revocation);
     }
+}
+
+void
+revocation_receive(struct comm_context *context,
+                   const struct frame *frame,
+                   const char *text)
+{
+    const struct failure_notice failure_notice =
+        failure_notice_decode(context->engine, frame, text);
+
+    context_revoke_by_notice(context, &failure_notice);
 }
 
 /* A lost member explains more than that a rank did not want to go on. */
@@ -205,70 +221,4 @@ context_list_lost_members(const struct comm_context *context, bool *out_is_lost)
 {
     for (uint32_t i = 0; i < context->size; i++)
         out_is_lost[i] = context->engine->lost[context->ranks[i]].is_lost;
-}
-
-/* The functions below may be called by any thread, which waits until the
- * progress owner has executed the command. */
-
-static void
-context_command_submit_unforked(struct context_command *context_command)
-{
-    struct engine *engine = context_command->context->engine;
-
-    if (!engine->is_forked_child)
-        context_command_submit_and_wait(engine, context_command);
-}
-
-uint64_t
-context_revoke_if_failed(struct comm_context *context)
-{
-    struct context_command context_command = {
-        .context = context, .kind = CONTEXT_CONTROL_REVOKE_IF_FAILED};
-
-    context_command_submit_unforked(&context_command);
-    return context_command.unfinished;
-}
-
-void
-context_revoke(struct comm_context *context, const char *why)
-{
-    context_command_submit_unforked(&(struct context_command){
-        .context = context, .kind = CONTEXT_CONTROL_REVOKE, .why = why});
-}
-
-void
-context_watch(struct comm_context *context, enum context_watch watch)
-{
-    context_command_submit_unforked(&(struct context_command){
-        .context = context, .kind = CONTEXT_CONTROL_WATCH, .watch = watch});
-}
-
-void
-context_fail_next_call(struct comm_context *context,
-                       enum hoop_status status,
-                       const char *why)
-{
-    context_command_submit_unforked(
-        &(struct context_command){.context = context,
-                                  .kind = CONTEXT_CONTROL_FAIL_NEXT_CALL,
-                                  .status = status,
-                                  .why = why});
-}
-
-void
-context_get_failed_members(struct comm_context *context, bool *out_has_failed)
-{
-    context_command_submit_unforked(
-        &(struct context_command){.context = context,
-                                  .kind = CONTEXT_CONTROL_QUERY_FAILED,
-                                  .failed = out_has_failed});
-}
-
-void
-context_get_lost_members(struct comm_context *context, bool *out_is_lost)
-{
-    context_command_submit_unforked(
-        &(struct context_command){.context = context,
-                                  .kind = CONTEXT_CONTROL_QUERY_LOST,
-                                  .failed = out_is_lost});
 }

@@ -10,9 +10,19 @@
  * any more.
  */
 
+#include "engine/failure/state_query.h"
+
 #include <stdlib.h>
 
-#include "engine/context_command.h"
+#include "engine/context.h"
+#include "engine/executor.h"
+#include "engine/failure/failure_notice.h"
+#include "engine/failure/lost_rank.h"
+#include "engine/failure/mismatch.h"
+#include "engine/failure/op_history.h"
+#include "engine/failure/operations.h"
+#include "engine/failure/revocation.h"
+#include "engine/shm_executor.h"
 #include "engine/state.h"
 
 enum {
@@ -236,8 +246,7 @@ state_query_answer_unknown_comm(struct engine *engine,
         .op = frame->op,
     };
 
-    if (!(frame->flags & FRAME_POINT_TO_POINT) &&
-        !engine_keeps_frames_of_context(engine, frame->comm))
+    if (!(frame->flags & FRAME_POINT_TO_POINT))
         transport_send_control(engine->transport, peer, &answer, NULL);
 }
 

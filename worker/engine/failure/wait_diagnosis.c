@@ -24,6 +24,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "engine/context.h"
+#include "engine/failure/heartbeat.h"
+#include "engine/failure/operations.h"
+#include "engine/shm_executor.h"
 #include "engine/state.h"
 
 static double
@@ -91,37 +95,21 @@ op_awaited_rank(const struct op *op)
                                                          : HOOP_NO_RANK;
 }
 
-static struct comm_context *
-context_find_by_id(struct engine *engine, uint64_t id)
-{
-    struct comm_context *context;
-
-    TAILQ_FOREACH(context, &engine->contexts, link)
-    {
-        if (context->id == id)
-            break;
-    }
-    return context;
-}
-
 /* Describe a communicator other than the operation's, by its name or its
  * size. */
 static void
 describe_context(struct engine *engine, uint64_t id, char text[COMM_TEXT_MAX])
 {
+    struct comm_context *context = engine_find_context(engine, id);
     char name[LIMIT_NAME] = "";
 
-    pthread_mutex_lock(&engine->lock);
-    struct comm_context *context = context_find_by_id(engine, id);
-    const uint32_t size = context ? context->size : 0;
     if (context)
         context_copy_name(context, name);
-    pthread_mutex_unlock(&engine->lock);
-
     if (name[0])
         snprintf(text, COMM_TEXT_MAX, "communicator '%s'", name);
-    else if (size > 0)
-        snprintf(text, COMM_TEXT_MAX, "another communicator of %u ranks", size);
+    else if (context)
+        snprintf(text, COMM_TEXT_MAX, "another communicator of %u ranks",
+                 context->size);
     else
         snprintf(text, COMM_TEXT_MAX,
                  "a communicator that this rank is not in");

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "check.h"
 #include "engine/call.h"
-#include "engine/state.h"
+#include "engine/failure/lost_rank.h"
 #include "engine/wait_policy.h"
 
 static const struct call allreduce = {

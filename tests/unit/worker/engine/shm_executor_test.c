@@ -16,7 +16,7 @@ enum {
     N_SLEEPS = 10,
 };
 
-/* Whoever is not rung for sleeps twice as long (engine/progress.c). */
+/* Whoever is not rung for sleeps twice as long (engine/wait.c). */
 static const uint64_t SOON_NS = 50000000;
 
 static int

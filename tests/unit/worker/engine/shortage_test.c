@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "check.h"
+#include "engine/shortage.h"
 #include "engine/state.h"
 #include "engine_pair.h"
 

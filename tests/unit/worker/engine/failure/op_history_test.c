@@ -1,7 +1,7 @@
-/* tests/unit/worker/engine/failure/op_history_test.c - engine/failure/mismatch.c */
+/* tests/unit/worker/engine/failure/op_history_test.c - engine/failure/op_history.c */
 
 #include "check.h"
-#include "engine/failure/mismatch.h"
+#include "engine/failure/op_history.h"
 
 static struct op_history op_history;
 
