@@ -208,6 +208,21 @@ op_fail_if_pending(struct op *op)
     return true;
 }
 
+/* Returns whether nothing is known that could keep op from beginning or from
+ * ending, so that no reason for that need be looked for. */
+static bool
+op_is_undisturbed(const struct op *op)
+{
+    const struct comm_context *context = op->run.context;
+    const struct engine *engine = op->engine;
+
+    return engine->n_lost == 0 && engine->n_left == 0 && !engine->is_leaving &&
+           !op->run.partner && !atomic_load(&op->run.is_cancelled) &&
+           !context->failure.is_revoked &&
+           TAILQ_EMPTY(&context->failure.pending) &&
+           context->n_final_states == 0;
+}
+
 static bool
 op_refuse_start(struct op *op)
 {
@@ -226,23 +241,20 @@ op_refuse_start(struct op *op)
            op_fail_if_pending(op);
 }
 
-/* Returns whether op has ended because ranks it needs are gone, or had called
- * something else before. Receives of messages that a rank sent before it was
- * lost may still succeed. */
-static bool
-op_cannot_succeed(struct op *op)
+/* End op if ranks it needs are gone, or had called something else before they
+ * left. Receives of messages that a rank sent before it was lost may still
+ * succeed. */
+static void
+op_fail_if_ranks_are_gone(struct op *op)
 {
     struct failure_notice failure_notice;
 
     if (!op_is_message(op))
-        mismatch_check_early_frames(op);
-    if (!op_is_message(op) && op->run.state == OP_RUNNING)
         state_query_apply_final(op);
     if (op->run.state == OP_RUNNING &&
         !(op_is_message(op) && op->message.flow.is_receive) &&
         op_cannot_end(op, &failure_notice))
         op_fail(op, &failure_notice);
-    return op->run.state != OP_RUNNING;
 }
 
 static void
@@ -328,22 +340,30 @@ void
 op_begin(struct op *op)
 {
     struct engine *engine = op->engine;
+    const bool is_undisturbed = op_is_undisturbed(op);
     struct failure_notice failure_notice;
 
     if (!op_is_message(op))
         op->run.context->next_op_number_to_begin = op->run.number + 1;
-    if (op_refuse_start(op))
+    if (!is_undisturbed && op_refuse_start(op))
         return;
     op->run.state = OP_RUNNING;
     TAILQ_INSERT_TAIL(&engine->running, op, link);
     if (op_first_check_ns(op) < engine->deadline_ns)
         engine->deadline_ns = op_first_check_ns(op);
-    if (op_cannot_succeed(op))
+    if (!op_is_message(op))
+        mismatch_check_early_frames(op);
+    if (!is_undisturbed && op->run.state == OP_RUNNING)
+        op_fail_if_ranks_are_gone(op);
+    if (op->run.state != OP_RUNNING)
         return;
     if (op_is_message(op))
         op_begin_message(op);
     else
         begin_collective(op);
-    if (op->run.state == OP_RUNNING && op_cannot_end(op, &failure_notice))
+    /* A connection that could not be made may have lost a rank meanwhile. */
+    if (op->run.state == OP_RUNNING &&
+        (engine->n_lost > 0 || engine->n_left > 0) &&
+        op_cannot_end(op, &failure_notice))
         op_fail(op, &failure_notice);
 }
