@@ -65,7 +65,7 @@ MUTATIONS = [
      'if (write(fd, &one, sizeof(one)) < 0)',
      'if (fd < 0 && write(fd, &one, sizeof(one)) < 0)',
      'no wake-up is ever written'),
-    ('worker/engine/shm_queue.c',
+    ('worker/engine/shm_executor.c',
      'sleepers &= sleepers - 1;',
      'sleepers = 0;',
      'of several sleeping ranks only the first is woken'),

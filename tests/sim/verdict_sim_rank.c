@@ -11,12 +11,18 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "engine/context_command.h"
+#include "engine/events.h"
 #include "engine/failure/departure.h"
 #include "engine/failure/failure_detector.h"
 #include "engine/failure/failure_notice.h"
 #include "engine/failure/heartbeat.h"
 #include "engine/failure/operations.h"
 #include "engine/failure/revocation.h"
+#include "engine/failure/wait_diagnosis.h"
+#include "engine/progress.h"
+#include "engine/shm_executor.h"
+#include "engine/shm_queue.h"
 #include "verdict_sim.h"
 
 static const uint64_t RENEW_NS = 1500 * SIM_MS;

@@ -4,9 +4,7 @@ and a folder calls few functions of the folder above it
 An edge leads from a file to each file of the same folder whose function it
 calls; a header counts as its source. Functions are found by universal-ctags,
 calls by their names: a function that is only handed over is not called.
-KNOWN lists the folders that still have a larger circle, with its size: a
-number there may only fall. UPWARD lists all functions in sources of the folder
-above that a folder calls.
+UPWARD lists all functions in sources of the folder above that a folder calls.
 """
 
 import re
@@ -17,9 +15,6 @@ from sizes import functions
 from tree import without_comments
 
 FILES = 3
-KNOWN = {
-    'worker/engine': 15,
-}
 UPWARD = {
     'worker/engine/failure': {
         # What engine/failure/operations.h names.
@@ -29,7 +24,7 @@ UPWARD = {
         # These only read, or write a text.
         'call_describe', 'call_describe_message', 'context_copy_name',
         'context_user_call_number', 'message_user_number',
-        'op_member_world_rank', 'op_stage',
+        'op_member_world_rank',
     },
 }
 CALL = re.compile(r'\b([A-Za-z_]\w*)\s*\(')
@@ -117,15 +112,14 @@ def complaints(tree):
     graph = call_graph(calls)
     for circle in circles(graph):
         folder = folder_of(circle[0])
-        allowed = KNOWN.get(folder, FILES)
-        if len(circle) > allowed:
+        if len(circle) > FILES:
             calls = ', '.join(
                 f'{module.rsplit("/", 1)[1]} calls {callee}()'
                 for module in circle
                 for called, callee in graph[module].items()
                 if called in circle)
             yield (f'{folder}: {len(circle)} files call each other in a '
-                   f'circle, more than {allowed}: {calls}')
+                   f'circle, more than {FILES}: {calls}')
 
 
 def _ring(n_files):

@@ -8,6 +8,8 @@
  * any more.
  */
 
+#include "engine/context.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,11 +18,9 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "engine/context_command.h"
-#include "engine/failure/failure_notice.h"
-#include "engine/failure/revocation.h"
+#include "engine/command_queue.h"
 #include "engine/failure/state_query.h"
-#include "engine/operation_end.h"
+#include "engine/op_pool.h"
 #include "engine/state.h"
 #include "engine/wire_loss.h"
 #include "transport/shm/region.h"
@@ -179,52 +179,6 @@ context_destroy(struct comm_context *context)
     context_free(context);
 }
 
-/* End the context's operations here and on the other members, which would wait
- * for this rank's part in a collective. */
-static void
-context_fail_running_ops(struct comm_context *context)
-{
-    struct engine *engine = context->engine;
-    char name[ROSTER_NAME_MAX];
-    const struct failure_notice here = failure_notice_make(
-        HOOP_E_CLOSED, HOOP_NO_RANK, "the communicator has been freed");
-    const struct failure_notice there = failure_notice_make(
-        HOOP_E_PEER_LOST, engine->roster->rank, "%s has freed the communicator",
-        roster_format_name(engine->roster, engine->roster->rank, name));
-    struct op *next;
-
-    for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
-        next = TAILQ_NEXT(op, link);
-        if (op->run.context != context)
-            continue;
-        op_fail(op, &here);
-        if (!op_is_message(op))
-            failure_notice_send_all(engine, context, op->run.number, &there);
-    }
-}
-
-void
-context_end_and_destroy(struct comm_context *context)
-{
-    struct engine *engine = context->engine;
-
-    member_watch_set(context, CONTEXT_NOT_WATCHED);
-    context_fail_running_ops(context);
-    state_query_answer_before_free(context);
-    context_destroy(context);
-    engine_drop_stale_frames(engine);
-}
-
-void
-context_close(struct comm_context *context)
-{
-    struct engine *engine = context->engine;
-    struct context_command context_command = {.context = context};
-
-    if (!engine->is_forked_child)
-        context_command_submit_and_wait(engine, &context_command);
-}
-
 /* The caller holds the lock. */
 static bool
 is_context_closed(const struct engine *engine, uint64_t id)
@@ -351,4 +305,33 @@ context_copy_name(struct comm_context *context, char out_name[LIMIT_NAME])
     pthread_mutex_lock(&context->name_lock);
     memcpy(out_name, context->name, LIMIT_NAME);
     pthread_mutex_unlock(&context->name_lock);
+}
+
+void
+context_set_shm_region(struct comm_context *context,
+                       struct shm_region *shm_region)
+{
+    context->cached_op = op_alloc(context, NULL);
+    /* The progress owner may be looking for departed peers:
+     * engine/failure/departure.c. */
+    pthread_mutex_lock(&context->engine->lock);
+    context->shm_region = shm_region;
+    pthread_mutex_unlock(&context->engine->lock);
+}
+
+struct plan_shm_region
+context_plan_shm_region(const struct comm_context *context)
+{
+    return (struct plan_shm_region){
+        .slot_capacity = context_shm_slot_bytes(context),
+        .has_cma =
+            context->shm_region && shm_region_has_cma(context->shm_region),
+    };
+}
+
+size_t
+context_shm_slot_bytes(const struct comm_context *context)
+{
+    return context->shm_region ? shm_region_bytes_per_slot(context->shm_region)
+                               : 0;
 }

@@ -7,6 +7,8 @@
 
 #include "engine/context_command.h"
 
+#include "engine/wait.h"
+
 static void
 context_command_submit_unforked(struct context_command *context_command)
 {
@@ -14,6 +16,13 @@ context_command_submit_unforked(struct context_command *context_command)
 
     if (!engine->is_forked_child)
         context_command_submit_and_wait(engine, context_command);
+}
+
+void
+context_close(struct comm_context *context)
+{
+    context_command_submit_unforked(&(struct context_command){
+        .context = context, .kind = CONTEXT_CONTROL_END});
 }
 
 uint64_t

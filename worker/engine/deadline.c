@@ -15,6 +15,7 @@
 #include "engine/failure/state_query.h"
 #include "engine/failure/wait_diagnosis.h"
 #include "engine/operation_end.h"
+#include "engine/shm_executor.h"
 #include "engine/state.h"
 
 enum {

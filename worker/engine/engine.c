@@ -3,89 +3,31 @@
 #include "engine/engine.h"
 
 #include <assert.h>
-#include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "engine/command_queue.h"
+#include "engine/context.h"
 #include "engine/context_command.h"
+#include "engine/events.h"
 #include "engine/failure/departure.h"
 #include "engine/failure/failure_detector.h"
 #include "engine/failure/failure_notice.h"
-#include "engine/failure/lost_rank.h"
+#include "engine/op_pool.h"
 #include "engine/operation_end.h"
+#include "engine/progress.h"
+#include "engine/shortage.h"
 #include "engine/state.h"
+#include "engine/wait.h"
 #include "net/path.h"
 #include "net/socket.h"
 #include "net/wakeup.h"
 
 enum {
     CONNECT_POLL_INTERVAL_MS = 20,
-    /* Ranks per processor up to which each looks as often as a single rank. */
-    POLL_FULL_RATE_RANKS_PER_CPU = 16,
-    /* Beyond this many ranks per processor a call takes so long that the
-     * processor time of a joining rank matters more than a quick wake-up. */
-    BRIEF_YIELD_RANKS_PER_CPU = 128,
-    POLL_DIVISOR_MAX = 20,
 };
-
-/* Returns the number of processors that this process may use. */
-static uint32_t
-count_processors(void)
-{
-    cpu_set_t set;
-
-    if (sched_getaffinity(0, sizeof(set), &set) == 0)
-        return (uint32_t)CPU_COUNT(&set);
-    return (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
-}
-
-/* If the job's own ranks outnumber the processors, other jobs need not be
- * counted: every rank would read the list of all ranks again and again. */
-void
-engine_update_wait_policy(struct engine *engine)
-{
-    const uint32_t n_processors = count_processors();
-    const uint32_t n_ranks = engine->cpu_placement.n_ranks;
-    enum wait_policy rule = WAIT_POLICY_SPIN;
-
-    if (n_ranks > BRIEF_YIELD_RANKS_PER_CPU * n_processors)
-        rule = WAIT_POLICY_YIELD_BRIEFLY;
-    else if (n_ranks > n_processors || host_ranks_count() > n_processors)
-        rule = WAIT_POLICY_YIELD;
-    atomic_store(&engine->host_wait_policy, rule);
-}
-
-uint64_t
-engine_poll_divisor(const struct engine *engine)
-{
-    const uint64_t divisor =
-        engine->cpu_placement.n_ranks /
-        (POLL_FULL_RATE_RANKS_PER_CPU * count_processors());
-
-    if (divisor > POLL_DIVISOR_MAX)
-        return POLL_DIVISOR_MAX;
-    return divisor > 0 ? divisor : 1;
-}
-
-enum wait_policy
-engine_wait_policy(const struct engine *engine)
-{
-    switch (engine->config->spinning) {
-    case ENGINE_SPIN_NEVER:
-        return WAIT_POLICY_SLEEP;
-    case ENGINE_SPIN_ALWAYS:
-        return WAIT_POLICY_SPIN;
-    case ENGINE_SPIN_AUTO:
-        break;
-    }
-    return atomic_load_explicit(&engine->host_wait_policy,
-                                memory_order_relaxed);
-}
 
 static enum hoop_status
 engine_init_resources(struct engine *engine)
@@ -200,87 +142,43 @@ engine_destroy(struct engine *engine)
     free(engine);
 }
 
-void
-engine_add_connection(struct engine *engine, uint32_t rank, int fd)
+enum hoop_status
+engine_publish_cma_address(struct engine *engine, struct cma_address *out_place)
 {
-    engine_add_shm_connection(engine, rank, fd, NULL);
+    pthread_mutex_lock(&engine->lock);
+    const enum hoop_status status =
+        cma_export_address(&engine->cma_cookie, out_place);
+    pthread_mutex_unlock(&engine->lock);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-void
-engine_add_shm_connection(struct engine *engine,
-                          uint32_t rank,
-                          int fd,
-                          struct segment *segment)
+enum hoop_status
+engine_wakeup_handle(const struct engine *engine,
+                     struct wakeup_handle *out_place)
 {
-    engine_enqueue_connection(
-        engine, &(struct command){.kind = COMMAND_ADD_TCP_CONNECTION,
-                                  .rank = rank,
-                                  .fd = fd,
-                                  .segment = segment});
+    return transport_wakeup_handle(engine->transport, out_place);
 }
 
-void
-engine_attach_stream(struct engine *engine,
+enum hoop_status
+engine_import_wakeup(struct engine *engine,
                      uint32_t rank,
-                     unsigned stream,
-                     int fd)
+                     const struct wakeup_handle *place)
 {
-    engine_enqueue_connection(engine,
-                              &(struct command){.kind = COMMAND_ATTACH_STREAM,
-                                                .rank = rank,
-                                                .stream = stream,
-                                                .fd = fd});
-}
+    int none = -1;
+    int fd = -1;
 
-void
-engine_add_tls_connection(struct engine *engine,
-                          uint32_t rank,
-                          unsigned stream,
-                          int fd,
-                          struct tls *tls)
-{
-    engine_enqueue_connection(
-        engine, &(struct command){.kind = COMMAND_ADD_TLS_CONNECTION,
-                                  .rank = rank,
-                                  .stream = stream,
-                                  .fd = fd,
-                                  .tls = tls});
-}
-
-void
-engine_report_unreachable(struct engine *engine, uint32_t rank, const char *why)
-{
-    struct notice notice = {.kinds = NOTICE_UNREACHABLE, .rank = rank};
-
-    reason_write_truncated(why, "", notice.why);
-    engine_post_notice(engine, &notice);
-}
-
-void
-engine_declare_dead(struct engine *engine, uint32_t rank, const char *why)
-{
-    struct notice notice = {.kinds = NOTICE_DECLARED_DEAD, .rank = rank};
-
-    reason_write_truncated(why, "", notice.why);
-    engine_post_notice(engine, &notice);
-}
-
-void
-engine_report_given_up(struct engine *engine, uint32_t rank, const char *why)
-{
-    struct notice notice = {.kinds = NOTICE_DECLARED_DEAD,
-                            .rank = rank,
-                            .evidence = EVIDENCE_GIVEN_UP};
-
-    reason_write_truncated(why, "", notice.why);
-    engine_post_notice(engine, &notice);
-}
-
-void
-engine_report_undecided(struct engine *engine, uint32_t rank)
-{
-    engine_post_notice(
-        engine, &(struct notice){.kinds = NOTICE_UNDECIDED, .rank = rank});
+    if (atomic_load(&engine->wakeup_fds[rank]) >= 0)
+        return HOOP_OK;
+    const enum hoop_status status = wakeup_import(place, &fd);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    /* In a container of its own the process would have another pid here. */
+    atomic_store(&engine->heartbeats[rank].is_process_visible_by_pid,
+                 place->pid == engine->roster->members[rank].pid);
+    /* Another thread may have been faster, for another communicator. */
+    if (!atomic_compare_exchange_strong(&engine->wakeup_fds[rank], &none, fd))
+        descriptor_close(fd);
+    return HOOP_OK;
 }
 
 static enum hoop_status
@@ -384,17 +282,6 @@ engine_connect(struct engine *engine, uint32_t rank, uint64_t deadline_ns)
 }
 
 enum hoop_status
-engine_check_not_forked(const struct engine *engine)
-{
-    if (engine->is_forked_child)
-        return error_raise(HOOP_E_CLOSED,
-                           "the session belongs to the process that forked "
-                           "this one (%d): join here, or do not call hoop",
-                           (int)getppid());
-    return HOOP_OK;
-}
-
-enum hoop_status
 engine_check_not_expelled(struct engine *engine)
 {
     const enum hoop_status status = engine_check_not_forked(engine);
@@ -410,12 +297,6 @@ engine_check_not_expelled(struct engine *engine)
     const struct hoop_failure failure =
         failure_to_hoop_failure(engine->roster, &failure_notice);
     return error_raise_failure(&failure, "%s", failure_notice.why);
-}
-
-void
-engine_mark_forked_child(struct engine *engine)
-{
-    engine->is_forked_child = true;
 }
 
 int
@@ -447,7 +328,7 @@ fail_running_ops(struct engine *engine)
 void
 engine_mark_self_lost(struct engine *engine, const char *why)
 {
-    progress_wake(engine);
+    engine_wake_progress_owner(engine);
     progress_acquire_until(engine, CLOCK_NEVER);
     engine_mark_lost(engine, engine->roster->rank, EVIDENCE_TOLD, why);
     progress_release(engine);
@@ -477,7 +358,7 @@ void
 engine_shutdown(struct engine *engine, uint64_t deadline_ns)
 {
     /* The background may own progress for a turn, which is bounded. */
-    progress_wake(engine);
+    engine_wake_progress_owner(engine);
     progress_acquire_until(engine, CLOCK_NEVER);
     fail_running_ops(engine);
     transport_start_shutdown(engine->transport);
@@ -488,7 +369,7 @@ engine_shutdown(struct engine *engine, uint64_t deadline_ns)
 void
 engine_await_peers_shutdown(struct engine *engine, uint64_t deadline_ns)
 {
-    progress_wake(engine);
+    engine_wake_progress_owner(engine);
     progress_acquire_until(engine, CLOCK_NEVER);
     progress_poll(engine, 0);
     await_peers_shutdown(engine, deadline_ns);

@@ -1,8 +1,12 @@
 /* engine/events.c - passes what the transport reports on to the operations */
 
+#include "engine/events.h"
+
 #include "hoop/comm.h"
 
 #include "base/cleanup.h"
+#include "engine/context.h"
+#include "engine/executor.h"
 #include "engine/failure/departure.h"
 #include "engine/failure/failure_detector.h"
 #include "engine/failure/failure_notice.h"
@@ -12,7 +16,9 @@
 #include "engine/failure/operations.h"
 #include "engine/failure/revocation.h"
 #include "engine/failure/state_query.h"
+#include "engine/message_op.h"
 #include "engine/operation_end.h"
+#include "engine/shortage.h"
 #include "engine/state.h"
 
 static void

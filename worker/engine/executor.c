@@ -7,6 +7,8 @@
  * order is that of the data: pieces of many rounds are in flight at a time.
  */
 
+#include "engine/executor.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,8 +210,8 @@ op_current_shape(const struct op *op)
                : op->run.shape;
 }
 
-static enum hoop_status
-scratch_ensure(struct op *op, const struct plan_shape *shape)
+enum hoop_status
+op_scratch_ensure(struct op *op, const struct plan_shape *shape)
 {
     const size_t n_elements =
         algorithm_n_scratch(op_current_algorithm(op), shape);
@@ -236,11 +238,9 @@ executor_begin(struct op *op)
     const struct plan_shape shape = op_current_shape(op);
     struct tracked_step *first = NULL;
 
-    enum hoop_status status = scratch_ensure(op, &shape);
+    enum hoop_status status = op_scratch_ensure(op, &shape);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (op_is_shm(op))
-        return shm_executor_begin(op);
     tracker_init(&op->cache.tracker, op_current_algorithm(op), &shape,
                  op->run.element_size);
     status = tracker_activate_rounds(&op->cache.tracker, &first);
@@ -379,8 +379,6 @@ executor_advance(struct op *op, bool *out_is_complete)
 {
     bool has_moved = true;
 
-    if (op_is_shm(op))
-        return shm_executor_advance(op, out_is_complete);
     while (has_moved) {
         struct tracked_step *next;
         struct tracked_step *first = NULL;

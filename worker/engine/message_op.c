@@ -9,6 +9,8 @@
  * is there.
  */
 
+#include "engine/message_op.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,8 @@
 #include "engine/deadline.h"
 #include "engine/failure/mismatch.h"
 #include "engine/failure/wait_diagnosis.h"
+#include "engine/fault_injection.h"
+#include "engine/op_pool.h"
 #include "engine/state.h"
 #include "tensor/operand.h"
 #include "tensor/result.h"

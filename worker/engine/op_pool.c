@@ -5,10 +5,13 @@
  * a repeated call allocates nothing.
  */
 
+#include "engine/op_pool.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "engine/executor.h"
 #include "engine/failure/wait_diagnosis.h"
 #include "engine/state.h"
 #include "engine/wire_loss.h"
@@ -128,6 +131,14 @@ op_destroy(struct op *op)
     residual_drop(op);
     executor_deinit(op);
     free(op);
+}
+
+void
+op_chain_deinit(struct chain *chain)
+{
+    if (chain->destroy)
+        chain->destroy(chain->owner);
+    memset(chain, 0, sizeof(*chain));
 }
 
 void

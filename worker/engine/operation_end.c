@@ -16,10 +16,14 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "dtype/dtype.h"
+#include "engine/context.h"
+#include "engine/executor.h"
 #include "engine/failure/failure_notice.h"
 #include "engine/failure/mismatch.h"
 #include "engine/failure/op_history.h"
 #include "engine/failure/wait_diagnosis.h"
+#include "engine/fault_injection.h"
+#include "engine/shm_queue.h"
 #include "engine/state.h"
 
 /* Update the poll passes still needed after op. If op needed all ranks and

@@ -1,13 +1,15 @@
 /*
- * engine/progress.c - progress ownership, the loop of a waiter, and publishing
- * results
+ * engine/progress.c - progress ownership, and one turn of progress
  *
- * Progress ownership is one boolean under the lock. A thread that waits for an
- * operation takes it if it is free. Otherwise it sleeps on its own condition
- * until the operation has ended or ownership is handed to it. An owner that
- * gives it up names a successor: a waiter, or else the background. An owner
- * that sleeps in epoll remains the owner: a thread that hands in work wakes it.
+ * Progress ownership is one boolean under the lock. An owner that gives it up
+ * names a successor: a waiter, or else the background. An owner that sleeps in
+ * epoll remains the owner: a thread that hands in work wakes it.
+ *
+ * A turn executes what other threads have handed in, moves data, advances
+ * operations, and publishes those that have ended.
  */
+
+#include "engine/progress.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -18,62 +20,23 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/error.h"
-#include "base/interrupt.h"
+#include "engine/command_queue.h"
+#include "engine/context.h"
 #include "engine/context_command.h"
 #include "engine/deadline.h"
+#include "engine/failure/failure_detector.h"
+#include "engine/failure/failure_notice.h"
+#include "engine/failure/heartbeat.h"
+#include "engine/failure/revocation.h"
+#include "engine/failure/state_query.h"
+#include "engine/failure/wait_diagnosis.h"
+#include "engine/op_run.h"
 #include "engine/operation_end.h"
+#include "engine/shm_queue.h"
+#include "engine/shortage.h"
 #include "engine/state.h"
-
-enum {
-    /* One turn in so many polls all sockets by epoll; the others poll only
-     * those that are waited for. */
-    PROGRESS_TURNS_PER_EPOLL = 16,
-    /* Longest sleep, which bounds how long a missed event goes unnoticed. */
-    PROGRESS_SLEEP_MAX_MS = 100,
-};
-
-/* How long the background makes progress before it does its other work. */
-static const uint64_t BACKGROUND_PROGRESS_TURN_NS = 1000000;
-
-/*
- * Returns whether op, which has all that it waits for, must poll the other
- * sockets before it ends. They may hold frames which say that another rank
- * called something else, and a rank that only sends to this one is heard in no
- * other way.
- *
- * These operations need no poll: one with a root, which waits for few, leaves
- * it to the next without a root; a shared-memory operation, which reads no
- * sockets, polls only after an operation of another kind; and one that needs
- * all ranks, after others like it, since no rank would have finished those if
- * another had called something else. No poll is made inside a poll, where an
- * operation may end because a rank is lost.
- */
-static bool
-must_poll_before_end(const struct op *op)
-{
-    if (op_is_message(op) || call_has_root(&op->run.label.call) ||
-        transport_is_in_progress(op->engine->transport))
-        return false;
-    return op_is_shm(op) ? op->run.context->n_polls_pending_shm > 0
-                         : op->engine->may_poll_idle_sockets &&
-                               op->run.context->size > 2 &&
-                               op->run.context->n_polls_pending > 0;
-}
-
-void
-op_poll_and_complete(struct op *op)
-{
-    struct engine *engine = op->engine;
-
-    if (must_poll_before_end(op)) {
-        engine->may_poll_idle_sockets = false;
-        transport_progress(engine->transport, 0);
-    }
-    if (op->run.state == OP_RUNNING)
-        op_complete(op);
-}
 
 bool
 progress_advance_ops(struct engine *engine)
@@ -115,12 +78,12 @@ publish_op_of_progress_owner(struct engine *engine)
     atomic_store_explicit(&op->run.is_done, true, memory_order_relaxed);
 }
 
-/* Write to a descriptor that a program waits on. The reader checks all its
+/* The reader checks all its
  * operations whatever it reads, so a full pipe loses nothing. A pipe whose
  * reader is gone must not end the process: SIGPIPE is blocked for this thread,
  * and the one that the write raised is consumed unless one was pending
  * before. */
-static void
+void
 notification_fd_write(int fd)
 {
     const uint64_t one = 1;
@@ -166,6 +129,173 @@ progress_publish_ended(struct engine *engine)
     pthread_mutex_unlock(&engine->lock);
 }
 
+/* End the context's operations here and on the other members, which would wait
+ * for this rank's part in a collective. */
+static void
+context_fail_running_ops(struct comm_context *context)
+{
+    struct engine *engine = context->engine;
+    char name[ROSTER_NAME_MAX];
+    const struct failure_notice here = failure_notice_make(
+        HOOP_E_CLOSED, HOOP_NO_RANK, "the communicator has been freed");
+    const struct failure_notice there = failure_notice_make(
+        HOOP_E_PEER_LOST, engine->roster->rank, "%s has freed the communicator",
+        roster_format_name(engine->roster, engine->roster->rank, name));
+    struct op *next;
+
+    for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
+        next = TAILQ_NEXT(op, link);
+        if (op->run.context != context)
+            continue;
+        op_fail(op, &here);
+        if (!op_is_message(op))
+            failure_notice_send_all(engine, context, op->run.number, &there);
+    }
+}
+
+/* End what runs on context and destroy it. */
+static void
+context_end_and_destroy(struct comm_context *context)
+{
+    struct engine *engine = context->engine;
+
+    member_watch_set(context, CONTEXT_NOT_WATCHED);
+    context_fail_running_ops(context);
+    state_query_answer_before_free(context);
+    context_destroy(context);
+    engine_drop_stale_frames(engine);
+}
+
+/* End all operations that have been cancelled. */
+static void
+engine_end_cancelled_ops(struct engine *engine)
+{
+    struct op *next;
+
+    for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
+        next = TAILQ_NEXT(op, link);
+        op_fail_if_cancelled(op);
+    }
+}
+
+static void
+command_execute(struct engine *engine, const struct command *command)
+{
+    switch (command->kind) {
+    case COMMAND_ADD_TCP_CONNECTION:
+        transport_add_shm_connection(engine->transport, command->rank,
+                                     command->fd, command->segment);
+        return;
+    case COMMAND_ATTACH_STREAM:
+        transport_attach_stream(engine->transport, command->rank,
+                                command->stream, command->fd);
+        return;
+    case COMMAND_ADD_TLS_CONNECTION:
+        transport_add_tls_connection(engine->transport, command->rank,
+                                     command->stream, command->fd,
+                                     command->tls);
+        return;
+    }
+}
+
+/* Act on the gravest kind first: the others then find that done. */
+static void
+notice_apply(struct engine *engine, struct notice *unread)
+{
+    pthread_mutex_lock(&engine->lock);
+    const struct notice notice = *unread;
+    unread->kinds = 0;
+    pthread_mutex_unlock(&engine->lock);
+
+    if (notice.kinds & NOTICE_DECLARED_DEAD)
+        engine_mark_lost(engine, notice.rank, notice.evidence, notice.why);
+    if (notice.kinds & NOTICE_UNREACHABLE)
+        transport_mark_unreachable(engine->transport, notice.rank, notice.why);
+    if (notice.kinds & NOTICE_SHORTAGE)
+        shortage_apply(engine, &notice);
+    if (notice.kinds & NOTICE_UNDECIDED)
+        failure_detector_decide_now(engine, notice.rank);
+}
+
+static void
+context_command_run(struct engine *engine,
+                    struct context_command *context_command)
+{
+    struct comm_context *context = context_command->context;
+
+    switch (context_command->kind) {
+    case CONTEXT_CONTROL_END:
+        context_end_and_destroy(context);
+        return;
+    case CONTEXT_CONTROL_REVOKE:
+        revocation_execute(context, context_command->why);
+        return;
+    case CONTEXT_CONTROL_REVOKE_IF_FAILED:
+        context_command->unfinished = revocation_execute_if_failed(context);
+        return;
+    case CONTEXT_CONTROL_WATCH:
+        member_watch_set(context, context_command->watch);
+        return;
+    case CONTEXT_CONTROL_QUERY_FAILED:
+        context_list_failed_members(context, context_command->failed);
+        return;
+    case CONTEXT_CONTROL_QUERY_LOST:
+        context_list_lost_members(context, context_command->failed);
+        return;
+    case CONTEXT_CONTROL_FAIL_NEXT_CALL:
+        context_fail_next_execute(context, context_command->status,
+                                  context_command->why);
+        return;
+    case CONTEXT_CONTROL_GIVE_UP:
+        context_command->was_new =
+            engine_give_up_execute(engine, context_command->why);
+        return;
+    }
+}
+
+static void
+context_command_run_and_signal(struct engine *engine,
+                               struct context_command *context_command)
+{
+    context_command_run(engine, context_command);
+    /* The operations that the command ended must be published first. */
+    progress_publish_ended(engine);
+    pthread_mutex_lock(&engine->lock);
+    context_command->is_done = true;
+    pthread_cond_signal(&context_command->waiter.cond);
+    pthread_mutex_unlock(&engine->lock);
+}
+
+bool
+engine_execute_commands(struct engine *engine)
+{
+    bool has_moved = false;
+
+    while (atomic_load(&engine->has_commands)) {
+        const struct command_batch batch = command_queue_take(engine);
+
+        if (batch.has_cancelled)
+            engine_end_cancelled_ops(engine);
+        if (batch.must_drop_stale_frames)
+            engine_drop_stale_frames(engine);
+        if (batch.question)
+            peer_views_request_begin(engine, batch.question);
+        if (batch.activity_query)
+            activity_report(engine, batch.activity_query);
+        if (batch.command)
+            command_execute(engine, batch.command);
+        if (batch.notice)
+            notice_apply(engine, batch.notice);
+        if (batch.op)
+            op_begin(batch.op);
+        if (batch.context_command)
+            context_command_run_and_signal(engine, batch.context_command);
+        free(batch.command);
+        has_moved = true;
+    }
+    return has_moved;
+}
+
 /* Sleep in epoll. is_sleeping asks threads that hand in work to wake this
  * one. */
 static bool
@@ -201,8 +331,7 @@ progress_poll(struct engine *engine, int timeout_ms)
     return has_moved;
 }
 
-/* One turn like progress_poll(), but of the awaited sockets only. */
-static bool
+bool
 progress_poll_awaited_sockets(struct engine *engine)
 {
     bool has_moved = engine_execute_commands(engine);
@@ -227,10 +356,8 @@ progress_try_acquire(struct engine *engine)
     return is_free;
 }
 
-/* Hand progress ownership to a waiter if there is one. The caller holds the
- * lock. */
-static bool
-elect_next_progress_owner(struct engine *engine)
+bool
+progress_elect_next_owner(struct engine *engine)
 {
     struct waiter *waiter;
 
@@ -264,7 +391,7 @@ progress_release(struct engine *engine)
 
     pthread_mutex_lock(&engine->lock);
     const bool is_abandoned =
-        !elect_next_progress_owner(engine) &&
+        !progress_elect_next_owner(engine) &&
         (has_running || atomic_load(&engine->has_commands));
     pthread_mutex_unlock(&engine->lock);
     if (is_abandoned)
@@ -272,403 +399,8 @@ progress_release(struct engine *engine)
 }
 
 void
-progress_wake(struct engine *engine)
-{
-    if (atomic_load(&engine->is_sleeping))
-        transport_wake(engine->transport);
-}
-
-/* A waiter that owns progress. */
-struct progress_wait {
-    struct backoff backoff;
-    uint64_t deadline_ns; /* the waiter's own */
-    unsigned n_polls;
-};
-
-static int
-owner_sleep_ms(const struct engine *engine, const struct progress_wait *wait)
-{
-    const uint64_t deadline_ns = wait->deadline_ns < engine->deadline_ns
-                                     ? wait->deadline_ns
-                                     : engine->deadline_ns;
-    const int left_ms = clock_left_ms(deadline_ns);
-
-    return left_ms < 0 || left_ms > PROGRESS_SLEEP_MAX_MS
-               ? PROGRESS_SLEEP_MAX_MS
-               : left_ms;
-}
-
-/* One turn without sleeping. */
-static bool
-progress_poll_without_sleep(struct engine *engine, struct progress_wait *wait)
-{
-    const bool is_cheap = wait->n_polls % PROGRESS_TURNS_PER_EPOLL !=
-                          PROGRESS_TURNS_PER_EPOLL - 1;
-
-    wait->n_polls++;
-    return is_cheap ? progress_poll_awaited_sockets(engine)
-                    : progress_poll(engine, 0);
-}
-
-void
 progress_yield(struct engine *engine)
 {
     cpu_placement_restore(&engine->cpu_placement);
     sched_yield();
-}
-
-/* One turn of a waiter that owns progress. */
-static void
-progress_wait_once(struct engine *engine, struct progress_wait *wait)
-{
-    /* The operation may have ended when it began, in which case nothing
-     * moved. */
-    if (progress_poll_without_sleep(engine, wait) || !engine->own) {
-        backoff_reset(&wait->backoff);
-        return;
-    }
-    switch (backoff_next_action(&wait->backoff, engine_wait_policy(engine),
-                                shm_executor_work_ns(engine->own))) {
-    case WAIT_ACTION_POLL:
-        cpu_placement_apply(&engine->cpu_placement);
-        return;
-    case WAIT_ACTION_YIELD:
-        progress_yield(engine);
-        return;
-    case WAIT_ACTION_SLEEP:
-        break;
-    }
-    cpu_placement_invalidate(&engine->cpu_placement);
-    if (progress_poll(engine, owner_sleep_ms(engine, wait)))
-        backoff_reset(&wait->backoff);
-}
-
-/* Make progress until op has ended. The caller owns progress, and gives it up
- * on return. */
-static void
-progress_until_done(struct engine *engine, struct op *op, uint64_t deadline_ns)
-{
-    struct progress_wait wait = {.deadline_ns = deadline_ns};
-
-    engine->own = op;
-    if (op->run.is_begun_by_waiter)
-        op_begin_by_waiter(op);
-    if (clock_is_past(deadline_ns)) {
-        progress_poll(engine, 0);
-    } else {
-        while (!atomic_load(&op->run.is_done)) {
-            progress_wait_once(engine, &wait);
-            if (clock_is_past(deadline_ns))
-                break;
-        }
-    }
-    engine->own = NULL;
-    progress_release(engine);
-}
-
-static bool
-waiter_sleep(struct engine *engine, struct waiter *waiter, uint64_t deadline_ns)
-{
-    const struct timespec until = {
-        .tv_sec = (time_t)(deadline_ns / CLOCK_NS_PER_S),
-        .tv_nsec = (long)(deadline_ns % CLOCK_NS_PER_S),
-    };
-
-    if (deadline_ns == CLOCK_NEVER)
-        return pthread_cond_wait(&waiter->cond, &engine->lock) == 0;
-    return pthread_cond_timedwait(&waiter->cond, &engine->lock, &until) !=
-           ETIMEDOUT;
-}
-
-static void
-waiter_init(struct waiter *waiter, struct op *op)
-{
-    pthread_condattr_t attributes;
-
-    *waiter = (struct waiter){.op = op};
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&waiter->cond, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
-
-/*
- * Sleep until op has ended, progress ownership is handed over or free, or the
- * deadline passes. Returns whether the caller owns progress now.
- */
-static bool
-await_done_or_ownership(struct op *op, uint64_t deadline_ns)
-{
-    struct engine *engine = op->engine;
-    struct waiter waiter;
-    bool is_in_time = true;
-
-    pthread_mutex_lock(&engine->lock);
-    if (!engine->is_progress_owned || atomic_load(&op->run.is_done)) {
-        const bool owns_progress = !atomic_load(&op->run.is_done);
-
-        engine->is_progress_owned |= owns_progress;
-        pthread_mutex_unlock(&engine->lock);
-        return owns_progress;
-    }
-    waiter_init(&waiter, op);
-    TAILQ_INSERT_TAIL(&engine->waiters, &waiter, link);
-    op->run.waiter = &waiter;
-    while (is_in_time && !waiter.is_elected && !atomic_load(&op->run.is_done))
-        is_in_time = waiter_sleep(engine, &waiter, deadline_ns);
-    op->run.waiter = NULL;
-    TAILQ_REMOVE(&engine->waiters, &waiter, link);
-    pthread_mutex_unlock(&engine->lock);
-    pthread_cond_destroy(&waiter.cond);
-    return waiter.is_elected;
-}
-
-bool
-progress_acquire_until(struct engine *engine, uint64_t deadline_ns)
-{
-    CLEANUP(cancel_release) const int held = cancel_hold();
-    struct waiter waiter;
-    bool is_in_time = true;
-
-    if (progress_try_acquire(engine))
-        return true;
-    waiter_init(&waiter, NULL);
-    pthread_mutex_lock(&engine->lock);
-    TAILQ_INSERT_HEAD(&engine->waiters, &waiter, link);
-    while (is_in_time && !waiter.is_elected && engine->is_progress_owned)
-        is_in_time = waiter_sleep(engine, &waiter, deadline_ns);
-    TAILQ_REMOVE(&engine->waiters, &waiter, link);
-    const bool owns_progress = waiter.is_elected || !engine->is_progress_owned;
-    engine->is_progress_owned |= owns_progress;
-    pthread_mutex_unlock(&engine->lock);
-    pthread_cond_destroy(&waiter.cond);
-    return owns_progress;
-}
-
-/* One turn of a thread that has been given progress ownership. Called with the
- * lock held, which is released meanwhile. */
-static void
-progress_poll_as_elected(struct engine *engine)
-{
-    pthread_mutex_unlock(&engine->lock);
-    progress_poll(engine, 0);
-    progress_release(engine);
-    pthread_mutex_lock(&engine->lock);
-}
-
-void
-context_command_submit_and_wait(struct engine *engine,
-                                struct context_command *context_command)
-{
-    CLEANUP(cancel_release) const int held = cancel_hold();
-    struct waiter *waiter = &context_command->waiter;
-
-    waiter_init(waiter, NULL);
-    pthread_mutex_lock(&engine->lock);
-    TAILQ_INSERT_TAIL(&engine->context_commands, context_command, link);
-    atomic_store(&engine->has_commands, true);
-    while (!context_command->is_done) {
-        if (!engine->is_progress_owned) {
-            engine->is_progress_owned = true;
-            progress_poll_as_elected(engine);
-            continue;
-        }
-        progress_wake(engine);
-        TAILQ_INSERT_HEAD(&engine->waiters, waiter, link);
-        while (!context_command->is_done && !waiter->is_elected &&
-               engine->is_progress_owned)
-            waiter_sleep(engine, waiter, CLOCK_NEVER);
-        TAILQ_REMOVE(&engine->waiters, waiter, link);
-        if (waiter->is_elected)
-            progress_poll_as_elected(engine);
-        waiter->is_elected = false;
-    }
-    pthread_mutex_unlock(&engine->lock);
-    pthread_cond_destroy(&waiter->cond);
-}
-
-/* Returns false if the deadline passes before op is done. */
-static bool
-op_await_until(struct op *op, uint64_t deadline_ns)
-{
-    while (!atomic_load(&op->run.is_done)) {
-        if (op->run.is_begun_by_waiter ||
-            await_done_or_ownership(op, deadline_ns))
-            progress_until_done(op->engine, op, deadline_ns);
-        if (!atomic_load(&op->run.is_done) && clock_is_past(deadline_ns))
-            return false;
-    }
-    return true;
-}
-
-/* Like op_await_until(), but a wait without a deadline can be interrupted by the
- * program. */
-static bool
-op_await_interruptible(struct op *op, uint64_t deadline_ns)
-{
-    if (deadline_ns != CLOCK_NEVER)
-        return op_await_until(op, deadline_ns);
-    while (!op_await_until(op, interrupt_due_ns())) {
-        if (!interrupt_check_now())
-            continue;
-        engine_cancel_op(op);
-        return op_await_until(op, CLOCK_NEVER);
-    }
-    return true;
-}
-
-static struct op nothing;
-
-struct op *
-engine_null_op(void)
-{
-    return &nothing;
-}
-
-/* Inlined into both callers, because every call runs it. */
-__attribute__((always_inline)) static inline enum hoop_status
-wait_no_cancel(struct op *op, uint64_t deadline_ns)
-{
-    struct op *partner = op->run.partner;
-    enum hoop_status status = engine_check_not_forked(op->engine);
-
-    if (status != HOOP_OK)
-        return error_pass(status);
-    if (!op_await_interruptible(op, deadline_ns) ||
-        (partner && !op_await_interruptible(partner, deadline_ns)))
-        return HOOP_E_PENDING;
-    status = op_chain_finish(op);
-    if (status == HOOP_OK && partner)
-        status = op_chain_finish(partner);
-    if (partner)
-        op_free(partner);
-    op_free(op);
-    return status;
-}
-
-enum hoop_status
-engine_wait_no_cancel(struct op *op, uint64_t deadline_ns)
-{
-    return wait_no_cancel(op, deadline_ns);
-}
-
-enum hoop_status
-engine_wait(struct op *op, uint64_t deadline_ns)
-{
-    if (op == &nothing)
-        return HOOP_OK;
-    CLEANUP(cancel_release) const int held = cancel_hold();
-
-    return wait_no_cancel(op, deadline_ns);
-}
-
-enum hoop_status
-engine_notify_fd_at_end(struct op *op, int fd)
-{
-    bool is_done = op == &nothing;
-
-    if (!is_done) {
-        struct engine *engine = op->engine;
-        const enum hoop_status status = engine_check_not_forked(engine);
-
-        if (status != HOOP_OK)
-            return error_pass(status);
-        pthread_mutex_lock(&engine->lock);
-        op->run.notified_fd = fd;
-        is_done = atomic_load(&op->run.is_done);
-        if (op->run.partner) {
-            op->run.partner->run.notified_fd = fd;
-            is_done |= atomic_load(&op->run.partner->run.is_done);
-        }
-        pthread_mutex_unlock(&engine->lock);
-    }
-    if (is_done && fd >= 0)
-        notification_fd_write(fd);
-    return HOOP_OK;
-}
-
-/* Takes the lock, because a waiter that was notified may look before is_done is
- * set. */
-bool
-engine_is_op_done(struct op *op)
-{
-    if (op == &nothing || engine_check_not_forked(op->engine) != HOOP_OK)
-        return true;
-    struct engine *engine = op->engine;
-
-    pthread_mutex_lock(&engine->lock);
-    const bool is_done =
-        atomic_load(&op->run.is_done) &&
-        (!op->run.partner || atomic_load(&op->run.partner->run.is_done));
-    pthread_mutex_unlock(&engine->lock);
-    return is_done;
-}
-
-/* Nothing has moved. Returns false if the background is to sleep until
- * something does. */
-static bool
-backoff_if_idle(struct engine *engine, struct backoff *backoff)
-{
-    const enum wait_action advice =
-        backoff_next_action(backoff, engine_wait_policy(engine), 0);
-
-    /* The background does not use CPU placement, which is for callers. */
-    if (advice == WAIT_ACTION_YIELD)
-        sched_yield();
-    return advice != WAIT_ACTION_SLEEP;
-}
-
-static bool
-has_waiters(struct engine *engine)
-{
-    pthread_mutex_lock(&engine->lock);
-    const bool has_waiters = !TAILQ_EMPTY(&engine->waiters);
-    pthread_mutex_unlock(&engine->lock);
-    return has_waiters;
-}
-
-/*
- * Make progress for operations that no caller waits for. A program that waits
- * for the end of an operation at a descriptor waits for each of its pieces, so
- * between two of them this polls for as long as a caller would. It stops early
- * for a caller, which takes progress ownership over. Returns whether the last
- * turn moved something, so that there may be more.
- */
-static bool
-progress_for_background(struct engine *engine)
-{
-    const uint64_t end_ns = clock_now_ns() + BACKGROUND_PROGRESS_TURN_NS;
-    struct progress_wait wait = {.deadline_ns = end_ns};
-    bool has_moved = progress_poll(engine, 0);
-    bool is_awaited = has_moved;
-
-    while (is_awaited && !has_waiters(engine) && !clock_is_past(end_ns)) {
-        has_moved = progress_poll_without_sleep(engine, &wait);
-        if (has_moved)
-            backoff_reset(&wait.backoff);
-        else
-            is_awaited = !TAILQ_EMPTY(&engine->running) &&
-                         backoff_if_idle(engine, &wait.backoff);
-    }
-    return has_moved;
-}
-
-enum engine_progress_result
-engine_progress_background(struct engine *engine)
-{
-    if (!progress_try_acquire(engine))
-        return ENGINE_PROGRESS_ELSEWHERE;
-    bool has_moved = progress_for_background(engine);
-    has_moved |= !transport_prepare_sleep(engine->transport);
-    has_moved |= !shm_queue_prepare_sleep(engine);
-
-    /* Like progress_release(), except that the background itself is the last
-     * successor. */
-    pthread_mutex_lock(&engine->lock);
-    /* A thread that handed in work after the last turn relies on this
-     * thread. */
-    has_moved |= !elect_next_progress_owner(engine) &&
-                 atomic_load(&engine->has_commands);
-    pthread_mutex_unlock(&engine->lock);
-    return has_moved ? ENGINE_PROGRESS_MORE : ENGINE_PROGRESS_NONE;
 }

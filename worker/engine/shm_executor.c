@@ -22,14 +22,20 @@
  * before, whereas a fence right after it would wait for the cache line.
  */
 
+#include "engine/shm_executor.h"
+
 #include <assert.h>
 #include <string.h>
 
 #include "base/copy.h"
 #include "base/error.h"
+#include "engine/executor.h"
 #include "engine/failure/mismatch.h"
 #include "engine/failure/op_history.h"
+#include "engine/fault_injection.h"
+#include "engine/shm_reduce.h"
 #include "engine/state.h"
+#include "net/wakeup.h"
 #include "transport/sequence.h"
 #include "transport/shm/region.h"
 
@@ -135,13 +141,28 @@ shm_executor_restart(struct op *op)
     op->run.rounds.is_retracted = false;
 }
 
+/* This rank has published or finished a round: wake the peers that sleep. */
+static void
+wake_sleeping_peers(const struct comm_context *context)
+{
+    uint64_t sleepers = shm_region_take_sleepers(context->shm_region);
+
+    while (sleepers > 0) {
+        const unsigned rank = (unsigned)__builtin_ctzll(sleepers);
+
+        sleepers &= sleepers - 1;
+        wakeup_signal(
+            atomic_load(&context->engine->wakeup_fds[context->ranks[rank]]));
+    }
+}
+
 void
 shm_executor_wake_peers(struct op *op)
 {
     if (!op->run.rounds.is_wake_pending)
         return;
     op->run.rounds.is_wake_pending = false;
-    shm_queue_wake_peers(op->run.context);
+    wake_sleeping_peers(op->run.context);
 }
 
 /* Copy the round's posts, one after another, to their place in the region, or
@@ -376,6 +397,20 @@ prefetch_prepare(struct op *op)
         rounds->prefetch = shm_region_reserve(shm_region, sequence, n_bytes);
 }
 
+/* op is first in the queue: announce that this rank reads no posts of earlier
+ * operations that failed here, so that their slots become free. */
+static void
+skip_failed_ops(const struct op *op)
+{
+    struct comm_context *context = op->run.context;
+
+    if (context->op_history.failed_newest <= context->last_announced_failed_op)
+        return;
+    context->last_announced_failed_op = op->run.number - 1;
+    shm_region_skip_to_op(context->shm_region, op->run.number);
+    wake_sleeping_peers(context);
+}
+
 enum hoop_status
 shm_executor_try_round(struct op *op, bool *out_is_done)
 {
@@ -389,7 +424,7 @@ shm_executor_try_round(struct op *op, bool *out_is_done)
     if (rounds->is_retracted)
         return HOOP_OK;
     if (!rounds->is_posted) {
-        shm_queue_skip_failed(op);
+        skip_failed_ops(op);
         if (!is_round_post_slot_free(op, sequence, &late))
             return HOOP_OK;
         status = round_publish_post(op, sequence);
@@ -482,7 +517,7 @@ shm_executor_abort(struct op *op)
     shm_region_retract_posts(op->run.context->shm_region, op->run.number);
     shm_region_mark_finished(op->run.context->shm_region,
                              sequence_end(op->run.number));
-    shm_queue_wake_peers(op->run.context);
+    wake_sleeping_peers(op->run.context);
 }
 
 /* Returns whether op waits for rank, and *out_n_bytes, the bytes it waits

@@ -13,10 +13,14 @@
  * on the operation, or the loss of that peer, is on its way.
  */
 
+#include "engine/shm_reduce.h"
+
 #include <string.h>
 
 #include "base/copy.h"
 #include "base/error.h"
+#include "engine/executor.h"
+#include "engine/fault_injection.h"
 #include "engine/state.h"
 #include "transport/sequence.h"
 #include "transport/shm/region.h"

@@ -10,6 +10,8 @@
  * passes on what is new to it.
  */
 
+#include "engine/shortage.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "engine/command_queue.h"
 #include "engine/failure/failure_notice.h"
 #include "engine/failure/lost_rank.h"
 #include "engine/failure/operations.h"

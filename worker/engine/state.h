@@ -284,6 +284,13 @@ op_is_inline(const struct op *op)
     return op == op->run.context->cached_op;
 }
 
+/* Returns the shared-memory operation of context that may move; NULL: none. */
+static inline struct op *
+shm_queue_first(const struct comm_context *context)
+{
+    return TAILQ_FIRST(&context->shm_ops);
+}
+
 /* Have progress_advance_ops() look at op. */
 static inline void
 op_mark_dirty(struct op *op)
@@ -304,144 +311,5 @@ engine_count_ended_op(struct engine *engine)
 
     atomic_store_explicit(&engine->n_ended, n + 1, memory_order_relaxed);
 }
-
-/* command_queue.c */
-
-/* Hand the connection described by content to the progress owner; ownership
- * passes. If there is no memory for that, the connection is closed and its rank
- * reported unreachable. Thread: any. */
-void
-engine_enqueue_connection(struct engine *engine, const struct command *content);
-/* Close the connection in a command that will not be executed. */
-void
-command_discard(const struct command *command);
-/* Tell the progress owner what content says about content->rank. Of two reasons
- * that it has not read yet, the graver is kept, or else the first. Needs no
- * memory. Thread: any. */
-void
-engine_post_notice(struct engine *engine, const struct notice *content);
-/* Have the progress owner call engine_drop_stale_frames(). Needs no memory. Thread: any. */
-void
-engine_request_stale_frame_drop(struct engine *engine);
-/* The progress owner executes all commands. Returns whether there were any. */
-bool
-engine_execute_commands(struct engine *engine);
-
-/* The progress owner ends op if it was cancelled; returns whether it was. */
-bool
-op_fail_if_cancelled(struct op *op);
-
-/* context.c */
-
-/* End what runs on context and destroy it. Called by the progress owner. */
-void
-context_end_and_destroy(struct comm_context *context);
-/* Destroy context, on which nothing runs. */
-void
-context_destroy(struct comm_context *context);
-/* Returns whether frames for communicator id must be kept: it is open, or may
- * be one that is being formed. owner is the engine. */
-bool
-engine_keeps_frames_of_context(void *owner, uint64_t id);
-/* Drop kept frames of communicators for which engine_keeps_frames_of_context() is false. */
-void
-engine_drop_stale_frames(struct engine *engine);
-
-/* events.c */
-
-extern const struct transport_events engine_events;
-
-/* shortage.c, by the progress owner: act on the control thread's notice of a
- * shortage. */
-void
-shortage_apply(struct engine *engine, const struct notice *notice);
-/* Set this thread's last error to say that there is no connection to rank. */
-enum hoop_status
-shortage_raise(const struct engine *engine, uint32_t rank);
-/* frame says that a send of one rank to another has failed. */
-void
-failed_send_report_receive(struct engine *engine,
-                           uint32_t peer,
-                           const struct frame *frame,
-                           const char *text);
-
-/* shm_queue.c, by the progress owner. */
-
-/* Add op, which has begun, to its context's shared-memory run queue if it
- * belongs there; remove it when it has ended. */
-void
-shm_queue_add(struct op *op);
-void
-shm_queue_remove(struct op *op);
-/* Returns the operation that may move; NULL: none. */
-struct op *
-shm_queue_first(const struct comm_context *context);
-/* Mark the first operations that can move as dirty. */
-void
-shm_queue_mark_ready(struct engine *engine);
-/* Undo shm_queue_prepare_sleep(), then shm_queue_mark_ready(). */
-void
-shm_queue_stop_sleeping(struct engine *engine);
-/* Announce in the shared regions that this rank will sleep. Returns false if
- * something can move already. */
-bool
-shm_queue_prepare_sleep(struct engine *engine);
-/* op is first in the queue: announce that this rank reads no posts of earlier
- * operations that failed here, so that their slots become free. */
-void
-shm_queue_skip_failed(const struct op *op);
-/* This rank has published or finished a round: wake the peers that sleep. */
-void
-shm_queue_wake_peers(const struct comm_context *context);
-
-/* engine.c */
-
-/* Returns how a waiter should wait, by the setting and the load of the host. */
-enum wait_policy
-engine_wait_policy(const struct engine *engine);
-
-/* progress.c */
-
-/* One turn of progress: execute commands, move data, complete operations.
- * Returns whether anything moved. */
-bool
-progress_poll(struct engine *engine, int timeout_ms);
-/* Advance operations as far as the data that have arrived permit. */
-bool
-progress_advance_ops(struct engine *engine);
-/* Release the waiters of ended operations. Call it when the progress owner no
- * longer refers to them: a waiter frees its operation. */
-void
-progress_publish_ended(struct engine *engine);
-/* Take progress ownership; false: another thread has it. */
-bool
-progress_try_acquire(struct engine *engine);
-/* Take progress ownership or wait for it; false: the deadline came first. */
-bool
-progress_acquire_until(struct engine *engine, uint64_t deadline_ns);
-/* Give up progress ownership and name a successor. */
-void
-progress_release(struct engine *engine);
-/* The progress owner offers its processor to another rank. */
-void
-progress_yield(struct engine *engine);
-/* Wake the progress owner if it sleeps, to read the command queue. */
-void
-progress_wake(struct engine *engine);
-/* Have the progress owner execute context_command, and wait until it is
- * done. */
-void
-context_command_submit_and_wait(struct engine *engine,
-                                struct context_command *context_command);
-/* op has all it needs: end it, unless a last poll of the sockets ends it
- * first. */
-void
-op_poll_and_complete(struct op *op);
-/* Begin op, or end it if it cannot succeed any more. */
-void
-op_begin(struct op *op);
-/* Begin op and its partner. Called by their waiter, which owns progress. */
-void
-op_begin_by_waiter(struct op *op);
 
 #endif

@@ -4,8 +4,11 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "engine/state.h"
+#include "net/path.h"
 
 /* Least number of yields. They are counted, not timed, since each lasts as long
  * as other ranks want the processor. Among very many ranks a rank polls in vain
@@ -116,4 +119,67 @@ cpu_placement_restore(struct cpu_placement *cpu_placement)
         return;
     cpu_placement->is_thread_on_processor = false;
     cpu_placement_apply(cpu_placement);
+}
+
+enum {
+    /* Ranks per processor up to which each looks as often as a single rank. */
+    POLL_FULL_RATE_RANKS_PER_CPU = 16,
+    /* Beyond this many ranks per processor a call takes so long that the
+     * processor time of a joining rank matters more than a quick wake-up. */
+    BRIEF_YIELD_RANKS_PER_CPU = 128,
+    POLL_DIVISOR_MAX = 20,
+};
+
+/* Returns the number of processors that this process may use. */
+static uint32_t
+count_processors(void)
+{
+    cpu_set_t set;
+
+    if (sched_getaffinity(0, sizeof(set), &set) == 0)
+        return (uint32_t)CPU_COUNT(&set);
+    return (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/* If the job's own ranks outnumber the processors, other jobs need not be
+ * counted: every rank would read the list of all ranks again and again. */
+void
+engine_update_wait_policy(struct engine *engine)
+{
+    const uint32_t n_processors = count_processors();
+    const uint32_t n_ranks = engine->cpu_placement.n_ranks;
+    enum wait_policy rule = WAIT_POLICY_SPIN;
+
+    if (n_ranks > BRIEF_YIELD_RANKS_PER_CPU * n_processors)
+        rule = WAIT_POLICY_YIELD_BRIEFLY;
+    else if (n_ranks > n_processors || host_ranks_count() > n_processors)
+        rule = WAIT_POLICY_YIELD;
+    atomic_store(&engine->host_wait_policy, rule);
+}
+
+uint64_t
+engine_poll_divisor(const struct engine *engine)
+{
+    const uint64_t divisor =
+        engine->cpu_placement.n_ranks /
+        (POLL_FULL_RATE_RANKS_PER_CPU * count_processors());
+
+    if (divisor > POLL_DIVISOR_MAX)
+        return POLL_DIVISOR_MAX;
+    return divisor > 0 ? divisor : 1;
+}
+
+enum wait_policy
+engine_wait_policy(const struct engine *engine)
+{
+    switch (engine->config->spinning) {
+    case ENGINE_SPIN_NEVER:
+        return WAIT_POLICY_SLEEP;
+    case ENGINE_SPIN_ALWAYS:
+        return WAIT_POLICY_SPIN;
+    case ENGINE_SPIN_AUTO:
+        break;
+    }
+    return atomic_load_explicit(&engine->host_wait_policy,
+                                memory_order_relaxed);
 }

@@ -28,6 +28,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct engine;
+
 enum wait_policy {
     WAIT_POLICY_SPIN,
     WAIT_POLICY_YIELD,
@@ -91,5 +93,9 @@ cpu_placement_invalidate(struct cpu_placement *cpu_placement)
 {
     cpu_placement->is_thread_on_processor = false;
 }
+
+/* Returns how a waiter should wait, by the setting and the load of the host. */
+enum wait_policy
+engine_wait_policy(const struct engine *engine);
 
 #endif

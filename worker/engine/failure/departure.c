@@ -25,6 +25,7 @@
 #include "engine/failure/op_history.h"
 #include "engine/failure/operations.h"
 #include "engine/failure/state_query.h"
+#include "engine/shm_executor.h"
 #include "engine/state.h"
 #include "transport/sequence.h"
 #include "transport/shm/region.h"

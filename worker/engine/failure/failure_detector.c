@@ -31,6 +31,9 @@
 #include "engine/failure/lost_rank.h"
 #include "engine/failure/operations.h"
 #include "engine/failure/revocation.h"
+#include "engine/progress.h"
+#include "engine/shm_executor.h"
+#include "engine/shm_queue.h"
 #include "engine/state.h"
 
 /* Time an accusation needs from rank to rank, with a margin. */

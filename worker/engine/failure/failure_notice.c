@@ -18,6 +18,8 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "dtype/dtype.h"
+#include "engine/context.h"
 #include "engine/failure/lost_rank.h"
 #include "engine/failure/op_history.h"
 #include "engine/failure/operations.h"

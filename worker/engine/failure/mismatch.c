@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/context.h"
 #include "engine/failure/failure_notice.h"
 #include "engine/failure/op_history.h"
 #include "engine/failure/operations.h"

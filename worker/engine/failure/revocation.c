@@ -10,6 +10,8 @@
 
 #include "engine/failure/revocation.h"
 
+#include "base/error.h"
+#include "engine/context.h"
 #include "engine/failure/failure_notice.h"
 #include "engine/failure/lost_rank.h"
 #include "engine/failure/operations.h"

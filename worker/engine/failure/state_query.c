@@ -14,12 +14,15 @@
 
 #include <stdlib.h>
 
+#include "engine/context.h"
+#include "engine/executor.h"
 #include "engine/failure/failure_notice.h"
 #include "engine/failure/lost_rank.h"
 #include "engine/failure/mismatch.h"
 #include "engine/failure/op_history.h"
 #include "engine/failure/operations.h"
 #include "engine/failure/revocation.h"
+#include "engine/shm_executor.h"
 #include "engine/state.h"
 
 enum {

@@ -24,8 +24,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "engine/context.h"
 #include "engine/failure/heartbeat.h"
 #include "engine/failure/operations.h"
+#include "engine/shm_executor.h"
 #include "engine/state.h"
 
 static double

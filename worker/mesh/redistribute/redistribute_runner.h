@@ -2,7 +2,7 @@
  * mesh/redistribute/redistribute_runner.h - runs the steps of a redistribution
  *
  * All steps are one operation on one communicator. Each step that sends is a
- * stage of a chain (engine/chain.c). Between stages blocks are packed by rank
+ * stage of a chain (engine/op_run.c). Between stages blocks are packed by rank
  * and unpacked to their places, unless they are already where they must be.
  */
 

@@ -1,4 +1,4 @@
-/* tests/unit/worker/engine/chain_test.c - engine/chain.c */
+/* tests/unit/worker/engine/chain_test.c - engine/op_run.c, chains */
 
 #include <stdlib.h>
 #include <string.h>

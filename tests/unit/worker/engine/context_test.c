@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "engine/progress.h"
 #include "engine/state.h"
 #include "engine_pair_fixture.h"
 

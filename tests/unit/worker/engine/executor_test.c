@@ -8,6 +8,7 @@
 #include "algorithms/algorithms.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "engine/context.h"
 #include "engine/op.h"
 #include "engine_pair_fixture.h"
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "engine/progress.h"
 #include "engine/state.h"
 #include "engine_pair_fixture.h"
 

@@ -11,6 +11,7 @@
 #include "allocation.h"
 #include "base/clock.h"
 #include "check.h"
+#include "engine/progress.h"
 #include "engine/state.h"
 #include "shm_engine_pair.h"
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "engine/shortage.h"
 #include "engine/state.h"
 #include "engine_pair_fixture.h"
 

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "check.h"
+#include "engine/events.h"
 #include "engine/state.h"
 #include "unit/worker/engine/engine_pair.h"
 

@@ -1,9 +1,10 @@
-/* tests/unit/worker/engine/shm_queue_test.c - engine/shm_queue.c */
+/* tests/unit/worker/engine/shm_executor_wake_test.c - engine/shm_executor.c */
 
 #include <poll.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "engine/shm_executor.h"
 #include "engine/state.h"
 #include "transport/shm/region.h"
 
@@ -33,7 +34,6 @@ wake_peers_wakes_every_rank_that_sleeps_and_no_other(void **state)
     struct engine engine = {.wakeup_fds = wakeup_fds};
     struct comm_context context = {.engine = &engine, .ranks = ranks};
 
-    (void)state;
     for (unsigned i = 0; i < WORLD_SIZE; i++) {
         assert_int_equal(pipe(pipes[i]), 0);
         atomic_init(&wakeup_fds[i], pipes[i][1]);
@@ -50,7 +50,9 @@ wake_peers_wakes_every_rank_that_sleeps_and_no_other(void **state)
     }
 
     context.shm_region = regions[0];
-    shm_queue_wake_peers(&context);
+    struct op op = {.run = {.context = &context,
+                            .rounds = {.is_wake_pending = true}}};
+    shm_executor_wake_peers(&op);
     for (unsigned i = 0; i < N_RANKS; i++)
         assert_int_equal(descriptor_is_readable(pipes[ranks[i]][0]), sleeps[i]);
     assert_false(descriptor_is_readable(pipes[1][0]));
