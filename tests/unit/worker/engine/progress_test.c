@@ -8,6 +8,7 @@
 #include "engine/op.h"
 #include "engine/state.h"
 #include "engine_pair_fixture.h"
+#include "unbounded_sleep.h"
 
 static struct comm_context *
 context_at(uint32_t rank, unsigned i)
@@ -140,6 +141,7 @@ owner_that_sleeps_begins_what_another_thread_hands_in(void **state)
     (void)state;
     assert_int_equal(receive_start(context_at(0, 0), text, 7, 1, &waiting.op),
                      HOOP_OK);
+    atomic_store(&unbounded_sleep_ignores_deadlines, true);
     waiting_start(&waiting);
     while (!atomic_load(&engine->is_sleeping))
         assert_false(clock_is_past(until_ns));
@@ -149,6 +151,7 @@ owner_that_sleeps_begins_what_another_thread_hands_in(void **state)
     while (!atomic_load(&op->run.is_done) && !clock_is_past(begun_by_ns))
         ;
     const bool is_begun = atomic_load(&op->run.is_done);
+    atomic_store(&unbounded_sleep_ignores_deadlines, false);
     send_small(1, 1, "late");
     pthread_join(waiting.thread, NULL);
     assert_int_equal(waiting.status, HOOP_OK);
