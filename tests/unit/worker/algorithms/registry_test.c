@@ -82,7 +82,7 @@ nodes_suit(const struct registry_algorithm *entry,
 {
     struct plan_nodes *nodes = NULL;
 
-    assert_int_equal(plan_nodes_create(names, n_ranks, &nodes), HOOP_OK);
+    assert_ok(plan_nodes_create(names, n_ranks, &nodes));
     const struct plan_shape shape = {
         .size = n_ranks, .granule = 1, .nodes = nodes};
     const bool suits = registry_algorithm_suits_shape(entry, &shape);

@@ -141,7 +141,7 @@ call_that_went_well_for_one_that_is_ahead_did(void **state)
     }
     const struct retry_vote_result result = retry_vote_decide(&behind, all);
     assert_int_equal(result.decision, RETRY_VOTE_OVER);
-    assert_int_equal(result.outcome, HOOP_OK);
+    assert_ok(result.outcome);
     assert_int_equal(result.n_ended_calls, 6);
 }
 
