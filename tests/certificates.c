@@ -205,7 +205,7 @@ certificates_make(void **state)
             .ends_s = rows[i].ends_s,
         };
 
-        assert_int_equal(certificate_write(&order), HOOP_OK);
+        assert_ok(certificate_write(&order));
     }
     return 0;
 }

@@ -15,4 +15,7 @@
  * not need of it without a statement that says so. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
+/* A call that returns an enum hoop_status has succeeded. */
+#define assert_ok(status) assert_int_equal((status), HOOP_OK)
+
 #endif

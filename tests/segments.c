@@ -51,9 +51,8 @@ segments_open(struct segment *out_ends[2])
     out_ends[1] = NULL;
     if (segments_mode() == SHM_MODE_NEVER)
         return;
-    assert_int_equal(segment_create(LIMIT_RING_MIN, &place, &out_ends[0]),
-                     HOOP_OK);
-    assert_int_equal(segment_open(&place, &out_ends[1]), HOOP_OK);
+    assert_ok(segment_create(LIMIT_RING_MIN, &place, &out_ends[0]));
+    assert_ok(segment_open(&place, &out_ends[1]));
     segment_close_fd(out_ends[0]);
 }
 

@@ -17,7 +17,7 @@ static const struct checker_case gather = {
 static void
 checker_verify_right_algorithm_is_ok(void **state)
 {
-    assert_int_equal(checker_verify_algorithm(&gather), HOOP_OK);
+    assert_ok(checker_verify_algorithm(&gather));
 }
 
 static void
@@ -93,8 +93,7 @@ checker_messages_build_lists_messages_and_finds_them(void **state)
     const struct plan_step step = {.kind = PLAN_STORE, .peer = 2, .message = 1};
     struct checker_messages checker_messages = {0};
 
-    assert_int_equal(checker_messages_build(&checker_messages, &gather),
-                     HOOP_OK);
+    assert_ok(checker_messages_build(&checker_messages, &gather));
     assert_int_equal(checker_messages.sends.n_messages, 6);
 
     const struct checker_message *message =
@@ -191,16 +190,12 @@ checker_run_run_any_buffer_and_seed_ends_right(void **state)
     struct checker_run *checker_run = NULL;
     struct checker_messages checker_messages = {0};
 
-    assert_int_equal(checker_messages_build(&checker_messages, &sum), HOOP_OK);
-    assert_int_equal(checker_run_create(&sum, &checker_messages, &checker_run),
-                     HOOP_OK);
+    assert_ok(checker_messages_build(&checker_messages, &sum));
+    assert_ok(checker_run_create(&sum, &checker_messages, &checker_run));
     for (uint64_t seed = 0; seed < 100; seed++) {
-        assert_int_equal(checker_run_one_schedule(checker_run, 0, seed),
-                         HOOP_OK);
-        assert_int_equal(checker_run_one_schedule(checker_run, 1, seed),
-                         HOOP_OK);
-        assert_int_equal(
-            checker_run_one_schedule(checker_run, UINT64_MAX, seed), HOOP_OK);
+        assert_ok(checker_run_one_schedule(checker_run, 0, seed));
+        assert_ok(checker_run_one_schedule(checker_run, 1, seed));
+        assert_ok(checker_run_one_schedule(checker_run, UINT64_MAX, seed));
     }
     checker_run_destroy(checker_run);
     checker_messages_deinit(&checker_messages);

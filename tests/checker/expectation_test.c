@@ -41,8 +41,7 @@ expectation_check_gathered_blocks_are_right(void **state)
         for (size_t i = 0; i < 4; i++)
             output[rank * 4 + i] = input[i];
     }
-    assert_int_equal(expectation_check_content(&gather, 2, PLAN_OUTPUT, output),
-                     HOOP_OK);
+    assert_ok(expectation_check_content(&gather, 2, PLAN_OUTPUT, output));
     output[7]++;
     assert_int_equal(expectation_check_content(&gather, 2, PLAN_OUTPUT, output),
                      HOOP_E_INTERNAL);
@@ -64,14 +63,11 @@ expectation_gather_only_the_root_receives(void **state)
     expectation_fill_buffer(&scenario, 1, PLAN_OUTPUT, output);
     for (uint32_t rank = 0; rank < 3; rank += 2) {
         expectation_fill_buffer(&scenario, rank, PLAN_OUTPUT, own);
-        assert_int_equal(
-            expectation_check_content(&scenario, rank, PLAN_OUTPUT, own),
-            HOOP_OK);
+        assert_ok(expectation_check_content(&scenario, rank, PLAN_OUTPUT, own));
         for (size_t i = 0; i < 4; i++)
             output[rank * 4 + i] = own[i];
     }
-    assert_int_equal(
-        expectation_check_content(&scenario, 1, PLAN_OUTPUT, output), HOOP_OK);
+    assert_ok(expectation_check_content(&scenario, 1, PLAN_OUTPUT, output));
     output[4]++;
     assert_int_equal(
         expectation_check_content(&scenario, 1, PLAN_OUTPUT, output),
@@ -90,17 +86,14 @@ expectation_scatter_root_keeps_all_in_place(void **state)
     assert_int_equal(expectation_buffer_bytes(&scenario, 1, PLAN_INPUT), 12);
     assert_int_equal(expectation_buffer_bytes(&scenario, 1, PLAN_OUTPUT), 4);
     expectation_fill_buffer(&scenario, 1, PLAN_INPUT, all);
-    assert_int_equal(
-        expectation_check_content(&scenario, 2, PLAN_OUTPUT, all + 8), HOOP_OK);
+    assert_ok(expectation_check_content(&scenario, 2, PLAN_OUTPUT, all + 8));
     assert_int_equal(
         expectation_check_content(&scenario, 2, PLAN_OUTPUT, all + 4),
         HOOP_E_INTERNAL);
     scenario.shape.is_in_place = true;
     expectation_fill_buffer(&scenario, 1, PLAN_OUTPUT, all);
-    assert_int_equal(expectation_check_content(&scenario, 1, PLAN_OUTPUT, all),
-                     HOOP_OK);
-    assert_int_equal(expectation_check_content(&scenario, 0, PLAN_OUTPUT, all),
-                     HOOP_OK);
+    assert_ok(expectation_check_content(&scenario, 1, PLAN_OUTPUT, all));
+    assert_ok(expectation_check_content(&scenario, 0, PLAN_OUTPUT, all));
 }
 
 static void
@@ -119,8 +112,7 @@ expectation_check_sum_holds_each_rank_once(void **state)
     }
     for (size_t i = 0; i < 4; i++)
         final[i] = expectation_mark_final(sum[i]);
-    assert_int_equal(
-        expectation_check_content(&scenario, 0, PLAN_OUTPUT, final), HOOP_OK);
+    assert_ok(expectation_check_content(&scenario, 0, PLAN_OUTPUT, final));
     assert_int_equal(expectation_check_content(&scenario, 0, PLAN_OUTPUT, sum),
                      HOOP_E_INTERNAL);
     final[3] = expectation_mark_final(sum[3] + input[3]);
@@ -135,8 +127,7 @@ expectation_check_input_must_survive(void **state)
     uint64_t input[4];
 
     expectation_fill_buffer(&gather, 1, PLAN_INPUT, input);
-    assert_int_equal(expectation_check_content(&gather, 1, PLAN_INPUT, input),
-                     HOOP_OK);
+    assert_ok(expectation_check_content(&gather, 1, PLAN_INPUT, input));
     input[0] = 0;
     assert_int_equal(expectation_check_content(&gather, 1, PLAN_INPUT, input),
                      HOOP_E_INTERNAL);
@@ -168,8 +159,7 @@ expectation_check_exchanged_blocks_are_packed(void **state)
     output[2] = output[4];
     output[3] = output[5];
     output[4] = 0; /* behind what came: anything */
-    assert_int_equal(
-        expectation_check_content(&scenario, 1, PLAN_OUTPUT, output), HOOP_OK);
+    assert_ok(expectation_check_content(&scenario, 1, PLAN_OUTPUT, output));
     output[2] = sent[4];
     assert_int_equal(
         expectation_check_content(&scenario, 1, PLAN_OUTPUT, output),
@@ -189,18 +179,15 @@ expectation_check_scan_holds_the_ranks_before(void **state)
             sum[i] += input[i];
     }
     scenario.goal = CHECKER_SCAN;
-    assert_int_equal(expectation_check_content(&scenario, 1, PLAN_OUTPUT, sum),
-                     HOOP_OK);
+    assert_ok(expectation_check_content(&scenario, 1, PLAN_OUTPUT, sum));
     assert_int_equal(expectation_check_content(&scenario, 2, PLAN_OUTPUT, sum),
                      HOOP_E_INTERNAL);
     scenario.goal = CHECKER_EXSCAN;
-    assert_int_equal(expectation_check_content(&scenario, 2, PLAN_OUTPUT, sum),
-                     HOOP_OK);
+    assert_ok(expectation_check_content(&scenario, 2, PLAN_OUTPUT, sum));
     assert_int_equal(expectation_check_content(&scenario, 0, PLAN_OUTPUT, sum),
                      HOOP_E_INTERNAL);
     expectation_fill_buffer(&scenario, 0, PLAN_OUTPUT, sum);
-    assert_int_equal(expectation_check_content(&scenario, 0, PLAN_OUTPUT, sum),
-                     HOOP_OK);
+    assert_ok(expectation_check_content(&scenario, 0, PLAN_OUTPUT, sum));
 }
 
 static const uint64_t a = UINT64_C(0x0123456789abcdef);

@@ -127,7 +127,7 @@ static const struct checker_case sum = {
 static void
 checker_shm_run_right_plan_is_proved(void **state)
 {
-    assert_int_equal(checker_shm_run_verify_algorithm(&sum), HOOP_OK);
+    assert_ok(checker_shm_run_verify_algorithm(&sum));
 }
 
 static uint32_t
@@ -174,7 +174,7 @@ checker_shm_run_other_brackets_on_one_rank_are_found(void **state)
 
     algorithm.plan_round = other_brackets;
     scenario.algorithm = &algorithm;
-    assert_int_equal(checker_shm_run_verify_algorithm(&scenario), HOOP_OK);
+    assert_ok(checker_shm_run_verify_algorithm(&scenario));
     scenario.arithmetic = ARITHMETIC_HASH;
     assert_int_equal(checker_shm_run_verify_algorithm(&scenario),
                      HOOP_E_INTERNAL);

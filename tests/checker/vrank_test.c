@@ -19,8 +19,7 @@ struct stage {
 static void
 stage_start(struct stage *stage)
 {
-    assert_int_equal(
-        checker_messages_build(&stage->checker_messages, &sum_of_two), HOOP_OK);
+    assert_ok(checker_messages_build(&stage->checker_messages, &sum_of_two));
     stage->checker_messages.sends.messages[0].bytes = stage->bytes;
     for (uint32_t rank = 0; rank < 2; rank++) {
         struct vrank *vrank = &stage->vranks[rank];
@@ -29,7 +28,7 @@ stage_start(struct stage *stage)
                                 .checker_messages = &stage->checker_messages,
                                 .vranks = stage->vranks,
                                 .rank = rank};
-        assert_int_equal(vrank_init(vrank), HOOP_OK);
+        assert_ok(vrank_init(vrank));
         vrank_reset(vrank);
     }
 }
@@ -45,7 +44,7 @@ stage_stop(struct stage *stage)
 static struct tracked_step *
 vrank_first(struct vrank *vrank)
 {
-    assert_int_equal(vrank_activate_steps(vrank), HOOP_OK);
+    assert_ok(vrank_activate_steps(vrank));
     assert_int_equal(vrank->tracker.n_active, 1);
     return TAILQ_FIRST(&vrank->tracker.active);
 }
@@ -64,8 +63,8 @@ vrank_move_without_buffer_waits_for_both_sides(void **state)
     assert_int_equal(vrank_advance_step(&stage.vranks[1], send, &pace), 2);
     assert_true(tracker_is_done(&stage.vranks[0].tracker));
     assert_true(tracker_is_done(&stage.vranks[1].tracker));
-    assert_int_equal(vrank_check_result(&stage.vranks[0]), HOOP_OK);
-    assert_int_equal(vrank_check_result(&stage.vranks[1]), HOOP_OK);
+    assert_ok(vrank_check_result(&stage.vranks[0]));
+    assert_ok(vrank_check_result(&stage.vranks[1]));
     stage_stop(&stage);
 }
 
@@ -86,7 +85,7 @@ vrank_move_half_an_element_is_not_combined(void **state)
     assert_int_equal(reduce->done, 0);
     assert_int_equal(vrank_advance_step(&stage.vranks[1], send, &pace), 1);
     assert_int_equal(vrank_advance_step(&stage.vranks[0], reduce, &pace), 1);
-    assert_int_equal(vrank_check_result(&stage.vranks[0]), HOOP_OK);
+    assert_ok(vrank_check_result(&stage.vranks[0]));
     stage_stop(&stage);
 }
 

@@ -44,7 +44,7 @@ coordinator_clients_open(struct coordinator_clients *coordinator_clients,
     coordinator_clients->clients =
         calloc(options->n_clients, sizeof(*coordinator_clients->clients));
     assert_non_null(coordinator_clients->clients);
-    assert_int_equal(loop_create(&coordinator_clients->loop), HOOP_OK);
+    assert_ok(loop_create(&coordinator_clients->loop));
     for (size_t i = 0; i < options->n_clients; i++) {
         const struct rpc_client_options client = {
             .loop = coordinator_clients->loop,
@@ -53,9 +53,7 @@ coordinator_clients_open(struct coordinator_clients *coordinator_clients,
             .token = options->token,
             .tls = files_of_setting(),
         };
-        assert_int_equal(
-            rpc_client_create(&client, &coordinator_clients->clients[i]),
-            HOOP_OK);
+        assert_ok(rpc_client_create(&client, &coordinator_clients->clients[i]));
     }
     assert_int_equal(pthread_create(&coordinator_clients->thread, NULL,
                                     thread_run, coordinator_clients),
@@ -84,7 +82,7 @@ coordinator_clients_call(struct rpc_client *client,
 
     *out_answer = (struct coordinator_clients_answer){0};
     if (pack)
-        assert_int_equal(pack_take(pack, &bytes, &n_bytes), HOOP_OK);
+        assert_ok(pack_take(pack, &bytes, &n_bytes));
     const struct rpc_call call = {
         .method = method_by_id(method)->name,
         .body = {bytes, n_bytes},
@@ -115,9 +113,8 @@ joiner_init(struct joiner *joiner,
                 .address = "127.0.0.1:7000",
             },
     };
-    assert_int_equal(random_fill(&joiner->request.incarnation,
-                                 sizeof(joiner->request.incarnation)),
-                     HOOP_OK);
+    assert_ok(random_fill(&joiner->request.incarnation,
+                          sizeof(joiner->request.incarnation)));
 }
 
 static void *
@@ -210,13 +207,10 @@ store_set(struct rpc_client *client, const struct store_text *text)
     snprintf(request.key, sizeof(request.key), "%s", text->key);
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     store_set_request_encode(&request, &pack);
-    assert_int_equal(
-        coordinator_clients_call(client, METHOD_STORE_SET, &pack, &answer),
-        HOOP_OK);
-    assert_int_equal(
-        store_reply_decode((struct message_span){answer.body, answer.n_body},
-                           &reply),
-        HOOP_OK);
+    assert_ok(
+        coordinator_clients_call(client, METHOD_STORE_SET, &pack, &answer));
+    assert_ok(store_reply_decode(
+        (struct message_span){answer.body, answer.n_body}, &reply));
     free(answer.body);
     return reply.revision;
 }

@@ -411,9 +411,8 @@ coordinator_restart(struct sim *sim)
     options.lease_ms = LEASE_MS;
     cluster_destroy(sim->f.cluster);
     sim->f.actions = (struct cluster_actions){0};
-    assert_int_equal(cluster_create(&options, &sim->f.cluster), HOOP_OK);
-    assert_int_equal(record_store_recover(&sim->record_store, sim->f.cluster),
-                     HOOP_OK);
+    assert_ok(cluster_create(&options, &sim->f.cluster));
+    assert_ok(record_store_recover(&sim->record_store, sim->f.cluster));
     sim->n_restarts++;
 }
 
@@ -660,7 +659,7 @@ sim_play(struct sim *sim, uint64_t seed)
                         .random = seed * 0x9e3779b97f4a7c15U + 1,
                         .f.now_ns = FIXTURE_S};
     options.lease_ms = LEASE_MS;
-    assert_int_equal(cluster_create(&options, &sim->f.cluster), HOOP_OK);
+    assert_ok(cluster_create(&options, &sim->f.cluster));
     for (sim->step = 0; sim->step < N_STEPS; sim->step++) {
         step_play(sim);
         worlds_forget(sim);

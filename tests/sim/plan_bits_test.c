@@ -33,7 +33,7 @@ layout_create(enum layout layout, uint32_t size)
 
     for (uint32_t rank = 0; rank < size; rank++)
         names[rank] = layout == LAYOUT_DEALT ? rank % 3 : rank * 3 / size;
-    assert_int_equal(plan_nodes_create(names, size, &nodes), HOOP_OK);
+    assert_ok(plan_nodes_create(names, size, &nodes));
     return nodes;
 }
 
@@ -146,7 +146,7 @@ wrong_side_on_one_rank_is_found(void **state)
     };
 
     algorithm.plan_round = sided_plan_round;
-    assert_int_equal(checker_verify_algorithm(&scenario), HOOP_OK);
+    assert_ok(checker_verify_algorithm(&scenario));
     scenario.arithmetic = ARITHMETIC_COMPOSE;
     assert_int_equal(checker_verify_algorithm(&scenario), HOOP_E_INTERNAL);
     scenario.arithmetic = ARITHMETIC_HASH;

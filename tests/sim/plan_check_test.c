@@ -269,7 +269,7 @@ prove_layouts(struct checker_case scenario)
         for (uint32_t rank = 0; rank < size; rank++)
             names[rank] = layout_node((enum layout)layout, rank);
         if (layout != LAYOUT_UNKNOWN)
-            assert_int_equal(plan_nodes_create(names, size, &nodes), HOOP_OK);
+            assert_ok(plan_nodes_create(names, size, &nodes));
         scenario.shape.nodes = nodes;
         prove_layout(scenario, size <= SIZE_MAX_ALL_LAYOUTS
                                    ? plan_case_all_counts

@@ -229,7 +229,7 @@ faults_of_entry(const struct registry_algorithm *entry,
     for (uint32_t size = 1; size <= COUNT_OF(uneven); size++) {
         struct plan_nodes *nodes = NULL;
 
-        assert_int_equal(plan_nodes_create(node_names, size, &nodes), HOOP_OK);
+        assert_ok(plan_nodes_create(node_names, size, &nodes));
         scenario.shape.size = size;
         scenario.shape.nodes = entry->needs_nodes ? nodes : NULL;
         scenario.shape.counts = NULL;

@@ -59,7 +59,7 @@ receive_behind_the_send_of_its_peer_is_a_deadlock(void **state)
     assert_int_equal(checker_verify_algorithm(&scenario), HOOP_E_INTERNAL);
     assert_non_null(strstr(error_text(), "deadlock"));
     scenario.seed = 2;
-    assert_int_equal(checker_verify_algorithm(&scenario), HOOP_OK);
+    assert_ok(checker_verify_algorithm(&scenario));
 }
 
 /* The all-reduce, but the first all-gather round sends another block: each
@@ -92,7 +92,7 @@ right_messages_of_wrong_blocks_are_found(void **state)
         .n_schedules = 3,
     };
 
-    assert_int_equal(checker_verify_algorithm(&scenario), HOOP_OK);
+    assert_ok(checker_verify_algorithm(&scenario));
     algorithm.plan_round = early_plan_round;
     assert_int_equal(checker_verify_algorithm(&scenario), HOOP_E_INTERNAL);
     assert_non_null(strstr(error_text(), "wrong at the end"));

@@ -94,7 +94,7 @@ case_prove(const struct hoop_schedule_options *options)
     CLEANUP(hoop_schedule_free) hoop_schedule_t *schedule = NULL;
     struct hoop_schedule_cost cost = {0};
 
-    assert_int_equal(hoop_schedule_create(options, &schedule), HOOP_OK);
+    assert_ok(hoop_schedule_create(options, &schedule));
     if (hoop_schedule_check(schedule, &cost) != HOOP_OK)
         fail_msg("kind %d, %u stages, %u micro-batches, %u chunks: %s",
                  (int)options->kind, options->n_stages,
@@ -164,8 +164,7 @@ faults_are_found(fault_fn *fault)
         for (size_t at = 0; at < n_tasks; at++) {
             CLEANUP(hoop_schedule_free) struct hoop_schedule *schedule = NULL;
 
-            assert_int_equal(hoop_schedule_create(&small_cases[i], &schedule),
-                             HOOP_OK);
+            assert_ok(hoop_schedule_create(&small_cases[i], &schedule));
             n_tasks = schedule->firsts[small_cases[i].n_stages];
             fault(schedule, at);
             assert_int_equal(hoop_schedule_check(schedule, NULL),
@@ -202,8 +201,7 @@ swapped_messages_are_found(void **state)
         CLEANUP(hoop_schedule_free) struct hoop_schedule *schedule = NULL;
         size_t n_swapped = 0;
 
-        assert_int_equal(hoop_schedule_create(&small_cases[i], &schedule),
-                         HOOP_OK);
+        assert_ok(hoop_schedule_create(&small_cases[i], &schedule));
         for (size_t at = schedule->firsts[0]; at < schedule->firsts[1]; at++) {
             struct hoop_task *task = &schedule->tasks[at];
             const struct hoop_task kept = *task;
@@ -222,7 +220,7 @@ swapped_messages_are_found(void **state)
             *task = kept;
             n_swapped++;
         }
-        assert_int_equal(hoop_schedule_check(schedule, NULL), HOOP_OK);
+        assert_ok(hoop_schedule_check(schedule, NULL));
         assert_true(n_swapped > 0 || small_cases[i].n_stages == 1);
     }
 }
@@ -237,7 +235,7 @@ send_before_receive_waits_for_ever_and_is_found(void **state)
     CLEANUP(hoop_schedule_free) struct hoop_schedule *schedule = NULL;
     size_t at = 0;
 
-    assert_int_equal(hoop_schedule_create(&options, &schedule), HOOP_OK);
+    assert_ok(hoop_schedule_create(&options, &schedule));
     /* Stage 1 receives micro-batch 1 behind its gradients of 0 ... */
     for (at = schedule->firsts[1];
          schedule->tasks[at].kind != HOOP_TASK_RECV_FORWARD ||

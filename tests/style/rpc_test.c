@@ -143,13 +143,12 @@ golden_request_is_what_a_client_sends(void **state)
     const size_t n_frame = block_read("```golden request\n", frame);
     const struct message_span message = {frame + SP_HEADER_BYTES,
                                          n_frame - SP_HEADER_BYTES};
-    assert_int_equal(envelope_request_decode(message, &request), HOOP_OK);
+    assert_ok(envelope_request_decode(message, &request));
     assert_string_equal(request.method, "hoop.v1.Store/Get");
     assert_string_equal(request.job, "train");
     assert_int_equal(request.id, 7);
     assert_int_equal(request.deadline_ms, 5000);
-    assert_int_equal(envelope_request_encode(&request, &again, &n_again),
-                     HOOP_OK);
+    assert_ok(envelope_request_encode(&request, &again, &n_again));
     assert_int_equal(n_again, message.n_bytes);
     assert_frame_is(frame, n_frame, again);
 }
@@ -165,10 +164,10 @@ golden_reply_is_what_a_coordinator_sends(void **state)
     const size_t n_frame = block_read("```golden reply\n", frame);
     const struct message_span message = {frame + SP_HEADER_BYTES,
                                          n_frame - SP_HEADER_BYTES};
-    assert_int_equal(envelope_reply_decode(message, &reply), HOOP_OK);
+    assert_ok(envelope_reply_decode(message, &reply));
     assert_int_equal(reply.id, 7);
     assert_int_equal(reply.status, HOOP_E_NOT_FOUND);
-    assert_int_equal(envelope_reply_encode(&reply, &again, &n_again), HOOP_OK);
+    assert_ok(envelope_reply_encode(&reply, &again, &n_again));
     assert_int_equal(n_again, message.n_bytes);
     assert_frame_is(frame, n_frame, again);
 }
@@ -210,23 +209,20 @@ golden_proofs_are_what_both_sides_send(void **state)
     char token[LIMIT_TOKEN];
 
     proofs_read(golden);
-    assert_int_equal(role_derive_token(ROLE_OPERATOR, "secret", token),
-                     HOOP_OK);
-    assert_int_equal(auth_keys_init_client(&keys, token), HOOP_OK);
+    assert_ok(role_derive_token(ROLE_OPERATOR, "secret", token));
+    assert_ok(auth_keys_init_client(&keys, token));
     assert_memory_equal(keys.bytes[ROLE_OPERATOR], golden[0], HMAC_BYTES);
 
-    assert_int_equal(auth_client_begin(&client, &keys, &challenge), HOOP_OK);
+    assert_ok(auth_client_begin(&client, &keys, &challenge));
     memset(client.client_nonce, 1, sizeof(client.client_nonce));
     memset(reply.nonce, 2, sizeof(reply.nonce));
     memcpy(reply.proof, golden[1], HMAC_BYTES);
-    assert_int_equal(auth_client_prove(&client, &keys, &reply, &proof),
-                     HOOP_OK);
+    assert_ok(auth_client_prove(&client, &keys, &reply, &proof));
     assert_memory_equal(proof.proof, golden[2], HMAC_BYTES);
 
     coordinator = client;
-    assert_int_equal(auth_keys_init_coordinator(&keys, "secret"), HOOP_OK);
-    assert_int_equal(auth_coordinator_verify(&coordinator, &keys, &proof),
-                     HOOP_OK);
+    assert_ok(auth_keys_init_coordinator(&keys, "secret"));
+    assert_ok(auth_coordinator_verify(&coordinator, &keys, &proof));
 }
 
 int

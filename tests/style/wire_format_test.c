@@ -145,7 +145,7 @@ frame_check(const struct block *block)
         assert_int_not_equal(status, HOOP_OK);
         return;
     }
-    assert_int_equal(status, HOOP_OK);
+    assert_ok(status);
     assert_fields_equal(block, &frame);
     assert_signature_is_of_call(block);
     assert_memory_equal(&tensor, &block->tensor, sizeof(tensor));
@@ -239,17 +239,15 @@ golden_handshake_of_the_document_is_accepted(void **state)
     enum handshake_answer answer = HANDSHAKE_REFUSED;
 
     blocks_read(on_handshake_block, messages);
-    assert_int_equal(handshake_key_init(&key, "secret", &roster), HOOP_OK);
+    assert_ok(handshake_key_init(&key, "secret", &roster));
     memcpy(dialer.hello, messages[0], HANDSHAKE_MESSAGE_BYTES);
     memcpy(dialer.offer,
            messages[2] + HANDSHAKE_MESSAGE_BYTES - HANDSHAKE_OFFER_BYTES,
            HANDSHAKE_OFFER_BYTES);
-    assert_int_equal(handshake_write_proof(&dialer, messages[1], proof),
-                     HOOP_OK);
+    assert_ok(handshake_write_proof(&dialer, messages[1], proof));
     assert_memory_equal(proof, messages[2], HANDSHAKE_MESSAGE_BYTES);
-    assert_int_equal(handshake_verify_proof(&dialer, messages[2]), HOOP_OK);
-    assert_int_equal(handshake_verify_welcome(&dialer, messages[3], &answer),
-                     HOOP_OK);
+    assert_ok(handshake_verify_proof(&dialer, messages[2]));
+    assert_ok(handshake_verify_welcome(&dialer, messages[3], &answer));
     assert_int_equal(answer, HANDSHAKE_WELCOME);
 }
 

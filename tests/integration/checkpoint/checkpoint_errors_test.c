@@ -402,7 +402,7 @@ find_part(uint32_t place, char *out_path, size_t n_path)
 {
     struct hoop_checkpoint_contents *contents = NULL;
 
-    assert_int_equal(hoop_checkpoint_list(case_folder, &contents), HOOP_OK);
+    assert_ok(hoop_checkpoint_list(case_folder, &contents));
     snprintf(out_path, n_path, "%s/%s", case_folder,
              contents->files[place].name);
     hoop_checkpoint_contents_free(contents);

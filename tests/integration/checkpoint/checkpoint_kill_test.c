@@ -295,7 +295,7 @@ kill_everywhere(uint32_t victim, unsigned n_calls_least)
     /* Nothing is left of all the others. */
     assert_int_equal(case_count_files(case_folder, ".part"), RANKS);
     assert_int_equal(case_count_files(case_folder, ""), RANKS + 2);
-    assert_int_equal(hoop_checkpoint_verify(case_folder), HOOP_OK);
+    assert_ok(hoop_checkpoint_verify(case_folder));
 }
 
 static void

@@ -292,14 +292,14 @@ checkpoint_of_any_mesh_loads_on_any_other(void **state)
     /* The third save, of two ranks; nothing is left of the first two. */
     assert_int_equal(case_count_files(case_folder, ".part"), 2);
     assert_int_equal(case_count_files(case_folder, ""), 4);
-    assert_int_equal(hoop_checkpoint_verify(case_folder), HOOP_OK);
+    assert_ok(hoop_checkpoint_verify(case_folder));
 }
 
 static void
 checkpoint_by_chance_loads_by_chance(void **state)
 {
     assert_int_equal(mesh_processes_run(2, 2, 0, chance_body), 0);
-    assert_int_equal(hoop_checkpoint_verify(case_folder), HOOP_OK);
+    assert_ok(hoop_checkpoint_verify(case_folder));
 }
 
 /* By the test before. */
@@ -308,7 +308,7 @@ checkpoint_list_says_what_was_saved(void **state)
 {
     struct hoop_checkpoint_contents *contents = NULL;
 
-    assert_int_equal(hoop_checkpoint_list(case_folder, &contents), HOOP_OK);
+    assert_ok(hoop_checkpoint_list(case_folder, &contents));
     assert_int_equal(contents->generation, 3);
     assert_int_equal(contents->n_tensors, COUNT_OF(kinds));
     assert_int_equal(contents->n_files, 2);

@@ -21,9 +21,9 @@ save(const char *name)
     struct checkpoint_manifest *manifest = NULL;
     enum folder_commit_outcome outcome;
 
-    assert_int_equal(folder_open(path, &folder), HOOP_OK);
-    assert_int_equal(manifest_create(1, 2, &manifest), HOOP_OK);
-    assert_int_equal(manifest_set_tensor_name(manifest, 0, name), HOOP_OK);
+    assert_ok(folder_open(path, &folder));
+    assert_ok(manifest_create(1, 2, &manifest));
+    assert_ok(manifest_set_tensor_name(manifest, 0, name));
     manifest->tensors[0].shape = (struct hoop_shape){2, {3, 2}};
     manifest->tensors[0].mesh = (struct hoop_mesh_shape){1, {2}};
     manifest->tensors[0].sharding.dims[1] = (struct hoop_axes){1, {0}};
@@ -32,18 +32,16 @@ save(const char *name)
         struct file_writer *file_writer = NULL;
         struct written_file written;
 
-        assert_int_equal(
-            file_writer_create(&folder, manifest->files[i].name, &file_writer),
-            HOOP_OK);
-        assert_int_equal(file_writer_append(file_writer, "\0\0", 3), HOOP_OK);
-        assert_int_equal(file_writer_pad(file_writer, 64), HOOP_OK);
-        assert_int_equal(file_writer_sync_and_close(file_writer, &written),
-                         HOOP_OK);
+        assert_ok(
+            file_writer_create(&folder, manifest->files[i].name, &file_writer));
+        assert_ok(file_writer_append(file_writer, "\0\0", 3));
+        assert_ok(file_writer_pad(file_writer, 64));
+        assert_ok(file_writer_sync_and_close(file_writer, &written));
         manifest->files[i].n_bytes = written.n_bytes;
         manifest->files[i].digest = written.digest;
         file_writer_destroy(file_writer);
     }
-    assert_int_equal(folder_commit(&folder, manifest, &outcome), HOOP_OK);
+    assert_ok(folder_commit(&folder, manifest, &outcome));
     manifest_destroy(manifest);
     folder_close(&folder);
 }

@@ -151,7 +151,7 @@ ranks_of_a_job_that_forms_say_who_is_missing(void **state)
     json_decref(object);
     joiner_start(&joiners[2]);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(joiner_wait(&joiners[i]), HOOP_OK);
+        assert_ok(joiner_wait(&joiners[i]));
         joiner_deinit(&joiners[i]);
     }
     coordinator_clients_close(&coordinator_clients);

@@ -189,8 +189,8 @@ duplicate_rank_is_refused_with_the_reason(void **state)
 
     /* Who came first is not disturbed. */
     joiner_start(&joiners[2]);
-    assert_int_equal(joiner_wait(&joiners[2]), HOOP_OK);
-    assert_int_equal(joiner_wait(&joiners[0]), HOOP_OK);
+    assert_ok(joiner_wait(&joiners[2]));
+    assert_ok(joiner_wait(&joiners[0]));
     assert_int_equal(joiners[0].reply.rank, 1);
     joiners_deinit(joiners, 3);
     coordinator_clients_close(&coordinator_clients);
@@ -237,8 +237,8 @@ two_jobs_at_once_then_a_third_of_the_same_name(void **state)
     assert_true(joiners[0].reply.epoch != joiners[2].reply.epoch);
     const uint64_t before = joiners[0].reply.epoch;
 
-    assert_int_equal(member_leave(&joiners[0]), HOOP_OK);
-    assert_int_equal(member_leave(&joiners[1]), HOOP_OK);
+    assert_ok(member_leave(&joiners[0]));
+    assert_ok(member_leave(&joiners[1]));
     joiners_deinit(joiners, 4);
     joiners_init(joiners, &left, 2);
     joiners_run(joiners, 2);
@@ -324,11 +324,9 @@ store_ask(struct rpc_client *client,
     const enum hoop_status status =
         coordinator_clients_call(client, method, pack, &answer->raw);
     if (status == HOOP_OK)
-        assert_int_equal(
-            store_reply_decode(
-                (struct message_span){answer->raw.body, answer->raw.n_body},
-                &answer->reply),
-            HOOP_OK);
+        assert_ok(store_reply_decode(
+            (struct message_span){answer->raw.body, answer->raw.n_body},
+            &answer->reply));
     return status;
 }
 
@@ -373,9 +371,7 @@ value_that_is_set_is_got(void **state)
 
     const uint64_t revision =
         store_set(caller(state), &(struct store_text){"set/a", "one"});
-    assert_int_equal(
-        keys_ask(caller(state), METHOD_STORE_MULTI_GET, keys, &answer),
-        HOOP_OK);
+    assert_ok(keys_ask(caller(state), METHOD_STORE_MULTI_GET, keys, &answer));
     assert_int_equal(answer.reply.n_entries, 2);
     assert_value(&answer.reply.entries[0], "one");
     assert_true(answer.reply.entries[0].revision == revision);
@@ -393,9 +389,8 @@ counter_adds_from_several_clients(void **state)
     for (size_t i = 0; i < 4; i++) {
         store_add_request_encode(&(struct store_add_request){"counter", 5, 0},
                                  &pack);
-        assert_int_equal(store_ask(pair->coordinator_clients.clients[i],
-                                   METHOD_STORE_ADD, &pack, &answer),
-                         HOOP_OK);
+        assert_ok(store_ask(pair->coordinator_clients.clients[i],
+                            METHOD_STORE_ADD, &pack, &answer));
         assert_int_equal(answer.reply.counter, 5 * (i + 1));
     }
 }
@@ -413,14 +408,12 @@ compare_and_set_that_loses_tells_what_is_there(void **state)
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     store_swap_request_encode(&request, &pack);
-    assert_int_equal(
-        store_ask(caller(state), METHOD_STORE_COMPARE_SET, &pack, &answer),
-        HOOP_OK);
+    assert_ok(
+        store_ask(caller(state), METHOD_STORE_COMPARE_SET, &pack, &answer));
     assert_true(answer.reply.is_applied);
     store_swap_request_encode(&request, &pack);
-    assert_int_equal(
-        store_ask(caller(state), METHOD_STORE_COMPARE_SET, &pack, &answer),
-        HOOP_OK);
+    assert_ok(
+        store_ask(caller(state), METHOD_STORE_COMPARE_SET, &pack, &answer));
     assert_false(answer.reply.is_applied);
     assert_int_equal(answer.reply.n_entries, 1);
     assert_value(&answer.reply.entries[0], "first");
@@ -433,11 +426,9 @@ deleted_key_is_gone(void **state)
     CLEANUP(store_answer_deinit) struct store_answer answer = {0};
 
     store_set(caller(state), &(struct store_text){"gone", "x"});
-    assert_int_equal(
-        keys_ask(caller(state), METHOD_STORE_DELETE, keys, &answer), HOOP_OK);
+    assert_ok(keys_ask(caller(state), METHOD_STORE_DELETE, keys, &answer));
     assert_int_equal(answer.reply.counter, 1);
-    assert_int_equal(
-        keys_ask(caller(state), METHOD_STORE_DELETE, keys, &answer), HOOP_OK);
+    assert_ok(keys_ask(caller(state), METHOD_STORE_DELETE, keys, &answer));
     assert_int_equal(answer.reply.counter, 0);
 }
 
@@ -453,16 +444,14 @@ list_gives_pages_in_order(void **state)
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     store_list_request_encode(
         &(struct store_list_request){.prefix = "list/", .n_max = 2}, &pack);
-    assert_int_equal(
-        store_ask(caller(state), METHOD_STORE_LIST, &pack, &answer), HOOP_OK);
+    assert_ok(store_ask(caller(state), METHOD_STORE_LIST, &pack, &answer));
     assert_int_equal(answer.reply.n_entries, 2);
     assert_int_equal(answer.reply.n_more, 1);
     assert_string_equal(answer.reply.entries[0].key, "list/a");
     assert_string_equal(answer.reply.entries[1].key, "list/b");
     store_list_request_encode(
         &(struct store_list_request){"list/", "list/b", 2}, &pack);
-    assert_int_equal(
-        store_ask(caller(state), METHOD_STORE_LIST, &pack, &answer), HOOP_OK);
+    assert_ok(store_ask(caller(state), METHOD_STORE_LIST, &pack, &answer));
     assert_int_equal(answer.reply.n_entries, 1);
     assert_string_equal(answer.reply.entries[0].key, "list/c");
     assert_int_equal(answer.reply.n_more, 0);
@@ -484,8 +473,7 @@ answer_too_large_is_refused_and_the_next_one_given(void **state)
     assert_int_equal(
         keys_ask(caller(state), METHOD_STORE_MULTI_GET, keys, &answer),
         HOOP_E_EXHAUSTED);
-    assert_int_equal(keys_ask(caller(state), METHOD_STORE_GET, one, &answer),
-                     HOOP_OK);
+    assert_ok(keys_ask(caller(state), METHOD_STORE_GET, one, &answer));
     assert_value(&answer.reply.entries[0], value);
 }
 
@@ -518,7 +506,7 @@ wait_is_answered_when_the_key_is_set(void **state)
                      0);
     store_set(caller(state), &(struct store_text){"later", "at last"});
     pthread_join(parked.thread, NULL);
-    assert_int_equal(parked.status, HOOP_OK);
+    assert_ok(parked.status);
     assert_value(&parked.answer.reply.entries[0], "at last");
     store_answer_deinit_at(&parked.answer);
 }
@@ -534,13 +522,10 @@ watch_one(struct rpc_client *client,
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     store_watch_request_encode(request, &pack);
-    assert_int_equal(
-        coordinator_clients_call(client, METHOD_STORE_WATCH, &pack, &answer),
-        HOOP_OK);
-    assert_int_equal(
-        store_watch_reply_decode(
-            (struct message_span){answer.body, answer.n_body}, out_reply),
-        HOOP_OK);
+    assert_ok(
+        coordinator_clients_call(client, METHOD_STORE_WATCH, &pack, &answer));
+    assert_ok(store_watch_reply_decode(
+        (struct message_span){answer.body, answer.n_body}, out_reply));
     assert_int_equal(out_reply->n_events, 1);
     free(answer.body);
 }
@@ -570,8 +555,7 @@ key_with_a_time_to_live_expires_and_the_watch_tells(void **state)
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     store_set_request_encode(&request, &pack);
-    assert_int_equal(store_ask(caller(state), METHOD_STORE_SET, &pack, &set),
-                     HOOP_OK);
+    assert_ok(store_ask(caller(state), METHOD_STORE_SET, &pack, &set));
     watch_one(caller(state),
               &(struct store_watch_request){"brief", true, set.reply.revision},
               &reply);
@@ -599,14 +583,10 @@ group_is_the_same_for_all_who_create_it(void **state)
                 2,
                 ranks},
             &pack);
-        assert_int_equal(coordinator_clients_call(joiner->client,
-                                                  METHOD_GROUPS_CREATE, &pack,
-                                                  &answer),
-                         HOOP_OK);
-        assert_int_equal(
-            groups_reply_decode(
-                (struct message_span){answer.body, answer.n_body}, &reply),
-            HOOP_OK);
+        assert_ok(coordinator_clients_call(joiner->client, METHOD_GROUPS_CREATE,
+                                           &pack, &answer));
+        assert_ok(groups_reply_decode(
+            (struct message_span){answer.body, answer.n_body}, &reply));
         assert_int_equal(reply.n_groups, 1);
         assert_int_equal(reply.groups[0].ranks[0], 1);
         communicators[i] = reply.groups[0].communicator;

@@ -98,7 +98,7 @@ strangers_on_the_port_disturb_nobody(void **state)
     bytes_throw(daemon.address, flood, sizeof(flood));
     bytes_throw(daemon.address, nonsense, sizeof(nonsense));
     for (int i = 0; i < 20; i++) {
-        assert_int_equal(random_fill(noise, sizeof(noise)), HOOP_OK);
+        assert_ok(random_fill(noise, sizeof(noise)));
         bytes_throw(daemon.address, noise, sizeof(noise));
     }
 
@@ -106,7 +106,7 @@ strangers_on_the_port_disturb_nobody(void **state)
     joiner_init(&joiners[0], coordinator_clients.clients[0], 2);
     joiner_init(&joiners[1], coordinator_clients.clients[1], 2);
     joiners_run(joiners, 2);
-    assert_int_equal(member_renew(&joiners[0]), HOOP_OK);
+    assert_ok(member_renew(&joiners[0]));
     joiner_deinit(&joiners[0]);
     joiner_deinit(&joiners[1]);
     coordinator_clients_close(&coordinator_clients);
@@ -156,14 +156,14 @@ call_send(struct rpc_client *client, enum method_id method, struct pack *pack)
     CLEANUP(free) uint8_t *bytes = NULL;
     size_t n_bytes = 0;
 
-    assert_int_equal(pack_take(pack, &bytes, &n_bytes), HOOP_OK);
+    assert_ok(pack_take(pack, &bytes, &n_bytes));
     const struct rpc_call call = {
         .method = method_by_id(method)->name,
         .body = {bytes, n_bytes},
         .timeout_ms = PARKED_MS,
         .on_answer = on_nothing,
     };
-    assert_int_equal(rpc_client_call(client, &call, NULL), HOOP_OK);
+    assert_ok(rpc_client_call(client, &call, NULL));
 }
 
 /* The first member of a job, alone, and a key that nobody sets; hoopd has both
@@ -203,8 +203,7 @@ park_and_go(const struct daemon *daemon)
                                               .n_clients = 1});
     joiner_init(&joiner, coordinator_clients.clients[0], 2);
     joiner.request.deadline_ms = PARKED_MS;
-    assert_int_equal(loop_post(coordinator_clients.loop, calls_park, &joiner),
-                     HOOP_OK);
+    assert_ok(loop_post(coordinator_clients.loop, calls_park, &joiner));
     assert_int_equal(
         waitid(P_PID, (id_t)daemon->pid, &change, WSTOPPED | WEXITED | WNOWAIT),
         0);
@@ -236,7 +235,7 @@ client_that_goes_when_the_time_of_its_calls_is_up_disturbs_nobody(void **state)
     while (!clock_is_past(until_ns))
         usleep(1000);
     assert_int_equal(kill(daemon.pid, SIGCONT), 0);
-    assert_int_equal(member_renew(&joiner), HOOP_OK);
+    assert_ok(member_renew(&joiner));
     joiner_deinit(&joiner);
     coordinator_clients_close(&coordinator_clients);
     daemon_stop(&daemon);
@@ -254,14 +253,10 @@ watch_next(const struct joiner *joiner, struct watch_reply *out_reply)
         &(struct watch_request){joiner->reply.epoch, joiner->reply.revision,
                                 WATCH_NO_QUESTION, WATCH_NO_QUESTION},
         &pack);
-    assert_int_equal(coordinator_clients_call(joiner->client,
-                                              METHOD_RENDEZVOUS_WATCH, &pack,
-                                              &answer),
-                     HOOP_OK);
-    assert_int_equal(
-        watch_reply_decode((struct message_span){answer.body, answer.n_body},
-                           out_reply),
-        HOOP_OK);
+    assert_ok(coordinator_clients_call(joiner->client, METHOD_RENDEZVOUS_WATCH,
+                                       &pack, &answer));
+    assert_ok(watch_reply_decode(
+        (struct message_span){answer.body, answer.n_body}, out_reply));
     free(answer.body);
 }
 
@@ -298,7 +293,7 @@ member_that_left_is_told_to_the_others(void **state)
 
     joined_pair_start(
         &pair, &(struct joined_pair_options){.job = "life", .n_clients = 2});
-    assert_int_equal(member_leave(&joiners[1]), HOOP_OK);
+    assert_ok(member_leave(&joiners[1]));
     watch_next(&joiners[0], &changes);
     assert_int_equal(changes.n_events, 1);
     assert_int_equal(changes.events[0].kind, WATCH_LEFT);
@@ -325,10 +320,8 @@ reported_member_is_lost_with_the_reporter_named(void **state)
     };
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     report_request_encode(&report, &pack);
-    assert_int_equal(coordinator_clients_call(joiners[0].client,
-                                              METHOD_RENDEZVOUS_REPORT, &pack,
-                                              &answer),
-                     HOOP_OK);
+    assert_ok(coordinator_clients_call(
+        joiners[0].client, METHOD_RENDEZVOUS_REPORT, &pack, &answer));
     free(answer.body);
     watch_next(&joiners[0], &changes);
     assert_int_equal(changes.n_events, 1);
@@ -358,7 +351,7 @@ metrics_count_what_happened(void **state)
     job_open(&coordinator_clients, &daemon, 1);
     joiner_init(&joiner, coordinator_clients.clients[0], 1);
     joiners_run(&joiner, 1);
-    assert_int_equal(role_derive_token(ROLE_METRICS, "secret", token), HOOP_OK);
+    assert_ok(role_derive_token(ROLE_METRICS, "secret", token));
     snprintf(request, sizeof(request),
              "GET /metrics HTTP/1.0\r\nAuthorization: Bearer %s\r\n\r\n",
              token);

@@ -35,9 +35,9 @@ mute_join(const struct worker *worker,
     struct address address;
     int fd = -1;
 
-    assert_int_equal(address_parse("127.0.0.1:0", &address), HOOP_OK);
-    assert_int_equal(socket_listen(&address, 128, &fd), HOOP_OK);
-    assert_int_equal(socket_local_address(fd, &address), HOOP_OK);
+    assert_ok(address_parse("127.0.0.1:0", &address));
+    assert_ok(socket_listen(&address, 128, &fd));
+    assert_ok(socket_local_address(fd, &address));
     coordinator_clients_open(
         coordinator_clients,
         &(struct coordinator_clients_options){.address = worker->coordinator,

@@ -28,7 +28,7 @@ bound_addresses_are_told(void **state)
     CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *coordinator = NULL;
     unsigned port = 0;
 
-    assert_int_equal(hoop_coordinator_start(&local, &coordinator), HOOP_OK);
+    assert_ok(hoop_coordinator_start(&local, &coordinator));
     assert_int_equal(
         sscanf(hoop_coordinator_address(coordinator), "127.0.0.1:%u", &port),
         1);
@@ -46,15 +46,14 @@ default_address_is_any_port_of_loopback(void **state)
     const struct hoop_coordinator_options options = {0};
     unsigned port = 0;
 
-    assert_int_equal(hoop_coordinator_start(&options, &coordinator), HOOP_OK);
+    assert_ok(hoop_coordinator_start(&options, &coordinator));
     assert_int_equal(
         sscanf(hoop_coordinator_address(coordinator), "127.0.0.1:%u", &port),
         1);
     assert_true(port > 0);
     assert_null(hoop_coordinator_http_address(coordinator));
-    assert_int_equal(
-        coordinator_probe_run(hoop_coordinator_address(coordinator), NULL),
-        HOOP_OK);
+    assert_ok(
+        coordinator_probe_run(hoop_coordinator_address(coordinator), NULL));
 }
 
 static void
@@ -62,10 +61,9 @@ coordinator_serves_until_it_is_stopped(void **state)
 {
     CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *coordinator = NULL;
 
-    assert_int_equal(hoop_coordinator_start(&local, &coordinator), HOOP_OK);
-    assert_int_equal(
-        coordinator_probe_run(hoop_coordinator_address(coordinator), NULL),
-        HOOP_OK);
+    assert_ok(hoop_coordinator_start(&local, &coordinator));
+    assert_ok(
+        coordinator_probe_run(hoop_coordinator_address(coordinator), NULL));
     hoop_coordinator_stop(coordinator);
     hoop_coordinator_stop(coordinator);
 }
@@ -77,14 +75,13 @@ two_live_in_one_process(void **state)
     CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *second = NULL;
     struct hoop_coordinator_options options = {.listen = "127.0.0.1:0"};
 
-    assert_int_equal(hoop_coordinator_start(&options, &first), HOOP_OK);
-    assert_int_equal(hoop_coordinator_start(&options, &second), HOOP_OK);
+    assert_ok(hoop_coordinator_start(&options, &first));
+    assert_ok(hoop_coordinator_start(&options, &second));
     assert_string_not_equal(hoop_coordinator_address(first),
                             hoop_coordinator_address(second));
     assert_null(hoop_coordinator_http_address(first));
     hoop_coordinator_destroy(STEAL(first));
-    assert_int_equal(
-        coordinator_probe_run(hoop_coordinator_address(second), NULL), HOOP_OK);
+    assert_ok(coordinator_probe_run(hoop_coordinator_address(second), NULL));
 }
 
 static void
@@ -93,7 +90,7 @@ address_in_use_is_unavailable(void **state)
     CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *first = NULL;
     hoop_coordinator_t *second = NULL;
 
-    assert_int_equal(hoop_coordinator_start(&local, &first), HOOP_OK);
+    assert_ok(hoop_coordinator_start(&local, &first));
     const struct hoop_coordinator_options same = {
         .listen = hoop_coordinator_address(first)};
     assert_int_equal(hoop_coordinator_start(&same, &second),
@@ -108,7 +105,7 @@ http_address_in_use_is_unavailable(void **state)
     CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *first = NULL;
     hoop_coordinator_t *second = NULL;
 
-    assert_int_equal(hoop_coordinator_start(&local, &first), HOOP_OK);
+    assert_ok(hoop_coordinator_start(&local, &first));
     const struct hoop_coordinator_options same = {
         .listen = "127.0.0.1:0",
         .http = hoop_coordinator_http_address(first),
@@ -129,15 +126,14 @@ second_on_the_same_data_is_refused(void **state)
     assert_non_null(temporary_folder(folder, sizeof(folder)));
     const struct hoop_coordinator_options options = {.listen = "127.0.0.1:0",
                                                      .data_dir = folder};
-    assert_int_equal(hoop_coordinator_start(&options, &first), HOOP_OK);
+    assert_ok(hoop_coordinator_start(&options, &first));
     assert_int_equal(hoop_coordinator_start(&options, &second), HOOP_E_EXISTS);
     assert_null(second);
     assert_non_null(strstr(hoop_coordinator_error_text(), folder));
-    assert_int_equal(
-        coordinator_probe_run(hoop_coordinator_address(first), NULL), HOOP_OK);
+    assert_ok(coordinator_probe_run(hoop_coordinator_address(first), NULL));
 
     hoop_coordinator_destroy(STEAL(first));
-    assert_int_equal(hoop_coordinator_start(&options, &first), HOOP_OK);
+    assert_ok(hoop_coordinator_start(&options, &first));
     hoop_coordinator_destroy(STEAL(first));
     snprintf(path, sizeof(path), "%s/hoopd.mdb", folder);
     assert_int_equal(unlink(path), 0);
@@ -171,9 +167,9 @@ under_tls_it_serves_who_knows_the_token(void **state)
     struct hoop_coordinator_options other = options;
 
     other.token = "other";
-    assert_int_equal(hoop_coordinator_start(&options, &coordinator), HOOP_OK);
+    assert_ok(hoop_coordinator_start(&options, &coordinator));
     const char *address = hoop_coordinator_address(coordinator);
-    assert_int_equal(coordinator_probe_run(address, &options), HOOP_OK);
+    assert_ok(coordinator_probe_run(address, &options));
     assert_int_equal(coordinator_probe_run(address, &other),
                      HOOP_E_UNAUTHENTICATED);
     assert_int_equal(coordinator_probe_run(address, NULL),
@@ -194,9 +190,9 @@ under_tls_it_serves_who_has_a_certificate(void **state)
     };
     struct hoop_coordinator_options other = options;
 
-    assert_int_equal(hoop_coordinator_start(&options, &coordinator), HOOP_OK);
+    assert_ok(hoop_coordinator_start(&options, &coordinator));
     const char *address = hoop_coordinator_address(coordinator);
-    assert_int_equal(coordinator_probe_run(address, &options), HOOP_OK);
+    assert_ok(coordinator_probe_run(address, &options));
     other.tls_cert = certificates_path("stranger", "pem");
     other.tls_key = certificates_path("stranger", "key");
     assert_int_equal(coordinator_probe_run(address, &other),
@@ -233,7 +229,7 @@ callers_signals_are_as_before(void **state)
     sigset_t after;
 
     pthread_sigmask(SIG_SETMASK, NULL, &before);
-    assert_int_equal(hoop_coordinator_start(&local, &coordinator), HOOP_OK);
+    assert_ok(hoop_coordinator_start(&local, &coordinator));
     pthread_sigmask(SIG_SETMASK, NULL, &after);
     assert_int_equal(sigismember(&before, SIGTERM),
                      sigismember(&after, SIGTERM));
@@ -249,15 +245,15 @@ coordinator_on_localhost_serves_both_loopbacks(void **state)
     CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *coordinator = NULL;
     char both[2 * LIMIT_ADDRESS];
 
-    assert_int_equal(hoop_coordinator_start(&options, &coordinator), HOOP_OK);
+    assert_ok(hoop_coordinator_start(&options, &coordinator));
     snprintf(both, sizeof(both), "%s", hoop_coordinator_address(coordinator));
     char *second = strchr(both, ',');
     assert_non_null(second);
     *second++ = '\0';
     assert_ptr_equal(strstr(both, "127.0.0.1:"), both);
     assert_ptr_equal(strstr(second, "[::1]:"), second);
-    assert_int_equal(coordinator_probe_run(both, NULL), HOOP_OK);
-    assert_int_equal(coordinator_probe_run(second, NULL), HOOP_OK);
+    assert_ok(coordinator_probe_run(both, NULL));
+    assert_ok(coordinator_probe_run(second, NULL));
     assert_non_null(
         strstr(hoop_coordinator_http_address(coordinator), ",[::1]:"));
 }
@@ -272,7 +268,7 @@ coordinator_without_a_token_is_not_for_other_hosts(void **state)
                      HOOP_E_DENIED);
     assert_non_null(strstr(hoop_coordinator_error_text(), "0.0.0.0:0"));
     options.insecure_open = "on";
-    assert_int_equal(hoop_coordinator_start(&options, &coordinator), HOOP_OK);
+    assert_ok(hoop_coordinator_start(&options, &coordinator));
     hoop_coordinator_destroy(coordinator);
 }
 

@@ -97,13 +97,12 @@ watch_tells_at_the_start_and_daily(void **state)
     assert_non_null(temporary_folder(folder, sizeof(folder)));
     static const char *const names[] = {"host", "http"};
     for (size_t i = 0; i < 2; i++)
-        assert_int_equal(certificate_write(&(struct certificate_order){
-                             .folder = folder,
-                             .name = names[i],
-                             .begins_s = -100 * DAY_S,
-                             .ends_s = 10 * DAY_S + HOUR_S,
-                         }),
-                         HOOP_OK);
+        assert_ok(certificate_write(&(struct certificate_order){
+            .folder = folder,
+            .name = names[i],
+            .begins_s = -100 * DAY_S,
+            .ends_s = 10 * DAY_S + HOUR_S,
+        }));
     snprintf(path, sizeof(path), "%s/host.pem", folder);
     snprintf(other, sizeof(other), "%s/http.pem", folder);
     const int64_t now_s = time(NULL);

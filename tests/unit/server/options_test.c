@@ -38,8 +38,7 @@ defaults_serve(void **state)
 {
     CLEANUP(options_deinit) struct options options = {0};
 
-    assert_int_equal(read_options((const char *const[]){NULL}, &options),
-                     HOOP_OK);
+    assert_ok(read_options((const char *const[]){NULL}, &options));
     assert_int_equal(options.task, OPTIONS_TASK_SERVE);
     assert_int_equal(options.log_level, LOG_INFO);
     assert_int_equal(options.log_format, LOG_TEXT);
@@ -57,10 +56,8 @@ command_line_wins_over_environment_over_file(void **state)
     file_make(path, "lease = 1\nsettle = 2\nworld_size = 3\n");
     setenv("HOOP_LEASE", "4", 1);
     setenv("HOOP_SETTLE", "5", 1);
-    assert_int_equal(
-        read_options((const char *const[]){"--lease=6", "--config", path, NULL},
-                     &options),
-        HOOP_OK);
+    assert_ok(read_options(
+        (const char *const[]){"--lease=6", "--config", path, NULL}, &options));
     assert_int_equal(options.coordinator.lease_ms, 6000);
     assert_int_equal(options.coordinator.settle_ms, 5000);
     assert_int_equal(options.coordinator.world_size, 3);
@@ -75,10 +72,9 @@ repair_needs_the_folder(void **state)
     CLEANUP(options_deinit) struct options options = {0};
     CLEANUP(options_deinit) struct options nowhere = {0};
 
-    assert_int_equal(read_options((const char *const[]){"--data-repair",
-                                                        "--data-dir=/d", NULL},
-                                  &options),
-                     HOOP_OK);
+    assert_ok(read_options(
+        (const char *const[]){"--data-repair", "--data-dir=/d", NULL},
+        &options));
     assert_int_equal(options.task, OPTIONS_TASK_REPAIR);
     assert_string_equal(options.coordinator.data_dir, "/d");
     assert_int_equal(
@@ -95,17 +91,15 @@ data_are_for_the_disk_and_a_standby_needs_them(void **state)
     CLEANUP(options_deinit) struct options standby = {0};
     CLEANUP(options_deinit) struct options memory = {0};
 
-    assert_int_equal(
-        read_options((const char *const[]){"--data-dir=/d", NULL}, &options),
-        HOOP_OK);
+    assert_ok(
+        read_options((const char *const[]){"--data-dir=/d", NULL}, &options));
     assert_string_equal(options.coordinator.data_dir, "/d");
     assert_int_equal(options.coordinator.durability, HOOP_DURABLE_DISK);
     assert_false(options.is_standby);
-    assert_int_equal(
+    assert_ok(
         read_options((const char *const[]){"--data-dir=/d", "--standby=on",
                                            "--durability=process", NULL},
-                     &process),
-        HOOP_OK);
+                     &process));
     assert_int_equal(process.coordinator.durability, HOOP_DURABLE_PROCESS);
     assert_true(process.is_standby);
     assert_int_equal(
@@ -125,10 +119,8 @@ token_comes_from_its_file(void **state)
     char path[TEMPORARY_PATH];
 
     file_make(path, "secret\n");
-    assert_int_equal(
-        read_options((const char *const[]){"--token-file", path, NULL},
-                     &options),
-        HOOP_OK);
+    assert_ok(read_options((const char *const[]){"--token-file", path, NULL},
+                           &options));
     assert_string_equal(options.coordinator.token, "secret");
     unlink(path);
 }
@@ -144,15 +136,13 @@ token_of_the_environment_is_taken_unless_the_command_line_names_a_file(
 
     file_make(path, "of the file\n");
     setenv("HOOP_TOKEN", "of the environment", 1);
-    assert_int_equal(read_options((const char *const[]){NULL}, &plain),
-                     HOOP_OK);
+    assert_ok(read_options((const char *const[]){NULL}, &plain));
     assert_string_equal(plain.coordinator.token, "of the environment");
-    assert_int_equal(
-        read_options((const char *const[]){"--token-file", path, NULL}, &named),
-        HOOP_OK);
+    assert_ok(read_options((const char *const[]){"--token-file", path, NULL},
+                           &named));
     assert_string_equal(named.coordinator.token, "of the file");
     setenv("HOOP_TOKEN_FILE", path, 1);
-    assert_int_equal(read_options((const char *const[]){NULL}, &both), HOOP_OK);
+    assert_ok(read_options((const char *const[]){NULL}, &both));
     assert_string_equal(both.coordinator.token, "of the environment");
     unsetenv("HOOP_TOKEN");
     unsetenv("HOOP_TOKEN_FILE");
@@ -169,8 +159,7 @@ assert_listens(const char *variable, const char *option, const char *host)
 
     if (variable)
         setenv(variable, "1", 1);
-    assert_int_equal(
-        read_options((const char *const[]){option, NULL}, &options), HOOP_OK);
+    assert_ok(read_options((const char *const[]){option, NULL}, &options));
     snprintf(listen, sizeof(listen), "%s:4667", host);
     snprintf(http, sizeof(http), "%s:4668", host);
     assert_string_equal(options.coordinator.listen, listen);
@@ -215,9 +204,8 @@ http_none_is_none(void **state)
 {
     CLEANUP(options_deinit) struct options options = {0};
 
-    assert_int_equal(
-        read_options((const char *const[]){"--http=none", NULL}, &options),
-        HOOP_OK);
+    assert_ok(
+        read_options((const char *const[]){"--http=none", NULL}, &options));
     assert_null(options.coordinator.http);
 }
 
@@ -228,23 +216,17 @@ check_asks_ourselves_unless_told(void **state)
     CLEANUP(options_deinit) struct options own = {0};
     CLEANUP(options_deinit) struct options other = {0};
 
-    assert_int_equal(
-        read_options((const char *const[]){"--listen=*:7000", "--check", NULL},
-                     &any),
-        HOOP_OK);
+    assert_ok(read_options(
+        (const char *const[]){"--listen=*:7000", "--check", NULL}, &any));
     assert_int_equal(any.task, OPTIONS_TASK_CHECK);
     assert_non_null(strstr(any.check, ":7000"));
     assert_null(strstr(any.check, "*"));
-    assert_int_equal(
-        read_options(
-            (const char *const[]){"--listen=10.0.0.1:7000", "--check", NULL},
-            &own),
-        HOOP_OK);
+    assert_ok(read_options(
+        (const char *const[]){"--listen=10.0.0.1:7000", "--check", NULL},
+        &own));
     assert_string_equal(own.check, "10.0.0.1:7000");
-    assert_int_equal(
-        read_options((const char *const[]){"--check", "node:7001", NULL},
-                     &other),
-        HOOP_OK);
+    assert_ok(read_options((const char *const[]){"--check", "node:7001", NULL},
+                           &other));
     assert_string_equal(other.check, "node:7001");
 }
 

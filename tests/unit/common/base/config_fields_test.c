@@ -51,8 +51,8 @@ settings_of(const char *const *list)
 {
     struct settings *settings = NULL;
 
-    assert_int_equal(settings_create(SETTING_USER_WORKER, &settings), HOOP_OK);
-    assert_int_equal(settings_read_list(settings, list), HOOP_OK);
+    assert_ok(settings_create(SETTING_USER_WORKER, &settings));
+    assert_ok(settings_read_list(settings, list));
     return settings;
 }
 
@@ -62,7 +62,6 @@ config_has_each_number_in_its_field(void **state)
     CLEANUP(settings_destroy) struct settings *settings = settings_of(said);
     struct config config;
 
-    (void)state;
     config_init_from_settings(&config, settings);
     assert_int_equal(config.rank, 7);
     assert_int_equal(config.world_size, 9);
@@ -93,7 +92,6 @@ config_has_each_text_in_its_field(void **state)
     CLEANUP(settings_destroy) struct settings *settings = settings_of(said);
     struct config config;
 
-    (void)state;
     config_init_from_settings(&config, settings);
     assert_string_equal(config.coordinator, "host:1");
     assert_string_equal(config.job, "trial");
@@ -121,7 +119,6 @@ config_init_sets_the_defaults_of_the_table(void **state)
     struct config config;
     struct config of_settings;
 
-    (void)state;
     memset(&config, 0xff, sizeof(config));
     memset(&of_settings, 0xff, sizeof(of_settings));
     config_init(&config);
@@ -153,7 +150,6 @@ config_fields_lie_apart(void **state)
 {
     static bool is_taken[sizeof(struct config)];
 
-    (void)state;
     for (size_t i = 0; i < SETTING_COUNT; i++) {
         const struct setting *setting = setting_row((enum setting_id)i);
 
@@ -174,7 +170,6 @@ config_deinit_wipes_the_token(void **state)
     CLEANUP(settings_destroy) struct settings *settings = settings_of(said);
     struct config config;
 
-    (void)state;
     config_init_from_settings(&config, settings);
     config_deinit(&config);
     for (size_t i = 0; i < sizeof(config.token); i++)

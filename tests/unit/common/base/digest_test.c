@@ -16,7 +16,7 @@ digest_of(const uint8_t *bytes, size_t n_bytes, size_t n_piece)
 {
     struct digest *digest = NULL;
 
-    assert_int_equal(digest_create(&digest), HOOP_OK);
+    assert_ok(digest_create(&digest));
     for (size_t i = 0; i < n_bytes; i += n_piece)
         digest_add(digest, bytes + i,
                    n_bytes - i < n_piece ? n_bytes - i : n_piece);
@@ -63,7 +63,7 @@ digest_goes_on_after_its_value(void **state)
 {
     struct digest *digest = NULL;
 
-    assert_int_equal(digest_create(&digest), HOOP_OK);
+    assert_ok(digest_create(&digest));
     digest_add(digest, "ab", 2);
     assert_int_equal(digest_value(digest),
                      digest_of((const uint8_t *)"ab", 2, 2));

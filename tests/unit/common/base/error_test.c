@@ -78,7 +78,7 @@ failure_stays_with_its_status(void **state)
                                       .pid = 70};
 
     error_clear();
-    assert_int_equal(error_failure_details()->status, HOOP_OK);
+    assert_ok(error_failure_details()->status);
     assert_int_equal(error_failure_details()->rank, HOOP_NO_RANK);
     assert_int_equal(error_raise_failure(&lost, "rank %d is lost", 3),
                      HOOP_E_PEER_LOST);

@@ -249,16 +249,16 @@ log_levels_and_formats_parse_by_name(void **state)
     enum log_level level = LOG_OFF;
     enum log_format format = LOG_TEXT;
 
-    assert_int_equal(log_level_parse("debug", &level), HOOP_OK);
+    assert_ok(log_level_parse("debug", &level));
     assert_int_equal(level, LOG_DEBUG);
-    assert_int_equal(log_level_parse("off", &level), HOOP_OK);
+    assert_ok(log_level_parse("off", &level));
     assert_int_equal(level, LOG_OFF);
     assert_int_equal(log_level_parse("loud", &level), HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "loud"));
 
-    assert_int_equal(log_format_parse("json", &format), HOOP_OK);
+    assert_ok(log_format_parse("json", &format));
     assert_int_equal(format, LOG_JSON);
-    assert_int_equal(log_format_parse("text", &format), HOOP_OK);
+    assert_ok(log_format_parse("text", &format));
     assert_int_equal(format, LOG_TEXT);
     assert_int_equal(log_format_parse("xml", &format), HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "xml"));

@@ -116,7 +116,7 @@ private_file_links_of_ones_own_are_followed(void **state)
     assert_int_equal(symlink("..2026", path), 0);
     snprintf(path, sizeof(path), "%s/linked", folder);
     assert_int_equal(symlink("..data/linked", path), 0);
-    assert_int_equal(opened(path), HOOP_OK);
+    assert_ok(opened(path));
 
     /* What it leads to is judged. */
     assert_int_equal(chmod(file, 0644), 0);
@@ -145,7 +145,7 @@ private_file_of_another_user_is_refused(void **state)
     file_make("target", 0600);
     snprintf(path, sizeof(path), "%s/theirs", folder);
     assert_int_equal(symlink("target", path), 0);
-    assert_int_equal(opened(path), HOOP_OK);
+    assert_ok(opened(path));
     assert_int_equal(lchown(path, OTHER_USER, (gid_t)-1), 0);
     assert_int_equal(opened(path), HOOP_E_DENIED);
     snprintf(second, sizeof(second), "%s/ours", folder);
@@ -164,7 +164,7 @@ private_file_may_be_a_pipe(void **state)
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(write(ends[1], "secret", 6), 6);
     snprintf(path, sizeof(path), "/dev/fd/%d", ends[0]);
-    assert_int_equal(opened(path), HOOP_OK);
+    assert_ok(opened(path));
     close(ends[0]);
     close(ends[1]);
 
@@ -172,7 +172,7 @@ private_file_may_be_a_pipe(void **state)
     assert_int_equal(mkfifo(path, 0600), 0);
     int fd = -1;
     char byte;
-    assert_int_equal(private_file_open("token file", path, &fd), HOOP_OK);
+    assert_ok(private_file_open("token file", path, &fd));
     assert_int_equal(read(fd, &byte, 1), 0);
     close(fd);
 }
@@ -218,8 +218,7 @@ private_file_of_ones_own_has_mode_600_and_is_no_link(void **state)
     snprintf(path, sizeof(path), "%s/link", folder);
     assert_int_equal(symlink("own", path), 0);
     assert_int_equal(private_file_check_own("data file", path), HOOP_E_DENIED);
-    assert_int_equal(private_file_check_own("data file", "/nowhere/x"),
-                     HOOP_OK);
+    assert_ok(private_file_check_own("data file", "/nowhere/x"));
 }
 
 int

@@ -13,15 +13,14 @@ role_tokens_are_those_of_the_document(void **state)
 {
     char token[LIMIT_TOKEN];
 
-    assert_int_equal(role_derive_token(ROLE_WORKER, "secret", token), HOOP_OK);
+    assert_ok(role_derive_token(ROLE_WORKER, "secret", token));
     assert_string_equal(token, "secret");
-    assert_int_equal(role_derive_token(ROLE_OPERATOR, "secret", token),
-                     HOOP_OK);
+    assert_ok(role_derive_token(ROLE_OPERATOR, "secret", token));
     assert_string_equal(
         token,
         "hoop-operator-"
         "991d250f3045b0cc8b6d4130405dcd0f62ec259636eedd0d3c1a8b801a769825");
-    assert_int_equal(role_derive_token(ROLE_METRICS, "secret", token), HOOP_OK);
+    assert_ok(role_derive_token(ROLE_METRICS, "secret", token));
     assert_string_equal(
         token,
         "hoop-metrics-"
@@ -35,9 +34,8 @@ role_tokens_of_another_secret_are_others(void **state)
     char tokens[2 * COUNT_OF(secrets)][LIMIT_TOKEN];
 
     for (size_t i = 0; i < COUNT_OF(tokens); i++)
-        assert_int_equal(role_derive_token(i % 2 ? ROLE_OPERATOR : ROLE_METRICS,
-                                           secrets[i / 2], tokens[i]),
-                         HOOP_OK);
+        assert_ok(role_derive_token(i % 2 ? ROLE_OPERATOR : ROLE_METRICS,
+                                    secrets[i / 2], tokens[i]));
     for (size_t i = 0; i < COUNT_OF(tokens); i++) {
         for (size_t j = 0; j < i; j++)
             assert_string_not_equal(tokens[i], tokens[j]);
@@ -53,7 +51,7 @@ role_token_is_no_secret_of_others(void **state)
     assert_int_equal(role_of_token("secret"), ROLE_WORKER);
     assert_int_equal(role_of_token("hoop-operators"), ROLE_WORKER);
     for (enum role role = ROLE_OPERATOR; role <= ROLE_METRICS; role++) {
-        assert_int_equal(role_derive_token(role, "secret", token), HOOP_OK);
+        assert_ok(role_derive_token(role, "secret", token));
         assert_int_equal(role_of_token(token), role);
         assert_int_equal(role_derive_token(ROLE_METRICS, token, again),
                          HOOP_E_DENIED);
@@ -72,8 +70,8 @@ role_of_too_long_a_secret_is_none(void **state)
     assert_int_equal(role_derive_token(ROLE_OPERATOR, secret, token),
                      HOOP_E_INVALID);
     secret[LIMIT_TOKEN - 1] = '\0';
-    assert_int_equal(role_derive_token(ROLE_OPERATOR, secret, token), HOOP_OK);
-    assert_int_equal(role_derive_token(ROLE_WORKER, secret, token), HOOP_OK);
+    assert_ok(role_derive_token(ROLE_OPERATOR, secret, token));
+    assert_ok(role_derive_token(ROLE_WORKER, secret, token));
     assert_string_equal(token, secret);
 }
 
@@ -83,7 +81,7 @@ role_names_are_read_again(void **state)
     enum role found = ROLE_ANYBODY;
 
     for (enum role role = ROLE_WORKER; role < ROLE_ANYBODY; role++) {
-        assert_int_equal(role_parse(role_name(role), &found), HOOP_OK);
+        assert_ok(role_parse(role_name(role), &found));
         assert_int_equal(found, role);
     }
     assert_int_equal(role_parse("anybody", &found), HOOP_E_INVALID);

@@ -37,7 +37,7 @@ every_name_is_found(void **state)
                                            : SETTING_USER_HOOPD;
         enum setting_id id = SETTING_COUNT;
 
-        assert_int_equal(setting_find("here", row->name, user, &id), HOOP_OK);
+        assert_ok(setting_find("here", row->name, user, &id));
         assert_int_equal(id, i);
     }
 }
@@ -88,9 +88,9 @@ items_of_a_list_are_taken(void **state)
     const char *const list[] = {"timeout=2.5s", "rank=3",     "codec=zstd",
                                 port,           "token=a=b=", NULL};
 
-    assert_int_equal(settings_read_list(*state, NULL), HOOP_OK);
-    assert_int_equal(settings_read_list(*state, &list[5]), HOOP_OK);
-    assert_int_equal(settings_read_list(*state, list), HOOP_OK);
+    assert_ok(settings_read_list(*state, NULL));
+    assert_ok(settings_read_list(*state, &list[5]));
+    assert_ok(settings_read_list(*state, list));
     memset(port, 'x', sizeof(port) - 1);
     assert_int_equal(settings_number(*state, SETTING_TIMEOUT), 2500);
     assert_int_equal(settings_number(*state, SETTING_RANK), 3);
@@ -135,8 +135,7 @@ wrong_items_are_refused(void **state)
         const char *const list[] = {"job=mine", rows[i][0], NULL};
         CLEANUP(settings_destroy) struct settings *settings = NULL;
 
-        assert_int_equal(settings_create(SETTING_USER_WORKER, &settings),
-                         HOOP_OK);
+        assert_ok(settings_create(SETTING_USER_WORKER, &settings));
         assert_int_equal(settings_read_list(settings, list), HOOP_E_INVALID);
         snprintf(expected, sizeof(expected), "options.settings[1]: %s",
                  rows[i][1]);

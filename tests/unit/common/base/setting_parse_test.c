@@ -46,8 +46,7 @@ setting_parse_duration_knows_units(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         uint64_t number = 0;
 
-        assert_int_equal(parse(SETTING_TIMEOUT, rows[i].text, &number),
-                         HOOP_OK);
+        assert_ok(parse(SETTING_TIMEOUT, rows[i].text, &number));
         assert_int_equal(number, rows[i].ms);
     }
 }
@@ -77,10 +76,9 @@ setting_parse_uint_takes_its_bounds(void **state)
 {
     uint64_t number = 7;
 
-    assert_int_equal(parse(SETTING_RANK, "0", &number), HOOP_OK);
+    assert_ok(parse(SETTING_RANK, "0", &number));
     assert_int_equal(number, 0);
-    assert_int_equal(parse(SETTING_CONNECTIONS_PER_ADDRESS, "1", &number),
-                     HOOP_OK);
+    assert_ok(parse(SETTING_CONNECTIONS_PER_ADDRESS, "1", &number));
     assert_int_equal(number, 1);
     assert_refused(SETTING_RANK, "999999999", "too large for rank: 0 to ");
     assert_refused(SETTING_WORLD_SIZE, "0", "too small");
@@ -115,13 +113,11 @@ setting_parse_ports_are_one_or_a_range(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         CLEANUP(settings_destroy) struct settings *settings = NULL;
 
-        assert_int_equal(settings_create(SETTING_USER_WORKER, &settings),
-                         HOOP_OK);
-        assert_int_equal(
+        assert_ok(settings_create(SETTING_USER_WORKER, &settings));
+        assert_ok(
             settings_set(settings, SETTING_PORT,
                          &(struct setting_input){SETTING_FROM_CALLER, "--here",
-                                                 rows[i].text}),
-            HOOP_OK);
+                                                 rows[i].text}));
         const struct port_range ports =
             settings_port_range(settings, SETTING_PORT);
         assert_int_equal(ports.first, rows[i].first);
@@ -151,7 +147,7 @@ setting_parse_choice_is_its_index(void **state)
 {
     uint64_t number = 7;
 
-    assert_int_equal(parse(SETTING_CODEC, "zstd", &number), HOOP_OK);
+    assert_ok(parse(SETTING_CODEC, "zstd", &number));
     assert_int_equal(number, 1);
     assert_refused(SETTING_CODEC, "lz4",
                    "--here: 'lz4' is no value for codec: give none, zstd, "
@@ -173,7 +169,7 @@ setting_parse_text_is_bounded(void **state)
     text[LIMIT_NAME] = '\0';
     assert_refused(SETTING_JOB, text, "has 128 bytes, more than 127");
     text[LIMIT_NAME - 1] = '\0';
-    assert_int_equal(parse(SETTING_JOB, text, &number), HOOP_OK);
+    assert_ok(parse(SETTING_JOB, text, &number));
 }
 
 static void

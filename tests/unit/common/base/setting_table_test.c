@@ -78,11 +78,11 @@ setting_table_choices_match_their_enums(void **state)
     const char *const *formats = setting_row(SETTING_LOG_FORMAT)->choices;
 
     for (size_t i = 0; levels[i]; i++) {
-        assert_int_equal(log_level_parse(levels[i], &level), HOOP_OK);
+        assert_ok(log_level_parse(levels[i], &level));
         assert_int_equal(level, i);
     }
     for (size_t i = 0; formats[i]; i++) {
-        assert_int_equal(log_format_parse(formats[i], &format), HOOP_OK);
+        assert_ok(log_format_parse(formats[i], &format));
         assert_int_equal(format, i);
     }
     assert_string_equal(setting_row(SETTING_CODEC)->choices[CODEC_NONE],

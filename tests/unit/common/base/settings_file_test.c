@@ -46,13 +46,12 @@ assert_refused(struct settings *settings, const char *text, const char *says)
 static void
 settings_file_lines_are_taken(void **state)
 {
-    assert_int_equal(take(*state, "# a comment\n"
-                                  "\n"
-                                  "  lease = 3 \r\n"
-                                  "\t# indented\n"
-                                  "listen=[::]:0\n"
-                                  "token_file = /etc/a = b # not a comment"),
-                     HOOP_OK);
+    assert_ok(take(*state, "# a comment\n"
+                           "\n"
+                           "  lease = 3 \r\n"
+                           "\t# indented\n"
+                           "listen=[::]:0\n"
+                           "token_file = /etc/a = b # not a comment"));
     assert_int_equal(settings_number(*state, SETTING_LEASE), 3000);
     assert_string_equal(settings_text(*state, SETTING_LISTEN), "[::]:0");
     assert_string_equal(settings_text(*state, SETTING_TOKEN_FILE),
@@ -99,7 +98,7 @@ settings_file_is_read_from_disk(void **state)
     assert_true(fd >= 0);
     assert_int_equal(write(fd, "settle = 250ms\n", 15), 15);
     close(fd);
-    assert_int_equal(settings_read_file(*state, path), HOOP_OK);
+    assert_ok(settings_read_file(*state, path));
     assert_int_equal(settings_number(*state, SETTING_SETTLE), 250);
     unlink(path);
     assert_int_equal(settings_read_file(*state, path), HOOP_E_NOT_FOUND);

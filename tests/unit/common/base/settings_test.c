@@ -22,7 +22,7 @@ created(enum setting_user user)
 {
     struct settings *settings = NULL;
 
-    assert_int_equal(settings_create(user, &settings), HOOP_OK);
+    assert_ok(settings_create(user, &settings));
     assert_int_equal(settings_user(settings), user);
     return settings;
 }
@@ -58,11 +58,11 @@ settings_stronger_origin_stays_in_any_order(void **state)
     CLEANUP(settings_destroy)
     struct settings *settings = created(SETTING_USER_HOOPD);
 
-    assert_int_equal(set(settings, SETTING_FROM_ENVIRONMENT, "2"), HOOP_OK);
-    assert_int_equal(set(settings, SETTING_FROM_FILE, "3"), HOOP_OK);
+    assert_ok(set(settings, SETTING_FROM_ENVIRONMENT, "2"));
+    assert_ok(set(settings, SETTING_FROM_FILE, "3"));
     assert_int_equal(settings_number(settings, SETTING_LEASE), 2000);
-    assert_int_equal(set(settings, SETTING_FROM_CALLER, "4"), HOOP_OK);
-    assert_int_equal(set(settings, SETTING_FROM_ENVIRONMENT, "5"), HOOP_OK);
+    assert_ok(set(settings, SETTING_FROM_CALLER, "4"));
+    assert_ok(set(settings, SETTING_FROM_ENVIRONMENT, "5"));
     assert_int_equal(settings_number(settings, SETTING_LEASE), 4000);
     assert_string_equal(settings_text(settings, SETTING_LEASE), "4");
     assert_true(settings_is_set(settings, SETTING_LEASE));
@@ -74,8 +74,8 @@ settings_last_of_one_origin_wins(void **state)
     CLEANUP(settings_destroy)
     struct settings *settings = created(SETTING_USER_HOOPD);
 
-    assert_int_equal(set(settings, SETTING_FROM_CALLER, "2"), HOOP_OK);
-    assert_int_equal(set(settings, SETTING_FROM_CALLER, "3"), HOOP_OK);
+    assert_ok(set(settings, SETTING_FROM_CALLER, "2"));
+    assert_ok(set(settings, SETTING_FROM_CALLER, "3"));
     assert_int_equal(settings_number(settings, SETTING_LEASE), 3000);
 }
 
@@ -85,7 +85,7 @@ settings_bad_value_is_refused_and_changes_nothing(void **state)
     CLEANUP(settings_destroy)
     struct settings *settings = created(SETTING_USER_HOOPD);
 
-    assert_int_equal(set(settings, SETTING_FROM_CALLER, "2"), HOOP_OK);
+    assert_ok(set(settings, SETTING_FROM_CALLER, "2"));
     assert_int_equal(set(settings, SETTING_FROM_CALLER, "no"), HOOP_E_INVALID);
     /* Even where it would not have counted. */
     assert_int_equal(set(settings, SETTING_FROM_FILE, "no"), HOOP_E_INVALID);
@@ -98,16 +98,15 @@ settings_set_number_is_the_callers(void **state)
     CLEANUP(settings_destroy)
     struct settings *settings = created(SETTING_USER_WORKER);
 
-    assert_int_equal(settings_set_number(settings, SETTING_TIMEOUT, 1234),
-                     HOOP_OK);
+    assert_ok(settings_set_number(settings, SETTING_TIMEOUT, 1234));
     assert_int_equal(settings_number(settings, SETTING_TIMEOUT), 1234);
-    assert_int_equal(settings_set_number(settings, SETTING_RANK, 3), HOOP_OK);
+    assert_ok(settings_set_number(settings, SETTING_RANK, 3));
     assert_string_equal(settings_text(settings, SETTING_RANK), "3");
     assert_int_equal(settings_set_number(settings, SETTING_RANK, 1u << 30),
                      HOOP_E_INVALID);
 
     setenv("HOOP_RANK", "5", 1);
-    assert_int_equal(settings_read_environment(settings), HOOP_OK);
+    assert_ok(settings_read_environment(settings));
     assert_int_equal(settings_number(settings, SETTING_RANK), 3);
 }
 
@@ -120,7 +119,7 @@ settings_environment_is_taken_empty_is_not(void **state)
     setenv("HOOP_JOB", "night", 1);
     setenv("HOOP_CODEC", "", 1);
     setenv("HOOP_LEASE", "hoopd alone reads this", 1);
-    assert_int_equal(settings_read_environment(settings), HOOP_OK);
+    assert_ok(settings_read_environment(settings));
     assert_string_equal(settings_text(settings, SETTING_JOB), "night");
     assert_true(settings_is_set(settings, SETTING_JOB));
     assert_false(settings_is_set(settings, SETTING_CODEC));
@@ -144,12 +143,12 @@ settings_in_ci_have_other_defaults(void **state)
     struct settings *settings = created(SETTING_USER_WORKER);
 
     setenv("CI", "true", 1);
-    assert_int_equal(settings_read_environment(settings), HOOP_OK);
+    assert_ok(settings_read_environment(settings));
     assert_int_equal(settings_number(settings, SETTING_TIMEOUT), 60000);
     assert_false(settings_is_set(settings, SETTING_TIMEOUT));
 
     setenv("HOOP_TIMEOUT", "7", 1);
-    assert_int_equal(settings_read_environment(settings), HOOP_OK);
+    assert_ok(settings_read_environment(settings));
     assert_int_equal(settings_number(settings, SETTING_TIMEOUT), 7000);
 }
 
@@ -165,8 +164,8 @@ settings_users_share_a_variable(void **state)
     assert_string_equal(settings_text(hoopd, SETTING_LOG_LEVEL), "info");
     assert_string_equal(settings_text(worker, SETTING_LOG), "off");
     setenv("HOOP_LOG", "debug", 1);
-    assert_int_equal(settings_read_environment(hoopd), HOOP_OK);
-    assert_int_equal(settings_read_environment(worker), HOOP_OK);
+    assert_ok(settings_read_environment(hoopd));
+    assert_ok(settings_read_environment(worker));
     assert_string_equal(settings_text(hoopd, SETTING_LOG_LEVEL), "debug");
     assert_string_equal(settings_text(worker, SETTING_LOG), "debug");
 }
@@ -190,7 +189,7 @@ settings_environment_refuses_former_names(void **state)
         assert_int_equal(settings_read_environment(settings), HOOP_E_INVALID);
         assert_string_equal(error_text(), rows[i][1]);
         setenv(rows[i][0], "", 1);
-        assert_int_equal(settings_read_environment(settings), HOOP_OK);
+        assert_ok(settings_read_environment(settings));
         unsetenv(rows[i][0]);
     }
 }

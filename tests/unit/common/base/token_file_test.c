@@ -44,9 +44,9 @@ token_file_newline_and_blanks_do_not_count(void **state)
 {
     char token[LIMIT_TOKEN];
 
-    assert_int_equal(read_back("secret", 6, token), HOOP_OK);
+    assert_ok(read_back("secret", 6, token));
     assert_string_equal(token, "secret");
-    assert_int_equal(read_back(" two words\r\n\n", 13, token), HOOP_OK);
+    assert_ok(read_back(" two words\r\n\n", 13, token));
     assert_string_equal(token, "two words");
 }
 
@@ -66,7 +66,7 @@ token_file_leaves_no_copy_in_freed_memory(void **state)
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);
     close(fd);
-    assert_int_equal(token_file_read(path, sizeof(token), token), HOOP_OK);
+    assert_ok(token_file_read(path, sizeof(token), token));
     assert_string_equal(token, "spring-tide");
     char *freed = malloc(STDIO_BYTES);
     __asm__ volatile("" : "+r"(freed) : : "memory"); /* as if written */
@@ -102,7 +102,7 @@ token_file_long_is_refused(void **state)
     char token[LIMIT_TOKEN];
 
     memset(text, 'x', sizeof(text));
-    assert_int_equal(read_back(text, LIMIT_TOKEN - 1, token), HOOP_OK);
+    assert_ok(read_back(text, LIMIT_TOKEN - 1, token));
     assert_int_equal(strlen(token), LIMIT_TOKEN - 1);
     assert_int_equal(read_back(text, LIMIT_TOKEN, token), HOOP_E_INVALID);
     assert_int_equal(read_back(text, sizeof(text), token), HOOP_E_INVALID);

@@ -78,7 +78,7 @@ require_comes_back(size_t n_stored, size_t n_raw)
     uint8_t *out;
 
     assert_true(n_stored > 0 && n_stored < n_raw);
-    assert_int_equal(decode(CODEC_PLANES, n_stored, n_raw, &out), HOOP_OK);
+    assert_ok(decode(CODEC_PLANES, n_stored, n_raw, &out));
     assert_memory_equal(out, raw, n_raw);
     free(out);
 }
@@ -110,8 +110,7 @@ planes_come_back_for_every_small_count(void **state)
 
         if (n_stored == 0)
             continue;
-        assert_int_equal(decode(CODEC_PLANES, n_stored, 4 * n_words, &out),
-                         HOOP_OK);
+        assert_ok(decode(CODEC_PLANES, n_stored, 4 * n_words, &out));
         assert_memory_equal(out, raw, 4 * n_words);
         free(out);
     }
@@ -221,8 +220,7 @@ lossy_payloads_come_back_rounded(void **state)
             assert_true(is_packed ? n_stored < loss_n_stored(loss, 2048)
                                   : n_stored == loss_n_stored(loss, 2048));
             loss_round(loss, raw, 2048, rounded);
-            assert_int_equal(decode(id, n_stored, sizeof(rounded), &out),
-                             HOOP_OK);
+            assert_ok(decode(id, n_stored, sizeof(rounded), &out));
             assert_memory_equal(out, rounded, sizeof(rounded));
             free(out);
             require_refused(id, n_stored - 1, sizeof(rounded));

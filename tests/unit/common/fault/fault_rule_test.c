@@ -20,10 +20,9 @@ rule_of_all_keys_is_parsed(void **state)
 {
     struct fault_rule rule;
 
-    assert_int_equal(parse("rank=1,peer=7,op=allreduce,seq=3,round=2,segment=4,"
-                           "at=receive,note=9,do=delay:5s",
-                           &rule),
-                     HOOP_OK);
+    assert_ok(parse("rank=1,peer=7,op=allreduce,seq=3,round=2,segment=4,"
+                    "at=receive,note=9,do=delay:5s",
+                    &rule));
     assert_int_equal(rule.rank, 1);
     assert_int_equal(rule.peer, 7);
     assert_string_equal(rule.op, "allreduce");
@@ -42,7 +41,7 @@ rule_of_an_action_alone_is_about_all(void **state)
 {
     struct fault_rule rule;
 
-    assert_int_equal(parse("do=kill", &rule), HOOP_OK);
+    assert_ok(parse("do=kill", &rule));
     assert_true(rule.rank == FAULT_ANY_RANK && rule.peer == FAULT_ANY_RANK);
     assert_string_equal(rule.op, "");
     assert_int_equal(rule.seq + rule.round + rule.segment, 0);
@@ -66,7 +65,7 @@ moment_that_is_not_said_follows_from_the_rest(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct fault_rule rule;
 
-        assert_int_equal(parse(rows[i].text, &rule), HOOP_OK);
+        assert_ok(parse(rows[i].text, &rule));
         assert_int_equal(rule.at, rows[i].at);
     }
 }
@@ -83,7 +82,7 @@ every_action_is_known_by_its_name(void **state)
                  action == FAULT_DELAY    ? ":20ms"
                  : action == FAULT_JITTER ? ":7"
                                           : "");
-        assert_int_equal(parse(text, &rule), HOOP_OK);
+        assert_ok(parse(text, &rule));
         assert_int_equal(rule.action, action);
         assert_int_equal(rule.at, fault_action_tampers(action) ? FAULT_AT_SEND
                                   : action == FAULT_JITTER     ? FAULT_POINTS
@@ -110,7 +109,7 @@ amounts_are_read_with_their_units(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct fault_rule rule;
 
-        assert_int_equal(parse(rows[i].text, &rule), HOOP_OK);
+        assert_ok(parse(rows[i].text, &rule));
         assert_true(rule.amount == rows[i].amount);
     }
 }
@@ -134,7 +133,7 @@ rule_of_the_coordinator_has_its_own_moments(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct fault_rule rule;
 
-        assert_int_equal(parse(rows[i].text, &rule), HOOP_OK);
+        assert_ok(parse(rows[i].text, &rule));
         assert_int_equal(rule.rank, FAULT_COORDINATOR);
         assert_int_equal(rule.at, rows[i].at);
     }
@@ -199,17 +198,17 @@ operations_are_counted_by_name(void **state)
 {
     struct fault_rule rule;
 
-    assert_int_equal(parse("op=barrier,seq=2,do=kill", &rule), HOOP_OK);
+    assert_ok(parse("op=barrier,seq=2,do=kill", &rule));
     assert_false(fault_rule_begin(&rule, "barrier"));
     assert_false(fault_rule_begin(&rule, "allreduce"));
     assert_true(fault_rule_begin(&rule, "barrier"));
     assert_false(fault_rule_begin(&rule, "barrier"));
 
-    assert_int_equal(parse("seq=2,do=kill", &rule), HOOP_OK);
+    assert_ok(parse("seq=2,do=kill", &rule));
     assert_false(fault_rule_begin(&rule, "barrier"));
     assert_true(fault_rule_begin(&rule, "allreduce"));
 
-    assert_int_equal(parse("do=kill", &rule), HOOP_OK);
+    assert_ok(parse("do=kill", &rule));
     assert_true(fault_rule_begin(&rule, "barrier"));
     assert_true(fault_rule_begin(&rule, "allreduce"));
 }
@@ -229,7 +228,7 @@ jitter_draw(unsigned seed, uint32_t rank, uint64_t delays[JITTER_DELAYS])
     uint64_t total = 0;
 
     snprintf(text, sizeof(text), "do=jitter:%u", seed);
-    assert_int_equal(parse(text, &rule), HOOP_OK);
+    assert_ok(parse(text, &rule));
     fault_rule_settle_on(&rule, rank);
     for (size_t i = 0; i < JITTER_DELAYS; i++) {
         const struct fault_event event = {
@@ -276,7 +275,7 @@ jitter_of_a_call_does_not_depend_on_pieces_before(void **state)
     struct fault_rule rules[2];
 
     for (size_t i = 0; i < 2; i++) {
-        assert_int_equal(parse("do=jitter:3", &rules[i]), HOOP_OK);
+        assert_ok(parse("do=jitter:3", &rules[i]));
         /* One of those that are late. */
         rules[i].amount = 3;
     }

@@ -29,7 +29,7 @@ faults_of(const char *text, uint32_t rank)
 {
     struct faults *faults = NULL;
 
-    assert_int_equal(faults_parse(text, rank, knows, &faults), HOOP_OK);
+    assert_ok(faults_parse(text, rank, knows, &faults));
     return faults;
 }
 
@@ -140,7 +140,7 @@ environment_is_read_where_faults_are_built(void **state)
     struct faults *faults = NULL;
 
     unsetenv("HOOP_DEBUG_FAULT");
-    assert_int_equal(faults_create(NULL, 0, knows, &faults), HOOP_OK);
+    assert_ok(faults_create(NULL, 0, knows, &faults));
     assert_null(faults);
     setenv("HOOP_DEBUG_FAULT", "do=kill", 1);
     assert_int_equal(faults_create(NULL, 0, knows, &faults),

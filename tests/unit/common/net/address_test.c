@@ -13,7 +13,7 @@ assert_formats_as(const char *text, const char *expected)
     struct address address;
     char formatted[LIMIT_ADDRESS];
 
-    assert_int_equal(address_parse(text, &address), HOOP_OK);
+    assert_ok(address_parse(text, &address));
     address_format(&address, formatted);
     assert_string_equal(formatted, expected);
 }
@@ -83,7 +83,7 @@ address_resolve_finds_localhost(void **state)
 {
     struct address address;
 
-    assert_int_equal(address_resolve("localhost:7000", &address), HOOP_OK);
+    assert_ok(address_resolve("localhost:7000", &address));
     assert_true(address_is_loopback(&address));
     assert_int_equal(address_port(&address), 7000);
 }
@@ -94,12 +94,11 @@ address_resolve_all_gives_no_more_than_asked(void **state)
     struct address addresses[2];
     size_t n = 0;
 
-    assert_int_equal(address_resolve_all("localhost:7", addresses, 1, &n),
-                     HOOP_OK);
+    assert_ok(address_resolve_all("localhost:7", addresses, 1, &n));
     assert_int_equal(n, 1);
-    assert_int_equal(address_resolve_all("[::1]:7", addresses, 2, &n), HOOP_OK);
+    assert_ok(address_resolve_all("[::1]:7", addresses, 2, &n));
     assert_int_equal(n, 1);
-    assert_int_equal(address_resolve_all("*:7", addresses, 2, &n), HOOP_OK);
+    assert_ok(address_resolve_all("*:7", addresses, 2, &n));
     assert_int_equal(n, 1);
 }
 
@@ -110,19 +109,16 @@ address_list_gives_those_of_all_its_names(void **state)
     char text[LIMIT_ADDRESS];
     size_t n = 0;
 
-    assert_int_equal(
-        address_resolve_all("127.0.0.1:7,[::1]:8", addresses, 4, &n), HOOP_OK);
+    assert_ok(address_resolve_all("127.0.0.1:7,[::1]:8", addresses, 4, &n));
     assert_int_equal(n, 2);
     address_format(&addresses[0], text);
     assert_string_equal(text, "127.0.0.1:7");
     address_format(&addresses[1], text);
     assert_string_equal(text, "[::1]:8");
-    assert_int_equal(
-        address_resolve_all("127.0.0.1:7,[::1]:8", addresses, 1, &n), HOOP_OK);
+    assert_ok(address_resolve_all("127.0.0.1:7,[::1]:8", addresses, 1, &n));
     assert_int_equal(n, 1);
-    assert_int_equal(
-        address_resolve_all("nowhere.invalid:7,127.0.0.1:8", addresses, 4, &n),
-        HOOP_OK);
+    assert_ok(
+        address_resolve_all("nowhere.invalid:7,127.0.0.1:8", addresses, 4, &n));
     assert_int_equal(n, 1);
     assert_int_equal(address_resolve_all("127.0.0.1:7,", addresses, 4, &n),
                      HOOP_E_INVALID);
@@ -147,21 +143,21 @@ address_questions_are_answered(void **state)
     struct address a;
     struct address b;
 
-    assert_int_equal(address_parse("127.1.2.3:1", &a), HOOP_OK);
+    assert_ok(address_parse("127.1.2.3:1", &a));
     assert_true(address_is_loopback(&a));
     assert_false(address_is_any(&a));
-    assert_int_equal(address_parse("127.1.2.3:2", &b), HOOP_OK);
+    assert_ok(address_parse("127.1.2.3:2", &b));
     assert_true(address_same_host(&a, &b));
 
-    assert_int_equal(address_parse("[::1]:2", &b), HOOP_OK);
+    assert_ok(address_parse("[::1]:2", &b));
     assert_true(address_is_loopback(&b));
     assert_false(address_same_host(&a, &b));
-    assert_int_equal(address_parse("[::1]:3", &a), HOOP_OK);
+    assert_ok(address_parse("[::1]:3", &a));
     assert_true(address_same_host(&a, &b));
 
-    assert_int_equal(address_parse("*:2", &b), HOOP_OK);
+    assert_ok(address_parse("*:2", &b));
     assert_true(address_is_any(&b));
-    assert_int_equal(address_parse("0.0.0.0:2", &b), HOOP_OK);
+    assert_ok(address_parse("0.0.0.0:2", &b));
     assert_true(address_is_any(&b));
     assert_false(address_is_loopback(&b));
 
@@ -175,8 +171,8 @@ address_unmap_turns_mapped_into_ipv4(void **state)
     struct address mapped;
     struct address plain;
 
-    assert_int_equal(address_parse("[::ffff:10.0.0.1]:9", &mapped), HOOP_OK);
-    assert_int_equal(address_parse("10.0.0.1:9", &plain), HOOP_OK);
+    assert_ok(address_parse("[::ffff:10.0.0.1]:9", &mapped));
+    assert_ok(address_parse("10.0.0.1:9", &plain));
     address_unmap_ipv4(&mapped);
     assert_memory_equal(&mapped, &plain, sizeof(plain));
 
@@ -189,8 +185,8 @@ are_one_network(const char *left, const char *right)
 {
     struct address addresses[2];
 
-    assert_int_equal(address_parse(left, &addresses[0]), HOOP_OK);
-    assert_int_equal(address_parse(right, &addresses[1]), HOOP_OK);
+    assert_ok(address_parse(left, &addresses[0]));
+    assert_ok(address_parse(right, &addresses[1]));
     const struct address_network one = address_network(&addresses[0]);
     const struct address_network other = address_network(&addresses[1]);
     return memcmp(&one, &other, sizeof(one)) == 0;
@@ -216,7 +212,7 @@ address_of_interface_finds_loopback_only_by_name(void **state)
 {
     struct address address;
 
-    assert_int_equal(address_of_interface("lo", &address), HOOP_OK);
+    assert_ok(address_of_interface("lo", &address));
     assert_true(address_is_loopback(&address));
     assert_int_equal(address_port(&address), 0);
 
@@ -231,7 +227,7 @@ assert_listens_on(const char *text, const char *expected)
     struct address_list list;
     char formatted[LIMIT_ADDRESS];
 
-    assert_int_equal(address_resolve_listen(text, &list), HOOP_OK);
+    assert_ok(address_resolve_listen(text, &list));
     address_list_format(&list, formatted);
     assert_string_equal(formatted, expected);
 }
@@ -292,7 +288,7 @@ address_list_is_loopback_if_all_of_it_is(void **state)
     struct address_list list;
 
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        assert_int_equal(address_resolve_listen(cases[i].text, &list), HOOP_OK);
+        assert_ok(address_resolve_listen(cases[i].text, &list));
         assert_int_equal(address_list_is_loopback(&list), cases[i].is_loopback);
     }
 }

@@ -55,10 +55,9 @@ bench_open(void **state)
     int fds[2];
 
     bench = (struct bench){0};
-    assert_int_equal(loop_create(&bench.loop), HOOP_OK);
-    assert_int_equal(
-        loop_timer_create(bench.loop, watchdog_bite, NULL, &bench.watchdog),
-        HOOP_OK);
+    assert_ok(loop_create(&bench.loop));
+    assert_ok(
+        loop_timer_create(bench.loop, watchdog_bite, NULL, &bench.watchdog));
     loop_timer_start(bench.watchdog, WATCHDOG_MS);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds),
                      0);
@@ -111,7 +110,7 @@ loop_stop_before_run_is_remembered_once(void **state)
     loop_stop(bench->loop);
     loop_run(bench->loop);
 
-    assert_int_equal(loop_post(bench->loop, bench_stop, bench), HOOP_OK);
+    assert_ok(loop_post(bench->loop, bench_stop, bench));
     loop_run(bench->loop);
     assert_int_equal(bench->n_calls, 1);
 }
@@ -121,7 +120,7 @@ loop_post_is_not_run_within_the_call(void **state)
 {
     struct bench *bench = *state;
 
-    assert_int_equal(loop_post(bench->loop, bench_stop, bench), HOOP_OK);
+    assert_ok(loop_post(bench->loop, bench_stop, bench));
     assert_int_equal(bench->n_calls, 0);
     loop_run(bench->loop);
     assert_int_equal(bench->n_calls, 1);
@@ -134,7 +133,7 @@ loop_post_left_behind_is_dropped(void **state)
 
     loop_stop(bench->loop);
     loop_run(bench->loop);
-    assert_int_equal(loop_post(bench->loop, bench_count, bench), HOOP_OK);
+    assert_ok(loop_post(bench->loop, bench_count, bench));
     assert_int_equal(bench->n_calls, 0);
 }
 
@@ -154,12 +153,12 @@ loop_forgets_the_posts_of_one_owner(void **state)
     struct bench *bench = *state;
     struct bench other = {.loop = bench->loop};
 
-    assert_int_equal(loop_post(bench->loop, bench_stop, bench), HOOP_OK);
-    assert_int_equal(loop_post(bench->loop, bench_count, &other), HOOP_OK);
+    assert_ok(loop_post(bench->loop, bench_stop, bench));
+    assert_ok(loop_post(bench->loop, bench_count, &other));
     loop_cancel_posts(bench->loop, bench);
-    assert_int_equal(loop_post(bench->loop, bench_forget, bench), HOOP_OK);
-    assert_int_equal(loop_post(bench->loop, bench_count, bench), HOOP_OK);
-    assert_int_equal(loop_post(bench->loop, bench_stop, &other), HOOP_OK);
+    assert_ok(loop_post(bench->loop, bench_forget, bench));
+    assert_ok(loop_post(bench->loop, bench_count, bench));
+    assert_ok(loop_post(bench->loop, bench_stop, &other));
     loop_run(bench->loop);
     assert_int_equal(bench->n_calls, 100);
     assert_int_equal(other.n_calls, 2);
@@ -237,9 +236,7 @@ timer_fires_once_and_not_early(void **state)
     struct bench *bench = *state;
     const uint64_t due_ns = clock_deadline_ns(30);
 
-    assert_int_equal(
-        loop_timer_create(bench->loop, bench_stop, bench, &bench->timer),
-        HOOP_OK);
+    assert_ok(loop_timer_create(bench->loop, bench_stop, bench, &bench->timer));
     loop_timer_start(bench->timer, 30);
     assert_int_equal(bench->n_calls, 0);
     loop_run(bench->loop);
@@ -252,12 +249,9 @@ timer_start_replaces_and_stop_cancels(void **state)
 {
     struct bench *bench = *state;
 
-    assert_int_equal(
-        loop_timer_create(bench->loop, bench_stop, bench, &bench->timer),
-        HOOP_OK);
-    assert_int_equal(
-        loop_timer_create(bench->loop, bench_count, bench, &bench->other),
-        HOOP_OK);
+    assert_ok(loop_timer_create(bench->loop, bench_stop, bench, &bench->timer));
+    assert_ok(
+        loop_timer_create(bench->loop, bench_count, bench, &bench->other));
     loop_timer_start(bench->other, 0);
     loop_timer_stop(bench->other);
     loop_timer_start(bench->timer, UINT64_MAX);
@@ -281,9 +275,8 @@ timer_may_be_destroyed_by_its_own_callback(void **state)
 {
     struct bench *bench = *state;
 
-    assert_int_equal(loop_timer_create(bench->loop, timer_destroy_itself, bench,
-                                       &bench->timer),
-                     HOOP_OK);
+    assert_ok(loop_timer_create(bench->loop, timer_destroy_itself, bench,
+                                &bench->timer));
     loop_timer_start(bench->timer, 0);
     loop_run(bench->loop);
     assert_null(bench->timer);
@@ -306,10 +299,8 @@ watch_is_level_triggered(void **state)
 {
     struct bench *bench = *state;
 
-    assert_int_equal(loop_watch_create(bench->loop, bench->near,
-                                       watch_read_one_byte, bench,
-                                       &bench->watch),
-                     HOOP_OK);
+    assert_ok(loop_watch_create(bench->loop, bench->near, watch_read_one_byte,
+                                bench, &bench->watch));
     assert_int_equal(write(bench->far, "abc", 3), 3);
     loop_watch_set(bench->watch, LOOP_READ);
     assert_int_equal(bench->n_calls, 0);
@@ -334,12 +325,9 @@ watch_reports_nothing_it_was_not_asked_for(void **state)
 {
     struct bench *bench = *state;
 
-    assert_int_equal(loop_watch_create(bench->loop, bench->near,
-                                       watch_write_once, bench, &bench->watch),
-                     HOOP_OK);
-    assert_int_equal(
-        loop_timer_create(bench->loop, bench_stop, bench, &bench->timer),
-        HOOP_OK);
+    assert_ok(loop_watch_create(bench->loop, bench->near, watch_write_once,
+                                bench, &bench->watch));
+    assert_ok(loop_timer_create(bench->loop, bench_stop, bench, &bench->timer));
     assert_int_equal(write(bench->far, "a", 1), 1);
     loop_watch_set(bench->watch, LOOP_WRITE);
     loop_run(bench->loop);
@@ -365,10 +353,8 @@ watch_may_be_destroyed_by_its_own_callback(void **state)
 {
     struct bench *bench = *state;
 
-    assert_int_equal(loop_watch_create(bench->loop, bench->near,
-                                       watch_destroy_itself, bench,
-                                       &bench->watch),
-                     HOOP_OK);
+    assert_ok(loop_watch_create(bench->loop, bench->near, watch_destroy_itself,
+                                bench, &bench->watch));
     assert_int_equal(write(bench->far, "a", 1), 1);
     loop_watch_set(bench->watch, LOOP_READ | LOOP_WRITE);
     loop_run(bench->loop);
@@ -380,10 +366,8 @@ watch_sees_a_hang_up(void **state)
 {
     struct bench *bench = *state;
 
-    assert_int_equal(loop_watch_create(bench->loop, bench->near,
-                                       watch_destroy_itself, bench,
-                                       &bench->watch),
-                     HOOP_OK);
+    assert_ok(loop_watch_create(bench->loop, bench->near, watch_destroy_itself,
+                                bench, &bench->watch));
     close(bench->far);
     bench->far = -1;
     loop_watch_set(bench->watch, LOOP_READ);
@@ -417,7 +401,7 @@ run_that_asks_is_interrupted_or_stopped(void **state)
     assert_int_equal(bench->n_calls, 2);
     interrupt_set(NULL, NULL);
     loop_stop(bench->loop);
-    assert_int_equal(loop_run_interruptible(bench->loop), HOOP_OK);
+    assert_ok(loop_run_interruptible(bench->loop));
     assert_int_equal(bench->n_calls, 2);
 }
 

@@ -281,10 +281,9 @@ listener_open(int backlog)
     struct listener listener;
     struct address any;
 
-    assert_int_equal(address_parse("127.0.0.1:0", &any), HOOP_OK);
-    assert_int_equal(socket_listen(&any, backlog, &listener.fd), HOOP_OK);
-    assert_int_equal(socket_local_address(listener.fd, &listener.address),
-                     HOOP_OK);
+    assert_ok(address_parse("127.0.0.1:0", &any));
+    assert_ok(socket_listen(&any, backlog, &listener.fd));
+    assert_ok(socket_local_address(listener.fd, &listener.address));
     return listener;
 }
 
@@ -362,7 +361,7 @@ sample_is_of_tcp_only(void **state)
     close(pair[0]);
     close(pair[1]);
 
-    assert_int_equal(socket_connect(&listener.address, &fd), HOOP_OK);
+    assert_ok(socket_connect(&listener.address, &fd));
     const int other = accept(listener.fd, NULL, NULL);
     assert_int_equal(write(other, "1234", 4), 4);
     assert_true(path_sample_read(other, &sample));

@@ -30,7 +30,7 @@ fixture_open(void **state)
     static struct fixture fixture;
     int fds[2];
 
-    assert_int_equal(poller_create(&fixture.poller), HOOP_OK);
+    assert_ok(poller_create(&fixture.poller));
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds),
                      0);
     fixture.near = fds[0];
@@ -58,8 +58,7 @@ poller_readable_is_reported_until_read(void **state)
     struct poller_event events[4];
     char byte = 'x';
 
-    assert_int_equal(poller_add(fixture->poller, fixture->near, reads, state),
-                     HOOP_OK);
+    assert_ok(poller_add(fixture->poller, fixture->near, reads, state));
     assert_int_equal(poller_wait(fixture->poller, events, 4, 0), 0);
 
     assert_int_equal(write(fixture->far, &byte, 1), 1);
@@ -79,19 +78,15 @@ poller_change_and_remove_take_effect(void **state)
     struct fixture *fixture = *state;
     struct poller_event events[4];
 
-    assert_int_equal(poller_add(fixture->poller, fixture->near, writes, state),
-                     HOOP_OK);
+    assert_ok(poller_add(fixture->poller, fixture->near, writes, state));
     assert_int_equal(poller_wait(fixture->poller, events, 4, 0), 1);
     assert_true(events[0].can_write);
     assert_false(events[0].can_read);
 
-    assert_int_equal(
-        poller_change(fixture->poller, fixture->near, nothing, state), HOOP_OK);
+    assert_ok(poller_change(fixture->poller, fixture->near, nothing, state));
     assert_int_equal(poller_wait(fixture->poller, events, 4, 0), 0);
 
-    assert_int_equal(
-        poller_change(fixture->poller, fixture->near, writes, fixture),
-        HOOP_OK);
+    assert_ok(poller_change(fixture->poller, fixture->near, writes, fixture));
     assert_int_equal(poller_wait(fixture->poller, events, 4, 0), 1);
     assert_ptr_equal(events[0].owner, fixture);
 
@@ -106,8 +101,7 @@ poller_hang_up_is_readable(void **state)
     struct fixture *fixture = *state;
     struct poller_event events[4];
 
-    assert_int_equal(poller_add(fixture->poller, fixture->near, reads, state),
-                     HOOP_OK);
+    assert_ok(poller_add(fixture->poller, fixture->near, reads, state));
     close(fixture->far);
     fixture->far = -1;
     assert_int_equal(poller_wait(fixture->poller, events, 4, WAIT_MS), 1);
@@ -167,8 +161,7 @@ poller_bell_takes_no_place_of_an_event(void **state)
     struct fixture *fixture = *state;
     struct poller_event event;
 
-    assert_int_equal(poller_add(fixture->poller, fixture->near, writes, state),
-                     HOOP_OK);
+    assert_ok(poller_add(fixture->poller, fixture->near, writes, state));
     poller_wake(fixture->poller);
     assert_int_equal(poller_wait(fixture->poller, &event, 1, WAIT_MS), 1);
     assert_ptr_equal(event.owner, state);
@@ -181,8 +174,7 @@ poller_fd_is_readable_when_events_wait(void **state)
     struct pollfd at = {.fd = poller_fd(fixture->poller), .events = POLLIN};
 
     assert_int_equal(poll(&at, 1, 0), 0);
-    assert_int_equal(poller_add(fixture->poller, fixture->near, writes, state),
-                     HOOP_OK);
+    assert_ok(poller_add(fixture->poller, fixture->near, writes, state));
     assert_int_equal(poll(&at, 1, WAIT_MS), 1);
 }
 
@@ -197,9 +189,7 @@ poller_many_ready_are_all_seen_by_small_waits(void **state)
 
     for (size_t i = 0; i < N_PAIRS; i++) {
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds[i]), 0);
-        assert_int_equal(
-            poller_add(fixture->poller, fds[i][0], writes, &is_seen[i]),
-            HOOP_OK);
+        assert_ok(poller_add(fixture->poller, fds[i][0], writes, &is_seen[i]));
     }
     for (int turn = 0; turn < N_PAIRS && n_seen < N_PAIRS; turn++) {
         const size_t n = poller_wait(fixture->poller, events, 7, 0);

@@ -41,10 +41,9 @@ static void
 question_ask(struct question *question, const char *text)
 {
     *question = (struct question){0};
-    assert_int_equal(loop_create(&question->loop), HOOP_OK);
-    assert_int_equal(resolver_start(question->loop, text, question_on_resolved,
-                                    question, &question->resolver),
-                     HOOP_OK);
+    assert_ok(loop_create(&question->loop));
+    assert_ok(resolver_start(question->loop, text, question_on_resolved,
+                             question, &question->resolver));
     assert_int_equal(question->n_calls, 0);
 }
 
@@ -134,7 +133,7 @@ resolver_wait_is_interrupted_or_answered(void **state)
     int n_asked = 0;
 
     assert_int_equal(sem_init(&answered, 0, 0), 0);
-    assert_int_equal(loop_create(&loop), HOOP_OK);
+    assert_ok(loop_create(&loop));
     interrupt_set(is_second, &n_asked);
     assert_int_equal(resolver_wait(loop, "stuck.test:7000", found, 4, &n),
                      HOOP_E_CANCELLED);
@@ -144,14 +143,11 @@ resolver_wait_is_interrupted_or_answered(void **state)
     sem_post(&answered);
     assert_int_equal(resolver_wait(loop, "stuck.test:7000", found, 4, &n),
                      HOOP_E_TIMEOUT);
-    assert_int_equal(resolver_wait(loop, "localhost:7000", found, 4, &n),
-                     HOOP_OK);
+    assert_ok(resolver_wait(loop, "localhost:7000", found, 4, &n));
     assert_true(n >= 1 && address_is_loopback(&found[0]));
-    assert_int_equal(resolver_wait(loop, "10.0.0.1:7000", found, 4, &n),
-                     HOOP_OK);
+    assert_ok(resolver_wait(loop, "10.0.0.1:7000", found, 4, &n));
     interrupt_set(NULL, NULL);
-    assert_int_equal(resolver_wait(loop, "localhost:7000", found, 1, &n),
-                     HOOP_OK);
+    assert_ok(resolver_wait(loop, "localhost:7000", found, 1, &n));
     assert_int_equal(n, 1);
     loop_destroy(loop);
 }

@@ -39,9 +39,9 @@ listener_open(const char *text, struct address *out_address)
     struct address address;
     int fd = -1;
 
-    assert_int_equal(address_parse(text, &address), HOOP_OK);
-    assert_int_equal(socket_listen(&address, 16, &fd), HOOP_OK);
-    assert_int_equal(socket_local_address(fd, out_address), HOOP_OK);
+    assert_ok(address_parse(text, &address));
+    assert_ok(socket_listen(&address, 16, &fd));
+    assert_ok(socket_local_address(fd, out_address));
     assert_int_not_equal(address_port(out_address), 0);
     return fd;
 }
@@ -52,15 +52,14 @@ pair_open(struct pair *pair, const char *listen_text, const char *connect_text)
     struct address to;
 
     pair->listener = listener_open(listen_text, &pair->address);
-    assert_int_equal(address_parse(connect_text, &to), HOOP_OK);
+    assert_ok(address_parse(connect_text, &to));
     address_set_port(&to, address_port(&pair->address));
-    assert_int_equal(socket_connect(&to, &pair->client), HOOP_OK);
+    assert_ok(socket_connect(&to, &pair->client));
 
     wait_for(pair->listener, POLLIN);
-    assert_int_equal(socket_accept(pair->listener, &pair->server, &pair->peer),
-                     HOOP_OK);
+    assert_ok(socket_accept(pair->listener, &pair->server, &pair->peer));
     wait_for(pair->client, POLLOUT);
-    assert_int_equal(socket_connect_result(pair->client), HOOP_OK);
+    assert_ok(socket_connect_result(pair->client));
 }
 
 static void
@@ -104,9 +103,9 @@ socket_pair_is_tuned_and_knows_its_ends(void **state)
     assert_true(fcntl(pair.listener, F_GETFL) & O_NONBLOCK);
     assert_true(fcntl(pair.listener, F_GETFD) & FD_CLOEXEC);
 
-    assert_int_equal(socket_local_address(pair.client, &local), HOOP_OK);
+    assert_ok(socket_local_address(pair.client, &local));
     assert_int_equal(address_port(&local), address_port(&pair.peer));
-    assert_int_equal(socket_peer_address(pair.client, &remote), HOOP_OK);
+    assert_ok(socket_peer_address(pair.client, &remote));
     assert_int_equal(address_port(&remote), address_port(&pair.address));
 
     assert_int_equal(send(pair.client, &byte, 1, MSG_NOSIGNAL), 1);
@@ -147,7 +146,7 @@ socket_any_listener_serves_both_families(void **state)
     struct address ipv4;
 
     pair_open(&pair, "*:0", "127.0.0.1:0");
-    assert_int_equal(address_parse("127.0.0.1:0", &ipv4), HOOP_OK);
+    assert_ok(address_parse("127.0.0.1:0", &ipv4));
     assert_true(address_same_host(&pair.peer, &ipv4));
     pair_close(&pair);
 
@@ -198,7 +197,7 @@ socket_accept_without_descriptors_is_exhausted(void **state)
     int fd = -1;
 
     const int listener = listener_open("127.0.0.1:0", &address);
-    assert_int_equal(socket_connect(&address, &client), HOOP_OK);
+    assert_ok(socket_connect(&address, &client));
     wait_for(listener, POLLIN);
 
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
@@ -208,7 +207,7 @@ socket_accept_without_descriptors_is_exhausted(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 
     assert_int_equal(refused, HOOP_E_EXHAUSTED);
-    assert_int_equal(socket_accept(listener, &fd, &peer), HOOP_OK);
+    assert_ok(socket_accept(listener, &fd, &peer));
     socket_close(fd);
     socket_close(client);
     socket_close(listener);
@@ -239,10 +238,10 @@ socket_that_meets_itself_is_not_connected(void **state)
     struct address address;
 
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(address_parse("127.0.0.1:0", &address), HOOP_OK);
+    assert_ok(address_parse("127.0.0.1:0", &address));
     assert_int_equal(
         bind(fd, (struct sockaddr *)&address.storage, address.n_bytes), 0);
-    assert_int_equal(socket_local_address(fd, &address), HOOP_OK);
+    assert_ok(socket_local_address(fd, &address));
     assert_int_equal(
         connect(fd, (struct sockaddr *)&address.storage, address.n_bytes), 0);
     assert_int_equal(socket_connect_result(fd), HOOP_E_UNAVAILABLE);
@@ -333,7 +332,7 @@ socket_listen_all_serves_each_address_at_one_port(void **state)
     static const char *const texts[] = {"127.0.0.1:0", "[::1]:0"};
     struct socket_listeners listeners;
 
-    assert_int_equal(socket_listen_all("localhost:0", 16, &listeners), HOOP_OK);
+    assert_ok(socket_listen_all("localhost:0", 16, &listeners));
     assert_int_equal(listeners.n, COUNT_OF(texts));
     const uint16_t port = address_port(&listeners.addresses.items[0]);
     assert_int_not_equal(port, 0);
@@ -343,12 +342,11 @@ socket_listen_all_serves_each_address_at_one_port(void **state)
         int client;
         int server;
 
-        assert_int_equal(address_parse(texts[i], &to), HOOP_OK);
+        assert_ok(address_parse(texts[i], &to));
         address_set_port(&to, port);
-        assert_int_equal(socket_connect(&to, &client), HOOP_OK);
+        assert_ok(socket_connect(&to, &client));
         wait_for(listeners.fds[i], POLLIN);
-        assert_int_equal(socket_accept(listeners.fds[i], &server, &peer),
-                         HOOP_OK);
+        assert_ok(socket_accept(listeners.fds[i], &server, &peer));
         socket_close(client);
         socket_close(server);
     }
@@ -371,9 +369,9 @@ socket_listen_all_or_none(void **state)
     assert_int_equal(socket_listen_all(both, 16, &listeners),
                      HOOP_E_UNAVAILABLE);
     assert_int_equal(listeners.n, 0);
-    assert_int_equal(address_parse("127.0.0.2:0", &taken), HOOP_OK);
+    assert_ok(address_parse("127.0.0.2:0", &taken));
     address_set_port(&taken, (uint16_t)atoi(strrchr(text, ':') + 1));
-    assert_int_equal(socket_listen(&taken, 16, &fd), HOOP_OK);
+    assert_ok(socket_listen(&taken, 16, &fd));
     socket_close(fd);
     socket_close(listener);
 }

@@ -42,14 +42,12 @@ rig_open(const struct tls_options *client, const struct tls_options *server)
     assert_int_equal(
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, rig.fds), 0);
     certificates_set_clock(CERTIFICATES_BEFORE_S);
-    assert_int_equal(tls_context_create(client, &rig.contexts[0]), HOOP_OK);
-    assert_int_equal(tls_context_create(server, &rig.contexts[1]), HOOP_OK);
+    assert_ok(tls_context_create(client, &rig.contexts[0]));
+    assert_ok(tls_context_create(server, &rig.contexts[1]));
     certificates_set_clock(0);
-    assert_int_equal(tls_create_client(rig.contexts[0], rig.fds[0],
-                                       "rank 0 to 1", &rig.ends[0]),
-                     HOOP_OK);
-    assert_int_equal(
-        tls_create_server(rig.contexts[1], rig.fds[1], &rig.ends[1]), HOOP_OK);
+    assert_ok(tls_create_client(rig.contexts[0], rig.fds[0], "rank 0 to 1",
+                                &rig.ends[0]));
+    assert_ok(tls_create_server(rig.contexts[1], rig.fds[1], &rig.ends[1]));
 }
 
 static void
@@ -83,8 +81,8 @@ rig_open_by_key(void)
 
     rig_open(&options, &options);
     shake(outcomes);
-    assert_int_equal(outcomes[0], HOOP_OK);
-    assert_int_equal(outcomes[1], HOOP_OK);
+    assert_ok(outcomes[0]);
+    assert_ok(outcomes[1]);
 }
 
 static void
@@ -154,12 +152,11 @@ key_both_know_is_enough_and_the_server_learns_who_calls(void **state)
     rig_open_by_key();
     assert_string_equal(tls_identity(rig.ends[1]), "rank 0 to 1");
     for (int i = 0; i < 2; i++)
-        assert_int_equal(tls_channel_binding(rig.ends[i], bindings[i]),
-                         HOOP_OK);
+        assert_ok(tls_channel_binding(rig.ends[i], bindings[i]));
     assert_memory_equal(bindings[0], bindings[1], TLS_BINDING_BYTES);
     rig_close();
     rig_open_by_key();
-    assert_int_equal(tls_channel_binding(rig.ends[0], bindings[1]), HOOP_OK);
+    assert_ok(tls_channel_binding(rig.ends[0], bindings[1]));
     assert_memory_not_equal(bindings[0], bindings[1], TLS_BINDING_BYTES);
     rig_close();
 }
@@ -172,7 +169,7 @@ stream_carries_all_sizes_both_ways(void **state)
 
     rig_open_by_key();
     for (int i = 0; i < 2; i++)
-        assert_int_equal(tls_allow_read_ahead(rig.ends[i]), HOOP_OK);
+        assert_ok(tls_allow_read_ahead(rig.ends[i]));
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         carry(rig.ends[0], rig.ends[1], sizes[i]);
         carry(rig.ends[1], rig.ends[0], sizes[i]);
@@ -207,7 +204,7 @@ full_socket_is_owed_what_was_taken(void **state)
     ssize_t n;
 
     rig_open_by_key();
-    assert_int_equal(tls_allow_read_ahead(rig.ends[1]), HOOP_OK);
+    assert_ok(tls_allow_read_ahead(rig.ends[1]));
     while ((n = tls_send(rig.ends[0], &span, 1)) > 0)
         n_sent += (size_t)n;
     assert_int_equal(errno, EAGAIN);
@@ -230,7 +227,7 @@ flipped_bit_is_no_tls_of_this_connection(void **state)
     int fds[2];
 
     rig_open_by_key();
-    assert_int_equal(tls_allow_read_ahead(rig.ends[1]), HOOP_OK);
+    assert_ok(tls_allow_read_ahead(rig.ends[1]));
     assert_int_equal(tls_send(rig.ends[0], &span, 1), 100);
     const ssize_t n = recv(rig.fds[1], record, sizeof(record), 0);
     assert_true(n > 100);
@@ -254,7 +251,7 @@ end_of_the_stream_is_the_sockets(void **state)
     const struct iovec span = {bytes, sizeof(bytes)};
 
     rig_open_by_key();
-    assert_int_equal(tls_allow_read_ahead(rig.ends[1]), HOOP_OK);
+    assert_ok(tls_allow_read_ahead(rig.ends[1]));
     assert_int_equal(tls_send(rig.ends[0], &span, 1), 100);
     shutdown(rig.fds[0], SHUT_WR);
     assert_int_equal(tls_receive(rig.ends[1], &span, 1), 100);
@@ -304,8 +301,8 @@ certificates_of_one_ca_are_believed(void **state)
 
     rig_open(&options, &options);
     shake(outcomes);
-    assert_int_equal(outcomes[0], HOOP_OK);
-    assert_int_equal(outcomes[1], HOOP_OK);
+    assert_ok(outcomes[0]);
+    assert_ok(outcomes[1]);
     assert_string_equal(tls_identity(rig.ends[1]), "");
     rig_close();
 }
@@ -355,7 +352,7 @@ certificate_of_a_server_is_looked_at(void **state)
     assert_refused(&misnamed, &good, "alert");
     rig_open(&named, &good);
     shake(outcomes);
-    assert_int_equal(outcomes[0], HOOP_OK);
+    assert_ok(outcomes[0]);
     rig_close();
 }
 

@@ -26,7 +26,7 @@ bell_rings_until_it_is_silenced(void **state)
 {
     int fds[2];
 
-    assert_int_equal(wakeup_open(fds), HOOP_OK);
+    assert_ok(wakeup_open(fds));
     assert_false(is_heard(fds[0], 0));
     wakeup_signal(fds[1]);
     wakeup_signal(fds[1]);
@@ -48,8 +48,8 @@ other_process_rings_by_the_place(void **state)
     int status = -1;
     int fds[2];
 
-    assert_int_equal(wakeup_open(fds), HOOP_OK);
-    assert_int_equal(wakeup_export(fds, &place), HOOP_OK);
+    assert_ok(wakeup_open(fds));
+    assert_ok(wakeup_export(fds, &place));
     assert_int_equal(place.pid, getpid());
     const pid_t pid = fork();
     if (pid == 0) {
@@ -74,9 +74,9 @@ bell_of_the_dead_may_be_rung(void **state)
     int fds[2];
     int fd = -1;
 
-    assert_int_equal(wakeup_open(fds), HOOP_OK);
-    assert_int_equal(wakeup_export(fds, &place), HOOP_OK);
-    assert_int_equal(wakeup_import(&place, &fd), HOOP_OK);
+    assert_ok(wakeup_open(fds));
+    assert_ok(wakeup_export(fds, &place));
+    assert_ok(wakeup_import(&place, &fd));
     wakeup_close(fds);
     for (unsigned i = 0; i < MORE_THAN_A_PIPE; i++)
         wakeup_signal(fd);
@@ -90,8 +90,8 @@ place_of_something_else_is_out_of_reach(void **state)
     int fds[2];
     int fd = -1;
 
-    assert_int_equal(wakeup_open(fds), HOOP_OK);
-    assert_int_equal(wakeup_export(fds, &place), HOOP_OK);
+    assert_ok(wakeup_open(fds));
+    assert_ok(wakeup_export(fds, &place));
     place.inode++;
     assert_int_equal(wakeup_import(&place, &fd), HOOP_E_UNAVAILABLE);
     place.inode--;

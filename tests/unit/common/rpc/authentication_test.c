@@ -23,22 +23,19 @@ static void
 talk_init(struct talk *talk, const char *token, const char *secret)
 {
     *talk = (struct talk){0};
-    assert_int_equal(auth_keys_init_client(&talk->client_keys, token), HOOP_OK);
-    assert_int_equal(
-        auth_keys_init_coordinator(&talk->coordinator_keys, secret), HOOP_OK);
+    assert_ok(auth_keys_init_client(&talk->client_keys, token));
+    assert_ok(auth_keys_init_coordinator(&talk->coordinator_keys, secret));
 }
 
 /* Up to the coordinator's proof. */
 static void
 talk_challenge(struct talk *talk)
 {
-    assert_int_equal(
-        auth_client_begin(&talk->client, &talk->client_keys, &talk->challenge),
-        HOOP_OK);
-    assert_int_equal(auth_coordinator_challenge(&talk->coordinator,
-                                                &talk->coordinator_keys,
-                                                &talk->challenge, &talk->reply),
-                     HOOP_OK);
+    assert_ok(
+        auth_client_begin(&talk->client, &talk->client_keys, &talk->challenge));
+    assert_ok(auth_coordinator_challenge(&talk->coordinator,
+                                         &talk->coordinator_keys,
+                                         &talk->challenge, &talk->reply));
 }
 
 static enum hoop_status
@@ -62,12 +59,12 @@ both_sides_prove_each_role(void **state)
         struct talk talk;
         char token[LIMIT_TOKEN];
 
-        assert_int_equal(role_derive_token(role, "secret", token), HOOP_OK);
+        assert_ok(role_derive_token(role, "secret", token));
         talk_init(&talk, token, "secret");
         talk_challenge(&talk);
         assert_int_equal(talk.challenge.role, role);
-        assert_int_equal(talk_prove(&talk), HOOP_OK);
-        assert_int_equal(talk_verify(&talk), HOOP_OK);
+        assert_ok(talk_prove(&talk));
+        assert_ok(talk_verify(&talk));
         assert_int_equal(talk.coordinator.stage, AUTH_PROVED);
         assert_int_equal(talk.coordinator.role, role);
     }
@@ -82,7 +79,7 @@ token_is_in_no_message(void **state)
 
     talk_init(&talk, token, token);
     talk_challenge(&talk);
-    assert_int_equal(talk_prove(&talk), HOOP_OK);
+    assert_ok(talk_prove(&talk));
     const struct {
         const void *bytes;
         size_t n_bytes;
@@ -121,12 +118,10 @@ client_with_another_token_is_refused(void **state)
     talk_init(&talk, "other", "secret");
     talk_challenge(&talk);
     honest = talk;
-    assert_int_equal(
-        auth_keys_init_coordinator(&honest.coordinator_keys, "other"), HOOP_OK);
-    assert_int_equal(auth_coordinator_challenge(
-                         &honest.coordinator, &honest.coordinator_keys,
-                         &honest.challenge, &honest.reply),
-                     HOOP_OK);
+    assert_ok(auth_keys_init_coordinator(&honest.coordinator_keys, "other"));
+    assert_ok(auth_coordinator_challenge(&honest.coordinator,
+                                         &honest.coordinator_keys,
+                                         &honest.challenge, &honest.reply));
     memcpy(honest.reply.nonce, talk.reply.nonce, AUTH_NONCE_BYTES);
     (void)talk_prove(&honest);
     talk.proof = honest.proof;
@@ -144,16 +139,15 @@ replayed_proof_is_refused(void **state)
 
     talk_init(&first, "secret", "secret");
     talk_challenge(&first);
-    assert_int_equal(talk_prove(&first), HOOP_OK);
-    assert_int_equal(talk_verify(&first), HOOP_OK);
+    assert_ok(talk_prove(&first));
+    assert_ok(talk_verify(&first));
 
     /* All that the client said, again. */
     talk_init(&second, "secret", "secret");
     second.challenge = first.challenge;
-    assert_int_equal(auth_coordinator_challenge(
-                         &second.coordinator, &second.coordinator_keys,
-                         &second.challenge, &second.reply),
-                     HOOP_OK);
+    assert_ok(auth_coordinator_challenge(&second.coordinator,
+                                         &second.coordinator_keys,
+                                         &second.challenge, &second.reply));
     second.proof = first.proof;
     assert_int_equal(talk_verify(&second), HOOP_E_UNAUTHENTICATED);
 
@@ -189,17 +183,16 @@ proof_of_one_role_is_none_of_another(void **state)
     struct talk talk;
     char token[LIMIT_TOKEN];
 
-    assert_int_equal(role_derive_token(ROLE_METRICS, "secret", token), HOOP_OK);
+    assert_ok(role_derive_token(ROLE_METRICS, "secret", token));
     talk_init(&talk, token, "secret");
     talk_challenge(&talk);
-    assert_int_equal(talk_prove(&talk), HOOP_OK);
+    assert_ok(talk_prove(&talk));
     for (uint32_t role = ROLE_WORKER; role < ROLE_METRICS; role++) {
         talk.challenge.role = role;
         struct auth_challenge_reply reply;
-        assert_int_equal(auth_coordinator_challenge(&talk.coordinator,
-                                                    &talk.coordinator_keys,
-                                                    &talk.challenge, &reply),
-                         HOOP_OK);
+        assert_ok(auth_coordinator_challenge(&talk.coordinator,
+                                             &talk.coordinator_keys,
+                                             &talk.challenge, &reply));
         memcpy(talk.coordinator.coordinator_nonce, talk.reply.nonce,
                AUTH_NONCE_BYTES);
         assert_int_equal(talk_verify(&talk), HOOP_E_UNAUTHENTICATED);
@@ -234,7 +227,7 @@ proof_with_any_bit_inverted_is_refused(void **state)
         struct talk bent = talk;
         bent.reply.proof[i / 8] ^= (uint8_t)(1 << i % 8);
         assert_int_equal(talk_prove(&bent), HOOP_E_UNAUTHENTICATED);
-        assert_int_equal(talk_prove(&talk), HOOP_OK);
+        assert_ok(talk_prove(&talk));
         talk.proof.proof[i / 8] ^= (uint8_t)(1 << i % 8);
         assert_int_equal(talk_verify(&talk), HOOP_E_UNAUTHENTICATED);
     }
@@ -248,7 +241,7 @@ challenge_is_good_for_one_attempt(void **state)
 
     talk_init(&talk, "secret", "secret");
     talk_challenge(&talk);
-    assert_int_equal(talk_prove(&talk), HOOP_OK);
+    assert_ok(talk_prove(&talk));
     const struct auth_prove_request right = talk.proof;
     talk.proof.proof[0] ^= 1;
     assert_int_equal(talk_verify(&talk), HOOP_E_UNAUTHENTICATED);
@@ -274,8 +267,8 @@ what_was_proved_is_not_proved_again(void **state)
 
     talk_init(&talk, "secret", "secret");
     talk_challenge(&talk);
-    assert_int_equal(talk_prove(&talk), HOOP_OK);
-    assert_int_equal(talk_verify(&talk), HOOP_OK);
+    assert_ok(talk_prove(&talk));
+    assert_ok(talk_verify(&talk));
     assert_int_equal(auth_coordinator_challenge(&talk.coordinator,
                                                 &talk.coordinator_keys,
                                                 &talk.challenge, &talk.reply),
@@ -293,9 +286,8 @@ coordinator_without_a_token_says_so(void **state)
 
         talk_init(&talk, "secret", none[i]);
         assert_false(auth_keys_has_any(&talk.coordinator_keys));
-        assert_int_equal(
-            auth_client_begin(&talk.client, &talk.client_keys, &talk.challenge),
-            HOOP_OK);
+        assert_ok(auth_client_begin(&talk.client, &talk.client_keys,
+                                    &talk.challenge));
         assert_int_equal(auth_coordinator_challenge(
                              &talk.coordinator, &talk.coordinator_keys,
                              &talk.challenge, &talk.reply),
@@ -311,8 +303,7 @@ secret_that_is_a_lesser_token_is_denied(void **state)
     struct auth_keys keys;
     char token[LIMIT_TOKEN];
 
-    assert_int_equal(role_derive_token(ROLE_OPERATOR, "secret", token),
-                     HOOP_OK);
+    assert_ok(role_derive_token(ROLE_OPERATOR, "secret", token));
     assert_int_equal(auth_keys_init_coordinator(&keys, token), HOOP_E_DENIED);
 }
 

@@ -31,15 +31,15 @@ connection_holds_what_it_may_and_no_more(void **state)
         account_init(&account, &budget, role);
         const size_t limit = budget_account_limits(&account)->connection;
 
-        assert_int_equal(budget_charge(&account, limit - 1), HOOP_OK);
+        assert_ok(budget_charge(&account, limit - 1));
         assert_int_equal(budget_charge(&account, 2), HOOP_E_EXHAUSTED);
         assert_int_equal(budget_charge(&account, SIZE_MAX), HOOP_E_EXHAUSTED);
-        assert_int_equal(budget_charge(&account, 1), HOOP_OK);
+        assert_ok(budget_charge(&account, 1));
         assert_int_equal(budget_charge(&account, 1), HOOP_E_EXHAUSTED);
         assert_int_equal(budget_n_bytes(&budget), limit);
         budget_release(&account, limit);
         assert_int_equal(budget_n_bytes(&budget), 0);
-        assert_int_equal(budget_charge(&account, limit), HOOP_OK);
+        assert_ok(budget_charge(&account, limit));
     }
 }
 
@@ -87,7 +87,7 @@ refusal_names_the_limit_and_what_is_held(void **state)
 
     budget_init(&budget);
     account_init(&account, &budget, ROLE_OPERATOR);
-    assert_int_equal(budget_charge(&account, 8388600), HOOP_OK);
+    assert_ok(budget_charge(&account, 8388600));
     assert_int_equal(budget_charge(&account, 9), HOOP_E_EXHAUSTED);
     assert_words("8388600 bytes");
     assert_words("may hold 8388608");
@@ -108,7 +108,7 @@ bytes_move_with_their_connection(void **state)
 
     budget_init(&budget);
     budget_account_init(&account, &budget);
-    assert_int_equal(budget_charge(&account, 1000), HOOP_OK);
+    assert_ok(budget_charge(&account, 1000));
     assert_int_equal(budget.n_bytes[BUDGET_UNAUTHENTICATED], 1000);
     budget_account_move(&account, ROLE_WORKER);
     assert_int_equal(budget.n_bytes[BUDGET_UNAUTHENTICATED], 0);

@@ -57,13 +57,13 @@ fixture_init(struct fixture *fixture, struct connection_pool_limits limits)
     *fixture = (struct fixture){0};
     if (limits.silence_ms == 0)
         limits.silence_ms = SILENCE_MS;
-    assert_int_equal(loop_create(&fixture->loop), HOOP_OK);
+    assert_ok(loop_create(&fixture->loop));
     const struct connection_pool_options options = {
         .loop = fixture->loop,
         .limits = limits,
         .close = on_close,
     };
-    assert_int_equal(connection_pool_create(&options, &fixture->pool), HOOP_OK);
+    assert_ok(connection_pool_create(&options, &fixture->pool));
     for (size_t i = 0; i < CONNECTIONS; i++)
         fixture->connections[i].fixture = fixture;
 }
@@ -82,7 +82,7 @@ try_enter(struct fixture *fixture, size_t i, const char *text)
 {
     struct address address;
 
-    assert_int_equal(address_parse(text, &address), HOOP_OK);
+    assert_ok(address_parse(text, &address));
     return connection_pool_add(fixture->pool, &fixture->connections[i].entry,
                                &address, 0);
 }
@@ -90,16 +90,14 @@ try_enter(struct fixture *fixture, size_t i, const char *text)
 static void
 enter(struct fixture *fixture, size_t i, const char *text)
 {
-    assert_int_equal(try_enter(fixture, i, text), HOOP_OK);
+    assert_ok(try_enter(fixture, i, text));
 }
 
 static void
 admit(struct fixture *fixture, size_t i)
 {
-    assert_int_equal(connection_pool_set_role(fixture->pool,
-                                              &fixture->connections[i].entry,
-                                              ROLE_WORKER),
-                     HOOP_OK);
+    assert_ok(connection_pool_set_role(
+        fixture->pool, &fixture->connections[i].entry, ROLE_WORKER));
 }
 
 static void
@@ -270,11 +268,9 @@ enter_silent(struct fixture *fixture,
 {
     struct address address;
 
-    assert_int_equal(address_parse(text, &address), HOOP_OK);
-    assert_int_equal(connection_pool_add(fixture->pool,
-                                         &fixture->connections[i].entry,
-                                         &address, silent_ms),
-                     HOOP_OK);
+    assert_ok(address_parse(text, &address));
+    assert_ok(connection_pool_add(fixture->pool, &fixture->connections[i].entry,
+                                  &address, silent_ms));
 }
 
 /* What was silent while it waited to be accepted goes before those that spoke. */
@@ -339,9 +335,8 @@ few_of_many_are_no_crowd(void **state)
         struct address address;
 
         snprintf(text, sizeof(text), "10.0.%zu.1:1", i);
-        assert_int_equal(address_parse(text, &address), HOOP_OK);
-        assert_int_equal(connection_pool_add(f.pool, &others[i], &address, 0),
-                         HOOP_OK);
+        assert_ok(address_parse(text, &address));
+        assert_ok(connection_pool_add(f.pool, &others[i], &address, 0));
     }
     for (size_t i = 0; i < 3; i++)
         enter(&f, i, "10.1.0.1:1");
@@ -363,9 +358,8 @@ lesser_roles_leave_room_for_workers(void **state)
     for (size_t i = 0; i < 3; i++)
         enter(&f, i, "10.0.0.1:1");
     for (size_t i = 0; i < 2; i++)
-        assert_int_equal(connection_pool_set_role(
-                             f.pool, &f.connections[i].entry, ROLE_OPERATOR),
-                         HOOP_OK);
+        assert_ok(connection_pool_set_role(f.pool, &f.connections[i].entry,
+                                           ROLE_OPERATOR));
     assert_int_equal(connection_pool_set_role(f.pool, &f.connections[2].entry,
                                               ROLE_OPERATOR),
                      HOOP_E_EXHAUSTED);
@@ -374,9 +368,8 @@ lesser_roles_leave_room_for_workers(void **state)
     admit(&f, 2);
     connection_pool_remove(f.pool, &f.connections[0].entry);
     enter(&f, 3, "10.0.0.1:1");
-    assert_int_equal(connection_pool_set_role(f.pool, &f.connections[3].entry,
-                                              ROLE_OPERATOR),
-                     HOOP_OK);
+    assert_ok(connection_pool_set_role(f.pool, &f.connections[3].entry,
+                                       ROLE_OPERATOR));
     fixture_deinit(&f);
 }
 
@@ -427,7 +420,7 @@ server_closes_who_does_not_prove_itself(void **state)
     bench_server_start(&server, 0);
     const int member = raw_greet(&server);
     raw_ask(member, &add);
-    assert_int_equal(raw_hear(member).status, HOOP_OK);
+    assert_ok(raw_hear(member).status);
     const int silent = raw_greet(&server);
     const int halting = raw_greet(&server);
     sp_header_encode(17, 1000, header);

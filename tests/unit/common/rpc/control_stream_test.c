@@ -39,21 +39,17 @@ rig_open_sealed(struct rig *rig)
     enum hoop_status status = HOOP_E_PENDING;
 
     rig_open(rig);
-    assert_int_equal(rpc_tls_create_client(&none, "secret", &rig->seals[0]),
-                     HOOP_OK);
-    assert_int_equal(rpc_tls_create_server(&none, "secret", &rig->seals[1]),
-                     HOOP_OK);
-    assert_int_equal(
-        rpc_tls_connect(rig->seals[0], rig->ends[0].fd, &rig->ends[0].tls),
-        HOOP_OK);
-    assert_int_equal(
-        rpc_tls_accept(rig->seals[1], rig->ends[1].fd, &rig->ends[1].tls),
-        HOOP_OK);
+    assert_ok(rpc_tls_create_client(&none, "secret", &rig->seals[0]));
+    assert_ok(rpc_tls_create_server(&none, "secret", &rig->seals[1]));
+    assert_ok(
+        rpc_tls_connect(rig->seals[0], rig->ends[0].fd, &rig->ends[0].tls));
+    assert_ok(
+        rpc_tls_accept(rig->seals[1], rig->ends[1].fd, &rig->ends[1].tls));
     for (int i = 0; i < 10 && status == HOOP_E_PENDING; i++) {
         (void)tls_handshake(rig->ends[0].tls);
         status = tls_handshake(rig->ends[1].tls);
     }
-    assert_int_equal(status, HOOP_OK);
+    assert_ok(status);
 }
 
 static void
@@ -101,7 +97,7 @@ carry(struct rig *rig)
     }
     assert_int_equal(n_heard, LARGE);
     assert_memory_equal(said, heard, LARGE);
-    assert_int_equal(control_stream_flush(&rig->ends[0]), HOOP_OK);
+    assert_ok(control_stream_flush(&rig->ends[0]));
     assert_false(control_stream_has_unsent(&rig->ends[0]));
     assert_false(control_stream_is_ready(&rig->ends[1]));
 }
@@ -153,14 +149,11 @@ control_stream_sealed_tells_of_what_tls_holds(void **state)
     size_t n;
 
     rig_open_sealed(&rig);
-    assert_int_equal(control_stream_send(&rig.ends[0], &span, 1, &n), HOOP_OK);
-    assert_int_equal(control_stream_receive(&rig.ends[1], bytes, 10, &n),
-                     HOOP_OK);
+    assert_ok(control_stream_send(&rig.ends[0], &span, 1, &n));
+    assert_ok(control_stream_receive(&rig.ends[1], bytes, 10, &n));
     assert_int_equal(n, 10);
     assert_true(control_stream_is_ready(&rig.ends[1]));
-    assert_int_equal(
-        control_stream_receive(&rig.ends[1], bytes, sizeof(bytes), &n),
-        HOOP_OK);
+    assert_ok(control_stream_receive(&rig.ends[1], bytes, sizeof(bytes), &n));
     assert_int_equal(n, 90);
     assert_false(control_stream_is_ready(&rig.ends[1]));
     rig_close(&rig);

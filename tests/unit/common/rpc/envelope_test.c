@@ -60,8 +60,7 @@ envelope_request_is_the_golden_one(void **state)
     const struct envelope_request request = request_sample();
     size_t n_bytes = 0;
 
-    assert_int_equal(envelope_request_encode(&request, &bytes, &n_bytes),
-                     HOOP_OK);
+    assert_ok(envelope_request_encode(&request, &bytes, &n_bytes));
     assert_int_equal(n_bytes, sizeof(golden_request));
     assert_memory_equal(bytes, golden_request, n_bytes);
 }
@@ -72,11 +71,9 @@ envelope_request_comes_back(void **state)
     const struct envelope_request expected = request_sample();
     struct envelope_request request;
 
-    assert_int_equal(
-        envelope_request_decode(
-            (struct message_span){golden_request, sizeof(golden_request)},
-            &request),
-        HOOP_OK);
+    assert_ok(envelope_request_decode(
+        (struct message_span){golden_request, sizeof(golden_request)},
+        &request));
     assert_string_equal(request.method, expected.method);
     assert_memory_equal(&request.client, &expected.client,
                         sizeof(request.client));
@@ -95,15 +92,12 @@ envelope_reply_is_the_golden_one_and_comes_back(void **state)
     struct envelope_reply reply;
     size_t n_bytes = 0;
 
-    assert_int_equal(envelope_reply_encode(&expected, &bytes, &n_bytes),
-                     HOOP_OK);
+    assert_ok(envelope_reply_encode(&expected, &bytes, &n_bytes));
     assert_int_equal(n_bytes, sizeof(golden_reply));
     assert_memory_equal(bytes, golden_reply, n_bytes);
 
-    assert_int_equal(
-        envelope_reply_decode(
-            (struct message_span){golden_reply, sizeof(golden_reply)}, &reply),
-        HOOP_OK);
+    assert_ok(envelope_reply_decode(
+        (struct message_span){golden_reply, sizeof(golden_reply)}, &reply));
     assert_int_equal(reply.id, 7);
     assert_int_equal(reply.status, HOOP_E_NOT_FOUND);
     assert_string_equal(reply.message, "no key");
@@ -193,7 +187,7 @@ request_build(uint8_t **out_bytes, size_t n_metadata, size_t n_extra)
     pack_bin(&pack, NULL, 0);
     for (size_t i = 0; i < n_extra; i++)
         pack_str(&pack, "of a later version");
-    assert_int_equal(pack_take(&pack, out_bytes, &n_bytes), HOOP_OK);
+    assert_ok(pack_take(&pack, out_bytes, &n_bytes));
     return n_bytes;
 }
 
@@ -211,9 +205,9 @@ request_judge(size_t n_metadata, size_t n_extra)
 static void
 envelope_skips_what_it_does_not_know(void **state)
 {
-    assert_int_equal(request_judge(4, 0), HOOP_OK);
-    assert_int_equal(request_judge(0, 3), HOOP_OK);
-    assert_int_equal(request_judge(2 * LIMIT_RPC_METADATA, 0), HOOP_OK);
+    assert_ok(request_judge(4, 0));
+    assert_ok(request_judge(0, 3));
+    assert_ok(request_judge(2 * LIMIT_RPC_METADATA, 0));
 }
 
 static void
@@ -231,10 +225,9 @@ envelope_status_inside_a_process_travels_as_unknown(void **state)
     struct envelope_reply reply = {.id = 1, .status = HOOP_E_PEER_LOST};
     size_t n_bytes = 0;
 
-    assert_int_equal(envelope_reply_encode(&reply, &bytes, &n_bytes), HOOP_OK);
-    assert_int_equal(
-        envelope_reply_decode((struct message_span){bytes, n_bytes}, &reply),
-        HOOP_OK);
+    assert_ok(envelope_reply_encode(&reply, &bytes, &n_bytes));
+    assert_ok(
+        envelope_reply_decode((struct message_span){bytes, n_bytes}, &reply));
     assert_int_equal(reply.status, HOOP_E_UNKNOWN);
 }
 
@@ -288,7 +281,7 @@ envelope_reply_can_be_of_another_version(void **state)
     size_t n_bytes = 0;
 
     reply.version = 1;
-    assert_int_equal(envelope_reply_encode(&reply, &bytes, &n_bytes), HOOP_OK);
+    assert_ok(envelope_reply_encode(&reply, &bytes, &n_bytes));
     assert_int_equal(bytes[1], 1);
     assert_memory_equal(bytes + 2, golden_reply + 2, sizeof(golden_reply) - 2);
 }
@@ -313,7 +306,7 @@ envelope_request_that_carries_a_token_is_refused(void **state)
     pack_str(&pack, "token");
     pack_str(&pack, "secret");
     pack_bin(&pack, body, sizeof(body));
-    assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
+    assert_ok(pack_take(&pack, &bytes, &n_bytes));
     pack_deinit(&pack);
     assert_int_equal(envelope_request_decode(
                          (struct message_span){bytes, n_bytes}, &request),

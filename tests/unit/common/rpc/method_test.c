@@ -84,7 +84,6 @@ methods_that_a_full_disk_refuses_are_these(void **state)
         METHOD_GROUPS_JOIN,
     };
 
-    (void)state;
     for (size_t i = 0; i < METHOD_COUNT; i++) {
         const struct method *method = method_by_id((enum method_id)i);
         enum method_need expected = METHOD_NEEDED;
@@ -135,7 +134,6 @@ message_with_keys_begins_with_room_and_has_one_list(void **state)
 {
     size_t n_with_keys = 0;
 
-    (void)state;
     for (size_t i = 0; i < 2 * METHOD_COUNT; i++) {
         const struct method *method = method_by_id((enum method_id)(i / 2));
         const struct message_descriptor *descriptor =

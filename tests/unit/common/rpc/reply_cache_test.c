@@ -48,7 +48,7 @@ cache_open(void **state)
 {
     struct reply_cache *cache;
 
-    assert_int_equal(reply_cache_create(&small, &cache), HOOP_OK);
+    assert_ok(reply_cache_create(&small, &cache));
     *state = cache;
     return 0;
 }
@@ -332,10 +332,8 @@ reply_revive(struct reply_cache *cache,
 
     memcpy(stored, key->client.bytes, sizeof(key->client.bytes));
     stored[23] = (uint8_t)key->id;
-    assert_int_equal(
-        reply_cache_restore(
-            cache, (struct message_span){stored, sizeof(stored)}, reply, 0),
-        HOOP_OK);
+    assert_ok(reply_cache_restore(
+        cache, (struct message_span){stored, sizeof(stored)}, reply, 0));
 }
 
 /* Of 3000 clients. */
@@ -374,7 +372,7 @@ expect_counted(storage_read_fn *keep)
         const size_t before = allocated();
         struct reply_cache *cache = NULL;
 
-        assert_int_equal(reply_cache_create(&bounds, &cache), HOOP_OK);
+        assert_ok(reply_cache_create(&bounds, &cache));
         load_keep(cache, &loads[i], keep);
         if (allocator_counts()) {
             const size_t n_bytes = allocated() - before;
@@ -455,16 +453,14 @@ copy_revive_at(struct copy *copy, uint64_t now_ms)
 {
     struct reply_cache *cache;
 
-    assert_int_equal(reply_cache_create(&small, &cache), HOOP_OK);
+    assert_ok(reply_cache_create(&small, &cache));
     for (size_t i = 0; i < copy->n_rows; i++)
-        assert_int_equal(reply_cache_restore(
-                             cache,
-                             (struct message_span){copy->rows[i].key,
-                                                   copy->rows[i].n_key_bytes},
-                             (struct message_span){copy->rows[i].value,
-                                                   copy->rows[i].n_value_bytes},
-                             now_ms),
-                         HOOP_OK);
+        assert_ok(reply_cache_restore(
+            cache,
+            (struct message_span){copy->rows[i].key, copy->rows[i].n_key_bytes},
+            (struct message_span){copy->rows[i].value,
+                                  copy->rows[i].n_value_bytes},
+            now_ms));
     reply_cache_set_journal(
         cache, &(struct reply_cache_journal){copy_put, copy_erase, copy});
     return cache;
@@ -582,10 +578,9 @@ cache_revived_keeps_a_floor_without_a_term(void **state)
     static const uint8_t floor[8] = {0, 0, 0, 0, 0, 0, 0, 5};
     struct reply_cache *cache = *state;
 
-    assert_int_equal(
+    assert_ok(
         reply_cache_restore(cache, (struct message_span){key, sizeof(key)},
-                            (struct message_span){floor, sizeof(floor)}, 0),
-        HOOP_OK);
+                            (struct message_span){floor, sizeof(floor)}, 0));
     reply_cache_expire(cache, UINT64_MAX - 1);
     reply_cache_expire(cache, UINT64_MAX);
     assert_int_equal(begin(cache, 1, 5), REPLY_CACHE_LOST);

@@ -123,7 +123,7 @@ server_full_of_parked_requests_repeats_replies(void **state)
     bench_wait_for(&server.n_parked, 3);
     raw_ask(fd, &add);
     const struct raw_reply reply = raw_hear(fd);
-    assert_int_equal(reply.status, HOOP_OK);
+    assert_ok(reply.status);
     assert_string_equal(reply.body, "1");
     raw_ask(fd, &more);
     assert_int_equal(raw_hear(fd).status, HOOP_E_EXHAUSTED);

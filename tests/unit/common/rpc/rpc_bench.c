@@ -138,12 +138,9 @@ bench_server_start(struct bench_server *bench, uint16_t port)
 
     snprintf(address, sizeof(address), "127.0.0.1:%u", (unsigned)port);
     if (bench_tls)
-        assert_int_equal(
-            rpc_tls_create_server(bench_tls, "secret", &bench->rpc_tls),
-            HOOP_OK);
+        assert_ok(rpc_tls_create_server(bench_tls, "secret", &bench->rpc_tls));
     const struct rpc_server_options options = {
-        .loop =
-            (assert_int_equal(loop_create(&bench->loop), HOOP_OK), bench->loop),
+        .loop = (assert_ok(loop_create(&bench->loop)), bench->loop),
         .address = address,
         .rpc_tls = bench->rpc_tls,
         .on_request = bench_on_request,
@@ -156,7 +153,7 @@ bench_server_start(struct bench_server *bench, uint16_t port)
         .limits = {.auth_timeout_ms = bench->auth_timeout_ms},
         .secret = bench->secret ? bench->secret : "secret",
     };
-    assert_int_equal(rpc_server_create(&options, &bench->server), HOOP_OK);
+    assert_ok(rpc_server_create(&options, &bench->server));
     assert_int_not_equal(rpc_server_port(bench->server), 0);
     snprintf(bench->address, sizeof(bench->address), "127.0.0.1:%u",
              (unsigned)rpc_server_port(bench->server));
@@ -204,8 +201,7 @@ bench_server_counters(struct bench_server *bench)
 {
     struct question question = {.bench = bench};
 
-    assert_int_equal(loop_post(bench->loop, question_count, &question),
-                     HOOP_OK);
+    assert_ok(loop_post(bench->loop, question_count, &question));
     bench_wait_for(&question.is_answered, 1);
     return question.counters;
 }
@@ -224,8 +220,7 @@ bench_server_release(struct bench_server *bench, uint64_t number)
 {
     struct question question = {.bench = bench, .number = number};
 
-    assert_int_equal(loop_post(bench->loop, question_release, &question),
-                     HOOP_OK);
+    assert_ok(loop_post(bench->loop, question_release, &question));
     bench_wait_for(&question.is_answered, 1);
 }
 
@@ -251,8 +246,7 @@ bench_server_drain(struct bench_server *bench, uint64_t timeout_ms)
 {
     struct question question = {.bench = bench, .timeout_ms = timeout_ms};
 
-    assert_int_equal(loop_post(bench->loop, question_drain, &question),
-                     HOOP_OK);
+    assert_ok(loop_post(bench->loop, question_drain, &question));
     bench_wait_for(&question.is_answered, 1);
 }
 
@@ -291,7 +285,7 @@ bench_client_start_as(struct bench_client *bench,
                       const char *token,
                       const struct tls_files *tls)
 {
-    assert_int_equal(loop_create(&bench->loop), HOOP_OK);
+    assert_ok(loop_create(&bench->loop));
     const struct rpc_client_options options = {
         .loop = bench->loop,
         .address = address,
@@ -299,7 +293,7 @@ bench_client_start_as(struct bench_client *bench,
         .token = token,
         .tls = tls,
     };
-    assert_int_equal(rpc_client_create(&options, &bench->client), HOOP_OK);
+    assert_ok(rpc_client_create(&options, &bench->client));
     assert_int_equal(
         pthread_create(&bench->thread, NULL, bench_run, bench->loop), 0);
 }

@@ -22,11 +22,9 @@ client_call_is_answered(void **state)
 
     bench_server_start(&server, 0);
     bench_client_start(&client, server.address);
-    assert_int_equal(bench_call(&client, "hoop.v1.Store/Get", "hello", out),
-                     HOOP_OK);
+    assert_ok(bench_call(&client, "hoop.v1.Store/Get", "hello", out));
     assert_string_equal(out, "hello");
-    assert_int_equal(bench_call(&client, "hoop.v1.Store/Get", "", out),
-                     HOOP_OK);
+    assert_ok(bench_call(&client, "hoop.v1.Store/Get", "", out));
     assert_string_equal(out, "");
 
     assert_int_equal(bench_call(&client, "hoop.v1.Store/Nonsense", "", NULL),
@@ -63,14 +61,14 @@ static void
 tally_init(struct tally *tally, const char *address, unsigned n_wanted)
 {
     *tally = (struct tally){.n_wanted = n_wanted};
-    assert_int_equal(loop_create(&tally->loop), HOOP_OK);
+    assert_ok(loop_create(&tally->loop));
     const struct rpc_client_options options = {
         .loop = tally->loop,
         .address = address,
         .token = "secret",
         .tls = bench_tls,
     };
-    assert_int_equal(rpc_client_create(&options, &tally->client), HOOP_OK);
+    assert_ok(rpc_client_create(&options, &tally->client));
 }
 
 static void
@@ -105,9 +103,8 @@ client_many_calls_are_outstanding_at_once(void **state)
     bench_server_start(&server, 0);
     tally_init(&tally, server.address, LIMIT_RPC_CALLS);
     for (int i = 0; i < LIMIT_RPC_CALLS; i++)
-        assert_int_equal(
-            tally_call(&tally, "hoop.v1.Store/Add", BENCH_TIMEOUT_MS, NULL),
-            HOOP_OK);
+        assert_ok(
+            tally_call(&tally, "hoop.v1.Store/Add", BENCH_TIMEOUT_MS, NULL));
     assert_int_equal(
         tally_call(&tally, "hoop.v1.Store/Add", BENCH_TIMEOUT_MS, NULL),
         HOOP_E_EXHAUSTED);
@@ -127,10 +124,8 @@ client_deadline_passes_while_the_server_parks(void **state)
 
     bench_server_start(&server, 0);
     tally_init(&tally, server.address, 2);
-    assert_int_equal(tally_call(&tally, "hoop.v1.Store/Wait", 80, NULL),
-                     HOOP_OK);
-    assert_int_equal(tally_call(&tally, "hoop.v1.Store/Wait", 60, NULL),
-                     HOOP_OK);
+    assert_ok(tally_call(&tally, "hoop.v1.Store/Wait", 80, NULL));
+    assert_ok(tally_call(&tally, "hoop.v1.Store/Wait", 60, NULL));
     const uint64_t start_ns = clock_now_ns();
     loop_run(tally.loop);
     assert_true(clock_now_ns() - start_ns < 2 * CLOCK_NS_PER_S);
@@ -140,12 +135,10 @@ client_deadline_passes_while_the_server_parks(void **state)
 
     /* The late reply is nobody's. */
     tally.n_wanted = 3;
-    assert_int_equal(
-        tally_call(&tally, "hoop.v1.Store/Set", BENCH_TIMEOUT_MS, NULL),
-        HOOP_OK);
+    assert_ok(tally_call(&tally, "hoop.v1.Store/Set", BENCH_TIMEOUT_MS, NULL));
     loop_run(tally.loop);
     assert_int_equal(tally.n_answers, 3);
-    assert_int_equal(tally.status, HOOP_OK);
+    assert_ok(tally.status);
     tally_deinit(&tally);
     bench_server_stop(&server);
 }
@@ -164,8 +157,7 @@ client_without_a_server_says_why(void **state)
         bench_server_start(&server, 0);
         bench_server_stop(&server);
         tally_init(&tally, server.address, 1);
-        assert_int_equal(
-            tally_call(&tally, "hoop.v1.Store/Get", timeout_ms, NULL), HOOP_OK);
+        assert_ok(tally_call(&tally, "hoop.v1.Store/Get", timeout_ms, NULL));
         loop_run(tally.loop);
         tally_deinit(&tally);
     }
@@ -194,7 +186,7 @@ client_call_that_was_not_sent_has_no_grace(void **state)
     };
 
     tally_init(&tally, "127.0.0.1:1", 1);
-    assert_int_equal(rpc_client_call(tally.client, &call, NULL), HOOP_OK);
+    assert_ok(rpc_client_call(tally.client, &call, NULL));
     loop_run(tally.loop);
     assert_int_equal(tally.status, HOOP_E_UNAVAILABLE);
     assert_non_null(strstr(tally.message, "was tried for 50 ms"));
@@ -223,7 +215,7 @@ client_call_that_was_sent_has_its_grace(void **state)
 
         tally_init(&tally, server.address, 1);
         const uint64_t begin_ns = clock_now_ns();
-        assert_int_equal(rpc_client_call(tally.client, &call, NULL), HOOP_OK);
+        assert_ok(rpc_client_call(tally.client, &call, NULL));
         loop_run(tally.loop);
         if (tally.status == HOOP_E_TIMEOUT)
             assert_true(clock_now_ns() - begin_ns >= 150 * CLOCK_NS_PER_MS);
@@ -246,9 +238,8 @@ client_call_that_tries_once_fails_when_refused(void **state)
     };
 
     tally_init(&tally, "127.0.0.1:1", 1);
-    assert_int_equal(tally_call(&tally, "hoop.v1.Store/Add", 86400000, NULL),
-                     HOOP_OK);
-    assert_int_equal(rpc_client_call(tally.client, &once, NULL), HOOP_OK);
+    assert_ok(tally_call(&tally, "hoop.v1.Store/Add", 86400000, NULL));
+    assert_ok(rpc_client_call(tally.client, &once, NULL));
     loop_run(tally.loop);
     assert_int_equal(tally.n_answers, 1);
     assert_int_equal(tally.status, HOOP_E_UNAVAILABLE);
@@ -270,26 +261,22 @@ client_without_descriptors_names_the_limit_and_tries_on(void **state)
     bench_server_start(&server, 0);
     tally_init(&tally, server.address, 1);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-    assert_int_equal(
-        loop_timer_create(tally.loop, files_restore, &before, &timer), HOOP_OK);
+    assert_ok(loop_timer_create(tally.loop, files_restore, &before, &timer));
     const int lowest = dup(STDERR_FILENO);
     close(lowest);
     assert_int_equal(
         setrlimit(RLIMIT_NOFILE,
                   &(struct rlimit){(rlim_t)lowest, before.rlim_max}),
         0);
-    assert_int_equal(tally_call(&tally, "hoop.v1.Store/Get", 150, NULL),
-                     HOOP_OK);
+    assert_ok(tally_call(&tally, "hoop.v1.Store/Get", 150, NULL));
     loop_run(tally.loop);
     const struct tally first = tally;
 
     tally.n_wanted = 2;
     loop_timer_start(timer, 50);
-    assert_int_equal(
-        tally_call(&tally, "hoop.v1.Store/Get", BENCH_TIMEOUT_MS, NULL),
-        HOOP_OK);
+    assert_ok(tally_call(&tally, "hoop.v1.Store/Get", BENCH_TIMEOUT_MS, NULL));
     loop_run(tally.loop);
-    assert_int_equal(tally.status, HOOP_OK);
+    assert_ok(tally.status);
     assert_int_equal(first.status, HOOP_E_EXHAUSTED);
     snprintf(limit, sizeof(limit), "may open %d files (RLIMIT_NOFILE", lowest);
     assert_non_null(strstr(first.message, limit));
@@ -298,8 +285,7 @@ client_without_descriptors_names_the_limit_and_tries_on(void **state)
 
     /* Now it is the server that does not answer. */
     tally.n_wanted = 3;
-    assert_int_equal(tally_call(&tally, "hoop.v1.Store/Wait", 50, NULL),
-                     HOOP_OK);
+    assert_ok(tally_call(&tally, "hoop.v1.Store/Wait", 50, NULL));
     loop_run(tally.loop);
     assert_int_equal(tally.status, HOOP_E_TIMEOUT);
     assert_null(strstr(tally.message, "RLIMIT_NOFILE"));
@@ -317,15 +303,11 @@ client_cancelled_call_is_not_answered(void **state)
 
     bench_server_start(&server, 0);
     tally_init(&tally, server.address, 1);
-    assert_int_equal(
-        tally_call(&tally, "hoop.v1.Store/Get", BENCH_TIMEOUT_MS, &id),
-        HOOP_OK);
+    assert_ok(tally_call(&tally, "hoop.v1.Store/Get", BENCH_TIMEOUT_MS, &id));
     rpc_client_cancel(tally.client, id);
     rpc_client_cancel(tally.client, id);
     rpc_client_cancel(tally.client, 0);
-    assert_int_equal(
-        tally_call(&tally, "hoop.v1.Store/Get", BENCH_TIMEOUT_MS, &id),
-        HOOP_OK);
+    assert_ok(tally_call(&tally, "hoop.v1.Store/Get", BENCH_TIMEOUT_MS, &id));
     loop_run(tally.loop);
     assert_int_equal(tally.n_answers, 1);
     tally_deinit(&tally);
@@ -356,11 +338,10 @@ client_destroyed_within_an_answer_answers_the_rest(void **state)
         .on_answer = tally_destroy_on_answer,
         .owner = &tally,
     };
-    assert_int_equal(rpc_client_call(tally.client, &call, NULL), HOOP_OK);
+    assert_ok(rpc_client_call(tally.client, &call, NULL));
     for (int i = 0; i < 2; i++)
-        assert_int_equal(
-            tally_call(&tally, "hoop.v1.Store/Delete", BENCH_TIMEOUT_MS, NULL),
-            HOOP_OK);
+        assert_ok(
+            tally_call(&tally, "hoop.v1.Store/Delete", BENCH_TIMEOUT_MS, NULL));
     loop_run(tally.loop);
     assert_int_equal(tally.n_answers, 3);
     assert_int_equal(tally.n_ok, 1);
@@ -406,9 +387,8 @@ client_largest_body_goes_and_comes(void **state)
         .body = {sent, LIMIT_RPC_BODY},
         .timeout_ms = BENCH_TIMEOUT_MS,
     };
-    assert_int_equal(
-        rpc_client_call_wait(client.client, &call, &received, &n_received),
-        HOOP_OK);
+    assert_ok(
+        rpc_client_call_wait(client.client, &call, &received, &n_received));
     assert_int_equal(n_received, LIMIT_RPC_BODY);
     assert_memory_equal(sent, received, LIMIT_RPC_BODY);
     free(sent);
@@ -426,7 +406,7 @@ client_bad_options_are_refused(void **state)
 
     memset(text, 'x', sizeof(text));
     text[LIMIT_TOKEN] = '\0';
-    assert_int_equal(loop_create(&loop), HOOP_OK);
+    assert_ok(loop_create(&loop));
     struct rpc_client_options options = {
         .loop = loop,
         .address = "nowhere",
@@ -523,8 +503,7 @@ client_survives_a_server_that_dies_and_returns(void **state)
 
     bench_server_start(&server, 0);
     bench_client_start(&client, server.address);
-    assert_int_equal(bench_call(&client, "hoop.v1.Store/Add", "", out),
-                     HOOP_OK);
+    assert_ok(bench_call(&client, "hoop.v1.Store/Add", "", out));
     assert_int_equal(pthread_create(&waiter.thread, NULL, wait_run, &waiter),
                      0);
     bench_wait_for(&server.n_parked, 1);
@@ -533,13 +512,11 @@ client_survives_a_server_that_dies_and_returns(void **state)
 
     bench_server_start(&server, port);
     bench_wait_for(&server.n_parked, 1);
-    assert_int_equal(bench_call(&client, "hoop.v1.Store/Add", "", out),
-                     HOOP_OK);
+    assert_ok(bench_call(&client, "hoop.v1.Store/Add", "", out));
     assert_string_equal(out, "2");
-    assert_int_equal(bench_call(&client, "hoop.v1.Store/Set", "", out),
-                     HOOP_OK);
+    assert_ok(bench_call(&client, "hoop.v1.Store/Set", "", out));
     pthread_join(waiter.thread, NULL);
-    assert_int_equal(waiter.n_ok, HOOP_OK);
+    assert_ok(waiter.n_ok);
     bench_client_stop(&client);
     bench_server_stop(&server);
 }
@@ -569,10 +546,9 @@ client_by_name_finds_a_server_that_comes_late(void **state)
                      0);
     bench_server_start(&server, port);
     bench_wait_for(&server.n_parked, 1);
-    assert_int_equal(bench_call(&client, "hoop.v1.Store/Set", "", NULL),
-                     HOOP_OK);
+    assert_ok(bench_call(&client, "hoop.v1.Store/Set", "", NULL));
     pthread_join(waiter.thread, NULL);
-    assert_int_equal(waiter.n_ok, HOOP_OK);
+    assert_ok(waiter.n_ok);
     bench_client_stop(&client);
     bench_server_stop(&server);
 }
@@ -597,8 +573,7 @@ client_interrupted_waits_leave_no_calls(void **state)
         assert_int_equal(bench_call(&client, "hoop.v1.Store/Wait", "", NULL),
                          HOOP_E_CANCELLED);
     interrupt_set(NULL, NULL);
-    assert_int_equal(bench_call(&client, "hoop.v1.Store/Get", "", NULL),
-                     HOOP_OK);
+    assert_ok(bench_call(&client, "hoop.v1.Store/Get", "", NULL));
     bench_client_stop(&client);
     bench_server_stop(&server);
 }
@@ -607,7 +582,7 @@ static void
 release(void *owner)
 {
     interrupt_set(NULL, NULL);
-    assert_int_equal(bench_call(owner, "hoop.v1.Store/Set", "", NULL), HOOP_OK);
+    assert_ok(bench_call(owner, "hoop.v1.Store/Set", "", NULL));
 }
 
 /* What is taken back is answered first, if that is soon: once in several tries on a
@@ -631,7 +606,7 @@ client_interrupted_wait_takes_the_answer_that_comes(void **state)
         interrupt_set(is_over, NULL);
         status = rpc_client_call_wait(client.client, &call, NULL, NULL);
     }
-    assert_int_equal(status, HOOP_OK);
+    assert_ok(status);
     bench_client_stop(&client);
     bench_server_stop(&server);
 }

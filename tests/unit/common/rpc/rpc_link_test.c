@@ -74,9 +74,9 @@ assert_server_is_refused(const char *bytes, size_t n_bytes, const char *reason)
     struct address address;
     char text[LIMIT_ADDRESS];
 
-    assert_int_equal(address_parse("127.0.0.1:0", &address), HOOP_OK);
-    assert_int_equal(socket_listen(&address, 8, &server.listener), HOOP_OK);
-    assert_int_equal(socket_local_address(server.listener, &address), HOOP_OK);
+    assert_ok(address_parse("127.0.0.1:0", &address));
+    assert_ok(socket_listen(&address, 8, &server.listener));
+    assert_ok(socket_local_address(server.listener, &address));
     assert_int_equal(
         pthread_create(&server.thread, NULL, false_server_run, &server), 0);
 
@@ -142,7 +142,7 @@ impostor_run(void *owner)
     ssize_t n;
 
     assert_int_equal(poll(&at, 1, BENCH_TIMEOUT_MS), 1);
-    assert_int_equal(socket_accept(heard->listener, &fd, &peer), HOOP_OK);
+    assert_ok(socket_accept(heard->listener, &fd, &peer));
     assert_int_equal(send(fd, sp_hello_reply, SP_HELLO_BYTES, MSG_NOSIGNAL),
                      SP_HELLO_BYTES);
     at.fd = fd;
@@ -175,15 +175,15 @@ assert_impostor_learns_nothing(const struct envelope_reply *reply,
     pthread_t thread;
     char out[64];
 
-    assert_int_equal(envelope_reply_encode(reply, &bytes, &n_bytes), HOOP_OK);
+    assert_ok(envelope_reply_encode(reply, &bytes, &n_bytes));
     assert_true(n_bytes + SP_HEADER_BYTES <= sizeof(answer));
     sp_header_encode(0, n_bytes, answer);
     memcpy(answer + SP_HEADER_BYTES, bytes, n_bytes);
     free(bytes);
     heard.reply = (struct message_span){answer, n_bytes + SP_HEADER_BYTES};
-    assert_int_equal(address_parse("127.0.0.1:0", &address), HOOP_OK);
-    assert_int_equal(socket_listen(&address, 8, &heard.listener), HOOP_OK);
-    assert_int_equal(socket_local_address(heard.listener, &address), HOOP_OK);
+    assert_ok(address_parse("127.0.0.1:0", &address));
+    assert_ok(socket_listen(&address, 8, &heard.listener));
+    assert_ok(socket_local_address(heard.listener, &address));
     assert_int_equal(pthread_create(&thread, NULL, impostor_run, &heard), 0);
     address_format(&address, text);
 
@@ -214,7 +214,7 @@ link_with_a_token_tells_an_impostor_nothing(void **state)
     memset(&guess, 7, sizeof(guess));
     pack_init(&pack, LIMIT_RPC_BODY);
     auth_challenge_reply_encode(&guess, &pack);
-    assert_int_equal(pack_take(&pack, &body, &n_body), HOOP_OK);
+    assert_ok(pack_take(&pack, &body, &n_body));
     pack_deinit(&pack);
     reply.body = (struct message_span){body, n_body};
     assert_impostor_learns_nothing(&reply, "does not know the token");

@@ -37,8 +37,7 @@ server_start(struct bench_server *server,
              const char *secret)
 {
     *server = (struct bench_server){0};
-    assert_int_equal(rpc_tls_create_server(files, secret, &server->rpc_tls),
-                     HOOP_OK);
+    assert_ok(rpc_tls_create_server(files, secret, &server->rpc_tls));
     server->secret = secret ? secret : "";
     bench_tls = NULL;
     bench_server_start(server, 0);
@@ -72,16 +71,15 @@ listener_serves_who_knows_the_token(void **state)
     char token[LIMIT_TOKEN];
 
     server_start(&server, &by_token, "secret");
-    assert_int_equal(call_as(&server, &by_token, "secret"), HOOP_OK);
-    assert_int_equal(role_derive_token(ROLE_OPERATOR, "secret", token),
-                     HOOP_OK);
-    assert_int_equal(call_as(&server, &by_token, token), HOOP_OK);
+    assert_ok(call_as(&server, &by_token, "secret"));
+    assert_ok(role_derive_token(ROLE_OPERATOR, "secret", token));
+    assert_ok(call_as(&server, &by_token, token));
     bench_wait_for(&server.n_gone, 2);
     assert_int_equal(bench_server_counters(&server).connections, 0);
     bench_server_stop(&server);
 
     server_start(&server, &good, "secret");
-    assert_int_equal(call_as(&server, &good, "secret"), HOOP_OK);
+    assert_ok(call_as(&server, &good, "secret"));
     bench_server_stop(&server);
 }
 
@@ -190,7 +188,7 @@ listener_survives_strangers(void **state)
         raw_send(fd, said[i].bytes, said[i].n_bytes);
         close(fd);
     }
-    assert_int_equal(call_as(&server, &by_token, "secret"), HOOP_OK);
+    assert_ok(call_as(&server, &by_token, "secret"));
     bench_server_stop(&server);
 }
 
@@ -219,7 +217,7 @@ listener_full_of_strangers_ends_one_of_them(void **state)
 
     server_start(&server, &by_token, "secret");
     assert_crowd_loses_one(&server);
-    assert_int_equal(call_as(&server, &by_token, "secret"), HOOP_OK);
+    assert_ok(call_as(&server, &by_token, "secret"));
     bench_server_stop(&server);
 }
 
@@ -295,19 +293,16 @@ hand_open(struct hand *hand, const struct bench_server *server)
     enum hoop_status status;
 
     *hand = (struct hand){0};
-    assert_int_equal(address_parse(server->address, &address), HOOP_OK);
-    assert_int_equal(socket_connect(&address, &hand->control_stream.fd),
-                     HOOP_OK);
+    assert_ok(address_parse(server->address, &address));
+    assert_ok(socket_connect(&address, &hand->control_stream.fd));
     hand_wait(hand, POLLOUT);
-    assert_int_equal(rpc_tls_create_client(&by_token, "secret", &hand->rpc_tls),
-                     HOOP_OK);
-    assert_int_equal(rpc_tls_connect(hand->rpc_tls, hand->control_stream.fd,
-                                     &hand->control_stream.tls),
-                     HOOP_OK);
+    assert_ok(rpc_tls_create_client(&by_token, "secret", &hand->rpc_tls));
+    assert_ok(rpc_tls_connect(hand->rpc_tls, hand->control_stream.fd,
+                              &hand->control_stream.tls));
     while ((status = rpc_tls_handshake(hand->control_stream.tls)) ==
            HOOP_E_PENDING)
         hand_wait(hand, POLLIN);
-    assert_int_equal(status, HOOP_OK);
+    assert_ok(status);
 }
 
 static void
@@ -324,8 +319,7 @@ hand_send(struct hand *hand, const void *bytes, size_t n_bytes)
     const struct iovec span = {(void *)(uintptr_t)bytes, n_bytes};
     size_t n = 0;
 
-    assert_int_equal(control_stream_send(&hand->control_stream, &span, 1, &n),
-                     HOOP_OK);
+    assert_ok(control_stream_send(&hand->control_stream, &span, 1, &n));
     assert_int_equal(n, n_bytes);
     while (control_stream_flush(&hand->control_stream) == HOOP_E_PENDING)
         hand_wait(hand, POLLOUT);
@@ -340,8 +334,7 @@ hand_read(struct hand *hand)
     size_t n = 0;
     enum hoop_status status;
 
-    assert_int_equal(sp_reader_reserve(&hand->reader, &bytes, &n_room),
-                     HOOP_OK);
+    assert_ok(sp_reader_reserve(&hand->reader, &bytes, &n_room));
     while ((status = control_stream_receive(&hand->control_stream, bytes,
                                             n_room, &n)) == HOOP_E_PENDING)
         hand_wait(hand, POLLIN);
@@ -362,7 +355,7 @@ hand_hello(struct hand *hand)
 {
     hand_send(hand, sp_hello_request, SP_HELLO_BYTES);
     while (sp_reader_read_server_hello(&hand->reader) == HOOP_E_PENDING)
-        assert_int_equal(hand_read(hand), HOOP_OK);
+        assert_ok(hand_read(hand));
 }
 
 /* Who has said hello is none of those whose handshakes are too many, though he
@@ -397,26 +390,25 @@ hand_greet(struct hand *hand)
     struct auth_keys keys;
 
     hand_hello(hand);
-    assert_int_equal(auth_keys_init_client(&keys, "secret"), HOOP_OK);
-    assert_int_equal(
-        tls_channel_binding(hand->control_stream.tls, auth.binding), HOOP_OK);
-    assert_int_equal(auth_client_begin(&auth, &keys, &challenge), HOOP_OK);
+    assert_ok(auth_keys_init_client(&keys, "secret"));
+    assert_ok(tls_channel_binding(hand->control_stream.tls, auth.binding));
+    assert_ok(auth_client_begin(&auth, &keys, &challenge));
     struct pack pack;
     uint8_t *bytes;
     size_t n_bytes;
     pack_init(&pack, LIMIT_RPC_BODY);
     auth_challenge_request_encode(&challenge, &pack);
-    assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
+    assert_ok(pack_take(&pack, &bytes, &n_bytes));
     hand_ask_bytes(hand, 0, "hoop.v1.Auth/Challenge",
                    (struct message_span){bytes, n_bytes});
     free(bytes);
     pack_deinit(&pack);
     hand_hear_reply(hand, &reply);
-    assert_int_equal(auth_challenge_reply_decode(reply.body, &answer), HOOP_OK);
-    assert_int_equal(auth_client_prove(&auth, &keys, &answer, &proof), HOOP_OK);
+    assert_ok(auth_challenge_reply_decode(reply.body, &answer));
+    assert_ok(auth_client_prove(&auth, &keys, &answer, &proof));
     pack_init(&pack, LIMIT_RPC_BODY);
     auth_prove_request_encode(&proof, &pack);
-    assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
+    assert_ok(pack_take(&pack, &bytes, &n_bytes));
     hand_ask_bytes(hand, 0, "hoop.v1.Auth/Prove",
                    (struct message_span){bytes, n_bytes});
     free(bytes);
@@ -443,8 +435,7 @@ hand_ask_bytes(struct hand *hand,
     size_t n_bytes = 0;
 
     memcpy(request.method, method, strlen(method) + 1);
-    assert_int_equal(envelope_request_encode(&request, &bytes, &n_bytes),
-                     HOOP_OK);
+    assert_ok(envelope_request_encode(&request, &bytes, &n_bytes));
     sp_header_encode(id, n_bytes, header);
     hand_send(hand, header, sizeof(header));
     hand_send(hand, bytes, n_bytes);
@@ -467,9 +458,9 @@ hand_hear_reply(struct hand *hand, struct envelope_reply *out_reply)
     struct sp_frame frame;
 
     while (sp_reader_next_frame(&hand->reader, &frame) == HOOP_E_PENDING)
-        assert_int_equal(hand_read(hand), HOOP_OK);
-    assert_int_equal(envelope_reply_decode(frame.body, out_reply), HOOP_OK);
-    assert_int_equal(out_reply->status, HOOP_OK);
+        assert_ok(hand_read(hand));
+    assert_ok(envelope_reply_decode(frame.body, out_reply));
+    assert_ok(out_reply->status);
     assert_int_equal(out_reply->id, frame.id);
 }
 
@@ -530,7 +521,7 @@ listener_keeps_replies_for_a_slow_reader(void **state)
 
     hand_begin(&hand, &server);
     hand_ask_much(&hand, &server, 1);
-    assert_int_equal(call_as(&server, &by_token, "secret"), HOOP_OK);
+    assert_ok(call_as(&server, &by_token, "secret"));
     for (uint32_t id = 1; id <= REPLIES; id++) {
         size_t n;
         assert_int_equal(hand_hear(&hand, &n), id);
@@ -574,7 +565,7 @@ listener_reply_to_nobody_is_dropped(void **state)
     bench_wait_for(&server.n_gone, 1);
     bench_server_release(&server, 1);
     atomic_store(&server.barrier, 0);
-    assert_int_equal(call_as(&server, &by_token, "secret"), HOOP_OK);
+    assert_ok(call_as(&server, &by_token, "secret"));
     bench_server_stop(&server);
 }
 
@@ -599,7 +590,7 @@ listener_closes_a_client_that_speaks_otherwise(void **state)
     while (hand_read(&hand) == HOOP_OK)
         continue;
     hand_close(&hand);
-    assert_int_equal(call_as(&server, &by_token, "secret"), HOOP_OK);
+    assert_ok(call_as(&server, &by_token, "secret"));
     bench_server_stop(&server);
 }
 

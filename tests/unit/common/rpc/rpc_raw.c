@@ -22,7 +22,7 @@ raw_connect(const struct bench_server *server)
     const struct timeval limit = {.tv_sec = BENCH_TIMEOUT_MS / 1000};
     struct address address;
 
-    assert_int_equal(address_parse(server->address, &address), HOOP_OK);
+    assert_ok(address_parse(server->address, &address));
     const int fd =
         socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
@@ -74,8 +74,7 @@ raw_ask(int fd, const struct raw_request *ask)
     size_t n_bytes = 0;
 
     snprintf(request.method, sizeof(request.method), "%s", ask->method);
-    assert_int_equal(envelope_request_encode(&request, &bytes, &n_bytes),
-                     HOOP_OK);
+    assert_ok(envelope_request_encode(&request, &bytes, &n_bytes));
     sp_header_encode((uint32_t)ask->id, n_bytes, header);
     raw_send(fd, header, sizeof(header));
     raw_send(fd, bytes, n_bytes);
@@ -99,9 +98,8 @@ raw_hear(int fd)
     assert_true(n_bytes <= sizeof(bytes));
     assert_int_equal(recv(fd, bytes, n_bytes, MSG_WAITALL), n_bytes);
 
-    assert_int_equal(
-        envelope_reply_decode((struct message_span){bytes, n_bytes}, &reply),
-        HOOP_OK);
+    assert_ok(
+        envelope_reply_decode((struct message_span){bytes, n_bytes}, &reply));
     heard.id = reply.id;
     heard.status = reply.status;
     memcpy(heard.message, reply.message, sizeof(heard.message));

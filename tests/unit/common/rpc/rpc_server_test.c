@@ -47,7 +47,7 @@ assert_serves(const struct bench_server *server)
     const struct raw_reply reply = raw_hear(fd);
     assert_int_equal(reply.sp_id, 99);
     assert_int_equal(reply.id, 99);
-    assert_int_equal(reply.status, HOOP_OK);
+    assert_ok(reply.status);
     assert_string_equal(reply.body, "body");
     close(fd);
 }
@@ -107,8 +107,7 @@ nng_ask(nng_ctx context,
     nng_msg *message;
 
     snprintf(request.method, sizeof(request.method), "%s", method);
-    assert_int_equal(envelope_request_encode(&request, &bytes, &n_bytes),
-                     HOOP_OK);
+    assert_ok(envelope_request_encode(&request, &bytes, &n_bytes));
     assert_int_equal(nng_msg_alloc(&message, 0), 0);
     assert_int_equal(nng_msg_append(message, bytes, n_bytes), 0);
     free(bytes);
@@ -122,11 +121,9 @@ nng_hear(nng_ctx context, struct envelope_reply *out_reply)
     nng_msg *message = NULL;
 
     nng_run(context, nng_ctx_recv, &message);
-    assert_int_equal(
-        envelope_reply_decode(
-            (struct message_span){nng_msg_body(message), nng_msg_len(message)},
-            out_reply),
-        HOOP_OK);
+    assert_ok(envelope_reply_decode(
+        (struct message_span){nng_msg_body(message), nng_msg_len(message)},
+        out_reply));
     return message;
 }
 
@@ -144,7 +141,7 @@ nng_echo(nng_socket socket, uint64_t id, size_t n_body)
     nng_ask(context, "hoop.v1.Store/Get", id,
             (struct message_span){body, n_body});
     nng_msg *message = nng_hear(context, &reply);
-    assert_int_equal(reply.status, HOOP_OK);
+    assert_ok(reply.status);
     assert_int_equal(reply.id, id);
     assert_int_equal(reply.body.n_bytes, n_body);
     if (n_body > 0)
@@ -169,29 +166,29 @@ nng_prove(nng_socket socket, const char *token)
     nng_ctx context;
 
     assert_int_equal(nng_ctx_open(&context, socket), 0);
-    assert_int_equal(auth_keys_init_client(&keys, token), HOOP_OK);
-    assert_int_equal(auth_client_begin(&auth, &keys, &challenge), HOOP_OK);
+    assert_ok(auth_keys_init_client(&keys, token));
+    assert_ok(auth_client_begin(&auth, &keys, &challenge));
     pack_init(&pack, LIMIT_RPC_BODY);
     auth_challenge_request_encode(&challenge, &pack);
-    assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
+    assert_ok(pack_take(&pack, &bytes, &n_bytes));
     nng_ask(context, "hoop.v1.Auth/Challenge", 0,
             (struct message_span){bytes, n_bytes});
     free(bytes);
     pack_deinit(&pack);
     nng_msg *message = nng_hear(context, &reply);
-    assert_int_equal(reply.status, HOOP_OK);
-    assert_int_equal(auth_challenge_reply_decode(reply.body, &answer), HOOP_OK);
+    assert_ok(reply.status);
+    assert_ok(auth_challenge_reply_decode(reply.body, &answer));
     nng_msg_free(message);
-    assert_int_equal(auth_client_prove(&auth, &keys, &answer, &proof), HOOP_OK);
+    assert_ok(auth_client_prove(&auth, &keys, &answer, &proof));
     pack_init(&pack, LIMIT_RPC_BODY);
     auth_prove_request_encode(&proof, &pack);
-    assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
+    assert_ok(pack_take(&pack, &bytes, &n_bytes));
     nng_ask(context, "hoop.v1.Auth/Prove", 0,
             (struct message_span){bytes, n_bytes});
     free(bytes);
     pack_deinit(&pack);
     message = nng_hear(context, &reply);
-    assert_int_equal(reply.status, HOOP_OK);
+    assert_ok(reply.status);
     nng_msg_free(message);
     nng_ctx_close(context);
 }
@@ -371,8 +368,7 @@ server_refuses_what_it_would_have_to_park_beyond_its_limit(void **state)
         CLEANUP(free) uint8_t *bytes = NULL;
         size_t n_bytes = 0;
 
-        assert_int_equal(envelope_request_encode(&request, &bytes, &n_bytes),
-                         HOOP_OK);
+        assert_ok(envelope_request_encode(&request, &bytes, &n_bytes));
         sp_header_encode((uint32_t)id, n_bytes, header);
         raw_send(fd, header, sizeof(header));
         raw_send(fd, bytes, n_bytes);
@@ -638,10 +634,8 @@ static void
 race_run(struct bench_server *server, struct race *race)
 {
     race->server = server;
-    assert_int_equal(
-        loop_timer_create(server->loop, race_rang, race, &race->timer),
-        HOOP_OK);
-    assert_int_equal(loop_post(server->loop, race_begin, race), HOOP_OK);
+    assert_ok(loop_timer_create(server->loop, race_rang, race, &race->timer));
+    assert_ok(loop_post(server->loop, race_begin, race));
     bench_wait_for(&race->n_over, 2);
 }
 
@@ -700,14 +694,14 @@ server_any_address_serves_both_families(void **state)
     struct rpc_server *server;
     pthread_t thread;
 
-    assert_int_equal(loop_create(&loop), HOOP_OK);
+    assert_ok(loop_create(&loop));
     const struct rpc_server_options options = {
         .loop = loop,
         .address = "*:0",
         .on_request = nothing_comes,
         .on_request_abandoned = nothing_comes,
     };
-    assert_int_equal(rpc_server_create(&options, &server), HOOP_OK);
+    assert_ok(rpc_server_create(&options, &server));
     assert_int_equal(pthread_create(&thread, NULL, loop_serve, loop), 0);
 
     static const char *const hosts[] = {"127.0.0.1", "[::1]"};
@@ -736,7 +730,7 @@ server_on_a_taken_port_is_unavailable(void **state)
         .on_request = nothing_comes,
         .on_request_abandoned = nothing_comes,
     };
-    assert_int_equal(loop_create(&options.loop), HOOP_OK);
+    assert_ok(loop_create(&options.loop));
     assert_int_equal(rpc_server_create(&options, &second), HOOP_E_UNAVAILABLE);
     assert_null(second);
     loop_destroy(options.loop);

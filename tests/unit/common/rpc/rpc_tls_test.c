@@ -24,10 +24,8 @@ pair_open(struct pair *pair)
 {
     assert_int_equal(
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair->fds), 0);
-    assert_int_equal(
-        rpc_tls_connect(pair->seals[0], pair->fds[0], &pair->ends[0]), HOOP_OK);
-    assert_int_equal(
-        rpc_tls_accept(pair->seals[1], pair->fds[1], &pair->ends[1]), HOOP_OK);
+    assert_ok(rpc_tls_connect(pair->seals[0], pair->fds[0], &pair->ends[0]));
+    assert_ok(rpc_tls_accept(pair->seals[1], pair->fds[1], &pair->ends[1]));
 }
 
 static void
@@ -37,10 +35,8 @@ pair_create(struct pair *pair,
             const char *secret)
 {
     *pair = (struct pair){0};
-    assert_int_equal(rpc_tls_create_client(files, token, &pair->seals[0]),
-                     HOOP_OK);
-    assert_int_equal(rpc_tls_create_server(files, secret, &pair->seals[1]),
-                     HOOP_OK);
+    assert_ok(rpc_tls_create_client(files, token, &pair->seals[0]));
+    assert_ok(rpc_tls_create_server(files, secret, &pair->seals[1]));
     pair_open(pair);
 }
 
@@ -80,9 +76,9 @@ seal_by_token_is_of_every_role(void **state)
     for (enum role role = ROLE_WORKER; role < ROLE_ANYBODY; role++) {
         char token[LIMIT_TOKEN];
 
-        assert_int_equal(role_derive_token(role, "secret", token), HOOP_OK);
+        assert_ok(role_derive_token(role, "secret", token));
         pair_create(&pair, &none, token, "secret");
-        assert_int_equal(pair_shake(&pair), HOOP_OK);
+        assert_ok(pair_shake(&pair));
         pair_close(&pair);
     }
 }
@@ -98,7 +94,7 @@ seal_by_another_token_is_refused(void **state)
     assert_words("token");
     pair_close(&pair);
 
-    assert_int_equal(role_derive_token(ROLE_METRICS, "other", token), HOOP_OK);
+    assert_ok(role_derive_token(ROLE_METRICS, "other", token));
     pair_create(&pair, &none, token, "secret");
     assert_int_equal(pair_shake(&pair), HOOP_E_UNAUTHENTICATED);
     pair_close(&pair);
@@ -136,7 +132,7 @@ seal_without_any_token_is_by_certificates(void **state)
     struct pair pair;
 
     pair_create(&pair, &good, NULL, NULL);
-    assert_int_equal(pair_shake(&pair), HOOP_OK);
+    assert_ok(pair_shake(&pair));
     pair_close(&pair);
 }
 
@@ -152,10 +148,8 @@ seal_foreign_and_late_certificates_are_refused(void **state)
 
         pair = (struct pair){0};
         certificates_set_clock(CERTIFICATES_BEFORE_S);
-        assert_int_equal(rpc_tls_create_client(&good, "secret", &pair.seals[0]),
-                         HOOP_OK);
-        assert_int_equal(rpc_tls_create_server(&bad, "secret", &pair.seals[1]),
-                         HOOP_OK);
+        assert_ok(rpc_tls_create_client(&good, "secret", &pair.seals[0]));
+        assert_ok(rpc_tls_create_server(&bad, "secret", &pair.seals[1]));
         certificates_set_clock(0);
         pair_open(&pair);
         assert_int_equal(pair_shake(&pair), HOOP_E_UNAUTHENTICATED);
@@ -170,10 +164,8 @@ seal_of_one_side_with_certificates_is_refused(void **state)
     const struct tls_files good = certificates_of("good", "ca");
     struct pair pair = {0};
 
-    assert_int_equal(rpc_tls_create_client(&good, "secret", &pair.seals[0]),
-                     HOOP_OK);
-    assert_int_equal(rpc_tls_create_server(&none, "secret", &pair.seals[1]),
-                     HOOP_OK);
+    assert_ok(rpc_tls_create_client(&good, "secret", &pair.seals[0]));
+    assert_ok(rpc_tls_create_server(&none, "secret", &pair.seals[1]));
     pair_open(&pair);
     assert_int_equal(pair_shake(&pair), HOOP_E_UNAUTHENTICATED);
     pair_close(&pair);

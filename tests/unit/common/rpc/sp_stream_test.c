@@ -21,7 +21,7 @@ reader_feed(struct sp_reader *reader, const void *bytes, size_t n_bytes)
         uint8_t *room;
         size_t n_room;
 
-        assert_int_equal(sp_reader_reserve(reader, &room, &n_room), HOOP_OK);
+        assert_ok(sp_reader_reserve(reader, &room, &n_room));
         assert_true(n_room > 0);
         const size_t n = n_room < n_bytes ? n_room : n_bytes;
         memcpy(room, from, n);
@@ -114,7 +114,7 @@ header_judge(uint64_t size, uint8_t mark)
 static void
 sp_impossible_headers_are_refused(void **state)
 {
-    assert_int_equal(header_judge(4, 0x80), HOOP_OK);
+    assert_ok(header_judge(4, 0x80));
     assert_int_equal(header_judge(4, 0x00), HOOP_E_DATA_LOSS);
     assert_int_equal(header_judge(3, 0x80), HOOP_E_DATA_LOSS);
     assert_int_equal(header_judge(0, 0x80), HOOP_E_DATA_LOSS);

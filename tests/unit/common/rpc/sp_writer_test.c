@@ -58,11 +58,11 @@ writer_sends_hello_raw_and_frame(void **state)
     assert_true(sp_writer_is_idle(&writer));
     sp_writer_set_hello(&writer, sp_hello_request);
     assert_false(sp_writer_is_idle(&writer));
-    assert_int_equal(sp_writer_send(&writer, &control_stream), HOOP_OK);
+    assert_ok(sp_writer_send(&writer, &control_stream));
     sp_writer_set_raw(&writer, bytes_make(3), 3);
-    assert_int_equal(sp_writer_send(&writer, &control_stream), HOOP_OK);
+    assert_ok(sp_writer_send(&writer, &control_stream));
     sp_writer_set_frame(&writer, 7, bytes_make(2), 2);
-    assert_int_equal(sp_writer_send(&writer, &control_stream), HOOP_OK);
+    assert_ok(sp_writer_send(&writer, &control_stream));
     assert_true(sp_writer_is_idle(&writer));
 
     assert_int_equal(recv(other, heard, sizeof(heard), 0),
@@ -87,7 +87,7 @@ writer_goes_on_where_the_socket_stopped(void **state)
         n_heard += n > 0 ? (size_t)n : 0;
         status = sp_writer_send(&writer, &control_stream);
     }
-    assert_int_equal(status, HOOP_OK);
+    assert_ok(status);
     assert_int_equal(n_heard, SP_HEADER_BYTES + LARGE);
 }
 

@@ -25,17 +25,17 @@ good_tensors_are_accepted(void **state)
     const struct hoop_tensor nothing = {NULL, HOOP_INT8, {2, {0, 4}}, NULL};
     const struct hoop_tensor scalar = {values, HOOP_FLOAT64, {0, {0}}, NULL};
 
-    assert_int_equal(operand_check(&tensor, "input"), HOOP_OK);
+    assert_ok(operand_check(&tensor, "input"));
     assert_int_equal(operand_count(&tensor), 24);
     assert_int_equal(operand_bytes(&tensor), 96);
     tensor.strides = dense;
-    assert_int_equal(operand_check(&tensor, "input"), HOOP_OK);
+    assert_ok(operand_check(&tensor, "input"));
     tensor.strides = turned;
-    assert_int_equal(operand_check_strided(&tensor, "input"), HOOP_OK);
+    assert_ok(operand_check_strided(&tensor, "input"));
     assert_int_equal(operand_bytes(&tensor), 96);
-    assert_int_equal(operand_check(&nothing, "input"), HOOP_OK);
+    assert_ok(operand_check(&nothing, "input"));
     assert_int_equal(operand_count(&nothing), 0);
-    assert_int_equal(operand_check(&scalar, "input"), HOOP_OK);
+    assert_ok(operand_check(&scalar, "input"));
     assert_int_equal(operand_bytes(&scalar), 8);
 }
 
@@ -74,7 +74,6 @@ tensors_overlap_where_they_share_a_byte(void **state)
     const struct hoop_tensor none = {values + 6, HOOP_FLOAT32, {1, {0}}, NULL};
     const size_t n_before = 4;
 
-    (void)state;
     for (size_t first = 0; first < 12; first++) {
         for (size_t n_bytes = 1; n_bytes <= 9; n_bytes++) {
             const struct hoop_tensor other = {

@@ -18,8 +18,7 @@ without_memory_it_is_allocated(void **state)
     struct hoop_tensor out = {.dtype = HOOP_INT8, .shape = {1, {7}}};
     struct result result;
 
-    assert_int_equal(
-        result_prepare(&out, "out", HOOP_FLOAT32, &shape_23, &result), HOOP_OK);
+    assert_ok(result_prepare(&out, "out", HOOP_FLOAT32, &shape_23, &result));
     assert_non_null(out.data);
     assert_int_equal((uintptr_t)out.data % 64, 0);
     assert_int_equal(out.dtype, HOOP_FLOAT32);
@@ -32,8 +31,7 @@ without_memory_it_is_allocated(void **state)
     assert_int_equal(out.shape.dims[0], 7);
     result_withdraw(&result);
 
-    assert_int_equal(
-        result_prepare(&out, "out", HOOP_FLOAT32, &nothing, &result), HOOP_OK);
+    assert_ok(result_prepare(&out, "out", HOOP_FLOAT32, &nothing, &result));
     assert_null(out.data);
     result_withdraw(&result);
 }
@@ -46,8 +44,7 @@ memory_of_the_caller_must_fit(void **state)
     struct hoop_tensor out = {values, HOOP_FLOAT32, shape_23, NULL};
     struct result result;
 
-    assert_int_equal(
-        result_prepare(&out, "out", HOOP_FLOAT32, &shape_23, &result), HOOP_OK);
+    assert_ok(result_prepare(&out, "out", HOOP_FLOAT32, &shape_23, &result));
     assert_ptr_equal(out.data, values);
     result_withdraw(&result);
     assert_ptr_equal(out.data, values);

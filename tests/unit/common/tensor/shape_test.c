@@ -22,16 +22,15 @@ count_is_the_product_of_the_sizes(void **state)
 {
     size_t count = 77;
 
-    assert_int_equal(shape_count(&scalar, &count), HOOP_OK);
+    assert_ok(shape_count(&scalar, &count));
     assert_int_equal(count, 1);
-    assert_int_equal(shape_count(SHAPE(2, 3, 4), &count), HOOP_OK);
+    assert_ok(shape_count(SHAPE(2, 3, 4), &count));
     assert_int_equal(count, 24);
-    assert_int_equal(shape_count(SHAPE(2, 0, 4), &count), HOOP_OK);
+    assert_ok(shape_count(SHAPE(2, 0, 4), &count));
     assert_int_equal(count, 0);
-    assert_int_equal(shape_count(SHAPE(1, 1, 1, 1, 1, 1, 1, 5), &count),
-                     HOOP_OK);
+    assert_ok(shape_count(SHAPE(1, 1, 1, 1, 1, 1, 1, 5), &count));
     assert_int_equal(count, 5);
-    assert_int_equal(shape_count(SHAPE(INT64_MAX), &count), HOOP_OK);
+    assert_ok(shape_count(SHAPE(INT64_MAX), &count));
     assert_true(count == INT64_MAX);
 }
 
@@ -76,9 +75,9 @@ dim_counts_from_either_end(void **state)
     uint32_t at = 77;
 
     for (int32_t dim = 0; dim < 3; dim++) {
-        assert_int_equal(shape_dim(SHAPE(4, 5, 6), dim, &at), HOOP_OK);
+        assert_ok(shape_dim(SHAPE(4, 5, 6), dim, &at));
         assert_int_equal(at, dim);
-        assert_int_equal(shape_dim(SHAPE(4, 5, 6), dim - 3, &at), HOOP_OK);
+        assert_ok(shape_dim(SHAPE(4, 5, 6), dim - 3, &at));
         assert_int_equal(at, dim);
     }
     at = 77;

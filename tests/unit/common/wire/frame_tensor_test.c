@@ -32,9 +32,9 @@ assert_tensor_passes(const struct frame *frame,
 
     frame_encode(frame, bytes);
     frame_tensor_append(tensor, bytes);
-    assert_int_equal(frame_decode(bytes, &back), HOOP_OK);
+    assert_ok(frame_decode(bytes, &back));
     assert_frames_equal(frame, &back);
-    assert_int_equal(frame_tensor_read(bytes, &tensor_back), HOOP_OK);
+    assert_ok(frame_tensor_read(bytes, &tensor_back));
     assert_memory_equal(tensor, &tensor_back, sizeof(*tensor));
 }
 

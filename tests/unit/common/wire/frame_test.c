@@ -61,7 +61,7 @@ hand_decode(struct hand_made *hand)
 {
     struct frame frame = {.kind = 77};
 
-    assert_int_equal(pack_status(&hand->pack), HOOP_OK);
+    assert_ok(pack_status(&hand->pack));
     memset(hand->bytes, 0, sizeof(hand->bytes));
     memcpy(hand->bytes, "HOOP\x01", 5);
     hand->bytes[6] = (uint8_t)hand->pack.n_bytes;
@@ -93,7 +93,7 @@ frame_encoded_and_decoded_is_the_same(void **state)
     struct frame back;
 
     frame_encode(&frame, bytes);
-    assert_int_equal(frame_decode(bytes, &back), HOOP_OK);
+    assert_ok(frame_decode(bytes, &back));
     assert_frames_equal(&frame, &back);
 }
 
@@ -106,7 +106,7 @@ frame_of_every_kind_passes(void **state)
         struct frame back;
 
         frame_encode(&frame, bytes);
-        assert_int_equal(frame_decode(bytes, &back), HOOP_OK);
+        assert_ok(frame_decode(bytes, &back));
         assert_frames_equal(&frame, &back);
     }
 }
@@ -129,7 +129,7 @@ frame_of_greatest_values_fits_and_is_padded_with_zeros(void **state)
     for (size_t i = PREAMBLE + 115; i < LIMIT_FRAME_HEADER; i++)
         assert_int_equal(bytes[i], 0);
     assert_int_equal(bytes[LIMIT_FRAME_HEADER], 0xee);
-    assert_int_equal(frame_decode(bytes, &back), HOOP_OK);
+    assert_ok(frame_decode(bytes, &back));
     assert_frames_equal(&frame, &back);
 }
 
@@ -245,7 +245,7 @@ frame_decode_ignores_fields_of_later_versions(void **state)
     pack_uint(&hand.pack, UINT64_MAX);
     pack_str(&hand.pack, "of a later version");
     pack_nil(&hand.pack);
-    assert_int_equal(hand_decode(&hand), HOOP_OK);
+    assert_ok(hand_decode(&hand));
 }
 
 static void
@@ -257,7 +257,7 @@ frame_decode_takes_integers_of_any_length(void **state)
     /* An array of 32-bit count, a 64-bit kind, then zeros in a byte. */
     memcpy(bytes + PREAMBLE, "\xdd\0\0\0\x13\xcf\0\0\0\0\0\0\0\x07", 14);
     bytes[6] = 14 + N_FIELDS - 1;
-    assert_int_equal(frame_decode(bytes, &frame), HOOP_OK);
+    assert_ok(frame_decode(bytes, &frame));
     assert_int_equal(frame.kind, FRAME_HEARTBEAT);
 }
 

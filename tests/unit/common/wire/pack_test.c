@@ -31,7 +31,7 @@ pack_makes_msgpack_in_its_shortest_form(void **state)
     pack_str(&pack, "hi");
     pack_bin(&pack, "\x00\x01", 2);
     pack_uint(&pack, 200);
-    assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
+    assert_ok(pack_take(&pack, &bytes, &n_bytes));
     assert_int_equal(n_bytes, sizeof(expected) + 1);
     assert_memory_equal(bytes, expected, sizeof(expected));
     assert_int_equal(bytes[n_bytes - 1], 200);
@@ -48,7 +48,7 @@ pack_take_leaves_an_empty_pack_to_use_again(void **state)
         size_t n_bytes = 0;
 
         pack_bool(&pack, false);
-        assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
+        assert_ok(pack_take(&pack, &bytes, &n_bytes));
         assert_int_equal(n_bytes, 1);
         assert_int_equal(bytes[0], 0xc2);
     }
@@ -63,7 +63,7 @@ pack_over_its_limit_is_exhausted_once_and_for_all(void **state)
 
     pack_init(&pack, 4);
     pack_str(&pack, "abc");
-    assert_int_equal(pack_status(&pack), HOOP_OK);
+    assert_ok(pack_status(&pack));
     pack_uint(&pack, 1);
     assert_int_equal(pack_status(&pack), HOOP_E_EXHAUSTED);
     assert_non_null(strstr(error_text(), "4 bytes"));
@@ -97,7 +97,7 @@ pack_incomplete_array_is_found(void **state)
     pack_nil(&pack);
     assert_int_equal(pack_status(&pack), HOOP_E_INTERNAL);
     pack_nil(&pack);
-    assert_int_equal(pack_status(&pack), HOOP_OK);
+    assert_ok(pack_status(&pack));
 }
 
 static void
@@ -109,7 +109,7 @@ pack_deeper_than_readers_accept_is_found(void **state)
     for (int i = 0; i < LIMIT_MESSAGE_DEPTH; i++)
         pack_array(&pack, 1);
     pack_nil(&pack);
-    assert_int_equal(pack_status(&pack), HOOP_OK);
+    assert_ok(pack_status(&pack));
 
     for (int i = 0; i < LIMIT_MESSAGE_DEPTH; i++)
         pack_array(&pack, 1);
@@ -125,7 +125,7 @@ pack_null_text_is_empty(void **state)
     pack_init(&pack, 100);
     pack_str(&pack, NULL);
     pack_bin(&pack, NULL, 0);
-    assert_int_equal(pack_status(&pack), HOOP_OK);
+    assert_ok(pack_status(&pack));
     assert_int_equal(pack.n_bytes, 3);
 }
 
@@ -156,14 +156,14 @@ pack_and_unpack_agree_on_numbers_of_every_width(void **state)
         pack_numbers(&pack, (uint64_t)1 << bit);
         pack_numbers(&pack, ((uint64_t)1 << bit) - 1);
     }
-    assert_int_equal(pack_status(&pack), HOOP_OK);
+    assert_ok(pack_status(&pack));
 
     unpack_init(&unpack, pack.bytes, pack.n_bytes, LIMIT_RPC_MESSAGE);
     for (unsigned bit = 0; bit < 64; bit++) {
         unpack_numbers(&unpack, (uint64_t)1 << bit);
         unpack_numbers(&unpack, ((uint64_t)1 << bit) - 1);
     }
-    assert_int_equal(unpack_status(&unpack), HOOP_OK);
+    assert_ok(unpack_status(&unpack));
     assert_true(unpack_is_end(&unpack));
 }
 
@@ -184,7 +184,7 @@ pack_and_unpack_agree_on_sizes_of_every_head(void **state)
         for (size_t element = 0; element < sizes[i]; element++)
             pack_nil(&pack);
     }
-    assert_int_equal(pack_status(&pack), HOOP_OK);
+    assert_ok(pack_status(&pack));
 
     unpack_init(&unpack, pack.bytes, pack.n_bytes, LIMIT_RPC_MESSAGE);
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
@@ -193,7 +193,7 @@ pack_and_unpack_agree_on_sizes_of_every_head(void **state)
         assert_int_equal(unpack_array(&unpack, 0), sizes[i]);
         unpack_skip(&unpack, sizes[i]);
     }
-    assert_int_equal(unpack_status(&unpack), HOOP_OK);
+    assert_ok(unpack_status(&unpack));
     assert_true(unpack_is_end(&unpack));
 }
 

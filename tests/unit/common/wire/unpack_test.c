@@ -44,7 +44,7 @@ unpack_reads_every_type_in_order(void **state)
     assert_false(unpack_is_end(&unpack));
     assert_int_equal(unpack_uint(&unpack, 5), 5);
     assert_true(unpack_is_end(&unpack));
-    assert_int_equal(unpack_status(&unpack), HOOP_OK);
+    assert_ok(unpack_status(&unpack));
 }
 
 static void
@@ -53,7 +53,7 @@ unpack_of_nothing_is_at_its_end(void **state)
     struct unpack unpack;
 
     unpack_init(&unpack, NULL, 0, 0);
-    assert_int_equal(unpack_status(&unpack), HOOP_OK);
+    assert_ok(unpack_status(&unpack));
     assert_true(unpack_is_end(&unpack));
     assert_int_equal(unpack_uint(&unpack, 1), 0);
     assert_int_equal(unpack_status(&unpack), HOOP_E_DATA_LOSS);
@@ -71,7 +71,7 @@ unpack_int_reads_the_extremes(void **state)
     assert_true(unpack_int(&unpack) == INT64_MAX);
     assert_int_equal(unpack_int(&unpack), -128);
     assert_int_equal(unpack_int(&unpack), -32);
-    assert_int_equal(unpack_status(&unpack), HOOP_OK);
+    assert_ok(unpack_status(&unpack));
     assert_int_equal(unpack_int(&unpack), 0);
     assert_int_equal(unpack_status(&unpack), HOOP_E_DATA_LOSS);
 }
@@ -143,7 +143,7 @@ unpack_text_ends_with_zero_and_refuses_zero_inside(void **state)
 
     unpack_text(&unpack, text, sizeof(text));
     assert_string_equal(text, "xyz");
-    assert_int_equal(unpack_status(&unpack), HOOP_OK);
+    assert_ok(unpack_status(&unpack));
 
     unpack = unpack_of("\xa3xyz", 5);
     unpack_text(&unpack, text, 3);
@@ -168,7 +168,7 @@ unpack_skip_steps_over_whole_arrays(void **state)
     unpack_skip(&unpack, 1);
     assert_int_equal(unpack_uint(&unpack, 9), 5);
     assert_true(unpack_is_end(&unpack));
-    assert_int_equal(unpack_status(&unpack), HOOP_OK);
+    assert_ok(unpack_status(&unpack));
 
     unpack_skip(&unpack, SIZE_MAX);
     assert_int_equal(unpack_status(&unpack), HOOP_E_DATA_LOSS);
@@ -216,7 +216,7 @@ unpack_init_refuses_more_than_the_limit(void **state)
     unpack_init(&unpack, "\x01\x02\x03", 3, 2);
     assert_int_equal(unpack_status(&unpack), HOOP_E_DATA_LOSS);
     unpack_init(&unpack, "\x01\x02\x03", 3, 3);
-    assert_int_equal(unpack_status(&unpack), HOOP_OK);
+    assert_ok(unpack_status(&unpack));
 }
 
 static void
@@ -228,7 +228,7 @@ unpack_init_bounds_the_depth(void **state)
     memset(bytes, 0x91, sizeof(bytes));
     bytes[LIMIT_MESSAGE_DEPTH] = 0x01;
     unpack_init(&unpack, bytes, sizeof(bytes), 100);
-    assert_int_equal(unpack_status(&unpack), HOOP_OK);
+    assert_ok(unpack_status(&unpack));
 
     bytes[LIMIT_MESSAGE_DEPTH] = 0x90;
     unpack_init(&unpack, bytes, sizeof(bytes), 100);

@@ -175,9 +175,8 @@ parts_check(const char *text,
         struct hoop_part part;
         size_t n = 0;
 
-        assert_int_equal(hoop_sharding_part(&layout.sharding, &layout.mesh,
-                                            shape, place, &part),
-                         HOOP_OK);
+        assert_ok(hoop_sharding_part(&layout.sharding, &layout.mesh, shape,
+                                     place, &part));
         content_fill(&part, shape,
                      &(struct hoop_tensor){.data = local, .dtype = dtype});
         for (size_t x = 0; x < part.shape.dims[0]; x++)

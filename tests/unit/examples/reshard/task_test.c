@@ -231,8 +231,8 @@ folder_without_a_name_is_new_and_removed_with_all_in_it(void **state)
     struct folder folder = {0};
     struct folder other = {0};
 
-    assert_int_equal(folder_open(NULL, alone_comm(state), &folder), HOOP_OK);
-    assert_int_equal(folder_open(NULL, alone_comm(state), &other), HOOP_OK);
+    assert_ok(folder_open(NULL, alone_comm(state), &folder));
+    assert_ok(folder_open(NULL, alone_comm(state), &other));
     assert_true(folder_exists(folder.path));
     assert_string_not_equal(folder.path, other.path);
     snprintf(inside, sizeof(inside), "%s/index", folder.path);
@@ -254,8 +254,7 @@ folder_with_a_name_is_made_once_and_stays(void **state)
     assert_non_null(temporary_folder(path, sizeof(path)));
     assert_int_equal(rmdir(path), 0);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(folder_open(path, alone_comm(state), &folder),
-                         HOOP_OK);
+        assert_ok(folder_open(path, alone_comm(state), &folder));
         assert_string_equal(folder.path, path);
         folder_remove(&folder);
         assert_true(folder_exists(path));

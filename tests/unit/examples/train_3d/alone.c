@@ -20,8 +20,7 @@ alone_setup(void **state)
     const struct hoop_coordinator_options options = {.listen = "127.0.0.1:0"};
 
     assert_non_null(alone);
-    assert_int_equal(hoop_coordinator_start(&options, &alone->coordinator),
-                     HOOP_OK);
+    assert_ok(hoop_coordinator_start(&options, &alone->coordinator));
     const struct hoop_join_options join = {
         .coordinator = hoop_coordinator_address(alone->coordinator),
         .job = "alone",

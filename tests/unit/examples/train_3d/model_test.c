@@ -170,18 +170,15 @@ cut_visit(struct cut *cut, size_t micro_batch)
     for (size_t i = 0; i < n_virtual; i++) {
         const struct visit visit = {i / cut->n_stages, micro_batch, tokens};
 
-        assert_int_equal(model_forward(&cut->stages[i % cut->n_stages], &visit,
-                                       cut->streams[i], cut->streams[i + 1]),
-                         HOOP_OK);
+        assert_ok(model_forward(&cut->stages[i % cut->n_stages], &visit,
+                                cut->streams[i], cut->streams[i + 1]));
     }
     for (size_t i = n_virtual; i > 0; i--) {
         const size_t at = i - 1;
         const struct visit visit = {at / cut->n_stages, micro_batch, tokens};
 
-        assert_int_equal(model_backward(&cut->stages[at % cut->n_stages],
-                                        &visit, cut->streams[i],
-                                        cut->streams[at]),
-                         HOOP_OK);
+        assert_ok(model_backward(&cut->stages[at % cut->n_stages], &visit,
+                                 cut->streams[i], cut->streams[at]));
     }
 }
 
@@ -289,9 +286,8 @@ model_deinit_between_forward_and_backward_frees_all(void **state)
     struct token tokens[10] = {0};
     const struct visit visit = {0, 1, tokens};
 
-    assert_int_equal(
-        model_forward(&cut.stages[0], &visit, cut.streams[0], cut.streams[1]),
-        HOOP_OK);
+    assert_ok(
+        model_forward(&cut.stages[0], &visit, cut.streams[0], cut.streams[1]));
     cut_free(&cut);
 }
 

@@ -43,9 +43,7 @@ fixture_init(struct fixture *fixture,
     model_init(&fixture->model, &model);
     timeline_init(&fixture->timeline, 8);
     timeline_begin(&fixture->timeline);
-    assert_int_equal(
-        optimizer_init(&fixture->optimizer, &options, &fixture->model),
-        HOOP_OK);
+    assert_ok(optimizer_init(&fixture->optimizer, &options, &fixture->model));
 }
 
 static void
@@ -73,11 +71,9 @@ fixture_step(struct fixture *fixture, uint64_t seed)
 {
     gradients_invent(&fixture->model, seed);
     for (size_t i = fixture->model.options.n_chunks; i > 0; i--)
-        assert_int_equal(
-            optimizer_ready(&fixture->optimizer, &fixture->model.chunks[i - 1]),
-            HOOP_OK);
-    assert_int_equal(optimizer_step(&fixture->optimizer, &fixture->timeline),
-                     HOOP_OK);
+        assert_ok(optimizer_ready(&fixture->optimizer,
+                                  &fixture->model.chunks[i - 1]));
+    assert_ok(optimizer_step(&fixture->optimizer, &fixture->timeline));
 }
 
 /* Alone, a shard is everything: to the bit. */
@@ -130,8 +126,7 @@ optimizer_step_too_early_is_told(void **state)
     struct fixture fixture;
 
     fixture_init(&fixture, OPTIMIZER_REPLICATED, alone_comm(state));
-    assert_int_equal(
-        optimizer_ready(&fixture.optimizer, &fixture.model.chunks[1]), HOOP_OK);
+    assert_ok(optimizer_ready(&fixture.optimizer, &fixture.model.chunks[1]));
     assert_int_equal(optimizer_step(&fixture.optimizer, &fixture.timeline),
                      HOOP_E_PRECONDITION);
     fixture_deinit(&fixture);
@@ -281,9 +276,8 @@ region_of_one_rank_copies(void **state)
         float to[6] = {0};
 
         region.rows = i % 2 == 0 ? ROWS_SEQUENCE_PARALLEL : ROWS_REPLICATED;
-        assert_int_equal(ways[i / 2](&region, (struct matrix){from, 3, 2},
-                                     (struct matrix){to, 3, 2}),
-                         HOOP_OK);
+        assert_ok(ways[i / 2](&region, (struct matrix){from, 3, 2},
+                              (struct matrix){to, 3, 2}));
         assert_memory_equal(to, from, sizeof(from));
     }
     assert_true(region.wait_ns > 0);

@@ -64,9 +64,9 @@ losses_of(void **state,
     };
     struct trainer trainer;
 
-    assert_int_equal(trainer_init(&trainer, options, &axes, &corpus), HOOP_OK);
+    assert_ok(trainer_init(&trainer, options, &axes, &corpus));
     for (size_t i = 0; i < STEPS; i++)
-        assert_int_equal(trainer_step(&trainer, &out_losses[i]), HOOP_OK);
+        assert_ok(trainer_step(&trainer, &out_losses[i]));
 
     const struct trainer_times *times = &trainer.times;
     assert_true(times->compute_ns <= times->schedule_ns);
@@ -305,7 +305,7 @@ text_shipped_file_is_whole(void **state)
 {
     struct text text = {0};
 
-    assert_int_equal(text_load(DEVILS_DICTIONARY, &text), HOOP_OK);
+    assert_ok(text_load(DEVILS_DICTIONARY, &text));
     assert_in_range(text.n_bytes, 300000, 500000);
     assert_memory_equal(text.bytes, "PREFACE\n", 8);
     text_deinit(&text);
@@ -330,7 +330,7 @@ text_windows_are_pieces_of_it(void **state)
     struct text text = {0};
     struct token tokens[12];
 
-    assert_int_equal(bytes_load("abcdefg", 7, &text), HOOP_OK);
+    assert_ok(bytes_load("abcdefg", 7, &text));
     text_cut(&text, &windows, span_all(12), tokens);
     for (size_t i = 0; i < 12; i++) {
         assert_int_equal(tokens[i].position, i % 4);
@@ -353,7 +353,7 @@ text_rows_do_not_depend_on_who_asks(void **state)
     struct token all[12];
     struct token some[6];
 
-    assert_int_equal(bytes_load("abcdefghijklmn", 14, &text), HOOP_OK);
+    assert_ok(bytes_load("abcdefghijklmn", 14, &text));
     text_cut(&text, &windows, span_all(12), all);
     text_cut(&text, &windows, span_part(12, 1, 2), some);
     for (size_t i = 0; i < 6; i++)

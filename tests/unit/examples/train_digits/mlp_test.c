@@ -42,7 +42,7 @@ mlp_gradient_is_the_slope_of_the_loss(void **state)
     const struct image image = image_make(3, 4);
     struct mlp mlp;
 
-    assert_int_equal(mlp_init(&mlp, HIDDEN, 1), HOOP_OK);
+    assert_ok(mlp_init(&mlp, HIDDEN, 1));
     double *gradient = calloc(mlp.n_parameters, sizeof(double));
     double *scratch = calloc(mlp.n_parameters, sizeof(double));
     assert_non_null(gradient);
@@ -69,7 +69,7 @@ mlp_gradients_of_images_add_up(void **state)
     const struct image images[] = {image_make(1, 0), image_make(2, 9)};
     struct mlp mlp;
 
-    assert_int_equal(mlp_init(&mlp, HIDDEN, 1), HOOP_OK);
+    assert_ok(mlp_init(&mlp, HIDDEN, 1));
     double *apart = calloc(2 * mlp.n_parameters, sizeof(double));
     double *together = calloc(mlp.n_parameters, sizeof(double));
     assert_non_null(apart);
@@ -95,7 +95,7 @@ mlp_steps_learn_an_image(void **state)
     struct mlp mlp;
     double last = INFINITY;
 
-    assert_int_equal(mlp_init(&mlp, HIDDEN, 1), HOOP_OK);
+    assert_ok(mlp_init(&mlp, HIDDEN, 1));
     for (size_t i = 0; i < 50; i++) {
         double *gradient = calloc(mlp.n_parameters, sizeof(double));
         assert_non_null(gradient);
@@ -114,8 +114,8 @@ mlp_same_seed_gives_same_weights(void **state)
     struct mlp a;
     struct mlp b;
 
-    assert_int_equal(mlp_init(&a, HIDDEN, 9), HOOP_OK);
-    assert_int_equal(mlp_init(&b, HIDDEN, 9), HOOP_OK);
+    assert_ok(mlp_init(&a, HIDDEN, 9));
+    assert_ok(mlp_init(&b, HIDDEN, 9));
     assert_int_equal(a.n_parameters, HIDDEN * 65 + 10 * (HIDDEN + 1));
     assert_memory_equal(a.parameters, b.parameters,
                         a.n_parameters * sizeof(double));
@@ -157,7 +157,7 @@ digits_shipped_file_is_whole(void **state)
     struct digits digits = {0};
     size_t n_of[DIGITS_CLASSES] = {0};
 
-    assert_int_equal(digits_load(DIGITS_CSV, &digits), HOOP_OK);
+    assert_ok(digits_load(DIGITS_CSV, &digits));
     assert_int_equal(digits.n_images, 1797);
     for (size_t i = 0; i < digits.n_images; i++) {
         for (size_t j = 0; j < DIGITS_PIXELS; j++)
@@ -179,7 +179,7 @@ digits_pixels_are_scaled(void **state)
     char line[512];
 
     line_print(line, sizeof(line), 16, "7\n");
-    assert_int_equal(text_load(line, &digits), HOOP_OK);
+    assert_ok(text_load(line, &digits));
     assert_int_equal(digits.n_images, 1);
     assert_int_equal(digits.images[0].label, 7);
     assert_true(digits.images[0].pixels[63] == 1);

@@ -75,8 +75,7 @@ token_first_join_sets_it_others_must_have_it(void **state)
     fixture_refused(&f, fixture_step(&f, event), HOOP_E_UNAUTHENTICATED,
                     "no token was given for job \"a\", which needs one: give");
     event.token = "secret";
-    assert_int_equal(fixture_reply(&f, fixture_step(&f, event))->status,
-                     HOOP_OK);
+    assert_ok(fixture_reply(&f, fixture_step(&f, event))->status);
     fixture_refused(&f, fixture_set(&f, "k", "v"), HOOP_E_UNAUTHENTICATED,
                     "token");
     assert_int_equal(cluster_counters(f.cluster)->tokens_refused, 3);
@@ -94,8 +93,7 @@ token_configured_is_that_of_every_job(void **state)
     fixture_refused(&f, fixture_set(&f, "k", "v"), HOOP_E_UNAUTHENTICATED,
                     "HOOP_TOKEN");
     event.token = "t";
-    assert_int_equal(fixture_reply(&f, fixture_step(&f, event))->status,
-                     HOOP_OK);
+    assert_ok(fixture_reply(&f, fixture_step(&f, event))->status);
 }
 
 /* A question for role, with the token of shown: its status. */
@@ -107,7 +105,7 @@ ask_as(struct fixture *f, enum role role, enum role shown)
         .kind = CLUSTER_JOB, .role = role, .token = token};
 
     if (shown != ROLE_ANYBODY)
-        assert_int_equal(role_derive_token(shown, "t", token), HOOP_OK);
+        assert_ok(role_derive_token(shown, "t", token));
 
     const enum hoop_status status =
         fixture_reply(f, fixture_step(f, event))->status;
@@ -146,7 +144,7 @@ role_that_is_lesser_joins_nothing(void **state)
     char token[LIMIT_TOKEN];
     struct cluster_event event = fixture_join_event(1, 0, 2);
 
-    assert_int_equal(role_derive_token(ROLE_OPERATOR, "t", token), HOOP_OK);
+    assert_ok(role_derive_token(ROLE_OPERATOR, "t", token));
     event.token = token;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_refused(&f, fixture_step(&f, event), HOOP_E_DENIED, "lesser role");
@@ -190,7 +188,7 @@ drain_parked_are_answered_and_joins_refused(void **state)
 
     const uint64_t leave = fixture_member(&f, CLUSTER_LEAVE, epoch, 1);
 
-    assert_int_equal(fixture_reply(&f, leave)->status, HOOP_OK);
+    assert_ok(fixture_reply(&f, leave)->status);
 }
 
 static void
@@ -266,7 +264,7 @@ step_late_leases_are_extended(void **state)
     f.now_ns += 5 * FIXTURE_S;
     const uint64_t renew = fixture_member(&f, CLUSTER_RENEW, epoch, 1);
 
-    assert_int_equal(fixture_reply(&f, renew)->status, HOOP_OK);
+    assert_ok(fixture_reply(&f, renew)->status);
     assert_non_null(fixture_notice(&f, CLUSTER_NOTICE_STEPPED_LATE));
     assert_null(fixture_notice(&f, CLUSTER_NOTICE_LOST));
 }
@@ -279,7 +277,7 @@ token_only_the_same_text_matches(void **state)
 
     for (size_t i = 0; i < 6; i++)
         for (size_t j = 0; j < 6; j++) {
-            assert_int_equal(token_derive_roles(&token, texts[i]), HOOP_OK);
+            assert_ok(token_derive_roles(&token, texts[i]));
             assert_int_equal(token_find_role(&token, texts[j]),
                              i == j ? ROLE_WORKER : ROLE_ANYBODY);
         }
@@ -290,7 +288,7 @@ token_null_is_empty(void **state)
 {
     struct token token;
 
-    assert_int_equal(token_derive_roles(&token, NULL), HOOP_OK);
+    assert_ok(token_derive_roles(&token, NULL));
     assert_int_equal(token_find_role(&token, ""), ROLE_WORKER);
     assert_int_equal(token_find_role(&token, NULL), ROLE_WORKER);
     assert_int_equal(token_find_role(&token, "x"), ROLE_ANYBODY);
@@ -303,7 +301,7 @@ token_too_long_is_refused_and_never_matches(void **state)
     char text[LIMIT_TOKEN + 1] = {0};
 
     memset(text, 'x', LIMIT_TOKEN - 1);
-    assert_int_equal(token_derive_roles(&token, text), HOOP_OK);
+    assert_ok(token_derive_roles(&token, text));
     assert_int_equal(token_find_role(&token, text), ROLE_WORKER);
     text[LIMIT_TOKEN - 1] = 'x';
     assert_int_equal(token_find_role(&token, text), ROLE_ANYBODY);
@@ -324,7 +322,7 @@ token_matches_reads_on_where_they_differ(void **state)
     /* But for its last byte. */
     struct token *part = fence_before(sizeof(*part) - 1);
 
-    assert_int_equal(token_derive_roles(&whole, "right"), HOOP_OK);
+    assert_ok(token_derive_roles(&whole, "right"));
     memcpy(part, &whole, sizeof(*part) - 1);
     assert_true(fence_stops(tokens_compare, part, "wrong"));
     assert_false(fence_stops(tokens_compare, &whole, "wrong"));
@@ -337,12 +335,12 @@ token_of_a_lesser_role_is_known_and_no_secret(void **state)
     struct token other;
     char text[LIMIT_TOKEN];
 
-    assert_int_equal(token_derive_roles(&token, "secret"), HOOP_OK);
+    assert_ok(token_derive_roles(&token, "secret"));
     for (enum role role = ROLE_OPERATOR; role < ROLE_ANYBODY; role++) {
-        assert_int_equal(role_derive_token(role, "secret", text), HOOP_OK);
+        assert_ok(role_derive_token(role, "secret", text));
         assert_int_equal(token_find_role(&token, text), role);
         assert_int_equal(token_derive_roles(&other, text), HOOP_E_DENIED);
-        assert_int_equal(role_derive_token(role, "Secret", text), HOOP_OK);
+        assert_ok(role_derive_token(role, "Secret", text));
         assert_int_equal(token_find_role(&token, text), ROLE_ANYBODY);
     }
 }

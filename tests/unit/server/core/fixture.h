@@ -28,7 +28,7 @@ static inline void
 fixture_init(struct fixture *fixture, const struct cluster_options *options)
 {
     *fixture = (struct fixture){.now_ns = FIXTURE_S};
-    assert_int_equal(cluster_create(options, &fixture->cluster), HOOP_OK);
+    assert_ok(cluster_create(options, &fixture->cluster));
 }
 
 static inline void

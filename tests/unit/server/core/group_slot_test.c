@@ -59,7 +59,7 @@ withdraw(struct fixture *f, uint64_t epoch, uint64_t worker, uint64_t number)
                                            .is_withdrawal = true},
                         });
 
-    assert_int_equal(fixture_reply(f, ticket)->status, HOOP_OK);
+    assert_ok(fixture_reply(f, ticket)->status);
 }
 
 static size_t
@@ -76,7 +76,7 @@ communicator(const struct fixture *f, uint64_t ticket)
 {
     const struct cluster_reply *reply = fixture_reply(f, ticket);
 
-    assert_int_equal(reply->status, HOOP_OK);
+    assert_ok(reply->status);
     assert_int_equal(reply->kind, CLUSTER_REPLY_GROUP_SLOT);
     return reply->group_slot.communicator;
 }
@@ -243,10 +243,9 @@ leave_while_others_are_missing_takes_the_join_back(void **state)
 
     const uint64_t ticket = leave(&f, epoch, 1, 1);
     fixture_refused(&f, parked, HOOP_E_CANCELLED, "taken back");
-    assert_int_equal(fixture_reply(&f, ticket)->status, HOOP_OK);
+    assert_ok(fixture_reply(&f, ticket)->status);
     assert_int_equal(n_groups(&f), 0);
-    assert_int_equal(fixture_reply(&f, leave(&f, epoch, 1, 7))->status,
-                     HOOP_OK);
+    assert_ok(fixture_reply(&f, leave(&f, epoch, 1, 7))->status);
 }
 
 static void

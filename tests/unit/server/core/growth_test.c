@@ -70,7 +70,6 @@ newcomer_that_asks_again_stays_in_its_world(void **state)
 {
     struct fixture f;
 
-    (void)state;
     fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
     fixture_world(&f, 2);
     fixture_step(&f, member_event(11, 1, 2));

@@ -166,7 +166,7 @@ watch_deadline_is_an_empty_answer(void **state)
     const uint64_t ticket = fixture_step(&f, event);
 
     fixture_next(&f);
-    assert_int_equal(fixture_reply(&f, ticket)->status, HOOP_OK);
+    assert_ok(fixture_reply(&f, ticket)->status);
     assert_int_equal(fixture_reply(&f, ticket)->changes.n_items, 0);
     assert_int_equal(fixture_reply(&f, ticket)->changes.revision, 1);
 }

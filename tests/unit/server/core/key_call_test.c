@@ -93,7 +93,7 @@ swap_only_what_is_expected(void **state)
     fixture_refused(&f, ticket, HOOP_E_ABORTED, "does not exist");
     assert_null(fixture_reply(&f, ticket)->store.entries[0].value);
     ticket = swap(&f, NULL, "a");
-    assert_int_equal(fixture_reply(&f, ticket)->status, HOOP_OK);
+    assert_ok(fixture_reply(&f, ticket)->status);
     assert_int_equal(fixture_reply(&f, ticket)->store.revision, 1);
 
     ticket = swap(&f, NULL, "c");
@@ -101,7 +101,7 @@ swap_only_what_is_expected(void **state)
     assert_memory_equal(fixture_reply(&f, ticket)->store.entries[0].value, "a",
                         1);
     ticket = swap(&f, "a", "bb");
-    assert_int_equal(fixture_reply(&f, ticket)->status, HOOP_OK);
+    assert_ok(fixture_reply(&f, ticket)->status);
     /* Values that begin alike are different, whatever is behind the end. */
     for (size_t n_expected = 0; n_expected < 4; n_expected++) {
         if (n_expected != 2)
@@ -146,8 +146,7 @@ get_too_many_keys_is_refused(void **state)
     event.keys.n_keys = LIMIT_STORE_KEYS_CALL + 1;
     fixture_refused(&f, fixture_step(&f, event), HOOP_E_INVALID, "keys");
     event.keys.n_keys = LIMIT_STORE_KEYS_CALL;
-    assert_int_equal(fixture_reply(&f, fixture_step(&f, event))->status,
-                     HOOP_OK);
+    assert_ok(fixture_reply(&f, fixture_step(&f, event))->status);
 
     /* Their values must fit one reply. */
     char *value = calloc(1, LIMIT_STORE_VALUE);
@@ -208,7 +207,7 @@ wait_is_answered_when_the_last_key_comes(void **state)
                         1);
     assert_memory_equal(fixture_reply(&f, ticket)->store.entries[1].value, "2",
                         1);
-    assert_int_equal(fixture_reply(&f, wait_both(&f))->status, HOOP_OK);
+    assert_ok(fixture_reply(&f, wait_both(&f))->status);
 }
 
 static void
@@ -225,7 +224,7 @@ wait_a_key_that_went_away_is_missing_again(void **state)
     fixture_set(&f, "y", "2");
     assert_null(fixture_find(&f, ticket));
     fixture_set(&f, "x", "3");
-    assert_int_equal(fixture_reply(&f, ticket)->status, HOOP_OK);
+    assert_ok(fixture_reply(&f, ticket)->status);
 }
 
 static void
@@ -396,10 +395,9 @@ watch_from_a_forgotten_revision_is_refused(void **state)
         fixture_set(&f, "k", "");
     fixture_refused(&f, watch(&f, (struct cluster_store_scan){.since = 1}),
                     HOOP_E_RANGE, "forgotten");
-    assert_int_equal(
+    assert_ok(
         fixture_reply(&f, watch(&f, (struct cluster_store_scan){.since = 2}))
-            ->status,
-        HOOP_OK);
+            ->status);
     fixture_refused(&f, watch(&f, (struct cluster_store_scan){.since = 99999}),
                     HOOP_E_RANGE, "before revision");
 }
@@ -422,7 +420,7 @@ watch_parked_sees_more_expire_than_a_history_holds(void **state)
         &f, (struct cluster_store_scan){.since = LIMIT_STORE_HISTORY + 100});
 
     fixture_next(&f);
-    assert_int_equal(fixture_reply(&f, ticket)->status, HOOP_OK);
+    assert_ok(fixture_reply(&f, ticket)->status);
     assert_int_equal(fixture_reply(&f, ticket)->key_changes.items[0].revision,
                      LIMIT_STORE_HISTORY + 101);
 }

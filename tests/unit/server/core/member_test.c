@@ -116,7 +116,7 @@ waiters_of_operators_leave_room_for_workers(void **state)
     char operator[LIMIT_TOKEN];
     uint64_t first = 0;
 
-    assert_int_equal(role_derive_token(ROLE_OPERATOR, "t", operator), HOOP_OK);
+    assert_ok(role_derive_token(ROLE_OPERATOR, "t", operator));
     fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
     event.token = "t";
     fixture_step(&f, event);

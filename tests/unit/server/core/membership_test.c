@@ -116,7 +116,7 @@ report_first_verdict_stays(void **state)
                                                    EVIDENCE_TOLD,
                                                    0});
 
-    assert_int_equal(fixture_reply(&f, ticket)->status, HOOP_OK);
+    assert_ok(fixture_reply(&f, ticket)->status);
     assert_true(fixture_reply(&f, ticket)->lease.membership_epoch > epoch);
     assert_non_null(strstr(fixture_notice(&f, CLUSTER_NOTICE_LOST)->text,
                            "connection?reset, reported by rank 0 (h:1)"));
@@ -158,7 +158,7 @@ report_of_oneself_tells_the_others(void **state)
                                                    EVIDENCE_TOLD,
                                                    0});
 
-    assert_int_equal(fixture_reply(&f, ticket)->status, HOOP_OK);
+    assert_ok(fixture_reply(&f, ticket)->status);
     assert_non_null(strstr(fixture_notice(&f, CLUSTER_NOTICE_LOST)->text,
                            "it may open 17 files, reported by rank 1 (h:2)"));
     fixture_refused(&f, fixture_member(&f, CLUSTER_RENEW, epoch, 2),
@@ -284,7 +284,7 @@ leave_twice_is_fine(void **state)
     for (int i = 0; i < 2; i++) {
         const uint64_t ticket = fixture_member(&f, CLUSTER_LEAVE, epoch, 2);
 
-        assert_int_equal(fixture_reply(&f, ticket)->status, HOOP_OK);
+        assert_ok(fixture_reply(&f, ticket)->status);
     }
     assert_int_equal(cluster_counters(f.cluster)->leaves, 1);
     fixture_refused(&f, fixture_member(&f, CLUSTER_RENEW, epoch, 2),
@@ -486,7 +486,7 @@ record_that_does_not_fit_is_damage(void **state)
                          });
         const struct cluster_options options =
             record_store_options(life.fixture.now_ns);
-        assert_int_equal(cluster_create(&options, &cluster), HOOP_OK);
+        assert_ok(cluster_create(&options, &cluster));
         assert_int_equal(record_store_recover(&life.record_store, cluster),
                          HOOP_E_DATA_LOSS);
         cluster_destroy(cluster);

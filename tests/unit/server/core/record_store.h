@@ -196,9 +196,8 @@ record_store_restart(const struct record_store *record_store,
     options.wall_offset_ns += record_store->wall_ahead_ns;
     cluster_destroy(fixture->cluster);
     fixture->actions = (struct cluster_actions){0};
-    assert_int_equal(cluster_create(&options, &fixture->cluster), HOOP_OK);
-    assert_int_equal(record_store_recover(record_store, fixture->cluster),
-                     HOOP_OK);
+    assert_ok(cluster_create(&options, &fixture->cluster));
+    assert_ok(record_store_recover(record_store, fixture->cluster));
 }
 
 #endif

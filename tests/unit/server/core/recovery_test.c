@@ -148,7 +148,7 @@ record_store_try(const struct record_store *record_store, uint64_t now_ns)
     const struct cluster_options options = record_store_options(now_ns);
     struct cluster *cluster = NULL;
 
-    assert_int_equal(cluster_create(&options, &cluster), HOOP_OK);
+    assert_ok(cluster_create(&options, &cluster));
     const enum hoop_status status = record_store_recover(record_store, cluster);
     cluster_destroy(cluster);
     return status;
@@ -161,7 +161,7 @@ record_missing_or_damaged_is_found_or_harmless(void **state)
     struct record_store record_store = {0};
 
     record_store_fill(&fixture, &record_store);
-    assert_int_equal(record_store_try(&record_store, fixture.now_ns), HOOP_OK);
+    assert_ok(record_store_try(&record_store, fixture.now_ns));
     for (size_t i = 0; i < record_store.n_rows; i++) {
         const struct record_store_row *row = &record_store.rows[i];
 

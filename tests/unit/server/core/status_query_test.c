@@ -124,8 +124,7 @@ status_query_needs_a_configured_token(void **state)
     fixture_init(&f, &(struct cluster_options){.token = "t"});
     fixture_refused(&f, fixture_step(&f, event), HOOP_E_UNAUTHENTICATED, "");
     event.token = "t";
-    assert_int_equal(fixture_reply(&f, fixture_step(&f, event))->status,
-                     HOOP_OK);
+    assert_ok(fixture_reply(&f, fixture_step(&f, event))->status);
 }
 
 /* The text when nobody else comes. */

@@ -63,7 +63,7 @@ outcome(const struct fixture *f, uint64_t ticket)
 {
     const struct cluster_reply *reply = fixture_reply(f, ticket);
 
-    assert_int_equal(reply->status, HOOP_OK);
+    assert_ok(reply->status);
     assert_int_equal(reply->kind, CLUSTER_REPLY_VOTE_OUTCOME);
     return &reply->outcome;
 }

@@ -61,17 +61,16 @@ setup_patient(void **state, int timeout_ms)
 
     fixture->is_ready = true;
     fixture->role = ROLE_METRICS;
-    assert_int_equal(http_create(
-                         &(struct http_options){
-                             .listen = "127.0.0.1:0",
-                             .unready_text = fixture_unready_text,
-                             .write_metrics = fixture_write_metrics,
-                             .token_role_of = fixture_role_of,
-                             .owner = fixture,
-                             .timeout_ms = timeout_ms,
-                         },
-                         &fixture->http),
-                     HOOP_OK);
+    assert_ok(http_create(
+        &(struct http_options){
+            .listen = "127.0.0.1:0",
+            .unready_text = fixture_unready_text,
+            .write_metrics = fixture_write_metrics,
+            .token_role_of = fixture_role_of,
+            .owner = fixture,
+            .timeout_ms = timeout_ms,
+        },
+        &fixture->http));
     *state = fixture;
     return 0;
 }

@@ -40,16 +40,13 @@ coordinator_open(struct coordinator *coordinator, const char *folder)
         .now_ns = clock_now_ns(),
     };
 
-    assert_int_equal(loop_create(&coordinator->loop), HOOP_OK);
-    assert_int_equal(
-        storage_open(&(struct storage_options){.loop = coordinator->loop,
-                                               .folder = folder,
-                                               .on_durable = on_durable},
-                     &coordinator->storage),
-        HOOP_OK);
-    assert_int_equal(cluster_create(&options, &coordinator->cluster), HOOP_OK);
-    assert_int_equal(reply_cache_create(&bounds, &coordinator->replies),
-                     HOOP_OK);
+    assert_ok(loop_create(&coordinator->loop));
+    assert_ok(storage_open(&(struct storage_options){.loop = coordinator->loop,
+                                                     .folder = folder,
+                                                     .on_durable = on_durable},
+                           &coordinator->storage));
+    assert_ok(cluster_create(&options, &coordinator->cluster));
+    assert_ok(reply_cache_create(&bounds, &coordinator->replies));
 }
 
 static void
@@ -112,12 +109,10 @@ core_and_answers_come_back(void **state)
 
     assert_non_null(temporary_folder(folder, sizeof(folder)));
     coordinator_open(&coordinator, folder);
-    assert_int_equal(
-        archive_restore_cluster(coordinator.storage, coordinator.cluster),
-        HOOP_OK);
-    assert_int_equal(
-        archive_restore_replies(coordinator.storage, coordinator.replies),
-        HOOP_OK);
+    assert_ok(
+        archive_restore_cluster(coordinator.storage, coordinator.cluster));
+    assert_ok(
+        archive_restore_replies(coordinator.storage, coordinator.replies));
     cluster_join(&coordinator);
     assert_int_equal(
         reply_cache_begin(coordinator.replies, &request, &running, &found),
@@ -128,12 +123,10 @@ core_and_answers_come_back(void **state)
     coordinator_close(&coordinator);
 
     coordinator_open(&coordinator, folder);
-    assert_int_equal(
-        archive_restore_cluster(coordinator.storage, coordinator.cluster),
-        HOOP_OK);
-    assert_int_equal(
-        archive_restore_replies(coordinator.storage, coordinator.replies),
-        HOOP_OK);
+    assert_ok(
+        archive_restore_cluster(coordinator.storage, coordinator.cluster));
+    assert_ok(
+        archive_restore_replies(coordinator.storage, coordinator.replies));
     assert_int_equal(members(coordinator.cluster), 1);
     assert_int_equal(
         reply_cache_begin(coordinator.replies, &request, &running, &found),

@@ -47,8 +47,7 @@ fixture_read(struct fixture *fixture, enum method_id method)
 {
     struct message_span *body = &fixture->envelope.body;
 
-    assert_int_equal(pack_take(&fixture->pack, &fixture->body, &body->n_bytes),
-                     HOOP_OK);
+    assert_ok(pack_take(&fixture->pack, &fixture->body, &body->n_bytes));
     body->bytes = fixture->body;
     return decoded_request_to_event(&fixture->decoded_request, method,
                                     &fixture->envelope, &fixture->event);
@@ -73,7 +72,7 @@ join_carries_who_and_brings_its_deadline_closer(void **state)
                                                .host = "node",
                                                .address = "10.0.0.1:1"},
                         &fixture.pack);
-    assert_int_equal(fixture_read(&fixture, METHOD_RENDEZVOUS_JOIN), HOOP_OK);
+    assert_ok(fixture_read(&fixture, METHOD_RENDEZVOUS_JOIN));
     assert_int_equal(fixture.event.kind, CLUSTER_JOIN);
     assert_string_equal(fixture.event.job, "train");
     assert_true(fixture.event.deadline_ns == NOW_NS + 500 * CLOCK_NS_PER_MS);
@@ -97,7 +96,7 @@ request_without_a_job_is_for_the_default_one(void **state)
 
     fixture_init(&fixture);
     fixture.envelope.job[0] = '\0';
-    assert_int_equal(fixture_read(&fixture, METHOD_STATUS_JOB), HOOP_OK);
+    assert_ok(fixture_read(&fixture, METHOD_STATUS_JOB));
     assert_string_equal(fixture.event.job, "default");
 }
 
@@ -107,12 +106,10 @@ job_is_viewed_with_its_members_unless_asked_otherwise(void **state)
     CLEANUP(fixture_deinit) struct fixture fixture;
 
     fixture_init(&fixture);
-    assert_int_equal(fixture_read(&fixture, METHOD_RENDEZVOUS_MEMBERS),
-                     HOOP_OK);
+    assert_ok(fixture_read(&fixture, METHOD_RENDEZVOUS_MEMBERS));
     assert_int_equal(fixture.event.view, CLUSTER_VIEW_WITH_MEMBERS);
     job_request_encode(&(struct job_request){.is_brief = 1}, &fixture.pack);
-    assert_int_equal(fixture_read(&fixture, METHOD_RENDEZVOUS_MEMBERS),
-                     HOOP_OK);
+    assert_ok(fixture_read(&fixture, METHOD_RENDEZVOUS_MEMBERS));
     assert_int_equal(fixture.event.view, CLUSTER_VIEW_BRIEF);
 }
 
@@ -125,7 +122,7 @@ join_deadline_beyond_the_call_does_not_extend_it(void **state)
     join_request_encode(
         &(struct join_request){.incarnation = 9, .deadline_ms = UINT32_MAX},
         &fixture.pack);
-    assert_int_equal(fixture_read(&fixture, METHOD_RENDEZVOUS_JOIN), HOOP_OK);
+    assert_ok(fixture_read(&fixture, METHOD_RENDEZVOUS_JOIN));
     assert_true(fixture.event.deadline_ns == NOW_NS + 60 * CLOCK_NS_PER_S);
 }
 
@@ -141,7 +138,7 @@ swap_says_what_it_expects(void **state)
 
     fixture_init(&fixture);
     store_swap_request_encode(&swap, &fixture.pack);
-    assert_int_equal(fixture_read(&fixture, METHOD_STORE_COMPARE_SET), HOOP_OK);
+    assert_ok(fixture_read(&fixture, METHOD_STORE_COMPARE_SET));
     assert_int_equal(fixture.event.kind, CLUSTER_STORE_SWAP);
     assert_int_equal(fixture.event.write.expect, CLUSTER_EXPECT_VALUE);
     assert_int_equal(fixture.event.write.n_expected, 3);
@@ -158,7 +155,7 @@ keys_are_texts(void **state)
     fixture_init(&fixture);
     store_keys_request_encode(
         &(struct store_keys_request){.n_keys = 2, .keys = keys}, &fixture.pack);
-    assert_int_equal(fixture_read(&fixture, METHOD_STORE_WAIT), HOOP_OK);
+    assert_ok(fixture_read(&fixture, METHOD_STORE_WAIT));
     assert_int_equal(fixture.event.kind, CLUSTER_STORE_WAIT);
     assert_int_equal(fixture.event.keys.n_keys, 2);
     assert_string_equal(fixture.event.keys.keys[1], "b/c");
@@ -173,7 +170,7 @@ group_carries_its_creator_and_ranks(void **state)
     fixture_init(&fixture);
     group_create_request_encode(
         &(struct group_create_request){{5, 9}, "row", 2, ranks}, &fixture.pack);
-    assert_int_equal(fixture_read(&fixture, METHOD_GROUPS_CREATE), HOOP_OK);
+    assert_ok(fixture_read(&fixture, METHOD_GROUPS_CREATE));
     assert_int_equal(fixture.event.kind, CLUSTER_GROUP_CREATE);
     assert_int_equal(fixture.event.group.creator.epoch, 5);
     assert_int_equal(fixture.event.group.creator.incarnation, 9);
@@ -190,7 +187,7 @@ vote_carries_what_its_member_says(void **state)
     group_agree_request_encode(
         &(struct group_agree_request){{5, 9}, 4, GROUP_CONFIRM, 2, 6, 7, 8},
         &fixture.pack);
-    assert_int_equal(fixture_read(&fixture, METHOD_GROUPS_AGREE), HOOP_OK);
+    assert_ok(fixture_read(&fixture, METHOD_GROUPS_AGREE));
     assert_int_equal(fixture.event.kind, CLUSTER_VOTE);
     assert_int_equal(fixture.event.vote.member.epoch, 5);
     assert_int_equal(fixture.event.vote.member.incarnation, 9);
@@ -213,7 +210,7 @@ group_slot_carries_its_member_and_numbers(void **state)
     fixture_init(&joins);
     group_join_request_encode(&(struct group_join_request){{5, 9}, 3, 2, ranks},
                               &joins.pack);
-    assert_int_equal(fixture_read(&joins, METHOD_GROUPS_JOIN), HOOP_OK);
+    assert_ok(fixture_read(&joins, METHOD_GROUPS_JOIN));
     assert_int_equal(joins.event.kind, CLUSTER_GROUP_JOIN);
     assert_int_equal(joins.event.group_slot.member.epoch, 5);
     assert_int_equal(joins.event.group_slot.member.incarnation, 9);
@@ -224,7 +221,7 @@ group_slot_carries_its_member_and_numbers(void **state)
     fixture_init(&leaves);
     group_leave_request_encode(
         &(struct group_leave_request){{5, 9}, 2, numbers, 1}, &leaves.pack);
-    assert_int_equal(fixture_read(&leaves, METHOD_GROUPS_LEAVE), HOOP_OK);
+    assert_ok(fixture_read(&leaves, METHOD_GROUPS_LEAVE));
     assert_int_equal(leaves.event.kind, CLUSTER_GROUP_LEAVE);
     assert_int_equal(leaves.event.group_slot.member.incarnation, 9);
     assert_int_equal(leaves.event.group_slot.n_numbers, 2);
@@ -272,7 +269,7 @@ request_needs_the_role_of_its_method(void **state)
         CLEANUP(fixture_deinit) struct fixture fixture;
 
         fixture_init(&fixture);
-        assert_int_equal(fixture_read(&fixture, bodiless[i]), HOOP_OK);
+        assert_ok(fixture_read(&fixture, bodiless[i]));
         assert_int_equal(fixture.event.role, method_by_id(bodiless[i])->role);
     }
 }

@@ -38,7 +38,7 @@ replies_are_counted_by_method_and_status(void **state)
 {
     CLEANUP(metrics_destroy) struct metrics *metrics = NULL;
 
-    assert_int_equal(metrics_create(&metrics), HOOP_OK);
+    assert_ok(metrics_create(&metrics));
     metrics_count_reply(metrics, METHOD_STORE_GET, HOOP_OK);
     metrics_count_reply(metrics, METHOD_STORE_GET, HOOP_OK);
     metrics_count_reply(metrics, METHOD_STATUS_JOB, HOOP_E_UNAUTHENTICATED);
@@ -55,7 +55,7 @@ times_fall_into_cumulative_buckets(void **state)
 {
     CLEANUP(metrics_destroy) struct metrics *metrics = NULL;
 
-    assert_int_equal(metrics_create(&metrics), HOOP_OK);
+    assert_ok(metrics_create(&metrics));
     metrics_record_latency(metrics, 10000);       /* at the edge: inside */
     metrics_record_latency(metrics, 10001);       /* the next one */
     metrics_record_latency(metrics, 2000000000u); /* above all edges */
@@ -72,7 +72,7 @@ figures_of_core_and_server_are_shown(void **state)
 {
     CLEANUP(metrics_destroy) struct metrics *metrics = NULL;
 
-    assert_int_equal(metrics_create(&metrics), HOOP_OK);
+    assert_ok(metrics_create(&metrics));
     metrics_set_counters(metrics,
                          &(struct cluster_counters){.joins = 4, .members = 3},
                          &(struct rpc_server_counters){.connections = 2});
@@ -97,7 +97,7 @@ counting_while_writing_loses_nothing(void **state)
     CLEANUP(metrics_destroy) struct metrics *metrics = NULL;
     pthread_t thread;
 
-    assert_int_equal(metrics_create(&metrics), HOOP_OK);
+    assert_ok(metrics_create(&metrics));
     assert_int_equal(pthread_create(&thread, NULL, counting, metrics), 0);
     for (int i = 0; i < 20; i++)
         free(text_of(metrics));

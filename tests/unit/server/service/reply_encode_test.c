@@ -41,8 +41,8 @@ body_encode(const struct cluster_reply *reply, struct body *body)
     CLEANUP(pack_deinit) struct pack pack;
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
-    assert_int_equal(reply_encode_body(reply, &context, &pack), HOOP_OK);
-    assert_int_equal(pack_take(&pack, &body->bytes, &body->n_bytes), HOOP_OK);
+    assert_ok(reply_encode_body(reply, &context, &pack));
+    assert_ok(pack_take(&pack, &body->bytes, &body->n_bytes));
     return (struct message_span){body->bytes, body->n_bytes};
 }
 
@@ -76,8 +76,7 @@ world_has_its_roster(void **state)
     CLEANUP(body_deinit) struct body body = {0};
     CLEANUP(join_reply_deinit) struct join_reply decoded = {0};
 
-    assert_int_equal(join_reply_decode(body_encode(&reply, &body), &decoded),
-                     HOOP_OK);
+    assert_ok(join_reply_decode(body_encode(&reply, &body), &decoded));
     assert_int_equal(decoded.rank, 1);
     assert_int_equal(decoded.epoch, 3);
     assert_int_equal(decoded.seed, 99);
@@ -107,8 +106,7 @@ roster_is_packed_once_for_each_world(void **state)
         CLEANUP(body_deinit) struct body body = {0};
         CLEANUP(join_reply_deinit) struct join_reply decoded = {0};
 
-        assert_int_equal(
-            join_reply_decode(body_encode(&reply, &body), &decoded), HOOP_OK);
+        assert_ok(join_reply_decode(body_encode(&reply, &body), &decoded));
         assert_string_equal(decoded.roster[0].host, worlds[i / 2].host);
         if (i % 2 == 1)
             assert_ptr_equal(shared_roster.bytes, packed);
@@ -140,8 +138,7 @@ verdict_has_its_age(void **state)
     CLEANUP(body_deinit) struct body body = {0};
     CLEANUP(watch_reply_deinit) struct watch_reply decoded = {0};
 
-    assert_int_equal(watch_reply_decode(body_encode(&reply, &body), &decoded),
-                     HOOP_OK);
+    assert_ok(watch_reply_decode(body_encode(&reply, &body), &decoded));
     assert_int_equal(decoded.n_events, 1);
     assert_int_equal(decoded.events[0].kind, WATCH_LOST);
     assert_int_equal(decoded.events[0].age_ms, 2000);
@@ -162,9 +159,8 @@ lost_compare_and_set_is_an_answer(void **state)
     CLEANUP(body_deinit) struct body body = {0};
     CLEANUP(store_reply_deinit) struct store_reply decoded = {0};
 
-    assert_int_equal(reply_encode_status(&reply), HOOP_OK);
-    assert_int_equal(store_reply_decode(body_encode(&reply, &body), &decoded),
-                     HOOP_OK);
+    assert_ok(reply_encode_status(&reply));
+    assert_ok(store_reply_decode(body_encode(&reply, &body), &decoded));
     assert_false(decoded.is_applied);
     assert_int_equal(decoded.n_entries, 1);
     assert_true(decoded.entries[0].is_found);
@@ -201,8 +197,7 @@ jobs_come_with_what_the_core_cannot_know(void **state)
     CLEANUP(body_deinit) struct body body = {0};
     CLEANUP(jobs_reply_deinit) struct jobs_reply decoded = {0};
 
-    assert_int_equal(jobs_reply_decode(body_encode(&reply, &body), &decoded),
-                     HOOP_OK);
+    assert_ok(jobs_reply_decode(body_encode(&reply, &body), &decoded));
     assert_string_equal(decoded.version, "1.2.3");
     assert_int_equal(decoded.uptime_ms, 5000);
     assert_int_equal(decoded.clock_ms, 1700000000000);
@@ -222,8 +217,7 @@ group_slot_has_its_communicator(void **state)
     CLEANUP(body_deinit) struct body body = {0};
     struct group_join_reply decoded;
 
-    assert_int_equal(
-        group_join_reply_decode(body_encode(&reply, &body), &decoded), HOOP_OK);
+    assert_ok(group_join_reply_decode(body_encode(&reply, &body), &decoded));
     assert_int_equal(decoded.communicator, 70000);
 }
 
@@ -243,9 +237,7 @@ outcome_has_its_survivors(void **state)
     CLEANUP(body_deinit) struct body body = {0};
     CLEANUP(group_agree_reply_deinit) struct group_agree_reply decoded = {0};
 
-    assert_int_equal(
-        group_agree_reply_decode(body_encode(&reply, &body), &decoded),
-        HOOP_OK);
+    assert_ok(group_agree_reply_decode(body_encode(&reply, &body), &decoded));
     assert_int_equal(decoded.flags, 6);
     assert_int_equal(decoded.least, 7);
     assert_int_equal(decoded.communicator, 8);
@@ -266,8 +258,7 @@ groups_have_their_ranks_and_who_joined(void **state)
     CLEANUP(body_deinit) struct body body = {0};
     CLEANUP(groups_reply_deinit) struct groups_reply decoded = {0};
 
-    assert_int_equal(groups_reply_decode(body_encode(&reply, &body), &decoded),
-                     HOOP_OK);
+    assert_ok(groups_reply_decode(body_encode(&reply, &body), &decoded));
     assert_int_equal(decoded.n_more, 2);
     assert_string_equal(decoded.groups[0].key, "@4");
     assert_int_equal(decoded.groups[0].ranks[0], 3);

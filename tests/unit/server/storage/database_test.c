@@ -20,7 +20,7 @@ put(struct database *database, const char *key, const char *value)
     CLEANUP(changeset_deinit) struct changeset changes = {0};
 
     changeset_put(&changes, '/', text(key), text(value));
-    assert_int_equal(database_apply_changes(database, &changes), HOOP_OK);
+    assert_ok(database_apply_changes(database, &changes));
 }
 
 static void
@@ -29,7 +29,7 @@ erase(struct database *database, const char *key)
     CLEANUP(changeset_deinit) struct changeset changes = {0};
 
     changeset_erase(&changes, '/', text(key));
-    assert_int_equal(database_apply_changes(database, &changes), HOOP_OK);
+    assert_ok(database_apply_changes(database, &changes));
 }
 
 struct listing {
@@ -53,8 +53,7 @@ holds(struct database *database, const char *expected)
 {
     struct listing listing = {0};
 
-    assert_int_equal(database_visit_records(database, listing_add, &listing),
-                     HOOP_OK);
+    assert_ok(database_visit_records(database, listing_add, &listing));
     assert_string_equal(listing.text, expected);
 }
 
@@ -67,18 +66,15 @@ records_outlive_their_database(void **state)
     folder_make(&folder);
     for (int durability = STORAGE_SURVIVES_PROCESS_CRASH;
          durability <= STORAGE_SURVIVES_MACHINE_CRASH; durability++) {
-        assert_int_equal(database_open(folder.path,
-                                       (enum storage_durability)durability,
-                                       &database),
-                         HOOP_OK);
+        assert_ok(database_open(
+            folder.path, (enum storage_durability)durability, &database));
         put(database, "b", "2");
         put(database, "a",
             durability == STORAGE_SURVIVES_MACHINE_CRASH ? "3" : "1");
         database_close(database);
     }
-    assert_int_equal(
-        database_open(folder.path, STORAGE_SURVIVES_MACHINE_CRASH, &database),
-        HOOP_OK);
+    assert_ok(
+        database_open(folder.path, STORAGE_SURVIVES_MACHINE_CRASH, &database));
     holds(database, "/a=3 /b=2 ");
     database_close(database);
     folder_remove(&folder);
@@ -92,9 +88,8 @@ erasing_takes_all_that_begin_so(void **state)
     char key[32];
 
     folder_make(&folder);
-    assert_int_equal(
-        database_open(folder.path, STORAGE_SURVIVES_PROCESS_CRASH, &database),
-        HOOP_OK);
+    assert_ok(
+        database_open(folder.path, STORAGE_SURVIVES_PROCESS_CRASH, &database));
     put(database, "a", "");
     put(database, "c", "");
     /* Several pages of them. */
@@ -155,10 +150,9 @@ file_fill(const struct folder *folder)
     memset(large, 'l', sizeof(large));
     changeset_put(&changes, 'l', text("arge"),
                   (struct storage_span){large, sizeof(large)});
-    assert_int_equal(
-        database_open(folder->path, STORAGE_SURVIVES_MACHINE_CRASH, &database),
-        HOOP_OK);
-    assert_int_equal(database_apply_changes(database, &changes), HOOP_OK);
+    assert_ok(
+        database_open(folder->path, STORAGE_SURVIVES_MACHINE_CRASH, &database));
+    assert_ok(database_apply_changes(database, &changes));
     put(database, "marked", "a value to be found");
     database_close(database);
     assert_int_equal(stat(folder_file(folder, "hoopd.mdb"), &file), 0);
@@ -214,9 +208,8 @@ write_that_fails_changes_nothing(void **state)
     struct rlimit former;
 
     folder_make(&folder);
-    assert_int_equal(
-        database_open(folder.path, STORAGE_SURVIVES_PROCESS_CRASH, &database),
-        HOOP_OK);
+    assert_ok(
+        database_open(folder.path, STORAGE_SURVIVES_PROCESS_CRASH, &database));
     put(database, "a", "1");
     changeset_put(&changes, '/', text("a"), text("2"));
     changeset_put(&changes, '/', text("large"),
@@ -230,7 +223,7 @@ write_that_fails_changes_nothing(void **state)
     assert_non_null(strstr(error_text(), folder.path));
     holds(database, "/a=1 ");
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &former), 0);
-    assert_int_equal(database_apply_changes(database, &changes), HOOP_OK);
+    assert_ok(database_apply_changes(database, &changes));
     erase(database, "large");
     holds(database, "/a=2 ");
     database_close(database);
@@ -266,9 +259,8 @@ library_that_has_given_up_is_opened_anew(void **state)
     struct database *database = NULL;
 
     folder_make(&folder);
-    assert_int_equal(
-        database_open(folder.path, STORAGE_SURVIVES_MACHINE_CRASH, &database),
-        HOOP_OK);
+    assert_ok(
+        database_open(folder.path, STORAGE_SURVIVES_MACHINE_CRASH, &database));
     put(database, "a", "1");
     const int fd = descriptor_of_pages(&folder);
     const int full = open("/dev/full", O_RDWR | O_CLOEXEC);
@@ -279,7 +271,7 @@ library_that_has_given_up_is_opened_anew(void **state)
     changeset_put(&changes, '/', text("a"), text("2"));
     assert_int_not_equal(database_apply_changes(database, &changes), HOOP_OK);
     assert_non_null(strstr(error_text(), folder.path));
-    assert_int_equal(database_apply_changes(database, &changes), HOOP_OK);
+    assert_ok(database_apply_changes(database, &changes));
     put(database, "b", "3");
     holds(database, "/a=2 /b=3 ");
     database_close(database);
@@ -296,9 +288,8 @@ library_that_cannot_be_opened_is_tried_again(void **state)
     char aside[512];
 
     folder_make(&folder);
-    assert_int_equal(
-        database_open(folder.path, STORAGE_SURVIVES_MACHINE_CRASH, &database),
-        HOOP_OK);
+    assert_ok(
+        database_open(folder.path, STORAGE_SURVIVES_MACHINE_CRASH, &database));
     put(database, "a", "1");
     const int full = open("/dev/full", O_RDWR | O_CLOEXEC);
     assert_true(dup2(full, descriptor_of_pages(&folder)) >= 0);
@@ -317,7 +308,7 @@ library_that_cannot_be_opened_is_tried_again(void **state)
     assert_int_not_equal(database_sync(database), HOOP_OK);
     assert_int_equal(rmdir(folder_file(&folder, "hoopd.mdb")), 0);
     assert_int_equal(rename(aside, folder_file(&folder, "hoopd.mdb")), 0);
-    assert_int_equal(database_apply_changes(database, &changes), HOOP_OK);
+    assert_ok(database_apply_changes(database, &changes));
     holds(database, "/a=2 ");
     database_close(database);
     folder_remove(&folder);

@@ -30,19 +30,15 @@ second_claim_is_refused_and_names_the_first(void **state)
 
     folder_make(&folder);
     assert_false(folder_lock_is_held(folder.path));
-    assert_int_equal(folder_lock_take(folder.path,
-                                      STORAGE_SURVIVES_MACHINE_CRASH,
-                                      &folder_lock),
-                     HOOP_OK);
+    assert_ok(folder_lock_take(folder.path, STORAGE_SURVIVES_MACHINE_CRASH,
+                               &folder_lock));
     assert_true(folder_lock_is_held(folder.path));
     snprintf(pid, sizeof(pid), "pid %d on host ", (int)getpid());
     refused(&folder, HOOP_E_EXISTS, pid);
     folder_lock_release(folder_lock);
     assert_false(folder_lock_is_held(folder.path));
-    assert_int_equal(folder_lock_take(folder.path,
-                                      STORAGE_SURVIVES_MACHINE_CRASH,
-                                      &folder_lock),
-                     HOOP_OK);
+    assert_ok(folder_lock_take(folder.path, STORAGE_SURVIVES_MACHINE_CRASH,
+                               &folder_lock));
     folder_lock_release(folder_lock);
     folder_remove(&folder);
 }
@@ -71,10 +67,8 @@ holder_killed_holds_no_more(void **state)
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     /* The same machine goes on: nothing is lost. */
-    assert_int_equal(folder_lock_take(folder.path,
-                                      STORAGE_SURVIVES_PROCESS_CRASH,
-                                      &folder_lock),
-                     HOOP_OK);
+    assert_ok(folder_lock_take(folder.path, STORAGE_SURVIVES_PROCESS_CRASH,
+                               &folder_lock));
     folder_lock_release(folder_lock);
     close(ready[0]);
     close(ready[1]);
@@ -91,10 +85,8 @@ folder_is_made_for_its_user_alone(void **state)
 
     folder_make(&folder);
     snprintf(inner.path, sizeof(inner.path), "%.40s/inner", folder.path);
-    assert_int_equal(folder_lock_take(inner.path,
-                                      STORAGE_SURVIVES_MACHINE_CRASH,
-                                      &folder_lock),
-                     HOOP_OK);
+    assert_ok(folder_lock_take(inner.path, STORAGE_SURVIVES_MACHINE_CRASH,
+                               &folder_lock));
     assert_int_equal(stat(inner.path, &made), 0);
     assert_int_equal(made.st_mode & 0777, 0700);
     assert_int_equal(stat(folder_file(&inner, "hoopd.lock"), &made), 0);
@@ -133,17 +125,13 @@ machine_that_went_down_under_process_is_told(void **state)
     refused(&folder, HOOP_E_DATA_LOSS, "pid 7 on host a");
     snprintf(text, sizeof(text), "%sdisk\nin use\n", former);
     folder_write(&folder, "hoopd.lock", text);
-    assert_int_equal(folder_lock_take(folder.path,
-                                      STORAGE_SURVIVES_PROCESS_CRASH,
-                                      &folder_lock),
-                     HOOP_OK);
+    assert_ok(folder_lock_take(folder.path, STORAGE_SURVIVES_PROCESS_CRASH,
+                               &folder_lock));
     folder_lock_release(folder_lock);
     snprintf(text, sizeof(text), "%sprocess\nsettled\n", former);
     folder_write(&folder, "hoopd.lock", text);
-    assert_int_equal(folder_lock_take(folder.path,
-                                      STORAGE_SURVIVES_PROCESS_CRASH,
-                                      &folder_lock),
-                     HOOP_OK);
+    assert_ok(folder_lock_take(folder.path, STORAGE_SURVIVES_PROCESS_CRASH,
+                               &folder_lock));
     folder_lock_release(folder_lock);
     folder_remove(&folder);
 }

@@ -58,8 +58,7 @@ child_sleep(void *owner)
 static void
 verdict_comes_from_the_child(void **state)
 {
-    assert_int_equal(
-        isolation_run_in_child(child_succeed, &touched, DEADLINE_MS), HOOP_OK);
+    assert_ok(isolation_run_in_child(child_succeed, &touched, DEADLINE_MS));
     assert_int_equal(touched, 0);
     assert_int_equal(isolation_run_in_child(child_fail, NULL, DEADLINE_MS),
                      HOOP_E_PRECONDITION);
@@ -110,8 +109,7 @@ program_that_ignores_its_children_hears_of_them(void **state)
     int number = SIGSEGV;
 
     signal(SIGCHLD, SIG_IGN);
-    assert_int_equal(
-        isolation_run_in_child(child_succeed, &touched, DEADLINE_MS), HOOP_OK);
+    assert_ok(isolation_run_in_child(child_succeed, &touched, DEADLINE_MS));
     assert_int_equal(isolation_run_in_child(child_fail, NULL, DEADLINE_MS),
                      HOOP_E_PRECONDITION);
     assert_int_equal(isolation_run_in_child(child_end_by, &number, DEADLINE_MS),

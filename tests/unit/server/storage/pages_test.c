@@ -64,7 +64,7 @@ records_apply(struct written *written,
         else
             changeset_erase(&changes, 1, key);
     }
-    assert_int_equal(database_apply_changes(database, &changes), HOOP_OK);
+    assert_ok(database_apply_changes(database, &changes));
 }
 
 static void
@@ -92,9 +92,8 @@ written_make(void **state)
 
     assert_non_null(written);
     folder_make(&written->folder);
-    assert_int_equal(database_open(written->folder.path,
-                                   STORAGE_SURVIVES_PROCESS_CRASH, &database),
-                     HOOP_OK);
+    assert_ok(database_open(written->folder.path,
+                            STORAGE_SURVIVES_PROCESS_CRASH, &database));
     for (int commit = 0; commit < 31; commit++)
         records_apply(written, database, &seed);
     database_close(database);
@@ -176,8 +175,7 @@ is_refused(const struct written *written, struct storage_span file)
         assert_int_equal(status, HOOP_E_DATA_LOSS);
         return true;
     }
-    assert_int_equal(pages_visit_records(file, &visitor, &commit_record),
-                     HOOP_OK);
+    assert_ok(pages_visit_records(file, &visitor, &commit_record));
     assert_true(is_all(&checking));
     return false;
 }
@@ -202,16 +200,15 @@ every_commit_leaves_a_sound_file(void **state)
 
     assert_non_null(written);
     folder_make(&written->folder);
-    assert_int_equal(database_open(written->folder.path,
-                                   STORAGE_SURVIVES_PROCESS_CRASH, &database),
-                     HOOP_OK);
+    assert_ok(database_open(written->folder.path,
+                            STORAGE_SURVIVES_PROCESS_CRASH, &database));
     for (int commit = 0; commit < 150; commit++) {
         CLEANUP(changeset_deinit) struct changeset none = {0};
 
         if (commit % 50 == 49)
             changeset_erase(&none, 1, (struct storage_span){"k", 1});
         if (none.n_bytes)
-            assert_int_equal(database_apply_changes(database, &none), HOOP_OK);
+            assert_ok(database_apply_changes(database, &none));
         for (int i = 0; none.n_bytes && i < N_RECORDS; i++)
             written->records[i].n_value_bytes = 0;
         records_apply(written, database, &seed);
@@ -362,8 +359,7 @@ is_refused_for_real(struct written *written, struct storage_span file)
         text_check(written);
         return true;
     }
-    assert_int_equal(database_visit_records(database, record_take, &checking),
-                     HOOP_OK);
+    assert_ok(database_visit_records(database, record_take, &checking));
     assert_true(is_all(&checking));
     records_apply(&(struct written){0}, database, &seed);
     database_close(database);
@@ -438,10 +434,9 @@ what_can_be_read_is_right(void **state)
         size_t n_found = 0;
 
         memset(copy + page * PAGE, 0xff, PAGE);
-        assert_int_equal(
+        assert_ok(
             pages_visit_records((struct storage_span){copy, written->n_bytes},
-                                &visitor, &commit_record),
-            HOOP_OK);
+                                &visitor, &commit_record));
         memcpy(copy + page * PAGE, written->bytes + page * PAGE, PAGE);
         assert_true(salvage.checking.n_wrong == 0 || salvage.may_be_lost);
         n_former += salvage.may_be_lost;
@@ -463,8 +458,7 @@ is_all_read(const struct written *written, struct storage_span file)
     const struct pages_visitor visitor = {salvage_take, salvage_miss, &salvage};
     struct commit_record commit_record;
 
-    assert_int_equal(pages_visit_records(file, &visitor, &commit_record),
-                     HOOP_OK);
+    assert_ok(pages_visit_records(file, &visitor, &commit_record));
     assert_true(is_all(&salvage.checking) || salvage.may_be_lost);
     return is_all(&salvage.checking);
 }

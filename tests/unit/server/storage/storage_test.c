@@ -58,8 +58,8 @@ static void
 user_open(struct user *user)
 {
     *user = (struct user){.folder = user->folder};
-    assert_int_equal(loop_create(&user->loop), HOOP_OK);
-    assert_int_equal(user_try(user), HOOP_OK);
+    assert_ok(loop_create(&user->loop));
+    assert_ok(user_try(user));
 }
 
 static void
@@ -89,9 +89,7 @@ records(struct user *user, enum storage_owner whose)
 {
     size_t n_records = 0;
 
-    assert_int_equal(
-        storage_visit_records(user->storage, whose, count, &n_records),
-        HOOP_OK);
+    assert_ok(storage_visit_records(user->storage, whose, count, &n_records));
     return n_records;
 }
 
@@ -131,7 +129,6 @@ batch_that_comes_during_a_write_is_told_later(void **state)
 {
     struct user user;
 
-    (void)state;
     folder_make(&user.folder);
     user_open(&user);
     assert_int_equal(sem_init(&gate_reached, 0, 0), 0);
@@ -346,18 +343,17 @@ data_of_others_is_refused(void **state)
     struct database *database = NULL;
 
     folder_make(&user.folder);
-    assert_int_equal(loop_create(&user.loop), HOOP_OK);
-    assert_int_equal(database_open(user.folder.path,
-                                   STORAGE_SURVIVES_MACHINE_CRASH, &database),
-                     HOOP_OK);
+    assert_ok(loop_create(&user.loop));
+    assert_ok(database_open(user.folder.path, STORAGE_SURVIVES_MACHINE_CRASH,
+                            &database));
     changeset_put(&changes, STORAGE_OWNER_STORAGE, text("term"),
                   (struct storage_span){later, sizeof(later)});
-    assert_int_equal(database_apply_changes(database, &changes), HOOP_OK);
+    assert_ok(database_apply_changes(database, &changes));
     assert_int_equal(user_try(&user), HOOP_E_PRECONDITION);
     assert_non_null(strstr(error_text(), user.folder.path));
     changeset_clear(&changes);
     changeset_put(&changes, STORAGE_OWNER_STORAGE, text("term"), text("?"));
-    assert_int_equal(database_apply_changes(database, &changes), HOOP_OK);
+    assert_ok(database_apply_changes(database, &changes));
     database_close(database);
     assert_int_equal(user_try(&user), HOOP_E_DATA_LOSS);
     assert_non_null(strstr(error_text(), user.folder.path));

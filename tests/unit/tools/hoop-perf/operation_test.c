@@ -120,11 +120,10 @@ element_short_and_long_names_are_known(void **state)
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         enum hoop_dtype dtype = HOOP_INT8;
 
-        assert_int_equal(element_parse_dtype(names[i], &dtype), HOOP_OK);
+        assert_ok(element_parse_dtype(names[i], &dtype));
         assert_int_equal(dtype, i);
         assert_string_equal(element_name(dtype), names[i]);
-        assert_int_equal(element_parse_dtype(hoop_dtype_name(dtype), &dtype),
-                         HOOP_OK);
+        assert_ok(element_parse_dtype(hoop_dtype_name(dtype), &dtype));
         assert_int_equal(dtype, i);
     }
 }
@@ -148,9 +147,9 @@ element_reduce_ops_are_known(void **state)
 {
     enum hoop_reduce_op op = HOOP_SUM;
 
-    assert_int_equal(element_parse_reduce_op("prod", &op), HOOP_OK);
+    assert_ok(element_parse_reduce_op("prod", &op));
     assert_int_equal(op, HOOP_PRODUCT);
-    assert_int_equal(element_parse_reduce_op("bxor", &op), HOOP_OK);
+    assert_ok(element_parse_reduce_op("bxor", &op));
     assert_int_equal(op, HOOP_BXOR);
 }
 

@@ -140,7 +140,7 @@ byte_size_units_multiply(void **state)
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         size_t n_bytes = 1;
-        assert_int_equal(byte_size_parse(cases[i].text, &n_bytes), HOOP_OK);
+        assert_ok(byte_size_parse(cases[i].text, &n_bytes));
         assert_int_equal(n_bytes, cases[i].n_bytes);
     }
 }

@@ -77,7 +77,7 @@ log_of(const char *path)
 {
     struct race_log log;
 
-    assert_int_equal(race_log_open(&log, path, NULL), HOOP_OK);
+    assert_ok(race_log_open(&log, path, NULL));
     log.n_ranks = 2;
     log.n_nodes = 1;
     return log;
@@ -110,8 +110,8 @@ lines_are_added_behind_those_of_before(void **state)
     struct race_log log = log_of(path);
     race_log_add(&log, operation_find("allreduce"), &extent, &candidates);
     race_log_add(&log, operation_find("barrier"), &extent, &candidates);
-    assert_int_equal(race_log_close(&log), HOOP_OK);
-    assert_int_equal(race_log_close(&log), HOOP_OK);
+    assert_ok(race_log_close(&log));
+    assert_ok(race_log_close(&log));
     assert_true(pread(fd, text, sizeof(text) - 1, 0) > 0);
     assert_string_equal(text, expected);
     close(fd);
@@ -124,7 +124,7 @@ no_file_is_no_log(void **state)
     struct race_log log = log_of(NULL);
 
     race_log_add(&log, operation_find("allreduce"), NULL, NULL);
-    assert_int_equal(race_log_close(&log), HOOP_OK);
+    assert_ok(race_log_close(&log));
 }
 
 static void

@@ -38,9 +38,9 @@ fastest_of_a_group_is_marked(void **state)
     size_t first = 1;
     size_t n_best = 0;
 
-    assert_int_equal(study_add(&study, &options, &small, &first), HOOP_OK);
+    assert_ok(study_add(&study, &options, &small, &first));
     assert_int_equal(first, 0);
-    assert_int_equal(study_add(&study, &options, &large, &first), HOOP_OK);
+    assert_ok(study_add(&study, &options, &large, &first));
     assert_true(first >= 2);
     for (size_t i = 0; i < study.n_points; i++) {
         const struct study_point *point = &study.points[i];
@@ -63,7 +63,7 @@ only_what_was_chosen_is_run(void **state)
     size_t first = 0;
 
     options.algorithms[options.n_algorithms++] = "ring";
-    assert_int_equal(study_add(&study, &options, &asked, &first), HOOP_OK);
+    assert_ok(study_add(&study, &options, &asked, &first));
     assert_int_equal(study.n_points, 1);
     assert_string_equal(study.points[0].algorithm, "ring");
     assert_true(study.points[0].is_best);
@@ -141,7 +141,7 @@ expect(const char *text, const size_t *numbers, size_t n_numbers)
 {
     struct number_list list = {0};
 
-    assert_int_equal(number_list_parse(text, &list), HOOP_OK);
+    assert_ok(number_list_parse(text, &list));
     assert_int_equal(list.n_numbers, n_numbers);
     for (size_t i = 0; i < n_numbers; i++)
         assert_int_equal(list.numbers[i], numbers[i]);

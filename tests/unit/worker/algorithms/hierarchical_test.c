@@ -42,7 +42,7 @@ traffic_of(const struct algorithm *algorithm)
     struct plan_nodes *nodes = NULL;
     struct plan plan = {0};
 
-    assert_int_equal(plan_nodes_create(mixed_names, SIZE, &nodes), HOOP_OK);
+    assert_ok(plan_nodes_create(mixed_names, SIZE, &nodes));
     for (uint32_t rank = 0; rank < SIZE; rank++) {
         const struct plan_shape shape = {.rank = rank,
                                          .size = SIZE,
@@ -118,7 +118,7 @@ sent_between(uint32_t rank, uint32_t n_each, size_t count)
 
     for (uint32_t i = n_each; i < 2 * n_each; i++)
         names[i] = 1;
-    assert_int_equal(plan_nodes_create(names, 2 * n_each, &nodes), HOOP_OK);
+    assert_ok(plan_nodes_create(names, 2 * n_each, &nodes));
     const struct plan_shape shape = {.rank = rank,
                                      .size = 2 * n_each,
                                      .count = count,
@@ -153,7 +153,7 @@ allreduce_hierarchical_is_final_between_nodes_only(void **state)
     struct plan_nodes *nodes = NULL;
     size_t n_final = 0;
 
-    assert_int_equal(plan_nodes_create(names, 4, &nodes), HOOP_OK);
+    assert_ok(plan_nodes_create(names, 4, &nodes));
     for (uint32_t rank = 0; rank < 4; rank++) {
         const struct plan_shape shape = {
             .rank = rank, .size = 4, .count = 16, .granule = 1, .nodes = nodes};

@@ -139,7 +139,7 @@ rank_write(FILE *out,
     for (uint32_t i = 0; i < algorithm_n_rounds(algorithm, shape); i++) {
         plan_clear(&plan);
         algorithm_plan_round(algorithm, &plan, shape, i);
-        assert_int_equal(plan_status(&plan), HOOP_OK);
+        assert_ok(plan_status(&plan));
         fprintf(out, "%s", i > 0 ? " |" : "");
         for (size_t j = 0; j < plan.n_steps; j++) {
             fprintf(out, j > 0 ? ", " : " ");
@@ -235,8 +235,7 @@ call_write(FILE *out,
     fprintf(out, "%s", call->title);
     if (shape.size == COUNT_OF(nodes_of_six) && entry->needs_nodes) {
         fprintf(out, ", on nodes 0 1 1 2 0 2");
-        assert_int_equal(plan_nodes_create(nodes_of_six, shape.size, &nodes),
-                         HOOP_OK);
+        assert_ok(plan_nodes_create(nodes_of_six, shape.size, &nodes));
     }
     if (shape.root > 0 && has_root(entry))
         fprintf(out, ", root %u", shape.root);
@@ -344,7 +343,7 @@ cost_of(const struct registry_algorithm *entry, uint32_t size)
     for (uint32_t rank = 0; rank < size; rank++)
         names[rank] = rank % 3;
     if (entry->needs_nodes)
-        assert_int_equal(plan_nodes_create(names, size, &nodes), HOOP_OK);
+        assert_ok(plan_nodes_create(names, size, &nodes));
     for (uint32_t rank = 0; rank < size; rank++) {
         struct plan_shape shape = {
             .rank = rank,

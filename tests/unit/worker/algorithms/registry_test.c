@@ -43,7 +43,6 @@ composed_algorithm_has_no_functions_and_is_no_shared_memory_plan(void **state)
     size_t n_all = 0;
     const struct registry_algorithm *all = registry_all_entries(&n_all);
 
-    (void)state;
     for (size_t i = 0; i < n_all; i++) {
         const struct algorithm *algorithm = all[i].algorithm;
 
@@ -104,7 +103,7 @@ nodes_suit(const struct registry_algorithm *entry,
 {
     struct plan_nodes *nodes = NULL;
 
-    assert_int_equal(plan_nodes_create(names, n_ranks, &nodes), HOOP_OK);
+    assert_ok(plan_nodes_create(names, n_ranks, &nodes));
     const struct plan_shape shape = {
         .size = n_ranks, .granule = 1, .nodes = nodes};
     const bool suits = registry_algorithm_suits_shape(entry, &shape);

@@ -54,14 +54,11 @@ no_member_has_nothing_to_reduce(void **state)
     const struct hoop_piece piece = {HOOP_IN_PLACE, &value, 1};
     hoop_op_t *op = NULL;
 
-    assert_int_equal(
-        hoop_allreduce_coalesced(&piece, 1, HOOP_INT32, HOOP_SUM, foreign()),
-        HOOP_OK);
-    assert_int_equal(
-        finish(hoop_allreduce_coalesced_start(&piece, 1, HOOP_INT32, HOOP_SUM,
-                                              foreign(), &op),
-               &op),
-        HOOP_OK);
+    assert_ok(
+        hoop_allreduce_coalesced(&piece, 1, HOOP_INT32, HOOP_SUM, foreign()));
+    assert_ok(finish(hoop_allreduce_coalesced_start(&piece, 1, HOOP_INT32,
+                                                    HOOP_SUM, foreign(), &op),
+                     &op));
     assert_int_equal(value, 3);
 }
 

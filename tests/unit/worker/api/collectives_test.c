@@ -16,16 +16,15 @@ one_rank_alone_has_its_input(void **state)
     const int16_t mine[2] = {7, -7};
     int16_t result[2] = {0, 0};
 
-    assert_int_equal(hoop_allreduce(mine, result, 2, HOOP_INT16, HOOP_AVG,
-                                    &engine_pair.sides[0].alone),
-                     HOOP_OK);
+    assert_ok(hoop_allreduce(mine, result, 2, HOOP_INT16, HOOP_AVG,
+                             &engine_pair.sides[0].alone));
     assert_memory_equal(mine, result, sizeof(mine));
 }
 
 static void
 one_rank_alone_waits_for_nobody(void **state)
 {
-    assert_int_equal(hoop_barrier(&engine_pair.sides[0].alone), HOOP_OK);
+    assert_ok(hoop_barrier(&engine_pair.sides[0].alone));
 }
 
 static void

@@ -60,14 +60,12 @@ no_member_has_nothing_to_sort(void **state)
     int32_t result = 3;
     hoop_op_t *op = NULL;
 
-    assert_int_equal(hoop_allgather_dim(values, &result, &shape_232, 1,
-                                        HOOP_INT32, foreign()),
-                     HOOP_OK);
-    assert_int_equal(finish(hoop_reduce_scatter_dim_start(
-                                values, &result, &shape_232, 1, HOOP_INT32,
-                                HOOP_SUM, foreign(), &op),
-                            &op),
-                     HOOP_OK);
+    assert_ok(hoop_allgather_dim(values, &result, &shape_232, 1, HOOP_INT32,
+                                 foreign()));
+    assert_ok(finish(hoop_reduce_scatter_dim_start(values, &result, &shape_232,
+                                                   1, HOOP_INT32, HOOP_SUM,
+                                                   foreign(), &op),
+                     &op));
     assert_int_equal(result, 3);
 }
 
@@ -96,13 +94,10 @@ tensors_of_nothing_and_ranks_alone_work(void **state)
     const struct hoop_shape nothing = {3, {2, 0, 3}};
     int32_t result[12] = {0};
 
-    assert_int_equal(
-        hoop_allgather_dim(NULL, NULL, &nothing, 2, HOOP_INT32, alone()),
-        HOOP_OK);
+    assert_ok(hoop_allgather_dim(NULL, NULL, &nothing, 2, HOOP_INT32, alone()));
     fill(values, 1);
-    assert_int_equal(
-        hoop_allgather_dim(values, result, &shape_232, 1, HOOP_INT32, alone()),
-        HOOP_OK);
+    assert_ok(
+        hoop_allgather_dim(values, result, &shape_232, 1, HOOP_INT32, alone()));
     assert_true(values_are(result, values, 12));
 }
 

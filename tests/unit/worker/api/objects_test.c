@@ -37,11 +37,9 @@ no_member_gets_nothing(void **state)
     struct hoop_objects objects = {.n_objects = 7};
     hoop_op_t *op = NULL;
 
-    assert_int_equal(hoop_allgather_object("", 0, &objects, foreign()),
-                     HOOP_OK);
-    assert_int_equal(hoop_gather_object_start("", 0, NULL, 3, foreign(), &op),
-                     HOOP_OK);
-    assert_int_equal(hoop_test(op), HOOP_OK);
+    assert_ok(hoop_allgather_object("", 0, &objects, foreign()));
+    assert_ok(hoop_gather_object_start("", 0, NULL, 3, foreign(), &op));
+    assert_ok(hoop_test(op));
     assert_int_equal(objects.n_objects, 7);
 }
 
@@ -110,12 +108,10 @@ broadcast_object_no_member_gets_nothing(void **state)
     size_t n_bytes = 7;
     hoop_op_t *op = NULL;
 
-    assert_int_equal(
-        hoop_broadcast_object(NULL, 0, NULL, &n_bytes, 0, foreign()), HOOP_OK);
-    assert_int_equal(
-        hoop_broadcast_object_start(NULL, 0, NULL, &n_bytes, 0, foreign(), &op),
-        HOOP_OK);
-    assert_int_equal(hoop_test(op), HOOP_OK);
+    assert_ok(hoop_broadcast_object(NULL, 0, NULL, &n_bytes, 0, foreign()));
+    assert_ok(hoop_broadcast_object_start(NULL, 0, NULL, &n_bytes, 0, foreign(),
+                                          &op));
+    assert_ok(hoop_test(op));
     assert_int_equal(n_bytes, 7);
 }
 
@@ -159,12 +155,9 @@ scatter_object_no_member_gets_nothing(void **state)
     size_t n_bytes = 7;
     hoop_op_t *op = NULL;
 
-    assert_int_equal(hoop_scatter_object(NULL, &bytes, &n_bytes, 0, foreign()),
-                     HOOP_OK);
-    assert_int_equal(
-        hoop_scatter_object_start(NULL, NULL, NULL, 5, foreign(), &op),
-        HOOP_OK);
-    assert_int_equal(hoop_test(op), HOOP_OK);
+    assert_ok(hoop_scatter_object(NULL, &bytes, &n_bytes, 0, foreign()));
+    assert_ok(hoop_scatter_object_start(NULL, NULL, NULL, 5, foreign(), &op));
+    assert_ok(hoop_test(op));
     assert_null(bytes);
     assert_int_equal(n_bytes, 7);
 }
@@ -207,13 +200,11 @@ object_p2p_no_member_gets_nothing(void **state)
     size_t n_bytes = 7;
     hoop_op_t *op = NULL;
 
-    assert_int_equal(hoop_send_object("", 0, 9, 0, foreign()), HOOP_OK);
-    assert_int_equal(hoop_recv_object(&bytes, &n_bytes, 9, 0, foreign(), NULL),
-                     HOOP_OK);
-    assert_int_equal(
-        hoop_recv_object_start(&bytes, &n_bytes, 9, 0, foreign(), NULL, &op),
-        HOOP_OK);
-    assert_int_equal(hoop_test(op), HOOP_OK);
+    assert_ok(hoop_send_object("", 0, 9, 0, foreign()));
+    assert_ok(hoop_recv_object(&bytes, &n_bytes, 9, 0, foreign(), NULL));
+    assert_ok(
+        hoop_recv_object_start(&bytes, &n_bytes, 9, 0, foreign(), NULL, &op));
+    assert_ok(hoop_test(op));
     assert_int_equal(n_bytes, 7);
 }
 

@@ -86,10 +86,9 @@ no_member_has_nothing_to_exchange(void **state)
     const struct hoop_message in = message(HOOP_RECV, &values[1], 1);
     hoop_op_t *op = NULL;
 
-    assert_int_equal(hoop_sendrecv(&out, &in, foreign(), NULL), HOOP_OK);
-    assert_int_equal(hoop_sendrecv_start(&out, &in, foreign(), NULL, &op),
-                     HOOP_OK);
-    assert_int_equal(hoop_test(op), HOOP_OK);
+    assert_ok(hoop_sendrecv(&out, &in, foreign(), NULL));
+    assert_ok(hoop_sendrecv_start(&out, &in, foreign(), NULL, &op));
+    assert_ok(hoop_test(op));
     assert_int_equal(values[1], 2);
 }
 
@@ -124,7 +123,7 @@ message_to_oneself_is_one_operation_too(void **state)
     const struct hoop_message out = message(HOOP_SEND, &values[0], 0);
     const struct hoop_message in = message(HOOP_RECV, &values[1], 0);
 
-    assert_int_equal(hoop_sendrecv(&out, &in, both(), NULL), HOOP_OK);
+    assert_ok(hoop_sendrecv(&out, &in, both(), NULL));
     assert_int_equal(values[1], 7);
 }
 
@@ -162,12 +161,11 @@ half_that_waits_is_pending(void **state)
     const struct hoop_message in = message(HOOP_RECV, &values[1], 0);
     hoop_op_t *op = NULL;
 
-    assert_int_equal(hoop_sendrecv_start(&out, &in, both(), NULL, &op),
-                     HOOP_OK);
+    assert_ok(hoop_sendrecv_start(&out, &in, both(), NULL, &op));
     assert_int_equal(hoop_test(op), HOOP_E_PENDING);
     assert_int_equal(hoop_test(op), HOOP_E_PENDING);
-    assert_int_equal(hoop_send(&late, 1, HOOP_INT32, 0, 0, both()), HOOP_OK);
-    assert_int_equal(hoop_wait(op, HOOP_FOREVER), HOOP_OK);
+    assert_ok(hoop_send(&late, 1, HOOP_INT32, 0, 0, both()));
+    assert_ok(hoop_wait(op, HOOP_FOREVER));
     assert_int_equal(values[1], 8);
 }
 
@@ -197,8 +195,8 @@ batch_wrong_arguments_are_invalid(void **state)
 static void
 empty_list_is_done(void **state)
 {
-    assert_int_equal(hoop_batch(NULL, 0, both()), HOOP_OK);
-    assert_int_equal(hoop_batch_start(NULL, 0, both(), NULL), HOOP_OK);
+    assert_ok(hoop_batch(NULL, 0, both()));
+    assert_ok(hoop_batch_start(NULL, 0, both(), NULL));
 }
 
 static void
@@ -209,10 +207,10 @@ no_member_gets_operations_that_are_done(void **state)
     const struct hoop_message messages[2] = {message(HOOP_RECV, &value, 1),
                                              message(HOOP_RECV, &value, 7)};
 
-    assert_int_equal(hoop_batch(messages, 2, foreign()), HOOP_OK);
-    assert_int_equal(hoop_batch_start(messages, 2, foreign(), ops), HOOP_OK);
-    assert_int_equal(hoop_wait(ops[0], HOOP_FOREVER), HOOP_OK);
-    assert_int_equal(hoop_wait_all(ops + 1, 1, HOOP_FOREVER), HOOP_OK);
+    assert_ok(hoop_batch(messages, 2, foreign()));
+    assert_ok(hoop_batch_start(messages, 2, foreign(), ops));
+    assert_ok(hoop_wait(ops[0], HOOP_FOREVER));
+    assert_ok(hoop_wait_all(ops + 1, 1, HOOP_FOREVER));
     assert_null(ops[1]);
     assert_int_equal(value, 3);
 }
@@ -281,9 +279,8 @@ refused_list_sends_nothing(void **state)
 
     assert_invalid(hoop_batch(messages, 2, both()), "message 1 of the batch");
     messages[0].buffer = &values[1];
-    assert_int_equal(hoop_batch(messages, 1, both()), HOOP_OK);
-    assert_int_equal(hoop_recv(&came, 1, HOOP_INT32, 0, 0, both(), NULL),
-                     HOOP_OK);
+    assert_ok(hoop_batch(messages, 1, both()));
+    assert_ok(hoop_recv(&came, 1, HOOP_INT32, 0, 0, both(), NULL));
     assert_int_equal(came, 2);
 }
 

@@ -49,8 +49,8 @@ wrong_arguments_are_invalid(void **state)
 static void
 empty_list_is_done(void **state)
 {
-    assert_int_equal(hoop_batch_tensors(NULL, 0, both()), HOOP_OK);
-    assert_int_equal(hoop_batch_tensors_start(NULL, 0, both(), NULL), HOOP_OK);
+    assert_ok(hoop_batch_tensors(NULL, 0, both()));
+    assert_ok(hoop_batch_tensors_start(NULL, 0, both(), NULL));
 }
 
 static void
@@ -61,10 +61,9 @@ no_member_gets_operations_that_are_done(void **state)
                                                 &received};
     hoop_op_t *op = NULL;
 
-    assert_int_equal(hoop_batch_tensors(&message, 1, foreign()), HOOP_OK);
-    assert_int_equal(
-        finish(hoop_batch_tensors_start(&message, 1, foreign(), &op), &op),
-        HOOP_OK);
+    assert_ok(hoop_batch_tensors(&message, 1, foreign()));
+    assert_ok(
+        finish(hoop_batch_tensors_start(&message, 1, foreign(), &op), &op));
     assert_null(received.data);
 }
 
@@ -277,13 +276,10 @@ no_member_is_done_at_once(void **state)
     struct hoop_tensor tensor = row(NULL, 2);
     hoop_op_t *op = NULL;
 
-    assert_int_equal(hoop_recv_tensor(&tensor, 9, -5, foreign(), &tensor),
-                     HOOP_OK);
-    assert_int_equal(hoop_send_tensor(&tensor, 9, -5, foreign()), HOOP_OK);
-    assert_int_equal(
-        finish(hoop_recv_tensor_start(&tensor, 9, 0, foreign(), &tensor, &op),
-               &op),
-        HOOP_OK);
+    assert_ok(hoop_recv_tensor(&tensor, 9, -5, foreign(), &tensor));
+    assert_ok(hoop_send_tensor(&tensor, 9, -5, foreign()));
+    assert_ok(finish(
+        hoop_recv_tensor_start(&tensor, 9, 0, foreign(), &tensor, &op), &op));
     assert_null(tensor.data);
 }
 

@@ -15,7 +15,7 @@ shapes_are_counted_and_compared(void **state)
 {
     size_t count = 0;
 
-    assert_int_equal(hoop_shape_count(&shape_23, &count), HOOP_OK);
+    assert_ok(hoop_shape_count(&shape_23, &count));
     assert_int_equal(count, 6);
     assert_int_equal(hoop_shape_count(NULL, &count), HOOP_E_INVALID);
     assert_int_equal(hoop_shape_count(&shape_23, NULL), HOOP_E_INVALID);
@@ -28,8 +28,7 @@ created_tensors_are_zero_and_freed_once(void **state)
 {
     struct hoop_tensor tensor;
 
-    assert_int_equal(hoop_tensor_create(HOOP_INT32, &shape_23, &tensor),
-                     HOOP_OK);
+    assert_ok(hoop_tensor_create(HOOP_INT32, &shape_23, &tensor));
     for (size_t i = 0; i < 6; i++)
         assert_int_equal(((int32_t *)tensor.data)[i], 0);
     assert_true(hoop_tensor_is_dense(&tensor));
@@ -64,10 +63,10 @@ copies_pack_and_unpack(void **state)
     struct hoop_tensor packed = {.data = NULL};
 
     assert_false(hoop_tensor_is_dense(&turned));
-    assert_int_equal(hoop_tensor_copy(&turned, &packed), HOOP_OK);
+    assert_ok(hoop_tensor_copy(&turned, &packed));
     assert_true(hoop_tensor_is_dense(&packed));
     assert_memory_equal(packed.data, rows, sizeof(rows));
-    assert_int_equal(hoop_tensor_copy(&packed, &unpacked), HOOP_OK);
+    assert_ok(hoop_tensor_copy(&packed, &unpacked));
     assert_memory_equal(again, columns, sizeof(columns));
     hoop_tensor_free(&packed);
 }

@@ -29,8 +29,7 @@ comm_of(uint32_t rank)
 static void
 send_from_1(int64_t tag)
 {
-    assert_int_equal(hoop_send("x", 1, HOOP_UINT8, 0, tag, comm_of(1)),
-                     HOOP_OK);
+    assert_ok(hoop_send("x", 1, HOOP_UINT8, 0, tag, comm_of(1)));
 }
 
 static hoop_op_t *
@@ -38,9 +37,8 @@ receive_on_0(char *byte, int64_t tag)
 {
     hoop_op_t *op = NULL;
 
-    assert_int_equal(
-        hoop_recv_start(byte, 1, HOOP_UINT8, 1, tag, comm_of(0), NULL, &op),
-        HOOP_OK);
+    assert_ok(
+        hoop_recv_start(byte, 1, HOOP_UINT8, 1, tag, comm_of(0), NULL, &op));
     return op;
 }
 
@@ -52,7 +50,7 @@ null_is_invalid(void **state)
     assert_int_equal(hoop_test(NULL), HOOP_E_INVALID);
     assert_int_equal(hoop_wait_all(NULL, 1, 0), HOOP_E_INVALID);
     assert_string_equal(hoop_error_text(), "ops is NULL");
-    assert_int_equal(hoop_wait_all(NULL, 0, 0), HOOP_OK);
+    assert_ok(hoop_wait_all(NULL, 0, 0));
     assert_int_equal(hoop_op_notify(NULL, -1), HOOP_E_INVALID);
     assert_string_equal(hoop_error_text(), "op is NULL");
     assert_false(hoop_op_has_ended(NULL));
@@ -70,7 +68,7 @@ test_is_pending_until_it_has_come(void **state)
     assert_non_null(
         strstr(hoop_error_text(), "after the 5 ms that this wait allows"));
     send_from_1(1);
-    assert_int_equal(hoop_wait(op, HOOP_FOREVER), HOOP_OK);
+    assert_ok(hoop_wait(op, HOOP_FOREVER));
     assert_int_equal(byte, 'x');
     assert_string_equal(hoop_error_text(), "");
 }
@@ -93,7 +91,7 @@ wait_all_frees_what_has_ended_and_keeps_the_rest(void **state)
     assert_non_null(ops[2]);
     assert_non_null(strstr(hoop_error_text(), "still under way"));
     send_from_1(2);
-    assert_int_equal(hoop_wait_all(ops, 4, 20000), HOOP_OK);
+    assert_ok(hoop_wait_all(ops, 4, 20000));
     assert_null(ops[2]);
     assert_memory_equal(bytes, "xxx", 3);
 }
@@ -112,7 +110,7 @@ wait_all_tells_the_first_failure_before_what_is_pending(void **state)
     assert_null(ops[1]);
     assert_non_null(ops[0]);
     send_from_1(1);
-    assert_int_equal(hoop_wait_all(ops, 2, 20000), HOOP_OK);
+    assert_ok(hoop_wait_all(ops, 2, 20000));
 }
 
 /* Whether fd can be read within the time, and its bytes, which are gone then. */
@@ -137,7 +135,7 @@ notify_tells_of_the_end_without_a_waiter(void **state)
 
     assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(hoop_op_notify(ops[i], ends[1]), HOOP_OK);
+        assert_ok(hoop_op_notify(ops[i], ends[1]));
         assert_false(hoop_op_has_ended(ops[i]));
     }
     assert_int_equal(told(ends[0], 0), 0);
@@ -145,11 +143,11 @@ notify_tells_of_the_end_without_a_waiter(void **state)
     assert_int_equal(told(ends[0], 20000), 8);
     assert_false(hoop_op_has_ended(ops[0]));
     assert_true(hoop_op_has_ended(ops[1]));
-    assert_int_equal(hoop_wait(ops[1], 0), HOOP_OK);
+    assert_ok(hoop_wait(ops[1], 0));
     /* Not any more. */
-    assert_int_equal(hoop_op_notify(ops[0], -1), HOOP_OK);
+    assert_ok(hoop_op_notify(ops[0], -1));
     send_from_1(1);
-    assert_int_equal(hoop_wait(ops[0], 20000), HOOP_OK);
+    assert_ok(hoop_wait(ops[0], 20000));
     assert_int_equal(told(ends[0], 0), 0);
     assert_memory_equal(bytes, "xx", 2);
 }
@@ -161,16 +159,15 @@ notify_of_what_has_ended_tells_at_once(void **state)
     hoop_op_t *op = NULL;
 
     assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
-    assert_int_equal(hoop_send_start("x", 1, HOOP_UINT8, 0, 7, comm_of(0), &op),
-                     HOOP_OK);
+    assert_ok(hoop_send_start("x", 1, HOOP_UINT8, 0, 7, comm_of(0), &op));
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(hoop_op_notify(op, ends[1]), HOOP_OK);
+        assert_ok(hoop_op_notify(op, ends[1]));
         assert_int_equal(told(ends[0], i == 0 ? 20000 : 0), 8);
         assert_true(hoop_op_has_ended(op));
     }
-    assert_int_equal(hoop_wait(op, 0), HOOP_OK);
+    assert_ok(hoop_wait(op, 0));
     op = (hoop_op_t *)engine_null_op();
-    assert_int_equal(hoop_op_notify(op, ends[1]), HOOP_OK);
+    assert_ok(hoop_op_notify(op, ends[1]));
     assert_int_equal(told(ends[0], 0), 8);
     assert_true(hoop_op_has_ended(op));
 }
@@ -194,20 +191,18 @@ notify_tells_of_the_end_of_both_halves(void **state)
     hoop_op_t *op = NULL;
 
     assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
-    assert_int_equal(hoop_sendrecv_start(&send, &recv, comm_of(0), NULL, &op),
-                     HOOP_OK);
-    assert_int_equal(hoop_op_notify(op, ends[1]), HOOP_OK);
+    assert_ok(hoop_sendrecv_start(&send, &recv, comm_of(0), NULL, &op));
+    assert_ok(hoop_op_notify(op, ends[1]));
     assert_false(hoop_op_has_ended(op));
     send_from_1(0);
     hoop_op_t *received = NULL;
     char sent = 0;
-    assert_int_equal(hoop_recv_start(&sent, 1, HOOP_UINT8, 0, 0, comm_of(1),
-                                     NULL, &received),
-                     HOOP_OK);
+    assert_ok(hoop_recv_start(&sent, 1, HOOP_UINT8, 0, 0, comm_of(1), NULL,
+                              &received));
     while (!hoop_op_has_ended(op))
         assert_int_not_equal(told(ends[0], 20000), 0);
-    assert_int_equal(hoop_wait(op, 0), HOOP_OK);
-    assert_int_equal(hoop_wait(received, 20000), HOOP_OK);
+    assert_ok(hoop_wait(op, 0));
+    assert_ok(hoop_wait(received, 20000));
     assert_int_equal(byte, 'x');
     assert_int_equal(sent, 'y');
 }
@@ -224,12 +219,12 @@ notify_that_finds_no_room_does_not_wait(void **state)
     assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
     while (write(ends[1], page, sizeof(page)) > 0)
         continue;
-    assert_int_equal(hoop_op_notify(ops[0], ends[1]), HOOP_OK);
+    assert_ok(hoop_op_notify(ops[0], ends[1]));
     send_from_1(1);
     send_from_1(2);
-    assert_int_equal(hoop_wait(ops[1], 20000), HOOP_OK);
+    assert_ok(hoop_wait(ops[1], 20000));
     assert_true(hoop_op_has_ended(ops[0]));
-    assert_int_equal(hoop_wait(ops[0], 0), HOOP_OK);
+    assert_ok(hoop_wait(ops[0], 0));
 }
 
 static void
@@ -247,7 +242,7 @@ notify_refuses_what_cannot_be_written_to_at_once(void **state)
     assert_int_equal(hoop_op_notify(op, INT_MAX), HOOP_E_INVALID);
     assert_non_null(strstr(hoop_error_text(), "is not open"));
     send_from_1(1);
-    assert_int_equal(hoop_wait(op, 20000), HOOP_OK);
+    assert_ok(hoop_wait(op, 20000));
 }
 
 static volatile sig_atomic_t n_broken;
@@ -272,12 +267,12 @@ notify_of_a_pipe_without_a_reader_raises_no_signal(void **state)
     assert_int_equal(close(ends[0]), 0);
     ends[0] = -1;
     assert_int_equal(sigaction(SIGPIPE, &counted, &before), 0);
-    assert_int_equal(hoop_op_notify(op, ends[1]), HOOP_OK);
+    assert_ok(hoop_op_notify(op, ends[1]));
     send_from_1(1);
     while (!hoop_op_has_ended(op))
         sched_yield();
-    assert_int_equal(hoop_op_notify(op, ends[1]), HOOP_OK);
-    assert_int_equal(hoop_wait(op, 0), HOOP_OK);
+    assert_ok(hoop_op_notify(op, ends[1]));
+    assert_ok(hoop_wait(op, 0));
     assert_int_equal(n_broken, 0);
     /* One of the program's own still comes. */
     assert_true(write(ends[1], "x", 1) < 0);

@@ -27,7 +27,7 @@ file_reader_of(const struct folder *folder)
 {
     struct file_reader *file_reader = NULL;
 
-    assert_int_equal(file_reader_create(folder, &file, &file_reader), HOOP_OK);
+    assert_ok(file_reader_create(folder, &file, &file_reader));
     memset(memory, NOTHING, sizeof(memory));
     return file_reader;
 }
@@ -41,9 +41,9 @@ require_strided(const struct folder *folder, size_t n_bytes, size_t stride)
     for (size_t at = 3; at + n_bytes <= FILE_BYTES; at += stride) {
         const struct file_range range = {at, memory + at, n_bytes};
 
-        assert_int_equal(file_reader_add_range(file_reader, &range), HOOP_OK);
+        assert_ok(file_reader_add_range(file_reader, &range));
     }
-    assert_int_equal(file_reader_read_pending(file_reader), HOOP_OK);
+    assert_ok(file_reader_read_pending(file_reader));
     for (size_t i = 0; i < FILE_BYTES; i++) {
         const bool is_read = i >= 3 && (i - 3) % stride < n_bytes &&
                              i - (i - 3) % stride + n_bytes <= FILE_BYTES;
@@ -79,10 +79,10 @@ file_reader_of_one_range_to_many_places(void **state)
     for (size_t i = 0; i < 5000; i++) {
         const struct file_range range = {1000 + i, memory + 2 * i, 1};
 
-        assert_int_equal(file_reader_add_range(file_reader, &range), HOOP_OK);
+        assert_ok(file_reader_add_range(file_reader, &range));
     }
-    assert_int_equal(file_reader_read_pending(file_reader), HOOP_OK);
-    assert_int_equal(file_reader_read_pending(file_reader), HOOP_OK);
+    assert_ok(file_reader_read_pending(file_reader));
+    assert_ok(file_reader_read_pending(file_reader));
     for (size_t i = 0; i < 5000; i++) {
         assert_int_equal(memory[2 * i], (1000 + i) % 251);
         assert_int_equal(memory[2 * i + 1], NOTHING);
@@ -124,7 +124,7 @@ file_reader_past_the_end_is_an_error(void **state)
 
     place_case_write(folder, "a", FILE_BYTES);
     struct file_reader *file_reader = file_reader_of(folder);
-    assert_int_equal(file_reader_add_range(file_reader, &range), HOOP_OK);
+    assert_ok(file_reader_add_range(file_reader, &range));
     assert_int_equal(file_reader_read_pending(file_reader), HOOP_E_DATA_LOSS);
     assert_non_null(strstr(error_text(), "ends at byte 200000"));
     file_reader_destroy(file_reader);
@@ -211,17 +211,16 @@ file_writer_leaves_a_file_and_its_digest(void **state)
     struct file_writer *file_writer = NULL;
     struct written_file written;
 
-    assert_int_equal(file_writer_create(folder, "a", &file_writer), HOOP_OK);
-    assert_int_equal(file_writer_pad(file_writer, 64), HOOP_OK);
-    assert_int_equal(file_writer_append(file_writer, "abc", 3), HOOP_OK);
-    assert_int_equal(file_writer_pad(file_writer, 8), HOOP_OK);
-    assert_int_equal(file_writer_pad(file_writer, 8), HOOP_OK);
-    assert_int_equal(file_writer_append(file_writer, NULL, 0), HOOP_OK);
-    assert_int_equal(file_writer_append(file_writer, "d", 1), HOOP_OK);
-    assert_int_equal(file_writer_sync_and_close(file_writer, &written),
-                     HOOP_OK);
+    assert_ok(file_writer_create(folder, "a", &file_writer));
+    assert_ok(file_writer_pad(file_writer, 64));
+    assert_ok(file_writer_append(file_writer, "abc", 3));
+    assert_ok(file_writer_pad(file_writer, 8));
+    assert_ok(file_writer_pad(file_writer, 8));
+    assert_ok(file_writer_append(file_writer, NULL, 0));
+    assert_ok(file_writer_append(file_writer, "d", 1));
+    assert_ok(file_writer_sync_and_close(file_writer, &written));
     file_writer_destroy(file_writer);
-    assert_int_equal(digest_create(&digest), HOOP_OK);
+    assert_ok(digest_create(&digest));
     digest_add(digest, "abc\0\0\0\0\0d", 9);
     assert_int_equal(written.n_bytes, 9);
     assert_int_equal(written.digest, digest_value(digest));
@@ -240,10 +239,9 @@ file_writer_of_more_than_a_chunk_is_whole(void **state)
     struct written_file written;
 
     assert_non_null(bytes);
-    assert_int_equal(file_writer_create(folder, "a", &file_writer), HOOP_OK);
-    assert_int_equal(file_writer_append(file_writer, bytes, n_bytes), HOOP_OK);
-    assert_int_equal(file_writer_sync_and_close(file_writer, &written),
-                     HOOP_OK);
+    assert_ok(file_writer_create(folder, "a", &file_writer));
+    assert_ok(file_writer_append(file_writer, bytes, n_bytes));
+    assert_ok(file_writer_sync_and_close(file_writer, &written));
     assert_int_equal(size_of(folder, "a"), n_bytes);
     file_writer_destroy(file_writer);
     free(bytes);
@@ -257,12 +255,11 @@ file_writer_abandoned_leaves_nothing(void **state)
     struct file_writer *file_writer = NULL;
     struct written_file written;
 
-    assert_int_equal(file_writer_create(folder, "a", &file_writer), HOOP_OK);
+    assert_ok(file_writer_create(folder, "a", &file_writer));
     file_writer_discard(file_writer);
     assert_false(place_case_has(folder, "a"));
-    assert_int_equal(file_writer_create(folder, "a", &file_writer), HOOP_OK);
-    assert_int_equal(file_writer_sync_and_close(file_writer, &written),
-                     HOOP_OK);
+    assert_ok(file_writer_create(folder, "a", &file_writer));
+    assert_ok(file_writer_sync_and_close(file_writer, &written));
     file_writer_discard(file_writer);
     assert_false(place_case_has(folder, "a"));
     file_writer_discard(NULL);
@@ -297,7 +294,7 @@ file_writer_past_the_limit_of_the_process_is_an_error(void **state)
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     const struct rlimit limit = {4096, before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    assert_int_equal(file_writer_create(folder, "a", &file_writer), HOOP_OK);
+    assert_ok(file_writer_create(folder, "a", &file_writer));
     const enum hoop_status status =
         file_writer_append(file_writer, bytes, sizeof(bytes));
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);

@@ -34,9 +34,9 @@ folder_committed_says_what_was_committed(void **state)
     enum folder_commit_outcome outcome;
 
     assert_int_equal(folder_load_manifest(folder, &again), HOOP_E_NOT_FOUND);
-    assert_int_equal(folder_commit(folder, manifest, &outcome), HOOP_OK);
+    assert_ok(folder_commit(folder, manifest, &outcome));
     assert_int_equal(outcome, FOLDER_COMMIT_DONE);
-    assert_int_equal(folder_load_manifest(folder, &again), HOOP_OK);
+    assert_ok(folder_load_manifest(folder, &again));
     assert_int_equal(again->token, manifest->token);
     assert_false(place_case_has(folder, "hoop-7-1f2e3d4c5b6a7988.index"));
     manifest_destroy(again);
@@ -71,16 +71,16 @@ folder_locked_is_locked_for_others(void **state)
     struct folder *folder = place_case_create();
     struct folder other;
 
-    assert_int_equal(folder_open(folder->path, &other), HOOP_OK);
-    assert_int_equal(folder_lock(folder), HOOP_OK);
+    assert_ok(folder_open(folder->path, &other));
+    assert_ok(folder_lock(folder));
     assert_int_equal(folder_lock(&other), HOOP_E_PRECONDITION);
     assert_non_null(strstr(error_text(), "another save"));
     const char *const path = folder->path;
     folder_close(folder);
     folder->path = path;
-    assert_int_equal(folder_lock(&other), HOOP_OK);
+    assert_ok(folder_lock(&other));
     folder_close(&other);
-    assert_int_equal(folder_open(path, folder), HOOP_OK);
+    assert_ok(folder_open(path, folder));
     place_case_destroy(folder);
 }
 
@@ -137,7 +137,7 @@ folder_without_a_part_is_noticed(void **state)
     for (uint32_t i = 0; i < 4; i++)
         place_case_write(folder, manifest->files[i].name,
                          manifest->files[i].n_bytes);
-    assert_int_equal(folder_check_files(folder, manifest), HOOP_OK);
+    assert_ok(folder_check_files(folder, manifest));
     place_case_write(folder, manifest->files[2].name,
                      manifest->files[2].n_bytes - 1);
     assert_int_equal(folder_check_files(folder, manifest), HOOP_E_DATA_LOSS);

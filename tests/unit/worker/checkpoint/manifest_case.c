@@ -23,9 +23,8 @@ manifest_case(enum hoop_dtype dtype,
 {
     struct checkpoint_manifest *manifest = NULL;
 
-    assert_int_equal(manifest_create(1, count_places(mesh), &manifest),
-                     HOOP_OK);
-    assert_int_equal(manifest_set_tensor_name(manifest, 0, "t"), HOOP_OK);
+    assert_ok(manifest_create(1, count_places(mesh), &manifest));
+    assert_ok(manifest_set_tensor_name(manifest, 0, "t"));
     manifest->tensors[0].dtype = dtype;
     manifest->tensors[0].shape = *shape;
     manifest->tensors[0].mesh = *mesh;
@@ -40,9 +39,9 @@ manifest_case_two(void)
     struct checkpoint_manifest *manifest = NULL;
     uint64_t offsets[2];
 
-    assert_int_equal(manifest_create(2, 4, &manifest), HOOP_OK);
-    assert_int_equal(manifest_set_tensor_name(manifest, 0, "w"), HOOP_OK);
-    assert_int_equal(manifest_set_tensor_name(manifest, 1, "b"), HOOP_OK);
+    assert_ok(manifest_create(2, 4, &manifest));
+    assert_ok(manifest_set_tensor_name(manifest, 0, "w"));
+    assert_ok(manifest_set_tensor_name(manifest, 1, "b"));
     manifest->tensors[0].dtype = HOOP_FLOAT32;
     manifest->tensors[0].shape = (struct hoop_shape){2, {6, 10}};
     manifest->tensors[0].mesh = mesh;

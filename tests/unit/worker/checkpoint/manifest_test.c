@@ -24,10 +24,10 @@ manifest_of_two_tensors_is_good(void **state)
     struct checkpoint_manifest *manifest = manifest_case_two();
     size_t number = 0;
 
-    assert_int_equal(manifest_check(manifest), HOOP_OK);
-    assert_int_equal(manifest_find_tensor(manifest, "b", &number), HOOP_OK);
+    assert_ok(manifest_check(manifest));
+    assert_ok(manifest_find_tensor(manifest, "b", &number));
     assert_int_equal(number, 1);
-    assert_int_equal(manifest_find_tensor(manifest, "w", &number), HOOP_OK);
+    assert_ok(manifest_find_tensor(manifest, "w", &number));
     assert_int_equal(number, 0);
     assert_int_equal(manifest_find_tensor(manifest, "c", &number),
                      HOOP_E_NOT_FOUND);
@@ -95,7 +95,7 @@ manifest_with_a_wrong_name_is_refused(void **state)
     manifest->tensors[1].name = text;
     require_refused(manifest, "1023 bytes");
     text[LIMIT_CHECKPOINT_NAME - 1] = '\0';
-    assert_int_equal(manifest_check(manifest), HOOP_OK);
+    assert_ok(manifest_check(manifest));
     manifest->tensors[1].name = "";
     require_refused(manifest, "no name");
     manifest->tensors[1].name = NULL;
@@ -113,7 +113,7 @@ digest_of(const struct checkpoint_manifest *manifest)
 {
     uint64_t digest = 0;
 
-    assert_int_equal(manifest_digest(manifest, &digest), HOOP_OK);
+    assert_ok(manifest_digest(manifest, &digest));
     return digest;
 }
 
@@ -147,7 +147,7 @@ manifest_digest_tells_every_field(void **state)
     tensor->sharding.is_uneven = true;
     assert_int_equal(digest_of(manifest), before);
     manifest->digest = before;
-    assert_int_equal(manifest_verify_digest(manifest), HOOP_OK);
+    assert_ok(manifest_verify_digest(manifest));
     manifest->digest++;
     assert_int_equal(manifest_verify_digest(manifest), HOOP_E_DATA_LOSS);
     manifest_destroy(manifest);
@@ -159,7 +159,7 @@ text_of(const struct checkpoint_manifest *manifest)
     char *text = NULL;
     size_t n_bytes = 0;
 
-    assert_int_equal(manifest_encode(manifest, &text, &n_bytes), HOOP_OK);
+    assert_ok(manifest_encode(manifest, &text, &n_bytes));
     assert_int_equal(strlen(text), n_bytes);
     return text;
 }
@@ -171,8 +171,8 @@ manifest_comes_back_as_it_was(void **state)
     struct checkpoint_manifest *again = NULL;
     char *text = text_of(manifest);
 
-    assert_int_equal(manifest_decode(text, strlen(text), &again), HOOP_OK);
-    assert_int_equal(manifest_verify_digest(again), HOOP_OK);
+    assert_ok(manifest_decode(text, strlen(text), &again));
+    assert_ok(manifest_verify_digest(again));
     assert_int_equal(again->contents.generation, 7);
     assert_int_equal(again->token, manifest->token);
     assert_int_equal(again->contents.n_tensors, 2);
@@ -303,7 +303,7 @@ manifest_that_was_changed_is_not_proved(void **state)
     char *text = text_of(manifest);
 
     strstr(text, "\"name\":\"w\"")[8] = 'x';
-    assert_int_equal(manifest_decode(text, strlen(text), &again), HOOP_OK);
+    assert_ok(manifest_decode(text, strlen(text), &again));
     assert_int_equal(manifest_verify_digest(again), HOOP_E_DATA_LOSS);
     free(text);
     manifest_destroy(again);

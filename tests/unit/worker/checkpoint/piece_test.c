@@ -104,7 +104,7 @@ piece_of_small_replicas_goes_around(void **state)
     struct checkpoint_manifest *manifest = NULL;
     uint64_t offsets[8];
 
-    assert_int_equal(manifest_create(8, 4, &manifest), HOOP_OK);
+    assert_ok(manifest_create(8, 4, &manifest));
     for (size_t i = 0; i < 8; i++) {
         manifest->tensors[i].dtype = HOOP_INT32;
         manifest->tensors[i].shape = (struct hoop_shape){1, {10}};

@@ -22,7 +22,7 @@ place_case_create(void)
     assert_non_null(path);
     strcpy(path, "hoop-folder-XXXXXX");
     assert_non_null(temporary_folder(path, TEMPORARY_PATH));
-    assert_int_equal(folder_open(path, folder), HOOP_OK);
+    assert_ok(folder_open(path, folder));
     return folder;
 }
 

@@ -22,7 +22,7 @@ flat_of_list(void)
 {
     struct flat *flat = NULL;
 
-    assert_int_equal(flat_tensors_create(list, 3, "thing", &flat), HOOP_OK);
+    assert_ok(flat_tensors_create(list, 3, "thing", &flat));
     return flat;
 }
 
@@ -46,7 +46,7 @@ flat_knows_counts_and_shapes(void **state)
     assert_memory_equal(flat->shapes, shapes, sizeof(shapes));
     flat_tensors_destroy(flat);
     flat_tensors_destroy(NULL);
-    assert_int_equal(flat_tensors_create(NULL, 0, "thing", &flat), HOOP_OK);
+    assert_ok(flat_tensors_create(NULL, 0, "thing", &flat));
     assert_int_equal(flat->count, 0);
     assert_int_equal(flat->n_shape_entries, 0);
     flat_tensors_pack_range(flat, 0, 0, NULL);
@@ -85,7 +85,7 @@ others_must_have_the_same_shapes(void **state)
     struct flat *flat = flat_of_list();
     struct hoop_tensor other[3];
 
-    assert_int_equal(flat_tensors_check_match(flat, list, "grad"), HOOP_OK);
+    assert_ok(flat_tensors_check_match(flat, list, "grad"));
     assert_refused(flat_tensors_check_match(flat, NULL, "grad"), "NULL");
     memcpy(other, list, sizeof(other));
     other[0].shape = (struct hoop_shape){2, {3, 2}};

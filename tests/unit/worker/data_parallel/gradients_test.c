@@ -134,16 +134,16 @@ wrong_calls_do_not_end_a_step(void **state)
     model_fill(&model, 0, 1);
     assert_invalid(hoop_gradients_ready(gradients, 4),
                    "there is no gradient 4: 4 were given");
-    assert_int_equal(hoop_gradients_ready(gradients, 1), HOOP_OK);
+    assert_ok(hoop_gradients_ready(gradients, 1));
     assert_invalid(hoop_gradients_ready(gradients, 1),
                    "gradient 1 is ready already");
     assert_int_equal(hoop_gradients_wait(gradients), HOOP_E_PRECONDITION);
     assert_non_null(
         strstr(hoop_error_text(), "3 of 4 gradients are not ready: 0, 2, 3"));
-    assert_int_equal(hoop_gradients_ready(gradients, 3), HOOP_OK);
-    assert_int_equal(hoop_gradients_ready(gradients, 2), HOOP_OK);
-    assert_int_equal(hoop_gradients_ready(gradients, 0), HOOP_OK);
-    assert_int_equal(hoop_gradients_wait(gradients), HOOP_OK);
+    assert_ok(hoop_gradients_ready(gradients, 3));
+    assert_ok(hoop_gradients_ready(gradients, 2));
+    assert_ok(hoop_gradients_ready(gradients, 0));
+    assert_ok(hoop_gradients_wait(gradients));
     for (int32_t i = 0; i < 11; i++)
         assert_int_equal(model.values[i], 1000 + i);
     hoop_gradients_free(gradients);
@@ -160,8 +160,7 @@ many_missing_gradients_are_counted(void **state)
     for (size_t i = 0; i < 20; i++)
         list[i] =
             (struct hoop_tensor){&values[i], HOOP_FLOAT32, {.n_dims = 0}, NULL};
-    assert_int_equal(hoop_gradients_create(list, 20, &options, &gradients),
-                     HOOP_OK);
+    assert_ok(hoop_gradients_create(list, 20, &options, &gradients));
     assert_int_equal(hoop_gradients_wait(gradients), HOOP_E_PRECONDITION);
     assert_non_null(strstr(hoop_error_text(), "20 of 20 gradients are not "
                                               "ready: 0, 1, 2, 3, 4, 5, 6, 7, "
@@ -319,8 +318,8 @@ no_member_keeps_its_own(void **state)
 
     for (int32_t step = 0; step < 2; step++) {
         model_fill(&model, 0, 1);
-        assert_int_equal(ready_all(gradients), HOOP_OK);
-        assert_int_equal(hoop_gradients_wait(gradients), HOOP_OK);
+        assert_ok(ready_all(gradients));
+        assert_ok(hoop_gradients_wait(gradients));
         for (int32_t i = 0; i < 11; i++)
             assert_int_equal(model.values[i], 1000 + i);
     }
@@ -333,10 +332,9 @@ no_gradients_are_a_step_of_nothing(void **state)
     const struct hoop_gradients_options options = {.comm = both()};
     hoop_gradients_t *gradients = NULL;
 
-    assert_int_equal(hoop_gradients_create(NULL, 0, &options, &gradients),
-                     HOOP_OK);
+    assert_ok(hoop_gradients_create(NULL, 0, &options, &gradients));
     assert_int_equal(hoop_gradients_n_buckets(gradients), 0);
-    assert_int_equal(hoop_gradients_wait(gradients), HOOP_OK);
+    assert_ok(hoop_gradients_wait(gradients));
     assert_invalid(hoop_gradients_ready(gradients, 0), "0 were given");
     hoop_gradients_free(gradients);
 }

@@ -182,12 +182,11 @@ no_member_has_no_shard(void **state)
     struct model model;
     hoop_sharded_t *sharded = create(&model, foreign());
 
-    assert_int_equal(hoop_sharded_reduce(sharded, model.list, HOOP_SUM,
-                                         &gradient, &parameter),
-                     HOOP_OK);
+    assert_ok(hoop_sharded_reduce(sharded, model.list, HOOP_SUM, &gradient,
+                                  &parameter));
     assert_null(gradient.data);
     assert_int_equal(parameter.shape.dims[0], 0);
-    assert_int_equal(hoop_sharded_gather(sharded), HOOP_OK);
+    assert_ok(hoop_sharded_gather(sharded));
     for (int32_t i = 0; i < 7; i++)
         assert_int_equal(model.values[i], i);
     hoop_sharded_free(sharded);

@@ -124,7 +124,7 @@ wait_with_a_timeout_is_not_interrupted(void **state)
     int n_asked = 1;
     struct op *op = NULL;
 
-    assert_int_equal(receive_start(context, large[0], 1, 1, &op), HOOP_OK);
+    assert_ok(receive_start(context, large[0], 1, 1, &op));
     interrupt_set(is_second, &n_asked);
     assert_int_equal(engine_wait(op, clock_deadline_ns(120)), HOOP_E_PENDING);
     interrupt_set(NULL, NULL);
@@ -140,9 +140,9 @@ what_has_ended_is_not_cancelled(void **state)
     int32_t value = 3;
     struct op *op = NULL;
 
-    assert_int_equal(sum_start(context, &value, 1, &op), HOOP_OK);
-    assert_int_equal(cancel(op), HOOP_OK);
-    assert_int_equal(cancel(engine_null_op()), HOOP_OK);
+    assert_ok(sum_start(context, &value, 1, &op));
+    assert_ok(cancel(op));
+    assert_ok(cancel(engine_null_op()));
 }
 
 static struct comm_context *
@@ -175,8 +175,7 @@ receive_tells_whom_it_waited_for(void **state)
     struct op *op = NULL;
 
     engine_pair_connect(&engine_pair);
-    assert_int_equal(receive_start(short_context(0), bytes, 4, 1, &op),
-                     HOOP_OK);
+    assert_ok(receive_start(short_context(0), bytes, 4, 1, &op));
     assert_int_equal(engine_wait(op, patience()), HOOP_E_TIMEOUT);
     assert_non_null(
         strstr(error_text(), "waiting for rank 1 (host:41) to send (0 of 4"));
@@ -192,8 +191,7 @@ receive_tells_its_tag(void **state)
 
     engine_pair_connect(&engine_pair);
     for (unsigned i = 0; i < 2; i++) {
-        assert_int_equal(
-            receive_start(short_context(0), bytes, 4, tags[i], &op), HOOP_OK);
+        assert_ok(receive_start(short_context(0), bytes, 4, tags[i], &op));
         assert_int_equal(engine_wait(op, patience()), HOOP_E_TIMEOUT);
         assert_int_equal(strstr(error_text(), "tag") != NULL, i == 0);
     }
@@ -211,8 +209,7 @@ receive_from_any_tells_so(void **state)
     };
 
     engine_pair_connect(&engine_pair);
-    assert_int_equal(engine_start_messages(short_context(0), &message, 1, &op),
-                     HOOP_OK);
+    assert_ok(engine_start_messages(short_context(0), &message, 1, &op));
     assert_int_equal(engine_wait(op, patience()), HOOP_E_TIMEOUT);
     assert_non_null(strstr(error_text(), "a message from any rank"));
 }
@@ -228,7 +225,7 @@ deadline_of_the_wait_is_not_the_operations(void **state)
     /* On a busy machine the first wait may take its time, and the operation
      * must not end in it. */
     context_set_timeout(context, 600);
-    assert_int_equal(receive_start(context, bytes, 4, 1, &op), HOOP_OK);
+    assert_ok(receive_start(context, bytes, 4, 1, &op));
     assert_int_equal(engine_wait(op, clock_deadline_ns(1)), HOOP_E_PENDING);
     assert_int_equal(engine_wait(op, CLOCK_NEVER), HOOP_E_TIMEOUT);
 }
@@ -243,14 +240,13 @@ timeout_is_the_one_at_the_start(void **state)
 
     engine_pair_connect(&engine_pair);
     context_set_timeout(context, 30000);
-    assert_int_equal(receive_start(context, bytes, 4, 1, &op), HOOP_OK);
+    assert_ok(receive_start(context, bytes, 4, 1, &op));
     context_set_timeout(context, 1);
     assert_int_equal(engine_wait(op, clock_deadline_ns(40)), HOOP_E_PENDING);
-    assert_int_equal(
-        send_start(engine_pair.sides[1].comms[0].context, "yes", 4, 1, &sent),
-        HOOP_OK);
-    assert_int_equal(engine_wait(sent, patience()), HOOP_OK);
-    assert_int_equal(engine_wait(op, patience()), HOOP_OK);
+    assert_ok(
+        send_start(engine_pair.sides[1].comms[0].context, "yes", 4, 1, &sent));
+    assert_ok(engine_wait(sent, patience()));
+    assert_ok(engine_wait(op, patience()));
     assert_string_equal(bytes, "yes");
 }
 
@@ -323,14 +319,13 @@ operations_end_while_nobody_waits(void **state)
     for (uint32_t rank = 0; rank < 2; rank++) {
         for (int32_t i = 0; i < COUNT; i++)
             values[rank][i] = i;
-        assert_int_equal(sum_start(engine_pair.sides[rank].comms[0].context,
-                                   values[rank], COUNT, &ops[rank]),
-                         HOOP_OK);
+        assert_ok(sum_start(engine_pair.sides[rank].comms[0].context,
+                            values[rank], COUNT, &ops[rank]));
     }
     await_done(ops[0]);
     await_done(ops[1]);
     for (uint32_t rank = 0; rank < 2; rank++) {
-        assert_int_equal(engine_wait(ops[rank], 0), HOOP_OK);
+        assert_ok(engine_wait(ops[rank], 0));
         for (int32_t i = 0; i < COUNT; i++)
             assert_int_equal(values[rank][i], 2 * i);
     }
@@ -344,7 +339,7 @@ deadline_passes_while_nobody_waits(void **state)
     struct op *op = NULL;
 
     context_set_timeout(context, 30);
-    assert_int_equal(receive_start(context, bytes, 4, 1, &op), HOOP_OK);
+    assert_ok(receive_start(context, bytes, 4, 1, &op));
     await_done(op);
     assert_int_equal(engine_wait(op, 0), HOOP_E_TIMEOUT);
 }
@@ -354,8 +349,7 @@ dead_peer_is_noticed_between_operations(void **state)
 {
     const uint64_t until_ns = patience();
 
-    assert_int_equal(engine_connect(engine_pair.sides[0].engine, 1, patience()),
-                     HOOP_OK);
+    assert_ok(engine_connect(engine_pair.sides[0].engine, 1, patience()));
     engine_report_unreachable(engine_pair.sides[1].engine, 0, "not asked for");
     engine_declare_dead(engine_pair.sides[1].engine, 0, "for the test");
     while (atomic_load(&engine_pair.sides[1].n_lost) == 0 &&

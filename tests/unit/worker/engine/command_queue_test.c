@@ -26,9 +26,7 @@ call_begun(void)
     static int32_t value;
     struct op *op = NULL;
 
-    assert_int_equal(
-        sum_start(engine_pair.sides[0].comms[0].context, &value, 1, &op),
-        HOOP_OK);
+    assert_ok(sum_start(engine_pair.sides[0].comms[0].context, &value, 1, &op));
     engine_progress_background(engine_pair.sides[0].engine);
     assert_int_equal(engine_wait(op, 0), HOOP_E_PENDING);
     return op;
@@ -133,9 +131,7 @@ context_new(uint32_t side)
         .id = 50, .rank = side, .size = 2, .ranks = ranks, .timeout_ms = 30000};
     struct comm_context *context = NULL;
 
-    assert_int_equal(
-        context_open(engine_pair.sides[side].engine, &options, &context),
-        HOOP_OK);
+    assert_ok(context_open(engine_pair.sides[side].engine, &options, &context));
     return context;
 }
 
@@ -151,8 +147,8 @@ communicator_that_is_given_up_is_swept_without_memory(void **state)
     engine_pair_connect(&engine_pair);
     struct comm_context *sender = context_new(0);
     engine_expect_context(engine);
-    assert_int_equal(send_start(sender, "late", 4, 9, &op), HOOP_OK);
-    assert_int_equal(engine_wait(op, patience()), HOOP_OK);
+    assert_ok(send_start(sender, "late", 4, 9, &op));
+    assert_ok(engine_wait(op, patience()));
     const uint64_t deadline_ns = patience();
     while (!atomic_load(&engine->has_early_frames) &&
            !clock_is_past(deadline_ns))
@@ -163,7 +159,7 @@ communicator_that_is_given_up_is_swept_without_memory(void **state)
     malloc_allow();
     engine_progress_background(engine);
     struct comm_context *receiver = context_new(1);
-    assert_int_equal(receive_start(receiver, bytes, 4, 9, &op), HOOP_OK);
+    assert_ok(receive_start(receiver, bytes, 4, 9, &op));
     assert_int_equal(engine_wait(op, 0), HOOP_E_PENDING);
     context_close(receiver);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_CLOSED);

@@ -25,9 +25,7 @@ context_new(int side, uint64_t id)
                                             .timeout_ms = 5000};
     struct comm_context *context = NULL;
 
-    assert_int_equal(
-        context_open(engine_pair.sides[side].engine, &options, &context),
-        HOOP_OK);
+    assert_ok(context_open(engine_pair.sides[side].engine, &options, &context));
     return context;
 }
 
@@ -49,8 +47,8 @@ send_unasked(struct comm_context *context)
 {
     struct op *op = NULL;
 
-    assert_int_equal(send_start(context, "late", 4, 9, &op), HOOP_OK);
-    assert_int_equal(engine_wait(op, patience()), HOOP_OK);
+    assert_ok(send_start(context, "late", 4, 9, &op));
+    assert_ok(engine_wait(op, patience()));
     turn(1, 3);
 }
 
@@ -60,7 +58,7 @@ receive_now(struct comm_context *context, char bytes[4])
 {
     struct op *op = NULL;
 
-    assert_int_equal(receive_start(context, bytes, 4, 9, &op), HOOP_OK);
+    assert_ok(receive_start(context, bytes, 4, 9, &op));
     const enum hoop_status status = engine_wait(op, clock_deadline_ns(50));
     if (status == HOOP_E_PENDING) {
         context_close(context);
@@ -79,7 +77,7 @@ what_comes_for_an_expected_context_is_kept(void **state)
 
     engine_expect_context(engine_pair.sides[1].engine);
     send_unasked(sender);
-    assert_int_equal(receive_now(context_new(1, 50), bytes), HOOP_OK);
+    assert_ok(receive_now(context_new(1, 50), bytes));
     assert_memory_equal(bytes, "late", 4);
     context_close(sender);
 }
@@ -148,8 +146,8 @@ close_ends_what_runs_for_its_waiter(void **state)
     int32_t value = 1;
     char bytes[4];
 
-    assert_int_equal(sum_start(context, &value, 1, &ops[0]), HOOP_OK);
-    assert_int_equal(receive_start(context, bytes, 4, 1, &ops[1]), HOOP_OK);
+    assert_ok(sum_start(context, &value, 1, &ops[0]));
+    assert_ok(receive_start(context, bytes, 4, 1, &ops[1]));
     context_close(context);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(engine_wait(ops[i], patience()), HOOP_E_CLOSED);
@@ -157,8 +155,7 @@ close_ends_what_runs_for_its_waiter(void **state)
     }
     /* The others go on. */
     value = 3;
-    assert_int_equal(sum_run(engine_pair.sides[0].alone.context, &value, 1),
-                     HOOP_OK);
+    assert_ok(sum_run(engine_pair.sides[0].alone.context, &value, 1));
 }
 
 static void *
@@ -181,9 +178,8 @@ close_while_another_thread_drives_is_done_by_it(void **state)
     char bytes[4];
     bool is_progress_owned = false;
 
-    assert_int_equal(
-        receive_start(engine_pair.sides[0].comms[0].context, bytes, 4, 1, &op),
-        HOOP_OK);
+    assert_ok(
+        receive_start(engine_pair.sides[0].comms[0].context, bytes, 4, 1, &op));
     assert_int_equal(pthread_create(&thread, NULL, wait_long, op), 0);
     while (!is_progress_owned) {
         pthread_mutex_lock(&engine->lock);
@@ -191,10 +187,9 @@ close_while_another_thread_drives_is_done_by_it(void **state)
         pthread_mutex_unlock(&engine->lock);
     }
     context_close(context);
-    assert_int_equal(
-        send_start(engine_pair.sides[1].comms[0].context, "done", 4, 1, &op),
-        HOOP_OK);
-    assert_int_equal(engine_wait(op, patience()), HOOP_OK);
+    assert_ok(
+        send_start(engine_pair.sides[1].comms[0].context, "done", 4, 1, &op));
+    assert_ok(engine_wait(op, patience()));
     pthread_join(thread, NULL);
 }
 
@@ -270,7 +265,7 @@ close_in_a_collective_is_told(void **state)
     int32_t value = 1;
     struct op *op = NULL;
 
-    assert_int_equal(sum_start(contexts[0], &value, 1, &op), HOOP_OK);
+    assert_ok(sum_start(contexts[0], &value, 1, &op));
     context_close(contexts[0]);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_CLOSED);
     turn(1, 3);
@@ -292,23 +287,20 @@ call_that_a_rank_declines_fails_on_all(void **state)
         const bool is_early = i == 0;
 
         if (is_early)
-            assert_int_equal(sum_start(contexts[1], &values[1], 1, &ops[1]),
-                             HOOP_OK);
+            assert_ok(sum_start(contexts[1], &values[1], 1, &ops[1]));
         context_fail_next_call(contexts[0], HOOP_E_EXHAUSTED, "no memory");
         if (!is_early)
-            assert_int_equal(sum_start(contexts[1], &values[1], 1, &ops[1]),
-                             HOOP_OK);
+            assert_ok(sum_start(contexts[1], &values[1], 1, &ops[1]));
         assert_int_equal(engine_wait(ops[1], patience()), HOOP_E_EXHAUSTED);
         assert_non_null(strstr(error_text(), "rank 0 (host:40) cannot take "
                                              "part: no memory"));
     }
     for (int side = 0; side < 2; side++)
-        assert_int_equal(
-            sum_start(contexts[side], &values[side], 1, &ops[side]), HOOP_OK);
+        assert_ok(sum_start(contexts[side], &values[side], 1, &ops[side]));
     turn(0, 2);
     turn(1, 2);
     for (int side = 0; side < 2; side++) {
-        assert_int_equal(engine_wait(ops[side], patience()), HOOP_OK);
+        assert_ok(engine_wait(ops[side], patience()));
         assert_int_equal(values[side], 3);
         context_close(contexts[side]);
     }

@@ -39,8 +39,7 @@ what_it_had_called_is_compared(void **state)
     int32_t value = 41;
 
     /* Through frames, of which there are none. */
-    assert_int_equal(sum_run(engine_pair.sides[1].comms[0].context, &value, 0),
-                     HOOP_OK);
+    assert_ok(sum_run(engine_pair.sides[1].comms[0].context, &value, 0));
     assert_int_equal(sum_after_leave(&value), HOOP_E_MISMATCH);
     assert_true(says("0 elements") && says("1 elements"));
     assert_int_equal(value, 41);
@@ -69,16 +68,14 @@ what_it_had_posted_counts(void **state)
         const struct engine_collective sum =
             flat_sum_of(engine_pair.sides[i].comms[0].context, &values[i], 1);
 
-        assert_int_equal(
-            engine_start_collective(engine_pair.sides[i].comms[0].context, &sum,
-                                    &ops[i]),
-            HOOP_OK);
+        assert_ok(engine_start_collective(engine_pair.sides[i].comms[0].context,
+                                          &sum, &ops[i]));
     }
-    assert_int_equal(engine_wait(ops[1], patience()), HOOP_OK);
+    assert_ok(engine_wait(ops[1], patience()));
     engine_shutdown(engine_pair.sides[1].engine, clock_deadline_ns(0));
     engine_report_unreachable(engine_pair.sides[0].engine, 1,
                               "connection refused");
-    assert_int_equal(engine_wait(ops[0], patience()), HOOP_OK);
+    assert_ok(engine_wait(ops[0], patience()));
     assert_int_equal(values[0], 2);
     assert_int_equal(atomic_load(&engine_pair.sides[0].n_lost), 0);
 }

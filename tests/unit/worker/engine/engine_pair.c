@@ -54,7 +54,7 @@ side_open(struct side *side, uint32_t rank, const struct engine_options *wanted)
     side->rank = rank;
     for (uint32_t i = 0; i < ENGINE_PAIR_CONTEXTS; i++)
         side->comms[i].session_timeout_ms = 30000;
-    assert_int_equal(roster_create(3, &side->roster), HOOP_OK);
+    assert_ok(roster_create(3, &side->roster));
     side->roster->rank = rank;
     side->roster->epoch = 7;
     for (uint32_t i = 0; i < 2; i++) {
@@ -66,7 +66,7 @@ side_open(struct side *side, uint32_t rank, const struct engine_options *wanted)
     snprintf(side->roster->members[2].host_id, LIMIT_NAME, "far");
     side->roster->members[2].pid = 42;
     options.roster = side->roster;
-    assert_int_equal(engine_create(&options, &side->engine), HOOP_OK);
+    assert_ok(engine_create(&options, &side->engine));
     for (uint32_t i = 0; i < ENGINE_PAIR_CONTEXTS; i++) {
         const struct context_options context = {.id = 1 + i,
                                                 .rank = rank,
@@ -74,14 +74,12 @@ side_open(struct side *side, uint32_t rank, const struct engine_options *wanted)
                                                 .ranks = ranks,
                                                 .timeout_ms = 30000};
 
-        assert_int_equal(
-            context_open(side->engine, &context, &side->comms[i].context),
-            HOOP_OK);
+        assert_ok(
+            context_open(side->engine, &context, &side->comms[i].context));
     }
     const struct context_options alone = {
         .id = 9, .size = 1, .ranks = &ranks[rank], .timeout_ms = 30000};
-    assert_int_equal(context_open(side->engine, &alone, &side->alone.context),
-                     HOOP_OK);
+    assert_ok(context_open(side->engine, &alone, &side->alone.context));
 }
 
 struct config
@@ -156,10 +154,9 @@ engine_pair_start_backgrounds(struct engine_pair *engine_pair)
     for (uint32_t i = 0; i < 2; i++) {
         struct side *side = &engine_pair->sides[i];
 
-        assert_int_equal(loop_create(&side->loop), HOOP_OK);
-        assert_int_equal(background_progress_create(side->loop, side->engine,
-                                                    &side->background),
-                         HOOP_OK);
+        assert_ok(loop_create(&side->loop));
+        assert_ok(background_progress_create(side->loop, side->engine,
+                                             &side->background));
         assert_int_equal(pthread_create(&side->thread, NULL, side_loop, side),
                          0);
     }

@@ -21,8 +21,7 @@ static void
 connect_returns_when_the_connection_is_there(void **state)
 {
     engine_pair_connect(&engine_pair);
-    assert_int_equal(engine_connect(engine_pair.sides[0].engine, 1, patience()),
-                     HOOP_OK);
+    assert_ok(engine_connect(engine_pair.sides[0].engine, 1, patience()));
     assert_int_equal(atomic_load(&engine_pair.sides[0].n_needed), 0);
 }
 
@@ -58,7 +57,7 @@ rank_declared_dead_ends_what_needs_it_and_what_comes(void **state)
     struct op *op = NULL;
 
     engine_pair_connect(&engine_pair);
-    assert_int_equal(sum_start(context_at(0, 0), &value, 1, &op), HOOP_OK);
+    assert_ok(sum_start(context_at(0, 0), &value, 1, &op));
     engine_declare_dead(engine, 1, "its lease has expired");
     engine_declare_dead(engine, 1, "twice");
     assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
@@ -68,8 +67,7 @@ rank_declared_dead_ends_what_needs_it_and_what_comes(void **state)
     assert_non_null(strstr(error_text(), "rank 1 (host:41) is lost"));
     assert_int_equal(atomic_load(&engine_pair.sides[0].n_lost), 1);
     /* Who is alone needs nobody. */
-    assert_int_equal(sum_run(engine_pair.sides[0].alone.context, &value, 1),
-                     HOOP_OK);
+    assert_ok(sum_run(engine_pair.sides[0].alone.context, &value, 1));
     assert_int_equal(value, 1);
 }
 
@@ -81,8 +79,7 @@ leave_ends_what_runs_and_what_comes(void **state)
     struct op *op = NULL;
 
     engine_pair_connect(&engine_pair);
-    assert_int_equal(receive_start(context_at(0, 0), bytes, 4, 1, &op),
-                     HOOP_OK);
+    assert_ok(receive_start(context_at(0, 0), bytes, 4, 1, &op));
     engine_shutdown(engine_pair.sides[0].engine, clock_deadline_ns(0));
     assert_int_equal(engine_wait(op, patience()), HOOP_E_CLOSED);
     assert_non_null(strstr(error_text(), "being left"));
@@ -157,8 +154,7 @@ context_with_nothing_running_may_close(void **state)
         .id = 77, .rank = 0, .size = 2, .ranks = ranks, .timeout_ms = 1000};
     struct comm_context *context = NULL;
 
-    assert_int_equal(
-        context_open(engine_pair.sides[0].engine, &options, &context), HOOP_OK);
+    assert_ok(context_open(engine_pair.sides[0].engine, &options, &context));
     context_close(context);
 }
 
@@ -187,7 +183,7 @@ engine_without_memory_leaves_all_as_it_was(void **state)
     enum hoop_status status = HOOP_E_EXHAUSTED;
     struct config config;
 
-    assert_int_equal(roster_create(3, &roster), HOOP_OK);
+    assert_ok(roster_create(3, &roster));
     config_init(&config);
     for (unsigned n = 1; status != HOOP_OK; n++) {
         calloc_refuse_nth(n);
@@ -210,19 +206,14 @@ memory_lack_is_laid_on_the_rank_that_has_it(void **state)
     char bytes[3][4] = {""};
     struct op *waiting, *sent, *received;
 
-    (void)state;
     for (int is_of_its_bytes = 0; is_of_its_bytes < 2; is_of_its_bytes++) {
         engine_pair_open(&engine_pair);
         engine_pair_connect(&engine_pair);
-        assert_int_equal(
-            receive_start(context_at(0, 0), bytes[0], 4, 1, &waiting), HOOP_OK);
+        assert_ok(receive_start(context_at(0, 0), bytes[0], 4, 1, &waiting));
         engine_progress_background(sides[0].engine);
-        assert_int_equal(send_start(context_at(1, 0), bytes[1], 4, 2, &sent),
-                         HOOP_OK);
-        assert_int_equal(
-            receive_start(context_at(1, 0), bytes[2], 4, 3, &received),
-            HOOP_OK);
-        assert_int_equal(engine_wait(sent, patience()), HOOP_OK);
+        assert_ok(send_start(context_at(1, 0), bytes[1], 4, 2, &sent));
+        assert_ok(receive_start(context_at(1, 0), bytes[2], 4, 3, &received));
+        assert_ok(engine_wait(sent, patience()));
 
         if (is_of_its_bytes)
             malloc_refuse();

@@ -111,12 +111,10 @@ operation_cut_off_in_the_middle_frees_everything(void **state)
     struct op *op = NULL;
     struct op *other_op = NULL;
 
-    assert_int_equal(
-        sum_start(engine_pair.sides[0].comms[0].context, values, COUNT, &op),
-        HOOP_OK);
-    assert_int_equal(sum_start(engine_pair.sides[1].comms[0].context, other,
-                               COUNT, &other_op),
-                     HOOP_OK);
+    assert_ok(
+        sum_start(engine_pair.sides[0].comms[0].context, values, COUNT, &op));
+    assert_ok(sum_start(engine_pair.sides[1].comms[0].context, other, COUNT,
+                        &other_op));
     for (int i = 0; i < 3; i++) {
         assert_int_equal(engine_wait(op, 0), HOOP_E_PENDING);
         assert_int_equal(engine_wait(other_op, 0), HOOP_E_PENDING);
@@ -137,10 +135,10 @@ rank_alone_copies_or_does_nothing(void **state)
     struct comm_context *alone = engine_pair.sides[1].alone.context;
     int32_t values[] = {4, 5, 6};
 
-    assert_int_equal(sum_run(alone, values, 3), HOOP_OK);
+    assert_ok(sum_run(alone, values, 3));
     assert_int_equal(values[0], 4);
     assert_int_equal(values[2], 6);
-    assert_int_equal(sum_run(alone, NULL, 0), HOOP_OK);
+    assert_ok(sum_run(alone, NULL, 0));
 }
 
 /* Rank 1 gives a block of count elements, and gets two back: one of rank 0's
@@ -190,9 +188,8 @@ plan_start(struct side *side,
         .mode = ENGINE_START,
     };
 
-    assert_int_equal(
-        engine_start_collective(side->comms[0].context, &collective, &op),
-        HOOP_OK);
+    assert_ok(
+        engine_start_collective(side->comms[0].context, &collective, &op));
     return op;
 }
 
@@ -213,7 +210,7 @@ bytes_sent_ahead(size_t count)
         plan_start(&engine_pair.sides[1], &there_and_back, bytes[1], count);
     while (engine_wait(op, 0) == HOOP_E_PENDING)
         (void)engine_wait(other, 0);
-    assert_int_equal(engine_wait(other, patience()), HOOP_OK);
+    assert_ok(engine_wait(other, patience()));
     assert_int_equal(bytes[1][count - 1], 5);
     assert_memory_equal(bytes[0], bytes[1], 2 * count);
     free(bytes[0]);
@@ -246,7 +243,6 @@ every_byte_that_arrived_is_passed_on(void **state)
     static const size_t counts[] = {1, 2, LIMIT_FRAME_PAYLOAD + 1};
     const uint64_t until_ns = patience();
 
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         uint8_t *bytes[2] = {calloc(1, counts[i]), calloc(1, counts[i])};
 
@@ -259,7 +255,7 @@ every_byte_that_arrived_is_passed_on(void **state)
             (void)engine_progress_background(engine_pair.sides[0].engine);
             assert_false(clock_is_past(until_ns));
         }
-        assert_int_equal(engine_wait(op, until_ns), HOOP_OK);
+        assert_ok(engine_wait(op, until_ns));
         assert_int_equal(bytes[0][counts[i] - 1], 7);
         assert_memory_equal(bytes[0], bytes[1], counts[i]);
         free(bytes[0]);
@@ -300,14 +296,12 @@ receive_from_any_tells_source_and_count(void **state)
         .bytes = (void *)(uintptr_t)sent,
     };
 
-    assert_int_equal(engine_start_messages(
-                         engine_pair.sides[1].comms[0].context, &out, 1, &op),
-                     HOOP_OK);
-    assert_int_equal(engine_wait(op, patience()), HOOP_OK);
-    assert_int_equal(engine_start_messages(
-                         engine_pair.sides[0].comms[0].context, &in, 1, &op),
-                     HOOP_OK);
-    assert_int_equal(engine_wait(op, patience()), HOOP_OK);
+    assert_ok(engine_start_messages(engine_pair.sides[1].comms[0].context, &out,
+                                    1, &op));
+    assert_ok(engine_wait(op, patience()));
+    assert_ok(engine_start_messages(engine_pair.sides[0].comms[0].context, &in,
+                                    1, &op));
+    assert_ok(engine_wait(op, patience()));
     assert_int_equal(received.source, 1);
     assert_int_equal(received.count, 3);
     assert_memory_equal(values, sent, sizeof(sent));
@@ -331,9 +325,8 @@ message_of_no_member_has_no_rank(void **state)
                                                 .ranks = ranks,
                                                 .timeout_ms = 30000};
 
-        assert_int_equal(
-            context_open(engine_pair.sides[i].engine, &options, &contexts[i]),
-            HOOP_OK);
+        assert_ok(
+            context_open(engine_pair.sides[i].engine, &options, &contexts[i]));
     }
     const struct engine_message in = {
         .call = {.name = CALL_RECV, .dtype = HOOP_UINT8, .count = 3},
@@ -342,10 +335,10 @@ message_of_no_member_has_no_rank(void **state)
         .bytes = bytes,
         .received = &received,
     };
-    assert_int_equal(send_start(contexts[1], "abc", 3, 4, &op), HOOP_OK);
-    assert_int_equal(engine_wait(op, patience()), HOOP_OK);
-    assert_int_equal(engine_start_messages(contexts[0], &in, 1, &op), HOOP_OK);
-    assert_int_equal(engine_wait(op, patience()), HOOP_OK);
+    assert_ok(send_start(contexts[1], "abc", 3, 4, &op));
+    assert_ok(engine_wait(op, patience()));
+    assert_ok(engine_start_messages(contexts[0], &in, 1, &op));
+    assert_ok(engine_wait(op, patience()));
     assert_string_equal(bytes, "abc");
     assert_int_equal(received.source, HOOP_NO_RANK);
 }
@@ -365,12 +358,12 @@ message_of_nothing_arrives_with_and_without_a_buffer(void **state)
 
         /* Asked for before it comes, then after. */
         if (i < 2)
-            assert_int_equal(receive_start(to, place, n_room, 1, &op), HOOP_OK);
-        assert_int_equal(send_start(from, NULL, 0, 1, &sent), HOOP_OK);
-        assert_int_equal(engine_wait(sent, patience()), HOOP_OK);
+            assert_ok(receive_start(to, place, n_room, 1, &op));
+        assert_ok(send_start(from, NULL, 0, 1, &sent));
+        assert_ok(engine_wait(sent, patience()));
         if (i >= 2)
-            assert_int_equal(receive_start(to, place, n_room, 1, &op), HOOP_OK);
-        assert_int_equal(engine_wait(op, clock_deadline_ns(5000)), HOOP_OK);
+            assert_ok(receive_start(to, place, n_room, 1, &op));
+        assert_ok(engine_wait(op, clock_deadline_ns(5000)));
     }
     assert_string_equal(bytes, "abc");
 }
@@ -384,17 +377,14 @@ collective_that_the_other_began_earlier_is_joined(void **state)
     struct op *op = NULL;
     struct op *other = NULL;
 
-    assert_int_equal(
-        sum_start(engine_pair.sides[1].comms[0].context, &first, 1, &op),
-        HOOP_OK);
+    assert_ok(sum_start(engine_pair.sides[1].comms[0].context, &first, 1, &op));
     for (unsigned i = 0; i < 3; i++)
         engine_progress_background(engine_pair.sides[0].engine);
-    assert_int_equal(
-        sum_start(engine_pair.sides[0].comms[0].context, &second, 1, &other),
-        HOOP_OK);
+    assert_ok(
+        sum_start(engine_pair.sides[0].comms[0].context, &second, 1, &other));
     while (engine_wait(op, 0) == HOOP_E_PENDING)
         engine_progress_background(engine_pair.sides[0].engine);
-    assert_int_equal(engine_wait(other, patience()), HOOP_OK);
+    assert_ok(engine_wait(other, patience()));
     assert_int_equal(first, 3);
     assert_int_equal(second, 3);
 }
@@ -432,11 +422,11 @@ operations_are_numbered_in_the_order_of_their_start(void **state)
     int32_t value = 1;
 
     for (uint64_t i = 0; i < 5; i++) {
-        assert_int_equal(sum_start(alone, &value, 1, &ops[i]), HOOP_OK);
+        assert_ok(sum_start(alone, &value, 1, &ops[i]));
         assert_int_equal(ops[i]->run.number, i + 1);
     }
     for (unsigned i = 0; i < 5; i++)
-        assert_int_equal(engine_wait(ops[i], patience()), HOOP_OK);
+        assert_ok(engine_wait(ops[i], patience()));
 }
 
 static void
@@ -448,19 +438,19 @@ messages_are_numbered_apart_from_collectives(void **state)
     struct op *receive = NULL;
     char bytes[4];
 
-    assert_int_equal(send_start(context, "a", 1, 1, &first), HOOP_OK);
-    assert_int_equal(send_start(context, "b", 1, 2, &second), HOOP_OK);
+    assert_ok(send_start(context, "a", 1, 1, &first));
+    assert_ok(send_start(context, "b", 1, 2, &second));
     assert_int_equal(message_user_number(first->run.number), 1);
     assert_int_equal(message_user_number(second->run.number), 2);
-    assert_int_equal(engine_wait(first, patience()), HOOP_OK);
-    assert_int_equal(engine_wait(second, patience()), HOOP_OK);
+    assert_ok(engine_wait(first, patience()));
+    assert_ok(engine_wait(second, patience()));
 
     context = engine_pair.sides[1].comms[0].context;
-    assert_int_equal(receive_start(context, bytes, 4, 2, &receive), HOOP_OK);
-    assert_int_equal(engine_wait(receive, patience()), HOOP_OK);
+    assert_ok(receive_start(context, bytes, 4, 2, &receive));
+    assert_ok(engine_wait(receive, patience()));
     assert_int_equal(bytes[0], 'b');
-    assert_int_equal(receive_start(context, bytes, 4, 1, &receive), HOOP_OK);
-    assert_int_equal(engine_wait(receive, patience()), HOOP_OK);
+    assert_ok(receive_start(context, bytes, 4, 1, &receive));
+    assert_ok(engine_wait(receive, patience()));
     assert_int_equal(bytes[0], 'a');
 }
 
@@ -471,9 +461,9 @@ operation_that_needs_nobody_is_done_when_its_start_returns(void **state)
     struct op *op = NULL;
     int32_t value = 3;
 
-    assert_int_equal(sum_start(alone, &value, 1, &op), HOOP_OK);
+    assert_ok(sum_start(alone, &value, 1, &op));
     assert_true(atomic_load(&op->run.is_done));
-    assert_int_equal(engine_wait(op, 0), HOOP_OK);
+    assert_ok(engine_wait(op, 0));
     assert_int_equal(value, 3);
 }
 
@@ -498,12 +488,11 @@ counts_are_copied_when_an_operation_starts(void **state)
         .mode = ENGINE_START_AND_WAIT,
     };
 
-    assert_int_equal(engine_start_collective(engine_pair.sides[0].alone.context,
-                                             &gather, &op),
-                     HOOP_OK);
+    assert_ok(engine_start_collective(engine_pair.sides[0].alone.context,
+                                      &gather, &op));
     assert_false(atomic_load(&op->run.is_done));
     counts[0] = SIZE_MAX;
-    assert_int_equal(engine_wait(op, patience()), HOOP_OK);
+    assert_ok(engine_wait(op, patience()));
     assert_int_equal(output[0], 7);
     assert_int_equal(output[1], 8);
 }
@@ -519,12 +508,11 @@ spare_operation_begins_anew(void **state)
     context_set_timeout(context, 20);
     assert_int_equal(sum_run(context, &value, 1), HOOP_E_TIMEOUT);
     for (unsigned i = 0; i < 3; i++) {
-        assert_int_equal(
-            sum_start(engine_pair.sides[0].alone.context, &value, 1, &op),
-            HOOP_OK);
-        assert_int_equal(engine_wait(op, patience()), HOOP_OK);
-        assert_int_equal(send_start(context, "x", 1, 1, &op), HOOP_OK);
-        assert_int_equal(engine_wait(op, patience()), HOOP_OK);
+        assert_ok(
+            sum_start(engine_pair.sides[0].alone.context, &value, 1, &op));
+        assert_ok(engine_wait(op, patience()));
+        assert_ok(send_start(context, "x", 1, 1, &op));
+        assert_ok(engine_wait(op, patience()));
     }
     assert_int_equal(value, 3);
 }

@@ -101,9 +101,8 @@ message_needs_no_operation(void **state)
     progress_poll(sides[1].engine, 0);
     const bool is_in_memory =
         transport_can_receive_inline(sides[1].engine->transport, 0);
-    assert_int_equal(send_run(sides[0].comms[0].context, sent, 2), HOOP_OK);
-    assert_int_equal(engine_run_message(sides[1].comms[0].context, &message),
-                     HOOP_OK);
+    assert_ok(send_run(sides[0].comms[0].context, sent, 2));
+    assert_ok(engine_run_message(sides[1].comms[0].context, &message));
     assert_int_equal(got[0], 7);
     assert_int_equal(got[1], 8);
     assert_int_equal(got[2], 0);
@@ -216,8 +215,7 @@ rest_of_a_message_is_left_to_the_background(void **state)
            atomic_load(&sides[0].n_abandoned) == n_before) {
         for (size_t i = 0; i < COUNT; i++)
             values[i] = n_sent + (int32_t)i;
-        assert_int_equal(send_run(sides[0].comms[0].context, values, COUNT),
-                         HOOP_OK);
+        assert_ok(send_run(sides[0].comms[0].context, values, COUNT));
         n_sent++;
     }
     /* A large ring has room for all that the window lets go. */
@@ -226,13 +224,12 @@ rest_of_a_message_is_left_to_the_background(void **state)
     assert_true(has_rest || n_sent == MESSAGES);
     assert_true(has_made_none(&sides[0]));
     /* Somebody who has driven meanwhile leaves it once more. */
-    assert_int_equal(sum_run(sides[0].alone.context, values, 1), HOOP_OK);
+    assert_ok(sum_run(sides[0].alone.context, values, 1));
     assert_int_equal(atomic_load(&sides[0].n_abandoned),
                      n_before + (has_rest ? 2 : 0));
     engine_pair_start_backgrounds(&engine_pair);
     for (int32_t k = 0; k < n_sent; k++) {
-        assert_int_equal(receive_run(sides[1].comms[0].context, values, COUNT),
-                         HOOP_OK);
+        assert_ok(receive_run(sides[1].comms[0].context, values, COUNT));
         for (size_t i = 0; i < COUNT; i++)
             assert_int_equal(values[i], k + (int32_t)i);
     }
@@ -264,12 +261,11 @@ message_is_coded_as_any_other(void **state)
     for (size_t i = 0; i < COUNT; i++)
         sent[i] = (int32_t)(i / 100);
     progress_poll(sides[0].engine, 0);
-    assert_int_equal(send_run(sides[0].comms[0].context, sent, COUNT), HOOP_OK);
+    assert_ok(send_run(sides[0].comms[0].context, sent, COUNT));
     assert_true(has_made_none(&sides[0]));
     engine_stats(sides[0].engine, &stats);
     assert_in_range(stats.transport.wire_sent, 1, sizeof(sent) / 2);
-    assert_int_equal(receive_run(sides[1].comms[0].context, got, COUNT),
-                     HOOP_OK);
+    assert_ok(receive_run(sides[1].comms[0].context, got, COUNT));
     assert_memory_equal(got, sent, sizeof(sent));
 }
 
@@ -280,13 +276,13 @@ message_that_does_not_fit_is_refused(void **state)
     int32_t sent[2] = {7, 8};
     int32_t got[2] = {0};
 
-    assert_int_equal(send_run(sides[0].comms[0].context, sent, 2), HOOP_OK);
+    assert_ok(send_run(sides[0].comms[0].context, sent, 2));
     assert_int_equal(receive_run(sides[1].comms[0].context, got, 1),
                      HOOP_E_MISMATCH);
     assert_int_equal(got[0], 0);
     /* The next is another one. */
-    assert_int_equal(send_run(sides[0].comms[0].context, sent, 2), HOOP_OK);
-    assert_int_equal(receive_run(sides[1].comms[0].context, got, 2), HOOP_OK);
+    assert_ok(send_run(sides[0].comms[0].context, sent, 2));
+    assert_ok(receive_run(sides[1].comms[0].context, got, 2));
     assert_int_equal(got[1], 8);
 }
 
@@ -320,15 +316,14 @@ receive_ends_with_the_failure_that_waits_for_it(void **state)
     int32_t sent = 7;
     int32_t got = -1;
 
-    (void)state;
     progress_poll(sides[0].engine, 0);
     progress_poll(sides[1].engine, 0);
-    assert_int_equal(send_run(sides[0].comms[0].context, &sent, 1), HOOP_OK);
+    assert_ok(send_run(sides[0].comms[0].context, &sent, 1));
     assert_int_equal(pending_failure_add(context, &failed),
                      PENDING_FAILURE_NEW);
     assert_int_equal(receive_run(context, &got, 1), HOOP_E_EXHAUSTED);
     assert_int_equal(got, -1);
-    assert_int_equal(receive_run(context, &got, 1), HOOP_OK);
+    assert_ok(receive_run(context, &got, 1));
     assert_int_equal(got, 7);
 }
 

@@ -22,9 +22,8 @@ send_small(uint32_t rank, uint64_t tag, const char *text)
 {
     struct op *op = NULL;
 
-    assert_int_equal(
-        send_start(context_at(rank, 0), text, strlen(text), tag, &op), HOOP_OK);
-    assert_int_equal(engine_wait(op, patience()), HOOP_OK);
+    assert_ok(send_start(context_at(rank, 0), text, strlen(text), tag, &op));
+    assert_ok(engine_wait(op, patience()));
 }
 
 static void
@@ -33,11 +32,11 @@ wait_that_is_too_short_is_pending_and_the_op_lives_on(void **state)
     char text[8] = "";
     struct op *op = NULL;
 
-    assert_int_equal(receive_start(context_at(0, 0), text, 7, 1, &op), HOOP_OK);
+    assert_ok(receive_start(context_at(0, 0), text, 7, 1, &op));
     assert_int_equal(engine_wait(op, 0), HOOP_E_PENDING);
     assert_int_equal(engine_wait(op, clock_deadline_ns(5)), HOOP_E_PENDING);
     send_small(1, 1, "hello");
-    assert_int_equal(engine_wait(op, patience()), HOOP_OK);
+    assert_ok(engine_wait(op, patience()));
     assert_string_equal(text, "hello");
 }
 
@@ -50,10 +49,10 @@ wait_of_none_moves_what_can_move(void **state)
     enum hoop_status status = HOOP_E_PENDING;
 
     send_small(1, 1, "here");
-    assert_int_equal(receive_start(context_at(0, 0), text, 7, 1, &op), HOOP_OK);
+    assert_ok(receive_start(context_at(0, 0), text, 7, 1, &op));
     while (status == HOOP_E_PENDING && !clock_is_past(until_ns))
         status = engine_wait(op, 0);
-    assert_int_equal(status, HOOP_OK);
+    assert_ok(status);
     assert_string_equal(text, "here");
 }
 
@@ -66,12 +65,12 @@ work_that_is_left_behind_is_told(void **state)
     assert_int_equal(engine_progress_background(engine_pair.sides[0].engine),
                      ENGINE_PROGRESS_NONE);
     atomic_store(&engine_pair.sides[0].n_abandoned, 0);
-    assert_int_equal(receive_start(context_at(0, 0), text, 7, 1, &op), HOOP_OK);
+    assert_ok(receive_start(context_at(0, 0), text, 7, 1, &op));
     assert_int_equal(atomic_load(&engine_pair.sides[0].n_abandoned), 1);
     assert_int_equal(engine_wait(op, 0), HOOP_E_PENDING);
     assert_int_equal(atomic_load(&engine_pair.sides[0].n_abandoned), 2);
     send_small(1, 1, "x");
-    assert_int_equal(engine_wait(op, patience()), HOOP_OK);
+    assert_ok(engine_wait(op, patience()));
     assert_int_equal(atomic_load(&engine_pair.sides[0].n_abandoned), 2);
 }
 
@@ -106,9 +105,8 @@ driver_that_gives_up_names_a_successor(void **state)
     char texts[ENGINE_PAIR_CONTEXTS][8] = {0};
 
     for (unsigned i = 0; i < ENGINE_PAIR_CONTEXTS; i++) {
-        assert_int_equal(
-            receive_start(context_at(0, 0), texts[i], 7, i, &waits[i].op),
-            HOOP_OK);
+        assert_ok(
+            receive_start(context_at(0, 0), texts[i], 7, i, &waits[i].op));
         /* The first to wait drives, and is the first to go. */
         waits[i].deadline_ns =
             i == 0 ? clock_deadline_ns(30) : clock_deadline_ns(20000);
@@ -119,11 +117,11 @@ driver_that_gives_up_names_a_successor(void **state)
     for (unsigned i = 1; i < ENGINE_PAIR_CONTEXTS; i++) {
         send_small(1, i, "late");
         pthread_join(waits[i].thread, NULL);
-        assert_int_equal(waits[i].status, HOOP_OK);
+        assert_ok(waits[i].status);
         assert_string_equal(texts[i], "late");
     }
     send_small(1, 0, "last");
-    assert_int_equal(engine_wait(waits[0].op, patience()), HOOP_OK);
+    assert_ok(engine_wait(waits[0].op, patience()));
     assert_string_equal(texts[0], "last");
 }
 
@@ -138,15 +136,12 @@ owner_that_sleeps_begins_what_another_thread_hands_in(void **state)
     int32_t value = 1;
     struct op *op = NULL;
 
-    (void)state;
-    assert_int_equal(receive_start(context_at(0, 0), text, 7, 1, &waiting.op),
-                     HOOP_OK);
+    assert_ok(receive_start(context_at(0, 0), text, 7, 1, &waiting.op));
     atomic_store(&unbounded_sleep_ignores_deadlines, true);
     waiting_start(&waiting);
     while (!atomic_load(&engine->is_sleeping))
         assert_false(clock_is_past(until_ns));
-    assert_int_equal(
-        sum_start(engine_pair.sides[0].alone.context, &value, 1, &op), HOOP_OK);
+    assert_ok(sum_start(engine_pair.sides[0].alone.context, &value, 1, &op));
     const uint64_t begun_by_ns = clock_deadline_ns(10000);
     while (!atomic_load(&op->run.is_done) && !clock_is_past(begun_by_ns))
         ;
@@ -154,8 +149,8 @@ owner_that_sleeps_begins_what_another_thread_hands_in(void **state)
     atomic_store(&unbounded_sleep_ignores_deadlines, false);
     send_small(1, 1, "late");
     pthread_join(waiting.thread, NULL);
-    assert_int_equal(waiting.status, HOOP_OK);
-    assert_int_equal(engine_wait(op, patience()), HOOP_OK);
+    assert_ok(waiting.status);
+    assert_ok(engine_wait(op, patience()));
     assert_true(is_begun);
 }
 
@@ -278,9 +273,8 @@ submit_queue_takes_what_four_threads_hand_in(void **state)
     for (unsigned i = 0; i < 4 * N_MESSAGES; i++) {
         struct op *op = NULL;
 
-        assert_int_equal(receive_start(context_at(1, i % 2), text, 64, 5, &op),
-                         HOOP_OK);
-        assert_int_equal(engine_wait(op, patience()), HOOP_OK);
+        assert_ok(receive_start(context_at(1, i % 2), text, 64, 5, &op));
+        assert_ok(engine_wait(op, patience()));
         assert_string_equal(text, "mail");
     }
     for (unsigned i = 0; i < 4; i++) {
@@ -329,11 +323,11 @@ op_handed_in_at_the_end_of_an_idle_turn_is_begun(void **state)
         atomic_store(&idler.is_wanted, true);
         for (volatile unsigned k = 0; k < i % 97; k++)
             ;
-        assert_int_equal(sum_start(alone, &value, 1, &op), HOOP_OK);
+        assert_ok(sum_start(alone, &value, 1, &op));
         while (!atomic_load(&op->run.is_done) && !clock_is_past(until_ns))
             ;
         is_begun = atomic_load(&op->run.is_done);
-        assert_int_equal(engine_wait(op, patience()), HOOP_OK);
+        assert_ok(engine_wait(op, patience()));
     }
     atomic_store(&idler.is_over, true);
     pthread_join(idler.thread, NULL);

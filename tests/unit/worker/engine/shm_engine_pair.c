@@ -18,13 +18,11 @@ halls_attach(struct shm_region *regions[2])
     for (uint32_t i = 0; i < 2; i++) {
         struct cma_address place;
 
-        assert_int_equal(
-            engine_publish_cma_address(engine_pair.sides[1 - i].engine, &place),
-            HOOP_OK);
-        assert_int_equal(shm_region_cma_attach(regions[i], 1 - i,
-                                               (uint32_t)getpid(), &place),
-                         HOOP_OK);
-        assert_int_equal(shm_region_enable_cma(regions[i]), HOOP_OK);
+        assert_ok(engine_publish_cma_address(engine_pair.sides[1 - i].engine,
+                                             &place));
+        assert_ok(shm_region_cma_attach(regions[i], 1 - i, (uint32_t)getpid(),
+                                        &place));
+        assert_ok(shm_region_enable_cma(regions[i]));
     }
 }
 
@@ -35,20 +33,16 @@ halls_enter(bool are_open)
     struct wakeup_handle bells[2];
 
     for (uint32_t i = 0; i < 2; i++)
-        assert_int_equal(
-            engine_wakeup_handle(engine_pair.sides[i].engine, &bells[i]),
-            HOOP_OK);
+        assert_ok(engine_wakeup_handle(engine_pair.sides[i].engine, &bells[i]));
     for (uint32_t i = 0; i < 2; i++)
-        assert_int_equal(engine_import_wakeup(engine_pair.sides[i].engine,
-                                              1 - i, &bells[1 - i]),
-                         HOOP_OK);
+        assert_ok(engine_import_wakeup(engine_pair.sides[i].engine, 1 - i,
+                                       &bells[1 - i]));
     for (unsigned k = 0; k < 2; k++) {
         struct shared_memory_handle place;
         struct shm_region *regions[2];
 
-        assert_int_equal(shm_region_create(2, FLAT_SLOT, &place, &regions[0]),
-                         HOOP_OK);
-        assert_int_equal(shm_region_open(&place, 1, 2, &regions[1]), HOOP_OK);
+        assert_ok(shm_region_create(2, FLAT_SLOT, &place, &regions[0]));
+        assert_ok(shm_region_open(&place, 1, 2, &regions[1]));
         shm_region_close_fd(regions[0]);
         if (are_open)
             halls_attach(regions);

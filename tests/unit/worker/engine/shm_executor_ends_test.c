@@ -246,12 +246,11 @@ what_was_posted_before_the_end_counts(void **state)
         const struct engine_collective sum =
             flat_sum_of(context, &values[i], 1);
 
-        assert_int_equal(engine_start_collective(context, &sum, &ops[i]),
-                         HOOP_OK);
+        assert_ok(engine_start_collective(context, &sum, &ops[i]));
     }
     engine_declare_dead(engine_pair.sides[0].engine, 1, "it has been killed");
     for (unsigned i = 0; i < 2; i++) {
-        assert_int_equal(engine_wait(ops[i], patience()), HOOP_OK);
+        assert_ok(engine_wait(ops[i], patience()));
         assert_int_equal(values[i], 2);
     }
     assert_int_equal(flat_sum(engine_pair.sides[0].comms[0].context, values, 1),
@@ -301,16 +300,15 @@ who_dies_telling_of_another_is_read_to_its_end(void **state)
         const struct engine_collective sum =
             flat_sum_of(contexts[i], &values[i], 1);
 
-        assert_int_equal(engine_start_collective(contexts[i], &sum, &ops[i]),
-                         HOOP_OK);
+        assert_ok(engine_start_collective(contexts[i], &sum, &ops[i]));
     }
-    assert_int_equal(engine_wait(ops[1], patience()), HOOP_OK);
+    assert_ok(engine_wait(ops[1], patience()));
     engine_declare_dead(sides[1].engine, 2, "connection reset");
     progress_poll(sides[1].engine, 0);
     engine_destroy(sides[1].engine);
     sides[1].engine = NULL;
 
-    assert_int_equal(engine_wait(ops[0], patience()), HOOP_OK);
+    assert_ok(engine_wait(ops[0], patience()));
     assert_int_equal(values[0], 3);
     assert_in_range(atomic_load(&sides[0].n_lost), 1, 2);
 }
@@ -344,11 +342,10 @@ call_without_memory_for_an_operation_fails_on_all_members(void **state)
         const struct engine_collective sum =
             flat_sum_of(context, &values[i], 1);
 
-        assert_int_equal(engine_start_collective(context, &sum, &ops[i]),
-                         HOOP_OK);
+        assert_ok(engine_start_collective(context, &sum, &ops[i]));
     }
     for (uint32_t i = 0; i < 2; i++) {
-        assert_int_equal(engine_wait(ops[i], patience()), HOOP_OK);
+        assert_ok(engine_wait(ops[i], patience()));
         assert_int_equal(values[i], 83);
     }
 }

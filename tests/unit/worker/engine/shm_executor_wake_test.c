@@ -38,11 +38,9 @@ wake_peers_wakes_every_rank_that_sleeps_and_no_other(void **state)
         assert_int_equal(pipe(pipes[i]), 0);
         atomic_init(&wakeup_fds[i], pipes[i][1]);
     }
-    assert_int_equal(shm_region_create(N_RANKS, 4096, &place, &regions[0]),
-                     HOOP_OK);
+    assert_ok(shm_region_create(N_RANKS, 4096, &place, &regions[0]));
     for (uint32_t i = 1; i < N_RANKS; i++)
-        assert_int_equal(shm_region_open(&place, i, N_RANKS, &regions[i]),
-                         HOOP_OK);
+        assert_ok(shm_region_open(&place, i, N_RANKS, &regions[i]));
     shm_region_close_fd(regions[0]);
     for (unsigned i = 0; i < N_RANKS; i++) {
         if (sleeps[i])
@@ -50,8 +48,8 @@ wake_peers_wakes_every_rank_that_sleeps_and_no_other(void **state)
     }
 
     context.shm_region = regions[0];
-    struct op op = {.run = {.context = &context,
-                            .rounds = {.is_wake_pending = true}}};
+    struct op op = {
+        .run = {.context = &context, .rounds = {.is_wake_pending = true}}};
     shm_executor_wake_peers(&op);
     for (unsigned i = 0; i < N_RANKS; i++)
         assert_int_equal(descriptor_is_readable(pipes[ranks[i]][0]), sleeps[i]);

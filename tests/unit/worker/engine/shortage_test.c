@@ -28,8 +28,7 @@ collective_fails_and_names_who_is_short_of_what(void **state)
     int32_t value = 1;
     struct op *op = NULL;
 
-    assert_int_equal(sum_start(side->comms[0].context, &value, 1, &op),
-                     HOOP_OK);
+    assert_ok(sum_start(side->comms[0].context, &value, 1, &op));
     fall_short(side, 1);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_EXHAUSTED);
     assert_non_null(strstr(error_text(),
@@ -45,13 +44,11 @@ connection_is_asked_for_again_by_the_next_call(void **state)
     int32_t value = 1;
     struct op *op = NULL;
 
-    assert_int_equal(sum_start(side->comms[0].context, &value, 1, &op),
-                     HOOP_OK);
+    assert_ok(sum_start(side->comms[0].context, &value, 1, &op));
     assert_int_equal(atomic_load(&side->n_needed), 1);
     fall_short(side, 0);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_EXHAUSTED);
-    assert_int_equal(sum_start(side->comms[1].context, &value, 1, &op),
-                     HOOP_OK);
+    assert_ok(sum_start(side->comms[1].context, &value, 1, &op));
     assert_int_equal(atomic_load(&side->n_needed), 2);
     fall_short(side, 0);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_EXHAUSTED);
@@ -64,10 +61,8 @@ send_and_receive_fail_alike(void **state)
     char byte = 0;
     struct op *ops[2] = {NULL};
 
-    assert_int_equal(send_start(side->comms[0].context, &byte, 1, 9, &ops[0]),
-                     HOOP_OK);
-    assert_int_equal(
-        receive_start(side->comms[0].context, &byte, 1, 9, &ops[1]), HOOP_OK);
+    assert_ok(send_start(side->comms[0].context, &byte, 1, 9, &ops[0]));
+    assert_ok(receive_start(side->comms[0].context, &byte, 1, 9, &ops[1]));
     fall_short(side, 0);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(engine_wait(ops[i], patience()), HOOP_E_EXHAUSTED);
@@ -106,8 +101,7 @@ receive_begun(struct side *side, uint64_t tag)
     struct op *op = NULL;
     char byte = 0;
 
-    assert_int_equal(receive_start(side->comms[0].context, &byte, 1, tag, &op),
-                     HOOP_OK);
+    assert_ok(receive_start(side->comms[0].context, &byte, 1, tag, &op));
     const enum hoop_status status = engine_wait(op, 0);
     if (status == HOOP_E_PENDING) {
         engine_cancel_op(op);

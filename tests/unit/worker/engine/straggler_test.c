@@ -51,9 +51,9 @@ wait_in_vain(uint32_t late_warning_ms, uint32_t op_ms)
         contexts[i] = engine_pair.sides[0].comms[i].context;
         context_set_timeout(contexts[i], op_ms);
     }
-    assert_int_equal(sum_start(contexts[0], &value, 1, &ops[0]), HOOP_OK);
-    assert_int_equal(sum_start(contexts[1], &value, 1, &ops[1]), HOOP_OK);
-    assert_int_equal(receive_start(contexts[2], bytes, 4, 1, &ops[2]), HOOP_OK);
+    assert_ok(sum_start(contexts[0], &value, 1, &ops[0]));
+    assert_ok(sum_start(contexts[1], &value, 1, &ops[1]));
+    assert_ok(receive_start(contexts[2], bytes, 4, 1, &ops[2]));
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(engine_wait(ops[i], patience()), HOOP_E_TIMEOUT);
     engine_pair_close(&engine_pair);

@@ -91,8 +91,7 @@ normalize_gives_the_worked_values(void **state)
         struct room room;
 
         room_set(&room, vectors[i].given, vectors[i].n_given);
-        assert_int_equal(hoop_dim_map_normalize(vectors[i].n_dims, &room.map),
-                         HOOP_OK);
+        assert_ok(hoop_dim_map_normalize(vectors[i].n_dims, &room.map));
         expect(&room.map, vectors[i].expected, vectors[i].n_expected);
     }
 }
@@ -120,15 +119,11 @@ merge_gives_the_worked_values(void **state)
 
         room_set(&room, vectors[i].given, vectors[i].n_given);
         room_set(&out, vectors[i].given, 0);
-        assert_int_equal(
-            hoop_dim_map_merge(vectors[i].n_dims, &room.map, &out.map),
-            HOOP_OK);
+        assert_ok(hoop_dim_map_merge(vectors[i].n_dims, &room.map, &out.map));
         expect(&out.map, vectors[i].expected, vectors[i].n_expected);
         expect(&room.map, vectors[i].given, vectors[i].n_given);
         /* In place it is the same. */
-        assert_int_equal(
-            hoop_dim_map_merge(vectors[i].n_dims, &room.map, &room.map),
-            HOOP_OK);
+        assert_ok(hoop_dim_map_merge(vectors[i].n_dims, &room.map, &room.map));
         expect(&room.map, vectors[i].expected, vectors[i].n_expected);
     }
 }
@@ -231,12 +226,10 @@ check_one(int32_t n_dims, const int32_t *dims, uint32_t n_pairs)
     room_set(&room, given, n_pairs);
     room_set(&out, given, 0);
     uint32_t n = model_merge(&room.map, n_dims, expected);
-    assert_int_equal(hoop_dim_map_merge((uint32_t)n_dims, &room.map, &out.map),
-                     HOOP_OK);
+    assert_ok(hoop_dim_map_merge((uint32_t)n_dims, &room.map, &out.map));
     expect(&out.map, expected, n);
     n = model_normalize(&room.map, n_dims, expected);
-    assert_int_equal(hoop_dim_map_normalize((uint32_t)n_dims, &room.map),
-                     HOOP_OK);
+    assert_ok(hoop_dim_map_normalize((uint32_t)n_dims, &room.map));
     expect(&room.map, expected, n);
 }
 
@@ -353,16 +346,14 @@ check_list(const struct hoop_partitions *partitions)
 
     for (uint32_t i = 0; i < partitions->n_dims; i++)
         n_ranks *= partitions->partitions[i];
-    assert_int_equal(hoop_sharding_shard(partitions, 3, n_ranks, &spec),
-                     HOOP_OK);
+    assert_ok(hoop_sharding_shard(partitions, 3, n_ranks, &spec));
     for (uint32_t rank = 0; rank < n_ranks; rank++) {
         const struct hoop_part expected =
             slice_of(partitions, &shape, n_ranks, rank);
         struct hoop_part part;
 
-        assert_int_equal(
-            hoop_sharding_part(&spec.sharding, &spec.mesh, &shape, rank, &part),
-            HOOP_OK);
+        assert_ok(hoop_sharding_part(&spec.sharding, &spec.mesh, &shape, rank,
+                                     &part));
         assert_true(hoop_shape_equal(&part.shape, &expected.shape));
         assert_memory_equal(part.offset, expected.offset, 3 * sizeof(size_t));
     }
@@ -398,11 +389,10 @@ offsets_are(const int32_t *dims,
     struct hoop_group_sharding spec;
     struct hoop_part part;
 
-    assert_int_equal(hoop_sharding_shard(&partitions, 2, 4, &spec), HOOP_OK);
+    assert_ok(hoop_sharding_shard(&partitions, 2, 4, &spec));
     for (uint32_t rank = 0; rank < 4; rank++) {
-        assert_int_equal(
-            hoop_sharding_part(&spec.sharding, &spec.mesh, &shape, rank, &part),
-            HOOP_OK);
+        assert_ok(hoop_sharding_part(&spec.sharding, &spec.mesh, &shape, rank,
+                                     &part));
         assert_memory_equal(part.offset, expected[rank], 2 * sizeof(size_t));
     }
 }
@@ -428,10 +418,8 @@ replica_is_all_on_each_rank(void **state)
     struct hoop_group_sharding spec;
     struct hoop_part part;
 
-    assert_int_equal(hoop_sharding_replica(3, &spec), HOOP_OK);
-    assert_int_equal(
-        hoop_sharding_part(&spec.sharding, &spec.mesh, &shape, 2, &part),
-        HOOP_OK);
+    assert_ok(hoop_sharding_replica(3, &spec));
+    assert_ok(hoop_sharding_part(&spec.sharding, &spec.mesh, &shape, 2, &part));
     assert_true(hoop_shape_equal(&part.shape, &shape));
     assert_true(hoop_sharding_equal(&spec.sharding, &spec.sharding));
     assert_int_equal(hoop_sharding_replica(0, &spec), HOOP_E_INVALID);

@@ -148,8 +148,7 @@ check_tiles(const struct hoop_sharding *sharding,
         const uint32_t replica = replica_of(uses, mesh, shape->n_dims, place);
 
         is_there[replica] = true;
-        assert_int_equal(
-            hoop_sharding_part(sharding, mesh, shape, place, &part), HOOP_OK);
+        assert_ok(hoop_sharding_part(sharding, mesh, shape, place, &part));
         assert_int_equal(part.shape.n_dims, shape->n_dims);
         for (size_t i = 0; i < n_elements; i++)
             n_owners[replica][i] += is_inside(&part, shape, i);
@@ -171,7 +170,7 @@ check_case(const struct uses *uses,
         sharding_of(uses, mesh, order, shape->n_dims);
 
     if (is_divisible(uses, mesh, shape)) {
-        assert_int_equal(hoop_sharding_check(&sharding, mesh, shape), HOOP_OK);
+        assert_ok(hoop_sharding_check(&sharding, mesh, shape));
         check_tiles(&sharding, uses, mesh, shape);
     } else {
         assert_int_equal(hoop_sharding_check(&sharding, mesh, shape),
@@ -214,8 +213,7 @@ part_is(const struct hoop_sharding *sharding,
 {
     struct hoop_part part;
 
-    assert_int_equal(hoop_sharding_part(sharding, mesh, shape, place, &part),
-                     HOOP_OK);
+    assert_ok(hoop_sharding_part(sharding, mesh, shape, place, &part));
     assert_true(hoop_shape_equal(&part.shape, &expected->shape));
     assert_memory_equal(part.offset, expected->offset,
                         shape->n_dims * sizeof(*part.offset));

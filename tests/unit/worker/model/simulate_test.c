@@ -52,8 +52,7 @@ every_algorithm_that_is_named_is_run(void **state)
                     HOOP_E_PRECONDITION);
                 simulation.n_per_node = simulation.n_ranks;
             }
-            assert_int_equal(hoop_simulate(&simulation, &machine, &simulated),
-                             HOOP_OK);
+            assert_ok(hoop_simulate(&simulation, &machine, &simulated));
             assert_true(simulated.time_us > 0);
             assert_true(simulated.n_messages >= 11);
             assert_false(simulated.is_extrapolated);
@@ -71,13 +70,13 @@ time_is_of_the_machine_that_was_described(void **state)
     const struct hoop_simulation together = broadcast_to(2, 2);
     struct hoop_simulated simulated;
 
-    assert_int_equal(hoop_simulate(&apart, &machine, &simulated), HOOP_OK);
+    assert_ok(hoop_simulate(&apart, &machine, &simulated));
     assert_true(fabs(simulated.time_us - 107) < 1e-6);
     assert_int_equal(simulated.n_sent, 4000);
     assert_int_equal(simulated.n_messages, 1);
     assert_int_equal(simulated.n_bytes, 4000);
     /* Within a node the link is endless here. */
-    assert_int_equal(hoop_simulate(&together, &machine, &simulated), HOOP_OK);
+    assert_ok(hoop_simulate(&together, &machine, &simulated));
     assert_true(fabs(simulated.time_us - 13) < 1e-6);
 }
 
@@ -89,11 +88,11 @@ buffer_is_cut_down_to_equal_blocks(void **state)
 
     simulation.collective = "allgather";
     simulation.algorithm = "ring";
-    assert_int_equal(hoop_simulate(&simulation, &machine, &simulated), HOOP_OK);
+    assert_ok(hoop_simulate(&simulation, &machine, &simulated));
     assert_int_equal(simulated.n_bytes, 3996);
     assert_int_equal(simulated.n_sent, 2 * 3996);
     simulation.n_bytes = 1;
-    assert_int_equal(hoop_simulate(&simulation, &machine, &simulated), HOOP_OK);
+    assert_ok(hoop_simulate(&simulation, &machine, &simulated));
     assert_int_equal(simulated.n_bytes, 12);
 }
 

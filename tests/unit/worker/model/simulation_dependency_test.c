@@ -20,8 +20,7 @@ steps_compare(struct simulation_graph *graph,
     while (simulation_graph_can_open_round(graph, vrank)) {
         uint32_t i = SIMULATION_LIST_END;
 
-        assert_int_equal(simulation_graph_open_round(graph, vrank, &i),
-                         HOOP_OK);
+        assert_ok(simulation_graph_open_round(graph, vrank, &i));
         for (; i != SIMULATION_LIST_END; i = graph->steps[i].next) {
             const struct simulation_step *step = &graph->steps[i];
             const bool waits = tracker_step_limit_bytes(tracker, tracked_step) <
@@ -46,7 +45,7 @@ shape_compare(const struct algorithm *algorithm, const struct plan_shape *shape)
         setup_of(&mapping, algorithm, &machine);
     struct simulation_graph graph;
 
-    assert_int_equal(simulation_graph_init(&graph, &setup), HOOP_OK);
+    assert_ok(simulation_graph_init(&graph, &setup));
     for (uint32_t vrank = 0; vrank < shape->size; vrank++) {
         struct plan_shape own = *shape;
         struct tracker tracker = {0};
@@ -54,7 +53,7 @@ shape_compare(const struct algorithm *algorithm, const struct plan_shape *shape)
 
         own.rank = vrank;
         tracker_init(&tracker, algorithm, &own, setup.element_size);
-        assert_int_equal(tracker_activate_rounds(&tracker, &first), HOOP_OK);
+        assert_ok(tracker_activate_rounds(&tracker, &first));
         steps_compare(&graph, &tracker, vrank);
         tracker_deinit(&tracker);
     }
@@ -174,9 +173,8 @@ index_finds_all_that_meet_a_range(void **state)
 
     for (uint32_t i = 0; i < RANGES; i++) {
         all[i] = placed_draw(&seed);
-        assert_int_equal(
-            simulation_index_add_range(&index, all[i].buffer, &all[i].range, i),
-            HOOP_OK);
+        assert_ok(simulation_index_add_range(&index, all[i].buffer,
+                                             &all[i].range, i));
     }
     simulation_index_sort(&index);
     for (int i = 0; i < 1000; i++) {
@@ -202,8 +200,7 @@ empty_index_finds_nothing(void **state)
     const struct simulation_range empty = {5, 5};
     struct simulation_index index = {0};
 
-    assert_int_equal(simulation_index_add_range(&index, PLAN_OUTPUT, &empty, 1),
-                     HOOP_OK);
+    assert_ok(simulation_index_add_range(&index, PLAN_OUTPUT, &empty, 1));
     simulation_index_sort(&index);
     assert_int_equal(simulation_index_find_first(&index, PLAN_OUTPUT, &range),
                      0);

@@ -41,11 +41,10 @@ rounds_are_opened_as_those_before_are_settled(void **state)
     uint32_t first = SIMULATION_LIST_END;
     uint32_t step = SIMULATION_LIST_END;
 
-    assert_int_equal(simulation_graph_init(&graph, &setup), HOOP_OK);
+    assert_ok(simulation_graph_init(&graph, &setup));
     for (int i = 0; i < LIMIT_TRACKER_ROUNDS; i++) {
         assert_true(simulation_graph_can_open_round(&graph, 0));
-        assert_int_equal(simulation_graph_open_round(&graph, 0, &step),
-                         HOOP_OK);
+        assert_ok(simulation_graph_open_round(&graph, 0, &step));
         first = i == 0 ? step : first;
     }
     assert_false(simulation_graph_can_open_round(&graph, 0));
@@ -61,7 +60,7 @@ rounds_are_opened_as_those_before_are_settled(void **state)
 
     /* What is opened in its place does not begin before it has ended. */
     assert_true(simulation_graph_can_open_round(&graph, 0));
-    assert_int_equal(simulation_graph_open_round(&graph, 0, &step), HOOP_OK);
+    assert_ok(simulation_graph_open_round(&graph, 0, &step));
     assert_true(graph.steps[step].flow.start_ns > 76);
     assert_false(simulation_graph_can_open_round(&graph, 0));
     simulation_graph_deinit(&graph);
@@ -79,11 +78,11 @@ part_of_the_rounds_begins_without_a_past(void **state)
     uint32_t step = SIMULATION_LIST_END;
 
     setup.rounds = (struct simulation_round_range){5, 7};
-    assert_int_equal(simulation_graph_init(&graph, &setup), HOOP_OK);
-    assert_int_equal(simulation_graph_open_round(&graph, 0, &step), HOOP_OK);
+    assert_ok(simulation_graph_init(&graph, &setup));
+    assert_ok(simulation_graph_open_round(&graph, 0, &step));
     assert_int_equal(graph.steps[step].round, 5);
     assert_int_equal(graph.steps[step].n_awaited, 0);
-    assert_int_equal(simulation_graph_open_round(&graph, 0, &step), HOOP_OK);
+    assert_ok(simulation_graph_open_round(&graph, 0, &step));
     assert_int_equal(graph.steps[step].n_awaited, 1);
     assert_false(simulation_graph_can_open_round(&graph, 0));
     simulation_graph_deinit(&graph);

@@ -26,13 +26,12 @@ fixture_open(void **state, const uint32_t names[6])
 {
     static struct fixture fixture;
 
-    assert_int_equal(plan_nodes_create(names, 6, &fixture.nodes), HOOP_OK);
+    assert_ok(plan_nodes_create(names, 6, &fixture.nodes));
     fixture.shape =
         (struct plan_shape){.size = 6, .granule = 1, .nodes = fixture.nodes};
     fixture.mapping = simulation_mapping_make_full(&fixture.shape);
-    assert_int_equal(
-        simulation_hosts_init(&fixture.hosts, &machine, &fixture.mapping),
-        HOOP_OK);
+    assert_ok(
+        simulation_hosts_init(&fixture.hosts, &machine, &fixture.mapping));
     *state = &fixture;
     return 0;
 }
@@ -237,8 +236,7 @@ vrank_works_for_those_behind_it(void **state)
     };
     struct fixture fixture;
 
-    assert_int_equal(simulation_hosts_init(&fixture.hosts, &machine, &mapping),
-                     HOOP_OK);
+    assert_ok(simulation_hosts_init(&fixture.hosts, &machine, &mapping));
     assert_near(work(&fixture, 0, 0, 100), 300);
     simulation_hosts_deinit(&fixture.hosts);
 }
@@ -255,9 +253,8 @@ post(struct simulation_match_queue *match_queue,
     const struct simulation_arrival_times arrival = {first_ns, first_ns + 1};
     uint32_t step = 0;
 
-    assert_int_equal(
-        simulation_match_queue_post(match_queue, &address, &arrival, &step),
-        HOOP_OK);
+    assert_ok(
+        simulation_match_queue_post(match_queue, &address, &arrival, &step));
     assert_int_equal(step, expected);
 }
 
@@ -269,9 +266,8 @@ message_posted_first_is_there(void **state)
     bool is_here = false;
 
     post(&match_queue, 5, SIMULATION_NO_STEP);
-    assert_int_equal(simulation_match_queue_await(&match_queue, &address, 7,
-                                                  &arrival, &is_here),
-                     HOOP_OK);
+    assert_ok(simulation_match_queue_await(&match_queue, &address, 7, &arrival,
+                                           &is_here));
     assert_true(is_here);
     assert_true(arrival.first_ns > 4.9 && arrival.last_ns < 6.1);
     assert_int_equal(match_queue.n_entries, 0);
@@ -285,9 +281,8 @@ message_awaited_first_finds_who_waits(void **state)
     struct simulation_arrival_times arrival;
     bool is_here = true;
 
-    assert_int_equal(simulation_match_queue_await(&match_queue, &address, 7,
-                                                  &arrival, &is_here),
-                     HOOP_OK);
+    assert_ok(simulation_match_queue_await(&match_queue, &address, 7, &arrival,
+                                           &is_here));
     assert_false(is_here);
     post(&match_queue, 5, 7);
     assert_int_equal(match_queue.n_entries, 0);
@@ -305,9 +300,8 @@ messages_of_one_address_are_taken_in_order(void **state)
         struct simulation_arrival_times arrival;
         bool is_here = false;
 
-        assert_int_equal(simulation_match_queue_await(&match_queue, &address, 7,
-                                                      &arrival, &is_here),
-                         HOOP_OK);
+        assert_ok(simulation_match_queue_await(&match_queue, &address, 7,
+                                               &arrival, &is_here));
         assert_true(is_here);
         assert_int_equal((int)arrival.first_ns, i);
     }
@@ -329,9 +323,8 @@ messages_of_other_addresses_are_not_taken(void **state)
 
     post(&match_queue, 5, SIMULATION_NO_STEP);
     for (uint32_t i = 0; i < 4; i++) {
-        assert_int_equal(simulation_match_queue_await(&match_queue, &others[i],
-                                                      i, &arrival, &is_here),
-                         HOOP_OK);
+        assert_ok(simulation_match_queue_await(&match_queue, &others[i], i,
+                                               &arrival, &is_here));
         assert_false(is_here);
     }
     assert_int_equal(match_queue.n_entries, 5);
@@ -349,9 +342,8 @@ release_gives_everybody_who_waits_once(void **state)
     for (uint32_t i = 0; i < 600; i++) {
         const struct simulation_message_address one = {.from = i};
 
-        assert_int_equal(simulation_match_queue_await(&match_queue, &one, i,
-                                                      &arrival, &is_here),
-                         HOOP_OK);
+        assert_ok(simulation_match_queue_await(&match_queue, &one, i, &arrival,
+                                               &is_here));
     }
     post(&match_queue, 5, SIMULATION_NO_STEP);
     for (int i = 0; i < 600; i++) {

@@ -18,7 +18,7 @@ nodes_of(uint32_t n_ranks, uint32_t per_node)
 
     for (uint32_t rank = 0; rank < n_ranks; rank++)
         names[rank] = rank / per_node;
-    assert_int_equal(plan_nodes_create(names, n_ranks, &nodes), HOOP_OK);
+    assert_ok(plan_nodes_create(names, n_ranks, &nodes));
     return nodes;
 }
 
@@ -29,9 +29,8 @@ is_fair(const struct algorithm *algorithm,
 {
     bool fair = false;
 
-    assert_int_equal(
-        simulation_mapping_make_reduced(shape, algorithm, out_mapping, &fair),
-        HOOP_OK);
+    assert_ok(
+        simulation_mapping_make_reduced(shape, algorithm, out_mapping, &fair));
     return fair;
 }
 

@@ -60,7 +60,7 @@ message_from_rounds_left_out_is_left_out(void **state)
     struct simulation_scheduler_result result;
 
     setup.rounds.end = 1;
-    assert_int_equal(simulation_scheduler_run(&setup, &result), HOOP_OK);
+    assert_ok(simulation_scheduler_run(&setup, &result));
     assert_int_equal(result.n_unpaired_messages, 2);
     assert_near(result.end_ns, 0);
 }
@@ -77,13 +77,13 @@ half_of_the_rounds_has_its_own_end(void **state)
     struct simulation_scheduler_result result;
 
     part.rounds = (struct simulation_round_range){2, 6};
-    assert_int_equal(simulation_scheduler_run(&part, &result), HOOP_OK);
+    assert_ok(simulation_scheduler_run(&part, &result));
     assert_near(result.half_ns, 2 * 130.0);
     assert_near(result.end_ns, 4 * 130.0);
     assert_near(result.messages, 4 * 5.0);
     assert_int_equal(result.n_unpaired_messages, 0);
 
-    assert_int_equal(simulation_scheduler_run(&setup, &result), HOOP_OK);
+    assert_ok(simulation_scheduler_run(&setup, &result));
     assert_near(result.end_ns, 8 * 130.0);
     assert_near(result.bytes, 8 * 5 * 4.0);
 }
@@ -97,7 +97,7 @@ entries_come_out_by_time(void **state)
     for (uint32_t i = 0; i < 1000; i++) {
         const uint32_t at = i * 7919 % 1000;
 
-        assert_int_equal(simulation_heap_push(&heap, at, at), HOOP_OK);
+        assert_ok(simulation_heap_push(&heap, at, at));
     }
     for (uint32_t i = 0; i < 1000; i++) {
         last = simulation_heap_pop(&heap);
@@ -113,7 +113,7 @@ entries_of_one_time_come_out_as_they_went_in(void **state)
     struct simulation_heap heap = {0};
 
     for (uint32_t i = 0; i < 300; i++)
-        assert_int_equal(simulation_heap_push(&heap, i % 3, i), HOOP_OK);
+        assert_ok(simulation_heap_push(&heap, i % 3, i));
     for (uint32_t i = 0; i < 300; i++)
         assert_int_equal(simulation_heap_pop(&heap), i % 100 * 3 + i / 100);
     simulation_heap_deinit(&heap);

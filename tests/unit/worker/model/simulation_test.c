@@ -45,8 +45,7 @@ run_on(const struct simulation_machine *on,
 {
     struct simulation_result result;
 
-    assert_int_equal(simulation_run(algorithm, shape, ELEMENT, on, &result),
-                     HOOP_OK);
+    assert_ok(simulation_run(algorithm, shape, ELEMENT, on, &result));
     return result;
 }
 
@@ -64,7 +63,7 @@ nodes_of(uint32_t n_ranks, uint32_t per_node)
 
     for (uint32_t rank = 0; rank < n_ranks; rank++)
         names[rank] = rank / per_node;
-    assert_int_equal(plan_nodes_create(names, n_ranks, &nodes), HOOP_OK);
+    assert_ok(plan_nodes_create(names, n_ranks, &nodes));
     return nodes;
 }
 
@@ -304,9 +303,8 @@ estimate_agrees(const struct plan_shape *shape,
             run_on(on, entries[i].algorithm, shape);
         struct simulation_result estimate;
 
-        assert_int_equal(simulation_run_fast(entries[i].algorithm, shape,
-                                             ELEMENT, on, &estimate),
-                         HOOP_OK);
+        assert_ok(simulation_run_fast(entries[i].algorithm, shape, ELEMENT, on,
+                                      &estimate));
         assert_false(exact.is_extrapolated);
         assert_within(estimate.time_ns, exact.time_ns, slack);
         assert_within((double)estimate.bytes, (double)exact.bytes, 0.02);
@@ -429,8 +427,7 @@ simulation_shm_run_on(const struct simulation_machine *on,
         .size = size, .count = count, .granule = 16, .slot_capacity = 1 << 14};
     struct simulation_result result = {0};
 
-    assert_int_equal(simulation_shm_run(algorithm, &shape, 4, on, &result),
-                     HOOP_OK);
+    assert_ok(simulation_shm_run(algorithm, &shape, 4, on, &result));
     return result;
 }
 

@@ -39,7 +39,7 @@ expect_names(const struct hoop_module *module,
     struct hoop_param_names found = {0};
     char text[512] = "";
 
-    assert_int_equal(hoop_named_params(module, prefix, scope, &found), HOOP_OK);
+    assert_ok(hoop_named_params(module, prefix, scope, &found));
     for (size_t i = 0; i < found.n_params; i++) {
         strcat(text, i > 0 ? " " : "");
         strcat(text, found.params[i].name);
@@ -145,8 +145,7 @@ many_tensors_are_all_there(void **state)
         if (i % 2 == 0)
             pointers[N_MANY + i / 2] = &many[i];
     }
-    assert_int_equal(hoop_named_params(&module, "m", HOOP_NAMED_ALL, &found),
-                     HOOP_OK);
+    assert_ok(hoop_named_params(&module, "m", HOOP_NAMED_ALL, &found));
     assert_int_equal(found.n_params, N_MANY);
     for (size_t i = 0; i < N_MANY; i++) {
         assert_ptr_equal(found.params[i].param, &many[i]);
@@ -215,9 +214,7 @@ compute_spec_replicates_its_output(void **state)
     struct hoop_compute spec = {HOOP_COMPUTE_TP1D, false};
 
     for (int pattern = 0; pattern < 4; pattern++) {
-        assert_int_equal(
-            hoop_compute_spec((enum hoop_compute_pattern)pattern, &spec),
-            HOOP_OK);
+        assert_ok(hoop_compute_spec((enum hoop_compute_pattern)pattern, &spec));
         assert_int_equal(spec.pattern, pattern);
         assert_true(spec.output_replicate);
         spec.output_replicate = false;
@@ -253,7 +250,7 @@ param_is_a_view_of_its_tensor(void **state)
 
     assert_int_equal(HOOP_PARAM_MODEL, 0);
     assert_int_equal(HOOP_PARAM_NONMODEL, 1);
-    assert_int_equal(hoop_param_init("weight", &tensor, &param), HOOP_OK);
+    assert_ok(hoop_param_init("weight", &tensor, &param));
     assert_string_equal(param.name, "weight");
     assert_int_equal(param.kind, HOOP_PARAM_MODEL);
     assert_true(param.is_registered);
@@ -269,9 +266,9 @@ param_without_a_tensor_is_empty(void **state)
     struct hoop_param param;
     size_t count = 1;
 
-    assert_int_equal(hoop_param_init(NULL, NULL, &param), HOOP_OK);
+    assert_ok(hoop_param_init(NULL, NULL, &param));
     assert_null(param.tensor.data);
-    assert_int_equal(hoop_shape_count(&param.tensor.shape, &count), HOOP_OK);
+    assert_ok(hoop_shape_count(&param.tensor.shape, &count));
     assert_int_equal(count, 0);
     assert_int_equal(param.kind, HOOP_PARAM_MODEL);
 }
@@ -362,8 +359,7 @@ operands_are_listed_in_order(void **state)
         const char *text = rows[i].operands;
         const size_t n = read_list(&pool, &text, &operands);
 
-        assert_int_equal(param_operands_check_count(operands, n, &counts),
-                         HOOP_OK);
+        assert_ok(param_operands_check_count(operands, n, &counts));
         assert_int_equal(counts.n_tensors, rows[i].counts.n_tensors);
         assert_int_equal(counts.n_params, rows[i].counts.n_params);
         assert_int_equal(counts.n_requiring_grad,
@@ -385,9 +381,7 @@ operands_that_nest_too_deep_are_refused(void **state)
     lists[0].param = &params[0];
     for (size_t i = 1; i < COUNT_OF(lists); i++)
         lists[i] = (struct hoop_operand){.items = &lists[i - 1], .n_items = 1};
-    assert_int_equal(
-        param_operands_check_count(&lists[HOOP_MAX_NESTING], 1, &counts),
-        HOOP_OK);
+    assert_ok(param_operands_check_count(&lists[HOOP_MAX_NESTING], 1, &counts));
     assert_int_equal(counts.n_params, 1);
     const struct hoop_operand deeper = {.items = &lists[HOOP_MAX_NESTING],
                                         .n_items = 1};

@@ -52,8 +52,8 @@ op_named(const char *name)
 static void
 expect_both(const struct hoop_param_op *op, const char *expected)
 {
-    assert_int_equal(hoop_param_op_forward(op), HOOP_OK);
-    assert_int_equal(hoop_param_op_backward(op), HOOP_OK);
+    assert_ok(hoop_param_op_forward(op));
+    assert_ok(hoop_param_op_backward(op));
     trace_expect(&trace, expected);
 }
 
@@ -65,15 +65,15 @@ override_of_a_name_counts_until_it_is_released(void **state)
     const struct hoop_param_op nameless = op_named(NULL);
 
     expect_both(&op, "OP OP' ");
-    assert_int_equal(hoop_op_override(&overrides[0]), HOOP_OK);
+    assert_ok(hoop_op_override(&overrides[0]));
     expect_both(&op, "X X' ");
     expect_both(&other, "OP OP' ");
     expect_both(&nameless, "OP OP' ");
-    assert_int_equal(hoop_op_override(&overrides[1]), HOOP_OK);
+    assert_ok(hoop_op_override(&overrides[1]));
     expect_both(&op, "Y Y' ");
-    assert_int_equal(hoop_op_override_release(&overrides[1]), HOOP_OK);
+    assert_ok(hoop_op_override_release(&overrides[1]));
     expect_both(&op, "X X' ");
-    assert_int_equal(hoop_op_override_release(&overrides[0]), HOOP_OK);
+    assert_ok(hoop_op_override_release(&overrides[0]));
     expect_both(&op, "OP OP' ");
 }
 
@@ -89,12 +89,11 @@ overrides_are_released_in_any_order(void **state)
         size_t left[4] = {0, 1, 1, 1};
 
         for (size_t k = 0; k < 3; k++)
-            assert_int_equal(hoop_op_override(&overrides[k]), HOOP_OK);
+            assert_ok(hoop_op_override(&overrides[k]));
         for (size_t k = 0; k < 3; k++) {
             size_t last = 3;
 
-            assert_int_equal(hoop_op_override_release(&overrides[orders[i][k]]),
-                             HOOP_OK);
+            assert_ok(hoop_op_override_release(&overrides[orders[i][k]]));
             left[orders[i][k] + 1] = 0;
             while (last > 0 && !left[last])
                 last--;
@@ -110,13 +109,13 @@ override_of_one_direction_leaves_the_other(void **state)
 
     overrides[0].backward = NULL;
     overrides[1].forward = NULL;
-    assert_int_equal(hoop_op_override(&overrides[0]), HOOP_OK);
+    assert_ok(hoop_op_override(&overrides[0]));
     expect_both(&op, "X OP' ");
-    assert_int_equal(hoop_op_override(&overrides[1]), HOOP_OK);
+    assert_ok(hoop_op_override(&overrides[1]));
     expect_both(&op, "X Y' ");
-    assert_int_equal(hoop_op_override_release(&overrides[0]), HOOP_OK);
+    assert_ok(hoop_op_override_release(&overrides[0]));
     expect_both(&op, "OP Y' ");
-    assert_int_equal(hoop_op_override_release(&overrides[1]), HOOP_OK);
+    assert_ok(hoop_op_override_release(&overrides[1]));
 }
 
 static void
@@ -124,12 +123,12 @@ override_wants_a_tensor_among_the_operands(void **state)
 {
     struct hoop_param_op op = op_named("linear");
 
-    assert_int_equal(hoop_op_override(&overrides[0]), HOOP_OK);
+    assert_ok(hoop_op_override(&overrides[0]));
     w.kind = HOOP_PARAM_NONMODEL;
     expect_both(&op, "X X' ");
     op.n_operands = 0;
     expect_both(&op, "OP OP' ");
-    assert_int_equal(hoop_op_override_release(&overrides[0]), HOOP_OK);
+    assert_ok(hoop_op_override_release(&overrides[0]));
 }
 
 static void
@@ -141,12 +140,12 @@ hooks_are_around_an_override(void **state)
 
     trace_hook_init(&a, "A", &trace);
     const hoop_param_hook_t *const hooks[] = {&a.hook};
-    assert_int_equal(hoop_op_override(&overrides[2]), HOOP_OK);
-    assert_int_equal(hoop_param_hooks_use(&scope, hooks, 1), HOOP_OK);
+    assert_ok(hoop_op_override(&overrides[2]));
+    assert_ok(hoop_param_hooks_use(&scope, hooks, 1));
     expect_both(&op, "A.pre_fwd(w) Z A.post_fwd(w) "
                      "A.pre_bwd(w) Z' A.post_bwd(w) ");
-    assert_int_equal(hoop_param_hooks_release(&scope), HOOP_OK);
-    assert_int_equal(hoop_op_override_release(&overrides[2]), HOOP_OK);
+    assert_ok(hoop_param_hooks_release(&scope));
+    assert_ok(hoop_op_override_release(&overrides[2]));
 }
 
 static void
@@ -160,10 +159,10 @@ override_that_is_wrong_is_refused(void **state)
     assert_int_equal(hoop_op_override_release(&overrides[0]),
                      HOOP_E_PRECONDITION);
     assert_non_null(strstr(error_text(), "not in use"));
-    assert_int_equal(hoop_op_override(&overrides[0]), HOOP_OK);
+    assert_ok(hoop_op_override(&overrides[0]));
     assert_int_equal(hoop_op_override(&overrides[0]), HOOP_E_PRECONDITION);
     assert_non_null(strstr(error_text(), "\"linear\" is in use"));
-    assert_int_equal(hoop_op_override_release(&overrides[0]), HOOP_OK);
+    assert_ok(hoop_op_override_release(&overrides[0]));
 }
 
 static void *
@@ -184,12 +183,12 @@ override_is_its_threads_own(void **state)
     void *wrong = NULL;
     pthread_t thread;
 
-    assert_int_equal(hoop_op_override(&overrides[0]), HOOP_OK);
+    assert_ok(hoop_op_override(&overrides[0]));
     assert_int_equal(pthread_create(&thread, NULL, look, &op), 0);
     assert_int_equal(pthread_join(thread, &wrong), 0);
     assert_null(wrong);
     expect_both(&op, "X X' ");
-    assert_int_equal(hoop_op_override_release(&overrides[0]), HOOP_OK);
+    assert_ok(hoop_op_override_release(&overrides[0]));
 }
 
 static struct param_trace param_hooks_trace;
@@ -213,7 +212,7 @@ param_hooks_setup(void **state)
 static void
 expect_active(const char *expected)
 {
-    assert_int_equal(param_hooks_call(PARAM_PRE_FORWARD, &one, "op"), HOOP_OK);
+    assert_ok(param_hooks_call(PARAM_PRE_FORWARD, &one, "op"));
     assert_int_equal(param_hooks_are_active(), *expected != '\0');
     trace_expect(&param_hooks_trace, expected);
 }
@@ -224,15 +223,14 @@ hooks_are_called_in_their_order_in_all_phases(void **state)
     const hoop_param_hook_t *const hooks[] = {&b.hook, &a.hook};
     struct hoop_param_hooks scope;
 
-    assert_int_equal(hoop_param_hooks_use(&scope, hooks, 2), HOOP_OK);
+    assert_ok(hoop_param_hooks_use(&scope, hooks, 2));
     for (int phase = PARAM_PRE_FORWARD; phase <= PARAM_POST_BACKWARD; phase++)
-        assert_int_equal(param_hooks_call((enum param_phase)phase, &two, "op"),
-                         HOOP_OK);
+        assert_ok(param_hooks_call((enum param_phase)phase, &two, "op"));
     trace_expect(&param_hooks_trace, "B.pre_fwd(w,w) A.pre_fwd(w,w) "
                                      "B.post_fwd(w,w) A.post_fwd(w,w) "
                                      "B.pre_bwd(w,w) A.pre_bwd(w,w) "
                                      "B.post_bwd(w,w) A.post_bwd(w,w) ");
-    assert_int_equal(hoop_param_hooks_release(&scope), HOOP_OK);
+    assert_ok(hoop_param_hooks_release(&scope));
     expect_active("");
 }
 
@@ -244,22 +242,22 @@ scope_replaces_and_its_release_restores(void **state)
     struct hoop_param_hooks scopes[3];
 
     expect_active("");
-    assert_int_equal(hoop_param_hooks_use(&scopes[0], only_a, 1), HOOP_OK);
+    assert_ok(hoop_param_hooks_use(&scopes[0], only_a, 1));
     expect_active("A.pre_fwd(w) ");
-    assert_int_equal(hoop_param_hooks_use(&scopes[1], NULL, 0), HOOP_OK);
+    assert_ok(hoop_param_hooks_use(&scopes[1], NULL, 0));
     expect_active("");
-    assert_int_equal(hoop_param_hooks_use(&scopes[2], only_b, 1), HOOP_OK);
+    assert_ok(hoop_param_hooks_use(&scopes[2], only_b, 1));
     expect_active("B.pre_fwd(w) ");
-    assert_int_equal(hoop_param_hooks_release(&scopes[2]), HOOP_OK);
+    assert_ok(hoop_param_hooks_release(&scopes[2]));
     expect_active("");
-    assert_int_equal(hoop_param_hooks_release(&scopes[1]), HOOP_OK);
+    assert_ok(hoop_param_hooks_release(&scopes[1]));
     expect_active("A.pre_fwd(w) ");
-    assert_int_equal(hoop_param_hooks_release(&scopes[0]), HOOP_OK);
+    assert_ok(hoop_param_hooks_release(&scopes[0]));
     expect_active("");
     /* The memory can be used again. */
-    assert_int_equal(hoop_param_hooks_use(&scopes[2], only_b, 1), HOOP_OK);
+    assert_ok(hoop_param_hooks_use(&scopes[2], only_b, 1));
     expect_active("B.pre_fwd(w) ");
-    assert_int_equal(hoop_param_hooks_release(&scopes[2]), HOOP_OK);
+    assert_ok(hoop_param_hooks_release(&scopes[2]));
 }
 
 static void
@@ -269,8 +267,7 @@ release_in_the_wrong_order_changes_nothing(void **state)
     struct hoop_param_hooks scopes[3];
 
     for (size_t i = 0; i < COUNT_OF(scopes); i++)
-        assert_int_equal(hoop_param_hooks_use(&scopes[i], only_a, i % 2),
-                         HOOP_OK);
+        assert_ok(hoop_param_hooks_use(&scopes[i], only_a, i % 2));
     assert_int_equal(hoop_param_hooks_release(&scopes[0]), HOOP_E_PRECONDITION);
     assert_non_null(strstr(error_text(), "2 used after this scope"));
     assert_int_equal(hoop_param_hooks_use(&scopes[0], NULL, 0),
@@ -278,7 +275,7 @@ release_in_the_wrong_order_changes_nothing(void **state)
     assert_non_null(strstr(error_text(), "in use"));
     expect_active("");
     for (size_t i = COUNT_OF(scopes); i > 0; i--)
-        assert_int_equal(hoop_param_hooks_release(&scopes[i - 1]), HOOP_OK);
+        assert_ok(hoop_param_hooks_release(&scopes[i - 1]));
     assert_int_equal(hoop_param_hooks_release(&scopes[0]), HOOP_E_PRECONDITION);
     assert_non_null(strstr(error_text(), "not in use on this thread"));
 }
@@ -291,17 +288,17 @@ hook_that_fails_ends_the_call_and_not_the_scope(void **state)
     struct hoop_param_hooks scope;
 
     a.fails_at = "post_fwd";
-    assert_int_equal(hoop_param_hooks_use(&outer, &hooks[1], 1), HOOP_OK);
-    assert_int_equal(hoop_param_hooks_use(&scope, hooks, 2), HOOP_OK);
+    assert_ok(hoop_param_hooks_use(&outer, &hooks[1], 1));
+    assert_ok(hoop_param_hooks_use(&scope, hooks, 2));
     assert_int_equal(param_hooks_call(PARAM_POST_FORWARD, &one, "matmul"),
                      HOOP_E_ABORTED);
     assert_string_equal(error_text(),
                         "post_forward of operation \"matmul\": ABORTED");
     trace_expect(&param_hooks_trace, "A.post_fwd(w) ");
     expect_active("A.pre_fwd(w) B.pre_fwd(w) ");
-    assert_int_equal(hoop_param_hooks_release(&scope), HOOP_OK);
+    assert_ok(hoop_param_hooks_release(&scope));
     expect_active("B.pre_fwd(w) ");
-    assert_int_equal(hoop_param_hooks_release(&outer), HOOP_OK);
+    assert_ok(hoop_param_hooks_release(&outer));
 }
 
 static void
@@ -311,9 +308,9 @@ hook_without_a_phase_is_passed_over(void **state)
     struct hoop_param_hooks scope;
 
     a.hook.pre_forward = NULL;
-    assert_int_equal(hoop_param_hooks_use(&scope, hooks, 2), HOOP_OK);
+    assert_ok(hoop_param_hooks_use(&scope, hooks, 2));
     expect_active("B.pre_fwd(w) ");
-    assert_int_equal(hoop_param_hooks_release(&scope), HOOP_OK);
+    assert_ok(hoop_param_hooks_release(&scope));
 }
 
 static void
@@ -379,7 +376,7 @@ threads_have_hooks_of_their_own(void **state)
     struct hoop_param_hooks scope;
     pthread_t threads[N_THREADS];
 
-    assert_int_equal(hoop_param_hooks_use(&scope, only_a, 1), HOOP_OK);
+    assert_ok(hoop_param_hooks_use(&scope, only_a, 1));
     for (int i = 0; i < N_THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, thread_body, &scope),
                          0);
@@ -390,7 +387,7 @@ threads_have_hooks_of_their_own(void **state)
         assert_null(why);
     }
     expect_active("A.pre_fwd(w) ");
-    assert_int_equal(hoop_param_hooks_release(&scope), HOOP_OK);
+    assert_ok(hoop_param_hooks_release(&scope));
 }
 
 int

@@ -48,8 +48,8 @@ setup(void **state)
     trace_hook_init(&b, "B", &trace);
     work = (struct trace_op){"OP", &trace, HOOP_OK};
     work2 = (struct trace_op){"OP2", &trace, HOOP_OK};
-    assert_int_equal(hoop_param_init("w", NULL, &w), HOOP_OK);
-    assert_int_equal(hoop_param_init("v", NULL, &v), HOOP_OK);
+    assert_ok(hoop_param_init("w", NULL, &w));
+    assert_ok(hoop_param_init("v", NULL, &v));
     x.requires_grad = false;
     return 0;
 }
@@ -70,14 +70,14 @@ op_of(const struct hoop_operand *operands, size_t n_operands)
 static void
 expect_forward(const struct hoop_param_op *op, const char *expected)
 {
-    assert_int_equal(hoop_param_op_forward(op), HOOP_OK);
+    assert_ok(hoop_param_op_forward(op));
     trace_expect(&trace, expected);
 }
 
 static void
 expect_backward(const struct hoop_param_op *op, const char *expected)
 {
-    assert_int_equal(hoop_param_op_backward(op), HOOP_OK);
+    assert_ok(hoop_param_op_backward(op));
     trace_expect(&trace, expected);
 }
 
@@ -87,12 +87,12 @@ operation_has_its_hooks_around_it(void **state)
     const struct hoop_param_op op = op_of(w_and_x, 2);
     struct hoop_param_hooks scope;
 
-    assert_int_equal(hoop_param_hooks_use(&scope, both, 2), HOOP_OK);
+    assert_ok(hoop_param_hooks_use(&scope, both, 2));
     expect_forward(&op, "A.pre_fwd(w) B.pre_fwd(w) OP "
                         "A.post_fwd(w) B.post_fwd(w) ");
     expect_backward(&op, "A.pre_bwd(w) B.pre_bwd(w) OP' "
                          "A.post_bwd(w) B.post_bwd(w) ");
-    assert_int_equal(hoop_param_hooks_release(&scope), HOOP_OK);
+    assert_ok(hoop_param_hooks_release(&scope));
 }
 
 static void
@@ -103,18 +103,18 @@ chained_operations_go_back_in_reverse(void **state)
     struct hoop_param_hooks scope;
 
     op2.owner = &work2;
-    assert_int_equal(hoop_param_hooks_use(&scope, both, 2), HOOP_OK);
-    assert_int_equal(hoop_param_op_forward(&op1), HOOP_OK);
+    assert_ok(hoop_param_hooks_use(&scope, both, 2));
+    assert_ok(hoop_param_op_forward(&op1));
     expect_forward(&op2, "A.pre_fwd(w) B.pre_fwd(w) OP "
                          "A.post_fwd(w) B.post_fwd(w) "
                          "A.pre_fwd(v) B.pre_fwd(v) OP2 "
                          "A.post_fwd(v) B.post_fwd(v) ");
-    assert_int_equal(hoop_param_op_backward(&op2), HOOP_OK);
+    assert_ok(hoop_param_op_backward(&op2));
     expect_backward(&op1, "A.pre_bwd(v) B.pre_bwd(v) OP2' "
                           "A.post_bwd(v) B.post_bwd(v) "
                           "A.pre_bwd(w) B.pre_bwd(w) OP' "
                           "A.post_bwd(w) B.post_bwd(w) ");
-    assert_int_equal(hoop_param_hooks_release(&scope), HOOP_OK);
+    assert_ok(hoop_param_hooks_release(&scope));
 }
 
 static void
@@ -123,9 +123,9 @@ nested_lists_are_laid_out_with_duplicates(void **state)
     const struct hoop_param_op op = op_of(nested, COUNT_OF(nested));
     struct hoop_param_hooks scope;
 
-    assert_int_equal(hoop_param_hooks_use(&scope, both, 1), HOOP_OK);
+    assert_ok(hoop_param_hooks_use(&scope, both, 1));
     expect_forward(&op, "A.pre_fwd(v,w,v,w) OP A.post_fwd(v,w,v,w) ");
-    assert_int_equal(hoop_param_hooks_release(&scope), HOOP_OK);
+    assert_ok(hoop_param_hooks_release(&scope));
 }
 
 static void
@@ -135,12 +135,12 @@ inner_scope_without_hooks_is_silent(void **state)
     struct hoop_param_hooks outer;
     struct hoop_param_hooks inner;
 
-    assert_int_equal(hoop_param_hooks_use(&outer, both, 1), HOOP_OK);
-    assert_int_equal(hoop_param_hooks_use(&inner, NULL, 0), HOOP_OK);
+    assert_ok(hoop_param_hooks_use(&outer, both, 1));
+    assert_ok(hoop_param_hooks_use(&inner, NULL, 0));
     expect_forward(&op, "OP ");
-    assert_int_equal(hoop_param_hooks_release(&inner), HOOP_OK);
+    assert_ok(hoop_param_hooks_release(&inner));
     expect_forward(&op, "A.pre_fwd(w) OP A.post_fwd(w) ");
-    assert_int_equal(hoop_param_hooks_release(&outer), HOOP_OK);
+    assert_ok(hoop_param_hooks_release(&outer));
 }
 
 static void
@@ -149,13 +149,13 @@ backward_has_the_hooks_of_its_own_time(void **state)
     const struct hoop_param_op op = op_of(w_and_x, 2);
     struct hoop_param_hooks scope;
 
-    assert_int_equal(hoop_param_hooks_use(&scope, both, 1), HOOP_OK);
+    assert_ok(hoop_param_hooks_use(&scope, both, 1));
     expect_forward(&op, "A.pre_fwd(w) OP A.post_fwd(w) ");
-    assert_int_equal(hoop_param_hooks_release(&scope), HOOP_OK);
+    assert_ok(hoop_param_hooks_release(&scope));
     expect_backward(&op, "OP' ");
-    assert_int_equal(hoop_param_hooks_use(&scope, &both[1], 1), HOOP_OK);
+    assert_ok(hoop_param_hooks_use(&scope, &both[1], 1));
     expect_backward(&op, "B.pre_bwd(w) OP' B.post_bwd(w) ");
-    assert_int_equal(hoop_param_hooks_release(&scope), HOOP_OK);
+    assert_ok(hoop_param_hooks_release(&scope));
 }
 
 static void
@@ -170,7 +170,7 @@ operation_without_parameters_is_silent(void **state)
     internal.name = "__set__";
     nameless.name = NULL;
     x.requires_grad = true;
-    assert_int_equal(hoop_param_hooks_use(&scope, both, 1), HOOP_OK);
+    assert_ok(hoop_param_hooks_use(&scope, both, 1));
     expect_forward(&other, "OP ");
     expect_backward(&other, "OP' ");
     expect_forward(&none, "OP ");
@@ -178,7 +178,7 @@ operation_without_parameters_is_silent(void **state)
     expect_forward(&internal, "OP ");
     expect_backward(&internal, "OP' ");
     expect_forward(&nameless, "A.pre_fwd(w) OP A.post_fwd(w) ");
-    assert_int_equal(hoop_param_hooks_release(&scope), HOOP_OK);
+    assert_ok(hoop_param_hooks_release(&scope));
 }
 
 static void
@@ -188,13 +188,13 @@ backward_without_gradients_is_silent(void **state)
     struct hoop_param_hooks scope;
 
     w.requires_grad = false;
-    assert_int_equal(hoop_param_hooks_use(&scope, both, 1), HOOP_OK);
+    assert_ok(hoop_param_hooks_use(&scope, both, 1));
     expect_forward(&op, "A.pre_fwd(w) OP A.post_fwd(w) ");
     expect_backward(&op, "OP' ");
     /* One operand that requires it is enough, parameter or not. */
     x.requires_grad = true;
     expect_backward(&op, "A.pre_bwd(w) OP' A.post_bwd(w) ");
-    assert_int_equal(hoop_param_hooks_release(&scope), HOOP_OK);
+    assert_ok(hoop_param_hooks_release(&scope));
 }
 
 static void
@@ -214,7 +214,7 @@ failure_ends_the_operation(void **state)
     const struct hoop_param_op op = op_of(w_and_x, 2);
     struct hoop_param_hooks scope;
 
-    assert_int_equal(hoop_param_hooks_use(&scope, both, 2), HOOP_OK);
+    assert_ok(hoop_param_hooks_use(&scope, both, 2));
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         b.fails_at = rows[i].fails_at;
         work.status = rows[i].fails_at ? HOOP_OK : HOOP_E_ABORTED;
@@ -227,7 +227,7 @@ failure_ends_the_operation(void **state)
     work.status = HOOP_OK;
     expect_backward(&op, "A.pre_bwd(w) B.pre_bwd(w) OP' "
                          "A.post_bwd(w) B.post_bwd(w) ");
-    assert_int_equal(hoop_param_hooks_release(&scope), HOOP_OK);
+    assert_ok(hoop_param_hooks_release(&scope));
 }
 
 static void
@@ -241,7 +241,7 @@ operation_that_is_wrong_calls_nothing(void **state)
 
     empty.forward = NULL;
     empty.backward = NULL;
-    assert_int_equal(hoop_param_hooks_use(&scope, both, 2), HOOP_OK);
+    assert_ok(hoop_param_hooks_use(&scope, both, 2));
     assert_int_equal(hoop_param_op_forward(NULL), HOOP_E_INVALID);
     assert_int_equal(hoop_param_op_backward(NULL), HOOP_E_INVALID);
     assert_int_equal(hoop_param_op_forward(&wrong), HOOP_E_INVALID);
@@ -251,7 +251,7 @@ operation_that_is_wrong_calls_nothing(void **state)
     assert_int_equal(hoop_param_op_backward(&empty), HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "\"linear\" has no backward"));
     trace_expect(&trace, "");
-    assert_int_equal(hoop_param_hooks_release(&scope), HOOP_OK);
+    assert_ok(hoop_param_hooks_release(&scope));
 }
 
 int

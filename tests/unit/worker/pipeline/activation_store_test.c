@@ -14,8 +14,7 @@ place_fill(struct activation_slot *place)
 {
     const struct hoop_shape one = {1, {4}};
 
-    assert_int_equal(hoop_tensor_create(HOOP_INT32, &one, &place->tensor),
-                     HOOP_OK);
+    assert_ok(hoop_tensor_create(HOOP_INT32, &one, &place->tensor));
 }
 
 static void
@@ -23,7 +22,7 @@ activation_store_has_a_place_for_each(void **state)
 {
     struct activation_store activation_store;
 
-    assert_int_equal(activation_store_init(&activation_store, &shape), HOOP_OK);
+    assert_ok(activation_store_init(&activation_store, &shape));
     for (unsigned i = 0; i < ACTIVATION_N_KINDS * 2 * 3; i++) {
         struct activation_slot *place = activation_store_slot(
             &activation_store, (enum activation_kind)(i / 6), i / 3 % 2, i % 3);
@@ -42,7 +41,7 @@ activation_store_move_empties_the_place(void **state)
 {
     struct activation_store activation_store;
 
-    assert_int_equal(activation_store_init(&activation_store, &shape), HOOP_OK);
+    assert_ok(activation_store_init(&activation_store, &shape));
     struct activation_slot *from =
         activation_store_slot(&activation_store, ACTIVATION_OUTPUT, 0, 1);
     struct activation_slot *to =

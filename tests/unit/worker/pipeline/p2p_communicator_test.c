@@ -30,7 +30,7 @@ neighbours_of(hoop_comm_t *comm, uint32_t next, uint32_t prev)
     const struct hoop_p2p_options options = {.stages = comm};
     hoop_p2p_t *p2p = NULL;
 
-    assert_int_equal(hoop_p2p_create(&options, &p2p), HOOP_OK);
+    assert_ok(hoop_p2p_create(&options, &p2p));
     assert_int_equal(hoop_p2p_next(p2p), next);
     assert_int_equal(hoop_p2p_prev(p2p), prev);
     hoop_p2p_free(p2p);
@@ -61,9 +61,9 @@ shape_is_its_three_sizes(void **state)
     struct hoop_shape shape;
 
     assert_int_equal(sizeof(sizes), 24);
-    assert_int_equal(p2p_shapes_pack(&three, "x", sizes), HOOP_OK);
+    assert_ok(p2p_shapes_pack(&three, "x", sizes));
     assert_memory_equal(sizes, expected, sizeof(expected));
-    assert_int_equal(p2p_shapes_unpack(sizes, 5, &shape), HOOP_OK);
+    assert_ok(p2p_shapes_unpack(sizes, 5, &shape));
     assert_true(hoop_shape_equal(&shape, &three));
 }
 
@@ -116,7 +116,7 @@ wrong_arguments_are_invalid(void **state)
     struct hoop_shape next;
     hoop_p2p_t *p2p = NULL;
 
-    assert_int_equal(hoop_p2p_create(&options, &p2p), HOOP_OK);
+    assert_ok(hoop_p2p_create(&options, &p2p));
     assert_invalid(hoop_p2p_exchange_shapes(NULL, &exchange, &prev, &next),
                    "p2p is NULL");
     assert_invalid(hoop_p2p_exchange_shapes(p2p, NULL, &prev, &next),
@@ -141,12 +141,11 @@ alone_what_is_sent_must_be_received(void **state)
     struct hoop_shape next;
     hoop_p2p_t *p2p = NULL;
 
-    assert_int_equal(hoop_p2p_create(&options, &p2p), HOOP_OK);
+    assert_ok(hoop_p2p_create(&options, &p2p));
     assert_invalid(hoop_p2p_exchange_shapes(p2p, &exchange, &prev, &next),
                    "alone in the pipeline");
     exchange.recv_prev = true;
-    assert_int_equal(hoop_p2p_exchange_shapes(p2p, &exchange, &prev, &next),
-                     HOOP_OK);
+    assert_ok(hoop_p2p_exchange_shapes(p2p, &exchange, &prev, &next));
     assert_true(hoop_shape_equal(&prev, &three));
     hoop_p2p_free(p2p);
 }
@@ -160,9 +159,8 @@ no_member_gets_nothing(void **state)
     struct hoop_shape next = three;
     hoop_p2p_t *p2p = NULL;
 
-    assert_int_equal(hoop_p2p_create(&options, &p2p), HOOP_OK);
-    assert_int_equal(hoop_p2p_exchange_shapes(p2p, &exchange, &prev, &next),
-                     HOOP_OK);
+    assert_ok(hoop_p2p_create(&options, &p2p));
+    assert_ok(hoop_p2p_exchange_shapes(p2p, &exchange, &prev, &next));
     assert_true(hoop_shape_equal(&prev, &three));
     assert_true(hoop_shape_equal(&next, &three));
     hoop_p2p_free(p2p);

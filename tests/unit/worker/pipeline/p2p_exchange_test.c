@@ -28,7 +28,7 @@ of(hoop_comm_t *comm, unsigned how)
     };
     hoop_p2p_t *p2p = NULL;
 
-    assert_int_equal(hoop_p2p_create(&options, &p2p), HOOP_OK);
+    assert_ok(hoop_p2p_create(&options, &p2p));
     return p2p;
 }
 
@@ -209,9 +209,8 @@ alone_what_is_sent_must_be_received(void **state)
         hoop_p2p_send_backward_recv_backward(p2p, &output, NULL, NULL, NULL),
         "alone");
     assert_null(input.data);
-    assert_int_equal(hoop_p2p_send_backward_recv_backward(p2p, &output, &input,
-                                                          &input, NULL),
-                     HOOP_OK);
+    assert_ok(hoop_p2p_send_backward_recv_backward(p2p, &output, &input, &input,
+                                                   NULL));
     assert_memory_equal(input.data, values, sizeof(values));
     hoop_tensor_free(&input);
     hoop_p2p_free(p2p);
@@ -229,16 +228,13 @@ no_member_touches_nothing(void **state)
     const struct hoop_p2p_exchange exchange = {.recv_prev = true};
     hoop_p2p_t *p2p = of(foreign(), WITH_DTYPE | VARIABLE | UNBATCHED);
 
-    assert_int_equal(hoop_p2p_recv_forward(p2p, &list, 0), HOOP_OK);
-    assert_int_equal(hoop_p2p_recv_forward(p2p, &list, HOOP_P2P_STAGE_FIRST),
-                     HOOP_OK);
+    assert_ok(hoop_p2p_recv_forward(p2p, &list, 0));
+    assert_ok(hoop_p2p_recv_forward(p2p, &list, HOOP_P2P_STAGE_FIRST));
     assert_int_equal(list.n_tensors, 1);
-    assert_int_equal(
-        hoop_p2p_send_forward_recv_forward(p2p, NULL, &input, &input, NULL),
-        HOOP_OK);
-    assert_int_equal(
-        hoop_p2p_communicate(p2p, &exchange, &other, &received, &requests),
-        HOOP_OK);
+    assert_ok(
+        hoop_p2p_send_forward_recv_forward(p2p, NULL, &input, &input, NULL));
+    assert_ok(
+        hoop_p2p_communicate(p2p, &exchange, &other, &received, &requests));
     assert_int_equal(requests.n_requests, 0);
     expect_untouched(&input, &before);
     expect_untouched(&received.prev, &before);
@@ -251,7 +247,7 @@ p2p_requests_of(hoop_comm_t *comm)
     const struct hoop_p2p_options options = {.stages = comm};
     hoop_p2p_t *p2p = NULL;
 
-    assert_int_equal(hoop_p2p_create(&options, &p2p), HOOP_OK);
+    assert_ok(hoop_p2p_create(&options, &p2p));
     return p2p;
 }
 
@@ -322,14 +318,14 @@ alone_ways_do_not_cross(void **state)
     struct hoop_p2p_requests requests;
     hoop_p2p_t *p2p = p2p_requests_of(alone());
 
-    assert_int_equal(hoop_p2p_ops_batched(p2p, &ops, &requests), HOOP_OK);
+    assert_ok(hoop_p2p_ops_batched(p2p, &ops, &requests));
     assert_int_equal(requests.n_requests, 4);
-    assert_int_equal(hoop_p2p_wait(&requests, 20000), HOOP_OK);
+    assert_ok(hoop_p2p_wait(&requests, 20000));
     assert_memory_equal(from_prev, forward, sizeof(forward));
     assert_memory_equal(from_next, backward, sizeof(backward));
     for (uint32_t i = 0; i < 4; i++)
         assert_null(requests.requests[i].op);
-    assert_int_equal(hoop_p2p_wait(&requests, 0), HOOP_OK);
+    assert_ok(hoop_p2p_wait(&requests, 0));
     hoop_p2p_free(p2p);
 }
 
@@ -348,12 +344,12 @@ pending_request_stays(void **state)
     struct hoop_p2p_requests second;
     hoop_p2p_t *p2p = p2p_requests_of(alone());
 
-    assert_int_equal(hoop_p2p_ops_batched(p2p, &receive, &first), HOOP_OK);
+    assert_ok(hoop_p2p_ops_batched(p2p, &receive, &first));
     assert_int_equal(hoop_p2p_wait(&first, 0), HOOP_E_PENDING);
     assert_non_null(first.requests[0].op);
-    assert_int_equal(hoop_p2p_ops_batched(p2p, &send, &second), HOOP_OK);
-    assert_int_equal(hoop_p2p_wait(&first, 20000), HOOP_OK);
-    assert_int_equal(hoop_p2p_wait(&second, 20000), HOOP_OK);
+    assert_ok(hoop_p2p_ops_batched(p2p, &send, &second));
+    assert_ok(hoop_p2p_wait(&first, 20000));
+    assert_ok(hoop_p2p_wait(&second, 20000));
     assert_memory_equal(received, sent, sizeof(sent));
     hoop_p2p_free(p2p);
 }
@@ -368,9 +364,9 @@ no_member_starts_nothing(void **state)
     struct hoop_p2p_requests requests = {.n_requests = 7};
     hoop_p2p_t *p2p = p2p_requests_of(foreign());
 
-    assert_int_equal(hoop_p2p_ops_batched(p2p, &ops, &requests), HOOP_OK);
+    assert_ok(hoop_p2p_ops_batched(p2p, &ops, &requests));
     assert_int_equal(requests.n_requests, 0);
-    assert_int_equal(hoop_p2p_wait(&requests, HOOP_FOREVER), HOOP_OK);
+    assert_ok(hoop_p2p_wait(&requests, HOOP_FOREVER));
     hoop_p2p_free(p2p);
 }
 

@@ -122,27 +122,20 @@ ends_move_nothing(void **state)
     const struct hoop_tensors send = {2, full, NULL, 0};
     struct hoop_tensors receive = {3, empty, empty, 0};
 
-    assert_int_equal(hoop_p2p_recv_forward(p2p, &receive, HOOP_P2P_STAGE_FIRST),
-                     HOOP_OK);
+    assert_ok(hoop_p2p_recv_forward(p2p, &receive, HOOP_P2P_STAGE_FIRST));
     assert_int_equal(receive.n_received, 0);
     receive.n_tensors = 3;
-    assert_int_equal(hoop_p2p_recv_backward(p2p, &receive, HOOP_P2P_STAGE_LAST),
-                     HOOP_OK);
+    assert_ok(hoop_p2p_recv_backward(p2p, &receive, HOOP_P2P_STAGE_LAST));
     assert_int_equal(receive.n_received, 0);
-    assert_int_equal(hoop_p2p_send_forward(p2p, &send, HOOP_P2P_STAGE_LAST),
-                     HOOP_OK);
-    assert_int_equal(hoop_p2p_send_backward(p2p, NULL, HOOP_P2P_STAGE_FIRST),
-                     HOOP_OK);
+    assert_ok(hoop_p2p_send_forward(p2p, &send, HOOP_P2P_STAGE_LAST));
+    assert_ok(hoop_p2p_send_backward(p2p, NULL, HOOP_P2P_STAGE_FIRST));
     receive.n_tensors = 3;
-    assert_int_equal(
-        hoop_p2p_send_forward_recv_backward(
-            p2p, &send, &receive, HOOP_P2P_STAGE_FIRST | HOOP_P2P_STAGE_LAST),
-        HOOP_OK);
+    assert_ok(hoop_p2p_send_forward_recv_backward(
+        p2p, &send, &receive, HOOP_P2P_STAGE_FIRST | HOOP_P2P_STAGE_LAST));
     assert_int_equal(receive.n_received, 0);
     receive.n_tensors = 3;
-    assert_int_equal(hoop_p2p_send_backward_recv_forward(p2p, &send, &receive,
-                                                         HOOP_P2P_STAGE_FIRST),
-                     HOOP_OK);
+    assert_ok(hoop_p2p_send_backward_recv_forward(p2p, &send, &receive,
+                                                  HOOP_P2P_STAGE_FIRST));
     assert_int_equal(receive.n_received, 0);
     assert_null(empty[0].data);
 }
@@ -152,13 +145,10 @@ nothing_to_exchange_is_done(void **state)
 {
     const struct hoop_p2p_ops ops = {0};
 
-    assert_int_equal(hoop_p2p_exchange_all(p2p, &ops), HOOP_OK);
-    assert_int_equal(
-        hoop_p2p_send_forward_recv_forward(p2p, NULL, NULL, NULL, NULL),
-        HOOP_OK);
-    assert_int_equal(
-        hoop_p2p_send_backward_recv_backward(p2p, NULL, NULL, NULL, NULL),
-        HOOP_OK);
+    assert_ok(hoop_p2p_exchange_all(p2p, &ops));
+    assert_ok(hoop_p2p_send_forward_recv_forward(p2p, NULL, NULL, NULL, NULL));
+    assert_ok(
+        hoop_p2p_send_backward_recv_backward(p2p, NULL, NULL, NULL, NULL));
 }
 
 #define METHODS_TEST(name)                                                     \

@@ -26,7 +26,7 @@ neighbours_wrap_around(void **state)
     for (uint32_t rank = 0; rank < 2; rank++) {
         hoop_comm_t *comm = &engine_pair.sides[rank].comms[0];
 
-        assert_int_equal(hoop_pipeline_create(comm, NULL, &pipeline), HOOP_OK);
+        assert_ok(hoop_pipeline_create(comm, NULL, &pipeline));
         assert_ptr_equal(hoop_pipeline_comm(pipeline), comm);
         assert_int_equal(hoop_pipeline_stage(pipeline), rank);
         assert_int_equal(hoop_pipeline_size(pipeline), 2);
@@ -43,7 +43,7 @@ stage_alone_is_first_and_last(void **state)
 {
     hoop_pipeline_t *pipeline = NULL;
 
-    assert_int_equal(hoop_pipeline_create(alone(), NULL, &pipeline), HOOP_OK);
+    assert_ok(hoop_pipeline_create(alone(), NULL, &pipeline));
     assert_int_equal(hoop_pipeline_next(pipeline), 0);
     assert_int_equal(hoop_pipeline_prev(pipeline), 0);
     assert_true(hoop_pipeline_is_first(pipeline));
@@ -57,9 +57,9 @@ chunk_decides_who_is_first_and_last(void **state)
 {
     hoop_pipeline_t *pipeline = NULL;
 
-    assert_int_equal(hoop_pipeline_create(alone(), NULL, &pipeline), HOOP_OK);
+    assert_ok(hoop_pipeline_create(alone(), NULL, &pipeline));
     for (uint32_t chunk = 0; chunk < 3; chunk++) {
-        assert_int_equal(hoop_pipeline_set_chunk(pipeline, chunk, 3), HOOP_OK);
+        assert_ok(hoop_pipeline_set_chunk(pipeline, chunk, 3));
         assert_int_equal(hoop_pipeline_is_first(pipeline), chunk == 0);
         assert_int_equal(hoop_pipeline_is_last(pipeline), chunk == 2);
     }
@@ -74,7 +74,7 @@ no_member_has_no_stage(void **state)
 {
     hoop_pipeline_t *pipeline = NULL;
 
-    assert_int_equal(hoop_pipeline_create(foreign(), NULL, &pipeline), HOOP_OK);
+    assert_ok(hoop_pipeline_create(foreign(), NULL, &pipeline));
     assert_int_equal(hoop_pipeline_stage(pipeline), HOOP_NO_RANK);
     assert_int_equal(hoop_pipeline_size(pipeline), 0);
     assert_int_equal(hoop_pipeline_next(pipeline), HOOP_NO_RANK);
@@ -142,7 +142,7 @@ null_is_invalid(void **state)
         hoop_pipe_send_forward(pipeline,
                                &(struct hoop_tensors){2, NULL, NULL, 0}, NULL),
         "output has 2 tensors at NULL");
-    assert_int_equal(hoop_pipeline_set_chunk(pipeline, 1, 3), HOOP_OK);
+    assert_ok(hoop_pipeline_set_chunk(pipeline, 1, 3));
     assert_invalid(hoop_pipe_recv_forward(pipeline, NULL, NULL),
                    "input is NULL");
     assert_invalid(hoop_pipe_send_backward(pipeline, NULL, NULL),
@@ -244,14 +244,13 @@ nothing_is_received_from_nobody(void **state)
     struct hoop_tensor tensor = one();
     struct hoop_tensors list = {1, &tensor, &tensor, 0};
 
-    assert_int_equal(hoop_pipe_send_backward(pipeline, NULL, NULL), HOOP_OK);
-    assert_int_equal(
-        hoop_pipe_send_backward_recv_forward(pipeline, NULL, &list, NULL),
-        HOOP_OK);
+    assert_ok(hoop_pipe_send_backward(pipeline, NULL, NULL));
+    assert_ok(
+        hoop_pipe_send_backward_recv_forward(pipeline, NULL, &list, NULL));
     assert_int_equal(list.n_received, 0);
     list.n_tensors = 1;
-    assert_int_equal(hoop_pipe_recv_forward(strange, &list, NULL), HOOP_OK);
-    assert_int_equal(hoop_pipe_send_forward(strange, &list, NULL), HOOP_OK);
+    assert_ok(hoop_pipe_recv_forward(strange, &list, NULL));
+    assert_ok(hoop_pipe_send_forward(strange, &list, NULL));
     assert_int_equal(list.n_tensors, 1);
     assert_ptr_equal(tensor.data, &value);
 }

@@ -53,7 +53,7 @@ shapes_of_shares_have_the_right_count(void **state)
                     continue;
                 const struct hoop_tensor shard =
                     shard_of_rank(&tensor, 0, n_ranks);
-                assert_int_equal(shape_count(&shard.shape, &count), HOOP_OK);
+                assert_ok(shape_count(&shard.shape, &count));
                 assert_int_equal(count * n_ranks, 5 * a * b);
             }
         }

@@ -13,7 +13,7 @@ nodes_setup(void **state)
 {
     struct plan_nodes *nodes = NULL;
 
-    assert_int_equal(plan_nodes_create(names, 6, &nodes), HOOP_OK);
+    assert_ok(plan_nodes_create(names, 6, &nodes));
     *state = nodes;
     return 0;
 }
@@ -173,7 +173,7 @@ team_nodes_create(void)
 {
     struct plan_nodes *nodes = NULL;
 
-    assert_int_equal(plan_nodes_create(team_names, 6, &nodes), HOOP_OK);
+    assert_ok(plan_nodes_create(team_names, 6, &nodes));
     return nodes;
 }
 
@@ -219,8 +219,7 @@ team_of_local_rank_has_one_of_each_node(void **state)
 {
     struct plan_nodes *nodes = NULL;
 
-    assert_int_equal(
-        plan_nodes_create((const uint32_t[]){0, 1, 1, 0}, 4, &nodes), HOOP_OK);
+    assert_ok(plan_nodes_create((const uint32_t[]){0, 1, 1, 0}, 4, &nodes));
     const struct plan_shape shape = {.rank = 2, .size = 4, .nodes = nodes};
     const struct team team = team_of_local_rank(&shape);
     team_check(&team, (const uint32_t[]){3, 2}, 2);

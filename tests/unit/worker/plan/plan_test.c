@@ -16,7 +16,7 @@ plan_send_store_copy_append_in_order(void **state)
     plan_add_store(&plan, 2, 20, output);
     plan_add_copy(&plan, input, output);
 
-    assert_int_equal(plan_status(&plan), HOOP_OK);
+    assert_ok(plan_status(&plan));
     assert_int_equal(plan.n_steps, 3);
     assert_int_equal(plan.steps[0].kind, PLAN_SEND);
     assert_int_equal(plan.steps[0].peer, 1);
@@ -114,7 +114,7 @@ plan_failure_is_latched_until_clear(void **state)
     assert_int_equal(plan.n_steps, 0);
     assert_int_equal(plan_status(&plan), HOOP_E_EXHAUSTED);
     plan_clear(&plan);
-    assert_int_equal(plan_status(&plan), HOOP_OK);
+    assert_ok(plan_status(&plan));
     plan_deinit(&plan);
 }
 
@@ -126,7 +126,7 @@ nodes_are_numbered_by_their_lowest_rank(void **state)
     const uint32_t local_of[] = {0, 0, 1, 0, 1};
     struct plan_nodes *nodes = NULL;
 
-    assert_int_equal(plan_nodes_create(names, 5, &nodes), HOOP_OK);
+    assert_ok(plan_nodes_create(names, 5, &nodes));
     assert_int_equal(nodes->n_nodes, 3);
     for (uint32_t rank = 0; rank < 5; rank++) {
         assert_int_equal(nodes->node_of[rank], node_of[rank]);
@@ -147,10 +147,10 @@ nodes_with_as_many_ranks_each_are_even(void **state)
     const uint32_t names[] = {7, 5, 7, 9, 5, 9};
     struct plan_nodes *nodes = NULL;
 
-    assert_int_equal(plan_nodes_create(names, 6, &nodes), HOOP_OK);
+    assert_ok(plan_nodes_create(names, 6, &nodes));
     assert_true(nodes->is_even);
     plan_nodes_destroy(nodes);
-    assert_int_equal(plan_nodes_create(names, 4, &nodes), HOOP_OK);
+    assert_ok(plan_nodes_create(names, 4, &nodes));
     assert_false(nodes->is_even);
     plan_nodes_destroy(nodes);
 }
@@ -161,7 +161,7 @@ nodes_of_one_rank_are_one(void **state)
     const uint32_t name = UINT32_MAX;
     struct plan_nodes *nodes = NULL;
 
-    assert_int_equal(plan_nodes_create(&name, 1, &nodes), HOOP_OK);
+    assert_ok(plan_nodes_create(&name, 1, &nodes));
     assert_int_equal(nodes->n_nodes, 1);
     assert_int_equal(plan_nodes_member_rank(nodes, 0, 0), 0);
     plan_nodes_destroy(nodes);
@@ -200,7 +200,6 @@ access_of_a_step_names_what_it_waits_for(void **state)
 static void
 slots_are_smaller_where_many_share(void **state)
 {
-    (void)state;
     assert_int_equal(plan_shm_region_slot_bytes(2), LIMIT_SHM_REGION_SLOT_MAX);
     assert_int_equal(plan_shm_region_slot_bytes(LIMIT_SHM_REGION_RANKS),
                      LIMIT_SHM_REGION_SLOT_MIN);

@@ -56,7 +56,7 @@ script_start_elements(struct tracker *tracker,
     uint32_t n = 0;
 
     tracker_init(tracker, &algorithm_script, shape, element_size);
-    assert_int_equal(tracker_activate_rounds(tracker, &tracked_step), HOOP_OK);
+    assert_ok(tracker_activate_rounds(tracker, &tracked_step));
     for (; tracked_step; tracked_step = TAILQ_NEXT(tracked_step, link))
         tracks[n++] = tracked_step;
     assert_int_equal(n, script_steps);
@@ -278,7 +278,7 @@ tracker_edge_to_reused_memory_is_void(void **state)
         (struct plan_step){.kind = PLAN_SEND, .from = {PLAN_SCRATCH, 0, 1}};
     script_set(steps, rounds, N);
     tracker_init(&tracker, &algorithm_script, &pair, ELEMENT);
-    assert_int_equal(tracker_activate_rounds(&tracker, &tracked_step), HOOP_OK);
+    assert_ok(tracker_activate_rounds(&tracker, &tracked_step));
     assert_int_equal(tracker.n_active, LIMIT_TRACKER_ROUNDS);
 
     struct tracked_step *const store = tracked_step;
@@ -286,7 +286,7 @@ tracker_edge_to_reused_memory_is_void(void **state)
 
     assert_int_equal(tracker_step_limit_bytes(&tracker, send), 0);
     assert_true(tracker_advance_step(&tracker, store, ELEMENT));
-    assert_int_equal(tracker_activate_rounds(&tracker, &tracked_step), HOOP_OK);
+    assert_ok(tracker_activate_rounds(&tracker, &tracked_step));
     assert_ptr_equal(tracked_step, store);
     assert_int_equal(tracked_step->round, N - 1);
     assert_int_equal(tracker_step_limit_bytes(&tracker, send), ELEMENT);
@@ -397,7 +397,6 @@ tracker_limits_of_random_steps_are_those_of_every_byte(void **state)
     struct plan_step steps[RANDOM_STEPS];
     uint32_t rounds[RANDOM_STEPS];
 
-    (void)state;
     srand(1);
     for (int n = 0; n < RANDOM_SCRIPTS; n++) {
         struct tracker tracker = {0};
@@ -437,7 +436,7 @@ tracker_refill_nothing_new_gives_null(void **state)
 
     script_set(steps, (const uint32_t[]){0}, 1);
     script_start(&tracker, &pair, tracks);
-    assert_int_equal(tracker_activate_rounds(&tracker, &tracked_step), HOOP_OK);
+    assert_ok(tracker_activate_rounds(&tracker, &tracked_step));
     assert_null(tracked_step);
     assert_false(tracker_is_done(&tracker));
     tracker_deinit(&tracker);
@@ -452,7 +451,7 @@ tracker_plan_of_empty_rounds_is_done_after_refill(void **state)
 
     tracker_init(&tracker, &algorithm_allreduce_ring, &shape, ELEMENT);
     assert_false(tracker_is_done(&tracker));
-    assert_int_equal(tracker_activate_rounds(&tracker, &tracked_step), HOOP_OK);
+    assert_ok(tracker_activate_rounds(&tracker, &tracked_step));
     assert_null(tracked_step);
     assert_true(tracker_is_done(&tracker));
     tracker_deinit(&tracker);
@@ -466,7 +465,7 @@ tracker_window_bounds_the_rounds_under_way(void **state)
     struct tracked_step *tracked_step;
 
     tracker_init(&tracker, &algorithm_allreduce_ring, &shape, ELEMENT);
-    assert_int_equal(tracker_activate_rounds(&tracker, &tracked_step), HOOP_OK);
+    assert_ok(tracker_activate_rounds(&tracker, &tracked_step));
     assert_int_equal(tracker.round_next, LIMIT_TRACKER_ROUNDS);
     assert_int_equal(tracker.n_active, 2 * LIMIT_TRACKER_ROUNDS);
     tracker_deinit(&tracker);
@@ -484,8 +483,7 @@ tracker_init_again_allocates_no_tracks(void **state)
     for (int i = 0; i < 3; i++) {
         tracker_init(&tracker, &algorithm_allreduce_ring, &shape, ELEMENT);
         assert_int_equal(tracker.n_active, 0);
-        assert_int_equal(tracker_activate_rounds(&tracker, &tracked_step),
-                         HOOP_OK);
+        assert_ok(tracker_activate_rounds(&tracker, &tracked_step));
         assert_int_equal(tracker.n_active, 12);
         for (tracked_step = TAILQ_FIRST(&tracker.active); tracked_step;
              tracked_step = TAILQ_NEXT(tracked_step, link))
@@ -577,8 +575,7 @@ tracker_init_of_a_plan_beyond_the_window_plans_anew(void **state)
 
     for (int i = 0; i < 2; i++) {
         tracker_init(&tracker, &algorithm_allreduce_ring, &shape, ELEMENT);
-        assert_int_equal(tracker_activate_rounds(&tracker, &tracked_step),
-                         HOOP_OK);
+        assert_ok(tracker_activate_rounds(&tracker, &tracked_step));
         assert_true(tracker.round_next < tracker.n_rounds);
         assert_int_equal(tracker.n_cached, 0);
     }

@@ -18,7 +18,7 @@ nodes_of(uint32_t n_ranks, uint32_t n_each)
     assert_non_null(names);
     for (uint32_t rank = 0; rank < n_ranks; rank++)
         names[rank] = rank / n_each;
-    assert_int_equal(plan_nodes_create(names, n_ranks, &nodes), HOOP_OK);
+    assert_ok(plan_nodes_create(names, n_ranks, &nodes));
     return nodes;
 }
 
@@ -28,7 +28,7 @@ machine_of(const char *link)
     struct simulation_machine machine = link_typical_machine();
 
     machine.n_processors = 8;
-    assert_int_equal(link_parse_settings("here", link, &machine), HOOP_OK);
+    assert_ok(link_parse_settings("here", link, &machine));
     return machine;
 }
 
@@ -40,7 +40,7 @@ coded_table_of(const struct plan_nodes *nodes, const char *link, bool is_coded)
         .nodes = nodes, .machine = &machine, .is_coded = is_coded};
     struct table table;
 
-    assert_int_equal(builder_build_table(&place, &table), HOOP_OK);
+    assert_ok(builder_build_table(&place, &table));
     return table;
 }
 
@@ -161,10 +161,8 @@ choice_is_about_the_best(void **state)
 
             if (!estimate_can_choose(&place, &entries[i]))
                 continue;
-            assert_int_equal(estimate_cost(&place, chosen, n_bytes, &chosen_ns),
-                             HOOP_OK);
-            assert_int_equal(estimate_cost(&place, &entries[i], n_bytes, &ns),
-                             HOOP_OK);
+            assert_ok(estimate_cost(&place, chosen, n_bytes, &chosen_ns));
+            assert_ok(estimate_cost(&place, &entries[i], n_bytes, &ns));
             if (chosen_ns > 1.15 * ns)
                 fail_msg("%s of %llu: %s takes %f, %s %f",
                          registry_collective_name(entries[i].collective),

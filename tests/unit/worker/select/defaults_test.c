@@ -19,7 +19,7 @@ table_recorded(enum defaults_kind kind,
 
     machine.n_processors = n_processors;
     tuning_table_init(&table);
-    assert_int_equal(plan_nodes_create(names, n_ranks, &nodes), HOOP_OK);
+    assert_ok(plan_nodes_create(names, n_ranks, &nodes));
     defaults_apply(kind,
                    &(struct estimate_environment){.nodes = nodes,
                                                   .machine = &machine,

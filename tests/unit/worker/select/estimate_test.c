@@ -17,7 +17,7 @@ nodes_of(uint32_t n_ranks, uint32_t n_each)
     assert_non_null(names);
     for (uint32_t rank = 0; rank < n_ranks; rank++)
         names[rank] = rank / n_each;
-    assert_int_equal(plan_nodes_create(names, n_ranks, &nodes), HOOP_OK);
+    assert_ok(plan_nodes_create(names, n_ranks, &nodes));
     return nodes;
 }
 
@@ -34,7 +34,7 @@ cost_of(const struct plan_nodes *nodes,
     double ns = -1;
 
     assert_non_null(entry);
-    assert_int_equal(estimate_cost(&place, entry, n_bytes, &ns), HOOP_OK);
+    assert_ok(estimate_cost(&place, entry, n_bytes, &ns));
     return ns;
 }
 

@@ -19,7 +19,7 @@ parsed(const char *text)
 {
     struct simulation_machine machine = {.n_processors = 1};
 
-    assert_int_equal(link_parse_settings("here", text, &machine), HOOP_OK);
+    assert_ok(link_parse_settings("here", text, &machine));
     return machine;
 }
 
@@ -46,7 +46,7 @@ nothing_said_changes_nothing(void **state)
     const struct simulation_machine usual = link_typical_machine();
     struct simulation_machine machine = usual;
 
-    assert_int_equal(link_parse_settings("here", "", &machine), HOOP_OK);
+    assert_ok(link_parse_settings("here", "", &machine));
     assert_true(machine.latency_inside_ns == usual.latency_inside_ns);
     assert_true(machine.n_processors == usual.n_processors);
 }

@@ -14,7 +14,7 @@ empty_list_forces_nothing(void **state)
 {
     struct overrides overrides;
 
-    assert_int_equal(overrides_parse("here", "", &overrides), HOOP_OK);
+    assert_ok(overrides_parse("here", "", &overrides));
     for (size_t i = 0; i < COLLECTIVE_KINDS; i++)
         assert_null(overrides.entries[i]);
 }
@@ -24,9 +24,8 @@ list_names_one_algorithm_each(void **state)
 {
     struct overrides overrides;
 
-    assert_int_equal(
-        overrides_parse("here", "broadcast:chain,allreduce:ring", &overrides),
-        HOOP_OK);
+    assert_ok(
+        overrides_parse("here", "broadcast:chain,allreduce:ring", &overrides));
     assert_string_equal(
         overrides.entries[COLLECTIVE_ALLREDUCE]->algorithm->name, "ring");
     assert_string_equal(
@@ -46,7 +45,7 @@ every_algorithm_of_the_registry_can_be_forced(void **state)
         snprintf(text, sizeof(text), "%s:%s",
                  registry_collective_name(entries[i].collective),
                  entries[i].algorithm->name);
-        assert_int_equal(overrides_parse("here", text, &overrides), HOOP_OK);
+        assert_ok(overrides_parse("here", text, &overrides));
         assert_ptr_equal(overrides.entries[entries[i].collective], &entries[i]);
     }
 }
@@ -59,10 +58,9 @@ flat_algorithms_need_a_hall_where_there_are_several_ranks(void **state)
     const struct plan_shm_region none = {0};
     struct overrides overrides;
 
-    assert_int_equal(
-        overrides_parse("here", "reduce:chain,allreduce:flat", &overrides),
-        HOOP_OK);
-    assert_int_equal(overrides_check_can_run(&overrides, &one, &none), HOOP_OK);
+    assert_ok(
+        overrides_parse("here", "reduce:chain,allreduce:flat", &overrides));
+    assert_ok(overrides_check_can_run(&overrides, &one, &none));
     assert_int_equal(overrides_check_can_run(&overrides, &two, &none),
                      HOOP_E_PRECONDITION);
     assert_non_null(strstr(error_text(), "allreduce:flat needs memory"));
@@ -70,7 +68,7 @@ flat_algorithms_need_a_hall_where_there_are_several_ranks(void **state)
     overrides_drop_unsupported(&overrides, &none);
     assert_null(overrides.entries[COLLECTIVE_ALLREDUCE]);
     assert_non_null(overrides.entries[COLLECTIVE_REDUCE]);
-    assert_int_equal(overrides_check_can_run(&overrides, &two, &none), HOOP_OK);
+    assert_ok(overrides_check_can_run(&overrides, &two, &none));
 }
 
 static void
@@ -80,16 +78,14 @@ direct_algorithms_need_ranks_that_read_each_others_memory(void **state)
     struct plan_shm_region shm_region = {.slot_capacity = 1 << 16};
     struct overrides overrides;
 
-    assert_int_equal(overrides_parse("here", "allgather:direct", &overrides),
-                     HOOP_OK);
+    assert_ok(overrides_parse("here", "allgather:direct", &overrides));
     assert_int_equal(overrides_check_can_run(&overrides, &here, &shm_region),
                      HOOP_E_PRECONDITION);
     assert_non_null(strstr(error_text(), "allgather:direct needs ranks that"));
     assert_non_null(strstr(error_text(), "HOOP_CMA is off"));
     shm_region.has_cma = true;
     overrides_drop_unsupported(&overrides, &shm_region);
-    assert_int_equal(overrides_check_can_run(&overrides, &here, &shm_region),
-                     HOOP_OK);
+    assert_ok(overrides_check_can_run(&overrides, &here, &shm_region));
     assert_non_null(overrides.entries[COLLECTIVE_ALLGATHER]);
     shm_region.has_cma = false;
     overrides_drop_unsupported(&overrides, &shm_region);

@@ -18,14 +18,14 @@ set_up(void **state)
 {
     static const char *const hosts[N_RANKS] = {"b", "a", "b", "c", "a", "b"};
 
-    assert_int_equal(roster_create(N_RANKS, &roster), HOOP_OK);
+    assert_ok(roster_create(N_RANKS, &roster));
     for (uint32_t rank = 0; rank < N_RANKS; rank++) {
         roster->members[rank].rank = rank;
         snprintf(roster->members[rank].host_id, LIMIT_NAME, "%s", hosts[rank]);
     }
     config_init(&config);
     const struct engine_options options = {.roster = roster, .config = &config};
-    assert_int_equal(engine_create(&options, &engine), HOOP_OK);
+    assert_ok(engine_create(&options, &engine));
     return 0;
 }
 
@@ -45,9 +45,8 @@ nodes_of(const uint32_t *ranks, uint32_t size)
     struct comm_context *context = NULL;
     struct plan_nodes *nodes = NULL;
 
-    assert_int_equal(context_open(engine, &options, &context), HOOP_OK);
-    assert_int_equal(placement_nodes_from_roster(context, roster, &nodes),
-                     HOOP_OK);
+    assert_ok(context_open(engine, &options, &context));
+    assert_ok(placement_nodes_from_roster(context, roster, &nodes));
     context_close(context);
     return nodes;
 }

@@ -31,7 +31,7 @@ lines_become_samples_in_order(void **state)
         "2 1 allreduce 8 ring=3";
     struct samples *samples = NULL;
 
-    assert_int_equal(parse(text, &samples), HOOP_OK);
+    assert_ok(parse(text, &samples));
     assert_int_equal(samples->n, 3);
     assert_int_equal(samples->all[0].n_bytes, 8);
     assert_int_equal(samples->all[1].n_ranks, 2);
@@ -52,7 +52,7 @@ nothing_is_no_sample(void **state)
 {
     struct samples *samples = NULL;
 
-    assert_int_equal(parse("", &samples), HOOP_OK);
+    assert_ok(parse("", &samples));
     assert_int_equal(samples->n, 0);
     samples_destroy(samples);
 }
@@ -108,9 +108,7 @@ what_is_no_text_is_refused(void **state)
     assert_int_equal(samples_parse("times", much, sizeof(much), &samples),
                      HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "times: more than 1048576 bytes"));
-    assert_int_equal(
-        samples_parse("times", much, LIMIT_SAMPLE_FILE_BYTES, &samples),
-        HOOP_OK);
+    assert_ok(samples_parse("times", much, LIMIT_SAMPLE_FILE_BYTES, &samples));
     samples_destroy(samples);
 }
 
@@ -123,7 +121,7 @@ files_are_read_or_named(void **state)
 
     assert_true(fd >= 0);
     assert_int_equal(write(fd, "2 1 scan 8 chain=5\nnonsense\n", 19), 19);
-    assert_int_equal(samples_read(path, &samples), HOOP_OK);
+    assert_ok(samples_read(path, &samples));
     assert_int_equal(samples->n, 1);
     samples_destroy(STEAL(samples));
     assert_int_equal(write(fd, "nonsense", 8), 8);
@@ -167,7 +165,7 @@ path_of(const char *transport)
 {
     char *path = NULL;
 
-    assert_int_equal(sample_store_path(transport, &path), HOOP_OK);
+    assert_ok(sample_store_path(transport, &path));
     return path;
 }
 
@@ -209,7 +207,7 @@ what_is_written_is_read_and_replaced(void **state)
 
         for (size_t i = 0; i < n; i++)
             strcat(all, text);
-        assert_int_equal(sample_store_write(path, all, strlen(all)), HOOP_OK);
+        assert_ok(sample_store_write(path, all, strlen(all)));
         struct samples *samples = sample_store_read(path);
         assert_non_null(samples);
         assert_int_equal(samples->n, n);
@@ -228,8 +226,7 @@ nonsense_is_none_and_no_folder_is_told(void **state)
     CLEANUP(free) char *below = NULL;
     char parent[192];
 
-    assert_int_equal(sample_store_write(path, "2 1 gossip 8 x=1\n", 17),
-                     HOOP_OK);
+    assert_ok(sample_store_write(path, "2 1 gossip 8 x=1\n", 17));
     assert_null(sample_store_read(path));
     assert_true(asprintf(&below, "%s/file", path) > 0);
     assert_int_equal(sample_store_write(below, text, strlen(text)),
@@ -267,9 +264,8 @@ table_in_hall(const struct lines *lines, uint32_t n_ranks, size_t slot_capacity)
     struct table table;
 
     tuning_table_init(&table);
-    assert_int_equal(plan_nodes_create(names, n_ranks, &nodes), HOOP_OK);
-    assert_int_equal(
-        samples_parse("here", lines->text, lines->n_bytes, &samples), HOOP_OK);
+    assert_ok(plan_nodes_create(names, n_ranks, &nodes));
+    assert_ok(samples_parse("here", lines->text, lines->n_bytes, &samples));
     samples_apply(samples, nodes,
                   &(struct plan_shm_region){.slot_capacity = slot_capacity},
                   &table);
@@ -419,8 +415,8 @@ full_row_ends_well(void **state)
     assert_choice(&table, COLLECTIVE_BROADCAST, 1, "chain");
     assert_choice(&table, COLLECTIVE_BROADCAST, 2, "binomial");
     assert_choice(&table, COLLECTIVE_BROADCAST, 16, "chain");
-    assert_int_equal(tuning_table_encode(&table, bytes), HOOP_OK);
-    assert_int_equal(tuning_table_decode(bytes, &back), HOOP_OK);
+    assert_ok(tuning_table_encode(&table, bytes));
+    assert_ok(tuning_table_decode(bytes, &back));
 }
 
 /* Blocks of fewer bytes than ranks. */

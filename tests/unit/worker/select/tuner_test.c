@@ -17,15 +17,13 @@ static struct roster *roster; /* of rank 0 */
 static int
 set_up(void **state)
 {
-    (void)state;
-    assert_int_equal(roster_create(3, &roster), HOOP_OK);
+    assert_ok(roster_create(3, &roster));
     return 0;
 }
 
 static int
 tear_down(void **state)
 {
-    (void)state;
     roster_destroy(roster);
     return 0;
 }
@@ -48,7 +46,7 @@ tuner_of(const char *algorithms, const char *link)
     const struct config config = config_of(algorithms, link, "");
     struct tuner *tuner = NULL;
 
-    assert_int_equal(tuner_create(roster, &config, &tuner), HOOP_OK);
+    assert_ok(tuner_create(roster, &config, &tuner));
     return tuner;
 }
 
@@ -57,7 +55,7 @@ nodes_of(const uint32_t *names, uint32_t n_ranks)
 {
     struct plan_nodes *nodes = NULL;
 
-    assert_int_equal(plan_nodes_create(names, n_ranks, &nodes), HOOP_OK);
+    assert_ok(plan_nodes_create(names, n_ranks, &nodes));
     return nodes;
 }
 
@@ -74,8 +72,8 @@ bad_texts_are_refused_by_the_name_of_the_setting(void **state)
 {
     struct tuner *tuner = NULL;
 
-    assert_int_equal(check("", "", ""), HOOP_OK);
-    assert_int_equal(check("allreduce:ring", "latency=1us", ""), HOOP_OK);
+    assert_ok(check("", "", ""));
+    assert_ok(check("allreduce:ring", "latency=1us", ""));
     assert_int_equal(check("allreduce", "", ""), HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "HOOP_ALGORITHM: 'allreduce'"));
     assert_int_equal(check("", "latency", ""), HOOP_E_INVALID);
@@ -111,8 +109,7 @@ table_holds_what_was_said(void **state)
     struct tuner *tuner = tuner_of("allreduce:ring", "latency=1ms");
     struct table table;
 
-    assert_int_equal(tuner_build_table(tuner, nodes, NULL, NULL, &table),
-                     HOOP_OK);
+    assert_ok(tuner_build_table(tuner, nodes, NULL, NULL, &table));
     assert_string_equal(
         table.overrides.entries[COLLECTIVE_ALLREDUCE]->algorithm->name, "ring");
     assert_true(table.machine.latency_inside_ns == 1e6);
@@ -136,16 +133,14 @@ flat_algorithm_is_forced_only_where_there_is_a_hall(void **state)
 
     assert_int_equal(tuner_build_table(tuner, nodes, NULL, NULL, &table),
                      HOOP_E_PRECONDITION);
-    assert_int_equal(tuner_build_table(tuner, nodes, &shm_region, NULL, &table),
-                     HOOP_OK);
+    assert_ok(tuner_build_table(tuner, nodes, &shm_region, NULL, &table));
     assert_string_equal(tuning_table_find_algorithm(&table,
                                                     COLLECTIVE_ALLREDUCE,
                                                     TABLE_FORM_EVEN_BLOCKS, 8)
                             ->algorithm->name,
                         "flat");
     tuner_adopt_agreed_table(tuner, &table);
-    assert_int_equal(tuner_build_table(tuner, nodes, NULL, NULL, &table),
-                     HOOP_OK);
+    assert_ok(tuner_build_table(tuner, nodes, NULL, NULL, &table));
     assert_false(tuning_table_find_algorithm(&table, COLLECTIVE_ALLREDUCE,
                                              TABLE_FORM_EVEN_BLOCKS, 8)
                      ->algorithm->is_shm);
@@ -162,14 +157,11 @@ first_agreement_replaces_what_was_said(void **state)
     struct tuner *others = tuner_of("", "latency=3ms");
     struct table table;
 
-    assert_int_equal(tuner_build_table(theirs, nodes, NULL, NULL, &table),
-                     HOOP_OK);
+    assert_ok(tuner_build_table(theirs, nodes, NULL, NULL, &table));
     tuner_adopt_agreed_table(mine, &table);
-    assert_int_equal(tuner_build_table(others, nodes, NULL, NULL, &table),
-                     HOOP_OK);
+    assert_ok(tuner_build_table(others, nodes, NULL, NULL, &table));
     tuner_adopt_agreed_table(mine, &table);
-    assert_int_equal(tuner_build_table(mine, nodes, NULL, NULL, &table),
-                     HOOP_OK);
+    assert_ok(tuner_build_table(mine, nodes, NULL, NULL, &table));
     assert_true(table.machine.latency_inside_ns == 2e6);
     assert_null(table.overrides.entries[COLLECTIVE_ALLREDUCE]);
     assert_non_null(table.overrides.entries[COLLECTIVE_BROADCAST]);
@@ -191,8 +183,7 @@ tables_of_many_forms_are_kept_within_bounds(void **state)
         for (uint32_t n = 1; n <= LIMIT_TUNE_TABLES + 2; n++) {
             struct plan_nodes *nodes = nodes_of(names, n);
 
-            assert_int_equal(
-                tuner_build_table(tuner, nodes, NULL, NULL, &table), HOOP_OK);
+            assert_ok(tuner_build_table(tuner, nodes, NULL, NULL, &table));
             assert_non_null(tuning_table_find_algorithm(
                 &table, COLLECTIVE_ALLREDUCE, TABLE_FORM_EVEN_BLOCKS, 8));
             plan_nodes_destroy(nodes);
@@ -211,9 +202,8 @@ table_of(enum shm_mode shm_negotiation, const char *link, const char *tuning)
     struct table table;
 
     config.shm_negotiation = shm_negotiation;
-    assert_int_equal(tuner_create(roster, &config, &tuner), HOOP_OK);
-    assert_int_equal(tuner_build_table(tuner, nodes, NULL, NULL, &table),
-                     HOOP_OK);
+    assert_ok(tuner_create(roster, &config, &tuner));
+    assert_ok(tuner_build_table(tuner, nodes, NULL, NULL, &table));
     plan_nodes_destroy(nodes);
     tuner_destroy(tuner);
     return table;
@@ -229,7 +219,7 @@ defaults_count_unless_links_or_the_model_are_asked_for(void **state)
                      DEFAULTS_NONE);
     assert_int_equal(table_of(SHM_MODE_NEVER, "", "model").defaults,
                      DEFAULTS_NONE);
-    assert_int_equal(check("", "", "model"), HOOP_OK);
+    assert_ok(check("", "", "model"));
 }
 
 /* Any rank may be rank 0 of a group. */
@@ -243,10 +233,9 @@ defaults_of_rank_0_count_on_all_ranks(void **state)
     struct table table;
 
     config.shm_negotiation = SHM_MODE_NEVER;
-    assert_int_equal(tuner_create(roster, &config, &tuner), HOOP_OK);
+    assert_ok(tuner_create(roster, &config, &tuner));
     tuner_adopt_agreed_table(tuner, &agreed);
-    assert_int_equal(tuner_build_table(tuner, nodes, NULL, NULL, &table),
-                     HOOP_OK);
+    assert_ok(tuner_build_table(tuner, nodes, NULL, NULL, &table));
     assert_int_equal(table.defaults, DEFAULTS_NONE);
     plan_nodes_destroy(nodes);
     tuner_destroy(tuner);
@@ -261,8 +250,7 @@ samples_of_two(void)
                                "2 2 broadcast 8 chain=3 binomial=9000\n";
     struct samples *samples = NULL;
 
-    assert_int_equal(samples_parse("here", text, sizeof(text) - 1, &samples),
-                     HOOP_OK);
+    assert_ok(samples_parse("here", text, sizeof(text) - 1, &samples));
     return samples;
 }
 
@@ -271,8 +259,7 @@ broadcast_of(struct tuner *tuner, const struct plan_nodes *nodes)
 {
     static struct table table;
 
-    assert_int_equal(tuner_build_table(tuner, nodes, NULL, NULL, &table),
-                     HOOP_OK);
+    assert_ok(tuner_build_table(tuner, nodes, NULL, NULL, &table));
     return tuning_table_find_algorithm(&table, COLLECTIVE_BROADCAST,
                                        TABLE_FORM_EVEN_BLOCKS, 8)
         ->algorithm->name;
@@ -290,8 +277,7 @@ samples_change_tables_until_rank_0_agrees_on_none(void **state)
     agreed.machine = link_typical_machine();
     assert_string_equal(tuner_samples_text(tuner, &n_bytes), "");
     assert_int_equal(n_bytes, 0);
-    assert_int_equal(tuner_build_table(tuner, nodes, NULL, NULL, &agreed),
-                     HOOP_OK);
+    assert_ok(tuner_build_table(tuner, nodes, NULL, NULL, &agreed));
     const char *model = broadcast_of(tuner, nodes);
     tuner_replace_samples(tuner, samples_of_two());
     assert_non_null(strstr(tuner_samples_text(tuner, &n_bytes), "chain=3"));
@@ -317,25 +303,25 @@ automatic_samples_are_wanted_until_there_are_enough(void **state)
     char *path = NULL;
 
     config.shm_negotiation = SHM_MODE_NEVER;
-    assert_int_equal(tuner_config_check(&config), HOOP_OK);
+    assert_ok(tuner_config_check(&config));
     unsetenv("HOME");
     unsetenv("XDG_CACHE_HOME");
-    assert_int_equal(tuner_create(roster, &config, &tuner), HOOP_OK);
+    assert_ok(tuner_create(roster, &config, &tuner));
     assert_false(tuner_wants_samples(tuner, nodes));
     tuner_destroy(tuner);
     assert_non_null(temporary_folder(folder, sizeof(folder)));
     setenv("XDG_CACHE_HOME", folder, 1);
     for (size_t i = 0; i < LIMIT_BENCHMARK_JOBS; i++) {
-        assert_int_equal(tuner_create(roster, &config, &tuner), HOOP_OK);
+        assert_ok(tuner_create(roster, &config, &tuner));
         assert_false(tuner_wants_samples(tuner, lonely));
         assert_true(tuner_wants_samples(tuner, nodes));
         tuner_add_samples(tuner, text);
         tuner_destroy(tuner);
     }
-    assert_int_equal(tuner_create(roster, &config, &tuner), HOOP_OK);
+    assert_ok(tuner_create(roster, &config, &tuner));
     assert_false(tuner_wants_samples(tuner, nodes));
     tuner_destroy(tuner);
-    assert_int_equal(sample_store_path("tcp", &path), HOOP_OK);
+    assert_ok(sample_store_path("tcp", &path));
     assert_int_equal(unlink(path), 0);
     *strrchr(path, '/') = '\0';
     assert_int_equal(rmdir(path), 0);

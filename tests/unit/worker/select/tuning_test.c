@@ -127,7 +127,7 @@ first_worlds_benchmark_and_keep_it(void **state)
     assert_non_null(temporary_folder(folder, sizeof(folder)));
     setenv("XDG_CACHE_HOME", folder, 1);
     engine_pair_run(&engine_pair, side_automatic);
-    assert_int_equal(sample_store_path("tcp", &path), HOOP_OK);
+    assert_ok(sample_store_path("tcp", &path));
     assert_int_equal(unlink(path), 0);
     free(path);
     snprintf(parent, sizeof(parent), "%s/hoop", folder);

@@ -34,7 +34,7 @@ expect(const struct config *wanted, const char *text)
     struct advertised_address advertised;
     char found[LIMIT_ADDRESS];
 
-    assert_int_equal(advertised_address_find(wanted, &advertised), HOOP_OK);
+    assert_ok(advertised_address_find(wanted, &advertised));
     assert_false(advertised.is_guess);
     address_format(&advertised.address, found);
     assert_string_equal(found, text);
@@ -130,7 +130,7 @@ own_address(void)
 
     snprintf(text, sizeof(text), "127.%u.%u.%u:0", 100 + pid / 62500 % 100,
              1 + pid / 250 % 250, 1 + pid % 250);
-    assert_int_equal(address_parse(text, &address), HOOP_OK);
+    assert_ok(address_parse(text, &address));
     return address;
 }
 

@@ -25,7 +25,7 @@ resolved(const struct hoop_join_options *options)
 {
     struct config config;
 
-    assert_int_equal(config_resolve(options, &config), HOOP_OK);
+    assert_ok(config_resolve(options, &config));
     return config;
 }
 
@@ -287,7 +287,7 @@ config_wrong_value_names_its_variable(void **state)
     assert_non_null(strstr(error_text(), "HOOP_CODEC"));
     setenv("HOOP_CODEC", "auto", 1);
     setenv("HOOP_WIRE_DTYPE", "bf16", 1);
-    assert_int_equal(config_resolve(NULL, &config), HOOP_OK);
+    assert_ok(config_resolve(NULL, &config));
     assert_int_equal(config.codec, CODEC_AUTO);
     assert_int_equal(config.loss, LOSS_BF16);
     config_deinit(&config);

@@ -124,7 +124,7 @@ static char how[LIMIT_NAME];
 static int
 family_open(void **state)
 {
-    assert_int_equal(roster_create(3, &roster), HOOP_OK);
+    assert_ok(roster_create(3, &roster));
     for (uint32_t rank = 0; rank < 3; rank++) {
         strcpy(roster->members[rank].host, rank < 2 ? "here" : "there");
         strcpy(roster->members[rank].host_id, rank < 2 ? "1/1" : "2/1");

@@ -135,7 +135,7 @@ source_assignment_of_much_is_cut_into_messages(void **state)
     struct state_manifest_byte_range run;
     uint64_t n_bytes = 0;
 
-    assert_int_equal(state_manifest_create(&it, &tensor_manifest), HOOP_OK);
+    assert_ok(state_manifest_create(&it, &tensor_manifest));
     uint8_t *missing_blocks =
         malloc(missing_blocks_bitmap_bytes(tensor_manifest));
     memset(missing_blocks, 0xff, missing_blocks_bitmap_bytes(tensor_manifest));
@@ -165,7 +165,7 @@ source_assignment_of_large_blocks_is_one_by_one(void **state)
     struct state_manifest *tensor_manifest = NULL;
     struct state_manifest_byte_range run;
 
-    assert_int_equal(state_manifest_create(&it, &tensor_manifest), HOOP_OK);
+    assert_ok(state_manifest_create(&it, &tensor_manifest));
     struct source_assignment source_assignment = source_assignment_compute(
         tensor_manifest, missing_blocks, tensor_manifest->n_bytes,
         (struct source_part){0, 1});

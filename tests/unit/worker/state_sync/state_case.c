@@ -29,8 +29,7 @@ state_case_of(const size_t *n_bytes, size_t n_tensors)
         };
     }
     the_state = (struct hoop_state){tensors, n_tensors, 1, CASE_BLOCK};
-    assert_int_equal(state_manifest_create(&the_state, &tensor_manifest),
-                     HOOP_OK);
+    assert_ok(state_manifest_create(&the_state, &tensor_manifest));
     return tensor_manifest;
 }
 

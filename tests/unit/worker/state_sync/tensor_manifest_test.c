@@ -130,9 +130,8 @@ manifest_text_of(const struct hoop_named_tensor *tensors,
     struct state_manifest *tensor_manifest = NULL;
     struct manifest_text_bytes manifest_text = {0};
 
-    assert_int_equal(state_manifest_create(&it, &tensor_manifest), HOOP_OK);
-    assert_int_equal(state_manifest_to_text(tensor_manifest, &manifest_text),
-                     HOOP_OK);
+    assert_ok(state_manifest_create(&it, &tensor_manifest));
+    assert_ok(state_manifest_to_text(tensor_manifest, &manifest_text));
     state_manifest_destroy(tensor_manifest);
     return manifest_text;
 }
@@ -156,7 +155,7 @@ manifest_text_of_the_same_in_another_order_is_the_same(void **state)
 
     assert_int_equal(mine.n_bytes, theirs.n_bytes);
     assert_memory_equal(mine.bytes, theirs.bytes, mine.n_bytes);
-    assert_int_equal(manifest_text_compare(&mine, &theirs, 7), HOOP_OK);
+    assert_ok(manifest_text_compare(&mine, &theirs, 7));
     free(mine.bytes);
     free(theirs.bytes);
 }

@@ -17,7 +17,7 @@ action_make(const struct hoop_comm_spec *spec, enum comm_action_direction way)
 {
     struct action action;
 
-    assert_int_equal(comm_action_init(&action, spec, &plane, 2, way), HOOP_OK);
+    assert_ok(comm_action_init(&action, spec, &plane, 2, way));
     return action;
 }
 
@@ -121,9 +121,8 @@ result_has_the_shape_of_the_pattern(void **state)
     struct hoop_shape result;
 
     for (size_t i = 0; i < COUNT_OF(shaped); i++) {
-        assert_int_equal(
-            hoop_comm_spec_result(&shaped[i].spec, &plane, &shape, &result),
-            HOOP_OK);
+        assert_ok(
+            hoop_comm_spec_result(&shaped[i].spec, &plane, &shape, &result));
         assert_true(hoop_shape_equal(&result, &shaped[i].result));
     }
 }
@@ -362,10 +361,10 @@ shapes_are_divided_and_multiplied(void **state)
     const struct hoop_shape large = {2, {SIZE_MAX / 2, 3}};
     struct hoop_shape part = cube_shape;
 
-    assert_int_equal(cuts_divide_shape(&cuts, &part), HOOP_OK);
+    assert_ok(cuts_divide_shape(&cuts, &part));
     assert_true(
         hoop_shape_equal(&part, &(struct hoop_shape){3, {2, 2, DEPTH}}));
-    assert_int_equal(cuts_multiply_shape(&cuts, &part), HOOP_OK);
+    assert_ok(cuts_multiply_shape(&cuts, &part));
     assert_true(hoop_shape_equal(&part, &cube_shape));
     part.dims[1] = 7;
     assert_int_equal(cuts_divide_shape(&cuts, &part), HOOP_E_INVALID);
@@ -404,7 +403,7 @@ cost_of(const struct hoop_comm_spec *spec,
 {
     struct hoop_comm_cost cost;
 
-    assert_int_equal(hoop_comm_spec_cost(spec, mesh, links, &cost), HOOP_OK);
+    assert_ok(hoop_comm_spec_cost(spec, mesh, links, &cost));
     is_close(cost.total, cost.forward + cost.backward);
     return cost;
 }

@@ -57,8 +57,7 @@ even_moves_change_one_dimension_or_two(void **state)
         const struct even_case *at = &cases[i];
         struct measure m;
 
-        assert_int_equal(measure(at->move, &at->shape, NULL, NULL, &m),
-                         HOOP_OK);
+        assert_ok(measure(at->move, &at->shape, NULL, NULL, &m));
         assert_true(hoop_shape_equal(&m.result, &at->result));
         assert_int_equal(m.count, at->count);
         assert_null(m.counts);
@@ -85,8 +84,7 @@ lists_of_rows_become_counts_of_elements(void **state)
     const size_t coming[3] = {1, 2, 0};
     struct measure m;
 
-    assert_int_equal(measure(MOVE_GATHER_FIRST, &two_rows, sizes, NULL, &m),
-                     HOOP_OK);
+    assert_ok(measure(MOVE_GATHER_FIRST, &two_rows, sizes, NULL, &m));
     assert_int_equal(m.result.dims[0], 6);
     assert_counts(m.counts, (size_t[]){0, 10, 20});
     /* Not its own rows, but all of them. */
@@ -95,15 +93,12 @@ lists_of_rows_become_counts_of_elements(void **state)
     assert_counts(m.agreed + 4, sizes);
     move_geometry_deinit(&m);
 
-    assert_int_equal(
-        measure(MOVE_REDUCE_SCATTER_FIRST, &six_rows, sizes, NULL, &m),
-        HOOP_OK);
+    assert_ok(measure(MOVE_REDUCE_SCATTER_FIRST, &six_rows, sizes, NULL, &m));
     assert_int_equal(m.result.dims[0], 2);
     assert_counts(m.counts, (size_t[]){0, 10, 20});
     move_geometry_deinit(&m);
 
-    assert_int_equal(measure(MOVE_ALL_TO_ALL, &six_rows, sizes, coming, &m),
-                     HOOP_OK);
+    assert_ok(measure(MOVE_ALL_TO_ALL, &six_rows, sizes, coming, &m));
     assert_int_equal(m.result.dims[0], 3);
     assert_counts(m.counts, (size_t[]){0, 10, 20});
     assert_counts(m.recv_counts, (size_t[]){5, 10, 0});
@@ -121,13 +116,11 @@ a_missing_list_means_equal_parts(void **state)
         .move = MOVE_ALL_TO_ALL, .tensor = &tensor, .coming = list};
     struct measure m;
 
-    assert_int_equal(measure(MOVE_ALL_TO_ALL, &six_rows, list, NULL, &m),
-                     HOOP_OK);
+    assert_ok(measure(MOVE_ALL_TO_ALL, &six_rows, list, NULL, &m));
     assert_int_equal(m.result.dims[0], 6);
     assert_counts(m.recv_counts, (size_t[]){2, 2, 2});
     move_geometry_deinit(&m);
-    assert_int_equal(move_geometry_init(&m, &coming, &second_of_three),
-                     HOOP_OK);
+    assert_ok(move_geometry_init(&m, &coming, &second_of_three));
     assert_counts(m.counts, (size_t[]){2, 2, 2});
     assert_counts(m.recv_counts, list);
     move_geometry_deinit(&m);

@@ -113,12 +113,11 @@ moves_of_one_rank_copy(void **state)
     for (enum move move = MOVE_COPY; move <= MOVE_COLUMNS_TO_ROWS; move++) {
         struct hoop_tensor out = {.data = NULL};
 
-        assert_int_equal(run(move, &tensor, &out, alone()), HOOP_OK);
+        assert_ok(run(move, &tensor, &out, alone()));
         assert_ptr_not_equal(out.data, values);
         assert_true(is(&out, 2, values));
         hoop_tensor_free(&out);
-        assert_int_equal(finish(start(move, &tensor, &out, alone(), &op), &op),
-                         HOOP_OK);
+        assert_ok(finish(start(move, &tensor, &out, alone(), &op), &op));
         assert_true(is(&out, 2, values));
         hoop_tensor_free(&out);
     }
@@ -150,9 +149,8 @@ moves_of_no_member_touch_nothing(void **state)
     for (enum move move = MOVE_COPY; move <= MOVE_COLUMNS_TO_ROWS; move++) {
         struct hoop_tensor out = {.data = NULL};
 
-        assert_int_equal(run(move, &tensor, &out, foreign()), HOOP_OK);
-        assert_int_equal(
-            finish(start(move, &tensor, &out, foreign(), &op), &op), HOOP_OK);
+        assert_ok(run(move, &tensor, &out, foreign()));
+        assert_ok(finish(start(move, &tensor, &out, foreign(), &op), &op));
         assert_null(out.data);
     }
 }

@@ -57,9 +57,7 @@ step_cost(const struct hoop_path_request *request,
     if (!layouts_step(a, b, &step) || step.axes.n_axes > 1)
         return DBL_MAX;
     const struct hoop_comm_spec spec = spec_of(request, a, &step);
-    assert_int_equal(
-        hoop_comm_spec_cost(&spec, request->mesh, request->links, &cost),
-        HOOP_OK);
+    assert_ok(hoop_comm_spec_cost(&spec, request->mesh, request->links, &cost));
     return cost.total;
 }
 
@@ -96,22 +94,16 @@ check_path(const struct hoop_path_request *request,
         struct hoop_shape after;
         struct hoop_part next;
 
-        assert_int_equal(hoop_sharding_part(&spec->sharding, request->mesh,
-                                            request->shape, 0, &part),
-                         HOOP_OK);
-        assert_int_equal(
-            hoop_comm_spec_result(spec, request->mesh, &part.shape, &after),
-            HOOP_OK);
-        assert_int_equal(hoop_sharding_part(i + 1 < path->n_steps
-                                                ? &path->steps[i + 1].sharding
-                                                : &path->after,
-                                            request->mesh, request->shape, 0,
-                                            &next),
-                         HOOP_OK);
+        assert_ok(hoop_sharding_part(&spec->sharding, request->mesh,
+                                     request->shape, 0, &part));
+        assert_ok(
+            hoop_comm_spec_result(spec, request->mesh, &part.shape, &after));
+        assert_ok(hoop_sharding_part(
+            i + 1 < path->n_steps ? &path->steps[i + 1].sharding : &path->after,
+            request->mesh, request->shape, 0, &next));
         assert_true(hoop_shape_equal(&after, &next.shape));
-        assert_int_equal(
-            hoop_comm_spec_cost(spec, request->mesh, request->links, &cost),
-            HOOP_OK);
+        assert_ok(
+            hoop_comm_spec_cost(spec, request->mesh, request->links, &cost));
         total += cost.total;
     }
     assert_true(fabs(total - path->cost.total) < EPSILON * (1 + total));
@@ -144,7 +136,7 @@ pairs_run(const struct hoop_mesh_shape *mesh,
                              HOOP_E_INVALID);
             continue;
         }
-        assert_int_equal(hoop_sharding_path(&request, &path), HOOP_OK);
+        assert_ok(hoop_sharding_path(&request, &path));
         assert_true(hoop_sharding_equal(&path.after, request.to));
         assert_true(fabs(path.cost.total - expected) <=
                     EPSILON * (1 + expected));
@@ -202,7 +194,7 @@ path_of_worked_example_beats_its_three_steps(void **state)
     for (size_t i = 0; i + 1 < COUNT_OF(rows); i++)
         total += step_cost(&request, &rows[i], &rows[i + 1]);
     assert_true(fabs(total - 14028.202) < EPSILON * total);
-    assert_int_equal(hoop_sharding_path(&request, &path), HOOP_OK);
+    assert_ok(hoop_sharding_path(&request, &path));
     assert_int_equal(path.n_steps, 3);
     for (uint32_t i = 0; i < path.n_steps; i++)
         assert_int_equal(path.steps[i].pattern, HOOP_COMM_ALL_TO_ALL);
@@ -213,7 +205,7 @@ path_of_worked_example_beats_its_three_steps(void **state)
     for (size_t i = 0; i + 1 < COUNT_OF(rows); i++)
         total += step_cost(&request, &rows[i], &rows[i + 1]);
     assert_true(fabs(total - 4710.101) < EPSILON * total);
-    assert_int_equal(hoop_sharding_path(&request, &path), HOOP_OK);
+    assert_ok(hoop_sharding_path(&request, &path));
     assert_true(fabs(path.cost.total - 3 * 769.001) < EPSILON * total);
     assert_true(path.cost.backward == 0);
 }
@@ -234,7 +226,7 @@ path_on_many_axes_is_found(void **state)
         from.dims[axis] = (struct hoop_axes){1, {axis}};
         to.dims[0].axes[to.dims[0].n_axes++] = 7 - axis;
     }
-    assert_int_equal(hoop_sharding_path(&request, &path), HOOP_OK);
+    assert_ok(hoop_sharding_path(&request, &path));
     check_path(&request, &path);
 }
 
@@ -250,11 +242,11 @@ path_ignores_the_order_of_partial_axes(void **state)
         .from = &from, .to = &same, .mesh = &mesh, .shape = &shapes[1]};
     struct hoop_comm_path path;
 
-    assert_int_equal(hoop_sharding_path(&request, &path), HOOP_OK);
+    assert_ok(hoop_sharding_path(&request, &path));
     assert_int_equal(path.n_steps, 0);
     request.from = &three;
     request.to = &from;
-    assert_int_equal(hoop_sharding_path(&request, &path), HOOP_OK);
+    assert_ok(hoop_sharding_path(&request, &path));
     assert_int_equal(path.n_steps, 1);
     assert_int_equal(path.steps[0].pattern, HOOP_COMM_ALLREDUCE);
 }

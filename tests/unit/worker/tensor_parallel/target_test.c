@@ -43,7 +43,7 @@ target_without_memory_is_allocated_and_withdrawn(void **state)
     struct hoop_tensor out = {.dtype = HOOP_UINT8};
     struct target target;
 
-    assert_int_equal(prepare(&out, &two_by_three, NULL, &target), HOOP_OK);
+    assert_ok(prepare(&out, &two_by_three, NULL, &target));
     assert_non_null(out.data);
     assert_int_equal(out.dtype, HOOP_INT32);
     assert_true(hoop_shape_equal(&out.shape, &two_by_three));
@@ -61,7 +61,7 @@ target_of_the_caller_is_kept(void **state)
         .data = own, .dtype = HOOP_INT32, .shape = two_by_three};
     struct target target;
 
-    assert_int_equal(prepare(&out, &two_by_three, NULL, &target), HOOP_OK);
+    assert_ok(prepare(&out, &two_by_three, NULL, &target));
     output_target_withdraw(&target);
     assert_ptr_equal(out.data, own);
     assert_int_equal(own[0], 7);
@@ -80,8 +80,8 @@ target_may_be_the_tensor_of_the_same_shape_only(void **state)
 
     shifted.data = values + 3;
     behind.data = values + 4;
-    assert_int_equal(prepare(&same, &four.shape, NULL, &target), HOOP_OK);
-    assert_int_equal(prepare(&behind, &four.shape, NULL, &target), HOOP_OK);
+    assert_ok(prepare(&same, &four.shape, NULL, &target));
+    assert_ok(prepare(&behind, &four.shape, NULL, &target));
     assert_refused(&shifted, &four.shape, NULL, "overlaps");
     assert_refused(&reshaped, &square, NULL, "overlaps");
 }
@@ -113,8 +113,8 @@ target_in_a_scratch_is_lent_and_returned(void **state)
     struct hoop_tensor given = four;
     struct target target;
 
-    assert_int_equal(hoop_scratch_create(&scratch), HOOP_OK);
-    assert_int_equal(prepare(&out, &two_by_three, scratch, &target), HOOP_OK);
+    assert_ok(hoop_scratch_create(&scratch));
+    assert_ok(prepare(&out, &two_by_three, scratch, &target));
     void *at = out.data;
     assert_non_null(at);
     assert_true(hoop_shape_equal(&out.shape, &two_by_three));
@@ -123,7 +123,7 @@ target_in_a_scratch_is_lent_and_returned(void **state)
     assert_null(second.data);
     output_target_withdraw(&target);
     assert_null(out.data);
-    assert_int_equal(prepare(&second, &four.shape, scratch, &target), HOOP_OK);
+    assert_ok(prepare(&second, &four.shape, scratch, &target));
     assert_ptr_equal(second.data, at);
     output_target_withdraw(&target);
     assert_refused(&given, &four.shape, scratch, "has data");
@@ -146,19 +146,17 @@ scratch_grows_to_the_largest_and_stays(void **state)
     void *large = NULL;
     void *small = NULL;
 
-    assert_int_equal(hoop_scratch_create(&scratch), HOOP_OK);
-    assert_int_equal(scratch_acquire(scratch, 10, &tensor, &small), HOOP_OK);
+    assert_ok(hoop_scratch_create(&scratch));
+    assert_ok(scratch_acquire(scratch, 10, &tensor, &small));
     scratch_release(scratch);
-    assert_int_equal(scratch_acquire(scratch, 100000, &tensor, &large),
-                     HOOP_OK);
+    assert_ok(scratch_acquire(scratch, 100000, &tensor, &large));
     assert_true((uintptr_t)large % 64 == 0);
     memset(large, 1, 100000);
     scratch_release(scratch);
-    assert_int_equal(scratch_acquire(scratch, 3, &tensor, &small), HOOP_OK);
+    assert_ok(scratch_acquire(scratch, 3, &tensor, &small));
     assert_ptr_equal(small, large);
     scratch_release(scratch);
-    assert_int_equal(scratch_acquire(scratch, 100000, &tensor, &small),
-                     HOOP_OK);
+    assert_ok(scratch_acquire(scratch, 100000, &tensor, &small));
     assert_ptr_equal(small, large);
     hoop_scratch_free(scratch);
 }
@@ -170,8 +168,8 @@ scratch_of_nothing_is_lent(void **state)
     hoop_scratch_t *scratch = NULL;
     void *bytes = &scratch;
 
-    assert_int_equal(hoop_scratch_create(&scratch), HOOP_OK);
-    assert_int_equal(scratch_acquire(scratch, 0, &tensor, &bytes), HOOP_OK);
+    assert_ok(hoop_scratch_create(&scratch));
+    assert_ok(scratch_acquire(scratch, 0, &tensor, &bytes));
     assert_null(bytes);
     hoop_scratch_free(scratch);
     hoop_scratch_free(NULL);
@@ -186,13 +184,13 @@ scratch_that_is_lent_is_refused_until_it_is_returned(void **state)
     hoop_scratch_t *scratch = NULL;
     void *bytes = NULL;
 
-    assert_int_equal(hoop_scratch_create(&scratch), HOOP_OK);
-    assert_int_equal(scratch_acquire(scratch, 10, &tensor, &bytes), HOOP_OK);
+    assert_ok(hoop_scratch_create(&scratch));
+    assert_ok(scratch_acquire(scratch, 10, &tensor, &bytes));
     assert_int_equal(scratch_acquire(scratch, 10, &tensor, &bytes),
                      HOOP_E_PRECONDITION);
     assert_non_null(strstr(hoop_error_text(), "wait for it"));
     scratch_release(scratch);
-    assert_int_equal(scratch_acquire(scratch, 10, &tensor, &bytes), HOOP_OK);
+    assert_ok(scratch_acquire(scratch, 10, &tensor, &bytes));
     hoop_scratch_free(scratch);
 }
 
@@ -204,8 +202,8 @@ scratch_that_holds_what_is_moved_is_refused(void **state)
     hoop_scratch_t *scratch = NULL;
     void *bytes = NULL;
 
-    assert_int_equal(hoop_scratch_create(&scratch), HOOP_OK);
-    assert_int_equal(scratch_acquire(scratch, 64, &tensor, &bytes), HOOP_OK);
+    assert_ok(hoop_scratch_create(&scratch));
+    assert_ok(scratch_acquire(scratch, 64, &tensor, &bytes));
     scratch_release(scratch);
     const struct hoop_tensor first = bytes_at(bytes, 1);
     const struct hoop_tensor last = bytes_at((uint8_t *)bytes + 63, 1);
@@ -216,9 +214,9 @@ scratch_that_holds_what_is_moved_is_refused(void **state)
     assert_int_equal(scratch_acquire(scratch, 1, &last, &bytes),
                      HOOP_E_INVALID);
     assert_non_null(strstr(hoop_error_text(), "use another"));
-    assert_int_equal(scratch_acquire(scratch, 1, &behind, &bytes), HOOP_OK);
+    assert_ok(scratch_acquire(scratch, 1, &behind, &bytes));
     scratch_release(scratch);
-    assert_int_equal(scratch_acquire(scratch, 1, &none, &bytes), HOOP_OK);
+    assert_ok(scratch_acquire(scratch, 1, &none, &bytes));
     hoop_scratch_free(scratch);
 }
 
@@ -231,13 +229,13 @@ scratch_without_memory_stays_as_it_was(void **state)
     void *before = NULL;
     void *bytes = NULL;
 
-    assert_int_equal(hoop_scratch_create(&scratch), HOOP_OK);
-    assert_int_equal(scratch_acquire(scratch, 100, &tensor, &before), HOOP_OK);
+    assert_ok(hoop_scratch_create(&scratch));
+    assert_ok(scratch_acquire(scratch, 100, &tensor, &before));
     scratch_release(scratch);
     assert_int_equal(scratch_acquire(scratch, (size_t)1 << 60, &tensor, &bytes),
                      HOOP_E_EXHAUSTED);
     assert_null(bytes);
-    assert_int_equal(scratch_acquire(scratch, 100, &tensor, &bytes), HOOP_OK);
+    assert_ok(scratch_acquire(scratch, 100, &tensor, &bytes));
     assert_ptr_equal(bytes, before);
     hoop_scratch_free(scratch);
 }

@@ -326,7 +326,7 @@ next_frame(void)
     const uint8_t *bytes = ring_peek(ring, &n_ahead);
 
     assert_true(n_ahead >= LIMIT_FRAME_HEADER);
-    assert_int_equal(frame_decode(bytes, &frame), HOOP_OK);
+    assert_ok(frame_decode(bytes, &frame));
     ring_consume(ring, LIMIT_FRAME_HEADER);
     return frame;
 }

@@ -25,7 +25,7 @@ roster_create_at_the_limit_is_zeroed(void **state)
     struct roster *roster = NULL;
     const struct member none = {0};
 
-    assert_int_equal(roster_create(LIMIT_RANKS, &roster), HOOP_OK);
+    assert_ok(roster_create(LIMIT_RANKS, &roster));
     assert_int_equal(roster->size, LIMIT_RANKS);
     assert_memory_equal(&roster->members[LIMIT_RANKS - 1], &none, sizeof(none));
     roster_destroy(roster);
@@ -38,15 +38,14 @@ roster_local_ranks_counts_those_of_the_same_host(void **state)
     static const char *const hosts[] = {"a", "b", "a", "ab", "a"};
     struct roster *roster = NULL;
 
-    assert_int_equal(roster_create(5, &roster), HOOP_OK);
+    assert_ok(roster_create(5, &roster));
     for (uint32_t i = 0; i < 5; i++)
         snprintf(roster->members[i].host_id, LIMIT_NAME, "%s", hosts[i]);
     for (uint32_t i = 0; i < 5; i++) {
         char address[32];
 
         snprintf(address, sizeof(address), "10.0.0.%u:7", i);
-        assert_int_equal(address_parse(address, &roster->members[i].address),
-                         HOOP_OK);
+        assert_ok(address_parse(address, &roster->members[i].address));
     }
     assert_int_equal(roster_local_size(roster), 3);
     assert_int_equal(roster_local_rank(roster), 0);
@@ -57,8 +56,7 @@ roster_local_ranks_counts_those_of_the_same_host(void **state)
     roster->rank = 3;
     assert_int_equal(roster_local_size(roster), 1);
     /* One machine that plays two nodes. */
-    assert_int_equal(address_parse("10.0.0.3:8", &roster->members[1].address),
-                     HOOP_OK);
+    assert_ok(address_parse("10.0.0.3:8", &roster->members[1].address));
     assert_int_equal(roster_local_size(roster), 2);
     roster_destroy(roster);
 }
@@ -76,14 +74,13 @@ roster_local_ranks_counts_containers_of_one_machine(void **state)
     static const uint32_t n_local[] = {2, 2, 1, 1, 1};
     struct roster *roster = NULL;
 
-    assert_int_equal(roster_create(5, &roster), HOOP_OK);
+    assert_ok(roster_create(5, &roster));
     for (uint32_t i = 0; i < 5; i++) {
         char address[32];
 
         snprintf(roster->members[i].host_id, LIMIT_NAME, "%s", hosts[i]);
         snprintf(address, sizeof(address), "10.0.0.%u:7", i);
-        assert_int_equal(address_parse(address, &roster->members[i].address),
-                         HOOP_OK);
+        assert_ok(address_parse(address, &roster->members[i].address));
     }
     for (roster->rank = 0; roster->rank < 5; roster->rank++) {
         assert_int_equal(roster_local_size(roster), n_local[roster->rank]);
@@ -102,7 +99,7 @@ roster_name_tells_rank_host_and_pid(void **state)
     struct roster *roster = NULL;
     char text[ROSTER_NAME_MAX];
 
-    assert_int_equal(roster_create(2, &roster), HOOP_OK);
+    assert_ok(roster_create(2, &roster));
     snprintf(roster->members[1].host, LIMIT_NAME, "node7");
     roster->members[1].pid = 4711;
     assert_string_equal(roster_format_name(roster, 1, text),

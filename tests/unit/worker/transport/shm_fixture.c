@@ -20,8 +20,8 @@ shm_fixture_open(void **state)
     int fds[2];
 
     test_transport_open(&shm_fixture.here, 0, CODEC_NONE);
-    assert_int_equal(segment_create(LIMIT_RING_MIN, &place, &own), HOOP_OK);
-    assert_int_equal(segment_open(&place, &shm_fixture.peer), HOOP_OK);
+    assert_ok(segment_create(LIMIT_RING_MIN, &place, &own));
+    assert_ok(segment_open(&place, &shm_fixture.peer));
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds),
                      0);
     transport_add_shm_connection(shm_fixture.here.transport, 1, fds[0], own);

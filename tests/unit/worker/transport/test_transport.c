@@ -200,8 +200,7 @@ test_transport_open(struct test_transport *test_transport,
 {
     *test_transport =
         (struct test_transport){.action = TRANSPORT_KEEP, .raw = {-1, -1, -1}};
-    assert_int_equal(
-        roster_create(TEST_TRANSPORT_RANKS, &test_transport->roster), HOOP_OK);
+    assert_ok(roster_create(TEST_TRANSPORT_RANKS, &test_transport->roster));
     test_transport->roster->rank = rank;
     test_transport->roster->epoch = TEST_TRANSPORT_EPOCH;
     config_init(&test_transport->config);
@@ -214,8 +213,7 @@ test_transport_open(struct test_transport *test_transport,
         .owner = test_transport,
         .config = &test_transport->config,
     };
-    assert_int_equal(transport_create(&options, &test_transport->transport),
-                     HOOP_OK);
+    assert_ok(transport_create(&options, &test_transport->transport));
 }
 
 void
@@ -367,10 +365,9 @@ test_transport_next_frame(struct test_transport *test_transport,
 
     if (!raw_read(test_transport, rank, header, sizeof(header)))
         return false;
-    assert_int_equal(frame_decode(header, out_frame), HOOP_OK);
+    assert_ok(frame_decode(header, out_frame));
     if (frame_is_tensor(out_frame))
-        assert_int_equal(frame_tensor_read(header, &test_transport_next_tensor),
-                         HOOP_OK);
+        assert_ok(frame_tensor_read(header, &test_transport_next_tensor));
     assert_int_equal(out_frame->epoch, TEST_TRANSPORT_EPOCH);
     if (out_frame->stored == 0)
         return true;

@@ -17,7 +17,7 @@ unexpected_queue_open(void **state)
     struct transport *transport = calloc(1, sizeof(*transport));
 
     assert_non_null(transport);
-    assert_int_equal(unexpected_queue_init(transport), HOOP_OK);
+    assert_ok(unexpected_queue_init(transport));
     *state = transport;
     return 0;
 }

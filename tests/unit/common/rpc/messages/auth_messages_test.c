@@ -49,7 +49,7 @@ auth_bodies_with_wrong_fields_are_refused(void **state)
         pack_array(&pack, 2);
         pack_uint(&pack, is_role ? ROLE_ANYBODY : ROLE_WORKER);
         pack_bin(&pack, nonce, is_role ? 32 : sizes[i]);
-        assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
+        assert_ok(pack_take(&pack, &bytes, &n_bytes));
         assert_int_equal(auth_challenge_request_decode(
                              (struct message_span){bytes, n_bytes}, &request),
                          HOOP_E_DATA_LOSS);

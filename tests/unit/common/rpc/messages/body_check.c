@@ -40,10 +40,9 @@ newer_is_read(const struct body *body, struct message_span in)
     assert_int_equal(longer[0] & 0xf0, 0x90);
     longer[0]++;
     longer[in.n_bytes] = 0xc0;
-    assert_int_equal(
-        again(body, (struct message_span){longer, in.n_bytes + 1}, &pack),
-        HOOP_OK);
-    assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
+    assert_ok(
+        again(body, (struct message_span){longer, in.n_bytes + 1}, &pack));
+    assert_ok(pack_take(&pack, &bytes, &n_bytes));
     assert_int_equal(n_bytes, in.n_bytes);
     assert_memory_equal(bytes, in.bytes, n_bytes);
 }
@@ -72,11 +71,11 @@ body_check(const char *name, struct pack *pack)
     size_t n_second = 0;
 
     assert_non_null(body);
-    assert_int_equal(pack_take(pack, &first, &n_first), HOOP_OK);
+    assert_ok(pack_take(pack, &first, &n_first));
     const struct message_span in = {first, n_first};
 
-    assert_int_equal(again(body, in, &copy), HOOP_OK);
-    assert_int_equal(pack_take(&copy, &second, &n_second), HOOP_OK);
+    assert_ok(again(body, in, &copy));
+    assert_ok(pack_take(&copy, &second, &n_second));
     assert_int_equal(n_second, n_first);
     assert_memory_equal(second, first, n_first);
 

@@ -25,10 +25,9 @@ groups_reply_travels_whole(void **state)
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     groups_reply_encode(&(struct groups_reply){5, 3, groups}, &pack);
-    assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
-    assert_int_equal(
-        groups_reply_decode((struct message_span){bytes, n_bytes}, &reply),
-        HOOP_OK);
+    assert_ok(pack_take(&pack, &bytes, &n_bytes));
+    assert_ok(
+        groups_reply_decode((struct message_span){bytes, n_bytes}, &reply));
     assert_int_equal(reply.n_more, 5);
     assert_int_equal(reply.n_groups, 3);
     assert_string_equal(reply.groups[0].key, "row/0");
@@ -56,7 +55,7 @@ group_leave_request_beyond_the_limit_is_refused(void **state)
         pack_init(&pack, LIMIT_RPC_MESSAGE);
         group_leave_request_encode(
             &(struct group_leave_request){{3, 9}, n, numbers, 0}, &pack);
-        assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
+        assert_ok(pack_take(&pack, &bytes, &n_bytes));
         assert_int_equal(group_leave_request_decode(
                              (struct message_span){bytes, n_bytes}, &request),
                          n > LIMIT_GROUP_NUMBERS ? HOOP_E_DATA_LOSS : HOOP_OK);

@@ -60,7 +60,7 @@ unknown_fields_are_passed_over(void **state)
 {
     struct number number;
 
-    assert_int_equal(number_decode(SPAN("\x93\1\2\3"), &number), HOOP_OK);
+    assert_ok(number_decode(SPAN("\x93\1\2\3"), &number));
     assert_int_equal(number.value, 1);
 }
 
@@ -106,7 +106,7 @@ list_within_its_bound_is_read(void **state)
 {
     CLEANUP(numbers_deinit) struct numbers numbers = {0};
 
-    assert_int_equal(numbers_decode(SPAN("\x91\x93\1\2\3"), &numbers), HOOP_OK);
+    assert_ok(numbers_decode(SPAN("\x91\x93\1\2\3"), &numbers));
     assert_int_equal(numbers.n_items, 3);
     assert_int_equal(numbers.items[2], 3);
 }
@@ -116,11 +116,10 @@ texts_fill_their_room_exactly(void **state)
 {
     CLEANUP(words_deinit) struct words words = {0};
 
-    assert_int_equal(words_decode(SPAN("\x91\x93\xa2"
-                                       "ab\xa0\xa1"
-                                       "c"),
-                                  &words),
-                     HOOP_OK);
+    assert_ok(words_decode(SPAN("\x91\x93\xa2"
+                                "ab\xa0\xa1"
+                                "c"),
+                           &words));
     assert_int_equal(words.n_words, 3);
     assert_string_equal(words.words[0], "ab");
     assert_string_equal(words.words[1], "");
@@ -132,9 +131,9 @@ missing_fields_have_their_value(void **state)
 {
     struct grown grown;
 
-    assert_int_equal(grown_decode(SPAN("\x90"), &grown), HOOP_OK);
+    assert_ok(grown_decode(SPAN("\x90"), &grown));
     assert_int_equal(grown.since, 77);
-    assert_int_equal(grown_decode(SPAN("\x91\5"), &grown), HOOP_OK);
+    assert_ok(grown_decode(SPAN("\x91\5"), &grown));
     assert_int_equal(grown.since, 5);
     assert_int_equal(grown.first, 0);
 }
@@ -144,10 +143,10 @@ fields_that_are_missing_together_are_not_read_alone(void **state)
 {
     struct grown grown;
 
-    assert_int_equal(grown_decode(SPAN("\x92\5\6"), &grown), HOOP_OK);
+    assert_ok(grown_decode(SPAN("\x92\5\6"), &grown));
     assert_int_equal(grown.first, 0);
     assert_int_equal(grown.last, 0);
-    assert_int_equal(grown_decode(SPAN("\x93\5\6\7"), &grown), HOOP_OK);
+    assert_ok(grown_decode(SPAN("\x93\5\6\7"), &grown));
     assert_int_equal(grown.first, 6);
     assert_int_equal(grown.second, 7);
     assert_int_equal(grown.last, 0);
@@ -158,10 +157,8 @@ lists_in_lists_are_read_and_freed(void **state)
 {
     CLEANUP(table_deinit) struct table table = {0};
 
-    assert_int_equal(
-        table_decode(SPAN("\x92\x92\x91\x92\1\2\x91\x91\3\x92\x91\4\x91\5"),
-                     &table),
-        HOOP_OK);
+    assert_ok(table_decode(
+        SPAN("\x92\x92\x91\x92\1\2\x91\x91\3\x92\x91\4\x91\5"), &table));
     assert_int_equal(table.n_rows, 2);
     assert_int_equal(table.rows[0].items[1], 2);
     assert_int_equal(table.rows[1].items[0], 3);
@@ -180,12 +177,11 @@ parallel_list_is_as_long_as_the_other_or_empty(void **state)
     assert_int_equal(
         table_decode(SPAN("\x92\x91\x91\x91\1\x92\x91\4\x91\5"), &refused),
         HOOP_E_DATA_LOSS);
-    assert_int_equal(table_decode(SPAN("\x92\x91\x91\x91\1\x90"), &table),
-                     HOOP_OK);
+    assert_ok(table_decode(SPAN("\x92\x91\x91\x91\1\x90"), &table));
     assert_null(table.heads);
     pack_init(&pack, 64);
     table_encode(&table, &pack);
-    assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
+    assert_ok(pack_take(&pack, &bytes, &n_bytes));
     assert_int_equal(n_bytes, 6);
     assert_memory_equal(bytes, "\x92\x91\x91\x91\1\x90", 6);
 }

@@ -60,10 +60,9 @@ join_request_travels_whole(void **state)
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     join_request_encode(&sample_join, &pack);
-    assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
-    assert_int_equal(
-        join_request_decode((struct message_span){bytes, n_bytes}, &request),
-        HOOP_OK);
+    assert_ok(pack_take(&pack, &bytes, &n_bytes));
+    assert_ok(
+        join_request_decode((struct message_span){bytes, n_bytes}, &request));
     assert_true(request.incarnation == UINT64_MAX);
     assert_int_equal(request.protocol, RENDEZVOUS_PROTOCOL);
     assert_true(request.rank == RENDEZVOUS_RANK_ANY);
@@ -95,10 +94,8 @@ join_reply_travels_whole(void **state)
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     join_reply_encode(&sample_reply, &pack);
-    assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
-    assert_int_equal(
-        join_reply_decode((struct message_span){bytes, n_bytes}, &reply),
-        HOOP_OK);
+    assert_ok(pack_take(&pack, &bytes, &n_bytes));
+    assert_ok(join_reply_decode((struct message_span){bytes, n_bytes}, &reply));
     assert_int_equal(reply.epoch, 3);
     assert_int_equal(reply.revision, 9);
     assert_true(reply.seed == sample_reply.seed);
@@ -129,10 +126,9 @@ join_request_without_a_least_rank_is_read(void **state)
         pack_uint(&pack, 1);
     for (int i = 0; i < 3; i++)
         pack_str(&pack, "h");
-    assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
-    assert_int_equal(
-        join_request_decode((struct message_span){bytes, n_bytes}, &request),
-        HOOP_OK);
+    assert_ok(pack_take(&pack, &bytes, &n_bytes));
+    assert_ok(
+        join_request_decode((struct message_span){bytes, n_bytes}, &request));
     assert_string_equal(request.address, "h");
     assert_int_equal(request.least_accepted_rank, 0);
     assert_int_equal(request.pid_namespace_id, 0);
@@ -158,7 +154,7 @@ join_request_host_too_long_is_refused(void **state)
     pack_str(&pack, host);
     pack_str(&pack, "");
     pack_str(&pack, "");
-    assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
+    assert_ok(pack_take(&pack, &bytes, &n_bytes));
     assert_int_equal(
         join_request_decode((struct message_span){bytes, n_bytes}, &request),
         HOOP_E_DATA_LOSS);

@@ -45,10 +45,8 @@ job_reply_travels_whole(void **state)
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     job_reply_encode(&sample_job, &pack);
-    assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
-    assert_int_equal(
-        job_reply_decode((struct message_span){bytes, n_bytes}, &reply),
-        HOOP_OK);
+    assert_ok(pack_take(&pack, &bytes, &n_bytes));
+    assert_ok(job_reply_decode((struct message_span){bytes, n_bytes}, &reply));
     assert_string_equal(reply.line.name, "train");
     assert_string_equal(reply.line.state, "running");
     assert_int_equal(reply.line.n_lost, 1);
@@ -94,10 +92,8 @@ job_reply_of_an_older_coordinator_says_less(void **state)
     for (uint32_t i = 0; i < 6 + 6; i++)
         pack_uint(&pack, i);
     pack_array(&pack, 0);
-    assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
-    assert_int_equal(
-        job_reply_decode((struct message_span){bytes, n_bytes}, &reply),
-        HOOP_OK);
+    assert_ok(pack_take(&pack, &bytes, &n_bytes));
+    assert_ok(job_reply_decode((struct message_span){bytes, n_bytes}, &reply));
     assert_string_equal(reply.line.state, "forming");
     assert_int_equal(reply.line.size, 1);
     assert_int_equal(reply.n_waiters, 11);

@@ -32,10 +32,9 @@ store_reply_travels_whole(void **state)
                                              .n_entries = 2,
                                              .entries = entries},
                        &pack);
-    assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
-    assert_int_equal(
-        store_reply_decode((struct message_span){bytes, n_bytes}, &reply),
-        HOOP_OK);
+    assert_ok(pack_take(&pack, &bytes, &n_bytes));
+    assert_ok(
+        store_reply_decode((struct message_span){bytes, n_bytes}, &reply));
     assert_int_equal(reply.revision, 8);
     assert_true(reply.is_applied);
     assert_true(reply.counter == INT64_MIN);
@@ -63,10 +62,9 @@ store_keys_of_greatest_size_travel(void **state)
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     store_keys_request_encode(
         &(struct store_keys_request){.n_keys = 3, .keys = keys}, &pack);
-    assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
-    assert_int_equal(store_keys_request_decode(
-                         (struct message_span){bytes, n_bytes}, &request),
-                     HOOP_OK);
+    assert_ok(pack_take(&pack, &bytes, &n_bytes));
+    assert_ok(store_keys_request_decode((struct message_span){bytes, n_bytes},
+                                        &request));
     assert_int_equal(request.n_keys, 3);
     assert_string_equal(request.keys[0], longest);
     assert_string_equal(request.keys[1], "");
@@ -89,7 +87,7 @@ store_key_too_long_is_refused(void **state)
     pack_str(&pack, key);
     pack_bin(&pack, "v", 1);
     pack_uint(&pack, 0);
-    assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
+    assert_ok(pack_take(&pack, &bytes, &n_bytes));
     assert_int_equal(store_set_request_decode(
                          (struct message_span){bytes, n_bytes}, &request),
                      HOOP_E_DATA_LOSS);
@@ -108,7 +106,7 @@ store_keys_too_many_are_refused(void **state)
     pack_array(&pack, LIMIT_STORE_KEYS_CALL + 1);
     for (int i = 0; i < LIMIT_STORE_KEYS_CALL + 1; i++)
         pack_str(&pack, "k");
-    assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
+    assert_ok(pack_take(&pack, &bytes, &n_bytes));
     assert_int_equal(store_keys_request_decode(
                          (struct message_span){bytes, n_bytes}, &request),
                      HOOP_E_DATA_LOSS);

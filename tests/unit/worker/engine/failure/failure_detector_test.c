@@ -50,8 +50,7 @@ break_link(uint32_t self)
 
     engine_add_connection(side->engine, 1 - self, engine_pair.fds[self]);
     engine_pair.fds[self] = -1;
-    assert_int_equal(sum_start(side->comms[0].context, &value, 1, &op),
-                     HOOP_OK);
+    assert_ok(sum_start(side->comms[0].context, &value, 1, &op));
     const uint64_t begin_ns = clock_now_ns();
     close(engine_pair.fds[1 - self]);
     engine_pair.fds[1 - self] = -1;
@@ -186,9 +185,7 @@ others_read_of_an_expelled_rank_by_its_name(void **state)
     int32_t value = 1;
 
     open_with(NULL);
-    assert_int_equal(
-        sum_start(engine_pair.sides[1].comms[0].context, &value, 1, &op),
-        HOOP_OK);
+    assert_ok(sum_start(engine_pair.sides[1].comms[0].context, &value, 1, &op));
     engine_progress_background(engine_pair.sides[1].engine);
     engine_mark_self_lost(engine_pair.sides[1].engine,
                           "it sent bytes out of order");

@@ -78,12 +78,10 @@ connection_that_ends_fails_what_waits_for_it(void **state)
     engine_add_connection(engine_pair.sides[0].engine, 1, engine_pair.fds[0]);
     engine_pair.fds[0] = -1;
     context_set_name(engine_pair.sides[0].comms[1].context, "second");
-    assert_int_equal(receive_start(engine_pair.sides[0].comms[0].context, bytes,
-                                   4, 1, &message),
-                     HOOP_OK);
-    assert_int_equal(
-        sum_start(engine_pair.sides[0].comms[1].context, &value, 1, &sum),
-        HOOP_OK);
+    assert_ok(receive_start(engine_pair.sides[0].comms[0].context, bytes, 4, 1,
+                            &message));
+    assert_ok(
+        sum_start(engine_pair.sides[0].comms[1].context, &value, 1, &sum));
     close(engine_pair.fds[1]);
     engine_pair.fds[1] = -1;
     assert_int_equal(engine_wait(message, patience()), HOOP_E_PEER_LOST);
@@ -147,10 +145,8 @@ rank_that_gives_up_says_why(void **state)
     struct wait own = {0};
     int32_t value = 1;
 
-    assert_int_equal(sum_start(sides[0].comms[0].context, &value, 1, &others),
-                     HOOP_OK);
-    assert_int_equal(sum_start(sides[1].comms[1].context, &value, 1, &own.op),
-                     HOOP_OK);
+    assert_ok(sum_start(sides[0].comms[0].context, &value, 1, &others));
+    assert_ok(sum_start(sides[1].comms[1].context, &value, 1, &own.op));
     assert_int_equal(pthread_create(&own.thread, NULL, wait_run, &own), 0);
     assert_true(engine_give_up(sides[1].engine, "raised ValueError: x"));
     assert_false(engine_give_up(sides[1].engine, "raised it again"));
@@ -221,21 +217,18 @@ what_was_sent_before_the_end_is_still_received(void **state)
     char bytes[8] = "";
     struct op *op = NULL;
 
-    assert_int_equal(
-        send_start(engine_pair.sides[1].comms[0].context, "last", 4, 1, &op),
-        HOOP_OK);
-    assert_int_equal(engine_wait(op, patience()), HOOP_OK);
+    assert_ok(
+        send_start(engine_pair.sides[1].comms[0].context, "last", 4, 1, &op));
+    assert_ok(engine_wait(op, patience()));
     engine_shutdown(engine_pair.sides[1].engine, 0);
-    assert_int_equal(
-        receive_start(engine_pair.sides[0].comms[0].context, bytes, 7, 1, &op),
-        HOOP_OK);
-    assert_int_equal(engine_wait(op, patience()), HOOP_OK);
+    assert_ok(
+        receive_start(engine_pair.sides[0].comms[0].context, bytes, 7, 1, &op));
+    assert_ok(engine_wait(op, patience()));
     assert_string_equal(bytes, "last");
 
     /* There will be no second. */
-    assert_int_equal(
-        receive_start(engine_pair.sides[0].comms[0].context, bytes, 7, 1, &op),
-        HOOP_OK);
+    assert_ok(
+        receive_start(engine_pair.sides[0].comms[0].context, bytes, 7, 1, &op));
     assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
     assert_non_null(strstr(error_text(), "rank 1 (host:41) has left the job"));
     assert_int_equal(error_failure_details()->rank, 1);
@@ -249,9 +242,7 @@ collective_with_one_that_left_fails_at_once(void **state)
     int32_t value = 1;
     struct op *op = NULL;
 
-    assert_int_equal(
-        sum_start(engine_pair.sides[0].comms[0].context, &value, 1, &op),
-        HOOP_OK);
+    assert_ok(sum_start(engine_pair.sides[0].comms[0].context, &value, 1, &op));
     engine_shutdown(engine_pair.sides[1].engine, 0);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
     assert_non_null(strstr(error_text(), "has left the job"));
@@ -270,9 +261,7 @@ rank_that_leaves_says_who_was_lost(void **state)
     engine_pair_open(&engine_pair);
     engine_declare_dead(engine_pair.sides[1].engine, 2, "killed by signal 9");
     engine_progress_background(engine_pair.sides[1].engine);
-    assert_int_equal(
-        sum_start(engine_pair.sides[0].comms[0].context, &value, 1, &op),
-        HOOP_OK);
+    assert_ok(sum_start(engine_pair.sides[0].comms[0].context, &value, 1, &op));
     engine_pair_connect(&engine_pair);
     engine_shutdown(engine_pair.sides[1].engine, 0);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
@@ -302,8 +291,8 @@ rank_alone_hears_itself_when_others_have_left(void **state)
     engine_shutdown(engine_pair.sides[1].engine, 0);
     assert_int_equal(sum_run(engine_pair.sides[0].comms[0].context, &value, 1),
                      HOOP_E_PEER_LOST);
-    assert_int_equal(engine_start_message_pair(alone, pair, &op), HOOP_OK);
-    assert_int_equal(engine_wait(op, patience()), HOOP_OK);
+    assert_ok(engine_start_message_pair(alone, pair, &op));
+    assert_ok(engine_wait(op, patience()));
     assert_string_equal(copy, "abc");
 }
 

@@ -120,9 +120,8 @@ silent_sender_of_a_message_is_lost_as_soon(void **state)
     open_with(FAILURE_MS, LONG_MS);
     engine_add_connection(side->engine, 1, engine_pair.fds[0]);
     engine_pair.fds[0] = -1;
-    assert_int_equal(
-        receive_start(side->comms[0].context, bytes, sizeof(bytes), 1, &op),
-        HOOP_OK);
+    assert_ok(
+        receive_start(side->comms[0].context, bytes, sizeof(bytes), 1, &op));
     assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
     assert_non_null(strstr(error_text(), "frozen or unreachable"));
     assert_true(clock_now_ns() - begin_ns < LONG_MS / 2 * CLOCK_NS_PER_MS);
@@ -211,8 +210,7 @@ patience_measure_ms(uint32_t failure_timeout_ms)
     open_with(failure_timeout_ms, LONG_MS);
     engine_add_connection(side->engine, 1, engine_pair.fds[0]);
     engine_pair.fds[0] = -1;
-    assert_int_equal(sum_start(side->comms[0].context, &value, 1, &op),
-                     HOOP_OK);
+    assert_ok(sum_start(side->comms[0].context, &value, 1, &op));
     engine_progress_background(side->engine);
     const uint64_t begin_ns = clock_now_ns();
     while (side->n_lost == 0 && passed_ns < LONG_MS * CLOCK_NS_PER_MS) {
@@ -283,13 +281,10 @@ dead_rank_whose_connection_lives_is_lost(void **state)
                                                 .process_status_of = fate_dead,
                                             });
         context_set_timeout(engine_pair.sides[0].comms[0].context, LONG_MS);
-        assert_int_equal(
-            engine_wakeup_handle(engine_pair.sides[1].engine, &place), HOOP_OK);
+        assert_ok(engine_wakeup_handle(engine_pair.sides[1].engine, &place));
         if (i == 1)
             engine_pair.sides[0].roster->members[1].pid = place.pid;
-        assert_int_equal(
-            engine_import_wakeup(engine_pair.sides[0].engine, 1, &place),
-            HOOP_OK);
+        assert_ok(engine_import_wakeup(engine_pair.sides[0].engine, 1, &place));
         assert_int_equal(wait_for_nobody(), HOOP_E_PEER_LOST);
         assert_non_null(strstr(error_text(), texts[i]));
         engine_pair_close(&engine_pair);

@@ -98,8 +98,7 @@ rank_that_has_left_is_found_out(void **state)
     struct comm_context *context = engine_pair.sides[0].comms[0].context;
     int32_t values[4] = {1, 2, 3, 4};
 
-    assert_int_equal(sum_run(engine_pair.sides[1].comms[0].context, values, 0),
-                     HOOP_OK);
+    assert_ok(sum_run(engine_pair.sides[1].comms[0].context, values, 0));
     engine_shutdown(engine_pair.sides[1].engine, clock_deadline_ns(100));
     assert_int_equal(sum_run(context, values, 4), HOOP_E_MISMATCH);
     assert_true(says("4 elements") && says("0 elements"));
@@ -116,9 +115,8 @@ rank_that_leaves_meanwhile_is_found_out(void **state)
     int32_t values[4] = {1, 2, 3, 4};
     struct op *op = NULL;
 
-    assert_int_equal(sum_start(context, values, 4, &op), HOOP_OK);
-    assert_int_equal(sum_run(engine_pair.sides[1].comms[0].context, values, 0),
-                     HOOP_OK);
+    assert_ok(sum_start(context, values, 4, &op));
+    assert_ok(sum_run(engine_pair.sides[1].comms[0].context, values, 0));
     engine_shutdown(engine_pair.sides[1].engine, clock_deadline_ns(100));
     assert_int_equal(engine_wait(op, patience()), HOOP_E_MISMATCH);
     assert_true(says("4 elements") && says("0 elements"));
@@ -137,8 +135,8 @@ deadline_tells_what_the_other_is_in(void **state)
 
     context_set_timeout(first, ASKED_MS);
     context_set_timeout(second, ASKED_MS);
-    assert_int_equal(receive_start(first, bytes, 4, 9, &message), HOOP_OK);
-    assert_int_equal(sum_start(second, &value, 1, &sum), HOOP_OK);
+    assert_ok(receive_start(first, bytes, 4, 9, &message));
+    assert_ok(sum_start(second, &value, 1, &sum));
     assert_int_equal(engine_wait(message, patience()), HOOP_E_TIMEOUT);
     assert_true(says("waiting for rank 1 (host:41) to send (0 of 4 bytes, "
                      "tag 9; it is in allreduce #1 (int32, 1 elements, sum)"));
@@ -154,7 +152,7 @@ deadline_tells_of_a_rank_that_is_in_no_call(void **state)
     struct op *op = NULL;
 
     context_set_timeout(context, ASKED_MS);
-    assert_int_equal(receive_start(context, bytes, 4, 9, &op), HOOP_OK);
+    assert_ok(receive_start(context, bytes, 4, 9, &op));
     assert_int_equal(engine_wait(op, patience()), HOOP_E_TIMEOUT);
     assert_true(says("tag 9; it is in no call"));
 }
@@ -229,9 +227,8 @@ exchange_start(struct side *side,
         .output = received,
     };
 
-    assert_int_equal(
-        engine_start_collective(side->comms[0].context, &collective, out_op),
-        HOOP_OK);
+    assert_ok(
+        engine_start_collective(side->comms[0].context, &collective, out_op));
 }
 
 /* Rank 0 waits for the check's byte, which is on its way; rank 1 is through
@@ -257,8 +254,8 @@ rank_that_is_still_checking_is_no_mismatch(void **state)
     relay_from(&relay, 0);
     relay_from(&relay, 1);
     relay_from(&relay, 0);
-    assert_int_equal(engine_wait(ops[0], 0), HOOP_OK);
-    assert_int_equal(engine_wait(ops[1], 0), HOOP_OK);
+    assert_ok(engine_wait(ops[0], 0));
+    assert_ok(engine_wait(ops[1], 0));
     assert_int_equal(received[0][1], 3);
     assert_int_equal(received[1][0], 2);
     relay_close(&relay);
@@ -276,7 +273,7 @@ late_context_open(struct side *side)
                                             .timeout_ms = 30000};
     struct comm_context *context = NULL;
 
-    assert_int_equal(context_open(side->engine, &options, &context), HOOP_OK);
+    assert_ok(context_open(side->engine, &options, &context));
     return context;
 }
 
@@ -305,7 +302,7 @@ rank_that_opens_what_is_revoked_finds_out(void **state)
     contexts[1] = late_context_open(&engine_pair.sides[1]);
     assert_int_equal(sum_run(contexts[1], &value, 1), HOOP_E_ABORTED);
     assert_true(says("rank 0 (host:40)") && says("enough of it"));
-    assert_int_equal(receive_start(contexts[1], &byte, 1, 1, &op), HOOP_OK);
+    assert_ok(receive_start(contexts[1], &byte, 1, 1, &op));
     assert_int_equal(engine_wait(op, patience()), HOOP_E_ABORTED);
     for (int i = 0; i < 2; i++)
         context_close(contexts[i]);
@@ -341,11 +338,11 @@ rank_that_still_forms_a_communicator_is_waited_for(void **state)
 
     engine_expect_context(engine_pair.sides[0].engine);
     contexts[1] = late_context_open(&engine_pair.sides[1]);
-    assert_int_equal(sum_start(contexts[1], &values[1], 1, &op), HOOP_OK);
+    assert_ok(sum_start(contexts[1], &values[1], 1, &op));
     assert_int_equal(engine_wait(op, clock_deadline_ns(400)), HOOP_E_PENDING);
     contexts[0] = late_context_open(&engine_pair.sides[0]);
-    assert_int_equal(sum_run(contexts[0], &values[0], 1), HOOP_OK);
-    assert_int_equal(engine_wait(op, patience()), HOOP_OK);
+    assert_ok(sum_run(contexts[0], &values[0], 1));
+    assert_ok(engine_wait(op, patience()));
     assert_int_equal(values[1], 3);
     for (int i = 0; i < 2; i++)
         context_close(contexts[i]);

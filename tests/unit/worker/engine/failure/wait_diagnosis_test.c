@@ -39,8 +39,7 @@ failure_tells_who_waited_for_whom_and_how_long(void **state)
 
     engine_add_connection(side->engine, 1, engine_pair.fds[0]);
     engine_pair.fds[0] = -1;
-    assert_int_equal(sum_start(side->comms[0].context, &value, 1, &op),
-                     HOOP_OK);
+    assert_ok(sum_start(side->comms[0].context, &value, 1, &op));
     close(engine_pair.fds[1]);
     engine_pair.fds[1] = -1;
     assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
@@ -60,7 +59,7 @@ deadline_of_a_communicator_is_named_as_its(void **state)
     struct op *op = NULL;
 
     context_set_timeout(context, 60);
-    assert_int_equal(receive_start(context, bytes, 4, 1, &op), HOOP_OK);
+    assert_ok(receive_start(context, bytes, 4, 1, &op));
     assert_int_equal(engine_wait(op, patience()), HOOP_E_TIMEOUT);
     assert_non_null(
         strstr(error_text(), " s of the 0.06 s that its communicator allows"));
@@ -74,9 +73,8 @@ operation_that_was_given_up_has_no_deadline_to_tell(void **state)
     char bytes[4];
     struct op *op = NULL;
 
-    assert_int_equal(
-        receive_start(engine_pair.sides[0].comms[0].context, bytes, 4, 1, &op),
-        HOOP_OK);
+    assert_ok(
+        receive_start(engine_pair.sides[0].comms[0].context, bytes, 4, 1, &op));
     engine_cancel_op(op);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_CANCELLED);
     assert_null(strstr(error_text(), "allows"));

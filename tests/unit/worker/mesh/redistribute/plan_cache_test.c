@@ -35,7 +35,7 @@ ask(struct plan_cache *cache, const struct redistribution_request *request)
 {
     struct redistribution *plan = NULL;
 
-    assert_int_equal(plan_cache_get_or_create(cache, request, &plan), HOOP_OK);
+    assert_ok(plan_cache_get_or_create(cache, request, &plan));
     redistribution_unref(plan);
     return plan;
 }
@@ -101,7 +101,7 @@ plan_that_was_used_longest_ago_goes(void **state)
     const struct redistribution_request first = request_of(4);
 
     plan_cache_init(&cache);
-    assert_int_equal(plan_cache_get_or_create(&cache, &first, &held), HOOP_OK);
+    assert_ok(plan_cache_get_or_create(&cache, &first, &held));
     const struct redistribution *before = held;
     for (size_t i = 2; i <= LIMIT_CACHED_PLANS; i++) {
         const struct redistribution_request request = request_of(4 * i);

@@ -165,22 +165,22 @@ redistribute_runner_that_sends_nothing_is_done_at_once(void **state)
     assert_int_equal(errand_init(&errand, &engine_pair.sides[1], WHOLE, PARTS),
                      0);
     errand.request.comm = NULL;
-    assert_int_equal(redistribute_runner_run(&errand.request, &op), HOOP_OK);
+    assert_ok(redistribute_runner_run(&errand.request, &op));
     assert_int_equal(errand.n_finished, 1);
     assert_int_equal(errand.n_destroyed, 1);
     assert_int_equal(errand.out[0], 12);
     assert_int_equal(errand.out[1], 13);
     assert_int_equal(errand.out[2], -1);
-    assert_int_equal(hoop_wait(op, 0), HOOP_OK);
+    assert_ok(hoop_wait(op, 0));
 
     assert_int_equal(
         errand_init(&errand, &engine_pair.sides[1], WHOLE, ADDENDS), 0);
-    assert_int_equal(redistribute_runner_run(&errand.request, NULL), HOOP_OK);
+    assert_ok(redistribute_runner_run(&errand.request, NULL));
     assert_int_equal(errand.out[0], 0);
     assert_int_equal(errand.out[3], 0);
     assert_int_equal(
         errand_init(&errand, &engine_pair.sides[0], WHOLE, ADDENDS), 0);
-    assert_int_equal(redistribute_runner_run(&errand.request, NULL), HOOP_OK);
+    assert_ok(redistribute_runner_run(&errand.request, NULL));
     assert_int_equal(errand.out[3], 3);
 }
 
@@ -191,12 +191,12 @@ redistribute_runner_of_nothing_new_copies_unless_it_is_there(void **state)
 
     assert_int_equal(errand_init(&errand, &engine_pair.sides[0], PARTS, PARTS),
                      0);
-    assert_int_equal(redistribute_runner_run(&errand.request, NULL), HOOP_OK);
+    assert_ok(redistribute_runner_run(&errand.request, NULL));
     assert_int_equal(errand.out[1], 1);
     assert_int_equal(errand_init(&errand, &engine_pair.sides[0], PARTS, PARTS),
                      0);
     errand.to.data = errand.in;
-    assert_int_equal(redistribute_runner_run(&errand.request, NULL), HOOP_OK);
+    assert_ok(redistribute_runner_run(&errand.request, NULL));
     assert_int_equal(errand.in[1], 1);
 }
 

@@ -37,7 +37,7 @@ check_accepted(const struct redistribution_request *request)
 {
     struct redistribution *plan = NULL;
 
-    assert_int_equal(redistribution_create(request, &plan), HOOP_OK);
+    assert_ok(redistribution_create(request, &plan));
     redistribution_unref(plan);
 }
 

@@ -33,9 +33,8 @@ world_check(const struct tokens *world,
         const uint32_t rank = tokens_rank(to, i);
         struct hoop_part part;
 
-        assert_int_equal(hoop_sharding_part(&to->sharding, &to->mesh,
-                                            &request->shape, i, &part),
-                         HOOP_OK);
+        assert_ok(hoop_sharding_part(&to->sharding, &to->mesh, &request->shape,
+                                     i, &part));
         assert_true(world->is_there[rank]);
         assert_memory_equal(&part, &world->parts[rank], sizeof(part));
         replica_oracle_check(&oracle, i, world);
@@ -99,11 +98,10 @@ check_bounds(const struct redistribution_request *request,
         for (uint32_t rank = 0; rank < request->n_ranks; rank++) {
             uint64_t sent;
 
-            assert_int_equal(redistribution_bytes_sent(plan, i, rank, &sent),
-                             HOOP_OK);
+            assert_ok(redistribution_bytes_sent(plan, i, rank, &sent));
             sum += sent;
         }
-        assert_int_equal(redistribution_bytes_total(plan, i, &total), HOOP_OK);
+        assert_ok(redistribution_bytes_total(plan, i, &total));
         assert_int_equal(sum, total);
     }
 }
@@ -261,8 +259,8 @@ same_signatures(const struct redistribution_request *one,
     struct redistribution *plans[2];
     uint32_t n[2];
 
-    assert_int_equal(redistribution_create(one, &plans[0]), HOOP_OK);
-    assert_int_equal(redistribution_create(other, &plans[1]), HOOP_OK);
+    assert_ok(redistribution_create(one, &plans[0]));
+    assert_ok(redistribution_create(other, &plans[1]));
     const size_t *numbers[] = {redistribution_signature(plans[0], &n[0]),
                                redistribution_signature(plans[1], &n[1])};
     const bool are_same = n[0] == n[1] && memcmp(numbers[0], numbers[1],
@@ -313,7 +311,7 @@ plan_on_many_axes_leads_to_the_target(void **state)
     }
     request.from.sharding.partial = (struct hoop_axes){1, {7}};
     request.to.sharding.dims[0].n_axes = 7;
-    assert_int_equal(redistribution_create(&request, &plan), HOOP_OK);
+    assert_ok(redistribution_create(&request, &plan));
     check_chain(&request, plan);
     check_bounds(&request, plan);
 }
@@ -331,7 +329,7 @@ mean_of_integers_is_cut_off_once(void **state)
         (struct hoop_sharding){.partial = {2, {0, 1}}, .partial_op = HOOP_AVG};
     request.shape = (struct hoop_shape){2, {1024, 1024}};
     request.dtype = HOOP_INT32;
-    assert_int_equal(redistribution_create(&request, &plan), HOOP_OK);
+    assert_ok(redistribution_create(&request, &plan));
     for (uint32_t i = 0; i < redistribution_n_steps(plan); i++) {
         const enum hoop_step_kind kind = redistribution_step(plan, i)->kind;
 

@@ -177,10 +177,8 @@ replica_oracle_init(struct replica_oracle *oracle,
     oracle->request = request;
     oracle->n_from = layouts_places(&from->mesh);
     for (uint32_t i = 0; i < oracle->n_from; i++)
-        assert_int_equal(hoop_sharding_part(&from->sharding, &from->mesh,
-                                            &request->shape, i,
-                                            &oracle->parts[i]),
-                         HOOP_OK);
+        assert_ok(hoop_sharding_part(&from->sharding, &from->mesh,
+                                     &request->shape, i, &oracle->parts[i]));
 }
 
 void

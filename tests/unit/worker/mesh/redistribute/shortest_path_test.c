@@ -69,9 +69,8 @@ part_size(const struct mesh_step_rules *rules,
 {
     struct hoop_part part;
 
-    assert_int_equal(
-        hoop_sharding_part(sharding, &rules->mesh, &rules->shape, 0, &part),
-        HOOP_OK);
+    assert_ok(
+        hoop_sharding_part(sharding, &rules->mesh, &rules->shape, 0, &part));
     return part_n_elements(&part);
 }
 
@@ -304,12 +303,12 @@ pairs_run(const struct hoop_mesh_shape *mesh,
             continue;
         struct shortest_path_request request =
             request_of(mesh, shape, from, to);
-        assert_int_equal(shortest_path_find(&request, &path), HOOP_OK);
+        assert_ok(shortest_path_find(&request, &path));
         assert_true(fabs(path_cost(&path) - cheapest(&request, n)) < 1e-6);
         request.from_rules.gathered =
             sharding_cut_axes_mask(from) | request.from_rules.reduced;
         request.to_rules.gathered = request.from_rules.gathered;
-        assert_int_equal(shortest_path_find(&request, &path), HOOP_OK);
+        assert_ok(shortest_path_find(&request, &path));
         assert_true(fabs(path_cost(&path) - cheapest(&request, n)) < 1e-6);
     }
 }
@@ -362,7 +361,7 @@ shortest_path_to_another_mesh_has_one_exchange(void **state)
         request.from_rules.gathered = 0;
         request.to_rules.mesh = other;
         request.to_rules.cutting = 1;
-        assert_int_equal(shortest_path_find(&request, &path), HOOP_OK);
+        assert_ok(shortest_path_find(&request, &path));
         while (at < path.n_steps && is_reduction(path.steps[at].kind))
             at++;
         assert_true(at < path.n_steps);
@@ -394,7 +393,7 @@ shortest_path_on_many_axes_is_bounded(void **state)
     }
     const struct shortest_path_request request =
         request_of(&mesh, &shape, &from, &to);
-    assert_int_equal(shortest_path_find(&request, &path), HOOP_OK);
+    assert_ok(shortest_path_find(&request, &path));
     assert_true(path_cost(&path) <= 2 * (COST_MAX + 1));
     assert_int_equal(sharding_key(&last_step(&path)->after), sharding_key(&to));
 }
@@ -421,7 +420,7 @@ shortest_path_whose_cost_fails_fails(void **state)
     assert_int_equal(shortest_path_find(&request, &path), HOOP_E_EXHAUSTED);
     /* None is asked where nothing is to be done. */
     request.to = request.from;
-    assert_int_equal(shortest_path_find(&request, &path), HOOP_OK);
+    assert_ok(shortest_path_find(&request, &path));
     assert_int_equal(path.n_steps, 0);
 }
 

@@ -68,8 +68,7 @@ fixture_init(struct fixture *fixture,
                 &fixture->request.shape);
     replicas_assign_sources(&fixture->replicas, &fixture->sides[0],
                             &fixture->sides[1], 0);
-    assert_int_equal(step_costs_create(&fixture->problem, &fixture->step_costs),
-                     HOOP_OK);
+    assert_ok(step_costs_create(&fixture->problem, &fixture->step_costs));
 }
 
 static struct redistribution_step
@@ -77,7 +76,7 @@ price_of(struct fixture *fixture, const struct redistribution_step *step)
 {
     struct redistribution_step price = *step;
 
-    assert_int_equal(step_costs_estimate(fixture->step_costs, &price), HOOP_OK);
+    assert_ok(step_costs_estimate(fixture->step_costs, &price));
     return price;
 }
 
@@ -184,7 +183,7 @@ two_nodes_roster(void)
 {
     struct roster *roster = NULL;
 
-    assert_int_equal(roster_create(RANKS, &roster), HOOP_OK);
+    assert_ok(roster_create(RANKS, &roster));
     for (uint32_t rank = 0; rank < RANKS; rank++)
         snprintf(roster->members[rank].host_id,
                  sizeof(roster->members[rank].host_id), "node-%u", rank / 4);
@@ -204,7 +203,7 @@ ring_tuner(const struct roster *roster)
     snprintf(config.algorithms, sizeof(config.algorithms), "allgather:ring");
     snprintf(config.link, sizeof(config.link),
              "latency_between=5ms,bandwidth_between=0.01GB/s");
-    assert_int_equal(tuner_create(roster, &config, &tuner), HOOP_OK);
+    assert_ok(tuner_create(roster, &config, &tuner));
     return tuner;
 }
 

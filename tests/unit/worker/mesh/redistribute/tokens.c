@@ -89,10 +89,8 @@ tokens_begin(struct tokens *world, const struct redistribution_request *request)
         const unsigned token = 1U << i;
 
         world->is_there[rank] = true;
-        assert_int_equal(hoop_sharding_part(&from->sharding, &from->mesh,
-                                            &request->shape, i,
-                                            &world->parts[rank]),
-                         HOOP_OK);
+        assert_ok(hoop_sharding_part(&from->sharding, &from->mesh,
+                                     &request->shape, i, &world->parts[rank]));
         for (size_t j = 0; j < part_n_elements(&world->parts[rank]); j++)
             world->tokens[rank][j] = token;
     }

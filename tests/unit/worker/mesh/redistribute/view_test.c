@@ -227,12 +227,10 @@ plan_way_of(uint32_t rank,
     };
 
     memset(&way, 0, sizeof(way));
-    assert_int_equal(redistribution_create(&request, &way.redistribution),
-                     HOOP_OK);
+    assert_ok(redistribution_create(&request, &way.redistribution));
     const struct transfer_plan_request place = {
         .redistribution = way.redistribution, .rank = rank, .n_ranks = 4};
-    assert_int_equal(buffer_steps_init(&way.buffer_steps, &place, HOOP_FLOAT32),
-                     HOOP_OK);
+    assert_ok(buffer_steps_init(&way.buffer_steps, &place, HOOP_FLOAT32));
 }
 
 static void
@@ -492,10 +490,8 @@ parts_are_alike(const struct hoop_mesh_shape *coarse,
         struct hoop_part one;
         struct hoop_part other;
 
-        assert_int_equal(
-            hoop_sharding_part(sharding, coarse, &shape, place, &one), HOOP_OK);
-        assert_int_equal(
-            hoop_sharding_part(&refined, fine, &shape, place, &other), HOOP_OK);
+        assert_ok(hoop_sharding_part(sharding, coarse, &shape, place, &one));
+        assert_ok(hoop_sharding_part(&refined, fine, &shape, place, &other));
         assert_true(hoop_shape_equal(&one.shape, &other.shape));
         assert_memory_equal(one.offset, other.offset, 2 * sizeof(size_t));
     }

@@ -16,10 +16,10 @@ drawn(const struct hoop_schedule_options *options, enum hoop_drawing drawing)
     char *text = NULL;
     size_t n_bytes = 0;
 
-    assert_int_equal(hoop_schedule_create(options, &schedule), HOOP_OK);
+    assert_ok(hoop_schedule_create(options, &schedule));
     FILE *file = open_memstream(&text, &n_bytes);
     assert_non_null(file);
-    assert_int_equal(hoop_schedule_print(schedule, drawing, file), HOOP_OK);
+    assert_ok(hoop_schedule_print(schedule, drawing, file));
     fclose(file);
     return text;
 }
@@ -105,7 +105,7 @@ print_wrong_calls_are_refused(void **state)
     FILE *full = fopen("/dev/full", "w");
 
     assert_non_null(full);
-    assert_int_equal(hoop_schedule_create(&options, &schedule), HOOP_OK);
+    assert_ok(hoop_schedule_create(&options, &schedule));
     assert_int_equal(hoop_schedule_print(NULL, HOOP_DRAW_TEXT, full),
                      HOOP_E_INVALID);
     assert_int_equal(hoop_schedule_print(schedule, HOOP_DRAW_TEXT, NULL),

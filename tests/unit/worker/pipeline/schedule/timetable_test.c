@@ -21,11 +21,8 @@ timetable_of_two_stages_is_known(void **state)
     CLEANUP(hoop_schedule_free) struct hoop_schedule *schedule = NULL;
     struct timetable timetable;
 
-    assert_int_equal(schedule_create_compute_only(&two_by_two, &schedule),
-                     HOOP_OK);
-    assert_int_equal(
-        timetable_init(&timetable, schedule, &TIMETABLE_DEFAULT_UNITS),
-        HOOP_OK);
+    assert_ok(schedule_create_compute_only(&two_by_two, &schedule));
+    assert_ok(timetable_init(&timetable, schedule, &TIMETABLE_DEFAULT_UNITS));
     assert_true(timetable.makespan == 9);
     for (uint32_t stage = 0; stage < 2; stage++) {
         for (size_t i = 0; i < 4; i++) {
@@ -49,9 +46,8 @@ timetable_takes_the_units_it_is_given(void **state)
     CLEANUP(hoop_schedule_free) struct hoop_schedule *schedule = NULL;
     struct timetable timetable;
 
-    assert_int_equal(schedule_create_compute_only(&two_by_two, &schedule),
-                     HOOP_OK);
-    assert_int_equal(timetable_init(&timetable, schedule, &units), HOOP_OK);
+    assert_ok(schedule_create_compute_only(&two_by_two, &schedule));
+    assert_ok(timetable_init(&timetable, schedule, &units));
     assert_true(timetable.makespan == 2.25);
     timetable_deinit(&timetable);
 }
@@ -62,8 +58,7 @@ timetable_of_stages_that_wait_for_each_other_is_refused(void **state)
     CLEANUP(hoop_schedule_free) struct hoop_schedule *schedule = NULL;
     struct timetable timetable;
 
-    assert_int_equal(schedule_create_compute_only(&two_by_two, &schedule),
-                     HOOP_OK);
+    assert_ok(schedule_create_compute_only(&two_by_two, &schedule));
     /* stage 0 wants a gradient before it has sent what that comes of */
     const struct hoop_task first = schedule->tasks[0];
     schedule->tasks[0] = schedule->tasks[2];
@@ -94,10 +89,8 @@ stage_is(const struct hoop_schedule_options *options,
     char text[TEXT_MAX] = "";
     size_t at = 0;
 
-    assert_int_equal(schedule_create_compute_only(options, &computed), HOOP_OK);
-    assert_int_equal(
-        timetable_init(&timetable, computed, &TIMETABLE_DEFAULT_UNITS),
-        HOOP_OK);
+    assert_ok(schedule_create_compute_only(options, &computed));
+    assert_ok(timetable_init(&timetable, computed, &TIMETABLE_DEFAULT_UNITS));
     const size_t n = messages_merge_stage_tasks(&timetable, stage, tasks);
     for (size_t i = 0; i < n; i++)
         at += (size_t)snprintf(text + at, TEXT_MAX - at, "%s%c%u.%u",
@@ -161,7 +154,7 @@ create_hands_out_options_and_lists(void **state)
     CLEANUP(hoop_schedule_free) hoop_schedule_t *schedule = NULL;
     size_t n_tasks = 0;
 
-    assert_int_equal(hoop_schedule_create(&options, &schedule), HOOP_OK);
+    assert_ok(hoop_schedule_create(&options, &schedule));
     assert_int_equal(hoop_schedule_shape(schedule)->n_stages, 3);
     assert_int_equal(hoop_schedule_shape(schedule)->n_micro_batches, 2);
     const struct hoop_task *first = hoop_schedule_tasks(schedule, 0, &n_tasks);

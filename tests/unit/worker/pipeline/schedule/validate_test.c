@@ -14,7 +14,7 @@ schedule_of(const struct hoop_schedule_options *options)
 {
     struct hoop_schedule *schedule = NULL;
 
-    assert_int_equal(hoop_schedule_create(options, &schedule), HOOP_OK);
+    assert_ok(hoop_schedule_create(options, &schedule));
     return schedule;
 }
 
@@ -26,7 +26,7 @@ check_measures_makespan_bubble_and_memory(void **state)
     struct hoop_schedule *schedule = schedule_of(&options);
     struct hoop_schedule_cost cost = {0};
 
-    assert_int_equal(hoop_schedule_check(schedule, &cost), HOOP_OK);
+    assert_ok(hoop_schedule_check(schedule, &cost));
     assert_true(cost.forward == 1);
     assert_true(cost.backward == 2);
     assert_true(cost.makespan == 33);
@@ -42,7 +42,7 @@ check_takes_the_times_it_is_given(void **state)
     struct hoop_schedule *schedule = schedule_of(&options);
     struct hoop_schedule_cost cost = {.forward = 3, .backward = 1};
 
-    assert_int_equal(hoop_schedule_check(schedule, &cost), HOOP_OK);
+    assert_ok(hoop_schedule_check(schedule, &cost));
     assert_true(cost.makespan == 44);
     assert_int_equal(cost.n_live, 8);
 }
@@ -54,7 +54,7 @@ check_without_cost_proves_alone(void **state)
     CLEANUP(hoop_schedule_free)
     struct hoop_schedule *schedule = schedule_of(&options);
 
-    assert_int_equal(hoop_schedule_check(schedule, NULL), HOOP_OK);
+    assert_ok(hoop_schedule_check(schedule, NULL));
     schedule->tasks[0].micro_batch = 1;
     assert_int_equal(hoop_schedule_check(schedule, NULL), HOOP_E_INTERNAL);
 }
@@ -109,7 +109,7 @@ deadlock_check_of_one_order_succeeds(void **state)
         {HOOP_TASK_SEND_BACKWARD, 0, 0},
     };
 
-    assert_int_equal(deadlock_check_of(first, 3, second, 2), HOOP_OK);
+    assert_ok(deadlock_check_of(first, 3, second, 2));
 }
 
 static void
@@ -162,7 +162,7 @@ stage_check_schedule_of(enum hoop_schedule_kind kind, uint32_t n_stages)
     const struct hoop_schedule_options options = {kind, n_stages, 3, 1};
     struct hoop_schedule *schedule = NULL;
 
-    assert_int_equal(hoop_schedule_create(&options, &schedule), HOOP_OK);
+    assert_ok(hoop_schedule_create(&options, &schedule));
     return schedule;
 }
 
@@ -200,9 +200,9 @@ stage_check_of_a_good_list_counts_what_is_kept(void **state)
     struct hoop_schedule *schedule = stage_check_schedule_of(HOOP_1F1B, 2);
     uint32_t n_live = 0;
 
-    assert_int_equal(stage_check_run(schedule, 0, &n_live), HOOP_OK);
+    assert_ok(stage_check_run(schedule, 0, &n_live));
     assert_int_equal(n_live, 2);
-    assert_int_equal(stage_check_run(schedule, 1, &n_live), HOOP_OK);
+    assert_ok(stage_check_run(schedule, 1, &n_live));
     assert_int_equal(n_live, 1);
 }
 

@@ -61,7 +61,7 @@ next_accept(int listener)
     int fd = -1;
 
     assert_int_equal(poll(&comes, 1, 20000), 1);
-    assert_int_equal(socket_accept(listener, &fd, &from), HOOP_OK);
+    assert_ok(socket_accept(listener, &fd, &from));
     return fd;
 }
 
@@ -77,9 +77,9 @@ stream_that_could_not_be_had_is_dialed_again(void **state)
     struct address address;
     int listener = -1;
 
-    assert_int_equal(address_parse("127.0.0.1:0", &address), HOOP_OK);
-    assert_int_equal(socket_listen(&address, 1, &listener), HOOP_OK);
-    assert_int_equal(socket_local_address(listener, &address), HOOP_OK);
+    assert_ok(address_parse("127.0.0.1:0", &address));
+    assert_ok(socket_listen(&address, 1, &listener));
+    assert_ok(socket_local_address(listener, &address));
     test_cluster_open(&test_cluster);
     test_cluster.test_nodes[0].roster->members[1].address = address;
     test_cluster_start(&test_cluster);

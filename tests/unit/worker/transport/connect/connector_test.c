@@ -300,22 +300,19 @@ who_is_about_to_prove_itself_is_never_displaced(void **state)
         (struct handshake){.key = &slow.key,
                            .roster = test_cluster.test_nodes[0].roster,
                            .peer = 1};
-    assert_int_equal(handshake_key_init(&slow.key, "secret",
-                                        test_cluster.test_nodes[0].roster),
-                     HOOP_OK);
-    assert_int_equal(handshake_write_hello(&slow.handshake, hello), HOOP_OK);
+    assert_ok(handshake_key_init(&slow.key, "secret",
+                                 test_cluster.test_nodes[0].roster));
+    assert_ok(handshake_write_hello(&slow.handshake, hello));
     slow.fd = stranger_open(&test_cluster, 1, hello, sizeof(hello));
     receive_all(slow.fd, challenge, sizeof(challenge));
     for (int i = 0; i < 2 * N_STRANGERS; i++)
         fds[i] = stranger_open(&test_cluster, 1, "HOOPHELO", (size_t)i % 9);
     await_ended(fds, COUNT_OF(fds), COUNT_OF(fds) + 1 - LIMIT_HANDSHAKES);
-    assert_int_equal(handshake_write_proof(&slow.handshake, challenge, proof),
-                     HOOP_OK);
+    assert_ok(handshake_write_proof(&slow.handshake, challenge, proof));
     assert_int_equal(send(slow.fd, proof, sizeof(proof), MSG_NOSIGNAL),
                      sizeof(proof));
     receive_all(slow.fd, proof, sizeof(proof));
-    assert_int_equal(handshake_verify_welcome(&slow.handshake, proof, &answer),
-                     HOOP_OK);
+    assert_ok(handshake_verify_welcome(&slow.handshake, proof, &answer));
     assert_int_equal(answer, HANDSHAKE_WELCOME);
     test_cluster_await(&test_cluster,
                        &test_cluster.test_nodes[1].n_connected[0], 1);
@@ -482,11 +479,11 @@ dial_that_nothing_answers_is_told_while_it_lasts(void **state)
     int queued[2];
 
     /* No room is left in its queue: what comes is dropped. */
-    assert_int_equal(address_parse("127.0.0.1:0", address), HOOP_OK);
-    assert_int_equal(socket_listen(address, 0, &full_fd), HOOP_OK);
-    assert_int_equal(socket_local_address(full_fd, address), HOOP_OK);
+    assert_ok(address_parse("127.0.0.1:0", address));
+    assert_ok(socket_listen(address, 0, &full_fd));
+    assert_ok(socket_local_address(full_fd, address));
     for (int i = 0; i < 2; i++)
-        assert_int_equal(socket_connect(address, &queued[i]), HOOP_OK);
+        assert_ok(socket_connect(address, &queued[i]));
     test_cluster.test_nodes[0].config.wait_notice_ms = 50;
     test_cluster_start(&test_cluster);
     connector_dial(test_cluster.test_nodes[0].connector, 1);

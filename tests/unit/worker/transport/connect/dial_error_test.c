@@ -17,12 +17,11 @@ roster_make(const char *address, const char *host_id)
 {
     struct roster *roster = NULL;
 
-    assert_int_equal(roster_create(2, &roster), HOOP_OK);
+    assert_ok(roster_create(2, &roster));
     struct member *peer = &roster->members[1];
-    assert_int_equal(
-        address_parse("10.0.0.1:7000", &roster->members[0].address), HOOP_OK);
+    assert_ok(address_parse("10.0.0.1:7000", &roster->members[0].address));
     snprintf(roster->members[0].host_id, LIMIT_NAME, "a");
-    assert_int_equal(address_parse(address, &peer->address), HOOP_OK);
+    assert_ok(address_parse(address, &peer->address));
     peer->rank = 1;
     snprintf(peer->host_id, LIMIT_NAME, "%s", host_id);
     return roster;

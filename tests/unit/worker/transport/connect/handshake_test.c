@@ -40,9 +40,8 @@ enum side {
 static void
 scene_key(struct scene *scene, enum side side, const char *token)
 {
-    assert_int_equal(
-        handshake_key_init(&scene->keys[side], token, scene->rosters[side]),
-        HOOP_OK);
+    assert_ok(
+        handshake_key_init(&scene->keys[side], token, scene->rosters[side]));
 }
 
 static int
@@ -54,7 +53,7 @@ scene_open(void **state)
     for (int side = 0; side < 2; side++) {
         struct roster *roster = NULL;
 
-        assert_int_equal(roster_create(3, &roster), HOOP_OK);
+        assert_ok(roster_create(3, &roster));
         roster->epoch = 7;
         roster->rank = side == DIALER ? 1 : 2;
         snprintf(roster->job, sizeof(roster->job), "job");
@@ -85,24 +84,19 @@ scene_close(void **state)
 static void
 scene_prove(struct scene *scene)
 {
-    assert_int_equal(handshake_write_hello(&scene->dialer, scene->hello),
-                     HOOP_OK);
-    assert_int_equal(handshake_write_challenge(&scene->acceptor, scene->hello,
-                                               scene->challenge),
-                     HOOP_OK);
-    assert_int_equal(
-        handshake_write_proof(&scene->dialer, scene->challenge, scene->proof),
-        HOOP_OK);
+    assert_ok(handshake_write_hello(&scene->dialer, scene->hello));
+    assert_ok(handshake_write_challenge(&scene->acceptor, scene->hello,
+                                        scene->challenge));
+    assert_ok(
+        handshake_write_proof(&scene->dialer, scene->challenge, scene->proof));
 }
 
 static void
 scene_welcome(struct scene *scene, enum handshake_answer answer)
 {
     scene_prove(scene);
-    assert_int_equal(handshake_verify_proof(&scene->acceptor, scene->proof),
-                     HOOP_OK);
-    assert_int_equal(handshake_answer(&scene->acceptor, answer, scene->welcome),
-                     HOOP_OK);
+    assert_ok(handshake_verify_proof(&scene->acceptor, scene->proof));
+    assert_ok(handshake_answer(&scene->acceptor, answer, scene->welcome));
 }
 
 static void
@@ -118,9 +112,8 @@ two_sides_that_belong_agree(void **state)
 
         scene_welcome(scene, answers[i]);
         assert_int_equal(scene->acceptor.peer, 1);
-        assert_int_equal(
-            handshake_verify_welcome(&scene->dialer, scene->welcome, &answer),
-            HOOP_OK);
+        assert_ok(
+            handshake_verify_welcome(&scene->dialer, scene->welcome, &answer));
         assert_int_equal(answer, answers[i]);
     }
 }
@@ -132,9 +125,8 @@ answer_beyond_the_known_is_data_loss(void **state)
     enum handshake_answer answer = HANDSHAKE_DUPLICATE;
 
     scene_prove(scene);
-    assert_int_equal(handshake_answer(&scene->acceptor,
-                                      (enum handshake_answer)5, scene->welcome),
-                     HOOP_OK);
+    assert_ok(handshake_answer(&scene->acceptor, (enum handshake_answer)5,
+                               scene->welcome));
     assert_int_equal(
         handshake_verify_welcome(&scene->dialer, scene->welcome, &answer),
         HOOP_E_DATA_LOSS);
@@ -153,9 +145,8 @@ assert_strangers(struct scene *scene)
     assert_non_null(strstr(error_text(), "rank 1"));
     assert_non_null(strstr(error_text(), "token"));
     /* An acceptor that answers all the same. */
-    assert_int_equal(
-        handshake_answer(&scene->acceptor, HANDSHAKE_WELCOME, scene->welcome),
-        HOOP_OK);
+    assert_ok(
+        handshake_answer(&scene->acceptor, HANDSHAKE_WELCOME, scene->welcome));
     assert_int_equal(
         handshake_verify_welcome(&scene->dialer, scene->welcome, &answer),
         HOOP_E_UNAUTHENTICATED);
@@ -233,8 +224,7 @@ hello_that_does_not_belong_is_refused_with_the_reason(void **state)
     struct scene *scene = *state;
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_int_equal(handshake_write_hello(&scene->dialer, scene->hello),
-                         HOOP_OK);
+        assert_ok(handshake_write_hello(&scene->dialer, scene->hello));
         scene->hello[cases[i].at] = cases[i].value;
         refuse_hello(scene, cases[i].text);
     }
@@ -257,11 +247,9 @@ challenge_that_does_not_belong_is_refused_with_the_reason(void **state)
     struct scene *scene = *state;
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_int_equal(handshake_write_hello(&scene->dialer, scene->hello),
-                         HOOP_OK);
-        assert_int_equal(handshake_write_challenge(
-                             &scene->acceptor, scene->hello, scene->challenge),
-                         HOOP_OK);
+        assert_ok(handshake_write_hello(&scene->dialer, scene->hello));
+        assert_ok(handshake_write_challenge(&scene->acceptor, scene->hello,
+                                            scene->challenge));
         scene->challenge[cases[i].at] = cases[i].value;
         assert_int_equal(handshake_write_proof(&scene->dialer, scene->challenge,
                                                scene->proof),
@@ -276,12 +264,10 @@ challenge_of_a_member_that_was_not_called_is_refused(void **state)
     struct scene *scene = *state;
 
     scene->dialer.peer = 0;
-    assert_int_equal(handshake_write_hello(&scene->dialer, scene->hello),
-                     HOOP_OK);
+    assert_ok(handshake_write_hello(&scene->dialer, scene->hello));
     scene->hello[HANDSHAKE_TO_OFFSET] = 2;
-    assert_int_equal(handshake_write_challenge(&scene->acceptor, scene->hello,
-                                               scene->challenge),
-                     HOOP_OK);
+    assert_ok(handshake_write_challenge(&scene->acceptor, scene->hello,
+                                        scene->challenge));
     assert_int_equal(
         handshake_write_proof(&scene->dialer, scene->challenge, scene->proof),
         HOOP_E_PRECONDITION);
@@ -307,7 +293,7 @@ run_damaged(struct scene *scene, unsigned message, unsigned bit)
     enum hoop_status status =
         handshake_write_hello(&scene->dialer, scene->hello);
 
-    assert_int_equal(status, HOOP_OK);
+    assert_ok(status);
     for (unsigned at = 0; at < 4 && status == HOOP_OK; at++) {
         if (at == message)
             flip(scene, message, bit);
@@ -431,8 +417,7 @@ hello_reflected_to_its_sender_is_refused(void **state)
     struct handshake mirror = {.key = &scene->keys[DIALER],
                                .roster = scene->rosters[DIALER]};
 
-    assert_int_equal(handshake_write_hello(&scene->dialer, scene->hello),
-                     HOOP_OK);
+    assert_ok(handshake_write_hello(&scene->dialer, scene->hello));
     assert_int_equal(
         handshake_write_challenge(&mirror, scene->hello, scene->challenge),
         HOOP_E_PRECONDITION);
@@ -448,8 +433,7 @@ replayed_hello_and_proof_prove_nothing(void **state)
     uint8_t challenge[HANDSHAKE_MESSAGE_BYTES];
 
     scene_welcome(scene, HANDSHAKE_WELCOME);
-    assert_int_equal(handshake_write_challenge(&again, scene->hello, challenge),
-                     HOOP_OK);
+    assert_ok(handshake_write_challenge(&again, scene->hello, challenge));
     assert_memory_not_equal(challenge, scene->challenge,
                             HANDSHAKE_MESSAGE_BYTES);
     assert_int_equal(handshake_verify_proof(&again, scene->proof),
@@ -465,10 +449,9 @@ replayed_challenge_and_welcome_prove_nothing(void **state)
     uint8_t out[HANDSHAKE_MESSAGE_BYTES];
 
     scene_welcome(scene, HANDSHAKE_WELCOME);
-    assert_int_equal(handshake_write_hello(&again, out), HOOP_OK);
+    assert_ok(handshake_write_hello(&again, out));
     assert_memory_not_equal(out, scene->hello, HANDSHAKE_MESSAGE_BYTES);
-    assert_int_equal(handshake_write_proof(&again, scene->challenge, out),
-                     HOOP_OK);
+    assert_ok(handshake_write_proof(&again, scene->challenge, out));
     assert_int_equal(handshake_verify_welcome(&again, scene->welcome, &answer),
                      HOOP_E_UNAUTHENTICATED);
 }

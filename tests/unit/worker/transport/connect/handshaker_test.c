@@ -49,17 +49,14 @@ dial_and_give_up(void)
     struct shm_negotiation shm_negotiation = {.mode = SHM_MODE_ALWAYS};
     uint8_t message[HANDSHAKE_MESSAGE_BYTES];
 
-    assert_int_equal(handshake_key_init(&key, "secret", handshake.roster),
-                     HOOP_OK);
-    assert_int_equal(handshake_write_hello(&handshake, message), HOOP_OK);
+    assert_ok(handshake_key_init(&key, "secret", handshake.roster));
+    assert_ok(handshake_write_hello(&handshake, message));
     const int fd = stranger_open(&test_cluster, 1, message, sizeof(message));
     receive_all(fd, message);
-    assert_int_equal(loop_post(test_cluster.loop, loop_hold, &test_cluster),
-                     HOOP_OK);
+    assert_ok(loop_post(test_cluster.loop, loop_hold, &test_cluster));
     sem_wait(&is_held);
     shm_negotiation_offer(&shm_negotiation, &handshake);
-    assert_int_equal(handshake_write_proof(&handshake, message, message),
-                     HOOP_OK);
+    assert_ok(handshake_write_proof(&handshake, message, message));
     assert_int_equal(send(fd, message, sizeof(message), MSG_NOSIGNAL),
                      sizeof(message));
     socket_close(fd);
@@ -134,8 +131,7 @@ mute_peer_has_until_the_world_has_formed(void **state)
     const int stranger = stranger_open(&test_cluster, 0, "HOOP", 4);
     const int forming = mute_dialed(&mutes, 1, 2);
     const int begun_before = mute_dialed(&mutes, 0, 1);
-    assert_int_equal(
-        connector_end_forming(test_cluster.test_nodes[0].connector), HOOP_OK);
+    assert_ok(connector_end_forming(test_cluster.test_nodes[0].connector));
     const int begun_after = mute_dialed(&mutes, 0, 2);
 
     struct pollfd ends = {.fd = forming, .events = POLLIN};

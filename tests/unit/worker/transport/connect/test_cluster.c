@@ -99,11 +99,9 @@ on_shortage(void *owner, const struct connector_shortage *shortage)
 static void
 test_node_open(struct test_node *test_node, struct address *out_address)
 {
-    assert_int_equal(address_parse("127.0.0.1:0", out_address), HOOP_OK);
-    assert_int_equal(socket_listen(out_address, BACKLOG, &test_node->listen_fd),
-                     HOOP_OK);
-    assert_int_equal(socket_local_address(test_node->listen_fd, out_address),
-                     HOOP_OK);
+    assert_ok(address_parse("127.0.0.1:0", out_address));
+    assert_ok(socket_listen(out_address, BACKLOG, &test_node->listen_fd));
+    assert_ok(socket_local_address(test_node->listen_fd, out_address));
 }
 
 void
@@ -114,7 +112,7 @@ test_cluster_open(struct test_cluster *test_cluster)
     memset(test_cluster, 0, sizeof(*test_cluster));
     pthread_mutex_init(&test_cluster->lock, NULL);
     pthread_cond_init(&test_cluster->changed, NULL);
-    assert_int_equal(loop_create(&test_cluster->loop), HOOP_OK);
+    assert_ok(loop_create(&test_cluster->loop));
     for (uint32_t i = 0; i < TEST_CLUSTER_RANKS; i++)
         test_node_open(&test_cluster->test_nodes[i], &addresses[i]);
     for (uint32_t i = 0; i < TEST_CLUSTER_RANKS; i++) {
@@ -124,8 +122,7 @@ test_cluster_open(struct test_cluster *test_cluster)
         config_init(&test_node->config);
         snprintf(test_node->config.token, sizeof(test_node->config.token),
                  "secret");
-        assert_int_equal(roster_create(TEST_CLUSTER_RANKS, &test_node->roster),
-                         HOOP_OK);
+        assert_ok(roster_create(TEST_CLUSTER_RANKS, &test_node->roster));
         test_node->roster->rank = i;
         test_node->roster->epoch = 7;
         for (uint32_t k = 0; k < TEST_CLUSTER_RANKS; k++) {
@@ -162,8 +159,7 @@ test_cluster_start(struct test_cluster *test_cluster)
             .owner = test_node,
         };
 
-        assert_int_equal(connector_create(&options, &test_node->connector),
-                         HOOP_OK);
+        assert_ok(connector_create(&options, &test_node->connector));
     }
     assert_int_equal(pthread_create(&test_cluster->thread, NULL,
                                     test_cluster_run, test_cluster->loop),
@@ -289,9 +285,9 @@ stranger_open(const struct test_cluster *test_cluster,
         &test_cluster->test_nodes[0].roster->members[rank].address;
     struct pollfd poll_fd = {.events = POLLOUT};
 
-    assert_int_equal(socket_connect(address, &poll_fd.fd), HOOP_OK);
+    assert_ok(socket_connect(address, &poll_fd.fd));
     assert_int_equal(poll(&poll_fd, 1, PATIENCE_MS), 1);
-    assert_int_equal(socket_connect_result(poll_fd.fd), HOOP_OK);
+    assert_ok(socket_connect_result(poll_fd.fd));
     if (n_bytes)
         assert_int_equal(send(poll_fd.fd, bytes, n_bytes, MSG_NOSIGNAL),
                          n_bytes);

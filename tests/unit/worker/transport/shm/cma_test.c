@@ -67,9 +67,8 @@ bytes_of_another_process_are_read(void **state)
     pid_t pid;
     const struct cma_process other = child_offer(&pid);
 
-    assert_int_equal(cma_read(&other, 0, NULL, 0), HOOP_OK);
-    assert_int_equal(cma_read(&other, address_of(bytes), copy, N_BYTES),
-                     HOOP_OK);
+    assert_ok(cma_read(&other, 0, NULL, 0));
+    assert_ok(cma_read(&other, address_of(bytes), copy, N_BYTES));
     assert_int_equal(copy[0], 'x');
     assert_int_equal(copy[N_BYTES - 1], 'x');
     assert_int_equal(bytes[0], 0);
@@ -115,7 +114,7 @@ address_of_nothing_is_refused(void **state)
     memset(there, 1, sizeof(copy));
     assert_int_equal(munmap(there + PAGE, PAGE), 0);
     const struct cma_process other = child_offer(&pid);
-    assert_int_equal(cma_read(&other, address_of(there), copy, PAGE), HOOP_OK);
+    assert_ok(cma_read(&other, address_of(there), copy, PAGE));
     /* Half of it. */
     assert_int_equal(cma_read(&other, address_of(there), copy, 2 * PAGE),
                      HOOP_E_DATA_LOSS);

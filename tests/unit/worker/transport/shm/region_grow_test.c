@@ -26,11 +26,9 @@ halls_of_a_process_have_a_budget(void **state)
     assert_in_range(n_regions, N_REGIONS_MAX / 2, N_REGIONS_MAX - 1);
     /* A slot is paid for, a longer ring is not: who posts must wait. */
     shm_region_destroy(shm_regions[--n_regions]);
-    assert_int_equal(shm_region_create(2, REGION_RANKS_SLOT, &place,
-                                       &shm_regions[n_regions]),
-                     HOOP_OK);
-    assert_int_equal(shm_region_open(&place, 1, 2, &shm_regions[n_regions + 1]),
-                     HOOP_OK);
+    assert_ok(shm_region_create(2, REGION_RANKS_SLOT, &place,
+                                &shm_regions[n_regions]));
+    assert_ok(shm_region_open(&place, 1, 2, &shm_regions[n_regions + 1]));
     while (shm_region_charge_budget(shm_regions[n_regions], REGION_RANKS_SLOT))
         ;
     region_ranks_fill_ring(&shm_regions[n_regions], 2);
@@ -40,9 +38,7 @@ halls_of_a_process_have_a_budget(void **state)
     shm_region_destroy(shm_regions[n_regions + 1]);
     for (size_t i = 0; i <= n_regions; i++)
         shm_region_destroy(shm_regions[i]);
-    assert_int_equal(
-        shm_region_create(2, REGION_RANKS_SLOT, &place, &shm_regions[0]),
-        HOOP_OK);
+    assert_ok(shm_region_create(2, REGION_RANKS_SLOT, &place, &shm_regions[0]));
     shm_region_destroy(shm_regions[0]);
     shm_region_destroy(NULL);
 }
@@ -65,10 +61,9 @@ pair_enter(struct shm_region *shm_regions[2])
 {
     struct shared_memory_handle place;
 
-    assert_int_equal(shm_region_create(2, LIMIT_SHM_REGION_SLOT_MAX, &place,
-                                       &shm_regions[0]),
-                     HOOP_OK);
-    assert_int_equal(shm_region_open(&place, 1, 2, &shm_regions[1]), HOOP_OK);
+    assert_ok(shm_region_create(2, LIMIT_SHM_REGION_SLOT_MAX, &place,
+                                &shm_regions[0]));
+    assert_ok(shm_region_open(&place, 1, 2, &shm_regions[1]));
 }
 
 /* Kernels before 5.14 give all at once. */

@@ -13,12 +13,10 @@ region_ranks_open(struct shm_region **shm_regions, uint32_t n_ranks)
 {
     struct shared_memory_handle place;
 
-    assert_int_equal(
-        shm_region_create(n_ranks, REGION_RANKS_SLOT, &place, &shm_regions[0]),
-        HOOP_OK);
+    assert_ok(
+        shm_region_create(n_ranks, REGION_RANKS_SLOT, &place, &shm_regions[0]));
     for (uint32_t i = 1; i < n_ranks; i++)
-        assert_int_equal(shm_region_open(&place, i, n_ranks, &shm_regions[i]),
-                         HOOP_OK);
+        assert_ok(shm_region_open(&place, i, n_ranks, &shm_regions[i]));
     shm_region_close_fd(shm_regions[0]);
 }
 

@@ -304,8 +304,7 @@ memory_that_is_no_hall_is_refused(void **state)
     open_false_region(4096 + 4 * 4096);
     open_false_region(4096 + 4096);
     open_false_region((size_t)1 << 30);
-    assert_int_equal(shm_region_create(2, REGION_RANKS_SLOT, &place, &maker),
-                     HOOP_OK);
+    assert_ok(shm_region_create(2, REGION_RANKS_SLOT, &place, &maker));
     assert_int_equal(shm_region_open(&place, 1, 3, &taker), HOOP_E_DATA_LOSS);
     place.key[MEMORY_KEY_BYTES - 1] ^= 1;
     assert_int_equal(shm_region_open(&place, 1, 2, &taker), HOOP_E_DATA_LOSS);
@@ -322,8 +321,7 @@ forked_child_does_not_have_it(void **state)
     uint32_t late;
     int status = -1;
 
-    assert_int_equal(
-        shm_region_create(2, REGION_RANKS_SLOT, &place, &shm_region), HOOP_OK);
+    assert_ok(shm_region_create(2, REGION_RANKS_SLOT, &place, &shm_region));
     assert_true(
         shm_region_can_publish(shm_region, 1, REGION_RANKS_SLOT, &late));
     uint8_t *slot = shm_region_reserve(shm_region, 1, REGION_RANKS_SLOT);
@@ -374,8 +372,7 @@ two_processes_read_what_was_meant(void **state)
     struct shm_region *shm_region;
     int status = -1;
 
-    assert_int_equal(
-        shm_region_create(2, REGION_RANKS_SLOT, &place, &shm_region), HOOP_OK);
+    assert_ok(shm_region_create(2, REGION_RANKS_SLOT, &place, &shm_region));
     const pid_t pid = fork();
     if (pid == 0) {
         struct shm_region *taker = NULL;

@@ -26,8 +26,8 @@ rings_open(void **state)
 {
     struct shared_memory_handle place;
 
-    assert_int_equal(segment_create(N_RING, &place, &maker), HOOP_OK);
-    assert_int_equal(segment_open(&place, &taker), HOOP_OK);
+    assert_ok(segment_create(N_RING, &place, &maker));
+    assert_ok(segment_open(&place, &taker));
     for (size_t i = 0; i < sizeof(bytes); i++)
         bytes[i] = (uint8_t)(i * 2654435761u >> 11);
     return 0;
@@ -314,7 +314,7 @@ static int
 sides_open(void **state)
 {
     for (uint32_t i = 0; i < 2; i++) {
-        assert_int_equal(roster_create(2, &rosters[i]), HOOP_OK);
+        assert_ok(roster_create(2, &rosters[i]));
         rosters[i]->rank = i;
         handshakes[i] = (struct handshake){.roster = rosters[i], .peer = 1 - i};
         sides[i] = (struct shm_negotiation){.mode = SHM_MODE_AUTO};

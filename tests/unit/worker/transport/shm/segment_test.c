@@ -24,9 +24,9 @@ two_ends_write_what_the_other_reads(void **state)
     struct shared_memory_handle place;
     size_t n_bytes;
 
-    assert_int_equal(segment_create(LIMIT_RING_MAX, &place, &ends[0]), HOOP_OK);
+    assert_ok(segment_create(LIMIT_RING_MAX, &place, &ends[0]));
     assert_int_equal(place.pid, getpid());
-    assert_int_equal(segment_open(&place, &ends[1]), HOOP_OK);
+    assert_ok(segment_open(&place, &ends[1]));
     segment_close_fd(ends[0]);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(ring_write(&ends[i]->out, &span, 1), sizeof(bytes));
@@ -45,7 +45,7 @@ segment_that_is_sealed_off_cannot_be_opened(void **state)
     struct segment *taker = NULL;
     struct shared_memory_handle place;
 
-    assert_int_equal(segment_create(LIMIT_RING_MIN, &place, &maker), HOOP_OK);
+    assert_ok(segment_create(LIMIT_RING_MIN, &place, &maker));
     segment_close_fd(maker);
     assert_int_equal(segment_open(&place, &taker), HOOP_E_UNAVAILABLE);
     assert_null(taker);
@@ -79,7 +79,7 @@ key_must_be_the_makers(void **state)
     struct segment *taker = NULL;
     struct shared_memory_handle place;
 
-    assert_int_equal(segment_create(LIMIT_RING_MIN, &place, &maker), HOOP_OK);
+    assert_ok(segment_create(LIMIT_RING_MIN, &place, &maker));
     /* The part that is its name, and the part that is not. */
     place.key[0] ^= 1;
     assert_int_equal(segment_open(&place, &taker), HOOP_E_UNAVAILABLE);
@@ -150,7 +150,7 @@ process_that_may_not_be_looked_into_is_out_of_reach(void **state)
     if (getuid() == 0)
         return; /* who may look into all */
     prctl(PR_SET_DUMPABLE, 0);
-    assert_int_equal(segment_create(LIMIT_RING_MIN, &place, &maker), HOOP_OK);
+    assert_ok(segment_create(LIMIT_RING_MIN, &place, &maker));
     const pid_t pid = fork();
     if (pid == 0) {
         struct segment *taker = NULL;
@@ -171,7 +171,7 @@ forked_child_does_not_have_it(void **state)
     unsigned char residency;
     int status = -1;
 
-    assert_int_equal(segment_create(LIMIT_RING_MIN, &place, &maker), HOOP_OK);
+    assert_ok(segment_create(LIMIT_RING_MIN, &place, &maker));
     const pid_t pid = fork();
     if (pid == 0)
         _exit(mincore(maker->base, 4096, &residency) != 0 ? 0 : 1);

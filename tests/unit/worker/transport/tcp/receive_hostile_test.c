@@ -459,7 +459,7 @@ coded_frame(void)
     struct frame frame = tcp_fixture_eager_frame(0, 4096, 4096);
 
     memset(tcp_fixture.bytes, 7, 4096);
-    assert_int_equal(codec_create(&codec), HOOP_OK);
+    assert_ok(codec_create(&codec));
     frame.codec = CODEC_ZSTD;
     frame.stored = (uint32_t)codec_encode(
         codec, CODEC_ZSTD, (struct codec_block){tcp_fixture.bytes, 4096, 4},

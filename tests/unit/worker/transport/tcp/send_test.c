@@ -334,12 +334,11 @@ send_codes_what_shrinks_and_hands_it_at_once(void **state)
     assert_int_equal(tcp_fixture.frame.raw, 50000);
     assert_true(tcp_fixture.frame.stored < 1000);
     assert_int_equal(flow.handed, 50000);
-    assert_int_equal(codec_create(&codec), HOOP_OK);
-    assert_int_equal(codec_decode(codec, CODEC_ZSTD,
-                                  (struct codec_span){tcp_fixture.payload,
-                                                      tcp_fixture.frame.stored},
-                                  raw, 50000),
-                     HOOP_OK);
+    assert_ok(codec_create(&codec));
+    assert_ok(codec_decode(
+        codec, CODEC_ZSTD,
+        (struct codec_span){tcp_fixture.payload, tcp_fixture.frame.stored}, raw,
+        50000));
     assert_memory_equal(raw, tcp_fixture.bytes, 50000);
     codec_destroy(codec);
     free(raw);

@@ -340,8 +340,7 @@ is_measured(const char *first, const char *second)
         struct member *member = &one.roster->members[i];
 
         snprintf(member->host_id, sizeof(member->host_id), "node%u", i);
-        assert_int_equal(address_parse(addresses[i], &member->address),
-                         HOOP_OK);
+        assert_ok(address_parse(addresses[i], &member->address));
     }
     test_transport_attach(&one, 1);
     const bool is_settled =
