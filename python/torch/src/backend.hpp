@@ -26,24 +26,27 @@ namespace hoop_torch
 /* The names of a backend's events in torch's profiler; they are never freed. */
 struct Titles;
 
-/* Of this process among ranks of the session. Throws ValueError: it is none. */
+/* Return the rank of this process among ranks of the session. Throws ValueError
+ * if it is not one of them. */
 uint32_t
 place_in(const Session &session, const std::vector<uint32_t> &ranks);
 
-/* The next group's number in this process. */
+/* Return the number of the next group in this process. */
 size_t
 next_id();
 
 /*
- * A communicator of hoop as torch's Backend. Collectives are started in the order
- * in which they are called; messages go their own way. A call with asyncOp=false
- * is done when it returns, by the calling thread alone.
+ * A communicator of hoop as torch's Backend. Collectives are started in the
+ * order in which they are called; messages do not take part in that order. The
+ * calling thread alone executes a call with asyncOp=false, which has ended when
+ * it returns.
  */
 class HoopBackend : public c10d::Backend
 {
   public:
-    /* DDP's logger takes whatever is named gloo for a ProcessGroupGloo, and reads
-     * how many threads that has where this class has the same members. */
+    /* DDP's logger takes any backend named gloo for a ProcessGroupGloo and
+     * reads its number of threads, so this class has the same members in the
+     * same place. */
     struct Options : c10d::Backend::Options {
         using c10d::Backend::Options::Options;
 
@@ -54,17 +57,17 @@ class HoopBackend : public c10d::Backend
 #endif
     };
 
-    /*
-     * Forms the group of these ranks of the session, in that order; all of them
-     * make it. name: what torch calls the backend. Throws Error.
-     */
+    /* Forms the group of these ranks of the session, in that order; all of them
+     * call it. name is the name by which torch calls the backend. Throws
+     * Error. */
     HoopBackend(std::shared_ptr<Session> session,
                 const std::vector<uint32_t> &ranks,
                 const std::string &name,
                 std::chrono::milliseconds timeout);
     ~HoopBackend() override;
 
-    /* Of the last call that failed, unless its arguments were wrong. */
+    /* Returns the error of the last call that failed, other than by wrong
+     * arguments. */
     hoop_status status() const;
 
     bool supportsSplitting() const override;
@@ -77,16 +80,16 @@ class HoopBackend : public c10d::Backend
     void setSequenceNumberForGroup() override;
     uint64_t getSequenceNumberForGroup() override;
     void enableCollectivesTiming() override;
-    /* The hook is called by the thread that sees the end of a work: one that
-     * waits for it, or that of the session. */
+    /* The thread that sees the end of a work calls the hook: one that waits for
+     * the work, or the thread of the session. */
     void registerOnCompletionHook(CompletionHook &&hook) override;
     void waitForPendingWorks() override;
     void setGroupUid(const std::string &uid) override;
     void abort() override;
     void shutdown() override;
 
-    /* Calls between the two do what they do elsewhere. endCoalescing() returns
-     * one work for those of this thread that have not ended well. */
+    /* Calls between the two have their usual effect. endCoalescing() returns
+     * one work for all works of this thread that have not succeeded yet. */
     void startCoalescing() override;
     c10::intrusive_ptr<c10d::Work> endCoalescing() override;
     c10::intrusive_ptr<c10d::Backend> split(
@@ -104,13 +107,13 @@ class HoopBackend : public c10d::Backend
         const c10::intrusive_ptr<c10d::Backend::Options> &options) override;
 
 #ifdef HOOP_TORCH_RECONFIGURE
-    /* Handles are of members of the session. The group that there was is freed
-     * when the new one has been formed. */
+    /* Handles name members of the session. The former group is freed when the
+     * new one has been formed. */
     bool supportsReconfigure() const override;
     c10d::ReconfigureHandle get_reconfigure_handle() const override;
     c10::intrusive_ptr<c10d::Work> reconfigure(
         const c10d::ReconfigureOptions &options) override;
-    /* Before abort(), in the order of their ids. */
+    /* The hooks run before abort(), in the order of their ids. */
     void registerAbortHook(int64_t id, c10d::AbortHook hook) override;
     void unregisterAbortHook(int64_t id) override;
     c10::intrusive_ptr<c10d::Work> gather_single(
@@ -197,10 +200,11 @@ class HoopBackend : public c10d::Backend
 
   private:
     class Turn;
-    /* One collective from its start to its end, or to where others wait for it. */
+    /* One collective, from its start until it has ended or is handed out as a
+     * Work. */
     class Collective;
 
-    /* Of what is started next; kNoTimeout: the group's. */
+    /* The timeout of the next operation; kNoTimeout means that of the group. */
     void use_timeout(std::chrono::milliseconds timeout);
     void check_rank(int64_t rank, const char *name) const;
     bool is_copy_in_child() const;
@@ -210,7 +214,7 @@ class HoopBackend : public c10d::Backend
                                           const std::string &title,
                                           const std::vector<at::Tensor> &inputs,
                                           uint64_t sequence);
-    /* With the names that torch has given it by now. */
+    /* Describe the group with the names that torch has given it so far. */
     const RecordedGroup &recorded();
     c10::intrusive_ptr<HoopWork> submit(
         const c10::intrusive_ptr<HoopWork> &work);
@@ -232,7 +236,8 @@ class HoopBackend : public c10d::Backend
     c10::intrusive_ptr<HoopBackend> subgroup(
         const std::vector<uint32_t> &ranks,
         const c10::intrusive_ptr<c10d::Backend::Options> &options);
-    /* This rank for others to name, and what it is in the session. */
+    /* The handle by which other ranks name this rank, and its rank in the
+     * session. */
     std::string handle() const;
     uint32_t rank_of_handle(const std::string &said) const;
     void collect_arrivals(int64_t tag,
@@ -242,26 +247,29 @@ class HoopBackend : public c10d::Backend
     bool is_in_call_of_this_thread() const;
     void close();
 
-    /* These two are where a ProcessGroupGloo has its store and options. */
+    /* These two members have the places of the store and the options of a
+     * ProcessGroupGloo. */
     std::shared_ptr<Session> session_;
     const c10::intrusive_ptr<Options> options_;
-    std::vector<uint32_t> ranks_; /* of the session */
+    std::vector<uint32_t> ranks_; /* ranks of the session */
     const Titles &titles_;
-    const int pid_; /* that made it */
+    const int pid_; /* the process that has made the group */
     hoop_comm_t *comm_ = nullptr;
-    std::mutex freeing_; /* who frees comm_ or revokes it */
-    std::mutex order_;   /* of collectives */
-    /* Which of them blocks, whose signal handlers may come back here. */
+    std::mutex freeing_; /* held to free or revoke comm_ */
+    std::mutex order_;   /* held while a collective is started */
+    /* The thread that makes a blocking collective; its signal handlers may call
+     * this object again. */
     std::atomic<std::thread::id> blocking_thread_{};
     std::atomic<bool> is_shut_down_{false};
     std::atomic<int64_t> timeout_in_use_{-1};
     std::atomic<uint64_t> sequence_{0};
     std::atomic<uint64_t> n_monitored_{0};
     const std::shared_ptr<GroupState> state_;
-    FlightRecorder *const recorder_; /* null: nothing is recorded */
+    FlightRecorder *const recorder_; /* null if nothing is recorded */
     RecordedGroup recorded_;         /* guarded by order_ */
     std::map<int64_t, std::function<void()>> abort_hooks_;
-    /* Works since startCoalescing(), by thread; the number is that of threads. */
+    /* The works since startCoalescing(), by thread, and the number of such
+     * threads. */
     std::mutex coalesced_lock_;
     std::map<std::thread::id, std::vector<c10::intrusive_ptr<HoopWork>>>
         coalesced_;

@@ -14,7 +14,8 @@
 namespace hoop_torch
 {
 
-/* Becomes hoop_torch.Error in Python, a torch.distributed.DistBackendError. */
+/* In Python this becomes hoop_torch.Error, a
+ * torch.distributed.DistBackendError. */
 class Error : public c10::DistBackendError
 {
   public:
@@ -27,7 +28,8 @@ class Error : public c10::DistBackendError
     const hoop_failure failure;
 };
 
-/* Becomes hoop_torch.ArgumentError in Python: what NCCL raises and what Gloo does. */
+/* In Python this becomes hoop_torch.ArgumentError, which has the bases of
+ * NCCL's and of Gloo's errors. */
 class ArgumentError : public c10::ValueError
 {
   public:
@@ -39,17 +41,16 @@ class ArgumentError : public c10::ValueError
     const std::string text;
 };
 
-/* Throws ArgumentError with the text that the rest makes unless is_right. */
+/* Throws ArgumentError unless is_right. The other arguments make its text. */
 #define CHECK_ARGUMENT(is_right, ...)                                          \
     do {                                                                       \
         if (C10_UNLIKELY(!(is_right)))                                         \
             throw ::hoop_torch::ArgumentError(::c10::str(__VA_ARGS__));        \
     } while (false)
 
-/*
- * The exception for the last failure of this thread: that of a signal handler
- * that interrupted the call, ArgumentError for a wrong one, else an Error.
- */
+/* Returns the exception for the last failure of this thread: that of the signal
+ * handler that interrupted the call, an ArgumentError if an argument was wrong,
+ * or else an Error. */
 std::exception_ptr
 failure_of(hoop_status status);
 
@@ -57,7 +58,8 @@ failure_of(hoop_status status);
 void
 check(hoop_status status);
 
-/* As in hoop.Status: "TIMEOUT". The caller has the GIL. */
+/* Returns the name in hoop.Status, for example "TIMEOUT". The caller holds the
+ * GIL. */
 pybind11::object
 status_name(hoop_status status);
 
@@ -68,13 +70,14 @@ raise_in_python(const Error &error);
 void
 raise_in_python(const ArgumentError &error);
 
-/* The same failure as an exception of Python's: autograd's engine passes on which
- * class that is, and of DistBackendError only that it is one. */
+/* Returns the same failure as a Python exception. autograd's engine preserves
+ * the class of such an exception, but not that of a C++ exception. */
 std::exception_ptr
 as_python(std::exception_ptr failure);
 
-/* While it lives, handlers of signals run in the main thread's calls of hoop,
- * and end them if they raise. What they call of hoop has a scope of its own. */
+/* While an object lives, signal handlers run during hoop calls of the main
+ * thread, and end a call if they raise. A hoop call in a handler has a scope of
+ * its own. */
 class InterruptibleScope
 {
   public:
@@ -85,10 +88,10 @@ class InterruptibleScope
 
   private:
     const bool is_main_;
-    hoop_interrupt before_ = {}; /* that of the package hoop, too */
+    hoop_interrupt before_ = {}; /* the former, perhaps of the package hoop */
 };
 
-/* While it lives this thread does not hold the GIL. */
+/* While an object lives, this thread does not hold the GIL. */
 class GilRelease
 {
   public:

@@ -20,9 +20,9 @@
 namespace hoop_torch
 {
 
-/* What a group says of itself, once it has its name. */
+/* The description of a group, which is known once it has its name. */
 struct RecordedGroup {
-    size_t id; /* in this process */
+    size_t id; /* number of the group in this process */
     std::string name, description;
     std::vector<uint64_t> ranks;
 };
@@ -30,7 +30,7 @@ struct RecordedGroup {
 struct RecordedCall {
     const RecordedGroup &group;
     c10d::OpType type;
-    const std::string &title; /* it is never freed */
+    const std::string &title; /* the string is never freed */
     uint64_t sequence;
     std::chrono::milliseconds timeout;
     const std::vector<at::Tensor> &inputs;
@@ -43,18 +43,21 @@ class FlightRecorder
   public:
     using Stack = std::shared_ptr<torch::CapturedTraceback>;
 
-    /* Null where TORCH_FR_BUFFER_SIZE is 0. A forked child begins anew. */
+    /* Returns null if TORCH_FR_BUFFER_SIZE is 0. A forked child begins with an
+     * empty recorder. */
     static FlightRecorder *get();
 
-    /* Of this thread. It takes the GIL: the caller holds no lock. */
+    /* Returns the stack of this thread. It takes the GIL, so the caller holds
+     * no lock. */
     Stack stack() const;
 
-    /* A call begins. The number is for end(), and never 0. */
+    /* Records the beginning of a call. It returns a number for end(), which is
+     * never 0. */
     uint64_t begin(const RecordedCall &call, Stack stack);
     void end(uint64_t number, bool is_success);
 
-    /* Entries, groups and how far those are, as in torch's dumps. The caller has
-     * the GIL. */
+    /* Returns the entries, the groups and their progress in the form of torch's
+     * dumps. The caller holds the GIL. */
     pybind11::dict dump(bool with_stacks);
 
   private:
@@ -75,7 +78,7 @@ class FlightRecorder
         Stack stack;
         std::thread::id thread;
         std::string thread_name;
-        int64_t created_ns = 0, ended_ns = 0; /* of success */
+        int64_t created_ns = 0, ended_ns = 0; /* when it succeeded */
         bool is_retired = false;
     };
     struct Progress {
@@ -90,7 +93,7 @@ class FlightRecorder
 
     const bool has_cpp_stacks_;
     std::mutex mutex_;
-    std::vector<Entry> entries_; /* number n is at n modulo their number */
+    std::vector<Entry> entries_; /* entry n is at n modulo the size */
     uint64_t last_number_ = 0;
     std::map<std::string, RecordedGroup> groups_; /* by name */
     std::map<size_t, Progress> progress_;         /* by id */

@@ -18,21 +18,23 @@ namespace hoop_torch
 class Session
 {
   public:
-    /* Joins: settings are "name=value", as of hoop_join(). name: of the session,
-     * no other's. Throws Error. */
+    /* Joins a job. settings are "name=value" as for hoop_join(). No other
+     * session has the same name. Throws Error. */
     Session(const std::string &name, const std::vector<std::string> &settings);
-    /* Leaves, unless this is a forked child. No communicator is left. */
+    /* Leaves the job, unless this is a forked child. All communicators have
+     * been freed. */
     ~Session();
     Session(const Session &) = delete;
     Session &operator=(const Session &) = delete;
 
-    /* That of the default group, as long as some group of it lives; else null. */
+    /* Returns the session of the default group as long as one of its groups
+     * lives, or else null. */
     static std::shared_ptr<Session> world();
     static void set_world(const std::shared_ptr<Session> &session);
 
     uint32_t rank() const;
     uint32_t size() const;
-    /* Tells the other ranks that this one gives up, and why. */
+    /* Tells the other ranks that this rank gives up, and why. */
     void abort(const std::string &reason);
 
     const std::string &name() const
@@ -47,7 +49,7 @@ class Session
     {
         return *completions_;
     }
-    /* A forked child has a copy, of which nothing can be used. */
+    /* A forked child has a copy that it must not use. */
     bool is_of_this_process() const;
 
   private:

@@ -14,58 +14,63 @@
 namespace hoop_torch
 {
 
-/* How hoop moves an element: some dtypes that it does not know as bytes. */
+/* How hoop moves an element. Some dtypes that hoop does not know are moved as
+ * bytes. */
 struct Element {
     hoop_dtype dtype;
-    size_t per_element; /* of torch's */
+    size_t per_element; /* hoop elements per element of torch */
 };
 
-/* What is only moved can be of any dtype. */
+/* Elements that are only moved can have any dtype. */
 Element
 moved_element(const at::Tensor &tensor);
 
-/* Throws ValueError where hoop cannot combine the dtype. */
+/* Throws ValueError if hoop cannot combine the dtype. */
 Element
 combined_element(const at::Tensor &tensor);
 
-/* Of PREMUL_SUM, whose factor scaled() applies: the sum. */
+/* Returns the operator. For PREMUL_SUM it is the sum; scaled() applies its
+ * factor. */
 hoop_reduce_op
 operator_of(const c10d::ReduceOp &op);
 
-/* The tensor, times the factor of PREMUL_SUM. */
+/* Returns the tensor times the factor of PREMUL_SUM. */
 at::Tensor
 scaled(const at::Tensor &tensor, const c10d::ReduceOp &op);
 
-/* Throws ValueError unless there is at least one tensor, all of them are dense
- * on a CPU and have one dtype. name: of the argument. */
+/* Throws ValueError unless there is at least one tensor and all are dense, on a
+ * CPU and of one dtype. name is that of the argument. */
 void
 check_tensors(const std::vector<at::Tensor> &tensors, const char *name);
 
-/* Throws ValueError unless all have the first one's sizes, too. */
+/* As above, and throws ValueError unless all tensors have the sizes of the
+ * first. */
 void
 check_alike(const std::vector<at::Tensor> &tensors, const char *name);
 
-/* Memory that an input must not lie in; none: any. */
+/* Memory in which an input must not lie. An empty region forbids none. */
 struct Region {
     const void *begin = nullptr;
     size_t n_bytes = 0;
 };
 
-/* The elements of all tensors, one after the other, in memory of theirs if they
- * lie so apart from the region, else in a copy. work keeps it. */
+/* Returns the elements of all tensors in sequence. It is their own memory if
+ * they already lie so outside the region, or else a copy. work keeps it
+ * alive. */
 const void *
 packed_input(HoopWork &work,
              const std::vector<at::Tensor> &tensors,
              Region apart = {});
 
-/* Memory for the elements of all tensors: theirs if they lie so, else what the
- * work's epilogue unpacks. With its input, memory of theirs holds that, too. */
+/* Returns memory for the elements of all tensors in sequence: their own if they
+ * already lie so, or else a buffer that the work's epilogue unpacks. If it also
+ * serves as the input, it holds the elements. */
 void *
 packed_output(HoopWork &work, const std::vector<at::Tensor> &tensors);
 void *
 packed_in_place(HoopWork &work, const std::vector<at::Tensor> &tensors);
 
-/* to = from, also in threads that torch knows nothing of. */
+/* Copies from to to. It also works in threads that torch has not made. */
 void
 copy_elements(const at::Tensor &to, const at::Tensor &from);
 

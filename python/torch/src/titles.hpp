@@ -8,7 +8,7 @@
 namespace hoop_torch
 {
 
-/* They begin with the backend's name, as those of torch's own backends. */
+/* Titles begin with the backend's name, like those of torch's own backends. */
 struct Titles {
     explicit Titles(const std::string &prefix)
         : broadcast(prefix + "broadcast"), all_reduce(prefix + "all_reduce"),
@@ -27,7 +27,7 @@ struct Titles {
         recv, recv_any_source;
 };
 
-/* The same for the life of the process. Thread: any. */
+/* Returns an object that lives as long as the process. Thread: any. */
 const Titles &
 titles_of(const std::string &backend);
 

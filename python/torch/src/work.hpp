@@ -29,25 +29,26 @@ class CompletionQueue;
 
 using CompletionHook = std::function<void(std::shared_ptr<c10d::WorkInfo>)>;
 
-/* What a group's works tell it, and it them. They outlive it. */
+/* The state that a group shares with its works, which may outlive the group. */
 class GroupState
 {
   public:
     std::atomic<hoop_status> status{HOOP_OK}; /* of the last work that failed */
     std::atomic<bool> is_timed{false};
 
-    /* Once. */
+    /* Call it once. */
     void set_hook(CompletionHook hook);
-    /* Nothing where there is no hook; its exceptions are told as warnings. */
+    /* Calls the hook, if there is one. Its exceptions become warnings. */
     void call_hook(const std::shared_ptr<c10d::WorkInfo> &ended) const;
 
     void add_pending();
     void remove_pending();
-    /* Until none is left of those that were pending, and of later ones. */
+    /* Waits until all pending works have ended, and those that were started
+     * meanwhile. */
     void wait_for_pending();
 
   private:
-    CompletionHook hook_; /* set before has_hook_, and never again */
+    CompletionHook hook_; /* set once, before has_hook_ */
     std::atomic<bool> has_hook_{false};
     std::mutex mutex_;
     std::condition_variable none_pending_;
@@ -70,30 +71,33 @@ class HoopWork : public c10d::Work
     std::vector<at::Tensor> result() override;
     int sourceRank() const override;
     uint64_t getSequencenumber() const override;
-    /* In milliseconds, from when it was called until its end was seen. */
+    /* Returns the milliseconds from the call until its end was seen. */
     float getDuration() const override;
 
-    /* For who makes it, before anybody else sees it. */
+    /* The maker of a work fills these in before any other thread sees it. */
     std::vector<hoop_op_t *> ops;
-    std::vector<at::Tensor> outputs; /* the Future's value */
-    size_t n_lists = 1; /* into which that is divided, if there are several */
+    std::vector<at::Tensor> outputs; /* the value of the Future */
+    size_t n_lists = 1; /* number of lists into which outputs are divided */
     std::vector<at::Tensor> kept;                 /* memory that hoop borrows */
-    std::vector<std::function<void()>> epilogues; /* after success, in turn */
-    std::exception_ptr failure; /* of the first operation to fail */
+    std::vector<std::function<void()>> epilogues; /* after success, in order */
+    std::exception_ptr failure; /* of the first failed operation */
     uint64_t record = 0;        /* its number in the flight recorder */
     hoop_received received = {HOOP_NO_RANK, 0};
 
-    /* Waits for its operations, which this thread has to have claimed, ends it
-     * and calls the group's hook. False: timeout_ms have passed before. */
+    /* Waits for the operations, which this thread must have claimed, ends the
+     * work and calls the group's hook. Returns false if timeout_ms have passed
+     * before. */
     bool finish_operations(int64_t timeout_ms);
 
-    /* Remembers the failure of an operation, if it is the first. */
+    /* Keeps the failure of an operation if it is the first one. */
     void note(hoop_status status);
 
-    /* Ends it, with its failure if there is one. Its operations have ended. */
+    /* Ends the work, with its failure if there is one. Its operations have
+     * ended. */
     void complete();
 
-    /* Tells the group's hook of its end. The caller holds no lock. */
+    /* Calls the group's hook for the end of the work. The caller holds no
+     * lock. */
     void call_hook() const;
 
   private:
@@ -127,11 +131,11 @@ class HoopWork : public c10d::Work
     const uint64_t sequence_;
     const std::shared_ptr<GroupState> group_;
     const bool is_timed_;
-    Clock::time_point started_, ended_; /* only if it is timed */
+    Clock::time_point started_, ended_; /* set only if the work is timed */
 };
 
-/* Works that were started between startCoalescing() and endCoalescing(); its
- * value is no tensors, as NCCL's. */
+/* The works that were started between startCoalescing() and endCoalescing(). As
+ * with NCCL, its value has no tensors. */
 class CoalescedWork : public c10d::Work
 {
   public:
@@ -149,9 +153,10 @@ class CoalescedWork : public c10d::Work
 };
 
 /*
- * The works of a session that have operations under way. One thread, begun with
- * the first work, sleeps until hoop tells of an end. A callback that it runs may
- * start works and wait for their Futures; then another thread takes its place.
+ * The works of a session whose operations have not ended. One thread, which the
+ * first work starts, sleeps until hoop reports the end of an operation. A
+ * callback on that thread may start works and wait for their Futures; then
+ * another thread takes its place.
  */
 class CompletionQueue : public std::enable_shared_from_this<CompletionQueue>
 {
@@ -164,15 +169,17 @@ class CompletionQueue : public std::enable_shared_from_this<CompletionQueue>
     /* Takes a work whose operations have been started. */
     void add(const c10::intrusive_ptr<HoopWork> &work);
 
-    /* Whether the caller now has the operations; else somebody else has. */
+    /* Returns whether the caller has claimed the operations; if not, another
+     * thread has. */
     bool claim(HoopWork &work);
 
-    /* Ends all works, whose communicators are freed, and the threads. */
+    /* Ends all works and the threads. The communicators of the works have been
+     * freed. */
     void stop();
 
-    /* Python ends: from now on no thread of any queue ends works, since their
-     * callbacks may be Python's. Returns when those that run have returned, or
-     * after a second. Called without the GIL. */
+    /* Call this when Python ends, without the GIL. From now on no thread of a
+     * queue ends works, since their callbacks may be Python's. Returns when
+     * running callbacks have returned, or after a second. */
     static void retire_all();
 
   private:
