@@ -192,6 +192,16 @@ op_fail(struct op *op, const struct failure_notice *failure_notice)
 }
 
 struct failure_notice
+failure_notice_make(enum hoop_status status,
+                    uint32_t rank,
+                    const char *format,
+                    ...)
+{
+    (void)format;
+    return (struct failure_notice){.status = status, .rank = rank};
+}
+
+struct failure_notice
 lost_rank_failure(const struct engine *engine, uint32_t rank)
 {
     (void)engine;

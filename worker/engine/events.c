@@ -348,6 +348,9 @@ on_peer_event(void *owner,
          * corrupted. */
         engine_mark_lost(engine, peer, EVIDENCE_CLOSED, why);
         return;
+    case TRANSPORT_NO_MEMORY:
+        engine_fail_without_memory(engine, peer, why);
+        return;
     case TRANSPORT_LOST:
         engine_suspect_rank(engine, peer, EVIDENCE_BROKEN, why);
         return;

@@ -96,18 +96,13 @@ peer_update_expected(struct peer *peer)
 }
 
 void
-peer_defer_failure(struct peer *peer, const char *why)
+peer_defer_failure(struct peer *peer,
+                   enum transport_peer_event cause,
+                   const char *why)
 {
-    peer->failure.why = why;
+    peer->failure = (struct deferred_failure){.why = why, .cause = cause};
     peer->send.is_blocked = false;
     peer_mark_dirty(peer);
-}
-
-void
-peer_defer_protocol_failure(struct peer *peer, const char *why)
-{
-    peer->failure.is_peer_at_fault = true;
-    peer_defer_failure(peer, why);
 }
 
 /* Returns the bytes that the sockets still hold; 0 if they do not tell. */

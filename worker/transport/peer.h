@@ -205,8 +205,10 @@ struct striping {
 
 /* Why the next write will lose a peer. */
 struct deferred_failure {
-    const char *why;       /* NULL: nothing */
-    bool is_peer_at_fault; /* the peer caused it and is to be told */
+    const char *why; /* NULL: nothing */
+    /* TRANSPORT_LOST, or what precedes it: TRANSPORT_CORRUPTED if the peer
+     * caused it, TRANSPORT_NO_MEMORY if this rank did. */
+    enum transport_peer_event cause;
 };
 
 struct peer {
@@ -366,14 +368,13 @@ void
 peer_mark_dirty(struct peer *peer);
 void
 peer_update_expected(struct peer *peer);
-/* Call peer_lose() at the next write. For a caller in the middle of ending or
- * reporting something. Nothing more is written to peer. why must stay valid. */
+/* Report cause, unless it is TRANSPORT_LOST, and call peer_lose() at the next
+ * write. For a caller in the middle of ending or reporting something. Nothing
+ * more is written to peer. why must stay valid. */
 void
-peer_defer_failure(struct peer *peer, const char *why);
-/* The same when the peer is at fault: TRANSPORT_CORRUPTED precedes the
- * loss. */
-void
-peer_defer_protocol_failure(struct peer *peer, const char *why);
+peer_defer_failure(struct peer *peer,
+                   enum transport_peer_event cause,
+                   const char *why);
 /* Returns how many bytes the network has taken from its sockets, and writes
  * how many still wait in them. */
 uint64_t
@@ -610,6 +611,10 @@ void
 peer_lose_corrupted(struct peer *peer);
 void
 peer_lose_protocol_error(struct peer *peer, const char *what);
+/* Lose peer because this rank has no memory, as why says. TRANSPORT_NO_MEMORY
+ * is reported first. */
+void
+peer_lose_no_memory(struct peer *peer, const char *why);
 
 /* tcp/receive.c */
 

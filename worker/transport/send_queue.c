@@ -36,8 +36,9 @@ can_queue_control(struct peer *peer, size_t cost)
     if (peer->send.n_control_bytes + cost <= LIMIT_CONTROL_FRAME_BYTES)
         return true;
     if (peer_is_connected(peer))
-        peer_defer_protocol_failure(
-            peer, "it does not read the frames that it asked for, or needs");
+        peer_defer_failure(
+            peer, TRANSPORT_CORRUPTED,
+            "it does not read the frames that it asked for, or needs");
     return false;
 }
 
@@ -66,7 +67,8 @@ peer_queue_control(struct peer *peer,
     struct control *control = malloc(sizeof(*control) + n_text);
 
     if (!control) {
-        peer_defer_failure(peer, "no memory for a control frame");
+        peer_defer_failure(peer, TRANSPORT_NO_MEMORY,
+                           "no memory for a control frame");
         return NULL;
     }
     control->frame = *frame;
@@ -250,7 +252,8 @@ peer_cancel_send(struct peer *peer, struct send_request *flow)
             continue;
         out->flow = NULL;
         if (!outbound_frame_own_payload(out)) {
-            peer_defer_failure(peer, "no memory to end a half-sent frame");
+            peer_defer_failure(peer, TRANSPORT_NO_MEMORY,
+                               "no memory to end a half-sent frame");
             return;
         }
     }

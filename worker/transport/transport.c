@@ -315,7 +315,7 @@ transport_defer_failure(struct transport *transport,
     struct peer *peer = peer_get_or_init(transport, rank);
 
     if (peer_is_connected(peer))
-        peer_defer_protocol_failure(peer, why);
+        peer_defer_failure(peer, TRANSPORT_CORRUPTED, why);
 }
 
 void

@@ -82,6 +82,9 @@ enum transport_peer_event {
      * protocol. What the callback queues for the peer, to tell it so, is still
      * sent. TRANSPORT_LOST follows. */
     TRANSPORT_CORRUPTED,
+    /* This rank has no memory for the connection. What the callback queues for
+     * the peer is still sent, if possible. TRANSPORT_LOST follows. */
+    TRANSPORT_NO_MEMORY,
     TRANSPORT_LOST, /* the connection is gone */
 };
 

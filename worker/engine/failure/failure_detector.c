@@ -57,16 +57,16 @@ _Static_assert((int)REASON_TAIL_TEXT_MAX < (int)LOST_REASON_TEXT_MAX,
                "it is never cut");
 
 static void
-fail_ops_needing(struct engine *engine, uint32_t world_rank)
+fail_ops_needing(struct engine *engine,
+                 uint32_t world_rank,
+                 const struct failure_notice *failure_notice)
 {
-    const struct failure_notice failure_notice =
-        lost_rank_failure(engine, world_rank);
     struct op *next;
 
     for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
         next = TAILQ_NEXT(op, link);
         if (op_needs_rank(op, world_rank))
-            op_fail(op, &failure_notice);
+            op_fail(op, failure_notice);
     }
 }
 
@@ -106,7 +106,6 @@ engine_mark_lost(struct engine *engine,
                  const char *why)
 {
     struct rank_liveness *lost = &engine->lost[rank];
-    char text[LIMIT_ERROR_TEXT];
 
     if (!can_rank_be_marked_lost(engine, rank)) {
         clear_suspicion(engine, lost);
@@ -128,9 +127,9 @@ engine_mark_lost(struct engine *engine,
     transport_broadcast_control(engine->transport, engine->roster->rank,
                                 &failure_notice, lost->why);
 
-    lost_rank_describe(engine, rank, text);
-    log_warning("engine", "%s", text);
-    fail_ops_needing(engine, rank);
+    const struct failure_notice failed = lost_rank_failure(engine, rank);
+    log_warning("engine", "%s", failed.why);
+    fail_ops_needing(engine, rank, &failed);
     member_watch_on_loss(engine, rank);
     transport_mark_unreachable(engine->transport, rank, lost->why);
     engine->options.on_lost(engine->options.owner, rank, evidence, lost->why);
@@ -146,6 +145,26 @@ engine_give_up_execute(struct engine *engine, const char *why)
     /* Send the notices now, because the process may end at once. */
     engine->must_flush = true;
     return was_new;
+}
+
+void
+engine_fail_without_memory(struct engine *engine,
+                           uint32_t peer,
+                           const char *why)
+{
+    const struct roster *roster = engine->roster;
+    char name[ROSTER_NAME_MAX];
+    char reason[LOST_REASON_TEXT_MAX];
+
+    if (engine->is_leaving || engine->lost[roster->rank].is_lost)
+        return;
+    roster_format_name(roster, roster->rank, name);
+    const struct failure_notice failed = failure_notice_make(
+        HOOP_E_EXHAUSTED, roster->rank, "%s has %s", name, why);
+    fail_ops_needing(engine, peer, &failed);
+    snprintf(reason, sizeof(reason), "it has %s, reported by %s", why, name);
+    engine_mark_lost(engine, roster->rank, EVIDENCE_TOLD, reason);
+    engine->must_flush = true;
 }
 
 /* Returns whether this rank and one other are all that is left. */

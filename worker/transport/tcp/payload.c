@@ -523,7 +523,7 @@ peer_encode_payload(struct peer *peer,
     size_t n_stored = 0;
 
     if (is_lossy && !room) {
-        peer_defer_failure(peer, "no memory for a frame");
+        peer_defer_failure(peer, TRANSPORT_NO_MEMORY, "no memory for a frame");
         return false;
     }
     frame->codec = CODEC_NONE;

@@ -54,8 +54,19 @@ fragment_alloc_for_frame(struct peer *peer)
     if (fragment)
         fragment->frame = peer->receive.frame;
     else
-        peer_lose(peer, "no memory for unexpected messages");
+        peer_lose_no_memory(peer, "no memory for unexpected messages");
     return fragment;
+}
+
+/* What peer sent before it is expected cannot be kept: n_kept of its kind are.
+ * Either they reach the limit, which what says, or there is no memory. */
+static void
+lose_unkept(struct peer *peer, size_t n_kept, const char *what)
+{
+    if (n_kept >= LIMIT_UNEXPECTED)
+        peer_lose_protocol_error(peer, what);
+    else
+        peer_lose_no_memory(peer, "no memory for unexpected messages");
 }
 
 /* Ask the engine whether to keep the frame, which no receive request expects.
@@ -104,8 +115,8 @@ begin_unexpected(struct peer *peer, struct recv_request *flow)
             : unexpected_add(peer, &receive->frame, peer_frame_tensor(peer));
 
     if (!unexpected) {
-        peer_lose_protocol_error(peer,
-                                 "more unexpected messages than the limit");
+        lose_unkept(peer, receive->n_unexpected_messages,
+                    "more unexpected messages than the limit");
         return;
     }
     if (flow && !flow->unexpected) {
@@ -126,7 +137,7 @@ frame_buffer_ensure(struct peer *peer, uint8_t **buffer)
     if (!*buffer)
         *buffer = aligned_alloc(4096, LIMIT_FRAME_PAYLOAD);
     if (!*buffer)
-        peer_lose(peer, "no memory for a piece");
+        peer_lose_no_memory(peer, "no memory for a piece");
     return *buffer;
 }
 
@@ -263,8 +274,8 @@ receive_grant(struct peer *peer)
     if (flow || (receive->frame.flags & FRAME_POINT_TO_POINT))
         return;
     if (ask_keep_unexpected(peer) && !early_grant_add(peer, &receive->frame))
-        peer_lose_protocol_error(peer,
-                                 "more grants than there is room to remember");
+        lose_unkept(peer, peer->send.n_early_grants,
+                    "more grants than there is room to remember");
 }
 
 static void
@@ -312,7 +323,8 @@ receive_rts(struct peer *peer)
     struct unexpected *unexpected =
         unexpected_add(peer, &receive->frame, tensor);
     if (!unexpected) {
-        peer_lose_protocol_error(peer, "more announcements than the limit");
+        lose_unkept(peer, receive->n_unexpected_messages,
+                    "more announcements than the limit");
         return;
     }
     unexpected->has_rts = true;

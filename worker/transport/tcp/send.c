@@ -234,8 +234,8 @@ peer_write(struct peer *peer)
     size_t n_total = 0;
 
     if (peer->failure.why) {
-        if (peer->failure.is_peer_at_fault)
-            peer_report_event(peer, TRANSPORT_CORRUPTED, peer->failure.why);
+        if (peer->failure.cause != TRANSPORT_LOST)
+            peer_report_event(peer, peer->failure.cause, peer->failure.why);
         peer_lose(peer, peer->failure.why);
         return true;
     }
@@ -269,16 +269,31 @@ peer_write(struct peer *peer)
     return n_total > 0;
 }
 
+/* Report cause, send what that has queued for peer, and lose it. */
+static void
+peer_lose_after_event(struct peer *peer,
+                      enum transport_peer_event cause,
+                      const char *why)
+{
+    peer_report_event(peer, cause, why);
+    if (peer->receive.state != RECEIVE_LOST)
+        (void)peer_write(peer);
+    peer_lose(peer, why);
+}
+
 void
 peer_lose_corrupted(struct peer *peer)
 {
     char why[LIMIT_ERROR_TEXT];
 
     snprintf(why, sizeof(why), "%s", error_text());
-    peer_report_event(peer, TRANSPORT_CORRUPTED, why);
-    if (peer->receive.state != RECEIVE_LOST)
-        (void)peer_write(peer);
-    peer_lose(peer, why);
+    peer_lose_after_event(peer, TRANSPORT_CORRUPTED, why);
+}
+
+void
+peer_lose_no_memory(struct peer *peer, const char *why)
+{
+    peer_lose_after_event(peer, TRANSPORT_NO_MEMORY, why);
 }
 
 void

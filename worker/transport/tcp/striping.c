@@ -180,7 +180,7 @@ striping_on_announcement(struct peer *peer)
         return;
     }
     if (!stream_group_ensure(peer)) {
-        peer_lose(peer, "no memory for several streams");
+        peer_lose_no_memory(peer, "no memory for several streams");
         return;
     }
     stream_group_set_first_fd(peer);

@@ -211,6 +211,50 @@ engine_without_memory_leaves_all_as_it_was(void **state)
     roster_destroy(roster);
 }
 
+/* Rank 1 sends what rank 0 does not expect and has no memory for. */
+static void
+memory_lack_is_laid_on_the_rank_that_has_it(void **state)
+{
+    struct side *sides = engine_pair.sides;
+    char bytes[3][4] = {""};
+    struct op *waiting, *sent, *received;
+
+    (void)state;
+    for (int is_of_its_bytes = 0; is_of_its_bytes < 2; is_of_its_bytes++) {
+        engine_pair_open(&engine_pair);
+        engine_pair_connect(&engine_pair);
+        assert_int_equal(
+            receive_start(context_at(0, 0), bytes[0], 4, 1, &waiting), HOOP_OK);
+        engine_progress_background(sides[0].engine);
+        assert_int_equal(send_start(context_at(1, 0), bytes[1], 4, 2, &sent),
+                         HOOP_OK);
+        assert_int_equal(
+            receive_start(context_at(1, 0), bytes[2], 4, 3, &received),
+            HOOP_OK);
+        assert_int_equal(engine_wait(sent, patience()), HOOP_OK);
+
+        if (is_of_its_bytes)
+            malloc_refuse();
+        else
+            calloc_refuse_nth(1);
+        engine_progress_background(sides[0].engine);
+        malloc_allow();
+        calloc_refuse_nth(0);
+        assert_int_equal(engine_wait(waiting, patience()), HOOP_E_EXHAUSTED);
+        assert_int_equal(error_failure_details()->rank, 0);
+        assert_non_null(strstr(error_text(), "rank 0 (host:40) has no memory "
+                                             "for unexpected messages"));
+        assert_int_equal(atomic_load(&sides[0].n_lost), 1);
+        assert_int_equal(sides[0].evidence, EVIDENCE_TOLD);
+        assert_non_null(strstr(sides[0].why, "it has no memory"));
+
+        assert_int_equal(engine_wait(received, patience()), HOOP_E_PEER_LOST);
+        assert_int_equal(error_failure_details()->rank, 0);
+        assert_non_null(strstr(error_text(), "rank 0 (host:40) is lost: "));
+        engine_pair_close(&engine_pair);
+    }
+}
+
 static void
 forked_child_refuses_everything(void **state)
 {
@@ -272,6 +316,7 @@ main(void)
         ENGINE_PAIR_UNCONNECTED_TEST(context_with_nothing_running_may_close),
         cmocka_unit_test(engine_destroyed_early_closes_what_it_was_given),
         cmocka_unit_test(engine_without_memory_leaves_all_as_it_was),
+        cmocka_unit_test(memory_lack_is_laid_on_the_rank_that_has_it),
         ENGINE_PAIR_UNCONNECTED_TEST(forked_child_refuses_everything),
         ENGINE_PAIR_UNCONNECTED_TEST(stats_count_what_ended_well),
     };

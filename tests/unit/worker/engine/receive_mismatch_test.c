@@ -298,6 +298,7 @@ side_enormous(struct side *side)
         SIDE_CHECK(engine_wait(op, patience()) == HOOP_E_EXHAUSTED);
         SIDE_CHECK(!tensor.data);
     }
+    SIDE_CHECK(error_failure_details()->rank == 0);
     SIDE_CHECK(strstr(error_text(), "rank 0 (host:40) has no room"));
     SIDE_CHECK(strstr(error_text(), "uint8 [1099511627777]"));
     SIDE_CHECK(strstr(error_text(), "2^40"));

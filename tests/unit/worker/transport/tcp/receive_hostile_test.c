@@ -641,7 +641,7 @@ peer_that_is_doomed_is_lost_with_the_next_turn(void **state)
     (void)state;
     transport_send(tcp_fixture.test_transport.transport, &flow);
     peer_defer_failure(&tcp_fixture.test_transport.transport->peers[1],
-                       "no memory");
+                       TRANSPORT_LOST, "no memory");
     assert_int_equal(tcp_fixture.test_transport.n_lost, 0);
     transport_progress(tcp_fixture.test_transport.transport, 0);
     assert_int_equal(tcp_fixture.test_transport.n_lost, 1);
