@@ -360,13 +360,13 @@ sim_rank_create(uint32_t rank)
         snprintf(member->host, sizeof(member->host), "h");
     }
     sim_rank->engine.roster = sim_rank->roster;
-    sim_rank->engine.lost = sim_rank->lost;
+    sim_rank->engine.liveness.ranks = sim_rank->lost;
     sim_rank->engine.transport = (struct transport *)(uintptr_t)sim_rank;
-    sim_rank->engine.deadline_ns = CLOCK_NEVER;
+    sim_rank->engine.progress.deadline_ns = CLOCK_NEVER;
     sim_rank->engine.options.on_lost = on_lost;
     sim_rank->engine.options.on_suspected = on_suspected;
     sim_rank->engine.options.owner = sim_rank;
-    TAILQ_INIT(&sim_rank->engine.running);
+    TAILQ_INIT(&sim_rank->engine.progress.running);
     sim_rank->renew_ns = sim->now_ns + sim_random(RENEW_NS);
     sim_rank->revision = 1; /* that it formed */
     sim_post(&(struct sim_message){.kind = SIM_WATCH,

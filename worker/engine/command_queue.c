@@ -42,7 +42,7 @@ engine_mark_forked_child(struct engine *engine)
 void
 engine_wake_progress_owner(struct engine *engine)
 {
-    if (atomic_load(&engine->is_sleeping))
+    if (atomic_load(&engine->progress.is_sleeping))
         transport_wake(engine->transport);
 }
 
@@ -50,7 +50,7 @@ engine_wake_progress_owner(struct engine *engine)
 static void
 command_queue_wake(struct engine *engine)
 {
-    atomic_store(&engine->has_commands, true);
+    atomic_store(&engine->inbox.has_commands, true);
     const bool is_progress_owned = engine->is_progress_owned;
     pthread_mutex_unlock(&engine->lock);
     if (is_progress_owned)
@@ -62,11 +62,11 @@ command_queue_wake(struct engine *engine)
 void
 engine_post_notice(struct engine *engine, const struct notice *content)
 {
-    struct notice *notice = &engine->notices[content->rank];
+    struct notice *notice = &engine->inbox.notices[content->rank];
 
     pthread_mutex_lock(&engine->lock);
     if (notice->kinds == 0)
-        TAILQ_INSERT_TAIL(&engine->noticed, notice, link);
+        TAILQ_INSERT_TAIL(&engine->inbox.noticed, notice, link);
     if (content->kinds > notice->kinds)
         reason_write_truncated(content->why, "", notice->why);
     if (content->kinds == NOTICE_DECLARED_DEAD &&
@@ -117,7 +117,7 @@ engine_enqueue_connection(struct engine *engine, const struct command *content)
     }
     *command = *content;
     pthread_mutex_lock(&engine->lock);
-    TAILQ_INSERT_TAIL(&engine->commands, command, link);
+    TAILQ_INSERT_TAIL(&engine->inbox.commands, command, link);
     command_queue_wake(engine);
 }
 
@@ -199,7 +199,7 @@ void
 engine_request_stale_frame_drop(struct engine *engine)
 {
     pthread_mutex_lock(&engine->lock);
-    engine->must_drop_stale_frames = true;
+    engine->inbox.must_drop_stale_frames = true;
     command_queue_wake(engine);
 }
 
@@ -207,8 +207,8 @@ void
 engine_request_peer_views(struct engine *engine, uint64_t question)
 {
     pthread_mutex_lock(&engine->lock);
-    engine->asked = question;
-    atomic_store(&engine->is_asked, true);
+    engine->inbox.views_question = question;
+    atomic_store(&engine->inbox.has_views_question, true);
     command_queue_wake(engine);
 }
 
@@ -216,14 +216,14 @@ void
 engine_query_activity(struct engine *engine, uint64_t query)
 {
     pthread_mutex_lock(&engine->lock);
-    engine->activity_query = query;
+    engine->inbox.activity_query = query;
     command_queue_wake(engine);
 }
 
 bool
 engine_has_views_request(const struct engine *engine)
 {
-    return atomic_load(&engine->is_asked);
+    return atomic_load(&engine->inbox.has_views_question);
 }
 
 /* The progress owner ends the operation; until then its buffers stay
@@ -238,8 +238,8 @@ engine_cancel_op(struct op *op)
         return;
     pthread_mutex_lock(&engine->lock);
     atomic_store(&op->run.is_cancelled, true);
-    engine->has_cancelled = true;
-    atomic_store(&engine->has_commands, true);
+    engine->inbox.has_cancelled = true;
+    atomic_store(&engine->inbox.has_commands, true);
     const bool is_progress_owned = engine->is_progress_owned;
     pthread_mutex_unlock(&engine->lock);
     if (is_progress_owned)
@@ -254,26 +254,29 @@ command_queue_take(struct engine *engine)
     struct command_batch batch = {0};
 
     pthread_mutex_lock(&engine->lock);
-    batch.has_cancelled = engine->has_cancelled;
-    engine->has_cancelled = false;
+    batch.has_cancelled = engine->inbox.has_cancelled;
+    engine->inbox.has_cancelled = false;
     /* Connections come first: a rank that has connected meanwhile is not
      * unreachable, and can be asked for a sign of life. */
-    if ((batch.command = TAILQ_FIRST(&engine->commands)))
-        TAILQ_REMOVE(&engine->commands, batch.command, link);
-    else if ((batch.notice = TAILQ_FIRST(&engine->noticed)))
-        TAILQ_REMOVE(&engine->noticed, batch.notice, link);
-    else if ((batch.question = engine->asked) != 0)
-        engine->asked = 0;
-    else if ((batch.activity_query = engine->activity_query) != 0)
-        engine->activity_query = 0;
-    else if ((batch.op = TAILQ_FIRST(&engine->submit_queue)))
-        TAILQ_REMOVE(&engine->submit_queue, batch.op, link);
-    else if ((batch.context_command = TAILQ_FIRST(&engine->context_commands)))
-        TAILQ_REMOVE(&engine->context_commands, batch.context_command, link);
-    else if ((batch.must_drop_stale_frames = engine->must_drop_stale_frames))
-        engine->must_drop_stale_frames = false;
+    if ((batch.command = TAILQ_FIRST(&engine->inbox.commands)))
+        TAILQ_REMOVE(&engine->inbox.commands, batch.command, link);
+    else if ((batch.notice = TAILQ_FIRST(&engine->inbox.noticed)))
+        TAILQ_REMOVE(&engine->inbox.noticed, batch.notice, link);
+    else if ((batch.question = engine->inbox.views_question) != 0)
+        engine->inbox.views_question = 0;
+    else if ((batch.activity_query = engine->inbox.activity_query) != 0)
+        engine->inbox.activity_query = 0;
+    else if ((batch.op = TAILQ_FIRST(&engine->inbox.submit_queue)))
+        TAILQ_REMOVE(&engine->inbox.submit_queue, batch.op, link);
+    else if ((batch.context_command =
+                  TAILQ_FIRST(&engine->inbox.context_commands)))
+        TAILQ_REMOVE(&engine->inbox.context_commands, batch.context_command,
+                     link);
+    else if ((batch.must_drop_stale_frames =
+                  engine->inbox.must_drop_stale_frames))
+        engine->inbox.must_drop_stale_frames = false;
     else
-        atomic_store(&engine->has_commands, false);
+        atomic_store(&engine->inbox.has_commands, false);
     pthread_mutex_unlock(&engine->lock);
     return batch;
 }

@@ -29,7 +29,7 @@ void
 engine_expect_context(struct engine *engine)
 {
     pthread_mutex_lock(&engine->lock);
-    engine->n_expected++;
+    engine->contexts.n_expected++;
     pthread_mutex_unlock(&engine->lock);
 }
 
@@ -37,7 +37,8 @@ engine_expect_context(struct engine *engine)
 static void
 early_frames_drop_stale(struct engine *engine, unsigned n_expected)
 {
-    if (n_expected == 0 && atomic_exchange(&engine->has_early_frames, false))
+    if (n_expected == 0 &&
+        atomic_exchange(&engine->contexts.has_early_frames, false))
         engine_request_stale_frame_drop(engine);
 }
 
@@ -45,8 +46,8 @@ void
 engine_unexpect_context(struct engine *engine)
 {
     pthread_mutex_lock(&engine->lock);
-    engine->n_expected -= engine->n_expected > 0;
-    const unsigned n_expected = engine->n_expected;
+    engine->contexts.n_expected -= engine->contexts.n_expected > 0;
+    const unsigned n_expected = engine->contexts.n_expected;
     pthread_mutex_unlock(&engine->lock);
     early_frames_drop_stale(engine, n_expected);
 }
@@ -109,7 +110,7 @@ is_context_open(const struct engine *engine, uint64_t id)
 {
     const struct comm_context *context;
 
-    TAILQ_FOREACH(context, &engine->contexts, link)
+    TAILQ_FOREACH(context, &engine->contexts.open, link)
     {
         if (context->id == id)
             return true;
@@ -125,7 +126,7 @@ context_add(struct engine *engine, struct comm_context *context)
     pthread_mutex_lock(&engine->lock);
     const bool is_there = is_context_open(engine, context->id);
     if (!is_there)
-        TAILQ_INSERT_TAIL(&engine->contexts, context, link);
+        TAILQ_INSERT_TAIL(&engine->contexts.open, context, link);
     pthread_mutex_unlock(&engine->lock);
     if (is_there)
         return error_raise(HOOP_E_DATA_LOSS,
@@ -166,8 +167,9 @@ context_destroy(struct comm_context *context)
     struct engine *engine = context->engine;
 
     pthread_mutex_lock(&engine->lock);
-    TAILQ_REMOVE(&engine->contexts, context, link);
-    engine->gone[engine->n_closed_context_ids++ % COUNT_OF(engine->gone)] =
+    TAILQ_REMOVE(&engine->contexts.open, context, link);
+    engine->contexts.closed_ids[engine->contexts.n_closed_ids++ %
+                                COUNT_OF(engine->contexts.closed_ids)] =
         context->id;
     pthread_mutex_unlock(&engine->lock);
     state_query_clear_final(context);
@@ -183,8 +185,8 @@ context_destroy(struct comm_context *context)
 static bool
 is_context_closed(const struct engine *engine, uint64_t id)
 {
-    for (size_t i = 0; i < COUNT_OF(engine->gone); i++) {
-        if (engine->gone[i] == id)
+    for (size_t i = 0; i < COUNT_OF(engine->contexts.closed_ids); i++) {
+        if (engine->contexts.closed_ids[i] == id)
             return true;
     }
     return false;
@@ -197,10 +199,10 @@ engine_keeps_frames_of_context(void *owner, uint64_t id)
 
     pthread_mutex_lock(&engine->lock);
     const bool is_here = is_context_open(engine, id);
-    const bool is_awaited =
-        !is_here && engine->n_expected > 0 && !is_context_closed(engine, id);
+    const bool is_awaited = !is_here && engine->contexts.n_expected > 0 &&
+                            !is_context_closed(engine, id);
     if (is_awaited)
-        atomic_store(&engine->has_early_frames, true);
+        atomic_store(&engine->contexts.has_early_frames, true);
     pthread_mutex_unlock(&engine->lock);
     return is_here || is_awaited;
 }

@@ -198,7 +198,8 @@ engine_check_deadlines(struct engine *engine, uint64_t now_ns)
     uint64_t deadline_ns = CLOCK_NEVER;
     struct op *next;
 
-    for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
+    for (struct op *op = TAILQ_FIRST(&engine->progress.running); op;
+         op = next) {
         const bool is_old = is_among_oldest_ops(op, now_ns);
 
         next = TAILQ_NEXT(op, link);
@@ -226,5 +227,5 @@ engine_check_deadlines(struct engine *engine, uint64_t now_ns)
     deadline_ns = views_ns < deadline_ns ? views_ns : deadline_ns;
     deadline_ns = suspects_ns < deadline_ns ? suspects_ns : deadline_ns;
     deadline_ns = heartbeats_ns < deadline_ns ? heartbeats_ns : deadline_ns;
-    engine->deadline_ns = deadline_ns;
+    engine->progress.deadline_ns = deadline_ns;
 }

@@ -46,12 +46,14 @@ engine_init_resources(struct engine *engine)
      * them. */
     for (uint32_t i = 0; engine->wakeup_fds && i < engine->roster->size; i++)
         atomic_init(&engine->wakeup_fds[i], -1);
-    engine->lost = calloc(engine->roster->size, sizeof(*engine->lost));
-    engine->heartbeats =
-        calloc(engine->roster->size, sizeof(*engine->heartbeats));
-    engine->notices = calloc(engine->roster->size, sizeof(*engine->notices));
-    if (!engine->lost || !engine->wakeup_fds || !engine->heartbeats ||
-        !engine->notices)
+    engine->liveness.ranks =
+        calloc(engine->roster->size, sizeof(*engine->liveness.ranks));
+    engine->liveness.heartbeats =
+        calloc(engine->roster->size, sizeof(*engine->liveness.heartbeats));
+    engine->inbox.notices =
+        calloc(engine->roster->size, sizeof(*engine->inbox.notices));
+    if (!engine->liveness.ranks || !engine->wakeup_fds ||
+        !engine->liveness.heartbeats || !engine->inbox.notices)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for the engine");
     return transport_create(&options, &engine->transport);
 }
@@ -66,22 +68,22 @@ engine_create(const struct engine_options *options, struct engine **out_engine)
     engine->options = *options;
     engine->roster = options->roster;
     engine->config = options->config;
-    engine->deadline_ns = CLOCK_NEVER;
+    engine->progress.deadline_ns = CLOCK_NEVER;
     /* The first context is expected, because peers may be faster. */
-    engine->n_expected = 1;
+    engine->contexts.n_expected = 1;
     pthread_mutex_init(&engine->lock, NULL);
     TAILQ_INIT(&engine->waiters);
-    TAILQ_INIT(&engine->submit_queue);
-    TAILQ_INIT(&engine->commands);
-    TAILQ_INIT(&engine->noticed);
-    TAILQ_INIT(&engine->op_pool);
-    TAILQ_INIT(&engine->contexts);
-    TAILQ_INIT(&engine->watched);
-    TAILQ_INIT(&engine->context_commands);
-    TAILQ_INIT(&engine->shm_contexts);
-    TAILQ_INIT(&engine->running);
-    TAILQ_INIT(&engine->dirty);
-    TAILQ_INIT(&engine->ended);
+    TAILQ_INIT(&engine->inbox.submit_queue);
+    TAILQ_INIT(&engine->inbox.commands);
+    TAILQ_INIT(&engine->inbox.noticed);
+    TAILQ_INIT(&engine->pool.ops);
+    TAILQ_INIT(&engine->contexts.open);
+    TAILQ_INIT(&engine->contexts.watched);
+    TAILQ_INIT(&engine->inbox.context_commands);
+    TAILQ_INIT(&engine->contexts.shm_running);
+    TAILQ_INIT(&engine->progress.running);
+    TAILQ_INIT(&engine->progress.dirty);
+    TAILQ_INIT(&engine->progress.ended);
     engine->cpu_placement.local_rank = roster_local_rank(engine->roster);
     engine->cpu_placement.n_ranks = roster_local_size(engine->roster);
     engine->local_ranks_fd = host_ranks_register();
@@ -109,19 +111,19 @@ engine_destroy(struct engine *engine)
 
     if (!engine)
         return;
-    assert(TAILQ_EMPTY(&engine->running));
-    while ((context = TAILQ_FIRST(&engine->contexts)))
+    assert(TAILQ_EMPTY(&engine->progress.running));
+    while ((context = TAILQ_FIRST(&engine->contexts.open)))
         context_destroy(context);
-    while ((command = TAILQ_FIRST(&engine->commands))) {
-        TAILQ_REMOVE(&engine->commands, command, link);
+    while ((command = TAILQ_FIRST(&engine->inbox.commands))) {
+        TAILQ_REMOVE(&engine->inbox.commands, command, link);
         command_discard(command);
         free(command);
     }
-    while ((op = TAILQ_FIRST(&engine->op_pool))) {
-        TAILQ_REMOVE(&engine->op_pool, op, link);
+    while ((op = TAILQ_FIRST(&engine->pool.ops))) {
+        TAILQ_REMOVE(&engine->pool.ops, op, link);
         op_destroy(op);
     }
-    if ((op = atomic_load(&engine->kept)))
+    if ((op = atomic_load(&engine->pool.kept)))
         op_destroy(op);
     transport_destroy(engine->transport);
     faults_destroy(engine->faults);
@@ -129,16 +131,18 @@ engine_destroy(struct engine *engine)
     pthread_mutex_destroy(&engine->lock);
     for (uint32_t i = 0; engine->wakeup_fds && i < engine->roster->size; i++)
         descriptor_close(engine->wakeup_fds[i]);
-    for (uint32_t i = 0; engine->heartbeats && i < engine->roster->size; i++)
-        path_probe_end(&engine->heartbeats[i].probe);
+    for (uint32_t i = 0;
+         engine->liveness.heartbeats && i < engine->roster->size; i++)
+        path_probe_end(&engine->liveness.heartbeats[i].probe);
     free(engine->wakeup_fds);
-    for (uint32_t i = 0; engine->lost && i < engine->roster->size; i++)
-        free(engine->lost[i].failed);
-    free(engine->lost);
-    free(engine->heartbeats);
-    free(engine->notices);
-    free(engine->views.peer_activity_count);
-    free(engine->views.seen);
+    for (uint32_t i = 0; engine->liveness.ranks && i < engine->roster->size;
+         i++)
+        free(engine->liveness.ranks[i].failed);
+    free(engine->liveness.ranks);
+    free(engine->liveness.heartbeats);
+    free(engine->inbox.notices);
+    free(engine->liveness.views.peer_activity_count);
+    free(engine->liveness.views.seen);
     free(engine);
 }
 
@@ -173,7 +177,7 @@ engine_import_wakeup(struct engine *engine,
     if (status != HOOP_OK)
         return error_pass(status);
     /* In a container of its own the process would have another pid here. */
-    atomic_store(&engine->heartbeats[rank].is_process_visible_by_pid,
+    atomic_store(&engine->liveness.heartbeats[rank].is_process_visible_by_pid,
                  place->pid == engine->roster->members[rank].pid);
     /* Another thread may have been faster, for another communicator. */
     if (!atomic_compare_exchange_strong(&engine->wakeup_fds[rank], &none, fd))
@@ -199,7 +203,7 @@ raise_first_lost_rank(const struct engine *engine)
 {
     uint32_t rank = 0;
 
-    while (!engine->lost[rank].is_lost)
+    while (!engine->liveness.ranks[rank].is_lost)
         rank++;
     return raise_rank_lost(engine, rank);
 }
@@ -210,17 +214,17 @@ raise_first_lost_rank(const struct engine *engine)
 static enum hoop_status
 connect_status(const struct engine *engine, uint32_t rank)
 {
-    const struct rank_liveness *lost = &engine->lost[rank];
+    const struct rank_liveness *lost = &engine->liveness.ranks[rank];
     const uint32_t self = engine->roster->rank;
 
     if (transport_is_connected(engine->transport, rank) || lost->has_left)
         return HOOP_OK;
     /* The other ranks no longer connect to a rank that they have given up. */
-    if (engine->lost[self].is_lost)
+    if (engine->liveness.ranks[self].is_lost)
         return raise_rank_lost(engine, self);
     if (lost->is_lost)
         return raise_rank_lost(engine, rank);
-    if (engine->n_lost > 0)
+    if (engine->liveness.n_lost > 0)
         return raise_first_lost_rank(engine);
     return lost->shortage_status == HOOP_OK ? HOOP_E_PENDING
                                             : shortage_raise(engine, rank);
@@ -232,7 +236,7 @@ static void
 connect_begin(struct engine *engine, uint32_t rank)
 {
     engine_execute_commands(engine);
-    engine->lost[rank].shortage_status = HOOP_OK;
+    engine->liveness.ranks[rank].shortage_status = HOOP_OK;
     transport_request_connect(engine->transport, rank);
 }
 
@@ -288,7 +292,7 @@ engine_check_not_expelled(struct engine *engine)
 
     if (status != HOOP_OK)
         return error_pass(status);
-    if (!atomic_load(&engine->is_expelled))
+    if (!atomic_load(&engine->liveness.is_expelled))
         return HOOP_OK;
     struct failure_notice failure_notice =
         lost_rank_failure(engine, engine->roster->rank);
@@ -314,14 +318,14 @@ fail_running_ops(struct engine *engine)
     struct op *op;
 
     engine->is_leaving = true;
-    engine->views.question = 0;
-    atomic_store(&engine->is_asked, false);
+    engine->liveness.views.question = 0;
+    atomic_store(&engine->inbox.has_views_question, false);
     progress_poll(engine, 0);
-    while ((op = TAILQ_FIRST(&engine->running)))
+    while ((op = TAILQ_FIRST(&engine->progress.running)))
         op_fail(op, &failure_notice);
     progress_publish_ended(engine);
     /* A rank that has given up does not leave in good order. */
-    if (!engine->lost[engine->roster->rank].is_lost)
+    if (!engine->liveness.ranks[engine->roster->rank].is_lost)
         shm_departure_write(engine);
 }
 
@@ -379,6 +383,6 @@ engine_await_peers_shutdown(struct engine *engine, uint64_t deadline_ns)
 void
 engine_stats(struct engine *engine, struct engine_stats *out_stats)
 {
-    out_stats->operations = atomic_load(&engine->n_ended);
+    out_stats->operations = atomic_load(&engine->progress.n_ended);
     transport_stats(engine->transport, &out_stats->transport);
 }

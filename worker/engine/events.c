@@ -185,7 +185,7 @@ on_unexpected(void *owner, uint32_t peer, const struct frame *frame)
     if (op)
         return unexpected_action_for_running(frame, op);
     pthread_mutex_lock(&engine->lock);
-    TAILQ_FOREACH(op, &engine->submit_queue, link)
+    TAILQ_FOREACH(op, &engine->inbox.submit_queue, link)
     {
         if (op->run.context == context && !op_is_message(op) &&
             op->run.number == frame->op)
@@ -268,7 +268,8 @@ on_failure_notice(void *owner,
     if (frame->comm == FAILURE_COMM_ID_OF_LOST_RANK) {
         /* A rank that was cut off has given up the ranks it could not reach,
          * and says so when it is connected again: ignore it. */
-        if (engine->lost[peer].is_lost || frame->op >= engine->roster->size ||
+        if (engine->liveness.ranks[peer].is_lost ||
+            frame->op >= engine->roster->size ||
             frame->signature != engine->roster->members[frame->op].incarnation)
             return;
         engine_mark_lost(engine, (uint32_t)frame->op,
@@ -340,7 +341,7 @@ on_peer_event(void *owner,
         engine_mark_left(engine, peer);
         return;
     case TRANSPORT_CLOSED:
-        if (!engine->is_leaving && engine->lost[peer].has_left)
+        if (!engine->is_leaving && engine->liveness.ranks[peer].has_left)
             fail_ops_waiting_for_departed(engine);
         return;
     case TRANSPORT_CORRUPTED:

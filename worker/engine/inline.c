@@ -64,9 +64,10 @@ context_allows_inline(const struct comm_context *context,
     const struct engine *engine = context->engine;
 
     return !engine->is_progress_owned && n_pending_failures == 0 &&
-           !atomic_load_explicit(&engine->has_commands, memory_order_relaxed) &&
-           TAILQ_EMPTY(&engine->running) && !engine->is_leaving &&
-           engine->n_lost == 0 && engine->n_left == 0 &&
+           !atomic_load_explicit(&engine->inbox.has_commands,
+                                 memory_order_relaxed) &&
+           TAILQ_EMPTY(&engine->progress.running) && !engine->is_leaving &&
+           engine->liveness.n_lost == 0 && engine->liveness.n_left == 0 &&
            !context->failure.has_deferred && !context->failure.is_revoked;
 }
 
@@ -195,7 +196,7 @@ inline_must_continue_as_op(const struct comm_context *context)
 {
     return context->cached_op->run.rounds.is_mismatched ||
            context->failure.has_deferred ||
-           atomic_load_explicit(&context->engine->has_commands,
+           atomic_load_explicit(&context->engine->inbox.has_commands,
                                 memory_order_relaxed);
 }
 
@@ -464,7 +465,7 @@ message_send_inline(struct comm_context *context,
     if (!transport_send_inline(engine->transport, &flow,
                                &has_unsent_inline_bytes))
         return false;
-    engine->has_unsent_inline_bytes |= has_unsent_inline_bytes;
+    engine->progress.has_unsent_inline_bytes |= has_unsent_inline_bytes;
     context->n_polls_pending_shm = POLLS_AFTER_OP;
     return true;
 }
@@ -494,7 +495,8 @@ message_receive_poll(struct engine *engine, struct recv_request *flow)
         }
         if (i % INLINE_POLLS_PER_COMMAND_CHECK > 0)
             continue;
-        if (atomic_load_explicit(&engine->has_commands, memory_order_relaxed))
+        if (atomic_load_explicit(&engine->inbox.has_commands,
+                                 memory_order_relaxed))
             return false;
         cpu_placement_apply(&engine->cpu_placement);
     }

@@ -28,7 +28,7 @@ op_pool_find(const struct engine *engine,
              const struct comm_context *context,
              const struct algorithm *algorithm)
 {
-    struct op *op = TAILQ_FIRST(&engine->op_pool);
+    struct op *op = TAILQ_FIRST(&engine->pool.ops);
 
     for (unsigned i = 0; op && i < OP_POOL_SEARCH_MAX; i++) {
         if (op->cache.algorithm == algorithm &&
@@ -36,7 +36,7 @@ op_pool_find(const struct engine *engine,
             return op;
         op = TAILQ_NEXT(op, link);
     }
-    return TAILQ_FIRST(&engine->op_pool);
+    return TAILQ_FIRST(&engine->pool.ops);
 }
 
 /* Returns false if the pool is full. */
@@ -44,11 +44,11 @@ static bool
 op_pool_put(struct engine *engine, struct op *op)
 {
     pthread_mutex_lock(&engine->lock);
-    const bool is_wanted = engine->n_pooled < LIMIT_POOLED_OPS;
+    const bool is_wanted = engine->pool.n_ops < LIMIT_POOLED_OPS;
 
     if (is_wanted) {
-        TAILQ_INSERT_HEAD(&engine->op_pool, op, link);
-        engine->n_pooled++;
+        TAILQ_INSERT_HEAD(&engine->pool.ops, op, link);
+        engine->pool.n_ops++;
     }
     pthread_mutex_unlock(&engine->lock);
     return is_wanted;
@@ -60,7 +60,7 @@ op_pool_take_last(const struct comm_context *context,
                   const struct algorithm *algorithm)
 {
     struct engine *engine = context->engine;
-    struct op *op = atomic_exchange(&engine->kept, NULL);
+    struct op *op = atomic_exchange(&engine->pool.kept, NULL);
 
     /* A message needs no plan and leaves it in place. */
     if (!op || !algorithm ||
@@ -84,8 +84,8 @@ op_pool_take(const struct comm_context *context,
     pthread_mutex_lock(&engine->lock);
     op = op_pool_find(engine, context, algorithm);
     if (op) {
-        TAILQ_REMOVE(&engine->op_pool, op, link);
-        engine->n_pooled--;
+        TAILQ_REMOVE(&engine->pool.ops, op, link);
+        engine->pool.n_ops--;
     }
     pthread_mutex_unlock(&engine->lock);
     return op;
@@ -154,7 +154,7 @@ op_free(struct op *op)
         residual_return_to_context(op);
     residual_drop(op);
     if (op->cache.scratch_capacity <= LIMIT_POOLED_SCRATCH &&
-        (atomic_compare_exchange_strong(&engine->kept, &none, op) ||
+        (atomic_compare_exchange_strong(&engine->pool.kept, &none, op) ||
          op_pool_put(engine, op)))
         return;
     op_destroy(op);

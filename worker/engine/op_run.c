@@ -216,8 +216,9 @@ op_is_undisturbed(const struct op *op)
     const struct comm_context *context = op->run.context;
     const struct engine *engine = op->engine;
 
-    return engine->n_lost == 0 && engine->n_left == 0 && !engine->is_leaving &&
-           !op->run.partner && !atomic_load(&op->run.is_cancelled) &&
+    return engine->liveness.n_lost == 0 && engine->liveness.n_left == 0 &&
+           !engine->is_leaving && !op->run.partner &&
+           !atomic_load(&op->run.is_cancelled) &&
            !context->failure.is_revoked &&
            TAILQ_EMPTY(&context->failure.pending) &&
            context->n_final_states == 0;
@@ -290,7 +291,7 @@ must_poll_before_end(const struct op *op)
         transport_is_in_progress(op->engine->transport))
         return false;
     return op_is_shm(op) ? op->run.context->n_polls_pending_shm > 0
-                         : op->engine->may_poll_idle_sockets &&
+                         : op->engine->progress.may_poll_idle_sockets &&
                                op->run.context->size > 2 &&
                                op->run.context->n_polls_pending > 0;
 }
@@ -301,7 +302,7 @@ op_poll_and_complete(struct op *op)
     struct engine *engine = op->engine;
 
     if (must_poll_before_end(op)) {
-        engine->may_poll_idle_sockets = false;
+        engine->progress.may_poll_idle_sockets = false;
         transport_progress(engine->transport, 0);
     }
     if (op->run.state == OP_RUNNING)
@@ -348,9 +349,9 @@ op_begin(struct op *op)
     if (!is_undisturbed && op_refuse_start(op))
         return;
     op->run.state = OP_RUNNING;
-    TAILQ_INSERT_TAIL(&engine->running, op, link);
-    if (op_first_check_ns(op) < engine->deadline_ns)
-        engine->deadline_ns = op_first_check_ns(op);
+    TAILQ_INSERT_TAIL(&engine->progress.running, op, link);
+    if (op_first_check_ns(op) < engine->progress.deadline_ns)
+        engine->progress.deadline_ns = op_first_check_ns(op);
     if (!op_is_message(op))
         mismatch_check_early_frames(op);
     if (!is_undisturbed && op->run.state == OP_RUNNING)
@@ -363,7 +364,7 @@ op_begin(struct op *op)
         begin_collective(op);
     /* A connection that could not be made may have lost a rank meanwhile. */
     if (op->run.state == OP_RUNNING &&
-        (engine->n_lost > 0 || engine->n_left > 0) &&
+        (engine->liveness.n_lost > 0 || engine->liveness.n_left > 0) &&
         op_cannot_end(op, &failure_notice))
         op_fail(op, &failure_notice);
 }

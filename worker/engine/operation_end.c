@@ -185,14 +185,14 @@ op_end(struct op *op, enum hoop_status status)
     op->run.status = status;
     if (op->run.state == OP_RUNNING) {
         op_close_flows(op);
-        TAILQ_REMOVE(&engine->running, op, link);
+        TAILQ_REMOVE(&engine->progress.running, op, link);
     }
     /* Drop the frames that came for op before it was refused. */
     if (op->run.state == OP_NEW && !op_is_message(op))
         transport_drop_op_unexpected(engine->transport, op->run.context->id,
                                      op->run.number);
     if (op->run.is_dirty)
-        TAILQ_REMOVE(&engine->dirty, op, run.dirty_link);
+        TAILQ_REMOVE(&engine->progress.dirty, op, run.dirty_link);
     op->run.is_dirty = false;
     op->run.state = status == HOOP_OK ? OP_ENDED : OP_FAILED;
     if (!op_is_message(op) && status != HOOP_OK &&
@@ -208,7 +208,7 @@ op_end(struct op *op, enum hoop_status status)
     if (status == HOOP_OK && !is_internal_op(op))
         engine_count_ended_op(engine);
     op->run.status = failure_notice_apply_deferred(op, status);
-    TAILQ_INSERT_TAIL(&engine->ended, op, link);
+    TAILQ_INSERT_TAIL(&engine->progress.ended, op, link);
     /* The partner is ended later, because the caller may be walking the list
      * that it stands in. */
     if (status != HOOP_OK && op->run.partner)
@@ -264,7 +264,7 @@ op_fail(struct op *op, const struct failure_notice *failure_notice)
     op_fail_without_notice(op, failure_notice);
     /* Send the notices before the caller learns of the failure, because it may
      * tell other ranks by other means. */
-    op->engine->must_flush = true;
+    op->engine->progress.must_flush = true;
     if (!op_is_message(op) && failure_notice->status != HOOP_E_CLOSED)
         failure_notice_send_all(op->engine, op->run.context, op->run.number,
                                 failure_notice);
@@ -303,7 +303,7 @@ context_fail_numbered_call(struct comm_context *context,
         status, engine->roster->rank, "%s cannot take part: %.700s",
         roster_format_name(engine->roster, engine->roster->rank, name), why);
     failure_record_set(context, number, &failure_notice);
-    engine->must_flush = true;
+    engine->progress.must_flush = true;
     failure_notice_send_all(engine, context, number, &failure_notice);
 }
 

@@ -44,11 +44,11 @@ progress_advance_ops(struct engine *engine)
     struct op *op;
     bool has_moved = false;
 
-    while ((op = TAILQ_FIRST(&engine->dirty))) {
+    while ((op = TAILQ_FIRST(&engine->progress.dirty))) {
         bool is_complete = op_is_message(op);
         enum hoop_status status = HOOP_OK;
 
-        TAILQ_REMOVE(&engine->dirty, op, run.dirty_link);
+        TAILQ_REMOVE(&engine->progress.dirty, op, run.dirty_link);
         op->run.is_dirty = false;
         has_moved = true;
         if (!op_is_message(op))
@@ -68,13 +68,13 @@ progress_advance_ops(struct engine *engine)
 static void
 publish_op_of_progress_owner(struct engine *engine)
 {
-    struct op *op = engine->own;
+    struct op *op = engine->progress.own;
 
     if (!op || op->run.state < OP_ENDED)
         return;
     assert(!atomic_load(&op->run.is_done));
-    engine->own = NULL;
-    TAILQ_REMOVE(&engine->ended, op, link);
+    engine->progress.own = NULL;
+    TAILQ_REMOVE(&engine->progress.ended, op, link);
     atomic_store_explicit(&op->run.is_done, true, memory_order_relaxed);
 }
 
@@ -106,18 +106,18 @@ progress_publish_ended(struct engine *engine)
 {
     struct op *op;
 
-    if (engine->must_flush) {
-        engine->must_flush = false;
+    if (engine->progress.must_flush) {
+        engine->progress.must_flush = false;
         transport_flush(engine->transport);
     }
     publish_op_of_progress_owner(engine);
-    if (TAILQ_EMPTY(&engine->ended))
+    if (TAILQ_EMPTY(&engine->progress.ended))
         return;
     pthread_mutex_lock(&engine->lock);
-    while ((op = TAILQ_FIRST(&engine->ended))) {
+    while ((op = TAILQ_FIRST(&engine->progress.ended))) {
         struct waiter *waiter = op->run.waiter;
 
-        TAILQ_REMOVE(&engine->ended, op, link);
+        TAILQ_REMOVE(&engine->progress.ended, op, link);
         if (op->run.notified_fd >= 0)
             notification_fd_write(op->run.notified_fd);
         /* From here on op may be freed, but its waiter cannot free it before
@@ -143,7 +143,8 @@ context_fail_running_ops(struct comm_context *context)
         roster_format_name(engine->roster, engine->roster->rank, name));
     struct op *next;
 
-    for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
+    for (struct op *op = TAILQ_FIRST(&engine->progress.running); op;
+         op = next) {
         next = TAILQ_NEXT(op, link);
         if (op->run.context != context)
             continue;
@@ -172,7 +173,8 @@ engine_end_cancelled_ops(struct engine *engine)
 {
     struct op *next;
 
-    for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
+    for (struct op *op = TAILQ_FIRST(&engine->progress.running); op;
+         op = next) {
         next = TAILQ_NEXT(op, link);
         op_fail_if_cancelled(op);
     }
@@ -271,7 +273,7 @@ engine_execute_commands(struct engine *engine)
 {
     bool has_moved = false;
 
-    while (atomic_load(&engine->has_commands)) {
+    while (atomic_load(&engine->inbox.has_commands)) {
         const struct command_batch batch = command_queue_take(engine);
 
         if (batch.has_cancelled)
@@ -303,11 +305,12 @@ poll_transport(struct engine *engine, int timeout_ms)
 {
     if (timeout_ms == 0)
         return transport_progress(engine->transport, 0);
-    atomic_store(&engine->is_sleeping, true);
-    if (atomic_load(&engine->has_commands) || !shm_queue_prepare_sleep(engine))
+    atomic_store(&engine->progress.is_sleeping, true);
+    if (atomic_load(&engine->inbox.has_commands) ||
+        !shm_queue_prepare_sleep(engine))
         timeout_ms = 0;
     const bool has_moved = transport_progress(engine->transport, timeout_ms);
-    atomic_store(&engine->is_sleeping, false);
+    atomic_store(&engine->progress.is_sleeping, false);
     return has_moved;
 }
 
@@ -322,9 +325,9 @@ progress_poll(struct engine *engine, int timeout_ms)
     shm_queue_stop_sleeping(engine);
     has_moved |= progress_advance_ops(engine);
 
-    if (engine->deadline_ns != CLOCK_NEVER) {
+    if (engine->progress.deadline_ns != CLOCK_NEVER) {
         const uint64_t now_ns = clock_now_ns();
-        if (now_ns >= engine->deadline_ns)
+        if (now_ns >= engine->progress.deadline_ns)
             engine_check_deadlines(engine, now_ns);
     }
     progress_publish_ended(engine);
@@ -338,9 +341,9 @@ progress_poll_awaited_sockets(struct engine *engine)
 
     has_moved |= transport_spin_once(engine->transport);
     shm_queue_stop_sleeping(engine);
-    engine->may_poll_idle_sockets = true;
+    engine->progress.may_poll_idle_sockets = true;
     has_moved |= progress_advance_ops(engine);
-    engine->may_poll_idle_sockets = false;
+    engine->progress.may_poll_idle_sockets = false;
     progress_publish_ended(engine);
     return has_moved;
 }
@@ -381,18 +384,19 @@ progress_release(struct engine *engine)
     const bool is_flushed = transport_flush(engine->transport);
     progress_advance_ops(engine);
     progress_publish_ended(engine);
-    if (engine->has_unsent_inline_bytes)
-        engine->has_unsent_inline_bytes =
+    if (engine->progress.has_unsent_inline_bytes)
+        engine->progress.has_unsent_inline_bytes =
             transport_has_unsent(engine->transport);
     /* Only the progress owner changes these, so they stay valid until the lock
      * is taken. */
-    const bool has_running = !TAILQ_EMPTY(&engine->running) || !is_flushed ||
-                             engine->has_unsent_inline_bytes;
+    const bool has_running = !TAILQ_EMPTY(&engine->progress.running) ||
+                             !is_flushed ||
+                             engine->progress.has_unsent_inline_bytes;
 
     pthread_mutex_lock(&engine->lock);
     const bool is_abandoned =
         !progress_elect_next_owner(engine) &&
-        (has_running || atomic_load(&engine->has_commands));
+        (has_running || atomic_load(&engine->inbox.has_commands));
     pthread_mutex_unlock(&engine->lock);
     if (is_abandoned)
         engine->options.on_progress_needed(engine->options.owner);

@@ -22,7 +22,8 @@ shm_queue_add(struct op *op)
         (!op->run.algorithm->is_shm && !op->run.chain.next))
         return;
     if (TAILQ_EMPTY(&context->shm_ops))
-        TAILQ_INSERT_TAIL(&engine->shm_contexts, context, shm_contexts_link);
+        TAILQ_INSERT_TAIL(&engine->contexts.shm_running, context,
+                          shm_contexts_link);
     TAILQ_INSERT_TAIL(&context->shm_ops, op, run.shm_queue_link);
     op->run.is_shm_queued = true;
 }
@@ -40,7 +41,8 @@ shm_queue_remove(struct op *op)
         shm_executor_abort(op);
     TAILQ_REMOVE(&context->shm_ops, op, run.shm_queue_link);
     if (TAILQ_EMPTY(&context->shm_ops)) {
-        TAILQ_REMOVE(&op->engine->shm_contexts, context, shm_contexts_link);
+        TAILQ_REMOVE(&op->engine->contexts.shm_running, context,
+                     shm_contexts_link);
         shm_region_clear_sleeping(context->shm_region);
         return;
     }
@@ -61,7 +63,7 @@ shm_queue_mark_ready(struct engine *engine)
 {
     struct comm_context *context;
 
-    TAILQ_FOREACH(context, &engine->shm_contexts, shm_contexts_link)
+    TAILQ_FOREACH(context, &engine->contexts.shm_running, shm_contexts_link)
     {
         if (can_first_op_progress(context))
             op_mark_dirty(shm_queue_first(context));
@@ -73,7 +75,7 @@ shm_queue_stop_sleeping(struct engine *engine)
 {
     struct comm_context *context;
 
-    TAILQ_FOREACH(context, &engine->shm_contexts, shm_contexts_link)
+    TAILQ_FOREACH(context, &engine->contexts.shm_running, shm_contexts_link)
     {
         shm_region_clear_sleeping(context->shm_region);
     }
@@ -85,7 +87,7 @@ shm_queue_prepare_sleep(struct engine *engine)
 {
     struct comm_context *context;
 
-    TAILQ_FOREACH(context, &engine->shm_contexts, shm_contexts_link)
+    TAILQ_FOREACH(context, &engine->contexts.shm_running, shm_contexts_link)
     {
         shm_region_set_sleeping(context->shm_region);
         if (can_first_op_progress(context))

@@ -37,7 +37,7 @@ shortage_describe(const struct engine *engine,
                   uint32_t rank,
                   char text[LIMIT_ERROR_TEXT])
 {
-    const struct rank_liveness *lost = &engine->lost[rank];
+    const struct rank_liveness *lost = &engine->liveness.ranks[rank];
     const uint32_t self = engine->roster->rank;
     char of[ROSTER_NAME_MAX];
     char other[ROSTER_NAME_MAX];
@@ -55,7 +55,8 @@ shortage_raise(const struct engine *engine, uint32_t rank)
     char text[LIMIT_ERROR_TEXT];
 
     shortage_describe(engine, rank, text);
-    return error_raise(engine->lost[rank].shortage_status, "%s", text);
+    return error_raise(engine->liveness.ranks[rank].shortage_status, "%s",
+                       text);
 }
 
 /* Returns whether op cannot continue without the connection to rank. */
@@ -89,7 +90,7 @@ send_failure_broadcast(const struct op *op, const struct failure_notice *failed)
         .signature = op->message.flow.out.key.peer,
         .tag = failed->status,
         .step = self,
-        .offset = ++engine->n_failed_sends_broadcast,
+        .offset = ++engine->liveness.n_failed_sends_broadcast,
         .call.root = failure_notice_pack_rank(failed->rank),
     };
 
@@ -100,7 +101,7 @@ send_failure_broadcast(const struct op *op, const struct failure_notice *failed)
 void
 shortage_apply(struct engine *engine, const struct notice *notice)
 {
-    struct rank_liveness *lost = &engine->lost[notice->rank];
+    struct rank_liveness *lost = &engine->liveness.ranks[notice->rank];
     char text[LIMIT_ERROR_TEXT];
     struct op *next;
 
@@ -114,7 +115,8 @@ shortage_apply(struct engine *engine, const struct notice *notice)
     log_warning("engine", "%s", text);
     const struct failure_notice failure_notice =
         failure_notice_make(notice->status, notice->of, "%s", text);
-    for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
+    for (struct op *op = TAILQ_FIRST(&engine->progress.running); op;
+         op = next) {
         next = TAILQ_NEXT(op, link);
         if (!op_waits_for_rank(op, notice->rank))
             continue;
@@ -286,7 +288,7 @@ failed_send_report_check(struct engine *engine,
         return "it told of a failed send of no rank, or of no number";
     if (frame->step != peer)
         return NULL;
-    struct rank_liveness *source = &engine->lost[peer];
+    struct rank_liveness *source = &engine->liveness.ranks[peer];
     const uint64_t last = source->n_failed_sends_received;
     if (last != 0 &&
         (frame->offset <= last || frame->offset - last > LIMIT_FAILED_SENDS))
@@ -309,7 +311,7 @@ failed_send_report_forward(struct engine *engine,
     transport_broadcast_control(engine->transport, peer, frame, text);
     if (frame->signature != engine->roster->rank || !context)
         return;
-    TAILQ_FOREACH(op, &engine->running, link)
+    TAILQ_FOREACH(op, &engine->progress.running, link)
     {
         if (op->run.context == context &&
             op_receives_from(op, frame->step, frame->op)) {
@@ -334,6 +336,7 @@ failed_send_report_receive(struct engine *engine,
     if (why)
         transport_defer_failure(engine->transport, peer, why);
     else if (frame->step != engine->roster->rank &&
-             failed_send_is_new(&engine->lost[frame->step], frame->offset))
+             failed_send_is_new(&engine->liveness.ranks[frame->step],
+                                frame->offset))
         failed_send_report_forward(engine, peer, frame, text);
 }

@@ -198,6 +198,79 @@ struct views {
     uint8_t *seen;           /* [world rank] */
 };
 
+/* What other threads hand to the progress owner, under the lock. */
+struct engine_inbox {
+    struct op_list submit_queue;
+    struct command_list commands;
+    struct notice *notices; /* [world rank] */
+    struct notice_list noticed;
+    struct context_command_list context_commands;
+    uint64_t views_question;        /* question waiting to be read; 0: none */
+    uint64_t activity_query;        /* query waiting to be read; 0: none */
+    bool has_cancelled;             /* an operation has been cancelled */
+    bool must_drop_stale_frames;    /* engine_drop_stale_frames() is due */
+    atomic_bool has_commands;       /* something of all this is there */
+    atomic_bool has_views_question; /* engine_has_views_request() */
+};
+
+/* Operations that have ended, for later calls. */
+struct op_pool {
+    struct op_list ops; /* under the lock, as their number */
+    unsigned n_ops;
+    /* The operation that ended last. A caller that repeats the same call takes
+     * it without the lock. */
+    _Atomic(struct op *) kept;
+};
+
+struct engine_contexts {
+    /* Under the lock: */
+    struct context_list open;
+    unsigned n_expected; /* contexts that are being formed */
+    uint64_t closed_ids[LIMIT_CLOSED_CONTEXTS]; /* of those closed last */
+    size_t n_closed_ids;
+    /* Frames are kept for a context that is not open yet. */
+    atomic_bool has_early_frames;
+    /* The progress owner's: */
+    struct context_list shm_running; /* their shm_ops are not empty */
+    struct context_list watched;
+};
+
+/* What the progress owner knows of the other ranks' lives. */
+struct engine_liveness {
+    struct rank_liveness *ranks; /* [world rank] */
+    uint32_t n_lost;
+    uint32_t n_suspects;
+    uint32_t n_left; /* ranks that left in good order */
+    struct views views;
+    struct heartbeat *heartbeats; /* [world rank] */
+    uint64_t n_checks;            /* heartbeat checks done */
+    uint64_t checked_ns;
+    uint64_t n_failed_sends_broadcast; /* failed sends reported to others */
+    /* Final, and for any thread to read: ranks[own rank].why says the reason. */
+    atomic_bool is_expelled;
+};
+
+/* What the progress owner does at present. */
+struct engine_progress {
+    struct op *own; /* operation it waits for; NULL: ended, or none */
+    struct op_list running;
+    struct op_list dirty;
+    struct op_list ended; /* not yet published to their waiters */
+    uint64_t deadline_ns; /* not later than the earliest of the running */
+    /* When the last straggler warning was written, and how many late operations
+     * were not warned of since then. */
+    uint64_t last_straggler_warning_ns;
+    unsigned n_suppressed_warnings;
+    /* An inline send has ended, but some of its bytes are still unsent. */
+    bool has_unsent_inline_bytes;
+    bool must_flush; /* before the end of an operation is published */
+    /* Sockets that nothing waits for may be polled before an operation ends. */
+    bool may_poll_idle_sockets;
+    /* For any thread to read: */
+    atomic_bool is_sleeping;
+    _Atomic uint64_t n_ended;
+};
+
 struct engine {
     struct engine_options options;
     const struct roster *roster;
@@ -205,76 +278,24 @@ struct engine {
     struct transport *transport;
     struct faults *faults; /* NULL: none */
     bool is_forked_child;  /* nothing else may be touched then */
+    bool is_leaving;       /* the progress owner's */
     int local_ranks_fd;    /* shows this rank to other jobs */
     /* How to wait, given all ranks on this host: any policy but SPIN means that
      * they outnumber the processors. */
     _Atomic enum wait_policy host_wait_policy;
-
-    /* Protected by the lock: */
-    pthread_mutex_t lock;
-    bool is_progress_owned;
-    struct waiter_list waiters;
-    struct op_list submit_queue;
-    struct command_list commands;
-    struct notice *notices; /* [world rank] */
-    struct notice_list noticed;
-    struct op_list op_pool;
-    unsigned n_pooled;
-    struct context_list contexts;
-    struct context_command_list context_commands;
-    uint64_t asked;              /* question waiting to be read; 0: none */
-    uint64_t activity_query;     /* query waiting to be read; 0: none */
-    bool has_cancelled;          /* an operation has been cancelled */
-    bool must_drop_stale_frames; /* engine_drop_stale_frames() is due */
-    unsigned n_expected;         /* contexts that are being formed */
-    /* Failed sends reported to others; progress owner's. */
-    uint64_t n_failed_sends_broadcast;
-    uint64_t gone[LIMIT_CLOSED_CONTEXTS]; /* ids of the contexts closed last */
-    size_t n_closed_context_ids;
-
-    /* The operation that ended last. A caller that repeats the same call takes
-     * it without the lock. */
-    _Atomic(struct op *) kept;
-
     /* Peers find it before they read this process's memory. */
     struct cma_cookie cma_cookie;
     _Atomic int *wakeup_fds; /* [world rank]: descriptor that wakes it, or -1 */
 
-    atomic_bool has_commands;
-    atomic_bool is_asked;    /* engine_has_views_request() */
-    atomic_bool is_expelled; /* final: lost[own rank].why says the reason */
-    atomic_bool is_sleeping;
-    /* Frames are kept for a context that is not open yet. */
-    atomic_bool has_early_frames;
-    _Atomic uint64_t n_ended;
-
-    /* The progress owner's: */
-    struct cpu_placement cpu_placement;
-    struct op *own; /* operation it waits for; NULL: ended, or none */
-    struct op_list running;
-    struct op_list dirty;
-    struct op_list ended; /* not yet published to their waiters */
-    uint64_t deadline_ns; /* not later than the earliest of the running */
-    struct context_list shm_contexts;
-    struct context_list watched;
-    struct rank_liveness *lost; /* [world rank] */
-    uint32_t n_lost;
-    uint32_t n_suspects;
-    struct views views;
-    struct heartbeat *heartbeats; /* [world rank] */
-    uint64_t n_checks;            /* heartbeat checks done */
-    uint64_t checked_ns;
-    uint32_t n_left; /* ranks that left in good order */
-    uint64_t
-        last_straggler_warning_ns; /* when the last straggler warning was written */
-    unsigned
-        n_suppressed_warnings; /* late operations not warned of since then */
-    bool is_leaving;
-    /* An inline send has ended, but some of its bytes are still unsent. */
-    bool has_unsent_inline_bytes;
-    bool must_flush; /* before the end of an operation is published */
-    /* Sockets that nothing waits for may be polled before an operation ends. */
-    bool may_poll_idle_sockets;
+    pthread_mutex_t lock;
+    bool is_progress_owned;     /* under the lock */
+    struct waiter_list waiters; /* under the lock */
+    struct engine_inbox inbox;
+    struct op_pool pool;
+    struct engine_contexts contexts;
+    struct engine_liveness liveness;
+    struct engine_progress progress;
+    struct cpu_placement cpu_placement; /* the progress owner's */
 };
 
 /* Returns whether op is its context's cached operation, which is in no list. */
@@ -298,7 +319,7 @@ op_mark_dirty(struct op *op)
     if (op->run.is_dirty || op->run.state != OP_RUNNING)
         return;
     op->run.is_dirty = true;
-    TAILQ_INSERT_TAIL(&op->engine->dirty, op, run.dirty_link);
+    TAILQ_INSERT_TAIL(&op->engine->progress.dirty, op, run.dirty_link);
 }
 
 /* The progress owner counts an operation that ended well. There is one writer,
@@ -307,9 +328,10 @@ static inline void
 engine_count_ended_op(struct engine *engine)
 {
     const uint64_t n =
-        atomic_load_explicit(&engine->n_ended, memory_order_relaxed);
+        atomic_load_explicit(&engine->progress.n_ended, memory_order_relaxed);
 
-    atomic_store_explicit(&engine->n_ended, n + 1, memory_order_relaxed);
+    atomic_store_explicit(&engine->progress.n_ended, n + 1,
+                          memory_order_relaxed);
 }
 
 #endif

@@ -42,7 +42,7 @@ ops_try_own_progress(struct op *const *ops, enum engine_start_mode mode)
     struct engine *engine = ops[0]->engine;
     const bool is_begun_by_waiter = mode == ENGINE_START_AND_WAIT &&
                                     !engine->is_progress_owned &&
-                                    !atomic_load(&engine->has_commands);
+                                    !atomic_load(&engine->inbox.has_commands);
 
     ops[0]->run.is_begun_by_waiter = is_begun_by_waiter;
     engine->is_progress_owned |= is_begun_by_waiter;
@@ -87,10 +87,10 @@ ops_submit(struct op *const *ops, size_t n_ops, enum engine_start_mode mode)
     for (size_t i = 0; i < n_ops; i++) {
         op_assign_number(ops[i]);
         if (!is_begun_by_waiter)
-            TAILQ_INSERT_TAIL(&engine->submit_queue, ops[i], link);
+            TAILQ_INSERT_TAIL(&engine->inbox.submit_queue, ops[i], link);
     }
     if (!is_begun_by_waiter)
-        atomic_store(&engine->has_commands, true);
+        atomic_store(&engine->inbox.has_commands, true);
     const bool owns_progress =
         mode == ENGINE_START && !engine->is_progress_owned;
     const bool is_progress_owned =

@@ -48,9 +48,10 @@ struct progress_wait {
 static int
 owner_sleep_ms(const struct engine *engine, const struct progress_wait *wait)
 {
-    const uint64_t deadline_ns = wait->deadline_ns < engine->deadline_ns
-                                     ? wait->deadline_ns
-                                     : engine->deadline_ns;
+    const uint64_t deadline_ns =
+        wait->deadline_ns < engine->progress.deadline_ns
+            ? wait->deadline_ns
+            : engine->progress.deadline_ns;
     const int left_ms = clock_left_ms(deadline_ns);
 
     return left_ms < 0 || left_ms > PROGRESS_SLEEP_MAX_MS
@@ -76,12 +77,12 @@ progress_wait_once(struct engine *engine, struct progress_wait *wait)
 {
     /* The operation may have ended when it began, in which case nothing
      * moved. */
-    if (progress_poll_without_sleep(engine, wait) || !engine->own) {
+    if (progress_poll_without_sleep(engine, wait) || !engine->progress.own) {
         backoff_reset(&wait->backoff);
         return;
     }
     switch (backoff_next_action(&wait->backoff, engine_wait_policy(engine),
-                                shm_executor_work_ns(engine->own))) {
+                                shm_executor_work_ns(engine->progress.own))) {
     case WAIT_ACTION_POLL:
         cpu_placement_apply(&engine->cpu_placement);
         return;
@@ -114,7 +115,7 @@ progress_until_done(struct engine *engine, struct op *op, uint64_t deadline_ns)
 {
     struct progress_wait wait = {.deadline_ns = deadline_ns};
 
-    engine->own = op;
+    engine->progress.own = op;
     if (op->run.is_begun_by_waiter)
         op_begin_by_waiter(op);
     if (clock_is_past(deadline_ns)) {
@@ -126,7 +127,7 @@ progress_until_done(struct engine *engine, struct op *op, uint64_t deadline_ns)
                 break;
         }
     }
-    engine->own = NULL;
+    engine->progress.own = NULL;
     progress_release(engine);
 }
 
@@ -229,8 +230,8 @@ context_command_submit_and_wait(struct engine *engine,
 
     waiter_init(waiter, NULL);
     pthread_mutex_lock(&engine->lock);
-    TAILQ_INSERT_TAIL(&engine->context_commands, context_command, link);
-    atomic_store(&engine->has_commands, true);
+    TAILQ_INSERT_TAIL(&engine->inbox.context_commands, context_command, link);
+    atomic_store(&engine->inbox.has_commands, true);
     while (!context_command->is_done) {
         if (!engine->is_progress_owned) {
             engine->is_progress_owned = true;
@@ -422,7 +423,7 @@ progress_for_background(struct engine *engine)
         if (has_moved)
             backoff_reset(&wait.backoff);
         else
-            is_awaited = !TAILQ_EMPTY(&engine->running) &&
+            is_awaited = !TAILQ_EMPTY(&engine->progress.running) &&
                          backoff_if_idle(engine, &wait.backoff);
     }
     return has_moved;
@@ -443,7 +444,7 @@ engine_progress_background(struct engine *engine)
     /* A thread that handed in work after the last turn relies on this
      * thread. */
     has_moved |= !progress_elect_next_owner(engine) &&
-                 atomic_load(&engine->has_commands);
+                 atomic_load(&engine->inbox.has_commands);
     pthread_mutex_unlock(&engine->lock);
     return has_moved ? ENGINE_PROGRESS_MORE : ENGINE_PROGRESS_NONE;
 }

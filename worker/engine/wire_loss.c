@@ -197,7 +197,7 @@ op_open_context(const struct op *op)
 {
     struct comm_context *context;
 
-    TAILQ_FOREACH(context, &op->engine->contexts, link)
+    TAILQ_FOREACH(context, &op->engine->contexts.open, link)
     {
         if (context->id == op->cache.context_id)
             return context;

@@ -76,7 +76,7 @@ shm_departure_write(struct engine *engine)
     const struct comm_context *context;
 
     pthread_mutex_lock(&engine->lock);
-    TAILQ_FOREACH(context, &engine->contexts, link)
+    TAILQ_FOREACH(context, &engine->contexts.open, link)
     {
         if (context->shm_region)
             shm_departure_write_context(context);
@@ -89,8 +89,8 @@ static struct comm_context *
 context_next(struct engine *engine, struct comm_context *context)
 {
     pthread_mutex_lock(&engine->lock);
-    struct comm_context *next =
-        context ? TAILQ_NEXT(context, link) : TAILQ_FIRST(&engine->contexts);
+    struct comm_context *next = context ? TAILQ_NEXT(context, link)
+                                        : TAILQ_FIRST(&engine->contexts.open);
     pthread_mutex_unlock(&engine->lock);
     return next;
 }
@@ -194,7 +194,7 @@ flow_waits_for_departed(const struct engine *engine,
 {
     const uint32_t peer = step_flow_peer(flow);
 
-    if (peer == FLOW_ANY_PEER || !engine->lost[peer].has_left)
+    if (peer == FLOW_ANY_PEER || !engine->liveness.ranks[peer].has_left)
         return false;
     return flow->is_receive
                ? !transport_has_all_bytes(&flow->in)
@@ -216,7 +216,7 @@ have_all_sources_left(const struct op *op)
         return false;
     for (uint32_t i = 0; i < op->run.context->size; i++) {
         if (i != op->run.context->rank &&
-            !engine->lost[op->run.context->ranks[i]].has_left)
+            !engine->liveness.ranks[op->run.context->ranks[i]].has_left)
             return false;
     }
     return true;
@@ -234,13 +234,13 @@ departed_failure_make(const struct engine *engine, uint32_t departed)
     const size_t n_text = strlen(failure_notice.why);
 
     for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
-        if (!engine->lost[rank].is_lost)
+        if (!engine->liveness.ranks[rank].is_lost)
             continue;
         snprintf(failure_notice.why + n_text,
                  sizeof(failure_notice.why) - n_text, "; before that %s %s%s",
                  roster_format_name(engine->roster, rank, name),
-                 engine->lost[rank].has_given_up ? "" : "was lost: ",
-                 engine->lost[rank].why);
+                 engine->liveness.ranks[rank].has_given_up ? "" : "was lost: ",
+                 engine->liveness.ranks[rank].why);
         break;
     }
     return failure_notice;
@@ -251,7 +251,7 @@ op_waits_for_departed(struct op *op, struct failure_notice *out_notice)
 {
     const struct engine *engine = op->engine;
 
-    if (engine->n_left == 0)
+    if (engine->liveness.n_left == 0)
         return false;
     if (op_is_shm(op))
         shm_executor_list_awaited(op);
@@ -279,7 +279,8 @@ fail_ops_waiting_for_departed(struct engine *engine)
     struct failure_notice failure_notice;
     struct op *next;
 
-    for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
+    for (struct op *op = TAILQ_FIRST(&engine->progress.running); op;
+         op = next) {
         next = TAILQ_NEXT(op, link);
         if (op_waits_for_departed(op, &failure_notice))
             op_fail(op, &failure_notice);
@@ -289,11 +290,11 @@ fail_ops_waiting_for_departed(struct engine *engine)
 void
 engine_mark_left(struct engine *engine, uint32_t rank)
 {
-    struct rank_liveness *lost = &engine->lost[rank];
+    struct rank_liveness *lost = &engine->liveness.ranks[rank];
 
     if (engine->is_leaving || lost->is_lost || lost->has_left)
         return;
     lost->has_left = true;
-    engine->n_left++;
+    engine->liveness.n_left++;
     fail_ops_waiting_for_departed(engine);
 }

@@ -63,7 +63,8 @@ fail_ops_needing(struct engine *engine,
 {
     struct op *next;
 
-    for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
+    for (struct op *op = TAILQ_FIRST(&engine->progress.running); op;
+         op = next) {
         next = TAILQ_NEXT(op, link);
         if (op_needs_rank(op, world_rank))
             op_fail(op, failure_notice);
@@ -73,7 +74,7 @@ fail_ops_needing(struct engine *engine,
 static void
 clear_suspicion(struct engine *engine, struct rank_liveness *lost)
 {
-    engine->n_suspects -= lost->is_suspect;
+    engine->liveness.n_suspects -= lost->is_suspect;
     lost->is_suspect = false;
 }
 
@@ -83,10 +84,10 @@ clear_suspicion(struct engine *engine, struct rank_liveness *lost)
 static bool
 can_rank_be_marked_lost(struct engine *engine, uint32_t rank)
 {
-    const struct rank_liveness *lost = &engine->lost[rank];
+    const struct rank_liveness *lost = &engine->liveness.ranks[rank];
 
     if (lost->is_lost || lost->has_left || engine->is_leaving ||
-        engine->lost[engine->roster->rank].is_lost)
+        engine->liveness.ranks[engine->roster->rank].is_lost)
         return false;
     /* First advance operations: what rank sent or posted before may be all that
      * they were waiting for. */
@@ -105,7 +106,7 @@ engine_mark_lost(struct engine *engine,
                  enum evidence evidence,
                  const char *why)
 {
-    struct rank_liveness *lost = &engine->lost[rank];
+    struct rank_liveness *lost = &engine->liveness.ranks[rank];
 
     if (!can_rank_be_marked_lost(engine, rank)) {
         clear_suspicion(engine, lost);
@@ -114,13 +115,13 @@ engine_mark_lost(struct engine *engine,
     clear_suspicion(engine, lost);
     lost->is_lost = true;
     lost->has_given_up = evidence == EVIDENCE_GIVEN_UP;
-    engine->n_lost++;
+    engine->liveness.n_lost++;
     if (rank == engine->roster->rank && !lost->has_given_up)
         expulsion_add_time(why, lost->why);
     else
         reason_write_truncated(why, "", lost->why);
     if (rank == engine->roster->rank)
-        atomic_store(&engine->is_expelled, true);
+        atomic_store(&engine->liveness.is_expelled, true);
     const struct frame failure_notice = lost_rank_frame(engine, rank);
     /* Tell all ranks before operations end, so that peers learn which rank is
      * lost. The lost rank is told, too, since it may live. */
@@ -139,11 +140,12 @@ bool
 engine_give_up_execute(struct engine *engine, const char *why)
 {
     const uint32_t self = engine->roster->rank;
-    const bool was_new = !engine->lost[self].is_lost && !engine->is_leaving;
+    const bool was_new =
+        !engine->liveness.ranks[self].is_lost && !engine->is_leaving;
 
     engine_mark_lost(engine, self, EVIDENCE_GIVEN_UP, why);
     /* Send the notices now, because the process may end at once. */
-    engine->must_flush = true;
+    engine->progress.must_flush = true;
     return was_new;
 }
 
@@ -156,7 +158,7 @@ engine_fail_without_memory(struct engine *engine,
     char name[ROSTER_NAME_MAX];
     char reason[LOST_REASON_TEXT_MAX];
 
-    if (engine->is_leaving || engine->lost[roster->rank].is_lost)
+    if (engine->is_leaving || engine->liveness.ranks[roster->rank].is_lost)
         return;
     roster_format_name(roster, roster->rank, name);
     const struct failure_notice failed = failure_notice_make(
@@ -164,14 +166,16 @@ engine_fail_without_memory(struct engine *engine,
     fail_ops_needing(engine, peer, &failed);
     snprintf(reason, sizeof(reason), "it has %s, reported by %s", why, name);
     engine_mark_lost(engine, roster->rank, EVIDENCE_TOLD, reason);
-    engine->must_flush = true;
+    engine->progress.must_flush = true;
 }
 
 /* Returns whether this rank and one other are all that is left. */
 static bool
 are_only_two_ranks_left(const struct engine *engine)
 {
-    return engine->roster->size - engine->n_lost - engine->n_left == 2;
+    return engine->roster->size - engine->liveness.n_lost -
+               engine->liveness.n_left ==
+           2;
 }
 
 /* Returns a running shared-memory operation that rank takes part in, or NULL.
@@ -181,7 +185,7 @@ find_running_shm_op(const struct engine *engine, uint32_t rank)
 {
     struct op *op;
 
-    TAILQ_FOREACH(op, &engine->running, link)
+    TAILQ_FOREACH(op, &engine->progress.running, link)
     {
         if (op_is_shm(op) && context_has_member(op->run.context, rank))
             break;
@@ -237,7 +241,7 @@ report_and_mark_lost(struct engine *engine,
                      uint32_t rank,
                      enum evidence evidence)
 {
-    struct rank_liveness *lost = &engine->lost[rank];
+    struct rank_liveness *lost = &engine->liveness.ranks[rank];
     char name[ROSTER_NAME_MAX];
     char silence[SILENCE_TEXT_MAX];
     char tail[REASON_TAIL_TEXT_MAX];
@@ -260,8 +264,8 @@ mark_self_lost_by_peer_rule(struct engine *engine, uint32_t rank)
     snprintf(tail, sizeof(tail),
              ", reported by %s, which lives and is believed",
              roster_format_name(engine->roster, rank, name));
-    reason_write_truncated(engine->lost[rank].why, tail, why);
-    clear_suspicion(engine, &engine->lost[rank]);
+    reason_write_truncated(engine->liveness.ranks[rank].why, tail, why);
+    clear_suspicion(engine, &engine->liveness.ranks[rank]);
     engine_mark_lost(engine, engine->roster->rank, EVIDENCE_TOLD, why);
 }
 
@@ -282,7 +286,7 @@ suspicion_report_delay_ns(const struct engine *engine,
 static bool
 is_silent_suspect_heard_again(const struct engine *engine, uint32_t rank)
 {
-    const struct rank_liveness *lost = &engine->lost[rank];
+    const struct rank_liveness *lost = &engine->liveness.ranks[rank];
 
     return lost->evidence == EVIDENCE_SILENT &&
            transport_is_connected(engine->transport, rank) &&
@@ -294,7 +298,7 @@ is_silent_suspect_heard_again(const struct engine *engine, uint32_t rank)
 static void
 report_suspicion(struct engine *engine, uint32_t rank)
 {
-    struct rank_liveness *lost = &engine->lost[rank];
+    struct rank_liveness *lost = &engine->liveness.ranks[rank];
     char silence[SILENCE_TEXT_MAX];
     char why[LOST_REASON_TEXT_MAX];
     const struct engine_suspicion suspicion = {
@@ -318,7 +322,7 @@ decide_suspicion_by_lower_rank(struct engine *engine,
                                enum engine_process_status process_status,
                                uint64_t now_ns)
 {
-    struct rank_liveness *lost = &engine->lost[rank];
+    struct rank_liveness *lost = &engine->liveness.ranks[rank];
     const bool is_lower = rank < engine->roster->rank;
     const uint64_t declare_dead_ns =
         lost->decide_by_rule_ns +
@@ -359,7 +363,7 @@ failure_detector_check_rank(struct engine *engine,
                             uint32_t rank,
                             uint64_t now_ns)
 {
-    struct rank_liveness *lost = &engine->lost[rank];
+    struct rank_liveness *lost = &engine->liveness.ranks[rank];
     char how[LIMIT_NAME];
     const enum engine_process_status process_status =
         engine_process_status_of(engine, rank, how);
@@ -398,7 +402,7 @@ engine_suspect_rank(struct engine *engine,
                     enum evidence evidence,
                     const char *why)
 {
-    struct rank_liveness *lost = &engine->lost[rank];
+    struct rank_liveness *lost = &engine->liveness.ranks[rank];
     const uint64_t decide_ns =
         engine->options.on_suspected
             ? (EVIDENCE_UNDECIDED_MS + longest_peer_round_trip_ms(engine)) *
@@ -417,23 +421,23 @@ engine_suspect_rank(struct engine *engine,
     lost->suspected_ns = clock_now_ns();
     lost->peer_activity_count = transport_read_count(engine->transport, rank);
     lost->decide_by_rule_ns = lost->suspected_ns + decide_ns;
-    engine->n_suspects++;
+    engine->liveness.n_suspects++;
     failure_detector_check_rank(engine, rank, lost->suspected_ns);
-    if (lost->is_suspect && lost->next_check_ns < engine->deadline_ns)
-        engine->deadline_ns = lost->next_check_ns;
+    if (lost->is_suspect && lost->next_check_ns < engine->progress.deadline_ns)
+        engine->progress.deadline_ns = lost->next_check_ns;
 }
 
 void
 failure_detector_decide_now(struct engine *engine, uint32_t rank)
 {
-    struct rank_liveness *lost = &engine->lost[rank];
+    struct rank_liveness *lost = &engine->liveness.ranks[rank];
     const uint64_t now_ns = clock_now_ns();
 
     if (!lost->is_suspect || now_ns >= lost->decide_by_rule_ns)
         return;
     lost->decide_by_rule_ns = lost->suspected_ns;
     lost->next_check_ns = now_ns;
-    engine->deadline_ns = 0;
+    engine->progress.deadline_ns = 0;
 }
 
 uint64_t
@@ -455,8 +459,9 @@ engine_check_suspects(struct engine *engine, uint64_t now_ns)
     uint64_t next_ns = CLOCK_NEVER;
 
     for (uint32_t rank = 0;
-         engine->n_suspects > 0 && rank < engine->roster->size; rank++) {
-        struct rank_liveness *lost = &engine->lost[rank];
+         engine->liveness.n_suspects > 0 && rank < engine->roster->size;
+         rank++) {
+        struct rank_liveness *lost = &engine->liveness.ranks[rank];
 
         if (lost->is_suspect && lost->next_check_ns <= now_ns)
             failure_detector_check_rank(engine, rank, now_ns);
@@ -471,10 +476,11 @@ op_cannot_end(struct op *op, struct failure_notice *out_notice)
 {
     const struct engine *engine = op->engine;
 
-    for (uint32_t i = 0; engine->n_lost > 0 && i < op->run.context->size; i++) {
+    for (uint32_t i = 0;
+         engine->liveness.n_lost > 0 && i < op->run.context->size; i++) {
         const uint32_t rank = op->run.context->ranks[i];
 
-        if (!engine->lost[rank].is_lost || !op_needs_rank(op, rank))
+        if (!engine->liveness.ranks[rank].is_lost || !op_needs_rank(op, rank))
             continue;
         *out_notice = lost_rank_failure(engine, rank);
         return true;

@@ -71,14 +71,14 @@ failure_notice_send_all(struct engine *engine,
 void
 failure_notice_send_lost_ranks(struct engine *engine, uint32_t peer)
 {
-    if (engine->n_lost == 0)
+    if (engine->liveness.n_lost == 0)
         return;
     for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
         const struct frame failure_notice = lost_rank_frame(engine, rank);
 
-        if (engine->lost[rank].is_lost && rank != peer)
+        if (engine->liveness.ranks[rank].is_lost && rank != peer)
             transport_send_control(engine->transport, peer, &failure_notice,
-                                   engine->lost[rank].why);
+                                   engine->liveness.ranks[rank].why);
     }
 }
 
@@ -153,7 +153,7 @@ failure_notice_on_message(struct comm_context *context,
         failure_notice_decode(context->engine, frame, text);
     struct op *op;
 
-    TAILQ_FOREACH(op, &context->engine->running, link)
+    TAILQ_FOREACH(op, &context->engine->progress.running, link)
     {
         if (op_is_message(op) && op->run.context == context &&
             !op->message.flow.is_receive && op->run.number == frame->op &&
@@ -245,8 +245,9 @@ context_has_lost_member(const struct comm_context *context,
 {
     const struct engine *engine = context->engine;
 
-    for (uint32_t i = 0; engine->n_lost > 0 && i < context->size; i++) {
-        if (!engine->lost[context->ranks[i]].is_lost)
+    for (uint32_t i = 0; engine->liveness.n_lost > 0 && i < context->size;
+         i++) {
+        if (!engine->liveness.ranks[context->ranks[i]].is_lost)
             continue;
         *out_notice = lost_rank_failure(engine, context->ranks[i]);
         return true;

@@ -142,8 +142,8 @@ failure_timeout_ns(struct engine *engine, uint32_t rank)
 {
     const struct config *config = engine->config;
     const uint64_t set_ns = config->failure_timeout_ms * CLOCK_NS_PER_MS;
-    const uint64_t path_ns =
-        transport_path_silence_ns(engine->transport, rank, engine->checked_ns);
+    const uint64_t path_ns = transport_path_silence_ns(
+        engine->transport, rank, engine->liveness.checked_ns);
 
     return config->is_failure_timeout_fixed || path_ns < set_ns ? set_ns
                                                                 : path_ns;
@@ -154,7 +154,7 @@ failure_timeout_ns(struct engine *engine, uint32_t rank)
 static void
 heartbeat_take_starvation_baseline(struct engine *engine, uint32_t rank)
 {
-    struct heartbeat *heartbeat = &engine->heartbeats[rank];
+    struct heartbeat *heartbeat = &engine->liveness.heartbeats[rank];
 
     heartbeat->has_starvation_baseline = true;
     heartbeat->share = process_cpu_time_get(engine, rank);
@@ -165,8 +165,10 @@ heartbeat_take_starvation_baseline(struct engine *engine, uint32_t rank)
 static bool
 is_rank_behind_lossy_path(struct engine *engine, uint32_t rank)
 {
-    return path_probe_poll(&engine->heartbeats[rank].probe) == PROBE_ANSWERED &&
-           transport_is_path_lossy(engine->transport, rank, engine->checked_ns);
+    return path_probe_poll(&engine->liveness.heartbeats[rank].probe) ==
+               PROBE_ANSWERED &&
+           transport_is_path_lossy(engine->transport, rank,
+                                   engine->liveness.checked_ns);
 }
 
 /* Give rank more time if it gets no processor or answers through a bad network,
@@ -177,7 +179,7 @@ heartbeat_grant_grace_period(struct engine *engine,
                              uint32_t rank,
                              uint64_t timeout_ns)
 {
-    struct heartbeat *heartbeat = &engine->heartbeats[rank];
+    struct heartbeat *heartbeat = &engine->liveness.heartbeats[rank];
     const uint64_t half_ns = half_failure_timeout_ns(engine);
     const struct process_cpu_time share = process_cpu_time_get(engine, rank);
 
@@ -196,7 +198,7 @@ heartbeat_grant_grace_period(struct engine *engine,
 static bool
 has_process_ended(struct engine *engine, uint32_t rank)
 {
-    struct heartbeat *heartbeat = &engine->heartbeats[rank];
+    struct heartbeat *heartbeat = &engine->liveness.heartbeats[rank];
     char how[LIMIT_NAME];
 
     if (!atomic_load(&heartbeat->is_process_visible_by_pid))
@@ -209,15 +211,15 @@ has_process_ended(struct engine *engine, uint32_t rank)
         return false;
     }
     if (heartbeat->ended_ns == 0)
-        heartbeat->ended_ns = engine->checked_ns;
-    return engine->checked_ns - heartbeat->ended_ns >=
+        heartbeat->ended_ns = engine->liveness.checked_ns;
+    return engine->liveness.checked_ns - heartbeat->ended_ns >=
            DYING_PROCESS_CLOSE_WAIT_NS;
 }
 
 static bool
 is_silent_too_long(struct engine *engine, uint32_t rank)
 {
-    struct heartbeat *heartbeat = &engine->heartbeats[rank];
+    struct heartbeat *heartbeat = &engine->liveness.heartbeats[rank];
     const uint64_t timeout_ns = failure_timeout_ns(engine, rank);
 
     if (!heartbeat->has_starvation_baseline &&
@@ -234,15 +236,15 @@ is_silent_too_long(struct engine *engine, uint32_t rank)
 static bool
 heartbeat_check(struct engine *engine, uint32_t rank, uint64_t n_ns)
 {
-    struct heartbeat *heartbeat = &engine->heartbeats[rank];
+    struct heartbeat *heartbeat = &engine->liveness.heartbeats[rank];
     const uint64_t peer_activity_count =
         transport_activity_count(engine->transport, rank);
 
-    if (heartbeat->n_checks == engine->n_checks ||
+    if (heartbeat->n_checks == engine->liveness.n_checks ||
         !transport_is_connected(engine->transport, rank))
         return false;
-    const bool is_new = heartbeat->n_checks + 1 != engine->n_checks;
-    heartbeat->n_checks = engine->n_checks;
+    const bool is_new = heartbeat->n_checks + 1 != engine->liveness.n_checks;
+    heartbeat->n_checks = engine->liveness.n_checks;
     if (heartbeat->peer_activity_count != peer_activity_count || is_new) {
         heartbeat->peer_activity_count = peer_activity_count;
         heartbeat->silent_ns = 0;
@@ -262,14 +264,16 @@ heartbeat_check(struct engine *engine, uint32_t rank, uint64_t n_ns)
     }
     heartbeat->is_asked = true;
     heartbeat->silent_ns += is_new ? 0 : n_ns;
-    return !engine->lost[rank].is_suspect && is_silent_too_long(engine, rank);
+    return !engine->liveness.ranks[rank].is_suspect &&
+           is_silent_too_long(engine, rank);
 }
 
 /* Returns whether some operation waits for the rank at present. */
 static bool
 is_rank_watched(const struct engine *engine, const struct heartbeat *heartbeat)
 {
-    return engine->n_checks > 0 && heartbeat->n_checks + 1 >= engine->n_checks;
+    return engine->liveness.n_checks > 0 &&
+           heartbeat->n_checks + 1 >= engine->liveness.n_checks;
 }
 
 /* Returns the round trip to peer plus four times its variation. Of a silent
@@ -279,7 +283,7 @@ is_rank_watched(const struct engine *engine, const struct heartbeat *heartbeat)
 static uint32_t
 heartbeat_round_trip_ms(const struct engine *engine, uint32_t peer)
 {
-    const struct heartbeat *heartbeat = &engine->heartbeats[peer];
+    const struct heartbeat *heartbeat = &engine->liveness.heartbeats[peer];
 
     return is_rank_watched(engine, heartbeat) && heartbeat->is_asked
                ? heartbeat->round_trip_ms
@@ -291,7 +295,7 @@ heartbeat_round_trip_ms(const struct engine *engine, uint32_t peer)
 static bool
 heartbeat_has_timed_out(struct engine *engine, uint32_t peer)
 {
-    const struct heartbeat *heartbeat = &engine->heartbeats[peer];
+    const struct heartbeat *heartbeat = &engine->liveness.heartbeats[peer];
 
     return engine->config->failure_timeout_ms > 0 &&
            is_rank_watched(engine, heartbeat) &&
@@ -301,7 +305,7 @@ heartbeat_has_timed_out(struct engine *engine, uint32_t peer)
 enum heartbeat_state
 heartbeat_state_of(const struct engine *engine, uint32_t rank)
 {
-    const struct heartbeat *heartbeat = &engine->heartbeats[rank];
+    const struct heartbeat *heartbeat = &engine->liveness.heartbeats[rank];
     const uint64_t period_ns = engine->config->failure_timeout_ms *
                                CLOCK_NS_PER_MS / HEARTBEAT_CHECKS_PER_TIMEOUT;
 
@@ -361,7 +365,7 @@ member_watch_find_dead(struct engine *engine, uint64_t n_ns, uint32_t *out_rank)
 {
     const struct comm_context *context;
 
-    TAILQ_FOREACH(context, &engine->watched, watched_link)
+    TAILQ_FOREACH(context, &engine->contexts.watched, watched_link)
     {
         for (uint32_t i = 0; i < context->size; i++) {
             *out_rank = context->ranks[i];
@@ -378,7 +382,7 @@ find_dead_rank(struct engine *engine, uint64_t n_ns, uint32_t *out_rank)
 {
     struct op *op;
 
-    TAILQ_FOREACH(op, &engine->running, link)
+    TAILQ_FOREACH(op, &engine->progress.running, link)
     {
         if (op_find_dead_peer(op, n_ns, out_rank))
             return true;
@@ -393,7 +397,7 @@ silence_write_reason(struct engine *engine,
                      char why[LIMIT_REPORT_REASON])
 {
     const uint32_t pid = engine->roster->members[rank].pid;
-    const struct heartbeat *heartbeat = &engine->heartbeats[rank];
+    const struct heartbeat *heartbeat = &engine->liveness.heartbeats[rank];
     const double silent_s =
         (double)(failure_timeout_ns(engine, rank) +
                  heartbeat->n_grace_periods * half_failure_timeout_ns(engine)) /
@@ -429,14 +433,14 @@ heartbeat_check_awaited(struct engine *engine,
     const uint64_t period_ns = timeout_ns / HEARTBEAT_CHECKS_PER_TIMEOUT;
 
     *out_rank = HOOP_NO_RANK;
-    if (timeout_ns == 0 ||
-        (TAILQ_EMPTY(&engine->running) && TAILQ_EMPTY(&engine->watched)))
+    if (timeout_ns == 0 || (TAILQ_EMPTY(&engine->progress.running) &&
+                            TAILQ_EMPTY(&engine->contexts.watched)))
         return CLOCK_NEVER;
-    if (now_ns - engine->checked_ns < period_ns)
-        return engine->checked_ns + period_ns;
-    const uint64_t passed_ns = now_ns - engine->checked_ns;
-    engine->checked_ns = now_ns;
-    engine->n_checks++;
+    if (now_ns - engine->liveness.checked_ns < period_ns)
+        return engine->liveness.checked_ns + period_ns;
+    const uint64_t passed_ns = now_ns - engine->liveness.checked_ns;
+    engine->liveness.checked_ns = now_ns;
+    engine->liveness.n_checks++;
     if (find_dead_rank(engine,
                        passed_ns < 2 * period_ns ? passed_ns : 2 * period_ns,
                        out_rank))
@@ -464,7 +468,7 @@ longest_peer_round_trip_ms(const struct engine *engine)
 static bool
 peer_views_alloc(struct engine *engine)
 {
-    struct views *views = &engine->views;
+    struct views *views = &engine->liveness.views;
     const uint32_t size = engine->roster->size;
 
     if (!views->peer_activity_count)
@@ -479,7 +483,7 @@ peer_views_alloc(struct engine *engine)
 static bool
 is_live_peer(const struct engine *engine, uint32_t rank)
 {
-    const struct rank_liveness *lost = &engine->lost[rank];
+    const struct rank_liveness *lost = &engine->liveness.ranks[rank];
 
     return rank != engine->roster->rank && !lost->is_lost && !lost->has_left;
 }
@@ -487,7 +491,7 @@ is_live_peer(const struct engine *engine, uint32_t rank)
 static uint8_t
 peer_view_of(struct engine *engine, uint32_t rank)
 {
-    const struct rank_liveness *lost = &engine->lost[rank];
+    const struct rank_liveness *lost = &engine->liveness.ranks[rank];
 
     if (!is_live_peer(engine, rank))
         return VIEW_NONE;
@@ -496,7 +500,7 @@ peer_view_of(struct engine *engine, uint32_t rank)
     if (!transport_is_connected(engine->transport, rank))
         return VIEW_NONE;
     if (transport_read_count(engine->transport, rank) !=
-        engine->views.peer_activity_count[rank])
+        engine->liveness.views.peer_activity_count[rank])
         return VIEW_HEARD;
     return lost->is_suspect || heartbeat_has_timed_out(engine, rank)
                ? VIEW_SILENT
@@ -506,15 +510,15 @@ peer_view_of(struct engine *engine, uint32_t rank)
 void
 peer_views_request_begin(struct engine *engine, uint64_t question)
 {
-    struct views *views = &engine->views;
+    struct views *views = &engine->liveness.views;
 
     if (engine->is_leaving || !peer_views_alloc(engine) ||
         !engine->options.on_views) {
-        atomic_store(&engine->is_asked, false);
+        atomic_store(&engine->inbox.has_views_question, false);
         return;
     }
     /* The answer to the previous question may have cleared it in between. */
-    atomic_store(&engine->is_asked, true);
+    atomic_store(&engine->inbox.has_views_question, true);
     views->question = question;
     views->views_asked_ns = clock_now_ns();
     for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
@@ -524,8 +528,8 @@ peer_views_request_begin(struct engine *engine, uint64_t question)
             transport_is_connected(engine->transport, rank))
             heartbeat_request(engine, rank);
     }
-    engine->must_flush = true;
-    engine->deadline_ns = 0;
+    engine->progress.must_flush = true;
+    engine->progress.deadline_ns = 0;
 }
 
 /* Returns whether rank may still answer. Each rank has its own time limit: a
@@ -536,7 +540,7 @@ may_peer_still_answer(const struct engine *engine,
                       uint32_t rank,
                       uint64_t now_ns)
 {
-    const struct views *views = &engine->views;
+    const struct views *views = &engine->liveness.views;
     const uint8_t seen = views->seen[rank];
 
     return (seen == VIEW_UNANSWERED || seen == VIEW_SILENT) &&
@@ -549,7 +553,7 @@ may_peer_still_answer(const struct engine *engine,
 uint64_t
 engine_check_peer_views(struct engine *engine, uint64_t now_ns)
 {
-    struct views *views = &engine->views;
+    struct views *views = &engine->liveness.views;
     bool is_complete = true;
 
     if (views->question == 0)
@@ -562,7 +566,7 @@ engine_check_peer_views(struct engine *engine, uint64_t now_ns)
         return now_ns + PEER_VIEWS_POLL_INTERVAL_NS;
     const uint64_t question = views->question;
     views->question = 0;
-    atomic_store(&engine->is_asked, false);
+    atomic_store(&engine->inbox.has_views_question, false);
     engine->options.on_views(engine->options.owner, question, views->seen);
     return CLOCK_NEVER;
 }

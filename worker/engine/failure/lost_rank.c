@@ -13,8 +13,8 @@
 enum hoop_status
 lost_rank_status(const struct engine *engine, uint32_t rank)
 {
-    return engine->lost[rank].has_given_up ? HOOP_E_RANK_FAILED
-                                           : HOOP_E_PEER_LOST;
+    return engine->liveness.ranks[rank].has_given_up ? HOOP_E_RANK_FAILED
+                                                     : HOOP_E_PEER_LOST;
 }
 
 struct frame
@@ -101,7 +101,7 @@ lost_rank_describe(const struct engine *engine,
                    uint32_t rank,
                    char text[LIMIT_ERROR_TEXT])
 {
-    const struct rank_liveness *lost = &engine->lost[rank];
+    const struct rank_liveness *lost = &engine->liveness.ranks[rank];
     char name[ROSTER_NAME_MAX];
 
     if (rank != engine->roster->rank)
@@ -121,7 +121,7 @@ lost_rank_describe_to_others(const struct engine *engine,
                              char out_text[LIMIT_ERROR_TEXT])
 {
     const uint32_t self = engine->roster->rank;
-    const struct rank_liveness *lost = &engine->lost[self];
+    const struct rank_liveness *lost = &engine->liveness.ranks[self];
     const char *begin = lost->has_given_up ? GIVEN_UP : EXPELLED_PREFIX;
     char name[ROSTER_NAME_MAX];
 

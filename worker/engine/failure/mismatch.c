@@ -326,7 +326,7 @@ fail_send_at_its_sender(struct engine *engine,
     if (context && peer == engine->roster->rank)
         failure_notice_on_message(context, peer, &failure_notice, text);
     transport_send_control(engine->transport, peer, &failure_notice, text);
-    engine->must_flush = true;
+    engine->progress.must_flush = true;
 }
 
 static void

@@ -10,7 +10,7 @@ engine_find_context(struct engine *engine, uint64_t id)
     struct comm_context *context;
 
     pthread_mutex_lock(&engine->lock);
-    TAILQ_FOREACH(context, &engine->contexts, link)
+    TAILQ_FOREACH(context, &engine->contexts.open, link)
     {
         if (context->id == id)
             break;
@@ -51,7 +51,7 @@ context_find_running_op(const struct comm_context *context, uint64_t number)
 {
     struct op *op;
 
-    TAILQ_FOREACH(op, &context->engine->running, link)
+    TAILQ_FOREACH(op, &context->engine->progress.running, link)
     {
         if (op->run.context == context && !op_is_message(op) &&
             op->run.number >= number)

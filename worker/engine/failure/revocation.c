@@ -58,7 +58,8 @@ revocation_send_all(const struct comm_context *context)
     for (uint32_t i = 0; i < context->size; i++) {
         const uint32_t rank = context->ranks[i];
 
-        if (!engine->lost[rank].is_lost && !engine->lost[rank].has_left)
+        if (!engine->liveness.ranks[rank].is_lost &&
+            !engine->liveness.ranks[rank].has_left)
             transport_send_control_connect(engine->transport, rank,
                                            &failure_notice, text);
     }
@@ -76,7 +77,8 @@ context_revoke_by_notice(struct comm_context *context,
     context->failure.is_revoked = true;
     context->failure.revocation = *failure_notice;
     revocation_send_all(context);
-    for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
+    for (struct op *op = TAILQ_FIRST(&engine->progress.running); op;
+         op = next) {
         next = TAILQ_NEXT(op, link);
         if (op->run.context == context)
             op_fail_without_notice(op, &context->failure.revocation);
@@ -130,10 +132,11 @@ context_has_departed_member(const struct comm_context *context,
     const struct engine *engine = context->engine;
     char name[ROSTER_NAME_MAX];
 
-    for (uint32_t i = 0; engine->n_left > 0 && i < context->size; i++) {
+    for (uint32_t i = 0; engine->liveness.n_left > 0 && i < context->size;
+         i++) {
         const uint32_t rank = context->ranks[i];
 
-        if (!engine->lost[rank].has_left)
+        if (!engine->liveness.ranks[rank].has_left)
             continue;
         *out_notice =
             failure_notice_make(HOOP_E_PEER_LOST, rank, "%s has left the job",
@@ -179,7 +182,7 @@ member_watch_on_loss(struct engine *engine, uint32_t rank)
 {
     struct comm_context *context;
 
-    TAILQ_FOREACH(context, &engine->watched, watched_link)
+    TAILQ_FOREACH(context, &engine->contexts.watched, watched_link)
     {
         if (context->must_revoke_on_loss && context_has_member(context, rank))
             revoke_with_original_cause(context);
@@ -197,11 +200,11 @@ member_watch_set(struct comm_context *context, enum context_watch watch)
         return;
     context->is_watched = is_watched;
     if (!is_watched) {
-        TAILQ_REMOVE(&engine->watched, context, watched_link);
+        TAILQ_REMOVE(&engine->contexts.watched, context, watched_link);
         return;
     }
-    TAILQ_INSERT_TAIL(&engine->watched, context, watched_link);
-    engine->deadline_ns = 0;
+    TAILQ_INSERT_TAIL(&engine->contexts.watched, context, watched_link);
+    engine->progress.deadline_ns = 0;
 }
 
 void
@@ -210,7 +213,7 @@ context_list_failed_members(const struct comm_context *context,
 {
     for (uint32_t i = 0; i < context->size; i++) {
         const struct rank_liveness *lost =
-            &context->engine->lost[context->ranks[i]];
+            &context->engine->liveness.ranks[context->ranks[i]];
 
         out_has_failed[i] = lost->is_lost || lost->has_left;
     }
@@ -220,5 +223,6 @@ void
 context_list_lost_members(const struct comm_context *context, bool *out_is_lost)
 {
     for (uint32_t i = 0; i < context->size; i++)
-        out_is_lost[i] = context->engine->lost[context->ranks[i]].is_lost;
+        out_is_lost[i] =
+            context->engine->liveness.ranks[context->ranks[i]].is_lost;
 }

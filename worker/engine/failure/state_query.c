@@ -109,7 +109,7 @@ find_oldest_running_op(const struct comm_context *context)
     const struct op *other = NULL;
     const struct op *op;
 
-    TAILQ_FOREACH(op, &context->engine->running, link)
+    TAILQ_FOREACH(op, &context->engine->progress.running, link)
     {
         if (op->run.context == context)
             return op;
@@ -329,7 +329,7 @@ messages_apply_answer(struct comm_context *context,
 {
     struct op *op;
 
-    TAILQ_FOREACH(op, &context->engine->running, link)
+    TAILQ_FOREACH(op, &context->engine->progress.running, link)
     {
         if (op->run.context != context || !op_is_message(op) ||
             step_flow_peer(&op->message.flow) != peer)
@@ -396,7 +396,7 @@ state_query_answer_before_leave(struct engine *engine, uint32_t peer)
     const struct comm_context *context;
 
     pthread_mutex_lock(&engine->lock);
-    TAILQ_FOREACH(context, &engine->contexts, link)
+    TAILQ_FOREACH(context, &engine->contexts.open, link)
     {
         if (context_has_member(context, peer))
             final_state_send(context, peer);

@@ -325,10 +325,10 @@ static void
 suppressed_ops_describe(struct engine *engine, char text[64])
 {
     text[0] = '\0';
-    if (engine->n_suppressed_warnings > 0)
+    if (engine->progress.n_suppressed_warnings > 0)
         snprintf(text, 64, " (so do %u other operations)",
-                 engine->n_suppressed_warnings);
-    engine->n_suppressed_warnings = 0;
+                 engine->progress.n_suppressed_warnings);
+    engine->progress.n_suppressed_warnings = 0;
 }
 
 static void
@@ -360,12 +360,12 @@ straggler_warn(struct op *op, uint64_t now_ns)
         return;
     }
     op->run.wait.straggler_warning_ns = CLOCK_NEVER;
-    if (engine->last_straggler_warning_ns > 0 &&
-        now_ns - engine->last_straggler_warning_ns < CLOCK_NS_PER_S) {
-        engine->n_suppressed_warnings++;
+    if (engine->progress.last_straggler_warning_ns > 0 &&
+        now_ns - engine->progress.last_straggler_warning_ns < CLOCK_NS_PER_S) {
+        engine->progress.n_suppressed_warnings++;
         return;
     }
-    engine->last_straggler_warning_ns = now_ns;
+    engine->progress.last_straggler_warning_ns = now_ns;
     call_describe(&op->run.label.call,
                   op_is_message(op) ? 0
                                     : context_user_call_number(op->run.context,
@@ -387,7 +387,7 @@ oldest_running_op(const struct engine *engine, uint32_t *out_n_calls)
     uint32_t n_calls = 0;
     struct op *op;
 
-    TAILQ_FOREACH(op, &engine->running, link)
+    TAILQ_FOREACH(op, &engine->progress.running, link)
     {
         n_calls++;
         if (!oldest || op->run.wait.started_ns < oldest->run.wait.started_ns)

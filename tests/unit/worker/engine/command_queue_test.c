@@ -98,13 +98,14 @@ absence_of_a_decision_is_known_without_memory(void **state)
     engine_progress_background(engine_pair.sides[0].engine);
     assert_int_equal(n_complaints, 1);
     const uint64_t decide_by_rule_ns =
-        engine_pair.sides[0].engine->lost[1].decide_by_rule_ns;
+        engine_pair.sides[0].engine->liveness.ranks[1].decide_by_rule_ns;
     malloc_refuse();
     engine_report_undecided(engine_pair.sides[0].engine, 1);
     malloc_allow();
     engine_progress_background(engine_pair.sides[0].engine);
-    assert_true(engine_pair.sides[0].engine->lost[1].decide_by_rule_ns <
-                decide_by_rule_ns);
+    assert_true(
+        engine_pair.sides[0].engine->liveness.ranks[1].decide_by_rule_ns <
+        decide_by_rule_ns);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
     engine_pair_close(&engine_pair);
 }
@@ -150,10 +151,10 @@ communicator_that_is_given_up_is_swept_without_memory(void **state)
     assert_ok(send_start(sender, "late", 4, 9, &op));
     assert_ok(engine_wait(op, patience()));
     const uint64_t deadline_ns = patience();
-    while (!atomic_load(&engine->has_early_frames) &&
+    while (!atomic_load(&engine->contexts.has_early_frames) &&
            !clock_is_past(deadline_ns))
         engine_progress_background(engine);
-    assert_true(atomic_load(&engine->has_early_frames));
+    assert_true(atomic_load(&engine->contexts.has_early_frames));
     malloc_refuse();
     engine_unexpect_context(engine);
     malloc_allow();
@@ -217,8 +218,8 @@ notices_of_several_ranks_are_all_told(void **state)
     engine_declare_dead(engine_pair.sides[0].engine, 1, "of 1");
     engine_progress_background(engine_pair.sides[0].engine);
     for (uint32_t rank = 1; rank <= 2; rank++) {
-        assert_true(engine->lost[rank].is_lost);
-        assert_int_equal(engine->lost[rank].why[3], '0' + (int)rank);
+        assert_true(engine->liveness.ranks[rank].is_lost);
+        assert_int_equal(engine->liveness.ranks[rank].why[3], '0' + (int)rank);
     }
 }
 

@@ -233,7 +233,7 @@ id_that_is_in_use_is_refused(void **state)
         HOOP_E_DATA_LOSS);
     assert_non_null(strstr(error_text(), "the id 77"));
     assert_null(context);
-    assert_int_equal(engine_pair.sides[0].engine->n_expected, 0);
+    assert_int_equal(engine_pair.sides[0].engine->contexts.n_expected, 0);
     context_close(former);
     context_close(context_new(0, 77));
 }
@@ -253,8 +253,9 @@ contexts_of_several_threads_come_and_go(void **state)
         pthread_join(threads[i], &failed);
         assert_null(failed);
     }
-    assert_int_equal(engine_pair.sides[0].engine->n_expected, 0);
-    assert_true(TAILQ_EMPTY(&engine_pair.sides[0].engine->context_commands));
+    assert_int_equal(engine_pair.sides[0].engine->contexts.n_expected, 0);
+    assert_true(
+        TAILQ_EMPTY(&engine_pair.sides[0].engine->inbox.context_commands));
 }
 
 /* Rank 1 has not called yet: it need not wait for its deadline. */

@@ -73,7 +73,7 @@ ordinary_run(struct comm_context *context,
 static bool
 has_made_none(const struct side *side)
 {
-    return !atomic_load(&side->engine->kept);
+    return !atomic_load(&side->engine->pool.kept);
 }
 
 static uint64_t

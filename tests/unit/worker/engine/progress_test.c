@@ -139,7 +139,7 @@ owner_that_sleeps_begins_what_another_thread_hands_in(void **state)
     assert_ok(receive_start(context_at(0, 0), text, 7, 1, &waiting.op));
     atomic_store(&unbounded_sleep_ignores_deadlines, true);
     waiting_start(&waiting);
-    while (!atomic_load(&engine->is_sleeping))
+    while (!atomic_load(&engine->progress.is_sleeping))
         assert_false(clock_is_past(until_ns));
     assert_ok(sum_start(engine_pair.sides[0].alone.context, &value, 1, &op));
     const uint64_t begun_by_ns = clock_deadline_ns(10000);

@@ -91,7 +91,7 @@ come_late(int n_before)
     while (atomic_load(&n_begun) <= n_before && !clock_is_past(deadline_ns))
         sched_yield();
     const uint64_t asleep_by_ns = clock_deadline_ns(200);
-    while (!atomic_load(&engine_pair.sides[0].engine->is_sleeping) &&
+    while (!atomic_load(&engine_pair.sides[0].engine->progress.is_sleeping) &&
            !clock_is_past(asleep_by_ns))
         sched_yield();
     const uint64_t until_ns = clock_now_ns() + 3000000;

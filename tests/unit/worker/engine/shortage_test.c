@@ -267,7 +267,7 @@ numbers_of_a_connected_rank_follow_each_other(void **state)
         assert_int_equal(atomic_load(&side->n_lost), rows[i].why ? 1 : 0);
         if (rows[i].why) {
             assert_int_equal(side->evidence, EVIDENCE_CLOSED);
-            assert_true(side->engine->lost[1].is_lost);
+            assert_true(side->engine->liveness.ranks[1].is_lost);
             assert_non_null(strstr(side->why, rows[i].why));
         }
         engine_pair_close(&engine_pair);
