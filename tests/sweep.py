@@ -118,7 +118,7 @@ NOT_APPLICABLE = (
      'the path forces; joining refuses it'),
     ('last_words_check', 'spin.*',
      'whoever spins takes the time in which the launcher tells how a rank ended'),
-    ('dtensor_pairs|relay_pairs', 'full-check.*',
+    ('dtensor_pairs|dtensor_replicas|relay_pairs', 'full-check.*',
      'counts the bytes that are sent, of which checking sends some'),
     ('mappings_random', '[bf][fp]16.*',
      'takes float32s as they were; random_calls allows for what is lost'),

@@ -136,6 +136,26 @@ enum cma_mode {
     CMA_ALWAYS, /* whenever possible */
 };
 
+/* What the place of this process in the job adds; no settings. */
+struct config_place {
+    /* The rank comes from a launcher: in a job that has formed, another rank is
+     * accepted. */
+    bool prefers_rank;
+    uint32_t size_min;  /* 0: world_size */
+    uint32_t settle_ms; /* 0: the coordinator's default */
+    /* With root: the credential with which this process joined a world of that
+     * job; 0: it is a newcomer. */
+    uint64_t membership;
+    char root[LIMIT_NAME]; /* the job that this world grows; "": none */
+};
+
+/* Paths; "": not set. */
+struct config_tls {
+    char cert[LIMIT_SETTING];
+    char key[LIMIT_SETTING];
+    char ca[LIMIT_SETTING];
+};
+
 /*
  * The resolved configuration of a worker. The type of a field follows from the
  * row of its setting: a text is an array of as many bytes as the setting may
@@ -148,7 +168,7 @@ struct config {
     enum engine_call_checking checking;
     enum engine_spinning spinning;
     bool has_frame_checksums; /* frames carry checksums, and must carry them */
-    bool is_encrypted;        /* HOOP_TLS; the paths below are "" if not set */
+    bool is_encrypted;        /* HOOP_TLS */
     /* The user has set failure_timeout_ms: do not extend it where the network
      * is bad. */
     bool is_failure_timeout_fixed;
@@ -171,16 +191,7 @@ struct config {
     uint32_t rank;           /* or RENDEZVOUS_RANK_ANY */
     uint32_t world_size;     /* 0: the coordinator's default */
 
-    /* What the place of this process in the job adds; no settings. */
-    /* the rank comes from a launcher: in a job that has formed, another rank is
-     * accepted */
-    bool prefers_rank;
-    uint32_t size_min;  /* 0: world_size */
-    uint32_t settle_ms; /* 0: the coordinator's default */
-    /* with root: the credential with which this process joined a world of that
-     * job; 0: it is a newcomer */
-    uint64_t membership;
-    char root[LIMIT_NAME]; /* the job that this world grows; "": none */
+    struct config_place place;
 
     char coordinator[LIMIT_ADDRESS];
     char job[LIMIT_NAME];
@@ -195,9 +206,7 @@ struct config {
     char faults[LIMIT_SETTING];      /* "": those of the environment */
     /* a path, "auto" or "model"; "": not set, or not read by this rank */
     char tuning[LIMIT_SETTING];
-    char tls_cert[LIMIT_SETTING];
-    char tls_key[LIMIT_SETTING];
-    char tls_ca[LIMIT_SETTING];
+    struct config_tls tls;
 };
 
 struct settings;

@@ -459,9 +459,9 @@ struct tls_files
 config_tls_files(const struct config *config)
 {
     return (struct tls_files){
-        .certificate = config->tls_cert,
-        .key = config->tls_key,
-        .ca = config->tls_ca,
+        .certificate = config->tls.cert,
+        .key = config->tls.key,
+        .ca = config->tls.ca,
     };
 }
 

@@ -187,7 +187,7 @@ MUTATIONS = [
      'if (waiter)\n            pthread_cond_signal(&waiter->cond);',
      '(void)waiter;',
      'a thread is not woken when another one ended its operation'),
-    ('worker/engine/progress.c',
+    ('worker/engine/command_queue.c',
      'if (atomic_load(&engine->progress.is_sleeping))',
      'if (!atomic_load(&engine->progress.is_sleeping))',
      'an owner that sleeps is not told of new work'),

@@ -122,7 +122,7 @@ config_apply_launcher(const struct settings *settings, struct config *config)
             launcher.size);
     if (!has_rank) {
         config->rank = launcher.rank;
-        config->prefers_rank = true;
+        config->place.prefers_rank = true;
     }
     if (!has_size)
         config->world_size = launcher.size;
@@ -165,7 +165,7 @@ config_read_settings(const struct settings *settings, struct config *config)
     if (!settings_is_set(settings, SETTING_RANK))
         config->rank = RENDEZVOUS_RANK_ANY;
     /* HOOP_ENDINGS is set by hooprun, which gives every worker a rank. */
-    config->prefers_rank = settings_is_set(settings, SETTING_ENDINGS);
+    config->place.prefers_rank = settings_is_set(settings, SETTING_ENDINGS);
     config->is_failure_timeout_fixed =
         settings_is_set(settings, SETTING_FAILURE_TIMEOUT);
     config_silence_warnings(settings, config);
@@ -251,7 +251,7 @@ config_resolve(const struct hoop_join_options *options,
 const char *
 config_job_name(const struct config *config)
 {
-    return config->root[0] ? config->root : config->job;
+    return config->place.root[0] ? config->place.root : config->job;
 }
 
 void

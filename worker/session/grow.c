@@ -118,14 +118,15 @@ grown_world_config(const struct hoop_comm *comm,
     const uint32_t size = context_size(comm->context);
     struct config grown = *config;
 
-    snprintf(grown.root, sizeof(grown.root), "%s", config_job_name(config));
+    snprintf(grown.place.root, sizeof(grown.place.root), "%s",
+             config_job_name(config));
     grown_world_name(comm, grown.job);
-    grown.membership = comm->domain->roster->credential;
+    grown.place.membership = comm->domain->roster->credential;
     grown.rank = context_rank(comm->context);
-    grown.prefers_rank = false;
+    grown.place.prefers_rank = false;
     grown.world_size = size + n_newcomers;
-    grown.size_min = size + 1;
-    grown.settle_ms = GROWN_WORLD_SETTLE_MS;
+    grown.place.size_min = size + 1;
+    grown.place.settle_ms = GROWN_WORLD_SETTLE_MS;
     grown.join_timeout_ms = timeout_ms;
     /* The current session holds the only port. */
     if (grown.ports.first == grown.ports.last)

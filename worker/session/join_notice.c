@@ -223,8 +223,8 @@ join_notice_on_timer(void *owner)
 static const char *
 join_timeout_setting_name(const struct config *config)
 {
-    return config->membership ? "the timeout of hoop_comm_grow()"
-                              : "HOOP_JOIN_TIMEOUT";
+    return config->place.membership ? "the timeout of hoop_comm_grow()"
+                                    : "HOOP_JOIN_TIMEOUT";
 }
 
 struct join_notice *

@@ -115,17 +115,17 @@ join_request_fill(const struct config *config,
     *request = (struct join_request){
         .protocol = RENDEZVOUS_PROTOCOL,
         .rank = config->rank,
-        .rank_use =
-            config->prefers_rank ? JOIN_RANK_PREFERRED : JOIN_RANK_DEMANDED,
-        .membership = config->membership,
+        .rank_use = config->place.prefers_rank ? JOIN_RANK_PREFERRED
+                                               : JOIN_RANK_DEMANDED,
+        .membership = config->place.membership,
         .world_size = config->world_size,
-        .size_min = config->size_min,
-        .settle_ms = config->settle_ms,
+        .size_min = config->place.size_min,
+        .settle_ms = config->place.settle_ms,
         .deadline_ms = config->join_timeout_ms,
         .pid = (uint32_t)getpid(),
         .pid_namespace_id = pid_namespace_id(),
     };
-    snprintf(request->root, sizeof(request->root), "%s", config->root);
+    snprintf(request->root, sizeof(request->root), "%s", config->place.root);
     host_name(request->host);
     host_id(config->node, request->host_id);
     address_format(&advertised->address, request->address);
@@ -191,8 +191,9 @@ ended_rank_watch_start(struct ended_rank_watch *absence, struct loop *loop)
 {
     const struct config *config = absence->config;
 
-    if (!config->exit_status[0] || !config->world_size || config->root[0] ||
-        (config->size_min && config->size_min < config->world_size))
+    if (!config->exit_status[0] || !config->world_size ||
+        config->place.root[0] ||
+        (config->place.size_min && config->place.size_min < config->world_size))
         return HOOP_OK;
 
     const enum hoop_status status = loop_timer_create(
@@ -421,8 +422,8 @@ join_with_retries(const struct rendezvous *rendezvous,
 
     /* A world by which a job grows forms only once, so that join is not
      * repeated. If the coordinator could not be reached, no time is left. */
-    while (may_be_due_to_ended_member(status) && !rendezvous->config->root[0] &&
-           !clock_is_past(deadline_ns)) {
+    while (may_be_due_to_ended_member(status) &&
+           !rendezvous->config->place.root[0] && !clock_is_past(deadline_ns)) {
         if (!ended_members_query(&ended, rendezvous, request)) {
             if (status != HOOP_E_UNAVAILABLE)
                 break;

@@ -491,7 +491,7 @@ session_switch_to_grown_world(struct hoop_session *session, const char *job)
 {
     struct config *config = &session->config;
 
-    snprintf(config->root, sizeof(config->root), "%s", config->job);
+    snprintf(config->place.root, sizeof(config->place.root), "%s", config->job);
     snprintf(config->job, sizeof(config->job), "%s", job);
     rpc_client_set_job(session->client, job);
 }
@@ -536,7 +536,7 @@ session_give_up_is_reported(const struct hoop_session *session)
 {
     return atomic_load(&session->is_abort_reported) ||
            (atomic_load(&session->has_given_up) &&
-            session->config.membership != 0);
+            session->config.place.membership != 0);
 }
 
 /* The peers are told first, so that they need not learn it from the
@@ -609,7 +609,7 @@ session_create(const struct config *config,
     fork_watch_start(&session->fork_watch);
 
     const enum hoop_status status = session_open(session);
-    *out_admission = session->config.root[0] && !config->root[0]
+    *out_admission = session->config.place.root[0] && !config->place.root[0]
                          ? ADMISSION_BY_GROWTH
                          : ADMISSION_AT_FORMING;
     if (status == HOOP_OK) {

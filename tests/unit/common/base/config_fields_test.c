@@ -100,9 +100,9 @@ config_has_each_text_in_its_field(void **state)
     assert_string_equal(config.exit_status, "/endings");
     assert_string_equal(config.advertise, "node");
     assert_string_equal(config.interface, "eth0");
-    assert_string_equal(config.tls_cert, "/cert");
-    assert_string_equal(config.tls_key, "/key");
-    assert_string_equal(config.tls_ca, "/ca");
+    assert_string_equal(config.tls.cert, "/cert");
+    assert_string_equal(config.tls.key, "/key");
+    assert_string_equal(config.tls.ca, "/ca");
     assert_string_equal(config.node, "rack");
     assert_string_equal(config.algorithms, "allreduce:ring");
     assert_string_equal(config.tuning, "model");
@@ -130,7 +130,7 @@ config_init_sets_the_defaults_of_the_table(void **state)
     assert_int_equal(config.late_warning_ms, 10000);
     assert_int_equal(config.n_streams, 0);
     assert_false(config.is_encrypted);
-    assert_int_equal(config.membership, 0);
+    assert_int_equal(config.place.membership, 0);
 }
 
 static size_t

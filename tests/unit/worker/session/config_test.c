@@ -391,8 +391,8 @@ config_of_what_a_job_grows_by_name_the_job(void **state)
 {
     assert_string_equal(config_job_name(&(struct config){.job = "train"}),
                         "train");
-    assert_string_equal(config_job_name(&(struct config){.job = "train+1.1.1",
-                                                         .root = "train"}),
+    assert_string_equal(config_job_name(&(struct config){
+                            .job = "train+1.1.1", .place.root = "train"}),
                         "train");
 }
 

@@ -12,7 +12,7 @@ static const struct config config = {
 static const struct config grown = {
     .coordinator = "10.0.0.1:4667",
     .job = "train+1.2.3",
-    .root = "train",
+    .place.root = "train",
     .rank = RENDEZVOUS_RANK_ANY,
 };
 

@@ -32,9 +32,9 @@ config_encrypt(struct config *config, const struct tls_files *files)
     config->is_encrypted = files != NULL;
     if (!files)
         return;
-    path_set(config->tls_cert, files->certificate);
-    path_set(config->tls_key, files->key);
-    path_set(config->tls_ca, files->ca);
+    path_set(config->tls.cert, files->certificate);
+    path_set(config->tls.key, files->key);
+    path_set(config->tls.ca, files->ca);
 }
 
 /* Ranks 0 and 1 as they are said, rank 2 as rank 1. */
