@@ -20,7 +20,6 @@
 #include "base/log.h"
 #include "check.h"
 #include "child.h"
-#include "engine/background.h"
 #include "engine/engine.h"
 #include "net/socket.h"
 #include "path.h"
@@ -29,7 +28,7 @@
 #include "select/tuner.h"
 #include "select/tuning.h"
 #include "session/comm.h"
-#include "transport/connect/connector.h"
+#include "session/data_path.h"
 
 enum {
     CASES_MAX = 128,
@@ -58,9 +57,7 @@ struct world {
 struct machine {
     struct loop *loop;
     struct config config;
-    struct engine *engine;
-    struct connector *connector;
-    struct background *background;
+    struct data_path data_path;
     pthread_t thread;
 };
 
@@ -74,76 +71,8 @@ must(enum hoop_status status)
 }
 
 static void
-on_connection_needed(void *owner, uint32_t rank)
-{
-    const struct machine *machine = owner;
-
-    connector_dial(machine->connector, rank);
-}
-
-static void
-on_stream_needed(void *owner, uint32_t rank, unsigned stream)
-{
-    const struct machine *machine = owner;
-
-    connector_dial_stream(machine->connector, rank, stream);
-}
-
-static void
-on_stream(void *owner, uint32_t rank, unsigned stream, int fd)
-{
-    const struct machine *machine = owner;
-
-    engine_attach_stream(machine->engine, rank, stream, fd);
-}
-
-static void
-on_encrypted(void *owner,
-             uint32_t rank,
-             unsigned stream,
-             int fd,
-             struct tls *tls)
-{
-    const struct machine *machine = owner;
-
-    engine_add_tls_connection(machine->engine, rank, stream, fd, tls);
-}
-
-static void
 on_lost(void *owner, uint32_t rank, enum evidence evidence, const char *why)
 {
-}
-
-static void
-on_progress_needed(void *owner)
-{
-    const struct machine *machine = owner;
-
-    background_progress_wake(machine->background);
-}
-
-static void
-on_connected(void *owner, uint32_t rank, int fd, struct segment *segment)
-{
-    const struct machine *machine = owner;
-
-    engine_add_shm_connection(machine->engine, rank, fd, segment);
-}
-
-static void
-on_unreachable(void *owner, uint32_t rank, const char *why)
-{
-    const struct machine *machine = owner;
-
-    engine_report_unreachable(machine->engine, rank, why);
-}
-
-static void
-on_shortage(void *owner, const struct connector_shortage *shortage)
-{
-    const struct machine *machine = owner;
-
-    engine_report_shortage(machine->engine, shortage);
 }
 
 static void *
@@ -187,31 +116,19 @@ machine_start(struct machine *machine, const struct world *world)
     const struct engine_options engine_options = {
         .roster = world->roster,
         .config = &machine->config,
-        .on_connection_needed = on_connection_needed,
-        .on_stream_needed = on_stream_needed,
         .on_lost = on_lost,
-        .on_progress_needed = on_progress_needed,
-        .owner = machine,
     };
+
+    must(loop_create(&machine->loop));
     const struct connector_options connector_options = {
+        .loop = machine->loop,
         .roster = world->roster,
         .config = &machine->config,
         .listen_fd = world->listeners[world->roster->rank],
-        .on_connected = on_connected,
-        .on_unreachable = on_unreachable,
-        .on_shortage = on_shortage,
-        .on_stream = on_stream,
-        .on_encrypted = on_encrypted,
-        .owner = machine,
     };
-    struct connector_options connecting = connector_options;
-
-    must(loop_create(&machine->loop));
-    must(engine_create(&engine_options, &machine->engine));
-    connecting.loop = machine->loop;
-    must(connector_create(&connecting, &machine->connector));
-    must(background_progress_create(machine->loop, machine->engine,
-                                    &machine->background));
+    must(data_path_create_engine(&machine->data_path, machine->loop,
+                                 &engine_options));
+    must(data_path_create_connector(&machine->data_path, &connector_options));
     if (pthread_create(&machine->thread, NULL, machine_loop, machine) != 0)
         _exit(99);
 }
@@ -219,12 +136,10 @@ machine_start(struct machine *machine, const struct world *world)
 static void
 machine_stop(struct machine *machine)
 {
-    engine_shutdown(machine->engine, clock_deadline_ns(1000));
+    engine_shutdown(machine->data_path.engine, clock_deadline_ns(1000));
     loop_stop(machine->loop);
     pthread_join(machine->thread, NULL);
-    background_progress_destroy(machine->background);
-    connector_destroy(machine->connector);
-    engine_destroy(machine->engine);
+    data_path_close(&machine->data_path);
     loop_destroy(machine->loop);
 }
 
@@ -251,8 +166,8 @@ comm_tune(struct hoop_comm *comm,
     if (!world->path.is_tuned)
         return NULL;
     must(tuner_create(world->roster, &machine->config, &tuner));
-    must(shm_region_negotiate(machine->engine, comm->context, world->roster,
-                              &machine->config, deadline_ns));
+    must(shm_region_negotiate(machine->data_path.engine, comm->context,
+                              world->roster, &machine->config, deadline_ns));
     must(tuning_agree(tuner, comm->context, deadline_ns, &comm->tuning));
     context_mark_formed(comm->context);
     return tuner;
@@ -283,13 +198,14 @@ rank_main(struct world *world, uint32_t index)
         .ranks = ranks,
         .timeout_ms = timeout_ms ? timeout_ms : 20000,
     };
-    must(context_open(machine.engine, &context_options, &comm.context));
+    must(context_open(machine.data_path.engine, &context_options,
+                      &comm.context));
     struct tuner *tuner = comm_tune(&comm, &machine, world);
     struct rank rank = {
         .rank = index,
         .size = world->roster->size,
         .comm = &comm,
-        .engine = machine.engine,
+        .engine = machine.data_path.engine,
         .input = world->options->input,
         .room = world->shared->room,
         .pids = world->shared->pids,

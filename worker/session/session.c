@@ -31,6 +31,7 @@
 #include "session/advertise.h"
 #include "session/comm.h"
 #include "session/config.h"
+#include "session/data_path.h"
 #include "session/fork.h"
 #include "session/grow.h"
 #include "session/launcher.h"
@@ -65,9 +66,7 @@ struct hoop_session {
     struct loop *loop;
     struct rpc_client *client;
     struct roster *roster;
-    struct engine *engine;
-    struct connector *connector;
-    struct background *background;
+    struct data_path data_path;
     struct lease_client *lease_client;
     struct tuner *tuner;
     uint64_t world_id;
@@ -83,46 +82,8 @@ struct hoop_session {
     pthread_t thread; /* runs the loop */
 };
 
-/* Callbacks: the parts of a session know only each other's interfaces. */
-
-static void
-on_connection_needed(void *owner, uint32_t rank)
-{
-    const struct hoop_session *session = owner;
-
-    /* The connector is destroyed before the last farewells are sent. */
-    if (session->connector)
-        connector_dial(session->connector, rank);
-}
-
-static void
-session_on_stream_needed(void *owner, uint32_t rank, unsigned stream)
-{
-    const struct hoop_session *session = owner;
-
-    if (session->connector)
-        connector_dial_stream(session->connector, rank, stream);
-}
-
-static void
-session_on_stream_connected(void *owner, uint32_t rank, unsigned stream, int fd)
-{
-    const struct hoop_session *session = owner;
-
-    engine_attach_stream(session->engine, rank, stream, fd);
-}
-
-static void
-session_on_tls_connected(void *owner,
-                         uint32_t rank,
-                         unsigned stream,
-                         int fd,
-                         struct tls *tls)
-{
-    const struct hoop_session *session = owner;
-
-    engine_add_tls_connection(session->engine, rank, stream, fd, tls);
-}
+/* Callbacks: the parts of a session know only each other's interfaces. The
+ * owner of those of the engine and of the connector is the data path. */
 
 static void
 session_report_lost_rank(void *owner,
@@ -130,7 +91,8 @@ session_report_lost_rank(void *owner,
                          enum evidence evidence,
                          const char *why)
 {
-    const struct hoop_session *session = owner;
+    const struct hoop_session *session =
+        CONTAINER_OF(owner, struct hoop_session, data_path);
 
     /* hoop_abort() reports it itself. */
     if (rank == session->roster->rank && evidence == EVIDENCE_GIVEN_UP)
@@ -143,7 +105,8 @@ session_report_suspicion(void *owner,
                          uint32_t rank,
                          const struct engine_suspicion *suspicion)
 {
-    const struct hoop_session *session = owner;
+    const struct hoop_session *session =
+        CONTAINER_OF(owner, struct hoop_session, data_path);
 
     lease_client_report_suspicion(session->lease_client, rank, suspicion);
 }
@@ -151,7 +114,8 @@ session_report_suspicion(void *owner,
 static void
 session_send_peer_views(void *owner, uint64_t question, const uint8_t *views)
 {
-    const struct hoop_session *session = owner;
+    const struct hoop_session *session =
+        CONTAINER_OF(owner, struct hoop_session, data_path);
 
     /* While the session is being left, the lease client no longer exists. */
     if (session->lease_client)
@@ -163,7 +127,8 @@ session_send_activity(void *owner,
                       uint64_t query,
                       const struct engine_activity *activity)
 {
-    const struct hoop_session *session = owner;
+    const struct hoop_session *session =
+        CONTAINER_OF(owner, struct hoop_session, data_path);
 
     if (session->lease_client)
         lease_client_send_activity(session->lease_client, query, activity);
@@ -174,7 +139,7 @@ session_query_activity(void *owner, uint64_t query)
 {
     const struct hoop_session *session = owner;
 
-    engine_query_activity(session->engine, query);
+    engine_query_activity(session->data_path.engine, query);
 }
 
 static void
@@ -182,7 +147,7 @@ session_query_peer_views(void *owner, uint64_t question)
 {
     const struct hoop_session *session = owner;
 
-    engine_request_peer_views(session->engine, question);
+    engine_request_peer_views(session->data_path.engine, question);
 }
 
 static void
@@ -190,43 +155,17 @@ session_on_suspicion_undecided(void *owner, uint32_t rank)
 {
     const struct hoop_session *session = owner;
 
-    engine_report_undecided(session->engine, rank);
+    engine_report_undecided(session->data_path.engine, rank);
 }
 
 static enum engine_process_status
 session_process_status(void *owner, uint32_t rank, char out_how[LIMIT_NAME])
 {
-    const struct hoop_session *session = owner;
+    const struct hoop_session *session =
+        CONTAINER_OF(owner, struct hoop_session, data_path);
 
     return launcher_rank_process_status(session->roster, rank,
                                         session->config.exit_status, out_how);
-}
-
-static void
-session_wake_background(void *owner)
-{
-    const struct hoop_session *session = owner;
-
-    background_progress_wake(session->background);
-}
-
-static void
-session_on_peer_connected(void *owner,
-                          uint32_t rank,
-                          int fd,
-                          struct segment *segment)
-{
-    const struct hoop_session *session = owner;
-
-    engine_add_shm_connection(session->engine, rank, fd, segment);
-}
-
-static void
-session_on_peer_unreachable(void *owner, uint32_t rank, const char *why)
-{
-    const struct hoop_session *session = owner;
-
-    engine_report_unreachable(session->engine, rank, why);
 }
 
 /* While the world forms, a rank that lacks a resource cannot join it, so nobody
@@ -236,19 +175,20 @@ static void
 session_on_resource_shortage(void *owner,
                              const struct connector_shortage *shortage)
 {
-    struct hoop_session *session = owner;
+    struct hoop_session *session =
+        CONTAINER_OF(owner, struct hoop_session, data_path);
     char why[LIMIT_REPORT_REASON];
 
     if (shortage->of == session->roster->rank)
         atomic_store(&session->join_lacked_resource, true);
     if (atomic_load(&session->has_joined) ||
         shortage->of == session->roster->rank) {
-        engine_report_shortage(session->engine, shortage);
+        engine_report_shortage(session->data_path.engine, shortage);
         return;
     }
     snprintf(why, sizeof(why), "it cannot accept connections: %.200s",
              shortage->why);
-    engine_declare_dead(session->engine, shortage->of, why);
+    engine_declare_dead(session->data_path.engine, shortage->of, why);
 }
 
 static void
@@ -260,9 +200,9 @@ session_on_declared_dead(void *owner,
     const struct hoop_session *session = owner;
 
     if (evidence == EVIDENCE_GIVEN_UP)
-        engine_report_given_up(session->engine, rank, why);
+        engine_report_given_up(session->data_path.engine, rank, why);
     else
-        engine_declare_dead(session->engine, rank, why);
+        engine_declare_dead(session->data_path.engine, rank, why);
 }
 
 static void
@@ -271,8 +211,8 @@ session_on_fork_child(void *owner)
     struct hoop_session *session = owner;
 
     session->is_fork_child = true;
-    if (session->engine)
-        engine_mark_forked_child(session->engine);
+    if (session->data_path.engine)
+        engine_mark_forked_child(session->data_path.engine);
 }
 
 /* Raise that the coordinator's name is unknown. The thread's last error says
@@ -349,20 +289,14 @@ session_create_engine(struct hoop_session *session)
         .roster = session->roster,
         .config = &session->config,
         .process_status_of = session_process_status,
-        .on_connection_needed = on_connection_needed,
-        .on_stream_needed = session_on_stream_needed,
         .on_lost = session_report_lost_rank,
         .on_suspected = session_report_suspicion,
         .on_views = session_send_peer_views,
         .on_activity = session_send_activity,
-        .on_progress_needed = session_wake_background,
-        .owner = session,
     };
+    const enum hoop_status status =
+        data_path_create_engine(&session->data_path, session->loop, &options);
 
-    enum hoop_status status = engine_create(&options, &session->engine);
-    if (status == HOOP_OK)
-        status = background_progress_create(session->loop, session->engine,
-                                            &session->background);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -376,15 +310,10 @@ session_create_connector(struct hoop_session *session)
         .listen_fd = session->listen_fd,
         .forming_until_ns =
             session->forming_until_ns - PEERS_NOTIFY_MS * CLOCK_NS_PER_MS,
-        .on_connected = session_on_peer_connected,
-        .on_unreachable = session_on_peer_unreachable,
         .on_shortage = session_on_resource_shortage,
-        .on_stream = session_on_stream_connected,
-        .on_encrypted = session_on_tls_connected,
-        .owner = session,
     };
     const enum hoop_status status =
-        connector_create(&options, &session->connector);
+        data_path_create_connector(&session->data_path, &options);
 
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -420,7 +349,7 @@ session_world_options(const struct hoop_session *session)
         .client = session->client,
         .config = &session->config,
         .roster = session->roster,
-        .engine = session->engine,
+        .engine = session->data_path.engine,
         .tuner = session->tuner,
         .id = session->world_id,
     };
@@ -481,7 +410,8 @@ session_set_join_failure_reason(struct hoop_session *session)
     snprintf(session->give_up_reason, sizeof(session->give_up_reason), "%.250s",
              why);
     if (session->has_loop_thread)
-        engine_mark_self_lost(session->engine, session->give_up_reason);
+        engine_mark_self_lost(session->data_path.engine,
+                              session->give_up_reason);
 }
 
 /* The coordinator has admitted this process to a world by which the job grows.
@@ -522,7 +452,7 @@ session_open(struct hoop_session *session)
     if (status == HOOP_OK)
         status = session_connect_world(session);
     if (status == HOOP_OK)
-        status = connector_end_forming(session->connector);
+        status = connector_end_forming(session->data_path.connector);
     atomic_store(&session->has_joined, status == HOOP_OK);
     if (status != HOOP_OK && atomic_load(&session->join_lacked_resource))
         session_set_join_failure_reason(session);
@@ -547,7 +477,7 @@ session_leave_job(struct hoop_session *session)
     const bool has_left = session->has_loop_thread;
 
     if (session->has_loop_thread) {
-        engine_shutdown(session->engine,
+        engine_shutdown(session->data_path.engine,
                         clock_deadline_ns(SESSION_LEAVE_TIMEOUT_MS));
         loop_stop(session->loop);
         pthread_join(session->thread, NULL);
@@ -555,12 +485,13 @@ session_leave_job(struct hoop_session *session)
     }
     lease_client_destroy(STEAL(session->lease_client));
     if (has_left)
-        connector_await_welcomes(session->connector);
-    connector_destroy(STEAL(session->connector));
+        connector_await_welcomes(session->data_path.connector);
+    connector_destroy(STEAL(session->data_path.connector));
     if (has_left)
         engine_await_peers_shutdown(
-            session->engine, clock_deadline_ns(SESSION_LEAVE_TIMEOUT_MS));
-    background_progress_destroy(STEAL(session->background));
+            session->data_path.engine,
+            clock_deadline_ns(SESSION_LEAVE_TIMEOUT_MS));
+    background_progress_destroy(STEAL(session->data_path.background));
     if (session->roster && !session_give_up_is_reported(session)) {
         const struct rendezvous rendezvous = session_rendezvous_params(session);
         const bool has_given_up = atomic_load(&session->has_given_up);
@@ -581,7 +512,7 @@ session_destroy(struct hoop_session *session)
     rpc_client_destroy(session->client);
     world_close(&session->world);
     tuner_destroy(session->tuner);
-    engine_destroy(session->engine);
+    data_path_close(&session->data_path);
     roster_destroy(session->roster);
     loop_destroy(session->loop);
     socket_close(session->listen_fd);
@@ -641,7 +572,7 @@ hoop_leave(hoop_session_t *session)
 bool
 session_abort_calls(struct hoop_session *session, const char *why)
 {
-    if (engine_give_up(session->engine, why)) {
+    if (engine_give_up(session->data_path.engine, why)) {
         snprintf(session->give_up_reason, sizeof(session->give_up_reason), "%s",
                  why);
         atomic_store(&session->has_given_up, true);
