@@ -191,6 +191,14 @@ op_fail(struct op *op, const struct failure_notice *failure_notice)
     (void)failure_notice;
 }
 
+void
+op_fail_without_notice(struct op *op,
+                       const struct failure_notice *failure_notice)
+{
+    (void)op;
+    (void)failure_notice;
+}
+
 struct failure_notice
 failure_notice_make(enum hoop_status status,
                     uint32_t rank,

@@ -28,23 +28,6 @@ enum {
     SEND_WHOLE_BYTES_MAX_OVERSUBSCRIBED = 64 << 10,
 };
 
-uint8_t *
-op_span_address(const struct op *op, const struct plan_span *span)
-{
-    const size_t offset = span->first * op->run.element_size;
-
-    switch (span->buffer) {
-    case PLAN_INPUT:
-        /* Nobody writes through this: no plan names the input as a target. */
-        return (uint8_t *)(uintptr_t)(op->run.input + offset);
-    case PLAN_OUTPUT:
-        return op->run.output + offset;
-    case PLAN_SCRATCH:
-        break;
-    }
-    return op->cache.scratch + offset;
-}
-
 /* Returns a flow whose out or in the caller must set. */
 static struct step_flow *
 flow_alloc(struct op *op)

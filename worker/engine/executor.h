@@ -55,10 +55,6 @@ op_member_world_rank(const struct op *op, uint32_t rank);
 void
 executor_deinit(struct op *op);
 
-/* Returns the address of span. */
-uint8_t *
-op_span_address(const struct op *op, const struct plan_span *span);
-
 /* Returns one more zeroed flow of op, or NULL if there is no memory. */
 struct step_flow *
 op_flow_alloc(struct op *op);

@@ -9,14 +9,6 @@
 #include "base/cleanup.h"
 #include "engine/state.h"
 
-uint32_t
-faults_of_call(const struct engine *engine, enum call_name name)
-{
-    return FAULT_IS_BUILT && engine->faults
-               ? faults_begin(engine->faults, call_name_to_string(name))
-               : 0;
-}
-
 void
 op_inject_fault(const struct op *op, enum fault_point point, uint32_t round)
 {

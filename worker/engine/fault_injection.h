@@ -10,15 +10,18 @@
 #include <stdint.h>
 
 #include "engine/call.h"
+#include "engine/state.h"
 #include "fault/fault.h"
-
-struct engine;
-struct op;
 
 /* Returns which fault rules apply to a call, and triggers those that act before
  * it begins. The caller of the call does this, without owning progress. */
-uint32_t
-faults_of_call(const struct engine *engine, enum call_name name);
+static inline uint32_t
+faults_of_call(const struct engine *engine, enum call_name name)
+{
+    return FAULT_IS_BUILT && engine->faults
+               ? faults_begin(engine->faults, call_name_to_string(name))
+               : 0;
+}
 
 /* Trigger the process faults of op at point; round counts from 0. */
 void

@@ -55,15 +55,17 @@ enum {
 
 /* Returns whether progress ownership is free, nothing is running or handed in,
  * no rank is known to be lost or to have left, and no failure waits for the
- * call: n_pending_failures wait for calls of its kind. The caller holds the
- * lock. */
+ * call: *n_pending_failures wait for calls of its kind; NULL: none can. It is
+ * the progress owner's, so it is read only if there is none. The caller holds
+ * the lock. */
 static bool
 context_allows_inline(const struct comm_context *context,
-                      unsigned n_pending_failures)
+                      const unsigned *n_pending_failures)
 {
     const struct engine *engine = context->engine;
 
-    return !engine->is_progress_owned && n_pending_failures == 0 &&
+    return !engine->is_progress_owned &&
+           !(n_pending_failures && *n_pending_failures > 0) &&
            !atomic_load_explicit(&engine->inbox.has_commands,
                                  memory_order_relaxed) &&
            TAILQ_EMPTY(&engine->progress.running) && !engine->is_leaving &&
@@ -123,10 +125,11 @@ inline_try_begin(struct comm_context *context, const struct call *call)
     const bool has_root = call_has_root(&called);
 
     pthread_mutex_lock(&engine->lock);
-    const bool is_free = context_allows_inline(
-                             context, context->failure.n_pending_collectives) &&
-                         context->n_final_states == 0 &&
-                         (has_root || context->n_polls_pending_shm == 0);
+    const bool is_free =
+        context_allows_inline(context,
+                              &context->failure.n_pending_collectives) &&
+        context->n_final_states == 0 &&
+        (has_root || context->n_polls_pending_shm == 0);
     if (is_free)
         context->cached_op->run.number =
             atomic_fetch_add(&context->next_op_number, 1);
@@ -442,7 +445,7 @@ message_try_begin(struct comm_context *context,
 
     pthread_mutex_lock(&engine->lock);
     const bool is_free = context_allows_inline(
-        context, is_receive ? context->failure.n_pending_receives : 0);
+        context, is_receive ? &context->failure.n_pending_receives : NULL);
     engine->is_progress_owned |= is_free;
     *out_number = 0;
     if (is_free && !is_receive)

@@ -244,6 +244,24 @@ op_is_shm(const struct op *op)
            !op->run.is_call_check_stage;
 }
 
+/* Returns the address of span. */
+static inline uint8_t *
+op_span_address(const struct op *op, const struct plan_span *span)
+{
+    const size_t offset = span->first * op->run.element_size;
+
+    switch (span->buffer) {
+    case PLAN_INPUT:
+        /* Nobody writes through this: no plan names the input as a target. */
+        return (uint8_t *)(uintptr_t)(op->run.input + offset);
+    case PLAN_OUTPUT:
+        return op->run.output + offset;
+    case PLAN_SCRATCH:
+        break;
+    }
+    return op->cache.scratch + offset;
+}
+
 /* Returns the stage, which is part of the step on the wire. */
 static inline uint32_t
 op_stage(const struct op *op)

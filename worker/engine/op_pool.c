@@ -150,9 +150,10 @@ op_free(struct op *op)
     op_chain_deinit(&op->run.chain);
     if (!op_is_message(op))
         op->cache.algorithm = op->run.algorithm;
-    if (op->run.status == HOOP_OK)
+    if (op->run.residual && op->run.status == HOOP_OK)
         residual_return_to_context(op);
-    residual_drop(op);
+    else if (op->run.residual)
+        residual_drop(op);
     if (op->cache.scratch_capacity <= LIMIT_POOLED_SCRATCH &&
         (atomic_compare_exchange_strong(&engine->pool.kept, &none, op) ||
          op_pool_put(engine, op)))

@@ -154,7 +154,8 @@ chain_start_next_stage(struct op *op, bool *out_has_next)
     }
     op->run.stage++;
     assert(op->run.stage < STAGES_MAX);
-    residual_return_to_context(op);
+    if (op->run.residual)
+        residual_return_to_context(op);
     status = op_set_collective(op, &next);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -314,7 +315,8 @@ begin_collective(struct op *op)
 {
     bool is_complete = false;
 
-    shm_queue_add(op);
+    if (op->run.context->shm_region)
+        shm_queue_add(op);
     enum hoop_status status = stage_begin(op);
 
     if (status == HOOP_OK && executor_can_progress(op))

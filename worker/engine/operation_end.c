@@ -72,7 +72,8 @@ op_close_flows(struct op *op)
     struct transport *transport = op->engine->transport;
 
     if (!op_is_message(op)) {
-        shm_queue_remove(op);
+        if (op->run.is_shm_queued)
+            shm_queue_remove(op);
         executor_abort(op);
         if (op->run.status != HOOP_OK)
             transport_drop_op_unexpected(transport, op->run.context->id,
@@ -220,14 +221,6 @@ op_complete(struct op *op)
 {
     if (op_is_message(op) || !mismatch_check_surplus(op))
         op_end(op, HOOP_OK);
-}
-
-bool
-op_has_failed_partner(const struct op *op)
-{
-    const struct op *partner = op->run.partner;
-
-    return partner && partner->run.state == OP_FAILED;
 }
 
 void

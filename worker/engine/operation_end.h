@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "engine/failure/failure_record.h"
+#include "engine/op.h"
 
 struct comm_context;
 struct op;
@@ -32,8 +33,13 @@ void
 op_complete(struct op *op);
 /* Returns whether op's partner has failed, so that op must end in the same
  * way. */
-bool
-op_has_failed_partner(const struct op *op);
+static inline bool
+op_has_failed_partner(const struct op *op)
+{
+    const struct op *partner = op->run.partner;
+
+    return partner && partner->run.state == OP_FAILED;
+}
 void
 op_fail_as_partner(struct op *op);
 /* The collective that has that number cannot begin on this rank: record it as

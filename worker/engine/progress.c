@@ -78,7 +78,7 @@ publish_op_of_progress_owner(struct engine *engine)
     atomic_store_explicit(&op->run.is_done, true, memory_order_relaxed);
 }
 
-/* The reader checks all its
+/* Write to a descriptor that a program waits on. The reader checks all its
  * operations whatever it reads, so a full pipe loses nothing. A pipe whose
  * reader is gone must not end the process: SIGPIPE is blocked for this thread,
  * and the one that the write raised is consumed unless one was pending
@@ -322,7 +322,8 @@ progress_poll(struct engine *engine, int timeout_ms)
     if (has_moved)
         timeout_ms = 0;
     has_moved |= poll_transport(engine, timeout_ms);
-    shm_queue_stop_sleeping(engine);
+    if (!TAILQ_EMPTY(&engine->contexts.shm_running))
+        shm_queue_stop_sleeping(engine);
     has_moved |= progress_advance_ops(engine);
 
     if (engine->progress.deadline_ns != CLOCK_NEVER) {
@@ -340,7 +341,8 @@ progress_poll_awaited_sockets(struct engine *engine)
     bool has_moved = engine_execute_commands(engine);
 
     has_moved |= transport_spin_once(engine->transport);
-    shm_queue_stop_sleeping(engine);
+    if (!TAILQ_EMPTY(&engine->contexts.shm_running))
+        shm_queue_stop_sleeping(engine);
     engine->progress.may_poll_idle_sockets = true;
     has_moved |= progress_advance_ops(engine);
     engine->progress.may_poll_idle_sockets = false;

@@ -18,8 +18,7 @@ shm_queue_add(struct op *op)
     struct comm_context *context = op->run.context;
     struct engine *engine = op->engine;
 
-    if (!context->shm_region ||
-        (!op->run.algorithm->is_shm && !op->run.chain.next))
+    if (!op->run.algorithm->is_shm && !op->run.chain.next)
         return;
     if (TAILQ_EMPTY(&context->shm_ops))
         TAILQ_INSERT_TAIL(&engine->contexts.shm_running, context,
@@ -33,8 +32,6 @@ shm_queue_remove(struct op *op)
 {
     struct comm_context *context = op->run.context;
 
-    if (!op->run.is_shm_queued)
-        return;
     op->run.is_shm_queued = false;
     /* An operation that ended well has finished its last round. */
     if (shm_queue_first(context) == op && op->run.status != HOOP_OK)

@@ -12,10 +12,12 @@
 struct engine;
 struct op;
 
-/* Add op, which has begun, to its context's shared-memory run queue if it
- * belongs there; remove it when it has ended. */
+/* Add op, which has begun on a context with a shared region, to the context's run
+ * queue if it may come to use shared memory. */
 void
 shm_queue_add(struct op *op);
+
+/* Remove op, which has ended, from the queue that it is in. */
 void
 shm_queue_remove(struct op *op);
 

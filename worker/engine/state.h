@@ -322,6 +322,22 @@ op_mark_dirty(struct op *op)
     TAILQ_INSERT_TAIL(&op->engine->progress.dirty, op, run.dirty_link);
 }
 
+/* Returns how a waiter should wait, by the setting and the load of the host. */
+static inline enum wait_policy
+engine_wait_policy(const struct engine *engine)
+{
+    switch (engine->config->spinning) {
+    case ENGINE_SPIN_NEVER:
+        return WAIT_POLICY_SLEEP;
+    case ENGINE_SPIN_ALWAYS:
+        return WAIT_POLICY_SPIN;
+    case ENGINE_SPIN_AUTO:
+        break;
+    }
+    return atomic_load_explicit(&engine->host_wait_policy,
+                                memory_order_relaxed);
+}
+
 /* The progress owner counts an operation that ended well. There is one writer,
  * so that no locked instruction is needed. */
 static inline void

@@ -168,18 +168,3 @@ engine_poll_divisor(const struct engine *engine)
         return POLL_DIVISOR_MAX;
     return divisor > 0 ? divisor : 1;
 }
-
-enum wait_policy
-engine_wait_policy(const struct engine *engine)
-{
-    switch (engine->config->spinning) {
-    case ENGINE_SPIN_NEVER:
-        return WAIT_POLICY_SLEEP;
-    case ENGINE_SPIN_ALWAYS:
-        return WAIT_POLICY_SPIN;
-    case ENGINE_SPIN_AUTO:
-        break;
-    }
-    return atomic_load_explicit(&engine->host_wait_policy,
-                                memory_order_relaxed);
-}

@@ -94,8 +94,4 @@ cpu_placement_invalidate(struct cpu_placement *cpu_placement)
     cpu_placement->is_thread_on_processor = false;
 }
 
-/* Returns how a waiter should wait, by the setting and the load of the host. */
-enum wait_policy
-engine_wait_policy(const struct engine *engine);
-
 #endif

@@ -237,8 +237,6 @@ residual_return_to_context(struct op *op)
 {
     struct residual_list dropped = TAILQ_HEAD_INITIALIZER(dropped);
 
-    if (!op->run.residual)
-        return;
     pthread_mutex_lock(&op->engine->lock);
     struct comm_context *context = op_open_context(op);
     if (context)
@@ -274,12 +272,6 @@ struct wire_rounding_part {
     size_t count;
     uint8_t *room;
 };
-
-enum codec_loss
-op_wire_loss(const struct op *op)
-{
-    return op->run.is_call_check_stage ? LOSS_NONE : op->run.loss;
-}
 
 /* Returns the part of operand rounded in room, or as it is if it arrived
  * rounded. */

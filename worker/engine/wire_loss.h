@@ -39,8 +39,11 @@ struct wire_rounding_operands {
 };
 
 /* Returns what op's messages lose. */
-enum codec_loss
-op_wire_loss(const struct op *op);
+static inline enum codec_loss
+op_wire_loss(const struct op *op)
+{
+    return op->run.is_call_check_stage ? LOSS_NONE : op->run.loss;
+}
 
 /* Combine count elements with op->run.reduce after rounding the operands, which may
  * lie where the result goes. */
@@ -66,8 +69,7 @@ wire_rounding_finish(const struct op *op);
 enum hoop_status
 residual_apply_to_input(struct op *op, const void *place);
 
-/* op's collective has ended well: keep its residual, if it has one. Thread:
- * any. */
+/* op's collective has ended well: keep its residual. Thread: any. */
 void
 residual_return_to_context(struct op *op);
 /* Free op's residual, since it is unknown what has been sent. Thread: any. */

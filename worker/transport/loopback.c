@@ -103,13 +103,14 @@ bool
 loopback_progress(struct transport *transport)
 {
     struct peer *peer = peer_get_or_init(transport, transport->roster->rank);
-    struct send_request *next;
+    struct send_request *flow = TAILQ_FIRST(&peer->send.requests);
     bool has_moved = false;
 
-    for (struct send_request *flow = TAILQ_FIRST(&peer->send.requests); flow;
-         flow = next) {
-        next = TAILQ_NEXT(flow, link);
+    while (flow) {
         has_moved |= loopback_try_send(peer, flow);
+        /* The callbacks of one that has ended may have cancelled any other. */
+        flow = flow->is_queued ? TAILQ_NEXT(flow, link)
+                               : TAILQ_FIRST(&peer->send.requests);
     }
     return has_moved;
 }

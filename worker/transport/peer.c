@@ -96,6 +96,10 @@ peer_defer_failure(struct peer *peer,
                    enum transport_peer_event cause,
                    const char *why)
 {
+    /* The first failure is the cause; and who has no connection has none to
+     * lose. */
+    if (peer->failure.why || peer->fd < 0)
+        return;
     peer->failure = (struct deferred_failure){.why = why, .cause = cause};
     peer->send.is_blocked = false;
     peer_mark_dirty(peer);

@@ -380,7 +380,7 @@ peer_mark_dirty(struct peer *peer);
 void
 peer_update_expected(struct peer *peer);
 /* Report cause, unless it is TRANSPORT_LOST, and call peer_lose() at the next
- * write. For a caller in the middle of ending or reporting something. Nothing
+ * write; does nothing if there is no connection, or a failure already. For a caller in the middle of ending or reporting something. Nothing
  * more is written to peer. why must stay valid. */
 void
 peer_defer_failure(struct peer *peer,

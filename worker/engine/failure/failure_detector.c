@@ -100,19 +100,20 @@ can_rank_be_marked_lost(struct engine *engine, uint32_t rank)
     return false;
 }
 
-void
-engine_mark_lost(struct engine *engine,
-                 uint32_t rank,
-                 enum evidence evidence,
-                 const char *why)
+/* Note that rank is lost, and tell all ranks. Returns false if it may not be
+ * marked as lost: rank_end_ops() must follow otherwise. */
+static bool
+rank_note_loss(struct engine *engine,
+               uint32_t rank,
+               enum evidence evidence,
+               const char *why)
 {
     struct rank_liveness *lost = &engine->liveness.ranks[rank];
+    const bool is_new = can_rank_be_marked_lost(engine, rank);
 
-    if (!can_rank_be_marked_lost(engine, rank)) {
-        clear_suspicion(engine, lost);
-        return;
-    }
     clear_suspicion(engine, lost);
+    if (!is_new)
+        return false;
     lost->is_lost = true;
     lost->has_given_up = evidence == EVIDENCE_GIVEN_UP;
     engine->liveness.n_lost++;
@@ -127,13 +128,30 @@ engine_mark_lost(struct engine *engine,
      * lost. The lost rank is told, too, since it may live. */
     transport_broadcast_control(engine->transport, engine->roster->rank,
                                 &failure_notice, lost->why);
+    return true;
+}
 
+/* End the operations that need rank, which is lost, and report the loss. */
+static void
+rank_end_ops(struct engine *engine, uint32_t rank, enum evidence evidence)
+{
+    const struct rank_liveness *lost = &engine->liveness.ranks[rank];
     const struct failure_notice failed = lost_rank_failure(engine, rank);
     log_warning("engine", "%s", failed.why);
     fail_ops_needing(engine, rank, &failed);
     member_watch_on_loss(engine, rank);
     transport_mark_unreachable(engine->transport, rank, lost->why);
     engine->options.on_lost(engine->options.owner, rank, evidence, lost->why);
+}
+
+void
+engine_mark_lost(struct engine *engine,
+                 uint32_t rank,
+                 enum evidence evidence,
+                 const char *why)
+{
+    if (rank_note_loss(engine, rank, evidence, why))
+        rank_end_ops(engine, rank, evidence);
 }
 
 bool
@@ -155,17 +173,28 @@ engine_fail_without_memory(struct engine *engine,
                            const char *why)
 {
     const struct roster *roster = engine->roster;
+    const struct rank_liveness *other = &engine->liveness.ranks[peer];
     char name[ROSTER_NAME_MAX];
     char reason[LOST_REASON_TEXT_MAX];
+    struct op *next;
 
-    if (engine->is_leaving || engine->liveness.ranks[roster->rank].is_lost)
+    /* Nobody needs the connection to a rank that is gone. */
+    if (other->is_lost || other->has_left)
         return;
     roster_format_name(roster, roster->rank, name);
+    snprintf(reason, sizeof(reason), "it has %s, reported by %s", why, name);
+    if (!rank_note_loss(engine, roster->rank, EVIDENCE_TOLD, reason))
+        return;
     const struct failure_notice failed = failure_notice_make(
         HOOP_E_EXHAUSTED, roster->rank, "%s has %s", name, why);
-    fail_ops_needing(engine, peer, &failed);
-    snprintf(reason, sizeof(reason), "it has %s, reported by %s", why, name);
-    engine_mark_lost(engine, roster->rank, EVIDENCE_TOLD, reason);
+    /* The other ranks have been told of the loss, and of nothing else. */
+    for (struct op *op = TAILQ_FIRST(&engine->progress.running); op;
+         op = next) {
+        next = TAILQ_NEXT(op, link);
+        if (op_needs_rank(op, peer))
+            op_fail_without_notice(op, &failed);
+    }
+    rank_end_ops(engine, roster->rank, EVIDENCE_TOLD);
     engine->progress.must_flush = true;
 }
 

@@ -231,18 +231,28 @@ is_silent_too_long(struct engine *engine, uint32_t rank)
     return heartbeat->silent_ns > 0 && has_process_ended(engine, rank);
 }
 
+/* Returns whether rank may be asked: it has neither left nor been lost. */
+static bool
+is_live_peer(const struct engine *engine, uint32_t rank)
+{
+    const struct rank_liveness *lost = &engine->liveness.ranks[rank];
+
+    return rank != engine->roster->rank && !lost->is_lost && !lost->has_left;
+}
+
 /* Check rank, n_ns after the last check. Returns whether it has been silent for
  * too long. */
 static bool
 heartbeat_check(struct engine *engine, uint32_t rank, uint64_t n_ns)
 {
     struct heartbeat *heartbeat = &engine->liveness.heartbeats[rank];
-    const uint64_t peer_activity_count =
-        transport_activity_count(engine->transport, rank);
 
     if (heartbeat->n_checks == engine->liveness.n_checks ||
+        !is_live_peer(engine, rank) ||
         !transport_is_connected(engine->transport, rank))
         return false;
+    const uint64_t peer_activity_count =
+        transport_activity_count(engine->transport, rank);
     const bool is_new = heartbeat->n_checks + 1 != engine->liveness.n_checks;
     heartbeat->n_checks = engine->liveness.n_checks;
     if (heartbeat->peer_activity_count != peer_activity_count || is_new) {
@@ -316,78 +326,72 @@ heartbeat_state_of(const struct engine *engine, uint32_t rank)
                                                 : HEARTBEAT_SEEN;
 }
 
-static bool
-is_awaited_peer_dead(struct engine *engine,
-                     const struct step_flow *flow,
-                     uint64_t n_ns,
-                     uint32_t *out_rank)
+/* Check rank. If it has been silent for too long, it becomes *out_rank, unless
+ * another one is that already; one that is suspected already makes room. */
+static void
+check_awaited_rank(struct engine *engine,
+                   uint32_t rank,
+                   uint64_t n_ns,
+                   uint32_t *out_rank)
 {
-    const uint32_t peer = step_flow_peer(flow);
+    const struct rank_liveness *ranks = engine->liveness.ranks;
 
-    if (peer == FLOW_ANY_PEER || peer == engine->roster->rank ||
-        !heartbeat_check(engine, peer, n_ns))
-        return false;
-    *out_rank = peer;
-    return true;
+    if (!heartbeat_check(engine, rank, n_ns))
+        return;
+    if (*out_rank == HOOP_NO_RANK ||
+        (ranks[*out_rank].is_suspect && !ranks[rank].is_suspect))
+        *out_rank = rank;
 }
 
-/* Find the first rank without a heartbeat among those that op waits for. */
-static bool
-op_find_dead_peer(struct op *op, uint64_t n_ns, uint32_t *out_rank)
+static void
+check_members(struct engine *engine,
+              const struct comm_context *context,
+              uint64_t n_ns,
+              uint32_t *out_rank)
+{
+    for (uint32_t i = 0; i < context->size; i++)
+        check_awaited_rank(engine, context->ranks[i], n_ns, out_rank);
+}
+
+/* Check the ranks that op waits for. */
+static void
+op_check_peers(struct op *op, uint64_t n_ns, uint32_t *out_rank)
 {
     struct engine *engine = op->engine;
     struct step_flow *flow;
 
-    if (op_is_message(op) &&
-        step_flow_peer(&op->message.flow) == FLOW_ANY_PEER) {
-        for (uint32_t i = 0; i < op->run.context->size; i++) {
-            *out_rank = op->run.context->ranks[i];
-            if (i != op->run.context->rank &&
-                heartbeat_check(engine, *out_rank, n_ns))
-                return true;
-        }
-        return false;
-    }
-    if (op_is_message(op))
-        return is_awaited_peer_dead(engine, &op->message.flow, n_ns, out_rank);
+    if (op_is_message(op) && step_flow_peer(&op->message.flow) == FLOW_ANY_PEER)
+        check_members(engine, op->run.context, n_ns, out_rank);
+    else if (op_is_message(op))
+        check_awaited_rank(engine, step_flow_peer(&op->message.flow), n_ns,
+                           out_rank);
+    /* Of a message the list is empty. */
     TAILQ_FOREACH(flow, &op->run.step_flows, link)
     {
-        if (is_awaited_peer_dead(engine, flow, n_ns, out_rank))
-            return true;
+        if (step_flow_peer(flow) != FLOW_ANY_PEER)
+            check_awaited_rank(engine, step_flow_peer(flow), n_ns, out_rank);
     }
-    return false;
 }
 
-/* Find the first rank without a heartbeat among the members of watched
- * contexts. */
-static bool
-member_watch_find_dead(struct engine *engine, uint64_t n_ns, uint32_t *out_rank)
+/* Check all ranks that are waited for, each once: one that is not checked now
+ * counts as new at the next check. Returns one that has been silent for too long,
+ * or HOOP_NO_RANK. */
+static uint32_t
+find_dead_rank(struct engine *engine, uint64_t n_ns)
 {
     const struct comm_context *context;
-
-    TAILQ_FOREACH(context, &engine->contexts.watched, watched_link)
-    {
-        for (uint32_t i = 0; i < context->size; i++) {
-            *out_rank = context->ranks[i];
-            if (i != context->rank && heartbeat_check(engine, *out_rank, n_ns))
-                return true;
-        }
-    }
-    return false;
-}
-
-/* Find the first rank without a heartbeat of all that are waited for. */
-static bool
-find_dead_rank(struct engine *engine, uint64_t n_ns, uint32_t *out_rank)
-{
+    uint32_t rank = HOOP_NO_RANK;
     struct op *op;
 
     TAILQ_FOREACH(op, &engine->progress.running, link)
     {
-        if (op_find_dead_peer(op, n_ns, out_rank))
-            return true;
+        op_check_peers(op, n_ns, &rank);
     }
-    return member_watch_find_dead(engine, n_ns, out_rank);
+    TAILQ_FOREACH(context, &engine->contexts.watched, watched_link)
+    {
+        check_members(engine, context, n_ns, &rank);
+    }
+    return rank;
 }
 
 /* Write what is known of rank, which has been silent for too long. */
@@ -441,12 +445,10 @@ heartbeat_check_awaited(struct engine *engine,
     const uint64_t passed_ns = now_ns - engine->liveness.checked_ns;
     engine->liveness.checked_ns = now_ns;
     engine->liveness.n_checks++;
-    if (find_dead_rank(engine,
-                       passed_ns < 2 * period_ns ? passed_ns : 2 * period_ns,
-                       out_rank))
+    *out_rank = find_dead_rank(
+        engine, passed_ns < 2 * period_ns ? passed_ns : 2 * period_ns);
+    if (*out_rank != HOOP_NO_RANK)
         silence_write_reason(engine, *out_rank, out_why);
-    else
-        *out_rank = HOOP_NO_RANK;
     return now_ns + period_ns;
 }
 
@@ -477,15 +479,6 @@ peer_views_alloc(struct engine *engine)
     if (!views->seen)
         views->seen = calloc(size, sizeof(*views->seen));
     return views->peer_activity_count && views->seen;
-}
-
-/* Returns whether rank may be asked: it has neither left nor been lost. */
-static bool
-is_live_peer(const struct engine *engine, uint32_t rank)
-{
-    const struct rank_liveness *lost = &engine->liveness.ranks[rank];
-
-    return rank != engine->roster->rank && !lost->is_lost && !lost->has_left;
 }
 
 static uint8_t

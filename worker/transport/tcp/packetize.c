@@ -24,8 +24,11 @@ packetize_control(struct peer *peer, struct outbound_frame *out)
     if (control->n_text) {
         uint8_t *text = outbound_frame_ensure_room(out, control->n_text);
 
-        if (!text)
+        if (!text) {
+            peer_defer_failure(peer, TRANSPORT_NO_MEMORY,
+                               "no memory for a control frame");
             return false;
+        }
         memcpy(text, control->text, control->n_text);
     }
     out->payload = out->owned;

@@ -224,7 +224,11 @@ on_write_failed(struct peer *peer)
         peer_on_send_broken(peer);
         return;
     }
-    peer_lose(peer, strerror(errno));
+    if (errno == ENOBUFS || errno == ENOMEM)
+        peer_defer_failure(peer, TRANSPORT_NO_MEMORY,
+                           "no memory in the kernel for what it sends");
+    else
+        peer_lose(peer, strerror(errno));
 }
 
 bool
@@ -256,7 +260,8 @@ peer_write(struct peer *peer)
         striping_autotune_record(peer, (size_t)n_written);
         written(peer, (size_t)n_written);
     }
-    if (peer->fd < 0)
+    /* The next write loses a peer that has a failure. */
+    if (peer->fd < 0 || peer->failure.why)
         return true;
     /* This progress call is over, but there is more to write. */
     if (send->n_frames > 0 || n_total >= PEER_PROGRESS_BYTES) {
