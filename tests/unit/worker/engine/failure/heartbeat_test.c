@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -106,6 +107,49 @@ silent_rank_is_lost_after_the_failure_timeout(void **state)
                            "(nothing has come from it for 0.1 s), reported by "
                            "rank 0 (host:40)"));
     engine_pair_close(&engine_pair);
+}
+
+/* The second is not silent from when the first was lost, but from when both fell
+ * silent. */
+static void
+two_that_fall_silent_together_are_lost_together(void **state)
+{
+    static const uint32_t ranks[] = {0, 1, 2};
+    struct side *side = &engine_pair.sides[0];
+    struct comm_context *context;
+    struct op *ops[2];
+    char bytes[2][4];
+    int far[2];
+
+    open_with(LIVING_FAILURE_MS, LONG_MS);
+    const struct context_options options = {
+        .id = 5, .size = 3, .ranks = ranks, .timeout_ms = LONG_MS};
+    assert_ok(context_open(side->engine, &options, &context));
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, far),
+                     0);
+    engine_add_connection(side->engine, 1, engine_pair.fds[0]);
+    engine_pair.fds[0] = -1;
+    engine_add_connection(side->engine, 2, far[0]);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct engine_message message = {
+            .call = {.name = CALL_RECV,
+                     .dtype = HOOP_UINT8,
+                     .root = i + 1,
+                     .count = sizeof(bytes[i])},
+            .peer = i + 1,
+            .bytes = bytes[i],
+        };
+
+        assert_ok(engine_start_messages(context, &message, 1, &ops[i]));
+    }
+    assert_int_equal(engine_wait(ops[0], patience()), HOOP_E_PEER_LOST);
+    const uint64_t first_ns = clock_now_ns();
+    assert_int_equal(engine_wait(ops[1], patience()), HOOP_E_PEER_LOST);
+    assert_non_null(strstr(error_text(), "rank 2 (far:42) is lost"));
+    assert_true(clock_now_ns() - first_ns <
+                LIVING_FAILURE_MS / 2 * CLOCK_NS_PER_MS);
+    engine_pair_close(&engine_pair);
+    close(far[1]);
 }
 
 /* Which asks nothing before it is late. */
@@ -319,6 +363,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(silent_rank_is_lost_after_the_failure_timeout),
+        cmocka_unit_test(two_that_fall_silent_together_are_lost_together),
         cmocka_unit_test(silent_sender_of_a_message_is_lost_as_soon),
         cmocka_unit_test(way_to_a_silent_rank_is_as_long_as_while_it_spoke),
         cmocka_unit_test(starved_rank_has_more_time),
