@@ -198,17 +198,38 @@ engine_without_memory_leaves_all_as_it_was(void **state)
     roster_destroy(roster);
 }
 
-/* Rank 1 sends what rank 0 does not expect and has no memory for. */
+/* Start a sum of the ranks 0, 1 and 2 on either side, which rank 2 never joins. */
+static void
+sums_of_three_start(struct op *ops[2])
+{
+    static const uint32_t ranks[] = {0, 1, 2};
+    static int32_t values[2][100];
+
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct context_options options = {
+            .id = 5, .rank = i, .size = 3, .ranks = ranks, .timeout_ms = 30000};
+        struct comm_context *context;
+
+        assert_ok(
+            context_open(engine_pair.sides[i].engine, &options, &context));
+        assert_ok(sum_start(context, values[i], 100, &ops[i]));
+    }
+}
+
+/* Rank 1 sends what rank 0 does not expect and has no memory for. The others
+ * learn that rank 0 is lost, whatever they do with it. */
 static void
 memory_lack_is_laid_on_the_rank_that_has_it(void **state)
 {
     struct side *sides = engine_pair.sides;
     char bytes[3][4] = {""};
     struct op *waiting, *sent, *received;
+    struct op *sums[2];
 
     for (int is_of_its_bytes = 0; is_of_its_bytes < 2; is_of_its_bytes++) {
         engine_pair_open(&engine_pair);
         engine_pair_connect(&engine_pair);
+        sums_of_three_start(sums);
         assert_ok(receive_start(context_at(0, 0), bytes[0], 4, 1, &waiting));
         engine_progress_background(sides[0].engine);
         assert_ok(send_start(context_at(1, 0), bytes[1], 4, 2, &sent));
@@ -233,6 +254,9 @@ memory_lack_is_laid_on_the_rank_that_has_it(void **state)
         assert_int_equal(engine_wait(received, patience()), HOOP_E_PEER_LOST);
         assert_int_equal(error_failure_details()->rank, 0);
         assert_non_null(strstr(error_text(), "rank 0 (host:40) is lost: "));
+        assert_int_equal(engine_wait(sums[0], patience()), HOOP_E_EXHAUSTED);
+        assert_int_equal(engine_wait(sums[1], patience()), HOOP_E_PEER_LOST);
+        assert_int_equal(error_failure_details()->rank, 0);
         engine_pair_close(&engine_pair);
     }
 }
