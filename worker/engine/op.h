@@ -1,7 +1,7 @@
 /*
  * engine/op.h - one operation under way; private to engine/
  *
- * engine_start_collective*() creates an operation, the progress owner runs it, and the
+ * op_start_collective() or message_op_create() makes an operation, the progress owner runs it, and the
  * thread that waits for it frees it. A freed operation goes to the operation
  * pool with its memory, plan window and scratch buffer, for the next call to
  * reuse.

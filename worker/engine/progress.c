@@ -120,8 +120,8 @@ progress_publish_ended(struct engine *engine)
         TAILQ_REMOVE(&engine->progress.ended, op, link);
         if (op->run.notified_fd >= 0)
             notification_fd_write(op->run.notified_fd);
-        /* From here on op may be freed, but its waiter cannot free it before
-         * the lock is released. */
+        /* From here on op may be freed: a thread that sees is_done without the
+         * lock does so at once. waiter stays until the lock is released. */
         atomic_store(&op->run.is_done, true);
         if (waiter)
             pthread_cond_signal(&waiter->cond);

@@ -81,10 +81,11 @@ enum transport_peer_event {
     TRANSPORT_CLOSED,
     /* The bytes that came from the peer are not what it sent, or break the
      * protocol. What the callback queues for the peer, to tell it so, is still
-     * sent. TRANSPORT_LOST follows. */
+     * sent, unless the failure was noticed while something was being sent.
+     * TRANSPORT_LOST follows. */
     TRANSPORT_CORRUPTED,
-    /* This rank has no memory for the connection. What the callback queues for
-     * the peer is still sent, if possible. TRANSPORT_LOST follows. */
+    /* This rank has no memory for the connection. As with TRANSPORT_CORRUPTED,
+     * what the callback queues may still be sent. TRANSPORT_LOST follows. */
     TRANSPORT_NO_MEMORY,
     TRANSPORT_LOST, /* the connection is gone */
 };
@@ -112,7 +113,7 @@ struct transport_events {
                        size_t n_bytes);
     /* A payload of the flow that flow_owner owns exists in encoded form,
      * received or just encoded to be sent. The engine may pass it to
-     * encoded_payload_add() of any request that will send the same bytes. The
+     * transport_cache_encoded() for any request that will send the same bytes. The
      * call precedes on_arrived(). The callback may be NULL. */
     void (*on_encoded)(void *owner,
                        void *flow_owner,

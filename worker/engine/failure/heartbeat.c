@@ -17,7 +17,7 @@
  *   timeout is longer, unless the user has set it, and a rank that answers on
  *   a second connection (net/path.h) gets more time, too.
  * - The members of a watched context are checked likewise
- *   (engine/failure/departure.c).
+ *   (engine/failure/revocation.c).
  *
  * The coordinator asks all ranks which ranks they hear if some rank reports a
  * suspicion, or if it does not hear a rank itself any more. Each rank then asks

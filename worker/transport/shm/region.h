@@ -218,7 +218,7 @@ struct shm_region_departure {
     uint64_t failed_op; /* the last operation that failed; 0: none */
     uint64_t failed_status;
     char failed_text[LIMIT_ERROR_TEXT];
-    uint32_t failed_rank; /* as in a failure notice (VERDICT frame) */
+    uint32_t failed_rank; /* as in a failure notice */
 };
 
 struct shm_region_departure *

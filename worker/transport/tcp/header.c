@@ -65,10 +65,10 @@ header_checksum(const struct frame *frame, const struct frame_tensor *tensor)
     return frame->checksum | (half ? half : 1);
 }
 
-/* Returns whether frame may be encoded by its difference from the one
- * before. */
+/* Returns whether the header of frame may be encoded by changing the one before,
+ * which costs less than encoding it anew. */
 static bool
-can_compress_header(const struct peer *peer, const struct frame *frame)
+can_use_header_cache(const struct peer *peer, const struct frame *frame)
 {
     return !peer->transport->config->has_frame_checksums &&
            (frame->kind == FRAME_COLLECTIVE || frame->kind == FRAME_MESSAGE);
@@ -86,7 +86,7 @@ peer_header_write(struct peer *peer,
                   struct frame *frame,
                   const struct frame_tensor *tensor)
 {
-    if (!tensor && can_compress_header(peer, frame)) {
+    if (!tensor && can_use_header_cache(peer, frame)) {
         frame_header_cache_encode(&peer->send.header_cache, frame, out->header);
         return;
     }
