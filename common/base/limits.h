@@ -241,8 +241,8 @@ enum {
      * behind another. */
     LIMIT_ENCODED_PAYLOADS = 16,
 
-    /* Collectives of a communicator known to fail before they are called; and as
-     * many receives. */
+    /* Collectives of a communicator known to fail before they are called;
+     * and as many receives. */
     LIMIT_EARLY_FAILURES = 1024,
 
     /* Communicators known to be closed: late frames for them arrive soon

@@ -50,16 +50,17 @@ role_derive_token(enum role role,
 enum role
 role_of_token(const char *token);
 
-/* The tokens of a job, one for each role. Zeroed: the empty token, and no token for any lesser role. */
+/* The tokens of a job, one for each role. Zeroed: the empty token, and no
+ * token for any lesser role. */
 struct token {
     /* [role]; the first is the job's secret, the others derive from it;
      * padded with zeros. */
     char texts[ROLE_ANYBODY][LIMIT_TOKEN];
 };
 
-/* Set the secret and derive the tokens of the other roles. NULL means the empty
- * token.
- * Handle: HOOP_E_INVALID (too long), HOOP_E_DENIED (see role_derive_token()). */
+/* Set the secret and derive the tokens of the other roles. NULL means the
+ * empty token. Handle: HOOP_E_INVALID (too long), HOOP_E_DENIED (see
+ * role_derive_token()). */
 enum hoop_status
 token_derive_roles(struct token *token, const char *text);
 

@@ -333,8 +333,8 @@ expired_timer_handle(struct cluster *cluster, struct timer_entry *due)
     }
 }
 
-/* Jobs are settled every LIMIT_LIST_PAGE_ENTRIES timers, so that no parked watch falls
- * behind its history. */
+/* Jobs are settled every LIMIT_LIST_PAGE_ENTRIES timers, so that no parked
+ * watch falls behind its history. */
 static void
 expired_timers_run(struct cluster *cluster)
 {

@@ -19,8 +19,8 @@
  * mentions the earlier attempt.
  *
  * A cluster that keeps records (core/journal.h) is restored from them: call
- * cluster_create(), then cluster_recover_record() for each record in the order of the
- * keys, then cluster_recovery_finish().
+ * cluster_create(), then cluster_recover_record() for each record in the order
+ * of the keys, then cluster_recovery_finish().
  */
 
 #ifndef CORE_CLUSTER_H

@@ -55,7 +55,8 @@ memory_realloc(void *memory, size_t n_items, size_t n_bytes)
 enum hoop_status
 memory_check_limit(const struct memory_account *account, size_t n_bytes);
 
-/* As memory_calloc(), charged to account. Free it with memory_free_charged(). */
+/* As memory_calloc(), charged to account. Free it with
+ * memory_free_charged(). */
 void *
 memory_alloc_charged(struct memory_account *account,
                      size_t n_items,

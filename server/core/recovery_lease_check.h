@@ -60,8 +60,9 @@ recovery_lease_check_on_timer(struct cluster *cluster, struct job *job);
 void
 recovery_lease_check_confirm(struct cluster *cluster, struct member *member);
 
-/* Restore the counts of passed parts, before recovery_lease_check_begin(): one for each
- * rank if the world has formed, else a single one. Handle: HOOP_E_DATA_LOSS. */
+/* Restore the counts of passed parts, before recovery_lease_check_begin():
+ * one for each rank if the world has formed, else a single one. Handle:
+ * HOOP_E_DATA_LOSS. */
 enum hoop_status
 lease_grace_restore(struct job *job,
                     const uint8_t *n_grace_parts_passed,

@@ -16,9 +16,9 @@ struct cluster;
 struct cluster_reply;
 struct job;
 
-/* Fill in reply with the job that present is a world of. The members are those
- * of present; everything else is the root job's if present has formed. Activities are left
- * out. */
+/* Fill in reply with the job that present is a world of. The members are
+ * those of present; everything else is the root job's if present has formed.
+ * Activities are left out. */
 void
 status_query_fill_reply(struct cluster *cluster,
                         struct job *present,
@@ -29,8 +29,8 @@ status_query_fill_reply(struct cluster *cluster,
  * An operator's request asks all members of the job. The question goes out
  * through the watches that the members keep parked; a member answers with a
  * renewal. The operator is answered when all members have answered, at the
- * latest after ACTIVITY_QUERY_TIMEOUT_MS; the reply says why a member has not answered. A
- * member that does not answer is not declared lost for that.
+ * latest after ACTIVITY_QUERY_TIMEOUT_MS; the reply says why a member has not
+ * answered. A member that does not answer is not declared lost for that.
  */
 
 struct cluster;

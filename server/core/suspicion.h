@@ -60,9 +60,9 @@ suspicion_add_answer(struct cluster *cluster,
                      const struct member *member,
                      const struct cluster_member_renewal *call);
 
-/* Ask which ranks hear member, whose lease has expired. membership_on_vouched() is
- * called if one does, at once if an answer to the open question already says
- * so. Returns false if no rank can be asked. */
+/* Ask which ranks hear member, whose lease has expired.
+ * membership_on_vouched() is called if one does, at once if an answer to the
+ * open question already says so. Returns false if no rank can be asked. */
 bool
 suspicion_query_ranks(struct cluster *cluster, const struct member *member);
 

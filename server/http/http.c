@@ -45,8 +45,8 @@ enum {
                                   connection is closed */
     HTTP_CONNECTIONS_MIN = 4,
     RESERVED_FDS_MAX = LIMIT_HTTP_CONNECTIONS / 2,
-    /* Up to one in FD_SHARE_DIVISOR of the process's descriptors is for connections here.
-     * Half of those are held in reserve. */
+    /* Up to one in FD_SHARE_DIVISOR of the process's descriptors is for
+     * connections here. Half of those are held in reserve. */
     FD_SHARE_DIVISOR = 8,
     /* A connection is not closed to make room before this time, because its
      * bytes may be on their way; under TLS, those of the second flight. */

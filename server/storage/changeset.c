@@ -1,5 +1,5 @@
-/* storage/changeset.c - an ordered list of puts and erasures that are applied as
- * one */
+/* storage/changeset.c - an ordered list of puts and erasures that are
+ * applied as one */
 
 #include "storage/changeset.h"
 

@@ -1,6 +1,6 @@
 /*
- * storage/changeset.h - an ordered list of puts and erasures that are applied as
- * one
+ * storage/changeset.h - an ordered list of puts and erasures that are applied
+ * as one
  *
  * The list is a flat buffer, so that appending one list to another is a copy.
  * Without memory the process aborts, because it must not lose what it has to

@@ -72,9 +72,9 @@ enum hoop_status
 database_apply_changes(struct database *database,
                        const struct changeset *changes);
 
-/* Return the path of the file that database_apply_changes() is using on this thread, or
- * NULL. May be called in a handler of SIGBUS, which is raised when a file in
- * use is truncated. */
+/* Return the path of the file that database_apply_changes() is using on this
+ * thread, or NULL. May be called in a handler of SIGBUS, which is raised
+ * when a file in use is truncated. */
 const char *
 database_path_used_by_thread(void);
 
@@ -83,8 +83,8 @@ database_path_used_by_thread(void);
 
 struct pages_visitor;
 
-/* Visit what can be read of the folder's file, see pages_visit_records(). Handle: as
- * there; HOOP_E_NOT_FOUND (there is no file), HOOP_E_DENIED,
+/* Visit what can be read of the folder's file, see pages_visit_records().
+ * Handle: as there; HOOP_E_NOT_FOUND (there is no file), HOOP_E_DENIED,
  * HOOP_E_UNAVAILABLE. */
 enum hoop_status
 database_salvage(const char *folder,

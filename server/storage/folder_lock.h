@@ -27,10 +27,10 @@ enum storage_durability {
 };
 
 /*
- * Lock the folder. Creates it if its parent exists.
- * Handle: HOOP_E_EXISTS (another process holds it; the text names it),
- * HOOP_E_DATA_LOSS (the machine went down under STORAGE_SURVIVES_PROCESS_CRASH),
- * HOOP_E_DENIED and HOOP_E_UNAVAILABLE (the file system refuses).
+ * Lock the folder. Creates it if its parent exists. Handle: HOOP_E_EXISTS
+ * (another process holds it; the text names it), HOOP_E_DATA_LOSS (the machine
+ * went down under STORAGE_SURVIVES_PROCESS_CRASH), HOOP_E_DENIED and
+ * HOOP_E_UNAVAILABLE (the file system refuses).
  */
 enum hoop_status
 folder_lock_take(const char *folder,

@@ -1,5 +1,6 @@
 /*
- * algorithms/algorithms.h - declares every algorithm; each file explains its own
+ * algorithms/algorithms.h - declares every algorithm; each file explains its
+ * own
  *
  * algorithms/registry.c has one row for each algorithm that can be chosen.
  *

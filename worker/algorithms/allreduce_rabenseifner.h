@@ -1,9 +1,9 @@
 /*
  * algorithms/allreduce_rabenseifner.h - where the two halves of the plan meet
  *
- * algorithms/hierarchical.c inserts another algorithm between the two halves. Rounds
- * before the middle round compute the sums; from the middle round on, ranks
- * only distribute finished blocks.
+ * algorithms/hierarchical.c inserts another algorithm between the two halves.
+ * Rounds before the middle round compute the sums; from the middle round on,
+ * ranks only distribute finished blocks.
  */
 
 #ifndef ALGORITHMS_ALLREDUCE_RABENSEIFNER_H

@@ -140,8 +140,8 @@ plan_copy_block_run(struct plan *plan,
                   is_packing ? packed_span : placed_span);
 }
 
-/* Pack from the output, or unpack from the scratch. The blocks of a run of blocks are in
- * descending order, and may wrap around the end of the output. */
+/* Pack from the output, or unpack from the scratch. The blocks of a run of
+ * blocks are in descending order, and may wrap around the end of the output. */
 static void
 plan_pack_or_unpack(struct plan *plan,
                     const struct plan_shape *shape,

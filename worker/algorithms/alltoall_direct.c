@@ -1,5 +1,6 @@
 /*
- * algorithms/alltoall_direct.c - all-to-all: every rank reads its blocks in place
+ * algorithms/alltoall_direct.c - all-to-all: every rank reads its blocks in
+ * place
  *
  * Each rank exposes all its blocks, and each reads those for itself. A round
  * moves a part of every block; the last round only waits for all ranks. In

@@ -1,5 +1,6 @@
 /*
- * algorithms/barrier_flat.c - barrier: all ranks publish an empty slot and await it
+ * algorithms/barrier_flat.c - barrier: all ranks publish an empty slot and
+ * await it
  *
  * Cost: one cache line per rank.
  */

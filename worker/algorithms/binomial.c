@@ -1,4 +1,5 @@
-/* algorithms/binomial.c - a tree of ceil(log2 n) levels, for any size and any root */
+/* algorithms/binomial.c - a tree of ceil(log2 n) levels, for any size and
+ * any root */
 
 #include "algorithms/binomial.h"
 

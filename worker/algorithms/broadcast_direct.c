@@ -1,5 +1,6 @@
 /*
- * algorithms/broadcast_direct.c - broadcast: the other ranks read the root's buffer
+ * algorithms/broadcast_direct.c - broadcast: the other ranks read the root's
+ * buffer
  *
  * Cost: a copy of all bytes, on all ranks but the root at the same time.
  */

@@ -1,5 +1,6 @@
 /*
- * algorithms/reduce_scatter_direct.c - reduce-scatter: each rank reads its block
+ * algorithms/reduce_scatter_direct.c - reduce-scatter: each rank reads its
+ * block
  *
  * All ranks expose their input; each combines its own block, a part in every
  * round. In place, the result belongs where other ranks may still read: it is

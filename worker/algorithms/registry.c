@@ -1,5 +1,6 @@
 /*
- * algorithms/registry.c - the algorithms of each collective, and where they can run
+ * algorithms/registry.c - the algorithms of each collective, and where they can
+ * run
  */
 
 #include "algorithms/registry.h"

@@ -1,5 +1,6 @@
 /*
- * algorithms/registry.h - the algorithms of each collective, and where they can run
+ * algorithms/registry.h - the algorithms of each collective, and where they can
+ * run
  *
  * This is the only list of algorithms. Selection and benchmarks iterate over
  * it, so an algorithm that is not listed is never used.
@@ -70,8 +71,8 @@ bool
 registry_algorithm_suits_shape(const struct registry_algorithm *entry,
                                const struct plan_shape *shape);
 
-/* registry_collective_name() returns, for example, "allreduce"; registry_parse_collective() returns
- * false if no collective has this name. */
+/* registry_collective_name() returns, for example, "allreduce";
+ * registry_parse_collective() returns false if no collective has this name. */
 const char *
 registry_collective_name(enum collective_kind collective);
 bool

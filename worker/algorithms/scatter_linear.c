@@ -1,5 +1,6 @@
 /*
- * algorithms/scatter_linear.c - scatter by one message from the root to each rank
+ * algorithms/scatter_linear.c - scatter by one message from the root to each
+ * rank
  *
  * The root sends one block in every round, beginning with the next rank. As
  * many rounds as the tracker's window holds are active at once, so that one

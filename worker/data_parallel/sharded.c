@@ -1,5 +1,6 @@
 /*
- * data_parallel/sharded.c - each rank keeps the optimizer state of its own shard
+ * data_parallel/sharded.c - each rank keeps the optimizer state of its own
+ * shard
  *
  * One flat array is used twice. Gradients are packed into it and reduced out of
  * it. Then each rank updates its shard of the parameters in it, the shards are

@@ -3,8 +3,9 @@
  *
  * It runs on the control loop's thread. While callers own progress it watches
  * no data socket, because an idle thread that polls the same sockets doubles
- * the latency. It resumes when work is left behind (background_progress_wake()) and, a
- * moment after the last caller, to notice peers that die between operations.
+ * the latency. It resumes when work is left behind (background_progress_wake())
+ * and, a moment after the last caller, to notice peers that die between
+ * operations.
  *
  * Thread: the loop's, except background_progress_wake().
  */

@@ -39,7 +39,8 @@ command_discard(const struct command *command);
 void
 engine_post_notice(struct engine *engine, const struct notice *content);
 
-/* Have the progress owner call engine_drop_stale_frames(). Needs no memory. Thread: any. */
+/* Have the progress owner call engine_drop_stale_frames(). Needs no memory.
+ * Thread: any. */
 void
 engine_request_stale_frame_drop(struct engine *engine);
 

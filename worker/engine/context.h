@@ -22,7 +22,8 @@ context_destroy(struct comm_context *context);
 bool
 engine_keeps_frames_of_context(void *owner, uint64_t id);
 
-/* Drop kept frames of communicators for which engine_keeps_frames_of_context() is false. */
+/* Drop kept frames of communicators for which
+ * engine_keeps_frames_of_context() is false. */
 void
 engine_drop_stale_frames(struct engine *engine);
 

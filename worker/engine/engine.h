@@ -77,8 +77,8 @@ struct engine_options {
     /* A connection to rank is needed: engine_add_connection() or
      * engine_report_unreachable() must follow. Called by the progress owner. */
     void (*on_connection_needed)(void *owner, uint32_t rank);
-    /* One more connection to rank is wanted: engine_attach_stream() may follow. NULL:
-     * there are no further connections. */
+    /* One more connection to rank is wanted: engine_attach_stream() may
+     * follow. NULL: there are no further connections. */
     void (*on_stream_needed)(void *owner, uint32_t rank, unsigned stream);
     /* This rank has found rank dead by evidence from which it may conclude that
      * alone. Called by the progress owner, once per rank. */
@@ -87,21 +87,23 @@ struct engine_options {
                     enum evidence evidence,
                     const char *why);
     /* This rank does not hear rank any more, and may not conclude from that
-     * alone that it is lost: engine_declare_dead() or engine_report_undecided() should
-     * follow. Called by the progress owner. NULL: nobody else decides. */
+     * alone that it is lost: engine_declare_dead() or
+     * engine_report_undecided() should follow. Called by the progress owner.
+     * NULL: nobody else decides. */
     void (*on_suspected)(void *owner,
                          uint32_t rank,
                          const struct engine_suspicion *suspicion);
-    /* Answers engine_request_peer_views(). views[rank] is an enum evidence_view, valid for the
-     * call. Called by the progress owner. May be NULL. */
+    /* Answers engine_request_peer_views(). views[rank] is an enum
+     * evidence_view, valid for the call. Called by the progress owner. May
+     * be NULL. */
     void (*on_views)(void *owner, uint64_t question, const uint8_t *views);
     /* Answers engine_query_activity(). Called by the progress owner. May be
      * NULL. */
     void (*on_activity)(void *owner,
                         uint64_t query,
                         const struct engine_activity *activity);
-    /* Work is left and no thread owns progress: call engine_progress_background().
-     * Thread: any. */
+    /* Work is left and no thread owns progress: call
+     * engine_progress_background(). Thread: any. */
     void (*on_progress_needed)(void *owner);
     void *owner;
 };
@@ -198,8 +200,8 @@ engine_request_peer_views(struct engine *engine, uint64_t question);
  * unanswered one. */
 void
 engine_query_activity(struct engine *engine, uint64_t query);
-/* Returns whether engine_request_peer_views() has an answer pending. The background then looks
- * in more often. */
+/* Returns whether engine_request_peer_views() has an answer pending. The
+ * background then looks in more often. */
 bool
 engine_has_views_request(const struct engine *engine);
 /* Describe to this rank its own loss, given why it was declared lost: "this
@@ -236,8 +238,9 @@ engine_expect_context(struct engine *engine);
 void
 engine_unexpect_context(struct engine *engine);
 
-/* Open a context. This ends one engine_expect_context(), even on failure. Handle:
- * HOOP_E_DATA_LOSS (another open context has the id), HOOP_E_EXHAUSTED. */
+/* Open a context. This ends one engine_expect_context(), even on failure.
+ * Handle: HOOP_E_DATA_LOSS (another open context has the id),
+ * HOOP_E_EXHAUSTED. */
 enum hoop_status
 context_open(struct engine *engine,
              const struct context_options *options,
@@ -336,8 +339,8 @@ enum engine_start_mode {
  * From now on shared-memory algorithms may run, with slots of
  * context_shm_slot_bytes() (0: there is no region).
  *
- * Call engine_import_wakeup() for all other members before. All members must call
- * it, or none, and before the first shared-memory operation.
+ * Call engine_import_wakeup() for all other members before. All members must
+ * call it, or none, and before the first shared-memory operation.
  */
 void
 context_set_shm_region(struct comm_context *context,

@@ -2,14 +2,14 @@
  * engine/inline.c - a caller executes a small shared-memory collective or
  * message inline
  *
- * The contract of every inline path, here and in transport/inline.c: the call may
- * complete here. Otherwise nothing has happened but what is said below, and the
- * caller continues with an ordinary operation, which begins from there. The call
- * has the same number, result and failure either way, because it is taken here
- * only if nothing stands before it: progress ownership is free, no operation
- * runs or has been handed in, no rank is known to be lost or to have left, and
- * no failure waits for a call of its kind. So no other thread needs to find an
- * operation, and there is none.
+ * The contract of every inline path, here and in transport/inline.c: the call
+ * may complete here. Otherwise nothing has happened but what is said below, and
+ * the caller continues with an ordinary operation, which begins from there. The
+ * call has the same number, result and failure either way, because it is taken
+ * here only if nothing stands before it: progress ownership is free, no
+ * operation runs or has been handed in, no rank is known to be lost or to have
+ * left, and no failure waits for a call of its kind. So no other thread needs
+ * to find an operation, and there is none.
  *
  * Collectives: the caller posts, polls until all peers have posted, and
  * fetches. The context keeps a cached operation for that, which is in no list

@@ -1,10 +1,10 @@
 /*
  * engine/op.h - one operation under way; private to engine/
  *
- * op_start_collective() or message_op_create() makes an operation, the progress owner runs it, and the
- * thread that waits for it frees it. A freed operation goes to the operation
- * pool with its memory, plan window and scratch buffer, for the next call to
- * reuse.
+ * op_start_collective() or message_op_create() makes an operation, the progress
+ * owner runs it, and the thread that waits for it frees it. A freed operation
+ * goes to the operation pool with its memory, plan window and scratch buffer,
+ * for the next call to reuse.
  */
 
 #ifndef ENGINE_OP_H
@@ -58,9 +58,9 @@ step_flow_done_bytes(const struct step_flow *flow)
     return flow->is_receive ? flow->in.arrived : flow->out.handed;
 }
 
-/* An operation first asks its peers after OP_QUERY_INTERVAL_FIRST_NS, which is long for a
- * network and short for a person; the interval then doubles up to
- * OP_QUERY_INTERVAL_MAX_NS. */
+/* An operation first asks its peers after OP_QUERY_INTERVAL_FIRST_NS, which
+ * is long for a network and short for a person; the interval then doubles up
+ * to OP_QUERY_INTERVAL_MAX_NS. */
 static const uint64_t OP_QUERY_INTERVAL_FIRST_NS = 100000000;
 static const uint64_t OP_QUERY_INTERVAL_MAX_NS = 1000000000;
 /* Time allowed for an answer. */
@@ -88,9 +88,10 @@ struct waiter {
 struct shm_execution {
     bool is_next_round_planned; /* cache.next_round_plan is valid */
     /* Slot in which the next round's posts will be published, already partly
-     * written; NULL: nothing has been prefetched. prefetch_offset_bytes is the offset of
-     * the prefetched post in bytes, prefetch_post_index its index, and
-     * prefetch_combine_step the step of this round that produces it. */
+     * written; NULL: nothing has been prefetched. prefetch_offset_bytes is
+     * the offset of the prefetched post in bytes, prefetch_post_index its
+     * index, and prefetch_combine_step the step of this round that produces
+     * it. */
     uint8_t *prefetch;
     size_t prefetch_offset_bytes;
     size_t prefetch_post_index;
@@ -98,7 +99,8 @@ struct shm_execution {
     uint32_t n_rounds;
     uint32_t round;
     /* Rounds that the inline path had finished before it handed over to this
-     * operation; was_next_round_posted says whether it had also posted the next one. */
+     * operation; was_next_round_posted says whether it had also posted the
+     * next one. */
     uint32_t n_rounds_done_inline;
     bool was_next_round_posted;
     bool is_posted;

@@ -376,8 +376,8 @@ prefetch_find_combine(struct op *op)
 }
 
 /* Plan the next round. If it posts what this round combines and its slot is
- * free, rounds.prefetch points to the slot. Call before shm_reduce_run(), in all
- * rounds but the last. */
+ * free, rounds.prefetch points to the slot. Call before shm_reduce_run(), in
+ * all rounds but the last. */
 static void
 prefetch_prepare(struct op *op)
 {

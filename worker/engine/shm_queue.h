@@ -12,8 +12,8 @@
 struct engine;
 struct op;
 
-/* Add op, which has begun on a context with a shared region, to the context's run
- * queue if it may come to use shared memory. */
+/* Add op, which has begun on a context with a shared region, to the
+ * context's run queue if it may come to use shared memory. */
 void
 shm_queue_add(struct op *op);
 

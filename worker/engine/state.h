@@ -26,8 +26,8 @@ TAILQ_HEAD(residual_list, residual);
 
 /* Why a rank is lost, in as many bytes as travel. */
 enum {
-    /* Room for a reported reason (LIMIT_REPORT_REASON), what hoopd infers from it, who
-     * reported it, and when. */
+    /* Room for a reported reason (LIMIT_REPORT_REASON), what hoopd infers
+     * from it, who reported it, and when. */
     LOST_REASON_TEXT_MAX = 400,
 };
 
@@ -64,8 +64,8 @@ enum rank_notice_kind {
  * wait for ever. */
 struct notice {
     TAILQ_ENTRY(notice) link;
-    /* Bits of enum rank_notice_kind. 0: the notice is in no list; else the progress
-     * owner will read it. */
+    /* Bits of enum rank_notice_kind. 0: the notice is in no list; else the
+     * progress owner will read it. */
     unsigned kinds;
     uint32_t rank;
     enum evidence evidence;  /* for NOTICE_DECLARED_DEAD */
@@ -163,8 +163,8 @@ struct rank_liveness {
     uint64_t
         decide_by_rule_ns;  /* when the rule for ranks alone begins to hold */
     uint64_t next_check_ns; /* when to check it again */
-    /* The rank is not lost, but there is no connection to it because shortage_rank
-     * lacks what `why` says. HOOP_OK: no shortage is known. */
+    /* The rank is not lost, but there is no connection to it because
+     * shortage_rank lacks what `why` says. HOOP_OK: no shortage is known. */
     enum hoop_status shortage_status;
     uint32_t shortage_rank;
     struct failed_send_report_windows
@@ -246,7 +246,8 @@ struct engine_liveness {
     uint64_t n_checks;            /* heartbeat checks done */
     uint64_t checked_ns;
     uint64_t n_failed_sends_broadcast; /* failed sends reported to others */
-    /* Final, and for any thread to read: ranks[own rank].why says the reason. */
+    /* Final, and for any thread to read: ranks[own rank].why says the
+     * reason. */
     atomic_bool is_expelled;
 };
 

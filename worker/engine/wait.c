@@ -266,8 +266,8 @@ op_await_until(struct op *op, uint64_t deadline_ns)
     return true;
 }
 
-/* Like op_await_until(), but a wait without a deadline can be interrupted by the
- * program. */
+/* Like op_await_until(), but a wait without a deadline can be interrupted by
+ * the program. */
 static bool
 op_await_interruptible(struct op *op, uint64_t deadline_ns)
 {

@@ -45,8 +45,8 @@ op_wire_loss(const struct op *op)
     return op->run.is_call_check_stage ? LOSS_NONE : op->run.loss;
 }
 
-/* Combine count elements with op->run.reduce after rounding the operands, which may
- * lie where the result goes. */
+/* Combine count elements with op->run.reduce after rounding the operands,
+ * which may lie where the result goes. */
 void
 wire_rounding_combine(const struct op *op,
                       const struct wire_rounding_operands *operands,

@@ -46,15 +46,15 @@ mesh_process_group(const hoop_mesh_t *mesh);
 const char *
 mesh_axis_name(const hoop_mesh_t *mesh, uint32_t axis);
 
-/* Returns the cache of plans that start here (mesh/redistribute/plan_cache.h). */
+/* Returns the cache of plans that start here
+ * (mesh/redistribute/plan_cache.h). */
 struct plan_cache *
 mesh_plan_cache(hoop_mesh_t *mesh);
 
-/* Returns the communicator of a list that begins with the mesh's ranks by place;
- * others may follow. It is formed when all its ranks first ask for it. It is
- * borrowed and lives as long as the mesh; those who ask for the same list share
- * it.
- * Handle: as hoop_mesh_comm(). */
+/* Returns the communicator of a list that begins with the mesh's ranks by
+ * place; others may follow. It is formed when all its ranks first ask for
+ * it. It is borrowed and lives as long as the mesh; those who ask for the
+ * same list share it. Handle: as hoop_mesh_comm(). */
 enum hoop_status
 mesh_comm_with_others(hoop_mesh_t *mesh,
                       const struct rank_list *list,

@@ -1,8 +1,8 @@
 /*
  * mesh/process_group.c - ranks divided into rows of tensor parallelism
  *
- * mesh/process_group.h has the arithmetic. Two meshes of the same ranks, rows by
- * columns, hold the communicators: one the group's own pair, the other the
+ * mesh/process_group.h has the arithmetic. Two meshes of the same ranks, rows
+ * by columns, hold the communicators: one the group's own pair, the other the
  * second pair.
  */
 

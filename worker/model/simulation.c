@@ -108,7 +108,8 @@ simulation_result_of_run(const struct simulation_setup *setup,
     };
 }
 
-/* n_rounds beginning with first, of which the first n_simulated_rounds are simulated. */
+/* n_rounds beginning with first, of which the first n_simulated_rounds are
+ * simulated. */
 struct round_stretch {
     uint32_t first;
     uint32_t n_simulated_rounds;

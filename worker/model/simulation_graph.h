@@ -241,7 +241,8 @@ simulation_graph_can_open_round(const struct simulation_graph *graph,
 
 /*
  * Open the next round and find the dependencies of its steps. *out_first is its
- * first step, SIMULATION_LIST_END if it has none; step.next leads to the others.
+ * first step, SIMULATION_LIST_END if it has none; step.next leads to the
+ * others.
  */
 enum hoop_status
 simulation_graph_open_round(struct simulation_graph *graph,
@@ -266,8 +267,8 @@ void
 simulation_graph_settle_step(struct simulation_graph *graph, uint32_t step);
 
 /* Removes one dependency on a settled step and returns the dependent step,
- * which is ready if it waits for nothing else. Returns SIMULATION_LIST_END if none
- * is left. */
+ * which is ready if it waits for nothing else. Returns SIMULATION_LIST_END
+ * if none is left. */
 uint32_t
 simulation_graph_pop_follower(struct simulation_graph *graph, uint32_t step);
 

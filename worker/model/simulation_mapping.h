@@ -75,8 +75,8 @@ simulation_mapping_crosses_nodes(const struct simulation_mapping *mapping,
                                  uint32_t vrank,
                                  uint32_t peer);
 
-/* Returns the address under which the sender and the receiver of step, a step of vrank,
- * find each other. */
+/* Returns the address under which the sender and the receiver of step, a
+ * step of vrank, find each other. */
 struct simulation_message_address
 simulation_mapping_address_of(const struct simulation_mapping *mapping,
                               uint32_t vrank,

@@ -420,7 +420,8 @@ task_receive_start(struct run *run, const struct hoop_task *task)
         run_fail_task(run, status, task, "failed");
 }
 
-/* Starts all receives up to LIMIT_PIPELINE_PREPOSTED_TASKS tasks after the current one. */
+/* Starts all receives up to LIMIT_PIPELINE_PREPOSTED_TASKS tasks after the
+ * current one. */
 static void
 run_start_receives_ahead(struct run *run)
 {

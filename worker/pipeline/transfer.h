@@ -58,9 +58,9 @@ void
 transfer_result_fail(struct transfer_result *end, enum hoop_status status);
 
 /* Waits for a message of a list and returns its status. If a received tensor
- * does not fit, *is_peer_given_up is set: the rest of the list is not needed,
- * and its receives are cancelled when they are waited for, so that the sender is
- * told. */
+ * does not fit, *is_peer_given_up is set: the rest of the list is not
+ * needed, and its receives are cancelled when they are waited for, so that
+ * the sender is told. */
 enum hoop_status
 list_message_wait(hoop_op_t *op,
                   enum hoop_message_kind kind,

@@ -123,9 +123,10 @@ enum composition_finality {
 /* What one element of the part stands for in the whole plan. */
 enum composition_element_unit {
     COMPOSITION_UNIT_ELEMENT,
-    /* All blocks that a member of the team represents (team_represented_ranks), in the
-     * output. The algorithm must be a gather or an all-gather of one block per
-     * member. Blocks that are not contiguous make several messages. */
+    /* All blocks that a member of the team represents
+     * (team_represented_ranks), in the output. The algorithm must be a
+     * gather or an all-gather of one block per member. Blocks that are not
+     * contiguous make several messages. */
     COMPOSITION_UNIT_RANK_BLOCKS,
 };
 
@@ -135,9 +136,9 @@ struct composition_part {
     /* The shape that the team sees; root is an index in the team.
      * composition_add_part() fills in size and rank. */
     struct plan_shape shape;
-    /* Where element 0 of the part's input and output stands in the whole plan.
-     * With COMPOSITION_UNIT_RANK_BLOCKS, input is the rank's own block, and output is not
-     * used. */
+    /* Where element 0 of the part's input and output stands in the whole
+     * plan. With COMPOSITION_UNIT_RANK_BLOCKS, input is the rank's own
+     * block, and output is not used. */
     struct plan_span input;
     struct plan_span output;
     enum composition_finality end;

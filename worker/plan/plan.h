@@ -3,21 +3,21 @@
  *
  * An algorithm is a pure function (shape, round) -> steps. Spans are in
  * elements: a plan knows neither dtypes nor sockets nor time. Rounds exist for
- * the reader and for the checker (checker/checker.h). When the engine runs a plan,
- * only data orders its steps: plan/tracker.h derives, byte by byte, read after
- * write, write after read and write after write from the order of the rounds.
- * Steps of one round must not conflict with each other. A receive may depend on
- * earlier rounds, never on its own.
+ * the reader and for the checker (checker/checker.h). When the engine runs a
+ * plan, only data orders its steps: plan/tracker.h derives, byte by byte, read
+ * after write, write after read and write after write from the order of the
+ * rounds. Steps of one round must not conflict with each other. A receive may
+ * depend on earlier rounds, never on its own.
  *
  * A shared-memory plan (is_shm) is for ranks that share a region of memory
  * (transport/shm/region.h). It has no SEND, STORE or REDUCE; other plans have
  * no POST, EXPOSE, FETCH or FETCH_REDUCE. Its rounds run strictly in order, and
  * the steps of a round run in the order in which they are listed. The posts of
  * a round come first. The executor appends them to the rank's slot for the
- * round, which holds at most slot_capacity elements, and then publishes the round,
- * even if nothing was posted. The other steps follow; they may read and write
- * what earlier steps of the round touched. All ranks have the same number of
- * rounds. The executor writes over a slot only when every rank has finished
+ * round, which holds at most slot_capacity elements, and then publishes the
+ * round, even if nothing was posted. The other steps follow; they may read and
+ * write what earlier steps of the round touched. All ranks have the same number
+ * of rounds. The executor writes over a slot only when every rank has finished
  * reading it.
  *
  * A direct plan (is_shm and is_direct) is a shared-memory plan for ranks that
@@ -201,8 +201,8 @@ struct algorithm {
                        uint32_t round);
     /* Elements of PLAN_SCRATCH that the plan needs; NULL: none. */
     size_t (*n_scratch)(const struct plan_shape *shape);
-    /* Instead of the three functions: the algorithm consists of others. Not of a
-     * shared-memory plan. */
+    /* Instead of the three functions: the algorithm consists of others. Not
+     * of a shared-memory plan. */
     const struct hierarchy *compose;
     /* A shared-memory plan; usable only if shape->slot_capacity is not 0. */
     bool is_shm;

@@ -77,8 +77,8 @@ struct tracker {
  * whether or not its operation finished; its memory is then reused, so that a
  * repeated operation allocates nothing. If the shape is the same and has no
  * counts, the cached plan is reused, too. Nodes at the same address are assumed
- * to be unchanged: call tracker_invalidate_plan() if they are not. The tracker must not
- * be moved afterwards.
+ * to be unchanged: call tracker_invalidate_plan() if they are not. The tracker
+ * must not be moved afterwards.
  *
  * tracker_deinit() frees all memory and leaves the tracker zeroed; a zeroed
  * tracker is a valid argument.

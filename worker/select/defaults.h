@@ -3,10 +3,10 @@
  *
  * If ranks outnumber processors, wake-ups decide which algorithm is fastest,
  * and no model predicts these. For hosts with as many processors as the one
- * that hoop was measured on, select/defaults_rows.c lists what was fastest there
- * in many jobs. These rows replace the model's choices, so that the first job
- * chooses well and later jobs choose the same, whatever they measure of their
- * links. Everything else is left to the model.
+ * that hoop was measured on, select/defaults_rows.c lists what was fastest
+ * there in many jobs. These rows replace the model's choices, so that the first
+ * job chooses well and later jobs choose the same, whatever they measure of
+ * their links. Everything else is left to the model.
  */
 
 #ifndef SELECT_DEFAULTS_H

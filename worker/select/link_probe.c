@@ -56,10 +56,10 @@ static const struct time_fractions time_fractions_oversubscribed = {
 static const struct time_fractions time_fractions_shm = {.overhead = 0.05,
                                                          .wait = 0.05};
 
-/* If a message took less than AWAKE_MESSAGE_MAX_NS, nobody had to be woken: both ends were
- * awake, and shared memory carried the message. If ranks share processors, most
- * of them will sleep: a message then also takes the time to wake its receiver
- * and to switch to it. */
+/* If a message took less than AWAKE_MESSAGE_MAX_NS, nobody had to be woken:
+ * both ends were awake, and shared memory carried the message. If ranks
+ * share processors, most of them will sleep: a message then also takes the
+ * time to wake its receiver and to switch to it. */
 static const double AWAKE_MESSAGE_MAX_NS = 4000;
 static const double THREAD_WAKEUP_NS = 6500;
 static const double CONTEXT_SWITCH_NS = 1000;

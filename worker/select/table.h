@@ -94,8 +94,8 @@ struct tuning_rule {
 void
 tuning_table_row_apply_rule(struct tuning_table_row *row,
                             const struct tuning_rule *rule);
-/* Apply to both rows of the collective. An algorithm for even blocks only leaves
- * the row for uneven blocks as it is. */
+/* Apply to both rows of the collective. An algorithm for even blocks only
+ * leaves the row for uneven blocks as it is. */
 void
 tuning_table_apply_rule(struct table *table, const struct tuning_rule *rule);
 void

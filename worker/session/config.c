@@ -16,9 +16,9 @@
 #include "session/launcher.h"
 
 enum {
-    /* In a world of more than NOTICE_ALL_RANKS_WORLD_MAX ranks, only the first NOTICE_RANKS_PER_HOST of
-     * each host give notice of a wait at once; the others wait NOTICE_DELAY_FACTOR
-     * times longer. */
+    /* In a world of more than NOTICE_ALL_RANKS_WORLD_MAX ranks, only the
+     * first NOTICE_RANKS_PER_HOST of each host give notice of a wait at
+     * once; the others wait NOTICE_DELAY_FACTOR times longer. */
     NOTICE_ALL_RANKS_WORLD_MAX = 64,
     NOTICE_RANKS_PER_HOST = 8,
     NOTICE_DELAY_FACTOR = 10,

@@ -1,4 +1,5 @@
-/* session/data_path.c - the engine, the connector and the background of a world */
+/* session/data_path.c - the engine, the connector and the background of a
+ * world */
 
 #include "session/data_path.h"
 

@@ -1,5 +1,5 @@
-/* session/fork.c - which sessions a fork concerns, and closing their descriptors
- * in the child */
+/* session/fork.c - which sessions a fork concerns, and closing their
+ * descriptors in the child */
 
 #include "session/fork.h"
 

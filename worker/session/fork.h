@@ -12,8 +12,8 @@
 
 #include <sys/queue.h>
 
-/* Embedded in a session. The session sets on_fork_child and owner; fork.c uses the
- * rest. */
+/* Embedded in a session. The session sets on_fork_child and owner; fork.c
+ * uses the rest. */
 struct fork_watch {
     LIST_ENTRY(fork_watch) link;
     /* runs in the child, which has a single thread */
@@ -21,7 +21,8 @@ struct fork_watch {
     void *owner;
 };
 
-/* Start and stop calling watch->on_fork_child in forked children. Thread: any. */
+/* Start and stop calling watch->on_fork_child in forked children. Thread:
+ * any. */
 void
 fork_watch_start(struct fork_watch *watch);
 void

@@ -1,8 +1,8 @@
 /*
  * session/rendezvous.c - joining a job and leaving it
  *
- * The unit test covers the pauses only; tests/integration/session/worker_join_test.c
- * covers real joins.
+ * The unit test covers the pauses only;
+ * tests/integration/session/worker_join_test.c covers real joins.
  */
 
 #include "session/rendezvous.h"

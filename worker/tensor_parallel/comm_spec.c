@@ -1,9 +1,9 @@
 /*
  * tensor_parallel/comm_spec.c - one collective on a tensor along axes of a mesh
  *
- * tensor_parallel/action.c derives the action, and this file performs it: by a copy,
- * or by one collective on blocks. If the blocks interleave in the tensor, they
- * are packed by rank before the collective and unpacked after it.
+ * tensor_parallel/action.c derives the action, and this file performs it: by a
+ * copy, or by one collective on blocks. If the blocks interleave in the tensor,
+ * they are packed by rank before the collective and unpacked after it.
  */
 
 #include "hoop/comm_spec.h"

@@ -1,5 +1,6 @@
 /*
- * tensor_parallel/sharding_path.c - the cheapest path of specs by ColossalAI's costs
+ * tensor_parallel/sharding_path.c - the cheapest path of specs by ColossalAI's
+ * costs
  */
 
 #include <stdio.h>

@@ -290,8 +290,8 @@ struct transport {
     unsigned n_free_fragments;
     struct counters counters;
     uint8_t *sink;
-    /* One per rank. A peer is all zero, and so looks new, until peer_get_or_init()
-     * makes it known. */
+    /* One per rank. A peer is all zero, and so looks new, until
+     * peer_get_or_init() makes it known. */
     struct peer *peers;
     struct peer_list known;
 };
@@ -379,9 +379,10 @@ void
 peer_mark_dirty(struct peer *peer);
 void
 peer_update_expected(struct peer *peer);
-/* Report cause, unless it is TRANSPORT_LOST, and call peer_lose() at the next
- * write; does nothing if there is no connection, or a failure already. For a caller in the middle of ending or reporting something. Nothing
- * more is written to peer. why must stay valid. */
+/* Report cause, unless it is TRANSPORT_LOST, and call peer_lose() at the
+ * next write; does nothing if there is no connection, or a failure already.
+ * For a caller in the middle of ending or reporting something. Nothing more
+ * is written to peer. why must stay valid. */
 void
 peer_defer_failure(struct peer *peer,
                    enum transport_peer_event cause,
@@ -400,12 +401,13 @@ peer_header_write(struct peer *peer,
                   struct outbound_frame *out,
                   struct frame *frame,
                   const struct frame_tensor *tensor);
-/* Decode peer->receive.frame from peer->receive.ahead. Call once per frame, since it counts
- * frames. Handle: HOOP_E_DATA_LOSS (also if earlier frames are missing),
- * HOOP_E_UNIMPLEMENTED (another version of the wire). */
+/* Decode peer->receive.frame from peer->receive.ahead. Call once per frame,
+ * since it counts frames. Handle: HOOP_E_DATA_LOSS (also if earlier frames
+ * are missing), HOOP_E_UNIMPLEMENTED (another version of the wire). */
 enum hoop_status
 peer_header_read(struct peer *peer);
-/* Returns what peer->receive.frame, which has just begun, says of a tensor, or NULL. */
+/* Returns what peer->receive.frame, which has just begun, says of a tensor,
+ * or NULL. */
 static inline const struct frame_tensor *
 peer_frame_tensor(const struct peer *peer)
 {
@@ -645,9 +647,10 @@ peer_packetize(struct peer *peer);
  * PEER_PROGRESS_BYTES are written. Returns whether anything moved. */
 bool
 peer_write(struct peer *peer);
-/* Lose peer because its bytes cannot be used, for the reason in this thread's
- * last error, or because "it sent" what. TRANSPORT_CORRUPTED is reported first, so
- * that the peer can be told why, and does not only see its connection end. */
+/* Lose peer because its bytes cannot be used, for the reason in this
+ * thread's last error, or because "it sent" what. TRANSPORT_CORRUPTED is
+ * reported first, so that the peer can be told why, and does not only see
+ * its connection end. */
 void
 peer_lose_corrupted(struct peer *peer);
 void
@@ -659,8 +662,8 @@ peer_lose_no_memory(struct peer *peer, const char *why);
 
 /* tcp/receive.c */
 
-/* Take the header in peer->receive.ahead and decide where its payload goes. Returns
- * false if this lost or closed the peer. */
+/* Take the header in peer->receive.ahead and decide where its payload goes.
+ * Returns false if this lost or closed the peer. */
 bool
 peer_begin_frame(struct peer *peer);
 void

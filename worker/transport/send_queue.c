@@ -16,9 +16,9 @@ enum {
     GRANT_COST_DIVISOR = 16,
 };
 
-/* Returns what a control frame counts against LIMIT_CONTROL_FRAME_BYTES. Grants are at
- * most as many as the peer's announced messages, which have a limit of their
- * own, so they count less. */
+/* Returns what a control frame counts against LIMIT_CONTROL_FRAME_BYTES.
+ * Grants are at most as many as the peer's announced messages, which have a
+ * limit of their own, so they count less. */
 static size_t
 control_cost(uint32_t kind, size_t n_text)
 {

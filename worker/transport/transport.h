@@ -113,8 +113,8 @@ struct transport_events {
                        size_t n_bytes);
     /* A payload of the flow that flow_owner owns exists in encoded form,
      * received or just encoded to be sent. The engine may pass it to
-     * transport_cache_encoded() for any request that will send the same bytes. The
-     * call precedes on_arrived(). The callback may be NULL. */
+     * transport_cache_encoded() for any request that will send the same
+     * bytes. The call precedes on_arrived(). The callback may be NULL. */
     void (*on_encoded)(void *owner,
                        void *flow_owner,
                        const struct encoded *encoded);
@@ -398,8 +398,9 @@ transport_send_control_connect(struct transport *transport,
                                const struct frame *frame,
                                const char *text);
 
-/* Say goodbye to every connected peer, after the control frames and the messages
- * that are partly sent. Other messages that are queued are not sent any more. */
+/* Say goodbye to every connected peer, after the control frames and the
+ * messages that are partly sent. Other messages that are queued are not sent
+ * any more. */
 void
 transport_start_shutdown(struct transport *transport);
 /* Returns whether every goodbye has been sent and answered. */

@@ -3,11 +3,11 @@
  *
  * Ranks that share a region need not be connected, so a leaving rank may be
  * unable to say goodbye to them, or to answer their state queries
- * (engine/failure/state_query.c). Instead it records in the region that it has left and
- * what it had called. A rank that cannot connect to it, or takes the end of a
- * connection for its death, looks there first. A rank that is about to connect
- * does not: a connection from the leaving rank may be on its way, with its part
- * of an operation.
+ * (engine/failure/state_query.c). Instead it records in the region that it has
+ * left and what it had called. A rank that cannot connect to it, or takes the
+ * end of a connection for its death, looks there first. A rank that is about to
+ * connect does not: a connection from the leaving rank may be on its way, with
+ * its part of an operation.
  *
  * A rank that has left has ended its own operations, so an operation that still
  * waits for it cannot end. If it is known why the rank left, the failure says

@@ -1,6 +1,6 @@
 /*
- * engine/failure/failure_detector.c - finds lost ranks, or believes others who found
- * them
+ * engine/failure/failure_detector.c - finds lost ranks, or believes others who
+ * found them
  *
  * docs/failure.md describes the model. A process that was seen to end is lost,
  * whatever its rank; its launcher is given a moment to say how it ended. A

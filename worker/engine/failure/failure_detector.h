@@ -1,6 +1,6 @@
 /*
- * engine/failure/failure_detector.h - finds lost ranks, or believes others who found
- * them
+ * engine/failure/failure_detector.h - finds lost ranks, or believes others who
+ * found them
  *
  * Private to engine/. Thread: the progress owner's.
  */
@@ -25,9 +25,9 @@ engine_mark_lost(struct engine *engine,
                  uint32_t rank,
                  enum evidence evidence,
                  const char *why);
-/* This rank has no memory for its connection to peer, as why says. peer, which
- * is about to lose the connection, is not at fault: operations with it fail with
- * HOOP_E_EXHAUSTED, and this rank declares itself lost. */
+/* This rank has no memory for its connection to peer, as why says. peer,
+ * which is about to lose the connection, is not at fault: operations with it
+ * fail with HOOP_E_EXHAUSTED, and this rank declares itself lost. */
 void
 engine_fail_without_memory(struct engine *engine,
                            uint32_t peer,

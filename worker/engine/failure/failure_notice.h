@@ -49,7 +49,8 @@ struct failure_notice
 failure_notice_decode(const struct engine *engine,
                       const struct frame *frame,
                       const char *text);
-/* Pack the rank of a failure notice as FRAME_FAILURE_NOTICE carries it in call.root. */
+/* Pack the rank of a failure notice as FRAME_FAILURE_NOTICE carries it in
+ * call.root. */
 uint32_t
 failure_notice_pack_rank(uint32_t rank);
 /* Tell every peer that an operation has failed. */

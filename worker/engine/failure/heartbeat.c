@@ -40,12 +40,13 @@ enum {
     HEARTBEAT_CHECKS_PER_TIMEOUT = 32,
     /* Grace periods, each half a failure timeout long. */
     GRACE_PERIODS_MAX_SHORT_TIMEOUT = 2,
-    /* The same for timeouts from GRACE_LONG_TIMEOUT_MIN_MS on, which grow to at most five
-     * times their length. A user who sets a shorter one wants to know soon. */
+    /* The same for timeouts from GRACE_LONG_TIMEOUT_MIN_MS on, which grow to
+     * at most five times their length. A user who sets a shorter one wants
+     * to know soon. */
     GRACE_PERIODS_MAX_LONG_TIMEOUT = 8,
     GRACE_LONG_TIMEOUT_MIN_MS = 1000,
-    /* A starved process has run for less than 1/STARVED_CPU_SHARE_DIVISOR of a period, or
-     * has waited for a processor for at least that long. */
+    /* A starved process has run for less than 1/STARVED_CPU_SHARE_DIVISOR of
+     * a period, or has waited for a processor for at least that long. */
     STARVED_CPU_SHARE_DIVISOR = 4,
 };
 
@@ -373,9 +374,9 @@ op_check_peers(struct op *op, uint64_t n_ns, uint32_t *out_rank)
     }
 }
 
-/* Check all ranks that are waited for, each once: one that is not checked now
- * counts as new at the next check. Returns one that has been silent for too long,
- * or HOOP_NO_RANK. */
+/* Check all ranks that are waited for, each once: one that is not checked
+ * now counts as new at the next check. Returns one that has been silent for
+ * too long, or HOOP_NO_RANK. */
 static uint32_t
 find_dead_rank(struct engine *engine, uint64_t n_ns)
 {

@@ -1,4 +1,5 @@
-/* engine/failure/lost_rank.c - says why a rank is lost, here and to other ranks */
+/* engine/failure/lost_rank.c - says why a rank is lost, here and to other
+ * ranks */
 
 #include "engine/failure/lost_rank.h"
 

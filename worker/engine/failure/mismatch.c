@@ -1,5 +1,6 @@
 /*
- * engine/failure/mismatch.c - two ranks called different things: the failure names both
+ * engine/failure/mismatch.c - two ranks called different things: the failure
+ * names both
  *
  * The rank that sees it first ends its own operation and tells all others. If
  * the operation has returned already, the next call reports it

@@ -1,5 +1,6 @@
 /*
- * engine/failure/mismatch.h - two ranks called different things: the failure names both
+ * engine/failure/mismatch.h - two ranks called different things: the failure
+ * names both
  *
  * Private to engine/. Thread: the progress owner's.
  */

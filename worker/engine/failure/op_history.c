@@ -1,4 +1,5 @@
-/* engine/failure/op_history.c - the operations of a context that have ended here */
+/* engine/failure/op_history.c - the operations of a context that have ended
+ * here */
 
 #include "engine/failure/op_history.h"
 

@@ -1,5 +1,6 @@
 /*
- * engine/failure/op_history.h - what ranks called before, to compare with what others call now
+ * engine/failure/op_history.h - what ranks called before, to compare with what
+ * others call now
  *
  * A rank that only sends may return before the others know what it called.
  * Frames that arrive for such an operation later are compared with its entry

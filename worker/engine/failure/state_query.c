@@ -1,5 +1,6 @@
 /*
- * engine/failure/state_query.c - a waiting rank asks others what they have called
+ * engine/failure/state_query.c - a waiting rank asks others what they have
+ * called
  *
  * A frame of another call reveals a mismatch, but a rank that sends nothing
  * reveals nothing: two ranks may both wait for each other, or one had nothing

@@ -1,5 +1,6 @@
 /*
- * engine/failure/state_query.h - a waiting rank asks others what they have called
+ * engine/failure/state_query.h - a waiting rank asks others what they have
+ * called
  *
  * Private to engine/. Thread: the progress owner's.
  */

@@ -1,6 +1,6 @@
 /*
- * engine/failure/wait_diagnosis.h - for whom an operation waits, how long, and what
- * then
+ * engine/failure/wait_diagnosis.h - for whom an operation waits, how long, and
+ * what then
  *
  * Private to engine/. Thread: the progress owner's, if nothing else is said.
  */

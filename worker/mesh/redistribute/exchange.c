@@ -1,4 +1,5 @@
-/* mesh/redistribute/exchange.c - which rank gives which elements to which rank */
+/* mesh/redistribute/exchange.c - which rank gives which elements to which
+ * rank */
 
 #include "mesh/redistribute/exchange.h"
 

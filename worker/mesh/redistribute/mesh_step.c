@@ -1,5 +1,6 @@
 /*
- * mesh/redistribute/mesh_step.c - how one step along lines of a mesh changes a sharding
+ * mesh/redistribute/mesh_step.c - how one step along lines of a mesh changes a
+ * sharding
  */
 
 #include "mesh/redistribute/mesh_step.h"

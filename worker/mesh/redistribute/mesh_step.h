@@ -1,5 +1,6 @@
 /*
- * mesh/redistribute/mesh_step.h - how one step along lines of a mesh changes a sharding
+ * mesh/redistribute/mesh_step.h - how one step along lines of a mesh changes a
+ * sharding
  *
  * The functions are pure. Axes are appended to the list of a dimension and
  * removed from its end; several that are removed together keep their order.

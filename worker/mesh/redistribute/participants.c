@@ -1,4 +1,5 @@
-/* mesh/redistribute/participants.c - the ranks that take part in a redistribution */
+/* mesh/redistribute/participants.c - the ranks that take part in a
+ * redistribution */
 
 #include "mesh/redistribute/participants.h"
 

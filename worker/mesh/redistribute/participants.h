@@ -1,5 +1,6 @@
 /*
- * mesh/redistribute/participants.h - the ranks that take part in a redistribution
+ * mesh/redistribute/participants.h - the ranks that take part in a
+ * redistribution
  *
  * They are the source mesh's ranks by place, then the target mesh's ranks that
  * are not in the source. Each rank computes the list by itself.

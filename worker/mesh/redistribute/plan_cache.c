@@ -1,4 +1,5 @@
-/* mesh/redistribute/plan_cache.c - planned redistributions, kept for the next call */
+/* mesh/redistribute/plan_cache.c - planned redistributions, kept for the
+ * next call */
 
 #include "mesh/redistribute/plan_cache.h"
 

@@ -1,5 +1,6 @@
 /*
- * mesh/redistribute/plan_cache.h - planned redistributions, kept for the next call
+ * mesh/redistribute/plan_cache.h - planned redistributions, kept for the next
+ * call
  *
  * A program redistributes tensors in the same ways again and again, and
  * planning takes longer than moving a small tensor. A mesh keeps the

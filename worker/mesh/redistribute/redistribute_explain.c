@@ -1,4 +1,5 @@
-/* mesh/redistribute/redistribute_explain.c - prints a redistribution as a table */
+/* mesh/redistribute/redistribute_explain.c - prints a redistribution as a
+ * table */
 
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /*
  * mesh/redistribute/redistribute_runner.c - runs the steps of a redistribution
  *
- * All buffers are planned (mesh/redistribute/transfer_plan.h) and allocated when the
- * operation starts. The progress owner unpacks what a step brought and packs
- * what the next one sends; the waiter unpacks the last step.
+ * All buffers are planned (mesh/redistribute/transfer_plan.h) and allocated
+ * when the operation starts. The progress owner unpacks what a step brought and
+ * packs what the next one sends; the waiter unpacks the last step.
  */
 
 #include "mesh/redistribute/redistribute_runner.h"

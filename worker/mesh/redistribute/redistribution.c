@@ -136,8 +136,8 @@ struct redistribution {
     uint32_t n_signature_numbers;
     size_t numbers[REDISTRIBUTION_SIGNATURE_MAX];
     struct replicas replicas; /* its lists are in lists */
-    /* The places by rank on both sides, the two lists of the replicas, the ranks
-     * in the world, then the ranks by place on both sides. */
+    /* The places by rank on both sides, the two lists of the replicas, the
+     * ranks in the world, then the ranks by place on both sides. */
     uint32_t lists[];
 };
 

@@ -8,9 +8,10 @@
  * which each rank gets every element that it lacks from one rank that has it.
  *
  * Whatever the steps are, all elements of a rank's result come from one replica
- * of the source (mesh/redistribute/exchange.h): nothing is gathered or exchanged along
- * axes whose ranks take from different replicas. So nothing moves along axes
- * that neither layout of one mesh uses. Axes of size 1 are ignored.
+ * of the source (mesh/redistribute/exchange.h): nothing is gathered or
+ * exchanged along axes whose ranks take from different replicas. So nothing
+ * moves along axes that neither layout of one mesh uses. Axes of size 1 are
+ * ignored.
  */
 
 #ifndef MESH_REDISTRIBUTE_REDISTRIBUTION_H

@@ -1,4 +1,5 @@
-/* mesh/redistribute/redistribution_steps.c - finds the steps of a redistribution */
+/* mesh/redistribute/redistribution_steps.c - finds the steps of a
+ * redistribution */
 
 #include "mesh/redistribute/redistribution_steps.h"
 

@@ -1,10 +1,11 @@
 /*
- * mesh/redistribute/redistribution_steps.h - finds the steps of a redistribution
+ * mesh/redistribute/redistribution_steps.h - finds the steps of a
+ * redistribution
  *
- * Joins the path search (mesh/redistribute/shortest_path.h) with the cost of steps
- * (mesh/redistribute/step_cost.h). Partial axes that do not stay partial are reduced on
- * the way; new partial axes are made from whole elements by a last step, a
- * fill.
+ * Joins the path search (mesh/redistribute/shortest_path.h) with the cost of
+ * steps (mesh/redistribute/step_cost.h). Partial axes that do not stay partial
+ * are reduced on the way; new partial axes are made from whole elements by a
+ * last step, a fill.
  */
 
 #ifndef MESH_REDISTRIBUTE_REDISTRIBUTION_STEPS_H

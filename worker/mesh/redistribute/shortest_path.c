@@ -1,5 +1,6 @@
 /*
- * mesh/redistribute/shortest_path.c - the cheapest sequence of steps between shardings
+ * mesh/redistribute/shortest_path.c - the cheapest sequence of steps between
+ * shardings
  *
  * Each sharding that steps along lines reach is a node. There are few, so the
  * nearest one and the one of a key are found by a linear scan. An exchange and

@@ -1,5 +1,6 @@
 /*
- * mesh/redistribute/shortest_path.h - the cheapest sequence of steps between shardings
+ * mesh/redistribute/shortest_path.h - the cheapest sequence of steps between
+ * shardings
  *
  * Pure: Dijkstra's algorithm over shardings. Steps along lines lead from each
  * sharding to others (mesh/redistribute/mesh_step.h). A path may end with an

@@ -1,4 +1,5 @@
-/* mesh/redistribute/step_cost.c - estimates the cost of a redistribution's step */
+/* mesh/redistribute/step_cost.c - estimates the cost of a redistribution's
+ * step */
 
 #include "mesh/redistribute/step_cost.h"
 

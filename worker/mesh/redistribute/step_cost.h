@@ -3,9 +3,9 @@
  *
  * The functions are pure and use what all ranks know alike: the machine, and
  * which ranks share a node. The collective of a line is simulated with the
- * plans that would run (select/estimate.h), on the line's share of what its node
- * has. The cost of an exchange is the work of the busiest rank, processor or
- * network interface.
+ * plans that would run (select/estimate.h), on the line's share of what its
+ * node has. The cost of an exchange is the work of the busiest rank, processor
+ * or network interface.
  */
 
 #ifndef MESH_REDISTRIBUTE_STEP_COST_H

@@ -1,5 +1,6 @@
 /*
- * mesh/redistribute/transfer_plan.h - what a rank sends and receives in one step
+ * mesh/redistribute/transfer_plan.h - what a rank sends and receives in one
+ * step
  *
  * The functions are pure. The participants of a step are the ranks of a plan:
  * those of a line, or all. A block is a box of what the sender has before the

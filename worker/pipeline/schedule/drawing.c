@@ -1,4 +1,5 @@
-/* pipeline/schedule/drawing.c - hoop_schedule_print(): checks a schedule and draws it */
+/* pipeline/schedule/drawing.c - hoop_schedule_print(): checks a schedule and
+ * draws it */
 
 #include "pipeline/schedule/drawing.h"
 

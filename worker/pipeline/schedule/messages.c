@@ -1,5 +1,6 @@
 /*
- * pipeline/schedule/messages.c - adds sends and receives to the computations of stages
+ * pipeline/schedule/messages.c - adds sends and receives to the computations of
+ * stages
  *
  * The list of a stage is merged from four rows, each of them already in order:
  * what the stage computes, what it sends, and what each of its two neighbours

@@ -1,5 +1,6 @@
 /*
- * pipeline/schedule/messages.h - adds sends and receives to the computations of stages
+ * pipeline/schedule/messages.h - adds sends and receives to the computations of
+ * stages
  *
  * All tasks of all stages are put into one total order, and the list of each
  * stage is its part of that order. A send and its receive have the same

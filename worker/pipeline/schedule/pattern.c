@@ -1,4 +1,5 @@
-/* pipeline/schedule/pattern.c - orders computations: warm up, alternate, drain */
+/* pipeline/schedule/pattern.c - orders computations: warm up, alternate,
+ * drain */
 
 #include "pipeline/schedule/pattern.h"
 

@@ -1,5 +1,6 @@
 /*
- * pipeline/schedule/pattern.h - a kind of schedule: the order of a stage's computations
+ * pipeline/schedule/pattern.h - a kind of schedule: the order of a stage's
+ * computations
  *
  * In every kind a stage runs some forwards as warm-up, then alternates one
  * forward and one backward, then runs the remaining backwards. Kinds differ in

@@ -1,6 +1,6 @@
 /*
- * pipeline/schedule/schedule.c - creates schedules from patterns and gives out their
- * lists
+ * pipeline/schedule/schedule.c - creates schedules from patterns and gives out
+ * their lists
  */
 
 #include "pipeline/schedule/schedule.h"

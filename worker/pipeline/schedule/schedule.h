@@ -1,5 +1,6 @@
 /*
- * pipeline/schedule/schedule.h - the inside of a schedule: one list of tasks per stage
+ * pipeline/schedule/schedule.h - the inside of a schedule: one list of tasks
+ * per stage
  *
  * A task does not name the stage that it communicates with. That follows from
  * its chunk: chunk c of stage s is virtual stage c * n_stages + s, and messages

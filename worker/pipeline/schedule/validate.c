@@ -1,10 +1,11 @@
 /*
- * pipeline/schedule/validate.c - hoop_schedule_check(): checks all lists, and their cost
+ * pipeline/schedule/validate.c - hoop_schedule_check(): checks all lists, and
+ * their cost
  *
  * What is proved holds for every way of executing the lists that waits no more
- * than the strictest one (pipeline/schedule/validate.h). That one reaches its end
- * in some total order of all tasks; of the tasks that are not done, the first
- * one in this order waits for nothing.
+ * than the strictest one (pipeline/schedule/validate.h). That one reaches its
+ * end in some total order of all tasks; of the tasks that are not done, the
+ * first one in this order waits for nothing.
  */
 
 #include "pipeline/schedule/validate.h"

@@ -5,12 +5,12 @@
  * says what was called in a round, and where the round's bytes are: a few in
  * the line itself, more beside it, and many in cells of a ring that is as long
  * as four slots. The ring is that long so that its cache lines have left the
- * readers' caches when they are written again. Readers use the bytes where
- * they are. A word per rank says up to where that rank has read everything, so
- * that others may write over it. Sequences name the rounds
- * (transport/sequence.h), and a sequence determines the line. The first rounds
- * of the last SHM_REGION_AHEAD_OPS operations have lines of their own, so that a
- * rank that only posts may be that many operations ahead.
+ * readers' caches when they are written again. Readers use the bytes where they
+ * are. A word per rank says up to where that rank has read everything, so that
+ * others may write over it. Sequences name the rounds (transport/sequence.h),
+ * and a sequence determines the line. The first rounds of the last
+ * SHM_REGION_AHEAD_OPS operations have lines of their own, so that a rank that
+ * only posts may be that many operations ahead.
  *
  * All of the region has addresses from the beginning, but at first only the
  * lines have memory. What is beside the lines is allocated with the first post
@@ -19,8 +19,8 @@
  * (transport/shm/region_create.c).
  *
  * The other ranks may be hostile. A header is copied before it is looked at,
- * the reader computes all addresses itself, and what they hold is only
- * payload. A rank that posts nonsense makes others wait, or read nonsense.
+ * the reader computes all addresses itself, and what they hold is only payload.
+ * A rank that posts nonsense makes others wait, or read nonsense.
  *
  * Sleeping. A rank that is about to sleep sets its bit and then polls again. A
  * rank that publishes, or has read, does that first, then looks at the bits,
@@ -58,8 +58,8 @@ enum {
 struct shm_region;
 
 /* Create a region for n_ranks ranks, of which this is rank 0, with slots of
- * slot_capacity bytes, a multiple of a page. out_place tells the other ranks how to
- * open it. Handle: HOOP_E_UNAVAILABLE, HOOP_E_EXHAUSTED. */
+ * slot_capacity bytes, a multiple of a page. out_place tells the other ranks
+ * how to open it. Handle: HOOP_E_UNAVAILABLE, HOOP_E_EXHAUSTED. */
 enum hoop_status
 shm_region_create(uint32_t n_ranks,
                   size_t slot_capacity,
@@ -129,8 +129,9 @@ void
 shm_region_retract_posts(struct shm_region *shm_region, uint64_t number);
 
 /* Returns whether rank, which may be this one, has published the round
- * sequence. If so, shm_region_header_with_call(), shm_region_header_without_call() and
- * shm_region_payload() tell of that round until shm_region_mark_finished(). */
+ * sequence. If so, shm_region_header_with_call(),
+ * shm_region_header_without_call() and shm_region_payload() tell of that
+ * round until shm_region_mark_finished(). */
 bool
 shm_region_poll(struct shm_region *shm_region,
                 uint32_t rank,
@@ -185,8 +186,8 @@ void
 shm_region_disable_cma(struct shm_region *shm_region);
 bool
 shm_region_has_cma(const struct shm_region *shm_region);
-/* Returns a buffer of SHM_REGION_CMA_BUFFER_BYTES bytes to read into. Call only when
- * shm_region_has_cma(). */
+/* Returns a buffer of SHM_REGION_CMA_BUFFER_BYTES bytes to read into. Call
+ * only when shm_region_has_cma(). */
 uint8_t *
 shm_region_cma_buffer(const struct shm_region *shm_region);
 /* Read n_bytes at address of rank into to. Handle: as cma_read(). */

@@ -20,23 +20,23 @@
 
 /*
  * A ring. One side writes, the other reads. Both count their bytes for ever;
- * the position in the ring is the count modulo its size. The first RING_PIECE_BYTES
- * bytes are mapped once more behind the last, so that no piece of that size is
- * ever broken at the end. Each count has cache lines of its own and is written
- * by one side alone.
+ * the position in the ring is the count modulo its size. The first
+ * RING_PIECE_BYTES bytes are mapped once more behind the last, so that no piece
+ * of that size is ever broken at the end. Each count has cache lines of its own
+ * and is written by one side alone.
  *
- * The other side may be hostile. Its count is believed only as long as it
- * stays within the ring. Otherwise is_broken is set for good and nothing
- * more moves. Each side trusts its own copy of its own count.
+ * The other side may be hostile. Its count is believed only as long as it stays
+ * within the ring. Otherwise is_broken is set for good and nothing more moves.
+ * Each side trusts its own copy of its own count.
  *
  * Sleeping. A side that is about to sleep sets its flag and then looks once
  * more at the other's count. A side that moves its count does that first and
  * then looks at the other's flag. All four accesses are sequentially
- * consistent, so they have one order: either the mover sees the flag and
- * wakes the sleeper, or the sleeper sees the new count and does not sleep.
- * If both saw the old values, each look would precede the other side's
- * store, and each store its own look, which is a circle. Whoever clears a
- * flag wakes its owner once.
+ * consistent, so they have one order: either the mover sees the flag and wakes
+ * the sleeper, or the sleeper sees the new count and does not sleep. If both
+ * saw the old values, each look would precede the other side's store, and each
+ * store its own look, which is a circle. Whoever clears a flag wakes its owner
+ * once.
  *
  * Thread: each end is used by one thread at a time.
  */
@@ -79,8 +79,8 @@ struct ring_reader {
     bool is_broken;
 };
 
-/* Write as many bytes of spans as there is room for, a multiple of RING_ALIGNMENT_BYTES.
- * Returns how many. */
+/* Write as many bytes of spans as there is room for, a multiple of
+ * RING_ALIGNMENT_BYTES. Returns how many. */
 size_t
 ring_write(struct ring_writer *ring, const struct iovec *spans, size_t n_spans);
 /* Returns whether there is enough room for writing to be worth it, or the ring
@@ -101,9 +101,9 @@ ring_writer_prepare_sleep(struct ring_writer *ring);
 void
 ring_writer_clear_sleeping(struct ring_writer *ring);
 
-/* Returns the bytes that have come and are not taken, and writes their number.
- * Of them min(n, RING_PIECE_BYTES) bytes are in a row. They are valid until they are
- * taken. */
+/* Returns the bytes that have come and are not taken, and writes their
+ * number. Of them min(n, RING_PIECE_BYTES) bytes are in a row. They are
+ * valid until they are taken. */
 const uint8_t *
 ring_peek(struct ring_reader *ring, size_t *out_n_bytes);
 void

@@ -2,8 +2,8 @@
  * transport/shm/stream.c - the stream of frames through shared memory
  *
  * The frames are the same as over a socket, so what cuts and takes them is the
- * same. The TCP connection stays: one byte over it wakes a sleeping peer, and its
- * end tells of the peer's end. A goodbye is answered in the ring, so the
+ * same. The TCP connection stays: one byte over it wakes a sleeping peer, and
+ * its end tells of the peer's end. A goodbye is answered in the ring, so the
  * connection can carry wake-ups to the last; it is closed when both sides have
  * ended.
  */

@@ -65,8 +65,8 @@ header_checksum(const struct frame *frame, const struct frame_tensor *tensor)
     return frame->checksum | (half ? half : 1);
 }
 
-/* Returns whether the header of frame may be encoded by changing the one before,
- * which costs less than encoding it anew. */
+/* Returns whether the header of frame may be encoded by changing the one
+ * before, which costs less than encoding it anew. */
 static bool
 can_use_header_cache(const struct peer *peer, const struct frame *frame)
 {

@@ -94,8 +94,9 @@ stream_group_send(struct stream_group *stream_group,
 bool
 stream_group_has_unsent(const struct stream_group *stream_group);
 
-/* Begin to receive. bytes, at most STREAM_GROUP_READ_AHEAD_BYTES, are what has been read
- * of the first connection behind the last frame that came without marks. */
+/* Begin to receive. bytes, at most STREAM_GROUP_READ_AHEAD_BYTES, are what
+ * has been read of the first connection behind the last frame that came
+ * without marks. */
 void
 stream_group_start_receiving(struct stream_group *stream_group,
                              const uint8_t *bytes,
