@@ -9,6 +9,7 @@
 #include "allocation.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "engine/failure/failure_detector.h"
 #include "engine_pair_fixture.h"
 
 static struct comm_context *
@@ -261,6 +262,20 @@ memory_lack_is_laid_on_the_rank_that_has_it(void **state)
     }
 }
 
+/* Nobody needs the connection: this rank goes on. */
+static void
+memory_lack_for_a_lost_rank_is_no_failure(void **state)
+{
+    struct engine *engine = engine_pair.sides[0].engine;
+
+    engine_pair_connect(&engine_pair);
+    engine_declare_dead(engine, 1, "its lease has expired");
+    engine_progress_background(engine);
+    assert_int_equal(atomic_load(&engine_pair.sides[0].n_lost), 1);
+    engine_fail_without_memory(engine, 1, "no memory for a frame");
+    assert_int_equal(atomic_load(&engine_pair.sides[0].n_lost), 1);
+}
+
 static void
 forked_child_refuses_everything(void **state)
 {
@@ -321,6 +336,7 @@ main(void)
         cmocka_unit_test(engine_destroyed_early_closes_what_it_was_given),
         cmocka_unit_test(engine_without_memory_leaves_all_as_it_was),
         cmocka_unit_test(memory_lack_is_laid_on_the_rank_that_has_it),
+        ENGINE_PAIR_UNCONNECTED_TEST(memory_lack_for_a_lost_rank_is_no_failure),
         ENGINE_PAIR_UNCONNECTED_TEST(forked_child_refuses_everything),
         ENGINE_PAIR_UNCONNECTED_TEST(stats_count_what_ended_well),
     };
