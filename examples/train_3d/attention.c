@@ -1,5 +1,5 @@
 /*
- * train_3d/attention.c - each position attends to those before it, by softmax
+ * train_3d/attention.c - softmax attention to the positions so far
  *
  * Everything happens within one head of one sequence, which is called a view
  * below. Tensor parallelism divides the heads, so no rank needs data of
