@@ -1,8 +1,8 @@
 /*
- * bench/frame_bench.c - what a frame's header costs a message
+ * bench/frame_bench.c - measures what a frame's header costs a message
  *
- * Nanoseconds to encode and to decode, the fastest of some turns, for the
- * header of a small message and for the longest one.
+ * Prints how many nanoseconds it takes to encode and to decode the header of a
+ * small message and the longest header. The fastest of several turns counts.
  */
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "wire/frame.h"
 
 enum {
-    BENCH_TURNS = 50, /* of which the fastest counts */
+    BENCH_TURNS = 50, /* the fastest turn counts */
     BENCH_HEADERS = 20000,
 };
 
@@ -49,7 +49,7 @@ static const struct {
       .call = {UINT8_MAX, UINT8_MAX, UINT8_MAX, UINT32_MAX, UINT64_MAX}}},
 };
 
-/* The compiler must not know that a turn is like the one before. */
+/* Keeps the compiler from knowing that all turns do the same. */
 static void
 forget(void *memory)
 {

@@ -1,11 +1,12 @@
 /*
- * bench/reduction_bench.c - how fast reductions are, beside memcpy
+ * bench/reduction_bench.c - compares the speed of reductions with memcpy
  *
- * A table for each level of the memory: the bytes of results per second, in
- * place (out is left, as the executor combines), over those that memcpy copies
- * between buffers of the same size. A combination touches half as many bytes
- * again as a copy. Argument: the set of kernels (plain, avx2, avx512), else
- * the one that is used here.
+ * Prints one table for each level of the memory. A cell is the bytes of results
+ * per second, divided by the bytes that memcpy copies per second between
+ * buffers of the same size. Reductions work in place (out is the left operand),
+ * as the executor calls them, and touch half as many bytes again as a copy. The
+ * argument is the set of kernels (plain, avx2, avx512); the default is the set
+ * that hoop uses on this processor.
  */
 
 #include <stdio.h>
@@ -18,16 +19,16 @@
 #include "dtype/reduction.h"
 
 enum {
-    BENCH_TURN_BYTES = 2 * 1024 * 1024, /* between two looks at the clock */
-    BENCH_TURNS = 30,                   /* of which the fastest counts */
+    BENCH_TURN_BYTES = 2 * 1024 * 1024, /* between two clock readings */
+    BENCH_TURNS = 30,                   /* the fastest turn counts */
     BENCH_TURNS_LARGE = 4,
-    BENCH_ROOM = 256, /* keeps the buffers from one offset modulo 4096 */
-    BENCH_RANKS = 3,  /* no power of two: those are multiplied */
+    BENCH_ROOM = 256, /* so that the buffers differ modulo 4096 */
+    BENCH_RANKS = 3,  /* division by a power of two is multiplication */
 };
 
 static const struct place {
     const char *name;
-    size_t n_bytes; /* of each of two buffers */
+    size_t n_bytes; /* size of each of the two buffers */
 } places[] = {
     {"L1", 8 * 1024},
     {"L2", 256 * 1024},
@@ -91,7 +92,8 @@ bench_gb_per_s(const struct bench *bench,
         is_large ? 1 : (size_t)BENCH_TURN_BYTES / bench->n_bytes;
     uint64_t best_ns = UINT64_MAX;
 
-    /* The same numbers in every run: none grows into a NaN or subnormal. */
+    /* All runs use the same numbers, and none grows into a NaN or a
+     * subnormal. */
     memset(bench->out, 0x3c, bench->n_bytes);
     memset(bench->right, 0, bench->n_bytes);
     for (int i = 0; i < n_turns; i++) {
@@ -145,7 +147,7 @@ bench_place(const struct bench *bench, const char *name)
         bench_dtype(bench, (enum hoop_dtype)dtype, copied);
 }
 
-/* False: no such level, or not on this processor. */
+/* Returns false if there is no such level or this processor lacks it. */
 static bool
 level_read(const char *name, enum reduction_level *out_level)
 {

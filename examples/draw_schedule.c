@@ -1,10 +1,11 @@
 /*
- * examples/draw_schedule.c - who does what when in a pipeline, as a picture
+ * examples/draw_schedule.c - draws which stage of a pipeline does what when
  *
  * draw_schedule KIND STAGES MICRO_BATCHES [CHUNKS] [svg]
  *
- * KIND is gpipe, 1f1b or interleaved. Text, or with the last word an SVG file,
- * goes to standard output. Needs no session and no other process.
+ * KIND is gpipe, 1f1b or interleaved. The program writes text to standard
+ * output, or an SVG file if the last word is svg. It needs no session and no
+ * other process.
  */
 
 #include <stdio.h>
@@ -22,7 +23,7 @@ static const struct {
     {"interleaved", HOOP_INTERLEAVED},
 };
 
-/* Returns 0 when there is no such kind. */
+/* Returns 0 if there is no such kind. */
 static int
 kind_of(const char *name, enum hoop_schedule_kind *out_kind)
 {

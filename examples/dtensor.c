@@ -1,9 +1,9 @@
 /*
- * examples/dtensor.c - a distributed tensor: cut, laid out anew, summed
+ * examples/dtensor.c - cuts a distributed tensor, changes its layout, sums it
  *
  *   hooprun -n 4 dtensor
  *
- * docs/tensors.md walks through it.
+ * docs/tensors.md explains it step by step.
  */
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ must(enum hoop_status status)
     exit(EXIT_FAILURE);
 }
 
-/* Elements are numbered from 1. A rank needs no more than its part. */
+/* The elements are numbered from 1. Each rank creates only its part. */
 static hoop_dtensor_t *
 numbers_create(const struct hoop_tensor_spec *spec)
 {
@@ -39,7 +39,8 @@ numbers_create(const struct hoop_tensor_spec *spec)
     return numbers;
 }
 
-/* From one layout to the other: how, and what this rank has then. */
+/* Rank 0 prints how the tensor gets from one layout to the other, and which
+ * part rank 0 has afterwards. */
 static void
 layout_change(const struct hoop_tensor_spec *from,
               const struct hoop_tensor_spec *to,
@@ -63,7 +64,7 @@ layout_change(const struct hoop_tensor_spec *from,
 int
 main(void)
 {
-    /* Four ranks as 2 x 2: those along axis 1 are neighbours. */
+    /* The four ranks form a 2 x 2 mesh. Ranks along axis 1 are neighbours. */
     const struct hoop_mesh_axis axes[] = {{"data", 2}, {"tensor", 2}};
     hoop_session_t *session = NULL;
     hoop_mesh_t *mesh = NULL;
@@ -74,16 +75,17 @@ main(void)
         session, &(struct hoop_mesh_options){.axes = axes, .n_axes = 2},
         &mesh));
 
-    /* [S0, S1]: axis 0 cuts dimension 0, axis 1 dimension 1. [S01, R]: both
-     * cut dimension 0, and dimension 1 is whole. */
+    /* In [S0, S1], axis 0 cuts dimension 0, and axis 1 cuts dimension 1. In
+     * [S01, R], both axes cut dimension 0, and dimension 1 is whole. */
     const struct hoop_tensor_spec tiles = {
         .mesh = mesh, .sharding.dims = {{1, {0}}, {1, {1}}}};
     const struct hoop_tensor_spec rows = {.mesh = mesh,
                                           .sharding.dims = {{2, {0, 1}}}};
     layout_change(&tiles, &rows, rank);
 
-    /* [S0, R] partial(1): the tensor is the sum of what ranks along axis 1
-     * have. It is summed when it becomes whole, or cut, along that axis. */
+    /* In [S0, R] partial(1), the tensor is the sum of the values that the ranks
+     * along axis 1 have. They are summed when the tensor becomes whole, or is
+     * cut, along that axis. */
     const struct hoop_tensor_spec addends = {
         .mesh = mesh,
         .sharding = {.dims = {{1, {0}}}, .partial = {1, {1}}},

@@ -1,13 +1,13 @@
 /*
- * examples/elastic_digits.c - a training that loses two of four workers
+ * examples/elastic_digits.c - a training that loses two of its four workers
  *
  *   hoopd &
  *   HOOP_COORDINATOR=localhost:4667 elastic_digits [--calm] [SEED]
  *
- * Starts four workers, kills two of them at random moments, and sends one more.
- * elastic_digits/elastic.c has what the workers do: those that are left go on
- * together, take the newcomer in, and bring it the weights. With --calm nobody
- * is killed: the accuracy is the same.
+ * The program starts four workers, kills two of them at random moments, and
+ * then starts one more. The workers are in elastic_digits/elastic.c: those that
+ * are left continue together, admit the new one, and give it the weights. With
+ * --calm no worker is killed, and the accuracy is the same.
  */
 
 #include <err.h>
@@ -46,7 +46,8 @@ worker_start(struct board *board)
     exit(code);
 }
 
-/* The first at some step of the second quarter, the other after the third. */
+/* The first worker is killed between one and three eighths of the steps, and
+ * the second between three and five eighths. */
 static uint64_t
 death_choose(struct random *random, int number)
 {
@@ -63,7 +64,8 @@ step_await(const struct board *board, uint64_t step)
         usleep(POLL_US);
 }
 
-/* Whoever comes before the coordinator knows of a death finds the job full. */
+/* A worker that joins before the coordinator knows of a death is refused, since
+ * the job is full. */
 static void
 loss_await(const struct board *board, uint32_t n_left)
 {
@@ -71,9 +73,9 @@ loss_await(const struct board *board, uint32_t n_left)
         usleep(POLL_US);
 }
 
-/* Kill two, the second once the others go on without the first, and send
- * another, unless the training ends before. Returns how many workers there have
- * been. */
+/* Kill a worker, and a second one when the others have continued without the
+ * first. Then start another worker, unless the training has ended before.
+ * Returns how many workers have been started. */
 static int
 disturb(struct board *board, pid_t *pids, uint64_t seed)
 {
@@ -101,7 +103,7 @@ disturb(struct board *board, pid_t *pids, uint64_t seed)
     return WORKERS + 1;
 }
 
-/* All that were not killed ended well. */
+/* Return whether all workers that were not killed have ended well. */
 static bool
 workers_wait(const pid_t *pids, int n_workers)
 {

@@ -1,4 +1,4 @@
-/* examples/hello_allreduce.c - join, sum one number over all ranks, leave */
+/* examples/hello_allreduce.c - joins, sums one number over all ranks, leaves */
 
 #include <stdio.h>
 

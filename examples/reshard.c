@@ -1,13 +1,14 @@
 /*
- * examples/reshard.c - one tensor, laid out over ranks in several ways
+ * examples/reshard.c - brings one tensor into several layouts over the ranks
  *
  *   hooprun -n 8 reshard
  *   hooprun -n 8 reshard --from 2x4:S0,S1 --to 4x2:S01,R --to 2x2@4:R,S10
  *
- * Makes a distributed tensor, saves it as a checkpoint, and brings it into each
- * of the other layouts twice: by loading the checkpoint there, and live, by
- * redistribution. Hashes tell whether it is the same tensor. Where to read on:
- * reshard/layout.h, the notation; reshard/resharding.c, where hoop is called.
+ * The program makes a distributed tensor, saves it as a checkpoint, and brings
+ * it into each of the other layouts twice: it loads the checkpoint into the
+ * layout, and it redistributes the tensor. Hashes show whether the result is
+ * the same tensor. reshard/layout.h explains the notation, and
+ * reshard/resharding.c calls hoop.
  */
 
 #include <err.h>
@@ -53,7 +54,7 @@ folder_run(hoop_session_t *session,
     return status;
 }
 
-/* All ranks find the same problem; rank 0 tells it. */
+/* All ranks find the same problem, and rank 0 prints it. */
 static enum hoop_status
 task_run(hoop_session_t *session, const struct options *options)
 {
@@ -68,8 +69,8 @@ task_run(hoop_session_t *session, const struct options *options)
     return HOOP_E_INVALID;
 }
 
-/* hooprun ends all ranks when one has failed: none ends before the one that
- * tells why, or clears up, has done so. */
+/* hooprun ends all ranks when one has failed. So a rank waits here until the
+ * one that prints the reason, or removes the folder, has done so. */
 static void
 others_await(hoop_comm_t *world)
 {
@@ -84,7 +85,8 @@ main(int argc, char **argv)
     struct options options;
     hoop_session_t *session = NULL;
 
-    /* Where nobody reads any more (| head), the folder is still removed. */
+    /* The folder must be removed even if a reader such as head closes the
+     * output early. */
     signal(SIGPIPE, SIG_IGN);
     argv[0] = program_invocation_short_name;
     options_parse(argc, argv, &options);

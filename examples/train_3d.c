@@ -1,12 +1,13 @@
 /*
- * examples/train_3d.c - a language model trained in three dimensions at once
+ * examples/train_3d.c - trains a language model in three dimensions at once
  *
  *   hooprun -n 8 train_3d --dp 2 --tp 2 --pp 2
  *
- * The model is cut into stages (pipeline), its layers into parts (tensor), its
- * batches into those of replicas (data). Whatever the three sizes are, the loss
- * is that of one process. Where to read on: train_3d/trainer.h, which says where
- * hoop does what; then train_3d/layer.h, which says how a layer is divided.
+ * The model is cut into stages (pipeline), its layers into parts (tensor), and
+ * its batches into those of replicas (data). The loss does not depend on the
+ * three sizes: it is that of a single process. To read on, see
+ * train_3d/trainer.h for where hoop does what, and train_3d/layer.h for how a
+ * layer is divided.
  */
 
 #include <err.h>
@@ -59,7 +60,8 @@ train(struct trainer *trainer, const struct options *options, double *losses)
     return status;
 }
 
-/* The last line is the loss; no number is no success. */
+/* The last line is the loss. A loss that is not a finite number is a
+ * failure. */
 static enum hoop_status
 loss_print(const struct options *options, double loss)
 {
@@ -98,7 +100,7 @@ text_train(hoop_session_t *session,
     return status;
 }
 
-/* Says on stderr what is in the way, if anything is. */
+/* Prints to stderr what is wrong, if anything is. */
 static enum hoop_status
 options_check(const struct options *options, uint32_t n_ranks)
 {
@@ -110,7 +112,7 @@ options_check(const struct options *options, uint32_t n_ranks)
     return HOOP_E_INVALID;
 }
 
-/* Rank 0 looks and speaks for all; the others learn whether to go on. */
+/* Rank 0 checks for all ranks; the others receive its verdict. */
 static enum hoop_status
 world_check(hoop_comm_t *world, const struct options *options)
 {

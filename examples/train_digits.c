@@ -1,11 +1,12 @@
 /*
- * examples/train_digits.c - a classifier trained on all ranks of a job
+ * examples/train_digits.c - trains a classifier on all ranks of a job
  *
  *   hooprun -n 4 train_digits
  *
- * train_digits/training.c has the part that matters: each rank computes the
- * gradient of its share of a batch, hoop_allreduce() sums them, and all take
- * the same step. The curve does not depend on the number of ranks.
+ * The essential part is in train_digits/training.c: each rank computes the
+ * gradient of its share of a batch, hoop_allreduce() sums the gradients, and
+ * all ranks take the same step. The curve does not depend on the number of
+ * ranks.
  */
 
 #include <err.h>
@@ -41,7 +42,7 @@ now_s(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* hooprun says by HOOP_PROGRESS that the pipe ends on a terminal. */
+/* hooprun sets HOOP_PROGRESS if the pipe ends on a terminal. */
 static bool
 progress_is_wanted(const hoop_comm_t *comm)
 {
@@ -150,7 +151,7 @@ curve_write(const struct options *options, const struct epoch *curve)
                              : curve_write_svg(options->out, curve, n_epochs);
 }
 
-/* Needs all ranks: each has moved bytes. Prints on rank 0. */
+/* All ranks must call it, since each has moved bytes. Rank 0 prints the sum. */
 static enum hoop_status
 summary_print(hoop_session_t *session,
               const struct options *options,
@@ -198,7 +199,7 @@ epochs_run(struct training *training, struct epoch *curve)
     return HOOP_OK;
 }
 
-/* False when a hoop call failed or the curve could not be written. */
+/* Returns false if a hoop call failed or the curve could not be written. */
 static bool
 train(hoop_session_t *session,
       const struct options *options,

@@ -1,9 +1,9 @@
 /*
- * tests/certificates.h - certificates of which some are good
+ * tests/certificates.h - certificates for tests, some of which are invalid
  *
- * In a folder of the test's: "ca" and "foreign", who sign, and "ended", a third
- * that has expired; "good", "late" (expired, too) and "stranger", who is signed by
- * the foreign one.
+ * They lie in a folder of the test. "ca" and "foreign" sign others, and "ended"
+ * is a third authority, which has expired. "good", "late" (expired, too) and
+ * "stranger" (signed by "foreign") are certificates of programs.
  */
 
 #ifndef TESTS_CERTIFICATES_H
@@ -15,46 +15,48 @@
 
 #include "net/tls.h"
 
-/* Fixtures of a group of tests. */
+/* Setup and teardown of a group of tests. */
 int
 certificates_make(void **state);
 int
 certificates_remove(void **state);
 
-/* NAME.ENDING in the folder; one of the last 64. */
+/* Returns the path of NAME.ENDING in the folder. It stays valid for 64
+ * calls. */
 const char *
 certificates_path(const char *name, const char *ending);
 
-/* From now on dates are compared with a clock that goes ahead by so much; 0: the
- * machine's. */
+/* From now on, dates are compared with a clock that is ahead of the machine's
+ * by this time. */
 void
 certificates_set_clock(int64_t ahead_s);
 
 enum {
-    /* By this clock "late" and "ended" are valid, like all others. */
+    /* With this clock "late" and "ended" are valid, like all others. */
     CERTIFICATES_BEFORE_S = -36 * 60 * 60,
 };
 
-/* The certificate and the key of name, and who is believed; NULL: none. */
+/* Returns the files of name's certificate and key, and of the authority that it
+ * trusts. A name that is NULL leaves these out. */
 struct tls_files
 certificates_of(const char *name, const char *ca);
 
 /*
- * A key of the curve P-256 and a certificate of it, signed by itself or by
- * another that was made before, as two files in PEM. Each may stand for a
- * server and for a client, and sign others.
+ * A key of the curve P-256 and its certificate, as two PEM files. The
+ * certificate is signed by itself or by one that was made before. It is valid
+ * for servers and for clients, and can sign others.
  */
 
 struct certificate_order {
     const char *folder;
-    const char *name;   /* NAME.pem and NAME.key in folder; and its DNS name */
-    const char *issuer; /* the name of another in folder; NULL: itself */
-    int64_t begins_s;   /* from now; may be negative */
-    int64_t ends_s;     /* likewise */
+    const char *name;   /* of the files NAME.pem and NAME.key, and DNS name */
+    const char *issuer; /* name of the signer in folder; NULL: itself */
+    int64_t begins_s;   /* seconds from now; may be negative */
+    int64_t ends_s;     /* seconds from now; may be negative */
 };
 
-/* The key can be read by the user alone. What is in its way is written over.
- * Handle: HOOP_E_UNAVAILABLE (the text is on standard error). */
+/* Only the user can read the key. Existing files are overwritten. Handle:
+ * HOOP_E_UNAVAILABLE (the text is on standard error). */
 enum hoop_status
 certificate_write(const struct certificate_order *order);
 

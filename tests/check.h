@@ -1,4 +1,4 @@
-/* tests/check.h - cmocka, after the headers that it wants before it */
+/* tests/check.h - includes cmocka after the headers that it needs */
 
 #ifndef TESTS_CHECK_H
 #define TESTS_CHECK_H
@@ -11,11 +11,11 @@
 #include <cmocka.h>
 /* clang-format on */
 
-/* The signature of a case or of a callback is fixed; tests ignore what they do
- * not need of it without a statement that says so. */
+/* The signatures of cases and callbacks are fixed, so tests may ignore
+ * parameters that they do not need. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-/* A call that returns an enum hoop_status has succeeded. */
+/* Asserts that a call which returns an enum hoop_status has succeeded. */
 #define assert_ok(status) assert_int_equal((status), HOOP_OK)
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * tests/child.h - a child of a test, which never goes on with the tests
+ * tests/child.h - forks a child that never continues with the tests
  *
- * The test library catches the signals of a crash and jumps back to its loop. In
- * a child that would run all tests that are left, and their children the same.
+ * The test library catches the signals of a crash and jumps back to its loop.
+ * In a child this would run all remaining tests again, and in its children,
+ * too.
  */
 
 #ifndef TESTS_CHILD_H
@@ -13,7 +14,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* As fork(2), but a crash of the child ends it. */
+/* Does the same as fork(2), but a crash of the child ends it. */
 static inline pid_t
 child_fork(void)
 {

@@ -1,8 +1,9 @@
 /*
- * tests/fence.h - how far somebody reads: to a page that cannot be read
+ * tests/fence.h - shows how far a function reads, with an unreadable page
  *
- * What compares two secrets must not stop where they differ, since the time that
- * it took would tell where. Who reads on runs into the fence.
+ * A comparison of two secrets must not stop at the first difference, since its
+ * duration would show where that is. One that continues runs into the page,
+ * which is called the fence.
  */
 
 #ifndef TESTS_FENCE_H
@@ -21,7 +22,8 @@ enum {
     FENCE_HIT = 42,
 };
 
-/* n_bytes that can be written, right before the fence; never freed. */
+/* Returns n_bytes of writable memory that end at the fence. They are never
+ * freed. */
 static inline void *
 fence_before(size_t n_bytes)
 {
@@ -40,7 +42,7 @@ fence_on_hit(int number)
     _exit(FENCE_HIT);
 }
 
-/* Whether compare(left, right) runs into it. */
+/* Returns whether compare(left, right) reads beyond the fence. */
 static inline bool
 fence_stops(bool (*compare)(const void *left, const void *right),
             const void *left,

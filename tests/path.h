@@ -1,14 +1,17 @@
 /*
- * tests/path.h - on which way through the library a test goes
+ * tests/path.h - the way through the library that a test takes
  *
- * Tests that make engines by hand read here what a session would read: the
- * settings that change how bytes travel, but not what results are. tests/sweep.py
- * runs them once for each. Beside the settings count
+ * Tests that create engines without a session read here the settings that a
+ * session would read. These change how bytes travel, but not the results.
+ * tests/sweep.py runs the tests once for each of them. Besides the settings
+ * there are
  *
- *   HOOP_TEST_NODES=N  ranks play N nodes, as evenly as they can, in order
- *   HOOP_TEST_TUNED=1  a table of algorithms, and shared regions, as sessions have them;
- *                      0: the first of each collective. Without it: 1, unless
- *                      HOOP_TRANSPORT is shm or tcp
+ *   HOOP_TEST_NODES=N  the ranks pretend to be on N nodes, as evenly as they
+ *                      can, and in order
+ *   HOOP_TEST_TUNED=1  there are a table of algorithms and shared regions, as
+ *                      in a session; 0: the first algorithm of each collective
+ *                      is used. The default is 1, unless HOOP_TRANSPORT is shm
+ *                      or tcp
  */
 
 #ifndef TESTS_PATH_H
@@ -26,16 +29,16 @@ struct path {
     enum codec_loss loss;
     enum engine_call_checking checking;
     enum engine_spinning spinning;
-    char algorithms[LIMIT_SETTING]; /* "": none is forced */
-    uint32_t n_nodes;               /* 0: nobody said */
+    char algorithms[LIMIT_SETTING]; /* "": no algorithm is forced */
+    uint32_t n_nodes;               /* 0: not set */
     bool is_tuned;
 };
 
-/* A setting that is none ends the test. */
+/* An invalid setting ends the test. */
 void
 path_read(struct path *out_path);
 
-/* The node of rank, of size ranks. */
+/* Returns the node of rank, if there are size ranks. */
 uint32_t
 path_node(const struct path *path, uint32_t rank, uint32_t size);
 

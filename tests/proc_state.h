@@ -1,7 +1,8 @@
 /*
- * tests/proc_state.h - what /proc says of a process: its state, its descriptors
+ * tests/proc_state.h - reads the state and the descriptors of a process
  *
- * The state is the letter that ps(1) shows: R, S, T, Z; also of a thread.
+ * The state is the letter that ps(1) shows: R, S, T or Z. It works for threads,
+ * too.
  */
 
 #ifndef TESTS_PROC_STATE_H
@@ -17,10 +18,10 @@
 #include "base/clock.h"
 
 enum {
-    PROC_STATE_MS = 30000, /* for a change that is sure to come */
+    PROC_STATE_MS = 30000, /* limit for a change that is sure to happen */
 };
 
-/* '\0': there is none. */
+/* Returns '\0' if there is no such process. */
 static inline char
 proc_state_of(pid_t pid)
 {
@@ -31,14 +32,15 @@ proc_state_of(pid_t pid)
     FILE *file = fopen(path, "re");
     if (!file)
         return '\0';
-    /* "pid (name) state": the name may hold anything. */
+    /* The line is "pid (name) state", and the name may contain anything. */
     const char *state =
         fgets(text, sizeof(text), file) ? strrchr(text, ')') : NULL;
     fclose(file);
     return state ? state[2] : '\0';
 }
 
-/* False: it did not come to that. */
+/* Waits until the process has this state. Returns false if it does not in
+ * time. */
 static inline bool
 proc_state_await(pid_t pid, char letter)
 {
@@ -52,7 +54,8 @@ proc_state_await(pid_t pid, char letter)
     return true;
 }
 
-/* Open descriptors of a process, and two more for the folder's own entries. */
+/* Returns the number of open descriptors of a process, plus two for the entries
+ * "." and "..". */
 static inline size_t
 descriptors_count(pid_t pid)
 {

@@ -1,8 +1,8 @@
 /*
- * tests/pseudo_random.h - random numbers that a seed repeats
+ * tests/pseudo_random.h - random numbers that can be repeated with a seed
  *
- * The generator is splitmix64: any seed is good, also 0, and seeds that differ by
- * one give sequences that have nothing in common.
+ * The generator is splitmix64: any seed is good, including 0, and seeds that
+ * differ by one give unrelated sequences.
  */
 
 #ifndef TESTS_PSEUDO_RANDOM_H
@@ -33,7 +33,7 @@ random_below(uint64_t *state, uint32_t bound)
     return random_word(state) % bound;
 }
 
-/* A seed or a number of rounds that the environment may give. */
+/* Returns a seed or a number of rounds, which the environment may override. */
 static inline uint64_t
 number_from_environment(const char *name, uint64_t otherwise)
 {

@@ -1,10 +1,10 @@
 /*
  * tests/ranks.h - a world of forked processes, without a coordinator
  *
- * Every rank is a process with its own engine, connector and control thread,
- * on loopback sockets that the parent has bound. What is tested is all of
- * worker/ but the session. Collectives are done as a session would, in shared regions
- * mostly; or else by the first algorithm of their kind. More of that in path.h.
+ * Every rank is a process with its own engine, connector and control thread, on
+ * loopback sockets that the parent has bound. This tests all of worker/ except
+ * the session. Collectives run as in a session, mostly in shared regions, or
+ * else with the first algorithm of their kind; see path.h.
  */
 
 #ifndef TESTS_RANKS_H
@@ -25,12 +25,12 @@ struct rank {
     uint32_t size;
     hoop_comm_t *comm;
     struct engine *engine;
-    const void *input;       /* of the test */
-    volatile uint32_t *room; /* shared by all ranks, zero at first */
+    const void *input;       /* the input of the test */
+    volatile uint32_t *room; /* shared by all ranks, and zeroed */
     pid_t *pids;             /* [rank], shared, complete when the body runs */
 };
 
-/* Returns 0 when all is well. Its exit is the process's. */
+/* Returns 0 if all is well. The process exits with the result. */
 typedef int
 rank_fn(struct rank *rank);
 
@@ -43,24 +43,25 @@ struct ranks_options {
     uint32_t size;
     rank_fn *body;
     const void *input;
-    const char *codec;   /* NULL: the path's */
-    bool is_checked;     /* HOOP_CHECK=full, whatever the path's is */
-    uint32_t timeout_ms; /* of an operation; 0: 20 s */
-    uint32_t deadline_s; /* of all; 0: 100 s, 240 under a sanitizer */
+    const char *codec;   /* NULL: that of the path */
+    bool is_checked;     /* sets HOOP_CHECK=full, whatever the path says */
+    uint32_t timeout_ms; /* per operation; 0: 20 s */
+    uint32_t deadline_s; /* for the run; 0: 100 s, 240 with a sanitizer */
 };
 
 /*
- * Run all ranks and wait for them. Returns how many did not return 0; those
- * killed by SIGKILL from the test itself do not count.
+ * Runs all ranks and waits for them. Returns how many did not return 0. A rank
+ * that the test has killed with SIGKILL does not count.
  */
 uint32_t
 ranks_run(const struct ranks_options *options);
 
-/* ranks_run() of size ranks with nothing special. */
+/* Calls ranks_run() with size ranks and default options. */
 uint32_t
 ranks_run_all(uint32_t size, rank_fn *body);
 
-/* A test of cmocka's: body on each number of ranks from first to last. */
+/* A test for cmocka: it runs body on each number of ranks from first to
+ * last. */
 struct ranks_test {
     rank_fn *body;
     uint32_t first;
@@ -89,31 +90,33 @@ struct rank_cases {
     size_t n_cases;
     const uint32_t *sizes;
     size_t n_sizes;
-    uint32_t deadline_s; /* as in ranks_options */
+    uint32_t deadline_s; /* see ranks_options */
 };
 
-/* Each case on each size is a test of cmocka's. Returns how many failed. */
+/* Runs each case on each size as a test of cmocka. Returns how many failed. */
 int
 ranks_run_cases(const struct rank_cases *cases);
 
-/* Ranks wait for each other without hoop, at most until the deadline of all:
- * count one up, and sleep until so many have. Also says what came before. */
+/* With these, ranks wait for each other without hoop, at most until the
+ * deadline of the run. room_add() increments a counter, and room_await() sleeps
+ * until it has reached a value. What a rank wrote before it is then visible,
+ * too. */
 void
 room_add(struct rank *rank, uint32_t place);
 void
 room_await(const struct rank *rank, uint32_t place, uint32_t at_least);
-/* Sleep until the process of another rank has ended. */
+/* Sleeps until the process of another rank has ended. */
 void
 rank_await_end(const struct rank *rank, uint32_t other);
 
-/* Whether the text of the last error has the phrase, or names the process of
- * another rank; if not, it is printed. */
+/* Returns whether the last error text contains the phrase, or names the process
+ * of another rank. Otherwise the text is printed. */
 bool
 error_says(const char *phrase);
 bool
 error_names(const struct rank *rank, uint32_t other);
 
-/* In a body: report and return 1 unless the condition holds. */
+/* In a body: unless the condition holds, report it and return 1. */
 #define RANK_CHECK(condition)                                                  \
     do {                                                                       \
         if (!(condition))                                                      \

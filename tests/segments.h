@@ -1,9 +1,9 @@
 /*
- * tests/segments.h - what HOOP_TRANSPORT says, for tests that make connections
+ * tests/segments.h - the transport settings, for tests that make connections
  *
- * Tests join two ends by hand; so that all of them run over shared memory as
- * well as TCP (meson test --setup tcp) they ask here for what a handshake would
- * give.
+ * Tests connect two ends by hand. These functions give them what a handshake
+ * would give, so that all tests run over shared memory as well as over TCP
+ * (meson test --setup tcp).
  */
 
 #ifndef TESTS_SEGMENTS_H
@@ -11,23 +11,24 @@
 
 #include "transport/shm/negotiation.h"
 
-/* The setting, or its default. */
+/* Returns the setting HOOP_TRANSPORT, or its default. */
 enum shm_mode
 segments_mode(void);
 
-/* What HOOP_STREAMS says; 0: auto, or nothing. */
+/* Returns the setting HOOP_STREAMS; 0 if it is auto or not set. */
 unsigned
 segments_streams(void);
 
-/* What HOOP_TLS says. */
+/* Returns the setting HOOP_TLS. */
 bool
 segments_encrypted(void);
 
-/* The two ends of one segment, or NULL for both where TCP is wanted. */
+/* Creates the two ends of a segment; both are NULL if the setting asks for
+ * TCP. */
 void
 segments_open(struct segment *out_ends[2]);
 
-/* Two ends of a connection. */
+/* Creates the two ends of a connection. */
 void
 pair_open(int fds[2]);
 

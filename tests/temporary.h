@@ -1,7 +1,7 @@
 /*
- * tests/temporary.h - files and folders of tests, where the user wants them
+ * tests/temporary.h - temporary files and folders of tests
  *
- * In TMPDIR, or in /tmp. Who makes one removes it.
+ * They are created in TMPDIR, or in /tmp. The test that creates one removes it.
  */
 
 #ifndef TESTS_TEMPORARY_H
@@ -13,10 +13,11 @@
 
 enum {
     TEMPORARY_PATH = 128,
-    TEMPORARY_FILE = TEMPORARY_PATH + 32, /* of a file in such a folder */
+    TEMPORARY_FILE = TEMPORARY_PATH + 32, /* path of a file in such a folder */
 };
 
-/* A name becomes a path; a path stays one. False: there is no room. */
+/* Turns a name into a path; an absolute path is kept. Returns false if there is
+ * no room. */
 static inline int
 temporary_place(char *path, size_t n_room)
 {
@@ -31,15 +32,15 @@ temporary_place(char *path, size_t n_room)
     return n_name < (int)sizeof(name) && n < (int)n_room;
 }
 
-/* path: "NAME-XXXXXX", in n_room bytes; becomes that of a new empty file, which is
- * open. As mkstemp(3). */
+/* path is "NAME-XXXXXX" in n_room bytes, and is replaced with the path of a new
+ * empty file. Returns a descriptor of it, as mkstemp(3) does. */
 static inline int
 temporary_file(char *path, size_t n_room)
 {
     return temporary_place(path, n_room) ? mkstemp(path) : -1;
 }
 
-/* ... of a new folder. As mkdtemp(3). */
+/* Does the same for a new folder, as mkdtemp(3) does. */
 static inline char *
 temporary_folder(char *path, size_t n_room)
 {

@@ -1,5 +1,5 @@
 /*
- * tests/words.h - a command line as words, and phrases counted in a text
+ * tests/words.h - splits a command line, and counts phrases in a text
  */
 
 #ifndef TESTS_WORDS_H
@@ -10,8 +10,8 @@
 
 #include "check.h"
 
-/* Cuts text, which the words point into, at its spaces. How many there are, at
- * most n_max. */
+/* Cuts text at its spaces; the words point into it. Returns how many there are,
+ * at most n_max. */
 static inline size_t
 words_cut(char *text, char **words, size_t n_max)
 {
@@ -26,7 +26,7 @@ words_cut(char *text, char **words, size_t n_max)
     return n_words;
 }
 
-/* How often text has the phrase. */
+/* Returns how often text contains the phrase. */
 static inline size_t
 times_in(const char *text, const char *phrase)
 {

@@ -15,7 +15,7 @@ clock_ms(clockid_t clock)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* For deadlines. */
+/* Returns the time for deadlines. */
 static inline int64_t
 now_ms(void)
 {

@@ -16,7 +16,8 @@ standard_output_close(void)
 
     errno = 0;
     const bool is_written = fflush(stdout) == 0 && !had_failed;
-    /* Only fclose() reports one that was closed from the start. */
+    /* If stdout was closed from the start and nothing was written, only
+     * fclose() fails, with EBADF, and that is no error. */
     if (is_written && (fclose(stdout) == 0 || errno == EBADF))
         return;
     if (errno != 0)

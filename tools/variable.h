@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* NULL: not set. */
+/* Returns NULL if the variable is not set. */
 static inline const char *
 variable(const char *name)
 {

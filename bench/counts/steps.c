@@ -1,13 +1,14 @@
 /*
- * bench/counts/steps.c - the same call again and again, to be counted
+ * bench/counts/steps.c - repeats one call, so that its steps can be counted
  *
- * hooprun -n 2 steps CALL BYTES N_CALLS N_BATCHES, where CALL is allreduce,
- * broadcast, reduce, pingpong or barrier. Rank 0 is the root, so it only sends
- * or only receives. It is no clock: valgrind and strace count rank 0 while
- * the other rank, which nothing slows down, is always there first. Between
- * batches stands batch_end(), a system call that nobody else makes, so that a
- * batch in which the other rank was late can be told from the others. At its
- * end it says what getrusage() knows.
+ * Usage: hooprun -n 2 steps CALL BYTES N_CALLS N_BATCHES, where CALL is
+ * allreduce, broadcast, reduce, pingpong or barrier. Rank 0 is the root, so it
+ * only sends or only receives. The program measures no time: valgrind and
+ * strace count what rank 0 does, while the other rank, which nothing slows
+ * down, always arrives first. After each batch a rank calls batch_end(), which
+ * makes a system call that nothing else here makes, so that a batch in which
+ * the other rank was late can be told from the rest. At the end rank 0 prints
+ * the page faults and sleeps per call that getrusage() reports.
  */
 
 #include <stdio.h>
@@ -58,7 +59,7 @@ call_reduce(const struct steps *steps)
                        HOOP_FLOAT32, HOOP_MAX, 0, steps->comm);
 }
 
-/* There and back. */
+/* Sends the values to rank 1 and back. */
 static enum hoop_status
 call_pingpong(const struct steps *steps)
 {
@@ -112,7 +113,7 @@ must(enum hoop_status status)
     exit(1);
 }
 
-/* A function and a system call to know the place by. */
+/* valgrind finds this place by the function, and strace by the system call. */
 __attribute__((noinline)) void
 batch_end(void);
 

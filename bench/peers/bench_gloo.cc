@@ -1,13 +1,13 @@
-// bench/peers/bench_gloo.cc - Gloo over its TCP transport in the measuring loop
+// bench/peers/bench_gloo.cc - runs Gloo over TCP in the measuring loop
 //
-// bench_gloo PEER TRANSPORT OPS SCHEDULE, with RANK, SIZE and STORE (a folder
-// that all ranks see) in the environment. TRANSPORT picks the algorithm of an
-// allreduce and how the sockets are driven:
+// Usage: bench_gloo PEER TRANSPORT OPS SCHEDULE, with RANK, SIZE and STORE (a
+// folder that all ranks see) in the environment. TRANSPORT says which algorithm
+// an allreduce uses and how the sockets are driven:
 //   tcp-ring, tcp-bcube   gloo::allreduce(), which torch.distributed calls
 //   tcp-hd                the older classes, by halving and doubling: allreduce
 //                         and reduce_scatter, which exists only there
-//   tcp-hd-busy           that, with the calling thread polling the sockets
-// ADDRESS in the environment is where to listen, else 127.0.0.1.
+//   tcp-hd-busy           the same, with the calling thread polling the sockets
+// ADDRESS in the environment is the address to listen on (default 127.0.0.1).
 
 #include <functional>
 #include <memory>
@@ -38,8 +38,9 @@ std::string transport;
 std::function<void()> prepared;
 std::function<void()> barrier;
 
-// The older classes and the newer functions size the sockets' send buffers
-// differently; a run keeps to one family, or its numbers are the other's.
+// The older classes and the newer functions set different sizes for the
+// sockets' send buffers. A run uses only one family, since the numbers of the
+// second would depend on the first.
 bool
 is_older()
 {
@@ -108,8 +109,8 @@ alltoall(const struct driver *driver, size_t part)
     return [options] { gloo::alltoall(*options); };
 }
 
-// Gloo takes an output from every rank, and uses it: the check looks at rank
-// 0's alone.
+// Gloo requires an output buffer from every rank and overwrites it, so ranks
+// other than 0 give one that is not checked.
 std::function<void()>
 reduce(const struct driver *driver, size_t count)
 {
@@ -127,7 +128,7 @@ reduce(const struct driver *driver, size_t count)
     return [options] { gloo::reduce(*options); };
 }
 
-// Rank 0 sends first; whoever is neither 0 nor 1 has nothing to do.
+// Rank 0 sends first. Ranks other than 0 and 1 do nothing.
 std::function<void()>
 pingpong(const struct driver *driver, size_t count)
 {

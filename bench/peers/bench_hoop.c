@@ -1,5 +1,5 @@
 /*
- * bench/peers/bench_hoop.c - hoop in the measuring loop
+ * bench/peers/bench_hoop.c - runs hoop in the measuring loop
  *
  * hooprun -n N --no-prefix bench_hoop PEER TRANSPORT OPS SCHEDULE
  */
@@ -19,7 +19,7 @@ must(enum hoop_status status)
     exit(1);
 }
 
-/* Rank 0 sends first; whoever is neither 0 nor 1 has nothing to do. */
+/* Rank 0 sends first. Ranks other than 0 and 1 do nothing. */
 static void
 hoop_pingpong(const struct driver *driver, size_t count)
 {

@@ -1,5 +1,5 @@
 /*
- * bench/peers/bench_mpi.c - an MPI library in the measuring loop
+ * bench/peers/bench_mpi.c - runs an MPI library in the measuring loop
  *
  * mpirun -n N bench_mpi PEER TRANSPORT OPS SCHEDULE
  */
@@ -8,7 +8,7 @@
 
 #include "driver.h"
 
-/* Rank 0 sends first; whoever is neither 0 nor 1 has nothing to do. */
+/* Rank 0 sends first. Ranks other than 0 and 1 do nothing. */
 static void
 mpi_pingpong(const struct driver *driver, int count)
 {

@@ -1,23 +1,26 @@
 /*
- * bench/peers/driver.h - the measuring loop that every library is put into
+ * bench/peers/driver.h - the measuring loop in which every library is run
  *
- * One program for each library: PEER TRANSPORT OPS SCHEDULE. OPS is a comma
- * list, all of float, reductions sums, roots rank 0:
+ * There is one program for each library: PEER TRANSPORT OPS SCHEDULE. OPS is a
+ * comma-separated list. All operations take floats, reductions are sums, and
+ * the root is rank 0:
  *   allreduce, broadcast  in place in buffer
  *   allgather, alltoall   from other to buffer
  *   reduce                from other to rank 0's buffer
- *   reduce_scatter        from buffer; the result where the library's result is
+ *   reduce_scatter        from buffer to where the library leaves the result
  *   pingpong              buffer from rank 0 to rank 1 and back; half the time
- *   barrier               once, with the schedule's first row
- *   startup               a barrier at once; the time since the environment's
- *                         STARTED_US, on CLOCK_MONOTONIC
- * A first run of every operation is checked. Buffers are zero afterwards; with
- * BENCH_DATA in the environment each batch begins with "noise", or with what
- * the rank's file of that name holds, BENCH_DATA.<rank>: for whoever looks at
- * what he moves. Then a batch must be one operation, since sums of sums grow.
- * With BENCH_WATCH there (bench/peers/watch.h) batches are told apart by what
- * state the processors were in, and those in which it changed are left out.
- * Read by C and by C++.
+ *                         is reported
+ *   barrier               measured once, with the schedule's first row
+ *   startup               a barrier at once; the time is counted from
+ *                         STARTED_US in the environment, on CLOCK_MONOTONIC
+ * The first run of every operation is checked. The buffers are zero afterwards.
+ * If BENCH_DATA is in the environment, each batch begins with other values:
+ * random ones if it is "noise", otherwise those of the file BENCH_DATA.<rank>.
+ * This is for libraries whose speed depends on the data. A batch must then be a
+ * single operation, since sums of sums would grow. If BENCH_WATCH is in the
+ * environment (bench/peers/watch.h), batches are reported separately for each
+ * state of the processors, and batches during which the state changed are left
+ * out. The header is for C and for C++.
  */
 
 #ifndef BENCH_PEERS_DRIVER_H
@@ -31,22 +34,23 @@
 #include "watch.h"
 
 enum {
-    DRIVER_NUMBERS_MAX = 512, /* that ranks compare at a time */
+    DRIVER_NUMBERS_MAX = 512, /* numbers that ranks compare at a time */
 };
 
 struct driver {
     int rank;
     int size;
-    float *buffer; /* the schedule's greatest size each */
+    float *buffer; /* of the schedule's largest size, like other */
     float *other;
-    float *pattern; /* what a batch begins with; NULL: what was there */
-    const struct watch *watch; /* NULL: nobody watches */
+    float *pattern;            /* values at the start of a batch, or NULL */
+    const struct watch *watch; /* NULL: no watch is running */
     int scatters_in_place; /* a reduce_scatter leaves its result in buffer */
-    /* Called before the runs of an operation of count floats; may be NULL. */
+    /* Called before the runs of an operation on count floats; may be NULL. */
     void (*prepare)(struct driver *driver, const char *op, size_t count);
     void (*run)(struct driver *driver, const char *op, size_t count);
     void (*barrier)(struct driver *driver);
-    /* Each of n numbers becomes its maximum over all ranks, at least on 0. */
+    /* Replaces each of n numbers with its maximum over all ranks, at least on
+     * rank 0. */
     void (*maximize)(struct driver *driver, double *numbers, int n);
 };
 
@@ -59,7 +63,7 @@ driver_now_us(void)
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
 }
 
-/* Processor time that all threads of this process have taken. */
+/* Returns the processor time that all threads of this process have used. */
 static inline double
 driver_cpu_us(void)
 {
@@ -70,14 +74,15 @@ driver_cpu_us(void)
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
-/* What rank has at a place before an operation. */
+/* Returns the value that a rank has at an index before an operation. */
 static inline float
 driver_element(int rank, size_t at)
 {
     return (float)(rank + 1) + (float)(at % 7);
 }
 
-/* How many of count numbers are not rank's elements from first on. */
+/* Returns how many of count numbers differ from the rank's elements from first
+ * on. */
 static inline size_t
 driver_count_strange(const float *numbers, size_t count, int rank, size_t first)
 {
@@ -88,7 +93,8 @@ driver_count_strange(const float *numbers, size_t count, int rank, size_t first)
     return n_strange;
 }
 
-/* How many of count numbers are not the sums of all from first on. */
+/* Returns how many of count numbers differ from the sums over all ranks from
+ * first on. */
 static inline size_t
 driver_count_wrong_sums(const float *numbers,
                         size_t count,
@@ -103,7 +109,7 @@ driver_count_wrong_sums(const float *numbers,
     return n_wrong;
 }
 
-/* How many elements of the result are not what they must be. */
+/* Returns how many elements of the result are wrong. */
 static inline size_t
 driver_count_wrong(const struct driver *driver, const char *op, size_t count)
 {
@@ -132,7 +138,7 @@ driver_count_wrong(const struct driver *driver, const char *op, size_t count)
     return driver_count_wrong_sums(driver->buffer, count, driver->size, 0);
 }
 
-/* Whether an operation touches the other buffer. */
+/* Returns whether the operation uses the second buffer. */
 static inline int
 driver_uses_other(const char *op)
 {
@@ -158,13 +164,14 @@ driver_check(struct driver *driver, const char *op, size_t count)
                 count, n_wrong);
         exit(1);
     }
-    /* Sums of sums would overflow. */
+    /* Operations are repeated in place, and sums of sums would overflow. */
     memset(driver->buffer, 0, count * sizeof(float));
     memset(driver->other, 0, n_other * sizeof(float));
     driver->barrier(driver);
 }
 
-/* Every rank's n numbers, added up, at least on 0; all call it. */
+/* Adds up each of n numbers over all ranks, at least on rank 0. All ranks must
+ * call it. */
 static inline void
 driver_total(struct driver *driver, double *numbers, int n)
 {
@@ -195,14 +202,15 @@ driver_fill(struct driver *driver, const char *op, size_t count)
         memcpy(driver->other, driver->pattern, count * sizeof(float));
 }
 
-/* What batches took: of an operation, all ranks, and how things were. */
+/* Per batch: the time of one operation, the processor time of all ranks for it,
+ * and the state of the processors. */
 struct driver_batches {
     double us[SCHEDULE_BATCHES_MAX];
     double cpu_us[SCHEDULE_BATCHES_MAX];
     enum watch_state states[SCHEDULE_BATCHES_MAX];
 };
 
-/* A line of the batches of a state, if there are any. */
+/* Prints a line for the batches in one state, if there are any. */
 static inline void
 driver_report(const struct schedule_subject *subject,
               const struct schedule_row *row,
@@ -222,7 +230,7 @@ driver_report(const struct schedule_subject *subject,
         schedule_report(subject, row, &result);
 }
 
-/* The batches of a row, of count floats, and their report. */
+/* Runs and reports all batches of a row, on count floats. */
 static inline void
 driver_time(struct driver *driver,
             const struct schedule_subject *subject,
@@ -243,7 +251,7 @@ driver_time(struct driver *driver,
             driver->run(driver, subject->op, count);
         batches.us[batch] = (driver_now_us() - start_us) / n_runs;
         batches.cpu_us[batch] = (driver_cpu_us() - start_cpu_us) / n_runs;
-        /* The slowest rank's part of it, too. */
+        /* The state is read after the slowest rank has finished, too. */
         driver->barrier(driver);
         batches.states[batch] = watch_since(driver->watch, before);
     }
@@ -292,7 +300,7 @@ driver_measure_startup(struct driver *driver,
         schedule_report(subject, &row, &result);
 }
 
-/* Not every library can gather or scatter parts of no element. */
+/* Not every library can gather or scatter parts without elements. */
 static inline int
 driver_has_parts(const struct driver *driver,
                  const char *op,
@@ -305,7 +313,8 @@ driver_has_parts(const struct driver *driver,
     return !is_parted || row->n_bytes >= sizeof(float) * (size_t)driver->size;
 }
 
-/* count floats of the rank's file, again and again. */
+/* Fills the pattern with the floats of the rank's file, repeated as often as
+ * needed. */
 static inline void
 driver_read(const struct driver *driver, const char *name, size_t count)
 {
@@ -330,9 +339,10 @@ driver_read(const struct driver *driver, const char *name, size_t count)
 }
 
 /*
- * Numbers that no codec makes smaller: all of their bits are random, exponents
- * too, but for those that sums could make infinite and those of denormals,
- * which processors are slow with.
+ * Fills the pattern with numbers that no codec can compress: all bits are
+ * random, including the exponents. Only exponents whose sums could become
+ * infinite, and those of denormals, with which processors are slow, are left
+ * out.
  */
 static inline void
 driver_make_noise(const struct driver *driver, size_t count)
@@ -378,7 +388,8 @@ driver_make_buffers(struct driver *driver, size_t n_bytes)
         driver_read(driver, name, n_bytes / sizeof(float));
 }
 
-/* arguments: PEER TRANSPORT OPS SCHEDULE. rank, size and calls are set. */
+/* The caller has set rank, size and the functions. The arguments are PEER,
+ * TRANSPORT, OPS and SCHEDULE. */
 static inline void
 driver_run(struct driver *driver, char **arguments)
 {

@@ -1,8 +1,8 @@
 /*
- * bench/peers/forked_ranks.h - forked ranks in the measuring loop
+ * bench/peers/forked_ranks.h - runs forked ranks in the measuring loop
  *
- * For programs without a library: they meet in shared memory, and know one
- * operation, the allreduce.
+ * It serves programs without a library. Their ranks meet in shared memory, and
+ * the only operation is allreduce.
  */
 
 #ifndef BENCH_PEERS_FORKED_RANKS_H
@@ -18,7 +18,7 @@ enum {
     FORKED_RANKS_MAX = 16
 };
 
-/* Where the ranks meet, in shared memory. */
+/* The ranks meet here, in shared memory. */
 struct forked_ranks_shared {
     struct plain_barrier barrier;
     double numbers[FORKED_RANKS_MAX][DRIVER_NUMBERS_MAX];
@@ -71,8 +71,8 @@ forked_ranks_maximize(struct driver *driver, double *numbers, int n)
     forked_ranks_barrier(driver);
 }
 
-/* All ranks but 0 are children, which have what was mapped and opened before.
- * Returns the rank. */
+/* Forks all ranks but 0. Children inherit what was mapped and opened before.
+ * Returns the rank of the calling process. */
 static inline int
 forked_ranks_fork(struct forked_ranks *forked_ranks, int size)
 {
@@ -94,7 +94,7 @@ forked_ranks_fork(struct forked_ranks *forked_ranks, int size)
     return forked_ranks->driver.rank;
 }
 
-/* Returns what main() does: a rank that has failed is a failure. */
+/* Returns the exit code of main(), which is not 0 if any rank has failed. */
 static inline int
 forked_ranks_run(struct forked_ranks *forked_ranks)
 {

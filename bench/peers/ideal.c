@@ -1,14 +1,15 @@
 /*
- * bench/peers/ideal.c - what plain sockets can do: an allreduce without a
- * library
+ * bench/peers/ideal.c - an allreduce over plain sockets, without a library
  *
- * ideal N ring|doubling spin|yield|poll SCHEDULE [CALL]: N forked ranks with
- * one thread each and nonblocking TCP on loopback; no call moves more than CALL
- * bytes (1M). ring: reduce-scatter and allgather as one stream of bytes, each
- * forwarded as soon as it has been summed. doubling: the whole vector to one
- * partner a step, N a power of two. No headers, no matching, no failures:
- * nobody need be as fast, nobody can be much faster. When HOSTS says so, rank
- * r's sockets are those of the host r of hosts.sh, which takes root.
+ * Usage: ideal N ring|doubling spin|yield|poll SCHEDULE [CALL]. It forks N
+ * ranks with one thread each, which use nonblocking TCP on loopback; no system
+ * call moves more than CALL bytes (default 1M). "ring" is reduce-scatter and
+ * allgather as one stream of bytes, in which each byte is forwarded as soon as
+ * it has been summed. "doubling" exchanges the whole vector with one partner
+ * per step; N must be a power of two. There are no headers, no matching and no
+ * handling of failures, so a library need not be as fast as this, and cannot be
+ * much faster. If HOSTS is set, rank r's sockets belong to host r of hosts.sh,
+ * which takes root.
  */
 
 #include <arpa/inet.h>
@@ -39,7 +40,7 @@ static size_t call_max = 1 << 20;
 static char *scratch;
 static int sockets[FORKED_RANKS_MAX][FORKED_RANKS_MAX]; /* [own][peer] */
 
-/* One direction of the ring: where its stream of segments stands. */
+/* The position in the stream of segments in one direction of the ring. */
 struct stream {
     int fd;
     int step;
@@ -65,7 +66,7 @@ sum(float *restrict into, const float *restrict from, size_t count)
         into[i] += from[i];
 }
 
-/* Bytes moved by send() or recv(), 0 if it would have blocked. */
+/* Returns the bytes that send() or recv() moved, or 0 if it would block. */
 static size_t
 moved(ssize_t n_bytes)
 {
@@ -111,8 +112,9 @@ stream_advance(struct stream *stream, size_t n_moved, size_t n_bytes)
     }
 }
 
-/* Bytes of the outgoing segment that may leave: step s forwards what step
- * s - 1 has received and, without the last split element, summed. */
+/* Returns how many bytes of the outgoing segment may be sent: step s forwards
+ * what step s - 1 has received and summed, without an incomplete last
+ * element. */
 static size_t
 ring_n_ready(const struct stream *out, const struct stream *in, size_t n_bytes)
 {
@@ -177,8 +179,8 @@ ring_wants_to_send(const struct stream *out,
     return ring_n_ready(out, in, n_bytes) > out->at;
 }
 
-/* What goes right are the segments rank, rank - 1, ...; what comes from the
- * left is the same sequence, one behind. */
+/* A rank sends the segments rank, rank - 1, ... to the right. It receives the
+ * same sequence from the left, one segment further on. */
 static void
 ring(float *buffer, size_t count)
 {
@@ -232,7 +234,7 @@ doubling(float *buffer, size_t count)
     }
 }
 
-/* A socket of the host that a rank is on. */
+/* Returns a socket in the network namespace of the rank's host. */
 static int
 socket_on(int of_rank)
 {

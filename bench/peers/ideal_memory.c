@@ -1,19 +1,20 @@
 /*
- * bench/peers/ideal_memory.c - what shared memory can do: an allreduce without
- * a library
+ * bench/peers/ideal_memory.c - an allreduce in shared memory, without a library
  *
- * ideal_memory N flat|staged SCHEDULE [BLOCK]: N forked ranks with one thread
- * and private buffers each, and slots that all see. Every sum is taken in the
- * order of ranks. No matching, no failures, no sleep.
+ * Usage: ideal_memory N flat|staged SCHEDULE [BLOCK]. It forks N ranks, each
+ * with one thread and private buffers. They share slots that all of them see.
+ * Every sum is taken in the order of ranks. There is no matching, no handling
+ * of failures and no sleep.
  *
- * flat, for what fits a slot: every rank publishes its whole vector, then sums
- * everybody's. Two slots take turns: who has published turn t + 1 has read turn
- * t, so its readers are known to be gone when turn t + 2 overwrites it.
+ * "flat" is for vectors that fit a slot: every rank publishes its whole vector
+ * and then sums all of them. Two slots take turns: a rank that has published
+ * turn t + 1 has read turn t, so no reader is left when turn t + 2 overwrites
+ * it.
  *
- * staged: block for block, every rank publishes what is not its part, combines
- * its part for all, publishes that, and fetches the parts of the others, one
- * block late, so that nobody waits for somebody who is only a little behind.
- * Three slots take turns for the same reason as above.
+ * "staged" works block by block. Every rank publishes all but its own part of
+ * the block, combines its part for all ranks, publishes that, and fetches the
+ * parts of the others one block later, so that no rank waits for one that is
+ * only a little behind. Three slots take turns for the reason given above.
  */
 
 #include <stdatomic.h>
@@ -22,14 +23,14 @@
 
 enum {
     SLOTS = 3,
-    TILE = 1024,   /* elements that are combined at a time, in L1 */
-    LINE = 64,     /* of a processor's cache */
+    TILE = 1024,   /* elements combined at a time; they fit in L1 */
+    LINE = 64,     /* bytes of a cache line */
     LINE_HOLD = 48 /* payload bytes that a flat slot's first line holds */
 };
 
-/* One turn of one rank: what it has published. */
+/* What one rank has published in one turn. */
 struct slot {
-    _Alignas(LINE) _Atomic unsigned n_posts; /* turns begun */
+    _Alignas(LINE) _Atomic unsigned n_posts; /* turns published */
     float first[LINE_HOLD / sizeof(float)];
     _Alignas(LINE) _Atomic unsigned n_results; /* turns combined */
 };
@@ -39,7 +40,7 @@ static int rank;
 static size_t block = 512 << 10;
 static unsigned n_turns;
 static struct slot *slots; /* [rank][turn % SLOTS] */
-static char *rooms;        /* block bytes for each, in the same order */
+static char *rooms;        /* one block per slot, in the same order */
 
 static struct slot *
 slot_of(int r, unsigned turn)
@@ -78,7 +79,7 @@ copy(float *to, const float *from, size_t count)
     memcpy(to, from, count * sizeof(float));
 }
 
-/* The sum of all ranks' count elements, in their order. */
+/* Stores the sums over all ranks, added in the order of ranks. */
 static void
 tile_sum(float *restrict tile, const float *const *parts, size_t count)
 {
@@ -95,7 +96,7 @@ tile_sum(float *restrict tile, const float *const *parts, size_t count)
     }
 }
 
-/* The sums to one place or two; one of them may be a part. */
+/* Stores the sums in one or two places, one of which may be among the parts. */
 static void
 combine(const float *const *parts, size_t count, float *to, float *also)
 {
@@ -114,7 +115,8 @@ combine(const float *const *parts, size_t count, float *to, float *also)
     }
 }
 
-/* What fits the line that says that it is there: one line moves, no more. */
+/* For a vector that fits the cache line of its counter: only that line
+ * moves. */
 static void
 flat_short(float *buffer, size_t count)
 {
@@ -150,7 +152,7 @@ flat(float *buffer, size_t count)
     combine(parts, count, buffer, NULL);
 }
 
-/* A block of a vector. */
+/* One block of a vector. */
 struct piece {
     float *elements;
     size_t count;

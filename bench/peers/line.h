@@ -1,7 +1,7 @@
 /*
- * bench/peers/line.h - a line of the cache, there and back between two processors
+ * bench/peers/line.h - sends a cache line to another processor and back
  *
- * Two processes, of which one echoes: on a processor each, by one mapping.
+ * Two processes share one mapping, each on its own processor; one echoes.
  */
 
 #ifndef BENCH_PEERS_LINE_H
@@ -27,7 +27,7 @@ line_stay_on(int processor)
         plain_fail("sched_setaffinity");
 }
 
-/* The trips from first on. */
+/* Answers n_trips trips, of which the first has the number first. */
 static inline void
 line_echo(struct line *line, unsigned first, unsigned n_trips)
 {
@@ -38,7 +38,8 @@ line_echo(struct line *line, unsigned first, unsigned n_trips)
     }
 }
 
-/* Nanoseconds of one trip, over n_trips of them from first on. */
+/* Returns the nanoseconds of one trip, averaged over n_trips from number first
+ * on. */
 static inline double
 line_time_ns(struct line *line, unsigned first, unsigned n_trips)
 {

@@ -1,11 +1,12 @@
 /*
- * bench/peers/mode.c - how far apart two processors are now, in nanoseconds
+ * bench/peers/mode.c - prints how far apart two processors are at the moment
  *
- * The round trip of a cache line between the first two processors, the least of
- * some samples, since whatever else runs here only lengthens one.
- * Where a hypervisor moves virtual processors between cores it changes by a
- * factor, and every transport between two processes of the host with it: only
- * measurements of one state may be compared.
+ * Prints the round trip of a cache line between the first two processors in
+ * nanoseconds. It is the smallest of several samples, since anything else that
+ * runs on the host only makes a sample longer. If a hypervisor moves virtual
+ * processors between cores, the round trip changes by a factor, and so does
+ * every transport between two processes of the host. Therefore only
+ * measurements taken in the same state can be compared.
  */
 
 #include <math.h>

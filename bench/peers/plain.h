@@ -1,4 +1,4 @@
-/* bench/peers/plain.h - what the programs without a library share */
+/* bench/peers/plain.h - functions for the programs without a library */
 
 #ifndef BENCH_PEERS_PLAIN_H
 #define BENCH_PEERS_PLAIN_H
@@ -28,7 +28,8 @@ plain_fail(const char *what)
     exit(1);
 }
 
-/* Zeroed and touched; MAP_SHARED: seen by forked children. */
+/* Returns zeroed memory whose pages are present. With MAP_SHARED, forked
+ * children share it. */
 static inline void *
 plain_map(size_t n_bytes, int sharing)
 {
@@ -41,7 +42,8 @@ plain_map(size_t n_bytes, int sharing)
     return room;
 }
 
-/* In shared memory; spins, then yields. */
+/* A barrier in shared memory. A waiting rank spins at first, and then
+ * yields. */
 struct plain_barrier {
     _Alignas(64) _Atomic int n_arrived;
     _Alignas(64) _Atomic int turn;

@@ -1,10 +1,10 @@
 /*
  * bench/peers/schedule.h - what to measure, and the line that reports it
  *
- * A schedule is BYTES:INNERxBATCHES,...: a batch times INNER operations back
- * to back, and lasts as long as its slowest rank; median and minimum are over
- * the batches. BYTES is nccl-tests' size: the larger of a rank's two buffers.
- * Read by C and by C++.
+ * A schedule is BYTES:INNERxBATCHES,... A batch consists of INNER operations
+ * back to back, and takes as long as its slowest rank. Median and minimum are
+ * taken over the batches. BYTES is the size of nccl-tests: that of the larger
+ * of a rank's two buffers. The header is for C and for C++.
  */
 
 #ifndef BENCH_PEERS_SCHEDULE_H
@@ -31,7 +31,7 @@ struct schedule {
     struct schedule_row rows[SCHEDULE_ROWS_MAX];
 };
 
-/* Who is measured: the first four columns. */
+/* The first four columns of a result: what is measured. */
 struct schedule_subject {
     const char *peer;
     const char *transport;
@@ -39,7 +39,7 @@ struct schedule_subject {
     int n_ranks;
 };
 
-/* The row at *text, which moves behind it. */
+/* Reads one row, and moves *text to the next one. */
 static inline struct schedule_row
 schedule_row_read(const char **text)
 {
@@ -75,7 +75,8 @@ schedule_read(const char *text, struct schedule *out_schedule)
     }
 }
 
-/* Bus bandwidth over algorithm bandwidth, as nccl-tests define it. */
+/* Returns bus bandwidth divided by algorithm bandwidth, as nccl-tests define
+ * them. */
 static inline double
 schedule_bus_factor(const struct schedule_subject *subject)
 {
@@ -99,12 +100,12 @@ schedule_compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* What a row of a schedule has come to, or a part of its batches. */
+/* The result of a row of a schedule, or of a part of its batches. */
 struct schedule_result {
-    const char *label;               /* what the part is; the last column */
-    int n;                           /* batches */
-    double us[SCHEDULE_BATCHES_MAX]; /* an operation's in each; sorted then */
-    double cpu_us;                   /* of all ranks for one operation */
+    const char *label;               /* name of the part; the last column */
+    int n;                           /* number of batches */
+    double us[SCHEDULE_BATCHES_MAX]; /* of one operation, for each batch */
+    double cpu_us;                   /* of all ranks, for one operation */
 };
 
 static inline void

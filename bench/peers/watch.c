@@ -1,16 +1,16 @@
 /*
- * bench/peers/watch.c - watches whether the processors are near each other
+ * bench/peers/watch.c - observes whether two processors are near each other
  *
- * watch FILE NS: until it ends, or who started it, asks forty times a second for
- * the round trip of a cache line between the first two processors, and writes
- * into the file (bench/peers/watch.h) whether it takes more than that. Where a
- * hypervisor moves virtual processors, that changes several times a second at its
- * worst, so that a look before and after a program tells little of what was in
- * between.
+ * Usage: watch FILE NS. It runs until it or its parent ends. Forty times a
+ * second it measures the round trip of a cache line between the first two
+ * processors, and records in the file (bench/peers/watch.h) whether that takes
+ * more than NS nanoseconds. If a hypervisor moves virtual processors, the state
+ * may change several times a second, so that a measurement before and after a
+ * program says little about the time in between.
  *
- * It comes before all that is measured, for some 30 us of 25 ms, 100 when they
- * are far from each other: so it needs the right to real-time priority, and two
- * processors. Without them it ends at once.
+ * It preempts what is being measured, for about 30 us in 25 ms, or 100 us if
+ * the processors are far from each other. It therefore needs the right to
+ * real-time priority, and two processors. Without them it exits at once.
  */
 
 #include "watch.h"
@@ -22,13 +22,14 @@
 #include "line.h"
 
 enum {
-    SAMPLES = 2, /* the lesser counts */
+    SAMPLES = 2, /* the smaller one counts */
     TRIPS = 60,
     PAUSE_NS = 25000000,
 };
 
-/* Who has this priority and waits for a trip that never comes holds up all else:
- * neither outlives who started it, nor the other. */
+/* A process with this priority that spins for a trip that never comes would
+ * block everything else. So both processes end when either of them or the
+ * parent of the first one ends. */
 static void
 die_with_parent(void)
 {
@@ -52,7 +53,8 @@ come_first(void)
         plain_fail("sched_setscheduler");
 }
 
-/* For each byte that comes, until the other end is gone. */
+/* Echoes the trips of one measurement for each byte read, until the other end
+ * of the pipe is closed. */
 static void
 answer(struct line *line, int calls)
 {

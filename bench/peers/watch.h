@@ -1,9 +1,9 @@
 /*
- * bench/peers/watch.h - whether the processors were near each other meanwhile
+ * bench/peers/watch.h - says whether the processors stayed near each other
  *
- * What bench/peers/watch.c writes into a file, and the measuring loop reads
- * there before and after each batch. A change is seen up to 25 ms late. Read by C
- * and by C++.
+ * bench/peers/watch.c writes this struct to a file, and the measuring loop
+ * reads it there before and after each batch. A change is seen up to 25 ms
+ * late. The header is for C and for C++.
  */
 
 #ifndef BENCH_PEERS_WATCH_H
@@ -17,19 +17,19 @@
 #include <unistd.h>
 
 enum watch_state {
-    WATCH_NONE, /* nobody watches */
+    WATCH_NONE, /* no watch is running */
     WATCH_NEAR,
     WATCH_FAR,
     WATCH_MIXED,
 };
 
-/* bench_torch.py has this layout, too. */
+/* bench_torch.py reads the same layout. */
 struct watch {
     uint32_t state;     /* WATCH_NEAR or WATCH_FAR, as last seen */
-    uint32_t n_changes; /* of it, so far: written after it, read before it */
+    uint32_t n_changes; /* written after the state, and read before it */
 };
 
-/* NULL if BENCH_WATCH is not in the environment. */
+/* Returns NULL if BENCH_WATCH is not set in the environment. */
 static inline const struct watch *
 watch_open(void)
 {
@@ -61,7 +61,7 @@ watch_look(const struct watch *watch)
     return now;
 }
 
-/* From before until now. */
+/* Returns the state since before, or WATCH_MIXED if it has changed. */
 static inline enum watch_state
 watch_since(const struct watch *watch, struct watch before)
 {
@@ -70,7 +70,7 @@ watch_since(const struct watch *watch, struct watch before)
                : WATCH_MIXED;
 }
 
-/* What a row of results calls it. */
+/* Returns the name that a row of results shows. */
 static inline const char *
 watch_state_name(enum watch_state state)
 {

@@ -1,11 +1,12 @@
 /*
- * bench/wire/allreduce_rate.c - how fast gradients are summed on a slow link
+ * bench/wire/allreduce_rate.c - measures sums of gradients over a slow link
  *
- * allreduce_rate MIB RUNS [FILE]: each rank of the job repeats its FILE's
- * floats to so many MiB (without one: floats of random bits), and sums them RUNS
- * times, after one that is not counted. Rank 0 prints the median in ms, the rate that a link would need
- * to carry them in that time as they are, in Gbit/s, how many bytes were on the
- * wire of those, and whether all ranks have the same bits.
+ * Usage: allreduce_rate MIB RUNS [FILE]. Each rank of the job repeats the
+ * floats of its FILE up to MIB MiB; without FILE it uses floats of random bits.
+ * The ranks sum them RUNS times, after one run that is not counted. Rank 0
+ * prints the median time in ms, the rate in Gbit/s that a link would need to
+ * carry the uncompressed floats in that time, how many of their bytes went into
+ * each byte on the wire, and whether all ranks have the same bits.
  */
 
 #include <stdbool.h>
@@ -50,7 +51,7 @@ fill_random(float *floats, size_t count, uint32_t rank)
         seed ^= seed << 5;
         const uint32_t bits = seed;
         memcpy(&floats[i], &bits, sizeof(bits));
-        /* Any bits but those of infinities and NaNs. */
+        /* Infinities and NaNs are replaced. */
         if ((bits >> 23 & 0xff) == 0xff)
             floats[i] = 0;
     }

@@ -1,11 +1,11 @@
 /*
- * bench/wire/gradient.c - gradients to send: an MLP that learns, some steps in
+ * bench/wire/gradient.c - writes the gradients of an MLP that is being trained
  *
- * gradient STEPS RANKS PREFIX: trains 512-1024-1024-10 units with ReLUs on the
- * classes that a random network gives to random inputs, by AdamW, 128 inputs a
- * step; then writes the gradients of RANKS different batches at that step, as
- * ranks would compute them, to PREFIX.0, PREFIX.1, ...: 1583114 float32s each.
- * Some tens of seconds.
+ * Usage: gradient STEPS RANKS PREFIX. It trains 512-1024-1024-10 units with
+ * ReLUs on the classes that a random network assigns to random inputs, with
+ * AdamW and 128 inputs per step. After STEPS steps it writes the gradients of
+ * RANKS different batches, as ranks would compute them, to PREFIX.0, PREFIX.1,
+ * ... Each file has 1583114 float32s. The program takes some tens of seconds.
  */
 
 #include <math.h>
@@ -26,7 +26,7 @@ enum {
 struct layer {
     size_t n_in;
     size_t n_out;
-    float *weights; /* [n_out][n_in], and n_out biases behind them */
+    float *weights; /* [n_out][n_in], followed by n_out biases */
     float *gradient;
     float *mean;
     float *square;
@@ -124,7 +124,8 @@ forward(struct layer *layer, const float *in, float least)
     }
 }
 
-/* layer->back is the loss's gradient by its sums; in_back by its input. */
+/* layer->back is the gradient of the loss with respect to the layer's sums.
+ * in_back receives the gradient with respect to its input. */
 static void
 backward(struct layer *layer, const float *in, float *in_back)
 {
@@ -171,7 +172,8 @@ adamw(struct layer *layer, int step)
     }
 }
 
-/* The gradient of the cross entropy by the last layer's sums. */
+/* Computes the gradient of the cross entropy with respect to the sums of the
+ * last layer. */
 static void
 codec_autotune(struct layer *last, const struct layer *teacher)
 {

@@ -1,14 +1,16 @@
 /*
- * elastic_digits/elastic.c - a worker that goes on when others die
+ * elastic_digits/elastic.c - a worker that continues when others die
  *
- * A step is made by all or by none, but for a moment: one may have the sum of
- * the gradients, and have made the step, while another was interrupted. So after
- * a death the survivors shrink their communicator, and hoop_state_sync() brings
- * the weights of those that are ahead to the others, and says at which step all
- * are. What the dead had summed goes into the next try: shares are cut anew.
+ * A step is taken by all workers or by none, with one exception: some may have
+ * received the sum of the gradients, and taken the step, when others are
+ * interrupted. So after a death the survivors shrink their communicator.
+ * hoop_state_sync() then copies the weights of those that are ahead to the
+ * others, and returns the step at which all of them are. They divide the batch
+ * among themselves again, so that the part of the dead worker is included in
+ * the next attempt.
  *
- * At the beginning of an epoch, where there are too few, they let newcomers in,
- * who get the weights in the same way.
+ * If there are too few workers at the beginning of an epoch, they wait for new
+ * ones, which get the weights in the same way.
  */
 
 #include "elastic_digits/elastic.h"
@@ -23,7 +25,8 @@
 #include "train_digits/mlp.h"
 #include "train_digits/training.h"
 
-/* What a worker says of a growth, of which what all say counts. */
+/* What a worker reports of a growth. The agreement has the bits that all
+ * report. */
 enum {
     HAS_GROWN = 1,
     NOBODY_CAME = 2,
@@ -33,7 +36,7 @@ enum {
     SEED_WEIGHTS = 7,
     HIDDEN = 64,
     BATCH = 64,
-    WORKERS_LEAST = 3, /* with fewer, others are awaited */
+    WORKERS_LEAST = 3, /* with fewer workers, wait for new ones */
     GROW_MS = 20000,
     JOIN_MS = 120000,
     TENSORS = 2,
@@ -45,8 +48,8 @@ struct elastic {
     struct digits digits;
     struct mlp mlp;
     hoop_session_t *session;
-    hoop_comm_t *comm; /* of those that are left */
-    uint64_t step;     /* how many have been made */
+    hoop_comm_t *comm; /* of the workers that are left */
+    uint64_t step;     /* how many steps have been taken */
     size_t n_shuffled; /* epochs whose order is known */
 };
 
@@ -67,8 +70,9 @@ comm_change(struct elastic *elastic, hoop_comm_t *comm)
     elastic->training.comm = comm;
 }
 
-/* All come to the step of those that are ahead. When that fails, what others
- * have may be written in part: then this rank has no version any more. */
+/* Brings all workers to the step of those that are ahead. If that fails, the
+ * weights of a worker that was behind may be half written, so that it has no
+ * valid version any more. */
 static enum hoop_status
 weights_bring(struct elastic *elastic, uint64_t *version)
 {
@@ -106,14 +110,14 @@ weights_bring(struct elastic *elastic, uint64_t *version)
     return HOOP_OK;
 }
 
-/* A rank is lost, or others have found that and wait for this one. */
+/* A rank is lost, or another rank has noticed that and interrupts this one. */
 static bool
 is_interrupted(enum hoop_status status)
 {
     return status == HOOP_E_PEER_LOST || status == HOOP_E_ABORTED;
 }
 
-/* Those that are left go on, as often as it takes. */
+/* Continue with the workers that are left. Repeat this if more of them die. */
 static enum hoop_status
 recover(struct elastic *elastic)
 {
@@ -143,7 +147,8 @@ recover(struct elastic *elastic)
     return status;
 }
 
-/* Newcomers come in, or nobody does: all must mean the same communicator. */
+/* Admit new workers, or go on without any. The workers agree which of the two
+ * it is, since all must use the same communicator. */
 static enum hoop_status
 newcomers_admit(struct elastic *elastic)
 {
@@ -252,7 +257,8 @@ training_open(struct elastic *elastic, uint32_t world_size)
                            &elastic->mlp, elastic->comm);
     if (status != HOOP_OK)
         return status;
-    /* Who comes to a world of fewer knows nothing: its version is 0. */
+    /* If the world has fewer ranks than the job began with, this worker has
+     * joined later and has no weights yet, which is version 0. */
     uint64_t version = hoop_comm_size(elastic->comm) == world_size ? 1 : 0;
 
     return weights_bring(elastic, &version);

@@ -1,4 +1,4 @@
-/* elastic_digits/elastic.h - a worker that goes on when others die */
+/* elastic_digits/elastic.h - a worker that continues when others die */
 
 #ifndef ELASTIC_DIGITS_ELASTIC_H
 #define ELASTIC_DIGITS_ELASTIC_H
@@ -8,18 +8,19 @@
 
 enum {
     ELASTIC_EPOCHS = 12,
-    ELASTIC_BATCHES = 23, /* of an epoch: 64 images each, of the 1,438 */
+    ELASTIC_BATCHES = 23, /* batches of 64 images per epoch, of 1,438 images */
     ELASTIC_STEPS = ELASTIC_EPOCHS * ELASTIC_BATCHES,
 };
 
-/* Shared by all processes. */
+/* All processes share it. */
 struct board {
-    volatile uint64_t step;   /* that has been made */
-    volatile uint32_t n_left; /* that go on, after the last loss */
-    volatile bool has_ended;  /* the training, or one worker's part, badly */
+    volatile uint64_t step;   /* steps taken so far */
+    volatile uint32_t n_left; /* workers left after the last loss */
+    volatile bool has_ended;  /* the training has ended, or a worker failed */
 };
 
-/* Train with world_size workers, or in place of one. Returns an exit code. */
+/* Joins a job of world_size workers, or replaces one of them, and trains.
+ * Returns an exit code. */
 int
 elastic_train(struct board *board, uint32_t world_size);
 

@@ -1,4 +1,4 @@
-/* reshard/agreement.c - all ranks go on, or none does */
+/* reshard/agreement.c - all ranks continue, or none does */
 
 #include "reshard/agreement.h"
 
@@ -17,7 +17,7 @@ agreement_reach(hoop_comm_t *world, enum hoop_status status)
     uint32_t culprit = status == HOOP_OK ? HOOP_NO_RANK : rank;
     char text[TEXT_BYTES];
 
-    /* The next call overwrites it. */
+    /* The next call of hoop overwrites the text. */
     snprintf(text, sizeof(text), "%s", hoop_error_text());
     const enum hoop_status reached = hoop_allreduce(
         HOOP_IN_PLACE, &culprit, 1, HOOP_UINT32, HOOP_MIN, world);

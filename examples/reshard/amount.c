@@ -8,7 +8,7 @@
 
 static const uint64_t number_max = (uint64_t)1 << 40;
 
-/* At least one digit, and no more than number_max. */
+/* Reads a number of decimal digits, from 1 to number_max. */
 static bool
 number_parse(const char **text, uint64_t *out_number)
 {

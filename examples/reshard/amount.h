@@ -10,7 +10,8 @@ enum {
     AMOUNT_LIST_MAX = 8,
 };
 
-/* Bytes, with K, M or G (times 1024 each) behind them or not; at least 1. */
+/* Reads a number of bytes, at least 1, with an optional K, M or G (times 1024
+ * each). */
 bool
 amount_bytes_parse(const char *text, uint64_t *out_n_bytes);
 
@@ -20,8 +21,9 @@ struct amount_list {
 };
 
 /*
- * Whole numbers from 1 to 2^40 with an x between them. *out_rest is where they
- * end, in text; false: text does not begin so, or there are too many.
+ * Reads whole numbers from 1 to 2^40, separated by x. *out_rest is set to where
+ * they end in text. Returns false if text does not begin with such a list, or
+ * the list is too long.
  */
 bool
 amount_list_parse(const char *text,
@@ -32,7 +34,7 @@ struct amount_text {
     char text[16];
 };
 
-/* "17 B", "85.3 MiB". */
+/* Returns a text such as "17 B" or "85.3 MiB". */
 struct amount_text
 amount_describe(uint64_t n_bytes);
 

@@ -1,11 +1,12 @@
-/* reshard/content.c - what the tensor holds: bytes that follow from the place */
+/* reshard/content.c - fills a tensor with bytes that depend on the position */
 
 #include "reshard/content.h"
 
 #include <stdint.h>
 #include <string.h>
 
-/* The finalizer of splitmix64: every bit of a number counts in all bits. */
+/* The finalizer of splitmix64, in which every bit of the input affects all bits
+ * of the output. */
 static uint64_t
 mix(uint64_t number)
 {
@@ -26,8 +27,8 @@ element_write(unsigned char *at, size_t n_bytes, uint64_t index)
     }
 }
 
-/* Of row number row of the part: the index of its first element in the tensor.
- * A row is what lies along the last dimension. */
+/* Returns the index in the whole tensor of the first element of a row of the
+ * part. A row extends along the last dimension. */
 static uint64_t
 row_index(const struct hoop_part *part,
           const struct hoop_shape *shape,

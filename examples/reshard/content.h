@@ -1,4 +1,4 @@
-/* reshard/content.h - what the tensor holds: bytes that follow from the place */
+/* reshard/content.h - fills a tensor with bytes that depend on the position */
 
 #ifndef RESHARD_CONTENT_H
 #define RESHARD_CONTENT_H
@@ -8,9 +8,10 @@
 #include "hoop/hoop.h"
 
 /*
- * Fills local, the part of a tensor of shape that part says. An element depends
- * on where it is in the whole tensor only, so that no rank needs more than its
- * part. Any bits: nothing is computed with them.
+ * Fills local, which is the given part of a tensor of the given shape. An
+ * element depends only on its position in the whole tensor, so that no rank
+ * needs more than its part. The elements have arbitrary bits, since nothing
+ * computes with them.
  */
 void
 content_fill(const struct hoop_part *part,

@@ -1,4 +1,4 @@
-/* reshard/folder.c - where the checkpoint goes */
+/* reshard/folder.c - the folder of the checkpoint */
 
 #include "reshard/folder.h"
 
@@ -58,7 +58,7 @@ folder_open(const char *path, hoop_comm_t *world, struct folder *out_folder)
     return HOOP_OK;
 }
 
-/* There are no folders in it. */
+/* A checkpoint has no folders inside. */
 void
 folder_remove(const struct folder *folder)
 {

@@ -1,4 +1,4 @@
-/* reshard/layout.c - how a tensor lies over ranks, as a word */
+/* reshard/layout.c - reads and describes how a tensor is laid out over ranks */
 
 #include "reshard/layout.h"
 
@@ -15,7 +15,7 @@ enum {
 
 static const char uneven_word[] = "+uneven";
 
-/* "@4", or nothing. */
+/* Reads "@4", or nothing. */
 static bool
 first_rank_parse(const char **text, struct layout *layout)
 {
@@ -62,7 +62,7 @@ mesh_parse(const char **text,
     return true;
 }
 
-/* "R", "S0", "S01": its n_bytes, all of them. */
+/* Reads "R", "S0" or "S01", which must fill the n_bytes. */
 static bool
 placement_parse(const char *text, size_t n_bytes, struct hoop_axes *out_axes)
 {

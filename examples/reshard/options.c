@@ -1,8 +1,8 @@
 /*
  * reshard/options.c - the command line of reshard
  *
- * What options mean is found out by all ranks alike, after they have met
- * (reshard/task.h): then one of them tells what is wrong.
+ * All ranks interpret the options alike after they have joined
+ * (reshard/task.h); then one of them prints what is wrong.
  */
 
 #include "reshard/options.h"
@@ -36,7 +36,7 @@ enum option_key {
     KEY_DTYPE = 'd',
     KEY_FOLDER = 'o',
     KEY_KEEP = 'k',
-    KEY_SHAPE = 256, /* no letter */
+    KEY_SHAPE = 256, /* has no letter */
     KEY_DAMAGE,
 };
 
@@ -106,7 +106,8 @@ option_take(int key, char *value, struct argp_state *state)
     }
 }
 
-/* One of many that a launcher has started with the same command line. */
+/* Return whether this is not the first of several ranks that a launcher has
+ * started with the same command line. */
 static bool
 another_tells(void)
 {
@@ -115,7 +116,7 @@ another_tells(void)
     return rank && *rank && strcmp(rank, "0") != 0;
 }
 
-/* What argp prints of this command line goes nowhere. */
+/* Parses without printing what argp would print. */
 static void
 parse_in_silence(const struct argp *parser,
                  int argc,

@@ -10,7 +10,8 @@ enum {
     TARGETS_MAX = 16,
 };
 
-/* All text is borrowed from argv; NULL: not said. What it means is task.h's. */
+/* The texts are borrowed from argv, and NULL if not given. task.h interprets
+ * them. */
 struct options {
     const char *from;
     const char *to[TARGETS_MAX];
@@ -19,12 +20,13 @@ struct options {
     const char *shape;
     const char *dtype;
     const char *folder;
-    bool is_kept;    /* the folder, where it is temporary */
-    bool is_damaged; /* what is loaded, to see that it is found out */
+    bool is_kept;    /* keep the folder, even if it is temporary */
+    bool is_damaged; /* damage what is loaded, to see that this is noticed */
 };
 
-/* Prints what is wrong and exits 64, or fills *out_options. Of the ranks of a
- * launcher (HOOP_RANK) the first prints, help as well. */
+/* Fills *out_options, or prints what is wrong and exits with 64. If a launcher
+ * has started several ranks (HOOP_RANK), only the first one prints errors and
+ * help. */
 void
 options_parse(int argc, char **argv, struct options *out_options);
 

@@ -1,4 +1,4 @@
-/* reshard/problem.c - a sentence about what is in the way */
+/* reshard/problem.c - writes a sentence about what is wrong */
 
 #include "reshard/problem.h"
 

@@ -1,4 +1,4 @@
-/* reshard/resharding.c - save, load, redistribute, compare */
+/* reshard/resharding.c - saves, loads, redistributes and compares a tensor */
 
 #include "reshard/resharding.h"
 
@@ -23,17 +23,17 @@ struct resharding {
     const struct task *task;
     hoop_session_t *session;
     hoop_comm_t *world;
-    hoop_mesh_t *mesh; /* of original */
+    hoop_mesh_t *mesh; /* the mesh of original */
     hoop_dtensor_t *original;
-    uint64_t digest; /* of original */
-    size_t n_differ; /* hashes */
+    uint64_t digest; /* the hash of original */
+    size_t n_differ; /* how many hashes differ */
 };
 
-/* Where a tensor is to lie. */
+/* A layout into which the tensor is brought. */
 struct target {
     const struct layout *layout;
     struct hoop_tensor_spec spec;
-    hoop_dtensor_t *dtensor; /* what has come there */
+    hoop_dtensor_t *dtensor; /* the tensor in this layout */
 };
 
 static bool
@@ -42,7 +42,8 @@ is_chief(const struct resharding *resharding)
     return hoop_comm_rank(resharding->world) == 0;
 }
 
-/* All ranks of the world learn what the mesh's have found. */
+/* Gives all ranks of the world the hash that the ranks of the mesh have
+ * computed. */
 static enum hoop_status
 digest_share(const struct resharding *resharding,
              const struct layout *layout,
@@ -126,7 +127,8 @@ row_tell(const struct resharding *resharding, const struct table_row *row)
         table_add(row, stdout);
 }
 
-/* A part that moves a tensor: from when all are there until all are done. */
+/* Begins a measurement when all ranks are there. It ends when all have
+ * finished. */
 static enum hoop_status
 part_begin(const struct resharding *resharding, uint64_t *out_begin_ns)
 {
@@ -137,7 +139,7 @@ part_begin(const struct resharding *resharding, uint64_t *out_begin_ns)
     return status;
 }
 
-/* Whether what has come is what was there at first. Ends a row. */
+/* Prints a row that says whether the result is the same as the original. */
 static enum hoop_status
 target_compare(struct resharding *resharding,
                const struct target *target,
@@ -159,7 +161,7 @@ target_compare(struct resharding *resharding,
     return HOOP_OK;
 }
 
-/* As memory that goes bad would. */
+/* Changes one bit, as faulty memory would. */
 static void
 target_damage(const struct target *target)
 {
@@ -224,8 +226,8 @@ target_redistribute(struct resharding *resharding, struct target *target)
     return target_compare(resharding, target, &row);
 }
 
-/* What comes by the checkpoint is freed before the other comes: a rank never
- * has more than the original and one result. */
+/* The loaded tensor is freed before the tensor is redistributed, so that a rank
+ * never has more than the original and one result. */
 static enum hoop_status
 target_run(struct resharding *resharding,
            const struct layout *layout,
@@ -281,7 +283,8 @@ original_save(struct resharding *resharding)
     return status;
 }
 
-/* float32 8192 x 8192, 256 MiB, and where it lies. */
+/* Prints, for example, "float32 8192 x 8192, 256 MiB", the layout and the
+ * hash. */
 static void
 original_tell(const struct resharding *resharding)
 {
@@ -317,7 +320,7 @@ targets_run(struct resharding *resharding)
     return status;
 }
 
-/* Every rank knows; rank 0 says. */
+/* All ranks return the same status; rank 0 prints the reason. */
 static enum hoop_status
 verdict_give(const struct resharding *resharding)
 {

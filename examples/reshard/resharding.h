@@ -1,8 +1,9 @@
 /*
- * reshard/resharding.h - save, load, redistribute, compare
+ * reshard/resharding.h - saves, loads, redistributes and compares a tensor
  *
- * Every rank of the world goes the same way, whether a mesh has it or not: who
- * has no part has nothing to do, and goes on to where all meet again.
+ * Every rank of the world takes the same steps, whether or not it is in a mesh.
+ * A rank without a part has nothing to do in a step, and goes on to the next
+ * point where all ranks meet.
  */
 
 #ifndef RESHARD_RESHARDING_H
@@ -16,14 +17,14 @@
 
 struct resharding_options {
     const struct task *task;
-    const char *folder; /* all ranks see it */
-    bool is_damaged;    /* what is loaded: the hash must tell */
+    const char *folder; /* a folder that all ranks see */
+    bool is_damaged;    /* damage what is loaded; the hash must show it */
 };
 
 /*
- * Does task, and prints on rank 0's stdout. All ranks of the session's world
- * call it. What goes wrong is said on stderr.
- * Handle: HOOP_E_DATA_LOSS (a hash differs), on all ranks; all else is hoop's.
+ * Performs the task, and prints the results on the stdout of rank 0 and errors
+ * on stderr. All ranks of the session's world call it. Handle: HOOP_E_DATA_LOSS
+ * (a hash differs, on all ranks). All other errors are those of hoop.
  */
 HOOP_NODISCARD enum hoop_status
 resharding_run(hoop_session_t *session,

@@ -1,4 +1,4 @@
-/* reshard/table.c - what was done, in how much time */
+/* reshard/table.c - prints what was done and how long it took */
 
 #include "reshard/table.h"
 

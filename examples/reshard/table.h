@@ -1,4 +1,4 @@
-/* reshard/table.h - what was done, in how much time */
+/* reshard/table.h - prints what was done and how long it took */
 
 #ifndef RESHARD_TABLE_H
 #define RESHARD_TABLE_H
@@ -8,17 +8,17 @@
 
 struct table_row {
     const char *part;    /* "save" */
-    const char *layout;  /* as layout_describe() */
-    uint64_t n_bytes;    /* that were moved, by all ranks */
-    uint64_t time_ns;    /* of the wall's clock, for all of them */
-    const char *verdict; /* on the hash */
+    const char *layout;  /* from layout_describe() */
+    uint64_t n_bytes;    /* bytes that all ranks moved together */
+    uint64_t time_ns;    /* elapsed time until all ranks were done */
+    const char *verdict; /* what the hash shows */
 };
 
-/* The names of the columns. */
+/* Prints the names of the columns. */
 void
 table_begin(FILE *file);
 
-/* One row, at once; GB/s is n_bytes by time. */
+/* Prints one row at once. Its GB/s are n_bytes divided by time. */
 void
 table_add(const struct table_row *row, FILE *file);
 

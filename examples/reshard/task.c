@@ -1,4 +1,4 @@
-/* reshard/task.c - what is asked for: a tensor, and how it is to lie */
+/* reshard/task.c - turns options into the tensor and the layouts to use */
 
 #include "reshard/task.h"
 
@@ -16,7 +16,7 @@ enum {
 static const char default_size[] = "256M";
 static const char default_dtype[] = "float32";
 
-/* Bytes of all that a rank has: more would not be addressed. */
+/* Bytes of a whole tensor. More than that is refused. */
 static const uint64_t tensor_bytes_max = (uint64_t)1 << 40;
 
 static bool
@@ -40,7 +40,8 @@ dtype_find(const char *name,
                        name);
 }
 
-/* Where a layout came from, in front of what is wrong with it. */
+/* Puts the option from which a layout came in front of what is wrong with
+ * it. */
 static bool
 layout_complain(const char *option,
                 const char *text,
@@ -52,7 +53,8 @@ layout_complain(const char *option,
                        inner.text);
 }
 
-/* How many dimensions a tensor has of which that was said. */
+/* Returns the number of dimensions of the shape or the layout that was
+ * given. */
 static uint32_t
 n_dims_said(const struct options *options, const struct task *task)
 {
@@ -63,7 +65,7 @@ n_dims_said(const struct options *options, const struct task *task)
     return options->n_to > 0 ? task->to[0].n_dims : DIMS_DEFAULT;
 }
 
-/* All ranks, on a mesh as square as can be. */
+/* All ranks, on a mesh that is as close to a square as possible. */
 static struct layout
 layout_square(uint32_t n_ranks, uint32_t n_dims)
 {
@@ -82,7 +84,7 @@ layout_square(uint32_t n_ranks, uint32_t n_dims)
     return layout;
 }
 
-/* All ranks again, and a few. */
+/* One target has all ranks again, and the other has a few. */
 static void
 targets_choose(uint32_t n_ranks, uint32_t n_dims, struct task *task)
 {
@@ -127,8 +129,8 @@ layouts_take(const struct options *options,
     return true;
 }
 
-/* Sizes as alike as powers of two allow, but the first, which takes what is
- * left. */
+/* The sizes are as equal as powers of two allow, except for the first, which
+ * takes the rest. */
 static struct hoop_shape
 shape_of(uint64_t count, uint32_t n_dims)
 {
@@ -136,7 +138,7 @@ shape_of(uint64_t count, uint32_t n_dims)
 
     for (uint32_t i = n_dims; i-- > 1;) {
         size_t size = 1;
-        uint64_t cells = 1; /* size to the power of i + 1, so far */
+        uint64_t cells = 1; /* size to the power of i + 1 */
 
         for (;;) {
             cells <<= i + 1;
@@ -171,7 +173,8 @@ shape_from_list(const char *text,
     return true;
 }
 
-/* Before the layouts, which may follow from it. */
+/* Must be called before the layouts are read, which may follow from the
+ * shape. */
 static bool
 shape_take(const struct options *options,
            struct task *task,
@@ -184,7 +187,7 @@ shape_take(const struct options *options,
     return shape_from_list(options->shape, &task->shape, out_problem);
 }
 
-/* Behind the layouts, from which it follows. */
+/* Must be called after the layouts are read, from which the shape follows. */
 static bool
 size_take(const struct options *options,
           struct task *task,
@@ -219,7 +222,7 @@ tensor_fits(const struct task *task, struct problem *out_problem)
     return true;
 }
 
-/* Of layouts that were chosen here. */
+/* Allows uneven sizes in a layout that was chosen here, if they are needed. */
 static void
 layout_relax(struct layout *layout, const struct hoop_shape *shape)
 {

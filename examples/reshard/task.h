@@ -1,8 +1,8 @@
 /*
- * reshard/task.h - what is asked for: a tensor, and how it is to lie
+ * reshard/task.h - the tensor and the layouts that the options ask for
  *
- * Pure: from the same options and number of ranks every rank makes the same
- * task, or finds the same problem.
+ * The functions are pure: given the same options and number of ranks, every
+ * rank gets the same task, or the same problem.
  */
 
 #ifndef RESHARD_TASK_H
@@ -27,9 +27,10 @@ struct task {
 };
 
 /*
- * What options mean in a world of n_ranks. Layouts that are not said: from A x B
- * ranks, all of them, to B x A and to a few (3 of more than 3, else one less
- * than there are); uneven where sizes are not divisible.
+ * Interprets the options in a world of n_ranks. If no layouts are given, the
+ * tensor goes from a mesh of A x B that has all ranks to one of B x A and to
+ * one of a few ranks (3 if there are more than 3, otherwise one less than there
+ * are, but at least 1). These layouts are uneven if sizes are not divisible.
  */
 bool
 task_make(const struct options *options,
@@ -37,7 +38,7 @@ task_make(const struct options *options,
           struct task *out_task,
           struct problem *out_problem);
 
-/* Bytes of the whole tensor. */
+/* Returns the bytes of the whole tensor. */
 uint64_t
 task_n_bytes(const struct task *task);
 

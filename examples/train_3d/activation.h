@@ -8,7 +8,7 @@
 void
 activation_forward(struct matrix input, struct matrix out);
 
-/* input_grad is written. */
+/* input_grad is overwritten. */
 void
 activation_backward(struct matrix input,
                     struct matrix out_grad,

@@ -1,7 +1,7 @@
 /* train_3d/adam.c - Adam, for any part of the parameters
  *
- * Kingma and Ba 2014, with their constants but for the second: 0.99 forgets
- * sooner, which suits runs of some hundred steps.
+ * It follows Kingma and Ba (2014), with their constants except for the second
+ * one: 0.99 forgets sooner, which suits runs of some hundred steps.
  */
 
 #include "train_3d/adam.h"
@@ -37,7 +37,8 @@ adam_step(struct adam *adam, size_t step, const struct adam_part *part)
 {
     float *means = adam->means + part->offset;
     float *squares = adam->squares + part->offset;
-    /* Both began at zero; this undoes their leaning towards it. */
+    /* Both means began at zero, and these factors correct their bias towards
+     * it. */
     const float mean_weight = 1 - powf(mean_kept, (float)step);
     const float square_weight = 1 - powf(square_kept, (float)step);
 

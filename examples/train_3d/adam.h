@@ -7,10 +7,10 @@
 
 #include "train_3d/matrix.h"
 
-/* Of as many parameters as a rank is in charge of. */
+/* The state for the parameters that this rank updates. */
 struct adam {
-    float *means;   /* of the gradients so far */
-    float *squares; /* ... and of their squares */
+    float *means;   /* moving averages of the gradients */
+    float *squares; /* moving averages of their squares */
     size_t n;
     float rate;
 };
@@ -18,13 +18,13 @@ struct adam {
 /* Undo with adam_deinit(). */
 void
 adam_init(struct adam *adam, size_t n, float rate);
-/* Zeroed memory is fine. */
+/* The memory may also be zeroed. */
 void
 adam_deinit(struct adam *adam);
 
 /*
- * Step number step (1 is the first) of some parameters: values and gradients
- * are those which begin at offset in the optimizer's order.
+ * Takes a step for some parameters; the first step has number 1. Their values
+ * and gradients are at position offset in the optimizer's order.
  */
 struct adam_part {
     size_t offset;

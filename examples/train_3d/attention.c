@@ -1,8 +1,9 @@
 /*
- * train_3d/attention.c - each position looks at those before it, by softmax
+ * train_3d/attention.c - softmax attention to the positions so far
  *
- * Everything happens within one head of one sequence, a "view" below: heads are
- * what tensor parallelism divides, and nobody has to ask another rank.
+ * Everything happens within one head of one sequence, which is called a view
+ * below. Tensor parallelism divides the heads, so no rank needs data of
+ * another.
  */
 
 #include "train_3d/attention.h"
@@ -10,8 +11,8 @@
 #include <math.h>
 #include <string.h>
 
-/* One head of one sequence. A position's triple begins at triples + position *
- * triple_stride, and so on. */
+/* One head of one sequence. The query, key and value of a position begin at
+ * triples + position * triple_stride; values have their own stride. */
 struct view {
     const float *triples; /* query, key, value */
     size_t triple_stride;
@@ -77,14 +78,15 @@ value(const struct view *view, size_t position)
     return key(view, position) + view->width;
 }
 
-/* Scores of the n first positions become weights that sum to 1. */
+/* Turns the scores of the first n positions into weights that sum to 1. */
 static void
 softmax(float *scores, size_t n)
 {
     float top = scores[0];
     float total = 0;
 
-    /* Without the largest, exp() could overflow. */
+    /* The largest score is subtracted, since exp() could overflow without
+     * that. */
     for (size_t i = 1; i < n; i++)
         top = fmaxf(top, scores[i]);
     for (size_t i = 0; i < n; i++) {
@@ -131,7 +133,8 @@ attention_forward(const struct attention *attention,
     }
 }
 
-/* All that looked: position to, with weights row and its output's gradient. */
+/* The backward of one position, to: row has the weights of the positions that
+ * it attends to, and mixed_grad the gradient of its output. */
 static void
 position_backward(const struct view *view,
                   size_t to,
@@ -144,7 +147,7 @@ position_backward(const struct view *view,
     float *query_grad = triples_grad + to * view->triple_stride;
     float mean = 0;
 
-    /* Weights sum to 1: what all of them gain together, none gains. */
+    /* The weights sum to 1, so a gain that all of them share has no effect. */
     for (size_t from = 0; from <= to; from++)
         mean += row[from] * dot(mixed_grad, value(view, from), width);
     for (size_t from = 0; from <= to; from++) {

@@ -1,4 +1,4 @@
-/* train_3d/attention.h - each position looks at those before it, by softmax */
+/* train_3d/attention.h - softmax attention to the positions so far */
 
 #ifndef TRAIN_3D_ATTENTION_H
 #define TRAIN_3D_ATTENTION_H
@@ -8,10 +8,10 @@
 #include "train_3d/matrix.h"
 
 /*
- * Rows are the positions of n_sequences sequences, one behind the other. A row
- * of input has, for each head, a query, a key and a value, one behind the
- * other, so that a part of the columns is a part of the heads. A row of out
- * has a mixed value for each head.
+ * The rows are the positions of n_sequences sequences, one sequence after the
+ * other. A row of input has a query, a key and a value for each head, head by
+ * head, so that a part of the columns is a part of the heads. A row of out has
+ * a mixed value for each head.
  */
 struct attention {
     size_t n_sequences;
@@ -20,7 +20,7 @@ struct attention {
     size_t head_width;
 };
 
-/* Elements of weights, which backward wants again. */
+/* Returns how many weights there are. backward needs them again. */
 size_t
 attention_weights(const struct attention *attention);
 
@@ -30,7 +30,8 @@ attention_forward(const struct attention *attention,
                   float *weights,
                   struct matrix out);
 
-/* What forward had and made; the gradient of the input is written. */
+/* The input and the weights of forward. The gradient of the input is
+ * overwritten. */
 struct attention_tape {
     struct matrix input;
     const float *weights;

@@ -1,8 +1,8 @@
-/* train_3d/axes.c - the ranks as a grid: pipeline, data and tensor */
+/* train_3d/axes.c - arranges the ranks in a grid of three axes */
 
 #include "train_3d/axes.h"
 
-/* The last one varies fastest from rank to rank. */
+/* The last axis varies fastest from rank to rank. */
 enum {
     AXIS_PIPELINE,
     AXIS_DATA,

@@ -1,8 +1,8 @@
 /*
- * train_3d/axes.h - the ranks as a grid: pipeline, data and tensor
+ * train_3d/axes.h - the ranks in a grid: pipeline, data and tensor
  *
- * Neighbours in tensor parallelism talk most: their ranks are adjacent, so that
- * they share a node. Then come replicas, then stages:
+ * Ranks of a tensor-parallel group communicate most, so they are adjacent, in
+ * order to share a node. Replicas come next, and then stages:
  *
  *   rank = (stage * n_replicas + replica) * n_parts + part
  */
@@ -14,15 +14,16 @@
 
 #include "hoop/hoop.h"
 
-/* How many along each axis; their product is the number of ranks. */
+/* The sizes of the axes. Their product is the number of ranks. */
 struct axes_sizes {
     uint32_t data;
     uint32_t tensor;
     uint32_t pipeline;
 };
 
-/* The ranks that differ from this one along one axis only. All borrowed: the
- * session has the world, the mesh the others. */
+/* Each communicator has the ranks that differ from this one along one axis
+ * only. All are borrowed: the world is the session's, and the others are the
+ * mesh's. */
 struct axes {
     hoop_mesh_t *mesh;
     hoop_comm_t *world;
@@ -31,11 +32,11 @@ struct axes {
     hoop_comm_t *pipeline;
 };
 
-/* All ranks of the world call it. Undo with axes_deinit(), also after a
+/* All ranks of the world call it. Undo it with axes_deinit(), also after a
  * failure. Handle: as hoop_mesh_comm(). */
 HOOP_NODISCARD enum hoop_status
 axes_init(struct axes *axes, hoop_session_t *session, struct axes_sizes sizes);
-/* Zeroed memory is fine. */
+/* The memory may also be zeroed. */
 void
 axes_deinit(struct axes *axes);
 

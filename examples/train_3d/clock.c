@@ -1,4 +1,4 @@
-/* train_3d/clock.c - what time it is, for measuring how long things take */
+/* train_3d/clock.c - reads the clock with which durations are measured */
 
 #include "train_3d/clock.h"
 

@@ -22,7 +22,8 @@ dimensions_rows(const struct dimensions *dimensions)
     return span_part(n_rows, dimensions->part, dimensions->n_parts);
 }
 
-/* Outputs of the first linear and inputs of the second, of all parts. */
+/* The outputs of the first linear and the inputs of the second, in all parts
+ * together. */
 struct widths {
     size_t first;
     size_t second;
@@ -156,7 +157,7 @@ workspace_deinit(struct workspace *workspace)
     matrix_free(workspace->outer);
 }
 
-/* The beginning of room, as a matrix of another's size. */
+/* Uses the beginning of room as a matrix of the size of other. */
 static struct matrix
 room_for(struct matrix room, struct matrix other)
 {

@@ -4,10 +4,11 @@
  *   input -> norm -> [ first linear -> middle -> second linear ] -> + input
  *                     by columns                 by rows
  *
- * Attention and the perceptron differ in their middle alone. Both middles work
- * on a part of the columns without asking anybody, hence the two linears: what
- * the first leaves in parts, the second takes in parts. The brackets are the
- * region in which ranks do different things (train_3d/region.h).
+ * Attention and the perceptron differ only in their middle. Both middles work
+ * on a part of the columns without communication. Two linear layers make this
+ * possible: the second takes in parts what the first leaves in parts. The
+ * brackets are the region in which ranks do different things
+ * (train_3d/region.h).
  */
 
 #ifndef TRAIN_3D_LAYER_H
@@ -21,21 +22,22 @@
 #include "train_3d/parameter.h"
 #include "train_3d/region.h"
 
-/* The model's numbers, and which part of its columns and rows is ours. */
+/* The sizes of the model, and the part of it that this rank has. */
 struct dimensions {
     size_t n_blocks;
-    size_t width;  /* of the stream that layers add to */
+    size_t width;  /* columns of the stream that layers add to */
     size_t hidden; /* cells of a perceptron */
     size_t n_heads;
-    size_t n_positions; /* of a window */
-    size_t n_windows;   /* of a micro-batch */
+    size_t n_positions; /* per window */
+    size_t n_windows;   /* per micro-batch */
     size_t part;        /* rank in the tensor-parallel group */
-    size_t n_parts;     /* its size */
+    size_t n_parts;     /* size of that group */
     enum region_rows rows;
     uint64_t seed;
 };
 
-/* Rows of a micro-batch, and those of this rank outside of regions. */
+/* Returns the rows that this rank has outside of regions, of those of a
+ * micro-batch. */
 struct span
 dimensions_rows(const struct dimensions *dimensions);
 
@@ -52,7 +54,7 @@ struct layer {
     struct attention attention;
 };
 
-/* number: of the block. Undo with layer_deinit(). */
+/* number is that of the block. Undo it with layer_deinit(). */
 void
 layer_init(struct layer *layer,
            enum layer_kind kind,
@@ -61,13 +63,13 @@ layer_init(struct layer *layer,
 void
 layer_deinit(struct layer *layer);
 
-/* What a forward leaves for the backward of the same micro-batch. */
+/* What a forward keeps for the backward of the same micro-batch. */
 struct layer_tape {
     struct matrix input; /* the caller writes it before the forward */
     struct matrix normed;
     struct matrix first;
     struct matrix middle;
-    struct matrix weights; /* attention's */
+    struct matrix weights; /* those of attention */
 };
 
 void
@@ -77,13 +79,13 @@ layer_tape_init(struct layer_tape *tape,
 void
 layer_tape_deinit(struct layer_tape *tape);
 
-/* Room for what no backward needs, used by one layer after the other. */
+/* Memory that no backward needs, and that one layer after the other uses. */
 struct workspace {
     struct region region;
     struct matrix mine;  /* [rows of this rank][width] */
     struct matrix all;   /* [rows][width] */
     struct matrix inner; /* [rows][columns of any first linear] */
-    struct matrix outer; /* ... of any second */
+    struct matrix outer; /* [rows][columns of any second linear] */
 };
 
 void
@@ -93,15 +95,15 @@ workspace_init(struct workspace *workspace,
 void
 workspace_deinit(struct workspace *workspace);
 
-/* tape->input to out, which has as many rows. */
+/* Computes out from tape->input. Both have the same number of rows. */
 HOOP_NODISCARD enum hoop_status
 layer_forward(const struct layer *layer,
               struct layer_tape *tape,
               struct workspace *workspace,
               struct matrix out);
 
-/* gradient: of the output, becomes that of the input. Those of the parameters
- * add up. */
+/* gradient is that of the output, and is replaced with that of the input. The
+ * gradients of the parameters are added to. */
 HOOP_NODISCARD enum hoop_status
 layer_backward(struct layer *layer,
                const struct layer_tape *tape,

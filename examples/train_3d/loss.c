@@ -1,4 +1,4 @@
-/* train_3d/loss.c - softmax and cross-entropy against the byte that came */
+/* train_3d/loss.c - softmax and cross-entropy against the actual next byte */
 
 #include "train_3d/loss.h"
 
@@ -10,7 +10,8 @@ row_loss(float *scores, size_t n, size_t right, float factor)
     float top = scores[0];
     float total = 0;
 
-    /* Without the largest, exp() could overflow. */
+    /* The largest score is subtracted, since exp() could overflow without
+     * that. */
     for (size_t i = 1; i < n; i++)
         top = fmaxf(top, scores[i]);
     const double loss = top - scores[right];

@@ -1,5 +1,4 @@
-/* train_3d/matrix.c - dense matrices of float, and the linear layer's products
- */
+/* train_3d/matrix.c - matrices of float, and the products of a linear layer */
 
 #include "train_3d/matrix.h"
 
@@ -71,7 +70,7 @@ matrix_add(struct matrix sum, struct matrix matrix)
 float
 dot(const float *a, const float *b, size_t n)
 {
-    /* Several sums at once, which the compiler makes vectors of. */
+    /* The compiler turns several independent sums into vector operations. */
     float sums[LANES] = {0};
     float sum = 0;
     size_t i = 0;

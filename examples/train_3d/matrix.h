@@ -1,4 +1,4 @@
-/* train_3d/matrix.h - dense matrices of float, and the linear layer's products */
+/* train_3d/matrix.h - matrices of float, and the products of a linear layer */
 
 #ifndef TRAIN_3D_MATRIX_H
 #define TRAIN_3D_MATRIX_H
@@ -7,20 +7,21 @@
 
 #include "hoop/hoop.h"
 
-/* Rows one behind the other. Handed around by value: it owns nothing. */
+/* The rows follow each other in memory. A matrix owns nothing and is passed by
+ * value. */
 struct matrix {
     float *at;
     size_t n_rows;
     size_t n_columns;
 };
 
-/* Zeros, for matrix_free(). */
+/* Returns zeros, to be freed with matrix_free(). */
 struct matrix
 matrix_create(size_t n_rows, size_t n_columns);
 void
 matrix_free(struct matrix matrix);
 
-/* The same floats, as hoop takes them. */
+/* Describes the same floats to hoop. */
 struct hoop_tensor
 matrix_tensor(struct matrix matrix);
 
@@ -30,7 +31,7 @@ float *
 matrix_row(struct matrix matrix, size_t row);
 void
 matrix_clear(struct matrix matrix);
-/* The same elements in out, of the same size. */
+/* Copies the elements to out, which has the same size. */
 void
 matrix_copy(struct matrix matrix, struct matrix out);
 /* sum += matrix */
@@ -45,7 +46,7 @@ void
 add_scaled(float *sum, const float *values, float factor, size_t n);
 
 /*
- * A linear layer: each row of weight makes one column of the output.
+ * In a linear layer, each row of weight makes one column of the output:
  *
  *   out[rows][outputs] = input[rows][inputs] * weight[outputs][inputs]'
  */

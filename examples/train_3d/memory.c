@@ -1,4 +1,4 @@
-/* train_3d/memory.c - memory, or the end of the program */
+/* train_3d/memory.c - returns memory, or ends the program */
 
 #include "train_3d/memory.h"
 

@@ -1,8 +1,8 @@
 /*
- * train_3d/memory.h - memory, or the end of the program
+ * train_3d/memory.h - returns memory, or ends the program
  *
- * A training that has no memory cannot go on, so nobody asks whether there was
- * some. The other ranks are told by hoop that this one is gone.
+ * A training cannot continue without memory, so callers need not check. hoop
+ * tells the other ranks that this one is gone.
  */
 
 #ifndef TRAIN_3D_MEMORY_H
@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-/* n things of n_bytes each, all zero, for free(). */
+/* Returns n zeroed objects of n_bytes each, to be freed with free(). */
 void *
 zeros_create(size_t n, size_t n_bytes);
 

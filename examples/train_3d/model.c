@@ -1,5 +1,4 @@
-/* train_3d/model.c - a language model, or the part of it that this rank computes
- */
+/* train_3d/model.c - the part of a language model that this rank computes */
 
 #include "train_3d/model.h"
 
@@ -12,10 +11,10 @@
 enum {
     LAYERS_OF_BLOCK = 2,
     PARAMETERS_OF_LAYER = 3,
-    PARAMETERS_OF_END = 2, /* of the first chunk, and of the last */
+    PARAMETERS_OF_END = 2, /* in the first chunk, and in the last */
 };
 
-/* One that every rank of the tensor-parallel group has whole. */
+/* A parameter that every rank of the tensor-parallel group has as a whole. */
 static void
 whole_init(struct parameter *parameter,
            const char *name,
@@ -36,7 +35,7 @@ whole_init(struct parameter *parameter,
 static void
 ends_init(struct chunk *chunk, const struct dimensions *dimensions)
 {
-    /* Small: who knows nothing yet should not be sure of anything. */
+    /* Small values make all bytes almost equally likely before training. */
     const float reach = 1 / (float)dimensions->width;
 
     if (chunk->is_first) {

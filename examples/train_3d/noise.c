@@ -1,10 +1,11 @@
 /*
- * train_3d/noise.c - numbers by chance that anybody finds again by their name
+ * train_3d/noise.c - random numbers that every rank can compute from their name
  *
  * However a model is cut, each weight must begin with the same value, and each
- * micro-batch be made of the same text. A number is therefore a function of
- * seed, name and place in the whole, not of how many were drawn before: FNV-1a
- * of the name chooses a SplitMix64 generator, in which one can jump.
+ * micro-batch must consist of the same text. So a number is a function of the
+ * seed, a name and the position in the whole, and not of how many numbers were
+ * drawn before. FNV-1a of the name selects a SplitMix64 generator, which can
+ * jump to any position.
  */
 
 #include "train_3d/noise.h"
@@ -38,7 +39,7 @@ noise_bits(struct noise noise, uint64_t index)
 float
 noise_signed(struct noise noise, uint64_t index)
 {
-    /* 24 bits: every value is exact. */
+    /* With 24 bits every value is exact. */
     const float unit = (float)(noise_bits(noise, index) >> 40) * 0x1p-24F;
 
     return 2 * unit - 1;

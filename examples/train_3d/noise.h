@@ -1,4 +1,4 @@
-/* train_3d/noise.h - numbers by chance that anybody finds again by their name */
+/* train_3d/noise.h - random numbers that every rank can compute */
 
 #ifndef TRAIN_3D_NOISE_H
 #define TRAIN_3D_NOISE_H
@@ -6,17 +6,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Which sequence of numbers. */
+/* Selects a sequence of numbers. */
 struct noise {
     uint64_t seed;
     const char *name; /* borrowed */
 };
 
-/* Element index of the sequence, -1 .. 1. */
+/* Returns element index of the sequence, a number from -1 to 1. */
 float
 noise_signed(struct noise noise, uint64_t index);
 
-/* Element index of the sequence, 0 .. bound - 1. */
+/* Returns element index of the sequence, a number from 0 to bound - 1. */
 size_t
 noise_below(struct noise noise, uint64_t index, size_t bound);
 

@@ -1,4 +1,4 @@
-/* train_3d/norm.c - each row divided by its root mean square
+/* train_3d/norm.c - divides each row by its root mean square
  *
  * With s = 1 / rms(x): y = g s x, and since s depends on every x of its row,
  * dx = s (g dy) - x s^3 mean(x g dy).
@@ -11,7 +11,7 @@
 static float
 row_scale(const float *row, size_t n)
 {
-    /* A row of zeros stays one. */
+    /* Keeps a row of zeros from being divided by zero. */
     const float least = 1e-5F;
 
     return 1 / sqrtf(dot(row, row, n) / (float)n + least);

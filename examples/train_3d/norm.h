@@ -1,4 +1,4 @@
-/* train_3d/norm.h - each row divided by its root mean square */
+/* train_3d/norm.h - divides each row by its root mean square */
 
 #ifndef TRAIN_3D_NORM_H
 #define TRAIN_3D_NORM_H
@@ -9,7 +9,8 @@
 void
 norm_forward(struct matrix input, struct matrix gain, struct matrix out);
 
-/* input_grad = ..., gain_grad += ...; input_grad may be out_grad. */
+/* The gradient of the input is overwritten, and may be out_grad. That of the
+ * gain is added to. */
 struct norm_gradients {
     struct matrix input;
     struct matrix gain;

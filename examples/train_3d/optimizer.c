@@ -1,4 +1,4 @@
-/* train_3d/optimizer.c - gradients of all replicas become one step of all */
+/* train_3d/optimizer.c - turns the gradients of all replicas into one step */
 
 #include "train_3d/optimizer.h"
 
@@ -8,11 +8,11 @@
 #include "train_3d/memory.h"
 
 enum {
-    BUCKET_BYTES = 1 << 16, /* small: a model of this size has several */
+    BUCKET_BYTES = 1 << 16, /* small enough that this model has several */
 };
 
-/* The model's parameters as hoop wants them; returns how many numbers they
- * are. */
+/* Describes the model's parameters for hoop. Returns how many numbers they
+ * have. */
 static size_t
 tensors_init(struct optimizer *optimizer)
 {

@@ -12,7 +12,7 @@
 enum {
     EXIT_USAGE = 64,
     NUMBER_MAX = 1 << 20,
-    CHUNKS_DEFAULT = 2, /* of an interleaved pipeline */
+    CHUNKS_DEFAULT = 2, /* chunks per rank of an interleaved pipeline */
 };
 
 static const char description[] =
@@ -27,7 +27,7 @@ enum option_key {
     KEY_OUT = 'o',
     KEY_SEED = 's',
     KEY_RATE = 'r',
-    KEY_SCHEDULE = 256, /* no letter */
+    KEY_SCHEDULE = 256, /* has no letter */
     KEY_CHUNKS,
     KEY_MICRO_BATCHES,
     KEY_SHARDED,
@@ -115,7 +115,7 @@ schedule_take(struct argp_state *state, const char *text)
     return HOOP_1F1B;
 }
 
-/* The model's numbers. */
+/* Reads the options that describe the model. */
 static error_t
 dimension_take(int key, const char *value, struct argp_state *state)
 {
@@ -149,7 +149,7 @@ dimension_take(int key, const char *value, struct argp_state *state)
     }
 }
 
-/* How it is divided. */
+/* Reads the options that say how the model is divided. */
 static error_t
 parallel_take(int key, const char *value, struct argp_state *state)
 {
@@ -247,7 +247,7 @@ options_parse(int argc, char **argv, struct options *out_options)
     *out_options = options;
 }
 
-/* One thing that must divide another. */
+/* A number that must be divisible by another. */
 struct division {
     uint64_t whole;
     uint64_t parts;

@@ -9,7 +9,7 @@
 
 #include "train_3d/trainer.h"
 
-/* All text is borrowed from argv. */
+/* The texts are borrowed from argv. */
 struct options {
     struct trainer_options trainer;
     size_t n_steps;
@@ -17,7 +17,7 @@ struct options {
     const char *out;  /* directory for curve and timeline */
 };
 
-/* Prints what is wrong and exits 64, or fills *out_options. */
+/* Fills *out_options, or prints what is wrong and exits with 64. */
 void
 options_parse(int argc, char **argv, struct options *out_options);
 
@@ -25,8 +25,8 @@ enum {
     PROBLEM_BYTES = 256,
 };
 
-/* Whether n_ranks can train this; if not, a sentence says what is in the way
- * and how to get around it. The same verdict on all ranks. */
+/* Returns whether n_ranks can train this. If not, out_problem says what is
+ * wrong and how to avoid it. The result is the same on all ranks. */
 bool
 options_fit(const struct options *options,
             uint32_t n_ranks,

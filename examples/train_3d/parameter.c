@@ -16,7 +16,8 @@ span_part(size_t whole, size_t part, size_t n)
     return (struct span){whole / n * part, whole / n, whole};
 }
 
-/* An element's value depends on its place in the whole, not on who has it. */
+/* The value of an element depends on its position in the whole matrix, not on
+ * which rank has it. */
 static void
 values_init(struct matrix value, const struct parameter_options *options)
 {

@@ -9,7 +9,7 @@
 
 #include "train_3d/matrix.h"
 
-/* Some of the rows, or of the columns, of the whole matrix. */
+/* Some of the rows, or of the columns, of a whole matrix. */
 struct span {
     size_t begin;
     size_t count;
@@ -18,30 +18,30 @@ struct span {
 
 struct span
 span_all(size_t whole);
-/* Part number part of n equal ones. */
+/* Returns the given part of n equal parts. */
 struct span
 span_part(size_t whole, size_t part, size_t n);
 
 struct parameter_options {
-    const char *name; /* of the whole, the same on all ranks; borrowed */
+    const char *name; /* of the whole matrix, on all ranks; borrowed */
     uint64_t seed;
     struct span rows;
     struct span columns;
-    float middle; /* values are middle - reach .. middle + reach */
+    float middle; /* values are from middle - reach to middle + reach */
     float reach;
 };
 
 struct parameter {
     struct matrix value;
     struct matrix gradient;
-    bool is_whole; /* every rank of the tensor-parallel group has all of it */
+    bool is_whole; /* every rank of the tensor-parallel group has all */
 };
 
-/* Undo with parameter_deinit(). */
+/* Undo it with parameter_deinit(). */
 void
 parameter_init(struct parameter *parameter,
                const struct parameter_options *options);
-/* Zeroed memory is fine. */
+/* The memory may also be zeroed. */
 void
 parameter_deinit(struct parameter *parameter);
 

@@ -1,4 +1,4 @@
-/* train_3d/region.c - in and out of the part of a layer that ranks divide */
+/* train_3d/region.c - enters and leaves the divided part of a layer */
 
 #include "train_3d/region.h"
 

@@ -1,9 +1,10 @@
 /*
- * train_3d/region.h - in and out of the part of a layer that ranks divide
+ * train_3d/region.h - enters and leaves the part of a layer that ranks divide
  *
  * Inside, each rank of the tensor-parallel group has all rows (tokens), and
- * makes a part of the columns, or a part of a sum. Outside, it has either some
- * of the rows and all columns, or all of both, as every other rank has:
+ * computes a part of the columns or a part of a sum. Outside, a rank has either
+ * some of the rows with all columns, or all rows and columns, like every other
+ * rank:
  *
  *                      sequence parallel        replicated
  *   enter              gather rows              nothing
@@ -11,8 +12,8 @@
  *   leave, backward    gather rows              nothing
  *   enter, backward    sum, scatter rows        sum
  *
- * The first does the work outside, and has the memory for it, only once; what is
- * sent is the same.
+ * Sequence-parallel ranks do the work outside, and have its memory, only once;
+ * replicated ranks repeat both. The amount of data sent is the same.
  */
 
 #ifndef TRAIN_3D_REGION_H
@@ -30,9 +31,9 @@ enum region_rows {
 };
 
 struct region {
-    enum region_rows rows; /* outside */
+    enum region_rows rows; /* what a rank has outside */
     hoop_comm_t *comm;     /* borrowed */
-    uint64_t wait_ns;      /* time spent here so far */
+    uint64_t wait_ns;      /* time spent in these calls so far */
 };
 
 HOOP_NODISCARD enum hoop_status

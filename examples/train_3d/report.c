@@ -1,4 +1,4 @@
-/* train_3d/report.c - what training tells: progress, numbers and pictures */
+/* train_3d/report.c - reports progress, results and pictures of a training */
 
 #include "train_3d/report.h"
 
@@ -18,7 +18,7 @@ enum {
     PATH_MAX_BYTES = 4096,
 };
 
-/* hooprun says by HOOP_PROGRESS that the pipe ends on a terminal. */
+/* hooprun sets HOOP_PROGRESS if the pipe ends on a terminal. */
 bool
 progress_is_wanted(const hoop_comm_t *world)
 {
@@ -44,13 +44,13 @@ progress_show(const struct progress *progress)
     fflush(stderr);
 }
 
-/* Shares of the time, on average over ranks. */
+/* Shares of the time, averaged over the ranks. */
 struct shares {
     double pipeline_wait;
     double tensor_wait;
     double data_wait;
     double bubble;
-    double forward; /* of a chunk, seconds */
+    double forward; /* in seconds, like the next one */
     double backward;
 };
 
@@ -87,7 +87,8 @@ shares_average(const struct trainer *trainer, struct shares *out_shares)
     return status;
 }
 
-/* What the schedule promises where forward and backward take what they took. */
+/* Predicts the bubble of the schedule from the measured times of forward and
+ * backward. */
 static enum hoop_status
 bubble_foretell(const struct trainer *trainer,
                 const struct shares *shares,
@@ -153,7 +154,7 @@ out_prepare(const char *directory)
              directory);
         return HOOP_E_UNAVAILABLE;
     }
-    /* Of a file, this does not exist. */
+    /* This path does not exist if directory is a file. */
     snprintf(inside, sizeof(inside), "%s/.", directory);
     if (access(inside, W_OK | X_OK) == 0)
         return HOOP_OK;

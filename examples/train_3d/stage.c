@@ -1,4 +1,4 @@
-/* train_3d/stage.c - what a stage of the pipeline does in a step */
+/* train_3d/stage.c - computes what one stage of the pipeline does in a step */
 
 #include "train_3d/stage.h"
 
@@ -8,7 +8,8 @@
 #include "train_3d/clock.h"
 #include "train_3d/memory.h"
 
-/* A tensor of the run as a matrix; there is none at the ends of the model. */
+/* Describes a tensor of the run as a matrix. At the ends of the model there is
+ * none. */
 static struct matrix
 stream_of(const struct hoop_tensor *tensor)
 {
@@ -21,7 +22,7 @@ stream_of(const struct hoop_tensor *tensor)
     };
 }
 
-/* What a stage hands on: the stream at this rank's rows. */
+/* Creates what a stage passes on: the stream at the rows of this rank. */
 static enum hoop_status
 stream_create(const struct stage *stage, struct hoop_tensor *out)
 {
@@ -34,8 +35,8 @@ stream_create(const struct stage *stage, struct hoop_tensor *out)
     return hoop_tensor_create(HOOP_FLOAT32, &shape, out);
 }
 
-/* Every micro-batch of every step has windows of its own, whoever computes it.
- */
+/* Every micro-batch of every step has its own windows, whichever rank computes
+ * it. */
 static struct visit
 visit_of(const struct stage *stage, const struct hoop_task *task)
 {
@@ -72,8 +73,9 @@ on_forward(void *owner,
 }
 
 /*
- * Where tensor-parallel ranks see different rows outside of regions: of what all
- * of them have whole, such as a norm's gain, each has a part of the gradient.
+ * Outside of regions, sequence-parallel ranks have different rows. So for a
+ * parameter that all of them have as a whole, such as the gain of a norm, each
+ * rank has only a part of the gradient, and the parts are summed here.
  */
 static enum hoop_status
 whole_gradients_sum(const struct stage *stage, const struct chunk *chunk)
@@ -100,8 +102,8 @@ whole_gradients_sum(const struct stage *stage, const struct chunk *chunk)
     return status;
 }
 
-/* After the last backward of a chunk. Its gradients are summed over replicas
- * while other chunks and stages still compute. */
+/* Is called after the last backward of a chunk. The gradients are summed over
+ * the replicas while other chunks and stages still compute. */
 static enum hoop_status
 chunk_finish(struct stage *stage, const struct chunk *chunk)
 {

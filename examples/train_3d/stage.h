@@ -1,8 +1,8 @@
 /*
  * train_3d/stage.h - what a stage of the pipeline does in a step
  *
- * hoop_schedule_run() decides when, and has the streams ready; what is here are
- * the forward and the backward that it calls.
+ * hoop_schedule_run() decides when a stage computes, and moves the streams
+ * between stages. The stage provides the forward and the backward.
  */
 
 #ifndef TRAIN_3D_STAGE_H
@@ -21,28 +21,28 @@
 
 struct stage {
     struct model *model;         /* borrowed, as are the next four */
-    struct optimizer *optimizer; /* is told when gradients are ready */
+    struct optimizer *optimizer; /* learns when gradients are ready */
     struct timeline *timeline;
     const struct axes *axes;
     const struct text *text;
     hoop_schedule_t *schedule;
     hoop_pipeline_t *pipeline;
-    struct token *tokens;       /* of a micro-batch */
-    struct hoop_piece *pieces;  /* room for some parameters */
-    size_t *n_backwards;        /* of this step, for each chunk */
-    uint64_t first_micro_batch; /* of this step, of all that there ever were */
+    struct token *tokens;       /* those of one micro-batch */
+    struct hoop_piece *pieces;  /* memory to list some parameters */
+    size_t *n_backwards;        /* in this step, for each chunk */
+    uint64_t first_micro_batch; /* of this step, counted over all steps */
 };
 
-/* With the borrowed members set, and zeros behind them. Undo with
+/* The caller has set the borrowed members and zeroed the others. Undo it with
  * stage_deinit(), also after a failure. */
 HOOP_NODISCARD enum hoop_status
 stage_init(struct stage *stage, enum hoop_schedule_kind schedule);
-/* Zeroed memory is fine. */
+/* The memory may also be zeroed. */
 void
 stage_deinit(struct stage *stage);
 
-/* Forward and backward of all micro-batches; the first one's number counts all
- * that there ever were, on all replicas. */
+/* Runs forward and backward of all micro-batches of a step. first_micro_batch
+ * counts those of all steps so far, on all replicas. */
 HOOP_NODISCARD enum hoop_status
 stage_run(struct stage *stage,
           uint64_t first_micro_batch,

@@ -1,4 +1,4 @@
-/* train_3d/text.c - a text to learn, and the windows that are cut from it */
+/* train_3d/text.c - loads a text to learn, and cuts windows from it */
 
 #include "train_3d/text.h"
 

@@ -11,7 +11,7 @@
 #include "train_3d/parameter.h"
 
 enum {
-    TEXT_BYTES = 128, /* of ASCII */
+    TEXT_BYTES = 128, /* different bytes, as in ASCII */
     TEXT_SIZE_MAX = 1 << 28,
 };
 
@@ -20,14 +20,14 @@ struct text {
     size_t n_bytes;
 };
 
-/* Says on stderr what is wrong. Handle: HOOP_E_NOT_FOUND, HOOP_E_INVALID. */
+/* Prints errors to stderr. Handle: HOOP_E_NOT_FOUND, HOOP_E_INVALID. */
 HOOP_NODISCARD enum hoop_status
 text_load(const char *path, struct text *out_text);
 
 /*
  * Rank 0 loads a text for all ranks of world, which all call it. The text must
- * have more bytes than a window. Only rank 0 says on stderr what is wrong with
- * it. Handle: as text_load(), and what a broadcast says.
+ * have more bytes than a window. Only rank 0 prints what is wrong with it, to
+ * stderr. Handle: as text_load(), and the errors of a broadcast.
  */
 HOOP_NODISCARD enum hoop_status
 text_share(const char *path,
@@ -35,27 +35,28 @@ text_share(const char *path,
            hoop_comm_t *world,
            struct text *out_text);
 
-/* Zeroed memory is fine. */
+/* The memory may also be zeroed. */
 void
 text_deinit(struct text *text);
 
-/* A place in a window: the byte that is seen and the one to be foretold. */
+/* A position in a window: the byte that the model sees and the one to
+ * predict. */
 struct token {
     unsigned char seen;
     unsigned char next;
     size_t position;
 };
 
-/* Which windows, of n_positions bytes each. */
+/* Selects windows of n_positions bytes each. */
 struct windows {
     uint64_t seed;
-    uint64_t first; /* number of the first, of all that training will see */
+    uint64_t first; /* number of the first, counted from the first step on */
     size_t n_positions;
 };
 
 /*
- * Windows one behind the other, a row for each position: write the tokens of
- * some of the rows. text has more bytes than a window.
+ * The windows follow each other, with a row for each position. Writes the
+ * tokens of some of the rows. text has more bytes than a window.
  */
 void
 text_cut(const struct text *text,

@@ -1,4 +1,4 @@
-/* train_3d/timeline.c - who computed and who waited when, in one step */
+/* train_3d/timeline.c - records and draws what each stage did in one step */
 
 #include "train_3d/timeline.h"
 
@@ -17,13 +17,13 @@ enum {
     BAR = 30,
     BOTTOM = 40,
     TICKS = 8,
-    LABEL_WIDTH = 14, /* narrower bars have no number in them */
+    LABEL_WIDTH = 14, /* narrower bars show no number */
 };
 
 static const struct {
     const char *name;
     const char *color;
-    const char *later_color; /* of later chunks */
+    const char *later_color; /* for chunks after the first */
 } looks[N_EVENT_KINDS] = {
     [EVENT_FORWARD] = {"forward", "#6fa8dc", "#2f6fb0"},
     [EVENT_BACKWARD] = {"backward", "#f6b26b", "#d9822b"},
@@ -85,7 +85,7 @@ timeline_gather(const struct timeline *timeline,
                               out_stages, 0, stages);
 }
 
-/* Objects are not aligned. */
+/* The bytes of a gathered object are not aligned. */
 static struct event
 event_at(const struct hoop_object *stage, size_t index)
 {

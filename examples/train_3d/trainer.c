@@ -1,14 +1,14 @@
-/* train_3d/trainer.c - training in three dimensions: where the parts meet */
+/* train_3d/trainer.c - connects the parts of a training in three dimensions */
 
 #include "train_3d/trainer.h"
 
 #include "train_3d/clock.h"
 
 enum {
-    EVENTS_BESIDE = 8, /* of a step, besides forwards and backwards */
+    EVENTS_BESIDE = 8, /* per step, besides forwards and backwards */
 };
 
-/* Tokens of a step, over all replicas. */
+/* Returns the number of tokens in a step, over all replicas. */
 static double
 tokens_of(const struct trainer_options *options)
 {
@@ -93,7 +93,7 @@ micro_batches_run(struct trainer *trainer)
     return status;
 }
 
-/* How many ranks have seen the loss of the same row. */
+/* Returns how many ranks have computed the loss of the same row. */
 static double
 witnesses_of(const struct trainer_options *options)
 {
@@ -101,7 +101,7 @@ witnesses_of(const struct trainer_options *options)
                                                        : 1;
 }
 
-/* The ranks of the last stages have seen the loss, each that of its rows. */
+/* The ranks of the last stages have computed the loss of their rows. */
 static enum hoop_status
 loss_sum(struct trainer *trainer, double *out_loss)
 {

@@ -1,12 +1,12 @@
 /*
- * train_3d/trainer.h - training in three dimensions: where the parts meet
+ * train_3d/trainer.h - connects the parts of a training in three dimensions
  *
  *   pipeline  train_3d/stage.h: hoop_schedule_run() calls forward and backward
  *             of micro-batches, and moves streams between stages meanwhile
  *   tensor    train_3d/region.h: each layer enters and leaves a region that
- *             ranks divide, by hoop's mappings
- *   data      train_3d/optimizer.h: hoop_gradients_t or hoop_sharded_t make one
- *             step of what the replicas have seen
+ *             the ranks divide, by hoop's mappings
+ *   data      train_3d/optimizer.h: hoop_gradients_t or hoop_sharded_t turn
+ *             what all replicas have seen into one step
  */
 
 #ifndef TRAIN_3D_TRAINER_H
@@ -26,20 +26,20 @@
 
 struct trainer_options {
     struct axes_sizes sizes;
-    struct dimensions dimensions; /* part and n_parts are left to the trainer */
+    struct dimensions dimensions; /* the trainer sets part and n_parts */
     enum hoop_schedule_kind schedule;
     uint32_t n_chunks;
-    uint32_t n_micro_batches; /* of a step, over all replicas */
+    uint32_t n_micro_batches; /* per step, over all replicas */
     enum optimizer_place place;
-    float rate; /* of learning */
+    float rate; /* the learning rate */
 };
 
-/* Where the time went on this rank. */
+/* How this rank has spent its time. */
 struct trainer_times {
     uint64_t total_ns;
-    uint64_t schedule_ns; /* in hoop_schedule_run(), of which ... */
-    uint64_t compute_ns;  /* ... in forward and backward, ... */
-    uint64_t wait_ns;     /* ... and waiting for other stages */
+    uint64_t schedule_ns; /* in hoop_schedule_run(), including the next two */
+    uint64_t compute_ns;  /* in forward and backward */
+    uint64_t wait_ns;     /* waiting for other stages */
 };
 
 struct trainer {
@@ -48,23 +48,24 @@ struct trainer {
     struct model model;
     struct optimizer optimizer;
     struct stage stage;
-    struct timeline timeline; /* of the last step */
+    struct timeline timeline; /* that of the last step */
     struct trainer_times times;
-    uint64_t n_steps; /* done so far */
+    uint64_t n_steps; /* steps taken so far */
 };
 
-/* All ranks call it. text is borrowed for life. Undo with trainer_deinit(),
- * also after a failure. */
+/* All ranks call it. text is borrowed until trainer_deinit(), which must also
+ * be called after a failure. */
 HOOP_NODISCARD enum hoop_status
 trainer_init(struct trainer *trainer,
              const struct trainer_options *options,
              const struct axes *axes,
              const struct text *text);
-/* Zeroed memory is fine. */
+/* The memory may also be zeroed. */
 void
 trainer_deinit(struct trainer *trainer);
 
-/* One step. The loss, the mean over all tokens, is the same on all ranks. */
+/* Takes one step. The loss is the mean over all tokens, and the same on all
+ * ranks. */
 HOOP_NODISCARD enum hoop_status
 trainer_step(struct trainer *trainer, double *out_loss);
 

@@ -1,4 +1,4 @@
-/* train_digits/chart.c - one curve as SVG */
+/* train_digits/chart.c - draws one curve as SVG */
 
 #include "train_digits/chart.h"
 
@@ -14,7 +14,8 @@ enum {
     TICKS = 5,
 };
 
-/* The smallest 1, 2 or 5 times a power of ten that is not below value. */
+/* Returns the smallest number at or above value that is 1, 2 or 5 times a power
+ * of ten. */
 static double
 round_up(double value)
 {

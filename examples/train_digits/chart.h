@@ -1,4 +1,4 @@
-/* train_digits/chart.h - one curve as SVG */
+/* train_digits/chart.h - draws one curve as SVG */
 
 #ifndef TRAIN_DIGITS_CHART_H
 #define TRAIN_DIGITS_CHART_H
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* The texts must not need escapes in XML. */
+/* The texts must not contain characters that XML escapes. */
 struct chart {
     const char *title;
     const char *x_title;
@@ -15,7 +15,7 @@ struct chart {
     size_t n_values;
 };
 
-/* Whether it arrived is for the caller to ask of the file. */
+/* The caller checks the file for write errors. */
 void
 chart_write(const struct chart *chart, FILE *file);
 

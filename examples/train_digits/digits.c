@@ -1,4 +1,4 @@
-/* train_digits/digits.c - 8x8 images of handwritten digits, from a CSV file */
+/* train_digits/digits.c - reads 8x8 images of handwritten digits from CSV */
 
 #include "train_digits/digits.h"
 

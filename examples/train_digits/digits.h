@@ -1,4 +1,4 @@
-/* train_digits/digits.h - 8x8 images of handwritten digits, from a CSV file */
+/* train_digits/digits.h - reads 8x8 images of handwritten digits from CSV */
 
 #ifndef TRAIN_DIGITS_DIGITS_H
 #define TRAIN_DIGITS_DIGITS_H
@@ -15,7 +15,7 @@ enum {
 };
 
 struct image {
-    double pixels[DIGITS_PIXELS]; /* 0 .. 1 */
+    double pixels[DIGITS_PIXELS]; /* from 0 to 1 */
     uint32_t label;
 };
 
@@ -25,14 +25,14 @@ struct digits {
 };
 
 /*
- * Each line: 64 numbers 0..16 and the digit. Says on stderr what is wrong.
+ * Each line has 64 numbers from 0 to 16 and the digit. Prints errors to stderr.
  *
  * Handle: HOOP_E_NOT_FOUND, HOOP_E_INVALID, HOOP_E_EXHAUSTED.
  */
 HOOP_NODISCARD enum hoop_status
 digits_load(const char *path, struct digits *out_digits);
 
-/* NULL images are fine. */
+/* images may be NULL. */
 void
 digits_deinit(struct digits *digits);
 

@@ -1,7 +1,7 @@
 /*
  * train_digits/mlp.c - a perceptron with one hidden layer
  *
- * The parameters, in this order, with h hidden cells:
+ * The parameters are in this order, with h hidden cells:
  *
  *   first  [h][64]   hidden weights    second [10][h]  output weights
  *   first bias [h]                     second bias [10]
@@ -32,7 +32,7 @@ layers_of(const struct mlp *mlp, double *parameters)
     return layers;
 }
 
-/* He's rule for rectified cells: variance 2 over inputs. */
+/* Follows He's rule for rectified cells: the variance is 2 / inputs. */
 static void
 weights_init(double *weights,
              size_t n_weights,
@@ -88,7 +88,7 @@ add_scaled(double *sums, const double *values, double factor, size_t n)
         sums[i] += factor * values[i];
 }
 
-/* Fills mlp->hidden and the scores of the classes. */
+/* Computes mlp->hidden and the scores of the classes. */
 static void
 mlp_forward(struct mlp *mlp,
             const struct image *image,
@@ -120,11 +120,12 @@ largest(const double scores[static DIGITS_CLASSES])
     return best;
 }
 
-/* Scores become the loss's gradient by score; returns the loss. */
+/* Replaces the scores with the gradient of the loss, and returns the loss. */
 static double
 softmax_loss(double scores[static DIGITS_CLASSES], uint32_t label)
 {
-    /* Without the largest, exp() could overflow. */
+    /* The largest score is subtracted, since exp() could overflow without
+     * that. */
     const double top = scores[largest(scores)];
     const double own = scores[label] - top;
     double total = 0;

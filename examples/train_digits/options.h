@@ -7,7 +7,7 @@
 
 #include "train_digits/training.h"
 
-/* All text is borrowed from argv. */
+/* The texts are borrowed from argv. */
 struct options {
     struct training_options training;
     size_t n_hidden;
@@ -15,7 +15,7 @@ struct options {
     const char *out;    /* directory for the curve */
 };
 
-/* Prints what is wrong and exits 64, or fills *out_options. */
+/* Fills *out_options, or prints what is wrong and exits with 64. */
 void
 options_parse(int argc, char **argv, struct options *out_options);
 

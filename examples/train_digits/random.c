@@ -1,8 +1,8 @@
 /*
- * train_digits/random.c - the same numbers on every machine, from a seed
+ * train_digits/random.c - generates the same numbers on every machine
  *
- * SplitMix64: rand() differs between C libraries, and all ranks must shuffle
- * alike.
+ * It is SplitMix64, since rand() differs between C libraries, and all ranks
+ * must shuffle alike.
  */
 
 #include "train_digits/random.h"
@@ -27,7 +27,7 @@ random_below(struct random *random, size_t bound)
 double
 random_signed(struct random *random)
 {
-    /* 53 bits: every value is exact. */
+    /* With 53 bits every value is exact. */
     const double unit = (double)(random_next(random) >> 11) * 0x1p-53;
 
     return 2 * unit - 1;

@@ -1,4 +1,4 @@
-/* train_digits/random.h - the same numbers on every machine, from a seed */
+/* train_digits/random.h - generates the same numbers on every machine */
 
 #ifndef TRAIN_DIGITS_RANDOM_H
 #define TRAIN_DIGITS_RANDOM_H
@@ -7,18 +7,18 @@
 #include <stdint.h>
 
 struct random {
-    uint64_t state; /* any value is a seed */
+    uint64_t state; /* any value may be the seed */
 };
 
-/* 0 .. bound-1 */
+/* Returns a number from 0 to bound - 1. */
 size_t
 random_below(struct random *random, size_t bound);
 
-/* -1 .. 1 */
+/* Returns a number from -1 to 1. */
 double
 random_signed(struct random *random);
 
-/* Shuffle the n indices. */
+/* Shuffles the n indices. */
 void
 random_shuffle(struct random *random, size_t *indices, size_t n);
 

@@ -1,9 +1,9 @@
 /*
- * train_digits/training.c - data-parallel descent: hoop's part is here
+ * train_digits/training.c - data-parallel gradient descent, which calls hoop
  *
- * Every rank knows all images and the same order, and takes its share of each
- * batch. The sum of the gradients is the same however the batch was cut, but
- * for rounding; in double that stays far below what the curve shows.
+ * Every rank has all images in the same order, and takes its share of each
+ * batch. The sum of the gradients does not depend on how the batch was cut,
+ * except for rounding, which in double stays far below what the curve shows.
  */
 
 #include "train_digits/training.h"
@@ -14,12 +14,12 @@
 #include "train_digits/random.h"
 
 enum {
-    HELD_OUT_PART = 5, /* one in five */
+    HELD_OUT_PART = 5, /* one image in five */
     SEED_SPLIT = 20,
     SEED_EPOCHS = 1000,
 };
 
-/* Part number of n of count things, as even as whole numbers can be. */
+/* One of count equal parts of n things, as far as whole numbers allow. */
 struct share {
     size_t begin;
     size_t end;
@@ -55,7 +55,8 @@ training_init(struct training *training,
     if (!training->order || !training->gradient)
         return HOOP_E_EXHAUSTED;
 
-    /* The file is sorted by writer: hold out some of each. */
+    /* The file is sorted by writer, so the images are shuffled before some are
+     * held out. */
     for (size_t i = 0; i < digits->n_images; i++)
         training->order[i] = i;
     random_shuffle(&random, training->order, digits->n_images);
@@ -93,7 +94,8 @@ training_batch(struct training *training, size_t begin, size_t count)
             mlp_backward(mlp, &training->digits->images[index], gradient);
     }
 
-    /* The loss travels behind the gradient: one operation, not two. */
+    /* The loss follows the gradient in the buffer, so that one operation sums
+     * both. */
     const enum hoop_status status =
         hoop_allreduce(HOOP_IN_PLACE, gradient, mlp->n_parameters + 1,
                        HOOP_FLOAT64, HOOP_SUM, training->comm);

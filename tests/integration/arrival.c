@@ -1,11 +1,12 @@
 /*
- * tests/integration/arrival.c - join, reduce, split, and say what it took
+ * tests/integration/arrival.c - joins, reduces, splits, and prints the costs
  *
- * A barrier, an allreduce of 8 bytes, a split into 32 groups by rank, and an
- * allreduce in each; every result is checked. Prints "joined_ms X barrier_ms Y
- * reduced_ms R split_ms S peak_kib Z threads T connections C" and, on some ranks,
- * "own_kib W", where peak is all memory ever resident and own what is not shared
- * with others now.
+ * The program calls a barrier, an allreduce of 8 bytes, a split by rank into 32
+ * groups, and an allreduce in each group, and checks every result. It prints
+ * "joined_ms X barrier_ms Y reduced_ms R split_ms S peak_kib Z threads T
+ * connections C" and, on some ranks, "own_kib W". The peak is the most memory
+ * that was ever resident, and own is the memory that is not shared with other
+ * processes at the end.
  */
 
 #include <inttypes.h>
@@ -29,7 +30,8 @@ now_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-/* The number behind name in a file of lines "name: number"; 0: none. */
+/* Returns the number after name in a file of lines "name: number", or 0 if
+ * there is none. */
 static uint64_t
 number_of(const char *path, const char *name)
 {
@@ -57,7 +59,7 @@ check(enum hoop_status status)
     exit(1);
 }
 
-/* The world ranks of comm, added up, must be expected. */
+/* Fails unless the world ranks of comm add up to expected. */
 static void
 sum_check(hoop_comm_t *comm, uint32_t world_rank, int64_t expected)
 {
@@ -74,7 +76,7 @@ sum_check(hoop_comm_t *comm, uint32_t world_rank, int64_t expected)
     exit(1);
 }
 
-/* Which has every 32nd rank. */
+/* Returns a group that has every 32nd rank. */
 static hoop_comm_t *
 group_join(hoop_comm_t *world)
 {
@@ -108,7 +110,8 @@ main(void)
     hoop_comm_t *group = group_join(world);
     const double split_ms = now_ms();
     hoop_session_stats(session, &stats);
-    /* The kernel walks all pages to tell: some tell for all. */
+    /* Only some ranks report this, since the kernel reads all page tables for
+     * it. */
     if (hoop_comm_rank(world) % N_GROUPS == 0)
         printf("own_kib %" PRIu64 "\n",
                number_of("/proc/self/smaps_rollup", "Private_Dirty"));
@@ -118,7 +121,7 @@ main(void)
            joined_ms - start_ms, passed_ms - joined_ms, reduced_ms - passed_ms,
            split_ms - reduced_ms, number_of("/proc/self/status", "VmHWM"),
            number_of("/proc/self/status", "Threads"), stats.connections);
-    /* Nobody leaves before all have looked. */
+    /* No rank leaves before all have measured. */
     check(hoop_barrier(world));
     hoop_comm_free(group);
     hoop_leave(session);

@@ -26,7 +26,7 @@ thread_run(void *owner)
     return NULL;
 }
 
-/* As workers do: by the token, where TLS is on. */
+/* Workers use TLS with the token if it is on, and so do these clients. */
 static const struct tls_files *
 files_of_setting(void)
 {

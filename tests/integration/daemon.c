@@ -1,4 +1,4 @@
-/* tests/integration/daemon.c - a real hoopd under test, and workers that use it */
+/* tests/integration/daemon.c - runs a real hoopd and workers that use it */
 
 #include "integration/daemon.h"
 
@@ -29,13 +29,14 @@ enum {
 
 extern char **environ;
 
-/* A test that fails jumps past its daemon_stop(). */
+/* The daemons that are killed at exit, since a test that fails skips its
+ * daemon_stop(). */
 static struct running {
-    pid_t pid; /* 0: none */
+    pid_t pid; /* 0: not in use */
     pid_t starter;
 } running[RUNNING_MAX];
 
-/* Ranks that were forked exit, too: not theirs. */
+/* Forked ranks exit, too, but must not kill the daemons of their parent. */
 static void
 running_kill(void)
 {
@@ -76,7 +77,7 @@ daemon_path(void)
     return path;
 }
 
-/* The whole log; the caller frees it. */
+/* Returns the whole log; the caller frees it. */
 static char *
 log_read(const struct daemon *daemon)
 {
@@ -102,7 +103,8 @@ log_holds(const struct daemon *daemon, const char *text)
     return strstr(log, text) != NULL;
 }
 
-/* A file is no event to wait for: looked at again and again, to a deadline. */
+/* No event tells that a file has grown, so the log is read repeatedly until a
+ * deadline. */
 static bool
 log_await(const struct daemon *daemon, const char *text)
 {
@@ -190,7 +192,7 @@ daemon_start(struct daemon *daemon, const char *const *arguments)
     running_add(daemon->pid);
     assert_true(log_await(daemon, "serves workers on "));
     addresses_read(daemon);
-    /* It has been read. */
+    /* hoopd has read the token by now. */
     if (daemon->token_path[0])
         unlink(daemon->token_path);
 }
@@ -224,7 +226,8 @@ program_wait(pid_t pid)
 void
 daemon_stop(struct daemon *daemon)
 {
-    /* Of one that never began, 0 would be our own process group. */
+    /* If hoopd was never started, pid is 0, which would mean this process
+     * group. */
     assert_true(daemon->pid > 0);
     assert_int_equal(kill(daemon->pid, SIGTERM), 0);
     const int state = program_wait(daemon->pid);
@@ -252,7 +255,7 @@ thread_is_stopped(const char *stat_path)
     return end && strncmp(end, ") T", 3) == 0;
 }
 
-/* Each thread goes on until it is told to stop itself. */
+/* After a SIGSTOP each thread runs until it notices that it has to stop. */
 static bool
 threads_are_stopped(pid_t pid)
 {
@@ -311,14 +314,14 @@ daemon_teardown(void **state)
     return 0;
 }
 
-/* Forked workers that use hoop as users do. */
+/* The rest of the file runs forked workers that use hoop as users do. */
 
 enum {
     EXIT_LOOK_US = 500,
     ROOM_MS = 20000,
 };
 
-/* A sanitizer is slow. */
+/* Programs with a sanitizer are slow. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 static uint64_t auth_timeout_ms = 240000;
 #else
@@ -342,7 +345,7 @@ room_create(void)
     return room;
 }
 
-/* Waits for every process of pids; returns how many ended badly. */
+/* Waits for all processes of pids, and returns how many of them failed. */
 static uint32_t
 workers_wait(pid_t *pids, uint32_t n_workers)
 {
@@ -355,7 +358,7 @@ workers_wait(pid_t *pids, uint32_t n_workers)
         while (waitpid(pids[i], &how, WNOHANG) == 0) {
             if (clock_is_past(deadline_ns)) {
                 kill(pids[i], SIGABRT);
-                /* One that is stopped does not end. */
+                /* A stopped process must be continued to end. */
                 kill(pids[i], SIGCONT);
             }
             usleep(EXIT_LOOK_US);
@@ -368,7 +371,8 @@ workers_wait(pid_t *pids, uint32_t n_workers)
     return n_bad;
 }
 
-/* Play the nodes of tests/ranks.h, as the process that becomes the worker. */
+/* Pretends to be on one of the nodes of tests/ranks.h. The worker's own process
+ * calls it. */
 static void
 worker_settle(const struct worker *worker)
 {
@@ -397,7 +401,7 @@ workers_run(const char *coordinator,
 
         pids[i] = child_fork();
         assert_true(pids[i] >= 0);
-        /* exit(), so that leaks are found. */
+        /* The child calls exit(), so that leaks are reported. */
         if (pids[i] == 0) {
             worker_settle(&worker);
             exit(body(&worker));
@@ -432,7 +436,7 @@ worker_join(const struct worker *worker,
 {
     struct hoop_join_options options = worker_options(worker);
 
-    /* Who is only slow on a busy machine is not lost. */
+    /* A worker that is only slow on a busy machine must not count as lost. */
     setenv("HOOP_FAILURE_TIMEOUT", "30", 0);
     options.world_size = n_members;
     WORKER_CHECK(hoop_join(&options, out_session) == HOOP_OK);
@@ -509,9 +513,9 @@ worker_report(const char *condition, const char *file, int line)
     return 1;
 }
 
-/* Workers that join and form a mesh of two axes. */
+/* The workers below join and form a mesh of two axes. */
 
-/* What the forked workers inherit. */
+/* The forked workers inherit these. */
 static struct mesh_process sizes;
 static mesh_process_fn *body_of_all;
 

@@ -1,4 +1,5 @@
-/* tests/integration/program.c - run a program, see what it says and returns */
+/* tests/integration/program.c - runs a program, and reads its output and
+ * code */
 
 #include "integration/program.h"
 
@@ -69,8 +70,9 @@ program_create(void)
     return program;
 }
 
-/* hooprun --no-prefix -n N PROGRAM...: ranks play the nodes of tests/ranks.h,
- * unless more options say which nodes there are. */
+/* Returns whether this is hooprun --no-prefix -n N PROGRAM... Then the ranks
+ * pretend to be on the nodes of tests/ranks.h; with more options the nodes stay
+ * as they are. */
 static bool
 has_nodes(const char *const *arguments)
 {
@@ -86,7 +88,7 @@ has_nodes(const char *const *arguments)
     return arguments[3] && arguments[4] && arguments[4][0] != '-';
 }
 
-/* What is executed instead of arguments. */
+/* Returns the arguments to execute instead. */
 static const char *const *
 nodes_play(const char *const *arguments)
 {
@@ -158,7 +160,7 @@ program_start_group(const char *const *arguments)
     return program_fork(arguments, NULL, GROUP_OWN);
 }
 
-/* The child's side: a session whose terminal this is. */
+/* Runs in the child, and starts a session with this terminal. */
 static void
 terminal_take(const char *path)
 {
@@ -218,7 +220,7 @@ text_read(struct program_text *text)
     const ssize_t n = read(text->fd, text->text + text->n_bytes,
                            sizeof(text->text) - 1 - text->n_bytes);
 
-    /* A terminal whose other side is gone says EIO. */
+    /* Reading a terminal fails with EIO if the other side is closed. */
     if (n <= 0) {
         close(text->fd);
         text->fd = -1;
@@ -236,7 +238,7 @@ deadline_passed(const struct program *program, const char *reason)
              program->err.text);
 }
 
-/* Read what has come, wait a little if nothing has. */
+/* Reads what has come, and waits a little if nothing has. */
 static void
 program_look(struct program *program)
 {
@@ -305,7 +307,8 @@ program_teardown(void **state)
     return 0;
 }
 
-/* As /proc has it, 'T' of one that is stopped; 0: there is no such process. */
+/* Returns the state in /proc, which is 'T' for a stopped process, or 0 if there
+ * is no such process. */
 static char
 process_state(pid_t pid)
 {
@@ -319,7 +322,7 @@ process_state(pid_t pid)
     const size_t n = fread(text, 1, sizeof(text) - 1, file);
     fclose(file);
 
-    /* "pid (name) state": the name may hold anything. */
+    /* The line is "pid (name) state", and the name may contain anything. */
     const char *name_end = n > 0 ? strrchr(text, ')') : NULL;
     return name_end && name_end[1] ? name_end[2] : 0;
 }
@@ -367,7 +370,7 @@ event_happens(const char *folder, const char *name)
     close(fd);
 }
 
-/* Runs of hooprun with shells as workers. */
+/* The functions below run hooprun with shells as workers. */
 
 const char *launcher;
 

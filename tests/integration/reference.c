@@ -1,4 +1,4 @@
-/* tests/integration/reference.c - calls by chance, and what they must give */
+/* tests/integration/reference.c - random calls and their expected results */
 
 #include "integration/reference.h"
 
@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "pseudo_random.h"
 
-/* How elements of a type are read. */
+/* Says how to read the elements of a type. */
 enum kind {
     KIND_SIGNED,
     KIND_UNSIGNED,
@@ -40,7 +40,8 @@ static const struct {
     [HOOP_BOOL] = {KIND_BOOL, 1, 0},
 };
 
-/* Whatever the bits of 0.5 to 2 and of either sign are. */
+/* Encodes a random number of either sign and of an absolute value from 0.5 to
+ * 2. */
 static void
 float_encode(void *at, enum hoop_dtype dtype, uint64_t random)
 {
@@ -143,7 +144,7 @@ reference_is_defined(enum hoop_dtype dtype, enum hoop_reduce_op op)
     return false;
 }
 
-/* What fits size bytes, spread over 64 bits again. */
+/* Truncates bits to the size of the type, and extends them to 64 bits again. */
 static uint64_t
 cut(uint64_t bits, const struct reference *reference)
 {
@@ -228,7 +229,7 @@ bool_allows(const struct reference *reference,
 struct pair {
     double re;
     double im;
-    double size; /* of sums of the sizes, or of their product */
+    double size; /* sum or product of the absolute values */
 };
 
 static struct pair
@@ -313,7 +314,7 @@ reference_allows(const struct reference *reference,
     return false;
 }
 
-/* A call of a collective, drawn by chance. */
+/* The rest of the file draws random calls of collectives. */
 
 enum {
     COUNT_MAX = 4097,
@@ -336,7 +337,8 @@ draw_below(uint64_t *seed, size_t bound)
     return (size_t)(random_next(seed) % bound);
 }
 
-/* Small ones more often: every bit length is as likely. */
+/* All bit lengths are equally likely, so that small counts are more
+ * frequent. */
 static size_t
 draw_count(uint64_t *seed, size_t bound)
 {
@@ -434,7 +436,7 @@ draw_deinit(struct draw *draw)
         free(draw->inputs[s]);
 }
 
-/* The call, or its _start form. */
+/* Calls the function, or its _start form. */
 #define CALL(name, ...)                                                        \
     (op ? hoop_##name##_start(__VA_ARGS__, op) : hoop_##name(__VA_ARGS__))
 
@@ -483,7 +485,7 @@ draw_has_input(const struct draw *draw, uint32_t rank)
            (draw->kind != DRAW_BROADCAST && draw->kind != DRAW_SCATTER);
 }
 
-/* Those that have no uneven form are the same in both. */
+/* Calls without an uneven form are the same in both cases. */
 enum hoop_status
 draw_call(const struct draw *draw,
           const void *send,

@@ -1,10 +1,11 @@
 /*
  * tests/integration/steady.c - a worker that reduces until a file exists
  *
- * steady STOP_FILE: every result is compared; says "reduced N times" and exits
- * with 0 when rank 0 has seen the file, so that all ranks stop after the same
- * operation. Rank 0 says how long calls took, then and whenever it finds, and
- * removes, STOP_FILE.mark: since the mark before.
+ * Usage: steady STOP_FILE. Every result is checked. When rank 0 has seen the
+ * file, all ranks stop after the same operation, and print "reduced N times"
+ * and exit with 0. Rank 0 also prints how long its calls have taken: at the
+ * end, and each time it finds STOP_FILE.mark, which it then removes. The times
+ * are those since the last mark.
  */
 
 #include <inttypes.h>
@@ -22,11 +23,11 @@ enum {
     PATH_MAX_BYTES = 4096,
 };
 
-/* Of rank 0's calls, since the last mark. */
+/* The durations of rank 0's calls since the last mark. */
 static uint32_t times_us[TIMES_MAX];
 static size_t n_times;
 
-/* Element 0 is the wish to stop; the others differ in every round. */
+/* Element 0 asks to stop. The other elements differ in every round. */
 static int64_t
 element_of(uint32_t rank, uint64_t round, size_t at)
 {
@@ -77,7 +78,7 @@ now_us(void)
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-/* Behind a call of rank 0 that began then. */
+/* Records the duration of a call of rank 0 that began at the given time. */
 static void
 time_take(uint64_t begin_us, const char *mark_file)
 {

@@ -1,4 +1,5 @@
-/* tests/integration/vectors.c - one function of the interface, on processes */
+/* tests/integration/vectors.c - runs one function of the interface on
+ * processes */
 
 #include "integration/vectors.h"
 

@@ -10,7 +10,8 @@ enum {
     LIST_MAX = 96,
 };
 
-/* Return whether list has name, or is "all" or, for a forced one, "forced". */
+/* Return whether list has name. The list "all" has every name, and "forced" has
+ * all but "auto". */
 static bool
 is_wanted(const char *list, const char *name)
 {

@@ -167,8 +167,9 @@ types_take(struct argp_state *state, int key, const char *text)
                      key == KEY_DTYPE ? "dtype" : "reduce", text);
 }
 
-/* Return whether the chosen operator is defined for it (a prefix has no
- * average), and --tune can use it. */
+/* Return whether --op all includes the operation: the chosen operator must be
+ * defined for it (a prefix has no average), and --tune must be able to use
+ * it. */
 static bool
 operation_is_meant(const struct options *options,
                    const struct operation *operation)
@@ -181,7 +182,7 @@ operation_is_meant(const struct options *options,
     return !options->tune || race_log_takes(operation);
 }
 
-/* For --op all. */
+/* For --op all, keep only the operations that the other options allow. */
 static void
 operations_narrow(struct options *options)
 {
@@ -193,7 +194,7 @@ operations_narrow(struct options *options)
     options->n_chosen = n_kept;
 }
 
-/* Return whether it is "auto" or belongs to a chosen operation. */
+/* Return whether the name is "auto" or an algorithm of a chosen operation. */
 static bool
 algorithm_is_known(const struct options *options, const char *algorithm)
 {

@@ -192,7 +192,8 @@ period_of_prefix(const struct pattern *pattern,
                        &out_period->bytes[i * size]);
 }
 
-/* Elements until the period ends or count is reached. */
+/* Return how many elements are left until the period ends or count is
+ * reached. */
 static size_t
 piece_count(size_t place, size_t count)
 {

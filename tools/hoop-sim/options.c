@@ -242,7 +242,7 @@ algorithms_take(struct argp_state *state, char *text)
         argp_failure(state, EXIT_USAGE, 0, "--algorithm: which?");
 }
 
-/* Return whether one of the chosen operations has it. */
+/* Return whether one of the chosen operations has the algorithm. */
 static bool
 algorithm_is_known(const struct options *options, const char *algorithm)
 {

@@ -170,7 +170,7 @@ answer_check(const struct check *check, const struct doctor_facts *facts)
     if (!facts->coordinator_addresses[0])
         return;
     if (facts->asked_error[0]) {
-        /* Already reported. */
+        /* The settings have already reported this error. */
         if (strcmp(facts->asked_error, facts->settings_error) == 0)
             return;
         tell(check, DOCTOR_WRONG, "answer", "%s", facts->asked_error);

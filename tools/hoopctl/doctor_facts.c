@@ -259,7 +259,7 @@ advertised_find(struct doctor_facts *facts)
     }
 }
 
-/* Read them as a worker does. The token may be missing. */
+/* Read the settings as a worker does. The token may be missing. */
 static void
 settings_try(const struct hoop_control_options *options,
              struct doctor_facts *facts)
@@ -315,7 +315,7 @@ limits_find(struct doctor_facts *facts)
         facts->shm_bytes = (uint64_t)shm.f_bavail * shm.f_frsize;
 }
 
-/* Try it as the ranks of one host do. */
+/* Share memory as the ranks of one host do. */
 static void
 memory_try(struct doctor_facts *facts)
 {

@@ -119,7 +119,7 @@ port_listen(uint16_t port)
     return -1;
 }
 
-/* *out_end is set to what follows. */
+/* Read a port number. *out_end is set to what follows it. */
 static bool
 port_parse(const char *text, const char **out_end, unsigned long *out_port)
 {
@@ -132,7 +132,7 @@ port_parse(const char *text, const char **out_end, unsigned long *out_port)
     return *out_port <= UINT16_MAX;
 }
 
-/* "4668", "4668-4700". */
+/* Read one port, "4668", or a range, "4668-4700". */
 static bool
 range_parse(const char *text, unsigned long *out_first, unsigned long *out_last)
 {
@@ -216,7 +216,7 @@ host_print(const struct sockaddr_storage *address, char out_host[HOST_BYTES])
     if (getnameinfo((const struct sockaddr *)address, n_bytes, out_host,
                     HOST_BYTES, NULL, 0, NI_NUMERICHOST) != 0)
         strcpy(out_host, "?");
-    /* IPv4 over a socket for both. */
+    /* An IPv4 peer appears as such an address on a socket for both families. */
     if (strncmp(out_host, "::ffff:", 7) == 0)
         memmove(out_host, out_host + 7, HOST_BYTES - 7);
 }
@@ -248,7 +248,7 @@ line_send(int fd, const char *line)
     (void)!send(fd, line, strlen(line), MSG_NOSIGNAL);
 }
 
-/* Stops early if the peer takes no more. */
+/* Send DOCTOR_PROBE_BYTES, or less if the peer takes no more. */
 static void
 probe_send(int fd)
 {
@@ -295,7 +295,7 @@ mtu_of(int fd)
     return mtu > 0 ? (uint32_t)mtu : 0;
 }
 
-/* "host:port", "[fd00::1]:port" */
+/* Split "host:port" or "[fd00::1]:port". */
 static bool
 peer_packetize(const char *peer,
                char out_host[static HOST_BYTES],
@@ -413,7 +413,7 @@ doctor_peer_try(const char *peer, struct doctor_peer *out_peer)
     close(listener);
 }
 
-/* An address of this host that others may reach, or else its name. */
+/* Find an address of this host that others may reach, or else its name. */
 static void
 own_host_print(char out_host[HOST_BYTES])
 {

@@ -68,7 +68,7 @@ command_matches(const struct command *command, const struct options *options)
     return !command->second || strcmp(options->words[1], command->second) == 0;
 }
 
-/* Unknown command: list the commands that begin with the same word. */
+/* Report an unknown command, and list those that begin with the same word. */
 static void
 mistake_show(const struct options *options)
 {

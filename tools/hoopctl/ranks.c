@@ -8,7 +8,7 @@
 #include "hoopctl/json.h"
 #include "hoopctl/shown.h"
 
-/* NULL if the activity was not queried. */
+/* Return NULL if the activity was not queried. */
 static json_t *
 activity_json(const struct hoop_control_activity *activity)
 {
@@ -63,7 +63,7 @@ json_show(const struct hoop_control_roster *roster)
         "ranks", ranks));
 }
 
-/* In the same words as the warning of ranks that wait for others. */
+/* Use the same words as the warning of ranks that wait for others. */
 static void
 activity_show(const struct hoop_control_activity *activity)
 {
@@ -113,7 +113,7 @@ rank_show(const struct hoop_control_rank *rank)
     activity_show(rank->activity);
 }
 
-/* In the same words as joins that wait. */
+/* Use the same words as joins that wait. */
 static void
 missing_show(const struct hoop_control_roster *roster)
 {

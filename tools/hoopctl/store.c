@@ -171,7 +171,7 @@ event_show(const struct command_call *call,
                              json_number(event->revision)));
 }
 
-/* Runs until it is ended, or its output is closed. */
+/* Run until the program is ended, or its output is closed. */
 enum hoop_status
 store_watch_run(const struct command_call *call)
 {

@@ -72,7 +72,7 @@ struct host_agent {
     struct link link;
 };
 
-/* hooprun is gone, so nothing is reported. */
+/* End without a report, since hooprun is gone. */
 static void
 agent_vanish(void)
 {
@@ -80,7 +80,7 @@ agent_vanish(void)
     _exit(EXIT_FAILURE);
 }
 
-/* The reason is on stderr. */
+/* Tell hooprun that the agent cannot begin. The reason is on stderr. */
 static void
 agent_refuse(struct host_agent *agent, int code)
 {
@@ -118,7 +118,7 @@ ssh_address(char out_from[static REACH_ADDRESS_BYTES])
         out_from[0] = '\0';
 }
 
-/* A given coordinator may still be starting. */
+/* Try for a while, since a given coordinator may still be starting. */
 static bool
 given_reach(struct host_agent *agent, const char *from)
 {
@@ -290,7 +290,7 @@ start_take(struct host_agent *agent, const struct frame *frame)
         close(agent->setup->input_fd);
 }
 
-/* What rank 0 does not take now is kept for later. */
+/* Write input to rank 0. What it does not take now is kept for later. */
 static void
 input_pass_on(struct host_agent *agent)
 {
@@ -307,7 +307,7 @@ input_pass_on(struct host_agent *agent)
         memmove(agent->input, agent->input + n, agent->n_input);
         link_send_number(&agent->link, FRAME_INPUT_TAKEN, 0, (uint32_t)n);
     }
-    /* Rank 0 reads no more. */
+    /* Rank 0 reads no more, or all input has been passed on. */
     if (n < 0 || (agent->n_input == 0 && agent->has_input_end)) {
         close(agent->input_fd);
         agent->input_fd = -1;
@@ -380,7 +380,7 @@ frame_take(void *owner, const struct frame *frame)
         agent->is_over = true;
 }
 
-/* Return whether there may be more. */
+/* Return whether there may be more output. */
 static bool
 output_pass_on(struct host_agent *agent, uint32_t rank, int *fd, int stream)
 {
@@ -493,7 +493,8 @@ stops_look(struct host_agent *agent)
     }
 }
 
-/* A process on this host wants the workers to end. */
+/* Pass on the signal of a process on this host that wants the workers to
+ * end. */
 static void
 signal_pass_on(struct host_agent *agent, int number)
 {

@@ -392,7 +392,7 @@ advice_write(FILE *file, const char *text, const struct host_failure *failure)
     }
 }
 
-/* How the program that was started here for the host ended. */
+/* Write how the program that was started here for the host has ended. */
 static void
 end_write(FILE *file, const struct host_failure *failure)
 {
@@ -421,7 +421,7 @@ failure_is_of_ssh(const struct host_failure *failure)
     return word_is_ssh(word);
 }
 
-/* NULL: none is known. */
+/* Return NULL if no advice is known. */
 static const char *
 advice_find(const struct host_failure *failure, const char *line)
 {

@@ -425,7 +425,7 @@ first_address_set(struct hosts *hosts)
              (int)(colon - here) - 2 * has_brackets, here + has_brackets);
 }
 
-/* Send n_bytes of input; 0: it has ended. */
+/* Send n_bytes of input; 0 bytes mean that it has ended. */
 static void
 input_send(struct hosts *hosts, const char *bytes, size_t n_bytes)
 {

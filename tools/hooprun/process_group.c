@@ -75,7 +75,7 @@ process_group_block(sigset_t *out_mask, sigset_t *out_old_mask)
     sigprocmask(SIG_BLOCK, out_mask, out_old_mask);
 }
 
-/* On any host. */
+/* Send the signal to a worker on any host. */
 static void
 signal_send(const struct worker *worker, int number)
 {
@@ -114,7 +114,8 @@ process_group_kill(struct process_group *process_group)
     process_group_signal(process_group, SIGKILL);
 }
 
-/* SIGKILL works at once, unless it did not arrive. */
+/* SIGKILL works at once, so a host whose killed workers do not end has not
+ * received it. */
 static void
 hosts_give_up(struct process_group *process_group)
 {
@@ -133,7 +134,7 @@ process_group_fail(struct process_group *process_group)
     process_group->phase_end_ms = now_ms() + FAILING_MS;
 }
 
-/* No worker was started, or none is needed any more. */
+/* Forget the workers, since none was started or none is needed any more. */
 static void
 process_group_cancel(struct process_group *process_group)
 {
@@ -142,7 +143,7 @@ process_group_cancel(struct process_group *process_group)
     process_group->n_running = 0;
 }
 
-/* Cancel before all hosts are ready. Return false if the workers were
+/* Cancel the start if not all hosts are ready. Return false if the workers were
  * started. */
 static bool
 process_group_cancel_early(struct process_group *process_group, int code)
@@ -170,7 +171,7 @@ supervisor_lost(struct process_group *process_group)
         process_group_end(process_group);
 }
 
-/* The worker was reaped, here or on its host. */
+/* Call this when the worker was reaped, here or on its host. */
 static void
 worker_ended(struct process_group *process_group,
              struct worker *worker,
@@ -316,7 +317,7 @@ worker_find(struct process_group *process_group, pid_t pid)
     return NULL;
 }
 
-/* Return whether there were any. */
+/* Reap the workers that have ended. Return whether there were any. */
 static bool
 ends_reap(struct process_group *process_group)
 {
@@ -384,7 +385,8 @@ deadline_move(int64_t *deadline_ms, int64_t by_ms)
         *deadline_ms += by_ms;
 }
 
-/* The coordinator first, since it renews leases that have run out meanwhile. */
+/* Continue the coordinator first, since it renews leases that have run out
+ * meanwhile. */
 static void
 process_group_resume(struct process_group *process_group)
 {
@@ -511,7 +513,7 @@ wait_ms(const struct process_group *process_group)
                                                                 : wait;
 }
 
-/* hooprun was killed, so nothing is reported. */
+/* Kill the workers without a report, since hooprun was killed. */
 static void
 process_group_die(void)
 {
@@ -656,8 +658,8 @@ process_group_abandon(struct process_group *process_group,
     return outcome_start_code(status);
 }
 
-/* Also kill processes that have left their worker's process group, unless all
- * went well. */
+/* Unless all went well, also kill processes that have left their worker's
+ * process group. */
 static void
 process_group_finish(struct process_group *process_group)
 {

@@ -138,7 +138,7 @@ host_cut(const char *text, char out_host[static REACH_HOST_BYTES])
     return colon + 1;
 }
 
-/* Return NULL on failure; *out_why says why. */
+/* Return NULL on failure; *out_why is set to the reason. */
 static struct addrinfo *
 address_find(const char *text, int flags, const char **out_why)
 {

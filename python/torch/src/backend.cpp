@@ -1,4 +1,4 @@
-/* python/torch/src/backend.cpp - what a group is, apart from its collectives */
+/* python/torch/src/backend.cpp - what a group does besides collectives */
 
 #include "backend.hpp"
 
@@ -18,16 +18,17 @@ namespace hoop_torch
 namespace
 {
 
-/* Tags of torch's are ints; those of a monitored barrier lie beyond. */
+/* torch's tags are ints, and the tags of monitored barriers lie above them. */
 constexpr int64_t monitored_tags = int64_t(1) << 40;
-/* A rank that is told why others failed waits so much longer than they do. */
+/* Rank 0 may take the whole timeout to find which ranks are late, so the others
+ * wait this much longer for its answer. */
 constexpr std::chrono::milliseconds answer_time(1000);
 
-/* What rank 0 tells who has come to a monitored barrier. All ranks run the same
- * build. */
+/* Rank 0 sends this to each rank that has reached a monitored barrier. All
+ * ranks run the same build, so the bytes of the struct can be sent. */
 struct Answer {
-    hoop_failure failure; /* of a rank that is lost */
-    char text[512];       /* "": all have come */
+    hoop_failure failure; /* set if a rank was lost */
+    char text[512];       /* empty if all ranks have come */
 };
 
 bool
@@ -53,7 +54,8 @@ listed(const std::vector<int> &ranks)
     return text.str();
 }
 
-/* In the words that torch uses; "": nobody is late. */
+/* Returns the error text in torch's words, or an empty one if no rank is
+ * late. */
 std::string
 late_text(const std::vector<int> &late,
           std::chrono::milliseconds timeout,
@@ -124,7 +126,8 @@ HoopBackend::HoopBackend(std::shared_ptr<Session> session,
     const InterruptibleScope scope;
 
     options_->global_ranks_in_group.assign(ranks.begin(), ranks.end());
-    /* The session allows what any group may; this is read when forming begins. */
+    /* hoop_comm_create() waits as long as the world's timeout, which is at most
+     * the session's. */
     hoop_comm_set_timeout(hoop_world(session_->handle()),
                           uint32_t(milliseconds_of(timeout)));
     check(hoop_comm_create(session_->handle(), ranks_.data(),
@@ -147,10 +150,11 @@ HoopBackend::is_in_call_of_this_thread() const
 void
 HoopBackend::close()
 {
-    /* There a lock may have been held by a thread that is not. */
+    /* In a forked child, a lock may be held by a thread that exists only in the
+     * parent. */
     if (is_copy_in_child())
         return;
-    /* Works that this ends may run callbacks of Python's. */
+    /* Works that this ends may run Python callbacks, which need the GIL. */
     const GilRelease released;
     const std::scoped_lock lock(order_, freeing_);
     if (comm_)
@@ -159,8 +163,9 @@ HoopBackend::close()
     session_.reset();
 }
 
-/* Ends a blocking call that is under way; if it is one of this thread's, whose
- * signal handler this is, that closes the group as it returns. */
+/* Ends a blocking call that is in progress. If this thread is in that call, and
+ * runs this from a signal handler, the call closes the group when it
+ * returns. */
 void
 HoopBackend::shutdown()
 {
@@ -204,7 +209,8 @@ HoopBackend::supportsSplitting() const
 bool
 HoopBackend::supportsCoalescing() const
 {
-    /* torch would hold back what all threads call of the group meanwhile. */
+    /* If this were true, torch would hold back the calls that other threads
+     * make on the group while one thread coalesces. */
     return false;
 }
 
@@ -252,7 +258,8 @@ HoopBackend::getError()
 void
 HoopBackend::setSequenceNumberForGroup()
 {
-    /* All begin with 0: a communicator's calls are the same on all ranks. */
+    /* There is nothing to set: all ranks begin with 0 and count the same
+     * calls. */
 }
 
 uint64_t
@@ -290,7 +297,8 @@ HoopBackend::setGroupUid(const std::string &uid)
 {
     c10d::Backend::setGroupUid(uid);
     options_->group_name = uid;
-    /* Only for texts; a name that hoop does not take is left out. */
+    /* The name appears only in texts, so a name that hoop refuses is left
+     * out. */
     if (comm_)
         (void)!hoop_comm_set_name(comm_, uid.substr(0, 63).c_str());
 }
@@ -367,7 +375,7 @@ HoopBackend::startCoalescing()
 {
     const std::lock_guard<std::mutex> lock(coalesced_lock_);
 
-    /* An exception may have left some. */
+    /* An exception may have left works of an earlier call. */
     coalesced_[std::this_thread::get_id()].clear();
     n_coalescing_ = coalesced_.size();
 }
@@ -394,7 +402,8 @@ HoopBackend::gather(const c10::intrusive_ptr<HoopWork> &work)
     if (own == coalesced_.end())
         return;
     auto &works = own->second;
-    /* Before they need more memory: nobody may ask for them any more. */
+    /* Drop works that have succeeded before more memory is needed, since
+     * endCoalescing() may never be called. */
     if (works.size() == works.capacity())
         works.erase(std::remove_if(works.begin(), works.end(),
                                    [](const auto &ended) {
@@ -491,7 +500,8 @@ HoopBackend::start_message(const c10::intrusive_ptr<HoopWork> &work,
                            hoop_op_t *op)
 {
     check(status);
-    /* What is small is on its way already, and what came early has come. */
+    /* A small message has been sent by now, and one that came early has been
+     * received: such a work need not be submitted. */
     status = hoop_test(op);
     if (status == HOOP_E_PENDING) {
         work->ops.push_back(op);
@@ -592,12 +602,14 @@ HoopBackend::monitoredBarrier(const c10d::BarrierOptions &options,
         else
             report_arrival(tag, timeout);
     } catch (const Error &) {
-        /* torch calls it in backward passes, too, where it checks calls. */
+        /* torch also calls this in backward passes to check calls, and
+         * autograd's engine preserves only Python exceptions. */
         std::rethrow_exception(as_python(std::current_exception()));
     }
 }
 
-/* Rank 0's part: hears all, and tells who has come who has not. */
+/* On rank 0: waits for a message of every other rank, and tells those that have
+ * come which ranks have not. */
 void
 HoopBackend::collect_arrivals(int64_t tag,
                               std::chrono::milliseconds timeout,
@@ -648,7 +660,7 @@ HoopBackend::collect_arrivals(int64_t tag,
     TORCH_CHECK_WITH(DistBackendError, late.empty(), told);
 }
 
-/* The others' part. */
+/* On the other ranks: sends rank 0 a message, and waits for its answer. */
 void
 HoopBackend::report_arrival(int64_t tag, std::chrono::milliseconds timeout)
 {
@@ -668,7 +680,7 @@ HoopBackend::report_arrival(int64_t tag, std::chrono::milliseconds timeout)
     } catch (const c10::DistBackendError &error) {
         why = error.what_without_backtrace();
     }
-    /* Of another process: this pointer says nothing here. */
+    /* The pointer comes from another process and means nothing here. */
     answer.failure.operation = nullptr;
     if (answer.failure.status != HOOP_OK)
         throw Error(why, answer.failure);

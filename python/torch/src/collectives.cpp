@@ -1,4 +1,4 @@
-/* python/torch/src/collectives.cpp - torch's collectives as those of hoop */
+/* python/torch/src/collectives.cpp - torch's collectives, made of hoop's */
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <algorithm>
@@ -13,7 +13,8 @@ namespace hoop_torch
 
 using Tensors = std::vector<at::Tensor>;
 
-/* While it lives no other collective of the group begins. */
+/* While an object of this class exists, no other collective of the group
+ * begins. */
 class HoopBackend::Turn
 {
   public:
@@ -69,7 +70,8 @@ class HoopBackend::Collective
                 std::move(stack_));
     }
 
-    /* Where an exception comes between two calls hoop goes on with the first. */
+    /* If an exception came between two calls of hoop, the operations that were
+     * started still have to end. */
     ~Collective()
     {
         if (!is_ended_ && !work_->ops.empty())
@@ -83,8 +85,9 @@ class HoopBackend::Collective
         return *work_;
     }
 
-    /* Calls hoop, in the form that blocks or in the other. A work may be several
-     * calls; behind one that failed the others are not made. */
+    /* Calls the blocking or the starting form of a function of hoop. A work may
+     * consist of several calls; after one that failed the others are not
+     * made. */
     template <auto Run, auto Start, class... Arguments>
     void call(Arguments... arguments)
     {
@@ -115,7 +118,8 @@ class HoopBackend::Collective
     }
 
   private:
-    /* The hook of a work that is done, when the lock is free: it may call. */
+    /* Calls the hook of an ended work after the lock is released, since the
+     * hook may call the group. */
     struct HookCall {
         c10::intrusive_ptr<HoopWork> work;
 
@@ -148,7 +152,7 @@ concatenated(const std::vector<Tensors> &lists)
     return all;
 }
 
-/* Elements of each, as hoop counts them. */
+/* Returns the number of elements of each tensor, as hoop counts them. */
 std::vector<size_t>
 counts_of(const Tensors &tensors, const Element &element)
 {
@@ -179,7 +183,8 @@ check_same_dtype(const at::Tensor &a, const at::Tensor &b)
                    a.scalar_type(), ", and the output of ", b.scalar_type());
 }
 
-/* Elements for each rank; no splits: equally many. Splits are rows. */
+/* Returns the number of elements for each rank. Splits are in rows; without
+ * splits all ranks get equally many. */
 std::vector<size_t>
 counts_of_splits(const at::Tensor &tensor,
                  const std::vector<int64_t> &splits,
@@ -228,8 +233,8 @@ check_root_tensor(int64_t index, size_t n_tensors)
                    "hoop: invalid root tensor ", index, " of ", n_tensors);
 }
 
-/* The lists of tensors for all ranks of a call that has a root, which alone gives
- * one, of as many as there are ranks. side: "input" */
+/* Checks the lists of tensors of a call with a root. Only the root gives a
+ * list, of one tensor for each rank. side is "input" or "output". */
 void
 check_root_lists(const std::vector<Tensors> &lists,
                  bool is_root,
@@ -276,7 +281,7 @@ check_sparse(const Tensors &tensors)
     }
 }
 
-/* What a rank contributes that gives several tensors to be reduced. */
+/* Reduces the tensors of this rank to the one that it contributes. */
 at::Tensor
 combined(const Tensors &tensors, const c10d::ReduceOp &op)
 {
@@ -312,7 +317,8 @@ combined(const Tensors &tensors, const c10d::ReduceOp &op)
     return sum;
 }
 
-/* Divides what hoop has divided by the number of ranks by that of tensors, too. */
+/* hoop has divided by the number of ranks; this divides by the number of
+ * tensors per rank, too. */
 void
 average_at_end(HoopWork &work,
                const at::Tensor &tensor,
@@ -331,7 +337,7 @@ average_at_end(HoopWork &work,
     });
 }
 
-/* All tensors get what the first one has. */
+/* Copies the result from the first tensor to the others. */
 void
 copy_first_at_end(HoopWork &work, const Tensors &tensors, size_t first)
 {
@@ -810,8 +816,8 @@ HoopBackend::barrier(const c10d::BarrierOptions &options)
 }
 
 /*
- * The entries of all ranks are gathered and added. How many each has is asked
- * first, and waited for, since memory depends on it.
+ * The entries of all ranks are gathered and added. A blocking call gathers
+ * their numbers first, since the size of the memory depends on them.
  */
 c10::intrusive_ptr<c10d::Work>
 HoopBackend::allreduce_sparse(Tensors &tensors,

@@ -1,4 +1,4 @@
-/* python/torch/src/error.cpp - failures of hoop as exceptions that torch translates */
+/* python/torch/src/error.cpp - turns hoop's failures into exceptions */
 
 #include "error.hpp"
 
@@ -14,10 +14,10 @@ namespace hoop_torch
 namespace
 {
 
-/* What a handler raised while this thread waited. */
+/* The exception that a signal handler raised while this thread waited. */
 thread_local std::unique_ptr<python_error> raised;
 
-/* Python runs handlers in its main thread only. */
+/* Python runs signal handlers only in its main thread. */
 bool
 is_main_thread()
 {
@@ -25,7 +25,7 @@ is_main_thread()
     return is_main;
 }
 
-/* Then no other thread gets the GIL any more. */
+/* While Python finalizes, no other thread can take the GIL any more. */
 bool
 is_finalizing()
 {
@@ -80,7 +80,7 @@ failure_of(hoop_status status)
         const std::unique_ptr<python_error> error = std::move(raised);
         return std::make_exception_ptr(std::move(*error));
     }
-    /* Programs look for these words in what Gloo says. */
+    /* Programs search for these words, which Gloo writes. */
     if (status == HOOP_E_TIMEOUT)
         text = "hoop: Timed out waiting " +
                std::to_string(hoop_error_failure()->allowed_ms) + "ms: " + text;
@@ -103,14 +103,14 @@ check(hoop_status status)
 py::object
 status_name(hoop_status status)
 {
-    /* Those of hoop_status_name() are gRPC's. */
+    /* hoop_status_name() returns gRPC's names, not those of hoop.Status. */
     return py::module_::import("hoop").attr("Status")(int(status)).attr("name");
 }
 
 void
 raise_in_python(const Error &error)
 {
-    /* It is never freed. */
+    /* The reference is never released, since Python may be gone at exit. */
     static const py::handle type =
         py::object(py::module_::import("hoop_torch._error").attr("Error"))
             .release();

@@ -1,4 +1,4 @@
-/* python/torch/src/module.cpp - hoop_torch._backend, what Python sees of all this */
+/* python/torch/src/module.cpp - the Python module hoop_torch._backend */
 
 #include <pybind11/chrono.h>
 #include <torch/csrc/utils/pybind.h>
@@ -55,7 +55,7 @@ PYBIND11_MODULE(_backend, module)
              py::arg("session"), py::arg("ranks"), py::arg("name"),
              py::arg("timeout"), py::call_guard<py::gil_scoped_release>())
         .def_property_readonly("options", &HoopBackend::getBackendOptions)
-        /* torch calls it so of those that it takes for its own. */
+        /* torch calls it by this name on backends that it takes for its own. */
         .def("_set_default_timeout", &HoopBackend::setTimeout,
              py::arg("timeout"))
         .def_property_readonly("status", [](const HoopBackend &backend) {

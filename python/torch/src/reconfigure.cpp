@@ -1,6 +1,6 @@
-/* python/torch/src/reconfigure.cpp - what torch's Backend has since 2.14
+/* python/torch/src/reconfigure.cpp - what torch's Backend can do since 2.14
  *
- * Compiled where torch's headers have it.
+ * This file is compiled only if torch's headers declare these methods.
  */
 
 #include <algorithm>
@@ -50,7 +50,8 @@ HoopBackend::reconfigure(const c10d::ReconfigureOptions &options)
         std::sort(members.begin(), members.end());
     }
     const size_t place = place_in(*session_, members);
-    /* No lock is held: a signal handler may end the group meanwhile. */
+    /* No lock is held while the group forms, since a signal handler may end the
+     * group meanwhile. */
     const auto session = session_;
     {
         const InterruptibleScope scope;

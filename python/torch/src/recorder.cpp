@@ -1,4 +1,4 @@
-/* python/torch/src/recorder.cpp - the last collectives, as torch's flight recorder has them */
+/* python/torch/src/recorder.cpp - records the last collectives as torch does */
 
 #include "recorder.hpp"
 
@@ -17,10 +17,11 @@ namespace hoop_torch
 namespace
 {
 
-/* torch's default. */
+/* This is the default of torch's recorder. */
 constexpr int default_entries = 2000;
 
-/* What torch's analyzer takes for one tensor, whose rows are the ranks'. */
+/* Returns whether torch's analyzer expects the tensors as the rows of one
+ * tensor, with a row for each rank. */
 bool
 has_output_of_each_rank(c10d::OpType type)
 {
@@ -73,7 +74,7 @@ as_lists(const std::vector<std::vector<int64_t>> &sizes)
     return lists;
 }
 
-/* As it was when it first called: to ask is a call of the system. */
+/* The name is read once per thread, since reading it is a system call. */
 const std::string &
 name_of_this_thread()
 {
@@ -142,9 +143,9 @@ FlightRecorder::create()
 FlightRecorder *&
 FlightRecorder::instance()
 {
-    /* Never freed, as torch's: it holds what is Python's. */
+    /* It is never freed, as torch's is not, since it holds Python objects. */
     static FlightRecorder *recorder = [] {
-        /* Another thread may have held its lock. */
+        /* Another thread may have held the recorder's lock during the fork. */
         pthread_atfork(nullptr, nullptr, [] { instance() = create(); });
         return create();
     }();
@@ -161,7 +162,8 @@ FlightRecorder::get()
 FlightRecorder::Stack
 FlightRecorder::stack() const
 {
-    /* That of TorchScript takes as long as all the rest. */
+    /* TorchScript's stack is left out: gathering it takes as long as all
+     * else. */
     return torch::CapturedTraceback::gather(true, false, has_cpp_stacks_);
 }
 

@@ -1,4 +1,4 @@
-/* python/torch/src/session.cpp - membership of a job, shared by the groups made in it */
+/* python/torch/src/session.cpp - the membership of a job, shared by groups */
 
 #include "session.hpp"
 
@@ -12,14 +12,15 @@ namespace hoop_torch
 namespace
 {
 
-/* Never freed: a forked child has no thread that could be joined. */
+/* In a forked child the queue is never freed, since its threads do not exist
+ * there and cannot be joined. */
 void
 leak(std::shared_ptr<CompletionQueue> queue)
 {
     new std::shared_ptr<CompletionQueue>(std::move(queue));
 }
 
-/* Guarded by the GIL. */
+/* The GIL guards it. */
 std::weak_ptr<Session> &
 default_session()
 {
@@ -51,7 +52,7 @@ Session::~Session()
         leak(std::move(completions_));
         return;
     }
-    /* Works that this ends may run callbacks of Python's. */
+    /* Works that this ends may run Python callbacks, which need the GIL. */
     const GilRelease released;
 
     completions_->stop();

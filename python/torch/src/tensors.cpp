@@ -1,4 +1,4 @@
-/* python/torch/src/tensors.cpp - torch's tensors as the memory that hoop takes */
+/* python/torch/src/tensors.cpp - torch's tensors as memory for hoop */
 
 #include "tensors.hpp"
 
@@ -14,7 +14,7 @@ namespace hoop_torch
 namespace
 {
 
-/* False: hoop knows no such dtype. */
+/* Returns false if hoop has no such dtype. */
 bool
 find_dtype(at::ScalarType type, hoop_dtype *out_dtype)
 {
@@ -48,14 +48,14 @@ find_dtype(at::ScalarType type, hoop_dtype *out_dtype)
     return false;
 }
 
-/* Whether data_ptr() has its elements in order. */
+/* Returns whether the elements lie in order at data_ptr(). */
 bool
 is_plain(const at::Tensor &tensor)
 {
     return tensor.is_contiguous() && !tensor.is_conj() && !tensor.is_neg();
 }
 
-/* Whether each begins where the one before it ends. */
+/* Returns whether each tensor begins where the one before it ends. */
 bool
 are_adjacent(const std::vector<at::Tensor> &tensors)
 {

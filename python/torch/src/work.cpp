@@ -1,4 +1,4 @@
-/* python/torch/src/work.cpp - what torch waits for, and the thread that ends it */
+/* python/torch/src/work.cpp - what torch waits for, and the threads that end it */
 
 #include "work.hpp"
 
@@ -17,7 +17,7 @@ namespace hoop_torch
 namespace
 {
 
-/* Null where there is nothing to tell the profiler of. */
+/* Returns nothing if no profiler has registered a callback. */
 std::optional<std::vector<at::Tensor>>
 profiled(const std::vector<at::Tensor> &inputs)
 {
@@ -37,7 +37,7 @@ divided(const std::vector<at::Tensor> &tensors, size_t n_lists)
     return lists;
 }
 
-/* What the threads of all queues do with works; never freed. */
+/* Counts the threads of all queues that are ending works. It is never freed. */
 struct Retirement {
     std::mutex mutex;
     std::condition_variable changed;
@@ -63,7 +63,7 @@ is_retired()
     return all.has_begun;
 }
 
-/* Whether this thread may end works, until end_ending(). */
+/* Returns whether this thread may end works, until it calls end_ending(). */
 bool
 begin_ending()
 {
@@ -103,7 +103,7 @@ GroupState::call_hook(const std::shared_ptr<c10d::WorkInfo> &ended) const
     try {
         hook_(ended);
     } catch (const std::exception &error) {
-        /* Nobody waits in the thread that has seen the end. */
+        /* This thread has no caller that could handle the exception. */
         TORCH_WARN("hoop: the completion hook failed: ", error.what());
     }
 }
@@ -223,7 +223,8 @@ HoopWork::getDuration() const
     return std::chrono::duration<float, std::milli>(ended_ - started_).count();
 }
 
-/* Nobody else does; who waits for the Future is told how. */
+/* Ends a work for which no thread has called wait(). Callers that wait for the
+ * Future get its exception. */
 void
 HoopWork::end_here()
 {
@@ -308,7 +309,8 @@ HoopWork::complete()
         ended_ = Clock::now();
     if (record != 0)
         FlightRecorder::get()->end(record, !failure);
-    /* First of all: who is woken by the Future may stop the profiler. */
+    /* This comes first, since a thread that the Future wakes may stop the
+     * profiler. */
     if (recordFunctionEndCallback_) {
         recordFunctionEndCallback_();
         recordFunctionEndCallback_ = nullptr;
@@ -449,7 +451,8 @@ CompletionQueue::add(const c10::intrusive_ptr<HoopWork> &work)
             eventfd_write(event_fd_, 1);
     if (work->ops.empty())
         eventfd_write(event_fd_, 1);
-    /* A callback that starts a work may wait for it. */
+    /* If a callback on the leading thread adds this work, it may wait for it,
+     * so another thread must lead. */
     if (leader_ == std::thread::id() || leader_ == std::this_thread::get_id())
         lead_from_new_thread();
 }
@@ -574,7 +577,7 @@ CompletionQueue::stop()
         work->place_ = HoopWork::Place::NONE;
         if (may_end)
             work->finish_operations(HOOP_FOREVER);
-        else /* nor is what its callbacks hold freed */
+        else /* leak it, and what its callbacks hold */
             new c10::intrusive_ptr<HoopWork>(std::move(work));
     }
     if (may_end)

@@ -1,4 +1,5 @@
-/* tests/integration/checkpoint/checkpoint_case.c - tensors to save, and to know again */
+/* tests/integration/checkpoint/checkpoint_case.c - makes and recognizes
+ * tensors */
 
 #include "integration/checkpoint/checkpoint_case.h"
 

@@ -1,8 +1,9 @@
 /*
- * tests/integration/checkpoint/checkpoint_errors_test.c - what fails on one fails on all
+ * tests/integration/checkpoint/checkpoint_errors_test.c - failures of
+ * checkpoints
  *
- * Every failure is the same status with the same text on all three ranks, and
- * leaves the checkpoint that was there.
+ * Every failure on one rank is a failure on all three ranks, with the same
+ * status and the same text, and leaves the existing checkpoint intact.
  */
 
 #include <fcntl.h>
@@ -30,7 +31,8 @@ static const struct hoop_shape shape = {2, {6, 40}};
 static const struct hoop_sharding columns = {.dims = {[1] = {1, {1}}},
                                              .is_uneven = true};
 
-/* In a body: this failure, on all ranks, with those words. */
+/* Returns 0 if all ranks have failed with this status and a text that contains
+ * words. */
 static int
 check_failure(const struct mesh_process *mesh_process,
               enum hoop_status status,
@@ -60,7 +62,7 @@ tensor_of(const struct mesh_process *mesh_process, uint64_t content)
     return case_tensor(HOOP_FLOAT32, &shape, &spec, content);
 }
 
-/* Saves the one tensor, "t", or what is meant to fail. */
+/* Saves a single tensor, "t" unless the call is meant to fail. */
 static enum hoop_status
 save_as(const struct mesh_process *mesh_process,
         const char *path,
@@ -84,7 +86,7 @@ good_body(struct mesh_process *mesh_process)
     return 0;
 }
 
-/* What good_body() has saved is still there, and nothing else. */
+/* Checks that the folder has what good_body() has saved, and nothing else. */
 static int
 check_good(const struct mesh_process *mesh_process)
 {
@@ -125,7 +127,7 @@ one_fails_body(struct mesh_process *mesh_process)
     return check_good(mesh_process);
 }
 
-/* 320 bytes, where 100 are allowed. */
+/* The limit is 100 bytes, and the file has 320. */
 static int
 no_space_body(struct mesh_process *mesh_process)
 {
@@ -291,8 +293,9 @@ missing_index_body(struct mesh_process *mesh_process)
                    "there is no checkpoint in");
 }
 
-/* Of the rows of a mesh of 3 x 1 each has the whole, and one other values: all
- * of them, or one byte of a tensor so large that all write a share. */
+/* In a mesh of 3 x 1 each rank has the whole row. One rank has other values:
+ * first in all elements, then in one byte of a tensor so large that each rank
+ * writes a share. */
 static int
 differ_body(struct mesh_process *mesh_process)
 {
@@ -327,7 +330,7 @@ differ_body(struct mesh_process *mesh_process)
     return 0;
 }
 
-/* Three are in the mesh, one is not. */
+/* Three ranks are in the mesh, and one is not. */
 static int
 outside_body(struct mesh_process *mesh_process)
 {
@@ -396,7 +399,7 @@ wrong_requests_are_refused_alike(void **state)
     assert_int_equal(mesh_processes_run(1, RANKS, 0, wrong_loads_body), 0);
 }
 
-/* The file of a place; out_path is as long as it needs to be. */
+/* Finds the file of a place; out_path has n_path bytes. */
 static void
 find_part(uint32_t place, char *out_path, size_t n_path)
 {
@@ -470,11 +473,12 @@ calls_outside_the_mesh_are_local(void **state)
 }
 
 /*
- * Programs that end upon a failure.
+ * The programs below exit upon a failure.
  *
- * They neither free nor leave: exit is the next thing they do. All ranks are
- * told why nevertheless, none that another has gone. Jobs of their own,
- * since the next session of a job would wait for those who have vanished.
+ * They neither free objects nor leave: after the failure they call exit() at
+ * once. Nevertheless all ranks learn the reason, and none is told that another
+ * rank has gone. Each round is a job of its own, since the next session of the
+ * same job would wait for the processes that have vanished.
  */
 
 enum {

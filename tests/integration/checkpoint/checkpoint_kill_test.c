@@ -1,10 +1,11 @@
 /*
- * tests/integration/checkpoint/checkpoint_kill_test.c - a rank is killed while it saves
+ * tests/integration/checkpoint/checkpoint_kill_test.c - a rank dies while it
+ * saves
  *
- * At each call that changes the folder, first one rank, then the other. The
- * next pair of processes must find one whole checkpoint: that of before, or the
- * one that was being saved. Then it saves another, and is killed one call
- * later.
+ * A rank is killed at each call that changes the folder: first one rank, then
+ * the other. The next pair of processes must find a complete checkpoint, either
+ * the previous one or the one that was being saved. Then it saves another one,
+ * and is killed one call later.
  */
 
 #include <dlfcn.h>
@@ -23,28 +24,28 @@
 #include "integration/daemon.h"
 
 /*
- * Die at the n-th change of a folder.
+ * The first part kills the process at the n-th change of a folder.
  *
- * Linked in, it stands between the library and the kernel wherever a file is
- * created, written, synced, renamed or removed. Between two such calls a
- * folder does not change, so that these are all the moments at which a
- * process can be killed.
+ * The functions below replace those of the C library wherever a file is
+ * created, written, synced, renamed or removed. Between two such calls the
+ * folder does not change, so these are all the moments at which a kill can
+ * differ.
  */
 
-/* What the headers declare for other names. */
+/* The headers declare this function under another name. */
 int
 openat64(int fd, const char *path, int how, ...);
 
 static _Thread_local bool is_armed;
 static _Thread_local unsigned n_left;
 static _Thread_local unsigned n_seen;
-/* The file that was written and not synced since; 0: none. A process that is
- * killed loses nothing of it, but a machine that stops does. */
+/* The file that was written and has not been synced since, or 0. A killed
+ * process loses none of its data, but a machine that stops does. */
 static _Thread_local ino_t unsynced_file;
 static _Thread_local bool has_gone_on_unsynced;
 
-/* From now on n calls of this thread go through; at the next the process kills
- * itself, a write having written half. */
+/* Lets n calls of this thread succeed. At the next one the process kills
+ * itself; if it is a write, half of it is written before. */
 static void
 kill_after_calls(unsigned n)
 {
@@ -55,7 +56,7 @@ kill_after_calls(unsigned n)
     is_armed = true;
 }
 
-/* No more. Returns how many calls there have been. */
+/* Stops counting. Returns how many calls there were. */
 static unsigned
 kill_never(void)
 {
@@ -63,7 +64,7 @@ kill_never(void)
     return n_seen;
 }
 
-/* Whether this is the end. */
+/* Returns whether the process must die now. */
 static bool
 is_last(void)
 {
@@ -73,7 +74,8 @@ is_last(void)
     return n_left-- == 0;
 }
 
-/* A file is created or renamed: what was written before is on the disk. */
+/* Is called when a file is created or renamed: all earlier writes must be on
+ * the disk. */
 static void
 expect_synced(void)
 {
@@ -110,7 +112,7 @@ openat64(int fd, const char *path, int how, ...)
     return open_and_count(fd, path, how, mode);
 }
 
-/* Others wake their threads by it, which a sanitizer has to see. */
+/* Other code wakes threads with write(), which a sanitizer must see. */
 static ssize_t
 write_next(int fd, const void *bytes, size_t n_bytes)
 {
@@ -167,21 +169,21 @@ unlinkat(int fd, const char *path, int how)
 enum {
     RANKS = 2,
     CALLS_MAX = 60,
-    /* Of the room. */
+    /* These are places in the room. */
     PLACE_FOUND = 0, /* the content, by rank */
-    PLACE_CALLS = 2, /* of the victim's, once it has survived */
+    PLACE_CALLS = 2, /* calls of the victim, if it has survived */
 };
 
-/* What the forked workers inherit. */
+/* The forked workers inherit these. */
 static struct {
     unsigned number; /* of the round */
     uint32_t victim;
     unsigned n_calls;
-    uint64_t before; /* a content; 0: there is none */
+    uint64_t before; /* a content; 0: no checkpoint yet */
     uint64_t tried;
 } round_now;
 
-/* On some rank a replica, and something of its own. */
+/* One tensor is cut, and the other one has replicas. */
 static const struct hoop_shape shapes[] = {{2, {50, 3}}, {1, {1000}}};
 static const struct hoop_sharding shardings[] = {{.dims = {{1, {1}}}},
                                                  {.is_uneven = false}};
@@ -206,7 +208,7 @@ save(hoop_mesh_t *mesh, uint64_t content, enum hoop_status *out_status)
     return 0;
 }
 
-/* All tensors are of one of the two contents. */
+/* Checks that all tensors have the same one of the two contents. */
 static int
 load(const struct worker *worker, hoop_mesh_t *mesh)
 {
@@ -253,14 +255,14 @@ kill_body(const struct worker *worker)
         WORKER_CHECK(status == HOOP_OK);
         WORKER_CHECK(unsynced_file == 0 && !has_gone_on_unsynced);
     }
-    /* The other one cannot know how it went. */
+    /* The other rank cannot know whether the save was completed. */
     WORKER_CHECK(status == HOOP_OK || status == HOOP_E_PEER_LOST);
     hoop_mesh_free(mesh);
     hoop_leave(session);
     return 0;
 }
 
-/* One pair of processes. Returns whether the victim has lived to the end. */
+/* Runs one pair of processes. Returns whether the victim has survived. */
 static bool
 round_run(void)
 {
@@ -272,12 +274,12 @@ round_run(void)
     if (round_now.before != 0)
         round_now.before = room[PLACE_FOUND];
     else
-        round_now.before = round_now.tried + 10; /* the first is let live */
+        round_now.before = round_now.tried + 10; /* nobody dies in the first */
     round_now.tried += 10;
     return room[PLACE_CALLS] != 0;
 }
 
-/* Each round finds what that before has left. */
+/* Each round checks what the previous one has left. */
 static void
 kill_everywhere(uint32_t victim, unsigned n_calls_least)
 {
@@ -292,7 +294,7 @@ kill_everywhere(uint32_t victim, unsigned n_calls_least)
         has_lived = round_run();
         assert_true(n >= n_calls_least || !has_lived);
     }
-    /* Nothing is left of all the others. */
+    /* No files of the earlier attempts are left. */
     assert_int_equal(case_count_files(case_folder, ".part"), RANKS);
     assert_int_equal(case_count_files(case_folder, ""), RANKS + 2);
     assert_ok(hoop_checkpoint_verify(case_folder));

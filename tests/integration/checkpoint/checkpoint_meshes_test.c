@@ -1,8 +1,9 @@
 /*
- * tests/integration/checkpoint/checkpoint_meshes_test.c - saved here, loaded there
+ * tests/integration/checkpoint/checkpoint_meshes_test.c - other meshes load
+ * them
  *
- * Tensors of all kinds are saved on one mesh and loaded on others: of other
- * shapes, other ranks, fewer ranks; then by chance.
+ * Tensors of all kinds are saved on one mesh and loaded on others, which have
+ * other shapes, other ranks or fewer ranks. A second test draws them at random.
  */
 
 #include <stdlib.h>
@@ -70,7 +71,8 @@ save_kinds(hoop_mesh_t *mesh, uint64_t first_content)
     return 0;
 }
 
-/* Each alone, on mesh, cut along a dimension by both axes. */
+/* Loads each tensor separately, cut along one dimension by both axes of
+ * mesh. */
 static int
 load_kinds(hoop_mesh_t *mesh, uint64_t first_content)
 {
@@ -93,7 +95,7 @@ load_kinds(hoop_mesh_t *mesh, uint64_t first_content)
     return 0;
 }
 
-/* All at once, into what is there. */
+/* Restores all tensors at once, into existing ones. */
 static int
 restore_kinds(hoop_mesh_t *mesh, uint64_t first_content)
 {
@@ -129,7 +131,7 @@ static const struct grid_case grids[] = {
     {1, 1, {1}},          {1, 2, {3, 2}},       {2, 2, {3, 1, 0, 2}},
 };
 
-/* Contents are told apart by who saved them. */
+/* The contents show which mesh has saved them. */
 static int
 kinds_body(struct mesh_process *mesh_process)
 {
@@ -144,7 +146,7 @@ kinds_body(struct mesh_process *mesh_process)
     for (size_t i = 0; i < COUNT_OF(grids) && failure == 0; i++) {
         const bool is_here = hoop_mesh_coordinate(meshes[i], 0) != HOOP_NO_RANK;
 
-        if (i % 2 == 0) { /* 2 x 2, 1 x 3 and 1 x 2 save */
+        if (i % 2 == 0) { /* these are 2 x 2, 1 x 3 and 1 x 2 */
             WORKER_CHECK(hoop_barrier(hoop_world(mesh_process->session)) ==
                          HOOP_OK);
             if (is_here)
@@ -246,7 +248,7 @@ chance_body(struct mesh_process *mesh_process)
     return failure;
 }
 
-/* The first rank saves and saves, the other loads what there is. */
+/* The first rank saves repeatedly, and the other one loads what there is. */
 static int
 checkpoint_loaded_while_it_is_replaced_is_whole(
     struct mesh_process *mesh_process)
@@ -289,7 +291,7 @@ static void
 checkpoint_of_any_mesh_loads_on_any_other(void **state)
 {
     assert_int_equal(mesh_processes_run(2, 2, 0, kinds_body), 0);
-    /* The third save, of two ranks; nothing is left of the first two. */
+    /* The files are those of the third save, by two ranks. */
     assert_int_equal(case_count_files(case_folder, ".part"), 2);
     assert_int_equal(case_count_files(case_folder, ""), 4);
     assert_ok(hoop_checkpoint_verify(case_folder));
@@ -302,7 +304,7 @@ checkpoint_by_chance_loads_by_chance(void **state)
     assert_ok(hoop_checkpoint_verify(case_folder));
 }
 
-/* By the test before. */
+/* The test before this one has saved it. */
 static void
 checkpoint_list_says_what_was_saved(void **state)
 {

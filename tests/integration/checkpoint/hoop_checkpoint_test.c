@@ -1,4 +1,4 @@
-/* tests/integration/checkpoint/hoop_checkpoint_test.c - the program, on folders */
+/* tests/integration/checkpoint/hoop_checkpoint_test.c - runs hoop-checkpoint */
 
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 static const char *program_path;
 static char path[CASE_PATH];
 
-/* One tensor of 3 x 2 over two ranks, of zeros. */
+/* Makes a tensor of 3 x 2 zeros, cut over two ranks. */
 static void
 save(const char *name)
 {
@@ -46,7 +46,7 @@ save(const char *name)
     folder_close(&folder);
 }
 
-/* Returns its exit code; words must stand in what it says. */
+/* Returns the exit code of the program, whose output must contain words. */
 static int
 run(const char *option, const char *where, const char *words)
 {

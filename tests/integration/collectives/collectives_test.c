@@ -1,8 +1,9 @@
 /*
- * tests/integration/collectives/collectives_test.c - collectives between real processes
+ * tests/integration/collectives/collectives_test.c - collectives of real
+ * processes
  *
- * Data are small integers that depend on rank and index: every result is
- * exact in float32 and computed here independently.
+ * The data are small integers that depend on rank and index, so that every
+ * result is exact in float32 and can be computed here independently.
  */
 
 #include <stdbool.h>
@@ -13,14 +14,16 @@
 #include "check.h"
 #include "ranks.h"
 
-/* Around every boundary: granules, eager limits, frames, windows. */
+/* The sizes are around all boundaries: granules, eager limits, frames,
+ * windows. */
 static const size_t counts[] = {0,     1,     2,     3,      5,      15,
                                 16,    17,    31,    64,     1000,   16383,
                                 16384, 16385, 65537, 262147, 1500001};
 
-/* The largest, and by far the slowest, between two ranks, the next of them
- * between three: sanitizers look at every byte. Under TSan the largest is for
- * background_body(): here it would be a third of all bytes. */
+/* Sanitizers check every byte, so with them the largest and by far the slowest
+ * size is only used with two ranks, and the next one only with up to three.
+ * Under TSan only background_body() has the largest size, which would be a
+ * third of all bytes here. */
 static size_t
 counts_of(const struct rank *rank)
 {
@@ -49,7 +52,7 @@ sum_of(uint32_t size, size_t i)
     return (float)(size * (size + 1) / 2) + (float)size * (float)(i % 7);
 }
 
-/* n floats and a guard behind them, moved off alignment by one float. */
+/* n floats followed by a guard, misaligned by one float. */
 struct buffer {
     float *memory;
     float *at;
@@ -181,7 +184,8 @@ allgather_once(struct rank *rank, size_t count)
     return 0;
 }
 
-/* Element i of block b is contributed by rank s as value_of(s, b + i). */
+/* Rank s contributes value_of(s, b + i) as element i of the block that begins
+ * at b. */
 static int
 reduce_scatter_once(struct rank *rank, size_t count)
 {
@@ -206,7 +210,7 @@ reduce_scatter_once(struct rank *rank, size_t count)
     return 0;
 }
 
-/* Rank r has (r * base) % 5 * base elements, zero for some. */
+/* Rank s has (s * base + 1) % 5 * base elements, which is zero for some. */
 static int
 uneven_once(struct rank *rank, size_t base)
 {
@@ -283,7 +287,8 @@ collectives_are_right_for_sixteen_ranks(struct rank *rank)
     return 0;
 }
 
-/* Nobody leaves before everybody came: each counts before and looks after. */
+/* No rank may leave a barrier before all ranks have entered it. Each rank
+ * increments a counter before, and reads it afterwards. */
 static int
 barrier_body(struct rank *rank)
 {
@@ -308,7 +313,7 @@ enum {
     N_STARTED = 40
 };
 
-/* Many under way, waited for in the wrong order; a compute phase between. */
+/* Many operations are in progress, and are waited for in another order. */
 static int
 started_body(struct rank *rank)
 {
@@ -347,7 +352,7 @@ started_operations_end_in_any_order(void **state)
     assert_int_equal(ranks_run_all(4, started_body), 0);
 }
 
-/* The background moves what nobody waits for: rank 1 only looks at memory. */
+/* Rank 1 only reads memory, so its background thread must make progress. */
 static int
 background_body(struct rank *rank)
 {
@@ -362,7 +367,8 @@ background_body(struct rank *rank)
                                     HOOP_FLOAT32, HOOP_SUM, rank->comm,
                                     &op) == HOOP_OK);
     if (rank->rank == 1) {
-        /* Set by rank 0 when its own operation has ended, which needs us. */
+        /* Rank 0 sets it when its operation has ended, which needs this
+         * rank. */
         while (__atomic_load_n(&rank->room[0], __ATOMIC_ACQUIRE) == 0)
             ;
     }
@@ -405,7 +411,7 @@ invalid_calls_are_refused_before_anything_is_sent(struct rank *rank)
                HOOP_E_INVALID);
     RANK_CHECK(hoop_send(&x, 1, HOOP_FLOAT32, 1 - rank->rank, -1, rank->comm) ==
                HOOP_E_INVALID);
-    /* None of it disturbed the order of operations. */
+    /* The refused calls have not disturbed the order of operations. */
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
     return 0;
 }

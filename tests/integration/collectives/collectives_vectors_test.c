@@ -1,9 +1,8 @@
 /*
- * tests/integration/collectives/collectives_vectors_test.c - worked examples of each
- * collective
+ * tests/integration/collectives/collectives_vectors_test.c - worked examples
  *
- * random_calls_test.c has those in place and of all sizes, which it compares with
- * definitions.
+ * random_calls_test.c tests calls in place and calls of all sizes, by comparing
+ * them with definitions.
  */
 
 #include <complex.h>
@@ -13,7 +12,7 @@
 #include "integration/reference.h"
 #include "integration/vectors.h"
 
-/* A call of three ranks, root 1: what each of them has, and what it gets. */
+/* A call of three ranks with root 1: what each rank has, and what it gets. */
 static const struct {
     struct draw call;
     const char *given;
@@ -62,7 +61,8 @@ static const struct {
      "100 200 201 / 10 11 110 111 112 / 120 220 221"},
 };
 
-/* The numbers of a rank, -1 behind them; returns how many. */
+/* Reads the numbers of a rank, and fills the rest of the vector with -1.
+ * Returns how many there are. */
 static size_t
 numbers_read(struct vector *vector, const char *text, uint32_t rank)
 {
@@ -76,7 +76,8 @@ numbers_read(struct vector *vector, const char *text, uint32_t rank)
     return n;
 }
 
-/* Who gives or gets nothing may pass NULL, and does so in the second call. */
+/* A rank that gives or gets nothing may pass NULL, and does so in the second
+ * call. */
 static int
 example_check(struct rank *rank, size_t i)
 {
@@ -116,7 +117,7 @@ examples_body(struct rank *rank)
     return 0;
 }
 
-/* Of no elements, NULL is as good as any buffer. */
+/* A buffer without elements may be NULL. */
 static int
 empty_body(struct rank *rank)
 {
@@ -134,7 +135,7 @@ empty_body(struct rank *rank)
 
 /* These cases test the operators of hoop_allreduce(). */
 
-/* Every operator, on three ranks. */
+/* Tests every operator on three ranks. */
 static int
 operators(struct rank *rank)
 {
@@ -172,14 +173,15 @@ averages(struct rank *rank)
     RANK_CHECK(hoop_allreduce(HOOP_IN_PLACE, &byte, 1, HOOP_UINT8, HOOP_AVG,
                               rank->comm) == HOOP_OK);
     RANK_CHECK(byte == 14);
-    /* Summed, then divided once. */
+    /* The values are summed, and the sum is divided once. */
     RANK_CHECK(hoop_allreduce(HOOP_IN_PLACE, &value, 1, HOOP_FLOAT32, HOOP_AVG,
                               rank->comm) == HOOP_OK);
     RANK_CHECK(value == 5.0f / 3.0f);
     return 0;
 }
 
-/* Bagua's own examples, and an average that must not be rounded down. */
+/* These are Bagua's own examples, and averages that must not be rounded
+ * down. */
 static int
 pairs(struct rank *rank)
 {
@@ -215,7 +217,8 @@ operators_body(struct rank *rank)
 
 /* These cases test hoop_barrier(). */
 
-/* Nobody is through before all have come: each counts itself first. */
+/* No rank may leave the barrier before all have entered it. Each rank
+ * increments a counter before. */
 static int
 barrier_body(struct rank *rank)
 {
@@ -249,7 +252,8 @@ message(enum hoop_message_kind kind, int64_t *at, uint32_t peer)
     };
 }
 
-/* Two messages to each rank, oneself included: the all-to-all by hand. */
+/* Sends two messages to each rank, including this one, as an alltoall would
+ * do. */
 static int
 batch_body(struct rank *rank)
 {
@@ -285,7 +289,7 @@ enum {
     N_PIECES = 9
 };
 
-/* Piece p holds p % 4 elements, every second one in place. */
+/* Piece p has p % 4 elements, and every second piece is in place. */
 static int
 coalesced_body(struct rank *rank)
 {
@@ -325,8 +329,8 @@ coalesced_body(struct rank *rank)
 
 /* These cases test hoop_sendrecv(), and send, recv. */
 
-/* By one rank, of so much that nobody's send ends before its receive begins;
- * alone it is a message to oneself. */
+/* Sends to the next rank so much that no send can end before its receive
+ * begins. A single rank sends to itself. */
 static int
 rotate(struct rank *rank, size_t count)
 {

@@ -1,6 +1,6 @@
-/* tests/integration/collectives/dim_vectors_test.c - hoop_allgather_dim() and its inverse
+/* tests/integration/collectives/dim_vectors_test.c - collectives along dimensions
  *
- * Dimensions are counted from both ends.
+ * The dimensions are counted from both ends.
  */
 
 #include <string.h>
@@ -10,7 +10,8 @@
 static const struct hoop_shape shape_22 = {2, {2, 2}};
 static const struct hoop_shape shape_222 = {3, {2, 2, 2}};
 
-/* A row-major [2, 2 n, 2] of which rank r has [2, 2, 2], cut along dim 1. */
+/* Returns the part [2, 2, 2] of this rank in a row-major [2, 2 n, 2] that is
+ * cut along dimension 1. */
 static struct vector
 part(uint32_t rank, uint32_t size)
 {
@@ -24,7 +25,7 @@ part(uint32_t rank, uint32_t size)
     return vector;
 }
 
-/* Whether both names of a dimension give the n elements expected. */
+/* Returns whether both numbers of a dimension give the n expected elements. */
 static bool
 gathers(struct rank *rank,
         const struct vector *mine,
@@ -48,12 +49,12 @@ gathers(struct rank *rank,
     return true;
 }
 
-/* Worked examples of two ranks. */
+/* These are worked examples for two ranks. */
 static int
 gather_examples(struct rank *rank)
 {
     const struct vector mine =
-        vector_from(4 * (int64_t)rank->rank + 1, 4); /* 1 to 4, 5 to 8 */
+        vector_from(4 * (int64_t)rank->rank + 1, 4); /* 1 to 4, and 5 to 8 */
     const struct vector cube = vector_from(100 * (int64_t)rank->rank, 8);
 
     RANK_CHECK(gathers(rank, &mine, &shape_22, 0,
@@ -134,8 +135,8 @@ scatter_example_of_three(struct rank *rank)
     return 0;
 }
 
-/* What does not divide, and dimensions that are not there, fail on every rank,
- * and the communicator goes on. */
+/* Sizes that cannot be divided and dimensions that do not exist fail on every
+ * rank, and the communicator remains usable. */
 static int
 wrong_calls_fail_everywhere(struct rank *rank)
 {
@@ -178,7 +179,7 @@ gathering(struct rank *rank)
                                             -2, HOOP_INT64, rank->comm, &op),
                    &op) == HOOP_OK);
     RANK_CHECK(vector_equal(&recv, &all));
-    /* Along the first dimension it is the flat one. */
+    /* Along the first dimension the result is that of hoop_allgather(). */
     struct vector flat = vector_empty();
     RANK_CHECK(hoop_allgather(mine.at, flat.at, 8, HOOP_INT64, rank->comm) ==
                HOOP_OK);
@@ -186,7 +187,8 @@ gathering(struct rank *rank)
     return 0;
 }
 
-/* The largest of equal tensors is the tensor: what comes is the cut. */
+/* The maximum of equal tensors is the tensor itself, so the result is its
+ * part. */
 static int
 scattering(struct rank *rank)
 {

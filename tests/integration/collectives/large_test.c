@@ -1,9 +1,9 @@
 /*
- * tests/integration/collectives/large_test.c - more elements than 32 bits can count
+ * tests/integration/collectives/large_test.c - more elements than 32 bits count
  *
- * Two ranks move more than 2^32 bytes in every form that there is, and compare
- * every byte: nothing on the way may be an int, from the count of the call to
- * the offset in a frame. What they send lies in memory that they share.
+ * Two ranks move more than 2^32 bytes in every form of the calls, and compare
+ * every byte. Nothing in between may be an int, from the count of the call to
+ * the offset in a frame. The data to send lie in memory that both ranks share.
  */
 
 #include <inttypes.h>
@@ -23,15 +23,17 @@ enum {
     WORD = sizeof(uint64_t),
 };
 
-/* Of one byte: past 2^32 in all, past 2^31 in each of two blocks. */
+/* The elements have one byte. There are more than 2^32 in all, and more than
+ * 2^31 in each of the two blocks. */
 static const size_t n_all = ((size_t)1 << 32) + ((size_t)96 << 20) + 16;
 static const size_t n_block = n_all / SIZE;
 
-/* Private, and only read after the fork: no copies, and large pages, which
- * memory mapped as shared seldom has. */
+/* The memory is mapped as private, and only read after the fork. So it is not
+ * copied, and has large pages, which memory mapped as shared seldom has. */
 static uint64_t *shared;
 
-/* Eight elements of the shared input. Depends on every bit of the place. */
+/* Returns eight elements of the shared input, which depend on every bit of the
+ * position. */
 static uint64_t
 word_of(uint64_t at)
 {
@@ -41,7 +43,7 @@ word_of(uint64_t at)
     return word ^ (word >> 32);
 }
 
-/* Eight sums of bytes that do not carry into each other. */
+/* Returns eight sums of bytes, without carries between them. */
 static uint64_t
 bytes_add(uint64_t a, uint64_t b)
 {
@@ -62,8 +64,9 @@ words_map(size_t n_bytes)
     return words;
 }
 
-/* Where a rank's results arrive, as if nothing had been there. Mapped once: the
- * kernel takes longer to find so many pages than all that is done in them. */
+/* Returns cleared memory for a rank's results. It is mapped only once, since
+ * the kernel takes longer to provide so many pages than the test to use
+ * them. */
 static uint64_t *
 result_of(size_t n_bytes)
 {
@@ -80,7 +83,7 @@ shared_block(uint32_t block)
     return (uint8_t *)shared + block * n_block;
 }
 
-/* What arrived is a part of the shared input. */
+/* Compares what arrived with a part of the shared input. */
 static int
 same(const void *arrived, const void *expected, size_t n_bytes)
 {
@@ -172,7 +175,7 @@ scatter_is_right(struct rank *rank)
     return 0;
 }
 
-/* Both ranks have the same input: each gets its block twice. */
+/* Both ranks have the same input, so each gets its block twice. */
 static int
 alltoall_is_right(struct rank *rank)
 {
@@ -232,7 +235,7 @@ all_are_right(struct rank *rank)
     return 0;
 }
 
-/* 0 if the system does not say. */
+/* Returns 0 if the system does not say. */
 static uint64_t
 gib_available(void)
 {

@@ -1,5 +1,5 @@
-/* tests/integration/collectives/lossy_job.c - nodes of two ranks, and floats that lose bits
- */
+/* tests/integration/collectives/lossy_job.c - two-rank nodes with lossy
+ * floats */
 
 #include "integration/collectives/lossy_job.h"
 
@@ -29,7 +29,7 @@ lossy_job_begin(struct rank *rank, enum codec_loss loss)
     for (uint32_t i = 0; i < rank->size; i++)
         snprintf(roster->members[i].host_id, LIMIT_NAME, "node%u", i / 2);
     RANK_CHECK(tuner_create(roster, &config, &tuner) == HOOP_OK);
-    /* The path that is tested may have brought one. */
+    /* The tested path may have set one. */
     tuning_destroy(rank->comm->tuning);
     rank->comm->tuning = NULL;
     RANK_CHECK(tuning_agree(tuner, rank->comm->context,
@@ -69,8 +69,8 @@ lossy_job_run(rank_fn *body,
               const char *codec,
               uint32_t largest)
 {
-    /* Eight are slow under TSan, and race like five, on three nodes, two of
-     * which are full, as four have them. */
+    /* Eight ranks are slow under TSan. Five have the same races: they are on
+     * three nodes, of which two are full, as with four ranks. */
 #if defined(__SANITIZE_THREAD__)
     static const uint32_t sizes[] = {2, 3, 5};
 #else

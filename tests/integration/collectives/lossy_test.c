@@ -1,9 +1,10 @@
 /*
- * tests/integration/collectives/lossy_test.c - floats that lose bits on their way
+ * tests/integration/collectives/lossy_test.c - collectives of floats that lose
+ * bits
  *
- * All ranks end with the same bits, by every algorithm there is, on nodes of
- * two ranks, and near what would be without loss. What is no float32, small, or
- * neither reduced nor gathered loses nothing.
+ * All ranks end with the same bits, by every algorithm, on nodes of two ranks,
+ * and the result is near the one without loss. Data that are not float32, or
+ * are small, or are neither reduced nor gathered lose nothing.
  */
 
 #include <math.h>
@@ -18,7 +19,8 @@
 #include "ranks.h"
 #include "session/comm.h"
 
-/* Above what is left alone; blocks that do not divide, frames, windows. */
+/* The counts are above the size that is sent exactly. They give blocks that do
+ * not divide evenly, several frames and several windows. */
 #if defined(__SANITIZE_THREAD__)
 static const size_t counts[] = {16411};
 #elif defined(__SANITIZE_ADDRESS__)
@@ -38,13 +40,14 @@ value_of(uint32_t rank, size_t i)
     const float most = 1 + (float)(hash % 8191) / 8192.0F;
     const float value = most / (float)(1u << (hash >> 13 & 7));
 
-    /* Between 2^-8 and 2, a few zeros among them. */
+    /* The values are between 2^-8 and 2, with some zeros among them. */
     if (i % 11 == 3)
         return 0;
     return hash >> 20 & 1 ? value : -value;
 }
 
-/* Of as many elements as any call has: reckoned once, asked for often. */
+/* The expected sums, for as many elements as any call has. They are computed
+ * once. */
 static double *sums;
 
 static void
@@ -59,7 +62,8 @@ sums_make(uint32_t size)
     }
 }
 
-/* A value below 4 * size is off by less than this, from roundings on its way. */
+/* Returns a bound of the error of a value below 4 * size, after all
+ * roundings. */
 static double
 tolerance(const struct rank *rank)
 {
@@ -95,7 +99,8 @@ allreduce_once(struct rank *rank, size_t n, enum hoop_reduce_op op)
         return 1;
     RANK_CHECK(hoop_allreduce(HOOP_IN_PLACE, send, n, HOOP_FLOAT32, op,
                               rank->comm) == HOOP_OK);
-    /* What was lost before is made good now: not the same bits. */
+    /* int8 makes up for what the first call lost, so the bits differ from
+     * it. */
     if (job->loss == LOSS_INT8 &&
         lossy_job_require_alike(rank, send, n * sizeof(*send)) != 0)
         return 1;
@@ -161,17 +166,17 @@ others_once(struct rank *rank, size_t n)
     return 0;
 }
 
-/* Every algorithm of a collective in turn, for all of counts. */
+/* Tries every algorithm of a collective with all counts. */
 static int
 by_all(struct rank *rank, const char *collective)
 {
     for (uint32_t a = 0; hoop_algorithm_name(collective, a); a++) {
         char forced[128];
 
-        /* Whichever is chosen, blocks go one way. */
+        /* Blocks always travel by the same algorithm, whichever is chosen. */
         if (a > 1 && ((const struct job *)rank->input)->loss == LOSS_INT8)
             break;
-        /* Sends nothing, and there is no shared region here. */
+        /* "flat" sends nothing, and there is no shared region here. */
         if (strncmp(hoop_algorithm_name(collective, a), "flat", 4) == 0 ||
             strcmp(hoop_algorithm_name(collective, a), "direct") == 0)
             continue;
@@ -195,7 +200,7 @@ by_all(struct rank *rank, const char *collective)
     return 0;
 }
 
-/* As the definition says, bit by bit. */
+/* The result must be exactly that of the definition. */
 static int
 exact_once(struct rank *rank)
 {
@@ -249,7 +254,7 @@ body(struct rank *rank)
 {
     const struct job *job = rank->input;
 
-    /* The path has agreed on one. */
+    /* The tested path has already set one. */
     if (rank->comm->tuning)
         return by_all_collectives(rank);
     const int result =
@@ -284,7 +289,7 @@ int8_leaves_all_ranks_the_same_bits(void **state)
     run(LOSS_INT8, "planes", 3);
 }
 
-/* What HOOP_WIRE_DTYPE says, by the path's algorithms. */
+/* Tests the setting HOOP_WIRE_DTYPE with the algorithms of the path. */
 static void
 path_leaves_all_ranks_the_same_bits(void **state)
 {
@@ -311,7 +316,7 @@ main(void)
     path_read(&path);
     if (path.is_tuned && path.loss != LOSS_NONE)
         return cmocka_run_group_tests(of_path, NULL, NULL);
-    /* These bring tables of their own. */
+    /* These tests have their own tables. */
     setenv("HOOP_TEST_TUNED", "0", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* tests/integration/collectives/object_vectors_test.c - objects: bytes of unknown length */
+/* tests/integration/collectives/object_vectors_test.c - objects of unknown
+ * length */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@ enum {
     LENGTH_MAX = 300001
 };
 
-/* Only the root knows the length, and needs no memory for the result. */
+/* Only the root knows the length, and it needs no memory for the result. */
 static int
 broadcast(struct rank *rank, uint32_t root, size_t length)
 {
@@ -41,7 +42,7 @@ broadcast(struct rank *rank, uint32_t root, size_t length)
     return 0;
 }
 
-/* Rank r has 1000 r bytes of value r. */
+/* Rank s has sent 1000 s bytes of value s. */
 static bool
 are_all(const struct hoop_objects *objects, uint32_t size)
 {
@@ -78,7 +79,8 @@ gather(struct rank *rank)
     hoop_objects_free(&objects);
     hoop_objects_free(NULL);
 
-    /* Two at once, for two roots, waited for in the other order. */
+    /* Two calls with different roots are in progress, and are waited for in the
+     * other order. */
     struct hoop_objects others;
     const uint32_t last = rank->size - 1;
     RANK_CHECK(hoop_gather_object_start(mine, n_bytes, &objects, 0, rank->comm,
@@ -106,7 +108,8 @@ gather(struct rank *rank)
     return 0;
 }
 
-/* For rank r: 1000 r + root bytes of value r; of rank 0 with root 0 none. */
+/* Rank r gets 1000 r + root bytes of value r. For rank 0 with root 0 that is
+ * none. */
 static bool
 is_for(const struct rank *rank,
        uint32_t root,
@@ -149,7 +152,8 @@ scatter(struct rank *rank, uint32_t root)
     return 0;
 }
 
-/* 50,000 bytes of a rank's number for each rank before it: rank 0 has none. */
+/* The object has 50,000 bytes for each rank before its source, so that of rank
+ * 0 is empty. Each byte is the source. */
 static int
 message_is_from(struct rank *rank, uint32_t source, void *bytes, size_t n)
 {
@@ -160,7 +164,8 @@ message_is_from(struct rank *rank, uint32_t source, void *bytes, size_t n)
     return 0;
 }
 
-/* Round the circle, both forms of both; then from whoever sends to rank 0. */
+/* Passes objects round a ring with both forms of both calls. Then rank 0
+ * receives from any source. */
 static int
 messages(struct rank *rank)
 {
@@ -197,8 +202,9 @@ messages(struct rank *rank)
     return 0;
 }
 
-/* Those of one tag in their order, tags in any; what is no object has tags of
- * its own, and waits for its own receive. */
+/* Objects with the same tag arrive in order, and those with different tags can
+ * be received in any order. Messages that are not objects have separate tags,
+ * and need receives of their own. */
 static int
 tags(struct rank *rank)
 {
@@ -241,8 +247,8 @@ tags(struct rank *rank)
     return 0;
 }
 
-/* The last rank cannot have the memory: it fails everywhere. A sanitizer needs
- * address space of its own. */
+/* The last rank lacks the memory, and the call fails on all ranks. The test
+ * cannot run with a sanitizer, which needs address space of its own. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 static int
 too_large(struct rank *rank)
@@ -280,14 +286,16 @@ too_large(struct rank *rank)
         RANK_CHECK(limit_memory(n_bytes / 2) == 0);
     const enum hoop_status status =
         hoop_broadcast_object(mine, n_bytes, &bytes, &n_came, 0, rank->comm);
-    /* Who does not need the one that lacks it may be through before it knows. */
+    /* A rank that does not depend on the failed one may have finished before it
+     * learns of the failure. */
     RANK_CHECK(status == HOOP_E_EXHAUSTED || (!is_poor && status == HOOP_OK));
     RANK_CHECK(status == HOOP_OK ||
                (strstr(hoop_error_text(), "broadcast_object #") &&
                 strstr(hoop_error_text(), "no memory for an object")));
     RANK_CHECK((bytes != NULL) == (status == HOOP_OK && rank->rank > 0));
     hoop_object_free(bytes);
-    /* ... and is told by its next call, which is done all the same. */
+    /* Then its next call reports the failure, but is carried out all the
+     * same. */
     const enum hoop_status next = hoop_barrier(rank->comm);
     RANK_CHECK(next == HOOP_OK ||
                (status == HOOP_OK && next == HOOP_E_EXHAUSTED &&

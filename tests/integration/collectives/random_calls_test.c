@@ -1,11 +1,13 @@
 /*
- * tests/integration/collectives/random_calls_test.c - seeded calls against plain loops
+ * tests/integration/collectives/random_calls_test.c - random calls and plain
+ * loops
  *
- * Every collective with every type, operator, root and count that chance
- * picks, in place or not, even or not. All ranks draw the same and make all
- * ranks' inputs themselves; where an element of a result must come from is said
- * once, from the definition. Once more with an algorithm that chance picks, on
- * nodes of two ranks, the calls checked first. HOOP_TEST_SEED repeats a run.
+ * The test draws the collective, type, operator, root and count of each call,
+ * whether it is in place, and whether it is even. All ranks draw the same
+ * values and compute the inputs of all ranks. origin_of() says from the
+ * definition where each element of the result must come from. A second test
+ * also draws the algorithm, on nodes of two ranks, and checks the calls first.
+ * HOOP_TEST_SEED repeats a run.
  */
 
 #include <inttypes.h>
@@ -36,8 +38,8 @@ enum {
 
 static struct path path;
 
-/* Where an element of a result comes from: one rank, or the first n_ranks
- * reduced. n_ranks 0: from nowhere, it stays. */
+/* Says where an element of a result comes from: one rank, or the reduction of
+ * the first n_ranks ranks. If n_ranks is 0, the element does not change. */
 struct origin {
     uint32_t n_ranks;
     bool is_reduced;
@@ -45,7 +47,8 @@ struct origin {
     size_t index;
 };
 
-/* Element i of blocks of these counts, from all ranks. */
+/* Element i of the concatenated blocks of all ranks, which have these
+ * counts. */
 static struct origin
 of_blocks(const size_t *counts, uint32_t n, size_t i)
 {
@@ -76,7 +79,7 @@ reduced(uint32_t n_ranks, size_t index, size_t n)
     return (struct origin){index < n ? n_ranks : 0, true, 0, index};
 }
 
-/* From the definitions in hoop/coll.h. */
+/* This follows the definitions in hoop/coll.h. */
 static struct origin
 origin_of(const struct draw *draw, uint32_t rank, size_t i)
 {
@@ -116,7 +119,7 @@ origin_of(const struct draw *draw, uint32_t rank, size_t i)
     return nowhere;
 }
 
-/* Where a rank's own input lies in place, in elements. */
+/* Returns where a rank's own input lies in place, in elements. */
 static size_t
 place_of(const struct draw *draw, uint32_t rank)
 {
@@ -126,11 +129,12 @@ place_of(const struct draw *draw, uint32_t rank)
     return 0;
 }
 
-/* What the path may take of a float. docs/compression.md */
+/* Returns the relative loss of a float that the path allows
+ * (docs/compression.md). */
 static double
 loss_of(const struct draw *draw)
 {
-    /* A step, of a value. */
+    /* The step of the encoding, relative to the value. */
     static const double losses[LOSS_COUNT] = {
         [LOSS_BF16] = 0x1p-7, [LOSS_FP16] = 0x1p-10, [LOSS_INT8] = 0x1p-5};
     enum {
@@ -150,7 +154,7 @@ loss_of(const struct draw *draw)
                : 0;
 }
 
-/* A copy of what was given, but for what it lost. */
+/* Compares the result with a copy of what was given, except for the loss. */
 static bool
 is_near(struct reference reference,
         const void *given,
@@ -163,7 +167,7 @@ is_near(struct reference reference,
     return reference_allows(&reference, index, result);
 }
 
-/* Every element, and that nothing else has changed. */
+/* Compares every element, and checks that nothing else has changed. */
 static bool
 is_right(const struct draw *draw,
          uint32_t rank,
@@ -202,7 +206,7 @@ is_right(const struct draw *draw,
            memcmp(before + n * size, after + n * size, GUARD_BYTES) == 0;
 }
 
-/* More than any of its buffers holds. */
+/* Returns more than the size of any buffer of the call. */
 static size_t
 capacity_of(const struct draw *draw, uint32_t rank)
 {
@@ -233,7 +237,7 @@ one_call(struct rank *rank, const struct draw *draw)
     const void *send = draw->inputs[rank->rank];
     void *recv = after;
     const bool is_started = draw->count % 2;
-    /* Said of either buffer, or by giving one twice. */
+    /* A call is in place if either buffer says so, or if both are the same. */
     if (draw->is_in_place)
         send = draw->count % 3 == 0 ? HOOP_IN_PLACE : after;
     if (draw->is_in_place && draw->count % 3 == 1)
@@ -247,7 +251,7 @@ one_call(struct rank *rank, const struct draw *draw)
     return 0;
 }
 
-/* Whichever does the next call. Returns its name. */
+/* Draws the algorithm of the next call. Returns its name. */
 static const char *
 choose(struct rank *rank, const struct draw *draw, uint64_t seed)
 {
@@ -262,7 +266,7 @@ choose(struct rank *rank, const struct draw *draw, uint64_t seed)
     snprintf(text, sizeof(text), "%s:%s", collective, chosen);
     if (hoop_comm_set_algorithms(rank->comm, text) == HOOP_OK)
         return chosen;
-    /* A flat one, where memory is not shared. */
+    /* A flat algorithm is refused if memory is not shared. */
     return hoop_comm_set_algorithms(rank->comm, "") == HOOP_OK ? "auto" : NULL;
 }
 
@@ -304,7 +308,7 @@ body(struct rank *rank)
 static int
 choosing_body(struct rank *rank)
 {
-    /* The path has agreed on one, and nodes of its own. */
+    /* The tested path has already set one, and has nodes of its own. */
     if (rank->comm->tuning)
         return calls(rank, true);
     const int result = lossy_job_begin(rank, LOSS_NONE) || calls(rank, true);
@@ -337,11 +341,12 @@ every_algorithm_gives_the_same(void **state)
 }
 
 /*
- * Collectives along dimensions, by chance.
+ * The rest of the file tests collectives along dimensions.
  *
- * Shapes of one to four dimensions, sizes that are 0 or do not divide, four
- * types, every dimension counted from either end. All ranks make all ranks'
- * tensors; where an element of a result comes from is said from its indices.
+ * It draws shapes of one to four dimensions, sizes that are 0 or cannot be
+ * divided, four types, and dimensions counted from either end. All ranks
+ * compute the tensors of all ranks. The indices of an element say where it must
+ * come from.
  */
 
 enum {
@@ -353,10 +358,10 @@ enum {
 };
 
 struct test_case {
-    struct hoop_shape shape; /* of what a rank has */
+    struct hoop_shape shape; /* of a rank's own tensor */
     enum hoop_dtype dtype;
-    int32_t dim; /* as the call says it */
-    uint32_t at; /* the same, from the first */
+    int32_t dim; /* as given to the call */
+    uint32_t at; /* the same, counted from the first */
     size_t count;
     uint8_t inputs[RANKS_USED][BYTES_MAX];
     uint8_t result[BYTES_MAX + 1];
@@ -387,8 +392,8 @@ case_draw(struct test_case *test, uint64_t seed)
     memset(test->result, GUARD, sizeof(test->result));
 }
 
-/* Index i of a tensor, whose size of the dimension is length, as index of one
- * where it is other_length, and shifted by so much along it. */
+/* The tensor has size length in the dimension. Returns the index of element i
+ * in one that has other_length there, shifted by shift along the dimension. */
 static size_t
 moved(const struct test_case *test,
       size_t i,

@@ -1,9 +1,10 @@
 /*
- * tests/integration/collectives/residue_test.c - 8-bit blocks make good what they lose
+ * tests/integration/collectives/residue_test.c - 8-bit blocks make up for
+ * losses
  *
- * engine/wire_loss.c: over many steps the sum of what came differs from the exact
- * one by what one step loses, not by that of all. All ranks have the same bits
- * in each, whatever the floats are.
+ * engine/wire_loss.c adds what one step loses to the next. So the sum over many
+ * steps differs from the exact one by the loss of one step, not of all. All
+ * ranks have the same bits in each step, whatever the floats are.
  */
 
 #include <float.h>
@@ -16,7 +17,7 @@
 #include "integration/collectives/lossy_job.h"
 
 enum {
-/* On two nodes, or three; TSan slows. */
+/* The ranks are on three nodes, or on two, since TSan is slow. */
 #if defined(__SANITIZE_THREAD__)
     COUNT = 2 * 4096 + 77,
     RANKS = 3,
@@ -31,7 +32,8 @@ static float floats[COUNT];
 static float came[COUNT];
 static double sums[COUNT];
 
-/* Of 64 one is 1, which makes the step 2^-6, and the others a fifth of that. */
+/* One in 64 values is 1, so that the step is 2^-6, and the others are about a
+ * fifth of the step. */
 static float
 value_of(uint32_t rank, size_t i)
 {
@@ -49,14 +51,15 @@ sum_of(uint32_t size, size_t i)
     return sum;
 }
 
-/* What one call may lose: half a step of each that gives, and of the sum. */
+/* Returns the largest loss of one call: half a step for each contribution, and
+ * for the sum. */
 static double
 loss_of_one(uint32_t size)
 {
     return (size - 1) / 126.0 + size / 126.0;
 }
 
-/* The largest difference between STEPS sums and what they should be. */
+/* Returns the largest difference between STEPS sums and the exact ones. */
 static double
 drift_of(struct rank *rank, double parts)
 {
@@ -93,7 +96,8 @@ drift_once(struct rank *rank, enum hoop_reduce_op op)
     return 0;
 }
 
-/* The same, each step from memory of its own. */
+/* Does the same with different memory in each step, so that the loss
+ * accumulates. */
 static int
 drift_without(struct rank *rank)
 {
@@ -126,7 +130,7 @@ sums_of_many_steps_are_off_by_one_loss(void **state)
     lossy_job_run(drift, NULL, "none", RANKS);
 }
 
-/* Each rank's block, and what of it was lost: the result is not rounded. */
+/* The ranks' contributions lose bits, but the result is not rounded. */
 static int
 scatter(struct rank *rank)
 {
@@ -139,7 +143,8 @@ scatter(struct rank *rank)
     for (unsigned step = 0; step < STEPS; step++) {
         for (size_t i = 0; i < COUNT; i++)
             floats[i] = value_of(rank->rank, i);
-        /* In place: nothing of what is kept is the program's. */
+        /* The call is in place, so hoop cannot keep the loss in the program's
+         * memory. */
         RANK_CHECK(hoop_reduce_scatter(HOOP_IN_PLACE, floats, n, HOOP_FLOAT32,
                                        HOOP_SUM, rank->comm) == HOOP_OK);
         for (size_t i = 0; i < n; i++)
@@ -168,7 +173,7 @@ sum_of_count(struct rank *rank, size_t count, float *out)
     return 0;
 }
 
-/* What is called in another way begins anew. */
+/* A call with other arguments begins without the losses of earlier ones. */
 static int
 change(struct rank *rank)
 {
@@ -178,7 +183,7 @@ change(struct rank *rank)
     if (lossy_job_begin(rank, LOSS_INT8) != 0 ||
         sum_of_count(rank, COUNT, first) != 0)
         return 1;
-    /* As often as what is lost takes to be as much as a step. */
+    /* After these steps the loss has grown to a whole step. */
     for (unsigned step = 1; step < 3; step++)
         if (sum_of_count(rank, COUNT, second) != 0)
             return 1;
@@ -197,7 +202,8 @@ another_count_forgets_what_was_lost(void **state)
     lossy_job_run(change, NULL, "none", 2);
 }
 
-/* Two of one tensor at a time, and packed ones, which lie elsewhere each time. */
+/* Two operations use one tensor at the same time. Packed tensors lie elsewhere
+ * in each call. */
 static int
 several(struct rank *rank)
 {
@@ -244,7 +250,8 @@ several_at_a_time_and_packed_ones_are_kept_apart(void **state)
     lossy_job_run(several, NULL, "planes", 3);
 }
 
-/* Of each kind of block one, by turns; odd steps have but plain numbers. */
+/* Each kind of block has one kind of extreme value in even steps. In odd steps
+ * all values are plain numbers. */
 static float
 extreme_of(uint32_t rank, size_t i, unsigned step)
 {
@@ -273,7 +280,7 @@ extremes(struct rank *rank)
             const size_t kind = i / LOSS_BLOCK % 8;
 
             RANK_CHECK(step % 2 == 0 || isfinite(came[i]));
-            /* A number that is none is one on all ranks. */
+            /* A NaN arrives as a NaN on all ranks. */
             if (step % 2 == 0 && kind == 0 && i % 5 < rank->size)
                 RANK_CHECK(isnan(came[i]));
             if (kind == 4)
@@ -301,7 +308,7 @@ main(void)
         cmocka_unit_test(no_number_spoils_the_next_step),
     };
 
-    /* They bring tables of their own: skipped. */
+    /* The tests have their own tables, so they are skipped. */
     if (getenv("HOOP_TEST_TUNED"))
         return 77;
     return cmocka_run_group_tests(tests, NULL, NULL);

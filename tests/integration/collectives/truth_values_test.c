@@ -1,10 +1,11 @@
 /*
  * tests/integration/collectives/truth_values_test.c - reductions of bools give 0 or 1
  *
- * Every combination of the bytes 0, 1, 2 and 255 on 1 to 5 ranks, by every
- * operator, collective and algorithm, in place and not, against a count of the
- * operands that are true. Collectives that combine nothing pass bytes on as
- * they are. And a rank alone loses no bits of its floats.
+ * The test reduces every combination of the bytes 0, 1, 2 and 255 on 1 to 5
+ * ranks, with every operator, collective and algorithm, in place and not. It
+ * compares the results with a count of the operands that are true. Collectives
+ * that do not combine pass bytes on unchanged. A single rank loses no bits of
+ * its floats.
  */
 
 #include <stdio.h>
@@ -19,7 +20,7 @@
 enum {
     LARGEST = 5,
     N_BYTES = 4,
-    ROOM = 1024 * LARGEST, /* every combination on each of the ranks */
+    ROOM = 1024 * LARGEST, /* every combination for each rank */
     UNTOUCHED = 77,
 };
 
@@ -59,7 +60,8 @@ power(uint32_t exponent)
     return (size_t)1 << 2 * exponent;
 }
 
-/* Element i of rank: every combination occurs for one i below 4^size. */
+/* Returns element i of rank. The indices below 4^size give every combination
+ * once. */
 static uint8_t
 value_of(uint32_t rank, size_t i)
 {
@@ -97,8 +99,8 @@ scatters(const struct trial *trial)
            trial->call == REDUCE_SCATTER_DIM;
 }
 
-/* Of a scatter every rank's block has every combination; all but the last of
- * uneven blocks are one element shorter. */
+/* In a scatter, the block of every rank has every combination; of uneven
+ * blocks, all but the last are one element shorter. */
 static size_t
 count_of(const struct trial *trial, uint32_t size, uint32_t rank)
 {
@@ -230,7 +232,7 @@ reduce(const struct trial *trial,
     return HOOP_E_INVALID;
 }
 
-/* What element i of the buffer that holds the result must be. */
+/* Returns the expected element i of the buffer that holds the result. */
 static uint8_t
 expected(const struct trial *trial, const struct rank *rank, size_t i)
 {
@@ -269,7 +271,8 @@ try_once(struct rank *rank, const struct trial *trial)
         const size_t half = power(rank->size) / 2;
 
         RANK_CHECK(coalesced(trial, send, recv, rank) == HOOP_OK);
-        /* Of the first piece the result is in recv, of the other in send. */
+        /* The result of the first piece is in recv, and that of the other in
+         * send. */
         if (trial->is_in_place)
             memcpy(send, recv, half);
     } else {
@@ -306,7 +309,8 @@ try_all(struct rank *rank, enum reducing call, const char *algorithm)
     return 0;
 }
 
-/* By the table's choice, then by each algorithm that these ranks can run. */
+/* First the table chooses the algorithm, then each one that these ranks can run
+ * is forced. */
 static int
 algorithms_body(struct rank *rank)
 {
@@ -331,7 +335,8 @@ algorithms_body(struct rank *rank)
     return 0;
 }
 
-/* As nodes of two ranks, too: hierarchical algorithms exist only there. */
+/* The ranks also pretend to be on nodes of two, since hierarchical algorithms
+ * exist only there. */
 static int
 nodes_body(struct rank *rank)
 {
@@ -369,7 +374,7 @@ every_reduction_gives_truth_values_when_coded_or_checked(void **state)
     }
 }
 
-/* Nothing is combined, so nothing is changed. */
+/* These collectives combine nothing, so they must not change anything. */
 static int
 what_combines_nothing_passes_bytes_on(struct rank *rank)
 {
@@ -403,7 +408,7 @@ what_combines_nothing_passes_bytes_on(struct rank *rank)
 }
 
 enum {
-    N_FLOATS = 5000, /* as many as a lossy codec begins with */
+    N_FLOATS = 5000, /* lossy codecs need as many */
     N_CALLS = 6,
 };
 
@@ -426,7 +431,7 @@ alone_call(unsigned call, const float *send, float *recv, hoop_comm_t *comm)
     return hoop_gather(send, recv, count, HOOP_FLOAT32, 0, comm);
 }
 
-/* A third is no number of bf16, fp16 or int8. */
+/* bf16, fp16 and int8 cannot represent a third. */
 static int
 alone_body(struct rank *rank)
 {

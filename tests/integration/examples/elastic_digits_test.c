@@ -1,7 +1,7 @@
 /*
  * tests/integration/examples/elastic_digits_test.c - training that loses workers
  *
- * Arguments: elastic_digits, hoopd by the environment.
+ * The argument is elastic_digits; hoopd is found in the environment.
  */
 
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 static const char *elastic_digits;
 
-/* "accuracy 97.49 %" */
+/* Reads a text such as "accuracy 97.49 %". */
 static double
 accuracy_of(const struct program *program)
 {
@@ -31,7 +31,7 @@ run(const char *how, struct program **out_program)
 
     assert_int_equal(setenv("HOOP_COORDINATOR", hoopd.address, 1), 0);
     assert_int_equal(setenv("HOOP_TOKEN", "secret", 1), 0);
-    /* Who is only slow on a busy machine is not lost. */
+    /* A worker that is only slow on a busy machine must not count as lost. */
     assert_int_equal(setenv("HOOP_FAILURE_TIMEOUT", "30", 1), 0);
     *out_program = program_start(arguments, NULL);
     const int code = program_wait(*out_program);

@@ -1,7 +1,7 @@
 /*
- * tests/integration/examples/reshard_test.c - tensors between layouts, as a user runs it
+ * tests/integration/examples/reshard_test.c - runs reshard as a user would
  *
- * Arguments: hooprun, reshard, dtensor. Real processes and files.
+ * Arguments: hooprun, reshard, dtensor. The test uses real processes and files.
  */
 
 #include <dirent.h>
@@ -20,10 +20,10 @@ static const char *hooprun;
 static const char *reshard;
 static const char *dtensor;
 
-/* $TMPDIR of the programs. */
+/* The programs get this as $TMPDIR. */
 static char directory[TEMPORARY_PATH] = "hoop_reshard_test_XXXXXX";
 
-/* hooprun -n n_ranks reshard, with the words of a line. */
+/* Starts hooprun -n n_ranks reshard with the words of a line. */
 static struct program *
 run_start(const char *n_ranks, const char *line)
 {
@@ -50,7 +50,8 @@ entries_in(const char *path)
     return n;
 }
 
-/* It ends well: all hashes are alike, in so many rows, and no file is left. */
+/* The program must succeed, n_hashes hashes must be the same, and no file may
+ * be left. */
 static void
 run_check(const char *n_ranks, const char *line, size_t n_hashes)
 {
@@ -76,7 +77,8 @@ any_number_of_ranks_has_layouts_that_fit(void **state)
     run_check("1", "--size 1M", 4);
 }
 
-/* Of any dimensions, between meshes that share some ranks, all, or none. */
+/* Tensors have several numbers of dimensions, and the meshes share some, all or
+ * none of their ranks. */
 static void
 any_layout_becomes_any_other(void **state)
 {
@@ -87,7 +89,7 @@ any_layout_becomes_any_other(void **state)
               8);
 }
 
-/* One element is another: the hash, the exit code and a line tell. */
+/* One element is changed. The hash, the exit code and one line must show it. */
 static void
 a_hash_that_differs_is_told(void **state)
 {
@@ -103,7 +105,7 @@ a_hash_that_differs_is_told(void **state)
     assert_int_equal(entries_in(directory), 0);
 }
 
-/* Rank 0 alone says what is wrong, once; nobody ends well. */
+/* Only rank 0 says what is wrong, and only once. All ranks fail. */
 static void
 what_makes_no_sense_is_told_once(void **state)
 {
@@ -169,7 +171,7 @@ directory_remove(const char *path)
     assert_int_equal(rmdir(path), 0);
 }
 
-/* A folder that has a name stays, and takes the next checkpoint. */
+/* A folder that was given stays, and takes the next checkpoint. */
 static void
 folder_that_is_named_stays(void **state)
 {
@@ -204,7 +206,7 @@ temporary_folder_stays_if_asked_for(void **state)
     directory_remove(folder);
 }
 
-/* docs/tensors.md walks through it. */
+/* docs/tensors.md explains this program. */
 static void
 dtensor_cuts_and_sums(void **state)
 {
@@ -222,7 +224,7 @@ dtensor_cuts_and_sums(void **state)
 static int
 directory_create(void **state)
 {
-    /* Nothing else is to be said, however long ranks take to start. */
+    /* However long ranks take to start, no other messages may appear. */
     if (setenv("HOOP_WAIT_NOTICE", "0", 1) != 0)
         return -1;
     return temporary_folder(directory, sizeof(directory))

@@ -1,9 +1,11 @@
 /*
- * tests/integration/examples/train_3d_test.c - whatever the division, the same loss
+ * tests/integration/examples/train_3d_test.c - the loss is the same when
+ * divided
  *
- * Arguments: hooprun, train_3d, how many steps, how many positions of a window,
- * how many runs of each list, the first ones of which say most. Real processes;
- * every step's loss is compared with that of one process.
+ * Arguments: hooprun, train_3d, the number of steps, the number of positions of
+ * a window, and how many runs of each list to try (the first ones are the most
+ * important). The test uses real processes, and compares every step's loss with
+ * that of a single process.
  */
 
 #include <math.h>
@@ -23,7 +25,7 @@ enum {
     WORDS_MAX = 32,
 };
 
-static const double tolerance = 1e-4; /* of a loss */
+static const double tolerance = 1e-4; /* relative error of a loss */
 
 static const char *hooprun;
 static const char *train_3d;
@@ -31,7 +33,7 @@ static const char *steps;
 static const char *positions;
 static size_t n_runs_max;
 
-/* How to run it: a number of ranks and the words of a line. */
+/* The number of ranks, and the words of a line, of one run. */
 struct run {
     const char *n_ranks;
     const char *line;
@@ -85,7 +87,7 @@ curve_load(const char *directory, struct curve *out_curve)
     fclose(file);
 }
 
-/* The directory holds what it must, and is removed. */
+/* Removes the directory, which must have these files. */
 static void
 directory_remove(const char *directory)
 {
@@ -99,7 +101,8 @@ directory_remove(const char *directory)
     assert_int_equal(rmdir(directory), 0);
 }
 
-/* The last line of what was printed is "loss X" with the last step's X. */
+/* The last line of the output must be "loss X" with the loss of the last
+ * step. */
 static void
 last_line_check(const char *text, const struct curve *curve)
 {
@@ -130,7 +133,7 @@ curve_train(const struct run *run, struct curve *out_curve)
     assert_non_null(strstr(program->out.text, "tokens per second"));
     assert_non_null(strstr(program->out.text, "% of the time"));
     assert_non_null(strstr(program->out.text, "by the schedule"));
-    /* No progress where nobody looks. */
+    /* No progress is shown if stderr is not a terminal. */
     assert_null(strstr(program->err.text, "training ["));
     program_destroy(program);
     directory_remove(directory);
@@ -150,7 +153,7 @@ curves_check_alike(const struct run *run,
     }
 }
 
-/* Each run's losses are those of one process with the same options. */
+/* The losses of each run must be those of one process with the same options. */
 static void
 runs_check(const char *options, const struct run *runs, size_t n_runs)
 {
@@ -158,7 +161,7 @@ runs_check(const char *options, const struct run *runs, size_t n_runs)
     struct curve one;
 
     curve_train(&alone, &one);
-    /* log 128 is ignorance; it learns. */
+    /* A model that knows nothing has a loss of log(128). It must learn. */
     assert_true(one.losses[0] > 4.5);
     assert_true(one.losses[one.n_steps - 1] < one.losses[0] - 0.2);
     for (size_t i = 0; i < n_runs && i < n_runs_max; i++) {
@@ -200,7 +203,8 @@ loss_does_not_depend_on_the_division(void **state)
                sizeof(runs) / sizeof(runs[0]));
 }
 
-/* Eight virtual stages; micro-batches are no multiple of the stages. */
+/* There are eight virtual stages, and the micro-batches are not a multiple of
+ * the stages. */
 static void
 loss_does_not_depend_on_interleaving(void **state)
 {
@@ -213,7 +217,7 @@ loss_does_not_depend_on_interleaving(void **state)
                sizeof(runs) / sizeof(runs[0]));
 }
 
-/* Rank 0 alone says what is wrong, once; nobody ends well. */
+/* Only rank 0 says what is wrong, and only once. All ranks fail. */
 static void
 sizes_that_do_not_fit_are_told_once(void **state)
 {
@@ -242,7 +246,7 @@ sizes_that_do_not_fit_are_told_once(void **state)
     }
 }
 
-/* A bar where somebody looks. */
+/* On a terminal a bar is shown. */
 static void
 progress_is_shown_on_a_terminal(void **state)
 {

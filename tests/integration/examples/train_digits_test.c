@@ -1,5 +1,6 @@
 /*
- * tests/integration/examples/train_digits_test.c - the examples, as a user runs them
+ * tests/integration/examples/train_digits_test.c - runs examples as a user
+ * would
  *
  * Arguments: hooprun, train_digits, hello_allreduce.
  */
@@ -62,7 +63,7 @@ directory_remove(const char *directory)
     rmdir(directory);
 }
 
-/* Trains with this many workers; the batch is the same for all. */
+/* Trains with this many workers. The batch is the same for all numbers. */
 static void
 curve_train(const char *n_ranks, struct curve *out_curve)
 {
@@ -97,7 +98,7 @@ curve_check_alike(const struct curve *a, const struct curve *b)
     }
 }
 
-/* 64 does not divide by 3: uneven shares are shares too. */
+/* 64 cannot be divided by 3, so this also tests uneven shares. */
 static void
 digits_curve_does_not_depend_on_workers(void **state)
 {
@@ -161,7 +162,8 @@ hello_sums_the_ranks(void **state)
     }
 }
 
-/* One rank says it, not four; what hooprun sets is known to all. */
+/* One of the four ranks prints the warning. Settings of hooprun are known to
+ * all. */
 static void
 misspelt_setting_is_told_once(void **state)
 {

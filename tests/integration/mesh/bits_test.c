@@ -1,11 +1,11 @@
 /*
  * tests/integration/mesh/bits_test.c - all ranks end with the same bits
  *
- * Sums of floats that no order of adding leaves alone, of every float type, from
- * a few elements to some frames for each pair of ranks, whatever the path
- * (path.h) makes of them on their way: every rank's result of an allreduce, an
- * allgather and a broadcast has one digest, and so has the next call with the same
- * operands.
+ * The operands are floats whose sum depends on the order of additions, of every
+ * float type, from a few elements to several frames for each pair of ranks.
+ * Whatever the path (path.h) does to them on their way, the results of an
+ * allreduce, an allgather and a broadcast must have the same digest on every
+ * rank, and so must the next call with the same operands.
  */
 
 #include <stdio.h>
@@ -21,7 +21,8 @@
 #include "mesh/redistribute/redistribution.h"
 #include "ranks.h"
 
-/* Around where floats begin to lose bits, if they may, and above frames. */
+/* The counts are around the size at which floats may begin to lose bits, and
+ * beyond one frame. */
 #if defined(__SANITIZE_THREAD__)
 static const size_t counts[] = {1, 7, 1000, 4099, 100003};
 #else
@@ -31,7 +32,7 @@ static const size_t counts[] = {1, 7, 1000, 4099, 65537, 400003};
 static const enum hoop_dtype dtypes[] = {HOOP_FLOAT32, HOOP_FLOAT64,
                                          HOOP_FLOAT16, HOOP_BFLOAT16};
 
-/* What every rank says here must be one. */
+/* All ranks must call it with the same number. */
 static int
 require_alike(struct rank *rank, uint64_t mine)
 {
@@ -48,7 +49,7 @@ struct operands {
     enum hoop_dtype dtype;
     size_t count;
     const uint8_t *send;
-    uint8_t *recv; /* room for all ranks' */
+    uint8_t *recv; /* room for the values of all ranks */
 };
 
 static enum hoop_status
@@ -67,7 +68,8 @@ call(const struct operands *operands, unsigned which, hoop_comm_t *comm)
                           operands->recv, count, dtype, 0, comm);
 }
 
-/* Twice: one of two calls may find a table, or memory, that the other makes. */
+/* Each call is made twice, since one call may find a table, or memory, that the
+ * other has made. */
 static int
 calls_agree(struct rank *rank, const struct operands *operands)
 {
@@ -125,11 +127,11 @@ all_ranks_end_with_the_same_bits(void **state)
 }
 
 /*
- * Who has the same part has the same bits.
+ * The rest of the file tests that ranks with the same part have the same bits.
  *
- * Sums of floats depend on the order of their addends. Whatever a reduction
- * is done by, and along whichever axes, ranks that hold the same part in the
- * end must not differ.
+ * Sums of floats depend on the order of their addends. Whichever algorithm
+ * makes a reduction, and along whichever axes, ranks that have the same part in
+ * the end must not differ.
  */
 
 enum {
@@ -153,10 +155,10 @@ static const struct bits_case {
     {{.partial = {2, {0, 1}}, .partial_op = HOOP_AVG}, {.is_uneven = false}},
 };
 
-/* Small ones go by other algorithms than large ones. */
+/* Small tensors use other algorithms than large ones. */
 static const struct hoop_shape shapes[] = {{2, {8, 8}}, {2, {400, 400}}};
 
-/* The same for all ranks that hold the same addend. */
+/* All ranks that have the same addend draw the same values. */
 static void
 draw(const struct sharding_model_part *seat, float *values)
 {

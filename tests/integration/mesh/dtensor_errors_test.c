@@ -1,8 +1,8 @@
 /*
- * tests/integration/mesh/dtensor_errors_test.c - tensors and layouts that cannot be
+ * tests/integration/mesh/dtensor_errors_test.c - invalid tensors and layouts
  *
- * Each is the same error with the same text on every rank, and nothing has been
- * called: a tensor goes on its way afterwards.
+ * Each of them is the same error with the same text on every rank, and counts
+ * as no call: afterwards a tensor can be redistributed.
  */
 
 #include <signal.h>
@@ -19,7 +19,8 @@ enum {
 
 static int64_t values[64];
 
-/* 6 x 4 of float64, cut by rows along the first axis. */
+/* Creates a 6 x 4 tensor of float64, whose rows are cut along the first
+ * axis. */
 static hoop_dtensor_t *
 tensor_over(hoop_mesh_t *mesh)
 {
@@ -33,7 +34,7 @@ tensor_over(hoop_mesh_t *mesh)
                : NULL;
 }
 
-/* It works, in place, with all ranks. */
+/* The tensor can be changed in place by all ranks. */
 static int
 all_work(hoop_dtensor_t *dtensor)
 {
@@ -70,7 +71,7 @@ static const struct wrong wrongs[] = {
      "partial: bor of float64 has no meaning"},
 };
 
-/* By every call that takes a spec. */
+/* Tries the spec with every call that takes one. */
 static int
 wrong_body(hoop_dtensor_t *dtensor,
            const struct hoop_tensor_spec *spec,
@@ -86,7 +87,7 @@ wrong_body(hoop_dtensor_t *dtensor,
     WORKER_CHECK(hoop_dtensor_redistribute_start(dtensor, spec, &out, &op) ==
                  HOOP_E_INVALID);
     WORKER_CHECK(strstr(hoop_error_text(), text));
-    /* A gradient has no operator: any will do that there is. */
+    /* A gradient has no operator, so every existing one is accepted. */
     if (spec->sharding.partial_op != HOOP_BOR) {
         WORKER_CHECK(hoop_dtensor_redistribute_backward(dtensor, spec, &out) ==
                      HOOP_E_INVALID);
@@ -240,7 +241,7 @@ argument_that_is_wrong_is_refused(struct mesh_process *mesh_process)
     return 0;
 }
 
-/* A mesh and a group of another job, of this process alone. */
+/* The mesh and the group belong to another job, which has only this process. */
 static int
 mesh_of_another_session_is_refused(struct mesh_process *mesh_process)
 {
@@ -276,7 +277,8 @@ mesh_of_another_session_is_refused(struct mesh_process *mesh_process)
     return 0;
 }
 
-/* One rank means something else: both are told, and can go on. */
+/* One rank asks for another layout. Both ranks learn of it, and can
+ * continue. */
 static int
 ranks_that_differ_are_told_and_go_on(struct mesh_process *mesh_process)
 {
@@ -309,8 +311,8 @@ ranks_that_differ_are_told_and_go_on(struct mesh_process *mesh_process)
     return 0;
 }
 
-/* The other rank dies: the tensor is as it was, what was handed out is freed as
- * ever. */
+/* The other rank dies. The tensor remains as it was, and what was returned is
+ * freed as usual. */
 static int
 tensor_is_as_it_was_when_a_rank_is_lost(struct mesh_process *mesh_process)
 {
@@ -342,11 +344,12 @@ tensor_is_as_it_was_when_a_rank_is_lost(struct mesh_process *mesh_process)
 }
 
 /*
- * Tensors between meshes.
+ * The rest of the file tests tensors that go from one mesh to another.
  *
- * Eight processes, the last in no mesh at all, and meshes of some of the
- * others: the same, overlapping, disjoint. Every element of what arrives is
- * where its sharding says; one number tells that all of it is there.
+ * There are eight processes, the last of which is in no mesh, and meshes of
+ * some of the others: the same ranks, overlapping ones and disjoint ones. Every
+ * element of a result must be where its sharding says, and a digest shows that
+ * all elements are there.
  */
 
 enum {
@@ -371,15 +374,15 @@ static const struct grid {
 };
 
 static const uint32_t routes[][2] = {
-    {0, 1},         /* four to two others */
+    {0, 1},         /* from four ranks to two others */
     {1, 0}, {0, 2}, /* to three others and one of them */
     {2, 0}, {0, 3}, /* to one of them */
-    {3, 2},         /* from one to four others */
-    {4, 0}, {0, 5}, /* the same in another order */
+    {3, 2},         /* from one rank to four others */
+    {4, 0}, {0, 5}, /* the same ranks in another order */
     {6, 2}, {1, 4}, {0, 0},
 };
 
-/* On one axis, and on two. */
+/* The layouts on one axis, and those on two. */
 static const struct hoop_sharding layouts[2][LAYOUTS] = {
     {
         {.is_uneven = false},
@@ -403,7 +406,8 @@ value_of(size_t number)
     return (int64_t)number * 7 + 1;
 }
 
-/* Every rank along the partial axis but the first has ten times its place. */
+/* Every rank along the partial axis except the first has ten times its
+ * place. */
 static int64_t
 addend_of(const hoop_dtensor_t *dtensor, size_t number)
 {
@@ -425,7 +429,7 @@ number_of(const struct hoop_part *part, size_t i)
     return row * COLUMNS + part->offset[1] + i % part->shape.dims[1];
 }
 
-/* Write the part; outside there is none. */
+/* Writes the part. Outside the mesh there is none. */
 static int
 tensor_fill(const hoop_dtensor_t *dtensor)
 {
@@ -440,7 +444,7 @@ tensor_fill(const hoop_dtensor_t *dtensor)
     return 0;
 }
 
-/* Of a tensor that is not partial. */
+/* Checks a tensor that is not partial. */
 static int
 tensor_is_right(const hoop_dtensor_t *dtensor, uint64_t digest)
 {
@@ -460,7 +464,7 @@ tensor_is_right(const hoop_dtensor_t *dtensor, uint64_t digest)
     return 0;
 }
 
-/* Of any: the whole. */
+/* Checks the whole of any tensor. */
 static int
 gather_is_right(const hoop_dtensor_t *dtensor)
 {
@@ -476,10 +480,10 @@ gather_is_right(const hoop_dtensor_t *dtensor)
     return 0;
 }
 
-/* What all processes have. */
+/* All processes have these. */
 struct scene {
     hoop_mesh_t *meshes[GRIDS];
-    uint64_t digest; /* of the whole */
+    uint64_t digest; /* that of the whole */
 };
 
 static struct hoop_tensor_spec
@@ -499,7 +503,7 @@ arrives(const struct scene *scene, const hoop_dtensor_t *dtensor)
     return gather_is_right(dtensor);
 }
 
-/* To a new tensor, and its gradient back. */
+/* Redistributes to a new tensor, and its gradient back. */
 static int
 journey(const struct scene *scene,
         const hoop_dtensor_t *dtensor,
@@ -522,7 +526,7 @@ journey(const struct scene *scene,
     return 0;
 }
 
-/* The start forms, the second in place. */
+/* Uses the start forms, the second one in place. */
 static int
 journey_started(const struct scene *scene,
                 hoop_dtensor_t *dtensor,
@@ -554,14 +558,15 @@ route_body(const struct scene *scene, const uint32_t route[2], size_t i)
                  HOOP_OK);
     WORKER_CHECK(tensor_fill(dtensor) == 0);
     WORKER_CHECK(journey(scene, dtensor, &to) == 0);
-    /* Each layout once from and once to: sanitizers are slow. */
+    /* Each layout is used once as a source and once as a target, since
+     * sanitizers are slow. */
     if (i / LAYOUTS == (i + 1) % LAYOUTS)
         WORKER_CHECK(journey_started(scene, dtensor, &to) == 0);
     hoop_dtensor_free(dtensor);
     return 0;
 }
 
-/* The digest of the tensor that one process has alone. */
+/* Takes the digest of a tensor that one process has alone. */
 static int
 scene_set(struct scene *scene, const struct mesh_process *mesh_process)
 {
@@ -602,13 +607,15 @@ tensor_arrives_on_every_mesh_in_every_layout(struct mesh_process *mesh_process)
         for (size_t i = 0; i < LAYOUTS * LAYOUTS; i++)
             WORKER_CHECK(route_body(&scene, routes[route], i) == 0);
     }
-    /* Targets first: what they formed with sources is the sources'. */
+    /* Targets are freed first, since communicators that they formed with
+     * sources belong to the sources. */
     for (size_t i = GRIDS; i-- > 0;)
         hoop_mesh_free(scene.meshes[i]);
     return 0;
 }
 
-/* Two ranks have rows, one more comes; the last row of two is on none. */
+/* Two ranks have one row each. On a mesh of three ranks the last part is
+ * empty. */
 static int
 part_that_is_empty_needs_no_memory(struct mesh_process *mesh_process)
 {

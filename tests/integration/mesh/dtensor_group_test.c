@@ -1,8 +1,9 @@
 /*
  * tests/integration/mesh/dtensor_group_test.c - tensors over process groups
  *
- * The spec of a row's sharding, the rules of changing the group of a tensor by a
- * label, and redistributions over the group that a tensor lies over.
+ * The file tests the spec of a sharding over a row, the rules by which a label
+ * changes the group of a tensor, and redistributions over the tensor's own
+ * group.
  */
 
 #include <string.h>
@@ -27,7 +28,8 @@ group_of(struct mesh_process *mesh_process, uint32_t tp)
                : NULL;
 }
 
-/* T = 2, D = 2: rows of the tensor over the rows' ranks, in both rows. */
+/* With T = 2 and D = 2, the rows of the tensor lie over the ranks of a row, and
+ * both rows have them. */
 static int
 specs_body(struct mesh_process *mesh_process)
 {
@@ -59,7 +61,7 @@ specs_body(struct mesh_process *mesh_process)
     return 0;
 }
 
-/* A row cut in two dimensions has two axes, each with its name. */
+/* A row that cuts two dimensions has two axes, each with a name. */
 static int
 axes_body(struct mesh_process *mesh_process)
 {
@@ -98,7 +100,7 @@ spec_of_a_group_has_its_rows_and_the_axes_of_a_row(void **state)
     assert_int_equal(mesh_processes_run(2, 2, 0, axes_body), 0);
 }
 
-/* Labels 2 x 2 values over group, cut or whole. */
+/* Labels 2 x 2 values as a tensor over group, cut or whole. */
 static hoop_dtensor_t *
 tensor_over(hoop_pg_t *group, const struct hoop_group_sharding *dist)
 {
@@ -113,8 +115,8 @@ tensor_over(hoop_pg_t *group, const struct hoop_group_sharding *dist)
     return dtensor;
 }
 
-/* The same group, and one like it, are no change, even of a tensor that is
- * cut. */
+/* The same group, and one with the same ranks, are no change, even if the
+ * tensor is cut. */
 static int
 same_body(struct mesh_process *mesh_process)
 {
@@ -195,20 +197,20 @@ process_group_of_a_tensor_changes_by_the_rules(void **state)
     assert_int_equal(mesh_processes_run(2, 2, 0, rules_body), 0);
 }
 
-/* ShardSpec([dim], [parts]) of a matrix. */
+/* Makes ShardSpec([dim], [parts]) of a matrix. */
 static struct hoop_group_sharding
 shard(int32_t dim, uint32_t parts)
 {
     const struct hoop_partitions partitions = {&dim, 1, &parts, 1};
     struct hoop_group_sharding dist = {.mesh.n_axes = 0};
 
-    /* A zeroed one is refused where it is used. */
+    /* A zeroed sharding is refused where it is used. */
     if (hoop_sharding_shard(&partitions, 2, parts, &dist) != HOOP_OK)
         return (struct hoop_group_sharding){.mesh.n_axes = 0};
     return dist;
 }
 
-/* rows x columns, of what a rank of group has of 0, 1, 2, ... */
+/* Makes a rows x columns matrix of 0, 1, 2, ... over group. */
 static hoop_dtensor_t *
 matrix_over(hoop_pg_t *group,
             const struct hoop_group_sharding *dist,
@@ -229,7 +231,7 @@ matrix_over(hoop_pg_t *group,
     return dtensor;
 }
 
-/* The part of this rank, element by element. */
+/* Compares the part of this rank with n values. */
 static int
 has(const hoop_dtensor_t *dtensor, const int64_t *values, size_t n)
 {
@@ -242,7 +244,8 @@ has(const hoop_dtensor_t *dtensor, const int64_t *values, size_t n)
     return 0;
 }
 
-/* A row of four: rows of the matrix, its columns, all of it, and back. */
+/* A row of four ranks has the rows of the matrix, then its columns, then all of
+ * it, and back. */
 static int
 own_group_body(struct mesh_process *mesh_process)
 {
@@ -281,7 +284,7 @@ own_group_body(struct mesh_process *mesh_process)
     return 0;
 }
 
-/* The compute spec is dropped by the one, kept by the other. */
+/* One call drops the compute spec, and the other keeps it. */
 static int
 compute_body(struct mesh_process *mesh_process)
 {
@@ -312,7 +315,7 @@ tensor_is_redistributed_over_its_own_group(void **state)
     assert_int_equal(mesh_processes_run(1, 4, 0, compute_body), 0);
 }
 
-/* From T = 2 to T = 4, of a group that the result knows then. */
+/* The tensor goes from T = 2 to T = 4, and the result knows the new group. */
 static int
 other_group_body(struct mesh_process *mesh_process)
 {
@@ -349,7 +352,7 @@ other_group_body(struct mesh_process *mesh_process)
     return 0;
 }
 
-/* A label changes the group; a group that is like it does not. */
+/* A label changes the group, unless the new one has the same ranks. */
 static int
 label_body(struct mesh_process *mesh_process)
 {
@@ -380,7 +383,8 @@ tensor_knows_the_group_that_it_went_to(void **state)
     assert_int_equal(mesh_processes_run(2, 2, 0, label_body), 0);
 }
 
-/* A mesh of nobody's, and parts that are not the ranks of a row. */
+/* The mesh belongs to no group, or the parts do not match the ranks of a
+ * row. */
 static int
 redistribute_without_a_group_is_refused_where_there_is_none(
     struct mesh_process *mesh_process)
@@ -411,7 +415,7 @@ redistribute_without_a_group_is_refused_where_there_is_none(
     WORKER_CHECK(hoop_dtensor_redistribute_over_start(
                      alone, &rows, group, &result, NULL) == HOOP_E_INVALID);
     WORKER_CHECK(!result);
-    /* Named once, it stays. */
+    /* Once a group was given, the tensor keeps it. */
     WORKER_CHECK(hoop_dtensor_redistribute_over_start(alone, &rows, group,
                                                       &result, &op) == HOOP_OK);
     WORKER_CHECK(hoop_wait(op, HOOP_FOREVER) == HOOP_OK);

@@ -1,9 +1,10 @@
 /*
- * tests/integration/mesh/dtensor_pairs_test.c - each layout to each, as users do it
+ * tests/integration/mesh/dtensor_pairs_test.c - each layout to each other one
  *
- * Between workers that have joined: the result is what the whole tensor says,
- * and what each rank has sent is what was told before. Every other pair is
- * started and waited for; the gradient comes back where it was from.
+ * Workers that have joined redistribute as users do. The result must be what
+ * the whole tensor says, and each rank must send what the plan says. Every
+ * other pair uses the start form, and the gradient must return to where the
+ * tensor came from.
  */
 
 #include <stdio.h>
@@ -13,7 +14,7 @@
 #include "integration/daemon.h"
 #include "integration/mesh/sharding_model.h"
 
-/* With a sanitizer, not all pairs. */
+/* With a sanitizer, only some of the pairs are tested. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 static const size_t PAIRS_STEP = 11;
 #else
@@ -61,7 +62,7 @@ pair_begin(struct pair *pair)
     return 0;
 }
 
-/* Neither more nor less is sent than was told. */
+/* A rank must send exactly as much as the plan says. */
 static int
 pair_move(struct pair *pair)
 {
@@ -86,7 +87,7 @@ pair_move(struct pair *pair)
     return 0;
 }
 
-/* Of what is not partial. */
+/* Checks a tensor that is not partial. */
 static int
 part_is_right(const struct pair *pair, const hoop_dtensor_t *dtensor)
 {
@@ -110,7 +111,7 @@ part_is_right(const struct pair *pair, const hoop_dtensor_t *dtensor)
     return 0;
 }
 
-/* Addends, once they are added up. */
+/* Checks a partial tensor after its addends are summed. */
 static int
 sum_is_right(const struct pair *pair, const hoop_dtensor_t *dtensor)
 {
@@ -124,7 +125,8 @@ sum_is_right(const struct pair *pair, const hoop_dtensor_t *dtensor)
     return 0;
 }
 
-/* Backward of a whole result: what is partial counts as whole there, too. */
+/* Takes the gradient of a whole result. A partial tensor counts as whole there,
+ * too. */
 static int
 gradient_is_right(const struct pair *pair)
 {

@@ -1,16 +1,17 @@
 /*
- * tests/integration/mesh/dtensor_replicas_test.c - whose elements a rank gets
+ * tests/integration/mesh/dtensor_replicas_test.c - from which rank elements
+ * come
  *
- * Eight workers, and tensors of which every rank holds other values, so that
- * each element of a result tells which rank it came from. Between all pairs of
- * process groups of the first n ranks (n up to 8, each T that divides n) and of
- * some others, from every sharding to every other, forward and backward, a rank
- * gets all elements from one replica, by the rule of docs/tensors.md. Who that
- * is, is found here by looking at all places; no code is shared with the
- * library.
+ * There are eight workers, and in each tensor every rank has other values, so
+ * that each element of a result shows from which rank it came. The test takes
+ * pairs of process groups of the first n ranks (n up to 8, with each T that
+ * divides n) and of some other ranks, and goes from every sharding to every
+ * other, forward and backward. A rank must get all elements from one replica,
+ * chosen by the rule of docs/tensors.md. The test finds that replica by
+ * searching all places, and shares no code with the library.
  *
- * The suite takes some of the pairs, another part with another REPLICAS_SEED;
- * REPLICAS_STEP=1 takes all.
+ * The suite takes some of the pairs, and different ones with another
+ * REPLICAS_SEED. REPLICAS_STEP=1 takes all pairs.
  */
 
 #include <stdio.h>
@@ -29,17 +30,17 @@ enum {
     LAYOUTS_MAX = 100,
     ELEMENTS_MAX = 96,
     RANK_STEP = 1000, /* between the values of two ranks */
-    PARTS = 16,       /* of all pairs: workers have 100 s */
+    PARTS = 16,       /* of all pairs, since workers have 100 s */
 };
 
-/* Of the pairs that the suite takes; with a sanitizer, fewer. */
+/* The suite takes one in so many pairs, and fewer with a sanitizer. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 static const uint64_t STEP = 1009;
 #else
 static const uint64_t STEP = 121;
 #endif
 
-/* What an axis of a row does to the tensor. */
+/* Says what an axis of a row does to the tensor. */
 enum use {
     CUTS_DIM_0,
     CUTS_DIM_1,
@@ -63,7 +64,7 @@ struct layout {
 
 static const struct hoop_shape shapes[] = {{2, {12, 8}}, {2, {3, 5}}};
 
-/* --- The rule, by looking at all places. --- */
+/* --- The rule, found by searching all places. --- */
 
 struct spot {
     uint32_t row;
@@ -93,8 +94,8 @@ place_of(const struct layout *layout, uint32_t rank)
     return HOOP_NO_RANK;
 }
 
-/* Where the part of a place begins along a dimension, and ends: the first parts
- * have one element more. */
+/* Returns where the part of a place begins and ends along a dimension. The
+ * first parts have one element more. */
 static void
 range_of(const struct layout *layout,
          const struct spot *spot,
@@ -118,7 +119,8 @@ range_of(const struct layout *layout,
     out_range[1] = begin + size / n_parts + (number < size % n_parts);
 }
 
-/* Whether a place has element i of the whole, and where in its part. */
+/* Returns whether a place has element i of the whole, and its index in the
+ * part. */
 static bool
 has_element(const struct layout *layout,
             const struct hoop_shape *shape,
@@ -139,7 +141,8 @@ has_element(const struct layout *layout,
            column < columns[1];
 }
 
-/* Whether two places are in one replica: addends are, too, if they count. */
+/* Returns whether two places are in one replica. If addends count, they are
+ * parts of it, too. */
 static bool
 same_replica(const struct layout *layout,
              uint32_t one,
@@ -158,7 +161,8 @@ same_replica(const struct layout *layout,
     return is_same;
 }
 
-/* The first places of all replicas, in order; returns how many. */
+/* Lists the first places of all replicas in order. Returns how many there
+ * are. */
 static uint32_t
 replicas_list(const struct layout *layout,
               bool has_addends,
@@ -178,7 +182,7 @@ replicas_list(const struct layout *layout,
     return n;
 }
 
-/* A place of the replica of from that rank takes from, which to has. */
+/* Returns a place in the replica of from that rank takes its elements from. */
 static uint32_t
 source_of(const struct layout *from,
           const struct layout *to,
@@ -211,8 +215,8 @@ value_of(uint32_t rank, size_t i)
     return RANK_STEP * (int64_t)(rank + 1) + (int64_t)i;
 }
 
-/* What a rank gets between two layouts. Addends are added up, or, of a
- * gradient, count as whole. */
+/* What a rank must get between two layouts. Addends are summed; in a gradient
+ * they count as whole. */
 struct due {
     const struct layout *from;
     const struct layout *to;
@@ -221,7 +225,7 @@ struct due {
     bool has_addends;
 };
 
-/* Of element i. */
+/* Returns the expected value of element i. */
 static int64_t
 value_due(const struct due *due, size_t i)
 {
@@ -272,7 +276,7 @@ groups_list(struct members out_groups[GROUPS_MAX])
     return n;
 }
 
-/* All uses of the axes that sizes has. */
+/* Adds all uses of the axes of sizes. */
 static void
 uses_list(const struct layout *sizes, struct layout *layouts, size_t *n)
 {
@@ -292,7 +296,7 @@ uses_list(const struct layout *sizes, struct layout *layouts, size_t *n)
     }
 }
 
-/* Rows cut by one axis, and by all that they are a product of. */
+/* Lists the layouts over rows of one axis, and over rows of several axes. */
 static size_t
 layouts_list(const struct members *members,
              struct layout out_layouts[LAYOUTS_MAX])
@@ -415,7 +419,7 @@ tensor_is_right(const struct move *move,
     return 0;
 }
 
-/* The whole tensor, put together of this rank's replica. */
+/* The whole tensor must be composed from the replica of this rank. */
 static int
 gather_is_right(const struct move *move, const hoop_dtensor_t *dtensor)
 {
@@ -435,7 +439,8 @@ gather_is_right(const struct move *move, const hoop_dtensor_t *dtensor)
     return 0;
 }
 
-/* Once more, without forming a communicator: what is sent was told before. */
+/* Repeats the redistribution, which forms no communicator this time: the rank
+ * must send what the plan says. */
 static int
 sends_as_planned(const struct move *move,
                  const hoop_dtensor_t *before,
@@ -454,7 +459,7 @@ sends_as_planned(const struct move *move,
     return 0;
 }
 
-/* In one of three forms. */
+/* Uses one of three forms of the call. */
 static int
 forward_is_right(const struct move *move,
                  const struct hoop_tensor_spec *from,
@@ -485,7 +490,8 @@ forward_is_right(const struct move *move,
     return 0;
 }
 
-/* The gradient lies as what came out, and goes where the input came from. */
+/* The gradient has the layout of the result, and goes to the layout of the
+ * input. */
 static int
 backward_is_right(const struct move *move,
                   const struct hoop_tensor_spec *from,
@@ -533,11 +539,12 @@ move_go(const struct move *move)
     return 1;
 }
 
-/* Which of how many parts of the pairs workers take. */
+/* The workers take this one of so many parts of the pairs. */
 static size_t pairs_part;
 static size_t n_pairs_parts;
 
-/* From each layout of one group to each of the other. *number counts pairs. */
+/* Goes from each layout of one group to each of the other. *number counts
+ * pairs. */
 static int
 pairs_go(struct move *move, const struct members *groups, size_t *number)
 {
@@ -552,7 +559,7 @@ pairs_go(struct move *move, const struct members *groups, size_t *number)
         move->from = &from[i / COUNT_OF(shapes) / n_to];
         move->to = &to[i / COUNT_OF(shapes) % n_to];
         move->shape = &shapes[i % COUNT_OF(shapes)];
-        /* What becomes addends is no rank's. */
+        /* Addends of a result belong to no single rank. */
         if (is_partial(move->to))
             continue;
         move->number = *number / step;
@@ -613,7 +620,7 @@ results_between_all_groups_come_from_one_replica(void **state)
 
 /* --- Worked examples. --- */
 
-/* A vector of n elements over the first ranks, in rows of tp. */
+/* Makes a vector of n elements over the first ranks, in rows of tp. */
 static hoop_dtensor_t *
 vector_over(hoop_pg_t *group, uint32_t tp, size_t n, int64_t first)
 {
@@ -636,7 +643,8 @@ vector_over(hoop_pg_t *group, uint32_t tp, size_t n, int64_t first)
     return vector;
 }
 
-/* Row r has 10000 * (r + 1) + i; from rows of 2 to rows of tp. */
+/* Row r has the values 10000 * (r + 1) + i. The vector goes from rows of 2 to
+ * rows of tp. */
 static int
 rows_move(struct mesh_process *mesh_process, uint32_t tp, const double *due)
 {
@@ -688,8 +696,8 @@ rows_that_do_not_nest_get_what_their_ranks_rows_had(
     return rows_move(mesh_process, 3, due);
 }
 
-/* From a row of 4 to two rows of 2; rank r's gradient is
- * 10000 * (r + 1) + i, i counted in its part. */
+/* The tensor goes from a row of 4 to two rows of 2. The gradient of rank r is
+ * 10000 * (r + 1) + i, where i is the index in its part. */
 static int
 gradients_come_from_the_row_that_a_rank_is_in(struct mesh_process *mesh_process)
 {

@@ -1,8 +1,8 @@
 /*
  * tests/integration/mesh/dtensor_vectors_test.c - worked placements of tensors
  *
- * X is 0 to 15 as 4 x 4, over rows of four ranks of tensor parallelism; each
- * placement comes from each other, and goes back.
+ * X is a 4 x 4 matrix of 0 to 15 over rows of four tensor-parallel ranks. Each
+ * placement is made from each other one, and goes back.
  */
 
 #include <string.h>
@@ -20,13 +20,13 @@ enum {
 struct placement {
     int32_t dims[2];
     uint32_t parts[2];
-    uint32_t n_dims; /* 0: whole on every rank */
+    uint32_t n_dims; /* 0: every rank has the whole */
     struct hoop_shape part;
     int64_t at[T][N];
 };
 
 static const struct placement placements[] = {
-    {{0}, {0}, 0, {2, {4, 4}}, {{0}}}, /* filled in by values_of() */
+    {{0}, {0}, 0, {2, {4, 4}}, {{0}}}, /* values_of() fills it in */
     {{0},
      {4},
      1,
@@ -69,7 +69,8 @@ spec_of(hoop_pg_t *group,
                              : status;
 }
 
-/* What a rank has, with base added: rows of data parallelism may differ. */
+/* Returns what a rank has, with base added, since rows of data parallelism may
+ * have different values. */
 static size_t
 values_of(const struct placement *placement,
           uint32_t tp_rank,
@@ -100,7 +101,8 @@ tensor_is(const hoop_dtensor_t *dtensor,
     return 0;
 }
 
-/* A change, its gradient, the start forms, in place, and the whole. */
+/* A change of layout. It is tested with its gradient, the start forms, in
+ * place, and by gathering the whole. */
 struct change {
     const struct placement *from;
     const struct placement *to;
@@ -142,7 +144,7 @@ change_to_new(const struct change *change, const hoop_dtensor_t *input)
     return 0;
 }
 
-/* There and back; the values that were borrowed stay. */
+/* Changes the layout and back. Values that were borrowed do not change. */
 static int
 change_in_place(const struct change *change, hoop_dtensor_t *dtensor)
 {
@@ -204,7 +206,7 @@ change_body(const struct change *change)
     return 0;
 }
 
-/* Rows of data parallelism have values of their own, and keep them. */
+/* Each row of data parallelism has its own values, and keeps them. */
 static int
 placements_body(struct mesh_process *mesh_process)
 {
@@ -234,8 +236,8 @@ placements_of_four_become_each_other(void **state)
     assert_int_equal(mesh_processes_run(2, 4, 0, placements_body), 0);
 }
 
-/* The gradient of a whole that each rank made its own of is this rank's part of
- * its own: nothing is added. */
+/* Each rank has its own gradient of the whole, and gets its part of it; nothing
+ * is summed. */
 static int
 gradient_of_a_gather_is_ones_own_part_without_a_sum(
     struct mesh_process *mesh_process)
@@ -272,7 +274,8 @@ gradient_of_a_gather_is_ones_own_part_without_a_sum(
     return 0;
 }
 
-/* T = 2, D = 2, rows cut; to columns over T = 4. */
+/* With T = 2 and D = 2 the rows are cut. The tensor goes to columns over T =
+ * 4. */
 static int
 tensor_of_one_group_goes_to_another(struct mesh_process *mesh_process)
 {
@@ -318,7 +321,8 @@ tensor_of_one_group_goes_to_another(struct mesh_process *mesh_process)
     return 0;
 }
 
-/* What needs nobody asks nobody: one rank calls, and is done. */
+/* A change that needs no data of other ranks does not wait for them: only one
+ * rank calls it. */
 static int
 slice_waits_for_nobody(struct mesh_process *mesh_process)
 {
@@ -350,11 +354,11 @@ slice_waits_for_nobody(struct mesh_process *mesh_process)
 }
 
 /*
- * Parts become a tensor, by themselves.
+ * The rest of the file makes tensors from parts.
  *
- * On a mesh of 2 x 2 and one process outside of it: every element of X,
- * which is 0 to 15 as 4 x 4, is where the sharding says, and nothing has
- * been sent.
+ * The mesh is 2 x 2, and one process is outside. Every element of X, which is a
+ * 4 x 4 matrix of 0 to 15, must be where the sharding says, and nothing may be
+ * sent.
  */
 
 enum {
@@ -415,7 +419,7 @@ static const struct from_placement from_placements[] = {
       {8, 9, 10, 11, 12, 13, 14, 15}}},
 };
 
-/* Also as a label on that part. */
+/* Checks a placement, and the same placement as a label on the part. */
 static int
 placement_body(struct mesh_process *mesh_process,
                const struct from_placement *from_placement)
@@ -470,7 +474,7 @@ tensor_from_global_and_local_has_the_worked_parts(
     return failure;
 }
 
-/* A part of (2, 3) on a row cut four times is a whole of (8, 3). */
+/* A part of 2 x 3 on a row that cuts four times is a whole of 8 x 3. */
 static int
 label_multiplies_the_sizes_and_aliases_the_part(
     struct mesh_process *mesh_process)
@@ -494,7 +498,7 @@ label_multiplies_the_sizes_and_aliases_the_part(
     return 0;
 }
 
-/* 5 rows over 4 ranks, 3 over 4: the last has none. */
+/* There are 5 rows, then 3, over 4 ranks: the last rank has none. */
 static int
 tensor_that_is_uneven_may_have_empty_parts(struct mesh_process *mesh_process)
 {
@@ -532,7 +536,8 @@ tensor_that_is_uneven_may_have_empty_parts(struct mesh_process *mesh_process)
     return 0;
 }
 
-/* Many rows without elements: nothing is looked at, however many. */
+/* The tensor has many rows without elements, and no time may be spent on
+ * them. */
 static int
 tensor_of_rows_without_elements_is_done_at_once(
     struct mesh_process *mesh_process)

@@ -1,7 +1,7 @@
-/* tests/integration/mesh/mesh_test.c - the communicators of a mesh, on real processes
+/* tests/integration/mesh/mesh_test.c - the communicators of a mesh of processes
  *
- * Eight processes as 2 x 2 x 2, and six as 3 x 2 in another order; the others
- * are outside.
+ * Eight processes form a mesh of 2 x 2 x 2, and six form one of 3 x 2 in
+ * another order. The others are outside.
  */
 
 #include <pthread.h>
@@ -18,8 +18,8 @@ static const struct hoop_mesh_axis cube[] = {{"data", 2},
                                              {"pipeline", 2},
                                              {"tensor", 2}};
 
-/* The communicator along axes has these world ranks in this order, works, and
- * is the same when it is asked for again. */
+/* Checks that the communicator along axes has these world ranks in this order,
+ * works, and is the same one when asked for again. */
 static int
 line_is(hoop_mesh_t *mesh,
         const uint32_t *axes,
@@ -61,7 +61,7 @@ cube_lines(hoop_mesh_t *mesh, uint32_t rank)
     WORKER_CHECK(line_is(mesh, (uint32_t[]){1, 2}, 2,
                          (uint32_t[]){plane, plane + 1, plane + 2, plane + 3},
                          4) == 0);
-    /* The order of the axes is that of the ranks. */
+    /* The order of the axes decides the order of the ranks. */
     WORKER_CHECK(line_is(mesh, (uint32_t[]){2, 1}, 2,
                          (uint32_t[]){plane, plane + 2, plane + 1, plane + 3},
                          4) == 0);
@@ -98,7 +98,7 @@ mesh_of_three_axes_has_a_communicator_for_each_set(const struct worker *worker)
     return 0;
 }
 
-/* 3 x 2 of ranks 5 2 / 4 0 / 1 3; rank 6 is outside. */
+/* The mesh is 3 x 2, with ranks 5 2 / 4 0 / 1 3. Rank 6 is outside. */
 static int
 mesh_keeps_the_order_that_it_is_given(const struct worker *worker)
 {
@@ -130,7 +130,7 @@ mesh_keeps_the_order_that_it_is_given(const struct worker *worker)
                                           ranks[column + 4]},
                              3) == 0);
         WORKER_CHECK(line_is(mesh, (uint32_t[]){0, 2}, 2, ranks, 6) == 0);
-        /* An axis of one place makes no difference. */
+        /* An axis of size 1 makes no difference. */
         WORKER_CHECK(hoop_mesh_comm(mesh, (uint32_t[]){0, 1}, 2, &one) ==
                      HOOP_OK);
         WORKER_CHECK(hoop_mesh_comm(mesh, (uint32_t[]){0}, 1, &other) ==
@@ -158,7 +158,7 @@ ask(void *argument)
     return NULL;
 }
 
-/* Everybody asks for all three at once. */
+/* Every thread asks for all three axes at the same time. */
 static int
 mesh_forms_lines_for_several_threads(const struct worker *worker)
 {
@@ -255,9 +255,9 @@ mesh_that_is_wrong_is_refused(const struct worker *worker)
 }
 
 /*
- * Each process's part of a tensor.
+ * The rest of the file tests the part of a tensor that each process has.
  *
- * On a mesh of 2 x 3 ranks in an order of their own, with one outside.
+ * The mesh has 2 x 3 ranks in an unusual order, and one process is outside.
  */
 
 enum {
@@ -266,7 +266,7 @@ enum {
 
 static const uint32_t ranks[] = {5, 2, 4, 0, 1, 3};
 
-/* Rows along the second axis, columns along the first. */
+/* The second axis cuts rows, and the first one cuts columns. */
 static int
 parts_are_right(const hoop_mesh_t *mesh, uint32_t index)
 {

@@ -1,7 +1,8 @@
-/* tests/integration/mesh/process_group_test.c - tensor x data, on real processes
+/* tests/integration/mesh/process_group_test.c - groups of tensor x data ranks
  *
- * The worked groups of eight processes, then all degrees of worlds of 1, 2, 3,
- * 4 and 8 by formula, with the communicators that belong to them.
+ * The test checks the worked groups of eight processes, then all degrees in
+ * worlds of 1, 2, 3, 4 and 8 ranks against a formula, with the communicators
+ * that belong to them.
  */
 
 #include <pthread.h>
@@ -28,8 +29,8 @@ run_on_sizes(worker_fn *body)
     return n_bad;
 }
 
-/* comm's members are n world ranks in this order, it adds, and the caller is
- * where it should be. */
+/* Checks that the members of comm are n world ranks in this order, that it
+ * adds, and that the caller has the right rank. */
 static int
 comm_is(hoop_comm_t *comm, const uint32_t *ranks, uint32_t n, uint32_t rank)
 {
@@ -46,7 +47,7 @@ comm_is(hoop_comm_t *comm, const uint32_t *ranks, uint32_t n, uint32_t rank)
     return 0;
 }
 
-/* The first pair. */
+/* Checks the first pair of communicators. */
 static int
 comms_are_the_lists(hoop_pg_t *group)
 {
@@ -140,7 +141,8 @@ is_seen(hoop_pg_t *group, const struct vector *vector, const struct seen *seen)
     return comms_are_the_lists(group);
 }
 
-/* Who is outside has no rows, and communicators that it is no member of. */
+/* A process outside of the group has no rows, and is a member of no
+ * communicator. */
 static int
 is_outside(hoop_pg_t *group)
 {
@@ -222,8 +224,8 @@ by_formula(hoop_pg_t *group, uint32_t rank, uint32_t n, uint32_t tp)
     return comms_are_the_lists(group);
 }
 
-/* Sums of both started at once, in another order on every other rank: what
- * belongs to one cannot be met by the other. */
+/* Starts sums on both communicators at the same time, and in another order on
+ * every other rank. Messages of one must not match those of the other. */
 static int
 are_independent(hoop_comm_t *one, hoop_comm_t *other)
 {
@@ -261,7 +263,7 @@ second_pair_is_its_own(hoop_pg_t *group)
     WORKER_CHECK(strstr(hoop_error_text(), "hoop_pg_set_cpu_groups()"));
     WORKER_CHECK(hoop_pg_cpu_dp_comm(group, &cpu_dp) == HOOP_E_PRECONDITION);
     WORKER_CHECK(!cpu_tp && !cpu_dp);
-    /* Some have the first pair by now, the others form it on the way. */
+    /* Some ranks already have the first pair, and the others form it now. */
     if (hoop_pg_dp_rank(group) % 2 == 1)
         WORKER_CHECK(hoop_pg_tp_comm(group, &tp) == HOOP_OK);
     WORKER_CHECK(hoop_pg_set_cpu_groups(group) == HOOP_OK);
@@ -292,7 +294,7 @@ degrees_hold(hoop_session_t *session, uint32_t n, uint32_t tp)
     WORKER_CHECK(hoop_pg_create(session,
                                 &(struct hoop_pg_options){.dp_degree = n / tp},
                                 &by_dp) == HOOP_OK);
-    /* The second is used before the first, on all ranks. */
+    /* All ranks use the second pair before the first. */
     WORKER_CHECK(second_pair_is_its_own(by_dp) == 0);
     WORKER_CHECK(by_formula(by_tp, rank, n, tp) == 0);
     WORKER_CHECK(by_formula(by_dp, rank, n, tp) == 0);
@@ -384,7 +386,8 @@ ask(void *argument)
     return NULL;
 }
 
-/* Three threads ask one group; the pairs are right whoever is first. */
+/* Three threads use one group. The pairs must be right whichever thread is
+ * first. */
 static int
 groups_form_both_pairs_for_several_threads(const struct worker *worker)
 {
@@ -418,9 +421,9 @@ groups_form_both_pairs_for_several_threads(const struct worker *worker)
 }
 
 /*
- * Groups that cannot be.
+ * The rest of the file tests invalid groups.
  *
- * The same error on every rank of worlds of 1, 2, 3, 4 and 8.
+ * The error is the same on every rank of worlds of 1, 2, 3, 4 and 8 ranks.
  */
 
 static int

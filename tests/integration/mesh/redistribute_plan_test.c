@@ -1,8 +1,9 @@
 /*
- * tests/integration/mesh/redistribute_plan_test.c - what a redistribution would do
+ * tests/integration/mesh/redistribute_plan_test.c - the plan of a
+ * redistribution
  *
- * On a mesh of 2 x 2 and one process outside of it. Nothing is sent to find
- * out.
+ * The mesh is 2 x 2, and one process is outside. Nothing is sent to find the
+ * plan.
  */
 
 #include <stdio.h>
@@ -40,7 +41,7 @@ struct example {
     uint64_t bytes_total;
 };
 
-/* 512 bytes. */
+/* The tensor has 512 bytes. */
 static const struct example examples[] = {
     {{.dims = {{1, {0}}}}, {.dims = {{1, {0}}}}, 0, HOOP_STEP_SLICE, 0},
     {{.dims = {{0}}}, {.dims = {{2, {1, 0}}}}, 1, HOOP_STEP_SLICE, 0},
@@ -103,7 +104,7 @@ plan_of_examples_is_the_expected_one(struct mesh_process *mesh_process)
     return failure;
 }
 
-/* Lines of few columns, none with spaces at its end. */
+/* Checks that lines are short, and that none ends with a space. */
 static int
 check_lines(const char *text)
 {
@@ -162,7 +163,7 @@ explain_prints_a_narrow_table(struct mesh_process *mesh_process)
     return 0;
 }
 
-/* To two ranks of four: another mesh. */
+/* The target has two ranks of four, so it is another mesh. */
 static int
 plan_to_another_mesh_is_an_exchange(struct mesh_process *mesh_process)
 {
@@ -183,7 +184,7 @@ plan_to_another_mesh_is_an_exchange(struct mesh_process *mesh_process)
     WORKER_CHECK(plan.n_steps == 1);
     WORKER_CHECK(plan.steps[0].kind == HOOP_STEP_EXCHANGE);
     WORKER_CHECK(plan.steps[0].mesh.n_axes == 1);
-    /* Rank 1 has 64 bytes of its half. */
+    /* Rank 1 already has 64 bytes of its half. */
     WORKER_CHECK(plan.bytes_total == 512 - 64);
     WORKER_CHECK(plan.bytes_sent == (mesh_process->rank == 4   ? 0U
                                      : mesh_process->rank == 1 ? 64U

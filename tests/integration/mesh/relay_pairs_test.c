@@ -1,11 +1,11 @@
 /*
  * tests/integration/mesh/relay_pairs_test.c - from every layout to every other
  *
- * All ordered pairs of layouts of tensors of one to three dimensions on meshes
- * of up to eight processes, some of them between two meshes, forward and as a
- * gradient. The result is what the
- * whole tensor says; what each rank has sent, what the plan says. The same
- * redistributions are done one by one, and several at once.
+ * The test takes all ordered pairs of layouts of tensors of one to three
+ * dimensions on meshes of up to eight processes, and some pairs between two
+ * meshes, forward and as a gradient. The result must be what the whole tensor
+ * says, and each rank must send what the plan says. The same redistributions
+ * are then done one by one, and several at once.
  */
 
 #include <stddef.h>
@@ -28,12 +28,12 @@
 #include "ranks.h"
 
 /*
- * One redistribution, of one rank, and its result.
+ * One redistribution of one rank, and its result.
  *
- * From one layout to another, each on a mesh of two axes; where both have
- * one, the two meshes are one. What a rank begins with and what it is to
- * have in the end follow from the whole tensor (placings.h). Of a gradient
- * each rank has another.
+ * It goes from one layout to another, each on a mesh of two axes; if both
+ * meshes have the same ranks, they are one mesh. What a rank has at first, and
+ * what it must have in the end, follows from the whole tensor
+ * (sharding_model.h). Each rank has another gradient.
  */
 
 enum {
@@ -41,7 +41,7 @@ enum {
     RESHARD_PART_BYTES = SHARDING_MODEL_ELEMENTS_MAX * 8,
 };
 
-/* Tensors that a set of processes takes from each layout to each. */
+/* Tensors that some processes bring from each layout to each other one. */
 struct group {
     struct hoop_shape shape;
     bool is_uneven;
@@ -55,14 +55,14 @@ struct plot_side {
     const uint32_t *ranks; /* [place]; NULL: 0, 1, ... */
 };
 
-/* Where all reshards of a test are from and to. */
+/* The meshes of all redistributions of a test. */
 struct plot {
     struct plot_side from;
     struct plot_side to;
     uint8_t *parts; /* results, [rank][pair], shared by all processes */
 };
 
-/* One redistribution, of one rank. */
+/* One redistribution of one rank. */
 struct reshard {
     struct rank *rank;
     const struct plot *plot;
@@ -73,13 +73,13 @@ struct reshard {
     struct redistribution *redistribution;
     struct hoop_tensor input;
     struct hoop_tensor output;
-    uint64_t bytes;      /* that it is to send */
+    uint64_t bytes;      /* bytes to send, by the plan */
     unsigned n_finished; /* hooks that were called */
     unsigned n_destroyed;
 };
 
 enum {
-    GUARD = 64,          /* bytes behind a part that nobody may write */
+    GUARD = 64,          /* bytes after a part that must not change */
     GRADIENT_STEP = 100, /* between the gradients of two places */
 };
 
@@ -108,7 +108,7 @@ reshard_value(const struct hoop_tensor *tensor, size_t at)
     return ((const double *)tensor->data)[at];
 }
 
-/* HOOP_NO_RANK: rank is outside. */
+/* Returns HOOP_NO_RANK if rank is outside. */
 static uint32_t
 plot_place(const struct plot_side *side, uint32_t rank)
 {
@@ -121,7 +121,7 @@ plot_place(const struct plot_side *side, uint32_t rank)
     return HOOP_NO_RANK;
 }
 
-/* From where its layouts are looked at. */
+/* Returns the part of a place in the source layout. */
 static struct sharding_model_part
 reshard_part_from(const struct reshard *reshard, uint32_t place)
 {
@@ -140,7 +140,7 @@ reshard_part_to(const struct reshard *reshard, uint32_t place)
                                         .place = place};
 }
 
-/* What the rank of the reshard has, if it is there. */
+/* Returns whether this rank has element i at first, and its index. */
 static bool
 has_before(const struct reshard *reshard, size_t i, size_t *out_at)
 {
@@ -160,7 +160,7 @@ has_after(const struct reshard *reshard, size_t i, size_t *out_at)
     return place != HOOP_NO_RANK && sharding_model_has(&seat, i, out_at);
 }
 
-/* What the rank at a place begins with. */
+/* Returns the value that the rank at a place has at first. */
 static double
 value_before(const struct reshard *reshard, size_t i, uint32_t place)
 {
@@ -174,7 +174,8 @@ value_before(const struct reshard *reshard, size_t i, uint32_t place)
                                              n_addends);
 }
 
-/* Whether two places hold different elements, or the same, of one replica. */
+/* Returns whether two places belong to one replica, whether or not they have
+ * the same elements. */
 static bool
 same_replica(const struct hoop_sharding *sharding,
              const struct hoop_mesh_shape *mesh,
@@ -189,7 +190,7 @@ same_replica(const struct hoop_sharding *sharding,
             one % n_columns == other % n_columns);
 }
 
-/* How many replicas begin before a place. */
+/* Returns how many replicas begin before a place. */
 static uint32_t
 replicas_before(const struct hoop_sharding *sharding,
                 const struct hoop_mesh_shape *mesh,
@@ -207,8 +208,9 @@ replicas_before(const struct hoop_sharding *sharding,
     return n;
 }
 
-/* A place in the replica that a rank that is new takes gradients from: that of
- * the first rank of its own replica that is not, else one by number. */
+/* Returns a place in the replica from which a new rank takes gradients. It is
+ * that of the first rank of its own replica that is not new, or else one chosen
+ * by number. */
 static uint32_t
 source_of_new(const struct reshard *reshard, uint32_t place)
 {
@@ -239,7 +241,7 @@ source_of_new(const struct reshard *reshard, uint32_t place)
     return source;
 }
 
-/* A gradient comes from the replica that the rank is part of. */
+/* A gradient comes from the replica to which the rank belongs. */
 static double
 value_after(const struct reshard *reshard, size_t i)
 {
@@ -259,7 +261,7 @@ value_after(const struct reshard *reshard, size_t i)
     return value_before(reshard, i, seat.place);
 }
 
-/* Without data: the rank is outside. */
+/* The tensor has no data if the rank is outside. */
 static struct hoop_tensor
 tensor_of(const struct reshard *reshard, const struct sharding_model_part *seat)
 {
@@ -325,7 +327,7 @@ reshard_plan(struct reshard *reshard)
     return HOOP_OK;
 }
 
-/* Memory for both parts, and the plan. */
+/* Allocates both parts, and makes the plan. */
 static enum hoop_status
 reshard_pack(struct reshard *reshard)
 {
@@ -376,15 +378,16 @@ is_guarded(const struct hoop_tensor *tensor)
     return true;
 }
 
-/* Where rank's addends are, and how. */
+/* Returns where the addends of rank are stored. */
 static uint8_t *
 reshard_part(const struct plot *plot, uint32_t rank, size_t pair)
 {
     return plot->parts + (rank * RESHARD_PAIRS_MAX + pair) * RESHARD_PART_BYTES;
 }
 
-/* What the rank has now is right, and the hooks were called; addends are kept,
- * to be looked at when all have theirs. 0, or 1 after a report. */
+/* Checks the result of the rank, and that the hooks were called. Addends are
+ * stored, to be checked when all ranks have theirs. Returns 0, or 1 after a
+ * report. */
 static int
 reshard_check(const struct reshard *reshard, size_t pair)
 {
@@ -419,7 +422,7 @@ reshard_end(struct reshard *reshard)
     free(reshard->output.data);
 }
 
-/* Payload, since the beginning. */
+/* Returns the payload that was sent since the beginning. */
 static uint64_t
 reshard_bytes_sent(const struct rank *rank)
 {
@@ -429,7 +432,7 @@ reshard_bytes_sent(const struct rank *rank)
     return stats.transport.bytes_sent;
 }
 
-/* Says of which pair a failure is; 1. */
+/* Reports for which pair a check has failed. Returns 1. */
 static int
 reshard_say(const struct reshard *reshard)
 {
@@ -448,7 +451,7 @@ enum {
     N_AT_ONCE = 4,
 };
 
-/* With a sanitizer, not all pairs. */
+/* With a sanitizer, only some of the pairs are tested. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 static const size_t PAIRS_STEP = 11;
 #else
@@ -464,13 +467,13 @@ static const struct group groups[] = {
     {{3, {5, 3, 9}}, true, HOOP_FLOAT32, HOOP_PRODUCT, HOOP_MIN},
 };
 
-/* ... from one mesh to another. */
+/* These tensors go from one mesh to another. */
 static const struct group groups_of_two[] = {
     {{2, {24, 24}}, false, HOOP_FLOAT32, HOOP_SUM, HOOP_SUM},
     {{2, {7, 5}}, true, HOOP_INT16, HOOP_MAX, HOOP_SUM},
 };
 
-/* One by one. */
+/* Redistributes one tensor. */
 static int
 go_alone(struct reshard *reshard, size_t pair)
 {
@@ -484,7 +487,8 @@ go_alone(struct reshard *reshard, size_t pair)
     return reshard_check(reshard, pair);
 }
 
-/* Started in one order, waited for in another on each rank. */
+/* Starts several redistributions, and waits for them in another order on each
+ * rank. */
 static int
 go_together(struct reshard *reshards, size_t n_cases, size_t first_pair)
 {
@@ -519,7 +523,7 @@ struct tour {
     struct hoop_sharding from[SHARDING_MODEL_MAX];
     struct hoop_sharding to[SHARDING_MODEL_MAX];
     size_t n_layouts;
-    size_t step; /* from one pair to the next that is done */
+    size_t step; /* only every so many pairs are tested */
 };
 
 static struct reshard
@@ -553,7 +557,7 @@ tour_alone(const struct tour *tour,
     return 0;
 }
 
-/* Some of the pairs. */
+/* Tests some of the pairs, several at once. */
 static int
 tour_together(const struct tour *tour)
 {
@@ -574,8 +578,8 @@ tour_together(const struct tour *tour)
     return 0;
 }
 
-/* Element i of the tensor whose addends all ranks have, those of one line;
- * nobody is there twice. */
+/* Returns element i of the tensor, as the sum of the addends that the ranks of
+ * one line have. No addend counts twice. */
 static double
 sum_over(const struct reshard *reshard, size_t i, size_t pair)
 {
@@ -606,7 +610,7 @@ sum_over(const struct reshard *reshard, size_t i, size_t pair)
     return op == HOOP_AVG ? sum / n_counted : sum;
 }
 
-/* Each rank looks at some of the pairs. */
+/* Each rank checks some of the pairs. */
 static int
 tour_add_up(const struct tour *tour)
 {
@@ -663,7 +667,7 @@ pairs_body(struct rank *rank)
                             .group = &groups[i],
                             .step = PAIRS_STEP};
 
-        /* The even one has them all. */
+        /* The even tensor of three dimensions is tested with all pairs. */
         if (groups[i].shape.n_dims == 3 && groups[i].is_uneven)
             tour.step *= 3;
         if (tour_go(&tour))
@@ -739,7 +743,7 @@ mesh_to_one_of_the_same_ranks(void **state)
                             .to = {.mesh = {2, {2, 4}}}});
 }
 
-/* Rank 4 is in neither. */
+/* Rank 4 is in neither mesh. */
 static void
 mesh_to_one_of_other_ranks(void **state)
 {

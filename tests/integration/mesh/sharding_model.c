@@ -1,10 +1,11 @@
-/* tests/integration/mesh/sharding_model.c - all ways a small tensor may lie over a mesh */
+/* tests/integration/mesh/sharding_model.c - all layouts of a small tensor */
 
 #include "integration/mesh/sharding_model.h"
 
 #include <string.h>
 
-/* What an axis does: 0 nothing, 1 holds addends, 2 + d cuts dimension d. */
+/* what is 0 if the axis does nothing, 1 if it holds addends, and 2 + d if it
+ * cuts dimension d. */
 static void
 axis_add(struct hoop_sharding *sharding, uint32_t axis, uint32_t what)
 {
@@ -51,7 +52,7 @@ sharding_model_cuts(const struct hoop_sharding *sharding, uint32_t axis)
     return false;
 }
 
-/* On a mesh of two axes. */
+/* The mesh has two axes. */
 static uint32_t
 coordinate(const struct sharding_model_part *seat, uint32_t axis)
 {
@@ -60,7 +61,8 @@ coordinate(const struct sharding_model_part *seat, uint32_t axis)
     return axis == 0 ? seat->place / n_columns : seat->place % n_columns;
 }
 
-/* Which of how many, the first axis counting most. */
+/* Returns the number of a part, and how many parts there are. The first axis is
+ * the outer one. */
 static uint32_t
 number_along(const struct sharding_model_part *seat,
              const struct hoop_axes *axes,
@@ -83,7 +85,7 @@ struct range {
     size_t end;
 };
 
-/* The first parts have one more. */
+/* The first parts have one element more. */
 static struct range
 range_of(const struct sharding_model_part *seat, uint32_t dim)
 {
@@ -172,7 +174,8 @@ sharding_model_addend_value(enum hoop_reduce_op op,
         return value - 3 * other;
     if (op == HOOP_PRODUCT)
         return number == i % n_addends ? value : 1;
-    /* Sums: each its number, and the last takes that off again. */
+    /* For sums, each addend is its number, and the last one corrects the
+     * total. */
     const double sum = (double)n_addends * (n_addends - 1) / 2;
     const double whole = op == HOOP_AVG ? value * n_addends : value;
     return number < n_addends - 1 ? number + 1 : whole - sum;

@@ -1,10 +1,10 @@
 /*
  * tests/integration/mesh/truth_tensors_test.c - sums of bool tensors give 0 or 1
  *
- * Along an axis of one rank, where nothing is sent, as along one of two: by
- * communication specs, mappings of tensor parallelism and distributed tensors
- * of which each rank has an addend. And in a call that the last survivor does
- * again alone.
+ * The axes have one rank, where nothing is sent, or two. The test uses
+ * communication specs, mappings of tensor parallelism, and distributed tensors
+ * of which each rank has an addend. It also has a call that the last survivor
+ * repeats alone.
  */
 
 #include <signal.h>
@@ -20,7 +20,8 @@ enum {
     N = 8,
 };
 
-/* True where any rank of an axis of two has 2 or 255; the same in both. */
+/* The result is true where any rank along an axis of two has 2 or 255. Both
+ * axes give the same. */
 static const uint8_t given[N] = {0, 1, 2, 255, 0, 2, 1, 255};
 static const uint8_t truth[N] = {0, 1, 1, 1, 0, 1, 1, 1};
 
@@ -162,7 +163,8 @@ sums_along_axes_of_one_and_of_two_ranks_are_truth_values(void **state)
     assert_int_equal(mesh_processes_run(2, 2, 0, body), 0);
 }
 
-/* Worker 1 dies in its first allreduce; worker 0 ends with its own bytes. */
+/* Worker 1 dies in its first allreduce, and worker 0 repeats it with only its
+ * own bytes. */
 static int
 a_survivor_that_does_a_call_again_alone_gets_truth_values(
     const struct worker *worker)

@@ -1,8 +1,9 @@
 /*
- * tests/integration/network/fork_fails.c - a system that has no process left, once
+ * tests/integration/network/fork_fails.c - lets one fork() fail
  *
- * To be preloaded: of the calls of fork() in a process, and those before it in
- * its ancestors since the last exec(), the one with the number FORK_FAILS_AT fails.
+ * The library is preloaded. It counts the calls of fork() in a process and,
+ * before those, in its ancestors since the last exec(). Call number
+ * FORK_FAILS_AT fails, as if the system had no process left.
  */
 
 #include <dlfcn.h>

@@ -1,10 +1,10 @@
 /*
- * tests/integration/network/parted.c - a worker of a job that is cut in two
+ * tests/integration/network/parted.c - a worker of a job whose network is split
  *
- * parted MS HEALED_FILE STOP_FILE: reduces until somebody is lost, shrinks, for so
- * long at most, and goes on with those that are left until STOP_FILE exists. Who
- * may not shrink waits for the other file, and asks once more. Says what it does,
- * a line for each.
+ * Usage: parted MS HEALED_FILE STOP_FILE. It reduces until a rank is lost,
+ * shrinks for at most MS milliseconds, and continues with the ranks that are
+ * left until STOP_FILE exists. If it is not allowed to shrink, it waits for
+ * HEALED_FILE and tries again. It prints a line for each of these.
  */
 
 #include <inttypes.h>
@@ -25,7 +25,7 @@ say(const char *what, const char *text)
     fflush(stdout);
 }
 
-/* Again and again, until it fails or the file is there for all. */
+/* Repeats a reduction until it fails, or all ranks have seen the file. */
 static enum hoop_status
 reduce(hoop_comm_t *comm, const char *stop_file)
 {
@@ -58,7 +58,8 @@ go_on(hoop_comm_t *comm, const char *stop_file)
     return 0;
 }
 
-/* Cut off: neither now, nor when it can be told why. */
+/* This side is cut off: its shrink has failed, and must fail again when the
+ * network works and the reason can be told. */
 static int
 stand_back(hoop_comm_t *world, const char *healed)
 {

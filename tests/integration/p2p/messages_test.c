@@ -1,4 +1,4 @@
-/* tests/integration/p2p/messages_test.c - point-to-point between real processes */
+/* tests/integration/p2p/messages_test.c - messages between real processes */
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,8 @@ filled(size_t n, uint32_t rank, int64_t tag)
     return at;
 }
 
-/* Both send first: blocking sends of what fits the window do not lock up. */
+/* Both ranks send first. Blocking sends that fit the window must not
+ * deadlock. */
 static int
 messages_are_exchanged(struct rank *rank)
 {
@@ -53,7 +54,7 @@ messages_are_exchanged(struct rank *rank)
                          &received) == HOOP_OK);
     RANK_CHECK(theirs == (int32_t)peer);
     RANK_CHECK(received.source == peer && received.count == 1);
-    /* Shorter than asked for is fine, and nothing is a message, too. */
+    /* A message may be shorter than the buffer, and a message may be empty. */
     RANK_CHECK(hoop_send(NULL, 0, HOOP_INT32, peer, 6, rank->comm) == HOOP_OK);
     RANK_CHECK(hoop_recv(NULL, 0, HOOP_INT32, peer, 6, rank->comm, &received) ==
                HOOP_OK);
@@ -97,11 +98,13 @@ large_messages_cross(void **state)
 static size_t
 count_of(size_t k)
 {
-    /* Some above the eager limit, in all far above the window. */
+    /* Some messages are above the eager limit, and all together are far above
+     * the window. */
     return k % 10 == 0 ? 20000 + k : k * 17;
 }
 
-/* Receives in the reverse order of the sends, by tag; in order per tag. */
+/* Receives are in the reverse order of the sends, by tag, and in order for the
+ * same tag. */
 static int
 messages_match_by_tag_and_stay_in_order(struct rank *rank)
 {
@@ -136,7 +139,7 @@ messages_match_by_tag_and_stay_in_order(struct rank *rank)
     return 0;
 }
 
-/* Rank 0 takes what comes first from whomever, of any size. */
+/* Rank 0 receives from any source, with messages of any size. */
 static int
 any_source_body(struct rank *rank)
 {
@@ -181,7 +184,8 @@ any_source_takes_what_comes_first(void **state)
     assert_int_equal(ranks_run_all(5, any_source_body), 0);
 }
 
-/* A message nobody receives does not stop a collective, however large. */
+/* A message that no rank receives does not block a collective, however large it
+ * is. */
 static int
 unreceived_message_does_not_stop_collectives(struct rank *rank)
 {
@@ -208,7 +212,8 @@ unreceived_message_does_not_stop_collectives(struct rank *rank)
     return 0;
 }
 
-/* Far more than window and announcements hold, received in the end. */
+/* There are far more messages than window and announcements hold, and all are
+ * received in the end. */
 static int
 flood_of_messages_is_bounded_and_stays_in_order(struct rank *rank)
 {
@@ -241,7 +246,8 @@ flood_of_messages_is_bounded_and_stays_in_order(struct rank *rank)
     return 0;
 }
 
-/* To itself: in either order, small and large, by tag and from any source. */
+/* A rank sends to itself: send or receive first, small and large, by tag and
+ * from any source. */
 static int
 self_body(struct rank *rank)
 {
@@ -312,13 +318,13 @@ message_longer_than_its_receive_fails_on_both_sides(struct rank *rank)
         RANK_CHECK(strstr(hoop_error_text(), "rank 0 (host:"));
         RANK_CHECK(mine[0] == -5);
     }
-    /* The communicator goes on. */
+    /* The communicator remains usable. */
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
     free(mine);
     return 0;
 }
 
-/* Rank 1's receive cannot be, and so it gives up what it sends to rank 2. */
+/* Rank 1's receive is invalid, so it withdraws what it sends to rank 2. */
 static int
 half_of_a_failed_sendrecv_is_told_as_such(struct rank *rank)
 {

@@ -1,4 +1,4 @@
-/* tests/integration/p2p/p2p_case.c - stages of a pipeline, as processes */
+/* tests/integration/p2p/p2p_case.c - runs processes as stages of a pipeline */
 
 #include "integration/p2p/p2p_case.h"
 

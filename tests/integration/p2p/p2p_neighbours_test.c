@@ -1,9 +1,9 @@
 /*
- * tests/integration/p2p/p2p_neighbours_test.c - transfers with neighbours that are
- * said, and need not be in the caller's group
+ * tests/integration/p2p/p2p_neighbours_test.c - transfers with given neighbours
  *
- * Two groups of two ranks are one pipeline of four: the stages around each are
- * ranks of the world. Orders and what is skipped are those of Megatron's
+ * The neighbours need not be in the caller's group: two groups of two ranks
+ * form one pipeline of four stages, whose neighbours are ranks of the world.
+ * The orders of calls, and what is skipped, are those of Megatron's
  * _batched_p2p_ops() and _p2p_ops().
  */
 
@@ -19,7 +19,7 @@ enum {
     STAGES = 4,
 };
 
-/* An element from each of the two sides, and for them. */
+/* One element from each side, and one for each side. */
 struct values {
     int64_t to_prev;
     int64_t to_next;
@@ -57,7 +57,7 @@ start_fn(const struct hoop_p2p_neighbours *neighbours,
 static start_fn *const starts[] = {hoop_p2p_ops_batched_with,
                                    hoop_p2p_ops_unbatched_with};
 
-/* By kind, and by the parity of the rank in the group. */
+/* The orders depend on the kind, and on the parity of the rank in the group. */
 static const enum hoop_p2p_direction orders[2][2][4] = {
     {{HOOP_P2P_SEND_PREV, HOOP_P2P_RECV_PREV, HOOP_P2P_SEND_NEXT,
       HOOP_P2P_RECV_NEXT},
@@ -88,7 +88,7 @@ has_order(const struct hoop_p2p_requests *requests,
     return n == requests->n_requests;
 }
 
-/* An open chain through all four, with neighbours of the other group. */
+/* All four stages form an open chain, with neighbours in the other group. */
 static int
 chain_crosses_groups(struct rank *rank, hoop_comm_t *group, size_t kind)
 {
@@ -115,7 +115,8 @@ chain_crosses_groups(struct rank *rank, hoop_comm_t *group, size_t kind)
     return 0;
 }
 
-/* Next and previous are one process, in the group: nothing crosses. */
+/* The next and the previous stage are the same process of the group. Messages
+ * for one must not arrive as those for the other. */
 static int
 two_stages_do_not_cross(struct rank *rank, hoop_comm_t *group, size_t kind)
 {
@@ -164,12 +165,12 @@ oneself_may_be_both(struct rank *rank, hoop_comm_t *group, size_t kind)
     return 0;
 }
 
-/* Any shape is told, and what is expected stays as it was; another shape than is
- * expected fails on both sides. */
+/* A receive of any shape learns the shape, and what it expected is not changed.
+ * If a different shape was expected, both sides fail. */
 static int
 shapes_are_compared(struct rank *rank, hoop_comm_t *group, size_t kind)
 {
-    const uint32_t peer = (rank->rank + 2) % STAGES; /* of the other group */
+    const uint32_t peer = (rank->rank + 2) % STAGES; /* in the other group */
     const struct hoop_p2p_neighbours neighbours = {
         .group = group, .comm = rank->comm, .prev = peer, .next = peer};
     int64_t row[3] = {1, 2, 3};
@@ -221,7 +222,7 @@ wrong_neighbours_are_refused(struct rank *rank, hoop_comm_t *group, size_t kind)
     RANK_CHECK(starts[kind](NULL, &none, &requests) == HOOP_E_INVALID);
     RANK_CHECK(starts[kind](&neighbours, NULL, &requests) == HOOP_E_INVALID);
     RANK_CHECK(starts[kind](&neighbours, &none, NULL) == HOOP_E_INVALID);
-    /* A rank that nothing goes to is not looked at. */
+    /* The rank of a neighbour is not checked if nothing goes to it. */
     RANK_CHECK(starts[kind](&neighbours, &none, &requests) == HOOP_OK);
     RANK_CHECK(requests.n_requests == 0);
     neighbours.group = NULL;
@@ -229,7 +230,7 @@ wrong_neighbours_are_refused(struct rank *rank, hoop_comm_t *group, size_t kind)
     return 0;
 }
 
-/* Of a group without the caller. */
+/* The caller is not in the group. */
 static int
 no_member_moves_nothing(struct rank *rank, hoop_comm_t *other, size_t kind)
 {

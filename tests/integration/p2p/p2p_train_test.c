@@ -1,9 +1,10 @@
 /*
- * tests/integration/p2p/p2p_train_test.c - one forward, one backward, as Megatron
+ * tests/integration/p2p/p2p_train_test.c - Megatron's 1F1B schedule
  *
- * Its schedule without virtual stages, over the calls of a P2PCommunicator:
- * warm-up, steady state, drain. Layers are sums that every stage can do in its
- * head for all the others, so that each tensor that arrives is checked.
+ * The schedule without virtual stages has a warm-up, a steady state and a
+ * drain, and uses the calls of a P2PCommunicator. Layers are sums that every
+ * stage can compute for all others, so that each tensor that arrives can be
+ * checked.
  */
 
 #include <stdio.h>
@@ -22,21 +23,22 @@ struct training {
     struct rank *rank;
     hoop_p2p_t *p2p;
     unsigned at;
-    uint32_t n_forward; /* done */
+    uint32_t n_forward; /* done so far */
     uint32_t n_backward;
     struct hoop_tensor inputs[N_BATCHES];
     struct hoop_tensor outputs[N_BATCHES];
     int64_t weight_grad;
 };
 
-/* Lengths of sequences differ from batch to batch. */
+/* The lengths of sequences differ between batches. */
 static struct hoop_shape
 batch_shape(uint32_t batch)
 {
     return shape_of(2 + batch % 3, 1, 5);
 }
 
-/* What enters stage, where 0 is the text itself: x -> 3 x + stage. */
+/* Returns what enters a stage. Stage 0 gets the text itself, and each stage
+ * computes x -> 3 x + stage. */
 static int64_t
 value_before(uint32_t stage, uint32_t batch)
 {
@@ -47,8 +49,8 @@ value_before(uint32_t stage, uint32_t batch)
     return value;
 }
 
-/* The gradient that comes back to stage from behind it; the last one has its
- * own, of the loss. */
+/* Returns the gradient that comes back to stage from the next one. The last
+ * stage has its own, that of the loss. */
 static int64_t
 grad_behind(uint32_t stage, uint32_t size, uint32_t batch)
 {
@@ -59,14 +61,14 @@ grad_behind(uint32_t stage, uint32_t size, uint32_t batch)
     return grad;
 }
 
-/* The tensor of a list of one, which is empty at the ends. */
+/* Makes a list of one tensor. At the ends it is empty. */
 static struct hoop_tensors
 list_of(struct hoop_tensor *tensor)
 {
     return (struct hoop_tensors){1, tensor, tensor, 0};
 }
 
-/* input's list is empty on the first stage, which has its own text. */
+/* The list of input is empty on the first stage, which has its own text. */
 static int
 forward(struct training *training, const struct hoop_tensors *input)
 {
@@ -84,7 +86,8 @@ forward(struct training *training, const struct hoop_tensors *input)
     return 0;
 }
 
-/* In the order of the forward passes; frees what the batch has kept. */
+/* The backward passes are in the order of the forward passes. Each frees what
+ * its batch has kept. */
 static int
 backward(struct training *training,
          const struct hoop_tensors *output_grad,
@@ -127,8 +130,8 @@ warm_up(struct training *training, uint32_t n_warm_up_forwards)
     return 0;
 }
 
-/* One batch forward, whose input has come, and one backward; then, in one call
- * with giving back the gradient, the next batch's input. */
+/* Computes one batch forward, whose input has come, and one backward. Then one
+ * call sends the gradient back and receives the input of the next batch. */
 static int
 steady_step(struct training *training, struct hoop_tensors *input)
 {
@@ -229,13 +232,13 @@ train_body(struct rank *rank)
 }
 
 /*
- * 64 micro-batches in flight at once.
+ * The rest of the file tests 64 micro-batches in flight at the same time.
  *
- * Each stage of a ring starts all its transfers, forward and backward mixed
- * by chance, and waits for them in any order, with pauses by chance. Only
- * the order within a way is the same on all stages. Five rounds for each
- * number of stages; P2P_ROUNDS=1000 and P2P_SEED=1 in the environment make
- * it longer.
+ * Each stage of a ring starts all its transfers, with forward and backward
+ * mixed at random, and waits for them in any order, with random pauses. Only
+ * the order within one direction is the same on all stages. There are five
+ * rounds for each number of stages; P2P_ROUNDS=1000 and P2P_SEED=1 in the
+ * environment make it longer.
  */
 
 enum {
@@ -258,7 +261,7 @@ struct transfer {
 struct storm {
     struct rank *rank;
     hoop_p2p_t *p2p;
-    uint64_t chance; /* of this rank alone */
+    uint64_t chance; /* differs between ranks */
     uint32_t round;
     struct transfer transfers[N_WAYS][STORM_N_BATCHES];
 };
@@ -270,7 +273,8 @@ pause_by_chance(struct storm *storm)
         usleep(random_below(&storm->chance, 200));
 }
 
-/* Some more than is sent unasked, some with nothing in it; all stages know. */
+/* Some shapes are larger than what is sent without a request, and some are
+ * empty. All stages know them. */
 static struct hoop_shape
 storm_batch_shape(const struct storm *storm, enum way way, uint32_t batch)
 {
@@ -364,7 +368,7 @@ finish_all(struct storm *storm)
     return 0;
 }
 
-/* Both ways at once, waited for in the call. */
+/* Exchanges in both directions at the same time, and waits in the call. */
 static int
 exchange_all(struct storm *storm)
 {

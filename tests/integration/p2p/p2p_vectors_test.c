@@ -1,8 +1,9 @@
 /*
- * tests/integration/p2p/p2p_vectors_test.c - what Megatron's stages get from whom
+ * tests/integration/p2p/p2p_vectors_test.c - worked examples of Megatron's
+ * stages
  *
- * On pipelines of 1, 2, 3 and 4 stages, batched and unbatched, with expected
- * shapes and without.
+ * The pipelines have 1, 2, 3 and 4 stages. They are batched and unbatched, with
+ * expected shapes and without.
  */
 
 #include <signal.h>
@@ -63,8 +64,8 @@ backward_reaches_prev(struct stage *stage)
     return 0;
 }
 
-/* Each edge once: the lower stage hands on and waits for the gradient, the
- * upper one does the reverse. */
+/* Uses each edge once. The lower stage sends its output and waits for the
+ * gradient, and the upper one does the reverse. */
 static int
 both_ways_on_an_edge(struct stage *stage, uint32_t lower)
 {
@@ -97,7 +98,7 @@ steady_calls_meet(struct stage *stage)
     return 0;
 }
 
-/* The ends skip what they would send, too. */
+/* The first and the last stage also skip what they would send. */
 static int
 ends_send_nothing(struct stage *stage)
 {
@@ -135,8 +136,8 @@ ring_turns(struct stage *stage)
     return 0;
 }
 
-/* What an open pipeline passes: nothing from before the first stage, nothing
- * to behind the last. */
+/* In an open pipeline nothing comes from before the first stage, and nothing
+ * goes beyond the last. */
 static int
 open_chain_turns(struct stage *stage)
 {
@@ -161,8 +162,8 @@ open_chain_turns(struct stage *stage)
     return 0;
 }
 
-/* On two stages both go to one process, with sizes that would let them be
- * taken for each other. */
+/* With two stages both directions lead to the same process. The sizes are the
+ * same, so messages could be mixed up. */
 static int
 all_directions_do_not_cross(struct stage *stage)
 {
@@ -171,7 +172,7 @@ all_directions_do_not_cross(struct stage *stage)
     return p2p_exchange_check(stage->rank, stage->p2p, &one, &one);
 }
 
-/* The same with shapes of which each direction has its own. */
+/* Does the same with a different shape for each direction. */
 static int
 shapes_do_not_cross(struct stage *stage)
 {
@@ -223,7 +224,7 @@ enum {
     N_LISTED = 3
 };
 
-/* The second has no elements at all. */
+/* The second shape has no elements. */
 static struct hoop_shape
 listed_shape(size_t index)
 {
@@ -262,8 +263,8 @@ lists_travel_in_order(struct stage *stage)
     return 0;
 }
 
-/* Where shapes vary, nobody knows them before, and they need not have three
- * dimensions; what the receiver says is of no account. */
+/* If shapes vary, the receiver does not know them before, and they need not
+ * have three dimensions. The shape that it gives is ignored. */
 static int
 unknown_shapes_are_received(struct stage *stage)
 {
@@ -292,7 +293,7 @@ unknown_shapes_are_received(struct stage *stage)
     return 0;
 }
 
-/* From the first to the last, and back. */
+/* Sends an empty list from the first stage to the last, and back. */
 static int
 empty_lists_meet(struct stage *stage)
 {
@@ -344,15 +345,15 @@ vectors_body(struct rank *rank)
 }
 
 /*
- * Wrong calls of Megatron's stages.
+ * The rest of the file tests wrong calls of Megatron's stages.
  *
- * What is wrong with a call alone is found before anything has moved: the
- * ring turns as ever afterwards. What neighbours do not agree on is told to
- * both. Who waits for a stage that does not come, or is dead, is told that.
+ * An error in a single call is found before anything has moved, and the ring
+ * works as usual afterwards. If neighbours disagree, both are told. A stage
+ * that waits for one that does not come, or has died, is told that.
  */
 
 enum {
-    SHORT_MS = 100, /* for what is never sent */
+    SHORT_MS = 100, /* for a message that is never sent */
 };
 
 static enum hoop_status
@@ -457,7 +458,7 @@ wrong_calls_move_nothing(struct rank *rank)
         stage_that_is_none,
         tensor_with_gaps,
         tensor_of_no_dtype,
-        batch_that_overlaps /* kind 0 only */,
+        batch_that_overlaps /* only for kind 0 */,
     };
 
     for (uint32_t kind = 0; kind < N_P2P_KINDS; kind++) {
@@ -475,14 +476,14 @@ wrong_calls_move_nothing(struct rank *rank)
     return 0;
 }
 
-/* So much that no send ends before its receive has begun. */
+/* The shape is so large that no send ends before its receive has begun. */
 static struct hoop_shape
 large_shape(void)
 {
     return shape_of(10, 10, 400);
 }
 
-/* All stages expect something else than comes. */
+/* Every stage expects something else than what comes. */
 static int
 mismatch_is_told_to_all(struct stage *stage,
                         enum hoop_dtype dtype,
@@ -507,7 +508,7 @@ mismatch_is_told_to_all(struct stage *stage,
     return 0;
 }
 
-/* The sender is told as well as the receiver. */
+/* Both the sender and the receiver are told. */
 static int
 first_edge_mismatches(struct stage *stage,
                       const struct hoop_tensors *send,
@@ -524,7 +525,7 @@ first_edge_mismatches(struct stage *stage,
     return 0;
 }
 
-/* One edge only. */
+/* Only one edge is used. */
 static int
 mismatch_is_told_to_both(struct stage *stage, const struct hoop_shape *expected)
 {
@@ -541,7 +542,7 @@ mismatch_is_told_to_both(struct stage *stage, const struct hoop_shape *expected)
     return 0;
 }
 
-/* The first two of a list have come; all is taken back. */
+/* The first two tensors of the list have arrived, and are taken back. */
 static int
 failed_list_hands_out_nothing(struct stage *stage)
 {
@@ -562,7 +563,8 @@ failed_list_hands_out_nothing(struct stage *stage)
     return 0;
 }
 
-/* Also of as many elements, also of other dimensions. */
+/* Some have the same number of elements, and some have another number of
+ * dimensions. */
 static const struct hoop_shape others[] = {
     {.n_dims = 3, .dims = {10, 10, 399}}, {.n_dims = 3, .dims = {10, 10, 401}},
     {.n_dims = 3, .dims = {100, 1, 400}}, {.n_dims = 2, .dims = {100, 400}},
@@ -595,7 +597,7 @@ mismatches_are_told(struct rank *rank)
     return 0;
 }
 
-/* Of a stage that never sends, all who wait are told at their deadline. */
+/* If a stage never sends, all that wait are told at their deadline. */
 static int
 missing_send_is_a_timeout(struct rank *rank)
 {
@@ -609,7 +611,7 @@ missing_send_is_a_timeout(struct rank *rank)
         return 0;
     hoop_comm_set_timeout(rank->comm, SHORT_MS);
     stage_init(&stage, rank, 1);
-    /* As when the one before had only a wrong call to make. */
+    /* The previous stage waits, too, as if it had made only a wrong call. */
     snprintf(waited, sizeof(waited), "waiting for rank %u", stage.prev);
     RANK_CHECK(hoop_p2p_recv_forward(stage.p2p, &list, 0) == HOOP_E_TIMEOUT);
     RANK_CHECK(error_says(waited));
@@ -618,7 +620,8 @@ missing_send_is_a_timeout(struct rank *rank)
     RANK_CHECK(hoop_p2p_send_forward_recv_forward(stage.p2p, NULL, &got, &got,
                                                   &requests) == HOOP_OK);
     RANK_CHECK(hoop_p2p_wait(&requests, HOOP_FOREVER) == HOOP_E_TIMEOUT);
-    /* What was started allocates, and is the caller's. */
+    /* The call that was started has allocated memory, which belongs to the
+     * caller. */
     hoop_tensor_free(&got);
     hoop_comm_set_timeout(rank->comm, 20000);
     room_add(rank, 0);
@@ -628,7 +631,7 @@ missing_send_is_a_timeout(struct rank *rank)
     return 0;
 }
 
-/* The last stage dies when both its neighbours wait for it. */
+/* The last stage dies while both its neighbours wait for it. */
 static int
 dead_stage_is_named(struct rank *rank)
 {

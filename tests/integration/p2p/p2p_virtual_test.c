@@ -1,10 +1,11 @@
 /*
- * tests/integration/p2p/p2p_virtual_test.c - virtual stages, as Megatron has them
+ * tests/integration/p2p/p2p_virtual_test.c - Megatron's virtual stages
  *
- * Its interleaved schedule over the calls of a P2PCommunicator: each process
- * has two chunks of the model, and what leaves the last process after the first
- * chunk enters the first one's second. The ring is closed in both ways at once,
- * and only order says of which chunk and batch a tensor is.
+ * The interleaved schedule uses the calls of a P2PCommunicator. Each process
+ * has two chunks of the model, and the output of the last process's first chunk
+ * is the input of the first process's second chunk. The ring is used in both
+ * directions at the same time, and only the order shows to which chunk and
+ * batch a tensor belongs.
  */
 
 #include "base/cleanup.h"
@@ -13,10 +14,10 @@
 enum {
     N_CHUNKS = 2,
     BATCHES_MAX = 8,
-    N_ROUNDS = 2, /* of as many batches as there are processes */
+    N_ROUNDS = 2, /* of as many batches as processes */
 };
 
-/* What waits to be computed with, oldest first. */
+/* Tensors that wait to be used, the oldest first. */
 struct queue {
     uint32_t n_put;
     uint32_t n_taken;
@@ -28,14 +29,15 @@ struct training {
     hoop_p2p_t *p2p;
     int size;
     int last;
-    int n_passes; /* of each kind: batches by chunks */
+    int n_passes; /* of each kind: batches times chunks */
     int n_warm_up_forwards;
     uint32_t n_forward[N_CHUNKS];
     struct queue inputs[N_CHUNKS];
     struct queue output_grads[N_CHUNKS];
 };
 
-/* Of the k-th pass; before the first, as if they had gone on for ever. */
+/* Returns the chunk of the k-th pass. Negative k continue the sequence
+ * backwards. */
 static int
 forward_chunk(const struct training *training, int k)
 {
@@ -50,7 +52,7 @@ backward_chunk(const struct training *training, int k)
     return N_CHUNKS - 1 - forward_chunk(training, k);
 }
 
-/* Of all virtual stages. */
+/* Returns whether this is the first of all virtual stages. */
 static bool
 is_first(const struct training *training, int chunk)
 {
@@ -81,8 +83,8 @@ queue_put(struct queue *queue, const struct hoop_tensor *tensor)
     queue->tensors[queue->n_put++] = *tensor;
 }
 
-/* The batch whose turn it is; what it was before is a matter of the stage
- * before, or behind. */
+/* Takes the tensor of the next batch, and checks that the neighbouring stage
+ * has made it. */
 static int
 take_expected(struct training *training,
               struct queue *queue,
@@ -99,7 +101,7 @@ take_expected(struct training *training,
     return 0;
 }
 
-/* out_output stays empty behind the last virtual stage. */
+/* out_output stays empty on the last virtual stage. */
 static int
 forward(struct training *training, int k, struct hoop_tensor *out_output)
 {
@@ -136,7 +138,8 @@ backward(struct training *training, int k, struct hoop_tensor *out_grad)
     return 0;
 }
 
-/* What a step hands on and gets; chunks below 0: nothing is received. */
+/* What one step sends and receives. A chunk below 0 means that nothing is
+ * received. */
 struct step {
     struct hoop_tensor output;
     struct hoop_tensor input_grad;
@@ -195,8 +198,9 @@ warm_up(struct training *training)
     return 0;
 }
 
-/* The first process gets what the last one had computed some passes ago, and
- * computes with it in the next chunk; the text's first chunk needs nothing. */
+/* The first process gets what the last one computed some passes ago, and uses
+ * it in the next chunk. Its first chunk needs no input, since it has the
+ * text. */
 static int
 next_input_chunk(const struct training *training, int k)
 {
@@ -285,7 +289,7 @@ train(struct rank *rank, uint32_t kind, int n_rounds)
 static int
 virtual_body(struct rank *rank)
 {
-    /* One process has no stages to interleave. */
+    /* A single process has no stages to interleave. */
     for (uint32_t kind = 0; kind < N_P2P_KINDS && rank->size > 1; kind++) {
         for (int n_rounds = 1; n_rounds <= N_ROUNDS; n_rounds++)
             RANK_CHECK(train(rank, kind, n_rounds) == 0);
@@ -294,13 +298,14 @@ virtual_body(struct rank *rank)
 }
 
 /*
- * Started now, waited for later.
+ * The rest of the file tests transfers that are started now and waited for
+ * later.
  *
- * In which order requests are posted, what of them lives on return, and
- * _communicate(), which hands them out.
+ * It tests the order in which requests are posted, what remains of them when
+ * the call returns, and hoop_p2p_communicate(), which hands them out.
  */
 
-/* Into memory of the caller's, where the shape is known. */
+/* Receives into memory of the caller if the shape is known. */
 static int
 communicate_exchanges(struct stage *stage, uint32_t kind)
 {
@@ -323,7 +328,7 @@ communicate_exchanges(struct stage *stage, uint32_t kind)
     if (kind >= 2)
         hoop_tensor_free(&got.prev);
     hoop_tensor_free(&got.next);
-    /* Nothing to receive: neither a shape nor a place is needed. */
+    /* If nothing is received, neither a shape nor memory is needed. */
     const struct hoop_p2p_exchange nothing = {0};
     RANK_CHECK(hoop_p2p_communicate(stage->p2p, &nothing, NULL, NULL, NULL) ==
                HOOP_OK);
@@ -375,7 +380,7 @@ requests_have_order(struct stage *stage)
     RANK_CHECK(has_order(&requests, orders[2], 4));
     RANK_CHECK(hoop_p2p_wait(&requests, HOOP_FOREVER) == HOOP_OK);
     RANK_CHECK(hoop_p2p_wait(&requests, HOOP_FOREVER) == HOOP_OK);
-    /* What is NULL is skipped. */
+    /* Transfers whose tensor is NULL are skipped. */
     ops.send_prev = NULL;
     ops.recv_next = NULL;
     RANK_CHECK(hoop_p2p_ops_batched(stage->p2p, &ops, &requests) == HOOP_OK);
@@ -391,7 +396,7 @@ requests_have_order(struct stage *stage)
     return 0;
 }
 
-/* The last rank sends only when all others have seen that they still wait. */
+/* The last rank sends only after all others have seen that they still wait. */
 static int
 overlap_returns_before_the_tensor(struct stage *stage, uint32_t kind)
 {

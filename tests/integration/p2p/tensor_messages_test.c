@@ -1,4 +1,4 @@
-/* tests/integration/p2p/tensor_messages_test.c - tensors between real processes */
+/* tests/integration/p2p/tensor_messages_test.c - tensors between processes */
 
 #include <pthread.h>
 #include <signal.h>
@@ -27,7 +27,7 @@ enum {
 static const struct hoop_tensor anything = {
     .shape = {.n_dims = HOOP_ANY_SHAPE}};
 
-/* 0 to 8 dimensions, and two that are empty. */
+/* Shapes have 0 to 8 dimensions, and two of them are empty. */
 static struct hoop_shape
 shape_of_case(unsigned i)
 {
@@ -86,7 +86,7 @@ is_right(const struct hoop_tensor *tensor, uint32_t rank, unsigned i)
     return true;
 }
 
-/* One that says what it expects, or that takes any. */
+/* Returns a tensor that says what it expects, or one that accepts anything. */
 static struct hoop_tensor
 wanted(unsigned i, bool is_any)
 {
@@ -99,7 +99,8 @@ wanted(unsigned i, bool is_any)
     return tensor;
 }
 
-/* To the next rank, from the one before; odd cases are received late. */
+/* Sends to the next rank, and receives from the previous one. Odd cases are
+ * received late. */
 static int
 every_dtype_and_rank_arrives_early_and_late(struct rank *rank)
 {
@@ -136,7 +137,8 @@ every_dtype_and_rank_arrives_early_and_late(struct rank *rank)
     return 0;
 }
 
-/* 64 MiB cross, one into hoop's memory, one into the caller's. */
+/* 64 MiB go in both directions, one into memory of hoop, and one into that of
+ * the caller. */
 static int
 large_body(struct rank *rank)
 {
@@ -174,7 +176,7 @@ large_tensors_cross(void **state)
                      0);
 }
 
-/* Rank 0 takes what comes first, of any shape, from whomever. */
+/* Rank 0 receives tensors of any shape from any source. */
 static int
 any_shape_comes_from_any_source(struct rank *rank)
 {
@@ -200,8 +202,9 @@ any_shape_comes_from_any_source(struct rank *rank)
     return 0;
 }
 
-/* Both directions at once, small and large: both sides hear both shapes. A
- * small send may have returned: the next call tells. */
+/* Both ranks send at the same time, small and large tensors, and both learn
+ * both shapes. A small send may have returned already; then the next call
+ * reports the failure. */
 static int
 wrong_shapes_are_told_to_both(struct rank *rank)
 {
@@ -225,7 +228,7 @@ wrong_shapes_are_told_to_both(struct rank *rank)
         const bool is_told = strstr(hoop_error_text(), "an earlier call");
         const enum hoop_status sent_status = hoop_wait(op, HOOP_FOREVER);
         RANK_CHECK(sent_status == HOOP_OK || strstr(hoop_error_text(), text));
-        /* The verdict comes before the peer's part of this. */
+        /* The verdict arrives before the peer's part of this barrier. */
         const enum hoop_status next_status = hoop_barrier(rank->comm);
         RANK_CHECK(next_status == HOOP_OK || strstr(hoop_error_text(), text));
         RANK_CHECK(sent_status + next_status ==
@@ -235,7 +238,8 @@ wrong_shapes_are_told_to_both(struct rank *rank)
 }
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-/* They map terabytes themselves, and end who gets no memory. */
+/* Sanitizers map terabytes themselves, and end a program that gets no
+ * memory. */
 static void
 memory_limit(void)
 {
@@ -252,8 +256,8 @@ memory_limit(void)
 static const size_t too_large = (size_t)1 << 33;
 #endif
 
-/* What the receiver has no memory for has begun to be sent: no more of its
- * bytes are ever looked at. The pair goes on. */
+/* The sender has begun to send when the receiver finds no memory. The remaining
+ * bytes are never read, and the pair remains usable. */
 static int
 lack_of_memory_is_told_to_both(struct rank *rank)
 {
@@ -278,7 +282,7 @@ lack_of_memory_is_told_to_both(struct rank *rank)
     return 0;
 }
 
-/* Rank 1 dies before it sends, then in the middle. */
+/* Rank 1 dies before it sends, and in a second run while it sends. */
 static int
 killed_body(struct rank *rank)
 {
@@ -286,7 +290,8 @@ killed_body(struct rank *rank)
     struct hoop_tensor tensor = anything;
     hoop_op_t *op = NULL;
 
-    /* Connected: only then is a death noticed without a coordinator. */
+    /* The ranks are connected now. Without a coordinator, a death is only
+     * noticed on a connection. */
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
     if (rank->rank == 0) {
         RANK_CHECK(hoop_recv_tensor_start(&tensor, 1, 0, rank->comm, &tensor,
@@ -321,7 +326,8 @@ death_of_the_sender_hands_out_nothing(void **state)
                      0);
 }
 
-/* Neither finds the other in time; afterwards both do. */
+/* The tags differ, so both calls time out. Afterwards a message with the same
+ * tag arrives. */
 static int
 deadline_hands_out_nothing(struct rank *rank)
 {

@@ -1,10 +1,11 @@
 /*
- * tests/integration/parallel/comm_spec_random_test.c - specs by chance, by formula
+ * tests/integration/parallel/comm_spec_random_test.c - random communication
+ * specs
  *
- * Every pattern on tensors of one to three dimensions, forward and backward,
- * against index formulas that share no code with the library. Each process
- * knows all inputs: small integers, which every dtype here holds and adds
- * exactly.
+ * The test takes every pattern on tensors of one to three dimensions, forward
+ * and backward. It compares the results with index formulas that share no code
+ * with the library. Each process knows all inputs, which are small integers
+ * that every dtype here can hold and add exactly.
  */
 
 #include <stdio.h>
@@ -26,7 +27,7 @@ enum {
 static const enum hoop_dtype dtypes[] = {HOOP_INT64, HOOP_FLOAT32,
                                          HOOP_BFLOAT16};
 
-/* Element i of a rank's tensor. */
+/* Returns element i of a rank's tensor. */
 static int64_t
 value_of(uint64_t seed, uint32_t rank, size_t i)
 {
@@ -52,17 +53,18 @@ element_write(void *at, enum hoop_dtype dtype, int64_t value)
 struct drawn {
     struct hoop_comm_spec spec;
     enum hoop_dtype dtype;
-    struct hoop_shape shape; /* of the input */
+    struct hoop_shape shape; /* that of the input */
     bool starts;
     uint64_t seed;
 };
 
-/* Who takes part with a rank, in the order of their parts. */
+/* The ranks that take part together with a rank, in the order of their
+ * parts. */
 struct group {
     uint32_t n;
     uint32_t ranks[RANKS_ALL];
     uint32_t position;
-    uint32_t splits[2]; /* parts of each dimension of a mix */
+    uint32_t splits[2]; /* parts of each dimension in a mix-gather */
 };
 
 static struct group
@@ -77,7 +79,7 @@ group_of(const struct drawn *drawn, const struct mesh_process *mesh_process)
     for (uint32_t i = 0; i < n_all; i++) {
         uint32_t rank = i;
 
-        /* Column after column. */
+        /* The order is column by column. */
         if (is_mix && axes[0] == 0)
             rank = i % mesh_process->n_rows * mesh_process->n_columns +
                    i / mesh_process->n_rows;
@@ -153,7 +155,7 @@ draw(uint64_t seed, const struct mesh_process *mesh_process)
         drawn.spec.gather_dim = (struct hoop_comm_dims){
             2, {first, (first + 1) % (int32_t)drawn.shape.n_dims}};
     }
-    /* What is cut has a multiple of all that may be cut. */
+    /* A dimension that is cut must be a multiple of all numbers of parts. */
     for (uint32_t i = 0; i < drawn.shape.n_dims; i++) {
         if (drawn.spec.pattern != HOOP_COMM_GATHER)
             drawn.shape.dims[i] *=
@@ -169,7 +171,7 @@ dim_of(const struct hoop_comm_dims *dims, uint32_t i, uint32_t n_dims)
                                         : dims->dims[i]);
 }
 
-/* Both shapes, and what lies between them. */
+/* The shapes before and after, and the rest of the case. */
 struct mapping_case {
     const struct drawn *drawn;
     const struct group *group;
@@ -201,7 +203,8 @@ in_sum(const struct mapping_case *mapping_case, const size_t at[DIMS])
     return sum;
 }
 
-/* Whose block an element of a mix is in; at becomes its place there. */
+/* Returns the rank in whose block an element of a mix-gather is. at becomes the
+ * position in that block. */
 static uint32_t
 mix_rank(const struct mapping_case *mapping_case, size_t at[DIMS])
 {
@@ -219,7 +222,8 @@ mix_rank(const struct mapping_case *mapping_case, size_t at[DIMS])
     return mapping_case->group->ranks[number];
 }
 
-/* From a place in this rank's block of a mix to that in the whole. */
+/* Turns a position in this rank's block of a mix-gather into one in the
+ * whole. */
 static void
 mix_shift(const struct mapping_case *mapping_case, size_t at[DIMS])
 {
@@ -235,8 +239,8 @@ mix_shift(const struct mapping_case *mapping_case, size_t at[DIMS])
     }
 }
 
-/* What came from the rank whose part it is along gather, which had cut its
- * tensor along shard. */
+/* Returns the element that came from the rank which has this part along gather.
+ * That rank had cut its tensor along shard. */
 static int64_t
 exchanged(const struct mapping_case *mapping_case,
           size_t at[DIMS],
@@ -266,7 +270,7 @@ gathered(const struct mapping_case *mapping_case,
     return in_value(mapping_case, sender, at);
 }
 
-/* The element of the output at these indices. */
+/* Returns the element of the output at these indices. */
 static int64_t
 expected_at(const struct mapping_case *mapping_case, size_t at[DIMS])
 {

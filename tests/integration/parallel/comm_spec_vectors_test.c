@@ -1,8 +1,9 @@
 /*
- * tests/integration/parallel/comm_spec_vectors_test.c - worked examples of each pattern
+ * tests/integration/parallel/comm_spec_vectors_test.c - worked examples of
+ * patterns
  *
- * On a mesh of 2 x 2, rank r holding [[1, 2], [3, 4]] + 10r; and mix-gathers on
- * 2 x 4, of 0 to 63 as 8 x 8.
+ * The mesh is 2 x 2, and rank r has [[1, 2], [3, 4]] + 10 r. Mix-gathers are on
+ * a mesh of 2 x 4, and gather an 8 x 8 matrix of 0 to 63.
  */
 
 #include <string.h>
@@ -25,7 +26,7 @@ struct given {
 struct example {
     struct hoop_comm_spec spec;
     struct given results[RANKS];
-    bool is_inverse; /* the backward of the results is the input */
+    bool is_inverse; /* backward of the results gives the input */
 };
 
 static const struct hoop_shape square = {2, {2, 2}};
@@ -150,8 +151,8 @@ patterns_give_the_worked_examples(struct mesh_process *mesh_process)
     return failure;
 }
 
-/* The gradient of an identity is summed, that of a sum is as it is; both in
- * place, too. */
+/* The gradient of an identity is summed, and that of a sum is passed on
+ * unchanged. Both also work in place. */
 static int
 gradients_of_sums_and_identities_are_each_others(
     struct mesh_process *mesh_process)
@@ -173,11 +174,11 @@ gradients_of_sums_and_identities_are_each_others(
     return 0;
 }
 
-/* Of dims 0 and 1, where a rank's part begins, and how large it is. */
+/* How dimensions 0 and 1 are cut, where a rank's part begins, and its shape. */
 struct layout {
     struct hoop_comm_dims dims;
     uint32_t axes[2];
-    size_t row, column; /* of rank 5, (1, 1) */
+    size_t row, column; /* for rank 5, (1, 1) */
     struct hoop_shape part;
 };
 
@@ -188,10 +189,10 @@ static const struct layout layouts[] = {
     {{1, {1}}, {1, 1}, 0, 5, {2, {8, 1}}},     /* R S01 */
     {{1, {0}}, {0, 0}, 3, 0, {2, {1, 8}}},     /* S10 R */
     {{1, {-1}}, {0, 0}, 0, 3, {2, {8, 1}}},    /* R S10 */
-    {{2, {0, -1}}, {0, 1}, 4, 2, {2, {4, 2}}}, /* S0 S1, in the other order */
+    {{2, {0, -1}}, {0, 1}, 4, 2, {2, {4, 2}}}, /* S0 S1, axes reversed */
 };
 
-/* The same layout, said as axes of each dimension. */
+/* The same layouts, written as the axes of each dimension. */
 static const struct hoop_sharding shardings[] = {
     {.dims = {{1, {0}}, {1, {1}}}}, {.dims = {{1, {1}}, {1, {0}}}},
     {.dims = {{2, {0, 1}}}},        {.dims = {{0}, {2, {0, 1}}}},
@@ -253,10 +254,10 @@ mix_gather_and_mix_split_are_inverse_in_all_layouts(
 }
 
 /*
- * Specs that cannot be done.
+ * The rest of the file tests invalid specs.
  *
- * Each is the same error with the same text on every rank, and nothing has
- * been called: a sum over all ranks works afterwards.
+ * Each gives the same error with the same text on every rank, and counts as no
+ * call: a sum over all ranks works afterwards.
  */
 
 enum {
@@ -333,7 +334,7 @@ wrong_body(struct mesh_process *mesh_process, const struct wrong *wrong)
     return 0;
 }
 
-/* The way back is refused as well, of what the forward cannot have made. */
+/* The backward refuses a gradient that the forward cannot have produced. */
 static int
 wrong_gradients(struct mesh_process *mesh_process)
 {
@@ -400,7 +401,7 @@ wrong_tensors(struct mesh_process *mesh_process)
     return 0;
 }
 
-/* Nothing of it was a call. */
+/* The refused specs did not count as calls. */
 static int
 all_work(struct mesh_process *mesh_process)
 {
@@ -428,7 +429,7 @@ spec_that_is_wrong_is_told_to_all_before_anything_moves(
     return failure ? failure : all_work(mesh_process);
 }
 
-/* A mix-gather on a mesh of one axis. */
+/* A mix-gather needs a mesh of two axes, and this one has a single axis. */
 static int
 mix_gather_on_another_kind_of_mesh_is_refused(struct mesh_process *mesh_process)
 {
@@ -450,7 +451,7 @@ mix_gather_on_another_kind_of_mesh_is_refused(struct mesh_process *mesh_process)
     return all_work(mesh_process);
 }
 
-/* Ranks that differ in the shape, the dimension or the pattern. */
+/* One rank differs in the shape, the dimension or the pattern. */
 static int
 ranks_that_differ_are_told_and_go_on(struct mesh_process *mesh_process)
 {
@@ -479,7 +480,7 @@ ranks_that_differ_are_told_and_go_on(struct mesh_process *mesh_process)
     return all_work(mesh_process);
 }
 
-/* Outside the mesh a call does nothing. */
+/* On a process outside of the mesh a call does nothing. */
 static int
 process_outside_the_mesh_does_nothing(struct mesh_process *mesh_process)
 {

@@ -1,9 +1,9 @@
 /*
- * tests/integration/parallel/gradients_steps_test.c - steps of data parallelism on processes
+ * tests/integration/parallel/gradients_steps_test.c - data-parallel steps
  *
- * Models by chance, in the order that chance gives each rank, against plain
- * loops; then what goes wrong: wrong calls, lists that differ, a rank that
- * dies in the middle of a step.
+ * The test compares random models, whose gradients become ready in a random
+ * order on each rank, with plain loops. Then it tests failures: wrong calls,
+ * lists that differ, and a rank that dies in the middle of a step.
  */
 
 #include <signal.h>
@@ -17,9 +17,9 @@
 #include "ranks.h"
 
 /*
- * Tensors of a model that chance made. All ranks draw the same shapes and know
- * what every rank's values are, so that what comes out of a reduction can be
- * said without the library.
+ * The tensors of a random model. All ranks draw the same shapes, and know the
+ * values of every rank, so that the test can compute the result of a reduction
+ * without the library.
  */
 
 enum {
@@ -31,8 +31,8 @@ struct model {
     enum hoop_dtype dtype;
     size_t n_tensors;
     struct hoop_tensor list[MODEL_TENSORS_MAX];
-    size_t count;               /* elements of all */
-    void *values;               /* of this rank, one after the other */
+    size_t count;               /* elements of all tensors */
+    void *values;               /* of this rank, one tensor after the other */
     void *all[MODEL_RANKS_MAX]; /* of each rank, when they were filled */
 };
 
@@ -42,7 +42,7 @@ draw_shape(uint64_t *seed)
     struct hoop_shape shape = {.n_dims = (uint32_t)draw_below(seed, 5)};
 
     for (uint32_t i = 0; i < shape.n_dims; i++) {
-        /* Nothing is rare: one of it empties the tensor. */
+        /* A size of 0 is rare, since a single one makes the tensor empty. */
         const size_t size = draw_below(seed, 26);
 
         shape.dims[i] = size == 25 ? 0 : size % 5 + 1;
@@ -50,7 +50,7 @@ draw_shape(uint64_t *seed)
     return shape;
 }
 
-/* Shapes of up to 4 dimensions, sizes 0 to 5, of a dtype. */
+/* The shapes have up to 4 dimensions and sizes from 0 to 5. */
 static void
 model_init(struct model *model, enum hoop_dtype dtype, uint64_t seed)
 {
@@ -86,7 +86,7 @@ model_deinit(struct model *model)
         free(model->all[rank]);
 }
 
-/* New values, of every rank others. */
+/* Sets new values, which are different on each rank. */
 static void
 model_fill(struct model *model, const struct rank *rank, uint64_t seed)
 {
@@ -97,7 +97,8 @@ model_fill(struct model *model, const struct rank *rank, uint64_t seed)
            model->count * hoop_dtype_size(model->dtype));
 }
 
-/* Whether element index of the reduction over all ranks may be result. */
+/* Returns whether result is a possible element of the reduction over all
+ * ranks. */
 static bool
 model_allows(const struct model *model,
              uint32_t size,
@@ -115,7 +116,7 @@ model_allows(const struct model *model,
     return reference_allows(&reference, index, result);
 }
 
-/* Whether all ranks have the same bytes. */
+/* Returns whether all ranks have the same bytes. */
 static bool
 model_is_everywhere(const struct model *model, struct rank *rank)
 {
@@ -155,7 +156,7 @@ create(const struct model *model,
                : NULL;
 }
 
-/* In any order. */
+/* Reports the gradients as ready, in a random order. */
 static enum hoop_status
 ready_all(hoop_gradients_t *gradients, size_t n, uint64_t seed)
 {
@@ -216,8 +217,8 @@ random_body(struct rank *rank)
     return line;
 }
 
-/* As a sum may be taken in another order, integers: exactly the same as of
- * allreduce, in buckets that take several frames. */
+/* The values are integers, so that the sum does not depend on the order. It
+ * must be exactly that of an allreduce, in buckets that take several frames. */
 static int
 large_body(struct rank *rank)
 {
@@ -253,7 +254,7 @@ large_body(struct rank *rank)
     return 0;
 }
 
-/* Every rank is refused alike, and the step goes on. */
+/* The calls are refused on every rank, and the step can continue. */
 static int
 wrong_calls_body(struct rank *rank)
 {
@@ -281,8 +282,8 @@ wrong_calls_body(struct rank *rank)
     return 0;
 }
 
-/* One rank's list is another: in a shape, or in how many there are, so that
- * the ranks do not even have as many buckets. */
+/* One rank has another list, with a different shape, or with another length, so
+ * that the ranks do not even have the same number of buckets. */
 static int
 other_lists_body(struct rank *rank)
 {
@@ -314,7 +315,7 @@ other_lists_body(struct rank *rank)
     return 0;
 }
 
-/* The last rank dies when its second step is half ready. */
+/* The last rank dies when half of its second step is ready. */
 static int
 killed_body(struct rank *rank)
 {
@@ -385,10 +386,9 @@ killed_rank_ends_the_step_of_all(void **state)
 }
 
 /*
- * These cases test hoop/sharded.h.
- *
- * Models by chance against plain loops, an optimizer with momentum whose
- * state is cut against one whose is not, and what goes wrong.
+ * The cases below test hoop/sharded.h. They compare random models with plain
+ * loops, and an optimizer with momentum whose state is cut with one whose state
+ * is not. Then they test failures.
  */
 
 enum {
@@ -396,7 +396,7 @@ enum {
     SHARDED_N_STEPS = 2,
 };
 
-/* Shards lie one behind the other, all but the last of one size. */
+/* The shards follow each other, and all but the last have the same size. */
 static int
 parts_cover_all(struct rank *rank, const hoop_sharded_t *sharded, size_t count)
 {
@@ -414,7 +414,8 @@ parts_cover_all(struct rank *rank, const hoop_sharded_t *sharded, size_t count)
     return 0;
 }
 
-/* The gradient takes the parameter's place: then all have all gradients. */
+/* The gradients are copied to the parameters, so that afterwards all ranks have
+ * all gradients. */
 static int
 one_step(struct rank *rank,
          hoop_sharded_t *sharded,
@@ -487,8 +488,8 @@ sharded_random_body(struct rank *rank)
     return line;
 }
 
-/* An optimizer with momentum. Halves and small integers: no step rounds, so
- * that the order of a sum does not show. */
+/* An optimizer with momentum. The numbers are halves and small integers, so
+ * that no step rounds, and the order of a sum has no effect. */
 struct momentum {
     float velocity[32];
 };
@@ -554,8 +555,9 @@ momentum_body(struct rank *rank)
     return 0;
 }
 
-/* That status was of a call that does not match is told once: by it, or where
- * nothing of others was waited for, by one of the next two. */
+/* The failure of a call that does not match is reported once: by the call
+ * itself (its status is given), or, if the call did not wait for others, by one
+ * of the next two calls. */
 static int
 require_told_once(struct rank *rank, enum hoop_status status)
 {
@@ -592,7 +594,8 @@ sharded_wrong_calls_body(struct rank *rank)
     RANK_CHECK(!gradient.data && !parameter.data);
     hoop_sharded_free(sharded);
 
-    /* As many elements, cut otherwise, on the last rank alone. */
+    /* The last rank has the same number of elements, but they are cut
+     * differently. */
     list[1].shape.dims[0] = 2;
     if (rank->rank == rank->size - 1)
         list[0].shape = (struct hoop_shape){2, {2, 2}};
@@ -603,7 +606,7 @@ sharded_wrong_calls_body(struct rank *rank)
     return require_told_once(rank, status);
 }
 
-/* Between a step's two halves. */
+/* The rank dies between the two halves of a step. */
 static int
 sharded_killed_body(struct rank *rank)
 {

@@ -1,4 +1,5 @@
-/* tests/integration/parallel/mapping_cases.c - the mappings and primitives, to be called alike */
+/* tests/integration/parallel/mapping_cases.c - a common form for calls of
+ * mappings */
 
 #include "integration/parallel/mapping_cases.h"
 

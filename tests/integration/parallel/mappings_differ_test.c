@@ -1,9 +1,10 @@
 /*
- * tests/integration/parallel/mappings_differ_test.c - wrong calls of some ranks
+ * tests/integration/parallel/mappings_differ_test.c - ranks that call
+ * differently
  *
- * Where ranks differ, each is told once; where one alone is wrong, the others
- * hear of it by its next call, its end or their deadline; where one is gone,
- * it is named. Nobody hangs, nothing is handed out.
+ * If ranks differ, each of them is told once. If only one rank is wrong, the
+ * others learn of it by its next call, its end or their deadline. A rank that
+ * is gone is named. No call hangs, and no failed call returns a tensor.
  */
 
 #include <signal.h>
@@ -25,15 +26,16 @@ enum {
     N_BARRIERS = 2, /* by the second one all have been told */
 };
 
-/* Far below an operation's deadline, which is 20 s; a sanitizer is slow. */
+/* This is far below the deadline of an operation, which is 20 s. A sanitizer is
+ * slow. */
 static const uint64_t TOLD_AFTER_NS = 10000000000;
 
-/* How the last rank's call differs. */
+/* Says how the call of the last rank differs. */
 enum difference {
     DIFFERENT_DTYPE,
     DIFFERENT_SHAPE,
-    DIFFERENT_LISTS, /* each fits its tensor */
-    DIFFERENT_LIST,  /* it alone has one */
+    DIFFERENT_LISTS, /* each fits its rank's tensor */
+    DIFFERENT_LIST,  /* only the last rank has one */
     DIFFERENT_FUNCTION,
     N_DIFFERENCES,
 };
@@ -59,7 +61,7 @@ can_differ(const struct mapping_case *mapping_case, enum difference difference)
     return false;
 }
 
-/* Of the same collective, and the same tensor. */
+/* Returns another function with the same collective, for the same tensor. */
 static const struct mapping_case *
 other_than(const struct mapping_case *mapping_case)
 {
@@ -69,8 +71,8 @@ other_than(const struct mapping_case *mapping_case)
                                                   : "tp_reduce_scatter_last");
 }
 
-/* Lists of two ranks' worth of rows, of which the last rank's are others; what
- * a rank has fits its own. */
+/* Fills lists of rows for all ranks. The last rank's list is different; what a
+ * rank has fits its own list. */
 static void
 lists_fill(const struct rank *rank,
            const struct mapping_case *mapping_case,
@@ -91,7 +93,8 @@ lists_fill(const struct rank *rank,
     list[rank->size - 1] = 3;
 }
 
-/* Its status; a rank may have had all it wanted before it could know. */
+/* Returns the status. A rank may have had all it needs before it could learn of
+ * the difference. */
 static enum hoop_status
 call_differing(struct rank *rank,
                const struct mapping_case *mapping_case,
@@ -128,7 +131,8 @@ call_differing(struct rank *rank,
     return status;
 }
 
-/* Each is told once, here or by its next call, and then all goes on. */
+/* Each rank is told once, by this call or the next ones, and then all can
+ * continue. */
 static int
 one_difference(struct rank *rank,
                const struct mapping_case *mapping_case,
@@ -184,7 +188,7 @@ ranks_that_differ_are_all_told_once(void **state)
                          0);
 }
 
-/* Rank 0 sends so many rows to rank 1, who expects so many. */
+/* Rank 0 sends the first number of rows to rank 1, which expects the second. */
 static const size_t inconsistent[][2] = {{2, 3}, {3, 2}, {0, 2}, {2, 0}};
 
 static int
@@ -226,7 +230,7 @@ splits_that_do_not_agree_are_told_to_both(struct rank *rank)
     return 0;
 }
 
-/* The last rank's rows do not fit its tensor: it has not called. */
+/* The rows of the last rank do not fit its tensor, so it has not called. */
 static enum hoop_status
 gather_misfit(struct rank *rank, struct hoop_tensor *out)
 {
@@ -257,7 +261,8 @@ wrong_alone_is_told_to_the_others_by_its_next_call(struct rank *rank)
     return 0;
 }
 
-/* ... or by the deadline, when it does nothing more; or by its end. */
+/* If the last rank makes no other call, the others are told by the deadline, or
+ * by its end. */
 static int
 alone_then_nothing_body(struct rank *rank)
 {
@@ -295,7 +300,8 @@ wrong_alone_is_told_to_the_others_by_deadline_or_end(void **state)
                          0);
 }
 
-/* What has been started waits for a rank that has not, and is then gone. */
+/* The started calls wait for a rank that has not started them, and then
+ * dies. */
 static int
 end_started(struct rank *rank, hoop_op_t **ops, struct hoop_tensor *outs)
 {
@@ -306,7 +312,7 @@ end_started(struct rank *rank, hoop_op_t **ops, struct hoop_tensor *outs)
             RANK_CHECK(hoop_wait(ops[i], HOOP_FOREVER) == HOOP_E_PEER_LOST);
             RANK_CHECK(error_names(rank, culprit));
         }
-        /* It has its memory whatever comes. */
+        /* A started call has its memory, whatever happens. */
         RANK_CHECK(!ops[i] || outs[i].data);
         hoop_tensor_free(&outs[i]);
     }

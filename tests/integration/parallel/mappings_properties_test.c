@@ -1,8 +1,8 @@
 /*
- * tests/integration/parallel/mappings_properties_test.c - what mappings are held to
+ * tests/integration/parallel/mappings_properties_test.c - checks properties
  *
- * Forward and then backward, the transpose, what crosses the wire, scratches,
- * and many operations under way at once.
+ * The test checks the backward of a forward, the transpose, how much is sent,
+ * scratch memory, and many operations at the same time.
  */
 
 #include <inttypes.h>
@@ -23,10 +23,10 @@ enum {
     N_ELEMENTS_MAX = 1024,
 };
 
-/* What backward after forward makes of a tensor. */
+/* What the backward of the forward of a tensor must be. */
 enum round_trip {
-    REDISTRIBUTE_CASE_SAME,            /* of any tensor */
-    REDISTRIBUTE_CASE_SAME_REPLICATED, /* of one that all ranks have */
+    REDISTRIBUTE_CASE_SAME,            /* for any tensor */
+    REDISTRIBUTE_CASE_SAME_REPLICATED, /* for one that all ranks have */
     REDISTRIBUTE_CASE_TIMES_N,
     REDISTRIBUTE_CASE_SUM,
 };
@@ -34,8 +34,9 @@ enum round_trip {
 struct pair {
     const char *name;
     enum round_trip trip;
-    unsigned
-        is_transpose; /* of each other, ranks' tensors being parts of one */
+    /* Whether each is the transpose of the other, if the ranks' tensors are
+     * parts of one. */
+    unsigned is_transpose;
 };
 
 static const struct pair pairs[] = {
@@ -63,7 +64,7 @@ way_of(const struct pair *pair, const char *way)
     return mapping_case_find(name);
 }
 
-/* Lists by which rank r has r + 1 rows, or a rank gives r + s to rank s. */
+/* By these lists rank r has r + 1 rows, or gives r + s rows to rank s. */
 struct lists {
     size_t sizes[RANKS_ALL];
     size_t input[RANKS_ALL];
@@ -84,7 +85,8 @@ lists_fill(struct lists *lists, const struct rank *rank)
     lists->splits = (struct hoop_row_splits){lists->input, lists->output};
 }
 
-/* Whether the lists are for it: not all take sizes both ways. */
+/* Returns whether the pair takes the lists: not every function takes sizes both
+ * forward and backward. */
 static bool
 takes_lists(const struct pair *pair)
 {
@@ -95,7 +97,7 @@ takes_lists(const struct pair *pair)
                                mapping_case_takes_sizes(backward));
 }
 
-/* Rows of the forward's tensor, by the lists. */
+/* Returns how many rows the tensor of the forward has, by the lists. */
 static size_t
 listed_rows(const struct mapping_case *forward,
             const struct lists *lists,
@@ -111,7 +113,7 @@ listed_rows(const struct mapping_case *forward,
     return sum;
 }
 
-/* Small numbers; of another seed, others. */
+/* Fills the tensor with small numbers that depend on the seed. */
 static void
 fill(struct hoop_tensor *tensor, uint64_t seed)
 {
@@ -132,7 +134,7 @@ count_of(const struct hoop_tensor *tensor)
     return hoop_shape_count(&tensor->shape, &n) == HOOP_OK ? n : 0;
 }
 
-/* As many elements with the same values, times factor. */
+/* Returns whether a has the given values, multiplied by factor. */
 static bool
 is_times(const struct hoop_tensor *a, const int64_t *values, int64_t factor)
 {
@@ -145,7 +147,8 @@ is_times(const struct hoop_tensor *a, const int64_t *values, int64_t factor)
     return true;
 }
 
-/* What the trip should have made of all ranks' tensors. */
+/* Returns whether the round trip has the right effect on the tensors of all
+ * ranks. */
 static bool
 is_as_after(enum round_trip trip,
             const struct hoop_tensor *there_and_back,
@@ -168,7 +171,7 @@ is_as_after(enum round_trip trip,
     return false;
 }
 
-/* The sum over all ranks of <a, b>. */
+/* Returns the sum of <a, b> over all ranks. */
 static int64_t
 product_of(const struct hoop_tensor *a,
            const struct hoop_tensor *b,
@@ -186,7 +189,7 @@ product_of(const struct hoop_tensor *a,
                : -1;
 }
 
-/* There and back, and <f(x), g> = <x, f*(g)>. */
+/* Checks the round trip, and that <f(x), g> = <x, f*(g)>. */
 static int
 one_pair(struct rank *rank,
          const struct pair *pair,
@@ -256,8 +259,8 @@ backward_is_what_the_forward_asks_for(struct rank *rank)
     return 0;
 }
 
-/* What hoop_session_stats() says, of a world without a session. A rank alone
- * does not even start an operation. */
+/* Reads the same counters as hoop_session_stats(), since this world has no
+ * session. A single rank does not even start an operation. */
 static int
 splits_and_copies_send_nothing(struct rank *rank)
 {
@@ -310,12 +313,12 @@ scratch_has_one_result_after_the_other(struct rank *rank)
                                            &rows, rank->comm) == HOOP_OK);
     const int64_t before = *(int64_t *)first.data;
     RANK_CHECK(before == values[0]);
-    /* The next result takes the first one's place. */
+    /* The next result uses the same scratch memory as the first one. */
     values[0]++;
     RANK_CHECK(hoop_tp_gather_first(&x, &second, &rows, rank->comm) == HOOP_OK);
     RANK_CHECK(second.data == first.data);
     RANK_CHECK(*(int64_t *)first.data == before + 1);
-    /* A smaller one, too, and one that is cut here. */
+    /* So do a smaller result and one that is cut here. */
     RANK_CHECK(hoop_reduce_scatter_to_sp_forward(&x, &third, &rows,
                                                  rank->comm) == HOOP_OK);
     RANK_CHECK(third.data == first.data && third.shape.dims[0] == 2);
@@ -330,7 +333,8 @@ scratch_has_one_result_after_the_other(struct rank *rank)
     return 0;
 }
 
-/* All functions started before any is waited for, the last one first. */
+/* All functions are started before any is waited for, and the last one is
+ * waited for first. */
 static int
 operations_may_be_under_way_at_once(struct rank *rank)
 {
@@ -367,8 +371,8 @@ operations_may_be_under_way_at_once(struct rank *rank)
     return 0;
 }
 
-/* Many frames and many rows: element i of rank r is r times the number of all,
- * plus i. */
+/* The tensors have many frames and many rows. Element i of rank r is r times
+ * the number of elements, plus i. */
 static int
 large_tensors_are_sorted_there_and_back(struct rank *rank)
 {
@@ -387,7 +391,8 @@ large_tensors_are_sorted_there_and_back(struct rank *rank)
     for (size_t i = 0; i < t * n_columns; i++)
         given[i] = first + (int64_t)i;
     RANK_CHECK(hoop_all_to_all_sp2hp_forward(&x, &y, rank->comm) == HOOP_OK);
-    /* Row i of all tokens, in order of their ranks, and this rank's columns. */
+    /* Rows i of all ranks' tokens follow each other, and have the columns of
+     * this rank. */
     const int64_t *got = y.data;
     for (size_t i = 0; i < t * rank->size * h; i++)
         n_wrong +=

@@ -1,10 +1,12 @@
 /*
- * tests/integration/parallel/mappings_random_test.c - seeded calls of the mappings
+ * tests/integration/parallel/mappings_random_test.c - random calls of the
+ * mappings
  *
- * Each function with shapes of one to four dimensions, with rows that are the
- * same on all ranks and those that are not, or are none; into new memory, the
- * test's own, the tensor's or a scratch; blocking and started. Where a tensor
- * cannot be cut, all ranks must hear of it. HOOP_TEST_SEED repeats a run.
+ * The test calls each function with shapes of one to four dimensions, and with
+ * rows that are the same on all ranks, or different, or none. Results go into
+ * new memory, the test's own memory, that of the tensor, or a scratch; calls
+ * are blocking or started. If a tensor cannot be cut, all ranks must learn of
+ * it. HOOP_TEST_SEED repeats a run.
  */
 
 #include <inttypes.h>
@@ -23,11 +25,11 @@
 #include "ranks.h"
 
 /*
- * A mapping's call, drawn by chance.
+ * A random call of a mapping.
  *
- * All ranks draw the same, with all ranks' tensors. Where an element of a
- * result must come from follows from the definition of the effect: from the
- * index formulas, a tensor being [outer, length, inner] around a dimension.
+ * All ranks draw the same call, with the tensors of all ranks. From where an
+ * element of a result must come follows from the definition of the effect. The
+ * index formulas treat a tensor as [outer, length, inner] around a dimension.
  */
 
 enum {
@@ -44,12 +46,12 @@ struct mapping_case_draw {
     size_t sizes[MAPPING_CASE_RANKS_MAX];
     size_t pairs[MAPPING_CASE_RANKS_MAX]
                 [MAPPING_CASE_RANKS_MAX];             /* [from][to] */
-    struct hoop_shape shapes[MAPPING_CASE_RANKS_MAX]; /* of the tensors */
+    struct hoop_shape shapes[MAPPING_CASE_RANKS_MAX]; /* those of the tensors */
     void *inputs[MAPPING_CASE_RANKS_MAX];
 };
 
 struct mapping_case_origin {
-    bool is_sum; /* of all ranks' */
+    bool is_sum; /* of all ranks */
     uint32_t rank;
     size_t index;
 };
@@ -80,7 +82,8 @@ sum_of(const size_t *list, uint32_t n)
     return sum;
 }
 
-/* Rows of each rank, or to and from each, often none. */
+/* Draws the rows of each rank, or to and from each rank, which are often
+ * none. */
 static void
 draw_rows(struct mapping_case_draw *draw, uint64_t *seed)
 {
@@ -91,7 +94,8 @@ draw_rows(struct mapping_case_draw *draw, uint64_t *seed)
     }
 }
 
-/* What a rank begins with, along the first dimension. */
+/* Returns how many rows a rank has along the first dimension before the
+ * call. */
 static size_t
 rows_before(const struct mapping_case_draw *draw, uint32_t rank)
 {
@@ -121,7 +125,8 @@ rows_before(const struct mapping_case_draw *draw, uint32_t rank)
     return 0;
 }
 
-/* One to four dimensions, most of them such that parts are equal. */
+/* Draws one to four dimensions. In most cases they can be cut into equal
+ * parts. */
 static void
 draw_shapes(struct mapping_case_draw *draw, uint64_t *seed)
 {
@@ -174,7 +179,7 @@ mapping_case_draw_deinit(struct mapping_case_draw *draw)
         free(draw->inputs[s]);
 }
 
-/* Rows that rank s gives to rank r. */
+/* Returns how many rows rank s gives to rank r. */
 static size_t
 rows_between(const struct mapping_case_draw *draw, uint32_t s, uint32_t r)
 {
@@ -204,7 +209,8 @@ flattened(const struct hoop_shape *shape)
     return flat;
 }
 
-/* A rank's result; false where it cannot be cut. */
+/* Sets the shape of a rank's result. Returns false if the tensor cannot be
+ * cut. */
 static bool
 mapping_case_draw_result(const struct mapping_case_draw *draw,
                          uint32_t rank,
@@ -256,7 +262,7 @@ mapping_case_draw_result(const struct mapping_case_draw *draw,
     return false;
 }
 
-/* A tensor around a dimension, and an element of it. */
+/* A position in a tensor, relative to one dimension. */
 struct place {
     size_t inner_size;
     size_t length;
@@ -376,7 +382,7 @@ to_rows(const struct mapping_case_draw *draw,
                                         (rank * t + i) * h + column % h};
 }
 
-/* Of element index of a rank's result. */
+/* Returns the origin of element index of a rank's result. */
 static struct mapping_case_origin
 mapping_case_draw_origin(const struct mapping_case_draw *draw,
                          uint32_t rank,
@@ -424,7 +430,7 @@ enum {
     GUARD_BYTES = 64,
 };
 
-/* Where the result is put. */
+/* Says where the result is stored. */
 enum memory {
     MEMORY_NEW,
     MEMORY_OWN,
@@ -438,7 +444,7 @@ struct trial {
     enum memory memory;
     bool is_started;
     hoop_scratch_t *scratch;
-    uint8_t *bytes; /* the test's own, with a guard behind the result */
+    uint8_t *bytes; /* the test's own memory, with a guard after the result */
 };
 
 static bool
@@ -469,7 +475,8 @@ is_right(const struct mapping_case_draw *draw,
     return is_equal;
 }
 
-/* In place of the same shape only, a scratch where there are rows. */
+/* In-place calls need the same shape, and a scratch is only used if there are
+ * rows. */
 static enum memory
 memory_for(const struct mapping_case_draw *draw,
            uint32_t rank,

@@ -1,9 +1,11 @@
 /*
- * tests/integration/parallel/mappings_vectors_test.c - worked examples of each function
+ * tests/integration/parallel/mappings_vectors_test.c - worked examples of
+ * mappings
  *
- * Of hoop/tensor_parallel.h and hoop/mappings.h, on two ranks, where nothing
- * else is said, in both forms: blocking into new memory, started into memory
- * of the test. Then what cannot be cut, on two, three and four ranks.
+ * The functions are those of hoop/tensor_parallel.h and hoop/mappings.h. Unless
+ * an example says otherwise, it has two ranks, and is run in two forms:
+ * blocking into new memory, and started into memory of the test. Then the test
+ * tries tensors that cannot be cut, on two, three and four ranks.
  */
 
 #include <stdio.h>
@@ -21,7 +23,7 @@ enum {
     NAMES_MAX = 5,
 };
 
-/* A tensor; without dimensions, its one element. */
+/* A tensor. Without dimensions it has a single element. */
 struct given {
     struct hoop_shape shape;
     int64_t at[VALUES_MAX];
@@ -31,7 +33,8 @@ struct example {
     const char *names[NAMES_MAX]; /* of functions that all do the same */
     struct given in[RANKS];
     struct given out[RANKS];
-    /* NULL: none. Of all ranks; input and output of each rank. */
+    /* The sizes are those of all ranks; input and output are those of each
+     * rank. NULL means that there are none. */
     const size_t *sizes;
     const size_t *input[RANKS];
     const size_t *output[RANKS];
@@ -200,7 +203,7 @@ one_example(struct rank *rank, const struct example *at, const char *name)
                     ? mapping_case_run_started(mapping_case, &call)
                     : mapping_case_run(mapping_case, &call)) == HOOP_OK);
     RANK_CHECK(is(&given, expected));
-    /* What went in stays as it was. */
+    /* The input has not changed. */
     RANK_CHECK(memcmp(&in, &at->in[rank->rank], sizeof(in)) == 0);
     return 0;
 }
@@ -234,7 +237,8 @@ each_example_gives_what_is_written(void **state)
                      0);
 }
 
-/* Value = rank, of the world and of ranks 4 to 7 of a larger one. */
+/* The values are the ranks of the world, and then ranks 4 to 7 of a larger
+ * one. */
 static int
 sums_of_ranks_are_the_same_everywhere(struct rank *rank)
 {
@@ -253,7 +257,7 @@ sums_of_ranks_are_the_same_everywhere(struct rank *rank)
         RANK_CHECK(hoop_reduce_from_tp_forward(&in_place, &in_place,
                                                rank->comm) == HOOP_OK);
         RANK_CHECK(value == n * (n - 1) / 2 + n * first);
-        /* The other ways change nothing, nor move they anything. */
+        /* The other directions change nothing, and send nothing. */
         RANK_CHECK(hoop_copy_to_tp_forward(&in_place, &in_place, rank->comm) ==
                    HOOP_OK);
         RANK_CHECK(hoop_reduce_from_tp_backward(&in_place, &in_place,
@@ -321,11 +325,11 @@ what_cannot_be_cut_is_refused_on_every_rank(struct rank *rank)
             return 1;
         }
     }
-    /* And the communicator is as it was. */
+    /* The communicator remains usable. */
     return hoop_barrier(rank->comm) == HOOP_OK ? 0 : 1;
 }
 
-/* Every function stands in an example, but sums alone. */
+/* Every function has an example, except those that only sum. */
 static void
 each_function_has_an_example(void **state)
 {
@@ -343,17 +347,18 @@ each_function_has_an_example(void **state)
 }
 
 /*
- * What is wrong on all ranks.
+ * The rest of the file tests calls that are wrong on all ranks.
  *
- * Each is told before anything moves, and nothing is handed out; none of it
- * was a call.
+ * Each call fails before anything moves, and returns no tensor. It does not
+ * count as a call.
  */
 
 enum {
     RANKS_ALL = 4,
 };
 
-/* Both forms, into no memory: HOOP_E_INVALID with the text, and nothing. */
+/* Tries both forms without memory for the result. Both must return
+ * HOOP_E_INVALID with the text, and nothing else. */
 static bool
 is_invalid(const struct mapping_case *mapping_case,
            struct redistribute_call_arguments call,
@@ -430,7 +435,8 @@ wrong_results(struct rank *rank, const struct mapping_case *mapping_case)
     wrong.shape.dims[0]++;
     RANK_CHECK(is_invalid(mapping_case, call, "but the result is"));
     wrong.shape.dims[0]--;
-    /* Behind the first element, or of another shape: not in place. */
+    /* The output overlaps the input with an offset, or has another shape, so
+     * this is not in place. */
     wrong.data = mapping_values + 1;
     RANK_CHECK(is_invalid(mapping_case, call, "overlaps"));
     wrong.data = mapping_values;
@@ -465,7 +471,7 @@ wrong_rows(struct rank *rank, const struct mapping_case *mapping_case)
         sizes[i] = 3 * n;
     if (mapping_case->splits) {
         call.splits = &splits;
-        /* The other way takes what the first one's result was given. */
+        /* The other direction takes the sizes as those of its output. */
         if (mapping_case->effect == EFFECT_ROWS_BACK)
             splits = (struct hoop_row_splits){.output = sizes};
         RANK_CHECK(is_invalid(mapping_case, call, "but the sizes give"));
@@ -499,7 +505,7 @@ what_is_wrong_on_all_ranks_is_told_to_all(struct rank *rank)
         if (failure)
             fprintf(stderr, "%s\n", mapping_cases[i].name);
     }
-    /* Nothing of it was a call. */
+    /* The refused calls do not count as calls. */
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
     return failure;
 }
@@ -526,7 +532,7 @@ consumer_of_no_kind_is_refused(struct rank *rank)
     return 0;
 }
 
-/* A scratch in which the tensor lies, or that is in use. */
+/* The scratch contains the tensor, or is in use. */
 static int
 scratch_in_use_or_of_the_tensor_is_refused(struct rank *rank)
 {

@@ -1,8 +1,9 @@
-/* tests/integration/parallel/param_fetch_test.c - a parameter that is cut over ranks
+/* tests/integration/parallel/param_fetch_test.c - a parameter cut over ranks
  *
- * Each rank has some rows of a weight. A hook gathers them before an operation
- * and gives them up after it; after backward it leaves each rank the sum of the
- * gradients of its own rows. A second hook sees when the first has done so.
+ * Each rank has some rows of a weight. A hook gathers all rows before an
+ * operation, and releases them afterwards. After the backward it leaves each
+ * rank the sum of the gradients of its own rows. A second hook observes when
+ * the first one has done so.
  */
 
 #include <string.h>
@@ -20,8 +21,8 @@ enum {
 
 struct store {
     struct rank *rank;
-    struct hoop_tensor piece; /* of the weight; while it is whole */
-    struct hoop_tensor grad;  /* of the whole weight, by the operation */
+    struct hoop_tensor piece; /* of the weight; kept while it is whole */
+    struct hoop_tensor grad;  /* of the whole weight, from the operation */
     struct hoop_tensor grad_piece;
     hoop_comm_t *comm;
     uint32_t n_fetched;
@@ -64,7 +65,7 @@ give_up_backward(const struct hoop_param_list *params, void *owner)
                                         store->comm);
 }
 
-/* The second hook: rows that it saw in each phase. */
+/* The second hook counts the rows that it sees in each phase. */
 struct seen {
     size_t rows[8];
     size_t n_calls;
@@ -79,7 +80,7 @@ look(const struct hoop_param_list *params, void *owner)
     return HOOP_OK;
 }
 
-/* The sum of all of the weight. */
+/* Sums all elements of the weight. */
 static enum hoop_status
 sum_forward(const struct hoop_param_op *op, void *owner)
 {
@@ -94,7 +95,7 @@ sum_forward(const struct hoop_param_op *op, void *owner)
     return status;
 }
 
-/* Element i of the weight's gradient is (rank + 1) * i. */
+/* Element i of the gradient of the weight is (rank + 1) * i. */
 static enum hoop_status
 sum_backward(const struct hoop_param_op *op, void *owner)
 {
@@ -145,7 +146,8 @@ step_is_whole(struct rank *rank,
     return 0;
 }
 
-/* What hoop says in a hook, the operation says; the scope stays. */
+/* If hoop fails within a hook, the operation reports it, and the scope remains
+ * usable. */
 static int
 failure_is_told(struct rank *rank,
                 const struct hoop_param_op *op,

@@ -1,8 +1,8 @@
 /*
- * tests/integration/parallel/param_spec_test.c - parameters that lie over ranks
+ * tests/integration/parallel/param_spec_test.c - parameters laid out over ranks
  *
- * Four workers. A parameter is made with a spec, redistributed through, and
- * changed by a hook that has it whole around each operation.
+ * There are four workers. A parameter is created with a spec, redistributed,
+ * and changed by a hook that gathers it for each operation.
  */
 
 #include <string.h>
@@ -16,7 +16,7 @@ enum {
     WIDTH = 4,
 };
 
-/* ShardSpec([dim], [4]) of a matrix over a row of four. */
+/* Makes ShardSpec([dim], [4]) of a matrix over a row of four ranks. */
 static int
 spec_make(hoop_pg_t *group,
           int32_t dim,
@@ -42,7 +42,8 @@ group_make(struct mesh_process *mesh_process, hoop_pg_t **out_group)
     return 0;
 }
 
-/* Nothing is sent, cut or copied: parts of 2 x 3 are a whole of 8 x 3. */
+/* Nothing is sent, cut or copied: the parts of 2 x 3 become a whole of 8 x
+ * 3. */
 static int
 label_body(struct mesh_process *mesh_process)
 {
@@ -78,7 +79,7 @@ label_body(struct mesh_process *mesh_process)
     return 0;
 }
 
-/* data=None. */
+/* Creates a parameter without data (data=None). */
 static int
 empty_body(struct mesh_process *mesh_process)
 {
@@ -95,7 +96,7 @@ empty_body(struct mesh_process *mesh_process)
     WORKER_CHECK(count == 0 && param.tensor.dtype == HOOP_FLOAT32);
     WORKER_CHECK(param.dtensor && param.requires_grad);
     hoop_param_deinit(&param);
-    /* Cut, it is empty on all ranks. */
+    /* A parameter that is cut is empty on all ranks. */
     WORKER_CHECK(spec_make(group, 0, &rows, &spec) == 0);
     WORKER_CHECK(hoop_param_init_spec(NULL, NULL, &spec, &param) == HOOP_OK);
     WORKER_CHECK(hoop_dtensor_shape(param.dtensor)->dims[0] == 0);
@@ -104,7 +105,7 @@ empty_body(struct mesh_process *mesh_process)
     return 0;
 }
 
-/* Ranks 0 and 1 have parts, the others none. */
+/* Ranks 0 and 1 have parts, and the others have none. */
 static int
 outside_body(struct mesh_process *mesh_process)
 {
@@ -137,7 +138,7 @@ param_with_a_spec_is_a_label(void **state)
     assert_int_equal(mesh_processes_run(2, 2, 0, outside_body), 0);
 }
 
-/* Row rank of 0 to 15. */
+/* Makes the row of this rank in a matrix of 0 to 15. */
 static int
 matrix_make(struct mesh_process *mesh_process,
             hoop_pg_t *group,
@@ -175,7 +176,7 @@ is_whole(const struct hoop_tensor *tensor)
     return 0;
 }
 
-/* Row shards to columns, in the parameter's own group, and to all of it. */
+/* The rows become columns in the parameter's own group, and then a whole. */
 static int
 param_is_redistributed_to_a_new_tensor(struct mesh_process *mesh_process)
 {
@@ -199,7 +200,7 @@ param_is_redistributed_to_a_new_tensor(struct mesh_process *mesh_process)
                  HOOP_OK);
     WORKER_CHECK(is_whole(hoop_dtensor_local(whole)) == 0);
     WORKER_CHECK(param.tensor.data == values);
-    /* Whose gradient is a slice of its own. */
+    /* The gradient of the whole is the rank's own slice of it. */
     WORKER_CHECK(hoop_dtensor_redistribute_backward(
                      whole, hoop_dtensor_spec(param.dtensor), &grad) ==
                  HOOP_OK);
@@ -213,7 +214,7 @@ param_is_redistributed_to_a_new_tensor(struct mesh_process *mesh_process)
     return 0;
 }
 
-/* In place: the fields of the parameter follow. */
+/* The parameter changes in place, so its fields change, too. */
 static int
 param_changes_in_place(struct mesh_process *mesh_process)
 {
@@ -240,7 +241,7 @@ param_changes_in_place(struct mesh_process *mesh_process)
     WORKER_CHECK(hoop_wait(op, HOOP_FOREVER) == HOOP_OK);
     hoop_param_refresh(&param);
     WORKER_CHECK(is_column(&param.tensor, mesh_process->rank) == 0);
-    /* What cannot be leaves it as it was. */
+    /* A spec that is invalid leaves the parameter as it was. */
     spec.sharding.dims[0].n_axes = HOOP_MAX_AXES;
     WORKER_CHECK(hoop_param_set_spec(&param, &spec) == HOOP_E_INVALID);
     WORKER_CHECK(is_column(&param.tensor, mesh_process->rank) == 0);
@@ -249,11 +250,11 @@ param_changes_in_place(struct mesh_process *mesh_process)
     return 0;
 }
 
-/* What a hook that gathers, and one behind it, have seen. */
+/* What a hook that gathers, and a second hook, have seen. */
 struct seen {
     struct hoop_tensor_spec sharded;
     hoop_pg_t *group;
-    char text[32]; /* a letter a call; '!': not as it should be */
+    char text[32]; /* one letter per call; '!' marks an error */
     size_t n;
 };
 
@@ -280,7 +281,7 @@ give_up(const struct hoop_param_list *params, void *owner)
     return hoop_param_set_spec(params->params[0], &seen->sharded);
 }
 
-/* Of the distributed tensor and of the part alike. */
+/* Checks the distributed tensor and the part. */
 static enum hoop_status
 look(const struct hoop_param_list *params, void *owner)
 {
@@ -364,7 +365,8 @@ params_that_are_wrong_are_refused(struct mesh_process *mesh_process)
     hoop_param_refresh(NULL);
     hoop_param_deinit(&plain);
     hoop_param_deinit(NULL);
-    /* A mesh is no group: the parameter's tensor still goes anywhere. */
+    /* A mesh has no group, but the tensor of the parameter can still be
+     * redistributed. */
     WORKER_CHECK(hoop_param_init_spec("w", NULL, &spec, &param) == HOOP_OK);
     WORKER_CHECK(hoop_param_redistribute(&param, NULL, NULL, &result) ==
                  HOOP_E_PRECONDITION);

@@ -1,4 +1,5 @@
-/* tests/integration/pipeline/chain.c - a model of integers that tells every mistake */
+/* tests/integration/pipeline/chain.c - a model of integers that shows every
+ * error */
 
 #include "integration/pipeline/chain.h"
 
@@ -10,7 +11,8 @@
 
 static const uint64_t PRIME = 1000003;
 
-/* What goes from virtual stage at to the next, of a micro-batch. */
+/* Returns the shape that a virtual stage sends to the next one for a
+ * micro-batch. */
 static struct hoop_shape
 boundary_shape(uint32_t at, uint32_t micro_batch)
 {
@@ -52,14 +54,14 @@ value(const struct hoop_tensor *tensor, size_t i)
     return (uint64_t)values[i % count_of(tensor)];
 }
 
-/* A virtual stage, one micro-batch. */
+/* One micro-batch in one virtual stage. */
 struct leg {
     uint32_t at;
     uint32_t n_virtual;
     uint32_t micro_batch;
 };
 
-/* NULL: the first virtual stage makes its own. */
+/* If input is NULL, this is the first virtual stage, which makes its own. */
 static uint64_t
 input_value(const struct leg *leg, const struct hoop_tensor *input, size_t i)
 {
@@ -80,7 +82,8 @@ leg_forward(const struct leg *leg, const struct hoop_tensor *input)
     return out;
 }
 
-/* NULL: the last virtual stage begins with what it was given. */
+/* If output_grad is NULL, this is the last virtual stage, which begins with its
+ * input. */
 static uint64_t
 grad_value(const struct leg *leg,
            const struct hoop_tensor *input,
@@ -146,7 +149,7 @@ chain_delay(struct chain *chain)
     nanosleep(&(struct timespec){.tv_nsec = (long)(1000 * us)}, NULL);
 }
 
-/* The task that is to fail, fails. */
+/* Fails for the task that is meant to fail. */
 static enum hoop_status
 chain_status(struct chain *chain, const struct hoop_task *task)
 {
@@ -216,7 +219,7 @@ chain_work(struct chain *chain)
     };
 }
 
-/* One micro-batch through all virtual stages and back. */
+/* Takes one micro-batch through all virtual stages and back. */
 static void
 micro_batch_reference(uint32_t n_virtual,
                       uint32_t micro_batch,

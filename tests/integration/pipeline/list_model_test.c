@@ -1,14 +1,14 @@
 /*
- * tests/integration/pipeline/list_model_test.c - right and wrong calls against a model
+ * tests/integration/pipeline/list_model_test.c - random calls against a model
  *
- * A script that chance draws, the same on all ranks: lists of tensors through
- * pipelines and Megatron's stages, tensors alone, in batches, blocking and
- * started, with a count, a shape or a dtype now and then that the other side does
- * not expect. The model has a queue of what was sent for each pair of ranks,
- * direction and stream, and knows nothing of messages: a receive takes the head,
- * and both calls fail when the two differ, and neither otherwise. What is
- * received by a call that succeeds are the bytes of that head, and a barrier
- * between succeeds always. HOOP_TEST_SEED repeats a run.
+ * A random script, which is the same on all ranks, sends lists of tensors
+ * through pipelines and Megatron's stages, and single tensors, in batches,
+ * blocking and started. Now and then a count, a shape or a dtype is not what
+ * the other side expects. The model has a queue of what was sent for each pair
+ * of ranks, direction and stream, and knows nothing of messages: a receive
+ * takes the first entry, and both calls fail if and only if the two differ. A
+ * call that succeeds must receive the bytes of that entry, and a barrier in
+ * between always succeeds. HOOP_TEST_SEED repeats a run.
  */
 
 #include <inttypes.h>
@@ -36,25 +36,26 @@ enum {
     STREAMS = 4,
 };
 
-/* Within a frame, sent whole unasked, and in pieces that are asked for. */
+/* The lengths are empty, within one frame, sent whole without a request, and
+ * sent in pieces on request. */
 static const size_t lengths[SIZES] = {0, 3, 9000, 70000};
 
 enum family {
     FAMILY_PIPE,
-    FAMILY_STAGES, /* Megatron's */
+    FAMILY_STAGES, /* those of Megatron */
     FAMILY_ALONE,  /* a tensor, or a batch of them */
     FAMILIES,
 };
 
-/* A list as one side says it. */
+/* A list as one side describes it. */
 struct said {
     size_t n;
     struct hoop_tensor tensors[LIST_MAX]; /* without data */
-    uint64_t mark;                        /* of its bytes */
-    bool is_any;                          /* expected: whatever comes */
+    uint64_t mark;                        /* identifies the bytes of the list */
+    bool is_any;                          /* anything may come */
 };
 
-/* What both sides say of one direction of a step. */
+/* What both sides say about one direction of a step. */
 struct leg {
     uint32_t from;
     uint32_t to;
@@ -65,13 +66,13 @@ struct leg {
 struct step {
     enum family family;
     bool is_backward;
-    bool is_both; /* a leg each way, in one call */
+    bool is_both; /* one leg in each direction, in one call */
     bool is_started;
     uint32_t lane;
     struct leg legs[2];
 };
 
-/* What was sent and not received yet, of a stream. */
+/* What was sent in a stream and has not been received yet. */
 struct queue {
     struct said said[QUEUE_MAX];
     size_t first;
@@ -79,14 +80,14 @@ struct queue {
 };
 
 struct model {
-    struct queue queues[4][4][2][STREAMS]; /* from, to, direction, stream */
+    struct queue queues[4][4][2][STREAMS]; /* [from][to][direction][stream] */
 };
 
 struct player {
     struct rank *rank;
     uint64_t seed;
     hoop_pipeline_t *pipeline;
-    hoop_p2p_t *stages[2]; /* batched or not */
+    hoop_p2p_t *stages[2]; /* batched, and unbatched */
     struct model model;
     uint64_t marks;
 };
@@ -109,7 +110,8 @@ tensor_draw(struct player *player)
     return tensor;
 }
 
-/* Another shape of as many elements or not, or another dtype. */
+/* Gives the tensor another shape, with the same number of elements or not, or
+ * another dtype. */
 static void
 tensor_spoil(struct player *player,
              struct hoop_tensor *tensor,
@@ -117,7 +119,7 @@ tensor_spoil(struct player *player,
 {
     const size_t size = tensor->shape.dims[0];
 
-    /* Stages have their communicator's dtype, whatever they say. */
+    /* Stages always have the dtype of their communicator. */
     switch (draw_below(&player->seed, family == FAMILY_STAGES ? 1 : 3)) {
     case 0:
         tensor->shape = (struct hoop_shape){.n_dims = 2, .dims = {3, size}};
@@ -164,7 +166,7 @@ step_draw(struct player *player, struct step *step)
         .is_started = draws(player, 2),
         .lane = (uint32_t)draw_below(&player->seed, STREAMS),
     };
-    /* Stages' lists go both ways only as long as each other. */
+    /* With stages, the lists of both directions would need the same length. */
     step->is_both &= step->family != FAMILY_STAGES;
     leg_draw(player, &step->legs[0], step);
     leg_draw(player, &step->legs[1], step);
@@ -172,7 +174,7 @@ step_draw(struct player *player, struct step *step)
     step->legs[0].to = step->legs[1].from = step->is_backward ? a : b;
 }
 
-/* The model. */
+/* The functions below are the model. */
 
 static struct queue *
 queue_of(struct player *player, const struct step *step, const struct leg *leg)
@@ -190,7 +192,7 @@ model_send(struct queue *queue, const struct said *said)
     queue->said[(queue->first + queue->n++) % QUEUE_MAX] = *said;
 }
 
-/* Whether the head is what is expected; it is gone. */
+/* Removes the first entry, and returns whether it is what was expected. */
 static bool
 model_receive(struct queue *queue,
               const struct said *expected,
@@ -214,7 +216,7 @@ model_receive(struct queue *queue,
     return true;
 }
 
-/* What is sent and received. */
+/* The functions below make and check the lists that are sent and received. */
 
 static size_t
 count_of(const struct hoop_tensor *tensor)
@@ -291,7 +293,7 @@ list_came(const struct list *list, const struct said *head)
     return true;
 }
 
-/* Nothing is written of a description, nor of what does not come. */
+/* A failed call must not change the descriptions, nor write any data. */
 static bool
 list_is_as_given(const struct list *list, const struct said *said)
 {
@@ -306,14 +308,15 @@ list_is_as_given(const struct list *list, const struct said *said)
     return is_same;
 }
 
-/* Each family's call; a rank may have a part in both legs. */
+/* The functions below make the call of each family. A rank may take part in
+ * both legs. */
 
 struct part {
     const struct step *step;
-    struct list *send; /* NULL: none */
+    struct list *send; /* NULL: nothing is sent */
     struct list *receive;
     uint32_t peer;
-    bool is_next; /* the peer is the stage behind */
+    bool is_next; /* the peer is the next stage */
 };
 
 static enum hoop_status
@@ -377,7 +380,8 @@ part_call(struct player *player, const struct part *part)
     return calls[part->step->family](player, part);
 }
 
-/* Both sides' numbers of tensors, or both tensors. */
+/* Returns whether the error text names both numbers of tensors, or both
+ * tensors. */
 static bool
 text_names_both(const struct said *sent, const struct said *expected)
 {
@@ -425,7 +429,7 @@ step_play(struct player *player, const struct step *step)
     }
     if (!has_part)
         return 0;
-    /* What goes forward goes to the next. */
+    /* Forward data go to the next stage. */
     part.is_next = (step->legs[0].from == rank->rank) != step->is_backward;
     const enum hoop_status status = part_call(player, &part);
     RANK_CHECK(status == (wrong == SIZE_MAX ? HOOP_OK : HOOP_E_MISMATCH));

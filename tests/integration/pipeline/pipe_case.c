@@ -1,4 +1,5 @@
-/* tests/integration/pipeline/pipe_case.c - tensors for tests of pipelines */
+/* tests/integration/pipeline/pipe_case.c - makes tensors for tests of
+ * pipelines */
 
 #include "integration/pipeline/pipe_case.h"
 
@@ -87,7 +88,7 @@ comm_begin(const struct rank *rank,
     *out_comm = (hoop_comm_t){0};
     while (options.rank < n_ranks && ranks[options.rank] != rank->rank)
         options.rank++;
-    /* What a faster rank sends on it is kept. */
+    /* This keeps what a faster rank already sends on the new communicator. */
     if (options.rank < n_ranks)
         engine_expect_context(rank->engine);
     const enum hoop_status status = hoop_barrier(rank->comm);

@@ -1,8 +1,9 @@
 /*
- * tests/integration/pipeline/pipe_lists_test.c - what a stage may say besides
+ * tests/integration/pipeline/pipe_lists_test.c - options of pipeline calls
  *
- * Lists, shapes that are not known, memory of the caller's, ranks that are no
- * neighbours, lanes, virtual stages, and much at a time.
+ * The test sends lists, unknown shapes, into memory of the caller, to ranks
+ * that are not neighbours, over lanes, between virtual stages, and large
+ * amounts.
  */
 
 #include <pthread.h>
@@ -17,7 +18,8 @@ enum {
     N_LANES = 40,
 };
 
-/* Of different dtypes, sizes and numbers of dimensions, and some empty. */
+/* The tensors differ in dtype, size and number of dimensions, and some are
+ * empty. */
 static const struct hoop_shape shapes[N_TENSORS] = {
     {2, {3, 2}}, {0, {0}}, {3, {2, 0, 4}}, {1, {20000}}, {4, {1, 2, 3, 4}},
 };
@@ -68,11 +70,11 @@ lists_free(struct lists *lists)
         hoop_tensor_free(&lists->at[i]);
 }
 
-/* How a list is waited for. */
+/* Says how a list is received. */
 enum wanted {
     WANTED_SHAPES,
     WANTED_ANY_SHAPES,
-    WANTED_BOTH, /* in turn */
+    WANTED_BOTH, /* alternately */
 };
 
 static struct hoop_tensors *
@@ -131,7 +133,7 @@ lists_come_in_order(struct rank *rank, hoop_pipeline_t *pipeline)
     return 0;
 }
 
-/* A list of none is as good as NULL. */
+/* An empty list has the same effect as NULL. */
 static int
 list_of_none_moves_nothing(struct rank *rank, hoop_pipeline_t *pipeline)
 {
@@ -161,7 +163,7 @@ memory_of_the_caller_is_used(struct rank *rank, hoop_pipeline_t *pipeline)
     return 0;
 }
 
-/* Two further, in both directions. */
+/* Each rank sends two ranks further, in both directions. */
 static int
 ranks_need_not_be_neighbours(struct rank *rank, hoop_pipeline_t *pipeline)
 {
@@ -192,7 +194,7 @@ struct lane {
     bool is_sent;
 };
 
-/* A call that sends waits for its receive, so each lane has its thread. */
+/* A call that sends waits for its receive, so each lane has its own thread. */
 static void *
 lane_send(void *argument)
 {
@@ -207,7 +209,7 @@ lane_send(void *argument)
     return NULL;
 }
 
-/* Received in an order of their own. */
+/* The lanes are received in another order than they are sent. */
 static int
 lanes_do_not_meet(struct rank *rank, hoop_pipeline_t *pipeline)
 {
@@ -236,8 +238,9 @@ lanes_do_not_meet(struct rank *rank, hoop_pipeline_t *pipeline)
     return 0;
 }
 
-/* Of the two chunks of the first and last stage, one is at the end each; the
- * other's neighbour is around the corner. */
+/* The first and the last stage have two chunks each, of which one is at the end
+ * of the model. The neighbour of the other chunk is at the other end of the
+ * ranks. */
 static int
 chunks_go_around_the_corner(struct rank *rank, hoop_pipeline_t *pipeline)
 {
@@ -278,7 +281,7 @@ is_filled(const struct hoop_tensor *tensor, int64_t with)
     return true;
 }
 
-/* 8 MiB over each edge, both ways at once. */
+/* Each edge carries 8 MiB in both directions at the same time. */
 static int
 much_both_ways_does_not_lock_up(struct rank *rank, hoop_pipeline_t *pipeline)
 {
@@ -306,7 +309,7 @@ much_both_ways_does_not_lock_up(struct rank *rank, hoop_pipeline_t *pipeline)
     RANK_CHECK(is_filled(&theirs[0], (rank->rank + n - 1) % n));
     RANK_CHECK(is_filled(&theirs[1], (rank->rank + 1) % n));
 
-    /* Pair by pair, as a steady pipeline does. */
+    /* The calls are paired as in the steady state of a pipeline. */
     RANK_CHECK(hoop_pipe_send_backward_recv_forward(
                    pipeline, &sent, &received[0], NULL) == HOOP_OK);
     RANK_CHECK(hoop_pipe_send_forward_recv_backward(
@@ -335,7 +338,7 @@ body(struct rank *rank)
         if (plays[i](rank, pipeline) != 0)
             return 1;
     }
-    /* Eight such processes only take longer. */
+    /* With eight processes this would only take longer. */
     if (rank->size <= 4 && much_both_ways_does_not_lock_up(rank, pipeline) != 0)
         return 1;
     hoop_pipeline_free(pipeline);

@@ -1,8 +1,8 @@
 /*
  * tests/integration/pipeline/pipe_share_test.c - tensors that travel in shares
  *
- * Ranks 0 to T - 1 are the first stage, T to 2 T - 1 the second; rank r's
- * pipeline goes to rank r + T.
+ * Ranks 0 to T - 1 are the first stage, and ranks T to 2 T - 1 the second one.
+ * The pipeline of rank r leads to rank r + T.
  */
 
 #include <inttypes.h>
@@ -64,7 +64,7 @@ static const struct hoop_pipe_options in_shares = {
     .flags = HOOP_PIPE_SCATTER_GATHER,
 };
 
-/* 1, 2, 3, ... of a shape; without data when it is to be received. */
+/* Makes a tensor of 1, 2, 3, ... A tensor to be received has no data. */
 static struct hoop_tensor
 counted(const struct hoop_shape *shape, int64_t first)
 {
@@ -98,16 +98,16 @@ is_counted(const struct hoop_tensor *tensor,
 
 struct share_case {
     struct hoop_shape shape;
-    bool is_cut; /* on two ranks as on three */
+    bool is_cut; /* cut into shares, with two ranks and with three */
 };
 
 static const struct share_case cases[] = {
     {{2, {2, 3}}, true},  /* the worked example */
-    {{1, {5}}, false},    /* no equal shares: whole */
+    {{1, {5}}, false},    /* without equal shares, so it is whole */
     {{0, {0}}, false},    /* one element */
-    {{2, {0, 6}}, false}, /* none */
+    {{2, {0, 6}}, false}, /* no elements */
     {{3, {5, 3, 2}}, true},
-    {{2, {600, 1000}}, true}, /* above what is sent unasked */
+    {{2, {600, 1000}}, true}, /* larger than what is sent without a request */
 };
 
 static size_t
@@ -119,8 +119,8 @@ bytes_of(const struct hoop_shape *shape)
                                                       : 0;
 }
 
-/* Each rank of the first stage sends 1/T of the bytes, or all of them; each of
- * the second tells the other T - 1. */
+/* Each rank of the first stage sends 1/T of the bytes, or all of them. Each
+ * rank of the second stage sends its share to the other T - 1. */
 static int
 play_case(struct rank *rank, struct grid *grid, const struct share_case *at)
 {
@@ -169,8 +169,8 @@ shares_are_sent_and_gathered(void **state)
     assert_int_equal(ranks_run_all(6, cases_body), 0);
 }
 
-/* Of one list, each tensor for itself, in both directions at once and into
- * memory of the caller's where there is some. */
+/* Each tensor of a list is shared by itself. The lists go in both directions at
+ * the same time, and into memory of the caller if there is some. */
 static int
 mixed_body(struct rank *rank)
 {
@@ -216,12 +216,13 @@ each_tensor_of_a_list_is_cut_or_not(void **state)
 }
 
 /*
- * Right and wrong calls against a model. A step is a list from each rank of one
- * stage to the one opposite, or one each way in one call, drawn by chance and alike
- * on all ranks; now and then a rank leaves the flag out, or means another list.
- * The model: a pair of ranks goes well where both have the flag or neither, and
- * the same list. With the flag all pairs of a step go well and have the same list,
- * or all of its calls fail. Steps follow each other without waiting for all.
+ * The rest of the file compares random calls with a model. A step is a list
+ * from each rank of one stage to its counterpart in the other stage, or a list
+ * in each direction in one call. It is drawn alike on all ranks, but now and
+ * then a rank omits the flag, or gives another list. By the model, a pair of
+ * ranks succeeds if both or neither have the flag, and both have the same list.
+ * With the flag, either all pairs of a step succeed and have the same list, or
+ * all calls of the step fail. The steps follow each other without a barrier.
  */
 enum {
 #if defined(__SANITIZE_THREAD__)
@@ -235,7 +236,8 @@ enum {
     LANES = 3,
 };
 
-/* Each differs from all others on two ranks as on three, also in its shares. */
+/* Each shape differs from all others, also in its shares, with two ranks and
+ * with three. */
 static const struct hoop_shape shapes[] = {
     {1, {12}}, {2, {12, 5}},   {1, {5}}, {0, {0}},
     {1, {0}},  {2, {6, 2000}}, {1, {7}}, {1, {60000}},
@@ -246,13 +248,14 @@ struct meant {
     size_t shapes[MEANT_MAX];
 };
 
-/* By ranks of the group. */
+/* The arrays are indexed by the ranks of the group. */
 struct step {
     bool is_backward;
     bool is_both;
     uint32_t lane;
-    bool is_shared[2][RANKS_MAX]; /* by sides: who sends leg 0, who gets it */
-    struct meant meant[2][2][RANKS_MAX]; /* leg, who sends and who receives */
+    bool is_shared[2][RANKS_MAX]; /* by side: the sender of leg 0, and its
+                                     receiver */
+    struct meant meant[2][2][RANKS_MAX]; /* leg, sender or receiver, rank */
 };
 
 static bool
@@ -282,7 +285,7 @@ meant_spoil(uint64_t *seed, struct meant *meant)
                  COUNT_OF(shapes);
 }
 
-/* Whether a receiver can know that others gather. */
+/* Returns whether a receiver can know that other ranks gather. */
 static bool
 is_known(const struct step *step, uint32_t n_ranks)
 {
@@ -329,7 +332,7 @@ step_draw(uint64_t *seed, uint32_t n_ranks, struct step *step)
     }
 }
 
-/* The model. */
+/* The functions below are the model. */
 
 static bool
 is_same(const struct meant *a, const struct meant *b)
@@ -422,7 +425,7 @@ step_play(const struct rank *rank,
     const uint32_t n_ranks = grid->n_ranks;
     const uint32_t own = rank->rank % n_ranks;
     const bool is_first = rank->rank < n_ranks;
-    /* Leg 0 goes forward, or backward; leg 1 the other way. */
+    /* Leg 0 goes forward or backward, and leg 1 in the other direction. */
     const size_t side = is_first == step->is_backward;
     const struct hoop_pipe_options options = {
         .lane = step->lane,
@@ -506,7 +509,7 @@ calls_end_as_the_model_says(void **state)
     }
 }
 
-/* Alone, and with nobody to share with, the flag changes nothing. */
+/* A rank without others to share with gets the same result with the flag. */
 static int
 flag_of_a_rank_alone_changes_nothing(struct rank *rank)
 {

@@ -1,13 +1,14 @@
 /*
- * tests/integration/pipeline/pipe_storm_test.c - 64 micro-batches of two virtual stages
- * in flight, all exchanges at random, with random delays
+ * tests/integration/pipeline/pipe_storm_test.c - random exchanges of many
+ * batches
  *
- * Each virtual stage of each micro-batch is a thread. In a round it plays one
- * of five scenes, the same on all ranks, together with the same micro-batch's
- * threads on its neighbours; nothing else keeps threads in step. All values say
- * where they belong.
+ * There are 64 micro-batches of two virtual stages in flight. All exchanges are
+ * random, with random delays. Each virtual stage of each micro-batch is a
+ * thread. In a round it plays one of five scenes, which is the same on all
+ * ranks, together with the threads of the same micro-batch on its neighbours.
+ * Nothing else synchronizes the threads. Each value says where it belongs.
  *
- * PIPE_STORM_ROUNDS=1000 PIPE_STORM_SEED=7 runs longer, and the same once more.
+ * PIPE_STORM_ROUNDS=1000 makes it longer, and PIPE_STORM_SEED=7 repeats a run.
  */
 
 #include <pthread.h>
@@ -35,9 +36,9 @@ static uint64_t n_rounds = 10;
 static uint64_t seed = 1;
 
 enum scene {
-    SCENE_APART,   /* activations up, then gradients down, one by one */
-    SCENE_STEADY,  /* both with each neighbour in turn */
-    SCENE_FORWARD, /* the three rings */
+    SCENE_APART,   /* activations forward, then gradients back, one by one */
+    SCENE_STEADY,  /* both with each neighbour, alternately */
+    SCENE_FORWARD, /* this and the next two are the rings */
     SCENE_BACKWARD,
     SCENE_BOTH,
     SCENES,
@@ -50,11 +51,11 @@ struct player {
     uint32_t batch;
     uint32_t chunk;
     uint64_t round;
-    uint64_t chance; /* of delays: differs between ranks */
+    uint64_t chance; /* draws delays; differs between ranks */
     int result;
 };
 
-/* The same on all ranks: what is drawn for a batch in a round. */
+/* Draws for a batch in a round. The result is the same on all ranks. */
 static uint64_t
 drawn_for(const struct player *player, uint64_t what)
 {
@@ -64,7 +65,7 @@ drawn_for(const struct player *player, uint64_t what)
     return random_next(&state);
 }
 
-/* Every other call is late. */
+/* Every second call is late. */
 static void
 delay(struct player *player)
 {
@@ -74,7 +75,7 @@ delay(struct player *player)
         usleep((useconds_t)(number / 2 % DELAY_MAX_US));
 }
 
-/* Some are above what is sent unasked. */
+/* Some tensors are larger than what is sent without a request. */
 static size_t
 count_of(const struct player *player)
 {
@@ -83,7 +84,8 @@ count_of(const struct player *player)
     return number % 16 == 0 ? 9000 + number / 16 % 3000 : number / 16 % 300;
 }
 
-/* Where a value belongs: its virtual stage begins the edge. */
+/* The value says where it belongs. An edge has the number of the virtual stage
+ * where it begins. */
 static int64_t
 value_of(const struct player *player, uint32_t edge, int64_t sign, size_t i)
 {
@@ -97,7 +99,7 @@ n_stages(const struct player *player)
     return player->rank->size;
 }
 
-/* Virtual stages in a row, and the rings of each chunk. */
+/* The virtual stages form a row, and the stages of each chunk form a ring. */
 static uint32_t
 virtual_stage(const struct player *player)
 {
@@ -138,8 +140,8 @@ is_right(const struct player *player,
     return is_equal;
 }
 
-/* What a scene sends over an edge or gets from there; received ones are of any
- * shape half of the time. */
+/* What a scene sends or receives over an edge. Half of the tensors are received
+ * with any shape. */
 struct cargo {
     struct hoop_tensor tensor;
     struct hoop_tensors list;
@@ -166,7 +168,7 @@ expect(struct cargo *cargo, const struct player *player)
     return &cargo->list;
 }
 
-/* Frees it. */
+/* Checks the tensor and frees it. */
 static bool
 unload(struct cargo *cargo,
        const struct player *player,
@@ -180,7 +182,8 @@ unload(struct cargo *cargo,
     return is_well;
 }
 
-/* Of an edge between virtual stages: the same on both its ends. */
+/* Returns the lane of an edge between virtual stages, which is the same at both
+ * ends. */
 static struct hoop_pipe_options
 lane_of(const struct player *player, uint32_t edge)
 {
@@ -269,7 +272,7 @@ play_steady(struct player *player)
     return 0;
 }
 
-/* An edge of a ring begins at a stage, and has the chunk's lane. */
+/* An edge of a ring begins at a stage, and has the lane of the chunk. */
 static int
 play_ring(struct player *player, enum scene scene)
 {

@@ -1,8 +1,9 @@
 /*
- * tests/integration/pipeline/pipe_vectors_test.c - what stages hand to each other
+ * tests/integration/pipeline/pipe_vectors_test.c - worked examples of a
+ * pipeline
  *
- * Stage s has the activations [100 s + 1, 100 s + 2] and the gradients with the
- * other sign.
+ * Stage s has the activations [100 s + 1, 100 s + 2], and the gradients are
+ * their negatives.
  */
 
 #include <pthread.h>
@@ -45,8 +46,8 @@ gradient_came(struct pair *pair, uint32_t stage)
     return pair_came(pair, -first, -first - 1);
 }
 
-/* Activations from the first to the last; who has no neighbour moves nothing.
- */
+/* Activations go from the first stage to the last. A stage without the
+ * neighbour moves nothing. */
 static int
 forward(struct rank *rank, hoop_pipeline_t *pipeline)
 {
@@ -83,7 +84,8 @@ backward(struct rank *rank, hoop_pipeline_t *pipeline)
     return 0;
 }
 
-/* One after the other along the pipeline; the ends do not even send. */
+/* Both directions are used one after the other. The end stages do not even
+ * send. */
 static int
 both_ways(struct rank *rank, hoop_pipeline_t *pipeline)
 {
@@ -104,7 +106,7 @@ both_ways(struct rank *rank, hoop_pipeline_t *pipeline)
     return 0;
 }
 
-/* The same without anything to receive. */
+/* Does the same without anything to receive. */
 static int
 one_way(struct rank *rank, hoop_pipeline_t *pipeline)
 {
@@ -125,7 +127,7 @@ one_way(struct rank *rank, hoop_pipeline_t *pipeline)
     return 0;
 }
 
-/* The ring is closed; alone, a stage hears itself. */
+/* The ring is closed. A single stage receives from itself. */
 static int
 ring(struct rank *rank, hoop_pipeline_t *pipeline)
 {
@@ -145,7 +147,7 @@ ring(struct rank *rank, hoop_pipeline_t *pipeline)
     return 0;
 }
 
-/* The ends say NULL instead. */
+/* The end stages pass NULL instead. */
 static int
 open_ring(struct rank *rank, hoop_pipeline_t *pipeline)
 {
@@ -166,8 +168,9 @@ open_ring(struct rank *rank, hoop_pipeline_t *pipeline)
     return 0;
 }
 
-/* Both directions at once: with two stages, next and previous are one process,
- * and what is meant for one must not come to the other. */
+/* Both directions are used at the same time. With two stages, next and previous
+ * are the same process, and tensors for one must not arrive as those for the
+ * other. */
 static int
 all_ways(struct rank *rank, hoop_pipeline_t *pipeline)
 {
@@ -211,9 +214,10 @@ pipe_body(struct rank *rank)
 }
 
 /*
- * Shapes told beforehand.
+ * The cases below send shapes in advance.
  *
- * Stage 0 tells stage 1, which looks at the bytes, or lets hoop read them.
+ * Stage 0 sends them to stage 1, which compares the bytes, or lets hoop read
+ * them.
  */
 
 static const struct hoop_tensor *
@@ -225,7 +229,7 @@ tensor_of(const struct hoop_shape *shape)
     return &tensor;
 }
 
-/* Receives n numbers, no more and no less, as one message of a shape. */
+/* Receives exactly n numbers, as one message that describes a shape. */
 static int
 message_is(struct rank *rank,
            uint32_t n_dims,
@@ -251,7 +255,8 @@ message_is(struct rank *rank,
     return 0;
 }
 
-/* All bytes of both messages, for two shapes; once, as long as it is needed. */
+/* Checks all bytes of both messages for two shapes. A shape is sent only if it
+ * is needed. */
 static int
 bytes_are_right(struct rank *rank, hoop_pipeline_t *pipeline)
 {
@@ -299,7 +304,8 @@ tell(void *argument)
     return NULL;
 }
 
-/* All stages tell and hear at once: who tells waits for who hears. */
+/* All stages send and receive at the same time, since a sender waits for its
+ * receiver. */
 static bool
 exchange(const struct telling *given, struct hoop_shape *came)
 {
@@ -315,7 +321,7 @@ exchange(const struct telling *given, struct hoop_shape *came)
            status == HOOP_OK;
 }
 
-/* From a stage to the next, all at once, of every number of dimensions. */
+/* Each stage sends to the next one, shapes of every number of dimensions. */
 static int
 shapes_come_as_sent(struct rank *rank, hoop_pipeline_t *pipeline)
 {
@@ -333,7 +339,7 @@ shapes_come_as_sent(struct rank *rank, hoop_pipeline_t *pipeline)
     return 0;
 }
 
-/* Nothing is sent, and nothing waited for. */
+/* Nothing is sent, and the call does not wait. */
 static int
 known_shape_stays(struct rank *rank, hoop_pipeline_t *pipeline)
 {
@@ -350,7 +356,7 @@ known_shape_stays(struct rank *rank, hoop_pipeline_t *pipeline)
     return 0;
 }
 
-/* To the stage that is told, from the one that is named. */
+/* Sends to the given stage, and receives from another given one. */
 static int
 explicit_ranks_are_taken(struct rank *rank, hoop_pipeline_t *pipeline)
 {
@@ -383,16 +389,16 @@ tensor_meta_body(struct rank *rank)
 }
 
 /*
- * Hoop_ring_forward(): every.
+ * The cases below test hoop_ring_forward().
  *
- * rank's tensor moves on by one, and home after a whole turn
+ * The tensor of every rank moves on by one, and returns after a whole turn.
  */
 
 enum {
-    LARGE = 1 << 20 /* elements: 8 MiB each way */
+    LARGE = 1 << 20 /* elements: 8 MiB in each direction */
 };
 
-/* in_r = [r, 10 r]. */
+/* The input of rank r is [r, 10 r]. */
 static int
 vector_is_rotated(struct rank *rank, hoop_comm_t *comm)
 {
@@ -452,7 +458,8 @@ large_tensor_is_rotated(struct rank *rank)
     return 0;
 }
 
-/* Of any ranks, in any order: parity decides nothing. */
+/* The communicator has any ranks in any order, so the parity of a world rank
+ * decides nothing. */
 static int
 some_ranks(struct rank *rank)
 {
@@ -486,7 +493,7 @@ ring_forward_body(struct rank *rank)
     if (vector_is_rotated(rank, rank->comm) != 0 ||
         whole_turn_comes_home(rank, rank->comm) != 0)
         return 1;
-    /* Eight such processes only take longer. */
+    /* With eight processes this would only take longer. */
     if (rank->size <= 4 && large_tensor_is_rotated(rank) != 0)
         return 1;
     return some_ranks(rank);

@@ -1,10 +1,10 @@
 /*
- * tests/integration/pipeline/schedule_run_test.c - schedules run, on processes
+ * tests/integration/pipeline/schedule_run_test.c - runs schedules on processes
  *
- * Every kind on 1 to 4 processes, compared to the bit with one process that
- * computes in turn. 64 micro-batches in flight go round under random delays;
- * SCHEDULE_RUN_ROUNDS=1000 SCHEDULE_RUN_SEED=7 does so longer, and the same once
- * more.
+ * Every kind of schedule runs on 1 to 4 processes, and must give the same bits
+ * as a single process that computes everything in turn. Then 64 micro-batches
+ * are in flight with random delays. SCHEDULE_RUN_ROUNDS=1000 makes this longer,
+ * and SCHEDULE_RUN_SEED=7 repeats a run.
  */
 
 #include <signal.h>
@@ -98,7 +98,7 @@ trial_run(struct rank *rank,
     return 0;
 }
 
-/* One pipeline, all runs after each other, nothing between. */
+/* All runs use one pipeline and follow each other without a barrier. */
 static int
 run_of_every_kind_computes_what_one_process_does(struct rank *rank)
 {
@@ -121,8 +121,8 @@ run_of_every_kind_computes_what_one_process_does(struct rank *rank)
     return 0;
 }
 
-/* All micro-batches are in flight with GPipe; interleaved, both directions and
- * the way round the ring are. */
+/* With GPipe all micro-batches are in flight at the same time. The interleaved
+ * schedule uses both directions and the whole ring. */
 static int
 delayed_body(struct rank *rank)
 {
@@ -164,10 +164,10 @@ run_under_random_delays_computes_the_same(void **state)
 }
 
 /*
- * Schedules that end early.
+ * The cases below test schedules that end early.
  *
- * A callback that fails, a stage that dies, stages that run different
- * schedules, calls that are wrong: every stage returns, and says why.
+ * A callback fails, a stage dies, stages run different schedules, or calls are
+ * wrong. Every stage must return, and say why.
  */
 
 struct loss {
@@ -176,7 +176,7 @@ struct loss {
     struct hoop_task bad_task;
 };
 
-/* The run of one stage, whose chain and schedule end with it. */
+/* Runs one stage, and releases its chain and its schedule afterwards. */
 static enum hoop_status
 loss_run(const struct loss *loss,
          uint32_t stage,
@@ -201,7 +201,7 @@ loss_run(const struct loss *loss,
     return status;
 }
 
-/* When all forwards are done, later stages wait for nothing of earlier ones. */
+/* When all forwards are done, later stages do not wait for earlier ones. */
 static bool
 is_told(const struct rank *rank, const struct loss *loss)
 {
@@ -233,8 +233,8 @@ failing_check(struct rank *rank,
     return 0;
 }
 
-/* It fails everywhere with one text, and then the pipeline is as good as new,
- * for a failure elsewhere, too. */
+/* The run fails on all stages with one text. Afterwards the pipeline can be
+ * used again, also for a failure in another place. */
 static int
 failing_body(struct rank *rank)
 {
@@ -277,7 +277,7 @@ failing_callback_ends_the_run_everywhere(void **state)
     }
 }
 
-/* Only the first stage is still at work in its last backward. */
+/* Only the first stage is still busy, with its last backward. */
 static int
 failure_behind_the_last_message_is_the_stages_own(struct rank *rank)
 {
@@ -328,8 +328,8 @@ killed_stage_ends_the_run_of_all_others(void **state)
                          0);
 }
 
-/* What the second stage runs in place of 1F1B with 5 micro-batches; all are
- * told long before a deadline. */
+/* The second stage runs this instead of 1F1B with 5 micro-batches. All stages
+ * are told long before a deadline. */
 static int
 mismatched_body(struct rank *rank)
 {
@@ -394,8 +394,8 @@ make_nothing(void *owner,
     return HOOP_OK;
 }
 
-/* Each on all ranks: the first stage makes no tensor; a stage's second chunk
- * makes one of what it was given. */
+/* Two callbacks are wrong on all ranks: the first stage makes no tensor, and
+ * the second chunk of a stage returns the tensor that it was given. */
 static int
 careless_body(struct rank *rank)
 {

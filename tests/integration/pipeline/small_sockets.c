@@ -1,9 +1,9 @@
 /*
- * tests/integration/pipeline/small_sockets.c - TCP that holds one segment
+ * tests/integration/pipeline/small_sockets.c - sockets that hold one segment
  *
- * Linked in with --wrap=socket: whatever a program opens, and accepts, has the
- * smallest buffers that the kernel gives, in which a single segment of 500 bytes
- * fits together with what the kernel keeps beside it.
+ * It is linked with --wrap=socket. Every socket that a program opens or accepts
+ * has the smallest buffers that the kernel allows. A single segment of 500
+ * bytes fits into them, together with the kernel's own data.
  */
 
 #include <netinet/in.h>

@@ -1,4 +1,4 @@
-/* tests/integration/recovery/abort_test.c - a rank gives up, and says why */
+/* tests/integration/recovery/abort_test.c - a rank gives up and says why */
 
 #include <pthread.h>
 #include <signal.h>
@@ -19,10 +19,10 @@ enum {
     MEMBERS = 3,
     GROW_MS = 20000,
     LOOK_US = 500,
-    /* hoop_abort() waits a second; so much more it may be late. */
+    /* hoop_abort() waits for a second, and may take this long in all. */
     ABORT_MS = 1900,
 
-    /* Of the room. */
+    /* These are places in the room. */
     PLACE_JOINED = 0,
     PLACE_GROWN = 1,
     PLACE_GROWN_AGAIN = 2,
@@ -46,8 +46,8 @@ failure_check(enum hoop_status status, const char *culprit, const char *why)
     return 0;
 }
 
-/* Worker 1 of three gives up: its own calls tell what the others learn, as of "this
- * rank", too. */
+/* Worker 1 of three gives up. Its own calls report the same as those of the
+ * others, but as "this rank". */
 static int
 ordinary_body(const struct worker *worker)
 {
@@ -100,7 +100,7 @@ blocked_call(void *argument)
     return NULL;
 }
 
-/* Worker 0 waits for 1 in one thread, and gives up in the other. */
+/* Worker 0 waits for worker 1 in one thread, and gives up in another. */
 static int
 call_of_another_thread_ends(const struct worker *worker)
 {
@@ -128,7 +128,8 @@ call_of_another_thread_ends(const struct worker *worker)
     return 0;
 }
 
-/* A child of worker 0 has no session, whatever it inherits. */
+/* A forked child of worker 0 has no session, although it inherits the
+ * memory. */
 static int
 forked_child_does_not_give_up_for_its_parent(const struct worker *worker)
 {
@@ -162,7 +163,7 @@ forked_child_does_not_give_up_for_its_parent(const struct worker *worker)
     return 0;
 }
 
-/* Refused until the members grow. */
+/* The join is refused until the members grow. */
 static enum hoop_status
 newcomer_join(const struct hoop_join_options *options,
               hoop_session_t **out_session)
@@ -205,8 +206,8 @@ worlds_join(const struct worker *worker,
     return 0;
 }
 
-/* Workers 0 and 1 grow by 2, and by 3 again; each has the worlds that it is in,
- * ended by NULL. All are connected. */
+/* Workers 0 and 1 grow by worker 2 and then by worker 3. Each worker gets the
+ * worlds in which it is, ended by NULL. All are connected. */
 static int
 grown_join(const struct worker *worker,
            hoop_session_t **out_session,
@@ -217,7 +218,8 @@ grown_join(const struct worker *worker,
         return 1;
     for (int i = 0; out_worlds[i]; i++)
         WORKER_CHECK(hoop_barrier(out_worlds[i]) == HOOP_OK);
-    /* Who gives up just after a barrier may take the others' end of it along. */
+    /* A rank that gave up right after a barrier could interrupt this barrier on
+     * other ranks. */
     __atomic_fetch_add(&worker->room[PLACE_READY], 1, __ATOMIC_SEQ_CST);
     if (worker->index == 0)
         room_await_count(worker, PLACE_READY, worker->n_workers);
@@ -249,12 +251,12 @@ rank_gives_up_in_all_that_it_has_grown_to(const struct worker *worker)
     return 0;
 }
 
-/* What another thread does meanwhile. */
+/* What another thread does at the same time. */
 struct meanwhile {
     hoop_comm_t *grown;
     hoop_comm_t *part;
     atomic_bool has_begun;
-    atomic_bool has_returned; /* hoop_abort() */
+    atomic_bool has_returned; /* hoop_abort() has returned */
     bool was_first;
 };
 
@@ -266,7 +268,7 @@ meanwhile_free(void *argument)
     char byte = 0;
 
     atomic_store(&meanwhile->has_begun, true);
-    /* Nobody sends. */
+    /* No rank sends. */
     if (hoop_recv(&byte, 1, HOOP_UINT8, 1, 0, meanwhile->grown, NULL) !=
         HOOP_E_RANK_FAILED)
         return NULL;
@@ -275,7 +277,7 @@ meanwhile_free(void *argument)
     return NULL;
 }
 
-/* hoopd does not answer; it hears of it when it does again. */
+/* hoopd does not answer, and learns of the abort when it continues. */
 static int
 unheard_abort(hoop_session_t *session, hoop_comm_t *const worlds[4])
 {
@@ -311,7 +313,7 @@ unheard_body(const struct worker *worker)
         return 1;
     if (worker->index == 0 && unheard_abort(session, worlds) != 0)
         return 1;
-    /* Peers that are connected know without the coordinator. */
+    /* Connected peers learn of it without the coordinator. */
     if (worlds_check(worlds, worker->index == 0 ? "rank" : "rank 0 (") != 0)
         return 1;
     hoop_leave(session);

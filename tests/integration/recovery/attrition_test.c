@@ -1,14 +1,15 @@
 /*
- * tests/integration/recovery/attrition_test.c - jobs whose members are killed, one by one
+ * tests/integration/recovery/attrition_test.c - jobs whose members die one by
+ * one
  *
- * Six workers reduce without pause; four of them are killed, 50 ms apart, at
- * moments of chance. Those that are left shrink and go on, and recompute every
- * result from exactly the members of the communicator that gave it: nobody
- * counts twice, nobody who is not named counts. Then the next job begins, until
- * the time is over; hoopd then has as many descriptors as before.
- * ATTRITION_SECONDS=600 for long, ATTRITION_SEED for the same moments again.
- * With ATTRITION_COORDINATOR=HOST:PORT at a hoopd of somebody else, who may
- * kill it, too (tests/fault/recovery/attrition_deaths.py).
+ * Six workers reduce without pause. Four of them are killed at random moments
+ * that are 50 ms apart. The others shrink and continue, and recompute every
+ * result from exactly the members of the communicator that gave it: no member
+ * counts twice, and no other process counts. Then the next job begins, until
+ * the time is over. In the end hoopd must have as many descriptors as before.
+ * ATTRITION_SECONDS=600 makes the test longer, and ATTRITION_SEED repeats the
+ * moments. ATTRITION_COORDINATOR=HOST:PORT uses a hoopd that somebody else runs
+ * and may kill (tests/fault/recovery/attrition_deaths.py).
  */
 
 #include <inttypes.h>
@@ -30,7 +31,7 @@ enum {
     N_SURVIVORS = 2,
     COUNT = 5000,
     APART_US = 50000,
-    /* When nobody dies any more. */
+    /* So many rounds follow after the last death. */
     ROUNDS_LEFT = 20,
     SECONDS = 1,
     WARM_UP_JOBS = 2,
@@ -38,18 +39,18 @@ enum {
     SETTLE_MS = 20000,
     JOIN_MS = 30000,
 
-    /* Of the room. */
+    /* These are places in the room. */
     PLACE_JOINED = 0,
     PLACE_RESULTS = 1,
     PLACE_SHRUNK = 2,
 };
 
 static uint64_t seed;
-/* Another each time: a leave that hoopd did not live to hear of keeps a name
- * until the leases end. */
+/* Each job has another name. If hoopd dies before it hears of a leave, it keeps
+ * the name until the leases end. */
 static char job[32];
 
-/* Dies when its time has come, whatever it is doing. */
+/* Kills the process at its moment, whatever it is doing then. */
 static void *
 killer_main(void *argument)
 {
@@ -62,7 +63,7 @@ killer_main(void *argument)
     return NULL;
 }
 
-/* Element 0 tells who has contributed. */
+/* Element 0 shows which ranks have contributed. */
 static int64_t
 element_of(uint32_t world_rank, uint64_t round, size_t at)
 {
@@ -91,7 +92,7 @@ result_check(hoop_comm_t *comm, uint64_t round, const int64_t *elements)
     return 0;
 }
 
-/* HOOP_OK once the last that are left have had enough. */
+/* Returns HOOP_OK when the survivors have made enough rounds. */
 static enum hoop_status
 reduce_on(const struct worker *worker, hoop_comm_t *comm, int *out_n_wrong)
 {
@@ -113,7 +114,7 @@ reduce_on(const struct worker *worker, hoop_comm_t *comm, int *out_n_wrong)
     return HOOP_OK;
 }
 
-/* A member may die in it, too. */
+/* Shrinks again if a member dies during the shrink. */
 static int
 shrink_surely(const struct worker *worker,
               hoop_comm_t **comm,
@@ -139,13 +140,13 @@ static int
 attrition_body(const struct worker *worker)
 {
     struct hoop_join_options options = worker_options(worker);
-    /* The first and the last are left. */
+    /* The first and the last worker survive. */
     static uint64_t moment_us;
     hoop_session_t *session = NULL;
     pthread_t killer;
     int n_wrong = 0;
 
-    /* Who is only slow on a busy machine is not lost. */
+    /* A worker that is only slow on a busy machine must not count as lost. */
     setenv("HOOP_FAILURE_TIMEOUT", "30", 0);
     options.job = job;
     WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
@@ -173,7 +174,7 @@ attrition_body(const struct worker *worker)
     return 0;
 }
 
-/* Connections of the dead are closed soon after. */
+/* Connections of dead workers are closed soon afterwards. */
 static void
 descriptors_await(size_t n_most)
 {
@@ -202,7 +203,7 @@ who_is_left_goes_on_and_counts_nobody_else(void **state)
     printf("ATTRITION_SEED=%" PRIu64 "\n", seed);
     do {
         snprintf(job, sizeof(job), "attrition-%u", n_jobs);
-        /* Workers draw from copies. */
+        /* The workers draw from copies of the seed. */
         random_below(&seed, 2);
         assert_int_equal(
             workers_run(coordinator, N_WORKERS, attrition_body, room), 0);

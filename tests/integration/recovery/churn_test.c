@@ -1,10 +1,11 @@
 /*
- * tests/integration/recovery/churn_test.c - ten thousand communicators leave nothing
+ * tests/integration/recovery/churn_test.c - many communicators leave nothing
+ * behind
  *
- * Formed, used now and then, and freed: memory and descriptors of the workers
- * and of hoopd are afterwards where they were, and hoopd lists none. Where a
- * sanitizer keeps freed memory for itself, the leak checker has the word, on
- * fewer of them.
+ * Ten thousand communicators are formed, sometimes used, and freed. Afterwards
+ * the memory and the descriptors of the workers and of hoopd must be as before,
+ * and hoopd must list no communicator. A sanitizer keeps freed memory, so there
+ * the leak checker decides, with fewer communicators.
  */
 
 #include <inttypes.h>
@@ -24,13 +25,14 @@
 
 enum {
     WARM_UP = 500,
-    /* Of a worker's heap in use, and of a process as the kernel counts, in
-     * each half of the time: what is kept for the next one (spare operations, a
-     * connection's first large buffer) comes once, a leak in both. One of 50
-     * bytes for each communicator would be more. */
+    /* The limits are for the heap in use of a worker, and for the size of a
+     * process, in each half of the time. What is kept for reuse (spare
+     * operations, the first large buffer of a connection) grows only once, but
+     * a leak grows in both halves. A leak of 50 bytes per communicator would
+     * exceed them. */
     HEAP_GROWTH_KIB = 64,
     RSS_GROWTH_KIB = 128,
-    /* The connection that asks hoopd what it lists comes and goes. */
+    /* The connection that asks hoopd for its list opens and closes. */
     DESCRIPTORS_GROWTH = 8,
     SETTLE_MS = 20000,
 };
@@ -108,7 +110,7 @@ is_instrumented(void)
 #endif
 }
 
-/* At the beginning, in the middle and at the end. */
+/* The measurements are at the beginning, in the middle and at the end. */
 enum {
     N_LOOKS = 3
 };
@@ -157,7 +159,8 @@ round_run(hoop_session_t *session, const struct list *list, uint32_t round)
                                     HOOP_SUM, comm) == HOOP_OK);
         WORKER_CHECK(value == (int32_t)list->n_ranks);
     }
-    /* A message that nobody receives, and that goes with its communicator. */
+    /* No rank receives this message, which must be freed with its
+     * communicator. */
     if (round % 7 == 0)
         WORKER_CHECK(hoop_send(&value, 1, HOOP_INT32,
                                (hoop_comm_rank(comm) + 1) % list->n_ranks, 3,
@@ -166,7 +169,7 @@ round_run(hoop_session_t *session, const struct list *list, uint32_t round)
     return 0;
 }
 
-/* What was left is told soon after. */
+/* hoopd learns shortly afterwards that a communicator was left. */
 static int
 nothing_is_listed(const struct worker *worker)
 {

@@ -1,4 +1,5 @@
-/* tests/integration/recovery/grow_test.c - newcomers take the places of the dead */
+/* tests/integration/recovery/grow_test.c - new workers take the places of dead
+ * ones */
 
 #include <poll.h>
 #include <signal.h>
@@ -18,16 +19,17 @@ enum {
     MEMBERS = 3,
     GROW_MS = 30000,
     SHORT_MS = 1000,
-    /* One that is there is in it by then; the other has died. */
+    /* By then a worker that is alive has joined the growth, and the other one
+     * has died. */
     HALF_MS = 6000,
     LOOK_US = 2000,
 
     KEY_MAX = 64,
 
-    /* Of the room. */
+    /* These are places in the room. */
     PLACE_JOINED = 0,
     PLACE_SHRUNK = 1,
-    PLACE_GROWN = 2, /* how many are in it */
+    PLACE_GROWN = 2, /* how many have used the grown world */
     PLACE_VICTIM = 3,
     PLACE_DEAD = 4,
 };
@@ -60,7 +62,7 @@ grown_use(const struct worker *worker, hoop_comm_t *grown, uint32_t size)
     return 0;
 }
 
-/* Use what has grown, and leave. */
+/* Uses the grown communicator, and leaves. */
 static int
 grown_leave(const struct worker *worker, hoop_comm_t *grown, uint32_t size)
 {
@@ -72,7 +74,7 @@ grown_leave(const struct worker *worker, hoop_comm_t *grown, uint32_t size)
     return 0;
 }
 
-/* Join a job that grows; rank NULL: any. */
+/* Joins a job that grows. A rank of NULL means any rank. */
 static int
 newcomer_join(const struct worker *worker,
               uint32_t world_size,
@@ -88,7 +90,7 @@ newcomer_join(const struct worker *worker,
     return 0;
 }
 
-/* Workers 0 and 1 join, and take in n_more. */
+/* Workers 0 and 1 join, and grow by n_more. */
 static int
 pair_grow(const struct worker *worker,
           uint32_t n_more,
@@ -102,7 +104,7 @@ pair_grow(const struct worker *worker,
     return 0;
 }
 
-/* Workers 0 and 2 stay, 1 dies, 3 comes. */
+/* Workers 0 and 2 stay, worker 1 dies, and worker 3 joins. */
 static int
 newcomer_body(const struct worker *worker)
 {
@@ -132,13 +134,13 @@ newcomer_takes_the_place_of_a_dead_rank(const struct worker *worker)
     WORKER_CHECK(hoop_comm_grow(world, 1, GROW_MS, &grown) == HOOP_E_PEER_LOST);
     WORKER_CHECK(strstr(hoop_error_text(), "2 of 3 ranks are left"));
     WORKER_CHECK(hoop_comm_shrink(world, &shrunk) == HOOP_OK);
-    /* Nobody is there. */
+    /* No new worker is there yet. */
     WORKER_CHECK(hoop_comm_grow(shrunk, 1, SHORT_MS, &grown) == HOOP_E_TIMEOUT);
     WORKER_CHECK(hoop_barrier(shrunk) == HOOP_OK);
     room_set(worker, PLACE_SHRUNK, 1);
     WORKER_CHECK(hoop_comm_grow(shrunk, UINT32_MAX, GROW_MS, &grown) ==
                  HOOP_E_INVALID);
-    /* Each may have another time left. */
+    /* The members may have different times left. */
     WORKER_CHECK(hoop_comm_grow(shrunk, 1, GROW_MS + worker->index, &grown) ==
                  HOOP_OK);
     WORKER_CHECK(hoop_comm_rank(grown) == worker->index / 2);
@@ -151,7 +153,8 @@ newcomer_takes_the_place_of_a_dead_rank(const struct worker *worker)
     return 0;
 }
 
-/* Two newcomers, one after the other: what has grown grows again. */
+/* Two workers join one after the other, so the grown communicator grows
+ * again. */
 static int
 late_body(const struct worker *worker)
 {
@@ -182,7 +185,8 @@ one_that_is_left_grows_twice(const struct worker *worker)
     WORKER_CHECK(hoop_barrier(hoop_world(session)) == HOOP_E_PEER_LOST);
     hoop_comm_t *all = hoop_world(session);
     WORKER_CHECK(hoop_comm_shrink(all, &comm) == HOOP_OK);
-    /* One of the two may have been taken for a survivor still. */
+    /* The shrink may still have taken one of the two dead workers for a
+     * survivor. */
     while (hoop_comm_size(comm) > 1) {
         hoop_comm_t *next = NULL;
 
@@ -203,8 +207,8 @@ one_that_is_left_grows_twice(const struct worker *worker)
     return grown_leave(worker, comm, 3);
 }
 
-/* How many workers wait for the world that job "test" grows by, as the log tells.
- */
+/* Waits until the log says that this many workers wait for the world by which
+ * job "test" grows. */
 static int
 arrivals_await(unsigned n_unexpected_messages, const char *text)
 {
@@ -225,8 +229,8 @@ arrivals_await(unsigned n_unexpected_messages, const char *text)
     }
 }
 
-/* Of two, worker 1 dies, and 0 takes in two others, or those that are there in
- * time. */
+/* Of two workers, worker 1 dies. Worker 0 grows by two, or by those that arrive
+ * in time. */
 static int
 remnant_grow(const struct worker *worker,
              uint32_t timeout_ms,
@@ -246,7 +250,7 @@ remnant_grow(const struct worker *worker,
     return 0;
 }
 
-/* Kills it, and waits until the kernel has closed all that it had. */
+/* Kills the process, and waits until the kernel has closed all its files. */
 static int
 process_end(pid_t pid)
 {
@@ -260,7 +264,7 @@ process_end(pid_t pid)
     return 0;
 }
 
-/* Worker 2 has a place and dies; of 3 and 4 both come in then. */
+/* Worker 2 has a place and dies. Then workers 3 and 4 both join. */
 static int
 heir_prepare(const struct worker *worker)
 {
@@ -280,7 +284,7 @@ heir_prepare(const struct worker *worker)
     return 0;
 }
 
-/* Worker 0 stays, 1 dies. */
+/* Worker 0 stays, and worker 1 dies. */
 static int
 heirs_come(const struct worker *worker, uint32_t timeout_ms, uint32_t size)
 {
@@ -305,14 +309,15 @@ place_of_a_dead_newcomer_is_another_ones(const struct worker *worker)
     return heirs_come(worker, GROW_MS, 3);
 }
 
-/* Only worker 3 comes in. */
+/* Only worker 3 joins. */
 static int
 newcomers_that_live_are_taken_in_without_the_dead(const struct worker *worker)
 {
     return heirs_come(worker, HALF_MS, 2);
 }
 
-/* Workers 0 and 1 join and take in 2; *out_world is what has grown. */
+/* Workers 0 and 1 join, and grow by worker 2. *out_world is the grown
+ * communicator. */
 static int
 two_and_one_join(const struct worker *worker,
                  hoop_session_t **out_session,
@@ -327,7 +332,7 @@ two_and_one_join(const struct worker *worker,
     return 0;
 }
 
-/* Nobody is lost: the members take in who comes while they wait. */
+/* No rank is lost: the members admit workers that arrive while they wait. */
 static int
 job_that_lost_nobody_grows(const struct worker *worker)
 {
@@ -340,7 +345,7 @@ job_that_lost_nobody_grows(const struct worker *worker)
     return grown_leave(worker, world, 3);
 }
 
-/* hoopd says two to three: two come, then the third. */
+/* hoopd allows two to three ranks. Two workers join, and then the third. */
 static int
 smaller_body(const struct worker *worker)
 {
@@ -361,7 +366,7 @@ smaller_body(const struct worker *worker)
     hoop_comm_t *world = hoop_world(session);
     if (worker->index < 2) {
         WORKER_CHECK(hoop_comm_size(world) == 2);
-        /* The third is there before. */
+        /* The third worker is already waiting. */
         WORKER_CHECK(arrivals_await(1, "is full: 2 of 2") == 0);
         WORKER_CHECK(hoop_comm_grow(world, 1, GROW_MS, &grown) == HOOP_OK);
         WORKER_CHECK(hoop_comm_rank(grown) == hoop_comm_rank(world));
@@ -382,7 +387,8 @@ job_below_its_largest_size_grows(void **state)
     assert_int_equal(room[PLACE_GROWN], 3);
 }
 
-/* Worker 2 wants rank 4 and comes first, 3 wants none, 4 wants 2. */
+/* Worker 2 asks for rank 4 and arrives first, worker 3 asks for no rank, and
+ * worker 4 asks for rank 2. */
 static int
 wishes_of_newcomers_are_honoured(const struct worker *worker)
 {
@@ -405,7 +411,8 @@ wishes_of_newcomers_are_honoured(const struct worker *worker)
     return grown_leave(worker, world, 5);
 }
 
-/* Worker 2 wants ranks that it cannot have, one after the other, then none. */
+/* Worker 2 asks for ranks that it cannot have, one after the other, and then
+ * for none. */
 static int
 rank_of_a_member_is_refused_to_a_newcomer(const struct worker *worker)
 {
@@ -441,8 +448,8 @@ rank_of_a_member_is_refused_to_a_newcomer(const struct worker *worker)
     return grown_leave(worker, grown ? grown : hoop_world(session), 4);
 }
 
-/* Workers 0 and 1 take in 2 and leave; 3 wants a job of that name, and of one
- * rank: 2 takes it in. */
+/* Workers 0 and 1 grow by worker 2, and leave. Worker 3 asks for a job of this
+ * name with one rank, and worker 2 admits it. */
 static int
 name_is_kept_while_a_newcomer_lives(const struct worker *worker)
 {
@@ -480,7 +487,7 @@ name_is_kept_while_a_newcomer_lives(const struct worker *worker)
     return grown_leave(worker, world, 2);
 }
 
-/* Lines of the log with both texts. */
+/* Returns the number of lines in the log that contain both texts. */
 static unsigned
 log_count(const char *text, const char *other)
 {
@@ -495,7 +502,8 @@ log_count(const char *text, const char *other)
     return n_found;
 }
 
-/* One job, of the name that users know, with those who live. */
+/* There must be a single job, with the name that users know, and with the
+ * living members. */
 static int
 job_is_one(const struct worker *worker, uint32_t n_members, uint32_t n_lost)
 {
@@ -521,7 +529,8 @@ job_is_one(const struct worker *worker, uint32_t n_members, uint32_t n_lost)
     return 0;
 }
 
-/* Worker 2 comes to 0 and 1, then 1 dies, which is in two worlds. */
+/* Worker 2 joins workers 0 and 1. Then worker 1, which is in two worlds,
+ * dies. */
 static int
 told_body(const struct worker *worker)
 {
@@ -540,13 +549,14 @@ told_body(const struct worker *worker)
     if (worker->index == 0)
         WORKER_CHECK(job_is_one(worker, 3, 0) == 0);
     WORKER_CHECK(hoop_barrier(world) == HOOP_OK);
-    /* Whoever dies just after a barrier may take the others' end of it along. */
+    /* A rank that died right after a barrier could interrupt this barrier on
+     * other ranks. */
     count(worker, PLACE_GROWN);
     if (worker->index == 1)
         room_await_count(worker, PLACE_GROWN, 3);
     if (worker_lose(worker, 1, world) != 0)
         return 1;
-    /* The coordinator knows of the death in this world and in the first. */
+    /* The coordinator knows of the death in this world and in the first one. */
     WORKER_CHECK(hoop_comm_shrink(world, &left) == HOOP_OK);
     WORKER_CHECK(hoop_comm_size(left) == 2);
     if (worker->index == 0) {
@@ -573,7 +583,7 @@ death_in_a_job_that_has_grown_is_told_once(void **state)
 struct grow_test {
     worker_fn *body;
     uint32_t n_workers;
-    uint64_t n_grown; /* workers that have used a world that has grown */
+    uint64_t n_grown; /* how many workers have used a grown world */
 };
 
 static void

@@ -1,4 +1,5 @@
-/* tests/integration/recovery/retry_test.c - calls that end well though ranks die */
+/* tests/integration/recovery/retry_test.c - calls that succeed although ranks
+ * die */
 
 #include <signal.h>
 #include <stdio.h>
@@ -16,13 +17,13 @@
 #include "pseudo_random.h"
 
 /*
- * Workers that make calls, and die.
+ * The workers make calls, and some of them die.
  *
- * Workers make the same calls, and HOOP_DEBUG_FAULT kills some of them at
- * chosen places. Each knows what a result must be from the inputs of those
- * that the call names as contributors, and writes a digest of both where all
- * can see it: of one call all digests are the same, also those of ranks that
- * died after it.
+ * All workers make the same calls, and HOOP_DEBUG_FAULT kills some of them at
+ * chosen places. Each worker knows what a result must be from the inputs of the
+ * ranks that the call names as contributors. It writes a digest of both where
+ * all workers can see it. All digests of a call must be the same, also those of
+ * ranks that died later.
  */
 
 struct retry_scene {
@@ -36,7 +37,7 @@ enum {
     CALLS = 4 * KINDS,
 };
 
-/* Shared by all workers: by worker and call; 0: it has not returned. */
+/* Shared by all workers. A digest is 0 until the call has returned. */
 struct table {
     uint64_t digests[WORKERS_MAX][CALLS];
 };
@@ -44,7 +45,7 @@ struct table {
 static const struct retry_scene *scene;
 static struct table *table;
 
-/* What a worker has in hand. */
+/* What a worker needs during the calls. */
 struct player {
     const struct worker *worker;
     hoop_comm_t *comm;
@@ -61,7 +62,8 @@ value_of(uint32_t world_rank, unsigned call, size_t at)
     return (int64_t)(world_rank + 1) * 1000003 + (int64_t)(call * 7919 + at);
 }
 
-/* Not exact in a sum: the order of additions shows. */
+/* The sum of these numbers is not exact, so that the order of additions
+ * shows. */
 static float
 part_of(uint32_t world_rank, unsigned call, size_t at)
 {
@@ -85,7 +87,8 @@ send_fill(struct player *player, size_t n_values)
         player->send[i] = value_of(player->worker->index, player->call, i);
 }
 
-/* The rank is among the contributors, who are in order. */
+/* Checks that the contributors are in order, and that this rank is one of
+ * them. */
 static int
 contributors_take(struct player *player)
 {
@@ -103,7 +106,7 @@ contributors_take(struct player *player)
     return 0;
 }
 
-/* Of what all must have the same of. */
+/* Writes the digest of what all ranks must have in common. */
 static void
 digest_tell(struct player *player,
             enum hoop_status status,
@@ -153,7 +156,8 @@ allreduce_apart(struct player *player)
     return 0;
 }
 
-/* In place: the own block lies where it would be, had nobody died. */
+/* The call is in place. The own block lies where it would be if no rank had
+ * died. */
 static int
 allgather(struct player *player)
 {
@@ -175,8 +179,8 @@ allgather(struct player *player)
     return 0;
 }
 
-/* A block's values begin at COUNT times the rank of the world that it is for;
- * in place in the later rounds, uneven in every second. */
+/* The values of a block begin at COUNT times the world rank for which it is.
+ * Later rounds are in place, and every second round is uneven. */
 static int
 reduce_scatter(struct player *player)
 {
@@ -210,7 +214,7 @@ reduce_scatter(struct player *player)
     return 0;
 }
 
-/* Where the root has died, all are told so, and the next call goes on. */
+/* If the root has died, all ranks are told so, and the next call works. */
 static int
 with_root(struct player *player)
 {
@@ -266,7 +270,8 @@ call_make(struct player *player)
     }
 }
 
-/* Join as in a scene, without one: nobody is killed. 0 when all is well. */
+/* Joins with the settings of the scene, or of none, in which no worker is
+ * killed. Returns 0 if all is well. */
 static int
 retry_join(const struct worker *worker, hoop_session_t **out_session)
 {
@@ -274,10 +279,10 @@ retry_join(const struct worker *worker, hoop_session_t **out_session)
 
     setenv("HOOP_ON_FAILURE", "retry", 1);
     setenv("HOOP_DEBUG_FAULT", scene ? scene->faults : "", 1);
-    /* Who is only slow on a busy machine is not lost. */
+    /* A worker that is only slow on a busy machine must not count as lost. */
     setenv("HOOP_FAILURE_TIMEOUT", "30", 1);
     WORKER_CHECK(hoop_join(&options, out_session) == HOOP_OK);
-    /* One that dies at once would be missed by those that still join. */
+    /* If a worker died at once, the others would miss it while they join. */
     room_set(worker, worker->index, 1);
     for (uint32_t i = 0; i < worker->n_workers; i++)
         WORKER_CHECK(room_await(worker, i));
@@ -305,8 +310,8 @@ calls_body(const struct worker *worker)
     return 0;
 }
 
-/* Of each call, all that returned from it have the same. Returns how many
- * returned from all. */
+/* All workers that returned from a call must have the same digest. Returns how
+ * many returned from all calls. */
 static uint32_t
 table_check(void)
 {
@@ -329,8 +334,9 @@ table_check(void)
     return n_through;
 }
 
-/* Play one at hoopd; returns how many made all calls. Fails the test if any did
- * not that was not killed, or if two have another result of one call. */
+/* Plays one scene with hoopd. Returns how many workers made all calls. Fails
+ * the test if one that was not killed did not, or if two have different results
+ * of a call. */
 static uint32_t
 retry_scene_play(const struct retry_scene *it)
 {
@@ -348,7 +354,7 @@ retry_scene_play(const struct retry_scene *it)
     return n_through;
 }
 
-/* Eight ranks are too many for a sanitizer: scenes that stand last. */
+/* Eight ranks are too many for a sanitizer, so the last scenes are left out. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 static const size_t N_LARGE_LEFT_OUT = 1;
 #else
@@ -416,8 +422,9 @@ two_die_one_after_another(void **state)
     scenes_play(scenes, COUNT_OF(scenes) - N_LARGE_LEFT_OUT, 2);
 }
 
-/* Over sockets two of four have the sum of the call before, and are in a
- * broadcast of the dead rank, when the third, which lacks it, finds out. */
+/* The transport is TCP. Two of four ranks have the sum of the previous call and
+ * are in a broadcast of the dead rank, when the third rank, which lacks the
+ * sum, learns of the death. */
 static void
 root_dies_between_two_calls(void **state)
 {
@@ -431,7 +438,8 @@ root_dies_between_two_calls(void **state)
 
 static uint64_t chance;
 
-/* Another rank of all that die, wherever; or nowhere, when it is never there. */
+/* Draws rules that kill different ranks in any place, or never if the place is
+ * not reached. */
 static void
 deaths_draw(char *text, size_t n_bytes, uint32_t n_workers)
 {
@@ -451,7 +459,7 @@ deaths_draw(char *text, size_t n_bytes, uint32_t n_workers)
             places[random_below(&chance, COUNT_OF(places))]);
 }
 
-/* RETRY_ROUNDS of RETRY_SEED, for more of them. */
+/* RETRY_ROUNDS and RETRY_SEED choose how many rounds, and which. */
 static void
 some_die_by_chance(void **state)
 {
@@ -470,8 +478,8 @@ some_die_by_chance(void **state)
     }
 }
 
-/* What is only started cannot be done again; what the library makes for its own
- * use ends as ever. */
+/* Calls that are only started cannot be repeated, and calls that the library
+ * makes for itself end as usual. */
 static int
 other_calls_are_as_ever(const struct worker *worker)
 {
@@ -496,7 +504,7 @@ other_calls_are_as_ever(const struct worker *worker)
     WORKER_CHECK(hoop_allreduce(&value, HOOP_IN_PLACE, 1, HOOP_INT64, HOOP_SUM,
                                 part) == HOOP_OK);
     WORKER_CHECK(value == hoop_comm_size(part));
-    /* Who calls another thing is told, as all are. */
+    /* A rank that makes a different call is told, like all others. */
     const enum hoop_status status =
         worker->index == 1 ? hoop_barrier(world)
                            : hoop_allreduce(&value, HOOP_IN_PLACE, 1,
@@ -513,7 +521,7 @@ enum {
     POOR_BYTES = 32 << 20,
 };
 
-/* Room for n_more bytes, or (0) for all. */
+/* Allows n_more bytes of memory; 0 removes the limit. */
 static int
 memory_limit(size_t n_more)
 {
@@ -532,7 +540,8 @@ memory_limit(size_t n_more)
     return setrlimit(RLIMIT_AS, &limit);
 }
 
-/* Rank 1 cannot keep its input, once: all that are left are told so. */
+/* Rank 1 cannot keep a copy of its input once, and all remaining ranks are told
+ * so. */
 static int
 poor_call(const struct worker *worker, hoop_comm_t *world, uint32_t n_left)
 {
@@ -600,12 +609,10 @@ rank_without_memory_goes_on_with_the_survivors(void **state)
 }
 
 /*
- * Survivors that do not come together in.
+ * The cases below have survivors that do not arrive in time.
  *
- * time
- *
- * Each call adds numbers that tell who gave them, and in which call: nobody
- * may get what another has given to another call.
+ * Each call adds numbers that show which worker gave them, and in which call.
+ * No worker may get what another has given to a different call.
  */
 
 enum {
@@ -616,10 +623,10 @@ enum {
     SHORT_MS = 300,
     FAIR_MS = 3000,
     LONG_MS = 20000,
-    PLACE_MISSED = WORKERS_MAX - 1, /* behind those of retry_join() */
+    PLACE_MISSED = WORKERS_MAX - 1, /* after those of retry_join() */
 };
 
-/* How many calls time out before the late one makes its first. */
+/* How many calls time out before the late worker makes its first one. */
 static uint32_t n_missed;
 
 static int64_t
@@ -639,7 +646,7 @@ late_call_make(const struct worker *worker,
     return hoop_allreduce(&value, out_sum, 1, HOOP_INT64, HOOP_SUM, world);
 }
 
-/* One dies as soon as all have joined. */
+/* One worker dies as soon as all have joined. */
 static int
 late_join(const struct worker *worker, hoop_session_t **out_session)
 {
@@ -649,7 +656,7 @@ late_join(const struct worker *worker, hoop_session_t **out_session)
     return 0;
 }
 
-/* Which all survivors make. */
+/* All survivors make this call. */
 static int
 call_check(const struct worker *worker, hoop_comm_t *world, int64_t call)
 {
@@ -704,7 +711,8 @@ unanswered_body(const struct worker *worker)
     WORKER_CHECK(late_join(worker, &session) == 0);
     hoop_comm_t *world = hoop_world(session);
     hoop_comm_set_timeout(world, FAIR_MS);
-    /* One could not know that the others make it again: all end it. */
+    /* One worker cannot know that the others repeat the call, so all of them
+     * end it. */
     WORKER_CHECK(late_call_make(worker, world, 0, &sum) == HOOP_E_TIMEOUT);
     if (call_check(worker, world, 1) != 0 || call_check(worker, world, 2) != 0)
         return 1;
@@ -712,7 +720,7 @@ unanswered_body(const struct worker *worker)
     return 0;
 }
 
-/* Three shrink, three confirm that, three agree: the last is not answered. */
+/* Three ranks shrink, confirm that, and agree. The last one gets no answer. */
 static void
 rank_without_an_answer_ends_the_call_that_others_repeat(void **state)
 {

@@ -1,4 +1,5 @@
-/* tests/integration/recovery/shrink_test.c - survivors agree, shrink, and go on */
+/* tests/integration/recovery/shrink_test.c - survivors agree, shrink and
+ * continue */
 
 #include <pthread.h>
 #include <signal.h>
@@ -15,14 +16,15 @@ enum {
     COUNT = 3000,
     N_COMMS = 3,
 
-    /* Of the room. */
+    /* These are places in the room. */
     PLACE_READY = 0,
-    PLACE_JOINED = 1,  /* how many have */
-    PLACE_TOLD = 2,    /* who was stopped knows */
+    PLACE_JOINED = 1,  /* how many have joined */
+    PLACE_TOLD = 2,    /* the stopped rank was told */
     PLACE_CREATED = 3, /* how many have all of their communicators */
 };
 
-/* Values that are not exact in a sum: the order of additions shows. */
+/* The sum of these values is not exact, so that the order of additions
+ * shows. */
 static void
 values_fill(float *values, uint32_t world_rank)
 {
@@ -30,7 +32,8 @@ values_fill(float *values, uint32_t world_rank)
         values[i] = 1.0F / (float)(i + 3 * world_rank + 1);
 }
 
-/* Are the bits the same on all, and the sum that of the members? */
+/* Checks that the bits are the same on all ranks, and the sum is that of the
+ * members. */
 static int
 sum_check(hoop_comm_t *comm)
 {
@@ -63,7 +66,7 @@ sum_check(hoop_comm_t *comm)
     return 0;
 }
 
-/* The world ranks of comm, as decimal digits. */
+/* Returns the world ranks of comm, plus one each, as decimal digits. */
 static uint32_t
 digits_of(const hoop_comm_t *comm)
 {
@@ -74,7 +77,7 @@ digits_of(const hoop_comm_t *comm)
     return digits;
 }
 
-/* As digits, too. */
+/* Returns the failed ranks in the same form. */
 static uint32_t
 failed_of(hoop_comm_t *comm)
 {
@@ -95,7 +98,7 @@ world_join(const struct worker *worker, hoop_session_t **out_session)
     return worker_join(worker, worker->n_workers, PLACE_JOINED, out_session);
 }
 
-/* Rank 1 dies; of those that are left, one is in the next collective. */
+/* Rank 1 dies. One of the survivors is already in the next collective. */
 static int
 survivors_of_a_kill_shrink_and_sum_bit_by_bit(const struct worker *worker)
 {
@@ -117,13 +120,13 @@ survivors_of_a_kill_shrink_and_sum_bit_by_bit(const struct worker *worker)
     WORKER_CHECK(failed_of(world) == 2);
     WORKER_CHECK(digits_of(shrunk) == 134);
     WORKER_CHECK(hoop_comm_unfinished(world) == 0);
-    /* The barrier that was the second call. */
+    /* The barrier was the second call. */
     WORKER_CHECK(hoop_comm_unfinished(shrunk) == 2);
     WORKER_CHECK(hoop_barrier(world) == HOOP_E_PEER_LOST);
     WORKER_CHECK(strstr(hoop_error_text(), "rank 1 ("));
     if (sum_check(shrunk) != 0)
         return 1;
-    /* Nobody is lost: as good as a duplicate. */
+    /* No rank is lost, so the result is like a duplicate. */
     WORKER_CHECK(hoop_comm_shrink(shrunk, &again) == HOOP_OK);
     WORKER_CHECK(failed_of(shrunk) == 0 && digits_of(again) == 134);
     WORKER_CHECK(hoop_comm_unfinished(again) == 4);
@@ -135,7 +138,8 @@ survivors_of_a_kill_shrink_and_sum_bit_by_bit(const struct worker *worker)
     return 0;
 }
 
-/* Rank 0 waits for a message of rank 1, which goes on after rank 3 is dead. */
+/* Rank 0 waits for a message of rank 1, which continues after rank 3 has
+ * died. */
 static int
 who_waits_for_a_survivor_is_interrupted(const struct worker *worker)
 {
@@ -162,7 +166,7 @@ who_waits_for_a_survivor_is_interrupted(const struct worker *worker)
     return 0;
 }
 
-/* Rank 2 dies inside the shrink, at a moment of its own. */
+/* Rank 2 dies during the shrink, at a given moment. */
 static void *
 killer_main(void *argument)
 {
@@ -193,7 +197,7 @@ inside_body(const struct worker *worker)
     enum hoop_status status = hoop_comm_shrink(world, &shrunk);
     if (worker->index == 2)
         pause();
-    /* It may have come out of it: then it is missing now. */
+    /* It may have completed the shrink before, and is missing only now. */
     while (status == HOOP_OK && hoop_comm_size(shrunk) != 2) {
         hoop_comm_t *next = NULL;
 
@@ -232,7 +236,7 @@ death_inside_a_shrink_is_left_out_too(void **state)
     assert_int_equal(workers_run(hoopd.address, 4, inside_body_later, NULL), 0);
 }
 
-/* All write what they got; rank 1 compares. */
+/* All ranks write down what they got, and rank 1 compares it. */
 static int
 agreement_with_a_death_inside_is_the_same_on_all(const struct worker *worker)
 {
@@ -244,7 +248,7 @@ agreement_with_a_death_inside_is_the_same_on_all(const struct worker *worker)
     hoop_comm_t *world = hoop_world(session);
     WORKER_CHECK(hoop_comm_agree(world, &flags) == HOOP_OK);
     WORKER_CHECK(flags == 0xff0 && failed_of(world) == 0);
-    /* It dies when it has said what it has to say. */
+    /* The rank dies after it has contributed. */
     if (worker->index == 2) {
         static long pause_ns = 20 * (long)CLOCK_NS_PER_MS;
         pthread_t killer;
@@ -299,7 +303,7 @@ strand_main(void *argument)
     return NULL;
 }
 
-/* Several threads, each with a communicator of its own order. */
+/* Each thread has a communicator with another order of ranks. */
 static int
 threads_shrink_their_own_communicators(const struct worker *worker)
 {
@@ -334,7 +338,7 @@ threads_shrink_their_own_communicators(const struct worker *worker)
     return 0;
 }
 
-/* Nobody is lost; one does not want to go on. */
+/* No rank is lost, but one revokes the communicator. */
 static int
 revoked_communicator_fails_on_all_and_can_be_shrunk(const struct worker *worker)
 {
@@ -357,7 +361,7 @@ revoked_communicator_fails_on_all_and_can_be_shrunk(const struct worker *worker)
     return 0;
 }
 
-/* The others have it declared lost while it is stopped. */
+/* The others declare the rank lost while it is stopped. */
 static int
 stopped_rank_is_left_out_and_told_so(const struct worker *worker)
 {
@@ -378,12 +382,12 @@ stopped_rank_is_left_out_and_told_so(const struct worker *worker)
         return 0;
     }
     const pid_t stopped = (pid_t)room_await(worker, PLACE_READY);
-    /* No call before: the shrink itself feels its pulse. */
+    /* No call was made before, so the shrink itself finds the silent rank. */
     WORKER_CHECK(hoop_comm_shrink(world, &shrunk) == HOOP_OK);
     WORKER_CHECK(digits_of(shrunk) == 13);
     if (sum_check(shrunk) != 0)
         return 1;
-    /* While the job goes on. */
+    /* The job continues meanwhile. */
     if (worker->index == 0)
         kill(stopped, SIGCONT);
     room_await(worker, PLACE_TOLD);

@@ -1,8 +1,8 @@
 /*
- * tests/integration/recovery/state_sync_test.c - newcomers get the newest state
+ * tests/integration/recovery/state_sync_test.c - new ranks get the newest state
  *
- * Who has the truth has seed 0. Bytes are counted by the report and by the
- * engine.
+ * A rank that has the newest state has seed 0. The test compares the bytes in
+ * the report with those that the engine counts.
  */
 
 #include <signal.h>
@@ -21,16 +21,16 @@
 #include "fault/fault.h"
 #include "ranks.h"
 
-/* A rank's state, of bytes that follow from a seed. */
+/* The state of a rank, whose bytes follow from a seed. */
 
 enum {
     BLOCK = 1024,
     TEST_STATE_TENSORS = 6,
     TEST_STATE_ROOM = 1 << 16,
-    TEST_STATE_BLOCKS = 1000, /* of test_state_blocks() */
+    TEST_STATE_BLOCKS = 1000, /* used by test_state_blocks() */
 };
 
-/* Tensors of many sizes, none of them aligned. */
+/* The tensors have many sizes, and none is aligned. */
 struct test_state {
     uint8_t memory[TEST_STATE_ROOM];
     struct hoop_named_tensor tensors[TEST_STATE_TENSORS];
@@ -38,7 +38,7 @@ struct test_state {
 };
 
 enum {
-    EDGE = 64, /* before and behind each tensor: nobody's */
+    EDGE = 64, /* bytes around each tensor that must not change */
     EDGE_BYTE = 0xee,
 };
 
@@ -53,7 +53,7 @@ byte_of(uint32_t seed, size_t tensor, size_t at)
     return (uint8_t)(seed * 77 + tensor * 31 + at * 7 + at / 251);
 }
 
-/* For free(). */
+/* The caller frees it with free(). */
 static struct test_state *
 test_state_create(uint32_t seed, uint64_t version)
 {
@@ -78,7 +78,8 @@ test_state_create(uint32_t seed, uint64_t version)
     return test_state;
 }
 
-/* All bytes of that seed, and none beside them. */
+/* Returns whether all bytes are those of the seed, and no others have
+ * changed. */
 static bool
 test_state_is(const struct test_state *test_state, uint32_t seed)
 {
@@ -87,7 +88,8 @@ test_state_is(const struct test_state *test_state, uint32_t seed)
     return memcmp(test_state->memory, right->memory, TEST_STATE_ROOM) == 0;
 }
 
-/* One tensor of TEST_STATE_BLOCKS blocks, of seed 0; its data for free(). */
+/* Returns a tensor of TEST_STATE_BLOCKS blocks with seed 0. The caller frees
+ * its data. */
 static struct hoop_named_tensor
 test_state_blocks(void)
 {
@@ -124,7 +126,7 @@ bytes_received(const struct rank *rank)
     return stats.transport.bytes_received;
 }
 
-/* Who has what in a case. */
+/* Says which rank has which state and version. */
 struct scene {
     uint32_t (*seed)(const struct rank *rank);
     uint64_t (*version)(const struct rank *rank);
@@ -148,14 +150,14 @@ version_own(const struct rank *rank)
     return 1 + rank->rank;
 }
 
-/* The last rank has the truth, all others something else. */
+/* The last rank has the newest state, and all others have different ones. */
 static uint32_t
 seed_own(const struct rank *rank)
 {
     return rank->size - 1 - rank->rank;
 }
 
-/* The first is new. */
+/* The first rank is new. */
 static uint32_t
 seed_first_new(const struct rank *rank)
 {
@@ -168,7 +170,7 @@ version_first_new(const struct rank *rank)
     return seed_first_new(rank) ? 0 : 5;
 }
 
-/* All but the second are new. */
+/* All ranks but the second are new. */
 static uint32_t
 seed_others_new(const struct rank *rank)
 {
@@ -189,7 +191,8 @@ static const struct scene scenes[] = {
     {seed_others_new, version_others_new},
 };
 
-/* Of all ranks, those which have the truth and those which lack it. */
+/* Counts the ranks that have the newest state, and those that lack it, and
+ * checks the report. */
 static int
 scene_check(struct rank *rank,
             const struct scene *scene,
@@ -255,7 +258,7 @@ all_ranks_have_the_newest(void **state)
         assert_int_equal(ranks_run_all(worlds[i], scenes_body), 0);
 }
 
-/* Rank 2 lacks three blocks, of which no byte more comes. */
+/* Rank 2 lacks three blocks, and must get no byte of any other block. */
 static int
 rank_that_lacks_three_blocks_gets_three(struct rank *rank)
 {
@@ -276,15 +279,16 @@ rank_that_lacks_three_blocks_gets_three(struct rank *rank)
     RANK_CHECK(report.bytes_needed == (is_new ? N_LACKED * BLOCK : 0));
     RANK_CHECK(report.bytes_moved == N_LACKED * BLOCK);
     RANK_CHECK(is_new || report.bytes_sent == BLOCK);
-    /* Beside them, at most the hashes of all blocks, their bits, and what four
-     * ranks say, as often as an algorithm may pass it on. */
+    /* In addition to the blocks there are at most the hashes of all blocks,
+     * their bits, and what four ranks report, as often as an algorithm may
+     * forward it. */
     RANK_CHECK(n_came >= report.bytes_needed);
     RANK_CHECK(n_came <
                report.bytes_needed + 3 * (TEST_STATE_BLOCKS * 16 + 1024));
     return 0;
 }
 
-/* Where all have the same, no hash of a block is sent. */
+/* If all ranks have the same state, no hash of a block is sent. */
 static int
 equal_states_cost_one_small_exchange(struct rank *rank)
 {
@@ -306,7 +310,7 @@ equal_states_cost_one_small_exchange(struct rank *rank)
     return 0;
 }
 
-/* Two of five are new: three sources share what each of them lacks. */
+/* Two of five ranks are new. Three sources share what each of them lacks. */
 static int
 sources_share_evenly(struct rank *rank)
 {
@@ -328,11 +332,11 @@ sources_share_evenly(struct rank *rank)
     return 0;
 }
 
-/* Sanitizers shadow memory that nobody has. */
+/* Sanitizers shadow memory that is only reserved. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
-/* More bytes than 32 bits count, of which the last are new; of the others no
- * page is written, and all are one. */
+/* The tensor has more bytes than 32 bits can count, and only the last ones are
+ * new. No page of the others is written, so all of them are the same page. */
 static const size_t N_VAST = ((size_t)1 << 32) + 4 * BLOCK + 1;
 
 static int
@@ -362,23 +366,23 @@ end_of_a_vast_tensor_comes(struct rank *rank)
 #endif
 
 /*
- * States that no newcomer gets.
+ * The cases below have states that cannot be synchronized.
  *
- * What is wrong on one rank is the same failure in the same words on all,
- * and nobody's tensors have changed.
+ * An error on one rank is the same failure with the same text on all ranks, and
+ * no tensor has changed.
  */
 
 enum {
     TEXT = 512,
     N_MESSAGES = 50,
 
-    /* Of the room. */
+    /* These are places in the room. */
     PLACE_DONE = 0,
     PLACE_FINISHED = 1,
     PLACE_LOST = 2,
 };
 
-/* This failure, on all ranks, in the same words. */
+/* Checks that all ranks fail in this way, with the same text. */
 static int
 failure_check(struct rank *rank,
               const struct hoop_state *state,
@@ -464,7 +468,7 @@ states_that_cannot_be_are_refused_on_all_ranks(struct rank *rank)
     return 0;
 }
 
-/* Rank 1, a source, is killed before one of its blocks. */
+/* Rank 1, which is a source, is killed before it sends one of its blocks. */
 static int
 death_body(struct rank *rank)
 {
@@ -474,16 +478,16 @@ death_body(struct rank *rank)
     const struct hoop_state state = {&named, 1, !is_new, BLOCK};
     char name[64];
 
-    /* Every second block: each is a message. */
+    /* Every second block is missing, so that each one is a message. */
     for (size_t i = 0; is_new && i < TEST_STATE_BLOCKS; i += 2)
         bytes[i * BLOCK] ^= 1;
     const uint64_t begun_ns = clock_now_ns();
     RANK_CHECK(hoop_state_sync(&state, rank->comm, NULL) == HOOP_E_PEER_LOST);
-    /* Nobody waits for its deadline, 20 s. */
+    /* No rank waits for its deadline of 20 s. */
     RANK_CHECK(clock_now_ns() < begun_ns + 15000 * CLOCK_NS_PER_MS);
     snprintf(name, sizeof(name), "rank 1 (host:%d)", (int)rank->pids[1]);
     RANK_CHECK(strstr(hoop_error_text(), name));
-    /* Nobody leaves while another still waits. */
+    /* No rank leaves while another one still waits. */
     room_add(rank, PLACE_DONE);
     room_await(rank, PLACE_DONE, rank->size - 1);
     RANK_CHECK(is_new || test_state_blocks_are_right(&named));
@@ -504,7 +508,7 @@ death_of_a_source_is_told_and_spares_the_others(void **state)
     assert_int_equal(unsetenv("HOOP_DEBUG_FAULT"), 0);
 }
 
-/* Between ranks 0 and 3, there and back. */
+/* Ranks 0 and 3 send messages to each other. */
 static int
 messages_exchange(struct rank *rank)
 {
@@ -525,8 +529,9 @@ messages_exchange(struct rank *rank)
     return 0;
 }
 
-/* All have the same. A word that is to come to rank 2 through rank 1 is lost, which
- * is stopped then, so that it does not say so; and dies when the others know all. */
+/* All ranks have the same state. A message that reaches rank 2 through rank 1
+ * is dropped. Rank 1 is then stopped, so that it cannot report this, and dies
+ * when the others have finished. */
 static int
 finished_body(struct rank *rank)
 {
@@ -548,7 +553,7 @@ finished_body(struct rank *rank)
     return 0;
 }
 
-/* In a ring of sockets, whichever way other tests go. */
+/* The test needs a ring of sockets, whatever the tested path is. */
 static void
 who_has_finished_goes_on_when_another_finds_a_loss(void **state)
 {
@@ -579,7 +584,7 @@ main(void)
         RANKS_TEST(tensors_that_differ_are_named_on_all_ranks, 4, 4),
         RANKS_TEST(states_that_cannot_be_are_refused_on_all_ranks, 3, 3),
         cmocka_unit_test(death_of_a_source_is_told_and_spares_the_others),
-        /* The last: the path stays as it is. */
+        /* This must be the last test, since it changes the path. */
         cmocka_unit_test(who_has_finished_goes_on_when_another_finds_a_loss),
     };
 

@@ -1,4 +1,5 @@
-/* tests/integration/recovery/worker_loss_test.c - who is lost, and who is not */
+/* tests/integration/recovery/worker_loss_test.c - which workers count as
+ * lost */
 
 #include <signal.h>
 #include <stdio.h>
@@ -14,42 +15,43 @@
 enum {
     LARGE = 16 << 20, /* floats: 64 MiB */
     VICTIM = 2,
-    LEASE_MS = 3000, /* on a loaded machine threads wait for a processor */
-    /* A hypervisor may stop one of two processors for a second: what must not
-     * happen is tested with room for that. */
+    LEASE_MS = 3000, /* on a busy machine threads wait for a processor */
+    /* A hypervisor may stop one of two processors for a second. Tests of what
+     * must not happen allow for that. */
     CALM_LEASE_MS = 2000,
 
-    /* Of the room. */
-    PLACE_KILLED = 0, /* when, in ns */
+    /* These are places in the room. */
+    PLACE_KILLED = 0, /* the time, in ns */
     PLACE_PID = 1,
-    PLACE_NOTICED = 2, /* by how many */
-    PLACE_CHILD = 3,   /* what it found: 1 right, 2 wrong */
+    PLACE_NOTICED = 2, /* how many workers have noticed */
+    PLACE_CHILD = 3,   /* result of the child: 1 is right, 2 is wrong */
 };
 
-/* TSan knows no threads in the child of a process that has some. */
+/* TSan does not support threads in a forked child of a process with threads. */
 #ifdef __SANITIZE_THREAD__
 static const bool has_threads_after_fork = false;
 #else
 static const bool has_threads_after_fork = true;
 #endif
 
-/* So many leases somebody computes for. More tell a sanitizer nothing. */
+/* A worker computes for this many leases. With a sanitizer, more would show
+ * nothing new. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 static const uint64_t N_LEASES = 2;
 #else
 static const uint64_t N_LEASES = 4;
 #endif
 
-/* Less than any timeout, and enough on a busy machine. */
+/* This is less than any timeout, and enough on a busy machine. */
 static const uint64_t AT_ONCE_NS = 5 * (uint64_t)CLOCK_NS_PER_S;
 
-/* In the middle of an operation that takes much longer. */
+/* Dies in the middle of an operation that takes much longer. */
 static int
 victim_die(const struct worker *worker, hoop_comm_t *world, float *values)
 {
     enum hoop_status status = HOOP_OK;
 
-    /* On a busy machine one may be over before it is looked at. */
+    /* On a busy machine, the operation may have ended before it is checked. */
     while (status == HOOP_OK) {
         hoop_op_t *op = NULL;
 
@@ -65,7 +67,7 @@ victim_die(const struct worker *worker, hoop_comm_t *world, float *values)
     return 1;
 }
 
-/* The last error names the one that was killed, in time. */
+/* Checks that the last error names the killed worker, and came in time. */
 static int
 loss_check(const struct worker *worker, enum hoop_status status)
 {
@@ -116,7 +118,7 @@ worker_killed_in_an_allreduce_is_named_at_once(void **state)
     daemon_expect_log(&hoopd, "is lost");
 }
 
-/* Computes without a call. */
+/* Computes without calling hoop. */
 static int
 computing_body(const struct worker *worker)
 {
@@ -150,8 +152,8 @@ worker_that_computes_for_many_leases_is_not_lost(void **state)
     assert_int_equal(n_bad, 0);
 }
 
-/* Returns whether no other of four ranks shares VICTIM's node: tests/path.h says
- * which ranks do. */
+/* Returns whether none of the other three ranks shares VICTIM's node.
+ * tests/path.h says which ranks do. */
 static bool
 victim_is_alone_on_its_node(void)
 {
@@ -162,8 +164,9 @@ victim_is_alone_on_its_node(void)
            (VICTIM + 1) * n / 4 != VICTIM * n / 4;
 }
 
-/* A stopped process keeps its connections: its silence tells, in so many ms. Of a
- * rank that is alone on its host it is the host that is silent. */
+/* A stopped process keeps its connections, so only its silence shows the loss,
+ * after a given time. If the rank is alone on its host, the host counts as
+ * silent. */
 static int
 silent_body(const struct worker *worker)
 {
@@ -182,7 +185,7 @@ silent_body(const struct worker *worker)
     const enum hoop_status status = hoop_barrier(hoop_world(session));
     WORKER_CHECK(status == HOOP_E_PEER_LOST);
     WORKER_CHECK(strstr(hoop_error_text(), "rank 2 ("));
-    /* Only who shares its host can tell. */
+    /* Only a rank on the same host can see that it was stopped. */
     WORKER_CHECK(getenv("HOOP_TEST_NODES") ||
                  strstr(hoop_error_text(), "is lost: stopped"));
     WORKER_CHECK(
@@ -206,7 +209,7 @@ worker_that_is_stopped_is_lost_by_its_silence(void **state)
     assert_int_equal(room[PLACE_NOTICED], 3);
 }
 
-/* Nobody listens to it for so long: only its lease tells. */
+/* The others allow a long silence, so only the lease shows the loss. */
 static int
 stopped_body(const struct worker *worker)
 {
@@ -249,7 +252,8 @@ worker_that_is_stopped_is_lost_with_its_lease(void **state)
     assert_int_equal(room[PLACE_NOTICED], 1);
 }
 
-/* The child of a worker: every call is refused; it lives on. */
+/* In a forked child of a worker every call is refused, and the child survives
+ * that. */
 static void
 child_live(const struct worker *worker, hoop_session_t *session, hoop_op_t *op)
 {
@@ -304,7 +308,7 @@ forked_child_is_refused_and_holds_no_peer(void **state)
     assert_int_equal(room[PLACE_CHILD], 1);
 }
 
-/* A child that joins for itself while its parent's session lives on. */
+/* A forked child joins by itself, while its parent's session continues. */
 static int
 joining_child_body(const struct worker *worker)
 {

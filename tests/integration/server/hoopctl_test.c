@@ -1,7 +1,7 @@
 /*
- * tests/integration/server/hoopctl_test.c - hoopctl against a real hoopd
+ * tests/integration/server/hoopctl_test.c - runs hoopctl with a real hoopd
  *
- * Argument: the path of hoopctl.
+ * The argument is the path of hoopctl.
  */
 
 #include <jansson.h>
@@ -39,7 +39,7 @@ teardown(void **state)
     return 0;
 }
 
-/* Words are separated by blanks. The caller destroys the program. */
+/* Splits words at blanks. The caller destroys the program. */
 static struct program *
 run(const char *words, int *out_code)
 {
@@ -157,7 +157,8 @@ ranks_of_a_job_that_forms_say_who_is_missing(void **state)
     coordinator_clients_close(&coordinator_clients);
 }
 
-/* It may begin late: a key is set until it has said so. */
+/* The program may begin to watch late, so a key is set until it has printed an
+ * event. */
 static void
 store_watch_tells_what_happens(void **state)
 {
@@ -180,7 +181,8 @@ store_watch_tells_what_happens(void **state)
     assert_says("store delete unseen", 0, "");
 }
 
-/* Of a reader that goes, and of a disk that is full, it learns by the next event. */
+/* The program learns only by the next event that its reader is gone, or that
+ * the disk is full. */
 static void
 store_watch_that_nobody_reads_ends(void **state)
 {
@@ -268,7 +270,7 @@ errors_are_told_with_their_reason(void **state)
     assert_says("--job other ranks", 1, "other");
     assert_says("--coordinator 127.0.0.1:1 --timeout 0.5 status", 69,
                 "127.0.0.1:1");
-    /* At once: nobody has that much time. */
+    /* It fails at once, without waiting for so long. */
     assert_says("--coordinator 127.0.0.1:1 --timeout 86400 health", 69,
                 "127.0.0.1:1");
     assert_says("--coordinator nonsense status", 64, "nonsense");

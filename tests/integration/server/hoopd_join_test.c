@@ -1,6 +1,7 @@
 /*
- * tests/integration/server/hoopd_join_test.c - joining a job at a real hoopd, its store
- * and its groups
+ * tests/integration/server/hoopd_join_test.c - joins a job of a real hoopd
+ *
+ * The second half tests its store and its groups.
  */
 
 #include <stdio.h>
@@ -66,7 +67,7 @@ joiners_deinit(struct joiner *joiners, size_t n_joiners)
         joiner_deinit(&joiners[i]);
 }
 
-/* Every rank once, and the same roster with everybody in it. */
+/* Every rank must occur once, and all must have the same complete roster. */
 static void
 world_check(const struct joiner *joiners, uint32_t size)
 {
@@ -162,7 +163,7 @@ late_fifth_is_refused_with_the_reason(void **state)
     joiners_init(joiners, &coordinator_clients, 4);
     joiners_run(joiners, 4);
     joiner_start(&joiners[4]);
-    /* They do not watch: it may be that they are gone. */
+    /* These members do not watch, so they may be gone. */
     assert_int_equal(joiner_wait(&joiners[4]), HOOP_E_UNAVAILABLE);
     assert_non_null(strstr(joiners[4].text, "full"));
     daemon_expect_log(*state, joiners[4].text);
@@ -187,7 +188,7 @@ duplicate_rank_is_refused_with_the_reason(void **state)
     assert_non_null(strstr(joiners[1].text, "rank 1"));
     daemon_expect_log(*state, joiners[1].text);
 
-    /* Who came first is not disturbed. */
+    /* The rank that came first is not disturbed. */
     joiner_start(&joiners[2]);
     assert_ok(joiner_wait(&joiners[2]));
     assert_ok(joiner_wait(&joiners[0]));
@@ -281,7 +282,7 @@ sixty_four_join_at_once(void **state)
     coordinator_clients_close(&coordinator_clients);
 }
 
-/* These cases test the store and the groups of a real hoopd. */
+/* The cases below test the store and the groups of a real hoopd. */
 
 static int
 store_setup(void **state)
@@ -477,7 +478,7 @@ answer_too_large_is_refused_and_the_next_one_given(void **state)
     assert_value(&answer.reply.entries[0], value);
 }
 
-/* A call that is parked, in a thread of its own. */
+/* A call that waits, in its own thread. */
 struct parked {
     struct rpc_client *client;
     pthread_t thread;
@@ -511,7 +512,7 @@ wait_is_answered_when_the_key_is_set(void **state)
     store_answer_deinit_at(&parked.answer);
 }
 
-/* Exactly one event has come. */
+/* Checks that exactly one event has come. */
 static void
 watch_one(struct rpc_client *client,
           const struct store_watch_request *request,

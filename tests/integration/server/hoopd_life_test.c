@@ -1,6 +1,5 @@
 /*
- * tests/integration/server/hoopd_life_test.c - a real hoopd among strangers and at
- * its end
+ * tests/integration/server/hoopd_life_test.c - bad clients, end, restart
  */
 
 #include <arpa/inet.h>
@@ -53,7 +52,7 @@ bytes_throw(const char *address, const void *bytes, size_t n_bytes)
 {
     const int fd = address_connect(address);
 
-    /* It may be closed on us: so be it. */
+    /* hoopd may close the connection, which is fine. */
     if (send(fd, bytes, n_bytes, MSG_NOSIGNAL) < 0) {
         close(fd);
         return;
@@ -78,10 +77,10 @@ static void
 strangers_on_the_port_disturb_nobody(void **state)
 {
     static const char http[] = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
-    /* A good greeting, then a message of 2^62 bytes. */
+    /* A valid greeting is followed by a message of 2^62 bytes. */
     static const uint8_t flood[] = {0,    'S', 'P', 0, 0, 0x30, 0, 0,
                                     0x40, 0,   0,   0, 0, 0,    0, 0};
-    /* A good greeting, then a request that is none. */
+    /* A valid greeting is followed by an invalid request. */
     static const uint8_t nonsense[] = {
         0, 'S', 'P', 0, 0,    0x30, 0, 0, 0,    0,    0,    0,
         0, 0,   0,   8, 0x80, 0,    0, 1, 0xde, 0xad, 0xbe, 0xef};
@@ -166,8 +165,9 @@ call_send(struct rpc_client *client, enum method_id method, struct pack *pack)
     assert_ok(rpc_client_call(client, &call, NULL));
 }
 
-/* The first member of a job, alone, and a key that nobody sets; hoopd has both
- * when it adds. On the loop of owner, a joiner. */
+/* Joins as the first member of a job that needs two, and waits for a key that
+ * is never set. hoopd has both calls when it handles the addition. This runs on
+ * the loop of owner, which is a joiner. */
 static void
 calls_park(void *owner)
 {
@@ -186,8 +186,7 @@ calls_park(void *owner)
     call_send(joiner->client, METHOD_STORE_ADD, &pack);
 }
 
-/* Returns when hoopd has stopped within the addition, and there is no client any
- * more. */
+/* Returns when hoopd has stopped within the addition, and no client is left. */
 static void
 park_and_go(const struct daemon *daemon)
 {
@@ -211,8 +210,9 @@ park_and_go(const struct daemon *daemon)
     coordinator_clients_close(&coordinator_clients);
 }
 
-/* hoopd learns of both at once, and of the client first: it has been stopped, and
- * not while it waited for something. */
+/* hoopd learns at the same time that the client is gone and that the time of
+ * its calls is over, and of the client first, since it was not stopped while it
+ * waited. */
 static void
 client_that_goes_when_the_time_of_its_calls_is_up_disturbs_nobody(void **state)
 {
@@ -241,7 +241,7 @@ client_that_goes_when_the_time_of_its_calls_is_up_disturbs_nobody(void **state)
     daemon_stop(&daemon);
 }
 
-/* What a member learns next of its world. */
+/* Returns what a member learns next about its world. */
 static void
 watch_next(const struct joiner *joiner, struct watch_reply *out_reply)
 {
@@ -260,7 +260,8 @@ watch_next(const struct joiner *joiner, struct watch_reply *out_reply)
     free(answer.body);
 }
 
-/* Renews for one member only, until the watch tells about the other. */
+/* Only one member renews its lease, until the watch reports the loss of the
+ * other one. */
 static void
 silent_member_is_lost_and_the_watch_tells(void **state)
 {
@@ -274,7 +275,7 @@ silent_member_is_lost_and_the_watch_tells(void **state)
                    .arguments = arguments, .job = "life", .n_clients = 2});
     assert_int_equal(joiners[0].reply.lease_ms, 1500);
 
-    /* Nobody renews: the watch itself is parked until the first verdict. */
+    /* No member renews now: the watch waits for the first verdict. */
     watch_next(&joiners[0], &changes);
     assert_true(changes.n_events >= 1);
     assert_int_equal(changes.events[0].kind, WATCH_LOST);
@@ -330,7 +331,7 @@ reported_member_is_lost_with_the_reporter_named(void **state)
     assert_non_null(strstr(changes.events[0].reason, "connection reset"));
     daemon_expect_log(&pair.daemon, "connection reset");
 
-    /* Who is lost is told so when it comes back to life. */
+    /* A lost member that continues is told that it is lost. */
     assert_int_not_equal(member_renew(&joiners[1]), HOOP_OK);
     joined_pair_stop(&pair);
 }
@@ -370,7 +371,7 @@ metrics_count_what_happened(void **state)
     daemon_stop(&daemon);
 }
 
-/* Whoever comes first would be believed. */
+/* Without a token, any client would be trusted. */
 static void
 daemon_for_other_hosts_without_a_token_says_so(void **state)
 {
@@ -395,21 +396,18 @@ daemon_names_a_misspelt_setting(void **state)
     daemon_stop(&daemon);
 }
 
-/*
- * What a job has when hoopd is back.
- *
- * A worker kills the coordinator and starts it again on its data, while the
- * others go on.
- */
+/* The cases below test what remains of a job when hoopd is back. A worker kills
+ * the coordinator and starts it again with its data, while the other workers
+ * continue. */
 
 enum {
     WORKERS = 3,
     CALLS = 50,
 
-    /* Of the room. */
+    /* These are places in the room. */
     PLACE_JOINED = 0,
-    PLACE_KILLED = 1,  /* 2: and back */
-    PLACE_UNHEARD = 2, /* 2: worker 1 has given up */
+    PLACE_KILLED = 1,  /* 1: killed, 2: restarted */
+    PLACE_UNHEARD = 2, /* 1: gave up once, 2: gave up again */
 };
 
 static char folder[TEMPORARY_PATH];
@@ -427,8 +425,8 @@ daemon_begin(struct daemon *daemon, const char *listen)
                                           "--lease=2", listening, NULL});
 }
 
-/* Until it is gone, and its data are free for another. It is no child of ours,
- * who is a worker. */
+/* Waits until hoopd is gone, so that another one can use its data. It is not a
+ * child of this worker. */
 static int
 daemon_kill(const struct daemon *daemon)
 {
@@ -455,7 +453,8 @@ calls_are_right(hoop_comm_t *comm)
     return 0;
 }
 
-/* Two communicators with the same members, one from before. */
+/* There are two communicators with the same members. One is from before the
+ * restart. */
 static int
 return_body(const struct worker *worker)
 {
@@ -476,7 +475,7 @@ return_body(const struct worker *worker)
     } else {
         WORKER_CHECK(calls_are_right(before) == 0);
     }
-    /* Asked for before it is back, or after. */
+    /* The call is made before or after hoopd is back. */
     WORKER_CHECK(hoop_comm_create(session, ranks, WORKERS, &after) == HOOP_OK);
     WORKER_CHECK(calls_are_right(after) == 0);
     WORKER_CHECK(calls_are_right(before) == 0);
@@ -491,8 +490,8 @@ return_body(const struct worker *worker)
     return 0;
 }
 
-/* Two give up while it is gone, and say so again when it is back: one does the
- * same once more, the other leaves. */
+/* Two workers give up while hoopd is gone, and report it again when it is back:
+ * one gives up once more, and the other leaves. */
 static int
 unheard_body(const struct worker *worker)
 {

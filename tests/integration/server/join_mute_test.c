@@ -1,5 +1,5 @@
-/* tests/integration/server/join_mute_test.c - a rank that nobody can connect to, when
- * the world forms or later */
+/* tests/integration/server/join_mute_test.c - a rank that takes no
+ * connection */
 
 #include <signal.h>
 #include <stdlib.h>
@@ -18,15 +18,15 @@ enum {
     MUTE = 3,
     RANKS,
 
-    FROZEN = 4, /* of as many again, so that it is no partner of rank 1 */
+    FROZEN = 4, /* one of eight, so that it is not a partner of rank 1 */
     LATE_RANKS = 8,
 
-    PLACE_DONE = 0, /* of the room: ranks that have given up */
-    PLACE_FROZEN,   /* the process */
+    PLACE_DONE = 0, /* in the room: ranks that have given up */
+    PLACE_FROZEN,   /* in the room: the process */
     DONE_MS = 40000,
 };
 
-/* The kernel takes connections for it, and nobody ever looks at them. */
+/* The kernel accepts connections for this rank, but no process reads them. */
 static void
 mute_join(const struct worker *worker,
           struct coordinator_clients *coordinator_clients,
@@ -66,7 +66,7 @@ mute_body(const struct worker *worker)
     return 0;
 }
 
-/* Rank 1 is no neighbour of it, and waits for those that are. */
+/* Rank 1 is not a neighbour of the mute rank, and waits for ranks that are. */
 static int
 rank_that_nobody_can_connect_to_is_named_by_all(const struct worker *worker)
 {
@@ -75,7 +75,7 @@ rank_that_nobody_can_connect_to_is_named_by_all(const struct worker *worker)
 
     if (worker->index == MUTE)
         return mute_body(worker);
-    /* Less than a dial may take. */
+    /* This is less than a connection attempt may take. */
     options.join_timeout_ms = 5000;
     const enum hoop_status status = hoop_join(&options, &session);
     __atomic_fetch_add(&worker->room[PLACE_DONE], 1, __ATOMIC_SEQ_CST);
@@ -84,8 +84,8 @@ rank_that_nobody_can_connect_to_is_named_by_all(const struct worker *worker)
     return 0;
 }
 
-/* It says nothing more from now on, and its kernel takes connections, until the
- * others have done. */
+/* The rank stops until the others have finished. Its kernel still accepts
+ * connections. */
 static int
 frozen_body(const struct worker *worker)
 {
@@ -94,7 +94,7 @@ frozen_body(const struct worker *worker)
     return 0;
 }
 
-/* Who dials it then has 15 s, whatever is left of the time to join. */
+/* A connection attempt now has 15 s, whatever is left of the time to join. */
 static int
 dial_body(const struct worker *worker, hoop_session_t *session)
 {
@@ -121,7 +121,8 @@ rank_that_freezes_after_the_world_has_formed_is_soon_lost(
     hoop_session_t *session = NULL;
     int result = 0;
 
-    /* Over memory, ways to read are measured, for which any two may connect. */
+    /* With shared memory, ways to read are measured, for which any two ranks
+     * may connect. */
     setenv("HOOP_TRANSPORT", "tcp", 1);
     unsetenv("HOOP_ALGORITHM");
     options.join_timeout_ms = 600000;
@@ -139,7 +140,7 @@ rank_that_freezes_after_the_world_has_formed_is_soon_lost(
 static int
 daemon_set_up(void **state)
 {
-    /* It is not the lease that ends it. */
+    /* The lease must not be what ends the test. */
     const char *arguments[] = {"--lease=60", NULL};
 
     daemon_start(&hoopd, arguments);

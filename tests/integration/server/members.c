@@ -1,11 +1,11 @@
 /*
- * tests/integration/server/members.c - as many members of one job as a coordinator bears
+ * tests/integration/server/members.c - many simulated members of one job
  *
- * members [MEMBERS [PROCESSES [SECONDS]]]: 256 simulated members, in 2 processes,
- * join through a real hoopd (HOOPD), each with a connection of its own, renew
- * their leases for so many seconds (1) as fast as they are answered, and leave.
- * Prints what that took. Fails where one of them is not answered, or the rosters
- * differ.
+ * Usage: members [MEMBERS [PROCESSES [SECONDS]]]. By default 256 simulated
+ * members in 2 processes join through a real hoopd (HOOPD), each with its own
+ * connection. They renew their leases for SECONDS (default 1), each as soon as
+ * the last renewal is answered, and leave. The program prints what this took.
+ * It fails if a member gets no answer, or the rosters differ.
  */
 
 #include <inttypes.h>
@@ -35,24 +35,24 @@ enum {
     RENEW_MS = 3000,
 };
 
-/* What all processes see. */
+/* All processes share it. */
 struct board {
     uint64_t n_joined[PROCESSES_MAX];
     uint64_t n_renewed[PROCESSES_MAX];
     uint64_t n_left[PROCESSES_MAX];
-    uint64_t roster[PROCESSES_MAX]; /* digest of what the members were told */
-    uint64_t n_bytes;               /* of a reply */
-    uint64_t renews_until_ns;       /* 0: not yet */
+    uint64_t roster[PROCESSES_MAX]; /* digest of the members' rosters */
+    uint64_t n_bytes;               /* size of a reply */
+    uint64_t renews_until_ns;       /* 0: not set yet */
 };
 
 struct member {
     struct crew *crew;
     struct rpc_client *client;
     struct join_request request;
-    uint64_t epoch; /* 0: it has not joined */
+    uint64_t epoch; /* 0: not joined */
 };
 
-/* The members of a process. */
+/* The members of one process. */
 struct crew {
     struct loop *loop;
     struct board *board;
@@ -61,7 +61,7 @@ struct crew {
     uint32_t n_members;
     uint64_t epoch;
     struct member *members;
-    uint64_t renew_ns; /* when those that have joined wait for the others */
+    uint64_t renew_ns; /* set when members that have joined wait for others */
 };
 
 static void
@@ -119,7 +119,7 @@ member_leave(struct member *member)
 static void
 member_renew(struct member *member, rpc_answer_fn *on_answer);
 
-/* While others still join. */
+/* Renews the lease while other members still join. */
 static void
 on_kept(void *owner, const struct rpc_answer *answer)
 {
@@ -153,7 +153,8 @@ member_renew(struct member *member, rpc_answer_fn *on_answer)
     member_call(member, METHOD_RENDEZVOUS_RENEW, &pack, on_answer);
 }
 
-/* Only the first of a process reads all of it: it is the coordinator that counts. */
+/* Only the first member of a process reads the whole roster, since the
+ * coordinator is what is measured. */
 static void
 roster_note(struct crew *crew, const struct join_reply *reply)
 {
@@ -221,7 +222,7 @@ member_open(struct member *member, uint32_t rank, uint32_t world_size)
         .pid = 4711 + rank,
         .incarnation = 0x100000000 + rank,
     };
-    /* As long as names are. */
+    /* The names are as long as real ones. */
     snprintf(member->request.host, LIMIT_NAME, "worker-%u.example", rank / 8);
     snprintf(member->request.host_id, LIMIT_NAME,
              "7d1f2c5e-0000-4000-8000-%012u/net", rank / 8);
@@ -262,7 +263,7 @@ sum(const uint64_t *numbers, unsigned n)
     return total;
 }
 
-/* The number behind name in hoopd's status, and its processor time. */
+/* Returns the number after name in hoopd's status file. */
 static uint64_t
 hoopd_kib(const char *name)
 {
@@ -306,7 +307,8 @@ struct run {
     uint64_t n_seconds;
 };
 
-/* Until counts add up to all members; false: a process has failed. */
+/* Waits until counts add up to all members. Returns false if a process has
+ * failed. */
 static bool
 await(const struct run *run, const uint64_t *counts)
 {
@@ -378,7 +380,7 @@ main(int n_arguments, char **arguments)
     };
     struct board *board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE,
                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    /* So few processes are not as quick as so many workers. */
+    /* So few processes are slower than the same number of real workers. */
     const char *lease[] = {"--lease=60", NULL};
     bool is_well = true;
     int how;

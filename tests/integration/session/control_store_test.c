@@ -1,6 +1,7 @@
 /*
- * tests/integration/session/control_store_test.c - the store of a job, through the
- * controls of its members
+ * tests/integration/session/control_store_test.c - the store of a job
+ *
+ * The members use it through their controls.
  */
 
 #include <string.h>
@@ -86,7 +87,7 @@ values_are_read_added_to_and_exchanged(const struct worker *worker)
     return 0;
 }
 
-/* Member 1 waits for what member 0 sets, and sees it go again. */
+/* Member 1 waits for what member 0 sets, and then for its deletion. */
 static int
 changes_are_waited_for_and_watched(const struct worker *worker)
 {
@@ -122,7 +123,7 @@ changes_are_waited_for_and_watched(const struct worker *worker)
                                       &(struct hoop_control_value){
                                           .bytes = "", .n_bytes = 0}) ==
                      HOOP_OK);
-        /* What others set is behind it then. */
+        /* Events that others cause come after this revision. */
         WORKER_CHECK(hoop_control_watch(control, "x/", revision, &events) ==
                      HOOP_OK);
         WORKER_CHECK(events->n_events == 0 && events->revision > revision);
@@ -141,7 +142,7 @@ changes_are_waited_for_and_watched(const struct worker *worker)
     }
     WORKER_CHECK(hoop_barrier(hoop_world(session)) == HOOP_OK);
     hoop_leave(session);
-    /* It needs the session no more. */
+    /* The control does not need the session any more. */
     WORKER_CHECK(hoop_control_health(control) == HOOP_OK);
     hoop_control_destroy(control);
     return 0;

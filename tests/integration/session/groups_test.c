@@ -1,4 +1,5 @@
-/* tests/integration/session/groups_test.c - communicators formed, used, freed */
+/* tests/integration/session/groups_test.c - forms, uses and frees
+ * communicators */
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -13,7 +14,7 @@
 #include "integration/daemon.h"
 #include "temporary.h"
 
-/* Sum of what each member has: 1 + its world rank. */
+/* The sum of 1 plus the world rank of each member must be right. */
 static int
 sum_is_right(hoop_comm_t *comm)
 {
@@ -28,7 +29,7 @@ sum_is_right(hoop_comm_t *comm)
     return 0;
 }
 
-/* In the order given, with messages by its own ranks. */
+/* The members have the given order, and messages use their ranks in it. */
 static int
 comm_create_keeps_the_order_given(const struct worker *worker)
 {
@@ -67,7 +68,7 @@ comm_create_keeps_the_order_given(const struct worker *worker)
     return 0;
 }
 
-/* Each worker says on which node it is, so that not all of them share memory. */
+/* The workers set different nodes, so that not all of them share memory. */
 static int
 comm_says_where_its_members_are(const struct worker *worker)
 {
@@ -97,7 +98,8 @@ comm_says_where_its_members_are(const struct worker *worker)
     return 0;
 }
 
-/* Who is no member has no communicator, or one that does nothing. */
+/* A rank that is not a member gets no communicator, or one that does
+ * nothing. */
 static int
 comm_without_us_succeeds_and_touches_nothing(const struct worker *worker)
 {
@@ -135,10 +137,11 @@ comm_without_us_succeeds_and_touches_nothing(const struct worker *worker)
     WORKER_CHECK(hoop_comm_split(none, 0, 0, &again) == HOOP_OK);
     WORKER_CHECK(!hoop_comm_is_member(again));
     hoop_comm_free(none);
-    /* The world's is the session's. */
+    /* Freeing the communicator of the world has no effect, since the session
+     * owns it. */
     hoop_comm_free(hoop_world(session));
     WORKER_CHECK(sum_is_right(hoop_world(session)) == 0);
-    /* again is not freed: the session does that. */
+    /* The session frees the communicator again. */
     hoop_leave(session);
     return 0;
 }
@@ -175,7 +178,7 @@ comm_create_of_a_bad_list_is_refused(const struct worker *worker)
     }
     WORKER_CHECK(hoop_comm_create(session, outside, 2, NULL) == HOOP_E_INVALID);
     WORKER_CHECK(!comm);
-    /* One rank's bad color is everybody's failure. */
+    /* If one rank gives an invalid color, the call fails on all ranks. */
     WORKER_CHECK(hoop_comm_split(hoop_world(session),
                                  worker->index == 1 ? -7 : 0, 0,
                                  &comm) == HOOP_E_INVALID);
@@ -186,7 +189,8 @@ comm_create_of_a_bad_list_is_refused(const struct worker *worker)
     return 0;
 }
 
-/* Rows and columns of 2 x 3, columns from the bottom, and one who is left. */
+/* There are rows and columns of 2 x 3, with the columns in reverse order, and
+ * one rank is left over. */
 static int
 comm_split_orders_by_key_then_rank(const struct worker *worker)
 {
@@ -214,7 +218,7 @@ comm_split_orders_by_key_then_rank(const struct worker *worker)
         WORKER_CHECK(hoop_comm_world_rank(down, 0) == 3 + column);
         WORKER_CHECK(sum_is_right(across) == 0 && sum_is_right(down) == 0);
     }
-    /* A part of a part, by keys that turn its order around. */
+    /* A communicator is split again, by keys that reverse the order. */
     hoop_comm_t *pair = NULL;
     WORKER_CHECK(hoop_comm_split(across, column / 2, -column, &pair) ==
                  HOOP_OK);
@@ -231,7 +235,7 @@ comm_split_orders_by_key_then_rank(const struct worker *worker)
     return 0;
 }
 
-/* The second never calls, and is named; the first may try again. */
+/* The second rank does not call, and is named. The first one may try again. */
 static int
 comm_create_names_who_did_not_call(const struct worker *worker)
 {
@@ -281,7 +285,8 @@ calls_are_numbered_as_the_user_counts(const struct worker *worker)
     return 0;
 }
 
-/* Who waits for the dead, or for who has gone, learns it before the deadline. */
+/* A rank that waits for one that has died or left learns it before the
+ * deadline. */
 static int
 comm_create_with_one_who_is_gone_fails_at_once(const struct worker *worker)
 {
@@ -299,7 +304,7 @@ comm_create_with_one_who_is_gone_fails_at_once(const struct worker *worker)
     if (worker->index == 2)
         room_set(worker, 2, 1);
     if (worker->index == 0) {
-        /* Who still joins would miss the dead one, too. */
+        /* A rank that still joins would miss the dead one, too. */
         WORKER_CHECK(room_await(worker, 2));
         room_set(worker, 0, 1);
         WORKER_CHECK(hoop_comm_create(session, ranks, 2, &comm) ==
@@ -317,7 +322,7 @@ comm_create_with_one_who_is_gone_fails_at_once(const struct worker *worker)
     return 0;
 }
 
-/* Four threads on each of four processes, each with its own groups. */
+/* Each of four processes has four threads, which have their own groups. */
 struct thread_work {
     const struct worker *worker;
     hoop_session_t *session;
@@ -332,7 +337,7 @@ thread_round(const struct thread_work *work, uint32_t round)
     uint32_t ranks[WORKERS_MAX];
     hoop_comm_t *comm = NULL;
 
-    /* A list of its own for each thread: turned by as much. */
+    /* Each thread has its own list, rotated by its number. */
     for (uint32_t i = 0; i < n; i++)
         ranks[i] = (i + work->thread) % n;
     WORKER_CHECK(hoop_comm_create(work->session, ranks, n, &comm) == HOOP_OK);
@@ -376,7 +381,8 @@ comms_of_several_threads_form_and_work_at_once(const struct worker *worker)
     return failed;
 }
 
-/* One is through and frees while the others still take from it. */
+/* One rank has finished, and frees the communicator while the others still
+ * receive from it. */
 static int
 comm_free_does_not_disturb_the_others(const struct worker *worker)
 {
@@ -404,7 +410,8 @@ comm_free_does_not_disturb_the_others(const struct worker *worker)
         for (size_t i = 0; i < count; i++)
             WORKER_CHECK(values[i] == (int32_t)i + round);
     }
-    /* Freed with an operation under way: its waiter is told. */
+    /* The communicator is freed while an operation is in progress, and its
+     * waiter is told. */
     WORKER_CHECK(hoop_comm_create(session, ranks, 3, &comm) == HOOP_OK);
     WORKER_CHECK(hoop_recv_start(values, 1, HOOP_INT32, HOOP_ANY_SOURCE, 1,
                                  comm, NULL, &op) == HOOP_OK);
@@ -416,7 +423,8 @@ comm_free_does_not_disturb_the_others(const struct worker *worker)
     return 0;
 }
 
-/* Each has its own deadline; what times out on one is nothing to the others. */
+/* Each communicator has its own deadline. A timeout of one does not affect the
+ * others. */
 static int
 comm_has_a_deadline_of_its_own(const struct worker *worker)
 {
@@ -435,7 +443,8 @@ comm_has_a_deadline_of_its_own(const struct worker *worker)
     if (worker->index == 0) {
         const uint64_t began_ns = clock_now_ns();
 
-        /* That of the world's is that of forming others; the session has 20 s. */
+        /* The timeout of the world is also that of forming communicators. The
+         * session has 20 s. */
         hoop_comm_set_timeout(hoop_world(session), 300);
         WORKER_CHECK(hoop_comm_create(session, turned, 2, &third) ==
                      HOOP_E_TIMEOUT);
@@ -451,12 +460,13 @@ comm_has_a_deadline_of_its_own(const struct worker *worker)
     WORKER_CHECK(sum_is_right(comms[1]) == 0);
     hoop_comm_set_timeout(comms[0], 0);
     WORKER_CHECK(sum_is_right(comms[0]) == 0);
-    /* Not freed: the session's end does it. */
+    /* The communicator is not freed, since the end of the session does it. */
     hoop_leave(session);
     return 0;
 }
 
-/* Rank 0 calls on 'a' and rank 1 on 'b', which each waits for the other to do. */
+/* Rank 0 calls on 'a' and rank 1 on 'b', and each waits for the other to call,
+ * too. */
 static int
 ranks_in_each_others_way_are_told_of_the_communicator(
     const struct worker *worker)
@@ -489,11 +499,12 @@ ranks_in_each_others_way_are_told_of_the_communicator(
     return 0;
 }
 
-/* Where rank 0 says what it waits for. */
+/* Rank 0 writes here what it waits for. */
 static char notices[TEMPORARY_PATH] = "hoop_groups.XXXXXX";
 
-/* As rank 1, until rank 0 has said that it waits for that: what stands before its
- * name, behind it, and later. How many bytes are awaited is for the path to say. */
+/* Waits, as rank 1, until rank 0 has printed what it waits for: the text before
+ * the name, the name, and later text. The number of bytes depends on the tested
+ * path. */
 static int
 notice_await(const struct worker *worker,
              const char *waits,
@@ -518,7 +529,7 @@ notice_await(const struct worker *worker,
         text[n_bytes > 0 ? n_bytes : 0] = '\0';
         const char *at = strstr(text, expected);
         at = at ? strstr(at, then) : NULL;
-        /* Where the call had to wait before, less is left. */
+        /* If the call had to wait before, less time is left. */
         if (at && (strstr(at, " s; HOOP_TIMEOUT allows 77 s)\n") ||
                    strstr(at, " s; the call's deadline allows ")))
             return 0;

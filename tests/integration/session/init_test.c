@@ -1,4 +1,4 @@
-/* tests/integration/session/init_test.c - the process's default session and group */
+/* tests/integration/session/init_test.c - the default session and group */
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,7 +13,7 @@
 
 enum {
     CHILD_SECONDS_MAX = 30,
-    N_THREADS = 2, /* which are sure to run at once */
+    N_THREADS = 2, /* that certainly run at the same time */
     N_ROUNDS = 32,
 };
 
@@ -79,7 +79,7 @@ init_that_failed_may_be_tried_again(const struct worker *worker)
     return 0;
 }
 
-/* What several threads do at once. */
+/* What several threads share. */
 struct coordinator_clients {
     const struct worker *worker;
     atomic_uint n_waiting;
@@ -87,7 +87,7 @@ struct coordinator_clients {
     atomic_uint n_joined;
 };
 
-/* Awake, so that they go on at the same moment. */
+/* The threads spin, so that they continue at the same moment. */
 static void
 coordinator_clients_meet(struct coordinator_clients *coordinator_clients)
 {
@@ -103,7 +103,7 @@ shutdown_at_once(void *owner)
 
     coordinator_clients_meet(coordinator_clients);
     hoop_shutdown();
-    /* It may be under way in another thread. */
+    /* Another thread may be initializing at the moment. */
     coordinator_clients->n_wrong += hoop_is_initialized();
     return NULL;
 }
@@ -168,7 +168,7 @@ shutdown_beside_init_leaves_each_session_once(const struct worker *worker)
     return life_body(worker);
 }
 
-/* In the child the parent's session is no use, but it may have its own. */
+/* A child cannot use the parent's session, but can have its own. */
 static int
 fork_body(const struct worker *worker)
 {
@@ -195,20 +195,20 @@ static void
 child_shuts_down_and_begins_anew(void **state)
 {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-    /* The one does not let the child of a process with threads start any; the
-     * other's allocator may be locked for ever in it. */
+    /* TSan does not allow new threads in the child of a process with threads.
+     * The allocator of ASan may be locked forever in the child. */
     skip();
 #endif
     assert_int_equal(workers_run(hoopd.address, 1, fork_body, NULL), 0);
 }
 
 /*
- * Calls without a communicator.
+ * The cases below make calls without a communicator.
  *
- * On 1, 2, 3 and 4 processes that call hoop_init(): each collective and
- * message with NULL gives what the worked examples say. The communicator
- * that NULL stands for is the one that the default group hands out. Without
- * a default group NULL is refused at once.
+ * There are 1, 2, 3 and 4 processes that call hoop_init(). Each collective and
+ * message with NULL must give the result of the worked examples. NULL stands
+ * for the communicator of the default group. Without a default group NULL is
+ * refused at once.
  */
 
 enum {
@@ -217,7 +217,7 @@ enum {
     ALL = PAIR * LARGEST,
 };
 
-/* Two numbers of each rank: 1 + 2 rank, 2 + 2 rank. */
+/* Each rank has the two numbers 1 + 2 rank and 2 + 2 rank. */
 static int64_t
 value_of(uint32_t rank, size_t i)
 {
@@ -320,7 +320,7 @@ movements(uint32_t rank, uint32_t size)
     return 0;
 }
 
-/* Everybody to the next and from the one before, in a circle. */
+/* Each rank sends to the next one, and receives from the previous one. */
 static int
 messages(uint32_t rank, uint32_t size)
 {
@@ -388,7 +388,7 @@ others(uint32_t rank, uint32_t size)
     return 0;
 }
 
-/* One order of calls, whichever way they name it. */
+/* Calls are in one order, whether they name the communicator or pass NULL. */
 static int
 is_the_groups_own(uint32_t rank, uint32_t size)
 {
@@ -436,7 +436,8 @@ null_is_the_default_groups_global_communicator(void **state)
         assert_int_equal(workers_run(hoopd.address, size, body, NULL), 0);
 }
 
-/* Each rank's first call forms it: by a start, a message, a retried call. */
+/* The first call of each rank forms the group: a started call, a message, or a
+ * retried call. */
 static int
 a_retried_call_takes_the_default_group_too(const struct worker *worker)
 {

@@ -1,8 +1,9 @@
 /*
- * tests/integration/session/interrupt_test.c - a signal ends whatever a thread waits for
+ * tests/integration/session/interrupt_test.c - a signal ends any call that
+ * waits
  *
- * Worker 0 is told to stop when it is asked first, that is, when it waits. What
- * it called is then called again, by all.
+ * Worker 0 is told to stop when hoop first asks, which is while it waits. Then
+ * all workers repeat the call.
  */
 
 #include <netinet/in.h>
@@ -23,10 +24,10 @@
 enum {
     LONG_MS = 60000,
     PROMPT_MS =
-        10000, /* far below every timeout here, far above a slow machine */
+        10000, /* far below all timeouts here, and enough for a slow machine */
     LOOK_US = 500,
 
-    /* Of the room; the first are turn_pass()'s. */
+    /* These are places in the room; the first ones belong to turn_pass(). */
     PLACE_CALLED = 2,
     PLACE_FORMED = 3,
 };
@@ -50,7 +51,7 @@ is_interrupted(void *context)
     return was_signalled;
 }
 
-/* Worker 0's next call that waits is interrupted. */
+/* The next call of worker 0 that waits will be interrupted. */
 static void
 interrupt_arm(const struct worker *worker)
 {
@@ -62,7 +63,7 @@ interrupt_arm(const struct worker *worker)
     hoop_set_interrupt(is_interrupted, NULL);
 }
 
-/* So it was, and soon. */
+/* Checks that the call was interrupted, and ended soon. */
 static int
 interrupt_check(enum hoop_status status)
 {
@@ -75,7 +76,7 @@ interrupt_check(enum hoop_status status)
     return 0;
 }
 
-/* Worker 0 is here, and the others come after it. */
+/* Worker 0 calls first, and the others after it. */
 static int
 turn_pass(const struct worker *worker, uint32_t place)
 {
@@ -86,7 +87,7 @@ turn_pass(const struct worker *worker, uint32_t place)
     return 0;
 }
 
-/* Of who calls later: all that it needs may have come before it is told. */
+/* A rank that calls later may have all it needs before it is told. */
 static bool
 is_aborted_or_done(enum hoop_status status)
 {
@@ -104,7 +105,7 @@ sum_is_right(hoop_comm_t *comm)
     return 0;
 }
 
-/* What the coordinator alone answers counts as not called. */
+/* A call that only the coordinator answers counts as not made. */
 static int
 calls_to_the_coordinator_are_interrupted_and_made_again(
     const struct worker *worker)
@@ -149,7 +150,7 @@ calls_to_the_coordinator_are_interrupted_and_made_again(
     return 0;
 }
 
-/* Until the communicator of both has formed. */
+/* Waits until the communicator of both workers has formed. */
 static void
 formed_await(void *context)
 {
@@ -177,7 +178,7 @@ formed_tell(void *context)
     return NULL;
 }
 
-/* Once: on the way to what has formed it waits for more. */
+/* Interrupts only once, since the call waits again after that. */
 static bool
 is_interrupted_late(void *context)
 {
@@ -190,7 +191,8 @@ is_interrupted_late(void *context)
     return was_signalled;
 }
 
-/* All have it, and the coordinator knows. */
+/* Checks that all workers have the communicator, and the coordinator knows
+ * it. */
 static int
 formed_check(const struct worker *worker,
              hoop_session_t *session,
@@ -210,8 +212,8 @@ formed_check(const struct worker *worker,
     return 0;
 }
 
-/* Worker 0 is interrupted when the last has come, before it knows: the communicator
- * is there for both. */
+/* Worker 0 is interrupted after the last member has called, but before worker 0
+ * knows it. Both have the communicator. */
 static int
 communicator_that_has_formed_is_not_taken_back(const struct worker *worker)
 {
@@ -240,7 +242,7 @@ communicator_that_has_formed_is_not_taken_back(const struct worker *worker)
     return 0;
 }
 
-/* An operation counts as called, on all ranks that wait for it. */
+/* An operation counts as made on all ranks that wait for it. */
 static int
 operations_are_interrupted_on_all_ranks(const struct worker *worker)
 {
@@ -314,7 +316,7 @@ receives_interrupt(const struct worker *worker, hoop_comm_t *world)
     return 0;
 }
 
-/* A receive takes nothing: what comes is the next one's. */
+/* An interrupted receive takes no message: the next receive gets it. */
 static int
 messages_are_interrupted_and_lose_nothing(const struct worker *worker)
 {
@@ -347,7 +349,8 @@ messages_are_interrupted_and_lose_nothing(const struct worker *worker)
     return 0;
 }
 
-/* All are there, but no newcomer is: each gives up for itself. */
+/* All members have called, but no new worker has. Each member gives up by
+ * itself. */
 static int
 growth_is_interrupted_while_newcomers_are_awaited(const struct worker *worker)
 {
@@ -370,7 +373,7 @@ growth_is_interrupted_while_newcomers_are_awaited(const struct worker *worker)
     return 0;
 }
 
-/* Where calls are done again, one that was interrupted is over for all. */
+/* If calls are retried, an interrupted one is over on all ranks. */
 static int
 interrupted_call_is_not_done_again(const struct worker *worker)
 {
@@ -392,7 +395,7 @@ interrupted_call_is_not_done_again(const struct worker *worker)
     return 0;
 }
 
-/* Nobody else comes; what it had asked for is taken back. */
+/* No other worker joins, and the request is withdrawn. */
 static int
 join_is_interrupted_and_taken_back(const struct worker *worker)
 {
@@ -412,7 +415,7 @@ join_is_interrupted_and_taken_back(const struct worker *worker)
     return 0;
 }
 
-/* Who takes connections, and says nothing. */
+/* Opens a socket that accepts connections, and sends nothing. */
 static int
 mute_listen(char address[64])
 {

@@ -1,7 +1,9 @@
 /*
- * tests/integration/session/join_settings_test.c - what a program says of its settings
+ * tests/integration/session/join_settings_test.c - settings that a program
+ * gives
  *
- * Real processes, a real hoopd. Each worker gives hoop_join() a list.
+ * The test uses real processes and a real hoopd. Each worker gives hoop_join()
+ * a list of settings.
  */
 
 #include <stdio.h>
@@ -16,11 +18,12 @@
 
 enum {
     N_WORKERS = 3,
-    N_ELEMENTS = 5000, /* as many as a wire dtype begins with */
+    N_ELEMENTS = 5000, /* a wire dtype needs as many */
 };
 
-/* What rank 0 says counts for all, in its list as well. The bf16 next to 0.3 is
- * 77/256, and three times that is one; int8 has no such number. */
+/* The settings of rank 0 apply to all, also those in its list. The bf16 nearest
+ * to 0.3 is 77/256, and three times that is a bf16, too. int8 has no such
+ * number. */
 static int
 lists_win_over_members_and_rank_0_says_what_is_its_to_say(
     const struct worker *worker)
@@ -47,7 +50,8 @@ lists_win_over_members_and_rank_0_says_what_is_its_to_say(
     return 0;
 }
 
-/* What must be alike: rank 1 alone says it, all are told, by its variable. */
+/* These settings must be equal. Only rank 1 gives them, and all ranks are told,
+ * by the name of the variable. */
 static const struct {
     const char *item;
     const char *says;
@@ -83,7 +87,7 @@ what_must_be_alike_is_an_error_on_all_ranks(const struct worker *worker)
     return 0;
 }
 
-/* Nothing is sent, so that no coordinator is needed. */
+/* Nothing is sent, so no coordinator is needed. */
 static int
 wrong_items_are_refused_at_once(const struct worker *worker)
 {

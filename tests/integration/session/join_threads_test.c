@@ -1,11 +1,11 @@
 /*
- * tests/integration/session/join_threads_test.c - sessions and calls of several threads
+ * tests/integration/session/join_threads_test.c - calls of several threads
  *
- * Threads of one process join, reduce and leave at the same time, each with a
- * session of its own, while others fail to join. What a process has once (its
- * log, its default session, what a fork must know) is used by all of them:
- * ThreadSanitizer watches. Each line of the log is whole, and its speaker is one
- * that there is.
+ * Threads of one process join, reduce and leave at the same time, each with its
+ * own session, while others fail to join. All of them use what a process has
+ * only once: its log, its default session, and its fork handlers.
+ * ThreadSanitizer checks this. Each line of the log must be whole, and name an
+ * existing speaker.
  */
 
 #include <fcntl.h>
@@ -42,7 +42,7 @@ struct member {
     const char *coordinator;
     const char *codec;
     enum hoop_status expected; /* of the join */
-    int result;                /* 0: all is well */
+    int result;                /* 0 if all is well */
 };
 
 static int
@@ -100,7 +100,7 @@ member_run(void *owner)
     return NULL;
 }
 
-/* Returns how many went wrong. */
+/* Returns how many members failed. */
 static int
 members_run(struct member *members, unsigned n_members)
 {
@@ -121,10 +121,11 @@ members_run(struct member *members, unsigned n_members)
     return n_wrong;
 }
 
-/* Made by the test, so that it can tell what a worker wrote that ended. */
+/* The test creates the file, so that it can read what a worker wrote that has
+ * ended. */
 static FILE *log_file;
 
-/* The log of debug level, to the file. */
+/* Writes the log of debug level to the file. */
 static void
 log_begin(void)
 {
@@ -159,7 +160,7 @@ log_check(FILE *file, unsigned n_least)
     return n_named < n_least;
 }
 
-/* All threads are one world. */
+/* All threads form one world. */
 static int
 one_world_body(const struct worker *worker)
 {
@@ -181,7 +182,8 @@ one_world_body(const struct worker *worker)
     return n_wrong + log_check(log_file, N_ROUNDS);
 }
 
-/* Two worlds of two threads each, and two threads that cannot join. */
+/* There are two worlds of two threads each, and two threads that cannot
+ * join. */
 static int
 several_worlds_body(const struct worker *worker)
 {
@@ -224,7 +226,7 @@ initiate(void *owner)
     return (void *)(uintptr_t)status;
 }
 
-/* One of the threads joins. */
+/* Only one of the threads initializes. */
 static int
 one_thread_of_many_initializes(const struct worker *worker)
 {
@@ -282,16 +284,16 @@ threads_join_several_worlds_and_fail_beside(void **state)
 }
 
 /*
- * Calls from threads with little stack.
+ * The cases below make calls from threads with small stacks.
  *
- * Below the bound of hoop/hoop.h a call fails with a text that says how much
- * there is and how much it takes; at the bound all kinds of calls do their
- * work. Each thread is looked at by itself.
+ * Below the limit in hoop/hoop.h a call fails with a text that says how much
+ * stack there is, and how much the call needs. At the limit all kinds of calls
+ * must work. Each thread is checked separately.
  */
 
 enum {
     SMALL_STACK_N_ELEMENTS = 200000,
-/* Which makes frames several times as large. */
+/* Sanitizers make frames several times as large. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
     SANITIZED = 1,
 #else
@@ -303,7 +305,7 @@ struct caller {
     const struct worker *worker;
     hoop_session_t *session;
     size_t n_stack;
-    const char *job; /* of the work */
+    const char *job; /* job that the work joins */
     int result;
 };
 
@@ -328,7 +330,7 @@ small_run(void *owner)
     return NULL;
 }
 
-/* What takes most of it: joining, planning, logging, combining. */
+/* Does what needs most stack: joining, planning, logging, combining. */
 static int
 work(struct caller *caller)
 {
@@ -383,8 +385,8 @@ enum {
     ROOMY = 1 << 20,
 };
 
-/* Most that calls have used, of a stack whose other bytes are as they were: it
- * grows downwards. */
+/* Returns how much of a stack the calls have used, by the bytes that have
+ * changed. The stack grows downwards. */
 static size_t
 used_at_most(const uint8_t *stack)
 {
@@ -444,9 +446,9 @@ body(const struct worker *worker)
         caller.n_stack = too_small[i];
         WORKER_CHECK(thread_run(small_run, &caller) == 0);
     }
-    /* They have not been called at all: the ranks are in step. */
+    /* The refused calls do not count as made, so the ranks are in step. */
     WORKER_CHECK(hoop_barrier(hoop_world(caller.session)) == HOOP_OK);
-    /* What a thread has before its first call comes on top. */
+    /* A thread uses some stack before its first call, which is added. */
     caller.n_stack = LIMIT_STACK + (64 << 10);
     WORKER_CHECK(SANITIZED || thread_run(work_run, &caller) == 0);
     caller.job = "marked-stacks";

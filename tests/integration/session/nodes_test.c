@@ -1,8 +1,9 @@
 /*
- * tests/integration/session/nodes_test.c - groups of one machine that plays two nodes
+ * tests/integration/session/nodes_test.c - groups on a machine that plays two
+ * nodes
  *
- * Four processes, of which two share a HOOP_NODE each: node rank / 2, local
- * rank rank % 2.
+ * There are four processes. Two each share a HOOP_NODE: the node is rank / 2,
+ * and the local rank is rank % 2.
  */
 
 #include <pthread.h>
@@ -21,8 +22,8 @@ struct expected {
 typedef enum hoop_status
 part_fn(hoop_group_t *group, hoop_comm_t **out_comm);
 
-/* The communicator has these world ranks in this order, and works; whoever is
- * not among them has one that it is no member of. */
+/* Checks that the communicator has these world ranks in this order, and works.
+ * A rank that is not among them must have one of which it is no member. */
 static int
 part_is(hoop_group_t *group,
         part_fn *part,
@@ -69,7 +70,7 @@ static const struct group_case cases[] = {
      {{1, {1}}, {1, {1}}, {2, {2, 3}}, {2, {2, 3}}}},
     {{2, {0, 3}}, {1, {0}}, {{1, {0}}, {1, {0}}, {1, {3}}, {1, {3}}}},
     {{2, {1, 3}}, {2, {1, 3}}, {{1, {1}}, {1, {1}}, {1, {3}}, {1, {3}}}},
-    /* Node 1 has no member: its processes are members of nothing. */
+    /* Node 1 has no member, so its processes are in no communicator. */
     {{2, {0, 1}}, {1, {0}}, {{2, {0, 1}}, {2, {0, 1}}, {0}, {0}}},
 };
 
@@ -117,8 +118,8 @@ group_has_its_node_communicators(const struct worker *worker)
     return 0;
 }
 
-/* Rank 0 of the group's communicator, from which its members hear, is that rank
- * of the world; the others hear nothing. */
+/* Checks that rank 0 of the group's communicator, from which its members
+ * receive, is this world rank. Others must receive nothing. */
 static int
 first_is(hoop_group_t *group, uint32_t expected, uint32_t here)
 {
@@ -250,7 +251,7 @@ one_after_another(hoop_group_t *group, part_fn *first, part_fn *second)
     return 0;
 }
 
-/* Then the node's communicator has the list of the global one. */
+/* The communicator of the node then has the same list as the global one. */
 static int
 parts_of_one_node_form_in_any_order_of_threads(const struct worker *worker)
 {
@@ -270,7 +271,7 @@ parts_of_one_node_form_in_any_order_of_threads(const struct worker *worker)
     return 0;
 }
 
-/* The second asks when the first has given up, and then both do. */
+/* The second rank asks after the first has given up. Then both ask. */
 static int
 part_that_did_not_form_may_be_asked_for_again(const struct worker *worker)
 {

@@ -1,13 +1,15 @@
 /*
- * tests/integration/session/storm_test.c - many groups, many threads, anything at once
+ * tests/integration/session/storm_test.c - random calls of many groups and
+ * threads
  *
- * Sixteen processes with eight overlapping groups; in each, four threads start
- * collectives at random on groups of their own, wait for them at once or
- * later, and divide and free groups in between. What is done is drawn from a
- * seed, alike on all members; every element of every result is compared.
+ * There are sixteen processes with eight overlapping groups. In each process,
+ * four threads start random collectives on their own groups, wait for them at
+ * once or later, and split and free groups in between. The actions are drawn
+ * from a seed, alike on all members, and every element of every result is
+ * compared.
  *
- * STORM_SECONDS says for how long (5), STORM_SEED with which seed (the clock's,
- * which is printed).
+ * STORM_SECONDS sets the duration (default 5), and STORM_SEED the seed
+ * (default: taken from the clock and printed).
  */
 
 #include <inttypes.h>
@@ -28,8 +30,8 @@ enum {
     GROUPS = 8,
     OF_THREAD = GROUPS / THREADS,
     COUNT_MAX = 4000,
-    PULSE = 64,  /* steps between two looks at the clock */
-    DIVIDES = 40 /* one step in as many */
+    PULSE = 64,  /* steps between two clock readings */
+    DIVIDES = 40 /* one step in so many */
 };
 
 static const struct {
@@ -53,10 +55,10 @@ struct storm {
     uint64_t end_ns;
 };
 
-/* An operation of one group, under way or not. */
+/* An operation of one group, in progress or not. */
 struct step {
-    hoop_comm_t *comm; /* NULL: this process is no member */
-    hoop_op_t *op;     /* NULL: none is under way */
+    hoop_comm_t *comm; /* NULL: not a member */
+    hoop_op_t *op;     /* NULL: not in progress */
     const struct kind *kind;
     uint64_t random; /* the same on all members */
     uint32_t rank;
@@ -70,7 +72,7 @@ struct step {
 struct strand {
     const struct storm *storm;
     uint32_t index;
-    hoop_comm_t *pulse; /* of all, to stop together */
+    hoop_comm_t *pulse; /* has all processes, to stop together */
     struct step steps[OF_THREAD];
     uint64_t n_steps;
     int failed;
@@ -79,12 +81,12 @@ struct strand {
 struct kind {
     const char *name;
     enum hoop_status (*start)(struct step *step);
-    /* What place i of the result must be. */
+    /* Returns the expected element i of the result. */
     int64_t (*expect)(const struct step *step, size_t i);
-    /* Elements sent and received, in blocks of count: 0, 1, or 'n'. */
+    /* How much is sent and received, in blocks of count: 0, 1, or 'n'. */
     char sends;
     char receives;
-    char who; /* 'r': only root receives */
+    char who; /* 'r': only the root receives */
 };
 
 static uint64_t
@@ -97,7 +99,7 @@ mix(uint64_t a, uint64_t b)
     return word ^ (word >> 31);
 }
 
-/* What rank has at place i of its send buffer. */
+/* Returns element i of the send buffer of rank. */
 static int64_t
 input(const struct step *step, uint32_t rank, size_t i)
 {
@@ -227,7 +229,7 @@ barrier_start(struct step *step)
     return hoop_barrier_start(step->comm, &step->op);
 }
 
-/* To the next in the ring, from the one before. */
+/* Sends to the next rank in the ring, and receives from the previous one. */
 static enum hoop_status
 ring_start(struct step *step)
 {
@@ -317,7 +319,7 @@ step_start(struct step *step, uint64_t random)
     return 0;
 }
 
-/* A part of the group comes, sums, and goes. */
+/* Splits the group, sums in the part, and frees it. */
 static int
 step_divide(const struct step *step, uint64_t random)
 {
@@ -375,7 +377,7 @@ strand_main(void *owner)
     struct strand *strand = owner;
 
     strand->failed = strand_run(strand);
-    /* Nobody may wait for us. */
+    /* The others must not wait for this process. */
     if (strand->failed)
         abort();
     return NULL;
@@ -435,7 +437,7 @@ storm_body(const struct worker *worker)
     WORKER_CHECK(hoop_join(&options, &storm.session) == HOOP_OK);
     for (uint32_t i = 0; i < THREADS; i++)
         WORKER_CHECK(strand_open(&strands[i], &storm, i) == 0);
-    /* However long it took to come together. */
+    /* The time begins here, however long the processes took to join. */
     storm.end_ns =
         clock_deadline_ns(1000 * number_from_environment("STORM_SECONDS", 5));
     for (uint32_t i = 0; i < THREADS; i++)

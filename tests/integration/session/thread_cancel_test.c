@@ -1,10 +1,11 @@
 /*
- * tests/integration/session/thread_cancel_test.c - threads that are cancelled within a call
+ * tests/integration/session/thread_cancel_test.c - threads cancelled in a call
  *
- * The call ends as it would have, at its deadline at the latest, the thread
- * after it; others of the process go on, and other ranks notice nothing. And no
- * call asks the kernel for anything where a thread could be cancelled: the test
- * stands in for the functions that are cancellation points and looks.
+ * The call ends as it would have anyway, at its deadline at the latest, and the
+ * thread ends after it. Other threads of the process continue, and other ranks
+ * notice nothing. No call may enter the kernel where a thread could be
+ * cancelled: the test replaces the functions that are cancellation points, and
+ * checks this.
  */
 
 #include <dlfcn.h>
@@ -36,7 +37,7 @@
 enum {
     N_WORKERS = 3,
     TIMEOUT_MS = 1500,
-    LATE_MS = 1500, /* on a busy machine */
+    LATE_MS = 1500, /* allowance for a busy machine */
     TAG = 5,
 };
 
@@ -50,7 +51,8 @@ is_enabled(void)
     return before == PTHREAD_CANCEL_ENABLE;
 }
 
-/* Whether this thread is in a call of hoop's; hoop's own threads are not. */
+/* Whether this thread is in a call of hoop. It is never set in hoop's own
+ * threads. */
 static _Thread_local bool is_calling;
 static atomic_uint n_exposed;
 static const char *_Atomic exposed;
@@ -63,7 +65,7 @@ static const char *_Atomic exposed;
         result_;                                                               \
     })
 
-/* A sanitizer stands in for them itself. */
+/* Sanitizers replace these functions themselves. */
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 static void *
 real(const char *name)
@@ -130,7 +132,7 @@ open64(const char *path, int how, ...)
 }
 #endif
 
-/* What a thread is to be cancelled in. */
+/* Says in which call the thread is cancelled. */
 enum place {
     IN_ALLREDUCE,
     IN_RECV,
@@ -144,8 +146,8 @@ enum place {
 struct victim {
     enum place place;
     hoop_session_t *session;
-    hoop_comm_t *comm; /* on which nobody else calls anything */
-    hoop_op_t *op;     /* of IN_WAIT */
+    hoop_comm_t *comm; /* a communicator on which no other thread calls */
+    hoop_op_t *op;     /* for IN_WAIT */
     atomic_int tid;
     enum hoop_status status;
     bool was_enabled;
@@ -196,7 +198,8 @@ victim_run(void *owner)
     return NULL;
 }
 
-/* It waits in the kernel. False: it never does. */
+/* Waits until the thread waits in the kernel. Returns false if it never
+ * does. */
 static bool
 await_sleep(atomic_int *tid)
 {
@@ -274,7 +277,7 @@ victim_body(const struct worker *worker)
         return 1;
     if (worker->index > 0)
         WORKER_CHECK(worker_allreduce(world, 1000) == 0);
-    /* Rank 0 comes here last: the deadline of a barrier would pass. */
+    /* Rank 0 arrives last, and the deadline of a barrier would expire. */
     if (worker->index == 0)
         room_set(worker, 0, 1);
     else
@@ -335,7 +338,7 @@ cancelled_join_ends_at_its_deadline(const struct worker *worker)
     return 0;
 }
 
-/* One after another, in a thread that could be cancelled. */
+/* Makes all collectives in turn, in a thread that could be cancelled. */
 static int
 collectives(hoop_session_t *session)
 {
@@ -495,7 +498,7 @@ no_call_asks_the_kernel_where_it_could_be_cancelled(void **state)
     }
 }
 
-/* It stays off where the program has it off. */
+/* Cancellation stays disabled if the program has disabled it. */
 static int
 what_the_program_has_off_stays_off(const struct worker *worker)
 {

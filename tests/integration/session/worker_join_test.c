@@ -1,4 +1,5 @@
-/* tests/integration/session/worker_join_test.c - workers join a real hoopd and leave */
+/* tests/integration/session/worker_join_test.c - joins a real hoopd, and
+ * leaves */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@ enum {
     ELEMENTS = 100003,
 };
 
-/* Join, reduce real data, meet, leave. */
+/* Joins, reduces real data, calls a barrier, and leaves. */
 static int
 whole_body(const struct worker *worker)
 {
@@ -47,7 +48,7 @@ workers_join_reduce_and_leave(void **state)
                          0);
 }
 
-/* Before anything is sent, the ring neighbours are connected. */
+/* The neighbours in the ring are connected before anything is sent. */
 static int
 join_connects_the_ring_neighbours(const struct worker *worker)
 {
@@ -63,7 +64,8 @@ join_connects_the_ring_neighbours(const struct worker *worker)
     return 0;
 }
 
-/* Nobody waits for anybody here: some are through while others still join. */
+/* The workers do not wait for each other, so some finish while others still
+ * join. */
 static int
 join_succeeds_though_others_have_left_again(const struct worker *worker)
 {
@@ -93,8 +95,8 @@ process_joins_leaves_and_joins_again(const struct worker *worker)
     return 0;
 }
 
-/* An address of loopback's that no other test's processes use, and a range with
- * as many ports as there are ranks. */
+/* Uses a loopback address that no other test uses, and a range with as many
+ * ports as ranks. */
 static int
 ranks_of_a_host_share_a_range_of_ports(const struct worker *worker)
 {
@@ -140,7 +142,8 @@ two_sessions_live_in_one_process(const struct worker *worker)
     return 0;
 }
 
-/* Everything from the environment, with a launcher's rank and size. */
+/* All settings come from the environment, including the rank and size from a
+ * launcher. */
 static int
 join_takes_the_environment_and_the_launcher(const struct worker *worker)
 {
@@ -163,7 +166,7 @@ join_takes_the_environment_and_the_launcher(const struct worker *worker)
     return 0;
 }
 
-/* The fourth never comes. */
+/* The fourth rank never joins. */
 static int
 missing_body(const struct worker *worker)
 {
@@ -199,7 +202,8 @@ taken_body(const struct worker *worker)
     options.rank = &rank;
     options.join_timeout_ms = 2500;
     const enum hoop_status status = hoop_join(&options, &session);
-    /* One is refused, and the other waits for a rank that never comes. */
+    /* One worker is refused, and the other waits for a rank that never
+     * comes. */
     WORKER_CHECK(status == HOOP_E_EXISTS || status == HOOP_E_TIMEOUT);
     if (status == HOOP_E_EXISTS)
         room_set(worker, 0, 1);
@@ -248,7 +252,8 @@ join_with_a_wrong_token_is_refused(void **state)
     assert_int_equal(n_bad, 0);
 }
 
-/* Ranks that differ are told so, in these words, when they join or call. */
+/* Ranks with different settings are told so, with these phrases, when they join
+ * or call. */
 static int
 difference_is_told(const struct hoop_join_options *options,
                    const char *const *phrases)
@@ -271,7 +276,7 @@ difference_is_told(const struct hoop_join_options *options,
     return 0;
 }
 
-/* Rank 0 alone has its calls checked first. */
+/* Only rank 0 has its calls checked first. */
 static int
 checking_body(const struct worker *worker)
 {
@@ -290,7 +295,7 @@ ranks_must_all_check_or_none(void **state)
     assert_int_equal(workers_run(hoopd.address, 3, checking_body, NULL), 0);
 }
 
-/* Rank 0 alone would go on without one that is lost. */
+/* Only rank 0 would continue without a lost rank. */
 static int
 retrying_body(const struct worker *worker)
 {
@@ -304,7 +309,8 @@ retrying_body(const struct worker *worker)
     return difference_is_told(&options, phrases);
 }
 
-/* Where no shared region makes it wait, rank 0 learns it when the others have left. */
+/* No shared region makes rank 0 wait, so it learns this when the others have
+ * left. */
 static int
 retrying_apart_body(const struct worker *worker)
 {
@@ -323,7 +329,8 @@ ranks_must_all_retry_or_none(void **state)
     }
 }
 
-/* All have: what works, works; who differs is told at once. */
+/* All ranks have the setting. Correct calls work, and a rank that differs is
+ * told at once. */
 static int
 calls_are_checked_first_where_that_is_set(const struct worker *worker)
 {
@@ -364,7 +371,7 @@ join_without_a_coordinator_says_so(const struct worker *worker)
     return 0;
 }
 
-/* Of a message from rank 0 that does not fit, its number is told. */
+/* For a message from rank 0 that does not fit, the error has its number. */
 static int
 misfit_is_named(hoop_comm_t *comm, uint32_t n_messages)
 {
@@ -382,7 +389,7 @@ misfit_is_named(hoop_comm_t *comm, uint32_t n_messages)
     return 0;
 }
 
-/* It may be told in time that the message does not fit. */
+/* The send may learn in time that the message does not fit. */
 static int
 send_fails(uint32_t peer, hoop_comm_t *comm)
 {

@@ -1,7 +1,7 @@
 /*
- * tests/integration/tools/full_output_test.c - output that nobody can have
+ * tests/integration/tools/full_output_test.c - output that cannot be written
  *
- * The arguments are the programs, hooprun first.
+ * The arguments are the paths of the programs. hooprun is the first.
  */
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 static char **programs;
 
-/* Run a shell's command whose $0 is the program. */
+/* Runs a shell command in which $0 is the program. */
 static struct program *
 shell_start(const char *command, const char *program)
 {
@@ -43,7 +43,7 @@ tools_without_room_for_their_output_fail(void **state)
     }
 }
 
-/* What a program with one short option says, which ends it with 0. */
+/* Runs a program with one short option, which must end it with code 0. */
 static struct program *
 short_option_run(const char *path, const char *option)
 {
@@ -68,7 +68,7 @@ tools_know_short_options_for_help_and_version(void **state)
         assert_non_null(strstr(program->out.text, "Usage: "));
         program_destroy(program);
         assert_fails("exec \"$0\" -h >/dev/full", programs[i]);
-        /* There -v has been to verify. */
+        /* In hoop-checkpoint, -v means verify. */
         if (strcmp(name, "hoop-checkpoint") == 0)
             continue;
         program = short_option_run(programs[i], "-v");
@@ -94,7 +94,7 @@ hooprun_lines_that_cannot_be_written_are_a_failure(void **state)
     assert_fails("exec \"$0\" --settings >/dev/full", programs[0]);
 }
 
-/* However many lines there are. */
+/* The error appears once, however many lines there are. */
 static void
 hooprun_tells_once_that_it_cannot_write(void **state)
 {
@@ -128,7 +128,7 @@ hooprun_without_standard_error_fails(void **state)
     assert_int_equal(program_wait(program), EXIT_FAILURE);
 }
 
-/* A file of each rank has what it said, line by line, and nothing else. */
+/* The file of each rank has its output line by line, and nothing else. */
 static void
 hooprun_writes_a_file_for_each_rank(void **state)
 {
@@ -160,7 +160,7 @@ hooprun_makes_the_folder_of_its_files(void **state)
     assert_string_equal(program->out.text, "[0] line\nline\n");
 }
 
-/* Before anything runs. */
+/* hooprun fails before it starts any worker. */
 static void
 hooprun_without_its_files_does_not_begin(void **state)
 {

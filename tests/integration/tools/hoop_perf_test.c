@@ -1,5 +1,5 @@
 /*
- * tests/integration/tools/hoop_perf_test.c - hoop-perf on the ranks of a hooprun
+ * tests/integration/tools/hoop_perf_test.c - runs hoop-perf in hooprun
  *
  * Arguments: hooprun, hoop-perf.
  */
@@ -21,7 +21,8 @@ perf_start(const char *n_ranks, const char *const *options)
     return program_start_ranks(hooprun, n_ranks, hoop_perf, options);
 }
 
-/* The CSV's rows; each must end with this count of wrong elements. */
+/* Returns the number of CSV rows. Each must end with this count of wrong
+ * elements. */
 static size_t
 rows_check(const char *csv, const char *wrong)
 {
@@ -44,7 +45,7 @@ rows_check(const char *csv, const char *wrong)
     return n_rows;
 }
 
-/* Sixteen operations at 5 sizes from 8 to 32K, and the barrier. */
+/* There are sixteen operations at 5 sizes from 8 to 32K, and the barrier. */
 static void
 all_check(const char *n_ranks, const char *dtype, const char *extra)
 {
@@ -99,7 +100,7 @@ perf_every_root_is_right(void **state)
     assert_int_equal(rows_check(program->out.text, "0"), 4 * 4);
 }
 
-/* Forced in turns, on one node and on several. */
+/* Forces all algorithms in turns, on one node and on several. */
 static void
 algorithms_check(const char *n_ranks, const char *nodes)
 {
@@ -134,7 +135,7 @@ algorithms_check(const char *n_ranks, const char *nodes)
     program_destroy(program);
 }
 
-/* A prefix has no average: of "all", those are left out. */
+/* A prefix has no average, so "all" leaves those operations out. */
 static void
 perf_all_measures_what_the_operator_means(void **state)
 {
@@ -153,7 +154,7 @@ perf_all_measures_what_the_operator_means(void **state)
     program_destroy(program);
 }
 
-/* The first turn alone is warmed up. */
+/* Only the first turn has a warm-up. */
 static void
 perf_forced_measures_all_but_what_is_chosen(void **state)
 {
@@ -179,7 +180,8 @@ perf_every_algorithm_is_right(void **state)
     algorithms_check("5", "2");
 }
 
-/* What rank 0 was told counts for all: else they would wait for each other. */
+/* The option of rank 0 applies to all ranks. Otherwise they would wait for each
+ * other. */
 static void
 perf_algorithms_of_rank_0_are_forced(void **state)
 {
@@ -245,7 +247,7 @@ perf_explains_what_it_would_do(void **state)
     assert_non_null(strstr(row, " forced\n"));
 }
 
-/* The check must be able to fail: one element, on one rank. */
+/* The check must be able to fail: one element of one rank is changed. */
 static void
 perf_injected_wrong_element_is_found_once(void **state)
 {
@@ -279,7 +281,7 @@ perf_table_has_the_columns_of_nccl_tests(void **state)
         at = strstr(at, words[i]);
         assert_non_null(at);
     }
-    /* One table, rank 0's. */
+    /* There is only one table, that of rank 0. */
     assert_null(strstr(strstr(program->out.text, "#wrong") + 1, "#wrong"));
 }
 
@@ -324,8 +326,9 @@ perf_progress_is_shown_when_asked(void **state)
     assert_non_null(strstr(program->err.text, "\rallreduce ["));
 }
 
-/* Neither a rank nor hooprun can make files then, and so no shared memory. A build
- * that counts lines writes its counts into files at exit, and cannot be tested so. */
+/* With this limit neither a rank nor hooprun can create files, and so no shared
+ * memory. A build for coverage writes its counts into files at exit, and cannot
+ * be tested in this way. */
 static void
 perf_runs_under_a_file_size_limit(void **state)
 {
@@ -350,7 +353,8 @@ perf_runs_under_a_file_size_limit(void **state)
     }
 }
 
-/* With prefixes: both ranks say it at once, and lines must stay whole. */
+/* Both ranks print the error at the same time, with prefixes, and lines must
+ * stay whole. */
 static void
 perf_impossible_pair_is_an_error(void **state)
 {

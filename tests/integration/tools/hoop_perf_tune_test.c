@@ -1,5 +1,5 @@
 /*
- * tests/integration/tools/hoop_perf_tune_test.c - races are run, kept and chosen by
+ * tests/integration/tools/hoop_perf_tune_test.c - runs, records and uses races
  *
  * Arguments: hooprun, hoop-perf.
  */
@@ -22,7 +22,7 @@ perf_start(const char *n_ranks, const char *const *options)
     return program_start_ranks(hooprun, n_ranks, hoop_perf, options);
 }
 
-/* A file of these lines; its path goes into path. */
+/* Creates a file with this text, and sets path to its path. */
 static void
 file_make(char path[TEMPORARY_PATH], const char *text)
 {
@@ -34,8 +34,8 @@ file_make(char path[TEMPORARY_PATH], const char *text)
     close(fd);
 }
 
-/* Told to rank 0 alone, a choice of races counts for all: else they would wait
- * for each other. */
+/* Only rank 0 gets the races, but the choice applies to all ranks. Otherwise
+ * they would wait for each other. */
 static void
 perf_races_of_rank_0_are_chosen_by(void **state)
 {

@@ -1,7 +1,7 @@
 /*
- * tests/integration/tools/hoop_sim_test.c - hoop-sim, as users run it
+ * tests/integration/tools/hoop_sim_test.c - runs hoop-sim as users do
  *
- * Argument: hoop-sim.
+ * The argument is the path of hoop-sim.
  */
 
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 static const char *hoop_sim;
 
-/* hoop-sim options..., up to NULL. */
+/* Starts hoop-sim with the options, which end with NULL. */
 static struct program *
 sim_start(const char *const *options)
 {
@@ -52,7 +52,7 @@ sim_table_marks_the_fastest(void **state)
     assert_non_null(strstr(program->out.text, "\n#            op    ranks"));
 }
 
-/* Two ranks, one message of 4,000 bytes: 3 + 4 + 50 + 5 us. */
+/* One message of 4,000 bytes between two ranks takes 3 + 4 + 50 + 5 us. */
 static void
 sim_csv_has_what_can_be_told_by_hand(void **state)
 {
@@ -210,7 +210,7 @@ sim_what_cannot_be_is_said(void **state)
         strstr(program->err.text, "cannot write /nonexistent/picture"));
     assert_string_equal(program->out.text, "");
     program_destroy(program);
-    /* Before anything is simulated. */
+    /* The error comes before anything is simulated. */
     program = sim_start(nowhere_and_many);
     assert_int_equal(program_wait(program), 1);
     assert_null(strstr(program->err.text, "cannot simulate"));

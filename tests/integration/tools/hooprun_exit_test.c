@@ -1,7 +1,8 @@
 /*
- * tests/integration/tools/hooprun_exit_test.c - what becomes of the others
+ * tests/integration/tools/hooprun_exit_test.c - how hooprun ends the other
+ * workers
  *
- * Arguments: hooprun, and steady, which reduces until a file exists. Other
+ * Arguments: hooprun, and steady, which reduces until a file exists. The other
  * workers are shells.
  */
 
@@ -20,8 +21,9 @@
 static const char *const continuing[] = {"-n", "3", "--on-exit=continue", NULL};
 
 /*
- * Rank 1 fails. The others go on until rank 0 has seen that hooprun knows of it,
- * by its file of ends, and longer than those that are to be ended may.
+ * Rank 1 fails. The others continue until rank 0 has seen in the file of
+ * endings that hooprun knows it, and then for longer than workers that hooprun
+ * ends may take.
  */
 static const char outliving_script[] =
     "[ $HOOP_RANK = 1 ] && exit 3; "
@@ -72,7 +74,7 @@ others_are_ended_where_calls_are_tried_again_but_told_so(void **state)
     assert_int_equal(code, 3);
 }
 
-/* Rank 2 fails when it knows that rank 1 has. */
+/* Rank 2 fails when it knows that rank 1 has failed. */
 static void
 failures_that_nobody_outlives_count(void **state)
 {
@@ -86,7 +88,8 @@ failures_that_nobody_outlives_count(void **state)
         4);
 }
 
-/* Rank 0 says much when rank 1 has failed, which is out of sight then. */
+/* After rank 1 has failed, rank 0 prints so much that the failure scrolls out
+ * of sight. */
 static void
 first_failure_is_told_again_with_its_last_lines(void **state)
 {
@@ -119,7 +122,7 @@ first_failure_in_sight_is_told_once(void **state)
     assert_null(strstr(err_of(state), "first of all"));
 }
 
-/* Rank 1 fails, and all others for that. */
+/* Rank 1 fails, and therefore all others fail, too. */
 static void
 what_many_complain_of_alike_is_told_once(void **state)
 {
@@ -209,18 +212,18 @@ what_becomes_of_others_is_one_of_three(void **state)
     }
 }
 
-/* A job that is stopped and continued. */
+/* The cases below stop a job and continue it. */
 
 static const char *steady;
 
 enum {
     N_RANKS = 3,
-    /* Longer than it takes until a rank is lost that answers nobody. */
+    /* This is longer than it takes until a silent rank is lost. */
     STOPPED_MS = 6000,
     DEADLINE_MS = 100000,
 };
 
-/* Rank 0 removes a mark between two of its calls. */
+/* Rank 0 removes the mark between two of its calls. */
 static void
 call_await(const char *folder)
 {

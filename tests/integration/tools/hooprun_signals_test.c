@@ -1,7 +1,7 @@
 /*
- * tests/integration/tools/hooprun_signals_test.c - hooprun and the signals of others
+ * tests/integration/tools/hooprun_signals_test.c - signals that hooprun gets
  *
- * The first argument is hooprun. Its workers are shells.
+ * The first argument is hooprun. The workers are shells.
  */
 
 #include <signal.h>
@@ -13,7 +13,7 @@
 #include "check.h"
 #include "integration/program.h"
 
-/* hooprun -n 2 sh -c script, started with the signal ignored. */
+/* Starts hooprun -n 2 sh -c script with the signal ignored. */
 static struct program *
 ignoring_start(const char *signal_name, const char *script)
 {
@@ -25,7 +25,7 @@ ignoring_start(const char *signal_name, const char *script)
     return program_start(arguments, NULL);
 }
 
-/* The kernel reaps what its parent does not want to hear of. */
+/* If a parent ignores SIGCHLD, the kernel reaps its children. */
 static void
 hooprun_under_ignored_sigchld_ends_with_the_code(void **state)
 {
@@ -38,7 +38,7 @@ hooprun_under_ignored_sigchld_ends_with_the_code(void **state)
     assert_non_null(strstr(err_of(state), ") exited with code 3\n"));
 }
 
-/* So that they can wait for what they start. */
+/* Workers need SIGCHLD to wait for their own children. */
 static void
 hooprun_workers_do_not_inherit_ignored_sigchld(void **state)
 {
@@ -50,7 +50,7 @@ hooprun_workers_do_not_inherit_ignored_sigchld(void **state)
     assert_int_equal(program_wait(program), 0);
 }
 
-/* hooprun ignores SIGXFSZ for itself only. */
+/* hooprun ignores SIGXFSZ only for itself. */
 static void
 hooprun_workers_keep_the_action_for_sigxfsz(void **state)
 {
@@ -66,7 +66,8 @@ hooprun_workers_keep_the_action_for_sigxfsz(void **state)
     assert_int_equal(program_wait(program), 4);
 }
 
-/* A shell without job control has what is in the background ignore these. */
+/* A shell without job control lets its background processes ignore these
+ * signals. */
 static void
 hooprun_workers_do_not_inherit_ignored_sigint(void **state)
 {
@@ -78,7 +79,7 @@ hooprun_workers_do_not_inherit_ignored_sigint(void **state)
     assert_int_equal(program_wait(program), 0);
 }
 
-/* Each gets its grace time. */
+/* Each signal is followed by its own grace time. */
 static void
 hooprun_sigint_is_followed_by_sigterm(void **state)
 {
@@ -127,8 +128,8 @@ enum {
     N_RANKS = 3,
 };
 
-/* What each rank has started, in its process group and elsewhere; and its
- * parent. */
+/* What each rank has started, in its process group and outside of it, and the
+ * parent of the ranks. */
 struct descendants {
     pid_t child[N_RANKS];
     pid_t away[N_RANKS];
@@ -198,7 +199,7 @@ hooprun_ends_what_its_killed_agent_leaves(void **state)
                                           "workers were ended\n"));
 }
 
-/* With its whole process group, as shells kill jobs. */
+/* The whole process group is killed, as shells do with jobs. */
 static void
 hooprun_killed_as_a_group_takes_all_along(void **state)
 {
@@ -228,7 +229,7 @@ hooprun_ended_ends_what_left_the_groups_of_its_workers(void **state)
     assert_int_equal(program_wait(program), 128 + SIGTERM);
 }
 
-/* The terminal's end of what is typed. */
+/* Types a key at the other end of the terminal. */
 static void
 terminal_type(struct program *program, char key)
 {
@@ -262,7 +263,7 @@ hooprun_control_c_reaches_all_workers(void **state)
     assert_non_null(strstr(out_of(state), "[1] int\r\n"));
 }
 
-/* Nobody could continue what is stopped: then the kernel stops nothing. */
+/* No shell could continue the processes, so the kernel does not stop them. */
 static void
 hooprun_without_a_shell_goes_on_after_control_z(void **state)
 {

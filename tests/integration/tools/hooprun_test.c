@@ -1,7 +1,8 @@
 /*
- * tests/integration/tools/hooprun_test.c - launcher, with shells as workers
+ * tests/integration/tools/hooprun_test.c - hooprun with shells as workers
  *
- * The first argument is hooprun. Nothing here joins: the launcher is tested.
+ * The first argument is hooprun. No worker joins a job here, since only the
+ * launcher is tested.
  */
 
 #include <signal.h>
@@ -77,7 +78,8 @@ hooprun_environment_says_how_to_join(void **state)
     assert_non_null(strstr(out_of(state), "[1] 1 1 2 night 127.0.0.1 64\n"));
 }
 
-/* Unless that says the same, or an option does, or another hooprun has set it. */
+/* There is no warning if the variable has the same value, if an option sets it,
+ * or if another hooprun has set it. */
 static void
 hooprun_overruled_environment_is_told(void **state)
 {
@@ -125,7 +127,7 @@ hooprun_overruled_environment_is_told(void **state)
     free(said);
 }
 
-/* As torchrun and Open MPI would set them. */
+/* The variables are those that torchrun and Open MPI set. */
 static void
 hooprun_environment_is_that_of_other_launchers(void **state)
 {
@@ -177,7 +179,7 @@ hooprun_job_may_be_an_exported_variable(void **state)
     assert_non_null(strstr(out_of(state), "[1] told\n"));
 }
 
-/* Once, and not by each worker. */
+/* The error appears once, and not for each worker. */
 static void
 hooprun_folder_that_is_missing_is_told_of_once(void **state)
 {
@@ -269,7 +271,8 @@ hooprun_progress_off_terminal_leaves_its_last_state(void **state)
     assert_string_equal(err_of(state), "[0] ready\n");
 }
 
-/* On a terminal it is drawn, taken away for a line, and drawn again. */
+/* On a terminal the progress line is drawn, erased for another line, and drawn
+ * again. */
 static void
 hooprun_progress_on_terminal_stays_below_lines(void **state)
 {
@@ -324,14 +327,15 @@ hooprun_killed_worker_is_named_with_its_signal(void **state)
     assert_non_null(strstr(err_of(state), "hooprun: rank 2 (pid "));
     assert_non_null(
         strstr(err_of(state), ") was killed by signal 9 (Killed)\n"));
-    /* The others were ended by us: nothing to report. */
+    /* hooprun has ended the other workers, which is not worth a report. */
     assert_null(strstr(err_of(state), "rank 0"));
     assert_null(strstr(err_of(state), "rank 1"));
 }
 
 /*
- * hooprun sees both ends at once, since it is stopped meanwhile: rank 2 ends
- * first, as end2 says, then rank 1, which was started before it, as end1 does.
+ * hooprun is stopped while the workers end, so that it sees both ends at the
+ * same time. Rank 2 ends first, by end2. Then rank 1, which was started before
+ * it, ends by end1.
  */
 static int
 ends_code(void **state, const char *end2, const char *end1)
@@ -388,7 +392,8 @@ hooprun_first_of_two_killed_is_named_first(void **state)
                           "hooprun: then rank 1 (pid ");
 }
 
-/* Even if a signal, which is often a cause, follows at once. */
+/* The exit is named first even if a signal, which is often the cause, follows
+ * at once. */
 static void
 hooprun_exit_before_a_signal_is_named_first(void **state)
 {
@@ -535,7 +540,7 @@ hooprun_program_that_cannot_run_is_named(void **state)
 static void
 hooprun_wrong_command_lines_are_refused(void **state)
 {
-    /* One too many. */
+    /* The list has one word too many. */
     static const char words[] = "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 "
                                 "19 20 21 22 23 24 25 26 27 28 29 30 31 32 33";
     const char *const cases[][6] = {
@@ -567,7 +572,7 @@ hooprun_wrong_command_lines_are_refused(void **state)
     }
 }
 
-/* As mpirun's users write it. */
+/* mpirun's users write the number in these ways. */
 static void
 hooprun_np_is_the_number_of_workers(void **state)
 {
@@ -616,15 +621,16 @@ hooprun_options_after_the_program_are_its_own(void **state)
     assert_string_equal(out_of(state), "7");
 }
 
-/* What hooprun tells of settings. */
+/* The cases below test what hooprun says about settings. */
 
-/* hooprun option; what it says. The state's, as the program. */
+/* Returns the output of hooprun with the option. The program is stored in
+ * state. */
 static const char *
 text_of(void **state, const char *option)
 {
     const char *const arguments[] = {launcher, option, NULL};
 
-    /* It says where lines break. */
+    /* This variable would change the line breaks. */
     unsetenv("ARGP_HELP_FMT");
     struct program *program = program_start(arguments, NULL);
 
@@ -656,7 +662,7 @@ settings_are_all_public_ones_of_workers(void **state)
 
         snprintf(line, sizeof(line), "\n  %s=%s", row->environment,
                  row->placeholder);
-        /* Both have a HOOP_LOG. */
+        /* Both lists have HOOP_LOG. */
         if ((strstr(text, line) != NULL) != is_workers &&
             i != SETTING_LOG_LEVEL)
             fail_msg("%s: %s", row->environment, text);
