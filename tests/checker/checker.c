@@ -1,4 +1,5 @@
-/* tests/checker/checker.c - proves an algorithm correct for one shape, in one process */
+/* tests/checker/checker.c - proves an algorithm correct for one shape, in
+ * one process */
 
 #include "checker/checker.h"
 

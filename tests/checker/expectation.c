@@ -1,4 +1,5 @@
-/* tests/checker/expectation.c - what each buffer holds before and after a collective */
+/* tests/checker/expectation.c - what each buffer holds before and after a
+ * collective */
 
 #include "checker/expectation.h"
 
@@ -7,9 +8,9 @@
 
 /* How a checker run combines numbers that stand for bytes. */
 
-/* A number stands for the function x -> affine_factor * x + offset, modulo 2^32. Its
- * high half is the factor, made odd so that no information is lost; its low
- * half is the offset. */
+/* A number stands for the function x -> affine_factor * x + offset, modulo
+ * 2^32. Its high half is the factor, made odd so that no information is
+ * lost; its low half is the offset. */
 static uint32_t
 affine_factor(uint64_t x)
 {

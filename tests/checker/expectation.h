@@ -1,11 +1,13 @@
 /*
- * tests/checker/expectation.h - what each buffer holds before and after a collective
+ * tests/checker/expectation.h - what each buffer holds before and after a
+ * collective
  *
- * A byte is a 64-bit number. contribution_value(rank, byte) is what a rank contributes; junk_value
- * is a value that must not appear in any result. Where the engine combines,
- * numbers are combined by the case's arithmetic; where it would divide for AVG,
- * the result is multiplied by a constant. Because the numbers are random, two
- * sums are equal only if they hold the same contributions.
+ * A byte is a 64-bit number. contribution_value(rank, byte) is what a rank
+ * contributes; junk_value is a value that must not appear in any result. Where
+ * the engine combines, numbers are combined by the case's arithmetic; where it
+ * would divide for AVG, the result is multiplied by a constant. Because the
+ * numbers are random, two sums are equal only if they hold the same
+ * contributions.
  */
 
 #ifndef CHECKER_EXPECTATION_H

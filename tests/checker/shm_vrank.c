@@ -1,4 +1,5 @@
-/* tests/checker/shm_vrank.c - one rank of a shared-memory checker run, and its slots */
+/* tests/checker/shm_vrank.c - one rank of a shared-memory checker run, and
+ * its slots */
 
 #include "checker/shm_vrank.h"
 

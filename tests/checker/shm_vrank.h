@@ -1,5 +1,6 @@
 /*
- * tests/checker/shm_vrank.h - one rank of a shared-memory checker run, and its slots
+ * tests/checker/shm_vrank.h - one rank of a shared-memory checker run, and its
+ * slots
  *
  * A virtual rank runs the rounds of a shared-memory plan as an executor must:
  * it writes into a slot only when all ranks have finished reading it, reads

@@ -1,5 +1,6 @@
 /*
- * tests/checker/vrank.c - one rank of a checker run: its memory, and how its steps move
+ * tests/checker/vrank.c - one rank of a checker run: its memory, and how its
+ * steps move
  */
 
 #include "checker/vrank.h"

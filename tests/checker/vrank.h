@@ -1,5 +1,6 @@
 /*
- * tests/checker/vrank.h - one rank of a checker run: its memory, and how its steps move
+ * tests/checker/vrank.h - one rank of a checker run: its memory, and how its
+ * steps move
  *
  * Bytes are copied when they are handed over, as the engine does: a byte is
  * sent with the value that the memory holds at that moment, and a combination

@@ -1,8 +1,8 @@
 /*
  * tests/fault/clock_ahead.c - a wall clock that has been set forward
  *
- * To be preloaded: the wall clock of the program shows CLOCK_AHEAD_S seconds more
- * than the machine's, also to OpenSSL; its other clocks are untouched.
+ * To be preloaded: the wall clock of the program shows CLOCK_AHEAD_S seconds
+ * more than the machine's, also to OpenSSL; its other clocks are untouched.
  */
 
 #include <stdlib.h>

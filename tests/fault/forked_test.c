@@ -3,8 +3,8 @@
  *
  * A child has its parent's connections, unless somebody closes them: as long as
  * it lives, no peer sees the parent's end. Rank 1 makes a child, in each of the
- * ways that there are, and is killed; the child lives until the others have been
- * told who is lost and have gone on without it.
+ * ways that there are, and is killed; the child lives until the others have
+ * been told who is lost and have gone on without it.
  */
 
 #include <dirent.h>
@@ -153,7 +153,8 @@ victim_die(const struct worker *worker)
     return 1;
 }
 
-/* Collectives and messages have been on their ways, so all of these are there. */
+/* Collectives and messages have been on their ways, so all of these are
+ * there. */
 static int
 ways_open(hoop_comm_t *world)
 {

@@ -1,8 +1,8 @@
 /*
  * tests/fault/limits_member.c - a worker that needs a connection to everybody
  *
- * limits_member [--orders]: joins, reduces, exchanges with everybody and sends a
- * message to each rank in turn, each result compared. Says "well" on standard
+ * limits_member [--orders]: joins, reduces, exchanges with everybody and sends
+ * a message to each rank in turn, each result compared. Says "well" on standard
  * output, or the status and text of the first call that failed; then it leaves.
  * With --orders it does all that for each line of standard input: before it,
  * "fill" opens files until no more can be opened, "free" closes them.

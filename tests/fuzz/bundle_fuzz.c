@@ -2,9 +2,10 @@
  * tests/fuzz/bundle_fuzz.c - a peer that writes any marks and streams at all
  *
  * The input says how many connections there are, what each of them carries, in
- * which pieces it comes, and how much is read at a time. What is put together is
- * held against a reading of docs/wire-format.md that has all bytes before it and
- * no sockets: never a byte more, less or else, and an error where that has one.
+ * which pieces it comes, and how much is read at a time. What is put together
+ * is held against a reading of docs/wire-format.md that has all bytes before it
+ * and no sockets: never a byte more, less or else, and an error where that has
+ * one.
  */
 
 #include <errno.h>

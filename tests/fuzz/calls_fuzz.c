@@ -2,13 +2,13 @@
  * tests/fuzz/calls_fuzz.c - two ranks call anything, alike or not
  *
  * Two ranks of one process, each a thread, over a socket pair. The first byte
- * says whether calls are checked first; then each three bytes are a call of both,
- * and how rank 1's differs. Both return from all of it.
- * What both called alike and both say went well has the right result; calls that
- * differ are told to both ranks, no more often than there were any, and by the
- * third barrier behind them all is well again: the rules of hoop/coll.h. The
- * corpus has calls of each kind, alike, large, and differing in each way;
- * with FUZZ_SHOW in the environment it is told what each rank called and got.
+ * says whether calls are checked first; then each three bytes are a call of
+ * both, and how rank 1's differs. Both return from all of it. What both called
+ * alike and both say went well has the right result; calls that differ are told
+ * to both ranks, no more often than there were any, and by the third barrier
+ * behind them all is well again: the rules of hoop/coll.h. The corpus has calls
+ * of each kind, alike, large, and differing in each way; with FUZZ_SHOW in the
+ * environment it is told what each rank called and got.
  */
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* tests/fuzz/fault_fuzz.c - any HOOP_DEBUG_FAULT is refused with a place, or makes
- * rules that strike once at most */
+/* tests/fuzz/fault_fuzz.c - any HOOP_DEBUG_FAULT is refused with a place, or
+ * makes rules that strike once at most */
 
 #include <string.h>
 

@@ -1,13 +1,14 @@
 /*
  * tests/fuzz/hall_fuzz.c - a rank that writes anything into the memory of all
  *
- * Rank 1 of two shares a shared region with this rank, whose engine has collectives under
- * way in it, and between two turns of that does what the input says: it writes
- * any bytes at any place, posts as a rank does, nearly or quite, says that it has
- * read or left. With the first byte from 128 on, there is no engine, but what it
- * does with a shared region is done one by one. Nothing is read or written outside of the
- * shared region and the buffers; and when rank 1 is lost, everything that was begun ends,
- * or can be cancelled where it says that it has left.
+ * Rank 1 of two shares a shared region with this rank, whose engine has
+ * collectives under way in it, and between two turns of that does what the
+ * input says: it writes any bytes at any place, posts as a rank does, nearly or
+ * quite, says that it has read or left. With the first byte from 128 on, there
+ * is no engine, but what it does with a shared region is done one by one.
+ * Nothing is read or written outside of the shared region and the buffers; and
+ * when rank 1 is lost, everything that was begun ends, or can be cancelled
+ * where it says that it has left.
  */
 
 #include <string.h>
@@ -113,7 +114,8 @@ far_step(struct input *input, uint8_t what)
 
     switch (what & 7) {
     case 0: {
-        /* Of its own control block, where its lines, its word and its departure are. */
+        /* Of its own control block, where its lines, its word and its
+         * departure are. */
         const struct input part = input_part(input, input_byte(input));
         uint8_t *rank_control = (uint8_t *)far_desk();
         const size_t place = at % sizeof(struct shm_region_rank_control);

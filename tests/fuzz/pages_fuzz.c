@@ -1,8 +1,9 @@
 /*
  * tests/fuzz/pages_fuzz.c - the file of a coordinator's data, whatever is in it
  *
- * The bytes are the file. It is found sound or refused; what is read of it has the
- * sum that was written, and what is found sound is read without a complaint.
+ * The bytes are the file. It is found sound or refused; what is read of it has
+ * the sum that was written, and what is found sound is read without a
+ * complaint.
  */
 
 #include <stdbool.h>

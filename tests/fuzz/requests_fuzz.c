@@ -1,11 +1,12 @@
 /*
- * tests/fuzz/requests_fuzz.c - any requests, and what a coordinator says to them
+ * tests/fuzz/requests_fuzz.c - any requests, and what a coordinator says to
+ * them
  *
  * A request is a byte for its method, one for who asks (a client, a job, a
  * token that may be wrong), one for how much later it comes, two for the length
- * of its body, and the body. All methods, through decoded_request, core and answer. Each
- * is answered once, by the drain at the latest; what is answered with a body is
- * one that the requester can read.
+ * of its body, and the body. All methods, through decoded_request, core and
+ * answer. Each is answered once, by the drain at the latest; what is answered
+ * with a body is one that the requester can read.
  */
 
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /*
  * tests/fuzz/segment_fuzz.c - a peer that writes anything into shared memory
  *
- * Rank 1 shares a segment with this rank and writes into it what the input says:
- * frames that would be right, any bytes at any place, counts of its own making,
- * flags; between two turns of this rank, which is receiving and sending at the
- * same time. Nothing is written beside the buffers, and who breaks a rule is lost
- * once, with a reason.
+ * Rank 1 shares a segment with this rank and writes into it what the input
+ * says: frames that would be right, any bytes at any place, counts of its own
+ * making, flags; between two turns of this rank, which is receiving and sending
+ * at the same time. Nothing is written beside the buffers, and who breaks a
+ * rule is lost once, with a reason.
  */
 
 #include <string.h>

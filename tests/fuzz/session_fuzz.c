@@ -1,5 +1,6 @@
 /*
- * tests/fuzz/session_fuzz.c - a coordinator that answers a session anything at all
+ * tests/fuzz/session_fuzz.c - a coordinator that answers a session anything at
+ * all
  *
  * A session joins, holds its lease, watches, forms communicators, shrinks them
  * and leaves, as session/session.c does it, but nobody of its peers can be

@@ -1,4 +1,5 @@
-/* tests/fuzz/table_fuzz.c - whatever decodes can be looked up, and comes back */
+/* tests/fuzz/table_fuzz.c - whatever decodes can be looked up, and comes
+ * back */
 
 #include <string.h>
 

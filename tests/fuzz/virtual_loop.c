@@ -1,5 +1,6 @@
 /*
- * tests/fuzz/virtual_loop.c - net/loop.h and base/clock.h on a clock of their own
+ * tests/fuzz/virtual_loop.c - net/loop.h and base/clock.h on a clock of their
+ * own
  */
 
 #include "fuzz/virtual_loop.h"

@@ -1,5 +1,6 @@
 /*
- * tests/fuzz/virtual_loop.h - net/loop.h and base/clock.h on a clock of their own
+ * tests/fuzz/virtual_loop.h - net/loop.h and base/clock.h on a clock of their
+ * own
  *
  * Linked instead of those two: nothing waits. The clock goes on a little with
  * each look at it, which ends who looks again and again; and when the loop has

@@ -1,4 +1,5 @@
-/* tests/integration/coordinator_clients.c - many real clients of a coordinator */
+/* tests/integration/coordinator_clients.c - many real clients of a
+ * coordinator */
 
 #include "integration/coordinator_clients.h"
 

@@ -85,8 +85,8 @@ joiner_deinit(struct joiner *joiner);
 void
 joiners_run(struct joiner *joiners, size_t n_joiners);
 
-/* A hoopd and a job of two members, each with a client; the other clients are mere
- * callers. */
+/* A hoopd and a job of two members, each with a client; the other clients
+ * are mere callers. */
 struct joined_pair {
     struct daemon daemon;
     struct coordinator_clients coordinator_clients;

@@ -38,8 +38,8 @@ daemon_expect_log(const struct daemon *daemon, const char *text);
 void
 daemon_stop(struct daemon *daemon);
 
-/* SIGSTOP; it does nothing any more when this returns. Any process of the test may
- * call it. False: it could not be stopped within some seconds. */
+/* SIGSTOP; it does nothing any more when this returns. Any process of the
+ * test may call it. False: it could not be stopped within some seconds. */
 bool
 daemon_freeze(const struct daemon *daemon);
 
@@ -78,9 +78,8 @@ worker_fn(const struct worker *worker);
 
 /*
  * Run n_workers and wait for them, if workers_allow() has not said otherwise
- * 100 s at most, 240 under a sanitizer. Returns how many did not return 0; those
- * ended by SIGKILL do not count. *out_room: a copy, NULL: not
- * wanted.
+ * 100 s at most, 240 under a sanitizer. Returns how many did not return 0;
+ * those ended by SIGKILL do not count. *out_room: a copy, NULL: not wanted.
  */
 uint32_t
 workers_run(const char *coordinator,
@@ -118,9 +117,9 @@ worker_options(const struct worker *worker);
 int
 worker_allreduce(hoop_comm_t *comm, size_t count);
 
-/* Join the world of the first n_members, and return when all have, who are counted
- * in a place of the room: nobody dies before the last has come through. 0 when
- * all is well. */
+/* Join the world of the first n_members, and return when all have, who are
+ * counted in a place of the room: nobody dies before the last has come
+ * through. 0 when all is well. */
 int
 worker_join(const struct worker *worker,
             uint32_t n_members,

@@ -36,8 +36,9 @@ struct program {
 struct program *
 program_start(const char *const *arguments, const char *input);
 
-/* As program_start(), in a process group of its own. The kernel stops no process
- * by SIGTSTP whose group has no parent in another one of the session. */
+/* As program_start(), in a process group of its own. The kernel stops no
+ * process by SIGTSTP whose group has no parent in another one of the
+ * session. */
 struct program *
 program_start_group(const char *const *arguments);
 

@@ -1,5 +1,6 @@
 /*
- * tests/sim/cluster_model.h - what a coordinator has to do, said once more, simply
+ * tests/sim/cluster_model.h - what a coordinator has to do, said once more,
+ * simply
  *
  * The model follows the actions of the real one, keeps its own small books
  * without timers or hashes, and stops the run at the first contradiction.

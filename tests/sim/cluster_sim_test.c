@@ -1,5 +1,6 @@
 /*
- * tests/sim/cluster_sim_test.c - random clients against a coordinator and a model
+ * tests/sim/cluster_sim_test.c - random clients against a coordinator and a
+ * model
  *
  * Workers join (late, twice, with a wrong token or version), renew, die, leave
  * and report each other, form groups and leave them, while the store is

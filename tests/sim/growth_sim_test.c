@@ -1,13 +1,13 @@
 /*
  * tests/sim/growth_sim_test.c - a job that grows and loses workers, and a model
  *
- * Workers found a job, come to it, leave it or one of its worlds, die, and make it
- * grow, with newcomers who wish ranks or do not, or in vain: they give up, or their
- * time is over, or one of them dies. The coordinator is made again from its records
- * at random, also while a job grows. The model knows processes only: which world each is
- * in, by which rank, and who has left or is lost. After each step job, members,
- * counts and notices have to be those that it says. Time is virtual:
- * growth_sim_test SEED plays one seed again.
+ * Workers found a job, come to it, leave it or one of its worlds, die, and make
+ * it grow, with newcomers who wish ranks or do not, or in vain: they give up,
+ * or their time is over, or one of them dies. The coordinator is made again
+ * from its records at random, also while a job grows. The model knows processes
+ * only: which world each is in, by which rank, and who has left or is lost.
+ * After each step job, members, counts and notices have to be those that it
+ * says. Time is virtual: growth_sim_test SEED plays one seed again.
  */
 
 #include <stdio.h>
@@ -225,8 +225,8 @@ some_leave(struct sim *sim)
                 membership_leave(sim, other, r);
 }
 
-/* Every other member of each of its worlds says so, the oldest world or the newest
- * first. */
+/* Every other member of each of its worlds says so, the oldest world or the
+ * newest first. */
 static void
 process_die(struct sim *sim, uint32_t victim)
 {
@@ -333,7 +333,8 @@ newcomer_join(struct sim *sim, struct growth *growth, uint32_t i)
     growth->tickets[growth->n_members + i] = take_step(sim, event);
 }
 
-/* Survivors of the present world, as a shrink numbers them, and some who come. */
+/* Survivors of the present world, as a shrink numbers them, and some who
+ * come. */
 static bool
 growth_draw(struct sim *sim, struct growth *growth, uint32_t w)
 {
@@ -361,8 +362,8 @@ growth_draw(struct sim *sim, struct growth *growth, uint32_t w)
     return true;
 }
 
-/* Members have their order, newcomers their wishes, or in the order in which they
- * came the ranks that are left. */
+/* Members have their order, newcomers their wishes, or in the order in which
+ * they came the ranks that are left. */
 static void
 growth_enter(struct sim *sim, const struct growth *growth)
 {
@@ -480,8 +481,8 @@ growth_lose(struct sim *sim, const struct growth *growth)
     growth_abandon(sim);
 }
 
-/* All ask again, members first: the coordinator was another, or their connections
- * were. */
+/* All ask again, members first: the coordinator was another, or their
+ * connections were. */
 static void
 growth_repeat(struct sim *sim,
               struct growth *growth,

@@ -1,10 +1,11 @@
 /*
- * tests/sim/network_sim_coordinator.c - the coordinator's machine, and what it may do
+ * tests/sim/network_sim_coordinator.c - the coordinator's machine, and what it
+ * may do
  *
- * As rpc/rpc_server.c and service/service.c have it: who asks again what changes
- * something is answered as before, who has closed the connection waits no more;
- * and what a step has changed is kept, to begin again from it.
- * What the core says is compared with what it said before.
+ * As rpc/rpc_server.c and service/service.c have it: who asks again what
+ * changes something is answered as before, who has closed the connection waits
+ * no more; and what a step has changed is kept, to begin again from it. What
+ * the core says is compared with what it said before.
  */
 
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /*
  * tests/sim/plan_check_test.c - every algorithm of the registry is proved
  *
- * Plans of messages for all sizes, counts and roots; those composed by nodes for
- * several layouts of the ranks; those in shared memory with slots from the
- * smallest that an algorithm can do with, which makes for many rounds, to one that
- * holds everything. At large sizes, where a case costs most, each size is met with
- * some counts and roots, and each of these with some sizes. The argument is a
- * pattern of names, so that collectives are proved side by side.
+ * Plans of messages for all sizes, counts and roots; those composed by nodes
+ * for several layouts of the ranks; those in shared memory with slots from the
+ * smallest that an algorithm can do with, which makes for many rounds, to one
+ * that holds everything. At large sizes, where a case costs most, each size is
+ * met with some counts and roots, and each of these with some sizes. The
+ * argument is a pattern of names, so that collectives are proved side by side.
  */
 
 #include <stdio.h>
@@ -132,7 +132,8 @@ prove_size(struct checker_case scenario, bool is_even_only)
     }
 }
 
-/* Plans in shared memory. Where the order of the ranks is kept, it is proved. */
+/* Plans in shared memory. Where the order of the ranks is kept, it is
+ * proved. */
 static void
 prove_slot(struct checker_case scenario)
 {

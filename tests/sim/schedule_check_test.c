@@ -20,7 +20,8 @@ enum {
     CHUNKS_MAX = 4,
 };
 
-/* Every micro-batch count; with a sanitizer, which is ten times slower, some. */
+/* Every micro-batch count; with a sanitizer, which is ten times slower,
+ * some. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 static const uint32_t micro_batches_step = 7;
 #else

@@ -1,10 +1,11 @@
 /*
  * tests/sim/verdict_sim.h - ranks that find each other lost, on virtual time
  *
- * Each rank has the engine's own judgement of others (engine/failure/failure_detector.c) and a
- * member's standing at a real core of the coordinator; between them are messages
- * that are late, connections that break, ranks that die, stand still, or are cut
- * off. There is one world, of which stubs of the transport know.
+ * Each rank has the engine's own judgement of others
+ * (engine/failure/failure_detector.c) and a member's standing at a real core of
+ * the coordinator; between them are messages that are late, connections that
+ * break, ranks that die, stand still, or are cut off. There is one world, of
+ * which stubs of the transport know.
  */
 
 #ifndef SIM_VERDICT_SIM_H

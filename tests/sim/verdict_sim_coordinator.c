@@ -1,4 +1,5 @@
-/* tests/sim/verdict_sim_coordinator.c - the coordinator's core, asked by messages */
+/* tests/sim/verdict_sim_coordinator.c - the coordinator's core, asked by
+ * messages */
 
 #include <stdio.h>
 #include <stdlib.h>

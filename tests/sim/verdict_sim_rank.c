@@ -1,8 +1,8 @@
 /*
  * tests/sim/verdict_sim_rank.c - a rank, around the engine's own judgement
  *
- * What failure_detector.c needs of the engine and the transport is here, and no more: no
- * operation runs. What a member's standing does with verdicts is as in
+ * What failure_detector.c needs of the engine and the transport is here, and no
+ * more: no operation runs. What a member's standing does with verdicts is as in
  * session/lease_client.c.
  */
 
@@ -293,7 +293,8 @@ on_suspected(void *owner,
     sim_post(&message);
 }
 
-/* As engine/failure/heartbeat.c: at once where all peers answer, else after a while. */
+/* As engine/failure/heartbeat.c: at once where all peers answer, else after
+ * a while. */
 static void
 question_take(struct sim_rank *sim_rank, uint64_t question)
 {

@@ -1,14 +1,15 @@
 /*
  * tests/sim/verdict_sim_test.c - all who are left blame the same
  *
- * A world of three to five ranks, to which one to three things happen: one dies,
- * one stands still, a connection between two that live breaks, one is cut off from
- * some or all, the coordinator is away. Or a rank loses all its peers, both ways or
- * one, and not the coordinator: then it goes, and nobody else. Letters are late, and come in any order
- * but that of their connection. When all is over, those that live and were not
- * found lost know the same lost ranks, and so does the coordinator; who died is
- * among them, and nobody to whom nothing has happened. Every seed is a schedule:
- * verdict_sim_test SEED plays one again, verdict_sim_test FIRST LAST many.
+ * A world of three to five ranks, to which one to three things happen: one
+ * dies, one stands still, a connection between two that live breaks, one is cut
+ * off from some or all, the coordinator is away. Or a rank loses all its peers,
+ * both ways or one, and not the coordinator: then it goes, and nobody else.
+ * Letters are late, and come in any order but that of their connection. When
+ * all is over, those that live and were not found lost know the same lost
+ * ranks, and so does the coordinator; who died is among them, and nobody to
+ * whom nothing has happened. Every seed is a schedule: verdict_sim_test SEED
+ * plays one again, verdict_sim_test FIRST LAST many.
  */
 
 #include <stdio.h>
@@ -178,7 +179,8 @@ connection_break(uint32_t one, uint32_t other)
     }
 }
 
-/* Back just as it is accused, it finds another who is about to give itself up. */
+/* Back just as it is accused, it finds another who is about to give itself
+ * up. */
 static void
 rank_stand_still(uint32_t rank)
 {
@@ -192,8 +194,8 @@ rank_stand_still(uint32_t rank)
     silence_plan(rank);
 }
 
-/* From its peers, both ways or one, and not from the coordinator, for longer than
- * anybody waits: it goes, and it alone. */
+/* From its peers, both ways or one, and not from the coordinator, for longer
+ * than anybody waits: it goes, and it alone. */
 static void
 rank_lose_peers(uint32_t rank)
 {

@@ -4,7 +4,8 @@
  * Its table of fields is compared with wire/schema.h. Its blocks of bytes are
  * tests: `golden` decodes to the fields it lists and encodes to its bytes,
  * `accepted` decodes, `refused` does not; `hello`, `challenge`, `proof` and
- * `welcome` are a handshake; `int8` are blocks of a byte for each float. The document is the argument.
+ * `welcome` are a handshake; `int8` are blocks of a byte for each float. The
+ * document is the argument.
  */
 
 #include <math.h>

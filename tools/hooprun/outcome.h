@@ -42,8 +42,8 @@ struct outcome {
 bool
 outcome_note(struct outcome *outcome, const struct ending *ending);
 
-/* "rank 2 (pid 1234) was killed by signal 9 (Killed)", "... raised ValueError: no
- * such file" */
+/* "rank 2 (pid 1234) was killed by signal 9 (Killed)", "... raised
+ * ValueError: no such file" */
 void
 outcome_describe(const struct ending *ending, char *out_text, size_t n_bytes);
 

@@ -1,9 +1,10 @@
 /*
- * tests/fault/coordinator/coordinator_away_test.c - what a job can do without its coordinator
+ * tests/fault/coordinator/coordinator_away_test.c - what a job can do without
+ * its coordinator
  *
  * hoopd is stopped: it takes connections, and says nothing. What is between the
- * ranks goes on as ever, verdicts too; what only the coordinator can decide waits
- * for it, to its deadline, and nobody decides in its place.
+ * ranks goes on as ever, verdicts too; what only the coordinator can decide
+ * waits for it, to its deadline, and nobody decides in its place.
  */
 
 #include <signal.h>

@@ -1,4 +1,5 @@
-/* tests/fault/matrix/fault_rank.c - a rank of a cell, and what it leaves behind */
+/* tests/fault/matrix/fault_rank.c - a rank of a cell, and what it leaves
+ * behind */
 
 #include "fault/matrix/fault_rank.h"
 

@@ -1,4 +1,5 @@
-/* tests/fault/matrix/fault_rank.h - a rank of a cell, and what it leaves behind */
+/* tests/fault/matrix/fault_rank.h - a rank of a cell, and what it leaves
+ * behind */
 
 #ifndef TESTS_FAULT_RANK_H
 #define TESTS_FAULT_RANK_H

@@ -1,4 +1,5 @@
-/* tests/fault/matrix/fault_run.c - one cell of the fault matrix, with real processes */
+/* tests/fault/matrix/fault_run.c - one cell of the fault matrix, with real
+ * processes */
 
 #include "fault/matrix/fault_run.h"
 
@@ -103,9 +104,9 @@ keep(void)
 }
 
 /*
- * As fork(), for a rank in its namespaces. The process that the caller gets stops
- * and ends as the rank does, and takes it along where it is killed. Prints why and
- * exits with 99, in the child, where namespaces cannot be made.
+ * As fork(), for a rank in its namespaces. The process that the caller gets
+ * stops and ends as the rank does, and takes it along where it is killed.
+ * Prints why and exits with 99, in the child, where namespaces cannot be made.
  */
 static pid_t
 fault_spaces_fork(const struct fault_spaces *spaces, uint32_t rank)

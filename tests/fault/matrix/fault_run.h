@@ -1,5 +1,6 @@
 /*
- * tests/fault/matrix/fault_run.h - one cell of the fault matrix, with real processes
+ * tests/fault/matrix/fault_run.h - one cell of the fault matrix, with real
+ * processes
  *
  * The ranks join a hoopd, make the call once, which shows what is right, and
  * once with the fault; then two barriers, which tell those that had returned.

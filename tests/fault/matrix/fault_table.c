@@ -1,4 +1,5 @@
-/* tests/fault/matrix/fault_table.c - what came of the cells, as people read it */
+/* tests/fault/matrix/fault_table.c - what came of the cells, as people read
+ * it */
 
 #include "fault/matrix/fault_table.h"
 

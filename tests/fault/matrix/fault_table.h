@@ -1,4 +1,5 @@
-/* tests/fault/matrix/fault_table.h - what came of the cells, as people read it */
+/* tests/fault/matrix/fault_table.h - what came of the cells, as people read
+ * it */
 
 #ifndef TESTS_FAULT_TABLE_H
 #define TESTS_FAULT_TABLE_H
@@ -119,7 +120,8 @@ fault_cell_absence(const struct fault_cell *cell);
 bool
 fault_cell_needs_piece(const struct fault_cell *cell);
 
-/* HOOP_DEBUG_FAULT, with a note to note_fd; "" where the program does it itself. */
+/* HOOP_DEBUG_FAULT, with a note to note_fd; "" where the program does it
+ * itself. */
 struct fault_cell_rule {
     char text[512];
 };

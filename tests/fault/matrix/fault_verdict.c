@@ -1,4 +1,5 @@
-/* tests/fault/matrix/fault_verdict.c - did all survivors learn the same, in time? */
+/* tests/fault/matrix/fault_verdict.c - did all survivors learn the same, in
+ * time? */
 
 #include "fault/matrix/fault_verdict.h"
 

@@ -1,4 +1,5 @@
-/* tests/fault/matrix/fault_verdict.h - did all survivors learn the same, in time? */
+/* tests/fault/matrix/fault_verdict.h - did all survivors learn the same, in
+ * time? */
 
 #ifndef TESTS_FAULT_VERDICT_H
 #define TESTS_FAULT_VERDICT_H
@@ -28,8 +29,8 @@ void
 fault_judge(const struct fault_evidence *evidence,
             struct fault_outcome *out_outcome);
 
-/* The rank that text, of rank self, blames, and in *out_why what happened to it, up to the
- * first sign; FAULT_NOBODY: none. */
+/* The rank that text, of rank self, blames, and in *out_why what happened to
+ * it, up to the first sign; FAULT_NOBODY: none. */
 static const uint32_t FAULT_NOBODY = UINT32_MAX;
 
 struct fault_why {

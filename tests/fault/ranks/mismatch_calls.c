@@ -1,4 +1,5 @@
-/* tests/fault/ranks/mismatch_calls.c - every collective as a row of one table */
+/* tests/fault/ranks/mismatch_calls.c - every collective as a row of one
+ * table */
 
 #include "fault/ranks/mismatch_calls.h"
 

@@ -1,12 +1,13 @@
 /*
- * tests/fault/ranks/mismatch_matrix_test.c - every pair of differing collectives
+ * tests/fault/ranks/mismatch_matrix_test.c - every pair of differing
+ * collectives
  *
  * One rank of two, three or four calls another operation than the others, or
  * the same one with another dtype, count, root, reduce operator or in another
  * order. Each rank is told exactly once, at the call itself or, where it has
  * returned already, by one of two barriers; the text names both calls and both
- * ranks. No byte of another call reaches a buffer, and with the calls
- * checked first no byte at all is written. Then the communicator goes on.
+ * ranks. No byte of another call reaches a buffer, and with the calls checked
+ * first no byte at all is written. Then the communicator goes on.
  */
 
 #include <stdbool.h>

@@ -1,5 +1,6 @@
 /*
- * tests/fault/ranks/mismatch_pairs_test.c - what only two ranks have to agree on
+ * tests/fault/ranks/mismatch_pairs_test.c - what only two ranks have to agree
+ * on
  *
  * Lengths of an alltoallv, messages and their receives, a message where the
  * other calls a collective; and ranks that leave as soon as their call has
@@ -182,8 +183,8 @@ receive_misfit(struct rank *rank,
     return 0;
 }
 
-/* The receive fails, and a send that has not returned. One that has is not told,
- * nor is any other call. */
+/* The receive fails, and a send that has not returned. One that has is not
+ * told, nor is any other call. */
 static int
 play_misfit(struct rank *rank, const struct misfit_message *at, int32_t *buffer)
 {
@@ -231,8 +232,8 @@ message_that_does_not_fit_is_told_to_who_waits(struct rank *rank)
     return 0;
 }
 
-/* A send that has returned is over: what follows it, either way, arrives, and is
- * not told of it. */
+/* A send that has returned is over: what follows it, either way, arrives,
+ * and is not told of it. */
 static int
 send_that_has_returned_fails_no_other_call(struct rank *rank)
 {

@@ -1,6 +1,6 @@
 /*
- * tests/fault/ranks/pipe_errors_test.c - calls that are wrong, and stages that are
- * not there
+ * tests/fault/ranks/pipe_errors_test.c - calls that are wrong, and stages that
+ * are not there
  *
  * Everybody concerned is told, soon, and with whom it was; nothing is handed
  * out.
@@ -452,7 +452,8 @@ lists_that_differ_are_told_to_both(struct rank *rank)
     return 0;
 }
 
-/* The last rank's tensor is larger, so that its neighbours, or all, are told. */
+/* The last rank's tensor is larger, so that its neighbours, or all, are
+ * told. */
 static int
 ring_of_different_shapes_is_told(struct rank *rank)
 {

@@ -1,9 +1,11 @@
 /*
- * tests/fault/ranks/tensor_lists_test.c - lists that the two sides do not mean alike
+ * tests/fault/ranks/tensor_lists_test.c - lists that the two sides do not mean
+ * alike
  *
  * A count, a shape or a dtype that differs fails this call on both sides, which
- * name what both said. The call in the other direction, and the next of this one,
- * bring their own data; what was expected serves again, and was never written to.
+ * name what both said. The call in the other direction, and the next of this
+ * one, bring their own data; what was expected serves again, and was never
+ * written to.
  */
 
 #include <stdio.h>
@@ -94,7 +96,8 @@ static const struct difference differences[] = {
      "int64"},
 };
 
-/* One family of calls, to the next and from it, or to the previous and from it. */
+/* One family of calls, to the next and from it, or to the previous and from
+ * it. */
 struct calls {
     void *owner;
     enum hoop_status (*forth)(void *owner, bool is_sent, struct hoop_tensors *);

@@ -2,11 +2,11 @@
  * tests/fault/recovery/churn_member.c - one of many who die and are replaced
  *
  * churn_member BOARD SLOT ID SIZE founder|newcomer: joins the job, calls
- * collectives without pause, each checked (churn_oracle.h), and may be killed at
- * any moment. Those that are left shrink, or go on by themselves where
+ * collectives without pause, each checked (churn_oracle.h), and may be killed
+ * at any moment. Those that are left shrink, or go on by themselves where
  * HOOP_ON_FAILURE says retry; and they grow, up to SIZE, as soon as somebody
- * waits. What becomes of it stands on the board, a file that all share: two words
- * for all (stop; how many wait), then a line for each slot.
+ * waits. What becomes of it stands on the board, a file that all share: two
+ * words for all (stop; how many wait), then a line for each slot.
  */
 
 #include <err.h>

@@ -1,5 +1,6 @@
 /*
- * tests/integration/checkpoint/checkpoint_case.h - tensors to save, and to know again
+ * tests/integration/checkpoint/checkpoint_case.h - tensors to save, and to know
+ * again
  *
  * Every byte of a tensor follows from where it is in the whole and from a
  * number that stands for the content, so that any part can be checked alone.

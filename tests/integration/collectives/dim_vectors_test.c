@@ -1,7 +1,7 @@
-/* tests/integration/collectives/dim_vectors_test.c - collectives along dimensions
+/* tests/integration/collectives/dim_vectors_test.c - collectives along
+ * dimensions
  *
- * The dimensions are counted from both ends.
- */
+ * The dimensions are counted from both ends. */
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* tests/integration/collectives/lossy_job.h - nodes of two ranks, and floats that lose bits
- */
+/* tests/integration/collectives/lossy_job.h - nodes of two ranks, and floats
+ * that lose bits */
 
 #ifndef TESTS_LOSSY_JOB_H
 #define TESTS_LOSSY_JOB_H
@@ -7,9 +7,9 @@
 #include "codec/loss.h"
 #include "ranks.h"
 
-/* On nodes of two ranks, one of the last when their number is odd; what rank 0
- * says of loss counts. As a rank's body, as are all below: not 0 when it failed,
- * which was told. */
+/* On nodes of two ranks, one of the last when their number is odd; what rank
+ * 0 says of loss counts. As a rank's body, as are all below: not 0 when it
+ * failed, which was told. */
 int
 lossy_job_begin(struct rank *rank, enum codec_loss loss);
 void

@@ -1,5 +1,6 @@
 /*
- * tests/integration/collectives/truth_values_test.c - reductions of bools give 0 or 1
+ * tests/integration/collectives/truth_values_test.c - reductions of bools give
+ * 0 or 1
  *
  * The test reduces every combination of the bytes 0, 1, 2 and 255 on 1 to 5
  * ranks, with every operator, collective and algorithm, in place and not. It

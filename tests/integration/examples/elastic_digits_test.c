@@ -1,5 +1,6 @@
 /*
- * tests/integration/examples/elastic_digits_test.c - training that loses workers
+ * tests/integration/examples/elastic_digits_test.c - training that loses
+ * workers
  *
  * The argument is elastic_digits; hoopd is found in the environment.
  */

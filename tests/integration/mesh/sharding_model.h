@@ -1,5 +1,6 @@
 /*
- * tests/integration/mesh/sharding_model.h - all ways a small tensor may lie over a mesh
+ * tests/integration/mesh/sharding_model.h - all ways a small tensor may lie
+ * over a mesh
  *
  * And, element by element, what that means: shares no code with the library.
  * The element at place i of the whole tensor is sharding_model_value(i).

@@ -1,5 +1,6 @@
 /*
- * tests/integration/mesh/truth_tensors_test.c - sums of bool tensors give 0 or 1
+ * tests/integration/mesh/truth_tensors_test.c - sums of bool tensors give 0 or
+ * 1
  *
  * The axes have one rank, where nothing is sent, or two. The test uses
  * communication specs, mappings of tensor parallelism, and distributed tensors

@@ -1,5 +1,6 @@
 /*
- * tests/integration/parallel/mapping_cases.h - the mappings and primitives, to be called alike
+ * tests/integration/parallel/mapping_cases.h - the mappings and primitives, to
+ * be called alike
  *
  * One row for each function of hoop/tensor_parallel.h and hoop/mappings.h, in
  * both of its forms, and what it does by definition: said here once more,

@@ -1,5 +1,6 @@
 /*
- * tests/integration/pipeline/chain.h - a model of integers that tells every mistake
+ * tests/integration/pipeline/chain.h - a model of integers that tells every
+ * mistake
  *
  * Each virtual stage computes whole numbers below a prime, in float64, of what
  * it is given, its own number and the micro-batch's; shapes differ from one

@@ -1,4 +1,5 @@
-/* tests/unit/common/codec/codec_autotune_test.c - codec/codec_autotune.c, on a clock of its own */
+/* tests/unit/common/codec/codec_autotune_test.c - codec/codec_autotune.c, on
+ * a clock of its own */
 
 #include "check.h"
 #include "codec/codec_autotune.h"

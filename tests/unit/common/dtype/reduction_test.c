@@ -175,8 +175,8 @@ reduction_every_pair_and_level_equals_reference(void **state)
                 pair_check((enum hoop_dtype)dtype, (enum hoop_reduce_op)op);
 }
 
-/* One element is less than a vector register holds. Its product at the best level is
- * rounded as at the plain one: a * c - b * d in three steps. */
+/* One element is less than a vector register holds. Its product at the best
+ * level is rounded as at the plain one: a * c - b * d in three steps. */
 static void
 complex_product_is_not_fused(void **state)
 {

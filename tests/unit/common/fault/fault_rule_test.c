@@ -247,8 +247,8 @@ jitter_draw(unsigned seed, uint32_t rank, uint64_t delays[JITTER_DELAYS])
     return total;
 }
 
-/* The same for the same seed and rank, and of other ranks other ones; every rank is
- * late under some seeds while another is not. */
+/* The same for the same seed and rank, and of other ranks other ones; every
+ * rank is late under some seeds while another is not. */
 static void
 jitter_is_drawn_by_seed_and_rank(void **state)
 {

@@ -24,8 +24,8 @@ path_of(double loss, uint64_t round_trip_ms)
     };
 }
 
-/* How likely it is that a question or its answer is lost each time that it is sent
- * within n_ns, by counting the times. */
+/* How likely it is that a question or its answer is lost each time that it
+ * is sent within n_ns, by counting the times. */
 static double
 chance_of_silence(const struct path *path, uint64_t n_ns)
 {
@@ -76,8 +76,8 @@ path_without_loss_adds_nothing(void **state)
     assert_int_equal(path_max_silence_ns(&unknown), 0);
 }
 
-/* Samples of TCP_INFO, in us: two of loopback, whose peer acknowledged late; one
- * of a network with 20 ms, and one of a busy wireless one. */
+/* Samples of TCP_INFO, in us: two of loopback, whose peer acknowledged late;
+ * one of a network with 20 ms, and one of a busy wireless one. */
 static void
 late_acknowledgements_are_no_part_of_a_round_trip(void **state)
 {
@@ -171,8 +171,8 @@ few_packets_are_counted_with_the_next(void **state)
     assert_true(loss > 0.19 && loss < 0.21);
 }
 
-/* What is sent again into a cut link is not acknowledged; whether the first look is
- * before the cut or after. */
+/* What is sent again into a cut link is not acknowledged; whether the first
+ * look is before the cut or after. */
 static void
 cut_is_no_loss(void **state)
 {
@@ -201,7 +201,8 @@ cut_is_no_loss(void **state)
     }
 }
 
-/* A peer that is late looks like one that is lost, until it says what has come twice. */
+/* A peer that is late looks like one that is lost, until it says what has
+ * come twice. */
 static void
 what_had_arrived_was_not_lost(void **state)
 {
@@ -223,8 +224,8 @@ what_had_arrived_was_not_lost(void **state)
     assert_true(loss > 0.09 && loss < 0.11);
 }
 
-/* What counts had been sent at the last look; the two of later ones must wait for
- * theirs. */
+/* What counts had been sent at the last look; the two of later ones must
+ * wait for theirs. */
 static void
 what_had_arrived_is_told_before_it_counts(void **state)
 {

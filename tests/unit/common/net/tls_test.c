@@ -356,8 +356,8 @@ certificate_of_a_server_is_looked_at(void **state)
     rig_close();
 }
 
-/* Of "name", from 2 days ago to end_s from now, at clock_s from now; a minute is
- * let pass for slow machines. */
+/* Of "name", from 2 days ago to end_s from now, at clock_s from now; a
+ * minute is let pass for slow machines. */
 static void
 assert_dates(const char *text, const char *name, int64_t end_s, int64_t clock_s)
 {

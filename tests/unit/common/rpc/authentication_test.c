@@ -169,8 +169,8 @@ reflected_proof_is_refused(void **state)
     memcpy(talk.proof.proof, talk.reply.proof, HMAC_BYTES);
     assert_int_equal(talk_verify(&talk), HOOP_E_UNAUTHENTICATED);
 
-    /* An impostor opens a connection to the coordinator with the client's nonce,
-     * and gives the client the coordinator's with a nonce of its own. */
+    /* An impostor opens a connection to the coordinator with the client's
+     * nonce, and gives the client the coordinator's with a nonce of its own. */
     talk_init(&talk, "secret", "secret");
     talk_challenge(&talk);
     memcpy(talk.reply.nonce, talk.challenge.nonce, AUTH_NONCE_BYTES);

@@ -273,7 +273,8 @@ enter_silent(struct fixture *fixture,
                                   &address, silent_ms));
 }
 
-/* What was silent while it waited to be accepted goes before those that spoke. */
+/* What was silent while it waited to be accepted goes before those that
+ * spoke. */
 static void
 silence_before_it_was_accepted_counts(void **state)
 {

@@ -1,4 +1,5 @@
-/* tests/unit/common/rpc/control_stream_test.c - rpc/rpc_tls.c on socket pairs */
+/* tests/unit/common/rpc/control_stream_test.c - rpc/rpc_tls.c on socket
+ * pairs */
 
 #include <stdlib.h>
 #include <string.h>

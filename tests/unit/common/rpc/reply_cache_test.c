@@ -507,7 +507,8 @@ cache_revived_at_any_time_lets_nothing_be_applied_twice(void **state)
     reply_cache_destroy(cache);
 }
 
-/* Whatever any clock showed before: the machine may count anew from 0, or not. */
+/* Whatever any clock showed before: the machine may count anew from 0, or
+ * not. */
 static void
 cache_revived_keeps_replies_their_whole_term_anew(void **state)
 {

@@ -49,8 +49,8 @@ struct bench_server {
     } parked[BENCH_PARKED_MAX];
 };
 
-/* How clients connect, and servers without a TLS context listen; NULL: plain. Their
- * token is "secret". */
+/* How clients connect, and servers without a TLS context listen; NULL:
+ * plain. Their token is "secret". */
 extern const struct tls_files *bench_tls;
 
 /* port 0: any. Afterwards server->address says which. */

@@ -1,5 +1,5 @@
-/* tests/unit/common/rpc/rpc_client_test.c - rpc/rpc_client.c and rpc_call_queue.c
- * against the real server */
+/* tests/unit/common/rpc/rpc_client_test.c - rpc/rpc_client.c and
+ * rpc_call_queue.c against the real server */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -585,8 +585,8 @@ release(void *owner)
     assert_ok(bench_call(owner, "hoop.v1.Store/Set", "", NULL));
 }
 
-/* What is taken back is answered first, if that is soon: once in several tries on a
- * busy machine. */
+/* What is taken back is answered first, if that is soon: once in several
+ * tries on a busy machine. */
 static void
 client_interrupted_wait_takes_the_answer_that_comes(void **state)
 {

@@ -122,8 +122,8 @@ link_to_a_silent_server_runs_into_the_deadline(void **state)
 
 /* ---- Who answers on the coordinator's port and does not know the token. */
 
-/* Of a client with a token: all that it says to who does not prove that he knows
- * it, until it closes. */
+/* Of a client with a token: all that it says to who does not prove that he
+ * knows it, until it closes. */
 struct heard {
     int listener;
     struct message_span reply; /* to the first request; frame id and all */

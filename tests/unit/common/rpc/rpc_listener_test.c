@@ -192,8 +192,9 @@ listener_survives_strangers(void **state)
     bench_server_stop(&server);
 }
 
-/* Silent ones, one more than may be: exactly one of them is ended. Of which one,
- * connection_pool_test.c says: here they differ by less than the kernel tells. */
+/* Silent ones, one more than may be: exactly one of them is ended. Of which
+ * one, connection_pool_test.c says: here they differ by less than the kernel
+ * tells. */
 static void
 assert_crowd_loses_one(const struct bench_server *server)
 {

@@ -1,4 +1,5 @@
-/* tests/unit/examples/reshard/layout_test.c - reshard/layout.c and the files beside it */
+/* tests/unit/examples/reshard/layout_test.c - reshard/layout.c and the files
+ * beside it */
 
 #include <string.h>
 

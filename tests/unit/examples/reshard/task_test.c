@@ -1,4 +1,5 @@
-/* tests/unit/examples/reshard/task_test.c - reshard/task.c and the files beside it */
+/* tests/unit/examples/reshard/task_test.c - reshard/task.c and the files
+ * beside it */
 
 #include <fcntl.h>
 #include <stdio.h>

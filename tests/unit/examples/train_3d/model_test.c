@@ -1,4 +1,5 @@
-/* tests/unit/examples/train_3d/model_test.c - train_3d/model.c and the files beside it */
+/* tests/unit/examples/train_3d/model_test.c - train_3d/model.c and the files
+ * beside it */
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,4 +1,5 @@
-/* tests/unit/examples/train_digits/mlp_test.c - train_digits/mlp.c and the files beside it */
+/* tests/unit/examples/train_digits/mlp_test.c - train_digits/mlp.c and the
+ * files beside it */
 
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* tests/unit/server/core/admission_test.c - who may join, who is told why not */
+/* tests/unit/server/core/admission_test.c - who may join, who is told why
+ * not */
 
 #include <stdio.h>
 
@@ -35,7 +36,8 @@ join_taken_rank_names_the_holder(void **state)
                            "rank 1 is taken by h:11"));
 }
 
-/* Whoever asks again until its deadline must not learn of the deadline alone. */
+/* Whoever asks again until its deadline must not learn of the deadline
+ * alone. */
 static void
 join_past_its_deadline_is_told_what_it_would_have_been_before(void **state)
 {

@@ -1,4 +1,5 @@
-/* tests/unit/server/core/cluster_test.c - dispatch, tokens, names, drain, time */
+/* tests/unit/server/core/cluster_test.c - dispatch, tokens, names, drain,
+ * time */
 
 #include <string.h>
 

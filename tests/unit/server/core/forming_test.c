@@ -1,4 +1,5 @@
-/* tests/unit/server/core/forming_test.c - worlds that form, in time, smaller, or not */
+/* tests/unit/server/core/forming_test.c - worlds that form, in time,
+ * smaller, or not */
 
 #include <stdbool.h>
 

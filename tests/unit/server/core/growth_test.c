@@ -492,7 +492,8 @@ worlds_that_one_job_grows_by_are_bounded(void **state)
     assert_null(fixture_find(&f, fixture_step(&f, event)));
 }
 
-/* It is no new job, and its members are no new workers; also for the next coordinator. */
+/* It is no new job, and its members are no new workers; also for the next
+ * coordinator. */
 static void
 job_grows_where_no_other_has_room(void **state)
 {

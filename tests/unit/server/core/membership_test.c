@@ -1,4 +1,5 @@
-/* tests/unit/server/core/membership_test.c - leases, leaves, reports, verdicts */
+/* tests/unit/server/core/membership_test.c - leases, leaves, reports,
+ * verdicts */
 
 #include "base/evidence.h"
 #include "base/identity.h"

@@ -1,8 +1,8 @@
 /*
  * tests/unit/server/core/memory_test.c - what is allocated for jobs is charged
  *
- * What the accounts say is compared with what the allocator has given out in the
- * meantime, where it tells (glibc's own, not a sanitizer's).
+ * What the accounts say is compared with what the allocator has given out in
+ * the meantime, where it tells (glibc's own, not a sanitizer's).
  */
 
 #include <malloc.h>

@@ -1,5 +1,6 @@
 /*
- * tests/unit/server/core/record_store.h - the records of a cluster, as a disk has them
+ * tests/unit/server/core/record_store.h - the records of a cluster, as a disk
+ * has them
  *
  * In the order of their keys. A cluster may be made again from them at any
  * time, and must then be what it was.

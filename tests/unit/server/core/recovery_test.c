@@ -460,8 +460,8 @@ life_write(struct twins *twins, struct cluster_event event)
     event.write.value = "some value";
     event.write.n_bytes = drawn(twins, 11);
     event.kind = CLUSTER_STORE_SET;
-    /* It begins anew with each life of the coordinator: neither twin sees its end,
-     * or they would differ. */
+    /* It begins anew with each life of the coordinator: neither twin sees
+     * its end, or they would differ. */
     if (what == 1)
         event.write.ttl_ms = 3600000 + drawn(twins, 100);
     if (what == 2)

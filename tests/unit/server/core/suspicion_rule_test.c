@@ -2,9 +2,9 @@
  * tests/unit/server/core/suspicion_rule_test.c - core/suspicion_rule.c
  *
  * Against a rule that is written down a second time, in the words of
- * docs/failure.md: every set of complaints among up to five ranks, in every order
- * of arrival, with every set of ranks that the coordinator hears. Four and five
- * take longer, and run with any argument, in suite sim.
+ * docs/failure.md: every set of complaints among up to five ranks, in every
+ * order of arrival, with every set of ranks that the coordinator hears. Four
+ * and five take longer, and run with any argument, in suite sim.
  */
 
 #include <stdlib.h>
@@ -442,8 +442,8 @@ first_complaint_of_who_is_cut_off_hurts_nobody(void **state)
     }
 }
 
-/* Two ranks: the one that is silent to the coordinator, or else the higher, though
- * the lower one has only complained so far. */
+/* Two ranks: the one that is silent to the coordinator, or else the higher,
+ * though the lower one has only complained so far. */
 static void
 of_two_the_silent_or_the_higher_goes(void **state)
 {

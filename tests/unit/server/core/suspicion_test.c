@@ -249,8 +249,8 @@ host_that_is_cut_off_is_named(void **state)
     assert_int_equal(cluster_counters(world.f.cluster)->verdicts, 2);
 }
 
-/* What one host sends does not arrive; what comes back does. Of both that go the same
- * is told. */
+/* What one host sends does not arrive; what comes back does. Of both that go
+ * the same is told. */
 static void
 host_that_does_not_hear_another_is_named(void **state)
 {
@@ -364,8 +364,8 @@ broken_link_costs_the_higher_rank(void **state)
     }
 }
 
-/* A busy rank that has complained has spoken, though it answers late: it does not
- * go for that. */
+/* A busy rank that has complained has spoken, though it answers late: it
+ * does not go for that. */
 static void
 broken_link_costs_the_higher_rank_though_the_lower_is_late(void **state)
 {
@@ -514,8 +514,8 @@ lease_that_ends_amid_a_question_counts_its_answers(void **state)
         !strstr(fixture_notice(&world.f, CLUSTER_NOTICE_LOST)->text, "rank 3"));
 }
 
-/* All of a rack are cut off from the coordinator, and their leases end one by one:
- * what is answered meanwhile counts for each. */
+/* All of a rack are cut off from the coordinator, and their leases end one
+ * by one: what is answered meanwhile counts for each. */
 static void
 leases_that_end_in_turn_are_asked_about_once(void **state)
 {

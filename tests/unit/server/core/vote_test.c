@@ -249,7 +249,8 @@ grow(struct fixture *f, uint64_t epoch, uint64_t worker)
                                     .kind = CLUSTER_VOTE_GROW, .turn = 1}));
 }
 
-/* Who was first does not matter; and those who wanted to grow can, afterwards. */
+/* Who was first does not matter; and those who wanted to grow can,
+ * afterwards. */
 static void
 shrink_interrupts_those_who_want_to_grow(void **state)
 {

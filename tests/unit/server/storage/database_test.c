@@ -1,4 +1,5 @@
-/* tests/unit/server/storage/database_test.c - all or nothing, and damage found */
+/* tests/unit/server/storage/database_test.c - all or nothing, and damage
+ * found */
 
 #include <signal.h>
 #include <sys/resource.h>

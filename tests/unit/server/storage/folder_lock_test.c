@@ -1,4 +1,5 @@
-/* tests/unit/server/storage/folder_lock_test.c - one holder, and what he leaves */
+/* tests/unit/server/storage/folder_lock_test.c - one holder, and what he
+ * leaves */
 
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,4 +1,5 @@
-/* tests/unit/server/storage/isolation_test.c - whatever happens stays in the child */
+/* tests/unit/server/storage/isolation_test.c - whatever happens stays in the
+ * child */
 
 #include <poll.h>
 #include <signal.h>
@@ -82,7 +83,8 @@ signal_that_ends_the_child_is_named(void **state)
             HOOP_E_DATA_LOSS);
         assert_non_null(strstr(error_text(), ends[i].name));
     }
-    /* The kernel's, for want of memory: that says nothing of what is checked. */
+    /* The kernel's, for want of memory: that says nothing of what is
+     * checked. */
     assert_int_equal(
         isolation_run_in_child(child_end_by, &killing, DEADLINE_MS),
         HOOP_E_EXHAUSTED);

@@ -414,8 +414,8 @@ salvage_miss(void *owner, const char *text)
     assert_true(strstr(text, "page") || strstr(text, "entries are there"));
 }
 
-/* Of a page that is gone, the others' records are all there; of the first of all,
- * those of the commit before. */
+/* Of a page that is gone, the others' records are all there; of the first of
+ * all, those of the commit before. */
 static void
 what_can_be_read_is_right(void **state)
 {
@@ -450,7 +450,8 @@ what_can_be_read_is_right(void **state)
     free(copy);
 }
 
-/* Whether all records are there; who says so is not told that some may be gone. */
+/* Whether all records are there; who says so is not told that some may be
+ * gone. */
 static bool
 is_all_read(const struct written *written, struct storage_span file)
 {

@@ -1,4 +1,5 @@
-/* tests/unit/tools/hoop-perf/operation_test.c - hoop-perf/operation.c and the files beside it */
+/* tests/unit/tools/hoop-perf/operation_test.c - hoop-perf/operation.c and
+ * the files beside it */
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* tests/unit/tools/hoop-perf/options_test.c - hoop-perf/options.c and the files beside it */
+/* tests/unit/tools/hoop-perf/options_test.c - hoop-perf/options.c and the
+ * files beside it */
 
 #include "check.h"
 #include "hoop-perf/byte_size.h"

@@ -1,4 +1,5 @@
-/* tests/unit/tools/hoop-sim/study_test.c - hoop-sim/study.c and the files beside it */
+/* tests/unit/tools/hoop-sim/study_test.c - hoop-sim/study.c and the files
+ * beside it */
 
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* tests/unit/tools/hooprun/host_list_test.c - hooprun/host_list.c and the files beside it */
+/* tests/unit/tools/hooprun/host_list_test.c - hooprun/host_list.c and the
+ * files beside it */
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* tests/unit/tools/hooprun/outcome_test.c - hooprun/outcome.c and the files beside it */
+/* tests/unit/tools/hooprun/outcome_test.c - hooprun/outcome.c and the files
+ * beside it */
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* tests/unit/worker/algorithms/allreduce_rabenseifner_test.c - what it promises */
+/* tests/unit/worker/algorithms/allreduce_rabenseifner_test.c - what it
+ * promises */
 
 #include "algorithms/algorithms.h"
 #include "algorithms/allreduce_rabenseifner.h"

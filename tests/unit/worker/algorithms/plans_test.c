@@ -152,7 +152,8 @@ rank_write(FILE *out,
     plan_deinit(&plan);
 }
 
-/* A call by all ranks, of which only rank 0 is shown if shape has recv_counts. */
+/* A call by all ranks, of which only rank 0 is shown if shape has
+ * recv_counts. */
 struct call {
     const char *title;
     struct plan_shape shape;

@@ -1,4 +1,5 @@
-/* tests/unit/worker/algorithms/registry_test.c - what the list of algorithms holds */
+/* tests/unit/worker/algorithms/registry_test.c - what the list of algorithms
+ * holds */
 
 #include <string.h>
 

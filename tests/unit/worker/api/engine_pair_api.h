@@ -1,5 +1,6 @@
 /*
- * tests/unit/worker/api/engine_pair_api.h - what tests of a pair of engines begin with
+ * tests/unit/worker/api/engine_pair_api.h - what tests of a pair of engines
+ * begin with
  *
  * Each test gets two connected engines of its own, see engine/engine_pair.h.
  */

@@ -113,7 +113,8 @@ wait_all_tells_the_first_failure_before_what_is_pending(void **state)
     assert_ok(hoop_wait_all(ops, 2, 20000));
 }
 
-/* Whether fd can be read within the time, and its bytes, which are gone then. */
+/* Whether fd can be read within the time, and its bytes, which are gone
+ * then. */
 static ssize_t
 told(int fd, int timeout_ms)
 {

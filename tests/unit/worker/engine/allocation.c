@@ -1,4 +1,5 @@
-/* tests/unit/worker/engine/allocation.c - allocations that fail when a test says so */
+/* tests/unit/worker/engine/allocation.c - allocations that fail when a test
+ * says so */
 
 #include "allocation.h"
 

@@ -1,5 +1,6 @@
 /*
- * tests/unit/worker/engine/allocation.h - allocations that fail when a test says so
+ * tests/unit/worker/engine/allocation.h - allocations that fail when a test
+ * says so
  *
  * For programs that are linked with the wrappers of allocation.c: calls of the
  * library come to them. Thread: where the library's run, too.

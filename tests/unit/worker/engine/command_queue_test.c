@@ -1,4 +1,5 @@
-/* tests/unit/worker/engine/command_queue_test.c - engine/command_queue.c, where no memory is left */
+/* tests/unit/worker/engine/command_queue_test.c - engine/command_queue.c,
+ * where no memory is left */
 
 #include <string.h>
 #include <sys/socket.h>
@@ -136,8 +137,8 @@ context_new(uint32_t side)
     return context;
 }
 
-/* What had come for one that was expected, and is not: a later one of the same id
- * does not find it. */
+/* What had come for one that was expected, and is not: a later one of the
+ * same id does not find it. */
 static void
 communicator_that_is_given_up_is_swept_without_memory(void **state)
 {
@@ -178,7 +179,8 @@ connection_is_asked_for_without_memory(void **state)
     assert_int_equal(atomic_load(&engine_pair.sides[0].n_needed), 1);
 }
 
-/* All of one rank, before the progress owner looks: the order is of no matter. */
+/* All of one rank, before the progress owner looks: the order is of no
+ * matter. */
 static void
 gravest_of_several_notices_is_told(void **state)
 {

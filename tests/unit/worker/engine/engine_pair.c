@@ -1,4 +1,5 @@
-/* tests/unit/worker/engine/engine_pair.c - two engines in one process, connected */
+/* tests/unit/worker/engine/engine_pair.c - two engines in one process,
+ * connected */
 
 #include "engine_pair.h"
 

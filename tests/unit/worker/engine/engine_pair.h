@@ -1,9 +1,10 @@
 /*
- * tests/unit/worker/engine/engine_pair.h - two engines in one process, connected
+ * tests/unit/worker/engine/engine_pair.h - two engines in one process,
+ * connected
  *
  * Rank 0 and rank 1 of a job, over a socket pair, and a rank 2 on another host
- * that nobody is connected to. Nobody makes progress but the threads of the test,
- * unless it starts the backgrounds.
+ * that nobody is connected to. Nobody makes progress but the threads of the
+ * test, unless it starts the backgrounds.
  */
 
 #ifndef TESTS_UNIT_WORKER_ENGINE_ENGINE_PAIR_H

@@ -1,4 +1,5 @@
-/* tests/unit/worker/engine/engine_pair_fixture.c - a pair of engines for each test */
+/* tests/unit/worker/engine/engine_pair_fixture.c - a pair of engines for
+ * each test */
 
 #include "engine_pair_fixture.h"
 

@@ -1,9 +1,10 @@
 /*
- * tests/unit/worker/engine/engine_pair_fixture.h - the pair of engines that a test begins with
+ * tests/unit/worker/engine/engine_pair_fixture.h - the pair of engines that a
+ * test begins with
  *
- * Each test gets two engines of its own, see engine_pair.h: apart, connected, or with
- * backgrounds that drive them, too. A case is a function of cmocka, or a body that both
- * sides run at once.
+ * Each test gets two engines of its own, see engine_pair.h: apart, connected,
+ * or with backgrounds that drive them, too. A case is a function of cmocka, or
+ * a body that both sides run at once.
  */
 
 #ifndef TESTS_UNIT_WORKER_ENGINE_ENGINE_PAIR_FIXTURE_H

@@ -199,7 +199,8 @@ engine_without_memory_leaves_all_as_it_was(void **state)
     roster_destroy(roster);
 }
 
-/* Start a sum of the ranks 0, 1 and 2 on either side, which rank 2 never joins. */
+/* Start a sum of the ranks 0, 1 and 2 on either side, which rank 2 never
+ * joins. */
 static void
 sums_of_three_start(struct op *ops[2])
 {

@@ -1,8 +1,8 @@
 /*
  * tests/unit/worker/engine/inline_message_test.c - engine/inline.c
  *
- * Whichever way a message goes, it is the same one: so each side goes either way
- * in turns, and the turns differ.
+ * Whichever way a message goes, it is the same one: so each side goes either
+ * way in turns, and the turns differ.
  */
 
 #include <string.h>
@@ -299,8 +299,8 @@ nobody_there_is_an_error_as_ever(void **state)
     assert_int_equal(receive_run(context, &value, 1), HOOP_E_PEER_LOST);
 }
 
-/* An earlier send of the tag has failed, as the receiver has been told: the first
- * receive ends with that, though the next message is there. */
+/* An earlier send of the tag has failed, as the receiver has been told: the
+ * first receive ends with that, though the next message is there. */
 static void
 receive_ends_with_the_failure_that_waits_for_it(void **state)
 {
@@ -344,8 +344,8 @@ main(void)
         ENGINE_PAIR_TEST(message_needs_no_operation),
         SIDES_TEST(either_side_goes_either_way),
         SIDES_BACKGROUND_TEST(either_side_goes_either_way),
-        /* The sender ends first: what did not fit into the memory is left to the
-         * background. */
+        /* The sender ends first: what did not fit into the memory is left to
+         * the background. */
         SIDES_BACKGROUND_TEST(messages_of_other_tags_are_kept_apart),
         SIDES_BACKGROUND_TEST(stream_of_messages_keeps_its_order),
         ENGINE_PAIR_TEST(rest_of_a_message_is_left_to_the_background),

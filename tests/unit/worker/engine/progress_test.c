@@ -1,4 +1,5 @@
-/* tests/unit/worker/engine/progress_test.c - engine/progress.c and wait.c, with threads */
+/* tests/unit/worker/engine/progress_test.c - engine/progress.c and wait.c,
+ * with threads */
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* tests/unit/worker/engine/shm_engine_pair.c - two engines that share shared regions */
+/* tests/unit/worker/engine/shm_engine_pair.c - two engines that share shared
+ * regions */
 
 #include "shm_engine_pair.h"
 

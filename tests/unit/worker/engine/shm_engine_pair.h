@@ -1,4 +1,5 @@
-/* tests/unit/worker/engine/shm_engine_pair.h - two engines that share shared regions */
+/* tests/unit/worker/engine/shm_engine_pair.h - two engines that share shared
+ * regions */
 
 #ifndef TESTS_UNIT_WORKER_ENGINE_SHM_ENGINE_PAIR_H
 #define TESTS_UNIT_WORKER_ENGINE_SHM_ENGINE_PAIR_H

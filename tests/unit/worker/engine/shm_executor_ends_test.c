@@ -1,5 +1,6 @@
 /*
- * tests/unit/worker/engine/shm_executor_ends_test.c - flat operations that end badly
+ * tests/unit/worker/engine/shm_executor_ends_test.c - flat operations that end
+ * badly
  *
  * Calls that differ, ranks that come late, leave, give up or die.
  */
@@ -282,8 +283,9 @@ context_is_closed_amid_a_round(struct side *side)
     return 0;
 }
 
-/* It told of a third rank's end before its own. What it is waited for is there,
- * and would look at the sockets once more, amid the turn that reads of the end. */
+/* It told of a third rank's end before its own. What it is waited for is
+ * there, and would look at the sockets once more, amid the turn that reads
+ * of the end. */
 static void
 who_dies_telling_of_another_is_read_to_its_end(void **state)
 {

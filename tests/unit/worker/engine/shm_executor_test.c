@@ -1,4 +1,5 @@
-/* tests/unit/worker/engine/shm_executor_test.c - engine/shm_executor.c and shm_queue.c */
+/* tests/unit/worker/engine/shm_executor_test.c - engine/shm_executor.c and
+ * shm_queue.c */
 
 #include <sched.h>
 #include <stdatomic.h>

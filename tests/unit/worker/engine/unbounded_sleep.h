@@ -1,4 +1,5 @@
-/* tests/unit/worker/engine/unbounded_sleep.h - a missed wake-up is not made up for */
+/* tests/unit/worker/engine/unbounded_sleep.h - a missed wake-up is not made
+ * up for */
 
 #ifndef TESTS_UNIT_WORKER_ENGINE_UNBOUNDED_SLEEP_H
 #define TESTS_UNIT_WORKER_ENGINE_UNBOUNDED_SLEEP_H

@@ -44,7 +44,8 @@ open(void)
                                                .on_suspected = on_suspected});
 }
 
-/* Rank 0 is asked; both drive, or it alone. Returns after how long it answered. */
+/* Rank 0 is asked; both drive, or it alone. Returns after how long it
+ * answered. */
 static uint64_t
 ask(unsigned n_drivers)
 {

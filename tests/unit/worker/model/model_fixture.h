@@ -1,4 +1,5 @@
-/* tests/unit/worker/model/model_fixture.h - what tests of the simulation begin with */
+/* tests/unit/worker/model/model_fixture.h - what tests of the simulation
+ * begin with */
 
 #ifndef TESTS_UNIT_WORKER_MODEL_MODEL_FIXTURE_H
 #define TESTS_UNIT_WORKER_MODEL_MODEL_FIXTURE_H

@@ -222,7 +222,8 @@ small_messages_of_two_nodes_do_not_meet(void **state)
     assert_near(second_ns(state, (const uint32_t[]){2, 4}, bytes), 2 * bytes);
 }
 
-/* In a reduced mapping of one node with six ranks, everything is done six times. */
+/* In a reduced mapping of one node with six ranks, everything is done six
+ * times. */
 static void
 vrank_works_for_those_behind_it(void **state)
 {

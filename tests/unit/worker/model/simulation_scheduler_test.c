@@ -1,4 +1,5 @@
-/* tests/unit/worker/model/simulation_scheduler_test.c - runs, whole and in part */
+/* tests/unit/worker/model/simulation_scheduler_test.c - runs, whole and in
+ * part */
 
 #include <string.h>
 

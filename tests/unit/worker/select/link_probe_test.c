@@ -133,7 +133,8 @@ few_per_cent_change_nothing_and_nonsense_is_bounded(void **state)
     assert_true(one.send_byte_ns > 0 && one.link_between_ns > 0);
 }
 
-/* What messages take in a row on a line that lets n_saved bytes pass at once. */
+/* What messages take in a row on a line that lets n_saved bytes pass at
+ * once. */
 static double
 settled_behind(double byte_ns, size_t n_saved, unsigned *out_n_times)
 {

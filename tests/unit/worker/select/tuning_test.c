@@ -88,8 +88,8 @@ samples_that_rank_0_read_count_for_all(struct side *side)
     return 0;
 }
 
-/* Told to rank 0 alone: three worlds form, and keep a sample each. The third one
- * has what counts; it is not known who wins. */
+/* Told to rank 0 alone: three worlds form, and keep a sample each. The third
+ * one has what counts; it is not known who wins. */
 static int
 side_automatic(struct side *side)
 {

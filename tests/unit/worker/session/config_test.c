@@ -95,7 +95,8 @@ config_options_win_over_the_environment(void **state)
     assert_int_equal(config.checking, ENGINE_CHECK_BEFORE_DATA);
 }
 
-/* An item over a member, a member over a variable, a variable over a default. */
+/* An item over a member, a member over a variable, a variable over a
+ * default. */
 static void
 config_settings_win_over_members_and_the_environment(void **state)
 {

@@ -1,4 +1,5 @@
-/* tests/unit/worker/session/join_notice_test.c - what a join says it waits for */
+/* tests/unit/worker/session/join_notice_test.c - what a join says it waits
+ * for */
 
 #include "check.h"
 #include "session/join_notice.h"
@@ -115,7 +116,8 @@ join_of_a_silent_coordinator_says_so(void **state)
                         "method");
 }
 
-/* When a join ends that is refused whenever it tries, each answer taking answer_ms. */
+/* When a join ends that is refused whenever it tries, each answer taking
+ * answer_ms. */
 static uint64_t
 end_ms(uint64_t deadline_ms, uint64_t answer_ms)
 {

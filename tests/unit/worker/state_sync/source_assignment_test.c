@@ -1,4 +1,5 @@
-/* tests/unit/worker/state_sync/source_assignment_test.c - who sends which blocks */
+/* tests/unit/worker/state_sync/source_assignment_test.c - who sends which
+ * blocks */
 
 #include <string.h>
 

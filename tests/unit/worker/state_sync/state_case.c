@@ -1,4 +1,5 @@
-/* tests/unit/worker/state_sync/state_case.c - a state of bytes, for its tests */
+/* tests/unit/worker/state_sync/state_case.c - a state of bytes, for its
+ * tests */
 
 #include "state_case.h"
 

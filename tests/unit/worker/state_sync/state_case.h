@@ -1,4 +1,5 @@
-/* tests/unit/worker/state_sync/state_case.h - a state of bytes, for its tests */
+/* tests/unit/worker/state_sync/state_case.h - a state of bytes, for its
+ * tests */
 
 #ifndef TESTS_STATE_CASE_H
 #define TESTS_STATE_CASE_H

@@ -1,4 +1,5 @@
-/* tests/unit/worker/tensor_parallel/action_test.c - specs, made ready or refused */
+/* tests/unit/worker/tensor_parallel/action_test.c - specs, made ready or
+ * refused */
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /*
- * tests/unit/worker/tensor_parallel/sharding_path_test.c - no row of specs is cheaper
+ * tests/unit/worker/tensor_parallel/sharding_path_test.c - no row of specs is
+ * cheaper
  *
  * All layouts on small meshes are the nodes of a graph, whose edges are found
  * by comparing layouts; what is shortest in it, by all ways there are, is what

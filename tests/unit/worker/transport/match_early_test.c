@@ -1,4 +1,5 @@
-/* tests/unit/worker/transport/match_early_test.c - what comes before its flow */
+/* tests/unit/worker/transport/match_early_test.c - what comes before its
+ * flow */
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /*
- * tests/unit/worker/transport/match_fixture.h - messages from two ranks, and receives for them
+ * tests/unit/worker/transport/match_fixture.h - messages from two ranks, and
+ * receives for them
  *
  * Rank 0 is a test_transport, ranks 1 and 2 are the test itself.
  */

@@ -236,8 +236,8 @@ rest_of_a_longer_list_is_dropped(void **state)
     assert_int_equal(tcp_fixture.test_transport.n_lost, 0);
 }
 
-/* The second receive of a list fails when the next list comes, which the receive
- * behind it gets. */
+/* The second receive of a list fails when the next list comes, which the
+ * receive behind it gets. */
 static void
 receive_behind_a_shorter_list_fails(void **state)
 {

@@ -1,4 +1,5 @@
-/* tests/unit/worker/transport/shm_fixture.c - a test_transport, and its peer's memory */
+/* tests/unit/worker/transport/shm_fixture.c - a test_transport, and its
+ * peer's memory */
 
 #include "shm_fixture.h"
 

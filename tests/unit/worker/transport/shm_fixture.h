@@ -1,8 +1,9 @@
 /*
- * tests/unit/worker/transport/shm_fixture.h - a test_transport, and its peer's memory
+ * tests/unit/worker/transport/shm_fixture.h - a test_transport, and its peer's
+ * memory
  *
- * Rank 0 is a test_transport; rank 1 is the test, with its end of the segment and of
- * the connection in hand.
+ * Rank 0 is a test_transport; rank 1 is the test, with its end of the segment
+ * and of the connection in hand.
  */
 
 #ifndef TESTS_UNIT_WORKER_TRANSPORT_SHM_FIXTURE_H

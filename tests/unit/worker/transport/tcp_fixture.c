@@ -1,4 +1,5 @@
-/* tests/unit/worker/transport/tcp_fixture.c - what a test_transport sends or gets */
+/* tests/unit/worker/transport/tcp_fixture.c - what a test_transport sends or
+ * gets */
 
 #include "tcp_fixture.h"
 

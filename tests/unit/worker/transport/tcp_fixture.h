@@ -1,5 +1,6 @@
 /*
- * tests/unit/worker/transport/tcp_fixture.h - what a test_transport sends or gets, by a test
+ * tests/unit/worker/transport/tcp_fixture.h - what a test_transport sends or
+ * gets, by a test
  *
  * Rank 0 is a test_transport, rank 1 is the test itself.
  */

@@ -1,4 +1,5 @@
-/* tests/unit/worker/transport/test_transport.c - a transport in the test's thread */
+/* tests/unit/worker/transport/test_transport.c - a transport in the test's
+ * thread */
 
 #include "test_transport.h"
 

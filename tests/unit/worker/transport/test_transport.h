@@ -1,8 +1,10 @@
 /*
- * tests/unit/worker/transport/test_transport.h - a transport in the test's own thread
+ * tests/unit/worker/transport/test_transport.h - a transport in the test's own
+ * thread
  *
  * A test transport is one whose events are counted and kept. Its peers are
- * other test_transports or raw descriptors that the test reads and writes by hand.
+ * other test_transports or raw descriptors that the test reads and writes by
+ * hand.
  */
 
 #ifndef TESTS_UNIT_WORKER_TRANSPORT_TEST_TRANSPORT_H
@@ -33,7 +35,8 @@ struct test_transport {
     /* Called within on_arrived(), if set. */
     void (*arrived_hook)(struct test_transport *test_transport,
                          struct recv_request *flow);
-    /* What a tensor of any shape is given: as many bytes; NULL: it is refused. */
+    /* What a tensor of any shape is given: as many bytes; NULL: it is
+     * refused. */
     uint8_t *room;
     unsigned n_matched;
     unsigned n_retracted;
@@ -58,7 +61,8 @@ struct test_transport {
     char text[2048]; /* of the last loss or verdict */
 };
 
-/* Where a flow's pieces are put together. The owner of such a receive request. */
+/* Where a flow's pieces are put together. The owner of such a receive
+ * request. */
 struct sink {
     uint8_t *bytes;
     size_t n_bytes;

@@ -1,5 +1,6 @@
 /*
- * tests/unit/worker/transport/transport_pair.h - two transports that are each other's peer
+ * tests/unit/worker/transport/transport_pair.h - two transports that are each
+ * other's peer
  *
  * Each test gets two of its own, in its own thread.
  */

@@ -1,5 +1,6 @@
 /*
- * tests/unit/worker/mesh/redistribute/exchange_test.c - pieces tile what is wanted
+ * tests/unit/worker/mesh/redistribute/exchange_test.c - pieces tile what is
+ * wanted
  *
  * Between all layouts of small meshes: one mesh, meshes that share ranks in
  * another order, and meshes that share none; with sizes that divide and that do

@@ -1,5 +1,5 @@
-/* tests/unit/worker/mesh/redistribute/layouts.c - all ways to lay a tensor over a mesh
- */
+/* tests/unit/worker/mesh/redistribute/layouts.c - all ways to lay a tensor
+ * over a mesh */
 
 #include "layouts.h"
 

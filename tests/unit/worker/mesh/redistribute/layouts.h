@@ -1,4 +1,5 @@
-/* tests/unit/worker/mesh/redistribute/layouts.h - all ways to lay a tensor over a mesh */
+/* tests/unit/worker/mesh/redistribute/layouts.h - all ways to lay a tensor
+ * over a mesh */
 
 #ifndef TESTS_PARALLEL_LAYOUTS_H
 #define TESTS_PARALLEL_LAYOUTS_H

@@ -1,6 +1,6 @@
 /*
- * tests/unit/worker/mesh/redistribute/redistribution_check_test.c - what cannot be done
- * is told before anything is done, in the same words whoever asks
+ * tests/unit/worker/mesh/redistribute/redistribution_check_test.c - what cannot
+ * be done is told before anything is done, in the same words whoever asks
  */
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /*
- * tests/unit/worker/mesh/redistribute/redistribution_test.c - plans lead where they say
+ * tests/unit/worker/mesh/redistribute/redistribution_test.c - plans lead where
+ * they say
  *
  * All ordered pairs of layouts on small meshes. The steps are done here with
  * tokens: an element of a part is a set of addends, and each says which place

@@ -1,5 +1,5 @@
-/* tests/unit/worker/mesh/redistribute/replica_oracle.c - which replica a rank takes from
- */
+/* tests/unit/worker/mesh/redistribute/replica_oracle.c - which replica a
+ * rank takes from */
 
 #include "replica_oracle.h"
 

@@ -1,5 +1,6 @@
 /*
- * tests/unit/worker/mesh/redistribute/replica_oracle.h - which replica a rank takes from
+ * tests/unit/worker/mesh/redistribute/replica_oracle.h - which replica a rank
+ * takes from
  *
  * By the rule of docs/tensors.md, found by looking at all places: shares no
  * code with the planner.

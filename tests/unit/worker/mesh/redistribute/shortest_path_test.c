@@ -1,10 +1,12 @@
 /*
- * tests/unit/worker/mesh/redistribute/shortest_path_test.c - no row of steps is cheaper
+ * tests/unit/worker/mesh/redistribute/shortest_path_test.c - no row of steps is
+ * cheaper
  *
  * Steps cost what a hash says, so that all kinds of rows are the cheapest of
  * some pair. All layouts on small meshes are the nodes of a graph, once before
- * an exchange and once after it; edges are found by comparing layouts, and what is shortest by going
- * through all edges until nothing changes is what the search finds.
+ * an exchange and once after it; edges are found by comparing layouts, and what
+ * is shortest by going through all edges until nothing changes is what the
+ * search finds.
  */
 
 #include <float.h>
@@ -94,7 +96,8 @@ is_reduction(enum hoop_step_kind kind)
     return kind == HOOP_STEP_ALLREDUCE || kind == HOOP_STEP_REDUCE_SCATTER;
 }
 
-/* Steps of mesh_step.h: slices and scatters of one axis, and sums of one or all. */
+/* Steps of mesh_step.h: slices and scatters of one axis, and sums of one or
+ * all. */
 static bool
 is_mesh_step(const struct shortest_path_request *request,
              const struct hoop_sharding *before,

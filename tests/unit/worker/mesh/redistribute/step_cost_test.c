@@ -1,5 +1,6 @@
 /*
- * tests/unit/worker/mesh/redistribute/step_cost_test.c - prices are those of the machine
+ * tests/unit/worker/mesh/redistribute/step_cost_test.c - prices are those of
+ * the machine
  *
  * Gathers and exchanges along the axes of meshes on one node and on two.
  */

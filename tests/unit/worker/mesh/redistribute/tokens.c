@@ -1,4 +1,5 @@
-/* tests/unit/worker/mesh/redistribute/tokens.c - a redistribution done with tokens */
+/* tests/unit/worker/mesh/redistribute/tokens.c - a redistribution done with
+ * tokens */
 
 #include "tokens.h"
 

@@ -1,5 +1,6 @@
 /*
- * tests/unit/worker/mesh/redistribute/tokens.h - a redistribution done with tokens
+ * tests/unit/worker/mesh/redistribute/tokens.h - a redistribution done with
+ * tokens
  *
  * An element of a part is a set of addends, a bit for each place of the source
  * mesh that one comes from.

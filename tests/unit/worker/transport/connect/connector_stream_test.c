@@ -1,5 +1,5 @@
-/* tests/unit/worker/transport/connect/connector_stream_test.c - connections beside the
- * first, of transport/connect/connector_accept.c */
+/* tests/unit/worker/transport/connect/connector_stream_test.c - connections
+ * beside the first, of transport/connect/connector_accept.c */
 
 #include <poll.h>
 #include <sys/socket.h>

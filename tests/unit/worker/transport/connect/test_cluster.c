@@ -1,4 +1,5 @@
-/* tests/unit/worker/transport/connect/test_cluster.c - connectors of three ranks on one loop */
+/* tests/unit/worker/transport/connect/test_cluster.c - connectors of three
+ * ranks on one loop */
 
 #include "test_cluster.h"
 

@@ -1,5 +1,6 @@
 /*
- * tests/unit/worker/transport/connect/test_cluster.h - connectors of three ranks on one loop
+ * tests/unit/worker/transport/connect/test_cluster.h - connectors of three
+ * ranks on one loop
  *
  * The loop has a thread of its own, the sockets are real; the test's thread
  * dials, plays strangers and waits for what the connectors report.

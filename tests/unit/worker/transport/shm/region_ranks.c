@@ -1,4 +1,5 @@
-/* tests/unit/worker/transport/shm/region_ranks.c - the ranks of a shared region, in one process */
+/* tests/unit/worker/transport/shm/region_ranks.c - the ranks of a shared
+ * region, in one process */
 
 #include "region_ranks.h"
 

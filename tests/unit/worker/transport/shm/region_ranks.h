@@ -1,4 +1,5 @@
-/* tests/unit/worker/transport/shm/region_ranks.h - the ranks of a shared region, in one process */
+/* tests/unit/worker/transport/shm/region_ranks.h - the ranks of a shared
+ * region, in one process */
 
 #ifndef TESTS_SHM_REGION_RANKS_H
 #define TESTS_SHM_REGION_RANKS_H
@@ -29,7 +30,8 @@ region_ranks_pass(struct shm_region **shm_regions,
                   uint32_t n_ranks,
                   uint64_t sequence,
                   size_t n_bytes);
-/* shm_regions[0]'s ring becomes as long as can be: until operation REGION_RANKS_GROWING. */
+/* shm_regions[0]'s ring becomes as long as can be: until operation
+ * REGION_RANKS_GROWING. */
 void
 region_ranks_fill_ring(struct shm_region **shm_regions, uint32_t n_ranks);
 

@@ -52,7 +52,8 @@ segment_that_is_sealed_off_cannot_be_opened(void **state)
     segment_destroy(maker);
 }
 
-/* The kernel sends SIGXFSZ to a process that makes a file larger than it may. */
+/* The kernel sends SIGXFSZ to a process that makes a file larger than it
+ * may. */
 static void
 segment_beyond_the_file_size_limit_is_an_error(void **state)
 {

@@ -1,9 +1,9 @@
 /*
  * tests/unit/worker/transport/shm/stream_test.c - transport/shm/stream.c
  *
- * One side is a test_transport, the other this test, with its end of the segment and
- * of the connection in hand. What two test_transports do to each other is tested by
- * the other tests here with HOOP_TRANSPORT=auto.
+ * One side is a test_transport, the other this test, with its end of the
+ * segment and of the connection in hand. What two test_transports do to each
+ * other is tested by the other tests here with HOOP_TRANSPORT=auto.
  */
 
 #include <poll.h>

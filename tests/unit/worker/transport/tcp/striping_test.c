@@ -194,7 +194,8 @@ broken_stream_that_is_not_used_yet_is_let_go(void **state)
     }
 }
 
-/* Rank 1, whose rank 0 has begun a stream group of one stream, that fd feeds. */
+/* Rank 1, whose rank 0 has begun a stream group of one stream, that fd
+ * feeds. */
 static void
 stream_group_open(struct test_transport *test_transport, int *out_fd)
 {
