@@ -239,9 +239,26 @@ has_no_data_arrived_from(struct op *op, uint32_t rank)
     return flow;
 }
 
-/* Example: ", 0.310 s after its last byte". */
+/* Returns whether rank may have published in a shared region, which carries no
+ * time: when its last frame came says nothing then. */
+static bool
+shares_region_with(struct engine *engine, uint32_t rank)
+{
+    const struct comm_context *context;
+
+    pthread_mutex_lock(&engine->lock);
+    TAILQ_FOREACH(context, &engine->contexts.open, link)
+    {
+        if (context->shm_region && context_has_member(context, rank))
+            break;
+    }
+    pthread_mutex_unlock(&engine->lock);
+    return context;
+}
+
+/* Example: ", 0.310 s after its last byte". "": not known. */
 static void
-silence_describe(const struct engine *engine,
+silence_describe(struct engine *engine,
                  uint32_t rank,
                  char text[SILENCE_TEXT_MAX])
 {
@@ -258,7 +275,8 @@ silence_describe(const struct engine *engine,
                  has_no_data_arrived_from(op, rank) ? "more" : "less",
                  (double)(clock_now_ns() - op->run.wait.started_ns) /
                      (double)CLOCK_NS_PER_S);
-    else if (n_ms != TRANSPORT_SILENCE_UNKNOWN)
+    else if (n_ms != TRANSPORT_SILENCE_UNKNOWN &&
+             !shares_region_with(engine, rank))
         snprintf(text, SILENCE_TEXT_MAX, ", %.3f s after its last byte",
                  (double)n_ms / 1000.0);
 }
