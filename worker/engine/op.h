@@ -114,6 +114,9 @@ struct shm_execution {
     size_t n_steps_with_published_peers;
     bool is_retracted;     /* a peer withdrew what was being read */
     uint32_t retracted_by; /* that peer's rank in the context */
+    /* What a peer published cannot be: it is at fault, not this rank. */
+    bool is_peer_at_fault;
+    uint32_t peer_at_fault; /* its world rank */
 };
 
 /* How long an operation may take, and who is told. Set by the caller that

@@ -266,8 +266,12 @@ op_fail(struct op *op, const struct failure_notice *failure_notice)
 void
 op_fail_with_error(struct op *op, enum hoop_status status)
 {
-    const struct failure_notice failure_notice = failure_notice_make(
-        status, op->engine->roster->rank, "%s", error_text());
+    const struct shm_execution *rounds = &op->run.rounds;
+    const struct failure_notice failure_notice =
+        failure_notice_make(status,
+                            rounds->is_peer_at_fault ? rounds->peer_at_fault
+                                                     : op->engine->roster->rank,
+                            "%s", error_text());
 
     op_fail(op, &failure_notice);
 }

@@ -24,8 +24,8 @@ op_fail(struct op *op, const struct failure_notice *failure_notice);
 void
 op_fail_without_notice(struct op *op,
                        const struct failure_notice *failure_notice);
-/* End op with this thread's last error, whose status is given; this rank is at
- * fault. */
+/* End op with this thread's last error, whose status is given. This rank is at
+ * fault, unless op's rounds name a peer. */
 void
 op_fail_with_error(struct op *op, enum hoop_status status);
 /* End op successfully, unless more data came for it than it takes. */

@@ -118,11 +118,19 @@ can_fuse_steps(const struct plan_step *step, const struct plan_step *next)
            next->to.count == step->to.count && step->to.count > 0;
 }
 
+static void
+blame_peer_of_step(struct op *op, const struct plan_step *step)
+{
+    op->run.rounds.is_peer_at_fault = true;
+    op->run.rounds.peer_at_fault = op->run.context->ranks[step->peer];
+}
+
 static enum hoop_status
-raise_post_corrupt(const struct op *op, const struct plan_step *step)
+raise_post_corrupt(struct op *op, const struct plan_step *step)
 {
     char name[ROSTER_NAME_MAX];
 
+    blame_peer_of_step(op, step);
     return error_raise(HOOP_E_DATA_LOSS,
                        "what %s says of its part in the shared memory cannot "
                        "be",
@@ -229,9 +237,11 @@ struct shm_fetch {
 static enum hoop_status
 raise_fetch_error(const struct shm_fetch *fetch, enum hoop_status status)
 {
-    const struct op *op = fetch->op;
+    struct op *op = fetch->op;
     char name[ROSTER_NAME_MAX];
 
+    if (status == HOOP_E_DATA_LOSS)
+        blame_peer_of_step(op, fetch->step);
     return error_raise(
         status, "what %s shows cannot be read: %s",
         roster_format_name(op->engine->roster,

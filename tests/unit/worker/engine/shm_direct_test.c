@@ -8,6 +8,7 @@
 
 #include "algorithms/algorithms.h"
 #include "base/clock.h"
+#include "base/error.h"
 #include "check.h"
 #include "engine/state.h"
 #include "shm_engine_pair.h"
@@ -160,6 +161,7 @@ buffer_that_cannot_be_read_ends_it_everywhere(struct side *side)
     SIDE_CHECK(broadcast(side, values) ==
                (side->rank == 0 ? HOOP_E_ABORTED : HOOP_E_DATA_LOSS));
     SIDE_CHECK(says("rank 0") && says("shows cannot be read"));
+    SIDE_CHECK(error_failure_details()->rank == 0);
     SIDE_CHECK(flat_sum(side->comms[0].context, &value, 1) == HOOP_OK);
     munmap(values, n_bytes);
     return 0;
