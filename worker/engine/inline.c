@@ -38,6 +38,7 @@
 #include "engine/shm_executor.h"
 #include "engine/state.h"
 #include "engine/submit.h"
+#include "engine/wait.h"
 #include "fault/fault.h"
 #include "transport/shm/region.h"
 
@@ -274,9 +275,11 @@ inline_await_round(struct comm_context *context)
             (i % inline_message_polls_max == 0 &&
              (inline_must_continue_as_op(context) ||
               !inline_backoff(context, &backoff))))
-            return false;
+            break;
     }
-    return true;
+    if (backoff.idle_since_ns)
+        engine_count_idle_polls(context->engine, &backoff);
+    return is_done;
 }
 
 /* Execute all rounds, unless another thread wants progress ownership between
