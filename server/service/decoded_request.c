@@ -65,11 +65,12 @@ join_request_to_event(const void *body, struct cluster_event *event)
 }
 
 static void
-member_request_to_event(const void *body, struct cluster_event *event)
+leave_request_to_event(const void *body, struct cluster_event *event)
 {
-    const struct member_request *request = body;
+    const struct leave_request *request = body;
 
-    event->member = member_id(request);
+    event->leave = (struct cluster_member_leave){member_id(&request->member),
+                                                 request->totals};
 }
 
 static void
@@ -89,6 +90,7 @@ renew_request_to_event(const void *body, struct cluster_event *event)
                      .number = request->activity.number,
                      .age_ms = request->activity.age_ms,
                      .n_calls = request->activity.n_calls},
+        .totals = request->totals,
     };
 }
 

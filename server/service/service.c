@@ -8,6 +8,7 @@
 #include "service/service.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@
 #include "rpc/rpc_server.h"
 #include "service/archive.h"
 #include "service/decoded_request.h"
+#include "service/job_metrics_write.h"
 #include "service/metrics.h"
 #include "service/reply_encode.h"
 #include "storage/storage.h"
@@ -85,8 +87,9 @@ struct service {
     struct loop *loop;
     struct loop_timer *timer;
     struct rpc_server *server;
-    struct cluster *cluster;
-    struct storage *storage; /* NULL: nothing is stored */
+    struct cluster *cluster;      /* stepped under the lock */
+    pthread_mutex_t cluster_lock; /* for the thread that writes metrics */
+    struct storage *storage;      /* NULL: nothing is stored */
     struct metrics *metrics;
     struct notices notices;
     const char *version;
@@ -249,8 +252,10 @@ service_step_event(struct service *service, const struct cluster_event *event)
     if (service->current)
         snprintf(peer, sizeof(peer), "%s", rpc_request_peer(service->current));
 
+    pthread_mutex_lock(&service->cluster_lock);
     const struct cluster_actions actions =
         cluster_step(service->cluster, event);
+    pthread_mutex_unlock(&service->cluster_lock);
     /* A connection that must prove a token has done so already; without a
      * token, the core's acceptance counts as proof. */
     if (service->current && actions.role != ROLE_ANYBODY)
@@ -564,6 +569,7 @@ service_create(const struct service_options *options,
     atomic_init(&service->is_replaced_by_other_hoopd, false);
     atomic_init(&service->n_members, 0);
     atomic_init(&service->n_joins, 0);
+    pthread_mutex_init(&service->cluster_lock, NULL);
 
     const enum hoop_status status = service_parts_create(service, options);
     if (status != HOOP_OK)
@@ -585,6 +591,7 @@ service_destroy(struct service *service)
     metrics_destroy(service->metrics);
     encoded_roster_deinit(&service->roster);
     explicit_bzero(&service->token, sizeof(service->token));
+    pthread_mutex_destroy(&service->cluster_lock);
     free(service);
 }
 
@@ -641,5 +648,13 @@ service_get_member_counts(const struct service *service,
 void
 service_write_metrics(struct service *service, FILE *out)
 {
+    size_t n_rows = 0;
+
     metrics_write(service->metrics, out);
+    pthread_mutex_lock(&service->cluster_lock);
+    CLEANUP(free)
+    struct job_metrics_row *rows =
+        cluster_job_metrics(service->cluster, clock_now_ns(), &n_rows);
+    pthread_mutex_unlock(&service->cluster_lock);
+    job_metrics_write(rows, n_rows, out);
 }

@@ -14,6 +14,7 @@
 #include "hoop/status.h"
 
 #include "base/limits.h"
+#include "base/rank_totals.h"
 #include "rpc/messages/message.h"
 
 /* The numbers are those of gRPC. */
@@ -129,6 +130,21 @@ MESSAGE(rank_activity,
         FIELD(number),
         FIELD(age_ms),
         FIELD(n_calls))
+
+/* What a rank has done since it joined, see base/rank_totals.h. */
+MESSAGE(rank_totals,
+        FIELD(calls),
+        FIELD(bytes_sent),
+        FIELD(bytes_received),
+        FIELD(wait_collective_us),
+        FIELD(wait_message_us),
+        FIELD(wait_forming_us),
+        FIELD(join_us),
+        FIELD(failures_timeout),
+        FIELD(failures_lost),
+        FIELD(failures_mismatch),
+        FIELD(failures_cancelled),
+        FIELD(failures_other))
 
 /* Job and Members: the job is in the metadata. The body may be missing. */
 struct job_request {
