@@ -78,7 +78,7 @@ series_name_write(const struct job_metrics_row *row,
                   const char *label,
                   FILE *out)
 {
-    fprintf(out, "%s{job=\"", name);
+    fprintf(out, "%s{hoop_job=\"", name);
     label_value_write(row->job, out);
     fputs("\",host=\"", out);
     label_value_write(row->host.host, out);

@@ -25,7 +25,7 @@ def series_read(text):
     """Names without job and host, which are the same for all of the job."""
     found = {}
     for line in text.splitlines():
-        match = re.fullmatch(r'(hoop_job_\w+)\{job="m",host="[^"]+",?(.*)\} (.*)', line)
+        match = re.fullmatch(r'(hoop_job_\w+)\{hoop_job="m",host="[^"]+",?(.*)\} (.*)', line)
         if match:
             name = match.group(1) + (f'{{{match.group(2)}}}' if match.group(2) else '')
             if name in found:

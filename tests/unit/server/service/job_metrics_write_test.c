@@ -51,13 +51,14 @@ every_total_has_a_series(void **state)
     };
     static const char *const lines[] = {
         "\n# TYPE hoop_job_calls_total counter\n",
-        "\nhoop_job_calls_total{job=\"train\",host=\"node-1\"} 1\n",
+        "\nhoop_job_calls_total{hoop_job=\"train\",host=\"node-1\"} 1\n",
         "direction=\"sent\"} 2\n",
         "direction=\"received\"} 3\n",
         "kind=\"collective\"} 0.000004\n",
         "kind=\"message\"} 5.000000\n",
         "kind=\"forming\"} 0.000006\n",
-        "\nhoop_job_join_seconds{job=\"train\",host=\"node-1\"} 7.000000\n",
+        "\nhoop_job_join_seconds{hoop_job=\"train\",host=\"node-1\"} "
+        "7.000000\n",
         "kind=\"timeout\"} 8\n",
         "kind=\"lost\"} 9\n",
         "kind=\"mismatch\"} 10\n",
@@ -95,7 +96,8 @@ label_values_are_escaped(void **state)
     CLEANUP(free) char *text = text_of(&row, 1);
 
     assert_has(
-        text, "\nhoop_job_calls_total{job=\"train\",host=\"a\\\"b\\\\c\"} 0\n");
+        text,
+        "\nhoop_job_calls_total{hoop_job=\"train\",host=\"a\\\"b\\\\c\"} 0\n");
 }
 
 int
