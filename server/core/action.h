@@ -72,6 +72,7 @@ struct cluster_member {
     const char *reason;         /* why the member is lost; "" otherwise */
     uint64_t given_up_revision; /* revision of the change in which the member
                               declared its own failure; 0: it did not */
+    const struct rank_totals *totals; /* what it has told to have done */
 };
 
 /*
@@ -256,6 +257,7 @@ struct cluster_job_detail {
     const char *missing; /* see core/status_query.h */
     const char *hosts;
     const struct cluster_member_activity *activities; /* [n_members], or NULL */
+    bool has_totals; /* those of the members were requested */
 };
 
 /* Which members a waiting call is waiting for. */

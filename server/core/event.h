@@ -302,6 +302,7 @@ enum cluster_job_view {
     CLUSTER_VIEW_BRIEF,    /* without members */
     CLUSTER_VIEW_ACTIVITY, /* also which call each member is in; may be
                               parked */
+    CLUSTER_VIEW_TOTALS,   /* also what each member has done */
 };
 
 struct cluster_event {

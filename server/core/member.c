@@ -666,5 +666,6 @@ member_public_view(const struct member *member, uint64_t now_ns)
         .reason = member->reason ? member->reason : "",
         .given_up_revision =
             member->has_reported_own_failure ? member->lost_revision : 0,
+        .totals = &member->totals,
     };
 }

@@ -285,6 +285,8 @@ job_request_to_event(const void *body, struct cluster_event *event)
         request->is_brief ? CLUSTER_VIEW_BRIEF : CLUSTER_VIEW_WITH_MEMBERS;
     if (request->asks && !request->is_brief)
         event->view = CLUSTER_VIEW_ACTIVITY;
+    else if (request->totals && !request->is_brief)
+        event->view = CLUSTER_VIEW_TOTALS;
 }
 
 /* A request without arguments. */

@@ -398,8 +398,14 @@ job_encode(const struct cluster_job_detail *from, struct pack *pack)
     struct rank_activity *activities = reply_list_allocate(
         from->activities ? from->n_members : 0, sizeof(*activities));
 
-    if (!members || !activities)
+    CLEANUP(free)
+    struct rank_totals *totals = reply_list_allocate(
+        from->has_totals ? from->n_members : 0, sizeof(*totals));
+
+    if (!members || !activities || !totals)
         return no_memory_raise();
+    for (size_t i = 0; from->has_totals && i < from->n_members; i++)
+        totals[i] = *from->members[i].totals;
     for (size_t i = 0; i < from->n_members; i++)
         job_member_copy(&from->members[i], &members[i]);
     for (size_t i = 0; from->activities && i < from->n_members; i++)
@@ -409,6 +415,7 @@ job_encode(const struct cluster_job_detail *from, struct pack *pack)
     text_copy_truncated(reply.hosts, sizeof(reply.hosts), from->hosts);
     reply.members = members;
     reply.activities = from->activities ? activities : NULL;
+    reply.totals = from->has_totals ? totals : NULL;
     job_reply_encode(&reply, pack);
     return HOOP_OK;
 }

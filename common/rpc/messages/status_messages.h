@@ -150,8 +150,15 @@ MESSAGE(rank_totals,
 struct job_request {
     uint32_t is_brief; /* nonzero: the reply has no members */
     uint32_t asks;     /* nonzero: ask all ranks which call they are in */
+    uint32_t totals;   /* nonzero: the reply has what each rank has done */
 };
-MESSAGE(job_request, OPTIONAL(1), FIELD(is_brief), OPTIONAL(1), FIELD(asks))
+MESSAGE(job_request,
+        OPTIONAL(1),
+        FIELD(is_brief),
+        OPTIONAL(1),
+        FIELD(asks),
+        OPTIONAL(1),
+        FIELD(totals))
 
 struct job_reply {
     struct job_summary line;
@@ -170,6 +177,8 @@ struct job_reply {
     char hosts[LIMIT_REPORT_REASON];   /* hosts of its members, as "a, b" */
     /* [n_members]; NULL: the ranks were not asked. */
     struct rank_activity *activities;
+    /* [n_members]; NULL: not requested. */
+    struct rank_totals *totals;
 };
 MESSAGE(
     job_reply,
@@ -186,6 +195,8 @@ MESSAGE(
     FIELD(missing),
     FIELD(hosts),
     OPTIONAL(1),
-    FIELD_STRUCTS_PARALLEL(activities, n_members, rank_activity, LIMIT_RANKS))
+    FIELD_STRUCTS_PARALLEL(activities, n_members, rank_activity, LIMIT_RANKS),
+    OPTIONAL(1),
+    FIELD_STRUCTS_PARALLEL(totals, n_members, rank_totals, LIMIT_RANKS))
 
 #endif
