@@ -9,7 +9,7 @@
 
 enum {
     RENEWALS_APART_MS = 100, /* less is the jitter of one and the same */
-    RATES_KEPT_MS = 15000,   /* of a rank that renews no more */
+    RENEWAL_LATE_MS = 1000,  /* and half its interval: the rank is silent */
 };
 
 /* Shares of the time from which on ranks are said to wait. */
@@ -112,7 +112,8 @@ rank_update(struct status_rank *known,
     }
     /* A lease that has run out does not say when it was renewed. */
     if (is_same && (took_ms < RENEWALS_APART_MS || rank->lease_left_ms == 0)) {
-        known->has_rates &= now_ms - known->changed_ms < RATES_KEPT_MS;
+        known->has_rates &= now_ms - known->changed_ms <
+                            known->interval_ms * 3 / 2 + RENEWAL_LATE_MS;
         return;
     }
     const struct status_rank before = *known;
@@ -120,6 +121,7 @@ rank_update(struct status_rank *known,
     *known = (struct status_rank){.incarnation = rank->incarnation,
                                   .told_ms = told_ms,
                                   .changed_ms = now_ms,
+                                  .interval_ms = took_ms,
                                   .totals = *rank->totals,
                                   .has_rates = is_same};
     if (!is_same)

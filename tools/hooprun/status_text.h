@@ -24,8 +24,9 @@ struct status_rank {
     uint64_t incarnation; /* 0: not seen yet */
     int64_t told_ms;      /* when it last renewed its lease, from any origin */
     int64_t changed_ms;   /* when that was noticed */
+    int64_t interval_ms;  /* between its last two renewals */
     struct hoop_control_rank_totals totals;
-    bool has_rates; /* it has renewed twice, the last time not long ago */
+    bool has_rates; /* it has renewed twice, and the next is not late */
     double calls;   /* a second */
     double bytes;   /* sent, a second */
     double waits;   /* share of the time */
