@@ -101,9 +101,9 @@ class Run:
         return self.output.decode().replace('\r\n', '\n')
 
 
-# Two workers reduce until they are told to stop; before that each says what it is told.
+# Two workers reduce until they are told to stop, and say nothing but what they are told.
 SCRIPT = '''
-"$0" "$1/stop" &
+"$0" "$1/stop" > /dev/null 2>&1 &
 while [ ! -e "$1/stop" ]; do
   if [ -e "$1/say" ]; then
     for i in 1 2 3 4 5 6 7 8 9; do echo "line $i of many words from $HOOP_RANK"; done
