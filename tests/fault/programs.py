@@ -72,8 +72,8 @@ class Program:
 
 
 def check_main(name, check):
-    """Call check(programs, folder), where programs are the first two arguments.
-    """
+    """Call check(programs, folder), where programs are the first two
+    arguments."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             check(sys.argv[1:3], folder)

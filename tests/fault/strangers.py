@@ -52,8 +52,8 @@ def say(address, message):
 
 
 def tls_hello():
-    """Return the record of a TLS 1.2 ClientHello, with which a browser begins.
-    """
+    """Return the record of a TLS 1.2 ClientHello, with which a browser
+    begins."""
     body = (b'\x03\x03' + random.randbytes(32) + b'\0' + b'\0\x02\x13\x01' +
             b'\x01\0' + b'\0\0')
     handshake = b'\x01' + len(body).to_bytes(3, 'big') + body
@@ -216,8 +216,8 @@ class Crowd:
                                   next(self.numbers), stranger))
 
     def go_on(self, stranger):
-        """Continue with a stranger that has connected or whose pause is over.
-        """
+        """Continue with a stranger that has connected or whose pause is
+        over."""
         if stranger.socket.fileno() < 0:
             return
         if stranger.speak():

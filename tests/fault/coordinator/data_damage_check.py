@@ -128,8 +128,8 @@ def damage(sound, kind, chance):
 
 
 def refusal_check(data):
-    """Check that hoopd refused to start with one line that a user can act on.
-    """
+    """Check that hoopd refused to start with one line that a user can act
+    on."""
     if data.program.code() != 1:
         raise Wrong(f'hoopd ends with {data.program.popen.returncode}: '
                     + data.program.text())

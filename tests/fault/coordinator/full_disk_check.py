@@ -65,8 +65,8 @@ class Hoopd:
 
 
 class Writes:
-    """Many Store/Set requests of one connection, whose answers are read later.
-    """
+    """Many Store/Set requests of one connection, whose answers are read
+    later."""
 
     def __init__(self, hoopd):
         self.client = Client(hoopd.address)

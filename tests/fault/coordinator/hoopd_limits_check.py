@@ -47,8 +47,8 @@ SECONDS = 4
 
 
 class Coordinator:
-    """hoopd with n_files descriptors, and a job of one rank that has set a key.
-    """
+    """hoopd with n_files descriptors, and a job of one rank that has set a
+    key."""
 
     def __init__(self, hoopd, folder, name, n_files=None):
         self.places = free_addresses(2)
@@ -276,8 +276,8 @@ def beginnings_are_bounded(hoopd, folder):
 
 
 def asks_before_it_reads(coordinator, n_replies, between):
-    """Ask for replies of 1 MiB each. Call between() before the first is read.
-    """
+    """Ask for replies of 1 MiB each. Call between() before the first is
+    read."""
     client = connected(coordinator)
     for number in range(1, n_replies + 1):
         client.link.sendall(frame(client, number, 'Store/Get',

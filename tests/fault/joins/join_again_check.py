@@ -86,8 +86,8 @@ def check_all(jobs):
 
 
 def check_one(jobs):
-    """Kill one worker. Its successor must wait until the other one has ended.
-    """
+    """Kill one worker. Its successor must wait until the other one has
+    ended."""
     (alive, dead), epoch = jobs.pair('one')
     alive.popen.send_signal(signal.SIGSTOP)
     dead.kill()

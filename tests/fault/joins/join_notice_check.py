@@ -183,8 +183,8 @@ def check_pauses(jobs):
 
 
 def check_member(jobs):
-    """The coordinator of a running job stands still, is killed, and comes back.
-    """
+    """The coordinator of a running job stands still, is killed, and comes
+    back."""
     at = f'hoopd at {jobs.address}'
     goes_on = '; collectives and messages go on, what asks the coordinator waits'
     data = ('--data-dir', f'{jobs.folder}/data', '--lease', '15')

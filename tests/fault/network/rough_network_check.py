@@ -105,8 +105,8 @@ def loss_is_survived(network, job, n_seconds):
 
 
 def large_packets_are_named(network, job, n_seconds):
-    """All workers end within the longest silence that is allowed, and say why.
-    """
+    """All workers end within the longest silence that is allowed, and say
+    why."""
     del n_seconds
     job.workers_start()
     network.packet_bytes_max = 1400
@@ -129,8 +129,8 @@ def set_timeout_holds(network, job, n_seconds):
 
 
 def listening_address(rooms, room):
-    """Return the address at which the one process of the room listens, or None.
-    """
+    """Return the address at which the one process of the room listens, or
+    None."""
     sockets = subprocess.run(rooms.command(room, ['ss', '-Hltn']), check=True,
                              capture_output=True, text=True).stdout.split()
     return sockets[3] if len(sockets) > 3 else None

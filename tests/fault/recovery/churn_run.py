@@ -174,8 +174,8 @@ class Watch:
                                  heap_kib))
 
     def at(self, begin, end):
-        """Return the medians of the samples between two fractions of the time.
-        """
+        """Return the medians of the samples between two fractions of the
+        time."""
         if not self.samples:
             return 0, 0, 0
         last = self.samples[-1][0]
