@@ -61,16 +61,13 @@ struct model_client {
     unsigned int job;
     uint64_t incarnation;
     uint32_t requested;
-    uint32_t least_accepted_rank; /* the client accepts this rank or a higher
-                                   * one; 0: none */
+    uint32_t least_accepted_rank; /* or any higher one; 0: none */
     unsigned int host;
     uint64_t epoch;
     uint32_t rank;
     uint64_t acknowledged_ns; /* when its lease was last acknowledged */
-    uint64_t seen;            /* the last membership revision that it has
-                               * seen */
-    uint64_t query;           /* the last query of activities that it has
-                               * seen */
+    uint64_t seen;            /* its last membership revision */
+    uint64_t query;           /* its last query of activities */
     bool is_accused;          /* a report accuses it */
     uint64_t n_entries;
     struct model_entry entries[MODEL_ENTRIES]; /* by number - 1 */

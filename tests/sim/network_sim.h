@@ -110,8 +110,7 @@ struct coordinator {
     struct disk disk;
     struct cluster *cluster;
     struct reply_cache *cache;
-    uint64_t busy_until_ns;             /* it is stopped, or its clock has
-                                         * jumped */
+    uint64_t busy_until_ns;             /* stopped, or its clock jumped */
     struct ticket tickets[NET_TICKETS]; /* a ticket is its index plus 1 */
     struct life lives[NET_LIVES];
     uint64_t epochs[NET_JOBS];

@@ -67,8 +67,7 @@ struct sim_rank {
     bool is_over;                 /* its membership has ended */
     bool is_disturbed;            /* a fault has happened to it */
     bool is_gone[SIM_RANKS_MAX];  /* the connection with that rank has ended */
-    bool is_known[SIM_RANKS_MAX]; /* it was reported, or the coordinator has
-                                   * named it */
+    bool is_known[SIM_RANKS_MAX]; /* reported, or named by the coordinator */
     uint64_t renew_ns;
     uint64_t revision;
     uint64_t question; /* the last that was asked */

@@ -69,8 +69,7 @@ struct matrix_order {
     uint64_t seed;
     unsigned n_seconds; /* 0: as long as all cells take */
     unsigned n_jobs;    /* cells that run at a time */
-    bool is_strict;     /* the promised times must hold; needs a quiet
-                         * machine */
+    bool is_strict;     /* the promised times must hold */
     bool is_shuffled;
     const char *document; /* NULL: none */
     struct fault_spaces spaces;

@@ -17,8 +17,7 @@
 #include "integration/pipeline/pipe_case.h"
 
 enum {
-    LARGE = 70000, /* elements; they are sent in pieces that the receiver asks
-                    * for */
+    LARGE = 70000, /* elements; the receiver asks for the pieces */
 };
 
 static int64_t mine[LARGE + 8];

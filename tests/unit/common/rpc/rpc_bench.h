@@ -32,8 +32,7 @@ struct bench_server {
     size_t n_requests_max;    /* before start */
     uint64_t auth_timeout_ms; /* before start */
     const char *secret;       /* before start; NULL: "secret"; empty: none */
-    struct rpc_tls *rpc_tls;  /* set before start; NULL: plain, unless bench_tls
-                               * is set */
+    struct rpc_tls *rpc_tls;  /* before start; NULL: as bench_tls */
     char address[64];
     atomic_uint n_added;   /* how often Store/Add was applied */
     atomic_uint n_handled; /* requests of any method */

@@ -25,8 +25,7 @@ struct side {
     uint32_t rank;
     struct roster *roster;
     struct engine *engine;
-    struct hoop_comm comms[ENGINE_PAIR_CONTEXTS]; /* of both ranks, with the IDs
-                                                   * 1 to 4 */
+    struct hoop_comm comms[ENGINE_PAIR_CONTEXTS]; /* of both, IDs 1 to 4 */
     struct hoop_comm alone;                       /* of this rank only */
     atomic_uint n_abandoned;
     atomic_uint n_needed;

@@ -37,8 +37,8 @@ says(const char *phrase);
 
 struct engine_collective
 flat_sum_of(const struct comm_context *context, int32_t *values, size_t count);
-/* Runs two of three calls directly and the third as an operation. The ranks need
- * not agree on which. */
+/* Runs two of three calls directly and the third as an operation. The ranks
+ * need not agree on which. */
 enum hoop_status
 flat_run(struct engine_collective collective, struct comm_context *context);
 enum hoop_status

@@ -51,8 +51,7 @@ struct test_transport {
     unsigned n_left;
     unsigned n_needed;
     uint32_t peer;      /* of the last event */
-    struct frame frame; /* of the last unexpected message, mismatch or
-                         * verdict */
+    struct frame frame; /* of the last message, mismatch or verdict */
     struct recv_request *mismatched;
     struct frame_tensor tensor; /* of the last match or mismatch that had one */
     bool has_tensor;            /* the last one had one */

@@ -10,8 +10,7 @@
 
 enum {
     REGION_RANKS_SLOT = 4096,
-    REGION_RANKS_GROWING = 40, /* after so many posts a slot's ring has its full
-                                * size */
+    REGION_RANKS_GROWING = 40, /* posts until a ring has its full size */
 };
 
 /* Opens a shared region for each of its ranks, all in this process. */
