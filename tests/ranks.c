@@ -34,7 +34,7 @@ enum {
     CASES_MAX = 128,
     CASE_NAME = 64,
     SESSION_MS = 60000,
-    /* The deadline of a run whose options set none. */
+    /* This is the deadline of a run whose options set none. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
     DEADLINE_S = 240,
 #else

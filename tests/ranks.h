@@ -19,7 +19,7 @@
 
 struct engine;
 
-/* What a rank's test body may use. */
+/* A rank's test body may use this. */
 struct rank {
     uint32_t rank;
     uint32_t size;

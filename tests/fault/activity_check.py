@@ -84,7 +84,7 @@ class Job:
 
 
 def warning_of(job, rank):
-    """What the rank says in its own warning about whom it waits for."""
+    """Return what the rank says in its own warning about whom it waits for."""
     found = re.search(rf'late: {re.escape(CALL)}: {re.escape(job.name(rank))} waits '
                       r'for (.*); \d+\.\d+ s of ', job.members[rank].text())
     return found and found.group(1)

@@ -90,7 +90,7 @@ class Reader:
 
 
 class Client:
-    """A client of one job. It tries several addresses, separated by commas, in
+    """This client of one job tries several addresses, separated by commas, in
     turn."""
 
     def __init__(self, address, job='default', token=None, patience_s=30):

@@ -53,7 +53,8 @@ class Coordinator:
         self.program.kill()
 
     def metric(self, name):
-        """The value of a metric of hoopd, or 0 if hoopd does not answer."""
+        """Return the value of a metric of hoopd, or 0 if hoopd does not
+        answer."""
         try:
             with urllib.request.urlopen(f'http://{self.http}/metrics',
                                         timeout=5) as page:
@@ -121,7 +122,7 @@ class Writer(threading.Thread):
 
 
 class Run:
-    """One run of the whole check."""
+    """This runs the whole check once."""
 
     def __init__(self, options, folder):
         self.options = options

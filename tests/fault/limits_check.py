@@ -41,8 +41,8 @@ def thread_limit_set(n_threads):
 
 
 class Job:
-    """Four ranks, of which those in `short` have the limit that `limit_set`
-    sets."""
+    """This starts four ranks. Those in `short` have the limit that
+    `limit_set` sets."""
 
     def __init__(self, check, name, short, n_max, words=(),
                  limit_set=file_limit_set, **environment):
@@ -121,7 +121,7 @@ def judge(name, texts, short, why):
 
 
 class Check:
-    """All checks, against one hoopd."""
+    """This runs all checks against one hoopd."""
 
     def __init__(self, paths, folder):
         self.hoopd, self.member = paths

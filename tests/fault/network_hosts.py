@@ -44,7 +44,7 @@ def enter(name):
 
 
 class Hosts:
-    """The hosts of a check; host(name) adds one."""
+    """This has the hosts of a check; add(name) makes one."""
 
     def __init__(self):
         self.addresses = {}

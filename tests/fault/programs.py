@@ -36,7 +36,7 @@ def environment_clean():
 
 
 class Program:
-    """A process whose two output streams go to one file."""
+    """This is a process whose two output streams go to one file."""
 
     def __init__(self, folder, name, arguments, pass_fds=(), preexec_fn=None,
                  stdin=subprocess.DEVNULL, **environment):

@@ -118,7 +118,8 @@ def request(method, job, token, body):
 
 
 class Stranger:
-    """One connection of a crowd, which sends its pieces one after another."""
+    """This is one connection of a crowd, which sends its pieces one after
+    another."""
 
     def __init__(self, target, pieces, stays, resets):
         self.pieces = list(pieces)

@@ -60,7 +60,7 @@ coordinator_clients_call(struct rpc_client *client,
                          struct pack *pack,
                          struct coordinator_clients_answer *out_answer);
 
-/* A join in a thread of its own. */
+/* A joiner joins in a thread of its own. */
 struct joiner {
     struct rpc_client *client;
     struct join_request request;
@@ -86,8 +86,8 @@ joiner_deinit(struct joiner *joiner);
 void
 joiners_run(struct joiner *joiners, size_t n_joiners);
 
-/* A hoopd and a job of two members, each of which has a client. The other
- * clients only make calls. */
+/* This has a hoopd and a job of two members, each of which has a client. The
+ * other clients only make calls. */
 struct joined_pair {
     struct daemon daemon;
     struct coordinator_clients coordinator_clients;

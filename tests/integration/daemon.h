@@ -48,8 +48,8 @@ daemon_freeze(const struct daemon *daemon);
 int
 daemon_check(const char *address);
 
-/* The hoopd that all tests of a program share, and the fixtures of their
- * group. */
+/* All tests of a program share this hoopd, which the fixtures of their group
+ * start and stop. */
 extern struct daemon hoopd;
 int
 daemon_setup(void **state);
@@ -66,7 +66,7 @@ enum {
     WORKERS_ROOM = 16,
 };
 
-/* What a worker's body may use. */
+/* A worker's body may use this. */
 struct worker {
     uint32_t index; /* it is the rank only if the worker asks for that */
     uint32_t n_workers;
@@ -154,8 +154,8 @@ room_await(const struct worker *worker, uint32_t place);
 int
 worker_report(const char *condition, const char *file, int line);
 
-/* A process of a test whose bodies run on a mesh. One hoopd serves all of
- * them. */
+/* This is a process of a test whose bodies run on a mesh. One hoopd serves all
+ * of them. */
 
 struct mesh_process {
     uint32_t n_rows;

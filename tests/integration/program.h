@@ -87,10 +87,10 @@ event_happens(const char *folder, const char *name);
 /* The state of a test is the program that it has started. program_teardown()
  * ends it. */
 
-/* The path of hooprun. A test program sets it first. */
+/* This is the path of hooprun. A test program sets it first. */
 extern const char *launcher;
 
-/* The options -n 3. */
+/* These are the options -n 3. */
 extern const char *const launcher_three[];
 
 /* Starts launcher [options...] sh -c script; NULL ends the options. */

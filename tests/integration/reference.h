@@ -65,8 +65,8 @@ enum draw_kind {
 const char *
 draw_name(enum draw_kind kind);
 
-/* A call that is the same on all ranks. counts[s] belongs to rank s. In an
- * all-to-all pair[s][r] elements go from rank s to rank r. */
+/* This is a call that is the same on all ranks. counts[s] belongs to rank s. In
+ * an all-to-all pair[s][r] elements go from rank s to rank r. */
 struct draw {
     enum draw_kind kind;
     enum hoop_dtype dtype;

@@ -36,7 +36,7 @@ struct model_list {
     uint32_t ranks[MODEL_CLIENTS];
 };
 
-/* The call by which a member joins a group. */
+/* A member joins a group with this call. */
 struct model_entry {
     struct model_list list;
     enum {
@@ -47,7 +47,7 @@ struct model_entry {
     uint64_t communicator; /* set in the state ENTRY_IN */
 };
 
-/* A group that has formed. It is kept, so that its ID cannot be used again. */
+/* This group has formed. It is kept, so that its ID cannot be used again. */
 struct model_group {
     uint64_t epoch;
     uint64_t communicator;
@@ -96,7 +96,7 @@ struct model_job {
     } key_changes[MODEL_CHANGES]; /* by revision */
 };
 
-/* A request that has not been answered. */
+/* This request has not been answered. */
 struct model_ticket {
     bool is_open;
     struct cluster_event event;

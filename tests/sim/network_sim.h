@@ -37,7 +37,8 @@ enum net_message_kind {
     NET_MESSAGE_CLOSED, /* the worker's end of the connection is closed */
 };
 
-/* The contents of a request, by incarnation, and those of its answer. */
+/* These are the contents of a request, by incarnation, and those of its
+ * answer. */
 struct request {
     enum cluster_event_kind kind;
     uint64_t id; /* the same when the request is sent again */
@@ -71,14 +72,14 @@ struct net_message {
     struct answer answer;
 };
 
-/* The decision of a vote of the world. */
+/* A vote of the world has decided this. */
 struct outcome {
     uint64_t epoch;
     uint64_t turn;
     uint64_t survivors; /* one bit per rank */
 };
 
-/* A request that the coordinator has not answered. */
+/* The coordinator has not answered this request. */
 struct ticket {
     bool is_open;
     int worker;
@@ -93,7 +94,7 @@ enum life_end {
     LIFE_LOST,
 };
 
-/* An incarnation, as the coordinator has described it. */
+/* This is an incarnation, as the coordinator has described it. */
 struct life {
     int job;
     uint64_t epoch;
@@ -103,7 +104,7 @@ struct life {
 
 struct net;
 
-/* The coordinator's machine: the core, the reply cache, and what outlives
+/* The coordinator's machine has the core, the reply cache, and what outlives
  * them. */
 struct coordinator {
     struct net *net;

@@ -17,8 +17,7 @@ enum {
     PROOF_COUNT_MAX = 40,
 };
 
-/* A selection of the counts, or patterns of counts, from 0 to
- * PROOF_COUNT_MAX. */
+/* This selects counts, or patterns of counts, from 0 to PROOF_COUNT_MAX. */
 struct plan_case_counts {
     size_t first;
     size_t stride;

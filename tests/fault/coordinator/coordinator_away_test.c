@@ -21,8 +21,8 @@ enum {
     WORKERS = 3,
     SURVIVORS = WORKERS - 1,
     COUNT = 5000,
-    /* The timeout of calls that wait for the coordinator in vain. Before it
-     * passes, the ranks must have agreed, also on a busy machine. */
+    /* This is the timeout of calls that wait for the coordinator in vain.
+     * Before it passes, the ranks must have agreed, also on a busy machine. */
     SHORT_MS = 1500,
     TRIES = 5,
 

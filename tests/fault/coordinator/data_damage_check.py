@@ -29,7 +29,7 @@ NOT_FOUND = 5
 
 
 class Data:
-    """A data folder, and at most one running hoopd that uses it."""
+    """This has a data folder, and at most one running hoopd that uses it."""
 
     def __init__(self, hoopd, folder):
         self.hoopd = hoopd

@@ -65,8 +65,8 @@ class Hoopd:
 
 
 class Writes:
-    """Many Store/Set requests of one connection, whose answers are read
-    later."""
+    """This sends many Store/Set requests on one connection, and reads the
+    answers later."""
 
     def __init__(self, hoopd):
         self.client = Client(hoopd.address)

@@ -47,8 +47,8 @@ SECONDS = 4
 
 
 class Coordinator:
-    """hoopd with n_files descriptors, and a job of one rank that has set a
-    key."""
+    """This is a hoopd with n_files descriptors, and a job of one rank that has
+    set a key."""
 
     def __init__(self, hoopd, folder, name, n_files=None):
         self.places = free_addresses(2)

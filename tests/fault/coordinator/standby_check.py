@@ -27,7 +27,8 @@ MORE_SET = 10
 
 
 class Standby(Coordinator):
-    """One of two hoopd that share their data and wait for each other."""
+    """This is one of two hoopd that share their data and wait for each
+    other."""
 
     def __init__(self, path, folder, name):
         super().__init__(path, folder, 'process')

@@ -25,7 +25,7 @@ FULL = 'job "{}" is full: 2 of 2 ranks have joined, epoch {} '
 
 
 class Restarts(Jobs):
-    """Workers of several jobs, which reduce until a file of their job stops
+    """These jobs have workers that reduce until a file of their job stops
     them."""
 
     def __init__(self, programs, folder):

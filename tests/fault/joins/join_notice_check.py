@@ -31,7 +31,7 @@ NO_SIZE = ('nobody has given a world size yet: set HOOP_WORLD_SIZE, or world_siz
 
 
 class Jobs:
-    """A hoopd, and the workers of its jobs."""
+    """This has a hoopd and the workers of its jobs."""
 
     def __init__(self, programs, folder):
         self.programs = programs

@@ -66,8 +66,7 @@ fault_shrink(hoop_comm_t *world, struct fault_rest *out_rest)
     hoop_comm_free(comm);
 }
 
-/* The calls of the matrix that are not in mismatch_calls.h, or differ from
- * it. */
+/* These calls are not in mismatch_calls.h, or differ from the ones there. */
 
 enum {
     OBJECT_BYTES = 100000,
@@ -244,7 +243,7 @@ fault_call_at(uint32_t i)
 }
 
 enum {
-    /* The elements of one rank. They fill several frames, even as eight
+    /* One rank has so many elements. They fill several frames, even as eight
      * blocks. */
     N_ELEMENTS = 384 << 10,
     /* If all blocks are equal, each is a part of it. Objects are smaller. */
@@ -254,7 +253,7 @@ enum {
     /* This is longer than the judge of the cell waits, so that no rank
      * stays. */
     ROOM_MS = 120000,
-    /* The number of the call that has the fault. */
+    /* This is the number of the call that has the fault. */
     SEQ = 2,
 };
 

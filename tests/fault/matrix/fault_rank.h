@@ -14,7 +14,7 @@
 
 struct fault_cell;
 
-/* How one survivor went on. */
+/* This says how one survivor went on. */
 struct fault_rest {
     bool has_tried;
     bool is_wrong; /* the sum over the survivors is wrong */
@@ -31,7 +31,7 @@ enum {
     FAULT_RANKS = 8,
 };
 
-/* The first error of a rank. */
+/* This is the first error of a rank. */
 struct fault_report {
     atomic_bool is_done;
     bool is_wrong; /* a call succeeded with a wrong result */
@@ -84,8 +84,8 @@ struct fault_call {
     enum hoop_status (*run)(const struct matrix_args *args);
 };
 
-/* The error text of a call that made another call after its failure. If it is
- * "", hoop_error_text() has the text. */
+/* This is the error text of a call that made another call after its failure. If
+ * it is "", hoop_error_text() has the text. */
 extern char fault_call_text[1024];
 
 uint32_t

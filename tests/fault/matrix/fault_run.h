@@ -16,10 +16,11 @@
 
 #include "fault/matrix/fault_rank.h"
 
-/* The namespaces of the ranks. If zeroed, they are those of the caller. */
+/* The ranks live in these namespaces. If zeroed, they are those of the
+ * caller. */
 struct fault_spaces {
     bool has_own_pids; /* each rank has its own PID namespace and /proc */
-    /* The name of the network namespace of each rank, see ip-netns(8). NULL is
+    /* Each rank has the name of a network namespace, see ip-netns(8). NULL is
      * that of the caller. */
     const char *networks[FAULT_RANKS];
 };

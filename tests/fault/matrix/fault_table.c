@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-/* The cells of the fault matrix follow, and what each of them is. */
+/* The cells of the fault matrix and their meaning are defined here. */
 
 const struct fault_row fault_rows[] = {
     {"kill", "do=kill", FAULT_KIND_DEATH, FAULT_BLAME_CULPRIT},

@@ -12,7 +12,7 @@
 
 struct fault_table;
 
-/* The result of a cell that is kept. */
+/* This is kept of a cell's result. */
 struct fault_mark {
     bool has_run;
     bool is_second; /* it failed at least once */
@@ -53,7 +53,7 @@ fault_table_append(const struct fault_table *table,
  * can be run again. These functions have no side effects.
  */
 
-/* What the survivors must find out. */
+/* The kind says what the survivors must find out. */
 enum fault_kind {
     FAULT_KIND_DEATH,  /* the rank is named at once */
     FAULT_KIND_FREEZE, /* the rank is named within the failure timeout */
@@ -64,7 +64,7 @@ enum fault_kind {
     FAULT_KIND_DIFFER, /* the rank is named for its call */
 };
 
-/* Which rank must be named, according to docs/failure.md. */
+/* This says which rank must be named, according to docs/failure.md. */
 enum fault_blame {
     FAULT_BLAME_NOBODY,  /* no rank may be named */
     FAULT_BLAME_CULPRIT, /* the rank that has the fault */
@@ -121,8 +121,8 @@ fault_cell_absence(const struct fault_cell *cell);
 bool
 fault_cell_needs_piece(const struct fault_cell *cell);
 
-/* The value of HOOP_DEBUG_FAULT, which reports to note_fd. It is "" if the
- * program causes the fault. */
+/* This has the value of HOOP_DEBUG_FAULT, which reports to note_fd. It is "" if
+ * the program causes the fault. */
 struct fault_cell_rule {
     char text[512];
 };

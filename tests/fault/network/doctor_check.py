@@ -29,7 +29,7 @@ PROBE_BYTES = 256 * 1024
 
 
 class Doctor:
-    """The doctor on host a, with a peer on host b."""
+    """This runs the doctor on host a, with a peer on host b."""
 
     def __init__(self, hosts, hoopctl, folder):
         self.hosts = hosts

@@ -43,7 +43,8 @@ WHY_LARGE = 'large packets do not arrive (MTU?)'
 
 
 class Job:
-    """hoopd and the workers of one scene, with a folder of their own."""
+    """This has hoopd and the workers of one scene, with a folder of their
+    own."""
 
     def __init__(self, rooms, programs_of, folder, settings):
         self.rooms, self.folder, self.settings = rooms, folder, settings

@@ -33,7 +33,7 @@ struct walk {
     size_t counts[RANK_SIZE_MAX];
     int32_t from[RANK_SIZE_MAX * BLOCK];
     int32_t to[RANK_SIZE_MAX * BLOCK];
-    /* The stages at which this rank refuses to go on, or kills itself; 0 is
+    /* This rank refuses to go on, or kills itself, at these stages; 0 is
      * never. */
     uint32_t refused_at;
     uint32_t killed_at;
@@ -41,7 +41,8 @@ struct walk {
     unsigned n_destroyed;
 };
 
-/* One walk per concurrent operation; they are too large for the stack. */
+/* There is one walk per concurrent operation. They are too large for the
+ * stack. */
 static struct walk walks[N_WALKS];
 
 static struct engine_collective

@@ -17,7 +17,7 @@ enum {
     MATRIX_RANKS = 4,
 };
 
-/* The parts of a call that may differ. */
+/* These parts of a call may differ. */
 enum matrix_parts {
     MATRIX_HAS_DTYPE = 1,
     MATRIX_HAS_COUNT = 2,

@@ -79,7 +79,7 @@ struct matrix_case {
     size_t n_bytes;
 };
 
-/* A call with its arguments. */
+/* This is a call with its arguments. */
 struct calling {
     const struct matrix_call *call;
     struct matrix_args args;

@@ -21,8 +21,8 @@
 enum {
     LARGE = 1 << 18, /* elements */
     BARRIERS = 2,
-    /* The deadline of calls that nothing else ends. By then the other rank must
-     * have said which call it is in, also on a busy machine. */
+    /* This is the deadline of calls that nothing else ends. By then the other
+     * rank must have said which call it is in, also on a busy machine. */
     DEADLINE_MS = 1500,
     /* Of the pairs of collectives, one in EVERY is tested; sanitizers are
      * slow. */

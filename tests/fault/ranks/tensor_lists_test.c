@@ -95,7 +95,7 @@ static const struct difference differences[] = {
      "int64"},
 };
 
-/* One family of calls, which pass tensors to the next stage or back. */
+/* These calls of one family pass tensors to the next stage or back. */
 struct calls {
     void *owner;
     enum hoop_status (*forth)(void *owner, bool is_sent, struct hoop_tensors *);

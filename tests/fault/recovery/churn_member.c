@@ -53,7 +53,7 @@ struct oracle {
     uint64_t n_wrong;
 };
 
-/* What rank 0 tells all members with any call. */
+/* Rank 0 tells this to all members with any call. */
 struct oracle_wish {
     uint64_t mine;
     uint64_t all; /* the sum of mine over all members */
@@ -79,7 +79,7 @@ element_of(uint64_t id, uint64_t step, size_t at)
     return mix(id ^ mix(step)) + at * (2 * id + 1);
 }
 
-/* The contributors that the library names. */
+/* The library names these contributors. */
 struct named {
     uint32_t ranks[ORACLE_RANKS];
     uint32_t n_ranks;

@@ -55,7 +55,7 @@ def usage_of(pid):
 
 
 class Board:
-    """What the members of one job write; see churn_member.c."""
+    """The members of one job write to this; see churn_member.c."""
 
     def __init__(self, path):
         self.path = path
@@ -79,7 +79,7 @@ class Board:
 
 
 class Job:
-    """The slots of a job, of which the first are residents."""
+    """A job has slots, of which the first are residents."""
 
     def __init__(self, run, number):
         self.run = run
@@ -160,7 +160,7 @@ class Job:
 
 
 class Watch:
-    """The memory and descriptors of one process over time."""
+    """This records the memory and descriptors of one process over time."""
 
     def __init__(self, name):
         self.name = name
@@ -204,7 +204,7 @@ class Watch:
 
 
 class Run:
-    """One run of the whole check."""
+    """This runs the whole check once."""
 
     def __init__(self, options, folder):
         self.options = options

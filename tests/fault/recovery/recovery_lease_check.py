@@ -25,7 +25,7 @@ LIFE_S = 0.7
 
 
 class Brief(Coordinator):
-    """A hoopd with short leases."""
+    """This hoopd has short leases."""
 
     def __init__(self, path, folder):
         super().__init__(path, folder, 'process')
@@ -33,7 +33,7 @@ class Brief(Coordinator):
 
 
 class Check:
-    """The check of both jobs."""
+    """This checks both jobs."""
 
     def __init__(self, paths, folder):
         self.hoopd, self.hoopctl, self.steady = paths

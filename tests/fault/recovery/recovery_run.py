@@ -42,7 +42,7 @@ STOPPED_S = 0.1
 NOTE_BYTES = 16  # the size of a note, see common/fault/fault.c
 TRIES = 3  # attempts at a cell whose fault comes too late
 
-# Calls of hoopd, each with its number among those that a run makes.
+# These are calls of hoopd, each with its number among those that a run makes.
 OPS = [('rendezvous_join', 1), ('rendezvous_join', 5), ('rendezvous_join', 6),
        ('rendezvous_renew', 3), ('rendezvous_report', 1),
        ('rendezvous_watch', 4), ('rendezvous_leave', 1),
@@ -97,7 +97,7 @@ class Missed(Exception):
 
 
 class Mortal(Coordinator):
-    """hoopd, with a fault in each of its first lives."""
+    """This hoopd has a fault in each of its first lives."""
 
     def __init__(self, path, folder, faults):
         super().__init__(path, folder, 'process')
@@ -170,7 +170,7 @@ class Adder(threading.Thread):
 
 
 class Recovery:
-    """One run, in a folder of its own."""
+    """This is one run, in a folder of its own."""
 
     def __init__(self, options, folder, number, members, newcomers, lives):
         self.options = options

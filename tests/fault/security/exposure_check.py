@@ -58,7 +58,7 @@ def listening(pid, port):
 
 
 class Trial:
-    """One start of hoopd with given arguments and environment."""
+    """This starts hoopd once with given arguments and environment."""
 
     n_trials = 0
 

@@ -38,14 +38,14 @@ from strangers import (Crowd, HELLO_BYTES, SP_HELLO, dial, frame, hello,
 WORKERS = 3
 NMAP_S = 8
 IDLERS = 300
-# The bound for hoopd's log, which has some twenty lines of each kind in ten
+# This bounds hoopd's log, which has some twenty lines of each kind in ten
 # seconds.
 LINES_MAX = 1000
 TOKEN = 'secret'
-# How much a process may grow after strangers have visited it.
+# A process may grow by so much after strangers have visited it.
 RSS_GROWTH_KIB = 24 * 1024
 DESCRIPTORS_GROWTH = 12
-# The limit of the last worker: what it needs, plus a quarter for strangers.
+# The last worker has this limit: what it needs, plus a quarter for strangers.
 FILES = 24
 # These are the gRPC status codes of docs/rpc.md.
 INVALID = 3
@@ -62,7 +62,7 @@ STRANGERS = {
 
 
 class Job:
-    """hoopd and the workers, and what hoopctl says of them."""
+    """This has hoopd and the workers, and what hoopctl says of them."""
 
     def __init__(self, programs, folder):
         self.hoopd_path, self.hoopctl_path, self.steady_path = programs

@@ -37,8 +37,9 @@ CALL_SEND, DTYPE_UINT8 = 9, 1
 PAYLOAD = bytes(65536)
 WINDOW = 1024 * 1024
 
-# The bounds of docs/security.md for early messages and for unread replies, with
-# some slack. The last one bounds what the worker may read before it notices.
+# These are the bounds of docs/security.md for early messages and for unread
+# replies, with some slack. The last one bounds what the worker may read before
+# it notices.
 EARLY_KIB = (16 + 8) * 1024
 UNREAD_KIB = (32 + 24) * 1024
 SENT_MAX = 1024 * 1024 * 1024
@@ -64,8 +65,8 @@ def frame_pack(payload=b'', *, kind, flags, epoch, comm, op, tag=0, call=(0,) * 
 
 
 class Job:
-    """hoopd, two workers, and a third member whose messages this program
-    writes."""
+    """This has hoopd, two workers, and a third member whose messages this
+    program writes."""
 
     def __init__(self, programs, folder):
         hoopd, steady = programs

@@ -48,7 +48,7 @@ def write_private(path, text):
 
 
 class Hoopd:
-    """A hoopd that listens on all addresses."""
+    """This hoopd listens on all addresses."""
 
     n_started = 0
 
@@ -212,7 +212,7 @@ def unread(_):
 
 
 class Crowd:
-    """Connections that are open at once, and are opened again when they are
+    """These connections are open at once, and are opened again when they are
     closed."""
 
     def __init__(self, n_connections, words, drips, places):

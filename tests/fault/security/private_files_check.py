@@ -28,7 +28,7 @@ def clean():
 
 
 class Files:
-    """Files that have the same secret but differ in who can use them."""
+    """These files have the same secret but differ in who can use them."""
 
     def __init__(self, folder, text):
         self.folder, self.text = folder, text

@@ -84,7 +84,7 @@ def private(path, how):
 
 
 class Started(Program):
-    """A program that the check ends in any case."""
+    """The check ends this program in any case."""
 
     everyone = []
 
@@ -94,7 +94,7 @@ class Started(Program):
 
 
 class Coordinator:
-    """A hoopd, and tokens that hoopctl makes."""
+    """This has a hoopd, and tokens that hoopctl makes."""
 
     def __init__(self, programs, folder, name, arguments):
         self.hoopctl = programs[1]

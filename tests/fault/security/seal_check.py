@@ -31,7 +31,7 @@ PATIENCE_S = 40  # of hoopctl, which must fail long before it
 
 
 class Ear(Relay):
-    """A relay that only listens."""
+    """This relay only listens."""
 
     def damage(self, piece):
         self.heard += piece
@@ -39,7 +39,7 @@ class Ear(Relay):
 
 
 class Coordinator:
-    """A hoopd that uses the folder's data, with an ear in front of it."""
+    """This hoopd uses the folder's data, and has an ear in front of it."""
 
     def __init__(self, path, folder, name, settings):
         home, = free_addresses(1)

@@ -20,8 +20,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), '..'))
 from control_client import Client, Refused
 from programs import Program, Wrong, check_main, free_addresses
 
-# CSI as one character, an override, an isolate, a line separator, a zero-width
-# space, and a tag.
+# These are CSI as one character, an override, an isolate, a line separator, a
+# zero-width space, and a tag.
 LETTERS = '\x9b\u202e\u2066\u2028\u200b\U000e0001'
 SPELT = ('\\u009b\\u202e\\u2066\\u2028\\u200b', 'e0001')
 UNSAFE = ('Cc', 'Cf', 'Zl', 'Zp', 'Cs')

@@ -32,7 +32,7 @@ sharding_model_list(uint32_t n_dims,
 bool
 sharding_model_cuts(const struct hoop_sharding *sharding, uint32_t axis);
 
-/* The part of a layout that one place of the mesh has. */
+/* This is the part of a layout that one place of the mesh has. */
 struct sharding_model_part {
     const struct hoop_sharding *sharding;
     const struct hoop_mesh_shape *mesh;

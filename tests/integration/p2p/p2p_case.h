@@ -34,7 +34,7 @@ tensor_is(const struct hoop_tensor *tensor,
           int64_t first,
           int64_t step);
 
-/* Both ways of posting, each with and without an expected shape. */
+/* There are both ways of posting, each with and without an expected shape. */
 enum {
     N_P2P_KINDS = 4
 };
@@ -45,7 +45,7 @@ p2p_of_kind(struct rank *rank, uint32_t kind);
 unsigned
 stage_of(const struct rank *rank);
 
-/* The shape [1, 1, 2]. */
+/* The shape is [1, 1, 2]. */
 extern const struct hoop_shape pair;
 
 struct stage {

@@ -11,7 +11,8 @@
 
 #include "hoop/hoop.h"
 
-/* What a function does to the tensors of all ranks by definition. */
+/* The effect is what a function does to the tensors of all ranks by
+ * definition. */
 enum effect {
     EFFECT_SAME,
     EFFECT_SUM,
@@ -40,7 +41,7 @@ extern int64_t mapping_values[MAPPING_VALUES];
 struct hoop_tensor
 mapping_table(size_t n_rows, size_t n_columns);
 
-/* The arguments of a call. */
+/* A call has these arguments. */
 struct redistribute_call_arguments {
     const struct hoop_tensor *tensor;
     struct hoop_tensor *out;

@@ -21,7 +21,7 @@ enum {
     CHAIN_VIRTUAL_MAX = 4 * CHAIN_CHUNKS_MAX,
 };
 
-/* A stage's part of the model, and the owner of its callbacks. */
+/* A chain is a stage's part of the model, and the owner of its callbacks. */
 struct chain {
     const struct hoop_schedule_options *shape; /* borrowed */
     uint32_t stage;

@@ -18,7 +18,8 @@
 #include "ranks.h"
 #include "session/comm.h"
 
-/* A tensor of two elements, and a list of it. The struct points into itself. */
+/* A pair is a tensor of two elements with a list of it. It points into
+ * itself. */
 struct pair {
     int64_t at[2];
     struct hoop_tensor tensor;

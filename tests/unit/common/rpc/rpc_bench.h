@@ -22,9 +22,9 @@ enum {
     BENCH_TIMEOUT_MS = 8000,
 };
 
-/* A small service. Store/Add counts. Store/Wait parks until Store/Set releases
- * it. Store/Delete is never answered. The other methods echo. A client that
- * calls Store/Add is admitted. */
+/* This is a small service. Store/Add counts. Store/Wait parks until Store/Set
+ * releases it. Store/Delete is never answered. The other methods echo. A client
+ * that calls Store/Add is admitted. */
 struct bench_server {
     struct loop *loop;
     struct rpc_server *server;
@@ -79,7 +79,7 @@ bench_wait_for(atomic_uint *counter, unsigned n);
 void
 bench_wait_until_repeated(struct bench_server *server, uint64_t n);
 
-/* A client whose loop has a thread. */
+/* The loop of this client has a thread. */
 struct bench_client {
     struct loop *loop;
     struct rpc_client *client;

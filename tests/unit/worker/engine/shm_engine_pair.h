@@ -18,16 +18,18 @@ enum {
  * run. */
 int
 shm_pair_set_up(void **state);
-/* Like the one above, and the two ranks may read each other's memory. */
+/* This is like the one above, and the two ranks may read each other's
+ * memory. */
 int
 shm_pair_set_up_open(void **state);
-/* Like the first one, and all calls are compared before any data move. */
+/* This is like the first one, and all calls are compared before any data
+ * move. */
 int
 shm_pair_set_up_checked(void **state);
-/* Like the first one, but without background threads. */
+/* This is like the first one, but without background threads. */
 int
 shm_pair_set_up_idle(void **state);
-/* Like the one above, but not connected. */
+/* This is like the one above, but not connected. */
 int
 shm_pair_set_up_unconnected(void **state);
 

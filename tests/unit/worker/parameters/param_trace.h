@@ -14,7 +14,7 @@ struct param_trace {
     char text[1024];
 };
 
-/* A hook that writes name. It fails in the phase fails_at. */
+/* This hook writes name. It fails in the phase fails_at. */
 struct trace_hook {
     hoop_param_hook_t hook;
     const char *name;
@@ -27,7 +27,7 @@ trace_hook_init(struct trace_hook *hook,
                 const char *name,
                 struct param_trace *trace);
 
-/* The owner of operations and overrides. A forward call writes text, and a
+/* This owns operations and overrides. A forward call writes text, and a
  * backward call text'. */
 struct trace_op {
     const char *text;

@@ -99,7 +99,7 @@ test_transport_feed(struct test_transport *test_transport,
                     uint32_t rank,
                     const struct frame *frame,
                     const void *payload);
-/* The same for a frame with FRAME_TENSOR. */
+/* This does the same for a frame with FRAME_TENSOR. */
 void
 test_transport_feed_tensor(struct test_transport *test_transport,
                            uint32_t rank,
@@ -119,7 +119,8 @@ test_transport_next_frame(struct test_transport *test_transport,
                           uint32_t rank,
                           struct frame *out_frame,
                           uint8_t *out_payload);
-/* What the last frame that was read says of a tensor, which it must have. */
+/* This is what the last frame that was read says of a tensor, which it must
+ * have. */
 extern struct frame_tensor test_transport_next_tensor;
 /* Closes raw[rank]. */
 void

@@ -19,7 +19,7 @@ layouts_list(const struct hoop_mesh_shape *mesh,
              enum hoop_reduce_op op,
              struct hoop_sharding layouts[LAYOUTS_MAX]);
 
-/* What one step along some axes changes in a layout. */
+/* One step along some axes changes this in a layout. */
 struct layouts_step {
     enum hoop_step_kind kind;
     struct hoop_axes axes;

@@ -15,7 +15,8 @@ enum {
     TOKENS_ELEMENTS = 512,
 };
 
-/* The part of each rank of the context, and the addends of each element. */
+/* This has the part of each rank of the context, and the addends of each
+ * element. */
 struct tokens {
     uint32_t n_ranks;
     bool is_there[TOKENS_RANKS];
