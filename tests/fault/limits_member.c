@@ -94,8 +94,8 @@ pass_on(hoop_comm_t *comm, uint32_t distance, struct outcome *outcome)
     int32_t from = (int32_t)(rank + 1);
     int32_t to = 0;
 
-    /* The rank before the wrap receives first, which prevents a deadlock. Each
-     * rank sends even if its receive has failed. */
+    /* Ranks whose next rank is lower receive first, which prevents a deadlock.
+     * Each rank sends even if its receive has failed. */
     if (rank < next)
         outcome_add(outcome, hoop_send(&from, 1, HOOP_INT32, next, 7, comm));
     const enum hoop_status status =

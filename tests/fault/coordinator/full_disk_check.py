@@ -144,8 +144,8 @@ def disk_metric(hoopd):
 
 
 def reads_are_answered(hoopd):
-    """Check that every kind of read, also one that waits, is answered within 5
-    s."""
+    """Check that every kind of read, also one that waits, is answered
+    within five seconds."""
     client = Client(hoopd.address, patience_s=5)
     began = time.monotonic()
     if client.get('small') != b'v':

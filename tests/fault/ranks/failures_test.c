@@ -332,8 +332,9 @@ operations_that_fail_together_are_told_once(void **state)
                      0);
 }
 
-/* Rank 1 is late, is asked why, and leaves while the data of rank 2 are still
- * on their way. The pause must exceed the time after which the others ask. */
+/* Rank 1 is late, is asked for its calls, and leaves while the data of rank 2
+ * are still in transit. The pause must exceed the time after which the others
+ * ask. */
 static int
 late_rank_may_leave_after_its_part(struct rank *rank)
 {

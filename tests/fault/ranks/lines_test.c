@@ -1,6 +1,5 @@
 /*
- * tests/fault/ranks/lines_test.c - chains of collectives among some of the
- * ranks
+ * tests/fault/ranks/lines_test.c - chains over rows and columns
  *
  * The ranks form a plane of two rows. A walk is one operation with three
  * stages: each column exchanges, then each row sums, then all ranks exchange.

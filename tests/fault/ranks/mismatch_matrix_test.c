@@ -52,8 +52,8 @@ static const uint8_t MANY = 0x01;
 static const uint8_t ODD = 0x60;
 static const uint8_t UNTOUCHED = 0xee;
 
-/* This is far below an operation's deadline of 20 s, since sanitizers are
- * slow. */
+/* This is far below an operation's deadline of 20 s, but leaves sanitizers
+ * enough time. */
 static const uint64_t TOLD_AFTER_NS = 10000000000;
 
 enum way {

@@ -33,8 +33,8 @@ enum {
 #endif
 };
 
-/* This is far below an operation's deadline of 20 s, since sanitizers are
- * slow. */
+/* This is far below an operation's deadline of 20 s, but leaves sanitizers
+ * enough time. */
 static const uint64_t TOLD_AFTER_NS = 10000000000;
 
 /* Rank 0 sends n_sent elements to rank 1, which expects n_expected. Rank 1

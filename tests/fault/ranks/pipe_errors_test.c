@@ -288,8 +288,8 @@ enum {
     SETTLINGS = 2,
 };
 
-/* This is far below an operation's deadline of 20 s, since sanitizers are
- * slow. */
+/* This is far below an operation's deadline of 20 s, but leaves sanitizers
+ * enough time. */
 static const uint64_t TOLD_AFTER_NS = 10000000000;
 
 static uint8_t misfits_bytes[8 * MISFITS_LARGE];

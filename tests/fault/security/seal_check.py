@@ -2,11 +2,12 @@
 """tests/fault/security/seal_check.py - the way to the coordinator under TLS
 
 seal_check.py HOOPD HOOPCTL HOOPRUN STEADY: a relay hears what is sent to two
-hoopd, of which one stands by. It must hear neither the token nor the name of a
-job or a method, which it does hear without TLS. The first hoopd is killed. The
-workers must go on, come to the second and stay with it. A client that has
-another token, or where only one side uses TLS, is told at once what to do, and
-hoopd's log says who it was. Meanwhile strangers that stall are closed.
+hoopd, of which one stands by. It must never hear the token. Under TLS it must
+also hear no name of a job or method, which it does hear without TLS. The first
+hoopd is killed. The workers must come to the second, go on and end well. A
+client that has another token, or where only one side uses TLS, is told at once
+what to do, and hoopd's log says who it was. Meanwhile strangers that stall are
+closed.
 """
 
 import os
@@ -116,8 +117,8 @@ class Check:
                 raise Wrong(f'{worker.name}:\n{worker.text()}')
 
     def in_the_clear(self):
-        """Without TLS the ear hears the names, so it would also hear them with
-        TLS."""
+        """Without TLS the ear hears the names. This shows that it would also hear a
+        leak under TLS."""
         plain = self.coordinator('plain', 'off', 'serves workers')
         if self.ask(plain.address, **self.settings('off')).returncode != 0:
             raise Wrong('hoopctl does not get an answer without TLS')

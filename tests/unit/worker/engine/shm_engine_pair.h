@@ -1,5 +1,4 @@
-/* tests/unit/worker/engine/shm_engine_pair.h - two engines with shared
- * regions */
+/* tests/unit/worker/engine/shm_engine_pair.h - engines with shared regions */
 
 #ifndef TESTS_UNIT_WORKER_ENGINE_SHM_ENGINE_PAIR_H
 #define TESTS_UNIT_WORKER_ENGINE_SHM_ENGINE_PAIR_H

@@ -1,6 +1,5 @@
 /*
- * tests/unit/worker/transport/test_transport.h - a transport that records
- * events
+ * tests/unit/worker/transport/test_transport.h - a recording transport
  *
  * It runs in the test's own thread. Its peers are other test_transports, or raw
  * descriptors that the test reads and writes by hand.
