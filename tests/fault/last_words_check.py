@@ -3,7 +3,7 @@
 
 last_words_check.py HOOPRUN STEADY: one rank of four is killed, exits or stops
 in the middle of its calls. Every other rank must soon report it, and all in the
-same words: which rank, what happened to it, in which call and communicator, how
+same words: which rank, what happened to it, in which call and of what data, how
 long after its last byte, which rank waited for which, for how many bytes, and
 how much of the timeout had passed. The launcher must name that rank too, rather
 than a rank that noticed.

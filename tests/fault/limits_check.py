@@ -4,10 +4,10 @@
 limits_check.py HOOPD MEMBER: of four ranks one, or all, may open only a few
 files. The limit rises from FIRST_FILES until the job succeeds ENOUGH times in a
 row. With every limit each rank either succeeds, or soon reports which limit was
-reached, its value and the rank; no other rank is called lost. Then a member of
-a running job opens files until none is left. The calls that need one more must
-fail and say so, and must succeed again once it has closed them. The last check
-is of a rank whose user may start no more threads.
+reached, its value and the rank; no other rank is called lost. In another check
+a member of a running job opens files until none is left. The calls that need
+one more must fail and say so, and must succeed again once it has closed them.
+One more check is of a rank whose user may start no more threads.
 """
 
 import os

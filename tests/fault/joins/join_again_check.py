@@ -3,8 +3,8 @@
 
 join_again_check.py HOOPD STEADY: leases last longer than this check, so that
 nothing happens because one has ended. A newcomer takes the place of a process
-whose end hoopd sees at once. Where hoopd cannot see whether the members live,
-the newcomer waits and says for what. Where they live, it fails at once.
+whose end it sees at once. Where it cannot see whether the members live, it
+waits and says for what. Where they live, it fails at once.
 """
 
 import os
@@ -142,15 +142,16 @@ def check_living(jobs):
 
 
 def elsewhere_join(client, rank):
-    """Join as a worker whose host numbers processes separately, so that hoopd
-    learns nothing from the absence of its PID here. Return the epoch."""
+    """Join as a worker whose host numbers processes separately, so that a
+    newcomer learns nothing from the absence of its PID here. Return the
+    epoch."""
     return client.call('Rendezvous/Join', [
         rank + 1, 1, rank, 2, 0, 0, 60000, NO_PROCESS + rank, 'other', '',
         '10.0.0.1:1', 0, 12345])[0]
 
 
 def check_elsewhere(jobs):
-    """Close the connections of members of which hoopd cannot know more."""
+    """Close the connections of members whose processes no newcomer can see."""
     members = [Client(jobs.address, 'elsewhere', 'secret') for _ in range(2)]
     with ThreadPoolExecutor(2) as pool:
         epoch, _ = pool.map(elsewhere_join, members, range(2))

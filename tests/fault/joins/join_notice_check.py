@@ -263,8 +263,8 @@ def check_many_end(jobs):
 
 
 def check_no_hello(jobs):
-    """A join names an address that answers no connection, or that says no
-    hello, even when the first attempt is over."""
+    """A join reports that an address answers no connection, or says no hello,
+    also after its first attempt."""
     texts = ('nothing answers a connection there: is there a route, or a firewall '
              'between?', 'it accepts connections but does not say hello: is a hoop '
              'coordinator there?')

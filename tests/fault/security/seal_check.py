@@ -117,7 +117,7 @@ class Check:
                 raise Wrong(f'{worker.name}:\n{worker.text()}')
 
     def in_the_clear(self):
-        """Without TLS the ear hears the names. This shows that it would also hear a
+        """Without TLS the ear hears the names. This shows that it would hear a
         leak under TLS."""
         plain = self.coordinator('plain', 'off', 'serves workers')
         if self.ask(plain.address, **self.settings('off')).returncode != 0:
