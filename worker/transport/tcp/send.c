@@ -184,7 +184,7 @@ written(struct peer *peer, size_t n_bytes)
 }
 
 static void
-watch_writable(struct peer *peer, bool is_wanted)
+peer_set_write_watched(struct peer *peer, bool is_wanted)
 {
     if ((peer->send.is_write_watched == is_wanted &&
          !striping_is_sending(peer)) ||
@@ -214,7 +214,7 @@ on_write_failed(struct peer *peer)
 {
     if (errno == EAGAIN || errno == EWOULDBLOCK) {
         peer->send.is_blocked = true;
-        watch_writable(peer, true);
+        peer_set_write_watched(peer, true);
         return;
     }
     /* What the peer sent before it went away is still to be read, and reading
@@ -268,7 +268,7 @@ peer_write(struct peer *peer)
         peer_mark_dirty(peer);
         return true;
     }
-    watch_writable(peer, false);
+    peer_set_write_watched(peer, false);
     if (send->state == SEND_GOODBYE)
         on_last_byte_sent(peer);
     return n_total > 0;
