@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "check.h"
 #include "child.h"
+#include "default_config.h"
 #include "engine/engine.h"
 #include "net/socket.h"
 #include "path.h"
@@ -90,7 +91,7 @@ machine_configure(struct machine *machine, const struct world *world)
 {
     struct config *config = &machine->config;
 
-    config_init(config);
+    default_config_init(config);
     config->op_timeout_ms = SESSION_MS;
     config->failure_timeout_ms = 0;
     snprintf(config->algorithms, sizeof(config->algorithms), "%s",

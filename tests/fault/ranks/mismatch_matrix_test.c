@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "check.h"
 #include "child.h"
+#include "default_config.h"
 #include "fault/ranks/mismatch_calls.h"
 #include "ranks.h"
 #include "select/tuner.h"
@@ -415,7 +416,7 @@ matrix_body(struct rank *rank)
     roster->rank = rank->rank;
     for (uint32_t i = 0; i < rank->size; i++)
         snprintf(roster->members[i].host_id, LIMIT_NAME, "node");
-    config_init(&config);
+    default_config_init(&config);
     snprintf(config.algorithms, sizeof(config.algorithms), "%s",
              slice->algorithms);
     snprintf(config.link, sizeof(config.link), "latency=20us");

@@ -5,6 +5,7 @@
 #include "base/config.h"
 #include "base/settings.h"
 #include "check.h"
+#include "default_config.h"
 
 /* A value of each setting that is not its default. */
 static const char *const said[] = {
@@ -112,18 +113,12 @@ config_has_each_text_in_its_field(void **state)
 
 /* Facts that no setting says are 0. */
 static void
-config_init_sets_the_defaults_of_the_table(void **state)
+config_without_settings_has_the_defaults_of_the_table(void **state)
 {
-    CLEANUP(settings_destroy)
-    struct settings *settings = settings_of((const char *const[]){NULL});
     struct config config;
-    struct config of_settings;
 
     memset(&config, 0xff, sizeof(config));
-    memset(&of_settings, 0xff, sizeof(of_settings));
-    config_init(&config);
-    config_init_from_settings(&of_settings, settings);
-    assert_memory_equal(&config, &of_settings, sizeof(config));
+    default_config_init(&config);
     assert_string_equal(config.job, "default");
     assert_string_equal(config.coordinator, "");
     assert_int_equal(config.failure_timeout_ms, 2000);
@@ -182,7 +177,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(config_has_each_number_in_its_field),
         cmocka_unit_test(config_has_each_text_in_its_field),
-        cmocka_unit_test(config_init_sets_the_defaults_of_the_table),
+        cmocka_unit_test(config_without_settings_has_the_defaults_of_the_table),
         cmocka_unit_test(config_fields_lie_apart),
         cmocka_unit_test(config_deinit_wipes_the_token),
     };

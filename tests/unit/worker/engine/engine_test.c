@@ -9,6 +9,7 @@
 #include "allocation.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "default_config.h"
 #include "engine/failure/failure_detector.h"
 #include "engine_pair_fixture.h"
 
@@ -185,7 +186,7 @@ engine_without_memory_leaves_all_as_it_was(void **state)
     struct config config;
 
     assert_ok(roster_create(3, &roster));
-    config_init(&config);
+    default_config_init(&config);
     for (unsigned n = 1; status != HOOP_OK; n++) {
         calloc_refuse_nth(n);
         status = engine_create(
