@@ -512,7 +512,7 @@ suspicion_add_complaint(struct cluster *cluster,
     }
     suspicion
         ->views[(uint64_t)reporter->rank * job->world.size + accused->rank] =
-        call->evidence == EVIDENCE_SILENT ? VIEW_SILENT : VIEW_BROKEN;
+        evidence_rows[call->evidence].is_waited ? VIEW_SILENT : VIEW_BROKEN;
     suspicion->ranks[reporter->rank].is_heard_by_coordinator = true;
     suspicion->ranks[reporter->rank].has_complained_or_answered = true;
 
