@@ -6,6 +6,12 @@
  * when it is free. When the owner gives it up it names a successor: another
  * waiter, or else the background (engine/background.h). All other threads hand
  * in work through the submit and command queues.
+ *
+ * This is all that other folders may call of engine/: a caller in session/ or
+ * api/ mostly needs two or three of its parts, so they have one header. They
+ * are, in this order: the engine; what it is told of connections and ranks;
+ * contexts; their shared memory; operations; waiting; progress without a
+ * waiter, and the end; the points of a recovery at which a rank may fail.
  */
 
 #ifndef ENGINE_ENGINE_H
@@ -127,7 +133,10 @@ engine_update_wait_policy(struct engine *engine);
 uint64_t
 engine_poll_divisor(const struct engine *engine);
 
-/* Thread: any, for all functions below. */
+/*
+ * What the engine is told of connections and ranks, and asked about them.
+ * Thread: any, for all functions below.
+ */
 
 /* Check that the engine can be used. Handle: HOOP_E_CLOSED (this is a forked
  * child). */
@@ -219,6 +228,10 @@ engine_check_not_expelled(struct engine *engine);
  * shortage. */
 enum hoop_status
 engine_connect(struct engine *engine, uint32_t rank, uint64_t deadline_ns);
+
+/*
+ * Contexts.
+ */
 
 /* Options of a communicator context. ranks[i] is the world rank of rank i, and
  * is copied. All members use the same id. */
@@ -327,12 +340,9 @@ context_set_wait_purpose(struct comm_context *context, const char *purpose);
 uint32_t
 context_agreed_settings(const struct comm_context *context);
 
-/* Whether the caller waits at once. Then it begins the operation itself if
- * progress ownership is free. */
-enum engine_start_mode {
-    ENGINE_START,
-    ENGINE_START_AND_WAIT,
-};
+/*
+ * The shared memory of a context, and of ranks of one host.
+ */
 
 /*
  * Give context a region that all its members share, and take ownership of it.
@@ -371,6 +381,8 @@ engine_import_wakeup(struct engine *engine,
                      const struct wakeup_handle *place);
 
 /*
+ * Operations.
+ *
  * A chain: one operation that runs several collectives in a row.
  *
  * The result of one collective decides about the next: first the lengths of
@@ -413,6 +425,13 @@ struct chain {
 /* Destroy the owner of a chain that was never started, or has ended. */
 void
 op_chain_deinit(struct chain *chain);
+
+/* Whether the caller waits at once. Then it begins the operation itself if
+ * progress ownership is free. */
+enum engine_start_mode {
+    ENGINE_START,
+    ENGINE_START_AND_WAIT,
+};
 
 /* A collective: the call, and the plan that executes it. */
 struct engine_collective {
@@ -499,6 +518,10 @@ struct op *
 engine_null_op(void);
 
 /*
+ * Waiting.
+ */
+
+/*
  * Own progress or sleep until op has ended, then free it and return how it
  * ended. Handle: HOOP_E_PENDING (deadline_ns came first; op continues).
  */
@@ -525,6 +548,10 @@ engine_is_op_done(struct op *op);
  */
 void
 engine_cancel_op(struct op *op);
+
+/*
+ * Progress without a waiter, and the end.
+ */
 
 enum engine_progress_result {
     ENGINE_PROGRESS_ELSEWHERE, /* another thread owns progress */
