@@ -105,7 +105,7 @@ shortage_apply(struct engine *engine, const struct notice *notice)
     char text[LIMIT_ERROR_TEXT];
     struct op *next;
 
-    if (lost->is_lost || lost->has_left ||
+    if (rank_is_gone(lost) ||
         !transport_give_up_connecting(engine->transport, notice->rank))
         return;
     lost->shortage_status = notice->status;

@@ -173,6 +173,14 @@ struct rank_liveness {
     char why[LOST_REASON_TEXT_MAX];
 };
 
+/* Returns whether nothing more will come from the rank: it is lost, or has
+ * left. */
+static inline bool
+rank_is_gone(const struct rank_liveness *rank)
+{
+    return rank->is_lost || rank->has_left;
+}
+
 /* What is known of a rank's signs of life. */
 struct heartbeat {
     uint64_t n_checks; /* the last check that waited for it */

@@ -86,7 +86,7 @@ can_rank_be_marked_lost(struct engine *engine, uint32_t rank)
 {
     const struct rank_liveness *lost = &engine->liveness.ranks[rank];
 
-    if (lost->is_lost || lost->has_left || engine->is_leaving ||
+    if (rank_is_gone(lost) || engine->is_leaving ||
         engine->liveness.ranks[engine->roster->rank].is_lost)
         return false;
     /* First advance operations: what rank sent or posted before may be all that
@@ -94,7 +94,7 @@ can_rank_be_marked_lost(struct engine *engine, uint32_t rank)
     shm_queue_mark_ready(engine);
     progress_advance_ops(engine);
     if (!shm_departure_exists(engine, rank))
-        return !lost->is_lost && !lost->has_left;
+        return !rank_is_gone(lost);
     shm_departure_apply(engine, rank);
     engine_mark_left(engine, rank);
     return false;

@@ -58,8 +58,7 @@ revocation_send_all(const struct comm_context *context)
     for (uint32_t i = 0; i < context->size; i++) {
         const uint32_t rank = context->ranks[i];
 
-        if (!engine->liveness.ranks[rank].is_lost &&
-            !engine->liveness.ranks[rank].has_left)
+        if (!rank_is_gone(&engine->liveness.ranks[rank]))
             transport_send_control_connect(engine->transport, rank,
                                            &failure_notice, text);
     }
@@ -211,12 +210,9 @@ void
 context_list_failed_members(const struct comm_context *context,
                             bool *out_has_failed)
 {
-    for (uint32_t i = 0; i < context->size; i++) {
-        const struct rank_liveness *lost =
-            &context->engine->liveness.ranks[context->ranks[i]];
-
-        out_has_failed[i] = lost->is_lost || lost->has_left;
-    }
+    for (uint32_t i = 0; i < context->size; i++)
+        out_has_failed[i] =
+            rank_is_gone(&context->engine->liveness.ranks[context->ranks[i]]);
 }
 
 void
