@@ -329,15 +329,6 @@ fail_running_ops(struct engine *engine)
         shm_departure_write(engine);
 }
 
-void
-engine_mark_self_lost(struct engine *engine, const char *why)
-{
-    engine_wake_progress_owner(engine);
-    progress_acquire_until(engine, CLOCK_NEVER);
-    engine_mark_lost(engine, engine->roster->rank, EVIDENCE_TOLD, why);
-    progress_release(engine);
-}
-
 bool
 engine_give_up(struct engine *engine, const char *why)
 {

@@ -211,6 +211,8 @@ notice_apply(struct engine *engine, struct notice *unread)
 
     if (notice.kinds & NOTICE_DECLARED_DEAD)
         engine_mark_lost(engine, notice.rank, notice.evidence, notice.why);
+    if (notice.kinds & NOTICE_NO_MEMORY)
+        engine_fail_without_memory(engine, notice.rank, notice.why);
     if (notice.kinds & NOTICE_UNREACHABLE)
         transport_mark_unreachable(engine->transport, notice.rank, notice.why);
     if (notice.kinds & NOTICE_SHORTAGE)

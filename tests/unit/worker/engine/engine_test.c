@@ -3,14 +3,31 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "allocation.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "engine/failure/failure_detector.h"
+#include "engine/state.h"
 #include "engine_pair_fixture.h"
+
+/* The operation that the kernel refuses, and its error; 0: it refuses none. */
+static int refused_operation;
+static int refused_error;
+
+int
+epoll_ctl(int epoll_fd, int operation, int fd, struct epoll_event *event)
+{
+    if (refused_operation == operation) {
+        errno = refused_error;
+        return -1;
+    }
+    return (int)syscall(SYS_epoll_ctl, epoll_fd, operation, fd, event);
+}
 
 static struct comm_context *
 context_at(uint32_t rank, unsigned i)
@@ -247,17 +264,26 @@ memory_lack_is_laid_on_the_rank_that_has_it(void **state)
         calloc_refuse_nth(0);
         assert_int_equal(engine_wait(waiting, patience()), HOOP_E_EXHAUSTED);
         assert_int_equal(error_failure_details()->rank, 0);
-        assert_non_null(strstr(error_text(), "rank 0 (host:40) has no memory "
-                                             "for unexpected messages"));
+        assert_non_null(strstr(error_text(), "rank 0 (host:40) gave up: it had "
+                                             "no memory for unexpected "
+                                             "messages"));
         assert_int_equal(atomic_load(&sides[0].n_lost), 1);
-        assert_int_equal(sides[0].evidence, EVIDENCE_TOLD);
-        assert_non_null(strstr(sides[0].why, "it has no memory"));
+        assert_int_equal(sides[0].evidence, EVIDENCE_GIVEN_UP);
+        assert_non_null(strstr(sides[0].why, "it had no memory"));
 
-        assert_int_equal(engine_wait(received, patience()), HOOP_E_PEER_LOST);
+        /* Without any memory it cannot tell the others, who see only that
+         * their connections to it end. */
+        const enum hoop_status told =
+            is_of_its_bytes ? HOOP_E_PEER_LOST : HOOP_E_RANK_FAILED;
+        assert_int_equal(engine_wait(received, patience()), told);
         assert_int_equal(error_failure_details()->rank, 0);
-        assert_non_null(strstr(error_text(), "rank 0 (host:40) is lost: "));
+        assert_non_null(
+            strstr(error_text(), is_of_its_bytes
+                                     ? "rank 0 (host:40) is lost: "
+                                     : "rank 0 (host:40) gave up: it had no "
+                                       "memory for unexpected messages"));
         assert_int_equal(engine_wait(sums[0], patience()), HOOP_E_EXHAUSTED);
-        assert_int_equal(engine_wait(sums[1], patience()), HOOP_E_PEER_LOST);
+        assert_int_equal(engine_wait(sums[1], patience()), told);
         assert_int_equal(error_failure_details()->rank, 0);
         engine_pair_close(&engine_pair);
     }
@@ -275,6 +301,73 @@ memory_lack_for_a_lost_rank_is_no_failure(void **state)
     assert_int_equal(atomic_load(&engine_pair.sides[0].n_lost), 1);
     engine_fail_without_memory(engine, 1, "no memory for a frame");
     assert_int_equal(atomic_load(&engine_pair.sides[0].n_lost), 1);
+}
+
+static void
+rank_0_has_given_up(const char *why)
+{
+    assert_int_equal(error_failure_details()->rank, 0);
+    assert_non_null(strstr(error_text(), "rank 0 (host:40) gave up: it had no "
+                                         "epoll watch for a descriptor: "));
+    assert_non_null(strstr(error_text(), why));
+    assert_int_equal(atomic_load(&engine_pair.sides[0].n_lost), 1);
+    assert_int_equal(engine_pair.sides[0].evidence, EVIDENCE_GIVEN_UP);
+    assert_false(engine_pair.sides[0].engine->liveness.ranks[1].is_lost);
+}
+
+static void
+connection_that_cannot_be_watched_is_no_loss_of_its_rank(void **state)
+{
+    struct engine *engine = engine_pair.sides[0].engine;
+    int32_t value = 1;
+    struct op *op = NULL;
+
+    assert_ok(sum_start(context_at(0, 0), &value, 1, &op));
+    engine_progress_background(engine);
+    engine_add_connection(engine, 1, engine_pair.fds[0]);
+    engine_pair.fds[0] = -1;
+    refused_operation = EPOLL_CTL_ADD;
+    refused_error = ENOSPC;
+    engine_progress_background(engine);
+    refused_operation = 0;
+    assert_int_equal(engine_wait(op, patience()), HOOP_E_EXHAUSTED);
+    rank_0_has_given_up("fs.epoll.max_user_watches");
+}
+
+/* More than the socket takes: what is left waits until it can be written. */
+static void
+full_connection_that_cannot_be_watched_is_no_loss_of_its_rank(void **state)
+{
+    static char bytes[LIMIT_EAGER_MESSAGE / 2];
+    const int n_bytes_max = 16384;
+    enum hoop_status status = HOOP_OK;
+    struct op *received = NULL;
+
+    assert_int_equal(setsockopt(engine_pair.fds[0], SOL_SOCKET, SO_SNDBUF,
+                                &n_bytes_max, sizeof(n_bytes_max)),
+                     0);
+    for (unsigned i = 0; i < 2; i++) {
+        engine_add_connection(engine_pair.sides[i].engine, 1 - i,
+                              engine_pair.fds[i]);
+        engine_pair.fds[i] = -1;
+    }
+    assert_ok(receive_start(context_at(1, 0), bytes, 4, 3, &received));
+    engine_progress_background(engine_pair.sides[1].engine);
+    refused_operation = EPOLL_CTL_MOD;
+    refused_error = ENOMEM;
+    for (unsigned i = 0; i < 8 && status == HOOP_OK; i++) {
+        struct op *op = NULL;
+
+        assert_ok(send_start(context_at(0, 0), bytes, sizeof(bytes), 9, &op));
+        engine_progress_background(engine_pair.sides[0].engine);
+        status = engine_wait(op, patience());
+    }
+    refused_operation = 0;
+    assert_int_equal(status, HOOP_E_EXHAUSTED);
+    rank_0_has_given_up("memory");
+    /* The connection is full, so the other one sees only its end. */
+    assert_int_equal(engine_wait(received, patience()), HOOP_E_PEER_LOST);
+    assert_int_equal(error_failure_details()->rank, 0);
 }
 
 static void
@@ -338,6 +431,10 @@ main(void)
         cmocka_unit_test(engine_without_memory_leaves_all_as_it_was),
         cmocka_unit_test(memory_lack_is_laid_on_the_rank_that_has_it),
         ENGINE_PAIR_UNCONNECTED_TEST(memory_lack_for_a_lost_rank_is_no_failure),
+        ENGINE_PAIR_UNCONNECTED_TEST(
+            connection_that_cannot_be_watched_is_no_loss_of_its_rank),
+        ENGINE_PAIR_UNCONNECTED_TEST(
+            full_connection_that_cannot_be_watched_is_no_loss_of_its_rank),
         ENGINE_PAIR_UNCONNECTED_TEST(forked_child_refuses_everything),
         ENGINE_PAIR_UNCONNECTED_TEST(stats_count_what_ended_well),
     };
