@@ -58,6 +58,14 @@ struct evidence_row {
  * comes before. */
 #define EVIDENCE_GAVE_UP "gave up: "
 
+/* How the part of a reason begins that says who found out, the last one. The
+ * control plane carries it in the text: docs/rpc.md. */
+#define EVIDENCE_REPORTED_BY ", reported by "
+
+/* Returns where that part of why begins, or NULL. */
+const char *
+evidence_find_reporters(const char *why);
+
 /* Indexed by enum evidence. */
 extern const struct evidence_row evidence_rows[EVIDENCE_KINDS];
 

@@ -214,7 +214,7 @@ membership_sanitize_reason(const char *reason, size_t n_room, char *out_reason)
 {
     /* The reporter is known from the call; a text that the reporter wrote is
      * dropped. */
-    const char *end = reason ? strstr(reason, ", reported by ") : NULL;
+    const char *end = reason ? evidence_find_reporters(reason) : NULL;
     const size_t n_most = end ? (size_t)(end - reason) : SIZE_MAX;
     size_t n_bytes = 0;
 
@@ -298,7 +298,7 @@ report_apply(struct cluster *cluster,
     const bool is_own_word = report->evidence == EVIDENCE_GIVEN_UP;
     text_buffer_append(&text_buffer, "%s", reason);
     if (!is_own_word)
-        text_buffer_append(&text_buffer, ", reported by %s",
+        text_buffer_append(&text_buffer, EVIDENCE_REPORTED_BY "%s",
                            member_label(reporter).text);
     if (is_own_word)
         member_report_own_failure(cluster, accused, text_buffer.text);

@@ -296,7 +296,7 @@ report_and_mark_lost(struct engine *engine,
     char tail[REASON_TAIL_TEXT_MAX];
 
     silence_describe(engine, rank, silence);
-    snprintf(tail, sizeof(tail), "%s, reported by %s", silence,
+    snprintf(tail, sizeof(tail), "%s" EVIDENCE_REPORTED_BY "%s", silence,
              roster_format_name(engine->roster, engine->roster->rank, name));
     reason_write_truncated(lost->why, tail, lost->why);
     engine_mark_lost(engine, rank, evidence, lost->why);
@@ -311,7 +311,7 @@ mark_self_lost_by_peer_rule(struct engine *engine, uint32_t rank)
     char why[LOST_REASON_TEXT_MAX];
 
     snprintf(tail, sizeof(tail),
-             ", reported by %s, which lives and is believed",
+             EVIDENCE_REPORTED_BY "%s, which lives and is believed",
              roster_format_name(engine->roster, rank, name));
     reason_write_truncated(engine->liveness.ranks[rank].why, tail, why);
     clear_suspicion(engine, &engine->liveness.ranks[rank]);
