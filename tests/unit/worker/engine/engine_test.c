@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -102,6 +104,39 @@ leave_ends_what_runs_and_what_comes(void **state)
     assert_int_equal(engine_wait(op, patience()), HOOP_E_CLOSED);
     assert_non_null(strstr(error_text(), "being left"));
     assert_int_equal(sum_run(context_at(0, 0), &value, 1), HOOP_E_CLOSED);
+}
+
+struct waiting {
+    struct op *op;
+    enum hoop_status status;
+};
+
+static void *
+waiting_run(void *argument)
+{
+    struct waiting *waiting = argument;
+
+    waiting->status = engine_wait(waiting->op, patience());
+    return NULL;
+}
+
+/* It would own progress until its operation ends. */
+static void
+leave_ends_the_wait_of_a_thread_that_owns_progress(void **state)
+{
+    struct engine *engine = engine_pair.sides[0].engine;
+    struct waiting waiting = {0};
+    pthread_t thread;
+    char bytes[4];
+
+    engine_pair_connect(&engine_pair);
+    assert_ok(receive_start(context_at(0, 0), bytes, 4, 1, &waiting.op));
+    assert_int_equal(pthread_create(&thread, NULL, waiting_run, &waiting), 0);
+    while (!atomic_load(&engine->progress.is_sleeping))
+        sched_yield();
+    engine_shutdown(engine, clock_deadline_ns(0));
+    pthread_join(thread, NULL);
+    assert_int_equal(waiting.status, HOOP_E_CLOSED);
 }
 
 static int
@@ -422,6 +457,8 @@ main(void)
         ENGINE_PAIR_UNCONNECTED_TEST(
             rank_declared_dead_ends_what_needs_it_and_what_comes),
         ENGINE_PAIR_UNCONNECTED_TEST(leave_ends_what_runs_and_what_comes),
+        ENGINE_PAIR_UNCONNECTED_TEST(
+            leave_ends_the_wait_of_a_thread_that_owns_progress),
         ENGINE_PAIR_UNCONNECTED_TEST(both_leave_in_good_order),
         ENGINE_PAIR_UNCONNECTED_TEST(
             connect_to_one_that_has_left_is_no_failure),
