@@ -1,5 +1,6 @@
 /* tests/unit/worker/engine/engine_test.c - engine/engine.c */
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -7,7 +8,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "allocation.h"
@@ -24,11 +24,14 @@ static int refused_error;
 int
 epoll_ctl(int epoll_fd, int operation, int fd, struct epoll_event *event)
 {
+    int (*next)(int, int, int, struct epoll_event *);
+
     if (refused_operation == operation) {
         errno = refused_error;
         return -1;
     }
-    return (int)syscall(SYS_epoll_ctl, epoll_fd, operation, fd, event);
+    *(void **)&next = dlsym(RTLD_NEXT, "epoll_ctl");
+    return next(epoll_fd, operation, fd, event);
 }
 
 static struct comm_context *
