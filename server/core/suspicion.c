@@ -393,7 +393,7 @@ loss_reason_describe(const struct job *job, uint32_t rank)
     else
         rank_deafness_describe(&reason, job, rank, &host);
     if (is_complained_of) {
-        text_buffer_append(&reason, ", reported by ");
+        text_buffer_append(&reason, EVIDENCE_REPORTED_BY);
         ranks_describe(&reason, job, flags);
     }
     free(flags);

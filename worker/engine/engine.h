@@ -86,6 +86,10 @@ struct engine_options {
     /* One more connection to rank is wanted: engine_attach_stream() may
      * follow. NULL: there are no further connections. */
     void (*on_stream_needed)(void *owner, uint32_t rank, unsigned stream);
+    /* This rank is short of something, as why says, and has given up by itself
+     * (not by engine_give_up()): tell the coordinator. Called by the progress
+     * owner, once, before on_lost. May be NULL. */
+    void (*on_gave_up)(void *owner, const char *why);
     /* This rank has found rank dead by evidence from which it may conclude that
      * alone. Called by the progress owner, once per rank. */
     void (*on_lost)(void *owner,
@@ -181,9 +185,6 @@ engine_report_unreachable(struct engine *engine,
 void
 engine_report_shortage(struct engine *engine,
                        const struct connector_shortage *shortage);
-/* This rank cannot go on: mark it lost, and tell why to all connected ranks. */
-void
-engine_mark_self_lost(struct engine *engine, const char *why);
 /* This rank has failed: tell why to all connected ranks, and end its own
  * operations. Returns false if the rank was lost or leaving already. Waits
  * until the progress owner has done it. */

@@ -56,7 +56,8 @@ enum rank_notice_kind {
     NOTICE_UNDECIDED = 1, /* the coordinator will not decide about it */
     NOTICE_SHORTAGE = 2,
     NOTICE_UNREACHABLE = 4,
-    NOTICE_DECLARED_DEAD = 8,
+    NOTICE_NO_MEMORY = 8, /* here, for the connection to it */
+    NOTICE_DECLARED_DEAD = 16,
 };
 
 /* All that the progress owner has not yet read about one rank. Every rank has

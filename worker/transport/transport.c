@@ -117,7 +117,7 @@ transport_add_shm_connection(struct transport *transport,
         socket_close(fd);
         segment_destroy(segment);
         tls_destroy(STEAL(peer->tls));
-        peer_lose(peer, error_text());
+        peer_lose_unwatched(peer);
         return;
     }
     transport->n_connected++;

@@ -11,6 +11,7 @@
 #include "engine/failure/revocation.h"
 
 #include "base/error.h"
+#include "base/log.h"
 #include "engine/context.h"
 #include "engine/failure/failure_notice.h"
 #include "engine/failure/lost_rank.h"
@@ -82,6 +83,22 @@ context_revoke_by_notice(struct comm_context *context,
         if (op->run.context == context)
             op_fail_without_notice(op, &context->failure.revocation);
     }
+}
+
+void
+context_revoke_for_lack(struct comm_context *context,
+                        const char *lack,
+                        const char *what)
+{
+    const struct roster *roster = context->engine->roster;
+    char name[ROSTER_NAME_MAX];
+    const struct failure_notice failure_notice = failure_notice_make(
+        HOOP_E_EXHAUSTED, roster->rank,
+        "%s has %s to remember what it is told of a later call: %s",
+        roster_format_name(roster, roster->rank, name), lack, what);
+
+    log_warning("engine", "%s", failure_notice.why);
+    context_revoke_by_notice(context, &failure_notice);
 }
 
 void

@@ -192,7 +192,7 @@ peer_set_write_watched(struct peer *peer, bool is_wanted)
         return;
     peer->send.is_write_watched = is_wanted;
     if (!striping_update_watch(peer))
-        peer_lose(peer, error_text());
+        peer_lose_unwatched(peer);
 }
 
 /* Our last byte is written. The peer's end of stream is still to come, or has
@@ -299,6 +299,21 @@ void
 peer_lose_no_memory(struct peer *peer, const char *why)
 {
     peer_lose_after_event(peer, TRANSPORT_NO_MEMORY, why);
+}
+
+void
+peer_lose_unwatched(struct peer *peer)
+{
+    struct transport *transport = peer->transport;
+
+    /* Such an error is the first and the last, since this rank gives up. */
+    if (!transport->watch_error[0])
+        snprintf(transport->watch_error, sizeof(transport->watch_error), "%s",
+                 error_text());
+    if (peer->fd < 0)
+        peer_lose_no_memory(peer, transport->watch_error);
+    else
+        peer_defer_failure(peer, TRANSPORT_NO_MEMORY, transport->watch_error);
 }
 
 void
