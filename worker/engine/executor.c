@@ -567,7 +567,13 @@ executor_advance_inline(struct op *op, bool *out_has_unsent)
         if (result != TRANSPORT_INLINE_DONE)
             return result;
     }
-    return TRANSPORT_INLINE_DONE;
+    return transport_has_unused_blocks(
+               op->engine->transport,
+               &(struct flow_key){.comm = op->run.context->id,
+                                  .op = op->run.number,
+                                  .kind = FLOW_COLLECTIVE})
+               ? TRANSPORT_INLINE_NEEDS_PROGRESS
+               : TRANSPORT_INLINE_DONE;
 }
 
 void

@@ -5,7 +5,8 @@
  * else is to be sent; otherwise it takes the way of all frames, but at once. An
  * inline receive looks for its frame at the head of the ring, or of what was
  * read from the socket, and copies its payload once; no receive request is ever
- * opened. A frame that is not exactly the expected one is not touched.
+ * opened. A frame that is not exactly the expected one is not touched. Before
+ * that, the block of a collective is looked for among what came early.
  *
  * From a socket no more is read than the expected frame has, so that what comes
  * behind it is still seen by whoever polls the socket. If another frame came
@@ -20,13 +21,40 @@
 #include "fault/fault.h"
 #include "transport/peer.h"
 
-/* Returns whether something that came early may be of flow's operation. */
+/* Returns whether something that came early may be of the operation. */
 static bool
-has_early_frames(const struct transport *transport, const struct flow_key *key)
+may_have_early_frames(const struct transport *transport, uint64_t op)
 {
+    return !TAILQ_EMPTY(
+        &transport->unexpected_index.lists[op % UNEXPECTED_INDEX_LISTS]);
+}
+
+/* Returns whether something of another call than that of signature came early
+ * for the operation of key. 0: of any. */
+static bool
+has_early_frames_except(const struct transport *transport,
+                        const struct flow_key *key,
+                        uint64_t signature)
+{
+    const struct transport_unexpected_filter wanted = {
+        .comm = key->comm,
+        .op = key->op,
+        .step_last = UINT32_MAX,
+        .except = signature,
+    };
+    uint32_t peer;
+    struct frame first;
+
     return key->kind == FLOW_COLLECTIVE &&
-           !TAILQ_EMPTY(&transport->unexpected_index
-                             .lists[key->op % UNEXPECTED_INDEX_LISTS]);
+           may_have_early_frames(transport, key->op) &&
+           transport_find_unexpected(transport, &wanted, &peer, &first);
+}
+
+bool
+transport_has_unused_blocks(const struct transport *transport,
+                            const struct flow_key *key)
+{
+    return has_early_frames_except(transport, key, 0);
 }
 
 static bool
@@ -34,7 +62,8 @@ can_send_inline(const struct peer *peer, const struct send_request *flow)
 {
     const struct send_half *send = &peer->send;
 
-    return !has_early_frames(peer->transport, &flow->key) &&
+    return !has_early_frames_except(peer->transport, &flow->key,
+                                    flow->label->signature) &&
            send->state == SEND_OPEN && !send->is_blocked &&
            !peer->failure.why && send->n_frames == 0 &&
            send->n_early_grants == 0 && TAILQ_EMPTY(&send->requests) &&
@@ -318,11 +347,31 @@ receive_frame_inline(struct peer *peer,
 }
 
 static bool
-can_receive_block(const struct peer *peer, const struct flow_key *key)
+can_receive_block(const struct peer *peer)
 {
     return (peer->segment || has_plain_socket(peer)) &&
-           is_between_frames(peer) && !peer->transport->has_frames_ahead &&
-           !has_early_frames(peer->transport, key);
+           is_between_frames(peer) && !peer->transport->has_frames_ahead;
+}
+
+/* Take the block of flow from what came early. */
+static enum transport_inline_result
+receive_early_block(struct peer *peer, struct recv_request *flow)
+{
+    struct unexpected *unexpected =
+        unexpected_queue_find(peer->transport, &flow->key);
+
+    if (has_early_frames_except(peer->transport, &flow->key,
+                                flow->label->signature))
+        return TRANSPORT_INLINE_NEEDS_PROGRESS;
+    if (!unexpected)
+        return TRANSPORT_INLINE_NOT_ARRIVED;
+    const struct fragment *part = TAILQ_FIRST(&unexpected->parts);
+    if (!part || !is_inline_frame(peer, &part->frame, flow))
+        return TRANSPORT_INLINE_NEEDS_PROGRESS;
+    memcpy(flow->place, part->bytes, part->frame.raw);
+    flow->arrived = flow->total;
+    unexpected_destroy(peer, unexpected);
+    return TRANSPORT_INLINE_DONE;
 }
 
 enum transport_inline_result
@@ -333,9 +382,17 @@ transport_receive_inline(struct transport *transport, struct recv_request *flow)
     struct frame frame;
     size_t n_ahead;
 
-    if (flow->key.kind == FLOW_COLLECTIVE &&
-        !can_receive_block(peer, &flow->key))
-        return TRANSPORT_INLINE_NEEDS_PROGRESS;
+    if (flow->key.kind == FLOW_COLLECTIVE) {
+        const enum transport_inline_result early =
+            may_have_early_frames(transport, flow->key.op)
+                ? receive_early_block(peer, flow)
+                : TRANSPORT_INLINE_NOT_ARRIVED;
+
+        if (early != TRANSPORT_INLINE_NOT_ARRIVED)
+            return early;
+        if (!can_receive_block(peer))
+            return TRANSPORT_INLINE_NEEDS_PROGRESS;
+    }
     const uint8_t *bytes =
         peer_peek(peer, sizeof(header) + frame_padded(flow->total), &n_ahead);
     if (!peer_is_connected(peer) ||

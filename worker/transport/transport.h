@@ -329,6 +329,13 @@ enum transport_inline_result
 transport_receive_inline(struct transport *transport,
                          struct recv_request *flow);
 
+/* Returns whether something is left of what came early for the operation of
+ * key, all of whose blocks are sent and received: another rank has called
+ * something else. */
+bool
+transport_has_unused_blocks(const struct transport *transport,
+                            const struct flow_key *key);
+
 /* Returns whether all bytes of flow have arrived, whether or not it has taken
  * them from the unexpected-message queue. */
 bool

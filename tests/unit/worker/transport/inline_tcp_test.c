@@ -234,20 +234,72 @@ send_at_once(const uint8_t *bytes, uint64_t op, bool *out_has_unsent)
     return transport_send_inline(here(), &flow, out_has_unsent);
 }
 
-/* What has come early may be of the call, and be another one's. */
-static void
-nothing_is_sent_or_taken_past_what_came_early(void **state)
+static bool
+has_unused_blocks(uint64_t op)
 {
-    const struct frame frame = tcp_fixture_eager_frame(0, SMALL, SMALL);
+    return transport_has_unused_blocks(
+        here(), &(struct flow_key){.comm = TEST_TRANSPORT_COMM, .op = op});
+}
+
+/* What has come early is taken first. */
+static void
+block_that_came_early_is_taken(void **state)
+{
+    struct frame frame = tcp_fixture_eager_frame(0, SMALL, SMALL);
     bool has_unsent = false;
 
+    for (unsigned i = 0; i < 3; i++) {
+        tcp_fixture_feed(&frame);
+        assert_int_equal(tcp_fixture.test_transport.n_unexpected, i + 1);
+        assert_true(has_unused_blocks(frame.op));
+        assert_true(send_at_once(tcp_fixture.bytes, frame.op, &has_unsent));
+        assert_int_equal(receive_at_once(), TRANSPORT_INLINE_DONE);
+        assert_received();
+        assert_false(has_unused_blocks(frame.op));
+        assert_int_equal(receive_at_once(), TRANSPORT_INLINE_NOT_ARRIVED);
+    }
+    /* Of another operation in the same list, or of another step, it is not. */
+    frame.op += 256;
     tcp_fixture_feed(&frame);
-    assert_int_equal(tcp_fixture.test_transport.n_unexpected, 1);
+    assert_false(has_unused_blocks(frame.op - 256));
+    frame.op -= 256;
+    frame.step++;
+    tcp_fixture_feed(&frame);
+    assert_int_equal(receive_at_once(), TRANSPORT_INLINE_NOT_ARRIVED);
+    assert_true(has_unused_blocks(frame.op));
+    frame.step--;
     write_part(&frame, 0, FRAME);
+    assert_int_equal(receive_at_once(), TRANSPORT_INLINE_DONE);
+    assert_received();
+}
+
+/* It may be another call's, or only a part. */
+static void
+nothing_is_sent_or_taken_past_another_call_that_came_early(void **state)
+{
+    struct frame frame = tcp_fixture_eager_frame(0, SMALL, SMALL);
+    const struct frame wanted = frame;
+    bool has_unsent = false;
+
+    frame.step++;
+    frame.signature++;
+    tcp_fixture_feed(&frame);
+    write_part(&wanted, 0, FRAME);
     assert_int_equal(receive_at_once(), TRANSPORT_INLINE_NEEDS_PROGRESS);
     assert_false(send_at_once(tcp_fixture.bytes, frame.op, &has_unsent));
     assert_true(send_at_once(tcp_fixture.bytes, frame.op + 1, &has_unsent));
     assert_false(has_unsent);
+    assert_untouched(0);
+}
+
+static void
+part_that_came_early_is_left_to_an_operation(void **state)
+{
+    const struct frame frame = tcp_fixture_eager_frame(0, SMALL, 2 * SMALL);
+
+    tcp_fixture_feed(&frame);
+    assert_int_equal(receive_at_once(), TRANSPORT_INLINE_NEEDS_PROGRESS);
+    assert_untouched(0);
 }
 
 /* The buffer is another's as soon as the call has returned. */
@@ -290,7 +342,10 @@ main(void)
         TCP_FIXTURE_TEST(what_comes_behind_is_left_in_the_socket),
         cmocka_unit_test(other_frame_is_left_to_a_turn),
         TCP_FIXTURE_TEST(end_of_the_stream_is_reported),
-        TCP_FIXTURE_TEST(nothing_is_sent_or_taken_past_what_came_early),
+        TCP_FIXTURE_TEST(block_that_came_early_is_taken),
+        TCP_FIXTURE_TEST(
+            nothing_is_sent_or_taken_past_another_call_that_came_early),
+        TCP_FIXTURE_TEST(part_that_came_early_is_left_to_an_operation),
         TCP_FIXTURE_TEST(block_is_sent_however_little_the_socket_takes),
     };
 
