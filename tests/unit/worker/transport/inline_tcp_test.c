@@ -214,6 +214,22 @@ other_frame_is_left_to_a_turn(void **state)
     assert_left_to_a_turn(&other, true);
 }
 
+/* No poller tells of what has been read already. */
+static void
+frame_that_was_read_and_left_is_found_by_a_turn(void **state)
+{
+    struct frame other = tcp_fixture_eager_frame(0, SMALL, SMALL);
+
+    test_transport_settle(&tcp_fixture.test_transport);
+    other.op++;
+    write_part(&other, 0, FRAME);
+    assert_int_equal(receive_at_once(), TRANSPORT_INLINE_NEEDS_PROGRESS);
+    assert_int_equal(tcp_fixture.test_transport.n_unexpected, 0);
+    assert_true(transport_progress(here(), 0));
+    assert_int_equal(tcp_fixture.test_transport.n_unexpected, 1);
+    assert_int_equal(tcp_fixture.test_transport.frame.op, other.op);
+}
+
 static void
 end_of_the_stream_is_reported(void **state)
 {
@@ -341,6 +357,7 @@ main(void)
         TCP_FIXTURE_TEST(ordinary_receive_goes_on_wherever_it_was_cut),
         TCP_FIXTURE_TEST(what_comes_behind_is_left_in_the_socket),
         cmocka_unit_test(other_frame_is_left_to_a_turn),
+        TCP_FIXTURE_TEST(frame_that_was_read_and_left_is_found_by_a_turn),
         TCP_FIXTURE_TEST(end_of_the_stream_is_reported),
         TCP_FIXTURE_TEST(block_that_came_early_is_taken),
         TCP_FIXTURE_TEST(
