@@ -157,6 +157,8 @@ context_open(struct engine *engine,
         context_free(context);
         return error_pass(status);
     }
+    /* Without memory for it, no call is executed inline. */
+    context->cached_op = op_alloc(context, NULL);
     *out_context = context;
     return HOOP_OK;
 }
@@ -313,7 +315,6 @@ void
 context_set_shm_region(struct comm_context *context,
                        struct shm_region *shm_region)
 {
-    context->cached_op = op_alloc(context, NULL);
     /* The progress owner may be looking for departed peers:
      * engine/failure/departure.c. */
     pthread_mutex_lock(&context->engine->lock);

@@ -1,6 +1,5 @@
 /*
- * engine/inline.c - a caller executes a small shared-memory collective or
- * message inline
+ * engine/inline.c - a caller executes a small collective or message inline
  *
  * The contract of every inline path, here and in transport/inline.c: the call
  * may complete here. Otherwise nothing has happened but what is said below, and
@@ -11,12 +10,20 @@
  * left, and no failure waits for a call of its kind. So no other thread needs
  * to find an operation, and there is none.
  *
- * Collectives: the caller posts, polls until all peers have posted, and
- * fetches. The context keeps a cached operation for that, which is in no list
- * and keeps its plan for the next identical call. The first polls are made
- * under the lock, which keeps other threads out; later ones with progress
- * ownership. An ordinary operation continues with the number of the cached one
- * from its current round, which may have been posted.
+ * Collectives: the context keeps a cached operation, which is in no list and
+ * keeps its plan for the next identical call. An ordinary operation continues
+ * with its number.
+ *
+ * - Through shared memory the caller posts, polls until all peers have posted,
+ *   and fetches. The first polls are made under the lock, which keeps other
+ *   threads out; later ones with progress ownership. An ordinary operation
+ *   continues from the current round, which may have been posted.
+ * - Otherwise the caller, with progress ownership, sends and receives the
+ *   blocks of a small plan in the order of its rounds (executor.h). It waits
+ *   for each as long as an operation would without sleeping. An ordinary
+ *   operation continues with the steps that are not done. Meanwhile nothing
+ *   else is read: only the operation, once it runs, can be told of a mismatch
+ *   or failure.
  *
  * Messages: the caller sends at once if no other message is queued before. It
  * looks for a message to receive at the head of the memory that it shares with
@@ -28,6 +35,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "engine/executor.h"
 #include "engine/failure/op_history.h"
 #include "engine/fault_injection.h"
 #include "engine/message_op.h"
@@ -97,6 +105,28 @@ collective_needs_scratch(const struct engine_collective *collective)
     return algorithm->n_scratch && algorithm->n_scratch(&collective->shape) > 0;
 }
 
+static bool
+can_run_shm_inline(const struct comm_context *context,
+                   const struct engine_collective *collective)
+{
+    return !collective_needs_scratch(collective) &&
+           (is_cached_plan_reusable(context->cached_op, collective) ||
+            collective->algorithm->n_rounds(&collective->shape) > 0);
+}
+
+/* The result of a reduction of bools takes a last step, an agreement is no
+ * call of the program, and faults concern operations. */
+static bool
+can_send_blocks_inline(const struct comm_context *context,
+                       const struct engine_collective *collective)
+{
+    return collective->call.count <= TRANSPORT_INLINE_BYTES_MAX &&
+           collective->call.n_counts == 0 && collective->loss == LOSS_NONE &&
+           collective->call.dtype != HOOP_BOOL &&
+           collective->call.name != CALL_AGREE && context->size > 1 &&
+           !context->shm_region && !context->engine->faults;
+}
+
 /* A cheap test whether the call can be executed inline at all. */
 static bool
 can_run_inline(const struct comm_context *context,
@@ -104,46 +134,14 @@ can_run_inline(const struct comm_context *context,
 {
     const struct engine *engine = context->engine;
 
-    return context->cached_op && collective->algorithm->is_shm &&
-           !collective->members && !collective->chain.owner &&
-           !collective->chain.next && !collective->shape.counts &&
-           !collective_needs_scratch(collective) &&
+    return context->cached_op && !collective->members &&
+           !collective->chain.owner && !collective->chain.next &&
+           !collective->shape.counts &&
            engine->config->checking == ENGINE_CHECK_FRAMES &&
            !engine->is_forked_child &&
-           (is_cached_plan_reusable(context->cached_op, collective) ||
-            collective->algorithm->n_rounds(&collective->shape) > 0);
-}
-
-/* Returns true with the lock held if nothing needs progress ownership, and
- * gives the call its number. Numbers are given in the order of the lock.
- * Returns false without the lock. */
-static bool
-inline_try_begin(struct comm_context *context, const struct call *call)
-{
-    struct engine *engine = context->engine;
-    const struct frame_call called = call_to_frame_call(call);
-    const bool has_root = call_has_root(&called);
-
-    pthread_mutex_lock(&engine->lock);
-    const bool is_free =
-        context_allows_inline(context,
-                              &context->failure.n_pending_collectives) &&
-        context->n_final_states == 0 &&
-        (has_root || context->n_polls_pending_shm == 0);
-    if (is_free)
-        context->cached_op->run.number =
-            atomic_fetch_add(&context->next_op_number, 1);
-    else
-        pthread_mutex_unlock(&engine->lock);
-    return is_free;
-}
-
-/* Exchange the lock for progress ownership. */
-static void
-inline_take_progress(struct engine *engine)
-{
-    engine->is_progress_owned = true;
-    pthread_mutex_unlock(&engine->lock);
+           (collective->algorithm->is_shm
+                ? can_run_shm_inline(context, collective)
+                : can_send_blocks_inline(context, collective));
 }
 
 static bool
@@ -163,6 +161,76 @@ inline_update_buffers(struct op *op, const struct engine_collective *collective)
 {
     op->run.input = collective->input;
     op->run.output = collective->output;
+}
+
+/* Returns whether the cached operation has a plan for the call, which is made
+ * when the call is made twice in a row. The caller holds the lock. */
+static bool
+has_inline_plan(struct comm_context *context,
+                const struct engine_collective *collective)
+{
+    struct op *op = context->cached_op;
+    struct inline_plan *plan = &op->cache.inline_plan;
+
+    if (!is_cached_plan_reusable(op, collective) ||
+        !is_cached_op_of_same_call(op, &collective->call)) {
+        plan->is_made = false;
+        if (op_set_collective(op, collective) != HOOP_OK)
+            op->run.algorithm = NULL;
+        return false;
+    }
+    if (!plan->is_made && !executor_plan_inline(op))
+        plan->n_steps = 0;
+    plan->is_made = true;
+    inline_update_buffers(op, collective);
+    return plan->n_steps > 0;
+}
+
+/* Returns whether the call need not be an operation, which would look for what
+ * others have sent for other calls (must_poll_before_end()). The caller holds
+ * the lock. */
+static bool
+can_begin_inline(struct comm_context *context,
+                 const struct engine_collective *collective)
+{
+    const struct frame_call called = call_to_frame_call(&collective->call);
+    const bool has_root = call_has_root(&called);
+
+    if (!context_allows_inline(context,
+                               &context->failure.n_pending_collectives) ||
+        context->n_final_states > 0)
+        return false;
+    if (collective->algorithm->is_shm)
+        return has_root || context->n_polls_pending_shm == 0;
+    return (has_root || context->size == 2 || context->n_polls_pending == 0) &&
+           has_inline_plan(context, collective);
+}
+
+/* Returns true with the lock held if nothing needs progress ownership, and
+ * gives the call its number. Numbers are given in the order of the lock.
+ * Returns false without the lock. */
+static bool
+inline_try_begin(struct comm_context *context,
+                 const struct engine_collective *collective)
+{
+    struct engine *engine = context->engine;
+
+    pthread_mutex_lock(&engine->lock);
+    const bool is_free = can_begin_inline(context, collective);
+    if (is_free)
+        context->cached_op->run.number =
+            atomic_fetch_add(&context->next_op_number, 1);
+    else
+        pthread_mutex_unlock(&engine->lock);
+    return is_free;
+}
+
+/* Exchange the lock for progress ownership. */
+static void
+inline_take_progress(struct engine *engine)
+{
+    engine->is_progress_owned = true;
+    pthread_mutex_unlock(&engine->lock);
 }
 
 /* Prepare the cached operation for this call, reusing all that is the same. */
@@ -233,13 +301,13 @@ inline_try_round(struct comm_context *context)
     return is_done;
 }
 
-/* Wait while peers have not posted. Returns false if they take too long. */
+/* Wait while peers have not posted or sent. Returns false if they take too
+ * long. */
 static bool
 inline_backoff(struct comm_context *context, struct backoff *backoff)
 {
     struct engine *engine = context->engine;
 
-    shm_executor_wake_peers(context->cached_op);
     switch (backoff_next_action(backoff, engine_wait_policy(engine),
                                 shm_executor_work_ns(context->cached_op))) {
     case WAIT_ACTION_POLL:
@@ -270,10 +338,14 @@ inline_await_round(struct comm_context *context)
         if (is_done)
             break;
         if (context->cached_op->run.rounds.wait != SHM_ROUND_AWAITS_POSTS ||
-            context->failure.has_deferred ||
-            (i % inline_message_polls_max == 0 &&
-             (inline_must_continue_as_op(context) ||
-              !inline_backoff(context, &backoff))))
+            context->failure.has_deferred)
+            return false;
+        if (i % inline_message_polls_max > 0)
+            continue;
+        if (inline_must_continue_as_op(context))
+            return false;
+        shm_executor_wake_peers(context->cached_op);
+        if (!inline_backoff(context, &backoff))
             return false;
     }
     return true;
@@ -295,8 +367,34 @@ inline_run_rounds(struct comm_context *context)
     return is_well;
 }
 
-/* Record the end of the call like that of an ordinary operation. */
-static void
+/* Send and receive all blocks. Returns false if the caller must continue with
+ * an ordinary operation. */
+static bool
+inline_run_blocks(struct comm_context *context)
+{
+    struct engine *engine = context->engine;
+    struct op *op = context->cached_op;
+    struct backoff backoff = {0};
+    bool has_unsent = false;
+    enum transport_inline_result result;
+
+    op->run.n_inline_steps = 0;
+    do {
+        const unsigned n_before = op->run.n_inline_steps;
+
+        result = executor_advance_inline(op, &has_unsent);
+        if (n_before != op->run.n_inline_steps)
+            backoff_reset(&backoff);
+    } while (result == TRANSPORT_INLINE_NOT_ARRIVED &&
+             !inline_must_continue_as_op(context) &&
+             inline_backoff(context, &backoff));
+    engine->progress.has_unsent_inline_bytes |= has_unsent;
+    return result == TRANSPORT_INLINE_DONE;
+}
+
+/* Record the end of the call like that of an ordinary operation. Inlined into
+ * both callers, because every call runs it. */
+__attribute__((always_inline)) static inline void
 inline_record_end(struct comm_context *context)
 {
     struct engine *engine = context->engine;
@@ -305,14 +403,17 @@ inline_record_end(struct comm_context *context)
     if (FAULT_IS_BUILT && op->run.label.faults)
         op_inject_fault(op, FAULT_AT_END, 0);
     context->next_op_number_to_begin = op->run.number + 1;
-    if (call_has_root(&op->run.label.call))
+    if (!op_is_shm(op) || call_has_root(&op->run.label.call))
         context->n_polls_pending_shm = POLLS_AFTER_OP;
     if (!call_needs_all_ranks(&op->run.label.call))
         context->n_polls_pending = POLLS_AFTER_OP;
+    else if (!op_is_shm(op) && context->n_polls_pending > 0)
+        context->n_polls_pending--;
     op_history_add_call(&context->op_history, op->run.number,
                         op->run.signatures[0], &op->run.first_call);
     engine_count_ended_op(engine);
-    context->n_rounds_since_socket_poll += op->run.rounds.n_rounds;
+    context->n_rounds_since_socket_poll +=
+        op_is_shm(op) ? op->run.rounds.n_rounds : 1;
 }
 
 static void
@@ -332,7 +433,8 @@ inline_fail(struct comm_context *context)
 {
     static const char why[] = "no memory for an operation";
 
-    shm_executor_abort(context->cached_op);
+    if (context->shm_region)
+        shm_executor_abort(context->cached_op);
     context_fail_numbered_call(context, context->cached_op->run.number,
                                HOOP_E_EXHAUSTED, why);
     progress_release(context->engine);
@@ -357,8 +459,12 @@ inline_continue_as_op(struct comm_context *context,
     }
     op->run.chain = collective->chain;
     op->run.number = cached_op->run.number;
-    op->run.rounds.n_rounds_done_inline = cached_op->run.rounds.round;
-    op->run.rounds.was_next_round_posted = cached_op->run.rounds.is_posted;
+    if (op_is_shm(op)) {
+        op->run.rounds.n_rounds_done_inline = cached_op->run.rounds.round;
+        op->run.rounds.was_next_round_posted = cached_op->run.rounds.is_posted;
+    } else {
+        executor_continue_inline(op, cached_op);
+    }
     op->run.is_begun_by_waiter = true;
     return engine_wait_no_cancel(op, CLOCK_NEVER);
 }
@@ -370,8 +476,11 @@ inline_run_as_owner(struct comm_context *context,
                     bool is_ready)
 {
     CLEANUP(cancel_release) const int held = cancel_hold();
+    const bool is_done = is_ready && (op_is_shm(context->cached_op)
+                                          ? inline_run_rounds(context)
+                                          : inline_run_blocks(context));
 
-    if (!is_ready || !inline_run_rounds(context))
+    if (!is_done)
         return inline_continue_as_op(context, collective);
     inline_record_end(context);
     inline_release_progress(context);
@@ -384,6 +493,11 @@ inline_execute(struct comm_context *context,
                const struct engine_collective *collective)
 {
     struct engine *engine = context->engine;
+
+    if (!collective->algorithm->is_shm) {
+        inline_take_progress(engine);
+        return inline_run_as_owner(context, collective, true);
+    }
     const bool is_ready = inline_prepare(context, collective) == HOOP_OK;
 
     if (is_ready && inline_try_round(context)) {
@@ -411,7 +525,7 @@ engine_run_collective(struct comm_context *context,
     struct op *op = NULL;
 
     if (can_run_inline(context, collective) &&
-        inline_try_begin(context, &collective->call)) {
+        inline_try_begin(context, collective)) {
         context->cached_op->run.label.faults = faults;
         return inline_execute(context, collective);
     }

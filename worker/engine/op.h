@@ -147,6 +147,18 @@ struct op_wait {
     struct wait_notice notice;
 };
 
+enum {
+    /* One bit each of an operation's steps_done_inline. */
+    INLINE_PLAN_STEPS_MAX = 64,
+};
+
+/* A plan for the inline path. */
+struct inline_plan {
+    bool is_made;     /* n_steps is known; 0: it is not for the inline path */
+    unsigned n_steps; /* of the tracker's cached plan */
+    uint8_t order[INLINE_PLAN_STEPS_MAX]; /* indices of them */
+};
+
 /* All of the current call. It is zeroed in one statement when the operation is
  * taken: op_alloc(). */
 struct op_run {
@@ -186,6 +198,11 @@ struct op_run {
     struct step_flow_list step_flows;
     struct shm_execution
         rounds; /* used instead of the tracker if op_is_shm() */
+    /* Of the inline path: how many steps of cache.inline_plan are done. */
+    unsigned n_inline_steps;
+    /* Steps of the plan that the inline path had done before it handed over to
+     * this operation, one bit each. */
+    uint64_t steps_done_inline;
     struct op_wait wait;
     enum hoop_status status;
 
@@ -204,6 +221,7 @@ struct op_cache {
     uint64_t context_id; /* stays valid after the context is gone */
     const struct algorithm *algorithm; /* the last collective's; NULL: none */
     struct tracker tracker;
+    struct inline_plan inline_plan;
     struct plan round_plan;      /* of the current round in shared memory */
     struct plan next_round_plan; /* if rounds.is_next_round_planned */
     struct step_flow_list free_flows;

@@ -402,13 +402,25 @@ progress_elect_next_owner(struct engine *engine)
     return false;
 }
 
+/* Returns false if nothing has moved, as after a call that needed no operation,
+ * so that no operation can end. */
+static bool
+has_ops_to_end(const struct engine *engine)
+{
+    return engine->progress.own || engine->progress.must_flush ||
+           !TAILQ_EMPTY(&engine->progress.dirty) ||
+           !TAILQ_EMPTY(&engine->progress.ended);
+}
+
 void
 progress_release(struct engine *engine)
 {
     /* Failure notices and credits of what has just ended must be sent first. */
     const bool is_flushed = transport_flush(engine->transport);
-    progress_advance_ops(engine);
-    progress_publish_ended(engine);
+    if (has_ops_to_end(engine)) {
+        progress_advance_ops(engine);
+        progress_publish_ended(engine);
+    }
     if (engine->progress.has_unsent_inline_bytes)
         engine->progress.has_unsent_inline_bytes =
             transport_has_unsent(engine->transport);

@@ -94,10 +94,6 @@ round_plan(struct op *op)
 {
     struct shm_execution *rounds = &op->run.rounds;
 
-    rounds->is_posted = false;
-    rounds->n_steps_with_published_peers = 0;
-    if (rounds->round == rounds->n_rounds)
-        return HOOP_OK;
     if (rounds->is_next_round_planned) {
         const struct plan plan = op->cache.round_plan;
 
@@ -113,6 +109,17 @@ round_plan(struct op *op)
     return plan_status(&op->cache.round_plan);
 }
 
+/* Plan the current round, if there is one. */
+static enum hoop_status
+round_begin(struct op *op)
+{
+    struct shm_execution *rounds = &op->run.rounds;
+
+    rounds->is_posted = false;
+    rounds->n_steps_with_published_peers = 0;
+    return rounds->round < rounds->n_rounds ? round_plan(op) : HOOP_OK;
+}
+
 enum hoop_status
 shm_executor_begin(struct op *op)
 {
@@ -125,20 +132,10 @@ shm_executor_begin(struct op *op)
     rounds->is_next_round_planned = false;
     rounds->prefetch = NULL;
     rounds->is_retracted = false;
-    const enum hoop_status status = round_plan(op);
+    const enum hoop_status status = round_begin(op);
     rounds->is_posted = rounds->was_next_round_posted;
     rounds->was_next_round_posted = false;
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
-}
-
-void
-shm_executor_restart(struct op *op)
-{
-    assert(op->run.rounds.n_rounds == 1);
-    op->run.rounds.round = 0;
-    op->run.rounds.is_posted = false;
-    op->run.rounds.n_steps_with_published_peers = 0;
-    op->run.rounds.is_retracted = false;
 }
 
 /* This rank has published or finished a round: wake the peers that sleep. */
@@ -457,7 +454,7 @@ shm_executor_try_round(struct op *op, bool *out_is_done)
     shm_executor_wake_peers(op);
     rounds->round++;
     *out_is_done = true;
-    return round_plan(op);
+    return round_begin(op);
 }
 
 /* Drop the flows that were made to describe the wait. */

@@ -129,7 +129,7 @@ struct comm_context {
     struct op_list shm_ops; /* shared-memory run queue: begun, run in order */
     /* While shm_ops is not empty. */
     TAILQ_ENTRY(comm_context) shm_contexts_link;
-    /* Of the inline path; NULL: the context has no shared region. */
+    /* Of the inline path; NULL: there was no memory. */
     struct op *cached_op;
     /* The cached operation's last call had no counts. */
     bool is_cached_op_without_counts;

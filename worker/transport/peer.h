@@ -274,6 +274,9 @@ struct transport {
     bool
         is_sleep_wakeup_armed; /* shm_peers have been asked to wake this rank */
     bool in_progress_call;     /* some call is reading, writing or reporting */
+    /* The inline path has read whole frames that it left to the next progress
+     * call. */
+    bool has_frames_ahead;
     /* Message receives that are not matched yet. */
     struct recv_request_list posted;
     uint32_t n_posted_any_source; /* those of posted that accept any sender */
@@ -475,10 +478,6 @@ peer_remove_control(struct peer *peer, struct control *control);
 /* Free the control frames that are not cut yet. */
 void
 peer_clear_controls(struct peer *peer);
-/* Returns the header of flow's next frame, without what depends on its
- * payload. */
-struct frame
-send_request_frame(const struct send_request *flow);
 /* Let frames of flow be cut after those of other flows, or before those whose
  * data has long been ready if flow forwards data. */
 void
@@ -682,6 +681,9 @@ peer_on_stream_end(struct peer *peer, int error);
  * Returns whether anything moved. */
 bool
 peer_read(struct peer *peer);
+/* Use the frames that the inline path has read and left. */
+void
+peer_use_read_ahead(struct peer *peer);
 
 /* shm/progress.c */
 

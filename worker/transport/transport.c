@@ -394,11 +394,30 @@ enum {
     SPIN_SOCKET_READS_MAX = 2,
 };
 
+/* Use what the inline path has read from sockets and left. */
+static void
+use_frames_ahead(struct transport *transport)
+{
+    struct peer *peer;
+
+    transport->has_frames_ahead = false;
+    TAILQ_FOREACH(peer, &transport->known, known_link)
+    {
+        if (!peer->segment)
+            peer_use_read_ahead(peer);
+    }
+}
+
 static bool
 drain_unexpected_of_requests(struct transport *transport)
 {
     bool has_moved = loopback_progress(transport);
     struct recv_request *flow;
+
+    if (transport->has_frames_ahead) {
+        use_frames_ahead(transport);
+        has_moved = true;
+    }
 
     while ((flow = TAILQ_FIRST(&transport->drains))) {
         TAILQ_REMOVE(&transport->drains, flow, drain_link);
