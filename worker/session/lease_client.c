@@ -418,21 +418,24 @@ suspicion_report_send(struct lease_client *lease_client,
         loss_report_send(lease_client, report);
 }
 
-static struct rank_activity
-rank_activity_from_engine(const struct engine_activity *from)
+/* Encode what the engine has told beyond the call. An answer without it is
+ * better than none. */
+static enum hoop_status
+activity_details_pack(const struct engine_activity *activity,
+                      uint8_t **out_bytes,
+                      size_t *out_n_bytes)
 {
-    struct rank_activity activity = {
-        .number = from->number,
-        .age_ms = from->age_ms,
-        .n_calls = from->n_calls,
-    };
+    struct activity_details details = activity->details;
+    CLEANUP(pack_deinit) struct pack pack = {0};
 
-    snprintf(activity.call, sizeof(activity.call), "%s", from->call);
-    snprintf(activity.communicator, sizeof(activity.communicator), "%s",
-             from->communicator);
-    snprintf(activity.waits_for, sizeof(activity.waits_for), "%s",
-             from->waits_for);
-    return activity;
+    /* The lists are read, never written. */
+    details.processes = (struct rank_process *)activity->processes;
+    details.waits = (struct rank_wait *)activity->waits;
+    details.askers = (struct rank_asker *)activity->askers;
+    pack_init(&pack, LIMIT_ACTIVITY_DETAILS);
+    activity_details_encode(&details, &pack);
+    const enum hoop_status status = pack_take(&pack, out_bytes, out_n_bytes);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* Answers travel in a renewal, which also renews the lease. */
@@ -440,13 +443,13 @@ static void
 query_answer_report_send(struct lease_client *lease_client,
                          const struct coordinator_report *report)
 {
-    const struct renew_request request = {
+    struct renew_request request = {
         .member = lease_client->self,
         .question = report->question,
         .views = {report->views,
                   report->views ? lease_client->options.roster->size : 0},
         .activity_query = report->activity_query,
-        .activity = rank_activity_from_engine(&report->activity),
+        .activity = report->activity.line,
     };
     const struct rpc_call call = {
         .method = method_by_id(METHOD_RENDEZVOUS_RENEW)->name,
@@ -454,9 +457,15 @@ query_answer_report_send(struct lease_client *lease_client,
         .on_answer = coordinator_report_on_answer,
     };
     CLEANUP(pack_deinit) struct pack pack = {0};
+    CLEANUP(free) uint8_t *details = NULL;
+    size_t n_details = 0;
 
     if (lease_client->state != LEASE_CLIENT_IS_MEMBER)
         return;
+    if (report->activity_query &&
+        activity_details_pack(&report->activity, &details, &n_details) ==
+            HOOP_OK)
+        request.activity.details = (struct message_span){details, n_details};
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     renew_request_encode(&request, &pack);
     if (lease_client_call(lease_client, call, &pack, NULL) != HOOP_OK)

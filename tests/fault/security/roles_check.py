@@ -63,6 +63,7 @@ def bodies(epoch):
         'Health/Check': [''],
         'Status/Jobs': [],
         'Status/Job': [],
+        'Status/Why': [],
         'Auth/Challenge': [0, bytes(32)],
         'Auth/Prove': [bytes(32)],
         'Rendezvous/Leave': me,
