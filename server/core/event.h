@@ -28,7 +28,8 @@ static const uint32_t CLUSTER_RANK_ANY = UINT32_MAX;
 enum request_scope {
     REQUEST_MAY_CREATE_JOB, /* a job, which may be created */
     REQUEST_NEEDS_JOB,
-    REQUEST_NEEDS_NO_JOB, /* none */
+    REQUEST_MAY_NAME_ENDED_JOB, /* a job, or one that has ended lately */
+    REQUEST_NEEDS_NO_JOB,       /* none */
 };
 
 /*
@@ -88,7 +89,7 @@ enum request_scope {
     /* view -> JOB */                                                          \
     X(CLUSTER_JOB, status_query_job, REQUEST_NEEDS_JOB)                        \
     /* -> WHY */                                                               \
-    X(CLUSTER_WHY, status_query_why, REQUEST_NEEDS_JOB)
+    X(CLUSTER_WHY, status_query_why, REQUEST_MAY_NAME_ENDED_JOB)
 
 #define CLUSTER_REQUEST_KIND(kind, handler, scope) kind,
 enum cluster_event_kind {

@@ -692,14 +692,51 @@ status_query_job(struct cluster *cluster,
     return HOOP_OK;
 }
 
+/* Describe an ended job by what is remembered of it. Its texts may go in this
+ * step, so they are copied. */
+static void
+ended_job_fill_reply(struct cluster *cluster,
+                     const struct ended_job *ended_job,
+                     struct cluster_reply *reply)
+{
+    struct action_list *list = &cluster->action_list;
+    struct cluster_member *members =
+        action_list_alloc(list, ended_job->n_members, sizeof(*members));
+
+    for (size_t i = 0; i < ended_job->n_members; i++) {
+        const struct ended_member *from = &ended_job->members[i];
+
+        members[i] = (struct cluster_member){
+            .rank = from->rank,
+            .pid = from->pid,
+            .host = action_list_copy_text(list, from->host),
+            .host_id = "",
+            .address = "",
+            .state = from->state,
+            .reason = action_list_copy_text(list, from->reason),
+            .lost_revision = from->lost_revision,
+        };
+    }
+    reply->job = (struct cluster_job_detail){
+        .line = ended_job_summarize(cluster, ended_job),
+        .members = members,
+        .n_members = ended_job->n_members,
+        .missing = "",
+        .hosts = "",
+    };
+    /* Of a job that never formed, how many came. */
+    if (!ended_job->epoch)
+        reply->job.line.n_members = ended_job->n_joined;
+}
+
 enum hoop_status
 status_query_why(struct cluster *cluster,
                  struct job *job,
                  const struct cluster_event *event)
 {
-    struct job *present = job_newest_world(job);
+    struct job *present = job ? job_newest_world(job) : NULL;
 
-    if (activities_can_query(present)) {
+    if (present && activities_can_query(present)) {
         const enum hoop_status status =
             activities_query_members(cluster, present, event);
 
@@ -709,7 +746,12 @@ status_query_why(struct cluster *cluster,
     struct cluster_reply *reply =
         action_list_add_reply(&cluster->action_list, event->ticket);
 
-    status_query_fill_reply(cluster, present, CLUSTER_VIEW_WITH_MEMBERS, reply);
+    if (present)
+        status_query_fill_reply(cluster, present, CLUSTER_VIEW_WITH_MEMBERS,
+                                reply);
+    else
+        ended_job_fill_reply(
+            cluster, ended_jobs_find(&cluster->ended_jobs, event->job), reply);
     reply->kind = CLUSTER_REPLY_WHY;
     return HOOP_OK;
 }

@@ -166,7 +166,12 @@ finding_ended(const struct snapshot *snapshot, struct finding *finding)
 {
     if (snapshot->state != SNAPSHOT_ENDED)
         return false;
-    if (snapshot->n_lost > 0)
+    if (!snapshot->has_formed)
+        snprintf(finding->detail, sizeof(finding->detail),
+                 "it never formed, since %" PRIu32 " of %" PRIu32
+                 " workers came in time",
+                 snapshot->n_members, snapshot->size);
+    else if (snapshot->n_lost > 0)
         snprintf(finding->detail, sizeof(finding->detail),
                  "%" PRIu32 " of its ranks were lost, and hoopd does not know "
                  "why any more",

@@ -98,8 +98,9 @@ struct snapshot_rank {
 
 struct snapshot {
     enum snapshot_job_state state;
-    uint32_t size; /* 0: not known yet */
-    uint32_t n_members;
+    uint32_t size;      /* 0: not known yet */
+    bool has_formed;    /* the job has had a world */
+    uint32_t n_members; /* ENDED without having formed: how many came */
     uint32_t n_lost;
     uint64_t age_ms;     /* since its first join; ENDED: since its end */
     const char *missing; /* FORMING: "ranks 0, 3", or "" */

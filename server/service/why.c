@@ -221,6 +221,7 @@ job_snapshot_init(const struct cluster_job_detail *from,
     struct job_snapshot job = {
         .snapshot = {.state = job_state_of(from->line.state),
                      .size = from->line.size,
+                     .has_formed = from->line.epoch > 0,
                      .n_members = from->line.n_members,
                      .n_lost = from->line.n_lost,
                      .age_ms = from->line.age_ns / CLOCK_NS_PER_MS,

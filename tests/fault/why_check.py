@@ -245,6 +245,27 @@ def half_joined(job):
     job.tell('open', 0, 1)
 
 
+def ended(job):
+    job.begin()
+    job.tell('leave', 0, 1)
+    for member in job.members.values():
+        member.expect('done')
+
+
+def ended_lost(job):
+    """What hoopd remembers of a job that is gone."""
+    killed(job)
+    for rank in (0, 1):
+        job.members[rank].expect('done')
+    job.tell('leave', 0, 1)
+
+
+def never_formed(job):
+    """One of two comes, and gives up."""
+    job.start(0, HOOP_JOIN_TIMEOUT='1')
+    job.members[0].expect('command_member: ')
+
+
 def moving(job):
     job.begin()
     job.tell('allreduce', 0, 1, 2)
@@ -287,6 +308,14 @@ CASES = {
     'link_slow': (link_slow, 2, {}, 'slow-link', [0, 1], re.compile(
         rf'Data move slowly between {EITHER} and {EITHER}: [\d.]+ [kM]B of [\d.]+ MB so '
         rf'far, [\d.]+ [kM]B/s; {EITHER} waits in allreduce .* T s\.')),
+    'ended': (ended, 2, {}, 'ended', [],
+              'The job ended T s ago: all of its ranks have left in good order.'),
+    'ended_lost': (ended_lost, 3, {}, 'ended-lost', [2], re.compile(
+        r'The job ended T s ago, and rank 2 \(host:1002\) was lost first: its process has '
+        r'ended .*\.')),
+    'never_formed': (never_formed, 2, {}, 'ended', [],
+                     'The job ended T s ago: it never formed, since 1 of 2 workers came in '
+                     'time.'),
     'moving': (moving, 3, {}, 'moving', [],
                'Nothing is stuck: no rank is in a call of hoop.'),
 }

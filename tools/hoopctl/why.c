@@ -104,13 +104,13 @@ json_show(const struct hoop_control_verdict *verdict)
     for (size_t i = 0; i < verdict->n_ranks; i++)
         json_array_append_new(ranks, line_json(&verdict->ranks[i]));
     json_print(json_pack(
-        "{so so so so sb so so so so so so so so}", "job", json_text(job->name),
-        "kind", json_text(verdict->kind), "verdict",
+        "{so so so so sb so so so so so so so so so}", "job",
+        json_text(job->name), "kind", json_text(verdict->kind), "verdict",
         json_text(verdict->sentence), "advice", json_text(verdict->advice),
         "is_held_up", (int)verdict->is_held_up, "culprits", culprits, "state",
         json_text(job->state), "size", json_number(job->size), "members",
-        json_number(job->n_members), "lost", json_number(job->n_lost), "age_ms",
-        json_number(job->age_ms), "missing",
+        json_number(job->n_members), "epoch", json_number(job->epoch), "lost",
+        json_number(job->n_lost), "age_ms", json_number(job->age_ms), "missing",
         json_text(verdict->roster->missing), "ranks", ranks));
 }
 

@@ -166,6 +166,7 @@ recorded_load(const char *name, struct recorded *recorded)
         .state =
             (enum snapshot_job_state)choice_of(recorded->file, "state", states),
         .size = (uint32_t)number_of(recorded->file, "size", 0),
+        .has_formed = number_of(recorded->file, "epoch", 0) > 0,
         .n_members = (uint32_t)number_of(recorded->file, "members", 0),
         .n_lost = (uint32_t)number_of(recorded->file, "lost", 0),
         .age_ms = number_of(recorded->file, "age_ms", 0),
@@ -240,9 +241,10 @@ static void
 recorded_snapshots_give_their_sentences(void **state)
 {
     static const char *const names[] = {
-        "computes",     "deadlock",  "half_joined", "killed",
-        "link_frozen",  "link_slow", "mismatch",    "missing",
-        "link_one_way", "moving",    "never_calls", "stopped",
+        "computes",     "deadlock",   "half_joined",  "killed",
+        "link_frozen",  "link_slow",  "mismatch",     "missing",
+        "link_one_way", "moving",     "never_calls",  "stopped",
+        "ended",        "ended_lost", "never_formed",
     };
 
     for (size_t i = 0; i < COUNT_OF(names); i++) {
