@@ -12,7 +12,7 @@ enum {
      * questions to the awaited rank need as long. */
     STUCK_MS = 1000,
     /* One that held another up for so much of the last minute is slow. */
-    HELD_UP_MS = 15000,
+    HELD_UP_MS = 6000,
     EDGES_NAMED_MAX = 4,
 };
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "hoop/hoop.h"
@@ -121,6 +122,49 @@ compute_do(struct member *member)
     return HOOP_OK;
 }
 
+/* Compute for so long. */
+static void
+compute(double seconds)
+{
+    struct timespec now;
+    volatile double sum = 0;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const double end = (double)now.tv_sec + (double)now.tv_nsec / 1e9 + seconds;
+    while ((double)now.tv_sec + (double)now.tv_nsec / 1e9 < end) {
+        for (int i = 0; i < 1000000; i++)
+            sum += i;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    }
+}
+
+/* Calls with a pause of so many seconds before each, until there is more to
+ * read. */
+static enum hoop_status
+steps(struct member *member, double pause)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    enum hoop_status status = HOOP_OK;
+
+    while (status == HOOP_OK && poll(&input, 1, 0) == 0) {
+        compute(pause);
+        status = allreduce_do(member);
+    }
+    return status;
+}
+
+static enum hoop_status
+fast_do(struct member *member)
+{
+    return steps(member, 0.02);
+}
+
+static enum hoop_status
+slow_do(struct member *member)
+{
+    return steps(member, 0.5);
+}
+
 static enum hoop_status
 leave_do(struct member *member)
 {
@@ -143,6 +187,8 @@ static const struct command {
     {"open\n", open_do},
     {"compute\n", compute_do},
     {"leave\n", leave_do},
+    {"fast\n", fast_do},
+    {"slow\n", slow_do},
 };
 
 static enum hoop_status

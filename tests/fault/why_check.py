@@ -226,6 +226,13 @@ def link_slow(job):
     job.tell('wide', 0, 1)
 
 
+def slow_rank(job):
+    """All moves, at the pace of rank 2."""
+    job.begin()
+    job.tell('slow', 2)
+    job.tell('fast', 0, 1)
+
+
 def deadlock(job):
     job.begin()
     job.tell('open', 0, 1)
@@ -308,6 +315,9 @@ CASES = {
     'link_slow': (link_slow, 2, {}, 'slow-link', [0, 1], re.compile(
         rf'Data move slowly between {EITHER} and {EITHER}: [\d.]+ [kM]B of [\d.]+ MB so '
         rf'far, [\d.]+ [kM]B/s; {EITHER} waits in allreduce .* T s\.')),
+    'slow_rank': (slow_rank, 3, {'HOOP_FAILURE_TIMEOUT': '10'}, 'slow-rank', [2],
+                  re.compile(r'Nothing is stuck, but rank [01] \(host:100[01]\) waited \d+ s '
+                             r'of the last minute for rank 2 \(host:1002\)\.')),
     'ended': (ended, 2, {}, 'ended', [],
               'The job ended T s ago: all of its ranks have left in good order.'),
     'ended_lost': (ended_lost, 3, {}, 'ended-lost', [2], re.compile(

@@ -172,7 +172,7 @@ struct activity_details {
     size_t n_processes;
     struct rank_process *processes; /* the rank's own first */
     size_t n_waits;
-    struct rank_wait *waits; /* the longest first */
+    struct rank_wait *waits; /* those waited for longest */
     size_t n_askers;
     struct rank_asker *askers; /* who asked it for a sign of life lately */
 };

@@ -16,6 +16,9 @@
 #include "engine/shm_executor.h"
 #include "engine/state.h"
 
+static const uint64_t WAIT_NOTE_INTERVAL_NS = 20 * CLOCK_NS_PER_MS;
+static const uint64_t WAIT_WINDOW_NS = 30 * CLOCK_NS_PER_S;
+
 enum {
     /* Communicators of which the last finished call is told. */
     FINISHED_NAMED_MAX = 3,
@@ -48,6 +51,73 @@ oldest_running_op(const struct engine *engine, uint32_t *out_n_calls)
     }
     *out_n_calls = n_calls;
     return oldest;
+}
+
+/* Returns the place of rank in window. Where there is no room, the rank that
+ * was waited for least makes room and hands its time on, as in the
+ * space-saving algorithm: who is waited for often stays. */
+static struct rank_wait *
+wait_window_place(struct wait_window *window, uint32_t rank)
+{
+    struct rank_wait *least = &window->waits[0];
+
+    for (size_t i = 0; i < window->n_waits; i++) {
+        if (window->waits[i].rank == rank)
+            return &window->waits[i];
+        if (window->waits[i].wait_ms < least->wait_ms)
+            least = &window->waits[i];
+    }
+    if (window->n_waits < LIMIT_ACTIVITY_WAITS) {
+        least = &window->waits[window->n_waits++];
+        *least = (struct rank_wait){0};
+    }
+    least->rank = rank;
+    return least;
+}
+
+/* Begin a new window if this one is over. */
+static void
+wait_windows_turn(struct engine *engine, uint64_t now_ns)
+{
+    struct wait_window *windows = engine->liveness.waits;
+
+    if (now_ns - windows[0].began_ns < WAIT_WINDOW_NS)
+        return;
+    windows[1] = now_ns - windows[0].began_ns < 2 * WAIT_WINDOW_NS
+                     ? windows[0]
+                     : (struct wait_window){0};
+    windows[0] = (struct wait_window){.began_ns = now_ns};
+}
+
+/* Returns the rank that op waits for, if that one has not made the same call as
+ * far as is known; else HOOP_NO_RANK. */
+static uint32_t
+op_late_rank(const struct op *op)
+{
+    const struct step_flow *flow = op_awaited_flow(op);
+
+    return flow && step_flow_peer_has_called(flow) ? HOOP_NO_RANK
+                                                   : op_awaited_rank(op);
+}
+
+void
+activity_note_wait(struct engine *engine, uint64_t now_ns)
+{
+    const uint64_t n_ns = now_ns - engine->liveness.wait_noted_ns;
+    uint32_t n_calls = 0;
+
+    if (n_ns < WAIT_NOTE_INTERVAL_NS)
+        return;
+    engine->liveness.wait_noted_ns = now_ns;
+    const struct op *op = oldest_running_op(engine, &n_calls);
+    const uint32_t rank = op ? op_late_rank(op) : HOOP_NO_RANK;
+
+    wait_windows_turn(engine, now_ns);
+    if (rank == HOOP_NO_RANK || rank == engine->roster->rank)
+        return;
+    const uint64_t waited_ns = now_ns - op->run.wait.started_ns;
+    wait_window_place(&engine->liveness.waits[0], rank)->wait_ms +=
+        (waited_ns < n_ns ? waited_ns : n_ns) / CLOCK_NS_PER_MS;
 }
 
 static enum awaited_sign
@@ -227,6 +297,23 @@ askers_fill(const struct engine *engine, struct engine_activity *activity)
     }
 }
 
+/* Tell for whom this rank waited in the last minute. */
+static void
+waits_fill(struct engine *engine, struct engine_activity *activity)
+{
+    struct wait_window both;
+
+    wait_windows_turn(engine, clock_now_ns());
+    both = engine->liveness.waits[0];
+    for (size_t i = 0; i < engine->liveness.waits[1].n_waits; i++) {
+        const struct rank_wait *wait = &engine->liveness.waits[1].waits[i];
+
+        wait_window_place(&both, wait->rank)->wait_ms += wait->wait_ms;
+    }
+    activity->details.n_waits = both.n_waits;
+    memcpy(activity->waits, both.waits, sizeof(both.waits));
+}
+
 static void
 call_fill(struct op *op, struct engine_activity *activity)
 {
@@ -266,5 +353,6 @@ activity_report(struct engine *engine, uint64_t query)
     failure_fill(engine, &activity.details);
     processes_fill(engine, &activity);
     askers_fill(engine, &activity);
+    waits_fill(engine, &activity);
     engine->options.on_activity(engine->options.owner, query, &activity);
 }

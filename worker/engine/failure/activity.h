@@ -22,6 +22,10 @@ struct op;
 /* Answer query with what this rank is doing. */
 void
 activity_report(struct engine *engine, uint64_t query);
+/* If this rank waits for one that has not made the same call, remember that.
+ * Called now and then while operations run. */
+void
+activity_note_wait(struct engine *engine, uint64_t now_ns);
 /* Keep the text of op, which has failed with status, for later answers. */
 void
 activity_note_failure(const struct op *op, enum hoop_status status);

@@ -244,7 +244,7 @@ recorded_snapshots_give_their_sentences(void **state)
         "computes",     "deadlock",   "half_joined",  "killed",
         "link_frozen",  "link_slow",  "mismatch",     "missing",
         "link_one_way", "moving",     "never_calls",  "stopped",
-        "ended",        "ended_lost", "never_formed",
+        "ended",        "ended_lost", "never_formed", "slow_rank",
     };
 
     for (size_t i = 0; i < COUNT_OF(names); i++) {
