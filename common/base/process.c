@@ -302,9 +302,12 @@ process_look(uint32_t pid, struct process_glance *out_glance)
     out_glance->state = thread_state_letter(path);
     if (out_glance->state == 't')
         out_glance->state = 'T';
-    /* Its files may only be hidden from this user. */
+    /* Its files may only be hidden from this user, and its first thread may
+     * have ended before the others. */
     if (out_glance->state == 'X' && !process_has_ended(pid))
         out_glance->state = '\0';
+    if (out_glance->state == 'Z' && !process_has_ended(pid))
+        out_glance->state = 'S';
     if (out_glance->state == 'S' && process_has_running_thread(pid))
         out_glance->state = 'R';
     if (out_glance->state == 'S' || out_glance->state == 'D')

@@ -199,7 +199,29 @@ newest_finished_op(const struct comm_context *context)
     return newest;
 }
 
-/* Example: "allreduce #7 (float32, 4 elements, sum) of 'world'". */
+/* Describe entry, which context has finished: "allreduce #7 (float32, 4
+ * elements, sum) of 'world'". Returns the length. */
+static size_t
+finished_describe(struct comm_context *context,
+                  const struct op_history_entry *entry,
+                  size_t n_room,
+                  char *text)
+{
+    char name[LIMIT_NAME];
+    char call[CALL_TEXT_MAX];
+    int n;
+
+    call_describe(&entry->call,
+                  context_user_call_number(context, entry->number), call);
+    context_copy_name(context, name);
+    if (name[0])
+        n = snprintf(text, n_room, "%.80s of '%.40s'", call, name);
+    else
+        n = snprintf(text, n_room, "%.80s of a communicator of %u ranks", call,
+                     context->size);
+    return n > 0 && (size_t)n < n_room ? (size_t)n : n_room - 1;
+}
+
 static void
 finished_fill(struct engine *engine, struct activity_details *details)
 {
@@ -212,18 +234,13 @@ finished_fill(struct engine *engine, struct activity_details *details)
     TAILQ_FOREACH(context, &engine->contexts.open, link)
     {
         const struct op_history_entry *entry = newest_finished_op(context);
-        char name[LIMIT_NAME];
-        char call[CALL_TEXT_MAX];
 
-        if (!entry || n_named == FINISHED_NAMED_MAX || n >= n_room)
+        if (!entry || n_named == FINISHED_NAMED_MAX || n + 2 >= n_room)
             continue;
-        call_describe(&entry->call,
-                      context_user_call_number(context, entry->number), call);
-        context_copy_name(context, name);
-        n += (size_t)snprintf(details->finished + n, n_room - n,
-                              "%s%.80s of '%.40s'", n_named > 0 ? "; " : "",
-                              call, name);
-        n_named++;
+        if (n_named++ > 0)
+            n += (size_t)snprintf(details->finished + n, n_room - n, "; ");
+        n += finished_describe(context, entry, n_room - n,
+                               details->finished + n);
     }
     pthread_mutex_unlock(&engine->lock);
 }
