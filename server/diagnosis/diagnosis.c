@@ -103,6 +103,9 @@ static const struct rule rules[] = {
      "it; hoop-perf measures it."},
     {"waits", finding_waits, "The job waits for {detail}{waits}.",
      "Look at {culprit} on {host}."},
+    {"waits", finding_waits_for_any, "The job waits for {detail}{waits}.",
+     "Look at the ranks that could end the wait: each rank says below what it "
+     "is in."},
     {"lost", finding_lost, "{culprit} is lost: {reason}{waits}.",
      "Read the output of that process; the others go on if they shrink the "
      "job, and end otherwise."},

@@ -78,7 +78,7 @@ finding_note_waiters(const struct snapshot *snapshot, struct finding *finding)
         finding->n_waiters++;
         if (!longest || rank->call.age_ms > longest->call.age_ms)
             longest = rank;
-        if (awaits(rank, finding->culprit) &&
+        if (finding->culprit && awaits(rank, finding->culprit) &&
             (!finding->waiter ||
              rank->call.age_ms > finding->waiter->call.age_ms))
             finding->waiter = rank;
@@ -549,10 +549,27 @@ finding_waits(const struct snapshot *snapshot, struct finding *finding)
     if (!longest)
         return false;
     finding->waiter = longest;
+    finding->n_waiters = 1;
     finding->culprit = rank_by_number(snapshot, longest->call.awaited_rank);
     finding_add_culprit(finding, finding->culprit);
     snprintf(finding->detail, sizeof(finding->detail), "%s",
              longest->call.waits_for);
+    /* The call of the waiter is about to fail. */
+    return finding->culprit->state != SNAPSHOT_LOST;
+}
+
+/* A rank may wait for a message from any other one, and a rank of an earlier
+ * version does not tell for whom it waits but in words. */
+bool
+finding_waits_for_any(const struct snapshot *snapshot, struct finding *finding)
+{
+    if (longest_waiter(snapshot))
+        return false;
+    finding_note_waiters(snapshot, finding);
+    if (!finding->waiter)
+        return false;
+    snprintf(finding->detail, sizeof(finding->detail), "%s",
+             finding->waiter->call.waits_for);
     return true;
 }
 

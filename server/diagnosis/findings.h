@@ -47,6 +47,7 @@ finding_fn finding_computes;
 finding_fn finding_never_calls;
 finding_fn finding_slow_link;
 finding_fn finding_waits;
+finding_fn finding_waits_for_any;
 finding_fn finding_lost;
 finding_fn finding_holds_up;
 finding_fn finding_moves;

@@ -19,9 +19,11 @@
 
 enum {
     RANKS_MAX = 8,
+    PAGE_BYTES_MAX = 1 << 16,
 };
 
 static const char *folder;
+static const char *page; /* docs/debugging.md */
 
 /* A snapshot, and the file whose texts it borrows. */
 struct recorded {
@@ -253,6 +255,26 @@ recorded_snapshots_give_their_sentences(void **state)
     }
 }
 
+/* The page shows the sentences of the stopped rank. */
+static void
+page_shows_what_is_said(void **state)
+{
+    CLEANUP(recorded_free) struct recorded recorded = {0};
+    CLEANUP(free) char *text = calloc(1, PAGE_BYTES_MAX);
+    struct verdict verdict = {0};
+    FILE *file = fopen(page, "r");
+
+    assert_non_null(file);
+    assert_true(fread(text, 1, PAGE_BYTES_MAX - 1, file) > 0);
+    fclose(file);
+    times_mask(text);
+    recorded_load("stopped", &recorded);
+    diagnosis_make(&recorded.snapshot, &verdict);
+    times_mask(verdict.sentence);
+    assert_non_null(strstr(text, verdict.sentence));
+    assert_non_null(strstr(text, verdict.advice));
+}
+
 /* Check kind, sentence and that rank is the first culprit. */
 static void
 sentence_check(const struct recorded *recorded,
@@ -387,6 +409,39 @@ lost_rank_does_not_hide_what_holds_others_up(void **state)
                    "elements, sum) of 'world' for T s.");
 }
 
+/* Its calls fail in a moment. */
+static void
+rank_that_was_lost_while_ranks_were_asked_is_told_as_lost(void **state)
+{
+    CLEANUP(recorded_free) struct recorded recorded = {0};
+
+    recorded_load("computes", &recorded);
+    recorded.ranks[2].state = SNAPSHOT_LOST;
+    recorded.ranks[2].has_answered = false;
+    recorded.ranks[2].reason = "killed by signal 9";
+    sentence_check(&recorded, "lost", 2,
+                   "Rank 2 (host:1002) is lost: killed by signal 9" WAITS);
+}
+
+static void
+wait_for_nobody_in_particular_is_told_in_the_words_of_the_rank(void **state)
+{
+    CLEANUP(recorded_free) struct recorded recorded = {0};
+    struct verdict verdict = {0};
+
+    recorded_load("computes", &recorded);
+    for (size_t i = 0; i < 3; i++) {
+        recorded.ranks[i].call.awaited_rank = SNAPSHOT_NO_RANK;
+        recorded.ranks[i].call.waits_for = "a message from any rank";
+    }
+    diagnosis_make(&recorded.snapshot, &verdict);
+    times_mask(verdict.sentence);
+    assert_string_equal(verdict.sentence,
+                        "The job waits for a message from any rank" WAITS);
+    assert_string_equal(verdict.kind, "waits");
+    assert_int_equal(verdict.n_culprits, 0);
+}
+
 static void
 short_wait_is_no_cause(void **state)
 {
@@ -414,7 +469,8 @@ awaited_rank_that_does_not_exist_is_ignored(void **state)
     for (size_t i = 0; i < 3; i++)
         recorded.ranks[i].call.awaited_rank = 1000;
     diagnosis_make(&recorded.snapshot, &verdict);
-    assert_string_equal(verdict.kind, "moving");
+    assert_string_equal(verdict.kind, "waits");
+    assert_int_equal(verdict.n_culprits, 0);
 }
 
 int
@@ -422,6 +478,7 @@ main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recorded_snapshots_give_their_sentences),
+        cmocka_unit_test(page_shows_what_is_said),
         cmocka_unit_test(process_in_disk_sleep_is_named_with_its_swap),
         cmocka_unit_test(disk_sleep_that_holds_nobody_up_is_no_cause),
         cmocka_unit_test(process_that_has_ended_is_named),
@@ -430,12 +487,17 @@ main(int argc, char **argv)
         cmocka_unit_test(rank_that_holds_others_up_is_named_while_all_moves),
         cmocka_unit_test(ended_job_names_the_rank_that_was_lost_first),
         cmocka_unit_test(lost_rank_does_not_hide_what_holds_others_up),
+        cmocka_unit_test(
+            rank_that_was_lost_while_ranks_were_asked_is_told_as_lost),
+        cmocka_unit_test(
+            wait_for_nobody_in_particular_is_told_in_the_words_of_the_rank),
         cmocka_unit_test(short_wait_is_no_cause),
         cmocka_unit_test(awaited_rank_that_does_not_exist_is_ignored),
     };
 
-    if (argc != 2)
-        return fprintf(stderr, "usage: diagnosis_test FOLDER\n"), 64;
+    if (argc != 3)
+        return fprintf(stderr, "usage: diagnosis_test FOLDER PAGE\n"), 64;
     folder = argv[1];
+    page = argv[2];
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
