@@ -25,7 +25,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "engine/failure/activity.h"
 #include "engine/failure/departure.h"
 #include "engine/failure/failure_notice.h"
 #include "engine/failure/heartbeat.h"
@@ -496,7 +495,6 @@ engine_check_heartbeats(struct engine *engine, uint64_t now_ns)
     const uint64_t next_ns =
         heartbeat_check_awaited(engine, now_ns, &silent, why);
 
-    activity_note_wait(engine, now_ns);
     if (silent != HOOP_NO_RANK)
         engine_suspect_rank(engine, silent, EVIDENCE_SILENT, why);
     return next_ns;
