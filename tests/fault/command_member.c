@@ -1,8 +1,9 @@
 /*
  * tests/fault/command_member.c - a member that does what it is told
  *
- * Joins, says "ready", then reads lines. Says "done" behind each, or why not,
- * which ends it. Ends with its input.
+ * The program joins, says "ready" and then reads lines: the names in the table
+ * of commands. After each it says "done". If a call fails, it says why and
+ * exits. It also exits at the end of its input.
  */
 
 #include <poll.h>
