@@ -24,6 +24,8 @@ from programs import (Program, Wrong, await_true, environment_clean,
 
 HOST = socket.gethostname()
 ANSWER_S = 3.0
+LINES_MAX = 20  # that hoopctl why shows without --all
+LINES_SIZE = 24
 CALL = 'allreduce #1 (float64, 4 elements, sum)'
 WORLD = f"{CALL} of 'world'"
 
@@ -139,9 +141,10 @@ class Job:
         shown = subprocess.run([self.hoopctl, '--json', 'why', 'train'], text=True,
                                env=environment_clean() | self.access, timeout=30,
                                stdout=subprocess.PIPE, check=False)
-        if shown.returncode not in (0, 1) or not shown.stdout:
+        if shown.returncode not in (0, 1):
             raise Wrong(f'hoopctl why exits with {shown.returncode}')
-        seen = json.loads(shown.stdout)
+        # Before the first has joined, there is no such job.
+        seen = json.loads(shown.stdout or '{"kind": "", "culprits": [], "verdict": ""}')
         seen['code'] = shown.returncode
         seen['took_s'] = time.monotonic() - began
         return seen
@@ -365,6 +368,30 @@ def check(programs, folder, name, record):
             file.write('\n')
 
 
+def are_lines(job, options, n_lines):
+    shown = subprocess.run(
+        [job.hoopctl, 'why', *options], text=True, stdout=subprocess.PIPE,
+        env=environment_clean() | job.access, timeout=30, check=False)
+    lines = shown.stdout.splitlines()
+    more = f'and {LINES_SIZE - n_lines} more: hoopctl why --all'
+    return (lines[0] == 'Nothing is stuck: no rank is in a call of hoop.'
+            and shown.returncode == 0
+            and len([line for line in lines if re.match(r' +\d+ active ', line)]) == n_lines
+            and (more in shown.stdout) == (n_lines < LINES_SIZE))
+
+
+def check_lines(programs, folder):
+    """People see the sentence first, then 20 ranks, or all if they ask. Who waits
+    for a processor may be too late to answer once."""
+    job = Job(programs, folder, LINES_SIZE)
+    try:
+        job.begin()
+        await_true('20 lines', lambda: are_lines(job, [], LINES_MAX))
+        await_true('all lines', lambda: are_lines(job, ['--all'], LINES_SIZE))
+    finally:
+        job.end()
+
+
 def main():
     words = sys.argv[1:]
     record = None
@@ -373,12 +400,15 @@ def main():
         record = words[place + 1]
         del words[place:place + 2]
     with tempfile.TemporaryDirectory() as folder:
-        for name in words[3:] or CASES:
-            os.mkdir(f'{folder}/{name}')
-            try:
+        try:
+            for name in words[3:] or CASES:
+                os.mkdir(f'{folder}/{name}')
                 check(words[:3], f'{folder}/{name}', name, record)
-            except (Wrong, OSError, subprocess.SubprocessError) as error:
-                sys.exit(f'why_check: {error}')
+            if not words[3:]:
+                os.mkdir(f'{folder}/lines')
+                check_lines(words[:3], f'{folder}/lines')
+        except (Wrong, OSError, subprocess.SubprocessError) as error:
+            sys.exit(f'why_check: {error}')
 
 
 if __name__ == '__main__':
