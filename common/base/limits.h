@@ -194,6 +194,15 @@ enum {
     LIMIT_STORAGE_CHECK_MS = 600000, /* time to read all data once, from any
                                       disk */
     LIMIT_REPORT_REASON = 256,       /* text of a report about a peer */
+    LIMIT_ACTIVITY_DETAILS = 4096,   /* bytes in which a rank says what it is
+                                        in; all its texts fit */
+    LIMIT_ACTIVITY_PROCESSES = 8,    /* processes that a rank describes: its
+                                        own and some of its host */
+    LIMIT_ACTIVITY_WAITS = 4,        /* ranks for which it says how long it
+                                        waited */
+    LIMIT_ACTIVITY_ASKERS = 4,       /* ranks of which it says that they asked
+                                        for a sign of life */
+    LIMIT_WHY_CULPRITS = 16,         /* ranks that a verdict names */
 
     /* Bytes that a peer may send before they were requested, per connection. */
     LIMIT_EAGER_WINDOW = 1024 * 1024,

@@ -15,6 +15,7 @@
 #include "rpc/messages/rendezvous_messages.h"
 #include "rpc/messages/status_messages.h"
 #include "rpc/messages/store_messages.h"
+#include "service/why.h"
 #include "wire/pack.h"
 
 enum {
@@ -375,10 +376,20 @@ rank_activity_copy(const struct cluster_member_activity *from,
     to->number = from->number;
     to->age_ms = from->age_ms;
     to->n_calls = from->n_calls;
+    to->last_sign_ms = from->last_sign_ms;
+    to->missing_rank = from->missing_rank;
 }
 
-static enum hoop_status
-job_encode(const struct cluster_job_detail *from, struct pack *pack)
+void
+encoded_job_deinit(struct encoded_job *job)
+{
+    free(job->members);
+    free(job->activities);
+}
+
+enum hoop_status
+encoded_job_init(const struct cluster_job_detail *from,
+                 struct encoded_job *out_job)
 {
     struct job_reply reply = {
         .membership_epoch = from->membership_epoch,
@@ -390,16 +401,20 @@ job_encode(const struct cluster_job_detail *from, struct pack *pack)
         .n_members = from->n_members,
         .size_min = from->size_min,
     };
-    CLEANUP(free)
-    struct job_member *members =
-        reply_list_allocate(from->n_members, sizeof(*members));
+    struct encoded_job job = {
+        .members =
+            reply_list_allocate(from->n_members, sizeof(struct job_member)),
+        .activities =
+            reply_list_allocate(from->activities ? from->n_members : 0,
+                                sizeof(struct rank_activity)),
+    };
+    struct job_member *members = job.members;
+    struct rank_activity *activities = job.activities;
 
-    CLEANUP(free)
-    struct rank_activity *activities = reply_list_allocate(
-        from->activities ? from->n_members : 0, sizeof(*activities));
-
-    if (!members || !activities)
+    if (!members || !activities) {
+        encoded_job_deinit(&job);
         return no_memory_raise();
+    }
     for (size_t i = 0; i < from->n_members; i++)
         job_member_copy(&from->members[i], &members[i]);
     for (size_t i = 0; from->activities && i < from->n_members; i++)
@@ -409,7 +424,20 @@ job_encode(const struct cluster_job_detail *from, struct pack *pack)
     text_copy_truncated(reply.hosts, sizeof(reply.hosts), from->hosts);
     reply.members = members;
     reply.activities = from->activities ? activities : NULL;
-    job_reply_encode(&reply, pack);
+    job.reply = reply;
+    *out_job = job;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+job_encode(const struct cluster_job_detail *from, struct pack *pack)
+{
+    CLEANUP(encoded_job_deinit) struct encoded_job job = {0};
+    const enum hoop_status status = encoded_job_init(from, &job);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    job_reply_encode(&job.reply, pack);
     return HOOP_OK;
 }
 
@@ -449,6 +477,8 @@ reply_encode_body(const struct cluster_reply *reply,
         return key_changes_encode(&reply->key_changes, pack);
     case CLUSTER_REPLY_JOBS:
         return jobs_encode(&reply->jobs, context, pack);
+    case CLUSTER_REPLY_WHY:
+        return why_encode(&reply->job, pack);
     case CLUSTER_REPLY_JOB:
         return job_encode(&reply->job, pack);
     }

@@ -24,6 +24,8 @@ struct command_call {
     const char *listen_port; /* NULL: HOOP_PORT, or any */
     bool is_listening;       /* for doctor: wait for a peer that tries this
                                 host */
+    bool has_all;            /* for why: list all ranks */
+    bool *out_is_held_up;    /* for why: the exit code says so */
     int n_arguments;
     char **arguments; /* after the name of the subcommand */
 };
@@ -45,6 +47,7 @@ command_fn store_list_run;
 command_fn store_watch_run;
 command_fn store_delete_run;
 command_fn token_run;
+command_fn why_run;
 /* Prints itself what is wrong; HOOP_E_INTERNAL means that something is. */
 command_fn doctor_run;
 

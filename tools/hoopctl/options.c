@@ -12,6 +12,7 @@ enum {
     KEY_TOKEN_FILE = 256,
     KEY_PEER,
     KEY_LISTEN,
+    KEY_ALL,
 };
 
 const char *argp_program_version = "hoopctl " VERSION_TEXT;
@@ -20,6 +21,9 @@ static const char description[] =
     "Ask a hoop coordinator about its jobs, and read and write their stores.\v"
     "Commands:\n"
     "  status                  the coordinator and its jobs\n"
+    "  why [JOB]               what holds a job up, and which ranks are "
+    "furthest\n"
+    "                          behind; exit code 1 if something does\n"
     "  ranks                   the members of a job\n"
     "  groups                  the groups of a job\n"
     "  store get KEY           print a value\n"
@@ -54,6 +58,7 @@ static const struct argp_option table[] = {
      "doctor: wait for a host that runs --peer, on this port or one of a range "
      "(default: HOOP_PORT or any)",
      0},
+    {"all", KEY_ALL, NULL, 0, "why: list all ranks, not only 20", 0},
     {"json", 'J', NULL, 0, "print one JSON object", 0},
     {0},
 };
@@ -96,6 +101,9 @@ option_take(int key, char *value, struct argp_state *state)
     case KEY_LISTEN:
         options->is_listening = true;
         options->listen_port = value;
+        return 0;
+    case KEY_ALL:
+        options->has_all = true;
         return 0;
     case 'J':
         options->format = COMMAND_JSON;

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "engine/failure/activity.h"
 #include "engine/failure/failure_detector.h"
 #include "engine/failure/failure_notice.h"
 #include "engine/failure/heartbeat.h"
@@ -220,6 +221,7 @@ engine_check_deadlines(struct engine *engine, uint64_t now_ns)
             deadline_ns = op_next_check_ns(op);
     }
     const uint64_t heartbeats_ns = engine_check_heartbeats(engine, now_ns);
+    activity_note_wait(engine, now_ns);
     const uint64_t suspects_ns = engine_check_suspects(engine, now_ns);
 
     const uint64_t views_ns = engine_check_peer_views(engine, now_ns);

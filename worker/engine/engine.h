@@ -33,6 +33,7 @@
 #include "fault/fault_rule.h"
 #include "net/wakeup.h"
 #include "plan/plan.h"
+#include "rpc/messages/status_messages.h"
 #include "transport/connect/connector.h"
 #include "transport/roster.h"
 #include "transport/shm/cma.h"
@@ -61,13 +62,14 @@ struct engine_suspicion {
 
 /* What this rank is doing. */
 struct engine_activity {
-    /* The call that has waited longest; "": none waits. */
-    char call[CALL_TEXT_MAX];
-    char communicator[LIMIT_NAME]; /* its name, or "" */
-    char waits_for[LIMIT_REPORT_REASON];
-    uint64_t number; /* the call's number, as in its text; 0: it has none */
-    uint64_t age_ms;
-    uint32_t n_calls; /* calls that wait, including that one */
+    /* The call that has waited longest, if one waits. Its details are not
+     * set. */
+    struct rank_activity line;
+    /* The lists of details are the ones below; its pointers are not set. */
+    struct activity_details details;
+    struct rank_process processes[LIMIT_ACTIVITY_PROCESSES];
+    struct rank_wait waits[LIMIT_ACTIVITY_WAITS];
+    struct rank_asker askers[LIMIT_ACTIVITY_ASKERS];
 };
 
 struct engine_options {

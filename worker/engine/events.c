@@ -297,6 +297,8 @@ on_heartbeat_frame(void *owner, uint32_t peer, const struct frame *frame)
 {
     struct comm_context *context = engine_find_context(owner, frame->comm);
 
+    if (frame->flags & FRAME_ASKS)
+        heartbeat_note_asker(owner, peer);
     if (frame->comm == FAILURE_COMM_ID_OF_LOST_RANK)
         heartbeat_receive(owner, peer, frame);
     else if (!context && (frame->flags & FRAME_ASKS) &&

@@ -18,6 +18,7 @@
 #include "dtype/dtype.h"
 #include "engine/context.h"
 #include "engine/executor.h"
+#include "engine/failure/activity.h"
 #include "engine/failure/failure_notice.h"
 #include "engine/failure/mismatch.h"
 #include "engine/failure/op_history.h"
@@ -242,6 +243,7 @@ op_fail_without_notice(struct op *op,
     snprintf(op->failure.text, sizeof(op->failure.text), "%s: %.820s", call,
              failure_notice->why);
     op_append_wait_text(op, failure_notice);
+    activity_note_failure(op, failure_notice->status);
     op->failure.details =
         op_failure_details(op, op_user_number(op), failure_notice);
     log_debug("engine", "%s", op->failure.text);

@@ -26,6 +26,7 @@
 #include "engine/context.h"
 #include "engine/context_command.h"
 #include "engine/deadline.h"
+#include "engine/failure/activity.h"
 #include "engine/failure/failure_detector.h"
 #include "engine/failure/failure_notice.h"
 #include "engine/failure/heartbeat.h"

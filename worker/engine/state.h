@@ -244,6 +244,26 @@ struct engine_contexts {
     struct context_list watched;
 };
 
+/* The last call that failed, for those who ask what this rank is doing. */
+struct last_failure {
+    enum hoop_status status; /* HOOP_OK: none has failed */
+    uint64_t when_ns;
+    char text[LIMIT_ERROR_TEXT];
+};
+
+/* A rank that has asked for a sign of life, which shows that it is heard. */
+struct asker {
+    uint32_t rank;
+    uint64_t when_ns; /* of its last question; 0: none */
+};
+
+/* For whom this rank has waited in one half of a minute. */
+struct wait_window {
+    uint64_t began_ns;
+    size_t n_waits;
+    struct rank_wait waits[LIMIT_ACTIVITY_WAITS];
+};
+
 /* What the progress owner knows of the other ranks' lives. */
 struct engine_liveness {
     struct rank_liveness *ranks; /* [world rank] */
@@ -255,6 +275,10 @@ struct engine_liveness {
     uint64_t n_checks;            /* heartbeat checks done */
     uint64_t checked_ns;
     uint64_t n_failed_sends_broadcast; /* failed sends reported to others */
+    struct last_failure last_failure;
+    uint64_t wait_noted_ns;      /* when a wait was last looked for */
+    struct wait_window waits[2]; /* this half of a minute, and the one before */
+    struct asker askers[LIMIT_ACTIVITY_ASKERS]; /* the last ones */
     /* Final, and for any thread to read: ranks[own rank].why says the
      * reason. */
     atomic_bool is_expelled;

@@ -287,6 +287,7 @@ control_answer_deinit(struct control_answer *answer)
     groups_reply_deinit(&answer->groups);
     store_reply_deinit(&answer->store);
     store_watch_reply_deinit(&answer->watch);
+    why_reply_deinit(&answer->why);
     free(answer->body);
     *answer = (struct control_answer){0};
 }
@@ -542,6 +543,34 @@ job_status_query(struct hoop_control *control, uint32_t asks)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
+void
+control_roster_fill(struct hoop_control *control,
+                    const struct job_reply *reply,
+                    struct hoop_control_rank *ranks,
+                    struct hoop_control_activity *activities)
+{
+    for (size_t i = 0; i < reply->n_members; i++) {
+        ranks[i] = control_rank_from_member(&reply->members[i]);
+        if (!reply->activities)
+            continue;
+        activities[i] = control_activity_from_reply(&reply->activities[i]);
+        ranks[i].activity = &activities[i];
+    }
+    control->answer.roster = (struct hoop_control_roster){
+        .job = control_job_from_line(&reply->line),
+        .membership_epoch = reply->membership_epoch,
+        .revision = reply->revision,
+        .n_groups = reply->n_groups,
+        .n_keys = reply->n_keys,
+        .n_store_bytes = reply->n_store_bytes,
+        .n_waiters = reply->n_waiters,
+        .n_ranks = reply->n_members,
+        .ranks = ranks,
+        .missing = reply->missing,
+        .hosts = reply->hosts,
+    };
+}
+
 static enum hoop_status
 control_roster_query(struct hoop_control *control,
                      uint32_t asks,
@@ -563,26 +592,7 @@ control_roster_query(struct hoop_control *control,
         return error_pass(HOOP_E_EXHAUSTED);
     struct hoop_control_activity *activities =
         (struct hoop_control_activity *)(ranks + reply->n_members);
-    for (size_t i = 0; i < reply->n_members; i++) {
-        ranks[i] = control_rank_from_member(&reply->members[i]);
-        if (!reply->activities)
-            continue;
-        activities[i] = control_activity_from_reply(&reply->activities[i]);
-        ranks[i].activity = &activities[i];
-    }
-    control->answer.roster = (struct hoop_control_roster){
-        .job = control_job_from_line(&reply->line),
-        .membership_epoch = reply->membership_epoch,
-        .revision = reply->revision,
-        .n_groups = reply->n_groups,
-        .n_keys = reply->n_keys,
-        .n_store_bytes = reply->n_store_bytes,
-        .n_waiters = reply->n_waiters,
-        .n_ranks = reply->n_members,
-        .ranks = ranks,
-        .missing = reply->missing,
-        .hosts = reply->hosts,
-    };
+    control_roster_fill(control, reply, ranks, activities);
     *out_roster = &control->answer.roster;
     return HOOP_OK;
 }

@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "rpc/messages/rendezvous_messages.h"
 #include "rpc/method.h"
+#include "session/activity_details.h"
 #include "wire/pack.h"
 
 enum {
@@ -421,35 +422,18 @@ report_request_send(struct lease_client *lease_client,
         log_debug("session", "a report was not sent: %s", error_text());
 }
 
-static struct rank_activity
-rank_activity_from_engine(const struct engine_activity *from)
-{
-    struct rank_activity activity = {
-        .number = from->number,
-        .age_ms = from->age_ms,
-        .n_calls = from->n_calls,
-    };
-
-    snprintf(activity.call, sizeof(activity.call), "%s", from->call);
-    snprintf(activity.communicator, sizeof(activity.communicator), "%s",
-             from->communicator);
-    snprintf(activity.waits_for, sizeof(activity.waits_for), "%s",
-             from->waits_for);
-    return activity;
-}
-
 /* Answers travel in a renewal, which also renews the lease. */
 static void
 query_answer_report_send(struct lease_client *lease_client,
                          const struct coordinator_report *report)
 {
-    const struct renew_request request = {
+    struct renew_request request = {
         .member = lease_client->self,
         .question = report->question,
         .views = {report->views,
                   report->views ? lease_client->options.roster->size : 0},
         .activity_query = report->activity_query,
-        .activity = rank_activity_from_engine(&report->activity),
+        .activity = report->activity.line,
     };
     const struct rpc_call call = {
         .method = method_by_id(METHOD_RENDEZVOUS_RENEW)->name,
@@ -457,9 +441,15 @@ query_answer_report_send(struct lease_client *lease_client,
         .on_answer = coordinator_report_on_answer,
     };
     CLEANUP(pack_deinit) struct pack pack = {0};
+    CLEANUP(free) uint8_t *details = NULL;
+    size_t n_details = 0;
 
     if (lease_client->state != LEASE_CLIENT_IS_MEMBER)
         return;
+    if (report->activity_query &&
+        activity_details_pack(&report->activity, &details, &n_details) ==
+            HOOP_OK)
+        request.activity.details = (struct message_span){details, n_details};
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     renew_request_encode(&request, &pack);
     if (lease_client_call(lease_client, call, &pack, NULL) != HOOP_OK)

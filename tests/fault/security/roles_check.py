@@ -65,6 +65,7 @@ def bodies(epoch):
         'Health/Check': [''],
         'Status/Jobs': [],
         'Status/Job': [],
+        'Status/Why': [],
         'Auth/Challenge': [0, bytes(32)],
         'Auth/Prove': [bytes(32)],
         'Rendezvous/Leave': me,

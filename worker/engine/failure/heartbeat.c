@@ -72,6 +72,25 @@ heartbeat_request(struct engine *engine, uint32_t peer)
     heartbeat_send(engine, peer, FRAME_ASKS);
 }
 
+/* The ranks that asked last are kept, each once. */
+void
+heartbeat_note_asker(struct engine *engine, uint32_t peer)
+{
+    struct asker *oldest = &engine->liveness.askers[0];
+
+    for (size_t i = 0; i < LIMIT_ACTIVITY_ASKERS; i++) {
+        struct asker *asker = &engine->liveness.askers[i];
+
+        if (asker->when_ns > 0 && asker->rank == peer) {
+            oldest = asker;
+            break;
+        }
+        if (asker->when_ns < oldest->when_ns)
+            oldest = asker;
+    }
+    *oldest = (struct asker){.rank = peer, .when_ns = clock_now_ns()};
+}
+
 void
 heartbeat_receive(struct engine *engine,
                   uint32_t peer,

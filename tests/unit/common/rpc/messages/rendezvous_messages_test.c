@@ -195,7 +195,16 @@ rendezvous_bodies_hold_the_rules_of_bodies(void **state)
                                 9,
                                 {(const uint8_t *)"\0\1\4", 3},
                                 4,
-                                {"", "barrier #7", "", "rank 1", 7, 5000, 2}},
+                                {"",
+                                 "barrier #7",
+                                 "",
+                                 "rank 1",
+                                 7,
+                                 5000,
+                                 2,
+                                 60,
+                                 3,
+                                 {(const uint8_t *)"details", 7}}},
         &pack);
     body_check("renew_request", &pack);
     lease_reply_encode(&(struct lease_reply){3, 300, 10000}, &pack);
