@@ -133,7 +133,7 @@ export class History {
       call: rank.activity?.call ?? '',
       number: rank.activity?.number ?? 0,
       communicator: rank.activity?.communicator ?? '',
-      why: rank.activity?.silence || rank.activity?.waits_for || rank.reason,
+      why: rank.reason || rank.activity?.silence || rank.activity?.waits_for || '',
       to: now,
     };
     this.bars.set(rank.rank, bars);

@@ -14,7 +14,8 @@ function callOf(rank) {
 
 // Why it is in its state, or whom it waits for.
 function whyOf(rank) {
-  return rank.activity?.silence || rank.activity?.waits_for || rank.reason;
+  if (rank.state !== 'active') return rank.reason;
+  return rank.activity?.silence || rank.activity?.waits_for || '';
 }
 
 export class Ranks {

@@ -7,7 +7,31 @@ const SPAN_LEAST_MS = 2000;
 const ZOOM = 1.5;
 const LABEL_WIDTH = 44;
 const AXIS_HEIGHT = 18;
+const TILE = 8;
 const SHOWN = ['computing', 'waiting', 'moving', 'silent', 'lost', 'left'];
+
+// Stripes say the same as the colour: one way for waiting, both for silence and
+// loss.
+function patternOf(pen, state, colour, stripes) {
+  if (!['waiting', 'silent', 'lost'].includes(state)) return colour;
+  const tile = document.createElement('canvas');
+  tile.width = TILE;
+  tile.height = TILE;
+  const brush = tile.getContext('2d');
+  brush.fillStyle = colour;
+  brush.fillRect(0, 0, TILE, TILE);
+  brush.strokeStyle = stripes;
+  brush.beginPath();
+  for (let x = -TILE; x <= TILE; x += TILE) {
+    brush.moveTo(x, TILE);
+    brush.lineTo(x + TILE, 0);
+    if (state === 'waiting') continue;
+    brush.moveTo(x, 0);
+    brush.lineTo(x + TILE, TILE);
+  }
+  brush.stroke();
+  return pen.createPattern(tile, 'repeat');
+}
 
 export class Timeline {
   constructor() {
@@ -76,22 +100,22 @@ export class Timeline {
       canvas.height = Math.round(height * scale);
       canvas.style.height = `${height}px`;
     }
-    const style = getComputedStyle(canvas);
-    const colour = (name) => style.getPropertyValue(`--${name}`).trim();
     const pen = canvas.getContext('2d');
+    const style = getComputedStyle(canvas);
+    const paints = this.paintsOf(pen, style);
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     pen.clearRect(0, 0, width, height);
     pen.font = `11px ${style.fontFamily}`;
     pen.textBaseline = 'middle';
-    this.paintAxis(pen, width, height, colour('text-quiet'));
+    this.paintAxis(pen, width, height, paints['text-quiet']);
     ranks.forEach((rank, index) => {
       const y = AXIS_HEIGHT + index * rowHeight;
       if (rowHeight >= 12 || index % 4 === 0) {
-        pen.fillStyle = colour('text');
+        pen.fillStyle = paints.text;
         pen.fillText(`${rank}`, 2, y + rowHeight / 2, LABEL_WIDTH - 6);
       }
       for (const bar of this.history.bars.get(rank))
-        this.paintBar(pen, { rank, bar, y, width, rowHeight }, colour);
+        this.paintBar(pen, { rank, bar, y, width, rowHeight }, paints);
     });
   }
 
@@ -122,51 +146,43 @@ export class Timeline {
     pen.textAlign = 'left';
   }
 
-  paintBar(pen, { rank, bar, y, width, rowHeight }, colour) {
+  paintBar(pen, { rank, bar, y, width, rowHeight }, paints) {
     const left = Math.max(LABEL_WIDTH, this.placeOf(bar.from, width));
     const right = this.placeOf(bar.to, width);
     if (right <= left) return;
     const top = y + 1;
     const height = rowHeight - 2;
-    pen.fillStyle = colour(`bar-${bar.state}`);
+    pen.fillStyle = paints[bar.state];
     pen.fillRect(left, top, right - left, height);
-    if (bar.state === 'waiting' || bar.state === 'silent' || bar.state === 'lost')
-      this.hatch(pen, { left, right, top, height }, colour('hatch'), bar.state);
     const text = bar.whom === null ? STATES[bar.state].sign : `→ ${bar.whom}`;
     if (rowHeight >= 12 && right - left > pen.measureText(text).width + 8) {
       const w = pen.measureText(text).width + 6;
-      pen.fillStyle = colour('background');
+      pen.fillStyle = paints.background;
       pen.fillRect(left + 2, top + 1, w, height - 2);
-      pen.fillStyle = colour('text');
+      pen.fillStyle = paints.text;
       pen.fillText(text, left + 5, y + rowHeight / 2);
     }
     if (rank === this.rank && bar === this.bar) {
-      pen.strokeStyle = colour('focus');
+      pen.strokeStyle = paints.focus;
       pen.lineWidth = 2;
       pen.strokeRect(left + 1, top, Math.max(1, right - left - 2), height);
       pen.lineWidth = 1;
     }
   }
 
-  // Stripes say the same as the colour: one way for waiting, both for silence
-  // and loss.
-  hatch(pen, { left, right, top, height }, colour, state) {
-    pen.save();
-    pen.beginPath();
-    pen.rect(left, top, right - left, height);
-    pen.clip();
-    pen.strokeStyle = colour;
-    pen.beginPath();
-    for (let x = left - (left % 7) - height; x < right; x += 7) {
-      pen.moveTo(x, top + height);
-      pen.lineTo(x + height, top);
-      if (state !== 'waiting') {
-        pen.moveTo(x, top);
-        pen.lineTo(x + height, top + height);
-      }
+  // Colours of the style sheet, and a pattern for each state.
+  paintsOf(pen, style) {
+    const colour = (name) => style.getPropertyValue(`--${name}`).trim();
+    const paints = {};
+    for (const name of ['text', 'text-quiet', 'background', 'focus']) paints[name] = colour(name);
+    const key = Object.keys(STATES).map((state) => colour(`bar-${state}`)).join();
+    if (this.patternsKey !== key) {
+      this.patternsKey = key;
+      this.patterns = {};
+      for (const state of Object.keys(STATES))
+        this.patterns[state] = patternOf(pen, state, colour(`bar-${state}`), colour('hatch'));
     }
-    pen.stroke();
-    pen.restore();
+    return { ...paints, ...this.patterns };
   }
 
   choose(rank, bar) {
