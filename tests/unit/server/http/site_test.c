@@ -23,7 +23,7 @@ enum {
 };
 
 struct fixture {
-    struct http *http;
+    struct http *_Atomic http; /* used by its own thread, too */
     atomic_int n_queries;
     atomic_bool is_large; /* a job is told in two megabytes */
     char answer[ANSWER_MAX];
@@ -79,6 +79,7 @@ static int
 setup_for(void **state, enum http_audience audience)
 {
     struct fixture *fixture = calloc(1, sizeof(*fixture));
+    struct http *http = NULL;
 
     assert_ok(http_create(
         &(struct http_options){
@@ -90,7 +91,8 @@ setup_for(void **state, enum http_audience audience)
             .owner = fixture,
             .audience = audience,
         },
-        &fixture->http));
+        &http));
+    atomic_store(&fixture->http, http);
     *state = fixture;
     return 0;
 }
