@@ -133,7 +133,8 @@ function go() {
 
 addEventListener('hashchange', () => {
   go();
-  byId('main').focus();
+  scrollTo(0, 0);
+  byId('main').focus({ preventScroll: true });
 });
 setInterval(showSoon, 1000); // ages grow although nothing changes
 go();
