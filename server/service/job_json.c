@@ -67,9 +67,10 @@ wall_ms(const struct job_json_context *context, uint64_t ns)
 }
 
 /* Write one sentence that says who holds the job up, and why; "": none is
- * known. This is the only place where the page's verdict comes from. */
+ * known, and the page shows none. job is NULL in the list of jobs. This is the
+ * only place where the page's verdict comes from. */
 static void
-verdict_write(FILE *out, const struct cluster_job_summary *job)
+verdict_write(FILE *out, const struct cluster_job_detail *job)
 {
     (void)job;
     text_field_write(out, "verdict", "");
@@ -91,7 +92,6 @@ job_summary_write(FILE *out,
     number_field_write(out, "left", job->n_left);
     number_field_write(out, "since_ms",
                        wall_ms(context, context->now_ns - job->age_ns));
-    verdict_write(out, job);
 }
 
 char *
@@ -111,6 +111,7 @@ jobs_json(const struct cluster_jobs *jobs,
         if (i > 0)
             fputc(',', json.out);
         job_summary_write(json.out, &jobs->items[i], context);
+        verdict_write(json.out, NULL);
         fputc('}', json.out);
     }
     fputs("]}", json.out);
@@ -171,6 +172,7 @@ job_json(const struct cluster_job_detail *job,
     if (!json_open(&json))
         return NULL;
     job_summary_write(json.out, &job->line, context);
+    verdict_write(json.out, job);
     number_field_write(json.out, "clock_ms", wall_ms(context, context->now_ns));
     number_field_write(json.out, "size_min", job->size_min);
     text_field_write(json.out, "missing", job->missing);
