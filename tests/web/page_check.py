@@ -317,6 +317,9 @@ def check_use(browser, programs, folder):
         browser.await_true('nothing is wider than a phone', lambda: browser.run(
             'return document.documentElement.scrollWidth') == 360)
         rows_when(browser, 'the ranks are there', lambda rows: len(rows) == SIZE)
+        expect('each cell has a line of its own', browser.run(
+            'return [...document.querySelectorAll("#ranks tbody tr:first-child > *")]'
+            '.every((cell) => cell.offsetWidth > 300)'))
         no_messages(browser)
     finally:
         job.end()

@@ -455,6 +455,10 @@ reader_that_takes_nothing_is_cut_off(void **state)
     atomic_store(&fixture->is_large, true);
     poll_fd.fd = client_request(fixture, "/api/events?job=a", here);
     assert_int_equal(poll(&poll_fd, 1, WAIT_MS), 1);
+    /* It was cut off for its bytes, long before it was for its time: two topics
+     * were queried once for each second of it, and at the beginning. */
+    assert_true(atomic_load(&fixture->n_queries) <=
+                2 * (LIMIT_HTTP_STREAM_BYTES / LARGE_BYTES + 4));
     close(poll_fd.fd);
     assert_status(get(fixture, "/healthz", here), 200);
 }
