@@ -211,10 +211,6 @@ struct config {
 
 struct settings;
 
-/* Set each setting to the default in its row, and everything else to 0. */
-void
-config_init(struct config *config);
-
 /* Set each setting to its value in settings, which are a worker's, and
  * everything else to 0. */
 void

@@ -241,8 +241,10 @@ enum {
      * behind another. */
     LIMIT_ENCODED_PAYLOADS = 16,
 
-    /* Collectives of a communicator known to fail before they are called;
-     * and as many receives. */
+    /* Collectives of a communicator known to fail before they are called (one
+     * more revokes it); as many receives (one more ends at its deadline, with a
+     * warning); and as many last answers of ranks that leave, which only make
+     * the text of a failure more precise. */
     LIMIT_EARLY_FAILURES = 1024,
 
     /* Communicators known to be closed: late frames for them arrive soon

@@ -370,8 +370,13 @@ resource_error_describe(enum resource_call call,
                  strerror(error));
     else if (error == EAGAIN && call == RESOURCE_THREAD)
         thread_limit_describe(out_text);
-    else if (error == ENOMEM && call != RESOURCE_DESCRIPTOR &&
-             call != RESOURCE_CONNECT)
+    else if (error == ENOSPC && call == RESOURCE_WATCH)
+        snprintf(out_text, RESOURCE_LIMIT_TEXT,
+                 "its user may watch no more descriptors by epoll "
+                 "(%sfs.epoll.max_user_watches, which sysctl raises)",
+                 proc_value_read("/proc/sys/fs/epoll/max_user_watches", value));
+    else if (error == ENOMEM &&
+             (call == RESOURCE_MAPPING || call == RESOURCE_THREAD))
         mapping_limit_describe(out_text);
     else if (error == ENOBUFS || error == ENOMEM)
         snprintf(out_text, RESOURCE_LIMIT_TEXT,

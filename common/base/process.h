@@ -77,6 +77,7 @@ enum resource_call {
     RESOURCE_CONNECT,    /* connect() */
     RESOURCE_MAPPING,    /* mmap(), fallocate() and ftruncate() of memory */
     RESOURCE_THREAD,     /* pthread_create() */
+    RESOURCE_WATCH,      /* epoll_ctl() */
 };
 
 /*

@@ -1,8 +1,9 @@
 /*
  * tests/fault/command_member.c - a member that does what it is told
  *
- * Joins, says "ready", then reads lines: allreduce, barrier, leave. Says "done"
- * behind each, or why not, which ends it. Ends with its input.
+ * The program joins, says "ready" and then reads lines: allreduce, barrier or
+ * leave. After each it says "done". If a call fails, it says why and exits. It
+ * also exits at the end of its input.
  */
 
 #include <stdio.h>

@@ -16,7 +16,6 @@
 #include "engine/failure/failure_detector.h"
 #include "engine/failure/failure_notice.h"
 #include "engine/op_pool.h"
-#include "engine/operation_end.h"
 #include "engine/progress.h"
 #include "engine/shortage.h"
 #include "engine/state.h"
@@ -309,35 +308,6 @@ engine_fd(const struct engine *engine)
     return transport_fd(engine->transport);
 }
 
-/* End all running operations. The caller owns progress. */
-static void
-fail_running_ops(struct engine *engine)
-{
-    const struct failure_notice failure_notice = failure_notice_make(
-        HOOP_E_CLOSED, HOOP_NO_RANK, "the session is being left");
-    struct op *op;
-
-    engine->is_leaving = true;
-    engine->liveness.views.question = 0;
-    atomic_store(&engine->inbox.has_views_question, false);
-    progress_poll(engine, 0);
-    while ((op = TAILQ_FIRST(&engine->progress.running)))
-        op_fail(op, &failure_notice);
-    progress_publish_ended(engine);
-    /* A rank that has given up does not leave in good order. */
-    if (!engine->liveness.ranks[engine->roster->rank].is_lost)
-        shm_departure_write(engine);
-}
-
-void
-engine_mark_self_lost(struct engine *engine, const char *why)
-{
-    engine_wake_progress_owner(engine);
-    progress_acquire_until(engine, CLOCK_NEVER);
-    engine_mark_lost(engine, engine->roster->rank, EVIDENCE_TOLD, why);
-    progress_release(engine);
-}
-
 bool
 engine_give_up(struct engine *engine, const char *why)
 {
@@ -361,10 +331,16 @@ await_peers_shutdown(struct engine *engine, uint64_t deadline_ns)
 void
 engine_shutdown(struct engine *engine, uint64_t deadline_ns)
 {
-    /* The background may own progress for a turn, which is bounded. */
+    struct context_command context_command = {.kind = CONTEXT_CONTROL_LEAVE};
+
+    /* A thread that waits for an operation keeps progress ownership until that
+     * has ended, so this is a command. */
+    context_command_submit_and_wait(engine, &context_command);
     engine_wake_progress_owner(engine);
     progress_acquire_until(engine, CLOCK_NEVER);
-    fail_running_ops(engine);
+    /* A rank that has given up does not leave in good order. */
+    if (!engine->liveness.ranks[engine->roster->rank].is_lost)
+        shm_departure_write(engine);
     transport_start_shutdown(engine->transport);
     await_peers_shutdown(engine, deadline_ns);
     progress_release(engine);

@@ -178,7 +178,7 @@ inline_prepare(struct comm_context *context,
     enum hoop_status status = HOOP_OK;
 
     context->is_cached_op_without_counts = collective->call.n_counts == 0;
-    op->run.rounds.is_mismatched = false;
+    op->run.rounds.wait = SHM_ROUND_AWAITS_POSTS;
     op->run.rounds.is_posted = false;
     if (is_again)
         inline_update_buffers(op, collective);
@@ -197,7 +197,7 @@ inline_prepare(struct comm_context *context,
 static bool
 inline_must_continue_as_op(const struct comm_context *context)
 {
-    return context->cached_op->run.rounds.is_mismatched ||
+    return context->cached_op->run.rounds.wait != SHM_ROUND_AWAITS_POSTS ||
            context->failure.has_deferred ||
            atomic_load_explicit(&context->engine->inbox.has_commands,
                                 memory_order_relaxed);
@@ -224,12 +224,12 @@ inline_try_round(struct comm_context *context)
         return false;
     context->is_inline_under_lock = true;
     for (unsigned i = inline_polls_before_command_check(context->engine);
-         i > 0 && !is_done && !op->run.rounds.is_mismatched; i--) {
+         i > 0 && !is_done && op->run.rounds.wait == SHM_ROUND_AWAITS_POSTS;
+         i--) {
         if (shm_executor_try_round(op, &is_done) != HOOP_OK)
             break;
     }
     context->is_inline_under_lock = false;
-    op->run.rounds.is_mismatched = false;
     return is_done;
 }
 
@@ -269,7 +269,7 @@ inline_await_round(struct comm_context *context)
             return false;
         if (is_done)
             break;
-        if (context->cached_op->run.rounds.is_mismatched ||
+        if (context->cached_op->run.rounds.wait != SHM_ROUND_AWAITS_POSTS ||
             context->failure.has_deferred ||
             (i % inline_message_polls_max == 0 &&
              (inline_must_continue_as_op(context) ||

@@ -84,6 +84,18 @@ struct waiter {
     bool is_elected; /* progress ownership has been handed to it */
 };
 
+/* What the current round of a shared-memory plan waits for. */
+enum shm_round_wait {
+    SHM_ROUND_AWAITS_POSTS, /* of peers, or that they free this rank's slot */
+    /* The failure notice on an earlier operation, which a peer's post mentions
+     * and a socket brings. */
+    SHM_ROUND_AWAITS_NOTICE,
+    /* A thread that owns progress: it may compare an earlier post, which this
+     * rank has not read, and end the operation of that post. */
+    SHM_ROUND_AWAITS_OWNER,
+    SHM_ROUND_MISMATCHED, /* nothing: a peer has called something else */
+};
+
 /* How far a shared-memory plan has been executed. */
 struct shm_execution {
     bool is_next_round_planned; /* cache.next_round_plan is valid */
@@ -105,8 +117,8 @@ struct shm_execution {
     bool was_next_round_posted;
     bool is_posted;
     bool is_wake_pending; /* peers have not been woken since the last change */
-    bool is_mismatched;   /* a peer has called something else */
-    size_t n_posts;       /* steps of the round that post */
+    enum shm_round_wait wait;  /* since the last attempt at the round */
+    size_t n_posts;            /* steps of the round that post */
     size_t n_posted_elements;  /* elements that they post */
     size_t n_touched_elements; /* elements that all steps of the round touch */
     /* Steps at the front of the plan whose peers are known to have published

@@ -129,6 +129,24 @@ progress_publish_ended(struct engine *engine)
     pthread_mutex_unlock(&engine->lock);
 }
 
+/* The session is being left: end all running operations. */
+static void
+engine_end_ops_to_leave(struct engine *engine)
+{
+    const struct failure_notice failure_notice = failure_notice_make(
+        HOOP_E_CLOSED, HOOP_NO_RANK, "the session is being left");
+    struct op *op;
+
+    engine->is_leaving = true;
+    engine->liveness.views.question = 0;
+    atomic_store(&engine->inbox.has_views_question, false);
+    /* What has arrived may be all that they were waiting for. */
+    transport_progress(engine->transport, 0);
+    progress_advance_ops(engine);
+    while ((op = TAILQ_FIRST(&engine->progress.running)))
+        op_fail(op, &failure_notice);
+}
+
 /* End the context's operations here and on the other members, which would wait
  * for this rank's part in a collective. */
 static void
@@ -211,6 +229,8 @@ notice_apply(struct engine *engine, struct notice *unread)
 
     if (notice.kinds & NOTICE_DECLARED_DEAD)
         engine_mark_lost(engine, notice.rank, notice.evidence, notice.why);
+    if (notice.kinds & NOTICE_NO_MEMORY)
+        engine_fail_without_memory(engine, notice.rank, notice.why);
     if (notice.kinds & NOTICE_UNREACHABLE)
         transport_mark_unreachable(engine->transport, notice.rank, notice.why);
     if (notice.kinds & NOTICE_SHORTAGE)
@@ -251,6 +271,9 @@ context_command_run(struct engine *engine,
     case CONTEXT_CONTROL_GIVE_UP:
         context_command->was_new =
             engine_give_up_execute(engine, context_command->why);
+        return;
+    case CONTEXT_CONTROL_LEAVE:
+        engine_end_ops_to_leave(engine);
         return;
     }
 }

@@ -253,10 +253,23 @@ mismatch_check_unread_post(struct comm_context *context, uint32_t rank)
         round_report_mismatch(context, rank, &header);
 }
 
-/* Returns whether what rank has published is of the same call and op may read
- * it. */
+/* Returns whether rank has published with its post that an earlier operation
+ * failed there, and the failure notice on that has not arrived. */
 static bool
-is_post_of_same_call(struct op *op, uint32_t rank)
+is_notice_awaited(const struct op *op, uint32_t rank)
+{
+    const struct comm_context *context = op->run.context;
+    const uint64_t failed =
+        shm_region_header_without_call(context->shm_region, rank)->failed;
+
+    return failed != 0 && failed < op->run.number &&
+           !op_history_has_failed(&context->op_history, failed);
+}
+
+/* Returns SHM_ROUND_AWAITS_POSTS if op may read what rank has published, which
+ * is then of the same call; else what must happen first. */
+static enum shm_round_wait
+published_post_check(struct op *op, uint32_t rank)
 {
     struct comm_context *context = op->run.context;
     const struct shm_region_header *header =
@@ -267,17 +280,15 @@ is_post_of_same_call(struct op *op, uint32_t rank)
             round_report_mismatch(
                 context, rank,
                 shm_region_header_with_call(context->shm_region, rank));
-        return false;
+        return SHM_ROUND_MISMATCHED;
     }
     if (shm_region_has_unseen_post(context->shm_region, rank)) {
         if (context->is_inline_under_lock)
-            return false;
+            return SHM_ROUND_AWAITS_OWNER;
         mismatch_check_unread_post(context, rank);
     }
-    /* The failure notice on rank's earlier operation is on its way by a socket,
-     * and must be handled first. */
-    return header->failed == 0 || header->failed >= op->run.number ||
-           op_history_has_failed(&context->op_history, header->failed);
+    return is_notice_awaited(op, rank) ? SHM_ROUND_AWAITS_NOTICE
+                                       : SHM_ROUND_AWAITS_POSTS;
 }
 
 /* Returns whether all peers whose posts are fetched have published them for the
@@ -297,10 +308,9 @@ are_posts_ready(struct op *op, uint64_t sequence)
             continue;
         if (!shm_region_poll(shm_region, step->peer, sequence))
             return false;
-        if (!is_post_of_same_call(op, step->peer)) {
-            rounds->is_mismatched = true;
+        rounds->wait = published_post_check(op, step->peer);
+        if (rounds->wait != SHM_ROUND_AWAITS_POSTS)
             return false;
-        }
     }
     return true;
 }
@@ -421,6 +431,7 @@ shm_executor_try_round(struct op *op, bool *out_is_done)
     uint32_t late;
 
     *out_is_done = false;
+    rounds->wait = SHM_ROUND_AWAITS_POSTS;
     if (rounds->is_retracted)
         return HOOP_OK;
     if (!rounds->is_posted) {
@@ -495,10 +506,13 @@ shm_executor_can_progress(const struct op *op)
     if (!rounds->is_posted)
         return is_round_post_slot_free(op, op_round_sequence(op), &late);
     assert(rounds->n_steps_with_published_peers < op->cache.round_plan.n_steps);
-    return shm_region_poll(
-        op->run.context->shm_region,
-        op->cache.round_plan.steps[rounds->n_steps_with_published_peers].peer,
-        op_round_sequence(op));
+    const uint32_t peer =
+        op->cache.round_plan.steps[rounds->n_steps_with_published_peers].peer;
+
+    return shm_region_poll(op->run.context->shm_region, peer,
+                           op_round_sequence(op)) &&
+           (rounds->wait != SHM_ROUND_AWAITS_NOTICE ||
+            !is_notice_awaited(op, peer));
 }
 
 /* All ranks do about as much work as this one. */
@@ -547,7 +561,9 @@ op_awaits_rank_in_shm(const struct op *op, uint32_t rank, uint64_t *out_n_bytes)
             continue;
         if (shm_region_has_posted(op->run.context->shm_region, rank,
                                   op_round_sequence(op)))
-            return false;
+            return rounds->wait == SHM_ROUND_AWAITS_NOTICE &&
+                   i == rounds->n_steps_with_published_peers &&
+                   is_notice_awaited(op, rank);
         late = UINT32_MAX;
     }
     return late == UINT32_MAX;

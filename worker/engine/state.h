@@ -56,7 +56,8 @@ enum rank_notice_kind {
     NOTICE_UNDECIDED = 1, /* the coordinator will not decide about it */
     NOTICE_SHORTAGE = 2,
     NOTICE_UNREACHABLE = 4,
-    NOTICE_DECLARED_DEAD = 8,
+    NOTICE_NO_MEMORY = 8, /* here, for the connection to it */
+    NOTICE_DECLARED_DEAD = 16,
 };
 
 /* All that the progress owner has not yet read about one rank. Every rank has
@@ -172,6 +173,14 @@ struct rank_liveness {
     uint64_t n_failed_sends_received; /* number of the last that it reported */
     char why[LOST_REASON_TEXT_MAX];
 };
+
+/* Returns whether nothing more will come from the rank: it is lost, or has
+ * left. */
+static inline bool
+rank_is_gone(const struct rank_liveness *rank)
+{
+    return rank->is_lost || rank->has_left;
+}
 
 /* What is known of a rank's signs of life. */
 struct heartbeat {

@@ -289,6 +289,7 @@ struct transport {
     unsigned n_free_unexpected;
     unsigned n_free_fragments;
     struct counters counters;
+    char watch_error[LIMIT_ERROR_TEXT / 4]; /* peer_lose_unwatched(); or "" */
     uint8_t *sink;
     /* One per rank. A peer is all zero, and so looks new, until
      * peer_get_or_init() makes it known. */
@@ -655,10 +656,14 @@ void
 peer_lose_corrupted(struct peer *peer);
 void
 peer_lose_protocol_error(struct peer *peer, const char *what);
-/* Lose peer because this rank has no memory, as why says. TRANSPORT_NO_MEMORY
- * is reported first. */
+/* Lose peer because this rank has "no memory for ...", as why says.
+ * TRANSPORT_NO_MEMORY is reported first. */
 void
 peer_lose_no_memory(struct peer *peer, const char *why);
+/* The same because the poller cannot watch peer, as this thread's last error
+ * says. The next write loses peer, if it is connected. */
+void
+peer_lose_unwatched(struct peer *peer);
 
 /* tcp/receive.c */
 

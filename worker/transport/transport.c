@@ -117,7 +117,7 @@ transport_add_shm_connection(struct transport *transport,
         socket_close(fd);
         segment_destroy(segment);
         tls_destroy(STEAL(peer->tls));
-        peer_lose(peer, error_text());
+        peer_lose_unwatched(peer);
         return;
     }
     transport->n_connected++;
@@ -543,6 +543,9 @@ transport_spin_once(struct transport *transport)
     bool has_moved = drain_unexpected_of_requests(transport);
 
     has_moved |= write_dirty_peers(transport);
+    /* A ring that was full is written here as soon as it has room. A socket
+     * that was full is left to transport_progress(), because only epoll says
+     * when it has room, and the caller asks it every few turns. */
     if (!TAILQ_EMPTY(&transport->shm_peers))
         has_moved |= transport->n_posted_any_source > 0
                          ? shm_peers_progress(transport)

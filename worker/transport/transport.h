@@ -84,8 +84,9 @@ enum transport_peer_event {
      * sent, unless the failure was noticed while something was being sent.
      * TRANSPORT_LOST follows. */
     TRANSPORT_CORRUPTED,
-    /* This rank has no memory for the connection. As with TRANSPORT_CORRUPTED,
-     * what the callback queues may still be sent. TRANSPORT_LOST follows. */
+    /* This rank has "no memory for ..." the connection, or no watch of it, as
+     * why says. As with TRANSPORT_CORRUPTED, what the callback queues may still
+     * be sent. TRANSPORT_LOST follows. */
     TRANSPORT_NO_MEMORY,
     TRANSPORT_LOST, /* the connection is gone */
 };

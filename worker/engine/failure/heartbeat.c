@@ -236,9 +236,8 @@ is_silent_too_long(struct engine *engine, uint32_t rank)
 static bool
 is_live_peer(const struct engine *engine, uint32_t rank)
 {
-    const struct rank_liveness *lost = &engine->liveness.ranks[rank];
-
-    return rank != engine->roster->rank && !lost->is_lost && !lost->has_left;
+    return rank != engine->roster->rank &&
+           !rank_is_gone(&engine->liveness.ranks[rank]);
 }
 
 /* Check rank, n_ns after the last check. Returns whether it has been silent for

@@ -578,7 +578,7 @@ peer_on_stream_end(struct peer *peer, int error)
     else if (peer->segment || striping_update_watch(peer))
         peer_mark_dirty(peer);
     else
-        peer_lose(peer, error_text());
+        peer_lose_unwatched(peer);
 }
 
 static void
@@ -636,6 +636,6 @@ peer_read(struct peer *peer)
     if (peer->fd < 0 || !striping_is_receiving(peer) ||
         striping_update_watch(peer))
         return n_total > 0;
-    peer_lose(peer, error_text());
+    peer_lose_unwatched(peer);
     return true;
 }
