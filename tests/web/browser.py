@@ -27,7 +27,7 @@ KEYS = {'Enter': '\ue007', 'Tab': '\ue004', 'Up': '\ue013', 'Down': '\ue015',
 
 
 def require():
-    """Exits with 77 where there is no browser, unless HOOP_REQUIRE_BROWSER is set."""
+    """Exit with 77 where there is no browser, unless HOOP_REQUIRE_BROWSER is set."""
     for program in ('chromium', 'chromedriver'):
         if not shutil.which(program):
             if os.environ.get('HOOP_REQUIRE_BROWSER'):
@@ -37,7 +37,7 @@ def require():
 
 
 class Browser:
-    """One window. Close it."""
+    """A browser with one window, which the user must close."""
 
     def __init__(self, width=1100, height=900, scheme='light', motion=None, scale=1):
         self.folder = tempfile.mkdtemp(prefix='hoop-browser-')
@@ -110,7 +110,7 @@ class Browser:
         self.do('url', url=address)
 
     def run(self, script, *arguments):
-        """What the script, a function's body, returns."""
+        """Return what the script, the body of a function, returns."""
         return self.do('execute/sync', script=script, args=list(arguments))
 
     def find(self, selector):
@@ -123,26 +123,26 @@ class Browser:
         self.do(f'element/{self.find(selector)}/value', text=text)
 
     def press(self, *keys):
-        """To whatever has the focus."""
+        """Press keys one after another; they go to the element with the focus."""
         actions = [{'type': step, 'value': KEYS.get(key, key)}
                    for key in keys for step in ('keyDown', 'keyUp')]
         self.do('actions', actions=[{'type': 'key', 'id': 'keys', 'actions': actions}])
 
     def text(self, selector):
-        """What is shown there; '' if nothing is."""
+        """Return the text that is shown there, or '' if there is none."""
         return self.run('const node = document.querySelector(arguments[0]);'
                         'return node && node.checkVisibility() ? node.innerText : "";',
                         selector)
 
     def rows(self, selector):
-        """The texts of the cells of each row of a table's body."""
+        """Return the texts of the cells of each row of a table's body."""
         return self.run(
             'return [...document.querySelectorAll(arguments[0] + " tbody tr")]'
             '.map((row) => [...row.children].map((cell) => cell.innerText));', selector)
 
     def messages(self):
-        """What the console has told since it was last asked, without what the network
-        refused: tests of that know it."""
+        """Return the new messages of the console. Those about failed requests are left
+        out, because some tests make requests fail."""
         return [entry['message'] for entry in self.do('se/log', type='browser')
                 if entry['source'] != 'network']
 

@@ -12,7 +12,7 @@ SIZE = 3
 
 
 class Hoopd:
-    """It can be killed and started again at the same addresses."""
+    """A hoopd that can be killed and started again at the same addresses."""
 
     def __init__(self, program, folder, *options, **settings):
         (host, self.port), (_, self.http_port) = free_addresses(2)
@@ -36,7 +36,8 @@ class Hoopd:
 
 
 class Job:
-    """Workers that do what they are told (tests/fault/command_member.c)."""
+    """The workers of a job, which do what they are told
+    (tests/fault/command_member.c)."""
 
     def __init__(self, hoopd, member, name, size=SIZE):
         self.workers = [Program(

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """tests/web/page_check.py - what the page shows of real jobs, in a real Chromium
 
-page_check.py HOOPD MEMBER HOOPCTL CASE: a running job, a stopped and a lost rank, a
-mismatch, an ended job, a restarted hoopd; who may look; keyboard, phone and modules. Exits
-with 77 where there is no Chromium, unless HOOP_REQUIRE_BROWSER is set.
+page_check.py HOOPD MEMBER HOOPCTL CASE runs one function check_CASE of this file. The
+check exits with 77 where there is no Chromium, unless HOOP_REQUIRE_BROWSER is set.
 """
 
 import http.client
@@ -31,7 +30,7 @@ def expect(what, is_true, shown=''):
 
 
 def rows_when(browser, what, condition):
-    """The cells of the rows of the ranks, once condition(rows) is true."""
+    """Wait until condition(rows) is true of the cells of the ranks, and return them."""
     seen = []
     try:
         browser.await_true(what, lambda: seen.append(browser.rows('#ranks')) or
@@ -49,13 +48,13 @@ def job_open(browser, hoopd, name):
 
 
 def no_messages(browser):
-    """The policy has refused nothing, and no script has failed."""
+    """Check that the policy has refused nothing and no script has failed."""
     told = browser.messages()
     expect('the console is silent', not told, told)
 
 
 def check_running(browser, programs, folder):
-    """A job, whom its ranks wait for, and its end."""
+    """The page shows a job, for whom its ranks wait, and its end."""
     hoopd = Hoopd(programs['hoopd'], folder)
     browser.open(hoopd.page)
     browser.await_text('#jobs-none', 'There are no jobs.')
@@ -103,7 +102,7 @@ def check_running(browser, programs, folder):
 
 
 def check_faults(browser, programs, folder):
-    """A stopped rank, a lost one, and a mismatch."""
+    """The page shows a stopped rank and a lost one."""
     hoopd = Hoopd(programs['hoopd'], folder)
     job = Job(hoopd, programs['member'], 'train').ready()
     other = Job(hoopd, programs['member'], 'other').ready()
@@ -122,7 +121,7 @@ def check_faults(browser, programs, folder):
         rows_when(browser, 'it answers again', lambda rows: [row[1] for row in rows].count(
             '▪ in no call') == 1)
 
-        # No call is under way there, so that the survivors stay.
+        # No call is under way in this job, so the survivors do not end.
         job_open(browser, hoopd, 'other')
         other.workers[2].kill()
         rows = rows_when(browser, 'a rank is lost', lambda rows: rows and
@@ -143,7 +142,7 @@ def check_faults(browser, programs, folder):
 
 
 def check_mismatch(browser, programs, folder):
-    """Its calls fail on all ranks, which end without leaving."""
+    """After a mismatch all ranks end without leaving, and the page shows that."""
     hoopd = Hoopd(programs['hoopd'], folder, '--lease=3')
     job = Job(hoopd, programs['member'], 'train').ready()
     try:
@@ -163,7 +162,7 @@ def check_mismatch(browser, programs, folder):
 
 
 def check_restart(browser, programs, folder):
-    """hoopd is killed and started again: the page says so, and goes on."""
+    """When hoopd is killed and started again, the page says so and goes on."""
     hoopd = Hoopd(programs['hoopd'], folder, f'--data-dir={folder}/data')
     job = Job(hoopd, programs['member'], 'train').ready()
     try:
@@ -250,7 +249,7 @@ def answer_of(hoopd, path, **fields):
 
 
 def check_host(_browser, programs, folder):
-    """A foreign name that points here reads nothing, and no other origin does."""
+    """A foreign name that points here and other origins read nothing."""
     hoopd = Hoopd(programs['hoopd'], folder)
     try:
         for host, status in (('localhost', 200), (f'127.0.0.1:{hoopd.http_port}', 200),
@@ -271,7 +270,8 @@ def check_host(_browser, programs, folder):
 
 
 def check_use(browser, programs, folder):
-    """By keyboard, on a phone, in the dark, and what a bar of the timeline is."""
+    """The page can be used by keyboard and on a phone, is dark where that is preferred,
+    and says what a bar of the timeline is."""
     hoopd = Hoopd(programs['hoopd'], folder)
     job = Job(hoopd, programs['member'], 'train').ready()
     focused = 'return document.activeElement.id || document.activeElement.textContent'
@@ -283,7 +283,7 @@ def check_use(browser, programs, folder):
         for _ in range(2):
             browser.press('Tab')
         expect('then the job', browser.run(focused) == 'train', browser.run(focused))
-        # The list is written every second: the focus stays.
+        # The list is written every second, and the focus must stay.
         browser.await_true('the age grows', lambda: browser.run(
             'window.age ??= document.querySelector("#jobs").innerText;'
             'return window.age !== document.querySelector("#jobs").innerText'))
@@ -327,7 +327,7 @@ def check_use(browser, programs, folder):
 
 
 def check_click(browser):
-    """A click at the right end of the last row: what it is now."""
+    """A click at the right end of the last row says what the rank does now."""
     at = browser.run(
         'const box = document.querySelector("#timeline").getBoundingClientRect();'
         'scrollTo(0, scrollY + box.top - 100);'
@@ -341,7 +341,8 @@ def check_click(browser):
 
 
 def check_modules(browser, programs, folder):
-    """tests/web/modules_test.js in the page, and no way to write markup from text."""
+    """The checks of tests/web/modules_test.js pass in the page, and no file of web/ has a
+    way to write markup from text."""
     for name in os.listdir(WEB):
         with open(os.path.join(WEB, name), encoding='utf-8') as source:
             found = re.search(r'innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b|'

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """tests/web/screenshots.py - the pictures of the page in docs/
 
-screenshots.py HOOPD MEMBER FOLDER: a job of six ranks one of which is stopped, light,
-dark and on a phone, and the list of jobs. They have few colours, so each is written with
-a palette, in a quarter of the bytes.
+screenshots.py HOOPD MEMBER FOLDER shows a job of six ranks, one of which is stopped, in
+light, in dark and on a phone, and the list of jobs. The pictures have few colours, so
+each is written with a palette, which takes a quarter of the bytes.
 """
 
 import collections
@@ -21,7 +21,8 @@ SECONDS = 25  # of the last minute, so that there is something to see
 
 
 def rows_of(png):
-    """(width, the rows of three bytes a pixel) of a PNG as browsers write it."""
+    """Return the width of a PNG as browsers write it, and its rows of three bytes a
+    pixel."""
     at, packed = 8, b''
     while at < len(png):
         size, kind = struct.unpack('>I4s', png[at:at + 8])
@@ -51,7 +52,7 @@ def predicted(kind, left, up, corner):
 
 
 def shrink(path):
-    """The same picture with its 256 most common colours."""
+    """Write the same picture with its 256 most common colours."""
     with open(path, 'rb') as source:
         width, rows = rows_of(source.read())
     pixels = [[row[i:i + 3] for i in range(0, len(row), 3)] for row in rows]
@@ -71,7 +72,7 @@ def shrink(path):
 
 
 def scene(hoopd, member, browser):
-    """Ranks that call, then one that is stopped while the others wait for it."""
+    """Let ranks call, and then stop one of them while the others wait for it."""
     train = Job(hoopd, member, 'train', SIZE).ready()
     other = Job(hoopd, member, 'evaluate', 2).ready()
     gone = Job(hoopd, member, 'preprocess', 2).ready()
