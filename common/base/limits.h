@@ -279,6 +279,19 @@ enum {
      * LIMIT_RPC_OTHER_FILES. */
     LIMIT_HTTP_MS = 5000,
     LIMIT_HTTP_CONNECTIONS = 64,
+    /* Open pages, each a stream of events: also at most a quarter of the
+     * connections. Events that the reader of one has not taken yet: those of
+     * some seconds for 4,096 ranks. A reader that takes nothing for that long is
+     * cut off. */
+    LIMIT_HTTP_STREAMS = 16,
+    LIMIT_HTTP_STREAM_BYTES = 4 * 1024 * 1024,
+    LIMIT_HTTP_STALL_MS = 15000,
+    /* Entries of the log that the page shows: a few hours of a busy hoopd. */
+    LIMIT_HTTP_LOG_ENTRIES = 512,
+    /* Pages that have shown a token, and for how long that counts: a day's
+     * work. */
+    LIMIT_HTTP_SESSIONS = 64,
+    LIMIT_HTTP_SESSION_MS = 12 * 3600 * 1000,
 
     /* Connections that have not authenticated yet; also at most a quarter of
      * the process's descriptors. */

@@ -440,8 +440,9 @@ static const struct setting rows[SETTING_COUNT] = {
          .option = "http",
          .placeholder = "HOST:PORT",
          .help =
-             "address of /healthz, /readyz and /metrics, or several, or none; "
-             "by default 0.0.0.0:4668, or localhost:4668 without a token",
+             "address of the page, /healthz, /readyz and /metrics, or several, "
+             "or none; by default 0.0.0.0:4668, or localhost:4668 without a "
+             "token",
          .type = SETTING_TYPE_TEXT,
          .max = LIMIT_ADDRESS - 1,
          .users = HOOPD},

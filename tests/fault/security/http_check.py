@@ -2,8 +2,8 @@
 """tests/fault/security/http_check.py - probes are answered, and tokens are kept, on HTTP
 
 http_check.py HOOPD HOOPCTL runs in a network namespace of its own. The first
-part tests tokens. /metrics of a hoopd with a token, without one, and open is
-read without TLS and with it, from this host and from another one, with no
+part tests tokens. /metrics and the data of the page are read from a hoopd with
+a token, without one, and open, without TLS and with it, from this host and from another one, with no
 token, a guessed one and that of each role. A table has the status that must
 come. In the second part crowds come to the HTTP port of a hoopd that may open
 few descriptors. They are silent, send half a header, send a byte at a time, or
@@ -75,8 +75,8 @@ class Hoopd:
             raise Wrong('hoopd failed:\n' + self.program.text())
 
 
-def page(host, path, token, tls=None, timeout=10):
-    """Return the status and the text of a page."""
+def answer_of(host, path, token, tls=None, timeout=10):
+    """Return the status, the header fields and the text of a page."""
     if tls:
         connection = http.client.HTTPSConnection(host, HTTP, timeout=timeout,
                                                  context=tls)
@@ -86,9 +86,15 @@ def page(host, path, token, tls=None, timeout=10):
     try:
         connection.request('GET', path, headers=headers)
         answer = connection.getresponse()
-        return answer.status, answer.read().decode()
+        return answer.status, answer.headers, answer.read().decode()
     finally:
         connection.close()
+
+
+def page(*arguments, **options):
+    """Return the status and the text of a page."""
+    status, _, text = answer_of(*arguments, **options)
+    return status, text
 
 
 # The first part tests tokens.
@@ -110,6 +116,24 @@ def tokens_made(hoopctl):
     return made
 
 
+def page_asked(tokens, host, tls, expected):
+    """The data of the page are for operators alone; else the table for /metrics
+    holds."""
+    for shown, status in zip(SHOWN, expected):
+        if shown == 'metrics' and expected is TRUSTED_WAY:
+            status = 403
+        found, text = page(host, '/api/jobs', tokens[shown], tls)
+        if found != status or (status == 200) != ('"jobs":[' in text) or SECRET in text:
+            raise Wrong(f'{shown} at the page of {host}, {"TLS" if tls else "plain"}: '
+                        f'{found} and not {status}: {text}')
+    if page(host, '/', None, tls)[0] != 200:
+        raise Wrong(f'no page at {host}')
+    if expected is TRUSTED_WAY:
+        _, fields, _ = answer_of(host, '/api/session', tokens['operator'], tls)
+        if ('; Secure' in fields['Set-Cookie']) != bool(tls):
+            raise Wrong(f'a cookie at {host}: {fields["Set-Cookie"]}')
+
+
 def asked(tokens, hosts, tls, expected):
     for host in hosts:
         for shown, status in zip(SHOWN, expected):
@@ -121,6 +145,7 @@ def asked(tokens, hosts, tls, expected):
                 raise Wrong(f'{shown} at {host} is shown: {text}')
             if SECRET in text:
                 raise Wrong('a page tells the token')
+        page_asked(tokens, host, tls, expected)
         for path in ('/healthz', '/readyz'):
             if page(host, path, None, tls)[0] != 200:
                 raise Wrong(f'{path} is not for probes at {host}')
