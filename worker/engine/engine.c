@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "engine/call_record.h"
 #include "engine/command_queue.h"
 #include "engine/context.h"
 #include "engine/context_command.h"
@@ -92,6 +93,8 @@ engine_create(const struct engine_options *options, struct engine **out_engine)
         faults_create(options->config->faults, engine->roster->rank,
                       fault_call_name_exists, &engine->faults);
     if (status == HOOP_OK)
+        status = call_record_start(engine);
+    if (status == HOOP_OK)
         status = engine_init_resources(engine);
     if (status != HOOP_OK) {
         engine_destroy(engine);
@@ -126,6 +129,7 @@ engine_destroy(struct engine *engine)
         op_destroy(op);
     transport_destroy(engine->transport);
     faults_destroy(engine->faults);
+    recorder_destroy(engine->recorder);
     socket_close(engine->local_ranks_fd);
     pthread_mutex_destroy(&engine->lock);
     for (uint32_t i = 0; engine->wakeup_fds && i < engine->roster->size; i++)

@@ -55,8 +55,9 @@ config_has_each_number_in_its_field(void **state)
     assert_int_equal(config.attaching, CMA_ALWAYS);
     assert_true(config.is_encrypted);
     assert_int_equal(config.n_streams, 3);
-    assert_int_equal(config.log_level, LOG_WARNING);
-    assert_int_equal(config.log_format, LOG_JSON);
+    assert_int_equal(config.log.level, LOG_WARNING);
+    assert_int_equal(config.log.format, LOG_JSON);
+    assert_false(config.recorder.is_on);
     assert_int_equal(config.spinning, ENGINE_SPIN_ALWAYS);
 }
 
@@ -73,6 +74,7 @@ config_has_each_text_in_its_field(void **state)
     assert_string_equal(config.token, "secret");
     assert_string_equal(config.token_file, "/nowhere");
     assert_string_equal(config.exit_status, "/endings");
+    assert_string_equal(config.recorder.folder, "/records");
     assert_string_equal(config.advertise, "node");
     assert_string_equal(config.interface, "eth0");
     assert_string_equal(config.tls.cert, "/cert");
@@ -96,6 +98,7 @@ config_without_settings_has_the_defaults_of_the_table(void **state)
     assert_string_equal(config.job, "default");
     assert_string_equal(config.coordinator, "");
     assert_int_equal(config.failure_timeout_ms, 2000);
+    assert_true(config.recorder.is_on);
     assert_int_equal(config.late_warning_ms, 10000);
     assert_int_equal(config.n_streams, 0);
     assert_false(config.is_encrypted);
