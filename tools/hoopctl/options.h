@@ -19,6 +19,8 @@ struct options {
     const char *peer; /* for doctor, like the next two */
     const char *listen_port;
     bool is_listening;
+    enum record_format record_format; /* for record, like the next one */
+    const char *output;
     int n_words;
     char **words; /* the subcommand and its arguments */
 };

@@ -445,7 +445,7 @@ shm_executor_try_round(struct op *op, bool *out_is_done)
     if (!are_posts_ready(op, sequence) ||
         (op_is_inline(op) && op->run.context->failure.has_deferred))
         return HOOP_OK;
-    if (!op_is_inline(op))
+    if (!op->run.context->is_inline_under_lock)
         recorder_goes_on(op->engine->recorder, op->run.record);
     if (rounds->round + 1 < rounds->n_rounds)
         prefetch_prepare(op);
