@@ -71,7 +71,8 @@ call_record_start(struct engine *engine)
 /* Returns what the record says of a call to begin with. */
 static struct recorder_call
 call_to_recorder_call(const struct comm_context *context,
-                      const struct frame_call *call)
+                      const struct frame_call *call,
+                      size_t element_size)
 {
     const unsigned parts = call_row(call->name)->parts;
     const bool has_dtype =
@@ -80,9 +81,7 @@ call_to_recorder_call(const struct comm_context *context,
     return (struct recorder_call){
         .comm = context->id,
         .count = has_dtype ? call->count : 0,
-        .n_bytes = has_dtype
-                       ? call->count * dtype_size((enum hoop_dtype)call->dtype)
-                       : 0,
+        .n_bytes = has_dtype ? call->count * element_size : 0,
         .peer = parts & (CALL_HAS_ROOT | CALL_HAS_ROOT_ONLY) ? call->root
                                                              : HOOP_NO_RANK,
         .kind = (uint8_t)call->name,
@@ -103,6 +102,15 @@ op_algorithm_record_id(struct op *op, const struct algorithm *algorithm)
     return op->cache.recorded_id;
 }
 
+/* The check of a call exchanges bytes. */
+static size_t
+op_call_element_size(const struct op *op)
+{
+    return op->run.is_call_check_stage
+               ? dtype_size((enum hoop_dtype)op->run.label.call.dtype)
+               : op->run.element_size;
+}
+
 void
 op_record_called(struct op *op)
 {
@@ -110,8 +118,8 @@ op_record_called(struct op *op)
 
     if (!recorder)
         return;
-    struct recorder_call call =
-        call_to_recorder_call(op->run.context, &op->run.label.call);
+    struct recorder_call call = call_to_recorder_call(
+        op->run.context, &op->run.label.call, op_call_element_size(op));
 
     call.number = op->run.number;
     if (op_is_message(op)) {
@@ -130,8 +138,8 @@ op_record_inline(struct op *op, const struct engine_collective *collective)
 
     if (!op->engine->recorder)
         return;
-    struct recorder_call call =
-        call_to_recorder_call(op->run.context, &frame_call);
+    struct recorder_call call = call_to_recorder_call(
+        op->run.context, &frame_call, dtype_size(collective->call.dtype));
 
     call.number = op->run.number;
     call.algorithm = op_algorithm_record_id(op, collective->algorithm);
@@ -216,7 +224,8 @@ message_record_called(struct comm_context *context,
     if (!recorder)
         return NULL;
     const struct frame_call frame_call = call_to_frame_call(&message->call);
-    struct recorder_call call = call_to_recorder_call(context, &frame_call);
+    struct recorder_call call = call_to_recorder_call(
+        context, &frame_call, dtype_size(message->call.dtype));
 
     call.number = number;
     call.peer = message->peer;

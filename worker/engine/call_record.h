@@ -74,9 +74,8 @@ op_record_awaited(struct op *op);
 static inline uint8_t
 path_to_rank(const struct engine *engine, uint32_t world_rank)
 {
-    return transport_has_ring(engine->transport, world_rank)
-               ? RECORDER_PATH_RING
-               : RECORDER_PATH_SOCKET;
+    return engine->has_ring[world_rank] ? RECORDER_PATH_RING
+                                        : RECORDER_PATH_SOCKET;
 }
 
 #endif

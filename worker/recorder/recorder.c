@@ -8,7 +8,6 @@
 
 #include "recorder/recorder.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,23 +22,6 @@
  * rarely, up to about once in a second; by a call that is made then. */
 static const uint64_t MOMENT_INTERVAL_FIRST = 1 << 20;
 static const uint64_t MOMENT_INTERVAL_MAX = (uint64_t)1 << 31;
-
-struct recorder {
-    struct recorder_memory *memory;
-    bool is_processor_counter;
-    uint64_t next_claim;          /* of the thread that may claim */
-    _Atomic uint64_t next_moment; /* when the clocks are compared again */
-    uint64_t moment_interval;     /* of the thread that has is_comparing */
-    atomic_flag is_comparing;
-    pthread_mutex_t comms_lock;
-    size_t comm_cursor; /* under the lock: where to look for a free entry */
-};
-
-static inline uint64_t
-recorder_now(const struct recorder *recorder)
-{
-    return recorder->is_processor_counter ? ticks_now() : clock_now_ns();
-}
 
 static void
 store(_Atomic uint64_t *member, uint64_t value)
@@ -110,34 +92,11 @@ clocks_compare_if_due(struct recorder *recorder, uint64_t now)
  * Calls.
  */
 
-/* Announce a change of a slot's later members. Returns the word before. */
-static uint64_t
-slot_open(struct recorder_slot *slot)
-{
-    const uint64_t word = load(&slot->word);
-
-    atomic_store_explicit(&slot->word, word | RECORDER_IS_BEING_WRITTEN,
-                          memory_order_relaxed);
-    return word;
-}
-
-/* End the change that slot_open() announced. */
-static void
-slot_close(struct recorder_slot *slot, uint64_t word, enum recorder_state state)
-{
-    static const uint64_t claim_mask = UINT64_MAX << RECORDER_CLAIM_SHIFT;
-    const uint64_t version = (word + (1 << RECORDER_VERSION_SHIFT)) &
-                             ~claim_mask & UINT64_MAX << RECORDER_VERSION_SHIFT;
-
-    store(&slot->word, (word & claim_mask) | version |
-                           (uint64_t)state << RECORDER_STATE_SHIFT);
-}
-
 /* End the change of a slot whose state stays. */
 static void
 slot_close_same(struct recorder_slot *slot, uint64_t word)
 {
-    slot_close(slot, word, recorder_word_state(word));
+    recorder_slot_close(slot, word, recorder_word_state(word));
 }
 
 static bool
@@ -213,20 +172,9 @@ recorder_called(struct recorder *recorder, const struct recorder_call *call)
     store(&slot->waited, 0);
     store_rank(&slot->waiting_for, HOOP_NO_RANK);
     store_rank(&slot->waited_for, HOOP_NO_RANK);
-    slot_close(slot, load(&slot->word), RECORDER_CALLED);
+    recorder_slot_close(slot, load(&slot->word), RECORDER_CALLED);
     clocks_compare_if_due(recorder, now);
     return slot;
-}
-
-void
-recorder_begun(const struct recorder *recorder, struct recorder_slot *slot)
-{
-    if (!slot)
-        return;
-    const uint64_t word = slot_open(slot);
-
-    store(&slot->begun, recorder_now(recorder));
-    slot_close(slot, word, RECORDER_BEGUN);
 }
 
 /* A wait for rank is over. */
@@ -263,7 +211,7 @@ recorder_arrived(struct recorder *recorder,
         return;
     const uint64_t now = recorder_now(recorder);
     const uint64_t last = load(&slot->last_byte);
-    const uint64_t word = slot_open(slot);
+    const uint64_t word = recorder_slot_open(slot);
 
     if (last == 0)
         store(&slot->first_byte, now);
@@ -296,7 +244,7 @@ recorder_goes_on(const struct recorder *recorder, struct recorder_slot *slot)
 {
     if (!slot || load(&slot->waiting_since) == 0)
         return;
-    const uint64_t word = slot_open(slot);
+    const uint64_t word = recorder_slot_open(slot);
 
     slot_end_wait(slot, recorder_now(recorder));
     slot_close_same(slot, word);
@@ -308,7 +256,7 @@ recorder_received(struct recorder_slot *slot,
 {
     if (!slot)
         return;
-    const uint64_t word = slot_open(slot);
+    const uint64_t word = recorder_slot_open(slot);
 
     store(&slot->number, message->number);
     store(&slot->n_bytes, message->n_bytes);
@@ -324,7 +272,7 @@ recorder_ended(struct recorder *recorder,
     if (!slot)
         return;
     const uint64_t now = recorder_now(recorder);
-    const uint64_t word = slot_open(slot);
+    const uint64_t word = recorder_slot_open(slot);
 
     slot_end_wait(slot, now);
     store(&slot->ended, now);
@@ -339,8 +287,8 @@ recorder_ended(struct recorder *recorder,
         (uint8_t)(atomic_load_explicit(&slot->path, memory_order_relaxed) |
                   end->path),
         memory_order_release);
-    slot_close(slot, word,
-               end->status == HOOP_OK ? RECORDER_DONE : RECORDER_FAILED);
+    recorder_slot_close(
+        slot, word, end->status == HOOP_OK ? RECORDER_DONE : RECORDER_FAILED);
     if (end->status != HOOP_OK)
         clocks_compare(recorder);
 }

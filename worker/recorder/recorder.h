@@ -22,6 +22,7 @@
 #ifndef RECORDER_RECORDER_H
 #define RECORDER_RECORDER_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,7 +33,17 @@
 #include "recorder/layout.h"
 #include "recorder/ticks.h"
 
-struct recorder;
+/* Private to recorder/, but for the functions here that every call inlines. */
+struct recorder {
+    struct recorder_memory *memory;
+    bool is_processor_counter;
+    uint64_t next_claim;          /* of the thread that may claim */
+    _Atomic uint64_t next_moment; /* when the clocks are compared again */
+    uint64_t moment_interval;     /* of the thread that has is_comparing */
+    atomic_flag is_comparing;
+    pthread_mutex_t comms_lock;
+    size_t comm_cursor; /* under the lock: where to look for a free entry */
+};
 
 /* Borrowed for the call. */
 struct recorder_options {
@@ -107,9 +118,54 @@ struct recorder_call {
  * holds its lock. */
 struct recorder_slot *
 recorder_called(struct recorder *recorder, const struct recorder_call *call);
+
+static inline uint64_t
+recorder_now(const struct recorder *recorder)
+{
+    return recorder->is_processor_counter ? ticks_now() : clock_now_ns();
+}
+
+/* Announce a change of a slot's later members. Returns the word before. */
+static inline uint64_t
+recorder_slot_open(struct recorder_slot *slot)
+{
+    const uint64_t word =
+        atomic_load_explicit(&slot->word, memory_order_relaxed);
+
+    atomic_store_explicit(&slot->word, word | RECORDER_IS_BEING_WRITTEN,
+                          memory_order_relaxed);
+    return word;
+}
+
+/* End the change that recorder_slot_open() announced. */
+static inline void
+recorder_slot_close(struct recorder_slot *slot,
+                    uint64_t word,
+                    enum recorder_state state)
+{
+    static const uint64_t claim_mask = UINT64_MAX << RECORDER_CLAIM_SHIFT;
+    const uint64_t version = (word + (1 << RECORDER_VERSION_SHIFT)) &
+                             ~claim_mask & UINT64_MAX << RECORDER_VERSION_SHIFT;
+
+    atomic_store_explicit(&slot->word,
+                          (word & claim_mask) | version |
+                              (uint64_t)state << RECORDER_STATE_SHIFT,
+                          memory_order_release);
+}
+
 /* Its work begins. */
-void
-recorder_begun(const struct recorder *recorder, struct recorder_slot *slot);
+static inline void
+recorder_begun(const struct recorder *recorder, struct recorder_slot *slot)
+{
+    if (!slot)
+        return;
+    const uint64_t word = recorder_slot_open(slot);
+
+    atomic_store_explicit(&slot->begun, recorder_now(recorder),
+                          memory_order_release);
+    recorder_slot_close(slot, word, RECORDER_BEGUN);
+}
+
 /* Bytes have arrived from a world rank. The time since the last arrival, or
  * since the work began, was a wait for it. */
 void

@@ -198,12 +198,6 @@ transport_send_inline(struct transport *transport,
 }
 
 bool
-transport_has_ring(const struct transport *transport, uint32_t rank)
-{
-    return transport->peers[rank].segment != NULL;
-}
-
-bool
 transport_has_unsent(const struct transport *transport)
 {
     const struct peer *peer;

@@ -308,10 +308,6 @@ transport_send_inline(struct transport *transport,
                       struct send_request *flow,
                       bool *out_has_unsent);
 
-/* Returns whether frames to and from rank go through memory that both share. */
-bool
-transport_has_ring(const struct transport *transport, uint32_t rank);
-
 /* Returns whether any peer has frames that the kernel or the ring has not
  * taken. */
 bool
