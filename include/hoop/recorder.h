@@ -93,8 +93,9 @@ struct hoop_recorded_call {
     uint32_t path;       /* bits of enum hoop_recorded_path */
     uint32_t retries;
     bool is_message;
-    bool is_partial; /* the rank was killed while it changed the record, so that
-                        what is later than called_ns may be half changed */
+    bool is_partial; /* the rank was killed, or had no processor for long, while
+                        it changed the record: what is later than called_ns may
+                        be half changed */
 };
 
 /*

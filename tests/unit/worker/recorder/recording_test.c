@@ -110,6 +110,73 @@ file_with_a_damaged_header_is_refused(void **state)
     }
 }
 
+/* While this is set, a read of the whole record stops in the middle of a slot
+ * until all slots have been written again. */
+static struct recorder *writes_meanwhile;
+
+ssize_t
+__real_pread64(int fd, void *bytes, size_t n_bytes, off_t offset);
+ssize_t
+__wrap_pread64(int fd, void *bytes, size_t n_bytes, off_t offset);
+
+static void
+all_slots_write(struct recorder *recorder, uint64_t first)
+{
+    for (uint64_t i = 0; i < LIMIT_RECORDER_CALLS; i++) {
+        const struct recorder_call call = {.number = first + i,
+                                           .comm = first + i,
+                                           .n_bytes = first + i,
+                                           .count = first + i,
+                                           .kind = KIND_ALLREDUCE};
+
+        recorder_ended(
+            recorder, recorder_called(recorder, &call),
+            &(struct recorder_end){.status = HOOP_E_TIMEOUT,
+                                   .waited_for = (uint32_t)(first + i)});
+    }
+}
+
+ssize_t
+__wrap_pread64(int fd, void *bytes, size_t n_bytes, off_t offset)
+{
+    static uint64_t n_turns;
+    const size_t middle = offsetof(struct recorder_memory, slots[5].n_bytes);
+
+    if (!writes_meanwhile || n_bytes < sizeof(struct recorder_memory))
+        return __real_pread64(fd, bytes, n_bytes, offset);
+    const ssize_t n = __real_pread64(fd, bytes, middle, offset);
+    all_slots_write(writes_meanwhile, ++n_turns * LIMIT_RECORDER_CALLS);
+    return n;
+}
+
+/* Slot 5 is of two calls in each copy of the file. */
+static void
+call_that_is_written_while_it_is_read_is_read_again(void **state)
+{
+    struct recorder_fixture fixture;
+    hoop_recording_t *recording = NULL;
+    size_t n_calls;
+
+    (void)state;
+    recorder_fixture_open(&fixture);
+    all_slots_write(fixture.recorder, 0);
+    writes_meanwhile = fixture.recorder;
+    assert_ok(hoop_recording_read(fixture.path, &recording));
+    writes_meanwhile = NULL;
+    const struct hoop_recorded_call *calls =
+        hoop_recording_calls(recording, &n_calls);
+    assert_int_equal(n_calls, LIMIT_RECORDER_CALLS);
+    for (size_t i = 0; i < n_calls; i++) {
+        assert_false(calls[i].is_partial);
+        assert_int_equal(calls[i].comm, calls[i].wire_number);
+        assert_int_equal(calls[i].count, calls[i].wire_number);
+        assert_int_equal(calls[i].n_bytes, calls[i].wire_number);
+        assert_int_equal(calls[i].waited_for, calls[i].wire_number);
+    }
+    hoop_recording_destroy(recording);
+    recorder_fixture_close(&fixture);
+}
+
 /* A writer that was killed between the two words of a change. */
 static void
 call_whose_change_was_not_finished_is_marked(void **state)
@@ -148,6 +215,7 @@ main(void)
         cmocka_unit_test(file_that_is_cut_off_is_refused),
         cmocka_unit_test(file_of_another_version_or_byte_order_is_refused),
         cmocka_unit_test(file_with_a_damaged_header_is_refused),
+        cmocka_unit_test(call_that_is_written_while_it_is_read_is_read_again),
         cmocka_unit_test(call_whose_change_was_not_finished_is_marked),
     };
 
