@@ -23,7 +23,7 @@ HOOP_BEGIN
 typedef struct hoop_recording hoop_recording_t;
 
 /* Who wrote a record. Later versions may add members at the end. */
-struct hoop_recording_origin {
+struct hoop_recorded_rank {
     char job[128];
     char host[128];
     uint32_t rank;
@@ -113,17 +113,17 @@ hoop_recording_read(const char *path, hoop_recording_t **out_recording);
 HOOP_API void
 hoop_recording_destroy(hoop_recording_t *recording);
 
-/* Never NULL; lives as long as the recording. */
-HOOP_API const struct hoop_recording_origin *
+/* Never NULL; lives as long as the recording. Of NULL: all is 0. */
+HOOP_API const struct hoop_recorded_rank *
 hoop_recording_origin(const hoop_recording_t *recording);
 
-/* The last calls, the oldest first; what it returns lives as long as the
- * recording. */
+/* The last calls, the oldest first; NULL has none. What it returns lives as long
+ * as the recording. */
 HOOP_API const struct hoop_recorded_call *
 hoop_recording_calls(const hoop_recording_t *recording, size_t *out_n_calls);
 
-/* The communicators that were open last; what it returns lives as long as the
- * recording. */
+/* The communicators that were open last; NULL has none. What it returns lives as
+ * long as the recording. */
 HOOP_API const struct hoop_recorded_comm *
 hoop_recording_comms(const hoop_recording_t *recording, size_t *out_n_comms);
 

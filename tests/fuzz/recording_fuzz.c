@@ -119,7 +119,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
         record_change(memory, bytes + i);
     if (recording_parse((const uint8_t *)memory, sizeof(*memory), &recording) ==
         HOOP_OK) {
-        const struct hoop_recording_origin *origin =
+        const struct hoop_recorded_rank *origin =
             hoop_recording_origin(recording);
 
         require_texts_end(origin->job, sizeof(origin->job));

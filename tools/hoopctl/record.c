@@ -116,8 +116,8 @@ static enum hoop_status
 set_check(const struct record_set *set)
 {
     for (size_t i = 1; i < set->n_ranks; i++) {
-        const struct hoop_recording_origin *one = set->ranks[i - 1].origin;
-        const struct hoop_recording_origin *other = set->ranks[i].origin;
+        const struct hoop_recorded_rank *one = set->ranks[i - 1].origin;
+        const struct hoop_recorded_rank *other = set->ranks[i].origin;
 
         if (one->rank == other->rank || one->epoch != other->epoch ||
             strcmp(one->job, other->job) != 0) {

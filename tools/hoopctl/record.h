@@ -14,7 +14,7 @@
 /* One rank's record. What it points to lives as long as its recording. */
 struct rank_record {
     hoop_recording_t *recording;
-    const struct hoop_recording_origin *origin;
+    const struct hoop_recorded_rank *origin;
     const struct hoop_recorded_call *calls;
     size_t n_calls;
     const struct hoop_recorded_comm *comms;

@@ -57,7 +57,7 @@ event_begin(struct trace *trace)
 static void
 names_write(struct trace *trace, const struct rank_record *rank)
 {
-    const struct hoop_recording_origin *origin = rank->origin;
+    const struct hoop_recorded_rank *origin = rank->origin;
     json_t *name = json_sprintf("rank %u", origin->rank);
     json_t *args =
         json_pack("{so so}", "name", name, "labels", json_text(origin->host));
@@ -240,7 +240,7 @@ metadata_write(const struct trace *trace, const struct record_set *set)
     bool is_one_host = true;
 
     for (size_t i = 0; i < set->n_ranks; i++) {
-        const struct hoop_recording_origin *origin = set->ranks[i].origin;
+        const struct hoop_recorded_rank *origin = set->ranks[i].origin;
 
         if (origin->clock_error_ns > error_ns)
             error_ns = origin->clock_error_ns;

@@ -102,7 +102,7 @@ dump_next(FILE *out, const char **separator, json_t *object)
 
 /* The members that describe the rank, without the final brace. */
 static void
-origin_write(FILE *out, const struct hoop_recording_origin *origin)
+origin_write(FILE *out, const struct hoop_recorded_rank *origin)
 {
     json_t *error = origin->clock_error_ns == UINT64_MAX
                         ? json_null()

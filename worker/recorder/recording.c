@@ -34,7 +34,7 @@ enum {
 static const uint64_t FORMING_MESSAGES_FROM = (uint64_t)1 << 32;
 
 struct hoop_recording {
-    struct hoop_recording_origin origin;
+    struct hoop_recorded_rank origin;
     struct hoop_recorded_call *calls;
     size_t n_calls;
     struct hoop_recorded_comm *comms;
@@ -174,7 +174,7 @@ scale_time(struct time_scale *scale, uint64_t counter)
 static void
 origin_parse(hoop_recording_t *recording, const struct recorder_header *header)
 {
-    struct hoop_recording_origin *origin = &recording->origin;
+    struct hoop_recorded_rank *origin = &recording->origin;
     const struct recorder_calibration *calibration = &header->calibration;
     const uint64_t n = load(&calibration->n_moments);
 
@@ -633,6 +633,11 @@ copies_take(struct copies *copies)
 enum hoop_status
 hoop_recording_read(const char *path, hoop_recording_t **out_recording)
 {
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!path || !out_recording)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           path ? "out_recording" : "path");
     CLEANUP(copies_free)
     struct copies copies = {
         /* A pipe of that name must not stop the reader. */
@@ -655,22 +660,26 @@ hoop_recording_read(const char *path, hoop_recording_t **out_recording)
     return HOOP_OK;
 }
 
-const struct hoop_recording_origin *
+const struct hoop_recorded_rank *
 hoop_recording_origin(const hoop_recording_t *recording)
 {
-    return &recording->origin;
+    static const struct hoop_recorded_rank nobody = {.n_dropped = 0};
+
+    return recording ? &recording->origin : &nobody;
 }
 
 const struct hoop_recorded_call *
 hoop_recording_calls(const hoop_recording_t *recording, size_t *out_n_calls)
 {
-    *out_n_calls = recording->n_calls;
-    return recording->calls;
+    if (out_n_calls)
+        *out_n_calls = recording ? recording->n_calls : 0;
+    return recording ? recording->calls : NULL;
 }
 
 const struct hoop_recorded_comm *
 hoop_recording_comms(const hoop_recording_t *recording, size_t *out_n_comms)
 {
-    *out_n_comms = recording->n_comms;
-    return recording->comms;
+    if (out_n_comms)
+        *out_n_comms = recording ? recording->n_comms : 0;
+    return recording ? recording->comms : NULL;
 }

@@ -142,8 +142,7 @@ recorder_records_all_that_a_call_is(void **state)
     fixture.recorder = NULL;
 
     hoop_recording_t *recording = fixture_read(&fixture);
-    const struct hoop_recording_origin *origin =
-        hoop_recording_origin(recording);
+    const struct hoop_recorded_rank *origin = hoop_recording_origin(recording);
     assert_string_equal(origin->job, "job");
     assert_string_equal(origin->host, "host");
     assert_int_equal(origin->rank, 3);
