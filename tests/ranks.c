@@ -97,6 +97,8 @@ machine_configure(struct machine *machine, const struct world *world)
     snprintf(config->algorithms, sizeof(config->algorithms), "%s",
              world->path.algorithms);
     snprintf(config->link, sizeof(config->link), "latency=1us");
+    snprintf(config->recorder.folder, sizeof(config->recorder.folder), "%s",
+             getenv("HOOP_RECORDER_DIR") ? getenv("HOOP_RECORDER_DIR") : "");
     config->loss = world->path.loss;
     config->codec = world->path.codec;
     if (world->options->codec)

@@ -256,6 +256,15 @@ enum {
      * the text of a failure more precise. */
     LIMIT_EARLY_FAILURES = 1024,
 
+    /* The flight recorder: all of it; calls; how many calls under way it steps
+     * over to record a new one; communicators; and their members, as many as
+     * one communicator can have. */
+    LIMIT_RECORDER_BYTES = 2 * 1024 * 1024,
+    LIMIT_RECORDER_CALLS = 8192,
+    LIMIT_RECORDER_SKIPS = 64,
+    LIMIT_RECORDER_COMMS = 512,
+    LIMIT_RECORDER_MEMBERS = 65536,
+
     /* Communicators known to be closed: late frames for them arrive soon
      * after. */
     LIMIT_CLOSED_CONTEXTS = 256,

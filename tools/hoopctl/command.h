@@ -16,6 +16,13 @@ enum command_format {
                       event */
 };
 
+/* What hoopctl record writes. */
+enum record_format {
+    RECORD_JSON, /* docs/recorder.md */
+    RECORD_CHROME,
+    RECORD_TORCH,
+};
+
 struct command_call {
     const struct hoop_control_options *options;
     hoop_control_t *control; /* NULL: the command does not ask a coordinator */
@@ -26,6 +33,8 @@ struct command_call {
                                 host */
     bool has_all;            /* for why: list all ranks */
     bool *out_is_held_up;    /* for why: the exit code says so */
+    enum record_format record_format;
+    const char *output; /* of record: a path; NULL: standard output */
     int n_arguments;
     char **arguments; /* after the name of the subcommand */
 };
@@ -48,6 +57,8 @@ command_fn store_watch_run;
 command_fn store_delete_run;
 command_fn token_run;
 command_fn why_run;
+/* Prints itself what is wrong. */
+command_fn record_run;
 /* Prints itself what is wrong; HOOP_E_INTERNAL means that something is. */
 command_fn doctor_run;
 

@@ -4,6 +4,7 @@
  * A table of subcommands, one or two words each. Each has its own file.
  */
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +48,9 @@ static const struct command commands[] = {
     {"store", "delete", 1, 1, "store delete KEY", store_delete_run,
      COMMAND_ASKS},
     {"token", NULL, 1, 1, "token ROLE", token_run, COMMAND_ALONE},
+    {"record", NULL, 1, INT_MAX,
+     "record FILE|DIR... [--format json|chrome|torch] [--output PATH]",
+     record_run, COMMAND_SPEAKS},
     {"doctor", NULL, 0, 0, "doctor [--peer HOST:PORT | --listen[=PORT]]",
      doctor_run, COMMAND_SPEAKS},
 };
@@ -114,6 +118,11 @@ command_find(const struct options *options)
         fprintf(stderr, "hoopctl: --all is for why\n");
         return NULL;
     }
+    if (command->run != record_run &&
+        (options->output || options->record_format != RECORD_JSON)) {
+        fprintf(stderr, "hoopctl: --format and --output are for record\n");
+        return NULL;
+    }
     return command;
 }
 
@@ -161,6 +170,8 @@ command_run(const struct command *command, const struct options *options)
         .is_listening = options->is_listening,
         .has_all = options->has_all,
         .out_is_held_up = &is_held_up,
+        .record_format = options->record_format,
+        .output = options->output,
         .n_arguments = options->n_words - command_words(command),
         .arguments = options->words + command_words(command),
     });

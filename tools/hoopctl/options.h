@@ -21,6 +21,8 @@ struct options {
     const char *listen_port;
     bool is_listening;
     bool has_all; /* for why */
+    enum record_format record_format; /* for record, like the next one */
+    const char *output;
     int n_words;
     char **words; /* the subcommand and its arguments */
 };

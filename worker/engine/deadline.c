@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "engine/call_record.h"
 #include "engine/failure/activity.h"
 #include "engine/failure/failure_detector.h"
 #include "engine/failure/failure_notice.h"
@@ -163,6 +164,7 @@ op_query_awaited_peers(struct op *op, uint64_t now_ns)
         state_query_send(&op->message.flow);
         return;
     }
+    op_record_awaited(op);
     op->run.wait.query_interval_ns *= 2;
     if (op->run.wait.query_interval_ns > OP_QUERY_INTERVAL_MAX_NS)
         op->run.wait.query_interval_ns = OP_QUERY_INTERVAL_MAX_NS;

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "engine/call_record.h"
 #include "engine/command_queue.h"
 #include "engine/context.h"
 #include "engine/context_command.h"
@@ -49,9 +50,10 @@ engine_init_resources(struct engine *engine)
         calloc(engine->roster->size, sizeof(*engine->liveness.ranks));
     engine->liveness.heartbeats =
         calloc(engine->roster->size, sizeof(*engine->liveness.heartbeats));
+    engine->has_ring = calloc(engine->roster->size, sizeof(*engine->has_ring));
     engine->inbox.notices =
         calloc(engine->roster->size, sizeof(*engine->inbox.notices));
-    if (!engine->liveness.ranks || !engine->wakeup_fds ||
+    if (!engine->liveness.ranks || !engine->wakeup_fds || !engine->has_ring ||
         !engine->liveness.heartbeats || !engine->inbox.notices)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for the engine");
     return transport_create(&options, &engine->transport);
@@ -92,6 +94,8 @@ engine_create(const struct engine_options *options, struct engine **out_engine)
         faults_create(options->config->faults, engine->roster->rank,
                       fault_call_name_exists, &engine->faults);
     if (status == HOOP_OK)
+        status = call_record_start(engine);
+    if (status == HOOP_OK)
         status = engine_init_resources(engine);
     if (status != HOOP_OK) {
         engine_destroy(engine);
@@ -126,6 +130,7 @@ engine_destroy(struct engine *engine)
         op_destroy(op);
     transport_destroy(engine->transport);
     faults_destroy(engine->faults);
+    recorder_destroy(engine->recorder);
     socket_close(engine->local_ranks_fd);
     pthread_mutex_destroy(&engine->lock);
     for (uint32_t i = 0; engine->wakeup_fds && i < engine->roster->size; i++)
@@ -134,6 +139,7 @@ engine_destroy(struct engine *engine)
          engine->liveness.heartbeats && i < engine->roster->size; i++)
         path_probe_end(&engine->liveness.heartbeats[i].probe);
     free(engine->wakeup_fds);
+    free(engine->has_ring);
     for (uint32_t i = 0; engine->liveness.ranks && i < engine->roster->size;
          i++)
         free(engine->liveness.ranks[i].failed);

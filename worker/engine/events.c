@@ -5,6 +5,7 @@
 #include "hoop/comm.h"
 
 #include "base/cleanup.h"
+#include "engine/call_record.h"
 #include "engine/context.h"
 #include "engine/executor.h"
 #include "engine/failure/departure.h"
@@ -80,6 +81,7 @@ on_arrived(void *owner,
     (void)owner;
     if (FAULT_IS_BUILT && flow->op->run.label.faults)
         flow_inject_fault(flow);
+    op_record_arrived(flow->op, in->key.peer);
     if (!op_is_message(flow->op))
         executor_on_received(flow, piece, n_bytes);
     else if (in->arrived == in->total)

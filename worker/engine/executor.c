@@ -15,6 +15,7 @@
 
 #include "algorithms/algorithms.h"
 #include "base/error.h"
+#include "engine/call_record.h"
 #include "engine/op.h"
 #include "engine/state.h"
 #include "engine/wire_loss.h"
@@ -125,6 +126,7 @@ post_send(struct op *op, struct step_flow *flow)
         .ready = send_ready_bytes(op, tracked_step),
         .owner = flow,
     };
+    op->run.recorded_path |= path_to_rank(op->engine, flow->out.key.peer);
     transport_send(op->engine->transport, &flow->out);
 }
 
@@ -145,6 +147,7 @@ post_receive(struct op *op, struct step_flow *flow)
         .allowed = tracker_step_limit_bytes(&op->cache.tracker, tracked_step),
         .owner = flow,
     };
+    op->run.recorded_path |= path_to_rank(op->engine, flow->in.key.peer);
     transport_receive(op->engine->transport, &flow->in);
 }
 

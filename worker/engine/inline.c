@@ -32,9 +32,11 @@
  * number.
  */
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "engine/call_record.h"
 #include "engine/executor.h"
 #include "engine/failure/op_history.h"
 #include "engine/fault_injection.h"
@@ -412,6 +414,10 @@ inline_record_end(struct comm_context *context)
     op_history_add_call(&context->op_history, op->run.number,
                         op->run.signatures[0], &op->run.first_call);
     engine_count_ended_op(engine);
+    op_record_ended(context->cached_op,
+                    op_is_shm(op)
+                        ? RECORDER_PATH_INLINE
+                        : RECORDER_PATH_INLINE | RECORDER_PATH_SOCKET);
     context->n_rounds_since_socket_poll +=
         op_is_shm(op) ? op->run.rounds.n_rounds : 1;
 }
@@ -435,6 +441,7 @@ inline_fail(struct comm_context *context)
 
     if (context->shm_region)
         shm_executor_abort(context->cached_op);
+    op_record_failed(context->cached_op, HOOP_E_EXHAUSTED);
     context_fail_numbered_call(context, context->cached_op->run.number,
                                HOOP_E_EXHAUSTED, why);
     progress_release(context->engine);
@@ -459,6 +466,7 @@ inline_continue_as_op(struct comm_context *context,
     }
     op->run.chain = collective->chain;
     op->run.number = cached_op->run.number;
+    op->run.record = STEAL(cached_op->run.record);
     if (op_is_shm(op)) {
         op->run.rounds.n_rounds_done_inline = cached_op->run.rounds.round;
         op->run.rounds.was_next_round_posted = cached_op->run.rounds.is_posted;
@@ -494,6 +502,7 @@ inline_execute(struct comm_context *context,
 {
     struct engine *engine = context->engine;
 
+    op_record_inline(context->cached_op, collective);
     if (!collective->algorithm->is_shm) {
         inline_take_progress(engine);
         return inline_run_as_owner(context, collective, true);
@@ -564,6 +573,9 @@ message_try_begin(struct comm_context *context,
     *out_number = 0;
     if (is_free && !is_receive)
         *out_number = context->next_message_number[message->peer]++;
+    if (is_free)
+        context->inline_record =
+            message_record_called(context, message, *out_number);
     pthread_mutex_unlock(&engine->lock);
     return is_free;
 }
@@ -633,6 +645,7 @@ message_receive_inline(struct comm_context *context,
     struct recv_request flow = message_recv_request(context, message, &label);
     if (!message_receive_poll(engine, &flow))
         return false;
+    message_record_received(context, &flow);
     if (message->received) {
         message->received->source = message->peer;
         message->received->count = flow.total / flow.element_size;
@@ -642,10 +655,12 @@ message_receive_inline(struct comm_context *context,
 
 /* Record the end of a message that succeeded. */
 static enum hoop_status
-message_record_end(struct comm_context *context)
+message_record_end(struct comm_context *context,
+                   const struct engine_message *message)
 {
     struct engine *engine = context->engine;
 
+    message_record_ended(context, message);
     context->n_polls_pending = POLLS_AFTER_OP;
     engine_count_ended_op(engine);
     if (++context->n_rounds_since_socket_poll >=
@@ -666,10 +681,12 @@ message_continue_as_op(struct comm_context *context,
     struct op *op = message_op_create(context, message);
 
     if (!op) {
+        message_record_failed(context, HOOP_E_EXHAUSTED);
         progress_release(context->engine);
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a message");
     }
     op->run.number = number;
+    op->run.record = STEAL(context->inline_record);
     op->run.is_begun_by_waiter = true;
     return engine_wait_no_cancel(op, CLOCK_NEVER);
 }
@@ -685,7 +702,7 @@ message_run_as_owner(struct comm_context *context,
                              ? message_receive_inline(context, message)
                              : message_send_inline(context, message, number);
 
-    return is_done ? message_record_end(context)
+    return is_done ? message_record_end(context, message)
                    : message_continue_as_op(context, message, number);
 }
 

@@ -23,6 +23,7 @@
 #include "engine/failure/failure_record.h"
 #include "fault/fault.h"
 #include "plan/tracker.h"
+#include "recorder/recorder.h"
 #include "transport/flow.h"
 
 /* The message of one plan step. is_receive says whether out or in is used. */
@@ -168,7 +169,8 @@ struct op_run {
     struct op *partner; /* is waited for and freed with it; NULL: none */
     uint64_t number;    /* of the collective or the message; under the lock */
     struct chain chain;
-    bool is_begun_by_waiter; /* who owns progress already */
+    bool is_begun_by_waiter;      /* who owns progress already */
+    struct recorder_slot *record; /* the call's; NULL: it is not recorded */
 
     /* The current stage: set by that caller and, of later stages, by the
      * progress owner. */
@@ -191,6 +193,7 @@ struct op_run {
     /* The progress owner's: */
     enum op_state state;
     bool is_dirty;              /* progress was made */
+    uint8_t recorded_path;      /* enum recorder_path of its flows */
     TAILQ_ENTRY(op) dirty_link; /* while is_dirty */
     /* In the context's shared-memory run queue. */
     bool is_shm_queued;
@@ -220,6 +223,9 @@ struct op_run {
 struct op_cache {
     uint64_t context_id; /* stays valid after the context is gone */
     const struct algorithm *algorithm; /* the last collective's; NULL: none */
+    /* The algorithm that was recorded last, and its number there. */
+    const struct algorithm *recorded;
+    uint16_t recorded_id;
     struct tracker tracker;
     struct inline_plan inline_plan;
     struct plan round_plan;      /* of the current round in shared memory */

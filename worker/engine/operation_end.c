@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "dtype/dtype.h"
+#include "engine/call_record.h"
 #include "engine/context.h"
 #include "engine/executor.h"
 #include "engine/failure/activity.h"
@@ -210,6 +211,7 @@ op_end(struct op *op, enum hoop_status status)
     if (status == HOOP_OK && !is_internal_op(op))
         engine_count_ended_op(engine);
     op->run.status = failure_notice_apply_deferred(op, status);
+    op_record_ended(op, 0);
     TAILQ_INSERT_TAIL(&engine->progress.ended, op, link);
     /* The partner is ended later, because the caller may be walking the list
      * that it stands in. */

@@ -29,6 +29,7 @@
 
 #include "base/copy.h"
 #include "base/error.h"
+#include "engine/call_record.h"
 #include "engine/executor.h"
 #include "engine/failure/mismatch.h"
 #include "engine/failure/op_history.h"
@@ -303,8 +304,10 @@ are_posts_ready(struct op *op, uint64_t sequence)
 
         if (!step_reads_post(step))
             continue;
-        if (!shm_region_poll(shm_region, step->peer, sequence))
+        if (!shm_region_poll(shm_region, step->peer, sequence)) {
+            op_record_waits(op, step->peer);
             return false;
+        }
         rounds->wait = published_post_check(op, step->peer);
         if (rounds->wait != SHM_ROUND_AWAITS_POSTS)
             return false;
@@ -442,6 +445,8 @@ shm_executor_try_round(struct op *op, bool *out_is_done)
     if (!are_posts_ready(op, sequence) ||
         (op_is_inline(op) && op->run.context->failure.has_deferred))
         return HOOP_OK;
+    if (!op->run.context->is_inline_under_lock)
+        recorder_goes_on(op->engine->recorder, op->run.record);
     if (rounds->round + 1 < rounds->n_rounds)
         prefetch_prepare(op);
     status = shm_reduce_run(op);

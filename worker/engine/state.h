@@ -131,6 +131,7 @@ struct comm_context {
     TAILQ_ENTRY(comm_context) shm_contexts_link;
     /* Of the inline path; NULL: there was no memory. */
     struct op *cached_op;
+    struct recorder_slot *inline_record; /* of the inline message; or NULL */
     /* The cached operation's last call had no counts. */
     bool is_cached_op_without_counts;
     /* The inline path holds the lock, so that no operation may end
@@ -310,10 +311,12 @@ struct engine {
     const struct roster *roster;
     const struct config *config;
     struct transport *transport;
-    struct faults *faults; /* NULL: none */
-    bool is_forked_child;  /* nothing else may be touched then */
-    bool is_leaving;       /* the progress owner's */
-    int local_ranks_fd;    /* shows this rank to other jobs */
+    bool *has_ring; /* [world rank]: its connection is a ring; the owner's */
+    struct recorder *recorder; /* NULL: none */
+    struct faults *faults;     /* NULL: none */
+    bool is_forked_child;      /* nothing else may be touched then */
+    bool is_leaving;           /* the progress owner's */
+    int local_ranks_fd;        /* shows this rank to other jobs */
     /* How to wait, given all ranks on this host: any policy but SPIN means that
      * they outnumber the processors. */
     _Atomic enum wait_policy host_wait_policy;

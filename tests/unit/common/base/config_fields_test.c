@@ -55,8 +55,8 @@ config_has_each_number_in_its_field(void **state)
     assert_int_equal(config.attaching, CMA_ALWAYS);
     assert_true(config.is_encrypted);
     assert_int_equal(config.n_streams, 3);
-    assert_int_equal(config.log_level, LOG_WARNING);
-    assert_int_equal(config.log_format, LOG_JSON);
+    assert_int_equal(config.log.level, LOG_WARNING);
+    assert_int_equal(config.log.format, LOG_JSON);
     assert_int_equal(config.spinning, ENGINE_SPIN_ALWAYS);
 }
 
@@ -73,6 +73,7 @@ config_has_each_text_in_its_field(void **state)
     assert_string_equal(config.token, "secret");
     assert_string_equal(config.token_file, "/nowhere");
     assert_string_equal(config.exit_status, "/endings");
+    assert_string_equal(config.recorder.folder, "/records");
     assert_string_equal(config.advertise, "node");
     assert_string_equal(config.interface, "eth0");
     assert_string_equal(config.tls.cert, "/cert");

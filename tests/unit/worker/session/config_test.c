@@ -47,7 +47,7 @@ config_without_anything_are_the_defaults(void **state)
     assert_int_equal(config.codec, CODEC_NONE);
     assert_int_equal(config.checking, ENGINE_CHECK_FRAMES);
     assert_int_equal(config.spinning, ENGINE_SPIN_AUTO);
-    assert_int_equal(config.log_level, LOG_OFF);
+    assert_int_equal(config.log.level, LOG_OFF);
 }
 
 static void
