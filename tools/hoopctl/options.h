@@ -20,7 +20,7 @@ struct options {
     const char *peer; /* for doctor, like the next two */
     const char *listen_port;
     bool is_listening;
-    bool has_all; /* for why */
+    bool has_all;                     /* for why */
     enum record_format record_format; /* for record, like the next one */
     const char *output;
     int n_words;
